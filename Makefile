@@ -1,0 +1,141 @@
+# onnxtool: one program on one static library. `make help` lists the targets.
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+
+CONFIG ?= release
+PREFIX ?= /usr/local
+DESTDIR ?=
+BUILD := build/$(CONFIG)
+
+CC ?= gcc
+PKG_CONFIG ?= pkg-config
+PROTOC_C ?= protoc-c
+Q := $(if $(V),,@)
+
+PACKAGES := libprotobuf-c libcjson zlib libpng libjpeg
+# Codecs that ImageDecoder uses where they are installed; it names the one that is missing.
+OPTIONAL_PACKAGES := libwebp libtiff-4 libopenjp2
+FOUND_PACKAGES := $(foreach p,$(OPTIONAL_PACKAGES),$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null && echo $(p)))
+CODEC_FLAGS := $(if $(filter libwebp,$(FOUND_PACKAGES)),-DOX_HAVE_WEBP) \
+	$(if $(filter libtiff-4,$(FOUND_PACKAGES)),-DOX_HAVE_TIFF) \
+	$(if $(filter libopenjp2,$(FOUND_PACKAGES)),-DOX_HAVE_OPENJPEG)
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wpointer-arith -Wcast-qual -Wstrict-prototypes \
+	-Wmissing-prototypes -Wvla -Wundef -Wwrite-strings -Wformat=2
+WERROR ?= -Werror
+FLAGS_release := -O3 -g1 -DNDEBUG
+FLAGS_debug := -O0 -g3
+FLAGS_sanitize := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DOX_SANITIZE
+FLAGS_coverage := -O0 -g --coverage
+LINK_sanitize := -fsanitize=address,undefined
+LINK_coverage := --coverage
+
+# No contraction, no errno, no traps: paths that must agree do (STYLE: floating point).
+CFLAGS_ALL := -std=c11 -D_GNU_SOURCE $(FLAGS_$(CONFIG)) $(WARNINGS) $(WERROR) -ffp-contract=off -fno-math-errno \
+	-fno-trapping-math -pthread -Ilib -I$(BUILD)/gen $(CODEC_FLAGS) \
+	$(shell $(PKG_CONFIG) --cflags $(PACKAGES) $(FOUND_PACKAGES) 2>/dev/null) $(CFLAGS)
+LDLIBS_ALL := $(shell $(PKG_CONFIG) --libs $(PACKAGES) $(FOUND_PACKAGES) 2>/dev/null) -lm -pthread $(LDLIBS)
+
+LIB_SOURCES := $(sort $(wildcard lib/*/*.c lib/*/*/*.c))
+LIB_SOURCES := $(filter-out lib/tests/%,$(LIB_SOURCES))
+CLI_SOURCES := $(sort $(wildcard cli/*.c))
+TEST_SOURCES := $(sort $(wildcard lib/tests/test_*.c))
+LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/gen/proto/onnx.pb-c.o
+CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
+TEST_SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(sort $(filter-out $(TEST_SOURCES),$(wildcard lib/tests/*.c))))
+TEST_PROGRAMS := $(TEST_SOURCES:%.c=$(BUILD)/%)
+
+LIBRARY := $(BUILD)/libonnxtool.a
+PROGRAM := $(BUILD)/onnxtool
+
+## all: build the library and the program (CONFIG=release|debug|sanitize|coverage)
+all: $(LIBRARY) $(PROGRAM)
+
+$(PROGRAM): $(CLI_OBJECTS) $(LIBRARY)
+	@echo "  LINK $@"
+	$(Q)$(CC) $(LINK_$(CONFIG)) $(LDFLAGS) -o $@ $^ $(LDLIBS_ALL)
+
+$(LIBRARY): $(LIB_OBJECTS)
+	@echo "  AR   $@"
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/gen/proto/onnx.pb-c.c $(BUILD)/gen/proto/onnx.pb-c.h &: proto/onnx.proto
+	@mkdir -p $(BUILD)/gen
+	@echo "  PROTOC-C $<"
+	$(Q)$(PROTOC_C) --c_out=$(BUILD)/gen $<
+
+$(BUILD)/gen/%.o: $(BUILD)/gen/%.c
+	@echo "  CC   $<"
+	$(Q)$(CC) $(CFLAGS_ALL) -w -MMD -MP -c -o $@ $<
+
+$(BUILD)/%.o: %.c | $(BUILD)/gen/proto/onnx.pb-c.h
+	@mkdir -p $(@D)
+	@echo "  CC   $<"
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+$(TEST_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(TEST_SUPPORT) $(LIBRARY)
+	@echo "  LINK $@"
+	$(Q)$(CC) $(LINK_$(CONFIG)) $(LDFLAGS) -o $@ $^ $(shell $(PKG_CONFIG) --libs check) $(LDLIBS_ALL)
+
+## tests: build the test programs
+tests: $(TEST_PROGRAMS)
+
+## test: build and run all tests: unit tests, command-line cases, the ONNX suite's cases
+test: all tests
+	$(Q)BUILD=$(BUILD) scripts/run-tests
+
+## unit: run the unit tests alone (T=module for one)
+unit: tests
+	$(Q)BUILD=$(BUILD) scripts/run-tests --unit $(T)
+
+## golden: run the command-line cases alone (T=command for one)
+golden: all
+	$(Q)BUILD=$(BUILD) scripts/run-tests --golden $(T)
+
+## sanitize: build and test under the address and undefined-behaviour sanitizers
+sanitize:
+	$(Q)$(MAKE) CONFIG=sanitize test
+
+## coverage: build and test with line coverage
+coverage:
+	$(Q)$(MAKE) CONFIG=coverage test
+
+## lint: formatting, static analysis, layering, names
+lint: | $(BUILD)/gen/proto/onnx.pb-c.h
+	$(Q)BUILD=$(BUILD) CFLAGS_ALL='$(CFLAGS_ALL)' scripts/lint
+
+## format: let clang-format have its way with what is not generated
+format:
+	$(Q)clang-format -i $(filter-out %.inc,$(wildcard lib/*.h lib/*/*.[ch] lib/*/*/*.[ch] cli/*.[ch]))
+
+## generate: write the generated tables anew (needs the pinned onnx package; PYTHON names the interpreter)
+generate:
+	$(Q)scripts/generate
+
+## check-generated: prove that the generated tables are current
+check-generated:
+	$(Q)scripts/generate --check
+
+## install: install program, library, header, pkg-config file, manual pages and completions under PREFIX
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
+		$(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/onnxtool
+	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/libonnxtool.a
+	install -m 644 lib/onnxtool.h $(DESTDIR)$(PREFIX)/include/onnxtool.h
+	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBS@|$(LDLIBS_ALL)|' scripts/onnxtool.pc.in \
+		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/onnxtool.pc
+
+## clean: remove build/
+clean:
+	rm -rf build
+
+## help: this list
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST) | sort
+
+.PHONY: all tests test unit golden sanitize coverage lint format generate check-generated install clean help
+
+-include $(LIB_OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d) $(TEST_SUPPORT:.o=.d) $(TEST_SOURCES:%.c=$(BUILD)/%.d)

@@ -1,0 +1,27 @@
+/* What lies behind the public struct ox_env. */
+#ifndef OX_COMMON_ENV_H
+#define OX_COMMON_ENV_H
+
+#include <stdatomic.h>
+
+#include "common/arena.h"
+#include "common/error.h"
+#include "onnxtool.h"
+
+struct ox_threads;
+
+struct ox_env {
+    struct ox_limits limits;
+    struct ox_budget budget; /* its limit follows limits.memory_bytes: read through ox_env_budget() */
+    unsigned n_threads;
+    struct ox_threads *threads; /* made when first needed */
+    enum ox_external_mode external;
+    char *external_root;
+    _Atomic bool cancelled;
+};
+
+struct ox_budget *ox_env_budget(struct ox_env *env);
+/* OX_CANCELLED once ox_env_cancel() was called; to be asked in every loop whose length a file decides. */
+enum ox_status ox_env_poll(const struct ox_env *env, struct ox_error *err);
+
+#endif

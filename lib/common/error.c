@@ -1,0 +1,52 @@
+#include "common/error.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static const struct {
+    int exit_code;
+    const char *text;
+} statuses[] = {
+#define STATUS_ROW(name, code, text) {code, text},
+    OX_STATUS_LIST(STATUS_ROW)
+#undef STATUS_ROW
+};
+
+int ox_status_exit_code(enum ox_status status)
+{
+    return (size_t)status < OX_COUNT(statuses) ? statuses[status].exit_code : 70;
+}
+
+const char *ox_status_text(enum ox_status status)
+{
+    return (size_t)status < OX_COUNT(statuses) ? statuses[status].text : "unknown status";
+}
+
+enum ox_status ox_fail(struct ox_error *err, enum ox_status status, const char *format, ...)
+{
+    if (!err)
+        return status;
+    va_list args;
+    va_start(args, format);
+    err->status = status;
+    vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    return status;
+}
+
+enum ox_status ox_fail_context(struct ox_error *err, enum ox_status status, const char *format, ...)
+{
+    if (!err)
+        return status;
+    char old[OX_ERROR_BYTES];
+    memcpy(old, err->message, sizeof old);
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    size_t at = n < 0 ? 0 : (size_t)n;
+    if (at >= sizeof err->message - 1)
+        at = sizeof err->message - 1;
+    snprintf(err->message + at, sizeof err->message - at, ": %s", old);
+    return err->status;
+}

@@ -1,0 +1,18 @@
+/* A small pool. Work is split by its own shape, never by the number of threads, so that results are the same
+ * bits for any number. */
+#ifndef OX_COMMON_THREADS_H
+#define OX_COMMON_THREADS_H
+
+#include <stddef.h>
+
+struct ox_env;
+
+/* Calls task(arg, i) for each i in [0, n), in any order, on the environment's threads and the caller's, and returns when
+ * all are done. With one thread, or n < 2, or when no thread can be made, the caller does them all. Tasks must not fail:
+ * they leave their errors in arg. Nested calls run in the calling thread. */
+void ox_parallel(struct ox_env *env, size_t n, void (*task)(void *arg, size_t i), void *arg);
+
+/* Cores that this process may use (affinity and cgroup quota), at least 1. */
+unsigned ox_cores(void);
+
+#endif

@@ -1,0 +1,271 @@
+/* A model in memory: graphs of nodes and values by pointer, names interned, constant data left in the mapped file.
+ *
+ * Everything lives in the model's arena and dies with it. Nothing that was in the file is lost: each part keeps `proto`,
+ * the message that it was lifted from (NULL for what was added since), from which ox_model_save() takes the fields that are
+ * not lifted: doc strings, metadata, unknown fields. */
+#ifndef OX_MODEL_MODEL_H
+#define OX_MODEL_MODEL_H
+
+#include "common/env.h"
+#include "common/file.h"
+#include "common/strmap.h"
+#include "model/expr.h"
+#include "tensor/tensor.h"
+
+struct Onnx__ModelProto;
+struct Onnx__GraphProto;
+struct Onnx__NodeProto;
+struct Onnx__AttributeProto;
+struct Onnx__TensorProto;
+struct Onnx__SparseTensorProto;
+struct Onnx__ValueInfoProto;
+struct Onnx__FunctionProto;
+struct Onnx__TypeProto;
+struct Onnx__TrainingInfoProto;
+
+/* ---- Types ------------------------------------------------------------------------------------------------------ */
+
+enum ox_type_kind {
+    OX_TYPE_UNKNOWN,
+    OX_TYPE_TENSOR,
+    OX_TYPE_SPARSE,
+    OX_TYPE_SEQUENCE,
+    OX_TYPE_OPTIONAL,
+    OX_TYPE_MAP,
+    OX_TYPE_OPAQUE
+};
+
+struct ox_type {
+    enum ox_type_kind kind;
+    enum ox_dtype elem; /* TENSOR, SPARSE: element type. MAP: key type. OX_UNDEFINED: unknown */
+    bool has_rank;      /* TENSOR, SPARSE */
+    unsigned rank;
+    const struct ox_expr **dims;  /* rank of them; NULL elements are unknown */
+    const struct ox_type *inner;  /* SEQUENCE, OPTIONAL: element. MAP: value */
+    const struct Onnx__TypeProto *proto;
+};
+
+/* "float32[batch,3,224,224]", "seq(float32[?])", "optional(...)", "map(int64,float32)"; without shape on demand. */
+void ox_type_print(struct ox_strbuf *out, const struct ox_type *type, bool with_shape);
+
+/* ---- Constant data ---------------------------------------------------------------------------------------------- */
+
+enum ox_stored_place { OX_STORED_NONE, OX_STORED_RAW, OX_STORED_TYPED, OX_STORED_EXTERNAL, OX_STORED_TENSOR };
+
+/* A TensorProto wherever it stands (initializer, attribute, sparse part). */
+struct ox_stored {
+    const char *name;
+    enum ox_dtype dtype; /* as in the file, also when it is no type known */
+    int32_t data_type;   /* the number in the file */
+    unsigned rank;
+    const int64_t *dims;
+    enum ox_stored_place place;
+    const uint8_t *raw;  /* RAW: packed bytes, in the map or the arena */
+    uint64_t raw_bytes;
+    const char *location; /* EXTERNAL */
+    uint64_t offset, length;
+    bool has_length;
+    struct ox_tensor *tensor; /* TENSOR: made in memory by a pass */
+    const struct Onnx__TensorProto *proto;
+};
+
+struct ox_model;
+
+/* The tensor's values: a view of the map where the format allows it, else decoded. All errors of bad content: sizes against
+ * dims, missing external data, element type without meaning. The caller releases it. */
+enum ox_status ox_stored_load(struct ox_model *model, const struct ox_stored *stored, struct ox_tensor **out,
+                              struct ox_error *err);
+/* Whether the data is there and as long as dims and type need, without reading it (the external file is opened and
+ * measured). */
+enum ox_status ox_stored_verify(struct ox_model *model, const struct ox_stored *stored, struct ox_error *err);
+
+struct ox_stored_sparse {
+    const struct ox_stored *values;
+    const struct ox_stored *indices;
+    unsigned rank;
+    const int64_t *dims;
+    const struct Onnx__SparseTensorProto *proto;
+};
+
+/* ---- Attributes ------------------------------------------------------------------------------------------------- */
+
+enum ox_attr_type { /* AttributeProto.AttributeType */
+    OX_ATTR_UNDEFINED = 0,
+    OX_ATTR_FLOAT = 1,
+    OX_ATTR_INT = 2,
+    OX_ATTR_STRING = 3,
+    OX_ATTR_TENSOR = 4,
+    OX_ATTR_GRAPH = 5,
+    OX_ATTR_FLOATS = 6,
+    OX_ATTR_INTS = 7,
+    OX_ATTR_STRINGS = 8,
+    OX_ATTR_TENSORS = 9,
+    OX_ATTR_GRAPHS = 10,
+    OX_ATTR_SPARSE_TENSOR = 11,
+    OX_ATTR_SPARSE_TENSORS = 12,
+    OX_ATTR_TYPE_PROTO = 13,
+    OX_ATTR_TYPE_PROTOS = 14
+};
+const char *ox_attr_type_name(enum ox_attr_type type); /* "INTS" */
+
+struct ox_graph;
+
+struct ox_attr {
+    const char *name;
+    enum ox_attr_type type;  /* from the file, or by the field that is set in files before IR 2 */
+    const char *ref;         /* in functions: the attribute of the call that stands for it; NULL */
+    size_t n;                /* elements of the list forms; 1 for the single ones */
+    union {
+        int64_t i;
+        float f;
+        struct ox_str s;
+        const int64_t *ints;
+        const float *floats;
+        const struct ox_str *strings;
+        const struct ox_stored *tensor;   /* TENSOR: one; TENSORS: n in a row */
+        struct ox_graph *const *graphs;   /* GRAPH: graphs[0] */
+        const struct ox_stored_sparse *sparse;
+        const struct ox_type *types;
+    };
+    const struct Onnx__AttributeProto *proto;
+};
+
+/* ---- Graphs ----------------------------------------------------------------------------------------------------- */
+
+struct ox_value {
+    const char *name;
+    struct ox_graph *graph;
+    const struct ox_type *type;    /* declared in the file (input, output, value_info); NULL. Inferred types are in
+                                      struct ox_shapes */
+    struct ox_node *producer;      /* NULL for inputs, initializers, captured and undefined values */
+    unsigned output_index;         /* of the producer */
+    struct ox_value *outer;        /* captured: the value of the enclosing graph that it stands for */
+    const struct ox_stored *init;  /* initializer; an input may have one too (its default) */
+    const struct ox_stored_sparse *sparse_init;
+    const struct Onnx__ValueInfoProto *info; /* the entry that `type` is from */
+    uint32_t id;                   /* index in graph->values */
+    bool is_input, is_output;
+};
+
+struct ox_node {
+    const char *name;    /* "" when it has none */
+    const char *op_type;
+    const char *domain;  /* "" for ai.onnx, also when the file spells it out */
+    const char *overload;
+    struct ox_value **inputs; /* NULL elements: omitted */
+    size_t n_inputs;
+    struct ox_value **outputs; /* NULL elements: omitted */
+    size_t n_outputs;
+    struct ox_attr *attrs;
+    size_t n_attrs;
+    struct ox_graph *graph;
+    uint32_t index; /* place in graph->nodes */
+    const struct Onnx__NodeProto *proto;
+};
+
+struct ox_opset {
+    const char *domain; /* "" for ai.onnx */
+    int64_t version;
+};
+
+struct ox_graph {
+    struct ox_model *model;
+    const char *name;
+    uint32_t id;             /* index in model->graphs */
+    struct ox_node *parent;  /* the node whose attribute it is; NULL for the main graph and function bodies */
+    const char *parent_attr; /* "body", or "branches[2]" for a member of a GRAPHS attribute */
+    struct ox_function *function; /* whose body it is, or in whose body it stands; NULL */
+    struct ox_node **nodes; /* in file order */
+    size_t n_nodes, cap_nodes;
+    struct ox_value **values; /* every name in the graph once; captured ones have `outer` */
+    size_t n_values, cap_values;
+    struct ox_value **inputs; /* initializers that are inputs included, as in the file */
+    size_t n_inputs;
+    struct ox_value **outputs;
+    size_t n_outputs;
+    struct ox_stored **inits; /* in file order */
+    size_t n_inits;
+    struct ox_stored_sparse **sparse_inits;
+    size_t n_sparse_inits;
+    struct ox_strmap names; /* name -> index in values */
+    const struct Onnx__GraphProto *proto;
+};
+
+struct ox_function {
+    const char *domain, *name, *overload;
+    struct ox_graph *body; /* inputs and outputs are the function's; types come from its value_info or are unknown */
+    const char *const *attr_names; /* without default */
+    size_t n_attr_names;
+    struct ox_attr *attr_defaults;
+    size_t n_attr_defaults;
+    struct ox_opset *opsets;
+    size_t n_opsets;
+    const struct Onnx__FunctionProto *proto;
+};
+
+struct ox_model {
+    struct ox_env *env;
+    struct ox_arena arena;
+    struct ox_exprs *exprs;
+    struct ox_mapping map;
+    char *path; /* as given; "-" */
+    char *dir;  /* where external data is looked for; NULL when the model came from memory */
+    int64_t ir_version;
+    const char *producer_name, *producer_version, *model_domain;
+    int64_t model_version;
+    struct ox_opset *opsets;
+    size_t n_opsets;
+    struct ox_graph *graph;   /* main; NULL when the file has none */
+    struct ox_graph **graphs; /* all: main, subgraphs, function bodies, training graphs */
+    size_t n_graphs, cap_graphs;
+    struct ox_function *functions;
+    size_t n_functions;
+    uint64_t file_bytes, payload_bytes; /* payload: left in the map, unread */
+    const struct Onnx__ModelProto *proto;
+};
+
+/* The version of a domain's operator set that a graph's nodes are read by (the function's own inside functions); 0: not
+ * imported. */
+int64_t ox_graph_opset(const struct ox_graph *graph, const char *domain);
+const struct ox_attr *ox_node_attr(const struct ox_node *node, const char *name); /* NULL: not there */
+struct ox_value *ox_graph_value(const struct ox_graph *graph, const char *name);  /* in this graph alone */
+const struct ox_function *ox_model_function(const struct ox_model *model, const char *domain, const char *name,
+                                            const char *overload);
+/* "" for the main graph; "loop_1.body.#12.then_branch"; function bodies start with "function domain:name". */
+void ox_graph_path(struct ox_strbuf *out, const struct ox_graph *graph);
+/* The node's name, or "#12" by its place. */
+void ox_node_label(struct ox_strbuf *out, const struct ox_node *node);
+
+/* ---- Changing (what passes use). All memory is the model's. NULL or false: out of memory. ------------------------ */
+
+struct ox_value *ox_graph_add_value(struct ox_graph *graph, const char *name); /* name NULL or taken: made unique */
+/* Appended; move it with ox_graph_sort(). Attributes are set after. */
+struct ox_node *ox_graph_add_node(struct ox_graph *graph, const char *op_type, const char *domain, const char *name,
+                                  struct ox_value *const *inputs, size_t n_inputs, struct ox_value *const *outputs,
+                                  size_t n_outputs);
+struct ox_stored *ox_graph_add_init(struct ox_graph *graph, struct ox_value *value, const struct ox_tensor *tensor);
+void ox_graph_remove_nodes(struct ox_graph *graph, const bool *remove); /* by index; their outputs become undefined */
+bool ox_graph_sort(struct ox_graph *graph); /* topological, stable; false also when there is a cycle */
+struct ox_attr *ox_node_add_attr(struct ox_node *node, const char *name, enum ox_attr_type type);
+bool ox_node_set_int(struct ox_node *node, const char *name, int64_t value);
+bool ox_node_set_ints(struct ox_node *node, const char *name, const int64_t *values, size_t n);
+bool ox_node_set_float(struct ox_node *node, const char *name, float value);
+bool ox_node_set_string(struct ox_node *node, const char *name, const char *value);
+
+/* ---- Writing ---------------------------------------------------------------------------------------------------- */
+
+enum ox_format { OX_FORMAT_AUTO, OX_FORMAT_PROTOBUF, OX_FORMAT_TEXT, OX_FORMAT_JSON };
+
+struct ox_save_options {
+    enum ox_format format;         /* AUTO: by the target's name */
+    const char *external_location; /* write big tensors to this file beside the target; NULL: as they are, by reference */
+    uint64_t external_threshold;   /* bytes; 1024 */
+    bool inline_external;          /* pull external data into the file */
+};
+
+/* Atomic: external data first, the model last. External data is copied or linked beside a target in another folder. OX_LIMIT
+ * when the message would pass 2^31 - 1 bytes. options may be NULL. */
+enum ox_status ox_model_save(struct ox_model *model, const char *path, const struct ox_save_options *options,
+                             struct ox_error *err);
+
+#endif

@@ -1,0 +1,312 @@
+/* onnxtool.h: the public interface of libonnxtool.
+ *
+ * Ownership, once for all: what a function named _new, _open or _load returns is the caller's and is given back with
+ * the _release function of its type (NULL is fine). Strings and views reached through an object belong to
+ * that object and live as long as it does. No function prints, exits or aborts because of its input.
+ *
+ * Errors: a function that can fail returns enum ox_status and takes a struct ox_error * last (it may be NULL). Results
+ * are set only on OX_OK. The message in the error is complete: it names file, node, operator and tensor.
+ *
+ * Threads: an object may be used by one thread at a time; different objects by different threads. */
+#ifndef ONNXTOOL_H
+#define ONNXTOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define OX_VERSION "0.1.0"
+
+/* The release of the ONNX standard that schemas, types and limits are taken from. */
+#define OX_ONNX_VERSION "1.23.2"
+#define OX_ONNX_OPSET 28
+#define OX_ONNX_IR_VERSION 14
+
+#ifdef __GNUC__
+#define OX_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+#else
+#define OX_PRINTF(format_index, first)
+#endif
+
+/* ---- Status ---------------------------------------------------------------------------------------------------- */
+
+/* One list: enum, exit code of the program, text. */
+#define OX_STATUS_LIST(X)                                                                          \
+    X(OX_OK, 0, "ok")                                                                              \
+    X(OX_NEGATIVE, 1, "the answer is no")                                                          \
+    X(OX_USAGE, 2, "usage error")                                                                  \
+    X(OX_INPUT, 3, "bad input")                                                                    \
+    X(OX_UNSUPPORTED, 4, "unsupported")                                                            \
+    X(OX_NO_MEMORY, 5, "out of memory")                                                            \
+    X(OX_LIMIT, 5, "over a limit")                                                                 \
+    X(OX_IO, 5, "input or output failed")                                                          \
+    X(OX_CANCELLED, 5, "cancelled")                                                                \
+    X(OX_INTERNAL, 70, "internal error")
+
+enum ox_status {
+#define OX_STATUS_ENUM(name, code, text) name,
+    OX_STATUS_LIST(OX_STATUS_ENUM)
+#undef OX_STATUS_ENUM
+};
+
+int ox_status_exit_code(enum ox_status status);
+const char *ox_status_text(enum ox_status status);
+
+enum { OX_ERROR_BYTES = 1024 };
+
+/* Filled by the function that fails; fixed in size, so that running out of memory can be reported too. */
+struct ox_error {
+    enum ox_status status;
+    char message[OX_ERROR_BYTES];
+};
+
+/* ---- Limits and environment ------------------------------------------------------------------------------------- */
+
+/* name, default, meaning; 0 is no limit. Names are those of `--limit NAME=VALUE` with '_' for '-'. */
+#define OX_LIMIT_LIST(X)                                                                           \
+    X(message_bytes, 2147483647, "protobuf bytes of one message file")                             \
+    X(nesting, 100, "nesting of protobuf messages")                                                \
+    X(submessages, 20000000, "submessages in a file")                                              \
+    X(memory_bytes, 8589934592, "memory for all that is held at a time")                           \
+    X(functions, 10000, "model-local functions")                                                   \
+    X(call_depth, 100, "depth of function calls")                                                  \
+    X(expanded_nodes, 10000000, "nodes after expansion of functions")                              \
+    X(rank_infer, 1024, "rank of a tensor when shapes are inferred")                               \
+    X(rank_run, 64, "rank of a tensor when run")                                                   \
+    X(loop_trips, 1000000000, "trips of a loop")                                                   \
+    X(name_bytes, 256, "bytes of a name when printed")                                             \
+    X(npy_header_bytes, 65536, "header of an .npy file")                                           \
+    X(npz_members, 65535, "members of an .npz file")                                               \
+    X(npz_ratio, 1100, "expansion of a deflated .npz member")                                      \
+    X(json_depth, 100, "nesting of JSON")                                                          \
+    X(safetensors_header_bytes, 100000000, "header of a .safetensors file")
+
+struct ox_limits {
+#define OX_LIMIT_FIELD(name, value, meaning) uint64_t name;
+    OX_LIMIT_LIST(OX_LIMIT_FIELD)
+#undef OX_LIMIT_FIELD
+};
+
+/* Sets the defaults; memory_bytes becomes the less of 8 GiB and 75 % of the machine's memory. */
+void ox_limits_init(struct ox_limits *limits);
+
+/* How external data may be reached. */
+enum ox_external_mode {
+    OX_EXTERNAL_CONTAIN, /* beneath the model's folder, without links (default) */
+    OX_EXTERNAL_DENY,    /* none */
+    OX_EXTERNAL_FOLLOW   /* links may be followed as long as they end within external_root */
+};
+
+/* What an open model, a session and their parts share: limits, the memory budget, the number of threads. Several models
+ * may share one; it must outlive them. */
+struct ox_env;
+
+struct ox_env *ox_env_new(void); /* NULL when out of memory; limits at their defaults */
+void ox_env_release(struct ox_env *env);
+struct ox_limits *ox_env_limits(struct ox_env *env); /* change before anything is opened */
+void ox_env_set_threads(struct ox_env *env, unsigned n_threads); /* 0: the cores this process may use */
+void ox_env_set_external(struct ox_env *env, enum ox_external_mode mode, const char *root);
+void ox_env_cancel(struct ox_env *env); /* from any thread or signal handler: work ends with OX_CANCELLED */
+uint64_t ox_env_memory_peak(const struct ox_env *env);
+
+/* ---- Byte strings and JSON out ---------------------------------------------------------------------------------- */
+
+/* A growing string, always NUL-terminated once something was added. Failure is sticky: after an allocation failed
+ * `failed` is set and additions do nothing, so that one test at the end is enough. */
+struct ox_strbuf {
+    char *data;
+    size_t len;
+    size_t cap;
+    bool failed;
+};
+
+void ox_strbuf_init(struct ox_strbuf *buf);
+void ox_strbuf_release(struct ox_strbuf *buf);
+void ox_strbuf_clear(struct ox_strbuf *buf);
+void ox_strbuf_add(struct ox_strbuf *buf, const void *bytes, size_t n);
+void ox_strbuf_puts(struct ox_strbuf *buf, const char *text);
+void ox_strbuf_putc(struct ox_strbuf *buf, char c);
+void ox_strbuf_printf(struct ox_strbuf *buf, const char *format, ...) OX_PRINTF(2, 3);
+/* A name from a file made safe to print: control characters, invalid UTF-8 and bidirectional overrides become \xNN,
+ * and what is longer than max_bytes (0: no limit) ends in "...". */
+void ox_strbuf_name(struct ox_strbuf *buf, const char *name, size_t max_bytes);
+
+/* A streaming JSON writer on a strbuf. Commas and quoting are its own; floats are written with the fewest digits that
+ * read back the same, NaN and infinities as the strings "NaN", "Infinity", "-Infinity" (protobuf's JSON mapping). */
+struct ox_json {
+    struct ox_strbuf *out;
+    unsigned depth;
+    bool need_comma;
+    bool pretty;
+};
+
+void ox_json_init(struct ox_json *json, struct ox_strbuf *out, bool pretty);
+void ox_json_object(struct ox_json *json); /* { */
+void ox_json_end_object(struct ox_json *json);
+void ox_json_array(struct ox_json *json); /* [ */
+void ox_json_end_array(struct ox_json *json);
+void ox_json_key(struct ox_json *json, const char *key);
+void ox_json_string(struct ox_json *json, const char *text); /* NULL writes null; invalid UTF-8 becomes U+FFFD */
+void ox_json_string_n(struct ox_json *json, const char *text, size_t n);
+void ox_json_int(struct ox_json *json, int64_t value);
+void ox_json_uint(struct ox_json *json, uint64_t value);
+void ox_json_double(struct ox_json *json, double value);
+void ox_json_float(struct ox_json *json, float value);
+void ox_json_bool(struct ox_json *json, bool value);
+void ox_json_null(struct ox_json *json);
+
+/* ---- Element types ---------------------------------------------------------------------------------------------- */
+
+/* Values are those of TensorProto.DataType; X(enum, value, bits, name, ONNX name): bits 0 is a string. */
+#define OX_DTYPE_LIST(X)                                                                           \
+    X(OX_UNDEFINED, 0, 0, "undefined", "UNDEFINED")                                                \
+    X(OX_FLOAT32, 1, 32, "float32", "FLOAT")                                                       \
+    X(OX_UINT8, 2, 8, "uint8", "UINT8")                                                            \
+    X(OX_INT8, 3, 8, "int8", "INT8")                                                               \
+    X(OX_UINT16, 4, 16, "uint16", "UINT16")                                                        \
+    X(OX_INT16, 5, 16, "int16", "INT16")                                                           \
+    X(OX_INT32, 6, 32, "int32", "INT32")                                                           \
+    X(OX_INT64, 7, 64, "int64", "INT64")                                                           \
+    X(OX_STRING, 8, 0, "string", "STRING")                                                         \
+    X(OX_BOOL, 9, 8, "bool", "BOOL")                                                               \
+    X(OX_FLOAT16, 10, 16, "float16", "FLOAT16")                                                    \
+    X(OX_FLOAT64, 11, 64, "float64", "DOUBLE")                                                     \
+    X(OX_UINT32, 12, 32, "uint32", "UINT32")                                                       \
+    X(OX_UINT64, 13, 64, "uint64", "UINT64")                                                       \
+    X(OX_COMPLEX64, 14, 64, "complex64", "COMPLEX64")                                              \
+    X(OX_COMPLEX128, 15, 128, "complex128", "COMPLEX128")                                          \
+    X(OX_BFLOAT16, 16, 16, "bfloat16", "BFLOAT16")                                                 \
+    X(OX_FLOAT8E4M3FN, 17, 8, "float8e4m3fn", "FLOAT8E4M3FN")                                      \
+    X(OX_FLOAT8E4M3FNUZ, 18, 8, "float8e4m3fnuz", "FLOAT8E4M3FNUZ")                                \
+    X(OX_FLOAT8E5M2, 19, 8, "float8e5m2", "FLOAT8E5M2")                                            \
+    X(OX_FLOAT8E5M2FNUZ, 20, 8, "float8e5m2fnuz", "FLOAT8E5M2FNUZ")                                \
+    X(OX_UINT4, 21, 4, "uint4", "UINT4")                                                           \
+    X(OX_INT4, 22, 4, "int4", "INT4")                                                              \
+    X(OX_FLOAT4E2M1, 23, 4, "float4e2m1", "FLOAT4E2M1")                                            \
+    X(OX_FLOAT8E8M0, 24, 8, "float8e8m0", "FLOAT8E8M0")                                            \
+    X(OX_UINT2, 25, 2, "uint2", "UINT2")                                                           \
+    X(OX_INT2, 26, 2, "int2", "INT2")                                                              \
+    X(OX_FLOAT6E2M3, 27, 6, "float6e2m3", "FLOAT6E2M3")                                            \
+    X(OX_FLOAT6E3M2, 28, 6, "float6e3m2", "FLOAT6E3M2")
+
+enum ox_dtype {
+#define OX_DTYPE_ENUM(name, value, bits, text, onnx_name) name = value,
+    OX_DTYPE_LIST(OX_DTYPE_ENUM)
+#undef OX_DTYPE_ENUM
+        OX_N_DTYPES
+};
+
+const char *ox_dtype_name(enum ox_dtype dtype); /* "float32"; "undefined" for anything that is no type */
+/* Accepts the names of this list, ONNX's ("FLOAT"), and numpy's ("f4", "<i8"); false when it is none. */
+bool ox_dtype_parse(const char *name, enum ox_dtype *dtype);
+
+/* ---- Tensors ---------------------------------------------------------------------------------------------------- */
+
+/* Dense, row-major, immutable, counted. Sub-byte types take a byte an element in memory. */
+struct ox_tensor;
+
+/* Copies `data` (packed as in memory; not for strings). */
+enum ox_status ox_tensor_from_data(struct ox_tensor **out, struct ox_env *env, enum ox_dtype dtype, unsigned rank,
+                                   const int64_t *dims, const void *data, struct ox_error *err);
+enum ox_status ox_tensor_from_strings(struct ox_tensor **out, struct ox_env *env, unsigned rank, const int64_t *dims,
+                                      const char *const *strings, struct ox_error *err);
+void ox_tensor_release(struct ox_tensor *tensor);
+enum ox_dtype ox_tensor_dtype(const struct ox_tensor *tensor);
+unsigned ox_tensor_rank(const struct ox_tensor *tensor);
+const int64_t *ox_tensor_dims(const struct ox_tensor *tensor);
+size_t ox_tensor_count(const struct ox_tensor *tensor);
+const void *ox_tensor_data(const struct ox_tensor *tensor);
+/* Element i of a string tensor: not NUL-terminated. */
+const char *ox_tensor_string(const struct ox_tensor *tensor, size_t i, size_t *n);
+
+/* Whatever flows along an edge: tensor, sparse tensor, sequence, optional, map. */
+struct ox_datum;
+
+enum ox_status ox_datum_of_tensor(struct ox_datum **out, const struct ox_tensor *tensor, struct ox_error *err);
+void ox_datum_release(struct ox_datum *datum);
+const struct ox_tensor *ox_datum_get_tensor(const struct ox_datum *datum); /* NULL when it is no tensor */
+
+/* ---- Models ----------------------------------------------------------------------------------------------------- */
+
+struct ox_model;
+struct ox_graph;
+struct ox_node;
+struct ox_value;
+
+/* Reads a model in any form recognised by content: protobuf, ONNX text, protobuf JSON. "-" is standard input. OX_INPUT: it
+ * is no model; a model that breaks rules opens all the same (ox_check tells). */
+enum ox_status ox_model_open(struct ox_model **out, struct ox_env *env, const char *path, struct ox_error *err);
+/* The bytes must outlive the model; external data is looked for beneath dir (NULL: there is none). */
+enum ox_status ox_model_open_memory(struct ox_model **out, struct ox_env *env, const void *bytes, size_t n,
+                                    const char *dir, struct ox_error *err);
+void ox_model_release(struct ox_model *model);
+
+/* ---- Checking --------------------------------------------------------------------------------------------------- */
+
+enum ox_severity { OX_ERROR, OX_WARNING, OX_INFO };
+const char *ox_severity_name(enum ox_severity severity);
+
+struct ox_finding {
+    const char *id; /* "node.unknown-op": stable */
+    enum ox_severity severity;
+    const char *message; /* one line, with the values at fault */
+    const char *hint;    /* what to do; NULL */
+    const char *graph;   /* path; "" is the main graph */
+    const char *node, *op_type, *tensor, *attribute; /* NULL where it does not apply */
+};
+
+struct ox_check_options {
+    bool full; /* types and shapes in strict mode too */
+    bool lint; /* advice */
+};
+
+struct ox_findings;
+
+/* Everything wrong, in one pass. OX_OK also for an invalid model: count the errors. */
+enum ox_status ox_check(struct ox_findings **out, struct ox_model *model, const struct ox_check_options *options,
+                        struct ox_error *err);
+void ox_findings_release(struct ox_findings *findings);
+size_t ox_findings_count(const struct ox_findings *findings);
+const struct ox_finding *ox_findings_at(const struct ox_findings *findings, size_t i);
+size_t ox_findings_errors(const struct ox_findings *findings);
+
+/* A kind of finding: what `check --explain ID` prints and the manual lists. */
+struct ox_finding_kind {
+    const char *id;
+    enum ox_severity severity;
+    const char *title;
+    const char *explanation;
+};
+const struct ox_finding_kind *ox_finding_kinds(size_t *n);
+
+/* ---- Running ---------------------------------------------------------------------------------------------------- */
+
+struct ox_run_options {
+    int level;         /* 0: each node by its reference kernel; 1: folded; 2: fused and fast */
+    bool oracle;       /* all floating arithmetic in double precision */
+    bool all_values;   /* every intermediate is an output too, after the graph's own */
+    uint64_t seed;     /* for random operators without a seed of their own */
+};
+
+struct ox_session;
+
+/* Plans the model's main graph; OX_UNSUPPORTED names every operator that is not available. The model must outlive the
+ * session. options may be NULL. */
+enum ox_status ox_session_new(struct ox_session **out, struct ox_model *model, const struct ox_run_options *options,
+                              struct ox_error *err);
+void ox_session_release(struct ox_session *session);
+
+/* Inputs that must be given come first (no initializer), those with a default after, each in the graph's order. */
+size_t ox_session_n_inputs(const struct ox_session *session);
+const char *ox_session_input_name(const struct ox_session *session, size_t i);
+bool ox_session_input_required(const struct ox_session *session, size_t i);
+size_t ox_session_n_outputs(const struct ox_session *session);
+const char *ox_session_output_name(const struct ox_session *session, size_t i);
+
+/* inputs: one for each session input, NULL for a default. outputs: filled with a datum for each output, each the
+ * caller's to release. OX_INPUT: an input's type or shape does not fit, or a node failed on these values. */
+enum ox_status ox_session_run(struct ox_session *session, struct ox_datum *const *inputs, struct ox_datum **outputs,
+                              struct ox_error *err);
+
+#endif

@@ -1,0 +1,122 @@
+/* Operators: a row each. A row serves from its `since` to the next row of that name in its domain; a missing field is a
+ * missing capability, reported by name before anything runs.
+ *
+ * A family file holds shape rule and reference kernel side by side and ends in its rows:
+ *
+ *     const struct ox_op ox_ops_reduce[] = {
+ *         {"", "ReduceSum", 1, .infer = infer_reduce_attr, .run = run_reduce_sum},
+ *         {"", "ReduceSum", 13, .infer = infer_reduce_input, .run = run_reduce_sum},
+ *         {0}};
+ *
+ * and is listed in ops/families.def. */
+#ifndef OX_OPS_OP_H
+#define OX_OPS_OP_H
+
+#include "model/model.h"
+#include "schema/schema.h"
+#include "tensor/tensor.h"
+
+struct ox_infer;
+struct ox_run;
+
+enum {
+    /* The kernel has float16 and bfloat16 (and float8, where allowed) of its own or moves bytes without looking. Without it a
+     * node with such inputs is run by the executor in float32 and its float outputs are rounded once at the end. */
+    OX_OP_HALF = 1,
+    /* The kernel's outputs keep float types in --oracle instead of being widened (none do by default). */
+    OX_OP_KEEP_FLOAT = 2,
+    /* Takes sequences, optionals, maps, sparse tensors: inputs may be other than tensors. */
+    OX_OP_ANY_KIND = 4,
+    /* Random without a seed attribute: never folded, never merged. */
+    OX_OP_RANDOM = 8
+};
+
+struct ox_op {
+    const char *domain;
+    const char *name;
+    int since;
+    unsigned flags;
+    void (*infer)(struct ox_infer *c);
+    enum ox_status (*run)(struct ox_run *r, struct ox_error *err);
+};
+
+/* The row that serves a node's operator at its opset; NULL: none. */
+const struct ox_op *ox_op_find(const char *domain, const char *name, int64_t opset);
+
+/* ---- What a kernel sees ------------------------------------------------------------------------------------------ *
+ *
+ * The executor has checked, by the schema: arity, required inputs, element types, attribute types. A kernel checks values:
+ * shapes that must agree, indices, attribute ranges. Errors go through ox_run_fail(), which names the node. */
+
+struct ox_run {
+    struct ox_env *env;
+    const struct ox_node *node;
+    const struct ox_schema *schema; /* NULL for unknown domains */
+    int64_t opset;                  /* version of the node's domain that the graph imports */
+    struct ox_datum *const *in;     /* n_in of them, NULL: omitted */
+    size_t n_in;
+    struct ox_datum **out; /* n_out of them, all NULL at first; filled by the kernel */
+    size_t n_out;          /* as in the node; an output that the node omits need not be made */
+    struct ox_arena *scratch; /* given back when the kernel returns */
+    bool oracle;           /* floats are double: inputs came so, ox_run_out() makes them so */
+    const struct ox_call *call; /* the function call that the node stands in, for attribute references; NULL */
+    void *executor;        /* the runtime's own */
+    /* Runs a subgraph of this node: takes references on inputs, gives new references in outputs (n_outputs of the graph). Set
+     * by the runtime. */
+    enum ox_status (*subgraph)(struct ox_run *r, const struct ox_graph *graph, struct ox_datum *const *inputs,
+                               size_t n_inputs, struct ox_datum **outputs, size_t n_outputs, struct ox_error *err);
+    uint64_t seed; /* for random operators without a seed of their own: differs a node, the same a run */
+};
+
+/* The tensor of input i; NULL when omitted (or i >= n_in). The kind was checked. */
+const struct ox_tensor *ox_run_in(const struct ox_run *r, size_t i);
+bool ox_run_has(const struct ox_run *r, size_t i);
+/* Whether output i is used by name. */
+bool ox_run_wants(const struct ox_run *r, size_t i);
+
+/* Makes output i, uninitialized; in oracle mode float16/bfloat16/float32 become float64, so dispatch on (*out)->dtype. */
+enum ox_status ox_run_out(struct ox_run *r, size_t i, enum ox_dtype dtype, unsigned rank, const int64_t *dims,
+                          struct ox_tensor **out, struct ox_error *err);
+/* Output i shares data of `of` in another shape. */
+enum ox_status ox_run_out_view(struct ox_run *r, size_t i, const struct ox_tensor *of, unsigned rank,
+                               const int64_t *dims, struct ox_error *err);
+/* Output i is that datum (a reference is taken). */
+enum ox_status ox_run_out_datum(struct ox_run *r, size_t i, const struct ox_datum *datum, struct ox_error *err);
+/* Output i is that tensor (a reference is taken). */
+enum ox_status ox_run_out_tensor(struct ox_run *r, size_t i, const struct ox_tensor *tensor, struct ox_error *err);
+
+/* Memory until the kernel returns; NULL with *err set when out of memory. */
+void *ox_run_scratch(struct ox_run *r, size_t count, size_t size, struct ox_error *err);
+
+/* "Gather 'node_3' (opset 13): index 7 is outside [-4, 3]": the part after the colon is the format. Returns status. */
+enum ox_status ox_run_fail(const struct ox_run *r, struct ox_error *err, enum ox_status status, const char *format, ...)
+    OX_PRINTF(4, 5);
+
+/* Attributes, references of functions resolved. Defaults of the schema apply when the node has none: the fallback given here
+ * serves where the schema has no default. */
+const struct ox_attr *ox_run_attr(const struct ox_run *r, const char *name); /* of the node (or call) only; NULL */
+int64_t ox_run_int(const struct ox_run *r, const char *name, int64_t fallback);
+float ox_run_float(const struct ox_run *r, const char *name, float fallback);
+/* NUL-terminated in the model's or schema's memory; NULL when neither has it. */
+const char *ox_run_string(const struct ox_run *r, const char *name);
+/* NULL and *n = 0 when there is none; an empty list is not NULL. */
+const int64_t *ox_run_ints(const struct ox_run *r, const char *name, size_t *n);
+const float *ox_run_floats(const struct ox_run *r, const char *name, size_t *n);
+const struct ox_str *ox_run_strings(const struct ox_run *r, const char *name, size_t *n);
+const struct ox_graph *ox_run_graph(const struct ox_run *r, const char *name);
+/* *out NULL when there is none; the caller releases it. */
+enum ox_status ox_run_tensor_attr(const struct ox_run *r, const char *name, struct ox_tensor **out,
+                                  struct ox_error *err);
+
+/* An axis attribute or value made non-negative; rank 0 takes axis 0 and -1 only where `scalar_ok`. */
+enum ox_status ox_run_axis(const struct ox_run *r, int64_t axis, unsigned rank, unsigned *out, struct ox_error *err);
+
+/* A function call: the node and its function, for attributes by reference; chained outward. */
+struct ox_call {
+    const struct ox_node *node;
+    const struct ox_function *function;
+    const struct ox_schema *schema; /* of a standard function run by its body */
+    const struct ox_call *outer;
+};
+
+#endif

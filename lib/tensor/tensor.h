@@ -1,0 +1,110 @@
+/* Tensors as the runtime holds them, and the other values that flow along edges. */
+#ifndef OX_TENSOR_TENSOR_H
+#define OX_TENSOR_TENSOR_H
+
+#include <stdatomic.h>
+
+#include "common/arena.h"
+#include "common/error.h"
+
+/* An element of a string tensor; p need not end in NUL and may be NULL when n is 0. */
+struct ox_str {
+    const char *p;
+    size_t n;
+};
+
+/* Counted memory that tensors share. */
+struct ox_buffer {
+    _Atomic uint32_t refs;
+    void *data;
+    size_t bytes;
+    struct ox_budget *budget;
+    struct ox_arena strings;              /* characters of a string tensor */
+    void (*on_release)(struct ox_buffer *); /* instead of free(data): a borrowed or mapped region; may be NULL */
+    void *owner;
+};
+
+/* Dense, row-major, contiguous. In memory every element has whole bytes: 2-, 4- and 6-bit types take one byte an element
+ * (value in two's complement or as the type's code), bool one byte of 0 or 1, strings a struct ox_str, complex
+ * two floats. Immutable once it was handed on; counted. A scalar has rank 0. */
+struct ox_tensor {
+    _Atomic uint32_t refs;
+    enum ox_dtype dtype;
+    unsigned rank;
+    size_t n; /* elements: the product of dims */
+    void *data;
+    struct ox_buffer *buffer;
+    int64_t dims[];
+};
+
+/* Bytes an element takes in memory (1 for sub-byte types, sizeof(struct ox_str) for strings); 0 for undefined. */
+size_t ox_dtype_size(enum ox_dtype dtype);
+unsigned ox_dtype_bits(enum ox_dtype dtype); /* in files; 0 for strings */
+bool ox_dtype_is_float(enum ox_dtype dtype); /* all floating types, the 4-, 6- and 8-bit ones too; not complex */
+bool ox_dtype_is_integer(enum ox_dtype dtype);
+bool ox_dtype_is_signed(enum ox_dtype dtype);
+
+/* New and uninitialized (strings: empty). OX_NO_MEMORY, OX_LIMIT (budget, or a product of dims over SIZE_MAX/2),
+ * OX_INPUT for a negative dimension. */
+enum ox_status ox_tensor_new(struct ox_tensor **out, struct ox_budget *budget, enum ox_dtype dtype, unsigned rank,
+                             const int64_t *dims, struct ox_error *err);
+/* Another shape of the same n elements, sharing the buffer. */
+enum ox_status ox_tensor_view(struct ox_tensor **out, const struct ox_tensor *of, unsigned rank, const int64_t *dims,
+                              struct ox_error *err);
+/* Over memory of somebody else, which must outlive it (owner and on_release may be NULL). */
+enum ox_status ox_tensor_borrow(struct ox_tensor **out, enum ox_dtype dtype, unsigned rank, const int64_t *dims,
+                                const void *data, void (*on_release)(struct ox_buffer *), void *owner,
+                                struct ox_error *err);
+struct ox_tensor *ox_tensor_ref(const struct ox_tensor *tensor);
+/* Copies characters into the tensor's own memory and sets element i. */
+enum ox_status ox_tensor_set_string(struct ox_tensor *tensor, size_t i, const char *p, size_t n, struct ox_error *err);
+
+/* Packed bytes as in raw_data (little-endian, sub-byte types packed low bits first, 6-bit types in a byte each unless the
+ * format says otherwise) to memory and back. n elements. */
+void ox_tensor_unpack(enum ox_dtype dtype, const void *packed, size_t n, void *out);
+void ox_tensor_pack(enum ox_dtype dtype, const void *data, size_t n, void *packed);
+/* Bytes of n elements when packed; false when that overflows. Strings: false. */
+bool ox_dtype_packed_bytes(enum ox_dtype dtype, uint64_t n, uint64_t *bytes);
+
+/* Product of dims with every check; false: a negative dimension or overflow. */
+bool ox_dims_count(unsigned rank, const int64_t *dims, size_t *n);
+
+/* One element as a number: exact for integers in range, of complex the real part. Not for strings. */
+double ox_tensor_get_double(const struct ox_tensor *tensor, size_t i);
+int64_t ox_tensor_get_int(const struct ox_tensor *tensor, size_t i);
+
+/* Another element type by the rules of Cast (round to nearest even; float to integer truncates, out of range saturates
+ * deterministically; `saturate` is Cast's attribute for 8-bit floats). Not for strings. */
+enum ox_status ox_tensor_convert(struct ox_tensor **out, struct ox_budget *budget, const struct ox_tensor *in,
+                                 enum ox_dtype to, bool saturate, struct ox_error *err);
+
+/* ---- Everything that can flow along an edge ---------------------------------------------------------------------- */
+
+enum ox_datum_kind { OX_DATUM_TENSOR, OX_DATUM_SPARSE, OX_DATUM_SEQUENCE, OX_DATUM_OPTIONAL, OX_DATUM_MAP };
+
+/* Counted and, once handed on, immutable. */
+struct ox_datum {
+    _Atomic uint32_t refs;
+    enum ox_datum_kind kind;
+    struct ox_tensor *tensor;  /* TENSOR: it. SPARSE: values. MAP: keys, 1-D */
+    struct ox_tensor *indices; /* SPARSE: as in SparseTensorProto. MAP: unused */
+    struct ox_datum **items;   /* SEQUENCE: elements. OPTIONAL: 0 or 1. MAP: one datum, the values as 1-D tensor or
+                                  a sequence */
+    size_t n_items;
+    enum ox_dtype elem;        /* SEQUENCE and OPTIONAL of tensors: the element type, also when empty */
+    unsigned rank;             /* SPARSE */
+    int64_t *dims;             /* SPARSE: dense shape */
+};
+
+/* All take their own reference on what they are given. */
+enum ox_status ox_datum_sequence(struct ox_datum **out, enum ox_dtype elem, struct ox_datum *const *items,
+                                 size_t n_items, struct ox_error *err);
+enum ox_status ox_datum_optional(struct ox_datum **out, enum ox_dtype elem, struct ox_datum *item_or_null,
+                                 struct ox_error *err);
+enum ox_status ox_datum_map(struct ox_datum **out, const struct ox_tensor *keys, struct ox_datum *values,
+                            struct ox_error *err);
+enum ox_status ox_datum_sparse(struct ox_datum **out, const struct ox_tensor *values, const struct ox_tensor *indices,
+                               unsigned rank, const int64_t *dims, struct ox_error *err);
+struct ox_datum *ox_datum_ref(const struct ox_datum *datum);
+
+#endif
