@@ -66,6 +66,10 @@ struct ox_run {
     enum ox_status (*subgraph)(struct ox_run *r, const struct ox_graph *graph, struct ox_datum *const *inputs,
                                size_t n_inputs, struct ox_datum **outputs, size_t n_outputs, struct ox_error *err);
     uint64_t seed; /* for random operators without a seed of their own: differs a node, the same a run */
+    const struct ox_op *op; /* the row that runs; NULL: flags do not matter */
+    /* Memory for ox_run_out(); NULL: ox_tensor_new(). Set by the runtime, which uses blocks again. */
+    enum ox_status (*alloc)(struct ox_run *r, enum ox_dtype dtype, unsigned rank, const int64_t *dims,
+                            struct ox_tensor **out, struct ox_error *err);
 };
 
 /* The tensor of input i; NULL when omitted (or i >= n_in). The kind was checked. */
@@ -108,7 +112,7 @@ const struct ox_graph *ox_run_graph(const struct ox_run *r, const char *name);
 enum ox_status ox_run_tensor_attr(const struct ox_run *r, const char *name, struct ox_tensor **out,
                                   struct ox_error *err);
 
-/* An axis attribute or value made non-negative; rank 0 takes axis 0 and -1 only where `scalar_ok`. */
+/* An axis attribute or value made non-negative. Rank 0 has no axis: an operator that allows one there asks before. */
 enum ox_status ox_run_axis(const struct ox_run *r, int64_t axis, unsigned rank, unsigned *out, struct ox_error *err);
 
 /* A function call: the node and its function, for attributes by reference; chained outward. */
