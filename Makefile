@@ -50,7 +50,7 @@ LIBRARY := $(BUILD)/libonnxtool.a
 PROGRAM := $(BUILD)/onnxtool
 
 ## all: build the library and the program (CONFIG=release|debug|sanitize|coverage)
-all: $(LIBRARY) $(PROGRAM)
+all: $(LIBRARY) $(if $(CLI_SOURCES),$(PROGRAM))
 
 $(PROGRAM): $(CLI_OBJECTS) $(LIBRARY)
 	@echo "  LINK $@"
