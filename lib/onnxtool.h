@@ -282,31 +282,88 @@ const struct ox_finding_kind *ox_finding_kinds(size_t *n);
 
 /* ---- Running ---------------------------------------------------------------------------------------------------- */
 
+/* An operator that a model needs and that is not available here. */
+struct ox_missing_op {
+    const char *domain;  /* "" is ai.onnx */
+    const char *op_type;
+    int64_t opset;
+    const char *reason;  /* "unknown operator", "no kernel", "deprecated since opset 10", ... */
+    const char *graph;   /* where it comes first: path ... */
+    const char *node;    /* ... and label */
+    size_t n_nodes;
+};
+
+/* All members may be 0. Strings and arrays need not outlive ox_session_new(). */
 struct ox_run_options {
     int level;         /* 0: each node by its reference kernel; 1: folded; 2: fused and fast */
-    bool oracle;       /* all floating arithmetic in double precision */
+    bool oracle;       /* all floating arithmetic in double precision; outputs stay float64 ... */
+    bool narrow;       /* ... unless this is set: then they are rounded to their declared types */
     bool all_values;   /* every intermediate is an output too, after the graph's own */
+    bool profile;      /* keep an event a node: ox_session_events() */
     uint64_t seed;     /* for random operators without a seed of their own */
+    const char *const *outputs; /* names of values to compute instead of the graph's outputs; what they do not need is */
+    size_t n_outputs;           /* not run. 0: the graph's outputs */
+    /* Called for each operator that is missing, before OX_UNSUPPORTED is returned; NULL. */
+    void (*on_missing)(void *arg, const struct ox_missing_op *op);
+    void *missing_arg;
+    /* Called with each value that a node of the main graph makes, as soon as it is made; anything but OX_OK ends the run. The
+     * value may be kept with a reference. NULL. */
+    enum ox_status (*on_value)(void *arg, const char *name, const struct ox_datum *value, struct ox_error *err);
+    void *value_arg;
 };
 
 struct ox_session;
 
 /* Plans the model's main graph; OX_UNSUPPORTED names every operator that is not available. The model must outlive the
- * session. options may be NULL. */
+ * session and not be changed. options may be NULL. */
 enum ox_status ox_session_new(struct ox_session **out, struct ox_model *model, const struct ox_run_options *options,
                               struct ox_error *err);
 void ox_session_release(struct ox_session *session);
 
+/* An input or output as the model declares it. */
+struct ox_port {
+    const char *name;
+    const char *type;           /* "float32[batch,3,224,224]", "seq(float32)"; "?" when not declared */
+    bool required;              /* an input without a default */
+    enum ox_dtype dtype;        /* of a tensor; OX_UNDEFINED: no tensor, or not declared */
+    bool has_rank;
+    unsigned rank;
+    const int64_t *dims;        /* -1: open */
+    const char *const *symbols; /* names of the open ones; NULL elements */
+};
+
 /* Inputs that must be given come first (no initializer), those with a default after, each in the graph's order. */
 size_t ox_session_n_inputs(const struct ox_session *session);
+const struct ox_port *ox_session_input(const struct ox_session *session, size_t i);
 const char *ox_session_input_name(const struct ox_session *session, size_t i);
 bool ox_session_input_required(const struct ox_session *session, size_t i);
 size_t ox_session_n_outputs(const struct ox_session *session);
+const struct ox_port *ox_session_output(const struct ox_session *session, size_t i);
 const char *ox_session_output_name(const struct ox_session *session, size_t i);
 
 /* inputs: one for each session input, NULL for a default. outputs: filled with a datum for each output, each the
- * caller's to release. OX_INPUT: an input's type or shape does not fit, or a node failed on these values. */
+ * caller's to release (NULL: an intermediate, asked for by all_values, that was not made). OX_INPUT: an input's type or
+ * shape does not fit, or a node failed on these values. */
 enum ox_status ox_session_run(struct ox_session *session, struct ox_datum *const *inputs, struct ox_datum **outputs,
                               struct ox_error *err);
+
+struct ox_session_stats {
+    uint64_t arena_bytes;   /* most that values between nodes took at a time, over all runs */
+    uint64_t weights_bytes; /* constants loaded so far, mapped ones too */
+    uint64_t n_nodes;       /* planned, functions and subgraphs expanded */
+};
+void ox_session_stats(const struct ox_session *session, struct ox_session_stats *stats);
+
+/* What the last run spent on each node, in the order of their ends, if `profile` was asked; at most a million. */
+struct ox_node_event {
+    const char *graph;  /* path; "" is the main graph */
+    const char *node;   /* name, or "#12" */
+    const char *op_type, *domain;
+    uint64_t start_ns;  /* since the run began */
+    uint64_t ns;        /* what it holds of nested nodes included */
+    uint64_t bytes;     /* of its outputs */
+    unsigned depth;     /* 0: main graph; one more for each call and subgraph */
+};
+const struct ox_node_event *ox_session_events(const struct ox_session *session, size_t *n);
 
 #endif

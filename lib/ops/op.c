@@ -112,6 +112,34 @@ void *ox_run_scratch(struct ox_run *r, size_t count, size_t size, struct ox_erro
 
 /* ---- Errors ----------------------------------------------------------------------------------------------------- */
 
+void ox_run_where(const struct ox_run *r, struct ox_strbuf *out)
+{
+    struct ox_strbuf label, path;
+    ox_strbuf_init(&label);
+    ox_strbuf_init(&path);
+    ox_node_label(&label, r->node);
+    if (r->node->graph)
+        ox_graph_path(&path, r->node->graph);
+    size_t name_bytes = r->env ? (size_t)r->env->limits.name_bytes : 0;
+    if (r->node->domain[0]) {
+        ox_strbuf_name(out, r->node->domain, name_bytes);
+        ox_strbuf_putc(out, '.');
+    }
+    ox_strbuf_name(out, r->node->op_type, name_bytes);
+    ox_strbuf_puts(out, " '");
+    if (label.data)
+        ox_strbuf_name(out, label.data, name_bytes);
+    ox_strbuf_putc(out, '\'');
+    if (path.len) {
+        ox_strbuf_puts(out, " in '");
+        ox_strbuf_name(out, path.data, name_bytes);
+        ox_strbuf_putc(out, '\'');
+    }
+    ox_strbuf_printf(out, " (opset %lld)", (long long)r->opset);
+    ox_strbuf_release(&label);
+    ox_strbuf_release(&path);
+}
+
 enum ox_status ox_run_fail(const struct ox_run *r, struct ox_error *err, enum ox_status status,
                            const char *format, ...)
 {
@@ -122,34 +150,10 @@ enum ox_status ox_run_fail(const struct ox_run *r, struct ox_error *err, enum ox
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-
-    struct ox_strbuf label, path;
-    ox_strbuf_init(&label);
-    ox_strbuf_init(&path);
-    ox_node_label(&label, r->node);
-    if (r->node->graph)
-        ox_graph_path(&path, r->node->graph);
     struct ox_strbuf where;
     ox_strbuf_init(&where);
-    size_t name_bytes = r->env ? (size_t)r->env->limits.name_bytes : 0;
-    if (r->node->domain[0]) {
-        ox_strbuf_name(&where, r->node->domain, name_bytes);
-        ox_strbuf_putc(&where, '.');
-    }
-    ox_strbuf_name(&where, r->node->op_type, name_bytes);
-    ox_strbuf_puts(&where, " '");
-    if (label.data)
-        ox_strbuf_name(&where, label.data, name_bytes);
-    ox_strbuf_putc(&where, '\'');
-    if (path.len) {
-        ox_strbuf_puts(&where, " in '");
-        ox_strbuf_name(&where, path.data, name_bytes);
-        ox_strbuf_putc(&where, '\'');
-    }
-    ox_strbuf_printf(&where, " (opset %lld)", (long long)r->opset);
+    ox_run_where(r, &where);
     ox_fail(err, status, "%s: %s", where.failed ? r->node->op_type : where.data, message);
-    ox_strbuf_release(&label);
-    ox_strbuf_release(&path);
     ox_strbuf_release(&where);
     return status;
 }

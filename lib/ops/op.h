@@ -96,6 +96,9 @@ void *ox_run_scratch(struct ox_run *r, size_t count, size_t size, struct ox_erro
 enum ox_status ox_run_fail(const struct ox_run *r, struct ox_error *err, enum ox_status status, const char *format, ...)
     OX_PRINTF(4, 5);
 
+/* "Gather 'node_3' (opset 13)": how ox_run_fail() begins. */
+void ox_run_where(const struct ox_run *r, struct ox_strbuf *out);
+
 /* Attributes, references of functions resolved. Defaults of the schema apply when the node has none: the fallback given here
  * serves where the schema has no default. */
 const struct ox_attr *ox_run_attr(const struct ox_run *r, const char *name); /* of the node (or call) only; NULL */
