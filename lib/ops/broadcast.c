@@ -1,0 +1,310 @@
+#include "ops/broadcast.h"
+
+#include <inttypes.h>
+
+#include "common/env.h"
+#include "common/threads.h"
+
+static int64_t aligned_dim(unsigned out_rank, unsigned rank, const int64_t *dims, unsigned axis)
+{
+    unsigned missing = out_rank - rank;
+    return axis < missing ? 1 : dims[axis - missing];
+}
+
+static enum ox_status result_dims(struct ox_broadcast *b, const struct ox_run *r, const unsigned *rank,
+                                  const int64_t *const *dims, struct ox_error *err)
+{
+    b->rank = 0;
+    for (unsigned k = 0; k < b->n_in; k++) {
+        if (rank[k] > OX_BROADCAST_RANK)
+            return ox_run_fail(r, err, OX_LIMIT, "input %u has rank %u, more than %d", k, rank[k],
+                               OX_BROADCAST_RANK);
+        if (rank[k] > b->rank)
+            b->rank = rank[k];
+    }
+    for (unsigned axis = 0; axis < b->rank; axis++) {
+        b->dims[axis] = 1;
+        for (unsigned k = 0; k < b->n_in; k++) {
+            int64_t d = aligned_dim(b->rank, rank[k], dims[k], axis);
+            if (d == 1 || d == b->dims[axis])
+                continue;
+            if (b->dims[axis] != 1)
+                return ox_run_fail(r, err, OX_INPUT,
+                                   "inputs do not broadcast: input %u has %" PRId64
+                                   " where others have %" PRId64 " (axis %u of %u)",
+                                   k, d, b->dims[axis], axis, b->rank);
+            b->dims[axis] = d;
+        }
+    }
+    if (!ox_dims_count(b->rank, b->dims, &b->n))
+        return ox_run_fail(r, err, OX_LIMIT, "the broadcast result has too many elements");
+    return OX_OK;
+}
+
+/* Loops from the innermost axis outward; an axis joins the loop inside it when every operand passes both as one. */
+static void build_loops(struct ox_broadcast *b, const unsigned *rank, const int64_t *const *dims)
+{
+    size_t counts[OX_BROADCAST_RANK];
+    size_t strides[OX_BROADCAST_MAX][OX_BROADCAST_RANK];
+    size_t passed[OX_BROADCAST_MAX] = {1, 1, 1, 1};
+    unsigned depth = 0;
+    for (unsigned axis = b->rank; axis-- > 0;) {
+        size_t count = (size_t)b->dims[axis];
+        if (count == 1)
+            continue;
+        size_t stride[OX_BROADCAST_MAX] = {0};
+        bool joins = depth > 0;
+        for (unsigned k = 0; k < b->n_in; k++) {
+            bool repeated = aligned_dim(b->rank, rank[k], dims[k], axis) == 1;
+            stride[k] = repeated ? 0 : passed[k];
+            if (!repeated)
+                passed[k] *= count;
+            if (depth && stride[k] != strides[k][depth - 1] * counts[depth - 1])
+                joins = false;
+        }
+        if (joins) {
+            counts[depth - 1] *= count;
+            continue;
+        }
+        counts[depth] = count;
+        for (unsigned k = 0; k < b->n_in; k++)
+            strides[k][depth] = stride[k];
+        depth++;
+    }
+    b->inner = depth ? counts[0] : 1;
+    b->rows = b->n / b->inner;
+    b->depth = depth ? depth - 1 : 0;
+    for (unsigned k = 0; k < b->n_in; k++)
+        b->step[k] = depth ? strides[k][0] : 0;
+    for (unsigned level = 0; level < b->depth; level++) {
+        b->counts[level] = counts[depth - 1 - level];
+        for (unsigned k = 0; k < b->n_in; k++)
+            b->strides[k][level] = strides[k][depth - 1 - level];
+    }
+}
+
+enum ox_status ox_broadcast_dims(struct ox_broadcast *b, const struct ox_run *r, unsigned n_in, const unsigned *rank,
+                                 const int64_t *const *dims, struct ox_error *err)
+{
+    b->n_in = n_in;
+    OX_TRY(result_dims(b, r, rank, dims, err));
+    b->depth = 0;
+    b->rows = b->inner = 0;
+    if (b->n)
+        build_loops(b, rank, dims);
+    return OX_OK;
+}
+
+enum ox_status ox_broadcast_init(struct ox_broadcast *b, const struct ox_run *r, unsigned n_in,
+                                 const struct ox_tensor *const *in, struct ox_error *err)
+{
+    unsigned rank[OX_BROADCAST_MAX];
+    const int64_t *dims[OX_BROADCAST_MAX];
+    for (unsigned k = 0; k < n_in; k++) {
+        rank[k] = in[k]->rank;
+        dims[k] = in[k]->dims;
+    }
+    return ox_broadcast_dims(b, r, n_in, rank, dims, err);
+}
+
+enum ox_status ox_broadcast_into_first(const struct ox_broadcast *b, const struct ox_run *r,
+                                       const struct ox_tensor *first, struct ox_error *err)
+{
+    bool same = b->rank == first->rank;
+    for (unsigned axis = 0; same && axis < b->rank; axis++)
+        same = b->dims[axis] == first->dims[axis];
+    if (!same)
+        return ox_run_fail(r, err, OX_INPUT, "the second input does not broadcast to the shape of the first");
+    return OX_OK;
+}
+
+/* ---- Running ------------------------------------------------------------------------------------------------------ */
+
+struct ranges {
+    size_t n, grain;
+    void (*task)(void *arg, size_t from, size_t to);
+    void *arg;
+};
+
+static void run_range(void *arg, size_t i)
+{
+    const struct ranges *ranges = arg;
+    size_t from = i * ranges->grain;
+    size_t left = ranges->n - from;
+    ranges->task(ranges->arg, from, from + (left < ranges->grain ? left : ranges->grain));
+}
+
+void ox_ranges_run(struct ox_env *env, size_t n, size_t grain, void (*task)(void *arg, size_t from, size_t to),
+                   void *arg)
+{
+    struct ranges ranges = {.n = n, .grain = grain ? grain : 1, .task = task, .arg = arg};
+    if (!n)
+        return;
+    if (n <= ranges.grain)
+        task(arg, 0, n);
+    else
+        ox_parallel(env, (n - 1) / ranges.grain + 1, run_range, &ranges);
+}
+
+struct broadcast_job {
+    const struct ox_broadcast *b;
+    const char *in[OX_BROADCAST_MAX];
+    size_t in_size[OX_BROADCAST_MAX];
+    char *out;
+    size_t out_size;
+    void (*kernel)(const struct ox_row *row, const void *arg);
+    const void *arg;
+};
+
+/* Row number to a place in the loop nest: the only divisions, once a task. */
+static void seek_row(const struct ox_broadcast *b, size_t row, size_t *at, size_t *offset)
+{
+    for (unsigned k = 0; k < b->n_in; k++)
+        offset[k] = 0;
+    for (unsigned level = b->depth; level-- > 0;) {
+        at[level] = row % b->counts[level];
+        row /= b->counts[level];
+        for (unsigned k = 0; k < b->n_in; k++)
+            offset[k] += at[level] * b->strides[k][level];
+    }
+}
+
+static void next_row(const struct ox_broadcast *b, size_t *at, size_t *offset)
+{
+    for (unsigned level = b->depth; level-- > 0;) {
+        bool wraps = ++at[level] == b->counts[level];
+        if (!wraps) {
+            for (unsigned k = 0; k < b->n_in; k++)
+                offset[k] += b->strides[k][level];
+            return;
+        }
+        at[level] = 0;
+        for (unsigned k = 0; k < b->n_in; k++)
+            offset[k] -= (b->counts[level] - 1) * b->strides[k][level];
+    }
+}
+
+static void broadcast_task(void *arg, size_t from, size_t to)
+{
+    const struct broadcast_job *job = arg;
+    const struct ox_broadcast *b = job->b;
+    size_t at[OX_BROADCAST_RANK], offset[OX_BROADCAST_MAX];
+    size_t column = from % b->inner;
+    seek_row(b, from / b->inner, at, offset);
+    struct ox_row row;
+    for (unsigned k = 0; k < b->n_in; k++)
+        row.step[k] = b->step[k];
+    while (from < to) {
+        row.n = b->inner - column < to - from ? b->inner - column : to - from;
+        for (unsigned k = 0; k < b->n_in; k++)
+            row.in[k] = job->in[k] + (offset[k] + column * b->step[k]) * job->in_size[k];
+        row.out = job->out + from * job->out_size;
+        job->kernel(&row, job->arg);
+        from += row.n;
+        column = 0;
+        next_row(b, at, offset);
+    }
+}
+
+void ox_broadcast_run(const struct ox_broadcast *b, struct ox_env *env, const void *const *in, const size_t *in_size,
+                      void *out, size_t out_size, void (*kernel)(const struct ox_row *row, const void *arg),
+                      const void *arg)
+{
+    struct broadcast_job job = {.b = b, .out = out, .out_size = out_size, .kernel = kernel, .arg = arg};
+    for (unsigned k = 0; k < b->n_in; k++) {
+        job.in[k] = in[k];
+        job.in_size[k] = in_size[k];
+    }
+    ox_ranges_run(env, b->n, OX_GRAIN, broadcast_task, &job);
+}
+
+static void elementwise_task(void *arg, size_t from, size_t to)
+{
+    const struct broadcast_job *job = arg;
+    struct ox_row row = {.n = to - from, .step = {1}};
+    row.in[0] = job->in[0] + from * job->in_size[0];
+    row.out = job->out + from * job->out_size;
+    job->kernel(&row, job->arg);
+}
+
+void ox_elementwise_run(struct ox_env *env, size_t n, const void *in, size_t in_size, void *out, size_t out_size,
+                        void (*kernel)(const struct ox_row *row, const void *arg), const void *arg)
+{
+    struct broadcast_job job = {.in = {in}, .in_size = {in_size}, .out = out, .out_size = out_size};
+    job.kernel = kernel;
+    job.arg = arg;
+    ox_ranges_run(env, n, OX_GRAIN, elementwise_task, &job);
+}
+
+/* ---- Operators ---------------------------------------------------------------------------------------------------- */
+
+static enum ox_status run_kernel(struct ox_run *r, const struct ox_broadcast *b, const struct ox_kernels *kernels,
+                                 const struct ox_tensor *const *in, enum ox_dtype out_dtype, const void *arg,
+                                 struct ox_error *err)
+{
+    enum ox_dtype dtype = in[0]->dtype;
+    if (!kernels->of[dtype])
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "no kernel for %s", ox_dtype_name(dtype));
+    struct ox_tensor *out;
+    OX_TRY(ox_run_out(r, 0, out_dtype ? out_dtype : dtype, b->rank, b->dims, &out, err));
+    const void *data[OX_BROADCAST_MAX];
+    size_t size[OX_BROADCAST_MAX];
+    for (unsigned k = 0; k < b->n_in; k++) {
+        data[k] = in[k]->data;
+        size[k] = ox_dtype_size(in[k]->dtype);
+    }
+    ox_broadcast_run(b, r->env, data, size, out->data, ox_dtype_size(out->dtype), kernels->of[dtype], arg);
+    return OX_OK;
+}
+
+enum ox_status ox_run_elementwise(struct ox_run *r, const struct ox_kernels *kernels, unsigned n_in,
+                                  enum ox_dtype out_dtype, const void *arg, struct ox_error *err)
+{
+    const struct ox_tensor *in[OX_BROADCAST_MAX];
+    for (unsigned k = 0; k < n_in; k++)
+        in[k] = ox_run_in(r, k);
+    struct ox_broadcast b;
+    OX_TRY(ox_broadcast_init(&b, r, n_in, in, err));
+    return run_kernel(r, &b, kernels, in, out_dtype, arg, err);
+}
+
+/* Operand 1's shape with ones before and after it, so that numpy's rule does what `axis` says. */
+static enum ox_status align_second(struct ox_run *r, const struct ox_tensor *a, const struct ox_tensor *b,
+                                   int64_t *dims, unsigned *rank, struct ox_error *err)
+{
+    *rank = a->rank;
+    for (unsigned i = 0; i < a->rank; i++)
+        dims[i] = 1;
+    if (b->n == 1)
+        return OX_OK;
+    int64_t axis = ox_run_int(r, "axis", (int64_t)a->rank - (int64_t)b->rank);
+    if (axis < 0 && ox_run_attr(r, "axis"))
+        axis += a->rank;
+    if (axis < 0 || axis > (int64_t)a->rank - (int64_t)b->rank)
+        return ox_run_fail(r, err, OX_INPUT, "B of rank %u does not fit into A of rank %u at axis %" PRId64,
+                           b->rank, a->rank, axis);
+    for (unsigned i = 0; i < b->rank; i++)
+        dims[(unsigned)axis + i] = b->dims[i];
+    return OX_OK;
+}
+
+enum ox_status ox_run_elementwise_axis(struct ox_run *r, const struct ox_kernels *kernels, enum ox_dtype out_dtype,
+                                       const void *arg, struct ox_error *err)
+{
+    const struct ox_tensor *in[2] = {ox_run_in(r, 0), ox_run_in(r, 1)};
+    int64_t second[OX_BROADCAST_RANK];
+    unsigned rank[2] = {in[0]->rank, in[1]->rank};
+    const int64_t *dims[2] = {in[0]->dims, in[1]->dims};
+    if (ox_run_int(r, "broadcast", 0)) {
+        if (rank[0] > OX_BROADCAST_RANK)
+            return ox_run_fail(r, err, OX_LIMIT, "input 0 has rank %u, more than %d", rank[0], OX_BROADCAST_RANK);
+        OX_TRY(align_second(r, in[0], in[1], second, &rank[1], err));
+        dims[1] = second;
+    }
+    struct ox_broadcast b;
+    OX_TRY(ox_broadcast_dims(&b, r, 2, rank, dims, err));
+    OX_TRY(ox_broadcast_into_first(&b, r, in[0], err));
+    if (!ox_run_int(r, "broadcast", 0) && in[0]->n != in[1]->n)
+        return ox_run_fail(r, err, OX_INPUT, "shapes differ and the attribute broadcast is 0");
+    return run_kernel(r, &b, kernels, in, out_dtype, arg, err);
+}

@@ -1,0 +1,119 @@
+#include "ops/rules.h"
+
+#include <math.h>
+
+enum { MAP_INPUTS = 3, MAP_RANK = 8 };
+
+void ox_rule_same(struct ox_infer *c)
+{
+    ox_infer_same(c, 0, 0);
+}
+
+void ox_rule_same_shape(struct ox_infer *c)
+{
+    ox_infer_same_shape(c, 0, 0);
+}
+
+void ox_rule_broadcast(struct ox_infer *c)
+{
+    unsigned rank;
+    const struct ox_expr *const *dims;
+    if (ox_infer_broadcast(c, 0, ox_infer_n_in(c), &rank, &dims))
+        ox_infer_set_shape(c, 0, rank, dims);
+}
+
+static bool constant_values(struct ox_infer *c, const struct ox_tensor *t, const struct ox_expr *const **values)
+{
+    const struct ox_expr **list = ox_infer_dims(c, (unsigned)t->n);
+    if (!list)
+        return false;
+    for (size_t i = 0; i < t->n; i++) {
+        double x = ox_tensor_get_double(t, i);
+        if (!(fabs(x) <= 9007199254740992.0) || x != floor(x))
+            return false;
+        list[i] = ox_infer_num(c, (int64_t)x);
+    }
+    *values = list;
+    return true;
+}
+
+bool ox_rule_values(struct ox_infer *c, size_t i, size_t *n, const struct ox_expr *const **values)
+{
+    if (ox_infer_values(c, i, n, values))
+        return true;
+    const struct ox_tensor *t = ox_infer_const(c, i);
+    if (!t || t->n > OX_RULE_VALUES || !ox_dtype_is_float(t->dtype))
+        return false;
+    *n = t->n;
+    return constant_values(c, t, values);
+}
+
+struct map_input {
+    const struct ox_expr *const *values;
+    size_t n;
+    size_t strides[MAP_RANK];
+};
+
+/* Strides of an input in the result's axes; false when a dimension is not a number or does not fit. */
+static bool map_strides(const struct ox_infer *c, size_t i, struct map_input *input, unsigned rank)
+{
+    unsigned own;
+    const struct ox_expr *const *dims;
+    if (!ox_infer_shape(c, i, &own, &dims) || own > rank)
+        return false;
+    size_t stride = 1;
+    for (unsigned axis = rank; axis-- > 0;) {
+        int64_t d = 1;
+        if (axis + own >= rank && !ox_infer_is_num(dims[axis + own - rank], &d))
+            return false;
+        if (d < 0 || d > OX_RULE_VALUES)
+            return false;
+        input->strides[axis] = d == 1 ? 0 : stride;
+        stride *= (size_t)d;
+    }
+    return stride == input->n;
+}
+
+static bool map_inputs(struct ox_infer *c, unsigned n_in, struct map_input *inputs, unsigned rank)
+{
+    for (unsigned k = 0; k < n_in; k++) {
+        if (!ox_rule_values(c, k, &inputs[k].n, &inputs[k].values) || inputs[k].n > OX_RULE_VALUES)
+            return false;
+        if (!map_strides(c, k, &inputs[k], rank))
+            return false;
+    }
+    return true;
+}
+
+void ox_rule_map(struct ox_infer *c, unsigned n_in,
+                 const struct ox_expr *(*of)(struct ox_infer *c, const struct ox_expr *const *operands))
+{
+    unsigned rank;
+    const struct ox_expr *const *dims;
+    struct map_input inputs[MAP_INPUTS];
+    if (n_in > MAP_INPUTS || !ox_infer_broadcast(c, 0, n_in, &rank, &dims) || rank > MAP_RANK)
+        return;
+    size_t n = 1, sizes[MAP_RANK];
+    for (unsigned axis = 0; axis < rank; axis++) {
+        int64_t d;
+        if (!ox_infer_is_num(dims[axis], &d) || d < 0 || d > OX_RULE_VALUES || n * (size_t)d > OX_RULE_VALUES)
+            return;
+        sizes[axis] = (size_t)d;
+        n *= (size_t)d;
+    }
+    if (!map_inputs(c, n_in, inputs, rank))
+        return;
+    const struct ox_expr **values = ox_infer_dims(c, (unsigned)n);
+    for (size_t i = 0; values && i < n; i++) {
+        const struct ox_expr *operands[MAP_INPUTS] = {NULL};
+        size_t rest = i, at[MAP_INPUTS] = {0};
+        for (unsigned axis = rank; axis-- > 0; rest /= sizes[axis])
+            for (unsigned k = 0; k < n_in; k++)
+                at[k] += rest % sizes[axis] * inputs[k].strides[axis];
+        for (unsigned k = 0; k < n_in; k++)
+            operands[k] = inputs[k].values[at[k]];
+        values[i] = of(c, operands);
+    }
+    if (values)
+        ox_infer_set_values(c, 0, n, values);
+}

@@ -1,0 +1,26 @@
+/* Shape rules that many operators share, and the propagation of small integer values through elementwise operators. */
+#ifndef OX_OPS_RULES_H
+#define OX_OPS_RULES_H
+
+#include "ops/infer.h"
+
+/* Output 0 has element type and shape of input 0. */
+void ox_rule_same(struct ox_infer *c);
+/* Output 0 has the shape of input 0; its element type comes from the schema. */
+void ox_rule_same_shape(struct ox_infer *c);
+/* Output 0 has the broadcast shape of all inputs; its element type comes from the schema. */
+void ox_rule_broadcast(struct ox_infer *c);
+
+/* The values of an input, also of a float constant whose elements are all integers. As ox_infer_values(). */
+bool ox_rule_values(struct ox_infer *c, size_t i, size_t *n, const struct ox_expr *const **values);
+
+/* Values of output 0, whose shape was set like that of input 0 (unary), or as the broadcast of the first n_in <= 3 inputs.
+ * `of` gives one element of the result, NULL when it cannot be told; operands may be NULL. Nothing happens when
+ * shapes or values are not known. */
+void ox_rule_map(struct ox_infer *c, unsigned n_in,
+                 const struct ox_expr *(*of)(struct ox_infer *c, const struct ox_expr *const *operands));
+
+/* Elements that output i of the broadcast rule may carry. */
+enum { OX_RULE_VALUES = 1024 };
+
+#endif
