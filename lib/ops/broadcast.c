@@ -11,8 +11,9 @@ static int64_t aligned_dim(unsigned out_rank, unsigned rank, const int64_t *dims
     return axis < missing ? 1 : dims[axis - missing];
 }
 
-static enum ox_status result_dims(struct ox_broadcast *b, const struct ox_run *r, const unsigned *rank,
-                                  const int64_t *const *dims, struct ox_error *err)
+static enum ox_status result_dims(struct ox_broadcast *b, const struct ox_run *r,
+                                  const unsigned *rank, const int64_t *const *dims,
+                                  struct ox_error *err)
 {
     b->rank = 0;
     for (unsigned k = 0; k < b->n_in; k++) {
@@ -83,8 +84,9 @@ static void build_loops(struct ox_broadcast *b, const unsigned *rank, const int6
     }
 }
 
-enum ox_status ox_broadcast_dims(struct ox_broadcast *b, const struct ox_run *r, unsigned n_in, const unsigned *rank,
-                                 const int64_t *const *dims, struct ox_error *err)
+enum ox_status ox_broadcast_dims(struct ox_broadcast *b, const struct ox_run *r, unsigned n_in,
+                                 const unsigned *rank, const int64_t *const *dims,
+                                 struct ox_error *err)
 {
     b->n_in = n_in;
     OX_TRY(result_dims(b, r, rank, dims, err));
@@ -114,7 +116,8 @@ enum ox_status ox_broadcast_into_first(const struct ox_broadcast *b, const struc
     for (unsigned axis = 0; same && axis < b->rank; axis++)
         same = b->dims[axis] == first->dims[axis];
     if (!same)
-        return ox_run_fail(r, err, OX_INPUT, "the second input does not broadcast to the shape of the first");
+        return ox_run_fail(r, err, OX_INPUT,
+                           "the second input does not broadcast to the shape of the first");
     return OX_OK;
 }
 
@@ -134,8 +137,8 @@ static void run_range(void *arg, size_t i)
     ranges->task(ranges->arg, from, from + (left < ranges->grain ? left : ranges->grain));
 }
 
-void ox_ranges_run(struct ox_env *env, size_t n, size_t grain, void (*task)(void *arg, size_t from, size_t to),
-                   void *arg)
+void ox_ranges_run(struct ox_env *env, size_t n, size_t grain,
+                   void (*task)(void *arg, size_t from, size_t to), void *arg)
 {
     struct ranges ranges = {.n = n, .grain = grain ? grain : 1, .task = task, .arg = arg};
     if (!n)
@@ -206,11 +209,12 @@ static void broadcast_task(void *arg, size_t from, size_t to)
     }
 }
 
-void ox_broadcast_run(const struct ox_broadcast *b, struct ox_env *env, const void *const *in, const size_t *in_size,
-                      void *out, size_t out_size, void (*kernel)(const struct ox_row *row, const void *arg),
-                      const void *arg)
+void ox_broadcast_run(const struct ox_broadcast *b, struct ox_env *env, const void *const *in,
+                      const size_t *in_size, void *out, size_t out_size,
+                      void (*kernel)(const struct ox_row *row, const void *arg), const void *arg)
 {
-    struct broadcast_job job = {.b = b, .out = out, .out_size = out_size, .kernel = kernel, .arg = arg};
+    struct broadcast_job job = {
+        .b = b, .out = out, .out_size = out_size, .kernel = kernel, .arg = arg};
     for (unsigned k = 0; k < b->n_in; k++) {
         job.in[k] = in[k];
         job.in_size[k] = in_size[k];
@@ -227,8 +231,9 @@ static void elementwise_task(void *arg, size_t from, size_t to)
     job->kernel(&row, job->arg);
 }
 
-void ox_elementwise_run(struct ox_env *env, size_t n, const void *in, size_t in_size, void *out, size_t out_size,
-                        void (*kernel)(const struct ox_row *row, const void *arg), const void *arg)
+void ox_elementwise_run(struct ox_env *env, size_t n, const void *in, size_t in_size, void *out,
+                        size_t out_size, void (*kernel)(const struct ox_row *row, const void *arg),
+                        const void *arg)
 {
     struct broadcast_job job = {.in = {in}, .in_size = {in_size}, .out = out, .out_size = out_size};
     job.kernel = kernel;
@@ -238,9 +243,10 @@ void ox_elementwise_run(struct ox_env *env, size_t n, const void *in, size_t in_
 
 /* ---- Operators ---------------------------------------------------------------------------------------------------- */
 
-static enum ox_status run_kernel(struct ox_run *r, const struct ox_broadcast *b, const struct ox_kernels *kernels,
-                                 const struct ox_tensor *const *in, enum ox_dtype out_dtype, const void *arg,
-                                 struct ox_error *err)
+static enum ox_status run_kernel(struct ox_run *r, const struct ox_broadcast *b,
+                                 const struct ox_kernels *kernels,
+                                 const struct ox_tensor *const *in, enum ox_dtype out_dtype,
+                                 const void *arg, struct ox_error *err)
 {
     enum ox_dtype dtype = in[0]->dtype;
     if (!kernels->of[dtype])
@@ -253,7 +259,8 @@ static enum ox_status run_kernel(struct ox_run *r, const struct ox_broadcast *b,
         data[k] = in[k]->data;
         size[k] = ox_dtype_size(in[k]->dtype);
     }
-    ox_broadcast_run(b, r->env, data, size, out->data, ox_dtype_size(out->dtype), kernels->of[dtype], arg);
+    ox_broadcast_run(b, r->env, data, size, out->data, ox_dtype_size(out->dtype),
+                     kernels->of[dtype], arg);
     return OX_OK;
 }
 
@@ -269,8 +276,9 @@ enum ox_status ox_run_elementwise(struct ox_run *r, const struct ox_kernels *ker
 }
 
 /* Operand 1's shape with ones before and after it, so that numpy's rule does what `axis` says. */
-static enum ox_status align_second(struct ox_run *r, const struct ox_tensor *a, const struct ox_tensor *b,
-                                   int64_t *dims, unsigned *rank, struct ox_error *err)
+static enum ox_status align_second(struct ox_run *r, const struct ox_tensor *a,
+                                   const struct ox_tensor *b, int64_t *dims, unsigned *rank,
+                                   struct ox_error *err)
 {
     *rank = a->rank;
     for (unsigned i = 0; i < a->rank; i++)
@@ -281,15 +289,17 @@ static enum ox_status align_second(struct ox_run *r, const struct ox_tensor *a, 
     if (axis < 0 && ox_run_attr(r, "axis"))
         axis += a->rank;
     if (axis < 0 || axis > (int64_t)a->rank - (int64_t)b->rank)
-        return ox_run_fail(r, err, OX_INPUT, "B of rank %u does not fit into A of rank %u at axis %" PRId64,
-                           b->rank, a->rank, axis);
+        return ox_run_fail(r, err, OX_INPUT,
+                           "B of rank %u does not fit into A of rank %u at axis %" PRId64, b->rank,
+                           a->rank, axis);
     for (unsigned i = 0; i < b->rank; i++)
         dims[(unsigned)axis + i] = b->dims[i];
     return OX_OK;
 }
 
-enum ox_status ox_run_elementwise_axis(struct ox_run *r, const struct ox_kernels *kernels, enum ox_dtype out_dtype,
-                                       const void *arg, struct ox_error *err)
+enum ox_status ox_run_elementwise_axis(struct ox_run *r, const struct ox_kernels *kernels,
+                                       enum ox_dtype out_dtype, const void *arg,
+                                       struct ox_error *err)
 {
     const struct ox_tensor *in[2] = {ox_run_in(r, 0), ox_run_in(r, 1)};
     int64_t second[OX_BROADCAST_RANK];
@@ -297,7 +307,8 @@ enum ox_status ox_run_elementwise_axis(struct ox_run *r, const struct ox_kernels
     const int64_t *dims[2] = {in[0]->dims, in[1]->dims};
     if (ox_run_int(r, "broadcast", 0)) {
         if (rank[0] > OX_BROADCAST_RANK)
-            return ox_run_fail(r, err, OX_LIMIT, "input 0 has rank %u, more than %d", rank[0], OX_BROADCAST_RANK);
+            return ox_run_fail(r, err, OX_LIMIT, "input 0 has rank %u, more than %d", rank[0],
+                               OX_BROADCAST_RANK);
         OX_TRY(align_second(r, in[0], in[1], second, &rank[1], err));
         dims[1] = second;
     }

@@ -37,28 +37,30 @@ struct ox_kernels {
 enum ox_status ox_broadcast_init(struct ox_broadcast *b, const struct ox_run *r, unsigned n_in,
                                  const struct ox_tensor *const *in, struct ox_error *err);
 /* The same for shapes without tensors (views in another shape). */
-enum ox_status ox_broadcast_dims(struct ox_broadcast *b, const struct ox_run *r, unsigned n_in, const unsigned *rank,
-                                 const int64_t *const *dims, struct ox_error *err);
+enum ox_status ox_broadcast_dims(struct ox_broadcast *b, const struct ox_run *r, unsigned n_in,
+                                 const unsigned *rank, const int64_t *const *dims,
+                                 struct ox_error *err);
 /* Operand 1 has to fit into operand 0 without changing its shape (unidirectional broadcasting); said of b by name. */
 enum ox_status ox_broadcast_into_first(const struct ox_broadcast *b, const struct ox_run *r,
                                        const struct ox_tensor *first, struct ox_error *err);
 
 /* Calls kernel on stretches that cover the result, on the environment's threads when there is much to do. in_size and
  * out_size are bytes an element; out may be one of the operands when that one is not repeated. */
-void ox_broadcast_run(const struct ox_broadcast *b, struct ox_env *env, const void *const *in, const size_t *in_size,
-                      void *out, size_t out_size, void (*kernel)(const struct ox_row *row, const void *arg),
-                      const void *arg);
+void ox_broadcast_run(const struct ox_broadcast *b, struct ox_env *env, const void *const *in,
+                      const size_t *in_size, void *out, size_t out_size,
+                      void (*kernel)(const struct ox_row *row, const void *arg), const void *arg);
 
 /* One operand, no broadcasting: n elements in stretches. */
-void ox_elementwise_run(struct ox_env *env, size_t n, const void *in, size_t in_size, void *out, size_t out_size,
-                        void (*kernel)(const struct ox_row *row, const void *arg), const void *arg);
+void ox_elementwise_run(struct ox_env *env, size_t n, const void *in, size_t in_size, void *out,
+                        size_t out_size, void (*kernel)(const struct ox_row *row, const void *arg),
+                        const void *arg);
 
 /* Elements that one task takes: work is cut by this alone. */
 enum { OX_GRAIN = 16384 };
 
 /* Calls task(arg, from, to) for stretches of [0, n) of `grain` each (the last one shorter), perhaps in parallel. */
-void ox_ranges_run(struct ox_env *env, size_t n, size_t grain, void (*task)(void *arg, size_t from, size_t to),
-                   void *arg);
+void ox_ranges_run(struct ox_env *env, size_t n, size_t grain,
+                   void (*task)(void *arg, size_t from, size_t to), void *arg);
 
 /* ---- What elementwise operators share ---- */
 
@@ -68,7 +70,8 @@ enum ox_status ox_run_elementwise(struct ox_run *r, const struct ox_kernels *ker
                                   enum ox_dtype out_dtype, const void *arg, struct ox_error *err);
 /* The same for two inputs where opset 1 to 6 have the attributes `broadcast` and `axis`: operand 1 is aligned with operand
  * 0 at axis (without: with its end). */
-enum ox_status ox_run_elementwise_axis(struct ox_run *r, const struct ox_kernels *kernels, enum ox_dtype out_dtype,
-                                       const void *arg, struct ox_error *err);
+enum ox_status ox_run_elementwise_axis(struct ox_run *r, const struct ox_kernels *kernels,
+                                       enum ox_dtype out_dtype, const void *arg,
+                                       struct ox_error *err);
 
 #endif

@@ -72,8 +72,8 @@ static enum ox_status run_div_axis(struct ox_run *r, struct ox_error *err)
 static enum ox_status run_mod(struct ox_run *r, struct ox_error *err)
 {
     bool truncates = ox_run_int(r, "fmod", 0) != 0;
-    return ox_run_elementwise(r, truncates ? &trunc_mod_kernels : &floor_mod_kernels, 2, OX_UNDEFINED, NULL,
-                              err);
+    return ox_run_elementwise(r, truncates ? &trunc_mod_kernels : &floor_mod_kernels, 2,
+                              OX_UNDEFINED, NULL, err);
 }
 
 static const struct ox_expr *value_add(struct ox_infer *c, const struct ox_expr *const *v)
@@ -105,7 +105,9 @@ static const struct ox_expr *value_div(struct ox_infer *c, const struct ox_expr 
         if (y == 1)
             return v[0];
         if (ox_infer_is_num(v[0], &x))
-            return y == 0 || (x == INT64_MIN && y == -1) || (!integer && x % y) ? NULL : ox_infer_num(c, x / y);
+            return y == 0 || (x == INT64_MIN && y == -1) || (!integer && x % y)
+                       ? NULL
+                       : ox_infer_num(c, x / y);
     }
     if (!integer || !v[0] || !v[1])
         return NULL;
@@ -179,7 +181,8 @@ static void widen_exponent(const struct ox_tensor *y, enum pow_exponent kind, vo
 }
 
 static const struct ox_kernels pow_same_kernels = {{OX_KERNELS_FLOAT(pow_same)}};
-static const struct ox_kernels pow_double_kernels = {{OX_KERNELS_FLOAT(pow_double), OX_KERNELS_INTEGER(pow_double)}};
+static const struct ox_kernels pow_double_kernels = {
+    {OX_KERNELS_FLOAT(pow_double), OX_KERNELS_INTEGER(pow_double)}};
 static const struct ox_kernels pow_int_kernels = {{OX_KERNELS_INTEGER(pow_int)}};
 static const struct ox_kernels pow_uint_kernels = {{OX_KERNELS_INTEGER(pow_uint)}};
 
@@ -194,8 +197,8 @@ static enum pow_exponent pow_kind(enum ox_dtype x, enum ox_dtype y)
 
 static enum ox_status run_pow(struct ox_run *r, struct ox_error *err)
 {
-    static const struct ox_kernels *const kernels[] = {&pow_same_kernels, &pow_double_kernels, &pow_int_kernels,
-                                                       &pow_uint_kernels};
+    static const struct ox_kernels *const kernels[] = {&pow_same_kernels, &pow_double_kernels,
+                                                       &pow_int_kernels, &pow_uint_kernels};
     const struct ox_tensor *in[2] = {ox_run_in(r, 0), ox_run_in(r, 1)};
     enum pow_exponent kind = pow_kind(in[0]->dtype, in[1]->dtype);
     if (!kernels[kind]->of[in[0]->dtype])
@@ -214,8 +217,8 @@ static enum ox_status run_pow(struct ox_run *r, struct ox_error *err)
         data[1] = wide;
         size[1] = sizeof(double);
     }
-    ox_broadcast_run(&b, r->env, data, size, out->data, ox_dtype_size(out->dtype), kernels[kind]->of[in[0]->dtype],
-                     NULL);
+    ox_broadcast_run(&b, r->env, data, size, out->data, ox_dtype_size(out->dtype),
+                     kernels[kind]->of[in[0]->dtype], NULL);
     return OX_OK;
 }
 
@@ -255,8 +258,9 @@ static enum ox_status run_bit_shift(struct ox_run *r, struct ox_error *err)
                        direction ? direction : "");
 }
 
-static enum ox_status prelu_with(struct ox_run *r, const struct ox_tensor *x, const struct ox_tensor *slope,
-                                 unsigned slope_rank, const int64_t *slope_dims, struct ox_error *err)
+static enum ox_status prelu_with(struct ox_run *r, const struct ox_tensor *x,
+                                 const struct ox_tensor *slope, unsigned slope_rank,
+                                 const int64_t *slope_dims, struct ox_error *err)
 {
     if (!prelu_kernels.of[x->dtype])
         return ox_run_fail(r, err, OX_UNSUPPORTED, "no kernel for %s", ox_dtype_name(x->dtype));
@@ -290,7 +294,8 @@ static enum ox_status run_prelu_channels(struct ox_run *r, struct ox_error *err)
     int64_t dims[OX_BROADCAST_RANK];
     unsigned rank = x->rank - 1;
     if (rank > OX_BROADCAST_RANK)
-        return ox_run_fail(r, err, OX_LIMIT, "input 0 has rank %u, more than %d", x->rank, OX_BROADCAST_RANK);
+        return ox_run_fail(r, err, OX_LIMIT, "input 0 has rank %u, more than %d", x->rank,
+                           OX_BROADCAST_RANK);
     for (unsigned i = 0; i < rank; i++)
         dims[i] = 1;
     dims[0] = slope->dims[0];
@@ -319,7 +324,8 @@ static void infer_swiglu(struct ox_infer *c)
         return;
     }
     if (rank_a != rank_b) {
-        ox_infer_conflict(c, "A has rank %u and B rank %u, but their shapes must be the same", rank_a, rank_b);
+        ox_infer_conflict(c, "A has rank %u and B rank %u, but their shapes must be the same",
+                          rank_a, rank_b);
         return;
     }
     const struct ox_expr **dims = ox_infer_dims(c, rank_a);

@@ -22,7 +22,8 @@ void ox_rule_broadcast(struct ox_infer *c)
         ox_infer_set_shape(c, 0, rank, dims);
 }
 
-static bool constant_values(struct ox_infer *c, const struct ox_tensor *t, const struct ox_expr *const **values)
+static bool constant_values(struct ox_infer *c, const struct ox_tensor *t,
+                            const struct ox_expr *const **values)
 {
     const struct ox_expr **list = ox_infer_dims(c, (unsigned)t->n);
     if (!list)
@@ -86,7 +87,8 @@ static bool map_inputs(struct ox_infer *c, unsigned n_in, struct map_input *inpu
 }
 
 void ox_rule_map(struct ox_infer *c, unsigned n_in,
-                 const struct ox_expr *(*of)(struct ox_infer *c, const struct ox_expr *const *operands))
+                 const struct ox_expr *(*of)(struct ox_infer *c,
+                                             const struct ox_expr *const *operands))
 {
     unsigned rank;
     const struct ox_expr *const *dims;
@@ -96,7 +98,8 @@ void ox_rule_map(struct ox_infer *c, unsigned n_in,
     size_t n = 1, sizes[MAP_RANK];
     for (unsigned axis = 0; axis < rank; axis++) {
         int64_t d;
-        if (!ox_infer_is_num(dims[axis], &d) || d < 0 || d > OX_RULE_VALUES || n * (size_t)d > OX_RULE_VALUES)
+        if (!ox_infer_is_num(dims[axis], &d) || d < 0 || d > OX_RULE_VALUES ||
+            n * (size_t)d > OX_RULE_VALUES)
             return;
         sizes[axis] = (size_t)d;
         n *= (size_t)d;

@@ -18,7 +18,8 @@ bool ox_rule_values(struct ox_infer *c, size_t i, size_t *n, const struct ox_exp
  * `of` gives one element of the result, NULL when it cannot be told; operands may be NULL. Nothing happens when
  * shapes or values are not known. */
 void ox_rule_map(struct ox_infer *c, unsigned n_in,
-                 const struct ox_expr *(*of)(struct ox_infer *c, const struct ox_expr *const *operands));
+                 const struct ox_expr *(*of)(struct ox_infer *c,
+                                             const struct ox_expr *const *operands));
 
 /* Elements that output i of the broadcast rule may carry. */
 enum { OX_RULE_VALUES = 1024 };

@@ -1,0 +1,168 @@
+/* Activations: Celu Elu Gelu HardSigmoid HardSwish LeakyRelu Mish Relu Selu Shrink Sigmoid Softplus Softsign Swish
+ * ThresholdedRelu. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/broadcast.h"
+#include "ops/kernel_tables.h"
+#include "ops/rules.h"
+
+/* Coefficients by their place in the formula: alpha (lambd of Shrink), beta (gamma of Selu, bias of Shrink). */
+struct activation {
+    double alpha, beta;
+};
+
+#define STAMP "ops/activation_tmpl.h"
+#include "ops/stamp_floats.h"
+#define STAMP "ops/activation_int_tmpl.h"
+#include "ops/stamp_integers.h"
+
+static enum ox_status run_with(struct ox_run *r, const struct ox_kernels *kernels,
+                               const char *alpha, float alpha_default, const char *beta,
+                               float beta_default, struct ox_error *err)
+{
+    struct activation p = {0, 0};
+    if (alpha)
+        p.alpha = ox_run_float(r, alpha, alpha_default);
+    if (beta)
+        p.beta = ox_run_float(r, beta, beta_default);
+    return ox_run_elementwise(r, kernels, 1, OX_UNDEFINED, &p, err);
+}
+
+static enum ox_status run_celu(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(celu)}};
+    return run_with(r, &kernels, "alpha", 1, NULL, 0, err);
+}
+
+static enum ox_status run_elu(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(elu)}};
+    return run_with(r, &kernels, "alpha", 1, NULL, 0, err);
+}
+
+static enum ox_status run_gelu(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels exact = {{OX_KERNELS_FLOAT(gelu)}};
+    static const struct ox_kernels tanh_form = {{OX_KERNELS_FLOAT(gelu_tanh)}};
+    const char *approximate = ox_run_string(r, "approximate");
+    if (!approximate || !strcmp(approximate, "none"))
+        return run_with(r, &exact, NULL, 0, NULL, 0, err);
+    if (!strcmp(approximate, "tanh"))
+        return run_with(r, &tanh_form, NULL, 0, NULL, 0, err);
+    return ox_run_fail(r, err, OX_INPUT, "attribute approximate is '%.32s', not none or tanh",
+                       approximate);
+}
+
+static enum ox_status run_hard_sigmoid(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(hard_sigmoid)}};
+    return run_with(r, &kernels, "alpha", 0.2f, "beta", 0.5f, err);
+}
+
+static enum ox_status run_hard_swish(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(hard_swish)}};
+    return run_with(r, &kernels, NULL, 0, NULL, 0, err);
+}
+
+static enum ox_status run_leaky_relu(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(leaky_relu)}};
+    return run_with(r, &kernels, "alpha", 0.01f, NULL, 0, err);
+}
+
+static enum ox_status run_mish(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(mish)}};
+    return run_with(r, &kernels, NULL, 0, NULL, 0, err);
+}
+
+static enum ox_status run_relu(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(relu), OX_KERNELS_SIGNED(relu)}};
+    return run_with(r, &kernels, NULL, 0, NULL, 0, err);
+}
+
+/* Version 1 has other defaults; the schema gives them. */
+static enum ox_status run_selu(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(selu)}};
+    return run_with(r, &kernels, "alpha", 1.67326319217681884765625f, "gamma",
+                    1.05070102214813232421875f, err);
+}
+
+static enum ox_status run_selu_1(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(selu)}};
+    return run_with(r, &kernels, "alpha", 1.6732f, "gamma", 1.0507f, err);
+}
+
+static enum ox_status run_shrink(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_NUMBER(shrink)}};
+    return run_with(r, &kernels, "lambd", 0.5f, "bias", 0, err);
+}
+
+static enum ox_status run_sigmoid(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(sigmoid)}};
+    return run_with(r, &kernels, NULL, 0, NULL, 0, err);
+}
+
+static enum ox_status run_softplus(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(softplus)}};
+    return run_with(r, &kernels, NULL, 0, NULL, 0, err);
+}
+
+static enum ox_status run_softsign(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(softsign)}};
+    return run_with(r, &kernels, NULL, 0, NULL, 0, err);
+}
+
+static enum ox_status run_swish(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(swish)}};
+    return run_with(r, &kernels, "alpha", 1, NULL, 0, err);
+}
+
+static enum ox_status run_thresholded_relu(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(thresholded_relu)}};
+    return run_with(r, &kernels, "alpha", 1, NULL, 0, err);
+}
+
+static const struct ox_expr *value_relu(struct ox_infer *c, const struct ox_expr *const *v)
+{
+    int64_t least;
+    if (v[0] && ox_expr_least(v[0], &least) && least >= 0)
+        return v[0];
+    return ox_infer_max(c, v[0], ox_infer_num(c, 0));
+}
+
+static void infer_relu(struct ox_infer *c)
+{
+    ox_rule_same(c);
+    ox_rule_map(c, 1, value_relu);
+}
+
+const struct ox_op ox_ops_activation[] = {
+    {"", "Celu", 12, .infer = ox_rule_same, .run = run_celu},
+    {"", "Elu", 1, .infer = ox_rule_same, .run = run_elu},
+    {"", "Gelu", 20, .infer = ox_rule_same, .run = run_gelu},
+    {"", "HardSigmoid", 1, .infer = ox_rule_same, .run = run_hard_sigmoid},
+    {"", "HardSwish", 14, .infer = ox_rule_same, .run = run_hard_swish},
+    {"", "LeakyRelu", 1, .infer = ox_rule_same, .run = run_leaky_relu},
+    {"", "Mish", 18, .infer = ox_rule_same, .run = run_mish},
+    {"", "Relu", 1, .infer = infer_relu, .run = run_relu},
+    {"", "Selu", 1, .infer = ox_rule_same, .run = run_selu_1},
+    {"", "Selu", 6, .infer = ox_rule_same, .run = run_selu},
+    {"", "Shrink", 9, .infer = ox_rule_same, .run = run_shrink},
+    {"", "Sigmoid", 1, .infer = ox_rule_same, .run = run_sigmoid},
+    {"", "Softplus", 1, .infer = ox_rule_same, .run = run_softplus},
+    {"", "Softsign", 1, .infer = ox_rule_same, .run = run_softsign},
+    {"", "Swish", 24, .infer = ox_rule_same, .run = run_swish},
+    {"", "ThresholdedRelu", 10, .infer = ox_rule_same, .run = run_thresholded_relu},
+    {0}};

@@ -1,0 +1,36 @@
+/* Relu (14) and Shrink (9) of an integer type. */
+#define TI T
+#define TO T
+
+#if T_SIGNED
+#define FN N(relu)
+#define OP(x) ((x) < 0 ? 0 : (x))
+#include "ops/unary_loop_tmpl.h"
+#endif
+
+/* Bound and bias are floats: compared in double; the result truncates and wraps. */
+static T N(shrink_of)(T x, double lambd, double bias)
+{
+    double value = (double)x, shrunk;
+    if (value < -lambd)
+        shrunk = value + bias;
+    else if (value > lambd)
+        shrunk = value - bias;
+    else
+        return 0;
+    if (bias == 0)
+        return x;
+    if (shrunk >= 9223372036854775808.0)
+        return T_BITS == 64 && shrunk < 18446744073709551616.0 ? (T)(uint64_t)shrunk : T_MAX;
+    if (!(shrunk > -9223372036854775808.0))
+        return T_MIN;
+    return (T)(int64_t)shrunk;
+}
+
+#define FN N(shrink)
+#define SETUP const struct activation *p = arg;
+#define OP(x) N(shrink_of)((x), p->alpha, p->beta)
+#include "ops/unary_loop_tmpl.h"
+
+#undef TI
+#undef TO

@@ -1,0 +1,255 @@
+/* Functions of one number: Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor Log Neg Reciprocal Round Sign Sin
+ * Sinh Sqrt Tan Tanh. */
+#include <math.h>
+
+#include "ops/broadcast.h"
+#include "ops/kernel_tables.h"
+#include "ops/rules.h"
+
+#define STAMP "ops/unary_float_tmpl.h"
+#include "ops/stamp_floats.h"
+#define STAMP "ops/unary_int_tmpl.h"
+#include "ops/stamp_integers.h"
+
+static const struct ox_kernels absolute_kernels = {{OX_KERNELS_NUMBER(absolute)}};
+static const struct ox_kernels negate_kernels = {
+    {OX_KERNELS_FLOAT(negate), OX_KERNELS_SIGNED(negate)}};
+static const struct ox_kernels sign_kernels = {{OX_KERNELS_NUMBER(sign)}};
+static const struct ox_kernels erf_kernels = {{OX_KERNELS_NUMBER(erf)}};
+
+static enum ox_status run_abs(struct ox_run *r, struct ox_error *err)
+{
+    return ox_run_elementwise(r, &absolute_kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_neg(struct ox_run *r, struct ox_error *err)
+{
+    return ox_run_elementwise(r, &negate_kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_sign(struct ox_run *r, struct ox_error *err)
+{
+    return ox_run_elementwise(r, &sign_kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_erf(struct ox_run *r, struct ox_error *err)
+{
+    return ox_run_elementwise(r, &erf_kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_acos(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(acos)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_acosh(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(acosh)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_asin(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(asin)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_asinh(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(asinh)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_atan(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(atan)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_atanh(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(atanh)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_ceil(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(ceil)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_cos(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(cos)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_cosh(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(cosh)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_exp(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(exp)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_floor(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(floor)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_log(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(log)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_reciprocal(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(reciprocal)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_round(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(round)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_sin(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(sin)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_sinh(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(sinh)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_sqrt(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(sqrt)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_tan(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(tan)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+static enum ox_status run_tanh(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(tanh)}};
+    return ox_run_elementwise(r, &kernels, 1, OX_UNDEFINED, NULL, err);
+}
+
+/* ---- Values that shape arithmetic passes through ------------------------------------------------------------------ */
+
+static const struct ox_expr *value_abs(struct ox_infer *c, const struct ox_expr *const *v)
+{
+    int64_t bound;
+    if (!v[0])
+        return NULL;
+    if (ox_expr_least(v[0], &bound) && bound >= 0)
+        return v[0];
+    return ox_infer_max(c, v[0], ox_infer_sub(c, ox_infer_num(c, 0), v[0]));
+}
+
+static const struct ox_expr *value_neg(struct ox_infer *c, const struct ox_expr *const *v)
+{
+    return ox_infer_sub(c, ox_infer_num(c, 0), v[0]);
+}
+
+static const struct ox_expr *value_sign(struct ox_infer *c, const struct ox_expr *const *v)
+{
+    int64_t bound;
+    if (!v[0])
+        return NULL;
+    if (ox_infer_is_num(v[0], &bound))
+        return ox_infer_num(c, (bound > 0) - (bound < 0));
+    if (ox_expr_least(v[0], &bound) && bound > 0)
+        return ox_infer_num(c, 1);
+    if (ox_expr_greatest(v[0], &bound) && bound < 0)
+        return ox_infer_num(c, -1);
+    return NULL;
+}
+
+/* Ceil, Floor, Round: what is carried is an integer already. */
+static const struct ox_expr *value_same(struct ox_infer *c, const struct ox_expr *const *v)
+{
+    (void)c;
+    return v[0];
+}
+
+static const struct ox_expr *value_sqrt(struct ox_infer *c, const struct ox_expr *const *v)
+{
+    int64_t x;
+    if (!ox_infer_is_num(v[0], &x) || x < 0 || x > (INT64_C(1) << 52))
+        return NULL;
+    double root = sqrt((double)x);
+    return root == floor(root) ? ox_infer_num(c, (int64_t)root) : NULL;
+}
+
+static void infer_abs(struct ox_infer *c)
+{
+    ox_rule_same(c);
+    ox_rule_map(c, 1, value_abs);
+}
+
+static void infer_neg(struct ox_infer *c)
+{
+    ox_rule_same(c);
+    ox_rule_map(c, 1, value_neg);
+}
+
+static void infer_sign(struct ox_infer *c)
+{
+    ox_rule_same(c);
+    ox_rule_map(c, 1, value_sign);
+}
+
+static void infer_rounding(struct ox_infer *c)
+{
+    ox_rule_same(c);
+    ox_rule_map(c, 1, value_same);
+}
+
+static void infer_sqrt(struct ox_infer *c)
+{
+    ox_rule_same(c);
+    ox_rule_map(c, 1, value_sqrt);
+}
+
+const struct ox_op ox_ops_elementwise_unary[] = {
+    {"", "Abs", 1, .infer = infer_abs, .run = run_abs},
+    {"", "Acos", 7, .infer = ox_rule_same, .run = run_acos},
+    {"", "Acosh", 9, .infer = ox_rule_same, .run = run_acosh},
+    {"", "Asin", 7, .infer = ox_rule_same, .run = run_asin},
+    {"", "Asinh", 9, .infer = ox_rule_same, .run = run_asinh},
+    {"", "Atan", 7, .infer = ox_rule_same, .run = run_atan},
+    {"", "Atanh", 9, .infer = ox_rule_same, .run = run_atanh},
+    {"", "Ceil", 1, .infer = infer_rounding, .run = run_ceil},
+    {"", "Cos", 7, .infer = ox_rule_same, .run = run_cos},
+    {"", "Cosh", 9, .infer = ox_rule_same, .run = run_cosh},
+    {"", "Erf", 9, .infer = ox_rule_same, .run = run_erf},
+    {"", "Exp", 1, .infer = ox_rule_same, .run = run_exp},
+    {"", "Floor", 1, .infer = infer_rounding, .run = run_floor},
+    {"", "Log", 1, .infer = ox_rule_same, .run = run_log},
+    {"", "Neg", 1, .infer = infer_neg, .run = run_neg},
+    {"", "Reciprocal", 1, .infer = ox_rule_same, .run = run_reciprocal},
+    {"", "Round", 11, .infer = infer_rounding, .run = run_round},
+    {"", "Sign", 9, .infer = infer_sign, .run = run_sign},
+    {"", "Sin", 7, .infer = ox_rule_same, .run = run_sin},
+    {"", "Sinh", 9, .infer = ox_rule_same, .run = run_sinh},
+    {"", "Sqrt", 1, .infer = infer_sqrt, .run = run_sqrt},
+    {"", "Tan", 7, .infer = ox_rule_same, .run = run_tan},
+    {"", "Tanh", 1, .infer = ox_rule_same, .run = run_tanh},
+    {0}};

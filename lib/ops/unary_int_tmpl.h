@@ -1,0 +1,30 @@
+/* Abs Neg Sign Erf of an integer type. What does not fit wraps. */
+#define TI T
+#define TO T
+
+#if T_SIGNED
+#define FN N(absolute)
+#define OP(x) ((x) < 0 ? 0 - (W)(x) : (W)(x))
+#include "ops/unary_loop_tmpl.h"
+#define FN N(negate)
+#define OP(x) 0 - (W)(x)
+#include "ops/unary_loop_tmpl.h"
+#define FN N(sign)
+#define OP(x) ((x) > 0) - ((x) < 0)
+#include "ops/unary_loop_tmpl.h"
+#else
+#define FN N(absolute)
+#define OP(x) (x)
+#include "ops/unary_loop_tmpl.h"
+#define FN N(sign)
+#define OP(x) (x) > 0
+#include "ops/unary_loop_tmpl.h"
+#endif
+
+/* Version 9 allows integers: the function's value truncated, which is 0 up to where it rounds to 1. */
+#define FN N(erf)
+#define OP(x) erf((double)(x))
+#include "ops/unary_loop_tmpl.h"
+
+#undef TI
+#undef TO
