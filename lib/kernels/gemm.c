@@ -1,0 +1,45 @@
+#include "kernels/gemm.h"
+
+#include <string.h>
+
+size_t ox_gemm_panels(size_t rows, size_t k, unsigned width)
+{
+    return (rows + width - 1) / width * width * k;
+}
+
+size_t ox_gemm_work(size_t m, size_t n, size_t k)
+{
+    size_t depth = k < OX_GEMM_KC ? k : OX_GEMM_KC;
+    size_t rows = m < OX_GEMM_MC ? m : OX_GEMM_MC;
+    size_t cols = n < OX_GEMM_NC ? n : OX_GEMM_NC;
+    return ox_gemm_panels(rows, depth, OX_GEMM_MR_MAX) + ox_gemm_panels(cols, depth, OX_GEMM_NR_MAX);
+}
+
+#define REAL float
+#define NR 8
+#define GEMM ox_gemm_f32
+#define NAME(x) x##_f32
+#include "kernels/gemm_tmpl.h"
+#undef REAL
+#undef NR
+#undef GEMM
+#undef NAME
+
+#define REAL double
+#define NR 4
+#define GEMM ox_gemm_f64
+#define NAME(x) x##_f64
+#include "kernels/gemm_tmpl.h"
+
+const struct ox_gemm_f32 ox_gemm_f32_c = {4, 8, tile_f32};
+const struct ox_gemm_f64 ox_gemm_f64_c = {4, 4, tile_f64};
+
+const struct ox_gemm_f32 *ox_gemm_f32(void)
+{
+    return &ox_gemm_f32_c;
+}
+
+const struct ox_gemm_f64 *ox_gemm_f64(void)
+{
+    return &ox_gemm_f64_c;
+}

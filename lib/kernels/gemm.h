@@ -1,0 +1,77 @@
+/* Matrix products over packed panels: leaf functions, one type each, no allocation.
+ *
+ * The left matrix is packed in panels of `mr` rows (for each k the mr values of a column, short panels end in zeros), the
+ * right one in panels of `nr` columns. A tile is an mr x nr block of the result; the tile function is what an instruction set
+ * replaces. The plain C table is always there and is what the others are tested against.
+ *
+ * Sums run over k in ascending order in blocks of OX_GEMM_KC, each block summed from zero and added to the result: one
+ * order, whatever the number of threads and wherever the result was split. */
+#ifndef OX_KERNELS_GEMM_H
+#define OX_KERNELS_GEMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    OX_GEMM_KC = 256, /* depth of a packed block */
+    OX_GEMM_MC = 128, /* rows of a packed left block: a multiple of every mr */
+    OX_GEMM_NC = 512, /* columns of a packed right block: a multiple of every nr */
+    OX_GEMM_MR_MAX = 16,
+    OX_GEMM_NR_MAX = 64
+};
+
+/* c[i * ldc + j] = (add ? c : 0) + sum over k of a[k * mr + i] * b[k * nr + j], for i < rows <= mr, j < cols <= nr. */
+typedef void ox_tile_f32_fn(size_t k, const float *a, const float *b, float *c, size_t ldc,
+                            unsigned rows, unsigned cols, bool add);
+typedef void ox_tile_f64_fn(size_t k, const double *a, const double *b, double *c, size_t ldc,
+                            unsigned rows, unsigned cols, bool add);
+
+struct ox_gemm_f32 {
+    unsigned mr, nr;
+    ox_tile_f32_fn *tile;
+};
+
+struct ox_gemm_f64 {
+    unsigned mr, nr;
+    ox_tile_f64_fn *tile;
+};
+
+/* The kernels for this processor. */
+const struct ox_gemm_f32 *ox_gemm_f32(void);
+const struct ox_gemm_f64 *ox_gemm_f64(void);
+/* Those in plain C. */
+extern const struct ox_gemm_f32 ox_gemm_f32_c;
+extern const struct ox_gemm_f64 ox_gemm_f64_c;
+
+/* Elements that a left (right) block of that many rows (columns) takes when packed. */
+size_t ox_gemm_panels(size_t rows, size_t k, unsigned width);
+
+/* Packs rows (columns) [0, n) over k deep: element (i, p) of the left at a[i * row + p * col], (p, j) of the right at
+ * b[p * row + j * col]. */
+void ox_gemm_pack_left_f32(unsigned mr, size_t rows, size_t k, const float *a, size_t row,
+                           size_t col, float *out);
+void ox_gemm_pack_right_f32(unsigned nr, size_t k, size_t cols, const float *b, size_t row,
+                            size_t col, float *out);
+void ox_gemm_pack_left_f64(unsigned mr, size_t rows, size_t k, const double *a, size_t row,
+                           size_t col, double *out);
+void ox_gemm_pack_right_f64(unsigned nr, size_t k, size_t cols, const double *b, size_t row,
+                            size_t col, double *out);
+
+/* All tiles of a packed left block by a packed right block, both k <= OX_GEMM_KC deep. */
+void ox_gemm_block_f32(const struct ox_gemm_f32 *g, size_t rows, size_t cols, size_t k,
+                       const float *left, const float *right, float *c, size_t ldc, bool add);
+void ox_gemm_block_f64(const struct ox_gemm_f64 *g, size_t rows, size_t cols, size_t k,
+                       const double *left, const double *right, double *c, size_t ldc, bool add);
+
+/* Elements of work that ox_gemm_run_*() needs for such a product; not more than a fixed bound. */
+size_t ox_gemm_work(size_t m, size_t n, size_t k);
+/* c[m x n] = (add ? c : 0) + a[m x k] b[k x n]; strides in elements, c's columns are adjacent. k may be 0. Few rows or columns go
+ * without packing. */
+void ox_gemm_run_f32(const struct ox_gemm_f32 *g, size_t m, size_t n, size_t k, const float *a,
+                     size_t a_row, size_t a_col, const float *b, size_t b_row, size_t b_col,
+                     float *c, size_t ldc, bool add, float *work);
+void ox_gemm_run_f64(const struct ox_gemm_f64 *g, size_t m, size_t n, size_t k, const double *a,
+                     size_t a_row, size_t a_col, const double *b, size_t b_row, size_t b_col,
+                     double *c, size_t ldc, bool add, double *work);
+
+#endif

@@ -1,0 +1,168 @@
+/* Stamped by gemm.c for float and double: REAL, NAME(x) and NR are defined by the includer. */
+
+static void NAME(tile)(size_t k, const REAL *restrict a, const REAL *restrict b, REAL *restrict c,
+                       size_t ldc, unsigned rows, unsigned cols, bool add)
+{
+    REAL sum[4][NR] = {{0}};
+    for (size_t p = 0; p < k; p++, a += 4, b += NR) {
+        for (unsigned j = 0; j < NR; j++) {
+            sum[0][j] += a[0] * b[j];
+            sum[1][j] += a[1] * b[j];
+            sum[2][j] += a[2] * b[j];
+            sum[3][j] += a[3] * b[j];
+        }
+    }
+    for (unsigned i = 0; i < rows; i++, c += ldc) {
+        if (add) {
+            for (unsigned j = 0; j < cols; j++)
+                c[j] += sum[i][j];
+        } else {
+            for (unsigned j = 0; j < cols; j++)
+                c[j] = sum[i][j];
+        }
+    }
+}
+
+void NAME(ox_gemm_pack_left)(unsigned mr, size_t rows, size_t k, const REAL *a, size_t row,
+                             size_t col, REAL *out)
+{
+    for (size_t i = 0; i < rows; i += mr) {
+        unsigned n = rows - i < mr ? (unsigned)(rows - i) : mr;
+        for (size_t p = 0; p < k; p++, out += mr) {
+            const REAL *from = a + i * row + p * col;
+            for (unsigned r = 0; r < n; r++)
+                out[r] = from[r * row];
+            for (unsigned r = n; r < mr; r++)
+                out[r] = 0;
+        }
+    }
+}
+
+void NAME(ox_gemm_pack_right)(unsigned nr, size_t k, size_t cols, const REAL *b, size_t row,
+                              size_t col, REAL *out)
+{
+    for (size_t j = 0; j < cols; j += nr) {
+        unsigned n = cols - j < nr ? (unsigned)(cols - j) : nr;
+        for (size_t p = 0; p < k; p++, out += nr) {
+            const REAL *from = b + p * row + j * col;
+            if (col == 1 && n == nr) {
+                memcpy(out, from, nr * sizeof *out);
+                continue;
+            }
+            for (unsigned r = 0; r < n; r++)
+                out[r] = from[r * col];
+            for (unsigned r = n; r < nr; r++)
+                out[r] = 0;
+        }
+    }
+}
+
+void NAME(ox_gemm_block)(const struct GEMM *g, size_t rows, size_t cols, size_t k, const REAL *left,
+                         const REAL *right, REAL *c, size_t ldc, bool add)
+{
+    for (size_t j = 0; j < cols; j += g->nr) {
+        unsigned nc = cols - j < g->nr ? (unsigned)(cols - j) : g->nr;
+        for (size_t i = 0; i < rows; i += g->mr) {
+            unsigned nrows = rows - i < g->mr ? (unsigned)(rows - i) : g->mr;
+            g->tile(k, left + i * k, right + j * k, c + i * ldc + j, ldc, nrows, nc, add);
+        }
+    }
+}
+
+/* Sixteen running sums over adjacent elements, added up at the end of each block of k. */
+static REAL NAME(dot)(size_t n, const REAL *restrict a, const REAL *restrict b)
+{
+    REAL total = 0;
+    for (size_t at = 0; at < n; at += OX_GEMM_KC) {
+        size_t end = n - at < OX_GEMM_KC ? n : at + OX_GEMM_KC;
+        REAL lane[16] = {0};
+        size_t p = at;
+        for (; p + 16 <= end; p += 16) {
+            for (unsigned l = 0; l < 16; l++)
+                lane[l] += a[p + l] * b[p + l];
+        }
+        for (unsigned l = 0; p < end; p++, l++)
+            lane[l] += a[p] * b[p];
+        for (unsigned half = 8; half; half /= 2) {
+            for (unsigned l = 0; l < half; l++)
+                lane[l] += lane[l + half];
+        }
+        total += lane[0];
+    }
+    return total;
+}
+
+/* One row by a right side whose columns are adjacent: streams the right side once. */
+static void NAME(row)(size_t n, size_t k, const REAL *restrict a, size_t a_col,
+                      const REAL *restrict b, size_t b_row, REAL *restrict c, bool add)
+{
+    enum { WIDTH = 256 };
+    for (size_t at = 0; at < n; at += WIDTH) {
+        size_t width = n - at < WIDTH ? n - at : WIDTH;
+        REAL total[WIDTH], sum[WIDTH];
+        for (size_t j = 0; j < width; j++)
+            total[j] = add ? c[at + j] : 0;
+        for (size_t block = 0; block < k; block += OX_GEMM_KC) {
+            size_t end = k - block < OX_GEMM_KC ? k : block + OX_GEMM_KC;
+            memset(sum, 0, sizeof sum);
+            for (size_t p = block; p < end; p++) {
+                const REAL x = a[p * a_col];
+                const REAL *from = b + p * b_row + at;
+                for (size_t j = 0; j < width; j++)
+                    sum[j] += x * from[j];
+            }
+            for (size_t j = 0; j < width; j++)
+                total[j] += sum[j];
+        }
+        memcpy(c + at, total, width * sizeof *c);
+    }
+}
+
+static bool NAME(thin)(size_t m, size_t n, size_t k, const REAL *a, size_t a_row, size_t a_col,
+                       const REAL *b, size_t b_row, size_t b_col, REAL *c, size_t ldc, bool add)
+{
+    bool dots = a_col == 1 && b_row == 1 && (m < 4 || n < 4);
+    if (!dots && !(m < 4 && b_col == 1))
+        return false;
+    for (size_t i = 0; i < m; i++) {
+        if (!dots) {
+            NAME(row)(n, k, a + i * a_row, a_col, b, b_row, c + i * ldc, add);
+            continue;
+        }
+        for (size_t j = 0; j < n; j++) {
+            REAL sum = NAME(dot)(k, a + i * a_row, b + j * b_col);
+            c[i * ldc + j] = add ? c[i * ldc + j] + sum : sum;
+        }
+    }
+    return true;
+}
+
+void NAME(ox_gemm_run)(const struct GEMM *g, size_t m, size_t n, size_t k, const REAL *a,
+                       size_t a_row, size_t a_col, const REAL *b, size_t b_row, size_t b_col,
+                       REAL *c, size_t ldc, bool add, REAL *work)
+{
+    if (k == 0) {
+        for (size_t i = 0; !add && i < m; i++)
+            memset(c + i * ldc, 0, n * sizeof *c);
+        return;
+    }
+    if (NAME(thin)(m, n, k, a, a_row, a_col, b, b_row, b_col, c, ldc, add))
+        return;
+    for (size_t nn = 0; nn < n; nn += OX_GEMM_NC) {
+        size_t cols = n - nn < OX_GEMM_NC ? n - nn : OX_GEMM_NC;
+        for (size_t kk = 0; kk < k; kk += OX_GEMM_KC) {
+            size_t depth = k - kk < OX_GEMM_KC ? k - kk : OX_GEMM_KC;
+            REAL *right = work;
+            REAL *left = work + ox_gemm_panels(cols, depth, g->nr);
+            NAME(ox_gemm_pack_right)
+            (g->nr, depth, cols, b + kk * b_row + nn * b_col, b_row, b_col, right);
+            for (size_t mm = 0; mm < m; mm += OX_GEMM_MC) {
+                size_t rows = m - mm < OX_GEMM_MC ? m - mm : OX_GEMM_MC;
+                NAME(ox_gemm_pack_left)
+                (g->mr, rows, depth, a + mm * a_row + kk * a_col, a_row, a_col, left);
+                NAME(ox_gemm_block)
+                (g, rows, cols, depth, left, right, c + mm * ldc + nn, ldc, add || kk > 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+#include "ops/real.h"
+
+#include <string.h>
+
+void ox_real_load(const struct ox_tensor *tensor, size_t at, size_t n, double *out)
+{
+    if (tensor->dtype == OX_FLOAT64) {
+        if (n)
+            memcpy(out, (const double *)tensor->data + at, n * sizeof *out);
+    } else if (tensor->dtype == OX_FLOAT32) {
+        const float *from = (const float *)tensor->data + at;
+        for (size_t i = 0; i < n; i++)
+            out[i] = from[i];
+    } else {
+        for (size_t i = 0; i < n; i++)
+            out[i] = ox_tensor_get_double(tensor, at + i);
+    }
+}
+
+void ox_real_store(struct ox_tensor *tensor, size_t at, size_t n, const double *values)
+{
+    if (tensor->dtype == OX_FLOAT64) {
+        if (n)
+            memcpy((double *)tensor->data + at, values, n * sizeof *values);
+    } else {
+        float *to = (float *)tensor->data + at;
+        for (size_t i = 0; i < n; i++)
+            to[i] = (float)values[i];
+    }
+}
+
+const double *ox_real_all(struct ox_run *r, const struct ox_tensor *tensor, struct ox_error *err)
+{
+    if (tensor->dtype == OX_FLOAT64)
+        return tensor->data;
+    double *all = ox_real_scratch(r, tensor->n, err);
+    if (all)
+        ox_real_load(tensor, 0, tensor->n, all);
+    return all;
+}
+
+enum ox_status ox_real_in(struct ox_run *r, size_t i, const double **out, struct ox_error *err)
+{
+    const struct ox_tensor *tensor = ox_run_in(r, i);
+    *out = NULL;
+    if (!tensor)
+        return OX_OK;
+    *out = ox_real_all(r, tensor, err);
+    return *out || !tensor->n ? OX_OK : OX_NO_MEMORY;
+}
+
+enum ox_status ox_real_out(struct ox_run *r, size_t i, enum ox_dtype dtype, unsigned rank,
+                           const int64_t *dims, const double *values, struct ox_error *err)
+{
+    struct ox_tensor *out;
+    OX_TRY(ox_run_out(r, i, dtype, rank, dims, &out, err));
+    ox_real_store(out, 0, out->n, values);
+    return OX_OK;
+}
+
+double ox_real_scalar(const struct ox_run *r, size_t i, double fallback)
+{
+    const struct ox_tensor *tensor = ox_run_in(r, i);
+    return tensor && tensor->n ? ox_tensor_get_double(tensor, 0) : fallback;
+}
+
+double *ox_real_scratch(struct ox_run *r, size_t count, struct ox_error *err)
+{
+    return ox_run_scratch(r, count, sizeof(double), err);
+}
