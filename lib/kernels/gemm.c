@@ -12,7 +12,8 @@ size_t ox_gemm_work(size_t m, size_t n, size_t k)
     size_t depth = k < OX_GEMM_KC ? k : OX_GEMM_KC;
     size_t rows = m < OX_GEMM_MC ? m : OX_GEMM_MC;
     size_t cols = n < OX_GEMM_NC ? n : OX_GEMM_NC;
-    return ox_gemm_panels(rows, depth, OX_GEMM_MR_MAX) + ox_gemm_panels(cols, depth, OX_GEMM_NR_MAX);
+    return ox_gemm_panels(rows, depth, OX_GEMM_MR_MAX) +
+           ox_gemm_panels(cols, depth, OX_GEMM_NR_MAX);
 }
 
 #define REAL float

@@ -183,6 +183,10 @@ static enum ox_status run_batch_norm(struct ox_run *r, struct ox_error *err)
         "", "BatchNormalization", since, .infer = infer_batch_norm, .run = run_batch_norm          \
     }
 
-const struct ox_op ox_ops_batch_norm[] = {BATCH_NORM(1),  BATCH_NORM(6),  BATCH_NORM(7),
-                                          BATCH_NORM(9),  BATCH_NORM(14), BATCH_NORM(15),
+const struct ox_op ox_ops_batch_norm[] = {BATCH_NORM(1),
+                                          BATCH_NORM(6),
+                                          BATCH_NORM(7),
+                                          BATCH_NORM(9),
+                                          BATCH_NORM(14),
+                                          BATCH_NORM(15),
                                           {0}};

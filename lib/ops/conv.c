@@ -150,8 +150,7 @@ enum ox_status ox_conv_run(struct ox_run *r, struct ox_conv *cv, struct ox_error
         s.rows = CHANNELS;
         s.channel_blocks = (cv->out_group + CHANNELS - 1) / CHANNELS;
     }
-    ox_parallel(r->env, cv->images * cv->groups * s.channel_blocks * s.pixel_blocks, conv_task,
-                &s);
+    ox_parallel(r->env, cv->images * cv->groups * s.channel_blocks * s.pixel_blocks, conv_task, &s);
     OX_TRY(ox_env_poll(r->env, err));
     return cv->state.no_memory ? ox_run_fail(r, err, OX_NO_MEMORY, "out of memory") : OX_OK;
 }

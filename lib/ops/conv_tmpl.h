@@ -54,8 +54,7 @@ static void NAME(conv_block)(const struct ox_conv *cv, const struct split *s, si
     size_t count = n_out - pixel < PIXELS ? n_out - pixel : PIXELS;
     size_t rows = cv->out_group - channel < s->rows ? cv->out_group - channel : s->rows;
     size_t first = group * cv->out_group + channel;
-    const REAL *x =
-        (const REAL *)cv->x + (image * cv->groups + group) * cv->in_group * cv->w.n_in;
+    const REAL *x = (const REAL *)cv->x + (image * cv->groups + group) * cv->in_group * cv->w.n_in;
     const REAL *left = (const REAL *)cv->packed + group * cv->packed_group;
     REAL *y = (REAL *)cv->y + (image * cv->groups * cv->out_group + first) * n_out + pixel;
     const REAL *bias = cv->bias;
@@ -70,9 +69,8 @@ static void NAME(conv_block)(const struct ox_conv *cv, const struct split *s, si
         size_t k = depth - kk < OX_GEMM_KC ? depth - kk : OX_GEMM_KC;
         if (s->pointwise)
             NAME(ox_gemm_pack_right)
-            (g->nr, k, count, x + kk * cv->w.n_in + pixel, cv->w.n_in, 1, right);
-        else
-            NAME(pack_taps)(g->nr, cv, x, table, kk, k, count, right);
+        (g->nr, k, count, x + kk * cv->w.n_in + pixel, cv->w.n_in, 1, right);
+        else NAME(pack_taps)(g->nr, cv, x, table, kk, k, count, right);
         NAME(ox_gemm_block)
         (g, rows, count, k, left + channel * k, right, y, n_out, true);
         left += ox_gemm_panels(cv->out_group, k, g->mr);
@@ -84,8 +82,7 @@ static void NAME(direct_plane)(const struct ox_conv *cv, size_t image, size_t ch
 {
     const struct ox_window *w = &cv->w;
     size_t group = channel / cv->out_group, last = w->n - 1;
-    const REAL *x =
-        (const REAL *)cv->x + (image * cv->groups + group) * cv->in_group * w->n_in;
+    const REAL *x = (const REAL *)cv->x + (image * cv->groups + group) * cv->in_group * w->n_in;
     const REAL *weights = (const REAL *)cv->weights + channel * cv->in_group * w->taps;
     REAL *y = (REAL *)cv->y + (image * cv->groups * cv->out_group + channel) * w->n_out;
     REAL bias = cv->bias ? ((const REAL *)cv->bias)[channel] : 0;

@@ -91,9 +91,8 @@ static enum ox_status broadcast_batch(struct ox_run *r, const struct ox_tensor *
         int64_t x = d + batch_a >= mm->n_batch ? a->dims[d + batch_a - mm->n_batch] : 1;
         int64_t y = d + batch_b >= mm->n_batch ? b->dims[d + batch_b - mm->n_batch] : 1;
         if (x != y && x != 1 && y != 1)
-            return ox_run_fail(r, err, OX_INPUT,
-                               "batch dimensions %lld and %lld do not broadcast", (long long)x,
-                               (long long)y);
+            return ox_run_fail(r, err, OX_INPUT, "batch dimensions %lld and %lld do not broadcast",
+                               (long long)x, (long long)y);
         mm->dims[d] = x == 1 ? y : x;
     }
     return ox_dims_count(mm->n_batch, mm->dims, &mm->batches)
@@ -111,8 +110,8 @@ enum ox_status ox_matmul_plan(struct ox_run *r, const struct ox_tensor *a,
     int64_t k = a->dims[a->rank - 1], k_b = b->dims[b->rank == 1 ? 0 : b->rank - 2];
     if (k != k_b)
         return ox_run_fail(r, err, OX_INPUT,
-                           "the left side has %lld columns, the right side %lld rows",
-                           (long long)k, (long long)k_b);
+                           "the left side has %lld columns, the right side %lld rows", (long long)k,
+                           (long long)k_b);
     mm->k = (size_t)k;
     mm->m = a->rank == 1 ? 1 : (size_t)a->dims[a->rank - 2];
     mm->n = b->rank == 1 ? 1 : (size_t)b->dims[b->rank - 1];
@@ -265,8 +264,8 @@ static enum ox_status run_gemm(struct ox_run *r, struct ox_error *err)
     int64_t k_b = b->dims[tb ? 1 : 0], n = b->dims[tb ? 0 : 1];
     if (k != k_b)
         return ox_run_fail(r, err, OX_INPUT,
-                           "the left side has %lld columns, the right side %lld rows",
-                           (long long)k, (long long)k_b);
+                           "the left side has %lld columns, the right side %lld rows", (long long)k,
+                           (long long)k_b);
     struct spread spread;
     OX_TRY(spread_c(r, ox_run_in(r, 2), m, n, &spread, err));
     struct ox_tensor *y;
@@ -304,14 +303,13 @@ static enum ox_status run_gemm(struct ox_run *r, struct ox_error *err)
     return OX_OK;
 }
 
-const struct ox_op ox_ops_matmul[] = {
-    {"", "MatMul", 1, .infer = infer_matmul, .run = run_matmul},
-    {"", "MatMul", 9, .infer = infer_matmul, .run = run_matmul},
-    {"", "MatMul", 13, .infer = infer_matmul, .run = run_matmul},
-    {"", "Gemm", 1, .infer = infer_gemm, .run = run_gemm},
-    {"", "Gemm", 6, .infer = infer_gemm, .run = run_gemm},
-    {"", "Gemm", 7, .infer = infer_gemm, .run = run_gemm},
-    {"", "Gemm", 9, .infer = infer_gemm, .run = run_gemm},
-    {"", "Gemm", 11, .infer = infer_gemm, .run = run_gemm},
-    {"", "Gemm", 13, .infer = infer_gemm, .run = run_gemm},
-    {0}};
+const struct ox_op ox_ops_matmul[] = {{"", "MatMul", 1, .infer = infer_matmul, .run = run_matmul},
+                                      {"", "MatMul", 9, .infer = infer_matmul, .run = run_matmul},
+                                      {"", "MatMul", 13, .infer = infer_matmul, .run = run_matmul},
+                                      {"", "Gemm", 1, .infer = infer_gemm, .run = run_gemm},
+                                      {"", "Gemm", 6, .infer = infer_gemm, .run = run_gemm},
+                                      {"", "Gemm", 7, .infer = infer_gemm, .run = run_gemm},
+                                      {"", "Gemm", 9, .infer = infer_gemm, .run = run_gemm},
+                                      {"", "Gemm", 11, .infer = infer_gemm, .run = run_gemm},
+                                      {"", "Gemm", 13, .infer = infer_gemm, .run = run_gemm},
+                                      {0}};

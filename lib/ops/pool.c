@@ -47,9 +47,9 @@ static void box_place(struct box *box)
     const struct ox_window *w = box->w;
     box->from = 0;
     for (unsigned d = 0; d < w->n; d++)
-        box->from = box->from * (ptrdiff_t)w->in[d] +
-                    (ptrdiff_t)(box->at[d] * w->stride[d] - w->before[d] +
-                                box->tap[d] * w->dilation[d]);
+        box->from =
+            box->from * (ptrdiff_t)w->in[d] +
+            (ptrdiff_t)(box->at[d] * w->stride[d] - w->before[d] + box->tap[d] * w->dilation[d]);
 }
 
 /* To the first line; false when the window lies in padding alone. */
@@ -331,9 +331,9 @@ static void infer_unpool(struct ox_infer *c)
     dims[1] = x[1];
     for (unsigned d = 0; d < axes; d++) {
         const struct ox_expr *steps = ox_infer_sub(c, x[2 + d], ox_infer_num(c, 1));
-        dims[2 + d] = ox_infer_add(
-            c, ox_infer_mul(c, steps, ox_infer_num(c, n_strides ? strides[d] : 1)),
-            ox_infer_num(c, kernel[d] - (n_pads ? pads[d] + pads[axes + d] : 0)));
+        dims[2 + d] =
+            ox_infer_add(c, ox_infer_mul(c, steps, ox_infer_num(c, n_strides ? strides[d] : 1)),
+                         ox_infer_num(c, kernel[d] - (n_pads ? pads[d] + pads[axes + d] : 0)));
     }
     ox_infer_set_shape(c, 0, rank, dims);
 }
@@ -375,8 +375,8 @@ static enum ox_status unpool_target(struct ox_run *r, const struct ox_tensor *x,
         dims[d] = ox_tensor_get_int(shape, d);
         if (dims[d] < from[d] || (d < 2 && dims[d] != from[d]))
             return ox_run_fail(r, err, OX_INPUT,
-                               "output_shape[%u] is %lld where the pooled tensor came from %lld",
-                               d, (long long)dims[d], (long long)from[d]);
+                               "output_shape[%u] is %lld where the pooled tensor came from %lld", d,
+                               (long long)dims[d], (long long)from[d]);
     }
     return OX_OK;
 }
@@ -414,35 +414,40 @@ static enum ox_status run_unpool(struct ox_run *r, struct ox_error *err)
     return OX_OK;
 }
 
-#define POOL(name, since, kernel) {"", name, since, .infer = ox_infer_pool, .run = kernel}
-#define GLOBAL(name, since, kernel) {"", name, since, .infer = infer_global, .run = kernel}
+#define POOL(name, since, kernel)                                                                  \
+    {                                                                                              \
+        "", name, since, .infer = ox_infer_pool, .run = kernel                                     \
+    }
+#define GLOBAL(name, since, kernel)                                                                \
+    {                                                                                              \
+        "", name, since, .infer = infer_global, .run = kernel                                      \
+    }
 
-const struct ox_op ox_ops_pool[] = {
-    POOL("AveragePool", 1, run_average_pool),
-    POOL("AveragePool", 7, run_average_pool),
-    POOL("AveragePool", 10, run_average_pool),
-    POOL("AveragePool", 11, run_average_pool),
-    POOL("AveragePool", 19, run_average_pool),
-    POOL("AveragePool", 22, run_average_pool),
-    POOL("MaxPool", 1, run_max_pool),
-    POOL("MaxPool", 8, run_max_pool),
-    POOL("MaxPool", 10, run_max_pool),
-    POOL("MaxPool", 11, run_max_pool),
-    POOL("MaxPool", 12, run_max_pool),
-    POOL("MaxPool", 22, run_max_pool),
-    POOL("LpPool", 1, run_lp_pool),
-    POOL("LpPool", 2, run_lp_pool),
-    POOL("LpPool", 11, run_lp_pool),
-    POOL("LpPool", 18, run_lp_pool),
-    POOL("LpPool", 22, run_lp_pool),
-    GLOBAL("GlobalAveragePool", 1, run_global_average),
-    GLOBAL("GlobalAveragePool", 22, run_global_average),
-    GLOBAL("GlobalMaxPool", 1, run_global_max),
-    GLOBAL("GlobalMaxPool", 22, run_global_max),
-    GLOBAL("GlobalLpPool", 1, run_global_lp),
-    GLOBAL("GlobalLpPool", 2, run_global_lp),
-    GLOBAL("GlobalLpPool", 22, run_global_lp),
-    {"", "MaxUnpool", 9, .infer = infer_unpool, .run = run_unpool},
-    {"", "MaxUnpool", 11, .infer = infer_unpool, .run = run_unpool},
-    {"", "MaxUnpool", 22, .infer = infer_unpool, .run = run_unpool},
-    {0}};
+const struct ox_op ox_ops_pool[] = {POOL("AveragePool", 1, run_average_pool),
+                                    POOL("AveragePool", 7, run_average_pool),
+                                    POOL("AveragePool", 10, run_average_pool),
+                                    POOL("AveragePool", 11, run_average_pool),
+                                    POOL("AveragePool", 19, run_average_pool),
+                                    POOL("AveragePool", 22, run_average_pool),
+                                    POOL("MaxPool", 1, run_max_pool),
+                                    POOL("MaxPool", 8, run_max_pool),
+                                    POOL("MaxPool", 10, run_max_pool),
+                                    POOL("MaxPool", 11, run_max_pool),
+                                    POOL("MaxPool", 12, run_max_pool),
+                                    POOL("MaxPool", 22, run_max_pool),
+                                    POOL("LpPool", 1, run_lp_pool),
+                                    POOL("LpPool", 2, run_lp_pool),
+                                    POOL("LpPool", 11, run_lp_pool),
+                                    POOL("LpPool", 18, run_lp_pool),
+                                    POOL("LpPool", 22, run_lp_pool),
+                                    GLOBAL("GlobalAveragePool", 1, run_global_average),
+                                    GLOBAL("GlobalAveragePool", 22, run_global_average),
+                                    GLOBAL("GlobalMaxPool", 1, run_global_max),
+                                    GLOBAL("GlobalMaxPool", 22, run_global_max),
+                                    GLOBAL("GlobalLpPool", 1, run_global_lp),
+                                    GLOBAL("GlobalLpPool", 2, run_global_lp),
+                                    GLOBAL("GlobalLpPool", 22, run_global_lp),
+                                    {"", "MaxUnpool", 9, .infer = infer_unpool, .run = run_unpool},
+                                    {"", "MaxUnpool", 11, .infer = infer_unpool, .run = run_unpool},
+                                    {"", "MaxUnpool", 22, .infer = infer_unpool, .run = run_unpool},
+                                    {0}};

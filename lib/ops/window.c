@@ -42,8 +42,9 @@ enum ox_status ox_window_read(struct ox_run *r, const struct ox_tensor *x, const
                               struct ox_window *w, struct ox_error *err)
 {
     if (x->rank < 3 || x->rank > OX_WINDOW_AXES + 2)
-        return ox_run_fail(r, err, OX_INPUT, "the input's rank is %u: batch, channels and at "
-                                             "least one spatial axis are needed",
+        return ox_run_fail(r, err, OX_INPUT,
+                           "the input's rank is %u: batch, channels and at "
+                           "least one spatial axis are needed",
                            x->rank);
     unsigned n = w->n = x->rank - 2;
     int64_t shape[OX_WINDOW_AXES];
@@ -177,8 +178,8 @@ static bool list_attr(struct ox_infer *c, const char *name, size_t n, int64_t le
     }
     for (size_t i = 0; i < n; i++) {
         if (list[i] < least) {
-            ox_infer_conflict(c, "%s[%zu] is %lld, not at least %lld", name, i,
-                              (long long)list[i], (long long)least);
+            ox_infer_conflict(c, "%s[%zu] is %lld, not at least %lld", name, i, (long long)list[i],
+                              (long long)least);
             return false;
         }
     }
@@ -206,11 +207,13 @@ static const struct ox_expr *infer_slide(struct ox_infer *c, const struct infer_
         return NULL;
     const struct ox_expr *reach =
         ox_infer_mul(c, ox_infer_sub(c, kernel, one), ox_infer_num(c, dilation));
-    const struct ox_expr *room = ox_infer_sub(c, ox_infer_add(c, in, ox_infer_num(c, pad - 1)), reach);
+    const struct ox_expr *room =
+        ox_infer_sub(c, ox_infer_add(c, in, ox_infer_num(c, pad - 1)), reach);
     int64_t free_room;
     if (ox_infer_is_num(room, &free_room) && free_room < 0) {
         if (ox_infer_is_num(in, &size) && size > 0)
-            ox_infer_conflict(c, "the kernel is larger than the padded input on spatial axis %u", d);
+            ox_infer_conflict(c, "the kernel is larger than the padded input on spatial axis %u",
+                              d);
         return ox_infer_num(c, 0);
     }
     const struct ox_expr *steps =
@@ -223,9 +226,9 @@ static const struct ox_expr *infer_slide(struct ox_infer *c, const struct infer_
         return out > 1 && (out - 1) * stride >= size + before ? ox_infer_num(c, out - 1) : result;
     return stride == 1 || after == 0
                ? result
-               : ox_infer_min(c, result,
-                              ox_infer_ceildiv(c, ox_infer_add(c, in, ox_infer_num(c, before)),
-                                               step));
+               : ox_infer_min(
+                     c, result,
+                     ox_infer_ceildiv(c, ox_infer_add(c, in, ox_infer_num(c, before)), step));
 }
 
 bool ox_infer_window(struct ox_infer *c, unsigned n, const struct ox_expr *const *in,
@@ -238,7 +241,8 @@ bool ox_infer_window(struct ox_infer *c, unsigned n, const struct ox_expr *const
         ox_infer_conflict(c, "auto_pad '%.40s' is unknown", text);
         return false;
     }
-    if (!list_attr(c, "kernel_shape", n, 1, &w.shape) || !list_attr(c, "strides", n, 1, &w.strides) ||
+    if (!list_attr(c, "kernel_shape", n, 1, &w.shape) ||
+        !list_attr(c, "strides", n, 1, &w.strides) ||
         !list_attr(c, "dilations", n, 1, &w.dilations) ||
         !list_attr(c, "pads", 2 * (size_t)n, 0, &w.pads))
         return false;

@@ -14,7 +14,7 @@ struct ox_window {
     int64_t in[OX_WINDOW_AXES], out[OX_WINDOW_AXES];
     int64_t kernel[OX_WINDOW_AXES], stride[OX_WINDOW_AXES], dilation[OX_WINDOW_AXES];
     int64_t before[OX_WINDOW_AXES], after[OX_WINDOW_AXES]; /* padding */
-    size_t n_in, n_out, taps;                               /* products of in, out, kernel */
+    size_t n_in, n_out, taps;                              /* products of in, out, kernel */
 };
 
 /* Reads kernel_shape, strides, dilations, pads and auto_pad and finds the output's size. x has rank 2 + n. `kernel`: the
