@@ -90,6 +90,11 @@ struct ox_limits {
 
 /* Sets the defaults; memory_bytes becomes the less of 8 GiB and 75 % of the machine's memory. */
 void ox_limits_init(struct ox_limits *limits);
+/* By name, '-' and '_' alike; false: there is no such limit. */
+bool ox_limits_set(struct ox_limits *limits, const char *name, uint64_t value);
+/* The names, for help: i < ox_limits_count(); meaning may be NULL. */
+size_t ox_limits_count(void);
+const char *ox_limits_name(size_t i, const char **meaning);
 
 /* How external data may be reached. */
 enum ox_external_mode {
@@ -105,7 +110,8 @@ struct ox_env;
 struct ox_env *ox_env_new(void); /* NULL when out of memory; limits at their defaults */
 void ox_env_release(struct ox_env *env);
 struct ox_limits *ox_env_limits(struct ox_env *env); /* change before anything is opened */
-void ox_env_set_threads(struct ox_env *env, unsigned n_threads); /* 0: the cores this process may use */
+/* 0: the cores this process may use. Not while work is under way. */
+void ox_env_set_threads(struct ox_env *env, unsigned n_threads);
 void ox_env_set_external(struct ox_env *env, enum ox_external_mode mode, const char *root);
 void ox_env_cancel(struct ox_env *env); /* from any thread or signal handler: work ends with OX_CANCELLED */
 uint64_t ox_env_memory_peak(const struct ox_env *env);
@@ -155,6 +161,30 @@ void ox_json_double(struct ox_json *json, double value);
 void ox_json_float(struct ox_json *json, float value);
 void ox_json_bool(struct ox_json *json, bool value);
 void ox_json_null(struct ox_json *json);
+
+/* ---- Files out -------------------------------------------------------------------------------------------------- */
+
+/* A file written beside its target and renamed onto it by _commit (fsync of file and folder). Until then the old file is
+ * whole; _release without _commit removes the new one, and so do INT, TERM and HUP if the program calls
+ * ox_outfile_cleanup() in its handler. "-" (standard output), devices and pipes are written when committed. A link
+ * is replaced, not followed. Errors are OX_IO and name the path. */
+struct ox_outfile;
+
+enum ox_status ox_outfile_open(struct ox_outfile **out, const char *path, struct ox_error *err);
+enum ox_status ox_outfile_write(struct ox_outfile *out, const void *bytes, size_t n, struct ox_error *err);
+uint64_t ox_outfile_position(const struct ox_outfile *out);
+/* Writes at a place already passed (zip headers). */
+enum ox_status ox_outfile_patch(struct ox_outfile *out, uint64_t at, const void *bytes, size_t n, struct ox_error *err);
+enum ox_status ox_outfile_commit(struct ox_outfile *out, struct ox_error *err);
+void ox_outfile_release(struct ox_outfile *out);
+/* Removes all temporary files that are open; async-signal-safe. */
+void ox_outfile_cleanup(void);
+/* Whole buffer to a file, atomically. */
+enum ox_status ox_file_write(const char *path, const void *bytes, size_t n, struct ox_error *err);
+
+/* Big input files are mapped. When another program cuts one short, reading it raises SIGBUS: a handler may ask which file
+ * it was. The path, or NULL when the address is in no mapped file; async-signal-safe. */
+const char *ox_mapping_at(const void *address);
 
 /* ---- Element types ---------------------------------------------------------------------------------------------- */
 

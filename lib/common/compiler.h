@@ -14,6 +14,18 @@
 #error "onnxtool needs gcc or clang"
 #endif
 
+/* Between two looks at something another thread will change. */
+#if defined(__x86_64__) || defined(__i386__)
+#define OX_RELAX() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define OX_RELAX() __asm__ volatile("yield")
+#else
+#define OX_RELAX() ((void)0)
+#endif
+
+/* Files are little-endian. */
+#define OX_BIG_ENDIAN (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+
 #define OX_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 #endif

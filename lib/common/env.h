@@ -12,15 +12,19 @@ struct ox_threads;
 
 struct ox_env {
     struct ox_limits limits;
-    struct ox_budget budget; /* its limit follows limits.memory_bytes: read through ox_env_budget() */
-    unsigned n_threads;
-    struct ox_threads *threads; /* made when first needed */
+    struct ox_budget
+        budget; /* its limit follows limits.memory_bytes: read through ox_env_budget() */
+    _Atomic unsigned n_threads;           /* 0: not yet counted */
+    _Atomic(struct ox_threads *) threads; /* made when first needed; see ox_parallel() */
     enum ox_external_mode external;
     char *external_root;
     _Atomic bool cancelled;
 };
 
+/* NULL for NULL: no budget. */
 struct ox_budget *ox_env_budget(struct ox_env *env);
+/* The number asked for, or ox_cores(); 1 for NULL. */
+unsigned ox_env_threads(const struct ox_env *env);
 /* OX_CANCELLED once ox_env_cancel() was called; to be asked in every loop whose length a file decides. */
 enum ox_status ox_env_poll(const struct ox_env *env, struct ox_error *err);
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 struct ox_strmap_entry {
     const char *key; /* NULL: free */
@@ -10,31 +11,67 @@ struct ox_strmap_entry {
     uint32_t value;
 };
 
-/* Multiply and fold, 8 bytes at a time (the construction of wyhash); quick on the short keys that names are. */
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t rotate(uint64_t x, unsigned by)
 {
-    a ^= b;
-    a *= 0x9E3779B97F4A7C15u;
-    return a ^ a >> 32;
+    return x << by | x >> (64 - by);
 }
 
+static void sip_round(uint64_t v[4])
+{
+    v[0] += v[1];
+    v[1] = rotate(v[1], 13) ^ v[0];
+    v[0] = rotate(v[0], 32);
+    v[2] += v[3];
+    v[3] = rotate(v[3], 16) ^ v[2];
+    v[0] += v[3];
+    v[3] = rotate(v[3], 21) ^ v[0];
+    v[2] += v[1];
+    v[1] = rotate(v[1], 17) ^ v[2];
+    v[2] = rotate(v[2], 32);
+}
+
+/* SipHash-1-3 (Aumasson and Bernstein): names come from files that may be made to collide, and simple multiplying hashes
+ * have pairs of keys that collide under every seed. */
 static uint64_t hash_key(const char *key, size_t n, uint64_t seed)
 {
-    uint64_t hash = mix(seed, n);
+    uint64_t second = rotate(seed, 32) * 0x9E3779B97F4A7C15u;
+    uint64_t v[4] = {seed ^ 0x736F6D6570736575u, second ^ 0x646F72616E646F6Du,
+                     seed ^ 0x6C7967656E657261u, second ^ 0x7465646279746573u};
+    uint64_t word;
+    uint64_t last = (uint64_t)n << 56;
     for (; n >= 8; n -= 8, key += 8) {
-        uint64_t word;
         memcpy(&word, key, 8);
-        hash = mix(hash, word);
+        v[3] ^= word;
+        sip_round(v);
+        v[0] ^= word;
     }
-    uint64_t last = 0;
+    word = 0;
     if (n)
-        memcpy(&last, key, n);
-    return mix(mix(hash, last), 0xD6E8FEB86659FD93u);
+        memcpy(&word, key, n);
+    last |= word;
+    v[3] ^= last;
+    sip_round(v);
+    v[0] ^= last;
+    v[2] ^= 0xFF;
+    sip_round(v);
+    sip_round(v);
+    sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* The kernel hands every process 16 random bytes at its start: no system call a map. */
+static uint64_t random_seed(void)
+{
+    uint64_t words[2] = {0, 0};
+    const void *random = (const void *)(uintptr_t)getauxval(AT_RANDOM);
+    if (random)
+        memcpy(words, random, sizeof words);
+    return words[0] ^ rotate(words[1], 29);
 }
 
 void ox_strmap_init(struct ox_strmap *map)
 {
-    *map = (struct ox_strmap){.seed = mix((uint64_t)(uintptr_t)map, 0xA0761D6478BD642Fu)};
+    *map = (struct ox_strmap){.seed = random_seed() ^ (uint64_t)(uintptr_t)map};
 }
 
 void ox_strmap_release(struct ox_strmap *map)
@@ -59,7 +96,8 @@ static size_t slot_of(const struct ox_strmap *map, const char *key, size_t n, ui
 
 static bool grow(struct ox_strmap *map)
 {
-    struct ox_strmap bigger = {.capacity = map->capacity ? map->capacity * 2 : 16, .seed = map->seed};
+    struct ox_strmap bigger = {.capacity = map->capacity ? map->capacity * 2 : 16,
+                               .seed = map->seed};
     bigger.entries = calloc(bigger.capacity, sizeof *bigger.entries);
     if (!bigger.entries)
         return false;

@@ -16,7 +16,7 @@ struct ox_strmap {
     uint64_t seed;
 };
 
-enum { OX_STRMAP_NONE = UINT32_MAX };
+#define OX_STRMAP_NONE UINT32_MAX
 
 void ox_strmap_init(struct ox_strmap *map);
 void ox_strmap_release(struct ox_strmap *map);

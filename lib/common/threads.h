@@ -9,8 +9,14 @@ struct ox_env;
 
 /* Calls task(arg, i) for each i in [0, n), in any order, on the environment's threads and the caller's, and returns when
  * all are done. With one thread, or n < 2, or when no thread can be made, the caller does them all. Tasks must not fail:
- * they leave their errors in arg. Nested calls run in the calling thread. */
+ * they leave their errors in arg. A call while another is under way (nested, or from a second thread that shares the
+ * environment) runs in its calling thread. env may be NULL: one thread. */
 void ox_parallel(struct ox_env *env, size_t n, void (*task)(void *arg, size_t i), void *arg);
+
+struct ox_threads;
+
+/* Ends the threads of a pool that is idle; NULL is fine. */
+void ox_threads_release(struct ox_threads *threads);
 
 /* Cores that this process may use (affinity and cgroup quota), at least 1. */
 unsigned ox_cores(void);

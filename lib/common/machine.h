@@ -1,0 +1,12 @@
+/* What the machine and the container leave to this process. */
+#ifndef OX_COMMON_MACHINE_H
+#define OX_COMMON_MACHINE_H
+
+#include <stdint.h>
+
+/* Bytes of memory: the machine's, or the control group's limit when that is less; 0 when unknown. */
+uint64_t ox_machine_memory(void);
+
+/* ox_cores() is declared in threads.h. */
+
+#endif

@@ -1,0 +1,119 @@
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/compiler.h"
+#include "common/utf8.h"
+#include "onnxtool.h"
+
+void ox_strbuf_init(struct ox_strbuf *buf)
+{
+    *buf = (struct ox_strbuf){0};
+}
+
+void ox_strbuf_release(struct ox_strbuf *buf)
+{
+    free(buf->data);
+    *buf = (struct ox_strbuf){0};
+}
+
+void ox_strbuf_clear(struct ox_strbuf *buf)
+{
+    buf->len = 0;
+    buf->failed = false;
+    if (buf->data)
+        buf->data[0] = '\0';
+}
+
+/* Makes room for n more bytes and the NUL. */
+static bool reserve(struct ox_strbuf *buf, size_t n)
+{
+    size_t need;
+    if (buf->failed || OX_ADD_OVERFLOWS(buf->len, n, &need) || OX_ADD_OVERFLOWS(need, 1, &need)) {
+        buf->failed = true;
+        return false;
+    }
+    if (need <= buf->cap)
+        return true;
+    size_t cap = buf->cap ? buf->cap : 64;
+    while (cap < need)
+        cap = cap > SIZE_MAX / 2 ? need : cap * 2;
+    char *data = realloc(buf->data, cap);
+    if (!data) {
+        buf->failed = true;
+        return false;
+    }
+    buf->data = data;
+    buf->cap = cap;
+    return true;
+}
+
+void ox_strbuf_add(struct ox_strbuf *buf, const void *bytes, size_t n)
+{
+    if (!reserve(buf, n))
+        return;
+    if (n)
+        memcpy(buf->data + buf->len, bytes, n);
+    buf->len += n;
+    buf->data[buf->len] = '\0';
+}
+
+void ox_strbuf_puts(struct ox_strbuf *buf, const char *text)
+{
+    ox_strbuf_add(buf, text, strlen(text));
+}
+
+void ox_strbuf_putc(struct ox_strbuf *buf, char c)
+{
+    ox_strbuf_add(buf, &c, 1);
+}
+
+void ox_strbuf_printf(struct ox_strbuf *buf, const char *format, ...)
+{
+    char small[256];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(small, sizeof small, format, args);
+    va_end(args);
+    if (n < 0) {
+        buf->failed = true;
+        return;
+    }
+    if ((size_t)n < sizeof small) {
+        ox_strbuf_add(buf, small, (size_t)n);
+        return;
+    }
+    if (!reserve(buf, (size_t)n))
+        return;
+    va_start(args, format);
+    vsnprintf(buf->data + buf->len, (size_t)n + 1, format, args);
+    va_end(args);
+    buf->len += (size_t)n;
+}
+
+void ox_strbuf_name(struct ox_strbuf *buf, const char *name, size_t max_bytes)
+{
+    size_t left = strlen(name);
+    size_t start = buf->len;
+    while (left > 0) {
+        uint32_t code;
+        size_t length = ox_utf8_next(name, left, &code);
+        bool plain = length > 0 && !ox_utf8_hidden(code);
+        if (length == 0)
+            length = 1;
+        size_t width = plain ? length : 4 * length;
+        if (max_bytes && buf->len - start + width > max_bytes) {
+            ox_strbuf_puts(buf, "...");
+            return;
+        }
+        if (plain) {
+            ox_strbuf_add(buf, name, length);
+        } else {
+            for (size_t i = 0; i < length; i++)
+                ox_strbuf_printf(buf, "\\x%02X", (unsigned)(uint8_t)name[i]);
+        }
+        name += length;
+        left -= length;
+    }
+    ox_strbuf_add(buf, "", 0);
+}

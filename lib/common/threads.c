@@ -1,0 +1,162 @@
+#include "common/threads.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "common/env.h"
+
+/* Threads look for work this often before they sleep: waking one costs as much as a small operator. */
+enum { SPINS = 2000, MOST_THREADS = 1024 };
+
+struct ox_threads {
+    pthread_mutex_t lock;
+    pthread_cond_t wake; /* generation or stop changed */
+    pthread_cond_t done; /* running fell to 0 */
+    atomic_flag busy;    /* a job is under way */
+    _Atomic unsigned generation;
+    _Atomic bool stop;
+    _Atomic size_t running; /* workers that have not finished the present job */
+    void (*task)(void *arg, size_t i);
+    void *arg;
+    size_t n;
+    _Atomic size_t next;
+    unsigned spins;
+    size_t n_workers;
+    pthread_t workers[];
+};
+
+static void take_tasks(struct ox_threads *pool)
+{
+    size_t i;
+    while ((i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed)) < pool->n)
+        pool->task(pool->arg, i);
+}
+
+static bool news(struct ox_threads *pool, unsigned seen)
+{
+    return atomic_load(&pool->generation) != seen || atomic_load(&pool->stop);
+}
+
+static void *work(void *arg)
+{
+    struct ox_threads *pool = arg;
+    unsigned seen = 0;
+    for (;;) {
+        for (unsigned spin = 0; spin < pool->spins && !news(pool, seen); spin++)
+            OX_RELAX();
+        if (!news(pool, seen)) {
+            pthread_mutex_lock(&pool->lock);
+            while (!news(pool, seen))
+                pthread_cond_wait(&pool->wake, &pool->lock);
+            pthread_mutex_unlock(&pool->lock);
+        }
+        if (atomic_load(&pool->stop))
+            return NULL;
+        seen = atomic_load(&pool->generation);
+        take_tasks(pool);
+        if (atomic_fetch_sub(&pool->running, 1) == 1) {
+            pthread_mutex_lock(&pool->lock);
+            pthread_cond_signal(&pool->done);
+            pthread_mutex_unlock(&pool->lock);
+        }
+    }
+}
+
+void ox_threads_release(struct ox_threads *pool)
+{
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    atomic_store(&pool->stop, true);
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+    for (size_t i = 0; i < pool->n_workers; i++)
+        pthread_join(pool->workers[i], NULL);
+    pthread_cond_destroy(&pool->done);
+    pthread_cond_destroy(&pool->wake);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+/* A pool of n_threads - 1 workers, or of as many as can be made. */
+static struct ox_threads *make_pool(unsigned n_threads)
+{
+    struct ox_threads *pool = calloc(1, sizeof *pool + n_threads * sizeof pool->workers[0]);
+    if (!pool)
+        return NULL;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    atomic_flag_clear(&pool->busy);
+    /* With more threads than cores a thread that spins keeps another from its work. */
+    pool->spins = n_threads <= ox_cores() ? SPINS : 0;
+    /* Signals sent to the program are for its own threads; faults must reach the thread at fault. */
+    sigset_t blocked;
+    sigset_t old;
+    sigfillset(&blocked);
+    sigdelset(&blocked, SIGBUS);
+    sigdelset(&blocked, SIGSEGV);
+    sigdelset(&blocked, SIGFPE);
+    sigdelset(&blocked, SIGILL);
+    pthread_sigmask(SIG_BLOCK, &blocked, &old);
+    while (pool->n_workers + 1 < n_threads &&
+           pthread_create(&pool->workers[pool->n_workers], NULL, work, pool) == 0)
+        pool->n_workers++;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return pool;
+}
+
+static struct ox_threads *pool_of(struct ox_env *env)
+{
+    struct ox_threads *pool = atomic_load(&env->threads);
+    if (pool)
+        return pool;
+    unsigned n_threads = ox_env_threads(env);
+    if (n_threads > MOST_THREADS)
+        n_threads = MOST_THREADS;
+    if (n_threads < 2) {
+        atomic_store(&env->n_threads, 1); /* so that the cores are not counted again */
+        return NULL;
+    }
+    struct ox_threads *fresh = make_pool(n_threads);
+    if (fresh && !atomic_compare_exchange_strong(&env->threads, &pool, fresh)) {
+        ox_threads_release(fresh); /* another thread was faster */
+        return pool;
+    }
+    return fresh;
+}
+
+static void run_job(struct ox_threads *pool, size_t n, void (*task)(void *arg, size_t i), void *arg)
+{
+    pool->task = task;
+    pool->arg = arg;
+    pool->n = n;
+    atomic_store(&pool->next, 0);
+    atomic_store(&pool->running, pool->n_workers);
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_add(&pool->generation, 1);
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+    take_tasks(pool);
+    for (unsigned spin = 0; spin < pool->spins && atomic_load(&pool->running) > 0; spin++)
+        OX_RELAX();
+    pthread_mutex_lock(&pool->lock); /* also lets the last worker leave its signal behind */
+    while (atomic_load(&pool->running) > 0)
+        pthread_cond_wait(&pool->done, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void ox_parallel(struct ox_env *env, size_t n, void (*task)(void *arg, size_t i), void *arg)
+{
+    struct ox_threads *pool =
+        env && n > 1 && atomic_load(&env->n_threads) != 1 ? pool_of(env) : NULL;
+    if (pool && pool->n_workers > 0 && !atomic_flag_test_and_set(&pool->busy)) {
+        run_job(pool, n, task, arg);
+        atomic_flag_clear(&pool->busy);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        task(arg, i);
+}

@@ -1,0 +1,47 @@
+#include "common/utf8.h"
+
+size_t ox_utf8_next(const char *p, size_t n, uint32_t *code)
+{
+    if (n == 0)
+        return 0;
+    uint8_t first = (uint8_t)p[0];
+    if (first < 0x80) {
+        *code = first;
+        return 1;
+    }
+    size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+    if (first < 0xC2 || first > 0xF4 || n < length)
+        return 0;
+    uint32_t value = first & (0x7Fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        uint8_t next = (uint8_t)p[i];
+        if ((next & 0xC0) != 0x80)
+            return 0;
+        value = value << 6 | (next & 0x3F);
+    }
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (value < least[length] || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF))
+        return 0;
+    *code = value;
+    return length;
+}
+
+bool ox_utf8_valid(const char *p, size_t n)
+{
+    while (n > 0) {
+        uint32_t code;
+        size_t length = ox_utf8_next(p, n, &code);
+        if (length == 0)
+            return false;
+        p += length;
+        n -= length;
+    }
+    return true;
+}
+
+bool ox_utf8_hidden(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7F && code <= 0x9F) || code == 0x061C || code == 0x200E ||
+           code == 0x200F || (code >= 0x2028 && code <= 0x202E) ||
+           (code >= 0x2066 && code <= 0x2069) || code == 0xFEFF;
+}
