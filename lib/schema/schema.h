@@ -11,14 +11,21 @@ struct ox_schema_param {
     const char *name;
     const char *type; /* "T", a constraint's name, or a concrete type: "tensor(int64)" */
     enum ox_param_option option;
-    bool homogeneous;     /* of a variadic one: all of one type */
-    unsigned min_arity;   /* of a variadic one */
-    int16_t constraint;   /* index into constraints, -1 when `type` is concrete */
-    uint16_t allowed;     /* index into the table of type sets: what may stand here */
+    bool homogeneous;   /* of a variadic one: all of one type */
+    unsigned min_arity; /* of a variadic one */
+    int16_t constraint; /* index into constraints, -1 when `type` is concrete */
+    uint16_t allowed;   /* index into the table of type sets: what may stand here */
 };
 
-enum ox_default_kind { OX_DEFAULT_NONE, OX_DEFAULT_INT, OX_DEFAULT_FLOAT, OX_DEFAULT_STRING, OX_DEFAULT_INTS,
-                       OX_DEFAULT_FLOATS, OX_DEFAULT_STRINGS };
+enum ox_default_kind {
+    OX_DEFAULT_NONE,
+    OX_DEFAULT_INT,
+    OX_DEFAULT_FLOAT,
+    OX_DEFAULT_STRING,
+    OX_DEFAULT_INTS,
+    OX_DEFAULT_FLOATS,
+    OX_DEFAULT_STRINGS
+};
 
 struct ox_schema_attr {
     const char *name;
@@ -39,6 +46,13 @@ struct ox_schema_constraint {
     uint16_t allowed; /* index into the table of type sets */
 };
 
+/* A function body of the standard, serialized FunctionProto. */
+struct ox_schema_body {
+    const unsigned char *data;
+    size_t bytes;
+    int opset; /* the version of the operator's domain that it imports */
+};
+
 struct ox_schema {
     const char *domain; /* "" for ai.onnx */
     const char *name;
@@ -56,14 +70,20 @@ struct ox_schema {
     size_t n_attrs;
     const struct ox_schema_constraint *constraints;
     size_t n_constraints;
-    const unsigned char *body; /* FunctionProto, serialized, where it does not depend on the node; NULL */
+    const unsigned char
+        *body; /* FunctionProto, serialized, where it does not depend on the node; NULL */
     size_t body_bytes;
-    int body_opset;
+    int body_opset;                      /* of its import; may be newer than `since` */
+    const struct ox_schema_body *bodies; /* all of them, oldest first; `body` is the first */
+    size_t n_bodies;
 };
 
 /* What the operator means under that version of its domain; NULL: there is none (never was, not yet). Deprecated rows are
  * returned. */
 const struct ox_schema *ox_schema_find(const char *domain, const char *name, int64_t opset);
+/* The row that onnxruntime adds to a domain of the standard (SimplifiedLayerNormalization, LayerNormalization 1, ...): files
+ * that it wrote have them, the standard does not. NULL: none. */
+const struct ox_schema *ox_schema_find_foreign(const char *domain, const char *name, int64_t opset);
 /* The row of exactly that version. */
 const struct ox_schema *ox_schema_at(const char *domain, const char *name, int since);
 /* All rows, sorted by domain, name, since. */
@@ -71,7 +91,14 @@ const struct ox_schema *ox_schema_rows(size_t *n);
 /* Newest version known of a domain; 0: the domain is not known at all. */
 int ox_schema_newest(const char *domain);
 bool ox_schema_domain_known(const char *domain);
+/* The IR version of the first release of the standard that knew version `opset` of the domain, and that release
+ * ("1.12.0"); 0 and NULL: no release knows it, or the domain has no column in the standard's table of releases. */
+int ox_schema_ir_for_opset(const char *domain, int64_t opset);
+const char *ox_schema_release_for_opset(const char *domain, int64_t opset);
 const struct ox_schema_attr *ox_schema_attr(const struct ox_schema *schema, const char *name);
+/* The body that the standard gives a node of that opset: the newest one that is not newer; NULL: none, or it depends on the
+ * node, or it was given in a later version only (body has that). */
+const struct ox_schema_body *ox_schema_body_at(const struct ox_schema *schema, int64_t opset);
 /* The name that is most alike, for "did you mean"; NULL. */
 const char *ox_schema_similar(const char *domain, const char *name);
 
