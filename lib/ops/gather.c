@@ -1,0 +1,502 @@
+/* Operators that pick elements: Gather, GatherElements, GatherND, Compress, ReverseSequence. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/carry.h"
+
+/* n blocks of `size` bytes, block i from place index[i]. */
+#define GATHER_BLOCKS(size)                                                                        \
+    for (size_t i = 0; i < n; i++)                                                                 \
+    memcpy(dst + i * (size), src + (size_t)index[i] * (size), size)
+
+static void gather_blocks(char *dst, const char *src, const int64_t *index, size_t n, size_t size)
+{
+    switch (size) {
+    case 1:
+        GATHER_BLOCKS(1);
+        break;
+    case 2:
+        GATHER_BLOCKS(2);
+        break;
+    case 4:
+        GATHER_BLOCKS(4);
+        break;
+    case 8:
+        GATHER_BLOCKS(8);
+        break;
+    case 16:
+        GATHER_BLOCKS(16);
+        break;
+    default:
+        GATHER_BLOCKS(size);
+    }
+}
+
+/* Indices made non-negative, in scratch. */
+static enum ox_status gather_indices(struct ox_run *r, size_t input, const char *name, int64_t size,
+                                     const int64_t **out, size_t *n, struct ox_error *err)
+{
+    const int64_t *given;
+    int64_t *index;
+
+    OX_TRY(ox_move_ints(r, input, &given, n, err));
+    index = ox_run_scratch(r, *n + 1, sizeof(*index), err);
+    if (!index)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < *n; i++)
+        OX_TRY(ox_move_index(r, name, i, given[i], size, &index[i], err));
+    *out = index;
+    return OX_OK;
+}
+
+/* ---- Gather -------------------------------------------------------------------------------------------------------- */
+
+/* The value that is picked of a known one, along axis 0 of a vector. */
+static void infer_gather_values(struct ox_infer *c)
+{
+    const struct ox_expr *values[OX_CARRY_VALUES];
+    struct ox_carry_value value;
+    const int64_t *index;
+    size_t n;
+
+    if (!ox_carry_value(c, 0, &value) || value.rank != 1 || !ox_infer_ints(c, 1, &n, &index) ||
+        n > OX_CARRY_VALUES)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        int64_t at = index[i] < 0 ? index[i] + (int64_t)value.n : index[i];
+
+        if (at < 0 || at >= (int64_t)value.n) {
+            ox_infer_conflict(c, "index %" PRId64 " is outside an axis of %zu elements", index[i],
+                              value.n);
+            return;
+        }
+        values[i] = value.values[at];
+    }
+    ox_infer_set_values(c, 0, n, values);
+}
+
+static void infer_gather(struct ox_infer *c)
+{
+    const struct ox_expr *const *in, *const *index, **out;
+    unsigned rank, index_rank, axis;
+
+    ox_infer_same_dtype(c, 0, 0);
+    if (!ox_infer_shape(c, 0, &rank, &in) || !ox_infer_shape(c, 1, &index_rank, &index) ||
+        !ox_infer_axis(c, ox_infer_int_attr(c, "axis", 0), rank, &axis))
+        return;
+    unsigned out_rank = rank - 1 + index_rank;
+
+    out = ox_infer_dims(c, out_rank);
+    if (!out && out_rank > 0)
+        return;
+    for (unsigned i = 0; i < out_rank; i++)
+        out[i] = i < axis                ? in[i]
+                 : i < axis + index_rank ? index[i - axis]
+                                         : in[i + 1 - index_rank];
+    ox_infer_set_shape(c, 0, out_rank, out);
+    infer_gather_values(c);
+}
+
+static enum ox_status run_gather(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0), *indices = ox_run_in(r, 1);
+    int64_t dims[OX_MOVE_RANK];
+    const int64_t *index;
+    struct ox_tensor *out;
+    size_t n, outer = 1, inner = 1;
+    unsigned axis;
+
+    OX_TRY(ox_run_axis(r, ox_run_int(r, "axis", 0), in->rank, &axis, err));
+    OX_TRY(ox_move_rank(r, (uint64_t)in->rank - 1 + indices->rank, err));
+    OX_TRY(gather_indices(r, 1, "indices", in->dims[axis], &index, &n, err));
+    unsigned rank = 0;
+
+    for (unsigned i = 0; i < in->rank; i++) {
+        for (unsigned k = 0; i == axis && k < indices->rank; k++)
+            dims[rank++] = indices->dims[k];
+        if (i != axis)
+            dims[rank++] = in->dims[i];
+    }
+    OX_TRY(ox_run_out(r, 0, in->dtype, rank, dims, &out, err));
+    if (out->n == 0)
+        return OX_OK;
+    for (unsigned i = 0; i < in->rank; i++) {
+        outer *= i < axis ? (size_t)in->dims[i] : 1;
+        inner *= i > axis ? (size_t)in->dims[i] : 1;
+    }
+    size_t block = inner * ox_dtype_size(in->dtype), row = (size_t)in->dims[axis] * block;
+
+    for (size_t k = 0; k < outer; k++)
+        gather_blocks((char *)out->data + k * n * block, (const char *)in->data + k * row, index, n,
+                      block);
+    return ox_move_own(out, err);
+}
+
+/* ---- GatherElements ------------------------------------------------------------------------------------------------ */
+
+/* Places of the elements of `index` (shape dims) in data of data_dims, the index standing in for `axis`. */
+static void element_places(unsigned rank, const int64_t *dims, const int64_t *data_dims,
+                           unsigned axis, const int64_t *index, int64_t *place)
+{
+    int64_t strides[OX_MOVE_RANK], at[OX_MOVE_RANK] = {0}, base = 0;
+    size_t n = 1, last = rank - 1;
+
+    ox_move_strides(rank, data_dims, strides);
+    for (unsigned i = 0; i < rank; i++)
+        n *= (size_t)dims[i];
+    for (size_t i = 0; i < n; i += (size_t)dims[last]) {
+        int64_t step = axis == last ? 0 : strides[last];
+
+        for (int64_t k = 0; k < dims[last]; k++)
+            place[i + (size_t)k] = base + k * step + index[i + (size_t)k] * strides[axis];
+        for (size_t k = last; k-- > 0;) {
+            base += k == axis ? 0 : strides[k];
+            if (++at[k] < dims[k])
+                break;
+            base -= k == axis ? 0 : strides[k] * dims[k];
+            at[k] = 0;
+        }
+    }
+}
+
+static bool infer_index_list(struct ox_infer *c, size_t input, int64_t size, int64_t *out,
+                             size_t *n)
+{
+    const int64_t *index;
+
+    if (!ox_infer_ints(c, input, n, &index) || *n > OX_CARRY_VALUES)
+        return false;
+    for (size_t i = 0; i < *n; i++) {
+        out[i] = index[i] < 0 ? index[i] + size : index[i];
+        if (out[i] < 0 || out[i] >= size)
+            return false;
+    }
+    return true;
+}
+
+static void infer_gather_elements(struct ox_infer *c)
+{
+    const struct ox_expr *const *index_dims, *values[OX_CARRY_VALUES];
+    int64_t dims[OX_CARRY_RANK], index[OX_CARRY_VALUES], place[OX_CARRY_VALUES];
+    struct ox_carry_value value;
+    unsigned rank, index_rank, axis;
+    size_t n;
+
+    ox_infer_same_dtype(c, 0, 0);
+    if (ox_infer_shape(c, 0, &rank, NULL) &&
+        !ox_infer_axis(c, ox_infer_int_attr(c, "axis", 0), rank, &axis))
+        return;
+    ox_infer_same_shape(c, 0, 1);
+    if (!ox_carry_value(c, 0, &value) || !ox_infer_shape(c, 1, &index_rank, &index_dims) ||
+        index_rank != value.rank || !ox_carry_static(index_rank, index_dims, dims) ||
+        value.rank == 0 || !ox_infer_axis(c, ox_infer_int_attr(c, "axis", 0), value.rank, &axis) ||
+        !infer_index_list(c, 1, value.dims[axis], index, &n) || n == 0)
+        return;
+    for (unsigned i = 0; i < index_rank; i++) {
+        if (i != axis && dims[i] > value.dims[i])
+            return;
+    }
+    element_places(value.rank, dims, value.dims, axis, index, place);
+    for (size_t i = 0; i < n; i++)
+        values[i] = value.values[place[i]];
+    ox_infer_set_values(c, 0, n, values);
+}
+
+static enum ox_status run_gather_elements(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0), *indices = ox_run_in(r, 1);
+    const int64_t *index;
+    struct ox_tensor *out;
+    unsigned axis;
+    size_t n;
+
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    OX_TRY(ox_run_axis(r, ox_run_int(r, "axis", 0), in->rank, &axis, err));
+    if (indices->rank != in->rank)
+        return ox_run_fail(r, err, OX_INPUT, "indices has rank %u, data has %u", indices->rank,
+                           in->rank);
+    for (unsigned i = 0; i < in->rank; i++) {
+        if (i != axis && indices->dims[i] > in->dims[i])
+            return ox_run_fail(r, err, OX_INPUT,
+                               "dimension %u of indices is %" PRId64 ", of data %" PRId64, i,
+                               indices->dims[i], in->dims[i]);
+    }
+    OX_TRY(gather_indices(r, 1, "indices", in->dims[axis], &index, &n, err));
+    OX_TRY(ox_run_out(r, 0, in->dtype, indices->rank, indices->dims, &out, err));
+    if (n == 0)
+        return OX_OK;
+    int64_t *place = ox_run_scratch(r, n, sizeof(*place), err);
+
+    if (!place)
+        return OX_NO_MEMORY;
+    element_places(in->rank, indices->dims, in->dims, axis, index, place);
+    gather_blocks(out->data, in->data, place, n, ox_dtype_size(in->dtype));
+    return ox_move_own(out, err);
+}
+
+/* ---- GatherND ------------------------------------------------------------------------------------------------------ */
+
+static void infer_gather_nd(struct ox_infer *c)
+{
+    const struct ox_expr *const *in, *const *index, **out, *values[OX_CARRY_VALUES];
+    struct ox_carry_value value;
+    unsigned rank, index_rank;
+    int64_t k, batch = ox_infer_int_attr(c, "batch_dims", 0), list[OX_CARRY_VALUES];
+    size_t n;
+
+    ox_infer_same_dtype(c, 0, 0);
+    if (!ox_infer_shape(c, 0, &rank, &in) || !ox_infer_shape(c, 1, &index_rank, &index))
+        return;
+    if (index_rank == 0 || rank == 0 || batch < 0 || batch >= index_rank || batch >= rank) {
+        ox_infer_conflict(c, "data of rank %u, indices of rank %u, batch_dims %" PRId64, rank,
+                          index_rank, batch);
+        return;
+    }
+    if (!ox_infer_is_num(index[index_rank - 1], &k)) {
+        ox_infer_unknown(c, 0, "the last dimension of the indices is not known");
+        return;
+    }
+    if (k < 1 || k > (int64_t)rank - batch) {
+        ox_infer_conflict(c, "indices of %" PRId64 " elements for data of rank %u", k, rank);
+        return;
+    }
+    unsigned tail = rank - (unsigned)batch - (unsigned)k, out_rank = index_rank - 1 + tail;
+
+    out = ox_infer_dims(c, out_rank);
+    if (!out && out_rank > 0)
+        return;
+    for (unsigned i = 0; i < out_rank; i++)
+        out[i] = i < index_rank - 1 ? index[i] : in[rank - out_rank + i];
+    for (int64_t i = 0; i < batch; i++)
+        out[i] = ox_infer_equal(c, in[i], index[i], "batch dimensions");
+    ox_infer_set_shape(c, 0, out_rank, out);
+    if (ox_carry_value(c, 0, &value) && value.rank == 1 &&
+        infer_index_list(c, 1, value.dims[0], list, &n)) {
+        for (size_t i = 0; i < n; i++)
+            values[i] = value.values[list[i]];
+        ox_infer_set_values(c, 0, n, values);
+    }
+}
+
+/* Shapes of a GatherND: batches, tuples a batch, their length, and the block that each names. */
+struct nd {
+    unsigned batch;
+    int64_t k;
+    size_t batches, tuples, block;
+    int64_t strides[OX_MOVE_RANK]; /* of the k axes, in blocks */
+};
+
+static enum ox_status nd_shapes(const struct ox_run *r, const struct ox_tensor *in,
+                                const struct ox_tensor *indices, struct nd *nd,
+                                struct ox_error *err)
+{
+    int64_t batch = ox_run_int(r, "batch_dims", 0);
+
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    if (in->rank == 0 || indices->rank == 0 || batch < 0 || batch >= in->rank ||
+        batch >= indices->rank)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "data of rank %u, indices of rank %u, batch_dims %" PRId64, in->rank,
+                           indices->rank, batch);
+    nd->batch = (unsigned)batch;
+    nd->k = indices->dims[indices->rank - 1];
+    if (nd->k < 1 || nd->k > (int64_t)in->rank - batch)
+        return ox_run_fail(r, err, OX_INPUT, "indices of %" PRId64 " elements for data of rank %u",
+                           nd->k, in->rank);
+    nd->batches = nd->block = 1;
+    for (unsigned i = 0; i < nd->batch; i++) {
+        if (in->dims[i] != indices->dims[i])
+            return ox_run_fail(r, err, OX_INPUT,
+                               "batch dimension %u is %" PRId64 " in data, %" PRId64 " in indices",
+                               i, in->dims[i], indices->dims[i]);
+        nd->batches *= (size_t)in->dims[i];
+    }
+    for (unsigned i = nd->batch + (unsigned)nd->k; i < in->rank; i++)
+        nd->block *= (size_t)in->dims[i];
+    nd->tuples = nd->batches > 0 ? indices->n / (size_t)nd->k / nd->batches : 0;
+    ox_move_strides((unsigned)nd->k, in->dims + nd->batch, nd->strides);
+    return OX_OK;
+}
+
+static enum ox_status run_gather_nd(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0), *indices = ox_run_in(r, 1);
+    int64_t dims[OX_MOVE_RANK];
+    const int64_t *index;
+    struct ox_tensor *out;
+    struct nd nd;
+    size_t n;
+    unsigned rank = 0;
+
+    OX_TRY(nd_shapes(r, in, indices, &nd, err));
+    OX_TRY(ox_move_rank(r, (uint64_t)indices->rank + in->rank, err));
+    OX_TRY(ox_move_ints(r, 1, &index, &n, err));
+    for (unsigned i = 0; i + 1 < indices->rank; i++)
+        dims[rank++] = indices->dims[i];
+    for (unsigned i = nd.batch + (unsigned)nd.k; i < in->rank; i++)
+        dims[rank++] = in->dims[i];
+    size_t n_tuples = nd.batches * nd.tuples;
+    int64_t *place = ox_run_scratch(r, n_tuples + 1, sizeof(*place), err);
+
+    if (!place)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < n_tuples; i++) {
+        uint64_t at = 0; /* wraps only where the data is empty */
+        int64_t one = 0;
+
+        for (int64_t k = 0; k < nd.k; k++) {
+            OX_TRY(ox_move_index(r, "indices", i * (size_t)nd.k + (size_t)k,
+                                 index[i * (size_t)nd.k + (size_t)k], in->dims[nd.batch + k], &one,
+                                 err));
+            at += (uint64_t)one * (uint64_t)nd.strides[k];
+        }
+        /* A batch holds as many blocks as the k axes have places. */
+        place[i] =
+            (int64_t)(at + i / nd.tuples * (uint64_t)nd.strides[0] * (uint64_t)in->dims[nd.batch]);
+    }
+    OX_TRY(ox_run_out(r, 0, in->dtype, rank, dims, &out, err));
+    if (out->n > 0)
+        gather_blocks(out->data, in->data, place, n_tuples, nd.block * ox_dtype_size(in->dtype));
+    return ox_move_own(out, err);
+}
+
+/* ---- Compress ------------------------------------------------------------------------------------------------------ */
+
+static void infer_compress(struct ox_infer *c)
+{
+    const struct ox_expr *const *in, **out, *count, *values[OX_CARRY_VALUES];
+    const struct ox_attr *attr = ox_infer_attr(c, "axis");
+    struct ox_carry_value value;
+    const int64_t *condition;
+    unsigned rank, axis = 0;
+    size_t n, kept = 0;
+    bool known = ox_infer_ints(c, 1, &n, &condition);
+
+    ox_infer_same_dtype(c, 0, 0);
+    for (size_t i = 0; known && i < n; i++)
+        kept += condition[i] != 0;
+    count = known ? ox_infer_num(c, (int64_t)kept) : ox_infer_data_dim(c, "count");
+    if (!attr) {
+        ox_infer_set_shape(c, 0, 1, &count);
+    } else if (ox_infer_shape(c, 0, &rank, &in) && ox_infer_axis(c, attr->i, rank, &axis)) {
+        out = ox_infer_dims(c, rank);
+        if (!out)
+            return;
+        memcpy(out, in, rank * sizeof(out[0]));
+        out[axis] = count;
+        ox_infer_set_shape(c, 0, rank, out);
+    }
+    if (known && ox_carry_value(c, 0, &value) && (!attr || value.rank == 1) && n <= value.n) {
+        kept = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (condition[i])
+                values[kept++] = value.values[i];
+        }
+        ox_infer_set_values(c, 0, kept, values);
+    }
+}
+
+static enum ox_status run_compress(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0), *condition = ox_run_in(r, 1);
+    const struct ox_attr *attr = ox_run_attr(r, "axis");
+    const uint8_t *keep = condition->data;
+    int64_t dims[OX_MOVE_RANK], length = (int64_t)in->n, kept = 0;
+    size_t outer = 1, inner = 1;
+    unsigned axis = 0;
+    struct ox_tensor *out;
+
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    memcpy(dims, in->dims, in->rank * sizeof(dims[0]));
+    if (attr) {
+        OX_TRY(ox_run_axis(r, attr->i, in->rank, &axis, err));
+        length = in->dims[axis];
+        for (unsigned i = 0; i < in->rank; i++) {
+            outer *= i < axis ? (size_t)dims[i] : 1;
+            inner *= i > axis ? (size_t)dims[i] : 1;
+        }
+    }
+    if (condition->rank != 1 || condition->n > (size_t)length)
+        return ox_run_fail(r, err, OX_INPUT, "a condition of rank %u and %zu elements for %" PRId64,
+                           condition->rank, condition->n, length);
+    int64_t *index = ox_run_scratch(r, condition->n + 1, sizeof(*index), err);
+
+    if (!index)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < condition->n; i++) {
+        if (keep[i])
+            index[kept++] = (int64_t)i;
+    }
+    dims[axis] = kept;
+    OX_TRY(ox_run_out(r, 0, in->dtype, attr ? in->rank : 1, dims, &out, err));
+    if (out->n == 0)
+        return OX_OK;
+    size_t block = inner * ox_dtype_size(in->dtype);
+
+    for (size_t k = 0; k < outer; k++)
+        gather_blocks((char *)out->data + k * (size_t)kept * block,
+                      (const char *)in->data + k * (size_t)length * block, index, (size_t)kept,
+                      block);
+    return ox_move_own(out, err);
+}
+
+/* ---- ReverseSequence ----------------------------------------------------------------------------------------------- */
+
+static void infer_reverse_sequence(struct ox_infer *c)
+{
+    unsigned rank;
+
+    ox_infer_same(c, 0, 0);
+    if (ox_infer_shape(c, 0, &rank, NULL) && rank < 2)
+        ox_infer_conflict(c, "the input has rank %u, less than 2", rank);
+}
+
+static enum ox_status run_reverse_sequence(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    int64_t batch = ox_run_int(r, "batch_axis", 1), time = ox_run_int(r, "time_axis", 0);
+    const int64_t *lengths;
+    struct ox_tensor *out;
+    size_t n, block = ox_dtype_size(in->dtype);
+
+    if (in->rank < 2)
+        return ox_run_fail(r, err, OX_INPUT, "the input has rank %u, less than 2", in->rank);
+    if (batch < 0 || batch > 1 || time != 1 - batch)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "batch_axis %" PRId64 " and time_axis %" PRId64 " are not 0 and 1",
+                           batch, time);
+    OX_TRY(ox_move_ints(r, 1, &lengths, &n, err));
+    if (n != (size_t)in->dims[batch])
+        return ox_run_fail(r, err, OX_INPUT, "%zu lengths for a batch of %" PRId64, n,
+                           in->dims[batch]);
+    for (size_t i = 0; i < n; i++) {
+        if (lengths[i] < 0 || lengths[i] > in->dims[time])
+            return ox_run_fail(r, err, OX_INPUT,
+                               "sequence_lens[%zu] is %" PRId64 ", outside [0, %" PRId64 "]", i,
+                               lengths[i], in->dims[time]);
+    }
+    OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, in->dims, &out, err));
+    if (out->n == 0)
+        return OX_OK;
+    for (unsigned i = 2; i < in->rank; i++)
+        block *= (size_t)in->dims[i];
+    for (int64_t i = 0; i < in->dims[0]; i++) {
+        for (int64_t k = 0; k < in->dims[1]; k++) {
+            int64_t length = lengths[batch == 0 ? i : k], t = batch == 0 ? k : i;
+            int64_t from = t < length ? length - 1 - t : t;
+            int64_t place = batch == 0 ? i * in->dims[1] + from : from * in->dims[1] + k;
+
+            memcpy((char *)out->data + (size_t)(i * in->dims[1] + k) * block,
+                   (const char *)in->data + (size_t)place * block, block);
+        }
+    }
+    return ox_move_own(out, err);
+}
+
+const struct ox_op ox_ops_gather[] = {
+    {"", "Gather", 1, OX_OP_HALF, infer_gather, run_gather},
+    {"", "GatherElements", 11, OX_OP_HALF, infer_gather_elements, run_gather_elements},
+    {"", "GatherND", 11, OX_OP_HALF, infer_gather_nd, run_gather_nd},
+    {"", "Compress", 9, OX_OP_HALF, infer_compress, run_compress},
+    {"", "ReverseSequence", 10, OX_OP_HALF, infer_reverse_sequence, run_reverse_sequence},
+    {0}};

@@ -1,0 +1,300 @@
+#include "ops/move.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define MOVE_SIZE 1
+#define MOVE_NAME(name) name##_1
+#include "ops/move_tmpl.h"
+#define MOVE_SIZE 2
+#define MOVE_NAME(name) name##_2
+#include "ops/move_tmpl.h"
+#define MOVE_SIZE 4
+#define MOVE_NAME(name) name##_4
+#include "ops/move_tmpl.h"
+#define MOVE_SIZE 8
+#define MOVE_NAME(name) name##_8
+#include "ops/move_tmpl.h"
+#define MOVE_SIZE 16
+#define MOVE_NAME(name) name##_16
+#include "ops/move_tmpl.h"
+
+struct movers {
+    void (*row)(char *dst, int64_t to, const char *src, int64_t from, int64_t n);
+    void (*plane)(char *dst, int64_t to_i, const char *src, int64_t from_j, int64_t n_i,
+                  int64_t n_j);
+};
+
+static const struct movers *movers_of(size_t size)
+{
+    static const struct movers movers[] = {{move_row_1, move_plane_1},
+                                           {move_row_2, move_plane_2},
+                                           {move_row_4, move_plane_4},
+                                           {move_row_8, move_plane_8},
+                                           {move_row_16, move_plane_16}};
+
+    switch (size) {
+    case 1:
+        return &movers[0];
+    case 2:
+        return &movers[1];
+    case 4:
+        return &movers[2];
+    case 8:
+        return &movers[3];
+    default:
+        return &movers[4];
+    }
+}
+
+void ox_move_axis(struct ox_move *m, int64_t dim, int64_t to, int64_t from)
+{
+    m->dims[m->rank] = dim;
+    m->to[m->rank] = to;
+    m->from[m->rank] = from;
+    m->rank++;
+}
+
+/* Drops axes of one element and merges those that are one run on both sides; strides become bytes. False: nothing to move. */
+static bool move_merge(struct ox_move *m, int64_t size)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < m->rank; i++) {
+        if (m->dims[i] == 0)
+            return false;
+    }
+    for (unsigned i = 0; i < m->rank; i++) {
+        if (m->dims[i] == 1)
+            continue;
+        int64_t dim = m->dims[i], to = m->to[i] * size, from = m->from[i] * size;
+
+        if (n > 0 && m->to[n - 1] == to * dim && m->from[n - 1] == from * dim) {
+            m->dims[n - 1] *= dim;
+            m->to[n - 1] = to;
+            m->from[n - 1] = from;
+            continue;
+        }
+        m->dims[n] = dim;
+        m->to[n] = to;
+        m->from[n] = from;
+        n++;
+    }
+    m->rank = n;
+    return true;
+}
+
+/* Moves axis i to place n - 1, those after it down. */
+static void move_last(struct ox_move *m, unsigned i, unsigned n)
+{
+    int64_t dim = m->dims[i], to = m->to[i], from = m->from[i];
+
+    for (; i + 1 < n; i++) {
+        m->dims[i] = m->dims[i + 1];
+        m->to[i] = m->to[i + 1];
+        m->from[i] = m->from[i + 1];
+    }
+    m->dims[i] = dim;
+    m->to[i] = to;
+    m->from[i] = from;
+}
+
+/* Steps through the first `outer` axes; false at the end. */
+static bool move_step(const struct ox_move *m, unsigned outer, int64_t *at, char **dst,
+                      const char **src)
+{
+    for (unsigned i = outer; i-- > 0;) {
+        *dst += m->to[i];
+        *src += m->from[i];
+        if (++at[i] < m->dims[i])
+            return true;
+        *dst -= m->to[i] * m->dims[i];
+        *src -= m->from[i] * m->dims[i];
+        at[i] = 0;
+    }
+    return false;
+}
+
+void ox_move_run(struct ox_move *m, size_t size, void *dst_start, const void *src_start)
+{
+    const struct movers *movers = movers_of(size);
+    int64_t at[OX_MOVE_AXES];
+    int64_t bytes = (int64_t)size;
+    char *dst = dst_start;
+    const char *src = src_start;
+    bool plane = false;
+
+    if (!move_merge(m, bytes))
+        return;
+    if (m->rank == 0) {
+        memcpy(dst, src, size);
+        return;
+    }
+    unsigned last = m->rank - 1;
+
+    if (m->to[last] == bytes && m->from[last] != bytes) {
+        for (unsigned i = 0; i < last; i++) {
+            if (m->from[i] == bytes) {
+                move_last(m, i, last);
+                plane = true;
+                break;
+            }
+        }
+    }
+    unsigned outer = plane ? last - 1 : last;
+
+    memset(at, 0, outer * sizeof(at[0]));
+    do {
+        if (plane)
+            movers->plane(dst, m->to[last - 1], src, m->from[last], m->dims[last - 1],
+                          m->dims[last]);
+        else if (m->to[last] == bytes && m->from[last] == bytes)
+            memcpy(dst, src, (size_t)m->dims[last] * size);
+        else
+            movers->row(dst, m->to[last], src, m->from[last], m->dims[last]);
+    } while (move_step(m, outer, at, &dst, &src));
+}
+
+void ox_move_strides(unsigned rank, const int64_t *dims, int64_t *strides)
+{
+    int64_t stride = 1;
+
+    for (unsigned i = rank; i-- > 0;) {
+        strides[i] = stride;
+        /* Nothing is moved when another axis is empty: no product of the rest may overflow then. */
+        if (OX_MUL_OVERFLOWS(stride, dims[i], &stride))
+            stride = 0;
+    }
+}
+
+void ox_move_fill(void *dst, size_t n, size_t size, const void *element)
+{
+    static const char zeros[16];
+
+    if (n == 0)
+        return;
+    if (memcmp(element, zeros, size) == 0)
+        memset(dst, 0, n * size);
+    else
+        movers_of(size)->row(dst, (int64_t)size, element, 0, (int64_t)n);
+}
+
+enum ox_status ox_move_rank(const struct ox_run *r, uint64_t rank, struct ox_error *err)
+{
+    if (rank > OX_MOVE_RANK)
+        return ox_run_fail(r, err, OX_LIMIT, "rank %" PRIu64 " is over the limit of %d", rank,
+                           OX_MOVE_RANK);
+    return OX_OK;
+}
+
+enum ox_status ox_move_own(struct ox_tensor *tensor, struct ox_error *err)
+{
+    if (tensor->dtype != OX_STRING)
+        return OX_OK;
+    const struct ox_str *strings = tensor->data;
+
+    for (size_t i = 0; i < tensor->n; i++)
+        OX_TRY(ox_tensor_set_string(tensor, i, strings[i].p, strings[i].n, err));
+    return OX_OK;
+}
+
+enum ox_status ox_move_ints(struct ox_run *r, size_t i, const int64_t **values, size_t *n,
+                            struct ox_error *err)
+{
+    const struct ox_tensor *tensor = ox_run_in(r, i);
+
+    *values = NULL;
+    *n = 0;
+    if (!tensor)
+        return OX_OK;
+    if (tensor->dtype == OX_INT64 && tensor->n > 0) {
+        *values = tensor->data;
+        *n = tensor->n;
+        return OX_OK;
+    }
+    int64_t *wide = ox_run_scratch(r, tensor->n + 1, sizeof(*wide), err);
+
+    if (!wide)
+        return OX_NO_MEMORY;
+    if (tensor->dtype == OX_INT32) {
+        const int32_t *narrow = tensor->data;
+
+        for (size_t k = 0; k < tensor->n; k++)
+            wide[k] = narrow[k];
+    } else {
+        for (size_t k = 0; k < tensor->n; k++)
+            wide[k] = ox_tensor_get_int(tensor, k);
+    }
+    *values = wide;
+    *n = tensor->n;
+    return OX_OK;
+}
+
+enum ox_status ox_move_int(struct ox_run *r, size_t i, const char *name, int64_t *value,
+                           struct ox_error *err)
+{
+    const struct ox_tensor *tensor = ox_run_in(r, i);
+
+    if (!tensor)
+        return OX_OK;
+    if (tensor->n != 1)
+        return ox_run_fail(r, err, OX_INPUT, "%s has %zu elements, not 1", name, tensor->n);
+    *value = ox_tensor_get_int(tensor, 0);
+    return OX_OK;
+}
+
+enum ox_status ox_move_index(const struct ox_run *r, const char *name, size_t at, int64_t index,
+                             int64_t size, int64_t *out, struct ox_error *err)
+{
+    if (OX_UNLIKELY(index < -size || index >= size))
+        return ox_run_fail(r, err, OX_INPUT,
+                           "%s[%zu] is %" PRId64 ", outside [%" PRId64 ", %" PRId64 "]", name, at,
+                           index, -size, size - 1);
+    *out = index < 0 ? index + size : index;
+    return OX_OK;
+}
+
+enum ox_status ox_move_axes(const struct ox_run *r, const int64_t *axes, size_t n, unsigned rank,
+                            unsigned *out, struct ox_error *err)
+{
+    bool seen[OX_MOVE_RANK] = {false};
+
+    OX_TRY(ox_move_rank(r, rank, err));
+    if (n > rank)
+        return ox_run_fail(r, err, OX_INPUT, "%zu axes for a tensor of rank %u", n, rank);
+    for (size_t i = 0; i < n; i++) {
+        OX_TRY(ox_run_axis(r, axes[i], rank, &out[i], err));
+        if (seen[out[i]])
+            return ox_run_fail(r, err, OX_INPUT, "axis %" PRId64 " is given twice", axes[i]);
+        seen[out[i]] = true;
+    }
+    return OX_OK;
+}
+
+enum ox_status ox_move_out_widened(struct ox_run *r, size_t i, const struct ox_tensor *tensor,
+                                   struct ox_error *err)
+{
+    struct ox_tensor *wide;
+
+    if (!r->oracle || (tensor->dtype != OX_FLOAT32 && tensor->dtype != OX_FLOAT16 &&
+                       tensor->dtype != OX_BFLOAT16))
+        return ox_run_out_tensor(r, i, tensor, err);
+    OX_TRY(ox_tensor_convert(&wide, ox_env_budget(r->env), tensor, OX_FLOAT64, true, err));
+    enum ox_status status = ox_run_out_tensor(r, i, wide, err);
+
+    ox_tensor_release(wide);
+    return status;
+}
+
+enum ox_status ox_move_scalar(struct ox_run *r, enum ox_dtype dtype, double value,
+                              struct ox_tensor **out, struct ox_error *err)
+{
+    struct ox_tensor *wide;
+
+    OX_TRY(ox_tensor_new(&wide, ox_env_budget(r->env), OX_FLOAT64, 0, NULL, err));
+    *(double *)wide->data = value;
+    enum ox_status status = ox_tensor_convert(out, ox_env_budget(r->env), wide, dtype, true, err);
+
+    ox_tensor_release(wide);
+    return status;
+}

@@ -1,0 +1,51 @@
+/* What the operators that move data share: strided copies by element size, index inputs, axes. */
+#ifndef OX_OPS_MOVE_H
+#define OX_OPS_MOVE_H
+
+#include "ops/op.h"
+
+/* Kernels of this kind keep their dims in arrays on the stack; a higher rank is refused by ox_move_rank(). */
+enum { OX_MOVE_RANK = 64, OX_MOVE_AXES = 2 * OX_MOVE_RANK };
+
+/* dst[i * to] = src[i * from] for every index i below dims. Strides count elements and may be negative or 0 (of src). */
+struct ox_move {
+    unsigned rank;
+    int64_t dims[OX_MOVE_AXES];
+    int64_t to[OX_MOVE_AXES];
+    int64_t from[OX_MOVE_AXES];
+};
+
+/* Appends an axis. */
+void ox_move_axis(struct ox_move *m, int64_t dim, int64_t to, int64_t from);
+/* size: bytes of an element (1, 2, 4, 8 or 16). Changes *m: axes that lie together are merged. */
+void ox_move_run(struct ox_move *m, size_t size, void *dst, const void *src);
+/* Row-major strides in elements. */
+void ox_move_strides(unsigned rank, const int64_t *dims, int64_t *strides);
+/* dst[i] = *element for i below n. */
+void ox_move_fill(void *dst, size_t n, size_t size, const void *element);
+
+/* OX_LIMIT when the rank is over OX_MOVE_RANK. */
+enum ox_status ox_move_rank(const struct ox_run *r, uint64_t rank, struct ox_error *err);
+/* A tensor of strings whose elements were moved as bytes gets its own copy of their characters. Nothing to do
+ * for other types. */
+enum ox_status ox_move_own(struct ox_tensor *tensor, struct ox_error *err);
+/* Input i, of int32 or int64, as int64; *values NULL and *n 0 when it is omitted. */
+enum ox_status ox_move_ints(struct ox_run *r, size_t i, const int64_t **values, size_t *n,
+                            struct ox_error *err);
+/* Likewise, but it must be one element; *value is left alone when the input is omitted. */
+enum ox_status ox_move_int(struct ox_run *r, size_t i, const char *name, int64_t *value,
+                           struct ox_error *err);
+/* index made non-negative for an axis of that size; OX_INPUT with "name[at] is ..." when it is outside. */
+enum ox_status ox_move_index(const struct ox_run *r, const char *name, size_t at, int64_t index,
+                             int64_t size, int64_t *out, struct ox_error *err);
+/* A list of axes made non-negative and checked to differ. out has room for n <= rank. */
+enum ox_status ox_move_axes(const struct ox_run *r, const int64_t *axes, size_t n, unsigned rank,
+                            unsigned *out, struct ox_error *err);
+/* Output i is that tensor, converted to double where the run asks for it. */
+enum ox_status ox_move_out_widened(struct ox_run *r, size_t i, const struct ox_tensor *tensor,
+                                   struct ox_error *err);
+/* The element 'value' as a tensor of that type and rank 0; the caller releases it. */
+enum ox_status ox_move_scalar(struct ox_run *r, enum ox_dtype dtype, double value,
+                              struct ox_tensor **out, struct ox_error *err);
+
+#endif

@@ -1,0 +1,456 @@
+/* Operators that rearrange or repeat elements: Transpose, DepthToSpace, SpaceToDepth, Expand, Tile. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/carry.h"
+
+/* Output 0 of that shape, filled by the copy; the strings in it become its own. */
+static enum ox_status run_move(struct ox_run *r, const struct ox_tensor *in, unsigned rank,
+                               const int64_t *dims, struct ox_move *m, struct ox_error *err)
+{
+    struct ox_tensor *out;
+
+    OX_TRY(ox_run_out(r, 0, in->dtype, rank, dims, &out, err));
+    if (out->n > 0)
+        ox_move_run(m, ox_dtype_size(in->dtype), out->data, in->data);
+    return ox_move_own(out, err);
+}
+
+/* ---- Transpose ----------------------------------------------------------------------------------------------------- */
+
+static void transpose_plan(struct ox_move *m, unsigned rank, const int64_t *dims,
+                           const unsigned *perm, int64_t *out_dims)
+{
+    int64_t from[OX_MOVE_RANK], to[OX_MOVE_RANK];
+
+    for (unsigned i = 0; i < rank; i++)
+        out_dims[i] = dims[perm[i]];
+    ox_move_strides(rank, dims, from);
+    ox_move_strides(rank, out_dims, to);
+    m->rank = 0;
+    for (unsigned i = 0; i < rank; i++)
+        ox_move_axis(m, out_dims[i], to[i], from[perm[i]]);
+}
+
+static void infer_transpose(struct ox_infer *c)
+{
+    const struct ox_expr *const *in, **out, *values[OX_CARRY_VALUES];
+    struct ox_carry_value value;
+    bool seen[OX_MOVE_RANK] = {false};
+    unsigned rank, perm[OX_MOVE_RANK];
+    size_t n;
+    const int64_t *given = ox_infer_ints_attr(c, "perm", &n);
+
+    ox_infer_same_dtype(c, 0, 0);
+    if (!ox_infer_shape(c, 0, &rank, &in)) {
+        if (given && n <= OX_MOVE_RANK)
+            ox_carry_rank_only(c, 0, (unsigned)n);
+        return;
+    }
+    out = ox_infer_dims(c, rank);
+    if (rank > OX_MOVE_RANK || (!out && rank > 0))
+        return;
+    if (given && n != rank) {
+        ox_infer_conflict(c, "perm has %zu elements for an input of rank %u", n, rank);
+        return;
+    }
+    for (unsigned i = 0; i < rank; i++) {
+        int64_t axis = given ? given[i] : (int64_t)rank - 1 - i;
+
+        if (axis < 0 || axis >= rank || seen[axis]) {
+            ox_infer_conflict(c, "perm holds %" PRId64 " at %u: it is no permutation", axis, i);
+            return;
+        }
+        seen[axis] = true;
+        perm[i] = (unsigned)axis;
+        out[i] = in[axis];
+    }
+    ox_infer_set_shape(c, 0, rank, out);
+    if (ox_carry_value(c, 0, &value) && value.n > 0) {
+        struct ox_move m;
+        int64_t dims[OX_MOVE_RANK];
+
+        transpose_plan(&m, value.rank, value.dims, perm, dims);
+        ox_move_run(&m, sizeof(values[0]), values, value.values);
+        ox_infer_set_values(c, 0, value.n, values);
+    }
+}
+
+static enum ox_status run_transpose(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    unsigned perm[OX_MOVE_RANK];
+    bool seen[OX_MOVE_RANK] = {false};
+    int64_t dims[OX_MOVE_RANK];
+    struct ox_move m;
+    size_t n;
+    const int64_t *given = ox_run_ints(r, "perm", &n);
+
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    if (given && n != in->rank)
+        return ox_run_fail(r, err, OX_INPUT, "perm has %zu elements for an input of rank %u", n,
+                           in->rank);
+    for (unsigned i = 0; i < in->rank; i++) {
+        int64_t axis = given ? given[i] : (int64_t)in->rank - 1 - i;
+
+        if (axis < 0 || axis >= in->rank || seen[axis])
+            return ox_run_fail(r, err, OX_INPUT, "perm[%u] is %" PRId64 ": it is no permutation", i,
+                               axis);
+        seen[axis] = true;
+        perm[i] = (unsigned)axis;
+    }
+    transpose_plan(&m, in->rank, in->dims, perm, dims);
+    return run_move(r, in, in->rank, dims, &m, err);
+}
+
+/* ---- DepthToSpace and SpaceToDepth ----------------------------------------------------------------------------------- */
+
+/* The input seen as six axes, and which of them goes where. */
+static void blocks_plan(struct ox_move *m, const int64_t dims[6], const unsigned perm[6])
+{
+    int64_t out[6];
+
+    transpose_plan(m, 6, dims, perm, out);
+}
+
+static const struct ox_expr *exact_part(struct ox_infer *c, const struct ox_expr *dim, int64_t by,
+                                        const char *what)
+{
+    int64_t value;
+
+    if (ox_infer_is_num(dim, &value) && value % by != 0)
+        ox_infer_conflict(c, "%s %" PRId64 " is no multiple of %" PRId64, what, value, by);
+    return ox_infer_floordiv(c, dim, ox_infer_num(c, by));
+}
+
+static void infer_blocks(struct ox_infer *c, bool to_space)
+{
+    unsigned rank;
+    const struct ox_expr *const *in;
+    const struct ox_expr **out = ox_infer_dims(c, 4);
+    int64_t b = ox_infer_int_attr(c, "blocksize", 0), square;
+
+    ox_infer_same_dtype(c, 0, 0);
+    if (!out)
+        return;
+    if (b <= 0 || OX_MUL_OVERFLOWS(b, b, &square)) {
+        ox_infer_conflict(c, "blocksize is %" PRId64, b);
+        return;
+    }
+    if (ox_infer_shape(c, 0, &rank, &in)) {
+        if (rank != 4) {
+            ox_infer_conflict(c, "the input has rank %u, not 4", rank);
+            return;
+        }
+        out[0] = in[0];
+        if (to_space) {
+            out[1] = exact_part(c, in[1], square, "the depth");
+            out[2] = ox_infer_mul(c, in[2], ox_infer_num(c, b));
+            out[3] = ox_infer_mul(c, in[3], ox_infer_num(c, b));
+        } else {
+            out[1] = ox_infer_mul(c, in[1], ox_infer_num(c, square));
+            out[2] = exact_part(c, in[2], b, "the height");
+            out[3] = exact_part(c, in[3], b, "the width");
+        }
+    }
+    ox_infer_set_shape(c, 0, 4, out);
+}
+
+static void infer_depth_to_space(struct ox_infer *c)
+{
+    infer_blocks(c, true);
+}
+
+static void infer_space_to_depth(struct ox_infer *c)
+{
+    infer_blocks(c, false);
+}
+
+/* Block size and order; dims are those of the input. */
+static enum ox_status blocks_attrs(const struct ox_run *r, const struct ox_tensor *in, int64_t *b,
+                                   int64_t *square, bool *depth_first, struct ox_error *err)
+{
+    const char *mode = ox_run_string(r, "mode");
+
+    *depth_first = !mode || strcmp(mode, "DCR") == 0;
+    if (mode && !*depth_first && strcmp(mode, "CRD") != 0)
+        return ox_run_fail(r, err, OX_INPUT, "mode '%s' is neither DCR nor CRD", mode);
+    if (in->rank != 4)
+        return ox_run_fail(r, err, OX_INPUT, "the input has rank %u, not 4", in->rank);
+    *b = ox_run_int(r, "blocksize", 0);
+    if (*b <= 0 || OX_MUL_OVERFLOWS(*b, *b, square))
+        return ox_run_fail(r, err, OX_INPUT, "blocksize is %" PRId64, *b);
+    return OX_OK;
+}
+
+static enum ox_status run_depth_to_space(struct ox_run *r, struct ox_error *err)
+{
+    static const unsigned depth_perm[6] = {0, 3, 4, 1, 5, 2}, column_perm[6] = {0, 1, 4, 2, 5, 3};
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    int64_t b, square, dims[4];
+    bool depth_first;
+    struct ox_move m;
+
+    OX_TRY(blocks_attrs(r, in, &b, &square, &depth_first, err));
+    if (in->dims[1] % square != 0)
+        return ox_run_fail(r, err, OX_INPUT, "the depth %" PRId64 " is no multiple of %" PRId64,
+                           in->dims[1], square);
+    dims[0] = in->dims[0];
+    dims[1] = in->dims[1] / square;
+    if (OX_MUL_OVERFLOWS(in->dims[2], b, &dims[2]) || OX_MUL_OVERFLOWS(in->dims[3], b, &dims[3]))
+        return ox_run_fail(r, err, OX_INPUT, "blocksize %" PRId64 " is too large", b);
+    if (depth_first)
+        blocks_plan(&m, (int64_t[]){dims[0], b, b, dims[1], in->dims[2], in->dims[3]}, depth_perm);
+    else
+        blocks_plan(&m, (int64_t[]){dims[0], dims[1], b, b, in->dims[2], in->dims[3]}, column_perm);
+    return run_move(r, in, 4, dims, &m, err);
+}
+
+static enum ox_status run_space_to_depth(struct ox_run *r, struct ox_error *err)
+{
+    static const unsigned depth_perm[6] = {0, 3, 5, 1, 2, 4}, column_perm[6] = {0, 1, 3, 5, 2, 4};
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    int64_t b, square, dims[4];
+    bool depth_first;
+    struct ox_move m;
+
+    OX_TRY(blocks_attrs(r, in, &b, &square, &depth_first, err));
+    for (unsigned i = 2; i < 4; i++) {
+        if (in->dims[i] % b != 0)
+            return ox_run_fail(r, err, OX_INPUT, "the %s %" PRId64 " is no multiple of %" PRId64,
+                               i == 2 ? "height" : "width", in->dims[i], b);
+        dims[i] = in->dims[i] / b;
+    }
+    dims[0] = in->dims[0];
+    if (OX_MUL_OVERFLOWS(in->dims[1], square, &dims[1]))
+        return ox_run_fail(r, err, OX_INPUT, "blocksize %" PRId64 " is too large", b);
+    blocks_plan(&m, (int64_t[]){dims[0], in->dims[1], dims[2], b, dims[3], b},
+                depth_first ? depth_perm : column_perm);
+    return run_move(r, in, 4, dims, &m, err);
+}
+
+/* ---- Expand -------------------------------------------------------------------------------------------------------- */
+
+static void infer_expand(struct ox_infer *c)
+{
+    const struct ox_expr *const *in, *const *shape, **out;
+    struct ox_carry_value value;
+    unsigned rank;
+    size_t n;
+
+    ox_infer_same_dtype(c, 0, 0);
+    if (!ox_infer_shape(c, 0, &rank, &in))
+        return;
+    if (!ox_infer_values(c, 1, &n, &shape)) {
+        int64_t length;
+
+        ox_infer_unknown(c, 0, "the target shape is not known");
+        if (ox_infer_is_num(ox_infer_dim(c, 1, 0), &length) && length >= 0 &&
+            length <= OX_MOVE_RANK)
+            ox_carry_rank_only(c, 0, length > rank ? (unsigned)length : rank);
+        return;
+    }
+    unsigned out_rank = n > rank ? (unsigned)n : rank;
+
+    out = ox_infer_dims(c, out_rank);
+    if (!out && out_rank > 0)
+        return;
+    for (unsigned i = 0; i < out_rank; i++) {
+        unsigned back = out_rank - 1 - i;
+
+        if (back >= rank)
+            out[i] = shape[n - 1 - back];
+        else if (back >= n)
+            out[i] = in[rank - 1 - back];
+        else
+            out[i] = ox_infer_broadcast_dim(c, in[rank - 1 - back], shape[n - 1 - back]);
+    }
+    ox_infer_set_shape(c, 0, out_rank, out);
+    int64_t dims[OX_CARRY_RANK];
+    size_t count;
+
+    if (out_rank <= OX_CARRY_RANK && ox_carry_static(out_rank, out, dims) &&
+        ox_dims_count(out_rank, dims, &count) && count <= OX_CARRY_VALUES &&
+        ox_carry_value(c, 0, &value) && value.n == 1) {
+        const struct ox_expr *values[OX_CARRY_VALUES];
+
+        ox_move_fill(values, count, sizeof(values[0]), &value.values[0]);
+        ox_infer_set_values(c, 0, count, values);
+    }
+}
+
+static enum ox_status run_expand(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    int64_t dims[OX_MOVE_RANK], to[OX_MOVE_RANK], from[OX_MOVE_RANK];
+    const int64_t *shape;
+    struct ox_move m = {.rank = 0};
+    size_t n;
+
+    OX_TRY(ox_move_ints(r, 1, &shape, &n, err));
+    OX_TRY(ox_move_rank(r, n, err));
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    unsigned rank = n > in->rank ? (unsigned)n : in->rank;
+
+    ox_move_strides(in->rank, in->dims, from);
+    for (unsigned i = 0; i < rank; i++) {
+        unsigned back = rank - 1 - i;
+        int64_t have = back < in->rank ? in->dims[in->rank - 1 - back] : 1;
+        int64_t want = back < n ? shape[n - 1 - back] : 1;
+
+        if (want < 0 || (have != want && have != 1 && want != 1))
+            return ox_run_fail(r, err, OX_INPUT,
+                               "shape[%zu] is %" PRId64 ", but the input has %" PRId64
+                               " elements there",
+                               n - 1 - back, want, have);
+        dims[i] = have == 1 ? want : have;
+    }
+    ox_move_strides(rank, dims, to);
+    for (unsigned i = 0; i < rank; i++) {
+        unsigned back = rank - 1 - i;
+        unsigned at = in->rank - 1 - back;
+
+        ox_move_axis(&m, dims[i], to[i], back < in->rank && in->dims[at] != 1 ? from[at] : 0);
+    }
+    return run_move(r, in, rank, dims, &m, err);
+}
+
+/* ---- Tile ---------------------------------------------------------------------------------------------------------- */
+
+static void tile_plan(struct ox_move *m, unsigned rank, const int64_t *dims, const int64_t *repeats,
+                      const int64_t *out)
+{
+    int64_t to[OX_MOVE_RANK], from[OX_MOVE_RANK];
+
+    ox_move_strides(rank, dims, from);
+    ox_move_strides(rank, out, to);
+    m->rank = 0;
+    for (unsigned i = 0; i < rank; i++) {
+        /* Wraps only where another axis is empty and nothing is moved. */
+        ox_move_axis(m, repeats[i], (int64_t)((uint64_t)dims[i] * (uint64_t)to[i]), 0);
+        ox_move_axis(m, dims[i], to[i], from[i]);
+    }
+}
+
+static void infer_tile(struct ox_infer *c)
+{
+    const struct ox_expr *const *in, *const *repeats, **out;
+    struct ox_carry_value value;
+    const int64_t *numbers;
+    unsigned rank;
+    size_t n, count;
+
+    ox_infer_same_dtype(c, 0, 0);
+    if (!ox_infer_shape(c, 0, &rank, &in)) {
+        int64_t length;
+
+        if (ox_infer_is_num(ox_infer_dim(c, 1, 0), &length) && length >= 0 &&
+            length <= OX_MOVE_RANK)
+            ox_carry_rank_only(c, 0, (unsigned)length);
+        return;
+    }
+    out = ox_infer_dims(c, rank);
+    if (!out && rank > 0)
+        return;
+    if (!ox_infer_values(c, 1, &n, &repeats)) {
+        ox_infer_unknown(c, 0, "the repeats are not known");
+        ox_infer_set_shape(c, 0, rank, out);
+        return;
+    }
+    if (n != rank) {
+        ox_infer_conflict(c, "%zu repeats for an input of rank %u", n, rank);
+        return;
+    }
+    for (unsigned i = 0; i < rank; i++)
+        out[i] = ox_infer_mul(c, in[i], repeats[i]);
+    ox_infer_set_shape(c, 0, rank, out);
+    int64_t dims[OX_CARRY_RANK];
+
+    if (rank <= OX_CARRY_RANK && ox_infer_ints(c, 1, &n, &numbers) &&
+        ox_carry_value(c, 0, &value) && ox_carry_static(rank, out, dims) &&
+        ox_dims_count(rank, dims, &count) && count <= OX_CARRY_VALUES) {
+        const struct ox_expr *values[OX_CARRY_VALUES];
+        struct ox_move m;
+
+        tile_plan(&m, rank, value.dims, numbers, dims);
+        if (count > 0)
+            ox_move_run(&m, sizeof(values[0]), values, value.values);
+        ox_infer_set_values(c, 0, count, values);
+    }
+}
+
+static enum ox_status run_tile_by(struct ox_run *r, const int64_t *repeats, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    int64_t dims[OX_MOVE_RANK];
+    struct ox_move m;
+
+    for (unsigned i = 0; i < in->rank; i++) {
+        if (repeats[i] < 0 || OX_MUL_OVERFLOWS(in->dims[i], repeats[i], &dims[i]))
+            return ox_run_fail(r, err, OX_INPUT, "repeats[%u] is %" PRId64, i, repeats[i]);
+    }
+    tile_plan(&m, in->rank, in->dims, repeats, dims);
+    return run_move(r, in, in->rank, dims, &m, err);
+}
+
+static enum ox_status run_tile(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    const int64_t *repeats;
+    size_t n;
+
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    OX_TRY(ox_move_ints(r, 1, &repeats, &n, err));
+    if (n != in->rank)
+        return ox_run_fail(r, err, OX_INPUT, "%zu repeats for an input of rank %u", n, in->rank);
+    return run_tile_by(r, repeats, err);
+}
+
+/* Tile 1: how often, and along which axis, as tensors of the data's type. */
+static void infer_tile_axis(struct ox_infer *c)
+{
+    const struct ox_expr *const *in, **out;
+    const struct ox_tensor *tiles = ox_infer_const(c, 1), *along = ox_infer_const(c, 2);
+    unsigned rank, axis;
+
+    ox_infer_same_dtype(c, 0, 0);
+    if (!ox_infer_shape(c, 0, &rank, &in))
+        return;
+    out = ox_infer_dims(c, rank);
+    if (!out)
+        return;
+    if (along && along->n == 1 && along->dtype != OX_STRING) {
+        if (!ox_infer_axis(c, ox_tensor_get_int(along, 0), rank, &axis))
+            return;
+        for (unsigned i = 0; i < rank; i++)
+            out[i] = in[i];
+        out[axis] = NULL;
+        if (tiles && tiles->n == 1 && tiles->dtype != OX_STRING)
+            out[axis] = ox_infer_mul(c, in[axis], ox_infer_num(c, ox_tensor_get_int(tiles, 0)));
+    }
+    ox_infer_set_shape(c, 0, rank, out);
+}
+
+static enum ox_status run_tile_axis(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    int64_t repeats[OX_MOVE_RANK], tiles = 1, along = 0;
+    unsigned axis;
+
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    OX_TRY(ox_move_int(r, 1, "tiles", &tiles, err));
+    OX_TRY(ox_move_int(r, 2, "axis", &along, err));
+    OX_TRY(ox_run_axis(r, along, in->rank, &axis, err));
+    for (unsigned i = 0; i < in->rank; i++)
+        repeats[i] = i == axis ? tiles : 1;
+    return run_tile_by(r, repeats, err);
+}
+
+const struct ox_op ox_ops_transpose[] = {
+    {"", "Transpose", 1, OX_OP_HALF, infer_transpose, run_transpose},
+    {"", "DepthToSpace", 1, OX_OP_HALF, infer_depth_to_space, run_depth_to_space},
+    {"", "SpaceToDepth", 1, OX_OP_HALF, infer_space_to_depth, run_space_to_depth},
+    {"", "Expand", 8, OX_OP_HALF, infer_expand, run_expand},
+    {"", "Tile", 1, OX_OP_HALF, infer_tile_axis, run_tile_axis},
+    {"", "Tile", 6, OX_OP_HALF, infer_tile, run_tile},
+    {0}};
