@@ -108,7 +108,7 @@ static enum ox_status sparse_fill(struct ox_run *r, const struct ox_stored_spars
                                   struct ox_error *err)
 {
     struct ox_tensor *dense;
-    size_t size = ox_dtype_size(values->dtype), place;
+    size_t size = ox_dtype_size(values->dtype), place = 0;
     enum ox_status status;
 
     if (values->rank != 1 || !((indices->rank == 1 && indices->n == values->n) ||
@@ -535,7 +535,7 @@ static enum ox_status one_hot_depth(struct ox_run *r, int64_t *depth, struct ox_
 static enum ox_status run_one_hot(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *indices = ox_run_in(r, 0), *values = ox_run_in(r, 2);
-    int64_t dims[OX_MOVE_RANK], depth, inner = 1;
+    int64_t dims[OX_MOVE_RANK], depth = 0, inner = 1;
     struct ox_tensor *out;
     unsigned axis, at = 0;
 

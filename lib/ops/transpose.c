@@ -187,7 +187,7 @@ static enum ox_status run_depth_to_space(struct ox_run *r, struct ox_error *err)
 {
     static const unsigned depth_perm[6] = {0, 3, 4, 1, 5, 2}, column_perm[6] = {0, 1, 4, 2, 5, 3};
     const struct ox_tensor *in = ox_run_in(r, 0);
-    int64_t b, square, dims[4];
+    int64_t b = 1, square = 1, dims[4];
     bool depth_first;
     struct ox_move m;
 
@@ -210,7 +210,7 @@ static enum ox_status run_space_to_depth(struct ox_run *r, struct ox_error *err)
 {
     static const unsigned depth_perm[6] = {0, 3, 5, 1, 2, 4}, column_perm[6] = {0, 1, 3, 5, 2, 4};
     const struct ox_tensor *in = ox_run_in(r, 0);
-    int64_t b, square, dims[4];
+    int64_t b = 1, square = 1, dims[4];
     bool depth_first;
     struct ox_move m;
 
