@@ -116,6 +116,21 @@ void ox_env_set_external(struct ox_env *env, enum ox_external_mode mode, const c
 void ox_env_cancel(struct ox_env *env); /* from any thread or signal handler: work ends with OX_CANCELLED */
 uint64_t ox_env_memory_peak(const struct ox_env *env);
 
+/* ---- Files out -------------------------------------------------------------------------------------------------- */
+
+/* A file written beside its target and renamed onto it by _commit (fsync of file and folder). Until then the old file is
+ * whole; _release without _commit removes the new one. "-" is standard output, written when committed. */
+struct ox_outfile;
+
+enum ox_status ox_outfile_open(struct ox_outfile **out, const char *path, struct ox_error *err);
+enum ox_status ox_outfile_write(struct ox_outfile *out, const void *bytes, size_t n, struct ox_error *err);
+enum ox_status ox_outfile_commit(struct ox_outfile *out, struct ox_error *err);
+void ox_outfile_release(struct ox_outfile *out);
+/* Removes all temporary files that are open; async-signal-safe: for a program's handler of INT, TERM and HUP. */
+void ox_outfile_cleanup(void);
+/* A whole buffer to a file, atomically. */
+enum ox_status ox_file_write(const char *path, const void *bytes, size_t n, struct ox_error *err);
+
 /* ---- Byte strings and JSON out ---------------------------------------------------------------------------------- */
 
 /* A growing string, always NUL-terminated once something was added. Failure is sticky: after an allocation failed
@@ -271,6 +286,17 @@ enum ox_status ox_model_open(struct ox_model **out, struct ox_env *env, const ch
 enum ox_status ox_model_open_memory(struct ox_model **out, struct ox_env *env, const void *bytes, size_t n,
                                     const char *dir, struct ox_error *err);
 void ox_model_release(struct ox_model *model);
+
+int64_t ox_model_ir_version(const struct ox_model *model);
+/* Domain ("ai.onnx" for the default one) and version of opset import i. */
+size_t ox_model_n_opsets(const struct ox_model *model);
+const char *ox_model_opset(const struct ox_model *model, size_t i, int64_t *version);
+
+struct ox_model_size {
+    uint64_t file_bytes;    /* of the model file */
+    uint64_t payload_bytes; /* of them tensor data that was left in the file unread */
+};
+void ox_model_size(const struct ox_model *model, struct ox_model_size *size);
 
 /* ---- Checking --------------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,85 @@
+/* What every command of the program shares. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "onnxtool.h"
+#include "options.h"
+
+enum when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
+
+/* Options that every command takes. */
+struct common {
+    bool help;
+    bool quiet;
+    bool verbose;
+    int color;    /* enum when */
+    int progress; /* enum when */
+    int64_t jobs;
+    int64_t threads;
+    uint64_t max_memory;
+    uint64_t max_file;
+    double timeout;
+    int external_data; /* enum ox_external_mode */
+    const char *external_root;
+    struct opt_strings limits; /* NAME=VALUE */
+    const char *files_from;
+};
+extern const struct opt common_options[];
+
+struct cli {
+    const struct command *command;
+    struct common common;
+    struct ox_env *env;
+    struct ox_strbuf out; /* results; written when the command is done, or by cli_flush() */
+    bool color;           /* standard output takes colours */
+    bool several;         /* more than one model: JSON is one object a line, text names the model */
+};
+
+struct command {
+    const char *name;
+    const char *summary;     /* one line */
+    const char *operands;    /* "MODEL...": for the synopsis */
+    const char *description; /* paragraphs parted by empty lines; a line with two leading blanks is verbatim */
+    const char *examples;    /* lines "COMMAND\n  what it does\n" */
+    const struct opt *options;
+    size_t args_bytes;
+    void (*defaults)(void *args); /* args are zeroed before; NULL: all zero */
+    /* Returns the worst status; has reported errors by cli_error(). */
+    enum ox_status (*run)(struct cli *cli, void *args, const char *const *operands, size_t n_operands);
+};
+
+extern const struct command *const commands[]; /* sorted; ends in NULL */
+const struct command *command_find(const char *name);
+
+/* ---- messages.c ---- */
+
+/* "onnxtool: message" on standard error, made safe for terminals. Returns err->status. */
+enum ox_status cli_error(struct cli *cli, const struct ox_error *err);
+/* The same with a text of one's own. Returns status. */
+enum ox_status cli_fail(struct cli *cli, enum ox_status status, const char *format, ...) OX_PRINTF(3, 4);
+/* Unless -q. */
+void cli_warn(struct cli *cli, const char *format, ...) OX_PRINTF(2, 3);
+/* With -v. */
+void cli_note(struct cli *cli, const char *format, ...) OX_PRINTF(2, 3);
+/* Writes cli->out to standard output and clears it; a full disk or a closed pipe is OX_IO, reported once. */
+enum ox_status cli_flush(struct cli *cli);
+/* The worse of two: the one with the larger exit code. */
+enum ox_status cli_worse(enum ox_status a, enum ox_status b);
+
+/* ---- batch.c ---- */
+
+/* Calls `one` for each model: for a single one here; for several each in a process of its own, --jobs at a time, so that
+ * limits, time and even a crash are one model's alone; results come in the order of the operands, then of --files-from. No model at
+ * all is a usage error. */
+enum ox_status cli_each_model(struct cli *cli, void *args, const char *const *models, size_t n,
+                              enum ox_status (*one)(struct cli *cli, void *args, const char *model));
+/* For commands that take one model: OX_USAGE unless there is exactly one operand. */
+enum ox_status cli_one_model(struct cli *cli, const char *const *operands, size_t n_operands);
+/* Arms --timeout for what follows and names it in the message. */
+void cli_start_timer(struct cli *cli, const char *file);
+
+/* ---- help.c ---- */
+void help_print(struct ox_strbuf *out, const struct command *command); /* NULL: the program's */
+void help_man(struct ox_strbuf *out, const struct command *command);
+
+#endif

@@ -1,0 +1,231 @@
+/* --help and the manual pages, from the same tables that options are read by. */
+#include <string.h>
+
+#include "cli.h"
+
+enum { HELP_INDENT = 26, HELP_WIDTH = 96 };
+
+/* Adds words of text from column `column` on, broken at HELP_WIDTH with `indent` blanks before each further line. */
+static void wrap(struct ox_strbuf *out, const char *text, size_t n, size_t column, size_t indent)
+{
+    const char *end = text + n;
+    bool first = true;
+    while (text < end) {
+        size_t word = 0;
+        while (text + word < end && text[word] != ' ' && text[word] != '\n')
+            word++;
+        if (!first && column + 1 + word > HELP_WIDTH) {
+            ox_strbuf_printf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!first) {
+            ox_strbuf_putc(out, ' ');
+            column++;
+        }
+        ox_strbuf_add(out, text, word);
+        column += word;
+        first = false;
+        text += word;
+        while (text < end && (*text == ' ' || *text == '\n'))
+            text++;
+    }
+    ox_strbuf_putc(out, '\n');
+}
+
+/* Calls `each` for every paragraph of a description; verbatim ones start with two blanks. */
+static void paragraphs(struct ox_strbuf *out, const char *text,
+                       void (*each)(struct ox_strbuf *out, const char *text, size_t n, bool verbatim))
+{
+    while (*text) {
+        const char *gap = strstr(text, "\n\n");
+        size_t n = gap ? (size_t)(gap - text) : strlen(text);
+        each(out, text, n, strncmp(text, "  ", 2) == 0);
+        text += n;
+        while (*text == '\n')
+            text++;
+    }
+}
+
+static void help_paragraph(struct ox_strbuf *out, const char *text, size_t n, bool verbatim)
+{
+    ox_strbuf_putc(out, '\n');
+    if (!verbatim) {
+        wrap(out, text, n, 0, 0);
+        return;
+    }
+    ox_strbuf_add(out, text, n);
+    ox_strbuf_putc(out, '\n');
+}
+
+/* "text, json or sarif" */
+static void list_choices(struct ox_strbuf *out, const char *choices)
+{
+    for (const char *at = choices;;) {
+        size_t n = strcspn(at, "|");
+        ox_strbuf_add(out, at, n);
+        if (!at[n])
+            return;
+        at += n + 1;
+        ox_strbuf_puts(out, strchr(at, '|') ? ", " : " or ");
+    }
+}
+
+static void option_text(struct ox_strbuf *out, const struct opt *opt)
+{
+    ox_strbuf_clear(out);
+    ox_strbuf_puts(out, opt->help);
+    if (opt->type == OPT_CHOICE) {
+        ox_strbuf_puts(out, ": ");
+        list_choices(out, opt->choices);
+    }
+}
+
+static void help_options(struct ox_strbuf *out, const struct opt *opt)
+{
+    struct ox_strbuf text = {0};
+    for (; opt && !opt_is_end(opt); opt++) {
+        if (opt->type == OPT_SECTION) {
+            ox_strbuf_printf(out, "\n%s:\n", opt->help);
+            continue;
+        }
+        char head[128];
+        char letter[8] = "    ";
+        if (opt->letter)
+            snprintf(letter, sizeof letter, "-%c, ", opt->letter);
+        int n = snprintf(head, sizeof head, "  %s--%s%s%s", letter, opt->name, opt->arg ? " " : "",
+                         opt->arg ? opt->arg : "");
+        ox_strbuf_puts(out, head);
+        if (n >= HELP_INDENT)
+            ox_strbuf_printf(out, "\n%*s", HELP_INDENT, "");
+        else
+            ox_strbuf_printf(out, "%*s", HELP_INDENT - n, "");
+        option_text(&text, opt);
+        wrap(out, text.data, text.len, HELP_INDENT, HELP_INDENT);
+    }
+    ox_strbuf_release(&text);
+}
+
+static void help_program(struct ox_strbuf *out)
+{
+    ox_strbuf_puts(out, "usage: onnxtool COMMAND [OPTIONS] MODEL...\n\n"
+                        "Checks ONNX models, infers their shapes, shows what is in them and runs them.\n\nCommands:\n");
+    for (size_t i = 0; commands[i]; i++)
+        ox_strbuf_printf(out, "  %-18s %s\n", commands[i]->name, commands[i]->summary);
+    ox_strbuf_puts(out, "\n'onnxtool COMMAND --help' tells more of one. 'onnxtool --version' prints the version.\n");
+}
+
+void help_print(struct ox_strbuf *out, const struct command *command)
+{
+    if (!command) {
+        help_program(out);
+        return;
+    }
+    ox_strbuf_printf(out, "usage: onnxtool %s [OPTIONS] %s\n\n%s.\n", command->name, command->operands,
+                     command->summary);
+    paragraphs(out, command->description, help_paragraph);
+    if (command->options && !opt_is_end(command->options))
+        ox_strbuf_puts(out, "\nOptions:\n");
+    help_options(out, command->options);
+    help_options(out, common_options);
+    if (command->examples)
+        ox_strbuf_printf(out, "\nExamples:\n%s", command->examples);
+}
+
+/* ---- Manual pages: man(7) macros --------------------------------------------------------------------------------- */
+
+/* Text with what roff would take for its own escaped. */
+static void roff(struct ox_strbuf *out, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool line_start = i == 0 || text[i - 1] == '\n';
+        if (line_start && (text[i] == '.' || text[i] == '\''))
+            ox_strbuf_puts(out, "\\&");
+        if (text[i] == '\\')
+            ox_strbuf_puts(out, "\\e");
+        else if (text[i] == '-')
+            ox_strbuf_puts(out, "\\-");
+        else
+            ox_strbuf_putc(out, text[i]);
+    }
+}
+
+static void man_paragraph(struct ox_strbuf *out, const char *text, size_t n, bool verbatim)
+{
+    ox_strbuf_puts(out, verbatim ? ".PP\n.nf\n" : ".PP\n");
+    roff(out, text, n);
+    ox_strbuf_puts(out, verbatim ? "\n.fi\n" : "\n");
+}
+
+static void man_options(struct ox_strbuf *out, const struct opt *opt)
+{
+    struct ox_strbuf text = {0};
+    for (; opt && !opt_is_end(opt); opt++) {
+        if (opt->type == OPT_SECTION) {
+            ox_strbuf_printf(out, ".SS %s\n", opt->help);
+            continue;
+        }
+        ox_strbuf_puts(out, ".TP\n");
+        if (opt->letter)
+            ox_strbuf_printf(out, "\\fB\\-%c\\fR, ", opt->letter);
+        ox_strbuf_puts(out, "\\fB\\-\\-");
+        roff(out, opt->name, strlen(opt->name));
+        ox_strbuf_puts(out, "\\fR");
+        if (opt->arg)
+            ox_strbuf_printf(out, " \\fI%s\\fR", opt->arg);
+        ox_strbuf_putc(out, '\n');
+        option_text(&text, opt);
+        roff(out, text.data, text.len);
+        ox_strbuf_puts(out, ".\n");
+    }
+    ox_strbuf_release(&text);
+}
+
+static const char exit_codes[] = ".SH EXIT STATUS\n"
+                                 ".TP\n0\ndone; the model is good, the outputs agree.\n"
+                                 ".TP\n1\nthe answer is no: the model is invalid, outputs differ.\n"
+                                 ".TP\n2\nusage: unknown option, missing operand, contradictory options.\n"
+                                 ".TP\n3\ninput: a file is missing, unreadable, truncated, or not what it should be.\n"
+                                 ".TP\n4\nunsupported: an operator, type or engine that is not available; named.\n"
+                                 ".TP\n5\nresources: out of memory, disk full, over a limit, out of time.\n"
+                                 ".TP\n70\na bug in onnxtool.\n"
+                                 ".PP\nWith several models the largest one counts.\n";
+
+static void man_program(struct ox_strbuf *out)
+{
+    ox_strbuf_puts(out, ".TH ONNXTOOL 1 \"\" \"onnxtool " OX_VERSION "\" \"onnxtool\"\n"
+                        ".SH NAME\nonnxtool \\- check, infer, show and run ONNX models\n"
+                        ".SH SYNOPSIS\n.B onnxtool\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR] \\fIMODEL\\fR...\n"
+                        ".SH COMMANDS\n");
+    for (size_t i = 0; commands[i]; i++)
+        ox_strbuf_printf(out, ".TP\n\\fB%s\\fR\n%s.\n", commands[i]->name, commands[i]->summary);
+    ox_strbuf_puts(out, ".SH OPTIONS\nEvery command takes these besides its own.\n");
+    man_options(out, common_options);
+    ox_strbuf_puts(out, exit_codes);
+    ox_strbuf_puts(out, ".SH SEE ALSO\n");
+    for (size_t i = 0; commands[i]; i++)
+        ox_strbuf_printf(out, "\\fBonnxtool\\-%s\\fR(1)%s\n", commands[i]->name, commands[i + 1] ? "," : "");
+}
+
+void help_man(struct ox_strbuf *out, const struct command *command)
+{
+    if (!command) {
+        man_program(out);
+        return;
+    }
+    ox_strbuf_printf(out, ".TH ONNXTOOL\\-%s 1 \"\" \"onnxtool " OX_VERSION "\" \"onnxtool\"\n", command->name);
+    ox_strbuf_printf(out, ".SH NAME\nonnxtool\\-%s \\- ", command->name);
+    roff(out, command->summary, strlen(command->summary));
+    ox_strbuf_printf(out, "\n.SH SYNOPSIS\n.B onnxtool %s\n[\\fIOPTIONS\\fR] ", command->name);
+    roff(out, command->operands, strlen(command->operands));
+    ox_strbuf_puts(out, "\n.SH DESCRIPTION\n");
+    paragraphs(out, command->description, man_paragraph);
+    ox_strbuf_puts(out, ".SH OPTIONS\n");
+    man_options(out, command->options);
+    man_options(out, common_options);
+    ox_strbuf_puts(out, exit_codes);
+    if (command->examples) {
+        ox_strbuf_puts(out, ".SH EXAMPLES\n.nf\n");
+        roff(out, command->examples, strlen(command->examples));
+        ox_strbuf_puts(out, ".fi\n");
+    }
+    ox_strbuf_puts(out, ".SH SEE ALSO\n\\fBonnxtool\\fR(1)\n");
+}

@@ -1,0 +1,202 @@
+/* onnxtool: the program. Finds the command, reads its options, runs it, turns its status into an exit code. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+#define OX_COMMAND(symbol, name) extern const struct command command_##symbol;
+#include "commands.def"
+#undef OX_COMMAND
+
+const struct command *const commands[] = {
+#define OX_COMMAND(symbol, name) &command_##symbol,
+#include "commands.def"
+#undef OX_COMMAND
+    NULL};
+
+#define FIELD(name) offsetof(struct common, name)
+
+const struct opt common_options[] = {
+    {0, NULL, OPT_SECTION, 0, NULL, NULL, "Common options"},
+    {'h', "help", OPT_FLAG, FIELD(help), NULL, NULL, "print this help and exit"},
+    {'q', "quiet", OPT_FLAG, FIELD(quiet), NULL, NULL, "print errors only"},
+    {'v', "verbose", OPT_FLAG, FIELD(verbose), NULL, NULL, "say more on standard error"},
+    {0, "color", OPT_CHOICE, FIELD(color), "WHEN", "auto|always|never",
+     "colour the output; auto: on a terminal, unless NO_COLOR is set"},
+    {0, "progress", OPT_CHOICE, FIELD(progress), "WHEN", "auto|always|never",
+     "show progress; auto: on a terminal, for work over a second"},
+    {'j', "jobs", OPT_INT, FIELD(jobs), "N", NULL, "models at a time (default 1)"},
+    {'t', "threads", OPT_INT, FIELD(threads), "N", NULL,
+     "threads within a model (default: the cores this process may use)"},
+    {0, "files-from", OPT_STRING, FIELD(files_from), "FILE", NULL,
+     "read names of models from FILE too, one a line; - is standard input"},
+    {0, "max-memory", OPT_SIZE, FIELD(max_memory), "SIZE", NULL,
+     "memory to use at the most (default: the less of 8G and 75 % of the machine's)"},
+    {0, "max-file", OPT_SIZE, FIELD(max_file), "SIZE", NULL, "refuse larger model files (default 2G - 1)"},
+    {0, "timeout", OPT_DOUBLE, FIELD(timeout), "SECONDS", NULL, "give up on a model after that time"},
+    {0, "limit", OPT_STRINGS, FIELD(limits), "NAME=VALUE", NULL,
+     "set a limit, 0 is none; --limit help names them all"},
+    {0, "external-data", OPT_CHOICE, FIELD(external_data), "HOW", "contain|deny|follow-within",
+     "external data: beneath the model's folder without links, not at all, or through links that end within "
+     "--external-root"},
+    {0, "external-root", OPT_STRING, FIELD(external_root), "DIR", NULL, "the folder of --external-data=follow-within"},
+    OPT_END};
+
+const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; commands[i]; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+/* Beyond the library's own accounting the kernel refuses what would pass the limit, so that no library below us can eat
+ * the machine. Sanitizers reserve address space that this limit would count. */
+static void limit_process_memory(uint64_t bytes)
+{
+#ifndef OX_SANITIZE
+    struct rlimit limit;
+    uint64_t slack = 32u << 20;
+    if (bytes && bytes < UINT64_MAX - slack && getrlimit(RLIMIT_DATA, &limit) == 0 &&
+        (limit.rlim_max == RLIM_INFINITY || bytes + slack < limit.rlim_max)) {
+        limit.rlim_cur = bytes + slack;
+        setrlimit(RLIMIT_DATA, &limit);
+    }
+#else
+    (void)bytes;
+#endif
+}
+
+static enum ox_status apply_limit(struct cli *cli, const char *setting)
+{
+    const char *equals = strchr(setting, '=');
+    uint64_t value;
+    char name[64];
+    if (equals && (size_t)(equals - setting) < sizeof name && opt_parse_size(equals + 1, &value)) {
+        size_t n = (size_t)(equals - setting);
+        for (size_t i = 0; i < n; i++)
+            name[i] = setting[i] == '-' ? '_' : setting[i];
+        name[n] = '\0';
+#define LIMIT_TEST(field, initial, meaning)                                                        \
+    if (strcmp(name, #field) == 0) {                                                               \
+        ox_env_limits(cli->env)->field = value;                                                    \
+        return OX_OK;                                                                              \
+    }
+        OX_LIMIT_LIST(LIMIT_TEST)
+#undef LIMIT_TEST
+    }
+#define LIMIT_NAME(field, initial, meaning) "\n  " #field ": " meaning " (" #initial ")"
+    return cli_fail(cli, OX_USAGE, "--limit takes NAME=VALUE, not '%s'; limits and their defaults:%s", setting,
+                    OX_LIMIT_LIST(LIMIT_NAME));
+#undef LIMIT_NAME
+}
+
+static enum ox_status apply_common(struct cli *cli)
+{
+    const struct common *common = &cli->common;
+    if (common->jobs < 1 || common->jobs > 4096)
+        return cli_fail(cli, OX_USAGE, "--jobs takes a number from 1 to 4096");
+    if (common->threads < 0 || common->threads > 4096)
+        return cli_fail(cli, OX_USAGE, "--threads takes a number from 1 to 4096");
+    if (!(common->timeout >= 0))
+        return cli_fail(cli, OX_USAGE, "--timeout takes a number of seconds over 0");
+    cli->color = common->color == WHEN_ALWAYS || (common->color == WHEN_AUTO && isatty(1) &&
+                                                  !(getenv("NO_COLOR") && *getenv("NO_COLOR")));
+    struct ox_limits *limits = ox_env_limits(cli->env);
+    if (common->max_memory)
+        limits->memory_bytes = common->max_memory;
+    if (common->max_file)
+        limits->message_bytes = common->max_file;
+    for (size_t i = 0; i < common->limits.n; i++) {
+        enum ox_status status = apply_limit(cli, common->limits.items[i]);
+        if (status != OX_OK)
+            return status;
+    }
+    limit_process_memory(limits->memory_bytes);
+    ox_env_set_threads(cli->env, (unsigned)common->threads);
+    if (common->external_data == OX_EXTERNAL_FOLLOW && !common->external_root)
+        return cli_fail(cli, OX_USAGE, "--external-data=follow-within needs --external-root DIR");
+    ox_env_set_external(cli->env, (enum ox_external_mode)common->external_data, common->external_root);
+    return OX_OK;
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    struct cli cli = {.command = command, .common = {.jobs = 1}};
+    struct opt_result result = {0};
+    struct ox_error err = {0};
+    void *args = calloc(1, command->args_bytes + 1);
+    cli.env = ox_env_new();
+    enum ox_status status = OX_NO_MEMORY;
+    if (!args || !cli.env) {
+        cli_fail(&cli, status, "out of memory");
+        goto cleanup;
+    }
+    if (command->defaults)
+        command->defaults(args);
+    status = opt_parse(command->options, args, common_options, &cli.common, argc, argv, &result, &err);
+    if (cli.common.help) {
+        help_print(&cli.out, command);
+        status = cli_flush(&cli);
+        goto cleanup;
+    }
+    if (status != OX_OK) {
+        status = cli_fail(&cli, status, "%s: %s ('onnxtool %s --help' lists the options)", command->name, err.message,
+                          command->name);
+        goto cleanup;
+    }
+    status = apply_common(&cli);
+    if (status == OX_OK) {
+        status = command->run(&cli, args, result.operands, result.n_operands);
+        status = cli_worse(status, cli_flush(&cli));
+    }
+cleanup:
+    opt_release(command->options, args, common_options, &cli.common, &result);
+    ox_strbuf_release(&cli.out);
+    ox_env_release(cli.env);
+    free(args);
+    return ox_status_exit_code(status);
+}
+
+static void on_signal(int number)
+{
+    ox_outfile_cleanup();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN);
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (signal(numbers[i], on_signal) == SIG_IGN)
+            signal(numbers[i], SIG_IGN);
+    const char *first = argc > 1 ? argv[1] : "";
+    const struct command *command = command_find(first);
+    if (command)
+        return run_command(command, argc - 2, argv + 2);
+    struct cli cli = {0};
+    enum ox_status status;
+    if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0) {
+        ox_strbuf_printf(&cli.out, "onnxtool %s (onnx %s: opset %d, IR version %d)\n", OX_VERSION, OX_ONNX_VERSION,
+                         OX_ONNX_OPSET, OX_ONNX_IR_VERSION);
+        status = cli_flush(&cli);
+    } else if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) {
+        help_print(&cli.out, NULL);
+        status = cli_flush(&cli);
+    } else {
+        const char *names[sizeof commands / sizeof *commands] = {0};
+        for (size_t i = 0; commands[i]; i++)
+            names[i] = commands[i]->name;
+        const char *like = opt_nearest(first, names, sizeof names / sizeof *names);
+        status = argc < 2 ? cli_fail(&cli, OX_USAGE, "a command is needed; 'onnxtool help' lists them")
+                 : like   ? cli_fail(&cli, OX_USAGE, "'%s' is no command; did you mean '%s'?", first, like)
+                          : cli_fail(&cli, OX_USAGE, "'%s' is no command; 'onnxtool help' lists them", first);
+    }
+    ox_strbuf_release(&cli.out);
+    return ox_status_exit_code(status);
+}

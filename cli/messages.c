@@ -1,0 +1,99 @@
+/* Standard output and standard error. */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+/* Writes all of it; false when the descriptor fails. */
+static bool write_all(int fd, const char *bytes, size_t n)
+{
+    while (n) {
+        ssize_t written = write(fd, bytes, n);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        bytes += written;
+        n -= (size_t)written;
+    }
+    return true;
+}
+
+/* Line by line, so that a message of several lines stays one and names from files stay harmless. */
+static void say(const char *text)
+{
+    struct ox_strbuf line = {0};
+    ox_strbuf_puts(&line, "onnxtool: ");
+    for (const char *at = text; *at;) {
+        size_t n = strcspn(at, "\n");
+        char piece[OX_ERROR_BYTES + 1];
+        snprintf(piece, sizeof piece, "%.*s", (int)(n < OX_ERROR_BYTES ? n : OX_ERROR_BYTES), at);
+        ox_strbuf_name(&line, piece, 0);
+        ox_strbuf_putc(&line, '\n');
+        at += n + (at[n] == '\n');
+    }
+    if (!line.failed && line.data)
+        (void)!write_all(2, line.data, line.len);
+    ox_strbuf_release(&line);
+}
+
+static void say_args(const char *format, va_list args)
+{
+    char text[4 * OX_ERROR_BYTES];
+    vsnprintf(text, sizeof text, format, args);
+    say(text);
+}
+
+enum ox_status cli_error(struct cli *cli, const struct ox_error *err)
+{
+    (void)cli;
+    say(err->message);
+    return err->status;
+}
+
+enum ox_status cli_fail(struct cli *cli, enum ox_status status, const char *format, ...)
+{
+    (void)cli;
+    va_list args;
+    va_start(args, format);
+    say_args(format, args);
+    va_end(args);
+    return status;
+}
+
+void cli_warn(struct cli *cli, const char *format, ...)
+{
+    if (cli->common.quiet)
+        return;
+    va_list args;
+    va_start(args, format);
+    say_args(format, args);
+    va_end(args);
+}
+
+void cli_note(struct cli *cli, const char *format, ...)
+{
+    if (!cli->common.verbose)
+        return;
+    va_list args;
+    va_start(args, format);
+    say_args(format, args);
+    va_end(args);
+}
+
+enum ox_status cli_flush(struct cli *cli)
+{
+    if (cli->out.failed)
+        return cli_fail(cli, OX_NO_MEMORY, "standard output: out of memory");
+    bool written = !cli->out.len || write_all(1, cli->out.data, cli->out.len);
+    int why = errno;
+    ox_strbuf_clear(&cli->out);
+    return written ? OX_OK : cli_fail(cli, OX_IO, "standard output: %s", strerror(why));
+}
+
+enum ox_status cli_worse(enum ox_status a, enum ox_status b)
+{
+    return ox_status_exit_code(b) > ox_status_exit_code(a) ? b : a;
+}
