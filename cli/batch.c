@@ -162,8 +162,8 @@ static int finish(struct cli *cli, const char *model, struct worker *w, bool *st
         *stdout_failed = true;
     }
     if (WIFSIGNALED(w->status))
-        cli_fail(cli, OX_INTERNAL, "%s: internal error: ended by signal %d (%s)", model, WTERMSIG(w->status),
-                 strsignal(WTERMSIG(w->status)));
+        cli_fail(cli, OX_INTERNAL, "%s: internal error: ended by signal %d (%s)", model,
+                 WTERMSIG(w->status), strsignal(WTERMSIG(w->status)));
     close(w->out);
     close(w->err);
     return code;
@@ -195,7 +195,8 @@ static enum ox_status status_of(int code)
 }
 
 static enum ox_status run_workers(struct cli *cli, void *args, const struct names *models,
-                                  enum ox_status (*one)(struct cli *cli, void *args, const char *model))
+                                  enum ox_status (*one)(struct cli *cli, void *args,
+                                                        const char *model))
 {
     enum ox_status worst = OX_OK;
     size_t started = 0, done = 0, jobs = (size_t)cli->common.jobs;
@@ -206,15 +207,16 @@ static enum ox_status run_workers(struct cli *cli, void *args, const struct name
     while (done < models->n && !stdout_failed) {
         while (started < models->n && started - done < jobs) {
             if (!start(cli, args, models->items[started], &workers[started], one)) {
-                worst = cli_fail(cli, OX_NO_MEMORY, "%s: cannot start a process: %s", models->items[started],
-                                 strerror(errno));
+                worst = cli_fail(cli, OX_NO_MEMORY, "%s: cannot start a process: %s",
+                                 models->items[started], strerror(errno));
                 goto cleanup;
             }
             started++;
         }
         while (workers[done].pid > 0)
             reap(workers, started);
-        worst = cli_worse(worst, status_of(finish(cli, models->items[done], &workers[done], &stdout_failed)));
+        worst = cli_worse(
+            worst, status_of(finish(cli, models->items[done], &workers[done], &stdout_failed)));
         done++;
     }
     if (stdout_failed)
@@ -238,8 +240,8 @@ enum ox_status cli_each_model(struct cli *cli, void *args, const char *const *mo
     if (status == OX_OK && cli->common.files_from)
         status = read_names(cli, cli->common.files_from, &names);
     if (status == OX_OK && names.n == 0 && !cli->common.files_from)
-        status = cli_fail(cli, OX_USAGE, "%s: a model is needed ('onnxtool %s --help' tells more)", cli->command->name,
-                          cli->command->name);
+        status = cli_fail(cli, OX_USAGE, "%s: a model is needed ('onnxtool %s --help' tells more)",
+                          cli->command->name, cli->command->name);
     cli->several = names.n > 1;
     if (status == OX_OK && names.n == 1) {
         cli_start_timer(cli, names.items[0]);
@@ -258,6 +260,7 @@ enum ox_status cli_one_model(struct cli *cli, const char *const *operands, size_
         cli_start_timer(cli, operands[0]);
         return OX_OK;
     }
-    return cli_fail(cli, OX_USAGE, "%s: exactly one model is needed ('onnxtool %s --help' tells more)",
+    return cli_fail(cli, OX_USAGE,
+                    "%s: exactly one model is needed ('onnxtool %s --help' tells more)",
                     cli->command->name, cli->command->name);
 }

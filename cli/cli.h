@@ -37,15 +37,17 @@ struct cli {
 
 struct command {
     const char *name;
-    const char *summary;     /* one line */
-    const char *operands;    /* "MODEL...": for the synopsis */
-    const char *description; /* paragraphs parted by empty lines; a line with two leading blanks is verbatim */
-    const char *examples;    /* lines "COMMAND\n  what it does\n" */
+    const char *summary;  /* one line */
+    const char *operands; /* "MODEL...": for the synopsis */
+    const char *
+        description; /* paragraphs parted by empty lines; a line with two leading blanks is verbatim */
+    const char *examples; /* lines "COMMAND\n  what it does\n" */
     const struct opt *options;
     size_t args_bytes;
     void (*defaults)(void *args); /* args are zeroed before; NULL: all zero */
     /* Returns the worst status; has reported errors by cli_error(). */
-    enum ox_status (*run)(struct cli *cli, void *args, const char *const *operands, size_t n_operands);
+    enum ox_status (*run)(struct cli *cli, void *args, const char *const *operands,
+                          size_t n_operands);
 };
 
 extern const struct command *const commands[]; /* sorted; ends in NULL */
@@ -56,7 +58,8 @@ const struct command *command_find(const char *name);
 /* "onnxtool: message" on standard error, made safe for terminals. Returns err->status. */
 enum ox_status cli_error(struct cli *cli, const struct ox_error *err);
 /* The same with a text of one's own. Returns status. */
-enum ox_status cli_fail(struct cli *cli, enum ox_status status, const char *format, ...) OX_PRINTF(3, 4);
+enum ox_status cli_fail(struct cli *cli, enum ox_status status, const char *format, ...)
+    OX_PRINTF(3, 4);
 /* Unless -q. */
 void cli_warn(struct cli *cli, const char *format, ...) OX_PRINTF(2, 3);
 /* With -v. */
@@ -72,7 +75,8 @@ enum ox_status cli_worse(enum ox_status a, enum ox_status b);
  * limits, time and even a crash are one model's alone; results come in the order of the operands, then of --files-from. No model at
  * all is a usage error. */
 enum ox_status cli_each_model(struct cli *cli, void *args, const char *const *models, size_t n,
-                              enum ox_status (*one)(struct cli *cli, void *args, const char *model));
+                              enum ox_status (*one)(struct cli *cli, void *args,
+                                                    const char *model));
 /* For commands that take one model: OX_USAGE unless there is exactly one operand. */
 enum ox_status cli_one_model(struct cli *cli, const char *const *operands, size_t n_operands);
 /* Arms --timeout for what follows and names it in the message. */

@@ -33,7 +33,8 @@ static void wrap(struct ox_strbuf *out, const char *text, size_t n, size_t colum
 
 /* Calls `each` for every paragraph of a description; verbatim ones start with two blanks. */
 static void paragraphs(struct ox_strbuf *out, const char *text,
-                       void (*each)(struct ox_strbuf *out, const char *text, size_t n, bool verbatim))
+                       void (*each)(struct ox_strbuf *out, const char *text, size_t n,
+                                    bool verbatim))
 {
     while (*text) {
         const char *gap = strstr(text, "\n\n");
@@ -74,8 +75,9 @@ static void option_text(struct ox_strbuf *out, const struct opt *opt)
     ox_strbuf_clear(out);
     ox_strbuf_puts(out, opt->help);
     if (opt->type == OPT_CHOICE) {
-        ox_strbuf_puts(out, ": ");
+        ox_strbuf_puts(out, " (");
         list_choices(out, opt->choices);
+        ox_strbuf_putc(out, ')');
     }
 }
 
@@ -107,10 +109,12 @@ static void help_options(struct ox_strbuf *out, const struct opt *opt)
 static void help_program(struct ox_strbuf *out)
 {
     ox_strbuf_puts(out, "usage: onnxtool COMMAND [OPTIONS] MODEL...\n\n"
-                        "Checks ONNX models, infers their shapes, shows what is in them and runs them.\n\nCommands:\n");
+                        "Checks ONNX models, infers their shapes, shows what is in them and runs "
+                        "them.\n\nCommands:\n");
     for (size_t i = 0; commands[i]; i++)
         ox_strbuf_printf(out, "  %-18s %s\n", commands[i]->name, commands[i]->summary);
-    ox_strbuf_puts(out, "\n'onnxtool COMMAND --help' tells more of one. 'onnxtool --version' prints the version.\n");
+    ox_strbuf_puts(out, "\n'onnxtool COMMAND --help' tells more of one. 'onnxtool --version' "
+                        "prints the version.\n");
 }
 
 void help_print(struct ox_strbuf *out, const struct command *command)
@@ -119,8 +123,8 @@ void help_print(struct ox_strbuf *out, const struct command *command)
         help_program(out);
         return;
     }
-    ox_strbuf_printf(out, "usage: onnxtool %s [OPTIONS] %s\n\n%s.\n", command->name, command->operands,
-                     command->summary);
+    ox_strbuf_printf(out, "usage: onnxtool %s [OPTIONS] %s\n\n%s.\n", command->name,
+                     command->operands, command->summary);
     paragraphs(out, command->description, help_paragraph);
     if (command->options && !opt_is_end(command->options))
         ox_strbuf_puts(out, "\nOptions:\n");
@@ -179,22 +183,24 @@ static void man_options(struct ox_strbuf *out, const struct opt *opt)
     ox_strbuf_release(&text);
 }
 
-static const char exit_codes[] = ".SH EXIT STATUS\n"
-                                 ".TP\n0\ndone; the model is good, the outputs agree.\n"
-                                 ".TP\n1\nthe answer is no: the model is invalid, outputs differ.\n"
-                                 ".TP\n2\nusage: unknown option, missing operand, contradictory options.\n"
-                                 ".TP\n3\ninput: a file is missing, unreadable, truncated, or not what it should be.\n"
-                                 ".TP\n4\nunsupported: an operator, type or engine that is not available; named.\n"
-                                 ".TP\n5\nresources: out of memory, disk full, over a limit, out of time.\n"
-                                 ".TP\n70\na bug in onnxtool.\n"
-                                 ".PP\nWith several models the largest one counts.\n";
+static const char exit_codes[] =
+    ".SH EXIT STATUS\n"
+    ".TP\n0\ndone; the model is good, the outputs agree.\n"
+    ".TP\n1\nthe answer is no: the model is invalid, outputs differ.\n"
+    ".TP\n2\nusage: unknown option, missing operand, contradictory options.\n"
+    ".TP\n3\ninput: a file is missing, unreadable, truncated, or not what it should be.\n"
+    ".TP\n4\nunsupported: an operator, type or engine that is not available; named.\n"
+    ".TP\n5\nresources: out of memory, disk full, over a limit, out of time.\n"
+    ".TP\n70\na bug in onnxtool.\n"
+    ".PP\nWith several models the largest one counts.\n";
 
 static void man_program(struct ox_strbuf *out)
 {
-    ox_strbuf_puts(out, ".TH ONNXTOOL 1 \"\" \"onnxtool " OX_VERSION "\" \"onnxtool\"\n"
-                        ".SH NAME\nonnxtool \\- check, infer, show and run ONNX models\n"
-                        ".SH SYNOPSIS\n.B onnxtool\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR] \\fIMODEL\\fR...\n"
-                        ".SH COMMANDS\n");
+    ox_strbuf_puts(out,
+                   ".TH ONNXTOOL 1 \"\" \"onnxtool " OX_VERSION "\" \"onnxtool\"\n"
+                   ".SH NAME\nonnxtool \\- check, infer, show and run ONNX models\n"
+                   ".SH SYNOPSIS\n.B onnxtool\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR] \\fIMODEL\\fR...\n"
+                   ".SH COMMANDS\n");
     for (size_t i = 0; commands[i]; i++)
         ox_strbuf_printf(out, ".TP\n\\fB%s\\fR\n%s.\n", commands[i]->name, commands[i]->summary);
     ox_strbuf_puts(out, ".SH OPTIONS\nEvery command takes these besides its own.\n");
@@ -202,7 +208,8 @@ static void man_program(struct ox_strbuf *out)
     ox_strbuf_puts(out, exit_codes);
     ox_strbuf_puts(out, ".SH SEE ALSO\n");
     for (size_t i = 0; commands[i]; i++)
-        ox_strbuf_printf(out, "\\fBonnxtool\\-%s\\fR(1)%s\n", commands[i]->name, commands[i + 1] ? "," : "");
+        ox_strbuf_printf(out, "\\fBonnxtool\\-%s\\fR(1)%s\n", commands[i]->name,
+                         commands[i + 1] ? "," : "");
 }
 
 void help_man(struct ox_strbuf *out, const struct command *command)
@@ -211,7 +218,8 @@ void help_man(struct ox_strbuf *out, const struct command *command)
         man_program(out);
         return;
     }
-    ox_strbuf_printf(out, ".TH ONNXTOOL\\-%s 1 \"\" \"onnxtool " OX_VERSION "\" \"onnxtool\"\n", command->name);
+    ox_strbuf_printf(out, ".TH ONNXTOOL\\-%s 1 \"\" \"onnxtool " OX_VERSION "\" \"onnxtool\"\n",
+                     command->name);
     ox_strbuf_printf(out, ".SH NAME\nonnxtool\\-%s \\- ", command->name);
     roff(out, command->summary, strlen(command->summary));
     ox_strbuf_printf(out, "\n.SH SYNOPSIS\n.B onnxtool %s\n[\\fIOPTIONS\\fR] ", command->name);

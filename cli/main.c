@@ -35,14 +35,18 @@ const struct opt common_options[] = {
      "read names of models from FILE too, one a line; - is standard input"},
     {0, "max-memory", OPT_SIZE, FIELD(max_memory), "SIZE", NULL,
      "memory to use at the most (default: the less of 8G and 75 % of the machine's)"},
-    {0, "max-file", OPT_SIZE, FIELD(max_file), "SIZE", NULL, "refuse larger model files (default 2G - 1)"},
-    {0, "timeout", OPT_DOUBLE, FIELD(timeout), "SECONDS", NULL, "give up on a model after that time"},
+    {0, "max-file", OPT_SIZE, FIELD(max_file), "SIZE", NULL,
+     "refuse larger model files (default 2G - 1)"},
+    {0, "timeout", OPT_DOUBLE, FIELD(timeout), "SECONDS", NULL,
+     "give up on a model after that time"},
     {0, "limit", OPT_STRINGS, FIELD(limits), "NAME=VALUE", NULL,
      "set a limit, 0 is none; --limit help names them all"},
     {0, "external-data", OPT_CHOICE, FIELD(external_data), "HOW", "contain|deny|follow-within",
-     "external data: beneath the model's folder without links, not at all, or through links that end within "
+     "external data: beneath the model's folder without links, not at all, or through links that "
+     "end within "
      "--external-root"},
-    {0, "external-root", OPT_STRING, FIELD(external_root), "DIR", NULL, "the folder of --external-data=follow-within"},
+    {0, "external-root", OPT_STRING, FIELD(external_root), "DIR", NULL,
+     "the folder of --external-data=follow-within"},
     OPT_END};
 
 const struct command *command_find(const char *name)
@@ -89,7 +93,8 @@ static enum ox_status apply_limit(struct cli *cli, const char *setting)
 #undef LIMIT_TEST
     }
 #define LIMIT_NAME(field, initial, meaning) "\n  " #field ": " meaning " (" #initial ")"
-    return cli_fail(cli, OX_USAGE, "--limit takes NAME=VALUE, not '%s'; limits and their defaults:%s", setting,
+    return cli_fail(cli, OX_USAGE,
+                    "--limit takes NAME=VALUE, not '%s'; limits and their defaults:%s", setting,
                     OX_LIMIT_LIST(LIMIT_NAME));
 #undef LIMIT_NAME
 }
@@ -119,7 +124,8 @@ static enum ox_status apply_common(struct cli *cli)
     ox_env_set_threads(cli->env, (unsigned)common->threads);
     if (common->external_data == OX_EXTERNAL_FOLLOW && !common->external_root)
         return cli_fail(cli, OX_USAGE, "--external-data=follow-within needs --external-root DIR");
-    ox_env_set_external(cli->env, (enum ox_external_mode)common->external_data, common->external_root);
+    ox_env_set_external(cli->env, (enum ox_external_mode)common->external_data,
+                        common->external_root);
     return OX_OK;
 }
 
@@ -137,15 +143,16 @@ static int run_command(const struct command *command, int argc, char **argv)
     }
     if (command->defaults)
         command->defaults(args);
-    status = opt_parse(command->options, args, common_options, &cli.common, argc, argv, &result, &err);
+    status =
+        opt_parse(command->options, args, common_options, &cli.common, argc, argv, &result, &err);
     if (cli.common.help) {
         help_print(&cli.out, command);
         status = cli_flush(&cli);
         goto cleanup;
     }
     if (status != OX_OK) {
-        status = cli_fail(&cli, status, "%s: %s ('onnxtool %s --help' lists the options)", command->name, err.message,
-                          command->name);
+        status = cli_fail(&cli, status, "%s: %s ('onnxtool %s --help' lists the options)",
+                          command->name, err.message, command->name);
         goto cleanup;
     }
     status = apply_common(&cli);
@@ -182,8 +189,8 @@ int main(int argc, char **argv)
     struct cli cli = {0};
     enum ox_status status;
     if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0) {
-        ox_strbuf_printf(&cli.out, "onnxtool %s (onnx %s: opset %d, IR version %d)\n", OX_VERSION, OX_ONNX_VERSION,
-                         OX_ONNX_OPSET, OX_ONNX_IR_VERSION);
+        ox_strbuf_printf(&cli.out, "onnxtool %s (onnx %s: opset %d, IR version %d)\n", OX_VERSION,
+                         OX_ONNX_VERSION, OX_ONNX_OPSET, OX_ONNX_IR_VERSION);
         status = cli_flush(&cli);
     } else if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) {
         help_print(&cli.out, NULL);
@@ -193,9 +200,11 @@ int main(int argc, char **argv)
         for (size_t i = 0; commands[i]; i++)
             names[i] = commands[i]->name;
         const char *like = opt_nearest(first, names, sizeof names / sizeof *names);
-        status = argc < 2 ? cli_fail(&cli, OX_USAGE, "a command is needed; 'onnxtool help' lists them")
-                 : like   ? cli_fail(&cli, OX_USAGE, "'%s' is no command; did you mean '%s'?", first, like)
-                          : cli_fail(&cli, OX_USAGE, "'%s' is no command; 'onnxtool help' lists them", first);
+        status =
+            argc < 2 ? cli_fail(&cli, OX_USAGE, "a command is needed; 'onnxtool help' lists them")
+            : like
+                ? cli_fail(&cli, OX_USAGE, "'%s' is no command; did you mean '%s'?", first, like)
+                : cli_fail(&cli, OX_USAGE, "'%s' is no command; 'onnxtool help' lists them", first);
     }
     ox_strbuf_release(&cli.out);
     return ox_status_exit_code(status);

@@ -72,7 +72,8 @@ static bool append(struct opt_strings *list, const char *value)
     return true;
 }
 
-static enum ox_status set_value(const struct opt *opt, void *args, const char *value, struct ox_error *err)
+static enum ox_status set_value(const struct opt *opt, void *args, const char *value,
+                                struct ox_error *err)
 {
     void *field = (char *)args + opt->offset;
     char *end;
@@ -159,7 +160,8 @@ struct parser {
     int at;
 };
 
-static const struct opt *find(const struct parser *p, const char *name, size_t n, char letter, void **args)
+static const struct opt *find(const struct parser *p, const char *name, size_t n, char letter,
+                              void **args)
 {
     for (int t = 0; t < 2; t++)
         for (const struct opt *opt = p->tables[t]; opt && !opt_is_end(opt); opt++) {
@@ -173,7 +175,8 @@ static const struct opt *find(const struct parser *p, const char *name, size_t n
     return NULL;
 }
 
-static enum ox_status unknown_long(const struct parser *p, const char *word, size_t n, struct ox_error *err)
+static enum ox_status unknown_long(const struct parser *p, const char *word, size_t n,
+                                   struct ox_error *err)
 {
     const char *names[128];
     size_t n_names = 0;
@@ -189,7 +192,8 @@ static enum ox_status unknown_long(const struct parser *p, const char *word, siz
     return usage(err, "unknown option --%s", name);
 }
 
-static enum ox_status take_value(struct parser *p, const struct opt *opt, void *args, struct ox_error *err)
+static enum ox_status take_value(struct parser *p, const struct opt *opt, void *args,
+                                 struct ox_error *err)
 {
     if (p->at >= p->argc)
         return usage(err, "--%s needs a value: %s", opt->name, opt->arg);
@@ -227,8 +231,9 @@ static enum ox_status parse_letters(struct parser *p, const char *letters, struc
     return OX_OK;
 }
 
-enum ox_status opt_parse(const struct opt *table, void *args, const struct opt *common_table, void *common, int argc,
-                         char **argv, struct opt_result *result, struct ox_error *err)
+enum ox_status opt_parse(const struct opt *table, void *args, const struct opt *common_table,
+                         void *common, int argc, char **argv, struct opt_result *result,
+                         struct ox_error *err)
 {
     struct parser p = {{table, common_table}, {args, common}, argc, argv, 0};
     result->n_operands = 0;

@@ -30,7 +30,10 @@ struct opt {
     const char *help;    /* one sentence without a full stop; of a section its title */
 };
 
-#define OPT_END {0, NULL, OPT_FLAG, 0, NULL, NULL, NULL}
+#define OPT_END                                                                                    \
+    {                                                                                              \
+        0, NULL, OPT_FLAG, 0, NULL, NULL, NULL                                                     \
+    }
 
 /* A command line taken apart. Operands keep their order; "--" ends options. */
 struct opt_result {
@@ -40,8 +43,9 @@ struct opt_result {
 
 /* Two tables are searched: the command's, whose fields are in `args`, and the common one, in `common`.
  * Returns OX_USAGE with a message that says what was meant. Allocates operands and list items: opt_release(). */
-enum ox_status opt_parse(const struct opt *table, void *args, const struct opt *common_table, void *common, int argc,
-                         char **argv, struct opt_result *result, struct ox_error *err);
+enum ox_status opt_parse(const struct opt *table, void *args, const struct opt *common_table,
+                         void *common, int argc, char **argv, struct opt_result *result,
+                         struct ox_error *err);
 void opt_release(const struct opt *table, void *args, const struct opt *common_table, void *common,
                  struct opt_result *result);
 

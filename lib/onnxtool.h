@@ -113,7 +113,8 @@ struct ox_limits *ox_env_limits(struct ox_env *env); /* change before anything i
 /* 0: the cores this process may use. Not while work is under way. */
 void ox_env_set_threads(struct ox_env *env, unsigned n_threads);
 void ox_env_set_external(struct ox_env *env, enum ox_external_mode mode, const char *root);
-void ox_env_cancel(struct ox_env *env); /* from any thread or signal handler: work ends with OX_CANCELLED */
+void ox_env_cancel(
+    struct ox_env *env); /* from any thread or signal handler: work ends with OX_CANCELLED */
 uint64_t ox_env_memory_peak(const struct ox_env *env);
 
 /* ---- Files out -------------------------------------------------------------------------------------------------- */
@@ -123,7 +124,8 @@ uint64_t ox_env_memory_peak(const struct ox_env *env);
 struct ox_outfile;
 
 enum ox_status ox_outfile_open(struct ox_outfile **out, const char *path, struct ox_error *err);
-enum ox_status ox_outfile_write(struct ox_outfile *out, const void *bytes, size_t n, struct ox_error *err);
+enum ox_status ox_outfile_write(struct ox_outfile *out, const void *bytes, size_t n,
+                                struct ox_error *err);
 enum ox_status ox_outfile_commit(struct ox_outfile *out, struct ox_error *err);
 void ox_outfile_release(struct ox_outfile *out);
 /* Removes all temporary files that are open; async-signal-safe: for a program's handler of INT, TERM and HUP. */
@@ -168,7 +170,8 @@ void ox_json_end_object(struct ox_json *json);
 void ox_json_array(struct ox_json *json); /* [ */
 void ox_json_end_array(struct ox_json *json);
 void ox_json_key(struct ox_json *json, const char *key);
-void ox_json_string(struct ox_json *json, const char *text); /* NULL writes null; invalid UTF-8 becomes U+FFFD */
+void ox_json_string(struct ox_json *json,
+                    const char *text); /* NULL writes null; invalid UTF-8 becomes U+FFFD */
 void ox_json_string_n(struct ox_json *json, const char *text, size_t n);
 void ox_json_int(struct ox_json *json, int64_t value);
 void ox_json_uint(struct ox_json *json, uint64_t value);
@@ -186,10 +189,12 @@ void ox_json_null(struct ox_json *json);
 struct ox_outfile;
 
 enum ox_status ox_outfile_open(struct ox_outfile **out, const char *path, struct ox_error *err);
-enum ox_status ox_outfile_write(struct ox_outfile *out, const void *bytes, size_t n, struct ox_error *err);
+enum ox_status ox_outfile_write(struct ox_outfile *out, const void *bytes, size_t n,
+                                struct ox_error *err);
 uint64_t ox_outfile_position(const struct ox_outfile *out);
 /* Writes at a place already passed (zip headers). */
-enum ox_status ox_outfile_patch(struct ox_outfile *out, uint64_t at, const void *bytes, size_t n, struct ox_error *err);
+enum ox_status ox_outfile_patch(struct ox_outfile *out, uint64_t at, const void *bytes, size_t n,
+                                struct ox_error *err);
 enum ox_status ox_outfile_commit(struct ox_outfile *out, struct ox_error *err);
 void ox_outfile_release(struct ox_outfile *out);
 /* Removes all temporary files that are open; async-signal-safe. */
@@ -242,7 +247,8 @@ enum ox_dtype {
         OX_N_DTYPES
 };
 
-const char *ox_dtype_name(enum ox_dtype dtype); /* "float32"; "undefined" for anything that is no type */
+const char *
+ox_dtype_name(enum ox_dtype dtype); /* "float32"; "undefined" for anything that is no type */
 /* Accepts the names of this list, ONNX's ("FLOAT"), and numpy's ("f4", "<i8"); false when it is none. */
 bool ox_dtype_parse(const char *name, enum ox_dtype *dtype);
 
@@ -252,10 +258,12 @@ bool ox_dtype_parse(const char *name, enum ox_dtype *dtype);
 struct ox_tensor;
 
 /* Copies `data` (packed as in memory; not for strings). */
-enum ox_status ox_tensor_from_data(struct ox_tensor **out, struct ox_env *env, enum ox_dtype dtype, unsigned rank,
-                                   const int64_t *dims, const void *data, struct ox_error *err);
-enum ox_status ox_tensor_from_strings(struct ox_tensor **out, struct ox_env *env, unsigned rank, const int64_t *dims,
-                                      const char *const *strings, struct ox_error *err);
+enum ox_status ox_tensor_from_data(struct ox_tensor **out, struct ox_env *env, enum ox_dtype dtype,
+                                   unsigned rank, const int64_t *dims, const void *data,
+                                   struct ox_error *err);
+enum ox_status ox_tensor_from_strings(struct ox_tensor **out, struct ox_env *env, unsigned rank,
+                                      const int64_t *dims, const char *const *strings,
+                                      struct ox_error *err);
 void ox_tensor_release(struct ox_tensor *tensor);
 enum ox_dtype ox_tensor_dtype(const struct ox_tensor *tensor);
 unsigned ox_tensor_rank(const struct ox_tensor *tensor);
@@ -268,9 +276,11 @@ const char *ox_tensor_string(const struct ox_tensor *tensor, size_t i, size_t *n
 /* Whatever flows along an edge: tensor, sparse tensor, sequence, optional, map. */
 struct ox_datum;
 
-enum ox_status ox_datum_of_tensor(struct ox_datum **out, const struct ox_tensor *tensor, struct ox_error *err);
+enum ox_status ox_datum_of_tensor(struct ox_datum **out, const struct ox_tensor *tensor,
+                                  struct ox_error *err);
 void ox_datum_release(struct ox_datum *datum);
-const struct ox_tensor *ox_datum_get_tensor(const struct ox_datum *datum); /* NULL when it is no tensor */
+const struct ox_tensor *
+ox_datum_get_tensor(const struct ox_datum *datum); /* NULL when it is no tensor */
 
 /* ---- Models ----------------------------------------------------------------------------------------------------- */
 
@@ -281,10 +291,11 @@ struct ox_value;
 
 /* Reads a model in any form recognised by content: protobuf, ONNX text, protobuf JSON. "-" is standard input. OX_INPUT: it
  * is no model; a model that breaks rules opens all the same (ox_check tells). */
-enum ox_status ox_model_open(struct ox_model **out, struct ox_env *env, const char *path, struct ox_error *err);
+enum ox_status ox_model_open(struct ox_model **out, struct ox_env *env, const char *path,
+                             struct ox_error *err);
 /* The bytes must outlive the model; external data is looked for beneath dir (NULL: there is none). */
-enum ox_status ox_model_open_memory(struct ox_model **out, struct ox_env *env, const void *bytes, size_t n,
-                                    const char *dir, struct ox_error *err);
+enum ox_status ox_model_open_memory(struct ox_model **out, struct ox_env *env, const void *bytes,
+                                    size_t n, const char *dir, struct ox_error *err);
 void ox_model_release(struct ox_model *model);
 
 int64_t ox_model_ir_version(const struct ox_model *model);
@@ -306,9 +317,9 @@ const char *ox_severity_name(enum ox_severity severity);
 struct ox_finding {
     const char *id; /* "node.unknown-op": stable */
     enum ox_severity severity;
-    const char *message; /* one line, with the values at fault */
-    const char *hint;    /* what to do; NULL */
-    const char *graph;   /* path; "" is the main graph */
+    const char *message;                             /* one line, with the values at fault */
+    const char *hint;                                /* what to do; NULL */
+    const char *graph;                               /* path; "" is the main graph */
     const char *node, *op_type, *tensor, *attribute; /* NULL where it does not apply */
 };
 
@@ -320,8 +331,8 @@ struct ox_check_options {
 struct ox_findings;
 
 /* Everything wrong, in one pass. OX_OK also for an invalid model: count the errors. */
-enum ox_status ox_check(struct ox_findings **out, struct ox_model *model, const struct ox_check_options *options,
-                        struct ox_error *err);
+enum ox_status ox_check(struct ox_findings **out, struct ox_model *model,
+                        const struct ox_check_options *options, struct ox_error *err);
 void ox_findings_release(struct ox_findings *findings);
 size_t ox_findings_count(const struct ox_findings *findings);
 const struct ox_finding *ox_findings_at(const struct ox_findings *findings, size_t i);
@@ -340,31 +351,33 @@ const struct ox_finding_kind *ox_finding_kinds(size_t *n);
 
 /* An operator that a model needs and that is not available here. */
 struct ox_missing_op {
-    const char *domain;  /* "" is ai.onnx */
+    const char *domain; /* "" is ai.onnx */
     const char *op_type;
     int64_t opset;
-    const char *reason;  /* "unknown operator", "no kernel", "deprecated since opset 10", ... */
-    const char *graph;   /* where it comes first: path ... */
-    const char *node;    /* ... and label */
+    const char *reason; /* "unknown operator", "no kernel", "deprecated since opset 10", ... */
+    const char *graph;  /* where it comes first: path ... */
+    const char *node;   /* ... and label */
     size_t n_nodes;
 };
 
 /* All members may be 0. Strings and arrays need not outlive ox_session_new(). */
 struct ox_run_options {
-    int level;         /* 0: each node by its reference kernel; 1: folded; 2: fused and fast */
-    bool oracle;       /* all floating arithmetic in double precision; outputs stay float64 ... */
-    bool narrow;       /* ... unless this is set: then they are rounded to their declared types */
-    bool all_values;   /* every intermediate is an output too, after the graph's own */
-    bool profile;      /* keep an event a node: ox_session_events() */
-    uint64_t seed;     /* for random operators without a seed of their own */
-    const char *const *outputs; /* names of values to compute instead of the graph's outputs; what they do not need is */
-    size_t n_outputs;           /* not run. 0: the graph's outputs */
+    int level;       /* 0: each node by its reference kernel; 1: folded; 2: fused and fast */
+    bool oracle;     /* all floating arithmetic in double precision; outputs stay float64 ... */
+    bool narrow;     /* ... unless this is set: then they are rounded to their declared types */
+    bool all_values; /* every intermediate is an output too, after the graph's own */
+    bool profile;    /* keep an event a node: ox_session_events() */
+    uint64_t seed;   /* for random operators without a seed of their own */
+    const char *const *
+        outputs; /* names of values to compute instead of the graph's outputs; what they do not need is */
+    size_t n_outputs; /* not run. 0: the graph's outputs */
     /* Called for each operator that is missing, before OX_UNSUPPORTED is returned; NULL. */
     void (*on_missing)(void *arg, const struct ox_missing_op *op);
     void *missing_arg;
     /* Called with each value that a node of the main graph makes, as soon as it is made; anything but OX_OK ends the run. The
      * value may be kept with a reference. NULL. */
-    enum ox_status (*on_value)(void *arg, const char *name, const struct ox_datum *value, struct ox_error *err);
+    enum ox_status (*on_value)(void *arg, const char *name, const struct ox_datum *value,
+                               struct ox_error *err);
     void *value_arg;
 };
 
@@ -372,16 +385,16 @@ struct ox_session;
 
 /* Plans the model's main graph; OX_UNSUPPORTED names every operator that is not available. The model must outlive the
  * session and not be changed. options may be NULL. */
-enum ox_status ox_session_new(struct ox_session **out, struct ox_model *model, const struct ox_run_options *options,
-                              struct ox_error *err);
+enum ox_status ox_session_new(struct ox_session **out, struct ox_model *model,
+                              const struct ox_run_options *options, struct ox_error *err);
 void ox_session_release(struct ox_session *session);
 
 /* An input or output as the model declares it. */
 struct ox_port {
     const char *name;
-    const char *type;           /* "float32[batch,3,224,224]", "seq(float32)"; "?" when not declared */
-    bool required;              /* an input without a default */
-    enum ox_dtype dtype;        /* of a tensor; OX_UNDEFINED: no tensor, or not declared */
+    const char *type;    /* "float32[batch,3,224,224]", "seq(float32)"; "?" when not declared */
+    bool required;       /* an input without a default */
+    enum ox_dtype dtype; /* of a tensor; OX_UNDEFINED: no tensor, or not declared */
     bool has_rank;
     unsigned rank;
     const int64_t *dims;        /* -1: open */
@@ -400,8 +413,8 @@ const char *ox_session_output_name(const struct ox_session *session, size_t i);
 /* inputs: one for each session input, NULL for a default. outputs: filled with a datum for each output, each the
  * caller's to release (NULL: an intermediate, asked for by all_values, that was not made). OX_INPUT: an input's type or
  * shape does not fit, or a node failed on these values. */
-enum ox_status ox_session_run(struct ox_session *session, struct ox_datum *const *inputs, struct ox_datum **outputs,
-                              struct ox_error *err);
+enum ox_status ox_session_run(struct ox_session *session, struct ox_datum *const *inputs,
+                              struct ox_datum **outputs, struct ox_error *err);
 
 struct ox_session_stats {
     uint64_t arena_bytes;   /* most that values between nodes took at a time, over all runs */
@@ -412,13 +425,13 @@ void ox_session_stats(const struct ox_session *session, struct ox_session_stats 
 
 /* What the last run spent on each node, in the order of their ends, if `profile` was asked; at most a million. */
 struct ox_node_event {
-    const char *graph;  /* path; "" is the main graph */
-    const char *node;   /* name, or "#12" */
+    const char *graph; /* path; "" is the main graph */
+    const char *node;  /* name, or "#12" */
     const char *op_type, *domain;
-    uint64_t start_ns;  /* since the run began */
-    uint64_t ns;        /* what it holds of nested nodes included */
-    uint64_t bytes;     /* of its outputs */
-    unsigned depth;     /* 0: main graph; one more for each call and subgraph */
+    uint64_t start_ns; /* since the run began */
+    uint64_t ns;       /* what it holds of nested nodes included */
+    uint64_t bytes;    /* of its outputs */
+    unsigned depth;    /* 0: main graph; one more for each call and subgraph */
 };
 const struct ox_node_event *ox_session_events(const struct ox_session *session, size_t *n);
 

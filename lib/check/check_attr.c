@@ -44,18 +44,19 @@ static bool declares(const struct ox_function *function, const char *name)
     return false;
 }
 
-static void check_reference(struct ox_checker *c, const struct ox_node *node, const struct ox_attr *attr,
-                            unsigned n_set)
+static void check_reference(struct ox_checker *c, const struct ox_node *node,
+                            const struct ox_attr *attr, unsigned n_set)
 {
     const struct ox_place place = {.node = node, .attribute = attr->name};
     const struct ox_function *function = node->graph->function;
     if (!function)
         ox_findings_add(c->findings, OX_F_ATTR_REF_OUTSIDE, &place, NULL,
-                        "attribute '%s' refers to '%s', but the node is in no function", attr->name, attr->ref);
+                        "attribute '%s' refers to '%s', but the node is in no function", attr->name,
+                        attr->ref);
     else if (!declares(function, attr->ref))
         ox_findings_add(c->findings, OX_F_ATTR_REF_UNDECLARED, &place, NULL,
-                        "attribute '%s' refers to '%s', which function %s does not declare", attr->name, attr->ref,
-                        function->name);
+                        "attribute '%s' refers to '%s', which function %s does not declare",
+                        attr->name, attr->ref, function->name);
     if (n_set)
         ox_findings_add(c->findings, OX_F_ATTR_REF_VALUE, &place, NULL,
                         "attribute '%s' refers to '%s' and has a value too", attr->name, attr->ref);
@@ -66,7 +67,8 @@ static void check_form(struct ox_checker *c, const struct ox_node *node, const s
     const struct Onnx__AttributeProto *proto = attr->proto;
     const struct ox_place place = {.node = node, .attribute = attr->name};
     if (!*attr->name)
-        ox_findings_add(c->findings, OX_F_ATTR_NAME_MISSING, &place, NULL, "an attribute has no name");
+        ox_findings_add(c->findings, OX_F_ATTR_NAME_MISSING, &place, NULL,
+                        "an attribute has no name");
     if (!proto)
         return;
     enum ox_attr_type found = OX_ATTR_UNDEFINED;
@@ -75,15 +77,15 @@ static void check_form(struct ox_checker *c, const struct ox_node *node, const s
     if (attr->ref)
         check_reference(c, node, attr, n_set);
     else if (n_set > 1)
-        ox_findings_add(c->findings, OX_F_ATTR_TWO_VALUES, &place, NULL, "attribute '%s' has %u value fields set",
-                        attr->name, n_set);
+        ox_findings_add(c->findings, OX_F_ATTR_TWO_VALUES, &place, NULL,
+                        "attribute '%s' has %u value fields set", attr->name, n_set);
     if (c->model->ir_version >= 2 && (!proto->has_type || said == OX_ATTR_UNDEFINED))
-        ox_findings_add(c->findings, OX_F_ATTR_TYPE_MISSING, &place, NULL, "attribute '%s' does not say its type",
-                        attr->name);
+        ox_findings_add(c->findings, OX_F_ATTR_TYPE_MISSING, &place, NULL,
+                        "attribute '%s' does not say its type", attr->name);
     else if (proto->has_type && n_set == 1 && said != found)
         ox_findings_add(c->findings, OX_F_ATTR_TYPE_MISMATCH, &place, NULL,
-                        "attribute '%s' says it is %s, but its value is %s", attr->name, ox_attr_type_name(said),
-                        ox_attr_type_name(found));
+                        "attribute '%s' says it is %s, but its value is %s", attr->name,
+                        ox_attr_type_name(said), ox_attr_type_name(found));
 }
 
 void ox_check_attr(struct ox_checker *c, const struct ox_node *node, const struct ox_attr *attr)
@@ -112,7 +114,8 @@ void ox_check_attr(struct ox_checker *c, const struct ox_node *node, const struc
     }
 }
 
-static void arity(struct ox_checker *c, const struct ox_node *node, const char *name, size_t n_inputs, size_t n_outputs)
+static void arity(struct ox_checker *c, const struct ox_node *node, const char *name,
+                  size_t n_inputs, size_t n_outputs)
 {
     const struct ox_attr *attr = ox_node_attr(node, name);
     if (!attr || attr->type != OX_ATTR_GRAPH || !attr->graphs || !attr->graphs[0])
@@ -120,11 +123,11 @@ static void arity(struct ox_checker *c, const struct ox_node *node, const char *
     const struct ox_graph *graph = attr->graphs[0];
     const struct ox_place place = {.node = node, .attribute = attr->name};
     if (graph->n_inputs != n_inputs)
-        ox_findings_add(c->findings, OX_F_NODE_SUBGRAPH_ARITY, &place, NULL, "%s has %zu inputs; it needs %zu here", name,
-                        graph->n_inputs, n_inputs);
+        ox_findings_add(c->findings, OX_F_NODE_SUBGRAPH_ARITY, &place, NULL,
+                        "%s has %zu inputs; it needs %zu here", name, graph->n_inputs, n_inputs);
     if (graph->n_outputs != n_outputs)
-        ox_findings_add(c->findings, OX_F_NODE_SUBGRAPH_ARITY, &place, NULL, "%s has %zu outputs; it needs %zu here", name,
-                        graph->n_outputs, n_outputs);
+        ox_findings_add(c->findings, OX_F_NODE_SUBGRAPH_ARITY, &place, NULL,
+                        "%s has %zu outputs; it needs %zu here", name, graph->n_outputs, n_outputs);
 }
 
 void ox_check_subgraph_arity(struct ox_checker *c, const struct ox_node *node)
@@ -140,13 +143,15 @@ void ox_check_subgraph_arity(struct ox_checker *c, const struct ox_node *node)
         if (!attr || attr->type != OX_ATTR_GRAPH || !attr->graphs || !attr->graphs[0])
             return;
         size_t n_outputs = attr->graphs[0]->n_outputs;
-        size_t least = node->n_outputs + 1 > node->n_inputs - 1 ? node->n_outputs + 1 : node->n_inputs - 1;
+        size_t least =
+            node->n_outputs + 1 > node->n_inputs - 1 ? node->n_outputs + 1 : node->n_inputs - 1;
         arity(c, node, "body", node->n_inputs, n_outputs < least ? least : n_outputs);
     } else if (strcmp(node->op_type, "Scan") == 0 && ox_check_opset(node) >= 9) {
         const struct ox_attr *attr = ox_node_attr(node, "body");
         if (!attr || attr->type != OX_ATTR_GRAPH || !attr->graphs || !attr->graphs[0])
             return;
         size_t n_outputs = attr->graphs[0]->n_outputs;
-        arity(c, node, "body", node->n_inputs, n_outputs < node->n_outputs ? node->n_outputs : n_outputs);
+        arity(c, node, "body", node->n_inputs,
+              n_outputs < node->n_outputs ? node->n_outputs : n_outputs);
     }
 }

@@ -13,14 +13,16 @@ static void check_attr_names(struct ox_checker *c, const struct ox_function *fun
     struct ox_strmap seen;
     ox_strmap_init(&seen);
     for (size_t i = 0; i < n; i++) {
-        const char *name = i < function->n_attr_names ? function->attr_names[i]
-                                                      : function->attr_defaults[i - function->n_attr_names].name;
+        const char *name = i < function->n_attr_names
+                               ? function->attr_names[i]
+                               : function->attr_defaults[i - function->n_attr_names].name;
         uint32_t at = (uint32_t)i;
         bool is_new = true;
         if (!ox_strmap_add(&seen, name, strlen(name), &at, &is_new))
             break;
         if (!is_new)
-            ox_findings_add(c->findings, OX_F_FUNCTION_ATTR_TWICE, &place, NULL, "attribute '%s' is declared again", name);
+            ox_findings_add(c->findings, OX_F_FUNCTION_ATTR_TWICE, &place, NULL,
+                            "attribute '%s' is declared again", name);
     }
     ox_strmap_release(&seen);
 }
@@ -48,9 +50,11 @@ static void check_compatible(struct ox_checker *c, const struct ox_node *node)
     const struct ox_schema *ours = ox_schema_find(node->domain, node->op_type, here);
     const struct ox_schema *theirs = ox_schema_find(node->domain, node->op_type, there);
     if (ours != theirs)
-        ox_findings_add(c->findings, OX_F_FUNCTION_OPSET_CONFLICT, &place, "import the same version in both",
-                        "the function imports version %lld of %s, the model %lld, and %s differs between them",
-                        (long long)here, *node->domain ? node->domain : "ai.onnx", (long long)there, node->op_type);
+        ox_findings_add(
+            c->findings, OX_F_FUNCTION_OPSET_CONFLICT, &place, "import the same version in both",
+            "the function imports version %lld of %s, the model %lld, and %s differs between them",
+            (long long)here, *node->domain ? node->domain : "ai.onnx", (long long)there,
+            node->op_type);
 }
 
 static void check_function(struct ox_checker *c, size_t at)
@@ -58,10 +62,11 @@ static void check_function(struct ox_checker *c, size_t at)
     const struct ox_function *function = &c->model->functions[at];
     const struct ox_place place = {.graph = function->body};
     if (!*function->name)
-        ox_findings_add(c->findings, OX_F_FUNCTION_NAME_MISSING, &place, NULL, "function %zu has no name", at);
+        ox_findings_add(c->findings, OX_F_FUNCTION_NAME_MISSING, &place, NULL,
+                        "function %zu has no name", at);
     if (function->proto && !function->proto->domain)
-        ox_findings_add(c->findings, OX_F_FUNCTION_DOMAIN_MISSING, &place, NULL, "function '%s' has no domain",
-                        function->name);
+        ox_findings_add(c->findings, OX_F_FUNCTION_DOMAIN_MISSING, &place, NULL,
+                        "function '%s' has no domain", function->name);
     check_attr_names(c, function);
     for (size_t i = 0; i < function->n_attr_defaults; i++) {
         const struct ox_attr *attr = &function->attr_defaults[i];
@@ -114,7 +119,8 @@ static bool collect_edges(const struct ox_model *model, struct edges *edges)
             continue;
         for (size_t i = 0; i < graph->n_nodes; i++) {
             const struct ox_node *node = graph->nodes[i];
-            const struct ox_function *callee = ox_model_function(model, node->domain, node->op_type, node->overload);
+            const struct ox_function *callee =
+                ox_model_function(model, node->domain, node->op_type, node->overload);
             if (callee && !add_edge(&edges[function_index(model, graph->function)],
                                     (uint32_t)function_index(model, callee)))
                 return false;
@@ -125,8 +131,8 @@ static bool collect_edges(const struct ox_model *model, struct edges *edges)
 
 enum { UNSEEN, ON_PATH, DONE };
 
-static void walk_calls(struct ox_checker *c, const struct edges *edges, unsigned char *state, struct frame *stack,
-                       size_t root)
+static void walk_calls(struct ox_checker *c, const struct edges *edges, unsigned char *state,
+                       struct frame *stack, size_t root)
 {
     const struct ox_model *model = c->model;
     uint64_t most = model->env->limits.call_depth;
@@ -144,8 +150,8 @@ static void walk_calls(struct ox_checker *c, const struct edges *edges, unsigned
         const struct ox_place place = {.graph = model->functions[top->function].body};
         if (state[callee] == ON_PATH) {
             ox_findings_add(c->findings, OX_F_FUNCTION_RECURSIVE, &place, NULL,
-                            "function '%s' calls '%s', which calls it in turn", model->functions[top->function].name,
-                            model->functions[callee].name);
+                            "function '%s' calls '%s', which calls it in turn",
+                            model->functions[top->function].name, model->functions[callee].name);
         } else if (state[callee] == UNSEEN) {
             if (most && depth >= most) {
                 ox_findings_add(c->findings, OX_F_FUNCTION_TOO_DEEP, &place, NULL,
@@ -187,16 +193,19 @@ void ox_check_functions(struct ox_checker *c)
                         "%zu functions in a model of IR version %lld", model->n_functions,
                         (long long)model->ir_version);
     if (most && model->n_functions > most) {
-        ox_findings_add(c->findings, OX_F_FUNCTION_TOO_DEEP, NULL, NULL, "%zu functions; the limit is %llu",
-                        model->n_functions, (unsigned long long)most);
+        ox_findings_add(c->findings, OX_F_FUNCTION_TOO_DEEP, NULL, NULL,
+                        "%zu functions; the limit is %llu", model->n_functions,
+                        (unsigned long long)most);
         return;
     }
     for (size_t i = 0; i < model->n_functions; i++) {
         const struct ox_function *function = &model->functions[i];
         const struct ox_place place = {.graph = function->body};
-        if (ox_model_function(model, function->domain, function->name, function->overload) != function)
-            ox_findings_add(c->findings, OX_F_FUNCTION_TWICE, &place, NULL, "function '%s' of domain '%s' appears again",
-                            function->name, function->domain);
+        if (ox_model_function(model, function->domain, function->name, function->overload) !=
+            function)
+            ox_findings_add(c->findings, OX_F_FUNCTION_TWICE, &place, NULL,
+                            "function '%s' of domain '%s' appears again", function->name,
+                            function->domain);
         check_function(c, i);
     }
     check_calls(c);

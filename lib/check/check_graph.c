@@ -37,8 +37,9 @@ static void check_inputs(struct ox_checker *c, const struct ox_graph *graph)
         const struct ox_place place = {.graph = graph, .tensor = value->name};
         bool *defined = defined_flag(c, value);
         if (*value->name && *defined)
-            ox_findings_add(c->findings, graph->function ? OX_F_FUNCTION_INPUT_TWICE : OX_F_GRAPH_INPUT_TWICE, &place,
-                            NULL, "input %zu has the name '%s' of an earlier one", i, value->name);
+            ox_findings_add(
+                c->findings, graph->function ? OX_F_FUNCTION_INPUT_TWICE : OX_F_GRAPH_INPUT_TWICE,
+                &place, NULL, "input %zu has the name '%s' of an earlier one", i, value->name);
         *defined = true;
     }
     for (size_t i = 0; graph->proto && i < graph->proto->n_input; i++)
@@ -46,43 +47,49 @@ static void check_inputs(struct ox_checker *c, const struct ox_graph *graph)
 }
 
 /* An initializer that is the default of an input must be of the input's type. */
-static void check_default(struct ox_checker *c, const struct ox_value *input, const struct ox_stored *init)
+static void check_default(struct ox_checker *c, const struct ox_value *input,
+                          const struct ox_stored *init)
 {
     const struct ox_type *type = input->type;
     const struct ox_place place = {.graph = input->graph, .tensor = init->name};
     if (!type || type->kind != OX_TYPE_TENSOR)
         return;
     if (type->elem && type->elem != init->dtype) {
-        ox_findings_add(c->findings, OX_F_INIT_INPUT_MISMATCH, &place, NULL, "input is %s, its initializer %s",
-                        ox_dtype_name(type->elem), ox_dtype_name(init->dtype));
+        ox_findings_add(c->findings, OX_F_INIT_INPUT_MISMATCH, &place, NULL,
+                        "input is %s, its initializer %s", ox_dtype_name(type->elem),
+                        ox_dtype_name(init->dtype));
         return;
     }
     if (type->has_rank && type->rank != init->rank) {
-        ox_findings_add(c->findings, OX_F_INIT_INPUT_MISMATCH, &place, NULL, "input has rank %u, its initializer %u",
-                        type->rank, init->rank);
+        ox_findings_add(c->findings, OX_F_INIT_INPUT_MISMATCH, &place, NULL,
+                        "input has rank %u, its initializer %u", type->rank, init->rank);
         return;
     }
     for (unsigned k = 0; type->has_rank && k < type->rank; k++) {
         int64_t dim;
         if (ox_expr_is_int(type->dims[k], &dim) && dim >= 0 && dim != init->dims[k])
             ox_findings_add(c->findings, OX_F_INIT_INPUT_MISMATCH, &place, NULL,
-                            "dimension %u of the input is %lld, of its initializer %lld", k, (long long)dim,
-                            (long long)init->dims[k]);
+                            "dimension %u of the input is %lld, of its initializer %lld", k,
+                            (long long)dim, (long long)init->dims[k]);
     }
 }
 
-static void define_init(struct ox_checker *c, const struct ox_graph *graph, const char *name, bool first)
+static void define_init(struct ox_checker *c, const struct ox_graph *graph, const char *name,
+                        bool first)
 {
     const struct ox_place place = {.graph = graph, .tensor = name};
     if (!name || !*name) {
-        ox_findings_add(c->findings, OX_F_INIT_NAME_MISSING, &place, NULL, "an initializer has no name");
+        ox_findings_add(c->findings, OX_F_INIT_NAME_MISSING, &place, NULL,
+                        "an initializer has no name");
         return;
     }
     const struct ox_value *value = ox_graph_value(graph, name);
     if (!first)
-        ox_findings_add(c->findings, OX_F_INIT_TWICE, &place, NULL, "initializer '%s' appears again", name);
+        ox_findings_add(c->findings, OX_F_INIT_TWICE, &place, NULL,
+                        "initializer '%s' appears again", name);
     if (c->model->ir_version <= 3 && c->model->ir_version > 0 && value && !value->is_input)
-        ox_findings_add(c->findings, OX_F_INIT_NOT_INPUT, &place, "list it as an input too, or set ir_version to 4",
+        ox_findings_add(c->findings, OX_F_INIT_NOT_INPUT, &place,
+                        "list it as an input too, or set ir_version to 4",
                         "initializer '%s' is no graph input, which IR version %lld asks for", name,
                         (long long)c->model->ir_version);
     if (value)
@@ -124,8 +131,8 @@ static void check_reads(struct ox_checker *c, const struct ox_node *node)
                             "input %zu '%s' is defined by a later node, %s '%s'", i, value->name,
                             value->producer->op_type, value->producer->name);
         else
-            ox_findings_add(c->findings, OX_F_SSA_UNDEFINED, &place, NULL, "input %zu '%s' is defined nowhere", i,
-                            value->name);
+            ox_findings_add(c->findings, OX_F_SSA_UNDEFINED, &place, NULL,
+                            "input %zu '%s' is defined nowhere", i, value->name);
     }
 }
 
@@ -155,12 +162,15 @@ static void check_outputs(struct ox_checker *c, const struct ox_graph *graph)
         const struct ox_place place = {.graph = graph, .tensor = value->name};
         if (*value->name && (value->outer || !*defined_flag(c, value)))
             ox_findings_add(c->findings,
-                            graph->function ? OX_F_FUNCTION_OUTPUT_UNDEFINED : OX_F_GRAPH_OUTPUT_UNDEFINED, &place,
-                            value->outer ? "pass it on by an Identity node" : NULL,
+                            graph->function ? OX_F_FUNCTION_OUTPUT_UNDEFINED
+                                            : OX_F_GRAPH_OUTPUT_UNDEFINED,
+                            &place, value->outer ? "pass it on by an Identity node" : NULL,
                             "output %zu '%s' is defined by no node of this graph", i, value->name);
         for (size_t k = 0; k < i && i < 1000; k++)
             if (graph->outputs[k] == value) {
-                ox_findings_add(c->findings, graph->function ? OX_F_FUNCTION_OUTPUT_TWICE : OX_F_GRAPH_OUTPUT_TWICE,
+                ox_findings_add(c->findings,
+                                graph->function ? OX_F_FUNCTION_OUTPUT_TWICE
+                                                : OX_F_GRAPH_OUTPUT_TWICE,
                                 &place, NULL, "output %zu '%s' is listed again", i, value->name);
                 break;
             }
@@ -181,7 +191,8 @@ static void check_value_infos(struct ox_checker *c, const struct ox_graph *graph
             ox_findings_add(c->findings, OX_F_GRAPH_VALUE_INFO_UNUSED, &place, NULL,
                             "value_info describes '%s', which is not in this graph", name);
         else if (value->info && value->info != info)
-            ox_findings_add(c->findings, OX_F_GRAPH_VALUE_INFO_TWICE, &place, NULL, "'%s' is described again", name);
+            ox_findings_add(c->findings, OX_F_GRAPH_VALUE_INFO_TWICE, &place, NULL,
+                            "'%s' is described again", name);
     }
 }
 
@@ -190,7 +201,8 @@ void ox_check_graph(struct ox_checker *c, const struct ox_graph *graph)
     const struct ox_place place = {.graph = graph};
     if (!graph->function || graph->parent)
         if (!graph->name || !*graph->name)
-            ox_findings_add(c->findings, OX_F_GRAPH_NAME_MISSING, &place, NULL, "the graph has no name");
+            ox_findings_add(c->findings, OX_F_GRAPH_NAME_MISSING, &place, NULL,
+                            "the graph has no name");
     check_inputs(c, graph);
     check_inits(c, graph);
     for (size_t i = 0; i < graph->n_nodes; i++) {

@@ -10,7 +10,8 @@ int64_t ox_check_opset(const struct ox_node *node)
 {
     int64_t version = ox_graph_opset(node->graph, node->domain);
     /* Before IR version 3 nothing is imported and the first default set is meant. */
-    if (!version && !*node->domain && node->graph->model->ir_version < 3 && node->graph->model->n_opsets == 0)
+    if (!version && !*node->domain && node->graph->model->ir_version < 3 &&
+        node->graph->model->n_opsets == 0)
         return 1;
     return version;
 }
@@ -20,30 +21,32 @@ static const char *domain_name(const char *domain)
     return *domain ? domain : "ai.onnx";
 }
 
-static void check_count(struct ox_checker *c, const struct ox_node *node, enum ox_finding_id id, const char *what,
-                        size_t n, unsigned least, unsigned most, const char *of)
+static void check_count(struct ox_checker *c, const struct ox_node *node, enum ox_finding_id id,
+                        const char *what, size_t n, unsigned least, unsigned most, const char *of)
 {
     const struct ox_place place = {.node = node};
     if (n >= least && n <= most)
         return;
     if (most == UINT_MAX)
-        ox_findings_add(c->findings, id, &place, NULL, "%zu %s%s; %s needs at least %u", n, what, n == 1 ? "" : "s", of,
-                        least);
+        ox_findings_add(c->findings, id, &place, NULL, "%zu %s%s; %s needs at least %u", n, what,
+                        n == 1 ? "" : "s", of, least);
     else if (least == most)
-        ox_findings_add(c->findings, id, &place, NULL, "%zu %s%s; %s takes %u", n, what, n == 1 ? "" : "s", of, least);
+        ox_findings_add(c->findings, id, &place, NULL, "%zu %s%s; %s takes %u", n, what,
+                        n == 1 ? "" : "s", of, least);
     else
-        ox_findings_add(c->findings, id, &place, NULL, "%zu %s%s; %s takes %u to %u", n, what, n == 1 ? "" : "s", of,
-                        least, most);
+        ox_findings_add(c->findings, id, &place, NULL, "%zu %s%s; %s takes %u to %u", n, what,
+                        n == 1 ? "" : "s", of, least, most);
 }
 
 /* A name that is empty where the schema asks for one. */
-static void check_omitted(struct ox_checker *c, const struct ox_node *node, const struct ox_schema *schema)
+static void check_omitted(struct ox_checker *c, const struct ox_node *node,
+                          const struct ox_schema *schema)
 {
     const struct ox_place place = {.node = node};
     for (size_t i = 0; i < node->n_inputs && i < schema->n_inputs; i++)
         if (!node->inputs[i] && schema->inputs[i].option == OX_PARAM_SINGLE)
-            ox_findings_add(c->findings, OX_F_NODE_INPUT_MISSING, &place, NULL, "input %zu, %s, is required but omitted", i,
-                            schema->inputs[i].name);
+            ox_findings_add(c->findings, OX_F_NODE_INPUT_MISSING, &place, NULL,
+                            "input %zu, %s, is required but omitted", i, schema->inputs[i].name);
     for (size_t i = 0; i < node->n_outputs && i < schema->n_outputs; i++)
         if (!node->outputs[i] && schema->outputs[i].option == OX_PARAM_SINGLE)
             ox_findings_add(c->findings, OX_F_NODE_OUTPUT_MISSING, &place, NULL,
@@ -56,8 +59,8 @@ static bool is_internal(const char *name)
     return name[0] == '_' && name[1] == '_';
 }
 
-static void check_schema_attr(struct ox_checker *c, const struct ox_node *node, const struct ox_schema *schema,
-                              const struct ox_attr *attr)
+static void check_schema_attr(struct ox_checker *c, const struct ox_node *node,
+                              const struct ox_schema *schema, const struct ox_attr *attr)
 {
     const struct ox_place place = {.node = node, .attribute = attr->name};
     const struct ox_schema_attr *known = ox_schema_attr(schema, attr->name);
@@ -66,42 +69,48 @@ static void check_schema_attr(struct ox_checker *c, const struct ox_node *node, 
             return;
         const struct ox_schema *newest = ox_schema_find(node->domain, node->op_type, INT_MAX);
         bool later = newest && newest != schema && ox_schema_attr(newest, attr->name);
-        ox_findings_add(c->findings, OX_F_ATTR_UNKNOWN, &place,
-                        later ? "a newer version of the operator has it: import a newer opset" : NULL,
-                        "%s version %d has no attribute '%s'", node->op_type, schema->since, attr->name);
+        ox_findings_add(
+            c->findings, OX_F_ATTR_UNKNOWN, &place,
+            later ? "a newer version of the operator has it: import a newer opset" : NULL,
+            "%s version %d has no attribute '%s'", node->op_type, schema->since, attr->name);
         return;
     }
     if (attr->type != (enum ox_attr_type)known->type) {
-        ox_findings_add(c->findings, OX_F_ATTR_TYPE_MISMATCH, &place, NULL, "attribute '%s' is %s; %s version %d takes %s",
-                        attr->name, ox_attr_type_name(attr->type), node->op_type, schema->since,
+        ox_findings_add(c->findings, OX_F_ATTR_TYPE_MISMATCH, &place, NULL,
+                        "attribute '%s' is %s; %s version %d takes %s", attr->name,
+                        ox_attr_type_name(attr->type), node->op_type, schema->since,
                         ox_attr_type_name((enum ox_attr_type)known->type));
         return;
     }
     const struct Onnx__AttributeProto *proto = attr->proto;
     if (attr->ref || !proto)
         return;
-    bool absent = (attr->type == OX_ATTR_TENSOR && !proto->t) || (attr->type == OX_ATTR_GRAPH && !proto->g) ||
+    bool absent = (attr->type == OX_ATTR_TENSOR && !proto->t) ||
+                  (attr->type == OX_ATTR_GRAPH && !proto->g) ||
                   (attr->type == OX_ATTR_SPARSE_TENSOR && !proto->sparse_tensor) ||
                   (attr->type == OX_ATTR_TYPE_PROTO && !proto->tp);
     if (absent)
-        ox_findings_add(c->findings, OX_F_ATTR_VALUE_MISSING, &place, NULL, "attribute '%s' of type %s holds no value",
-                        attr->name, ox_attr_type_name(attr->type));
+        ox_findings_add(c->findings, OX_F_ATTR_VALUE_MISSING, &place, NULL,
+                        "attribute '%s' of type %s holds no value", attr->name,
+                        ox_attr_type_name(attr->type));
 }
 
-static void check_against_schema(struct ox_checker *c, const struct ox_node *node, const struct ox_schema *schema)
+static void check_against_schema(struct ox_checker *c, const struct ox_node *node,
+                                 const struct ox_schema *schema)
 {
-    check_count(c, node, OX_F_NODE_INPUT_COUNT, "input", node->n_inputs, schema->min_inputs, schema->max_inputs,
-                node->op_type);
-    check_count(c, node, OX_F_NODE_OUTPUT_COUNT, "output", node->n_outputs, schema->min_outputs, schema->max_outputs,
-                node->op_type);
+    check_count(c, node, OX_F_NODE_INPUT_COUNT, "input", node->n_inputs, schema->min_inputs,
+                schema->max_inputs, node->op_type);
+    check_count(c, node, OX_F_NODE_OUTPUT_COUNT, "output", node->n_outputs, schema->min_outputs,
+                schema->max_outputs, node->op_type);
     check_omitted(c, node, schema);
     for (size_t i = 0; i < node->n_attrs; i++)
         check_schema_attr(c, node, schema, &node->attrs[i]);
     for (size_t i = 0; i < schema->n_attrs; i++) {
         const struct ox_place place = {.node = node, .attribute = schema->attrs[i].name};
         if (schema->attrs[i].required && !ox_node_attr(node, schema->attrs[i].name))
-            ox_findings_add(c->findings, OX_F_ATTR_REQUIRED, &place, NULL, "%s needs the attribute '%s' (%s)",
-                            node->op_type, schema->attrs[i].name,
+            ox_findings_add(c->findings, OX_F_ATTR_REQUIRED, &place, NULL,
+                            "%s needs the attribute '%s' (%s)", node->op_type,
+                            schema->attrs[i].name,
                             ox_attr_type_name((enum ox_attr_type)schema->attrs[i].type));
     }
     ox_check_subgraph_arity(c, node);
@@ -118,16 +127,19 @@ static void check_unknown(struct ox_checker *c, const struct ox_node *node, int6
         const struct ox_schema *first = later;
         size_t n;
         const struct ox_schema *rows = ox_schema_rows(&n);
-        while (first > rows && strcmp(first[-1].name, first->name) == 0 && strcmp(first[-1].domain, first->domain) == 0)
+        while (first > rows && strcmp(first[-1].name, first->name) == 0 &&
+               strcmp(first[-1].domain, first->domain) == 0)
             first--;
-        snprintf(hint, sizeof hint, "%s came with version %d: import that or a newer one", node->op_type, first->since);
+        snprintf(hint, sizeof hint, "%s came with version %d: import that or a newer one",
+                 node->op_type, first->since);
         advice = hint;
     } else if (similar) {
         snprintf(hint, sizeof hint, "did you mean %s?", similar);
         advice = hint;
     }
-    ox_findings_add(c->findings, OX_F_NODE_UNKNOWN_OP, &place, advice, "%s version %lld has no operator '%s'",
-                    domain_name(node->domain), (long long)version, node->op_type);
+    ox_findings_add(c->findings, OX_F_NODE_UNKNOWN_OP, &place, advice,
+                    "%s version %lld has no operator '%s'", domain_name(node->domain),
+                    (long long)version, node->op_type);
 }
 
 static void check_operator(struct ox_checker *c, const struct ox_node *node)
@@ -137,31 +149,33 @@ static void check_operator(struct ox_checker *c, const struct ox_node *node)
     if (!version)
         ox_findings_add(c->findings, OX_F_NODE_DOMAIN, &place, "add the domain to opset_import",
                         "domain '%s' is not imported", domain_name(node->domain));
-    const struct ox_function *function =
-        ox_model_function(c->model, node->domain, node->op_type, node->overload ? node->overload : "");
+    const struct ox_function *function = ox_model_function(c->model, node->domain, node->op_type,
+                                                           node->overload ? node->overload : "");
     if (function) {
-        check_count(c, node, OX_F_NODE_INPUT_COUNT, "input", node->n_inputs, 0, (unsigned)function->body->n_inputs,
-                    "the function");
-        check_count(c, node, OX_F_NODE_OUTPUT_COUNT, "output", node->n_outputs, 0, (unsigned)function->body->n_outputs,
-                    "the function");
+        check_count(c, node, OX_F_NODE_INPUT_COUNT, "input", node->n_inputs, 0,
+                    (unsigned)function->body->n_inputs, "the function");
+        check_count(c, node, OX_F_NODE_OUTPUT_COUNT, "output", node->n_outputs, 0,
+                    (unsigned)function->body->n_outputs, "the function");
         return;
     }
     if (!version)
         return;
     if (!ox_schema_domain_known(node->domain)) {
         ox_findings_add(c->findings, OX_F_NODE_UNKNOWN_CALL, &place, NULL,
-                        "%s::%s is neither a known operator nor a function of this model", node->domain, node->op_type);
+                        "%s::%s is neither a known operator nor a function of this model",
+                        node->domain, node->op_type);
         return;
     }
     const struct ox_schema *schema = ox_schema_find(node->domain, node->op_type, version);
     if (!schema && strcmp(node->domain, "com.microsoft") == 0)
-        ox_findings_add(c->findings, OX_F_NODE_UNKNOWN_CALL, &place, NULL, "%s::%s is not known here", node->domain,
-                        node->op_type);
+        ox_findings_add(c->findings, OX_F_NODE_UNKNOWN_CALL, &place, NULL,
+                        "%s::%s is not known here", node->domain, node->op_type);
     else if (!schema)
         check_unknown(c, node, version);
     else if (schema->deprecated)
-        ox_findings_add(c->findings, OX_F_NODE_DEPRECATED, &place, NULL, "%s is deprecated since version %d of %s",
-                        node->op_type, schema->since, domain_name(node->domain));
+        ox_findings_add(c->findings, OX_F_NODE_DEPRECATED, &place, NULL,
+                        "%s is deprecated since version %d of %s", node->op_type, schema->since,
+                        domain_name(node->domain));
     else
         check_against_schema(c, node, schema);
 }
@@ -170,14 +184,15 @@ void ox_check_node(struct ox_checker *c, const struct ox_node *node)
 {
     const struct ox_place place = {.node = node};
     if (node->n_inputs == 0 && node->n_outputs == 0)
-        ox_findings_add(c->findings, OX_F_NODE_EMPTY, &place, "remove it", "the node has neither inputs nor outputs");
+        ox_findings_add(c->findings, OX_F_NODE_EMPTY, &place, "remove it",
+                        "the node has neither inputs nor outputs");
     for (size_t i = 0; i < node->n_attrs; i++) {
         const struct ox_attr *attr = &node->attrs[i];
         for (size_t k = 0; k < i && i < 1000; k++)
             if (strcmp(node->attrs[k].name, attr->name) == 0) {
                 const struct ox_place twice = {.node = node, .attribute = attr->name};
-                ox_findings_add(c->findings, OX_F_ATTR_TWICE, &twice, "keep one of them", "attribute '%s' appears again",
-                                attr->name);
+                ox_findings_add(c->findings, OX_F_ATTR_TWICE, &twice, "keep one of them",
+                                "attribute '%s' appears again", attr->name);
                 break;
             }
         ox_check_attr(c, node, attr);

@@ -13,19 +13,19 @@ struct declared {
 static void missing(const struct declared *d, const char *what)
 {
     if (d->complete)
-        ox_findings_add(d->c->findings, OX_F_VALUE_TYPE_MISSING, &d->place, NULL, "'%s' has no %s", d->place.tensor,
-                        what);
+        ox_findings_add(d->c->findings, OX_F_VALUE_TYPE_MISSING, &d->place, NULL, "'%s' has no %s",
+                        d->place.tensor, what);
 }
 
 static void check_elem(const struct declared *d, bool has, int32_t elem, const char *what)
 {
     if (!has || elem == 0) {
         if (d->complete)
-            ox_findings_add(d->c->findings, OX_F_VALUE_ELEM_TYPE, &d->place, NULL, "'%s' has no %s", d->place.tensor,
-                            what);
+            ox_findings_add(d->c->findings, OX_F_VALUE_ELEM_TYPE, &d->place, NULL, "'%s' has no %s",
+                            d->place.tensor, what);
     } else if (elem < 0 || elem >= OX_N_DTYPES) {
-        ox_findings_add(d->c->findings, OX_F_VALUE_ELEM_TYPE, &d->place, NULL, "%s of '%s' is %d, which is no type",
-                        what, d->place.tensor, elem);
+        ox_findings_add(d->c->findings, OX_F_VALUE_ELEM_TYPE, &d->place, NULL,
+                        "%s of '%s' is %d, which is no type", what, d->place.tensor, elem);
     }
 }
 
@@ -34,21 +34,26 @@ static void check_shape(const struct declared *d, const struct Onnx__TensorShape
     if (!shape) {
         if (d->complete)
             ox_findings_add(d->c->findings, OX_F_VALUE_SHAPE_MISSING, &d->place,
-                            "declare its rank; dimensions may stay open", "'%s' has no shape", d->place.tensor);
+                            "declare its rank; dimensions may stay open", "'%s' has no shape",
+                            d->place.tensor);
         return;
     }
     for (size_t i = 0; i < shape->n_dim; i++) {
         const struct Onnx__TensorShapeProto__Dimension *dim = shape->dim[i];
-        if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && dim->dim_value < 0)
-            ox_findings_add(d->c->findings, OX_F_VALUE_DIM, &d->place, "leave an unknown dimension open or name it",
-                            "dimension %zu of '%s' is %lld", i, d->place.tensor, (long long)dim->dim_value);
+        if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+            dim->dim_value < 0)
+            ox_findings_add(d->c->findings, OX_F_VALUE_DIM, &d->place,
+                            "leave an unknown dimension open or name it",
+                            "dimension %zu of '%s' is %lld", i, d->place.tensor,
+                            (long long)dim->dim_value);
     }
 }
 
 /* Nested types are few and bounded by the nesting of messages. */
 static void check_type(const struct declared *d, const struct Onnx__TypeProto *type, unsigned depth)
 {
-    if (!type || type->value_case == ONNX__TYPE_PROTO__VALUE__NOT_SET || depth > MOST_TYPE_NESTING) {
+    if (!type || type->value_case == ONNX__TYPE_PROTO__VALUE__NOT_SET ||
+        depth > MOST_TYPE_NESTING) {
         missing(d, "type");
         return;
     }
@@ -57,11 +62,13 @@ static void check_type(const struct declared *d, const struct Onnx__TypeProto *t
     inner.complete = false;
     switch (type->value_case) {
     case ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE:
-        check_elem(d, type->tensor_type->has_elem_type, type->tensor_type->elem_type, "element type");
+        check_elem(d, type->tensor_type->has_elem_type, type->tensor_type->elem_type,
+                   "element type");
         check_shape(d, type->tensor_type->shape);
         break;
     case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE:
-        check_elem(d, type->sparse_tensor_type->has_elem_type, type->sparse_tensor_type->elem_type, "element type");
+        check_elem(d, type->sparse_tensor_type->has_elem_type, type->sparse_tensor_type->elem_type,
+                   "element type");
         check_shape(d, type->sparse_tensor_type->shape);
         break;
     case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE:
@@ -92,13 +99,14 @@ static void check_type(const struct declared *d, const struct Onnx__TypeProto *t
     }
 }
 
-void ox_check_value_info(struct ox_checker *c, const struct ox_graph *graph, const struct Onnx__ValueInfoProto *info,
-                         bool main_io)
+void ox_check_value_info(struct ox_checker *c, const struct ox_graph *graph,
+                         const struct Onnx__ValueInfoProto *info, bool main_io)
 {
     const char *name = info->name ? info->name : "";
     const struct declared d = {c, {.graph = graph, .tensor = name}, main_io};
     if (!*name)
-        ox_findings_add(c->findings, OX_F_GRAPH_VALUE_NAME_MISSING, &d.place, NULL, "an input, output or value_info has no name");
+        ox_findings_add(c->findings, OX_F_GRAPH_VALUE_NAME_MISSING, &d.place, NULL,
+                        "an input, output or value_info has no name");
     if (info->type || main_io)
         check_type(&d, info->type, 0);
 }

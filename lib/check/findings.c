@@ -89,7 +89,8 @@ static const char *keep(struct ox_findings *findings, const char *text)
     return copy;
 }
 
-static void set_place(struct ox_findings *findings, struct ox_finding *finding, const struct ox_place *place)
+static void set_place(struct ox_findings *findings, struct ox_finding *finding,
+                      const struct ox_place *place)
 {
     static const struct ox_place nowhere;
     if (!place)
@@ -112,8 +113,8 @@ static void set_place(struct ox_findings *findings, struct ox_finding *finding, 
     ox_strbuf_release(&text);
 }
 
-void ox_findings_add(struct ox_findings *findings, enum ox_finding_id id, const struct ox_place *place,
-                     const char *hint, const char *format, ...)
+void ox_findings_add(struct ox_findings *findings, enum ox_finding_id id,
+                     const struct ox_place *place, const char *hint, const char *format, ...)
 {
     findings->n_errors += kinds[id].severity == OX_ERROR;
     if (findings->n >= MOST_KEPT)
@@ -123,7 +124,8 @@ void ox_findings_add(struct ox_findings *findings, enum ox_finding_id id, const 
         return;
     }
     struct ox_finding *finding = &findings->items[findings->n++];
-    *finding = (struct ox_finding){.id = kinds[id].id, .severity = kinds[id].severity, .message = ""};
+    *finding =
+        (struct ox_finding){.id = kinds[id].id, .severity = kinds[id].severity, .message = ""};
     char message[OX_ERROR_BYTES];
     va_list args;
     va_start(args, format);
@@ -137,5 +139,6 @@ void ox_findings_add(struct ox_findings *findings, enum ox_finding_id id, const 
 
 enum ox_status ox_findings_status(const struct ox_findings *findings, struct ox_error *err)
 {
-    return findings->out_of_memory ? ox_fail(err, OX_NO_MEMORY, "out of memory for findings") : OX_OK;
+    return findings->out_of_memory ? ox_fail(err, OX_NO_MEMORY, "out of memory for findings")
+                                   : OX_OK;
 }

@@ -23,8 +23,9 @@ struct ox_place {
 enum ox_status ox_findings_new(struct ox_findings **out, struct ox_env *env, struct ox_error *err);
 /* Adds one; hint may be NULL. Beyond 10,000 they are only counted. Fails never visibly: running out of memory is remembered and
  * returned by ox_findings_status(). */
-void ox_findings_add(struct ox_findings *findings, enum ox_finding_id id, const struct ox_place *place,
-                     const char *hint, const char *format, ...) OX_PRINTF(5, 6);
+void ox_findings_add(struct ox_findings *findings, enum ox_finding_id id,
+                     const struct ox_place *place, const char *hint, const char *format, ...)
+    OX_PRINTF(5, 6);
 enum ox_status ox_findings_status(const struct ox_findings *findings, struct ox_error *err);
 
 #endif

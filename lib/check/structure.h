@@ -5,7 +5,8 @@
 #include "check/findings.h"
 
 /* Adds all findings. Fails only for lack of memory. */
-enum ox_status ox_check_structure(struct ox_findings *findings, struct ox_model *model, struct ox_error *err);
+enum ox_status ox_check_structure(struct ox_findings *findings, struct ox_model *model,
+                                  struct ox_error *err);
 
 /* ---- Between the checker's files --------------------------------------------------------------------------------- */
 
@@ -22,8 +23,10 @@ void ox_check_node(struct ox_checker *c, const struct ox_node *node);
 void ox_check_attr(struct ox_checker *c, const struct ox_node *node, const struct ox_attr *attr);
 void ox_check_subgraph_arity(struct ox_checker *c, const struct ox_node *node);
 
-void ox_check_tensor(struct ox_checker *c, const struct ox_stored *tensor, const struct ox_place *place);
-void ox_check_sparse(struct ox_checker *c, const struct ox_stored_sparse *sparse, const struct ox_place *place);
+void ox_check_tensor(struct ox_checker *c, const struct ox_stored *tensor,
+                     const struct ox_place *place);
+void ox_check_sparse(struct ox_checker *c, const struct ox_stored_sparse *sparse,
+                     const struct ox_place *place);
 /* A declared type. `main_io`: of an input or output of the main graph, where it must be complete. */
 void ox_check_value_info(struct ox_checker *c, const struct ox_graph *graph,
                          const struct Onnx__ValueInfoProto *info, bool main_io);

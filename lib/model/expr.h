@@ -21,16 +21,25 @@ const struct ox_expr *ox_expr_int(struct ox_exprs *pool, int64_t value);
 const struct ox_expr *ox_expr_symbol(struct ox_exprs *pool, const char *name);
 /* A new symbol "prefix", "prefix_1", ... that no one has yet. */
 const struct ox_expr *ox_expr_fresh(struct ox_exprs *pool, const char *prefix);
-const struct ox_expr *ox_expr_add(struct ox_exprs *pool, const struct ox_expr *a, const struct ox_expr *b);
-const struct ox_expr *ox_expr_sub(struct ox_exprs *pool, const struct ox_expr *a, const struct ox_expr *b);
-const struct ox_expr *ox_expr_mul(struct ox_exprs *pool, const struct ox_expr *a, const struct ox_expr *b);
-const struct ox_expr *ox_expr_floordiv(struct ox_exprs *pool, const struct ox_expr *a, const struct ox_expr *b);
-const struct ox_expr *ox_expr_ceildiv(struct ox_exprs *pool, const struct ox_expr *a, const struct ox_expr *b);
-const struct ox_expr *ox_expr_mod(struct ox_exprs *pool, const struct ox_expr *a, const struct ox_expr *b);
-const struct ox_expr *ox_expr_min(struct ox_exprs *pool, const struct ox_expr *a, const struct ox_expr *b);
-const struct ox_expr *ox_expr_max(struct ox_exprs *pool, const struct ox_expr *a, const struct ox_expr *b);
+const struct ox_expr *ox_expr_add(struct ox_exprs *pool, const struct ox_expr *a,
+                                  const struct ox_expr *b);
+const struct ox_expr *ox_expr_sub(struct ox_exprs *pool, const struct ox_expr *a,
+                                  const struct ox_expr *b);
+const struct ox_expr *ox_expr_mul(struct ox_exprs *pool, const struct ox_expr *a,
+                                  const struct ox_expr *b);
+const struct ox_expr *ox_expr_floordiv(struct ox_exprs *pool, const struct ox_expr *a,
+                                       const struct ox_expr *b);
+const struct ox_expr *ox_expr_ceildiv(struct ox_exprs *pool, const struct ox_expr *a,
+                                      const struct ox_expr *b);
+const struct ox_expr *ox_expr_mod(struct ox_exprs *pool, const struct ox_expr *a,
+                                  const struct ox_expr *b);
+const struct ox_expr *ox_expr_min(struct ox_exprs *pool, const struct ox_expr *a,
+                                  const struct ox_expr *b);
+const struct ox_expr *ox_expr_max(struct ox_exprs *pool, const struct ox_expr *a,
+                                  const struct ox_expr *b);
 
-bool ox_expr_is_int(const struct ox_expr *e, int64_t *value); /* value may be NULL; false for NULL */
+bool ox_expr_is_int(const struct ox_expr *e,
+                    int64_t *value); /* value may be NULL; false for NULL */
 bool ox_expr_is_symbol(const struct ox_expr *e, const char **name);
 /* Least and greatest value when all symbols are >= 0; false when not known. */
 bool ox_expr_least(const struct ox_expr *e, int64_t *least);
@@ -38,13 +47,14 @@ bool ox_expr_greatest(const struct ox_expr *e, int64_t *greatest);
 /* Surely different for all values of the symbols (a and a+1; 3 and 4). */
 bool ox_expr_differ(struct ox_exprs *pool, const struct ox_expr *a, const struct ox_expr *b);
 /* The expression with a symbol replaced. */
-const struct ox_expr *ox_expr_replace(struct ox_exprs *pool, const struct ox_expr *in, const struct ox_expr *symbol,
-                                      const struct ox_expr *by);
+const struct ox_expr *ox_expr_replace(struct ox_exprs *pool, const struct ox_expr *in,
+                                      const struct ox_expr *symbol, const struct ox_expr *by);
 /* "batch*seq+1"; the grammar that ox_expr_parse() reads: + - * // % ceil(a/b) min(,) max(,). NULL prints "?". */
 void ox_expr_print(struct ox_strbuf *out, const struct ox_expr *e);
 const struct ox_expr *ox_expr_parse(struct ox_exprs *pool, const char *text);
 /* Numbers for symbols: lookup returns false for a symbol it does not know. */
-bool ox_expr_eval(const struct ox_expr *e, bool (*lookup)(void *arg, const char *symbol, int64_t *value), void *arg,
+bool ox_expr_eval(const struct ox_expr *e,
+                  bool (*lookup)(void *arg, const char *symbol, int64_t *value), void *arg,
                   int64_t *value);
 
 #endif

@@ -40,8 +40,8 @@ struct ox_type {
     enum ox_dtype elem; /* TENSOR, SPARSE: element type. MAP: key type. OX_UNDEFINED: unknown */
     bool has_rank;      /* TENSOR, SPARSE */
     unsigned rank;
-    const struct ox_expr **dims;  /* rank of them; NULL elements are unknown */
-    const struct ox_type *inner;  /* SEQUENCE, OPTIONAL: element. MAP: value */
+    const struct ox_expr **dims; /* rank of them; NULL elements are unknown */
+    const struct ox_type *inner; /* SEQUENCE, OPTIONAL: element. MAP: value */
     const struct Onnx__TypeProto *proto;
 };
 
@@ -50,7 +50,13 @@ void ox_type_print(struct ox_strbuf *out, const struct ox_type *type, bool with_
 
 /* ---- Constant data ---------------------------------------------------------------------------------------------- */
 
-enum ox_stored_place { OX_STORED_NONE, OX_STORED_RAW, OX_STORED_TYPED, OX_STORED_EXTERNAL, OX_STORED_TENSOR };
+enum ox_stored_place {
+    OX_STORED_NONE,
+    OX_STORED_RAW,
+    OX_STORED_TYPED,
+    OX_STORED_EXTERNAL,
+    OX_STORED_TENSOR
+};
 
 /* A TensorProto wherever it stands (initializer, attribute, sparse part). */
 struct ox_stored {
@@ -60,7 +66,7 @@ struct ox_stored {
     unsigned rank;
     const int64_t *dims;
     enum ox_stored_place place;
-    const uint8_t *raw;  /* RAW: packed bytes, in the map or the arena */
+    const uint8_t *raw; /* RAW: packed bytes, in the map or the arena */
     uint64_t raw_bytes;
     const char *location; /* EXTERNAL */
     uint64_t offset, length;
@@ -73,11 +79,12 @@ struct ox_model;
 
 /* The tensor's values: a view of the map where the format allows it, else decoded. All errors of bad content: sizes against
  * dims, missing external data, element type without meaning. The caller releases it. */
-enum ox_status ox_stored_load(struct ox_model *model, const struct ox_stored *stored, struct ox_tensor **out,
-                              struct ox_error *err);
+enum ox_status ox_stored_load(struct ox_model *model, const struct ox_stored *stored,
+                              struct ox_tensor **out, struct ox_error *err);
 /* Whether the data is there and as long as dims and type need, without reading it (the external file is opened and
  * measured). */
-enum ox_status ox_stored_verify(struct ox_model *model, const struct ox_stored *stored, struct ox_error *err);
+enum ox_status ox_stored_verify(struct ox_model *model, const struct ox_stored *stored,
+                                struct ox_error *err);
 
 struct ox_stored_sparse {
     const struct ox_stored *values;
@@ -90,21 +97,21 @@ struct ox_stored_sparse {
 /* ---- Attributes ------------------------------------------------------------------------------------------------- */
 
 enum ox_attr_type { /* AttributeProto.AttributeType */
-    OX_ATTR_UNDEFINED = 0,
-    OX_ATTR_FLOAT = 1,
-    OX_ATTR_INT = 2,
-    OX_ATTR_STRING = 3,
-    OX_ATTR_TENSOR = 4,
-    OX_ATTR_GRAPH = 5,
-    OX_ATTR_FLOATS = 6,
-    OX_ATTR_INTS = 7,
-    OX_ATTR_STRINGS = 8,
-    OX_ATTR_TENSORS = 9,
-    OX_ATTR_GRAPHS = 10,
-    OX_ATTR_SPARSE_TENSOR = 11,
-    OX_ATTR_SPARSE_TENSORS = 12,
-    OX_ATTR_TYPE_PROTO = 13,
-    OX_ATTR_TYPE_PROTOS = 14
+                    OX_ATTR_UNDEFINED = 0,
+                    OX_ATTR_FLOAT = 1,
+                    OX_ATTR_INT = 2,
+                    OX_ATTR_STRING = 3,
+                    OX_ATTR_TENSOR = 4,
+                    OX_ATTR_GRAPH = 5,
+                    OX_ATTR_FLOATS = 6,
+                    OX_ATTR_INTS = 7,
+                    OX_ATTR_STRINGS = 8,
+                    OX_ATTR_TENSORS = 9,
+                    OX_ATTR_GRAPHS = 10,
+                    OX_ATTR_SPARSE_TENSOR = 11,
+                    OX_ATTR_SPARSE_TENSORS = 12,
+                    OX_ATTR_TYPE_PROTO = 13,
+                    OX_ATTR_TYPE_PROTOS = 14
 };
 const char *ox_attr_type_name(enum ox_attr_type type); /* "INTS" */
 
@@ -112,9 +119,9 @@ struct ox_graph;
 
 struct ox_attr {
     const char *name;
-    enum ox_attr_type type;  /* from the file, or by the field that is set in files before IR 2 */
-    const char *ref;         /* in functions: the attribute of the call that stands for it; NULL */
-    size_t n;                /* elements of the list forms; 1 for the single ones */
+    enum ox_attr_type type; /* from the file, or by the field that is set in files before IR 2 */
+    const char *ref;        /* in functions: the attribute of the call that stands for it; NULL */
+    size_t n;               /* elements of the list forms; 1 for the single ones */
     union {
         int64_t i;
         float f;
@@ -122,8 +129,8 @@ struct ox_attr {
         const int64_t *ints;
         const float *floats;
         const struct ox_str *strings;
-        const struct ox_stored *tensor;   /* TENSOR: one; TENSORS: n in a row */
-        struct ox_graph *const *graphs;   /* GRAPH: graphs[0] */
+        const struct ox_stored *tensor; /* TENSOR: one; TENSORS: n in a row */
+        struct ox_graph *const *graphs; /* GRAPH: graphs[0] */
         const struct ox_stored_sparse *sparse;
         const struct ox_type *types;
     };
@@ -135,22 +142,23 @@ struct ox_attr {
 struct ox_value {
     const char *name;
     struct ox_graph *graph;
-    const struct ox_type *type;    /* declared in the file (input, output, value_info); NULL. Inferred types are in
+    const struct ox_type
+        *type; /* declared in the file (input, output, value_info); NULL. Inferred types are in
                                       struct ox_shapes */
-    struct ox_node *producer;      /* NULL for inputs, initializers, captured and undefined values */
-    unsigned output_index;         /* of the producer */
-    struct ox_value *outer;        /* captured: the value of the enclosing graph that it stands for */
-    const struct ox_stored *init;  /* initializer; an input may have one too (its default) */
+    struct ox_node *producer; /* NULL for inputs, initializers, captured and undefined values */
+    unsigned output_index;    /* of the producer */
+    struct ox_value *outer;   /* captured: the value of the enclosing graph that it stands for */
+    const struct ox_stored *init; /* initializer; an input may have one too (its default) */
     const struct ox_stored_sparse *sparse_init;
     const struct Onnx__ValueInfoProto *info; /* the entry that `type` is from */
-    uint32_t id;                   /* index in graph->values */
+    uint32_t id;                             /* index in graph->values */
     bool is_input, is_output;
 };
 
 struct ox_node {
-    const char *name;    /* "" when it has none */
+    const char *name; /* "" when it has none */
     const char *op_type;
-    const char *domain;  /* "" for ai.onnx, also when the file spells it out */
+    const char *domain; /* "" for ai.onnx, also when the file spells it out */
     const char *overload;
     struct ox_value **inputs; /* NULL elements: omitted */
     size_t n_inputs;
@@ -171,11 +179,12 @@ struct ox_opset {
 struct ox_graph {
     struct ox_model *model;
     const char *name;
-    uint32_t id;             /* index in model->graphs */
-    struct ox_node *parent;  /* the node whose attribute it is; NULL for the main graph and function bodies */
-    const char *parent_attr; /* "body", or "branches[2]" for a member of a GRAPHS attribute */
+    uint32_t id; /* index in model->graphs */
+    struct ox_node
+        *parent; /* the node whose attribute it is; NULL for the main graph and function bodies */
+    const char *parent_attr;      /* "body", or "branches[2]" for a member of a GRAPHS attribute */
     struct ox_function *function; /* whose body it is, or in whose body it stands; NULL */
-    struct ox_node **nodes; /* in file order */
+    struct ox_node **nodes;       /* in file order */
     size_t n_nodes, cap_nodes;
     struct ox_value **values; /* every name in the graph once; captured ones have `outer` */
     size_t n_values, cap_values;
@@ -193,7 +202,8 @@ struct ox_graph {
 
 struct ox_function {
     const char *domain, *name, *overload;
-    struct ox_graph *body; /* inputs and outputs are the function's; types come from its value_info or are unknown */
+    struct ox_graph *
+        body; /* inputs and outputs are the function's; types come from its value_info or are unknown */
     const char *const *attr_names; /* without default */
     size_t n_attr_names;
     struct ox_attr *attr_defaults;
@@ -227,10 +237,12 @@ struct ox_model {
 /* The version of a domain's operator set that a graph's nodes are read by (the function's own inside functions); 0: not
  * imported. */
 int64_t ox_graph_opset(const struct ox_graph *graph, const char *domain);
-const struct ox_attr *ox_node_attr(const struct ox_node *node, const char *name); /* NULL: not there */
-struct ox_value *ox_graph_value(const struct ox_graph *graph, const char *name);  /* in this graph alone */
-const struct ox_function *ox_model_function(const struct ox_model *model, const char *domain, const char *name,
-                                            const char *overload);
+const struct ox_attr *ox_node_attr(const struct ox_node *node,
+                                   const char *name); /* NULL: not there */
+struct ox_value *ox_graph_value(const struct ox_graph *graph,
+                                const char *name); /* in this graph alone */
+const struct ox_function *ox_model_function(const struct ox_model *model, const char *domain,
+                                            const char *name, const char *overload);
 /* "" for the main graph; "loop_1.body.#12.then_branch"; function bodies start with "function domain:name". */
 void ox_graph_path(struct ox_strbuf *out, const struct ox_graph *graph);
 /* The node's name, or "#12" by its place. */
@@ -238,14 +250,18 @@ void ox_node_label(struct ox_strbuf *out, const struct ox_node *node);
 
 /* ---- Changing (what passes use). All memory is the model's. NULL or false: out of memory. ------------------------ */
 
-struct ox_value *ox_graph_add_value(struct ox_graph *graph, const char *name); /* name NULL or taken: made unique */
+struct ox_value *ox_graph_add_value(struct ox_graph *graph,
+                                    const char *name); /* name NULL or taken: made unique */
 /* Appended; move it with ox_graph_sort(). Attributes are set after. */
-struct ox_node *ox_graph_add_node(struct ox_graph *graph, const char *op_type, const char *domain, const char *name,
-                                  struct ox_value *const *inputs, size_t n_inputs, struct ox_value *const *outputs,
-                                  size_t n_outputs);
-struct ox_stored *ox_graph_add_init(struct ox_graph *graph, struct ox_value *value, const struct ox_tensor *tensor);
-void ox_graph_remove_nodes(struct ox_graph *graph, const bool *remove); /* by index; their outputs become undefined */
-bool ox_graph_sort(struct ox_graph *graph); /* topological, stable; false also when there is a cycle */
+struct ox_node *ox_graph_add_node(struct ox_graph *graph, const char *op_type, const char *domain,
+                                  const char *name, struct ox_value *const *inputs, size_t n_inputs,
+                                  struct ox_value *const *outputs, size_t n_outputs);
+struct ox_stored *ox_graph_add_init(struct ox_graph *graph, struct ox_value *value,
+                                    const struct ox_tensor *tensor);
+void ox_graph_remove_nodes(struct ox_graph *graph,
+                           const bool *remove); /* by index; their outputs become undefined */
+bool ox_graph_sort(
+    struct ox_graph *graph); /* topological, stable; false also when there is a cycle */
 struct ox_attr *ox_node_add_attr(struct ox_node *node, const char *name, enum ox_attr_type type);
 bool ox_node_set_int(struct ox_node *node, const char *name, int64_t value);
 bool ox_node_set_ints(struct ox_node *node, const char *name, const int64_t *values, size_t n);
@@ -257,15 +273,16 @@ bool ox_node_set_string(struct ox_node *node, const char *name, const char *valu
 enum ox_format { OX_FORMAT_AUTO, OX_FORMAT_PROTOBUF, OX_FORMAT_TEXT, OX_FORMAT_JSON };
 
 struct ox_save_options {
-    enum ox_format format;         /* AUTO: by the target's name */
-    const char *external_location; /* write big tensors to this file beside the target; NULL: as they are, by reference */
-    uint64_t external_threshold;   /* bytes; 1024 */
-    bool inline_external;          /* pull external data into the file */
+    enum ox_format format; /* AUTO: by the target's name */
+    const char *
+        external_location; /* write big tensors to this file beside the target; NULL: as they are, by reference */
+    uint64_t external_threshold; /* bytes; 1024 */
+    bool inline_external;        /* pull external data into the file */
 };
 
 /* Atomic: external data first, the model last. External data is copied or linked beside a target in another folder. OX_LIMIT
  * when the message would pass 2^31 - 1 bytes. options may be NULL. */
-enum ox_status ox_model_save(struct ox_model *model, const char *path, const struct ox_save_options *options,
-                             struct ox_error *err);
+enum ox_status ox_model_save(struct ox_model *model, const char *path,
+                             const struct ox_save_options *options, struct ox_error *err);
 
 #endif

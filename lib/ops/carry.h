@@ -19,18 +19,18 @@ struct ox_carry_value {
 
 /* The product of n dims (1 for none); NULL when one is unknown. */
 const struct ox_expr *ox_carry_product(struct ox_infer *c, size_t n,
-                                      const struct ox_expr *const *dims);
+                                       const struct ox_expr *const *dims);
 /* numerator / denominator, both products of dims, with common factors cancelled; NULL when unknown. */
 const struct ox_expr *ox_carry_quotient(struct ox_infer *c, size_t n_over,
-                                       const struct ox_expr *const *over, size_t n_under,
-                                       const struct ox_expr *const *under);
+                                        const struct ox_expr *const *over, size_t n_under,
+                                        const struct ox_expr *const *under);
 /* All dims as plain integers; false when one is not. */
 bool ox_carry_static(unsigned rank, const struct ox_expr *const *dims, int64_t *out);
 /* The carried value of input i with a shape that fits it; false when there is none. */
 bool ox_carry_value(struct ox_infer *c, size_t i, struct ox_carry_value *value);
 /* Output i has the dims of `to` (plain integers), and these values. */
 void ox_carry_set_value(struct ox_infer *c, size_t i, unsigned rank, const int64_t *dims, size_t n,
-                       const struct ox_expr *const *values);
+                        const struct ox_expr *const *values);
 /* A plain integer input (a tensor or scalar of one element); false when not known. */
 bool ox_carry_int(struct ox_infer *c, size_t i, int64_t *value);
 /* Rank stays as of input `from`, all dims unknown. */

@@ -55,21 +55,24 @@ struct ox_run {
     int64_t opset;                  /* version of the node's domain that the graph imports */
     struct ox_datum *const *in;     /* n_in of them, NULL: omitted */
     size_t n_in;
-    struct ox_datum **out; /* n_out of them, all NULL at first; filled by the kernel */
-    size_t n_out;          /* as in the node; an output that the node omits need not be made */
+    struct ox_datum **out;    /* n_out of them, all NULL at first; filled by the kernel */
+    size_t n_out;             /* as in the node; an output that the node omits need not be made */
     struct ox_arena *scratch; /* given back when the kernel returns */
-    bool oracle;           /* floats are double: inputs came so, ox_run_out() makes them so */
-    const struct ox_call *call; /* the function call that the node stands in, for attribute references; NULL */
-    void *executor;        /* the runtime's own */
+    bool oracle;              /* floats are double: inputs came so, ox_run_out() makes them so */
+    const struct ox_call
+        *call;      /* the function call that the node stands in, for attribute references; NULL */
+    void *executor; /* the runtime's own */
     /* Runs a subgraph of this node: takes references on inputs, gives new references in outputs (n_outputs of the graph). Set
      * by the runtime. */
-    enum ox_status (*subgraph)(struct ox_run *r, const struct ox_graph *graph, struct ox_datum *const *inputs,
-                               size_t n_inputs, struct ox_datum **outputs, size_t n_outputs, struct ox_error *err);
-    uint64_t seed; /* for random operators without a seed of their own: differs a node, the same a run */
+    enum ox_status (*subgraph)(struct ox_run *r, const struct ox_graph *graph,
+                               struct ox_datum *const *inputs, size_t n_inputs,
+                               struct ox_datum **outputs, size_t n_outputs, struct ox_error *err);
+    uint64_t
+        seed; /* for random operators without a seed of their own: differs a node, the same a run */
     const struct ox_op *op; /* the row that runs; NULL: flags do not matter */
     /* Memory for ox_run_out(); NULL: ox_tensor_new(). Set by the runtime, which uses blocks again. */
-    enum ox_status (*alloc)(struct ox_run *r, enum ox_dtype dtype, unsigned rank, const int64_t *dims,
-                            struct ox_tensor **out, struct ox_error *err);
+    enum ox_status (*alloc)(struct ox_run *r, enum ox_dtype dtype, unsigned rank,
+                            const int64_t *dims, struct ox_tensor **out, struct ox_error *err);
 };
 
 /* The tensor of input i; NULL when omitted (or i >= n_in). The kind was checked. */
@@ -79,29 +82,32 @@ bool ox_run_has(const struct ox_run *r, size_t i);
 bool ox_run_wants(const struct ox_run *r, size_t i);
 
 /* Makes output i, uninitialized; in oracle mode float16/bfloat16/float32 become float64, so dispatch on (*out)->dtype. */
-enum ox_status ox_run_out(struct ox_run *r, size_t i, enum ox_dtype dtype, unsigned rank, const int64_t *dims,
-                          struct ox_tensor **out, struct ox_error *err);
+enum ox_status ox_run_out(struct ox_run *r, size_t i, enum ox_dtype dtype, unsigned rank,
+                          const int64_t *dims, struct ox_tensor **out, struct ox_error *err);
 /* Output i shares data of `of` in another shape. */
-enum ox_status ox_run_out_view(struct ox_run *r, size_t i, const struct ox_tensor *of, unsigned rank,
-                               const int64_t *dims, struct ox_error *err);
+enum ox_status ox_run_out_view(struct ox_run *r, size_t i, const struct ox_tensor *of,
+                               unsigned rank, const int64_t *dims, struct ox_error *err);
 /* Output i is that datum (a reference is taken). */
-enum ox_status ox_run_out_datum(struct ox_run *r, size_t i, const struct ox_datum *datum, struct ox_error *err);
+enum ox_status ox_run_out_datum(struct ox_run *r, size_t i, const struct ox_datum *datum,
+                                struct ox_error *err);
 /* Output i is that tensor (a reference is taken). */
-enum ox_status ox_run_out_tensor(struct ox_run *r, size_t i, const struct ox_tensor *tensor, struct ox_error *err);
+enum ox_status ox_run_out_tensor(struct ox_run *r, size_t i, const struct ox_tensor *tensor,
+                                 struct ox_error *err);
 
 /* Memory until the kernel returns; NULL with *err set when out of memory. */
 void *ox_run_scratch(struct ox_run *r, size_t count, size_t size, struct ox_error *err);
 
 /* "Gather 'node_3' (opset 13): index 7 is outside [-4, 3]": the part after the colon is the format. Returns status. */
-enum ox_status ox_run_fail(const struct ox_run *r, struct ox_error *err, enum ox_status status, const char *format, ...)
-    OX_PRINTF(4, 5);
+enum ox_status ox_run_fail(const struct ox_run *r, struct ox_error *err, enum ox_status status,
+                           const char *format, ...) OX_PRINTF(4, 5);
 
 /* "Gather 'node_3' (opset 13)": how ox_run_fail() begins. */
 void ox_run_where(const struct ox_run *r, struct ox_strbuf *out);
 
 /* Attributes, references of functions resolved. Defaults of the schema apply when the node has none: the fallback given here
  * serves where the schema has no default. */
-const struct ox_attr *ox_run_attr(const struct ox_run *r, const char *name); /* of the node (or call) only; NULL */
+const struct ox_attr *ox_run_attr(const struct ox_run *r,
+                                  const char *name); /* of the node (or call) only; NULL */
 int64_t ox_run_int(const struct ox_run *r, const char *name, int64_t fallback);
 float ox_run_float(const struct ox_run *r, const char *name, float fallback);
 /* NUL-terminated in the model's or schema's memory; NULL when neither has it. */
@@ -116,7 +122,8 @@ enum ox_status ox_run_tensor_attr(const struct ox_run *r, const char *name, stru
                                   struct ox_error *err);
 
 /* An axis attribute or value made non-negative. Rank 0 has no axis: an operator that allows one there asks before. */
-enum ox_status ox_run_axis(const struct ox_run *r, int64_t axis, unsigned rank, unsigned *out, struct ox_error *err);
+enum ox_status ox_run_axis(const struct ox_run *r, int64_t axis, unsigned rank, unsigned *out,
+                           struct ox_error *err);
 
 /* A function call: the node and its function, for attributes by reference; chained outward. */
 struct ox_call {

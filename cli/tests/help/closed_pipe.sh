@@ -1,0 +1,1 @@
+(onnxtool help; echo "exit $?" >&2) | true

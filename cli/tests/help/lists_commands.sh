@@ -1,0 +1,1 @@
+onnxtool | cat; onnxtool help | head -n 5

@@ -1,0 +1,1 @@
+onnxtool help help | head -n 3
