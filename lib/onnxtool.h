@@ -309,6 +309,136 @@ struct ox_model_size {
 };
 void ox_model_size(const struct ox_model *model, struct ox_model_size *size);
 
+/* ---- Registry --------------------------------------------------------------------------------------------------- */
+
+/* Every operator of the standard at every version, and onnxruntime's own: constant data. */
+
+enum ox_param_option { OX_PARAM_SINGLE, OX_PARAM_OPTIONAL, OX_PARAM_VARIADIC };
+
+struct ox_schema_param {
+    const char *name;
+    const char *type; /* "T", a constraint's name, or a concrete type: "tensor(int64)" */
+    enum ox_param_option option;
+    bool homogeneous;   /* of a variadic one: all of one type */
+    unsigned min_arity; /* of a variadic one */
+    int16_t constraint; /* index into constraints, -1 when `type` is concrete */
+    uint16_t allowed;   /* index into the table of type sets: what may stand here */
+};
+
+enum ox_default_kind {
+    OX_DEFAULT_NONE,
+    OX_DEFAULT_INT,
+    OX_DEFAULT_FLOAT,
+    OX_DEFAULT_STRING,
+    OX_DEFAULT_INTS,
+    OX_DEFAULT_FLOATS,
+    OX_DEFAULT_STRINGS
+};
+
+struct ox_schema_attr {
+    const char *name;
+    unsigned char type; /* enum ox_attr_type, AttributeProto.AttributeType */
+    bool required;
+    enum ox_default_kind default_kind;
+    int64_t i;
+    float f;
+    const char *s;
+    const int64_t *ints;
+    const float *floats;
+    const char *const *strings;
+    size_t n;
+};
+
+struct ox_schema_constraint {
+    const char *name;
+    uint16_t allowed; /* index into the table of type sets */
+};
+
+/* A function body of the standard, serialized FunctionProto. */
+struct ox_schema_body {
+    const unsigned char *data;
+    size_t bytes;
+    int opset; /* the version of the operator's domain that it imports */
+};
+
+struct ox_schema {
+    const char *domain; /* "" for ai.onnx */
+    const char *name;
+    int since;
+    int until; /* the last version it serves before the next row of that name; 0: still current */
+    bool deprecated;
+    bool non_deterministic;
+    bool has_function; /* the standard defines it by others, perhaps depending on its types */
+    unsigned min_inputs, max_inputs, min_outputs, max_outputs; /* max UINT_MAX: any number */
+    const struct ox_schema_param *inputs;
+    size_t n_inputs;
+    const struct ox_schema_param *outputs;
+    size_t n_outputs;
+    const struct ox_schema_attr *attrs; /* sorted by name */
+    size_t n_attrs;
+    const struct ox_schema_constraint *constraints;
+    size_t n_constraints;
+    const unsigned char *body; /* FunctionProto, serialized; NULL where it depends on the node */
+    size_t body_bytes;
+    int body_opset;                      /* of its import; may be newer than `since` */
+    const struct ox_schema_body *bodies; /* all of them, oldest first; `body` is the first */
+    size_t n_bodies;
+};
+
+/* What the operator means under that version of its domain; NULL: there is none (never was, not yet). Deprecated rows are
+ * returned. */
+const struct ox_schema *ox_schema_find(const char *domain, const char *name, int64_t opset);
+/* The row of exactly that version. */
+const struct ox_schema *ox_schema_at(const char *domain, const char *name, int since);
+/* All rows, sorted by domain, name, since. */
+const struct ox_schema *ox_schema_rows(size_t *n);
+/* Newest version known of a domain; 0: the domain is not known at all. */
+int ox_schema_newest(const char *domain);
+/* The first release of the standard that knew version `opset` of the domain ("1.12.0"); NULL: none does, or the domain has
+ * no column in the standard's table of releases. */
+const char *ox_schema_release_for_opset(const char *domain, int64_t opset);
+const struct ox_schema_attr *ox_schema_attr(const struct ox_schema *schema, const char *name);
+/* The name that is most alike, for "did you mean"; NULL. */
+const char *ox_schema_similar(const char *domain, const char *name);
+
+/* Type sets: sorted arrays of type strings as in the standard ("tensor(float)", "seq(tensor(int64))"). */
+size_t ox_type_set(uint16_t set, const char *const **types);
+
+/* A type as this program writes it: "tensor(float)" is float32, "seq(tensor(int64))" is seq(int64). */
+void ox_schema_type_text(struct ox_strbuf *out, const char *type);
+const char *ox_schema_attr_type(const struct ox_schema_attr *attr); /* "INTS" */
+/* Number, string or list; null when there is no default. */
+void ox_schema_default_json(struct ox_json *json, const struct ox_schema_attr *attr);
+
+enum ox_schema_part {
+    OX_PART_OPERATOR,
+    OX_PART_INPUT,
+    OX_PART_OUTPUT,
+    OX_PART_ATTRIBUTE,
+    OX_PART_TYPES
+};
+const char *
+ox_schema_part_name(enum ox_schema_part part); /* "input"; OX_PART_TYPES: "type constraint" */
+
+struct ox_schema_change {
+    enum ox_schema_part part;
+    const char *name;     /* of the input, the attribute, ...; NULL: the operator itself */
+    const char *property; /* "default", "option", ...; NULL: the whole was added or removed */
+    const char *before;   /* as text; NULL: it was not there */
+    const char *
+        after; /* NULL: it is gone. Of property "types" these are the types lost and those gained */
+};
+
+/* What differs between two rows, in the order of the enum. */
+struct ox_schema_changes;
+
+enum ox_status ox_schema_changes_new(struct ox_schema_changes **out, const struct ox_schema *from,
+                                     const struct ox_schema *to, struct ox_error *err);
+void ox_schema_changes_release(struct ox_schema_changes *changes);
+size_t ox_schema_changes_count(const struct ox_schema_changes *changes);
+const struct ox_schema_change *ox_schema_changes_at(const struct ox_schema_changes *changes,
+                                                    size_t i);
+
 /* ---- Checking --------------------------------------------------------------------------------------------------- */
 
 enum ox_severity { OX_ERROR, OX_WARNING, OX_INFO };
