@@ -1,0 +1,139 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+enum ox_dtype ox_datum_dtype(const struct ox_datum *datum)
+{
+    switch (datum->kind) {
+    case OX_DATUM_TENSOR:
+    case OX_DATUM_SPARSE:
+    case OX_DATUM_MAP:
+        return datum->tensor->dtype;
+    case OX_DATUM_SEQUENCE:
+    case OX_DATUM_OPTIONAL:
+        return datum->n_items ? ox_datum_dtype(datum->items[0]) : datum->elem;
+    }
+    return OX_UNDEFINED;
+}
+
+uint64_t ox_datum_bytes(const struct ox_datum *datum)
+{
+    uint64_t bytes = datum->tensor ? datum->tensor->n * ox_dtype_size(datum->tensor->dtype) : 0;
+    for (size_t i = 0; i < datum->n_items; i++)
+        bytes += ox_datum_bytes(datum->items[i]);
+    return bytes;
+}
+
+static bool has_types(const struct ox_datum *datum, unsigned types)
+{
+    if (datum->tensor && types & OX_DTYPE_BIT(datum->tensor->dtype))
+        return true;
+    if ((datum->kind == OX_DATUM_SEQUENCE || datum->kind == OX_DATUM_OPTIONAL) &&
+        types & OX_DTYPE_BIT(datum->elem))
+        return true;
+    for (size_t i = 0; i < datum->n_items; i++)
+        if (has_types(datum->items[i], types))
+            return true;
+    return false;
+}
+
+static enum ox_status convert_items(struct ox_datum **out, struct ox_budget *budget,
+                                    const struct ox_datum *in, unsigned types, enum ox_dtype to,
+                                    struct ox_error *err)
+{
+    enum ox_status status = OX_OK;
+    struct ox_datum **items = calloc(in->n_items + 1, sizeof(struct ox_datum *));
+    if (!items)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < in->n_items; i++)
+        OX_TRY_CLEANUP(ox_datum_convert(&items[i], budget, in->items[i], types, to, err));
+    enum ox_dtype elem = types & OX_DTYPE_BIT(in->elem) ? to : in->elem;
+    if (in->kind == OX_DATUM_SEQUENCE)
+        status = ox_datum_sequence(out, elem, items, in->n_items, err);
+    else if (in->kind == OX_DATUM_OPTIONAL)
+        status = ox_datum_optional(out, elem, in->n_items ? items[0] : NULL, err);
+    else
+        status = ox_datum_map(out, in->tensor, items[0], err);
+cleanup:
+    for (size_t i = 0; i < in->n_items; i++)
+        ox_datum_release(items[i]);
+    free(items);
+    return status;
+}
+
+enum ox_status ox_datum_convert(struct ox_datum **out, struct ox_budget *budget,
+                                struct ox_datum *in, unsigned types, enum ox_dtype to,
+                                struct ox_error *err)
+{
+    if (!has_types(in, types)) {
+        *out = ox_datum_ref(in);
+        return OX_OK;
+    }
+    if (in->kind != OX_DATUM_TENSOR && in->kind != OX_DATUM_SPARSE)
+        return convert_items(out, budget, in, types, to, err);
+    struct ox_tensor *tensor;
+    OX_TRY(ox_tensor_convert(&tensor, budget, in->tensor, to, false, err));
+    enum ox_status status = in->kind == OX_DATUM_TENSOR ? ox_datum_of_tensor(out, tensor, err)
+                                                        : ox_datum_sparse(out, tensor, in->indices,
+                                                                          in->rank, in->dims, err);
+    ox_tensor_release(tensor);
+    return status;
+}
+
+/* Offset of the k-th value: indices are [nnz] flat ones or [nnz, rank] coordinates. */
+static bool place_of(const struct ox_datum *sparse, size_t k, size_t n, size_t *place)
+{
+    const int64_t *indices = sparse->indices->data;
+    if (sparse->indices->rank == 1) {
+        *place = (size_t)indices[k];
+        return indices[k] >= 0 && *place < n;
+    }
+    size_t at = 0;
+    for (unsigned d = 0; d < sparse->rank; d++) {
+        int64_t index = indices[k * sparse->rank + d];
+        if (index < 0 || index >= sparse->dims[d])
+            return false;
+        at = at * (size_t)sparse->dims[d] + (size_t)index;
+    }
+    *place = at;
+    return true;
+}
+
+static bool sparse_fits(const struct ox_datum *sparse)
+{
+    const struct ox_tensor *indices = sparse->indices;
+    if (!indices || indices->dtype != OX_INT64 || sparse->tensor->dtype == OX_STRING)
+        return false;
+    if (indices->rank == 1)
+        return indices->n == sparse->tensor->n;
+    return indices->rank == 2 && indices->dims[1] == (int64_t)sparse->rank &&
+           (size_t)indices->dims[0] == sparse->tensor->n;
+}
+
+enum ox_status ox_datum_densify(struct ox_datum **out, struct ox_budget *budget,
+                                const struct ox_datum *sparse, struct ox_error *err)
+{
+    if (!sparse_fits(sparse))
+        return ox_fail(err, OX_INPUT, "sparse tensor: its indices are not int64 [%zu] or [%zu, %u]",
+                       sparse->tensor->n, sparse->tensor->n, sparse->rank);
+    struct ox_tensor *dense;
+    OX_TRY(ox_tensor_new(&dense, budget, sparse->tensor->dtype, sparse->rank, sparse->dims, err));
+    size_t size = ox_dtype_size(dense->dtype);
+    if (dense->n)
+        memset(dense->data, 0, dense->n * size);
+    enum ox_status status = OX_OK;
+    for (size_t k = 0; k < sparse->tensor->n; k++) {
+        size_t place;
+        if (!place_of(sparse, k, dense->n, &place)) {
+            status = ox_fail(err, OX_INPUT, "sparse tensor: index %zu is outside its shape", k);
+            goto cleanup;
+        }
+        memcpy((char *)dense->data + place * size, (const char *)sparse->tensor->data + k * size,
+               size);
+    }
+    status = ox_datum_of_tensor(out, dense, err);
+cleanup:
+    ox_tensor_release(dense);
+    return status;
+}

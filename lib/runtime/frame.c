@@ -1,0 +1,195 @@
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+static enum ox_status check_rank(const struct ox_session *session, const char *what,
+                                 const char *name, const struct ox_datum *datum,
+                                 struct ox_error *err)
+{
+    unsigned rank = datum->kind == OX_DATUM_SPARSE ? datum->rank
+                    : datum->tensor                ? datum->tensor->rank
+                                                   : 0;
+    uint64_t limit = session->env->limits.rank_run;
+    if (!limit || limit > OX_MOST_RANK)
+        limit = OX_MOST_RANK;
+    if (rank > limit)
+        return ox_fail(err, OX_LIMIT, "%s '%.256s' has rank %u; the limit is %llu", what, name,
+                       rank, (unsigned long long)limit);
+    return OX_OK;
+}
+
+/* ---- Constants -------------------------------------------------------------------------------------------------- */
+
+static enum ox_status load_sparse(struct ox_model *model, const struct ox_stored_sparse *stored,
+                                  struct ox_datum **out, struct ox_error *err)
+{
+    struct ox_tensor *values = NULL, *indices = NULL;
+    enum ox_status status;
+    OX_TRY_CLEANUP(ox_stored_load(model, stored->values, &values, err));
+    OX_TRY_CLEANUP(ox_stored_load(model, stored->indices, &indices, err));
+    status = ox_datum_sparse(out, values, indices, stored->rank, stored->dims, err);
+cleanup:
+    ox_tensor_release(values);
+    ox_tensor_release(indices);
+    return status;
+}
+
+static enum ox_status load_constant(struct ox_frame *frame, const struct ox_value *value,
+                                    struct ox_error *err)
+{
+    struct ox_session *session = frame->session;
+    struct ox_model *model = value->graph->model;
+    struct ox_datum *datum;
+    if (value->init) {
+        struct ox_tensor *tensor;
+        OX_TRY(ox_stored_load(model, value->init, &tensor, err));
+        enum ox_status status = ox_datum_of_tensor(&datum, tensor, err);
+        ox_tensor_release(tensor);
+        OX_TRY(status);
+    } else {
+        OX_TRY(load_sparse(model, value->sparse_init, &datum, err));
+    }
+    enum ox_status status = check_rank(session, "initializer", value->name, datum, err);
+    if (status == OX_OK && session->options.oracle) {
+        struct ox_datum *wide;
+        status = ox_datum_convert(&wide, ox_env_budget(session->env), datum, OX_ORACLE_TYPES,
+                                  OX_FLOAT64, err);
+        ox_datum_release(datum);
+        datum = wide;
+    }
+    if (status != OX_OK) {
+        ox_datum_release(datum);
+        return status;
+    }
+    session->weights_bytes += ox_datum_bytes(datum);
+    frame->plan->constants[value->id] = datum;
+    return OX_OK;
+}
+
+/* The frame where a captured value stands, and the value there. */
+static struct ox_frame *find_home(struct ox_frame *frame, const struct ox_value **value)
+{
+    while (frame && (*value)->outer) {
+        *value = (*value)->outer;
+        while (frame && frame->plan->graph != (*value)->graph)
+            frame = frame->up;
+    }
+    return frame;
+}
+
+enum ox_status ox_frame_value(struct ox_frame *frame, const struct ox_value *value,
+                              struct ox_datum **out, struct ox_error *err)
+{
+    frame = find_home(frame, &value);
+    if (!frame)
+        return ox_fail(err, OX_INTERNAL, "'%.256s' is captured from a graph that does not run",
+                       value->name);
+    struct ox_datum *datum = frame->slots[value->id];
+    if (!datum)
+        datum = frame->plan->constants[value->id];
+    if (!datum && (value->init || value->sparse_init)) {
+        OX_TRY(load_constant(frame, value, err));
+        datum = frame->plan->constants[value->id];
+    }
+    *out = datum;
+    return OX_OK;
+}
+
+enum ox_status ox_frame_wide(struct ox_frame *frame, const struct ox_value *value,
+                             struct ox_datum *datum, struct ox_datum **out, struct ox_error *err)
+{
+    struct ox_budget *budget = ox_env_budget(frame->session->env);
+    struct ox_frame *home = find_home(frame, &value);
+    if (!home || home->plan->constants[value->id] != datum)
+        return ox_datum_convert(out, budget, datum, OX_HALF_TYPES, OX_FLOAT32, err);
+    struct ox_datum **kept = &home->plan->wide[value->id];
+    if (!*kept)
+        OX_TRY(ox_datum_convert(kept, budget, datum, OX_HALF_TYPES, OX_FLOAT32, err));
+    *out = ox_datum_ref(*kept);
+    return OX_OK;
+}
+
+/* ---- Running a graph -------------------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9E3779B97F4A7C15u;
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+    return x ^ x >> 31;
+}
+
+/* Puts inputs in their places; a caller gives all, or those that have no initializer. */
+static enum ox_status bind_inputs(struct ox_frame *frame, struct ox_datum *const *inputs,
+                                  size_t n_inputs, struct ox_error *err)
+{
+    const struct ox_graph *graph = frame->plan->graph;
+    size_t n_free = 0;
+    for (size_t i = 0; i < graph->n_inputs; i++)
+        n_free += !graph->inputs[i]->init && !graph->inputs[i]->sparse_init;
+    bool all = n_inputs == graph->n_inputs || graph->function;
+    if (n_inputs > graph->n_inputs || (!all && n_inputs != n_free))
+        return ox_fail(err, OX_INPUT, "graph '%.128s' takes %zu inputs, %zu are given", graph->name,
+                       n_free, n_inputs);
+    for (size_t i = 0, k = 0; i < graph->n_inputs && k < n_inputs; i++) {
+        const struct ox_value *value = graph->inputs[i];
+        if (!all && (value->init || value->sparse_init))
+            continue;
+        struct ox_datum *datum = inputs[k++];
+        if (!datum)
+            continue;
+        OX_TRY(check_rank(frame->session, "input", value->name, datum, err));
+        ox_datum_release(frame->slots[value->id]);
+        frame->slots[value->id] = ox_datum_ref(datum);
+    }
+    return OX_OK;
+}
+
+static enum ox_status run_steps(struct ox_frame *frame, struct ox_error *err)
+{
+    const struct ox_plan *plan = frame->plan;
+    for (size_t i = 0; i < plan->n_steps; i++) {
+        struct ox_step *step = &plan->steps[i];
+        OX_TRY(ox_env_poll(frame->session->env, err));
+        OX_TRY(ox_step_run(frame, step, err));
+        for (uint32_t k = 0; k < step->n_release; k++) {
+            ox_datum_release(frame->slots[step->release[k]]);
+            frame->slots[step->release[k]] = NULL;
+        }
+    }
+    return OX_OK;
+}
+
+enum ox_status ox_frame_run(struct ox_frame *frame, struct ox_datum *const *inputs, size_t n_inputs,
+                            struct ox_value *const *values, size_t n_values,
+                            struct ox_datum **outputs, struct ox_error *err)
+{
+    struct ox_session *session = frame->session;
+    const struct ox_graph *graph = frame->plan->graph;
+    struct ox_arena_mark mark = ox_arena_mark(&session->scratch);
+    frame->slots =
+        ox_arena_array(&session->scratch, graph->n_values + 1, sizeof(struct ox_datum *));
+    if (!frame->slots)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    frame->seed = mix(session->options.seed ^ mix(session->n_frames++));
+    for (size_t i = 0; i < n_values; i++)
+        outputs[i] = NULL;
+    enum ox_status status;
+    OX_TRY_CLEANUP(bind_inputs(frame, inputs, n_inputs, err));
+    OX_TRY_CLEANUP(run_steps(frame, err));
+    for (size_t i = 0; i < n_values; i++) {
+        struct ox_datum *datum = NULL;
+        if (values[i])
+            OX_TRY_CLEANUP(ox_frame_value(frame, values[i], &datum, err));
+        outputs[i] = datum ? ox_datum_ref(datum) : NULL;
+    }
+cleanup:
+    for (size_t v = 0; v < graph->n_values; v++)
+        ox_datum_release(frame->slots[v]);
+    for (size_t i = 0; status != OX_OK && i < n_values; i++) {
+        ox_datum_release(outputs[i]);
+        outputs[i] = NULL;
+    }
+    ox_arena_rewind(&session->scratch, mark);
+    return status;
+}

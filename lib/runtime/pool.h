@@ -1,0 +1,23 @@
+/* Memory for the values between nodes, used again from run to run. */
+#ifndef OX_RUNTIME_POOL_H
+#define OX_RUNTIME_POOL_H
+
+#include "tensor/tensor.h"
+
+/* One range of addresses, reserved when first needed and touched only as far as it is used. Blocks are cut by best fit and
+ * merged again when given back, so that a run whose sizes recur touches no new memory and asks the system for none. Small
+ * tensors come from malloc. The pool lives until it was released and all of its tensors too; tensors may be released by
+ * another thread. */
+struct ox_pool;
+
+enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, struct ox_error *err);
+/* Gives memory that no tensor holds back to the system at once. */
+void ox_pool_release(struct ox_pool *pool);
+
+/* As ox_tensor_new(). */
+enum ox_status ox_pool_tensor(struct ox_pool *pool, enum ox_dtype dtype, unsigned rank,
+                              const int64_t *dims, struct ox_tensor **out, struct ox_error *err);
+/* Most bytes in use at a time so far, what lies idle between blocks in use included. */
+size_t ox_pool_peak(struct ox_pool *pool);
+
+#endif

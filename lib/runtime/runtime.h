@@ -1,0 +1,156 @@
+/* What the parts of the runtime share: plans, frames, the session. */
+#ifndef OX_RUNTIME_RUNTIME_H
+#define OX_RUNTIME_RUNTIME_H
+
+#include "common/strmap.h"
+#include "ops/op.h"
+#include "runtime/pool.h"
+
+/* The most that kernels may meet, whatever the limit says: their index arrays have this length. */
+enum { OX_MOST_RANK = 64 };
+
+/* ---- Plans ------------------------------------------------------------------------------------------------------ */
+
+/* A node that will run. */
+struct ox_step {
+    const struct ox_node *node;
+    const struct ox_schema *schema; /* NULL: a domain without schemas */
+    const struct ox_op *op;         /* its kernel; NULL: a function is called */
+    const struct ox_function *function;
+    struct ox_plan *callee; /* of the function's body */
+    int64_t opset;
+    const uint32_t *release; /* values that nobody needs after it */
+    uint32_t n_release;
+    bool keep;         /* a constant: computed once, kept in the plan */
+    uint16_t *checked; /* type of each input when it was last found right: kind and element type */
+    const char *label; /* for the profile; NULL without one */
+};
+
+struct ox_plan {
+    const struct ox_graph *graph;
+    struct ox_step *steps;
+    size_t n_steps;
+    /* Constants by value id, loaded when first needed: as the model has them (double in the oracle), and widened to float32 for
+     * kernels that need it. */
+    struct ox_datum **constants;
+    struct ox_datum **wide;
+    uint64_t expanded; /* nodes, functions and subgraphs included */
+    unsigned depth;    /* of nested frames, this one included */
+    bool open;         /* being made: meeting it again is recursion */
+    const char *path;  /* for the profile; NULL without one */
+};
+
+/* ---- Session ---------------------------------------------------------------------------------------------------- */
+
+/* The body of a standard operator, parsed. */
+struct ox_body {
+    const struct ox_schema *schema;
+    struct ox_model *model;
+};
+
+struct ox_session {
+    struct ox_env *env;
+    struct ox_model *model;
+    struct ox_run_options options; /* arrays are not kept */
+    struct ox_arena arena;         /* plans and ports */
+    struct ox_arena scratch;       /* frames and kernels, as a stack */
+    struct ox_pool *pool;
+    struct ox_strmap plan_of; /* address of a graph -> index in plans */
+    struct ox_plan **plans;
+    size_t n_plans, cap_plans;
+    struct ox_body *bodies;
+    size_t n_bodies, cap_bodies;
+    struct ox_plan *main;
+    /* Ports; `place` is the index of an input among the graph's. The first n_must outputs must be made. */
+    struct ox_value **inputs, **outputs;
+    size_t *place;
+    struct ox_port *input_ports, *output_ports;
+    size_t n_inputs, n_outputs, n_must;
+    uint64_t weights_bytes;
+    struct ox_node_event *events;
+    size_t n_events, cap_events;
+    uint64_t run_start;
+    /* Of the current run: */
+    uint64_t n_frames;
+    bool located; /* the error names a node already */
+};
+
+/* A graph that runs. */
+struct ox_frame {
+    struct ox_session *session;
+    struct ox_plan *plan;
+    struct ox_datum **slots; /* by value id */
+    struct ox_frame *up;     /* who runs it: the frame of the caller */
+    const struct ox_call *call;
+    uint64_t seed;
+    unsigned depth;
+};
+
+/* Lists inputs and outputs of the main graph as the options ask. */
+enum ox_status ox_ports_make(struct ox_session *session, const struct ox_run_options *options,
+                             struct ox_error *err);
+/* Checks given inputs (session->n_inputs of them, NULL: default) against what the model declares: kind, element type, rank,
+ * dimensions, and that a symbol has one size everywhere. */
+enum ox_status ox_ports_check(const struct ox_session *session, struct ox_datum *const *inputs,
+                              struct ox_error *err);
+
+/* Plans the main graph for these outputs, and all graphs and functions that it leads to. Reports what is missing. */
+enum ox_status ox_plan_make(struct ox_session *session, struct ox_error *err);
+struct ox_plan *ox_plan_find(const struct ox_session *session,
+                             const struct ox_graph *graph); /* NULL: none */
+/* Drops constants and parsed bodies. */
+void ox_plan_release(struct ox_session *session);
+
+/* The function that a standard operator is defined by, parsed and kept; *out NULL when it has no body that stands alone. */
+enum ox_status ox_body_find(struct ox_session *session, const struct ox_schema *schema,
+                            const struct ox_function **out, struct ox_error *err);
+
+/* Checks a node's arity and attributes against its schema. */
+enum ox_status ox_node_check(const struct ox_session *session, const struct ox_node *node,
+                             const struct ox_schema *schema, int64_t opset, struct ox_error *err);
+/* Checks the types of actual inputs against the schema. */
+enum ox_status ox_step_check_types(const struct ox_run *run, struct ox_step *step,
+                                   struct ox_error *err);
+
+/* Runs a graph: session, plan, up, call and depth of the frame are set. inputs: one for each of the graph's inputs (or for
+ * each without an initializer), NULL: omitted. outputs get new references to the values, NULL for what was not made. */
+enum ox_status ox_frame_run(struct ox_frame *frame, struct ox_datum *const *inputs, size_t n_inputs,
+                            struct ox_value *const *values, size_t n_values,
+                            struct ox_datum **outputs, struct ox_error *err);
+
+/* The value as the frame has it: made, given, captured or constant. Borrowed; NULL when there is none. */
+enum ox_status ox_frame_value(struct ox_frame *frame, const struct ox_value *value,
+                              struct ox_datum **out, struct ox_error *err);
+/* The value with 16-bit floats as float32: a new reference. Constants are widened once. */
+enum ox_status ox_frame_wide(struct ox_frame *frame, const struct ox_value *value,
+                             struct ox_datum *datum, struct ox_datum **out, struct ox_error *err);
+
+/* Runs a step in its frame and puts its outputs in place. */
+enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct ox_error *err);
+
+/* Nanoseconds of a clock that only goes forward. */
+uint64_t ox_clock_ns(void);
+/* Writes down what a step took, if it is asked. */
+void ox_event_add(struct ox_frame *frame, const struct ox_step *step, uint64_t start,
+                  struct ox_datum *const *out, size_t n_out);
+
+/* ---- Element types of data -------------------------------------------------------------------------------------- */
+
+/* A set of element types: bit 1 << dtype. */
+#define OX_DTYPE_BIT(dtype) (1u << (dtype))
+#define OX_HALF_TYPES (OX_DTYPE_BIT(OX_FLOAT16) | OX_DTYPE_BIT(OX_BFLOAT16))
+#define OX_ORACLE_TYPES (OX_HALF_TYPES | OX_DTYPE_BIT(OX_FLOAT32))
+
+/* A new reference: the datum itself when no tensor in it has one of the types, else a copy with those converted, through
+ * sequences, optionals and maps. */
+enum ox_status ox_datum_convert(struct ox_datum **out, struct ox_budget *budget,
+                                struct ox_datum *in, unsigned types, enum ox_dtype to,
+                                struct ox_error *err);
+/* The element type of a tensor, sparse tensor, sequence or optional. */
+enum ox_dtype ox_datum_dtype(const struct ox_datum *datum);
+/* The dense tensor of a sparse one. OX_INPUT: an index is outside. */
+enum ox_status ox_datum_densify(struct ox_datum **out, struct ox_budget *budget,
+                                const struct ox_datum *sparse, struct ox_error *err);
+uint64_t ox_datum_bytes(const struct ox_datum *datum);
+
+#endif

@@ -1,0 +1,193 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+static enum ox_status in_file(const struct ox_session *session, enum ox_status status,
+                              struct ox_error *err)
+{
+    const char *path = session->model->path;
+    if (err && path)
+        ox_fail_context(err, status, "%.400s", path);
+    return status;
+}
+
+enum ox_status ox_session_new(struct ox_session **out, struct ox_model *model,
+                              const struct ox_run_options *options, struct ox_error *err)
+{
+    static const struct ox_run_options plain;
+    struct ox_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    if (!options)
+        options = &plain;
+    session->env = model->env;
+    session->model = model;
+    session->options = *options;
+    ox_arena_init(&session->arena, ox_env_budget(model->env));
+    ox_arena_init(&session->scratch, ox_env_budget(model->env));
+    ox_strmap_init(&session->plan_of);
+    enum ox_status status;
+    if (!model->graph) {
+        status = ox_fail(err, OX_INPUT, "the model has no graph");
+        goto cleanup;
+    }
+    /* The first block stays, so that steady runs ask for none. */
+    if (!ox_arena_alloc(&session->scratch, 1)) {
+        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+        goto cleanup;
+    }
+    OX_TRY_CLEANUP(ox_pool_new(&session->pool, ox_env_budget(model->env), err));
+    OX_TRY_CLEANUP(ox_ports_make(session, options, err));
+    status = ox_plan_make(session, err);
+cleanup:
+    session->options.outputs = NULL;
+    if (status != OX_OK) {
+        in_file(session, status, err);
+        ox_session_release(session);
+        return status;
+    }
+    *out = session;
+    return OX_OK;
+}
+
+void ox_session_release(struct ox_session *session)
+{
+    if (!session)
+        return;
+    ox_plan_release(session);
+    ox_pool_release(session->pool);
+    ox_arena_release(&session->scratch);
+    ox_arena_release(&session->arena);
+    free(session->events);
+    free(session);
+}
+
+size_t ox_session_n_inputs(const struct ox_session *session)
+{
+    return session->n_inputs;
+}
+
+const struct ox_port *ox_session_input(const struct ox_session *session, size_t i)
+{
+    return &session->input_ports[i];
+}
+
+const char *ox_session_input_name(const struct ox_session *session, size_t i)
+{
+    return session->input_ports[i].name;
+}
+
+bool ox_session_input_required(const struct ox_session *session, size_t i)
+{
+    return session->input_ports[i].required;
+}
+
+size_t ox_session_n_outputs(const struct ox_session *session)
+{
+    return session->n_outputs;
+}
+
+const struct ox_port *ox_session_output(const struct ox_session *session, size_t i)
+{
+    return &session->output_ports[i];
+}
+
+const char *ox_session_output_name(const struct ox_session *session, size_t i)
+{
+    return session->output_ports[i].name;
+}
+
+/* ---- Running ---------------------------------------------------------------------------------------------------- */
+
+/* The oracle's doubles rounded to what the model declares. */
+static enum ox_status narrow(struct ox_session *session, struct ox_datum **outputs,
+                             struct ox_error *err)
+{
+    for (size_t i = 0; i < session->n_outputs; i++) {
+        const struct ox_type *type = session->outputs[i]->type;
+        while (type && (type->kind == OX_TYPE_SEQUENCE || type->kind == OX_TYPE_OPTIONAL ||
+                        type->kind == OX_TYPE_MAP))
+            type = type->inner;
+        if (!outputs[i] || !type || !(OX_ORACLE_TYPES & OX_DTYPE_BIT(type->elem)))
+            continue;
+        struct ox_datum *narrowed;
+        OX_TRY(ox_datum_convert(&narrowed, ox_env_budget(session->env), outputs[i],
+                                OX_DTYPE_BIT(OX_FLOAT64), type->elem, err));
+        ox_datum_release(outputs[i]);
+        outputs[i] = narrowed;
+    }
+    return OX_OK;
+}
+
+/* Inputs in the graph's order, in double for the oracle; each a reference. */
+static enum ox_status place_inputs(struct ox_session *session, struct ox_datum *const *inputs,
+                                   struct ox_datum **placed, struct ox_error *err)
+{
+    for (size_t i = 0; i < session->n_inputs; i++) {
+        struct ox_datum **place = &placed[session->place[i]];
+        if (!inputs[i])
+            continue;
+        if (session->options.oracle)
+            OX_TRY(ox_datum_convert(place, ox_env_budget(session->env), inputs[i], OX_ORACLE_TYPES,
+                                    OX_FLOAT64, err));
+        else
+            *place = ox_datum_ref(inputs[i]);
+    }
+    return OX_OK;
+}
+
+static enum ox_status run(struct ox_session *session, struct ox_datum *const *inputs,
+                          struct ox_datum **outputs, struct ox_error *err)
+{
+    enum ox_status status;
+    struct ox_datum **placed =
+        ox_arena_array(&session->scratch, session->n_inputs + 1, sizeof(struct ox_datum *));
+    if (!placed)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    OX_TRY_CLEANUP(ox_ports_check(session, inputs, err));
+    OX_TRY_CLEANUP(place_inputs(session, inputs, placed, err));
+    struct ox_frame frame = {.session = session, .plan = session->main};
+    OX_TRY_CLEANUP(ox_frame_run(&frame, placed, session->n_inputs, session->outputs,
+                                session->n_outputs, outputs, err));
+    for (size_t i = 0; status == OX_OK && i < session->n_must; i++)
+        if (!outputs[i])
+            status = ox_fail(err, OX_INPUT, "output '%.256s' was not made",
+                             session->output_ports[i].name);
+    if (status == OX_OK && session->options.oracle && session->options.narrow)
+        status = narrow(session, outputs, err);
+    for (size_t i = 0; status != OX_OK && i < session->n_outputs; i++) {
+        ox_datum_release(outputs[i]);
+        outputs[i] = NULL;
+    }
+cleanup:
+    for (size_t i = 0; i < session->n_inputs; i++)
+        ox_datum_release(placed[i]);
+    return status;
+}
+
+enum ox_status ox_session_run(struct ox_session *session, struct ox_datum *const *inputs,
+                              struct ox_datum **outputs, struct ox_error *err)
+{
+    session->n_frames = 0;
+    session->located = false;
+    session->n_events = 0;
+    session->run_start = session->options.profile ? ox_clock_ns() : 0;
+    struct ox_arena_mark mark = ox_arena_mark(&session->scratch);
+    enum ox_status status = run(session, inputs, outputs, err);
+    ox_arena_rewind(&session->scratch, mark);
+    return status == OX_OK ? status : in_file(session, status, err);
+}
+
+void ox_session_stats(const struct ox_session *session, struct ox_session_stats *stats)
+{
+    *stats = (struct ox_session_stats){.arena_bytes = ox_pool_peak(session->pool),
+                                       .weights_bytes = session->weights_bytes,
+                                       .n_nodes = session->main->expanded};
+}
+
+const struct ox_node_event *ox_session_events(const struct ox_session *session, size_t *n)
+{
+    *n = session->n_events;
+    return session->events;
+}

@@ -1,0 +1,315 @@
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/runtime.h"
+
+uint64_t ox_clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- What kernels ask of the runtime ------------------------------------------------------------------------------ */
+
+static enum ox_status alloc_out(struct ox_run *r, enum ox_dtype dtype, unsigned rank,
+                                const int64_t *dims, struct ox_tensor **out, struct ox_error *err)
+{
+    const struct ox_frame *frame = r->executor;
+    if (rank > OX_MOST_RANK)
+        return ox_run_fail(r, err, OX_LIMIT, "an output of rank %u; the limit is %d", rank,
+                           OX_MOST_RANK);
+    return ox_pool_tensor(frame->session->pool, dtype, rank, dims, out, err);
+}
+
+static enum ox_status run_subgraph(struct ox_run *r, const struct ox_graph *graph,
+                                   struct ox_datum *const *inputs, size_t n_inputs,
+                                   struct ox_datum **outputs, size_t n_outputs,
+                                   struct ox_error *err)
+{
+    struct ox_frame *frame = r->executor;
+    struct ox_plan *plan = ox_plan_find(frame->session, graph);
+    /* A graph given to a function by its caller sees the caller's values. */
+    struct ox_frame *home = frame;
+    while (home && graph->parent && home->plan->graph != graph->parent->graph)
+        home = home->up;
+    if (!plan || !home)
+        return ox_run_fail(r, err, OX_INTERNAL, "its subgraph was not planned");
+    if (n_outputs != graph->n_outputs)
+        return ox_run_fail(r, err, OX_INPUT, "its subgraph has %zu outputs, not %zu",
+                           graph->n_outputs, n_outputs);
+    struct ox_frame inner = {.session = frame->session,
+                             .plan = plan,
+                             .up = home,
+                             .call = home->call,
+                             .depth = frame->depth + 1};
+    return ox_frame_run(&inner, inputs, n_inputs, graph->outputs, graph->n_outputs, outputs, err);
+}
+
+/* ---- Profile ---------------------------------------------------------------------------------------------------- */
+
+void ox_event_add(struct ox_frame *frame, const struct ox_step *step, uint64_t start,
+                  struct ox_datum *const *out, size_t n_out)
+{
+    enum { MOST_EVENTS = 1000000 };
+    struct ox_session *session = frame->session;
+    uint64_t end = ox_clock_ns();
+    if (session->n_events == session->cap_events) {
+        size_t cap = session->cap_events ? session->cap_events * 2 : 256;
+        struct ox_node_event *more =
+            cap > 2 * MOST_EVENTS ? NULL : realloc(session->events, cap * sizeof *more);
+        if (!more)
+            return;
+        session->events = more;
+        session->cap_events = cap;
+    }
+    if (session->n_events >= MOST_EVENTS)
+        return;
+    struct ox_node_event *event = &session->events[session->n_events++];
+    *event = (struct ox_node_event){.graph = frame->plan->path,
+                                    .node = step->label,
+                                    .op_type = step->node->op_type,
+                                    .domain = step->node->domain,
+                                    .start_ns = start - session->run_start,
+                                    .ns = end - start,
+                                    .depth = frame->depth};
+    for (size_t i = 0; i < n_out; i++)
+        event->bytes += out[i] ? ox_datum_bytes(out[i]) : 0;
+}
+
+/* ---- A step ----------------------------------------------------------------------------------------------------- */
+
+/* The state of one step: what it was given, what its kernel gets instead, what it makes. */
+struct activation {
+    struct ox_frame *frame;
+    struct ox_step *step;
+    struct ox_datum **in;    /* borrowed */
+    struct ox_datum **owned; /* what was converted for the kernel */
+    bool widened;
+    struct ox_run run;
+};
+
+static enum ox_status gather(struct activation *a, struct ox_error *err)
+{
+    const struct ox_node *node = a->step->node;
+    bool any_kind = a->step->op ? a->step->op->flags & OX_OP_ANY_KIND : !a->step->schema;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (!node->inputs[i])
+            continue;
+        OX_TRY(ox_frame_value(a->frame, node->inputs[i], &a->in[i], err));
+        if (a->in[i] && a->in[i]->kind == OX_DATUM_SPARSE && !any_kind) {
+            OX_TRY(ox_datum_densify(&a->owned[i], ox_env_budget(a->run.env), a->in[i], err));
+            a->in[i] = a->owned[i];
+        }
+    }
+    return OX_OK;
+}
+
+/* Replaces 16-bit floats by float32 for a kernel that has none of its own; `given` keeps the types for the way back. */
+static enum ox_status widen(struct activation *a, struct ox_datum **given, struct ox_error *err)
+{
+    const struct ox_node *node = a->step->node;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        given[i] = a->in[i];
+        if (!a->in[i] || !(OX_HALF_TYPES & OX_DTYPE_BIT(ox_datum_dtype(a->in[i]))))
+            continue;
+        struct ox_datum *wide;
+        if (a->owned[i])
+            OX_TRY(ox_datum_convert(&wide, ox_env_budget(a->run.env), a->in[i], OX_HALF_TYPES,
+                                    OX_FLOAT32, err));
+        else
+            OX_TRY(ox_frame_wide(a->frame, node->inputs[i], a->in[i], &wide, err));
+        given[i] = ox_datum_ref(a->in[i]);
+        ox_datum_release(a->owned[i]);
+        a->owned[i] = a->in[i] = wide;
+        a->widened = true;
+    }
+    return OX_OK;
+}
+
+/* The 16-bit type that output i has by the schema when the inputs are those given. */
+static enum ox_dtype narrow_type(const struct activation *a, struct ox_datum *const *given,
+                                 size_t i)
+{
+    const struct ox_schema *schema = a->step->schema;
+    int constraint = -1;
+    if (schema) {
+        if (!schema->n_outputs)
+            return OX_UNDEFINED;
+        constraint = schema->outputs[i < schema->n_outputs ? i : schema->n_outputs - 1].constraint;
+        if (constraint < 0)
+            return OX_UNDEFINED;
+    }
+    for (size_t k = 0; k < a->step->node->n_inputs; k++) {
+        if (!given[k])
+            continue;
+        enum ox_dtype dtype = ox_datum_dtype(given[k]);
+        if (!(OX_HALF_TYPES & OX_DTYPE_BIT(dtype)))
+            continue;
+        if (!schema || schema->inputs[k < schema->n_inputs ? k : schema->n_inputs - 1].constraint ==
+                           constraint)
+            return dtype;
+    }
+    return OX_UNDEFINED;
+}
+
+static enum ox_status replace_out(struct activation *a, size_t i, unsigned types, enum ox_dtype to,
+                                  struct ox_error *err)
+{
+    struct ox_datum *converted;
+    OX_TRY(ox_datum_convert(&converted, ox_env_budget(a->run.env), a->run.out[i], types, to, err));
+    ox_datum_release(a->run.out[i]);
+    a->run.out[i] = converted;
+    return OX_OK;
+}
+
+static enum ox_status convert_outputs(struct activation *a, struct ox_datum *const *given,
+                                      struct ox_error *err)
+{
+    for (size_t i = 0; i < a->run.n_out; i++) {
+        if (!a->run.out[i])
+            continue;
+        enum ox_dtype to = a->widened ? narrow_type(a, given, i) : OX_UNDEFINED;
+        if (to != OX_UNDEFINED)
+            OX_TRY(replace_out(a, i, OX_DTYPE_BIT(OX_FLOAT32), to, err));
+        if (a->run.oracle && !(a->step->op->flags & OX_OP_KEEP_FLOAT))
+            OX_TRY(replace_out(a, i, OX_ORACLE_TYPES, OX_FLOAT64, err));
+    }
+    return OX_OK;
+}
+
+static enum ox_status run_kernel(struct activation *a, struct ox_error *err)
+{
+    struct ox_session *session = a->frame->session;
+    size_t n_in = a->step->node->n_inputs;
+    struct ox_datum **given =
+        ox_arena_array(&session->scratch, n_in + 1, sizeof(struct ox_datum *));
+    if (!given)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    enum ox_status status = OX_OK;
+    if (!session->options.oracle && !(a->step->op->flags & OX_OP_HALF))
+        OX_TRY_CLEANUP(widen(a, given, err));
+    struct ox_arena_mark mark = ox_arena_mark(&session->scratch);
+    status = a->step->op->run(&a->run, err);
+    ox_arena_rewind(&session->scratch, mark);
+    if (status == OX_OK)
+        status = convert_outputs(a, given, err);
+cleanup:
+    for (size_t i = 0; i < n_in; i++)
+        if (given[i] && given[i] != a->in[i])
+            ox_datum_release(given[i]);
+    return status;
+}
+
+static enum ox_status call_function(struct activation *a, struct ox_error *err)
+{
+    struct ox_frame *frame = a->frame;
+    const struct ox_step *step = a->step;
+    const struct ox_call call = {.node = step->node,
+                                 .function = step->function,
+                                 .schema = step->schema,
+                                 .outer = frame->call};
+    struct ox_frame inner = {.session = frame->session,
+                             .plan = step->callee,
+                             .up = frame,
+                             .call = &call,
+                             .depth = frame->depth + 1};
+    return ox_frame_run(&inner, a->in, step->node->n_inputs, step->function->body->outputs,
+                        step->node->n_outputs, a->run.out, err);
+}
+
+/* Moves outputs to their slots, or to the plan when they are constants. */
+static enum ox_status store(struct activation *a, struct ox_error *err)
+{
+    struct ox_frame *frame = a->frame;
+    const struct ox_session *session = frame->session;
+    const struct ox_node *node = a->step->node;
+    bool is_main = frame->plan == session->main;
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        const struct ox_value *value = node->outputs[i];
+        struct ox_datum *datum = a->run.out[i];
+        if (!value || !datum)
+            continue;
+        if (datum->tensor && datum->tensor->rank > OX_MOST_RANK)
+            return ox_run_fail(&a->run, err, OX_LIMIT, "an output of rank %u; the limit is %d",
+                               datum->tensor->rank, OX_MOST_RANK);
+        struct ox_datum **slot =
+            a->step->keep ? &frame->plan->constants[value->id] : &frame->slots[value->id];
+        ox_datum_release(*slot);
+        *slot = datum;
+        a->run.out[i] = NULL;
+        if (a->step->keep)
+            frame->session->weights_bytes += ox_datum_bytes(datum);
+        if (is_main && session->options.on_value)
+            OX_TRY(session->options.on_value(session->options.value_arg, value->name, datum, err));
+    }
+    return OX_OK;
+}
+
+/* Makes sure that a message names the node at which it arose: the innermost one. */
+static void locate(struct activation *a, enum ox_status status, struct ox_error *err)
+{
+    struct ox_session *session = a->frame->session;
+    if (!err || session->located || status == OX_CANCELLED)
+        return;
+    session->located = true;
+    struct ox_strbuf where;
+    ox_strbuf_init(&where);
+    ox_run_where(&a->run, &where);
+    if (where.data && !where.failed && strncmp(err->message, where.data, where.len) != 0)
+        ox_fail_context(err, status, "%s", where.data);
+    ox_strbuf_release(&where);
+}
+
+enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct ox_error *err)
+{
+    struct ox_session *session = frame->session;
+    const struct ox_node *node = step->node;
+    if (step->keep && node->n_outputs && node->outputs[0] &&
+        frame->plan->constants[node->outputs[0]->id])
+        return OX_OK;
+    struct ox_arena_mark mark = ox_arena_mark(&session->scratch);
+    uint64_t start = session->options.profile ? ox_clock_ns() : 0;
+    struct activation a = {
+        .frame = frame,
+        .step = step,
+        .in = ox_arena_array(&session->scratch, node->n_inputs + 1, sizeof(struct ox_datum *)),
+        .owned = ox_arena_array(&session->scratch, node->n_inputs + 1, sizeof(struct ox_datum *)),
+        .run = {.env = session->env,
+                .node = node,
+                .schema = step->schema,
+                .opset = step->opset,
+                .n_in = node->n_inputs,
+                .out = ox_arena_array(&session->scratch, node->n_outputs + 1,
+                                      sizeof(struct ox_datum *)),
+                .n_out = node->n_outputs,
+                .scratch = &session->scratch,
+                .oracle = session->options.oracle,
+                .call = frame->call,
+                .executor = frame,
+                .subgraph = run_subgraph,
+                .seed = frame->seed + (node->index + 1) * 0x9E3779B97F4A7C15u,
+                .op = step->op,
+                .alloc = alloc_out}};
+    if (!a.in || !a.owned || !a.run.out)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    a.run.in = a.in;
+    enum ox_status status;
+    OX_TRY_CLEANUP(gather(&a, err));
+    if (step->op || step->schema)
+        OX_TRY_CLEANUP(ox_step_check_types(&a.run, step, err));
+    OX_TRY_CLEANUP(step->op ? run_kernel(&a, err) : call_function(&a, err));
+    if (session->options.profile)
+        ox_event_add(frame, step, start, a.run.out, node->n_outputs);
+    status = store(&a, err);
+cleanup:
+    if (status != OX_OK)
+        locate(&a, status, err);
+    for (size_t i = 0; i < node->n_inputs; i++)
+        ox_datum_release(a.owned[i]);
+    for (size_t i = 0; i < node->n_outputs; i++)
+        ox_datum_release(a.run.out[i]);
+    ox_arena_rewind(&session->scratch, mark);
+    return status;
+}
