@@ -1,6 +1,9 @@
-/* Rows of struct ox_kernels for the types that the stamps make. */
+/* Names of what the stamps make, and rows of struct ox_kernels for it. */
 #ifndef OX_OPS_KERNEL_TABLES_H
 #define OX_OPS_KERNEL_TABLES_H
+
+#define OX_STAMP_JOINED(a, b) a##b
+#define OX_STAMP(a, b) OX_STAMP_JOINED(a, b)
 
 #define OX_KERNELS_FLOAT(name) [OX_FLOAT32] = name##_f32, [OX_FLOAT64] = name##_f64
 #define OX_KERNELS_SIGNED(name)                                                                    \

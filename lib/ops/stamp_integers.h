@@ -2,7 +2,7 @@
  * name x with the type's suffix, T_BITS, T_SIGNED, T_MIN, T_MAX. No include guard: meant to be included again. */
 #define T int8_t
 #define W uint32_t
-#define N(x) x##_i8
+#define N(x) OX_STAMP(x, _i8)
 #define T_BITS 8
 #define T_SIGNED 1
 #define T_MIN INT8_MIN
@@ -12,7 +12,7 @@
 
 #define T int16_t
 #define W uint32_t
-#define N(x) x##_i16
+#define N(x) OX_STAMP(x, _i16)
 #define T_BITS 16
 #define T_SIGNED 1
 #define T_MIN INT16_MIN
@@ -22,7 +22,7 @@
 
 #define T int32_t
 #define W uint32_t
-#define N(x) x##_i32
+#define N(x) OX_STAMP(x, _i32)
 #define T_BITS 32
 #define T_SIGNED 1
 #define T_MIN INT32_MIN
@@ -32,7 +32,7 @@
 
 #define T int64_t
 #define W uint64_t
-#define N(x) x##_i64
+#define N(x) OX_STAMP(x, _i64)
 #define T_BITS 64
 #define T_SIGNED 1
 #define T_MIN INT64_MIN
@@ -42,7 +42,7 @@
 
 #define T uint8_t
 #define W uint32_t
-#define N(x) x##_u8
+#define N(x) OX_STAMP(x, _u8)
 #define T_BITS 8
 #define T_SIGNED 0
 #define T_MIN 0
@@ -52,7 +52,7 @@
 
 #define T uint16_t
 #define W uint32_t
-#define N(x) x##_u16
+#define N(x) OX_STAMP(x, _u16)
 #define T_BITS 16
 #define T_SIGNED 0
 #define T_MIN 0
@@ -62,7 +62,7 @@
 
 #define T uint32_t
 #define W uint32_t
-#define N(x) x##_u32
+#define N(x) OX_STAMP(x, _u32)
 #define T_BITS 32
 #define T_SIGNED 0
 #define T_MIN 0
@@ -72,7 +72,7 @@
 
 #define T uint64_t
 #define W uint64_t
-#define N(x) x##_u64
+#define N(x) OX_STAMP(x, _u64)
 #define T_BITS 64
 #define T_SIGNED 0
 #define T_MIN 0

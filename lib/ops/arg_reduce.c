@@ -1,0 +1,114 @@
+/* ArgMax ArgMin. */
+#include <inttypes.h>
+
+#include "ops/broadcast.h"
+#include "ops/kernel_tables.h"
+#include "ops/rules.h"
+
+enum { LANES = 128 };
+
+#define STAMP "ops/arg_reduce_tmpl.h"
+#include "ops/stamp_integers.h"
+#define STAMP "ops/arg_reduce_tmpl.h"
+#include "ops/stamp_floats.h"
+
+struct arg_job {
+    void (*lanes)(const void *from, size_t count, size_t stride, size_t lanes, bool least, bool last, int64_t *out);
+    const char *in;
+    int64_t *out;
+    size_t bytes, count, inner;
+    bool least, last;
+};
+
+static void arg_task(void *arg, size_t from, size_t to)
+{
+    const struct arg_job *job = arg;
+    for (size_t outer = from; outer < to; outer++) {
+        const char *in = job->in + outer * job->count * job->inner * job->bytes;
+        for (size_t lane = 0; lane < job->inner; lane += LANES) {
+            size_t lanes = job->inner - lane < LANES ? job->inner - lane : LANES;
+            job->lanes(in + lane * job->bytes, job->count, job->inner, lanes, job->least, job->last,
+                       job->out + outer * job->inner + lane);
+        }
+    }
+}
+
+static enum ox_status arg_reduce(struct ox_run *r, bool least, struct ox_error *err)
+{
+    static void (*const kernels[OX_N_DTYPES])(const void *, size_t, size_t, size_t, bool, bool, int64_t *) = {
+        OX_KERNELS_NUMBER(arg_lanes)};
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    int64_t dims[OX_BROADCAST_RANK];
+    unsigned axis = 0, rank = 0;
+    if (!kernels[in->dtype])
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "no kernel for %s", ox_dtype_name(in->dtype));
+    if (in->rank > OX_BROADCAST_RANK)
+        return ox_run_fail(r, err, OX_LIMIT, "the input has rank %u, more than %d", in->rank, OX_BROADCAST_RANK);
+    int64_t given = ox_run_int(r, "axis", 0);
+    if (in->rank || (given != 0 && given != -1))
+        OX_TRY(ox_run_axis(r, given, in->rank, &axis, err));
+    bool keep = ox_run_int(r, "keepdims", 1) != 0;
+    struct arg_job job = {.lanes = kernels[in->dtype], .in = in->data, .bytes = ox_dtype_size(in->dtype)};
+    size_t outer = 1;
+    job.count = job.inner = 1;
+    for (unsigned i = 0; i < in->rank; i++) {
+        *(i < axis ? &outer : i > axis ? &job.inner : &job.count) *= (size_t)in->dims[i];
+        if (i != axis)
+            dims[rank++] = in->dims[i];
+        else if (keep)
+            dims[rank++] = 1;
+    }
+    struct ox_tensor *out;
+    OX_TRY(ox_run_out(r, 0, OX_INT64, rank, dims, &out, err));
+    if (out->n == 0)
+        return OX_OK;
+    if (job.count == 0)
+        return ox_run_fail(r, err, OX_INPUT, "axis %" PRId64 " has no elements to choose from", given);
+    job.out = out->data;
+    job.least = least;
+    job.last = ox_run_int(r, "select_last_index", 0) != 0;
+    size_t work = job.count * job.inner;
+    ox_ranges_run(r->env, outer, work >= OX_GRAIN ? 1 : OX_GRAIN / work, arg_task, &job);
+    return OX_OK;
+}
+
+static enum ox_status run_arg_max(struct ox_run *r, struct ox_error *err)
+{
+    return arg_reduce(r, false, err);
+}
+
+static enum ox_status run_arg_min(struct ox_run *r, struct ox_error *err)
+{
+    return arg_reduce(r, true, err);
+}
+
+static void infer_arg(struct ox_infer *c)
+{
+    unsigned rank, axis, out_rank = 0;
+    const struct ox_expr *const *in;
+    int64_t given = ox_infer_int_attr(c, "axis", 0);
+    if (!ox_infer_shape(c, 0, &rank, &in))
+        return;
+    if (rank == 0 && (given == 0 || given == -1)) {
+        ox_infer_set_shape(c, 0, 0, in);
+        return;
+    }
+    if (!ox_infer_axis(c, given, rank, &axis))
+        return;
+    const struct ox_expr **dims = ox_infer_dims(c, rank);
+    if (!dims)
+        return;
+    bool keep = ox_infer_int_attr(c, "keepdims", 1) != 0;
+    for (unsigned i = 0; i < rank; i++) {
+        if (i != axis)
+            dims[out_rank++] = in[i];
+        else if (keep)
+            dims[out_rank++] = ox_infer_num(c, 1);
+    }
+    ox_infer_set_shape(c, 0, out_rank, dims);
+}
+
+const struct ox_op ox_ops_arg_reduce[] = {
+    {"", "ArgMax", 1, .infer = infer_arg, .run = run_arg_max},
+    {"", "ArgMin", 1, .infer = infer_arg, .run = run_arg_min},
+    {0}};

@@ -1,0 +1,122 @@
+/* CumSum CumProd. */
+#include <inttypes.h>
+
+#include "ops/broadcast.h"
+#include "ops/kernel_tables.h"
+#include "ops/rules.h"
+
+enum { LANES = 64 };
+
+#define STAMP "ops/cumulative_tmpl.h"
+#include "ops/stamp_integers.h"
+#define STAMP "ops/cumulative_tmpl.h"
+#include "ops/stamp_floats.h"
+
+struct cumulative_kernels {
+    void (*of[OX_N_DTYPES])(const void *from, size_t count, ptrdiff_t stride, size_t lanes, bool exclusive,
+                            void *to);
+};
+
+static const struct cumulative_kernels cum_sum_kernels = {{OX_KERNELS_NUMBER(cum_sum)}};
+static const struct cumulative_kernels cum_prod_kernels = {{OX_KERNELS_NUMBER(cum_prod)}};
+
+struct cumulative_job {
+    void (*kernel)(const void *from, size_t count, ptrdiff_t stride, size_t lanes, bool exclusive, void *to);
+    const char *in;
+    char *out;
+    size_t bytes, count, inner;
+    bool exclusive, reverse;
+};
+
+static void cumulative_task(void *arg, size_t from, size_t to)
+{
+    const struct cumulative_job *job = arg;
+    ptrdiff_t stride = job->reverse ? -(ptrdiff_t)job->inner : (ptrdiff_t)job->inner;
+    for (size_t outer = from; outer < to; outer++) {
+        size_t first = outer * job->count + (job->reverse ? job->count - 1 : 0);
+        for (size_t lane = 0; lane < job->inner; lane += LANES) {
+            size_t lanes = job->inner - lane < LANES ? job->inner - lane : LANES;
+            size_t at = (first * job->inner + lane) * job->bytes;
+            job->kernel(job->in + at, job->count, stride, lanes, job->exclusive, job->out + at);
+        }
+    }
+}
+
+static enum ox_status run_cumulative(struct ox_run *r, const struct cumulative_kernels *kernels,
+                                     struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0), *axis_tensor = ox_run_in(r, 1);
+    unsigned axis = 0;
+    if (!kernels->of[in->dtype])
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "no kernel for %s", ox_dtype_name(in->dtype));
+    if (axis_tensor->n != 1)
+        return ox_run_fail(r, err, OX_INPUT, "axis must be a scalar, but has %zu elements", axis_tensor->n);
+    int64_t given = ox_tensor_get_int(axis_tensor, 0);
+    if (in->rank || (given != 0 && given != -1))
+        OX_TRY(ox_run_axis(r, given, in->rank, &axis, err));
+    struct ox_tensor *out;
+    OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, in->dims, &out, err));
+    if (in->n == 0)
+        return OX_OK;
+    struct cumulative_job job = {.kernel = kernels->of[in->dtype], .in = in->data, .out = out->data, .count = 1};
+    job.bytes = ox_dtype_size(in->dtype);
+    job.inner = 1;
+    job.exclusive = ox_run_int(r, "exclusive", 0) != 0;
+    job.reverse = ox_run_int(r, "reverse", 0) != 0;
+    size_t outer = 1;
+    for (unsigned i = 0; i < in->rank; i++)
+        *(i < axis ? &outer : i == axis ? &job.count : &job.inner) *= (size_t)in->dims[i];
+    size_t work = job.count * job.inner;
+    ox_ranges_run(r->env, outer, work >= OX_GRAIN ? 1 : OX_GRAIN / work, cumulative_task, &job);
+    return OX_OK;
+}
+
+static enum ox_status run_cum_sum(struct ox_run *r, struct ox_error *err)
+{
+    return run_cumulative(r, &cum_sum_kernels, err);
+}
+
+static enum ox_status run_cum_prod(struct ox_run *r, struct ox_error *err)
+{
+    return run_cumulative(r, &cum_prod_kernels, err);
+}
+
+static void infer_cumulative(struct ox_infer *c, bool products)
+{
+    unsigned rank, axis;
+    size_t n, one;
+    const int64_t *given;
+    const struct ox_expr *const *values;
+    ox_rule_same(c);
+    if (!ox_infer_shape(c, 0, &rank, NULL) || !ox_infer_ints(c, 1, &one, &given) || one != 1 || rank == 0)
+        return;
+    if (!ox_infer_axis(c, given[0], rank, &axis) || rank != 1 || !ox_rule_values(c, 0, &n, &values) ||
+        n > OX_RULE_VALUES)
+        return;
+    bool exclusive = ox_infer_int_attr(c, "exclusive", 0), reverse = ox_infer_int_attr(c, "reverse", 0);
+    const struct ox_expr **running = ox_infer_dims(c, (unsigned)n);
+    const struct ox_expr *acc = ox_infer_num(c, products ? 1 : 0);
+    for (size_t i = 0; running && i < n; i++) {
+        size_t at = reverse ? n - 1 - i : i;
+        const struct ox_expr *next = products ? ox_infer_mul(c, acc, values[at]) : ox_infer_add(c, acc, values[at]);
+        running[at] = exclusive ? acc : next;
+        acc = next;
+    }
+    if (running)
+        ox_infer_set_values(c, 0, n, running);
+}
+
+static void infer_cum_sum(struct ox_infer *c)
+{
+    infer_cumulative(c, false);
+}
+
+static void infer_cum_prod(struct ox_infer *c)
+{
+    infer_cumulative(c, true);
+}
+
+const struct ox_op ox_ops_cumulative[] = {
+    {"", "CumProd", 26, .infer = infer_cum_prod, .run = run_cum_prod},
+    {"", "CumSum", 11, .infer = infer_cum_sum, .run = run_cum_sum},
+    {0}};

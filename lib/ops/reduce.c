@@ -1,0 +1,530 @@
+/* ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "ops/broadcast.h"
+#include "ops/kernel_tables.h"
+#include "ops/rules.h"
+
+enum { LANES = 128 };
+
+struct reducer {
+    void (*start)(void *acc, size_t lanes);
+    void (*run)(void *acc, const void *in, size_t n, const void *shifts);
+    void (*lanes)(void *acc, const void *in, size_t lanes, const void *shifts);
+    void (*end)(const void *acc, void *out, size_t lanes, size_t n, const void *shifts);
+    const struct reducer *shift; /* run before: its accumulators are the shifts; NULL */
+};
+
+union accumulators {
+    float f32[LANES];
+    double f64[LANES];
+    uint8_t u8[LANES];
+    uint16_t u16[LANES];
+    uint32_t u32[LANES];
+    uint64_t u64[LANES];
+};
+
+/* exp(x - shift), where both may be infinite. */
+static double shifted_exp(double x, double shift)
+{
+    return x == shift ? 1 : exp(x - shift);
+}
+
+static double shifted_log(double sum, double shift)
+{
+    return isinf(shift) ? shift : log(sum) + shift;
+}
+
+#define STAMP "ops/reduce_tmpl.h"
+#include "ops/stamp_integers.h"
+#define STAMP "ops/reduce_tmpl.h"
+#include "ops/stamp_floats.h"
+
+#define REDUCERS(name)                                                                             \
+    [OX_FLOAT32] = &name##_f32, [OX_FLOAT64] = &name##_f64, [OX_INT32] = &name##_i32, [OX_INT64] = &name##_i64,    \
+    [OX_UINT32] = &name##_u32, [OX_UINT64] = &name##_u64
+#define NARROW_REDUCERS(name)                                                                      \
+    [OX_INT8] = &name##_i8, [OX_INT16] = &name##_i16, [OX_UINT8] = &name##_u8, [OX_UINT16] = &name##_u16,          \
+    [OX_BOOL] = &name##_u8
+
+static const struct reducer *const sum_reducers[OX_N_DTYPES] = {REDUCERS(sum)};
+static const struct reducer *const prod_reducers[OX_N_DTYPES] = {REDUCERS(prod)};
+static const struct reducer *const mean_reducers[OX_N_DTYPES] = {REDUCERS(mean)};
+static const struct reducer *const max_reducers[OX_N_DTYPES] = {REDUCERS(max), NARROW_REDUCERS(max)};
+static const struct reducer *const min_reducers[OX_N_DTYPES] = {REDUCERS(min), NARROW_REDUCERS(min)};
+static const struct reducer *const l1_reducers[OX_N_DTYPES] = {REDUCERS(l1)};
+static const struct reducer *const l2_reducers[OX_N_DTYPES] = {REDUCERS(l2)};
+static const struct reducer *const sum_square_reducers[OX_N_DTYPES] = {REDUCERS(sum_square)};
+static const struct reducer *const log_sum_reducers[OX_N_DTYPES] = {REDUCERS(log_sum)};
+static const struct reducer *const log_sum_exp_reducers[OX_N_DTYPES] = {REDUCERS(log_sum_exp)};
+
+/* ---- The loops ---------------------------------------------------------------------------------------------------- */
+
+/* Outer loops over what is kept and what is reduced; the innermost dimension is a run (reduced) or lanes (kept). */
+struct loops {
+    unsigned depth;
+    size_t counts[OX_BROADCAST_RANK], strides[OX_BROADCAST_RANK];
+    size_t total; /* product of counts */
+};
+
+struct reduction {
+    const struct reducer *reducer;
+    struct loops kept, reduced;
+    size_t run, lanes;  /* one of them is 1 */
+    size_t n_reduced;   /* elements that an output takes in */
+    size_t groups_a_task;
+    const char *in;
+    char *out;
+    size_t bytes; /* an element */
+};
+
+static void add_loop(struct loops *loops, size_t count, size_t stride)
+{
+    loops->counts[loops->depth] = count;
+    loops->strides[loops->depth++] = stride;
+    loops->total *= count;
+}
+
+static void reverse_loops(struct loops *loops)
+{
+    for (unsigned i = 0; i < loops->depth / 2; i++) {
+        unsigned j = loops->depth - 1 - i;
+        size_t count = loops->counts[i], stride = loops->strides[i];
+        loops->counts[i] = loops->counts[j];
+        loops->strides[i] = loops->strides[j];
+        loops->counts[j] = count;
+        loops->strides[j] = stride;
+    }
+}
+
+/* Adjacent axes of one kind are one loop. Only for inputs without zero dimensions. */
+static void plan_loops(struct reduction *p, const struct ox_tensor *in, const bool *reduces)
+{
+    size_t stride = 1;
+    p->run = p->lanes = 1;
+    p->kept.total = p->reduced.total = 1;
+    for (unsigned axis = in->rank; axis-- > 0;) {
+        size_t count = (size_t)in->dims[axis];
+        if (count == 1)
+            continue;
+        size_t from = stride;
+        bool reduced = reduces[axis];
+        stride *= count;
+        while (axis > 0 && (reduces[axis - 1] == reduced || in->dims[axis - 1] == 1)) {
+            axis--;
+            count *= (size_t)in->dims[axis];
+            stride *= (size_t)in->dims[axis];
+        }
+        if (from == 1)
+            *(reduced ? &p->run : &p->lanes) = count;
+        else
+            add_loop(reduced ? &p->reduced : &p->kept, count, from);
+    }
+    reverse_loops(&p->kept);
+    reverse_loops(&p->reduced);
+    p->n_reduced = p->reduced.total * p->run;
+}
+
+/* The offset of iteration i: outermost loop first. */
+static size_t loop_offset(const struct loops *loops, size_t i)
+{
+    size_t offset = 0;
+    for (unsigned level = loops->depth; level-- > 0;) {
+        offset += i % loops->counts[level] * loops->strides[level];
+        i /= loops->counts[level];
+    }
+    return offset;
+}
+
+static size_t step_loops(const struct loops *loops, size_t *at, size_t offset)
+{
+    for (unsigned level = loops->depth; level-- > 0;) {
+        offset += loops->strides[level];
+        if (++at[level] < loops->counts[level])
+            return offset;
+        offset -= loops->counts[level] * loops->strides[level];
+        at[level] = 0;
+    }
+    return offset;
+}
+
+/* Takes all reduced elements of `lanes` neighbouring outputs into acc. */
+static void take_in(const struct reduction *p, const struct reducer *reducer, size_t base, size_t lanes, void *acc,
+                    const void *shifts)
+{
+    size_t at[OX_BROADCAST_RANK] = {0}, offset = base;
+    reducer->start(acc, lanes);
+    for (size_t i = 0; i < p->reduced.total; i++) {
+        if (p->lanes == 1)
+            reducer->run(acc, p->in + offset * p->bytes, p->run, shifts);
+        else
+            reducer->lanes(acc, p->in + offset * p->bytes, lanes, shifts);
+        offset = step_loops(&p->reduced, at, offset);
+    }
+}
+
+static void reduce_task(void *arg, size_t from, size_t to)
+{
+    const struct reduction *p = arg;
+    union accumulators sums, shifts;
+    for (size_t group = from; group < to; group++) {
+        size_t base = loop_offset(&p->kept, group);
+        for (size_t lane = 0; lane < p->lanes; lane += LANES) {
+            size_t lanes = p->lanes - lane < LANES ? p->lanes - lane : LANES;
+            if (p->reducer->shift)
+                take_in(p, p->reducer->shift, base + lane, lanes, &shifts, NULL);
+            take_in(p, p->reducer, base + lane, lanes, &sums, &shifts);
+            p->reducer->end(&sums, p->out + (group * p->lanes + lane) * p->bytes, lanes, p->n_reduced, &shifts);
+        }
+    }
+}
+
+/* Nothing to reduce: every output is what the reduction starts with. */
+static void reduce_nothing(const struct reducer *reducer, struct ox_tensor *out, bool is_min)
+{
+    union accumulators sums, shifts;
+    size_t bytes = ox_dtype_size(out->dtype);
+    if (reducer->shift)
+        reducer->shift->start(&shifts, 1);
+    for (size_t i = 0; i < out->n; i++) {
+        reducer->start(&sums, 1);
+        reducer->end(&sums, (char *)out->data + i * bytes, 1, 0, &shifts);
+        if (out->dtype == OX_BOOL)
+            ((uint8_t *)out->data)[i] = is_min;
+    }
+}
+
+/* ---- Axes --------------------------------------------------------------------------------------------------------- */
+
+/* Which axes: attribute, or input 1; none given means all, unless noop_with_empty_axes. */
+static enum ox_status given_axes(struct ox_run *r, bool by_input, const int64_t **axes, size_t *n,
+                                 struct ox_error *err)
+{
+    const struct ox_tensor *t = ox_run_in(r, 1);
+    if (!by_input) {
+        *axes = ox_run_ints(r, "axes", n);
+        return OX_OK;
+    }
+    *axes = NULL;
+    *n = 0;
+    if (!t)
+        return OX_OK;
+    if (t->rank > 1)
+        return ox_run_fail(r, err, OX_INPUT, "axes must be a list, but has rank %u", t->rank);
+    *axes = t->data;
+    *n = t->n;
+    return OX_OK;
+}
+
+static enum ox_status reduced_axes(struct ox_run *r, const struct ox_tensor *in, bool by_input, bool *reduces,
+                                   struct ox_error *err)
+{
+    const int64_t *axes;
+    size_t n;
+    OX_TRY(given_axes(r, by_input, &axes, &n, err));
+    bool all = n == 0 && !(by_input && ox_run_int(r, "noop_with_empty_axes", 0));
+    for (unsigned i = 0; i < in->rank; i++)
+        reduces[i] = all;
+    for (size_t i = 0; i < n; i++) {
+        unsigned axis;
+        if (in->rank == 0 && (axes[i] == 0 || axes[i] == -1))
+            continue; /* a scalar reduced along its only imaginable axis, as numpy has it */
+        OX_TRY(ox_run_axis(r, axes[i], in->rank, &axis, err));
+        reduces[axis] = true;
+    }
+    return OX_OK;
+}
+
+static enum ox_status reduce(struct ox_run *r, const struct reducer *const *reducers, bool by_input,
+                             struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    bool reduces[OX_BROADCAST_RANK];
+    int64_t dims[OX_BROADCAST_RANK];
+    struct reduction p = {.reducer = reducers[in->dtype], .in = in->data, .bytes = ox_dtype_size(in->dtype)};
+    if (!p.reducer)
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "no kernel for %s", ox_dtype_name(in->dtype));
+    if (in->rank > OX_BROADCAST_RANK)
+        return ox_run_fail(r, err, OX_LIMIT, "the input has rank %u, more than %d", in->rank, OX_BROADCAST_RANK);
+    OX_TRY(reduced_axes(r, in, by_input, reduces, err));
+    bool keep = ox_run_int(r, "keepdims", 1) != 0;
+    unsigned rank = 0;
+    for (unsigned i = 0; i < in->rank; i++) {
+        if (!reduces[i])
+            dims[rank++] = in->dims[i];
+        else if (keep)
+            dims[rank++] = 1;
+    }
+    struct ox_tensor *out;
+    OX_TRY(ox_run_out(r, 0, in->dtype, rank, dims, &out, err));
+    if (out->n == 0)
+        return OX_OK;
+    if (in->n == 0) {
+        reduce_nothing(p.reducer, out, reducers == min_reducers);
+        return OX_OK;
+    }
+    plan_loops(&p, in, reduces);
+    p.out = out->data;
+    size_t work = p.n_reduced * p.lanes;
+    ox_ranges_run(r->env, p.kept.total, work >= OX_GRAIN ? 1 : OX_GRAIN / work, reduce_task, &p);
+    return OX_OK;
+}
+
+/* ---- Operators ---------------------------------------------------------------------------------------------------- */
+
+static enum ox_status run_l1_attribute(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, l1_reducers, false, err);
+}
+
+static enum ox_status run_l1(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, l1_reducers, true, err);
+}
+
+static enum ox_status run_l2_attribute(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, l2_reducers, false, err);
+}
+
+static enum ox_status run_l2(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, l2_reducers, true, err);
+}
+
+static enum ox_status run_log_sum_attribute(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, log_sum_reducers, false, err);
+}
+
+static enum ox_status run_log_sum(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, log_sum_reducers, true, err);
+}
+
+static enum ox_status run_log_sum_exp_attribute(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, log_sum_exp_reducers, false, err);
+}
+
+static enum ox_status run_log_sum_exp(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, log_sum_exp_reducers, true, err);
+}
+
+static enum ox_status run_max_attribute(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, max_reducers, false, err);
+}
+
+static enum ox_status run_max(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, max_reducers, true, err);
+}
+
+static enum ox_status run_mean_attribute(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, mean_reducers, false, err);
+}
+
+static enum ox_status run_mean(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, mean_reducers, true, err);
+}
+
+static enum ox_status run_min_attribute(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, min_reducers, false, err);
+}
+
+static enum ox_status run_min(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, min_reducers, true, err);
+}
+
+static enum ox_status run_prod_attribute(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, prod_reducers, false, err);
+}
+
+static enum ox_status run_prod(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, prod_reducers, true, err);
+}
+
+static enum ox_status run_sum_attribute(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, sum_reducers, false, err);
+}
+
+static enum ox_status run_sum(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, sum_reducers, true, err);
+}
+
+static enum ox_status run_sum_square_attribute(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, sum_square_reducers, false, err);
+}
+
+static enum ox_status run_sum_square(struct ox_run *r, struct ox_error *err)
+{
+    return reduce(r, sum_square_reducers, true, err);
+}
+
+/* Axes as far as they are known; false when they are not. */
+static bool infer_axes(struct ox_infer *c, bool by_input, unsigned rank, bool *reduces)
+{
+    size_t n = 0;
+    const int64_t *axes = NULL;
+    if (!by_input)
+        axes = ox_infer_ints_attr(c, "axes", &n);
+    else if (ox_infer_has(c, 1) && !ox_infer_ints(c, 1, &n, &axes))
+        return false;
+    bool all = n == 0 && !(by_input && ox_infer_int_attr(c, "noop_with_empty_axes", 0));
+    for (unsigned i = 0; i < rank; i++)
+        reduces[i] = all;
+    for (size_t i = 0; i < n; i++) {
+        unsigned axis;
+        if (rank == 0 && (axes[i] == 0 || axes[i] == -1))
+            continue;
+        if (!ox_infer_axis(c, axes[i], rank, &axis))
+            return false;
+        reduces[axis] = true;
+    }
+    return true;
+}
+
+/* With keepdims the rank stays, even when the axes are not known. */
+static void infer_unknown_axes(struct ox_infer *c, unsigned rank)
+{
+    const struct ox_expr **dims = ox_infer_dims(c, rank);
+    if (dims && ox_infer_int_attr(c, "keepdims", 1))
+        ox_infer_set_shape(c, 0, rank, dims);
+    else
+        ox_infer_unknown(c, 0, "the axes to reduce are known only at run time");
+}
+
+static bool infer_shape(struct ox_infer *c, bool by_input, bool *reduces, unsigned *rank)
+{
+    const struct ox_expr *const *in;
+    ox_infer_same_dtype(c, 0, 0);
+    if (!ox_infer_shape(c, 0, rank, &in) || *rank > OX_BROADCAST_RANK)
+        return false;
+    if (!infer_axes(c, by_input, *rank, reduces)) {
+        infer_unknown_axes(c, *rank);
+        return false;
+    }
+    const struct ox_expr **dims = ox_infer_dims(c, *rank);
+    bool keep = ox_infer_int_attr(c, "keepdims", 1) != 0;
+    unsigned out_rank = 0;
+    for (unsigned i = 0; dims && i < *rank; i++) {
+        if (!reduces[i])
+            dims[out_rank++] = in[i];
+        else if (keep)
+            dims[out_rank++] = ox_infer_num(c, 1);
+    }
+    if (dims)
+        ox_infer_set_shape(c, 0, out_rank, dims);
+    return dims != NULL;
+}
+
+/* A list reduced whole has a value where its elements have; a scalar, and what is not reduced, keeps it. */
+static void infer_values(struct ox_infer *c, bool by_input,
+                         const struct ox_expr *(*join)(struct ox_infer *c, const struct ox_expr *a,
+                                                       const struct ox_expr *b),
+                         int64_t start)
+{
+    bool reduces[OX_BROADCAST_RANK];
+    unsigned rank;
+    size_t n;
+    const struct ox_expr *const *values;
+    if (!infer_shape(c, by_input, reduces, &rank) || !join || rank > 1)
+        return;
+    if (!ox_rule_values(c, 0, &n, &values))
+        return;
+    if (rank == 0 || !reduces[0]) {
+        ox_infer_set_values(c, 0, n, values);
+        return;
+    }
+    const struct ox_expr *value = n ? values[0] : ox_infer_num(c, start);
+    for (size_t i = 1; i < n; i++)
+        value = join(c, value, values[i]);
+    if (n || start != INT64_MIN)
+        ox_infer_set_values(c, 0, 1, &value);
+}
+
+static void infer_attribute(struct ox_infer *c)
+{
+    infer_values(c, false, NULL, 0);
+}
+
+static void infer_input(struct ox_infer *c)
+{
+    infer_values(c, true, NULL, 0);
+}
+
+static void infer_sum_attribute(struct ox_infer *c)
+{
+    infer_values(c, false, ox_infer_add, 0);
+}
+
+static void infer_sum(struct ox_infer *c)
+{
+    infer_values(c, true, ox_infer_add, 0);
+}
+
+static void infer_prod_attribute(struct ox_infer *c)
+{
+    infer_values(c, false, ox_infer_mul, 1);
+}
+
+static void infer_prod(struct ox_infer *c)
+{
+    infer_values(c, true, ox_infer_mul, 1);
+}
+
+static void infer_max_attribute(struct ox_infer *c)
+{
+    infer_values(c, false, ox_infer_max, INT64_MIN);
+}
+
+static void infer_max(struct ox_infer *c)
+{
+    infer_values(c, true, ox_infer_max, INT64_MIN);
+}
+
+static void infer_min_attribute(struct ox_infer *c)
+{
+    infer_values(c, false, ox_infer_min, INT64_MIN);
+}
+
+static void infer_min(struct ox_infer *c)
+{
+    infer_values(c, true, ox_infer_min, INT64_MIN);
+}
+
+const struct ox_op ox_ops_reduce[] = {
+    {"", "ReduceL1", 1, .infer = infer_attribute, .run = run_l1_attribute},
+    {"", "ReduceL1", 18, .infer = infer_input, .run = run_l1},
+    {"", "ReduceL2", 1, .infer = infer_attribute, .run = run_l2_attribute},
+    {"", "ReduceL2", 18, .infer = infer_input, .run = run_l2},
+    {"", "ReduceLogSum", 1, .infer = infer_attribute, .run = run_log_sum_attribute},
+    {"", "ReduceLogSum", 18, .infer = infer_input, .run = run_log_sum},
+    {"", "ReduceLogSumExp", 1, .infer = infer_attribute, .run = run_log_sum_exp_attribute},
+    {"", "ReduceLogSumExp", 18, .infer = infer_input, .run = run_log_sum_exp},
+    {"", "ReduceMax", 1, .infer = infer_max_attribute, .run = run_max_attribute},
+    {"", "ReduceMax", 18, .infer = infer_max, .run = run_max},
+    {"", "ReduceMean", 1, .infer = infer_attribute, .run = run_mean_attribute},
+    {"", "ReduceMean", 18, .infer = infer_input, .run = run_mean},
+    {"", "ReduceMin", 1, .infer = infer_min_attribute, .run = run_min_attribute},
+    {"", "ReduceMin", 18, .infer = infer_min, .run = run_min},
+    {"", "ReduceProd", 1, .infer = infer_prod_attribute, .run = run_prod_attribute},
+    {"", "ReduceProd", 18, .infer = infer_prod, .run = run_prod},
+    {"", "ReduceSum", 1, .infer = infer_sum_attribute, .run = run_sum_attribute},
+    {"", "ReduceSum", 13, .infer = infer_sum, .run = run_sum},
+    {"", "ReduceSumSquare", 1, .infer = infer_attribute, .run = run_sum_square_attribute},
+    {"", "ReduceSumSquare", 18, .infer = infer_input, .run = run_sum_square},
+    {0}};

@@ -1,0 +1,115 @@
+/* Softmax LogSoftmax Hardmax: over all axes from `axis` on (1, 11), or along one axis (13). */
+#include <math.h>
+
+#include "ops/broadcast.h"
+#include "ops/kernel_tables.h"
+#include "ops/rules.h"
+
+enum { LANES = 64 };
+
+#define STAMP "ops/softmax_tmpl.h"
+#include "ops/stamp_floats.h"
+
+struct softmax_kernels {
+    void (*of[OX_N_DTYPES])(const void *from, size_t count, size_t inner, size_t lanes, void *to);
+};
+
+static const struct softmax_kernels softmax_kernels = {{OX_KERNELS_FLOAT(softmax_lanes)}};
+static const struct softmax_kernels log_softmax_kernels = {{OX_KERNELS_FLOAT(log_softmax_lanes)}};
+static const struct softmax_kernels hardmax_kernels = {{OX_KERNELS_FLOAT(hardmax_lanes)}};
+
+struct softmax_job {
+    void (*lanes)(const void *from, size_t count, size_t inner, size_t lanes, void *to);
+    const char *in;
+    char *out;
+    size_t bytes, count, inner;
+};
+
+static void softmax_task(void *arg, size_t from, size_t to)
+{
+    const struct softmax_job *job = arg;
+    for (size_t outer = from; outer < to; outer++)
+        for (size_t lane = 0; lane < job->inner; lane += LANES) {
+            size_t lanes = job->inner - lane < LANES ? job->inner - lane : LANES;
+            size_t at = (outer * job->count * job->inner + lane) * job->bytes;
+            job->lanes(job->in + at, job->count, job->inner, lanes, job->out + at);
+        }
+}
+
+/* Rows of all that follows the axis (coerced to two dimensions), or a single axis. */
+static enum ox_status run_rows(struct ox_run *r, const struct softmax_kernels *kernels, bool coerced,
+                               struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    if (!kernels->of[in->dtype])
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "no kernel for %s", ox_dtype_name(in->dtype));
+    unsigned axis = 0;
+    int64_t given = ox_run_int(r, "axis", coerced ? 1 : -1);
+    if (coerced && given == (int64_t)in->rank)
+        axis = in->rank; /* rows of one element, as Flatten would make them */
+    else if (in->rank || (given != 0 && given != -1))
+        OX_TRY(ox_run_axis(r, given, in->rank, &axis, err));
+    struct ox_tensor *out;
+    OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, in->dims, &out, err));
+    if (in->n == 0)
+        return OX_OK;
+    struct softmax_job job = {.lanes = kernels->of[in->dtype], .in = in->data, .out = out->data, .count = 1};
+    job.bytes = ox_dtype_size(in->dtype);
+    job.inner = 1;
+    size_t outer = 1;
+    for (unsigned i = 0; i < in->rank; i++)
+        *(i < axis ? &outer : i == axis || coerced ? &job.count : &job.inner) *= (size_t)in->dims[i];
+    size_t work = job.count * job.inner;
+    ox_ranges_run(r->env, outer, work >= OX_GRAIN ? 1 : OX_GRAIN / work, softmax_task, &job);
+    return OX_OK;
+}
+
+static enum ox_status run_softmax(struct ox_run *r, struct ox_error *err)
+{
+    return run_rows(r, &softmax_kernels, false, err);
+}
+
+static enum ox_status run_softmax_coerced(struct ox_run *r, struct ox_error *err)
+{
+    return run_rows(r, &softmax_kernels, true, err);
+}
+
+static enum ox_status run_log_softmax(struct ox_run *r, struct ox_error *err)
+{
+    return run_rows(r, &log_softmax_kernels, false, err);
+}
+
+static enum ox_status run_log_softmax_coerced(struct ox_run *r, struct ox_error *err)
+{
+    return run_rows(r, &log_softmax_kernels, true, err);
+}
+
+static enum ox_status run_hardmax(struct ox_run *r, struct ox_error *err)
+{
+    return run_rows(r, &hardmax_kernels, false, err);
+}
+
+static enum ox_status run_hardmax_coerced(struct ox_run *r, struct ox_error *err)
+{
+    return run_rows(r, &hardmax_kernels, true, err);
+}
+
+static void infer_softmax(struct ox_infer *c)
+{
+    unsigned rank, axis;
+    ox_rule_same(c);
+    int64_t given = ox_infer_int_attr(c, "axis", ox_infer_opset(c) < 13 ? 1 : -1);
+    if (!ox_infer_shape(c, 0, &rank, NULL) || (rank == 0 && (given == 0 || given == -1)))
+        return;
+    if (ox_infer_opset(c) >= 13 || given != (int64_t)rank)
+        (void)ox_infer_axis(c, given, rank, &axis);
+}
+
+const struct ox_op ox_ops_softmax[] = {
+    {"", "Hardmax", 1, .infer = infer_softmax, .run = run_hardmax_coerced},
+    {"", "Hardmax", 13, .infer = infer_softmax, .run = run_hardmax},
+    {"", "LogSoftmax", 1, .infer = infer_softmax, .run = run_log_softmax_coerced},
+    {"", "LogSoftmax", 13, .infer = infer_softmax, .run = run_log_softmax},
+    {"", "Softmax", 1, .infer = infer_softmax, .run = run_softmax_coerced},
+    {"", "Softmax", 13, .infer = infer_softmax, .run = run_softmax},
+    {0}};
