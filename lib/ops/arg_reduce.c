@@ -13,7 +13,8 @@ enum { LANES = 128 };
 #include "ops/stamp_floats.h"
 
 struct arg_job {
-    void (*lanes)(const void *from, size_t count, size_t stride, size_t lanes, bool least, bool last, int64_t *out);
+    void (*lanes)(const void *from, size_t count, size_t stride, size_t lanes, bool least,
+                  bool last, int64_t *out);
     const char *in;
     int64_t *out;
     size_t bytes, count, inner;
@@ -35,20 +36,22 @@ static void arg_task(void *arg, size_t from, size_t to)
 
 static enum ox_status arg_reduce(struct ox_run *r, bool least, struct ox_error *err)
 {
-    static void (*const kernels[OX_N_DTYPES])(const void *, size_t, size_t, size_t, bool, bool, int64_t *) = {
-        OX_KERNELS_NUMBER(arg_lanes)};
+    static void (*const kernels[OX_N_DTYPES])(const void *, size_t, size_t, size_t, bool, bool,
+                                              int64_t *) = {OX_KERNELS_NUMBER(arg_lanes)};
     const struct ox_tensor *in = ox_run_in(r, 0);
     int64_t dims[OX_BROADCAST_RANK];
     unsigned axis = 0, rank = 0;
     if (!kernels[in->dtype])
         return ox_run_fail(r, err, OX_UNSUPPORTED, "no kernel for %s", ox_dtype_name(in->dtype));
     if (in->rank > OX_BROADCAST_RANK)
-        return ox_run_fail(r, err, OX_LIMIT, "the input has rank %u, more than %d", in->rank, OX_BROADCAST_RANK);
+        return ox_run_fail(r, err, OX_LIMIT, "the input has rank %u, more than %d", in->rank,
+                           OX_BROADCAST_RANK);
     int64_t given = ox_run_int(r, "axis", 0);
     if (in->rank || (given != 0 && given != -1))
         OX_TRY(ox_run_axis(r, given, in->rank, &axis, err));
     bool keep = ox_run_int(r, "keepdims", 1) != 0;
-    struct arg_job job = {.lanes = kernels[in->dtype], .in = in->data, .bytes = ox_dtype_size(in->dtype)};
+    struct arg_job job = {
+        .lanes = kernels[in->dtype], .in = in->data, .bytes = ox_dtype_size(in->dtype)};
     size_t outer = 1;
     job.count = job.inner = 1;
     for (unsigned i = 0; i < in->rank; i++) {
@@ -63,7 +66,8 @@ static enum ox_status arg_reduce(struct ox_run *r, bool least, struct ox_error *
     if (out->n == 0)
         return OX_OK;
     if (job.count == 0)
-        return ox_run_fail(r, err, OX_INPUT, "axis %" PRId64 " has no elements to choose from", given);
+        return ox_run_fail(r, err, OX_INPUT, "axis %" PRId64 " has no elements to choose from",
+                           given);
     job.out = out->data;
     job.least = least;
     job.last = ox_run_int(r, "select_last_index", 0) != 0;
@@ -108,7 +112,6 @@ static void infer_arg(struct ox_infer *c)
     ox_infer_set_shape(c, 0, out_rank, dims);
 }
 
-const struct ox_op ox_ops_arg_reduce[] = {
-    {"", "ArgMax", 1, .infer = infer_arg, .run = run_arg_max},
-    {"", "ArgMin", 1, .infer = infer_arg, .run = run_arg_min},
-    {0}};
+const struct ox_op ox_ops_arg_reduce[] = {{"", "ArgMax", 1, .infer = infer_arg, .run = run_arg_max},
+                                          {"", "ArgMin", 1, .infer = infer_arg, .run = run_arg_min},
+                                          {0}};

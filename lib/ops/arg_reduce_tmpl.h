@@ -7,8 +7,8 @@
 #define AS_GOOD(x, best) ((x) == (best))
 #endif
 
-static void N(arg_lanes)(const void *from, size_t count, size_t stride, size_t lanes, bool least, bool last,
-                         int64_t *out)
+static void N(arg_lanes)(const void *from, size_t count, size_t stride, size_t lanes, bool least,
+                         bool last, int64_t *out)
 {
     const T *in = from;
     T best[LANES];

@@ -44,8 +44,8 @@ static enum ox_status bound_of(struct ox_run *r, size_t i, const void **bound, s
     if (!t)
         return OX_OK;
     if (t->n != 1)
-        return ox_run_fail(r, err, OX_INPUT, "%s must be a scalar, but has %zu elements", i == 1 ? "min" : "max",
-                           t->n);
+        return ox_run_fail(r, err, OX_INPUT, "%s must be a scalar, but has %zu elements",
+                           i == 1 ? "min" : "max", t->n);
     *bound = t->data;
     return OX_OK;
 }
@@ -78,7 +78,8 @@ static void infer_clip(struct ox_infer *c)
             if (!known)
                 clipped[i] = NULL;
             else
-                clipped[i] = k == 1 ? ox_infer_max(c, clipped[i], bound[0]) : ox_infer_min(c, clipped[i], bound[0]);
+                clipped[i] = k == 1 ? ox_infer_max(c, clipped[i], bound[0])
+                                    : ox_infer_min(c, clipped[i], bound[0]);
         }
     }
     ox_infer_set_values(c, 0, n, clipped);

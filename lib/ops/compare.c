@@ -70,7 +70,14 @@ static enum ox_status run_less_equal(struct ox_run *r, struct ox_error *err)
 
 /* ---- Comparing values of shapes: what holds for all sizes ---------------------------------------------------------- */
 
-enum order { ORDER_UNKNOWN, ORDER_LESS, ORDER_LESS_EQUAL, ORDER_EQUAL, ORDER_GREATER_EQUAL, ORDER_GREATER };
+enum order {
+    ORDER_UNKNOWN,
+    ORDER_LESS,
+    ORDER_LESS_EQUAL,
+    ORDER_EQUAL,
+    ORDER_GREATER_EQUAL,
+    ORDER_GREATER
+};
 
 static enum order order_of(struct ox_infer *c, const struct ox_expr *a, const struct ox_expr *b)
 {
@@ -226,13 +233,10 @@ static void special_e5m2fnuz(const struct ox_row *row, const void *arg)
     special_small(OX_FLOAT8E5M2FNUZ, row, arg);
 }
 
-static const struct ox_kernels special_kernels = {{OX_KERNELS_FLOAT(special),
-                                                   [OX_FLOAT16] = special_half,
-                                                   [OX_BFLOAT16] = special_bfloat,
-                                                   [OX_FLOAT8E4M3FN] = special_e4m3fn,
-                                                   [OX_FLOAT8E4M3FNUZ] = special_e4m3fnuz,
-                                                   [OX_FLOAT8E5M2] = special_e5m2,
-                                                   [OX_FLOAT8E5M2FNUZ] = special_e5m2fnuz}};
+static const struct ox_kernels special_kernels = {
+    {OX_KERNELS_FLOAT(special), [OX_FLOAT16] = special_half, [OX_BFLOAT16] = special_bfloat,
+     [OX_FLOAT8E4M3FN] = special_e4m3fn, [OX_FLOAT8E4M3FNUZ] = special_e4m3fnuz,
+     [OX_FLOAT8E5M2] = special_e5m2, [OX_FLOAT8E5M2FNUZ] = special_e5m2fnuz}};
 
 static enum ox_status run_is_nan(struct ox_run *r, struct ox_error *err)
 {

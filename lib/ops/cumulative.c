@@ -13,15 +13,16 @@ enum { LANES = 64 };
 #include "ops/stamp_floats.h"
 
 struct cumulative_kernels {
-    void (*of[OX_N_DTYPES])(const void *from, size_t count, ptrdiff_t stride, size_t lanes, bool exclusive,
-                            void *to);
+    void (*of[OX_N_DTYPES])(const void *from, size_t count, ptrdiff_t stride, size_t lanes,
+                            bool exclusive, void *to);
 };
 
 static const struct cumulative_kernels cum_sum_kernels = {{OX_KERNELS_NUMBER(cum_sum)}};
 static const struct cumulative_kernels cum_prod_kernels = {{OX_KERNELS_NUMBER(cum_prod)}};
 
 struct cumulative_job {
-    void (*kernel)(const void *from, size_t count, ptrdiff_t stride, size_t lanes, bool exclusive, void *to);
+    void (*kernel)(const void *from, size_t count, ptrdiff_t stride, size_t lanes, bool exclusive,
+                   void *to);
     const char *in;
     char *out;
     size_t bytes, count, inner;
@@ -50,7 +51,8 @@ static enum ox_status run_cumulative(struct ox_run *r, const struct cumulative_k
     if (!kernels->of[in->dtype])
         return ox_run_fail(r, err, OX_UNSUPPORTED, "no kernel for %s", ox_dtype_name(in->dtype));
     if (axis_tensor->n != 1)
-        return ox_run_fail(r, err, OX_INPUT, "axis must be a scalar, but has %zu elements", axis_tensor->n);
+        return ox_run_fail(r, err, OX_INPUT, "axis must be a scalar, but has %zu elements",
+                           axis_tensor->n);
     int64_t given = ox_tensor_get_int(axis_tensor, 0);
     if (in->rank || (given != 0 && given != -1))
         OX_TRY(ox_run_axis(r, given, in->rank, &axis, err));
@@ -58,7 +60,8 @@ static enum ox_status run_cumulative(struct ox_run *r, const struct cumulative_k
     OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, in->dims, &out, err));
     if (in->n == 0)
         return OX_OK;
-    struct cumulative_job job = {.kernel = kernels->of[in->dtype], .in = in->data, .out = out->data, .count = 1};
+    struct cumulative_job job = {
+        .kernel = kernels->of[in->dtype], .in = in->data, .out = out->data, .count = 1};
     job.bytes = ox_dtype_size(in->dtype);
     job.inner = 1;
     job.exclusive = ox_run_int(r, "exclusive", 0) != 0;
@@ -88,17 +91,20 @@ static void infer_cumulative(struct ox_infer *c, bool products)
     const int64_t *given;
     const struct ox_expr *const *values;
     ox_rule_same(c);
-    if (!ox_infer_shape(c, 0, &rank, NULL) || !ox_infer_ints(c, 1, &one, &given) || one != 1 || rank == 0)
+    if (!ox_infer_shape(c, 0, &rank, NULL) || !ox_infer_ints(c, 1, &one, &given) || one != 1 ||
+        rank == 0)
         return;
-    if (!ox_infer_axis(c, given[0], rank, &axis) || rank != 1 || !ox_rule_values(c, 0, &n, &values) ||
-        n > OX_RULE_VALUES)
+    if (!ox_infer_axis(c, given[0], rank, &axis) || rank != 1 ||
+        !ox_rule_values(c, 0, &n, &values) || n > OX_RULE_VALUES)
         return;
-    bool exclusive = ox_infer_int_attr(c, "exclusive", 0), reverse = ox_infer_int_attr(c, "reverse", 0);
+    bool exclusive = ox_infer_int_attr(c, "exclusive", 0),
+         reverse = ox_infer_int_attr(c, "reverse", 0);
     const struct ox_expr **running = ox_infer_dims(c, (unsigned)n);
     const struct ox_expr *acc = ox_infer_num(c, products ? 1 : 0);
     for (size_t i = 0; running && i < n; i++) {
         size_t at = reverse ? n - 1 - i : i;
-        const struct ox_expr *next = products ? ox_infer_mul(c, acc, values[at]) : ox_infer_add(c, acc, values[at]);
+        const struct ox_expr *next =
+            products ? ox_infer_mul(c, acc, values[at]) : ox_infer_add(c, acc, values[at]);
         running[at] = exclusive ? acc : next;
         acc = next;
     }

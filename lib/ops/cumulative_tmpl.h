@@ -6,7 +6,8 @@
 #define ACC W
 #endif
 
-static void N(cum_sum)(const void *from, size_t count, ptrdiff_t stride, size_t lanes, bool exclusive, void *to)
+static void N(cum_sum)(const void *from, size_t count, ptrdiff_t stride, size_t lanes,
+                       bool exclusive, void *to)
 {
     const T *in = from;
     T *out = to;
@@ -19,7 +20,8 @@ static void N(cum_sum)(const void *from, size_t count, ptrdiff_t stride, size_t 
         }
 }
 
-static void N(cum_prod)(const void *from, size_t count, ptrdiff_t stride, size_t lanes, bool exclusive, void *to)
+static void N(cum_prod)(const void *from, size_t count, ptrdiff_t stride, size_t lanes,
+                        bool exclusive, void *to)
 {
     const T *in = from;
     T *out = to;

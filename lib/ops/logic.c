@@ -15,9 +15,11 @@ static void invert(const struct ox_row *row, const void *arg)
         out[i] = !in[i];
 }
 
-static const struct ox_kernels and_kernels = {{OX_KERNELS_INTEGER(bit_and), [OX_BOOL] = bit_and_u8}};
+static const struct ox_kernels and_kernels = {
+    {OX_KERNELS_INTEGER(bit_and), [OX_BOOL] = bit_and_u8}};
 static const struct ox_kernels or_kernels = {{OX_KERNELS_INTEGER(bit_or), [OX_BOOL] = bit_or_u8}};
-static const struct ox_kernels xor_kernels = {{OX_KERNELS_INTEGER(bit_xor), [OX_BOOL] = bit_xor_u8}};
+static const struct ox_kernels xor_kernels = {
+    {OX_KERNELS_INTEGER(bit_xor), [OX_BOOL] = bit_xor_u8}};
 static const struct ox_kernels not_kernels = {{OX_KERNELS_INTEGER(bit_not), [OX_BOOL] = invert}};
 
 static enum ox_status run_and(struct ox_run *r, struct ox_error *err)

@@ -43,17 +43,19 @@ static double shifted_log(double sum, double shift)
 #include "ops/stamp_floats.h"
 
 #define REDUCERS(name)                                                                             \
-    [OX_FLOAT32] = &name##_f32, [OX_FLOAT64] = &name##_f64, [OX_INT32] = &name##_i32, [OX_INT64] = &name##_i64,    \
-    [OX_UINT32] = &name##_u32, [OX_UINT64] = &name##_u64
+    [OX_FLOAT32] = &name##_f32, [OX_FLOAT64] = &name##_f64, [OX_INT32] = &name##_i32,              \
+    [OX_INT64] = &name##_i64, [OX_UINT32] = &name##_u32, [OX_UINT64] = &name##_u64
 #define NARROW_REDUCERS(name)                                                                      \
-    [OX_INT8] = &name##_i8, [OX_INT16] = &name##_i16, [OX_UINT8] = &name##_u8, [OX_UINT16] = &name##_u16,          \
-    [OX_BOOL] = &name##_u8
+    [OX_INT8] = &name##_i8, [OX_INT16] = &name##_i16, [OX_UINT8] = &name##_u8,                     \
+    [OX_UINT16] = &name##_u16, [OX_BOOL] = &name##_u8
 
 static const struct reducer *const sum_reducers[OX_N_DTYPES] = {REDUCERS(sum)};
 static const struct reducer *const prod_reducers[OX_N_DTYPES] = {REDUCERS(prod)};
 static const struct reducer *const mean_reducers[OX_N_DTYPES] = {REDUCERS(mean)};
-static const struct reducer *const max_reducers[OX_N_DTYPES] = {REDUCERS(max), NARROW_REDUCERS(max)};
-static const struct reducer *const min_reducers[OX_N_DTYPES] = {REDUCERS(min), NARROW_REDUCERS(min)};
+static const struct reducer *const max_reducers[OX_N_DTYPES] = {REDUCERS(max),
+                                                                NARROW_REDUCERS(max)};
+static const struct reducer *const min_reducers[OX_N_DTYPES] = {REDUCERS(min),
+                                                                NARROW_REDUCERS(min)};
 static const struct reducer *const l1_reducers[OX_N_DTYPES] = {REDUCERS(l1)};
 static const struct reducer *const l2_reducers[OX_N_DTYPES] = {REDUCERS(l2)};
 static const struct reducer *const sum_square_reducers[OX_N_DTYPES] = {REDUCERS(sum_square)};
@@ -72,8 +74,8 @@ struct loops {
 struct reduction {
     const struct reducer *reducer;
     struct loops kept, reduced;
-    size_t run, lanes;  /* one of them is 1 */
-    size_t n_reduced;   /* elements that an output takes in */
+    size_t run, lanes; /* one of them is 1 */
+    size_t n_reduced;  /* elements that an output takes in */
     size_t groups_a_task;
     const char *in;
     char *out;
@@ -151,8 +153,8 @@ static size_t step_loops(const struct loops *loops, size_t *at, size_t offset)
 }
 
 /* Takes all reduced elements of `lanes` neighbouring outputs into acc. */
-static void take_in(const struct reduction *p, const struct reducer *reducer, size_t base, size_t lanes, void *acc,
-                    const void *shifts)
+static void take_in(const struct reduction *p, const struct reducer *reducer, size_t base,
+                    size_t lanes, void *acc, const void *shifts)
 {
     size_t at[OX_BROADCAST_RANK] = {0}, offset = base;
     reducer->start(acc, lanes);
@@ -176,7 +178,8 @@ static void reduce_task(void *arg, size_t from, size_t to)
             if (p->reducer->shift)
                 take_in(p, p->reducer->shift, base + lane, lanes, &shifts, NULL);
             take_in(p, p->reducer, base + lane, lanes, &sums, &shifts);
-            p->reducer->end(&sums, p->out + (group * p->lanes + lane) * p->bytes, lanes, p->n_reduced, &shifts);
+            p->reducer->end(&sums, p->out + (group * p->lanes + lane) * p->bytes, lanes,
+                            p->n_reduced, &shifts);
         }
     }
 }
@@ -218,8 +221,8 @@ static enum ox_status given_axes(struct ox_run *r, bool by_input, const int64_t 
     return OX_OK;
 }
 
-static enum ox_status reduced_axes(struct ox_run *r, const struct ox_tensor *in, bool by_input, bool *reduces,
-                                   struct ox_error *err)
+static enum ox_status reduced_axes(struct ox_run *r, const struct ox_tensor *in, bool by_input,
+                                   bool *reduces, struct ox_error *err)
 {
     const int64_t *axes;
     size_t n;
@@ -243,11 +246,13 @@ static enum ox_status reduce(struct ox_run *r, const struct reducer *const *redu
     const struct ox_tensor *in = ox_run_in(r, 0);
     bool reduces[OX_BROADCAST_RANK];
     int64_t dims[OX_BROADCAST_RANK];
-    struct reduction p = {.reducer = reducers[in->dtype], .in = in->data, .bytes = ox_dtype_size(in->dtype)};
+    struct reduction p = {
+        .reducer = reducers[in->dtype], .in = in->data, .bytes = ox_dtype_size(in->dtype)};
     if (!p.reducer)
         return ox_run_fail(r, err, OX_UNSUPPORTED, "no kernel for %s", ox_dtype_name(in->dtype));
     if (in->rank > OX_BROADCAST_RANK)
-        return ox_run_fail(r, err, OX_LIMIT, "the input has rank %u, more than %d", in->rank, OX_BROADCAST_RANK);
+        return ox_run_fail(r, err, OX_LIMIT, "the input has rank %u, more than %d", in->rank,
+                           OX_BROADCAST_RANK);
     OX_TRY(reduced_axes(r, in, by_input, reduces, err));
     bool keep = ox_run_int(r, "keepdims", 1) != 0;
     unsigned rank = 0;

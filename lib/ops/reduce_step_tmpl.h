@@ -39,7 +39,8 @@ static void N(OX_STAMP(RED, _lanes))(void *to, const void *from, size_t lanes, c
         acc[i] = (ACC)(STEP(acc[i], in[i], shift[i]));
 }
 
-static void N(OX_STAMP(RED, _end))(const void *from, void *to, size_t lanes, size_t n, const void *shifts)
+static void N(OX_STAMP(RED, _end))(const void *from, void *to, size_t lanes, size_t n,
+                                   const void *shifts)
 {
     const ACC *acc = from;
     const ACC *shift = shifts;
@@ -50,8 +51,8 @@ static void N(OX_STAMP(RED, _end))(const void *from, void *to, size_t lanes, siz
         out[i] = (T)(END(acc[i], n, shift[i]));
 }
 
-static const struct reducer N(RED) = {N(OX_STAMP(RED, _start)), N(OX_STAMP(RED, _run)), N(OX_STAMP(RED, _lanes)),
-                                      N(OX_STAMP(RED, _end)), SHIFT};
+static const struct reducer N(RED) = {N(OX_STAMP(RED, _start)), N(OX_STAMP(RED, _run)),
+                                      N(OX_STAMP(RED, _lanes)), N(OX_STAMP(RED, _end)), SHIFT};
 
 #undef RED
 #undef ACC

@@ -3,7 +3,7 @@
 #define SUM_TYPE double
 #define FROM_DOUBLE(x) (x)
 #define LEAST -(T)INFINITY
-#define GREATEST (T)INFINITY
+#define GREATEST (T) INFINITY
 #define GREATER(a, x) ((x) > (a) || (x) != (x) ? (x) : (a))
 #define LESS(a, x) ((x) < (a) || (x) != (x) ? (x) : (a))
 #define ABSOLUTE(x) fabs((double)(x))

@@ -37,8 +37,8 @@ static void softmax_task(void *arg, size_t from, size_t to)
 }
 
 /* Rows of all that follows the axis (coerced to two dimensions), or a single axis. */
-static enum ox_status run_rows(struct ox_run *r, const struct softmax_kernels *kernels, bool coerced,
-                               struct ox_error *err)
+static enum ox_status run_rows(struct ox_run *r, const struct softmax_kernels *kernels,
+                               bool coerced, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0);
     if (!kernels->of[in->dtype])
@@ -53,12 +53,15 @@ static enum ox_status run_rows(struct ox_run *r, const struct softmax_kernels *k
     OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, in->dims, &out, err));
     if (in->n == 0)
         return OX_OK;
-    struct softmax_job job = {.lanes = kernels->of[in->dtype], .in = in->data, .out = out->data, .count = 1};
+    struct softmax_job job = {
+        .lanes = kernels->of[in->dtype], .in = in->data, .out = out->data, .count = 1};
     job.bytes = ox_dtype_size(in->dtype);
     job.inner = 1;
     size_t outer = 1;
     for (unsigned i = 0; i < in->rank; i++)
-        *(i < axis ? &outer : i == axis || coerced ? &job.count : &job.inner) *= (size_t)in->dims[i];
+        *(i < axis               ? &outer
+          : i == axis || coerced ? &job.count
+                                 : &job.inner) *= (size_t)in->dims[i];
     size_t work = job.count * job.inner;
     ox_ranges_run(r->env, outer, work >= OX_GRAIN ? 1 : OX_GRAIN / work, softmax_task, &job);
     return OX_OK;

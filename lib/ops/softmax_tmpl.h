@@ -27,7 +27,8 @@ static void N(softmax_lanes)(const void *from, size_t count, size_t inner, size_
             out[i * inner + lane] = (T)((double)out[i * inner + lane] / sum[lane]);
 }
 
-static void N(log_softmax_lanes)(const void *from, size_t count, size_t inner, size_t lanes, void *to)
+static void N(log_softmax_lanes)(const void *from, size_t count, size_t inner, size_t lanes,
+                                 void *to)
 {
     const T *in = from;
     T *out = to, max[LANES];

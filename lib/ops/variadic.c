@@ -16,7 +16,8 @@ static const struct ox_kernels sum_kernels = {{OX_KERNELS_FLOAT(sum)}};
 static const struct ox_kernels mean_last_kernels = {{OX_KERNELS_FLOAT(mean_last)}};
 
 /* The shape of all inputs broadcast. */
-static enum ox_status common_shape(struct ox_run *r, unsigned *rank, int64_t *dims, struct ox_error *err)
+static enum ox_status common_shape(struct ox_run *r, unsigned *rank, int64_t *dims,
+                                   struct ox_error *err)
 {
     struct ox_broadcast b;
     *rank = 0;
@@ -51,8 +52,8 @@ static enum ox_status same_shapes(struct ox_run *r, struct ox_error *err)
 }
 
 /* out = step(step(in[0], in[1]), in[2]) ...; the last step by `last`. */
-static enum ox_status fold(struct ox_run *r, const struct ox_kernels *step, const struct ox_kernels *last,
-                           struct ox_error *err)
+static enum ox_status fold(struct ox_run *r, const struct ox_kernels *step,
+                           const struct ox_kernels *last, struct ox_error *err)
 {
     const struct ox_tensor *first = ox_run_in(r, 0);
     if (r->n_in == 1)
@@ -78,7 +79,8 @@ static enum ox_status fold(struct ox_run *r, const struct ox_kernels *step, cons
         const void *data[3] = {left->data, in->data, out->data};
         size_t sizes[3] = {bytes, bytes, bytes};
         const struct ox_kernels *kernels = k + 1 == r->n_in ? last : step;
-        ox_broadcast_run(&b, r->env, data, sizes, out->data, bytes, kernels->of[first->dtype], &r->n_in);
+        ox_broadcast_run(&b, r->env, data, sizes, out->data, bytes, kernels->of[first->dtype],
+                         &r->n_in);
     }
     return OX_OK;
 }
@@ -126,7 +128,8 @@ static const struct ox_expr *value_first(struct ox_infer *c, const struct ox_exp
 
 /* Values are carried for one and two inputs, as shape arithmetic has them. */
 static void infer_fold(struct ox_infer *c,
-                       const struct ox_expr *(*of)(struct ox_infer *c, const struct ox_expr *const *v))
+                       const struct ox_expr *(*of)(struct ox_infer *c,
+                                                   const struct ox_expr *const *v))
 {
     ox_rule_broadcast(c);
     if (ox_infer_n_in(c) == 1)
@@ -155,9 +158,8 @@ static void infer_mean(struct ox_infer *c)
     infer_fold(c, NULL);
 }
 
-const struct ox_op ox_ops_variadic[] = {
-    {"", "Max", 1, .infer = infer_max, .run = run_max},
-    {"", "Mean", 1, .infer = infer_mean, .run = run_mean},
-    {"", "Min", 1, .infer = infer_min, .run = run_min},
-    {"", "Sum", 1, .infer = infer_sum, .run = run_sum},
-    {0}};
+const struct ox_op ox_ops_variadic[] = {{"", "Max", 1, .infer = infer_max, .run = run_max},
+                                        {"", "Mean", 1, .infer = infer_mean, .run = run_mean},
+                                        {"", "Min", 1, .infer = infer_min, .run = run_min},
+                                        {"", "Sum", 1, .infer = infer_sum, .run = run_sum},
+                                        {0}};
