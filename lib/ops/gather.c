@@ -134,31 +134,6 @@ static enum ox_status run_gather(struct ox_run *r, struct ox_error *err)
 
 /* ---- GatherElements ------------------------------------------------------------------------------------------------ */
 
-/* Places of the elements of `index` (shape dims) in data of data_dims, the index standing in for `axis`. */
-static void element_places(unsigned rank, const int64_t *dims, const int64_t *data_dims,
-                           unsigned axis, const int64_t *index, int64_t *place)
-{
-    int64_t strides[OX_MOVE_RANK], at[OX_MOVE_RANK] = {0}, base = 0;
-    size_t n = 1, last = rank - 1;
-
-    ox_move_strides(rank, data_dims, strides);
-    for (unsigned i = 0; i < rank; i++)
-        n *= (size_t)dims[i];
-    for (size_t i = 0; i < n; i += (size_t)dims[last]) {
-        int64_t step = axis == last ? 0 : strides[last];
-
-        for (int64_t k = 0; k < dims[last]; k++)
-            place[i + (size_t)k] = base + k * step + index[i + (size_t)k] * strides[axis];
-        for (size_t k = last; k-- > 0;) {
-            base += k == axis ? 0 : strides[k];
-            if (++at[k] < dims[k])
-                break;
-            base -= k == axis ? 0 : strides[k] * dims[k];
-            at[k] = 0;
-        }
-    }
-}
-
 static bool infer_index_list(struct ox_infer *c, size_t input, int64_t size, int64_t *out,
                              size_t *n)
 {
@@ -196,7 +171,7 @@ static void infer_gather_elements(struct ox_infer *c)
         if (i != axis && dims[i] > value.dims[i])
             return;
     }
-    element_places(value.rank, dims, value.dims, axis, index, place);
+    ox_move_places(value.rank, dims, value.dims, axis, index, place);
     for (size_t i = 0; i < n; i++)
         values[i] = value.values[place[i]];
     ox_infer_set_values(c, 0, n, values);
@@ -229,7 +204,7 @@ static enum ox_status run_gather_elements(struct ox_run *r, struct ox_error *err
 
     if (!place)
         return OX_NO_MEMORY;
-    element_places(in->rank, indices->dims, in->dims, axis, index, place);
+    ox_move_places(in->rank, indices->dims, in->dims, axis, index, place);
     gather_blocks(out->data, in->data, place, n, ox_dtype_size(in->dtype));
     return ox_move_own(out, err);
 }

@@ -167,6 +167,30 @@ void ox_move_strides(unsigned rank, const int64_t *dims, int64_t *strides)
     }
 }
 
+void ox_move_places(unsigned rank, const int64_t *dims, const int64_t *data_dims, unsigned axis,
+                    const int64_t *index, int64_t *place)
+{
+    int64_t strides[OX_MOVE_RANK], at[OX_MOVE_RANK] = {0}, base = 0;
+    size_t n = 1, last = rank - 1;
+
+    ox_move_strides(rank, data_dims, strides);
+    for (unsigned i = 0; i < rank; i++)
+        n *= (size_t)dims[i];
+    for (size_t i = 0; i < n; i += (size_t)dims[last]) {
+        int64_t step = axis == last ? 0 : strides[last];
+
+        for (int64_t k = 0; k < dims[last]; k++)
+            place[i + (size_t)k] = base + k * step + index[i + (size_t)k] * strides[axis];
+        for (size_t k = last; k-- > 0;) {
+            base += k == axis ? 0 : strides[k];
+            if (++at[k] < dims[k])
+                break;
+            base -= k == axis ? 0 : strides[k] * dims[k];
+            at[k] = 0;
+        }
+    }
+}
+
 void ox_move_fill(void *dst, size_t n, size_t size, const void *element)
 {
     static const char zeros[16];

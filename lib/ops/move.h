@@ -21,6 +21,10 @@ void ox_move_axis(struct ox_move *m, int64_t dim, int64_t to, int64_t from);
 void ox_move_run(struct ox_move *m, size_t size, void *dst, const void *src);
 /* Row-major strides in elements. */
 void ox_move_strides(unsigned rank, const int64_t *dims, int64_t *strides);
+/* Places of the elements of `index` (shape dims, non-negative, at least one) in data of shape data_dims, the index standing in
+ * for the place on `axis`. place may be index. */
+void ox_move_places(unsigned rank, const int64_t *dims, const int64_t *data_dims, unsigned axis,
+                    const int64_t *index, int64_t *place);
 /* dst[i] = *element for i below n. */
 void ox_move_fill(void *dst, size_t n, size_t size, const void *element);
 

@@ -1,0 +1,386 @@
+/* Operators that add and remove margins: Pad, CenterCropPad. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/carry.h"
+
+enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP };
+
+/* Margins of an axis; negative ones remove. */
+struct margin {
+    int64_t before, after;
+};
+
+/* Output 0 of the dims that the margins give. */
+static enum ox_status padded_out(struct ox_run *r, const struct ox_tensor *in,
+                                 const struct margin *margins, struct ox_tensor **out,
+                                 struct ox_error *err)
+{
+    int64_t dims[OX_MOVE_RANK];
+
+    for (unsigned i = 0; i < in->rank; i++) {
+        if (margins[i].before < -INT64_MAX / 2 || margins[i].after < -INT64_MAX / 2 ||
+            OX_ADD_OVERFLOWS(in->dims[i], margins[i].before, &dims[i]) ||
+            OX_ADD_OVERFLOWS(dims[i], margins[i].after, &dims[i]) || dims[i] < 0)
+            return ox_run_fail(r, err, OX_INPUT,
+                               "pads %" PRId64 " and %" PRId64 " do not fit axis %u of %" PRId64
+                               " elements",
+                               margins[i].before, margins[i].after, i, in->dims[i]);
+    }
+    return ox_run_out(r, 0, in->dtype, in->rank, dims, out, err);
+}
+
+/* ---- A constant around ---------------------------------------------------------------------------------------------- */
+
+static void pad_constant(const struct ox_tensor *in, const struct margin *margins,
+                         const void *value, struct ox_tensor *out)
+{
+    int64_t from[OX_MOVE_RANK], to[OX_MOVE_RANK], offset_in = 0, offset_out = 0;
+    size_t size = ox_dtype_size(in->dtype);
+    struct ox_move m = {.rank = 0};
+
+    ox_move_fill(out->data, out->n, size, value);
+    if (in->n == 0)
+        return;
+    ox_move_strides(in->rank, in->dims, from);
+    ox_move_strides(in->rank, out->dims, to);
+    for (unsigned i = 0; i < in->rank; i++) {
+        /* Of the output, what lies over the input. */
+        int64_t first = margins[i].before > 0 ? margins[i].before : 0;
+        int64_t end = in->dims[i] + margins[i].before < out->dims[i]
+                          ? in->dims[i] + margins[i].before
+                          : out->dims[i];
+
+        if (end <= first)
+            return;
+        offset_out += first * to[i];
+        offset_in += (first - margins[i].before) * from[i];
+        ox_move_axis(&m, end - first, to[i], from[i]);
+    }
+    ox_move_run(&m, size, (char *)out->data + (size_t)offset_out * size,
+                (const char *)in->data + (size_t)offset_in * size);
+}
+
+/* ---- The data itself around ------------------------------------------------------------------------------------------ */
+
+/* Which element of an axis of `dim` elements stands at place i of it, counted from the first (negative before it). */
+static int64_t pad_source(enum pad_mode mode, int64_t i, int64_t dim)
+{
+    if (mode == PAD_EDGE)
+        return i < 0 ? 0 : i >= dim ? dim - 1 : i;
+    if (mode == PAD_WRAP)
+        return i % dim < 0 ? i % dim + dim : i % dim;
+    if (dim == 1)
+        return 0;
+    int64_t period = 2 * (dim - 1), at = i % period;
+
+    at = at < 0 ? at + period : at;
+    return at < dim ? at : period - at;
+}
+
+/* Sources of each place of each axis, one list after the other; negative pads crop before the others are added. */
+static enum ox_status pad_sources(struct ox_run *r, enum pad_mode mode, const struct ox_tensor *in,
+                                  const struct margin *margins, const struct ox_tensor *out,
+                                  int64_t **lists, struct ox_error *err)
+{
+    for (unsigned i = 0; i < in->rank; i++) {
+        int64_t crop = margins[i].before < 0 ? -margins[i].before : 0;
+        int64_t left = in->dims[i] - crop + (margins[i].after < 0 ? margins[i].after : 0);
+        int64_t shift = margins[i].before > 0 ? margins[i].before : 0;
+
+        lists[i] = ox_run_scratch(r, (size_t)out->dims[i] + 1, sizeof(*lists[i]), err);
+        if (!lists[i])
+            return OX_NO_MEMORY;
+        if (left <= 0)
+            return ox_run_fail(r, err, OX_INPUT, "axis %u has no elements to pad with", i);
+        for (int64_t k = 0; k < out->dims[i]; k++)
+            lists[i][k] = crop + pad_source(mode, k - shift, left);
+    }
+    return OX_OK;
+}
+
+/* Rows along the last axis: the stretch that lies over the input in one piece, the margins by element. */
+static void pad_row(char *dst, const char *row, const int64_t *list, int64_t n,
+                    struct margin margin, int64_t dim, size_t size)
+{
+    int64_t first = margin.before > 0 ? margin.before : 0;
+    int64_t end = dim + margin.before < n ? dim + margin.before : n;
+
+    if (end < first)
+        end = first;
+    for (int64_t k = 0; k < first; k++)
+        memcpy(dst + (size_t)k * size, row + (size_t)list[k] * size, size);
+    if (end > first)
+        memcpy(dst + (size_t)first * size, row + (size_t)list[first] * size,
+               (size_t)(end - first) * size);
+    for (int64_t k = end; k < n; k++)
+        memcpy(dst + (size_t)k * size, row + (size_t)list[k] * size, size);
+}
+
+static enum ox_status pad_with_data(struct ox_run *r, enum pad_mode mode,
+                                    const struct ox_tensor *in, const struct margin *margins,
+                                    struct ox_tensor *out, struct ox_error *err)
+{
+    int64_t *lists[OX_MOVE_RANK], from[OX_MOVE_RANK], at[OX_MOVE_RANK] = {0};
+    size_t size = ox_dtype_size(in->dtype), n_rows;
+    unsigned last = in->rank - 1;
+
+    if (in->rank == 0) {
+        memcpy(out->data, in->data, size);
+        return OX_OK;
+    }
+    OX_TRY(pad_sources(r, mode, in, margins, out, lists, err));
+    ox_move_strides(in->rank, in->dims, from);
+    n_rows = out->n / (size_t)out->dims[last];
+    for (size_t row = 0; row < n_rows; row++) {
+        int64_t base = 0;
+
+        for (unsigned i = 0; i < last; i++)
+            base += lists[i][at[i]] * from[i];
+        pad_row((char *)out->data + row * (size_t)out->dims[last] * size,
+                (const char *)in->data + (size_t)base * size, lists[last], out->dims[last],
+                margins[last], in->dims[last], size);
+        for (unsigned i = last; i-- > 0;) {
+            if (++at[i] < out->dims[i])
+                break;
+            at[i] = 0;
+        }
+    }
+    return OX_OK;
+}
+
+/* ---- Pad ------------------------------------------------------------------------------------------------------------- */
+
+/* Pads and axes from attributes (before opset 11) or inputs. */
+static enum ox_status pad_margins(struct ox_run *r, const struct ox_tensor *in,
+                                  struct margin *margins, struct ox_error *err)
+{
+    const int64_t *pads, *axes = NULL;
+    size_t n, n_axes = in->rank;
+    unsigned which[OX_MOVE_RANK];
+
+    if (r->opset < 11) {
+        pads = ox_run_ints(r, r->opset < 2 ? "paddings" : "pads", &n);
+    } else {
+        OX_TRY(ox_move_ints(r, 1, &pads, &n, err));
+        if (ox_run_has(r, 3))
+            OX_TRY(ox_move_ints(r, 3, &axes, &n_axes, err));
+    }
+    if (n != 2 * n_axes)
+        return ox_run_fail(r, err, OX_INPUT, "%zu pads for %zu axes", n, n_axes);
+    if (axes)
+        OX_TRY(ox_move_axes(r, axes, n_axes, in->rank, which, err));
+    memset(margins, 0, in->rank * sizeof(margins[0]));
+    for (size_t i = 0; i < n_axes; i++)
+        margins[axes ? which[i] : i] = (struct margin){pads[i], pads[n_axes + i]};
+    return OX_OK;
+}
+
+static enum ox_status pad_mode_of(const struct ox_run *r, enum pad_mode *mode, struct ox_error *err)
+{
+    static const char *const names[] = {"constant", "reflect", "edge", "wrap"};
+    const char *name = ox_run_string(r, "mode");
+
+    *mode = PAD_CONSTANT;
+    for (unsigned i = 0; name && i < OX_COUNT(names); i++) {
+        if (strcmp(name, names[i]) == 0 && (i < PAD_WRAP || r->opset >= 19)) {
+            *mode = (enum pad_mode)i;
+            return OX_OK;
+        }
+    }
+    if (name)
+        return ox_run_fail(r, err, OX_INPUT, "mode '%s' is none of constant, reflect, edge%s", name,
+                           r->opset >= 19 ? ", wrap" : "");
+    return OX_OK;
+}
+
+static enum ox_status run_pad(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0), *value = r->opset >= 11 ? ox_run_in(r, 2) : NULL;
+    struct margin margins[OX_MOVE_RANK];
+    struct ox_tensor *out, *made = NULL;
+    enum pad_mode mode;
+    static const char zeros[16];
+
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    OX_TRY(pad_mode_of(r, &mode, err));
+    OX_TRY(pad_margins(r, in, margins, err));
+    if (value && value->n != 1)
+        return ox_run_fail(r, err, OX_INPUT, "constant_value has %zu elements, not 1", value->n);
+    OX_TRY(padded_out(r, in, margins, &out, err));
+    if (out->n == 0)
+        return OX_OK;
+    if (mode != PAD_CONSTANT) {
+        OX_TRY(pad_with_data(r, mode, in, margins, out, err));
+        return ox_move_own(out, err);
+    }
+    if (r->opset < 11)
+        OX_TRY(ox_move_scalar(r, in->dtype, ox_run_float(r, "value", 0), &made, err));
+    pad_constant(in, margins, made ? made->data : value ? value->data : zeros, out);
+    ox_tensor_release(made);
+    return ox_move_own(out, err);
+}
+
+/* Pads and axes as a rule knows them: expressions a margin, NULL where one is not known. */
+static bool infer_margins(struct ox_infer *c, unsigned rank, const struct ox_expr **before,
+                          const struct ox_expr **after)
+{
+    const struct ox_expr *const *pads = NULL, *numbers[2 * OX_MOVE_RANK];
+    const int64_t *attr, *axes = NULL;
+    size_t n, n_axes = rank;
+    unsigned axis;
+
+    for (unsigned i = 0; i < rank; i++)
+        before[i] = after[i] = ox_infer_num(c, 0);
+    if (ox_infer_opset(c) < 11) {
+        attr = ox_infer_ints_attr(c, ox_infer_opset(c) < 2 ? "paddings" : "pads", &n);
+        for (size_t i = 0; i < n && i < OX_COUNT(numbers); i++)
+            numbers[i] = ox_infer_num(c, attr[i]);
+        pads = numbers;
+    } else {
+        if (ox_infer_has(c, 3) && !ox_infer_ints(c, 3, &n_axes, &axes))
+            return false;
+        if (!ox_infer_values(c, 1, &n, &pads))
+            return false;
+    }
+    if (n != 2 * n_axes) {
+        ox_infer_conflict(c, "%zu pads for %zu axes", n, n_axes);
+        return false;
+    }
+    for (size_t i = 0; i < n_axes; i++) {
+        if (!ox_infer_axis(c, axes ? axes[i] : (int64_t)i, rank, &axis))
+            return false;
+        before[axis] = pads[i];
+        after[axis] = pads[n_axes + i];
+    }
+    return true;
+}
+
+static void infer_pad_values(struct ox_infer *c, const struct ox_expr *before,
+                             const struct ox_expr *after)
+{
+    const struct ox_expr *values[OX_CARRY_VALUES], *fill = ox_infer_num(c, 0);
+    const char *mode = ox_infer_string_attr(c, "mode");
+    struct ox_carry_value value;
+    int64_t n_before, n_after, number;
+
+    if ((mode && strcmp(mode, "constant") != 0) || !ox_carry_value(c, 0, &value) ||
+        value.rank != 1 || !ox_infer_is_num(before, &n_before) ||
+        !ox_infer_is_num(after, &n_after) || n_before < 0 || n_after < 0 ||
+        n_before > OX_CARRY_VALUES || n_after > OX_CARRY_VALUES)
+        return;
+    size_t n = value.n + (size_t)n_before + (size_t)n_after;
+
+    if (n > OX_CARRY_VALUES)
+        return;
+    if (ox_infer_has(c, 2))
+        fill = ox_carry_int(c, 2, &number) ? ox_infer_num(c, number) : NULL;
+    ox_move_fill(values, n, sizeof(fill), &fill);
+    memcpy(values + n_before, value.values, value.n * sizeof(values[0]));
+    ox_infer_set_values(c, 0, n, values);
+}
+
+static void infer_pad(struct ox_infer *c)
+{
+    const struct ox_expr *const *in, **out, *before[OX_MOVE_RANK], *after[OX_MOVE_RANK];
+    unsigned rank;
+    int64_t dim;
+
+    ox_infer_same_dtype(c, 0, 0);
+    if (!ox_infer_shape(c, 0, &rank, &in) || rank > OX_MOVE_RANK)
+        return;
+    out = ox_infer_dims(c, rank);
+    if (!out && rank > 0)
+        return;
+    if (!infer_margins(c, rank, before, after)) {
+        ox_infer_unknown(c, 0, "the pads are not known");
+        ox_infer_set_shape(c, 0, rank, out);
+        return;
+    }
+    for (unsigned i = 0; i < rank; i++) {
+        out[i] = ox_infer_add(c, ox_infer_add(c, in[i], before[i]), after[i]);
+        if (ox_infer_is_num(out[i], &dim) && dim < 0)
+            ox_infer_conflict(c, "axis %u is left with %" PRId64 " elements", i, dim);
+    }
+    ox_infer_set_shape(c, 0, rank, out);
+    if (rank == 1)
+        infer_pad_values(c, before[0], after[0]);
+}
+
+/* ---- CenterCropPad --------------------------------------------------------------------------------------------------- */
+
+static void infer_center_crop_pad(struct ox_infer *c)
+{
+    const struct ox_expr *const *in, *const *shape, **out;
+    unsigned rank, axis;
+    size_t n, n_axes;
+    const int64_t *axes = ox_infer_ints_attr(c, "axes", &n_axes);
+
+    ox_infer_same_dtype(c, 0, 0);
+    if (!ox_infer_shape(c, 0, &rank, &in))
+        return;
+    out = ox_infer_dims(c, rank);
+    if (!out)
+        return;
+    if (!axes)
+        n_axes = rank;
+    memcpy(out, in, rank * sizeof(out[0]));
+    bool known = ox_infer_values(c, 1, &n, &shape);
+
+    if (known && n != n_axes) {
+        ox_infer_conflict(c, "%zu sizes for %zu axes", n, n_axes);
+        return;
+    }
+    for (size_t i = 0; i < n_axes; i++) {
+        if (!ox_infer_axis(c, axes ? axes[i] : (int64_t)i, rank, &axis))
+            return;
+        out[axis] = known ? shape[i] : NULL;
+    }
+    if (!known)
+        ox_infer_unknown(c, 0, "the target shape is not known");
+    ox_infer_set_shape(c, 0, rank, out);
+}
+
+/* An odd difference leaves the cropping window half an element to the left, and the data when padded too. */
+static int64_t center_before(int64_t dim, int64_t target)
+{
+    return target >= dim ? (target - dim) / 2 : -((dim - target) / 2);
+}
+
+static enum ox_status run_center_crop_pad(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    struct margin margins[OX_MOVE_RANK] = {{0, 0}};
+    unsigned which[OX_MOVE_RANK];
+    const int64_t *shape;
+    struct ox_tensor *out;
+    size_t n, n_axes;
+    const int64_t *axes = ox_run_ints(r, "axes", &n_axes);
+    static const char zeros[16];
+
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    OX_TRY(ox_move_ints(r, 1, &shape, &n, err));
+    if (!axes)
+        n_axes = in->rank;
+    if (n != n_axes)
+        return ox_run_fail(r, err, OX_INPUT, "%zu sizes for %zu axes", n, n_axes);
+    if (axes)
+        OX_TRY(ox_move_axes(r, axes, n_axes, in->rank, which, err));
+    for (size_t i = 0; i < n_axes; i++) {
+        unsigned axis = axes ? which[i] : (unsigned)i;
+
+        if (shape[i] < 0)
+            return ox_run_fail(r, err, OX_INPUT, "shape[%zu] is %" PRId64, i, shape[i]);
+        margins[axis].before = center_before(in->dims[axis], shape[i]);
+        margins[axis].after = shape[i] - in->dims[axis] - margins[axis].before;
+    }
+    OX_TRY(padded_out(r, in, margins, &out, err));
+    if (out->n > 0)
+        pad_constant(in, margins, zeros, out);
+    return ox_move_own(out, err);
+}
+
+const struct ox_op ox_ops_pad[] = {
+    {"", "Pad", 1, OX_OP_HALF, infer_pad, run_pad},
+    {"", "CenterCropPad", 18, OX_OP_HALF, infer_center_crop_pad, run_center_crop_pad},
+    {0}};

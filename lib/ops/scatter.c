@@ -1,0 +1,400 @@
+/* Operators that write elements into a copy: Scatter, ScatterElements, ScatterND, TensorScatter. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/carry.h"
+#include "ops/kernel_tables.h"
+
+#define STAMP "ops/scatter_tmpl.h"
+#include "ops/stamp_floats.h"
+#define STAMP "ops/scatter_tmpl.h"
+#include "ops/stamp_integers.h"
+
+enum reduction { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN, N_REDUCTIONS };
+
+static const char *const reduction_names[N_REDUCTIONS] = {"none", "add", "mul", "max", "min"};
+
+struct merge {
+    void (*run)(void *out, const void *updates, const int64_t *place, size_t n, size_t block);
+};
+
+/* Complex numbers have a sum and a product, but no order. */
+#define SCATTER_COMPLEX(name, real)                                                                \
+    static void scatter_add_##name(void *out, const void *updates, const int64_t *place, size_t n, \
+                                   size_t block)                                                   \
+    {                                                                                              \
+        const real *from = updates;                                                                \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            real *to = (real *)out + (size_t)place[i] * block * 2;                                 \
+            for (size_t k = 0; k < 2 * block; k++, from++)                                         \
+                to[k] += *from;                                                                    \
+        }                                                                                          \
+    }                                                                                              \
+    static void scatter_mul_##name(void *out, const void *updates, const int64_t *place, size_t n, \
+                                   size_t block)                                                   \
+    {                                                                                              \
+        const real *from = updates;                                                                \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            real *to = (real *)out + (size_t)place[i] * block * 2;                                 \
+            for (size_t k = 0; k < 2 * block; k += 2, from += 2) {                                 \
+                real re = to[k] * from[0] - to[k + 1] * from[1];                                   \
+                to[k + 1] = to[k] * from[1] + to[k + 1] * from[0];                                 \
+                to[k] = re;                                                                        \
+            }                                                                                      \
+        }                                                                                          \
+    }
+SCATTER_COMPLEX(c64, float)
+SCATTER_COMPLEX(c128, double)
+
+/* Of truth values: or is sum and maximum, and is product and minimum. */
+static const struct merge merges[N_REDUCTIONS][OX_N_DTYPES] = {
+    [REDUCE_ADD] = {[OX_FLOAT32] = {scatter_add_f32},
+                    [OX_FLOAT64] = {scatter_add_f64},
+                    [OX_INT8] = {scatter_add_i8},
+                    [OX_INT16] = {scatter_add_i16},
+                    [OX_INT32] = {scatter_add_i32},
+                    [OX_INT64] = {scatter_add_i64},
+                    [OX_UINT8] = {scatter_add_u8},
+                    [OX_UINT16] = {scatter_add_u16},
+                    [OX_UINT32] = {scatter_add_u32},
+                    [OX_UINT64] = {scatter_add_u64},
+                    [OX_BOOL] = {scatter_max_u8},
+                    [OX_COMPLEX64] = {scatter_add_c64},
+                    [OX_COMPLEX128] = {scatter_add_c128}},
+    [REDUCE_MUL] = {[OX_FLOAT32] = {scatter_mul_f32},
+                    [OX_FLOAT64] = {scatter_mul_f64},
+                    [OX_INT8] = {scatter_mul_i8},
+                    [OX_INT16] = {scatter_mul_i16},
+                    [OX_INT32] = {scatter_mul_i32},
+                    [OX_INT64] = {scatter_mul_i64},
+                    [OX_UINT8] = {scatter_mul_u8},
+                    [OX_UINT16] = {scatter_mul_u16},
+                    [OX_UINT32] = {scatter_mul_u32},
+                    [OX_UINT64] = {scatter_mul_u64},
+                    [OX_BOOL] = {scatter_min_u8},
+                    [OX_COMPLEX64] = {scatter_mul_c64},
+                    [OX_COMPLEX128] = {scatter_mul_c128}},
+    [REDUCE_MAX] = {[OX_FLOAT32] = {scatter_max_f32},
+                    [OX_FLOAT64] = {scatter_max_f64},
+                    [OX_INT8] = {scatter_max_i8},
+                    [OX_INT16] = {scatter_max_i16},
+                    [OX_INT32] = {scatter_max_i32},
+                    [OX_INT64] = {scatter_max_i64},
+                    [OX_UINT8] = {scatter_max_u8},
+                    [OX_UINT16] = {scatter_max_u16},
+                    [OX_UINT32] = {scatter_max_u32},
+                    [OX_UINT64] = {scatter_max_u64},
+                    [OX_BOOL] = {scatter_max_u8}},
+    [REDUCE_MIN] = {[OX_FLOAT32] = {scatter_min_f32},
+                    [OX_FLOAT64] = {scatter_min_f64},
+                    [OX_INT8] = {scatter_min_i8},
+                    [OX_INT16] = {scatter_min_i16},
+                    [OX_INT32] = {scatter_min_i32},
+                    [OX_INT64] = {scatter_min_i64},
+                    [OX_UINT8] = {scatter_min_u8},
+                    [OX_UINT16] = {scatter_min_u16},
+                    [OX_UINT32] = {scatter_min_u32},
+                    [OX_UINT64] = {scatter_min_u64},
+                    [OX_BOOL] = {scatter_min_u8}},
+};
+
+static enum ox_status scatter_reduction(const struct ox_run *r, enum reduction *out,
+                                        struct ox_error *err)
+{
+    const char *name = r->opset >= 16 ? ox_run_string(r, "reduction") : NULL;
+
+    *out = REDUCE_NONE;
+    if (!name)
+        return OX_OK;
+    for (int i = 0; i < N_REDUCTIONS; i++) {
+        if (strcmp(name, reduction_names[i]) == 0 && (i < REDUCE_MAX || r->opset >= 18)) {
+            *out = (enum reduction)i;
+            return OX_OK;
+        }
+    }
+    return ox_run_fail(r, err, OX_INPUT, "reduction '%s' is none of none, add, mul%s", name,
+                       r->opset >= 18 ? ", max, min" : "");
+}
+
+/* Output 0: a copy of `in` with the n blocks of `updates` written or merged at their places. Updates are applied in order, so
+ * that the last one of a place stays. */
+static enum ox_status scatter_out(struct ox_run *r, const struct ox_tensor *in,
+                                  const struct ox_tensor *updates, const int64_t *place, size_t n,
+                                  size_t block, enum reduction reduction, struct ox_error *err)
+{
+    size_t size = ox_dtype_size(in->dtype);
+    struct ox_tensor *out;
+
+    if (reduction != REDUCE_NONE && !merges[reduction][in->dtype].run)
+        return ox_run_fail(r, err, OX_INPUT, "%s has no reduction '%s'", ox_dtype_name(in->dtype),
+                           reduction_names[reduction]);
+    OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, in->dims, &out, err));
+    if (out->n == 0)
+        return OX_OK;
+    memcpy(out->data, in->data, in->n * size);
+    if (reduction != REDUCE_NONE) {
+        merges[reduction][in->dtype].run(out->data, updates->data, place, n, block);
+    } else {
+        for (size_t i = 0; i < n && block > 0; i++)
+            memcpy((char *)out->data + (size_t)place[i] * block * size,
+                   (const char *)updates->data + i * block * size, block * size);
+    }
+    return ox_move_own(out, err);
+}
+
+/* ---- Scatter and ScatterElements ------------------------------------------------------------------------------------ */
+
+static void infer_scatter_elements(struct ox_infer *c)
+{
+    const struct ox_expr *const *updates, *values[OX_CARRY_VALUES];
+    const char *reduction = ox_infer_string_attr(c, "reduction");
+    struct ox_carry_value value;
+    const int64_t *index;
+    unsigned rank, axis;
+    size_t n, n_updates;
+
+    ox_infer_same(c, 0, 0);
+    if (ox_infer_shape(c, 0, &rank, NULL) &&
+        !ox_infer_axis(c, ox_infer_int_attr(c, "axis", 0), rank, &axis))
+        return;
+    if ((reduction && strcmp(reduction, "none") != 0) || !ox_carry_value(c, 0, &value) ||
+        value.rank != 1 || !ox_infer_ints(c, 1, &n, &index) ||
+        !ox_infer_values(c, 2, &n_updates, &updates) || n != n_updates)
+        return;
+    memcpy(values, value.values, value.n * sizeof(values[0]));
+    for (size_t i = 0; i < n; i++) {
+        int64_t at = index[i] < 0 ? index[i] + (int64_t)value.n : index[i];
+
+        if (at < 0 || at >= (int64_t)value.n)
+            return;
+        values[at] = updates[i];
+    }
+    ox_infer_set_values(c, 0, value.n, values);
+}
+
+static enum ox_status element_shapes(const struct ox_run *r, const struct ox_tensor *in,
+                                     const struct ox_tensor *indices,
+                                     const struct ox_tensor *updates, unsigned axis,
+                                     struct ox_error *err)
+{
+    if (indices->rank != in->rank || updates->rank != in->rank)
+        return ox_run_fail(r, err, OX_INPUT, "data has rank %u, indices %u, updates %u", in->rank,
+                           indices->rank, updates->rank);
+    for (unsigned i = 0; i < in->rank; i++) {
+        if (updates->dims[i] != indices->dims[i])
+            return ox_run_fail(r, err, OX_INPUT,
+                               "dimension %u of updates is %" PRId64 ", of indices %" PRId64, i,
+                               updates->dims[i], indices->dims[i]);
+        if (i != axis && indices->dims[i] > in->dims[i])
+            return ox_run_fail(r, err, OX_INPUT,
+                               "dimension %u of indices is %" PRId64 ", of data %" PRId64, i,
+                               indices->dims[i], in->dims[i]);
+    }
+    return OX_OK;
+}
+
+static enum ox_status run_scatter_elements(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0), *indices = ox_run_in(r, 1),
+                           *updates = ox_run_in(r, 2);
+    enum reduction reduction;
+    const int64_t *index;
+    unsigned axis;
+    size_t n;
+
+    OX_TRY(scatter_reduction(r, &reduction, err));
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    OX_TRY(ox_run_axis(r, ox_run_int(r, "axis", 0), in->rank, &axis, err));
+    OX_TRY(element_shapes(r, in, indices, updates, axis, err));
+    OX_TRY(ox_move_ints(r, 1, &index, &n, err));
+    int64_t *place = ox_run_scratch(r, n + 1, sizeof(*place), err);
+
+    if (!place)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        OX_TRY(ox_move_index(r, "indices", i, index[i], in->dims[axis], &place[i], err));
+    if (n > 0)
+        ox_move_places(in->rank, indices->dims, in->dims, axis, place, place);
+    return scatter_out(r, in, updates, place, n, 1, reduction, err);
+}
+
+/* ---- ScatterND ------------------------------------------------------------------------------------------------------ */
+
+static void infer_scatter_nd(struct ox_infer *c)
+{
+    const struct ox_expr *const *updates, *const *dims, *values[OX_CARRY_VALUES];
+    const char *reduction = ox_infer_string_attr(c, "reduction");
+    struct ox_carry_value value;
+    const int64_t *index;
+    unsigned rank;
+    int64_t k;
+    size_t n, n_updates;
+
+    ox_infer_same(c, 0, 0);
+    if ((reduction && strcmp(reduction, "none") != 0) || !ox_carry_value(c, 0, &value) ||
+        value.rank != 1 || !ox_infer_shape(c, 1, &rank, &dims) || rank == 0 ||
+        !ox_infer_is_num(dims[rank - 1], &k) || k != 1 || !ox_infer_ints(c, 1, &n, &index) ||
+        !ox_infer_values(c, 2, &n_updates, &updates) || n != n_updates)
+        return;
+    memcpy(values, value.values, value.n * sizeof(values[0]));
+    for (size_t i = 0; i < n; i++) {
+        int64_t at = index[i] < 0 ? index[i] + (int64_t)value.n : index[i];
+
+        if (at < 0 || at >= (int64_t)value.n)
+            return;
+        values[at] = updates[i];
+    }
+    ox_infer_set_values(c, 0, value.n, values);
+}
+
+static enum ox_status nd_check(const struct ox_run *r, const struct ox_tensor *in,
+                               const struct ox_tensor *indices, const struct ox_tensor *updates,
+                               int64_t *k, struct ox_error *err)
+{
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    if (in->rank == 0 || indices->rank == 0)
+        return ox_run_fail(r, err, OX_INPUT, "data has rank %u, indices %u", in->rank,
+                           indices->rank);
+    *k = indices->dims[indices->rank - 1];
+    if (*k < 0 || *k > (int64_t)in->rank)
+        return ox_run_fail(r, err, OX_INPUT, "indices of %" PRId64 " elements for data of rank %u",
+                           *k, in->rank);
+    unsigned tail = in->rank - (unsigned)*k;
+
+    if (updates->rank != indices->rank - 1 + tail)
+        return ox_run_fail(r, err, OX_INPUT, "updates has rank %u, not %u", updates->rank,
+                           indices->rank - 1 + tail);
+    for (unsigned i = 0; i < updates->rank; i++) {
+        int64_t want =
+            i < indices->rank - 1 ? indices->dims[i] : in->dims[i + in->rank - updates->rank];
+
+        if (updates->dims[i] != want)
+            return ox_run_fail(r, err, OX_INPUT,
+                               "dimension %u of updates is %" PRId64 ", not %" PRId64, i,
+                               updates->dims[i], want);
+    }
+    return OX_OK;
+}
+
+static enum ox_status run_scatter_nd(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0), *indices = ox_run_in(r, 1),
+                           *updates = ox_run_in(r, 2);
+    int64_t strides[OX_MOVE_RANK], k = 0;
+    enum reduction reduction;
+    const int64_t *index;
+    size_t n, n_tuples = 1, block = 1;
+
+    OX_TRY(scatter_reduction(r, &reduction, err));
+    OX_TRY(nd_check(r, in, indices, updates, &k, err));
+    OX_TRY(ox_move_ints(r, 1, &index, &n, err));
+    ox_move_strides((unsigned)k, in->dims, strides);
+    for (unsigned i = (unsigned)k; i < in->rank; i++)
+        block *= (size_t)in->dims[i];
+    if (k == 0) {
+        /* Tuples of no elements: each names the whole. */
+        if (!ox_dims_count(indices->rank - 1, indices->dims, &n_tuples))
+            return ox_run_fail(r, err, OX_INPUT, "too many indices");
+        if (in->n == 0)
+            n_tuples = 0;
+    } else {
+        n_tuples = n / (size_t)k;
+    }
+    int64_t *place = ox_run_scratch(r, n_tuples + 1, sizeof(*place), err);
+
+    if (!place)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < n_tuples; i++) {
+        uint64_t at = 0; /* wraps only where the data is empty */
+        int64_t one = 0;
+
+        for (int64_t m = 0; m < k; m++) {
+            size_t from = i * (size_t)k + (size_t)m;
+
+            OX_TRY(ox_move_index(r, "indices", from, index[from], in->dims[m], &one, err));
+            at += (uint64_t)one * (uint64_t)strides[m];
+        }
+        place[i] = (int64_t)at;
+    }
+    return scatter_out(r, in, updates, place, n_tuples, block, reduction, err);
+}
+
+/* ---- TensorScatter -------------------------------------------------------------------------------------------------- */
+
+static void infer_tensor_scatter(struct ox_infer *c)
+{
+    unsigned rank, axis;
+
+    ox_infer_same(c, 0, 0);
+    if (ox_infer_shape(c, 0, &rank, NULL))
+        ox_infer_axis(c, ox_infer_int_attr(c, "axis", -2), rank, &axis);
+}
+
+static enum ox_status cache_shapes(const struct ox_run *r, const struct ox_tensor *cache,
+                                   const struct ox_tensor *update, unsigned axis,
+                                   struct ox_error *err)
+{
+    if (axis == 0 || update->rank != cache->rank)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "axis %u of a cache of rank %u and an update of rank %u", axis,
+                           cache->rank, update->rank);
+    for (unsigned i = 0; i < cache->rank; i++) {
+        if (i == axis ? update->dims[i] > cache->dims[i] : update->dims[i] != cache->dims[i])
+            return ox_run_fail(r, err, OX_INPUT,
+                               "dimension %u of the update is %" PRId64 ", of the cache %" PRId64,
+                               i, update->dims[i], cache->dims[i]);
+    }
+    return OX_OK;
+}
+
+static enum ox_status run_tensor_scatter(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *cache = ox_run_in(r, 0), *update = ox_run_in(r, 1);
+    const char *mode = ox_run_string(r, "mode");
+    bool circular = mode && strcmp(mode, "circular") == 0;
+    const int64_t *starts;
+    size_t n, block = 1;
+    unsigned axis;
+
+    if (mode && !circular && strcmp(mode, "linear") != 0)
+        return ox_run_fail(r, err, OX_INPUT, "mode '%s' is neither linear nor circular", mode);
+    OX_TRY(ox_run_axis(r, ox_run_int(r, "axis", -2), cache->rank, &axis, err));
+    OX_TRY(cache_shapes(r, cache, update, axis, err));
+    OX_TRY(ox_move_ints(r, 2, &starts, &n, err));
+    if (starts && n != (size_t)cache->dims[0])
+        return ox_run_fail(r, err, OX_INPUT, "%zu write_indices for a batch of %" PRId64, n,
+                           cache->dims[0]);
+    int64_t length = update->dims[axis], room = cache->dims[axis];
+
+    for (size_t i = 0; i < n; i++) {
+        if (starts[i] < 0 || (!circular && starts[i] > room - length))
+            return ox_run_fail(r, err, OX_INPUT,
+                               "write_indices[%zu] is %" PRId64 " for %" PRId64
+                               " elements in %" PRId64,
+                               i, starts[i], length, room);
+    }
+    for (unsigned i = axis + 1; i < cache->rank; i++)
+        block *= (size_t)cache->dims[i];
+    size_t rows = update->n == 0 ? 0 : update->n / block;
+    int64_t *place = ox_run_scratch(r, rows + 1, sizeof(*place), err);
+
+    if (!place)
+        return OX_NO_MEMORY;
+    size_t a_batch = rows == 0 ? 1 : rows / (size_t)cache->dims[0];
+
+    for (size_t i = 0; i < rows; i++) {
+        uint64_t at = (starts ? (uint64_t)starts[i / a_batch] : 0) + i % (size_t)length;
+
+        place[i] = (int64_t)(i / (size_t)length * (size_t)room + (size_t)(at % (uint64_t)room));
+    }
+    return scatter_out(r, cache, update, place, rows, block, REDUCE_NONE, err);
+}
+
+const struct ox_op ox_ops_scatter[] = {
+    {"", "Scatter", 9, OX_OP_HALF, infer_scatter_elements, run_scatter_elements},
+    {"", "ScatterElements", 11, OX_OP_HALF, infer_scatter_elements, run_scatter_elements},
+    {"", "ScatterElements", 16, 0, infer_scatter_elements, run_scatter_elements},
+    {"", "ScatterND", 11, OX_OP_HALF, infer_scatter_nd, run_scatter_nd},
+    {"", "ScatterND", 16, 0, infer_scatter_nd, run_scatter_nd},
+    {"", "TensorScatter", 24, OX_OP_HALF, infer_tensor_scatter, run_tensor_scatter},
+    {0}};

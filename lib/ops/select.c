@@ -1,0 +1,481 @@
+/* Operators whose result depends on the order or truth of values: NonZero, TopK, Unique. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/carry.h"
+#include "ops/kernel_tables.h"
+
+#define STAMP "ops/select_tmpl.h"
+#include "ops/stamp_floats.h"
+#define STAMP "ops/select_tmpl.h"
+#include "ops/stamp_integers.h"
+
+/* ---- NonZero --------------------------------------------------------------------------------------------------------- */
+
+static void not_zero_c64(const void *data, size_t n, uint8_t *flags)
+{
+    const float *values = data;
+
+    for (size_t i = 0; i < n; i++)
+        flags[i] = values[2 * i] != 0 || values[2 * i + 1] != 0;
+}
+
+static void not_zero_c128(const void *data, size_t n, uint8_t *flags)
+{
+    const double *values = data;
+
+    for (size_t i = 0; i < n; i++)
+        flags[i] = values[2 * i] != 0 || values[2 * i + 1] != 0;
+}
+
+static void not_zero_string(const void *data, size_t n, uint8_t *flags)
+{
+    const struct ox_str *values = data;
+
+    for (size_t i = 0; i < n; i++)
+        flags[i] = values[i].n != 0;
+}
+
+static void infer_nonzero(struct ox_infer *c)
+{
+    const struct ox_expr *dims[2] = {NULL, NULL}, *values[OX_CARRY_VALUES];
+    struct ox_carry_value value;
+    const int64_t *numbers;
+    unsigned rank;
+    size_t n, count = 0;
+
+    ox_infer_set_dtype(c, 0, OX_INT64);
+    if (ox_infer_shape(c, 0, &rank, NULL))
+        dims[0] = ox_infer_num(c, rank);
+    if (ox_carry_value(c, 0, &value) && value.rank == 1 && ox_infer_ints(c, 0, &n, &numbers)) {
+        for (size_t i = 0; i < n; i++) {
+            if (numbers[i])
+                values[count++] = ox_infer_num(c, (int64_t)i);
+        }
+        dims[1] = ox_infer_num(c, (int64_t)count);
+        ox_infer_set_shape(c, 0, 2, dims);
+        ox_infer_set_values(c, 0, count, values);
+        return;
+    }
+    dims[1] = ox_infer_data_dim(c, "count");
+    ox_infer_set_shape(c, 0, 2, dims);
+}
+
+static enum ox_status run_nonzero(struct ox_run *r, struct ox_error *err)
+{
+    static void (*const kernels[OX_N_DTYPES])(const void *, size_t, uint8_t *) = {
+        OX_KERNELS_NUMBER(not_zero), [OX_BOOL] = not_zero_u8, [OX_COMPLEX64] = not_zero_c64,
+        [OX_COMPLEX128] = not_zero_c128, [OX_STRING] = not_zero_string};
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    uint8_t *flags = ox_run_scratch(r, in->n + 1, 1, err);
+    int64_t at[OX_MOVE_RANK] = {0}, dims[2] = {in->rank, 0};
+    struct ox_tensor *out;
+
+    if (!flags)
+        return OX_NO_MEMORY;
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    if (!kernels[in->dtype])
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "element type %s", ox_dtype_name(in->dtype));
+    kernels[in->dtype](in->data, in->n, flags);
+    for (size_t i = 0; i < in->n; i++)
+        dims[1] += flags[i];
+    OX_TRY(ox_run_out(r, 0, OX_INT64, 2, dims, &out, err));
+    int64_t *places = out->data;
+    size_t count = (size_t)dims[1], found = 0;
+
+    for (size_t i = 0; i < in->n && found < count; i++) {
+        if (flags[i]) {
+            for (unsigned k = 0; k < in->rank; k++)
+                places[k * count + found] = at[k];
+            found++;
+        }
+        for (unsigned k = in->rank; k-- > 0;) {
+            if (++at[k] < in->dims[k])
+                break;
+            at[k] = 0;
+        }
+    }
+    return OX_OK;
+}
+
+/* ---- TopK ------------------------------------------------------------------------------------------------------------ */
+
+static void infer_topk_values(struct ox_infer *c, int64_t k)
+{
+    const struct ox_expr *values[OX_CARRY_VALUES], *places[OX_CARRY_VALUES];
+    int64_t heap[OX_CARRY_VALUES];
+    const int64_t *numbers;
+    struct ox_carry_value value;
+    size_t n;
+
+    if (!ox_carry_value(c, 0, &value) || value.rank != 1 || !ox_infer_ints(c, 0, &n, &numbers) ||
+        k < 0 || k > (int64_t)n)
+        return;
+    if (k > 0)
+        topk_row_i64(numbers, n, (size_t)k, ox_infer_int_attr(c, "largest", 1) != 0, heap);
+    for (int64_t i = 0; i < k; i++) {
+        values[i] = value.values[heap[i]];
+        places[i] = ox_infer_num(c, heap[i]);
+    }
+    ox_infer_set_values(c, 0, (size_t)k, values);
+    ox_infer_set_values(c, 1, (size_t)k, places);
+}
+
+static void infer_topk(struct ox_infer *c)
+{
+    const struct ox_expr *const *in, *const *given, **out, *k = NULL;
+    unsigned rank, axis;
+    int64_t number, dim;
+    size_t n;
+
+    ox_infer_same_dtype(c, 0, 0);
+    ox_infer_set_dtype(c, 1, OX_INT64);
+    if (!ox_infer_shape(c, 0, &rank, &in) ||
+        !ox_infer_axis(c, ox_infer_int_attr(c, "axis", -1), rank, &axis))
+        return;
+    out = ox_infer_dims(c, rank);
+    if (!out)
+        return;
+    if (ox_infer_opset(c) < 10)
+        k = ox_infer_num(c, ox_infer_int_attr(c, "k", 0));
+    else if (ox_infer_values(c, 1, &n, &given) && n == 1)
+        k = given[0];
+    if (ox_infer_is_num(k, &number) &&
+        (number < 0 || (ox_infer_is_num(in[axis], &dim) && number > dim))) {
+        ox_infer_conflict(c, "k is %" PRId64 ", more than the axis has", number);
+        return;
+    }
+    memcpy(out, in, rank * sizeof(out[0]));
+    out[axis] = k ? k : ox_infer_data_dim(c, "k");
+    ox_infer_set_shape(c, 0, rank, out);
+    ox_infer_set_shape(c, 1, rank, out);
+    if (ox_infer_is_num(k, &number))
+        infer_topk_values(c, number);
+}
+
+struct topk {
+    size_t outer, n, inner, k;
+    bool largest;
+};
+
+static enum ox_status topk_rows(struct ox_run *r, const struct topk *t, const struct ox_tensor *in,
+                                struct ox_tensor *values, struct ox_tensor *places,
+                                struct ox_error *err)
+{
+    static void (*const kernels[OX_N_DTYPES])(const void *, size_t, size_t, bool,
+                                              int64_t *) = {OX_KERNELS_NUMBER(topk_row)};
+    size_t size = ox_dtype_size(in->dtype);
+    char *row = ox_run_scratch(r, t->n + 1, size, err);
+    int64_t *heap = ox_run_scratch(r, t->k + 1, sizeof(*heap), err), *place = places->data;
+
+    if (!row || !heap)
+        return OX_NO_MEMORY;
+    if (!kernels[in->dtype])
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "element type %s", ox_dtype_name(in->dtype));
+    for (size_t o = 0; o < t->outer; o++) {
+        for (size_t i = 0; i < t->inner; i++) {
+            const char *from = (const char *)in->data + (o * t->n * t->inner + i) * size;
+            size_t to = o * t->k * t->inner + i;
+            struct ox_move m = {.rank = 0};
+
+            ox_move_axis(&m, (int64_t)t->n, 1, (int64_t)t->inner);
+            ox_move_run(&m, size, row, from);
+            kernels[in->dtype](row, t->n, t->k, t->largest, heap);
+            for (size_t j = 0; j < t->k; j++) {
+                place[to + j * t->inner] = heap[j];
+                memcpy((char *)values->data + (to + j * t->inner) * size,
+                       row + (size_t)heap[j] * size, size);
+            }
+        }
+    }
+    return OX_OK;
+}
+
+static enum ox_status run_topk(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    int64_t dims[OX_MOVE_RANK], k = ox_run_int(r, "k", 0);
+    struct ox_tensor *values, *places;
+    struct topk t = {1, 0, 1, 0, ox_run_int(r, "largest", 1) != 0};
+    unsigned axis;
+
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    OX_TRY(ox_run_axis(r, ox_run_int(r, "axis", -1), in->rank, &axis, err));
+    if (r->opset >= 10)
+        OX_TRY(ox_move_int(r, 1, "K", &k, err));
+    if (k < 0 || k > in->dims[axis])
+        return ox_run_fail(r, err, OX_INPUT, "k is %" PRId64 ", outside [0, %" PRId64 "]", k,
+                           in->dims[axis]);
+    memcpy(dims, in->dims, in->rank * sizeof(dims[0]));
+    dims[axis] = k;
+    OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, dims, &values, err));
+    OX_TRY(ox_run_out(r, 1, OX_INT64, in->rank, dims, &places, err));
+    if (values->n == 0)
+        return OX_OK;
+    for (unsigned i = 0; i < in->rank; i++) {
+        t.outer *= i < axis ? (size_t)in->dims[i] : 1;
+        t.inner *= i > axis ? (size_t)in->dims[i] : 1;
+    }
+    t.n = (size_t)in->dims[axis];
+    t.k = (size_t)k;
+    return topk_rows(r, &t, in, values, places, err);
+}
+
+/* ---- Unique ---------------------------------------------------------------------------------------------------------- */
+
+static int compare_c64(const void *data, size_t a, size_t b)
+{
+    int real = compare_f32(data, 2 * a, 2 * b);
+
+    return real ? real : compare_f32(data, 2 * a + 1, 2 * b + 1);
+}
+
+static int compare_c128(const void *data, size_t a, size_t b)
+{
+    int real = compare_f64(data, 2 * a, 2 * b);
+
+    return real ? real : compare_f64(data, 2 * a + 1, 2 * b + 1);
+}
+
+static int compare_string(const void *data, size_t a, size_t b)
+{
+    const struct ox_str *strings = data, *x = &strings[a], *y = &strings[b];
+    size_t n = x->n < y->n ? x->n : y->n;
+    int order = n > 0 ? memcmp(x->p, y->p, n) : 0;
+
+    return order ? order : x->n < y->n ? -1 : x->n > y->n;
+}
+
+/* Items of `block` elements each, compared element by element. */
+struct items {
+    const void *data;
+    size_t n, block;
+    int (*compare)(const void *data, size_t a, size_t b);
+};
+
+static int compare_items(const struct items *items, int64_t a, int64_t b)
+{
+    int order = 0;
+
+    for (size_t k = 0; k < items->block && order == 0; k++)
+        order =
+            items->compare(items->data, (size_t)a * items->block + k, (size_t)b * items->block + k);
+    return order;
+}
+
+/* Stable: bottom-up merging between two lists. Returns the one that holds the result. */
+static int64_t *sort_items(const struct items *items, int64_t *list, int64_t *other)
+{
+    for (size_t i = 0; i < items->n; i++)
+        list[i] = (int64_t)i;
+    for (size_t width = 1; width < items->n; width *= 2) {
+        for (size_t start = 0; start < items->n; start += 2 * width) {
+            size_t middle = start + width < items->n ? start + width : items->n;
+            size_t end = middle + width < items->n ? middle + width : items->n;
+            size_t a = start, b = middle;
+
+            for (size_t i = start; i < end; i++) {
+                bool left = a < middle && (b >= end || compare_items(items, list[a], list[b]) <= 0);
+
+                other[i] = left ? list[a++] : list[b++];
+            }
+        }
+        int64_t *swap = list;
+
+        list = other;
+        other = swap;
+    }
+    return list;
+}
+
+/* What Unique finds: of group g the item that comes first and how many; of each item its group. */
+struct groups {
+    size_t n;
+    int64_t *first, *count, *of;
+};
+
+static enum ox_status find_groups(struct ox_run *r, const struct items *items, bool sorted,
+                                  struct groups *g, struct ox_error *err)
+{
+    int64_t *lists = ox_run_scratch(r, items->n + 1, 6 * sizeof(*lists), err);
+    size_t n = items->n;
+
+    if (!lists)
+        return OX_NO_MEMORY;
+    g->n = 0;
+    g->first = lists + 2 * n;
+    g->count = lists + 3 * n;
+    g->of = lists + 4 * n;
+    const int64_t *order = sort_items(items, lists, lists + n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || compare_items(items, order[i - 1], order[i]) != 0) {
+            g->first[g->n] = order[i];
+            g->count[g->n++] = 0;
+        }
+        g->count[g->n - 1]++;
+        g->of[order[i]] = (int64_t)g->n - 1;
+    }
+    if (sorted)
+        return OX_OK;
+    /* In the order of first occurrence: the group of each item gets its number when it is first met. */
+    int64_t *renamed = lists + 5 * n, *counts = lists, *firsts = lists + n, next = 0;
+
+    for (size_t i = 0; i < g->n; i++)
+        renamed[i] = -1;
+    for (size_t i = 0; i < n; i++) {
+        int64_t old = g->of[i];
+
+        if (renamed[old] < 0) {
+            renamed[old] = next;
+            counts[next] = g->count[old];
+            firsts[next++] = (int64_t)i;
+        }
+        g->of[i] = renamed[old];
+    }
+    g->count = counts;
+    g->first = firsts;
+    return OX_OK;
+}
+
+static void infer_unique(struct ox_infer *c)
+{
+    const struct ox_expr *const *in, **out, *count, *inverse = NULL;
+    const struct ox_attr *attr = ox_infer_attr(c, "axis");
+    const int64_t *numbers;
+    unsigned rank, axis;
+    size_t n, n_out = ox_infer_n_out(c), found = 0;
+    bool known = !attr && ox_infer_ints(c, 0, &n, &numbers) && n <= OX_CARRY_VALUES;
+
+    for (size_t i = 0; known && i < n; i++) {
+        bool first = true;
+
+        for (size_t k = 0; k < i && first; k++)
+            first = numbers[k] != numbers[i];
+        found += first;
+    }
+    count = known ? ox_infer_num(c, (int64_t)found) : ox_infer_data_dim(c, "count");
+    ox_infer_same_dtype(c, 0, 0);
+    for (size_t i = 1; i < n_out; i++)
+        ox_infer_set_dtype(c, i, OX_INT64);
+    bool shaped = ox_infer_shape(c, 0, &rank, &in);
+
+    if (!attr) {
+        ox_infer_set_shape(c, 0, 1, &count);
+        inverse = shaped ? ox_carry_product(c, rank, in) : NULL;
+    } else if (shaped && ox_infer_axis(c, attr->i, rank, &axis)) {
+        out = ox_infer_dims(c, rank);
+        if (!out)
+            return;
+        memcpy(out, in, rank * sizeof(out[0]));
+        out[axis] = count;
+        ox_infer_set_shape(c, 0, rank, out);
+        inverse = in[axis];
+    }
+    for (size_t i = 1; i < n_out; i++)
+        ox_infer_set_shape(c, i, 1, i == 2 ? &inverse : &count);
+}
+
+static enum ox_status unique_list(struct ox_run *r, size_t output, const int64_t *list, size_t n,
+                                  struct ox_error *err)
+{
+    struct ox_tensor *out;
+
+    if (!ox_run_wants(r, output))
+        return OX_OK;
+    OX_TRY(ox_run_out(r, output, OX_INT64, 1, (int64_t[]){(int64_t)n}, &out, err));
+    if (n > 0)
+        memcpy(out->data, list, n * sizeof(*list));
+    return OX_OK;
+}
+
+/* Items along `axis` brought to the front, each in one piece; *items is the data itself when they are already. */
+static enum ox_status unique_items(struct ox_run *r, const struct ox_tensor *in, unsigned axis,
+                                   const struct ox_move *back, struct items *items,
+                                   struct ox_error *err)
+{
+    size_t size = ox_dtype_size(in->dtype);
+    struct ox_move m = *back;
+
+    items->data = in->data;
+    if (axis == 0 || in->n == 0)
+        return OX_OK;
+    char *moved = ox_run_scratch(r, in->n, size, err);
+
+    if (!moved)
+        return OX_NO_MEMORY;
+    ox_move_run(&m, size, moved, in->data);
+    items->data = moved;
+    return OX_OK;
+}
+
+static enum ox_status unique_out(struct ox_run *r, const struct ox_tensor *in,
+                                 const struct items *items, const struct groups *g, bool flat,
+                                 unsigned axis, size_t outer, struct ox_error *err)
+{
+    int64_t dims[OX_MOVE_RANK];
+    size_t size = ox_dtype_size(in->dtype);
+    struct ox_tensor *out;
+
+    memcpy(dims, in->dims, in->rank * sizeof(dims[0]));
+    dims[axis] = (int64_t)g->n;
+    OX_TRY(ox_run_out(r, 0, in->dtype, flat ? 1 : in->rank, dims, &out, err));
+    if (out->n > 0) {
+        size_t inner = items->block / outer;
+
+        for (size_t o = 0; o < outer; o++) {
+            for (size_t i = 0; i < g->n; i++)
+                memcpy((char *)out->data + (o * g->n + i) * inner * size,
+                       (const char *)items->data +
+                           ((size_t)g->first[i] * items->block + o * inner) * size,
+                       inner * size);
+        }
+    }
+    OX_TRY(ox_move_own(out, err));
+    OX_TRY(unique_list(r, 1, g->first, g->n, err));
+    OX_TRY(unique_list(r, 2, g->of, items->n, err));
+    return unique_list(r, 3, g->count, g->n, err);
+}
+
+static enum ox_status run_unique(struct ox_run *r, struct ox_error *err)
+{
+    static int (*const compare[OX_N_DTYPES])(const void *, size_t, size_t) = {
+        OX_KERNELS_NUMBER(compare), [OX_BOOL] = compare_u8, [OX_COMPLEX64] = compare_c64,
+        [OX_COMPLEX128] = compare_c128, [OX_STRING] = compare_string};
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    const struct ox_attr *attr = ox_run_attr(r, "axis");
+    struct items items = {.n = in->n, .block = 1, .compare = compare[in->dtype]};
+    struct ox_move m = {.rank = 0};
+    struct groups groups = {0};
+    unsigned axis = 0;
+    size_t outer = 1, inner = 1;
+
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    if (!items.compare)
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "element type %s", ox_dtype_name(in->dtype));
+    if (attr) {
+        OX_TRY(ox_run_axis(r, attr->i, in->rank, &axis, err));
+        for (unsigned i = 0; i < in->rank; i++) {
+            outer *= i < axis ? (size_t)in->dims[i] : 1;
+            inner *= i > axis ? (size_t)in->dims[i] : 1;
+        }
+        items.n = (size_t)in->dims[axis];
+        if (in->n == 0 && items.n > 0) {
+            /* Items without elements: all the same, and none of their dims is to be trusted as a product. */
+            outer = 1;
+            inner = 0;
+        }
+        items.block = outer * inner;
+        ox_move_axis(&m, (int64_t)items.n, (int64_t)items.block, (int64_t)inner);
+        ox_move_axis(&m, (int64_t)outer, (int64_t)inner, (int64_t)(items.n * inner));
+        ox_move_axis(&m, (int64_t)inner, 1, 1);
+    }
+    OX_TRY(unique_items(r, in, axis, &m, &items, err));
+    OX_TRY(find_groups(r, &items, ox_run_int(r, "sorted", 1) != 0, &groups, err));
+    return unique_out(r, in, &items, &groups, !attr, axis, outer, err);
+}
+
+const struct ox_op ox_ops_select[] = {{"", "NonZero", 9, 0, infer_nonzero, run_nonzero},
+                                      {"", "TopK", 1, 0, infer_topk, run_topk},
+                                      {"", "Unique", 11, 0, infer_unique, run_unique},
+                                      {0}};
