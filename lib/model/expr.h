@@ -37,6 +37,10 @@ const struct ox_expr *ox_expr_min(struct ox_exprs *pool, const struct ox_expr *a
                                   const struct ox_expr *b);
 const struct ox_expr *ox_expr_max(struct ox_exprs *pool, const struct ox_expr *a,
                                   const struct ox_expr *b);
+/* The size that two sizes broadcast to (numpy: equal, or one of them is 1), which are taken to be compatible: printed as
+ * max(a,b)*min(1,a,b), which holds for 0 too. */
+const struct ox_expr *ox_expr_broadcast(struct ox_exprs *pool, const struct ox_expr *a,
+                                        const struct ox_expr *b);
 
 bool ox_expr_is_int(const struct ox_expr *e,
                     int64_t *value); /* value may be NULL; false for NULL */
@@ -46,6 +50,13 @@ bool ox_expr_least(const struct ox_expr *e, int64_t *least);
 bool ox_expr_greatest(const struct ox_expr *e, int64_t *greatest);
 /* Surely different for all values of the symbols (a and a+1; 3 and 4). */
 bool ox_expr_differ(struct ox_exprs *pool, const struct ox_expr *a, const struct ox_expr *b);
+bool ox_expr_mentions(const struct ox_expr *e, const struct ox_expr *symbol);
+/* Whether test() holds for one of its symbols. */
+bool ox_expr_any_symbol(const struct ox_expr *e, bool (*test)(void *arg, const char *symbol),
+                        void *arg);
+/* e = factor * symbol + constant; false when it is no such thing. */
+bool ox_expr_linear(struct ox_exprs *pool, const struct ox_expr *e, const struct ox_expr **symbol,
+                    int64_t *factor, int64_t *constant);
 /* The expression with a symbol replaced. */
 const struct ox_expr *ox_expr_replace(struct ox_exprs *pool, const struct ox_expr *in,
                                       const struct ox_expr *symbol, const struct ox_expr *by);

@@ -98,6 +98,13 @@ const struct ox_type *ox_infer_make_map(struct ox_infer *c, enum ox_dtype key,
 bool ox_infer_subgraph(struct ox_infer *c, const char *attr, const struct ox_type *const *inputs,
                        size_t n_inputs, const struct ox_type **outputs, size_t n_outputs);
 
+/* What holds for both (branches of If, trips of a Loop): dimensions and ranks in which they differ become unknown; either may be
+ * NULL (unknown, and so is the result). */
+const struct ox_type *ox_infer_join(struct ox_infer *c, const struct ox_type *a,
+                                    const struct ox_type *b);
+bool ox_infer_type_equal(const struct ox_type *a,
+                         const struct ox_type *b); /* the same in every dimension */
+
 /* Broadcast of all inputs in [first, first + n) into dims (numpy's rule); false when a rank is unknown. */
 bool ox_infer_broadcast(struct ox_infer *c, size_t first, size_t n, unsigned *rank,
                         const struct ox_expr *const **dims);

@@ -1,0 +1,242 @@
+/* Constants: what rules may look into, and folding of what is computed from small ones alone. */
+#include <string.h>
+
+#include "shape/infer_impl.h"
+
+void ox_shapes_keep(struct ox_shapes *s, struct ox_slot *slot, struct ox_tensor *tensor)
+{
+    struct ox_kept_tensor *kept = ox_arena_alloc(&s->arena, sizeof *kept);
+    if (!kept) {
+        s->failed = true;
+        ox_tensor_release(tensor);
+        return;
+    }
+    *kept = (struct ox_kept_tensor){tensor, s->kept};
+    s->kept = kept;
+    slot->constant = tensor;
+}
+
+/* Whether a tensor in a file is small enough to look into. */
+static bool is_small(const struct ox_stored *stored)
+{
+    size_t n;
+    return ox_dims_count(stored->rank, stored->dims, &n) && n <= OX_SHAPE_CONST_BYTES &&
+           n * (stored->dtype == OX_STRING ? 16 : ox_dtype_size(stored->dtype)) <=
+               OX_SHAPE_CONST_BYTES;
+}
+
+static void load(struct ox_shapes *s, struct ox_slot *slot, const struct ox_stored *stored)
+{
+    struct ox_tensor *tensor;
+    if (is_small(stored) && ox_stored_load(s->model, stored, &tensor, NULL) == OX_OK)
+        ox_shapes_keep(s, slot, tensor);
+}
+
+/* A tensor of integers or bools from values that are all numbers. */
+static void make_from_values(struct ox_shapes *s, struct ox_slot *slot)
+{
+    const struct ox_type *type = slot->type;
+    if (!type || type->kind != OX_TYPE_TENSOR || !type->has_rank || type->rank > 8 ||
+        type->elem == OX_UNDEFINED || type->elem == OX_STRING || type->elem == OX_COMPLEX64 ||
+        type->elem == OX_COMPLEX128)
+        return;
+    int64_t dims[8], value;
+    size_t n;
+    for (unsigned i = 0; i < type->rank; i++) {
+        if (!ox_expr_is_int(type->dims[i], &dims[i]))
+            return;
+    }
+    for (size_t i = 0; i < slot->n_values; i++) {
+        if (!ox_expr_is_int(slot->values[i], &value))
+            return;
+    }
+    struct ox_tensor *wide, *tensor;
+    if (!ox_dims_count(type->rank, dims, &n) || n != slot->n_values ||
+        ox_tensor_new(&wide, ox_env_budget(s->model->env), OX_INT64, type->rank, dims, NULL) !=
+            OX_OK)
+        return;
+    for (size_t i = 0; i < n; i++)
+        ox_expr_is_int(slot->values[i], &((int64_t *)wide->data)[i]);
+    if (ox_tensor_convert(&tensor, ox_env_budget(s->model->env), wide, type->elem, true, NULL) ==
+        OX_OK)
+        ox_shapes_keep(s, slot, tensor);
+    ox_tensor_release(wide);
+}
+
+const struct ox_tensor *ox_shapes_constant(struct ox_shapes *s, struct ox_slot *slot,
+                                           const struct ox_value *value)
+{
+    while (value->outer)
+        value = value->outer;
+    if (slot->constant || slot->const_tried || slot->is_given)
+        return slot->constant;
+    slot->const_tried = true;
+    if (value->init)
+        load(s, slot, value->init);
+    else if (slot->values)
+        make_from_values(s, slot);
+    return slot->constant;
+}
+
+bool ox_shapes_values(struct ox_shapes *s, const struct ox_value *value, size_t *n,
+                      const struct ox_expr *const **values)
+{
+    struct ox_slot *slot = ox_slot_of(s, value);
+    if (!slot)
+        return false;
+    if (!slot->values) {
+        const struct ox_tensor *tensor = ox_shapes_constant(s, slot, value);
+        if (!tensor || tensor->n > OX_SHAPE_VALUES ||
+            !(ox_dtype_is_integer(tensor->dtype) || tensor->dtype == OX_BOOL))
+            return false;
+        const struct ox_expr **list =
+            ox_arena_array(&s->arena, tensor->n ? tensor->n : 1, sizeof(*list));
+        if (!list) {
+            s->failed = true;
+            return false;
+        }
+        for (size_t i = 0; i < tensor->n; i++)
+            list[i] = ox_expr_int(s->pool, ox_tensor_get_int(tensor, i));
+        slot->values = list;
+        slot->n_values = tensor->n;
+    }
+    *n = slot->n_values;
+    *values = slot->values;
+    return true;
+}
+
+/* ---- Folding ---------------------------------------------------------------------------------------------------- */
+
+/* Operators whose results may be smaller than their inputs by their data alone. */
+static bool shrinks(const struct ox_node *node)
+{
+    static const char *const names[] = {"Compress", "NonMaxSuppression", "NonZero", "TopK",
+                                        "Unique"};
+    for (size_t i = 0; i < OX_COUNT(names); i++) {
+        if (strcmp(names[i], node->op_type) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether what the node makes is known to be small. */
+static bool makes_little(const struct ox_infer *c)
+{
+    for (size_t i = 0; i < c->node->n_outputs; i++) {
+        const struct ox_type *type = c->outs[i].type;
+        if (!c->node->outputs[i])
+            continue;
+        int64_t n = 1, dim;
+        if (!type || type->kind != OX_TYPE_TENSOR || !type->has_rank)
+            return false;
+        for (unsigned k = 0; k < type->rank; k++) {
+            if (!ox_expr_is_int(type->dims[k], &dim)) {
+                if (shrinks(c->node))
+                    continue;
+                return false;
+            }
+            if (dim > OX_SHAPE_VALUES || (n *= dim) > OX_SHAPE_VALUES)
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool needs_folding(const struct ox_infer *c)
+{
+    for (size_t i = 0; i < c->node->n_outputs; i++) {
+        const struct ox_infer_out *out = &c->outs[i];
+        bool known = out->values != NULL;
+        for (size_t k = 0; known && k < out->n_values; k++)
+            known = ox_expr_is_int(out->values[k], NULL);
+        if (c->node->outputs[i] && !known)
+            return true;
+    }
+    return false;
+}
+
+static bool is_foldable(const struct ox_infer *c)
+{
+    if (!c->op || !c->op->run || c->op->flags & (OX_OP_RANDOM | OX_OP_ANY_KIND) ||
+        c->node->n_inputs == 0 || c->node->n_inputs > 16 || c->node->n_outputs > 16)
+        return false;
+    for (size_t i = 0; i < c->node->n_inputs; i++) {
+        if (!c->node->inputs[i])
+            continue;
+        const struct ox_tensor *tensor = ox_infer_const(c, i);
+        if (!tensor || tensor->n > OX_SHAPE_VALUES)
+            return false;
+        bool half = tensor->dtype == OX_FLOAT16 || tensor->dtype == OX_BFLOAT16;
+        if (half && !(c->op->flags & OX_OP_HALF))
+            return false;
+        if (c->schema) { /* the executor's checks, which kernels rely on */
+            const struct ox_schema *schema = c->schema;
+            if (schema->n_inputs == 0)
+                return false;
+            const struct ox_schema_param *param =
+                &schema->inputs[i < schema->n_inputs ? i : schema->n_inputs - 1];
+            if (!ox_type_set_has(param->allowed, 't', tensor->dtype))
+                return false;
+        }
+    }
+    for (size_t i = 0; i < c->node->n_attrs; i++) {
+        if (c->node->attrs[i].type == OX_ATTR_GRAPH || c->node->attrs[i].type == OX_ATTR_GRAPHS)
+            return false;
+    }
+    const struct ox_schema *schema = c->schema;
+    return schema && c->node->n_inputs >= schema->min_inputs &&
+           c->node->n_inputs <= schema->max_inputs && needs_folding(c) && makes_little(c);
+}
+
+static void take_output(struct ox_infer *c, size_t i, const struct ox_datum *datum)
+{
+    struct ox_slot *slot = ox_slot_of(c->s, c->node->outputs[i]);
+    if (!slot || !datum || datum->kind != OX_DATUM_TENSOR)
+        return;
+    const struct ox_tensor *tensor = datum->tensor;
+    const struct ox_expr **dims = ox_infer_dims(c, tensor->rank);
+    for (unsigned k = 0; dims && k < tensor->rank; k++)
+        dims[k] = ox_infer_num(c, tensor->dims[k]);
+    c->outs[i].type =
+        dims ? ox_shapes_tensor(c->s, OX_TYPE_TENSOR, tensor->dtype, true, tensor->rank, dims)
+             : NULL;
+    c->outs[i].values = NULL;
+    ox_shapes_keep(c->s, slot, ox_tensor_ref(tensor));
+}
+
+/* A node over small constants is run by its kernel: its outputs are constants too. */
+void ox_shapes_fold(struct ox_infer *c)
+{
+    if (!is_foldable(c))
+        return;
+    struct ox_datum *in[16] = {NULL}, *out[16] = {NULL};
+    struct ox_error err;
+    enum ox_status status = OX_OK;
+    for (size_t i = 0; i < c->node->n_inputs && status == OX_OK; i++) {
+        if (c->node->inputs[i])
+            status = ox_datum_of_tensor(&in[i], ox_infer_const(c, i), &err);
+    }
+    struct ox_run run = {.env = c->s->model->env,
+                         .node = c->node,
+                         .schema = c->schema,
+                         .opset = c->opset,
+                         .in = in,
+                         .n_in = c->node->n_inputs,
+                         .out = out,
+                         .n_out = c->node->n_outputs,
+                         .scratch = &c->s->scratch,
+                         .call = c->s->call,
+                         .op = c->op};
+    if (status == OX_OK)
+        status = c->op->run(&run, &err);
+    if (status == OX_INPUT)
+        ox_infer_conflict(c, "%s", err.message);
+    for (size_t i = 0; i < c->node->n_outputs && status == OX_OK; i++) {
+        if (c->node->outputs[i])
+            take_output(c, i, out[i]);
+    }
+    for (size_t i = 0; i < OX_COUNT(in); i++) {
+        ox_datum_release(in[i]);
+        ox_datum_release(out[i]);
+    }
+}

@@ -1,0 +1,275 @@
+/* Equalities between dimensions: learned where an operator needs two to be equal, used ever after. And the arithmetic
+ * that rules do on dimensions. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "shape/infer_impl.h"
+
+/* ---- Facts ------------------------------------------------------------------------------------------------------ */
+
+/* In the order in which they were learned: the right side of one may hold a symbol that a later one replaces, never one
+ * that an earlier one did. */
+const struct ox_expr *ox_shapes_resolve(struct ox_shapes *s, const struct ox_expr *e)
+{
+    for (size_t i = 0; i < s->n_facts && e && !ox_expr_is_int(e, NULL); i++)
+        e = ox_expr_replace(s->pool, e, s->facts[i].symbol, s->facts[i].is);
+    return e;
+}
+
+static bool is_made_up(void *arg, const char *name)
+{
+    const struct ox_shapes *s = arg;
+    return ox_strmap_find(&s->origins, name, strlen(name)) != OX_STRMAP_NONE;
+}
+
+bool ox_shapes_made_up(const struct ox_shapes *s, const struct ox_expr *e)
+{
+    return s->n_origins && ox_expr_any_symbol(e, is_made_up, (void *)(uintptr_t)s);
+}
+
+static bool reserve(void **items, size_t *cap, size_t n, size_t size)
+{
+    if (n < *cap)
+        return true;
+    size_t more = *cap ? *cap * 2 : 16;
+    void *grown = realloc(*items, more * size);
+    if (!grown)
+        return false;
+    *items = grown;
+    *cap = more;
+    return true;
+}
+
+const struct ox_expr *ox_shapes_symbol(struct ox_shapes *s, const char *prefix, const char *origin)
+{
+    const struct ox_expr *symbol = ox_expr_fresh(s->pool, prefix);
+    const char *name;
+    if (!ox_expr_is_symbol(symbol, &name))
+        return NULL;
+    void *texts = (void *)s->origin_texts;
+    uint32_t at = (uint32_t)s->n_origins;
+    if (!reserve(&texts, &s->cap_origins, s->n_origins, sizeof(*s->origin_texts))) {
+        s->failed = true;
+        return NULL;
+    }
+    s->origin_texts = texts;
+    if (!ox_strmap_add(&s->origins, name, strlen(name), &at, NULL)) {
+        s->failed = true;
+        return NULL;
+    }
+    s->origin_texts[s->n_origins++] = origin;
+    return symbol;
+}
+
+bool ox_shapes_keep_symbol(struct ox_shapes *s, const char *key, const struct ox_expr *symbol)
+{
+    size_t n = strlen(key);
+    void *symbols = (void *)s->data_symbols;
+    uint32_t at = (uint32_t)s->n_data_symbols;
+    char *copy = ox_arena_strndup(&s->arena, key, n);
+    if (copy &&
+        reserve(&symbols, &s->cap_data_symbols, s->n_data_symbols, sizeof(*s->data_symbols))) {
+        s->data_symbols = symbols;
+        if (ox_strmap_add(&s->data_dims, copy, n, &at, NULL)) {
+            s->data_symbols[s->n_data_symbols++] = symbol;
+            return true;
+        }
+    }
+    s->failed = true;
+    return false;
+}
+
+static bool add_fact(struct ox_shapes *s, const struct ox_expr *symbol, const struct ox_expr *is)
+{
+    if (s->n_facts < OX_SHAPE_FACTS && !ox_expr_mentions(is, symbol))
+        s->facts[s->n_facts++] = (struct ox_fact){symbol, is};
+    return true;
+}
+
+/* e = value where e is a multiple of one symbol plus a number. */
+static bool learn_number(struct ox_shapes *s, const struct ox_expr *e, const struct ox_expr *number)
+{
+    int64_t value, constant, factor;
+    const struct ox_expr *symbol;
+    ox_expr_is_int(number, &value);
+    if (!ox_expr_linear(s->pool, e, &symbol, &factor, &constant) ||
+        OX_SUB_OVERFLOWS(value, constant, &value))
+        return true;
+    if (factor == 0 || value % factor || value / factor < 0)
+        return false;
+    return add_fact(s, symbol, ox_expr_int(s->pool, value / factor));
+}
+
+bool ox_shapes_learn(struct ox_shapes *s, const struct ox_expr *a, const struct ox_expr *b)
+{
+    a = ox_shapes_resolve(s, a);
+    b = ox_shapes_resolve(s, b);
+    if (!a || !b || a == b)
+        return true;
+    if (ox_expr_differ(s->pool, a, b))
+        return false;
+    if (ox_expr_is_int(b, NULL))
+        return learn_number(s, a, b);
+    if (ox_expr_is_int(a, NULL))
+        return learn_number(s, b, a);
+    /* What we made up gives way to what the user named, and a bare symbol to anything. */
+    bool a_symbol = ox_expr_is_symbol(a, NULL), b_symbol = ox_expr_is_symbol(b, NULL);
+    if (b_symbol && (!a_symbol || !ox_shapes_made_up(s, a) || ox_shapes_made_up(s, b)))
+        return add_fact(s, b, a);
+    if (a_symbol)
+        return add_fact(s, a, b);
+    return true;
+}
+
+/* ---- Arithmetic ------------------------------------------------------------------------------------------------- */
+
+const struct ox_expr *ox_infer_num(struct ox_infer *c, int64_t value)
+{
+    return ox_expr_int(c->s->pool, value);
+}
+
+const struct ox_expr *ox_infer_add(struct ox_infer *c, const struct ox_expr *a,
+                                   const struct ox_expr *b)
+{
+    return ox_expr_add(c->s->pool, a, b);
+}
+
+const struct ox_expr *ox_infer_sub(struct ox_infer *c, const struct ox_expr *a,
+                                   const struct ox_expr *b)
+{
+    return ox_expr_sub(c->s->pool, a, b);
+}
+
+const struct ox_expr *ox_infer_mul(struct ox_infer *c, const struct ox_expr *a,
+                                   const struct ox_expr *b)
+{
+    int64_t value;
+    if ((ox_expr_is_int(a, &value) && value == 0) || (ox_expr_is_int(b, &value) && value == 0))
+        return ox_expr_int(c->s->pool, 0);
+    return ox_expr_mul(c->s->pool, a, b);
+}
+
+const struct ox_expr *ox_infer_floordiv(struct ox_infer *c, const struct ox_expr *a,
+                                        const struct ox_expr *b)
+{
+    return ox_expr_floordiv(c->s->pool, a, b);
+}
+
+const struct ox_expr *ox_infer_ceildiv(struct ox_infer *c, const struct ox_expr *a,
+                                       const struct ox_expr *b)
+{
+    return ox_expr_ceildiv(c->s->pool, a, b);
+}
+
+const struct ox_expr *ox_infer_mod(struct ox_infer *c, const struct ox_expr *a,
+                                   const struct ox_expr *b)
+{
+    return ox_expr_mod(c->s->pool, a, b);
+}
+
+const struct ox_expr *ox_infer_min(struct ox_infer *c, const struct ox_expr *a,
+                                   const struct ox_expr *b)
+{
+    return ox_expr_min(c->s->pool, a, b);
+}
+
+const struct ox_expr *ox_infer_max(struct ox_infer *c, const struct ox_expr *a,
+                                   const struct ox_expr *b)
+{
+    return ox_expr_max(c->s->pool, a, b);
+}
+
+bool ox_infer_is_num(const struct ox_expr *e, int64_t *value)
+{
+    return ox_expr_is_int(e, value);
+}
+
+/* Reports that two sizes do not agree. */
+static void report_sizes(struct ox_infer *c, const struct ox_expr *a, const struct ox_expr *b,
+                         const char *what)
+{
+    struct ox_strbuf x, y;
+    ox_strbuf_init(&x);
+    ox_strbuf_init(&y);
+    ox_expr_print(&x, a);
+    ox_expr_print(&y, b);
+    if (x.data && y.data)
+        ox_infer_conflict(c, "%s: %s and %s", what, x.data, y.data);
+    ox_strbuf_release(&x);
+    ox_strbuf_release(&y);
+}
+
+const struct ox_expr *ox_infer_equal(struct ox_infer *c, const struct ox_expr *a,
+                                     const struct ox_expr *b, const char *what)
+{
+    if (!a || !b || a == b)
+        return a ? a : b;
+    if (!ox_shapes_learn(c->s, a, b)) {
+        report_sizes(c, a, b, what);
+        return ox_expr_is_int(b, NULL) && !ox_expr_is_int(a, NULL) ? b : a;
+    }
+    const struct ox_expr *x = ox_shapes_resolve(c->s, a), *y = ox_shapes_resolve(c->s, b);
+    if (ox_expr_is_int(y, NULL) ||
+        (!ox_expr_is_int(x, NULL) && ox_shapes_made_up(c->s, x) && !ox_shapes_made_up(c->s, y)))
+        return y;
+    return x;
+}
+
+/* n is what the size that is known says; other must be that or 1. */
+static const struct ox_expr *broadcast_number(struct ox_infer *c, const struct ox_expr *known,
+                                              int64_t n, const struct ox_expr *other)
+{
+    if (n == 1)
+        return other;
+    const struct ox_expr *one = ox_expr_int(c->s->pool, 1);
+    if (other && ox_expr_differ(c->s->pool, other, known) && ox_expr_differ(c->s->pool, other, one))
+        report_sizes(c, known, other, "sizes that do not broadcast");
+    return known;
+}
+
+const struct ox_expr *ox_infer_broadcast_dim(struct ox_infer *c, const struct ox_expr *a,
+                                             const struct ox_expr *b)
+{
+    int64_t n, least;
+    if (a == b)
+        return a;
+    if (ox_expr_is_int(a, &n) && (n != 1 || !ox_expr_is_int(b, NULL)))
+        return broadcast_number(c, a, n, b);
+    if (ox_expr_is_int(b, &n))
+        return broadcast_number(c, b, n, a);
+    if (a && ox_expr_least(a, &least) && least >= 2)
+        return a;
+    if (b && ox_expr_least(b, &least) && least >= 2)
+        return b;
+    return ox_expr_broadcast(c->s->pool, a, b);
+}
+
+bool ox_infer_broadcast(struct ox_infer *c, size_t first, size_t n, unsigned *rank,
+                        const struct ox_expr *const **dims)
+{
+    unsigned widest = 0;
+    for (size_t i = first; i < first + n; i++) {
+        unsigned own;
+        if (!ox_infer_shape(c, i, &own, NULL)) {
+            ox_infer_unknown(c, 0, "the rank of input %zu is unknown", i);
+            return false;
+        }
+        widest = own > widest ? own : widest;
+    }
+    const struct ox_expr **result = ox_infer_dims(c, widest);
+    if (!result)
+        return false;
+    for (unsigned axis = 0; axis < widest; axis++)
+        result[axis] = ox_infer_num(c, 1);
+    for (size_t i = first; i < first + n; i++) {
+        unsigned own = 0;
+        const struct ox_expr *const *in = NULL;
+        ox_infer_shape(c, i, &own, &in);
+        for (unsigned axis = 0; axis < own; axis++)
+            result[widest - own + axis] =
+                ox_infer_broadcast_dim(c, result[widest - own + axis], in[axis]);
+    }
+    *rank = widest;
+    *dims = result;
+    return true;
+}

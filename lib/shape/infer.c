@@ -1,0 +1,393 @@
+/* What rules see of their node: inputs, attributes, outputs (ops/infer.h). */
+#include <stdarg.h>
+#include <string.h>
+
+#include "shape/infer_impl.h"
+
+/* ---- Inputs ----------------------------------------------------------------------------------------------------- */
+
+size_t ox_infer_n_in(const struct ox_infer *c)
+{
+    return c->node->n_inputs;
+}
+
+size_t ox_infer_n_out(const struct ox_infer *c)
+{
+    return c->node->n_outputs;
+}
+
+bool ox_infer_has(const struct ox_infer *c, size_t i)
+{
+    return i < c->node->n_inputs && c->node->inputs[i];
+}
+
+bool ox_infer_wants(const struct ox_infer *c, size_t i)
+{
+    return i < c->node->n_outputs && c->node->outputs[i];
+}
+
+const struct ox_type *ox_infer_type(const struct ox_infer *c, size_t i)
+{
+    if (!ox_infer_has(c, i))
+        return NULL;
+    if (!c->in_types[i]) {
+        const struct ox_slot *slot = ox_slot_of(c->s, c->node->inputs[i]);
+        c->in_types[i] = slot ? ox_shapes_resolve_type(c->s, slot->type) : NULL;
+    }
+    return c->in_types[i];
+}
+
+static bool is_tensor(const struct ox_type *type)
+{
+    return type && (type->kind == OX_TYPE_TENSOR || type->kind == OX_TYPE_SPARSE);
+}
+
+enum ox_dtype ox_infer_dtype(const struct ox_infer *c, size_t i)
+{
+    const struct ox_type *type = ox_infer_type(c, i);
+    return is_tensor(type) ? type->elem : OX_UNDEFINED;
+}
+
+bool ox_infer_shape(const struct ox_infer *c, size_t i, unsigned *rank,
+                    const struct ox_expr *const **dims)
+{
+    const struct ox_type *type = ox_infer_type(c, i);
+    if (!is_tensor(type) || !type->has_rank)
+        return false;
+    *rank = type->rank;
+    if (dims)
+        *dims = (const struct ox_expr *const *)type->dims;
+    return true;
+}
+
+const struct ox_expr *ox_infer_dim(const struct ox_infer *c, size_t i, unsigned axis)
+{
+    unsigned rank;
+    const struct ox_expr *const *dims;
+    return ox_infer_shape(c, i, &rank, &dims) && axis < rank ? dims[axis] : NULL;
+}
+
+int64_t ox_infer_opset(const struct ox_infer *c)
+{
+    return c->opset;
+}
+
+const struct ox_node *ox_infer_node(const struct ox_infer *c)
+{
+    return c->node;
+}
+
+bool ox_infer_values(const struct ox_infer *c, size_t i, size_t *n,
+                     const struct ox_expr *const **values)
+{
+    const struct ox_expr *const *known;
+    if (!ox_infer_has(c, i) || !ox_shapes_values(c->s, c->node->inputs[i], n, &known))
+        return false;
+    *values = known;
+    if (!c->s->n_facts)
+        return true;
+    const struct ox_expr **resolved = ox_arena_array(&c->s->scratch, *n, sizeof(*resolved));
+    for (size_t k = 0; resolved && k < *n; k++)
+        resolved[k] = ox_shapes_resolve(c->s, known[k]);
+    if (resolved)
+        *values = resolved;
+    return true;
+}
+
+bool ox_infer_ints(const struct ox_infer *c, size_t i, size_t *n, const int64_t **values)
+{
+    const struct ox_expr *const *exprs;
+    if (!ox_infer_values(c, i, n, &exprs))
+        return false;
+    int64_t *ints = ox_arena_array(&c->s->scratch, *n, sizeof *ints);
+    if (!ints)
+        return false;
+    for (size_t k = 0; k < *n; k++) {
+        if (!ox_expr_is_int(exprs[k], &ints[k]))
+            return false;
+    }
+    *values = ints;
+    return true;
+}
+
+const struct ox_tensor *ox_infer_const(const struct ox_infer *c, size_t i)
+{
+    const struct ox_value *value = i < c->node->n_inputs ? c->node->inputs[i] : NULL;
+    struct ox_slot *slot = value ? ox_slot_of(c->s, value) : NULL;
+    return slot ? ox_shapes_constant(c->s, slot, value) : NULL;
+}
+
+/* ---- Attributes ------------------------------------------------------------------------------------------------- */
+
+static const struct ox_attr *attr_in(const struct ox_attr *attrs, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(attrs[i].name, name) == 0)
+            return &attrs[i];
+    }
+    return NULL;
+}
+
+static const struct ox_schema_attr *default_in(const struct ox_schema *schema, const char *name)
+{
+    const struct ox_schema_attr *attr = schema ? ox_schema_attr(schema, name) : NULL;
+    return attr && attr->default_kind != OX_DEFAULT_NONE ? attr : NULL;
+}
+
+struct found_attr {
+    const struct ox_attr *given;
+    const struct ox_schema_attr *standard;
+};
+
+/* References lead outward through the calls, to what the caller gives or the function has by default. */
+static struct found_attr find_attr(const struct ox_infer *c, const char *name)
+{
+    const struct ox_attr *attr = attr_in(c->node->attrs, c->node->n_attrs, name);
+    const struct ox_call *call = c->s->call;
+    while (attr && attr->ref && call) {
+        const char *outer = attr->ref;
+        attr = attr_in(call->node->attrs, call->node->n_attrs, outer);
+        if (!attr && call->function)
+            attr = attr_in(call->function->attr_defaults, call->function->n_attr_defaults, outer);
+        if (!attr) {
+            const struct ox_schema_attr *standard = default_in(call->schema, outer);
+            if (standard)
+                return (struct found_attr){NULL, standard};
+        }
+        call = call->outer;
+    }
+    if (attr && !attr->ref)
+        return (struct found_attr){attr, NULL};
+    return (struct found_attr){NULL, default_in(c->schema, name)};
+}
+
+const struct ox_attr *ox_infer_attr(const struct ox_infer *c, const char *name)
+{
+    return find_attr(c, name).given;
+}
+
+int64_t ox_infer_int_attr(const struct ox_infer *c, const char *name, int64_t fallback)
+{
+    struct found_attr found = find_attr(c, name);
+    if (found.given)
+        return found.given->type == OX_ATTR_INT ? found.given->i : fallback;
+    return found.standard && found.standard->default_kind == OX_DEFAULT_INT ? found.standard->i
+                                                                            : fallback;
+}
+
+float ox_infer_float_attr(const struct ox_infer *c, const char *name, float fallback)
+{
+    struct found_attr found = find_attr(c, name);
+    if (found.given)
+        return found.given->type == OX_ATTR_FLOAT ? found.given->f : fallback;
+    return found.standard && found.standard->default_kind == OX_DEFAULT_FLOAT ? found.standard->f
+                                                                              : fallback;
+}
+
+const char *ox_infer_string_attr(const struct ox_infer *c, const char *name)
+{
+    struct found_attr found = find_attr(c, name);
+    if (found.given)
+        return found.given->type == OX_ATTR_STRING ? found.given->s.p : NULL;
+    return found.standard && found.standard->default_kind == OX_DEFAULT_STRING ? found.standard->s
+                                                                               : NULL;
+}
+
+const int64_t *ox_infer_ints_attr(const struct ox_infer *c, const char *name, size_t *n)
+{
+    static const int64_t empty;
+    struct found_attr found = find_attr(c, name);
+    const int64_t *ints = NULL;
+    *n = 0;
+    if (found.given && found.given->type == OX_ATTR_INTS) {
+        ints = found.given->ints;
+        *n = found.given->n;
+    } else if (!found.given && found.standard && found.standard->default_kind == OX_DEFAULT_INTS) {
+        ints = found.standard->ints;
+        *n = found.standard->n;
+    } else {
+        return NULL;
+    }
+    return ints ? ints : &empty;
+}
+
+/* ---- Outputs ---------------------------------------------------------------------------------------------------- */
+
+const struct ox_expr **ox_infer_dims(struct ox_infer *c, unsigned rank)
+{
+    const struct ox_expr **dims = ox_arena_array(&c->s->scratch, rank ? rank : 1, sizeof(*dims));
+    if (!dims)
+        c->s->failed = true;
+    return dims;
+}
+
+void ox_infer_set_dtype(struct ox_infer *c, size_t i, enum ox_dtype dtype)
+{
+    if (i >= c->node->n_outputs || dtype == OX_UNDEFINED)
+        return;
+    const struct ox_type *old = c->outs[i].type;
+    bool keep = is_tensor(old);
+    c->outs[i].type = ox_shapes_tensor(c->s, keep ? old->kind : OX_TYPE_TENSOR, dtype,
+                                       keep && old->has_rank, keep ? old->rank : 0,
+                                       keep ? (const struct ox_expr *const *)old->dims : NULL);
+}
+
+void ox_infer_set_shape(struct ox_infer *c, size_t i, unsigned rank,
+                        const struct ox_expr *const *dims)
+{
+    if (i >= c->node->n_outputs)
+        return;
+    uint64_t limit = c->s->model->env->limits.rank_infer;
+    if (limit && rank > limit) {
+        ox_infer_conflict(c, "a rank of %u is over the limit of %llu", rank,
+                          (unsigned long long)limit);
+        return;
+    }
+    const struct ox_type *old = c->outs[i].type;
+    bool keep = is_tensor(old);
+    const struct ox_type *type = ox_shapes_tensor(
+        c->s, keep ? old->kind : OX_TYPE_TENSOR, keep ? old->elem : OX_UNDEFINED, true, rank, dims);
+    for (unsigned k = 0; type && k < rank; k++) {
+        int64_t value;
+        if (!ox_expr_is_int(type->dims[k], &value) || value >= 0)
+            continue;
+        ox_infer_conflict(c, "dimension %u of output %zu would be %lld", k, i, (long long)value);
+        type->dims[k] = NULL;
+    }
+    c->outs[i].type = type;
+}
+
+void ox_infer_set_type(struct ox_infer *c, size_t i, const struct ox_type *type)
+{
+    if (i < c->node->n_outputs && type)
+        c->outs[i].type = type;
+}
+
+void ox_infer_same(struct ox_infer *c, size_t out, size_t from)
+{
+    ox_infer_set_type(c, out, ox_infer_type(c, from));
+}
+
+void ox_infer_same_shape(struct ox_infer *c, size_t out, size_t from)
+{
+    unsigned rank;
+    const struct ox_expr *const *dims;
+    if (ox_infer_shape(c, from, &rank, &dims))
+        ox_infer_set_shape(c, out, rank, dims);
+}
+
+void ox_infer_same_dtype(struct ox_infer *c, size_t out, size_t from)
+{
+    ox_infer_set_dtype(c, out, ox_infer_dtype(c, from));
+}
+
+void ox_infer_set_values(struct ox_infer *c, size_t i, size_t n,
+                         const struct ox_expr *const *values)
+{
+    if (i >= c->node->n_outputs || n > OX_SHAPE_VALUES)
+        return;
+    const struct ox_expr **copy = ox_arena_array(&c->s->arena, n ? n : 1, sizeof(*copy));
+    if (!copy) {
+        c->s->failed = true;
+        return;
+    }
+    if (n)
+        memcpy(copy, values, n * sizeof(*copy));
+    c->outs[i].values = copy;
+    c->outs[i].n_values = n;
+}
+
+const struct ox_type *ox_infer_make_tensor(struct ox_infer *c, enum ox_dtype elem, bool has_rank,
+                                           unsigned rank, const struct ox_expr *const *dims)
+{
+    return ox_shapes_tensor(c->s, OX_TYPE_TENSOR, elem, has_rank, rank, dims);
+}
+
+static const struct ox_type *make_nested(struct ox_infer *c, enum ox_type_kind kind,
+                                         enum ox_dtype key, const struct ox_type *inner)
+{
+    struct ox_type *type = ox_arena_alloc(&c->s->arena, sizeof *type);
+    if (!type) {
+        c->s->failed = true;
+        return NULL;
+    }
+    *type = (struct ox_type){.kind = kind, .elem = key, .inner = inner};
+    return type;
+}
+
+const struct ox_type *ox_infer_make_sequence(struct ox_infer *c, const struct ox_type *inner)
+{
+    return make_nested(c, OX_TYPE_SEQUENCE, OX_UNDEFINED, inner);
+}
+
+const struct ox_type *ox_infer_make_optional(struct ox_infer *c, const struct ox_type *inner)
+{
+    return make_nested(c, OX_TYPE_OPTIONAL, OX_UNDEFINED, inner);
+}
+
+const struct ox_type *ox_infer_make_map(struct ox_infer *c, enum ox_dtype key,
+                                        const struct ox_type *value)
+{
+    return make_nested(c, OX_TYPE_MAP, key, value);
+}
+
+const struct ox_type *ox_infer_join(struct ox_infer *c, const struct ox_type *a,
+                                    const struct ox_type *b)
+{
+    return ox_shapes_join(c->s, a, b);
+}
+
+bool ox_infer_axis(struct ox_infer *c, int64_t axis, unsigned rank, unsigned *out)
+{
+    if (axis < -(int64_t)rank || axis >= (int64_t)rank) {
+        ox_infer_conflict(c, "axis %lld is outside [-%u, %d]", (long long)axis, rank,
+                          (int)rank - 1);
+        return false;
+    }
+    *out = (unsigned)(axis < 0 ? axis + rank : axis);
+    return true;
+}
+
+/* A symbol stands for one size: so a call (which may come twice with other data) has its own. */
+const struct ox_expr *ox_infer_data_dim(struct ox_infer *c, const char *what)
+{
+    struct ox_shapes *s = c->s;
+    char *key = ox_arena_printf(&s->scratch, "%p %p %s", (const void *)s->call,
+                                (const void *)c->node, what);
+    if (!key)
+        return NULL;
+    uint32_t at = ox_strmap_find(&s->data_dims, key, strlen(key));
+    if (at != OX_STRMAP_NONE)
+        return s->data_symbols[at];
+    char *name = c->node->name[0] ? ox_arena_printf(&s->scratch, "%s.%s", c->node->name, what)
+                                  : ox_arena_printf(&s->scratch, "%s_%u.%s", c->node->op_type,
+                                                    c->node->index, what);
+    const char *origin = ox_arena_printf(&s->arena, "only the data tell the %s of %s '%s'", what,
+                                         c->node->op_type, c->node->name[0] ? c->node->name : "");
+    const struct ox_expr *symbol = name && origin ? ox_shapes_symbol(s, name, origin) : NULL;
+    return symbol && ox_shapes_keep_symbol(s, key, symbol) ? symbol : NULL;
+}
+
+/* ---- Findings --------------------------------------------------------------------------------------------------- */
+
+void ox_infer_conflict(struct ox_infer *c, const char *format, ...)
+{
+    char message[OX_ERROR_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    ox_shapes_finding(c->s, &(struct ox_place){.graph = c->node->graph, .node = c->node}, message);
+}
+
+void ox_infer_unknown(struct ox_infer *c, size_t i, const char *format, ...)
+{
+    char message[OX_ERROR_BYTES];
+    if (i >= c->node->n_outputs)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    c->outs[i].reason = ox_arena_strdup(&c->s->arena, message);
+}

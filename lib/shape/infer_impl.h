@@ -1,0 +1,152 @@
+/* What the files of shape/ share: the state of an inference and of the rule that runs. */
+#ifndef OX_SHAPE_INFER_IMPL_H
+#define OX_SHAPE_INFER_IMPL_H
+
+#include "check/findings.h"
+#include "ops/infer.h"
+#include "ops/op.h"
+#include "shape/shapes.h"
+
+enum {
+    OX_SHAPE_VALUES = 1024,           /* elements of a tensor that is carried by value */
+    OX_SHAPE_CONST_BYTES = 64 * 1024, /* of a constant that rules may look into */
+    OX_SHAPE_FACTS = 256,             /* equalities learned */
+    OX_SHAPE_OVERRIDE_RANK = 64,      /* dimensions of an input given on the command line */
+    OX_SHAPE_DEPTH = 256              /* subgraphs and calls within each other */
+};
+
+/* What is known of a value. */
+struct ox_slot {
+    const struct ox_type *type;          /* NULL: nothing */
+    const struct ox_expr *const *values; /* n_values of them, NULL elements unknown; NULL: none */
+    size_t n_values;
+    struct ox_tensor *constant; /* counted */
+    const char *reason;         /* why type, rank or a dimension is not known; NULL */
+    bool const_tried;           /* an initializer was looked into */
+    bool is_given; /* an initializer that the caller may replace: its data says nothing */
+};
+
+/* symbol = is, learned from two dimensions that must be equal. */
+struct ox_fact {
+    const struct ox_expr *symbol, *is;
+};
+
+struct ox_rule_row {
+    const char *domain;
+    int64_t opset;
+    const struct ox_op *op;
+    const struct ox_schema *schema;
+    uint32_t next; /* of the same operator name, UINT32_MAX: none */
+};
+
+/* A constant kept until the end. */
+struct ox_kept_tensor {
+    struct ox_tensor *tensor;
+    struct ox_kept_tensor *next;
+};
+
+struct ox_memo;
+
+struct ox_shapes {
+    struct ox_model *model;
+    struct ox_exprs *pool;
+    struct ox_arena arena;
+    struct ox_arena scratch; /* given back after each node */
+    bool strict, ignore_value_info;
+    struct ox_findings *findings;
+    struct ox_slot **slots; /* by graph and value id; NULL: the graph was not reached */
+    size_t n_graphs;
+    struct ox_fact facts[OX_SHAPE_FACTS];
+    size_t n_facts;
+    size_t scope_facts;        /* facts before the subgraph that is being inferred */
+    struct ox_strmap op_names; /* operator name -> first row in rules */
+    struct ox_rule_row *rules;
+    size_t n_rules, cap_rules;
+    struct ox_strmap origins;   /* made-up symbol -> index in origin_texts */
+    struct ox_strmap data_dims; /* call, node and what -> index in data_symbols */
+    const struct ox_expr **data_symbols;
+    size_t n_data_symbols, cap_data_symbols;
+    const char **origin_texts;
+    size_t n_origins, cap_origins;
+    struct ox_kept_tensor *kept;
+    const struct ox_call *call; /* in which the nodes at hand stand */
+    unsigned depth;
+    uint64_t n_inferred;
+    struct ox_memo *memos; /* results of function calls */
+    bool failed;           /* out of memory */
+};
+
+struct ox_infer_out {
+    const struct ox_type *type;
+    const struct ox_expr *const *values;
+    size_t n_values;
+    const char *reason;
+};
+
+struct ox_infer {
+    struct ox_shapes *s;
+    const struct ox_node *node;
+    const struct ox_schema *schema; /* NULL: not known */
+    const struct ox_op *op;         /* NULL: no row */
+    int64_t opset;
+    struct ox_infer_out *outs; /* node->n_outputs */
+    const struct ox_type *
+        *in_types; /* with what was learned since put in; NULL: not asked for yet */
+};
+
+/* ---- shapes.c ---- */
+struct ox_slot *ox_slot_of(const struct ox_shapes *s,
+                           const struct ox_value *value); /* NULL: not reached */
+/* Infers all nodes of a graph whose inputs' slots are set. */
+void ox_shapes_graph(struct ox_shapes *s, const struct ox_graph *graph);
+/* Clears the slots of a graph and sets those of initializers and declared inputs. false: out of memory. */
+bool ox_shapes_enter(struct ox_shapes *s, const struct ox_graph *graph);
+void ox_shapes_finding(struct ox_shapes *s, const struct ox_place *place, const char *message);
+
+/* ---- node_rule.c ---- */
+void ox_shapes_node(struct ox_shapes *s, const struct ox_node *node);
+
+/* ---- value_types.c ---- */
+const struct ox_type *ox_shapes_tensor(struct ox_shapes *s, enum ox_type_kind kind,
+                                       enum ox_dtype elem, bool has_rank, unsigned rank,
+                                       const struct ox_expr *const *dims);
+/* What both say; NULL when nothing. */
+const struct ox_type *ox_shapes_join(struct ox_shapes *s, const struct ox_type *a,
+                                     const struct ox_type *b);
+/* What either says. Of dimensions that both know, those of `inferred` unless `declared` is more specific. `differ` (may be NULL)
+ * is set when they contradict each other. */
+const struct ox_type *ox_shapes_merge(struct ox_shapes *s, const struct ox_type *inferred,
+                                      const struct ox_type *declared, bool *differ);
+/* "tensor(int64)", "seq(tensor(float))", ...: the type without shape; NULL when it is not understood. */
+const struct ox_type *ox_shapes_parse_type(struct ox_shapes *s, const char *text);
+/* The type without the dimensions in it. */
+const struct ox_type *ox_shapes_forget(struct ox_shapes *s, const struct ox_type *type);
+/* With what was learned put in. */
+const struct ox_type *ox_shapes_resolve_type(struct ox_shapes *s, const struct ox_type *type);
+/* Element types by the schema's constraints. */
+void ox_shapes_generic(struct ox_infer *c);
+
+/* ---- facts.c ---- */
+const struct ox_expr *ox_shapes_resolve(struct ox_shapes *s, const struct ox_expr *e);
+/* Whether a symbol that we made up is in e. */
+bool ox_shapes_made_up(const struct ox_shapes *s, const struct ox_expr *e);
+const struct ox_expr *ox_shapes_symbol(struct ox_shapes *s, const char *prefix, const char *origin);
+/* a = b from here on: false when they cannot be equal. */
+bool ox_shapes_learn(struct ox_shapes *s, const struct ox_expr *a, const struct ox_expr *b);
+/* Remembers the symbol for ox_infer_data_dim(). */
+bool ox_shapes_keep_symbol(struct ox_shapes *s, const char *key, const struct ox_expr *symbol);
+
+/* ---- constants.c ---- */
+const struct ox_tensor *ox_shapes_constant(struct ox_shapes *s, struct ox_slot *slot,
+                                           const struct ox_value *value);
+bool ox_shapes_values(struct ox_shapes *s, const struct ox_value *value, size_t *n,
+                      const struct ox_expr *const **values);
+void ox_shapes_fold(struct ox_infer *c);
+void ox_shapes_keep(struct ox_shapes *s, struct ox_slot *slot,
+                    struct ox_tensor *tensor); /* takes the reference */
+
+/* ---- calls.c ---- */
+bool ox_shapes_call(
+    struct ox_infer *c); /* a function of the model or of the standard; false: there is none */
+
+#endif

@@ -1,0 +1,182 @@
+/* One node: its rule found and run, what it says merged with what the file declares. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "shape/infer_impl.h"
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------- */
+
+static bool add_row(struct ox_shapes *s, const struct ox_node *node, int64_t opset, uint32_t *index)
+{
+    if (s->n_rules == s->cap_rules) {
+        size_t cap = s->cap_rules ? s->cap_rules * 2 : 64;
+        struct ox_rule_row *grown = realloc(s->rules, cap * sizeof *grown);
+        if (!grown)
+            return false;
+        s->rules = grown;
+        s->cap_rules = cap;
+    }
+    const struct ox_schema *schema = ox_schema_find(node->domain, node->op_type, opset);
+    if (!schema)
+        schema = ox_schema_find_foreign(node->domain, node->op_type, opset);
+    *index = (uint32_t)s->n_rules;
+    s->rules[s->n_rules++] = (struct ox_rule_row){
+        node->domain, opset, ox_op_find(node->domain, node->op_type, opset), schema, UINT32_MAX};
+    return true;
+}
+
+/* Row and schema of a node: found once for each operator, not for each node. */
+static const struct ox_rule_row *find_row(struct ox_shapes *s, const struct ox_node *node,
+                                          int64_t opset)
+{
+    size_t n = strlen(node->op_type);
+    uint32_t at = ox_strmap_find(&s->op_names, node->op_type, n), index;
+    if (at == OX_STRMAP_NONE) {
+        if (!add_row(s, node, opset, &index))
+            return NULL;
+        at = index;
+        return ox_strmap_add(&s->op_names, node->op_type, n, &at, NULL) ? &s->rules[index] : NULL;
+    }
+    for (;; at = s->rules[at].next) {
+        const struct ox_rule_row *row = &s->rules[at];
+        if (row->opset == opset && strcmp(row->domain, node->domain) == 0)
+            return row;
+        if (row->next == UINT32_MAX)
+            break;
+    }
+    if (!add_row(s, node, opset, &index))
+        return NULL;
+    s->rules[at].next = index;
+    return &s->rules[index];
+}
+
+/* ---- Results ---------------------------------------------------------------------------------------------------- */
+
+static bool is_known(const struct ox_type *type)
+{
+    if (!type || type->kind == OX_TYPE_UNKNOWN)
+        return false;
+    if (type->kind != OX_TYPE_TENSOR && type->kind != OX_TYPE_SPARSE)
+        return type->kind == OX_TYPE_OPAQUE || is_known(type->inner);
+    for (unsigned i = 0; type->has_rank && i < type->rank; i++) {
+        if (!type->dims[i])
+            return false;
+    }
+    return type->has_rank && type->elem != OX_UNDEFINED;
+}
+
+/* What the rule itself did not explain. */
+static const char *default_reason(struct ox_infer *c)
+{
+    struct ox_shapes *s = c->s;
+    for (size_t i = 0; i < c->node->n_inputs; i++) {
+        if (c->node->inputs[i] && !is_known(ox_infer_type(c, i)))
+            return ox_arena_printf(&s->arena, "it follows from input %zu of %s", i,
+                                   c->node->op_type);
+    }
+    if (!c->schema && !c->op)
+        return ox_arena_printf(&s->arena, "the operator %s%s%s is not known", c->node->domain,
+                               c->node->domain[0] ? "." : "", c->node->op_type);
+    if (!c->op || !c->op->infer)
+        return ox_arena_printf(&s->arena, "there is no shape rule for %s at opset %lld",
+                               c->node->op_type, (long long)c->opset);
+    return ox_arena_printf(&s->arena, "it depends on data that %s takes", c->node->op_type);
+}
+
+static void report_declared(struct ox_infer *c, const struct ox_value *value,
+                            const struct ox_type *inferred)
+{
+    struct ox_strbuf a, b;
+    ox_strbuf_init(&a);
+    ox_strbuf_init(&b);
+    ox_type_print(&a, inferred, true);
+    ox_type_print(&b, value->type, true);
+    if (a.data && b.data) {
+        char message[OX_ERROR_BYTES];
+        snprintf(message, sizeof message, "'%.200s' is declared %.300s, but %s makes %.300s",
+                 value->name, b.data, c->node->op_type, a.data);
+        struct ox_place place = {.graph = c->node->graph, .node = c->node, .tensor = value->name};
+        ox_shapes_finding(c->s, &place, message);
+    }
+    ox_strbuf_release(&a);
+    ox_strbuf_release(&b);
+}
+
+static void take_results(struct ox_infer *c)
+{
+    struct ox_shapes *s = c->s;
+    for (size_t i = 0; i < c->node->n_outputs; i++) {
+        struct ox_value *value = c->node->outputs[i];
+        struct ox_slot *slot = value ? ox_slot_of(s, value) : NULL;
+        if (!slot)
+            continue;
+        bool differ = false;
+        slot->type = c->outs[i].type;
+        if (value->type && !s->ignore_value_info)
+            slot->type = ox_shapes_merge(s, c->outs[i].type, value->type, &differ);
+        if (differ)
+            report_declared(c, value, c->outs[i].type);
+        slot->values = c->outs[i].values;
+        slot->n_values = c->outs[i].n_values;
+        if (!is_known(slot->type))
+            slot->reason = c->outs[i].reason ? c->outs[i].reason : default_reason(c);
+    }
+}
+
+/* ---- The node --------------------------------------------------------------------------------------------------- */
+
+/* Constant nodes give their tensor, whatever their rule says of it. */
+static void take_constant(struct ox_infer *c)
+{
+    const struct ox_attr *attr = ox_infer_attr(c, "value");
+    struct ox_slot *slot =
+        c->node->n_outputs && c->node->outputs[0] ? ox_slot_of(c->s, c->node->outputs[0]) : NULL;
+    size_t n;
+    if (!slot || !attr || attr->type != OX_ATTR_TENSOR || !attr->tensor)
+        return;
+    const struct ox_stored *stored = attr->tensor;
+    if (!ox_dims_count(stored->rank, stored->dims, &n))
+        return;
+    const struct ox_expr **dims = ox_infer_dims(c, stored->rank);
+    for (unsigned i = 0; dims && i < stored->rank; i++)
+        dims[i] = ox_infer_num(c, stored->dims[i]);
+    if (dims)
+        c->outs[0].type =
+            ox_shapes_tensor(c->s, OX_TYPE_TENSOR, stored->dtype, true, stored->rank, dims);
+    struct ox_tensor *tensor;
+    if (n <= OX_SHAPE_CONST_BYTES / 8 &&
+        ox_stored_load(c->s->model, stored, &tensor, NULL) == OX_OK)
+        ox_shapes_keep(c->s, slot, tensor);
+}
+
+static void run_rule(struct ox_infer *c)
+{
+    ox_shapes_generic(c);
+    if (c->op && c->op->infer)
+        c->op->infer(c);
+    if (c->node->domain[0] == '\0' && strcmp(c->node->op_type, "Constant") == 0)
+        take_constant(c);
+    else
+        ox_shapes_fold(c);
+}
+
+void ox_shapes_node(struct ox_shapes *s, const struct ox_node *node)
+{
+    struct ox_infer c = {.s = s, .node = node};
+    struct ox_arena_mark mark = ox_arena_mark(&s->scratch);
+    c.outs = ox_arena_array(&s->scratch, node->n_outputs + 1, sizeof *c.outs);
+    c.in_types = ox_arena_array(&s->scratch, node->n_inputs + 1, sizeof(*c.in_types));
+    c.opset = ox_graph_opset(node->graph, node->domain);
+    const struct ox_rule_row *row = c.outs && c.in_types ? find_row(s, node, c.opset) : NULL;
+    if (!row) {
+        s->failed = true;
+    } else {
+        c.op = row->op;
+        c.schema = row->schema;
+        s->n_inferred++;
+        if (!ox_shapes_call(&c))
+            run_rule(&c);
+        take_results(&c);
+    }
+    ox_arena_rewind(&s->scratch, mark);
+}

@@ -1,0 +1,349 @@
+#include "shape/shapes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "shape/infer_impl.h"
+
+enum { SCRATCH_BYTES = 64 * 1024 };
+
+struct ox_slot *ox_slot_of(const struct ox_shapes *s, const struct ox_value *value)
+{
+    while (value->outer)
+        value = value->outer;
+    struct ox_slot *slots = value->graph->id < s->n_graphs ? s->slots[value->graph->id] : NULL;
+    return slots ? &slots[value->id] : NULL;
+}
+
+void ox_shapes_finding(struct ox_shapes *s, const struct ox_place *place, const char *message)
+{
+    if (s->findings)
+        ox_findings_add(s->findings, s->strict ? OX_F_SHAPE_CONFLICT : OX_F_SHAPE_SUSPECT, place,
+                        NULL, "%s", message);
+}
+
+/* ---- A graph ---------------------------------------------------------------------------------------------------- */
+
+static const struct ox_type *stored_type(struct ox_shapes *s, enum ox_type_kind kind,
+                                         enum ox_dtype elem, unsigned rank, const int64_t *dims)
+{
+    const struct ox_type *type = ox_shapes_tensor(s, kind, elem, true, rank, NULL);
+    for (unsigned i = 0; type && i < rank; i++)
+        type->dims[i] = dims[i] >= 0 ? ox_expr_int(s->pool, dims[i]) : NULL;
+    return type;
+}
+
+/* A dimension that the file leaves open gets a name, so that what follows from it can be told. */
+static const struct ox_type *name_open_dims(struct ox_shapes *s, const struct ox_value *value,
+                                            const struct ox_type *type)
+{
+    const struct ox_type *named = NULL;
+    for (unsigned i = 0; type && type->kind == OX_TYPE_TENSOR && type->has_rank && i < type->rank;
+         i++) {
+        if (type->dims[i])
+            continue;
+        if (!named)
+            named = ox_shapes_tensor(s, type->kind, type->elem, true, type->rank,
+                                     (const struct ox_expr *const *)type->dims);
+        char *name = ox_arena_printf(&s->arena, "%s.dim%u", value->name, i);
+        char *origin =
+            ox_arena_printf(&s->arena, "dimension %u of input '%s' is open", i, value->name);
+        if (!named || !name || !origin) {
+            s->failed = true;
+            return type;
+        }
+        named->dims[i] = ox_shapes_symbol(s, name, origin);
+    }
+    return named ? named : type;
+}
+
+/* Before IR 4 an initializer had to be an input too; since then one that is an input is a default. */
+static bool is_replaceable(const struct ox_shapes *s, const struct ox_value *value)
+{
+    return value->is_input && (s->model->ir_version >= 4 || s->model->ir_version == 0);
+}
+
+bool ox_shapes_enter(struct ox_shapes *s, const struct ox_graph *graph)
+{
+    if (graph->id >= s->n_graphs)
+        return false;
+    struct ox_slot *slots = s->slots[graph->id];
+    if (!slots)
+        slots = ox_arena_array(&s->arena, graph->n_values ? graph->n_values : 1, sizeof *slots);
+    if (!slots) {
+        s->failed = true;
+        return false;
+    }
+    memset(slots, 0, graph->n_values * sizeof *slots);
+    s->slots[graph->id] = slots;
+    for (size_t i = 0; i < graph->n_values; i++) {
+        const struct ox_value *value = graph->values[i];
+        struct ox_slot *slot = &slots[i];
+        if (value->init)
+            slot->type = stored_type(s, OX_TYPE_TENSOR, value->init->dtype, value->init->rank,
+                                     value->init->dims);
+        else if (value->sparse_init && value->sparse_init->values)
+            slot->type = stored_type(s, OX_TYPE_SPARSE, value->sparse_init->values->dtype,
+                                     value->sparse_init->rank, value->sparse_init->dims);
+        if ((value->init || value->sparse_init) && is_replaceable(s, value)) {
+            slot->is_given = true;
+            slot->type = value->type ? value->type : slot->type;
+        }
+        if (value->is_input && !slot->type)
+            slot->type = graph->parent || graph->function ? value->type
+                                                          : name_open_dims(s, value, value->type);
+        if (value->is_input && !slot->type)
+            slot->reason = "the file does not say what this input is";
+    }
+    return true;
+}
+
+/* Nodes in an order in which each comes after those that it needs, where the file's order is not one; NULL: it is. */
+static const struct ox_node **sorted_nodes(struct ox_shapes *s, const struct ox_graph *graph)
+{
+    bool sorted = true;
+    for (size_t i = 0; i < graph->n_nodes && sorted; i++) {
+        const struct ox_node *node = graph->nodes[i];
+        for (size_t k = 0; k < node->n_inputs && sorted; k++) {
+            const struct ox_value *value = node->inputs[k];
+            sorted =
+                !value || value->graph != graph || !value->producer || value->producer->index < i;
+        }
+    }
+    if (sorted)
+        return NULL;
+    const struct ox_node **order = ox_arena_array(&s->arena, graph->n_nodes, sizeof(*order));
+    const struct ox_node **stack = ox_arena_array(&s->arena, graph->n_nodes, sizeof(*stack));
+    uint32_t *next_input =
+        ox_arena_array(&s->arena, graph->n_nodes, sizeof *next_input); /* UINT32_MAX: done */
+    size_t n = 0;
+    for (size_t i = 0; order && stack && next_input && i < graph->n_nodes; i++) {
+        size_t depth = 0;
+        if (next_input[i] == 0)
+            stack[depth++] = graph->nodes[i];
+        while (depth) {
+            const struct ox_node *node = stack[depth - 1];
+            uint32_t k = next_input[node->index]++;
+            if (k >= node->n_inputs) {
+                next_input[node->index] =
+                    UINT32_MAX - 1; /* stays below the wrap if a cycle comes here again */
+                order[n++] = node;
+                depth--;
+                continue;
+            }
+            const struct ox_value *value = node->inputs[k];
+            const struct ox_node *before = value && value->graph == graph ? value->producer : NULL;
+            if (before && next_input[before->index] == 0 && before != node)
+                stack[depth++] = before;
+        }
+    }
+    return n == graph->n_nodes ? order : NULL;
+}
+
+void ox_shapes_graph(struct ox_shapes *s, const struct ox_graph *graph)
+{
+    const struct ox_node **order = sorted_nodes(s, graph);
+    for (size_t i = 0; i < graph->n_nodes && !s->failed; i++) {
+        if (s->model->env->limits.expanded_nodes &&
+            s->n_inferred > s->model->env->limits.expanded_nodes)
+            break;
+        if (ox_env_poll(s->model->env, NULL) != OX_OK)
+            break;
+        ox_shapes_node(s, order ? order[i] : graph->nodes[i]);
+    }
+}
+
+/* ---- Subgraphs -------------------------------------------------------------------------------------------------- */
+
+/* What was learned inside holds inside alone: a branch may not be taken. */
+static void leave_scope(struct ox_shapes *s, const struct ox_graph *graph, size_t n_facts)
+{
+    if (s->n_facts == n_facts)
+        return;
+    for (size_t i = 0; i < graph->n_values; i++) {
+        struct ox_slot *slot = &s->slots[graph->id][i];
+        slot->type = ox_shapes_resolve_type(s, slot->type);
+    }
+    s->n_facts = n_facts;
+}
+
+bool ox_infer_subgraph(struct ox_infer *c, const char *attr_name,
+                       const struct ox_type *const *inputs, size_t n_inputs,
+                       const struct ox_type **outputs, size_t n_outputs)
+{
+    struct ox_shapes *s = c->s;
+    const struct ox_attr *attr = ox_infer_attr(c, attr_name);
+    if (!attr || attr->type != OX_ATTR_GRAPH || !attr->graphs || s->depth >= OX_SHAPE_DEPTH)
+        return false;
+    const struct ox_graph *graph = attr->graphs[0];
+    if (!graph || !ox_shapes_enter(s, graph))
+        return false;
+    struct ox_slot *slots = s->slots[graph->id];
+    for (size_t i = 0; i < graph->n_inputs && i < n_inputs; i++) {
+        struct ox_slot *slot = &slots[graph->inputs[i]->id];
+        bool differ = false;
+        if (inputs[i])
+            slot->type = ox_shapes_merge(s, inputs[i], slot->type, &differ);
+    }
+    size_t n_facts = s->n_facts;
+    s->depth++;
+    ox_shapes_graph(s, graph);
+    s->depth--;
+    leave_scope(s, graph, n_facts);
+    for (size_t i = 0; i < n_outputs; i++) {
+        const struct ox_slot *slot = i < graph->n_outputs ? ox_slot_of(s, graph->outputs[i]) : NULL;
+        outputs[i] = slot ? slot->type : NULL;
+    }
+    return true;
+}
+
+/* ---- The model -------------------------------------------------------------------------------------------------- */
+
+static enum ox_status begin(struct ox_shapes **out, struct ox_model *model,
+                            const struct ox_shapes_options *options, struct ox_findings *findings,
+                            struct ox_error *err)
+{
+    struct ox_shapes *s = calloc(1, sizeof *s);
+    if (!s)
+        return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", model->path ? model->path : "model");
+    s->model = model;
+    s->pool = model->exprs;
+    s->findings = findings;
+    if (options) {
+        s->strict = options->strict;
+        s->ignore_value_info = options->ignore_value_info;
+    }
+    ox_arena_init(&s->arena, ox_env_budget(model->env));
+    ox_arena_init(&s->scratch, ox_env_budget(model->env));
+    ox_strmap_init(&s->op_names);
+    ox_strmap_init(&s->origins);
+    ox_strmap_init(&s->data_dims);
+    s->n_graphs = model->n_graphs;
+    s->slots = ox_arena_array(&s->arena, model->n_graphs + 1, sizeof *s->slots);
+    /* A big first block, that a node's memory is given back without freeing and asking anew. */
+    void *first = ox_arena_alloc(&s->scratch, SCRATCH_BYTES);
+    if (!s->slots || !first) {
+        ox_shapes_release(s);
+        return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", model->path ? model->path : "model");
+    }
+    ox_arena_rewind(&s->scratch, (struct ox_arena_mark){ox_arena_mark(&s->scratch).block, first});
+    *out = s;
+    return OX_OK;
+}
+
+/* The second number of "1x?xH" and so on; NULL at the end. */
+static enum ox_status override_dims(struct ox_shapes *s, const struct ox_value *value,
+                                    const char *text, struct ox_error *err)
+{
+    const struct ox_expr *dims[OX_SHAPE_OVERRIDE_RANK];
+    unsigned rank = 0;
+    char *copy = ox_arena_strdup(&s->arena, text);
+    if (!copy)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    for (char *at = copy; *at;) {
+        size_t n = strcspn(at, "x,");
+        bool more = at[n] != '\0';
+        at[n] = '\0';
+        if (rank == OX_SHAPE_OVERRIDE_RANK || n == 0)
+            return ox_fail(err, OX_USAGE, "input '%s': '%s' is no shape", value->name, text);
+        int64_t number;
+        dims[rank] = strcmp(at, "?") == 0 ? NULL : ox_expr_parse(s->pool, at);
+        if (strcmp(at, "?") != 0 &&
+            (!dims[rank] || (ox_expr_is_int(dims[rank], &number) && number < 0)))
+            return ox_fail(err, OX_USAGE, "input '%s': '%s' is no dimension", value->name, at);
+        rank++;
+        at += n + more;
+    }
+    struct ox_slot *slot = ox_slot_of(s, value);
+    const struct ox_type *old = slot->type;
+    if (old && old->kind != OX_TYPE_TENSOR)
+        return ox_fail(err, OX_USAGE, "input '%s' is no tensor", value->name);
+    if (old && old->has_rank && old->rank != rank)
+        return ox_fail(err, OX_USAGE, "input '%s' has %u dimensions, '%s' has %u", value->name,
+                       old->rank, text, rank);
+    const struct ox_type *type =
+        ox_shapes_tensor(s, OX_TYPE_TENSOR, old ? old->elem : OX_UNDEFINED, true, rank, dims);
+    slot->type = type ? name_open_dims(s, value, type) : NULL;
+    return type ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+}
+
+static enum ox_status apply_overrides(struct ox_shapes *s, const struct ox_shapes_options *options,
+                                      struct ox_error *err)
+{
+    for (size_t i = 0; options && i < options->n_overrides; i++) {
+        const char *name = options->input_names[i];
+        const struct ox_value *value = name ? ox_graph_value(s->model->graph, name) : NULL;
+        if (!name && s->model->graph->n_inputs == 1)
+            value = s->model->graph->inputs[0];
+        if (!value || !value->is_input)
+            return ox_fail(err, OX_USAGE, "there is no input '%s'", name ? name : "");
+        OX_TRY(override_dims(s, value, options->input_dims[i], err));
+    }
+    return OX_OK;
+}
+
+/* Puts what was learned later into what was inferred earlier. */
+static void resolve_all(struct ox_shapes *s)
+{
+    for (size_t g = 0; g < s->n_graphs && s->n_facts; g++) {
+        const struct ox_graph *graph = s->model->graphs[g];
+        for (size_t i = 0; s->slots[g] && i < graph->n_values; i++)
+            s->slots[g][i].type = ox_shapes_resolve_type(s, s->slots[g][i].type);
+    }
+}
+
+enum ox_status ox_shapes_infer(struct ox_shapes **out, struct ox_model *model,
+                               const struct ox_shapes_options *options,
+                               struct ox_findings *findings, struct ox_error *err)
+{
+    struct ox_shapes *s = NULL;
+    OX_TRY(begin(&s, model, options, findings, err));
+    enum ox_status status = OX_OK;
+    if (model->graph) {
+        if (ox_shapes_enter(s, model->graph))
+            status = apply_overrides(s, options, err);
+        if (status == OX_OK)
+            ox_shapes_graph(s, model->graph);
+        resolve_all(s);
+    }
+    if (status == OX_OK)
+        status = ox_env_poll(model->env, err);
+    if (status == OX_OK && s->failed)
+        status = ox_fail(err, OX_NO_MEMORY, "%s: out of memory while shapes were inferred",
+                         model->path ? model->path : "model");
+    if (status != OX_OK) {
+        ox_shapes_release(s);
+        return status;
+    }
+    *out = s;
+    return OX_OK;
+}
+
+void ox_shapes_release(struct ox_shapes *shapes)
+{
+    if (!shapes)
+        return;
+    for (struct ox_kept_tensor *kept = shapes->kept; kept; kept = kept->next)
+        ox_tensor_release(kept->tensor);
+    ox_strmap_release(&shapes->op_names);
+    ox_strmap_release(&shapes->origins);
+    ox_strmap_release(&shapes->data_dims);
+    free(shapes->rules);
+    free((void *)shapes->data_symbols);
+    free((void *)shapes->origin_texts);
+    ox_arena_release(&shapes->scratch);
+    ox_arena_release(&shapes->arena);
+    free(shapes);
+}
+
+const struct ox_type *ox_shapes_type(const struct ox_shapes *shapes, const struct ox_value *value)
+{
+    const struct ox_slot *slot = ox_slot_of(shapes, value);
+    return slot ? slot->type : NULL;
+}
+
+const char *ox_shapes_reason(const struct ox_shapes *shapes, const struct ox_value *value)
+{
+    const struct ox_slot *slot = ox_slot_of(shapes, value);
+    return slot ? slot->reason : "nothing reaches it";
+}

@@ -1,0 +1,298 @@
+/* Types of values: building, joining, merging, and what an operator's schema says of them. */
+#include <string.h>
+
+#include "shape/infer_impl.h"
+
+const struct ox_type *ox_shapes_tensor(struct ox_shapes *s, enum ox_type_kind kind,
+                                       enum ox_dtype elem, bool has_rank, unsigned rank,
+                                       const struct ox_expr *const *dims)
+{
+    struct ox_type *type = ox_arena_alloc(&s->arena, sizeof *type);
+    const struct ox_expr **copy =
+        has_rank && rank ? ox_arena_array(&s->arena, rank, sizeof(*copy)) : NULL;
+    if (!type || (has_rank && rank && !copy)) {
+        s->failed = true;
+        return NULL;
+    }
+    if (copy && dims)
+        memcpy(copy, dims, rank * sizeof(*copy));
+    *type = (struct ox_type){.kind = kind,
+                             .elem = elem,
+                             .has_rank = has_rank,
+                             .rank = has_rank ? rank : 0,
+                             .dims = copy};
+    return type;
+}
+
+static const struct ox_type *nested(struct ox_shapes *s, enum ox_type_kind kind, enum ox_dtype key,
+                                    const struct ox_type *inner)
+{
+    struct ox_type *type = ox_arena_alloc(&s->arena, sizeof *type);
+    if (!type) {
+        s->failed = true;
+        return NULL;
+    }
+    *type = (struct ox_type){.kind = kind, .elem = key, .inner = inner};
+    return type;
+}
+
+static bool is_tensor(const struct ox_type *type)
+{
+    return type->kind == OX_TYPE_TENSOR || type->kind == OX_TYPE_SPARSE;
+}
+
+bool ox_infer_type_equal(const struct ox_type *a, const struct ox_type *b)
+{
+    for (;;) {
+        if (a == b)
+            return true;
+        if (!a || !b || a->kind != b->kind || a->elem != b->elem || a->has_rank != b->has_rank)
+            return false;
+        if (a->has_rank &&
+            (a->rank != b->rank ||
+             (a->rank && memcmp(a->dims, b->dims, a->rank * sizeof a->dims[0]) != 0)))
+            return false;
+        a = a->inner;
+        b = b->inner;
+    }
+}
+
+const struct ox_type *ox_shapes_join(struct ox_shapes *s, const struct ox_type *a,
+                                     const struct ox_type *b)
+{
+    if (!a || !b || a->kind != b->kind)
+        return NULL;
+    if (ox_infer_type_equal(a, b))
+        return a;
+    if (!is_tensor(a))
+        return a->elem == b->elem
+                   ? nested(s, a->kind, a->elem, ox_shapes_join(s, a->inner, b->inner))
+                   : NULL;
+    enum ox_dtype elem = a->elem == b->elem ? a->elem : OX_UNDEFINED;
+    if (!a->has_rank || !b->has_rank || a->rank != b->rank)
+        return ox_shapes_tensor(s, a->kind, elem, false, 0, NULL);
+    const struct ox_type *type =
+        ox_shapes_tensor(s, a->kind, elem, true, a->rank, (const struct ox_expr *const *)a->dims);
+    for (unsigned i = 0; type && i < a->rank; i++) {
+        if (a->dims[i] != b->dims[i])
+            type->dims[i] = NULL;
+    }
+    return type;
+}
+
+/* The more specific of two dimensions that are said to be the same one. */
+static const struct ox_expr *merge_dim(struct ox_shapes *s, const struct ox_expr *inferred,
+                                       const struct ox_expr *declared, bool *differ)
+{
+    if (!inferred || !declared || inferred == declared)
+        return inferred ? inferred : declared;
+    if (ox_expr_differ(s->pool, inferred, declared)) {
+        *differ = true;
+        return inferred;
+    }
+    if (ox_expr_is_int(inferred, NULL))
+        return inferred;
+    if (ox_expr_is_int(declared, NULL))
+        return declared;
+    return ox_shapes_made_up(s, inferred) ? declared : inferred;
+}
+
+const struct ox_type *ox_shapes_merge(struct ox_shapes *s, const struct ox_type *inferred,
+                                      const struct ox_type *declared, bool *differ)
+{
+    bool ignored;
+    differ = differ ? differ : &ignored;
+    if (!inferred || !declared || inferred == declared)
+        return inferred ? inferred : declared;
+    if (inferred->kind == OX_TYPE_UNKNOWN || declared->kind == OX_TYPE_UNKNOWN)
+        return inferred->kind == OX_TYPE_UNKNOWN ? declared : inferred;
+    if (inferred->kind != declared->kind) {
+        *differ = true;
+        return inferred;
+    }
+    enum ox_dtype elem = inferred->elem ? inferred->elem : declared->elem;
+    *differ |= elem != declared->elem && declared->elem;
+    if (!is_tensor(inferred))
+        return nested(s, inferred->kind, elem,
+                      ox_shapes_merge(s, inferred->inner, declared->inner, differ));
+    if (!inferred->has_rank || !declared->has_rank) {
+        const struct ox_type *ranked = inferred->has_rank ? inferred : declared;
+        return ox_shapes_tensor(s, inferred->kind, elem, ranked->has_rank, ranked->rank,
+                                (const struct ox_expr *const *)ranked->dims);
+    }
+    *differ |= inferred->rank != declared->rank;
+    if (inferred->rank != declared->rank)
+        return inferred;
+    const struct ox_type *type = ox_shapes_tensor(s, inferred->kind, elem, true, inferred->rank,
+                                                  (const struct ox_expr *const *)inferred->dims);
+    for (unsigned i = 0; type && i < type->rank; i++)
+        type->dims[i] = merge_dim(s, inferred->dims[i], declared->dims[i], differ);
+    return type;
+}
+
+const struct ox_type *ox_shapes_forget(struct ox_shapes *s, const struct ox_type *type)
+{
+    if (!type)
+        return NULL;
+    if (is_tensor(type))
+        return type->has_rank ? ox_shapes_tensor(s, type->kind, type->elem, false, 0, NULL) : type;
+    return type->inner ? nested(s, type->kind, type->elem, ox_shapes_forget(s, type->inner)) : type;
+}
+
+const struct ox_type *ox_shapes_resolve_type(struct ox_shapes *s, const struct ox_type *type)
+{
+    if (!type || !s->n_facts)
+        return type;
+    if (!is_tensor(type)) {
+        const struct ox_type *inner = ox_shapes_resolve_type(s, type->inner);
+        return inner == type->inner ? type : nested(s, type->kind, type->elem, inner);
+    }
+    const struct ox_type *made = NULL;
+    for (unsigned i = 0; i < type->rank; i++) {
+        const struct ox_expr *dim = ox_shapes_resolve(s, type->dims[i]);
+        if (dim == type->dims[i])
+            continue;
+        if (!made)
+            made = ox_shapes_tensor(s, type->kind, type->elem, true, type->rank,
+                                    (const struct ox_expr *const *)type->dims);
+        if (made)
+            made->dims[i] = dim;
+    }
+    return made ? made : type;
+}
+
+/* ---- Types in schemas ------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    enum ox_dtype dtype;
+} element_names[] = {
+    {"bfloat16", OX_BFLOAT16},
+    {"bool", OX_BOOL},
+    {"complex128", OX_COMPLEX128},
+    {"complex64", OX_COMPLEX64},
+    {"double", OX_FLOAT64},
+    {"float", OX_FLOAT32},
+    {"float16", OX_FLOAT16},
+    {"float4e2m1", OX_FLOAT4E2M1},
+    {"float6e2m3", OX_FLOAT6E2M3},
+    {"float6e3m2", OX_FLOAT6E3M2},
+    {"float8e4m3fn", OX_FLOAT8E4M3FN},
+    {"float8e4m3fnuz", OX_FLOAT8E4M3FNUZ},
+    {"float8e5m2", OX_FLOAT8E5M2},
+    {"float8e5m2fnuz", OX_FLOAT8E5M2FNUZ},
+    {"float8e8m0", OX_FLOAT8E8M0},
+    {"int16", OX_INT16},
+    {"int2", OX_INT2},
+    {"int32", OX_INT32},
+    {"int4", OX_INT4},
+    {"int64", OX_INT64},
+    {"int8", OX_INT8},
+    {"string", OX_STRING},
+    {"uint16", OX_UINT16},
+    {"uint2", OX_UINT2},
+    {"uint32", OX_UINT32},
+    {"uint4", OX_UINT4},
+    {"uint64", OX_UINT64},
+    {"uint8", OX_UINT8},
+};
+
+/* Reads an element's name up to `end`. */
+static enum ox_dtype element_type(const char *name, const char *end)
+{
+    for (size_t i = 0; i < OX_COUNT(element_names); i++) {
+        size_t n = strlen(element_names[i].name);
+        if (n == (size_t)(end - name) && memcmp(name, element_names[i].name, n) == 0)
+            return element_names[i].dtype;
+    }
+    return OX_UNDEFINED;
+}
+
+static bool skip(const char **at, const char *word)
+{
+    size_t n = strlen(word);
+    if (strncmp(*at, word, n) != 0)
+        return false;
+    *at += n;
+    return true;
+}
+
+/* One type, up to its closing parenthesis; schema types are nested three deep at most. */
+static const struct ox_type *parse_type(struct ox_shapes *s, const char **at, int depth)
+{
+    enum ox_type_kind kind = OX_TYPE_UNKNOWN;
+    if (depth > 4)
+        return NULL;
+    if (skip(at, "tensor("))
+        kind = OX_TYPE_TENSOR;
+    else if (skip(at, "sparse_tensor("))
+        kind = OX_TYPE_SPARSE;
+    else if (skip(at, "seq("))
+        kind = OX_TYPE_SEQUENCE;
+    else if (skip(at, "optional("))
+        kind = OX_TYPE_OPTIONAL;
+    else if (skip(at, "map("))
+        kind = OX_TYPE_MAP;
+    const char *end = *at + strcspn(*at, ",)");
+    enum ox_dtype elem = OX_UNDEFINED;
+    if (kind != OX_TYPE_SEQUENCE && kind != OX_TYPE_OPTIONAL) {
+        elem = element_type(*at, end);
+        *at = *end ? end + 1 : end;
+        while (**at == ' ')
+            ++*at;
+        if (elem == OX_UNDEFINED)
+            return NULL;
+    }
+    if (kind == OX_TYPE_TENSOR || kind == OX_TYPE_SPARSE)
+        return ox_shapes_tensor(s, kind, elem, false, 0, NULL);
+    if (kind == OX_TYPE_UNKNOWN) /* map(string, float): a bare element stands for a tensor of it */
+        return depth ? ox_shapes_tensor(s, OX_TYPE_TENSOR, elem, false, 0, NULL) : NULL;
+    const struct ox_type *inner = parse_type(s, at, depth + 1);
+    if (kind != OX_TYPE_MAP)
+        skip(at, ")");
+    return inner ? nested(s, kind, elem, inner) : NULL;
+}
+
+const struct ox_type *ox_shapes_parse_type(struct ox_shapes *s, const char *text)
+{
+    return parse_type(s, &text, 0);
+}
+
+static const struct ox_schema_param *param_at(const struct ox_schema_param *params, size_t n,
+                                              size_t i)
+{
+    if (i < n)
+        return &params[i];
+    return n && params[n - 1].option == OX_PARAM_VARIADIC ? &params[n - 1] : NULL;
+}
+
+/* The type that a constraint of the schema has here, by the inputs. */
+static const struct ox_type *bound_type(struct ox_infer *c, int constraint)
+{
+    for (size_t i = 0; i < c->node->n_inputs; i++) {
+        const struct ox_schema_param *param = param_at(c->schema->inputs, c->schema->n_inputs, i);
+        if (!param || param->constraint != constraint ||
+            (param->option == OX_PARAM_VARIADIC && !param->homogeneous))
+            continue;
+        const struct ox_type *type = ox_infer_type(c, i);
+        if (type && (!is_tensor(type) || type->elem))
+            return ox_shapes_forget(c->s, type);
+    }
+    const char *const *types;
+    if (ox_type_set(c->schema->constraints[constraint].allowed, &types) == 1)
+        return ox_shapes_parse_type(c->s, types[0]);
+    return NULL;
+}
+
+void ox_shapes_generic(struct ox_infer *c)
+{
+    if (!c->schema)
+        return;
+    for (size_t i = 0; i < c->node->n_outputs; i++) {
+        const struct ox_schema_param *param = param_at(c->schema->outputs, c->schema->n_outputs, i);
+        if (!param || (param->option == OX_PARAM_VARIADIC && !param->homogeneous))
+            continue;
+        c->outs[i].type = param->constraint >= 0 ? bound_type(c, param->constraint)
+                                                 : ox_shapes_parse_type(c->s, param->type);
+    }
+}
