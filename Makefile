@@ -47,6 +47,7 @@ TEST_SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(sort $(filter-out $(TEST_SOURCES),
 TEST_PROGRAMS := $(TEST_SOURCES:%.c=$(BUILD)/%)
 
 LIBRARY := $(BUILD)/libonnxtool.a
+TEST_LIBRARY := $(BUILD)/libtestsupport.a
 PROGRAM := $(BUILD)/onnxtool
 
 ## all: build the library and the program (CONFIG=release|debug|sanitize|coverage)
@@ -74,7 +75,11 @@ $(BUILD)/%.o: %.c | $(BUILD)/gen/proto/onnx.pb-c.h
 	@echo "  CC   $<"
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-$(TEST_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(TEST_SUPPORT) $(LIBRARY)
+# An archive, so that a test takes what it uses.
+$(TEST_LIBRARY): $(TEST_SUPPORT)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(TEST_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(TEST_LIBRARY) $(LIBRARY)
 	@echo "  LINK $@"
 	$(Q)$(CC) $(LINK_$(CONFIG)) $(LDFLAGS) -o $@ $^ $(shell $(PKG_CONFIG) --libs check) $(LDLIBS_ALL)
 

@@ -30,19 +30,14 @@ static bool same(const char *text, double value, bool single)
  * neighbour although the next one up would do. */
 static bool next_decimal(char text[OX_NUMBER_BYTES], double value, int digits, bool single)
 {
-    char e_form[OX_NUMBER_BYTES];
-    snprintf(e_form, sizeof e_form, "%.*e", digits - 1, value);
-    char *exponent = strchr(e_form, 'e');
+    snprintf(text, OX_NUMBER_BYTES, "%.*e", digits - 1, value);
+    char *exponent = strchr(text, 'e');
     if (!exponent)
         return false;
     char *last = exponent - 1;
     if (*last == '9')
         return false;
     ++*last;
-    double up = strtod(e_form, NULL);
-    if (!same(e_form, value, single))
-        return false;
-    snprintf(text, OX_NUMBER_BYTES, "%.*g", digits, up);
     return same(text, value, single);
 }
 

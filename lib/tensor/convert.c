@@ -19,11 +19,15 @@ static int64_t to_int64(double x)
     return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
 }
 
+/* The unsigned types take what is above half of their range as the signed type takes it moved down. */
+static uint32_t to_uint32(double x)
+{
+    return x >= 0x1p31 ? (uint32_t)to_int32(x - 0x1p31) ^ 0x80000000 : (uint32_t)to_int32(x);
+}
+
 static uint64_t to_uint64(double x)
 {
-    if (!(x >= 0x1p63))
-        return (uint64_t)to_int64(x);
-    return x < 0x1p64 ? (uint64_t)(int64_t)(x - 0x1p63) ^ (uint64_t)1 << 63 : 0;
+    return x >= 0x1p63 ? (uint64_t)to_int64(x - 0x1p63) ^ (uint64_t)1 << 63 : (uint64_t)to_int64(x);
 }
 
 #define C_TYPE int8_t
@@ -54,7 +58,7 @@ static uint64_t to_uint64(double x)
 #define C_TYPE uint32_t
 #define NAME uint32
 #define WIDE int64_t
-#define FROM_DOUBLE to_int64
+#define FROM_DOUBLE to_uint32
 #include "tensor/convert_tmpl.h"
 #define C_TYPE int64_t
 #define NAME int64

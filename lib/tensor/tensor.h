@@ -85,10 +85,11 @@ int64_t ox_tensor_get_int(const struct ox_tensor *tensor, size_t i);
 void ox_tensor_normalize(enum ox_dtype dtype, void *data, size_t n);
 
 /* Another element type by the rules of Cast; each value is rounded once, to nearest even. `saturate` is Cast's attribute
- * for 8-bit floats; float8e8m0 rounds up, which is Cast's default. Integers drop high bits. Of a float the standard leaves what is
- * out of an integer's range open: here it is what onnxruntime and numpy give on x86 and the suite's 2- and 4-bit cases
- * ask for, on every machine: truncated to int32 (INT32_MIN for what does not fit and NaN; int64 for uint32, int64 and
- * uint64), of which the low bits stay. Of complex the real part. The same type: a new reference. Not for strings. */
+ * for 8-bit floats; float8e8m0 rounds up, which is Cast's default. Integers drop high bits. What is out of an integer's range
+ * in a float the standard leaves open: here it is, on every machine, what onnxruntime and numpy give on x86 and the suite's
+ * 2- and 4-bit cases ask for: truncated to int32 (int64, uint32 and uint64 to themselves), INT32_MIN or INT64_MIN for what
+ * does not fit that and NaN, of which the low bits stay. Of complex the real part. The same type: a new reference. Not for
+ * strings. */
 enum ox_status ox_tensor_convert(struct ox_tensor **out, struct ox_budget *budget,
                                  const struct ox_tensor *in, enum ox_dtype to, bool saturate,
                                  struct ox_error *err);

@@ -1,0 +1,140 @@
+#include <stdatomic.h>
+
+#include "common/env.h"
+#include "common/threads.h"
+#include "tests/run_suite.h"
+
+enum { N = 1000 };
+
+static _Atomic int counts[N];
+static struct ox_env *env;
+
+static void setup(void)
+{
+    env = ox_env_new();
+    ck_assert_ptr_nonnull(env);
+    for (size_t i = 0; i < N; i++)
+        counts[i] = 0;
+}
+
+static void teardown(void)
+{
+    ox_env_release(env);
+}
+
+static void count(void *arg, size_t i)
+{
+    (void)arg;
+    atomic_fetch_add(&counts[i], 1);
+}
+
+static void check_counts(int expected)
+{
+    for (size_t i = 0; i < N; i++)
+        ck_assert_int_eq(counts[i], expected);
+}
+
+START_TEST(each_task_runs_once_for_any_number_of_threads)
+{
+    static const unsigned numbers[] = {0, 1, 2, 3, 8};
+    for (size_t k = 0; k < 5; k++) {
+        ox_env_set_threads(env, numbers[k]);
+        ox_parallel(env, N, count, NULL);
+        check_counts((int)k + 1);
+    }
+    ox_parallel(NULL, N, count, NULL);
+    check_counts(6);
+}
+END_TEST
+
+START_TEST(many_small_jobs_follow_each_other)
+{
+    ox_env_set_threads(env, 4);
+    for (int k = 0; k < 2000; k++)
+        ox_parallel(env, 5, count, NULL);
+    for (size_t i = 0; i < 5; i++)
+        ck_assert_int_eq(counts[i], 2000);
+    ox_parallel(env, 0, count, NULL);
+    ox_parallel(env, 1, count, NULL);
+    ck_assert_int_eq(counts[0], 2001);
+}
+END_TEST
+
+static void nested(void *arg, size_t i)
+{
+    (void)arg;
+    (void)i;
+    ox_parallel(env, N, count, NULL);
+}
+
+START_TEST(nested_calls_run_where_they_are)
+{
+    ox_env_set_threads(env, 3);
+    ox_parallel(env, 10, nested, NULL);
+    check_counts(10);
+}
+END_TEST
+
+START_TEST(cores_are_at_least_one)
+{
+    ck_assert_uint_ge(ox_cores(), 1);
+    ck_assert_uint_ge(ox_env_threads(env), 1);
+}
+END_TEST
+
+START_TEST(limits_have_names)
+{
+    struct ox_limits *limits = ox_env_limits(env);
+    ck_assert_uint_eq(limits->nesting, 100);
+    ck_assert_uint_gt(limits->memory_bytes, 0);
+    ck_assert_uint_le(limits->memory_bytes, 8589934592);
+    ck_assert(ox_limits_set(limits, "json-depth", 7));
+    ck_assert_uint_eq(limits->json_depth, 7);
+    ck_assert(ox_limits_set(limits, "npz_ratio", 3));
+    ck_assert_uint_eq(limits->npz_ratio, 3);
+    ck_assert(!ox_limits_set(limits, "npz_rati", 3));
+    ck_assert(!ox_limits_set(limits, "npz_ratio_", 3));
+    ck_assert(!ox_limits_set(limits, "", 3));
+    for (size_t i = 0; i < ox_limits_count(); i++) {
+        const char *meaning;
+        ck_assert(ox_limits_set(limits, ox_limits_name(i, &meaning), i));
+        ck_assert_uint_gt(strlen(meaning), 5);
+    }
+}
+END_TEST
+
+START_TEST(the_budget_follows_the_limit)
+{
+    ox_env_limits(env)->memory_bytes = 1000;
+    ck_assert(!ox_budget_take(ox_env_budget(env), 1001));
+    ck_assert(ox_budget_take(ox_env_budget(env), 1000));
+    ox_budget_give(ox_env_budget(env), 1000);
+    ck_assert_uint_eq(ox_env_memory_peak(env), 1000);
+}
+END_TEST
+
+START_TEST(cancelling_is_noticed)
+{
+    struct ox_error err;
+    ck_assert_int_eq(ox_env_poll(env, &err), OX_OK);
+    ox_env_cancel(env);
+    ck_assert_int_eq(ox_env_poll(env, &err), OX_CANCELLED);
+    ck_assert_int_eq(ox_env_poll(NULL, &err), OX_OK);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("threads");
+    TCase *tests = tcase_create("threads");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, each_task_runs_once_for_any_number_of_threads);
+    tcase_add_test(tests, many_small_jobs_follow_each_other);
+    tcase_add_test(tests, nested_calls_run_where_they_are);
+    tcase_add_test(tests, cores_are_at_least_one);
+    tcase_add_test(tests, limits_have_names);
+    tcase_add_test(tests, the_budget_follows_the_limit);
+    tcase_add_test(tests, cancelling_is_noticed);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
