@@ -47,6 +47,17 @@ enum ox_status ox_fail_context(struct ox_error *err, enum ox_status status, cons
     size_t at = n < 0 ? 0 : (size_t)n;
     if (at >= sizeof err->message - 1)
         at = sizeof err->message - 1;
-    snprintf(err->message + at, sizeof err->message - at, ": %s", old);
+    /* Cut where the buffer ends, the NUL in any case. */
+    size_t room = sizeof err->message - 1 - at;
+    size_t n_old = strnlen(old, sizeof old - 1);
+    const char *parts[2] = {": ", old};
+    size_t lengths[2] = {2, n_old};
+    for (int i = 0; i < 2; i++) {
+        size_t part = lengths[i] < room ? lengths[i] : room;
+        memcpy(err->message + at, parts[i], part);
+        at += part;
+        room -= part;
+    }
+    err->message[at] = '\0';
     return err->status;
 }
