@@ -388,6 +388,9 @@ struct ox_schema {
 /* What the operator means under that version of its domain; NULL: there is none (never was, not yet). Deprecated rows are
  * returned. */
 const struct ox_schema *ox_schema_find(const char *domain, const char *name, int64_t opset);
+/* The row that onnxruntime adds to a domain of the standard (SimplifiedLayerNormalization, LayerNormalization 1, ...): files
+ * that it wrote have them, the standard does not. NULL: none. */
+const struct ox_schema *ox_schema_find_foreign(const char *domain, const char *name, int64_t opset);
 /* The row of exactly that version. */
 const struct ox_schema *ox_schema_at(const char *domain, const char *name, int since);
 /* All rows, sorted by domain, name, since. */
@@ -406,6 +409,9 @@ size_t ox_type_set(uint16_t set, const char *const **types);
 
 /* A type as this program writes it: "tensor(float)" is float32, "seq(tensor(int64))" is seq(int64). */
 void ox_schema_type_text(struct ox_strbuf *out, const char *type);
+/* The types of a set as a list for people: one entry for all tensors in sequences, "seq(float32, int64)". Those that are in
+ * `without` too are left out (NULL: none). */
+void ox_schema_types_text(struct ox_strbuf *out, uint16_t set, const uint16_t *without);
 const char *ox_schema_attr_type(const struct ox_schema_attr *attr); /* "INTS" */
 /* Number, string or list; null when there is no default. */
 void ox_schema_default_json(struct ox_json *json, const struct ox_schema_attr *attr);

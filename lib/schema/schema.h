@@ -4,9 +4,6 @@
 
 #include "common/error.h"
 
-/* The row that onnxruntime adds to a domain of the standard (SimplifiedLayerNormalization, LayerNormalization 1, ...): files
- * that it wrote have them, the standard does not. NULL: none. */
-const struct ox_schema *ox_schema_find_foreign(const char *domain, const char *name, int64_t opset);
 bool ox_schema_domain_known(const char *domain);
 /* The IR version of the first release of the standard that knew version `opset` of the domain; 0 where
  * ox_schema_release_for_opset() is NULL. */

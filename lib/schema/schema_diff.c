@@ -85,18 +85,9 @@ static void add_number(struct ox_schema_changes *c, enum ox_schema_part part, co
 
 /* ---- Types ---- */
 
-/* Those in `set` that are not in `other`; NULL: all. */
-static const char *types_without(struct ox_schema_changes *c, uint16_t set, const uint16_t *other)
+static const char *types_without(struct ox_schema_changes *c, uint16_t set, const uint16_t *without)
 {
-    const char *const *types = NULL;
-    size_t n = ox_type_set(set, &types);
-    for (size_t i = 0; i < n; i++) {
-        if (other && ox_type_set_has_name(*other, types[i]))
-            continue;
-        if (c->text.len > 0)
-            ox_strbuf_puts(&c->text, ", ");
-        ox_schema_type_text(&c->text, types[i]);
-    }
+    ox_schema_types_text(&c->text, set, without);
     return keep(c);
 }
 

@@ -1,4 +1,5 @@
 /* Rows as text. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/model.h"
@@ -43,6 +44,110 @@ void ox_schema_type_text(struct ox_strbuf *out, const char *type)
             else
                 ox_strbuf_putc(out, c);
         }
+    }
+}
+
+/* ---- Lists of types ---- */
+
+/* What a list groups by: the standard's spelling before and behind an element type, and ours. */
+static const struct group {
+    const char *head, *tail;
+    const char *shown_head, *shown_tail;
+} groups[] = {
+    {"tensor(", ")", "", ""},
+    {"seq(tensor(", "))", "seq(", ")"},
+    {"optional(tensor(", "))", "optional(", ")"},
+    {"optional(seq(tensor(", ")))", "optional(seq(", "))"},
+    {"sparse_tensor(", ")", "sparse(", ")"},
+};
+
+enum { ELEMENT_BYTES = 24 };
+
+/* Our name of the element type when the type is of that group. */
+static bool element_of(const struct group *group, const char *type, char *element)
+{
+    size_t n_head = strlen(group->head);
+    if (strncmp(type, group->head, n_head) != 0)
+        return false;
+    const char *name = type + n_head;
+    size_t n = word_length(name);
+    if (n == 0 || n >= ELEMENT_BYTES || strcmp(name + n, group->tail) != 0)
+        return false;
+    if (word_is(name, n, "float"))
+        name = "float32";
+    else if (word_is(name, n, "double"))
+        name = "float64";
+    else
+        return snprintf(element, ELEMENT_BYTES, "%.*s", (int)n, name) > 0;
+    return snprintf(element, ELEMENT_BYTES, "%s", name) > 0;
+}
+
+/* int8 before int16: letters by code, numbers by value. */
+static int natural_order(const char *a, const char *b)
+{
+    while (*a && *a == *b && !(*a >= '0' && *a <= '9')) {
+        a++;
+        b++;
+    }
+    unsigned long number_a = strtoul(a, NULL, 10);
+    unsigned long number_b = strtoul(b, NULL, 10);
+    if (number_a != number_b)
+        return number_a < number_b ? -1 : 1;
+    return strcmp(a, b);
+}
+
+/* Elements of one group in natural order. */
+static size_t collect(const struct group *group, uint16_t set, const uint16_t *without,
+                      char elements[OX_N_DTYPES][ELEMENT_BYTES])
+{
+    const char *const *types = NULL;
+    size_t n_types = ox_type_set(set, &types);
+    size_t n = 0;
+    for (size_t i = 0; i < n_types && n < OX_N_DTYPES; i++) {
+        char element[ELEMENT_BYTES];
+        if (!element_of(group, types[i], element) ||
+            (without && ox_type_set_has_name(*without, types[i])))
+            continue;
+        size_t at = n++;
+        for (; at > 0 && natural_order(elements[at - 1], element) > 0; at--)
+            memcpy(elements[at], elements[at - 1], ELEMENT_BYTES);
+        memcpy(elements[at], element, ELEMENT_BYTES);
+    }
+    return n;
+}
+
+static bool is_grouped(const char *type)
+{
+    char element[ELEMENT_BYTES];
+    for (size_t g = 0; g < OX_COUNT(groups); g++) {
+        if (element_of(&groups[g], type, element))
+            return true;
+    }
+    return false;
+}
+
+void ox_schema_types_text(struct ox_strbuf *out, uint16_t set, const uint16_t *without)
+{
+    const char *separator = "";
+    for (size_t g = 0; g < OX_COUNT(groups); g++) {
+        char elements[OX_N_DTYPES][ELEMENT_BYTES];
+        size_t n = collect(&groups[g], set, without, elements);
+        for (size_t i = 0; i < n; i++) {
+            ox_strbuf_printf(out, "%s%s%s", separator, i == 0 ? groups[g].shown_head : "",
+                             elements[i]);
+            separator = ", ";
+        }
+        if (n > 0)
+            ox_strbuf_puts(out, groups[g].shown_tail);
+    }
+    const char *const *types = NULL;
+    size_t n_types = ox_type_set(set, &types);
+    for (size_t i = 0; i < n_types; i++) {
+        if (is_grouped(types[i]) || (without && ox_type_set_has_name(*without, types[i])))
+            continue;
+        ox_strbuf_puts(out, separator);
+        ox_schema_type_text(out, types[i]);
+        separator = ", ";
     }
 }
 
