@@ -48,6 +48,9 @@ const struct ox_op *ox_op_find(const char *domain, const char *name, int64_t ops
  * The executor has checked, by the schema: arity, required inputs, element types, attribute types. A kernel checks values:
  * shapes that must agree, indices, attribute ranges. Errors go through ox_run_fail(), which names the node. */
 
+/* No tensor that a kernel meets has more dimensions, and none that it makes may have. */
+enum { OX_MOST_RANK = 64 };
+
 struct ox_run {
     struct ox_env *env;
     const struct ox_node *node;

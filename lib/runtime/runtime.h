@@ -4,10 +4,7 @@
 
 #include "common/strmap.h"
 #include "ops/op.h"
-#include "runtime/pool.h"
-
-/* The most that kernels may meet, whatever the limit says: their index arrays have this length. */
-enum { OX_MOST_RANK = 64 };
+#include "runtime/value_pool.h"
 
 /* ---- Plans ------------------------------------------------------------------------------------------------------ */
 

@@ -1,4 +1,4 @@
-#include "runtime/pool.h"
+#include "runtime/value_pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Memory for the values between nodes, used again from run to run. */
-#ifndef OX_RUNTIME_POOL_H
-#define OX_RUNTIME_POOL_H
+#ifndef OX_RUNTIME_VALUE_POOL_H
+#define OX_RUNTIME_VALUE_POOL_H
 
 #include "tensor/tensor.h"
 
