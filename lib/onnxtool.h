@@ -282,6 +282,25 @@ void ox_datum_release(struct ox_datum *datum);
 const struct ox_tensor *
 ox_datum_get_tensor(const struct ox_datum *datum); /* NULL when it is no tensor */
 
+/* How near is near: |actual - expected| <= atol + rtol |expected|, infinities only when equal. */
+struct ox_tolerance {
+    double rtol, atol;
+    bool nan_agrees; /* NaN with NaN */
+};
+
+struct ox_comparison {
+    bool agree;
+    uint64_t n_elements, n_mismatched;
+    double max_abs, max_rel; /* over finite pairs; max_rel where expected is not 0 */
+    char
+        reason[512]; /* of the first disagreement: kind, type, shape, or element with both values */
+};
+
+/* Kinds, element types and shapes must be equal; bfloat16 is never held tighter than rtol 2^-6. OX_NO_MEMORY. */
+enum ox_status ox_compare(const struct ox_datum *actual, const struct ox_datum *expected,
+                          const struct ox_tolerance *tolerance, struct ox_comparison *result,
+                          struct ox_error *err);
+
 /* ---- Models ----------------------------------------------------------------------------------------------------- */
 
 struct ox_model;

@@ -54,7 +54,8 @@ void ox_lex_fail(struct ox_lexer *lex, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    lex->status = ox_fail(lex->err, OX_INPUT, "%s: line %zu, column %zu: %s", lex->name, line, column, what);
+    lex->status =
+        ox_fail(lex->err, OX_INPUT, "%s: line %zu, column %zu: %s", lex->name, line, column, what);
     lex->at = lex->end;
 }
 
@@ -246,7 +247,8 @@ struct ox_literal ox_lex_literal(struct ox_lexer *lex)
                 p++;
         }
         lex->at = p;
-        return (struct ox_literal){is_float ? OX_LITERAL_FLOAT : OX_LITERAL_INT, {from, (size_t)(p - from)}};
+        return (struct ox_literal){is_float ? OX_LITERAL_FLOAT : OX_LITERAL_INT,
+                                   {from, (size_t)(p - from)}};
     }
     ox_lex_fail(lex, "value expected");
     return (struct ox_literal){0};
@@ -256,8 +258,8 @@ int64_t ox_lex_int(struct ox_lexer *lex)
 {
     struct ox_literal literal = ox_lex_literal(lex);
     int64_t value = 0;
-    if (ox_lex_ok(lex) &&
-        (literal.kind != OX_LITERAL_INT || !ox_number_parse_int(literal.text.p, literal.text.n, &value)))
+    if (ox_lex_ok(lex) && (literal.kind != OX_LITERAL_INT ||
+                           !ox_number_parse_int(literal.text.p, literal.text.n, &value)))
         ox_lex_fail(lex, "64-bit integer expected before here");
     return value;
 }
@@ -266,8 +268,8 @@ uint64_t ox_lex_uint(struct ox_lexer *lex)
 {
     struct ox_literal literal = ox_lex_literal(lex);
     uint64_t value = 0;
-    if (ox_lex_ok(lex) &&
-        (literal.kind != OX_LITERAL_INT || !ox_number_parse_uint(literal.text.p, literal.text.n, &value)))
+    if (ox_lex_ok(lex) && (literal.kind != OX_LITERAL_INT ||
+                           !ox_number_parse_uint(literal.text.p, literal.text.n, &value)))
         ox_lex_fail(lex, "unsigned 64-bit integer expected before here");
     return value;
 }

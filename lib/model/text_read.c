@@ -37,13 +37,11 @@ static enum ox_attr_type attr_type_of(struct ox_str word)
 
 static const struct {
     enum ox_attr_type one, list;
-} list_types[] = {{OX_ATTR_FLOAT, OX_ATTR_FLOATS},
-                  {OX_ATTR_INT, OX_ATTR_INTS},
-                  {OX_ATTR_STRING, OX_ATTR_STRINGS},
-                  {OX_ATTR_TENSOR, OX_ATTR_TENSORS},
-                  {OX_ATTR_GRAPH, OX_ATTR_GRAPHS},
-                  {OX_ATTR_SPARSE_TENSOR, OX_ATTR_SPARSE_TENSORS},
-                  {OX_ATTR_TYPE_PROTO, OX_ATTR_TYPE_PROTOS}};
+} list_types[] = {
+    {OX_ATTR_FLOAT, OX_ATTR_FLOATS},          {OX_ATTR_INT, OX_ATTR_INTS},
+    {OX_ATTR_STRING, OX_ATTR_STRINGS},        {OX_ATTR_TENSOR, OX_ATTR_TENSORS},
+    {OX_ATTR_GRAPH, OX_ATTR_GRAPHS},          {OX_ATTR_SPARSE_TENSOR, OX_ATTR_SPARSE_TENSORS},
+    {OX_ATTR_TYPE_PROTO, OX_ATTR_TYPE_PROTOS}};
 
 static enum ox_attr_type list_of(enum ox_attr_type one)
 {
@@ -124,7 +122,8 @@ static struct single single_value(struct ox_lexer *lex, enum ox_attr_type expect
         value.g = ox_text_graph(lex);
     }
     if (ox_lex_ok(lex) && expected != OX_ATTR_UNDEFINED && expected != value.type)
-        ox_lex_fail(lex, "value of type %s where %s is declared", attr_words[value.type], attr_words[expected]);
+        ox_lex_fail(lex, "value of type %s where %s is declared", attr_words[value.type],
+                    attr_words[expected]);
     return value;
 }
 
@@ -143,7 +142,8 @@ static void set_single(Onnx__AttributeProto *attr, const struct single *value)
     attr->tp = value->tp;
 }
 
-static void add_to_list(struct ox_lexer *lex, Onnx__AttributeProto *attr, const struct single *value)
+static void add_to_list(struct ox_lexer *lex, Onnx__AttributeProto *attr,
+                        const struct single *value)
 {
     switch (value->type) {
     case OX_ATTR_INT:
@@ -383,7 +383,8 @@ static void opset_imports(struct ox_lexer *lex, Onnx__OperatorSetIdProto ***impo
     if (ox_lex_take(lex, ']'))
         return;
     do {
-        Onnx__OperatorSetIdProto *import = ox_text_message(lex, &onnx__operator_set_id_proto__descriptor);
+        Onnx__OperatorSetIdProto *import =
+            ox_text_message(lex, &onnx__operator_set_id_proto__descriptor);
         if (!import)
             return;
         import->domain = ox_lex_c_string(lex);
@@ -426,7 +427,8 @@ static void function_header(struct ox_lexer *lex, Onnx__FunctionProto *function)
 }
 
 /* "(x, float[N] y)": names, with a type where it is told. */
-static void function_values(struct ox_lexer *lex, Onnx__FunctionProto *function, char ***list, size_t *n)
+static void function_values(struct ox_lexer *lex, Onnx__FunctionProto *function, char ***list,
+                            size_t *n)
 {
     ox_lex_expect(lex, '(');
     if (ox_lex_take(lex, ')'))
@@ -437,7 +439,8 @@ static void function_values(struct ox_lexer *lex, Onnx__FunctionProto *function,
         if (!name)
             return;
         OX_TEXT_APPEND(lex, *list, *n, name);
-        Onnx__ValueInfoProto *info = type ? ox_text_message(lex, &onnx__value_info_proto__descriptor) : NULL;
+        Onnx__ValueInfoProto *info =
+            type ? ox_text_message(lex, &onnx__value_info_proto__descriptor) : NULL;
         if (info) {
             info->name = name;
             info->type = type;
@@ -541,8 +544,8 @@ static Onnx__ModelProto *model(struct ox_lexer *lex)
     return model;
 }
 
-enum ox_status ox_text_read(uint8_t **bytes, size_t *n_bytes, const char *text, size_t n_text, struct ox_env *env,
-                            const char *name, struct ox_error *err)
+enum ox_status ox_text_read(uint8_t **bytes, size_t *n_bytes, const char *text, size_t n_text,
+                            struct ox_env *env, const char *name, struct ox_error *err)
 {
     struct ox_arena arena;
     ox_arena_init(&arena, ox_env_budget(env));

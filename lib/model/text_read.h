@@ -7,8 +7,8 @@
 
 /* A model from its text, as a serialized ModelProto from malloc. `name` is the file's, for messages. OX_INPUT names line and
  * column; OX_LIMIT when graphs or types are nested more than limits->nesting deep; OX_NO_MEMORY. */
-enum ox_status ox_text_read(uint8_t **bytes, size_t *n_bytes, const char *text, size_t n_text, struct ox_env *env,
-                            const char *name, struct ox_error *err);
+enum ox_status ox_text_read(uint8_t **bytes, size_t *n_bytes, const char *text, size_t n_text,
+                            struct ox_env *env, const char *name, struct ox_error *err);
 
 /* ---- Between the reader's files ---------------------------------------------------------------------------------- */
 

@@ -167,7 +167,8 @@ static void structured(struct ox_lexer *lex, struct ox_str word, Onnx__TypeProto
         ox_lex_expect(lex, ',');
         type->map_type->value_type = ox_text_type(lex);
     } else if (ox_str_is(word, "sparse_tensor")) {
-        type->sparse_tensor_type = ox_text_message(lex, &onnx__type_proto__sparse_tensor__descriptor);
+        type->sparse_tensor_type =
+            ox_text_message(lex, &onnx__type_proto__sparse_tensor__descriptor);
         type->value_case = ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE;
         if (!type->sparse_tensor_type)
             return;
@@ -211,7 +212,8 @@ Onnx__TypeProto *ox_text_type(struct ox_lexer *lex)
 void ox_text_string_pairs(struct ox_lexer *lex, Onnx__StringStringEntryProto ***pairs, size_t *n)
 {
     do {
-        Onnx__StringStringEntryProto *pair = ox_text_message(lex, &onnx__string_string_entry_proto__descriptor);
+        Onnx__StringStringEntryProto *pair =
+            ox_text_message(lex, &onnx__string_string_entry_proto__descriptor);
         if (!pair)
             return;
         pair->key = ox_lex_c_string(lex);
