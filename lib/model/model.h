@@ -1,5 +1,18 @@
 /* A model in memory: graphs of nodes and values by pointer, names interned, constant data left in the mapped file.
  *
+ * Models that break ONNX's rules are lifted all the same, so that the checker can tell. What shows it:
+ * - A name defined twice (node outputs, inputs, initializers): one value, which keeps the first definition of each sort.
+ *   node->outputs[i] is that value but value->producer, value->output_index do not lead back; or a value with a producer
+ *   has is_input or init set too. graph->inputs, outputs and inits hold all that the file lists, in its order.
+ * - A name that is used and defined nowhere: a value with no producer, init, sparse_init, outer and is_input.
+ * - A nameless graph input, output or initializer: a value named "" that no name leads to (inits: no value at all).
+ * - Nodes out of order and cycles: as they are; a name means its definition wherever in the graph that stands. What
+ *   is defined in no enclosing graph's inputs, initializers or outputs of nodes is undefined, not captured.
+ * - No graph: model->graph is NULL. A graph attribute without graph: n is 0.
+ * - A type, an attribute type or a tensor's data type that does not exist: OX_TYPE_UNKNOWN, the number as it is, OX_UNDEFINED.
+ * - A function or opset domain declared twice: all are listed, the first is found.
+ * - A negative dimension in a type: unknown (NULL); proto has it.
+ *
  * Everything lives in the model's arena and dies with it. Nothing that was in the file is lost: each part keeps `proto`,
  * the message that it was lifted from (NULL for what was added since), from which ox_model_save() takes the fields that are
  * not lifted: doc strings, metadata, unknown fields. */
@@ -60,19 +73,22 @@ enum ox_stored_place {
 
 /* A TensorProto wherever it stands (initializer, attribute, sparse part). */
 struct ox_stored {
-    const char *name;
-    enum ox_dtype dtype; /* as in the file, also when it is no type known */
+    const char *name;    /* "" when it has none */
+    enum ox_dtype dtype; /* OX_UNDEFINED when data_type is no type known */
     int32_t data_type;   /* the number in the file */
     unsigned rank;
-    const int64_t *dims;
-    enum ox_stored_place place;
-    const uint8_t *raw; /* RAW: packed bytes, in the map or the arena */
+    const int64_t *dims;        /* as in the file: may be negative */
+    enum ox_stored_place place; /* NONE: no data at all, which is right for 0 elements */
+    const uint8_t *raw;         /* RAW: packed bytes, in the map or the arena; not aligned */
     uint64_t raw_bytes;
-    const char *location; /* EXTERNAL */
+    const char *
+        location; /* EXTERNAL; this and the next are what could be read of it: ox_stored_verify() judges */
     uint64_t offset, length;
     bool has_length;
     struct ox_tensor *tensor; /* TENSOR: made in memory by a pass */
-    const struct Onnx__TensorProto *proto;
+    const struct Onnx__TensorProto
+        *proto; /* its float_data, int32_data, int64_data, double_data and uint64_data are counted
+                                              (n_float_data) but not decoded: their pointers are NULL */
 };
 
 struct ox_model;
@@ -82,7 +98,7 @@ struct ox_model;
 enum ox_status ox_stored_load(struct ox_model *model, const struct ox_stored *stored,
                               struct ox_tensor **out, struct ox_error *err);
 /* Whether the data is there and as long as dims and type need, without reading it (the external file is opened and
- * measured). */
+ * measured; it is read only when a checksum is given). */
 enum ox_status ox_stored_verify(struct ox_model *model, const struct ox_stored *stored,
                                 struct ox_error *err);
 
@@ -121,7 +137,7 @@ struct ox_attr {
     const char *name;
     enum ox_attr_type type; /* from the file, or by the field that is set in files before IR 2 */
     const char *ref;        /* in functions: the attribute of the call that stands for it; NULL */
-    size_t n;               /* elements of the list forms; 1 for the single ones */
+    size_t n; /* elements of the list forms; of the single ones 1, or 0 when the field is not set */
     union {
         int64_t i;
         float f;
@@ -180,9 +196,14 @@ struct ox_graph {
     struct ox_model *model;
     const char *name;
     uint32_t id; /* index in model->graphs */
-    struct ox_node
-        *parent; /* the node whose attribute it is; NULL for the main graph and function bodies */
-    const char *parent_attr;      /* "body", or "branches[2]" for a member of a GRAPHS attribute */
+    struct ox_node *
+        parent; /* the node whose attribute it is; NULL for the main graph, function bodies, training graphs */
+    const char *
+        parent_attr; /* "body", or "branches[2]" for a member of a GRAPHS attribute; of training graphs the path:
+                                "training_info[0].algorithm" */
+    struct ox_graph *
+        scope; /* the graph whose names can be captured: parent->graph; the main graph for a training
+                                algorithm; NULL */
     struct ox_function *function; /* whose body it is, or in whose body it stands; NULL */
     struct ox_node **nodes;       /* in file order */
     size_t n_nodes, cap_nodes;
@@ -196,8 +217,8 @@ struct ox_graph {
     size_t n_inits;
     struct ox_stored_sparse **sparse_inits;
     size_t n_sparse_inits;
-    struct ox_strmap names; /* name -> index in values */
-    const struct Onnx__GraphProto *proto;
+    struct ox_strmap names;               /* name -> index in values */
+    const struct Onnx__GraphProto *proto; /* NULL for function bodies */
 };
 
 struct ox_function {
@@ -225,13 +246,16 @@ struct ox_model {
     int64_t model_version;
     struct ox_opset *opsets;
     size_t n_opsets;
-    struct ox_graph *graph;   /* main; NULL when the file has none */
-    struct ox_graph **graphs; /* all: main, subgraphs, function bodies, training graphs */
+    struct ox_graph *graph; /* main; NULL when the file has none */
+    struct ox_graph **
+        graphs; /* all: main, subgraphs, function bodies, training graphs; scopes before what they enclose */
     size_t n_graphs, cap_graphs;
     struct ox_function *functions;
     size_t n_functions;
     uint64_t file_bytes, payload_bytes; /* payload: left in the map, unread */
     const struct Onnx__ModelProto *proto;
+    struct ox_strmap function_names; /* of ox_model_function() */
+    struct ox_externals *externals;  /* external files that are open; of ox_stored_load() */
 };
 
 /* The version of a domain's operator set that a graph's nodes are read by (the function's own inside functions); 0: not

@@ -22,7 +22,8 @@ struct frame {
     size_t n_more;
     size_t part; /* that `at` is in; 0 is first */
     const uint8_t *at, *end;
-    size_t oneof_part; /* members of the message's oneof before this place do not count: another came after them */
+    size_t
+        oneof_part; /* members of the message's oneof before this place do not count: another came after them */
     const uint8_t *oneof_from;
     unsigned near; /* index of the field last looked up */
     size_t n_unknown;
@@ -45,15 +46,18 @@ struct unpacker {
     size_t until_poll;
     char *chunk; /* strings are laid end to end in chunks */
     size_t chunk_left;
-    struct recent recent[N_RECENT]; /* strings repeat: operators, domains, a producer's output at its consumers */
+    struct recent recent
+        [N_RECENT]; /* strings repeat: operators, domains, a producer's output at its consumers */
     struct ox_error *err;
 };
 
-enum ox_status ox_no_room(const struct ox_budget *budget, uint64_t bytes, const char *name, struct ox_error *err)
+enum ox_status ox_no_room(const struct ox_budget *budget, uint64_t bytes, const char *name,
+                          struct ox_error *err)
 {
     uint64_t limit = budget ? budget->limit : 0;
     if (limit && (bytes > limit || atomic_load(&budget->used) > limit - bytes))
-        return ox_fail(err, OX_LIMIT, "%s: needs more than the %" PRIu64 " bytes of memory that are allowed", name,
+        return ox_fail(err, OX_LIMIT,
+                       "%s: needs more than the %" PRIu64 " bytes of memory that are allowed", name,
                        limit);
     return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", name);
 }
@@ -64,11 +68,13 @@ static enum ox_status no_room(const struct unpacker *u, size_t bytes)
     return ox_no_room(u->arena->budget, bytes > 1 << 20 ? bytes : 1 << 20, u->name, u->err);
 }
 
-static enum ox_status malformed(const struct unpacker *u, const struct frame *f, const ProtobufCFieldDescriptor *field,
-                                const uint8_t *at, const char *why)
+static enum ox_status malformed(const struct unpacker *u, const struct frame *f,
+                                const ProtobufCFieldDescriptor *field, const uint8_t *at,
+                                const char *why)
 {
     return ox_fail(u->err, OX_INPUT, "%s: byte %zu: %s%s%s: %s", u->name, (size_t)(at - u->base),
-                   f->message->descriptor->short_name, field ? "." : "", field ? field->name : "", why);
+                   f->message->descriptor->short_name, field ? "." : "", field ? field->name : "",
+                   why);
 }
 
 static enum ox_status changed(const struct unpacker *u)
@@ -83,10 +89,14 @@ static const struct number_form {
     bool supported;
     unsigned char wire, width;
 } forms[] = {
-    [PROTOBUF_C_TYPE_INT32] = {true, OX_WIRE_VARINT, 4},   [PROTOBUF_C_TYPE_INT64] = {true, OX_WIRE_VARINT, 8},
-    [PROTOBUF_C_TYPE_UINT64] = {true, OX_WIRE_VARINT, 8},  [PROTOBUF_C_TYPE_ENUM] = {true, OX_WIRE_VARINT, 4},
-    [PROTOBUF_C_TYPE_FLOAT] = {true, OX_WIRE_FIXED32, 4},  [PROTOBUF_C_TYPE_DOUBLE] = {true, OX_WIRE_FIXED64, 8},
-    [PROTOBUF_C_TYPE_STRING] = {true, OX_WIRE_BYTES, 0},   [PROTOBUF_C_TYPE_BYTES] = {true, OX_WIRE_BYTES, 0},
+    [PROTOBUF_C_TYPE_INT32] = {true, OX_WIRE_VARINT, 4},
+    [PROTOBUF_C_TYPE_INT64] = {true, OX_WIRE_VARINT, 8},
+    [PROTOBUF_C_TYPE_UINT64] = {true, OX_WIRE_VARINT, 8},
+    [PROTOBUF_C_TYPE_ENUM] = {true, OX_WIRE_VARINT, 4},
+    [PROTOBUF_C_TYPE_FLOAT] = {true, OX_WIRE_FIXED32, 4},
+    [PROTOBUF_C_TYPE_DOUBLE] = {true, OX_WIRE_FIXED64, 8},
+    [PROTOBUF_C_TYPE_STRING] = {true, OX_WIRE_BYTES, 0},
+    [PROTOBUF_C_TYPE_BYTES] = {true, OX_WIRE_BYTES, 0},
     [PROTOBUF_C_TYPE_MESSAGE] = {true, OX_WIRE_BYTES, 0},
 };
 
@@ -174,7 +184,8 @@ static void rewind_frame(struct frame *f)
 }
 
 /* The next record of the message, over the ends of its parts; *more is false behind the last. */
-static enum ox_status next_record(struct unpacker *u, struct frame *f, struct ox_record *record, bool *more)
+static enum ox_status next_record(struct unpacker *u, struct frame *f, struct ox_record *record,
+                                  bool *more)
 {
     while (f->at == f->end) {
         if (!next_part(f)) {
@@ -191,8 +202,9 @@ static enum ox_status next_record(struct unpacker *u, struct frame *f, struct ox
 
 /* ---- First walk over a message: what is there, how often --------------------------------------------------------- */
 
-static enum ox_status count_packed(struct unpacker *u, const struct frame *f, const ProtobufCFieldDescriptor *field,
-                                   struct ox_span bytes, size_t *n)
+static enum ox_status count_packed(struct unpacker *u, const struct frame *f,
+                                   const ProtobufCFieldDescriptor *field, struct ox_span bytes,
+                                   size_t *n)
 {
     unsigned width = forms[field->type].width;
     const uint8_t *at;
@@ -247,7 +259,8 @@ static enum ox_status count_fields(struct unpacker *u, struct frame *f)
         if (is_lazy(type, field)) {
             size_t *n_field = member(f->message, field->quantifier_offset);
             *n_field += n;
-            u->counts.payload_bytes += record.type == OX_WIRE_BYTES ? record.bytes.n : (size_t)(f->at - record.body);
+            u->counts.payload_bytes +=
+                record.type == OX_WIRE_BYTES ? record.bytes.n : (size_t)(f->at - record.body);
         }
     }
     rewind_frame(f);
@@ -278,10 +291,11 @@ static enum ox_status allocate_fields(struct unpacker *u, struct frame *f)
 
 /* ---- Second walk: values ----------------------------------------------------------------------------------------- */
 
-static enum ox_status new_message(struct unpacker *u, const ProtobufCMessageDescriptor *type, ProtobufCMessage **out)
+static enum ox_status new_message(struct unpacker *u, const ProtobufCMessageDescriptor *type,
+                                  ProtobufCMessage **out)
 {
-    size_t bytes =
-        type == &onnx__tensor_proto__descriptor ? sizeof(struct ox_wire_tensor) : type->sizeof_message;
+    size_t bytes = type == &onnx__tensor_proto__descriptor ? sizeof(struct ox_wire_tensor)
+                                                           : type->sizeof_message;
     ProtobufCMessage *message = ox_arena_alloc(u->arena, bytes);
     if (!message)
         return no_room(u, bytes);
@@ -296,10 +310,12 @@ static enum ox_status push(struct unpacker *u, ProtobufCMessage *message, struct
 {
     uint64_t nesting = u->env->limits.nesting, submessages = u->env->limits.submessages;
     if (nesting && u->depth > nesting)
-        return ox_fail(u->err, OX_LIMIT, "%s: byte %zu: messages are nested deeper than %" PRIu64 " (limit nesting)",
+        return ox_fail(u->err, OX_LIMIT,
+                       "%s: byte %zu: messages are nested deeper than %" PRIu64 " (limit nesting)",
                        u->name, (size_t)(first.p - u->base), nesting);
     if (submessages && u->depth && ++u->counts.submessages > submessages)
-        return ox_fail(u->err, OX_LIMIT, "%s: more than %" PRIu64 " submessages (limit submessages)", u->name,
+        return ox_fail(u->err, OX_LIMIT,
+                       "%s: more than %" PRIu64 " submessages (limit submessages)", u->name,
                        submessages);
     if (u->depth == u->capacity) {
         size_t capacity = u->capacity ? u->capacity * 2 : 16;
@@ -349,21 +365,26 @@ static char *string_room(struct unpacker *u, size_t bytes)
 }
 
 static enum ox_status check_string(const struct unpacker *u, const struct frame *f,
-                                   const ProtobufCFieldDescriptor *field, const char *text, struct ox_span bytes)
+                                   const ProtobufCFieldDescriptor *field, const char *text,
+                                   struct ox_span bytes)
 {
     for (size_t at = 0; at < bytes.n;) {
         uint32_t code;
         uint8_t byte = (uint8_t)text[at];
-        size_t length = byte && byte < 0x80 ? 1 : byte ? ox_utf8_next(text + at, bytes.n - at, &code) : 0;
+        size_t length = byte && byte < 0x80 ? 1
+                        : byte              ? ox_utf8_next(text + at, bytes.n - at, &code)
+                                            : 0;
         if (!length)
-            return malformed(u, f, field, bytes.p + at, byte ? "a string is not UTF-8" : "a string holds a NUL");
+            return malformed(u, f, field, bytes.p + at,
+                             byte ? "a string is not UTF-8" : "a string holds a NUL");
         at += length;
     }
     return OX_OK;
 }
 
-static enum ox_status read_string(struct unpacker *u, const struct frame *f, const ProtobufCFieldDescriptor *field,
-                                  struct ox_span bytes, char **out)
+static enum ox_status read_string(struct unpacker *u, const struct frame *f,
+                                  const ProtobufCFieldDescriptor *field, struct ox_span bytes,
+                                  char **out)
 {
     static_assert(N_RECENT == 1 << (64 - 54), "recent_slot() gives 10 bits");
     struct recent *recent = &u->recent[recent_slot(bytes)];
@@ -392,8 +413,8 @@ static void store_number(void *to, unsigned width, uint64_t value)
 }
 
 /* Numbers of a record, one or packed, to the array; false when there are more than `room`. */
-static bool read_numbers(const ProtobufCFieldDescriptor *field, const struct ox_record *record, enum use use, char *to,
-                         size_t room, size_t *n_read)
+static bool read_numbers(const ProtobufCFieldDescriptor *field, const struct ox_record *record,
+                         enum use use, char *to, size_t room, size_t *n_read)
 {
     unsigned width = forms[field->type].width;
     if (use == USE_ONE) {
@@ -425,7 +446,8 @@ static bool read_numbers(const ProtobufCFieldDescriptor *field, const struct ox_
     return true;
 }
 
-bool ox_wire_tensor_numbers(const struct ox_wire_tensor *tensor, uint32_t number, size_t n, void *to)
+bool ox_wire_tensor_numbers(const struct ox_wire_tensor *tensor, uint32_t number, size_t n,
+                            void *to)
 {
     const ProtobufCFieldDescriptor *field =
         protobuf_c_message_descriptor_get_field(&onnx__tensor_proto__descriptor, number);
@@ -442,7 +464,8 @@ bool ox_wire_tensor_numbers(const struct ox_wire_tensor *tensor, uint32_t number
             enum use use = record.number == number ? use_of(field, record.type) : USE_UNKNOWN;
             if (use == USE_UNKNOWN)
                 continue;
-            if (!read_numbers(field, &record, use, (char *)to + done * forms[field->type].width, n - done, &n_read))
+            if (!read_numbers(field, &record, use, (char *)to + done * forms[field->type].width,
+                              n - done, &n_read))
                 return false;
             done += n_read;
         }
@@ -451,8 +474,8 @@ bool ox_wire_tensor_numbers(const struct ox_wire_tensor *tensor, uint32_t number
 }
 
 /* All occurrences of a singular message from the present record on, which protobuf merges by reading them as one. */
-static enum ox_status gather(struct unpacker *u, const struct frame *f, unsigned index, struct ox_span **more,
-                             size_t *n_more)
+static enum ox_status gather(struct unpacker *u, const struct frame *f, unsigned index,
+                             struct ox_span **more, size_t *n_more)
 {
     size_t room = f->counts[index] - 1;
     *n_more = 0;
@@ -479,8 +502,9 @@ static enum ox_status gather(struct unpacker *u, const struct frame *f, unsigned
     return OX_OK;
 }
 
-static enum ox_status enter_message(struct unpacker *u, struct frame *f, const ProtobufCFieldDescriptor *field,
-                                    unsigned index, struct ox_span bytes, ProtobufCMessage **slot)
+static enum ox_status enter_message(struct unpacker *u, struct frame *f,
+                                    const ProtobufCFieldDescriptor *field, unsigned index,
+                                    struct ox_span bytes, ProtobufCMessage **slot)
 {
     struct ox_span *more = NULL;
     size_t n_more = 0;
@@ -490,14 +514,16 @@ static enum ox_status enter_message(struct unpacker *u, struct frame *f, const P
     return push(u, *slot, bytes, more, n_more);
 }
 
-static enum ox_status read_repeated(struct unpacker *u, struct frame *f, const ProtobufCFieldDescriptor *field,
-                                    unsigned index, const struct ox_record *record, enum use use)
+static enum ox_status read_repeated(struct unpacker *u, struct frame *f,
+                                    const ProtobufCFieldDescriptor *field, unsigned index,
+                                    const struct ox_record *record, enum use use)
 {
     size_t *n = member(f->message, field->quantifier_offset);
     size_t room = f->counts[index] - *n, n_read;
     char *to = *(char **)member(f->message, field->offset);
     if (!room)
-        return record->type == OX_WIRE_BYTES && !record->bytes.n && use == USE_PACKED ? OX_OK : changed(u);
+        return record->type == OX_WIRE_BYTES && !record->bytes.n && use == USE_PACKED ? OX_OK
+                                                                                      : changed(u);
     to += *n * element_bytes(field);
     switch (field->type) {
     case PROTOBUF_C_TYPE_STRING:
@@ -505,7 +531,8 @@ static enum ox_status read_repeated(struct unpacker *u, struct frame *f, const P
         return read_string(u, f, field, record->bytes, (char **)to);
     case PROTOBUF_C_TYPE_BYTES:
         (*n)++;
-        *(ProtobufCBinaryData *)to = (ProtobufCBinaryData){record->bytes.n, (uint8_t *)(uintptr_t)record->bytes.p};
+        *(ProtobufCBinaryData *)to =
+            (ProtobufCBinaryData){record->bytes.n, (uint8_t *)(uintptr_t)record->bytes.p};
         return OX_OK;
     case PROTOBUF_C_TYPE_MESSAGE:
         (*n)++;
@@ -518,8 +545,9 @@ static enum ox_status read_repeated(struct unpacker *u, struct frame *f, const P
     }
 }
 
-static enum ox_status read_singular(struct unpacker *u, struct frame *f, const ProtobufCFieldDescriptor *field,
-                                    unsigned index, const struct ox_record *record)
+static enum ox_status read_singular(struct unpacker *u, struct frame *f,
+                                    const ProtobufCFieldDescriptor *field, unsigned index,
+                                    const struct ox_record *record)
 {
     void *to = member(f->message, field->offset);
     int32_t *quantifier = member(f->message, field->quantifier_offset);
@@ -540,7 +568,8 @@ static enum ox_status read_singular(struct unpacker *u, struct frame *f, const P
     case PROTOBUF_C_TYPE_STRING:
         return read_string(u, f, field, record->bytes, to);
     case PROTOBUF_C_TYPE_BYTES:
-        *(ProtobufCBinaryData *)to = (ProtobufCBinaryData){record->bytes.n, (uint8_t *)(uintptr_t)record->bytes.p};
+        *(ProtobufCBinaryData *)to =
+            (ProtobufCBinaryData){record->bytes.n, (uint8_t *)(uintptr_t)record->bytes.p};
         if (f->message->descriptor == &onnx__tensor_proto__descriptor)
             u->counts.payload_bytes += record->bytes.n;
         break;
@@ -552,7 +581,8 @@ static enum ox_status read_singular(struct unpacker *u, struct frame *f, const P
     return OX_OK;
 }
 
-static enum ox_status keep_unknown(struct unpacker *u, struct frame *f, const struct ox_record *record)
+static enum ox_status keep_unknown(struct unpacker *u, struct frame *f,
+                                   const struct ox_record *record)
 {
     ProtobufCMessage *message = f->message;
     if (message->n_unknown_fields == f->n_unknown)
@@ -592,9 +622,9 @@ static enum ox_status read_fields(struct unpacker *u)
     return OX_OK;
 }
 
-enum ox_status ox_unpack(ProtobufCMessage **out, const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t n,
-                         struct ox_env *env, struct ox_arena *arena, const char *name,
-                         struct ox_unpack_counts *counts, struct ox_error *err)
+enum ox_status ox_unpack(ProtobufCMessage **out, const ProtobufCMessageDescriptor *type,
+                         const uint8_t *bytes, size_t n, struct ox_env *env, struct ox_arena *arena,
+                         const char *name, struct ox_unpack_counts *counts, struct ox_error *err)
 {
     struct unpacker *u = calloc(1, sizeof *u);
     if (!u)

@@ -27,7 +27,8 @@ static inline const struct ox_wire_tensor *ox_wire_tensor(const Onnx__TensorProt
 
 /* Elements of one of those five fields (by its number), decoded to memory: n of them are written, 4 or 8 bytes each as the
  * field's type says. false: there are not n (the file changed since). */
-bool ox_wire_tensor_numbers(const struct ox_wire_tensor *tensor, uint32_t field, size_t n, void *to);
+bool ox_wire_tensor_numbers(const struct ox_wire_tensor *tensor, uint32_t field, size_t n,
+                            void *to);
 
 struct ox_unpack_counts {
     uint64_t submessages;
@@ -38,11 +39,12 @@ struct ox_unpack_counts {
 /* A message of that type from `n` bytes, which must outlive it. `name` is the file's, for messages of errors, which give
  * the byte's offset. counts may be NULL. OX_INPUT: malformed, or a string with NUL or invalid UTF-8; OX_LIMIT; OX_NO_MEMORY;
  * OX_CANCELLED. What was allocated stays in the arena in any case. */
-enum ox_status ox_unpack(ProtobufCMessage **out, const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t n,
-                         struct ox_env *env, struct ox_arena *arena, const char *name,
-                         struct ox_unpack_counts *counts, struct ox_error *err);
+enum ox_status ox_unpack(ProtobufCMessage **out, const ProtobufCMessageDescriptor *type,
+                         const uint8_t *bytes, size_t n, struct ox_env *env, struct ox_arena *arena,
+                         const char *name, struct ox_unpack_counts *counts, struct ox_error *err);
 
 /* How an allocation of that many bytes failed: OX_LIMIT when it was the budget, else OX_NO_MEMORY; with message. */
-enum ox_status ox_no_room(const struct ox_budget *budget, uint64_t bytes, const char *name, struct ox_error *err);
+enum ox_status ox_no_room(const struct ox_budget *budget, uint64_t bytes, const char *name,
+                          struct ox_error *err);
 
 #endif

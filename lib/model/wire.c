@@ -39,7 +39,8 @@ bool ox_varint_read(uint64_t *value, const uint8_t **at, const uint8_t *end, con
     return false;
 }
 
-static bool read_tag(uint32_t *number, unsigned *type, const uint8_t **at, const uint8_t *end, const char **why)
+static bool read_tag(uint32_t *number, unsigned *type, const uint8_t **at, const uint8_t *end,
+                     const char **why)
 {
     const uint8_t *start = *at;
     uint64_t tag;
@@ -128,7 +129,8 @@ static bool skip_group(uint32_t number, const uint8_t **at, const uint8_t *end, 
     return true;
 }
 
-bool ox_record_read(struct ox_record *record, const uint8_t **at, const uint8_t *end, const char **why)
+bool ox_record_read(struct ox_record *record, const uint8_t **at, const uint8_t *end,
+                    const char **why)
 {
     record->start = *at;
     unsigned type;
@@ -158,7 +160,8 @@ bool ox_record_read(struct ox_record *record, const uint8_t **at, const uint8_t 
     default:
         if (!skip_value(type, at, end, why))
             return false;
-        record->value = type == OX_WIRE_FIXED32 ? ox_fixed32(record->body) : ox_fixed64(record->body);
+        record->value =
+            type == OX_WIRE_FIXED32 ? ox_fixed32(record->body) : ox_fixed64(record->body);
         return true;
     }
 }

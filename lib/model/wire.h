@@ -31,7 +31,8 @@ struct ox_record {
 
 /* Reads the record at *at, which is moved behind it. false: it is malformed; *why says how and *at is where. A group is
  * walked to its end, other values are skipped unseen. */
-bool ox_record_read(struct ox_record *record, const uint8_t **at, const uint8_t *end, const char **why);
+bool ox_record_read(struct ox_record *record, const uint8_t **at, const uint8_t *end,
+                    const char **why);
 
 /* A base-128 number of at most 10 bytes; bits beyond 64 are dropped, as protobuf does. */
 bool ox_varint_read(uint64_t *value, const uint8_t **at, const uint8_t *end, const char **why);
