@@ -12,7 +12,7 @@ static enum ox_status no_room(const struct ox_model *model, struct ox_error *err
 enum ox_status ox_lift_new_graph(struct ox_graph **out, struct ox_model *model,
                                  const Onnx__GraphProto *proto, struct ox_error *err)
 {
-    struct ox_graph *graph;
+    struct ox_graph *graph = NULL;
     OX_TRY(ox_model_array(&graph, model, 1, sizeof *graph, err));
     if (model->n_graphs == model->cap_graphs) {
         size_t capacity = model->cap_graphs ? model->cap_graphs * 2 : 8;
@@ -86,7 +86,7 @@ static enum ox_status lift_inits(struct ox_graph *graph, struct ox_error *err)
 {
     const Onnx__GraphProto *proto = graph->proto;
     struct ox_model *model = graph->model;
-    struct ox_stored *stored;
+    struct ox_stored *stored = NULL;
     OX_TRY(ox_model_array(&graph->inits, model, proto->n_initializer, sizeof *graph->inits, err));
     OX_TRY(ox_model_array(&stored, model, proto->n_initializer, sizeof *stored, err));
     for (size_t i = 0; i < proto->n_initializer; i++) {
@@ -107,7 +107,7 @@ static enum ox_status lift_sparse_inits(struct ox_graph *graph, struct ox_error 
     const Onnx__GraphProto *proto = graph->proto;
     struct ox_model *model = graph->model;
     size_t n = proto->n_sparse_initializer;
-    struct ox_stored_sparse *sparse;
+    struct ox_stored_sparse *sparse = NULL;
     OX_TRY(ox_model_array(&graph->sparse_inits, model, n, sizeof *graph->sparse_inits, err));
     OX_TRY(ox_model_array(&sparse, model, n, sizeof *sparse, err));
     for (size_t i = 0; i < n; i++) {
@@ -205,7 +205,7 @@ static enum ox_status lift_nodes(struct ox_graph *graph, Onnx__NodeProto *const 
                                  struct ox_error *err)
 {
     struct ox_model *model = graph->model;
-    struct ox_node *nodes;
+    struct ox_node *nodes = NULL;
     OX_TRY(ox_model_array(&nodes, model, n, sizeof *nodes, err));
     OX_TRY(ox_model_array(&graph->nodes, model, n, sizeof *graph->nodes, err));
     graph->cap_nodes = n;
@@ -268,7 +268,7 @@ static enum ox_status lift_opsets(struct ox_opset **out, struct ox_model *model,
                                   Onnx__OperatorSetIdProto *const *protos, size_t n,
                                   struct ox_error *err)
 {
-    struct ox_opset *opsets;
+    struct ox_opset *opsets = NULL;
     OX_TRY(ox_model_array(&opsets, model, n, sizeof *opsets, err));
     for (size_t i = 0; i < n; i++)
         opsets[i] = (struct ox_opset){ox_domain(protos[i]->domain), protos[i]->version};
@@ -327,7 +327,7 @@ static enum ox_status lift_training(struct ox_model *model, const Onnx__GraphPro
 {
     if (!proto)
         return OX_OK;
-    struct ox_graph *graph;
+    struct ox_graph *graph = NULL;
     OX_TRY(ox_lift_new_graph(&graph, model, proto, err));
     graph->scope = scope;
     graph->parent_attr = ox_arena_printf(&model->arena, "training_info[%zu].%s", i, part);

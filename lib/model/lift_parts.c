@@ -150,7 +150,7 @@ static enum ox_status lift_stored_new(const struct ox_stored **out, struct ox_mo
     *out = NULL;
     if (!proto)
         return OX_OK;
-    struct ox_stored *stored;
+    struct ox_stored *stored = NULL;
     OX_TRY(ox_model_array(&stored, model, 1, sizeof *stored, err));
     ox_lift_stored(stored, proto);
     *out = stored;
@@ -172,7 +172,7 @@ static enum ox_status lift_strings(struct ox_attr *attr, struct ox_model *model,
                                    const ProtobufCBinaryData *strings, size_t n,
                                    struct ox_error *err)
 {
-    struct ox_str *list;
+    struct ox_str *list = NULL;
     OX_TRY(ox_model_array(&list, model, n, sizeof *list, err));
     for (size_t i = 0; i < n; i++)
         list[i] = (struct ox_str){(const char *)strings[i].data, strings[i].len};
@@ -184,7 +184,7 @@ static enum ox_status lift_strings(struct ox_attr *attr, struct ox_model *model,
 static enum ox_status lift_tensors(struct ox_attr *attr, struct ox_model *model,
                                    Onnx__TensorProto *const *protos, size_t n, struct ox_error *err)
 {
-    struct ox_stored *list;
+    struct ox_stored *list = NULL;
     OX_TRY(ox_model_array(&list, model, n, sizeof *list, err));
     for (size_t i = 0; i < n; i++)
         ox_lift_stored(&list[i], protos[i]);
@@ -197,7 +197,7 @@ static enum ox_status lift_sparse_tensors(struct ox_attr *attr, struct ox_model 
                                           Onnx__SparseTensorProto *const *protos, size_t n,
                                           struct ox_error *err)
 {
-    struct ox_stored_sparse *list;
+    struct ox_stored_sparse *list = NULL;
     OX_TRY(ox_model_array(&list, model, n, sizeof *list, err));
     for (size_t i = 0; i < n; i++)
         OX_TRY(ox_lift_sparse(&list[i], model, protos[i], err));
@@ -209,7 +209,7 @@ static enum ox_status lift_sparse_tensors(struct ox_attr *attr, struct ox_model 
 static enum ox_status lift_types(struct ox_attr *attr, struct ox_model *model,
                                  Onnx__TypeProto *const *protos, size_t n, struct ox_error *err)
 {
-    struct ox_type *list;
+    struct ox_type *list = NULL;
     OX_TRY(ox_model_array(&list, model, n, sizeof *list, err));
     for (size_t i = 0; i < n; i++) {
         const struct ox_type *type;
@@ -225,7 +225,7 @@ static enum ox_status lift_graphs(struct ox_attr *attr, struct ox_model *model,
                                   Onnx__GraphProto *const *protos, size_t n, struct ox_node *owner,
                                   struct ox_function *function, struct ox_error *err)
 {
-    struct ox_graph **list;
+    struct ox_graph **list = NULL;
     OX_TRY(ox_model_array(&list, model, n, sizeof *list, err));
     for (size_t i = 0; i < n; i++) {
         OX_TRY(ox_lift_new_graph(&list[i], model, protos[i], err));
@@ -332,7 +332,7 @@ enum ox_status ox_lift_attrs(struct ox_attr **out, struct ox_model *model,
                              Onnx__AttributeProto *const *protos, size_t n, struct ox_node *owner,
                              struct ox_function *function, struct ox_error *err)
 {
-    struct ox_attr *attrs;
+    struct ox_attr *attrs = NULL;
     OX_TRY(ox_model_array(&attrs, model, n, sizeof *attrs, err));
     *out = attrs;
     for (size_t i = 0; i < n; i++)

@@ -1,0 +1,79 @@
+#include "model/name.h"
+
+#include <stdio.h>
+
+#include "model/model.h"
+
+const char *ox_name(struct ox_name *shown, const char *name)
+{
+    struct ox_strbuf buf;
+    ox_strbuf_init(&buf);
+    ox_strbuf_name(&buf, name, 256);
+    snprintf(shown->text, sizeof shown->text, "%s", buf.failed || !buf.data ? "?" : buf.data);
+    ox_strbuf_release(&buf);
+    return shown->text;
+}
+
+enum ox_status ox_fail_tensor(struct ox_error *err, enum ox_status status,
+                              const struct ox_model *model, const struct ox_stored *stored)
+{
+    struct ox_name shown;
+    return ox_fail_context(err, status, "%s: tensor \"%s\"", model->path,
+                           ox_name(&shown, stored->name));
+}
+
+const char *ox_attr_type_name(enum ox_attr_type type)
+{
+    static const char *const names[] = {
+        "UNDEFINED",      "FLOAT",      "INT",         "STRING",  "TENSOR", "GRAPH",
+        "FLOATS",         "INTS",       "STRINGS",     "TENSORS", "GRAPHS", "SPARSE_TENSOR",
+        "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS",
+    };
+    return (size_t)type < OX_COUNT(names) ? names[type] : "UNDEFINED";
+}
+
+static void print_dims(struct ox_strbuf *out, const struct ox_type *type)
+{
+    ox_strbuf_putc(out, '[');
+    for (unsigned i = 0; i < type->rank; i++) {
+        if (i)
+            ox_strbuf_putc(out, ',');
+        ox_expr_print(out, type->dims[i]);
+    }
+    ox_strbuf_putc(out, ']');
+}
+
+/* Each level opens a parenthesis; they are closed together at the end. */
+void ox_type_print(struct ox_strbuf *out, const struct ox_type *type, bool with_shape)
+{
+    size_t open = 0;
+    for (;; type = type->inner) {
+        enum ox_type_kind kind = type ? type->kind : OX_TYPE_UNKNOWN;
+        if (kind == OX_TYPE_SEQUENCE || kind == OX_TYPE_OPTIONAL) {
+            ox_strbuf_puts(out, kind == OX_TYPE_SEQUENCE ? "seq(" : "optional(");
+            open++;
+            continue;
+        }
+        if (kind == OX_TYPE_MAP) {
+            ox_strbuf_printf(out, "map(%s,", ox_dtype_name(type->elem));
+            open++;
+            continue;
+        }
+        if (kind == OX_TYPE_TENSOR || kind == OX_TYPE_SPARSE) {
+            if (kind == OX_TYPE_SPARSE) {
+                ox_strbuf_puts(out, "sparse(");
+                open++;
+            }
+            ox_strbuf_puts(out, ox_dtype_name(type->elem));
+            if (with_shape && type->has_rank)
+                print_dims(out, type);
+            else if (with_shape)
+                ox_strbuf_puts(out, "[...]");
+        } else {
+            ox_strbuf_puts(out, kind == OX_TYPE_OPAQUE ? "opaque" : "unknown");
+        }
+        break;
+    }
+    while (open--)
+        ox_strbuf_putc(out, ')');
+}

@@ -1,0 +1,110 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/format.h"
+#include "model/lift.h"
+
+enum ox_format ox_format_detect(const uint8_t *bytes, size_t n)
+{
+    size_t at = 0;
+    while (at < n && strchr(" \t\r\n", bytes[at]) && bytes[at])
+        at++;
+    /* As protobuf, '<' ends a group and '{' begins one, which no model starts with. */
+    if (at < n && bytes[at] == '<')
+        return OX_FORMAT_TEXT;
+    if (at < n && bytes[at] == '{')
+        return OX_FORMAT_JSON;
+    return OX_FORMAT_PROTOBUF;
+}
+
+static enum ox_status unpack_model(struct ox_model *model, const uint8_t *bytes, size_t n,
+                                   struct ox_error *err)
+{
+    if (!n)
+        return ox_fail(err, OX_INPUT, "%s: is empty", model->path);
+    uint64_t limit = model->env->limits.message_bytes;
+    if (limit && n > limit)
+        return ox_fail(err, OX_LIMIT,
+                       "%s: has %zu bytes, more than %llu (limit message_bytes; protobuf allows "
+                       "2147483647, beyond that weights must be external data)",
+                       model->path, n, (unsigned long long)limit);
+    struct ox_unpack_counts counts;
+    ProtobufCMessage *message;
+    OX_TRY(ox_unpack(&message, &onnx__model_proto__descriptor, bytes, n, model->env, &model->arena,
+                     model->path, &counts, err));
+    if (!counts.known_fields)
+        return ox_fail(err, OX_INPUT, "%s: is no ONNX model: it has none of a model's fields",
+                       model->path);
+    model->proto = (const Onnx__ModelProto *)message;
+    model->payload_bytes = counts.payload_bytes;
+    return ox_lift_model(model, err);
+}
+
+static enum ox_status read_model(struct ox_model *model, const uint8_t *bytes, size_t n,
+                                 struct ox_error *err)
+{
+    model->file_bytes = n;
+    enum ox_format format = ox_format_detect(bytes, n);
+    if (format == OX_FORMAT_PROTOBUF)
+        return unpack_model(model, bytes, n, err);
+    return ox_fail(err, OX_UNSUPPORTED, "%s: is not in protobuf's binary form", model->path);
+}
+
+static enum ox_status new_model(struct ox_model **out, struct ox_env *env, const char *name,
+                                struct ox_error *err)
+{
+    struct ox_model *model = calloc(1, sizeof *model);
+    if (!model)
+        return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", name);
+    model->env = env;
+    ox_arena_init(&model->arena, ox_env_budget(env));
+    ox_strmap_init(&model->function_names);
+    model->path = strdup(name);
+    model->exprs = ox_exprs_new(ox_env_budget(env));
+    if (!model->path || !model->exprs) {
+        ox_model_release(model);
+        return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", name);
+    }
+    *out = model;
+    return OX_OK;
+}
+
+enum ox_status ox_model_open(struct ox_model **out, struct ox_env *env, const char *path,
+                             struct ox_error *err)
+{
+    struct ox_model *model;
+    OX_TRY(new_model(&model, env, path, err));
+    enum ox_status status = ox_mapping_open(&model->map, env, path, env->limits.message_bytes, err);
+    if (status == OX_OK && strcmp(path, "-") != 0) {
+        model->dir = ox_path_dir(path);
+        if (!model->dir)
+            status = ox_fail(err, OX_NO_MEMORY, "%s: out of memory", path);
+    }
+    if (status == OX_OK)
+        status = read_model(model, model->map.data, model->map.bytes, err);
+    if (status != OX_OK)
+        ox_model_release(model);
+    else
+        *out = model;
+    return status;
+}
+
+enum ox_status ox_model_open_memory(struct ox_model **out, struct ox_env *env, const void *bytes,
+                                    size_t n, const char *dir, struct ox_error *err)
+{
+    struct ox_model *model;
+    OX_TRY(new_model(&model, env, "(memory)", err));
+    enum ox_status status = OX_OK;
+    if (dir) {
+        model->dir = strdup(dir);
+        if (!model->dir)
+            status = ox_fail(err, OX_NO_MEMORY, "(memory): out of memory");
+    }
+    if (status == OX_OK)
+        status = read_model(model, bytes, n, err);
+    if (status != OX_OK)
+        ox_model_release(model);
+    else
+        *out = model;
+    return status;
+}
