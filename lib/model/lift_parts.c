@@ -102,7 +102,7 @@ enum ox_status ox_lift_type(const struct ox_type **out, struct ox_model *model,
     const struct ox_type *outermost = NULL;
     const struct ox_type **slot = &outermost;
     while (proto) {
-        struct ox_type *type;
+        struct ox_type *type = NULL;
         OX_TRY(ox_model_array(&type, model, 1, sizeof *type, err));
         *slot = type;
         slot = &type->inner;

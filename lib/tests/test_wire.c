@@ -39,7 +39,8 @@ static Onnx__TensorProto *tensor(void)
     return (Onnx__TensorProto *)m;
 }
 
-static void refused(const ProtobufCMessageDescriptor *type, enum ox_status status, const char *message)
+static void refused(const ProtobufCMessageDescriptor *type, enum ox_status status,
+                    const char *message)
 {
     ProtobufCMessage *m;
     ck_assert_int_eq(unpack(&m, type), status);
@@ -73,7 +74,9 @@ START_TEST(runs_of_numbers_are_counted_and_decoded_on_demand)
     float f = 1.5F;
     wire_bytes(&w, 4, &f, 4);
     wire_float(&w, 4, 2.5F);
-    wire_bytes(&w, 7, "\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0A", 20);
+    wire_bytes(&w, 7,
+               "\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0A",
+               20);
     wire_int(&w, 7, 77);
     const Onnx__TensorProto *t = tensor();
     ck_assert_uint_eq(t->n_float_data, 2);
@@ -253,20 +256,23 @@ END_TEST
 START_TEST(strings_with_nul_are_refused_at_the_byte)
 {
     wire_bytes(&w, 8, "a\0b", 3);
-    refused(&onnx__tensor_proto__descriptor, OX_INPUT, "f: byte 3: TensorProto.name: a string holds a NUL");
+    refused(&onnx__tensor_proto__descriptor, OX_INPUT,
+            "f: byte 3: TensorProto.name: a string holds a NUL");
 }
 END_TEST
 
 START_TEST(strings_that_are_not_utf8_are_refused_at_the_byte)
 {
-    static const char *const bad[] = {"\xFF", "\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82", "\x80"};
+    static const char *const bad[] = {"\xFF",     "\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80",
+                                      "\xE2\x82", "\x80"};
     for (size_t i = 0; i < OX_COUNT(bad); i++) {
         w.n = 0;
         wire_begin(&w, 8);
         wire_raw(&w, "a", 1);
         wire_raw(&w, bad[i], strlen(bad[i]));
         wire_end(&w);
-        refused(&onnx__tensor_proto__descriptor, OX_INPUT, "f: byte 3: TensorProto.name: a string is not UTF-8");
+        refused(&onnx__tensor_proto__descriptor, OX_INPUT,
+                "f: byte 3: TensorProto.name: a string is not UTF-8");
     }
 }
 END_TEST
@@ -291,14 +297,18 @@ START_TEST(malformed_records_are_refused)
          "f: byte 1: TensorProto: a number has more than 10 bytes"},
         {"\x00\x00", 2, "f: byte 0: TensorProto: a field has the number 0"},
         {"\x80\x80\x80\x80\x10\x00", 6, "f: byte 0: TensorProto: a field number is too large"},
-        {"\x42\x05xx", 4, "f: byte 1: TensorProto: a length passes the end of the message around it"},
+        {"\x42\x05xx", 4,
+         "f: byte 1: TensorProto: a length passes the end of the message around it"},
         {"\x0E\x00", 2, "f: byte 1: TensorProto: a field has a wire type that does not exist"},
         {"\x0C", 1, "f: byte 0: TensorProto: a group is closed that was not opened"},
         {"\x0B\x14", 2, "f: byte 1: TensorProto: a group is closed by another field's number"},
         {"\x0B", 1, "f: byte 1: TensorProto: the message ends in the middle of a field"},
-        {"\x22\x03xyz", 5, "f: byte 2: TensorProto.float_data: its length is no multiple of its elements'"},
-        {"\x3A\x02\x01\x80", 4, "f: byte 3: TensorProto.int64_data: the message ends in the middle of a field"},
-        {"\x0A\x02\x01\x80", 4, "f: byte 3: TensorProto.dims: the message ends in the middle of a field"},
+        {"\x22\x03xyz", 5,
+         "f: byte 2: TensorProto.float_data: its length is no multiple of its elements'"},
+        {"\x3A\x02\x01\x80", 4,
+         "f: byte 3: TensorProto.int64_data: the message ends in the middle of a field"},
+        {"\x0A\x02\x01\x80", 4,
+         "f: byte 3: TensorProto.dims: the message ends in the middle of a field"},
         {"\x25xyz", 4, "f: byte 1: TensorProto: the message ends in the middle of a field"},
     };
     for (size_t i = 0; i < OX_COUNT(cases); i++) {
@@ -340,7 +350,8 @@ START_TEST(groups_nest_a_hundred_deep)
             wire_tag(&w, 50, 3);
         for (unsigned i = 0; i < depth; i++)
             wire_tag(&w, 50, 4);
-        ck_assert_int_eq(unpack(&m, &onnx__type_proto__descriptor), depth == 100 ? OX_OK : OX_INPUT);
+        ck_assert_int_eq(unpack(&m, &onnx__type_proto__descriptor),
+                         depth == 100 ? OX_OK : OX_INPUT);
     }
 }
 END_TEST
@@ -402,7 +413,7 @@ END_TEST
 
 int main(void)
 {
-    static const TTest *const tests[] = {
+    const TTest *const tests[] = {
         packed_and_unpacked_numbers_are_one_list,
         negative_numbers_take_ten_bytes,
         runs_of_numbers_are_counted_and_decoded_on_demand,
