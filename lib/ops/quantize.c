@@ -1,0 +1,393 @@
+/* QuantizeLinear DequantizeLinear DynamicQuantizeLinear. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "ops/broadcast.h"
+#include "ops/real.h"
+#include "ops/rules.h"
+#include "tensor/half.h"
+
+/* How scales spread over a tensor of outer x axis x inner elements: element (o, i, j) has the scale
+ * o * per_outer + i / block * per_block + j * per_inner. */
+struct spread {
+    size_t outer, axis, inner;
+    size_t block, per_outer, per_block, per_inner;
+};
+
+static bool same_dims(const struct ox_tensor *a, const struct ox_tensor *b)
+{
+    if (a->rank != b->rank)
+        return false;
+    for (unsigned i = 0; i < a->rank; i++)
+        if (a->dims[i] != b->dims[i])
+            return false;
+    return true;
+}
+
+/* The axis attribute; a list of scales for a list of numbers needs none, so there its default may be out of range. */
+static enum ox_status scale_axis(struct ox_run *r, const struct ox_tensor *x, unsigned *axis,
+                                 struct ox_error *err)
+{
+    *axis = 0;
+    if (x->rank == 1)
+        return OX_OK;
+    return ox_run_axis(r, ox_run_int(r, "axis", 1), x->rank, axis, err);
+}
+
+static enum ox_status spread_blocks(struct ox_run *r, const struct ox_tensor *x,
+                                    const struct ox_tensor *scale, int64_t block, struct spread *s,
+                                    struct ox_error *err)
+{
+    unsigned axis;
+    OX_TRY(scale_axis(r, x, &axis, err));
+    if (block < 0)
+        return ox_run_fail(r, err, OX_INPUT, "attribute block_size is %" PRId64, block);
+    bool fits = scale->rank == x->rank;
+    for (unsigned i = 0; fits && i < x->rank; i++)
+        fits = scale->dims[i] == (i == axis ? (x->dims[i] + block - 1) / block : x->dims[i]);
+    if (!fits)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "the scale does not have the shape of x in blocks of %" PRId64
+                           " along axis %u",
+                           block, axis);
+    for (unsigned i = 0; i < x->rank; i++)
+        *(i < axis ? &s->outer : i == axis ? &s->axis : &s->inner) *= (size_t)x->dims[i];
+    s->block = (size_t)block;
+    s->per_inner = s->inner > 1;
+    s->per_block = s->inner;
+    s->per_outer = (size_t)scale->dims[axis] * s->inner;
+    return OX_OK;
+}
+
+static enum ox_status spread_scale(struct ox_run *r, const struct ox_tensor *x,
+                                   const struct ox_tensor *scale, struct spread *s,
+                                   struct ox_error *err)
+{
+    *s = (struct spread){.outer = 1, .axis = 1, .inner = 1, .block = 1};
+    int64_t block = ox_run_int(r, "block_size", 0);
+    if (scale->n == 1 && !(block && scale->rank == x->rank && x->rank)) {
+        s->inner = x->n;
+        return OX_OK;
+    }
+    if (block)
+        return spread_blocks(r, x, scale, block, s, err);
+    unsigned axis;
+    if (scale->rank != 1 || x->rank == 0)
+        return ox_run_fail(r, err, OX_INPUT, "the scale has rank %u: neither a scalar nor a list",
+                           scale->rank);
+    OX_TRY(scale_axis(r, x, &axis, err));
+    if (scale->dims[0] != x->dims[axis])
+        return ox_run_fail(r, err, OX_INPUT, "%" PRId64 " scales for an axis of %" PRId64,
+                           scale->dims[0], x->dims[axis]);
+    for (unsigned i = 0; i < x->rank; i++)
+        *(i < axis ? &s->outer : i == axis ? &s->axis : &s->inner) *= (size_t)x->dims[i];
+    s->per_block = 1;
+    return OX_OK;
+}
+
+/* Everything in double: exact for what the formats hold, so that the one rounding there has to be is explicit. */
+struct quantize_job {
+    struct spread spread;
+    const struct ox_tensor *x;
+    const double *scale, *zero; /* zero may be NULL */
+    enum ox_dtype precision;    /* that the quotient is rounded to; OX_FLOAT64: not at all */
+    bool saturate;
+    double low, high; /* of an integer target; low > high: a float target */
+    struct ox_tensor *y;
+};
+
+enum { CHUNK = 256 };
+
+static void load_elements(const struct ox_tensor *t, size_t at, size_t n, double *out)
+{
+    ox_elements_convert(OX_FLOAT64, out, t->dtype,
+                        (const char *)t->data + at * ox_dtype_size(t->dtype), n, true);
+}
+
+/* A stretch of neighbours: with scales that move by `step`. */
+struct stretch {
+    size_t at, n, scale, step;
+};
+
+static void round_quotients(enum ox_dtype precision, double *q, size_t n)
+{
+    switch (precision) {
+    case OX_FLOAT32:
+        for (size_t i = 0; i < n; i++)
+            q[i] = (double)(float)q[i];
+        break;
+    case OX_FLOAT16:
+        for (size_t i = 0; i < n; i++)
+            q[i] = (double)ox_half_to_float(ox_double_to_half(q[i]));
+        break;
+    case OX_BFLOAT16:
+        for (size_t i = 0; i < n; i++)
+            q[i] = (double)ox_bfloat_to_float(ox_double_to_bfloat(q[i]));
+        break;
+    default:
+        break;
+    }
+}
+
+static void store_quantized(const struct quantize_job *job, size_t at, double *q, size_t n)
+{
+    char *out = (char *)job->y->data + at * ox_dtype_size(job->y->dtype);
+    if (job->low > job->high) {
+        ox_elements_convert(job->y->dtype, out, OX_FLOAT64, q, n, job->saturate);
+        return;
+    }
+    int64_t whole[CHUNK];
+    for (size_t i = 0; i < n;
+         i++) /* NaN goes to the least value, as it does where peers convert it */
+        whole[i] = (int64_t)(q[i] > job->low ? q[i] < job->high ? q[i] : job->high : job->low);
+    ox_elements_convert(job->y->dtype, out, OX_INT64, whole, n, true);
+}
+
+static void quantize_stretch(const struct quantize_job *job, struct stretch s)
+{
+    double q[CHUNK];
+    bool whole = job->low <= job->high;
+    for (size_t done = 0; done < s.n; done += CHUNK) {
+        size_t n = s.n - done < CHUNK ? s.n - done : CHUNK;
+        const double *scale = job->scale + s.scale + done * s.step;
+        const double *zero = job->zero ? job->zero + s.scale + done * s.step : NULL;
+        load_elements(job->x, s.at + done, n, q);
+        for (size_t i = 0; i < n; i++)
+            q[i] /= scale[i * s.step];
+        round_quotients(job->precision, q, n);
+        for (size_t i = 0; whole && i < n; i++)
+            q[i] = rint(q[i]);
+        for (size_t i = 0; zero && i < n; i++)
+            q[i] += zero[i * s.step];
+        store_quantized(job, s.at + done, q, n);
+    }
+}
+
+static void dequantize_stretch(const struct quantize_job *job, struct stretch s)
+{
+    double v[CHUNK];
+    for (size_t done = 0; done < s.n; done += CHUNK) {
+        size_t n = s.n - done < CHUNK ? s.n - done : CHUNK;
+        const double *scale = job->scale + s.scale + done * s.step;
+        const double *zero = job->zero ? job->zero + s.scale + done * s.step : NULL;
+        load_elements(job->x, s.at + done, n, v);
+        for (size_t i = 0; zero && i < n; i++)
+            v[i] -= zero[i * s.step];
+        for (size_t i = 0; i < n; i++)
+            v[i] *= scale[i * s.step];
+        char *out = (char *)job->y->data + (s.at + done) * ox_dtype_size(job->y->dtype);
+        ox_elements_convert(job->y->dtype, out, OX_FLOAT64, v, n, true);
+    }
+}
+
+/* All stretches of [from, to), an index over outer x axis. */
+static void each_stretch(const struct quantize_job *job, size_t from, size_t to,
+                         void (*of)(const struct quantize_job *job, struct stretch s))
+{
+    const struct spread *p = &job->spread;
+    while (from < to) {
+        size_t outer = from / p->axis, i = from % p->axis;
+        size_t rows = p->axis - i < to - from ? p->axis - i : to - from; /* along the axis */
+        size_t scale = outer * p->per_outer + i / p->block * p->per_block;
+        struct stretch s = {
+            .at = from * p->inner, .n = p->inner, .scale = scale, .step = p->per_inner};
+        if (p->inner == 1 && p->block == 1) {
+            s.n = rows;
+            s.step = p->per_block;
+        } else if (p->inner == 1) {
+            size_t left = p->block - i % p->block;
+            s.n = rows < left ? rows : left;
+        }
+        of(job, s);
+        from += p->inner == 1 ? s.n : 1;
+    }
+}
+
+static void quantize_task(void *arg, size_t from, size_t to)
+{
+    each_stretch(arg, from, to, quantize_stretch);
+}
+
+static void dequantize_task(void *arg, size_t from, size_t to)
+{
+    each_stretch(arg, from, to, dequantize_stretch);
+}
+
+/* A whole tensor with one scale is cut too: as rows of one element. */
+static void run_job(struct ox_run *r, struct quantize_job *job,
+                    void (*task)(void *arg, size_t from, size_t to))
+{
+    struct spread *s = &job->spread;
+    if (job->x->n == 0)
+        return;
+    if (s->outer == 1 && s->axis == 1 && !s->per_inner) {
+        s->axis = s->inner;
+        s->inner = 1;
+        s->per_block = 0;
+        s->block = 1;
+    }
+    ox_ranges_run(r->env, s->outer * s->axis, s->inner >= OX_GRAIN ? 1 : OX_GRAIN / s->inner, task,
+                  job);
+}
+
+/* ---- Operators ---------------------------------------------------------------------------------------------------- */
+
+static enum ox_status zero_points(struct ox_run *r, const struct ox_tensor *scale,
+                                  const double **zero, struct ox_error *err)
+{
+    const struct ox_tensor *t = ox_run_in(r, 2);
+    *zero = NULL;
+    if (!t)
+        return OX_OK;
+    if (!same_dims(t, scale) && !(t->n == 1 && scale->n == 1))
+        return ox_run_fail(r, err, OX_INPUT, "zero point and scale have different shapes");
+    return ox_real_in(r, 2, zero, err);
+}
+
+static void integer_range(enum ox_dtype dtype, double *low, double *high)
+{
+    unsigned bits = ox_dtype_bits(dtype);
+    *low = 1;
+    *high = 0;
+    if (!ox_dtype_is_integer(dtype))
+        return;
+    *low = ox_dtype_is_signed(dtype) ? -ldexp(1, (int)bits - 1) : 0;
+    *high = ldexp(1, ox_dtype_is_signed(dtype) ? (int)bits - 1 : (int)bits) - 1;
+}
+
+static enum ox_status quantized_type(struct ox_run *r, enum ox_dtype *dtype, struct ox_error *err)
+{
+    const struct ox_tensor *zero = ox_run_in(r, 2);
+    int64_t wanted = ox_run_int(r, "output_dtype", 0);
+    if (wanted < 0 || wanted >= OX_N_DTYPES)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "attribute output_dtype is %" PRId64 ", which is no element type",
+                           wanted);
+    if (zero && wanted && zero->dtype != (enum ox_dtype)wanted)
+        return ox_run_fail(r, err, OX_INPUT, "attribute output_dtype is %s, but the zero point %s",
+                           ox_dtype_name((enum ox_dtype)wanted), ox_dtype_name(zero->dtype));
+    *dtype = zero ? zero->dtype : wanted ? (enum ox_dtype)wanted : OX_UINT8;
+    if (!ox_dtype_is_integer(*dtype) && !(ox_dtype_is_float(*dtype) && ox_dtype_bits(*dtype) <= 8))
+        return ox_run_fail(r, err, OX_INPUT, "%s is no type to quantize to", ox_dtype_name(*dtype));
+    return OX_OK;
+}
+
+/* The division is in the type of the scale, unless `precision` names another (23). Scales that are no floats of their own
+ * (int32, float8e8m0) leave it to float32. */
+static enum ox_dtype division_type(struct ox_run *r, const struct ox_tensor *scale)
+{
+    int64_t precision = ox_run_int(r, "precision", 0);
+    enum ox_dtype dtype =
+        precision > 0 && precision < OX_N_DTYPES ? (enum ox_dtype)precision : scale->dtype;
+    if (r->oracle || dtype == OX_FLOAT64)
+        return OX_FLOAT64;
+    return dtype == OX_FLOAT16 || dtype == OX_BFLOAT16 ? dtype : OX_FLOAT32;
+}
+
+static enum ox_status run_quantize(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *scale = ox_run_in(r, 1);
+    struct quantize_job job = {.x = ox_run_in(r, 0)};
+    enum ox_dtype dtype = OX_UINT8;
+    OX_TRY(spread_scale(r, job.x, scale, &job.spread, err));
+    OX_TRY(quantized_type(r, &dtype, err));
+    OX_TRY(ox_real_in(r, 1, &job.scale, err));
+    OX_TRY(zero_points(r, scale, &job.zero, err));
+    job.precision = division_type(r, scale);
+    job.saturate = ox_run_int(r, "saturate", 1) != 0;
+    integer_range(dtype, &job.low, &job.high);
+    OX_TRY(ox_run_out(r, 0, dtype, job.x->rank, job.x->dims, &job.y, err));
+    run_job(r, &job, quantize_task);
+    return OX_OK;
+}
+
+static enum ox_status run_dequantize(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *scale = ox_run_in(r, 1);
+    struct quantize_job job = {.x = ox_run_in(r, 0)};
+    int64_t wanted = ox_run_int(r, "output_dtype", 0);
+    enum ox_dtype dtype = wanted > 0 && wanted < OX_N_DTYPES ? (enum ox_dtype)wanted : scale->dtype;
+    if (dtype == OX_FLOAT8E8M0)
+        dtype = OX_FLOAT32; /* not an output type: what is left unsaid is float */
+    OX_TRY(spread_scale(r, job.x, scale, &job.spread, err));
+    OX_TRY(ox_real_in(r, 1, &job.scale, err));
+    OX_TRY(zero_points(r, scale, &job.zero, err));
+    OX_TRY(ox_run_out(r, 0, dtype, job.x->rank, job.x->dims, &job.y, err));
+    run_job(r, &job, dequantize_task);
+    return OX_OK;
+}
+
+/* In the type's own arithmetic, step by step as the standard writes it, for the rounding at each step is part of the
+ * result; in double with --oracle. */
+static enum ox_status run_dynamic_quantize(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0);
+    struct quantize_job job = {
+        .x = x, .high = 255, .precision = r->oracle ? OX_FLOAT64 : OX_FLOAT32};
+    struct ox_tensor *scale_out, *zero_out;
+    double low = 0, high = 0, v[CHUNK];
+    for (size_t at = 0; at < x->n; at += CHUNK) {
+        size_t n = x->n - at < CHUNK ? x->n - at : CHUNK;
+        load_elements(x, at, n, v);
+        for (size_t i = 0; i < n; i++) {
+            low = v[i] < low ? v[i] : low;
+            high = v[i] > high ? v[i] : high;
+        }
+    }
+    double span = high - low;
+    round_quotients(job.precision, &span, 1);
+    double scale = high == low ? 1.0 / 255 : span / 255;
+    round_quotients(job.precision, &scale, 1);
+    double zero = -low / scale;
+    round_quotients(job.precision, &zero, 1);
+    zero = rint(zero < 0 ? 0 : zero > 255 ? 255 : zero);
+    OX_TRY(ox_run_out(r, 0, OX_UINT8, x->rank, x->dims, &job.y, err));
+    OX_TRY(ox_run_out(r, 1, OX_FLOAT32, 0, NULL, &scale_out, err));
+    OX_TRY(ox_run_out(r, 2, OX_UINT8, 0, NULL, &zero_out, err));
+    ox_elements_convert(scale_out->dtype, scale_out->data, OX_FLOAT64, &scale, 1, true);
+    *(uint8_t *)zero_out->data = (uint8_t)zero;
+    job.spread = (struct spread){.outer = 1, .axis = 1, .inner = x->n, .block = 1};
+    job.scale = &scale;
+    job.zero = &zero;
+    run_job(r, &job, quantize_task);
+    return OX_OK;
+}
+
+/* ---- Shapes ------------------------------------------------------------------------------------------------------- */
+
+static void infer_quantize(struct ox_infer *c)
+{
+    int64_t wanted = ox_infer_int_attr(c, "output_dtype", 0);
+    ox_infer_same_shape(c, 0, 0);
+    if (ox_infer_has(c, 2))
+        ox_infer_same_dtype(c, 0, 2);
+    else
+        ox_infer_set_dtype(c, 0,
+                           wanted > 0 && wanted < OX_N_DTYPES ? (enum ox_dtype)wanted : OX_UINT8);
+}
+
+static void infer_dequantize(struct ox_infer *c)
+{
+    int64_t wanted = ox_infer_int_attr(c, "output_dtype", 0);
+    enum ox_dtype scale = ox_infer_dtype(c, 1);
+    ox_infer_same_shape(c, 0, 0);
+    if (wanted > 0 && wanted < OX_N_DTYPES)
+        ox_infer_set_dtype(c, 0, (enum ox_dtype)wanted);
+    else if (scale)
+        ox_infer_set_dtype(c, 0, scale == OX_FLOAT8E8M0 ? OX_FLOAT32 : scale);
+}
+
+static void infer_dynamic_quantize(struct ox_infer *c)
+{
+    static const struct ox_expr *const none[1];
+    ox_infer_same_shape(c, 0, 0);
+    ox_infer_set_shape(c, 1, 0, none);
+    ox_infer_set_shape(c, 2, 0, none);
+}
+
+const struct ox_op ox_ops_quantize[] = {
+    {"", "DequantizeLinear", 10, .flags = OX_OP_HALF, .infer = infer_dequantize,
+     .run = run_dequantize},
+    {"", "DynamicQuantizeLinear", 11, .infer = infer_dynamic_quantize, .run = run_dynamic_quantize},
+    {"", "QuantizeLinear", 10, .flags = OX_OP_HALF, .infer = infer_quantize, .run = run_quantize},
+    {0}};

@@ -1,0 +1,27 @@
+/* Random numbers that are the same on every machine and for any number of threads: no function of the C library is used. */
+#ifndef OX_OPS_RANDOM_SOURCE_H
+#define OX_OPS_RANDOM_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- By counter: Philox4x32-10 (Salmon et al., SC 2011), keyed by the seed. Number i of a stream depends on nothing else. */
+
+/* In [0, 1), 53 bits. */
+double ox_random_uniform(uint64_t seed, uint64_t i);
+/* Mean 0, deviation 1: Box and Muller's method, on the two halves of block i / 2. */
+double ox_random_normal(uint64_t seed, uint64_t i);
+
+/* ---- In order: MT19937, for Dropout, whose masks are those of numpy.random.RandomState(seed).uniform() */
+
+struct ox_mt19937 {
+    uint32_t state[624];
+    unsigned at;
+};
+
+/* A seed of 32 bits is taken as numpy takes it, a longer one as the array of its two halves. */
+void ox_mt19937_init(struct ox_mt19937 *mt, uint64_t seed);
+/* In [0, 1), 53 bits. */
+double ox_mt19937_uniform(struct ox_mt19937 *mt);
+
+#endif

@@ -1,0 +1,80 @@
+/* Windows of signal processing: BlackmanWindow HammingWindow HannWindow. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "ops/broadcast.h"
+#include "ops/rules.h"
+
+enum { CHUNK = 256 };
+
+/* w[n] = a - b cos(2 pi n / N) + c cos(4 pi n / N) */
+struct taper {
+    double a, b, c;
+};
+
+static enum ox_status run_taper(struct ox_run *r, struct taper taper, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    int64_t dtype = ox_run_int(r, "output_datatype", OX_FLOAT32);
+    if (in->n != 1)
+        return ox_run_fail(r, err, OX_INPUT, "size must be a scalar, but has %zu elements", in->n);
+    int64_t size = ox_tensor_get_int(in, 0);
+    if (size < 0)
+        return ox_run_fail(r, err, OX_INPUT, "size is %" PRId64, size);
+    if (dtype <= OX_UNDEFINED || dtype >= OX_N_DTYPES || dtype == OX_STRING)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "attribute output_datatype is %" PRId64 ", which is no type of numbers",
+                           dtype);
+    struct ox_tensor *out;
+    OX_TRY(ox_run_out(r, 0, (enum ox_dtype)dtype, 1, &size, &out, err));
+    double period = (double)(ox_run_int(r, "periodic", 1) ? size : size - 1);
+    double turn = period > 0 ? 6.28318530717958647693 / period : 0;
+    if (period ==
+        0) /* a symmetric window of one: 0 / 0 by the formula, and 1 wherever such windows are made */
+        taper = (struct taper){1, 0, 0};
+    double v[CHUNK];
+    for (size_t at = 0; at < out->n; at += CHUNK) {
+        size_t n = out->n - at < CHUNK ? out->n - at : CHUNK;
+        for (size_t i = 0; i < n; i++) {
+            double angle = turn * (double)(at + i);
+            v[i] = taper.a - taper.b * cos(angle) + taper.c * cos(2 * angle);
+        }
+        ox_elements_convert(out->dtype, (char *)out->data + at * ox_dtype_size(out->dtype),
+                            OX_FLOAT64, v, n, true);
+    }
+    return OX_OK;
+}
+
+static enum ox_status run_blackman(struct ox_run *r, struct ox_error *err)
+{
+    return run_taper(r, (struct taper){0.42, 0.5, 0.08}, err);
+}
+
+static enum ox_status run_hamming(struct ox_run *r, struct ox_error *err)
+{
+    return run_taper(r, (struct taper){25.0 / 46, 21.0 / 46, 0}, err);
+}
+
+static enum ox_status run_hann(struct ox_run *r, struct ox_error *err)
+{
+    return run_taper(r, (struct taper){0.5, 0.5, 0}, err);
+}
+
+static void infer_taper(struct ox_infer *c)
+{
+    size_t n;
+    const struct ox_expr *const *size;
+    int64_t dtype = ox_infer_int_attr(c, "output_datatype", OX_FLOAT32);
+    if (dtype > OX_UNDEFINED && dtype < OX_N_DTYPES)
+        ox_infer_set_dtype(c, 0, (enum ox_dtype)dtype);
+    if (ox_infer_values(c, 0, &n, &size) && n == 1)
+        ox_infer_set_shape(c, 0, 1, size);
+    else
+        ox_infer_set_shape(c, 0, 1, (const struct ox_expr *const[]){NULL});
+}
+
+const struct ox_op ox_ops_taper[] = {
+    {"", "BlackmanWindow", 17, .flags = OX_OP_HALF, .infer = infer_taper, .run = run_blackman},
+    {"", "HammingWindow", 17, .flags = OX_OP_HALF, .infer = infer_taper, .run = run_hamming},
+    {"", "HannWindow", 17, .flags = OX_OP_HALF, .infer = infer_taper, .run = run_hann},
+    {0}};
