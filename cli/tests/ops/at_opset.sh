@@ -1,0 +1,1 @@
+onnxtool ops --opset=9 Slice Upsample

@@ -1,0 +1,1 @@
+onnxtool ops --diff 13 --opset 14

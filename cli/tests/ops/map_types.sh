@@ -1,0 +1,1 @@
+onnxtool ops --domain ai.onnx.ml ZipMap

@@ -1,0 +1,1 @@
+onnxtool ops --domain com.microsoft MatMulNBits QLinearConcat

@@ -1,0 +1,1 @@
+onnxtool ops --opset 13 Gelu

@@ -1,0 +1,1 @@
+onnxtool ops Gelu | grep " of "
