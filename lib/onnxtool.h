@@ -117,22 +117,6 @@ void ox_env_cancel(
     struct ox_env *env); /* from any thread or signal handler: work ends with OX_CANCELLED */
 uint64_t ox_env_memory_peak(const struct ox_env *env);
 
-/* ---- Files out -------------------------------------------------------------------------------------------------- */
-
-/* A file written beside its target and renamed onto it by _commit (fsync of file and folder). Until then the old file is
- * whole; _release without _commit removes the new one. "-" is standard output, written when committed. */
-struct ox_outfile;
-
-enum ox_status ox_outfile_open(struct ox_outfile **out, const char *path, struct ox_error *err);
-enum ox_status ox_outfile_write(struct ox_outfile *out, const void *bytes, size_t n,
-                                struct ox_error *err);
-enum ox_status ox_outfile_commit(struct ox_outfile *out, struct ox_error *err);
-void ox_outfile_release(struct ox_outfile *out);
-/* Removes all temporary files that are open; async-signal-safe: for a program's handler of INT, TERM and HUP. */
-void ox_outfile_cleanup(void);
-/* A whole buffer to a file, atomically. */
-enum ox_status ox_file_write(const char *path, const void *bytes, size_t n, struct ox_error *err);
-
 /* ---- Byte strings and JSON out ---------------------------------------------------------------------------------- */
 
 /* A growing string, always NUL-terminated once something was added. Failure is sticky: after an allocation failed
@@ -272,6 +256,98 @@ size_t ox_tensor_count(const struct ox_tensor *tensor);
 const void *ox_tensor_data(const struct ox_tensor *tensor);
 /* Element i of a string tensor: not NUL-terminated. */
 const char *ox_tensor_string(const struct ox_tensor *tensor, size_t i, size_t *n);
+
+/* ---- Tensor files ----------------------------------------------------------------------------------------------- */
+
+enum ox_tensor_format {
+    OX_TENSORS_AUTO, /* by content, then by extension; raw when dims are given */
+    OX_TENSORS_NPY,
+    OX_TENSORS_NPZ,
+    OX_TENSORS_JSON,
+    OX_TENSORS_CSV,
+    OX_TENSORS_RAW,
+    OX_TENSORS_SAFETENSORS,
+    OX_TENSORS_IMAGE,
+    OX_TENSORS_PB /* recognised, not read here: protobuf is for the functions that take a model's data */
+};
+
+/* From a picture to a tensor: [1, channels, height, width] of float32, or uint8 where dtype says so. The arithmetic of
+ * each step is Pillow's and torchvision's. */
+struct ox_image_options {
+    int64_t resize_height; /* antialiased bilinear; 0: as it is */
+    int64_t
+        resize_width; /* 0 while the height is not: the shorter side becomes that, and the ratio is kept */
+    int64_t crop_height; /* from the middle, what is missing is black; 0: all */
+    int64_t crop_width;  /* 0: as the height */
+    double scale;        /* a value v of 0 to 255 becomes (v * scale - mean) / std; 0: 1 */
+    double mean[4];
+    double std[4];
+    unsigned n_mean; /* 0: none; 1: for all channels; else one a channel */
+    unsigned n_std;
+    bool nhwc; /* [1, height, width, channels] */
+    bool bgr;
+    bool gray; /* one channel */
+};
+
+/* All zero is a good default. */
+struct ox_tensor_options {
+    enum ox_tensor_format format;
+    /* The element type of what says nothing of its own: raw bytes, tables, plain JSON, numpy's void; of pictures. */
+    enum ox_dtype dtype;
+    unsigned rank; /* raw: the shape; one dimension may be -1 and is what fits the file */
+    const int64_t *dims;
+    bool
+        columns; /* a table with a line of names: a tensor [rows, 1] a column instead of one [rows, columns] */
+    struct ox_image_options image;
+};
+
+/* A file of tensors: all are listed when it is opened, each is read when it is asked for. */
+struct ox_tensor_file;
+
+/* path "-" is standard input. options may be NULL; they are not needed after the call. OX_INPUT: missing, or not what it
+ * should be, with the byte offset; OX_UNSUPPORTED: a form or an element type that is not read; OX_LIMIT. */
+enum ox_status ox_tensor_file_open(struct ox_tensor_file **out, struct ox_env *env,
+                                   const char *path, const struct ox_tensor_options *options,
+                                   struct ox_error *err);
+/* The same for bytes that outlive the file and its tensors; name stands for the path. */
+enum ox_status ox_tensor_file_open_memory(struct ox_tensor_file **out, struct ox_env *env,
+                                          const char *name, const void *bytes, size_t n,
+                                          const struct ox_tensor_options *options,
+                                          struct ox_error *err);
+/* Tensors that were loaded stay valid. */
+void ox_tensor_file_release(struct ox_tensor_file *file);
+enum ox_tensor_format ox_tensor_file_format(const struct ox_tensor_file *file);
+size_t ox_tensor_file_count(const struct ox_tensor_file *file);
+/* "" where the form has no names (.npy, raw, pictures, tables). */
+const char *ox_tensor_file_name(const struct ox_tensor_file *file, size_t i);
+/* false: no such name. */
+bool ox_tensor_file_find(const struct ox_tensor_file *file, const char *name, size_t *i);
+enum ox_dtype ox_tensor_file_dtype(const struct ox_tensor_file *file, size_t i);
+unsigned ox_tensor_file_rank(const struct ox_tensor_file *file, size_t i);
+const int64_t *ox_tensor_file_dims(const struct ox_tensor_file *file, size_t i);
+enum ox_status ox_tensor_file_load(struct ox_tensor **out, struct ox_tensor_file *file, size_t i,
+                                   struct ox_error *err);
+
+/* The form that a path's extension asks for; OX_TENSORS_AUTO when it asks for none. */
+enum ox_tensor_format ox_tensor_format_of(const char *path);
+/* Writes n tensors in the form of the path's extension: .npz, .json and .safetensors hold any number, .npy, .csv and .bin
+ * one. 2- and 4-bit integers become 8-bit ones in .npy and .npz, bfloat16 and the 4- to 8-bit floats numpy's void, as
+ * ml_dtypes has it. OX_UNSUPPORTED: a type that the form cannot hold. */
+enum ox_status ox_tensors_write(const char *path, size_t n, const char *const *names,
+                                const struct ox_tensor *const *tensors, struct ox_error *err);
+
+/* An .npz written one tensor after the other, so that one at a time need be held. */
+struct ox_npz_writer;
+enum ox_status ox_npz_writer_open(struct ox_npz_writer **out, const char *path, bool deflate,
+                                  struct ox_error *err);
+/* OX_INPUT: the name is there already, or cannot be one. */
+enum ox_status ox_npz_writer_add(struct ox_npz_writer *writer, const char *name,
+                                 const struct ox_tensor *tensor, struct ox_error *err);
+enum ox_status ox_npz_writer_commit(struct ox_npz_writer *writer, struct ox_error *err);
+void ox_npz_writer_release(struct ox_npz_writer *writer); /* without commit nothing was written */
+
+/* The elements as nested arrays: numbers, true and false, strings; complex numbers as pairs. */
+void ox_json_elements(struct ox_json *json, const struct ox_tensor *tensor);
 
 /* Whatever flows along an edge: tensor, sparse tensor, sequence, optional, map. */
 struct ox_datum;

@@ -26,6 +26,22 @@ size_t ox_utf8_next(const char *p, size_t n, uint32_t *code)
     return length;
 }
 
+size_t ox_utf8_encode(uint32_t code, char bytes[4])
+{
+    if (code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
+        code = 0xFFFD;
+    if (code < 0x80) {
+        bytes[0] = (char)code;
+        return 1;
+    }
+    size_t n = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t i = n - 1; i > 0; i--, code >>= 6)
+        bytes[i] = (char)(0x80 | (code & 0x3F));
+    static const uint8_t first[] = {0, 0, 0xC0, 0xE0, 0xF0};
+    bytes[0] = (char)(first[n] | code);
+    return n;
+}
+
 bool ox_utf8_valid(const char *p, size_t n)
 {
     while (n > 0) {
