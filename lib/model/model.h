@@ -141,7 +141,7 @@ struct ox_attr {
     union {
         int64_t i;
         float f;
-        struct ox_str s;
+        struct ox_str s; /* a NUL follows */
         const int64_t *ints;
         const float *floats;
         const struct ox_str *strings;

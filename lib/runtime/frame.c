@@ -140,7 +140,13 @@ static enum ox_status bind_inputs(struct ox_frame *frame, struct ox_datum *const
             continue;
         OX_TRY(check_rank(frame->session, "input", value->name, datum, err));
         ox_datum_release(frame->slots[value->id]);
-        frame->slots[value->id] = ox_datum_ref(datum);
+        frame->slots[value->id] = NULL;
+        /* Given for an optional input, a value is one that is there. */
+        bool optional = value->type && value->type->kind == OX_TYPE_OPTIONAL;
+        if (optional && datum->kind != OX_DATUM_OPTIONAL)
+            OX_TRY(ox_datum_optional(&frame->slots[value->id], ox_datum_dtype(datum), datum, err));
+        else
+            frame->slots[value->id] = ox_datum_ref(datum);
     }
     return OX_OK;
 }
