@@ -13,7 +13,7 @@ PKG_CONFIG ?= pkg-config
 PROTOC_C ?= protoc-c
 Q := $(if $(V),,@)
 
-PACKAGES := libprotobuf-c libcjson zlib libpng libjpeg
+PACKAGES := libprotobuf-c libcjson zlib libpng libjpeg libpcre2-8
 # Codecs that ImageDecoder uses where they are installed; it names the one that is missing.
 OPTIONAL_PACKAGES := libwebp libtiff-4 libopenjp2
 FOUND_PACKAGES := $(foreach p,$(OPTIONAL_PACKAGES),$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null && echo $(p)))

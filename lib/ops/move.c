@@ -203,6 +203,42 @@ void ox_move_fill(void *dst, size_t n, size_t size, const void *element)
         movers_of(size)->row(dst, (int64_t)size, element, 0, (int64_t)n);
 }
 
+void ox_move_lists(unsigned rank, const int64_t *dims, const int64_t *out,
+                   const int64_t *const *lists, size_t size, const void *fill, void *dst_start,
+                   const void *src)
+{
+    int64_t strides[OX_MOVE_RANK], at[OX_MOVE_RANK] = {0};
+    unsigned last = rank - 1;
+    char *dst = dst_start;
+
+    if (rank == 0) {
+        memcpy(dst, src, size);
+        return;
+    }
+    ox_move_strides(rank, dims, strides);
+    for (;;) {
+        int64_t base = 0;
+        bool outside = false;
+        unsigned k = last;
+
+        for (unsigned i = 0; i < last; i++) {
+            base += lists[i][at[i]] * strides[i];
+            outside = outside || lists[i][at[i]] < 0;
+        }
+        for (int64_t i = 0; i < out[last]; i++, dst += size) {
+            int64_t from = lists[last][i];
+
+            memcpy(dst,
+                   outside || from < 0 ? fill : (const char *)src + (size_t)(base + from) * size,
+                   size);
+        }
+        while (k > 0 && ++at[k - 1] == out[k - 1])
+            at[--k] = 0;
+        if (k == 0)
+            return;
+    }
+}
+
 enum ox_status ox_move_rank(const struct ox_run *r, uint64_t rank, struct ox_error *err)
 {
     if (rank > OX_MOVE_RANK)

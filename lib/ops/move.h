@@ -25,6 +25,11 @@ void ox_move_strides(unsigned rank, const int64_t *dims, int64_t *strides);
  * for the place on `axis`. place may be index. */
 void ox_move_places(unsigned rank, const int64_t *dims, const int64_t *data_dims, unsigned axis,
                     const int64_t *index, int64_t *place);
+/* dst[i] = src[lists[0][i0], lists[1][i1], ...], *fill where one of them is negative. lists[k] has out[k] entries; nothing
+ * is empty. */
+void ox_move_lists(unsigned rank, const int64_t *dims, const int64_t *out,
+                   const int64_t *const *lists, size_t size, const void *fill, void *dst,
+                   const void *src);
 /* dst[i] = *element for i below n. */
 void ox_move_fill(void *dst, size_t n, size_t size, const void *element);
 

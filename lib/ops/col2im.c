@@ -1,0 +1,138 @@
+/* Col2Im: sums columns of blocks back into an image. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/carry.h"
+#include "ops/kernel_tables.h"
+
+/* The image's axes, its blocks and where they stand. */
+struct blocks {
+    unsigned rank;
+    int64_t image[OX_MOVE_RANK], block[OX_MOVE_RANK], count[OX_MOVE_RANK];
+    int64_t stride[OX_MOVE_RANK], dilation[OX_MOVE_RANK], before[OX_MOVE_RANK], after[OX_MOVE_RANK];
+    size_t n_block, n_count, n_image;
+};
+
+#define STAMP "ops/col2im_tmpl.h"
+#include "ops/stamp_floats.h"
+#define STAMP "ops/col2im_tmpl.h"
+#include "ops/stamp_integers.h"
+
+static enum ox_status block_attr(const struct ox_run *r, const char *name, unsigned n, int64_t low,
+                                 int64_t fallback, int64_t *out, struct ox_error *err)
+{
+    size_t n_given;
+    const int64_t *given = ox_run_ints(r, name, &n_given);
+
+    if (given && n_given != n)
+        return ox_run_fail(r, err, OX_INPUT, "%s has %zu elements, not %u", name, n_given, n);
+    for (unsigned i = 0; i < n; i++) {
+        out[i] = given ? given[i] : fallback;
+        if (out[i] < low || out[i] > INT32_MAX)
+            return ox_run_fail(r, err, OX_INPUT, "%s[%u] is %" PRId64, name, i, out[i]);
+    }
+    return OX_OK;
+}
+
+static enum ox_status blocks_read(struct ox_run *r, struct blocks *b, struct ox_error *err)
+{
+    const int64_t *image, *block;
+    int64_t pads[2 * OX_MOVE_RANK];
+    size_t n, n_block;
+
+    OX_TRY(ox_move_ints(r, 1, &image, &n, err));
+    OX_TRY(ox_move_ints(r, 2, &block, &n_block, err));
+    OX_TRY(ox_move_rank(r, n + 2, err));
+    if (n == 0 || n != n_block)
+        return ox_run_fail(r, err, OX_INPUT, "image_shape has %zu elements, block_shape %zu", n,
+                           n_block);
+    b->rank = (unsigned)n;
+    OX_TRY(block_attr(r, "strides", b->rank, 1, 1, b->stride, err));
+    OX_TRY(block_attr(r, "dilations", b->rank, 1, 1, b->dilation, err));
+    OX_TRY(block_attr(r, "pads", 2 * b->rank, 0, 0, pads, err));
+    for (unsigned i = 0; i < b->rank; i++) {
+        b->image[i] = image[i];
+        b->block[i] = block[i];
+        b->before[i] = pads[i];
+        b->after[i] = pads[b->rank + i];
+        if (image[i] < 0 || image[i] > INT64_MAX / 4 || block[i] < 1 || block[i] > INT32_MAX)
+            return ox_run_fail(r, err, OX_INPUT, "axis %u: image %" PRId64 ", block %" PRId64, i,
+                               image[i], block[i]);
+        int64_t room = image[i] + pads[i] + pads[b->rank + i] - b->dilation[i] * (block[i] - 1) - 1;
+
+        b->count[i] = room < 0 ? 0 : room / b->stride[i] + 1;
+    }
+    if (!ox_dims_count(b->rank, b->block, &b->n_block) ||
+        !ox_dims_count(b->rank, b->count, &b->n_count) ||
+        !ox_dims_count(b->rank, b->image, &b->n_image))
+        return ox_run_fail(r, err, OX_INPUT, "too many elements");
+    return OX_OK;
+}
+
+static enum ox_status run_col2im(struct ox_run *r, struct ox_error *err)
+{
+    static void (*const kernels[OX_N_DTYPES])(const struct blocks *, const void *,
+                                              void *) = {OX_KERNELS_NUMBER(col2im)};
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    size_t size = ox_dtype_size(in->dtype);
+    int64_t dims[OX_MOVE_RANK];
+    struct ox_tensor *out;
+    struct blocks b;
+
+    OX_TRY(blocks_read(r, &b, err));
+    if (!kernels[in->dtype])
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "%s has no sum", ox_dtype_name(in->dtype));
+    if (in->rank != 3 || in->dims[1] % (int64_t)b.n_block != 0 || in->dims[2] != (int64_t)b.n_count)
+        return ox_run_fail(
+            r, err, OX_INPUT,
+            "the input is no [N, C x %zu, %zu] as %zu elements a block and %zu blocks need",
+            b.n_block, b.n_count, b.n_block, b.n_count);
+    dims[0] = in->dims[0];
+    dims[1] = in->dims[1] / (int64_t)b.n_block;
+    memcpy(dims + 2, b.image, b.rank * sizeof(dims[0]));
+    OX_TRY(ox_run_out(r, 0, in->dtype, b.rank + 2, dims, &out, err));
+    if (out->n == 0)
+        return OX_OK;
+    memset(out->data, 0, out->n * size);
+    for (size_t i = 0; i < (size_t)(dims[0] * dims[1]) && in->n > 0; i++)
+        kernels[in->dtype](&b, (const char *)in->data + i * b.n_block * b.n_count * size,
+                           (char *)out->data + i * b.n_image * size);
+    return OX_OK;
+}
+
+static void infer_col2im(struct ox_infer *c)
+{
+    const struct ox_expr *const *in, *const *image, *const *block, **out;
+    unsigned rank;
+    int64_t length;
+    size_t n, n_block;
+
+    ox_infer_same_dtype(c, 0, 0);
+    bool has_in = ox_infer_shape(c, 0, &rank, &in);
+
+    if (has_in && rank != 3) {
+        ox_infer_conflict(c, "the input has rank %u, not 3", rank);
+        return;
+    }
+    bool has_image = ox_infer_values(c, 1, &n, &image);
+
+    if (!has_image) {
+        ox_infer_unknown(c, 0, "the shape of the image is not known");
+        if (!ox_infer_is_num(ox_infer_dim(c, 1, 0), &length) || length < 0 || length > OX_MOVE_RANK)
+            return;
+        n = (size_t)length;
+    }
+    out = ox_infer_dims(c, (unsigned)n + 2);
+    if (!out)
+        return;
+    if (has_in) {
+        out[0] = in[0];
+        if (ox_infer_values(c, 2, &n_block, &block))
+            out[1] = ox_carry_quotient(c, 1, &in[1], n_block, block);
+    }
+    for (size_t i = 0; i < n; i++)
+        out[2 + i] = has_image ? image[i] : NULL;
+    ox_infer_set_shape(c, 0, (unsigned)n + 2, out);
+}
+
+const struct ox_op ox_ops_col2im[] = {{"", "Col2Im", 18, 0, infer_col2im, run_col2im}, {0}};

@@ -1,0 +1,467 @@
+/* GridSample and AffineGrid. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "ops/carry.h"
+#include "ops/real.h"
+
+/* Weights multiply over the axes: more of them than this are refused. */
+enum { GRID_AXES = 8, GRID_TAPS = 4 };
+
+enum grid_mode { GRID_NEAREST, GRID_LINEAR, GRID_CUBIC };
+enum grid_padding { GRID_ZEROS, GRID_BORDER, GRID_REFLECTION };
+
+struct grid {
+    enum grid_mode mode;
+    enum grid_padding padding;
+    bool align_corners;
+    unsigned n_axes;
+    int64_t dims[GRID_AXES];    /* of the input */
+    int64_t strides[GRID_AXES]; /* in elements */
+};
+
+/* The elements and weights of one axis for one place; index -1 is outside. */
+struct grid_axis {
+    unsigned n;
+    int64_t index[GRID_TAPS];
+    double weight[GRID_TAPS];
+};
+
+/* ---- Attributes and shapes ---------------------------------------------------------------------------------------------- */
+
+static enum ox_status grid_attrs(const struct ox_run *r, struct grid *g, struct ox_error *err)
+{
+    static const char *const old_modes[] = {"nearest", "bilinear", "bicubic"};
+    static const char *const new_modes[] = {"nearest", "linear", "cubic"};
+    static const char *const paddings[] = {"zeros", "border", "reflection"};
+    const char *const *modes = r->opset < 20 ? old_modes : new_modes;
+    const char *mode = ox_run_string(r, "mode"), *padding = ox_run_string(r, "padding_mode");
+    int found_mode = mode ? -1 : GRID_LINEAR, found_padding = padding ? -1 : GRID_ZEROS;
+
+    for (int i = 0; i < 3; i++) {
+        if (mode && strcmp(mode, modes[i]) == 0)
+            found_mode = i;
+        if (padding && strcmp(padding, paddings[i]) == 0)
+            found_padding = i;
+    }
+    if (found_mode < 0)
+        return ox_run_fail(r, err, OX_INPUT, "mode '%s' is unknown", mode);
+    if (found_padding < 0)
+        return ox_run_fail(r, err, OX_INPUT, "padding_mode '%s' is unknown", padding);
+    g->mode = (enum grid_mode)found_mode;
+    g->padding = (enum grid_padding)found_padding;
+    g->align_corners = ox_run_int(r, "align_corners", 0) != 0;
+    return OX_OK;
+}
+
+static enum ox_status grid_shapes(const struct ox_run *r, const struct ox_tensor *in,
+                                  const struct ox_tensor *places, struct grid *g, int64_t *out,
+                                  struct ox_error *err)
+{
+    if (in->rank < 3 || in->rank != places->rank || (r->opset < 20 && in->rank != 4))
+        return ox_run_fail(r, err, OX_INPUT, "the input has rank %u, the grid %u", in->rank,
+                           places->rank);
+    g->n_axes = in->rank - 2;
+    if (g->n_axes > GRID_AXES)
+        return ox_run_fail(r, err, OX_LIMIT, "%u spatial axes, more than %d", g->n_axes, GRID_AXES);
+    if (places->dims[0] != in->dims[0] || places->dims[places->rank - 1] != (int64_t)g->n_axes)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "the grid has batch %" PRId64 " and %" PRId64
+                           " coordinates, not %" PRId64 " and %u",
+                           places->dims[0], places->dims[places->rank - 1], in->dims[0], g->n_axes);
+    out[0] = in->dims[0];
+    out[1] = in->dims[1];
+    for (unsigned i = 0; i < g->n_axes; i++) {
+        out[2 + i] = places->dims[1 + i];
+        g->dims[i] = in->dims[2 + i];
+    }
+    ox_move_strides(g->n_axes, g->dims, g->strides);
+    return OX_OK;
+}
+
+/* ---- Places -------------------------------------------------------------------------------------------------------------- */
+
+/* x thrown back by the borders until it lies between them. */
+static double reflect(double x, double low, double high)
+{
+    double range = high - low, over;
+    bool odd;
+
+    if (!(range > 0) || !isfinite(x))
+        return low > 0 ? low : 0;
+    over = fmod(x < low ? low - x : x - low, 2 * range);
+    odd = over > range;
+    return odd ? high - (over - range) : low + over;
+}
+
+static int64_t grid_index(const struct grid *g, double i, unsigned axis)
+{
+    double last = (double)(g->dims[axis] - 1);
+
+    if (i >= 0 && i <= last)
+        return (int64_t)i;
+    if (g->padding == GRID_ZEROS || !(i == i))
+        return -1;
+    if (g->padding == GRID_REFLECTION)
+        i = trunc(reflect(i, g->align_corners ? 0 : -0.5, g->align_corners ? last : last + 0.5));
+    return i < 0 ? 0 : i > last ? (int64_t)last : (int64_t)i;
+}
+
+static void cubic_weights(double x, double *weight)
+{
+    const double a = -0.75;
+
+    weight[0] = ((a * (x + 1) - 5 * a) * (x + 1) + 8 * a) * (x + 1) - 4 * a;
+    weight[1] = ((a + 2) * x - (a + 3)) * x * x + 1;
+    weight[2] = ((a + 2) * (1 - x) - (a + 3)) * (1 - x) * (1 - x) + 1;
+    weight[3] = ((a * (2 - x) - 5 * a) * (2 - x) + 8 * a) * (2 - x) - 4 * a;
+}
+
+/* From a normalized coordinate (-1 to 1) to elements and weights. */
+static void grid_place(const struct grid *g, double normal, unsigned axis, struct grid_axis *out)
+{
+    double dim = (double)g->dims[axis], low = g->align_corners ? 0 : -0.5;
+    double high = g->align_corners ? dim - 1 : dim - 0.5;
+    double x = g->align_corners ? (normal + 1) / 2 * (dim - 1) : ((normal + 1) * dim - 1) / 2;
+
+    if (g->mode == GRID_NEAREST)
+        x = nearbyint(x); /* ties to even */
+    if ((x < low || x > high) && g->padding == GRID_BORDER)
+        x = x < 0 ? 0 : x > dim - 1 ? dim - 1 : x;
+    else if ((x < low || x > high) && g->padding == GRID_REFLECTION)
+        x = reflect(x, low, high);
+    double left = floor(x);
+
+    switch (g->mode) {
+    case GRID_NEAREST:
+        out->n = 1;
+        out->weight[0] = 1;
+        out->index[0] = grid_index(g, trunc(x), axis);
+        return;
+    case GRID_LINEAR:
+        out->n = 2;
+        out->weight[0] = 1 - (x - left);
+        out->weight[1] = x - left;
+        break;
+    case GRID_CUBIC:
+        out->n = 4;
+        cubic_weights(x - left, out->weight);
+        left -= 1;
+        break;
+    }
+    for (unsigned k = 0; k < out->n; k++)
+        out->index[k] = grid_index(g, left + k, axis);
+}
+
+/* All taps of a place: offsets into a channel (-1: outside) and the products of the axes' weights. */
+static size_t grid_taps(const struct grid *g, const struct grid_axis *axes, int64_t *offset,
+                        double *weight)
+{
+    size_t n = 1;
+
+    offset[0] = 0;
+    weight[0] = 1;
+    for (unsigned i = 0; i < g->n_axes; i++) {
+        const struct grid_axis *a = &axes[i];
+
+        /* Backwards, so that each entry is read before it is written over. */
+        for (size_t at = n; at-- > 0;) {
+            int64_t base = offset[at];
+            double w = weight[at];
+
+            for (unsigned k = a->n; k-- > 0;) {
+                offset[at * a->n + k] =
+                    base < 0 || a->index[k] < 0 ? -1 : base + a->index[k] * g->strides[i];
+                weight[at * a->n + k] = w * a->weight[k];
+            }
+        }
+        n *= a->n;
+    }
+    return n;
+}
+
+/* ---- GridSample ------------------------------------------------------------------------------------------------------------ */
+
+/* One output element of each channel, moved as it is. */
+static void sample_moved(const struct ox_tensor *in, size_t image, int64_t offset, size_t channels,
+                         size_t area, size_t places, size_t at, struct ox_tensor *out)
+{
+    static const char zeros[16];
+    size_t size = ox_dtype_size(in->dtype);
+
+    for (size_t c = 0; c < channels; c++) {
+        const char *from =
+            (const char *)in->data + ((image * channels + c) * area + (size_t)offset) * size;
+
+        memcpy((char *)out->data + ((image * channels + c) * places + at) * size,
+               offset < 0 ? zeros : from, size);
+    }
+}
+
+/* One output element of each channel, as a weighted sum; part: of complex numbers, how many reals. */
+static void sample_summed(const double *in, size_t image, const int64_t *offset,
+                          const double *weight, size_t taps, size_t channels, size_t area,
+                          size_t places, size_t at, size_t part, double *out)
+{
+    for (size_t c = 0; c < channels; c++) {
+        const double *channel = in + (image * channels + c) * area * part;
+
+        for (size_t p = 0; p < part; p++) {
+            double sum = 0;
+
+            for (size_t k = 0; k < taps; k++)
+                sum += offset[k] < 0 ? 0 : weight[k] * channel[(size_t)offset[k] * part + p];
+            out[((image * channels + c) * places + at) * part + p] = sum;
+        }
+    }
+}
+
+struct sample {
+    size_t channels, area, places, part;
+    const double *wide; /* NULL: elements are moved */
+    double *sums;
+};
+
+static enum ox_status sample_all(struct ox_run *r, const struct grid *g, const struct sample *s,
+                                 const struct ox_tensor *in, const struct ox_tensor *places,
+                                 struct ox_tensor *out, struct ox_error *err)
+{
+    size_t most = 1;
+
+    for (unsigned i = 0; i < g->n_axes; i++)
+        most *= g->mode == GRID_NEAREST ? 1 : g->mode == GRID_LINEAR ? 2 : 4;
+    int64_t *offset = ox_run_scratch(r, most, sizeof(*offset), err);
+    double *weight = ox_real_scratch(r, most, err), normal[GRID_AXES];
+    struct grid_axis axes[GRID_AXES];
+
+    if (!offset || !weight)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < (size_t)in->dims[0] * s->places; i++) {
+        ox_real_load(places, i * g->n_axes, g->n_axes, normal);
+        /* The innermost axis comes first. */
+        for (unsigned k = 0; k < g->n_axes; k++)
+            grid_place(g, normal[g->n_axes - 1 - k], k, &axes[k]);
+        size_t taps = grid_taps(g, axes, offset, weight);
+
+        if (s->wide)
+            sample_summed(s->wide, i / s->places, offset, weight, taps, s->channels, s->area,
+                          s->places, i % s->places, s->part, s->sums);
+        else
+            sample_moved(in, i / s->places, offset[0], s->channels, s->area, s->places,
+                         i % s->places, out);
+    }
+    return OX_OK;
+}
+
+/* Sums as elements of output 0; integers are cast at the end. */
+static enum ox_status store_sums(struct ox_run *r, const struct ox_tensor *in, unsigned rank,
+                                 const int64_t *dims, const struct sample *s, struct ox_error *err)
+{
+    struct ox_tensor *out, *wide;
+
+    if (in->dtype == OX_FLOAT32 || in->dtype == OX_FLOAT64)
+        return ox_real_out(r, 0, in->dtype, rank, dims, s->sums, err);
+    if (s->part == 2) {
+        OX_TRY(ox_run_out(r, 0, in->dtype, rank, dims, &out, err));
+        for (size_t i = 0; i < 2 * out->n; i++) {
+            if (in->dtype == OX_COMPLEX64)
+                ((float *)out->data)[i] = (float)s->sums[i];
+            else
+                ((double *)out->data)[i] = s->sums[i];
+        }
+        return OX_OK;
+    }
+    OX_TRY(ox_tensor_borrow(&wide, OX_FLOAT64, rank, dims, s->sums, NULL, NULL, err));
+    enum ox_status status =
+        ox_tensor_convert(&out, ox_env_budget(r->env), wide, in->dtype, true, err);
+
+    ox_tensor_release(wide);
+    OX_TRY(status);
+    status = ox_run_out_tensor(r, 0, out, err);
+    ox_tensor_release(out);
+    return status;
+}
+
+static double *load_parts(struct ox_run *r, const struct ox_tensor *in, size_t part,
+                          struct ox_error *err)
+{
+    double *wide = ox_real_scratch(r, in->n * part + 1, err);
+
+    if (!wide)
+        return NULL;
+    if (in->dtype == OX_COMPLEX64) {
+        for (size_t i = 0; i < 2 * in->n; i++)
+            wide[i] = ((const float *)in->data)[i];
+    } else if (in->dtype == OX_COMPLEX128) {
+        memcpy(wide, in->data, 2 * in->n * sizeof(*wide));
+    } else {
+        ox_real_load(in, 0, in->n, wide);
+    }
+    return wide;
+}
+
+static enum ox_status run_grid_sample(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0), *places = ox_run_in(r, 1);
+    struct grid g = {.n_axes = 0};
+    struct sample s = {.area = 1, .places = 1};
+    int64_t dims[OX_MOVE_RANK];
+    struct ox_tensor *out = NULL;
+    size_t count = 0;
+
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    OX_TRY(grid_attrs(r, &g, err));
+    OX_TRY(grid_shapes(r, in, places, &g, dims, err));
+    bool moved = g.mode == GRID_NEAREST || in->dtype == OX_STRING;
+
+    if (in->dtype == OX_STRING && g.mode != GRID_NEAREST)
+        return ox_run_fail(r, err, OX_INPUT, "strings can be sampled by mode 'nearest' alone");
+    if (!ox_dims_count(in->rank, dims, &count))
+        return ox_run_fail(r, err, OX_INPUT, "too many elements");
+    if (count > 0 && in->n == 0)
+        return ox_run_fail(r, err, OX_INPUT, "the input has no elements to sample");
+    if (moved || count == 0)
+        OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, dims, &out, err));
+    if (count == 0)
+        return OX_OK;
+    for (unsigned i = 0; i < g.n_axes; i++) {
+        s.area *= (size_t)g.dims[i];
+        s.places *= (size_t)dims[2 + i];
+    }
+    s.channels = (size_t)in->dims[1];
+    s.part = in->dtype == OX_COMPLEX64 || in->dtype == OX_COMPLEX128 ? 2 : 1;
+    if (!moved) {
+        s.wide = load_parts(r, in, s.part, err);
+        s.sums = ox_real_scratch(r, count * s.part, err);
+        if (!s.wide || !s.sums)
+            return OX_NO_MEMORY;
+    }
+    OX_TRY(sample_all(r, &g, &s, in, places, out, err));
+    return moved ? ox_move_own(out, err) : store_sums(r, in, in->rank, dims, &s, err);
+}
+
+static void infer_grid_sample(struct ox_infer *c)
+{
+    const struct ox_expr *const *in, *const *places, **out;
+    unsigned rank, grid_rank;
+    bool has_in = ox_infer_shape(c, 0, &rank, &in),
+         has_grid = ox_infer_shape(c, 1, &grid_rank, &places);
+
+    ox_infer_same_dtype(c, 0, 0);
+    if (!has_in && !has_grid)
+        return;
+    if (has_in && has_grid && rank != grid_rank) {
+        ox_infer_conflict(c, "the input has rank %u, the grid %u", rank, grid_rank);
+        return;
+    }
+    rank = has_in ? rank : grid_rank;
+    if (rank < 3) {
+        ox_infer_conflict(c, "the input has rank %u, less than 3", rank);
+        return;
+    }
+    out = ox_infer_dims(c, rank);
+    if (!out)
+        return;
+    out[0] = has_in && has_grid ? ox_infer_equal(c, in[0], places[0], "batches")
+             : has_in           ? in[0]
+                                : places[0];
+    out[1] = has_in ? in[1] : NULL;
+    for (unsigned i = 2; i < rank; i++)
+        out[i] = has_grid ? places[i - 1] : NULL;
+    ox_infer_set_shape(c, 0, rank, out);
+}
+
+/* ---- AffineGrid ------------------------------------------------------------------------------------------------------------ */
+
+static void infer_affine_grid(struct ox_infer *c)
+{
+    const struct ox_expr *const *size, **out;
+    size_t n;
+
+    ox_infer_same_dtype(c, 0, 0);
+    if (!ox_infer_values(c, 1, &n, &size)) {
+        int64_t length;
+
+        ox_infer_unknown(c, 0, "the size is not known");
+        if (ox_infer_is_num(ox_infer_dim(c, 1, 0), &length) && (length == 4 || length == 5))
+            ox_carry_rank_only(c, 0, (unsigned)length);
+        return;
+    }
+    if (n != 4 && n != 5) {
+        ox_infer_conflict(c, "size has %zu elements, neither 4 nor 5", n);
+        return;
+    }
+    out = ox_infer_dims(c, (unsigned)n);
+    if (!out)
+        return;
+    out[0] = size[0];
+    for (size_t i = 1; i + 1 < n; i++)
+        out[i] = size[i + 1];
+    out[n - 1] = ox_infer_num(c, (int64_t)n - 2);
+    ox_infer_set_shape(c, 0, (unsigned)n, out);
+}
+
+/* Place i of n, from -1 to 1. */
+static double affine_place(int64_t i, int64_t n, bool align_corners)
+{
+    if (align_corners)
+        return n > 1 ? -1 + 2.0 * (double)i / (double)(n - 1) : -1;
+    return -1 + (2.0 * (double)i + 1) / (double)n;
+}
+
+static enum ox_status run_affine_grid(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *theta = ox_run_in(r, 0);
+    bool align_corners = ox_run_int(r, "align_corners", 0) != 0;
+    int64_t dims[5];
+    const int64_t *size;
+    struct ox_tensor *out;
+    size_t n, at = 0;
+    double row[12], values[3];
+
+    OX_TRY(ox_move_ints(r, 1, &size, &n, err));
+    if (n != 4 && n != 5)
+        return ox_run_fail(r, err, OX_INPUT, "size has %zu elements, neither 4 nor 5", n);
+    unsigned axes = (unsigned)n - 2;
+
+    if (theta->rank != 3 || theta->dims[0] != size[0] || theta->dims[1] != (int64_t)axes ||
+        theta->dims[2] != (int64_t)axes + 1)
+        return ox_run_fail(r, err, OX_INPUT, "theta is not [%" PRId64 ", %u, %u]", size[0], axes,
+                           axes + 1);
+    dims[0] = size[0];
+    for (unsigned i = 0; i < axes; i++) {
+        dims[1 + i] = size[2 + i];
+        if (dims[1 + i] < 0)
+            return ox_run_fail(r, err, OX_INPUT, "size[%u] is %" PRId64, 2 + i, dims[1 + i]);
+    }
+    dims[n - 1] = axes;
+    OX_TRY(ox_run_out(r, 0, theta->dtype, (unsigned)n, dims, &out, err));
+    if (out->n == 0)
+        return OX_OK;
+    int64_t depth = axes == 3 ? dims[1] : 1, height = dims[n - 3], width = dims[n - 2];
+
+    for (int64_t b = 0; b < dims[0]; b++) {
+        ox_real_load(theta, (size_t)b * axes * (axes + 1), (size_t)axes * (axes + 1), row);
+        for (int64_t i = 0; i < depth * height * width; i++, at += axes) {
+            /* x, y, z, 1; without z in two dimensions. */
+            double place[4] = {
+                affine_place(i % width, width, align_corners),
+                affine_place(i / width % height, height, align_corners),
+                axes == 3 ? affine_place(i / width / height, depth, align_corners) : 1, 1};
+
+            for (unsigned k = 0; k < axes; k++) {
+                values[k] = 0;
+                for (unsigned j = 0; j <= axes; j++)
+                    values[k] += row[k * (axes + 1) + j] * place[j];
+            }
+            ox_real_store(out, at, axes, values);
+        }
+    }
+    return OX_OK;
+}
+
+const struct ox_op ox_ops_grid_sample[] = {
+    {"", "GridSample", 16, 0, infer_grid_sample, run_grid_sample},
+    {"", "AffineGrid", 20, 0, infer_affine_grid, run_affine_grid},
+    {0}};

@@ -1,0 +1,167 @@
+#include "ops/resample.h"
+
+#include <math.h>
+
+/* Where place i of the output lies in the input. */
+static double original(const struct ox_resample *how, const struct ox_resample_axis *a, int64_t i)
+{
+    double x = (double)i, in = (double)a->in, out = (double)a->out;
+    double width = a->scale * in; /* of the output before it was rounded */
+
+    switch (how->coordinates) {
+    case OX_COORD_HALF_PIXEL:
+        return (x + 0.5) / a->scale - 0.5;
+    case OX_COORD_HALF_PIXEL_SYMMETRIC:
+        return in / 2 * (1 - out / width) + (x + 0.5) / a->scale - 0.5;
+    case OX_COORD_PYTORCH_HALF_PIXEL:
+        return out > 1 ? (x + 0.5) / a->scale - 0.5 : 0;
+    case OX_COORD_ALIGN_CORNERS:
+        return width == 1 ? 0 : x * (in - 1) / (width - 1);
+    case OX_COORD_ASYMMETRIC:
+        return x / a->scale;
+    case OX_COORD_TF_HALF_PIXEL:
+        return (x + 0.5) / a->scale;
+    case OX_COORD_CROP:
+        break;
+    }
+    return out > 1 ? a->start * (in - 1) + x * (a->end - a->start) * (in - 1) / (out - 1)
+                   : 0.5 * (a->start + a->end) * (in - 1);
+}
+
+bool ox_resample_is_identity(const struct ox_resample *how, const struct ox_resample_axis *a)
+{
+    return a->in == a->out && fabs(a->scale - 1) <= 1e-9 &&
+           (how->coordinates != OX_COORD_CROP || (a->start == 0 && a->end == 1)) &&
+           how->coordinates != OX_COORD_TF_HALF_PIXEL;
+}
+
+static double clamped(double x, double low, double high)
+{
+    return !(x > low) ? low : x > high ? high : x; /* NaN is low */
+}
+
+static bool is_outside(const struct ox_resample *how, const struct ox_resample_axis *a, double x)
+{
+    return how->coordinates == OX_COORD_CROP && !(x >= 0 && x <= (double)(a->in - 1));
+}
+
+void ox_resample_nearest_list(const struct ox_resample *how, const struct ox_resample_axis *a,
+                              int64_t *list)
+{
+    for (int64_t i = 0; i < a->out; i++) {
+        double x = original(how, a, i), nearest;
+
+        switch (how->nearest) {
+        case OX_NEAREST_ROUND_FLOOR:
+            nearest = ceil(x - 0.5);
+            break;
+        case OX_NEAREST_ROUND_CEIL:
+            nearest = floor(x + 0.5);
+            break;
+        case OX_NEAREST_CEIL:
+            nearest = ceil(x);
+            break;
+        case OX_NEAREST_SIMPLE:
+            nearest = a->scale < 1 ? ceil(x) : floor(x);
+            break;
+        default:
+            nearest = floor(x);
+        }
+        list[i] = is_outside(how, a, x) ? -1 : (int64_t)clamped(nearest, 0, (double)(a->in - 1));
+    }
+}
+
+/* An antialiasing filter is stretched when the axis shrinks. */
+static double stretch(const struct ox_resample *how, const struct ox_resample_axis *a)
+{
+    return how->antialias && a->scale < 1 ? a->scale : 1;
+}
+
+/* First tap, counted from the element left of the place. */
+static double first_tap(const struct ox_resample *how, const struct ox_resample_axis *a)
+{
+    double reach = how->mode == OX_RESAMPLE_CUBIC ? 2 : 1;
+
+    return floor(-reach / stretch(how, a)) + 1;
+}
+
+size_t ox_resample_taps(const struct ox_resample *how, const struct ox_resample_axis *a)
+{
+    double taps = 2 - 2 * first_tap(how, a);
+
+    return taps >= 2 && taps < 1e9 ? (size_t)taps : 0;
+}
+
+static double linear_weight(double x)
+{
+    return clamped(1 - fabs(x), 0, 1);
+}
+
+/* Keys, Cubic Convolution Interpolation, equation (4). */
+static double cubic_weight(double x, double a)
+{
+    x = fabs(x);
+    if (x <= 1)
+        return ((a + 2) * x - (a + 3)) * x * x + 1;
+    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+
+/* Taps of one place. */
+static void place_taps(const struct ox_resample *how, const struct ox_resample_axis *a, double x,
+                       size_t taps, int64_t *index, double *weight)
+{
+    double by = stretch(how, a), sum = 0;
+    double last = (double)(a->in - 1);
+    double base = ceil(x) - 1; /* the element to the left, also of a place that is an element */
+    double first = first_tap(how, a);
+
+    for (size_t k = 0; k < taps; k++) {
+        double at = base + first + (double)k, distance = (at - x) * by;
+        bool outside = !(at >= 0 && at <= last);
+
+        weight[k] = how->mode == OX_RESAMPLE_CUBIC ? cubic_weight(distance, how->cubic_a)
+                                                   : linear_weight(distance);
+        if (how->exclude_outside && outside)
+            weight[k] = 0;
+        index[k] = (int64_t)clamped(at, 0, last);
+        sum += weight[k];
+    }
+    if ((how->antialias || how->exclude_outside) && sum != 0) {
+        for (size_t k = 0; k < taps; k++)
+            weight[k] /= sum;
+    }
+}
+
+void ox_resample_table(const struct ox_resample *how, const struct ox_resample_axis *a, size_t taps,
+                       int64_t *index, double *weight)
+{
+    for (int64_t i = 0; i < a->out; i++) {
+        double x = original(how, a, i);
+
+        place_taps(how, a, x, taps, index + (size_t)i * taps, weight + (size_t)i * taps);
+        if (is_outside(how, a, x))
+            index[(size_t)i * taps] = -1;
+    }
+}
+
+void ox_resample_apply(const struct ox_resample_axis *a, size_t outer, size_t inner, size_t taps,
+                       const int64_t *index, const double *weight, double extrapolation,
+                       const double *src, double *dst)
+{
+    for (size_t o = 0; o < outer; o++, src += (size_t)a->in * inner) {
+        for (size_t i = 0; i < (size_t)a->out; i++, dst += inner) {
+            bool outside = index[i * taps] < 0;
+
+            for (size_t x = 0; x < inner; x++)
+                dst[x] = outside ? extrapolation : 0;
+            for (size_t k = 0; k < taps && !outside; k++) {
+                const double *row = src + (size_t)index[i * taps + k] * inner;
+                double w = weight[i * taps + k];
+
+                /* What has no weight must not bring its NaN or infinity in. */
+                for (size_t x = 0; x < inner && w != 0; x++)
+                    dst[x] += w * row[x];
+            }
+        }
+    }
+}

@@ -1,0 +1,604 @@
+/* Resize and Upsample. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "ops/carry.h"
+#include "ops/real.h"
+#include "ops/resample.h"
+
+/* A node's way of resizing and the sizes that come of it. */
+struct resize {
+    struct ox_resample how;
+    double extrapolation;
+    struct ox_resample_axis axes[OX_MOVE_RANK];
+};
+
+/* ---- Attributes ------------------------------------------------------------------------------------------------------ */
+
+static int name_at(const char *const *names, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(names[i], name) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+static enum ox_status resize_mode(const struct ox_run *r, struct ox_resample *how,
+                                  struct ox_error *err)
+{
+    static const char *const names[] = {"nearest", "linear", "cubic", "bilinear"};
+    const char *name = ox_run_string(r, "mode");
+    int at = name ? name_at(names, OX_COUNT(names), name) : 0;
+
+    /* Upsample 1 says bilinear; cubic came with Resize 11. */
+    if (at < 0 || (at == 2 && r->opset < 11) || (at == 3 && r->opset >= 7))
+        return ox_run_fail(r, err, OX_INPUT, "mode '%s' is unknown", name);
+    how->mode = at == 3 ? OX_RESAMPLE_LINEAR : (enum ox_resample_mode)at;
+    return OX_OK;
+}
+
+static enum ox_status resize_attrs(const struct ox_run *r, struct resize *z, struct ox_error *err)
+{
+    static const char *const coordinates[] = {
+        "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+        "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
+    static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                          "ceil"};
+    const char *coordinate = ox_run_string(r, "coordinate_transformation_mode");
+    const char *rounding = ox_run_string(r, "nearest_mode");
+    int at = coordinate ? name_at(coordinates, OX_COUNT(coordinates), coordinate) : 0;
+    int way = rounding ? name_at(nearest, OX_COUNT(nearest), rounding) : 0;
+
+    OX_TRY(resize_mode(r, &z->how, err));
+    if (at < 0 || (at == OX_COORD_HALF_PIXEL_SYMMETRIC && r->opset < 19) ||
+        (at == OX_COORD_TF_HALF_PIXEL && r->opset >= 13))
+        return ox_run_fail(r, err, OX_INPUT, "coordinate_transformation_mode '%s' is unknown",
+                           coordinate);
+    if (way < 0)
+        return ox_run_fail(r, err, OX_INPUT, "nearest_mode '%s' is unknown", rounding);
+    z->how.coordinates = (enum ox_resample_coordinates)at;
+    z->how.nearest = (enum ox_resample_nearest)way;
+    z->how.antialias = ox_run_int(r, "antialias", 0) != 0 && z->how.mode != OX_RESAMPLE_NEAREST;
+    z->how.exclude_outside = ox_run_int(r, "exclude_outside", 0) != 0;
+    z->how.cubic_a = ox_run_float(r, "cubic_coeff_a", -0.75F);
+    z->extrapolation = ox_run_float(r, "extrapolation_value", 0);
+    return OX_OK;
+}
+
+/* ---- Sizes ------------------------------------------------------------------------------------------------------------ */
+
+/* floor(dim * extent * scale) in float32, as the standard's own shape inference has it: a scale of 0.7 makes 7 of 10. */
+static bool scaled_dim(int64_t dim, double extent, double scale, int64_t *out)
+{
+    double size = floorf((float)dim * (float)extent * (float)scale);
+
+    if (!(size >= 0 && size < 9e15))
+        return false;
+    *out = (int64_t)size;
+    return true;
+}
+
+static enum ox_status axes_by_scales(const struct ox_run *r, struct resize *z,
+                                     const unsigned *which, size_t n, const double *scales,
+                                     struct ox_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct ox_resample_axis *a = &z->axes[which[i]];
+        double extent = z->how.coordinates == OX_COORD_CROP ? a->end - a->start : 1;
+
+        if (!(scales[i] > 0) || !scaled_dim(a->in, extent, scales[i], &a->out))
+            return ox_run_fail(r, err, OX_INPUT, "scales[%zu] is %g", i, scales[i]);
+        a->scale = scales[i];
+    }
+    return OX_OK;
+}
+
+static enum ox_status axes_by_sizes(const struct ox_run *r, struct resize *z, const unsigned *which,
+                                    size_t n, const int64_t *sizes, struct ox_error *err)
+{
+    const char *policy = ox_run_string(r, "keep_aspect_ratio_policy");
+    bool larger = policy && strcmp(policy, "not_smaller") == 0;
+    bool smaller = policy && strcmp(policy, "not_larger") == 0;
+    double scale = 0;
+
+    if (policy && !larger && !smaller && strcmp(policy, "stretch") != 0)
+        return ox_run_fail(r, err, OX_INPUT, "keep_aspect_ratio_policy '%s' is unknown", policy);
+    for (size_t i = 0; i < n; i++) {
+        struct ox_resample_axis *a = &z->axes[which[i]];
+
+        if (sizes[i] < 0)
+            return ox_run_fail(r, err, OX_INPUT, "sizes[%zu] is %" PRId64, i, sizes[i]);
+        a->out = sizes[i];
+        a->scale = a->in > 0 ? (double)sizes[i] / (double)a->in : 1;
+        if (i == 0 || (larger ? a->scale > scale : a->scale < scale))
+            scale = a->scale;
+    }
+    for (size_t i = 0; i < n && (larger || smaller); i++) {
+        struct ox_resample_axis *a = &z->axes[which[i]];
+        double size = floor(scale * (double)a->in + 0.5);
+
+        if (!(size < 9e15))
+            return ox_run_fail(r, err, OX_INPUT, "sizes[%zu] is %" PRId64, i, sizes[i]);
+        a->out = (int64_t)size;
+        a->scale = scale;
+    }
+    return OX_OK;
+}
+
+static enum ox_status resize_roi(struct ox_run *r, struct resize *z, const unsigned *which,
+                                 size_t n, struct ox_error *err)
+{
+    const struct ox_tensor *roi = ox_run_in(r, 1);
+
+    if (z->how.coordinates != OX_COORD_CROP)
+        return OX_OK;
+    if (!roi || roi->n != 2 * n)
+        return ox_run_fail(r, err, OX_INPUT, "roi has %zu elements, not %zu", roi ? roi->n : 0,
+                           2 * n);
+    for (size_t i = 0; i < n; i++) {
+        z->axes[which[i]].start = ox_tensor_get_double(roi, i);
+        z->axes[which[i]].end = ox_tensor_get_double(roi, n + i);
+    }
+    return OX_OK;
+}
+
+/* Which axes the sizes are for. */
+static enum ox_status resize_axes(const struct ox_run *r, const struct ox_tensor *in,
+                                  struct resize *z, unsigned *which, size_t *n,
+                                  struct ox_error *err)
+{
+    const int64_t *axes = ox_run_ints(r, "axes", n);
+
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    for (unsigned i = 0; i < in->rank; i++) {
+        z->axes[i] = (struct ox_resample_axis){in->dims[i], in->dims[i], 1, 0, 1};
+        which[i] = i;
+    }
+    if (axes)
+        return ox_move_axes(r, axes, *n, in->rank, which, err);
+    *n = in->rank;
+    return OX_OK;
+}
+
+/* ---- Kernels ---------------------------------------------------------------------------------------------------------- */
+
+static enum ox_status resize_out_dims(const struct ox_run *r, const struct ox_tensor *in,
+                                      const struct resize *z, int64_t *dims, struct ox_error *err)
+{
+    for (unsigned i = 0; i < in->rank; i++) {
+        dims[i] = z->axes[i].out;
+        if (dims[i] > 0 && in->dims[i] == 0)
+            return ox_run_fail(r, err, OX_INPUT, "axis %u has no elements to resize", i);
+    }
+    return OX_OK;
+}
+
+static enum ox_status resize_nearest(struct ox_run *r, const struct ox_tensor *in,
+                                     const struct resize *z, struct ox_error *err)
+{
+    int64_t dims[OX_MOVE_RANK], *lists[OX_MOVE_RANK];
+    struct ox_tensor *out, *fill;
+
+    OX_TRY(resize_out_dims(r, in, z, dims, err));
+    OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, dims, &out, err));
+    if (out->n == 0)
+        return OX_OK;
+    for (unsigned i = 0; i < in->rank; i++) {
+        lists[i] = ox_run_scratch(r, (size_t)dims[i], sizeof(*lists[i]), err);
+        if (!lists[i])
+            return OX_NO_MEMORY;
+        if (ox_resample_is_identity(&z->how, &z->axes[i])) {
+            for (int64_t k = 0; k < dims[i]; k++)
+                lists[i][k] = k;
+        } else {
+            ox_resample_nearest_list(&z->how, &z->axes[i], lists[i]);
+        }
+    }
+    char zeros[16] = {0};
+    bool made = in->dtype != OX_STRING && z->extrapolation != 0;
+
+    if (made)
+        OX_TRY(ox_move_scalar(r, in->dtype, z->extrapolation, &fill, err));
+    ox_move_lists(in->rank, in->dims, dims, (const int64_t *const *)lists, ox_dtype_size(in->dtype),
+                  made ? fill->data : zeros, out->data, in->data);
+    if (made)
+        ox_tensor_release(fill);
+    return ox_move_own(out, err);
+}
+
+/* The doubles as elements of output 0: integers are rounded to the nearest, and saturate. */
+static enum ox_status resize_store(struct ox_run *r, const struct ox_tensor *in,
+                                   const int64_t *dims, double *values, size_t n,
+                                   struct ox_error *err)
+{
+    struct ox_tensor *out, *wide;
+
+    if (in->dtype == OX_COMPLEX64 || in->dtype == OX_COMPLEX128) {
+        OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, dims, &out, err));
+        for (size_t i = 0; i < n && in->dtype == OX_COMPLEX64; i++)
+            ((float *)out->data)[i] = (float)values[i];
+        if (in->dtype == OX_COMPLEX128)
+            memcpy(out->data, values, n * sizeof(values[0]));
+        return OX_OK;
+    }
+    if (in->dtype == OX_FLOAT32 || in->dtype == OX_FLOAT64)
+        return ox_real_out(r, 0, in->dtype, in->rank, dims, values, err);
+    for (size_t i = 0; i < n; i++)
+        values[i] = in->dtype == OX_BOOL ? values[i] > 0.5 : rint(values[i]);
+    OX_TRY(ox_tensor_borrow(&wide, OX_FLOAT64, in->rank, dims, values, NULL, NULL, err));
+    enum ox_status status =
+        ox_tensor_convert(&out, ox_env_budget(r->env), wide, in->dtype, true, err);
+
+    ox_tensor_release(wide);
+    OX_TRY(status);
+    status = ox_run_out_tensor(r, 0, out, err);
+    ox_tensor_release(out);
+    return status;
+}
+
+/* Complex numbers are pairs of reals that lie together. */
+static double *resize_load(struct ox_run *r, const struct ox_tensor *in, size_t n,
+                           struct ox_error *err)
+{
+    double *values = ox_real_scratch(r, n + 1, err);
+
+    if (!values)
+        return NULL;
+    if (in->dtype == OX_COMPLEX128) {
+        memcpy(values, in->data, n * sizeof(values[0]));
+    } else if (in->dtype == OX_COMPLEX64) {
+        for (size_t i = 0; i < n; i++)
+            values[i] = ((const float *)in->data)[i];
+    } else {
+        ox_real_load(in, 0, n, values);
+    }
+    return values;
+}
+
+/* One axis after the other: the weights of several axes are products. */
+static enum ox_status resize_linear(struct ox_run *r, const struct ox_tensor *in,
+                                    const struct resize *z, struct ox_error *err)
+{
+    size_t pair = in->dtype == OX_COMPLEX64 || in->dtype == OX_COMPLEX128 ? 2 : 1, n = in->n * pair;
+    int64_t dims[OX_MOVE_RANK], now[OX_MOVE_RANK];
+    struct ox_tensor *out;
+
+    if (in->dtype == OX_STRING)
+        return ox_run_fail(r, err, OX_INPUT, "strings can be resized by mode 'nearest' alone");
+    OX_TRY(resize_out_dims(r, in, z, dims, err));
+    for (unsigned i = 0; i < in->rank; i++) {
+        if (dims[i] == 0)
+            return ox_run_out(r, 0, in->dtype, in->rank, dims, &out, err);
+    }
+    if (in->n == 0)
+        return ox_run_out(r, 0, in->dtype, in->rank, dims, &out, err);
+    double *values = resize_load(r, in, n, err);
+
+    if (!values)
+        return OX_NO_MEMORY;
+    memcpy(now, in->dims, in->rank * sizeof(now[0]));
+    for (unsigned i = 0; i < in->rank; i++) {
+        const struct ox_resample_axis *a = &z->axes[i];
+        size_t taps, outer = 1, inner = pair;
+
+        if (ox_resample_is_identity(&z->how, a))
+            continue;
+        taps = ox_resample_taps(&z->how, a);
+        n = pair;
+        now[i] = a->out;
+        for (unsigned k = 0; k < in->rank; k++) {
+            outer *= k < i ? (size_t)now[k] : 1;
+            inner *= k > i ? (size_t)now[k] : 1;
+            if (OX_MUL_OVERFLOWS(n, (size_t)now[k], &n))
+                return ox_run_fail(r, err, OX_LIMIT, "too many elements");
+        }
+        size_t entries;
+
+        if (taps == 0 || OX_MUL_OVERFLOWS(taps, (size_t)a->out, &entries))
+            return ox_run_fail(r, err, OX_LIMIT, "a scale of %g on axis %u needs too wide a filter",
+                               a->scale, i);
+        int64_t *index = ox_run_scratch(r, entries, sizeof(*index), err);
+        double *weight = ox_real_scratch(r, entries, err), *next = ox_real_scratch(r, n, err);
+
+        if (!index || !weight || !next)
+            return OX_NO_MEMORY;
+        ox_resample_table(&z->how, a, taps, index, weight);
+        ox_resample_apply(a, outer, inner, taps, index, weight, z->extrapolation, values, next);
+        values = next;
+    }
+    return resize_store(r, in, dims, values, n, err);
+}
+
+static enum ox_status resize_run(struct ox_run *r, const struct resize *z, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0);
+
+    return z->how.mode == OX_RESAMPLE_NEAREST ? resize_nearest(r, in, z, err)
+                                              : resize_linear(r, in, z, err);
+}
+
+/* ---- Resize ------------------------------------------------------------------------------------------------------------ */
+
+static enum ox_status scales_of(struct ox_run *r, const struct ox_tensor *scales, size_t n,
+                                double *out, struct ox_error *err)
+{
+    if (scales->n != n)
+        return ox_run_fail(r, err, OX_INPUT, "%zu scales for %zu axes", scales->n, n);
+    for (size_t i = 0; i < n; i++)
+        out[i] = ox_tensor_get_double(scales, i);
+    return OX_OK;
+}
+
+static enum ox_status run_resize(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0), *scales = ox_run_in(r, 2),
+                           *sizes = ox_run_in(r, 3);
+    struct resize z = {.extrapolation = 0};
+    unsigned which[OX_MOVE_RANK];
+    double by[OX_MOVE_RANK];
+    const int64_t *list;
+    size_t n = 0, n_sizes;
+
+    OX_TRY(resize_attrs(r, &z, err));
+    OX_TRY(resize_axes(r, in, &z, which, &n, err));
+    OX_TRY(resize_roi(r, &z, which, n, err));
+    bool by_sizes = sizes && (sizes->n > 0 || !scales || scales->n == 0);
+
+    if (by_sizes && scales && scales->n > 0)
+        return ox_run_fail(r, err, OX_INPUT, "both scales and sizes are given");
+    if (by_sizes) {
+        OX_TRY(ox_move_ints(r, 3, &list, &n_sizes, err));
+        if (n_sizes != n)
+            return ox_run_fail(r, err, OX_INPUT, "%zu sizes for %zu axes", n_sizes, n);
+        OX_TRY(axes_by_sizes(r, &z, which, n, list, err));
+    } else {
+        if (!scales)
+            return ox_run_fail(r, err, OX_INPUT, "neither scales nor sizes are given");
+        OX_TRY(scales_of(r, scales, n, by, err));
+        OX_TRY(axes_by_scales(r, &z, which, n, by, err));
+    }
+    return resize_run(r, &z, err);
+}
+
+/* ---- Upsample and Resize 10 --------------------------------------------------------------------------------------------- */
+
+static enum ox_status run_upsample_by(struct ox_run *r, const double *scales, bool simple,
+                                      struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    struct resize z = {.how = {.coordinates = OX_COORD_ASYMMETRIC,
+                               .nearest = simple ? OX_NEAREST_SIMPLE : OX_NEAREST_FLOOR}};
+    unsigned which[OX_MOVE_RANK];
+    size_t n = 0;
+
+    OX_TRY(resize_mode(r, &z.how, err));
+    OX_TRY(resize_axes(r, in, &z, which, &n, err));
+    OX_TRY(axes_by_scales(r, &z, which, n, scales, err));
+    return resize_run(r, &z, err);
+}
+
+static enum ox_status run_upsample_image(struct ox_run *r, struct ox_error *err)
+{
+    double scales[4] = {1, 1, ox_run_float(r, "height_scale", 1),
+                        ox_run_float(r, "width_scale", 1)};
+
+    if (ox_run_in(r, 0)->rank != 4)
+        return ox_run_fail(r, err, OX_INPUT, "the input has rank %u, not 4", ox_run_in(r, 0)->rank);
+    return run_upsample_by(r, scales, false, err);
+}
+
+static enum ox_status run_upsample_attr(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    double scales[OX_MOVE_RANK];
+    size_t n;
+    const float *list = ox_run_floats(r, "scales", &n);
+
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    if (n != in->rank)
+        return ox_run_fail(r, err, OX_INPUT, "%zu scales for %u axes", n, in->rank);
+    for (size_t i = 0; i < n; i++)
+        scales[i] = list[i];
+    return run_upsample_by(r, scales, false, err);
+}
+
+static enum ox_status run_scales(struct ox_run *r, bool simple, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    double scales[OX_MOVE_RANK];
+
+    OX_TRY(ox_move_rank(r, in->rank, err));
+    OX_TRY(scales_of(r, ox_run_in(r, 1), in->rank, scales, err));
+    return run_upsample_by(r, scales, simple, err);
+}
+
+static enum ox_status run_upsample(struct ox_run *r, struct ox_error *err)
+{
+    return run_scales(r, false, err);
+}
+
+static enum ox_status run_resize_10(struct ox_run *r, struct ox_error *err)
+{
+    return run_scales(r, true, err);
+}
+
+/* ---- Shape rules -------------------------------------------------------------------------------------------------------- */
+
+/* dim * scale where the scale is a whole number or the inverse of one. */
+static const struct ox_expr *infer_scaled(struct ox_infer *c, const struct ox_expr *dim,
+                                          double scale)
+{
+    double inverse = 1 / scale;
+    int64_t number, out;
+
+    if (ox_infer_is_num(dim, &number))
+        return scale > 0 && scaled_dim(number, 1, scale, &out) ? ox_infer_num(c, out) : NULL;
+    if (scale >= 1 && scale < 1e9 && scale == floor(scale))
+        return ox_infer_mul(c, dim, ox_infer_num(c, (int64_t)scale));
+    if (inverse >= 1 && inverse < 1e9 && inverse == floor(inverse))
+        return ox_infer_floordiv(c, dim, ox_infer_num(c, (int64_t)inverse));
+    return NULL;
+}
+
+/* Output dims from a scale an axis; NULL scales: not known. */
+static void infer_by_scales(struct ox_infer *c, const unsigned *which, size_t n,
+                            const double *scales)
+{
+    const struct ox_expr *const *in, **out;
+    unsigned rank;
+
+    if (!ox_infer_shape(c, 0, &rank, &in))
+        return;
+    out = ox_infer_dims(c, rank);
+    if (!out && rank > 0)
+        return;
+    memcpy(out, in, rank * sizeof(out[0]));
+    for (size_t i = 0; i < n; i++) {
+        out[which[i]] = scales ? infer_scaled(c, in[which[i]], scales[i]) : NULL;
+        if (!out[which[i]])
+            ox_infer_unknown(c, 0, "the size of axis %u is not known", which[i]);
+    }
+    ox_infer_set_shape(c, 0, rank, out);
+}
+
+/* The aspect ratio is kept: all must be known as numbers. */
+static void infer_keep_aspect(struct ox_infer *c, const unsigned *which, size_t n,
+                              const struct ox_expr *const *sizes, bool larger,
+                              const struct ox_expr *const *in, const struct ox_expr **out)
+{
+    double scale = 0;
+    int64_t size, dim;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!ox_infer_is_num(sizes[i], &size) || !ox_infer_is_num(in[which[i]], &dim) || dim <= 0)
+            return;
+        double one = (double)size / (double)dim;
+
+        if (i == 0 || (larger ? one > scale : one < scale))
+            scale = one;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (ox_infer_is_num(in[which[i]], &dim))
+            out[which[i]] = ox_infer_num(c, (int64_t)floor(scale * (double)dim + 0.5));
+    }
+}
+
+static void infer_by_sizes(struct ox_infer *c, const unsigned *which, size_t n,
+                           const struct ox_expr *const *sizes)
+{
+    const char *policy = ox_infer_string_attr(c, "keep_aspect_ratio_policy");
+    const struct ox_expr *const *in, **out;
+    unsigned rank;
+
+    if (!ox_infer_shape(c, 0, &rank, &in))
+        return;
+    out = ox_infer_dims(c, rank);
+    if (!out && rank > 0)
+        return;
+    memcpy(out, in, rank * sizeof(out[0]));
+    for (size_t i = 0; i < n; i++)
+        out[which[i]] = policy && strcmp(policy, "stretch") != 0 ? NULL : sizes[i];
+    if (policy && strcmp(policy, "stretch") != 0)
+        infer_keep_aspect(c, which, n, sizes, strcmp(policy, "not_smaller") == 0, in, out);
+    ox_infer_set_shape(c, 0, rank, out);
+}
+
+static bool infer_which(struct ox_infer *c, unsigned *which, size_t *n)
+{
+    const int64_t *axes = ox_infer_ints_attr(c, "axes", n);
+    unsigned rank;
+
+    if (!ox_infer_shape(c, 0, &rank, NULL) || rank > OX_MOVE_RANK || (axes && *n > rank))
+        return false;
+    if (!axes)
+        *n = rank;
+    for (size_t i = 0; i < *n; i++) {
+        which[i] = (unsigned)i;
+        if (axes && !ox_infer_axis(c, axes[i], rank, &which[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Scales of a constant input; NULL: not known. */
+static const double *infer_scales(struct ox_infer *c, size_t input, size_t n, double *scales)
+{
+    const struct ox_tensor *constant = ox_infer_const(c, input);
+
+    if (!constant || constant->dtype == OX_STRING)
+        return NULL;
+    if (constant->n != n) {
+        ox_infer_conflict(c, "%zu scales for %zu axes", constant->n, n);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++)
+        scales[i] = ox_tensor_get_double(constant, i);
+    return scales;
+}
+
+static void infer_resize(struct ox_infer *c)
+{
+    const char *mode = ox_infer_string_attr(c, "coordinate_transformation_mode");
+    const struct ox_expr *const *sizes, *const *dims;
+    unsigned which[OX_MOVE_RANK], rank;
+    double scales[OX_MOVE_RANK];
+    int64_t length = -1;
+    size_t n, n_sizes;
+
+    ox_infer_same_dtype(c, 0, 0);
+    if (!infer_which(c, which, &n))
+        return;
+    bool has_scales = ox_infer_has(c, 2);
+
+    /* An empty list of scales says as much as none. */
+    if (has_scales && ox_infer_shape(c, 2, &rank, &dims) && rank == 1 &&
+        ox_infer_is_num(dims[0], &length))
+        has_scales = length != 0;
+    if (ox_infer_has(c, 3) && !(has_scales && length > 0)) {
+        if (!ox_infer_values(c, 3, &n_sizes, &sizes)) {
+            infer_by_scales(c, which, n, NULL);
+        } else if (n_sizes == n) {
+            infer_by_sizes(c, which, n, sizes);
+        } else {
+            ox_infer_conflict(c, "%zu sizes for %zu axes", n_sizes, n);
+        }
+        return;
+    }
+    if (mode && strcmp(mode, "tf_crop_and_resize") == 0)
+        infer_by_scales(c, which, n, NULL); /* the region of interest decides too */
+    else
+        infer_by_scales(c, which, n, infer_scales(c, 2, n, scales));
+}
+
+static void infer_upsample(struct ox_infer *c)
+{
+    unsigned which[OX_MOVE_RANK];
+    double scales[OX_MOVE_RANK];
+    const struct ox_attr *attr;
+    size_t n;
+
+    ox_infer_same_dtype(c, 0, 0);
+    if (!infer_which(c, which, &n))
+        return;
+    if (ox_infer_opset(c) >= 9) {
+        infer_by_scales(c, which, n, infer_scales(c, 1, n, scales));
+        return;
+    }
+    attr = ox_infer_attr(c, "scales");
+    for (size_t i = 0; i < n; i++)
+        scales[i] = attr && i < attr->n && attr->type == OX_ATTR_FLOATS ? attr->floats[i] : 1;
+    if (ox_infer_opset(c) < 7 && n == 4) {
+        scales[2] = ox_infer_float_attr(c, "height_scale", 1);
+        scales[3] = ox_infer_float_attr(c, "width_scale", 1);
+    }
+    infer_by_scales(c, which, n, scales);
+}
+
+const struct ox_op ox_ops_resize[] = {{"", "Upsample", 1, 0, infer_upsample, run_upsample_image},
+                                      {"", "Upsample", 7, 0, infer_upsample, run_upsample_attr},
+                                      {"", "Upsample", 9, 0, infer_upsample, run_upsample},
+                                      {"", "Resize", 10, 0, infer_upsample, run_resize_10},
+                                      {"", "Resize", 11, 0, infer_resize, run_resize},
+                                      {0}};
