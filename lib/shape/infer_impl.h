@@ -45,6 +45,14 @@ struct ox_kept_tensor {
     struct ox_kept_tensor *next;
 };
 
+/* The standard's body of an operator, opened as a model of its own. */
+struct ox_shape_body {
+    const struct ox_schema *schema;
+    const unsigned char *data; /* tells bodies apart */
+    struct ox_model *model;    /* NULL: it could not be read */
+    struct ox_slot **slots;    /* as in struct ox_shapes */
+};
+
 struct ox_memo;
 
 struct ox_shapes {
@@ -54,11 +62,13 @@ struct ox_shapes {
     struct ox_arena scratch; /* given back after each node */
     bool strict, ignore_value_info;
     struct ox_findings *findings;
-    struct ox_slot **slots; /* by graph and value id; NULL: the graph was not reached */
+    struct ox_slot **slots;         /* by graph and value id; NULL: the graph was not reached */
+    const struct ox_type ***joined; /* as slots, of graphs in functions: what holds for all calls */
     size_t n_graphs;
+    struct ox_shape_body *bodies;
+    size_t n_bodies, cap_bodies;
     struct ox_fact facts[OX_SHAPE_FACTS];
     size_t n_facts;
-    size_t scope_facts;        /* facts before the subgraph that is being inferred */
     struct ox_strmap op_names; /* operator name -> first row in rules */
     struct ox_rule_row *rules;
     size_t n_rules, cap_rules;
@@ -70,7 +80,7 @@ struct ox_shapes {
     size_t n_origins, cap_origins;
     struct ox_kept_tensor *kept;
     const struct ox_call *call; /* in which the nodes at hand stand */
-    unsigned depth;
+    unsigned depth, call_depth;
     uint64_t n_inferred;
     struct ox_memo *memos; /* results of function calls */
     bool failed;           /* out of memory */

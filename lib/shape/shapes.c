@@ -7,12 +7,24 @@
 
 enum { SCRATCH_BYTES = 64 * 1024 };
 
+/* Where the slots of a graph are kept: the model's, or those of a body of the standard. */
+static struct ox_slot **slots_of_graph(const struct ox_shapes *s, const struct ox_graph *graph)
+{
+    if (graph->model == s->model)
+        return graph->id < s->n_graphs ? &s->slots[graph->id] : NULL;
+    for (size_t i = s->n_bodies; i-- > 0;) {
+        if (s->bodies[i].model == graph->model)
+            return &s->bodies[i].slots[graph->id];
+    }
+    return NULL;
+}
+
 struct ox_slot *ox_slot_of(const struct ox_shapes *s, const struct ox_value *value)
 {
     while (value->outer)
         value = value->outer;
-    struct ox_slot *slots = value->graph->id < s->n_graphs ? s->slots[value->graph->id] : NULL;
-    return slots ? &slots[value->id] : NULL;
+    struct ox_slot **slots = slots_of_graph(s, value->graph);
+    return slots && *slots ? &(*slots)[value->id] : NULL;
 }
 
 void ox_shapes_finding(struct ox_shapes *s, const struct ox_place *place, const char *message)
@@ -65,9 +77,10 @@ static bool is_replaceable(const struct ox_shapes *s, const struct ox_value *val
 
 bool ox_shapes_enter(struct ox_shapes *s, const struct ox_graph *graph)
 {
-    if (graph->id >= s->n_graphs)
+    struct ox_slot **place = slots_of_graph(s, graph);
+    if (!place)
         return false;
-    struct ox_slot *slots = s->slots[graph->id];
+    struct ox_slot *slots = *place;
     if (!slots)
         slots = ox_arena_array(&s->arena, graph->n_values ? graph->n_values : 1, sizeof *slots);
     if (!slots) {
@@ -75,7 +88,7 @@ bool ox_shapes_enter(struct ox_shapes *s, const struct ox_graph *graph)
         return false;
     }
     memset(slots, 0, graph->n_values * sizeof *slots);
-    s->slots[graph->id] = slots;
+    *place = slots;
     for (size_t i = 0; i < graph->n_values; i++) {
         const struct ox_value *value = graph->values[i];
         struct ox_slot *slot = &slots[i];
@@ -161,7 +174,7 @@ static void leave_scope(struct ox_shapes *s, const struct ox_graph *graph, size_
     if (s->n_facts == n_facts)
         return;
     for (size_t i = 0; i < graph->n_values; i++) {
-        struct ox_slot *slot = &s->slots[graph->id][i];
+        struct ox_slot *slot = &(*slots_of_graph(s, graph))[i];
         slot->type = ox_shapes_resolve_type(s, slot->type);
     }
     s->n_facts = n_facts;
@@ -178,9 +191,8 @@ bool ox_infer_subgraph(struct ox_infer *c, const char *attr_name,
     const struct ox_graph *graph = attr->graphs[0];
     if (!graph || !ox_shapes_enter(s, graph))
         return false;
-    struct ox_slot *slots = s->slots[graph->id];
     for (size_t i = 0; i < graph->n_inputs && i < n_inputs; i++) {
-        struct ox_slot *slot = &slots[graph->inputs[i]->id];
+        struct ox_slot *slot = ox_slot_of(s, graph->inputs[i]);
         bool differ = false;
         if (inputs[i])
             slot->type = ox_shapes_merge(s, inputs[i], slot->type, &differ);
@@ -220,9 +232,10 @@ static enum ox_status begin(struct ox_shapes **out, struct ox_model *model,
     ox_strmap_init(&s->data_dims);
     s->n_graphs = model->n_graphs;
     s->slots = ox_arena_array(&s->arena, model->n_graphs + 1, sizeof *s->slots);
+    s->joined = ox_arena_array(&s->arena, model->n_graphs + 1, sizeof *s->joined);
     /* A big first block, that a node's memory is given back without freeing and asking anew. */
     void *first = ox_arena_alloc(&s->scratch, SCRATCH_BYTES);
-    if (!s->slots || !first) {
+    if (!s->slots || !s->joined || !first) {
         ox_shapes_release(s);
         return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", model->path ? model->path : "model");
     }
@@ -328,6 +341,9 @@ void ox_shapes_release(struct ox_shapes *shapes)
     ox_strmap_release(&shapes->op_names);
     ox_strmap_release(&shapes->origins);
     ox_strmap_release(&shapes->data_dims);
+    for (size_t i = 0; i < shapes->n_bodies; i++)
+        ox_model_release(shapes->bodies[i].model);
+    free(shapes->bodies);
     free(shapes->rules);
     free((void *)shapes->data_symbols);
     free((void *)shapes->origin_texts);
@@ -338,6 +354,12 @@ void ox_shapes_release(struct ox_shapes *shapes)
 
 const struct ox_type *ox_shapes_type(const struct ox_shapes *shapes, const struct ox_value *value)
 {
+    while (value->outer)
+        value = value->outer;
+    if (value->graph->function && value->graph->model == shapes->model) {
+        const struct ox_type **joined = shapes->joined[value->graph->id];
+        return joined ? joined[value->id] : value->type;
+    }
     const struct ox_slot *slot = ox_slot_of(shapes, value);
     return slot ? slot->type : NULL;
 }
