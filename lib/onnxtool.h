@@ -578,6 +578,57 @@ struct ox_finding_kind {
 };
 const struct ox_finding_kind *ox_finding_kinds(size_t *n);
 
+/* ---- Shapes ----------------------------------------------------------------------------------------------------- */
+
+struct ox_shapes_options {
+    bool strict;            /* contradictions are errors, not warnings */
+    bool ignore_value_info; /* trust nothing stored but inputs' types */
+    const char *const *
+        input_names; /* dimensions of inputs, given: n_overrides names (NULL: the only input) ... */
+    const char *const *input_dims; /* ... and their dims, "1x3xHxW"; "?" leaves one open */
+    size_t n_overrides;
+};
+
+/* Types and shapes of all values of a model, its subgraphs and functions. The model must outlive it and not be
+ * changed. */
+struct ox_shapes;
+
+/* Contradictions go to findings (NULL: kept in the result). Fails only for lack of resources, or with OX_USAGE for dims that
+ * fit no input. options may be NULL. */
+enum ox_status ox_shapes_infer(struct ox_shapes **out, struct ox_model *model,
+                               const struct ox_shapes_options *options,
+                               struct ox_findings *findings, struct ox_error *err);
+void ox_shapes_release(struct ox_shapes *shapes);
+/* Those that were kept; NULL when the caller gave a list. */
+const struct ox_findings *ox_shapes_findings(const struct ox_shapes *shapes);
+
+struct ox_shape_entry {
+    const char *graph; /* path; "" is the main graph, functions are "function domain:name" */
+    const char *name;
+    const char *type; /* "float32", "seq(float32)", ...; NULL: unknown */
+    bool has_shape;   /* a tensor whose rank is known */
+    unsigned rank;
+    const int64_t *dims; /* -1: no number */
+    const char *const
+        *symbols;         /* "batch", "2*seq+1"; NULL where it is a number, or nothing is known */
+    const char *producer; /* the node that makes it, its name or "#12"; NULL: input or constant */
+    const char *op_type;  /* of the producer; NULL */
+    bool is_input, is_constant;
+    bool known;         /* type, rank and every dimension, be it as an expression */
+    const char *reason; /* why not; NULL */
+};
+
+/* Main graph first, then subgraphs and functions; in each the inputs, constants, and what its nodes make, in order. */
+size_t ox_shapes_count(const struct ox_shapes *shapes);
+/* Entry i; its strings live until the next call. false: out of memory. */
+bool ox_shapes_at(struct ox_shapes *shapes, size_t i, struct ox_shape_entry *entry);
+size_t ox_shapes_unknown(const struct ox_shapes *shapes); /* how many are not known */
+
+/* Declares in the model what was inferred, for ox_model_save(): value_info of every value that nodes make, and the shapes of
+ * outputs. A stored entry that contradicts stays unless overwrite is set. */
+enum ox_status ox_shapes_store(const struct ox_shapes *shapes, struct ox_model *model,
+                               bool overwrite, struct ox_error *err);
+
 /* ---- Running ---------------------------------------------------------------------------------------------------- */
 
 /* An operator that a model needs and that is not available here. */

@@ -60,8 +60,13 @@ struct ox_shapes {
     struct ox_exprs *pool;
     struct ox_arena arena;
     struct ox_arena scratch; /* given back after each node */
+    struct ox_arena_mark scratch_start;
     bool strict, ignore_value_info;
     struct ox_findings *findings;
+    struct ox_findings *own_findings; /* the same where the caller gave none */
+    struct ox_strmap reported;        /* findings made: a loop's body is passed more than once */
+    const struct ox_value **list;     /* what ox_shapes_at() counts by */
+    size_t n_list, n_unknown;
     struct ox_slot **slots;         /* by graph and value id; NULL: the graph was not reached */
     const struct ox_type ***joined; /* as slots, of graphs in functions: what holds for all calls */
     size_t n_graphs;
@@ -113,7 +118,11 @@ void ox_shapes_graph(struct ox_shapes *s, const struct ox_graph *graph);
 bool ox_shapes_enter(struct ox_shapes *s, const struct ox_graph *graph);
 void ox_shapes_finding(struct ox_shapes *s, const struct ox_place *place, const char *message);
 
+/* ---- report.c ---- */
+bool ox_shapes_list(struct ox_shapes *s);
+
 /* ---- node_rule.c ---- */
+bool ox_shapes_is_known(const struct ox_type *type); /* in all its parts */
 void ox_shapes_node(struct ox_shapes *s, const struct ox_node *node);
 
 /* ---- value_types.c ---- */

@@ -52,12 +52,12 @@ static const struct ox_rule_row *find_row(struct ox_shapes *s, const struct ox_n
 
 /* ---- Results ---------------------------------------------------------------------------------------------------- */
 
-static bool is_known(const struct ox_type *type)
+bool ox_shapes_is_known(const struct ox_type *type)
 {
     if (!type || type->kind == OX_TYPE_UNKNOWN)
         return false;
     if (type->kind != OX_TYPE_TENSOR && type->kind != OX_TYPE_SPARSE)
-        return type->kind == OX_TYPE_OPAQUE || is_known(type->inner);
+        return type->kind == OX_TYPE_OPAQUE || ox_shapes_is_known(type->inner);
     for (unsigned i = 0; type->has_rank && i < type->rank; i++) {
         if (!type->dims[i])
             return false;
@@ -70,7 +70,7 @@ static const char *default_reason(struct ox_infer *c)
 {
     struct ox_shapes *s = c->s;
     for (size_t i = 0; i < c->node->n_inputs; i++) {
-        if (c->node->inputs[i] && !is_known(ox_infer_type(c, i)))
+        if (c->node->inputs[i] && !ox_shapes_is_known(ox_infer_type(c, i)))
             return ox_arena_printf(&s->arena, "it follows from input %zu of %s", i,
                                    c->node->op_type);
     }
@@ -118,7 +118,7 @@ static void take_results(struct ox_infer *c)
             report_declared(c, value, c->outs[i].type);
         slot->values = c->outs[i].values;
         slot->n_values = c->outs[i].n_values;
-        if (!is_known(slot->type))
+        if (!ox_shapes_is_known(slot->type))
             slot->reason = c->outs[i].reason ? c->outs[i].reason : default_reason(c);
     }
 }

@@ -29,7 +29,10 @@ struct ox_slot *ox_slot_of(const struct ox_shapes *s, const struct ox_value *val
 
 void ox_shapes_finding(struct ox_shapes *s, const struct ox_place *place, const char *message)
 {
-    if (s->findings)
+    char *key = ox_arena_printf(&s->arena, "%p %s", (const void *)place->node, message);
+    uint32_t value = 0;
+    bool is_new = false;
+    if (key && ox_strmap_add(&s->reported, key, strlen(key), &value, &is_new) && is_new)
         ox_findings_add(s->findings, s->strict ? OX_F_SHAPE_CONFLICT : OX_F_SHAPE_SUSPECT, place,
                         NULL, "%s", message);
 }
@@ -230,6 +233,7 @@ static enum ox_status begin(struct ox_shapes **out, struct ox_model *model,
     ox_strmap_init(&s->op_names);
     ox_strmap_init(&s->origins);
     ox_strmap_init(&s->data_dims);
+    ox_strmap_init(&s->reported);
     s->n_graphs = model->n_graphs;
     s->slots = ox_arena_array(&s->arena, model->n_graphs + 1, sizeof *s->slots);
     s->joined = ox_arena_array(&s->arena, model->n_graphs + 1, sizeof *s->joined);
@@ -239,12 +243,20 @@ static enum ox_status begin(struct ox_shapes **out, struct ox_model *model,
         ox_shapes_release(s);
         return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", model->path ? model->path : "model");
     }
-    ox_arena_rewind(&s->scratch, (struct ox_arena_mark){ox_arena_mark(&s->scratch).block, first});
+    s->scratch_start = (struct ox_arena_mark){ox_arena_mark(&s->scratch).block, first};
+    ox_arena_rewind(&s->scratch, s->scratch_start);
+    enum ox_status status = findings ? OX_OK : ox_findings_new(&s->own_findings, model->env, err);
+    if (status != OX_OK) {
+        ox_shapes_release(s);
+        return status;
+    }
+    if (!findings)
+        s->findings = s->own_findings;
     *out = s;
     return OX_OK;
 }
 
-/* The second number of "1x?xH" and so on; NULL at the end. */
+/* "1x?xH" put in place of what the file declares. */
 static enum ox_status override_dims(struct ox_shapes *s, const struct ox_value *value,
                                     const char *text, struct ox_error *err)
 {
@@ -319,6 +331,7 @@ enum ox_status ox_shapes_infer(struct ox_shapes **out, struct ox_model *model,
             ox_shapes_graph(s, model->graph);
         resolve_all(s);
     }
+    s->failed |= !ox_shapes_list(s);
     if (status == OX_OK)
         status = ox_env_poll(model->env, err);
     if (status == OX_OK && s->failed)
@@ -341,6 +354,8 @@ void ox_shapes_release(struct ox_shapes *shapes)
     ox_strmap_release(&shapes->op_names);
     ox_strmap_release(&shapes->origins);
     ox_strmap_release(&shapes->data_dims);
+    ox_strmap_release(&shapes->reported);
+    ox_findings_release(shapes->own_findings);
     for (size_t i = 0; i < shapes->n_bodies; i++)
         ox_model_release(shapes->bodies[i].model);
     free(shapes->bodies);
