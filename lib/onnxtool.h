@@ -624,6 +624,11 @@ size_t ox_shapes_count(const struct ox_shapes *shapes);
 bool ox_shapes_at(struct ox_shapes *shapes, size_t i, struct ox_shape_entry *entry);
 size_t ox_shapes_unknown(const struct ox_shapes *shapes); /* how many are not known */
 
+/* Appends lines that lead from the value of that name (the first one, main graph first) back to why it is not known, and that
+ * say where the names in its dimensions are from. OX_USAGE: there is no such value. */
+enum ox_status ox_shapes_explain(const struct ox_shapes *shapes, const char *name,
+                                 struct ox_strbuf *out, struct ox_error *err);
+
 /* Declares in the model what was inferred, for ox_model_save(): value_info of every value that nodes make, and the shapes of
  * outputs. A stored entry that contradicts stays unless overwrite is set. */
 enum ox_status ox_shapes_store(const struct ox_shapes *shapes, struct ox_model *model,

@@ -1,0 +1,359 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+enum format { FORMAT_TABLE, FORMAT_JSON };
+
+struct args {
+    struct opt_strings inputs;
+    struct opt_strings explain;
+    bool strict;
+    int format;
+};
+
+#define FIELD(name) offsetof(struct args, name)
+
+static const struct opt options[] = {
+    {0, "input", OPT_STRINGS, FIELD(inputs), "NAME=DIMS", NULL,
+     "dimensions of an input, 1x3xHxW: numbers, names, or ? where any will do"},
+    {0, "strict", OPT_FLAG, FIELD(strict), NULL, NULL,
+     "contradictions and what cannot be inferred are errors"},
+    {0, "explain", OPT_STRINGS, FIELD(explain), "NAME", NULL,
+     "tell instead why that value is not known, and since where"},
+    {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", "table|json", "form of the output"},
+    OPT_END};
+
+/* ---- Rendering ---------------------------------------------------------------------------------------------------- */
+
+static void shape_text(struct ox_strbuf *out, const struct ox_shape_entry *entry)
+{
+    if (!entry->has_shape) {
+        ox_strbuf_putc(out, '?');
+        return;
+    }
+    ox_strbuf_putc(out, '[');
+    for (unsigned i = 0; i < entry->rank; i++) {
+        if (i)
+            ox_strbuf_putc(out, ',');
+        if (entry->dims[i] >= 0)
+            ox_strbuf_printf(out, "%lld", (long long)entry->dims[i]);
+        else if (entry->symbols[i])
+            ox_strbuf_name(out, entry->symbols[i], 0);
+        else
+            ox_strbuf_putc(out, '?');
+    }
+    ox_strbuf_putc(out, ']');
+}
+
+/* The four columns of a row: name, type, shape, and what it comes from. */
+enum { COLUMNS = 4 };
+
+static bool fill_row(struct ox_strbuf cells[COLUMNS], const struct ox_shape_entry *entry)
+{
+    for (int i = 0; i < COLUMNS; i++)
+        ox_strbuf_clear(&cells[i]);
+    ox_strbuf_name(&cells[0], entry->name, 256);
+    ox_strbuf_name(&cells[1], entry->type ? entry->type : "?", 256);
+    if (!entry->type || !strchr(entry->type, '('))
+        shape_text(&cells[2], entry);
+    if (entry->producer) {
+        ox_strbuf_name(&cells[3], entry->op_type, 256);
+        ox_strbuf_putc(&cells[3], ' ');
+        ox_strbuf_name(&cells[3], entry->producer, 256);
+    } else {
+        ox_strbuf_puts(&cells[3], entry->is_input ? "input" : "constant");
+    }
+    bool good = true;
+    for (int i = 0; i < COLUMNS; i++)
+        good &= !cells[i].failed;
+    return good;
+}
+
+/* Characters on a terminal, as near as counting code points comes. */
+static size_t width(const char *text)
+{
+    size_t n = 0;
+    for (; text && *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+static void print_row(struct ox_strbuf *out, struct ox_strbuf cells[COLUMNS],
+                      const size_t widths[COLUMNS])
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        ox_strbuf_puts(out, cells[i].data ? cells[i].data : "");
+        if (i + 1 < COLUMNS)
+            ox_strbuf_printf(out, "%*s", (int)(widths[i] - width(cells[i].data)) + 2, "");
+    }
+    ox_strbuf_putc(out, '\n');
+}
+
+static bool same_graph(const struct ox_strbuf *graph, const char *path)
+{
+    return strcmp(graph->data ? graph->data : "", path) == 0;
+}
+
+static enum ox_status print_table(struct cli *cli, struct ox_shapes *shapes)
+{
+    enum { WIDEST = 48 };
+    size_t n = ox_shapes_count(shapes), widths[COLUMNS] = {0};
+    struct ox_strbuf cells[COLUMNS] = {{0}}, graph = {0};
+    struct ox_shape_entry entry;
+    bool good = true;
+    for (size_t i = 0; i < n && good; i++) {
+        good = ox_shapes_at(shapes, i, &entry) && fill_row(cells, &entry);
+        for (int k = 0; k < COLUMNS && good; k++) {
+            size_t wide = width(cells[k].data);
+            if (wide > widths[k])
+                widths[k] = wide < WIDEST ? wide : WIDEST;
+        }
+    }
+    for (size_t i = 0; i < n && good; i++) {
+        good = ox_shapes_at(shapes, i, &entry);
+        if (good && !same_graph(&graph, entry.graph)) {
+            ox_strbuf_clear(&graph);
+            ox_strbuf_puts(&graph, entry.graph);
+            ox_strbuf_puts(&cli->out, "\n");
+            ox_strbuf_name(&cli->out, entry.graph, 0);
+            ox_strbuf_puts(&cli->out, ":\n");
+        }
+        good = good && fill_row(cells, &entry);
+        size_t row[COLUMNS];
+        for (int k = 0; k < COLUMNS && good; k++) {
+            size_t wide = width(cells[k].data);
+            row[k] = wide > widths[k] ? wide : widths[k];
+        }
+        if (good)
+            print_row(&cli->out, cells, row);
+    }
+    ox_strbuf_printf(&cli->out, "%zu values, %zu not known in full\n", n,
+                     ox_shapes_unknown(shapes));
+    for (int k = 0; k < COLUMNS; k++)
+        ox_strbuf_release(&cells[k]);
+    ox_strbuf_release(&graph);
+    return good ? OX_OK : OX_NO_MEMORY;
+}
+
+static void json_value(struct ox_json *json, const struct ox_shape_entry *entry)
+{
+    ox_json_object(json);
+    ox_json_key(json, "graph");
+    ox_json_string(json, entry->graph);
+    ox_json_key(json, "name");
+    ox_json_string(json, entry->name);
+    ox_json_key(json, "type");
+    ox_json_string(json, entry->type);
+    ox_json_key(json, "shape");
+    if (entry->has_shape) {
+        ox_json_array(json);
+        for (unsigned i = 0; i < entry->rank; i++) {
+            if (entry->dims[i] >= 0)
+                ox_json_int(json, entry->dims[i]);
+            else
+                ox_json_string(json, entry->symbols[i]);
+        }
+        ox_json_end_array(json);
+    } else {
+        ox_json_null(json);
+    }
+    ox_json_key(json, "producer");
+    ox_json_string(json, entry->producer);
+    if (!entry->known && entry->reason) {
+        ox_json_key(json, "reason");
+        ox_json_string(json, entry->reason);
+    }
+    ox_json_end_object(json);
+}
+
+static void json_conflicts(struct ox_json *json, const struct ox_findings *findings)
+{
+    ox_json_key(json, "conflicts");
+    ox_json_array(json);
+    for (size_t i = 0; i < ox_findings_count(findings); i++) {
+        const struct ox_finding *finding = ox_findings_at(findings, i);
+        ox_json_object(json);
+        ox_json_key(json, "message");
+        ox_json_string(json, finding->message);
+        ox_json_key(json, "graph");
+        ox_json_string(json, finding->graph);
+        ox_json_key(json, "node");
+        ox_json_string(json, finding->node);
+        ox_json_key(json, "op_type");
+        ox_json_string(json, finding->op_type);
+        ox_json_end_object(json);
+    }
+    ox_json_end_array(json);
+}
+
+static enum ox_status print_json(struct cli *cli, struct ox_shapes *shapes, const char *model)
+{
+    struct ox_json json;
+    struct ox_shape_entry entry;
+    bool good = true;
+    ox_json_init(&json, &cli->out, !cli->several);
+    ox_json_object(&json);
+    ox_json_key(&json, "schema");
+    ox_json_string(&json, "onnxtool.shape-infer/1");
+    ox_json_key(&json, "model");
+    ox_json_string(&json, model);
+    ox_json_key(&json, "values");
+    ox_json_array(&json);
+    for (size_t i = 0; i < ox_shapes_count(shapes) && good; i++) {
+        good = ox_shapes_at(shapes, i, &entry);
+        if (good)
+            json_value(&json, &entry);
+    }
+    ox_json_end_array(&json);
+    json_conflicts(&json, ox_shapes_findings(shapes));
+    ox_json_key(&json, "unknown");
+    ox_json_uint(&json, ox_shapes_unknown(shapes));
+    ox_json_key(&json, "total");
+    ox_json_uint(&json, ox_shapes_count(shapes));
+    ox_json_end_object(&json);
+    ox_strbuf_putc(&cli->out, '\n');
+    return good ? OX_OK : OX_NO_MEMORY;
+}
+
+/* ---- A model ------------------------------------------------------------------------------------------------------ */
+
+/* NAME=DIMS taken apart; a name may hold '=', dims do not. */
+static enum ox_status split_inputs(struct cli *cli, const struct opt_strings *inputs, char **copies,
+                                   const char **names, const char **dims)
+{
+    for (size_t i = 0; i < inputs->n; i++) {
+        copies[i] = strdup(inputs->items[i]);
+        if (!copies[i])
+            return cli_fail(cli, OX_NO_MEMORY, "out of memory");
+        char *equals = strrchr(copies[i], '=');
+        names[i] = equals ? copies[i] : NULL;
+        dims[i] = equals ? equals + 1 : copies[i];
+        if (equals)
+            *equals = '\0';
+    }
+    return OX_OK;
+}
+
+static enum ox_status infer_model(struct cli *cli, const struct args *args, struct ox_model *model,
+                                  const char *path, struct ox_shapes **shapes)
+{
+    size_t n = args->inputs.n;
+    char **copies = calloc(n + 1, sizeof *copies);
+    const char **names = calloc(n + 1, sizeof(*names)), **dims = calloc(n + 1, sizeof(*dims));
+    enum ox_status status = OX_NO_MEMORY;
+    if (copies && names && dims)
+        status = split_inputs(cli, &args->inputs, copies, names, dims);
+    if (status == OX_OK) {
+        struct ox_shapes_options with = {
+            .strict = args->strict, .input_names = names, .input_dims = dims, .n_overrides = n};
+        struct ox_error err;
+        status = ox_shapes_infer(shapes, model, &with, NULL, &err);
+        if (status != OX_OK)
+            cli_fail(cli, status, "%s: %s", path, err.message);
+    }
+    for (size_t i = 0; copies && i < n; i++)
+        free(copies[i]);
+    free(copies);
+    free((void *)names);
+    free((void *)dims);
+    return status;
+}
+
+/* Contradictions, and with --strict what is not known, on standard error. */
+static enum ox_status report(struct cli *cli, const struct args *args, struct ox_shapes *shapes,
+                             const char *path)
+{
+    const struct ox_findings *findings = ox_shapes_findings(shapes);
+    struct ox_shape_entry entry;
+    for (size_t i = 0; i < ox_findings_count(findings); i++) {
+        const struct ox_finding *finding = ox_findings_at(findings, i);
+        const char *op = finding->op_type ? finding->op_type : "",
+                   *node = finding->node ? finding->node : "";
+        if (args->strict)
+            cli_fail(cli, OX_NEGATIVE, "%s: %s '%s': %s", path, op, node, finding->message);
+        else
+            cli_warn(cli, "%s: warning: %s '%s': %s", path, op, node, finding->message);
+    }
+    if (!args->strict)
+        return OX_OK;
+    for (size_t i = 0; i < ox_shapes_count(shapes) && ox_shapes_unknown(shapes); i++) {
+        if (ox_shapes_at(shapes, i, &entry) && !entry.known)
+            cli_fail(cli, OX_NEGATIVE, "%s: '%s' is not known%s%s", path, entry.name,
+                     entry.reason ? ": " : "", entry.reason ? entry.reason : "");
+    }
+    return ox_findings_count(findings) || ox_shapes_unknown(shapes) ? OX_NEGATIVE : OX_OK;
+}
+
+static enum ox_status explain(struct cli *cli, struct ox_shapes *shapes, const char *path,
+                              const char *name)
+{
+    struct ox_strbuf text = {0};
+    struct ox_error err;
+    enum ox_status status = ox_shapes_explain(shapes, name, &text, &err);
+    if (status != OX_OK)
+        cli_fail(cli, status, "%s: %s", path, err.message);
+    else
+        ox_strbuf_puts(&cli->out, text.data ? text.data : "");
+    ox_strbuf_release(&text);
+    return status;
+}
+
+static enum ox_status one_model(struct cli *cli, void *args_, const char *path)
+{
+    const struct args *args = args_;
+    struct ox_model *model;
+    struct ox_shapes *shapes = NULL;
+    struct ox_error err;
+    enum ox_status status = ox_model_open(&model, cli->env, path, &err);
+    if (status != OX_OK)
+        return cli_error(cli, &err);
+    status = infer_model(cli, args, model, path, &shapes);
+    if (status == OX_OK) {
+        status = report(cli, args, shapes, path);
+        if (args->explain.n) {
+            for (size_t i = 0; i < args->explain.n; i++)
+                status = cli_worse(status, explain(cli, shapes, path, args->explain.items[i]));
+        } else if (args->format == FORMAT_JSON) {
+            status = cli_worse(status, print_json(cli, shapes, path));
+        } else {
+            if (cli->several)
+                ox_strbuf_printf(&cli->out, "%s:\n", path);
+            status = cli_worse(status, print_table(cli, shapes));
+        }
+    }
+    ox_shapes_release(shapes);
+    ox_model_release(model);
+    return status;
+}
+
+static enum ox_status run(struct cli *cli, void *args_, const char *const *operands,
+                          size_t n_operands)
+{
+    const struct args *args = args_;
+    if (args->explain.n && args->format == FORMAT_JSON)
+        return cli_fail(cli, OX_USAGE, "shape-infer: --explain is text only");
+    return cli_each_model(cli, args_, operands, n_operands, one_model);
+}
+
+const struct command command_shape_infer = {
+    .name = "shape-infer",
+    .summary = "Infer types and shapes of all values",
+    .operands = "MODEL...",
+    .description = "Tells the type and shape of every value: of the graph, its subgraphs and the "
+                   "functions. A dimension is a number, an "
+                   "expression over the names of the inputs' dimensions (batch, seq+1, 4*H), or ? "
+                   "where nothing is known; a size that only "
+                   "the data tell has a name of its own (NonZero_3.count). Values that compute "
+                   "shapes are followed through the graph.\n\n"
+                   "Contradictions are warnings that name both sides; with --strict they, and "
+                   "values that are not known in full, are "
+                   "errors.",
+    .examples = "  onnxtool shape-infer model.onnx\n"
+                "  onnxtool shape-infer --input image=1x3x224x224 model.onnx\n"
+                "  onnxtool shape-infer -f json model.onnx\n"
+                "  onnxtool shape-infer --explain logits model.onnx\n",
+    .options = options,
+    .args_bytes = sizeof(struct args),
+    .run = run,
+};
