@@ -22,6 +22,7 @@ void ox_model_release(struct ox_model *model)
     ox_exprs_release(model->exprs);
     ox_mapping_release(&model->map);
     ox_arena_release(&model->arena);
+    free(model->packed);
     free(model->path);
     free(model->dir);
     free(model);

@@ -2,7 +2,25 @@
 #include <string.h>
 
 #include "model/format.h"
+#include "model/json_read.h"
 #include "model/lift.h"
+#include "model/text_read.h"
+
+/* Text without a header starts with the graph's name, whose first letter may be a field's tag too ('B', 'r'); but text has
+ * no control characters and, early on, an arrow. */
+static bool looks_like_text(const uint8_t *bytes, size_t n)
+{
+    bool arrow = false;
+    size_t most = n < 65536 ? n : 65536;
+    for (size_t i = 0; i < most && !arrow; i++) {
+        if (bytes[i] < 0x20 && !strchr(" \t\r\n", bytes[i]))
+            return false;
+        if (bytes[i] == '\0')
+            return false;
+        arrow = bytes[i] == '=' && i + 1 < n && bytes[i + 1] == '>';
+    }
+    return arrow;
+}
 
 enum ox_format ox_format_detect(const uint8_t *bytes, size_t n)
 {
@@ -10,7 +28,7 @@ enum ox_format ox_format_detect(const uint8_t *bytes, size_t n)
     while (at < n && strchr(" \t\r\n", bytes[at]) && bytes[at])
         at++;
     /* As protobuf, '<' ends a group and '{' begins one, which no model starts with. */
-    if (at < n && bytes[at] == '<')
+    if (at < n && (bytes[at] == '<' || looks_like_text(bytes, n)))
         return OX_FORMAT_TEXT;
     if (at < n && bytes[at] == '{')
         return OX_FORMAT_JSON;
@@ -47,7 +65,18 @@ static enum ox_status read_model(struct ox_model *model, const uint8_t *bytes, s
     enum ox_format format = ox_format_detect(bytes, n);
     if (format == OX_FORMAT_PROTOBUF)
         return unpack_model(model, bytes, n, err);
-    return ox_fail(err, OX_UNSUPPORTED, "%s: is not in protobuf's binary form", model->path);
+    uint64_t limit = model->env->limits.message_bytes;
+    if (limit && n > limit)
+        return ox_fail(err, OX_LIMIT, "%s: has %zu bytes, more than %llu (limit message_bytes)",
+                       model->path, n, (unsigned long long)limit);
+    size_t n_packed;
+    if (format == OX_FORMAT_TEXT)
+        OX_TRY(ox_text_read(&model->packed, &n_packed, (const char *)bytes, n, model->env,
+                            model->path, err));
+    else
+        OX_TRY(ox_json_read_model(&model->packed, &n_packed, (const char *)bytes, n, model->env,
+                                  model->path, err));
+    return unpack_model(model, model->packed, n_packed, err);
 }
 
 static enum ox_status new_model(struct ox_model **out, struct ox_env *env, const char *name,

@@ -1,0 +1,24 @@
+/* What `check` found, in each format. A new format is a row in render_check.c. */
+#ifndef CLI_RENDER_CHECK_H
+#define CLI_RENDER_CHECK_H
+
+#include "cli.h"
+
+struct check_report {
+    const char *model; /* as given */
+    bool readable;     /* it is a model at all; else `error` says why not */
+    const struct ox_error *error;
+    bool valid;
+    int64_t ir_version;
+    const struct ox_model *opened;           /* NULL when not readable */
+    const struct ox_finding *const *findings; /* those to show */
+    size_t n_findings;
+    size_t n_errors, n_warnings, n_infos; /* of all that are not disabled */
+};
+
+enum check_format { CHECK_TEXT, CHECK_JSON };
+#define CHECK_FORMATS "text|json"
+
+void render_check(struct cli *cli, enum check_format format, const struct check_report *report);
+
+#endif
