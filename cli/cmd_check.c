@@ -18,14 +18,18 @@ struct args {
 #define FIELD(name) offsetof(struct args, name)
 
 static const struct opt options[] = {
-    {0, "full", OPT_FLAG, FIELD(full), NULL, NULL, "infer types and shapes too and report every conflict"},
+    {0, "full", OPT_FLAG, FIELD(full), NULL, NULL,
+     "infer types and shapes too and report every conflict"},
     {0, "lint", OPT_FLAG, FIELD(lint), NULL, NULL, "add advice on what is valid but will hurt"},
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", CHECK_FORMATS, "form of the output"},
-    {0, "severity", OPT_CHOICE, FIELD(severity), "LEVEL", "info|warning|error", "show findings of that level and above"},
+    {0, "severity", OPT_CHOICE, FIELD(severity), "LEVEL", "info|warning|error",
+     "show findings of that level and above"},
     {0, "disable", OPT_STRINGS, FIELD(disable), "ID,...", NULL, "leave these findings out"},
     {0, "werror", OPT_FLAG, FIELD(werror), NULL, NULL, "a model with warnings is invalid too"},
-    {0, "explain", OPT_STRING, FIELD(explain), "ID", NULL, "tell what a finding means and exit; 'all' lists them"},
-    {0, "stats", OPT_FLAG, FIELD(stats), NULL, NULL, "say on standard error what was read and how long it took"},
+    {0, "explain", OPT_STRING, FIELD(explain), "ID", NULL,
+     "tell what a finding means and exit; 'all' lists them"},
+    {0, "stats", OPT_FLAG, FIELD(stats), NULL, NULL,
+     "say on standard error what was read and how long it took"},
     OPT_END};
 
 static bool listed(const char *list, const char *id)
@@ -64,15 +68,16 @@ static enum ox_status explain(struct cli *cli, const char *id)
         size_t n;
         const struct ox_finding_kind *kinds = ox_finding_kinds(&n);
         for (size_t i = 0; i < n; i++)
-            ox_strbuf_printf(&cli->out, "%-28s %-8s %s\n", kinds[i].id, ox_severity_name(kinds[i].severity),
-                             kinds[i].title);
+            ox_strbuf_printf(&cli->out, "%-28s %-8s %s\n", kinds[i].id,
+                             ox_severity_name(kinds[i].severity), kinds[i].title);
         return OX_OK;
     }
     const struct ox_finding_kind *kind = kind_of(id, strlen(id));
     if (!kind)
-        return cli_fail(cli, OX_USAGE, "check: no finding is called '%s'; --explain all lists them", id);
-    ox_strbuf_printf(&cli->out, "%s (%s): %s\n\n%s\n", kind->id, ox_severity_name(kind->severity), kind->title,
-                     kind->explanation);
+        return cli_fail(cli, OX_USAGE, "check: no finding is called '%s'; --explain all lists them",
+                        id);
+    ox_strbuf_printf(&cli->out, "%s (%s): %s\n\n%s\n", kind->id, ox_severity_name(kind->severity),
+                     kind->title, kind->explanation);
     return OX_OK;
 }
 
@@ -82,7 +87,8 @@ static enum ox_status verify_disabled(struct cli *cli, const struct args *args)
         for (const char *at = args->disable.items[i]; *at;) {
             size_t n = strcspn(at, ",");
             if (!kind_of(at, n))
-                return cli_fail(cli, OX_USAGE, "check: --disable: no finding is called '%.*s'", (int)n, at);
+                return cli_fail(cli, OX_USAGE, "check: --disable: no finding is called '%.*s'",
+                                (int)n, at);
             at += n + (at[n] == ',');
         }
     return OX_OK;
@@ -94,15 +100,19 @@ static bool is_shown(const struct args *args, const struct ox_finding *finding)
     return (int)finding->severity <= OX_INFO - args->severity && !is_disabled(args, finding->id);
 }
 
-static void print_stats(struct cli *cli, const struct ox_model *model, const char *path, const struct timespec *start)
+static void print_stats(struct cli *cli, const struct ox_model *model, const char *path,
+                        const struct timespec *start)
 {
     struct timespec end;
     clock_gettime(CLOCK_MONOTONIC, &end);
-    double ms = (double)(end.tv_sec - start->tv_sec) * 1e3 + (double)(end.tv_nsec - start->tv_nsec) / 1e6;
+    double ms =
+        (double)(end.tv_sec - start->tv_sec) * 1e3 + (double)(end.tv_nsec - start->tv_nsec) / 1e6;
     struct ox_model_size size;
     ox_model_size(model, &size);
-    cli_warn(cli, "%s: %.2f ms; %llu bytes in the file, %llu of them payload that was not read; %llu bytes of memory", path,
-             ms, (unsigned long long)size.file_bytes, (unsigned long long)size.payload_bytes,
+    cli_warn(cli,
+             "%s: %.2f ms; %llu bytes in the file, %llu of them payload that was not read; %llu "
+             "bytes of memory",
+             path, ms, (unsigned long long)size.file_bytes, (unsigned long long)size.payload_bytes,
              (unsigned long long)ox_env_memory_peak(cli->env));
 }
 
@@ -127,7 +137,8 @@ static void judge(struct cli *cli, const struct args *args, struct check_report 
 static enum ox_status unreadable(struct cli *cli, const struct args *args, const char *path,
                                  const struct ox_error *err)
 {
-    const struct ox_finding finding = {.id = "file.unreadable", .severity = OX_ERROR, .message = err->message};
+    const struct ox_finding finding = {
+        .id = "file.unreadable", .severity = OX_ERROR, .message = err->message};
     const struct ox_finding *shown = &finding;
     struct check_report report = {
         .model = path, .error = err, .findings = &shown, .n_findings = 1, .n_errors = 1};
@@ -165,8 +176,9 @@ static enum ox_status check_one(struct cli *cli, void *args_, const char *path)
     if (args->stats)
         print_stats(cli, model, path, &start);
     if (!report.valid)
-        status = cli_fail(cli, OX_NEGATIVE, "%s: invalid: %zu error%s, %zu warning%s", path, report.n_errors,
-                          report.n_errors == 1 ? "" : "s", report.n_warnings, report.n_warnings == 1 ? "" : "s");
+        status = cli_fail(cli, OX_NEGATIVE, "%s: invalid: %zu error%s, %zu warning%s", path,
+                          report.n_errors, report.n_errors == 1 ? "" : "s", report.n_warnings,
+                          report.n_warnings == 1 ? "" : "s");
 cleanup:
     free(shown);
     ox_findings_release(findings);
@@ -174,7 +186,8 @@ cleanup:
     return status;
 }
 
-static enum ox_status run(struct cli *cli, void *args_, const char *const *operands, size_t n_operands)
+static enum ox_status run(struct cli *cli, void *args_, const char *const *operands,
+                          size_t n_operands)
 {
     struct args *args = args_;
     if (args->explain)
@@ -190,11 +203,16 @@ const struct command command_check = {
     .summary = "Tell everything that is wrong with a model",
     .operands = "MODEL...",
     .description =
-        "Holds models against the standard: protobuf form, IR version, opset imports, every node against its operator's "
-        "schema at that opset, single assignment, topological order, scoping in subgraphs and functions, sizes of "
-        "initializers, external data, sparse tensors, training information, metadata. Everything that is wrong is found in one "
-        "pass, each finding with a stable id, its place, the values at fault and a hint. Weights are not read.\n\n"
-        "With --full types and shapes are inferred as well, and what contradicts itself is an error.\n\n"
+        "Holds models against the standard: protobuf form, IR version, opset imports, every node "
+        "against its operator's "
+        "schema at that opset, single assignment, topological order, scoping in subgraphs and "
+        "functions, sizes of "
+        "initializers, external data, sparse tensors, training information, metadata. Everything "
+        "that is wrong is found in one "
+        "pass, each finding with a stable id, its place, the values at fault and a hint. Weights "
+        "are not read.\n\n"
+        "With --full types and shapes are inferred as well, and what contradicts itself is an "
+        "error.\n\n"
         "A file that is no model at all ends in exit status 3, one that breaks a rule in 1.",
     .examples = "  onnxtool check --full model.onnx\n"
                 "  onnxtool check -f json -j 2 --files-from list.txt\n"

@@ -44,7 +44,8 @@ static void text(struct cli *cli, const struct check_report *report)
     for (size_t i = 0; i < report->n_findings; i++) {
         const struct ox_finding *finding = report->findings[i];
         ox_strbuf_name(out, report->model, 0);
-        ox_strbuf_printf(out, ": %s%s%s: ", colour(cli, finding->severity), ox_severity_name(finding->severity), plain);
+        ox_strbuf_printf(out, ": %s%s%s: ", colour(cli, finding->severity),
+                         ox_severity_name(finding->severity), plain);
         print_place(out, finding);
         ox_strbuf_name(out, finding->message, 0);
         ox_strbuf_printf(out, " [%s]\n", finding->id);
@@ -133,6 +134,7 @@ static void json(struct cli *cli, const struct check_report *report)
 
 void render_check(struct cli *cli, enum check_format format, const struct check_report *report)
 {
-    static void (*const renderers[])(struct cli *cli, const struct check_report *report) = {text, json};
+    static void (*const renderers[])(struct cli * cli, const struct check_report *report) = {text,
+                                                                                             json};
     renderers[format](cli, report);
 }

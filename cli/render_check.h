@@ -10,7 +10,7 @@ struct check_report {
     const struct ox_error *error;
     bool valid;
     int64_t ir_version;
-    const struct ox_model *opened;           /* NULL when not readable */
+    const struct ox_model *opened;            /* NULL when not readable */
     const struct ox_finding *const *findings; /* those to show */
     size_t n_findings;
     size_t n_errors, n_warnings, n_infos; /* of all that are not disabled */

@@ -128,8 +128,8 @@ static void check_reads(struct ox_checker *c, const struct ox_node *node)
             continue;
         if (value->producer)
             ox_findings_add(c->findings, OX_F_SSA_UNSORTED, &place, "sort the nodes topologically",
-                            "input %zu '%s' is defined by a later node, %s '%s'", i, value->name,
-                            value->producer->op_type, value->producer->name);
+                            "input %zu '%s' is defined by a later node, a %s", i, value->name,
+                            value->producer->op_type);
         else
             ox_findings_add(c->findings, OX_F_SSA_UNDEFINED, &place, NULL,
                             "input %zu '%s' is defined nowhere", i, value->name);

@@ -19,7 +19,8 @@ struct reader {
 
 static enum ox_status bad(struct reader *r, const char *what)
 {
-    return ox_fail(r->err, OX_INPUT, "%s: JSON member %s: %s", r->name, r->path.len ? r->path.data : "$", what);
+    return ox_fail(r->err, OX_INPUT, "%s: JSON member %s: %s", r->name,
+                   r->path.len ? r->path.data : "$", what);
 }
 
 static enum ox_status no_memory(struct reader *r)
@@ -27,8 +28,8 @@ static enum ox_status no_memory(struct reader *r)
     return ox_fail(r->err, OX_NO_MEMORY, "%s: out of memory", r->name);
 }
 
-static enum ox_status read_message(struct reader *r, const cJSON *json, const ProtobufCMessageDescriptor *type,
-                                   ProtobufCMessage **out);
+static enum ox_status read_message(struct reader *r, const cJSON *json,
+                                   const ProtobufCMessageDescriptor *type, ProtobufCMessage **out);
 
 /* "op_type" and "opType" are the same field. */
 static bool same_name(const char *field, const char *key)
@@ -47,7 +48,8 @@ static bool same_name(const char *field, const char *key)
     return *key == '\0';
 }
 
-static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescriptor *type, const char *key)
+static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescriptor *type,
+                                                  const char *key)
 {
     for (unsigned i = 0; i < type->n_fields; i++)
         if (same_name(type->fields[i].name, key))
@@ -55,14 +57,16 @@ static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescript
     return NULL;
 }
 
-static enum ox_status read_int(struct reader *r, const cJSON *json, int64_t least, int64_t most, int64_t *value)
+static enum ox_status read_int(struct reader *r, const cJSON *json, int64_t least, int64_t most,
+                               int64_t *value)
 {
     if (cJSON_IsString(json)) {
         if (!ox_number_parse_int(json->valuestring, strlen(json->valuestring), value))
             return bad(r, "not an integer");
     } else if (cJSON_IsNumber(json)) {
         /* Numbers have passed through a double: only those that it holds exactly can be trusted. */
-        if (json->valuedouble != floor(json->valuedouble) || fabs(json->valuedouble) > 9007199254740992.0)
+        if (json->valuedouble != floor(json->valuedouble) ||
+            fabs(json->valuedouble) > 9007199254740992.0)
             return bad(r, "not an integer that JSON numbers hold exactly; write it as a string");
         *value = (int64_t)json->valuedouble;
     } else {
@@ -87,16 +91,19 @@ static enum ox_status read_double(struct reader *r, const cJSON *json, double *v
 {
     if (cJSON_IsNumber(json))
         *value = json->valuedouble;
-    else if (!cJSON_IsString(json) || !ox_number_parse(json->valuestring, strlen(json->valuestring), value))
+    else if (!cJSON_IsString(json) ||
+             !ox_number_parse(json->valuestring, strlen(json->valuestring), value))
         return bad(r, "number expected");
     return OX_OK;
 }
 
-static enum ox_status read_enum(struct reader *r, const cJSON *json, const ProtobufCEnumDescriptor *type, int *value)
+static enum ox_status read_enum(struct reader *r, const cJSON *json,
+                                const ProtobufCEnumDescriptor *type, int *value)
 {
     int64_t number;
     if (cJSON_IsString(json)) {
-        const ProtobufCEnumValue *known = protobuf_c_enum_descriptor_get_value_by_name(type, json->valuestring);
+        const ProtobufCEnumValue *known =
+            protobuf_c_enum_descriptor_get_value_by_name(type, json->valuestring);
         if (!known)
             return bad(r, "not a name of this enumeration");
         *value = known->value;
@@ -121,7 +128,8 @@ static enum ox_status read_bytes(struct reader *r, const cJSON *json, ProtobufCB
 }
 
 /* One value of a field into the member at `to`. */
-static enum ox_status read_value(struct reader *r, const cJSON *json, const ProtobufCFieldDescriptor *field, void *to)
+static enum ox_status read_value(struct reader *r, const cJSON *json,
+                                 const ProtobufCFieldDescriptor *field, void *to)
 {
     int64_t number;
     switch (field->type) {
@@ -193,7 +201,8 @@ static size_t value_bytes(const ProtobufCFieldDescriptor *field)
     }
 }
 
-static enum ox_status read_repeated(struct reader *r, const cJSON *json, const ProtobufCFieldDescriptor *field,
+static enum ox_status read_repeated(struct reader *r, const cJSON *json,
+                                    const ProtobufCFieldDescriptor *field,
                                     ProtobufCMessage *message)
 {
     if (!cJSON_IsArray(json))
@@ -214,13 +223,14 @@ static enum ox_status read_repeated(struct reader *r, const cJSON *json, const P
     return OX_OK;
 }
 
-static enum ox_status read_member(struct reader *r, const cJSON *json, const ProtobufCFieldDescriptor *field,
-                                  ProtobufCMessage *message)
+static enum ox_status read_member(struct reader *r, const cJSON *json,
+                                  const ProtobufCFieldDescriptor *field, ProtobufCMessage *message)
 {
     if (field->label == PROTOBUF_C_LABEL_REPEATED)
         return read_repeated(r, json, field, message);
     OX_TRY(read_value(r, json, field, (char *)message + field->offset));
-    bool by_pointer = field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE;
+    bool by_pointer =
+        field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE;
     if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
         *(uint32_t *)((char *)message + field->quantifier_offset) = field->id;
     else if (field->label == PROTOBUF_C_LABEL_OPTIONAL && !by_pointer)
@@ -228,8 +238,8 @@ static enum ox_status read_member(struct reader *r, const cJSON *json, const Pro
     return OX_OK;
 }
 
-static enum ox_status read_message(struct reader *r, const cJSON *json, const ProtobufCMessageDescriptor *type,
-                                   ProtobufCMessage **out)
+static enum ox_status read_message(struct reader *r, const cJSON *json,
+                                   const ProtobufCMessageDescriptor *type, ProtobufCMessage **out)
 {
     if (!cJSON_IsObject(json))
         return bad(r, "object expected");
@@ -278,13 +288,16 @@ static bool nested_within(const char *text, size_t n, uint64_t most)
 enum ox_status ox_json_read_model(uint8_t **bytes, size_t *n_bytes, const char *text, size_t n_text,
                                   struct ox_env *env, const char *name, struct ox_error *err)
 {
-    uint64_t most = env->limits.json_depth && env->limits.json_depth < 900 ? env->limits.json_depth : 900;
+    uint64_t most =
+        env->limits.json_depth && env->limits.json_depth < 900 ? env->limits.json_depth : 900;
     if (!nested_within(text, n_text, most))
-        return ox_fail(err, OX_LIMIT, "%s: JSON is nested more than %llu deep", name, (unsigned long long)most);
+        return ox_fail(err, OX_LIMIT, "%s: JSON is nested more than %llu deep", name,
+                       (unsigned long long)most);
     /* A parsed value takes some 64 bytes; the least that one takes as text is two. */
     uint64_t estimate = (uint64_t)n_text * 32;
     if (!ox_budget_take(ox_env_budget(env), estimate))
-        return ox_fail(err, OX_LIMIT, "%s: %zu bytes of JSON take more than the memory limit", name, n_text);
+        return ox_fail(err, OX_LIMIT, "%s: %zu bytes of JSON take more than the memory limit", name,
+                       n_text);
     struct reader r = {.name = name, .err = err};
     ox_arena_init(&r.arena, ox_env_budget(env));
     ox_strbuf_init(&r.path);

@@ -241,7 +241,7 @@ struct ox_model {
     struct ox_mapping map;
     uint8_t *packed; /* the message of a model that was text or JSON; NULL */
     char *path;      /* as given; "-" */
-    char *dir;  /* where external data is looked for; NULL when the model came from memory */
+    char *dir;       /* where external data is looked for; NULL when the model came from memory */
     int64_t ir_version;
     const char *producer_name, *producer_version, *model_domain;
     int64_t model_version;

@@ -1,0 +1,1 @@
+onnxtool check - < "$TESTDATA/models/digits.onnx"

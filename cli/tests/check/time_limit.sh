@@ -1,0 +1,1 @@
+(sleep 5) | onnxtool check --timeout 0.2 -

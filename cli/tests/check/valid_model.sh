@@ -1,0 +1,1 @@
+onnxtool check --full "$TESTDATA/models/digits.onnx" | sed "s|$TESTDATA/||"
