@@ -96,7 +96,8 @@ static void float_text(const struct ox_tensor *in, size_t i, char text[TEXT])
     }
     char raw[TEXT];
     struct decimal d;
-    if (in->dtype == OX_FLOAT64)
+    if (in->dtype == OX_FLOAT64 ||
+        ox_dtype_bits(in->dtype) <= 8) /* the small types' values are short */
         ox_number_double(raw, value);
     else if (in->dtype == OX_FLOAT32)
         ox_number_float(raw, (float)value);
