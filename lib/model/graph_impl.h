@@ -4,9 +4,9 @@
 
 #include "model/model.h"
 
-/* A value of that name, which must outlive the graph, and its entry in names (none for ""). The caller knows that the name is
- * free. NULL: out of memory, or more values than there are numbers. */
-struct ox_value *ox_graph_new_value(struct ox_graph *graph, const char *name);
+/* The graph's own value of that name, made when it is new; "" makes one that no name leads to. The name must outlive the
+ * graph. NULL: out of memory, or more values than there are numbers. */
+struct ox_value *ox_graph_define(struct ox_graph *graph, const char *name, bool *is_new);
 
 /* The value that the name means in the graph: its own, or one of an enclosing graph (a captured value is then made in each
  * graph on the way), or a new undefined one. NULL: out of memory. */

@@ -33,15 +33,22 @@ enum ox_status ox_lift_new_graph(struct ox_graph **out, struct ox_model *model,
     return OX_OK;
 }
 
-/* The value of a name that the graph defines, made when it is new; "" makes one without a name. */
 static enum ox_status define(struct ox_value **out, struct ox_graph *graph, const char *name,
                              struct ox_error *err)
 {
-    struct ox_value *value = *name ? ox_graph_value(graph, name) : NULL;
-    if (!value)
-        value = ox_graph_new_value(graph, name);
-    *out = value;
-    return value ? OX_OK : no_room(graph->model, err);
+    bool is_new;
+    *out = ox_graph_define(graph, name, &is_new);
+    return *out ? OX_OK : no_room(graph->model, err);
+}
+
+/* What a graph's output means: also a captured or an undefined name. */
+static enum ox_status resolve_output(struct ox_value **out, struct ox_graph *graph,
+                                     const char *name, struct ox_error *err)
+{
+    if (!*name)
+        return define(out, graph, name, err);
+    *out = ox_graph_resolve(graph, name);
+    return *out ? OX_OK : no_room(graph->model, err);
 }
 
 /* The names that the definitions of the graph will need room for, at most. */
@@ -49,7 +56,7 @@ static enum ox_status reserve_values(struct ox_graph *graph, size_t n_others,
                                      Onnx__NodeProto *const *nodes, size_t n_nodes,
                                      struct ox_error *err)
 {
-    size_t n = n_others;
+    size_t n = n_others + 1;
     for (size_t i = 0; i < n_nodes; i++)
         n += nodes[i]->n_output;
     graph->cap_values = n;
@@ -131,10 +138,8 @@ static enum ox_status lift_outputs(struct ox_graph *graph, struct ox_error *err)
                           err));
     for (size_t i = 0; i < proto->n_output; i++) {
         const char *name = ox_text(proto->output[i]->name);
-        struct ox_value *value =
-            *name ? ox_graph_resolve(graph, name) : ox_graph_new_value(graph, name);
-        if (!value)
-            return no_room(graph->model, err);
+        struct ox_value *value;
+        OX_TRY(resolve_output(&value, graph, name, err));
         value->is_output = true;
         graph->outputs[graph->n_outputs++] = value;
         OX_TRY(declare(value, proto->output[i], err));
@@ -254,10 +259,8 @@ static enum ox_status lift_function_body(struct ox_graph *graph, const Onnx__Fun
     OX_TRY(ox_model_array(&graph->outputs, model, proto->n_output, sizeof *graph->outputs, err));
     for (size_t i = 0; i < proto->n_output; i++) {
         const char *name = proto->output[i];
-        struct ox_value *value =
-            *name ? ox_graph_resolve(graph, name) : ox_graph_new_value(graph, name);
-        if (!value)
-            return no_room(model, err);
+        struct ox_value *value;
+        OX_TRY(resolve_output(&value, graph, name, err));
         value->is_output = true;
         graph->outputs[graph->n_outputs++] = value;
     }

@@ -97,29 +97,36 @@ bool ox_graph_reserve(struct ox_graph *graph, void *array, size_t n, size_t *cap
     return true;
 }
 
-struct ox_value *ox_graph_new_value(struct ox_graph *graph, const char *name)
+static struct ox_value *append_value(struct ox_graph *graph, const char *name)
 {
-    if (graph->n_values >= OX_STRMAP_NONE - 1 ||
-        !ox_graph_reserve(graph, &graph->values, graph->n_values, &graph->cap_values))
-        return NULL;
     struct ox_value *value = ox_arena_alloc(&graph->model->arena, sizeof *value);
     if (!value)
         return NULL;
     value->name = name;
     value->graph = graph;
     value->id = (uint32_t)graph->n_values;
-    uint32_t id = value->id;
-    if (*name && !ox_strmap_add(&graph->names, name, strlen(name), &id, NULL))
-        return NULL;
     graph->values[graph->n_values++] = value;
     return value;
 }
 
+struct ox_value *ox_graph_define(struct ox_graph *graph, const char *name, bool *is_new)
+{
+    *is_new = true;
+    if (graph->n_values >= OX_STRMAP_NONE - 1 ||
+        !ox_graph_reserve(graph, &graph->values, graph->n_values, &graph->cap_values))
+        return NULL;
+    uint32_t id = (uint32_t)graph->n_values;
+    if (*name && !ox_strmap_add(&graph->names, name, strlen(name), &id, is_new))
+        return NULL;
+    return *is_new ? append_value(graph, name) : graph->values[id];
+}
+
 struct ox_value *ox_graph_resolve(struct ox_graph *graph, const char *name)
 {
-    struct ox_value *own = ox_graph_value(graph, name);
-    if (own)
-        return own;
+    bool is_new;
+    struct ox_value *result = ox_graph_define(graph, name, &is_new);
+    if (!result || !is_new)
+        return result;
     struct ox_value *found = NULL;
     struct ox_graph *scope = graph->scope;
     for (; scope; scope = scope->scope) {
@@ -127,14 +134,11 @@ struct ox_value *ox_graph_resolve(struct ox_graph *graph, const char *name)
         if (found && ox_value_defined(found))
             break;
     }
-    struct ox_value *result = ox_graph_new_value(graph, name);
-    if (!result || !scope)
+    if (!scope)
         return result;
     struct ox_value *inner = result;
     for (struct ox_graph *between = graph->scope; between != scope; between = between->scope) {
-        struct ox_value *value = ox_graph_value(between, name);
-        if (!value)
-            value = ox_graph_new_value(between, name);
+        struct ox_value *value = ox_graph_define(between, name, &is_new);
         if (!value)
             return NULL;
         inner->outer = value;
