@@ -540,6 +540,17 @@ size_t ox_schema_changes_count(const struct ox_schema_changes *changes);
 const struct ox_schema_change *ox_schema_changes_at(const struct ox_schema_changes *changes,
                                                     size_t i);
 
+/* ---- Tensor protobuf files -------------------------------------------------------------------------------------- */
+
+/* Test data as ONNX keeps it: a file holds one TensorProto, SequenceProto, OptionalProto, MapProto or SparseTensorProto
+ * and does not say which. `type` does: how ox_port.type spells it ("float32[2]", "seq(float32)", "optional(...)",
+ * "map(int64,float32)", "sparse(...)"; NULL and "?" are a tensor). */
+enum ox_status ox_datum_read_pb(struct ox_datum **out, struct ox_env *env, const char *path,
+                                const char *type, struct ox_error *err);
+/* The message that fits the datum, under that name (NULL: without), whole or not at all. */
+enum ox_status ox_datum_write_pb(const struct ox_datum *datum, const char *name, const char *path,
+                                 struct ox_error *err);
+
 /* ---- Checking --------------------------------------------------------------------------------------------------- */
 
 enum ox_severity { OX_ERROR, OX_WARNING, OX_INFO };

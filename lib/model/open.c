@@ -4,6 +4,7 @@
 #include "model/format.h"
 #include "model/json_read.h"
 #include "model/lift.h"
+#include "model/stored.h"
 #include "model/text_read.h"
 
 /* Text without a header starts with the graph's name, whose first letter may be a field's tag too ('B', 'r'); but text has
@@ -79,8 +80,8 @@ static enum ox_status read_model(struct ox_model *model, const uint8_t *bytes, s
     return unpack_model(model, model->packed, n_packed, err);
 }
 
-static enum ox_status new_model(struct ox_model **out, struct ox_env *env, const char *name,
-                                struct ox_error *err)
+enum ox_status ox_model_new(struct ox_model **out, struct ox_env *env, const char *name,
+                            struct ox_error *err)
 {
     struct ox_model *model = calloc(1, sizeof *model);
     if (!model)
@@ -102,7 +103,7 @@ enum ox_status ox_model_open(struct ox_model **out, struct ox_env *env, const ch
                              struct ox_error *err)
 {
     struct ox_model *model;
-    OX_TRY(new_model(&model, env, path, err));
+    OX_TRY(ox_model_new(&model, env, path, err));
     enum ox_status status = ox_mapping_open(&model->map, env, path, env->limits.message_bytes, err);
     if (status == OX_OK && strcmp(path, "-") != 0) {
         model->dir = ox_path_dir(path);
@@ -122,7 +123,7 @@ enum ox_status ox_model_open_memory(struct ox_model **out, struct ox_env *env, c
                                     size_t n, const char *dir, struct ox_error *err)
 {
     struct ox_model *model;
-    OX_TRY(new_model(&model, env, "(memory)", err));
+    OX_TRY(ox_model_new(&model, env, "(memory)", err));
     enum ox_status status = OX_OK;
     if (dir) {
         model->dir = strdup(dir);

@@ -4,6 +4,7 @@
 
 #include "model/external.h"
 #include "model/name.h"
+#include "model/stored.h"
 #include "model/unpack.h"
 
 /* Which repeated field of TensorProto holds a type's elements, and how many numbers it takes there. */
@@ -168,10 +169,10 @@ static bool can_view(enum ox_dtype dtype, const uint8_t *bytes, size_t n)
 }
 
 static enum ox_status load_packed(struct ox_model *model, const struct ox_stored *stored,
-                                  const struct located *at, struct ox_tensor **out,
+                                  const struct located *at, bool copy, struct ox_tensor **out,
                                   struct ox_error *err)
 {
-    if (can_view(stored->dtype, at->bytes, at->n))
+    if (!copy && can_view(stored->dtype, at->bytes, at->n))
         return ox_tensor_borrow(out, stored->dtype, stored->rank, stored->dims, at->bytes, NULL,
                                 NULL, err);
     struct ox_tensor *tensor;
@@ -252,18 +253,23 @@ static enum ox_status load_typed(struct ox_model *model, const struct ox_stored 
     return status;
 }
 
-enum ox_status ox_stored_load(struct ox_model *model, const struct ox_stored *stored,
+enum ox_status ox_stored_read(struct ox_model *model, const struct ox_stored *stored, bool copy,
                               struct ox_tensor **out, struct ox_error *err)
 {
-    struct located at;
-    enum ox_status status = OX_OK;
     if (stored->place == OX_STORED_TENSOR) {
         *out = ox_tensor_ref(stored->tensor);
         return OX_OK;
     }
-    status = locate(model, stored, &at, err);
+    struct located at;
+    enum ox_status status = locate(model, stored, &at, err);
     if (status == OX_OK)
-        status = at.bytes && at.n ? load_packed(model, stored, &at, out, err)
+        status = at.bytes && at.n ? load_packed(model, stored, &at, copy, out, err)
                                   : load_typed(model, stored, out, err);
     return status == OX_OK ? OX_OK : ox_fail_tensor(err, status, model, stored);
+}
+
+enum ox_status ox_stored_load(struct ox_model *model, const struct ox_stored *stored,
+                              struct ox_tensor **out, struct ox_error *err)
+{
+    return ox_stored_read(model, stored, false, out, err);
 }

@@ -11,7 +11,8 @@ enum {
     MAX_FIELDS = 32, /* of a message type */
     STRING_CHUNK = 4096,
     N_RECENT = 1024, /* a power of two */
-    POLL_EVERY = 4096
+    POLL_EVERY = 4096,
+    MAX_NESTING = 10000 /* whatever the limit says: what walks messages again may recurse */
 };
 
 /* A message that is being read. */
@@ -309,7 +310,9 @@ static enum ox_status push(struct unpacker *u, ProtobufCMessage *message, struct
                            const struct ox_span *more, size_t n_more)
 {
     uint64_t nesting = u->env->limits.nesting, submessages = u->env->limits.submessages;
-    if (nesting && u->depth > nesting)
+    if (!nesting || nesting > MAX_NESTING)
+        nesting = MAX_NESTING;
+    if (u->depth > nesting)
         return ox_fail(u->err, OX_LIMIT,
                        "%s: byte %zu: messages are nested deeper than %" PRIu64 " (limit nesting)",
                        u->name, (size_t)(first.p - u->base), nesting);
