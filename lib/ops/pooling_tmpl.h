@@ -1,4 +1,4 @@
-/* Stamped by pool.c: T is the element, NAME(x) the includer's. LOWEST: what every value beats. */
+/* Stamped by pooling.c: T is the element, NAME(x) the includer's. LOWEST: what every value beats. */
 
 static void NAME(max_plane)(const struct pool *p, size_t plane)
 {

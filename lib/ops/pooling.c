@@ -126,12 +126,12 @@ static double lp_root(double sum, double p)
 #define T float
 #define LOWEST (-INFINITY)
 #define NAME(x) x##_f32
-#include "ops/pool_tmpl.h"
+#include "ops/pooling_tmpl.h"
 #undef T
 #undef NAME
 #define T double
 #define NAME(x) x##_f64
-#include "ops/pool_tmpl.h"
+#include "ops/pooling_tmpl.h"
 #undef T
 #undef NAME
 #undef LOWEST
@@ -141,14 +141,14 @@ static double lp_root(double sum, double p)
 #define T int8_t
 #define LOWEST INT8_MIN
 #define NAME(x) x##_i8
-#include "ops/pool_tmpl.h"
+#include "ops/pooling_tmpl.h"
 #undef T
 #undef NAME
 #undef LOWEST
 #define T uint8_t
 #define LOWEST 0
 #define NAME(x) x##_u8
-#include "ops/pool_tmpl.h"
+#include "ops/pooling_tmpl.h"
 
 static void pool_task(void *arg, size_t i)
 {
@@ -423,31 +423,32 @@ static enum ox_status run_unpool(struct ox_run *r, struct ox_error *err)
         "", name, since, .infer = infer_global, .run = kernel                                      \
     }
 
-const struct ox_op ox_ops_pool[] = {POOL("AveragePool", 1, run_average_pool),
-                                    POOL("AveragePool", 7, run_average_pool),
-                                    POOL("AveragePool", 10, run_average_pool),
-                                    POOL("AveragePool", 11, run_average_pool),
-                                    POOL("AveragePool", 19, run_average_pool),
-                                    POOL("AveragePool", 22, run_average_pool),
-                                    POOL("MaxPool", 1, run_max_pool),
-                                    POOL("MaxPool", 8, run_max_pool),
-                                    POOL("MaxPool", 10, run_max_pool),
-                                    POOL("MaxPool", 11, run_max_pool),
-                                    POOL("MaxPool", 12, run_max_pool),
-                                    POOL("MaxPool", 22, run_max_pool),
-                                    POOL("LpPool", 1, run_lp_pool),
-                                    POOL("LpPool", 2, run_lp_pool),
-                                    POOL("LpPool", 11, run_lp_pool),
-                                    POOL("LpPool", 18, run_lp_pool),
-                                    POOL("LpPool", 22, run_lp_pool),
-                                    GLOBAL("GlobalAveragePool", 1, run_global_average),
-                                    GLOBAL("GlobalAveragePool", 22, run_global_average),
-                                    GLOBAL("GlobalMaxPool", 1, run_global_max),
-                                    GLOBAL("GlobalMaxPool", 22, run_global_max),
-                                    GLOBAL("GlobalLpPool", 1, run_global_lp),
-                                    GLOBAL("GlobalLpPool", 2, run_global_lp),
-                                    GLOBAL("GlobalLpPool", 22, run_global_lp),
-                                    {"", "MaxUnpool", 9, .infer = infer_unpool, .run = run_unpool},
-                                    {"", "MaxUnpool", 11, .infer = infer_unpool, .run = run_unpool},
-                                    {"", "MaxUnpool", 22, .infer = infer_unpool, .run = run_unpool},
-                                    {0}};
+const struct ox_op ox_ops_pooling[] = {
+    POOL("AveragePool", 1, run_average_pool),
+    POOL("AveragePool", 7, run_average_pool),
+    POOL("AveragePool", 10, run_average_pool),
+    POOL("AveragePool", 11, run_average_pool),
+    POOL("AveragePool", 19, run_average_pool),
+    POOL("AveragePool", 22, run_average_pool),
+    POOL("MaxPool", 1, run_max_pool),
+    POOL("MaxPool", 8, run_max_pool),
+    POOL("MaxPool", 10, run_max_pool),
+    POOL("MaxPool", 11, run_max_pool),
+    POOL("MaxPool", 12, run_max_pool),
+    POOL("MaxPool", 22, run_max_pool),
+    POOL("LpPool", 1, run_lp_pool),
+    POOL("LpPool", 2, run_lp_pool),
+    POOL("LpPool", 11, run_lp_pool),
+    POOL("LpPool", 18, run_lp_pool),
+    POOL("LpPool", 22, run_lp_pool),
+    GLOBAL("GlobalAveragePool", 1, run_global_average),
+    GLOBAL("GlobalAveragePool", 22, run_global_average),
+    GLOBAL("GlobalMaxPool", 1, run_global_max),
+    GLOBAL("GlobalMaxPool", 22, run_global_max),
+    GLOBAL("GlobalLpPool", 1, run_global_lp),
+    GLOBAL("GlobalLpPool", 2, run_global_lp),
+    GLOBAL("GlobalLpPool", 22, run_global_lp),
+    {"", "MaxUnpool", 9, .infer = infer_unpool, .run = run_unpool},
+    {"", "MaxUnpool", 11, .infer = infer_unpool, .run = run_unpool},
+    {"", "MaxUnpool", 22, .infer = infer_unpool, .run = run_unpool},
+    {0}};

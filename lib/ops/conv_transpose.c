@@ -1,0 +1,250 @@
+/* ConvTranspose: a matrix product gives what each input pixel adds under each tap, then all is added up in place. */
+#include <string.h>
+
+#include "common/threads.h"
+#include "kernels/gemm.h"
+#include "ops/infer.h"
+#include "ops/product.h"
+#include "ops/window.h"
+
+enum { PIXELS = 256, ROWS = 128 };
+
+struct transpose {
+    struct ox_window w;
+    size_t images, groups, in_group, out_group, channel_blocks, block; /* block: channels a task */
+    enum ox_dtype dtype;
+    const void *x, *weights, *bias;
+    void *y;
+    struct ox_task_state state;
+};
+
+#define REAL float
+#define GEMM ox_gemm_f32
+#define NAME(x) x##_f32
+#include "ops/conv_transpose_tmpl.h"
+#undef REAL
+#undef GEMM
+#undef NAME
+
+#define REAL double
+#define GEMM ox_gemm_f64
+#define NAME(x) x##_f64
+#include "ops/conv_transpose_tmpl.h"
+
+static void transpose_task(void *arg, size_t i)
+{
+    struct transpose *tr = arg;
+    size_t channel = i % tr->channel_blocks * tr->block, plane = i / tr->channel_blocks;
+    size_t channels = tr->out_group - channel < tr->block ? tr->out_group - channel : tr->block;
+    size_t rows = channels * tr->w.taps, elem = ox_dtype_size(tr->dtype);
+    size_t n_work = ox_gemm_work(rows, PIXELS, tr->in_group), n_columns = rows * PIXELS;
+    void *work = ox_task_alloc(&tr->state, n_work, elem);
+    void *columns = ox_task_alloc(&tr->state, n_columns, elem);
+    ptrdiff_t *table = ox_task_alloc(&tr->state, tr->w.taps * PIXELS, sizeof *table);
+    if (work && columns && table) {
+        if (tr->dtype == OX_FLOAT32)
+            transpose_block_f32(tr, plane / tr->groups, plane % tr->groups, channel, channels, work,
+                                columns, table);
+        else
+            transpose_block_f64(tr, plane / tr->groups, plane % tr->groups, channel, channels, work,
+                                columns, table);
+    }
+    ox_task_free(&tr->state, work, n_work, elem);
+    ox_task_free(&tr->state, columns, n_columns, elem);
+    ox_task_free(&tr->state, table, tr->w.taps * PIXELS, sizeof *table);
+}
+
+/* Size and padding of one axis. wanted: output_shape's value or -1. */
+static enum ox_status place_axis(struct ox_run *r, struct ox_window *w, unsigned d,
+                                 enum ox_auto_pad mode, int64_t extra, int64_t wanted,
+                                 const int64_t *pads, struct ox_error *err)
+{
+    int64_t reach, full;
+    if (OX_MUL_OVERFLOWS(w->kernel[d] - 1, w->dilation[d], &reach) ||
+        OX_MUL_OVERFLOWS(w->in[d] - 1, w->stride[d], &full) ||
+        OX_ADD_OVERFLOWS(full, reach, &full) || OX_ADD_OVERFLOWS(full, extra + 1, &full))
+        return ox_run_fail(r, err, OX_LIMIT, "the output is too large on spatial axis %u", d);
+    bool same = mode == OX_PAD_SAME_UPPER || mode == OX_PAD_SAME_LOWER;
+    if (same && wanted < 0 && OX_MUL_OVERFLOWS(w->in[d], w->stride[d], &wanted))
+        return ox_run_fail(r, err, OX_LIMIT, "the output is too large on spatial axis %u", d);
+    if (wanted >= 0) {
+        int64_t total = full > wanted ? full - wanted : 0;
+        w->before[d] = mode == OX_PAD_SAME_UPPER ? total / 2 : total - total / 2;
+        w->after[d] = total - w->before[d];
+        w->out[d] = wanted;
+    } else {
+        w->before[d] = mode == OX_PAD_NOTSET ? pads[d] : 0;
+        w->after[d] = mode == OX_PAD_NOTSET ? pads[w->n + d] : 0;
+        w->out[d] = w->in[d] ? full - w->before[d] - w->after[d] : 0;
+    }
+    if (w->out[d] < 0)
+        return ox_run_fail(r, err, OX_INPUT, "spatial axis %u of the output would have size %lld",
+                           d, (long long)w->out[d]);
+    return OX_OK;
+}
+
+static enum ox_status place_output(struct ox_run *r, struct ox_window *w, struct ox_error *err)
+{
+    const char *text = ox_run_string(r, "auto_pad");
+    enum ox_auto_pad mode = ox_auto_pad(text);
+    if (mode == OX_PAD_BAD)
+        return ox_run_fail(r, err, OX_INPUT, "auto_pad '%.40s' is unknown", text);
+    int64_t pads[2 * OX_WINDOW_AXES] = {0}, extra[OX_WINDOW_AXES] = {0};
+    int64_t wanted[OX_WINDOW_AXES + 2];
+    size_t n_shape;
+    bool given;
+    OX_TRY(ox_window_list(r, "pads", 2 * (size_t)w->n, 0, pads, NULL, err));
+    OX_TRY(ox_window_list(r, "output_padding", w->n, 0, extra, NULL, err));
+    /* Some exporters write batch and channels too. */
+    ox_run_ints(r, "output_shape", &n_shape);
+    size_t skip = n_shape == (size_t)w->n + 2 ? 2 : 0;
+    OX_TRY(ox_window_list(r, "output_shape", w->n + skip, 0, wanted, &given, err));
+    for (unsigned d = 0; d < w->n; d++)
+        OX_TRY(place_axis(r, w, d, mode, extra[d], given ? wanted[skip + d] : -1, pads, err));
+    return ox_dims_count(w->n, w->out, &w->n_out)
+               ? OX_OK
+               : ox_run_fail(r, err, OX_LIMIT, "the output is too large");
+}
+
+static enum ox_status transpose_all(struct ox_run *r, struct transpose *tr, struct ox_error *err)
+{
+    if (!tr->images || !tr->out_group || !tr->w.n_out)
+        return OX_OK;
+    size_t table;
+    if (OX_MUL_OVERFLOWS(tr->w.taps, (size_t)PIXELS * 64, &table))
+        return ox_run_fail(r, err, OX_LIMIT, "the kernel is too large");
+    tr->block = tr->w.taps >= ROWS ? 1 : ROWS / tr->w.taps;
+    tr->channel_blocks = (tr->out_group - 1) / tr->block + 1;
+    tr->state.budget = ox_env_budget(r->env);
+    ox_parallel(r->env, tr->images * tr->groups * tr->channel_blocks, transpose_task, tr);
+    OX_TRY(ox_env_poll(r->env, err));
+    return tr->state.no_memory ? ox_run_fail(r, err, OX_NO_MEMORY, "out of memory") : OX_OK;
+}
+
+static enum ox_status run_conv_transpose(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0), *w = ox_run_in(r, 1), *b = ox_run_in(r, 2);
+    struct transpose *tr = ox_run_scratch(r, 1, sizeof *tr, err);
+    if (!tr)
+        return OX_NO_MEMORY;
+    if (x->rank < 3 || w->rank != x->rank)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "the input's rank is %u, the weights' %u: not the same, or under 3",
+                           x->rank, w->rank);
+    int64_t groups = ox_run_int(r, "group", 1), channels;
+    if (groups < 1 || x->dims[1] % groups || w->dims[0] != x->dims[1] ||
+        OX_MUL_OVERFLOWS(w->dims[1], groups, &channels))
+        return ox_run_fail(r, err, OX_INPUT,
+                           "%lld groups do not fit %lld input channels and weights for %lld",
+                           (long long)groups, (long long)x->dims[1], (long long)w->dims[0]);
+    if (b && (b->rank != 1 || b->dims[0] != channels))
+        return ox_run_fail(r, err, OX_INPUT, "the bias has %zu elements (rank %u), not %lld", b->n,
+                           b->rank, (long long)channels);
+    OX_TRY(ox_window_read(r, x, w->dims + 2, &tr->w, err));
+    OX_TRY(place_output(r, &tr->w, err));
+    int64_t dims[OX_WINDOW_AXES + 2] = {x->dims[0], channels};
+    memcpy(dims + 2, tr->w.out, tr->w.n * sizeof *dims);
+    struct ox_tensor *y;
+    OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, dims, &y, err));
+    tr->images = (size_t)x->dims[0];
+    tr->groups = (size_t)groups;
+    tr->in_group = (size_t)(x->dims[1] / groups);
+    tr->out_group = (size_t)w->dims[1];
+    tr->dtype = y->dtype;
+    tr->x = x->data;
+    tr->weights = w->data;
+    tr->bias = b ? b->data : NULL;
+    tr->y = y->data;
+    return transpose_all(r, tr, err);
+}
+
+/* ---- Shape rule -------------------------------------------------------------------------------------------------- */
+
+struct lists {
+    const int64_t *strides, *dilations, *pads, *extra, *shape, *kernel;
+    size_t n_strides, n_dilations, n_pads, n_extra, n_shape, n_kernel;
+    enum ox_auto_pad mode;
+};
+
+static bool read_lists(struct ox_infer *c, unsigned n, struct lists *l)
+{
+    l->strides = ox_infer_ints_attr(c, "strides", &l->n_strides);
+    l->dilations = ox_infer_ints_attr(c, "dilations", &l->n_dilations);
+    l->pads = ox_infer_ints_attr(c, "pads", &l->n_pads);
+    l->extra = ox_infer_ints_attr(c, "output_padding", &l->n_extra);
+    l->shape = ox_infer_ints_attr(c, "output_shape", &l->n_shape);
+    l->kernel = ox_infer_ints_attr(c, "kernel_shape", &l->n_kernel);
+    l->mode = ox_auto_pad(ox_infer_string_attr(c, "auto_pad"));
+    if (l->n_shape == (size_t)n + 2) {
+        l->shape += 2;
+        l->n_shape = n;
+    }
+    bool fits = (!l->n_strides || l->n_strides == n) && (!l->n_dilations || l->n_dilations == n) &&
+                (!l->n_pads || l->n_pads == 2 * (size_t)n) && (!l->n_extra || l->n_extra == n) &&
+                (!l->n_shape || l->n_shape == n) && (!l->n_kernel || l->n_kernel == n) &&
+                l->mode != OX_PAD_BAD;
+    if (!fits)
+        ox_infer_conflict(c, "a list attribute has not one value for each of %u spatial axes", n);
+    return fits;
+}
+
+static const struct ox_expr *infer_axis(struct ox_infer *c, const struct lists *l, unsigned n,
+                                        unsigned d, const struct ox_expr *in,
+                                        const struct ox_expr *kernel)
+{
+    if (l->n_shape)
+        return ox_infer_num(c, l->shape[d]);
+    const struct ox_expr *stride = ox_infer_num(c, l->n_strides ? l->strides[d] : 1);
+    if (l->mode == OX_PAD_SAME_UPPER || l->mode == OX_PAD_SAME_LOWER)
+        return ox_infer_mul(c, in, stride);
+    const struct ox_expr *one = ox_infer_num(c, 1);
+    if (l->n_kernel)
+        kernel = ox_infer_num(c, l->kernel[d]);
+    const struct ox_expr *reach = ox_infer_mul(
+        c, ox_infer_sub(c, kernel, one), ox_infer_num(c, l->n_dilations ? l->dilations[d] : 1));
+    const struct ox_expr *full = ox_infer_mul(c, ox_infer_sub(c, in, one), stride);
+    full = ox_infer_add(c, ox_infer_add(c, full, reach), one);
+    full = ox_infer_add(c, full, ox_infer_num(c, l->n_extra ? l->extra[d] : 0));
+    if (l->mode == OX_PAD_NOTSET && l->n_pads) {
+        full = ox_infer_sub(c, full, ox_infer_num(c, l->pads[d]));
+        full = ox_infer_sub(c, full, ox_infer_num(c, l->pads[n + d]));
+    }
+    return full;
+}
+
+static void infer_conv_transpose(struct ox_infer *c)
+{
+    unsigned rank, rank_w;
+    const struct ox_expr *const *x;
+    const struct ox_expr *const *w;
+    bool has_x = ox_infer_shape(c, 0, &rank, &x), has_w = ox_infer_shape(c, 1, &rank_w, &w);
+    if (!has_x && !has_w) {
+        ox_infer_unknown(c, 0, "the input's rank is not known");
+        return;
+    }
+    if ((has_x && has_w && rank != rank_w) || (has_x ? rank : rank_w) < 3) {
+        ox_infer_conflict(c, "the input's rank is %u, the weights' %u: not the same, or under 3",
+                          has_x ? rank : 0, has_w ? rank_w : 0);
+        return;
+    }
+    rank = has_x ? rank : rank_w;
+    struct lists l;
+    const struct ox_expr **dims = ox_infer_dims(c, rank);
+    if (!dims || !read_lists(c, rank - 2, &l))
+        return;
+    if (has_x && has_w)
+        ox_infer_equal(c, x[1], w[0], "the number of input channels");
+    dims[0] = has_x ? x[0] : NULL;
+    dims[1] =
+        has_w ? ox_infer_mul(c, w[1], ox_infer_num(c, ox_infer_int_attr(c, "group", 1))) : NULL;
+    for (unsigned d = 0; d < rank - 2; d++)
+        dims[2 + d] =
+            infer_axis(c, &l, rank - 2, d, has_x ? x[2 + d] : NULL, has_w ? w[2 + d] : NULL);
+    ox_infer_set_shape(c, 0, rank, dims);
+}
+
+const struct ox_op ox_ops_conv_transpose[] = {
+    {"", "ConvTranspose", 1, .infer = infer_conv_transpose, .run = run_conv_transpose},
+    {"", "ConvTranspose", 11, .infer = infer_conv_transpose, .run = run_conv_transpose},
+    {"", "ConvTranspose", 22, .infer = infer_conv_transpose, .run = run_conv_transpose},
+    {0}};

@@ -1,0 +1,135 @@
+/* NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: scores as [N, C, D], in double. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/infer.h"
+#include "ops/real.h"
+
+enum reduction { NONE, SUM, MEAN, UNKNOWN };
+
+static enum reduction reduction_of(const char *text)
+{
+    if (!text || strcmp(text, "mean") == 0)
+        return MEAN;
+    return strcmp(text, "sum") == 0 ? SUM : strcmp(text, "none") == 0 ? NONE : UNKNOWN;
+}
+
+static void infer_loss(struct ox_infer *c)
+{
+    enum reduction reduction = reduction_of(ox_infer_string_attr(c, "reduction"));
+    if (reduction == NONE)
+        ox_infer_same_shape(c, 0, 1);
+    else if (reduction != UNKNOWN)
+        ox_infer_set_shape(c, 0, 0, NULL);
+    else
+        ox_infer_conflict(c, "reduction is none of none, sum, mean");
+    if (ox_infer_n_out(c) > 1)
+        ox_infer_same(c, 1, 0);
+}
+
+struct loss {
+    const struct ox_tensor *x, *target, *weight;
+    const double *scores, *weights;
+    size_t n, classes, d;
+    bool ignores;
+    int64_t ignored;
+    enum reduction reduction;
+};
+
+static enum ox_status read_loss(struct ox_run *r, struct loss *l, struct ox_error *err)
+{
+    const struct ox_tensor *x = l->x = ox_run_in(r, 0), *t = l->target = ox_run_in(r, 1);
+    l->weight = ox_run_in(r, 2);
+    bool fits = x->rank >= 2 && t->rank == x->rank - 1 && t->dims[0] == x->dims[0];
+    for (unsigned d = 2; fits && d < x->rank; d++)
+        fits = t->dims[d - 1] == x->dims[d];
+    if (!fits)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "targets (rank %u) have not the shape of the scores (rank %u) without "
+                           "classes",
+                           t->rank, x->rank);
+    l->n = (size_t)x->dims[0];
+    l->classes = (size_t)x->dims[1];
+    l->d = l->n ? t->n / l->n : 0;
+    if (l->weight && (l->weight->rank != 1 || l->weight->n != l->classes))
+        return ox_run_fail(r, err, OX_INPUT, "%zu weights for %zu classes", l->weight->n,
+                           l->classes);
+    const char *reduction = ox_run_string(r, "reduction");
+    l->reduction = reduction_of(reduction);
+    if (l->reduction == UNKNOWN)
+        return ox_run_fail(r, err, OX_INPUT, "reduction '%.40s' is unknown", reduction);
+    l->ignores = ox_run_attr(r, "ignore_index") != NULL;
+    l->ignored = ox_run_int(r, "ignore_index", 0);
+    OX_TRY(ox_real_in(r, 2, &l->weights, err));
+    l->scores = ox_real_all(r, x, err);
+    return l->scores || !x->n ? OX_OK : OX_NO_MEMORY;
+}
+
+/* -log_prob of each target, by its class's weight; reduced as asked. */
+static enum ox_status give_loss(struct ox_run *r, const struct loss *l, struct ox_error *err)
+{
+    size_t count = l->target->n;
+    double *out = ox_real_scratch(r, count, err), sum = 0, total = 0;
+    if (!out)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        int64_t t = ox_tensor_get_int(l->target, i);
+        if (l->ignores && t == l->ignored)
+            continue;
+        if (t < 0 || (size_t)t >= l->classes)
+            return ox_run_fail(r, err, OX_INPUT, "target %zu is %lld, outside of [0, %zu)", i,
+                               (long long)t, l->classes);
+        double weight = l->weights ? l->weights[t] : 1;
+        size_t at = (i / l->d * l->classes + (size_t)t) * l->d + i % l->d;
+        out[i] = -l->scores[at] * weight;
+        sum += out[i];
+        total += weight;
+    }
+    if (l->reduction == NONE)
+        return ox_real_out(r, 0, l->x->dtype, l->target->rank, l->target->dims, out, err);
+    double result = l->reduction == SUM ? sum : sum / total;
+    return ox_real_out(r, 0, l->x->dtype, 0, NULL, &result, err);
+}
+
+static enum ox_status run_nll(struct ox_run *r, struct ox_error *err)
+{
+    struct loss l;
+    OX_TRY(read_loss(r, &l, err));
+    return give_loss(r, &l, err);
+}
+
+static enum ox_status run_cross_entropy(struct ox_run *r, struct ox_error *err)
+{
+    struct loss l;
+    OX_TRY(read_loss(r, &l, err));
+    double *log_prob = ox_real_scratch(r, l.x->n, err);
+    if (!log_prob)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < l.n * l.d && l.classes; i++) {
+        const double *x = l.scores + i / l.d * l.classes * l.d + i % l.d;
+        double *y = log_prob + (x - l.scores), most = x[0], sum = 0;
+        for (size_t c = 1; c < l.classes; c++)
+            most = x[c * l.d] > most ? x[c * l.d] : most;
+        for (size_t c = 0; c < l.classes; c++)
+            sum += exp(x[c * l.d] - most);
+        sum = log(sum);
+        for (size_t c = 0; c < l.classes; c++)
+            y[c * l.d] = x[c * l.d] - most - sum;
+    }
+    if (ox_run_wants(r, 1))
+        OX_TRY(ox_real_out(r, 1, l.x->dtype, l.x->rank, l.x->dims, log_prob, err));
+    l.scores = log_prob;
+    return give_loss(r, &l, err);
+}
+
+#define LOSS(name, since, kernel)                                                                  \
+    {                                                                                              \
+        "", name, since, .infer = infer_loss, .run = kernel                                        \
+    }
+
+const struct ox_op ox_ops_loss[] = {LOSS("NegativeLogLikelihoodLoss", 12, run_nll),
+                                    LOSS("NegativeLogLikelihoodLoss", 13, run_nll),
+                                    LOSS("NegativeLogLikelihoodLoss", 22, run_nll),
+                                    LOSS("SoftmaxCrossEntropyLoss", 12, run_cross_entropy),
+                                    LOSS("SoftmaxCrossEntropyLoss", 13, run_cross_entropy),
+                                    {0}};

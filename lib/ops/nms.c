@@ -1,0 +1,143 @@
+/* NonMaxSuppression. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "ops/infer.h"
+#include "ops/real.h"
+
+#define REAL float
+#define NAME(x) x##_f32
+#include "ops/nms_tmpl.h"
+#undef REAL
+#undef NAME
+#define REAL double
+#define NAME(x) x##_f64
+#include "ops/nms_tmpl.h"
+
+static void infer_nms(struct ox_infer *c)
+{
+    const struct ox_expr **dims = ox_infer_dims(c, 2);
+    if (!dims)
+        return;
+    dims[0] = ox_infer_data_dim(c, "selected");
+    dims[1] = ox_infer_num(c, 3);
+    ox_infer_set_dtype(c, 0, OX_INT64);
+    ox_infer_set_shape(c, 0, 2, dims);
+}
+
+struct candidate {
+    double score;
+    size_t box;
+};
+
+/* Best score first, of equals the first box; NaN last. */
+static int by_score(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    if (isnan(a->score) || isnan(b->score)) {
+        if (!isnan(a->score) || !isnan(b->score))
+            return isnan(a->score) ? 1 : -1;
+    } else if (a->score != b->score) {
+        return a->score > b->score ? -1 : 1;
+    }
+    return a->box < b->box ? -1 : a->box > b->box;
+}
+
+struct nms {
+    const struct ox_tensor *boxes, *scores;
+    size_t n_boxes, most;
+    bool centre, has_score;
+    double iou, score;
+    struct candidate *candidates;
+    size_t *kept;
+};
+
+/* Fills kept with the boxes of one class; returns how many. */
+static size_t select_boxes(const struct nms *s, size_t batch, size_t plane)
+{
+    size_t n = 0, n_kept = 0;
+    for (size_t i = 0; i < s->n_boxes; i++) {
+        double score = ox_tensor_get_double(s->scores, plane * s->n_boxes + i);
+        if (!s->has_score || score > s->score)
+            s->candidates[n++] = (struct candidate){score, i};
+    }
+    qsort(s->candidates, n, sizeof *s->candidates, by_score);
+    for (size_t i = 0; i < n && n_kept < s->most; i++) {
+        size_t box = s->candidates[i].box;
+        bool fresh = true;
+        for (size_t k = 0; k < n_kept && fresh; k++)
+            fresh = !(s->boxes->dtype == OX_FLOAT32 ? overlap_f32 : overlap_f64)(
+                s->boxes->data, batch * s->n_boxes + box, batch * s->n_boxes + s->kept[k],
+                s->centre, s->iou);
+        if (fresh)
+            s->kept[n_kept++] = box;
+    }
+    return n_kept;
+}
+
+static enum ox_status prepare(struct ox_run *r, struct nms *s, struct ox_error *err)
+{
+    s->boxes = ox_run_in(r, 0);
+    s->scores = ox_run_in(r, 1);
+    const struct ox_tensor *most = ox_run_in(r, 2), *score = ox_run_in(r, 4);
+    if (s->boxes->rank != 3 || s->boxes->dims[2] != 4 || s->scores->rank != 3 ||
+        s->scores->dims[0] != s->boxes->dims[0] || s->scores->dims[2] != s->boxes->dims[1])
+        return ox_run_fail(r, err, OX_INPUT,
+                           "boxes and scores are not [batches, boxes, 4] and [batches, classes, "
+                           "boxes]");
+    int64_t centre = ox_run_int(r, "center_point_box", 0);
+    if (centre != 0 && centre != 1)
+        return ox_run_fail(r, err, OX_INPUT, "center_point_box is %lld, not 0 or 1",
+                           (long long)centre);
+    s->n_boxes = (size_t)s->boxes->dims[1];
+    s->centre = centre == 1;
+    int64_t limit = most && most->n ? ox_tensor_get_int(most, 0) : 0;
+    s->most = limit < 0 ? 0 : (uint64_t)limit < s->n_boxes ? (size_t)limit : s->n_boxes;
+    s->iou = ox_real_scalar(r, 3, 0);
+    s->has_score = score && score->n;
+    s->score = ox_real_scalar(r, 4, 0);
+    if (!(s->iou >= 0 && s->iou <= 1))
+        return ox_run_fail(r, err, OX_INPUT, "iou_threshold is %g, outside of [0, 1]", s->iou);
+    s->candidates = ox_run_scratch(r, s->n_boxes, sizeof *s->candidates, err);
+    s->kept = ox_run_scratch(r, s->n_boxes, sizeof *s->kept, err);
+    return s->candidates && s->kept ? OX_OK : OX_NO_MEMORY;
+}
+
+static enum ox_status run_nms(struct ox_run *r, struct ox_error *err)
+{
+    struct nms s = {0};
+    OX_TRY(prepare(r, &s, err));
+    size_t classes = (size_t)s.scores->dims[1],
+           planes = s.n_boxes && s.most ? s.scores->n / s.n_boxes : 0;
+    size_t n = 0, cap = 0;
+    int64_t *found = NULL;
+    for (size_t plane = 0; plane < planes; plane++) {
+        OX_TRY(ox_env_poll(r->env, err));
+        size_t n_kept = select_boxes(&s, plane / classes, plane);
+        if (n + n_kept > cap) {
+            size_t more = 2 * cap > n + n_kept ? 2 * cap : n + n_kept;
+            int64_t *grown = ox_run_scratch(r, more, 3 * sizeof *grown, err);
+            if (!grown)
+                return OX_NO_MEMORY;
+            for (size_t i = 0; i < 3 * n; i++)
+                grown[i] = found[i];
+            found = grown;
+            cap = more;
+        }
+        for (size_t k = 0; k < n_kept; k++, n++) {
+            found[n * 3] = (int64_t)(plane / classes);
+            found[n * 3 + 1] = (int64_t)(plane % classes);
+            found[n * 3 + 2] = (int64_t)s.kept[k];
+        }
+    }
+    struct ox_tensor *y;
+    OX_TRY(ox_run_out(r, 0, OX_INT64, 2, (const int64_t[]){(int64_t)n, 3}, &y, err));
+    for (size_t i = 0; i < 3 * n; i++)
+        ((int64_t *)y->data)[i] = found[i];
+    return OX_OK;
+}
+
+const struct ox_op ox_ops_nms[] = {
+    {"", "NonMaxSuppression", 10, .infer = infer_nms, .run = run_nms},
+    {"", "NonMaxSuppression", 11, .infer = infer_nms, .run = run_nms},
+    {0}};

@@ -1,0 +1,39 @@
+/* What a recurrent operator's attributes say, and its activation functions. */
+#ifndef OX_OPS_RNN_H
+#define OX_OPS_RNN_H
+
+#include "ops/op.h"
+
+enum ox_activation_kind {
+    OX_ACT_RELU,
+    OX_ACT_TANH,
+    OX_ACT_SIGMOID,
+    OX_ACT_AFFINE,
+    OX_ACT_LEAKY_RELU,
+    OX_ACT_THRESHOLDED_RELU,
+    OX_ACT_SCALED_TANH,
+    OX_ACT_HARD_SIGMOID,
+    OX_ACT_ELU,
+    OX_ACT_SOFTSIGN,
+    OX_ACT_SOFTPLUS
+};
+
+struct ox_activation {
+    enum ox_activation_kind kind;
+    double alpha, beta;
+};
+
+/* In place; a clip above 0 bounds the input first. */
+void ox_activation_run(const struct ox_activation *f, double clip, double *x, size_t n);
+
+enum ox_rnn_kind { OX_RNN_PLAIN, OX_RNN_GRU, OX_RNN_LSTM };
+
+struct ox_rnn {
+    enum ox_rnn_kind kind;
+    size_t directions, steps, batch, input, hidden;
+    bool reverse, layout, linear_before_reset, input_forget;
+    double clip; /* 0: none */
+    struct ox_activation functions[2][3];
+};
+
+#endif

@@ -1,0 +1,287 @@
+/* MaxRoiPool and RoiAlign. */
+#include <math.h>
+#include <string.h>
+
+#include "common/threads.h"
+#include "ops/infer.h"
+#include "ops/real.h"
+
+struct roi_job {
+    const struct ox_tensor *x;
+    struct ox_tensor *y;
+    const double *planes; /* x as doubles */
+    size_t channels, height, width, out_height, out_width;
+    const double *rois;
+    size_t columns; /* of rois */
+    const int64_t *images;
+    double scale, shift;
+    bool max, at_least_one; /* at_least_one: regions are no smaller than a pixel */
+    int64_t sampling;
+};
+
+static void infer_rois(struct ox_infer *c, int64_t height, int64_t width)
+{
+    const struct ox_expr **dims = ox_infer_dims(c, 4);
+    if (!dims)
+        return;
+    dims[0] = ox_infer_dim(c, 1, 0);
+    dims[1] = ox_infer_dim(c, 0, 1);
+    dims[2] = height >= 0 ? ox_infer_num(c, height) : NULL;
+    dims[3] = width >= 0 ? ox_infer_num(c, width) : NULL;
+    ox_infer_set_shape(c, 0, 4, dims);
+}
+
+static enum ox_status prepare(struct ox_run *r, struct roi_job *j, int64_t height, int64_t width,
+                              int64_t columns, struct ox_error *err)
+{
+    const struct ox_tensor *x = j->x = ox_run_in(r, 0), *rois = ox_run_in(r, 1);
+    if (x->rank != 4 || rois->rank != 2 || rois->dims[1] != columns)
+        return ox_run_fail(r, err, OX_INPUT, "X is not [N, C, H, W] or rois is not [regions, %lld]",
+                           (long long)columns);
+    if (height < 1 || width < 1)
+        return ox_run_fail(r, err, OX_INPUT, "the pooled size is %lld x %lld", (long long)height,
+                           (long long)width);
+    j->channels = (size_t)x->dims[1];
+    j->height = (size_t)x->dims[2];
+    j->width = (size_t)x->dims[3];
+    j->out_height = (size_t)height;
+    j->out_width = (size_t)width;
+    j->columns = (size_t)columns;
+    OX_TRY(ox_real_in(r, 0, &j->planes, err));
+    OX_TRY(ox_real_in(r, 1, &j->rois, err));
+    for (size_t i = 0; i < rois->n; i++)
+        if (!(fabs(j->rois[i]) < 1e15))
+            return ox_run_fail(r, err, OX_INPUT, "coordinate %zu of region %zu is %g",
+                               i % j->columns, i / j->columns, j->rois[i]);
+    return ox_run_out(r, 0, x->dtype, 4,
+                      (const int64_t[]){rois->dims[0], x->dims[1], height, width}, &j->y, err);
+}
+
+static enum ox_status check_image(struct ox_run *r, size_t region, double image,
+                                  struct ox_error *err)
+{
+    int64_t images = ox_run_in(r, 0)->dims[0];
+    if (image >= 0 && image < (double)images && image == floor(image))
+        return OX_OK;
+    return ox_run_fail(r, err, OX_INPUT, "region %zu is of image %g, outside of [0, %lld)", region,
+                       image, (long long)images);
+}
+
+/* ---- MaxRoiPool -------------------------------------------------------------------------------------------------- */
+
+static void infer_max_roi_pool(struct ox_infer *c)
+{
+    size_t n;
+    const int64_t *shape = ox_infer_ints_attr(c, "pooled_shape", &n);
+    infer_rois(c, n == 2 ? shape[0] : -1, n == 2 ? shape[1] : -1);
+}
+
+/* Part [*lo, *hi) of `limit` that bin i of n covers of a region from start, size long: whole pixels, rounded outward. */
+static void bin_range(int64_t i, int64_t n, int64_t start, int64_t size, int64_t limit, int64_t *lo,
+                      int64_t *hi)
+{
+    *lo = start + i * size / n;
+    *hi = start + ((i + 1) * size + n - 1) / n;
+    *lo = *lo < 0 ? 0 : *lo > limit ? limit : *lo;
+    *hi = *hi < 0 ? 0 : *hi > limit ? limit : *hi;
+}
+
+static void max_roi_task(void *arg, size_t i)
+{
+    const struct roi_job *j = arg;
+    const double *roi = j->rois + i / j->channels * 5;
+    const double *plane =
+        j->planes + ((size_t)roi[0] * j->channels + i % j->channels) * j->height * j->width;
+    int64_t x0 = (int64_t)round(roi[1] * j->scale), y0 = (int64_t)round(roi[2] * j->scale);
+    int64_t x1 = (int64_t)round(roi[3] * j->scale), y1 = (int64_t)round(roi[4] * j->scale);
+    int64_t height = y1 - y0 + 1 > 1 ? y1 - y0 + 1 : 1, width = x1 - x0 + 1 > 1 ? x1 - x0 + 1 : 1;
+    for (size_t o = 0; o < j->out_height * j->out_width; o++) {
+        int64_t top, bottom, left, right;
+        bin_range((int64_t)(o / j->out_width), (int64_t)j->out_height, y0, height,
+                  (int64_t)j->height, &top, &bottom);
+        bin_range((int64_t)(o % j->out_width), (int64_t)j->out_width, x0, width, (int64_t)j->width,
+                  &left, &right);
+        bool empty = bottom <= top || right <= left;
+        double best = empty ? 0 : -INFINITY;
+        for (int64_t y = top; y < bottom; y++)
+            for (int64_t x = left; x < right; x++)
+                best = fmax(best, plane[(size_t)y * j->width + (size_t)x]);
+        ox_real_store(j->y, i * j->out_height * j->out_width + o, 1, &best);
+    }
+}
+
+static enum ox_status run_max_roi_pool(struct ox_run *r, struct ox_error *err)
+{
+    size_t n;
+    const int64_t *shape = ox_run_ints(r, "pooled_shape", &n);
+    struct roi_job j = {.scale = (double)ox_run_float(r, "spatial_scale", 1)};
+    if (n != 2 || shape[0] > 1 << 20 || shape[1] > 1 << 20)
+        return ox_run_fail(r, err, OX_INPUT, "pooled_shape is not two sizes up to 2^20");
+    OX_TRY(prepare(r, &j, shape[0], shape[1], 5, err));
+    size_t regions = (size_t)j.y->dims[0];
+    for (size_t i = 0; i < regions; i++) {
+        OX_TRY(check_image(r, i, j.rois[i * 5], err));
+        for (size_t k = 1; k < 5; k++)
+            if (!(fabs(j.rois[i * 5 + k] * j.scale) < 1e9))
+                return ox_run_fail(r, err, OX_INPUT, "coordinate %zu of region %zu is %g", k, i,
+                                   j.rois[i * 5 + k]);
+    }
+    ox_parallel(r->env, regions * j.channels, max_roi_task, &j);
+    return ox_env_poll(r->env, err);
+}
+
+/* ---- RoiAlign ---------------------------------------------------------------------------------------------------- */
+
+static void infer_roi_align(struct ox_infer *c)
+{
+    infer_rois(c, ox_infer_int_attr(c, "output_height", 1),
+               ox_infer_int_attr(c, "output_width", 1));
+}
+
+/* Sample points of one bin on one axis: start + (i + 0.5) * step, i < count, of which [lo, hi) are on the map. */
+struct samples {
+    double start, step;
+    int64_t count, lo, hi;
+};
+
+static struct samples sample_axis(double start, double bin, size_t index, int64_t count,
+                                  size_t limit)
+{
+    struct samples s = {
+        .start = start + (double)index * bin, .step = bin / (double)count, .count = count};
+    if (!(s.step > 0)) {
+        double at = s.start + 0.5 * s.step * (double)count;
+        s.hi = s.step == 0 && at >= -1 && at <= (double)limit ? count : 0;
+        if (s.step < 0) { /* a region turned inside out: try them all */
+            s.hi = count;
+        }
+        return s;
+    }
+    double lo = floor((-1 - s.start) / s.step - 1),
+           hi = ceil(((double)limit - s.start) / s.step + 1);
+    s.lo = lo > 0 ? lo < (double)count ? (int64_t)lo : count : 0;
+    s.hi = hi < (double)count ? hi > 0 ? (int64_t)hi : 0 : count;
+    if (s.hi < s.lo)
+        s.hi = s.lo;
+    return s;
+}
+
+/* The two pixels around a coordinate and the part of the second; false: outside of the map. */
+static bool around(double at, size_t limit, size_t *low, size_t *high, double *part)
+{
+    if (!(at >= -1 && at <= (double)limit))
+        return false;
+    at = at > 0 ? at : 0;
+    *low = (size_t)at;
+    if (*low >= limit - 1) {
+        *low = *high = limit - 1;
+        *part = 0;
+    } else {
+        *high = *low + 1;
+        *part = at - (double)*low;
+    }
+    return true;
+}
+
+static double pool_bin(const struct roi_job *j, const double *plane, const struct samples *v,
+                       const struct samples *h)
+{
+    double sum = 0, best = -INFINITY;
+    int64_t inside = 0;
+    for (int64_t a = v->lo; a < v->hi; a++) {
+        size_t y0, y1, x0, x1;
+        double y, x;
+        if (!around(v->start + ((double)a + 0.5) * v->step, j->height, &y0, &y1, &y))
+            continue;
+        for (int64_t b = h->lo; b < h->hi; b++) {
+            if (!around(h->start + ((double)b + 0.5) * h->step, j->width, &x0, &x1, &x))
+                continue;
+            double p = (1 - y) * (1 - x) * plane[y0 * j->width + x0];
+            double q = (1 - y) * x * plane[y0 * j->width + x1];
+            double s = y * (1 - x) * plane[y1 * j->width + x0];
+            double t = y * x * plane[y1 * j->width + x1];
+            sum += p + q + s + t;
+            /* The largest weighted neighbour, as the reference has it, not the largest interpolated value. */
+            best = fmax(best, fmax(fmax(p, q), fmax(s, t)));
+            inside++;
+        }
+    }
+    double count = (double)v->count * (double)h->count;
+    if (j->max)
+        return count < 1 ? 0 : (double)inside < count ? fmax(best, 0) : best;
+    return sum / (count > 1 ? count : 1);
+}
+
+static void roi_align_task(void *arg, size_t i)
+{
+    const struct roi_job *j = arg;
+    size_t region = i / j->channels;
+    const double *roi = j->rois + region * 4;
+    const double *plane = j->planes + ((size_t)j->images[region] * j->channels + i % j->channels) *
+                                          j->height * j->width;
+    double x = roi[0] * j->scale - j->shift, y = roi[1] * j->scale - j->shift;
+    double width = roi[2] * j->scale - j->shift - x, height = roi[3] * j->scale - j->shift - y;
+    if (j->at_least_one) {
+        width = width > 1 ? width : 1;
+        height = height > 1 ? height : 1;
+    }
+    double bin_h = height / (double)j->out_height, bin_w = width / (double)j->out_width;
+    int64_t n_v = j->sampling > 0 ? j->sampling : (int64_t)ceil(bin_h);
+    int64_t n_h = j->sampling > 0 ? j->sampling : (int64_t)ceil(bin_w);
+    n_v = n_v > 0 ? n_v : 0;
+    n_h = n_h > 0 ? n_h : 0;
+    for (size_t o = 0; o < j->out_height * j->out_width; o++) {
+        double out = 0;
+        if (n_v && n_h && j->height && j->width) {
+            struct samples v = sample_axis(y, bin_h, o / j->out_width, n_v, j->height);
+            struct samples h = sample_axis(x, bin_w, o % j->out_width, n_h, j->width);
+            out = pool_bin(j, plane, &v, &h);
+        }
+        ox_real_store(j->y, i * j->out_height * j->out_width + o, 1, &out);
+    }
+}
+
+static enum ox_status run_roi_align(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *images = ox_run_in(r, 2);
+    const char *mode = ox_run_string(r, "mode");
+    const char *transform = ox_run_string(r, "coordinate_transformation_mode");
+    struct roi_job j = {.scale = (double)ox_run_float(r, "spatial_scale", 1),
+                        .max = mode && strcmp(mode, "max") == 0,
+                        .sampling = ox_run_int(r, "sampling_ratio", 0)};
+    if (mode && !j.max && strcmp(mode, "avg") != 0)
+        return ox_run_fail(r, err, OX_INPUT, "mode '%.40s' is unknown", mode);
+    if (transform && strcmp(transform, "half_pixel") != 0 &&
+        strcmp(transform, "output_half_pixel") != 0)
+        return ox_run_fail(r, err, OX_INPUT, "coordinate_transformation_mode '%.40s' is unknown",
+                           transform);
+    if (j.sampling < 0 || j.sampling > 1 << 12)
+        return ox_run_fail(r, err, OX_INPUT, "sampling_ratio is %lld, outside of [0, 4096]",
+                           (long long)j.sampling);
+    bool half_pixel = r->opset >= 16 && !(transform && strcmp(transform, "output_half_pixel") == 0);
+    j.shift = half_pixel ? 0.5 : 0;
+    j.at_least_one = !half_pixel;
+    OX_TRY(prepare(r, &j, ox_run_int(r, "output_height", 1), ox_run_int(r, "output_width", 1), 4,
+                   err));
+    size_t regions = (size_t)j.y->dims[0];
+    if (images->rank != 1 || images->n != regions)
+        return ox_run_fail(r, err, OX_INPUT, "batch_indices has %zu elements for %zu regions",
+                           images->n, regions);
+    j.images = images->data;
+    for (size_t i = 0; i < regions; i++)
+        OX_TRY(check_image(r, i, (double)j.images[i], err));
+    for (size_t i = 0; i < regions * 4; i++)
+        if (!(fabs(j.rois[i] * j.scale) < 1e15))
+            return ox_run_fail(r, err, OX_INPUT, "coordinate %zu of region %zu is %g", i % 4, i / 4,
+                               j.rois[i]);
+    ox_parallel(r->env, regions * j.channels, roi_align_task, &j);
+    return ox_env_poll(r->env, err);
+}
+
+const struct ox_op ox_ops_roi[] = {
+    {"", "MaxRoiPool", 1, .infer = infer_max_roi_pool, .run = run_max_roi_pool},
+    {"", "MaxRoiPool", 22, .infer = infer_max_roi_pool, .run = run_max_roi_pool},
+    {"", "RoiAlign", 10, .infer = infer_roi_align, .run = run_roi_align},
+    {"", "RoiAlign", 16, .infer = infer_roi_align, .run = run_roi_align},
+    {"", "RoiAlign", 22, .infer = infer_roi_align, .run = run_roi_align},
+    {0}};
