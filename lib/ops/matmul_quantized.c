@@ -67,7 +67,7 @@ static enum ox_status multiply(struct ox_run *r, size_t ia, size_t ia_zero, size
     double *y = x ? load(r, "b_zero_point", b, ib_zero, false, e) : NULL;
     *sums = y ? ox_real_scratch(r, *n, e) : NULL;
     if (!*sums)
-        return e->status;
+        return e->status != OX_OK ? e->status : OX_NO_MEMORY;
     return ox_matmul_run(r, mm, OX_FLOAT64, x, y, *sums, err);
 }
 
@@ -80,7 +80,7 @@ static void infer_matmul_integer(struct ox_infer *c)
 static enum ox_status run_matmul_integer(struct ox_run *r, struct ox_error *err)
 {
     struct ox_matmul mm;
-    double *sums;
+    double *sums = NULL;
     size_t n;
     OX_TRY(multiply(r, 0, 2, 1, 3, &mm, &sums, &n, err));
     struct ox_tensor *y;
@@ -122,7 +122,7 @@ static enum ox_status check_scale(struct ox_run *r, const char *what, size_t i,
 static enum ox_status run_qlinear_matmul(struct ox_run *r, struct ox_error *err)
 {
     struct ox_matmul mm;
-    double *sums;
+    double *sums = NULL;
     size_t n;
     OX_TRY(multiply(r, 0, 2, 3, 5, &mm, &sums, &n, err));
     const struct ox_tensor *a = ox_run_in(r, 0), *b = ox_run_in(r, 3);
