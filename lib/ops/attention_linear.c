@@ -1,0 +1,175 @@
+/* LinearAttention: a matrix of state for each head, updated token by token, in double. */
+#include <math.h>
+#include <string.h>
+
+#include "common/threads.h"
+#include "ops/infer.h"
+#include "ops/real.h"
+
+struct linear {
+    size_t batch, steps, q_heads, kv_heads, k_size, v_size;
+    const double *q, *k, *v, *decay, *beta;
+    size_t decay_size, beta_heads; /* decay values a head: 1 or k_size */
+    double *state;                 /* [batch, kv_heads, k_size, v_size] */
+    double *y, scale;
+    double *work; /* v_size for each batch and head */
+};
+
+static void infer_linear(struct ox_infer *c)
+{
+    int64_t q = ox_infer_int_attr(c, "q_num_heads", 0),
+            kv = ox_infer_int_attr(c, "kv_num_heads", 0);
+    if (q < 1 || kv < 1 || q % kv) {
+        ox_infer_conflict(c, "q_num_heads %lld is no multiple of kv_num_heads %lld", (long long)q,
+                          (long long)kv);
+        return;
+    }
+    const struct ox_expr *n = ox_infer_num(c, kv);
+    const struct ox_expr *size = ox_infer_floordiv(c, ox_infer_dim(c, 2, 2), n);
+    const struct ox_expr *y[3] = {ox_infer_dim(c, 0, 0), ox_infer_dim(c, 0, 1),
+                                  ox_infer_mul(c, size, ox_infer_num(c, q))};
+    const struct ox_expr *state[4] = {
+        y[0], n, ox_infer_floordiv(c, ox_infer_dim(c, 0, 2), ox_infer_num(c, q)), size};
+    ox_infer_set_shape(c, 0, 3, y);
+    if (ox_infer_n_out(c) > 1)
+        ox_infer_set_shape(c, 1, 4, state);
+}
+
+/* One key head of one batch entry with the query heads that share it, from first token to last. */
+static void head_task(void *arg, size_t i)
+{
+    const struct linear *l = arg;
+    size_t batch = i / l->kv_heads, head = i % l->kv_heads, group = l->q_heads / l->kv_heads;
+    double *state = l->state + i * l->k_size * l->v_size, *update = l->work + i * l->v_size;
+    for (size_t t = 0; t < l->steps; t++) {
+        size_t token = batch * l->steps + t;
+        const double *k = l->k + (token * l->kv_heads + head) * l->k_size;
+        const double *v = l->v + (token * l->kv_heads + head) * l->v_size;
+        const double *decay =
+            l->decay ? l->decay + (token * l->kv_heads + head) * l->decay_size : NULL;
+        for (size_t d = 0; decay && d < l->k_size; d++) {
+            double factor = exp(decay[l->decay_size == 1 ? 0 : d]);
+            for (size_t m = 0; m < l->v_size; m++)
+                state[d * l->v_size + m] *= factor;
+        }
+        memcpy(update, v, l->v_size * sizeof *update);
+        if (l->beta) {
+            double rate = l->beta[token * l->beta_heads + (l->beta_heads == 1 ? 0 : head)];
+            for (size_t d = 0; d < l->k_size; d++)
+                for (size_t m = 0; m < l->v_size; m++)
+                    update[m] -= state[d * l->v_size + m] * k[d];
+            for (size_t m = 0; m < l->v_size; m++)
+                update[m] *= rate;
+        }
+        for (size_t d = 0; d < l->k_size; d++)
+            for (size_t m = 0; m < l->v_size; m++)
+                state[d * l->v_size + m] += k[d] * update[m];
+        for (size_t g = 0; g < group; g++) {
+            size_t row = token * l->q_heads + head * group + g;
+            double *y = l->y + row * l->v_size;
+            for (size_t d = 0; d < l->k_size; d++)
+                for (size_t m = 0; m < l->v_size; m++)
+                    y[m] += l->scale * l->q[row * l->k_size + d] * state[d * l->v_size + m];
+        }
+    }
+}
+
+static enum ox_status check_token_part(struct ox_run *r, const struct linear *l, const char *what,
+                                       const struct ox_tensor *t, size_t one, size_t other,
+                                       struct ox_error *err)
+{
+    bool fits = t->rank == 3 && (size_t)t->dims[0] == l->batch && (size_t)t->dims[1] == l->steps &&
+                ((size_t)t->dims[2] == one || (size_t)t->dims[2] == other);
+    return fits ? OX_OK
+                : ox_run_fail(r, err, OX_INPUT, "%s is not [%zu, %zu, %zu or %zu]", what, l->batch,
+                              l->steps, one, other);
+}
+
+static enum ox_status read_sizes(struct ox_run *r, struct linear *l, struct ox_error *err)
+{
+    const struct ox_tensor *q = ox_run_in(r, 0), *k = ox_run_in(r, 1), *v = ox_run_in(r, 2);
+    int64_t n_q = ox_run_int(r, "q_num_heads", 0), n_kv = ox_run_int(r, "kv_num_heads", 0);
+    if (q->rank != 3 || k->rank != 3 || v->rank != 3)
+        return ox_run_fail(r, err, OX_INPUT, "query, key or value is not of rank 3");
+    if (n_q < 1 || n_kv < 1 || n_q % n_kv || q->dims[2] % n_q || v->dims[2] % n_kv)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "%lld query heads and %lld key heads do not fit hidden sizes %lld and "
+                           "%lld",
+                           (long long)n_q, (long long)n_kv, (long long)q->dims[2],
+                           (long long)v->dims[2]);
+    l->batch = (size_t)q->dims[0];
+    l->steps = (size_t)q->dims[1];
+    l->q_heads = (size_t)n_q;
+    l->kv_heads = (size_t)n_kv;
+    l->k_size = (size_t)(q->dims[2] / n_q);
+    l->v_size = (size_t)(v->dims[2] / n_kv);
+    OX_TRY(check_token_part(r, l, "key", k, l->kv_heads * l->k_size, l->kv_heads * l->k_size, err));
+    return check_token_part(r, l, "value", v, l->kv_heads * l->v_size, l->kv_heads * l->v_size,
+                            err);
+}
+
+/* The gates that the rule needs, and no others. */
+static enum ox_status read_gates(struct ox_run *r, struct linear *l, struct ox_error *err)
+{
+    const char *rule = ox_run_string(r, "update_rule");
+    rule = rule ? rule : "gated_delta";
+    bool delta = !strcmp(rule, "delta") || !strcmp(rule, "gated_delta");
+    bool gated = !strcmp(rule, "gated") || !strcmp(rule, "gated_delta");
+    if (!delta && !gated && strcmp(rule, "linear") != 0)
+        return ox_run_fail(r, err, OX_INPUT, "update_rule '%.40s' is unknown", rule);
+    const struct ox_tensor *decay = ox_run_in(r, 4), *beta = ox_run_in(r, 5);
+    if (gated != (decay != NULL) || delta != (beta != NULL))
+        return ox_run_fail(r, err, OX_INPUT, "update_rule '%s' %s decay and %s beta", rule,
+                           gated ? "needs" : "forbids", delta ? "needs" : "forbids");
+    if (decay) {
+        OX_TRY(check_token_part(r, l, "decay", decay, l->kv_heads, l->kv_heads * l->k_size, err));
+        l->decay_size = (size_t)decay->dims[2] == l->kv_heads ? 1 : l->k_size;
+        OX_TRY(ox_real_in(r, 4, &l->decay, err));
+    }
+    if (beta) {
+        OX_TRY(check_token_part(r, l, "beta", beta, l->kv_heads, 1, err));
+        l->beta_heads = (size_t)beta->dims[2];
+        OX_TRY(ox_real_in(r, 5, &l->beta, err));
+    }
+    return OX_OK;
+}
+
+static enum ox_status run_linear(struct ox_run *r, struct ox_error *err)
+{
+    struct linear l = {0};
+    OX_TRY(read_sizes(r, &l, err));
+    OX_TRY(read_gates(r, &l, err));
+    const struct ox_tensor *q = ox_run_in(r, 0), *past = ox_run_in(r, 3);
+    int64_t state_dims[4] = {(int64_t)l.batch, (int64_t)l.kv_heads, (int64_t)l.k_size,
+                             (int64_t)l.v_size};
+    int64_t dims[3] = {q->dims[0], q->dims[1], 0};
+    size_t n_state, n_y;
+    if (OX_MUL_OVERFLOWS((int64_t)l.q_heads, (int64_t)l.v_size, &dims[2]) ||
+        !ox_dims_count(4, state_dims, &n_state) || !ox_dims_count(3, dims, &n_y))
+        return ox_run_fail(r, err, OX_LIMIT, "the state is too large");
+    if (past && (past->rank != 4 || memcmp(past->dims, state_dims, sizeof state_dims) != 0))
+        return ox_run_fail(r, err, OX_INPUT, "past_state is not [%zu, %zu, %zu, %zu]", l.batch,
+                           l.kv_heads, l.k_size, l.v_size);
+    OX_TRY(ox_real_in(r, 0, &l.q, err));
+    OX_TRY(ox_real_in(r, 1, &l.k, err));
+    OX_TRY(ox_real_in(r, 2, &l.v, err));
+    l.state = ox_real_scratch(r, n_state, err);
+    l.y = ox_real_scratch(r, n_y, err);
+    l.work = ox_real_scratch(r, l.batch * l.kv_heads * l.v_size, err);
+    if (!l.state || !l.y || !l.work)
+        return OX_NO_MEMORY;
+    if (past)
+        ox_real_load(past, 0, n_state, l.state);
+    l.scale = (double)ox_run_float(r, "scale", 0);
+    if (l.scale == 0)
+        l.scale = 1 / sqrt((double)l.k_size);
+    ox_parallel(r->env, l.batch * l.kv_heads, head_task, &l);
+    OX_TRY(ox_env_poll(r->env, err));
+    OX_TRY(ox_real_out(r, 0, q->dtype, 3, dims, l.y, err));
+    if (!ox_run_wants(r, 1))
+        return OX_OK;
+    return ox_real_out(r, 1, past ? past->dtype : q->dtype, 4, state_dims, l.state, err);
+}
+
+const struct ox_op ox_ops_attention_linear[] = {
+    {"", "LinearAttention", 27, .infer = infer_linear, .run = run_linear}, {0}};
