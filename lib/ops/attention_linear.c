@@ -171,5 +171,6 @@ static enum ox_status run_linear(struct ox_run *r, struct ox_error *err)
     return ox_real_out(r, 1, past ? past->dtype : q->dtype, 4, state_dims, l.state, err);
 }
 
+/* Of its own in half types: without a past the state's type is the query's, which only the kernel can see. */
 const struct ox_op ox_ops_attention_linear[] = {
-    {"", "LinearAttention", 27, .infer = infer_linear, .run = run_linear}, {0}};
+    {"", "LinearAttention", 27, OX_OP_HALF, .infer = infer_linear, .run = run_linear}, {0}};

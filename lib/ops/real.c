@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "tensor/half.h"
+
 void ox_real_load(const struct ox_tensor *tensor, size_t at, size_t n, double *out)
 {
     if (tensor->dtype == OX_FLOAT64) {
@@ -22,10 +24,15 @@ void ox_real_store(struct ox_tensor *tensor, size_t at, size_t n, const double *
     if (tensor->dtype == OX_FLOAT64) {
         if (n)
             memcpy((double *)tensor->data + at, values, n * sizeof *values);
-    } else {
+    } else if (tensor->dtype == OX_FLOAT32) {
         float *to = (float *)tensor->data + at;
         for (size_t i = 0; i < n; i++)
             to[i] = (float)values[i];
+    } else {
+        uint16_t *to = (uint16_t *)tensor->data + at;
+        bool half = tensor->dtype == OX_FLOAT16;
+        for (size_t i = 0; i < n; i++)
+            to[i] = half ? ox_double_to_half(values[i]) : ox_double_to_bfloat(values[i]);
     }
 }
 

@@ -6,7 +6,7 @@
 
 /* Elements [at, at + n) of a tensor of any numeric type. */
 void ox_real_load(const struct ox_tensor *tensor, size_t at, size_t n, double *out);
-/* Rounded once; tensor is float32 or float64. */
+/* Rounded once; tensor is float64, float32, float16 or bfloat16. */
 void ox_real_store(struct ox_tensor *tensor, size_t at, size_t n, const double *values);
 /* All of it: the tensor's own memory when it is float64, else scratch. NULL with *err set when out of memory. */
 const double *ox_real_all(struct ox_run *r, const struct ox_tensor *tensor, struct ox_error *err);
