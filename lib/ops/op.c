@@ -153,7 +153,9 @@ enum ox_status ox_run_fail(const struct ox_run *r, struct ox_error *err, enum ox
     struct ox_strbuf where;
     ox_strbuf_init(&where);
     ox_run_where(r, &where);
-    ox_fail(err, status, "%s: %s", where.failed ? r->node->op_type : where.data, message);
+    ox_strbuf_puts(&where, ": ");
+    ox_strbuf_name(&where, message, 0); /* it may hold strings of the model's */
+    ox_fail(err, status, "%s", where.failed ? "out of memory" : where.data);
     ox_strbuf_release(&where);
     return status;
 }
