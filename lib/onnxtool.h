@@ -113,6 +113,7 @@ struct ox_limits *ox_env_limits(struct ox_env *env); /* change before anything i
 /* 0: the cores this process may use. Not while work is under way. */
 void ox_env_set_threads(struct ox_env *env, unsigned n_threads);
 void ox_env_set_external(struct ox_env *env, enum ox_external_mode mode, const char *root);
+unsigned ox_env_threads(const struct ox_env *env);
 void ox_env_cancel(
     struct ox_env *env); /* from any thread or signal handler: work ends with OX_CANCELLED */
 uint64_t ox_env_memory_peak(const struct ox_env *env);
@@ -357,6 +358,12 @@ enum ox_status ox_datum_of_tensor(struct ox_datum **out, const struct ox_tensor 
 void ox_datum_release(struct ox_datum *datum);
 const struct ox_tensor *
 ox_datum_get_tensor(const struct ox_datum *datum); /* NULL when it is no tensor */
+
+/* Type, shape and values for people: "float32[2] [1, 2]"; of large tensors the edges only, as numpy prints them. */
+void ox_datum_print(struct ox_strbuf *out, const struct ox_datum *datum);
+/* The members "type", "shape" and, if asked, "data" (nested arrays) into the object that is open. Sequences and
+ * optionals have an array of such objects as "data"; sparse tensors and maps their parts under their names. */
+void ox_datum_json(struct ox_json *json, const struct ox_datum *datum, bool with_data);
 
 /* How near is near: |actual - expected| <= atol + rtol |expected|, infinities only when equal. */
 struct ox_tolerance {

@@ -24,7 +24,6 @@ struct ox_env {
 /* NULL for NULL: no budget. */
 struct ox_budget *ox_env_budget(struct ox_env *env);
 /* The number asked for, or ox_cores(); 1 for NULL. */
-unsigned ox_env_threads(const struct ox_env *env);
 /* OX_CANCELLED once ox_env_cancel() was called; to be asked in every loop whose length a file decides. */
 enum ox_status ox_env_poll(const struct ox_env *env, struct ox_error *err);
 

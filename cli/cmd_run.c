@@ -1,0 +1,246 @@
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "run.h"
+
+#define FIELD(name) offsetof(struct run_args, name)
+
+static const struct opt options[] = {
+    {0, NULL, OPT_SECTION, 0, NULL, NULL, "Inputs"},
+    {'i', "input", OPT_STRINGS, FIELD(inputs), "[NAME=]FILE", NULL,
+     "feed an input; the name may be left out when only one is needed"},
+    {0, "test-data", OPT_STRINGS, FIELD(test_data), "DIR", NULL,
+     "feed the files input_K.pb of a folder and compare with its output_K.pb; a folder of test_data_set_* folders "
+     "stands for all of them"},
+    {0, "rtol", OPT_DOUBLE, FIELD(rtol), "X", NULL, "relative tolerance of --test-data (default 1e-3)"},
+    {0, "atol", OPT_DOUBLE, FIELD(atol), "X", NULL, "absolute tolerance of --test-data (default 1e-7)"},
+    {0, NULL, OPT_SECTION, 0, NULL, NULL, "Outputs"},
+    {'o', "output", OPT_STRING, FIELD(output), "DIR/", NULL, "write output_K.pb, in the graph's order, to a folder"},
+    {0, "outputs", OPT_STRINGS, FIELD(select), "NAME,...", NULL,
+     "compute these values, intermediate ones too, and nothing that they do not need"},
+    {0, "all", OPT_FLAG, FIELD(all), NULL, NULL, "every intermediate value is an output too"},
+    {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", RUN_FORMATS, "form of what is printed"},
+    {0, NULL, OPT_SECTION, 0, NULL, NULL, "Engine"},
+    {'O', "optimize", OPT_INT, FIELD(level), "LEVEL", NULL,
+     "0: each node by its reference kernel; 1: folded; 2: fused and fast (default)"},
+    {0, "oracle", OPT_FLAG, FIELD(oracle), NULL, NULL, "compute everything in double precision"},
+    {0, "repeat", OPT_INT, FIELD(repeat), "N", NULL, "run N times and report the times"},
+    {0, "warmup", OPT_INT, FIELD(warmup), "N", NULL, "runs before that which do not count (default 1)"},
+    OPT_END};
+
+static void defaults(void *args_)
+{
+    struct run_args *args = args_;
+    args->rtol = 1e-3;
+    args->atol = 1e-7;
+    args->level = 2;
+    args->warmup = 1;
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* The names in --outputs, commas resolved; *text owns them. */
+static enum ox_status selected(struct cli *cli, const struct run_args *args, const char ***names, size_t *n, char **text)
+{
+    struct ox_strbuf joined = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < args->select.n; i++) {
+        ox_strbuf_printf(&joined, "%s%s", i ? "," : "", args->select.items[i]);
+        count++;
+    }
+    for (const char *p = joined.data; p && (p = strchr(p, ',')); p++)
+        count++;
+    *names = calloc(count + 1, sizeof **names);
+    if (joined.failed || !*names) {
+        ox_strbuf_release(&joined);
+        return cli_fail(cli, OX_NO_MEMORY, "out of memory");
+    }
+    *n = 0;
+    *text = joined.data;
+    for (char *p = joined.data; p && *p;) {
+        size_t len = strcspn(p, ",");
+        bool more = p[len] == ',';
+        p[len] = '\0';
+        if (len)
+            (*names)[(*n)++] = p;
+        p += len + more;
+    }
+    return OX_OK;
+}
+
+static void on_missing(void *arg, const struct ox_missing_op *op)
+{
+    const struct run *run = arg;
+    cli_fail(run->cli, OX_UNSUPPORTED, "%s: %s%s%s (opset %lld): %s; %zu node%s, the first is %s%s%s", run->model_path,
+             op->domain, *op->domain ? "." : "", op->op_type, (long long)op->opset, op->reason, op->n_nodes,
+             op->n_nodes == 1 ? "" : "s", op->graph, *op->graph ? "." : "", op->node);
+}
+
+static enum ox_status open_session(struct run *run)
+{
+    struct ox_error err = {0};
+    const char **names = NULL;
+    char *text = NULL;
+    double start = now_ms();
+    enum ox_status status = ox_model_open(&run->model, run->cli->env, run->model_path, &err);
+    if (status != OX_OK)
+        return cli_error(run->cli, &err);
+    struct ox_run_options options = {.level = (int)run->args->level,
+                                     .oracle = run->args->oracle,
+                                     .narrow = run->args->test_data.n > 0,
+                                     .all_values = run->args->all,
+                                     .on_missing = on_missing,
+                                     .missing_arg = run};
+    status = selected(run->cli, run->args, &names, &options.n_outputs, &text);
+    if (status == OX_OK) {
+        options.outputs = names;
+        status = ox_session_new(&run->session, run->model, &options, &err);
+        if (status != OX_OK)
+            cli_error(run->cli, &err);
+    }
+    free(names);
+    free(text);
+    if (status != OX_OK)
+        return status;
+    run->timing.load_ms = now_ms() - start;
+    run->n_inputs = ox_session_n_inputs(run->session);
+    run->n_outputs = ox_session_n_outputs(run->session);
+    run->inputs = calloc(run->n_inputs + 1, sizeof *run->inputs);
+    run->outputs = calloc(run->n_outputs + 1, sizeof *run->outputs);
+    if (!run->inputs || !run->outputs)
+        return cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", run->model_path);
+    return OX_OK;
+}
+
+static enum ox_status run_once(struct run *run, double *ms)
+{
+    struct ox_error err = {0};
+    run_release_data(run->outputs, run->n_outputs);
+    double start = now_ms();
+    enum ox_status status = ox_session_run(run->session, run->inputs, run->outputs, &err);
+    *ms = now_ms() - start;
+    return status == OX_OK ? OX_OK : cli_error(run->cli, &err);
+}
+
+/* The first run, warm-up, and those that count. */
+static enum ox_status run_all(struct run *run)
+{
+    enum ox_status status = run_once(run, &run->timing.first_ms);
+    double ms;
+    if (!run->args->repeat || status != OX_OK)
+        return status;
+    for (int64_t i = 1; i < run->args->warmup && status == OX_OK; i++)
+        status = run_once(run, &ms);
+    for (int64_t i = 0; i < run->args->repeat && status == OX_OK; i++) {
+        status = run_once(run, &ms);
+        run->timing.ms[run->timing.n++] = ms;
+    }
+    return status;
+}
+
+static enum ox_status run_test_set(struct run *run, const char *dir)
+{
+    run_release_data(run->inputs, run->n_inputs);
+    enum ox_status status = run_read_test_inputs(run, dir);
+    if (status == OX_OK)
+        status = run_read_inputs(run);
+    if (status == OX_OK)
+        status = run_require_inputs(run);
+    if (status == OX_OK)
+        status = run_all(run);
+    if (status != OX_OK)
+        return status;
+    status = run_compare(run, dir);
+    return cli_worse(status, run_write_outputs(run));
+}
+
+static int is_test_set(const struct dirent *entry)
+{
+    return strncmp(entry->d_name, "test_data_set_", 14) == 0;
+}
+
+/* A folder of inputs, or one of such folders. */
+static enum ox_status run_test_data(struct run *run, const char *dir)
+{
+    struct stat info;
+    if (stat(dir, &info) != 0 || !S_ISDIR(info.st_mode))
+        return cli_fail(run->cli, OX_INPUT, "%s: is no folder with test data", dir);
+    struct dirent **entries = NULL;
+    int n = scandir(dir, &entries, is_test_set, versionsort);
+    enum ox_status worst = OX_OK;
+    for (int i = 0; i < n; i++) {
+        struct ox_strbuf path = {0};
+        ox_strbuf_printf(&path, "%s/%s", dir, entries[i]->d_name);
+        worst = cli_worse(worst, path.failed ? OX_NO_MEMORY : run_test_set(run, path.data));
+        ox_strbuf_release(&path);
+        free(entries[i]);
+    }
+    free(entries);
+    return n > 0 ? worst : run_test_set(run, dir);
+}
+
+static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
+{
+    const struct run_args *args = args_;
+    struct run run = {.cli = cli, .args = args, .model_path = path};
+    run.timing.ms = calloc((size_t)args->repeat + 1, sizeof *run.timing.ms);
+    enum ox_status status = run.timing.ms ? open_session(&run) : cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", path);
+    if (status == OX_OK && args->test_data.n) {
+        for (size_t i = 0; i < args->test_data.n; i++)
+            status = cli_worse(status, run_test_data(&run, args->test_data.items[i]));
+    } else if (status == OX_OK) {
+        status = run_read_inputs(&run);
+        if (status == OX_OK)
+            status = run_require_inputs(&run);
+        if (status == OX_OK)
+            status = run_all(&run);
+        if (status == OX_OK)
+            status = run_write_outputs(&run);
+    }
+    if (run.session && (status == OX_OK || status == OX_NEGATIVE))
+        status = cli_worse(status, run_print(&run));
+    run_release_data(run.inputs, run.n_inputs);
+    run_release_data(run.outputs, run.n_outputs);
+    free(run.inputs);
+    free(run.outputs);
+    free(run.timing.ms);
+    ox_session_release(run.session);
+    ox_model_release(run.model);
+    return status;
+}
+
+static enum ox_status run(struct cli *cli, void *args_, const char *const *operands, size_t n_operands)
+{
+    const struct run_args *args = args_;
+    if (args->level < 0 || args->level > 2)
+        return cli_fail(cli, OX_USAGE, "run: there is no level -O%lld; levels are 0, 1 and 2", (long long)args->level);
+    if (args->repeat < 0 || args->repeat > 100000000 || args->warmup < 0)
+        return cli_fail(cli, OX_USAGE, "run: --repeat takes a number from 0 to 100000000, --warmup one from 0");
+    if (!(args->rtol >= 0) || !(args->atol >= 0))
+        return cli_fail(cli, OX_USAGE, "run: tolerances are not negative");
+    enum ox_status status = cli_one_model(cli, operands, n_operands);
+    return status == OX_OK ? run_model(cli, args_, operands[0]) : status;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .summary = "Run a model on given inputs",
+    .operands = "MODEL",
+    .description = "Computes a model's outputs. Every operator that is not available is reported by name before anything runs.\n\n"
+                   "With --test-data the outputs are held against expected ones: exit status 1 when one departs.",
+    .examples = "  onnxtool run model.onnx -i x=x.pb -o out/\n"
+                "  onnxtool run model.onnx --test-data test_data_set_0\n"
+                "  onnxtool run model.onnx --test-data . --repeat 100 -f json\n",
+    .options = options,
+    .args_bytes = sizeof(struct run_args),
+    .defaults = defaults,
+    .run = run,
+};

@@ -1,0 +1,61 @@
+/* The parts of `run`. */
+#ifndef CLI_RUN_H
+#define CLI_RUN_H
+
+#include "cli.h"
+
+struct run_args {
+    struct opt_strings inputs; /* [NAME=]FILE[:DTYPE:DIMS] */
+    struct opt_strings test_data;
+    const char *output;        /* FILE.npz, DIR/ */
+    struct opt_strings select; /* --outputs NAME,... */
+    bool all;
+    int format; /* enum run_format */
+    int64_t level;
+    bool oracle;
+    double rtol, atol;
+    int64_t repeat, warmup;
+};
+
+enum run_format { RUN_TEXT, RUN_JSON };
+#define RUN_FORMATS "text|json"
+
+struct run_timing {
+    double load_ms, first_ms;
+    double *ms; /* n of them, in the order of the runs */
+    size_t n;
+};
+
+/* One model being run. */
+struct run {
+    struct cli *cli;
+    const struct run_args *args;
+    const char *model_path;
+    struct ox_model *model;
+    struct ox_session *session;
+    size_t n_inputs, n_outputs;
+    struct ox_datum **inputs;  /* by session input; NULL: not given */
+    struct ox_datum **outputs; /* by session output */
+    struct run_timing timing;
+};
+
+/* ---- run_inputs.c ---- */
+
+/* Fills run->inputs from --input. */
+enum ox_status run_read_inputs(struct run *run);
+/* Fills run->inputs from the files input_K.pb of a folder. */
+enum ox_status run_read_test_inputs(struct run *run, const char *dir);
+/* OX_USAGE naming the required inputs that nothing gives. */
+enum ox_status run_require_inputs(struct run *run);
+void run_release_data(struct ox_datum **data, size_t n);
+
+/* ---- run_outputs.c ---- */
+
+/* Holds run->outputs against the files output_K.pb of a folder: OX_NEGATIVE when one departs. */
+enum ox_status run_compare(struct run *run, const char *dir);
+/* Writes --output. */
+enum ox_status run_write_outputs(struct run *run);
+/* Values, timing and memory in the chosen form, to cli->out. */
+enum ox_status run_print(struct run *run);
+
+#endif

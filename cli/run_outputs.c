@@ -1,0 +1,205 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "run.h"
+
+enum ox_status run_compare(struct run *run, const char *dir)
+{
+    const struct ox_tolerance tolerance = {run->args->rtol, run->args->atol, true};
+    enum ox_status worst = OX_OK;
+    size_t n_compared = 0;
+    for (size_t i = 0; i < run->n_outputs; i++) {
+        struct ox_strbuf path = {0};
+        struct ox_error err = {0};
+        struct ox_datum *expected = NULL;
+        struct ox_comparison result;
+        ox_strbuf_printf(&path, "%s/output_%zu.pb", dir, i);
+        if (path.failed || access(path.data, F_OK) != 0) {
+            ox_strbuf_release(&path);
+            continue;
+        }
+        n_compared++;
+        const struct ox_port *port = ox_session_output(run->session, i);
+        enum ox_status status = ox_datum_read_pb(&expected, run->cli->env, path.data, port->type, &err);
+        if (status == OX_OK)
+            status = ox_compare(run->outputs[i], expected, &tolerance, &result, &err);
+        if (status != OX_OK)
+            cli_error(run->cli, &err);
+        else if (!result.agree)
+            status = cli_fail(run->cli, OX_NEGATIVE, "%s: output '%s' departs from %s: %s (%llu of %llu elements)",
+                              run->model_path, ox_session_output_name(run->session, i), path.data, result.reason,
+                              (unsigned long long)result.n_mismatched, (unsigned long long)result.n_elements);
+        worst = cli_worse(worst, status);
+        ox_datum_release(expected);
+        ox_strbuf_release(&path);
+    }
+    if (!n_compared)
+        cli_warn(run->cli, "%s: holds no output_K.pb to compare with", dir);
+    return worst;
+}
+
+static enum ox_status write_folder(struct run *run, const char *dir)
+{
+    struct ox_error err = {0};
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+        return cli_fail(run->cli, OX_IO, "%s: %s", dir, strerror(errno));
+    for (size_t i = 0; i < run->n_outputs; i++) {
+        if (!run->outputs[i])
+            continue;
+        struct ox_strbuf path = {0};
+        ox_strbuf_printf(&path, "%s/output_%zu.pb", dir, i);
+        enum ox_status status = path.failed ? cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", dir)
+                                            : ox_datum_write_pb(run->outputs[i], ox_session_output_name(run->session, i),
+                                                                path.data, &err);
+        if (status != OX_OK && !path.failed)
+            cli_error(run->cli, &err);
+        ox_strbuf_release(&path);
+        if (status != OX_OK)
+            return status;
+    }
+    return OX_OK;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    size_t n = strlen(path);
+    return (n && path[n - 1] == '/') || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
+}
+
+enum ox_status run_write_outputs(struct run *run)
+{
+    const char *path = run->args->output;
+    if (!path)
+        return OX_OK;
+    if (is_folder(path))
+        return write_folder(run, path);
+    return cli_fail(run->cli, OX_USAGE, "%s: --output takes a folder (DIR/)", path);
+}
+
+/* ---- Printing ------------------------------------------------------------------------------------------------------ */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct summary {
+    double min, median, p90, p99, mean;
+};
+
+/* Of sorted values; percentiles by nearest rank. */
+static struct summary summarize(double *ms, size_t n)
+{
+    struct summary s = {0};
+    if (!n)
+        return s;
+    qsort(ms, n, sizeof *ms, by_value);
+    for (size_t i = 0; i < n; i++)
+        s.mean += ms[i] / (double)n;
+    s.min = ms[0];
+    s.median = n % 2 ? ms[n / 2] : (ms[n / 2 - 1] + ms[n / 2]) / 2;
+    s.p90 = ms[(n * 90 + 99) / 100 - 1];
+    s.p99 = ms[(n * 99 + 99) / 100 - 1];
+    return s;
+}
+
+static uint64_t peak_rss(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
+}
+
+static void print_json(struct run *run)
+{
+    struct ox_json json;
+    struct run_timing *timing = &run->timing;
+    struct summary s = summarize(timing->ms, timing->n);
+    struct ox_session_stats stats;
+    ox_session_stats(run->session, &stats);
+    ox_json_init(&json, &run->cli->out, !run->cli->several);
+    ox_json_object(&json);
+    ox_json_key(&json, "schema");
+    ox_json_string(&json, "onnxtool.run/1");
+    ox_json_key(&json, "model");
+    ox_json_string(&json, run->model_path);
+    ox_json_key(&json, "outputs");
+    ox_json_array(&json);
+    for (size_t i = 0; i < run->n_outputs; i++) {
+        ox_json_object(&json);
+        ox_json_key(&json, "name");
+        ox_json_string(&json, ox_session_output_name(run->session, i));
+        if (run->outputs[i])
+            ox_datum_json(&json, run->outputs[i], !run->args->output);
+        if (run->args->output) {
+            ox_json_key(&json, "file");
+            ox_json_string(&json, run->args->output);
+        }
+        ox_json_end_object(&json);
+    }
+    ox_json_end_array(&json);
+    const struct {
+        const char *key;
+        double value;
+    } times[] = {{"load_ms", timing->load_ms}, {"first_ms", timing->first_ms}, {"min_ms", s.min},
+                 {"median_ms", s.median},      {"p90_ms", s.p90},              {"p99_ms", s.p99},
+                 {"mean_ms", s.mean},          {"per_second", s.mean > 0 ? 1e3 / s.mean : 0}};
+    ox_json_key(&json, "timing");
+    ox_json_object(&json);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        ox_json_key(&json, times[i].key);
+        ox_json_double(&json, times[i].value);
+    }
+    ox_json_key(&json, "repeat");
+    ox_json_uint(&json, timing->n);
+    ox_json_key(&json, "threads");
+    ox_json_uint(&json, ox_env_threads(run->cli->env));
+    ox_json_end_object(&json);
+    ox_json_key(&json, "memory");
+    ox_json_object(&json);
+    ox_json_key(&json, "peak_rss_bytes");
+    ox_json_uint(&json, peak_rss());
+    ox_json_key(&json, "arena_bytes");
+    ox_json_uint(&json, stats.arena_bytes);
+    ox_json_key(&json, "weights_bytes");
+    ox_json_uint(&json, stats.weights_bytes);
+    ox_json_end_object(&json);
+    ox_json_end_object(&json);
+    ox_strbuf_putc(&run->cli->out, '\n');
+}
+
+static void print_text(struct run *run)
+{
+    struct ox_strbuf *out = &run->cli->out;
+    if (!run->args->output && !run->args->test_data.n)
+        for (size_t i = 0; i < run->n_outputs; i++) {
+            if (!run->outputs[i])
+                continue;
+            ox_strbuf_name(out, ox_session_output_name(run->session, i), 256);
+            ox_strbuf_puts(out, ": ");
+            ox_datum_print(out, run->outputs[i]);
+            ox_strbuf_putc(out, '\n');
+        }
+    if (run->args->repeat) {
+        struct summary s = summarize(run->timing.ms, run->timing.n);
+        ox_strbuf_printf(out,
+                         "load %.2f ms, first run %.2f ms; %zu runs: min %.3f, median %.3f, p90 %.3f, p99 %.3f, mean %.3f "
+                         "ms, %.1f a second; peak memory %.1f MB\n",
+                         run->timing.load_ms, run->timing.first_ms, run->timing.n, s.min, s.median, s.p90, s.p99, s.mean,
+                         s.mean > 0 ? 1e3 / s.mean : 0, (double)peak_rss() / 1e6);
+    }
+}
+
+enum ox_status run_print(struct run *run)
+{
+    if (run->args->format == RUN_JSON)
+        print_json(run);
+    else if (!run->cli->common.quiet)
+        print_text(run);
+    return OX_OK;
+}
