@@ -13,12 +13,16 @@ static const struct opt options[] = {
     {'i', "input", OPT_STRINGS, FIELD(inputs), "[NAME=]FILE", NULL,
      "feed an input; the name may be left out when only one is needed"},
     {0, "test-data", OPT_STRINGS, FIELD(test_data), "DIR", NULL,
-     "feed the files input_K.pb of a folder and compare with its output_K.pb; a folder of test_data_set_* folders "
+     "feed the files input_K.pb of a folder and compare with its output_K.pb; a folder of "
+     "test_data_set_* folders "
      "stands for all of them"},
-    {0, "rtol", OPT_DOUBLE, FIELD(rtol), "X", NULL, "relative tolerance of --test-data (default 1e-3)"},
-    {0, "atol", OPT_DOUBLE, FIELD(atol), "X", NULL, "absolute tolerance of --test-data (default 1e-7)"},
+    {0, "rtol", OPT_DOUBLE, FIELD(rtol), "X", NULL,
+     "relative tolerance of --test-data (default 1e-3)"},
+    {0, "atol", OPT_DOUBLE, FIELD(atol), "X", NULL,
+     "absolute tolerance of --test-data (default 1e-7)"},
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Outputs"},
-    {'o', "output", OPT_STRING, FIELD(output), "DIR/", NULL, "write output_K.pb, in the graph's order, to a folder"},
+    {'o', "output", OPT_STRING, FIELD(output), "DIR/", NULL,
+     "write output_K.pb, in the graph's order, to a folder"},
     {0, "outputs", OPT_STRINGS, FIELD(select), "NAME,...", NULL,
      "compute these values, intermediate ones too, and nothing that they do not need"},
     {0, "all", OPT_FLAG, FIELD(all), NULL, NULL, "every intermediate value is an output too"},
@@ -28,7 +32,8 @@ static const struct opt options[] = {
      "0: each node by its reference kernel; 1: folded; 2: fused and fast (default)"},
     {0, "oracle", OPT_FLAG, FIELD(oracle), NULL, NULL, "compute everything in double precision"},
     {0, "repeat", OPT_INT, FIELD(repeat), "N", NULL, "run N times and report the times"},
-    {0, "warmup", OPT_INT, FIELD(warmup), "N", NULL, "runs before that which do not count (default 1)"},
+    {0, "warmup", OPT_INT, FIELD(warmup), "N", NULL,
+     "runs before that which do not count (default 1)"},
     OPT_END};
 
 static void defaults(void *args_)
@@ -48,7 +53,8 @@ static double now_ms(void)
 }
 
 /* The names in --outputs, commas resolved; *text owns them. */
-static enum ox_status selected(struct cli *cli, const struct run_args *args, const char ***names, size_t *n, char **text)
+static enum ox_status selected(struct cli *cli, const struct run_args *args, const char ***names,
+                               size_t *n, char **text)
 {
     struct ox_strbuf joined = {0};
     size_t count = 0;
@@ -79,9 +85,10 @@ static enum ox_status selected(struct cli *cli, const struct run_args *args, con
 static void on_missing(void *arg, const struct ox_missing_op *op)
 {
     const struct run *run = arg;
-    cli_fail(run->cli, OX_UNSUPPORTED, "%s: %s%s%s (opset %lld): %s; %zu node%s, the first is %s%s%s", run->model_path,
-             op->domain, *op->domain ? "." : "", op->op_type, (long long)op->opset, op->reason, op->n_nodes,
-             op->n_nodes == 1 ? "" : "s", op->graph, *op->graph ? "." : "", op->node);
+    cli_fail(run->cli, OX_UNSUPPORTED,
+             "%s: %s%s%s (opset %lld): %s; %zu node%s, the first is %s%s%s", run->model_path,
+             op->domain, *op->domain ? "." : "", op->op_type, (long long)op->opset, op->reason,
+             op->n_nodes, op->n_nodes == 1 ? "" : "s", op->graph, *op->graph ? "." : "", op->node);
 }
 
 static enum ox_status open_session(struct run *run)
@@ -93,16 +100,16 @@ static enum ox_status open_session(struct run *run)
     enum ox_status status = ox_model_open(&run->model, run->cli->env, run->model_path, &err);
     if (status != OX_OK)
         return cli_error(run->cli, &err);
-    struct ox_run_options options = {.level = (int)run->args->level,
-                                     .oracle = run->args->oracle,
-                                     .narrow = run->args->test_data.n > 0,
-                                     .all_values = run->args->all,
-                                     .on_missing = on_missing,
-                                     .missing_arg = run};
-    status = selected(run->cli, run->args, &names, &options.n_outputs, &text);
+    struct ox_run_options chosen = {.level = (int)run->args->level,
+                                    .oracle = run->args->oracle,
+                                    .narrow = run->args->test_data.n > 0,
+                                    .all_values = run->args->all,
+                                    .on_missing = on_missing,
+                                    .missing_arg = run};
+    status = selected(run->cli, run->args, &names, &chosen.n_outputs, &text);
     if (status == OX_OK) {
-        options.outputs = names;
-        status = ox_session_new(&run->session, run->model, &options, &err);
+        chosen.outputs = names;
+        status = ox_session_new(&run->session, run->model, &chosen, &err);
         if (status != OX_OK)
             cli_error(run->cli, &err);
     }
@@ -192,7 +199,8 @@ static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
     const struct run_args *args = args_;
     struct run run = {.cli = cli, .args = args, .model_path = path};
     run.timing.ms = calloc((size_t)args->repeat + 1, sizeof *run.timing.ms);
-    enum ox_status status = run.timing.ms ? open_session(&run) : cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", path);
+    enum ox_status status =
+        run.timing.ms ? open_session(&run) : cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", path);
     if (status == OX_OK && args->test_data.n) {
         for (size_t i = 0; i < args->test_data.n; i++)
             status = cli_worse(status, run_test_data(&run, args->test_data.items[i]));
@@ -217,13 +225,16 @@ static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
     return status;
 }
 
-static enum ox_status run(struct cli *cli, void *args_, const char *const *operands, size_t n_operands)
+static enum ox_status run(struct cli *cli, void *args_, const char *const *operands,
+                          size_t n_operands)
 {
     const struct run_args *args = args_;
     if (args->level < 0 || args->level > 2)
-        return cli_fail(cli, OX_USAGE, "run: there is no level -O%lld; levels are 0, 1 and 2", (long long)args->level);
+        return cli_fail(cli, OX_USAGE, "run: there is no level -O%lld; levels are 0, 1 and 2",
+                        (long long)args->level);
     if (args->repeat < 0 || args->repeat > 100000000 || args->warmup < 0)
-        return cli_fail(cli, OX_USAGE, "run: --repeat takes a number from 0 to 100000000, --warmup one from 0");
+        return cli_fail(cli, OX_USAGE,
+                        "run: --repeat takes a number from 0 to 100000000, --warmup one from 0");
     if (!(args->rtol >= 0) || !(args->atol >= 0))
         return cli_fail(cli, OX_USAGE, "run: tolerances are not negative");
     enum ox_status status = cli_one_model(cli, operands, n_operands);
@@ -234,8 +245,10 @@ const struct command command_run = {
     .name = "run",
     .summary = "Run a model on given inputs",
     .operands = "MODEL",
-    .description = "Computes a model's outputs. Every operator that is not available is reported by name before anything runs.\n\n"
-                   "With --test-data the outputs are held against expected ones: exit status 1 when one departs.",
+    .description = "Computes a model's outputs. Every operator that is not available is reported "
+                   "by name before anything runs.\n\n"
+                   "With --test-data the outputs are held against expected ones: exit status 1 "
+                   "when one departs.",
     .examples = "  onnxtool run model.onnx -i x=x.pb -o out/\n"
                 "  onnxtool run model.onnx --test-data test_data_set_0\n"
                 "  onnxtool run model.onnx --test-data . --repeat 100 -f json\n",

@@ -57,16 +57,17 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
-/* Beyond the library's own accounting the kernel refuses what would pass the limit, so that no library below us can eat
- * the machine. Sanitizers reserve address space that this limit would count. */
+/* Beyond the library's own accounting the kernel refuses what goes far over the limit, so that no library below us can eat
+ * the machine. Twice the limit, because the range that the runtime reserves for values counts here before it is used.
+ * Sanitizers reserve address space that would count too. */
 static void limit_process_memory(uint64_t bytes)
 {
 #ifndef OX_SANITIZE
     struct rlimit limit;
     uint64_t slack = 32u << 20;
-    if (bytes && bytes < UINT64_MAX - slack && getrlimit(RLIMIT_DATA, &limit) == 0 &&
-        (limit.rlim_max == RLIM_INFINITY || bytes + slack < limit.rlim_max)) {
-        limit.rlim_cur = bytes + slack;
+    if (bytes && bytes < UINT64_MAX / 2 - slack && getrlimit(RLIMIT_DATA, &limit) == 0 &&
+        (limit.rlim_max == RLIM_INFINITY || 2 * bytes + slack < limit.rlim_max)) {
+        limit.rlim_cur = 2 * bytes + slack;
         setrlimit(RLIMIT_DATA, &limit);
     }
 #else

@@ -29,8 +29,9 @@ static enum ox_status unknown_input(struct run *run, const char *name, size_t n)
     struct ox_strbuf names = {0};
     for (size_t i = 0; i < run->n_inputs; i++)
         ox_strbuf_printf(&names, "%s%s", i ? ", " : "", ox_session_input_name(run->session, i));
-    enum ox_status status = cli_fail(run->cli, OX_USAGE, "%s: has no input '%.*s'; its inputs: %s", run->model_path,
-                                     (int)n, name, names.data ? names.data : "none");
+    enum ox_status status =
+        cli_fail(run->cli, OX_USAGE, "%s: has no input '%.*s'; its inputs: %s", run->model_path,
+                 (int)n, name, names.data ? names.data : "none");
     ox_strbuf_release(&names);
     return status;
 }
@@ -71,8 +72,8 @@ static enum ox_status read_input(struct run *run, const char *setting)
         return unknown_input(run, setting, (size_t)(equals - setting));
     if (n_required == 1 || run->n_inputs == 1)
         return read_value(run, 0, setting);
-    return cli_fail(run->cli, OX_USAGE, "%s: has %zu inputs: say --input NAME=%s", run->model_path, run->n_inputs,
-                    setting);
+    return cli_fail(run->cli, OX_USAGE, "%s: has %zu inputs: say --input NAME=%s", run->model_path,
+                    run->n_inputs, setting);
 }
 
 enum ox_status run_read_inputs(struct run *run)
@@ -90,7 +91,8 @@ enum ox_status run_read_test_inputs(struct run *run, const char *dir)
     for (size_t i = 0; i < run->n_inputs; i++) {
         struct ox_strbuf path = {0};
         ox_strbuf_printf(&path, "%s/input_%zu.pb", dir, i);
-        enum ox_status status = path.failed ? cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", dir) : OX_OK;
+        enum ox_status status =
+            path.failed ? cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", dir) : OX_OK;
         bool there = status == OX_OK && access(path.data, F_OK) == 0;
         if (there)
             status = read_value(run, i, path.data);
@@ -106,12 +108,13 @@ enum ox_status run_require_inputs(struct run *run)
     struct ox_strbuf names = {0};
     for (size_t i = 0; i < run->n_inputs; i++)
         if (!run->inputs[i] && ox_session_input_required(run->session, i))
-            ox_strbuf_printf(&names, "%s%s: %s", names.len ? ", " : "", ox_session_input_name(run->session, i),
+            ox_strbuf_printf(&names, "%s%s: %s", names.len ? ", " : "",
+                             ox_session_input_name(run->session, i),
                              ox_session_input(run->session, i)->type);
     enum ox_status status = OX_OK;
     if (names.len)
-        status = cli_fail(run->cli, OX_USAGE, "%s: inputs are missing (--input NAME=FILE): %s", run->model_path,
-                          names.data);
+        status = cli_fail(run->cli, OX_USAGE, "%s: inputs are missing (--input NAME=FILE): %s",
+                          run->model_path, names.data);
     ox_strbuf_release(&names);
     return status;
 }

@@ -24,15 +24,18 @@ enum ox_status run_compare(struct run *run, const char *dir)
         }
         n_compared++;
         const struct ox_port *port = ox_session_output(run->session, i);
-        enum ox_status status = ox_datum_read_pb(&expected, run->cli->env, path.data, port->type, &err);
+        enum ox_status status =
+            ox_datum_read_pb(&expected, run->cli->env, path.data, port->type, &err);
         if (status == OX_OK)
             status = ox_compare(run->outputs[i], expected, &tolerance, &result, &err);
         if (status != OX_OK)
             cli_error(run->cli, &err);
         else if (!result.agree)
-            status = cli_fail(run->cli, OX_NEGATIVE, "%s: output '%s' departs from %s: %s (%llu of %llu elements)",
-                              run->model_path, ox_session_output_name(run->session, i), path.data, result.reason,
-                              (unsigned long long)result.n_mismatched, (unsigned long long)result.n_elements);
+            status = cli_fail(run->cli, OX_NEGATIVE,
+                              "%s: output '%s' departs from %s: %s (%llu of %llu elements)",
+                              run->model_path, ox_session_output_name(run->session, i), path.data,
+                              result.reason, (unsigned long long)result.n_mismatched,
+                              (unsigned long long)result.n_elements);
         worst = cli_worse(worst, status);
         ox_datum_release(expected);
         ox_strbuf_release(&path);
@@ -52,9 +55,11 @@ static enum ox_status write_folder(struct run *run, const char *dir)
             continue;
         struct ox_strbuf path = {0};
         ox_strbuf_printf(&path, "%s/output_%zu.pb", dir, i);
-        enum ox_status status = path.failed ? cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", dir)
-                                            : ox_datum_write_pb(run->outputs[i], ox_session_output_name(run->session, i),
-                                                                path.data, &err);
+        enum ox_status status =
+            path.failed
+                ? cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", dir)
+                : ox_datum_write_pb(run->outputs[i], ox_session_output_name(run->session, i),
+                                    path.data, &err);
         if (status != OX_OK && !path.failed)
             cli_error(run->cli, &err);
         ox_strbuf_release(&path);
@@ -146,9 +151,14 @@ static void print_json(struct run *run)
     const struct {
         const char *key;
         double value;
-    } times[] = {{"load_ms", timing->load_ms}, {"first_ms", timing->first_ms}, {"min_ms", s.min},
-                 {"median_ms", s.median},      {"p90_ms", s.p90},              {"p99_ms", s.p99},
-                 {"mean_ms", s.mean},          {"per_second", s.mean > 0 ? 1e3 / s.mean : 0}};
+    } times[] = {{"load_ms", timing->load_ms},
+                 {"first_ms", timing->first_ms},
+                 {"min_ms", s.min},
+                 {"median_ms", s.median},
+                 {"p90_ms", s.p90},
+                 {"p99_ms", s.p99},
+                 {"mean_ms", s.mean},
+                 {"per_second", s.mean > 0 ? 1e3 / s.mean : 0}};
     ox_json_key(&json, "timing");
     ox_json_object(&json);
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
@@ -188,10 +198,12 @@ static void print_text(struct run *run)
     if (run->args->repeat) {
         struct summary s = summarize(run->timing.ms, run->timing.n);
         ox_strbuf_printf(out,
-                         "load %.2f ms, first run %.2f ms; %zu runs: min %.3f, median %.3f, p90 %.3f, p99 %.3f, mean %.3f "
+                         "load %.2f ms, first run %.2f ms; %zu runs: min %.3f, median %.3f, p90 "
+                         "%.3f, p99 %.3f, mean %.3f "
                          "ms, %.1f a second; peak memory %.1f MB\n",
-                         run->timing.load_ms, run->timing.first_ms, run->timing.n, s.min, s.median, s.p90, s.p99, s.mean,
-                         s.mean > 0 ? 1e3 / s.mean : 0, (double)peak_rss() / 1e6);
+                         run->timing.load_ms, run->timing.first_ms, run->timing.n, s.min, s.median,
+                         s.p90, s.p99, s.mean, s.mean > 0 ? 1e3 / s.mean : 0,
+                         (double)peak_rss() / 1e6);
     }
 }
 

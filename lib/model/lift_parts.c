@@ -293,8 +293,9 @@ static enum ox_status lift_attr(struct ox_attr *attr, struct ox_model *model,
         return OX_OK;
     case OX_ATTR_STRING:
         /* Rules and kernels take it as text: a NUL must follow. */
-        attr->s = (struct ox_str){ox_arena_strndup(&model->arena, (const char *)proto->s.data, proto->s.len),
-                                  proto->s.len};
+        attr->s = (struct ox_str){
+            ox_arena_strndup(&model->arena, (const char *)proto->s.data, proto->s.len),
+            proto->s.len};
         attr->n = proto->has_s;
         return attr->s.p ? OX_OK : ox_fail(err, OX_NO_MEMORY, "%s: out of memory", model->path);
     case OX_ATTR_TENSOR:

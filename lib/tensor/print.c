@@ -61,7 +61,8 @@ static void print_element(struct ox_strbuf *out, const struct ox_tensor *t, size
 }
 
 /* As numpy: beyond a thousand elements only the edges of each dimension. */
-static void print_axis(struct ox_strbuf *out, const struct ox_tensor *t, unsigned axis, size_t from, bool whole)
+static void print_axis(struct ox_strbuf *out, const struct ox_tensor *t, unsigned axis, size_t from,
+                       bool whole)
 {
     if (axis == t->rank) {
         print_element(out, t, from);
@@ -207,7 +208,8 @@ static void json_shape(struct ox_json *json, unsigned rank, const int64_t *dims)
     ox_json_end_array(json);
 }
 
-static void json_object(struct ox_json *json, const struct ox_datum *datum, bool with_data, unsigned depth)
+static void json_object(struct ox_json *json, const struct ox_datum *datum, bool with_data,
+                        unsigned depth)
 {
     ox_json_object(json);
     if (depth <= MOST_NESTING)
