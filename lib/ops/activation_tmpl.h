@@ -30,10 +30,11 @@ static T N(celu_of)(T x, T alpha)
     return (x < 0 ? 0 : x) + (low > 0 ? 0 : low);
 }
 
+/* (1 + tanh u) / 2 is the sigmoid of 2 u, which does not cancel where u is far below 0. */
 static T N(gelu_tanh_of)(T x)
 {
-    const T root_2_over_pi = (T)0.79788456080286535588;
-    return (T)0.5 * x * (1 + M(tanh)(root_2_over_pi * (x + (T)0.044715 * x * x * x)));
+    const T root_8_over_pi = (T)1.59576912160573071176;
+    return x * N(sigmoid_of)(root_8_over_pi * (x + (T)0.044715 * x * x * x));
 }
 
 #define FN N(celu)

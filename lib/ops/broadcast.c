@@ -315,7 +315,5 @@ enum ox_status ox_run_elementwise_axis(struct ox_run *r, const struct ox_kernels
     struct ox_broadcast b;
     OX_TRY(ox_broadcast_dims(&b, r, 2, rank, dims, err));
     OX_TRY(ox_broadcast_into_first(&b, r, in[0], err));
-    if (!ox_run_int(r, "broadcast", 0) && in[0]->n != in[1]->n)
-        return ox_run_fail(r, err, OX_INPUT, "shapes differ and the attribute broadcast is 0");
     return run_kernel(r, &b, kernels, in, out_dtype, arg, err);
 }

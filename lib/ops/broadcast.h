@@ -69,7 +69,8 @@ void ox_ranges_run(struct ox_env *env, size_t n, size_t grain,
 enum ox_status ox_run_elementwise(struct ox_run *r, const struct ox_kernels *kernels, unsigned n_in,
                                   enum ox_dtype out_dtype, const void *arg, struct ox_error *err);
 /* The same for two inputs where opset 1 to 6 have the attributes `broadcast` and `axis`: operand 1 is aligned with operand
- * 0 at axis (without: with its end). */
+ * 0 at axis (without: with its end) and may not change its shape. With broadcast 0, where the shapes should be the same,
+ * operand 1 may still be one that fits at the end. */
 enum ox_status ox_run_elementwise_axis(struct ox_run *r, const struct ox_kernels *kernels,
                                        enum ox_dtype out_dtype, const void *arg,
                                        struct ox_error *err);

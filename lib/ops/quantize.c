@@ -336,7 +336,8 @@ static enum ox_status run_dynamic_quantize(struct ox_run *r, struct ox_error *er
     }
     double span = high - low;
     round_quotients(job.precision, &span, 1);
-    double scale = high == low ? 1.0 / 255 : span / 255;
+    double scale =
+        high == low ? 1 : span / 255; /* of zeros alone: the formula's 0 could not be divided by */
     round_quotients(job.precision, &scale, 1);
     double zero = -low / scale;
     round_quotients(job.precision, &zero, 1);

@@ -96,12 +96,20 @@ static T N(reduced_double)(double x)
 #define SHIFT NULL
 #include "ops/reduce_step_tmpl.h"
 
+/* Floats are squared in their type, for so does the function that the standard gives: what overflows there is infinite. */
+#ifdef T_FLOAT
+#define SQUARE(x) (double)((x) * (x))
+#define SQUARES(a) (double)(T)(a)
+#else
+#define SQUARE(x) (double)(x) * (double)(x)
+#define SQUARES(a) (a)
+#endif
 #define RED l2
 #define ACC double
 #define START() 0
-#define STEP(a, x, s) (a) + (double)(x) * (double)(x)
+#define STEP(a, x, s) (a) + SQUARE(x)
 #define JOIN(a, b) (a) + (b)
-#define END(a, n, s) FROM_DOUBLE(sqrt(a))
+#define END(a, n, s) FROM_DOUBLE(sqrt(SQUARES(a)))
 #define SHIFT NULL
 #include "ops/reduce_step_tmpl.h"
 
@@ -142,3 +150,5 @@ static T N(reduced_double)(double x)
 #undef GREATER
 #undef LESS
 #undef ABSOLUTE
+#undef SQUARE
+#undef SQUARES

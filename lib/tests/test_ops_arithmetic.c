@@ -285,11 +285,11 @@ START_TEST(old_broadcast_takes_one_element_of_any_rank)
 }
 END_TEST
 
-START_TEST(old_operators_do_not_broadcast_unasked)
+START_TEST(old_operators_keep_the_shape_of_the_first)
 {
     struct one_op *op = one_op_new("", "Add", 6);
-    ONE_OP_IN(op, OX_FLOAT32, "2x2", 5, 6, 7, 8);
     ONE_OP_IN(op, OX_FLOAT32, "2", 1, 2);
+    ONE_OP_IN(op, OX_FLOAT32, "2x2", 5, 6, 7, 8);
     ck_assert_int_eq(one_op_run(op, 1), OX_INPUT);
     one_op_free(op);
 }
@@ -425,7 +425,7 @@ int main(void)
     tcase_add_test(tcase, old_broadcast_aligns_at_the_axis);
     tcase_add_test(tcase, old_broadcast_without_axis_aligns_the_ends);
     tcase_add_test(tcase, old_broadcast_takes_one_element_of_any_rank);
-    tcase_add_test(tcase, old_operators_do_not_broadcast_unasked);
+    tcase_add_test(tcase, old_operators_keep_the_shape_of_the_first);
     tcase_add_test(tcase, old_axis_out_of_range_is_refused);
     tcase_add_test(tcase, pow_mixes_types);
     tcase_add_test(tcase, integer_powers_wrap_and_truncate);
