@@ -317,13 +317,12 @@ static enum ox_status run_dequantize(struct ox_run *r, struct ox_error *err)
     return OX_OK;
 }
 
-/* In the type's own arithmetic, step by step as the standard writes it, for the rounding at each step is part of the
- * result; in double with --oracle. */
+/* In float32, step by step as the standard writes it and with --oracle too: the rounding at each step decides ties, so it
+ * is part of the result. */
 static enum ox_status run_dynamic_quantize(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0);
-    struct quantize_job job = {
-        .x = x, .high = 255, .precision = r->oracle ? OX_FLOAT64 : OX_FLOAT32};
+    struct quantize_job job = {.x = x, .high = 255, .precision = OX_FLOAT32};
     struct ox_tensor *scale_out, *zero_out;
     double low = 0, high = 0, v[CHUNK];
     for (size_t at = 0; at < x->n; at += CHUNK) {
