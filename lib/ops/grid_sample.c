@@ -32,15 +32,15 @@ struct grid_axis {
 
 static enum ox_status grid_attrs(const struct ox_run *r, struct grid *g, struct ox_error *err)
 {
+    /* Named anew in opset 20; both names mean the same, and files do mix them with the other versions. */
     static const char *const old_modes[] = {"nearest", "bilinear", "bicubic"};
     static const char *const new_modes[] = {"nearest", "linear", "cubic"};
     static const char *const paddings[] = {"zeros", "border", "reflection"};
-    const char *const *modes = r->opset < 20 ? old_modes : new_modes;
     const char *mode = ox_run_string(r, "mode"), *padding = ox_run_string(r, "padding_mode");
     int found_mode = mode ? -1 : GRID_LINEAR, found_padding = padding ? -1 : GRID_ZEROS;
 
     for (int i = 0; i < 3; i++) {
-        if (mode && strcmp(mode, modes[i]) == 0)
+        if (mode && (strcmp(mode, old_modes[i]) == 0 || strcmp(mode, new_modes[i]) == 0))
             found_mode = i;
         if (padding && strcmp(padding, paddings[i]) == 0)
             found_padding = i;
@@ -59,7 +59,7 @@ static enum ox_status grid_shapes(const struct ox_run *r, const struct ox_tensor
                                   const struct ox_tensor *places, struct grid *g, int64_t *out,
                                   struct ox_error *err)
 {
-    if (in->rank < 3 || in->rank != places->rank || (r->opset < 20 && in->rank != 4))
+    if (in->rank < 3 || in->rank != places->rank)
         return ox_run_fail(r, err, OX_INPUT, "the input has rank %u, the grid %u", in->rank,
                            places->rank);
     g->n_axes = in->rank - 2;

@@ -39,6 +39,7 @@ static enum ox_status resize_mode(const struct ox_run *r, struct ox_resample *ho
     return OX_OK;
 }
 
+/* The coordinate modes of all versions are taken by each: none changed its meaning. */
 static enum ox_status resize_attrs(const struct ox_run *r, struct resize *z, struct ox_error *err)
 {
     static const char *const coordinates[] = {
@@ -52,8 +53,7 @@ static enum ox_status resize_attrs(const struct ox_run *r, struct resize *z, str
     int way = rounding ? name_at(nearest, OX_COUNT(nearest), rounding) : 0;
 
     OX_TRY(resize_mode(r, &z->how, err));
-    if (at < 0 || (at == OX_COORD_HALF_PIXEL_SYMMETRIC && r->opset < 19) ||
-        (at == OX_COORD_TF_HALF_PIXEL && r->opset >= 13))
+    if (at < 0)
         return ox_run_fail(r, err, OX_INPUT, "coordinate_transformation_mode '%s' is unknown",
                            coordinate);
     if (way < 0)
