@@ -100,11 +100,29 @@ static enum ox_status run_col2im(struct ox_run *r, struct ox_error *err)
     return OX_OK;
 }
 
+/* How many axes an image has whose shape is not known: what else has one entry an axis. */
+static bool infer_n_axes(struct ox_infer *c, size_t *n)
+{
+    int64_t length;
+
+    if (((ox_infer_is_num(ox_infer_dim(c, 1, 0), &length) ||
+          ox_infer_is_num(ox_infer_dim(c, 2, 0), &length)) &&
+         length >= 0 && length <= OX_MOVE_RANK)) {
+        *n = (size_t)length;
+        return true;
+    }
+    if (!ox_infer_ints_attr(c, "strides", n) && !ox_infer_ints_attr(c, "dilations", n)) {
+        if (!ox_infer_ints_attr(c, "pads", n))
+            return false;
+        *n /= 2;
+    }
+    return *n <= OX_MOVE_RANK;
+}
+
 static void infer_col2im(struct ox_infer *c)
 {
     const struct ox_expr *const *in, *const *image, *const *block, **out;
     unsigned rank;
-    int64_t length;
     size_t n, n_block;
 
     ox_infer_same_dtype(c, 0, 0);
@@ -118,9 +136,8 @@ static void infer_col2im(struct ox_infer *c)
 
     if (!has_image) {
         ox_infer_unknown(c, 0, "the shape of the image is not known");
-        if (!ox_infer_is_num(ox_infer_dim(c, 1, 0), &length) || length < 0 || length > OX_MOVE_RANK)
+        if (!infer_n_axes(c, &n))
             return;
-        n = (size_t)length;
     }
     out = ox_infer_dims(c, (unsigned)n + 2);
     if (!out)

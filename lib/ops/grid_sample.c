@@ -384,8 +384,13 @@ static void infer_affine_grid(struct ox_infer *c)
         int64_t length;
 
         ox_infer_unknown(c, 0, "the size is not known");
-        if (ox_infer_is_num(ox_infer_dim(c, 1, 0), &length) && (length == 4 || length == 5))
-            ox_carry_rank_only(c, 0, (unsigned)length);
+        if (!ox_infer_is_num(ox_infer_dim(c, 1, 0), &length) || (length != 4 && length != 5))
+            return;
+        out = ox_infer_dims(c, (unsigned)length);
+        if (!out)
+            return;
+        out[length - 1] = ox_infer_num(c, length - 2);
+        ox_infer_set_shape(c, 0, (unsigned)length, out);
         return;
     }
     if (n != 4 && n != 5) {

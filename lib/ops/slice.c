@@ -165,12 +165,16 @@ static enum ox_status split_lengths(struct ox_run *r, int64_t dim, int64_t *leng
                            "%" PRId64 " elements cannot be split into %" PRId64 " equal parts", dim,
                            parts);
     }
-    int64_t part = dim / parts + (dim % parts != 0), rest = dim;
+    /* All are equal but the last, which may be smaller. */
+    int64_t part = dim / parts + (dim % parts != 0), last = dim - part * (parts - 1);
 
-    for (int64_t i = 0; i < parts; i++) {
-        lengths[i] = part < rest ? part : rest;
-        rest -= lengths[i];
-    }
+    if (last < 0)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "%" PRId64 " elements cannot be split into %" PRId64 " parts of %" PRId64
+                           " and a smaller one",
+                           dim, parts - 1, part);
+    for (int64_t i = 0; i < parts; i++)
+        lengths[i] = i + 1 < parts ? part : last;
     return OX_OK;
 }
 
@@ -197,17 +201,12 @@ static const struct ox_expr *infer_split_length(struct ox_infer *c, const struct
     }
     const struct ox_expr *part = ox_infer_ceildiv(c, dim, count);
 
-    if (ox_infer_is_num(dim, &number)) {
-        int64_t each = number / (int64_t)parts + (number % (int64_t)parts != 0),
-                before = each * (int64_t)i;
-
-        return ox_infer_num(c, before >= number         ? 0
-                               : number - before < each ? number - before
-                                                        : each);
-    }
     if (i + 1 < parts)
         return part;
-    return ox_infer_sub(c, dim, ox_infer_mul(c, part, ox_infer_num(c, (int64_t)parts - 1)));
+    const struct ox_expr *last =
+        ox_infer_sub(c, dim, ox_infer_mul(c, part, ox_infer_num(c, (int64_t)parts - 1)));
+
+    return ox_infer_is_num(last, &number) && number < 0 ? NULL : last;
 }
 
 /* Values of the parts of a vector. */

@@ -231,6 +231,27 @@ static enum ox_status run_space_to_depth(struct ox_run *r, struct ox_error *err)
 
 /* ---- Expand -------------------------------------------------------------------------------------------------------- */
 
+/* Of a target whose length alone is known: what is not 1 in the input stays, as does what the target
+ * does not reach. */
+static void infer_expand_blind(struct ox_infer *c, unsigned rank, const struct ox_expr *const *in)
+{
+    const struct ox_expr **out;
+    int64_t length, dim;
+
+    if (!ox_infer_is_num(ox_infer_dim(c, 1, 0), &length) || length < 0 || length > OX_MOVE_RANK)
+        return;
+    unsigned out_rank = length > rank ? (unsigned)length : rank;
+
+    out = ox_infer_dims(c, out_rank);
+    if (!out && out_rank > 0)
+        return;
+    for (unsigned i = 0; i < rank; i++) {
+        if (rank - i > length || (ox_infer_is_num(in[i], &dim) && dim != 1))
+            out[out_rank - rank + i] = in[i];
+    }
+    ox_infer_set_shape(c, 0, out_rank, out);
+}
+
 static void infer_expand(struct ox_infer *c)
 {
     const struct ox_expr *const *in, *const *shape, **out;
@@ -242,12 +263,8 @@ static void infer_expand(struct ox_infer *c)
     if (!ox_infer_shape(c, 0, &rank, &in))
         return;
     if (!ox_infer_values(c, 1, &n, &shape)) {
-        int64_t length;
-
         ox_infer_unknown(c, 0, "the target shape is not known");
-        if (ox_infer_is_num(ox_infer_dim(c, 1, 0), &length) && length >= 0 &&
-            length <= OX_MOVE_RANK)
-            ox_carry_rank_only(c, 0, length > rank ? (unsigned)length : rank);
+        infer_expand_blind(c, rank, in);
         return;
     }
     unsigned out_rank = n > rank ? (unsigned)n : rank;
