@@ -84,7 +84,8 @@ static enum ox_status selected(struct cli *cli, const struct run_args *args, con
 
 static void on_missing(void *arg, const struct ox_missing_op *op)
 {
-    const struct run *run = arg;
+    struct run *run = arg;
+    run->n_missing++;
     cli_fail(run->cli, OX_UNSUPPORTED,
              "%s: %s%s%s (opset %lld): %s; %zu node%s, the first is %s%s%s", run->model_path,
              op->domain, *op->domain ? "." : "", op->op_type, (long long)op->opset, op->reason,
@@ -110,7 +111,7 @@ static enum ox_status open_session(struct run *run)
     if (status == OX_OK) {
         chosen.outputs = names;
         status = ox_session_new(&run->session, run->model, &chosen, &err);
-        if (status != OX_OK)
+        if (status != OX_OK && !run->n_missing)
             cli_error(run->cli, &err);
     }
     free(names);

@@ -34,6 +34,7 @@ struct run {
     struct ox_model *model;
     struct ox_session *session;
     size_t n_inputs, n_outputs;
+    size_t n_missing;          /* operators reported as not available */
     struct ox_datum **inputs;  /* by session input; NULL: not given */
     struct ox_datum **outputs; /* by session output */
     struct run_timing timing;
