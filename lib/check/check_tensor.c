@@ -44,15 +44,15 @@ static enum value_field field_of(enum ox_dtype dtype)
     }
 }
 
-/* Entries of the typed field that n elements take: complex numbers two, packed types 8 or 16 an int32 (onnx.proto,
- * TensorProto.int32_data). */
+/* Entries of the typed field that n elements take: complex numbers two, 2- and 4-bit types one for as many as share a byte
+ * (as onnx.helper writes int32_data). */
 static uint64_t entries_of(enum ox_dtype dtype, uint64_t n)
 {
     unsigned bits = ox_dtype_bits(dtype);
     if (dtype == OX_COMPLEX64 || dtype == OX_COMPLEX128)
         return 2 * n;
     if (bits == 4 || bits == 2)
-        return (n * bits + 31) / 32;
+        return (n * bits + 7) / 8;
     return n;
 }
 

@@ -37,7 +37,8 @@ int64_t ox_graph_opset(const struct ox_graph *graph, const char *domain)
     size_t n = function ? function->n_opsets : graph->model->n_opsets;
     if (strcmp(domain, "ai.onnx") == 0)
         domain = "";
-    for (size_t i = 0; i < n; i++) {
+    /* Of two imports of a domain the last one counts, as for onnx. */
+    for (size_t i = n; i-- > 0;) {
         if (strcmp(opsets[i].domain, domain) == 0)
             return opsets[i].version;
     }

@@ -58,12 +58,14 @@ static void infer_constant(struct ox_infer *c)
     int64_t length;
     size_t n;
 
-    if ((attr = ox_infer_attr(c, "value")) && attr->type == OX_ATTR_TENSOR) {
+    if ((attr = ox_infer_attr(c, "value")) && attr->type == OX_ATTR_TENSOR &&
+        attr->n) {
         ox_infer_set_dtype(c, 0, attr->tensor->dtype);
         infer_dims_of(c, attr->tensor->rank, attr->tensor->dims);
         if (ox_dims_count(attr->tensor->rank, attr->tensor->dims, &n))
             infer_stored_values(c, attr->tensor, n);
-    } else if ((attr = ox_infer_attr(c, "sparse_value")) && attr->type == OX_ATTR_SPARSE_TENSOR) {
+    } else if ((attr = ox_infer_attr(c, "sparse_value")) && attr->type == OX_ATTR_SPARSE_TENSOR &&
+               attr->n && attr->sparse->values) {
         ox_infer_set_dtype(c, 0, attr->sparse->values->dtype);
         infer_dims_of(c, attr->sparse->rank, attr->sparse->dims);
     } else if ((attr = ox_infer_attr(c, "value_int"))) {
@@ -143,6 +145,8 @@ static enum ox_status run_constant_sparse(struct ox_run *r, const struct ox_stor
 
     if (!model)
         return ox_run_fail(r, err, OX_UNSUPPORTED, "sparse_value without a model");
+    if (!sparse || !sparse->values || !sparse->indices)
+        return ox_run_fail(r, err, OX_INPUT, "sparse_value has no values or no indices");
     OX_TRY_CLEANUP(ox_stored_load(model, sparse->values, &values, err));
     OX_TRY_CLEANUP(ox_stored_load(model, sparse->indices, &indices, err));
     status = sparse_fill(r, sparse, values, indices, err);
@@ -225,7 +229,7 @@ static void infer_constant_of_shape(struct ox_infer *c)
     int64_t dims[OX_CARRY_RANK], length, number = 0;
     struct ox_tensor *value;
     size_t n, count;
-    enum ox_dtype dtype = attr && attr->type == OX_ATTR_TENSOR ? attr->tensor->dtype : OX_FLOAT32;
+    enum ox_dtype dtype = attr && attr->type == OX_ATTR_TENSOR && attr->n ? attr->tensor->dtype : OX_FLOAT32;
 
     ox_infer_set_dtype(c, 0, dtype);
     if (!ox_infer_values(c, 0, &n, &shape)) {
