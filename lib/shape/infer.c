@@ -377,7 +377,8 @@ void ox_infer_conflict(struct ox_infer *c, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    ox_shapes_finding(c->s, &(struct ox_place){.graph = c->node->graph, .node = c->node}, message);
+    ox_shapes_finding(c->s, OX_F_SHAPE_CONFLICT,
+                      &(struct ox_place){.graph = c->node->graph, .node = c->node}, message);
 }
 
 void ox_infer_unknown(struct ox_infer *c, size_t i, const char *format, ...)

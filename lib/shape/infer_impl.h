@@ -116,7 +116,11 @@ struct ox_slot *ox_slot_of(const struct ox_shapes *s,
 void ox_shapes_graph(struct ox_shapes *s, const struct ox_graph *graph);
 /* Clears the slots of a graph and sets those of initializers and declared inputs. false: out of memory. */
 bool ox_shapes_enter(struct ox_shapes *s, const struct ox_graph *graph);
-void ox_shapes_finding(struct ox_shapes *s, const struct ox_place *place, const char *message);
+/* id: OX_F_SHAPE_CONFLICT or OX_F_TYPE_CONFLICT, which are OX_F_SHAPE_SUSPECT unless strict. Said once of a node. */
+void ox_shapes_finding(struct ox_shapes *s, enum ox_finding_id id, const struct ox_place *place,
+                       const char *message);
+/* Infers the subgraphs of a node that its rule left alone, by what they declare. */
+void ox_shapes_other_subgraphs(struct ox_shapes *s, const struct ox_node *node);
 
 /* ---- report.c ---- */
 bool ox_shapes_list(struct ox_shapes *s);
@@ -142,7 +146,7 @@ const struct ox_type *ox_shapes_parse_type(struct ox_shapes *s, const char *text
 const struct ox_type *ox_shapes_forget(struct ox_shapes *s, const struct ox_type *type);
 /* With what was learned put in. */
 const struct ox_type *ox_shapes_resolve_type(struct ox_shapes *s, const struct ox_type *type);
-/* Element types by the schema's constraints. */
+/* Element types of outputs by the schema's constraints; those of inputs are held against them. */
 void ox_shapes_generic(struct ox_infer *c);
 
 /* ---- facts.c ---- */

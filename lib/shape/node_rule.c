@@ -96,7 +96,11 @@ static void report_declared(struct ox_infer *c, const struct ox_value *value,
         snprintf(message, sizeof message, "'%.200s' is declared %.300s, but %s makes %.300s",
                  value->name, b.data, c->node->op_type, a.data);
         struct ox_place place = {.graph = c->node->graph, .node = c->node, .tensor = value->name};
-        ox_shapes_finding(c->s, &place, message);
+        bool same_element =
+            !value->type || !inferred ||
+            (value->type->kind == inferred->kind && value->type->elem == inferred->elem);
+        ox_shapes_finding(c->s, same_element ? OX_F_SHAPE_CONFLICT : OX_F_TYPE_CONFLICT, &place,
+                          message);
     }
     ox_strbuf_release(&a);
     ox_strbuf_release(&b);
@@ -177,6 +181,7 @@ void ox_shapes_node(struct ox_shapes *s, const struct ox_node *node)
         if (!ox_shapes_call(&c))
             run_rule(&c);
         take_results(&c);
+        ox_shapes_other_subgraphs(s, node);
     }
     ox_arena_rewind(&s->scratch, mark);
 }

@@ -27,14 +27,15 @@ struct ox_slot *ox_slot_of(const struct ox_shapes *s, const struct ox_value *val
     return slots && *slots ? &(*slots)[value->id] : NULL;
 }
 
-void ox_shapes_finding(struct ox_shapes *s, const struct ox_place *place, const char *message)
+void ox_shapes_finding(struct ox_shapes *s, enum ox_finding_id id, const struct ox_place *place,
+                       const char *message)
 {
     char *key = ox_arena_printf(&s->arena, "%p %s", (const void *)place->node, message);
     uint32_t value = 0;
     bool is_new = false;
     if (key && ox_strmap_add(&s->reported, key, strlen(key), &value, &is_new) && is_new)
-        ox_findings_add(s->findings, s->strict ? OX_F_SHAPE_CONFLICT : OX_F_SHAPE_SUSPECT, place,
-                        NULL, "%s", message);
+        ox_findings_add(s->findings, s->strict ? id : OX_F_SHAPE_SUSPECT, place, NULL, "%s",
+                        message);
 }
 
 /* ---- A graph ---------------------------------------------------------------------------------------------------- */
@@ -183,6 +184,38 @@ static void leave_scope(struct ox_shapes *s, const struct ox_graph *graph, size_
     s->n_facts = n_facts;
 }
 
+static void infer_declared(struct ox_shapes *s, const struct ox_graph *graph)
+{
+    struct ox_slot **slots = graph ? slots_of_graph(s, graph) : NULL;
+    if (!slots || *slots || s->depth >= OX_SHAPE_DEPTH || !ox_shapes_enter(s, graph))
+        return;
+    size_t n_facts = s->n_facts;
+    s->depth++;
+    ox_shapes_graph(s, graph);
+    s->depth--;
+    leave_scope(s, graph, n_facts);
+}
+
+void ox_shapes_other_subgraphs(struct ox_shapes *s, const struct ox_node *node)
+{
+    for (size_t i = 0; i < node->n_attrs; i++) {
+        const struct ox_attr *attr = &node->attrs[i];
+        if (attr->ref || (attr->type != OX_ATTR_GRAPH && attr->type != OX_ATTR_GRAPHS))
+            continue;
+        for (size_t k = 0; k < attr->n; k++)
+            infer_declared(s, attr->graphs[k]);
+    }
+}
+
+/* An optional that the file declares stays one where its element was given. */
+static const struct ox_type *input_type(struct ox_shapes *s, const struct ox_type *given,
+                                        const struct ox_type *declared)
+{
+    if (given && declared && declared->kind == OX_TYPE_OPTIONAL && given->kind != OX_TYPE_OPTIONAL)
+        return declared;
+    return given ? ox_shapes_merge(s, given, declared, NULL) : declared;
+}
+
 bool ox_infer_subgraph(struct ox_infer *c, const char *attr_name,
                        const struct ox_type *const *inputs, size_t n_inputs,
                        const struct ox_type **outputs, size_t n_outputs)
@@ -196,9 +229,7 @@ bool ox_infer_subgraph(struct ox_infer *c, const char *attr_name,
         return false;
     for (size_t i = 0; i < graph->n_inputs && i < n_inputs; i++) {
         struct ox_slot *slot = ox_slot_of(s, graph->inputs[i]);
-        bool differ = false;
-        if (inputs[i])
-            slot->type = ox_shapes_merge(s, inputs[i], slot->type, &differ);
+        slot->type = input_type(s, inputs[i], slot->type);
     }
     size_t n_facts = s->n_facts;
     s->depth++;

@@ -284,10 +284,85 @@ static const struct ox_type *bound_type(struct ox_infer *c, int constraint)
     return NULL;
 }
 
+/* How ox_type_set_has() names the kind of a type, and its element type; 0 where it has no name for it. */
+static char kind_letter(const struct ox_type *type, enum ox_dtype *elem)
+{
+    const struct ox_type *inner = type->inner;
+    if (type->kind == OX_TYPE_TENSOR || type->kind == OX_TYPE_SPARSE) {
+        *elem = type->elem;
+        return type->kind == OX_TYPE_TENSOR ? 't' : 'p';
+    }
+    bool optional = type->kind == OX_TYPE_OPTIONAL;
+    if (!inner || (type->kind != OX_TYPE_SEQUENCE && !optional))
+        return 0;
+    if (inner->kind == OX_TYPE_TENSOR) {
+        *elem = inner->elem;
+        return optional ? 'o' : 's';
+    }
+    if (!optional || inner->kind != OX_TYPE_SEQUENCE || !inner->inner ||
+        inner->inner->kind != OX_TYPE_TENSOR)
+        return 0;
+    *elem = inner->inner->elem;
+    return 'q';
+}
+
+static void report_type(struct ox_infer *c, size_t i, const struct ox_type *type,
+                        const char *problem)
+{
+    struct ox_strbuf text = {0};
+    char message[OX_ERROR_BYTES];
+    ox_type_print(&text, type, false);
+    snprintf(message, sizeof message, "input %zu ('%.200s') is %.200s, %.300s", i,
+             c->node->inputs[i]->name, text.data ? text.data : "?", problem);
+    struct ox_place place = {
+        .graph = c->node->graph, .node = c->node, .tensor = c->node->inputs[i]->name};
+    ox_shapes_finding(c->s, OX_F_TYPE_CONFLICT, &place, message);
+    ox_strbuf_release(&text);
+}
+
+/* Inputs against the types that the operator takes, and against each other where they must be of one type. */
+static void check_inputs(struct ox_infer *c)
+{
+    enum { MOST_CONSTRAINTS = 32 };
+    enum ox_dtype bound[MOST_CONSTRAINTS] = {OX_UNDEFINED}, elem = OX_UNDEFINED;
+    char letters[MOST_CONSTRAINTS] = {0};
+    if (strcmp(c->schema->domain, "com.microsoft") ==
+        0) /* our signatures of it are wider or narrower than the runtime's */
+        return;
+    for (size_t i = 0; i < c->node->n_inputs; i++) {
+        const struct ox_schema_param *param = param_at(c->schema->inputs, c->schema->n_inputs, i);
+        const struct ox_type *type = param ? ox_infer_type(c, i) : NULL;
+        char letter = type ? kind_letter(type, &elem) : 0;
+        if (!letter || elem == OX_UNDEFINED)
+            continue;
+        if (!ox_type_set_has(param->allowed, letter, elem)) {
+            char problem[200];
+            snprintf(problem, sizeof problem, "which %.100s does not take at opset %lld",
+                     c->node->op_type, (long long)c->opset);
+            report_type(c, i, type, problem);
+            continue;
+        }
+        int k = param->constraint;
+        if (k < 0 || k >= MOST_CONSTRAINTS ||
+            (param->option == OX_PARAM_VARIADIC && !param->homogeneous))
+            continue;
+        if (letters[k] && (letters[k] != letter || bound[k] != elem)) {
+            char problem[200];
+            snprintf(problem, sizeof problem, "others of type %.40s are %s", param->type,
+                     ox_dtype_name(bound[k]));
+            report_type(c, i, type, problem);
+        }
+        letters[k] = letter;
+        bound[k] = elem;
+    }
+}
+
 void ox_shapes_generic(struct ox_infer *c)
 {
     if (!c->schema)
         return;
+    if (c->node->graph->model == c->s->model) /* the standard does not contradict itself */
+        check_inputs(c);
     for (size_t i = 0; i < c->node->n_outputs; i++) {
         const struct ox_schema_param *param = param_at(c->schema->outputs, c->schema->n_outputs, i);
         if (!param || (param->option == OX_PARAM_VARIADIC && !param->homogeneous))
