@@ -27,7 +27,7 @@ struct ox_pool {
     bool released;
 };
 
-/* Stands before the data of a small tensor. */
+/* Stands before the data of a tensor from malloc. */
 struct small {
     struct ox_pool *pool;
     size_t bytes;
@@ -300,9 +300,9 @@ enum ox_status ox_pool_tensor(struct ox_pool *pool, enum ox_dtype dtype, unsigne
     struct block *block = NULL;
     struct small *small = NULL;
     pthread_mutex_lock(&pool->lock);
-    if (bytes < SMALLEST)
+    if (bytes < SMALLEST || !reserve(pool))
         small = take_small(pool, rounded);
-    else if (reserve(pool))
+    else
         block = take(pool, rounded);
     if (small || block)
         count(pool);
