@@ -98,13 +98,9 @@ static int open_by_walk(int dir, const char *location)
 
 static enum ox_status refuse(struct ox_error *err, const char *location, const char *why)
 {
-    struct ox_strbuf name;
-    ox_strbuf_init(&name);
-    ox_strbuf_name(&name, location, 256);
-    enum ox_status status =
-        ox_fail(err, OX_INPUT, "external data \"%s\" refused: %s", name.data ? name.data : "", why);
-    ox_strbuf_release(&name);
-    return status;
+    char shown[OX_SHOWN_BYTES];
+    return ox_fail(err, OX_INPUT, "external data \"%s\" refused: %s",
+                   ox_shown(shown, location, strlen(location)), why);
 }
 
 static enum ox_status check_file(int fd, const char *location, bool one_link, struct ox_error *err)

@@ -14,6 +14,10 @@ enum ox_status ox_fail(struct ox_error *err, enum ox_status status, const char *
 enum ox_status ox_fail_context(struct ox_error *err, enum ox_status status, const char *format, ...)
     OX_PRINTF(3, 4);
 
+enum { OX_SHOWN_BYTES = 280 };
+/* A name from a file as a message may have it: ox_strbuf_name() at most 256 bytes long, without memory to fail for. */
+const char *ox_shown(char text[OX_SHOWN_BYTES], const char *name, size_t n);
+
 #define OX_TRY(expression)                                                                         \
     do {                                                                                           \
         enum ox_status ox_try_status = (expression);                                               \

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/compiler.h"
+#include "common/error.h"
 #include "common/utf8.h"
 #include "onnxtool.h"
 
@@ -116,4 +116,37 @@ void ox_strbuf_name(struct ox_strbuf *buf, const char *name, size_t max_bytes)
         left -= length;
     }
     ox_strbuf_add(buf, "", 0);
+}
+
+const char *ox_shown(char text[OX_SHOWN_BYTES], const char *name, size_t n)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    size_t used = 0;
+    while (n > 0) {
+        uint32_t code;
+        size_t length = ox_utf8_next(name, n, &code);
+        bool plain = length > 0 && !ox_utf8_hidden(code);
+        if (length == 0)
+            length = 1;
+        if (used + (plain ? length : 4 * length) > 256) {
+            memcpy(text + used, "...", 3);
+            used += 3;
+            break;
+        }
+        for (size_t i = 0; i < length; i++) {
+            uint8_t byte = (uint8_t)name[i];
+            if (plain) {
+                text[used++] = name[i];
+                continue;
+            }
+            memcpy(text + used, "\\x", 2);
+            text[used + 2] = digits[byte >> 4];
+            text[used + 3] = digits[byte & 15];
+            used += 4;
+        }
+        name += length;
+        n -= length;
+    }
+    text[used] = '\0';
+    return text;
 }
