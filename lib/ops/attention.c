@@ -21,6 +21,7 @@ struct attention {
     bool causal;
     int64_t left, right; /* window; -1: open */
     double scale, softcap;
+    bool single; /* scores are rounded to float32, as the operator's function body has them */
     enum ox_dtype precision; /* of the softmax, where narrower than float32; else undefined */
     int64_t mode;
     struct ox_tensor *y, *scores; /* scores: the fourth output or NULL */
@@ -124,6 +125,7 @@ static enum ox_status read_valid(struct ox_run *r, struct attention *a, struct o
 
 static enum ox_status read_attributes(struct ox_run *r, struct attention *a, struct ox_error *err)
 {
+    a->single = ox_run_in(r, 0)->dtype == OX_FLOAT32;
     a->causal = ox_run_int(r, "is_causal", 0) != 0;
     a->softcap = (double)ox_run_float(r, "softcap", 0);
     a->mode = ox_run_int(r, "qk_matmul_output_mode", 0);
@@ -241,7 +243,7 @@ static void finish_row(const struct attention *a, size_t batch, size_t head, siz
 {
     size_t at = ((batch * a->q_heads + head) * a->queries + query) * a->keys;
     for (size_t j = 0; j < a->keys; j++)
-        row[j] *= a->scale;
+        row[j] = a->single ? (double)(float)(row[j] * a->scale) : row[j] * a->scale;
     if (a->scores && a->mode == 0)
         ox_real_store(a->scores, at, a->keys, row);
     if (a->softcap > 0)
@@ -251,7 +253,7 @@ static void finish_row(const struct attention *a, size_t batch, size_t head, siz
         ox_real_store(a->scores, at, a->keys, row);
     bool any = row_bias(a, batch, head, query, bias);
     for (size_t j = 0; j < a->keys; j++)
-        row[j] = bias[j] == -INFINITY ? -INFINITY : row[j] + bias[j];
+        row[j] += bias[j];
     if (a->scores && a->mode == 2)
         ox_real_store(a->scores, at, a->keys, row);
     if (any)

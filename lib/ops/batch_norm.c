@@ -61,12 +61,14 @@ static void statistics_task(void *arg, size_t g)
             for (size_t at = 0; at < bn->inner; at += STRETCH) {
                 size_t m = bn->inner - at < STRETCH ? bn->inner - at : STRETCH;
                 ox_real_load(bn->x, base + at, m, part);
+                for (size_t k = 0; pass && k < m; k++)
+                    part[k] = (part[k] - mean) * (part[k] - mean);
                 for (size_t k = 0; k < m; k++)
-                    sum += pass ? (part[k] - mean) * (part[k] - mean) : part[k];
+                    sum += part[k];
             }
         }
-        if (pass)
-            variance = sum / n;
+        if (pass) /* infinite where its own type has no room for it */
+            variance = bn->x->dtype == OX_FLOAT32 ? (double)(float)(sum / n) : sum / n;
         else
             mean = sum / n;
     }

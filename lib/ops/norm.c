@@ -13,6 +13,7 @@ struct rows {
     struct ox_tensor *y;
     size_t count, n;
     bool centred; /* subtract the mean */
+    bool single;  /* statistics within the range of float32 */
     double epsilon;
     const double *scale, *shift; /* NULL: none; element i takes [i / inner % period] */
     size_t scale_inner, scale_period, shift_inner, shift_period;
@@ -28,10 +29,15 @@ static void statistics(const struct rows *s, size_t base, double *mean, double *
         for (size_t at = 0; at < s->n; at += STRETCH) {
             size_t m = s->n - at < STRETCH ? s->n - at : STRETCH;
             ox_real_load(s->x, base + at, m, part);
+            for (size_t k = 0; pass && k < m; k++)
+                part[k] = (part[k] - *mean) * (part[k] - *mean);
+            /* The standard squares in float32 (stash_type): what overflows there is infinite. */
+            for (size_t k = 0; pass && s->single && k < m; k++)
+                part[k] = (double)(float)part[k];
             for (size_t k = 0; k < m; k++)
-                sum += pass ? (part[k] - *mean) * (part[k] - *mean) : part[k];
+                sum += part[k];
         }
-        *(pass ? variance : mean) = sum / n;
+        *(pass ? variance : mean) = (s->single ? (double)(float)sum : sum) / n;
     }
 }
 
@@ -160,6 +166,7 @@ static enum ox_status run_last_axes(struct ox_run *r, bool centred, struct ox_er
                      .count = 1,
                      .n = 1,
                      .centred = centred,
+                     .single = x->dtype == OX_FLOAT32,
                      .epsilon = (double)ox_run_float(r, "epsilon", 1e-5f),
                      .scale_inner = 1,
                      .shift_inner = 1};
@@ -221,6 +228,7 @@ static enum ox_status run_groups(struct ox_run *r, int64_t groups, bool by_group
     struct rows s = {.x = x,
                      .count = (size_t)x->dims[0] * (size_t)groups,
                      .centred = true,
+                     .single = x->dtype == OX_FLOAT32,
                      .epsilon = (double)ox_run_float(r, "epsilon", 1e-5f),
                      .scale_period = period,
                      .shift_period = period};

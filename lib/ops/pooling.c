@@ -373,7 +373,7 @@ static enum ox_status unpool_target(struct ox_run *r, const struct ox_tensor *x,
                            x->rank);
     for (unsigned d = 0; d < x->rank; d++) {
         dims[d] = ox_tensor_get_int(shape, d);
-        if (dims[d] < from[d] || (d < 2 && dims[d] != from[d]))
+        if (dims[d] < from[d])
             return ox_run_fail(r, err, OX_INPUT,
                                "output_shape[%u] is %lld where the pooled tensor came from %lld", d,
                                (long long)dims[d], (long long)from[d]);

@@ -15,8 +15,8 @@ static void NAME(max_plane)(const struct pool *p, size_t plane)
             const T *line = x + box.from;
             for (int64_t t = 0; t < box.length; t++) {
                 T v = line[t * box.step];
-                /* The first NaN, or the first of the largest. */
-                bool better = where < 0 || v > best || (IS_NAN(v) && !IS_NAN(best));
+                /* The first of the largest; NaN only where there is nothing else, as the peers have it. */
+                bool better = where < 0 || v > best || IS_NAN(best);
                 where = better ? (int64_t)(box.from + t * box.step) : where;
                 best = better ? v : best;
             }

@@ -50,7 +50,7 @@ static enum ox_status prepare(struct ox_run *r, struct roi_job *j, int64_t heigh
     OX_TRY(ox_real_in(r, 0, &j->planes, err));
     OX_TRY(ox_real_in(r, 1, &j->rois, err));
     for (size_t i = 0; i < rois->n; i++)
-        if (!(fabs(j->rois[i]) < 1e15))
+        if (!isfinite(j->rois[i]))
             return ox_run_fail(r, err, OX_INPUT, "coordinate %zu of region %zu is %g",
                                i % j->columns, i / j->columns, j->rois[i]);
     return ox_run_out(r, 0, x->dtype, 4,
@@ -140,29 +140,31 @@ static void infer_roi_align(struct ox_infer *c)
 
 /* Sample points of one bin on one axis: start + (i + 0.5) * step, i < count, of which [lo, hi) are on the map. */
 struct samples {
-    double start, step;
-    int64_t count, lo, hi;
+    double start, step, count;
+    int64_t lo, hi;
 };
 
-static struct samples sample_axis(double start, double bin, size_t index, int64_t count,
+static struct samples sample_axis(double start, double bin, size_t index, double count,
                                   size_t limit)
 {
-    struct samples s = {
-        .start = start + (double)index * bin, .step = bin / (double)count, .count = count};
-    if (!(s.step > 0)) {
-        double at = s.start + 0.5 * s.step * (double)count;
-        s.hi = s.step == 0 && at >= -1 && at <= (double)limit ? count : 0;
-        if (s.step < 0) { /* a region turned inside out: try them all */
-            s.hi = count;
-        }
-        return s;
+    static const double most =
+        1e15; /* beyond it whole numbers are not exact: nothing on the map is met there */
+    struct samples s = {.start = start + (double)index * bin, .step = bin / count, .count = count};
+    double lo = 0, hi = count;
+    if (s.step > 0) {
+        lo = floor((-1 - s.start) / s.step - 1);
+        hi = ceil(((double)limit - s.start) / s.step + 1);
+    } else if (
+        count >
+        4096) { /* only regions turned inside out, whose samples are as many as asked for, get here otherwise */
+        hi = 0;
     }
-    double lo = floor((-1 - s.start) / s.step - 1),
-           hi = ceil(((double)limit - s.start) / s.step + 1);
-    s.lo = lo > 0 ? lo < (double)count ? (int64_t)lo : count : 0;
-    s.hi = hi < (double)count ? hi > 0 ? (int64_t)hi : 0 : count;
-    if (s.hi < s.lo)
-        s.hi = s.lo;
+    lo = lo > 0 ? lo : 0;
+    hi = hi < count ? hi : count;
+    if (lo < hi && lo < most) {
+        s.lo = (int64_t)lo;
+        s.hi = hi < most ? (int64_t)hi : s.lo;
+    }
     return s;
 }
 
@@ -206,7 +208,7 @@ static double pool_bin(const struct roi_job *j, const double *plane, const struc
             inside++;
         }
     }
-    double count = (double)v->count * (double)h->count;
+    double count = v->count * h->count;
     if (j->max)
         return count < 1 ? 0 : (double)inside < count ? fmax(best, 0) : best;
     return sum / (count > 1 ? count : 1);
@@ -226,13 +228,11 @@ static void roi_align_task(void *arg, size_t i)
         height = height > 1 ? height : 1;
     }
     double bin_h = height / (double)j->out_height, bin_w = width / (double)j->out_width;
-    int64_t n_v = j->sampling > 0 ? j->sampling : (int64_t)ceil(bin_h);
-    int64_t n_h = j->sampling > 0 ? j->sampling : (int64_t)ceil(bin_w);
-    n_v = n_v > 0 ? n_v : 0;
-    n_h = n_h > 0 ? n_h : 0;
+    double n_v = j->sampling > 0 ? (double)j->sampling : ceil(bin_h);
+    double n_h = j->sampling > 0 ? (double)j->sampling : ceil(bin_w);
     for (size_t o = 0; o < j->out_height * j->out_width; o++) {
         double out = 0;
-        if (n_v && n_h && j->height && j->width) {
+        if (n_v > 0 && n_h > 0 && j->height && j->width) {
             struct samples v = sample_axis(y, bin_h, o / j->out_width, n_v, j->height);
             struct samples h = sample_axis(x, bin_w, o % j->out_width, n_h, j->width);
             out = pool_bin(j, plane, &v, &h);
@@ -270,10 +270,6 @@ static enum ox_status run_roi_align(struct ox_run *r, struct ox_error *err)
     j.images = images->data;
     for (size_t i = 0; i < regions; i++)
         OX_TRY(check_image(r, i, (double)j.images[i], err));
-    for (size_t i = 0; i < regions * 4; i++)
-        if (!(fabs(j.rois[i] * j.scale) < 1e15))
-            return ox_run_fail(r, err, OX_INPUT, "coordinate %zu of region %zu is %g", i % 4, i / 4,
-                               j.rois[i]);
     ox_parallel(r->env, regions * j.channels, roi_align_task, &j);
     return ox_env_poll(r->env, err);
 }

@@ -1,0 +1,123 @@
+/* Packed products against the plain triple loop, on every edge of the blocks. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernels/gemm.h"
+#include "tests/run_suite.h"
+
+static uint32_t state = 1;
+
+static double next_number(void)
+{
+    state = state * 1664525 + 1013904223;
+    return (double)(state >> 16) / 65536 - 0.5;
+}
+
+static const size_t sizes[][3] = {{1, 1, 1},      {4, 8, 3},      {5, 9, 257},   {3, 40, 300},
+                                  {130, 7, 64},   {2, 1, 1000},   {64, 3, 512},  {129, 513, 17},
+                                  {17, 520, 300}, {131, 33, 260}, {1, 600, 512}, {6, 6, 0}};
+
+/* trans: how each side lies in memory. */
+static void check_double(size_t m, size_t n, size_t k, bool ta, bool tb, bool add)
+{
+    double *a = calloc(m * k + 1, sizeof *a), *b = calloc(k * n + 1, sizeof *b);
+    double *c = calloc(m * n, sizeof *c), *before = calloc(m * n, sizeof *before);
+    double *work = calloc(ox_gemm_work(m, n, k) + 1, sizeof *work);
+    ck_assert(a && b && c && before && work);
+    for (size_t i = 0; i < m * k; i++)
+        a[i] = next_number();
+    for (size_t i = 0; i < k * n; i++)
+        b[i] = next_number();
+    for (size_t i = 0; i < m * n; i++)
+        before[i] = c[i] = next_number();
+    ox_gemm_run_f64(ox_gemm_f64(), m, n, k, a, ta ? 1 : k, ta ? m : 1, b, tb ? 1 : n, tb ? k : 1, c,
+                    n, add, work);
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < n; j++) {
+            double sum = add ? before[i * n + j] : 0, bound = 1e-15;
+            for (size_t p = 0; p < k; p++) {
+                double term = a[ta ? p * m + i : i * k + p] * b[tb ? j * k + p : p * n + j];
+                sum += term;
+                bound += fabs(term) * 1e-14;
+            }
+            ck_assert_msg(fabs(c[i * n + j] - sum) <= bound,
+                          "%zu x %zu x %zu at %zu, %zu: %g, not %g", m, n, k, i, j, c[i * n + j],
+                          sum);
+        }
+    }
+    free(a);
+    free(b);
+    free(c);
+    free(before);
+    free(work);
+}
+
+START_TEST(doubles_agree_with_the_plain_loop)
+{
+    const size_t *s = sizes[_i / 8];
+    check_double(s[0], s[1], s[2], _i & 1, _i & 2, _i & 4);
+}
+END_TEST
+
+START_TEST(floats_are_near_doubles)
+{
+    const size_t *s = sizes[_i];
+    size_t m = s[0], n = s[1], k = s[2];
+    float *a = calloc(m * k + 1, sizeof *a), *b = calloc(k * n + 1, sizeof *b);
+    float *c = calloc(m * n, sizeof *c), *work = calloc(ox_gemm_work(m, n, k) + 1, sizeof *work);
+    ck_assert(a && b && c && work);
+    for (size_t i = 0; i < m * k; i++)
+        a[i] = (float)next_number();
+    for (size_t i = 0; i < k * n; i++)
+        b[i] = (float)next_number();
+    ox_gemm_run_f32(ox_gemm_f32(), m, n, k, a, k, 1, b, n, 1, c, n, false, work);
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0, bound = 1e-30;
+            for (size_t p = 0; p < k; p++) {
+                double term = (double)a[i * k + p] * (double)b[p * n + j];
+                sum += term;
+                bound += fabs(term) * 0x1p-18;
+            }
+            ck_assert(fabs((double)c[i * n + j] - sum) <= bound);
+        }
+    }
+    free(a);
+    free(b);
+    free(c);
+    free(work);
+}
+END_TEST
+
+START_TEST(a_part_of_the_result_has_the_same_bits_as_the_whole)
+{
+    enum { M = 40, N = 100, K = 600 };
+    static float a[M * K], b[K * N], c[M * N], part[M * N];
+    float *work = calloc(ox_gemm_work(M, N, K), sizeof *work);
+    ck_assert_ptr_nonnull(work);
+    for (size_t i = 0; i < M * K; i++)
+        a[i] = (float)next_number();
+    for (size_t i = 0; i < K * N; i++)
+        b[i] = (float)next_number();
+    ox_gemm_run_f32(ox_gemm_f32(), M, N, K, a, K, 1, b, N, 1, c, N, false, work);
+    ox_gemm_run_f32(ox_gemm_f32(), 10, 30, K, a + 16 * K, K, 1, b + 48, N, 1, part, N, false, work);
+    for (size_t i = 0; i < 10; i++)
+        for (size_t j = 0; j < 30; j++)
+            ck_assert(part[i * N + j] == c[(16 + i) * N + 48 + j]);
+    free(work);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("gemm");
+    TCase *tc = tcase_create("gemm");
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, doubles_agree_with_the_plain_loop, 0,
+                        (int)(8 * sizeof sizes / sizeof *sizes));
+    tcase_add_loop_test(tc, floats_are_near_doubles, 0, (int)(sizeof sizes / sizeof *sizes));
+    tcase_add_test(tc, a_part_of_the_result_has_the_same_bits_as_the_whole);
+    suite_add_tcase(s, tc);
+    return run_suite(s);
+}
