@@ -6,6 +6,7 @@
 #include "ops/broadcast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
+#include "ops/whole.h"
 
 /* Coefficients by their place in the formula: alpha (lambd of Shrink), beta (gamma of Selu, bias of Shrink). */
 struct activation {

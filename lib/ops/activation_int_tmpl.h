@@ -18,13 +18,7 @@ static T N(shrink_of)(T x, double lambd, double bias)
         shrunk = value - bias;
     else
         return 0;
-    if (bias == 0)
-        return x;
-    if (shrunk >= 9223372036854775808.0)
-        return T_BITS == 64 && shrunk < 18446744073709551616.0 ? (T)(uint64_t)shrunk : T_MAX;
-    if (!(shrunk > -9223372036854775808.0))
-        return T_MIN;
-    return (T)(int64_t)shrunk;
+    return bias == 0 ? x : N(ox_whole)(shrunk);
 }
 
 #define FN N(shrink)

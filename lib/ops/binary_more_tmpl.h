@@ -70,16 +70,6 @@ static T N(signed_power_of)(T x, int64_t exponent)
     return 0;
 }
 
-/* Truncated and saturated, NaN to 0. */
-static T N(from_double)(double x)
-{
-    if (!(x > (double)T_MIN))
-        return x != x ? 0 : T_MIN;
-    if (x >= (double)T_MAX)
-        return T_MAX;
-    return (T)x;
-}
-
 #undef TB
 #define TB uint64_t
 #define FN N(pow_uint)
@@ -93,7 +83,7 @@ static T N(from_double)(double x)
 #undef TB
 #define TB double
 #define FN N(pow_double)
-#define OP(x, y) N(from_double)(pow((double)(x), (y)))
+#define OP(x, y) N(ox_whole)(pow((double)(x), (y)))
 #include "ops/binary_loop_tmpl.h"
 
 #undef TA

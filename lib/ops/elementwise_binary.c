@@ -5,6 +5,7 @@
 #include "ops/broadcast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
+#include "ops/whole.h"
 
 #define STAMP "ops/binary_arith_tmpl.h"
 #include "ops/stamp_integers.h"

@@ -6,6 +6,7 @@
 #include "ops/broadcast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
+#include "ops/whole.h"
 
 enum { LANES = 128 };
 

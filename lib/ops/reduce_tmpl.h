@@ -41,14 +41,7 @@
 #if defined(T_FLOAT) || T_BITS >= 32
 
 #ifndef T_FLOAT
-/* Truncated and saturated, NaN to 0. */
-static T N(reduced_double)(double x)
-{
-    if (!(x > (double)T_MIN))
-        return x != x ? 0 : T_MIN;
-    return x >= (double)T_MAX ? T_MAX : (T)x;
-}
-#define FROM_DOUBLE(x) N(reduced_double)(x)
+#define FROM_DOUBLE(x) N(ox_whole)(x)
 #endif
 
 #define RED sum

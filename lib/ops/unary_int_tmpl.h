@@ -21,9 +21,9 @@
 #include "ops/unary_loop_tmpl.h"
 #endif
 
-/* Version 9 allows integers: the function's value truncated, which is 0 up to where it rounds to 1. */
+/* Version 9 allows integers: float32's value truncated, which is 0 up to where it rounds to 1. */
 #define FN N(erf)
-#define OP(x) erf((double)(x))
+#define OP(x) erff((float)(x))
 #include "ops/unary_loop_tmpl.h"
 
 #undef TI
