@@ -1,0 +1,388 @@
+/* TreeEnsemble (5), TreeEnsembleClassifier and TreeEnsembleRegressor.
+ *
+ * The standard says little of classifiers whose weights name one class of two; what onnxruntime makes of them is what
+ * converters count on, and is written out at finish_binary(). */
+#include <math.h>
+#include <string.h>
+
+#include "common/threads.h"
+#include "ops/ml_common.h"
+#include "ops/product.h"
+#include "ops/real.h"
+#include "ops/tree.h"
+
+enum aggregate { AVERAGE, SUM, MIN, MAX }; /* numbered as in TreeEnsemble 5 */
+
+/* Rows that go through a tree before the next tree is taken up: many, so that a tree is fetched seldom. */
+enum { BLOCK = 512 };
+
+struct ensemble {
+    struct ox_forest forest;
+    enum aggregate aggregate;
+    enum ox_post_transform transform;
+    size_t targets;
+    const double *base; /* NULL, or n_base of them */
+    size_t n_base;
+    struct ox_ml_rows rows;
+    struct ox_tensor *scores; /* [rows, columns] */
+    size_t columns;
+    /* Of classifiers. */
+    size_t *picked; /* label of each row; NULL: a regressor */
+    bool one_class; /* two labels, and all weights are of one class */
+    bool all_positive;
+    struct ox_task_state state;
+    /* Turns a row's sums into its output. */
+    void (*finish)(const struct ensemble *e, size_t row, double *sums, const bool *seen);
+};
+
+/* Memory of a block. */
+struct block {
+    size_t from, n;
+    uint32_t *leaves;
+    double *sums;    /* [n, targets] */
+    bool *seen;      /* [n, targets] */
+    double *widened; /* [n, cols], where rows are not in the forest's type */
+};
+
+/* ---- Aggregating -------------------------------------------------------------------------------------------------- */
+
+static void add_plain(const struct ensemble *e, struct block *b)
+{
+    const struct ox_tree_weight *weights = e->forest.weights;
+    for (size_t i = 0; i < b->n; i++)
+        b->sums[i] += weights[b->leaves[i]].weight;
+}
+
+static void add_weights(const struct ensemble *e, struct block *b)
+{
+    const struct ox_forest *f = &e->forest;
+    for (size_t i = 0; i < b->n; i++) {
+        double *sums = b->sums + i * e->targets;
+        bool *seen = b->seen + i * e->targets;
+        for (uint32_t k = f->leaf_start[b->leaves[i]]; k < f->leaf_start[b->leaves[i] + 1]; k++) {
+            uint32_t target = f->weights[k].target;
+            sums[target] += f->weights[k].weight;
+            seen[target] = true;
+        }
+    }
+}
+
+static void keep_extremes(const struct ensemble *e, struct block *b)
+{
+    const struct ox_forest *f = &e->forest;
+    for (size_t i = 0; i < b->n; i++) {
+        double *sums = b->sums + i * e->targets;
+        bool *seen = b->seen + i * e->targets;
+        for (uint32_t k = f->leaf_start[b->leaves[i]]; k < f->leaf_start[b->leaves[i] + 1]; k++) {
+            uint32_t target = f->weights[k].target;
+            double w = f->weights[k].weight;
+            bool better = e->aggregate == MIN ? w < sums[target] : w > sums[target];
+            if (!seen[target] || better)
+                sums[target] = w;
+            seen[target] = true;
+        }
+    }
+}
+
+static bool alloc_block(struct ensemble *e, struct block *b)
+{
+    size_t scores = b->n * e->targets;
+    b->leaves = ox_task_alloc(&e->state, b->n, sizeof *b->leaves);
+    b->sums = ox_task_alloc(&e->state, scores, sizeof *b->sums);
+    b->seen = ox_task_alloc(&e->state, scores, sizeof *b->seen);
+    bool widen = e->forest.wide && e->rows.x->dtype != OX_FLOAT64;
+    if (widen)
+        b->widened = ox_task_alloc(&e->state, b->n * e->rows.cols, sizeof *b->widened);
+    return b->leaves && b->sums && b->seen && (!widen || b->widened);
+}
+
+static void free_block(struct ensemble *e, struct block *b)
+{
+    size_t scores = b->n * e->targets;
+    ox_task_free(&e->state, b->leaves, b->n, sizeof *b->leaves);
+    ox_task_free(&e->state, b->sums, scores, sizeof *b->sums);
+    ox_task_free(&e->state, b->seen, scores, sizeof *b->seen);
+    ox_task_free(&e->state, b->widened, b->n * e->rows.cols, sizeof *b->widened);
+}
+
+static void block_task(void *arg, size_t index)
+{
+    struct ensemble *e = arg;
+    const struct ox_forest *f = &e->forest;
+    size_t cols = e->rows.cols, from = index * BLOCK;
+    struct block b = {.from = from, .n = e->rows.rows - from};
+    b.n = b.n < BLOCK ? b.n : BLOCK;
+    if (alloc_block(e, &b)) {
+        const void *x =
+            (const char *)e->rows.x->data + from * cols * ox_dtype_size(e->rows.x->dtype);
+        if (b.widened) {
+            ox_real_load(e->rows.x, from * cols, b.n * cols, b.widened);
+            x = b.widened;
+        }
+        bool plain = f->plain && e->aggregate <= SUM && e->targets == 1;
+        for (size_t t = 0; t < f->n_trees; t++) {
+            ox_tree_walk(f, f->roots[t], x, cols, b.n, b.leaves);
+            if (plain)
+                add_plain(e, &b);
+            else if (e->aggregate <= SUM)
+                add_weights(e, &b);
+            else
+                keep_extremes(e, &b);
+        }
+        if (plain && f->n_trees)
+            memset(b.seen, 1, b.n);
+        for (size_t i = 0; i < b.n; i++)
+            e->finish(e, from + i, b.sums + i * e->targets, b.seen + i * e->targets);
+    }
+    free_block(e, &b);
+}
+
+static enum ox_status run_blocks(struct ox_run *r, struct ensemble *e, struct ox_error *err)
+{
+    if (e->rows.cols == 0 && e->rows.rows)
+        return ox_run_fail(r, err, OX_INPUT, "X has no features");
+    e->state.budget = ox_env_budget(r->env);
+    ox_parallel(r->env, (e->rows.rows + BLOCK - 1) / BLOCK, block_task, e);
+    if (e->state.no_memory)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    return ox_env_poll(r->env, err);
+}
+
+/* ---- Regressors --------------------------------------------------------------------------------------------------- */
+
+static void finish_targets(const struct ensemble *e, size_t row, double *sums, const bool *seen)
+{
+    for (size_t k = 0; k < e->targets; k++) {
+        if (!seen[k])
+            sums[k] = 0;
+        if (e->aggregate == AVERAGE)
+            sums[k] /= (double)e->forest.n_trees;
+        if (e->n_base)
+            sums[k] += e->base[k < e->n_base ? k : 0];
+    }
+    /* A single score is left alone by all but PROBIT, as onnxruntime does. */
+    if (e->targets > 1 || e->transform == OX_POST_PROBIT)
+        ox_post_transform_row(e->transform, e->targets, sums);
+    ox_real_store(e->scores, row * e->targets, e->targets, sums);
+}
+
+static enum ox_status read_base(struct ox_run *r, struct ensemble *e, struct ox_error *err)
+{
+    OX_TRY(ox_tree_numbers(r, "base_values", &e->base, &e->n_base, NULL, err));
+    if (e->n_base > 1 && e->n_base != e->targets)
+        return ox_run_fail(r, err, OX_INPUT, "attribute base_values has %zu elements, not %zu",
+                           e->n_base, e->targets);
+    return OX_OK;
+}
+
+static enum ox_status read_targets(struct ox_run *r, struct ensemble *e, struct ox_error *err)
+{
+    int64_t targets = ox_run_int(r, "n_targets", 1);
+    if (targets < 1)
+        return ox_run_fail(r, err, OX_INPUT, "attribute n_targets is %lld", (long long)targets);
+    e->targets = (size_t)targets;
+    return OX_OK;
+}
+
+/* Whether rows go through the trees in double: float rows and thresholds alone do not. */
+static bool in_double(const struct ensemble *e, bool wide)
+{
+    return wide || e->rows.x->dtype != OX_FLOAT32;
+}
+
+static enum ox_status run_drafted(struct ox_run *r, struct ensemble *e,
+                                  const struct ox_tree_draft *draft, bool wide, enum ox_dtype dtype,
+                                  struct ox_error *err)
+{
+    OX_TRY(
+        ox_forest_build(r, draft, in_double(e, wide), e->rows.cols, e->targets, &e->forest, err));
+    const int64_t dims[2] = {(int64_t)e->rows.rows, (int64_t)e->targets};
+    e->finish = finish_targets;
+    OX_TRY(ox_run_out(r, 0, dtype, 2, dims, &e->scores, err));
+    return run_blocks(r, e, err);
+}
+
+static enum ox_status run_tree_regressor(struct ox_run *r, struct ox_error *err)
+{
+    static const char *const names[] = {"AVERAGE", "SUM", "MIN", "MAX"};
+    struct ensemble e = {.aggregate = SUM};
+    const char *name = ox_run_string(r, "aggregate_function");
+    size_t aggregate = 0;
+    while (name && aggregate < OX_COUNT(names) && strcmp(name, names[aggregate]) != 0)
+        aggregate++;
+    if (aggregate == OX_COUNT(names))
+        return ox_run_fail(r, err, OX_INPUT, "attribute aggregate_function is '%s'", name);
+    if (name)
+        e.aggregate = (enum aggregate)aggregate;
+    struct ox_tree_draft draft;
+    bool wide = false;
+    OX_TRY(ox_ml_rows(r, &e.rows, err));
+    OX_TRY(ox_post_transform(r, &e.transform, err));
+    OX_TRY(read_targets(r, &e, err));
+    OX_TRY(read_base(r, &e, err));
+    OX_TRY(ox_tree_draft_lists(r, "target", &draft, &wide, err));
+    return run_drafted(r, &e, &draft, wide, OX_FLOAT32, err);
+}
+
+static enum ox_status run_tree_ensemble(struct ox_run *r, struct ox_error *err)
+{
+    struct ensemble e = {0};
+    struct ox_tree_draft draft;
+    bool wide = false;
+    int64_t aggregate = ox_run_int(r, "aggregate_function", SUM);
+    int64_t transform = ox_run_int(r, "post_transform", OX_POST_NONE);
+    if (aggregate < AVERAGE || aggregate > MAX)
+        return ox_run_fail(r, err, OX_INPUT, "attribute aggregate_function is %lld",
+                           (long long)aggregate);
+    if (transform < OX_POST_NONE || transform > OX_POST_PROBIT)
+        return ox_run_fail(r, err, OX_INPUT, "attribute post_transform is %lld",
+                           (long long)transform);
+    e.aggregate = (enum aggregate)aggregate;
+    e.transform = (enum ox_post_transform)transform;
+    OX_TRY(ox_ml_rows(r, &e.rows, err));
+    OX_TRY(read_targets(r, &e, err));
+    OX_TRY(ox_tree_draft_tensors(r, &draft, &wide, err));
+    return run_drafted(r, &e, &draft, wide, e.rows.x->dtype, err);
+}
+
+/* ---- Classifiers -------------------------------------------------------------------------------------------------- */
+
+static void finish_classes(const struct ensemble *e, size_t row, double *sums, const bool *seen)
+{
+    size_t best = 0;
+    bool any = false;
+    for (size_t k = 0; k < e->targets; k++) {
+        bool has = seen[k];
+        if (e->n_base) {
+            sums[k] += e->base[k < e->n_base ? k : 0];
+            has = has || k < e->n_base;
+        }
+        if (has && (!any || sums[k] > sums[best])) {
+            best = k;
+            any = true;
+        }
+    }
+    e->picked[row] = best;
+    ox_post_transform_row(e->transform, e->targets, sums);
+    ox_real_store(e->scores, row * e->columns, e->columns, sums);
+}
+
+/* One score for two classes: the second one's. Against 1/2 with its complement when no weight is negative, else against 0 with
+ * its opposite, which alone LOGISTIC turns into probabilities. The complement is that of the score as it is stored. */
+static void finish_single(const struct ensemble *e, size_t row, double score)
+{
+    double stored = e->scores->dtype == OX_FLOAT32 ? (double)(float)score : score;
+    double pair[2] = {e->all_positive ? 1 - stored : -stored, stored};
+    if (e->transform == OX_POST_PROBIT) {
+        pair[0] = ox_probit(score);
+        pair[1] = 0;
+    } else if (!e->all_positive && e->transform == OX_POST_LOGISTIC) {
+        pair[0] = ox_logistic(-score);
+        pair[1] = ox_logistic(score);
+    }
+    ox_real_store(e->scores, row * e->columns, e->columns, pair);
+}
+
+static void finish_binary(const struct ensemble *e, size_t row, double *sums, const bool *seen)
+{
+    bool both = seen[1];
+    if (e->n_base == 2 && both) {
+        sums[1] += e->base[1];
+        sums[0] += e->base[0];
+    } else if (e->n_base == 2) {
+        sums[1] = e->base[1] + sums[0];
+        sums[0] = -sums[1];
+        both = true;
+    } else if (e->n_base == 1) {
+        sums[0] += e->base[0];
+    }
+    double score = both ? sums[1] : sums[0];
+    e->picked[row] = score > (e->one_class && e->all_positive ? 0.5 : 0);
+    if (!both) {
+        finish_single(e, row, sums[0]);
+        return;
+    }
+    ox_post_transform_row(e->transform, 2, sums);
+    ox_real_store(e->scores, row * e->columns, 2, sums);
+}
+
+static void finish_lone(const struct ensemble *e, size_t row, double *sums, const bool *seen)
+{
+    double score = (seen[0] ? sums[0] : 0) + (e->n_base ? e->base[0] : 0);
+    e->picked[row] = score > 0;
+    if (e->transform == OX_POST_PROBIT)
+        score = ox_probit(score);
+    ox_real_store(e->scores, row * e->columns, 1, &score);
+}
+
+static void judge_weights(struct ensemble *e, const struct ox_tree_draft *draft)
+{
+    e->one_class = e->targets == 2;
+    e->all_positive = true;
+    for (size_t k = 0; k < draft->n_weights; k++) {
+        e->one_class = e->one_class && draft->weight_target[k] == draft->weight_target[0];
+        e->all_positive = e->all_positive && draft->weight[k] >= 0;
+    }
+}
+
+static enum ox_status run_tree_classifier(struct ox_run *r, struct ox_error *err)
+{
+    struct ensemble e = {.aggregate = SUM};
+    struct ox_tree_draft draft;
+    struct ox_ml_labels labels;
+    bool wide = false;
+    OX_TRY(ox_ml_rows(r, &e.rows, err));
+    OX_TRY(ox_post_transform(r, &e.transform, err));
+    ox_ml_labels(r, "classlabels_int64s", "classlabels_strings", &labels);
+    if (labels.n == 0)
+        return ox_run_fail(r, err, OX_INPUT, "there are no class labels");
+    e.targets = e.columns = labels.n;
+    OX_TRY(read_base(r, &e, err));
+    OX_TRY(ox_tree_draft_lists(r, "class", &draft, &wide, err));
+    judge_weights(&e, &draft);
+    OX_TRY(ox_forest_build(r, &draft, in_double(&e, wide), e.rows.cols, e.targets, &e.forest, err));
+    e.picked = ox_run_scratch(r, e.rows.rows, sizeof *e.picked, err);
+    if (!e.picked)
+        return OX_NO_MEMORY;
+    e.finish = e.targets > 2 ? finish_classes : e.targets == 2 ? finish_binary : finish_lone;
+    const int64_t dims[2] = {(int64_t)e.rows.rows, (int64_t)e.columns};
+    OX_TRY(ox_run_out(r, 1, OX_FLOAT32, 2, dims, &e.scores, err));
+    OX_TRY(run_blocks(r, &e, err));
+    return ox_ml_labels_out(r, 0, &labels, e.rows.rows, e.picked, err);
+}
+
+/* ---- Shapes ------------------------------------------------------------------------------------------------------- */
+
+static void infer_tree_classifier(struct ox_infer *c)
+{
+    size_t strings = ox_ml_attr_count(c, "classlabels_strings");
+    size_t n = strings ? strings : ox_ml_attr_count(c, "classlabels_int64s");
+    ox_ml_infer_labels(c, 0, "classlabels_int64s", "classlabels_strings");
+    ox_ml_infer_scores(c, 1, n ? (int64_t)n : -1);
+}
+
+static void infer_tree_targets(struct ox_infer *c)
+{
+    ox_ml_infer_scores(c, 0, ox_infer_int_attr(c, "n_targets", 1));
+}
+
+#define CLASSIFIER(since)                                                                          \
+    {                                                                                              \
+        "ai.onnx.ml", "TreeEnsembleClassifier", since, .infer = infer_tree_classifier,             \
+                                                       .run = run_tree_classifier                  \
+    }
+#define REGRESSOR(since)                                                                           \
+    {                                                                                              \
+        "ai.onnx.ml", "TreeEnsembleRegressor", since, .infer = infer_tree_targets,                 \
+                                                      .run = run_tree_regressor                    \
+    }
+
+const struct ox_op ox_ops_tree_ensemble[] = {
+    {"ai.onnx.ml", "TreeEnsemble", 5, .infer = infer_tree_targets, .run = run_tree_ensemble},
+    CLASSIFIER(1),
+    CLASSIFIER(3),
+    CLASSIFIER(5),
+    REGRESSOR(1),
+    REGRESSOR(3),
+    REGRESSOR(5),
+    {0}};
