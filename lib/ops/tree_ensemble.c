@@ -1,7 +1,8 @@
 /* TreeEnsemble (5), TreeEnsembleClassifier and TreeEnsembleRegressor.
  *
  * The standard says little of classifiers whose weights name one class of two; what onnxruntime makes of them is what
- * converters count on, and is written out at finish_binary(). */
+ * converters count on, and is written out at finish_binary(). Two classes that both have weights or base values are no
+ * special case, as the standard has it; onnxruntime labels those with 0 or 1 whatever the class labels are. */
 #include <math.h>
 #include <string.h>
 
@@ -283,29 +284,23 @@ static void finish_single(const struct ensemble *e, size_t row, double score)
     ox_real_store(e->scores, row * e->columns, e->columns, pair);
 }
 
+/* Two classes of which the weights name but one, and no base value of their own. Weights of the second one leave the first at
+ * zero, and a single base value unused. */
 static void finish_binary(const struct ensemble *e, size_t row, double *sums, const bool *seen)
 {
-    bool both = seen[1];
-    if (e->n_base == 2 && both) {
-        sums[1] += e->base[1];
-        sums[0] += e->base[0];
-    } else if (e->n_base == 2) {
-        sums[1] = e->base[1] + sums[0];
-        sums[0] = -sums[1];
-        both = true;
-    } else if (e->n_base == 1) {
-        sums[0] += e->base[0];
-    }
-    double score = both ? sums[1] : sums[0];
-    e->picked[row] = score > (e->one_class && e->all_positive ? 0.5 : 0);
-    if (!both) {
+    double limit = e->all_positive ? 0.5 : 0;
+    if (!seen[1]) {
+        sums[0] += e->n_base ? e->base[0] : 0;
+        e->picked[row] = sums[0] > limit;
         finish_single(e, row, sums[0]);
         return;
     }
+    e->picked[row] = sums[1] > limit;
     ox_post_transform_row(e->transform, 2, sums);
     ox_real_store(e->scores, row * e->columns, 2, sums);
 }
 
+/* The score of a lone class decides between the labels 1 and 0. */
 static void finish_lone(const struct ensemble *e, size_t row, double *sums, const bool *seen)
 {
     double score = (seen[0] ? sums[0] : 0) + (e->n_base ? e->base[0] : 0);
@@ -317,7 +312,7 @@ static void finish_lone(const struct ensemble *e, size_t row, double *sums, cons
 
 static void judge_weights(struct ensemble *e, const struct ox_tree_draft *draft)
 {
-    e->one_class = e->targets == 2;
+    e->one_class = e->targets == 2 && draft->n_weights;
     e->all_positive = true;
     for (size_t k = 0; k < draft->n_weights; k++) {
         e->one_class = e->one_class && draft->weight_target[k] == draft->weight_target[0];
@@ -344,10 +339,16 @@ static enum ox_status run_tree_classifier(struct ox_run *r, struct ox_error *err
     e.picked = ox_run_scratch(r, e.rows.rows, sizeof *e.picked, err);
     if (!e.picked)
         return OX_NO_MEMORY;
-    e.finish = e.targets > 2 ? finish_classes : e.targets == 2 ? finish_binary : finish_lone;
+    e.finish = e.targets == 1                ? finish_lone
+               : e.one_class && e.n_base < 2 ? finish_binary
+                                             : finish_classes;
     const int64_t dims[2] = {(int64_t)e.rows.rows, (int64_t)e.columns};
     OX_TRY(ox_run_out(r, 1, OX_FLOAT32, 2, dims, &e.scores, err));
     OX_TRY(run_blocks(r, &e, err));
+    if (labels.n == 1 && !labels.strings)
+        labels.n = 0;
+    for (size_t i = 0; labels.n == 1 && i < e.rows.rows; i++)
+        e.picked[i] = 0;
     return ox_ml_labels_out(r, 0, &labels, e.rows.rows, e.picked, err);
 }
 
