@@ -1,4 +1,5 @@
 #include <string.h>
+#include <sys/mman.h>
 
 #include "runtime/runtime.h"
 
@@ -34,6 +35,22 @@ cleanup:
     return status;
 }
 
+/* What had to be copied (bytes that are not aligned for their type) is not needed in the map any more: its pages are given back, so
+ * that weights are in memory once. They come back from the file if somebody looks again. */
+static void drop_source(const struct ox_model *model, const struct ox_stored *stored,
+                        const struct ox_tensor *tensor)
+{
+    enum { LEAST = 1 << 18, PAGE = 4096 };
+    if (!model->map.mapped || stored->place != OX_STORED_RAW || stored->raw_bytes < LEAST ||
+        stored->raw < model->map.data || stored->raw >= model->map.data + model->map.bytes ||
+        tensor->data == stored->raw)
+        return;
+    uintptr_t from = ((uintptr_t)stored->raw + PAGE - 1) / PAGE * PAGE;
+    uintptr_t to = ((uintptr_t)stored->raw + stored->raw_bytes) / PAGE * PAGE;
+    if (to > from)
+        madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
 static enum ox_status load_constant(struct ox_frame *frame, const struct ox_value *value,
                                     struct ox_error *err)
 {
@@ -43,6 +60,7 @@ static enum ox_status load_constant(struct ox_frame *frame, const struct ox_valu
     if (value->init) {
         struct ox_tensor *tensor;
         OX_TRY(ox_stored_load(model, value->init, &tensor, err));
+        drop_source(model, value->init, tensor);
         enum ox_status status = ox_datum_of_tensor(&datum, tensor, err);
         ox_tensor_release(tensor);
         OX_TRY(status);
