@@ -132,7 +132,9 @@ static void infer_dft(struct ox_infer *c)
     if (!dims)
         return;
     dims[rank - 1] = ox_infer_num(c, inverse && onesided ? 1 : 2);
-    if (!known) {
+    if (!known) { /* without a length of its own the transform keeps sizes on any axis */
+        for (unsigned d = 0; d + 1 < rank && !onesided && !ox_infer_has(c, 1); d++)
+            dims[d] = x[d];
         ox_infer_set_shape(c, 0, rank, dims);
         return;
     }

@@ -224,11 +224,12 @@ static const struct ox_expr *infer_slide(struct ox_infer *c, const struct infer_
     /* The last window may start only where input or left padding is. */
     if (ox_infer_is_num(result, &out) && ox_infer_is_num(in, &size))
         return out > 1 && (out - 1) * stride >= size + before ? ox_infer_num(c, out - 1) : result;
-    return stride == 1 || after == 0
-               ? result
-               : ox_infer_min(
-                     c, result,
-                     ox_infer_ceildiv(c, ox_infer_add(c, in, ox_infer_num(c, before)), step));
+    /* It always does when the kernel is no shorter than a step and the padding after. */
+    int64_t span;
+    if (ox_infer_is_num(reach, &span) && stride + after <= span + 1)
+        return result;
+    const struct ox_expr *end = ox_infer_add(c, in, ox_infer_num(c, before));
+    return ox_infer_min(c, result, ox_infer_ceildiv(c, end, step));
 }
 
 bool ox_infer_window(struct ox_infer *c, unsigned n, const struct ox_expr *const *in,

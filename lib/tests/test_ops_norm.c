@@ -1,0 +1,223 @@
+/* Normalizations: old versions and odd shapes that ONNX's suite does not have. */
+#include <math.h>
+
+#include "tests/expect_op.h"
+#include "tests/run_suite.h"
+
+/* X [2,2,1]: channel 0 holds 1 and 3, channel 1 holds 10 and 30. */
+static struct one_op *batch_norm(int64_t opset)
+{
+    struct one_op *op = one_op_new("", "BatchNormalization", opset);
+    ONE_OP_IN(op, OX_FLOAT64, "2x2x1", 1, 10, 3, 30);
+    ONE_OP_IN(op, OX_FLOAT64, "2", 1, 2);
+    ONE_OP_IN(op, OX_FLOAT64, "2", 0, 5);
+    ONE_OP_IN(op, OX_FLOAT64, "2", 1, 0);
+    ONE_OP_IN(op, OX_FLOAT64, "2", 4, 25);
+    one_op_float(op, "epsilon", 0);
+    one_op_float(op, "momentum", 0.5f);
+    return op;
+}
+
+static void check_inference(struct one_op *op)
+{
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT64, "2x2x1", 1e-15, 0, 9, 1, 17);
+    one_op_free(op);
+}
+
+static void check_training(struct one_op *op, size_t n_outputs)
+{
+    RUN_OK(op, n_outputs);
+    ONE_OP_OUT(op, 0, OX_FLOAT64, "2x2x1", 1e-15, -1, 3, 1, 7);
+    ONE_OP_OUT(op, 1, OX_FLOAT64, "2", 1e-15, 1.5, 10);
+    ONE_OP_OUT(op, 2, OX_FLOAT64, "2", 1e-15, 2.5, 62.5);
+    if (n_outputs == 5) {
+        ONE_OP_OUT(op, 3, OX_FLOAT64, "2", 1e-15, 2, 20);
+        ONE_OP_OUT(op, 4, OX_FLOAT64, "2", 1e-15, 1, 100);
+    }
+    one_op_free(op);
+}
+
+START_TEST(batch_norm_before_7_trains_unless_is_test)
+{
+    struct one_op *op = batch_norm(_i);
+    one_op_int(op, "is_test", 1);
+    check_inference(op);
+    check_training(batch_norm(_i), 5);
+}
+END_TEST
+
+START_TEST(batch_norm_7_and_9_train_when_statistics_are_asked_for)
+{
+    check_inference(batch_norm(_i));
+    check_training(batch_norm(_i), 5);
+}
+END_TEST
+
+START_TEST(batch_norm_14_trains_by_attribute)
+{
+    check_inference(batch_norm(_i));
+    struct one_op *op = batch_norm(_i);
+    one_op_int(op, "training_mode", 1);
+    check_training(op, 3);
+}
+END_TEST
+
+START_TEST(batch_norm_7_without_spatial_has_statistics_a_position)
+{
+    struct one_op *op = one_op_new("", "BatchNormalization", 7);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x2", 6, 20);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 1, 10);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 0, 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 2, 10);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 4, 25);
+    one_op_float(op, "epsilon", 0);
+    one_op_int(op, "spatial", 0);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x2", 0, 2, 21);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(batch_norm_checks_parameters)
+{
+    struct one_op *op = one_op_new("", "BatchNormalization", 15);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 1, 2);
+    for (int i = 0; i < 4; i++)
+        ONE_OP_IN(op, OX_FLOAT32, "1", 1);
+    RUN_FAILS(op, 1, "scale has 1 elements, not 2");
+}
+END_TEST
+
+static struct one_op *group_norm(int64_t opset)
+{
+    struct one_op *op = one_op_new("", "GroupNormalization", opset);
+    ONE_OP_IN(op, OX_FLOAT64, "1x4x1", 1, 3, 10, 30);
+    one_op_int(op, "num_groups", 2);
+    one_op_float(op, "epsilon", 0);
+    return op;
+}
+
+START_TEST(group_norm_18_scales_groups_and_21_channels)
+{
+    struct one_op *op = group_norm(18);
+    ONE_OP_IN(op, OX_FLOAT64, "2", 1, 10);
+    ONE_OP_IN(op, OX_FLOAT64, "2", 0, 100);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT64, "1x4x1", 1e-15, -1, 1, 90, 110);
+    one_op_free(op);
+    op = group_norm(21);
+    ONE_OP_IN(op, OX_FLOAT64, "4", 1, 10, 100, 1000);
+    ONE_OP_IN(op, OX_FLOAT64, "4", 0, 1, 2, 3);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT64, "1x4x1", 1e-15, -1, 11, -98, 1003);
+    one_op_free(op);
+    op = group_norm(21);
+    ONE_OP_IN(op, OX_FLOAT64, "2", 1, 1);
+    ONE_OP_IN(op, OX_FLOAT64, "2", 1, 1);
+    RUN_FAILS(op, 1, "not 4");
+}
+END_TEST
+
+START_TEST(layer_norm_broadcasts_scale_over_x)
+{
+    struct one_op *op = one_op_new("", "LayerNormalization", 17);
+    ONE_OP_IN(op, OX_FLOAT32, "2x2", 1, 3, 10, 30);
+    ONE_OP_IN(op, OX_FLOAT32, "2x1", 1, 10);
+    ONE_OP_IN(op, OX_FLOAT32, "1", 5);
+    one_op_float(op, "epsilon", 0);
+    RUN_OK(op, 3);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2x2", 1e-6, 4, 6, -5, 15);
+    ONE_OP_OUT(op, 1, OX_FLOAT32, "2x1", 1e-6, 2, 20);
+    ONE_OP_OUT(op, 2, OX_FLOAT32, "2x1", 1e-6, 1, 0.1);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(layer_norm_over_all_axes_and_over_nothing)
+{
+    struct one_op *op = one_op_new("", "LayerNormalization", 17);
+    ONE_OP_IN(op, OX_FLOAT64, "2x1", 1, 3);
+    ONE_OP_IN(op, OX_FLOAT64, "2x1", 1, 10);
+    one_op_int(op, "axis", 0);
+    one_op_float(op, "epsilon", 0);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT64, "2x1", 1e-15, -1, 10);
+    one_op_free(op);
+    op = one_op_new("", "LayerNormalization", 17);
+    ONE_OP_IN_EMPTY(op, OX_FLOAT32, "0x3");
+    ONE_OP_IN(op, OX_FLOAT32, "3", 1, 1, 1);
+    RUN_OK(op, 2);
+    ONE_OP_OUT_EMPTY(op, 0, OX_FLOAT32, "0x3");
+    ONE_OP_OUT_EMPTY(op, 1, OX_FLOAT32, "0x1");
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(rms_norm_takes_the_type_of_its_scale)
+{
+    struct one_op *op = one_op_new("", "RMSNormalization", 23);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 3, 4);
+    ONE_OP_IN(op, OX_FLOAT64, "2", 1, 10);
+    one_op_float(op, "epsilon", 0);
+    RUN_OK(op, 1);
+    double root = sqrt(12.5);
+    ONE_OP_OUT(op, 0, OX_FLOAT64, "1x2", 1e-15, 3 / root, 40 / root);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(mean_variance_over_given_axes)
+{
+    struct one_op *op = one_op_new("", "MeanVarianceNormalization", 9);
+    ONE_OP_IN(op, OX_FLOAT64, "2x2", 1, 10, 3, 30);
+    ONE_OP_INTS(op, "axes", -2);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT64, "2x2", 1e-8, -1, -1, 1, 1);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(lrn_of_even_size_reaches_further_up)
+{
+    struct one_op *op = one_op_new("", "LRN", 1);
+    ONE_OP_IN(op, OX_FLOAT64, "1x3", 1, 2, 3);
+    one_op_int(op, "size", 2);
+    one_op_float(op, "alpha", 2);
+    one_op_float(op, "beta", 1);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT64, "1x3", 1e-15, 1.0 / 6, 2.0 / 14, 0.3);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(lp_norm_of_zero_is_zero)
+{
+    struct one_op *op = one_op_new("", "LpNormalization", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "2x2", 0, 0, -1, 3);
+    one_op_int(op, "p", 1);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2x2", 0, 0, 0, -0.25, 0.75);
+    one_op_free(op);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("norm");
+    TCase *tc = tcase_create("norm");
+    tcase_add_loop_test(tc, batch_norm_before_7_trains_unless_is_test, 1, 7);
+    tcase_add_loop_test(tc, batch_norm_7_and_9_train_when_statistics_are_asked_for, 7, 14);
+    tcase_add_loop_test(tc, batch_norm_14_trains_by_attribute, 14, 16);
+    tcase_add_test(tc, batch_norm_7_without_spatial_has_statistics_a_position);
+    tcase_add_test(tc, batch_norm_checks_parameters);
+    tcase_add_test(tc, group_norm_18_scales_groups_and_21_channels);
+    tcase_add_test(tc, layer_norm_broadcasts_scale_over_x);
+    tcase_add_test(tc, layer_norm_over_all_axes_and_over_nothing);
+    tcase_add_test(tc, rms_norm_takes_the_type_of_its_scale);
+    tcase_add_test(tc, mean_variance_over_given_axes);
+    tcase_add_test(tc, lrn_of_even_size_reaches_further_up);
+    tcase_add_test(tc, lp_norm_of_zero_is_zero);
+    suite_add_tcase(s, tc);
+    return run_suite(s);
+}
