@@ -168,6 +168,17 @@ enum ox_status ox_lift_sparse(struct ox_stored_sparse *out, struct ox_model *mod
 
 /* ---- Attributes ------------------------------------------------------------------------------------------------- */
 
+/* Rules and kernels take strings as text: a NUL must follow, which the file does not have. */
+static enum ox_status lift_string(struct ox_str *out, struct ox_model *model,
+                                  const ProtobufCBinaryData *s, struct ox_error *err)
+{
+    out->n = s->len;
+    out->p = ox_arena_strndup(&model->arena, (const char *)s->data, s->len);
+    return out->p ? OX_OK
+                  : ox_no_room(model->arena.budget, s->len > 1 << 20 ? s->len : 1 << 20,
+                               model->path, err);
+}
+
 static enum ox_status lift_strings(struct ox_attr *attr, struct ox_model *model,
                                    const ProtobufCBinaryData *strings, size_t n,
                                    struct ox_error *err)
@@ -175,7 +186,7 @@ static enum ox_status lift_strings(struct ox_attr *attr, struct ox_model *model,
     struct ox_str *list = NULL;
     OX_TRY(ox_model_array(&list, model, n, sizeof *list, err));
     for (size_t i = 0; i < n; i++)
-        list[i] = (struct ox_str){(const char *)strings[i].data, strings[i].len};
+        OX_TRY(lift_string(&list[i], model, &strings[i], err));
     attr->strings = list;
     attr->n = n;
     return OX_OK;
@@ -292,12 +303,8 @@ static enum ox_status lift_attr(struct ox_attr *attr, struct ox_model *model,
         attr->n = proto->has_i;
         return OX_OK;
     case OX_ATTR_STRING:
-        /* Rules and kernels take it as text: a NUL must follow. */
-        attr->s = (struct ox_str){
-            ox_arena_strndup(&model->arena, (const char *)proto->s.data, proto->s.len),
-            proto->s.len};
         attr->n = proto->has_s;
-        return attr->s.p ? OX_OK : ox_fail(err, OX_NO_MEMORY, "%s: out of memory", model->path);
+        return lift_string(&attr->s, model, &proto->s, err);
     case OX_ATTR_TENSOR:
         return lift_tensors(attr, model, &proto->t, proto->t != NULL, err);
     case OX_ATTR_GRAPH:

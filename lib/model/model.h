@@ -144,7 +144,7 @@ struct ox_attr {
         struct ox_str s; /* a NUL follows */
         const int64_t *ints;
         const float *floats;
-        const struct ox_str *strings;
+        const struct ox_str *strings;   /* a NUL follows each */
         const struct ox_stored *tensor; /* TENSOR: one; TENSORS: n in a row */
         struct ox_graph *const *graphs; /* GRAPH: graphs[0] */
         const struct ox_stored_sparse *sparse;
