@@ -8,7 +8,9 @@ static void emit_raw_data(struct ox_emit *e, const struct ox_tensor *tensor)
     size_t size = ox_dtype_size(tensor->dtype);
     uint64_t bytes;
     if (!ox_dtype_packed_bytes(tensor->dtype, tensor->n, &bytes)) {
-        ox_emit_fail(e, OX_LIMIT, NULL);
+        struct ox_error err;
+        ox_fail(&err, OX_LIMIT, "a tensor of %zu elements is too large to write", tensor->n);
+        ox_emit_fail(e, OX_LIMIT, &err);
         return;
     }
     bool same = ox_dtype_bits(tensor->dtype) == 8 * size && !(OX_BIG_ENDIAN && size > 1);

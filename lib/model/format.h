@@ -7,4 +7,11 @@
 /* By the first bytes. */
 enum ox_format ox_format_detect(const uint8_t *bytes, size_t n);
 
+/* By the ending: .txt and .onnxtxt are text, .json is JSON, anything else protobuf. */
+enum ox_format ox_format_of_name(const char *path);
+
+/* The model as protobuf bytes, appended to `out`; external data stays by reference. */
+enum ox_status ox_model_to_buffer(struct ox_model *model, struct ox_strbuf *out,
+                                  struct ox_error *err);
+
 #endif

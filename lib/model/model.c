@@ -11,13 +11,12 @@ void ox_model_release(struct ox_model *model)
 {
     if (!model)
         return;
-    for (size_t i = 0; i < model->n_graphs; i++) {
-        struct ox_graph *graph = model->graphs[i];
-        ox_strmap_release(&graph->names);
-        for (size_t j = 0; j < graph->n_inits; j++)
-            ox_tensor_release(graph->inits[j]->tensor);
-    }
+    for (size_t i = 0; i < model->n_graphs; i++)
+        ox_strmap_release(&model->graphs[i]->names);
+    for (struct ox_owned *owned = model->owned; owned; owned = owned->next)
+        ox_tensor_release(owned->tensor);
     ox_strmap_release(&model->function_names);
+    ox_strmap_release(&model->all_names);
     ox_externals_release(model->externals);
     ox_exprs_release(model->exprs);
     ox_mapping_release(&model->map);

@@ -169,6 +169,7 @@ struct ox_value {
     const struct Onnx__ValueInfoProto *info; /* the entry that `type` is from */
     uint32_t id;                             /* index in graph->values */
     bool is_input, is_output;
+    bool removed; /* its node was taken out by ox_graph_remove_nodes() */
 };
 
 struct ox_node {
@@ -214,11 +215,12 @@ struct ox_graph {
     struct ox_value **outputs;
     size_t n_outputs;
     struct ox_stored **inits; /* in file order */
-    size_t n_inits;
+    size_t n_inits, cap_inits;
     struct ox_stored_sparse **sparse_inits;
     size_t n_sparse_inits;
     struct ox_strmap names;               /* name -> index in values */
     const struct Onnx__GraphProto *proto; /* NULL for function bodies */
+    bool dropped;                         /* it went with its node: no longer in model->graphs */
 };
 
 struct ox_function {
@@ -257,6 +259,15 @@ struct ox_model {
     const struct Onnx__ModelProto *proto;
     struct ox_strmap function_names; /* of ox_model_function() */
     struct ox_externals *externals;  /* external files that are open; of ox_stored_load() */
+    struct ox_owned *owned;          /* tensors that passes gave to the model */
+    struct ox_strmap all_names;      /* of ox_graph_add_value() */
+    bool names_collected;
+    unsigned fresh_names;
+};
+
+struct ox_owned {
+    struct ox_tensor *tensor;
+    struct ox_owned *next;
 };
 
 /* The version of a domain's operator set that a graph's nodes are read by (the function's own inside functions); 0: not
@@ -273,25 +284,37 @@ void ox_graph_path(struct ox_strbuf *out, const struct ox_graph *graph);
 /* The node's name, or "#12" by its place. */
 void ox_node_label(struct ox_strbuf *out, const struct ox_node *node);
 
-/* ---- Changing (what passes use). All memory is the model's. NULL or false: out of memory. ------------------------ */
+/* ---- Changing (what passes use). All memory is the model's. NULL or false: out of memory. ------------------------
+ *
+ * What is changed without these functions must say so: a new type for a value is one with proto NULL; an attribute whose
+ * value changes gets proto NULL. Names, inputs and outputs of nodes may be set as they are, as may `outputs` of a graph. */
 
-struct ox_value *ox_graph_add_value(struct ox_graph *graph,
-                                    const char *name); /* name NULL or taken: made unique */
-/* Appended; move it with ox_graph_sort(). Attributes are set after. */
+/* In no graph of the model is the name taken: NULL or a taken one is made unique. */
+struct ox_value *ox_graph_add_value(struct ox_graph *graph, const char *name);
+/* Appended; move it with ox_graph_sort(). It becomes the producer of its outputs, whoever was before. Attributes are set
+ * after. */
 struct ox_node *ox_graph_add_node(struct ox_graph *graph, const char *op_type, const char *domain,
                                   const char *name, struct ox_value *const *inputs, size_t n_inputs,
                                   struct ox_value *const *outputs, size_t n_outputs);
+/* Takes a reference. An initializer that the value has already is replaced. */
 struct ox_stored *ox_graph_add_init(struct ox_graph *graph, struct ox_value *value,
                                     const struct ox_tensor *tensor);
-void ox_graph_remove_nodes(struct ox_graph *graph,
-                           const bool *remove); /* by index; their outputs become undefined */
-bool ox_graph_sort(
-    struct ox_graph *graph); /* topological, stable; false also when there is a cycle */
+void ox_graph_remove_inits(struct ox_graph *graph, const bool *remove); /* by index in inits */
+/* By index in nodes. What they produced becomes undefined, unless another node produces it by now; graphs in their attributes
+ * leave the model, so that indices in model->graphs change. */
+void ox_graph_remove_nodes(struct ox_graph *graph, const bool *remove);
+/* Topological and stable; false also when there is a cycle (then nothing moves). */
+bool ox_graph_sort(struct ox_graph *graph);
+/* An attribute of that name that is there is emptied. Pointers to the node's other attributes become stale. */
 struct ox_attr *ox_node_add_attr(struct ox_node *node, const char *name, enum ox_attr_type type);
 bool ox_node_set_int(struct ox_node *node, const char *name, int64_t value);
 bool ox_node_set_ints(struct ox_node *node, const char *name, const int64_t *values, size_t n);
 bool ox_node_set_float(struct ox_node *node, const char *name, float value);
 bool ox_node_set_string(struct ox_node *node, const char *name, const char *value);
+bool ox_node_set_tensor(struct ox_node *node, const char *name, const struct ox_tensor *tensor);
+/* A tensor kept by the model, as an attribute or an initializer refers to it; takes a reference. */
+struct ox_stored *ox_model_store(struct ox_model *model, const char *name,
+                                 const struct ox_tensor *tensor);
 
 /* ---- Writing ---------------------------------------------------------------------------------------------------- */
 
@@ -305,8 +328,10 @@ struct ox_save_options {
     bool inline_external;        /* pull external data into the file */
 };
 
-/* Atomic: external data first, the model last. External data is copied or linked beside a target in another folder. OX_LIMIT
- * when the message would pass 2^31 - 1 bytes. options may be NULL. */
+/* Atomic: external data first, the model last. For a target in another folder the external files that it still names are
+ * copied there; one that is there with other content is not overwritten (OX_IO). What was not changed is written as it
+ * was: a file in protobuf's canonical order byte for byte, any other the same message field for field, unknown fields too.
+ * OX_LIMIT when the message would pass 2^31 - 1 bytes. options may be NULL. */
 enum ox_status ox_model_save(struct ox_model *model, const char *path,
                              const struct ox_save_options *options, struct ox_error *err);
 

@@ -36,6 +36,22 @@ enum ox_format ox_format_detect(const uint8_t *bytes, size_t n)
     return OX_FORMAT_PROTOBUF;
 }
 
+enum ox_format ox_format_of_name(const char *path)
+{
+    static const struct {
+        const char *ending;
+        enum ox_format format;
+    } endings[] = {
+        {".txt", OX_FORMAT_TEXT}, {".onnxtxt", OX_FORMAT_TEXT}, {".json", OX_FORMAT_JSON}};
+    size_t n = strlen(path);
+    for (size_t i = 0; i < OX_COUNT(endings); i++) {
+        size_t n_ending = strlen(endings[i].ending);
+        if (n > n_ending && strcmp(path + n - n_ending, endings[i].ending) == 0)
+            return endings[i].format;
+    }
+    return OX_FORMAT_PROTOBUF;
+}
+
 static enum ox_status unpack_model(struct ox_model *model, const uint8_t *bytes, size_t n,
                                    struct ox_error *err)
 {
@@ -89,6 +105,7 @@ enum ox_status ox_model_new(struct ox_model **out, struct ox_env *env, const cha
     model->env = env;
     ox_arena_init(&model->arena, ox_env_budget(env));
     ox_strmap_init(&model->function_names);
+    ox_strmap_init(&model->all_names);
     model->path = strdup(name);
     model->exprs = ox_exprs_new(ox_env_budget(env));
     if (!model->path || !model->exprs) {
