@@ -110,10 +110,10 @@ static enum ox_status run_linear_classifier(struct ox_run *r, struct ox_error *e
     for (size_t i = 0; i < l.rows.rows; i++) {
         double *scores = l.scores + i * l.n;
         picked[i] = pick(scores, l.n);
-        double pair[2] = {1 - scores[0], scores[0]};
-        if (paired && l.transform == OX_POST_PROBIT)
-            pair[0] = ox_probit(scores[0]);
-        if (!paired && (l.n > 1 || l.transform == OX_POST_PROBIT))
+        double pair[2];
+        if (paired)
+            ox_post_transform_pair(l.transform, 1 - scores[0], scores[0], pair);
+        else if (l.n > 1 || l.transform == OX_POST_PROBIT)
             ox_post_transform_row(l.transform, l.n, scores);
         ox_real_store(z, i * columns, columns, paired ? pair : scores);
     }

@@ -65,6 +65,19 @@ void ox_post_transform_row(enum ox_post_transform transform, size_t n, double *s
         scores[i] = transform == OX_POST_LOGISTIC ? ox_logistic(scores[i]) : ox_probit(scores[i]);
 }
 
+void ox_post_transform_pair(enum ox_post_transform transform, double first, double score,
+                            double pair[2])
+{
+    pair[0] = first;
+    pair[1] = score;
+    if (transform == OX_POST_LOGISTIC)
+        pair[0] = -score;
+    if (transform == OX_POST_PROBIT)
+        pair[0] = 1 - score;
+    if (transform == OX_POST_LOGISTIC || transform == OX_POST_PROBIT)
+        ox_post_transform_row(transform, 2, pair);
+}
+
 /* ---- Rows and labels ---------------------------------------------------------------------------------------------- */
 
 enum ox_status ox_ml_rows(struct ox_run *r, struct ox_ml_rows *rows, struct ox_error *err)

@@ -19,6 +19,11 @@ enum ox_status ox_post_transform(const struct ox_run *r, enum ox_post_transform 
                                  struct ox_error *err);
 /* A row of n scores in place, all of them together. */
 void ox_post_transform_row(enum ox_post_transform transform, size_t n, double *scores);
+/* Two scores from one, which is the second class's; `first` is what the first class has when nothing is transformed (the
+ * complement or the opposite). LOGISTIC makes probabilities of either, SOFTMAX changes neither, as in onnxruntime. Where that
+ * leaves the result of PROBIT undefined, both are transformed. */
+void ox_post_transform_pair(enum ox_post_transform transform, double first, double score,
+                            double pair[2]);
 double ox_logistic(double x);
 /* The quantile of the normal distribution, by the same approximation of the inverse error function (Winitzki's, a = 0.147) as
  * onnxruntime and onnx's reference evaluator, from which an exact one departs by up to 0.2 %. */

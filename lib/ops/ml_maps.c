@@ -133,11 +133,13 @@ static enum ox_status cast_value(struct ox_run *r, const struct ox_tensor *value
     const struct ox_str *s =
         text && from != SIZE_MAX ? (const struct ox_str *)values->data + from : NULL;
     if (y->dtype == OX_STRING) {
-        char digits[32];
+        char digits[64];
         if (s)
             return ox_tensor_set_string(y, at, s->p, s->n, err);
         double v = from == SIZE_MAX ? 0 : ox_tensor_get_double(values, from);
-        int n = from == SIZE_MAX ? 0 : snprintf(digits, sizeof digits, "%f", v);
+        if (from == SIZE_MAX)
+            return ox_tensor_set_string(y, at, "0.f", 3, err); /* what onnxruntime fills up with */
+        int n = snprintf(digits, sizeof digits, "%f", v);
         return ox_tensor_set_string(y, at, digits, (size_t)n, err);
     }
     double v = 0;
@@ -170,7 +172,7 @@ static enum ox_status run_cast_map(struct ox_run *r, struct ox_error *err)
     for (size_t k = 0; k < map.keys->n; k++)
         words[k] = (struct word){NULL, ox_tensor_get_int(map.keys, k), k};
     qsort(words, map.keys->n, sizeof *words, compare_words);
-    if (map.keys->n && words[0].number < 0)
+    if (sparse && map.keys->n && words[0].number < 0)
         return ox_run_fail(r, err, OX_INPUT, "X has the key %" PRId64, words[0].number);
     const int64_t dims[2] = {1, n};
     struct ox_tensor *y;

@@ -273,10 +273,8 @@ static void classify_task(void *arg, size_t row)
     }
     s->picked[row] = pick(s, scores, votes);
     if (s->n_scores == 1 && s->columns == 2) {
-        scores[1] = scores[0];
-        scores[0] = -scores[0];
-        if (s->transform == OX_POST_LOGISTIC)
-            ox_post_transform_row(s->transform, 2, scores);
+        double score = scores[0];
+        ox_post_transform_pair(s->transform, s->transform ? 1 - score : -score, score, scores);
     } else if (s->n_scores > 1 || s->transform == OX_POST_PROBIT) {
         ox_post_transform_row(s->transform, s->n_scores, scores);
     }
@@ -323,8 +321,7 @@ static enum ox_status run_svm_classifier(struct ox_run *r, struct ox_error *err)
     for (size_t i = 0; i < s.n_coefficients; i++)
         s.all_positive = s.all_positive && s.coefficients[i] >= 0;
     s.n_scores = s.n_vectors && !s.prob_a ? s.classes * (s.classes - 1) / 2 : s.classes;
-    s.columns =
-        s.n_scores == 1 && s.labels.n == 2 && s.transform != OX_POST_PROBIT ? 2 : s.n_scores;
+    s.columns = s.n_scores == 1 && s.labels.n == 2 ? 2 : s.n_scores;
     size_t n_out;
     if (OX_MUL_OVERFLOWS(s.rows.rows, s.columns, &n_out))
         return ox_run_fail(r, err, OX_LIMIT, "too many scores");

@@ -268,19 +268,12 @@ static void finish_classes(const struct ensemble *e, size_t row, double *sums, c
     ox_real_store(e->scores, row * e->columns, e->columns, sums);
 }
 
-/* One score for two classes: the second one's. Against 1/2 with its complement when no weight is negative, else against 0 with
- * its opposite, which alone LOGISTIC turns into probabilities. The complement is that of the score as it is stored. */
+/* One score for two classes: with its complement when no weight is negative (that of the score as it is stored), else with its
+ * opposite. */
 static void finish_single(const struct ensemble *e, size_t row, double score)
 {
-    double stored = e->scores->dtype == OX_FLOAT32 ? (double)(float)score : score;
-    double pair[2] = {e->all_positive ? 1 - stored : -stored, stored};
-    if (e->transform == OX_POST_PROBIT) {
-        pair[0] = ox_probit(score);
-        pair[1] = 0;
-    } else if (!e->all_positive && e->transform == OX_POST_LOGISTIC) {
-        pair[0] = ox_logistic(-score);
-        pair[1] = ox_logistic(score);
-    }
+    double pair[2], stored = e->scores->dtype == OX_FLOAT32 ? (double)(float)score : score;
+    ox_post_transform_pair(e->transform, e->all_positive ? 1 - stored : -stored, stored, pair);
     ox_real_store(e->scores, row * e->columns, e->columns, pair);
 }
 

@@ -1,0 +1,308 @@
+/* The operators of ai.onnx.ml other than trees. */
+#include <math.h>
+#include <string.h>
+
+#include "tests/run_op.h"
+#include "tests/run_suite.h"
+
+static struct one_op *ml(const char *name, int64_t version)
+{
+    return one_op_new("ai.onnx.ml", name, version);
+}
+
+static void must_run(struct one_op *op, size_t n_outputs)
+{
+    ck_assert_msg(one_op_run(op, n_outputs) == OX_OK, "%s", one_op_error(op));
+}
+
+static void must_fail(struct one_op *op, const char *words)
+{
+    ck_assert_int_eq(one_op_run(op, 1), OX_INPUT);
+    ck_assert_msg(strstr(one_op_error(op), words), "'%s' does not say '%s'", one_op_error(op),
+                  words);
+    one_op_free(op);
+}
+
+START_TEST(columns_are_picked_by_index)
+{
+    struct one_op *op = ml("ArrayFeatureExtractor", 1);
+    one_op_in_strings(op, "2x2", (const char *const[]){"a", "b", "c", "d"}, 4);
+    ONE_OP_IN(op, OX_INT64, "3", 1, 0, 1);
+    must_run(op, 1);
+    one_op_expect_strings(op, 0, "2x3", (const char *const[]){"b", "a", "b", "d", "c", "d"}, 6);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(a_column_that_is_not_there_is_named)
+{
+    struct one_op *op = ml("ArrayFeatureExtractor", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 1, 2);
+    ONE_OP_IN(op, OX_INT64, "1", 2);
+    must_fail(op, "Y[0] is 2");
+}
+END_TEST
+
+START_TEST(elements_above_the_threshold_become_one)
+{
+    struct one_op *op = ml("Binarizer", 1);
+    one_op_float(op, "threshold", 1);
+    ONE_OP_IN(op, OX_INT32, "3", 0, 1, 2);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_INT32, "3", 0, 0, 0, 1);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(missing_values_are_imputed_by_column)
+{
+    struct one_op *op = ml("Imputer", 1);
+    ONE_OP_FLOATS(op, "imputed_value_floats", 5, 6);
+    one_op_float(op, "replaced_value_float", NAN);
+    ONE_OP_IN(op, OX_FLOAT32, "2x2", (double)NAN, 1, 2, (double)NAN);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2x2", 0, 5, 1, 2, 6);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(scaling_is_offset_first)
+{
+    struct one_op *op = ml("Scaler", 1);
+    ONE_OP_FLOATS(op, "offset", 1);
+    ONE_OP_FLOATS(op, "scale", 2, 3);
+    ONE_OP_IN(op, OX_INT64, "2x2", 1, 2, 3, 4);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2x2", 0, 0, 3, 4, 9);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(rows_are_normalized)
+{
+    static const char *const norms[] = {"MAX", "L1", "L2"};
+    static const double expected[3][4] = {
+        {-0.75, 1, 0, 0}, {-3.0 / 7, 4.0 / 7, 0, 0}, {-0.6, 0.8, 0, 0}};
+    struct one_op *op = ml("Normalizer", 1);
+    one_op_string(op, "norm", norms[_i]);
+    ONE_OP_IN(op, OX_FLOAT32, "2x2", -3, 4, 0, 0);
+    must_run(op, 1);
+    one_op_expect(op, 0, OX_FLOAT32, "2x2", 1e-7, expected[_i], 4);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(features_stand_side_by_side)
+{
+    struct one_op *op = ml("FeatureVectorizer", 1);
+    ONE_OP_INTS(op, "inputdimensions", 1, 3);
+    ONE_OP_IN(op, OX_INT64, "2x2", 1, 2, 3, 4);
+    ONE_OP_IN(op, OX_FLOAT64, "2x2", 5, 6, 7, 8);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2x4", 0, 1, 5, 6, 0, 3, 7, 8, 0);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(strings_become_numbers_and_back)
+{
+    static const char *const names[] = {"a", "b"};
+    struct one_op *op = ml("LabelEncoder", 1);
+    one_op_strings(op, "classes_strings", names, 2);
+    one_op_in_strings(op, "3", (const char *const[]){"b", "x", "a"}, 3);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_INT64, "3", 0, 1, -1, 0);
+    one_op_free(op);
+    op = ml("CategoryMapper", 1);
+    one_op_strings(op, "cats_strings", names, 2);
+    ONE_OP_INTS(op, "cats_int64s", 5, 6);
+    ONE_OP_IN(op, OX_INT64, "2", 6, 7);
+    must_run(op, 1);
+    one_op_expect_strings(op, 0, "2", (const char *const[]){"b", "_Unused"}, 2);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(labels_are_mapped_and_nan_is_a_key)
+{
+    static const int64_t versions[] = {2, 4};
+    struct one_op *op = ml("LabelEncoder", versions[_i]);
+    ONE_OP_FLOATS(op, "keys_floats", 1, NAN, 0, 1);
+    ONE_OP_INTS(op, "values_int64s", 10, 20, 30, 40);
+    one_op_int(op, "default_int64", 99);
+    ONE_OP_IN(op, OX_FLOAT32, "4", (double)NAN, -0.0, 1, 7);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_INT64, "4", 0, 20, 30, 10, 99);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(keys_without_values_are_refused)
+{
+    struct one_op *op = ml("LabelEncoder", 2);
+    ONE_OP_INTS(op, "keys_int64s", 1, 2);
+    ONE_OP_INTS(op, "values_int64s", 1);
+    ONE_OP_IN(op, OX_INT64, "1", 1);
+    must_fail(op, "2 keys and 1 values");
+}
+END_TEST
+
+START_TEST(categories_become_columns)
+{
+    struct one_op *op = ml("OneHotEncoder", 1);
+    ONE_OP_INTS(op, "cats_int64s", 3, 1);
+    ONE_OP_IN(op, OX_FLOAT32, "3", 1, 3, 2);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "3x2", 0, 0, 1, 1, 0, 0, 0);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(an_unknown_category_may_be_refused)
+{
+    struct one_op *op = ml("OneHotEncoder", 1);
+    ONE_OP_INTS(op, "cats_int64s", 3, 1);
+    one_op_int(op, "zeros", 0);
+    ONE_OP_IN(op, OX_INT64, "2", 1, 2);
+    must_fail(op, "X[1] is none of the categories");
+}
+END_TEST
+
+START_TEST(linear_scores_choose_the_label)
+{
+    struct one_op *op = ml("LinearClassifier", 1);
+    ONE_OP_FLOATS(op, "coefficients", 1, 0, 0, 1);
+    ONE_OP_FLOATS(op, "intercepts", 0, 1);
+    one_op_strings(op, "classlabels_strings", (const char *const[]){"p", "q"}, 2);
+    one_op_string(op, "post_transform", "SOFTMAX");
+    ONE_OP_IN(op, OX_FLOAT32, "2x2", 3, 1, 0, 0);
+    must_run(op, 2);
+    const double a = 1 / (1 + exp(-1)), b = 1 - a;
+    one_op_expect_strings(op, 0, "2", (const char *const[]){"p", "q"}, 2);
+    ONE_OP_OUT(op, 1, OX_FLOAT32, "2x2", 1e-6, a, b, b, a);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(linear_regression_of_two_targets)
+{
+    struct one_op *op = ml("LinearRegressor", 1);
+    ONE_OP_FLOATS(op, "coefficients", 1, 2, 3, 4);
+    ONE_OP_FLOATS(op, "intercepts", 0, 10);
+    one_op_int(op, "targets", 2);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 1, 1);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x2", 0, 3, 17);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(support_vectors_add_up)
+{
+    struct one_op *op = ml("SVMRegressor", 1);
+    ONE_OP_FLOATS(op, "coefficients", 2, -1);
+    ONE_OP_FLOATS(op, "support_vectors", 0, 1);
+    ONE_OP_FLOATS(op, "rho", 0.5f);
+    ONE_OP_FLOATS(op, "kernel_params", 1, 0, 3);
+    one_op_int(op, "n_supports", 2);
+    one_op_string(op, "kernel_type", "RBF");
+    ONE_OP_IN(op, OX_FLOAT32, "1x1", 1);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1", 1e-6, 2 * exp(-1) - 1 + 0.5);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(pairs_of_classes_vote)
+{
+    struct one_op *op = ml("SVMClassifier", 1);
+    ONE_OP_FLOATS(op, "coefficients", 1, 1, 0, 1, 1, 1);
+    ONE_OP_FLOATS(op, "support_vectors", 1, 2, 3);
+    ONE_OP_FLOATS(op, "rho", 0, -100, -100);
+    ONE_OP_INTS(op, "vectors_per_class", 1, 1, 1);
+    ONE_OP_INTS(op, "classlabels_ints", 4, 5, 6);
+    ONE_OP_FLOATS(op, "kernel_params", 1, 0, 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1", 1);
+    must_run(op, 2);
+    ONE_OP_OUT(op, 0, OX_INT64, "1", 0, 6);
+    ONE_OP_OUT(op, 1, OX_FLOAT32, "1x3", 1e-6, 3, -99, -95);
+    one_op_free(op);
+}
+END_TEST
+
+static struct ox_datum *float_map(struct one_op *op)
+{
+    struct ox_error err;
+    struct ox_datum *values, *map;
+    struct ox_tensor *keys = one_op_make(op, OX_INT64, "2", (const double[]){3, 1}, 2);
+    struct ox_tensor *t = one_op_make(op, OX_FLOAT32, "2", (const double[]){1.5, -2}, 2);
+    ck_assert_int_eq(ox_datum_of_tensor(&values, t, &err), OX_OK);
+    ck_assert_int_eq(ox_datum_map(&map, keys, values, &err), OX_OK);
+    ox_datum_release(values);
+    ox_tensor_release(t);
+    ox_tensor_release(keys);
+    return map;
+}
+
+START_TEST(maps_become_rows)
+{
+    struct one_op *op = ml("CastMap", 1);
+    struct ox_datum *map = float_map(op);
+    one_op_in_datum(op, map);
+    ox_datum_release(map);
+    one_op_string(op, "map_form", "SPARSE");
+    one_op_int(op, "max_map", 4);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x4", 0, 0, -2, 0, 1.5);
+    one_op_free(op);
+    op = ml("DictVectorizer", 1);
+    map = float_map(op);
+    one_op_in_datum(op, map);
+    ox_datum_release(map);
+    ONE_OP_INTS(op, "int64_vocabulary", 3, 2, 1);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x3", 0, 1.5, 0, -2);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(rows_become_maps)
+{
+    struct one_op *op = ml("ZipMap", 1);
+    one_op_strings(op, "classlabels_strings", (const char *const[]){"p", "q"}, 2);
+    ONE_OP_IN(op, OX_FLOAT32, "2x2", 1, 2, 3, 4);
+    must_run(op, 1);
+    const struct ox_datum *maps = one_op_datum(op, 0);
+    ck_assert_int_eq(maps->kind, OX_DATUM_SEQUENCE);
+    ck_assert_uint_eq(maps->n_items, 2);
+    ck_assert_int_eq(maps->items[1]->kind, OX_DATUM_MAP);
+    ck_assert_double_eq(ox_tensor_get_double(maps->items[1]->items[0]->tensor, 1), 4);
+    one_op_free(op);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ops_ml");
+    TCase *tcase = tcase_create("ml");
+    tcase_add_test(tcase, columns_are_picked_by_index);
+    tcase_add_test(tcase, a_column_that_is_not_there_is_named);
+    tcase_add_test(tcase, elements_above_the_threshold_become_one);
+    tcase_add_test(tcase, missing_values_are_imputed_by_column);
+    tcase_add_test(tcase, scaling_is_offset_first);
+    tcase_add_loop_test(tcase, rows_are_normalized, 0, 3);
+    tcase_add_test(tcase, features_stand_side_by_side);
+    tcase_add_test(tcase, strings_become_numbers_and_back);
+    tcase_add_loop_test(tcase, labels_are_mapped_and_nan_is_a_key, 0, 2);
+    tcase_add_test(tcase, keys_without_values_are_refused);
+    tcase_add_test(tcase, categories_become_columns);
+    tcase_add_test(tcase, an_unknown_category_may_be_refused);
+    tcase_add_test(tcase, linear_scores_choose_the_label);
+    tcase_add_test(tcase, linear_regression_of_two_targets);
+    tcase_add_test(tcase, support_vectors_add_up);
+    tcase_add_test(tcase, pairs_of_classes_vote);
+    tcase_add_test(tcase, maps_become_rows);
+    tcase_add_test(tcase, rows_become_maps);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}

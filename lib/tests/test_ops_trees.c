@@ -1,0 +1,325 @@
+/* TreeEnsemble and its older forms. */
+#include <math.h>
+#include <string.h>
+
+#include "tests/run_op.h"
+#include "tests/run_suite.h"
+
+/* One tree: x[0] <= 0 leads to leaf 1, else x[1] > 2 to leaf 3, else to leaf 4. */
+static struct one_op *three_leaves(const char *name, int64_t version, const char *const modes[5])
+{
+    struct one_op *op = one_op_new("ai.onnx.ml", name, version);
+    ONE_OP_INTS(op, "nodes_treeids", 0, 0, 0, 0, 0);
+    ONE_OP_INTS(op, "nodes_nodeids", 0, 1, 2, 3, 4);
+    ONE_OP_INTS(op, "nodes_featureids", 0, 0, 1, 0, 0);
+    ONE_OP_INTS(op, "nodes_truenodeids", 1, 0, 3, 0, 0);
+    ONE_OP_INTS(op, "nodes_falsenodeids", 2, 0, 4, 0, 0);
+    ONE_OP_FLOATS(op, "nodes_values", 0, 0, 2, 0, 0);
+    one_op_strings(op, "nodes_modes", modes, 5);
+    return op;
+}
+
+static const char *const mixed[5] = {"BRANCH_LEQ", "LEAF", "BRANCH_GT", "LEAF", "LEAF"};
+
+static struct one_op *regressor(int64_t version, const char *aggregate)
+{
+    struct one_op *op = three_leaves("TreeEnsembleRegressor", version, mixed);
+    ONE_OP_INTS(op, "target_treeids", 0, 0, 0);
+    ONE_OP_INTS(op, "target_nodeids", 1, 3, 4);
+    ONE_OP_INTS(op, "target_ids", 0, 0, 0);
+    ONE_OP_FLOATS(op, "target_weights", 10, 20, 30);
+    one_op_string(op, "aggregate_function", aggregate);
+    return op;
+}
+
+static struct one_op *classifier(const char *transform, int64_t id, float a, float b, float c)
+{
+    struct one_op *op = three_leaves("TreeEnsembleClassifier", 3, mixed);
+    ONE_OP_INTS(op, "class_treeids", 0, 0, 0);
+    ONE_OP_INTS(op, "class_nodeids", 1, 3, 4);
+    ONE_OP_INTS(op, "class_ids", id, id, id);
+    ONE_OP_FLOATS(op, "class_weights", a, b, c);
+    ONE_OP_INTS(op, "classlabels_int64s", 7, 8);
+    one_op_string(op, "post_transform", transform);
+    ONE_OP_IN(op, OX_FLOAT32, "3x2", 0, 0, 1, 3, 1, 2);
+    return op;
+}
+
+static void must_run(struct one_op *op, size_t n_outputs)
+{
+    ck_assert_msg(one_op_run(op, n_outputs) == OX_OK, "%s", one_op_error(op));
+}
+
+static void must_fail(struct one_op *op, size_t n_outputs, const char *words)
+{
+    ck_assert_int_eq(one_op_run(op, n_outputs), OX_INPUT);
+    ck_assert_msg(strstr(one_op_error(op), words), "'%s' does not say '%s'", one_op_error(op),
+                  words);
+    one_op_free(op);
+}
+
+START_TEST(rows_reach_their_leaves)
+{
+    static const int64_t versions[] = {1, 3, 5};
+    struct one_op *op = regressor(versions[_i], "SUM");
+    ONE_OP_IN(op, OX_FLOAT32, "4x2", -1, 5, 0, 5, 1, 3, 1, 2);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "4x1", 0, 10, 10, 20, 30);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(many_rows_walk_as_one_does)
+{
+    double x[2 * 1200], y[1200];
+    for (size_t i = 0; i < 1200; i++) {
+        x[2 * i] = (double)(i % 3) - 1;
+        x[2 * i + 1] = (double)(i % 5);
+        y[i] = x[2 * i] <= 0 ? 10 : x[2 * i + 1] > 2 ? 20 : 30;
+    }
+    struct one_op *op = regressor(3, "SUM");
+    one_op_in(op, OX_FLOAT32, "1200x2", x, 2400);
+    must_run(op, 1);
+    one_op_expect(op, 0, OX_FLOAT32, "1200x1", 0, y, 1200);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(whole_numbers_are_compared_exactly)
+{
+    static const enum ox_dtype types[] = {OX_FLOAT64, OX_INT64, OX_INT32};
+    struct one_op *op = regressor(3, "AVERAGE");
+    ONE_OP_IN(op, types[_i], "3x2", 0, 1, 1, 3, 16777217, 2);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "3x1", 0, 10, 20, 30);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(missing_values_go_to_the_false_side)
+{
+    struct one_op *op = regressor(3, "MAX");
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", (double)NAN, 3);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1", 0, 20);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(missing_values_that_track_true_go_to_the_true_side)
+{
+    struct one_op *op = regressor(3, "MIN");
+    ONE_OP_INTS(op, "nodes_missing_value_tracks_true", 1, 0, 0, 0, 0);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", (double)NAN, 3);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1", 0, 10);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(every_way_of_comparing)
+{
+    static const char *const names[6] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
+                                         "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
+    static const double expected[6][4] = {{10, 10, 30, 30}, {10, 30, 30, 30}, {30, 10, 10, 30},
+                                          {30, 30, 10, 30}, {30, 10, 30, 30}, {10, 30, 10, 10}};
+    const char *const modes[5] = {names[_i], "LEAF", names[_i], "LEAF", "LEAF"};
+    struct one_op *op = three_leaves("TreeEnsembleRegressor", 1, modes);
+    ONE_OP_INTS(op, "target_treeids", 0, 0, 0);
+    ONE_OP_INTS(op, "target_nodeids", 1, 3, 4);
+    ONE_OP_INTS(op, "target_ids", 0, 0, 0);
+    ONE_OP_FLOATS(op, "target_weights", 10, 30, 30);
+    ONE_OP_IN(op, OX_FLOAT32, "4x2", -1, 0, 0, 0, 1, 0, (double)NAN, 0);
+    must_run(op, 1);
+    one_op_expect(op, 0, OX_FLOAT32, "4x1", 0, expected[_i], 4);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(base_values_are_added)
+{
+    struct one_op *op = regressor(3, "SUM");
+    ONE_OP_FLOATS(op, "base_values", 0.5f);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 1, 3);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1", 0, 20.5);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(one_positive_weight_is_held_against_a_half)
+{
+    struct one_op *op = classifier("NONE", 0, 0.25f, 0.5f, 0.75f);
+    must_run(op, 2);
+    ONE_OP_OUT(op, 0, OX_INT64, "3", 0, 7, 7, 8);
+    ONE_OP_OUT(op, 1, OX_FLOAT32, "3x2", 0, 0.75, 0.25, 0.5, 0.5, 0.25, 0.75);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(one_signed_weight_is_held_against_zero)
+{
+    struct one_op *op = classifier("LOGISTIC", 0, -1, 0, 1);
+    must_run(op, 2);
+    const double p = 1 / (1 + exp(-1));
+    ONE_OP_OUT(op, 0, OX_INT64, "3", 0, 7, 7, 8);
+    ONE_OP_OUT(op, 1, OX_FLOAT32, "3x2", 1e-6, p, 1 - p, 0.5, 0.5, 1 - p, p);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(classes_with_base_values_are_scored_one_by_one)
+{
+    struct one_op *op = classifier("NONE", 1, 1, 2, 3);
+    ONE_OP_FLOATS(op, "base_values", 2.5f, 0);
+    must_run(op, 2);
+    ONE_OP_OUT(op, 0, OX_INT64, "3", 0, 7, 7, 8);
+    ONE_OP_OUT(op, 1, OX_FLOAT32, "3x2", 0, 2.5, 1, 2.5, 2, 2.5, 3);
+    one_op_free(op);
+}
+END_TEST
+
+/* ---- Version 5 ---------------------------------------------------------------------------------------------------- */
+
+static void tensor_attr(struct one_op *op, const char *name, enum ox_dtype dtype, const char *shape,
+                        const double *values, size_t n)
+{
+    struct ox_tensor *t = one_op_make(op, dtype, shape, values, n);
+    one_op_tensor(op, name, t);
+    ox_tensor_release(t);
+}
+
+/* Node 0 of that mode leads to leaf 0, else to node 1: x[0] in {2, 5} to leaf 1, else leaf 2. */
+static struct one_op *sets(double mode)
+{
+    struct one_op *op = one_op_new("ai.onnx.ml", "TreeEnsemble", 5);
+    ONE_OP_INTS(op, "nodes_featureids", 0, 0);
+    ONE_OP_INTS(op, "nodes_truenodeids", 0, 1);
+    ONE_OP_INTS(op, "nodes_trueleafs", 1, 1);
+    ONE_OP_INTS(op, "nodes_falsenodeids", 1, 2);
+    ONE_OP_INTS(op, "nodes_falseleafs", 0, 1);
+    ONE_OP_INTS(op, "leaf_targetids", 0, 1, 0);
+    ONE_OP_INTS(op, "tree_roots", 0);
+    one_op_int(op, "n_targets", 2);
+    tensor_attr(op, "nodes_modes", OX_UINT8, "2", (const double[]){mode, 6}, 2);
+    tensor_attr(op, "nodes_splits", OX_FLOAT64, "2", (const double[]){1, 0}, 2);
+    tensor_attr(op, "leaf_weights", OX_FLOAT64, "3", (const double[]){1, 2, 4}, 3);
+    return op;
+}
+
+START_TEST(members_of_sets)
+{
+    struct one_op *op = sets(4);
+    tensor_attr(op, "membership_values", OX_FLOAT64, "3", (const double[]){5, 2, (double)NAN}, 3);
+    ONE_OP_IN(op, OX_FLOAT64, "5x1", 1, 2, 5, 3, (double)NAN);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT64, "5x2", 0, 1, 0, 0, 2, 0, 2, 4, 0, 4, 0);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(a_set_that_is_not_there_is_named)
+{
+    struct one_op *op = sets(6);
+    tensor_attr(op, "membership_values", OX_FLOAT64, "1", (const double[]){5}, 1);
+    ONE_OP_IN(op, OX_FLOAT64, "1x1", 1);
+    must_fail(op, 1, "1 sets for 2 nodes");
+}
+END_TEST
+
+/* ---- Malformed trees ---------------------------------------------------------------------------------------------- */
+
+static struct one_op *stump(const int64_t *yes, const int64_t *no)
+{
+    static const char *const modes[3] = {"BRANCH_LEQ", "BRANCH_LEQ", "LEAF"};
+    struct one_op *op = one_op_new("ai.onnx.ml", "TreeEnsembleRegressor", 1);
+    ONE_OP_INTS(op, "nodes_treeids", 3, 3, 3);
+    ONE_OP_INTS(op, "nodes_nodeids", 0, 1, 2);
+    ONE_OP_INTS(op, "nodes_featureids", 0, 0, 0);
+    one_op_ints(op, "nodes_truenodeids", yes, 3);
+    one_op_ints(op, "nodes_falsenodeids", no, 3);
+    ONE_OP_FLOATS(op, "nodes_values", 0, 0, 0);
+    one_op_strings(op, "nodes_modes", modes, 3);
+    ONE_OP_INTS(op, "target_treeids", 3);
+    ONE_OP_INTS(op, "target_nodeids", 2);
+    ONE_OP_INTS(op, "target_ids", 0);
+    ONE_OP_FLOATS(op, "target_weights", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1", 0);
+    return op;
+}
+
+START_TEST(children_may_be_shared)
+{
+    struct one_op *op = stump((const int64_t[]){2, 2, 0}, (const int64_t[]){1, 2, 0});
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1", 0, 1);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(a_cycle_is_refused)
+{
+    must_fail(stump((const int64_t[]){1, 1, 0}, (const int64_t[]){2, 2, 0}), 1, "cycle");
+    must_fail(stump((const int64_t[]){1, 0, 0}, (const int64_t[]){2, 2, 0}), 1, "cycle");
+}
+END_TEST
+
+START_TEST(a_child_that_is_not_there_is_named)
+{
+    must_fail(stump((const int64_t[]){1, 9, 0}, (const int64_t[]){2, 2, 0}), 1,
+              "node 1 of tree 3 has child 9");
+}
+END_TEST
+
+START_TEST(lists_of_unequal_length_are_refused)
+{
+    struct one_op *op = regressor(3, "SUM");
+    ONE_OP_INTS(op, "nodes_missing_value_tracks_true", 1, 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 0, 0);
+    must_fail(op, 1, "nodes_missing_value_tracks_true has 2 elements, not 5");
+}
+END_TEST
+
+START_TEST(a_feature_that_x_lacks_is_named)
+{
+    struct one_op *op = regressor(3, "SUM");
+    ONE_OP_IN(op, OX_FLOAT32, "1x1", 0);
+    must_fail(op, 1, "feature 1 of 1");
+}
+END_TEST
+
+START_TEST(no_rows_give_no_scores)
+{
+    struct one_op *op = regressor(3, "SUM");
+    ONE_OP_IN_EMPTY(op, OX_FLOAT32, "0x2");
+    must_run(op, 1);
+    ONE_OP_OUT_EMPTY(op, 0, OX_FLOAT32, "0x1");
+    one_op_free(op);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ops_trees");
+    TCase *tcase = tcase_create("trees");
+    tcase_add_loop_test(tcase, rows_reach_their_leaves, 0, 3);
+    tcase_add_test(tcase, many_rows_walk_as_one_does);
+    tcase_add_loop_test(tcase, whole_numbers_are_compared_exactly, 0, 3);
+    tcase_add_test(tcase, missing_values_go_to_the_false_side);
+    tcase_add_test(tcase, missing_values_that_track_true_go_to_the_true_side);
+    tcase_add_loop_test(tcase, every_way_of_comparing, 0, 6);
+    tcase_add_test(tcase, base_values_are_added);
+    tcase_add_test(tcase, one_positive_weight_is_held_against_a_half);
+    tcase_add_test(tcase, one_signed_weight_is_held_against_zero);
+    tcase_add_test(tcase, classes_with_base_values_are_scored_one_by_one);
+    tcase_add_test(tcase, members_of_sets);
+    tcase_add_test(tcase, a_set_that_is_not_there_is_named);
+    tcase_add_test(tcase, children_may_be_shared);
+    tcase_add_test(tcase, a_cycle_is_refused);
+    tcase_add_test(tcase, a_child_that_is_not_there_is_named);
+    tcase_add_test(tcase, lists_of_unequal_length_are_refused);
+    tcase_add_test(tcase, a_feature_that_x_lacks_is_named);
+    tcase_add_test(tcase, no_rows_give_no_scores);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
