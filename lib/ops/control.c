@@ -254,11 +254,19 @@ static void infer_loop(struct ox_infer *c)
     in[1] = ox_infer_make_tensor(c, OX_BOOL, true, 0, NULL);
     for (size_t i = 0; i < n_carried; i++)
         in[2 + i] = ox_infer_type(c, 2 + i);
-    if (ox_control_fixpoint(c, in, 2, n_carried, 2 + n_carried, out, 1, n_body_out)) {
+    const struct ox_expr *trips = count_trips(c);
+    struct ox_control_states states = {.in = in,
+                                       .in_first = 2,
+                                       .n = n_carried,
+                                       .n_in = 2 + n_carried,
+                                       .out = out,
+                                       .out_first = 1,
+                                       .n_out = n_body_out,
+                                       .trips = trips};
+    if (ox_control_fixpoint(c, &states)) {
         for (size_t i = 0; i < n_carried && i < n_out; i++)
             if (in[2 + i])
                 ox_infer_set_type(c, i, in[2 + i]);
-        const struct ox_expr *trips = n_out > n_carried ? count_trips(c) : NULL;
         for (size_t i = n_carried; i < n_out; i++)
             ox_control_set_stacked(c, i, out[1 + i], trips, 0);
     }

@@ -8,10 +8,19 @@
 const struct ox_type *ox_control_merge(struct ox_infer *c, const struct ox_type *a,
                                        const struct ox_type *b);
 
-/* Types of the attribute "body"'s outputs when n of its inputs, from `in_first`, are fed from its outputs, from `out_first`: on
- * return these inputs have types that all trips keep to. false: nothing can be told. */
-bool ox_control_fixpoint(struct ox_infer *c, const struct ox_type **in, size_t in_first, size_t n,
-                         size_t n_in, const struct ox_type **out, size_t out_first, size_t n_out);
+/* The attribute "body", n of whose inputs, from `in_first`, are fed from its outputs, from `out_first`, trip by trip. */
+struct ox_control_states {
+    const struct ox_type *
+        *in; /* n_in: of the first trip; afterwards the states' are those after the last trip */
+    size_t in_first, n, n_in;
+    const struct ox_type **out; /* n_out, set: what holds for each trip */
+    size_t out_first, n_out;
+    bool fixed_shapes;           /* the operator asks that states keep their shape */
+    const struct ox_expr *trips; /* how many; NULL: unknown */
+};
+
+/* false: nothing can be told. */
+bool ox_control_fixpoint(struct ox_infer *c, const struct ox_control_states *states);
 
 /* Sets output i to the stacked type: `length` of them along a new axis (negative: from behind). */
 void ox_control_set_stacked(struct ox_infer *c, size_t i, const struct ox_type *item,

@@ -392,7 +392,14 @@ static void infer_scan(struct ox_infer *c)
         if (i >= n_states)
             in[i] = drop_axis(c, in[i], list_at(in_axes, n_in_axes, i - n_states), &length);
     }
-    if (ox_control_fixpoint(c, in, 0, n_states, n_in, out, 0, n_out)) {
+    struct ox_control_states states = {.in = in,
+                                       .n = n_states,
+                                       .n_in = n_in,
+                                       .out = out,
+                                       .n_out = n_out,
+                                       .fixed_shapes = true,
+                                       .trips = length};
+    if (ox_control_fixpoint(c, &states)) {
         for (size_t i = 0; i < n_out; i++) {
             if (batched) {
                 const struct ox_type *type = i < n_states ? in[i] : add_axis(c, out[i], length);
