@@ -305,6 +305,12 @@ void ox_text_value(struct ox_lexer *lex, Onnx__ValueInfoProto **info, Onnx__Tens
     }
 }
 
+/* Inputs and outputs of subgraphs often have none. */
+static Onnx__TypeProto *optional_type(struct ox_lexer *lex)
+{
+    return ox_text_next_is_type(lex) ? ox_text_type(lex) : NULL;
+}
+
 /* "(float[N] x, float[2] w = {1, 2})": an input with a value is an initializer that is an input too. */
 static void inputs(struct ox_lexer *lex, Onnx__GraphProto *graph)
 {
@@ -315,7 +321,7 @@ static void inputs(struct ox_lexer *lex, Onnx__GraphProto *graph)
         Onnx__ValueInfoProto *info = ox_text_message(lex, &onnx__value_info_proto__descriptor);
         if (!info)
             return;
-        info->type = ox_text_type(lex);
+        info->type = optional_type(lex);
         info->name = ox_lex_name(lex);
         OX_TEXT_APPEND(lex, graph->input, graph->n_input, info);
         if (ox_lex_take(lex, '=')) {
@@ -336,7 +342,7 @@ static void outputs(struct ox_lexer *lex, Onnx__GraphProto *graph)
         Onnx__ValueInfoProto *info = ox_text_message(lex, &onnx__value_info_proto__descriptor);
         if (!info)
             return;
-        info->type = ox_text_type(lex);
+        info->type = optional_type(lex);
         info->name = ox_lex_name(lex);
         OX_TEXT_APPEND(lex, graph->output, graph->n_output, info);
     } while (ox_lex_take(lex, ','));
