@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "common/number.h"
+#include "tensor/half.h"
 #include "tensor/io/tensor_file.h"
 
 /* The largest magnitudes an integer type holds; bool counts as one of one bit. */
@@ -47,6 +48,10 @@ bool ox_element_parse(enum ox_dtype dtype, void *to, const char *text, size_t n)
     double real;
     if (!ox_number_parse(text, n, &real))
         return false;
-    ox_elements_convert(dtype, to, OX_FLOAT64, &real, 1, false);
+    if (dtype ==
+        OX_FLOAT8E8M0) /* Cast's rounding up would double a power of two that is written with few digits */
+        *(uint8_t *)to = ox_double_to_e8m0(real, OX_E8M0_NEAREST, false);
+    else
+        ox_elements_convert(dtype, to, OX_FLOAT64, &real, 1, false);
     return true;
 }
