@@ -620,7 +620,7 @@ START_TEST(big_stored_tensors_are_used_where_they_lie)
         ox_tensor_file_release(file);
         ck_assert_uint_lt(env->budget.used, 100000);
         ck_assert_str_eq(ox_mapping_at(back->data), paths[i]);
-        check_same(tensor, back, paths[i]);
+        ck_assert(memcmp(tensor->data, back->data, 2000000) == 0);
         ox_tensor_release(back);
         ck_assert_ptr_null(ox_mapping_at(tensor->data));
     }
