@@ -558,6 +558,26 @@ enum ox_status ox_datum_read_pb(struct ox_datum **out, struct ox_env *env, const
 enum ox_status ox_datum_write_pb(const struct ox_datum *datum, const char *name, const char *path,
                                  struct ox_error *err);
 
+/* ---- Printing models -------------------------------------------------------------------------------------------- */
+
+enum ox_format { OX_FORMAT_AUTO, OX_FORMAT_PROTOBUF, OX_FORMAT_TEXT, OX_FORMAT_JSON };
+enum ox_weights { OX_WEIGHTS_FULL, OX_WEIGHTS_SAMPLE, OX_WEIGHTS_NONE };
+
+struct ox_model_print_options {
+    enum ox_format format; /* OX_FORMAT_TEXT or OX_FORMAT_JSON */
+    enum ox_weights
+        weights; /* all values; of more than 16 only some at each end; or none of them */
+    bool pretty; /* JSON in lines */
+    /* Takes what has gathered and clears the buffer, so that it stays small; NULL: everything stays in it. */
+    enum ox_status (*flush)(void *arg, struct ox_strbuf *buf, struct ox_error *err);
+    void *flush_arg;
+};
+
+/* The model in the standard's textual syntax, which ox_model_open() reads back if all weights are in it, or in protobuf's
+ * canonical JSON mapping. OX_NO_MEMORY, or what flush returns. */
+enum ox_status ox_model_print(struct ox_strbuf *out, const struct ox_model *model,
+                              const struct ox_model_print_options *options, struct ox_error *err);
+
 /* ---- Checking --------------------------------------------------------------------------------------------------- */
 
 enum ox_severity { OX_ERROR, OX_WARNING, OX_INFO };

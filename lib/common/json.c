@@ -1,3 +1,4 @@
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -186,8 +187,11 @@ void ox_json_double(struct ox_json *json, double value)
 void ox_json_float(struct ox_json *json, float value)
 {
     char text[OX_NUMBER_BYTES];
-    if (!special(json, (double)value))
-        bare(json, ox_number_float(text, value));
+    if (special(json, (double)value))
+        return;
+    /* The fewest digits of the largest float are, as a double, above it: strict readers (protobuf's in Python) refuse them. */
+    bool largest = value == FLT_MAX || value == -FLT_MAX;
+    bare(json, largest ? ox_number_double(text, (double)value) : ox_number_float(text, value));
 }
 
 void ox_json_bool(struct ox_json *json, bool value)

@@ -318,8 +318,6 @@ struct ox_stored *ox_model_store(struct ox_model *model, const char *name,
 
 /* ---- Writing ---------------------------------------------------------------------------------------------------- */
 
-enum ox_format { OX_FORMAT_AUTO, OX_FORMAT_PROTOBUF, OX_FORMAT_TEXT, OX_FORMAT_JSON };
-
 struct ox_save_options {
     enum ox_format format; /* AUTO: by the target's name */
     const char *

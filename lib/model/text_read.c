@@ -75,7 +75,9 @@ static void tensor_or_type(struct ox_lexer *lex, struct single *value)
     Onnx__TypeProto *type = ox_text_type(lex);
     char next = ox_lex_peek(lex);
     if (next == '{' || next == '=' || next == '"' || ox_lex_peek_word(lex).n) {
+        static char unnamed[] = "";
         char *name = ox_lex_name_or_null(lex);
+        name = name ? name : unnamed;
         ox_lex_take(lex, '=');
         value->type = OX_ATTR_TENSOR;
         value->t = ox_text_tensor(lex, type, name);
@@ -365,7 +367,7 @@ static void values(struct ox_lexer *lex, Onnx__GraphProto *graph)
     ox_lex_expect(lex, '>');
 }
 
-/* Omitted shapes of a graph inside a graph need no type in this syntax; the standard's grammar asks for one all the same. */
+/* Inputs and outputs of subgraphs often have no type; the standard's grammar asks for one, here a name is enough. */
 Onnx__GraphProto *ox_text_graph(struct ox_lexer *lex)
 {
     Onnx__GraphProto *graph = ox_text_message(lex, &onnx__graph_proto__descriptor);

@@ -58,8 +58,7 @@ static void infer_constant(struct ox_infer *c)
     int64_t length;
     size_t n;
 
-    if ((attr = ox_infer_attr(c, "value")) && attr->type == OX_ATTR_TENSOR &&
-        attr->n) {
+    if ((attr = ox_infer_attr(c, "value")) && attr->type == OX_ATTR_TENSOR && attr->n) {
         ox_infer_set_dtype(c, 0, attr->tensor->dtype);
         infer_dims_of(c, attr->tensor->rank, attr->tensor->dims);
         if (ox_dims_count(attr->tensor->rank, attr->tensor->dims, &n))
@@ -229,7 +228,8 @@ static void infer_constant_of_shape(struct ox_infer *c)
     int64_t dims[OX_CARRY_RANK], length, number = 0;
     struct ox_tensor *value;
     size_t n, count;
-    enum ox_dtype dtype = attr && attr->type == OX_ATTR_TENSOR && attr->n ? attr->tensor->dtype : OX_FLOAT32;
+    enum ox_dtype dtype =
+        attr && attr->type == OX_ATTR_TENSOR && attr->n ? attr->tensor->dtype : OX_FLOAT32;
 
     ox_infer_set_dtype(c, 0, dtype);
     if (!ox_infer_values(c, 0, &n, &shape)) {

@@ -1,0 +1,186 @@
+/* Protobuf's canonical JSON mapping of any message, by its descriptor. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base64.h"
+#include "model/write_impl.h"
+
+/* "op_type" becomes "opType". */
+static void key(struct ox_json *json, const char *name)
+{
+    char camel[64];
+    size_t n = 0;
+    for (; *name && n + 1 < sizeof camel; name++) {
+        bool upper = *name == '_' && name[1];
+        name += upper;
+        camel[n++] = upper && *name >= 'a' && *name <= 'z' ? (char)(*name - 32) : *name;
+    }
+    camel[n] = '\0';
+    ox_json_key(json, camel);
+}
+
+static void int64_text(struct ox_json *json, int64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    ox_json_string(json, text);
+}
+
+static void uint64_text(struct ox_json *json, uint64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    ox_json_string(json, text);
+}
+
+static void bytes(struct ox_model_writer *w, struct ox_json *json, const ProtobufCBinaryData *data)
+{
+    size_t n = data->len, head, tail;
+    ox_write_range(w, n, &head, &tail);
+    if (head + tail < n)
+        n = head;
+    size_t length = (n + 2) / 3 * 4;
+    char *text = malloc(length + 1);
+    if (!text) {
+        w->status = ox_fail(w->err, OX_NO_MEMORY, "out of memory");
+        return;
+    }
+    ox_base64_encode(data->data, n, text);
+    ox_json_string_n(json, text, length);
+    free(text);
+}
+
+static void element(struct ox_model_writer *w, struct ox_json *json,
+                    const ProtobufCFieldDescriptor *field, const void *at)
+{
+    switch (field->type) {
+    case PROTOBUF_C_TYPE_INT32:
+    case PROTOBUF_C_TYPE_SINT32:
+    case PROTOBUF_C_TYPE_SFIXED32:
+        ox_json_int(json, *(const int32_t *)at);
+        break;
+    case PROTOBUF_C_TYPE_UINT32:
+    case PROTOBUF_C_TYPE_FIXED32:
+        ox_json_uint(json, *(const uint32_t *)at);
+        break;
+    case PROTOBUF_C_TYPE_INT64:
+    case PROTOBUF_C_TYPE_SINT64:
+    case PROTOBUF_C_TYPE_SFIXED64:
+        int64_text(json, *(const int64_t *)at);
+        break;
+    case PROTOBUF_C_TYPE_UINT64:
+    case PROTOBUF_C_TYPE_FIXED64:
+        uint64_text(json, *(const uint64_t *)at);
+        break;
+    case PROTOBUF_C_TYPE_FLOAT:
+        ox_json_float(json, *(const float *)at);
+        break;
+    case PROTOBUF_C_TYPE_DOUBLE:
+        ox_json_double(json, *(const double *)at);
+        break;
+    case PROTOBUF_C_TYPE_BOOL:
+        ox_json_bool(json, *(const protobuf_c_boolean *)at != 0);
+        break;
+    case PROTOBUF_C_TYPE_ENUM: {
+        const ProtobufCEnumValue *known =
+            protobuf_c_enum_descriptor_get_value(field->descriptor, *(const int *)at);
+        if (known)
+            ox_json_string(json, known->name);
+        else
+            ox_json_int(json, *(const int *)at);
+        break;
+    }
+    case PROTOBUF_C_TYPE_STRING:
+        ox_json_string(json, *(char *const *)at);
+        break;
+    case PROTOBUF_C_TYPE_BYTES:
+        bytes(w, json, at);
+        break;
+    case PROTOBUF_C_TYPE_MESSAGE:
+        ox_json_write_message(w, json, *(ProtobufCMessage *const *)at);
+        break;
+    }
+}
+
+static size_t width(const ProtobufCFieldDescriptor *field)
+{
+    switch (field->type) {
+    case PROTOBUF_C_TYPE_INT64:
+    case PROTOBUF_C_TYPE_SINT64:
+    case PROTOBUF_C_TYPE_SFIXED64:
+    case PROTOBUF_C_TYPE_UINT64:
+    case PROTOBUF_C_TYPE_FIXED64:
+    case PROTOBUF_C_TYPE_DOUBLE:
+        return 8;
+    case PROTOBUF_C_TYPE_BOOL:
+        return sizeof(protobuf_c_boolean);
+    case PROTOBUF_C_TYPE_STRING:
+    case PROTOBUF_C_TYPE_MESSAGE:
+        return sizeof(void *);
+    case PROTOBUF_C_TYPE_BYTES:
+        return sizeof(ProtobufCBinaryData);
+    default:
+        return 4;
+    }
+}
+
+static void repeated(struct ox_model_writer *w, struct ox_json *json,
+                     const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
+                     size_t n)
+{
+    const char *items = *(char *const *)((const char *)message + field->offset);
+    /* A tensor's numbers are counted when it is read, not decoded. */
+    void *decoded = NULL;
+    if (!items && message->descriptor == &onnx__tensor_proto__descriptor) {
+        decoded =
+            ox_write_numbers(w, (const Onnx__TensorProto *)message, field->id, n, width(field));
+        if (!decoded)
+            return;
+        items = decoded;
+    }
+    size_t head, tail;
+    bool is_data = message->descriptor == &onnx__tensor_proto__descriptor &&
+                   field->type != PROTOBUF_C_TYPE_MESSAGE && field->id != 1;
+    ox_write_range(w, n, &head, &tail);
+    if (!is_data || head + tail >= n)
+        head = n;
+    key(json, field->name);
+    ox_json_array(json);
+    for (size_t i = 0; i < head && w->status == OX_OK; i++) {
+        element(w, json, field, items + i * width(field));
+        if (i % 1024 == 0)
+            ox_write_flush(w, false);
+    }
+    ox_json_end_array(json);
+    free(decoded);
+}
+
+/* Whether a singular field is set. */
+static bool is_set(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+{
+    const void *quantifier = (const char *)message + field->quantifier_offset;
+    if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
+        return *(const uint32_t *)quantifier == field->id;
+    if (field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE)
+        return *(void *const *)((const char *)message + field->offset) != NULL;
+    return *(const protobuf_c_boolean *)quantifier != 0;
+}
+
+void ox_json_write_message(struct ox_model_writer *w, struct ox_json *json,
+                           const ProtobufCMessage *message)
+{
+    ox_json_object(json);
+    for (unsigned i = 0; i < message->descriptor->n_fields && w->status == OX_OK; i++) {
+        const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+        if (field->label == PROTOBUF_C_LABEL_REPEATED) {
+            size_t n = *(const size_t *)((const char *)message + field->quantifier_offset);
+            if (n)
+                repeated(w, json, message, field, n);
+        } else if (is_set(message, field)) {
+            key(json, field->name);
+            element(w, json, field, (const char *)message + field->offset);
+        }
+        ox_write_flush(w, false);
+    }
+    ox_json_end_object(json);
+}

@@ -1,0 +1,36 @@
+/* What the writers of text and JSON share. */
+#ifndef OX_MODEL_WRITE_IMPL_H
+#define OX_MODEL_WRITE_IMPL_H
+
+#include "model/model.h"
+#include "model/unpack.h"
+
+struct ox_model_writer {
+    struct ox_strbuf *out;
+    const struct ox_model_print_options *options;
+    struct ox_error *err;
+    enum ox_status status; /* the first failure; nothing is written after it */
+    unsigned depth;
+};
+
+/* Gives what is buffered to the caller's flush once it is much. */
+void ox_write_flush(struct ox_model_writer *w, bool all);
+
+/* How many of n elements to show at each end; n and 0 for all. */
+void ox_write_range(const struct ox_model_writer *w, size_t n, size_t *head, size_t *tail);
+
+/* One of a tensor's repeated numbers, decoded, from malloc; NULL with *status set. field is a number of TensorProto. */
+void *ox_write_numbers(struct ox_model_writer *w, const Onnx__TensorProto *tensor, uint32_t field,
+                       size_t n, size_t bytes);
+
+void ox_text_write_model(struct ox_model_writer *w, const Onnx__ModelProto *model);
+void ox_text_write_graph(struct ox_model_writer *w, const Onnx__GraphProto *graph);
+void ox_text_write_node(struct ox_model_writer *w, const Onnx__NodeProto *node);
+void ox_text_write_tensor(struct ox_model_writer *w, const Onnx__TensorProto *tensor, bool is_init);
+void ox_text_write_name(struct ox_model_writer *w, const char *name);
+void ox_text_write_quoted(struct ox_model_writer *w, const void *text, size_t n);
+void ox_text_write_type(struct ox_model_writer *w, const Onnx__TypeProto *type);
+void ox_json_write_message(struct ox_model_writer *w, struct ox_json *json,
+                           const ProtobufCMessage *message);
+
+#endif
