@@ -3,88 +3,11 @@
 #include <string.h>
 
 #include "common/env.h"
-#include "model/text_read.h"
 #include "tensor/tensor.h"
 #include "tests/run_suite.h"
+#include "tests/run_text.h"
 
-enum { MOST = 16 };
-
-/* A model from its text, its session, and what goes in and comes out. */
-struct fixture {
-    struct ox_env *env;
-    uint8_t *bytes;
-    struct ox_model *model;
-    struct ox_session *session;
-    struct ox_datum *in[MOST], *out[MOST];
-    size_t n_in;
-    struct ox_error err;
-};
-
-static void open_text(struct fixture *f, const char *text)
-{
-    size_t n;
-    memset(f, 0, sizeof *f);
-    f->env = ox_env_new();
-    ck_assert_ptr_nonnull(f->env);
-    enum ox_status status =
-        ox_text_read(&f->bytes, &n, text, strlen(text), f->env, "test", &f->err);
-    ck_assert_msg(status == OX_OK, "%s", f->err.message);
-    status = ox_model_open_memory(&f->model, f->env, f->bytes, n, NULL, &f->err);
-    ck_assert_msg(status == OX_OK, "%s", f->err.message);
-}
-
-static enum ox_status plan(struct fixture *f, const struct ox_run_options *options)
-{
-    return ox_session_new(&f->session, f->model, options, &f->err);
-}
-
-static void must_plan(struct fixture *f, const char *text, const struct ox_run_options *options)
-{
-    open_text(f, text);
-    ck_assert_msg(plan(f, options) == OX_OK, "%s", f->err.message);
-}
-
-static void close_all(struct fixture *f)
-{
-    for (size_t i = 0; i < MOST; i++) {
-        ox_datum_release(f->in[i]);
-        ox_datum_release(f->out[i]);
-    }
-    ox_session_release(f->session);
-    ox_model_release(f->model);
-    free(f->bytes);
-    ck_assert_uint_eq(ox_env_budget(f->env)->used, 0); /* everything was given back */
-    ox_env_release(f->env);
-}
-
-static void give_data(struct fixture *f, enum ox_dtype dtype, unsigned rank, const int64_t *dims,
-                      const void *data)
-{
-    struct ox_tensor *tensor;
-    ck_assert_int_eq(ox_tensor_from_data(&tensor, f->env, dtype, rank, dims, data, &f->err), OX_OK);
-    ck_assert_int_eq(ox_datum_of_tensor(&f->in[f->n_in++], tensor, &f->err), OX_OK);
-    ox_tensor_release(tensor);
-}
-
-static void give_floats(struct fixture *f, int64_t n, const float *values)
-{
-    give_data(f, OX_FLOAT32, 1, &n, values);
-}
-
-static enum ox_status run(struct fixture *f)
-{
-    for (size_t i = 0; i < MOST; i++)
-        ox_datum_release(f->out[i]);
-    memset(f->out, 0, sizeof f->out);
-    return ox_session_run(f->session, f->in, f->out, &f->err);
-}
-
-static void must_run(struct fixture *f)
-{
-    ck_assert_msg(run(f) == OX_OK, "%s", f->err.message);
-}
-
-static void expect(const struct fixture *f, size_t i, enum ox_dtype dtype, size_t n,
+static void expect(const struct text_run *f, size_t i, enum ox_dtype dtype, size_t n,
                    const double *values)
 {
     ck_assert_ptr_nonnull(f->out[i]);
@@ -100,7 +23,7 @@ static void expect(const struct fixture *f, size_t i, enum ox_dtype dtype, size_
     expect(f, i, dtype, sizeof(double[]){__VA_ARGS__} / sizeof(double),                            \
            (const double[]){__VA_ARGS__})
 
-static void expect_message(const struct fixture *f, const char *part)
+static void expect_message(const struct text_run *f, const char *part)
 {
     ck_assert_msg(strstr(f->err.message, part) != NULL, "'%s' is not in: %s", part, f->err.message);
 }
@@ -111,136 +34,138 @@ static void expect_message(const struct fixture *f, const char *part)
 
 START_TEST(chain_runs)
 {
-    struct fixture f;
-    must_plan(&f, HEAD "g (float[N] x) => (float[N] y) { a = Add(x, x) y = Mul(a, x) }", NULL);
-    give_floats(&f, 2, (const float[]){3, 5});
-    must_run(&f);
+    struct text_run f;
+    text_must_plan(&f, HEAD "g (float[N] x) => (float[N] y) { a = Add(x, x) y = Mul(a, x) }", NULL);
+    text_give_floats(&f, 2, (const float[]){3, 5});
+    text_must_run(&f);
     EXPECT(&f, 0, OX_FLOAT32, 18, 50);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(inputs_and_initializers_can_be_outputs_and_outputs_repeat)
 {
-    struct fixture f;
-    must_plan(&f,
-              HEAD "g (float[N] x) => (float[N] x, float[2] w, float[N] y, float[N] y)"
-                   "<float[2] w = {7, 8}> { y = Neg(x) }",
-              NULL);
-    give_floats(&f, 1, (const float[]){3});
-    must_run(&f);
+    struct text_run f;
+    text_must_plan(&f,
+                   HEAD "g (float[N] x) => (float[N] x, float[2] w, float[N] y, float[N] y)"
+                        "<float[2] w = {7, 8}> { y = Neg(x) }",
+                   NULL);
+    text_give_floats(&f, 1, (const float[]){3});
+    text_must_run(&f);
     EXPECT(&f, 0, OX_FLOAT32, 3);
     EXPECT(&f, 1, OX_FLOAT32, 7, 8);
     EXPECT(&f, 2, OX_FLOAT32, -3);
     EXPECT(&f, 3, OX_FLOAT32, -3);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(input_with_initializer_is_a_default_and_comes_last)
 {
-    struct fixture f;
-    must_plan(&f, HEAD "g (float[1] w = {10}, float[1] x) => (float[1] y) { y = Sub(x, w) }", NULL);
+    struct text_run f;
+    text_must_plan(&f, HEAD "g (float[1] w = {10}, float[1] x) => (float[1] y) { y = Sub(x, w) }",
+                   NULL);
     ck_assert_uint_eq(ox_session_n_inputs(f.session), 2);
     ck_assert_str_eq(ox_session_input_name(f.session, 0), "x");
     ck_assert(ox_session_input_required(f.session, 0));
     ck_assert(!ox_session_input_required(f.session, 1));
-    give_floats(&f, 1, (const float[]){3});
-    must_run(&f);
+    text_give_floats(&f, 1, (const float[]){3});
+    text_must_run(&f);
     EXPECT(&f, 0, OX_FLOAT32, -7);
-    give_floats(&f, 1, (const float[]){1});
-    must_run(&f);
+    text_give_floats(&f, 1, (const float[]){1});
+    text_must_run(&f);
     EXPECT(&f, 0, OX_FLOAT32, 2);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(missing_input_is_named)
 {
-    struct fixture f;
-    must_plan(&f, HEAD "g (float[2] x) => (float[2] y) { y = Neg(x) }", NULL);
-    ck_assert_int_eq(run(&f), OX_INPUT);
+    struct text_run f;
+    text_must_plan(&f, HEAD "g (float[2] x) => (float[2] y) { y = Neg(x) }", NULL);
+    ck_assert_int_eq(text_run_once(&f), OX_INPUT);
     expect_message(&f, "input 'x' (float32[2]) is not given");
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(wrong_element_type_is_refused)
 {
-    struct fixture f;
-    must_plan(&f, HEAD "g (float[2] x) => (float[2] y) { y = Neg(x) }", NULL);
-    give_data(&f, OX_INT32, 1, (const int64_t[]){2}, (const int32_t[]){1, 2});
-    ck_assert_int_eq(run(&f), OX_INPUT);
+    struct text_run f;
+    text_must_plan(&f, HEAD "g (float[2] x) => (float[2] y) { y = Neg(x) }", NULL);
+    text_give(&f, OX_INT32, 1, (const int64_t[]){2}, (const int32_t[]){1, 2});
+    ck_assert_int_eq(text_run_once(&f), OX_INPUT);
     expect_message(&f, "input 'x' is int32[2], the model wants float32[2]");
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(wrong_dimension_is_refused)
 {
-    struct fixture f;
-    must_plan(&f, HEAD "g (float[2] x) => (float[2] y) { y = Neg(x) }", NULL);
-    give_floats(&f, 3, (const float[]){1, 2, 3});
-    ck_assert_int_eq(run(&f), OX_INPUT);
+    struct text_run f;
+    text_must_plan(&f, HEAD "g (float[2] x) => (float[2] y) { y = Neg(x) }", NULL);
+    text_give_floats(&f, 3, (const float[]){1, 2, 3});
+    ck_assert_int_eq(text_run_once(&f), OX_INPUT);
     expect_message(&f, "float32[3]");
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(symbol_has_one_size)
 {
-    struct fixture f;
-    must_plan(&f, HEAD "g (float[N] x, float[N] z) => (float[N] y) { y = Add(x, z) }", NULL);
-    give_floats(&f, 2, (const float[]){1, 2});
-    give_floats(&f, 1, (const float[]){1});
-    ck_assert_int_eq(run(&f), OX_INPUT);
+    struct text_run f;
+    text_must_plan(&f, HEAD "g (float[N] x, float[N] z) => (float[N] y) { y = Add(x, z) }", NULL);
+    text_give_floats(&f, 2, (const float[]){1, 2});
+    text_give_floats(&f, 1, (const float[]){1});
+    ck_assert_int_eq(text_run_once(&f), OX_INPUT);
     expect_message(&f, "'N' is 1 here and 2 in 'x'");
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(chosen_outputs_run_only_what_they_need)
 {
-    struct fixture f;
+    struct text_run f;
     const char *names[] = {"a"};
     struct ox_run_options options = {.outputs = names, .n_outputs = 1};
-    must_plan(&f, HEAD "g (float[N] x) => (float[N] y) { a = Neg(x) y = NoSuchOperator(a) }",
-              &options);
-    give_floats(&f, 1, (const float[]){3});
-    must_run(&f);
+    text_must_plan(&f, HEAD "g (float[N] x) => (float[N] y) { a = Neg(x) y = NoSuchOperator(a) }",
+                   &options);
+    text_give_floats(&f, 1, (const float[]){3});
+    text_must_run(&f);
     ck_assert_str_eq(ox_session_output_name(f.session, 0), "a");
     EXPECT(&f, 0, OX_FLOAT32, -3);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(unknown_chosen_output_is_named)
 {
-    struct fixture f;
+    struct text_run f;
     const char *names[] = {"nothing"};
     struct ox_run_options options = {.outputs = names, .n_outputs = 1};
-    open_text(&f, HEAD "g (float[N] x) => (float[N] y) { y = Neg(x) }");
-    ck_assert_int_eq(plan(&f, &options), OX_INPUT);
+    text_open(&f, HEAD "g (float[N] x) => (float[N] y) { y = Neg(x) }");
+    ck_assert_int_eq(text_plan(&f, &options), OX_INPUT);
     expect_message(&f, "'nothing'");
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(all_values_come_after_the_outputs)
 {
-    struct fixture f;
+    struct text_run f;
     struct ox_run_options options = {.all_values = true};
-    must_plan(&f, HEAD "g (float[N] x) => (float[N] y) { a = Neg(x) b = Abs(a) y = Add(a, b) }",
-              &options);
+    text_must_plan(&f,
+                   HEAD "g (float[N] x) => (float[N] y) { a = Neg(x) b = Abs(a) y = Add(a, b) }",
+                   &options);
     ck_assert_uint_eq(ox_session_n_outputs(f.session), 3);
     ck_assert_str_eq(ox_session_output_name(f.session, 0), "y");
     ck_assert_str_eq(ox_session_output_name(f.session, 2), "b");
-    give_floats(&f, 1, (const float[]){3});
-    must_run(&f);
+    text_give_floats(&f, 1, (const float[]){3});
+    text_must_run(&f);
     EXPECT(&f, 0, OX_FLOAT32, 0);
     EXPECT(&f, 1, OX_FLOAT32, -3);
     EXPECT(&f, 2, OX_FLOAT32, 3);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
@@ -254,48 +179,48 @@ static void count_missing(void *arg, const struct ox_missing_op *op)
 
 START_TEST(every_missing_operator_is_named_before_anything_runs)
 {
-    struct fixture f;
+    struct text_run f;
     size_t n = 0;
     struct ox_run_options options = {.on_missing = count_missing, .missing_arg = &n};
-    open_text(&f, HEAD "g (float[N] x) => (float[N] y) {"
+    text_open(&f, HEAD "g (float[N] x) => (float[N] y) {"
                        "a = NoSuch(x) b = NoSuch(a) c = local.Other(b) y = Neg(c) }");
-    ck_assert_int_eq(plan(&f, &options), OX_UNSUPPORTED);
+    ck_assert_int_eq(text_plan(&f, &options), OX_UNSUPPORTED);
     expect_message(&f, "2 operators are not supported");
     expect_message(&f, "ai.onnx.NoSuch opset 20 (no such operator; 2 nodes, first '#0')");
     expect_message(&f, "local.Other opset 1");
     ck_assert_uint_eq(n, 3);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(newer_opset_is_refused)
 {
-    struct fixture f;
-    open_text(&f, "<ir_version: 10, opset_import: [\"\" : 999]> g (float[N] x) => (float[N] y) { y "
+    struct text_run f;
+    text_open(&f, "<ir_version: 10, opset_import: [\"\" : 999]> g (float[N] x) => (float[N] y) { y "
                   "= Neg(x) }");
-    ck_assert_int_eq(plan(&f, NULL), OX_UNSUPPORTED);
+    ck_assert_int_eq(text_plan(&f, NULL), OX_UNSUPPORTED);
     expect_message(&f, "opset 999 is newer than");
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(input_made_later_is_refused)
 {
-    struct fixture f;
-    open_text(&f, HEAD "g (float[N] x) => (float[N] y) { y = Neg(a) a = Abs(x) }");
-    ck_assert_int_eq(plan(&f, NULL), OX_INPUT);
+    struct text_run f;
+    text_open(&f, HEAD "g (float[N] x) => (float[N] y) { y = Neg(a) a = Abs(x) }");
+    ck_assert_int_eq(text_plan(&f, NULL), OX_INPUT);
     expect_message(&f, "'a' is made by a later node");
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(output_made_by_no_node_is_refused)
 {
-    struct fixture f;
-    open_text(&f, HEAD "g (float[N] x) => (float[N] y) { a = Abs(x) }");
-    ck_assert_int_eq(plan(&f, NULL), OX_INPUT);
+    struct text_run f;
+    text_open(&f, HEAD "g (float[N] x) => (float[N] y) { a = Abs(x) }");
+    ck_assert_int_eq(text_plan(&f, NULL), OX_INPUT);
     expect_message(&f, "'y' is made by no node");
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
@@ -309,43 +234,44 @@ START_TEST(arity_and_attributes_are_checked)
         {"y = Add(, x)", "input 0 ('A') is required"},
     };
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
-        struct fixture f;
+        struct text_run f;
         char text[256];
         snprintf(text, sizeof text, HEAD "g (float[N] x) => (float[N] y) { %s }", bodies[i][0]);
-        open_text(&f, text);
-        ck_assert_int_eq(plan(&f, NULL), OX_INPUT);
+        text_open(&f, text);
+        ck_assert_int_eq(text_plan(&f, NULL), OX_INPUT);
         expect_message(&f, bodies[i][1]);
-        close_all(&f);
+        text_close(&f);
     }
 }
 END_TEST
 
 START_TEST(element_types_are_checked_by_the_schema)
 {
-    struct fixture f;
-    must_plan(&f, HEAD "g (int32[N] x, float[N] z) => (float[Ky] y) { y = Add(x, z) }", NULL);
-    give_data(&f, OX_INT32, 1, (const int64_t[]){1}, (const int32_t[]){1});
-    give_floats(&f, 1, (const float[]){1});
-    ck_assert_int_eq(run(&f), OX_INPUT);
+    struct text_run f;
+    text_must_plan(&f, HEAD "g (int32[N] x, float[N] z) => (float[Ky] y) { y = Add(x, z) }", NULL);
+    text_give(&f, OX_INT32, 1, (const int64_t[]){1}, (const int32_t[]){1});
+    text_give_floats(&f, 1, (const float[]){1});
+    ck_assert_int_eq(text_run_once(&f), OX_INPUT);
     expect_message(&f, "Add '#0' (opset 20): input 1 ('B') is float32, but input 0 ('A') is int32");
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(failing_node_in_a_subgraph_is_located)
 {
-    struct fixture f;
-    must_plan(&f,
-              HEAD "g (bool c, float[N] x) => (float[Ky] y) { y = If (c) <then_branch = t () => "
+    struct text_run f;
+    text_must_plan(&f,
+                   HEAD
+                   "g (bool c, float[N] x) => (float[Ky] y) { y = If (c) <then_branch = t () => "
                    "(float[Kr] r) {"
                    "i = Constant <value: tensor = int64[1] {9}> () r = Gather(x, i) },"
                    "else_branch = e () => (float[Kr] r) { r = Neg(x) }> }",
-              NULL);
-    give_data(&f, OX_BOOL, 0, NULL, (const uint8_t[]){1});
-    give_floats(&f, 2, (const float[]){1, 2});
-    ck_assert_int_eq(run(&f), OX_INPUT);
+                   NULL);
+    text_give(&f, OX_BOOL, 0, NULL, (const uint8_t[]){1});
+    text_give_floats(&f, 2, (const float[]){1, 2});
+    ck_assert_int_eq(text_run_once(&f), OX_INPUT);
     expect_message(&f, "Gather '#1' in '#0.then_branch' (opset 20)");
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
@@ -353,19 +279,19 @@ END_TEST
 
 START_TEST(values_are_captured_at_any_depth)
 {
-    struct fixture f;
-    must_plan(&f,
-              HEAD "g (bool c, float[N] x) => (float[Ky] y) { a = Neg(x) y = If (c) <"
-                   "then_branch = t () => (float[Kr] r) { r = If (c) <then_branch = u () => "
-                   "(float[Ks] s) { s = Add(a, x) },"
-                   "else_branch = v () => (float[Ka] a) { }> },"
-                   "else_branch = e () => (float[Kx] x) { }> }",
-              NULL);
-    give_data(&f, OX_BOOL, 0, NULL, (const uint8_t[]){1});
-    give_floats(&f, 2, (const float[]){1, 2});
-    must_run(&f);
+    struct text_run f;
+    text_must_plan(&f,
+                   HEAD "g (bool c, float[N] x) => (float[Ky] y) { a = Neg(x) y = If (c) <"
+                        "then_branch = t () => (float[Kr] r) { r = If (c) <then_branch = u () => "
+                        "(float[Ks] s) { s = Add(a, x) },"
+                        "else_branch = v () => (float[Ka] a) { }> },"
+                        "else_branch = e () => (float[Kx] x) { }> }",
+                   NULL);
+    text_give(&f, OX_BOOL, 0, NULL, (const uint8_t[]){1});
+    text_give_floats(&f, 2, (const float[]){1, 2});
+    text_must_run(&f);
     EXPECT(&f, 0, OX_FLOAT32, 0, 0);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
@@ -377,65 +303,65 @@ static const char loop_text[] =
 
 START_TEST(loop_carries_and_stacks)
 {
-    struct fixture f;
-    must_plan(&f, loop_text, NULL);
-    give_data(&f, OX_INT64, 0, NULL, (const int64_t[]){3});
-    give_data(&f, OX_BOOL, 0, NULL, (const uint8_t[]){1});
-    give_floats(&f, 1, (const float[]){2});
-    must_run(&f);
+    struct text_run f;
+    text_must_plan(&f, loop_text, NULL);
+    text_give(&f, OX_INT64, 0, NULL, (const int64_t[]){3});
+    text_give(&f, OX_BOOL, 0, NULL, (const uint8_t[]){1});
+    text_give_floats(&f, 1, (const float[]){2});
+    text_must_run(&f);
     EXPECT(&f, 0, OX_FLOAT32, 8);
     EXPECT(&f, 1, OX_FLOAT32, 4, 6, 8);
     ck_assert_uint_eq(ox_tensor_rank(ox_datum_get_tensor(f.out[1])), 2);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(loop_without_trips_gives_empty_scan_outputs)
 {
-    struct fixture f;
-    must_plan(&f, loop_text, NULL);
-    give_data(&f, OX_INT64, 0, NULL, (const int64_t[]){3});
-    give_data(&f, OX_BOOL, 0, NULL, (const uint8_t[]){0});
-    give_floats(&f, 1, (const float[]){2});
-    must_run(&f);
+    struct text_run f;
+    text_must_plan(&f, loop_text, NULL);
+    text_give(&f, OX_INT64, 0, NULL, (const int64_t[]){3});
+    text_give(&f, OX_BOOL, 0, NULL, (const uint8_t[]){0});
+    text_give_floats(&f, 1, (const float[]){2});
+    text_must_run(&f);
     EXPECT(&f, 0, OX_FLOAT32, 2);
     const struct ox_tensor *all = ox_datum_get_tensor(f.out[1]);
     ck_assert_uint_eq(all->rank, 2);
     ck_assert_int_eq(all->dims[0], 0);
     ck_assert_int_eq(all->dims[1], 1);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(loop_trips_are_limited)
 {
-    struct fixture f;
-    open_text(
+    struct text_run f;
+    text_open(
         &f, HEAD
         "g (float[1] x) => (float[1] y) { y = Loop (, , x) <body = b (int64 i, bool on, float[1] s)"
         "=> (bool on, float[1] s2) { s2 = Identity(s) }> }");
     ox_env_limits(f.env)->loop_trips = 100;
-    ck_assert_int_eq(plan(&f, NULL), OX_OK);
-    give_floats(&f, 1, (const float[]){2});
-    ck_assert_int_eq(run(&f), OX_LIMIT);
+    ck_assert_int_eq(text_plan(&f, NULL), OX_OK);
+    text_give_floats(&f, 1, (const float[]){2});
+    ck_assert_int_eq(text_run_once(&f), OX_LIMIT);
     expect_message(&f, "100 trips");
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(endless_loop_can_be_cancelled)
 {
-    struct fixture f;
-    must_plan(
+    struct text_run f;
+    text_must_plan(
         &f,
         HEAD
         "g (float[1] x) => (float[1] y) { y = Loop (, , x) <body = b (int64 i, bool on, float[1] s)"
         "=> (bool on, float[1] s) { }> }",
         NULL);
-    give_floats(&f, 1, (const float[]){2});
+    text_give_floats(&f, 1, (const float[]){2});
     ox_env_cancel(f.env);
-    ck_assert_int_eq(run(&f), OX_CANCELLED);
-    close_all(&f);
+    ck_assert_int_eq(text_run_once(&f), OX_CANCELLED);
+    text_close(&f);
 }
 END_TEST
 
@@ -443,35 +369,35 @@ END_TEST
 
 START_TEST(function_attributes_are_given_by_reference_or_default)
 {
-    struct fixture f;
-    must_plan(&f,
-              HEAD
-              "g (float[N] x) => (float[Ky] y, float[Kz] z) { y = local.twice <a = 5.0> (x) z = "
-              "local.twice (x) }"
-              "<domain: \"local\", opset_import: [\"\" : 20, \"local\" : 1]>"
-              "twice <a: float = 2.0> (x) => (y) { y = local.scale <by: float = @a> (x) }"
-              "<domain: \"local\", opset_import: [\"\" : 20]>"
-              "scale <by> (x) => (y) { c = Constant <value_float: float = @by> () y = Mul(x, c) }",
-              NULL);
-    give_floats(&f, 1, (const float[]){3});
-    must_run(&f);
+    struct text_run f;
+    text_must_plan(
+        &f,
+        HEAD "g (float[N] x) => (float[Ky] y, float[Kz] z) { y = local.twice <a = 5.0> (x) z = "
+             "local.twice (x) }"
+             "<domain: \"local\", opset_import: [\"\" : 20, \"local\" : 1]>"
+             "twice <a: float = 2.0> (x) => (y) { y = local.scale <by: float = @a> (x) }"
+             "<domain: \"local\", opset_import: [\"\" : 20]>"
+             "scale <by> (x) => (y) { c = Constant <value_float: float = @by> () y = Mul(x, c) }",
+        NULL);
+    text_give_floats(&f, 1, (const float[]){3});
+    text_must_run(&f);
     EXPECT(&f, 0, OX_FLOAT32, 15);
     EXPECT(&f, 1, OX_FLOAT32, 6);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(recursive_function_is_refused)
 {
-    struct fixture f;
-    open_text(&f, HEAD "g (float[N] x) => (float[Ky] y) { y = local.f (x) }"
+    struct text_run f;
+    text_open(&f, HEAD "g (float[N] x) => (float[Ky] y) { y = local.f (x) }"
                        "<domain: \"local\", opset_import: [\"\" : 20, \"local\" : 1]>"
                        "f (x) => (y) { y = local.h (x) }"
                        "<domain: \"local\", opset_import: [\"\" : 20, \"local\" : 1]>"
                        "h (x) => (y) { y = local.f (x) }");
-    ck_assert_int_eq(plan(&f, NULL), OX_INPUT);
+    ck_assert_int_eq(text_plan(&f, NULL), OX_INPUT);
     expect_message(&f, "calls itself");
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
@@ -495,33 +421,33 @@ static char *doubling_text(int depth)
 
 START_TEST(doubling_functions_meet_a_limit_at_once)
 {
-    struct fixture f;
+    struct text_run f;
     char *text = doubling_text(60);
-    open_text(&f, text);
-    ck_assert_int_eq(plan(&f, NULL), OX_LIMIT);
+    text_open(&f, text);
+    ck_assert_int_eq(text_plan(&f, NULL), OX_LIMIT);
     expect_message(&f, "nodes after expansion");
-    close_all(&f);
+    text_close(&f);
     free(text);
 }
 END_TEST
 
 START_TEST(deep_calls_meet_a_limit)
 {
-    struct fixture f;
+    struct text_run f;
     char *text = doubling_text(20);
-    open_text(&f, text);
+    text_open(&f, text);
     ox_env_limits(f.env)->call_depth = 10;
-    ck_assert_int_eq(plan(&f, NULL), OX_LIMIT);
+    ck_assert_int_eq(text_plan(&f, NULL), OX_LIMIT);
     expect_message(&f, "10 deep");
-    close_all(&f);
+    text_close(&f);
     free(text);
 }
 END_TEST
 
 START_TEST(graph_attribute_of_a_call_sees_the_callers_values)
 {
-    struct fixture f;
-    must_plan(
+    struct text_run f;
+    text_must_plan(
         &f,
         HEAD
         "g (bool c, float[N] x) => (float[Ky] y) { a = Neg(x)"
@@ -529,11 +455,11 @@ START_TEST(graph_attribute_of_a_call_sees_the_callers_values)
         "<domain: \"local\", opset_import: [\"\" : 20]>"
         "choose <b> (c) => (y) { y = If (c) <then_branch: graph = @b, else_branch: graph = @b> }",
         NULL);
-    give_data(&f, OX_BOOL, 0, NULL, (const uint8_t[]){1});
-    give_floats(&f, 2, (const float[]){1, 2});
-    must_run(&f);
+    text_give(&f, OX_BOOL, 0, NULL, (const uint8_t[]){1});
+    text_give_floats(&f, 2, (const float[]){1, 2});
+    text_must_run(&f);
     EXPECT(&f, 0, OX_FLOAT32, -1, -2);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
@@ -541,61 +467,63 @@ END_TEST
 
 START_TEST(half_nodes_round_once)
 {
-    struct fixture f;
-    must_plan(&f,
-              HEAD "g (float16[N] x) => (float16[1] y) {"
-                   "y = ReduceSum <keepdims: int = 1> (x) }",
-              NULL);
+    struct text_run f;
+    text_must_plan(&f,
+                   HEAD "g (float16[N] x) => (float16[1] y) {"
+                        "y = ReduceSum <keepdims: int = 1> (x) }",
+                   NULL);
     /* 2048 + 1 + 1 + 1 is 2051, a tie that goes to 2052; rounded at each step it would stay 2048. */
-    give_data(&f, OX_FLOAT16, 1, (const int64_t[]){4},
+    text_give(&f, OX_FLOAT16, 1, (const int64_t[]){4},
               (const uint16_t[]){0x6800, 0x3C00, 0x3C00, 0x3C00});
-    must_run(&f);
+    text_must_run(&f);
     EXPECT(&f, 0, OX_FLOAT16, 2052);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(oracle_computes_in_double)
 {
-    struct fixture f;
+    struct text_run f;
     struct ox_run_options options = {.oracle = true};
-    must_plan(&f,
-              HEAD
-              "g (float[N] x) => (float[N] y) <float[1] w = {1}> { a = Add(x, w) y = Sub(a, w) }",
-              &options);
-    give_floats(&f, 1, (const float[]){0x1p-40f});
-    must_run(&f);
+    text_must_plan(
+        &f,
+        HEAD "g (float[N] x) => (float[N] y) <float[1] w = {1}> { a = Add(x, w) y = Sub(a, w) }",
+        &options);
+    text_give_floats(&f, 1, (const float[]){0x1p-40f});
+    text_must_run(&f);
     EXPECT(&f, 0, OX_FLOAT64, 0x1p-40);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(oracle_narrows_on_demand)
 {
-    struct fixture f;
+    struct text_run f;
     struct ox_run_options options = {.oracle = true, .narrow = true};
-    must_plan(&f, HEAD "g (float[N] x) => (float[N] y, int64[1] s) { y = Neg(x) s = Shape(x) }",
-              &options);
-    give_floats(&f, 1, (const float[]){3});
-    must_run(&f);
+    text_must_plan(&f,
+                   HEAD "g (float[N] x) => (float[N] y, int64[1] s) { y = Neg(x) s = Shape(x) }",
+                   &options);
+    text_give_floats(&f, 1, (const float[]){3});
+    text_must_run(&f);
     EXPECT(&f, 0, OX_FLOAT32, -3);
     EXPECT(&f, 1, OX_INT64, 1);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 static double draw(uint64_t seed, size_t output)
 {
-    struct fixture f;
+    struct text_run f;
     struct ox_run_options options = {.seed = seed};
-    must_plan(&f,
-              HEAD "g () => (float[1] a, float[1] b) { a = RandomUniform <shape: ints = [1]> () b "
+    text_must_plan(&f,
+                   HEAD
+                   "g () => (float[1] a, float[1] b) { a = RandomUniform <shape: ints = [1]> () b "
                    "= RandomUniform "
                    "<shape: ints = [1]> () }",
-              &options);
-    must_run(&f);
+                   &options);
+    text_must_run(&f);
     double value = ox_tensor_get_double(ox_datum_get_tensor(f.out[output]), 0);
-    close_all(&f);
+    text_close(&f);
     return value;
 }
 
@@ -611,71 +539,71 @@ END_TEST
 
 START_TEST(long_chain_needs_memory_for_two_values)
 {
-    struct fixture f;
+    struct text_run f;
     enum { N = 1 << 16, STEPS = 50 };
     char text[8192];
     int at = sprintf(text, HEAD "g (float[N] x) => (float[N] y) { a0 = Neg(x) ");
     for (int i = 1; i < STEPS; i++)
         at += sprintf(text + at, "a%d = Neg(a%d) ", i, i - 1);
     sprintf(text + at, "y = Neg(a%d) }", STEPS - 1);
-    must_plan(&f, text, NULL);
+    text_must_plan(&f, text, NULL);
     float *values = calloc(N, sizeof *values);
     ck_assert_ptr_nonnull(values);
-    give_floats(&f, N, values);
-    must_run(&f);
-    must_run(&f);
+    text_give_floats(&f, N, values);
+    text_must_run(&f);
+    text_must_run(&f);
     struct ox_session_stats stats;
     ox_session_stats(f.session, &stats);
     ck_assert_uint_ge(stats.arena_bytes, 2 * N * sizeof(float));
     ck_assert_uint_le(stats.arena_bytes, 3 * N * sizeof(float) + 4096);
     ck_assert_uint_eq(stats.n_nodes, STEPS + 1);
     free(values);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(output_outlives_the_session)
 {
-    struct fixture f;
+    struct text_run f;
     enum { N = 1 << 16 };
-    must_plan(&f, HEAD "g (float[N] x) => (float[N] y) { a = Neg(x) y = Neg(a) }", NULL);
+    text_must_plan(&f, HEAD "g (float[N] x) => (float[N] y) { a = Neg(x) y = Neg(a) }", NULL);
     float *values = calloc(N, sizeof *values);
     ck_assert_ptr_nonnull(values);
     values[N - 1] = 7;
-    give_floats(&f, N, values);
-    must_run(&f);
+    text_give_floats(&f, N, values);
+    text_must_run(&f);
     ox_session_release(f.session);
     f.session = NULL;
     ck_assert_double_eq(ox_tensor_get_double(ox_datum_get_tensor(f.out[0]), N - 1), 7);
     free(values);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(memory_limit_ends_a_run)
 {
-    struct fixture f;
-    open_text(&f, HEAD "g (int64[1] n) => (float[Ky] y) { y = ConstantOfShape(n) }");
+    struct text_run f;
+    text_open(&f, HEAD "g (int64[1] n) => (float[Ky] y) { y = ConstantOfShape(n) }");
     ox_env_limits(f.env)->memory_bytes = 1 << 20;
-    ck_assert_int_eq(plan(&f, NULL), OX_OK);
-    give_data(&f, OX_INT64, 1, (const int64_t[]){1}, (const int64_t[]){1 << 28});
-    enum ox_status status = run(&f);
+    ck_assert_int_eq(text_plan(&f, NULL), OX_OK);
+    text_give(&f, OX_INT64, 1, (const int64_t[]){1}, (const int64_t[]){1 << 28});
+    enum ox_status status = text_run_once(&f);
     ck_assert_int_eq(ox_status_exit_code(status), 5);
     expect_message(&f, "ConstantOfShape '#0'");
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
 START_TEST(profile_has_an_event_a_node)
 {
-    struct fixture f;
+    struct text_run f;
     struct ox_run_options options = {.profile = true};
-    must_plan(&f, loop_text, &options);
-    give_data(&f, OX_INT64, 0, NULL, (const int64_t[]){2});
-    give_data(&f, OX_BOOL, 0, NULL, (const uint8_t[]){1});
-    give_floats(&f, 1, (const float[]){2});
-    must_run(&f);
-    must_run(&f);
+    text_must_plan(&f, loop_text, &options);
+    text_give(&f, OX_INT64, 0, NULL, (const int64_t[]){2});
+    text_give(&f, OX_BOOL, 0, NULL, (const uint8_t[]){1});
+    text_give_floats(&f, 1, (const float[]){2});
+    text_must_run(&f);
+    text_must_run(&f);
     size_t n;
     const struct ox_node_event *events = ox_session_events(f.session, &n);
     ck_assert_uint_eq(n, 2 * 3 + 1);
@@ -684,7 +612,7 @@ START_TEST(profile_has_an_event_a_node)
     ck_assert_uint_eq(events[0].depth, 1);
     ck_assert_str_eq(events[n - 1].op_type, "Loop");
     ck_assert_uint_ge(events[n - 1].ns, events[0].ns);
-    close_all(&f);
+    text_close(&f);
 }
 END_TEST
 
