@@ -7,6 +7,9 @@
 /* By the first bytes. */
 enum ox_format ox_format_detect(const uint8_t *bytes, size_t n);
 
+/* What a file is that people take for a model ("a zip archive"), by its first bytes; NULL: nothing known. */
+const char *ox_format_foreign(const uint8_t *bytes, size_t n);
+
 /* By the ending: .txt and .onnxtxt are text, .json is JSON, anything else protobuf. */
 enum ox_format ox_format_of_name(const char *path);
 

@@ -36,6 +36,34 @@ enum ox_format ox_format_detect(const uint8_t *bytes, size_t n)
     return OX_FORMAT_PROTOBUF;
 }
 
+const char *ox_format_foreign(const uint8_t *bytes, size_t n)
+{
+    static const struct {
+        const char *magic;
+        size_t n, at;
+        const char *what;
+    } rows[] = {
+        {"PK\3\4", 4, 0, "a zip archive, perhaps of a PyTorch model"},
+        {"\x1F\x8B", 2, 0, "compressed by gzip"},
+        {"\x28\xB5\x2F\xFD", 4, 0, "compressed by zstd"},
+        {"<!DOCTYPE", 9, 0, "an HTML page, perhaps of a download that failed"},
+        {"<html", 5, 0, "an HTML page, perhaps of a download that failed"},
+        {"version https://git-lfs", 23, 0, "a Git LFS pointer, not yet the file (git lfs pull)"},
+        {"\x93NUMPY", 6, 0, "a numpy array"},
+        {"\x89HDF", 4, 0, "an HDF5 file, perhaps a Keras model"},
+        {"\x80\x02", 2, 0, "a Python pickle, perhaps a PyTorch model"},
+        {"TFL3", 4, 4, "a TensorFlow Lite model"},
+        {"ORTM", 4, 4, "a model in onnxruntime's own format"},
+        {"GGUF", 4, 0, "a GGUF model"},
+    };
+    for (size_t i = 0; i < OX_COUNT(rows); i++) {
+        if (n >= rows[i].at + rows[i].n &&
+            memcmp(bytes + rows[i].at, rows[i].magic, rows[i].n) == 0)
+            return rows[i].what;
+    }
+    return NULL;
+}
+
 enum ox_format ox_format_of_name(const char *path)
 {
     static const struct {
@@ -79,6 +107,9 @@ static enum ox_status read_model(struct ox_model *model, const uint8_t *bytes, s
                                  struct ox_error *err)
 {
     model->file_bytes = n;
+    const char *foreign = ox_format_foreign(bytes, n);
+    if (foreign)
+        return ox_fail(err, OX_INPUT, "%s: is no ONNX model but %s", model->path, foreign);
     enum ox_format format = ox_format_detect(bytes, n);
     if (format == OX_FORMAT_PROTOBUF)
         return unpack_model(model, bytes, n, err);
