@@ -10,7 +10,7 @@
 static T N(sigmoid_of)(T x)
 {
     T e = M(exp)(-M(fabs)(x));
-    return x < 0 ? e / (1 + e) : 1 / (1 + e);
+    return (x < 0 ? e : 1) / (1 + e);
 }
 
 static T N(softplus_of)(T x)

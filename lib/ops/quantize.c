@@ -129,18 +129,35 @@ static void round_quotients(enum ox_dtype precision, double *q, size_t n)
     }
 }
 
-static void store_quantized(const struct quantize_job *job, size_t at, double *q, size_t n)
+/* Rounded to even by way of a number so great that its last bit is 1: no call of rint(), and vectors of it. */
+static void store_whole(const struct quantize_job *job, size_t at, double *q, size_t n,
+                        const double *zero, size_t step)
 {
-    char *out = (char *)job->y->data + at * ox_dtype_size(job->y->dtype);
-    if (job->low > job->high) {
-        ox_elements_convert(job->y->dtype, out, OX_FLOAT64, q, n, job->saturate);
-        return;
-    }
-    int64_t whole[CHUNK];
+    const double far = 1e9, shift = 6755399441055744.0; /* 3 * 2^51 */
+    int32_t whole[CHUNK];
     for (size_t i = 0; i < n;
-         i++) /* NaN goes to the least value, as it does where peers convert it */
-        whole[i] = (int64_t)(q[i] > job->low ? q[i] < job->high ? q[i] : job->high : job->low);
-    ox_elements_convert(job->y->dtype, out, OX_INT64, whole, n, true);
+         i++) { /* NaN goes to the least value, as it does where peers convert it */
+        q[i] = q[i] > -far ? q[i] : -far;
+        q[i] = q[i] < far ? q[i] : far;
+        q[i] = q[i] + shift - shift;
+    }
+    for (size_t i = 0; zero && i < n; i++)
+        q[i] += zero[i * step];
+    for (size_t i = 0; i < n; i++) {
+        double v = q[i] > job->low ? q[i] : job->low;
+        whole[i] = (int32_t)(v < job->high ? v : job->high);
+    }
+    char *out = (char *)job->y->data + at * ox_dtype_size(job->y->dtype);
+    ox_elements_convert(job->y->dtype, out, OX_INT32, whole, n, true);
+}
+
+static void store_real(const struct quantize_job *job, size_t at, double *q, size_t n,
+                       const double *zero, size_t step)
+{
+    for (size_t i = 0; zero && i < n; i++)
+        q[i] += zero[i * step];
+    char *out = (char *)job->y->data + at * ox_dtype_size(job->y->dtype);
+    ox_elements_convert(job->y->dtype, out, OX_FLOAT64, q, n, job->saturate);
 }
 
 static void quantize_stretch(const struct quantize_job *job, struct stretch s)
@@ -155,16 +172,27 @@ static void quantize_stretch(const struct quantize_job *job, struct stretch s)
         for (size_t i = 0; i < n; i++)
             q[i] /= scale[i * s.step];
         round_quotients(job->precision, q, n);
-        for (size_t i = 0; whole && i < n; i++)
-            q[i] = rint(q[i]);
-        for (size_t i = 0; zero && i < n; i++)
-            q[i] += zero[i * s.step];
-        store_quantized(job, s.at + done, q, n);
+        if (whole)
+            store_whole(job, s.at + done, q, n, zero, s.step);
+        else
+            store_real(job, s.at + done, q, n, zero, s.step);
     }
 }
 
+#define FN dequantize_unsigned
+#define T uint8_t
+#include "ops/dequantize_tmpl.h"
+#define FN dequantize_signed
+#define T int8_t
+#include "ops/dequantize_tmpl.h"
+
 static void dequantize_stretch(const struct quantize_job *job, struct stretch s)
 {
+    bool narrow = ox_dtype_is_integer(job->x->dtype) && ox_dtype_size(job->x->dtype) == 1;
+    if (narrow && job->y->dtype == OX_FLOAT32) {
+        (ox_dtype_is_signed(job->x->dtype) ? dequantize_signed : dequantize_unsigned)(job, s);
+        return;
+    }
     double v[CHUNK];
     for (size_t done = 0; done < s.n; done += CHUNK) {
         size_t n = s.n - done < CHUNK ? s.n - done : CHUNK;

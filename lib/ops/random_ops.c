@@ -33,15 +33,29 @@ struct random_job {
     struct ox_tensor *out;
 };
 
+/* Numbers [from, from + n); from is even, as tasks and chunks begin. */
+static void draw(const struct random_job *job, size_t from, size_t n, double *v)
+{
+    for (size_t i = 0; job->normal && i < n; i += 2) {
+        double both[2];
+        ox_random_normals(job->seed, (from + i) / 2, both);
+        v[i] = both[0];
+        if (i + 1 < n)
+            v[i + 1] = both[1];
+    }
+    for (size_t i = 0; !job->normal && i < n; i++)
+        v[i] = ox_random_uniform(job->seed, from + i);
+}
+
 static void random_task(void *arg, size_t from, size_t to)
 {
     const struct random_job *job = arg;
     double v[CHUNK];
     while (from < to) {
         size_t n = to - from < CHUNK ? to - from : CHUNK;
+        draw(job, from, n, v);
         for (size_t i = 0; i < n; i++)
-            v[i] = job->base + job->scale * (job->normal ? ox_random_normal(job->seed, from + i)
-                                                         : ox_random_uniform(job->seed, from + i));
+            v[i] = job->base + job->scale * v[i];
         char *out = (char *)job->out->data + from * ox_dtype_size(job->out->dtype);
         ox_elements_convert(job->out->dtype, out, OX_FLOAT64, v, n, true);
         from += n;

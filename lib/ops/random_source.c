@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "common/compiler.h"
+
 /* ---- Philox4x32-10 ------------------------------------------------------------------------------------------------ */
 
 static void philox(uint64_t key, uint64_t counter, uint32_t out[4])
@@ -39,6 +41,8 @@ double ox_random_uniform(uint64_t seed, uint64_t i)
  * bit of theirs, these do not. */
 static double log_of(double x)
 {
+    static const double odd[] = {1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13,
+                                 1.0 / 11, 1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3,  1.0};
     int exponent;
     double m = frexp(x, &exponent);
     if (m < 0.70710678118654752440) {
@@ -46,20 +50,24 @@ static double log_of(double x)
         exponent--;
     }
     double s = (m - 1) / (m + 1), square = s * s, sum = 0;
-    for (int k = 23; k >= 1; k -= 2)
-        sum = sum * square + 1.0 / k;
+    for (size_t k = 0; k < OX_COUNT(odd); k++)
+        sum = sum * square + odd[k];
     return 2 * s * sum + exponent * 0.69314718055994530942;
 }
 
 /* sin(turn * pi / 2), turn in [0, 1]. */
 static double quarter_sine(double turn)
 {
-    double x = turn * 1.57079632679489661923, square = x * x, term = x, sum = x;
-    for (int k = 3; k <= 25; k += 2) {
-        term *= -square / (k * (k - 1));
-        sum += term;
-    }
-    return sum;
+    /* 1 / 23!, -1 / 21!, ... */
+    static const double factors[] = {
+        -3.8681701706306840377e-23, 1.9572941063391261231e-20,  -8.2206352466243297170e-18,
+        2.8114572543455207632e-15,  -7.6471637318198164759e-13, 1.6059043836821614599e-10,
+        -2.5052108385441718775e-8,  2.7557319223985890653e-6,   -1.9841269841269841270e-4,
+        8.3333333333333333333e-3,   -1.6666666666666666667e-1,  1.0};
+    double x = turn * 1.57079632679489661923, square = x * x, sum = 0;
+    for (size_t k = 0; k < OX_COUNT(factors); k++)
+        sum = sum * square + factors[k];
+    return x * sum;
 }
 
 /* sin(2 pi u), u in [0, 1). */
@@ -71,13 +79,21 @@ static double full_sine(double u)
     return quarter < 2 ? sine : -sine;
 }
 
-double ox_random_normal(uint64_t seed, uint64_t i)
+void ox_random_normals(uint64_t seed, uint64_t block, double out[2])
 {
     uint32_t words[4];
-    philox(seed, i / 2, words);
+    philox(seed, block, words);
     double radius = sqrt(-2 * log_of(1 - unit(words[0], words[1])));
-    double angle = unit(words[2], words[3]) + (i % 2 ? 0 : 0.25); /* the cosine first */
-    return radius * full_sine(angle >= 1 ? angle - 1 : angle);
+    double angle = unit(words[2], words[3]);
+    out[0] = radius * full_sine(angle < 0.75 ? angle + 0.25 : angle - 0.75); /* the cosine */
+    out[1] = radius * full_sine(angle);
+}
+
+double ox_random_normal(uint64_t seed, uint64_t i)
+{
+    double both[2];
+    ox_random_normals(seed, i / 2, both);
+    return both[i % 2];
 }
 
 /* ---- MT19937 (Matsumoto and Nishimura, 1998) ---------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include "ops/rules.h"
 #include "ops/whole.h"
 
-enum { LANES = 128 };
+enum { LANES = 128, PARTS = 32 };
 
 struct reducer {
     void (*start)(void *acc, size_t lanes);

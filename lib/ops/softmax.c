@@ -5,7 +5,7 @@
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 
-enum { LANES = 64 };
+enum { LANES = 64, PARTS = 32 };
 
 #define STAMP "ops/softmax_tmpl.h"
 #include "ops/stamp_floats.h"

@@ -6,8 +6,39 @@ static void N(lane_maxima)(const T *in, size_t count, size_t inner, size_t lanes
     for (size_t i = 1; i < count; i++)
         for (size_t lane = 0; lane < lanes; lane++) {
             T x = in[i * inner + lane];
-            max[lane] = x > max[lane] || x != x ? x : max[lane];
+            max[lane] = (x > max[lane]) | (x != x) ? x : max[lane];
         }
+}
+
+/* The same for a single lane whose elements lie side by side. */
+static T N(row_maximum)(const T *in, size_t count)
+{
+    T part[PARTS];
+    size_t i = 0;
+    for (size_t k = 0; k < PARTS; k++)
+        part[k] = in[0];
+    for (; i + PARTS <= count; i += PARTS)
+        for (size_t k = 0; k < PARTS; k++)
+            part[k] = (in[i + k] > part[k]) | (in[i + k] != in[i + k]) ? in[i + k] : part[k];
+    for (; i < count; i++)
+        part[0] = (in[i] > part[0]) | (in[i] != in[i]) ? in[i] : part[0];
+    for (size_t k = 1; k < PARTS; k++)
+        part[0] = (part[k] > part[0]) | (part[k] != part[k]) ? part[k] : part[0];
+    return part[0];
+}
+
+static void N(softmax_row)(const T *in, size_t count, T *out)
+{
+    const T max = N(row_maximum)(in, count);
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        T e = M(exp)(in[i] - max);
+        out[i] = e;
+        sum += (double)e;
+    }
+    const double scale = 1 / sum;
+    for (size_t i = 0; i < count; i++)
+        out[i] = (T)((double)out[i] * scale);
 }
 
 static void N(softmax_lanes)(const void *from, size_t count, size_t inner, size_t lanes, void *to)
@@ -15,6 +46,10 @@ static void N(softmax_lanes)(const void *from, size_t count, size_t inner, size_
     const T *in = from;
     T *out = to, max[LANES];
     double sum[LANES] = {0};
+    if (inner == 1) {
+        N(softmax_row)(in, count, out);
+        return;
+    }
     N(lane_maxima)(in, count, inner, lanes, max);
     for (size_t i = 0; i < count; i++)
         for (size_t lane = 0; lane < lanes; lane++) {

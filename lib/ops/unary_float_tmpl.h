@@ -47,7 +47,7 @@
 #define OP(x) M(tan)(x)
 #include "ops/unary_loop_tmpl.h"
 #define FN N(tanh)
-#define OP(x) M(tanh)(x)
+#define OP(x) N(tanh_of)(x)
 #include "ops/unary_loop_tmpl.h"
 
 #define FN N(ceil)

@@ -1,4 +1,5 @@
-/* Where for elements of one size: T any type of that size. */
+/* Where for elements of one size: T any type of that size. Both operands are read before one is chosen, so that there is no
+ * branch. */
 static void FN(const struct ox_row *row, const void *arg)
 {
     const uint8_t *condition = row->in[0];
@@ -11,11 +12,26 @@ static void FN(const struct ox_row *row, const void *arg)
         for (size_t i = 0; i < row->n; i++)
             out[i] = from[i * step];
     } else if (row->step[1] && row->step[2]) {
-        for (size_t i = 0; i < row->n; i++)
-            out[i] = condition[i] ? x[i] : y[i];
+        for (size_t i = 0; i < row->n; i++) {
+            const T yes = x[i], no = y[i];
+            out[i] = condition[i] ? yes : no;
+        }
+    } else if (row->step[1]) {
+        const T no = *y;
+        for (size_t i = 0; i < row->n; i++) {
+            const T yes = x[i];
+            out[i] = condition[i] ? yes : no;
+        }
+    } else if (row->step[2]) {
+        const T yes = *x;
+        for (size_t i = 0; i < row->n; i++) {
+            const T no = y[i];
+            out[i] = condition[i] ? yes : no;
+        }
     } else {
-        for (size_t i = 0; i < row->n; i++, x += row->step[1], y += row->step[2])
-            out[i] = condition[i] ? *x : *y;
+        const T yes = *x, no = *y;
+        for (size_t i = 0; i < row->n; i++)
+            out[i] = condition[i] ? yes : no;
     }
 }
 #undef FN
