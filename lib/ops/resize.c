@@ -208,6 +208,21 @@ static enum ox_status resize_nearest(struct ox_run *r, const struct ox_tensor *i
     return ox_move_own(out, err);
 }
 
+/* To the nearest integer that the type has. */
+static double to_integer(enum ox_dtype dtype, double value)
+{
+    unsigned bits = ox_dtype_bits(dtype);
+    bool is_signed = ox_dtype_is_signed(dtype);
+    double high = ldexp(1, (int)bits - is_signed), low = is_signed ? -high : 0;
+
+    if (dtype == OX_BOOL)
+        return value > 0.5;
+    /* Of 64-bit types the largest is no double: the one before the power of two is. */
+    high = bits > 53 ? nextafter(high, 0) : high - 1;
+    value = rint(value);
+    return !(value > low) ? low : value > high ? high : value;
+}
+
 /* The doubles as elements of output 0: integers are rounded to the nearest, and saturate. */
 static enum ox_status resize_store(struct ox_run *r, const struct ox_tensor *in,
                                    const int64_t *dims, double *values, size_t n,
@@ -226,7 +241,7 @@ static enum ox_status resize_store(struct ox_run *r, const struct ox_tensor *in,
     if (in->dtype == OX_FLOAT32 || in->dtype == OX_FLOAT64)
         return ox_real_out(r, 0, in->dtype, in->rank, dims, values, err);
     for (size_t i = 0; i < n; i++)
-        values[i] = in->dtype == OX_BOOL ? values[i] > 0.5 : rint(values[i]);
+        values[i] = to_integer(in->dtype, values[i]);
     OX_TRY(ox_tensor_borrow(&wide, OX_FLOAT64, in->rank, dims, values, NULL, NULL, err));
     enum ox_status status =
         ox_tensor_convert(&out, ox_env_budget(r->env), wide, in->dtype, true, err);

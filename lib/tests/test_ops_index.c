@@ -1,0 +1,431 @@
+/* Operators that index by values: each value is checked. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "tests/run_op.h"
+#include "tests/run_suite.h"
+
+static const double nan_ = (double)NAN, far = 9223372036854774784.0, near = -9223372036854775808.0;
+
+/* The run fails with `status`, and its message holds `text`. */
+static void fails(struct one_op *op, size_t n_outputs, enum ox_status status, const char *text)
+{
+    enum ox_status got = one_op_run(op, n_outputs);
+
+    ck_assert_msg(got == status, "status %d, not %d (%s)", got, status, one_op_error(op));
+    ck_assert_msg(strstr(one_op_error(op), text) != NULL, "'%s' is not in '%s'", text,
+                  one_op_error(op));
+    one_op_free(op);
+}
+
+static struct one_op *gather(const char *name, const char *shape, double index)
+{
+    struct one_op *op = one_op_new("", name, 13);
+
+    ONE_OP_IN(op, OX_INT32, "4", 10, 11, 12, 13);
+    ONE_OP_IN(op, OX_INT64, shape, index);
+    return op;
+}
+
+START_TEST(gathers_check_each_index)
+{
+    static const char *const names[] = {"Gather", "GatherElements", "GatherND"};
+
+    for (size_t i = 0; i < OX_COUNT(names); i++) {
+        struct one_op *op = gather(names[i], "1", -4);
+
+        ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+        ck_assert_int_eq(ox_tensor_get_int(one_op_out(op, 0), 0), 10);
+        one_op_free(op);
+        fails(gather(names[i], "1", 4), 1, OX_INPUT, "indices[0] is 4, outside [-4, 3]");
+        fails(gather(names[i], "1", -5), 1, OX_INPUT, "indices[0] is -5");
+        fails(gather(names[i], "1", far), 1, OX_INPUT, "indices[0]");
+        fails(gather(names[i], "1", near), 1, OX_INPUT, "indices[0]");
+    }
+}
+END_TEST
+
+START_TEST(gather_of_a_scalar_index_drops_the_axis)
+{
+    struct one_op *op = gather("Gather", "", 2);
+
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "", 0, 12);
+    one_op_free(op);
+    op = one_op_new("", "Gather", 13);
+    ONE_OP_IN(op, OX_INT32, "2x3", 1, 2, 3, 4, 5, 6);
+    ONE_OP_IN(op, OX_INT32, "2x1", 2, 0);
+    one_op_int(op, "axis", -1);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "2x2x1", 0, 3, 1, 6, 4);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(gather_of_nothing)
+{
+    struct one_op *op = one_op_new("", "Gather", 13);
+
+    ONE_OP_IN_EMPTY(op, OX_INT32, "0x3");
+    ONE_OP_IN_EMPTY(op, OX_INT64, "0");
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT_EMPTY(op, 0, OX_INT32, "0x3");
+    one_op_free(op);
+    op = one_op_new("", "Gather", 13);
+    ONE_OP_IN_EMPTY(op, OX_INT32, "0x3");
+    ONE_OP_IN(op, OX_INT64, "1", 0);
+    fails(op, 1, OX_INPUT, "indices[0] is 0");
+}
+END_TEST
+
+START_TEST(gather_nd_takes_batches)
+{
+    struct one_op *op = one_op_new("", "GatherND", 12);
+
+    ONE_OP_IN(op, OX_INT32, "2x2x2", 0, 1, 2, 3, 4, 5, 6, 7);
+    ONE_OP_IN(op, OX_INT64, "2x1", 1, 0);
+    one_op_int(op, "batch_dims", 1);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "2x2", 0, 2, 3, 4, 5);
+    one_op_free(op);
+    op = one_op_new("", "GatherND", 12);
+    ONE_OP_IN(op, OX_INT32, "2x2", 0, 1, 2, 3);
+    ONE_OP_IN(op, OX_INT64, "1x3", 0, 0, 0);
+    fails(op, 1, OX_INPUT, "indices of 3 elements");
+}
+END_TEST
+
+static struct one_op *scatter(const char *name, const char *shape, double index,
+                              const char *updates)
+{
+    struct one_op *op = one_op_new("", name, 18);
+
+    ONE_OP_IN(op, OX_FLOAT32, "3", 1, 2, 3);
+    ONE_OP_IN(op, OX_INT64, shape, index);
+    ONE_OP_IN(op, OX_FLOAT32, updates, 9);
+    return op;
+}
+
+START_TEST(scatters_check_each_index)
+{
+    for (int nd = 0; nd < 2; nd++) {
+        const char *name = nd ? "ScatterND" : "ScatterElements", *shape = nd ? "1x1" : "1";
+        struct one_op *op = scatter(name, shape, -1, "1");
+
+        ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+        ONE_OP_OUT(op, 0, OX_FLOAT32, "3", 0, 1, 2, 9);
+        one_op_free(op);
+        fails(scatter(name, shape, 3, "1"), 1, OX_INPUT, "indices[0] is 3, outside [-3, 2]");
+        fails(scatter(name, shape, near, "1"), 1, OX_INPUT, "indices[0]");
+        fails(scatter(name, shape, far, "1"), 1, OX_INPUT, "indices[0]");
+        fails(scatter(name, shape, 0, "1x1"), 1, OX_INPUT, "rank");
+    }
+}
+END_TEST
+
+static struct one_op *reduce(enum ox_dtype dtype, const char *reduction, double a, double b,
+                             double c)
+{
+    struct one_op *op = one_op_new("", "ScatterElements", 18);
+
+    ONE_OP_IN(op, dtype, "1", a);
+    ONE_OP_IN(op, OX_INT64, "2", 0, 0);
+    ONE_OP_IN(op, dtype, "2", b, c);
+    one_op_string(op, "reduction", reduction);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    return op;
+}
+
+START_TEST(scatter_reduces_by_type)
+{
+    struct one_op *op = reduce(OX_INT8, "add", 100, 20, 30);
+
+    ONE_OP_OUT(op, 0, OX_INT8, "1", 0, -106); /* wraps */
+    one_op_free(op);
+    op = reduce(OX_FLOAT32, "max", 1, nan_, 5);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1", 0, nan_);
+    one_op_free(op);
+    op = reduce(OX_UINT64, "min", 7, 3, 5);
+    ONE_OP_OUT(op, 0, OX_UINT64, "1", 0, 3);
+    one_op_free(op);
+    op = reduce(OX_BOOL, "mul", 1, 1, 0);
+    ONE_OP_OUT(op, 0, OX_BOOL, "1", 0, 0);
+    one_op_free(op);
+    op = one_op_new("", "ScatterElements", 18);
+    ONE_OP_IN(op, OX_FLOAT32, "1", 1);
+    ONE_OP_IN(op, OX_INT64, "1", 0);
+    ONE_OP_IN(op, OX_FLOAT32, "1", 1);
+    one_op_string(op, "reduction", "mean");
+    fails(op, 1, OX_INPUT, "'mean'");
+}
+END_TEST
+
+START_TEST(tensor_scatter_writes_a_cache)
+{
+    struct one_op *op = one_op_new("", "TensorScatter", 24);
+
+    ONE_OP_IN(op, OX_INT32, "1x3x1", 1, 2, 3);
+    ONE_OP_IN(op, OX_INT32, "1x2x1", 8, 9);
+    ONE_OP_IN(op, OX_INT64, "1", 2);
+    one_op_string(op, "mode", "circular");
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "1x3x1", 0, 9, 2, 8);
+    one_op_free(op);
+    op = one_op_new("", "TensorScatter", 24);
+    ONE_OP_IN(op, OX_INT32, "1x3x1", 1, 2, 3);
+    ONE_OP_IN(op, OX_INT32, "1x2x1", 8, 9);
+    ONE_OP_IN(op, OX_INT64, "1", 2);
+    fails(op, 1, OX_INPUT, "write_indices[0] is 2");
+}
+END_TEST
+
+static struct one_op *one_hot(int64_t opset, enum ox_dtype dtype, double depth)
+{
+    struct one_op *op = one_op_new("", "OneHot", opset);
+
+    ONE_OP_IN(op, dtype, "3", 1, -1, 5);
+    ONE_OP_IN(op, OX_FLOAT32, "", depth);
+    ONE_OP_IN(op, OX_INT32, "2", 0, 7);
+    return op;
+}
+
+START_TEST(one_hot_wraps_since_opset_11)
+{
+    struct one_op *op = one_hot(9, OX_INT64, 3);
+
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "3x3", 0, 0, 7, 0, 0, 0, 0, 0, 0, 0);
+    one_op_free(op);
+    op = one_hot(11, OX_FLOAT32, 3);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "3x3", 0, 0, 7, 0, 0, 0, 7, 0, 0, 0);
+    one_op_free(op);
+    fails(one_hot(11, OX_INT64, -1), 1, OX_INPUT, "depth is -1");
+    fails(one_hot(11, OX_INT64, nan_), 1, OX_INPUT, "depth is");
+    fails(one_hot(11, OX_INT64, 1e15), 1, OX_LIMIT, "memory");
+}
+END_TEST
+
+START_TEST(compress_and_its_condition)
+{
+    struct one_op *op = one_op_new("", "Compress", 11);
+
+    ONE_OP_IN(op, OX_INT32, "2x2", 1, 2, 3, 4);
+    ONE_OP_IN(op, OX_BOOL, "3", 0, 1, 1);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "2", 0, 2, 3);
+    one_op_free(op);
+    op = one_op_new("", "Compress", 11);
+    ONE_OP_IN(op, OX_INT32, "2x2", 1, 2, 3, 4);
+    ONE_OP_IN(op, OX_BOOL, "3", 0, 1, 1);
+    one_op_int(op, "axis", 1);
+    fails(op, 1, OX_INPUT, "condition");
+}
+END_TEST
+
+START_TEST(reverse_sequence_checks_lengths)
+{
+    struct one_op *op = one_op_new("", "ReverseSequence", 10);
+
+    ONE_OP_IN(op, OX_INT32, "3x2", 1, 2, 3, 4, 5, 6);
+    ONE_OP_IN(op, OX_INT64, "2", 3, 2);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "3x2", 0, 5, 4, 3, 2, 1, 6);
+    one_op_free(op);
+    op = one_op_new("", "ReverseSequence", 10);
+    ONE_OP_IN(op, OX_INT32, "3x2", 1, 2, 3, 4, 5, 6);
+    ONE_OP_IN(op, OX_INT64, "2", 3, 4);
+    fails(op, 1, OX_INPUT, "sequence_lens[1] is 4");
+}
+END_TEST
+
+static struct one_op *topk(double k)
+{
+    struct one_op *op = one_op_new("", "TopK", 11);
+
+    ONE_OP_IN(op, OX_FLOAT32, "2x4", 3, 1, 3, nan_, 2, 9, 4, 4);
+    ONE_OP_IN(op, OX_INT64, "1", k);
+    return op;
+}
+
+START_TEST(topk_orders_ties_and_nan)
+{
+    struct one_op *op = topk(3);
+
+    ck_assert_int_eq(one_op_run(op, 2), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2x3", 0, nan_, 3, 3, 9, 4, 4);
+    ONE_OP_OUT(op, 1, OX_INT64, "2x3", 0, 3, 0, 2, 1, 2, 3);
+    one_op_free(op);
+    op = topk(0);
+    ck_assert_int_eq(one_op_run(op, 2), OX_OK);
+    ONE_OP_OUT_EMPTY(op, 0, OX_FLOAT32, "2x0");
+    one_op_free(op);
+    fails(topk(5), 2, OX_INPUT, "k is 5, outside [0, 4]");
+    fails(topk(-1), 2, OX_INPUT, "k is -1");
+    op = one_op_new("", "TopK", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "3x1", 1, 3, 2);
+    one_op_int(op, "k", 2);
+    one_op_int(op, "axis", 0);
+    ck_assert_int_eq(one_op_run(op, 2), OX_OK);
+    ONE_OP_OUT(op, 1, OX_INT64, "2x1", 0, 1, 2);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(unique_by_element_and_by_slice)
+{
+    struct one_op *op = one_op_new("", "Unique", 11);
+
+    ONE_OP_IN(op, OX_FLOAT32, "6", 2, 1, 1, 3, 4, 3);
+    one_op_int(op, "sorted", 0);
+    ck_assert_int_eq(one_op_run(op, 4), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "4", 0, 2, 1, 3, 4);
+    ONE_OP_OUT(op, 1, OX_INT64, "4", 0, 0, 1, 3, 4);
+    ONE_OP_OUT(op, 2, OX_INT64, "6", 0, 0, 1, 1, 2, 3, 2);
+    ONE_OP_OUT(op, 3, OX_INT64, "4", 0, 1, 2, 2, 1);
+    one_op_free(op);
+    op = one_op_new("", "Unique", 11);
+    ONE_OP_IN(op, OX_INT64, "2x3", 5, 1, 5, 6, 0, 6);
+    one_op_int(op, "axis", -1);
+    ck_assert_int_eq(one_op_run(op, 4), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT64, "2x2", 0, 1, 5, 0, 6);
+    ONE_OP_OUT(op, 2, OX_INT64, "3", 0, 1, 0, 1);
+    one_op_free(op);
+    op = one_op_new("", "Unique", 11);
+    one_op_in_strings(op, "3", (const char *const[]){"b", "a", "b"}, 3);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    one_op_expect_strings(op, 0, "2", (const char *const[]){"a", "b"}, 2);
+    one_op_free(op);
+    op = one_op_new("", "Unique", 11);
+    ONE_OP_IN_EMPTY(op, OX_FLOAT32, "2x0");
+    one_op_int(op, "axis", 0);
+    ck_assert_int_eq(one_op_run(op, 4), OX_OK);
+    ONE_OP_OUT_EMPTY(op, 0, OX_FLOAT32, "1x0");
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(nonzero_of_any_rank)
+{
+    struct one_op *op = one_op_new("", "NonZero", 13);
+
+    ONE_OP_IN(op, OX_FLOAT32, "2x2", 1, 0, nan_, -0.0);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT64, "2x2", 0, 0, 1, 0, 0);
+    one_op_free(op);
+    op = one_op_new("", "NonZero", 13);
+    ONE_OP_IN(op, OX_INT32, "", 3);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT_EMPTY(op, 0, OX_INT64, "0x1");
+    one_op_free(op);
+}
+END_TEST
+
+static struct one_op *range(enum ox_dtype dtype, double start, double limit, double delta)
+{
+    struct one_op *op = one_op_new("", "Range", 11);
+
+    ONE_OP_IN(op, dtype, "", start);
+    ONE_OP_IN(op, dtype, "", limit);
+    ONE_OP_IN(op, dtype, "", delta);
+    return op;
+}
+
+START_TEST(range_counts_without_overflow)
+{
+    struct one_op *op = range(OX_INT64, near, far, 9223372036854774784.0);
+
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ck_assert_uint_eq(one_op_out(op, 0)->n, 3);
+    one_op_free(op);
+    op = range(OX_INT32, 10, 4, -4);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "2", 0, 10, 6);
+    one_op_free(op);
+    op = range(OX_FLOAT32, 0, -1, 1);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT_EMPTY(op, 0, OX_FLOAT32, "0");
+    one_op_free(op);
+    fails(range(OX_INT64, 0, 1, 0), 1, OX_INPUT, "delta is 0");
+    fails(range(OX_FLOAT64, 0, 1, 0), 1, OX_INPUT, "delta is 0");
+    fails(range(OX_FLOAT32, 0, (double)INFINITY, 1), 1, OX_INPUT, "elements");
+    fails(range(OX_FLOAT32, 0, nan_, 1), 1, OX_INPUT, "elements");
+    fails(range(OX_INT64, near, far, 1), 1, OX_INPUT, "elements");
+    fails(range(OX_INT64, 0, far, 1), 1, OX_LIMIT, "larger");
+}
+END_TEST
+
+START_TEST(constant_of_shape_checks_sizes)
+{
+    struct one_op *op = one_op_new("", "ConstantOfShape", 9);
+
+    ONE_OP_IN_EMPTY(op, OX_INT64, "0");
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "", 0, 0);
+    one_op_free(op);
+    op = one_op_new("", "ConstantOfShape", 9);
+    ONE_OP_IN(op, OX_INT64, "2", 2, -3);
+    fails(op, 1, OX_INPUT, "input[1] is -3");
+    op = one_op_new("", "ConstantOfShape", 9);
+    ONE_OP_IN(op, OX_INT64, "2", far, far);
+    fails(op, 1, OX_LIMIT, "");
+}
+END_TEST
+
+START_TEST(eye_and_triangles)
+{
+    struct one_op *op = one_op_new("", "EyeLike", 9);
+
+    ONE_OP_IN(op, OX_INT32, "2x3", 0, 0, 0, 0, 0, 0);
+    one_op_int(op, "k", 1);
+    one_op_int(op, "dtype", OX_FLOAT16);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT16, "2x3", 0, 0, 1, 0, 0, 0, 1);
+    one_op_free(op);
+    op = one_op_new("", "EyeLike", 9);
+    ONE_OP_IN(op, OX_INT32, "1x1", 0);
+    one_op_int(op, "k", INT64_MIN);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "1x1", 0, 0);
+    one_op_free(op);
+    op = one_op_new("", "Trilu", 14);
+    ONE_OP_IN(op, OX_INT32, "2x2", 1, 2, 3, 4);
+    ONE_OP_IN(op, OX_INT64, "", near);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "2x2", 0, 1, 2, 3, 4);
+    one_op_free(op);
+    op = one_op_new("", "Trilu", 14);
+    ONE_OP_IN(op, OX_INT32, "2x2", 1, 2, 3, 4);
+    ONE_OP_IN(op, OX_INT64, "", far);
+    one_op_int(op, "upper", 0);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "2x2", 0, 1, 2, 3, 4);
+    one_op_free(op);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ops_index");
+    TCase *tests = tcase_create("index");
+
+    tcase_add_test(tests, gathers_check_each_index);
+    tcase_add_test(tests, gather_of_a_scalar_index_drops_the_axis);
+    tcase_add_test(tests, gather_of_nothing);
+    tcase_add_test(tests, gather_nd_takes_batches);
+    tcase_add_test(tests, scatters_check_each_index);
+    tcase_add_test(tests, scatter_reduces_by_type);
+    tcase_add_test(tests, tensor_scatter_writes_a_cache);
+    tcase_add_test(tests, one_hot_wraps_since_opset_11);
+    tcase_add_test(tests, compress_and_its_condition);
+    tcase_add_test(tests, reverse_sequence_checks_lengths);
+    tcase_add_test(tests, topk_orders_ties_and_nan);
+    tcase_add_test(tests, unique_by_element_and_by_slice);
+    tcase_add_test(tests, nonzero_of_any_rank);
+    tcase_add_test(tests, range_counts_without_overflow);
+    tcase_add_test(tests, constant_of_shape_checks_sizes);
+    tcase_add_test(tests, eye_and_triangles);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}

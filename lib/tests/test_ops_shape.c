@@ -1,0 +1,508 @@
+/* Operators that change a shape, cut, join, repeat and rearrange. */
+#include <stdint.h>
+#include <string.h>
+
+#include "tests/run_op.h"
+#include "tests/run_suite.h"
+
+/* The run fails with `status`, and its message holds `text`. */
+static void fails(struct one_op *op, size_t n_outputs, enum ox_status status, const char *text)
+{
+    enum ox_status got = one_op_run(op, n_outputs);
+
+    ck_assert_msg(got == status, "status %d, not %d (%s)", got, status, one_op_error(op));
+    ck_assert_msg(strstr(one_op_error(op), text) != NULL, "'%s' is not in '%s'", text,
+                  one_op_error(op));
+    one_op_free(op);
+}
+
+static struct one_op *reshape(int64_t opset, const char *shape, const double *values, size_t n,
+                              const double *target, size_t n_target)
+{
+    struct one_op *op = one_op_new("", "Reshape", opset);
+    char length[8];
+
+    snprintf(length, sizeof length, "%zu", n_target);
+    one_op_in(op, OX_FLOAT32, shape, values, n);
+    one_op_in(op, OX_INT64, length, target, n_target);
+    return op;
+}
+
+static const double six[] = {1, 2, 3, 4, 5, 6};
+
+START_TEST(reshape_copies_and_completes)
+{
+    struct one_op *op = reshape(13, "2x3", six, 6, (const double[]){0, -1, 1}, 3);
+
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2x3x1", 0, 1, 2, 3, 4, 5, 6);
+    one_op_free(op);
+    op = reshape(13, "1", six, 1, NULL, 0);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "", 0, 1);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(reshape_1_takes_an_attribute)
+{
+    struct one_op *op = one_op_new("", "Reshape", 1);
+
+    ONE_OP_IN(op, OX_FLOAT32, "2x3", 1, 2, 3, 4, 5, 6);
+    ONE_OP_INTS(op, "shape", 3, -1);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "3x2", 0, 1, 2, 3, 4, 5, 6);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(reshape_with_allowzero_takes_0_as_it_is)
+{
+    struct one_op *op = reshape(14, "0x3", NULL, 0, (const double[]){3, 0}, 2);
+
+    one_op_int(op, "allowzero", 1);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT_EMPTY(op, 0, OX_FLOAT32, "3x0");
+    one_op_free(op);
+    op = reshape(14, "0x3", NULL, 0, (const double[]){0, -1}, 2);
+    one_op_int(op, "allowzero", 1);
+    fails(op, 1, OX_INPUT, "both 0 and -1");
+}
+END_TEST
+
+START_TEST(reshape_refuses_what_does_not_fit)
+{
+    fails(reshape(13, "2x3", six, 6, (const double[]){-1, 4}, 2), 1, OX_INPUT, "6 elements");
+    fails(reshape(13, "2x3", six, 6, (const double[]){-1, -1}, 2), 1, OX_INPUT, "-1 at 0 and at 1");
+    fails(reshape(13, "2x3", six, 6, (const double[]){-2, 3}, 2), 1, OX_INPUT, "shape[0] is -2");
+    fails(reshape(13, "2x3", six, 6, (const double[]){2, 3, 0}, 3), 1, OX_INPUT, "rank 2");
+    fails(reshape(13, "2x3", six, 6, (const double[]){7}, 1), 1, OX_INPUT, "shape of 7");
+    fails(reshape(13, "2x3", six, 6, (const double[]){4611686018427387904.0, 4}, 2), 1, OX_INPUT,
+          "too many");
+}
+END_TEST
+
+START_TEST(shape_takes_a_range_of_axes)
+{
+    struct one_op *op = one_op_new("", "Shape", 15);
+
+    ONE_OP_IN_EMPTY(op, OX_FLOAT32, "2x0x4");
+    one_op_int(op, "start", -2);
+    one_op_int(op, "end", 9);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT64, "2", 0, 0, 4);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(squeeze_drops_ones_or_what_is_named)
+{
+    struct one_op *op = one_op_new("", "Squeeze", 13);
+
+    ONE_OP_IN(op, OX_FLOAT32, "1x3x1", 1, 2, 3);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "3", 0, 1, 2, 3);
+    one_op_free(op);
+    op = one_op_new("", "Squeeze", 11);
+    ONE_OP_IN(op, OX_FLOAT32, "1x3x1", 1, 2, 3);
+    ONE_OP_INTS(op, "axes", -1);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x3", 0, 1, 2, 3);
+    one_op_free(op);
+    op = one_op_new("", "Squeeze", 13);
+    ONE_OP_IN(op, OX_FLOAT32, "1x3x1", 1, 2, 3);
+    ONE_OP_IN(op, OX_INT64, "1", 1);
+    fails(op, 1, OX_INPUT, "has 3 elements");
+}
+END_TEST
+
+START_TEST(unsqueeze_counts_by_the_output)
+{
+    struct one_op *op = one_op_new("", "Unsqueeze", 13);
+
+    ONE_OP_IN(op, OX_FLOAT32, "2", 1, 2);
+    ONE_OP_IN(op, OX_INT64, "2", -1, 0);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x2x1", 0, 1, 2);
+    one_op_free(op);
+    op = one_op_new("", "Unsqueeze", 13);
+    ONE_OP_IN(op, OX_FLOAT32, "2", 1, 2);
+    ONE_OP_IN(op, OX_INT64, "2", 1, -2);
+    fails(op, 1, OX_INPUT, "given twice");
+}
+END_TEST
+
+START_TEST(flatten_makes_a_matrix)
+{
+    struct one_op *op = one_op_new("", "Flatten", 11);
+
+    ONE_OP_IN(op, OX_FLOAT32, "1x2x3", 1, 2, 3, 4, 5, 6);
+    one_op_int(op, "axis", -1);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2x3", 0, 1, 2, 3, 4, 5, 6);
+    one_op_free(op);
+    op = one_op_new("", "Flatten", 9);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 1, 2);
+    one_op_int(op, "axis", -1);
+    fails(op, 1, OX_INPUT, "axis -1");
+}
+END_TEST
+
+/* Every element size, and strings: 6 elements 0 to 5 as [2, 3], transposed. */
+START_TEST(transpose_moves_every_type)
+{
+    static const enum ox_dtype types[] = {OX_BOOL,       OX_UINT8,     OX_INT4,     OX_FLOAT4E2M1,
+                                          OX_FLOAT8E5M2, OX_FLOAT16,   OX_BFLOAT16, OX_INT32,
+                                          OX_FLOAT32,    OX_UINT64,    OX_FLOAT64,  OX_FLOAT8E4M3FN,
+                                          OX_COMPLEX64,  OX_COMPLEX128};
+
+    for (size_t i = 0; i < OX_COUNT(types); i++) {
+        struct one_op *op = one_op_new("", "Transpose", 25);
+
+        one_op_in(op, types[i], "2x3", (const double[]){0, 1, 1, 0, 1, 0}, 6);
+        ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+        one_op_expect(op, 0, types[i], "3x2", 0, (const double[]){0, 0, 1, 1, 1, 0}, 6);
+        one_op_free(op);
+    }
+    struct one_op *op = one_op_new("", "Transpose", 13);
+
+    one_op_in_strings(op, "2x2", (const char *const[]){"a", "", "ccc", "dd"}, 4);
+    ONE_OP_INTS(op, "perm", 1, 0);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    one_op_expect_strings(op, 0, "2x2", (const char *const[]){"a", "ccc", "", "dd"}, 4);
+    one_op_free(op);
+}
+END_TEST
+
+/* Blocks of the transposition are smaller than this. */
+START_TEST(transpose_of_many_elements)
+{
+    enum { A = 3, B = 70, C = 45 };
+    static double in[A * B * C], out[A * B * C];
+
+    for (int a = 0; a < A; a++) {
+        for (int b = 0; b < B; b++) {
+            for (int c = 0; c < C; c++) {
+                in[(a * B + b) * C + c] = (a * B + b) * C + c;
+                out[(c * A + a) * B + b] = (a * B + b) * C + c;
+            }
+        }
+    }
+    struct one_op *op = one_op_new("", "Transpose", 13);
+
+    one_op_in(op, OX_FLOAT32, "3x70x45", in, A * B * C);
+    ONE_OP_INTS(op, "perm", 2, 0, 1);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    one_op_expect(op, 0, OX_FLOAT32, "45x3x70", 0, out, A * B * C);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(transpose_refuses_what_is_no_permutation)
+{
+    struct one_op *op = one_op_new("", "Transpose", 13);
+
+    ONE_OP_IN(op, OX_FLOAT32, "2x3", 1, 2, 3, 4, 5, 6);
+    ONE_OP_INTS(op, "perm", 1, 1);
+    fails(op, 1, OX_INPUT, "perm[1] is 1");
+    op = one_op_new("", "Transpose", 13);
+    ONE_OP_IN(op, OX_FLOAT32, "2", 1, 2);
+    ONE_OP_INTS(op, "perm", INT64_MIN);
+    fails(op, 1, OX_INPUT, "no permutation");
+}
+END_TEST
+
+START_TEST(concat_joins_and_checks)
+{
+    struct one_op *op = one_op_new("", "Concat", 1); /* axis 1 by default */
+
+    ONE_OP_IN(op, OX_FLOAT32, "2x1", 1, 2);
+    ONE_OP_IN_EMPTY(op, OX_FLOAT32, "2x0");
+    ONE_OP_IN(op, OX_FLOAT32, "2x2", 3, 4, 5, 6);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2x3", 0, 1, 3, 4, 2, 5, 6);
+    one_op_free(op);
+    op = one_op_new("", "Concat", 13);
+    ONE_OP_IN(op, OX_FLOAT32, "2x1", 1, 2);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1", 3);
+    one_op_int(op, "axis", 1);
+    fails(op, 1, OX_INPUT, "dimension 0 of input 1 is 1");
+}
+END_TEST
+
+START_TEST(split_by_lengths_and_by_number)
+{
+    struct one_op *op = one_op_new("", "Split", 13);
+
+    ONE_OP_IN(op, OX_INT32, "5", 1, 2, 3, 4, 5);
+    ONE_OP_IN(op, OX_INT64, "3", 1, 0, 4);
+    ck_assert_int_eq(one_op_run(op, 3), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "1", 0, 1);
+    ONE_OP_OUT_EMPTY(op, 1, OX_INT32, "0");
+    ONE_OP_OUT(op, 2, OX_INT32, "4", 0, 2, 3, 4, 5);
+    one_op_free(op);
+    op = one_op_new("", "Split", 18);
+    ONE_OP_IN(op, OX_INT32, "5", 1, 2, 3, 4, 5);
+    one_op_int(op, "num_outputs", 2);
+    ck_assert_int_eq(one_op_run(op, 2), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "3", 0, 1, 2, 3);
+    ONE_OP_OUT(op, 1, OX_INT32, "2", 0, 4, 5);
+    one_op_free(op);
+    op = one_op_new("", "Split", 2);
+    ONE_OP_IN(op, OX_INT32, "5", 1, 2, 3, 4, 5);
+    ONE_OP_INTS(op, "split", 2, 3);
+    ck_assert_int_eq(one_op_run(op, 2), OX_OK);
+    ONE_OP_OUT(op, 1, OX_INT32, "3", 0, 3, 4, 5);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(split_1_takes_lengths_of_the_datas_type)
+{
+    struct one_op *op = one_op_new("", "Split", 1);
+
+    ONE_OP_IN(op, OX_FLOAT32, "3", 1, 2, 3);
+    ONE_OP_IN(op, OX_FLOAT32, "2", 1, 2);
+    ck_assert_int_eq(one_op_run(op, 2), OX_OK);
+    ONE_OP_OUT(op, 1, OX_FLOAT32, "2", 0, 2, 3);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(split_refuses_wrong_sums)
+{
+    struct one_op *op = one_op_new("", "Split", 13);
+
+    ONE_OP_IN(op, OX_INT32, "5", 1, 2, 3, 4, 5);
+    ONE_OP_IN(op, OX_INT64, "2", 6, -1);
+    fails(op, 2, OX_INPUT, "split[1] is -1");
+    op = one_op_new("", "Split", 13);
+    ONE_OP_IN(op, OX_INT32, "5", 1, 2, 3, 4, 5);
+    ONE_OP_IN(op, OX_INT64, "2", 9223372036854774784.0, 9223372036854774784.0);
+    fails(op, 2, OX_INPUT, "split[1]");
+    op = one_op_new("", "Split", 13);
+    ONE_OP_IN(op, OX_INT32, "5", 1, 2, 3, 4, 5);
+    fails(op, 2, OX_INPUT, "equal parts");
+}
+END_TEST
+
+static struct one_op *slice(double start, double end, double step)
+{
+    struct one_op *op = one_op_new("", "Slice", 13);
+
+    ONE_OP_IN(op, OX_INT32, "5", 0, 1, 2, 3, 4);
+    ONE_OP_IN(op, OX_INT64, "1", start);
+    ONE_OP_IN(op, OX_INT64, "1", end);
+    ONE_OP_IN(op, OX_INT64, "1", 0);
+    ONE_OP_IN(op, OX_INT64, "1", step);
+    return op;
+}
+
+START_TEST(slice_clamps_and_steps)
+{
+    const double far = 9223372036854774784.0; /* the largest that both types hold */
+    struct one_op *op = slice(-3, far, 1);
+
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "3", 0, 2, 3, 4);
+    one_op_free(op);
+    op = slice(far, -far, -2);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "3", 0, 4, 2, 0);
+    one_op_free(op);
+    op = slice(4, -9223372036854775808.0, -9223372036854775808.0);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "1", 0, 4);
+    one_op_free(op);
+    op = slice(3, 1, 1);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT_EMPTY(op, 0, OX_INT32, "0");
+    one_op_free(op);
+    fails(slice(0, 5, 0), 1, OX_INPUT, "steps[0] is 0");
+}
+END_TEST
+
+START_TEST(slice_1_takes_attributes)
+{
+    struct one_op *op = one_op_new("", "Slice", 1);
+
+    ONE_OP_IN(op, OX_INT32, "2x3", 1, 2, 3, 4, 5, 6);
+    ONE_OP_INTS(op, "starts", 1, -2);
+    ONE_OP_INTS(op, "ends", 1000, 3);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "1x2", 0, 5, 6);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(expand_broadcasts_both_ways)
+{
+    struct one_op *op = one_op_new("", "Expand", 13);
+
+    ONE_OP_IN(op, OX_INT32, "3x1", 1, 2, 3);
+    ONE_OP_IN(op, OX_INT64, "3", 2, 1, 2);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "2x3x2", 0, 1, 1, 2, 2, 3, 3, 1, 1, 2, 2, 3, 3);
+    one_op_free(op);
+    op = one_op_new("", "Expand", 13);
+    ONE_OP_IN(op, OX_INT32, "3", 1, 2, 3);
+    ONE_OP_IN(op, OX_INT64, "1", 2);
+    fails(op, 1, OX_INPUT, "shape[0] is 2");
+    op = one_op_new("", "Expand", 13);
+    ONE_OP_IN(op, OX_INT32, "1", 1);
+    ONE_OP_IN(op, OX_INT64, "3", 1048576, 1048576, 1048576);
+    fails(op, 1, OX_LIMIT, "memory");
+}
+END_TEST
+
+START_TEST(tile_repeats)
+{
+    struct one_op *op = one_op_new("", "Tile", 6);
+
+    ONE_OP_IN(op, OX_INT32, "1x2", 1, 2);
+    ONE_OP_IN(op, OX_INT64, "2", 2, 2);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "2x4", 0, 1, 2, 1, 2, 1, 2, 1, 2);
+    one_op_free(op);
+    op = one_op_new("", "Tile", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "2x1", 1, 2);
+    ONE_OP_IN(op, OX_FLOAT32, "", 2);
+    ONE_OP_IN(op, OX_FLOAT32, "", 1);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2x2", 0, 1, 1, 2, 2);
+    one_op_free(op);
+    op = one_op_new("", "Tile", 6);
+    ONE_OP_IN(op, OX_INT32, "1x2", 1, 2);
+    ONE_OP_IN(op, OX_INT64, "2", 2, -1);
+    fails(op, 1, OX_INPUT, "repeats[1] is -1");
+}
+END_TEST
+
+START_TEST(depth_and_space_trade_places)
+{
+    struct one_op *op = one_op_new("", "DepthToSpace", 13);
+
+    ONE_OP_IN(op, OX_INT32, "1x4x1x1", 1, 2, 3, 4);
+    one_op_int(op, "blocksize", 2);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "1x1x2x2", 0, 1, 2, 3, 4);
+    one_op_free(op);
+    op = one_op_new("", "SpaceToDepth", 13);
+    ONE_OP_IN(op, OX_INT32, "1x1x2x3", 1, 2, 3, 4, 5, 6);
+    one_op_int(op, "blocksize", 2);
+    fails(op, 1, OX_INPUT, "width 3");
+    op = one_op_new("", "DepthToSpace", 13);
+    ONE_OP_IN(op, OX_INT32, "1x4x1x1", 1, 2, 3, 4);
+    one_op_int(op, "blocksize", INT64_MAX);
+    fails(op, 1, OX_INPUT, "blocksize is");
+}
+END_TEST
+
+static struct one_op *pad(const char *mode, double before, double after)
+{
+    struct one_op *op = one_op_new("", "Pad", 19);
+
+    ONE_OP_IN(op, OX_INT32, "3", 1, 2, 3);
+    ONE_OP_IN(op, OX_INT64, "2", before, after);
+    one_op_string(op, "mode", mode);
+    return op;
+}
+
+START_TEST(pad_in_all_modes)
+{
+    struct one_op *op = pad("constant", 1, -1);
+
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "3", 0, 0, 1, 2);
+    one_op_free(op);
+    op = pad("reflect", 5, 1); /* wider than the input: it keeps bouncing */
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "9", 0, 2, 1, 2, 3, 2, 1, 2, 3, 2);
+    one_op_free(op);
+    op = pad("edge", -1, 2);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "4", 0, 2, 3, 3, 3);
+    one_op_free(op);
+    op = pad("wrap", 4, 2);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "9", 0, 3, 1, 2, 3, 1, 2, 3, 1, 2);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(pad_refuses_what_leaves_nothing)
+{
+    struct one_op *op = one_op_new("", "Pad", 13);
+
+    fails(pad("constant", -2, -2), 1, OX_INPUT, "axis 0 of 3");
+    fails(pad("reflect", -3, 3), 1, OX_INPUT, "no elements to pad with");
+    fails(pad("constant", 9223372036854774784.0, 9223372036854774784.0), 1, OX_INPUT, "pads");
+    fails(pad("constant", -9223372036854775808.0, 9223372036854774784.0), 1, OX_INPUT, "pads");
+    ONE_OP_IN_EMPTY(op, OX_INT32, "0");
+    ONE_OP_IN(op, OX_INT64, "2", 1, 0);
+    one_op_string(op, "mode", "edge");
+    fails(op, 1, OX_INPUT, "no elements to pad with");
+}
+END_TEST
+
+START_TEST(pad_1_has_its_own_attributes)
+{
+    struct one_op *op = one_op_new("", "Pad", 1);
+
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 1, 2);
+    ONE_OP_INTS(op, "paddings", 0, 1, 1, 0);
+    one_op_float(op, "value", 9);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2x3", 0, 9, 1, 2, 9, 9, 9);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(center_crop_pad_does_both)
+{
+    struct one_op *op = one_op_new("", "CenterCropPad", 18);
+
+    ONE_OP_IN(op, OX_INT32, "1x4", 1, 2, 3, 4);
+    ONE_OP_IN(op, OX_INT64, "2", 2, 1);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "2x1", 0, 2, 0);
+    one_op_free(op);
+    op = one_op_new("", "CenterCropPad", 18);
+    ONE_OP_IN(op, OX_INT32, "1x4", 1, 2, 3, 4);
+    ONE_OP_IN(op, OX_INT64, "2", 2, -1);
+    fails(op, 1, OX_INPUT, "shape[1] is -1");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ops_shape");
+    TCase *tests = tcase_create("shape");
+
+    tcase_add_test(tests, reshape_copies_and_completes);
+    tcase_add_test(tests, reshape_1_takes_an_attribute);
+    tcase_add_test(tests, reshape_with_allowzero_takes_0_as_it_is);
+    tcase_add_test(tests, reshape_refuses_what_does_not_fit);
+    tcase_add_test(tests, shape_takes_a_range_of_axes);
+    tcase_add_test(tests, squeeze_drops_ones_or_what_is_named);
+    tcase_add_test(tests, unsqueeze_counts_by_the_output);
+    tcase_add_test(tests, flatten_makes_a_matrix);
+    tcase_add_test(tests, transpose_moves_every_type);
+    tcase_add_test(tests, transpose_of_many_elements);
+    tcase_add_test(tests, transpose_refuses_what_is_no_permutation);
+    tcase_add_test(tests, concat_joins_and_checks);
+    tcase_add_test(tests, split_by_lengths_and_by_number);
+    tcase_add_test(tests, split_1_takes_lengths_of_the_datas_type);
+    tcase_add_test(tests, split_refuses_wrong_sums);
+    tcase_add_test(tests, slice_clamps_and_steps);
+    tcase_add_test(tests, slice_1_takes_attributes);
+    tcase_add_test(tests, expand_broadcasts_both_ways);
+    tcase_add_test(tests, tile_repeats);
+    tcase_add_test(tests, depth_and_space_trade_places);
+    tcase_add_test(tests, pad_in_all_modes);
+    tcase_add_test(tests, pad_refuses_what_leaves_nothing);
+    tcase_add_test(tests, pad_1_has_its_own_attributes);
+    tcase_add_test(tests, center_crop_pad_does_both);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
