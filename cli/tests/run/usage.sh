@@ -1,3 +1,4 @@
+cd "$TESTDATA/models" || exit 70
 onnxtool run
-onnxtool run -O3 "$TESTDATA/models/digits.onnx"
-onnxtool run "$TESTDATA/models/digits.onnx"
+onnxtool run -O3 "digits.onnx"
+onnxtool run "digits.onnx"
