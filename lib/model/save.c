@@ -287,7 +287,38 @@ enum ox_status ox_model_to_buffer(struct ox_model *model, struct ox_strbuf *out,
     return ox_emit_to_buffer(out, 0, model->path, ox_lower_model, &lower, err);
 }
 
-static enum ox_status write_model(struct saver *s, struct ox_outfile *file)
+static enum ox_status flush_print(void *arg, struct ox_strbuf *buf, struct ox_error *err)
+{
+    OX_TRY(ox_outfile_write(arg, buf->data, buf->len, err));
+    ox_strbuf_clear(buf);
+    return OX_OK;
+}
+
+/* Text and JSON are printed from messages: those that the protobuf form would be read as. */
+static enum ox_status print_model(struct saver *s, struct ox_lower *lower, enum ox_format format,
+                                  struct ox_outfile *file)
+{
+    struct ox_strbuf bytes, text;
+    struct ox_model *copy = NULL;
+    ox_strbuf_init(&bytes);
+    ox_strbuf_init(&text);
+    enum ox_status status =
+        ox_emit_to_buffer(&bytes, INT32_MAX, s->path, ox_lower_model, lower, s->err);
+    if (status == OX_OK)
+        status = ox_model_open_memory(&copy, s->model->env, bytes.data, bytes.len, NULL, s->err);
+    if (status == OX_OK)
+        status = ox_model_print(
+            &text, copy,
+            &(struct ox_model_print_options){
+                .format = format, .pretty = true, .flush = flush_print, .flush_arg = file},
+            s->err);
+    ox_model_release(copy);
+    ox_strbuf_release(&text);
+    ox_strbuf_release(&bytes);
+    return status;
+}
+
+static enum ox_status write_model(struct saver *s, enum ox_format format, struct ox_outfile *file)
 {
     struct ox_lower lower = {
         .model = s->model,
@@ -296,10 +327,12 @@ static enum ox_status write_model(struct saver *s, struct ox_outfile *file)
         .moves = s->moves,
         .n_moves = s->n_moves,
     };
+    if (format != OX_FORMAT_PROTOBUF)
+        return print_model(s, &lower, format, file);
     return ox_emit_to_file(file, INT32_MAX, s->path, ox_lower_model, &lower, s->err);
 }
 
-static enum ox_status save_protobuf(struct saver *s)
+static enum ox_status save_files(struct saver *s, enum ox_format format)
 {
     bool elsewhere = !s->dir || !s->model->dir || !same_folder(s->dir, s->model->dir);
     struct ox_outfile *data = NULL, *file = NULL;
@@ -311,7 +344,7 @@ static enum ox_status save_protobuf(struct saver *s)
     if (status == OX_OK)
         status = ox_outfile_open(&file, s->path, s->err);
     if (status == OX_OK)
-        status = write_model(s, file);
+        status = write_model(s, format, file);
     /* Both files are complete before either is put in place. */
     if (status == OX_OK && data)
         status = ox_outfile_commit(data, s->err);
@@ -331,14 +364,12 @@ enum ox_status ox_model_save(struct ox_model *model, const char *path,
     enum ox_format format = s.options->format;
     if (format == OX_FORMAT_AUTO)
         format = ox_format_of_name(path);
-    if (format != OX_FORMAT_PROTOBUF)
-        return ox_fail(err, OX_UNSUPPORTED, "%s: only protobuf's binary form can be written", path);
     if (strcmp(path, "-") != 0) {
         s.dir = ox_path_dir(path);
         if (!s.dir)
             return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", path);
     }
-    enum ox_status status = save_protobuf(&s);
+    enum ox_status status = save_files(&s, format);
     free(s.moves);
     free(s.dir);
     return status;

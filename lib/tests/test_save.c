@@ -247,6 +247,24 @@ START_TEST(any_other_model_is_written_as_the_same_message)
 }
 END_TEST
 
+START_TEST(text_and_json_are_chosen_by_name_and_read_back)
+{
+    static const char *const names[] = {"m.onnxtxt", "m.json"};
+    wire_small_model(&w);
+    for (size_t i = 0; i < OX_COUNT(names); i++) {
+        char at[160];
+        ox_model_release(model);
+        open_model();
+        snprintf(at, sizeof at, "%s/%s", dir, names[i]);
+        save(at, NULL);
+        open_file(at);
+        ck_assert_uint_eq(model->graph->n_nodes, 2);
+        ck_assert_str_eq(model->graph->nodes[1]->inputs[1]->name, "w");
+        ck_assert_ptr_nonnull(model->graph->nodes[1]->inputs[1]->init);
+    }
+}
+END_TEST
+
 /* ---- External data ------------------------------------------------------------------------------------------------ */
 
 static void external_model(const char *location)
@@ -598,6 +616,7 @@ int main(void)
     const TTest *const tests[] = {
         a_canonical_model_is_written_byte_for_byte,
         any_other_model_is_written_as_the_same_message,
+        text_and_json_are_chosen_by_name_and_read_back,
         external_data_stays_by_reference_and_is_copied_to_another_folder,
         another_models_external_data_is_not_overwritten,
         initializers_move_out_and_in_again,
