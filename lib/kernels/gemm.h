@@ -20,20 +20,17 @@ enum {
     OX_GEMM_NR_MAX = 64
 };
 
-/* c[i * ldc + j] = (add ? c : 0) + sum over k of a[k * mr + i] * b[k * nr + j], for i < rows <= mr, j < cols <= nr. */
-typedef void ox_tile_f32_fn(size_t k, const float *a, const float *b, float *c, size_t ldc,
-                            unsigned rows, unsigned cols, bool add);
-typedef void ox_tile_f64_fn(size_t k, const double *a, const double *b, double *c, size_t ldc,
-                            unsigned rows, unsigned cols, bool add);
-
+/* tile: c[i * ldc + j] = (add ? c : 0) + sum over k of a[k * mr + i] * b[k * nr + j], for i < rows <= mr, j < cols <= nr. */
 struct ox_gemm_f32 {
     unsigned mr, nr;
-    ox_tile_f32_fn *tile;
+    void (*tile)(size_t k, const float *a, const float *b, float *c, size_t ldc, unsigned rows,
+                 unsigned cols, bool add);
 };
 
 struct ox_gemm_f64 {
     unsigned mr, nr;
-    ox_tile_f64_fn *tile;
+    void (*tile)(size_t k, const double *a, const double *b, double *c, size_t ldc, unsigned rows,
+                 unsigned cols, bool add);
 };
 
 /* The kernels for this processor. */

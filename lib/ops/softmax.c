@@ -4,17 +4,49 @@
 #include "ops/broadcast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
+#include "tensor/half.h"
 
 enum { LANES = 64, PARTS = 32 };
 
 #define STAMP "ops/softmax_tmpl.h"
 #include "ops/stamp_floats.h"
 
+/* Softmax 13 is a function of the standard: in half types each of its steps (Sub, Exp, ReduceSum, Div) rounds. */
+static void softmax_half(const uint16_t *x, size_t count, size_t inner, size_t lanes, uint16_t *y,
+                         float (*widen)(uint16_t), uint16_t (*narrow)(float))
+{
+    for (size_t lane = 0; lane < lanes; lane++) {
+        float most = -INFINITY, sum = 0;
+        for (size_t i = 0; i < count; i++)
+            most = fmaxf(most, widen(x[i * inner + lane]));
+        for (size_t i = 0; i < count; i++) {
+            float shifted = widen(narrow(widen(x[i * inner + lane]) - most));
+            y[i * inner + lane] = narrow(expf(shifted));
+            sum += widen(y[i * inner + lane]);
+        }
+        sum = widen(narrow(sum));
+        for (size_t i = 0; i < count; i++)
+            y[i * inner + lane] = narrow(widen(y[i * inner + lane]) / sum);
+    }
+}
+
+static void softmax_lanes_f16(const void *from, size_t count, size_t inner, size_t lanes, void *to)
+{
+    softmax_half(from, count, inner, lanes, to, ox_half_to_float, ox_float_to_half);
+}
+
+static void softmax_lanes_bf16(const void *from, size_t count, size_t inner, size_t lanes, void *to)
+{
+    softmax_half(from, count, inner, lanes, to, ox_bfloat_to_float, ox_float_to_bfloat);
+}
+
 struct softmax_kernels {
     void (*of[OX_N_DTYPES])(const void *from, size_t count, size_t inner, size_t lanes, void *to);
 };
 
-static const struct softmax_kernels softmax_kernels = {{OX_KERNELS_FLOAT(softmax_lanes)}};
+static const struct softmax_kernels softmax_kernels = {
+    {OX_KERNELS_FLOAT(softmax_lanes), [OX_FLOAT16] = softmax_lanes_f16,
+     [OX_BFLOAT16] = softmax_lanes_bf16}};
 static const struct softmax_kernels log_softmax_kernels = {{OX_KERNELS_FLOAT(log_softmax_lanes)}};
 static const struct softmax_kernels hardmax_kernels = {{OX_KERNELS_FLOAT(hardmax_lanes)}};
 
@@ -114,5 +146,5 @@ const struct ox_op ox_ops_softmax[] = {
     {"", "LogSoftmax", 1, .infer = infer_softmax, .run = run_log_softmax_coerced},
     {"", "LogSoftmax", 13, .infer = infer_softmax, .run = run_log_softmax},
     {"", "Softmax", 1, .infer = infer_softmax, .run = run_softmax_coerced},
-    {"", "Softmax", 13, .infer = infer_softmax, .run = run_softmax},
+    {"", "Softmax", 13, OX_OP_HALF, .infer = infer_softmax, .run = run_softmax},
     {0}};
