@@ -68,8 +68,10 @@ static void infer_if(struct ox_infer *c)
             type = ox_control_merge(c, then_types[i], else_types[i]);
         if (type)
             ox_infer_set_type(c, i, type);
-        else
+        if (!type)
             ox_infer_unknown(c, i, "the branches do not tell its type");
+        else if (type != then_types[i] && type != else_types[i])
+            ox_infer_unknown(c, i, "the branches make different shapes");
     }
     free(then_types);
 }
