@@ -6,19 +6,25 @@
 enum format { FORMAT_TABLE, FORMAT_JSON };
 
 struct args {
+    const char *out;
     struct opt_strings inputs;
     struct opt_strings explain;
     bool strict;
+    bool overwrite;
     int format;
 };
 
 #define FIELD(name) offsetof(struct args, name)
 
 static const struct opt options[] = {
+    {'o', "output", OPT_STRING, FIELD(out), "OUT", NULL,
+     "write the model with the inferred types in it"},
     {0, "input", OPT_STRINGS, FIELD(inputs), "NAME=DIMS", NULL,
      "dimensions of an input, 1x3xHxW: numbers, names, or ? where any will do"},
     {0, "strict", OPT_FLAG, FIELD(strict), NULL, NULL,
      "contradictions and what cannot be inferred are errors"},
+    {0, "overwrite", OPT_FLAG, FIELD(overwrite), NULL, NULL,
+     "with -o, replace stored types that disagree"},
     {0, "explain", OPT_STRINGS, FIELD(explain), "NAME", NULL,
      "tell instead why that value is not known, and since where"},
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", "table|json", "form of the output"},
@@ -316,10 +322,17 @@ static enum ox_status one_model(struct cli *cli, void *args_, const char *path)
                 status = cli_worse(status, explain(cli, shapes, path, args->explain.items[i]));
         } else if (args->format == FORMAT_JSON) {
             status = cli_worse(status, print_json(cli, shapes, path));
-        } else {
+        } else if (!args->out) {
             if (cli->several)
                 ox_strbuf_printf(&cli->out, "%s:\n", path);
             status = cli_worse(status, print_table(cli, shapes));
+        }
+        if (args->out && status == OX_OK) {
+            status = ox_shapes_store(shapes, model, args->overwrite, &err);
+            if (status == OX_OK)
+                status = ox_model_save(model, args->out, NULL, &err);
+            if (status != OX_OK)
+                cli_error(cli, &err);
         }
     }
     ox_shapes_release(shapes);
@@ -331,6 +344,10 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
                           size_t n_operands)
 {
     const struct args *args = args_;
+    if (args->out && n_operands != 1)
+        return cli_fail(cli, OX_USAGE, "shape-infer: -o takes one model");
+    if (args->overwrite && !args->out)
+        return cli_fail(cli, OX_USAGE, "shape-infer: --overwrite is of no use without -o");
     if (args->explain.n && args->format == FORMAT_JSON)
         return cli_fail(cli, OX_USAGE, "shape-infer: --explain is text only");
     return cli_each_model(cli, args_, operands, n_operands, one_model);
@@ -348,11 +365,15 @@ const struct command command_shape_infer = {
                    "shapes are followed through the graph.\n\n"
                    "Contradictions are warnings that name both sides; with --strict they, and "
                    "values that are not known in full, are "
-                   "errors.",
+                   "errors.\n\n"
+                   "With -o the types are written into the model, as value_info. Stored ones that "
+                   "disagree are kept unless --overwrite "
+                   "is given.",
     .examples = "  onnxtool shape-infer model.onnx\n"
                 "  onnxtool shape-infer --input image=1x3x224x224 model.onnx\n"
                 "  onnxtool shape-infer -f json model.onnx\n"
-                "  onnxtool shape-infer --explain logits model.onnx\n",
+                "  onnxtool shape-infer --explain logits model.onnx\n"
+                "  onnxtool shape-infer -o inferred.onnx model.onnx\n",
     .options = options,
     .args_bytes = sizeof(struct args),
     .run = run,

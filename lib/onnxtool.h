@@ -400,6 +400,23 @@ enum ox_status ox_model_open_memory(struct ox_model **out, struct ox_env *env, c
                                     size_t n, const char *dir, struct ox_error *err);
 void ox_model_release(struct ox_model *model);
 
+enum ox_format { OX_FORMAT_AUTO, OX_FORMAT_PROTOBUF, OX_FORMAT_TEXT, OX_FORMAT_JSON };
+
+struct ox_save_options {
+    enum ox_format format; /* AUTO: by the target's name */
+    const char *
+        external_location; /* write big tensors to this file beside the target; NULL: as they are, by reference */
+    uint64_t external_threshold; /* bytes; 1024 */
+    bool inline_external;        /* pull external data into the file */
+};
+
+/* Atomic: external data first, the model last. For a target in another folder the external files that it still names are
+ * copied there; one that is there with other content is not overwritten (OX_IO). What was not changed is written as it
+ * was: a file in protobuf's canonical order byte for byte, any other the same message field for field, unknown fields too.
+ * OX_LIMIT when the message would pass 2^31 - 1 bytes. options may be NULL. */
+enum ox_status ox_model_save(struct ox_model *model, const char *path,
+                             const struct ox_save_options *options, struct ox_error *err);
+
 int64_t ox_model_ir_version(const struct ox_model *model);
 /* Domain ("ai.onnx" for the default one) and version of opset import i. */
 size_t ox_model_n_opsets(const struct ox_model *model);
@@ -560,7 +577,6 @@ enum ox_status ox_datum_write_pb(const struct ox_datum *datum, const char *name,
 
 /* ---- Printing models -------------------------------------------------------------------------------------------- */
 
-enum ox_format { OX_FORMAT_AUTO, OX_FORMAT_PROTOBUF, OX_FORMAT_TEXT, OX_FORMAT_JSON };
 enum ox_weights { OX_WEIGHTS_FULL, OX_WEIGHTS_SAMPLE, OX_WEIGHTS_NONE };
 
 struct ox_model_print_options {

@@ -318,19 +318,6 @@ struct ox_stored *ox_model_store(struct ox_model *model, const char *name,
 
 /* ---- Writing ---------------------------------------------------------------------------------------------------- */
 
-struct ox_save_options {
-    enum ox_format format; /* AUTO: by the target's name */
-    const char *
-        external_location; /* write big tensors to this file beside the target; NULL: as they are, by reference */
-    uint64_t external_threshold; /* bytes; 1024 */
-    bool inline_external;        /* pull external data into the file */
-};
-
-/* Atomic: external data first, the model last. For a target in another folder the external files that it still names are
- * copied there; one that is there with other content is not overwritten (OX_IO). What was not changed is written as it
- * was: a file in protobuf's canonical order byte for byte, any other the same message field for field, unknown fields too.
- * OX_LIMIT when the message would pass 2^31 - 1 bytes. options may be NULL. */
-enum ox_status ox_model_save(struct ox_model *model, const char *path,
-                             const struct ox_save_options *options, struct ox_error *err);
+/* ox_model_save() is in onnxtool.h. */
 
 #endif

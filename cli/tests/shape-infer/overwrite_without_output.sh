@@ -1,0 +1,1 @@
+onnxtool shape-infer --overwrite m.onnx
