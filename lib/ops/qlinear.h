@@ -1,0 +1,32 @@
+/* 8-bit tensors with one scale and zero point each, for the QLinear operators of com.microsoft. */
+#ifndef OX_OPS_QLINEAR_H
+#define OX_OPS_QLINEAR_H
+
+#include "ops/op.h"
+
+struct ox_qparam {
+    double scale, zero;
+};
+
+/* Inputs i_scale and i_zero (which may be omitted, 0), one element each; OX_INPUT naming them. */
+enum ox_status ox_qparam_in(struct ox_run *r, size_t i_scale, size_t i_zero,
+                            struct ox_qparam *param, struct ox_error *err);
+/* What each of the 256 codes of an 8-bit type stands for, by its bits. */
+void ox_qtable(enum ox_dtype dtype, const struct ox_qparam *param, double table[256]);
+/* The code of a value: rounded half to even, saturated. */
+uint8_t ox_qcode(enum ox_dtype dtype, const struct ox_qparam *param, double value);
+/* codes[c] stands in the target's type and parameters for what table[c] is. */
+void ox_qrecode(const double table[256], enum ox_dtype dtype, const struct ox_qparam *param,
+                uint8_t codes[256]);
+/* The tensor's values as float64, new; the caller releases it. */
+enum ox_status ox_dequantized(struct ox_run *r, const struct ox_tensor *x,
+                              const struct ox_qparam *param, struct ox_tensor **out,
+                              struct ox_error *err);
+/* Output 0 of that type: the float64 tensor's values as codes. */
+enum ox_status ox_quantized_out(struct ox_run *r, const struct ox_tensor *values,
+                                enum ox_dtype dtype, const struct ox_qparam *param,
+                                struct ox_error *err);
+/* OX_UNSUPPORTED unless it is uint8 or int8. */
+enum ox_status ox_q8_only(const struct ox_run *r, const struct ox_tensor *x, struct ox_error *err);
+
+#endif
