@@ -16,6 +16,7 @@
 
 #include "common/utf8.h"
 #include "ops/carry.h"
+#include "ops/regex.h"
 
 enum { REGEX_REPEAT = 1000, REGEX_NESTING = 1000, REGEX_WORKSPACE_MOST = 1 << 22 };
 
@@ -340,7 +341,7 @@ static void regex_free(void *memory, void *budget)
     free(block);
 }
 
-struct regex {
+struct ox_regex {
     pcre2_general_context *general;
     pcre2_compile_context *compile;
     pcre2_match_context *match;
@@ -350,7 +351,7 @@ struct regex {
     size_t n_workspace;
 };
 
-static void regex_release(struct regex *x)
+static void regex_release(struct ox_regex *x)
 {
     pcre2_code_free(x->code);
     pcre2_match_data_free(x->data);
@@ -359,8 +360,8 @@ static void regex_release(struct regex *x)
     pcre2_general_context_free(x->general);
 }
 
-static enum ox_status regex_compile(struct ox_run *r, struct regex *x,
-                                    const struct ox_strbuf *pattern, struct ox_error *err)
+static enum ox_status regex_build(struct ox_run *r, struct ox_regex *x, const char *shown,
+                                  const struct ox_strbuf *pattern, bool whole, struct ox_error *err)
 {
     const char *text = pattern->data ? pattern->data : "";
     PCRE2_SIZE at;
@@ -377,30 +378,51 @@ static enum ox_status regex_compile(struct ox_run *r, struct regex *x,
     pcre2_set_heap_limit(x->match, 64 * 1024);
     x->code = pcre2_compile((PCRE2_SPTR)text, pattern->len,
                             PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_CIRCUMFLEX |
-                                PCRE2_NEVER_BACKSLASH_C | PCRE2_ANCHORED | PCRE2_ENDANCHORED |
-                                PCRE2_NO_AUTO_POSSESS,
+                                PCRE2_NEVER_BACKSLASH_C | PCRE2_NO_AUTO_POSSESS |
+                                (whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0u),
                             &code, &at, x->compile);
     if (!x->code) {
         PCRE2_UCHAR reason[128] = "";
 
         pcre2_get_error_message(code, reason, sizeof(reason));
         return ox_run_fail(r, err, code == PCRE2_ERROR_NOMEMORY ? OX_NO_MEMORY : OX_INPUT,
-                           "pattern '%s': %s", ox_run_string(r, "pattern"), (const char *)reason);
+                           "pattern '%s': %s", shown, (const char *)reason);
     }
     return OX_OK;
 }
 
-static enum ox_status regex_match(struct ox_run *r, struct regex *x, struct ox_str s, size_t i,
-                                  uint8_t *out, struct ox_error *err)
+/* From RE2's language, for whole strings or for searching. */
+static enum ox_status regex_compile(struct ox_run *r, struct ox_regex *x, const char *pattern,
+                                    bool whole, struct ox_error *err)
+{
+    struct ox_strbuf translated;
+    enum ox_status status;
+
+    if (!ox_utf8_valid(pattern, strlen(pattern)))
+        return ox_run_fail(r, err, OX_INPUT, "the pattern is no UTF-8");
+    ox_strbuf_init(&translated);
+    const char *wrong = translate(pattern, strlen(pattern), &translated);
+    if (wrong)
+        status =
+            ox_run_fail(r, err, OX_INPUT, "pattern '%s': RE2 does not take %s", pattern, wrong);
+    else if (translated.failed)
+        status = ox_run_fail(r, err, OX_NO_MEMORY, "out of memory");
+    else
+        status = regex_build(r, x, pattern, &translated, whole, err);
+    ox_strbuf_release(&translated);
+    return status;
+}
+
+/* The match's bounds are in x->data when *found. */
+static enum ox_status regex_match(struct ox_run *r, struct ox_regex *x, struct ox_str s,
+                                  size_t from, bool *found, struct ox_error *err)
 {
     int code;
 
-    *out = 0;
-    if (!ox_utf8_valid(s.p, s.n))
-        return OX_OK;
+    *found = false;
     for (;;) {
         if (x->workspace) {
-            code = pcre2_dfa_match(x->code, (PCRE2_SPTR)(s.n > 0 ? s.p : ""), s.n, 0,
+            code = pcre2_dfa_match(x->code, (PCRE2_SPTR)(s.n > 0 ? s.p : ""), s.n, from,
                                    PCRE2_NO_UTF_CHECK, x->data, x->match, x->workspace,
                                    x->n_workspace);
             if (code != PCRE2_ERROR_DFA_WSSIZE || x->n_workspace >= REGEX_WORKSPACE_MOST)
@@ -411,13 +433,48 @@ static enum ox_status regex_match(struct ox_run *r, struct regex *x, struct ox_s
         if (!x->workspace)
             return OX_NO_MEMORY;
     }
-    *out = code >= 0;
+    *found = code >= 0;
     if (code >= 0 || code == PCRE2_ERROR_NOMATCH)
         return OX_OK;
     PCRE2_UCHAR reason[128] = "";
 
     pcre2_get_error_message(code, reason, sizeof(reason));
-    return ox_run_fail(r, err, OX_LIMIT, "matching X[%zu]: %s", i, (const char *)reason);
+    return ox_run_fail(r, err, OX_LIMIT, "matching '%.*s': %s", (int)(s.n < 64 ? s.n : 64),
+                       s.p ? s.p : "", (const char *)reason);
+}
+
+enum ox_status ox_regex_compile(struct ox_run *r, const char *pattern, struct ox_regex **out,
+                                struct ox_error *err)
+{
+    struct ox_regex *x = ox_run_scratch(r, 1, sizeof *x, err);
+
+    *out = NULL;
+    if (!x)
+        return OX_NO_MEMORY;
+    enum ox_status status = regex_compile(r, x, pattern, false, err);
+    if (status == OX_OK)
+        *out = x;
+    else
+        regex_release(x);
+    return status;
+}
+
+void ox_regex_release(struct ox_regex *x)
+{
+    if (x)
+        regex_release(x);
+}
+
+enum ox_status ox_regex_find(struct ox_run *r, struct ox_regex *x, struct ox_str s, size_t from,
+                             size_t *begin, size_t *end, bool *found, struct ox_error *err)
+{
+    OX_TRY(regex_match(r, x, s, from, found, err));
+    if (*found) {
+        const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(x->data);
+        *begin = bounds[0];
+        *end = bounds[1];
+    }
+    return OX_OK;
 }
 
 static void infer_regex(struct ox_infer *c)
@@ -429,34 +486,24 @@ static void infer_regex(struct ox_infer *c)
 static enum ox_status run_regex(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0);
-    const char *pattern = ox_run_string(r, "pattern"), *wrong;
-    struct regex x = {.n_workspace = 0};
-    struct ox_strbuf translated;
-    enum ox_status status;
+    const struct ox_str *strings = in->data;
+    const char *pattern = ox_run_string(r, "pattern");
+    struct ox_regex x = {.n_workspace = 0};
     struct ox_tensor *out;
 
     if (!pattern)
         return ox_run_fail(r, err, OX_INPUT, "attribute 'pattern' is missing");
-    if (!ox_utf8_valid(pattern, strlen(pattern)))
-        return ox_run_fail(r, err, OX_INPUT, "the pattern is no UTF-8");
     OX_TRY(ox_run_out(r, 0, OX_BOOL, in->rank, in->dims, &out, err));
-    ox_strbuf_init(&translated);
-    wrong = translate(pattern, strlen(pattern), &translated);
-    if (wrong)
-        status =
-            ox_run_fail(r, err, OX_INPUT, "pattern '%s': RE2 does not take %s", pattern, wrong);
-    else if (translated.failed)
-        status = ox_run_fail(r, err, OX_NO_MEMORY, "out of memory");
-    else
-        status = regex_compile(r, &x, &translated, err);
+    enum ox_status status = regex_compile(r, &x, pattern, true, err);
     for (size_t i = 0; i < in->n && status == OX_OK; i++) {
-        status = regex_match(r, &x, ((const struct ox_str *)in->data)[i], i,
-                             (uint8_t *)out->data + i, err);
+        bool found = false;
+        if (ox_utf8_valid(strings[i].p, strings[i].n))
+            status = regex_match(r, &x, strings[i], 0, &found, err);
+        ((uint8_t *)out->data)[i] = found;
         if (status == OX_OK)
             status = ox_env_poll(r->env, err);
     }
     regex_release(&x);
-    ox_strbuf_release(&translated);
     return status;
 }
 
