@@ -16,7 +16,7 @@ static int32_t to_int32(double x)
 
 static int64_t to_int64(double x)
 {
-    return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
+    return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
 }
 
 /* The unsigned types take what is above half of their range as the signed type takes it moved down. */

@@ -1,7 +1,7 @@
 /* Tensors in JSON: nested arrays, {"dtype", "shape", "data"}, or an object of either by name. */
 #include <string.h>
 
-#include "common/json_read.h"
+#include "common/json_reader.h"
 #include "common/number.h"
 #include "tensor/io/tensor_file.h"
 

@@ -1,7 +1,7 @@
 /* The form is 8 bytes of length, a JSON object, and the elements; https://huggingface.co/docs/safetensors. */
 #include <string.h>
 
-#include "common/json_read.h"
+#include "common/json_reader.h"
 #include "common/number.h"
 #include "tensor/io/tensor_file.h"
 

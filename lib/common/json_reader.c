@@ -1,4 +1,4 @@
-#include "common/json_read.h"
+#include "common/json_reader.h"
 
 #include <stdarg.h>
 #include <string.h>

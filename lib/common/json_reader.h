@@ -1,6 +1,6 @@
 /* A pull parser for JSON: a token at a time, numbers as they are written, no tree. */
-#ifndef OX_COMMON_JSON_READ_H
-#define OX_COMMON_JSON_READ_H
+#ifndef OX_COMMON_JSON_READER_H
+#define OX_COMMON_JSON_READER_H
 
 #include "common/error.h"
 
