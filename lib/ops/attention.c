@@ -7,7 +7,6 @@
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"
-#include "tensor/half.h"
 
 enum { QUERIES = 64 };
 
@@ -21,8 +20,8 @@ struct attention {
     bool causal;
     int64_t left, right; /* window; -1: open */
     double scale, softcap;
-    bool single; /* scores are rounded to float32, as the operator's function body has them */
-    enum ox_dtype precision; /* of the softmax, where narrower than float32; else undefined */
+    enum ox_dtype type,
+        precision; /* what each step of the function body rounds to; precision: in the softmax */
     int64_t mode;
     struct ox_tensor *y, *scores; /* scores: the fourth output or NULL */
     size_t blocks;
@@ -125,7 +124,7 @@ static enum ox_status read_valid(struct ox_run *r, struct attention *a, struct o
 
 static enum ox_status read_attributes(struct ox_run *r, struct attention *a, struct ox_error *err)
 {
-    a->single = ox_run_in(r, 0)->dtype == OX_FLOAT32;
+    a->type = a->precision = ox_run_in(r, 0)->dtype;
     a->causal = ox_run_int(r, "is_causal", 0) != 0;
     a->softcap = (double)ox_run_float(r, "softcap", 0);
     a->mode = ox_run_int(r, "qk_matmul_output_mode", 0);
@@ -134,8 +133,12 @@ static enum ox_status read_attributes(struct ox_run *r, struct attention *a, str
     a->scale =
         ox_run_attr(r, "scale") ? (double)ox_run_float(r, "scale", 1) : 1 / sqrt((double)a->size);
     int64_t precision = ox_run_int(r, "softmax_precision", 0);
-    if (!r->oracle && (precision == OX_FLOAT16 || precision == OX_BFLOAT16))
+    if (!r->oracle && (precision == OX_FLOAT16 || precision == OX_BFLOAT16 ||
+                       precision == OX_FLOAT32 || precision == OX_FLOAT64))
         a->precision = (enum ox_dtype)precision;
+    else if (precision && !r->oracle)
+        return ox_run_fail(r, err, OX_INPUT, "softmax_precision %lld is no floating type",
+                           (long long)precision);
     if (a->mode < 0 || a->mode > 3)
         return ox_run_fail(r, err, OX_INPUT, "qk_matmul_output_mode is %lld, outside of [0, 3]",
                            (long long)a->mode);
@@ -215,26 +218,37 @@ static bool row_bias(const struct attention *a, size_t batch, size_t head, size_
     return any;
 }
 
-static double narrow(enum ox_dtype precision, double x)
-{
-    if (precision == OX_FLOAT16)
-        return (double)ox_half_to_float(ox_double_to_half(x));
-    if (precision == OX_BFLOAT16)
-        return (double)ox_bfloat_to_float(ox_double_to_bfloat(x));
-    return x;
-}
-
-static void softmax(enum ox_dtype precision, double *x, size_t n)
+static void softmax(enum ox_dtype type, double *x, size_t n)
 {
     double most = -INFINITY, sum = 0;
-    for (size_t j = 0; j < n; j++) {
-        x[j] = narrow(precision, x[j]);
-        most = x[j] > most ? x[j] : most;
-    }
+    ox_real_round(type, x, n);
     for (size_t j = 0; j < n; j++)
-        sum += x[j] = x[j] == -INFINITY ? 0 : exp(x[j] - most);
+        most = x[j] > most ? x[j] : most;
+    for (size_t j = 0; j < n; j++)
+        x[j] = x[j] == -INFINITY ? x[j] : x[j] - most;
+    ox_real_round(type, x, n);
+    for (size_t j = 0; j < n; j++)
+        x[j] = exp(x[j]);
+    ox_real_round(type, x, n);
+    for (size_t j = 0; j < n; j++)
+        sum += x[j];
+    ox_real_round(type, &sum, 1);
     for (size_t j = 0; j < n && sum != 0; j++)
-        x[j] = narrow(precision, x[j] / sum);
+        x[j] /= sum;
+    ox_real_round(type, x, n);
+}
+
+static void softcap(const struct attention *a, double *x)
+{
+    for (size_t j = 0; j < a->keys; j++)
+        x[j] /= a->softcap;
+    ox_real_round(a->type, x, a->keys);
+    for (size_t j = 0; j < a->keys; j++)
+        x[j] = tanh(x[j]);
+    ox_real_round(a->type, x, a->keys);
+    for (size_t j = 0; j < a->keys; j++)
+        x[j] *= a->softcap;
+    ox_real_round(a->type, x, a->keys);
 }
 
 /* One row of raw products to probabilities; the stage asked for is given out at `at`. */
@@ -242,24 +256,24 @@ static void finish_row(const struct attention *a, size_t batch, size_t head, siz
                        double *row, double *bias)
 {
     size_t at = ((batch * a->q_heads + head) * a->queries + query) * a->keys;
-    for (size_t j = 0; j < a->keys; j++)
-        row[j] = a->single ? (double)(float)(row[j] * a->scale) : row[j] * a->scale;
+    ox_real_round(a->type, row, a->keys);
     if (a->scores && a->mode == 0)
         ox_real_store(a->scores, at, a->keys, row);
     if (a->softcap > 0)
-        for (size_t j = 0; j < a->keys; j++)
-            row[j] = a->softcap * tanh(row[j] / a->softcap);
+        softcap(a, row);
     if (a->scores && a->mode == 1)
         ox_real_store(a->scores, at, a->keys, row);
     bool any = row_bias(a, batch, head, query, bias);
     for (size_t j = 0; j < a->keys; j++)
         row[j] += bias[j];
+    ox_real_round(a->type, row, a->keys);
     if (a->scores && a->mode == 2)
         ox_real_store(a->scores, at, a->keys, row);
     if (any)
         softmax(a->precision, row, a->keys);
     else
         memset(row, 0, a->keys * sizeof *row);
+    ox_real_round(a->type, row, a->keys);
     if (a->scores && a->mode == 3)
         ox_real_store(a->scores, at, a->keys, row);
 }
@@ -311,6 +325,21 @@ static enum ox_status make_outputs(struct ox_run *r, struct attention *a, struct
     return OX_OK;
 }
 
+/* Times the root of the scale: Q and K each take half of it, against overflow. */
+static enum ox_status rescale(struct ox_run *r, const struct attention *a, size_t n,
+                              const double **values, struct ox_error *err)
+{
+    double *out = ox_real_scratch(r, n, err), factor = sqrt(a->scale);
+    if (!out)
+        return OX_NO_MEMORY;
+    ox_real_round(a->type, &factor, 1);
+    for (size_t i = 0; i < n; i++)
+        out[i] = (*values)[i] * factor;
+    ox_real_round(a->type, out, n);
+    *values = out;
+    return OX_OK;
+}
+
 static enum ox_status run_attention(struct ox_run *r, struct ox_error *err)
 {
     struct attention a = {0};
@@ -330,6 +359,8 @@ static enum ox_status run_attention(struct ox_run *r, struct ox_error *err)
     OX_TRY(read_valid(r, &a, err));
     OX_TRY(ox_real_in(r, 0, &a.q, err));
     OX_TRY(join_past(r, &a, 1, 4, 1, a.size, &a.k, err));
+    OX_TRY(rescale(r, &a, ox_run_in(r, 0)->n, &a.q, err));
+    OX_TRY(rescale(r, &a, a.batch * a.kv_heads * a.keys * a.size, &a.k, err));
     OX_TRY(join_past(r, &a, 2, 5, 2, a.v_size, &a.v, err));
     OX_TRY(make_outputs(r, &a, err));
     a.blocks = (a.queries + QUERIES - 1) / QUERIES;
@@ -393,7 +424,7 @@ static void infer_attention(struct ox_infer *c)
 }
 
 const struct ox_op ox_ops_attention[] = {
-    {"", "Attention", 23, .infer = infer_attention, .run = run_attention},
-    {"", "Attention", 24, .infer = infer_attention, .run = run_attention},
-    {"", "Attention", 25, .infer = infer_attention, .run = run_attention},
+    {"", "Attention", 23, OX_OP_HALF, .infer = infer_attention, .run = run_attention},
+    {"", "Attention", 24, OX_OP_HALF, .infer = infer_attention, .run = run_attention},
+    {"", "Attention", 25, OX_OP_HALF, .infer = infer_attention, .run = run_attention},
     {0}};

@@ -38,7 +38,7 @@ static enum ox_status read_flex(struct ox_run *r, struct flex *f, struct ox_erro
     if (!ox_dims_count(4, dims, &f->n_scores))
         return ox_run_fail(r, err, OX_LIMIT, "the scores are too large");
     int64_t precision = ox_run_int(r, "softmax_precision", 0);
-    f->precision = q->dtype == OX_FLOAT64 ? OX_FLOAT64 : OX_FLOAT32;
+    f->precision = q->dtype == OX_FLOAT64 ? OX_FLOAT64 : OX_FLOAT32; /* half types run in float32 */
     if (precision == OX_FLOAT16 || precision == OX_BFLOAT16 || precision == OX_FLOAT32 ||
         precision == OX_FLOAT64)
         f->precision = r->oracle ? OX_FLOAT64 : (enum ox_dtype)precision;
@@ -131,20 +131,36 @@ static void softmax(double *x, size_t n)
         x[j] /= sum;
 }
 
+/* Q or K times the root of the scale, in their own type. */
+static enum ox_status rescale(struct ox_run *r, const struct ox_tensor *t, double factor,
+                              const double **values, struct ox_error *err)
+{
+    double *out = ox_real_scratch(r, t->n, err);
+    if (!out)
+        return OX_NO_MEMORY;
+    ox_real_round(t->dtype, &factor, 1);
+    for (size_t i = 0; i < t->n; i++)
+        out[i] = (*values)[i] * factor;
+    ox_real_round(t->dtype, out, t->n);
+    *values = out;
+    return OX_OK;
+}
+
 static enum ox_status run_flex(struct ox_run *r, struct ox_error *err)
 {
     struct flex f = {0};
     OX_TRY(read_flex(r, &f, err));
     double scale =
         ox_run_attr(r, "scale") ? (double)ox_run_float(r, "scale", 1) : 1 / sqrt((double)f.size);
+    const struct ox_tensor *q = ox_run_in(r, 0), *k = ox_run_in(r, 1);
+    OX_TRY(rescale(r, q, sqrt(scale), &f.q, err));
+    OX_TRY(rescale(r, k, sqrt(scale), &f.k, err));
     OX_TRY(by_heads(r, &f, true, f.q, f.k, f.scores, err));
-    for (size_t i = 0; i < f.n_scores; i++)
-        f.scores[i] *= scale;
+    ox_real_round(q->dtype, f.scores, f.n_scores);
     OX_TRY(modify(r, &f, "score_mod", err));
     for (size_t i = 0; i < f.n_scores; i += f.keys)
         softmax(f.scores + i, f.keys);
     OX_TRY(modify(r, &f, "prob_mod", err));
-    const struct ox_tensor *q = ox_run_in(r, 0);
     int64_t dims[4] = {q->dims[0], q->dims[1], q->dims[2], (int64_t)f.v_size};
     size_t n;
     if (!ox_dims_count(4, dims, &n))
@@ -164,4 +180,4 @@ static void infer_flex(struct ox_infer *c)
 }
 
 const struct ox_op ox_ops_attention_flex[] = {
-    {"ai.onnx.preview", "FlexAttention", 1, .infer = infer_flex, .run = run_flex}, {0}};
+    {"ai.onnx.preview", "FlexAttention", 1, OX_OP_HALF, .infer = infer_flex, .run = run_flex}, {0}};

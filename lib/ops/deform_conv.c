@@ -238,6 +238,9 @@ static enum ox_status run_causal_conv(struct ox_run *r, struct ox_error *err)
         for (size_t j = 0; j < k; j++)
             for (size_t t = 0; t < length; t++)
                 out[t] += weights[p % channels * k + j] * padded[t + j];
+        /* The activation sees the convolution in its own type. */
+        if (silu)
+            ox_real_round(y->dtype, out, length);
         for (size_t t = 0; silu && t < length; t++)
             out[t] = out[t] / (1 + exp(-out[t]));
         ox_real_store(y, p * length, length, out);
@@ -250,5 +253,5 @@ static enum ox_status run_causal_conv(struct ox_run *r, struct ox_error *err)
 const struct ox_op ox_ops_deform_conv[] = {
     {"", "DeformConv", 19, .infer = infer_deform_conv, .run = run_deform_conv},
     {"", "DeformConv", 22, .infer = infer_deform_conv, .run = run_deform_conv},
-    {"", "CausalConvWithState", 27, .infer = infer_causal_conv, .run = run_causal_conv},
+    {"", "CausalConvWithState", 27, OX_OP_HALF, .infer = infer_causal_conv, .run = run_causal_conv},
     {0}};

@@ -13,9 +13,34 @@ void ox_real_load(const struct ox_tensor *tensor, size_t at, size_t n, double *o
         const float *from = (const float *)tensor->data + at;
         for (size_t i = 0; i < n; i++)
             out[i] = from[i];
+    } else if (tensor->dtype == OX_FLOAT16 || tensor->dtype == OX_BFLOAT16) {
+        const uint16_t *from = (const uint16_t *)tensor->data + at;
+        bool half = tensor->dtype == OX_FLOAT16;
+        for (size_t i = 0; i < n; i++)
+            out[i] = (double)(half ? ox_half_to_float(from[i]) : ox_bfloat_to_float(from[i]));
     } else {
         for (size_t i = 0; i < n; i++)
             out[i] = ox_tensor_get_double(tensor, at + i);
+    }
+}
+
+void ox_real_round(enum ox_dtype dtype, double *values, size_t n)
+{
+    switch (dtype) {
+    case OX_FLOAT32:
+        for (size_t i = 0; i < n; i++)
+            values[i] = (double)(float)values[i];
+        break;
+    case OX_FLOAT16:
+        for (size_t i = 0; i < n; i++)
+            values[i] = (double)ox_half_to_float(ox_double_to_half(values[i]));
+        break;
+    case OX_BFLOAT16:
+        for (size_t i = 0; i < n; i++)
+            values[i] = (double)ox_bfloat_to_float(ox_double_to_bfloat(values[i]));
+        break;
+    default:
+        break;
     }
 }
 

@@ -8,6 +8,8 @@
 void ox_real_load(const struct ox_tensor *tensor, size_t at, size_t n, double *out);
 /* Rounded once; tensor is float64, float32, float16 or bfloat16. */
 void ox_real_store(struct ox_tensor *tensor, size_t at, size_t n, const double *values);
+/* In place, to what the type holds: for steps that the standard has in the operator's own type. float64 stays as it is. */
+void ox_real_round(enum ox_dtype dtype, double *values, size_t n);
 /* All of it: the tensor's own memory when it is float64, else scratch. NULL with *err set when out of memory. */
 const double *ox_real_all(struct ox_run *r, const struct ox_tensor *tensor, struct ox_error *err);
 /* The same for an input, which may be omitted: *out is NULL then. */
