@@ -17,9 +17,11 @@ static enum ox_status result_dims(struct ox_broadcast *b, const struct ox_run *r
 {
     b->rank = 0;
     for (unsigned k = 0; k < b->n_in; k++) {
-        if (rank[k] > OX_BROADCAST_RANK)
-            return ox_run_fail(r, err, OX_LIMIT, "input %u has rank %u, more than %d", k, rank[k],
-                               OX_BROADCAST_RANK);
+        if (rank[k] > OX_BROADCAST_RANK) {
+            ox_run_fail(r, err, OX_LIMIT, "input %u has rank %u, more than %d", k, rank[k],
+                        OX_BROADCAST_RANK);
+            return OX_LIMIT;
+        }
         if (rank[k] > b->rank)
             b->rank = rank[k];
     }
@@ -29,24 +31,28 @@ static enum ox_status result_dims(struct ox_broadcast *b, const struct ox_run *r
             int64_t d = aligned_dim(b->rank, rank[k], dims[k], axis);
             if (d == 1 || d == b->dims[axis])
                 continue;
-            if (b->dims[axis] != 1)
-                return ox_run_fail(r, err, OX_INPUT,
-                                   "inputs do not broadcast: input %u has %" PRId64
-                                   " where others have %" PRId64 " (axis %u of %u)",
-                                   k, d, b->dims[axis], axis, b->rank);
+            if (b->dims[axis] != 1) {
+                ox_run_fail(r, err, OX_INPUT,
+                            "inputs do not broadcast: input %u has %" PRId64
+                            " where others have %" PRId64 " (axis %u of %u)",
+                            k, d, b->dims[axis], axis, b->rank);
+                return OX_INPUT;
+            }
             b->dims[axis] = d;
         }
     }
-    if (!ox_dims_count(b->rank, b->dims, &b->n))
-        return ox_run_fail(r, err, OX_LIMIT, "the broadcast result has too many elements");
+    if (!ox_dims_count(b->rank, b->dims, &b->n)) {
+        ox_run_fail(r, err, OX_LIMIT, "the broadcast result has too many elements");
+        return OX_LIMIT;
+    }
     return OX_OK;
 }
 
 /* Loops from the innermost axis outward; an axis joins the loop inside it when every operand passes both as one. */
 static void build_loops(struct ox_broadcast *b, const unsigned *rank, const int64_t *const *dims)
 {
-    size_t counts[OX_BROADCAST_RANK];
-    size_t strides[OX_BROADCAST_MAX][OX_BROADCAST_RANK];
+    size_t counts[OX_BROADCAST_RANK] = {0};
+    size_t strides[OX_BROADCAST_MAX][OX_BROADCAST_RANK] = {{0}};
     size_t passed[OX_BROADCAST_MAX] = {1, 1, 1, 1};
     unsigned depth = 0;
     for (unsigned axis = b->rank; axis-- > 0;) {
@@ -73,12 +79,13 @@ static void build_loops(struct ox_broadcast *b, const unsigned *rank, const int6
         depth++;
     }
     b->inner = depth ? counts[0] : 1;
-    b->rows = b->n / b->inner;
+    b->rows = 1;
     b->depth = depth ? depth - 1 : 0;
     for (unsigned k = 0; k < b->n_in; k++)
         b->step[k] = depth ? strides[k][0] : 0;
     for (unsigned level = 0; level < b->depth; level++) {
         b->counts[level] = counts[depth - 1 - level];
+        b->rows *= b->counts[level];
         for (unsigned k = 0; k < b->n_in; k++)
             b->strides[k][level] = strides[k][depth - 1 - level];
     }
@@ -89,6 +96,7 @@ enum ox_status ox_broadcast_dims(struct ox_broadcast *b, const struct ox_run *r,
                                  struct ox_error *err)
 {
     b->n_in = n_in;
+    b->n = 0;
     OX_TRY(result_dims(b, r, rank, dims, err));
     b->depth = 0;
     b->rows = b->inner = 0;
@@ -244,7 +252,7 @@ void ox_elementwise_run(struct ox_env *env, size_t n, const void *in, size_t in_
 /* ---- Operators ---------------------------------------------------------------------------------------------------- */
 
 static enum ox_status run_kernel(struct ox_run *r, const struct ox_broadcast *b,
-                                 const struct ox_kernels *kernels,
+                                 const struct ox_kernels *kernels, unsigned n_in,
                                  const struct ox_tensor *const *in, enum ox_dtype out_dtype,
                                  const void *arg, struct ox_error *err)
 {
@@ -253,9 +261,9 @@ static enum ox_status run_kernel(struct ox_run *r, const struct ox_broadcast *b,
         return ox_run_fail(r, err, OX_UNSUPPORTED, "no kernel for %s", ox_dtype_name(dtype));
     struct ox_tensor *out;
     OX_TRY(ox_run_out(r, 0, out_dtype ? out_dtype : dtype, b->rank, b->dims, &out, err));
-    const void *data[OX_BROADCAST_MAX];
-    size_t size[OX_BROADCAST_MAX];
-    for (unsigned k = 0; k < b->n_in; k++) {
+    const void *data[OX_BROADCAST_MAX] = {NULL};
+    size_t size[OX_BROADCAST_MAX] = {0};
+    for (unsigned k = 0; k < n_in; k++) {
         data[k] = in[k]->data;
         size[k] = ox_dtype_size(in[k]->dtype);
     }
@@ -272,7 +280,7 @@ enum ox_status ox_run_elementwise(struct ox_run *r, const struct ox_kernels *ker
         in[k] = ox_run_in(r, k);
     struct ox_broadcast b;
     OX_TRY(ox_broadcast_init(&b, r, n_in, in, err));
-    return run_kernel(r, &b, kernels, in, out_dtype, arg, err);
+    return run_kernel(r, &b, kernels, n_in, in, out_dtype, arg, err);
 }
 
 /* Operand 1's shape with ones before and after it, so that numpy's rule does what `axis` says. */
@@ -315,5 +323,5 @@ enum ox_status ox_run_elementwise_axis(struct ox_run *r, const struct ox_kernels
     struct ox_broadcast b;
     OX_TRY(ox_broadcast_dims(&b, r, 2, rank, dims, err));
     OX_TRY(ox_broadcast_into_first(&b, r, in[0], err));
-    return run_kernel(r, &b, kernels, in, out_dtype, arg, err);
+    return run_kernel(r, &b, kernels, 2, in, out_dtype, arg, err);
 }

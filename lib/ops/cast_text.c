@@ -48,7 +48,7 @@ static void split_decimal(const char *text, struct decimal *d)
 
 static void put_decimal(const struct decimal *d, char out[TEXT])
 {
-    const char *end = out + TEXT;
+    const char *start = out;
     if (d->negative)
         *out++ = '-';
     if (d->exponent < -4 || d->exponent >= 16) {
@@ -57,7 +57,7 @@ static void put_decimal(const struct decimal *d, char out[TEXT])
             *out++ = '.';
         for (int i = 1; i < d->n; i++)
             *out++ = d->digits[i];
-        snprintf(out, (size_t)(end - out), "e%c%02d", d->exponent < 0 ? '-' : '+',
+        snprintf(out, TEXT - (size_t)(out - start), "e%c%02d", d->exponent < 0 ? '-' : '+',
                  abs(d->exponent));
         return;
     }

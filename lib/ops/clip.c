@@ -4,7 +4,6 @@
 #include "ops/broadcast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
-#include "tensor/half.h"
 
 /* A missing bound is the least or greatest finite number of the type. */
 struct clip {
@@ -22,7 +21,38 @@ struct clip {
 #define STAMP "ops/clip_tmpl.h"
 #include "ops/stamp_floats.h"
 
-static const struct ox_kernels clip_kernels = {{OX_KERNELS_NUMBER(clip)}};
+/* The narrow types by way of float, with their own greatest number where a bound is missing. */
+static void clip_narrow(const struct ox_row *row, const struct clip *bounds, enum ox_dtype dtype,
+                        float most)
+{
+    enum { CHUNK = 256 };
+    float low = -most, high = most, values[CHUNK];
+    if (bounds->min)
+        ox_elements_convert(OX_FLOAT32, &low, dtype, bounds->min, 1, true);
+    if (bounds->max)
+        ox_elements_convert(OX_FLOAT32, &high, dtype, bounds->max, 1, true);
+    const struct clip wide = {&low, &high};
+    for (size_t at = 0; at < row->n; at += CHUNK) {
+        size_t n = row->n - at < CHUNK ? row->n - at : CHUNK;
+        struct ox_row part = {.n = n, .in = {values}, .step = {1}, .out = values};
+        ox_elements_convert(OX_FLOAT32, values, dtype, (const uint16_t *)row->in[0] + at, n, true);
+        clip_f32(&part, &wide);
+        ox_elements_convert(dtype, (uint16_t *)row->out + at, OX_FLOAT32, values, n, true);
+    }
+}
+
+static void clip_half(const struct ox_row *row, const void *arg)
+{
+    clip_narrow(row, arg, OX_FLOAT16, 65504.0f);
+}
+
+static void clip_bfloat(const struct ox_row *row, const void *arg)
+{
+    clip_narrow(row, arg, OX_BFLOAT16, 0x1.FEp127f);
+}
+
+static const struct ox_kernels clip_kernels = {
+    {OX_KERNELS_NUMBER(clip), [OX_FLOAT16] = clip_half, [OX_BFLOAT16] = clip_bfloat}};
 
 static enum ox_status run_clip_attributes(struct ox_run *r, struct ox_error *err)
 {
@@ -87,5 +117,5 @@ static void infer_clip(struct ox_infer *c)
 
 const struct ox_op ox_ops_clip[] = {
     {"", "Clip", 1, .infer = ox_rule_same, .run = run_clip_attributes},
-    {"", "Clip", 11, .infer = infer_clip, .run = run_clip},
+    {"", "Clip", 11, .flags = OX_OP_HALF, .infer = infer_clip, .run = run_clip},
     {0}};

@@ -4,8 +4,8 @@
 #define FROM_DOUBLE(x) (x)
 #define LEAST -(T)INFINITY
 #define GREATEST (T) INFINITY
-#define GREATER(a, x) (((x) > (a)) | ((x) != (x)) ? (x) : (a)) /* no branch: NaN stays */
-#define LESS(a, x) (((x) < (a)) | ((x) != (x)) ? (x) : (a))
+#define GREATER(a, x) ((((x) > (a)) | ((x) != (x))) ? (x) : (a)) /* no branch: NaN stays */
+#define LESS(a, x) ((((x) < (a)) | ((x) != (x))) ? (x) : (a))
 #define ABSOLUTE(x) fabs((double)(x))
 #else
 #define SUM_TYPE W

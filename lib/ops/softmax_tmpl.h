@@ -6,7 +6,7 @@ static void N(lane_maxima)(const T *in, size_t count, size_t inner, size_t lanes
     for (size_t i = 1; i < count; i++)
         for (size_t lane = 0; lane < lanes; lane++) {
             T x = in[i * inner + lane];
-            max[lane] = (x > max[lane]) | (x != x) ? x : max[lane];
+            max[lane] = ((x > max[lane]) | (x != x)) ? x : max[lane];
         }
 }
 
@@ -19,11 +19,11 @@ static T N(row_maximum)(const T *in, size_t count)
         part[k] = in[0];
     for (; i + PARTS <= count; i += PARTS)
         for (size_t k = 0; k < PARTS; k++)
-            part[k] = (in[i + k] > part[k]) | (in[i + k] != in[i + k]) ? in[i + k] : part[k];
+            part[k] = ((in[i + k] > part[k]) | (in[i + k] != in[i + k])) ? in[i + k] : part[k];
     for (; i < count; i++)
-        part[0] = (in[i] > part[0]) | (in[i] != in[i]) ? in[i] : part[0];
+        part[0] = ((in[i] > part[0]) | (in[i] != in[i])) ? in[i] : part[0];
     for (size_t k = 1; k < PARTS; k++)
-        part[0] = (part[k] > part[0]) | (part[k] != part[k]) ? part[k] : part[0];
+        part[0] = ((part[k] > part[0]) | (part[k] != part[k])) ? part[k] : part[0];
     return part[0];
 }
 

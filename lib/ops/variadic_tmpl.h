@@ -5,10 +5,10 @@
 
 #ifdef T_FLOAT
 #define FN N(max)
-#define OP(x, y) (((x) > (y)) | ((x) != (x)) ? (x) : (y))
+#define OP(x, y) ((((x) > (y)) | ((x) != (x))) ? (x) : (y))
 #include "ops/binary_loop_tmpl.h"
 #define FN N(min)
-#define OP(x, y) (((x) < (y)) | ((x) != (x)) ? (x) : (y))
+#define OP(x, y) ((((x) < (y)) | ((x) != (x))) ? (x) : (y))
 #include "ops/binary_loop_tmpl.h"
 #define FN N(sum)
 #define OP(x, y) (x) + (y)

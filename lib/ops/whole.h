@@ -7,14 +7,14 @@
 
 static inline int64_t ox_whole_i64(double x)
 {
-    return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
+    return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
 }
 
 static inline uint64_t ox_whole_u64(double x)
 {
-    if (!(x >= 0x1p63))
+    if (!(x >= 9223372036854775808.0))
         return (uint64_t)ox_whole_i64(x);
-    return x < 0x1p64 ? (uint64_t)x : 0;
+    return x < 18446744073709551616.0 ? (uint64_t)x : 0;
 }
 
 static inline uint32_t ox_whole_u32(double x)

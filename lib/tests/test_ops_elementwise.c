@@ -283,6 +283,26 @@ START_TEST(clip_by_inputs_prefers_the_greatest_bound)
 }
 END_TEST
 
+START_TEST(clip_without_a_bound_stays_finite)
+{
+    static const struct {
+        enum ox_dtype dtype;
+        double most;
+    } cases[] = {{OX_FLOAT16, 65504},
+                 {OX_BFLOAT16, 0x1.FEp127},
+                 {OX_FLOAT32, (double)FLT_MAX},
+                 {OX_FLOAT64, DBL_MAX}};
+    for (size_t i = 0; i < OX_COUNT(cases); i++) {
+        struct one_op *op = one_op_new("", "Clip", 13);
+        ONE_OP_IN(op, cases[i].dtype, "4", inf, -inf, nan_, -2);
+        ONE_OP_IN(op, cases[i].dtype, "", -1);
+        ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+        ONE_OP_OUT(op, 0, cases[i].dtype, "4", 0, cases[i].most, -1, nan_, -1);
+        one_op_free(op);
+    }
+}
+END_TEST
+
 START_TEST(clip_bounds_are_scalars)
 {
     struct one_op *op = one_op_new("", "Clip", 13);
@@ -392,6 +412,7 @@ int main(void)
     tcase_add_test(tcase, special_values_are_seen_in_every_type);
     tcase_add_test(tcase, clip_by_attributes);
     tcase_add_test(tcase, clip_by_inputs_prefers_the_greatest_bound);
+    tcase_add_test(tcase, clip_without_a_bound_stays_finite);
     tcase_add_test(tcase, clip_bounds_are_scalars);
     tcase_add_test(tcase, where_moves_elements_of_every_size);
     tcase_add_test(tcase, where_copies_strings);

@@ -7,9 +7,9 @@
 #include "ops/rules.h"
 #include "tensor/half.h"
 
-#define STAMP "ops/compare_tmpl.h"
+#define STAMP "ops/comparison_tmpl.h"
 #include "ops/stamp_integers.h"
-#define STAMP "ops/compare_tmpl.h"
+#define STAMP "ops/comparison_tmpl.h"
 #include "ops/stamp_floats.h"
 
 static void equal_strings(const struct ox_row *row, const void *arg)
@@ -250,7 +250,7 @@ static enum ox_status run_is_inf(struct ox_run *r, struct ox_error *err)
     return ox_run_elementwise(r, &special_kernels, 1, OX_BOOL, &signs, err);
 }
 
-const struct ox_op ox_ops_compare[] = {
+const struct ox_op ox_ops_comparison[] = {
     {"", "Equal", 1, .infer = ox_rule_same_shape, .run = run_equal_axis},
     {"", "Equal", 7, .infer = infer_equal, .run = run_equal},
     {"", "Greater", 1, .infer = ox_rule_same_shape, .run = run_greater_axis},
