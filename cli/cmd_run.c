@@ -11,7 +11,13 @@
 static const struct opt options[] = {
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Inputs"},
     {'i', "input", OPT_STRINGS, FIELD(inputs), "[NAME=]FILE", NULL,
-     "feed an input; the name may be left out when only one is needed"},
+     "feed an input from an .npy, .npz, .pb, .json, .csv, .safetensors, image or raw file "
+     "(FILE:DTYPE:DIMS); the name may be "
+     "left out when only one is needed or the file names its tensors"},
+    {0, "random", OPT_STRING, FIELD(random), "SEED", NULL,
+     "draw the inputs that are not given: indices within range, masks 0 or 1"},
+    {0, "shape", OPT_STRINGS, FIELD(shapes), "NAME=DIMS", NULL,
+     "shape of a drawn input, 1x3x224x224 (default: 1 where open)"},
     {0, "test-data", OPT_STRINGS, FIELD(test_data), "DIR", NULL,
      "feed the files input_K.pb of a folder and compare with its output_K.pb; a folder of "
      "test_data_set_* folders "
@@ -20,13 +26,30 @@ static const struct opt options[] = {
      "relative tolerance of --test-data (default 1e-3)"},
     {0, "atol", OPT_DOUBLE, FIELD(atol), "X", NULL,
      "absolute tolerance of --test-data (default 1e-7)"},
+    {0, NULL, OPT_SECTION, 0, NULL, NULL, "Images"},
+    {0, "image", OPT_STRINGS, FIELD(images), "[NAME=]FILE", NULL,
+     "feed a .png, .jpg or .ppm picture"},
+    {0, "resize", OPT_STRING, FIELD(resize), "N|HxW", NULL,
+     "resize it first, antialiased; N is for the shorter side, the ratio is kept"},
+    {0, "crop", OPT_STRING, FIELD(crop), "N|HxW", NULL, "then cut that out of the middle"},
+    {0, "scale", OPT_STRING, FIELD(scale), "X", NULL,
+     "then multiply the values, 0 to 255, by X (1/255)"},
+    {0, "mean", OPT_STRING, FIELD(mean), "A,B,C", NULL, "then subtract, a channel or all"},
+    {0, "std", OPT_STRING, FIELD(std), "A,B,C", NULL, "then divide"},
+    {0, "layout", OPT_CHOICE, FIELD(layout), "LAYOUT", "nchw|nhwc", "order of the dimensions"},
+    {0, "channels", OPT_CHOICE, FIELD(channels), "ORDER", "rgb|bgr|gray",
+     "channels of the picture"},
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Outputs"},
-    {'o', "output", OPT_STRING, FIELD(output), "DIR/", NULL,
-     "write output_K.pb, in the graph's order, to a folder"},
+    {'o', "output", OPT_STRING, FIELD(output), "FILE", NULL,
+     "write the outputs: to an .npz, .json or .safetensors file by name; to an .npy, .csv or .bin "
+     "file if there is one; or to a folder (DIR/) as output_K.pb in the graph's order"},
     {0, "outputs", OPT_STRINGS, FIELD(select), "NAME,...", NULL,
      "compute these values, intermediate ones too, and nothing that they do not need"},
     {0, "all", OPT_FLAG, FIELD(all), NULL, NULL, "every intermediate value is an output too"},
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", RUN_FORMATS, "form of what is printed"},
+    {0, "top", OPT_INT, FIELD(top), "K", NULL,
+     "print the K largest elements of each row of the outputs"},
+    {0, "labels", OPT_STRING, FIELD(labels), "FILE", NULL, "with --top: a line a class"},
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Engine"},
     {'O', "optimize", OPT_INT, FIELD(level), "LEVEL", NULL,
      "0: each node by its reference kernel; 1: folded; 2: fused and fast (default)"},
@@ -34,6 +57,9 @@ static const struct opt options[] = {
     {0, "repeat", OPT_INT, FIELD(repeat), "N", NULL, "run N times and report the times"},
     {0, "warmup", OPT_INT, FIELD(warmup), "N", NULL,
      "runs before that which do not count (default 1)"},
+    {0, "profile", OPT_STRING, FIELD(profile), "FILE", NULL,
+     "write what each node took: a Chrome trace (.json), a table (.txt) or folded stacks "
+     "(.folded)"},
     OPT_END};
 
 static void defaults(void *args_)
@@ -101,12 +127,15 @@ static enum ox_status open_session(struct run *run)
     enum ox_status status = ox_model_open(&run->model, run->cli->env, run->model_path, &err);
     if (status != OX_OK)
         return cli_error(run->cli, &err);
-    struct ox_run_options chosen = {.level = (int)run->args->level,
-                                    .oracle = run->args->oracle,
-                                    .narrow = run->args->test_data.n > 0,
-                                    .all_values = run->args->all,
-                                    .on_missing = on_missing,
-                                    .missing_arg = run};
+    struct ox_run_options chosen = {
+        .level = (int)run->args->level,
+        .oracle = run->args->oracle,
+        .narrow = run->args->test_data.n > 0,
+        .all_values = run->args->all,
+        .profile = run->args->profile != NULL,
+        .seed = run->args->random ? strtoull(run->args->random, NULL, 10) : 0,
+        .on_missing = on_missing,
+        .missing_arg = run};
     status = selected(run->cli, run->args, &names, &chosen.n_outputs, &text);
     if (status == OX_OK) {
         chosen.outputs = names;
@@ -208,6 +237,8 @@ static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
     } else if (status == OX_OK) {
         status = run_read_inputs(&run);
         if (status == OX_OK)
+            status = run_draw_inputs(&run);
+        if (status == OX_OK)
             status = run_require_inputs(&run);
         if (status == OX_OK)
             status = run_all(&run);
@@ -216,6 +247,8 @@ static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
     }
     if (run.session && (status == OX_OK || status == OX_NEGATIVE))
         status = cli_worse(status, run_print(&run));
+    if (run.session && args->profile && (status == OX_OK || status == OX_NEGATIVE))
+        status = cli_worse(status, run_write_profile(&run));
     run_release_data(run.inputs, run.n_inputs);
     run_release_data(run.outputs, run.n_outputs);
     free(run.inputs);
@@ -236,6 +269,9 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (args->repeat < 0 || args->repeat > 100000000 || args->warmup < 0)
         return cli_fail(cli, OX_USAGE,
                         "run: --repeat takes a number from 0 to 100000000, --warmup one from 0");
+    if (args->top < 0 || (args->labels && !args->top))
+        return cli_fail(cli, OX_USAGE,
+                        "run: --top takes a number over 0, and --labels goes with it");
     if (!(args->rtol >= 0) || !(args->atol >= 0))
         return cli_fail(cli, OX_USAGE, "run: tolerances are not negative");
     enum ox_status status = cli_one_model(cli, operands, n_operands);
@@ -252,7 +288,9 @@ const struct command command_run = {
                    "when one departs.",
     .examples = "  onnxtool run model.onnx -i x=x.pb -o out/\n"
                 "  onnxtool run model.onnx --test-data test_data_set_0\n"
-                "  onnxtool run model.onnx --test-data . --repeat 100 -f json\n",
+                "  onnxtool run model.onnx --random 1 --shape x=8x3x224x224 --repeat 100 -f json\n"
+                "  onnxtool run classifier.onnx --image cat.jpg --resize 256 --crop 224 --scale "
+                "1/255 --top 5\n",
     .options = options,
     .args_bytes = sizeof(struct run_args),
     .defaults = defaults,

@@ -7,6 +7,11 @@
 struct run_args {
     struct opt_strings inputs; /* [NAME=]FILE[:DTYPE:DIMS] */
     struct opt_strings test_data;
+    const char *random;        /* seed; NULL: not asked */
+    struct opt_strings shapes; /* NAME=1x3x224x224, for --random */
+    struct opt_strings images; /* [NAME=]FILE */
+    const char *resize, *crop, *mean, *std, *scale;
+    int layout, channels;
     const char *output;        /* FILE.npz, DIR/ */
     struct opt_strings select; /* --outputs NAME,... */
     bool all;
@@ -15,7 +20,13 @@ struct run_args {
     bool oracle;
     double rtol, atol;
     int64_t repeat, warmup;
+    int64_t top;
+    const char *labels;
+    const char *profile;
 };
+
+enum run_layout { RUN_NCHW, RUN_NHWC };
+enum run_channels { RUN_RGB, RUN_BGR, RUN_GRAY };
 
 enum run_format { RUN_TEXT, RUN_JSON };
 #define RUN_FORMATS "text|json"
@@ -42,13 +53,28 @@ struct run {
 
 /* ---- run_inputs.c ---- */
 
-/* Fills run->inputs from --input. */
+/* Fills run->inputs from --input and --image. */
 enum ox_status run_read_inputs(struct run *run);
 /* Fills run->inputs from the files input_K.pb of a folder. */
 enum ox_status run_read_test_inputs(struct run *run, const char *dir);
+/* Draws what is still missing, if --random asks for it. */
+enum ox_status run_draw_inputs(struct run *run);
 /* OX_USAGE naming the required inputs that nothing gives. */
 enum ox_status run_require_inputs(struct run *run);
 void run_release_data(struct ox_datum **data, size_t n);
+
+/* The numbers of "1,2.5,1/255" (at most 4 of them); false when it is none. */
+bool run_parse_numbers(const char *text, double *numbers, unsigned *n);
+
+/* ---- run_profile.c ---- */
+
+/* Writes --profile: a Chrome trace (.json), a table (.txt) or folded stacks (.folded). */
+enum ox_status run_write_profile(struct run *run);
+
+/* ---- run_top.c ---- */
+
+/* The --top largest elements of each row of the outputs, with --labels. */
+enum ox_status run_print_top(struct run *run);
 
 /* ---- run_outputs.c ---- */
 

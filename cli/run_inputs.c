@@ -36,7 +36,168 @@ static enum ox_status unknown_input(struct run *run, const char *name, size_t n)
     return status;
 }
 
-static enum ox_status read_value(struct run *run, size_t at, const char *path)
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static void set_input(struct run *run, size_t at, struct ox_datum *value)
+{
+    ox_datum_release(run->inputs[at]);
+    run->inputs[at] = value;
+}
+
+/* "1x3x224x224", "2,3" or "" for a scalar; ? and -1 are -1. */
+static bool parse_dims(const char *text, int64_t *dims, unsigned *rank)
+{
+    for (*rank = 0; *text;) {
+        char *end;
+        if (*rank == 64)
+            return false;
+        dims[*rank] =
+            *text == '?' ? (end = (char *)(uintptr_t)text + 1, -1) : strtoll(text, &end, 10);
+        if (end == text || (*end && *end != 'x' && *end != ','))
+            return false;
+        ++*rank;
+        text = end + (*end != '\0');
+    }
+    return true;
+}
+
+/* "FILE:DTYPE:DIMS" taken apart in place; false when it is not of that form. */
+static bool split_raw(char *path, enum ox_dtype *dtype, int64_t *dims, unsigned *rank)
+{
+    char *last = strrchr(path, ':');
+    if (!last || last == path || !parse_dims(last + 1, dims, rank))
+        return false;
+    *last = '\0';
+    char *first = strrchr(path, ':');
+    if (first && ox_dtype_parse(first + 1, dtype)) {
+        *first = '\0';
+        return true;
+    }
+    *last = ':';
+    return false;
+}
+
+bool run_parse_numbers(const char *text, double *numbers, unsigned *n)
+{
+    for (*n = 0; *n < 4; ++*n) {
+        char *end;
+        numbers[*n] = strtod(text, &end);
+        if (end == text)
+            return false;
+        if (*end == '/') {
+            text = end + 1;
+            double by = strtod(text, &end);
+            if (end == text || by == 0)
+                return false;
+            numbers[*n] /= by;
+        }
+        if (!*end) {
+            ++*n;
+            return true;
+        }
+        if (*end != ',')
+            return false;
+        text = end + 1;
+    }
+    return false;
+}
+
+static enum ox_status image_options(struct run *run, struct ox_image_options *image)
+{
+    const struct run_args *args = run->args;
+    double numbers[4];
+    int64_t dims[64];
+    unsigned n;
+    const struct {
+        const char *text, *name;
+        int64_t *height, *width;
+    } sizes[] = {{args->resize, "resize", &image->resize_height, &image->resize_width},
+                 {args->crop, "crop", &image->crop_height, &image->crop_width}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (!sizes[i].text)
+            continue;
+        if (!parse_dims(sizes[i].text, dims, &n) || n < 1 || n > 2 || dims[0] < 1 ||
+            (n == 2 && dims[1] < 1))
+            return cli_fail(run->cli, OX_USAGE, "run: --%s takes N or HEIGHTxWIDTH, not '%s'",
+                            sizes[i].name, sizes[i].text);
+        *sizes[i].height = dims[0];
+        *sizes[i].width = n == 2 ? dims[1] : 0;
+    }
+    if ((args->mean && !run_parse_numbers(args->mean, image->mean, &image->n_mean)) ||
+        (args->std && !run_parse_numbers(args->std, image->std, &image->n_std)))
+        return cli_fail(run->cli, OX_USAGE,
+                        "run: --mean and --std take numbers with commas between them");
+    if (args->scale && (!run_parse_numbers(args->scale, numbers, &n) || n != 1))
+        return cli_fail(run->cli, OX_USAGE, "run: --scale takes a number such as 1/255, not '%s'",
+                        args->scale);
+    image->scale = args->scale ? numbers[0] : 1;
+    image->nhwc = args->layout == RUN_NHWC;
+    image->bgr = args->channels == RUN_BGR;
+    image->gray = args->channels == RUN_GRAY;
+    return OX_OK;
+}
+
+static enum ox_status load(struct run *run, size_t at, struct ox_tensor_file *file, size_t member,
+                           struct ox_error *err)
+{
+    struct ox_tensor *tensor = NULL;
+    struct ox_datum *value = NULL;
+    enum ox_status status = ox_tensor_file_load(&tensor, file, member, err);
+    if (status == OX_OK)
+        status = ox_datum_of_tensor(&value, tensor, err);
+    ox_tensor_release(tensor);
+    if (status == OX_OK)
+        set_input(run, at, value);
+    return status;
+}
+
+/* A member for each input of that name; what fits no input is an error. */
+static enum ox_status load_named(struct run *run, struct ox_tensor_file *file, const char *path,
+                                 struct ox_error *err)
+{
+    for (size_t i = 0; i < ox_tensor_file_count(file); i++) {
+        const char *name = ox_tensor_file_name(file, i);
+        size_t at = find_input(run, name, strlen(name));
+        if (at == run->n_inputs)
+            return cli_fail(run->cli, OX_USAGE, "%s: '%s' is no input of %s", path, name,
+                            run->model_path);
+        enum ox_status status = load(run, at, file, i, err);
+        if (status != OX_OK)
+            return cli_error(run->cli, err);
+    }
+    return OX_OK;
+}
+
+/* at == n_inputs: by the names in the file. */
+static enum ox_status read_tensors(struct run *run, size_t at, const char *path,
+                                   const struct ox_tensor_options *options)
+{
+    struct ox_error err = {0};
+    struct ox_tensor_file *file;
+    enum ox_status status = ox_tensor_file_open(&file, run->cli->env, path, options, &err);
+    if (status != OX_OK)
+        return cli_error(run->cli, &err);
+    size_t member = 0;
+    if (at == run->n_inputs) {
+        status = load_named(run, file, path, &err);
+    } else {
+        bool several = ox_tensor_file_count(file) != 1;
+        const char *name = ox_session_input_name(run->session, at);
+        if (several && !ox_tensor_file_find(file, name, &member))
+            status = cli_fail(run->cli, OX_INPUT, "%s: holds %zu tensors, none called '%s'", path,
+                              ox_tensor_file_count(file), name);
+        else if ((status = load(run, at, file, member, &err)) != OX_OK)
+            cli_error(run->cli, &err);
+    }
+    ox_tensor_file_release(file);
+    return status;
+}
+
+static enum ox_status read_pb(struct run *run, size_t at, const char *path)
 {
     struct ox_error err = {0};
     struct ox_datum *value;
@@ -44,14 +205,36 @@ static enum ox_status read_value(struct run *run, size_t at, const char *path)
     enum ox_status status = ox_datum_read_pb(&value, run->cli->env, path, port->type, &err);
     if (status != OX_OK)
         return cli_error(run->cli, &err);
-    ox_datum_release(run->inputs[at]);
-    run->inputs[at] = value;
+    set_input(run, at, value);
     return OX_OK;
 }
 
-/* "NAME=FILE"; "FILE" alone where the model has one input that must be given. A name may hold '=' itself, so the longest one
- * that is an input counts. */
-static enum ox_status read_input(struct run *run, const char *setting)
+static enum ox_status read_value(struct run *run, size_t at, const char *path, bool is_image)
+{
+    int64_t dims[64];
+    struct ox_tensor_options options = {.format = is_image ? OX_TENSORS_IMAGE : OX_TENSORS_AUTO};
+    if (at < run->n_inputs && ends_with(path, ".pb"))
+        return read_pb(run, at, path);
+    if (at < run->n_inputs)
+        options.dtype = ox_session_input(run->session, at)->dtype;
+    enum ox_status status = image_options(run, &options.image);
+    char *copy = status == OX_OK ? strdup(path) : NULL;
+    if (status == OX_OK && !copy)
+        status = cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", path);
+    if (status != OX_OK)
+        return status;
+    if (access(copy, F_OK) != 0 && split_raw(copy, &options.dtype, dims, &options.rank)) {
+        options.format = OX_TENSORS_RAW;
+        options.dims = dims;
+    }
+    status = read_tensors(run, at, copy, &options);
+    free(copy);
+    return status;
+}
+
+/* "NAME=FILE"; "FILE" alone where the model has one input that must be given, or where the file names its tensors. A name may
+ * hold '=' itself, so the longest one that is an input counts. */
+static enum ox_status read_input(struct run *run, const char *setting, bool is_image)
 {
     size_t at = run->n_inputs;
     const char *path = setting;
@@ -63,27 +246,156 @@ static enum ox_status read_input(struct run *run, const char *setting)
         }
     }
     if (at < run->n_inputs)
-        return read_value(run, at, path);
-    size_t n_required = 0;
-    for (size_t i = 0; i < run->n_inputs; i++)
-        n_required += ox_session_input_required(run->session, i);
+        return read_value(run, at, path, is_image);
     const char *equals = strchr(setting, '=');
     if (equals && access(setting, F_OK) != 0)
         return unknown_input(run, setting, (size_t)(equals - setting));
+    size_t n_required = 0, first = 0;
+    for (size_t i = run->n_inputs; i-- > 0;)
+        if (ox_session_input_required(run->session, i)) {
+            n_required++;
+            first = i;
+        }
+    bool names_them = ends_with(setting, ".npz") || ends_with(setting, ".safetensors");
     if (n_required == 1 || run->n_inputs == 1)
-        return read_value(run, 0, setting);
+        return read_value(run, first, setting, is_image);
+    if (names_them)
+        return read_value(run, run->n_inputs, setting, false);
     return cli_fail(run->cli, OX_USAGE, "%s: has %zu inputs: say --input NAME=%s", run->model_path,
                     run->n_inputs, setting);
 }
 
 enum ox_status run_read_inputs(struct run *run)
 {
-    for (size_t i = 0; i < run->args->inputs.n; i++) {
-        enum ox_status status = read_input(run, run->args->inputs.items[i]);
-        if (status != OX_OK)
-            return status;
+    const struct {
+        const struct opt_strings *list;
+        bool is_image;
+    } kinds[] = {{&run->args->inputs, false}, {&run->args->images, true}};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (size_t i = 0; i < kinds[k].list->n; i++) {
+            enum ox_status status = read_input(run, kinds[k].list->items[i], kinds[k].is_image);
+            if (status != OX_OK)
+                return status;
+        }
+    return OX_OK;
+}
+
+/* Dims that --shape gives input `at`; *found says whether it does. */
+static enum ox_status given_shape(struct run *run, size_t at, int64_t *dims, bool *found)
+{
+    const struct ox_port *port = ox_session_input(run->session, at);
+    size_t n = strlen(port->name);
+    *found = false;
+    for (size_t i = 0; i < run->args->shapes.n; i++) {
+        const char *setting = run->args->shapes.items[i];
+        unsigned rank;
+        if (strncmp(setting, port->name, n) != 0 || setting[n] != '=')
+            continue;
+        if (!parse_dims(setting + n + 1, dims, &rank) || (port->has_rank && rank != port->rank))
+            return cli_fail(run->cli, OX_USAGE, "run: --shape %s does not fit %s", setting,
+                            port->type);
+        for (unsigned k = 0; k < rank; k++)
+            dims[k] = dims[k] >= 0 ? dims[k] : port->dims[k] >= 0 ? port->dims[k] : 1;
+        *found = true;
     }
     return OX_OK;
+}
+
+static enum ox_status verify_shapes(struct run *run)
+{
+    for (size_t i = 0; i < run->args->shapes.n; i++) {
+        const char *setting = run->args->shapes.items[i];
+        const char *equals = strrchr(setting, '=');
+        size_t n = equals ? (size_t)(equals - setting) : 0;
+        if (!equals)
+            return cli_fail(run->cli, OX_USAGE, "run: --shape takes NAME=1x3x224x224, not '%s'",
+                            setting);
+        if (find_input(run, setting, n) == run->n_inputs)
+            return unknown_input(run, setting, n);
+    }
+    return OX_OK;
+}
+
+/* Sizes of symbols, as given inputs and shapes fix them; inputs that are drawn follow. */
+struct sizes {
+    const char *names[256];
+    int64_t values[256];
+    size_t n;
+};
+
+static void bind(struct sizes *sizes, const struct ox_port *port, unsigned rank,
+                 const int64_t *dims)
+{
+    for (unsigned k = 0; port->has_rank && k < port->rank && k < rank; k++)
+        if (port->dims[k] < 0 && port->symbols[k] &&
+            sizes->n < sizeof sizes->names / sizeof *sizes->names) {
+            sizes->names[sizes->n] = port->symbols[k];
+            sizes->values[sizes->n++] = dims[k];
+        }
+}
+
+/* What is not given: the declared number, the symbol's size, or 1. */
+static void declared_dims(const struct sizes *sizes, const struct ox_port *port, int64_t *dims)
+{
+    for (unsigned k = 0; port->has_rank && k < port->rank && k < 64; k++) {
+        dims[k] = port->dims[k] >= 0 ? port->dims[k] : 1;
+        for (size_t i = 0; port->dims[k] < 0 && port->symbols[k] && i < sizes->n; i++)
+            if (strcmp(sizes->names[i], port->symbols[k]) == 0)
+                dims[k] = sizes->values[i];
+    }
+}
+
+static enum ox_status bind_given(struct run *run, struct sizes *sizes)
+{
+    for (size_t i = 0; i < run->n_inputs; i++) {
+        int64_t dims[64];
+        bool found;
+        const struct ox_port *port = ox_session_input(run->session, i);
+        const struct ox_tensor *tensor =
+            run->inputs[i] ? ox_datum_get_tensor(run->inputs[i]) : NULL;
+        enum ox_status status = given_shape(run, i, dims, &found);
+        if (status != OX_OK)
+            return status;
+        if (tensor)
+            bind(sizes, port, ox_tensor_rank(tensor), ox_tensor_dims(tensor));
+        else if (found)
+            bind(sizes, port, port->rank, dims);
+    }
+    return OX_OK;
+}
+
+enum ox_status run_draw_inputs(struct run *run)
+{
+    struct sizes sizes = {.n = 0};
+    if (!run->args->random)
+        return OX_OK;
+    char *end;
+    unsigned long long seed = strtoull(run->args->random, &end, 10);
+    if (end == run->args->random || *end)
+        return cli_fail(run->cli, OX_USAGE, "run: --random takes a number as seed, not '%s'",
+                        run->args->random);
+    enum ox_status status = verify_shapes(run);
+    if (status == OX_OK)
+        status = bind_given(run, &sizes);
+    for (size_t i = 0; i < run->n_inputs && status == OX_OK; i++) {
+        struct ox_error err = {0};
+        struct ox_datum *value;
+        int64_t dims[64];
+        bool found;
+        if (run->inputs[i] || !ox_session_input_required(run->session, i))
+            continue;
+        status = given_shape(run, i, dims, &found);
+        if (status != OX_OK)
+            return status;
+        if (!found)
+            declared_dims(&sizes, ox_session_input(run->session, i), dims);
+        status = ox_session_random_input(run->session, i, seed, dims, &value, &err);
+        if (status == OX_OK)
+            set_input(run, i, value);
+        else
+            cli_error(run->cli, &err);
+    }
+    return status;
 }
 
 enum ox_status run_read_test_inputs(struct run *run, const char *dir)
@@ -95,7 +407,7 @@ enum ox_status run_read_test_inputs(struct run *run, const char *dir)
             path.failed ? cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", dir) : OX_OK;
         bool there = status == OX_OK && access(path.data, F_OK) == 0;
         if (there)
-            status = read_value(run, i, path.data);
+            status = read_pb(run, i, path.data);
         ox_strbuf_release(&path);
         if (status != OX_OK)
             return status;

@@ -76,14 +76,41 @@ static bool is_folder(const char *path)
     return (n && path[n - 1] == '/') || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
 }
 
+/* .npz, .json and .safetensors take an array an output; .npy, .csv and .bin the only one. */
+static enum ox_status write_file(struct run *run, const char *path)
+{
+    struct ox_error err = {0};
+    const char **names = calloc(run->n_outputs + 1, sizeof *names);
+    const struct ox_tensor **tensors = calloc(run->n_outputs + 1, sizeof *tensors);
+    enum ox_status status =
+        names && tensors ? OX_OK : cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", path);
+    size_t n = 0;
+    for (size_t i = 0; i < run->n_outputs && status == OX_OK; i++) {
+        if (!run->outputs[i])
+            continue;
+        names[n] = ox_session_output_name(run->session, i);
+        tensors[n] = ox_datum_get_tensor(run->outputs[i]);
+        if (!tensors[n++])
+            status = cli_fail(run->cli, OX_UNSUPPORTED,
+                              "%s: output '%s' is no tensor; write to a folder (DIR/)", path,
+                              names[n - 1]);
+    }
+    if (status == OX_OK) {
+        status = ox_tensors_write(path, n, names, tensors, &err);
+        if (status != OX_OK)
+            cli_error(run->cli, &err);
+    }
+    free(names);
+    free(tensors);
+    return status;
+}
+
 enum ox_status run_write_outputs(struct run *run)
 {
     const char *path = run->args->output;
     if (!path)
         return OX_OK;
-    if (is_folder(path))
-        return write_folder(run, path);
-    return cli_fail(run->cli, OX_USAGE, "%s: --output takes a folder (DIR/)", path);
+    return is_folder(path) ? write_folder(run, path) : write_file(run, path);
 }
 
 /* ---- Printing ------------------------------------------------------------------------------------------------------ */
@@ -186,7 +213,7 @@ static void print_json(struct run *run)
 static void print_text(struct run *run)
 {
     struct ox_strbuf *out = &run->cli->out;
-    if (!run->args->output && !run->args->test_data.n)
+    if (!run->args->output && !run->args->test_data.n && !run->args->top)
         for (size_t i = 0; i < run->n_outputs; i++) {
             if (!run->outputs[i])
                 continue;
@@ -213,5 +240,5 @@ enum ox_status run_print(struct run *run)
         print_json(run);
     else if (!run->cli->common.quiet)
         print_text(run);
-    return OX_OK;
+    return run->args->top ? run_print_top(run) : OX_OK;
 }

@@ -350,6 +350,9 @@ void ox_npz_writer_release(struct ox_npz_writer *writer); /* without commit noth
 /* The elements as nested arrays: numbers, true and false, strings; complex numbers as pairs. */
 void ox_json_elements(struct ox_json *json, const struct ox_tensor *tensor);
 
+/* Element i as a number; of complex numbers the real part. Not for strings. */
+double ox_tensor_element(const struct ox_tensor *tensor, size_t i);
+
 /* Whatever flows along an edge: tensor, sparse tensor, sequence, optional, map. */
 struct ox_datum;
 
@@ -756,6 +759,13 @@ const char *ox_session_output_name(const struct ox_session *session, size_t i);
  * shape does not fit, or a node failed on these values. */
 enum ox_status ox_session_run(struct ox_session *session, struct ox_datum *const *inputs,
                               struct ox_datum **outputs, struct ox_error *err);
+
+/* Input i drawn at random, the same for the same seed on every machine: real numbers standard normal, integers within what
+ * they index where the model uses them so, masks 0 or 1. dims: one for each dimension; NULL: as declared, 1 where open.
+ * OX_INPUT: an input that is no tensor or whose rank is not declared. */
+enum ox_status ox_session_random_input(struct ox_session *session, size_t i, uint64_t seed,
+                                       const int64_t *dims, struct ox_datum **out,
+                                       struct ox_error *err);
 
 struct ox_session_stats {
     uint64_t arena_bytes;   /* most that values between nodes took at a time, over all runs */

@@ -147,58 +147,6 @@ void ox_datum_print(struct ox_strbuf *out, const struct ox_datum *datum)
 
 /* ---- JSON ---------------------------------------------------------------------------------------------------------- */
 
-static void json_element(struct ox_json *json, const struct ox_tensor *t, size_t i)
-{
-    switch (t->dtype) {
-    case OX_STRING: {
-        const struct ox_str *s = (const struct ox_str *)t->data + i;
-        ox_json_string_n(json, s->p ? s->p : "", s->n);
-        break;
-    }
-    case OX_BOOL:
-        ox_json_bool(json, ((const uint8_t *)t->data)[i] != 0);
-        break;
-    case OX_COMPLEX64:
-        ox_json_array(json);
-        ox_json_float(json, ((const float *)t->data)[2 * i]);
-        ox_json_float(json, ((const float *)t->data)[2 * i + 1]);
-        ox_json_end_array(json);
-        break;
-    case OX_COMPLEX128:
-        ox_json_array(json);
-        ox_json_double(json, ((const double *)t->data)[2 * i]);
-        ox_json_double(json, ((const double *)t->data)[2 * i + 1]);
-        ox_json_end_array(json);
-        break;
-    case OX_FLOAT64:
-        ox_json_double(json, ((const double *)t->data)[i]);
-        break;
-    case OX_UINT64:
-        ox_json_uint(json, (uint64_t)ox_tensor_get_int(t, i));
-        break;
-    default:
-        if (ox_dtype_is_float(t->dtype))
-            ox_json_float(json, (float)ox_tensor_get_double(t, i));
-        else
-            ox_json_int(json, ox_tensor_get_int(t, i));
-    }
-}
-
-static void json_axis(struct ox_json *json, const struct ox_tensor *t, unsigned axis, size_t from)
-{
-    if (axis == t->rank) {
-        json_element(json, t, from);
-        return;
-    }
-    size_t n = (size_t)t->dims[axis], step = 1;
-    for (unsigned k = axis + 1; k < t->rank; k++)
-        step *= (size_t)t->dims[k];
-    ox_json_array(json);
-    for (size_t i = 0; i < n; i++)
-        json_axis(json, t, axis + 1, from + i * step);
-    ox_json_end_array(json);
-}
-
 static void json_shape(struct ox_json *json, unsigned rank, const int64_t *dims)
 {
     ox_json_key(json, "shape");
@@ -233,7 +181,7 @@ static void json_tensor(struct ox_json *json, const struct ox_tensor *t, bool wi
     json_shape(json, t->rank, t->dims);
     if (with_data) {
         ox_json_key(json, "data");
-        json_axis(json, t, 0, 0);
+        ox_json_elements(json, t);
     }
 }
 

@@ -1,0 +1,120 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+static void chrome_trace(struct ox_strbuf *out, const struct ox_node_event *events, size_t n)
+{
+    struct ox_json json;
+    ox_json_init(&json, out, false);
+    ox_json_object(&json);
+    ox_json_key(&json, "traceEvents");
+    ox_json_array(&json);
+    for (size_t i = 0; i < n; i++) {
+        const struct ox_node_event *e = &events[i];
+        ox_json_object(&json);
+        ox_json_key(&json, "name");
+        ox_json_string(&json, e->node);
+        ox_json_key(&json, "cat");
+        ox_json_string(&json, e->op_type);
+        ox_json_key(&json, "ph");
+        ox_json_string(&json, "X");
+        ox_json_key(&json, "ts");
+        ox_json_double(&json, (double)e->start_ns / 1e3);
+        ox_json_key(&json, "dur");
+        ox_json_double(&json, (double)e->ns / 1e3);
+        ox_json_key(&json, "pid");
+        ox_json_int(&json, 1);
+        ox_json_key(&json, "tid");
+        ox_json_int(&json, 1);
+        ox_json_key(&json, "args");
+        ox_json_object(&json);
+        ox_json_key(&json, "graph");
+        ox_json_string(&json, e->graph);
+        ox_json_key(&json, "op_type");
+        ox_json_string(&json, e->op_type);
+        ox_json_key(&json, "bytes");
+        ox_json_uint(&json, e->bytes);
+        ox_json_end_object(&json);
+        ox_json_end_object(&json);
+    }
+    ox_json_end_array(&json);
+    ox_json_end_object(&json);
+    ox_strbuf_putc(out, '\n');
+}
+
+/* One line a node, a semicolon a level, microseconds behind: what flame graphs are drawn from. */
+static void folded(struct ox_strbuf *out, const struct ox_node_event *events, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct ox_node_event *e = &events[i];
+        if (*e->graph) {
+            ox_strbuf_name(out, e->graph, 0);
+            ox_strbuf_putc(out, ';');
+        }
+        ox_strbuf_name(out, e->op_type, 0);
+        ox_strbuf_putc(out, ';');
+        ox_strbuf_name(out, e->node, 0);
+        ox_strbuf_printf(out, " %llu\n", (unsigned long long)(e->ns / 1000));
+    }
+}
+
+static int by_time(const void *a, const void *b)
+{
+    uint64_t x = ((const struct ox_node_event *)a)->ns, y = ((const struct ox_node_event *)b)->ns;
+    return (x < y) - (x > y);
+}
+
+static bool table(struct ox_strbuf *out, const struct ox_node_event *events, size_t n)
+{
+    struct ox_node_event *sorted = malloc((n + 1) * sizeof *sorted);
+    if (!sorted)
+        return false;
+    uint64_t total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += events[i].depth == 0 ? events[i].ns : 0;
+    if (n)
+        memcpy(sorted, events, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_time);
+    ox_strbuf_puts(out, "        us  share       bytes  operator             node\n");
+    for (size_t i = 0; i < n; i++) {
+        const struct ox_node_event *e = &sorted[i];
+        ox_strbuf_printf(out, "%10.1f %5.1f%% %11llu  %-20s ", (double)e->ns / 1e3,
+                         total ? 100.0 * (double)e->ns / (double)total : 0.0,
+                         (unsigned long long)e->bytes, e->op_type);
+        if (*e->graph) {
+            ox_strbuf_name(out, e->graph, 0);
+            ox_strbuf_putc(out, '.');
+        }
+        ox_strbuf_name(out, e->node, 0);
+        ox_strbuf_putc(out, '\n');
+    }
+    free(sorted);
+    return true;
+}
+
+enum ox_status run_write_profile(struct run *run)
+{
+    const char *path = run->args->profile, *dot = strrchr(path, '.');
+    struct ox_strbuf text = {0};
+    struct ox_error err = {0};
+    size_t n;
+    const struct ox_node_event *events = ox_session_events(run->session, &n);
+    bool done = true;
+    if (dot && strcmp(dot, ".json") == 0)
+        chrome_trace(&text, events, n);
+    else if (dot && strcmp(dot, ".folded") == 0)
+        folded(&text, events, n);
+    else if (dot && strcmp(dot, ".txt") == 0)
+        done = table(&text, events, n);
+    else
+        return cli_fail(run->cli, OX_USAGE, "%s: --profile takes a .json, .txt or .folded file",
+                        path);
+    enum ox_status status = done && !text.failed
+                                ? ox_file_write(path, text.data, text.len, &err)
+                                : cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", path);
+    if (status != OX_OK && *err.message)
+        cli_error(run->cli, &err);
+    ox_strbuf_release(&text);
+    return status;
+}

@@ -1,0 +1,275 @@
+/* Inputs drawn at random that a model can take: what is used as an index lies within what it indexes, masks are 0 or 1, lengths
+ * are positive. Found by following the input through nodes that pass values on, to those that use them. */
+#include <math.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+enum { MOST_STEPS = 256 };
+
+/* What the users of a value ask of it; max < min: nothing yet. */
+struct demand {
+    int64_t min, max;
+};
+
+struct walk {
+    const struct ox_value *seen[MOST_STEPS];
+    size_t n;
+    struct demand demand;
+};
+
+/* SplitMix64 (Steele, Lea, Flood 2014): the same numbers on every machine. */
+static uint64_t next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+static double uniform(uint64_t *state)
+{
+    return (double)(next(state) >> 11) * 0x1p-53;
+}
+
+/* A dimension of a value where it is a number; -1. */
+static int64_t dim_of(const struct ox_value *value, int64_t axis)
+{
+    while (value && value->outer)
+        value = value->outer;
+    int64_t dim;
+    if (!value)
+        return -1;
+    if (value->init) {
+        axis += axis < 0 ? value->init->rank : 0;
+        return axis >= 0 && axis < (int64_t)value->init->rank ? value->init->dims[axis] : -1;
+    }
+    const struct ox_type *type = value->type;
+    if (!type || type->kind != OX_TYPE_TENSOR || !type->has_rank)
+        return -1;
+    axis += axis < 0 ? type->rank : 0;
+    return axis >= 0 && axis < (int64_t)type->rank && ox_expr_is_int(type->dims[axis], &dim) ? dim
+                                                                                             : -1;
+}
+
+static void ask(struct walk *w, int64_t min, int64_t max)
+{
+    if (max < min)
+        return;
+    if (w->demand.max < w->demand.min) {
+        w->demand = (struct demand){min, max};
+        return;
+    }
+    w->demand.min = w->demand.min > min ? w->demand.min : min;
+    w->demand.max = w->demand.max < max ? w->demand.max : max;
+}
+
+static void ask_index(struct walk *w, int64_t dim)
+{
+    ask(w, 0, dim > 0 ? dim - 1 : 0);
+}
+
+static bool is_op(const struct ox_node *node, const char *name)
+{
+    return strcmp(node->op_type, name) == 0;
+}
+
+static int64_t int_attr(const struct ox_node *node, const char *name, int64_t fallback)
+{
+    const struct ox_attr *attr = ox_node_attr(node, name);
+    return attr && attr->type == OX_ATTR_INT ? attr->i : fallback;
+}
+
+/* Operators whose output holds values of input 0. */
+static bool passes_on(const struct ox_node *node, size_t input)
+{
+    static const char *const names[] = {"Cast",    "Identity",  "Reshape", "Squeeze", "Unsqueeze",
+                                        "Flatten", "Transpose", "Slice",   "Expand",  "Tile",
+                                        "Concat",  "Split",     "Gather",  "CastLike"};
+    for (size_t i = 0; i < OX_COUNT(names); i++)
+        if (is_op(node, names[i]))
+            return input == 0 || is_op(node, "Concat");
+    return false;
+}
+
+static void ask_of_use(struct walk *w, const struct ox_node *node, size_t input)
+{
+    const struct ox_value *data = node->n_inputs ? node->inputs[0] : NULL;
+    if ((is_op(node, "Gather") || is_op(node, "GatherElements") ||
+         is_op(node, "ScatterElements")) &&
+        input == 1)
+        ask_index(w, dim_of(data, int_attr(node, "axis", 0)));
+    else if ((is_op(node, "GatherND") || is_op(node, "ScatterND")) && input == 1)
+        ask_index(w, 1);
+    else if (is_op(node, "EmbedLayerNormalization") && input < 2 && node->n_inputs > 4)
+        ask_index(w, dim_of(node->inputs[input ? 4 : 2], 0));
+    else if ((is_op(node, "LSTM") || is_op(node, "GRU") || is_op(node, "RNN")) && input == 4)
+        ask(w, 1, dim_of(data, int_attr(node, "layout", 0) ? 1 : 0) > 0 ? dim_of(data, 0) : 1);
+    else if (is_op(node, "ReverseSequence") && input == 1)
+        ask(w, 1,
+            dim_of(data, int_attr(node, "time_axis", 0)) > 0
+                ? dim_of(data, int_attr(node, "time_axis", 0))
+                : 1);
+    else if (is_op(node, "OneHot") && input == 0)
+        ask(w, 0, 1);
+    else if ((is_op(node, "TopK") || is_op(node, "Range") || is_op(node, "Loop")) && input < 2)
+        ask(w, 1, 3);
+}
+
+static bool add(struct walk *w, const struct ox_value *value)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->seen[i] == value)
+            return false;
+    if (w->n == MOST_STEPS)
+        return false;
+    w->seen[w->n++] = value;
+    return true;
+}
+
+/* Uses are few steps from an input, so that looking through all nodes for each step is quick enough. */
+static struct demand demand_of(const struct ox_value *input)
+{
+    struct walk w = {.demand = {0, -1}};
+    add(&w, input);
+    const struct ox_model *model = input->graph->model;
+    for (size_t at = 0; at < w.n; at++)
+        for (size_t g = 0; g < model->n_graphs; g++) {
+            const struct ox_graph *graph = model->graphs[g];
+            for (size_t i = 0; i < graph->n_nodes; i++) {
+                const struct ox_node *node = graph->nodes[i];
+                for (size_t k = 0; k < node->n_inputs; k++) {
+                    const struct ox_value *read = node->inputs[k];
+                    while (read && read->outer)
+                        read = read->outer;
+                    if (read != w.seen[at])
+                        continue;
+                    ask_of_use(&w, node, k);
+                    if (passes_on(node, k))
+                        for (size_t o = 0; o < node->n_outputs; o++)
+                            if (node->outputs[o])
+                                add(&w, node->outputs[o]);
+                }
+            }
+        }
+    return w.demand;
+}
+
+static bool named(const char *name, const char *part)
+{
+    for (size_t n = strlen(part); *name; name++) {
+        size_t k = 0;
+        while (k < n && (name[k] | 0x20) == part[k])
+            k++;
+        if (k == n)
+            return true;
+    }
+    return false;
+}
+
+/* Integers that nothing is asked of: small, whatever they are for. */
+static struct demand usual(enum ox_dtype dtype)
+{
+    switch (dtype) {
+    case OX_UINT8:
+        return (struct demand){0, 255};
+    case OX_INT8:
+        return (struct demand){-128, 127};
+    case OX_UINT4:
+        return (struct demand){0, 15};
+    case OX_INT4:
+        return (struct demand){-8, 7};
+    case OX_UINT2:
+    case OX_BOOL:
+        return (struct demand){0, dtype == OX_BOOL ? 1 : 3};
+    case OX_INT2:
+        return (struct demand){-2, 1};
+    default:
+        return (struct demand){0, 9};
+    }
+}
+
+/* Normal by Box and Muller; masks 0 or 1, the first of each row 1, so that something is seen. */
+static void fill_reals(double *to, size_t n, size_t row, bool mask, uint64_t *state)
+{
+    for (size_t i = 0; i < n; i++) {
+        double radius = sqrt(-2 * log(1 - uniform(state))),
+               angle = 6.283185307179586 * uniform(state);
+        to[i] = mask ? (i % row == 0 || angle < 4) : radius * cos(angle);
+    }
+}
+
+static void fill_ints(int64_t *to, size_t n, size_t row, bool mask, struct demand demand,
+                      uint64_t *state)
+{
+    uint64_t span = (uint64_t)demand.max - (uint64_t)demand.min + 1;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t drawn = next(state);
+        to[i] =
+            mask && i % row == 0 ? demand.max : demand.min + (int64_t)(span ? drawn % span : drawn);
+    }
+}
+
+static enum ox_status fill_strings(struct ox_tensor *t, uint64_t *state, struct ox_error *err)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        char word[8];
+        size_t n = 1 + next(state) % sizeof word;
+        for (size_t k = 0; k < n; k++)
+            word[k] = (char)('a' + next(state) % 26);
+        OX_TRY(ox_tensor_set_string(t, i, word, n, err));
+    }
+    return OX_OK;
+}
+
+static enum ox_status draw(struct ox_session *session, size_t at, uint64_t seed, unsigned rank,
+                           const int64_t *dims, struct ox_tensor **out, struct ox_error *err)
+{
+    const struct ox_port *port = &session->input_ports[at];
+    struct ox_budget *budget = ox_env_budget(session->env);
+    struct ox_tensor *wide;
+    uint64_t state = seed * 0x9E3779B97F4A7C15u + at;
+    next(&state);
+    bool real = ox_dtype_is_float(port->dtype) || port->dtype == OX_COMPLEX64 ||
+                port->dtype == OX_COMPLEX128;
+    enum ox_dtype drawn = port->dtype == OX_STRING ? OX_STRING : real ? OX_FLOAT64 : OX_INT64;
+    OX_TRY(ox_tensor_new(&wide, budget, drawn, rank, dims, err));
+    bool mask = named(port->name, "mask");
+    size_t row = rank && dims[rank - 1] > 0 ? (size_t)dims[rank - 1] : 1;
+    enum ox_status status = OX_OK;
+    struct demand demand =
+        real || drawn == OX_STRING ? usual(OX_BOOL) : demand_of(session->inputs[at]);
+    if (demand.max < demand.min)
+        demand = mask ? usual(OX_BOOL) : usual(port->dtype);
+    if (drawn == OX_STRING)
+        status = fill_strings(wide, &state, err);
+    else if (real)
+        fill_reals(wide->data, wide->n, row, mask, &state);
+    else
+        fill_ints(wide->data, wide->n, row, mask, demand, &state);
+    if (status == OX_OK && drawn != port->dtype)
+        status = ox_tensor_convert(out, budget, wide, port->dtype, true, err);
+    else if (status == OX_OK)
+        *out = ox_tensor_ref(wide);
+    ox_tensor_release(wide);
+    return status;
+}
+
+enum ox_status ox_session_random_input(struct ox_session *session, size_t i, uint64_t seed,
+                                       const int64_t *dims, struct ox_datum **out,
+                                       struct ox_error *err)
+{
+    const struct ox_port *port = &session->input_ports[i];
+    struct ox_tensor *tensor;
+    int64_t chosen[64];
+    if (port->dtype == OX_UNDEFINED || !port->has_rank || port->rank > OX_COUNT(chosen))
+        return ox_fail(err, OX_INPUT,
+                       "%s: input '%s' (%s) cannot be drawn at random: give it a file",
+                       session->model->path, port->name, port->type);
+    for (unsigned k = 0; k < port->rank; k++)
+        chosen[k] = dims ? dims[k] : port->dims[k] >= 0 ? port->dims[k] : 1;
+    OX_TRY(draw(session, i, seed, port->rank, chosen, &tensor, err));
+    enum ox_status status = ox_datum_of_tensor(out, tensor, err);
+    ox_tensor_release(tensor);
+    return status;
+}
