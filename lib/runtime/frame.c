@@ -69,7 +69,7 @@ static enum ox_status load_constant(struct ox_frame *frame, const struct ox_valu
     }
     enum ox_status status = check_rank(session, "initializer", value->name, datum, err);
     if (status == OX_OK && session->options.oracle) {
-        struct ox_datum *wide;
+        struct ox_datum *wide = NULL;
         status = ox_datum_convert(&wide, ox_env_budget(session->env), datum, OX_ORACLE_TYPES,
                                   OX_FLOAT64, err);
         ox_datum_release(datum);
