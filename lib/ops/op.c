@@ -306,14 +306,14 @@ const struct ox_str *ox_run_strings(const struct ox_run *r, const char *name, si
 const struct ox_graph *ox_run_graph(const struct ox_run *r, const char *name)
 {
     const struct ox_attr *attr = ox_run_attr(r, name);
-    return attr && attr->type == OX_ATTR_GRAPH && attr->graphs ? attr->graphs[0] : NULL;
+    return attr && attr->type == OX_ATTR_GRAPH && attr->n && attr->graphs ? attr->graphs[0] : NULL;
 }
 
 enum ox_status ox_run_tensor_attr(const struct ox_run *r, const char *name, struct ox_tensor **out,
                                   struct ox_error *err)
 {
     const struct ox_attr *attr = ox_run_attr(r, name);
-    if (!attr || attr->type != OX_ATTR_TENSOR || !attr->tensor) {
+    if (!attr || attr->type != OX_ATTR_TENSOR || !attr->n || !attr->tensor) {
         *out = NULL;
         return OX_OK;
     }

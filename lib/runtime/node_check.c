@@ -26,8 +26,11 @@ static enum ox_status check_attrs(const struct ox_run *run, const struct ox_sche
             return ox_run_fail(run, err, OX_INPUT, "attribute '%s' is of type %s, not %s",
                                want->name, ox_attr_type_name(attr->type),
                                ox_attr_type_name((enum ox_attr_type)want->type));
-        if (!attr->ref && attr->type == OX_ATTR_GRAPH && !attr->graphs[0])
-            return ox_run_fail(run, err, OX_INPUT, "attribute '%s' holds no graph", want->name);
+        /* Whichever it is, the pointer stands in one place. */
+        bool single = attr->type == OX_ATTR_GRAPH || attr->type == OX_ATTR_TENSOR ||
+                      attr->type == OX_ATTR_SPARSE_TENSOR || attr->type == OX_ATTR_TYPE_PROTO;
+        if (!attr->ref && single && (!attr->n || !attr->tensor))
+            return ox_run_fail(run, err, OX_INPUT, "attribute '%s' holds nothing", want->name);
     }
     for (size_t k = 0; k < schema->n_attrs; k++)
         if (schema->attrs[k].required && !ox_node_attr(node, schema->attrs[k].name))

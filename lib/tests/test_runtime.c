@@ -6,6 +6,7 @@
 #include "tensor/tensor.h"
 #include "tests/run_suite.h"
 #include "tests/run_text.h"
+#include "tests/wire_build.h"
 
 static void expect(const struct text_run *f, size_t i, enum ox_dtype dtype, size_t n,
                    const double *values)
@@ -242,6 +243,33 @@ START_TEST(arity_and_attributes_are_checked)
         expect_message(&f, bodies[i][1]);
         text_close(&f);
     }
+}
+END_TEST
+
+START_TEST(attribute_that_holds_nothing_is_refused)
+{
+    struct wire w = {0};
+    wire_begin_model(&w);
+    wire_begin_node(&w, "Loop", "_ _ x", "y");
+    wire_begin(&w, 5); /* attribute: a name and the type GRAPH, but no graph */
+    wire_text(&w, 1, "body");
+    wire_int(&w, 20, 5);
+    wire_end(&w);
+    wire_end(&w);
+    wire_value(&w, 11, "x", 1, (const int64_t[]){2});
+    wire_value(&w, 12, "y", 1, (const int64_t[]){2});
+    wire_end(&w);
+    wire_begin(&w, 8); /* opset_import */
+    wire_int(&w, 2, 20);
+    wire_end(&w);
+    struct text_run f = {.env = ox_env_new()};
+    ck_assert_ptr_nonnull(f.env);
+    ck_assert_msg(ox_model_open_memory(&f.model, f.env, w.data, w.n, NULL, &f.err) == OX_OK, "%s",
+                  f.err.message);
+    ck_assert_int_eq(text_plan(&f, NULL), OX_INPUT);
+    expect_message(&f, "attribute 'body' holds nothing");
+    text_close(&f);
+    wire_release(&w);
 }
 END_TEST
 
@@ -633,6 +661,7 @@ int main(void)
                                   input_made_later_is_refused,
                                   output_made_by_no_node_is_refused,
                                   arity_and_attributes_are_checked,
+                                  attribute_that_holds_nothing_is_refused,
                                   element_types_are_checked_by_the_schema,
                                   failing_node_in_a_subgraph_is_located,
                                   values_are_captured_at_any_depth,
