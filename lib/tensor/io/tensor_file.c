@@ -215,12 +215,21 @@ void ox_tensor_file_release(struct ox_tensor_file *file)
     free(file);
 }
 
+/* What allocates knows no file. */
+static void name_file(const struct ox_tensor_file *file, enum ox_status status,
+                      struct ox_error *err)
+{
+    if (status != OX_OK && err && strncmp(err->message, file->path, strlen(file->path)) != 0)
+        ox_fail_context(err, status, "%s", file->path);
+}
+
 static enum ox_status finish_open(struct ox_tensor_file **out, struct ox_tensor_file *file,
                                   const struct ox_tensor_options *options, struct ox_error *err)
 {
     static const struct ox_tensor_options defaults;
     enum ox_status status = open_form(file, options ? options : &defaults, err);
     if (status != OX_OK) {
+        name_file(file, status, err);
         ox_tensor_file_release(file);
         return status;
     }
@@ -306,9 +315,6 @@ enum ox_status ox_tensor_file_load(struct ox_tensor **out, struct ox_tensor_file
         return OX_OK;
     }
     enum ox_status status = file->load(out, file, member, err);
-    /* What allocates knows no file. */
-    if ((status == OX_LIMIT || status == OX_NO_MEMORY) && err &&
-        strncmp(err->message, file->path, strlen(file->path)) != 0)
-        ox_fail_context(err, status, "%s", file->path);
+    name_file(file, status, err);
     return status;
 }
