@@ -41,21 +41,20 @@ static enum ox_status lift_dims(struct ox_type *type, struct ox_model *model,
     OX_TRY(ox_model_array(&type->dims, model, shape->n_dim, sizeof *type->dims, err));
     for (size_t i = 0; i < shape->n_dim; i++) {
         const Onnx__TensorShapeProto__Dimension *dim = shape->dim[i];
-        switch (dim->value_case) {
-        case ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE:
-            if (dim->dim_value >= 0)
+        bool known = false;
+        if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) {
+            known = dim->dim_value >= 0;
+            if (known)
                 type->dims[i] = ox_expr_int(model->exprs, dim->dim_value);
-            break;
-        case ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM:
-            if (!*ox_text(dim->dim_param))
-                break;
-            type->dims[i] = ox_expr_parse(model->exprs, dim->dim_param);
-            if (!type->dims[i])
+        } else if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM) {
+            known = *ox_text(dim->dim_param) != '\0';
+            if (known)
+                type->dims[i] = ox_expr_parse(model->exprs, dim->dim_param);
+            if (known && !type->dims[i])
                 type->dims[i] = ox_expr_symbol(model->exprs, dim->dim_param);
-            break;
-        default:
-            break;
         }
+        if (known && !type->dims[i])
+            return ox_no_room(model->arena.budget, 1 << 20, model->path, err);
     }
     return OX_OK;
 }

@@ -1,6 +1,6 @@
 #include "model/name.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #include "model/model.h"
 
@@ -9,7 +9,12 @@ const char *ox_name(struct ox_name *shown, const char *name)
     struct ox_strbuf buf;
     ox_strbuf_init(&buf);
     ox_strbuf_name(&buf, name, 256);
-    snprintf(shown->text, sizeof shown->text, "%s", buf.failed || !buf.data ? "?" : buf.data);
+    const char *text = buf.failed || !buf.data ? "?" : buf.data;
+    size_t n = strlen(text);
+    if (n >= sizeof shown->text)
+        n = sizeof shown->text - 1;
+    memcpy(shown->text, text, n);
+    shown->text[n] = '\0';
     ox_strbuf_release(&buf);
     return shown->text;
 }
