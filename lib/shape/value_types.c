@@ -100,7 +100,7 @@ static const struct ox_expr *merge_dim(struct ox_shapes *s, const struct ox_expr
 const struct ox_type *ox_shapes_merge(struct ox_shapes *s, const struct ox_type *inferred,
                                       const struct ox_type *declared, bool *differ)
 {
-    bool ignored;
+    bool ignored = false;
     differ = differ ? differ : &ignored;
     if (!inferred || !declared || inferred == declared)
         return inferred ? inferred : declared;
