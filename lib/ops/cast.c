@@ -193,7 +193,12 @@ static void infer_cast_to(struct ox_infer *c, enum ox_dtype to)
 
 static void infer_cast(struct ox_infer *c)
 {
-    infer_cast_to(c, dtype_of_number(ox_infer_int_attr(c, "to", 0)));
+    const struct ox_attr *attr = ox_infer_attr(c, "to");
+    int64_t number = ox_infer_int_attr(c, "to", 0);
+    enum ox_dtype to = dtype_of_number(number);
+    if (!to && attr)
+        ox_infer_conflict(c, "to is %lld, which is no element type", (long long)number);
+    infer_cast_to(c, to);
 }
 
 static void infer_cast_by_name(struct ox_infer *c)

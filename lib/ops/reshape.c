@@ -355,6 +355,27 @@ static bool infer_axes(struct ox_infer *c, const int64_t **axes, size_t *n, bool
     return !*has || ox_infer_ints(c, 1, n, axes);
 }
 
+/* Of the axes only the number may be known: if no more dimensions than that can be 1, it is these. */
+static void infer_squeeze_blind(struct ox_infer *c, unsigned rank, const struct ox_expr *const *in)
+{
+    int64_t count, least, dim;
+    unsigned n_ones = 0, n_out = 0;
+    if (!ox_infer_is_num(ox_infer_dim(c, 1, 0), &count) || count < 0 || count > rank)
+        return;
+    const struct ox_expr **out = ox_infer_dims(c, rank), **rest = ox_infer_dims(c, rank);
+    if (!out || !rest)
+        return;
+    for (unsigned i = 0; i < rank; i++) {
+        bool is_other =
+            ox_infer_is_num(in[i], &dim) ? dim != 1 : ox_expr_least(in[i], &least) && least > 1;
+        if (is_other)
+            rest[n_out++] = in[i];
+        n_ones += !is_other;
+    }
+    bool told = n_ones == (unsigned)count;
+    ox_infer_set_shape(c, 0, rank - (unsigned)count, told ? rest : out);
+}
+
 static void infer_squeeze(struct ox_infer *c)
 {
     const struct ox_expr *const *in;
@@ -371,6 +392,7 @@ static void infer_squeeze(struct ox_infer *c)
 
     if (!infer_axes(c, &axes, &n, &has)) {
         ox_infer_unknown(c, 0, "the axes are not known");
+        infer_squeeze_blind(c, rank, in);
         return;
     }
     for (size_t i = 0; i < n; i++) {

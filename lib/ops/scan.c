@@ -375,8 +375,11 @@ static void infer_scan(struct ox_infer *c)
     size_t first = batched ? 1 : 0;
     size_t n_in = ox_infer_n_in(c) - (ox_infer_n_in(c) ? first : 0), n_out = ox_infer_n_out(c);
     int64_t n_scans = ox_infer_int_attr(c, "num_scan_inputs", 0);
-    if (n_scans < 1 || (uint64_t)n_scans > n_in)
+    if (n_scans < 1 || (uint64_t)n_scans > n_in) {
+        ox_infer_conflict(c, "num_scan_inputs is %lld; there are %zu inputs", (long long)n_scans,
+                          n_in);
         return;
+    }
     size_t n_states = n_in - (size_t)n_scans, n_in_axes, n_out_axes;
     const int64_t *in_axes = ox_infer_ints_attr(c, "scan_input_axes", &n_in_axes);
     const int64_t *out_axes = ox_infer_ints_attr(c, "scan_output_axes", &n_out_axes);
