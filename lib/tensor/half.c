@@ -3,64 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-static uint32_t float_bits(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float bits_float(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 static uint64_t double_bits(double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
-}
-
-float ox_half_to_float(uint16_t half)
-{
-    uint32_t sign = (uint32_t)(half & 0x8000) << 16;
-    uint32_t rest = half & 0x7FFF;
-    uint32_t normal = (rest << 13) + ((127 - 15) << 23);
-    uint32_t special = 0x7F800000 | rest << 13;
-    uint32_t subnormal = float_bits((float)rest * 0x1p-24f);
-    uint32_t bits = rest >= 0x7C00 ? special : rest >= 0x0400 ? normal : subnormal;
-    return bits_float(sign | bits);
-}
-
-uint16_t ox_float_to_half(float value)
-{
-    uint32_t bits = float_bits(value);
-    uint32_t sign = bits >> 16 & 0x8000;
-    uint32_t rest = bits & 0x7FFFFFFF;
-    /* Adding 0.5 moves the bits of a subnormal half to the end of the float, and the addition rounds them. */
-    uint32_t subnormal = float_bits(bits_float(rest) + 0.5f) - 0x3F000000;
-    uint32_t normal = (rest - ((127 - 15) << 23) + 0xFFF + (rest >> 13 & 1)) >> 13;
-    uint32_t nan = 0x7E00 | (rest >> 13 & 0x3FF);
-    uint32_t half = rest < 0x38800000 ? subnormal : normal;
-    half = rest >= 0x47800000 ? 0x7C00 : half;
-    half = rest > 0x7F800000 ? nan : half;
-    return (uint16_t)(sign | half);
-}
-
-float ox_bfloat_to_float(uint16_t bfloat)
-{
-    return bits_float((uint32_t)bfloat << 16);
-}
-
-uint16_t ox_float_to_bfloat(float value)
-{
-    uint32_t bits = float_bits(value);
-    uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
-    uint32_t nan = bits >> 16 | 0x0040;
-    return (uint16_t)((bits & 0x7FFFFFFF) > 0x7F800000 ? nan : rounded);
 }
 
 /* The magnitude's code in a format with `mantissa` bits and this bias, rounded once to nearest even, subnormals and all, as
@@ -133,7 +80,7 @@ static const struct small_format small_formats[OX_N_DTYPES] = {
 float ox_small_to_float(enum ox_dtype dtype, uint8_t code)
 {
     if (dtype == OX_FLOAT8E8M0)
-        return code == 0xFF ? NAN : code == 0 ? 0x1p-127f : bits_float((uint32_t)code << 23);
+        return code == 0xFF ? NAN : code == 0 ? 0x1p-127f : ox_bits_float((uint32_t)code << 23);
     const struct small_format *format = &small_formats[dtype];
     uint8_t rest = code & (uint8_t)(format->sign - 1);
     bool negative = code & format->sign;

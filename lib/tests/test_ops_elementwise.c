@@ -255,7 +255,13 @@ END_TEST
 
 START_TEST(clip_by_attributes)
 {
-    struct one_op *op = one_op_new("", "Clip", 6);
+    struct one_op *op = one_op_new("", "Clip", 1);
+    ONE_OP_IN(op, OX_FLOAT16, "4", -5, 0.5, 5, inf);
+    one_op_float(op, "max", 1);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT16, "4", 0, -5, 0.5, 1, 1);
+    one_op_free(op);
+    op = one_op_new("", "Clip", 6);
     ONE_OP_IN(op, OX_FLOAT32, "4", -5, 0.5, 5, nan_);
     one_op_float(op, "min", -1);
     ck_assert_int_eq(one_op_run(op, 1), OX_OK);

@@ -74,10 +74,10 @@ END_TEST
 
 /* ---- Operators --------------------------------------------------------------------------------------------------- */
 
-static void draw(const char *name, enum ox_dtype dtype, float seed, unsigned threads, double *out,
-                 size_t n)
+static void draw_at(const char *name, int64_t opset, enum ox_dtype dtype, float seed,
+                    unsigned threads, double *out, size_t n)
 {
-    struct one_op *op = one_op_new("", name, 22);
+    struct one_op *op = one_op_new("", name, opset);
     ox_env_set_threads(one_op_env(op), threads);
     ONE_OP_INTS(op, "shape", (int64_t)n);
     one_op_int(op, "dtype", dtype);
@@ -90,6 +90,24 @@ static void draw(const char *name, enum ox_dtype dtype, float seed, unsigned thr
         out[i] = ox_tensor_get_double(t, i);
     one_op_free(op);
 }
+
+static void draw(const char *name, enum ox_dtype dtype, float seed, unsigned threads, double *out,
+                 size_t n)
+{
+    draw_at(name, 22, dtype, seed, threads, out, n);
+}
+
+START_TEST(version_1_draws_the_same)
+{
+    static const char *const names[] = {"RandomNormal", "RandomUniform"};
+    double old[5], new[5];
+    for (size_t i = 0; i < 2; i++) {
+        draw_at(names[i], 1, OX_FLOAT64, 3, 1, old, 5);
+        draw(names[i], OX_FLOAT64, 3, 1, new, 5);
+        ck_assert(memcmp(old, new, sizeof old) == 0);
+    }
+}
+END_TEST
 
 START_TEST(a_seed_gives_the_same_numbers_for_any_number_of_threads)
 {
@@ -309,6 +327,7 @@ int main(void)
     tcase_add_test(tcase, uniform_numbers_fill_the_interval);
     tcase_add_test(tcase, normal_numbers_have_the_moments_of_the_distribution);
     tcase_add_test(tcase, own_series_agree_with_the_c_library);
+    tcase_add_test(tcase, version_1_draws_the_same);
     tcase_add_test(tcase, a_seed_gives_the_same_numbers_for_any_number_of_threads);
     tcase_add_test(tcase, every_float_type_is_drawn);
     tcase_add_test(tcase, without_a_seed_the_run_decides);
