@@ -1,0 +1,317 @@
+/* Normalizations that onnxruntime's optimizer leaves in files: SkipLayerNormalization and its simplified form,
+ * EmbedLayerNormalization, and the operators it adds to ai.onnx. Computed in double, rounded once. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/threads.h"
+#include "ops/contrib.h"
+#include "ops/infer.h"
+#include "ops/real.h"
+
+/* Rows of n elements, summed from up to three sources, then normalized. */
+struct norm_rows {
+    size_t count, n;
+    const double *x, *skip, *bias; /* skip: repeated every skip_period elements; NULL: none */
+    size_t skip_period;
+    const double *gamma, *beta; /* beta: NULL: none */
+    double epsilon;
+    bool centred;
+    double *y, *sum; /* [count, n] */
+    double *mean, *inverse;
+};
+
+static void norm_task(void *arg, size_t row)
+{
+    const struct norm_rows *j = arg;
+    size_t base = row * j->n;
+    const double *x = j->x + base;
+    double *sum = j->sum + base, *y = j->y + base, mean = 0, variance = 0;
+    for (size_t i = 0; i < j->n; i++)
+        sum[i] = x[i] + (j->skip ? j->skip[(base + i) % j->skip_period] : 0) +
+                 (j->bias ? j->bias[i] : 0);
+    for (size_t i = 0; j->centred && i < j->n; i++)
+        mean += sum[i];
+    mean /= (double)j->n;
+    for (size_t i = 0; i < j->n; i++)
+        variance += (sum[i] - mean) * (sum[i] - mean);
+    double inverse = 1 / sqrt(variance / (double)j->n + j->epsilon);
+    for (size_t i = 0; i < j->n; i++)
+        y[i] = (sum[i] - mean) * inverse * j->gamma[i] + (j->beta ? j->beta[i] : 0);
+    j->mean[row] = mean;
+    j->inverse[row] = inverse;
+}
+
+static enum ox_status alloc_norm(struct ox_run *r, struct norm_rows *j, struct ox_error *err)
+{
+    size_t all = j->count * j->n;
+    j->y = ox_real_scratch(r, all, err);
+    j->sum = ox_real_scratch(r, all, err);
+    j->mean = ox_real_scratch(r, j->count, err);
+    j->inverse = ox_real_scratch(r, j->count, err);
+    return j->y && j->sum && j->mean && j->inverse ? OX_OK : OX_NO_MEMORY;
+}
+
+/* A list of n elements. */
+static enum ox_status list_in(struct ox_run *r, const char *what, size_t i, size_t n,
+                              const double **out, struct ox_error *err)
+{
+    const struct ox_tensor *t = ox_run_in(r, i);
+    if (t && t->n != n)
+        return ox_run_fail(r, err, OX_INPUT, "%s has %zu elements, not %zu", what, t->n, n);
+    return ox_real_in(r, i, out, err);
+}
+
+/* Output i, where it is used: statistics of rows, one of each in place of the last axis. */
+static enum ox_status give_statistics(struct ox_run *r, size_t i, const struct ox_tensor *x,
+                                      const double *values, struct ox_error *err)
+{
+    int64_t dims[OX_MOST_RANK];
+    if (!ox_run_wants(r, i))
+        return OX_OK;
+    memcpy(dims, x->dims, x->rank * sizeof *dims);
+    dims[x->rank - 1] = 1;
+    return ox_real_out(r, i, OX_FLOAT32, x->rank, dims, values, err);
+}
+
+/* ---- SkipLayerNormalization --------------------------------------------------------------------------------------- */
+
+/* skip has the shape of the input, or lacks its first axis (or has one there). */
+static bool skip_fits(const struct ox_tensor *x, const struct ox_tensor *skip)
+{
+    if (skip->rank > x->rank || skip->rank + 1 < x->rank)
+        return false;
+    unsigned lead = x->rank - skip->rank;
+    for (unsigned d = lead; d < x->rank; d++)
+        if (skip->dims[d - lead] != x->dims[d] && !(d == 0 && skip->dims[0] == 1))
+            return false;
+    return true;
+}
+
+static enum ox_status run_skip(struct ox_run *r, bool centred, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0), *skip = ox_run_in(r, 1);
+    if (x->rank < 2 || x->rank > OX_MOST_RANK)
+        return ox_run_fail(r, err, OX_INPUT, "the input has rank %u", x->rank);
+    if (!skip_fits(x, skip))
+        return ox_run_fail(r, err, OX_INPUT, "skip does not have the shape of the input");
+    struct norm_rows j = {.n = (size_t)x->dims[x->rank - 1], .centred = centred};
+    j.count = j.n ? x->n / j.n : 0;
+    j.skip_period = skip->n;
+    j.epsilon = (double)ox_run_float(r, "epsilon", 1e-12f);
+    OX_TRY(ox_real_in(r, 0, &j.x, err));
+    OX_TRY(ox_real_in(r, 1, &j.skip, err));
+    OX_TRY(list_in(r, "gamma", 2, j.n, &j.gamma, err));
+    if (centred)
+        OX_TRY(list_in(r, "beta", 3, j.n, &j.beta, err));
+    OX_TRY(list_in(r, "bias", centred ? 4 : 3, j.n, &j.bias, err));
+    OX_TRY(alloc_norm(r, &j, err));
+    if (x->n)
+        ox_parallel(r->env, j.count, norm_task, &j);
+    OX_TRY(ox_real_out(r, 0, x->dtype, x->rank, x->dims, j.y, err));
+    OX_TRY(give_statistics(r, 1, x, j.mean, err));
+    OX_TRY(give_statistics(r, 2, x, j.inverse, err));
+    return ox_run_wants(r, 3) ? ox_real_out(r, 3, x->dtype, x->rank, x->dims, j.sum, err) : OX_OK;
+}
+
+static enum ox_status run_skip_layer_norm(struct ox_run *r, struct ox_error *err)
+{
+    return run_skip(r, true, err);
+}
+
+static enum ox_status run_skip_simplified(struct ox_run *r, struct ox_error *err)
+{
+    return run_skip(r, false, err);
+}
+
+/* ---- What onnxruntime adds to ai.onnx ----------------------------------------------------------------------------- */
+
+static enum ox_status run_simplified(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0), *scale = ox_run_in(r, 1);
+    unsigned axis;
+    if (x->rank > OX_MOST_RANK)
+        return ox_run_fail(r, err, OX_LIMIT, "X has rank %u", x->rank);
+    OX_TRY(ox_run_axis(r, ox_run_int(r, "axis", -1), x->rank, &axis, err));
+    struct norm_rows j = {.n = 1, .count = 1};
+    int64_t dims[OX_MOST_RANK];
+    for (unsigned d = 0; d < x->rank; d++) {
+        *(d < axis ? &j.count : &j.n) *= (size_t)x->dims[d];
+        dims[d] = d < axis ? x->dims[d] : 1;
+    }
+    j.epsilon = (double)ox_run_float(r, "epsilon", 1e-5f);
+    OX_TRY(ox_real_in(r, 0, &j.x, err));
+    OX_TRY(list_in(r, "scale", 1, j.n, &j.gamma, err));
+    OX_TRY(alloc_norm(r, &j, err));
+    if (x->n)
+        ox_parallel(r->env, j.count, norm_task, &j);
+    OX_TRY(ox_real_out(r, 0, scale->dtype, x->rank, x->dims, j.y, err));
+    return ox_run_wants(r, 1) ? ox_real_out(r, 1, OX_FLOAT32, x->rank, dims, j.inverse, err)
+                              : OX_OK;
+}
+
+static enum ox_status run_layer_norm(struct ox_run *r, struct ox_error *err)
+{
+    return ox_run_standard(r, "LayerNormalization", 17, err);
+}
+
+/* ---- EmbedLayerNormalization -------------------------------------------------------------------------------------- */
+
+/* Rows of a table added to those of the result, by ids (NULL: counted along the sequence). */
+static enum ox_status add_rows(struct ox_run *r, const char *what, size_t i_ids, size_t i_table,
+                               size_t batch, size_t length, size_t width, double *sum,
+                               struct ox_error *err)
+{
+    const struct ox_tensor *ids = ox_run_in(r, i_ids), *table = ox_run_in(r, i_table);
+    if (!table)
+        return OX_OK;
+    if (table->rank != 2 || (size_t)table->dims[1] != width)
+        return ox_run_fail(r, err, OX_INPUT, "%s has rank %u and rows of %" PRId64 ", not %zu",
+                           what, table->rank, table->rank == 2 ? table->dims[1] : 0, width);
+    if (ids && ids->n != batch * length && ids->n != length)
+        return ox_run_fail(r, err, OX_INPUT, "ids for %s: %zu of them, not %zu", what, ids->n,
+                           batch * length);
+    double *row = ox_real_scratch(r, width, err);
+    if (!row)
+        return OX_NO_MEMORY;
+    for (size_t k = 0; k < batch * length; k++) {
+        int64_t id = ids ? ox_tensor_get_int(ids, k % ids->n) : (int64_t)(k % length);
+        if (id < 0 || id >= table->dims[0])
+            return ox_run_fail(r, err, OX_INPUT,
+                               "id %" PRId64 " at place %zu is outside of the %" PRId64
+                               " rows of %s",
+                               id, k, table->dims[0], what);
+        ox_real_load(table, (size_t)id * width, width, row);
+        for (size_t i = 0; i < width; i++)
+            sum[k * width + i] += row[i];
+    }
+    return OX_OK;
+}
+
+/* How many places of each row the mask keeps. */
+static enum ox_status give_mask_index(struct ox_run *r, size_t batch, size_t length,
+                                      struct ox_error *err)
+{
+    const struct ox_tensor *mask = ox_run_in(r, 7);
+    int64_t rows = (int64_t)batch;
+    struct ox_tensor *out;
+    if (!ox_run_wants(r, 1))
+        return OX_OK;
+    if (mask && mask->n != batch * length)
+        return ox_run_fail(r, err, OX_INPUT, "the mask has %zu elements, not %zu", mask->n,
+                           batch * length);
+    OX_TRY(ox_run_out(r, 1, OX_INT32, 1, &rows, &out, err));
+    for (size_t b = 0; b < batch; b++) {
+        int32_t count = 0;
+        for (size_t k = 0; mask && k < length; k++)
+            count += ox_tensor_get_int(mask, b * length + k) == 1;
+        ((int32_t *)out->data)[b] = count;
+    }
+    return OX_OK;
+}
+
+static enum ox_status run_embed_layer_norm(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *ids = ox_run_in(r, 0), *words = ox_run_in(r, 2);
+    if (ids->rank != 2 || words->rank != 2)
+        return ox_run_fail(r, err, OX_INPUT, "input_ids has rank %u, word_embedding %u, not 2",
+                           ids->rank, words->rank);
+    size_t batch = (size_t)ids->dims[0], length = (size_t)ids->dims[1];
+    struct norm_rows j = {.n = (size_t)words->dims[1], .count = ids->n, .centred = true};
+    size_t all;
+    if (OX_MUL_OVERFLOWS(j.n, j.count, &all))
+        return ox_run_fail(r, err, OX_LIMIT, "the result is too big");
+    double *sum = ox_real_scratch(r, all, err);
+    if (!sum)
+        return OX_NO_MEMORY;
+    j.x = sum;
+    j.epsilon = (double)ox_run_float(r, "epsilon", 1e-12f);
+    OX_TRY(add_rows(r, "word_embedding", 0, 2, batch, length, j.n, sum, err));
+    OX_TRY(add_rows(r, "position_embedding", 8, 3, batch, length, j.n, sum, err));
+    if (ox_run_has(r, 1))
+        OX_TRY(add_rows(r, "segment_embedding", 1, 4, batch, length, j.n, sum, err));
+    OX_TRY(list_in(r, "gamma", 5, j.n, &j.gamma, err));
+    OX_TRY(list_in(r, "beta", 6, j.n, &j.beta, err));
+    OX_TRY(alloc_norm(r, &j, err));
+    if (all)
+        ox_parallel(r->env, j.count, norm_task, &j);
+    const int64_t dims[3] = {ids->dims[0], ids->dims[1], words->dims[1]};
+    OX_TRY(ox_real_out(r, 0, words->dtype, 3, dims, j.y, err));
+    OX_TRY(give_mask_index(r, batch, length, err));
+    return ox_run_wants(r, 2) ? ox_real_out(r, 2, words->dtype, 3, dims, j.sum, err) : OX_OK;
+}
+
+/* ---- Shapes ------------------------------------------------------------------------------------------------------- */
+
+static void infer_statistics(struct ox_infer *c, size_t from, size_t to, unsigned axis)
+{
+    unsigned rank;
+    const struct ox_expr *const *x;
+    if (!ox_infer_shape(c, 0, &rank, &x) || axis >= rank)
+        return;
+    const struct ox_expr **dims = ox_infer_dims(c, rank);
+    for (unsigned d = 0; dims && d < rank; d++)
+        dims[d] = d < axis ? x[d] : ox_infer_num(c, 1);
+    for (size_t i = from; dims && i < to && i < ox_infer_n_out(c); i++) {
+        ox_infer_set_dtype(c, i, OX_FLOAT32);
+        ox_infer_set_shape(c, i, rank, dims);
+    }
+}
+
+static void infer_skip(struct ox_infer *c)
+{
+    unsigned rank;
+    ox_infer_same(c, 0, 0);
+    if (ox_infer_shape(c, 0, &rank, NULL) && rank)
+        infer_statistics(c, 1, 3, rank - 1);
+    if (ox_infer_n_out(c) > 3)
+        ox_infer_same(c, 3, 0);
+}
+
+static void infer_simplified(struct ox_infer *c)
+{
+    unsigned rank, axis;
+    ox_infer_same_shape(c, 0, 0);
+    ox_infer_same_dtype(c, 0, 1);
+    if (ox_infer_shape(c, 0, &rank, NULL) &&
+        ox_infer_axis(c, ox_infer_int_attr(c, "axis", -1), rank, &axis))
+        infer_statistics(c, 1, 2, axis);
+}
+
+static void infer_layer_norm(struct ox_infer *c)
+{
+    ox_infer_same_dtype(c, 0, 0);
+    ox_infer_standard(c, "LayerNormalization", 17);
+}
+
+static void infer_embed_layer_norm(struct ox_infer *c)
+{
+    unsigned ri, rw;
+    const struct ox_expr *const *ids;
+    const struct ox_expr *const *words;
+    ox_infer_same_dtype(c, 0, 2);
+    if (ox_infer_n_out(c) > 1)
+        ox_infer_set_dtype(c, 1, OX_INT32);
+    if (ox_infer_n_out(c) > 2)
+        ox_infer_same_dtype(c, 2, 2);
+    if (!ox_infer_shape(c, 0, &ri, &ids) || !ox_infer_shape(c, 2, &rw, &words) || ri != 2 ||
+        rw != 2)
+        return;
+    const struct ox_expr *dims[3] = {ids[0], ids[1], words[1]};
+    ox_infer_set_shape(c, 0, 3, dims);
+    if (ox_infer_n_out(c) > 1)
+        ox_infer_set_shape(c, 1, 1, dims);
+    if (ox_infer_n_out(c) > 2)
+        ox_infer_set_shape(c, 2, 3, dims);
+}
+
+#define MS "com.microsoft"
+
+const struct ox_op ox_ops_skip_norm[] = {
+    {"", "LayerNormalization", 1, .infer = infer_layer_norm, .run = run_layer_norm},
+    {"", "SimplifiedLayerNormalization", 1, .infer = infer_simplified, .run = run_simplified},
+    {MS, "EmbedLayerNormalization", 1, .infer = infer_embed_layer_norm,
+     .run = run_embed_layer_norm},
+    {MS, "SkipLayerNormalization", 1, .infer = infer_skip, .run = run_skip_layer_norm},
+    {MS, "SkipSimplifiedLayerNormalization", 1, .infer = infer_skip, .run = run_skip_simplified},
+    {0}};
