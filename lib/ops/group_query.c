@@ -1,0 +1,376 @@
+/* GroupQueryAttention and RotaryEmbedding (com.microsoft). */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "ops/attend.h"
+#include "ops/contrib_mask.h"
+#include "ops/infer.h"
+#include "ops/real.h"
+
+/* ---- RotaryEmbedding ---------------------------------------------------------------------------------------------- */
+
+/* Tables of angles: [positions, half] each. */
+struct angles {
+    const double *cosines, *sines;
+    size_t positions, half;
+};
+
+static enum ox_status read_angles(struct ox_run *r, size_t i, struct angles *t,
+                                  struct ox_error *err)
+{
+    const struct ox_tensor *c = ox_run_in(r, i), *s = ox_run_in(r, i + 1);
+    if (!c || !s || c->rank != 2 || s->rank != 2 || c->dims[0] != s->dims[0] ||
+        c->dims[1] != s->dims[1])
+        return ox_run_fail(r, err, OX_INPUT, "cos_cache and sin_cache are no two equal matrices");
+    t->positions = (size_t)c->dims[0];
+    t->half = (size_t)c->dims[1];
+    OX_TRY(ox_real_in(r, i, &t->cosines, err));
+    return ox_real_in(r, i + 1, &t->sines, err);
+}
+
+static enum ox_status check_position(struct ox_run *r, const struct angles *t, int64_t position,
+                                     struct ox_error *err)
+{
+    if (position >= 0 && (uint64_t)position < t->positions)
+        return OX_OK;
+    return ox_run_fail(r, err, OX_INPUT, "position %" PRId64 " is outside of the %zu of cos_cache",
+                       position, t->positions);
+}
+
+/* How the input lies: [batch, rows, heads * size], or [batch, heads, rows, size]. */
+static enum ox_status rotary_shape(struct ox_run *r, const struct ox_tensor *x,
+                                   const struct angles *t, struct ox_attend *a,
+                                   struct ox_error *err)
+{
+    int64_t heads = ox_run_int(r, "num_heads", 0), part = ox_run_int(r, "rotary_embedding_dim", 0);
+    if (x->rank == 4) {
+        a->heads = (size_t)x->dims[1];
+        a->rows = (size_t)x->dims[2];
+        a->size = (size_t)x->dims[3];
+        a->q_at =
+            (struct ox_attend_steps){a->heads * a->rows * a->size, a->rows * a->size, a->size};
+    } else if (x->rank == 3) {
+        size_t width = (size_t)x->dims[2];
+        if (part > 0 && heads < 1)
+            return ox_run_fail(r, err, OX_INPUT, "rotary_embedding_dim needs num_heads");
+        a->size = heads > 0 ? width / (size_t)heads : 2 * t->half;
+        if (a->size == 0 || width % a->size)
+            return ox_run_fail(r, err, OX_INPUT, "%zu columns are no heads of %zu", width, a->size);
+        a->heads = width / a->size;
+        a->rows = (size_t)x->dims[1];
+        a->q_at = (struct ox_attend_steps){a->rows * width, a->size, width};
+    } else {
+        return ox_run_fail(r, err, OX_INPUT, "the input has rank %u, not 3 or 4", x->rank);
+    }
+    a->batch = (size_t)x->dims[0];
+    if (2 * t->half > a->size || (part > 0 && (size_t)part != 2 * t->half))
+        return ox_run_fail(r, err, OX_INPUT, "angles for %zu elements of heads of %zu", 2 * t->half,
+                           a->size);
+    return OX_OK;
+}
+
+static enum ox_status run_contrib_rotary(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0), *ids = ox_run_in(r, 1);
+    bool interleaved = ox_run_int(r, "interleaved", 0) != 0;
+    struct ox_attend a = {0};
+    struct angles t;
+    OX_TRY(read_angles(r, 2, &t, err));
+    OX_TRY(rotary_shape(r, x, &t, &a, err));
+    if (ids->n != 1 && ids->n != a.batch * a.rows)
+        return ox_run_fail(r, err, OX_INPUT, "position_ids has %zu elements for %zu x %zu tokens",
+                           ids->n, a.batch, a.rows);
+    double *y = ox_real_scratch(r, x->n, err);
+    if (!y)
+        return OX_NO_MEMORY;
+    ox_real_load(x, 0, x->n, y);
+    bool offset = ids->rank == 1 && ids->n == 1;
+    for (size_t b = 0; b < a.batch; b++)
+        for (size_t row = 0; row < a.rows; row++) {
+            int64_t at = ox_tensor_get_int(ids, offset ? 0 : b * a.rows + row);
+            if (offset && OX_ADD_OVERFLOWS(at, (int64_t)row, &at))
+                at = -1;
+            OX_TRY(check_position(r, &t, at, err));
+            size_t place = (size_t)at * t.half;
+            for (size_t h = 0; h < a.heads; h++)
+                ox_attend_rotate(y + b * a.q_at.batch + h * a.q_at.head + row * a.q_at.row, t.half,
+                                 interleaved, t.cosines + place, t.sines + place);
+        }
+    return ox_real_out(r, 0, x->dtype, x->rank, x->dims, y, err);
+}
+
+/* ---- GroupQueryAttention ------------------------------------------------------------------------------------------ */
+
+struct group_query {
+    struct ox_attend a;
+    const double *q, *k, *v; /* as given */
+    struct ox_attend_steps q_at, kv_at;
+    size_t past_rows;       /* of the buffers that come in */
+    size_t *totals, *pasts; /* of each batch: keys with the new ones, and before them */
+    const double *past_k, *past_v;
+};
+
+static enum ox_status read_group(struct ox_run *r, struct group_query *g, struct ox_error *err)
+{
+    const struct ox_tensor *q = ox_run_in(r, 0), *k = ox_run_in(r, 1), *v = ox_run_in(r, 2);
+    int64_t heads = ox_run_int(r, "num_heads", 0), shared = ox_run_int(r, "kv_num_heads", 0);
+    struct ox_attend *a = &g->a;
+    if (q->rank != 3 || heads < 1 || shared < 1 || heads % shared || (k == NULL) != (v == NULL))
+        return ox_run_fail(r, err, OX_INPUT,
+                           "a query of rank %u, %" PRId64 " heads and %" PRId64 " of keys", q->rank,
+                           heads, shared);
+    a->batch = (size_t)q->dims[0];
+    a->rows = (size_t)q->dims[1];
+    a->heads = (size_t)heads;
+    a->kv_heads = (size_t)shared;
+    size_t width = (size_t)q->dims[2], all = k ? a->heads : a->heads + 2 * a->kv_heads;
+    if (width % all)
+        return ox_run_fail(r, err, OX_INPUT, "%zu columns are no %zu heads", width, all);
+    a->size = a->v_size = width / all;
+    size_t kv_width = k ? a->kv_heads * a->size : width;
+    OX_TRY(ox_real_in(r, 0, &g->q, err));
+    g->q_at = (struct ox_attend_steps){a->rows * width, a->size, width};
+    g->kv_at = (struct ox_attend_steps){a->rows * kv_width, a->size, kv_width};
+    if (!k) {
+        g->k = g->q + a->heads * a->size;
+        g->v = g->k + a->kv_heads * a->size;
+        return OX_OK;
+    }
+    const int64_t want[3] = {q->dims[0], q->dims[1], (int64_t)kv_width};
+    if (k->rank != 3 || v->rank != 3 || memcmp(k->dims, want, sizeof want) != 0 ||
+        memcmp(v->dims, want, sizeof want) != 0)
+        return ox_run_fail(r, err, OX_INPUT, "key or value is not %zu x %zu x %zu", a->batch,
+                           a->rows, kv_width);
+    OX_TRY(ox_real_in(r, 1, &g->k, err));
+    return ox_real_in(r, 2, &g->v, err);
+}
+
+/* How many keys each batch has. A prompt (as many rows as keys in all) has no past; its rows beyond a batch's length are
+ * padding. */
+static enum ox_status read_lengths(struct ox_run *r, struct group_query *g, struct ox_error *err)
+{
+    const struct ox_tensor *lengths = ox_run_in(r, 5), *total = ox_run_in(r, 6);
+    struct ox_attend *a = &g->a;
+    if (lengths->n != a->batch || total->n != 1)
+        return ox_run_fail(r, err, OX_INPUT, "seqlens_k has %zu elements for %zu batches",
+                           lengths->n, a->batch);
+    int64_t all = ox_tensor_get_int(total, 0);
+    if (all < (int64_t)a->rows || all > (int64_t)1 << 40)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "total_sequence_length is %" PRId64 " for %zu new tokens", all, a->rows);
+    bool prompt = all == (int64_t)a->rows;
+    a->cols = (size_t)all > g->past_rows ? (size_t)all : g->past_rows;
+    g->totals = ox_run_scratch(r, a->batch, sizeof *g->totals, err);
+    g->pasts = ox_run_scratch(r, a->batch, sizeof *g->pasts, err);
+    if (!g->totals || !g->pasts)
+        return OX_NO_MEMORY;
+    for (size_t b = 0; b < a->batch; b++) {
+        int64_t last = ox_tensor_get_int(lengths, b);
+        if (last < 0 || last >= all || (!prompt && last + 1 < (int64_t)a->rows))
+            return ox_run_fail(r, err, OX_INPUT,
+                               "seqlens_k[%zu] is %" PRId64 ", total_sequence_length %" PRId64, b,
+                               last, all);
+        g->totals[b] = (size_t)last + 1;
+        g->pasts[b] = prompt ? 0 : g->totals[b] - a->rows;
+        if (g->pasts[b] > g->past_rows)
+            return ox_run_fail(r, err, OX_INPUT,
+                               "seqlens_k[%zu] asks for %zu keys of a past of %zu", b, g->pasts[b],
+                               g->past_rows);
+    }
+    return OX_OK;
+}
+
+static enum ox_status read_group_past(struct ox_run *r, struct group_query *g, struct ox_error *err)
+{
+    const struct ox_tensor *k = ox_run_in(r, 3), *v = ox_run_in(r, 4);
+    const struct ox_attend *a = &g->a;
+    if (!k && !v)
+        return OX_OK;
+    for (unsigned i = 0; i < 2; i++) {
+        const struct ox_tensor *t = i ? v : k;
+        if (!t || t->rank != 4 || (size_t)t->dims[0] != a->batch ||
+            (size_t)t->dims[1] != a->kv_heads || (size_t)t->dims[3] != a->size ||
+            t->dims[2] != k->dims[2])
+            return ox_run_fail(r, err, OX_INPUT, "%s is not %zu x %zu x past x %zu",
+                               i ? "past_value" : "past_key", a->batch, a->kv_heads, a->size);
+    }
+    g->past_rows = (size_t)k->dims[2];
+    OX_TRY(ox_real_in(r, 3, &g->past_k, err));
+    return ox_real_in(r, 4, &g->past_v, err);
+}
+
+/* Queries, or the new keys, [batch, heads, rows, size], rotated where asked. */
+static enum ox_status rotated(struct ox_run *r, const struct group_query *g, bool keys,
+                              const double **out, struct ox_error *err)
+{
+    const struct ox_attend *a = &g->a;
+    size_t heads = keys ? a->kv_heads : a->heads;
+    const struct ox_tensor *ids = ox_run_in(r, 9);
+    bool interleaved = ox_run_int(r, "rotary_interleaved", 0) != 0;
+    double *all = ox_real_scratch(r, a->batch * heads * a->rows * a->size, err);
+    if (!all)
+        return OX_NO_MEMORY;
+    ox_attend_gather(all, a->rows, 0, keys ? g->k : g->q, keys ? g->kv_at : g->q_at, a->batch,
+                     heads, a->rows, a->size, NULL);
+    *out = all;
+    if (!ox_run_int(r, "do_rotary", 0))
+        return OX_OK;
+    struct angles t;
+    OX_TRY(read_angles(r, 7, &t, err));
+    if (2 * t.half > a->size || (ids && ids->n != a->batch * a->rows))
+        return ox_run_fail(r, err, OX_INPUT, "cos_cache or position_ids do not fit heads of %zu",
+                           a->size);
+    for (size_t b = 0; b < a->batch; b++)
+        for (size_t row = 0; row < a->rows; row++) {
+            int64_t at =
+                ids ? ox_tensor_get_int(ids, b * a->rows + row) : (int64_t)(g->pasts[b] + row);
+            if (!ids && row >= g->totals[b]) /* padding behind a prompt */
+                at = at < (int64_t)t.positions ? at : 0;
+            OX_TRY(check_position(r, &t, at, err));
+            size_t place = (size_t)at * t.half;
+            for (size_t h = 0; h < heads; h++)
+                ox_attend_rotate(all + ((b * heads + h) * a->rows + row) * a->size, t.half,
+                                 interleaved, t.cosines + place, t.sines + place);
+        }
+    return OX_OK;
+}
+
+/* Keys or values: what each batch has of the past, and the new rows behind; output i holds them. */
+static enum ox_status join_group(struct ox_run *r, const struct group_query *g, const double *past,
+                                 const double *rows, struct ox_attend_steps at, size_t i,
+                                 const double **out, struct ox_error *err)
+{
+    const struct ox_attend *a = &g->a;
+    size_t plane = a->cols * a->size;
+    double *all = ox_real_scratch(r, a->batch * a->kv_heads * plane, err);
+    if (!all)
+        return OX_NO_MEMORY;
+    for (size_t b = 0; b < a->batch; b++)
+        for (size_t h = 0; h < a->kv_heads; h++) {
+            double *to = all + (b * a->kv_heads + h) * plane;
+            if (past)
+                memcpy(to, past + (b * a->kv_heads + h) * g->past_rows * a->size,
+                       g->pasts[b] * a->size * sizeof *to);
+            for (size_t row = 0; row < a->rows && g->pasts[b] + row < a->cols; row++)
+                memcpy(to + (g->pasts[b] + row) * a->size,
+                       rows + b * at.batch + h * at.head + row * at.row, a->size * sizeof *to);
+        }
+    *out = all;
+    const int64_t dims[4] = {(int64_t)a->batch, (int64_t)a->kv_heads, (int64_t)a->cols,
+                             (int64_t)a->size};
+    return ox_run_wants(r, i) ? ox_real_out(r, i, ox_run_in(r, 0)->dtype, 4, dims, all, err)
+                              : OX_OK;
+}
+
+static enum ox_status group_options(struct ox_run *r, struct group_query *g, struct ox_error *err)
+{
+    struct ox_attend *a = &g->a;
+    const struct ox_tensor *sink = ox_run_in(r, 11);
+    const char *k_type = ox_run_string(r, "k_quant_type"),
+               *v_type = ox_run_string(r, "v_quant_type");
+    if ((k_type && strcmp(k_type, "NONE") != 0) || (v_type && strcmp(v_type, "NONE") != 0) ||
+        ox_run_has(r, 12) || ox_run_has(r, 13) || ox_run_has(r, 14) || ox_run_has(r, 15) ||
+        ox_run_int(r, "sliding_window_cache", 0) || ox_run_int(r, "qk_output", 0))
+        return ox_run_fail(r, err, OX_UNSUPPORTED,
+                           "quantized caches, sliding caches, normalized heads and the output of "
+                           "scores are not served");
+    a->scale = ox_attend_scale(r, a->size);
+    a->softcap = (double)ox_run_float(r, "softcap", 0);
+    a->window = ox_run_int(r, "local_window_size", -1);
+    a->causal = ox_run_int(r, "causal", 1) != 0;
+    a->lengths = g->totals;
+    a->first = g->pasts;
+    if (sink && sink->n != a->heads)
+        return ox_run_fail(r, err, OX_INPUT, "head_sink has %zu elements for %zu heads", sink->n,
+                           a->heads);
+    OX_TRY(ox_real_in(r, 11, &a->sink, err));
+    if (!a->sink && ox_run_int(r, "smooth_softmax", -1) > 0 &&
+        !(a->sink = ox_real_scratch(r, a->heads, err)))
+        return OX_NO_MEMORY;
+    return OX_OK;
+}
+
+/* [1 or batch, 1 or heads, rows, at least the keys in all]. */
+static enum ox_status group_bias(struct ox_run *r, struct group_query *g, struct ox_error *err)
+{
+    const struct ox_tensor *total = ox_run_in(r, 6);
+    size_t cols = g->a.cols;
+    g->a.cols = (size_t)ox_tensor_get_int(total, 0);
+    enum ox_status status = ox_attend_bias(r, 10, &g->a, err);
+    g->a.cols = cols;
+    return status;
+}
+
+static enum ox_status run_group_query(struct ox_run *r, struct ox_error *err)
+{
+    struct group_query g = {0};
+    struct ox_attend *a = &g.a;
+    const double *new_keys;
+    OX_TRY(read_group(r, &g, err));
+    OX_TRY(read_group_past(r, &g, err));
+    OX_TRY(read_lengths(r, &g, err));
+    OX_TRY(group_options(r, &g, err));
+    OX_TRY(rotated(r, &g, false, &a->q, err));
+    OX_TRY(rotated(r, &g, true, &new_keys, err));
+    size_t head = a->rows * a->size;
+    const struct ox_attend_steps of_keys = {a->kv_heads * head, head, a->size};
+    a->q_at = (struct ox_attend_steps){a->heads * head, head, a->size};
+    OX_TRY(join_group(r, &g, g.past_k, new_keys, of_keys, 1, &a->k, err));
+    OX_TRY(join_group(r, &g, g.past_v, g.v, g.kv_at, 2, &a->v, err));
+    a->k_at = a->v_at =
+        (struct ox_attend_steps){a->kv_heads * a->cols * a->size, a->cols * a->size, a->size};
+    OX_TRY(group_bias(r, &g, err));
+    size_t width = a->heads * a->size;
+    double *y = ox_real_scratch(r, a->batch * a->rows * width, err);
+    if (!y)
+        return OX_NO_MEMORY;
+    a->y = y;
+    a->y_at = (struct ox_attend_steps){a->rows * width, a->size, width};
+    OX_TRY(ox_attend(r, a, err));
+    const int64_t dims[3] = {(int64_t)a->batch, (int64_t)a->rows, (int64_t)width};
+    return ox_real_out(r, 0, ox_run_in(r, 0)->dtype, 3, dims, y, err);
+}
+
+/* ---- Shapes ------------------------------------------------------------------------------------------------------- */
+
+static void infer_contrib_rotary(struct ox_infer *c)
+{
+    ox_infer_same(c, 0, 0);
+}
+
+static void infer_group_query(struct ox_infer *c)
+{
+    unsigned rank, past_rank;
+    const struct ox_expr *const *q;
+    const struct ox_expr *const *past;
+    int64_t heads = ox_infer_int_attr(c, "num_heads", 0);
+    int64_t shared = ox_infer_int_attr(c, "kv_num_heads", 0);
+    ox_infer_same_dtype(c, 0, 0);
+    for (size_t i = 1; i < 3 && i < ox_infer_n_out(c); i++)
+        ox_infer_same_dtype(c, i, 0);
+    if (!ox_infer_shape(c, 0, &rank, &q) || rank != 3 || heads < 1 || shared < 1)
+        return;
+    bool packed = !ox_infer_has(c, 1);
+    const struct ox_expr *size =
+        ox_infer_floordiv(c, q[2], ox_infer_num(c, packed ? heads + 2 * shared : heads));
+    const struct ox_expr *dims[3] = {q[0], q[1], ox_infer_mul(c, size, ox_infer_num(c, heads))};
+    ox_infer_set_shape(c, 0, 3, dims);
+    size_t n;
+    const struct ox_expr *const *total;
+    const struct ox_expr *rows = ox_infer_values(c, 6, &n, &total) && n == 1 ? total[0] : NULL;
+    if (ox_infer_has(c, 3))
+        rows = ox_infer_shape(c, 3, &past_rank, &past) && past_rank == 4
+                   ? ox_infer_max(c, rows, past[2])
+                   : NULL;
+    const struct ox_expr *present[4] = {q[0], ox_infer_num(c, shared), rows, size};
+    for (size_t i = 1; i < 3 && i < ox_infer_n_out(c); i++)
+        ox_infer_set_shape(c, i, 4, present);
+}
+
+#define MS "com.microsoft"
+
+const struct ox_op ox_ops_group_query[] = {
+    {MS, "GroupQueryAttention", 1, .infer = infer_group_query, .run = run_group_query},
+    {MS, "RotaryEmbedding", 1, .infer = infer_contrib_rotary, .run = run_contrib_rotary},
+    {0}};
