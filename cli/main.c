@@ -169,6 +169,23 @@ cleanup:
     return ox_status_exit_code(status);
 }
 
+/* A mapped input file that somebody cut short while it is read: bad input, not a crash. */
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+    static const char text[] = ": was cut short while it was read\n";
+    (void)context;
+    const char *path = ox_mapping_at(info->si_addr);
+    ox_outfile_cleanup();
+    if (path) {
+        (void)!write(2, "onnxtool: ", 10);
+        (void)!write(2, path, strlen(path));
+        (void)!write(2, text, sizeof text - 1);
+        _exit(ox_status_exit_code(OX_INPUT));
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
 static void on_signal(int number)
 {
     ox_outfile_cleanup();
@@ -179,6 +196,8 @@ static void on_signal(int number)
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN);
+    struct sigaction bus_error = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+    sigaction(SIGBUS, &bus_error, NULL);
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (signal(numbers[i], on_signal) == SIG_IGN)

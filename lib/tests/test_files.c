@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -132,6 +133,37 @@ START_TEST(a_mapped_file_is_known_by_address)
     ox_mapping_release(&mapping);
     ck_assert_ptr_null(ox_mapping_at(data));
     free(bytes);
+}
+END_TEST
+
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    (void)context;
+    const char *path = ox_mapping_at(info->si_addr);
+    _exit(path && strcmp(path, "big") == 0 ? 3 : 4);
+}
+
+START_TEST(a_mapped_file_cut_short_is_named_in_the_handler)
+{
+    char *bytes = calloc(1, 1 << 20);
+    ck_assert_int_eq(ox_file_write("big", bytes, 1 << 20, &err), OX_OK);
+    free(bytes);
+    struct ox_mapping mapping;
+    ck_assert_int_eq(ox_mapping_open(&mapping, env, "big", 0, &err), OX_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+        sigaction(SIGBUS, &action, NULL);
+        if (truncate("big", 4096) != 0)
+            _exit(5);
+        _exit(*(const volatile uint8_t *)(mapping.data + 500000) ? 6 : 7);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 3);
+    ox_mapping_release(&mapping);
 }
 END_TEST
 
@@ -374,6 +406,7 @@ int main(void)
     tcase_add_test(tests, limits_and_the_budget_are_kept);
     tcase_add_test(tests, what_cannot_be_read_is_named);
     tcase_add_test(tests, a_mapped_file_is_known_by_address);
+    tcase_add_test(tests, a_mapped_file_cut_short_is_named_in_the_handler);
     tcase_add_test(tests, without_commit_the_old_file_stays_and_nothing_else);
     tcase_add_test(tests, cleanup_removes_open_temporary_files);
     tcase_add_test(tests, patches_reach_buffered_and_written_parts);
