@@ -212,7 +212,9 @@ static const struct ox_expr *parse_named(struct parser *p)
     size_t n = (size_t)(p->at - start);
     memcpy(p->name, start, n);
     p->name[n] = '\0';
-    bool is_min = strcmp(p->name, "min") == 0, is_max = strcmp(p->name, "max") == 0;
+    /* PyTorch's exporter spells them as sympy does. */
+    bool is_min = strcmp(p->name, "min") == 0 || (strcmp(p->name, "Min") == 0 && *p->at == '(');
+    bool is_max = strcmp(p->name, "max") == 0 || (strcmp(p->name, "Max") == 0 && *p->at == '(');
     bool is_ceil = strcmp(p->name, "ceil") == 0;
     if (is_min || is_max || is_ceil) {
         if (!accept(p, "("))

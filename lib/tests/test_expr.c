@@ -155,6 +155,13 @@ START_TEST(odd_names_are_quoted)
 }
 END_TEST
 
+START_TEST(sympys_spelling_of_extremes_is_read)
+{
+    ck_assert_ptr_eq(parse("Max(0, a - Min(3, b))"), parse("max(0,a-min(3,b))"));
+    ck_assert_ptr_eq(parse("Max"), ox_expr_symbol(pool, "Max"));
+}
+END_TEST
+
 START_TEST(replacing_a_symbol_simplifies)
 {
     const struct ox_expr *e = parse("(a*b+1)//2+max(a,b)");
@@ -363,6 +370,7 @@ int main(void)
     tcase_add_test(tcase, overflow_and_growth_give_unknown);
     tcase_add_test(tcase, fresh_symbols_are_new);
     tcase_add_test(tcase, odd_names_are_quoted);
+    tcase_add_test(tcase, sympys_spelling_of_extremes_is_read);
     tcase_add_test(tcase, replacing_a_symbol_simplifies);
     tcase_add_test(tcase, bad_text_is_refused);
     tcase_add_test(tcase, algebra_agrees_with_arithmetic);
