@@ -1,0 +1,413 @@
+/* BifurcationDetector WordConvEmbedding CropAndResize RelativePositionBias GatedRelativePositionBias (com.microsoft). */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "ops/infer.h"
+#include "ops/real.h"
+
+/* ---- BifurcationDetector: speculative decoding against a source text ---------------------------------------------- */
+
+static int64_t token(const struct ox_tensor *t, size_t i)
+{
+    return ((const int64_t *)t->data)[i];
+}
+
+/* The first place at or after `from` where the source has the last n tokens; SIZE_MAX. */
+static size_t find_suffix(const struct ox_tensor *source, const int64_t *tokens, size_t n_tokens,
+                          size_t n, size_t from)
+{
+    const int64_t *suffix = tokens + n_tokens - n;
+    for (size_t at = from; at + n <= source->n; at++)
+        if (memcmp((const int64_t *)source->data + at, suffix, n * sizeof *suffix) == 0)
+            return at;
+    return SIZE_MAX;
+}
+
+/* Where the source goes on behind the shortest suffix that it has once; -1 where no length decides. */
+static int64_t match_suffix(const struct ox_tensor *source, const int64_t *tokens, size_t n_tokens,
+                            int64_t least, int64_t most)
+{
+    for (int64_t n = least; n <= most && (uint64_t)n <= n_tokens; n++) {
+        size_t at = find_suffix(source, tokens, n_tokens, (size_t)n, 0);
+        if (at == SIZE_MAX)
+            return -1;
+        size_t next = at + (size_t)n;
+        if (next >= source->n)
+            return (int64_t)next;
+        if (find_suffix(source, tokens, n_tokens, (size_t)n, at + 1) == SIZE_MAX)
+            return (int64_t)next;
+    }
+    return -1;
+}
+
+static enum ox_status run_bifurcation(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *source = ox_run_in(r, 0), *current = ox_run_in(r, 1);
+    const struct ox_tensor *previous = ox_run_in(r, 2), *predicted = ox_run_in(r, 3);
+    int64_t least = ox_run_int(r, "min_ngram_size", 1), most = ox_run_int(r, "max_ngram_size", 3);
+    if (least < 1 || most < least || previous->n != 1)
+        return ox_run_fail(r, err, OX_INPUT, "n-grams from %" PRId64 " to %" PRId64, least, most);
+    size_t taken = 0;
+    int64_t from = token(previous, 0);
+    if (predicted) {
+        if (from < 0 || (uint64_t)from > source->n || predicted->n != source->n + 1 - (size_t)from)
+            return ox_run_fail(r, err, OX_INPUT,
+                               "%zu predicted tokens for %zu of the source from %" PRId64,
+                               predicted->n, source->n, from);
+        while (taken < source->n - (size_t)from &&
+               token(predicted, taken) == token(source, taken + (size_t)from))
+            taken++;
+        taken++;
+    }
+    int64_t n = (int64_t)(current->n + taken);
+    struct ox_tensor *tokens, *index;
+    OX_TRY(ox_run_out(r, 0, OX_INT64, 1, &n, &tokens, err));
+    OX_TRY(ox_run_out(r, 1, OX_INT64, 0, NULL, &index, err));
+    int64_t *to = tokens->data;
+    if (current->n)
+        memcpy(to, current->data, current->n * sizeof *to);
+    if (taken)
+        memcpy(to + current->n, predicted->data, taken * sizeof *to);
+    *(int64_t *)index->data = match_suffix(source, to, tokens->n, least, most);
+    return OX_OK;
+}
+
+static void infer_bifurcation(struct ox_infer *c)
+{
+    const struct ox_expr *n = ox_infer_data_dim(c, "tokens");
+    ox_infer_set_dtype(c, 0, OX_INT64);
+    ox_infer_set_dtype(c, 1, OX_INT64);
+    ox_infer_set_shape(c, 0, 1, &n);
+    ox_infer_set_shape(c, 1, 0, NULL);
+}
+
+/* ---- WordConvEmbedding: characters of words, convolved and pooled ------------------------------------------------- */
+
+struct words {
+    size_t count, length, filters, window, width; /* width: of a character's embedding */
+    const double *weights, *bias, *table;
+    const struct ox_tensor *sequence;
+};
+
+/* The greatest response of each filter over a word of `length` characters, at least a window of them. */
+static void convolve_word(const struct words *w, size_t word, size_t length, double *out)
+{
+    for (size_t f = 0; f < w->filters; f++) {
+        double best = -INFINITY;
+        for (size_t at = 0; at + w->window <= length; at++) {
+            double sum = w->bias[f];
+            for (size_t k = 0; k < w->window; k++) {
+                int64_t id = ox_tensor_get_int(w->sequence, word * w->length + at + k);
+                const double *character = w->table + (size_t)id * w->width;
+                for (size_t i = 0; i < w->width && id; i++)
+                    sum += w->weights[(f * w->window + k) * w->width + i] * character[i];
+            }
+            best = tanh(sum) > best ? tanh(sum) : best;
+        }
+        out[f] = best == -INFINITY ? 0 : best;
+    }
+}
+
+static enum ox_status run_word_conv(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0), *w = ox_run_in(r, 1), *b = ox_run_in(r, 2);
+    const struct ox_tensor *table = ox_run_in(r, 3);
+    if (x->rank < 1 || x->rank > OX_MOST_RANK || w->rank != 4 || table->rank != 2 ||
+        w->dims[1] != 1 || w->dims[3] != table->dims[1] || (int64_t)b->n != w->dims[0])
+        return ox_run_fail(r, err, OX_INPUT, "weights, bias and characters do not fit each other");
+    struct words j = {.sequence = x,
+                      .length = (size_t)x->dims[x->rank - 1],
+                      .filters = (size_t)w->dims[0],
+                      .window = (size_t)w->dims[2],
+                      .width = (size_t)w->dims[3]};
+    if (j.window > j.length)
+        return ox_run_fail(r, err, OX_INPUT, "a window of %zu in words of %zu", j.window, j.length);
+    j.count = j.length ? x->n / j.length : 0;
+    OX_TRY(ox_real_in(r, 1, &j.weights, err));
+    OX_TRY(ox_real_in(r, 2, &j.bias, err));
+    OX_TRY(ox_real_in(r, 3, &j.table, err));
+    for (size_t i = 0; i < x->n; i++) {
+        int64_t id = ox_tensor_get_int(x, i);
+        if (id < 0 || id >= table->dims[0])
+            return ox_run_fail(r, err, OX_INPUT,
+                               "character %" PRId64 " at place %zu is none of %" PRId64, id, i,
+                               table->dims[0]);
+    }
+    double *y = ox_real_scratch(r, j.count * j.filters, err);
+    if (!y)
+        return OX_NO_MEMORY;
+    for (size_t word = 0; word < j.count; word++) {
+        size_t length = 0;
+        while (length < j.length && ox_tensor_get_int(x, word * j.length + length) > 0)
+            length++;
+        if (length > 0)
+            convolve_word(&j, word, length < j.window ? j.window : length, y + word * j.filters);
+    }
+    int64_t dims[OX_MOST_RANK];
+    memcpy(dims, x->dims, x->rank * sizeof *dims);
+    dims[x->rank - 1] = (int64_t)j.filters;
+    return ox_real_out(r, 0, w->dtype, x->rank, dims, y, err);
+}
+
+static void infer_word_conv(struct ox_infer *c)
+{
+    unsigned rank;
+    const struct ox_expr *const *x;
+    ox_infer_same_dtype(c, 0, 1);
+    if (!ox_infer_shape(c, 0, &rank, &x) || rank == 0)
+        return;
+    const struct ox_expr **dims = ox_infer_dims(c, rank);
+    for (unsigned d = 0; dims && d < rank; d++)
+        dims[d] = d + 1 < rank ? x[d] : ox_infer_dim(c, 1, 0);
+    if (dims)
+        ox_infer_set_shape(c, 0, rank, dims);
+}
+
+/* ---- CropAndResize ------------------------------------------------------------------------------------------------ */
+
+struct crop {
+    size_t channels, in_h, in_w, out_h, out_w;
+    bool nearest;
+    double outside;
+};
+
+/* Place of output i of n between the box's edges, in pixels. */
+static double crop_place(double low, double high, size_t i, size_t n, size_t size)
+{
+    double last = (double)size - 1;
+    if (n < 2)
+        return 0.5 * (low + high) * last;
+    return low * last + (double)i * (high - low) * last / (double)(n - 1);
+}
+
+static double crop_pixel(const struct crop *c, const double *plane, double y, double x)
+{
+    if (!(y >= 0 && y <= (double)c->in_h - 1 && x >= 0 && x <= (double)c->in_w - 1))
+        return c->outside;
+    if (c->nearest)
+        return plane[(size_t)round(y) * c->in_w + (size_t)round(x)];
+    size_t top = (size_t)floor(y), bottom = (size_t)ceil(y);
+    size_t left = (size_t)floor(x), right = (size_t)ceil(x);
+    double dy = y - (double)top, dx = x - (double)left;
+    const double *up = plane + top * c->in_w, *down = plane + bottom * c->in_w;
+    double above = up[left] + (up[right] - up[left]) * dx;
+    double below = down[left] + (down[right] - down[left]) * dx;
+    return above + (below - above) * dy;
+}
+
+static enum ox_status read_crop(struct ox_run *r, struct crop *c, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0), *rois = ox_run_in(r, 1), *batch = ox_run_in(r, 2);
+    const struct ox_tensor *size = ox_run_in(r, 3);
+    const char *mode = ox_run_string(r, "mode");
+    c->nearest = mode && strcmp(mode, "nearest") == 0;
+    if (mode && !c->nearest && strcmp(mode, "bilinear") != 0)
+        return ox_run_fail(r, err, OX_INPUT, "attribute mode is '%s'", mode);
+    if (x->rank != 4 || rois->rank != 2 || rois->dims[1] != 4 ||
+        (int64_t)batch->n != rois->dims[0] || size->n != 2)
+        return ox_run_fail(r, err, OX_INPUT, "X, rois, batch_indices and crop_size do not fit");
+    int64_t h = ox_tensor_get_int(size, 0), w = ox_tensor_get_int(size, 1);
+    if (h < 1 || w < 1 || x->dims[2] < 1 || x->dims[3] < 1)
+        return ox_run_fail(r, err, OX_INPUT, "crop_size is %" PRId64 " x %" PRId64, h, w);
+    c->channels = (size_t)x->dims[1];
+    c->in_h = (size_t)x->dims[2];
+    c->in_w = (size_t)x->dims[3];
+    c->out_h = (size_t)h;
+    c->out_w = (size_t)w;
+    c->outside = (double)ox_run_float(r, "extrapolation_value", 0);
+    for (size_t i = 0; i < batch->n; i++) {
+        int64_t b = ox_tensor_get_int(batch, i);
+        if (b < 0 || b >= x->dims[0])
+            return ox_run_fail(r, err, OX_INPUT,
+                               "batch_indices[%zu] is %" PRId64 " of %" PRId64 " images", i, b,
+                               x->dims[0]);
+    }
+    return OX_OK;
+}
+
+static enum ox_status run_crop_and_resize(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0), *rois = ox_run_in(r, 1), *batch = ox_run_in(r, 2);
+    struct crop c = {0};
+    const double *in, *boxes;
+    struct ox_tensor *y;
+    OX_TRY(read_crop(r, &c, err));
+    OX_TRY(ox_real_in(r, 0, &in, err));
+    OX_TRY(ox_real_in(r, 1, &boxes, err));
+    const int64_t dims[4] = {rois->dims[0], x->dims[1], (int64_t)c.out_h, (int64_t)c.out_w};
+    OX_TRY(ox_run_out(r, 0, x->dtype, 4, dims, &y, err));
+    for (size_t i = 0; i < y->n; i++) {
+        size_t col = i % c.out_w, row = i / c.out_w % c.out_h;
+        size_t plane = i / c.out_w / c.out_h, box = plane / c.channels;
+        size_t image = (size_t)ox_tensor_get_int(batch, box);
+        const double *b = boxes + box * 4;
+        const double *from = in + (image * c.channels + plane % c.channels) * c.in_h * c.in_w;
+        double value = crop_pixel(&c, from, crop_place(b[0], b[2], row, c.out_h, c.in_h),
+                                  crop_place(b[1], b[3], col, c.out_w, c.in_w));
+        ox_real_store(y, i, 1, &value);
+    }
+    return OX_OK;
+}
+
+static void infer_crop_and_resize(struct ox_infer *c)
+{
+    size_t n;
+    const struct ox_expr *const *size;
+    ox_infer_same_dtype(c, 0, 0);
+    const struct ox_expr *dims[4] = {ox_infer_dim(c, 1, 0), ox_infer_dim(c, 0, 1), NULL, NULL};
+    if (ox_infer_values(c, 3, &n, &size) && n == 2) {
+        dims[2] = size[0];
+        dims[3] = size[1];
+    }
+    ox_infer_set_shape(c, 0, 4, dims);
+}
+
+/* ---- Relative positions ------------------------------------------------------------------------------------------- */
+
+/* T5's buckets: one a distance while they are near, then logarithmically wider up to max_distance. */
+static size_t bucket_of(int64_t distance, bool both_ways, size_t buckets, double most)
+{
+    size_t first = 0;
+    int64_t n = -distance;
+    if (both_ways) {
+        buckets /= 2;
+        if (n < 0) {
+            first = buckets;
+            n = -n;
+        }
+    } else if (n < 0) {
+        n = 0;
+    }
+    size_t exact = buckets / 2;
+    if ((uint64_t)n < exact)
+        return first + (size_t)n;
+    double far =
+        log((double)n / (double)exact) / log(most / (double)exact) * (double)(buckets - exact);
+    size_t bucket = exact + (far > 0 && far < 1e9 ? (size_t)far : 0);
+    return first + (bucket < buckets - 1 ? bucket : buckets - 1);
+}
+
+static enum ox_status run_relative_bias(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *table = ox_run_in(r, 0);
+    const struct ox_tensor *q = ox_run_in(r, 1), *k = ox_run_in(r, 2);
+    bool both_ways = ox_run_int(r, "is_bidirectional", 0) != 0;
+    int64_t most = ox_run_int(r, "max_distance", 0);
+    if (table->rank != 2 || table->dims[0] < (both_ways ? 4 : 2) || q->n != 1 || k->n != 1 ||
+        most < 1)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "a table of rank %u and a greatest distance of %" PRId64, table->rank,
+                           most);
+    int64_t rows = ox_tensor_get_int(q, 0), cols = ox_tensor_get_int(k, 0);
+    const int64_t dims[4] = {1, table->dims[1], rows, cols};
+    struct ox_tensor *y;
+    if (rows < 0 || cols < 0)
+        return ox_run_fail(r, err, OX_INPUT, "lengths of %" PRId64 " and %" PRId64, rows, cols);
+    OX_TRY(ox_run_out(r, 0, table->dtype, 4, dims, &y, err));
+    size_t heads = (size_t)table->dims[1];
+    for (size_t i = 0; i < y->n; i++) {
+        int64_t col = (int64_t)(i % (size_t)cols), row = (int64_t)(i / (size_t)cols) % rows;
+        size_t head = i / (size_t)cols / (size_t)rows;
+        size_t bucket = bucket_of(col - row, both_ways, (size_t)table->dims[0], (double)most);
+        double value = ox_tensor_get_double(table, bucket * heads + head);
+        ox_real_store(y, i, 1, &value);
+    }
+    return OX_OK;
+}
+
+static void infer_relative_bias(struct ox_infer *c)
+{
+    size_t n;
+    const struct ox_expr *const *v;
+    const struct ox_expr *dims[4] = {ox_infer_num(c, 1), ox_infer_dim(c, 0, 1), NULL, NULL};
+    ox_infer_same_dtype(c, 0, 0);
+    for (size_t i = 1; i < 3; i++)
+        if (ox_infer_values(c, i, &n, &v) && n == 1)
+            dims[i + 1] = v[0];
+    ox_infer_set_shape(c, 0, 4, dims);
+}
+
+static double sigmoid(double x)
+{
+    return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
+}
+
+struct gated {
+    size_t batch, rows, heads, size, depth;
+    const double *query, *query_bias, *weight, *bias, *eco;
+};
+
+/* The factor of a token's row of a head: two gates, each the sum of half of the projected query. */
+static double gate_of(const struct gated *g, size_t b, size_t h, size_t row)
+{
+    const double *query = g->query + ((b * g->rows + row) * g->heads + h) * g->size;
+    double sums[2] = {0, 0};
+    for (size_t d = 0; d < g->depth; d++) {
+        double sum = g->bias[d];
+        for (size_t i = 0; i < g->size; i++)
+            sum += (query[i] + g->query_bias[h * g->size + i]) * g->weight[i * g->depth + d];
+        sums[d >= g->depth / 2] += sum;
+    }
+    return sigmoid(sums[0]) * (sigmoid(sums[1]) * g->eco[h] - 1) + 2;
+}
+
+static enum ox_status run_gated_bias(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *q = ox_run_in(r, 0), *position = ox_run_in(r, 2), *w = ox_run_in(r, 3);
+    int64_t heads = ox_run_int(r, "num_heads", 0);
+    const double *table;
+    if (ox_run_has(r, 6))
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "token_offset is not served");
+    if (q->rank != 3 || heads < 1 || q->dims[2] % heads || position->rank != 4 || w->rank != 2 ||
+        w->dims[0] != q->dims[2] / heads || position->dims[0] != 1 || position->dims[1] != heads ||
+        position->dims[2] != q->dims[1] || position->dims[3] != q->dims[1] ||
+        (int64_t)ox_run_in(r, 1)->n != q->dims[2] || (int64_t)ox_run_in(r, 4)->n != w->dims[1] ||
+        (int64_t)ox_run_in(r, 5)->n != heads)
+        return ox_run_fail(r, err, OX_INPUT, "the inputs do not fit each other");
+    struct gated g = {.batch = (size_t)q->dims[0],
+                      .rows = (size_t)q->dims[1],
+                      .heads = (size_t)heads,
+                      .size = (size_t)w->dims[0],
+                      .depth = (size_t)w->dims[1]};
+    OX_TRY(ox_real_in(r, 0, &g.query, err));
+    OX_TRY(ox_real_in(r, 1, &g.query_bias, err));
+    OX_TRY(ox_real_in(r, 2, &table, err));
+    OX_TRY(ox_real_in(r, 3, &g.weight, err));
+    OX_TRY(ox_real_in(r, 4, &g.bias, err));
+    OX_TRY(ox_real_in(r, 5, &g.eco, err));
+    const int64_t dims[4] = {q->dims[0], heads, q->dims[1], q->dims[1]};
+    struct ox_tensor *y;
+    OX_TRY(ox_run_out(r, 0, q->dtype, 4, dims, &y, err));
+    double *row = ox_real_scratch(r, g.rows, err);
+    if (!row)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < g.batch * g.heads * g.rows; i++) {
+        size_t at = i % g.rows, h = i / g.rows % g.heads;
+        double gate = gate_of(&g, i / g.rows / g.heads, h, at);
+        for (size_t k = 0; k < g.rows; k++)
+            row[k] = gate * table[(h * g.rows + at) * g.rows + k];
+        ox_real_store(y, i * g.rows, g.rows, row);
+    }
+    return OX_OK;
+}
+
+static void infer_gated_bias(struct ox_infer *c)
+{
+    const struct ox_expr *rows = ox_infer_dim(c, 0, 1);
+    const struct ox_expr *dims[4] = {
+        ox_infer_dim(c, 0, 0), ox_infer_num(c, ox_infer_int_attr(c, "num_heads", 0)), rows, rows};
+    ox_infer_same_dtype(c, 0, 0);
+    if (!ox_infer_has(c, 6))
+        ox_infer_set_shape(c, 0, 4, dims);
+}
+
+#define MS "com.microsoft"
+
+const struct ox_op ox_ops_contrib_sequence[] = {
+    {MS, "BifurcationDetector", 1, .infer = infer_bifurcation, .run = run_bifurcation},
+    {MS, "CropAndResize", 1, .infer = infer_crop_and_resize, .run = run_crop_and_resize},
+    {MS, "GatedRelativePositionBias", 1, .infer = infer_gated_bias, .run = run_gated_bias},
+    {MS, "RelativePositionBias", 1, .infer = infer_relative_bias, .run = run_relative_bias},
+    {MS, "WordConvEmbedding", 1, .infer = infer_word_conv, .run = run_word_conv},
+    {0}};
