@@ -9,6 +9,10 @@ struct ox_infer;
 /* The node run as the standard's operator of that name and version: its inputs, outputs and attributes are the same. */
 enum ox_status ox_run_standard(struct ox_run *r, const char *name, int64_t opset,
                                struct ox_error *err);
+/* The same on other inputs (NULL: omitted), with all outputs and attributes of this node. */
+enum ox_status ox_run_standard_on(struct ox_run *r, const char *name, int64_t opset,
+                                  const struct ox_tensor *const *in, size_t n_in,
+                                  struct ox_error *err);
 /* The standard's operator on other inputs (NULL: omitted), with this node's attributes. *out is the first output, new; the
  * caller releases it. */
 enum ox_status ox_call_standard(struct ox_run *r, const char *name, int64_t opset,
@@ -18,26 +22,26 @@ enum ox_status ox_call_standard(struct ox_run *r, const char *name, int64_t opse
 void ox_infer_standard(struct ox_infer *c, const char *name, int64_t opset);
 
 /* Functions of one number that fused operators end in. */
-enum ox_activation {
-    OX_ACT_NONE,
-    OX_ACT_RELU,
-    OX_ACT_TANH,
-    OX_ACT_SIGMOID,
-    OX_ACT_LEAKY_RELU,   /* alpha */
-    OX_ACT_CLIP,         /* least, greatest */
-    OX_ACT_HARD_SIGMOID, /* alpha, beta */
-    OX_ACT_SOFTPLUS,
-    OX_ACT_GELU,
-    OX_ACT_FAST_GELU,
-    OX_ACT_QUICK_GELU /* alpha */
+enum ox_fused {
+    OX_FUSED_NONE,
+    OX_FUSED_RELU,
+    OX_FUSED_TANH,
+    OX_FUSED_SIGMOID,
+    OX_FUSED_LEAKY_RELU,   /* alpha */
+    OX_FUSED_CLIP,         /* least, greatest */
+    OX_FUSED_HARD_SIGMOID, /* alpha, beta */
+    OX_FUSED_SOFTPLUS,
+    OX_FUSED_GELU,
+    OX_FUSED_FAST_GELU,
+    OX_FUSED_QUICK_GELU /* alpha */
 };
 /* In place. */
-void ox_activate(enum ox_activation kind, const double parameters[2], double *values, size_t n);
-/* By the name that an attribute gives; NULL and "" are OX_ACT_NONE. */
-enum ox_status ox_activation_of(const struct ox_run *r, const char *name, enum ox_activation *out,
-                                struct ox_error *err);
+void ox_fused_apply(enum ox_fused kind, const double parameters[2], double *values, size_t n);
+/* By the name that an attribute gives; NULL and "" are OX_FUSED_NONE. */
+enum ox_status ox_fused_of(const struct ox_run *r, const char *name, enum ox_fused *out,
+                           struct ox_error *err);
 /* A tensor of float32 or float64 that is still the kernel's own, in place. */
-void ox_activate_tensor(enum ox_activation kind, const double parameters[2], struct ox_tensor *t);
+void ox_fused_apply_tensor(enum ox_fused kind, const double parameters[2], struct ox_tensor *t);
 
 /* A new tensor in another order of axes, for kernels whose standard form has channels first; the caller releases it. perm has
  * in->rank elements. */

@@ -16,7 +16,7 @@ struct activation_job {
     const struct ox_tensor *x, *skip; /* skip: added, of the same shape; NULL */
     const double *bias;               /* over the last axis; NULL */
     size_t n_bias;
-    enum ox_activation kind;
+    enum ox_fused kind;
     double parameters[2];
     struct ox_tensor *y;
 };
@@ -40,7 +40,7 @@ static void activation_task(void *arg, size_t from, size_t to)
             for (size_t i = 0; i < n; i++)
                 v[i] += more[i];
         }
-        ox_activate(job->kind, job->parameters, v, n);
+        ox_fused_apply(job->kind, job->parameters, v, n);
         ox_real_store(job->y, at, n, v);
     }
 }
@@ -52,7 +52,7 @@ static bool same_shape(const struct ox_tensor *a, const struct ox_tensor *b)
 }
 
 /* Output 0 from input 0, with the list of input 1 (may be omitted) added along the last axis and input i_skip as it is. */
-static enum ox_status run_activation(struct ox_run *r, enum ox_activation kind, double alpha,
+static enum ox_status run_activation(struct ox_run *r, enum ox_fused kind, double alpha,
                                      size_t i_skip, struct ox_error *err)
 {
     struct activation_job job = {.x = ox_run_in(r, 0), .kind = kind, .parameters = {alpha, 0}};
@@ -75,22 +75,22 @@ static enum ox_status run_activation(struct ox_run *r, enum ox_activation kind, 
 
 static enum ox_status run_gelu(struct ox_run *r, struct ox_error *err)
 {
-    return run_activation(r, OX_ACT_GELU, 0, 0, err);
+    return run_activation(r, OX_FUSED_GELU, 0, 0, err);
 }
 
 static enum ox_status run_fast_gelu(struct ox_run *r, struct ox_error *err)
 {
-    return run_activation(r, OX_ACT_FAST_GELU, 0, 0, err);
+    return run_activation(r, OX_FUSED_FAST_GELU, 0, 0, err);
 }
 
 static enum ox_status run_quick_gelu(struct ox_run *r, struct ox_error *err)
 {
-    return run_activation(r, OX_ACT_QUICK_GELU, (double)ox_run_float(r, "alpha", 1.702f), 0, err);
+    return run_activation(r, OX_FUSED_QUICK_GELU, (double)ox_run_float(r, "alpha", 1.702f), 0, err);
 }
 
 static enum ox_status run_bias_add(struct ox_run *r, struct ox_error *err)
 {
-    return run_activation(r, OX_ACT_NONE, 0, 2, err);
+    return run_activation(r, OX_FUSED_NONE, 0, 2, err);
 }
 
 /* ---- BiasSoftmax BiasDropout -------------------------------------------------------------------------------------- */
@@ -149,21 +149,21 @@ static enum ox_status run_bias_dropout(struct ox_run *r, struct ox_error *err)
 
 /* ---- Products and convolutions ------------------------------------------------------------------------------------ */
 
-static enum ox_status give_activated(struct ox_run *r, enum ox_activation kind,
+static enum ox_status give_activated(struct ox_run *r, enum ox_fused kind,
                                      const double parameters[2], struct ox_tensor *y,
                                      struct ox_error *err)
 {
-    ox_activate_tensor(kind, parameters, y);
+    ox_fused_apply_tensor(kind, parameters, y);
     enum ox_status status = ox_run_out_tensor(r, 0, y, err);
     ox_tensor_release(y);
     return status;
 }
 
 /* activation_alpha and so on, with the defaults that onnxruntime has for each. */
-static void read_parameters(const struct ox_run *r, enum ox_activation kind, double p[2])
+static void read_parameters(const struct ox_run *r, enum ox_fused kind, double p[2])
 {
-    float alpha = kind == OX_ACT_LEAKY_RELU ? 0.01f : kind == OX_ACT_HARD_SIGMOID ? 0.2f : 0;
-    float beta = kind == OX_ACT_HARD_SIGMOID ? 0.5f : 0;
+    float alpha = kind == OX_FUSED_LEAKY_RELU ? 0.01f : kind == OX_FUSED_HARD_SIGMOID ? 0.2f : 0;
+    float beta = kind == OX_FUSED_HARD_SIGMOID ? 0.5f : 0;
     p[0] = (double)ox_run_float(r, "activation_alpha", alpha);
     p[1] = (double)ox_run_float(r, "activation_beta", beta);
 }
@@ -171,10 +171,10 @@ static void read_parameters(const struct ox_run *r, enum ox_activation kind, dou
 static enum ox_status run_fused_gemm(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in[3] = {ox_run_in(r, 0), ox_run_in(r, 1), ox_run_in(r, 2)};
-    enum ox_activation kind;
+    enum ox_fused kind;
     double p[2];
     struct ox_tensor *y;
-    OX_TRY(ox_activation_of(r, ox_run_string(r, "activation"), &kind, err));
+    OX_TRY(ox_fused_of(r, ox_run_string(r, "activation"), &kind, err));
     read_parameters(r, kind, p);
     OX_TRY(ox_call_standard(r, "Gemm", 13, in, 3, &y, err));
     return give_activated(r, kind, p, y, err);
@@ -185,14 +185,14 @@ static enum ox_status run_fused_conv(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in[3] = {ox_run_in(r, 0), ox_run_in(r, 1), ox_run_in(r, 2)};
     const struct ox_tensor *z = ox_run_in(r, 3);
-    enum ox_activation kind;
+    enum ox_fused kind;
     size_t n;
     const float *given = ox_run_floats(r, "activation_params", &n);
     struct ox_tensor *y, *sum = NULL;
-    OX_TRY(ox_activation_of(r, ox_run_string(r, "activation"), &kind, err));
-    size_t needs = kind == OX_ACT_LEAKY_RELU                            ? 1
-                   : kind == OX_ACT_CLIP || kind == OX_ACT_HARD_SIGMOID ? 2
-                                                                        : 0;
+    OX_TRY(ox_fused_of(r, ox_run_string(r, "activation"), &kind, err));
+    size_t needs = kind == OX_FUSED_LEAKY_RELU                              ? 1
+                   : kind == OX_FUSED_CLIP || kind == OX_FUSED_HARD_SIGMOID ? 2
+                                                                            : 0;
     if (n < needs)
         return ox_run_fail(r, err, OX_INPUT, "activation_params has %zu elements, not %zu", n,
                            needs);
@@ -362,13 +362,13 @@ static enum ox_status run_fused_matmul(struct ox_run *r, struct ox_error *err)
 
 static enum ox_status run_fused_matmul_activation(struct ox_run *r, struct ox_error *err)
 {
-    enum ox_activation kind;
+    enum ox_fused kind;
     double p[2];
     struct ox_tensor *y;
-    OX_TRY(ox_activation_of(r, ox_run_string(r, "activation"), &kind, err));
+    OX_TRY(ox_fused_of(r, ox_run_string(r, "activation"), &kind, err));
     read_parameters(r, kind, p);
     OX_TRY(fused_product(r, &y, err));
-    ox_activate_tensor(kind, p, y);
+    ox_fused_apply_tensor(kind, p, y);
     return OX_OK;
 }
 

@@ -100,7 +100,7 @@ static void convolve_word(const struct words *w, size_t word, size_t length, dou
             for (size_t k = 0; k < w->window; k++) {
                 int64_t id = ox_tensor_get_int(w->sequence, word * w->length + at + k);
                 const double *character = w->table + (size_t)id * w->width;
-                for (size_t i = 0; i < w->width && id; i++)
+                for (size_t i = 0; i < w->width; i++)
                     sum += w->weights[(f * w->window + k) * w->width + i] * character[i];
             }
             best = tanh(sum) > best ? tanh(sum) : best;

@@ -87,7 +87,7 @@ static void look_up(const struct ox_tensor *x, const uint8_t codes[256], uint8_t
         out[i] = codes[in[i]];
 }
 
-static enum ox_status run_function(struct ox_run *r, enum ox_activation kind, double alpha,
+static enum ox_status run_function(struct ox_run *r, enum ox_fused kind, double alpha,
                                    struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0);
@@ -100,7 +100,7 @@ static enum ox_status run_function(struct ox_run *r, enum ox_activation kind, do
     OX_TRY(ox_qparam_in(r, 1, 2, &from, err));
     OX_TRY(ox_qparam_in(r, 3, 4, &to, err));
     ox_qtable(x->dtype, &from, table);
-    ox_activate(kind, parameters, table, 256);
+    ox_fused_apply(kind, parameters, table, 256);
     ox_qrecode(table, x->dtype, &to, codes);
     OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, x->dims, &y, err));
     look_up(x, codes, y->data);
@@ -109,12 +109,12 @@ static enum ox_status run_function(struct ox_run *r, enum ox_activation kind, do
 
 static enum ox_status run_qlinear_leaky_relu(struct ox_run *r, struct ox_error *err)
 {
-    return run_function(r, OX_ACT_LEAKY_RELU, (double)ox_run_float(r, "alpha", 0.01f), err);
+    return run_function(r, OX_FUSED_LEAKY_RELU, (double)ox_run_float(r, "alpha", 0.01f), err);
 }
 
 static enum ox_status run_qlinear_sigmoid(struct ox_run *r, struct ox_error *err)
 {
-    return run_function(r, OX_ACT_SIGMOID, 0, err);
+    return run_function(r, OX_FUSED_SIGMOID, 0, err);
 }
 
 /* Codes of input i (its scale and zero point behind it) in the target's. The same parameters keep every code. */

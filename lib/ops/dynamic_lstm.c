@@ -1,0 +1,102 @@
+/* DynamicQuantizeLSTM (com.microsoft): LSTM whose weights are 8-bit and whose input is quantized when it runs. onnxruntime also
+ * quantizes the state at every step; here it stays as it is, which departs from that by less than one step of 8 bits. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "ops/contrib.h"
+#include "ops/infer.h"
+#include "ops/real.h"
+
+/* Weights [directions, depth, width] by their scales (one a direction, or one a column of each), as [directions, width, depth]. */
+static enum ox_status dequantize_weights(struct ox_run *r, size_t i, size_t i_scale,
+                                         struct ox_tensor **out, struct ox_error *err)
+{
+    const struct ox_tensor *w = ox_run_in(r, i), *scale = ox_run_in(r, i_scale);
+    const struct ox_tensor *zero = ox_run_in(r, i_scale + 1);
+    if (w->rank != 3)
+        return ox_run_fail(r, err, OX_INPUT, "weights of input %zu have rank %u, not 3", i,
+                           w->rank);
+    size_t directions = (size_t)w->dims[0], depth = (size_t)w->dims[1], width = (size_t)w->dims[2];
+    bool columns = scale->n != directions;
+    if ((columns && scale->n != directions * width) || zero->n != scale->n)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "there are %zu scales and %zu zero points for %zu directions of %zu "
+                           "columns",
+                           scale->n, zero->n, directions, width);
+    const int64_t dims[3] = {w->dims[0], w->dims[2], w->dims[1]};
+    OX_TRY(ox_tensor_new(out, ox_env_budget(r->env), OX_FLOAT64, 3, dims, err));
+    double *to = (*out)->data;
+    for (size_t d = 0; d < directions; d++)
+        for (size_t c = 0; c < width; c++) {
+            size_t at = columns ? d * width + c : d;
+            double s = ox_tensor_get_double(scale, at), z = ox_tensor_get_double(zero, at);
+            for (size_t k = 0; k < depth; k++)
+                to[(d * width + c) * depth + k] =
+                    (ox_tensor_get_double(w, (d * depth + k) * width + c) - z) * s;
+        }
+    return OX_OK;
+}
+
+/* X as DynamicQuantizeLinear and its inverse leave it. */
+static enum ox_status round_input(struct ox_run *r, const struct ox_tensor *x,
+                                  struct ox_tensor **out, struct ox_error *err)
+{
+    double *v = ox_real_scratch(r, x->n, err), low = 0, high = 0;
+    if (!v)
+        return OX_NO_MEMORY;
+    ox_real_load(x, 0, x->n, v);
+    for (size_t i = 0; i < x->n; i++) {
+        low = v[i] < low ? v[i] : low;
+        high = v[i] > high ? v[i] : high;
+    }
+    double scale = high == low ? 1 : (high - low) / 255, zero = rint(-low / scale);
+    zero = zero < 0 ? 0 : zero > 255 ? 255 : zero;
+    for (size_t i = 0; i < x->n; i++) {
+        double q = rint(v[i] / scale) + zero;
+        v[i] = ((q < 0 ? 0 : q > 255 ? 255 : q) - zero) * scale;
+    }
+    OX_TRY(ox_tensor_new(out, ox_env_budget(r->env), x->dtype, x->rank, x->dims, err));
+    ox_real_store(*out, 0, x->n, v);
+    return OX_OK;
+}
+
+static enum ox_status run_dynamic_lstm(struct ox_run *r, struct ox_error *err)
+{
+    struct ox_tensor *x = NULL, *w = NULL, *recurrent = NULL;
+    enum ox_status status = round_input(r, ox_run_in(r, 0), &x, err);
+    if (status == OX_OK)
+        status = dequantize_weights(r, 1, 8, &w, err);
+    if (status == OX_OK)
+        status = dequantize_weights(r, 2, 10, &recurrent, err);
+    if (status == OX_OK) {
+        const struct ox_tensor *in[8] = {x, w, recurrent};
+        for (size_t i = 3; i < 8; i++)
+            in[i] = ox_run_in(r, i);
+        status = ox_run_standard_on(r, "LSTM", 14, in, 8, err);
+    }
+    ox_tensor_release(recurrent);
+    ox_tensor_release(w);
+    ox_tensor_release(x);
+    return status;
+}
+
+static void infer_dynamic_lstm(struct ox_infer *c)
+{
+    unsigned rank;
+    const struct ox_expr *const *x;
+    for (size_t i = 0; i < ox_infer_n_out(c); i++)
+        ox_infer_same_dtype(c, i, 0);
+    if (!ox_infer_shape(c, 0, &rank, &x) || rank != 3)
+        return;
+    const struct ox_expr *hidden = ox_infer_dim(c, 2, 1), *directions = ox_infer_dim(c, 1, 0);
+    const struct ox_expr *y[4] = {x[0], directions, x[1], hidden};
+    const struct ox_expr *state[3] = {directions, x[1], hidden};
+    if (ox_infer_n_out(c) > 0)
+        ox_infer_set_shape(c, 0, 4, y);
+    for (size_t i = 1; i < 3 && i < ox_infer_n_out(c); i++)
+        ox_infer_set_shape(c, i, 3, state);
+}
+
+const struct ox_op ox_ops_dynamic_lstm[] = {{"com.microsoft", "DynamicQuantizeLSTM", 1,
+                                             .infer = infer_dynamic_lstm, .run = run_dynamic_lstm},
+                                            {0}};
