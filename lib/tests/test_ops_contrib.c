@@ -1,0 +1,480 @@
+/* Operators of com.microsoft, and those that onnxruntime adds to ai.onnx. Expected values are onnxruntime's where they are not plain to
+ * see. */
+#include <math.h>
+#include <string.h>
+
+#include "tests/expect_op.h"
+#include "tests/run_op.h"
+#include "tests/run_suite.h"
+
+static struct one_op *ms(const char *name)
+{
+    return one_op_new("com.microsoft", name, 1);
+}
+
+/* ---- Fused and renamed -------------------------------------------------------------------------------------------- */
+
+START_TEST(gelus_differ_a_little)
+{
+    static const char *const names[] = {"Gelu", "FastGelu", "QuickGelu"};
+    static const double expected[] = {0.841344746, 0.841191991, 0.845795813};
+    struct one_op *op = ms(names[_i]);
+    ONE_OP_IN(op, OX_FLOAT32, "2", 0, 1);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2", 1e-6, 0, expected[_i]);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(a_bias_is_added_along_the_last_axis)
+{
+    struct one_op *op = ms("BiasAdd");
+    ONE_OP_IN(op, OX_FLOAT32, "1x2x2", 1, 2, 3, 4);
+    ONE_OP_IN(op, OX_FLOAT32, "2", 10, 20);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2x2", 100, 200, 300, 400);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x2x2", 0, 111, 222, 313, 424);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(a_bias_of_another_length_is_refused)
+{
+    struct one_op *op = ms("BiasGelu");
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 1, 2);
+    ONE_OP_IN(op, OX_FLOAT32, "3", 1, 2, 3);
+    RUN_FAILS(op, 1, "the bias has 3 elements");
+}
+END_TEST
+
+START_TEST(products_end_in_their_activation)
+{
+    struct one_op *op = ms("FusedGemm");
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 1, 2);
+    ONE_OP_IN(op, OX_FLOAT32, "2x2", 1, -1, 1, -1);
+    ONE_OP_IN(op, OX_FLOAT32, "2", 1, 1);
+    one_op_string(op, "activation", "LeakyRelu");
+    one_op_float(op, "activation_alpha", 0.5f);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x2", 0, 4, -1);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(products_of_transposed_batches)
+{
+    struct one_op *op = ms("FusedMatMul");
+    ONE_OP_IN(op, OX_FLOAT32, "2x2x1", 1, 2, 3, 4); /* row, batch, column */
+    ONE_OP_IN(op, OX_FLOAT32, "2x1x1", 10, 100);
+    one_op_int(op, "transBatchA", 1);
+    one_op_float(op, "alpha", 2);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2x2x1", 0, 20, 60, 400, 800);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(an_activation_that_is_unknown_is_named)
+{
+    struct one_op *op = ms("FusedGemm");
+    ONE_OP_IN(op, OX_FLOAT32, "1x1", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1", 1);
+    one_op_string(op, "activation", "Frobnicate");
+    ck_assert_int_eq(one_op_run(op, 1), OX_UNSUPPORTED);
+    ck_assert(strstr(one_op_error(op), "Frobnicate"));
+    one_op_free(op);
+}
+END_TEST
+
+/* ---- Quantized ---------------------------------------------------------------------------------------------------- */
+
+static void q8(struct one_op *op, const char *shape, const double *codes, size_t n, double scale,
+               double zero)
+{
+    one_op_in(op, OX_UINT8, shape, codes, n);
+    ONE_OP_IN(op, OX_FLOAT32, "", scale);
+    ONE_OP_IN(op, OX_UINT8, "", zero);
+}
+
+START_TEST(quantized_sums_saturate)
+{
+    struct one_op *op = ms("QLinearAdd");
+    q8(op, "3", (const double[]){128, 130, 255}, 3, 0.5, 128);
+    q8(op, "1", (const double[]){12}, 1, 0.25, 8);
+    ONE_OP_IN(op, OX_FLOAT32, "", 0.5);
+    ONE_OP_IN(op, OX_UINT8, "", 128);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_UINT8, "3", 0, 130, 132, 255);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(quantized_products_round_half_to_even)
+{
+    struct one_op *op = ms("QLinearMul");
+    q8(op, "2", (const double[]){1, 3}, 2, 0.5, 0);
+    q8(op, "2", (const double[]){1, 1}, 2, 1, 0);
+    ONE_OP_IN(op, OX_FLOAT32, "", 1);
+    one_op_in_none(op);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_UINT8, "2", 0, 0, 2);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(quantized_parts_take_the_results_scale)
+{
+    struct one_op *op = ms("QLinearConcat");
+    ONE_OP_IN(op, OX_FLOAT32, "", 1);
+    ONE_OP_IN(op, OX_UINT8, "", 10);
+    q8(op, "1x2", (const double[]){1, 2}, 2, 2, 0);
+    q8(op, "1x1", (const double[]){7}, 1, 1, 5);
+    one_op_int(op, "axis", 1);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_UINT8, "1x3", 0, 12, 14, 12);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(pools_may_have_channels_last)
+{
+    struct one_op *op = ms("QLinearGlobalAveragePool");
+    q8(op, "1x2x1x2", (const double[]){10, 20, 30, 60}, 4, 1, 0);
+    ONE_OP_IN(op, OX_FLOAT32, "", 1);
+    ONE_OP_IN(op, OX_UINT8, "", 1);
+    one_op_int(op, "channels_last", 1);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_UINT8, "1x1x1x2", 0, 21, 41);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(quantized_gemm_without_scale_gives_floats)
+{
+    struct one_op *op = ms("QGemm");
+    q8(op, "1x2", (const double[]){3, 4}, 2, 0.5, 1);
+    ONE_OP_IN(op, OX_INT8, "2x1", -2, 5);
+    ONE_OP_IN(op, OX_FLOAT32, "", 2);
+    ONE_OP_IN(op, OX_INT8, "", 1);
+    ONE_OP_IN(op, OX_INT32, "1", 100);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1", 0, 106);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(sums_of_16_bits_wrap_in_32)
+{
+    struct one_op *op = ms("MatMulInteger16");
+    ONE_OP_IN(op, OX_INT16, "1x3", -32768, -32768, 1);
+    ONE_OP_IN(op, OX_INT16, "3x1", -32768, -32768, 7);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_INT32, "1x1", 0, -2147483641);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(codes_of_4_bits_have_a_scale_a_block)
+{
+    struct one_op *op = ms("MatMulNBits");
+    double a[17], codes[16];
+    for (size_t i = 0; i < 17; i++)
+        a[i] = i == 0 || i == 16;
+    for (size_t i = 0; i < 16; i++)
+        codes[i] = i == 0 ? 0x8a : i == 8 ? 0x0f : 0;
+    one_op_in(op, OX_FLOAT32, "1x17", a, 17);
+    one_op_in(op, OX_UINT8, "1x2x8", codes, 16);
+    ONE_OP_IN(op, OX_FLOAT32, "2", 1, 10);
+    one_op_int(op, "K", 17);
+    one_op_int(op, "N", 1);
+    one_op_int(op, "bits", 4);
+    one_op_int(op, "block_size", 16);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1", 1e-6, 2 + 70);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(a_row_that_is_not_there_is_named)
+{
+    struct one_op *op = ms("GatherBlockQuantized");
+    double codes[16] = {0};
+    one_op_in(op, OX_UINT8, "1x16", codes, 16);
+    ONE_OP_IN(op, OX_INT64, "1", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1", 1);
+    one_op_int(op, "bits", 8);
+    one_op_int(op, "block_size", 16);
+    RUN_FAILS(op, 1, "indices[0] is 1");
+}
+END_TEST
+
+/* ---- Normalization ------------------------------------------------------------------------------------------------ */
+
+START_TEST(the_sum_is_normalized_and_given)
+{
+    struct one_op *op = ms("SkipSimplifiedLayerNormalization");
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x2", 1, 3);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 2, 1);
+    ONE_OP_IN(op, OX_FLOAT32, "2", 1, 10);
+    one_op_float(op, "epsilon", 0);
+    RUN_OK(op, 4);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x2", 1e-6, 3 / sqrt(12.5), 40 / sqrt(12.5));
+    ONE_OP_OUT(op, 3, OX_FLOAT32, "1x1x2", 0, 3, 4);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(an_id_that_is_not_there_is_named)
+{
+    struct one_op *op = ms("EmbedLayerNormalization");
+    ONE_OP_IN(op, OX_INT32, "1x1", 2);
+    one_op_in_none(op);
+    ONE_OP_IN(op, OX_FLOAT32, "2x1", 1, 2);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1", 1);
+    one_op_in_none(op);
+    ONE_OP_IN(op, OX_FLOAT32, "1", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1", 0);
+    RUN_FAILS(op, 2, "id 2 at place 0");
+}
+END_TEST
+
+/* ---- Attention ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(queries_see_the_past_and_themselves)
+{
+    struct one_op *op = ms("MultiHeadAttention");
+    one_op_int(op, "num_heads", 1);
+    one_op_int(op, "unidirectional", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2x1", 0, 0);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2x1", 1, 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2x1", 4, 8);
+    for (size_t i = 0; i < 3; i++)
+        one_op_in_none(op);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x1x1", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x1x1", 0);
+    RUN_OK(op, 3);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x2x1", 1e-6, 2, 4);
+    ONE_OP_OUT(op, 2, OX_FLOAT32, "1x1x3x1", 0, 0, 4, 8);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(heads_share_keys_and_windows_slide)
+{
+    struct one_op *op = ms("GroupQueryAttention");
+    one_op_int(op, "num_heads", 2);
+    one_op_int(op, "kv_num_heads", 1);
+    one_op_int(op, "local_window_size", 2);
+    ONE_OP_IN(op, OX_FLOAT32, "1x3x2", 0, 0, 0, 0, 0, 0);
+    ONE_OP_IN(op, OX_FLOAT32, "1x3x1", 1, 1, 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x3x1", 2, 4, 8);
+    one_op_in_none(op);
+    one_op_in_none(op);
+    ONE_OP_IN(op, OX_INT32, "1", 2);
+    ONE_OP_IN(op, OX_INT32, "", 3);
+    RUN_OK(op, 3);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x3x2", 1e-6, 2, 2, 3, 3, 6, 6);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(more_keys_than_there_are_is_refused)
+{
+    struct one_op *op = ms("GroupQueryAttention");
+    one_op_int(op, "num_heads", 1);
+    one_op_int(op, "kv_num_heads", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x1", 0);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x1", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x1", 2);
+    one_op_in_none(op);
+    one_op_in_none(op);
+    ONE_OP_IN(op, OX_INT32, "1", 4);
+    ONE_OP_IN(op, OX_INT32, "", 5);
+    RUN_FAILS(op, 3, "asks for 4 keys of a past of 0");
+}
+END_TEST
+
+START_TEST(a_position_beyond_the_table_is_refused)
+{
+    struct one_op *op = ms("RotaryEmbedding");
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x2", 1, 2);
+    ONE_OP_IN(op, OX_INT64, "1x1", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1", 0);
+    RUN_FAILS(op, 1, "position 1 is outside of the 1");
+}
+END_TEST
+
+START_TEST(one_input_is_projected_and_attends_to_itself)
+{
+    struct one_op *op = ms("Attention");
+    one_op_int(op, "num_heads", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2x1", 1, 2);
+    ONE_OP_IN(op, OX_FLOAT32, "1x3", 0, 0, 3);
+    ONE_OP_IN(op, OX_FLOAT32, "3", 0, 0, 1);
+    ONE_OP_IN(op, OX_INT32, "1x2", 1, 0);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x2x1", 1e-6, 4, 4);
+    one_op_free(op);
+}
+END_TEST
+
+/* ---- The rest ----------------------------------------------------------------------------------------------------- */
+
+START_TEST(tokens_are_cut_marked_and_filled_up)
+{
+    struct one_op *op = ms("Tokenizer");
+    one_op_strings(op, "separators", (const char *const[]){" +", ","}, 2);
+    one_op_string(op, "pad_value", "#");
+    one_op_int(op, "mark", 1);
+    one_op_int(op, "mincharnum", 1);
+    one_op_in_strings(op, "2", (const char *const[]){"a,b  c", "d"}, 2);
+    RUN_OK(op, 1);
+    one_op_expect_strings(
+        op, 0, "2x5",
+        (const char *const[]){"\x02", "a", "b", "c", "\x03", "\x02", "d", "\x03", "#", "#"}, 10);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(the_longest_match_is_the_token)
+{
+    struct one_op *op = ms("Tokenizer");
+    one_op_string(op, "tokenexp", "a|ab|[a-z]*");
+    one_op_string(op, "pad_value", "#");
+    one_op_int(op, "mark", 0);
+    one_op_int(op, "mincharnum", 1);
+    one_op_in_strings(op, "1", (const char *const[]){"abc1d"}, 1);
+    RUN_OK(op, 1);
+    one_op_expect_strings(op, 0, "1x2", (const char *const[]){"abc", "d"}, 2);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(distinct_elements_keep_their_order)
+{
+    struct one_op *op = ms("Unique");
+    ONE_OP_IN(op, OX_FLOAT32, "5", 3, 1, 3, 2, 1);
+    RUN_OK(op, 3);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "3", 0, 3, 1, 2);
+    ONE_OP_OUT(op, 1, OX_INT64, "5", 0, 0, 1, 0, 2, 1);
+    ONE_OP_OUT(op, 2, OX_INT64, "3", 0, 2, 2, 1);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(half_a_spectrum_and_back)
+{
+    struct one_op *op = ms("Rfft");
+    ONE_OP_IN(op, OX_FLOAT32, "1x4", 1, 2, 3, 4);
+    one_op_int(op, "normalized", 0);
+    one_op_int(op, "onesided", 1);
+    one_op_int(op, "signal_ndim", 1);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x3x2", 1e-6, 10, 0, -2, 2, -2, 0);
+    one_op_free(op);
+    op = ms("Irfft");
+    ONE_OP_IN(op, OX_FLOAT32, "1x3x2", 10, 0, -2, 2, -2, 0);
+    one_op_int(op, "signal_ndim", 1);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x4", 1e-6, 1, 2, 3, 4);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(complex_pairs_multiply)
+{
+    static const char *const names[] = {"ComplexMul", "ComplexMulConj"};
+    struct one_op *op = ms(names[_i]);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 1, 2);
+    ONE_OP_IN(op, OX_FLOAT32, "2x2", 3, 4, 0, 1);
+    RUN_OK(op, 1);
+    if (_i)
+        ONE_OP_OUT(op, 0, OX_FLOAT32, "2x2", 0, 11, 2, 2, -1);
+    else
+        ONE_OP_OUT(op, 0, OX_FLOAT32, "2x2", 0, -5, 10, -2, 1);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(near_positions_have_a_bucket_each)
+{
+    struct one_op *op = ms("RelativePositionBias");
+    ONE_OP_IN(op, OX_FLOAT32, "4x1", 10, 11, 12, 13);
+    ONE_OP_IN(op, OX_INT64, "1", 3);
+    ONE_OP_IN(op, OX_INT64, "1", 3);
+    one_op_int(op, "max_distance", 16);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x3x3", 0, 10, 10, 10, 11, 10, 10, 12, 11, 10);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(a_token_beyond_the_bifurcation_is_taken)
+{
+    struct one_op *op = ms("BifurcationDetector");
+    ONE_OP_IN(op, OX_INT64, "4", 1, 5, 3, 4);
+    ONE_OP_IN(op, OX_INT64, "1", 9);
+    ONE_OP_IN(op, OX_INT64, "", 0);
+    ONE_OP_IN(op, OX_INT64, "5", 1, 5, 3, 2, 7);
+    one_op_int(op, "min_ngram_size", 1);
+    one_op_int(op, "max_ngram_size", 3);
+    RUN_OK(op, 2);
+    ONE_OP_OUT(op, 0, OX_INT64, "5", 0, 9, 1, 5, 3, 2);
+    ONE_OP_OUT(op, 1, OX_INT64, "", 0, -1);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(an_image_that_is_not_there_is_named)
+{
+    struct one_op *op = ms("CropAndResize");
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x1x1", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x4", 0, 0, 1, 1);
+    ONE_OP_IN(op, OX_INT32, "1", 1);
+    ONE_OP_IN(op, OX_INT32, "2", 1, 1);
+    RUN_FAILS(op, 1, "batch_indices[0] is 1");
+}
+END_TEST
+
+static Suite *contrib_suite(void)
+{
+    Suite *suite = suite_create("ops_contrib");
+    TCase *tcase = tcase_create("contrib");
+    tcase_add_loop_test(tcase, gelus_differ_a_little, 0, 3);
+    tcase_add_test(tcase, a_bias_is_added_along_the_last_axis);
+    tcase_add_test(tcase, a_bias_of_another_length_is_refused);
+    tcase_add_test(tcase, products_end_in_their_activation);
+    tcase_add_test(tcase, products_of_transposed_batches);
+    tcase_add_test(tcase, an_activation_that_is_unknown_is_named);
+    tcase_add_test(tcase, quantized_sums_saturate);
+    tcase_add_test(tcase, quantized_products_round_half_to_even);
+    tcase_add_test(tcase, quantized_parts_take_the_results_scale);
+    tcase_add_test(tcase, pools_may_have_channels_last);
+    tcase_add_test(tcase, quantized_gemm_without_scale_gives_floats);
+    tcase_add_test(tcase, sums_of_16_bits_wrap_in_32);
+    tcase_add_test(tcase, codes_of_4_bits_have_a_scale_a_block);
+    tcase_add_test(tcase, a_row_that_is_not_there_is_named);
+    tcase_add_test(tcase, the_sum_is_normalized_and_given);
+    tcase_add_test(tcase, an_id_that_is_not_there_is_named);
+    tcase_add_test(tcase, queries_see_the_past_and_themselves);
+    tcase_add_test(tcase, heads_share_keys_and_windows_slide);
+    tcase_add_test(tcase, more_keys_than_there_are_is_refused);
+    tcase_add_test(tcase, a_position_beyond_the_table_is_refused);
+    tcase_add_test(tcase, one_input_is_projected_and_attends_to_itself);
+    tcase_add_test(tcase, tokens_are_cut_marked_and_filled_up);
+    tcase_add_test(tcase, the_longest_match_is_the_token);
+    tcase_add_test(tcase, distinct_elements_keep_their_order);
+    tcase_add_test(tcase, half_a_spectrum_and_back);
+    tcase_add_loop_test(tcase, complex_pairs_multiply, 0, 2);
+    tcase_add_test(tcase, near_positions_have_a_bucket_each);
+    tcase_add_test(tcase, a_token_beyond_the_bifurcation_is_taken);
+    tcase_add_test(tcase, an_image_that_is_not_there_is_named);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    return run_suite(contrib_suite());
+}
