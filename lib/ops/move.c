@@ -3,19 +3,28 @@
 #include <inttypes.h>
 #include <string.h>
 
+struct move_16 {
+    uint64_t part[2];
+};
+
 #define MOVE_SIZE 1
+#define MOVE_T uint8_t
 #define MOVE_NAME(name) name##_1
 #include "ops/move_tmpl.h"
 #define MOVE_SIZE 2
+#define MOVE_T uint16_t
 #define MOVE_NAME(name) name##_2
 #include "ops/move_tmpl.h"
 #define MOVE_SIZE 4
+#define MOVE_T uint32_t
 #define MOVE_NAME(name) name##_4
 #include "ops/move_tmpl.h"
 #define MOVE_SIZE 8
+#define MOVE_T uint64_t
 #define MOVE_NAME(name) name##_8
 #include "ops/move_tmpl.h"
 #define MOVE_SIZE 16
+#define MOVE_T struct move_16
 #define MOVE_NAME(name) name##_16
 #include "ops/move_tmpl.h"
 

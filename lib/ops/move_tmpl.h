@@ -15,28 +15,41 @@ static void MOVE_NAME(move_row)(char *dst, int64_t to, const char *src, int64_t 
     }
 }
 
-/* A transposition: dst is contiguous along j, src along i. Square blocks keep both sides in the cache. */
+/* A transposition: dst is contiguous along j, src along i. Squares of about a cache line a side go through a buffer, read by
+ * lines and written by lines: where strides share a power of two the lines of a column drive one another out of the cache. */
 static void MOVE_NAME(move_plane)(char *dst, int64_t to_i, const char *src, int64_t from_j,
                                   int64_t n_i, int64_t n_j)
 {
-    enum { BLOCK = MOVE_SIZE >= 8 ? 16 : 32 };
+    enum { BLOCK = MOVE_SIZE <= 4 ? 16 : 8 };
+    MOVE_T row[BLOCK], square[BLOCK][BLOCK];
 
     for (int64_t i0 = 0; i0 < n_i; i0 += BLOCK) {
-        int64_t i1 = i0 + BLOCK < n_i ? i0 + BLOCK : n_i;
+        int64_t m_i = n_i - i0 < BLOCK ? n_i - i0 : BLOCK;
 
         for (int64_t j0 = 0; j0 < n_j; j0 += BLOCK) {
-            int64_t j1 = j0 + BLOCK < n_j ? j0 + BLOCK : n_j;
+            int64_t m_j = n_j - j0 < BLOCK ? n_j - j0 : BLOCK;
+            const char *from = src + j0 * from_j + i0 * MOVE_SIZE;
+            char *to = dst + i0 * to_i + j0 * MOVE_SIZE;
 
-            for (int64_t i = i0; i < i1; i++) {
-                char *d = dst + i * to_i;
-                const char *s = src + i * MOVE_SIZE;
-
-                for (int64_t j = j0; j < j1; j++)
-                    memcpy(d + j * MOVE_SIZE, s + j * from_j, MOVE_SIZE);
+            if (m_i < BLOCK || m_j < BLOCK) {
+                for (int64_t i = 0; i < m_i; i++) {
+                    for (int64_t j = 0; j < m_j; j++)
+                        memcpy(to + i * to_i + j * MOVE_SIZE, from + j * from_j + i * MOVE_SIZE,
+                               MOVE_SIZE);
+                }
+                continue;
             }
+            for (int j = 0; j < BLOCK; j++) {
+                memcpy(row, from + j * from_j, sizeof(row));
+                for (int i = 0; i < BLOCK; i++)
+                    square[i][j] = row[i];
+            }
+            for (int i = 0; i < BLOCK; i++)
+                memcpy(to + i * to_i, square[i], sizeof(square[i]));
         }
     }
 }
 
+#undef MOVE_T
 #undef MOVE_SIZE
 #undef MOVE_NAME
