@@ -360,7 +360,17 @@ static const struct ox_expr *infer_cut(struct ox_infer *c, const struct ox_expr 
             return ox_infer_ceildiv(c, dim, ox_infer_num(c, -by));
         return NULL;
     }
-    for (int i = 0; i < 2; i++) {
+    /* To the end, from a start that counts from the front or from the back: the forms people know. */
+    const struct ox_expr *length = NULL;
+
+    if (bound[1] == dim || (is_number[1] && number[1] >= FAR)) {
+        if (is_number[0] && number[0] < 0 && number[0] > -FAR)
+            length = ox_infer_min(c, ox_infer_num(c, -number[0]), dim);
+        else if (bound[0] != dim && !(is_number[0] && number[0] >= FAR) &&
+                 ox_carry_not_negative(bound[0]))
+            length = ox_infer_max(c, ox_infer_sub(c, dim, bound[0]), zero);
+    }
+    for (int i = 0; i < 2 && !length; i++) {
         int64_t most;
 
         if (is_number[i] && number[i] >= FAR)
@@ -375,8 +385,8 @@ static const struct ox_expr *infer_cut(struct ox_infer *c, const struct ox_expr 
         else
             return NULL;
     }
-    const struct ox_expr *length = ox_infer_sub(c, bound[1], bound[0]);
-
+    if (!length)
+        length = ox_infer_sub(c, bound[1], bound[0]);
     if (!ox_carry_not_negative(length))
         length = ox_infer_max(c, length, zero);
     return by == 1 ? length : ox_infer_ceildiv(c, length, step);

@@ -4,19 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/run_op.h"
+#include "tests/expect_op.h"
 #include "tests/run_suite.h"
-
-/* The run fails with `status`, and its message holds `text`. */
-static void fails(struct one_op *op, enum ox_status status, const char *text)
-{
-    enum ox_status got = one_op_run(op, 1);
-
-    ck_assert_msg(got == status, "status %d, not %d (%s)", got, status, one_op_error(op));
-    ck_assert_msg(strstr(one_op_error(op), text) != NULL, "'%s' is not in '%s'", text,
-                  one_op_error(op));
-    one_op_free(op);
-}
 
 /* ---- Resize -------------------------------------------------------------------------------------------------------------- */
 
@@ -129,19 +118,19 @@ START_TEST(resize_refuses_what_makes_no_size)
         ONE_OP_IN(op, OX_FLOAT32, "2", 1, 2);
         one_op_in_none(op);
         one_op_in(op, OX_FLOAT32, "1", &bad[i], 1);
-        fails(op, OX_INPUT, "scales[0] is");
+        RUN_FAILS_AS(op, 1, OX_INPUT, "scales[0] is");
     }
-    fails(resize("linear", "half_pixel", -1), OX_INPUT, "sizes[0] is -1");
-    fails(resize("linear", "half_pixel", 4e15), OX_NO_MEMORY, "memory");
-    fails(resize("linear", "tf_crop_and_resize", 2), OX_INPUT, "roi has 0 elements");
-    fails(resize("sharp", "half_pixel", 2), OX_INPUT, "'sharp'");
+    RUN_FAILS_AS(resize("linear", "half_pixel", -1), 1, OX_INPUT, "sizes[0] is -1");
+    RUN_FAILS_AS(resize("linear", "half_pixel", 4e15), 1, OX_NO_MEMORY, "memory");
+    RUN_FAILS_AS(resize("linear", "tf_crop_and_resize", 2), 1, OX_INPUT, "roi has 0 elements");
+    RUN_FAILS_AS(resize("sharp", "half_pixel", 2), 1, OX_INPUT, "'sharp'");
     struct one_op *op = one_op_new("", "Resize", 13);
 
     ONE_OP_IN_EMPTY(op, OX_FLOAT32, "0");
     one_op_in_none(op);
     one_op_in_none(op);
     ONE_OP_IN(op, OX_INT64, "1", 2);
-    fails(op, OX_INPUT, "no elements to resize");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "no elements to resize");
 }
 END_TEST
 
@@ -218,7 +207,7 @@ START_TEST(col2im_sums_blocks)
     ONE_OP_IN(op, OX_INT32, "1x2x2", 1, 2, 3, 4);
     ONE_OP_IN(op, OX_INT64, "1", 4);
     ONE_OP_IN(op, OX_INT64, "1", 2);
-    fails(op, OX_INPUT, "3 blocks");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "3 blocks");
 }
 END_TEST
 

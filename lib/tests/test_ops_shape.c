@@ -2,19 +2,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "tests/run_op.h"
+#include "tests/expect_op.h"
 #include "tests/run_suite.h"
-
-/* The run fails with `status`, and its message holds `text`. */
-static void fails(struct one_op *op, size_t n_outputs, enum ox_status status, const char *text)
-{
-    enum ox_status got = one_op_run(op, n_outputs);
-
-    ck_assert_msg(got == status, "status %d, not %d (%s)", got, status, one_op_error(op));
-    ck_assert_msg(strstr(one_op_error(op), text) != NULL, "'%s' is not in '%s'", text,
-                  one_op_error(op));
-    one_op_free(op);
-}
 
 static struct one_op *reshape(int64_t opset, const char *shape, const double *values, size_t n,
                               const double *target, size_t n_target)
@@ -66,19 +55,21 @@ START_TEST(reshape_with_allowzero_takes_0_as_it_is)
     one_op_free(op);
     op = reshape(14, "0x3", NULL, 0, (const double[]){0, -1}, 2);
     one_op_int(op, "allowzero", 1);
-    fails(op, 1, OX_INPUT, "both 0 and -1");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "both 0 and -1");
 }
 END_TEST
 
 START_TEST(reshape_refuses_what_does_not_fit)
 {
-    fails(reshape(13, "2x3", six, 6, (const double[]){-1, 4}, 2), 1, OX_INPUT, "6 elements");
-    fails(reshape(13, "2x3", six, 6, (const double[]){-1, -1}, 2), 1, OX_INPUT, "-1 at 0 and at 1");
-    fails(reshape(13, "2x3", six, 6, (const double[]){-2, 3}, 2), 1, OX_INPUT, "shape[0] is -2");
-    fails(reshape(13, "2x3", six, 6, (const double[]){2, 3, 0}, 3), 1, OX_INPUT, "rank 2");
-    fails(reshape(13, "2x3", six, 6, (const double[]){7}, 1), 1, OX_INPUT, "shape of 7");
-    fails(reshape(13, "2x3", six, 6, (const double[]){4611686018427387904.0, 4}, 2), 1, OX_INPUT,
-          "too many");
+    RUN_FAILS_AS(reshape(13, "2x3", six, 6, (const double[]){-1, 4}, 2), 1, OX_INPUT, "6 elements");
+    RUN_FAILS_AS(reshape(13, "2x3", six, 6, (const double[]){-1, -1}, 2), 1, OX_INPUT,
+                 "-1 at 0 and at 1");
+    RUN_FAILS_AS(reshape(13, "2x3", six, 6, (const double[]){-2, 3}, 2), 1, OX_INPUT,
+                 "shape[0] is -2");
+    RUN_FAILS_AS(reshape(13, "2x3", six, 6, (const double[]){2, 3, 0}, 3), 1, OX_INPUT, "rank 2");
+    RUN_FAILS_AS(reshape(13, "2x3", six, 6, (const double[]){7}, 1), 1, OX_INPUT, "shape of 7");
+    RUN_FAILS_AS(reshape(13, "2x3", six, 6, (const double[]){4611686018427387904.0, 4}, 2), 1,
+                 OX_INPUT, "too many");
 }
 END_TEST
 
@@ -112,7 +103,7 @@ START_TEST(squeeze_drops_ones_or_what_is_named)
     op = one_op_new("", "Squeeze", 13);
     ONE_OP_IN(op, OX_FLOAT32, "1x3x1", 1, 2, 3);
     ONE_OP_IN(op, OX_INT64, "1", 1);
-    fails(op, 1, OX_INPUT, "has 3 elements");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "has 3 elements");
 }
 END_TEST
 
@@ -128,7 +119,7 @@ START_TEST(unsqueeze_counts_by_the_output)
     op = one_op_new("", "Unsqueeze", 13);
     ONE_OP_IN(op, OX_FLOAT32, "2", 1, 2);
     ONE_OP_IN(op, OX_INT64, "2", 1, -2);
-    fails(op, 1, OX_INPUT, "given twice");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "given twice");
 }
 END_TEST
 
@@ -144,7 +135,7 @@ START_TEST(flatten_makes_a_matrix)
     op = one_op_new("", "Flatten", 9);
     ONE_OP_IN(op, OX_FLOAT32, "1x2", 1, 2);
     one_op_int(op, "axis", -1);
-    fails(op, 1, OX_INPUT, "axis -1");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "axis -1");
 }
 END_TEST
 
@@ -204,11 +195,11 @@ START_TEST(transpose_refuses_what_is_no_permutation)
 
     ONE_OP_IN(op, OX_FLOAT32, "2x3", 1, 2, 3, 4, 5, 6);
     ONE_OP_INTS(op, "perm", 1, 1);
-    fails(op, 1, OX_INPUT, "perm[1] is 1");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "perm[1] is 1");
     op = one_op_new("", "Transpose", 13);
     ONE_OP_IN(op, OX_FLOAT32, "2", 1, 2);
     ONE_OP_INTS(op, "perm", INT64_MIN);
-    fails(op, 1, OX_INPUT, "no permutation");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "no permutation");
 }
 END_TEST
 
@@ -226,7 +217,7 @@ START_TEST(concat_joins_and_checks)
     ONE_OP_IN(op, OX_FLOAT32, "2x1", 1, 2);
     ONE_OP_IN(op, OX_FLOAT32, "1x1", 3);
     one_op_int(op, "axis", 1);
-    fails(op, 1, OX_INPUT, "dimension 0 of input 1 is 1");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "dimension 0 of input 1 is 1");
 }
 END_TEST
 
@@ -275,14 +266,14 @@ START_TEST(split_refuses_wrong_sums)
 
     ONE_OP_IN(op, OX_INT32, "5", 1, 2, 3, 4, 5);
     ONE_OP_IN(op, OX_INT64, "2", 6, -1);
-    fails(op, 2, OX_INPUT, "split[1] is -1");
+    RUN_FAILS_AS(op, 2, OX_INPUT, "split[1] is -1");
     op = one_op_new("", "Split", 13);
     ONE_OP_IN(op, OX_INT32, "5", 1, 2, 3, 4, 5);
     ONE_OP_IN(op, OX_INT64, "2", 9223372036854774784.0, 9223372036854774784.0);
-    fails(op, 2, OX_INPUT, "split[1]");
+    RUN_FAILS_AS(op, 2, OX_INPUT, "split[1]");
     op = one_op_new("", "Split", 13);
     ONE_OP_IN(op, OX_INT32, "5", 1, 2, 3, 4, 5);
-    fails(op, 2, OX_INPUT, "equal parts");
+    RUN_FAILS_AS(op, 2, OX_INPUT, "equal parts");
 }
 END_TEST
 
@@ -318,7 +309,7 @@ START_TEST(slice_clamps_and_steps)
     ck_assert_int_eq(one_op_run(op, 1), OX_OK);
     ONE_OP_OUT_EMPTY(op, 0, OX_INT32, "0");
     one_op_free(op);
-    fails(slice(0, 5, 0), 1, OX_INPUT, "steps[0] is 0");
+    RUN_FAILS_AS(slice(0, 5, 0), 1, OX_INPUT, "steps[0] is 0");
 }
 END_TEST
 
@@ -347,11 +338,11 @@ START_TEST(expand_broadcasts_both_ways)
     op = one_op_new("", "Expand", 13);
     ONE_OP_IN(op, OX_INT32, "3", 1, 2, 3);
     ONE_OP_IN(op, OX_INT64, "1", 2);
-    fails(op, 1, OX_INPUT, "shape[0] is 2");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "shape[0] is 2");
     op = one_op_new("", "Expand", 13);
     ONE_OP_IN(op, OX_INT32, "1", 1);
     ONE_OP_IN(op, OX_INT64, "3", 1048576, 1048576, 1048576);
-    fails(op, 1, OX_LIMIT, "memory");
+    RUN_FAILS_AS(op, 1, OX_LIMIT, "memory");
 }
 END_TEST
 
@@ -374,7 +365,7 @@ START_TEST(tile_repeats)
     op = one_op_new("", "Tile", 6);
     ONE_OP_IN(op, OX_INT32, "1x2", 1, 2);
     ONE_OP_IN(op, OX_INT64, "2", 2, -1);
-    fails(op, 1, OX_INPUT, "repeats[1] is -1");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "repeats[1] is -1");
 }
 END_TEST
 
@@ -390,11 +381,11 @@ START_TEST(depth_and_space_trade_places)
     op = one_op_new("", "SpaceToDepth", 13);
     ONE_OP_IN(op, OX_INT32, "1x1x2x3", 1, 2, 3, 4, 5, 6);
     one_op_int(op, "blocksize", 2);
-    fails(op, 1, OX_INPUT, "width 3");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "width 3");
     op = one_op_new("", "DepthToSpace", 13);
     ONE_OP_IN(op, OX_INT32, "1x4x1x1", 1, 2, 3, 4);
     one_op_int(op, "blocksize", INT64_MAX);
-    fails(op, 1, OX_INPUT, "blocksize is");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "blocksize is");
 }
 END_TEST
 
@@ -434,14 +425,16 @@ START_TEST(pad_refuses_what_leaves_nothing)
 {
     struct one_op *op = one_op_new("", "Pad", 13);
 
-    fails(pad("constant", -2, -2), 1, OX_INPUT, "axis 0 of 3");
-    fails(pad("reflect", -3, 3), 1, OX_INPUT, "no elements to pad with");
-    fails(pad("constant", 9223372036854774784.0, 9223372036854774784.0), 1, OX_INPUT, "pads");
-    fails(pad("constant", -9223372036854775808.0, 9223372036854774784.0), 1, OX_INPUT, "pads");
+    RUN_FAILS_AS(pad("constant", -2, -2), 1, OX_INPUT, "axis 0 of 3");
+    RUN_FAILS_AS(pad("reflect", -3, 3), 1, OX_INPUT, "no elements to pad with");
+    RUN_FAILS_AS(pad("constant", 9223372036854774784.0, 9223372036854774784.0), 1, OX_INPUT,
+                 "pads");
+    RUN_FAILS_AS(pad("constant", -9223372036854775808.0, 9223372036854774784.0), 1, OX_INPUT,
+                 "pads");
     ONE_OP_IN_EMPTY(op, OX_INT32, "0");
     ONE_OP_IN(op, OX_INT64, "2", 1, 0);
     one_op_string(op, "mode", "edge");
-    fails(op, 1, OX_INPUT, "no elements to pad with");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "no elements to pad with");
 }
 END_TEST
 
@@ -470,7 +463,7 @@ START_TEST(center_crop_pad_does_both)
     op = one_op_new("", "CenterCropPad", 18);
     ONE_OP_IN(op, OX_INT32, "1x4", 1, 2, 3, 4);
     ONE_OP_IN(op, OX_INT64, "2", 2, -1);
-    fails(op, 1, OX_INPUT, "shape[1] is -1");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "shape[1] is -1");
 }
 END_TEST
 

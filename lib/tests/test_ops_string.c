@@ -2,19 +2,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "tests/run_op.h"
+#include "tests/expect_op.h"
 #include "tests/run_suite.h"
-
-/* The run fails with `status`, and its message holds `text`. */
-static void fails(struct one_op *op, size_t n_outputs, enum ox_status status, const char *text)
-{
-    enum ox_status got = one_op_run(op, n_outputs);
-
-    ck_assert_msg(got == status, "status %d, not %d (%s)", got, status, one_op_error(op));
-    ck_assert_msg(strstr(one_op_error(op), text) != NULL, "'%s' is not in '%s'", text,
-                  one_op_error(op));
-    one_op_free(op);
-}
 
 START_TEST(concat_broadcasts)
 {
@@ -106,7 +95,7 @@ START_TEST(normalizer_leaves_an_empty_string_of_nothing)
     one_op_free(op);
     op = one_op_new("", "StringNormalizer", 10);
     one_op_in_strings(op, "2x1", (const char *const[]){"a", "A"}, 2);
-    fails(op, 1, OX_INPUT, "neither [C] nor [1, C]");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "neither [C] nor [1, C]");
 }
 END_TEST
 
@@ -220,8 +209,8 @@ START_TEST(tfidf_counts_with_skips)
     ck_assert_int_eq(one_op_run(op, 1), OX_OK);
     ONE_OP_OUT(op, 0, OX_FLOAT32, "6", 0, 2, 2, 1, 1, 4, 3);
     one_op_free(op);
-    fails(tfidf("XF", 2, 0), 1, OX_INPUT, "'XF'");
-    fails(tfidf("TF", 0, 0), 1, OX_INPUT, "n-grams");
+    RUN_FAILS_AS(tfidf("XF", 2, 0), 1, OX_INPUT, "'XF'");
+    RUN_FAILS_AS(tfidf("TF", 0, 0), 1, OX_INPUT, "n-grams");
 }
 END_TEST
 
@@ -263,17 +252,17 @@ START_TEST(sequence_positions_are_checked)
     one_op_free(op);
     op = on_sequence("SequenceAt");
     ONE_OP_IN(op, OX_INT64, "", 2);
-    fails(op, 1, OX_INPUT, "position 2 is outside [-2, 1]");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "position 2 is outside [-2, 1]");
     op = on_sequence("SequenceErase");
     ONE_OP_IN(op, OX_INT64, "", -9223372036854775808.0);
-    fails(op, 1, OX_INPUT, "position");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "position");
     op = on_sequence("SequenceInsert");
     ONE_OP_IN(op, OX_INT32, "", 9);
     ONE_OP_IN(op, OX_INT64, "", 3);
-    fails(op, 1, OX_INPUT, "position 3 is outside [-2, 2]");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "position 3 is outside [-2, 2]");
     op = on_sequence("SequenceInsert");
     ONE_OP_IN(op, OX_FLOAT32, "", 9);
-    fails(op, 1, OX_INPUT, "float32");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "float32");
 }
 END_TEST
 
@@ -306,7 +295,7 @@ START_TEST(sequences_join_and_split)
     op = on_sequence("ConcatFromSequence");
     one_op_int(op, "axis", 0);
     one_op_int(op, "new_axis", 1);
-    fails(op, 1, OX_INPUT, "dimension 0 of item 1 is 2");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "dimension 0 of item 1 is 2");
     op = one_op_new("", "SplitToSequence", 11);
     ONE_OP_IN(op, OX_INT32, "5", 1, 2, 3, 4, 5);
     ONE_OP_IN(op, OX_INT64, "", 2);
@@ -317,11 +306,11 @@ START_TEST(sequences_join_and_split)
     op = one_op_new("", "SplitToSequence", 11);
     ONE_OP_IN(op, OX_INT32, "5", 1, 2, 3, 4, 5);
     ONE_OP_IN(op, OX_INT64, "2", 4, 2);
-    fails(op, 1, OX_INPUT, "sum to 6");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "sum to 6");
     op = one_op_new("", "SplitToSequence", 11);
     ONE_OP_IN(op, OX_INT32, "5", 1, 2, 3, 4, 5);
     ONE_OP_IN(op, OX_INT64, "", 0);
-    fails(op, 1, OX_INPUT, "split is 0");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "split is 0");
 }
 END_TEST
 
@@ -332,7 +321,7 @@ START_TEST(optionals_may_be_empty)
 
     ck_assert_int_eq(ox_datum_optional(&empty, OX_INT32, NULL, NULL), OX_OK);
     one_op_in_datum(op, empty);
-    fails(op, 1, OX_INPUT, "empty");
+    RUN_FAILS_AS(op, 1, OX_INPUT, "empty");
     op = one_op_new("", "OptionalHasElement", 18);
     one_op_in_datum(op, empty);
     ck_assert_int_eq(one_op_run(op, 1), OX_OK);
