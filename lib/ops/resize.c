@@ -469,7 +469,8 @@ static void infer_by_scales(struct ox_infer *c, const unsigned *which, size_t n,
     out = ox_infer_dims(c, rank);
     if (!out && rank > 0)
         return;
-    memcpy(out, in, rank * sizeof(out[0]));
+    if (rank > 0)
+        memcpy(out, in, rank * sizeof(out[0]));
     for (size_t i = 0; i < n; i++) {
         out[which[i]] = scales ? infer_scaled(c, in[which[i]], scales[i]) : NULL;
         if (!out[which[i]])
@@ -512,7 +513,8 @@ static void infer_by_sizes(struct ox_infer *c, const unsigned *which, size_t n,
     out = ox_infer_dims(c, rank);
     if (!out && rank > 0)
         return;
-    memcpy(out, in, rank * sizeof(out[0]));
+    if (rank > 0)
+        memcpy(out, in, rank * sizeof(out[0]));
     for (size_t i = 0; i < n; i++)
         out[which[i]] = policy && strcmp(policy, "stretch") != 0 ? NULL : sizes[i];
     if (policy && strcmp(policy, "stretch") != 0)
