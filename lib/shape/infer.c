@@ -362,11 +362,11 @@ const struct ox_expr *ox_infer_data_dim(struct ox_infer *c, const char *what)
     char *name = c->node->name[0] ? ox_arena_printf(&s->scratch, "%s.%s", c->node->name, what)
                                   : ox_arena_printf(&s->scratch, "%s_%u.%s", c->node->op_type,
                                                     c->node->index, what);
-    const char *origin =
-        c->node->name[0] ? ox_arena_printf(&s->arena, "only the data tell the %s of %s '%s'", what,
-                                           c->node->op_type, c->node->name)
-                         : ox_arena_printf(&s->arena, "only the data tell the %s of %s #%u", what,
-                                           c->node->op_type, c->node->index);
+    const char *origin = c->node->name[0]
+                             ? ox_arena_printf(&s->arena, "only the data tell the %s of %s '%s'",
+                                               what, c->node->op_type, c->node->name)
+                             : ox_arena_printf(&s->arena, "only the data tell the %s of %s #%u",
+                                               what, c->node->op_type, c->node->index);
     const struct ox_expr *symbol = name && origin ? ox_shapes_symbol(s, name, origin) : NULL;
     return symbol && ox_shapes_keep_symbol(s, key, symbol) ? symbol : NULL;
 }
