@@ -334,6 +334,21 @@ START_TEST(pow_mixes_types)
 }
 END_TEST
 
+START_TEST(squares_are_powers)
+{
+    static const enum ox_dtype types[] = {OX_FLOAT32, OX_FLOAT64, OX_INT32};
+    for (size_t i = 0; i < OX_COUNT(types); i++) {
+        struct one_op *op = one_op_new("", "Pow", 15);
+        ONE_OP_IN(op, OX_FLOAT32, "5", -3, 0.1, -(double)INFINITY, (double)NAN, 1e30);
+        ONE_OP_IN(op, types[i], "", 2);
+        ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+        ONE_OP_OUT(op, 0, OX_FLOAT32, "5", 0, 9, (double)(0.1f * 0.1f), (double)INFINITY,
+                   (double)NAN, (double)INFINITY);
+        one_op_free(op);
+    }
+}
+END_TEST
+
 START_TEST(integer_powers_wrap_and_truncate)
 {
     check_pow(OX_INT32, OX_INT32, LIST(2, 3, -1, 2), LIST(31, 21, -3, -1),
@@ -428,6 +443,7 @@ int main(void)
     tcase_add_test(tcase, old_operators_keep_the_shape_of_the_first);
     tcase_add_test(tcase, old_axis_out_of_range_is_refused);
     tcase_add_test(tcase, pow_mixes_types);
+    tcase_add_test(tcase, squares_are_powers);
     tcase_add_test(tcase, integer_powers_wrap_and_truncate);
     tcase_add_test(tcase, shifts_by_the_width_or_more_leave_the_fill);
     tcase_add_test(tcase, prelu_slopes_by_channel_before_version_7);
