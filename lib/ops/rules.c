@@ -86,6 +86,21 @@ static bool map_inputs(struct ox_infer *c, unsigned n_in, struct map_input *inpu
     return true;
 }
 
+/* Expressions do not wrap: what is computed in narrow integers is not carried, nor what 32 bits do not hold. */
+static bool carries(enum ox_dtype dtype)
+{
+    return dtype == OX_UNDEFINED || dtype == OX_BOOL || ox_dtype_bits(dtype) >= 32;
+}
+
+static const struct ox_expr *within(enum ox_dtype dtype, const struct ox_expr *value)
+{
+    int64_t x;
+    if (!ox_dtype_is_integer(dtype) || ox_dtype_bits(dtype) != 32 || !ox_infer_is_num(value, &x))
+        return value;
+    return ox_dtype_is_signed(dtype) ? (x >= INT32_MIN && x <= INT32_MAX ? value : NULL)
+                                     : (x >= 0 && x <= UINT32_MAX ? value : NULL);
+}
+
 void ox_rule_map(struct ox_infer *c, unsigned n_in,
                  const struct ox_expr *(*of)(struct ox_infer *c,
                                              const struct ox_expr *const *operands))
@@ -93,7 +108,9 @@ void ox_rule_map(struct ox_infer *c, unsigned n_in,
     unsigned rank;
     const struct ox_expr *const *dims;
     struct map_input inputs[MAP_INPUTS];
-    if (n_in > MAP_INPUTS || !ox_infer_broadcast(c, 0, n_in, &rank, &dims) || rank > MAP_RANK)
+    enum ox_dtype dtype = ox_infer_dtype(c, n_in - 1);
+    if (n_in > MAP_INPUTS || !carries(dtype) || !ox_infer_broadcast(c, 0, n_in, &rank, &dims) ||
+        rank > MAP_RANK)
         return;
     size_t n = 1, sizes[MAP_RANK];
     for (unsigned axis = 0; axis < rank; axis++) {
@@ -115,7 +132,7 @@ void ox_rule_map(struct ox_infer *c, unsigned n_in,
                 at[k] += rest % sizes[axis] * inputs[k].strides[axis];
         for (unsigned k = 0; k < n_in; k++)
             operands[k] = inputs[k].values[at[k]];
-        values[i] = of(c, operands);
+        values[i] = within(dtype, of(c, operands));
     }
     if (values)
         ox_infer_set_values(c, 0, n, values);

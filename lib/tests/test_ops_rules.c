@@ -151,6 +151,20 @@ START_TEST(reductions_carry_values)
 }
 END_TEST
 
+START_TEST(what_wraps_is_not_carried)
+{
+    infer(21, "float[n] x",
+          "k = Constant<value = int32[1] {65536}>() v = Mul(k, k) w = Cast<to = 7>(v) z = "
+          "ConstantOfShape(w)");
+    expect("z", "float32[0]");
+    infer(21, "float[300] x",
+          "s = Shape(x) b = Cast<to = 2>(s) c = Add(b, b) d = Add(c, c) e = Add(d, d) v = Cast<to "
+          "= 7>(e) z = "
+          "ConstantOfShape(v)");
+    expect("z", "float32[96]");
+}
+END_TEST
+
 START_TEST(clips_carry_values)
 {
     infer(21, "float[9,m] x",
@@ -229,6 +243,7 @@ int main(void)
     tcase_add_test(tcase, choices_are_known_where_the_condition_is);
     tcase_add_test(tcase, casts_and_roundings_carry_values);
     tcase_add_test(tcase, reductions_carry_values);
+    tcase_add_test(tcase, what_wraps_is_not_carried);
     tcase_add_test(tcase, clips_carry_values);
     tcase_add_test(tcase, reductions_drop_axes);
     tcase_add_test(tcase, an_axis_out_of_range_is_a_finding);
