@@ -84,7 +84,7 @@ const struct ox_tensor *ox_tape_op(struct ox_tape *tape, const char *op_type, si
         fail(tape, ox_datum_of_tensor(&data[i], in[i], tape->err));
     if (tape->status == OX_OK)
         fail(tape, run_node(tape, &node, OX_ONNX_OPSET, data, &out));
-    if (tape->status == OX_OK)
+    if (tape->status == OX_OK && out && out->kind == OX_DATUM_TENSOR)
         result = ox_tape_own(tape, ox_tensor_ref(out->tensor));
     for (size_t i = 0; i < n; i++)
         ox_datum_release(data[i]);
@@ -112,8 +112,8 @@ const struct ox_tensor *ox_tape_ints(struct ox_tape *tape, size_t n, const int64
     struct ox_tensor *list;
     if (tape->status != OX_OK)
         return NULL;
-    fail(tape, ox_tensor_new(&list, ox_env_budget(tape->r->env), OX_INT64, 1,
-                             &(int64_t){(int64_t)n}, tape->err));
+    const int64_t length = (int64_t)n;
+    fail(tape, ox_tensor_new(&list, ox_env_budget(tape->r->env), OX_INT64, 1, &length, tape->err));
     if (tape->status != OX_OK)
         return NULL;
     if (n)

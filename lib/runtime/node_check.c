@@ -8,7 +8,7 @@ static const struct ox_schema_param *param_of(const struct ox_schema_param *para
 {
     if (i < n)
         return &params[i];
-    return n && params[n - 1].option == OX_PARAM_VARIADIC ? &params[n - 1] : NULL;
+    return params && n && params[n - 1].option == OX_PARAM_VARIADIC ? &params[n - 1] : NULL;
 }
 
 /* ---- Before running --------------------------------------------------------------------------------------------- */

@@ -32,7 +32,8 @@ struct liveness {
 
 static enum ox_status no_memory(struct ox_error *err)
 {
-    return ox_fail(err, OX_NO_MEMORY, "out of memory while planning");
+    ox_fail(err, OX_NO_MEMORY, "out of memory while planning");
+    return OX_NO_MEMORY;
 }
 
 /* ---- Finding who serves an operator ------------------------------------------------------------------------------ */
@@ -94,7 +95,7 @@ static enum ox_status resolve(struct planner *p, const struct ox_node *node, int
     }
     if (p->n_resolved == p->cap_resolved) {
         size_t cap = p->cap_resolved ? p->cap_resolved * 2 : 64;
-        struct resolved **more = realloc(p->resolved, cap * sizeof *more);
+        struct resolved **more = realloc(p->resolved, cap * sizeof(void *));
         if (!more) {
             status = no_memory(err);
             goto cleanup;
@@ -308,7 +309,7 @@ static bool make_release_lists(struct ox_session *session, struct ox_plan *plan,
 
 struct ox_plan *ox_plan_find(const struct ox_session *session, const struct ox_graph *graph)
 {
-    uint32_t index = ox_strmap_find(&session->plan_of, (const char *)&graph, sizeof graph);
+    uint32_t index = ox_strmap_find(&session->plan_of, (const char *)&graph, sizeof(void *));
     return index == OX_STRMAP_NONE ? NULL : session->plans[index];
 }
 
@@ -316,7 +317,7 @@ static struct ox_plan *add_plan(struct ox_session *session, const struct ox_grap
 {
     if (session->n_plans == session->cap_plans) {
         size_t cap = session->cap_plans ? session->cap_plans * 2 : 16;
-        struct ox_plan **more = realloc(session->plans, cap * sizeof *more);
+        struct ox_plan **more = realloc(session->plans, cap * sizeof(void *));
         if (!more)
             return NULL;
         session->plans = more;
@@ -331,8 +332,7 @@ static struct ox_plan *add_plan(struct ox_session *session, const struct ox_grap
     plan->wide = ox_arena_array(&session->arena, graph->n_values + 1, sizeof(struct ox_datum *));
     uint32_t index = (uint32_t)session->n_plans;
     if (!plan->constants || !plan->wide ||
-        !ox_strmap_add(&session->plan_of, (const char *)&plan->graph, sizeof plan->graph, &index,
-                       NULL))
+        !ox_strmap_add(&session->plan_of, (const char *)&plan->graph, sizeof(void *), &index, NULL))
         return NULL;
     session->plans[session->n_plans++] = plan;
     return plan;
