@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/env.h"
 #include "tests/run_op.h"
 #include "tests/run_suite.h"
 
@@ -437,12 +438,39 @@ START_TEST(any_shape_runs_or_is_refused_alike_in_float_and_double)
 }
 END_TEST
 
+/* Memory for the kernel grows from nothing until it runs: on the way it must fail cleanly. */
+static void run_starved(size_t which, uint64_t seed)
+{
+    for (uint64_t bytes = 1;; bytes = bytes * 3 / 2 + 64) {
+        state = seed;
+        draw();
+        struct one_op *op = makers[which].make(makers[which].name);
+        struct ox_env *env = one_op_env(op);
+        ox_env_limits(env)->memory_bytes = ox_env_budget(env)->used + bytes;
+        enum ox_status status = one_op_run(op, makers[which].n_out);
+        one_op_free(op);
+        if (status != OX_NO_MEMORY && status != OX_LIMIT)
+            break;
+        ck_assert_msg(bytes < (uint64_t)1 << 32, "%s, seed %llu: never has memory enough",
+                      makers[which].name, (unsigned long long)seed);
+    }
+}
+
+START_TEST(little_memory_is_an_error_not_a_crash)
+{
+    for (uint64_t seed = 1; seed <= 10; seed++)
+        run_starved((size_t)_i, seed * 1000003);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("any shape");
     TCase *tc = tcase_create("any shape");
     tcase_set_timeout(tc, 3600);
     tcase_add_loop_test(tc, any_shape_runs_or_is_refused_alike_in_float_and_double, 0,
+                        (int)(sizeof makers / sizeof *makers));
+    tcase_add_loop_test(tc, little_memory_is_an_error_not_a_crash, 0,
                         (int)(sizeof makers / sizeof *makers));
     suite_add_tcase(s, tc);
     return run_suite(s);
