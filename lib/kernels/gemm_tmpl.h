@@ -99,7 +99,7 @@ static void NAME(row)(size_t n, size_t k, const REAL *restrict a, size_t a_col,
     enum { WIDTH = 256 };
     for (size_t at = 0; at < n; at += WIDTH) {
         size_t width = n - at < WIDTH ? n - at : WIDTH;
-        REAL total[WIDTH], sum[WIDTH];
+        REAL total[WIDTH] = {0}, sum[WIDTH];
         for (size_t j = 0; j < width; j++)
             total[j] = add ? c[at + j] : 0;
         for (size_t block = 0; block < k; block += OX_GEMM_KC) {

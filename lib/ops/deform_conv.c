@@ -53,7 +53,7 @@ static void sample_pixel(const struct deform *df, size_t image, size_t group, si
 {
     const struct ox_window *w = &df->cv.w;
     size_t rest = pixel, per_offset = df->channels / df->offset_groups;
-    int64_t at[OX_WINDOW_AXES], tap[OX_WINDOW_AXES] = {0};
+    int64_t at[OX_WINDOW_AXES] = {0}, tap[OX_WINDOW_AXES] = {0};
     double place[OX_WINDOW_AXES];
     for (unsigned d = w->n; d-- > 0;) {
         at[d] = (int64_t)(rest % (size_t)w->out[d]) * w->stride[d] - w->before[d];

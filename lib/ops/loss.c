@@ -107,10 +107,11 @@ static enum ox_status run_cross_entropy(struct ox_run *r, struct ox_error *err)
         return OX_NO_MEMORY;
     for (size_t i = 0; i < l.n * l.d && l.classes; i++) {
         const double *x = l.scores + i / l.d * l.classes * l.d + i % l.d;
-        double *y = log_prob + (x - l.scores), most = x[0], sum = 0;
+        double *y = log_prob + (x - l.scores), most = x[0], sum;
         for (size_t c = 1; c < l.classes; c++)
             most = x[c * l.d] > most ? x[c * l.d] : most;
-        for (size_t c = 0; c < l.classes; c++)
+        sum = exp(x[0] - most);
+        for (size_t c = 1; c < l.classes; c++)
             sum += exp(x[c * l.d] - most);
         sum = log(sum);
         for (size_t c = 0; c < l.classes; c++)

@@ -98,7 +98,7 @@ static int64_t place(const struct pool *p, int64_t index)
 {
     if (!p->column_major)
         return index;
-    int64_t coordinate[OX_WINDOW_AXES], result = 0;
+    int64_t coordinate[OX_WINDOW_AXES] = {0}, result = 0;
     for (unsigned d = p->w.n; d-- > 0;) {
         coordinate[d] = index % p->w.in[d];
         index /= p->w.in[d];

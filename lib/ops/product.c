@@ -16,7 +16,7 @@
 #include "ops/product_tmpl.h"
 
 /* A task computes this much of the result; the split follows from the shape alone. */
-enum { TASK_ROWS = 256, TASK_COLS = 512 };
+enum { TASK_ROWS = 128, TASK_COLS = 256 };
 static const size_t task_macs = (size_t)1 << 20;
 
 struct job {
