@@ -20,6 +20,7 @@ struct jpeg_reader {
     struct ox_image *image;
     enum ox_image_status status;
     bool cut_off;
+    uint64_t held; /* taken from the budget for what libjpeg keeps of an image of several scans */
 };
 
 static void jpeg_fail(j_common_ptr common)
@@ -82,6 +83,16 @@ static void jpeg_decode(struct jpeg_reader *p, const uint8_t *bytes, size_t n)
     if (p->status != OX_IMAGE_OK)
         return;
     p->status = OX_IMAGE_BAD;
+    if (jpeg_has_multiple_scans(jpeg)) {
+        uint64_t coefficients = (uint64_t)jpeg->image_width * jpeg->image_height * sizeof(JCOEF) *
+                                (uint64_t)jpeg->num_components;
+
+        if (!ox_budget_take(p->image->memory->budget, coefficients)) {
+            p->status = OX_IMAGE_NO_MEMORY;
+            return;
+        }
+        p->held = coefficients;
+    }
     jpeg_start_decompress(jpeg);
     JSAMPARRAY line =
         (*jpeg->mem->alloc_sarray)((j_common_ptr)jpeg, JPOOL_IMAGE, jpeg->output_width * 4, 1);
@@ -113,5 +124,6 @@ enum ox_image_status ox_image_jpeg(struct ox_image *image, const uint8_t *bytes,
     if (setjmp(p.back) == 0)
         jpeg_decode(&p, bytes, n);
     jpeg_destroy_decompress(&p.jpeg);
+    ox_budget_give(image->memory->budget, p.held);
     return p.status;
 }

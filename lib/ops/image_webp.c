@@ -16,9 +16,16 @@ enum ox_image_status ox_image_webp(struct ox_image *image, const uint8_t *bytes,
     status = ox_image_make(image, (uint64_t)width, (uint64_t)height);
     if (status != OX_IMAGE_OK)
         return status;
-    return WebPDecodeRGBInto(bytes, n, image->pixels, (size_t)width * (size_t)height * 3, width * 3)
-               ? OX_IMAGE_OK
-               : OX_IMAGE_BAD;
+    /* The decoder holds as much again, and alpha. */
+    uint64_t held = (uint64_t)width * (uint64_t)height * 4;
+
+    if (!ox_budget_take(image->memory->budget, held))
+        return OX_IMAGE_NO_MEMORY;
+    bool decoded =
+        WebPDecodeRGBInto(bytes, n, image->pixels, (size_t)width * (size_t)height * 3, width * 3);
+
+    ox_budget_give(image->memory->budget, held);
+    return decoded ? OX_IMAGE_OK : OX_IMAGE_BAD;
 #else
     (void)image;
     (void)bytes;
