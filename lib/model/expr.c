@@ -343,6 +343,17 @@ const struct ox_expr *ox_expr_symbol(struct ox_exprs *pool, const char *name)
     return ox_expr_of_atom(pool, symbol_atom(pool, name));
 }
 
+/* What was made of it before keeps its wider bounds, which hold all the same. */
+void ox_expr_assume_positive(struct ox_exprs *pool, const struct ox_expr *symbol)
+{
+    const struct ox_atom *atom = ox_expr_atom(symbol);
+    if (!atom || atom->kind != OX_ATOM_SYMBOL || atom->bounds.lo >= 1)
+        return;
+    ((struct ox_atom *)(uintptr_t)atom)->bounds.lo = 1; /* ours: the pool's */
+    ((struct ox_expr *)(uintptr_t)symbol)->bounds.lo = 1;
+    (void)pool;
+}
+
 const struct ox_expr *ox_expr_fresh(struct ox_exprs *pool, const char *prefix)
 {
     size_t n = strlen(prefix);

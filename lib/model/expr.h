@@ -19,6 +19,8 @@ void ox_exprs_release(struct ox_exprs *pool);
 const struct ox_expr *ox_expr_int(struct ox_exprs *pool, int64_t value);
 /* The same name is the same symbol; it stands for an integer >= 0. */
 const struct ox_expr *ox_expr_symbol(struct ox_exprs *pool, const char *name);
+/* From here on the symbol stands for an integer >= 1. */
+void ox_expr_assume_positive(struct ox_exprs *pool, const struct ox_expr *symbol);
 /* A new symbol "prefix", "prefix_1", ... that no one has yet. */
 const struct ox_expr *ox_expr_fresh(struct ox_exprs *pool, const char *prefix);
 const struct ox_expr *ox_expr_add(struct ox_exprs *pool, const struct ox_expr *a,

@@ -364,8 +364,11 @@ static const struct ox_expr *infer_cut(struct ox_infer *c, const struct ox_expr 
     const struct ox_expr *length = NULL;
 
     if (bound[1] == dim || (is_number[1] && number[1] >= FAR)) {
-        if (is_number[0] && number[0] < 0 && number[0] > -FAR)
-            length = ox_infer_min(c, ox_infer_num(c, -number[0]), dim);
+        int64_t most;
+
+        if (bound[0] && ox_expr_greatest(bound[0], &most) && most < 0 &&
+            !(is_number[0] && number[0] <= -FAR))
+            length = ox_infer_min(c, ox_infer_sub(c, zero, bound[0]), dim);
         else if (bound[0] != dim && !(is_number[0] && number[0] >= FAR) &&
                  ox_carry_not_negative(bound[0]))
             length = ox_infer_max(c, ox_infer_sub(c, dim, bound[0]), zero);

@@ -73,6 +73,15 @@ static const struct ox_type *name_open_dims(struct ox_shapes *s, const struct ox
     return named ? named : type;
 }
 
+/* Nobody names the size of what is always empty: with a named size of 0 broadcasts and slices that are meant would be
+ * others. */
+static void assume_not_empty(struct ox_shapes *s, const struct ox_type *type)
+{
+    for (unsigned i = 0; type && type->kind == OX_TYPE_TENSOR && type->has_rank && i < type->rank;
+         i++)
+        ox_expr_assume_positive(s->pool, type->dims[i]);
+}
+
 /* Before IR 4 an initializer had to be an input too; since then one that is an input is a default. */
 static bool is_replaceable(const struct ox_shapes *s, const struct ox_value *value)
 {
@@ -109,6 +118,8 @@ bool ox_shapes_enter(struct ox_shapes *s, const struct ox_graph *graph)
         if (value->is_input && !slot->type)
             slot->type = graph->parent || graph->function ? value->type
                                                           : name_open_dims(s, value, value->type);
+        if (value->is_input && !graph->parent && !graph->function)
+            assume_not_empty(s, slot->type);
         if (value->is_input && !slot->type)
             slot->reason = "the file does not say what this input is";
     }
@@ -320,6 +331,7 @@ static enum ox_status override_dims(struct ox_shapes *s, const struct ox_value *
     const struct ox_type *type =
         ox_shapes_tensor(s, OX_TYPE_TENSOR, old ? old->elem : OX_UNDEFINED, true, rank, dims);
     slot->type = type ? name_open_dims(s, value, type) : NULL;
+    assume_not_empty(s, slot->type);
     return type ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
 }
 
