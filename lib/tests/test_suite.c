@@ -13,7 +13,6 @@ enum { MOST_VALUES = 64 };
 
 static struct suite suite;
 static const char *current; /* name of the case that runs */
-static char *pending;       /* names of cases that cannot run yet, one a line */
 
 static void load_suite(void)
 {
@@ -25,25 +24,6 @@ static void load_suite(void)
         for (size_t i = 0; i < found.gl_pathc; i++)
             suite_add(&suite, found.gl_pathv[i]);
     globfree(&found);
-    snprintf(pattern, sizeof pattern, "%s/suite/pending.txt", testdata);
-    struct ox_env *env = ox_env_new();
-    FILE *file = fopen(pattern, "rb");
-    if (file) {
-        pending = calloc(1, 1 << 20);
-        if (pending)
-            pending[fread(pending, 1, (1 << 20) - 1, file)] = 0;
-        fclose(file);
-    }
-    ox_env_release(env);
-}
-
-static bool is_pending(const char *name)
-{
-    size_t n = strlen(name);
-    for (const char *at = pending; at && (at = strstr(at, name)); at += n)
-        if ((at == pending || at[-1] == '\n') && (at[n] == '\n' || !at[n]))
-            return true;
-    return false;
 }
 
 /* ---- Comparing -------------------------------------------------------------------------------------------------- */
@@ -208,8 +188,7 @@ static void run_case(const struct suite_case *c, const struct ox_run_options *op
 
 START_TEST(suite_case_agrees)
 {
-    if (!is_pending(suite.cases[_i].name))
-        run_case(&suite.cases[_i], NULL);
+    run_case(&suite.cases[_i], NULL);
 }
 END_TEST
 
@@ -246,6 +225,5 @@ int main(void)
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     suite_release(&suite);
-    free(pending);
     return failed ? 1 : 0;
 }
