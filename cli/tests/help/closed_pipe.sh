@@ -1,1 +1,1 @@
-(onnxtool help; echo "exit $?" >&2) | true
+(sleep 0.3; onnxtool help; echo "exit $?" >&2) | true
