@@ -242,7 +242,7 @@ static enum ox_status split_inputs(struct cli *cli, const struct opt_strings *in
 }
 
 static enum ox_status infer_model(struct cli *cli, const struct args *args, struct ox_model *model,
-                                  const char *path, struct ox_shapes **shapes)
+                                  struct ox_shapes **shapes)
 {
     size_t n = args->inputs.n;
     char **copies = calloc(n + 1, sizeof *copies);
@@ -256,7 +256,7 @@ static enum ox_status infer_model(struct cli *cli, const struct args *args, stru
         struct ox_error err;
         status = ox_shapes_infer(shapes, model, &with, NULL, &err);
         if (status != OX_OK)
-            cli_fail(cli, status, "%s: %s", path, err.message);
+            cli_error(cli, &err);
     }
     for (size_t i = 0; copies && i < n; i++)
         free(copies[i]);
@@ -291,14 +291,13 @@ static enum ox_status report(struct cli *cli, const struct args *args, struct ox
     return ox_findings_count(findings) || ox_shapes_unknown(shapes) ? OX_NEGATIVE : OX_OK;
 }
 
-static enum ox_status explain(struct cli *cli, struct ox_shapes *shapes, const char *path,
-                              const char *name)
+static enum ox_status explain(struct cli *cli, struct ox_shapes *shapes, const char *name)
 {
     struct ox_strbuf text = {0};
     struct ox_error err;
     enum ox_status status = ox_shapes_explain(shapes, name, &text, &err);
     if (status != OX_OK)
-        cli_fail(cli, status, "%s: %s", path, err.message);
+        cli_error(cli, &err);
     else
         ox_strbuf_puts(&cli->out, text.data ? text.data : "");
     ox_strbuf_release(&text);
@@ -314,12 +313,12 @@ static enum ox_status one_model(struct cli *cli, void *args_, const char *path)
     enum ox_status status = ox_model_open(&model, cli->env, path, &err);
     if (status != OX_OK)
         return cli_error(cli, &err);
-    status = infer_model(cli, args, model, path, &shapes);
+    status = infer_model(cli, args, model, &shapes);
     if (status == OX_OK) {
         status = report(cli, args, shapes, path);
         if (args->explain.n) {
             for (size_t i = 0; i < args->explain.n; i++)
-                status = cli_worse(status, explain(cli, shapes, path, args->explain.items[i]));
+                status = cli_worse(status, explain(cli, shapes, args->explain.items[i]));
         } else if (args->format == FORMAT_JSON) {
             status = cli_worse(status, print_json(cli, shapes, path));
         } else if (!args->out) {

@@ -83,7 +83,8 @@ enum ox_status ox_shapes_explain(const struct ox_shapes *shapes, const char *nam
 {
     const struct ox_value *value = find_value(shapes, name);
     if (!value)
-        return ox_fail(err, OX_USAGE, "there is no value '%s'", name);
+        return ox_fail(err, OX_USAGE, "%s: there is no value '%s'",
+                       shapes->model->path ? shapes->model->path : "model", name);
     struct origins origins = {.s = shapes, .out = out};
     ox_strmap_init(&origins.told);
     for (int step = 0; value && step < MOST_STEPS; step++) {

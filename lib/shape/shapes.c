@@ -370,6 +370,8 @@ enum ox_status ox_shapes_infer(struct ox_shapes **out, struct ox_model *model,
     if (model->graph) {
         if (ox_shapes_enter(s, model->graph))
             status = apply_overrides(s, options, err);
+        if (status != OX_OK)
+            ox_fail_context(err, status, "%s", model->path ? model->path : "model");
         if (status == OX_OK)
             ox_shapes_graph(s, model->graph);
         resolve_all(s);
