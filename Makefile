@@ -47,7 +47,7 @@ TEST_SOURCES := $(filter-out %/test_out_of_memory.c,$(TEST_SOURCES))
 endif
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/gen/proto/onnx.pb-c.o
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
-TEST_SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(sort $(filter-out $(TEST_SOURCES),$(wildcard lib/tests/*.c))))
+TEST_SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(sort $(filter-out lib/tests/test_%,$(wildcard lib/tests/*.c))))
 TEST_PROGRAMS := $(TEST_SOURCES:%.c=$(BUILD)/%)
 
 LIBRARY := $(BUILD)/libonnxtool.a
