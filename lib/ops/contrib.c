@@ -45,6 +45,8 @@ static enum ox_status run_on(struct ox_run *inner, const char *name,
         status = inner->op->run(inner, err);
     for (size_t i = 0; i < n_in; i++)
         ox_datum_release(inputs[i]);
+    inner->in = NULL;
+    inner->n_in = 0;
     return status;
 }
 

@@ -236,6 +236,16 @@ static enum ox_status rotated(struct ox_run *r, const struct group_query *g, boo
     return OX_OK;
 }
 
+/* Output i in the query's type, rounded once: the executor cannot tell a cache's type where none comes in. */
+static enum ox_status give(struct ox_run *r, size_t i, unsigned rank, const int64_t *dims,
+                           const double *values, struct ox_error *err)
+{
+    struct ox_tensor *out;
+    OX_TRY(ox_run_out(r, i, ox_run_in(r, 0)->dtype, rank, dims, &out, err));
+    ox_elements_convert(out->dtype, out->data, OX_FLOAT64, values, out->n, true);
+    return OX_OK;
+}
+
 /* Keys or values: what each batch has of the past, and the new rows behind; output i holds them. */
 static enum ox_status join_group(struct ox_run *r, const struct group_query *g, const double *past,
                                  const double *rows, struct ox_attend_steps at, size_t i,
@@ -259,8 +269,7 @@ static enum ox_status join_group(struct ox_run *r, const struct group_query *g, 
     *out = all;
     const int64_t dims[4] = {(int64_t)a->batch, (int64_t)a->kv_heads, (int64_t)a->cols,
                              (int64_t)a->size};
-    return ox_run_wants(r, i) ? ox_real_out(r, i, ox_run_in(r, 0)->dtype, 4, dims, all, err)
-                              : OX_OK;
+    return ox_run_wants(r, i) ? give(r, i, 4, dims, all, err) : OX_OK;
 }
 
 static enum ox_status group_options(struct ox_run *r, struct group_query *g, struct ox_error *err)
@@ -329,7 +338,7 @@ static enum ox_status run_group_query(struct ox_run *r, struct ox_error *err)
     a->y_at = (struct ox_attend_steps){a->rows * width, a->size, width};
     OX_TRY(ox_attend(r, a, err));
     const int64_t dims[3] = {(int64_t)a->batch, (int64_t)a->rows, (int64_t)width};
-    return ox_real_out(r, 0, ox_run_in(r, 0)->dtype, 3, dims, y, err);
+    return give(r, 0, 3, dims, y, err);
 }
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------------- */
@@ -371,6 +380,6 @@ static void infer_group_query(struct ox_infer *c)
 #define MS "com.microsoft"
 
 const struct ox_op ox_ops_group_query[] = {
-    {MS, "GroupQueryAttention", 1, .infer = infer_group_query, .run = run_group_query},
+    {MS, "GroupQueryAttention", 1, OX_OP_HALF, infer_group_query, run_group_query},
     {MS, "RotaryEmbedding", 1, .infer = infer_contrib_rotary, .run = run_contrib_rotary},
     {0}};

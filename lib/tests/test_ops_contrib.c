@@ -278,6 +278,25 @@ START_TEST(heads_share_keys_and_windows_slide)
 }
 END_TEST
 
+START_TEST(a_new_cache_has_the_querys_type)
+{
+    struct one_op *op = ms("GroupQueryAttention");
+    one_op_int(op, "num_heads", 1);
+    one_op_int(op, "kv_num_heads", 1);
+    ONE_OP_IN(op, OX_FLOAT16, "1x1x1", 0);
+    ONE_OP_IN(op, OX_FLOAT16, "1x1x1", 1);
+    ONE_OP_IN(op, OX_FLOAT16, "1x1x1", 2);
+    one_op_in_none(op);
+    one_op_in_none(op);
+    ONE_OP_IN(op, OX_INT32, "1", 0);
+    ONE_OP_IN(op, OX_INT32, "", 1);
+    RUN_OK(op, 3);
+    ONE_OP_OUT(op, 0, OX_FLOAT16, "1x1x1", 0, 2);
+    ONE_OP_OUT(op, 2, OX_FLOAT16, "1x1x1x1", 0, 2);
+    one_op_free(op);
+}
+END_TEST
+
 START_TEST(more_keys_than_there_are_is_refused)
 {
     struct one_op *op = ms("GroupQueryAttention");
@@ -459,6 +478,7 @@ static Suite *contrib_suite(void)
     tcase_add_test(tcase, an_id_that_is_not_there_is_named);
     tcase_add_test(tcase, queries_see_the_past_and_themselves);
     tcase_add_test(tcase, heads_share_keys_and_windows_slide);
+    tcase_add_test(tcase, a_new_cache_has_the_querys_type);
     tcase_add_test(tcase, more_keys_than_there_are_is_refused);
     tcase_add_test(tcase, a_position_beyond_the_table_is_refused);
     tcase_add_test(tcase, one_input_is_projected_and_attends_to_itself);
