@@ -172,10 +172,29 @@ static enum ox_status run_flex(struct ox_run *r, struct ox_error *err)
     return ox_real_out(r, 0, q->dtype, 4, dims, y, err);
 }
 
+static void check_graph(struct ox_infer *c, const char *name)
+{
+    const struct ox_attr *attr = ox_infer_attr(c, name);
+    if (!attr || attr->type != OX_ATTR_GRAPH)
+        return;
+    const struct ox_graph *graph = attr->graphs[0];
+    if (graph->n_inputs != 1 || graph->n_outputs != 1)
+        ox_infer_conflict(c, "%s has %zu inputs and %zu outputs, not one of each", name,
+                          graph->n_inputs, graph->n_outputs);
+}
+
 static void infer_flex(struct ox_infer *c)
 {
+    check_graph(c, "score_mod");
+    check_graph(c, "prob_mod");
     const struct ox_expr *dims[4] = {ox_infer_dim(c, 0, 0), ox_infer_dim(c, 0, 1),
                                      ox_infer_dim(c, 0, 2), ox_infer_dim(c, 2, 3)};
+    const struct ox_expr *key_batch = ox_infer_dim(c, 1, 0);
+    dims[0] = ox_infer_equal(c, dims[0], key_batch, "batch of query and key");
+    dims[0] = ox_infer_equal(c, dims[0], ox_infer_dim(c, 2, 0), "batch of query and value");
+    ox_infer_equal(c, ox_infer_dim(c, 1, 1), ox_infer_dim(c, 2, 1), "heads of key and value");
+    ox_infer_equal(c, ox_infer_dim(c, 1, 2), ox_infer_dim(c, 2, 2), "length of key and value");
+    ox_infer_equal(c, ox_infer_dim(c, 0, 3), ox_infer_dim(c, 1, 3), "size of query and key");
     ox_infer_set_shape(c, 0, 4, dims);
 }
 

@@ -567,6 +567,14 @@ static void infer_resize(struct ox_infer *c)
     ox_infer_same_dtype(c, 0, 0);
     if (!infer_which(c, which, &n))
         return;
+    for (size_t i = 1; i < n; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (which[i] == which[k]) {
+                ox_infer_conflict(c, "axis %u is named twice", which[i]);
+                return;
+            }
+        }
+    }
     bool has_scales = ox_infer_has(c, 2);
 
     /* An empty list of scales says as much as none. */
