@@ -175,8 +175,9 @@ static enum ox_status check_input(struct ox_run *r, const struct ox_tensor *x, s
     if (ox_run_int(r, "do_rotary", 0) || ox_run_int(r, "past_present_share_buffer", 0))
         return ox_run_fail(r, err, OX_UNSUPPORTED,
                            "do_rotary and past_present_share_buffer are not served");
-    p->rows = (size_t)(x->dims[0] * x->dims[1]);
     p->depth = (size_t)x->dims[2];
+    if (OX_MUL_OVERFLOWS((size_t)x->dims[0], (size_t)x->dims[1], &p->rows))
+        return ox_run_fail(r, err, OX_LIMIT, "too many tokens");
     return OX_OK;
 }
 

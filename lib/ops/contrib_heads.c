@@ -37,8 +37,9 @@ static enum ox_status read_packed_qkv(struct ox_run *r, struct ox_attend *a, str
     a->rows = g->new_rows = (size_t)q->dims[1];
     n = (size_t)q->dims[2];
     a->size = a->v_size = (size_t)q->dims[4];
-    if (n != a->heads)
-        return ox_run_fail(r, err, OX_INPUT, "the query has %zu heads, not %zu", n, a->heads);
+    if (n != a->heads || a->size == 0)
+        return ox_run_fail(r, err, OX_INPUT, "the query has %zu heads of %zu, not %zu", n, a->size,
+                           a->heads);
     OX_TRY(ox_real_in(r, 0, &g->q, err));
     g->k = g->q + a->size;
     g->v = g->k + a->size;

@@ -15,7 +15,7 @@ enum ox_status ox_attend_heads(struct ox_run *r, const char *name, size_t width,
                                size_t *size, struct ox_error *err)
 {
     int64_t n = ox_run_int(r, name, 0);
-    if (n < 1 || width % (size_t)n)
+    if (n < 1 || width == 0 || width % (size_t)n)
         return ox_run_fail(r, err, OX_INPUT, "attribute %s is %" PRId64 ", the width %zu", name, n,
                            width);
     *heads = (size_t)n;

@@ -86,7 +86,7 @@ static enum ox_status run_cdist(struct ox_run *r, struct ox_error *err)
     double *out = ox_real_scratch(r, all, err);
     if (!out)
         return OX_NO_MEMORY;
-    for (size_t i = 0; i < m; i++)
+    for (size_t i = 0; all && i < m; i++)
         for (size_t j = 0; j < n; j++) {
             double sum = 0;
             for (size_t p = 0; p < k; p++)

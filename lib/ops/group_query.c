@@ -125,7 +125,7 @@ static enum ox_status read_group(struct ox_run *r, struct group_query *g, struct
     a->heads = (size_t)heads;
     a->kv_heads = (size_t)shared;
     size_t width = (size_t)q->dims[2], all = k ? a->heads : a->heads + 2 * a->kv_heads;
-    if (width % all)
+    if (width == 0 || width % all)
         return ox_run_fail(r, err, OX_INPUT, "%zu columns are no %zu heads", width, all);
     a->size = a->v_size = width / all;
     size_t kv_width = k ? a->kv_heads * a->size : width;

@@ -199,6 +199,8 @@ static enum ox_status run_qlinear_concat(struct ox_run *r, struct ox_error *err)
     OX_TRY(ox_qparam_in(r, 0, 1, &to, err));
     OX_TRY(concat_dims(r, &axis, dims, err));
     OX_TRY(ox_run_out(r, 0, zero->dtype, first->rank, dims, &y, err));
+    if (y->n == 0)
+        return OX_OK;
     size_t outer = 1, inner = 1, at = 0;
     for (unsigned d = 0; d < axis; d++)
         outer *= (size_t)dims[d];

@@ -82,7 +82,7 @@ static enum ox_status qgemm_bias(struct ox_run *r, struct qgemm *g, struct ox_er
     if (c->rank > 2 || (rows != 1 && rows != g->m) || (cols != 1 && cols != g->n))
         return ox_run_fail(r, err, OX_INPUT, "C (%zu x %zu) does not broadcast to %zu x %zu", rows,
                            cols, g->m, g->n);
-    for (size_t i = 0; i < g->m; i++)
+    for (size_t i = 0; g->n && i < g->m; i++)
         for (size_t j = 0; j < g->n; j++)
             g->sums[i * g->n + j] +=
                 ox_tensor_get_double(c, (rows == 1 ? 0 : i) * cols + (cols == 1 ? 0 : j));
@@ -101,7 +101,7 @@ static enum ox_status run_qgemm(struct ox_run *r, struct ox_error *err)
     const struct ox_tensor *y_scale = ox_run_in(r, 7), *y_zero = ox_run_in(r, 8);
     double alpha = (double)ox_run_float(r, "alpha", 1);
     double by = y_scale && y_zero ? ox_real_scalar(r, 7, 1) : 1;
-    for (size_t i = 0; i < g.m; i++)
+    for (size_t i = 0; g.n && i < g.m; i++)
         for (size_t j = 0; j < g.n; j++)
             g.sums[i * g.n + j] *= alpha * scale_a[0] * scale_b[j * step] / by;
     const int64_t dims[2] = {(int64_t)g.m, (int64_t)g.n};
