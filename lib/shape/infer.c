@@ -349,7 +349,7 @@ bool ox_infer_axis(struct ox_infer *c, int64_t axis, unsigned rank, unsigned *ou
 }
 
 /* A symbol stands for one size: so a call (which may come twice with other data) has its own. */
-const struct ox_expr *ox_infer_data_dim(struct ox_infer *c, const char *what)
+const struct ox_expr *ox_shapes_data_dim(struct ox_infer *c, const char *what, const char *reason)
 {
     struct ox_shapes *s = c->s;
     char *key = ox_arena_printf(&s->scratch, "%p %p %s", (const void *)s->call,
@@ -359,16 +359,21 @@ const struct ox_expr *ox_infer_data_dim(struct ox_infer *c, const char *what)
     uint32_t at = ox_strmap_find(&s->data_dims, key, strlen(key));
     if (at != OX_STRMAP_NONE)
         return s->data_symbols[at];
+    struct ox_strbuf label = {0};
+    ox_node_label(&label, c->node);
     char *name = c->node->name[0] ? ox_arena_printf(&s->scratch, "%s.%s", c->node->name, what)
                                   : ox_arena_printf(&s->scratch, "%s_%u.%s", c->node->op_type,
                                                     c->node->index, what);
-    const char *origin = c->node->name[0]
-                             ? ox_arena_printf(&s->arena, "only the data tell the %s of %s '%s'",
-                                               what, c->node->op_type, c->node->name)
-                             : ox_arena_printf(&s->arena, "only the data tell the %s of %s #%u",
-                                               what, c->node->op_type, c->node->index);
+    const char *origin = ox_arena_printf(&s->arena, "%s (%s %s)", reason, c->node->op_type,
+                                         label.data ? label.data : "");
+    ox_strbuf_release(&label);
     const struct ox_expr *symbol = name && origin ? ox_shapes_symbol(s, name, origin) : NULL;
     return symbol && ox_shapes_keep_symbol(s, key, symbol) ? symbol : NULL;
+}
+
+const struct ox_expr *ox_infer_data_dim(struct ox_infer *c, const char *what)
+{
+    return ox_shapes_data_dim(c, what, "only the data tell it");
 }
 
 /* ---- Findings --------------------------------------------------------------------------------------------------- */

@@ -149,6 +149,10 @@ const struct ox_type *ox_shapes_resolve_type(struct ox_shapes *s, const struct o
 /* Element types of outputs by the schema's constraints; those of inputs are held against them. */
 void ox_shapes_generic(struct ox_infer *c);
 
+/* ---- infer.c ---- */
+/* ox_infer_data_dim() with a reason of one's own. */
+const struct ox_expr *ox_shapes_data_dim(struct ox_infer *c, const char *what, const char *reason);
+
 /* ---- facts.c ---- */
 const struct ox_expr *ox_shapes_resolve(struct ox_shapes *s, const struct ox_expr *e);
 /* Whether a symbol that we made up is in e. */

@@ -106,6 +106,32 @@ static void report_declared(struct ox_infer *c, const struct ox_value *value,
     ox_strbuf_release(&b);
 }
 
+/* A size that no rule can tell gets a name, so that what follows from it can be told. Calls do without: what they make is
+ * kept for the next call with the same arguments. */
+static const struct ox_type *name_sizes(struct ox_infer *c, size_t out, const struct ox_type *type)
+{
+    const struct ox_type *named = NULL;
+    if (!type || type->kind != OX_TYPE_TENSOR || !type->has_rank || c->s->call)
+        return type;
+    for (unsigned i = 0; i < type->rank; i++) {
+        char what[64];
+        if (type->dims[i])
+            continue;
+        if (!named)
+            named = ox_shapes_tensor(c->s, type->kind, type->elem, true, type->rank,
+                                     (const struct ox_expr *const *)type->dims);
+        if (!named)
+            return type;
+        if (out)
+            snprintf(what, sizeof what, "out%zu.dim%u", out, i);
+        else
+            snprintf(what, sizeof what, "dim%u", i);
+        const char *reason = c->outs[out].reason ? c->outs[out].reason : default_reason(c);
+        named->dims[i] = reason ? ox_shapes_data_dim(c, what, reason) : NULL;
+    }
+    return named ? named : type;
+}
+
 static void take_results(struct ox_infer *c)
 {
     struct ox_shapes *s = c->s;
@@ -120,6 +146,7 @@ static void take_results(struct ox_infer *c)
             slot->type = ox_shapes_merge(s, c->outs[i].type, value->type, &differ);
         if (differ)
             report_declared(c, value, c->outs[i].type);
+        slot->type = name_sizes(c, i, slot->type);
         slot->values = c->outs[i].values;
         slot->n_values = c->outs[i].n_values;
         if (!ox_shapes_is_known(slot->type))
