@@ -161,8 +161,13 @@ static bool is_foldable(const struct ox_infer *c)
         c->node->n_inputs == 0 || c->node->n_inputs > 16 || c->node->n_outputs > 16)
         return false;
     for (size_t i = 0; i < c->node->n_inputs; i++) {
-        if (!c->node->inputs[i])
+        if (!c->node->inputs[i]) {
+            const struct ox_schema *signature = c->schema;
+            if (!signature || i >= signature->n_inputs ||
+                signature->inputs[i].option != OX_PARAM_OPTIONAL)
+                return false; /* kernels take it that what is required is there */
             continue;
+        }
         const struct ox_tensor *tensor = ox_infer_const(c, i);
         if (!tensor || tensor->n > OX_SHAPE_VALUES)
             return false;

@@ -215,6 +215,13 @@ START_TEST(constants_are_computed)
 }
 END_TEST
 
+START_TEST(a_missing_required_input_is_not_computed_with)
+{
+    infer("g () => (y) { a = Constant<value = int8[2] {1, 2}>() y = DequantizeLinear(a, \"\") }");
+    ck_assert_ptr_nonnull(ox_shapes_reason(shapes, find("y")));
+}
+END_TEST
+
 START_TEST(default_inputs_are_no_constants)
 {
     infer("g (float[6] x, int64[2] s = {2, 3}) => (y) { y = Reshape(x, s) }");
@@ -420,6 +427,7 @@ int main(void)
     tcase_add_test(tcase, unknown_operators_stop_nothing);
     tcase_add_test(tcase, data_dependent_sizes_have_names);
     tcase_add_test(tcase, constants_are_computed);
+    tcase_add_test(tcase, a_missing_required_input_is_not_computed_with);
     tcase_add_test(tcase, default_inputs_are_no_constants);
     tcase_add_test(tcase, functions_are_inferred_for_their_arguments);
     tcase_add_test(tcase, attributes_of_calls_are_bound);
