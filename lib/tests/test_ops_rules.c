@@ -133,7 +133,7 @@ START_TEST(casts_and_roundings_carry_values)
     expect("z", "float32[2*n,m]");
     infer(21, "float[300,m] x",
           "s = Shape(x) b = Cast<to = 2>(s) c = Cast<to = 7>(b) z = ConstantOfShape(c)");
-    expect("z", "float32[44,?]");
+    expect("z", "float32[44,ConstantOfShape_3.dim1]");
 }
 END_TEST
 
@@ -171,7 +171,7 @@ START_TEST(clips_carry_values)
           "s = Shape(x) a = Constant<value_int = 1>() b = Constant<value_int = 5>() v = Clip(s, a, "
           "b) z = "
           "ConstantOfShape(v)");
-    expect("z", "float32[5,min(5,max(1,m))]");
+    expect("z", "float32[5,min(5,m)]");
 }
 END_TEST
 
@@ -184,7 +184,7 @@ START_TEST(reductions_drop_axes)
     infer(18, "float[n,m,6] x", "z = ReduceMean<noop_with_empty_axes = 1>(x)");
     expect("z", "float32[n,m,6]");
     infer(18, "float[n,m,6] x, int64[k] a", "z = ReduceMean(x, a)");
-    expect("z", "float32[?,?,?]");
+    expect("z", "float32[ReduceMean_0.dim0,ReduceMean_0.dim1,ReduceMean_0.dim2]");
     infer(13, "float[n,m,6] x", "z = ArgMax<axis = 1, keepdims = 0>(x)");
     expect("z", "int64[n,6]");
 }
