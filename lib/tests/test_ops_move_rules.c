@@ -15,7 +15,8 @@ struct rule {
 
 static const struct rule rules[] = {
     /* Reshape */
-    {21, "(float[b,s,12] x, int64[2] t) => (z) { z = Reshape(x, t) }", "float32[Reshape_0.dim0,Reshape_0.dim1]"},
+    {21, "(float[b,s,12] x, int64[2] t) => (z) { z = Reshape(x, t) }",
+     "float32[Reshape_0.dim0,Reshape_0.dim1]"},
     {21, "(float[b,s,12] x) => (z) <int64[4] t = {0,0,4,-1}> { z = Reshape(x, t) }",
      "float32[b,s,4,3]"},
     {21, "(float[b,s,12] x) => (z) <int64[2] t = {-1,12}> { z = Reshape(x, t) }",
