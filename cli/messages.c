@@ -39,6 +39,8 @@ static void say(const char *text)
     ox_strbuf_release(&line);
 }
 
+static void say_args(const char *format, va_list args) OX_PRINTF(1, 0);
+
 static void say_args(const char *format, va_list args)
 {
     char text[4 * OX_ERROR_BYTES];

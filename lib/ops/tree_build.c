@@ -3,7 +3,7 @@
 
 #include "ops/tree.h"
 
-enum { UNSEEN = UINT32_MAX };
+static const uint32_t UNSEEN = UINT32_MAX;
 
 /* Where the layout stands. */
 struct build {
