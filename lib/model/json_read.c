@@ -8,6 +8,7 @@
 
 #include "common/base64.h"
 #include "common/number.h"
+#include "model/unpack.h"
 #include "proto/onnx.pb-c.h"
 
 struct reader {
@@ -179,28 +180,6 @@ static enum ox_status read_value(struct reader *r, const cJSON *json,
     return bad(r, "field of an unknown kind");
 }
 
-static size_t value_bytes(const ProtobufCFieldDescriptor *field)
-{
-    switch (field->type) {
-    case PROTOBUF_C_TYPE_INT64:
-    case PROTOBUF_C_TYPE_SINT64:
-    case PROTOBUF_C_TYPE_SFIXED64:
-    case PROTOBUF_C_TYPE_UINT64:
-    case PROTOBUF_C_TYPE_FIXED64:
-    case PROTOBUF_C_TYPE_DOUBLE:
-        return 8;
-    case PROTOBUF_C_TYPE_BOOL:
-        return sizeof(protobuf_c_boolean);
-    case PROTOBUF_C_TYPE_STRING:
-    case PROTOBUF_C_TYPE_MESSAGE:
-        return sizeof(void *);
-    case PROTOBUF_C_TYPE_BYTES:
-        return sizeof(ProtobufCBinaryData);
-    default:
-        return 4;
-    }
-}
-
 static enum ox_status read_repeated(struct reader *r, const cJSON *json,
                                     const ProtobufCFieldDescriptor *field,
                                     ProtobufCMessage *message)
@@ -208,7 +187,7 @@ static enum ox_status read_repeated(struct reader *r, const cJSON *json,
     if (!cJSON_IsArray(json))
         return bad(r, "array expected");
     size_t n = (size_t)cJSON_GetArraySize(json), at = 0;
-    size_t bytes = value_bytes(field);
+    size_t bytes = ox_field_bytes(field);
     char *items = ox_arena_array(&r->arena, n, bytes);
     if (!items)
         return no_memory(r);

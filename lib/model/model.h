@@ -130,6 +130,8 @@ enum ox_attr_type { /* AttributeProto.AttributeType */
                     OX_ATTR_TYPE_PROTOS = 14
 };
 const char *ox_attr_type_name(enum ox_attr_type type); /* "INTS" */
+const char *ox_attr_type_word(
+    enum ox_attr_type type); /* "ints", as the text syntax has it; NULL: there is none */
 
 struct ox_graph;
 

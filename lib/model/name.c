@@ -37,6 +37,27 @@ const char *ox_attr_type_name(enum ox_attr_type type)
     return (size_t)type < OX_COUNT(names) ? names[type] : "UNDEFINED";
 }
 
+const char *ox_attr_type_word(enum ox_attr_type type)
+{
+    static const char *const words[] = {
+        [OX_ATTR_FLOAT] = "float",
+        [OX_ATTR_INT] = "int",
+        [OX_ATTR_STRING] = "string",
+        [OX_ATTR_TENSOR] = "tensor",
+        [OX_ATTR_GRAPH] = "graph",
+        [OX_ATTR_FLOATS] = "floats",
+        [OX_ATTR_INTS] = "ints",
+        [OX_ATTR_STRINGS] = "strings",
+        [OX_ATTR_TENSORS] = "tensors",
+        [OX_ATTR_GRAPHS] = "graphs",
+        [OX_ATTR_SPARSE_TENSOR] = "sparse_tensor",
+        [OX_ATTR_SPARSE_TENSORS] = "sparse_tensors",
+        [OX_ATTR_TYPE_PROTO] = "type_proto",
+        [OX_ATTR_TYPE_PROTOS] = "type_protos",
+    };
+    return (size_t)type < OX_COUNT(words) ? words[type] : NULL;
+}
+
 static void print_dims(struct ox_strbuf *out, const struct ox_type *type)
 {
     ox_strbuf_putc(out, '[');

@@ -10,27 +10,10 @@
 
 /* ---- Attributes --------------------------------------------------------------------------------------------------- */
 
-static const char *const attr_words[] = {
-    [OX_ATTR_FLOAT] = "float",
-    [OX_ATTR_INT] = "int",
-    [OX_ATTR_STRING] = "string",
-    [OX_ATTR_TENSOR] = "tensor",
-    [OX_ATTR_GRAPH] = "graph",
-    [OX_ATTR_FLOATS] = "floats",
-    [OX_ATTR_INTS] = "ints",
-    [OX_ATTR_STRINGS] = "strings",
-    [OX_ATTR_TENSORS] = "tensors",
-    [OX_ATTR_GRAPHS] = "graphs",
-    [OX_ATTR_SPARSE_TENSOR] = "sparse_tensor",
-    [OX_ATTR_SPARSE_TENSORS] = "sparse_tensors",
-    [OX_ATTR_TYPE_PROTO] = "type_proto",
-    [OX_ATTR_TYPE_PROTOS] = "type_protos",
-};
-
 static enum ox_attr_type attr_type_of(struct ox_str word)
 {
-    for (size_t i = 1; i < OX_COUNT(attr_words); i++)
-        if (ox_str_is(word, attr_words[i]))
+    for (int i = 1; ox_attr_type_word((enum ox_attr_type)i); i++)
+        if (ox_str_is(word, ox_attr_type_word((enum ox_attr_type)i)))
             return (enum ox_attr_type)i;
     return OX_ATTR_UNDEFINED;
 }
@@ -124,8 +107,8 @@ static struct single single_value(struct ox_lexer *lex, enum ox_attr_type expect
         value.g = ox_text_graph(lex);
     }
     if (ox_lex_ok(lex) && expected != OX_ATTR_UNDEFINED && expected != value.type)
-        ox_lex_fail(lex, "value of type %s where %s is declared", attr_words[value.type],
-                    attr_words[expected]);
+        ox_lex_fail(lex, "value of type %s where %s is declared", ox_attr_type_word(value.type),
+                    ox_attr_type_word(expected));
     return value;
 }
 
@@ -175,7 +158,7 @@ static void list_value(struct ox_lexer *lex, Onnx__AttributeProto *attr, enum ox
 {
     enum ox_attr_type one = one_of(declared);
     if (declared != OX_ATTR_UNDEFINED && one == OX_ATTR_UNDEFINED)
-        ox_lex_fail(lex, "a list where a single %s is declared", attr_words[declared]);
+        ox_lex_fail(lex, "a list where a single %s is declared", ox_attr_type_word(declared));
     ox_lex_expect(lex, '[');
     if (ox_lex_take(lex, ']')) {
         if (declared == OX_ATTR_UNDEFINED)

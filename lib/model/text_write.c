@@ -76,23 +76,6 @@ static void attribute_number(struct ox_model_writer *w, float value)
 
 /* ---- Attributes --------------------------------------------------------------------------------------------------- */
 
-static const char *const attr_words[] = {
-    [OX_ATTR_FLOAT] = "float",
-    [OX_ATTR_INT] = "int",
-    [OX_ATTR_STRING] = "string",
-    [OX_ATTR_TENSOR] = "tensor",
-    [OX_ATTR_GRAPH] = "graph",
-    [OX_ATTR_FLOATS] = "floats",
-    [OX_ATTR_INTS] = "ints",
-    [OX_ATTR_STRINGS] = "strings",
-    [OX_ATTR_TENSORS] = "tensors",
-    [OX_ATTR_GRAPHS] = "graphs",
-    [OX_ATTR_SPARSE_TENSOR] = "sparse_tensor",
-    [OX_ATTR_SPARSE_TENSORS] = "sparse_tensors",
-    [OX_ATTR_TYPE_PROTO] = "type_proto",
-    [OX_ATTR_TYPE_PROTOS] = "type_protos",
-};
-
 /* Element i of a list attribute. */
 static void list_element(struct ox_model_writer *w, const Onnx__AttributeProto *attr, size_t i)
 {
@@ -179,8 +162,7 @@ static void attribute_value(struct ox_model_writer *w, const Onnx__AttributeProt
 
 static void attribute(struct ox_model_writer *w, const Onnx__AttributeProto *attr)
 {
-    unsigned type = (unsigned)attr->type;
-    const char *word = type < OX_COUNT(attr_words) ? attr_words[type] : NULL;
+    const char *word = ox_attr_type_word((enum ox_attr_type)attr->type);
     ox_strbuf_puts(w->out, attr->name ? attr->name : "");
     if (word)
         ox_strbuf_printf(w->out, ": %s = ", word);

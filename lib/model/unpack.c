@@ -146,7 +146,7 @@ static void *member(ProtobufCMessage *message, unsigned offset)
     return (char *)message + offset;
 }
 
-static size_t element_bytes(const ProtobufCFieldDescriptor *field)
+size_t ox_field_bytes(const ProtobufCFieldDescriptor *field)
 {
     switch (field->type) {
     case PROTOBUF_C_TYPE_STRING:
@@ -277,9 +277,9 @@ static enum ox_status allocate_fields(struct unpacker *u, struct frame *f)
         if (!n || field->label != PROTOBUF_C_LABEL_REPEATED || is_lazy(type, field))
             continue;
         void **array = member(f->message, field->offset);
-        *array = ox_arena_array(u->arena, n, element_bytes(field));
+        *array = ox_arena_array(u->arena, n, ox_field_bytes(field));
         if (!*array)
-            return no_room(u, n * element_bytes(field));
+            return no_room(u, n * ox_field_bytes(field));
     }
     if (f->n_unknown) {
         size_t bytes = sizeof(ProtobufCMessageUnknownField);
@@ -527,7 +527,7 @@ static enum ox_status read_repeated(struct unpacker *u, struct frame *f,
     if (!room)
         return record->type == OX_WIRE_BYTES && !record->bytes.n && use == USE_PACKED ? OX_OK
                                                                                       : changed(u);
-    to += *n * element_bytes(field);
+    to += *n * ox_field_bytes(field);
     switch (field->type) {
     case PROTOBUF_C_TYPE_STRING:
         (*n)++;

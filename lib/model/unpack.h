@@ -30,6 +30,9 @@ static inline const struct ox_wire_tensor *ox_wire_tensor(const Onnx__TensorProt
 bool ox_wire_tensor_numbers(const struct ox_wire_tensor *tensor, uint32_t field, size_t n,
                             void *to);
 
+/* What an element of a field takes in its message's memory. */
+size_t ox_field_bytes(const ProtobufCFieldDescriptor *field);
+
 struct ox_unpack_counts {
     uint64_t submessages;
     uint64_t payload_bytes; /* of raw_data and of the five fields above */

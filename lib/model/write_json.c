@@ -102,28 +102,6 @@ static void element(struct ox_model_writer *w, struct ox_json *json,
     }
 }
 
-static size_t width(const ProtobufCFieldDescriptor *field)
-{
-    switch (field->type) {
-    case PROTOBUF_C_TYPE_INT64:
-    case PROTOBUF_C_TYPE_SINT64:
-    case PROTOBUF_C_TYPE_SFIXED64:
-    case PROTOBUF_C_TYPE_UINT64:
-    case PROTOBUF_C_TYPE_FIXED64:
-    case PROTOBUF_C_TYPE_DOUBLE:
-        return 8;
-    case PROTOBUF_C_TYPE_BOOL:
-        return sizeof(protobuf_c_boolean);
-    case PROTOBUF_C_TYPE_STRING:
-    case PROTOBUF_C_TYPE_MESSAGE:
-        return sizeof(void *);
-    case PROTOBUF_C_TYPE_BYTES:
-        return sizeof(ProtobufCBinaryData);
-    default:
-        return 4;
-    }
-}
-
 static void repeated(struct ox_model_writer *w, struct ox_json *json,
                      const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
                      size_t n)
@@ -132,8 +110,8 @@ static void repeated(struct ox_model_writer *w, struct ox_json *json,
     /* A tensor's numbers are counted when it is read, not decoded. */
     void *decoded = NULL;
     if (!items && message->descriptor == &onnx__tensor_proto__descriptor) {
-        decoded =
-            ox_write_numbers(w, (const Onnx__TensorProto *)message, field->id, n, width(field));
+        decoded = ox_write_numbers(w, (const Onnx__TensorProto *)message, field->id, n,
+                                   ox_field_bytes(field));
         if (!decoded)
             return;
         items = decoded;
@@ -147,7 +125,7 @@ static void repeated(struct ox_model_writer *w, struct ox_json *json,
     key(json, field->name);
     ox_json_array(json);
     for (size_t i = 0; i < head && w->status == OX_OK; i++) {
-        element(w, json, field, items + i * width(field));
+        element(w, json, field, items + i * ox_field_bytes(field));
         if (i % 1024 == 0)
             ox_write_flush(w, false);
     }
