@@ -39,6 +39,16 @@ LDLIBS_ALL := $(shell $(PKG_CONFIG) --libs $(PACKAGES) $(FOUND_PACKAGES) 2>/dev/
 
 LIB_SOURCES := $(sort $(wildcard lib/*/*.c lib/*/*/*.c))
 LIB_SOURCES := $(filter-out lib/tests/%,$(LIB_SOURCES))
+# kernels/<arch>/ is for that processor alone; x_<isa>.c is compiled for the instruction set in its name.
+TARGET := $(shell $(CC) -dumpmachine 2>/dev/null)
+ifeq ($(filter x86_64%,$(TARGET)),)
+LIB_SOURCES := $(filter-out lib/kernels/x86/%,$(LIB_SOURCES))
+endif
+ISA_avx2 := -mavx2 -mfma -mf16c
+ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl
+ISA_vnni := $(ISA_avx512) -mavx512vnni
+# The instruction set in the name of a source, as flags.
+isa_flags = $(foreach i,avx2 avx512 vnni,$(if $(filter lib/kernels/x86/%_$(i).c,$(1)),$(ISA_$(i))))
 CLI_SOURCES := $(sort $(wildcard cli/*.c))
 TEST_SOURCES := $(sort $(wildcard lib/tests/test_*.c))
 # It takes malloc over, which the sanitizers need for themselves.
@@ -77,7 +87,7 @@ $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
 $(BUILD)/%.o: %.c | $(BUILD)/gen/proto/onnx.pb-c.h
 	@mkdir -p $(@D)
 	@echo "  CC   $<"
-	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS_ALL) $(call isa_flags,$<) -MMD -MP -c -o $@ $<
 
 # An archive, so that a test takes what it uses.
 $(TEST_LIBRARY): $(TEST_SUPPORT)

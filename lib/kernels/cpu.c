@@ -1,0 +1,53 @@
+#include "kernels/cpu.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[OX_CPU_LEVELS] = {"c", "avx2", "avx512", "vnni", "amx"};
+
+/* One more than the level in use; 0 until it is asked for. */
+static _Atomic unsigned in_use;
+
+const char *ox_cpu_name(enum ox_cpu level)
+{
+    return names[level];
+}
+
+bool ox_cpu_find(const char *name, enum ox_cpu *level)
+{
+    for (unsigned i = 0; i < OX_CPU_LEVELS; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            *level = (enum ox_cpu)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+#if !defined(__x86_64__)
+enum ox_cpu ox_cpu_probe(void)
+{
+    return OX_CPU_C;
+}
+#endif
+
+void ox_cpu_limit(enum ox_cpu most)
+{
+    enum ox_cpu level = ox_cpu_probe();
+    atomic_store(&in_use, 1u + (unsigned)(most < level ? most : level));
+}
+
+enum ox_cpu ox_cpu(void)
+{
+    unsigned known = atomic_load_explicit(&in_use, memory_order_relaxed);
+    if (!known) {
+        enum ox_cpu most = OX_CPU_AMX;
+        const char *word = getenv("ONNXTOOL_CPU");
+        if (word)
+            ox_cpu_find(word, &most);
+        ox_cpu_limit(most);
+        known = atomic_load(&in_use);
+    }
+    return (enum ox_cpu)(known - 1);
+}

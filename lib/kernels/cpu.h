@@ -1,0 +1,29 @@
+/* What the processor can do, in levels: each includes those before it. Every kernel table has a version a level. */
+#ifndef OX_KERNELS_CPU_H
+#define OX_KERNELS_CPU_H
+
+#include <stdbool.h>
+
+enum ox_cpu {
+    OX_CPU_C,      /* plain C: the truth that the others are tested against */
+    OX_CPU_AVX2,   /* AVX2, FMA, F16C */
+    OX_CPU_AVX512, /* F, BW, DQ, VL */
+    OX_CPU_VNNI,   /* AVX512_VNNI */
+    OX_CPU_AMX,    /* AMX-INT8 and AMX-BF16, allowed by the kernel */
+    OX_CPU_LEVELS
+};
+
+/* "c", "avx2", "avx512", "vnni", "amx": the words of ONNXTOOL_CPU. */
+const char *ox_cpu_name(enum ox_cpu level);
+/* False when there is no such word; *level is then left as it was. */
+bool ox_cpu_find(const char *name, enum ox_cpu *level);
+
+/* The highest level that processor and system have. */
+enum ox_cpu ox_cpu_probe(void);
+/* The level in use: ox_cpu_probe(), or less where the environment's ONNXTOOL_CPU or ox_cpu_limit() says so. A word that
+ * is none of the above limits nothing: the program looks at it before. */
+enum ox_cpu ox_cpu(void);
+/* Lowers (or raises again) the level in use, at most to what ox_cpu_probe() says. For programs and tests, before work begins. */
+void ox_cpu_limit(enum ox_cpu most);
+
+#endif
