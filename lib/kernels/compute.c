@@ -1,0 +1,332 @@
+#include "kernels/compute.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+static float act(const struct ox_epilogue *end, float x)
+{
+    if (end->act == OX_ACT_CLIP) {
+        x = end->lo > x ? end->lo : x;
+        return end->hi < x ? end->hi : x;
+    }
+    return end->act == OX_ACT_LEAKY && x < 0 ? end->alpha * x : x;
+}
+
+enum { MR = 4, NR = 8 };
+
+static void tile(const struct ox_tile *t)
+{
+    float sum[MR][NR] = {{0}};
+    const float *b = t->b;
+    for (size_t s = 0; s < t->segments; s++) {
+        const float *const *a = t->a + s * MR;
+        for (size_t p = 0; p < t->depth; p++, b += NR) {
+            for (unsigned i = 0; i < t->rows; i++) {
+                for (unsigned j = 0; j < NR; j++)
+                    sum[i][j] += a[i][p] * b[j];
+            }
+        }
+    }
+    const struct ox_epilogue *end = t->end;
+    for (unsigned i = 0; i < t->rows; i++) {
+        float *c = t->c + i * t->ldc;
+        for (unsigned j = 0; j < t->cols; j++) {
+            float x = t->add ? c[j] + sum[i][j] : sum[i][j];
+            if (end) {
+                x = end->scale != 0 ? x * end->scale : x;
+                x = end->col_bias ? x + end->col_bias[j] : x;
+                x = end->row_bias ? x + end->row_bias[i] : x;
+                if (end->residual && !end->residual_last)
+                    x += end->residual[i * end->residual_ld + j];
+                x = act(end, x);
+            }
+            c[j] = x;
+        }
+    }
+}
+
+static void stream(const struct ox_stream *s)
+{
+    for (unsigned i = 0; i < s->rows; i++) {
+        float *c = s->c + i * s->ldc;
+        for (unsigned p = 0; p < s->depth; p++) {
+            const float x = s->a[i * s->lda + p];
+            const float *b = s->b + p * s->ldb;
+            for (size_t j = 0; j < s->n; j++)
+                c[j] += x * b[j];
+        }
+    }
+}
+
+static void dots(size_t n, size_t k, unsigned rows, const float *a, size_t lda, const float *b,
+                 size_t ldb, float *c, size_t ldc)
+{
+    for (unsigned i = 0; i < rows; i++) {
+        for (size_t j = 0; j < n; j++) {
+            float lane[8] = {0};
+            const float *x = a + i * lda;
+            const float *y = b + j * ldb;
+            size_t p = 0;
+            for (; p + 8 <= k; p += 8) {
+                for (unsigned l = 0; l < 8; l++)
+                    lane[l] += x[p + l] * y[p + l];
+            }
+            for (unsigned l = 0; p < k; p++, l++)
+                lane[l] += x[p] * y[p];
+            c[i * ldc + j] = ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
+                             ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+        }
+    }
+}
+
+static void finish(size_t n, const struct ox_epilogue *end, float *x)
+{
+    for (size_t j = 0; j < n; j++) {
+        float y = end->scale != 0 ? x[j] * end->scale : x[j];
+        y = end->col_bias ? y + end->col_bias[j] : y;
+        y = end->row_bias ? y + *end->row_bias : y;
+        y = end->residual && !end->residual_last ? y + end->residual[j] : y;
+        y = act(end, y);
+        x[j] = end->residual && end->residual_last ? y + end->residual[j] : y;
+    }
+}
+
+static void pack(unsigned nr, size_t k, unsigned cols, const float *b, size_t row, size_t col,
+                 float *out)
+{
+    for (size_t p = 0; p < k; p++, out += nr) {
+        for (unsigned j = 0; j < cols; j++)
+            out[j] = b[p * row + j * col];
+        for (unsigned j = cols; j < nr; j++)
+            out[j] = 0;
+    }
+}
+
+static void pack_c(size_t k, unsigned cols, const float *b, size_t row, size_t col, float *out)
+{
+    pack(NR, k, cols, b, row, col, out);
+}
+
+static float from_bits(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static float from_f16(uint16_t half)
+{
+    const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
+    const uint32_t exponent = half >> 10 & 31;
+    const uint32_t fraction = half & 1023;
+    if (exponent == 31) /* a signalling NaN becomes quiet, as the processors have it */
+        return from_bits(sign | 0x7f800000 | fraction << 13 | (fraction ? 0x400000u : 0));
+    if (exponent)
+        return from_bits(sign | (exponent + 112) << 23 | fraction << 13);
+    const float tiny = (float)fraction * 0x1p-24f;
+    return sign ? -tiny : tiny;
+}
+
+static void widen_f16(size_t n, const uint16_t *x, float *y)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = from_f16(x[i]);
+}
+
+static void widen_bf16(size_t n, const uint16_t *x, float *y)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = from_bits((uint32_t)x[i] << 16);
+}
+
+static float clip(float x, float lo, float hi)
+{
+    x = lo > x ? lo : x;
+    return hi < x ? hi : x;
+}
+
+static void depthwise(const struct ox_depthwise *d)
+{
+    for (size_t x = 0; x < d->count; x++) {
+        for (size_t c = 0; c < d->channels; c++) {
+            float sum = d->bias ? d->bias[c] : 0;
+            const float *weight = d->weights + c;
+            for (unsigned r = 0; r < d->rows; r++) {
+                for (unsigned q = 0; q < d->cols; q++, weight += d->weights_ld)
+                    sum += d->row[r][(x * d->step + q * d->dilation) * d->pixel + c] * *weight;
+            }
+            d->out[x * d->out_pixel + c] = clip(sum, d->lo, d->hi);
+        }
+    }
+}
+
+/* F(m x m, 3x3) at the points 0, 1, -1, infinity (m = 2) and 0, 1, -1, 1/2, -2, infinity (m = 4): Lavin and Gray, "Fast
+ * Algorithms for Convolutional Neural Networks"; the points after Barabasz et al., "Error Analysis and Improving the
+ * Accuracy of Winograd Convolution for Deep Neural Networks". convolve_winograd.c has G, which belongs to them. */
+static const float in_2[4][6] = {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}};
+static const float in_4[6][6] = {{1, -1.5f, -2, 1.5f, 1, 0}, {0, -1, 0.5f, 2.5f, 1, 0},
+                                 {0, 1, -2.5f, 0.5f, 1, 0},  {0, -2, -1, 2, 1, 0},
+                                 {0, 0.5f, -1, -0.5f, 1, 0}, {0, 1, -1.5f, -2, 1.5f, 1}};
+static const float out_2[2][6] = {{1, 1, 1, 0}, {0, 1, -1, -1}};
+static const float out_4[4][6] = {
+    {1, 1, 1, 1, 1, 0}, {0, 1, -1, 0.5f, -2, 0}, {0, 1, 1, 0.25f, 4, 0}, {0, 1, -1, 0.125f, -8, 1}};
+
+/* out[rows x rows] = m in[cols x cols] m', m being rows x cols. */
+static void sandwich(unsigned rows, unsigned cols, const float (*m)[6], float (*in)[6],
+                     float (*out)[6])
+{
+    float half[6][6];
+    for (unsigned i = 0; i < rows; i++) {
+        for (unsigned j = 0; j < cols; j++) {
+            half[i][j] = 0;
+            for (unsigned p = 0; p < cols; p++)
+                half[i][j] += m[i][p] * in[p][j];
+        }
+    }
+    for (unsigned i = 0; i < rows; i++) {
+        for (unsigned j = 0; j < rows; j++) {
+            out[i][j] = 0;
+            for (unsigned p = 0; p < cols; p++)
+                out[i][j] += half[i][p] * m[j][p];
+        }
+    }
+}
+
+static void winograd_in(unsigned alpha, const float (*m)[6], const struct ox_winograd_in *w)
+{
+    for (size_t c = 0; c < w->channels; c++) {
+        float d[6][6], v[6][6];
+        for (unsigned i = 0; i < alpha * alpha; i++)
+            d[i / alpha][i % alpha] = w->in[i][c];
+        sandwich(alpha, alpha, m, d, v);
+        for (unsigned i = 0; i < alpha * alpha; i++)
+            w->out[i * w->plane + c] = v[i / alpha][i % alpha];
+    }
+}
+
+static void winograd_out(unsigned alpha, const float (*m)[6], const struct ox_winograd_out *w)
+{
+    for (size_t c = 0; c < w->channels; c++) {
+        float v[6][6], y[6][6];
+        for (unsigned i = 0; i < alpha * alpha; i++)
+            v[i / alpha][i % alpha] = w->in[i * w->plane + c];
+        sandwich(alpha - 2, alpha, m, v, y);
+        for (unsigned i = 0; i < w->rows; i++) {
+            for (unsigned j = 0; j < w->cols; j++) {
+                float x = w->bias ? y[i][j] + w->bias[c] : y[i][j];
+                if (w->residual)
+                    x += w->residual[i * w->residual_row + j * w->residual_pixel + c];
+                w->out[i * w->row + j * w->pixel + c] = clip(x, w->lo, w->hi);
+            }
+        }
+    }
+}
+
+static void winograd_in2(const struct ox_winograd_in *w)
+{
+    winograd_in(4, in_2, w);
+}
+
+static void winograd_in4(const struct ox_winograd_in *w)
+{
+    winograd_in(6, in_4, w);
+}
+
+static void winograd_out2(const struct ox_winograd_out *w)
+{
+    winograd_out(4, out_2, w);
+}
+
+static void winograd_out4(const struct ox_winograd_out *w)
+{
+    winograd_out(6, out_4, w);
+}
+
+static void pool_max(const struct ox_pool *p)
+{
+    for (size_t c = 0; c < p->channels; c++) {
+        float most = p->in[0][c];
+        for (size_t i = 1; i < p->n; i++) {
+            const float x = p->in[i][c];
+            most = x > most || isnan(most) ? x : most;
+        }
+        p->out[c] = most;
+    }
+}
+
+static void pool_sum(const struct ox_pool *p)
+{
+    for (size_t c = 0; c < p->channels; c++) {
+        float sum = 0;
+        for (size_t i = 0; i < p->n; i++)
+            sum += p->in[i][c];
+        p->out[c] = sum / p->divisor;
+    }
+}
+
+static void transpose(size_t rows, size_t cols, const float *x, size_t ldx, float *y, size_t ldy)
+{
+    enum { SIDE = 16 };
+    for (size_t i = 0; i < rows; i += SIDE) {
+        for (size_t j = 0; j < cols; j += SIDE) {
+            for (size_t u = i; u < i + SIDE && u < rows; u++) {
+                for (size_t v = j; v < j + SIDE && v < cols; v++)
+                    y[v * ldy + u] = x[u * ldx + v];
+            }
+        }
+    }
+}
+
+static void blend(size_t n, const float w[4], const float *const in[4], float *y)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = (w[0] * in[0][i] + w[1] * in[1][i]) + (w[2] * in[2][i] + w[3] * in[3][i]);
+}
+
+static const struct ox_compute plain = {
+    .level = OX_CPU_C,
+    .mr = MR,
+    .nr = NR,
+    .width = 1,
+    .depth_most = 512,
+    .block_floats = 1 << 16,
+    .tile = tile,
+    .stream = stream,
+    .dots = dots,
+    .finish = finish,
+    .pack = pack_c,
+    .widen_f16 = widen_f16,
+    .widen_bf16 = widen_bf16,
+    .depthwise = depthwise,
+    .winograd_in = {winograd_in2, winograd_in4},
+    .winograd_out = {winograd_out2, winograd_out4},
+    .pool_max = pool_max,
+    .pool_sum = pool_sum,
+    .transpose = transpose,
+    .blend = blend,
+};
+
+static struct ox_compute tables[OX_CPU_LEVELS];
+static pthread_once_t filled = PTHREAD_ONCE_INIT;
+
+static void fill(void)
+{
+    for (unsigned level = 0; level < OX_CPU_LEVELS; level++) {
+        struct ox_compute *t = &tables[level];
+        *t = plain;
+#if defined(__x86_64__)
+        if (level >= OX_CPU_AVX2)
+            ox_compute_avx2(t);
+        if (level >= OX_CPU_AVX512)
+            ox_compute_avx512(t);
+#endif
+        t->level = (enum ox_cpu)level;
+    }
+}
+
+const struct ox_compute *ox_compute(enum ox_cpu level)
+{
+    pthread_once(&filled, fill);
+    return &tables[level];
+}

@@ -1,0 +1,148 @@
+/* The table of microkernels behind products, convolutions and feature maps in fp32: pointers, counts and strides, nothing
+ * else. A level's table is filled with plain C first and then overridden instruction set by instruction set. Those who
+ * run operators want dense.h, convolve.h and maps.h instead. */
+#ifndef OX_KERNELS_COMPUTE_H
+#define OX_KERNELS_COMPUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/cpu.h"
+
+enum ox_act {
+    OX_ACT_NONE,
+    OX_ACT_CLIP,  /* min(max(x, lo), hi): also Relu (0, infinity) and Relu6; NaN stays */
+    OX_ACT_LEAKY, /* x < 0 ? alpha x : x */
+    OX_ACT_ROW    /* a row function over each finished piece of a row */
+};
+
+/* What happens to a sum before it leaves: y = act(scale * sum + col_bias[j] + row_bias[i] + residual[i][j]), or with
+ * residual_last act(...) + residual. All pointers may be NULL. */
+struct ox_epilogue {
+    float scale; /* 0 stands for 1 */
+    const float *col_bias;
+    const float *row_bias;
+    const float *residual;
+    size_t residual_ld; /* floats from row to row (convolutions: from pixel to pixel) */
+    bool residual_last;
+    enum ox_act act;
+    float lo, hi, alpha;
+    void (*row)(const void *arg, size_t n,
+                float *x); /* in place; may be called for parts of a row */
+    const void *row_arg;
+};
+
+enum { OX_TILE_ROWS_MAX = 14, OX_TILE_COLS_MAX = 32 };
+
+/* One register tile: c[i][j] = (add ? c : 0) + sum over segments s, p < depth of a[s * mr + i][p] * b[(s * depth + p) * nr + j],
+ * for i < rows <= mr, j < cols <= nr; then `end`, its pointers moved to this tile's first row and column (NULL: the bare
+ * sum). OX_ACT_ROW and residual_last are left to the caller. The terms of an element are added in ascending order whatever
+ * rows and cols are. a holds mr pointers a segment, of which the first `rows` are read. */
+struct ox_tile {
+    const float *const *a;
+    size_t segments, depth;
+    const float *b;
+    float *c;
+    size_t ldc;
+    unsigned rows, cols;
+    bool add;
+    const struct ox_epilogue *end;
+};
+
+/* Few rows: c[i][j] += sum over p < depth <= 8 of a[i * lda + p] * b[p * ldb + j], i < rows <= 4, j < n. */
+struct ox_stream {
+    size_t n;
+    unsigned depth, rows;
+    const float *a;
+    size_t lda;
+    const float *b;
+    size_t ldb;
+    float *c;
+    size_t ldc;
+};
+
+/* Depthwise: `count` adjacent output pixels of one output row; y[x][c] = act(bias[c] + sum over taps of in * weight).
+ * Tap (r, q) of output x reads row[r] + (x * step + q * dilation) * pixel floats; weights are [rows * cols][channels]. */
+struct ox_depthwise {
+    size_t channels, count;
+    unsigned rows, cols;
+    const float *const *row; /* one pointer a kernel row, at the first tap of output 0 */
+    size_t pixel;            /* floats from pixel to pixel of the input */
+    size_t step, dilation;   /* in pixels */
+    const float *weights;
+    size_t weights_ld; /* floats from tap to tap */
+    const float *bias; /* NULL: none */
+    float *out;
+    size_t out_pixel;
+    float lo, hi; /* -infinity, infinity: none */
+};
+
+/* Winograd transforms of one tile over channels; see convolve_winograd.c. Pixels of the patch outside the image are given as
+ * pointers to zeros, so `in` has alpha^2 pointers, row after row. */
+struct ox_winograd_in {
+    size_t channels;
+    const float *const *in; /* alpha^2 pixels of the patch, alpha = tile + 2 */
+    float *out;             /* alpha^2 matrices, `plane` floats apart */
+    size_t plane;
+};
+struct ox_winograd_out {
+    size_t channels;
+    const float *in; /* alpha^2 matrices, `plane` floats apart */
+    size_t plane;
+    float *out; /* tile x tile pixels */
+    size_t row, pixel;
+    unsigned rows, cols; /* of them inside the image */
+    const float *bias;   /* NULL: none */
+    const float *residual;
+    size_t residual_row, residual_pixel;
+    float lo, hi; /* -infinity, infinity: none */
+};
+
+/* Pooling of one output pixel over the pixels of its window. */
+struct ox_pool {
+    size_t channels, n;
+    const float *const *in; /* n >= 1 pixels */
+    float divisor;          /* of the sum */
+    float *out;
+};
+
+struct ox_compute {
+    enum ox_cpu level;
+    unsigned mr, nr;     /* of a tile */
+    unsigned width;      /* floats of a vector */
+    size_t depth_most;   /* of a block of k: left tile in L1 */
+    size_t block_floats; /* of a packed block of the right side: in L2 */
+
+    void (*tile)(const struct ox_tile *t);
+    void (*stream)(const struct ox_stream *s);
+    /* c[i * ldc + j] = sum over p < k of a[i * lda + p] * b[j * ldb + p], i < rows <= 4, j < n. */
+    void (*dots)(size_t n, size_t k, unsigned rows, const float *a, size_t lda, const float *b,
+                 size_t ldb, float *c, size_t ldc);
+    /* What ends a row of n: x = end(x), without OX_ACT_ROW; pointers of `end` already moved to x. */
+    void (*finish)(size_t n, const struct ox_epilogue *end, float *x);
+    /* out[p * nr + j] = b[p * row + j * col] for p < k, j < cols <= nr, zeros from cols to nr. */
+    void (*pack)(size_t k, unsigned cols, const float *b, size_t row, size_t col, float *out);
+    void (*widen_f16)(size_t n, const uint16_t *x, float *y);
+    void (*widen_bf16)(size_t n, const uint16_t *x, float *y);
+
+    void (*depthwise)(const struct ox_depthwise *d);
+    void (*winograd_in[2])(const struct ox_winograd_in *w); /* F(2x2,3x3), F(4x4,3x3) */
+    void (*winograd_out[2])(const struct ox_winograd_out *w);
+
+    void (*pool_max)(const struct ox_pool *p);
+    void (*pool_sum)(const struct ox_pool *p);
+    /* y[j * ldy + i] = x[i * ldx + j] for i < rows, j < cols. */
+    void (*transpose)(size_t rows, size_t cols, const float *x, size_t ldx, float *y, size_t ldy);
+    /* y = w[0] a + w[1] b + w[2] c + w[3] d over n. */
+    void (*blend)(size_t n, const float w[4], const float *const in[4], float *y);
+};
+
+/* The table of that level (of the highest below it that is built in); constant. */
+const struct ox_compute *ox_compute(enum ox_cpu level);
+
+/* Fill in what an instruction set does better; for compute.c. */
+void ox_compute_avx2(struct ox_compute *t);
+void ox_compute_avx512(struct ox_compute *t);
+
+#endif

@@ -1,0 +1,53 @@
+/* Convolution over pixels whose channels are adjacent (NHWC), in fp32. 1-D is height 1. 3-D is not done here. */
+#ifndef OX_KERNELS_CONVOLVE_H
+#define OX_KERNELS_CONVOLVE_H
+
+#include "kernels/dense.h"
+
+enum ox_conv_way {
+    OX_CONV_POINTWISE, /* 1x1, stride 1, no padding: a product over all pixels */
+    OX_CONV_INDIRECT,  /* any, also groups: pointers to pixels */
+    OX_CONV_PADDED, /* few channels (first layers), also from planar input: a padded copy, kernel rows as runs */
+    OX_CONV_DEPTHWISE, /* groups == in_channels == out_channels */
+    OX_CONV_WINOGRAD2, /* F(2x2,3x3): 3x3, stride 1, dilation 1, one group */
+    OX_CONV_WINOGRAD4  /* F(4x4,3x3) */
+};
+
+/* Height first in every pair. Every size is checked by the caller: the output fits what the formulas of Conv say. */
+struct ox_conv {
+    size_t batch, groups;
+    size_t in_channels, out_channels; /* of all groups */
+    size_t kernel[2], stride[2], dilation[2];
+    size_t pad
+        [2]; /* before the first row and column; what is missing after the last follows from `out` */
+    size_t in[2], out[2];
+    size_t in_pixel,
+        out_pixel; /* floats from pixel to pixel: at least the channels; more reads or writes a slice */
+    size_t in_batch,
+        out_batch; /* floats from image to image; 0: in[0] * in[1] * in_pixel, and out so */
+    bool planar;   /* the input is NCHW (OX_CONV_PADDED only); in_pixel is then ignored */
+    bool
+        transposed; /* ConvTranspose: out = (in - 1) * stride + dilation * (kernel - 1) + 1 - pads; OX_CONV_INDIRECT */
+};
+
+enum { OX_CONV_MAY_WINOGRAD2 = 1, OX_CONV_MAY_WINOGRAD4 = 2 };
+
+/* The fastest way for this shape; Winograd only when `may` allows: F(2,3)'s mean error is that of the direct sum, F(4,3)'s
+ * some 3 times as much. Input that is planar gets OX_CONV_PADDED. */
+enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv *c, unsigned may);
+/* Floats that packed weights take; SIZE_MAX when that overflows. */
+size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const struct ox_conv *c);
+/* From OIHW: [out_channels][in_channels / groups][kernel[0]][kernel[1]]; transposed: [in_channels][out_channels / groups]... . */
+void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_way way,
+                  const struct ox_conv *c, const void *weights, enum ox_weight_type type,
+                  float *out);
+/* Floats of work that ox_conv_run() needs; SIZE_MAX when that overflows. */
+size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum ox_conv_way way,
+                    const struct ox_conv *c);
+/* end.col_bias is the bias a channel; end.residual_ld is from pixel to pixel of the residual, whose images follow one another
+ * without gaps (out[0] * out[1] * residual_ld). end.row_bias is not used. The same bits for any number of threads. */
+void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_way way,
+                 const struct ox_conv *c, const float *packed, const float *in, float *out,
+                 const struct ox_epilogue *end, float *work);
+
+#endif

@@ -1,0 +1,410 @@
+#include "kernels/dense.h"
+
+#include <string.h>
+
+#include "common/compiler.h"
+#include "kernels/dense_impl.h"
+
+enum { FEW_ROWS = 4, STREAMS = 8, WIDEN = 64 };
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t round_up(size_t x, size_t to)
+{
+    return (x + to - 1) / to * to;
+}
+
+static size_t times(size_t a, size_t b)
+{
+    size_t out;
+    return OX_MUL_OVERFLOWS(a, b, &out) ? SIZE_MAX : out;
+}
+
+size_t ox_dense_packed(const struct ox_compute *t, size_t k, size_t n)
+{
+    return n > SIZE_MAX - t->nr ? SIZE_MAX : times(round_up(n, t->nr), k);
+}
+
+struct packing {
+    const struct ox_compute *t;
+    size_t k, n;
+    const char *b;
+    enum ox_weight_type type;
+    size_t row, col;
+    float *out;
+};
+
+void ox_widen(const struct ox_compute *t, enum ox_weight_type type, size_t n, const void *x,
+              float *y)
+{
+    if (type == OX_WEIGHT_F16)
+        t->widen_f16(n, x, y);
+    else
+        t->widen_bf16(n, x, y);
+}
+
+/* Columns of two-byte weights are widened a piece at a time and packed from there. */
+static void pack_narrow(const struct packing *p, const uint16_t *b, unsigned cols, float *out)
+{
+    const struct ox_compute *t = p->t;
+    float piece[OX_TILE_COLS_MAX][WIDEN];
+    for (size_t at = 0; at < p->k; at += WIDEN) {
+        const size_t depth = min_size(WIDEN, p->k - at);
+        for (unsigned j = 0; j < cols; j++) {
+            const uint16_t *from = b + at * p->row + j * p->col;
+            if (p->row == 1) {
+                ox_widen(t, p->type, depth, from, piece[j]);
+            } else {
+                for (size_t i = 0; i < depth; i++)
+                    ox_widen(t, p->type, 1, from + i * p->row, &piece[j][i]);
+            }
+        }
+        t->pack(depth, cols, piece[0], 1, WIDEN, out + at * t->nr);
+    }
+}
+
+static void pack_panel(void *arg, size_t i, size_t slot)
+{
+    const struct packing *p = arg;
+    const struct ox_compute *t = p->t;
+    const size_t first = i * t->nr;
+    const unsigned cols = (unsigned)min_size(t->nr, p->n - first);
+    float *out = p->out + first * p->k;
+    (void)slot;
+    if (p->type == OX_WEIGHT_F32) {
+        t->pack(p->k, cols, (const float *)(const void *)p->b + first * p->col, p->row, p->col,
+                out);
+        return;
+    }
+    const uint16_t *b = (const uint16_t *)(const void *)p->b + first * p->col;
+    if (p->col != 1) {
+        pack_narrow(p, b, cols, out);
+        return;
+    }
+    for (size_t q = 0; q < p->k; q++, out += t->nr) {
+        ox_widen(t, p->type, cols, b + q * p->row, out);
+        for (unsigned j = cols; j < t->nr; j++)
+            out[j] = 0;
+    }
+}
+
+void ox_dense_pack(const struct ox_compute *t, struct ox_env *env, size_t k, size_t n,
+                   const void *b, enum ox_weight_type type, size_t b_row, size_t b_col, float *out)
+{
+    struct packing p = {t, k, n, b, type, b_row, b_col, out};
+    ox_spread(env, (n + t->nr - 1) / t->nr, (double)k * (double)n * 40, pack_panel, &p);
+}
+
+void ox_block_panels(const struct ox_block *b)
+{
+    const struct ox_compute *t = b->t;
+    struct ox_epilogue end;
+    struct ox_tile tile = {.a = b->a,
+                           .segments = b->segments,
+                           .depth = b->depth,
+                           .ldc = b->ldc,
+                           .rows = b->rows,
+                           .add = b->add};
+    if (b->end) {
+        end = *b->end;
+        tile.end = &end;
+    }
+    for (size_t j = 0; j < b->cols; j += t->nr) {
+        tile.b = b->packed + j * b->panel;
+        tile.c = b->c + j;
+        tile.cols = (unsigned)min_size(t->nr, b->cols - j);
+        t->tile(&tile);
+        if (!b->end)
+            continue;
+        end.col_bias = end.col_bias ? end.col_bias + tile.cols : NULL;
+        end.residual = end.residual ? end.residual + tile.cols : NULL;
+    }
+    if (b->end)
+        ox_end_rows(t, b->rows, b->cols, b->c, b->ldc, b->end);
+}
+
+void ox_end_rows(const struct ox_compute *t, size_t rows, size_t cols, float *c, size_t ldc,
+                 const struct ox_epilogue *end)
+{
+    if (end->act != OX_ACT_ROW && !(end->residual && end->residual_last))
+        return;
+    for (size_t i = 0; i < rows; i++) {
+        if (end->act == OX_ACT_ROW)
+            end->row(end->row_arg, cols, c + i * ldc);
+        if (end->residual && end->residual_last) {
+            const struct ox_epilogue add = {.residual = end->residual + i * end->residual_ld};
+            t->finish(cols, &add, c + i * ldc);
+        }
+    }
+}
+
+void ox_end_all(const struct ox_compute *t, size_t rows, size_t cols, float *c, size_t ldc,
+                const struct ox_epilogue *end)
+{
+    struct ox_epilogue row = *end;
+    row.residual = end->residual_last ? NULL : end->residual;
+    for (size_t i = 0; i < rows; i++) {
+        t->finish(cols, &row, c + i * ldc);
+        row.row_bias = row.row_bias ? row.row_bias + 1 : NULL;
+        row.residual = row.residual ? row.residual + row.residual_ld : NULL;
+    }
+    ox_end_rows(t, rows, cols, c, ldc, end);
+}
+
+struct ox_epilogue ox_end_at(const struct ox_epilogue *end, size_t row, size_t col)
+{
+    struct ox_epilogue out = *end;
+    out.col_bias = end->col_bias ? end->col_bias + col : NULL;
+    out.row_bias = end->row_bias ? end->row_bias + row : NULL;
+    out.residual = end->residual ? end->residual + row * end->residual_ld + col : NULL;
+    return out;
+}
+
+size_t ox_even_part(size_t x, size_t most, size_t step)
+{
+    const size_t parts = x ? (x + most - 1) / most : 1;
+    return round_up((x + parts - 1) / parts, step);
+}
+
+void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t depth,
+                      size_t others, bool pack, struct ox_blocking *out)
+{
+    enum { TASKS = 16, TILES_MOST = 64, ROWS_PACKING = 192 };
+    const double work = 2.0 * (double)m * (double)n * (double)k * (double)others;
+    out->depth = depth;
+    size_t most = t->block_floats / (out->depth ? out->depth : 1) / t->nr * t->nr;
+    most = most < t->nr ? t->nr : most;
+    size_t rows_most = pack ? SIZE_MAX : (size_t)TILES_MOST * t->mr;
+    /* Enough pieces for every thread there may be, none so small that a thread is not worth its call. */
+    size_t wanted = work < TASKS * 2e6 ? (size_t)(work / 2e6) : TASKS;
+    wanted = (wanted + others - 1) / others;
+    if (wanted > 1 && m > 0 && n > 0) {
+        const size_t rows_least = pack ? ROWS_PACKING : (size_t)4 * t->mr;
+        const size_t row_parts = min_size(wanted, (m + rows_least - 1) / rows_least);
+        if (row_parts > 1)
+            rows_most = min_size(rows_most, (m + row_parts - 1) / row_parts);
+        const size_t col_parts = (wanted + row_parts - 1) / row_parts;
+        most = min_size(most, round_up((n + col_parts - 1) / col_parts, t->nr));
+    }
+    out->cols = ox_even_part(n, most, t->nr);
+    out->rows = rows_most >= m ? round_up(m, t->mr) : ox_even_part(m, rows_most, t->mr);
+    out->n_rows = m ? (m + out->rows - 1) / out->rows : 0;
+    out->n_cols = n ? (n + out->cols - 1) / out->cols : 0;
+}
+
+struct job {
+    const struct ox_compute *t;
+    const struct ox_dense *d;
+    struct ox_blocking by;
+    size_t batch;
+    float *work;
+    size_t right, left; /* floats of a slot for packed columns and straightened rows */
+};
+
+static size_t batch_of(const struct ox_dense *d, unsigned i)
+{
+    return d->batch[i] ? d->batch[i] : 1;
+}
+
+static bool few(const struct ox_dense *d)
+{
+    return d->m <= FEW_ROWS && d->b && d->a_col == 1 &&
+           (d->b_col == 1 || (d->b_row == 1 && d->b_type == OX_WEIGHT_F32));
+}
+
+bool ox_dense_wants_unpacked(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t b_row,
+                             size_t b_col)
+{
+    (void)t;
+    (void)n;
+    (void)k;
+    return m <= FEW_ROWS && (b_col == 1 || b_row == 1);
+}
+
+static void plan(const struct ox_compute *t, const struct ox_dense *d, struct job *j)
+{
+    memset(j, 0, sizeof *j);
+    j->t = t;
+    j->d = d;
+    j->batch = batch_of(d, 0) * batch_of(d, 1);
+    if (few(d)) {
+        const size_t part = round_up((d->n + 7) / 8, 64);
+        j->by.cols = part < 128 ? 128 : part > 2048 ? 2048 : part;
+        j->by.n_cols = d->n ? (d->n + j->by.cols - 1) / j->by.cols : 0;
+        j->right = d->b_type == OX_WEIGHT_F32 ? 0 : STREAMS * j->by.cols;
+        return;
+    }
+    ox_blocking_plan(t, d->m, d->n, d->k, ox_even_part(d->k, t->depth_most, 1),
+                     j->batch ? j->batch : 1, !d->packed, &j->by);
+    j->right = d->packed ? 0 : j->by.depth * j->by.cols;
+    j->left = d->a_col == 1 ? 0 : round_up(j->by.rows * j->by.depth, 16);
+}
+
+size_t ox_dense_work(const struct ox_compute *t, const struct ox_env *env, const struct ox_dense *d)
+{
+    struct job j;
+    plan(t, d, &j);
+    if (j.left && j.by.rows > SIZE_MAX / 8 / (j.by.depth + 1))
+        return SIZE_MAX;
+    return times(ox_slots(env), round_up(j.right + j.left, 16));
+}
+
+static void few_rows(void *arg, size_t i, size_t slot)
+{
+    const struct job *j = arg;
+    const struct ox_dense *d = j->d;
+    const struct ox_compute *t = j->t;
+    const size_t g = i / j->by.n_cols, g0 = g / batch_of(d, 1), g1 = g % batch_of(d, 1);
+    const size_t first = i % j->by.n_cols * j->by.cols;
+    const size_t cols = min_size(j->by.cols, d->n - first);
+    const float *a = d->a + g0 * d->a_batch[0] + g1 * d->a_batch[1];
+    float *c = d->c + g0 * d->c_batch[0] + g1 * d->c_batch[1] + first;
+    const size_t at = g0 * d->b_batch[0] + g1 * d->b_batch[1] + first * d->b_col;
+    const struct ox_epilogue end = ox_end_at(&d->end, 0, first);
+    if (d->b_col != 1) {
+        t->dots(cols, d->k, (unsigned)d->m, a, d->a_row, (const float *)d->b + at, d->b_col, c,
+                d->c_row);
+        ox_end_all(t, d->m, cols, c, d->c_row, &end);
+        return;
+    }
+    for (size_t r = 0; r < d->m; r++)
+        memset(c + r * d->c_row, 0, cols * sizeof *c);
+    struct ox_stream s = {.n = cols,
+                          .rows = (unsigned)d->m,
+                          .lda = d->a_row,
+                          .ldb = d->b_row,
+                          .c = c,
+                          .ldc = d->c_row};
+    float *wide = j->work + slot * round_up(j->right, 16);
+    for (size_t p = 0; p < d->k; p += STREAMS) {
+        s.depth = (unsigned)min_size(STREAMS, d->k - p);
+        s.a = a + p;
+        if (d->b_type == OX_WEIGHT_F32) {
+            s.b = (const float *)d->b + at + p * d->b_row;
+        } else {
+            for (unsigned q = 0; q < s.depth; q++)
+                ox_widen(t, d->b_type, cols, (const uint16_t *)d->b + at + (p + q) * d->b_row,
+                         wide + q * j->by.cols);
+            s.b = wide;
+            s.ldb = j->by.cols;
+        }
+        t->stream(&s);
+    }
+    ox_end_all(t, d->m, cols, c, d->c_row, &end);
+}
+
+/* rows x depth of a left side that does not lie row by row, into `out` with rows of `depth`. */
+static void straighten(const struct job *j, const float *a, size_t rows, size_t depth, float *out)
+{
+    const struct ox_dense *d = j->d;
+    if (d->a_row == 1) {
+        j->t->transpose(depth, rows, a, d->a_col, out, depth);
+        return;
+    }
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t p = 0; p < depth; p++)
+            out[i * depth + p] = a[i * d->a_row + p * d->a_col];
+    }
+}
+
+static const float *right_side(const struct job *j, size_t offset, size_t k0, size_t depth,
+                               size_t first, size_t cols, float *out)
+{
+    const struct ox_dense *d = j->d;
+    const size_t size = d->b_type == OX_WEIGHT_F32 ? sizeof(float) : sizeof(uint16_t);
+    struct packing p = {.t = j->t,
+                        .k = depth,
+                        .n = cols,
+                        .b =
+                            (const char *)d->b + (offset + k0 * d->b_row + first * d->b_col) * size,
+                        .type = d->b_type,
+                        .row = d->b_row,
+                        .col = d->b_col,
+                        .out = out};
+    for (size_t i = 0; i * j->t->nr < cols; i++)
+        pack_panel(&p, i, 0);
+    return out;
+}
+
+/* One block of rows by one block of columns, all of k. */
+static void block(void *arg, size_t i, size_t slot)
+{
+    const struct job *j = arg;
+    const struct ox_dense *d = j->d;
+    const struct ox_compute *t = j->t;
+    const size_t blocks = j->by.n_rows * j->by.n_cols;
+    const size_t g = i / blocks, g0 = g / batch_of(d, 1), g1 = g % batch_of(d, 1);
+    const size_t row0 = i % blocks % j->by.n_rows * j->by.rows;
+    const size_t col0 = i % blocks / j->by.n_rows * j->by.cols;
+    const size_t rows = min_size(j->by.rows, d->m - row0);
+    const size_t cols = min_size(j->by.cols, d->n - col0);
+    const float *a = d->a + g0 * d->a_batch[0] + g1 * d->a_batch[1] + row0 * d->a_row;
+    float *c = d->c + g0 * d->c_batch[0] + g1 * d->c_batch[1] + row0 * d->c_row + col0;
+    float *work = j->work + slot * round_up(j->right + j->left, 16);
+    float *left = work + j->right;
+    const float *pointers[OX_TILE_ROWS_MAX] = {NULL};
+    struct ox_block b = {.t = t, .a = pointers, .segments = 1, .ldc = d->c_row, .cols = cols};
+
+    for (size_t k0 = 0; k0 < d->k; k0 += j->by.depth) {
+        b.depth = min_size(j->by.depth, d->k - k0);
+        b.add = k0 > 0;
+        const float *from = a + k0 * d->a_col;
+        size_t from_row = d->a_row;
+        if (d->packed) {
+            b.packed = d->packed + col0 * d->k + k0 * t->nr;
+            b.panel = d->k;
+        } else {
+            b.packed = right_side(j, g0 * d->b_batch[0] + g1 * d->b_batch[1], k0, b.depth, col0,
+                                  cols, work);
+            b.panel = b.depth;
+        }
+        if (j->left) {
+            straighten(j, from, rows, b.depth, left);
+            from = left;
+            from_row = b.depth;
+        }
+        for (size_t r = 0; r < rows; r += t->mr) {
+            b.rows = (unsigned)min_size(t->mr, rows - r);
+            for (unsigned q = 0; q < b.rows; q++)
+                pointers[q] = from + (r + q) * from_row;
+            b.c = c + r * d->c_row;
+            const struct ox_epilogue end = ox_end_at(&d->end, row0 + r, col0);
+            b.end = k0 + b.depth == d->k ? &end : NULL;
+            ox_block_panels(&b);
+        }
+    }
+}
+
+static void empty_sums(const struct job *j)
+{
+    const struct ox_dense *d = j->d;
+    for (size_t g = 0; g < j->batch; g++) {
+        const size_t g0 = g / batch_of(d, 1), g1 = g % batch_of(d, 1);
+        float *c = d->c + g0 * d->c_batch[0] + g1 * d->c_batch[1];
+        for (size_t i = 0; i < d->m; i++)
+            memset(c + i * d->c_row, 0, d->n * sizeof *c);
+        ox_end_all(j->t, d->m, d->n, c, d->c_row, &d->end);
+    }
+}
+
+void ox_dense_run(const struct ox_compute *t, struct ox_env *env, const struct ox_dense *d,
+                  float *work)
+{
+    struct job j;
+    if (d->m == 0 || d->n == 0)
+        return;
+    plan(t, d, &j);
+    j.work = work;
+    if (d->k == 0) {
+        empty_sums(&j);
+        return;
+    }
+    const double flops = 2.0 * (double)d->m * (double)d->n * (double)d->k * (double)j.batch;
+    if (few(d)) /* such a product waits for memory: a byte costs as much as eight operations */
+        ox_spread(env, j.batch * j.by.n_cols, flops * 16, few_rows, &j);
+    else
+        ox_spread(env, j.batch * j.by.n_rows * j.by.n_cols, flops, block, &j);
+}

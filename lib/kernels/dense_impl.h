@@ -1,0 +1,47 @@
+/* What dense.c shares with convolve*.c. */
+#ifndef OX_KERNELS_DENSE_IMPL_H
+#define OX_KERNELS_DENSE_IMPL_H
+
+#include "kernels/dense.h"
+
+/* A product cut into blocks: `rows` and `cols` a task, sums cut into pieces of `depth`. Depends on the shape alone. */
+struct ox_blocking {
+    size_t rows, cols, depth;
+    size_t n_rows, n_cols; /* tasks each way */
+};
+/* depth: of a block of k, chosen by the caller; others: products of this shape that are run together; pack: each task packs its right side itself. */
+void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t depth,
+                      size_t others, bool pack, struct ox_blocking *out);
+
+/* The size of parts of at most `most` that are as equal as steps of `step` allow. */
+size_t ox_even_part(size_t x, size_t most, size_t step);
+
+/* A row of tiles: `rows` <= mr rows by `cols` columns of packed panels. */
+struct ox_block {
+    const struct ox_compute *t;
+    const float *const *a; /* as in struct ox_tile */
+    size_t segments, depth;
+    const float *packed; /* panel of the first column, at this block's k */
+    size_t panel;        /* rows of k from panel to panel */
+    float *c;
+    size_t ldc, cols;
+    unsigned rows;
+    bool add;
+    const struct ox_epilogue *end; /* at the first row and column; NULL: bare sums */
+};
+void ox_block_panels(const struct ox_block *b);
+
+/* Widens two-byte weights. */
+void ox_widen(const struct ox_compute *t, enum ox_weight_type type, size_t n, const void *x,
+              float *y);
+
+/* The epilogue of the element (row, col). */
+struct ox_epilogue ox_end_at(const struct ox_epilogue *end, size_t row, size_t col);
+/* The parts of an epilogue that tiles leave out: OX_ACT_ROW and residual_last. */
+void ox_end_rows(const struct ox_compute *t, size_t rows, size_t cols, float *c, size_t ldc,
+                 const struct ox_epilogue *end);
+/* All of an epilogue. */
+void ox_end_all(const struct ox_compute *t, size_t rows, size_t cols, float *c, size_t ldc,
+                const struct ox_epilogue *end);
+
+#endif
