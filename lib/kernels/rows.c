@@ -1,0 +1,387 @@
+#include "kernels/rows.h"
+
+#include <float.h>
+#include <math.h>
+#include <pthread.h>
+
+#include "common/compiler.h"
+
+/* The elementary functions are the C library's, the sums are in double: this is what the others are measured by. */
+
+static float clip(float x, float lo, float hi)
+{
+    x = x < lo ? lo : x;
+    return x > hi ? hi : x;
+}
+
+static float larger(float a, float b)
+{
+    return a > b || isnan(a) ? a : b;
+}
+
+static float smaller(float a, float b)
+{
+    return a < b || isnan(a) ? a : b;
+}
+
+static float sigmoid(float x)
+{
+    return (float)(1 / (1 + exp(-(double)x)));
+}
+
+static float softplus(float x)
+{
+    return (float)(log1p(exp(-fabs((double)x))) + (x > 0 ? (double)x : 0));
+}
+
+static float celu(float x, float a)
+{
+    float low = a * expm1f(x / a);
+    return (x > 0 ? x : 0) + (low < 0 ? low : 0);
+}
+
+static float gelu(float x)
+{
+    return (float)(0.5 * x * erfc(-(double)x * 0.70710678118654752440));
+}
+
+static float gelu_tanh(float x)
+{
+    double t = x;
+    return (float)(t / (1 + exp(-1.59576912160573071176 * (t + 0.044715 * t * t * t))));
+}
+
+static float mish(float x)
+{
+    return (float)(x * tanh(log1p(exp(x < 40 ? (double)x : 40))));
+}
+
+#define FN unary_abs
+#define OP(x) fabsf(x)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_affine
+#define OP(x) ((float)((double)a * (x) + b))
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_ceil
+#define OP(x) ceilf(x)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_celu
+#define OP(x) celu((x), a)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_clip
+#define OP(x) clip((x), a, b)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_elu
+#define OP(x) ((x) < 0 ? a * expm1f(x) : (x))
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_erf
+#define OP(x) erff(x)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_exp
+#define OP(x) expf(x)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_floor
+#define OP(x) floorf(x)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_gelu
+#define OP(x) gelu(x)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_gelu_tanh
+#define OP(x) gelu_tanh(x)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_hard_sigmoid
+#define OP(x) clip(a *(x) + b, 0, 1)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_hard_swish
+#define OP(x) ((x)*clip((x) / 6 + 0.5f, 0, 1))
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_leaky
+#define OP(x) ((x) < 0 ? a * (x) : (x))
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_log
+#define OP(x) logf(x)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_mish
+#define OP(x) mish(x)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_neg
+#define OP(x) (-(x))
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_reciprocal
+#define OP(x) (1 / (x))
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_round
+#define OP(x) rintf(x)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_rsqrt
+#define OP(x) (1 / sqrtf(x))
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_selu
+#define OP(x) (b * ((x) <= 0 ? a * expm1f(x) : (x)))
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_sigmoid
+#define OP(x) sigmoid(x)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_softplus
+#define OP(x) softplus(x)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_softsign
+#define OP(x) ((x) / (1 + fabsf(x)))
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_sqrt
+#define OP(x) sqrtf(x)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_square
+#define OP(x) ((x) * (x))
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_swish
+#define OP(x) ((x)*sigmoid(a * (x)))
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_tanh
+#define OP(x) tanhf(x)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_threshold
+#define OP(x) ((x) > a ? (x) : 0)
+#include "kernels/unary_row_tmpl.h"
+
+#define FN(form) binary_add_##form
+#define OP(u, v) ((u) + (v))
+#include "kernels/binary_row_tmpl.h"
+#define FN(form) binary_sub_##form
+#define OP(u, v) ((u) - (v))
+#include "kernels/binary_row_tmpl.h"
+#define FN(form) binary_mul_##form
+#define OP(u, v) ((u) * (v))
+#include "kernels/binary_row_tmpl.h"
+#define FN(form) binary_div_##form
+#define OP(u, v) ((u) / (v))
+#include "kernels/binary_row_tmpl.h"
+#define FN(form) binary_max_##form
+#define OP(u, v) larger((u), (v))
+#include "kernels/binary_row_tmpl.h"
+#define FN(form) binary_min_##form
+#define OP(u, v) smaller((u), (v))
+#include "kernels/binary_row_tmpl.h"
+#define FN(form) binary_prelu_##form
+#define OP(u, v) ((u) < 0 ? (u) * (v) : (u))
+#include "kernels/binary_row_tmpl.h"
+
+static float sum(size_t n, const float *x)
+{
+    double s = 0;
+    for (size_t i = 0; i < n; i++)
+        s += x[i];
+    return (float)s;
+}
+
+static float sum_of_squares(size_t n, const float *x, float centre)
+{
+    double s = 0;
+    for (size_t i = 0; i < n; i++)
+        s += ((double)x[i] - centre) * ((double)x[i] - centre);
+    return (float)s;
+}
+
+static float sum_of_abs(size_t n, const float *x)
+{
+    double s = 0;
+    for (size_t i = 0; i < n; i++)
+        s += fabs((double)x[i]);
+    return (float)s;
+}
+
+static float max(size_t n, const float *x)
+{
+    float y = x[0];
+    for (size_t i = 1; i < n; i++)
+        y = larger(y, x[i]);
+    return y;
+}
+
+static float min(size_t n, const float *x)
+{
+    float y = x[0];
+    for (size_t i = 1; i < n; i++)
+        y = smaller(y, x[i]);
+    return y;
+}
+
+static float dot(size_t n, const float *a, const float *b)
+{
+    double s = 0;
+    for (size_t i = 0; i < n; i++)
+        s += (double)a[i] * b[i];
+    return (float)s;
+}
+
+static void accumulate(size_t n, float s, const float *x, float *y)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] += s * x[i];
+}
+
+static void softmax(size_t n, const float *x, const float *mask, float scale, float *y)
+{
+    float most = -INFINITY;
+    double all = 0;
+    for (size_t i = 0; i < n; i++) {
+        y[i] = scale * x[i] + (mask ? mask[i] : 0);
+        most = y[i] > most ? y[i] : most;
+    }
+    for (size_t i = 0; i < n; i++) {
+        y[i] = expf(y[i] - most);
+        all += y[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        y[i] = (float)(y[i] / all);
+}
+
+static void log_softmax(size_t n, const float *x, float *y)
+{
+    float most = -INFINITY;
+    double all = 0;
+    for (size_t i = 0; i < n; i++)
+        most = x[i] > most || isnan(x[i]) ? x[i] : most;
+    for (size_t i = 0; i < n; i++)
+        all += exp((double)x[i] - most);
+    all = log(all);
+    for (size_t i = 0; i < n; i++)
+        y[i] = (float)((double)x[i] - most - all);
+}
+
+static void norm(size_t n, struct ox_norm_row *row)
+{
+    float *v = row->sum ? row->sum : row->y;
+    double all = 0, squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        v[i] = row->x[i] + (row->skip ? row->skip[i] : 0) + (row->bias ? row->bias[i] : 0);
+        all += v[i];
+    }
+    double mean = row->centred ? all / (double)n : 0;
+    for (size_t i = 0; i < n; i++)
+        squares += (v[i] - mean) * (v[i] - mean);
+    double inverse = 1 / sqrt(squares / (double)n + row->epsilon);
+    row->mean = (float)mean;
+    row->inverse = (float)inverse;
+    for (size_t i = 0; i < n; i++) {
+        double y = (v[i] - mean) * inverse * (row->scale ? row->scale[i] : 1);
+        row->y[i] = (float)(y + (row->shift ? row->shift[i] : 0));
+    }
+}
+
+static void attend_one(const struct ox_attend_head *h, size_t query, float *s)
+{
+    const float *q = h->q + query * h->q_step;
+    float *y = h->y + query * h->y_step;
+    ptrdiff_t seen = (ptrdiff_t)query + h->first + 1;
+    size_t keys = h->keys;
+    if (h->causal && seen < (ptrdiff_t)keys)
+        keys = seen < 0 ? 0 : (size_t)seen;
+    for (size_t j = 0; j < keys; j++) {
+        s[j] = h->scale * dot(h->depth, q, h->k + j * h->k_step);
+        s[j] = h->cap != 0 ? h->cap * tanhf(s[j] / h->cap) : s[j];
+        s[j] += h->mask ? h->mask[query * h->mask_step + j * h->mask_key_step] : 0;
+    }
+    softmax(keys, s, NULL, 1, s);
+    for (size_t d = 0; d < h->v_depth; d++) {
+        double all = keys ? 0 : NAN;
+        for (size_t j = 0; j < keys; j++)
+            all += (double)s[j] * h->v[j * h->v_step + d];
+        y[d] = (float)all;
+    }
+}
+
+static void attend(const struct ox_attend_head *h, size_t from, size_t n, float *work)
+{
+    for (size_t i = 0; i < n; i++)
+        attend_one(h, from + i, work);
+}
+
+#define BOTH_FORMS(name)                                                                           \
+    {                                                                                              \
+        name##_both, name##_left_one, name##_right_one                                             \
+    }
+
+static const struct ox_rows plain = {.attend_lanes = 8,
+                                     .unary = {[OX_UNARY_ABS] = unary_abs,
+                                               [OX_UNARY_AFFINE] = unary_affine,
+                                               [OX_UNARY_CEIL] = unary_ceil,
+                                               [OX_UNARY_CELU] = unary_celu,
+                                               [OX_UNARY_CLIP] = unary_clip,
+                                               [OX_UNARY_ELU] = unary_elu,
+                                               [OX_UNARY_ERF] = unary_erf,
+                                               [OX_UNARY_EXP] = unary_exp,
+                                               [OX_UNARY_FLOOR] = unary_floor,
+                                               [OX_UNARY_GELU] = unary_gelu,
+                                               [OX_UNARY_GELU_TANH] = unary_gelu_tanh,
+                                               [OX_UNARY_HARD_SIGMOID] = unary_hard_sigmoid,
+                                               [OX_UNARY_HARD_SWISH] = unary_hard_swish,
+                                               [OX_UNARY_LEAKY] = unary_leaky,
+                                               [OX_UNARY_LOG] = unary_log,
+                                               [OX_UNARY_MISH] = unary_mish,
+                                               [OX_UNARY_NEG] = unary_neg,
+                                               [OX_UNARY_RECIPROCAL] = unary_reciprocal,
+                                               [OX_UNARY_ROUND] = unary_round,
+                                               [OX_UNARY_RSQRT] = unary_rsqrt,
+                                               [OX_UNARY_SELU] = unary_selu,
+                                               [OX_UNARY_SIGMOID] = unary_sigmoid,
+                                               [OX_UNARY_SOFTPLUS] = unary_softplus,
+                                               [OX_UNARY_SOFTSIGN] = unary_softsign,
+                                               [OX_UNARY_SQRT] = unary_sqrt,
+                                               [OX_UNARY_SQUARE] = unary_square,
+                                               [OX_UNARY_SWISH] = unary_swish,
+                                               [OX_UNARY_TANH] = unary_tanh,
+                                               [OX_UNARY_THRESHOLD] = unary_threshold},
+                                     .binary = {[OX_BINARY_ADD] = BOTH_FORMS(binary_add),
+                                                [OX_BINARY_SUB] = BOTH_FORMS(binary_sub),
+                                                [OX_BINARY_MUL] = BOTH_FORMS(binary_mul),
+                                                [OX_BINARY_DIV] = BOTH_FORMS(binary_div),
+                                                [OX_BINARY_MAX] = BOTH_FORMS(binary_max),
+                                                [OX_BINARY_MIN] = BOTH_FORMS(binary_min),
+                                                [OX_BINARY_PRELU] = BOTH_FORMS(binary_prelu)},
+                                     .softmax = softmax,
+                                     .log_softmax = log_softmax,
+                                     .norm = norm,
+                                     .sum = sum,
+                                     .sum_of_squares = sum_of_squares,
+                                     .sum_of_abs = sum_of_abs,
+                                     .max = max,
+                                     .min = min,
+                                     .dot = dot,
+                                     .accumulate = accumulate,
+                                     .attend = attend,
+                                     .attend_one = attend_one};
+
+static struct ox_rows tables[OX_CPU_LEVELS];
+static pthread_once_t filled = PTHREAD_ONCE_INIT;
+
+static void fill(void)
+{
+    for (unsigned i = 0; i < OX_CPU_LEVELS; i++) {
+        tables[i] = plain;
+        tables[i].level = (enum ox_cpu)i;
+#ifdef __x86_64__
+        if (i >= OX_CPU_AVX2)
+            ox_rows_avx2(&tables[i]);
+        if (i >= OX_CPU_AVX512)
+            ox_rows_avx512(&tables[i]);
+#endif
+    }
+}
+
+const struct ox_rows *ox_rows(enum ox_cpu level)
+{
+    pthread_once(&filled, fill);
+    return &tables[level];
+}
+
+size_t ox_attend_work(const struct ox_rows *t, const struct ox_attend_head *h)
+{
+    size_t floats;
+    if (OX_ADD_OVERFLOWS(h->depth, h->v_depth, &floats) ||
+        OX_ADD_OVERFLOWS(floats, (size_t)2 * OX_ATTEND_KEYS, &floats) ||
+        OX_MUL_OVERFLOWS(floats, t->attend_lanes, &floats) ||
+        OX_ADD_OVERFLOWS(floats, h->keys, &floats))
+        return SIZE_MAX;
+    return floats;
+}

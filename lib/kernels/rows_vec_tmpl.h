@@ -1,0 +1,459 @@
+/* The table of rows.h in vectors: stamped after a vec_<isa>.h by each instruction set. */
+#include <float.h>
+#include <string.h>
+
+#include "common/compiler.h"
+#include "kernels/rows.h"
+#include "kernels/vec_math.h"
+
+#define OX_JOIN_2(a, b) a##_##b
+#define OX_JOIN(a, b) OX_JOIN_2(a, b)
+
+/* A vector, or the `left` < VW lanes that are left. */
+static inline VF get(const float *p, size_t left)
+{
+    return left < VW ? v_load_n(p, left) : v_load(p);
+}
+
+static inline void put(float *p, VF v, size_t left)
+{
+    if (left < VW)
+        v_store_n(p, v, left);
+    else
+        v_store(p, v);
+}
+
+/* ---- Elementary functions --------------------------------------------------------------------------------------- */
+
+static inline VF clip(VF x, VF lo, VF hi)
+{
+    return v_min(hi, v_max(lo, x));
+}
+
+/* NaN where either is. */
+static inline VF larger(VF a, VF b)
+{
+    return v_select(v_unordered(a, a), a, v_max(a, b));
+}
+
+static inline VF smaller(VF a, VF b)
+{
+    return v_select(v_unordered(a, a), a, v_min(a, b));
+}
+
+static inline VF expm1_of_negative(VF x)
+{
+    return vm_expm1_low(v_min(v_zero(), x));
+}
+
+static inline VF elu(VF x, VF a)
+{
+    return v_select(v_lt(x, v_zero()), v_mul(a, expm1_of_negative(x)), x);
+}
+
+static inline VF celu(VF x, VF a)
+{
+    VF low = v_mul(a, vm_expm1_low(v_min(v_set1(88), v_div(x, a))));
+    return v_add(v_max(v_zero(), x), v_min(v_zero(), low));
+}
+
+static inline VF hard_sigmoid(VF x, VF a, VF b)
+{
+    return clip(v_fma(a, x, b), v_zero(), v_set1(1));
+}
+
+#define FN unary_abs
+#define OP(x) vm_abs(x)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_affine
+#define OP(x) v_fma(a, (x), b)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_ceil
+#define OP(x) v_ceil(x)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_celu
+#define OP(x) celu((x), a)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_clip
+#define OP(x) clip((x), a, b)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_elu
+#define OP(x) elu((x), a)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_erf
+#define OP(x) vm_erf(x)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_exp
+#define OP(x) vm_exp(x)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_floor
+#define OP(x) v_floor(x)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_gelu
+#define OP(x) vm_gelu(x)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_gelu_tanh
+#define OP(x) vm_gelu_tanh(x)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_hard_sigmoid
+#define OP(x) hard_sigmoid((x), a, b)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_hard_swish
+#define OP(x) v_mul((x), hard_sigmoid((x), v_set1(1.0f / 6), v_set1(0.5f)))
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_leaky
+#define OP(x) v_select(v_lt((x), v_zero()), v_mul(a, (x)), (x))
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_log
+#define OP(x) vm_log(x)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_mish
+#define OP(x) vm_mish(x)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_neg
+#define OP(x) v_xor(v_set1(-0.0f), (x))
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_reciprocal
+#define OP(x) v_div(v_set1(1), (x))
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_round
+#define OP(x) v_nearest(x)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_rsqrt
+#define OP(x) v_div(v_set1(1), v_sqrt(x))
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_selu
+#define OP(x) v_mul(b, elu((x), a))
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_sigmoid
+#define OP(x) vm_sigmoid(x)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_softplus
+#define OP(x) vm_softplus(x)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_softsign
+#define OP(x) v_div((x), v_add(v_set1(1), vm_abs(x)))
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_sqrt
+#define OP(x) v_sqrt(x)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_square
+#define OP(x) v_mul((x), (x))
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_swish
+#define OP(x) vm_swish((x), a)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_tanh
+#define OP(x) vm_tanh(x)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_threshold
+#define OP(x) v_keep(v_gt((x), a), (x))
+#include "kernels/unary_vec_tmpl.h"
+
+#define FN binary_add
+#define OP(a, b) v_add((a), (b))
+#include "kernels/binary_vec_tmpl.h"
+#define FN binary_sub
+#define OP(a, b) v_sub((a), (b))
+#include "kernels/binary_vec_tmpl.h"
+#define FN binary_mul
+#define OP(a, b) v_mul((a), (b))
+#include "kernels/binary_vec_tmpl.h"
+#define FN binary_div
+#define OP(a, b) v_div((a), (b))
+#include "kernels/binary_vec_tmpl.h"
+#define FN binary_max
+#define OP(a, b) larger((a), (b))
+#include "kernels/binary_vec_tmpl.h"
+#define FN binary_min
+#define OP(a, b) smaller((a), (b))
+#include "kernels/binary_vec_tmpl.h"
+#define FN binary_prelu
+#define OP(a, b) v_select(v_lt((a), v_zero()), v_mul((a), (b)), (a))
+#include "kernels/binary_vec_tmpl.h"
+
+/* ---- Reductions ------------------------------------------------------------------------------------------------- */
+
+static inline VF add_square(VF r, VF x, VF c)
+{
+    VF d = v_sub(x, c);
+    return v_fma(d, d, r);
+}
+
+static float most_of(VF v)
+{
+    float lane[VW], y;
+    v_store(lane, v);
+    y = lane[0];
+    for (unsigned i = 1; i < VW; i++)
+        y = lane[i] > y || lane[i] != lane[i] ? lane[i] : y;
+    return y;
+}
+
+static float least_of(VF v)
+{
+    return -most_of(v_xor(v_set1(-0.0f), v));
+}
+
+#define FN sum_from
+#define START 0
+#define STEP(r, x) v_add((r), (x))
+#define JOIN(r, s) v_add((r), (s))
+#define END(r) v_sum(r)
+#include "kernels/reduce_vec_tmpl.h"
+#define FN sum_of_squares
+#define START 0
+#define STEP(r, x) add_square((r), (x), c)
+#define JOIN(r, s) v_add((r), (s))
+#define END(r) v_sum(r)
+#include "kernels/reduce_vec_tmpl.h"
+#define FN sum_of_abs_from
+#define START 0
+#define STEP(r, x) v_add((r), vm_abs(x))
+#define JOIN(r, s) v_add((r), (s))
+#define END(r) v_sum(r)
+#include "kernels/reduce_vec_tmpl.h"
+#define FN max_from
+#define START -INFINITY
+#define STEP(r, x) larger((r), (x))
+#define JOIN(r, s) larger((r), (s))
+#define END(r) most_of(r)
+#include "kernels/reduce_vec_tmpl.h"
+#define FN min_from
+#define START INFINITY
+#define STEP(r, x) smaller((r), (x))
+#define JOIN(r, s) smaller((r), (s))
+#define END(r) least_of(r)
+#include "kernels/reduce_vec_tmpl.h"
+
+static float sum(size_t n, const float *x)
+{
+    return sum_from(n, x, 0);
+}
+
+static float sum_of_abs(size_t n, const float *x)
+{
+    return sum_of_abs_from(n, x, 0);
+}
+
+static float max(size_t n, const float *x)
+{
+    return max_from(n, x, 0);
+}
+
+static float min(size_t n, const float *x)
+{
+    return min_from(n, x, 0);
+}
+
+static float dot(size_t n, const float *a, const float *b)
+{
+    VF r0 = v_zero(), r1 = r0, r2 = r0, r3 = r0;
+    size_t i = 0;
+    for (; i + 4 * VW <= n; i += 4 * VW) {
+        r0 = v_fma(v_load(a + i), v_load(b + i), r0);
+        r1 = v_fma(v_load(a + i + VW), v_load(b + i + VW), r1);
+        r2 = v_fma(v_load(a + i + 2 * VW), v_load(b + i + 2 * VW), r2);
+        r3 = v_fma(v_load(a + i + 3 * VW), v_load(b + i + 3 * VW), r3);
+    }
+    for (; i + VW <= n; i += VW)
+        r0 = v_fma(v_load(a + i), v_load(b + i), r0);
+    if (i < n)
+        r1 = v_fma(v_load_n(a + i, n - i), v_load_n(b + i, n - i), r1);
+    return v_sum(v_add(v_add(r0, r1), v_add(r2, r3)));
+}
+
+static void accumulate(size_t n, float s, const float *x, float *y)
+{
+    const VF f = v_set1(s);
+    size_t i = 0;
+    for (; i + VW <= n; i += VW)
+        v_store(y + i, v_fma(f, v_load(x + i), v_load(y + i)));
+    if (i < n)
+        v_store_n(y + i, v_fma(f, v_load_n(x + i, n - i), v_load_n(y + i, n - i)), n - i);
+}
+
+/* ---- Softmax and normalizations --------------------------------------------------------------------------------- */
+
+/* y = scale x + mask, and its largest. NaN comes back by the sum. */
+static float scale_and_mask(size_t n, const float *x, const float *mask, float scale, float *y)
+{
+    const VF s = v_set1(scale);
+    VF most = v_set1(-INFINITY);
+    size_t i = 0;
+    for (; i + VW <= n; i += VW) {
+        VF v = mask ? v_fma(s, v_load(x + i), v_load(mask + i)) : v_mul(s, v_load(x + i));
+        v_store(y + i, v);
+        most = v_max(v, most);
+    }
+    if (i < n) {
+        VF v = v_load_n(x + i, n - i);
+        v = mask ? v_fma(s, v, get(mask + i, n - i)) : v_mul(s, v);
+        put(y + i, v, n - i);
+        most = v_first(n - i, v_max(v, most), most);
+    }
+    return v_most(most);
+}
+
+/* y = e^(x - most), and its sum. */
+static float exps(size_t n, const float *x, float most, float *y)
+{
+    const VF m = v_set1(most);
+    VF r0 = v_zero(), r1 = v_zero();
+    size_t i = 0;
+    for (; i + 2 * VW <= n; i += 2 * VW) {
+        VF e0 = vm_exp_low(v_sub(v_load(x + i), m));
+        VF e1 = vm_exp_low(v_sub(v_load(x + i + VW), m));
+        v_store(y + i, e0);
+        v_store(y + i + VW, e1);
+        r0 = v_add(r0, e0);
+        r1 = v_add(r1, e1);
+    }
+    for (; i < n; i += VW) {
+        size_t left = n - i < VW ? n - i : VW;
+        VF e = vm_exp_low(v_sub(get(x + i, left), m));
+        put(y + i, e, left);
+        r0 = v_add(r0, v_first(left, e, v_zero()));
+    }
+    return v_sum(v_add(r0, r1));
+}
+
+static void softmax(size_t n, const float *x, const float *mask, float scale, float *y)
+{
+    float most = scale_and_mask(n, x, mask, scale, y);
+    unary_affine(n, y, y, 1 / exps(n, y, most, y), 0);
+}
+
+/* Of e^(x - most) the sum alone. */
+static float sum_of_exps(size_t n, const float *x, float most)
+{
+    const VF m = v_set1(most);
+    VF r = v_zero();
+    size_t i = 0;
+    for (; i + VW <= n; i += VW)
+        r = v_add(r, vm_exp_low(v_sub(v_load(x + i), m)));
+    if (i < n)
+        r = v_add(r, v_first(n - i, vm_exp_low(v_sub(get(x + i, n - i), m)), v_zero()));
+    return v_sum(r);
+}
+
+static void log_softmax(size_t n, const float *x, float *y)
+{
+    float most = n ? max(n, x) : 0;
+    float all = logf(sum_of_exps(n, x, most));
+    const VF m = v_set1(most), l = v_set1(all);
+    for (size_t i = 0; i < n; i += VW) {
+        size_t left = n - i < VW ? n - i : VW;
+        put(y + i, v_sub(v_sub(get(x + i, left), m), l), left);
+    }
+}
+
+/* v = x + skip + bias into `to`; the sum of v, or of its squares. */
+static float norm_gather(size_t n, const struct ox_norm_row *row, float *to)
+{
+    VF r0 = v_zero(), r1 = v_zero();
+    for (size_t i = 0; i < n; i += VW) {
+        size_t left = n - i < VW ? n - i : VW;
+        VF v = get(row->x + i, left);
+        v = row->skip ? v_add(v, get(row->skip + i, left)) : v;
+        v = row->bias ? v_add(v, get(row->bias + i, left)) : v;
+        put(to + i, v, left);
+        r0 = row->centred ? v_add(v, r0) : v_fma(v, v, r0);
+        VF swap = r0;
+        r0 = r1;
+        r1 = swap;
+    }
+    return v_sum(v_add(r0, r1));
+}
+
+static void norm(size_t n, struct ox_norm_row *row)
+{
+    const float *v = row->x;
+    float total;
+    if (row->skip || row->bias || row->sum) {
+        float *to = row->sum ? row->sum : row->y;
+        total = norm_gather(n, row, to);
+        v = to;
+    } else {
+        total = row->centred ? sum(n, v) : sum_of_squares(n, v, 0);
+    }
+    float mean = row->centred ? total / (float)n : 0;
+    float squares = row->centred ? sum_of_squares(n, v, mean) : total;
+    float inverse = 1 / sqrtf(squares / (float)n + row->epsilon);
+    row->mean = mean;
+    row->inverse = inverse;
+    const VF m = v_set1(mean), f = v_set1(inverse);
+    for (size_t i = 0; i < n; i += VW) {
+        size_t left = n - i < VW ? n - i : VW;
+        VF u = v_mul(v_sub(get(v + i, left), m), f);
+        u = row->scale ? v_mul(u, get(row->scale + i, left)) : u;
+        u = row->shift ? v_add(u, get(row->shift + i, left)) : u;
+        put(row->y + i, u, left);
+    }
+}
+
+#include "kernels/attend_vec_tmpl.h"
+
+/* ---- The table -------------------------------------------------------------------------------------------------- */
+
+#define BOTH_FORMS(name)                                                                           \
+    {                                                                                              \
+        name##_both, name##_left_one, name##_right_one                                             \
+    }
+
+static const struct ox_rows stamped = {.attend_lanes = 2 * VW,
+                                       .unary = {[OX_UNARY_ABS] = unary_abs,
+                                                 [OX_UNARY_AFFINE] = unary_affine,
+                                                 [OX_UNARY_CEIL] = unary_ceil,
+                                                 [OX_UNARY_CELU] = unary_celu,
+                                                 [OX_UNARY_CLIP] = unary_clip,
+                                                 [OX_UNARY_ELU] = unary_elu,
+                                                 [OX_UNARY_ERF] = unary_erf,
+                                                 [OX_UNARY_EXP] = unary_exp,
+                                                 [OX_UNARY_FLOOR] = unary_floor,
+                                                 [OX_UNARY_GELU] = unary_gelu,
+                                                 [OX_UNARY_GELU_TANH] = unary_gelu_tanh,
+                                                 [OX_UNARY_HARD_SIGMOID] = unary_hard_sigmoid,
+                                                 [OX_UNARY_HARD_SWISH] = unary_hard_swish,
+                                                 [OX_UNARY_LEAKY] = unary_leaky,
+                                                 [OX_UNARY_LOG] = unary_log,
+                                                 [OX_UNARY_MISH] = unary_mish,
+                                                 [OX_UNARY_NEG] = unary_neg,
+                                                 [OX_UNARY_RECIPROCAL] = unary_reciprocal,
+                                                 [OX_UNARY_ROUND] = unary_round,
+                                                 [OX_UNARY_RSQRT] = unary_rsqrt,
+                                                 [OX_UNARY_SELU] = unary_selu,
+                                                 [OX_UNARY_SIGMOID] = unary_sigmoid,
+                                                 [OX_UNARY_SOFTPLUS] = unary_softplus,
+                                                 [OX_UNARY_SOFTSIGN] = unary_softsign,
+                                                 [OX_UNARY_SQRT] = unary_sqrt,
+                                                 [OX_UNARY_SQUARE] = unary_square,
+                                                 [OX_UNARY_SWISH] = unary_swish,
+                                                 [OX_UNARY_TANH] = unary_tanh,
+                                                 [OX_UNARY_THRESHOLD] = unary_threshold},
+                                       .binary = {[OX_BINARY_ADD] = BOTH_FORMS(binary_add),
+                                                  [OX_BINARY_SUB] = BOTH_FORMS(binary_sub),
+                                                  [OX_BINARY_MUL] = BOTH_FORMS(binary_mul),
+                                                  [OX_BINARY_DIV] = BOTH_FORMS(binary_div),
+                                                  [OX_BINARY_MAX] = BOTH_FORMS(binary_max),
+                                                  [OX_BINARY_MIN] = BOTH_FORMS(binary_min),
+                                                  [OX_BINARY_PRELU] = BOTH_FORMS(binary_prelu)},
+                                       .softmax = softmax,
+                                       .log_softmax = log_softmax,
+                                       .norm = norm,
+                                       .sum = sum,
+                                       .sum_of_squares = sum_of_squares,
+                                       .sum_of_abs = sum_of_abs,
+                                       .max = max,
+                                       .min = min,
+                                       .dot = dot,
+                                       .accumulate = accumulate,
+                                       .attend = attend,
+                                       .attend_one = attend_one};
+
+void VISA(ox_rows)(struct ox_rows *t)
+{
+    enum ox_cpu level = t->level;
+    *t = stamped;
+    t->level = level;
+}

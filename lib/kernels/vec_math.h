@@ -1,0 +1,183 @@
+/* Elementary functions of a vector, by polynomials: included after a vec_<isa>.h, once an instruction set. Errors are in units
+ * in the last place of the exact result and hold for all float32 arguments; test_kernels_rows measures them. Results
+ * below FLT_MIN may come out as 0 unless said otherwise. NaN stays NaN.
+ *
+ * Coefficients: minimax fits of our own (Lawson's iteration in double, weighted for relative error). */
+#ifndef OX_KERNELS_VEC_MATH_H
+#define OX_KERNELS_VEC_MATH_H
+
+#include <math.h>
+
+static inline VF vm_abs(VF x)
+{
+    return v_andnot(v_set1(-0.0f), x);
+}
+
+/* x - n ln 2 of |.| <= ln 2 / 2, and n, for |x| < 2^22. */
+static inline VF vm_reduce(VF x, VF *n)
+{
+    *n = v_nearest(v_mul(x, v_set1(1.44269504088896341f)));
+    return v_fnma(*n, v_set1(1.42860682e-6f), v_fnma(*n, v_set1(0.693145752f), x));
+}
+
+/* 2^n for integers n of [-126, 127]. */
+static inline VF vm_power_of_2(VI n)
+{
+    return v_of_bits(vi_left(vi_add(n, vi_set1(127)), 23));
+}
+
+/* e^r for |r| <= ln 2 / 2. */
+static inline VF vm_exp_near_0(VF r)
+{
+    VF q = v_set1(0.00138146023f);
+    q = v_fma(q, r, v_set1(0.00836871564f));
+    q = v_fma(q, r, v_set1(0.041668389f));
+    q = v_fma(q, r, v_set1(0.166665211f));
+    q = v_fma(q, r, v_set1(0.49999994f));
+    return v_add(v_fma(v_mul(r, r), q, r), v_set1(1));
+}
+
+/* 1 ulp, results below FLT_MIN too. */
+static inline VF vm_exp(VF x)
+{
+    VF n;
+    VF r = vm_reduce(v_min(v_set1(89), v_max(v_set1(-104), x)), &n);
+    VI whole = v_to_int(n), half = vi_right(whole, 1);
+    VF p = v_mul(vm_exp_near_0(r), vm_power_of_2(half));
+    return v_mul(p, vm_power_of_2(vi_sub(whole, half)));
+}
+
+/* For x <= 88: what is below e^-87 is 0, also for -infinity. 1 ulp. */
+static inline VF vm_exp_low(VF x)
+{
+    VF n;
+    VF r = vm_reduce(v_max(v_set1(-87), x), &n);
+    VF p = v_mul(vm_exp_near_0(r), vm_power_of_2(v_to_int(n)));
+    return v_select(v_lt(x, v_set1(-87)), v_zero(), p);
+}
+
+/* 2 ulp; for x <= 88. */
+static inline VF vm_expm1_low(VF x)
+{
+    VF n;
+    VF r = vm_reduce(v_max(v_set1(-20), x), &n);
+    VF s = vm_power_of_2(v_to_int(n));
+    VF q = v_set1(0.00138825213f);
+    q = v_fma(q, r, v_set1(0.00836651865f));
+    q = v_fma(q, r, v_set1(0.0416672006f));
+    q = v_fma(q, r, v_set1(0.166665435f));
+    q = v_fma(q, r, v_set1(0.49999997f));
+    VF p = v_fma(v_mul(r, r), q, r);
+    return v_fma(p, s, v_sub(s, v_set1(1)));
+}
+
+/* 3 ulp; results below FLT_MIN too: x itself there. */
+static inline VF vm_tanh(VF x)
+{
+    VF sign = v_and(x, v_set1(-0.0f));
+    VF e = vm_expm1_low(v_mul(v_set1(2), v_min(v_set1(10), vm_abs(x))));
+    VF y = v_div(e, v_add(e, v_set1(2)));
+    /* Where e would be denormal, the reduction loses it. */
+    y = v_select(v_lt(vm_abs(x), v_set1(1e-4f)), vm_abs(x), y);
+    return v_or(v_select(v_unordered(x, x), x, y), sign);
+}
+
+/* 3 ulp. */
+static inline VF vm_sigmoid(VF x)
+{
+    return v_div(v_set1(1), v_add(v_set1(1), vm_exp(v_sub(v_zero(), x))));
+}
+
+/* 2 ulp. Rational in x^2; 1 to the last bit from 3.92 on. */
+static inline VF vm_erf(VF x)
+{
+    VF c = v_min(v_set1(3.92f), v_max(v_set1(-3.92f), x));
+    VF t = v_mul(c, c);
+    VF p = v_set1(2.05008420e-6f), q = v_set1(3.80917384e-5f);
+    p = v_fma(p, t, v_set1(2.84883778e-4f));
+    q = v_fma(q, t, v_set1(1.16254469e-3f));
+    p = v_fma(p, t, v_set1(3.76565286e-3f));
+    q = v_fma(q, t, v_set1(1.49692881e-2f));
+    p = v_fma(p, t, v_set1(5.27488342e-2f));
+    q = v_fma(q, t, v_set1(1.14109448e-1f));
+    p = v_fma(p, t, v_set1(1.90407270e-1f));
+    q = v_fma(q, t, v_set1(5.02076790e-1f));
+    p = v_fma(p, t, v_set1(1.12837915f));
+    q = v_fma(q, t, v_set1(1));
+    VF y = v_div(v_mul(c, p), q);
+    return v_max(v_set1(-1), v_min(v_set1(1), y));
+}
+
+/* 2 ulp; -infinity at 0, NaN below, arguments below FLT_MIN too. */
+static inline VF vm_log(VF x)
+{
+    VM tiny = v_lt(x, v_set1(1.17549435e-38f));
+    VF scaled = v_select(tiny, v_mul(x, v_set1(8388608)), x);
+    /* m in [sqrt 1/2, sqrt 2) */
+    VI bits = vi_sub(v_bits(scaled), vi_set1(0x3f3504f3));
+    VF n = v_from_int(vi_right(bits, 23));
+    n = v_sub(n, v_keep(tiny, v_set1(23)));
+    VF f =
+        v_sub(v_of_bits(vi_add(vi_and(bits, vi_set1(0x007fffff)), vi_set1(0x3f3504f3))), v_set1(1));
+    VF p = v_set1(0.0674664751f);
+    p = v_fma(p, f, v_set1(-0.11675664f));
+    p = v_fma(p, f, v_set1(0.118881658f));
+    p = v_fma(p, f, v_set1(-0.12405587f));
+    p = v_fma(p, f, v_set1(0.142195523f));
+    p = v_fma(p, f, v_set1(-0.166679963f));
+    p = v_fma(p, f, v_set1(0.200021192f));
+    p = v_fma(p, f, v_set1(-0.250000089f));
+    p = v_fma(p, f, v_set1(0.333333135f));
+    VF t = v_mul(f, f);
+    VF y = v_fma(v_mul(t, f), p, v_mul(n, v_set1(1.42860682e-6f)));
+    y = v_add(v_fnma(t, v_set1(0.5f), y), f);
+    y = v_fma(n, v_set1(0.693145752f), y);
+    y = v_select(v_eq(x, v_set1(INFINITY)), x, y);
+    y = v_select(v_eq(x, v_zero()), v_set1(-INFINITY), y);
+    return v_select(v_lt(x, v_zero()), v_set1(NAN), v_select(v_unordered(x, x), x, y));
+}
+
+/* 2 ulp; for x in [0, 1]. The rounding of 1 + x is made good. */
+static inline VF vm_log1p_unit(VF x)
+{
+    VF w = v_add(v_set1(1), x);
+    return v_add(vm_log(w), v_div(v_sub(x, v_sub(w, v_set1(1))), w));
+}
+
+/* log(1 + e^x): 3 ulp. */
+static inline VF vm_softplus(VF x)
+{
+    VF e = vm_exp(v_sub(v_zero(), vm_abs(x)));
+    return v_add(v_max(v_zero(), x), vm_log1p_unit(e));
+}
+
+/* x (1 + erf(x / sqrt 2)) / 2: 3 ulp from -1 on; below it within 2^-23. */
+static inline VF vm_gelu(VF x)
+{
+    VF half = v_mul(v_set1(0.5f), x);
+    return v_fma(half, vm_erf(v_mul(x, v_set1(0.70710678f))), half);
+}
+
+/* x sigmoid(k x): 4 ulp. */
+static inline VF vm_swish(VF x, VF k)
+{
+    return v_div(x, v_add(v_set1(1), vm_exp(v_sub(v_zero(), v_mul(k, x)))));
+}
+
+/* x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, as x times a sigmoid: 4 ulp for |x| < 2, then the error that rounding the
+ * exponent makes, at most 2^-22 of x. */
+static inline VF vm_gelu_tanh(VF x)
+{
+    VF u = v_fma(v_mul(v_mul(x, x), x), v_set1(0.0713548163f), v_mul(x, v_set1(1.59576912f)));
+    return v_div(x, v_add(v_set1(1), vm_exp(v_sub(v_zero(), u))));
+}
+
+/* x tanh(log(1 + e^x)) = x n / (n + 2) with n = e^x (e^x + 2): 4 ulp. */
+static inline VF vm_mish(VF x)
+{
+    VF e = vm_exp(v_min(v_set1(20), x));
+    VF n = v_mul(e, v_add(e, v_set1(2)));
+    return v_mul(x, v_div(n, v_add(n, v_set1(2))));
+}
+
+#endif

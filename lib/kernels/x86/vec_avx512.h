@@ -1,0 +1,93 @@
+/* Vectors of sixteen floats for the kernels that are written once for all widths (rows_tmpl.h and others). Masks are mask
+ * registers. */
+#ifndef OX_KERNELS_X86_VEC_AVX512_H
+#define OX_KERNELS_X86_VEC_AVX512_H
+
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VISA(name) name##_avx512
+#define VF __m512
+#define VI __m512i
+#define VM __mmask16
+/* Floats of a vector; rows of the widest register tile that is two vectors wide. */
+enum { VW = 16, V_ROWS = 12 };
+
+#define v_load(p) _mm512_loadu_ps(p)
+#define v_store(p, v) _mm512_storeu_ps((p), (v))
+#define v_set1(x) _mm512_set1_ps(x)
+#define v_zero() _mm512_setzero_ps()
+#define v_add(a, b) _mm512_add_ps((a), (b))
+#define v_sub(a, b) _mm512_sub_ps((a), (b))
+#define v_mul(a, b) _mm512_mul_ps((a), (b))
+#define v_div(a, b) _mm512_div_ps((a), (b))
+#define v_sqrt(a) _mm512_sqrt_ps(a)
+/* a b + c; c - a b */
+#define v_fma(a, b, c) _mm512_fmadd_ps((a), (b), (c))
+#define v_fnma(a, b, c) _mm512_fnmadd_ps((a), (b), (c))
+/* Of a NaN on either side the second. */
+#define v_max(a, b) _mm512_max_ps((a), (b))
+#define v_min(a, b) _mm512_min_ps((a), (b))
+#define v_and(a, b) _mm512_and_ps((a), (b))
+#define v_or(a, b) _mm512_or_ps((a), (b))
+#define v_xor(a, b) _mm512_xor_ps((a), (b))
+/* Not a, and b. */
+#define v_andnot(a, b) _mm512_andnot_ps((a), (b))
+#define v_floor(a) _mm512_roundscale_ps((a), _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)
+#define v_ceil(a) _mm512_roundscale_ps((a), _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC)
+#define v_nearest(a) _mm512_roundscale_ps((a), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+#define v_lt(a, b) _mm512_cmp_ps_mask((a), (b), _CMP_LT_OQ)
+#define v_le(a, b) _mm512_cmp_ps_mask((a), (b), _CMP_LE_OQ)
+#define v_gt(a, b) _mm512_cmp_ps_mask((a), (b), _CMP_GT_OQ)
+#define v_eq(a, b) _mm512_cmp_ps_mask((a), (b), _CMP_EQ_OQ)
+#define v_unordered(a, b) _mm512_cmp_ps_mask((a), (b), _CMP_UNORD_Q)
+/* Lanes of a where the mask is set, of b elsewhere. */
+#define v_select(m, a, b) _mm512_mask_blend_ps((m), (b), (a))
+/* a where the mask is set, 0 elsewhere. */
+#define v_keep(m, a) _mm512_maskz_mov_ps((m), (a))
+
+#define vi_set1(x) _mm512_set1_epi32(x)
+#define vi_add(a, b) _mm512_add_epi32((a), (b))
+#define vi_sub(a, b) _mm512_sub_epi32((a), (b))
+#define vi_and(a, b) _mm512_and_si512((a), (b))
+#define vi_left(a, n) _mm512_slli_epi32((a), (n))
+#define vi_right(a, n) _mm512_srai_epi32((a), (n))
+#define v_to_int(a) _mm512_cvtps_epi32(a) /* nearest */
+#define v_from_int(a) _mm512_cvtepi32_ps(a)
+#define v_bits(a) _mm512_castps_si512(a)
+#define v_of_bits(a) _mm512_castsi512_ps(a)
+
+static inline __mmask16 v_tail(size_t n)
+{
+    return (__mmask16)((1u << n) - 1);
+}
+
+/* The first n <= 16 lanes; the others are 0 and are not read. */
+static inline __m512 v_load_n(const float *p, size_t n)
+{
+    return _mm512_maskz_loadu_ps(v_tail(n), p);
+}
+
+static inline void v_store_n(float *p, __m512 v, size_t n)
+{
+    _mm512_mask_storeu_ps(p, v_tail(n), v);
+}
+
+/* The first n lanes of a, of b the others. */
+static inline __m512 v_first(size_t n, __m512 a, __m512 b)
+{
+    return _mm512_mask_blend_ps(v_tail(n), b, a);
+}
+
+static inline float v_sum(__m512 v)
+{
+    return _mm512_reduce_add_ps(v);
+}
+
+static inline float v_most(__m512 v)
+{
+    return _mm512_reduce_max_ps(v);
+}
+
+#endif
