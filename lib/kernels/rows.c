@@ -37,7 +37,7 @@ static float softplus(float x)
 static float celu(float x, float a)
 {
     float low = a * expm1f(x / a);
-    return (x > 0 ? x : 0) + (low < 0 ? low : 0);
+    return (x < 0 ? 0 : x) + (low > 0 ? 0 : low);
 }
 
 static float gelu(float x)
@@ -355,15 +355,17 @@ static const struct ox_rows plain = {.attend_lanes = 8,
 static struct ox_rows tables[OX_CPU_LEVELS];
 static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
+/* What fills a table is itself compiled for its instruction set: none is filled that this processor could not. */
 static void fill(void)
 {
     for (unsigned i = 0; i < OX_CPU_LEVELS; i++) {
         tables[i] = plain;
         tables[i].level = (enum ox_cpu)i;
 #ifdef __x86_64__
-        if (i >= OX_CPU_AVX2)
+        enum ox_cpu level = ox_cpu_probe() < i ? ox_cpu_probe() : (enum ox_cpu)i;
+        if (level >= OX_CPU_AVX2)
             ox_rows_avx2(&tables[i]);
-        if (i >= OX_CPU_AVX512)
+        if (level >= OX_CPU_AVX512)
             ox_rows_avx512(&tables[i]);
 #endif
     }

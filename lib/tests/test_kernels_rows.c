@@ -10,6 +10,16 @@
 #include "kernels/rows.h"
 #include "tests/run_suite.h"
 
+/* Check writes down each assertion that it passes: too slow for millions. */
+#define REQUIRE(condition, ...)                                                                    \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            ck_abort_msg(__VA_ARGS__);                                                             \
+    } while (0)
+
+/* Those that the tables tell apart. */
+enum { LEVELS = OX_CPU_AVX512 + 1 };
+
 static uint32_t state = 1;
 
 static float next_number(void)
@@ -86,27 +96,27 @@ static const struct curve {
     {"celu", OX_UNARY_CELU, truth_celu, 3, 0, 0, 1.25f, 0},
     {"clip", OX_UNARY_CLIP, truth_clip, 0, 0, 0, -1, 6},
     {"elu", OX_UNARY_ELU, truth_elu, 3, 0, FLT_MIN, 1.25f, 0},
-    {"erf", OX_UNARY_ERF, truth_erf, 2.5, 0, 0, 0, 0},
+    {"erf", OX_UNARY_ERF, truth_erf, 5, 0, 0, 0, 0},
     {"exp", OX_UNARY_EXP, truth_exp, 1, 0, 0, 0, 0},
     {"floor", OX_UNARY_FLOOR, truth_floor, 0, 0, 0, 0, 0},
-    {"gelu", OX_UNARY_GELU, truth_gelu, 4, 0x1p-23, 0, 0, 0},
-    {"gelu_tanh", OX_UNARY_GELU_TANH, truth_gelu_tanh, 4, 0x1p-22, FLT_MIN, 0, 0},
+    {"gelu", OX_UNARY_GELU, truth_gelu, 4, 0x1p-22, 0, 0, 0},
+    {"gelu_tanh", OX_UNARY_GELU_TANH, truth_gelu_tanh, 4, 0x1p-22, 0, 0, 0},
     {"hard_sigmoid", OX_UNARY_HARD_SIGMOID, truth_hard_sigmoid, 1, 0, 0x1p-24, 0.2f, 0.5f},
     {"hard_swish", OX_UNARY_HARD_SWISH, truth_hard_swish, 2, 0x1p-24, 0, 0, 0},
     {"leaky", OX_UNARY_LEAKY, truth_leaky, 0.5001, 0, 0, 0.01f, 0},
     {"log", OX_UNARY_LOG, truth_log, 2, 0, 0, 0, 0},
-    {"mish", OX_UNARY_MISH, truth_mish, 4, 0, FLT_MIN, 0, 0},
+    {"mish", OX_UNARY_MISH, truth_mish, 5, 0, FLT_MIN, 0, 0},
     {"neg", OX_UNARY_NEG, truth_neg, 0, 0, 0, 0, 0},
     {"reciprocal", OX_UNARY_RECIPROCAL, truth_reciprocal, 0.5001, 0, 0, 0, 0},
     {"round", OX_UNARY_ROUND, truth_round, 0, 0, 0, 0, 0},
-    {"rsqrt", OX_UNARY_RSQRT, truth_rsqrt, 1.1, 0, 0, 0, 0},
+    {"rsqrt", OX_UNARY_RSQRT, truth_rsqrt, 1.5, 0, 0, 0, 0},
     {"selu", OX_UNARY_SELU, truth_selu, 4, 0, FLT_MIN, 1.6732632f, 1.0507010f},
-    {"sigmoid", OX_UNARY_SIGMOID, truth_sigmoid, 3, 0, FLT_MIN, 0, 0},
+    {"sigmoid", OX_UNARY_SIGMOID, truth_sigmoid, 3, 0, 0, 0, 0},
     {"softplus", OX_UNARY_SOFTPLUS, truth_softplus, 3, 0, FLT_MIN, 0, 0},
     {"softsign", OX_UNARY_SOFTSIGN, truth_softsign, 2, 0, 0, 0, 0},
     {"sqrt", OX_UNARY_SQRT, truth_sqrt, 0.5001, 0, 0, 0, 0},
     {"square", OX_UNARY_SQUARE, truth_square, 0.5001, 0, 0, 0, 0},
-    {"swish", OX_UNARY_SWISH, truth_swish, 4, 0, FLT_MIN, 1, 0},
+    {"swish", OX_UNARY_SWISH, truth_swish, 4, 0, 0x1p-141, 1, 0},
     {"tanh", OX_UNARY_TANH, truth_tanh, 3, 0, 0, 0, 0},
     {"threshold", OX_UNARY_THRESHOLD, truth_threshold, 0, 0, 0, 1, 0}};
 
@@ -124,13 +134,13 @@ static void check_point(const struct curve *c, float x, float y)
     double want = c->truth(x, c->a, c->b);
     if (isnan(want) || isinf((float)want)) {
         bool same = isnan(want) ? isnan(y) : (double)y == want || fabs((double)y) > 0x1.fffffap127;
-        ck_assert_msg(same, "%s(%a) = %a, not %a", c->name, (double)x, (double)y, want);
+        REQUIRE(same, "%s(%a) = %a, not %a", c->name, (double)x, (double)y, want);
         return;
     }
     double bound = fmax(c->least, fmax(c->part * fabs((double)x), c->ulp * last_place(want)));
     double error = fabs(y - want);
-    ck_assert_msg(error <= bound, "%s(%a) = %a, not %a: %.2f ulp", c->name, (double)x, (double)y,
-                  want, error / last_place(want));
+    REQUIRE(error <= bound, "%s(%a) = %a, not %a: %.2f ulp", c->name, (double)x, (double)y, want,
+            error / last_place(want));
 }
 
 enum { POINTS = 1024 };
@@ -144,8 +154,6 @@ START_TEST(elementary_functions_stay_within_their_error)
                                     -FLT_MIN,   0x1p-149f, -0x1p-149f, 88.72283f, 88.72284f,
                                     -87.33655f, -103.97f,  -104.5f};
     float x[POINTS], y[POINTS];
-    if (t->level > ox_cpu_probe())
-        return;
     t->unary[c->unary](OX_COUNT(special), special, y, c->a, c->b);
     for (size_t i = 0; i < OX_COUNT(special); i++) {
         /* Limits of x e^x and the like at -infinity are not asked for. */
@@ -153,7 +161,7 @@ START_TEST(elementary_functions_stay_within_their_error)
             check_point(c, special[i], y[i]);
     }
     uint32_t bits = 0;
-    for (size_t round = 0; round < 200; round++) {
+    for (size_t round = 0; round < 100; round++) {
         for (size_t i = 0; i < POINTS; i++, bits += 20983) {
             memcpy(&x[i], &bits, sizeof bits);
             if (isnan(x[i]) || isinf(x[i]))
@@ -173,8 +181,6 @@ START_TEST(rows_of_any_length_and_place_are_alike)
 {
     const struct ox_rows *t = ox_rows((enum ox_cpu)_i);
     float x[96], z[96], y[96], all[96];
-    if (t->level > ox_cpu_probe())
-        return;
     for (size_t i = 0; i < 96; i++) {
         x[i] = 3 * next_number();
         z[i] = next_number();
@@ -187,7 +193,7 @@ START_TEST(rows_of_any_length_and_place_are_alike)
             t->unary[f](n, x + 3, y + 5, 0.5f, 1);
             for (size_t i = 0; i < 96; i++) {
                 float want = i < 5 || i >= 5 + n ? 77 : all[i - 2];
-                ck_assert_msg(y[i] == want || isnan(want), "function %u, %zu of %zu", f, i, n);
+                REQUIRE(y[i] == want || isnan(want), "function %u, %zu of %zu", f, i, n);
             }
         }
     }
@@ -201,7 +207,7 @@ START_TEST(rows_of_any_length_and_place_are_alike)
             t->binary[f / OX_ROW_FORMS][form](n, x + 1, z + 2, y + 3);
             for (size_t i = 0; i < 96; i++) {
                 float expected = i < 3 || i >= 3 + n ? 77 : want[i - 3];
-                ck_assert_msg(y[i] == expected, "function %u, %zu of %zu", f, i, n);
+                REQUIRE(y[i] == expected, "function %u, %zu of %zu", f, i, n);
             }
         }
     }
@@ -211,8 +217,6 @@ END_TEST
 START_TEST(nan_wins_in_larger_and_smaller)
 {
     const struct ox_rows *t = ox_rows((enum ox_cpu)_i);
-    if (t->level > ox_cpu_probe())
-        return;
     float a[20], b[20], y[20];
     for (size_t i = 0; i < 20; i++) {
         a[i] = i % 3 ? 1 : NAN;
@@ -234,16 +238,14 @@ END_TEST
 
 static void check_near(const char *what, size_t n, double got, double want, double bound)
 {
-    ck_assert_msg(isnan(want) ? isnan(got) : fabs(got - want) <= bound, "%s of %zu: %a, not %a",
-                  what, n, got, want);
+    REQUIRE(isnan(want) ? isnan(got) : fabs(got - want) <= bound, "%s of %zu: %a, not %a", what, n,
+            got, want);
 }
 
 START_TEST(reductions_agree_with_plain_c)
 {
     const struct ox_rows *t = ox_rows((enum ox_cpu)_i), *c = ox_rows(OX_CPU_C);
     float x[1000], y[1000], z[1000];
-    if (t->level > ox_cpu_probe())
-        return;
     for (size_t i = 0; i < 1000; i++) {
         x[i] = next_number();
         y[i] = next_number();
@@ -269,8 +271,6 @@ START_TEST(softmax_agrees_with_plain_c)
 {
     const struct ox_rows *t = ox_rows((enum ox_cpu)_i), *c = ox_rows(OX_CPU_C);
     float x[300], mask[300], y[302], want[300];
-    if (t->level > ox_cpu_probe())
-        return;
     for (size_t i = 0; i < 300; i++) {
         x[i] = 20 * next_number();
         mask[i] = i % 5 == 2 ? -INFINITY : i % 7 == 3 ? -FLT_MAX : 0;
@@ -300,29 +300,22 @@ START_TEST(softmax_agrees_with_plain_c)
 }
 END_TEST
 
-START_TEST(normalizations_agree_with_plain_c)
+static void check_norm(const struct ox_rows *t, int form, float data[5][400])
 {
-    const struct ox_rows *t = ox_rows((enum ox_cpu)(_i / 32));
-    float data[5][400], y[401], sum[401], want[400], want_sum[400];
-    if (t->level > ox_cpu_probe())
-        return;
-    for (size_t i = 0; i < 5; i++) {
-        for (size_t j = 0; j < 400; j++)
-            data[i][j] = next_number() + (i == 0 ? 3 : 0);
-    }
+    float y[401], sum[401], want[400], want_sum[400];
     for (size_t n = 1; n < 400; n += n < 70 ? 1 : 83) {
         struct ox_norm_row row = {.x = data[0],
-                                  .skip = _i & 1 ? data[1] : NULL,
-                                  .bias = _i & 2 ? data[2] : NULL,
-                                  .scale = _i & 4 ? data[3] : NULL,
-                                  .shift = _i & 4 ? data[4] : NULL,
-                                  .sum = _i & 8 ? want_sum : NULL,
-                                  .centred = _i & 16,
+                                  .skip = form & 1 ? data[1] : NULL,
+                                  .bias = form & 2 ? data[2] : NULL,
+                                  .scale = form & 4 ? data[3] : NULL,
+                                  .shift = form & 4 ? data[4] : NULL,
+                                  .sum = form & 8 ? want_sum : NULL,
+                                  .centred = form & 16,
                                   .epsilon = 1e-3f,
                                   .y = want};
         ox_rows(OX_CPU_C)->norm(n, &row);
         float mean = row.mean, inverse = row.inverse;
-        row.sum = _i & 8 ? sum : NULL;
+        row.sum = form & 8 ? sum : NULL;
         row.y = y;
         y[n] = sum[n] = 77;
         t->norm(n, &row);
@@ -330,10 +323,22 @@ START_TEST(normalizations_agree_with_plain_c)
         check_near("inverse", n, (double)row.inverse, (double)inverse, 2e-5 * (double)inverse);
         for (size_t i = 0; i < n; i++) {
             check_near("norm", n, (double)y[i], (double)want[i], 3e-5);
-            ck_assert(!row.sum || sum[i] == want_sum[i]);
+            REQUIRE(!row.sum || sum[i] == want_sum[i], "sum of %zu at %zu", n, i);
         }
         ck_assert(y[n] == 77 && sum[n] == 77);
     }
+}
+
+START_TEST(normalizations_agree_with_plain_c)
+{
+    const struct ox_rows *t = ox_rows((enum ox_cpu)_i);
+    float data[5][400];
+    for (size_t i = 0; i < 5; i++) {
+        for (size_t j = 0; j < 400; j++)
+            data[i][j] = next_number() + (i == 0 ? 3 : 0);
+    }
+    for (int form = 0; form < 32; form++)
+        check_norm(t, form, data);
 }
 END_TEST
 
@@ -373,47 +378,46 @@ static float *numbers(size_t n, float scale)
     return x;
 }
 
+static void check_head(const struct ox_rows *t, size_t s, int kind, bool causal, bool singly)
+{
+    size_t n = heads[s].queries, m = heads[s].keys, d = heads[s].depth, e = heads[s].v_depth;
+    struct ox_attend_head h = {.queries = n, .keys = m, .depth = d, .v_depth = e, .scale = 0.5f};
+    h.q_step = d + 3;
+    h.k_step = d + 1;
+    h.v_step = e + 2;
+    h.y_step = e + 5;
+    h.causal = causal;
+    h.first = (ptrdiff_t)m - (ptrdiff_t)n;
+    h.cap = s == 2 ? 2 : 0;
+    float *q = numbers(n * h.q_step, 2), *k = numbers(m * h.k_step, 2);
+    float *v = numbers(m * h.v_step, 1), *mask = numbers(n * m, 3);
+    float *y = numbers(n * h.y_step, 1), *want = numbers(n * h.y_step, 1);
+    for (size_t i = 0; i < n * m; i += 3)
+        mask[i] = i % 2 ? -INFINITY : -FLT_MAX;
+    memcpy(want, y, n * h.y_step * sizeof *y);
+    h.q = q;
+    h.k = k;
+    h.v = v;
+    h.mask = kind == MASK_NONE ? NULL : mask;
+    h.mask_step = kind == MASK_FULL ? m : kind == MASK_TURNED;
+    h.mask_key_step = kind == MASK_TURNED ? n : 1;
+    run_head(ox_rows(OX_CPU_C), &h, want, true);
+    run_head(t, &h, y, singly);
+    for (size_t i = 0; i < n * h.y_step; i++)
+        check_near("attention", s, (double)y[i], (double)want[i], 1e-5);
+    free(q);
+    free(k);
+    free(v);
+    free(mask);
+    free(y);
+    free(want);
+}
+
 START_TEST(attention_agrees_with_plain_c)
 {
-    const struct ox_rows *t = ox_rows((enum ox_cpu)(_i / (MASKS * 4)));
-    const int kind = _i % MASKS;
-    const bool causal = _i / MASKS & 1, singly = _i / MASKS & 2;
-    if (t->level > ox_cpu_probe())
-        return;
-    for (size_t s = 0; s < OX_COUNT(heads); s++) {
-        size_t n = heads[s].queries, m = heads[s].keys, d = heads[s].depth, e = heads[s].v_depth;
-        struct ox_attend_head h = {
-            .queries = n, .keys = m, .depth = d, .v_depth = e, .scale = 0.5f};
-        h.q_step = d + 3;
-        h.k_step = d + 1;
-        h.v_step = e + 2;
-        h.y_step = e + 5;
-        h.causal = causal;
-        h.first = (ptrdiff_t)m - (ptrdiff_t)n;
-        h.cap = s == 2 ? 2 : 0;
-        float *q = numbers(n * h.q_step, 2), *k = numbers(m * h.k_step, 2);
-        float *v = numbers(m * h.v_step, 1), *mask = numbers(n * m, 3);
-        float *y = numbers(n * h.y_step, 1), *want = numbers(n * h.y_step, 1);
-        for (size_t i = 0; i < n * m; i += 3)
-            mask[i] = i % 2 ? -INFINITY : -FLT_MAX;
-        memcpy(want, y, n * h.y_step * sizeof *y);
-        h.q = q;
-        h.k = k;
-        h.v = v;
-        h.mask = kind == MASK_NONE ? NULL : mask;
-        h.mask_step = kind == MASK_FULL ? m : kind == MASK_TURNED;
-        h.mask_key_step = kind == MASK_TURNED ? n : 1;
-        run_head(ox_rows(OX_CPU_C), &h, want, true);
-        run_head(t, &h, y, singly);
-        for (size_t i = 0; i < n * h.y_step; i++)
-            check_near("attention", s, (double)y[i], (double)want[i], 2e-6);
-        free(q);
-        free(k);
-        free(v);
-        free(mask);
-        free(y);
-        free(want);
-    }
+    const struct ox_rows *t = ox_rows((enum ox_cpu)(_i / MASKS));
+    for (size_t s = 0; s < OX_COUNT(heads) * 4; s++)
+        check_head(t, s / 4, _i % MASKS, s & 1, s & 2);
 }
 END_TEST
 
@@ -422,12 +426,14 @@ int main(void)
     TCase *tc = tcase_create("rows");
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, elementary_functions_stay_within_their_error, 0,
-                        OX_CPU_LEVELS * (int)OX_COUNT(curves));
-    tcase_add_loop_test(tc, rows_of_any_length_and_place_are_alike, 0, OX_CPU_LEVELS);
-    tcase_add_loop_test(tc, nan_wins_in_larger_and_smaller, 0, OX_CPU_LEVELS);
-    tcase_add_loop_test(tc, reductions_agree_with_plain_c, 0, OX_CPU_LEVELS);
-    tcase_add_loop_test(tc, softmax_agrees_with_plain_c, 0, OX_CPU_LEVELS);
-    tcase_add_loop_test(tc, normalizations_agree_with_plain_c, 0, OX_CPU_LEVELS * 32);
-    tcase_add_loop_test(tc, attention_agrees_with_plain_c, 0, OX_CPU_LEVELS * MASKS * 4);
-    return run_suite("kernels_rows", tc);
+                        LEVELS * (int)OX_COUNT(curves));
+    tcase_add_loop_test(tc, rows_of_any_length_and_place_are_alike, 0, LEVELS);
+    tcase_add_loop_test(tc, nan_wins_in_larger_and_smaller, 0, LEVELS);
+    tcase_add_loop_test(tc, reductions_agree_with_plain_c, 0, LEVELS);
+    tcase_add_loop_test(tc, softmax_agrees_with_plain_c, 0, LEVELS);
+    tcase_add_loop_test(tc, normalizations_agree_with_plain_c, 0, LEVELS);
+    tcase_add_loop_test(tc, attention_agrees_with_plain_c, 0, LEVELS * MASKS);
+    Suite *suite = suite_create("kernels_rows");
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
 }
