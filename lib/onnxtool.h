@@ -802,6 +802,127 @@ const struct ox_node_event *ox_session_events(const struct ox_session *session, 
 
 /* ---- Quantizing ------------------------------------------------------------------------------------------------- */
 
+enum ox_quant_format { OX_QUANT_QDQ, OX_QUANT_QOPERATOR };
+
+/* How a range is chosen from what calibration saw. */
+enum ox_quant_method {
+    OX_QUANT_MINMAX,
+    OX_QUANT_MOVING_AVERAGE, /* mean of the samples' least and greatest values */
+    OX_QUANT_PERCENTILE,
+    OX_QUANT_ENTROPY,
+    OX_QUANT_MSE,
+    OX_QUANT_AUTO, /* a tensor at a time, what costs least error */
+    OX_N_QUANT_METHODS
+};
+const char *ox_quant_method_name(enum ox_quant_method method); /* "minmax", "moving-average", ... */
+
+enum ox_quant_accuracy {
+    OX_QUANT_DEFAULT, /* repairs that a held-out part of the samples shows to gain */
+    OX_QUANT_BEST,    /* all there are, at the cost of time */
+    OX_QUANT_PLAIN    /* none */
+};
+
+/* All zero is ox_quant_options_init()'s default but for the types. Selectors of nodes: a name, a name with * ? [ ], "re:" and
+ * a regular expression, "op:TYPE", "after:NAME", "before:NAME" (what depends on the node, what it depends on; itself
+ * included), "graph:PATH". */
+struct ox_quant_options {
+    bool compat_ort; /* onnxruntime.quantization 1.31, bit for bit, its known defects included */
+    bool contrib;    /* operators of com.microsoft may be written */
+    enum ox_dtype weight_type;     /* OX_INT8, OX_UINT8; static QDQ: OX_INT4, OX_INT16, ... too */
+    enum ox_dtype activation_type; /* static only */
+    bool per_channel;
+    bool reduce_range;
+    bool symmetric_weights; /* unsigned ones too; signed weights are always */
+    bool symmetric_activation;
+    enum ox_quant_format format;
+    enum ox_quant_method method;
+    double percentile; /* 99.999 */
+    enum ox_quant_accuracy accuracy;
+    bool bias_correction; /* keep the mean of each channel */
+    bool equalize;        /* even out channels between layers */
+    const char *const *op_types;
+    size_t n_op_types; /* 0: all that can be quantized */
+    const char *const *nodes;
+    size_t n_nodes; /* 0: all */
+    const char *const *exclude;
+    size_t n_exclude;
+};
+void ox_quant_options_init(struct ox_quant_options *options);
+
+/* What was done with a node that could have been quantized, or was asked for. */
+struct ox_quant_node {
+    const char *graph; /* path; "" is the main graph */
+    const char *name;  /* in the model as it was given, or "#12" */
+    const char *op_type;
+    bool quantized;
+    const char *reason; /* why it stayed in float; NULL */
+};
+
+/* A tensor that was quantized. */
+struct ox_quant_tensor {
+    const char *name;
+    const char *kind; /* "weight", "bias", "activation" */
+    enum ox_dtype type;
+    int axis; /* -1: one scale for all */
+    size_t n; /* scales */
+    double rmin, rmax; /* least and greatest real value seen */
+    double scale;      /* the first one */
+    int64_t zero_point;
+    double sqnr_db;       /* its own error; NaN: not measured */
+    double clipped_share; /* of the values seen, outside of what the scale spans; NaN: not known */
+    uint64_t bytes_before, bytes_after; /* of constants */
+};
+
+struct ox_quant_report;
+
+void ox_quant_report_release(struct ox_quant_report *report);
+size_t ox_quant_report_n_nodes(const struct ox_quant_report *report);
+const struct ox_quant_node *ox_quant_report_node(const struct ox_quant_report *report, size_t i);
+size_t ox_quant_report_n_tensors(const struct ox_quant_report *report);
+const struct ox_quant_tensor *ox_quant_report_tensor(const struct ox_quant_report *report,
+                                                     size_t i);
+/* Remarks: what was repaired, what a runtime may not like. */
+size_t ox_quant_report_n_notes(const struct ox_quant_report *report);
+const char *ox_quant_report_note(const struct ox_quant_report *report, size_t i);
+/* The members "nodes", "tensors", "notes" and "summary" into the object that is open. */
+void ox_quant_report_json(struct ox_json *json, const struct ox_quant_report *report);
+
+/* Changes the model: products and convolutions with constant weights run on integers, their inputs are quantized as they come.
+ * OX_USAGE: a selector that matches nothing. On failure the model is to be thrown away. */
+enum ox_status ox_quantize_dynamic(struct ox_model *model, const struct ox_quant_options *options,
+                                   struct ox_quant_report **report, struct ox_error *err);
+
+/* What samples showed of every tensor of a model. Statistics merge exactly: any division of the samples into parts, in any
+ * order, gives the same. */
+struct ox_calibration;
+
+enum ox_status ox_calibration_new(struct ox_calibration **out, struct ox_env *env,
+                                  struct ox_error *err);
+void ox_calibration_release(struct ox_calibration *calibration);
+/* Runs the model on every sample in the files and folders: .npz whose leading dimension is samples, folders of .npz, .npy or of
+ * input_N.pb. The samples are kept by reference for repairs. progress may be NULL. */
+enum ox_status ox_calibration_run(struct ox_calibration *calibration, struct ox_model *model,
+                                  const char *const *paths, size_t n_paths,
+                                  const struct ox_quant_options *options,
+                                  void (*progress)(void *arg, uint64_t done, uint64_t total),
+                                  void *progress_arg, struct ox_error *err);
+/* Adds a table from ox_calibration_write(), or (compat_ort) onnxruntime's calibration cache. */
+enum ox_status ox_calibration_read(struct ox_calibration *calibration, const char *path,
+                                   bool compat_ort, struct ox_error *err);
+enum ox_status ox_calibration_write(const struct ox_calibration *calibration, const char *path,
+                                    struct ox_error *err);
+uint64_t ox_calibration_samples(const struct ox_calibration *calibration);
+size_t ox_calibration_n_tensors(const struct ox_calibration *calibration);
+const char *ox_calibration_tensor(const struct ox_calibration *calibration, size_t i);
+/* What a method makes of tensor i. false: nothing was seen of it. */
+bool ox_calibration_range(const struct ox_calibration *calibration, size_t i,
+                          enum ox_quant_method method, const struct ox_quant_options *options,
+                          double *least, double *most);
+
+enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration *calibration,
+                                  const struct ox_quant_options *options,
+                                  struct ox_quant_report **report, struct ox_error *err);
+
 /* ---- Parity ----------------------------------------------------------------------------------------------------- */
 
 #endif

@@ -1,0 +1,95 @@
+#include <stdlib.h>
+
+#include "quantize.h"
+
+struct args {
+    struct quantize_args common;
+};
+
+#define FIELD(name) offsetof(struct args, common.name)
+
+static const struct opt options[] = {
+    {'o', "output", OPT_STRING, FIELD(out), "OUT", NULL, "write the quantized model"},
+    {0, "weight-type", OPT_CHOICE, FIELD(weight_type), "TYPE", "qint8|quint8",
+     "type of the weights"},
+    {0, "per-channel", OPT_FLAG, FIELD(per_channel), NULL, NULL,
+     "a scale for each output channel of a product's weights"},
+    {0, "reduce-range", OPT_FLAG, FIELD(reduce_range), NULL, NULL,
+     "weights of 7 bits, for processors whose 8-bit products saturate"},
+    {0, "symmetric-weights", OPT_FLAG, FIELD(symmetric_weights), NULL, NULL,
+     "unsigned weights around 128; signed ones are symmetric anyway"},
+    {0, "op-types", OPT_STRINGS, FIELD(op_types), "TYPE,...", NULL,
+     "quantize nodes of these types alone"},
+    {0, "nodes", OPT_STRINGS, FIELD(nodes), "SELECTOR,...", NULL, "quantize these nodes alone"},
+    {0, "exclude-nodes", OPT_STRINGS, FIELD(exclude), "SELECTOR,...", NULL,
+     "leave these nodes in float"},
+    {0, "contrib", OPT_FLAG, FIELD(contrib), NULL, NULL,
+     "operators of com.microsoft may be written"},
+    {0, "compat", OPT_CHOICE, FIELD(compat), "PROGRAM", QUANTIZE_COMPATS,
+     "ort: bit for bit what onnxruntime.quantization 1.31 gives"},
+    {0, "dry-run", OPT_FLAG, FIELD(dry_run), NULL, NULL,
+     "write nothing; list what would be quantized, and what not and why"},
+    {0, "report", OPT_STRING, FIELD(report), "FILE", NULL, "write what was done as JSON"},
+    {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", QUANTIZE_FORMATS, "form of the output"},
+    OPT_END};
+
+static enum ox_status quantize(struct cli *cli, const struct quantize_args *args, const char *path,
+                               const struct ox_quant_options *chosen)
+{
+    struct ox_error err = {0};
+    struct ox_model *model = NULL;
+    struct ox_quant_report *report = NULL;
+    enum ox_status status = ox_model_open(&model, cli->env, path, &err);
+    if (status == OX_OK)
+        status = ox_quantize_dynamic(model, chosen, &report, &err);
+    if (status != OX_OK)
+        status = cli_error(cli, &err);
+    else if (!args->dry_run)
+        status = quantize_save(cli, args, model);
+    if (status == OX_OK)
+        status = quantize_report(cli, args, path, report);
+    ox_quant_report_release(report);
+    ox_model_release(model);
+    return status;
+}
+
+static enum ox_status run(struct cli *cli, void *args_, const char *const *operands,
+                          size_t n_operands)
+{
+    const struct args *args = args_;
+    static const enum ox_dtype types[] = {OX_INT8, OX_UINT8};
+    enum ox_status status = cli_one_model(cli, operands, n_operands);
+    if (status != OX_OK)
+        return status;
+    if (!args->common.out && !args->common.dry_run)
+        return cli_fail(cli, OX_USAGE, "quantize-dynamic: -o OUT or --dry-run is needed");
+    struct ox_quant_options chosen;
+    const char **lists[QUANTIZE_LISTS];
+    ox_quant_options_init(&chosen);
+    chosen.weight_type = types[args->common.weight_type];
+    status = quantize_options(cli, &args->common, &chosen, lists);
+    if (status == OX_OK)
+        status = quantize(cli, &args->common, operands[0], &chosen);
+    for (int i = 0; i < QUANTIZE_LISTS; i++)
+        free(lists[i]);
+    return status;
+}
+
+const struct command command_quantize_dynamic = {
+    .name = "quantize-dynamic",
+    .summary = "Make weights 8-bit integers and quantize activations as the model runs",
+    .operands = "MODEL",
+    .description =
+        "Products and convolutions with constant weights become MatMulInteger and ConvInteger, "
+        "their inputs pass DynamicQuantizeLinear; tables that Gather reads and weights of "
+        "recurrent layers are stored in 8 bits. No samples are needed. Only standard operators are "
+        "written unless --contrib is given.\n\n"
+        "A SELECTOR is the name of a node, a name with * ? [ ], re: and a regular expression, "
+        "op:TYPE, after:NAME or before:NAME (the node and what depends on it, or what it depends "
+        "on), graph:PATH. One that selects nothing is an error.",
+    .examples = "  onnxtool quantize-dynamic model.onnx -o model.int8.onnx --per-channel\n"
+                "  onnxtool quantize-dynamic model.onnx --dry-run --exclude-nodes 're:.*head.*'\n",
+    .options = options,
+    .args_bytes = sizeof(struct args),
+    .run = run,
+};

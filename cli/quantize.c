@@ -1,0 +1,146 @@
+#include "quantize.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char **quantize_split(const struct opt_strings *strings, size_t *n)
+{
+    size_t bytes = 0, count = 0;
+    for (size_t i = 0; i < strings->n; i++) {
+        bytes += strlen(strings->items[i]) + 1;
+        count++;
+        for (const char *p = strings->items[i]; *p; p++)
+            count += *p == ',';
+    }
+    const char **items = malloc((count + 1) * sizeof *items + bytes);
+    if (!items)
+        return NULL;
+    char *text = (char *)(items + count + 1);
+    *n = 0;
+    for (size_t i = 0; i < strings->n; i++) {
+        strcpy(text, strings->items[i]);
+        for (char *p = text; p;) {
+            char *comma = strchr(p, ',');
+            if (comma)
+                *comma = '\0';
+            if (*p)
+                items[(*n)++] = p;
+            p = comma ? comma + 1 : NULL;
+        }
+        text += strlen(strings->items[i]) + 1;
+    }
+    return items;
+}
+
+enum ox_status quantize_options(struct cli *cli, const struct quantize_args *args,
+                                struct ox_quant_options *options,
+                                const char **lists[QUANTIZE_LISTS])
+{
+    options->per_channel = args->per_channel;
+    options->reduce_range = args->reduce_range;
+    options->symmetric_weights = args->symmetric_weights;
+    options->compat_ort = args->compat == 1;
+    options->contrib = args->contrib;
+    lists[0] = quantize_split(&args->op_types, &options->n_op_types);
+    lists[1] = quantize_split(&args->nodes, &options->n_nodes);
+    lists[2] = quantize_split(&args->exclude, &options->n_exclude);
+    options->op_types = lists[0];
+    options->nodes = lists[1];
+    options->exclude = lists[2];
+    return lists[0] && lists[1] && lists[2] ? OX_OK : cli_fail(cli, OX_NO_MEMORY, "out of memory");
+}
+
+/* ---- What was done ------------------------------------------------------------------------------------------------ */
+
+static void report_text(struct cli *cli, const struct quantize_args *args,
+                        const struct ox_quant_report *report)
+{
+    struct ox_strbuf *out = &cli->out;
+    size_t quantized = 0, n = ox_quant_report_n_nodes(report);
+    uint64_t before = 0, after = 0;
+    for (size_t i = 0; i < n; i++)
+        quantized += ox_quant_report_node(report, i)->quantized;
+    for (size_t i = 0; i < ox_quant_report_n_tensors(report); i++) {
+        before += ox_quant_report_tensor(report, i)->bytes_before;
+        after += ox_quant_report_tensor(report, i)->bytes_after;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct ox_quant_node *node = ox_quant_report_node(report, i);
+        if (node->quantized && !args->dry_run && !cli->common.verbose)
+            continue;
+        ox_strbuf_puts(out, node->quantized ? "quantized  " : "float      ");
+        ox_strbuf_name(out, node->op_type, 256);
+        ox_strbuf_putc(out, ' ');
+        if (*node->graph) {
+            ox_strbuf_name(out, node->graph, 256);
+            ox_strbuf_putc(out, '.');
+        }
+        ox_strbuf_name(out, node->name, 256);
+        if (node->reason) {
+            ox_strbuf_puts(out, ": ");
+            ox_strbuf_name(out, node->reason, 0);
+        }
+        ox_strbuf_putc(out, '\n');
+    }
+    ox_strbuf_printf(out, "%zu of %zu nodes %s; constants: %llu bytes become %llu\n", quantized, n,
+                     args->dry_run ? "can be quantized" : "quantized", (unsigned long long)before,
+                     (unsigned long long)after);
+}
+
+static void report_json(struct ox_strbuf *out, const char *schema, const char *model,
+                        const struct ox_quant_report *report)
+{
+    struct ox_json json;
+    ox_json_init(&json, out, true);
+    ox_json_object(&json);
+    ox_json_key(&json, "schema");
+    ox_json_string(&json, schema);
+    ox_json_key(&json, "model");
+    ox_json_string(&json, model);
+    ox_quant_report_json(&json, report);
+    ox_json_end_object(&json);
+    ox_strbuf_putc(out, '\n');
+}
+
+enum ox_status quantize_report(struct cli *cli, const struct quantize_args *args, const char *model,
+                               const struct ox_quant_report *report)
+{
+    char schema[64];
+    struct ox_error err = {0};
+    snprintf(schema, sizeof schema, "onnxtool.%s/1", cli->command->name);
+    for (size_t i = 0; i < ox_quant_report_n_notes(report); i++)
+        cli_warn(cli, "%s: %s", model, ox_quant_report_note(report, i));
+    if (args->format == QUANTIZE_JSON)
+        report_json(&cli->out, schema, model, report);
+    else
+        report_text(cli, args, report);
+    if (!args->report)
+        return OX_OK;
+    struct ox_strbuf text = {0};
+    report_json(&text, schema, model, report);
+    enum ox_status status = OX_OK;
+    if (text.failed)
+        status = cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", args->report);
+    else if (ox_file_write(args->report, text.data, text.len, &err) != OX_OK)
+        status = cli_error(cli, &err);
+    ox_strbuf_release(&text);
+    return status;
+}
+
+/* ---- The model ---------------------------------------------------------------------------------------------------- */
+
+enum ox_status quantize_save(struct cli *cli, const struct quantize_args *args,
+                             struct ox_model *model)
+{
+    struct ox_error err = {0};
+    enum ox_status status = ox_model_save(model, args->out, NULL, &err);
+    if (status == OX_LIMIT) { /* over what one message can hold */
+        const char *name = strrchr(args->out, '/');
+        struct ox_strbuf location = {0};
+        ox_strbuf_printf(&location, "%s.data", name ? name + 1 : args->out);
+        struct ox_save_options beside = {.external_location = location.data};
+        status = location.failed ? OX_NO_MEMORY : ox_model_save(model, args->out, &beside, &err);
+        ox_strbuf_release(&location);
+    }
+    return status == OX_OK ? OX_OK : cli_error(cli, &err);
+}

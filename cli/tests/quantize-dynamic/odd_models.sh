@@ -1,0 +1,19 @@
+model() { printf '<ir_version: 3, opset_import: ["" : %s]>\n%s\n' "$1" "$2" >m.onnxtxt; }
+echo nothing to quantize
+model 13 'g (float[2] x) => (float[2] y) { y = Relu (x) }'
+onnxtool quantize-dynamic m.onnxtxt -o q.onnx && onnxtool dump q.onnx -f text
+echo weights that are inputs, shared, and an output
+model 13 'g (float[1,2] x, float[2,2] w) => (float[1,2] y, float[2,2] s, float[2,2] w) <float[2,2] w = {1, 2, 3, 4}> { a = MatMul (x, w) y = MatMul (a, w) s = Neg (w) }'
+onnxtool quantize-dynamic m.onnxtxt -o q.onnx && onnxtool check q.onnx && onnxtool dump q.onnx -f text
+echo not a number
+model 13 'g (float[1,2] x) => (float[1,1] y) { w = Constant <value = float[2,1] {nan, 1}> () y = MatMul (x, w) }'
+onnxtool quantize-dynamic m.onnxtxt -o q.onnx
+echo constants of nodes, zeros
+model 13 'g (float[1,2] x) => (float[1,1] y) { w = Constant <value = float[2,1] {0, 0}> () y = MatMul (x, w) }'
+onnxtool quantize-dynamic m.onnxtxt -o q.onnx && onnxtool dump q.onnx -f text
+echo a subgraph
+model 13 'g (float[1,2] x, bool c) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = If (c) <then_branch = t () => (float[1,2] u) { u = MatMul (x, w) }, else_branch = e () => (float[1,2] v) { v = Identity (x) }> }'
+onnxtool quantize-dynamic m.onnxtxt -o q.onnx && onnxtool check q.onnx && onnxtool run q.onnx --random 1 >/dev/null && echo runs
+echo too old
+model 10 'g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) }'
+onnxtool quantize-dynamic m.onnxtxt -o q.onnx

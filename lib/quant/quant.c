@@ -1,0 +1,373 @@
+#include "quant/quant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *ox_quant_method_name(enum ox_quant_method method)
+{
+    static const char *const names[] = {"minmax", "moving-average", "percentile", "entropy", "mse",
+                                        "auto"};
+    return method < OX_N_QUANT_METHODS ? names[method] : "?";
+}
+
+void ox_quant_options_init(struct ox_quant_options *options)
+{
+    *options = (struct ox_quant_options){
+        .weight_type = OX_INT8, .activation_type = OX_UINT8, .percentile = 99.999};
+}
+
+/* ---- The job ------------------------------------------------------------------------------------------------------ */
+
+static bool has_op(const struct ox_model *model, const char *op_type)
+{
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        for (size_t i = 0; i < model->graphs[g]->n_nodes; i++) {
+            if (strcmp(model->graphs[g]->nodes[i]->op_type, op_type) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+enum ox_status ox_quant_init(struct ox_quant *q, struct ox_model *model,
+                             const struct ox_quant_options *options, struct ox_error *err)
+{
+    *q = (struct ox_quant){.model = model, .options = options};
+    ox_arena_init(&q->arena, ox_env_budget(model->env));
+    if (!model->graph)
+        return ox_fail(err, OX_INPUT, "the model has no graph");
+    q->report = ox_quant_report_new(ox_env_budget(model->env));
+    if (!q->report)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    OX_TRY(ox_selection_make(&q->nodes, model, options->nodes, options->n_nodes,
+                             options->compat_ort, err));
+    if (options->n_exclude)
+        OX_TRY(ox_selection_make(&q->excluded, model, options->exclude, options->n_exclude,
+                                 options->compat_ort, err));
+    for (size_t i = 0; i < options->n_op_types && !options->compat_ort; i++) {
+        if (!has_op(model, options->op_types[i]))
+            return ox_fail(err, OX_USAGE, "no node of the model is of type '%s'",
+                           options->op_types[i]);
+    }
+    return OX_OK;
+}
+
+const char *ox_quant_unwanted(const struct ox_quant *q, const struct ox_node *node)
+{
+    const struct ox_quant_options *options = q->options;
+    bool listed = options->n_op_types == 0;
+    for (size_t i = 0; i < options->n_op_types; i++)
+        listed |= strcmp(options->op_types[i], node->op_type) == 0;
+    if (!listed)
+        return "its type is not among the types asked for";
+    if (!ox_selection_has(&q->nodes, node))
+        return "it is not among the nodes asked for";
+    return ox_selection_has(&q->excluded, node) ? "it is excluded" : NULL;
+}
+
+void ox_quant_release(struct ox_quant *q)
+{
+    ox_shapes_release(q->shapes);
+    ox_selection_release(&q->nodes);
+    ox_selection_release(&q->excluded);
+    free(q->n_values);
+    ox_quant_report_release(q->report);
+    ox_arena_release(&q->arena);
+}
+
+enum ox_status ox_quant_infer(struct ox_quant *q, struct ox_error *err)
+{
+    ox_shapes_release(q->shapes);
+    q->shapes = NULL;
+    OX_TRY(ox_shapes_infer(&q->shapes, q->model, NULL, NULL, err));
+    free(q->n_values);
+    q->n_graphs = q->model->n_graphs;
+    q->n_values = calloc(q->n_graphs + 1, sizeof *q->n_values);
+    if (!q->n_values)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < q->n_graphs; i++)
+        q->n_values[i] = q->model->graphs[i]->n_values;
+    return OX_OK;
+}
+
+/* ---- What is known of values -------------------------------------------------------------------------------------- */
+
+static const struct ox_type *type_of(const struct ox_quant *q, const struct ox_value *value)
+{
+    const struct ox_value *root = value;
+    while (root->outer)
+        root = root->outer;
+    bool seen = q->shapes && root->graph->id < q->n_graphs &&
+                root->id < q->n_values[root->graph->id]; /* else it was made since */
+    const struct ox_type *type = seen ? ox_shapes_type(q->shapes, root) : NULL;
+    return type ? type : root->type;
+}
+
+enum ox_dtype ox_quant_dtype(const struct ox_quant *q, const struct ox_value *value)
+{
+    const struct ox_stored *constant = ox_quant_constant(value);
+    if (constant)
+        return constant->dtype;
+    const struct ox_type *type = type_of(q, value);
+    return type && type->kind == OX_TYPE_TENSOR ? type->elem : OX_UNDEFINED;
+}
+
+int ox_quant_rank(const struct ox_quant *q, const struct ox_value *value)
+{
+    const struct ox_stored *constant = ox_quant_constant(value);
+    if (constant)
+        return (int)constant->rank;
+    const struct ox_type *type = type_of(q, value);
+    return type && type->kind == OX_TYPE_TENSOR && type->has_rank ? (int)type->rank : -1;
+}
+
+int64_t ox_quant_dim(const struct ox_quant *q, const struct ox_value *value, unsigned axis)
+{
+    const struct ox_stored *constant = ox_quant_constant(value);
+    if (constant)
+        return axis < constant->rank ? constant->dims[axis] : -1;
+    const struct ox_type *type = type_of(q, value);
+    int64_t n;
+    bool known = type && type->kind == OX_TYPE_TENSOR && type->has_rank && axis < type->rank &&
+                 ox_expr_is_int(type->dims[axis], &n);
+    return known ? n : -1;
+}
+
+const struct ox_stored *ox_quant_constant(const struct ox_value *value)
+{
+    while (value->outer)
+        value = value->outer;
+    if (value->init)
+        return value->init;
+    const struct ox_node *node = value->producer;
+    if (!node || strcmp(node->op_type, "Constant") != 0 || *node->domain)
+        return NULL;
+    const struct ox_attr *attr = ox_node_attr(node, "value");
+    return attr && attr->type == OX_ATTR_TENSOR && attr->n ? attr->tensor : NULL;
+}
+
+bool ox_quant_is_float(enum ox_dtype dtype)
+{
+    return dtype == OX_FLOAT32 || dtype == OX_FLOAT16;
+}
+
+enum ox_status ox_quant_values(struct ox_quant *q, const struct ox_value *value,
+                               struct ox_tensor **out, enum ox_dtype *real, struct ox_error *err)
+{
+    const struct ox_stored *stored = ox_quant_constant(value);
+    char shown[OX_SHOWN_BYTES];
+    if (!stored || !ox_quant_is_float(stored->dtype))
+        return ox_fail(err, OX_INPUT, "%s: is no constant of float32 or float16",
+                       ox_shown(shown, value->name, strlen(value->name)));
+    struct ox_tensor *tensor;
+    OX_TRY(ox_stored_load(q->model, stored, &tensor, err));
+    *real = tensor->dtype;
+    enum ox_status status =
+        ox_tensor_convert(out, ox_env_budget(q->model->env), tensor, OX_FLOAT32, false, err);
+    ox_tensor_release(tensor);
+    return status;
+}
+
+/* ---- Small changes ------------------------------------------------------------------------------------------------ */
+
+struct ox_value *ox_quant_add_init(struct ox_graph *graph, const char *name,
+                                   struct ox_tensor *tensor)
+{
+    struct ox_value *value = ox_graph_add_value(graph, name);
+    if (value && !ox_graph_add_init(graph, value, tensor))
+        value = NULL;
+    ox_tensor_release(tensor);
+    return value;
+}
+
+enum ox_status ox_quant_add_params(struct ox_quant *q, struct ox_graph *graph,
+                                   const struct ox_qparams *params, const char *scale_name,
+                                   const char *zero_name, struct ox_value **scale,
+                                   struct ox_value **zero, struct ox_error *err)
+{
+    struct ox_tensor *s, *z;
+    OX_TRY(ox_qparams_tensors(params, ox_env_budget(q->model->env), &s, &z, err));
+    *scale = ox_quant_add_init(graph, scale_name, s);
+    *zero = ox_quant_add_init(graph, zero_name, z);
+    return *scale && *zero ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+}
+
+const char *ox_quant_name(struct ox_quant *q, const char *prefix, const char *suffix)
+{
+    return ox_arena_printf(&q->arena, "%s%s", prefix, suffix);
+}
+
+bool ox_quant_copy_attrs(struct ox_node *to, const struct ox_node *from, const char *const *but)
+{
+    for (size_t i = 0; i < from->n_attrs; i++) {
+        bool skip = false;
+        for (const char *const *name = but; name && *name; name++)
+            skip |= strcmp(*name, from->attrs[i].name) == 0;
+        if (skip)
+            continue;
+        struct ox_attr *attr = ox_node_add_attr(to, from->attrs[i].name, from->attrs[i].type);
+        if (!attr)
+            return false;
+        *attr = from->attrs[i];
+    }
+    return true;
+}
+
+int64_t ox_quant_int_attr(const struct ox_node *node, const char *name, int64_t otherwise)
+{
+    const struct ox_attr *attr = ox_node_attr(node, name);
+    return attr && attr->type == OX_ATTR_INT && attr->n ? attr->i : otherwise;
+}
+
+float ox_quant_float_attr(const struct ox_node *node, const char *name, float otherwise)
+{
+    const struct ox_attr *attr = ox_node_attr(node, name);
+    return attr && attr->type == OX_ATTR_FLOAT && attr->n ? attr->f : otherwise;
+}
+
+bool ox_quant_set_opset(struct ox_model *model, const char *domain, int64_t version)
+{
+    for (size_t i = 0; i < model->n_opsets; i++) {
+        if (strcmp(model->opsets[i].domain, domain) == 0) {
+            if (model->opsets[i].version < version)
+                model->opsets[i].version = version;
+            return true;
+        }
+    }
+    struct ox_opset *opsets =
+        ox_arena_array(&model->arena, model->n_opsets + 1, sizeof *model->opsets);
+    if (!opsets)
+        return false;
+    if (model->n_opsets)
+        memcpy(opsets, model->opsets, model->n_opsets * sizeof *opsets);
+    opsets[model->n_opsets++] = (struct ox_opset){domain, version};
+    model->opsets = opsets;
+    return true;
+}
+
+/* ---- Uses --------------------------------------------------------------------------------------------------------- */
+
+enum ox_status ox_quant_find_uses(struct ox_quant *q, struct ox_graph *graph,
+                                  struct ox_quant_uses *out, struct ox_error *err)
+{
+    size_t n = graph->n_values, total = 0;
+    uint32_t *first = ox_arena_array(&q->arena, n + 2, sizeof *first);
+    bool *captured = ox_arena_array(&q->arena, n + 1, sizeof *captured);
+    if (!first || !captured)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        for (size_t j = 0; j < graph->nodes[i]->n_inputs; j++) {
+            const struct ox_value *value = graph->nodes[i]->inputs[j];
+            if (value) {
+                first[value->id + 2]++;
+                total++;
+            }
+        }
+    }
+    struct ox_quant_use *uses = ox_arena_array(&q->arena, total + 1, sizeof *uses);
+    if (!uses)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < n; i++)
+        first[i + 2] += first[i + 1];
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        struct ox_node *node = graph->nodes[i];
+        for (size_t j = 0; j < node->n_inputs; j++) {
+            if (node->inputs[j])
+                uses[first[node->inputs[j]->id + 1]++] = (struct ox_quant_use){node, j};
+        }
+    }
+    for (size_t g = 0; g < q->model->n_graphs; g++) {
+        const struct ox_graph *inner = q->model->graphs[g];
+        for (size_t i = 0; i < inner->n_values; i++) {
+            const struct ox_value *outer = inner->values[i]->outer;
+            if (outer && outer->graph == graph)
+                captured[outer->id] = true;
+        }
+    }
+    *out = (struct ox_quant_uses){first, uses, n, captured};
+    return OX_OK;
+}
+
+size_t ox_quant_n_uses(const struct ox_quant_uses *uses, const struct ox_value *value)
+{
+    return value->id < uses->n_values ? uses->first[value->id + 1] - uses->first[value->id] : 0;
+}
+
+/* ---- Ending ------------------------------------------------------------------------------------------------------- */
+
+static enum ox_status drop_inits(struct ox_quant *q, struct ox_graph *graph, struct ox_error *err)
+{
+    struct ox_quant_uses uses;
+    OX_TRY(ox_quant_find_uses(q, graph, &uses, err));
+    bool *remove = ox_arena_array(&q->arena, graph->n_inits + 1, sizeof *remove);
+    if (!remove)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < graph->n_inits; i++) {
+        struct ox_value *value = ox_graph_value(graph, graph->inits[i]->name);
+        remove[i] = value && value->init == graph->inits[i] && !value->is_output &&
+                    !ox_quant_n_uses(&uses, value) && !uses.captured[value->id];
+        if (!remove[i] || !value->is_input)
+            continue;
+        size_t kept = 0;
+        for (size_t j = 0; j < graph->n_inputs; j++) {
+            if (graph->inputs[j] != value)
+                graph->inputs[kept++] = graph->inputs[j];
+        }
+        graph->n_inputs = kept;
+        value->is_input = false;
+    }
+    ox_graph_remove_inits(graph, remove);
+    return OX_OK;
+}
+
+/* Constant nodes whose value nobody uses any more. */
+static enum ox_status drop_constants(struct ox_quant *q, struct ox_graph *graph,
+                                     struct ox_error *err)
+{
+    struct ox_quant_uses uses;
+    OX_TRY(ox_quant_find_uses(q, graph, &uses, err));
+    bool *remove = ox_arena_array(&q->arena, graph->n_nodes + 1, sizeof *remove);
+    if (!remove)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        const struct ox_node *node = graph->nodes[i];
+        const struct ox_value *out = node->n_outputs == 1 ? node->outputs[0] : NULL;
+        remove[i] = out && strcmp(node->op_type, "Constant") == 0 && !*node->domain &&
+                    !out->is_output && !ox_quant_n_uses(&uses, out) && !uses.captured[out->id];
+    }
+    ox_graph_remove_nodes(graph, remove);
+    return OX_OK;
+}
+
+enum ox_status ox_quant_drop_inits(struct ox_quant *q, struct ox_error *err)
+{
+    for (size_t g = q->model->n_graphs; g-- > 0;) {
+        if (q->model->graphs[g]->function)
+            continue;
+        OX_TRY(drop_inits(q, q->model->graphs[g], err));
+        OX_TRY(drop_constants(q, q->model->graphs[g], err));
+    }
+    return OX_OK;
+}
+
+/* IR versions that must go with what the quantizers write: initializers that are no inputs; types. */
+static int64_t least_ir(const struct ox_model *model)
+{
+    int64_t opset = ox_graph_opset(model->graph, "");
+    return opset >= 21 ? 10 : 4;
+}
+
+enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err)
+{
+    struct ox_model *model = q->model;
+    OX_TRY(ox_quant_drop_inits(q, err));
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        if (!ox_graph_sort(model->graphs[g]))
+            return ox_fail(err, OX_INPUT, "the nodes cannot be ordered: there is a cycle");
+    }
+    if (model->ir_version < least_ir(model))
+        model->ir_version = least_ir(model);
+    model->producer_name = q->options->compat_ort ? "onnx.quantize" : "onnxtool";
+    model->producer_version = q->options->compat_ort ? "0.1.0" : OX_VERSION;
+    return q->report && !q->report->failed ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+}

@@ -1,0 +1,83 @@
+/* What the parts of the quantizer share: one model being quantized. */
+#ifndef OX_QUANT_QUANT_H
+#define OX_QUANT_QUANT_H
+
+#include "model/model.h"
+#include "quant/qparams.h"
+#include "quant/report.h"
+#include "quant/select.h"
+#include "shape/shapes.h"
+
+struct ox_quant {
+    struct ox_model *model;
+    const struct ox_quant_options *options;
+    struct ox_shapes *shapes;   /* as of the last ox_quant_infer() ... */
+    size_t *n_values, n_graphs; /* ... and how many values each graph had then */
+    struct ox_arena arena;
+    struct ox_quant_report *report;
+    struct ox_selection nodes, excluded; /* of the model as it was given */
+};
+
+/* Makes the selections. OX_USAGE: a selector or an operator type that matches nothing. Release it also after a failure. */
+enum ox_status ox_quant_init(struct ox_quant *q, struct ox_model *model,
+                             const struct ox_quant_options *options, struct ox_error *err);
+void ox_quant_release(struct ox_quant *q);
+enum ox_status ox_quant_infer(struct ox_quant *q, struct ox_error *err);
+/* NULL: the options ask for the node; else why not. */
+const char *ox_quant_unwanted(const struct ox_quant *q, const struct ox_node *node);
+
+/* Element type of a value, inferred or declared or of its initializer; OX_UNDEFINED. */
+enum ox_dtype ox_quant_dtype(const struct ox_quant *q, const struct ox_value *value);
+/* Rank of a tensor; -1 when it is not known. */
+int ox_quant_rank(const struct ox_quant *q, const struct ox_value *value);
+/* Dimension `axis`; -1 when it is no number. */
+int64_t ox_quant_dim(const struct ox_quant *q, const struct ox_value *value, unsigned axis);
+
+/* The initializer that a value stands for, also through captures and Constant nodes; NULL. */
+const struct ox_stored *ox_quant_constant(const struct ox_value *value);
+/* Its values as float32 and the type they were. The caller releases *out. OX_INPUT: no float tensor. */
+enum ox_status ox_quant_values(struct ox_quant *q, const struct ox_value *value,
+                               struct ox_tensor **out, enum ox_dtype *real, struct ox_error *err);
+bool ox_quant_is_float(enum ox_dtype dtype); /* float32 or float16 */
+
+/* ---- Changing the graph. NULL or OX_NO_MEMORY: out of memory. ---- */
+
+/* An initializer of that name (made unique), taking over the tensor's reference also when it fails. */
+struct ox_value *ox_quant_add_init(struct ox_graph *graph, const char *name,
+                                   struct ox_tensor *tensor);
+/* Scale and zero point of parameters as initializers. */
+enum ox_status ox_quant_add_params(struct ox_quant *q, struct ox_graph *graph,
+                                   const struct ox_qparams *params, const char *scale_name,
+                                   const char *zero_name, struct ox_value **scale,
+                                   struct ox_value **zero, struct ox_error *err);
+/* prefix + suffix, in the job's arena. */
+const char *ox_quant_name(struct ox_quant *q, const char *prefix, const char *suffix);
+/* All attributes of a node on another one, but those in `but` (ends in NULL; may be NULL). */
+bool ox_quant_copy_attrs(struct ox_node *to, const struct ox_node *from, const char *const *but);
+/* An integer attribute, or what stands for it. */
+int64_t ox_quant_int_attr(const struct ox_node *node, const char *name, int64_t otherwise);
+float ox_quant_float_attr(const struct ox_node *node, const char *name, float otherwise);
+
+/* Who uses the values of one graph. */
+struct ox_quant_use {
+    struct ox_node *node;
+    size_t index;
+};
+struct ox_quant_uses {
+    uint32_t *first; /* by value id, one more than values */
+    struct ox_quant_use *uses;
+    size_t n_values;
+    bool *captured; /* by value id: a subgraph uses it too */
+};
+enum ox_status ox_quant_find_uses(struct ox_quant *q, struct ox_graph *graph,
+                                  struct ox_quant_uses *out, struct ox_error *err);
+size_t ox_quant_n_uses(const struct ox_quant_uses *uses, const struct ox_value *value);
+
+/* Drops initializers that no node of any graph and no output uses; also from the graph's inputs. */
+enum ox_status ox_quant_drop_inits(struct ox_quant *q, struct ox_error *err);
+/* Raises the default domain's version or adds a domain. */
+bool ox_quant_set_opset(struct ox_model *model, const char *domain, int64_t version);
+/* Producer, IR version, order of nodes, unused constants. */
+enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err);
+
+#endif

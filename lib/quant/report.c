@@ -1,0 +1,295 @@
+#include "quant/report.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ox_quant_report *ox_quant_report_new(struct ox_budget *budget)
+{
+    struct ox_quant_report *report = calloc(1, sizeof *report);
+    if (report)
+        ox_arena_init(&report->arena, budget);
+    return report;
+}
+
+void ox_quant_report_release(struct ox_quant_report *report)
+{
+    if (!report)
+        return;
+    ox_arena_release(&report->arena);
+    free(report->nodes);
+    free(report->tensors);
+    free(report->notes);
+    free(report);
+}
+
+/* Room for one more row of `size` bytes; NULL: out of memory. */
+static void *next_row(struct ox_quant_report *report, void *rows_, size_t *n, size_t *cap,
+                      size_t size)
+{
+    void **rows = rows_;
+    if (*n == *cap) {
+        size_t more = *cap ? 2 * *cap : 64;
+        void *grown = realloc(*rows, more * size);
+        if (!grown) {
+            report->failed = true;
+            return NULL;
+        }
+        *rows = grown;
+        *cap = more;
+    }
+    return (char *)*rows + (*n)++ * size;
+}
+
+static const char *keep(struct ox_quant_report *report, const char *text)
+{
+    const char *copy = ox_arena_strdup(&report->arena, text);
+    report->failed |= !copy;
+    return copy ? copy : "";
+}
+
+void ox_quant_report_add_node(struct ox_quant_report *report, const struct ox_node *node,
+                              const char *name, const char *reason)
+{
+    struct ox_strbuf label = {0}, path = {0};
+    if (name)
+        ox_strbuf_puts(&label, name);
+    else
+        ox_node_label(&label, node);
+    ox_graph_path(&path, node->graph);
+    struct ox_quant_node *row = next_row(report, &report->nodes, &report->n_nodes,
+                                         &report->cap_nodes, sizeof *report->nodes);
+    if (row) {
+        *row = (struct ox_quant_node){.graph = keep(report, path.data ? path.data : ""),
+                                      .name = keep(report, label.data ? label.data : ""),
+                                      .op_type = keep(report, node->op_type),
+                                      .quantized = !reason,
+                                      .reason = reason ? keep(report, reason) : NULL};
+    }
+    report->failed |= label.failed || path.failed;
+    ox_strbuf_release(&label);
+    ox_strbuf_release(&path);
+}
+
+void ox_quant_report_add_tensor(struct ox_quant_report *report, const struct ox_quant_tensor *from)
+{
+    struct ox_quant_tensor *row = next_row(report, &report->tensors, &report->n_tensors,
+                                           &report->cap_tensors, sizeof *report->tensors);
+    if (!row)
+        return;
+    *row = *from;
+    row->name = keep(report, from->name);
+}
+
+/* Signal to noise of what is left of n values. */
+static void add_noise(const float *values, const void *quantized, enum ox_dtype type, size_t n,
+                      struct ox_qparam pair, double *signal, double *noise)
+{
+    enum { CHUNK = 512 };
+    float back[CHUNK];
+    size_t size = ox_dtype_size(type);
+    for (size_t at = 0; at < n; at += CHUNK) {
+        size_t m = n - at < CHUNK ? n - at : CHUNK;
+        ox_dequantize_elements((const char *)quantized + at * size, type, m, pair, back);
+        for (size_t i = 0; i < m; i++) {
+            double v = (double)values[at + i], d = v - (double)back[i];
+            *signal += v * v;
+            *noise += d * d;
+        }
+    }
+}
+
+static double decibel(double signal, double noise)
+{
+    if (!(noise > 0))
+        return signal > 0 ? 200 : NAN;
+    return 10 * log10(fmax(signal, 1e-300) / noise);
+}
+
+void ox_quant_report_add_constant(struct ox_quant_report *report, const char *name,
+                                  const char *kind, const struct ox_tensor *values,
+                                  const struct ox_tensor *quantized,
+                                  const struct ox_qparams *params)
+{
+    struct ox_quant_tensor row = {.name = name, .kind = kind, .type = quantized->dtype};
+    uint64_t packed = 0;
+    ox_dtype_packed_bytes(quantized->dtype, quantized->n, &packed);
+    row.axis = params->axis;
+    row.n = params->n;
+    row.bytes_before = values->n * ox_dtype_size(params->real);
+    row.bytes_after = packed + params->n * (ox_dtype_size(params->real) + 1);
+    row.scale = params->n ? (double)params->pairs[0].scale : 1;
+    row.zero_point = params->n ? params->pairs[0].zero : 0;
+    row.clipped_share = NAN;
+    struct ox_qview view = ox_qview_of(values, params->axis);
+    const float *in = values->data;
+    for (size_t i = 0; i < values->n; i++) {
+        row.rmin = (double)in[i] < row.rmin ? (double)in[i] : row.rmin;
+        row.rmax = (double)in[i] > row.rmax ? (double)in[i] : row.rmax;
+    }
+    double signal = 0, noise = 0;
+    if (quantized->dtype == OX_INT32) {
+        const int32_t *q = quantized->data;
+        for (size_t i = 0; i < values->n; i++) {
+            double scale = (double)params->pairs[params->n > 1 ? i % params->n : 0].scale;
+            double d = (double)in[i] - (double)q[i] * scale;
+            signal += (double)in[i] * (double)in[i];
+            noise += d * d;
+        }
+    } else {
+        size_t size = ox_dtype_size(quantized->dtype);
+        for (size_t k = 0; k < view.outer * view.n; k++) {
+            size_t at = k * view.inner;
+            add_noise(in + at, (const char *)quantized->data + at * size, quantized->dtype,
+                      view.inner, params->pairs[k % view.n], &signal, &noise);
+        }
+    }
+    row.sqnr_db = decibel(signal, noise);
+    ox_quant_report_add_tensor(report, &row);
+}
+
+void ox_quant_report_add_note(struct ox_quant_report *report, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const char **row = next_row(report, &report->notes, &report->n_notes, &report->cap_notes,
+                                sizeof *report->notes);
+    if (row)
+        *row = keep(report, text);
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------------------------ */
+
+size_t ox_quant_report_n_nodes(const struct ox_quant_report *report)
+{
+    return report->n_nodes;
+}
+
+const struct ox_quant_node *ox_quant_report_node(const struct ox_quant_report *report, size_t i)
+{
+    return &report->nodes[i];
+}
+
+size_t ox_quant_report_n_tensors(const struct ox_quant_report *report)
+{
+    return report->n_tensors;
+}
+
+const struct ox_quant_tensor *ox_quant_report_tensor(const struct ox_quant_report *report, size_t i)
+{
+    return &report->tensors[i];
+}
+
+size_t ox_quant_report_n_notes(const struct ox_quant_report *report)
+{
+    return report->n_notes;
+}
+
+const char *ox_quant_report_note(const struct ox_quant_report *report, size_t i)
+{
+    return report->notes[i];
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------------------------- */
+
+static void number_or_null(struct ox_json *json, const char *key, double value)
+{
+    ox_json_key(json, key);
+    if (isfinite(value))
+        ox_json_double(json, value);
+    else
+        ox_json_null(json);
+}
+
+static void json_node(struct ox_json *json, const struct ox_quant_node *node)
+{
+    ox_json_object(json);
+    ox_json_key(json, "graph");
+    ox_json_string(json, node->graph);
+    ox_json_key(json, "node");
+    ox_json_string(json, node->name);
+    ox_json_key(json, "op_type");
+    ox_json_string(json, node->op_type);
+    ox_json_key(json, "quantized");
+    ox_json_bool(json, node->quantized);
+    ox_json_key(json, "reason");
+    ox_json_string(json, node->reason);
+    ox_json_end_object(json);
+}
+
+static void json_tensor(struct ox_json *json, const struct ox_quant_tensor *tensor)
+{
+    ox_json_object(json);
+    ox_json_key(json, "name");
+    ox_json_string(json, tensor->name);
+    ox_json_key(json, "kind");
+    ox_json_string(json, tensor->kind);
+    ox_json_key(json, "type");
+    ox_json_string(json, ox_dtype_name(tensor->type));
+    ox_json_key(json, "axis");
+    if (tensor->axis >= 0)
+        ox_json_int(json, tensor->axis);
+    else
+        ox_json_null(json);
+    ox_json_key(json, "scales");
+    ox_json_uint(json, tensor->n);
+    number_or_null(json, "min", tensor->rmin);
+    number_or_null(json, "max", tensor->rmax);
+    number_or_null(json, "scale", tensor->scale);
+    ox_json_key(json, "zero_point");
+    ox_json_int(json, tensor->zero_point);
+    number_or_null(json, "sqnr_db", tensor->sqnr_db);
+    number_or_null(json, "clipped_share", tensor->clipped_share);
+    ox_json_key(json, "bytes_before");
+    ox_json_uint(json, tensor->bytes_before);
+    ox_json_key(json, "bytes_after");
+    ox_json_uint(json, tensor->bytes_after);
+    ox_json_end_object(json);
+}
+
+static void json_summary(struct ox_json *json, const struct ox_quant_report *report)
+{
+    size_t quantized = 0;
+    uint64_t before = 0, after = 0;
+    for (size_t i = 0; i < report->n_nodes; i++)
+        quantized += report->nodes[i].quantized;
+    for (size_t i = 0; i < report->n_tensors; i++) {
+        before += report->tensors[i].bytes_before;
+        after += report->tensors[i].bytes_after;
+    }
+    ox_json_object(json);
+    ox_json_key(json, "nodes_quantized");
+    ox_json_uint(json, quantized);
+    ox_json_key(json, "nodes_float");
+    ox_json_uint(json, report->n_nodes - quantized);
+    ox_json_key(json, "constant_bytes_before");
+    ox_json_uint(json, before);
+    ox_json_key(json, "constant_bytes_after");
+    ox_json_uint(json, after);
+    ox_json_end_object(json);
+}
+
+void ox_quant_report_json(struct ox_json *json, const struct ox_quant_report *report)
+{
+    ox_json_key(json, "nodes");
+    ox_json_array(json);
+    for (size_t i = 0; i < report->n_nodes; i++)
+        json_node(json, &report->nodes[i]);
+    ox_json_end_array(json);
+    ox_json_key(json, "tensors");
+    ox_json_array(json);
+    for (size_t i = 0; i < report->n_tensors; i++)
+        json_tensor(json, &report->tensors[i]);
+    ox_json_end_array(json);
+    ox_json_key(json, "notes");
+    ox_json_array(json);
+    for (size_t i = 0; i < report->n_notes; i++)
+        ox_json_string(json, report->notes[i]);
+    ox_json_end_array(json);
+    ox_json_key(json, "summary");
+    json_summary(json, report);
+}

@@ -1,0 +1,34 @@
+/* What was done, for people and machines. */
+#ifndef OX_QUANT_REPORT_H
+#define OX_QUANT_REPORT_H
+
+#include "common/arena.h"
+#include "model/model.h"
+#include "quant/qparams.h"
+
+struct ox_quant_report {
+    struct ox_arena arena;
+    struct ox_quant_node *nodes;
+    size_t n_nodes, cap_nodes;
+    struct ox_quant_tensor *tensors;
+    size_t n_tensors, cap_tensors;
+    const char **notes;
+    size_t n_notes, cap_notes;
+    bool failed; /* out of memory: sticky */
+};
+
+struct ox_quant_report *ox_quant_report_new(struct ox_budget *budget);
+
+/* name NULL: the node's own. A node that is there already gets this state. reason is copied; NULL: it was quantized. */
+void ox_quant_report_add_node(struct ox_quant_report *report, const struct ox_node *node,
+                              const char *name, const char *reason);
+/* A constant with its float32 values before and quantized. */
+void ox_quant_report_add_constant(struct ox_quant_report *report, const char *name,
+                                  const char *kind, const struct ox_tensor *values,
+                                  const struct ox_tensor *quantized,
+                                  const struct ox_qparams *params);
+void ox_quant_report_add_tensor(struct ox_quant_report *report, const struct ox_quant_tensor *row);
+void ox_quant_report_add_note(struct ox_quant_report *report, const char *format, ...)
+    OX_PRINTF(2, 3);
+
+#endif

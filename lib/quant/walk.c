@@ -1,0 +1,199 @@
+#include "quant/walk.h"
+
+#include <string.h>
+
+enum ox_status ox_walk_begin(struct ox_walk *walk, struct ox_quant *q, struct ox_graph *graph,
+                             struct ox_error *err)
+{
+    *walk = (struct ox_walk){.q = q, .graph = graph, .n_nodes = graph->n_nodes};
+    walk->gone = ox_arena_array(&q->arena, graph->n_nodes + 1, sizeof *walk->gone);
+    if (!walk->gone)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < graph->n_values; i++) {
+        struct ox_walked *value = ox_walk_value(walk, graph->values[i]);
+        if (!value)
+            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        value->generated = (graph->values[i]->is_input && !graph->values[i]->init) ||
+                           (graph->values[i]->outer && !ox_quant_constant(graph->values[i]));
+    }
+    return OX_OK;
+}
+
+struct ox_walked *ox_walk_value(struct ox_walk *walk, const struct ox_value *value)
+{
+    if (value->id >= walk->n_values) {
+        size_t n = 2 * (size_t)(value->id + 1);
+        n = n > walk->graph->n_values ? n : walk->graph->n_values;
+        struct ox_walked *values = ox_arena_array(&walk->q->arena, n, sizeof *values);
+        if (!values)
+            return NULL;
+        if (walk->n_values)
+            memcpy(values, walk->values, walk->n_values * sizeof *values);
+        walk->values = values;
+        walk->n_values = n;
+    }
+    return &walk->values[value->id];
+}
+
+struct ox_value *ox_walk_new(struct ox_walk *walk, const char *prefix, const char *suffix)
+{
+    const char *name = ox_quant_name(walk->q, prefix, suffix);
+    struct ox_value *value = name ? ox_graph_add_value(walk->graph, name) : NULL;
+    return value && ox_walk_value(walk, value) ? value : NULL;
+}
+
+struct ox_node *ox_walk_add(struct ox_walk *walk, const char *op_type, const char *domain,
+                            const char *name, struct ox_value *const *inputs, size_t n_inputs,
+                            struct ox_value *const *outputs, size_t n_outputs)
+{
+    struct ox_node *node =
+        ox_graph_add_node(walk->graph, op_type, domain, name, inputs, n_inputs, outputs, n_outputs);
+    for (size_t i = 0; node && i < n_outputs; i++) {
+        struct ox_walked *value = outputs[i] ? ox_walk_value(walk, outputs[i]) : NULL;
+        if (outputs[i] && !value)
+            return NULL;
+        if (value)
+            value->generated = true;
+    }
+    return node;
+}
+
+/* The float form of a value that is integers only. */
+static enum ox_status dequantize(struct ox_walk *walk, struct ox_value **value,
+                                 struct ox_error *err)
+{
+    struct ox_walked *walked = ox_walk_value(walk, *value);
+    if (!walked)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    if (!walked->q || walked->generated)
+        return OX_OK;
+    if (walked->floating) {
+        *value = walked->floating;
+        return OX_OK;
+    }
+    bool constant = ox_quant_constant(*value) != NULL;
+    struct ox_walked from = *walked;
+    struct ox_value *to =
+        constant ? ox_walk_new(walk, (*value)->name, "_DequantizeLinear_Output") : *value;
+    const char *name = ox_quant_name(walk->q, (*value)->name, "_DequantizeLinear");
+    if (!to || !name)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    struct ox_value *inputs[] = {from.q, from.scale, from.zero};
+    struct ox_node *node = ox_walk_add(walk, "DequantizeLinear", "", name, inputs, 3, &to, 1);
+    if (!node || (from.params.n && from.params.axis >= 0 &&
+                  !ox_node_set_int(node, "axis", from.params.axis)))
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    if (constant)
+        ox_walk_value(walk, *value)->floating = to;
+    *value = to;
+    return OX_OK;
+}
+
+enum ox_status ox_walk_keep(struct ox_walk *walk, struct ox_node *node, struct ox_error *err)
+{
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (node->inputs[i])
+            OX_TRY(dequantize(walk, &node->inputs[i], err));
+    }
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        struct ox_walked *out = node->outputs[i] ? ox_walk_value(walk, node->outputs[i]) : NULL;
+        if (out)
+            out->generated = true;
+    }
+    return OX_OK;
+}
+
+void ox_walk_drop(struct ox_walk *walk, const struct ox_node *node)
+{
+    walk->gone[node->index] = true;
+    walk->n_gone++;
+}
+
+enum ox_status ox_walk_end(struct ox_walk *walk, struct ox_error *err)
+{
+    struct ox_graph *graph = walk->graph;
+    for (size_t i = 0; i < graph->n_outputs; i++) {
+        struct ox_value *value = graph->outputs[i];
+        if (!ox_quant_constant(value))
+            OX_TRY(dequantize(walk, &value, err));
+    }
+    /* What a subgraph captures must stay. */
+    for (size_t g = 0; g < graph->model->n_graphs; g++) {
+        const struct ox_graph *inner = graph->model->graphs[g];
+        for (size_t i = 0; i < inner->n_values; i++) {
+            struct ox_value *outer = inner->values[i]->outer;
+            if (outer && outer->graph == graph && !ox_quant_constant(outer))
+                OX_TRY(dequantize(walk, &outer, err));
+        }
+    }
+    bool *remove = ox_arena_array(&walk->q->arena, graph->n_nodes + 1, sizeof *remove);
+    if (!remove)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    memcpy(remove, walk->gone, walk->n_nodes * sizeof *remove);
+    ox_graph_remove_nodes(graph, remove);
+    return ox_graph_sort(graph) ? OX_OK
+                                : ox_fail(err, OX_NO_MEMORY, "out of memory, or nodes in a cycle");
+}
+
+/* ---- Constants ---------------------------------------------------------------------------------------------------- */
+
+static enum ox_status store(struct ox_walk *walk, const struct ox_value *value,
+                            const struct ox_tensor *values, struct ox_walked *made,
+                            struct ox_error *err)
+{
+    struct ox_quant *q = walk->q;
+    struct ox_tensor *quantized;
+    OX_TRY(
+        ox_quantize_tensor(&quantized, ox_env_budget(q->model->env), values, &made->params, err));
+    const char *name = ox_quant_name(q, value->name, "_quantized");
+    const char *scale = ox_quant_name(q, value->name, "_scale");
+    const char *zero = ox_quant_name(q, value->name, "_zero_point");
+    ox_quant_report_add_constant(q->report, value->name, "weight", values, quantized,
+                                 &made->params);
+    made->q = name ? ox_quant_add_init(walk->graph, name, quantized) : NULL;
+    if (!made->q || !scale || !zero)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    return ox_quant_add_params(q, walk->graph, &made->params, scale, zero, &made->scale,
+                               &made->zero, err);
+}
+
+enum ox_status ox_walk_weight(struct ox_walk *walk, struct ox_value *value, enum ox_dtype type,
+                              bool symmetric, bool reduce, int axis, bool as_unsigned,
+                              struct ox_walked **out, const char **reason, struct ox_error *err)
+{
+    struct ox_walked *known = ox_walk_value(walk, value);
+    *out = known;
+    if (!known)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    if (known->q)
+        return OX_OK;
+    struct ox_walked made = {NULL};
+    struct ox_tensor *values;
+    enum ox_dtype real;
+    struct ox_error why = {OX_OK, ""};
+    OX_TRY(ox_quant_values(walk->q, value, &values, &real, err));
+    enum ox_status status = ox_qparams_of_tensor(&made.params, &walk->q->arena, values, axis, type,
+                                                 real, symmetric, reduce, &why);
+    if (status == OX_INPUT) {
+        ox_tensor_release(values);
+        *reason = ox_arena_printf(&walk->q->arena, "its weight '%s' %s", value->name, why.message);
+        *out = NULL;
+        return *reason ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    }
+    if (status == OX_OK && as_unsigned && type == OX_INT8) {
+        made.params.type = OX_UINT8;
+        for (size_t i = 0; i < made.params.n; i++)
+            made.params.pairs[i].zero += 128;
+    }
+    if (status == OX_OK)
+        status = store(walk, value, values, &made, err);
+    else
+        ox_fail(err, status, "%s", why.message);
+    ox_tensor_release(values);
+    if (status != OX_OK)
+        return status;
+    known = ox_walk_value(walk, value);
+    *known = made;
+    *out = known;
+    return OX_OK;
+}

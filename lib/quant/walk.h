@@ -1,0 +1,50 @@
+/* A graph rewritten node by node, where each value is known as float, as integers, or as both. */
+#ifndef OX_QUANT_WALK_H
+#define OX_QUANT_WALK_H
+
+#include "quant/quant.h"
+
+/* What a value is as integers; NULL: it is not. */
+struct ox_walked {
+    struct ox_value *q, *scale, *zero;
+    struct ox_qparams params;  /* of constants and static activations; n 0: not known */
+    struct ox_value *floating; /* of a constant: its dequantized form, once one was needed */
+    bool generated;            /* the float value is there */
+};
+
+struct ox_walk {
+    struct ox_quant *q;
+    struct ox_graph *graph;
+    struct ox_walked *values; /* by value id */
+    size_t n_values;
+    bool *gone; /* by index: nodes to be taken out */
+    size_t n_gone;
+    size_t n_nodes; /* of the graph when the walk began */
+};
+
+/* q->arena holds it all. */
+enum ox_status ox_walk_begin(struct ox_walk *walk, struct ox_quant *q, struct ox_graph *graph,
+                             struct ox_error *err);
+/* Dequantizes outputs of the graph, takes out what was replaced. */
+enum ox_status ox_walk_end(struct ox_walk *walk, struct ox_error *err);
+
+/* Room for values made since; NULL: out of memory. */
+struct ox_walked *ox_walk_value(struct ox_walk *walk, const struct ox_value *value);
+/* A new value, or NULL when out of memory. */
+struct ox_value *ox_walk_new(struct ox_walk *walk, const char *prefix, const char *suffix);
+/* Adds a node whose outputs are then generated; NULL: out of memory. */
+struct ox_node *ox_walk_add(struct ox_walk *walk, const char *op_type, const char *domain,
+                            const char *name, struct ox_value *const *inputs, size_t n_inputs,
+                            struct ox_value *const *outputs, size_t n_outputs);
+/* The node stays as it is; those of its inputs that are integers only are dequantized for it. */
+enum ox_status ox_walk_keep(struct ox_walk *walk, struct ox_node *node, struct ox_error *err);
+/* The node was replaced. */
+void ox_walk_drop(struct ox_walk *walk, const struct ox_node *node);
+
+/* A constant as integers of that type, once for all that ask. axis -1: one scale. *reason is set where it cannot be (NaN), and
+ * *out is NULL then. as_unsigned: int8 is stored as uint8 around 128. */
+enum ox_status ox_walk_weight(struct ox_walk *walk, struct ox_value *value, enum ox_dtype type,
+                              bool symmetric, bool reduce, int axis, bool as_unsigned,
+                              struct ox_walked **out, const char **reason, struct ox_error *err);
+
+#endif

@@ -1,0 +1,185 @@
+/* The arithmetic of quantization against figures worked out by hand, and the selection of nodes. */
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "quant/qparams.h"
+#include "tests/run_suite.h"
+
+static struct ox_tensor *floats(unsigned rank, const int64_t *dims, const float *values)
+{
+    struct ox_tensor *tensor;
+    ck_assert_int_eq(ox_tensor_new(&tensor, NULL, OX_FLOAT32, rank, dims, NULL), OX_OK);
+    memcpy(tensor->data, values, tensor->n * sizeof *values);
+    return tensor;
+}
+
+static const struct {
+    enum ox_dtype type;
+    bool symmetric, reduce;
+    int32_t qmin, qmax;
+} ranges[] = {
+    {OX_INT8, false, false, -128, 127},     {OX_INT8, true, false, -127, 127},
+    {OX_INT8, true, true, -64, 64},         {OX_UINT8, false, false, 0, 255},
+    {OX_UINT8, true, false, 0, 255},        {OX_UINT8, false, true, 0, 127},
+    {OX_INT16, true, false, -32767, 32767}, {OX_INT16, false, true, -16384, 16384},
+    {OX_UINT16, true, false, 0, 65535},     {OX_UINT16, false, true, 0, 32767},
+    {OX_INT4, true, false, -8, 7},          {OX_INT4, false, true, -4, 3},
+    {OX_UINT4, true, false, 0, 15},         {OX_UINT4, false, true, 0, 7},
+};
+
+START_TEST(ranges_of_integer_types)
+{
+    int32_t qmin, qmax;
+    ox_qtype_range(ranges[_i].type, ranges[_i].symmetric, ranges[_i].reduce, &qmin, &qmax);
+    ck_assert_int_eq(qmin, ranges[_i].qmin);
+    ck_assert_int_eq(qmax, ranges[_i].qmax);
+}
+END_TEST
+
+static const struct {
+    float rmin, rmax;
+    enum ox_dtype type;
+    bool symmetric, reduce;
+    double scale; /* rounded to float32 when compared */
+    int32_t zero;
+} pairs[] = {
+    {-1, 1, OX_INT8, true, false, 2.0 / 254, 0},
+    {-1, 0.5f, OX_INT8, true, false, 2.0 / 254, 0},
+    {-1, 3, OX_UINT8, false, false, 4.0 / 255, 64}, /* 63.75 */
+    {1, 3, OX_UINT8, false, false, 3.0 / 255, 0},   /* 0 is always included */
+    {-3, -1, OX_UINT8, false, false, 3.0 / 255, 255},
+    {-1, 1, OX_UINT8, true, false, 2.0 / 255, 128}, /* 127.5 to even */
+    {-1, 1, OX_UINT8, true, true, 2.0 / 127, 64},   /* 63.5 to even */
+    {-1, 1, OX_UINT16, true, false, 2.0 / 65535, 32768},
+    {-1, 1, OX_UINT4, true, false, 2.0 / 15, 8},
+    {-1, 1, OX_INT4, true, false, 2.0 / 15, 0},
+    {0, 0, OX_UINT8, true, false, 1, 0},       /* no range */
+    {0, 1e-40f, OX_UINT8, false, false, 1, 0}, /* a scale that is no normal number */
+    {-3e38f, 3e38f, OX_UINT8, false, false, ((double)3e38f - (double)-3e38f) / 255, 128},
+};
+
+START_TEST(scale_and_zero_point)
+{
+    struct ox_qparam pair = ox_qparam_of_range(pairs[_i].rmin, pairs[_i].rmax, pairs[_i].type,
+                                               OX_FLOAT32, pairs[_i].symmetric, pairs[_i].reduce);
+    ck_assert(pair.scale == (float)pairs[_i].scale);
+    ck_assert_int_eq(pair.zero, pairs[_i].zero);
+}
+END_TEST
+
+START_TEST(scales_of_float16_are_float16)
+{
+    struct ox_qparam pair = ox_qparam_of_range(-1, 1, OX_INT8, OX_FLOAT16, true, false);
+    ck_assert(pair.scale == 0x1.020p-7f); /* 2/254 to 11 bits */
+    pair = ox_qparam_of_range(0, 0.0001f, OX_INT8, OX_FLOAT16, false, false);
+    ck_assert(pair.scale == 1 && pair.zero == 0);
+}
+END_TEST
+
+START_TEST(rounds_half_to_even_and_clips_to_the_type)
+{
+    const float in[] = {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 126.6f, 500, -128.4f, -500, INFINITY};
+    const int8_t out[] = {0, 2, 2, 0, -2, 127, 127, -128, -128, 127};
+    int8_t q[10];
+    ox_quantize_elements(in, 10, (struct ox_qparam){1, 0}, OX_INT8, q);
+    ck_assert_mem_eq(q, out, sizeof q);
+    uint16_t wide[3];
+    ox_quantize_elements((const float[]){-40000, 0.25f, 40000}, 3, (struct ox_qparam){1, 32768},
+                         OX_UINT16, wide);
+    ck_assert_uint_eq(wide[0], 0);
+    ck_assert_uint_eq(wide[1], 32768);
+    ck_assert_uint_eq(wide[2], 65535);
+    int8_t nibble[2];
+    ox_quantize_elements((const float[]){-9, 9}, 2, (struct ox_qparam){1, 0}, OX_INT4, nibble);
+    ck_assert_int_eq(nibble[0], -8);
+    ck_assert_int_eq(nibble[1], 7);
+}
+END_TEST
+
+START_TEST(a_scale_for_each_index_of_an_axis)
+{
+    const int64_t dims[] = {2, 3};
+    struct ox_tensor *w = floats(2, dims, (const float[]){1, -2, 0, 4, 1, 0}), *q, *back;
+    struct ox_arena arena;
+    struct ox_qparams params;
+    ox_arena_init(&arena, NULL);
+    ck_assert_int_eq(
+        ox_qparams_of_tensor(&params, &arena, w, 1, OX_INT8, OX_FLOAT32, true, false, NULL), OX_OK);
+    ck_assert_uint_eq(params.n, 3);
+    ck_assert(params.pairs[0].scale == (float)(8.0 / 254));
+    ck_assert(params.pairs[1].scale == (float)(4.0 / 254));
+    ck_assert(params.pairs[2].scale == 1);
+    ck_assert_int_eq(ox_quantize_tensor(&q, NULL, w, &params, NULL), OX_OK);
+    ck_assert_mem_eq(q->data, ((const int8_t[]){32, -127, 0, 127, 64, 0}), 6);
+    ck_assert_int_eq(ox_dequantize_tensor(&back, NULL, q, &params, NULL), OX_OK);
+    ck_assert(((float *)back->data)[3] == 127 * params.pairs[0].scale);
+    ox_tensor_release(back);
+    ox_tensor_release(q);
+    ox_tensor_release(w);
+    ox_arena_release(&arena);
+}
+END_TEST
+
+START_TEST(what_is_no_number_is_refused)
+{
+    const int64_t dims[] = {2};
+    struct ox_arena arena;
+    struct ox_qparams params;
+    ox_arena_init(&arena, NULL);
+    for (int i = 0; i < 2; i++) {
+        struct ox_tensor *w = floats(1, dims, (const float[]){1, i ? NAN : INFINITY});
+        ck_assert_int_eq(
+            ox_qparams_of_tensor(&params, &arena, w, -1, OX_INT8, OX_FLOAT32, true, false, NULL),
+            OX_INPUT);
+        ox_tensor_release(w);
+    }
+    ox_arena_release(&arena);
+}
+END_TEST
+
+START_TEST(a_bias_is_clipped_to_int32_and_says_so)
+{
+    const int64_t dims[] = {3};
+    struct ox_qparam pairs_[] = {{0.5f, 0}, {0.25f, 0}, {1e-12f, 0}};
+    struct ox_qparams params = {OX_INT32, OX_FLOAT32, 0, 3, pairs_};
+    struct ox_tensor *bias = floats(1, dims, (const float[]){1.25f, -1, 1}), *q;
+    bool clipped;
+    ck_assert_int_eq(ox_quantize_bias(&q, NULL, bias, &params, &clipped, NULL), OX_OK);
+    ck_assert(clipped);
+    ck_assert_mem_eq(q->data, ((const int32_t[]){2, -4, INT32_MAX}), 12);
+    ox_tensor_release(q);
+    ox_tensor_release(bias);
+}
+END_TEST
+
+START_TEST(weights_scales_grow_where_a_bias_would_not_fit)
+{
+    const int64_t dims[] = {2};
+    struct ox_qparam pairs_[] = {{1e-6f, 0}, {1e-6f, 0}};
+    struct ox_qparams params = {OX_INT8, OX_FLOAT32, 0, 2, pairs_};
+    struct ox_tensor *bias = floats(1, dims, (const float[]){100, 1e-6f});
+    ck_assert(ox_qparams_repair(&params, 1e-4f, bias));
+    double least = 1.0001 * 200 / 4294967294.0;
+    ck_assert(fabs((double)pairs_[0].scale * 1e-4 / least - 1) < 1e-6);
+    ck_assert(pairs_[1].scale == 1e-6f);
+    ck_assert(!ox_qparams_repair(&params, 1, bias));
+    ox_tensor_release(bias);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("quant");
+    tcase_add_loop_test(tests, ranges_of_integer_types, 0, (int)(sizeof ranges / sizeof *ranges));
+    tcase_add_loop_test(tests, scale_and_zero_point, 0, (int)(sizeof pairs / sizeof *pairs));
+    tcase_add_test(tests, scales_of_float16_are_float16);
+    tcase_add_test(tests, rounds_half_to_even_and_clips_to_the_type);
+    tcase_add_test(tests, a_scale_for_each_index_of_an_axis);
+    tcase_add_test(tests, what_is_no_number_is_refused);
+    tcase_add_test(tests, a_bias_is_clipped_to_int32_and_says_so);
+    tcase_add_test(tests, weights_scales_grow_where_a_bias_would_not_fit);
+    Suite *suite = suite_create("quant");
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
