@@ -1,56 +1,263 @@
+#include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "dump.h"
+#include "input_dims.h"
 
-struct args {
-    int format;
-    int weights;
-};
+#define FIELD(name) offsetof(struct dump_args, name)
 
-#define FIELD(name) offsetof(struct args, name)
-
-enum dump_format { DUMP_TEXT, DUMP_JSON };
+enum { FLUSH_BYTES = 1 << 20 };
 
 static const struct opt options[] = {
-    {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", "text|json", "form of the output"},
+    {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", DUMP_FORMATS, "form of the output"},
+    {0, "json", OPT_FLAG, FIELD(json), NULL, NULL,
+     "the summary, nodes, tensors, --node or --tensor as JSON"},
+    {0, "input", OPT_STRINGS, FIELD(inputs), "NAME=DIMS", NULL,
+     "dimensions of an input, 1x3x224x224, so that shapes and costs are numbers"},
+    {0, "graph", OPT_STRING, FIELD(graph), "PATH", NULL,
+     "only the nodes and tensors of that graph: loop_1.body; with dot and svg the one to draw"},
+    {0, "node", OPT_STRING, FIELD(node), "NAME", NULL,
+     "show a node, by its name, its place (#12) or an output of it"},
+    {0, "tensor", OPT_STRING, FIELD(tensor), "NAME", NULL,
+     "show the values of a constant, or save them with -o x.npy"},
     {0, "weights", OPT_CHOICE, FIELD(weights), "HOW", "full|sample|none",
-     "values of tensors: all, of large ones a few at each end, or none"},
+     "values of tensors: all, of large ones a few at each end, or none; with none no weight is "
+     "read"},
+    {0, "extract", OPT_STRING, FIELD(extract), "IN,...:OUT,...", NULL,
+     "write with -o the model that leads from these values to those; without IN from the inputs"},
+    {'o', "output", OPT_STRING, FIELD(output), "FILE", NULL,
+     "write to FILE instead of standard output"},
     OPT_END};
 
-static enum ox_status flush(void *arg, struct ox_strbuf *buf, struct ox_error *err)
+enum ox_status dump_flush(void *dumped, struct ox_strbuf *buf, struct ox_error *err)
 {
-    struct cli *cli = arg;
-    (void)buf;
-    enum ox_status status = cli_flush(cli);
-    if (status != OX_OK)
-        *err = (struct ox_error){.status = status};
+    struct dumped *d = dumped;
+    enum ox_status status;
+    if (!d->file) {
+        status = cli_flush(d->cli);
+        if (status != OX_OK && err)
+            *err = (struct ox_error){.status = status};
+        return status;
+    }
+    if (buf->failed) {
+        if (err)
+            *err = (struct ox_error){OX_NO_MEMORY, "out of memory"};
+        return OX_NO_MEMORY;
+    }
+    status = ox_outfile_write(d->file, buf->data ? buf->data : "", buf->len, err);
+    ox_strbuf_clear(buf);
     return status;
 }
 
+enum ox_status dump_flush_some(struct dumped *d)
+{
+    struct ox_error err = {0};
+    if (d->cli->out.len < FLUSH_BYTES)
+        return OX_OK;
+    enum ox_status status = dump_flush(d, &d->cli->out, &err);
+    if (status != OX_OK && *err.message)
+        cli_error(d->cli, &err);
+    return status;
+}
+
+bool dump_wants(const struct dumped *d, const char *graph)
+{
+    return !d->args->graph || strcmp(d->args->graph, graph) == 0;
+}
+
+/* ---- What needs the model alone ----------------------------------------------------------------------------------- */
+
+static enum ox_status print_model(struct dumped *d)
+{
+    struct ox_error err = {0};
+    const struct ox_model_print_options how = {
+        .format = d->args->format == DUMP_JSON ? OX_FORMAT_JSON : OX_FORMAT_TEXT,
+        .weights = (enum ox_weights)d->args->weights,
+        .pretty = !d->cli->several,
+        .flush = dump_flush,
+        .flush_arg = d};
+    enum ox_status status = ox_model_print(&d->cli->out, d->model, &how, &err);
+    if (status != OX_OK && *err.message)
+        cli_error(d->cli, &err);
+    return status;
+}
+
+/* ---- What needs shapes -------------------------------------------------------------------------------------------- */
+
+static enum ox_status infer(struct dumped *d)
+{
+    struct input_dims inputs;
+    struct ox_error err;
+    enum ox_status status = input_dims_split(d->cli, &d->args->inputs, &inputs);
+    if (status == OX_OK) {
+        const struct ox_shapes_options with = {
+            .input_names = inputs.names, .input_dims = inputs.dims, .n_overrides = inputs.n};
+        status = ox_shapes_infer(&d->shapes, d->model, &with, NULL, &err);
+        if (status == OX_OK)
+            status = ox_costs_new(&d->costs, d->model, d->shapes, &err);
+        if (status != OX_OK)
+            cli_error(d->cli, &err);
+    }
+    input_dims_release(&inputs);
+    return status;
+}
+
+static enum ox_status draw(struct dumped *d)
+{
+    static const enum ox_drawing forms[] = {
+        [DUMP_DOT] = OX_DRAW_DOT, [DUMP_SVG] = OX_DRAW_SVG, [DUMP_HTML] = OX_DRAW_HTML};
+    struct ox_error err = {0};
+    const struct ox_draw_options how = {.form = forms[d->args->format],
+                                        .graph = d->args->graph,
+                                        .flush = dump_flush,
+                                        .flush_arg = d};
+    enum ox_status status = ox_draw(&d->cli->out, d->model, d->shapes, d->costs, &how, &err);
+    if (status != OX_OK && *err.message)
+        cli_error(d->cli, &err);
+    return status;
+}
+
+/* Names parted by commas; their number, SIZE_MAX when out of memory. *text owns them. */
+static size_t split_names(const char *list, size_t n, const char ***names, char **text)
+{
+    size_t count = 0, most = 1;
+    for (size_t i = 0; i < n; i++)
+        most += list[i] == ',';
+    *text = strndup(list, n);
+    *names = calloc(most, sizeof **names);
+    if (!*text || !*names)
+        return SIZE_MAX;
+    for (char *at = *text; *at;) {
+        size_t len = strcspn(at, ",");
+        bool more = at[len] == ',';
+        at[len] = '\0';
+        if (len)
+            (*names)[count++] = at;
+        at += len + more;
+    }
+    return count;
+}
+
+/* Names may hold colons: the last one that leaves names on its right parts them, unless "::" does. */
+static const char *find_colon(const char *spec)
+{
+    const char *doubled = strstr(spec, ":::");
+    return doubled ? doubled + 1 : strrchr(spec, ':');
+}
+
+static enum ox_status extract(struct dumped *d)
+{
+    const char *spec = d->args->extract, *colon = find_colon(spec);
+    const char **ins = NULL, **outs = NULL;
+    char *in_text = NULL, *out_text = NULL;
+    struct ox_error err;
+    if (!d->args->output)
+        return cli_fail(d->cli, OX_USAGE, "dump: --extract needs -o FILE");
+    if (!colon)
+        return cli_fail(d->cli, OX_USAGE, "dump: --extract '%s': IN,...:OUT,... is asked for",
+                        spec);
+    size_t n_in = split_names(spec, (size_t)(colon - spec), &ins, &in_text);
+    size_t n_out = split_names(colon + 1, strlen(colon + 1), &outs, &out_text);
+    enum ox_status status = OX_OK;
+    if (n_in == SIZE_MAX || n_out == SIZE_MAX) {
+        status = cli_fail(d->cli, OX_NO_MEMORY, "out of memory");
+    } else if (n_out == 0) {
+        status = cli_fail(d->cli, OX_USAGE, "dump: --extract '%s' names no output", spec);
+    } else {
+        status = ox_extract(d->model, d->shapes, ins, n_in, outs, n_out, &err);
+        if (status == OX_OK)
+            status = ox_model_save(d->model, d->args->output, NULL, &err);
+        if (status != OX_OK)
+            cli_error(d->cli, &err);
+    }
+    free((void *)ins);
+    free((void *)outs);
+    free(in_text);
+    free(out_text);
+    return status;
+}
+
+static enum ox_status show(struct dumped *d)
+{
+    if (d->args->tensor)
+        return dump_tensor(d);
+    if (!d->args->extract && !d->args->node &&
+        (d->args->format == DUMP_TEXT || d->args->format == DUMP_JSON))
+        return print_model(d);
+    if (!d->args->extract && !d->args->node && d->args->format == DUMP_TENSORS)
+        return dump_tensors(d);
+    enum ox_status status = infer(d);
+    if (status != OX_OK)
+        return status;
+    if (d->args->extract)
+        return extract(d);
+    if (d->args->node)
+        return dump_node(d);
+    switch (d->args->format) {
+    case DUMP_NODES:
+        return dump_nodes(d);
+    case DUMP_DOT:
+    case DUMP_SVG:
+    case DUMP_HTML:
+        return draw(d);
+    default:
+        return dump_summary(d);
+    }
+}
+
+/* ---- The command -------------------------------------------------------------------------------------------------- */
+
 static enum ox_status dump_one(struct cli *cli, void *args_, const char *path)
 {
-    const struct args *args = args_;
+    const struct dump_args *args = args_;
+    struct dumped d = {.cli = cli, .args = args, .path = path};
     struct ox_error err = {0};
-    struct ox_model *model = NULL;
-    enum ox_status status = ox_model_open(&model, cli->env, path, &err);
-    if (status != OX_OK)
+    bool own_output = args->output && !args->tensor && !args->extract;
+    enum ox_status status = ox_model_open(&d.model, cli->env, path, &err);
+    if (status == OX_OK && own_output)
+        status = ox_outfile_open(&d.file, args->output, &err);
+    if (status != OX_OK) {
+        ox_model_release(d.model);
         return cli_error(cli, &err);
-    const struct ox_model_print_options how = {.format = args->format == DUMP_JSON ? OX_FORMAT_JSON
-                                                                                   : OX_FORMAT_TEXT,
-                                               .weights = (enum ox_weights)args->weights,
-                                               .pretty = !cli->several,
-                                               .flush = flush,
-                                               .flush_arg = cli};
-    status = ox_model_print(&cli->out, model, &how, &err);
-    if (status != OX_OK && *err.message)
-        cli_error(cli, &err);
-    ox_model_release(model);
+    }
+    status = show(&d);
+    if (d.file && status == OX_OK) {
+        status = dump_flush(&d, &cli->out, &err);
+        if (status == OX_OK)
+            status = ox_outfile_commit(d.file, &err);
+        if (status != OX_OK)
+            cli_error(cli, &err);
+    } else if (d.file) {
+        ox_strbuf_clear(&cli->out);
+    }
+    ox_outfile_release(d.file);
+    ox_costs_release(d.costs);
+    ox_shapes_release(d.shapes);
+    ox_model_release(d.model);
     return status;
+}
+
+static enum ox_status verify(struct cli *cli, const struct dump_args *args, size_t n_models)
+{
+    int chosen = (args->node != NULL) + (args->tensor != NULL) + (args->extract != NULL);
+    if (chosen > 1)
+        return cli_fail(cli, OX_USAGE, "dump: --node, --tensor and --extract exclude each other");
+    if (args->json && !args->node && !args->tensor && args->format != DUMP_SUMMARY &&
+        args->format != DUMP_NODES && args->format != DUMP_TENSORS)
+        return cli_fail(cli, OX_USAGE,
+                        "dump: --json is for the summary, nodes, tensors, --node and --tensor; "
+                        "-f json prints the whole model");
+    if (args->output && (n_models > 1 || cli->common.files_from))
+        return cli_fail(cli, OX_USAGE, "dump: -o takes one model");
+    return OX_OK;
 }
 
 static enum ox_status run(struct cli *cli, void *args, const char *const *operands,
                           size_t n_operands)
 {
+    enum ox_status status = verify(cli, args, n_operands);
+    if (status != OX_OK)
+        return status;
     return cli_each_model(cli, args, operands, n_operands, dump_one);
 }
 
@@ -58,10 +265,28 @@ const struct command command_dump = {
     .name = "dump",
     .summary = "Show what is in a model",
     .operands = "MODEL...",
-    .description = "Prints the model in ONNX's textual syntax, which is read back wherever a model "
-                   "is taken, or in protobuf's JSON mapping.",
-    .examples = "  onnxtool dump -f text --weights sample model.onnx\n",
+    .description =
+        "Shows a model. Of the forms, the summary (the default) tells file, opsets, inputs and "
+        "outputs, operators, parameters, multiply-adds and memory; nodes is a table of what each "
+        "node makes and takes; tensors a table of all constants with their ranges; text is ONNX's "
+        "textual syntax, which is read back wherever a model is taken; json protobuf's JSON "
+        "mapping; dot, svg and html draw the graph, the last as one page to pan, zoom, search and "
+        "click in.\n\n"
+        "Multiply-adds are those of products, convolutions, attention and recurrences. Of an If "
+        "the larger branch counts, a Loop as often as its trip count says, or once where that is "
+        "not known. The memory of activations is the most that inputs and values between nodes "
+        "take at a time when nodes run in the file's order and nothing is done in place; what "
+        "follows from constants alone is free. Figures need shapes: where dimensions are open, "
+        "--input gives them numbers, and what is not known in full reads \"at least\".\n\n"
+        "Parameters are the elements of all constants but int64, bool and strings, which are "
+        "shapes and indices. Weights are read for tensors, --tensor and html alone.",
+    .examples = "  onnxtool dump model.onnx\n"
+                "  onnxtool dump -f nodes --input x=1x3x224x224 model.onnx\n"
+                "  onnxtool dump -f text --weights sample model.onnx\n"
+                "  onnxtool dump --tensor conv1.weight -o conv1.npy model.onnx\n"
+                "  onnxtool dump -f html -o model.html model.onnx\n"
+                "  onnxtool dump --extract hidden:logits -o tail.onnx model.onnx\n",
     .options = options,
-    .args_bytes = sizeof(struct args),
+    .args_bytes = sizeof(struct dump_args),
     .run = run,
 };

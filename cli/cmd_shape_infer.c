@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "input_dims.h"
 
 enum format { FORMAT_TABLE, FORMAT_JSON };
 
@@ -224,45 +225,22 @@ static enum ox_status print_json(struct cli *cli, struct ox_shapes *shapes, cons
 
 /* ---- A model ------------------------------------------------------------------------------------------------------ */
 
-/* NAME=DIMS taken apart; a name may hold '=', dims do not. */
-static enum ox_status split_inputs(struct cli *cli, const struct opt_strings *inputs, char **copies,
-                                   const char **names, const char **dims)
-{
-    for (size_t i = 0; i < inputs->n; i++) {
-        copies[i] = strdup(inputs->items[i]);
-        if (!copies[i])
-            return cli_fail(cli, OX_NO_MEMORY, "out of memory");
-        char *equals = strrchr(copies[i], '=');
-        names[i] = equals ? copies[i] : NULL;
-        dims[i] = equals ? equals + 1 : copies[i];
-        if (equals)
-            *equals = '\0';
-    }
-    return OX_OK;
-}
-
 static enum ox_status infer_model(struct cli *cli, const struct args *args, struct ox_model *model,
                                   struct ox_shapes **shapes)
 {
-    size_t n = args->inputs.n;
-    char **copies = calloc(n + 1, sizeof *copies);
-    const char **names = calloc(n + 1, sizeof(*names)), **dims = calloc(n + 1, sizeof(*dims));
-    enum ox_status status = OX_NO_MEMORY;
-    if (copies && names && dims)
-        status = split_inputs(cli, &args->inputs, copies, names, dims);
+    struct input_dims inputs;
+    enum ox_status status = input_dims_split(cli, &args->inputs, &inputs);
     if (status == OX_OK) {
-        struct ox_shapes_options with = {
-            .strict = args->strict, .input_names = names, .input_dims = dims, .n_overrides = n};
+        const struct ox_shapes_options with = {.strict = args->strict,
+                                               .input_names = inputs.names,
+                                               .input_dims = inputs.dims,
+                                               .n_overrides = inputs.n};
         struct ox_error err;
         status = ox_shapes_infer(shapes, model, &with, NULL, &err);
         if (status != OX_OK)
             cli_error(cli, &err);
     }
-    for (size_t i = 0; copies && i < n; i++)
-        free(copies[i]);
-    free(copies);
-    free((void *)names);
-    free((void *)dims);
+    input_dims_release(&inputs);
     return status;
 }
 

@@ -788,6 +788,209 @@ const struct ox_node_event *ox_session_events(const struct ox_session *session, 
 
 /* ---- Costs ------------------------------------------------------------------------------------------------------ */
 
+/* What a node takes, all that it calls and holds included. A number that is not known in full counts what is known: at
+ * least so much. */
+struct ox_cost {
+    uint64_t macs;       /* multiply-adds of products, convolutions, attention, recurrences */
+    uint64_t parameters; /* elements of its constants; int64, bool and strings (shapes) left out */
+    uint64_t output_bytes; /* of its outputs in memory, those of nested nodes left out */
+    bool macs_known, output_known;
+};
+
+/* Of the main graph. Of an If the larger branch counts, a Loop as often as its trip count says. */
+struct ox_cost_total {
+    uint64_t macs;
+    uint64_t parameters;   /* of all constants, each once */
+    uint64_t weight_bytes; /* of all constants in the file, shapes too */
+    uint64_t
+        activation_bytes; /* most that inputs and values between nodes take at a time, in the file's order, nothing in
+                                  place; what follows from constants alone is free */
+    const char *activation_at; /* the node at which that is; NULL: none */
+    bool macs_known, activation_known;
+    uint64_t n_guessed; /* loops counted as one trip, for their number is not known */
+};
+
+/* A value at a node. */
+struct ox_edge {
+    const char *param; /* what the schema calls it; NULL: no schema */
+    const char *name;  /* NULL: omitted */
+    const char *type;  /* "float32[1,3,H,W]"; "?" where nothing is known */
+    bool is_constant;
+};
+
+struct ox_attr_entry {
+    const char *name, *type, *text; /* "kernel_shape", "ints", "[3, 3]"; strings in quotes */
+};
+
+struct ox_node_entry {
+    const char *graph; /* path; "" is the main graph, functions are "function domain:name" */
+    const char *label; /* name, or "#12" */
+    const char *op_type;
+    const char *domain; /* "" is ai.onnx */
+    const char *doc;
+    int64_t opset;
+    const struct ox_edge *inputs, *outputs;
+    size_t n_inputs, n_outputs;
+    const struct ox_attr_entry *attrs;
+    size_t n_attrs;
+    struct ox_cost cost;
+};
+
+struct ox_costs;
+
+/* Costs of all nodes by the shapes inferred. Model and shapes must outlive it. No weight is read. */
+enum ox_status ox_costs_new(struct ox_costs **out, struct ox_model *model,
+                            const struct ox_shapes *shapes, struct ox_error *err);
+void ox_costs_release(struct ox_costs *costs);
+const struct ox_cost_total *ox_costs_total(const struct ox_costs *costs);
+/* All nodes: those of the main graph first, then subgraphs and functions. */
+size_t ox_costs_count(const struct ox_costs *costs);
+/* Node i; what it points to lives until the next call. Of lists in attributes at most `most` elements are shown; 0: no
+ * attributes at all. false: out of memory. */
+bool ox_costs_node(struct ox_costs *costs, size_t i, size_t most, struct ox_node_entry *entry);
+
+/* ---- Weights ---------------------------------------------------------------------------------------------------- */
+
+/* A constant tensor of the file: an initializer, or the value of a Constant node. */
+struct ox_weight {
+    const char *graph; /* path */
+    const char *name;
+    const char *node; /* the Constant that holds it; NULL: an initializer */
+    enum ox_dtype dtype;
+    unsigned rank;
+    const int64_t *dims;  /* as in the file: may be negative */
+    uint64_t n, bytes;    /* elements; bytes when packed. 0 where dims or type make no sense */
+    const char *part;     /* of a sparse one: "values", "indices"; NULL */
+    const char *location; /* of external data; NULL */
+    uint64_t offset;      /* in it */
+};
+
+/* Of numbers: over all that are neither NaN nor infinite. */
+struct ox_weight_stats {
+    bool numeric; /* false: strings, complex numbers; nothing else is set */
+    uint64_t n, n_zeros, n_nans, n_infs;
+    double min, max, mean, std;
+};
+
+struct ox_weight_list;
+enum ox_status ox_weight_list_new(struct ox_weight_list **out, struct ox_model *model,
+                                  struct ox_error *err);
+void ox_weight_list_release(struct ox_weight_list *weights);
+size_t ox_weight_list_count(const struct ox_weight_list *weights);
+const struct ox_weight *ox_weight_list_at(const struct ox_weight_list *weights, size_t i);
+enum ox_status ox_weight_list_load(struct ox_tensor **out, const struct ox_weight_list *weights,
+                                   size_t i, struct ox_error *err);
+/* Read through once, or twice for a histogram: n_bins of equal width from min to max (bins NULL: none). What a tensor
+ * takes is held only where its data can be no view of the file. */
+enum ox_status ox_weight_list_stats(struct ox_weight_stats *stats,
+                                    const struct ox_weight_list *weights, size_t i, uint64_t *bins,
+                                    size_t n_bins, struct ox_error *err);
+
+/* ---- Summaries -------------------------------------------------------------------------------------------------- */
+
+struct ox_summary_port {
+    const char *name, *type; /* "float32[batch,3,224,224]" */
+    bool has_default;        /* an input with an initializer */
+};
+
+struct ox_summary_op {
+    const char *domain, *op_type;
+    uint64_t n; /* in all graphs and functions */
+};
+
+struct ox_summary_graph {
+    const char *path; /* "loop_1.body" */
+    size_t n_nodes, n_inputs, n_outputs;
+};
+
+struct ox_summary_function {
+    const char *domain, *name, *overload;
+    size_t n_nodes;
+    uint64_t n_calls; /* nodes that call it */
+};
+
+struct ox_summary_file {
+    const char *location;
+    uint64_t n_tensors, bytes; /* that lie in it */
+    bool found;
+    uint64_t file_bytes;
+    const char *fault; /* why it is not found; NULL */
+};
+
+struct ox_summary_type {
+    enum ox_dtype dtype;
+    uint64_t n_tensors, n, bytes;
+};
+
+struct ox_summary_prop {
+    const char *key, *value;
+};
+
+struct ox_summary_opset {
+    const char *domain; /* "ai.onnx" for the default one */
+    int64_t version;
+};
+
+struct ox_summary {
+    const char *path;
+    uint64_t file_bytes;
+    int64_t ir_version, model_version;
+    const char *producer_name, *producer_version, *domain, *doc, *graph_name; /* "" where not set */
+    const struct ox_summary_opset *opsets;
+    const struct ox_summary_port *inputs, *outputs;
+    const struct ox_summary_op *ops; /* the most frequent first */
+    const struct ox_summary_graph *subgraphs;
+    const struct ox_summary_function *functions;
+    const struct ox_summary_file *files;   /* external data */
+    const struct ox_summary_type *weights; /* constants by element type, the largest first */
+    const struct ox_summary_prop *props;   /* metadata */
+    size_t n_opsets, n_inputs, n_outputs, n_ops, n_subgraphs, n_functions, n_files, n_weights,
+        n_props;
+    uint64_t n_nodes;                  /* of the main graph */
+    uint64_t n_nodes_all;              /* of subgraphs and functions too */
+    uint64_t n_quantize, n_dequantize; /* QuantizeLinear, DequantizeLinear */
+    uint64_t n_integer_ops; /* operators that compute in 8 bits: QLinearConv, MatMulInteger, ... */
+    uint64_t n_annotations; /* quantization_annotation entries */
+    uint64_t n_training;    /* training_info entries */
+    struct ox_cost_total cost;
+    uint64_t n_values, n_unknown; /* values, and those whose shape is not known in full */
+};
+
+/* Freed by ox_summary_release(). Model, shapes and costs must outlive it. No weight is read. */
+enum ox_status ox_summary_new(struct ox_summary **out, struct ox_model *model,
+                              struct ox_shapes *shapes, const struct ox_costs *costs,
+                              struct ox_error *err);
+void ox_summary_release(struct ox_summary *summary);
+
+/* ---- Drawing ---------------------------------------------------------------------------------------------------- */
+
+enum ox_drawing { OX_DRAW_DOT, OX_DRAW_SVG, OX_DRAW_HTML };
+
+struct ox_draw_options {
+    enum ox_drawing form;
+    const char *graph; /* path of the one to draw; NULL: the main graph. HTML has them all */
+    /* As in ox_model_print_options. */
+    enum ox_status (*flush)(void *arg, struct ox_strbuf *buf, struct ox_error *err);
+    void *flush_arg;
+};
+
+/* The graph for Graphviz, as a picture, or as one page that needs nothing else. No text of the model can become markup
+ * or script. OX_USAGE: there is no such graph. */
+enum ox_status ox_draw(struct ox_strbuf *out, struct ox_model *model, struct ox_shapes *shapes,
+                       struct ox_costs *costs, const struct ox_draw_options *options,
+                       struct ox_error *err);
+
+/* ---- Extracting ------------------------------------------------------------------------------------------------- */
+
+/* Cuts the model down to the nodes of its main graph that `outputs` need when `inputs` are given: names of values, which
+ * become inputs and outputs of the graph. Functions and opset imports stay where they are used, weights where they are:
+ * ox_model_save() streams them. shapes (of the whole model, as it was; not to be used any more) give the types of what
+ * had none. n_inputs 0: the graph's own inputs, as far as they are needed. OX_USAGE: there is no such value, it is needed
+ * but cut off, or one is given that no output needs. */
+enum ox_status ox_extract(struct ox_model *model, const struct ox_shapes *shapes,
+                          const char *const *inputs, size_t n_inputs, const char *const *outputs,
+                          size_t n_outputs, struct ox_error *err);
+
 /* ---- Comparing -------------------------------------------------------------------------------------------------- */
 
 /* ---- Rewriting -------------------------------------------------------------------------------------------------- */

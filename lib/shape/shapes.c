@@ -429,3 +429,17 @@ const char *ox_shapes_reason(const struct ox_shapes *shapes, const struct ox_val
     const struct ox_slot *slot = ox_slot_of(shapes, value);
     return slot ? slot->reason : "nothing reaches it";
 }
+
+bool ox_shapes_number(const struct ox_shapes *shapes, const struct ox_value *value,
+                      uint64_t *number)
+{
+    size_t n;
+    int64_t found;
+    const struct ox_expr *const *values;
+    /* A constant is looked into when it is asked for. */
+    if (!ox_shapes_values((struct ox_shapes *)(uintptr_t)shapes, value, &n, &values) || n != 1 ||
+        !ox_expr_is_int(values[0], &found) || found < 0)
+        return false;
+    *number = (uint64_t)found;
+    return true;
+}

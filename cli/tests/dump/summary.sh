@@ -1,0 +1,3 @@
+cp "$TESTDATA/models/digits.onnx" .
+onnxtool dump digits.onnx
+onnxtool dump --json digits.onnx

@@ -1,0 +1,283 @@
+/* The constant tensors of a model: a list, and their values on demand. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/cost.h"
+
+enum { CHUNK = 4096 }; /* elements that are looked at together */
+
+struct ox_weight_list {
+    struct ox_model *model;
+    struct ox_arena arena;
+    struct ox_weight *items;
+    const struct ox_stored **stored;
+    size_t n;
+};
+
+/* ---- The list ----------------------------------------------------------------------------------------------------- */
+
+static size_t count_all(const struct ox_model *model)
+{
+    size_t n = 0;
+    for (size_t g = 0; g < model->n_graphs; g++)
+        n += model->graphs[g]->n_inits + 2 * model->graphs[g]->n_sparse_inits +
+             model->graphs[g]->n_nodes;
+    return n;
+}
+
+static void put(struct ox_weight_list *list, const char *graph, const char *name, const char *node,
+                const char *part, const struct ox_stored *stored)
+{
+    size_t n = 0;
+    uint64_t bytes = 0;
+    if (!stored)
+        return;
+    if (ox_dims_count(stored->rank, stored->dims, &n))
+        ox_dtype_packed_bytes(stored->dtype, n, &bytes);
+    list->stored[list->n] = stored;
+    list->items[list->n++] = (struct ox_weight){
+        .graph = graph,
+        .name = name,
+        .node = node,
+        .dtype = stored->dtype,
+        .rank = stored->rank,
+        .dims = stored->dims,
+        .n = n,
+        .bytes = bytes,
+        .part = part,
+        .location = stored->place == OX_STORED_EXTERNAL ? stored->location : NULL,
+        .offset = stored->place == OX_STORED_EXTERNAL ? stored->offset : 0};
+}
+
+static bool put_constant(struct ox_weight_list *list, const char *graph, const struct ox_node *node)
+{
+    const struct ox_stored *held = ox_cost_constant(node);
+    if (!held)
+        return true;
+    struct ox_strbuf label = {0};
+    ox_node_label(&label, node);
+    const char *copy = label.failed ? NULL : ox_arena_strdup(&list->arena, label.data);
+    ox_strbuf_release(&label);
+    bool has_output = node->n_outputs && node->outputs[0];
+    put(list, graph, has_output ? node->outputs[0]->name : "", copy, NULL, held);
+    return copy != NULL;
+}
+
+static bool put_graph(struct ox_weight_list *list, const struct ox_graph *graph)
+{
+    struct ox_strbuf path = {0};
+    ox_graph_path(&path, graph);
+    const char *where =
+        path.failed ? NULL : ox_arena_strdup(&list->arena, path.data ? path.data : "");
+    ox_strbuf_release(&path);
+    if (!where)
+        return false;
+    for (size_t i = 0; i < graph->n_inits; i++)
+        put(list, where, graph->inits[i]->name, NULL, NULL, graph->inits[i]);
+    for (size_t i = 0; i < graph->n_sparse_inits; i++) {
+        const struct ox_stored_sparse *sparse = graph->sparse_inits[i];
+        const char *name = sparse->values ? sparse->values->name : "";
+        put(list, where, name, NULL, "values", sparse->values);
+        put(list, where, name, NULL, "indices", sparse->indices);
+    }
+    bool good = true;
+    for (size_t i = 0; i < graph->n_nodes && good; i++)
+        good = put_constant(list, where, graph->nodes[i]);
+    return good;
+}
+
+enum ox_status ox_weight_list_new(struct ox_weight_list **out, struct ox_model *model,
+                                  struct ox_error *err)
+{
+    struct ox_weight_list *list = calloc(1, sizeof *list);
+    size_t most = count_all(model);
+    bool good = list != NULL;
+    if (good) {
+        list->model = model;
+        ox_arena_init(&list->arena, ox_env_budget(model->env));
+        list->items = ox_arena_array(&list->arena, most + 1, sizeof *list->items);
+        list->stored = ox_arena_array(&list->arena, most + 1, sizeof(*list->stored));
+        good = list->items && list->stored;
+    }
+    for (size_t g = 0; good && g < model->n_graphs; g++)
+        good = put_graph(list, model->graphs[g]);
+    if (!good) {
+        ox_weight_list_release(list);
+        return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", model->path ? model->path : "model");
+    }
+    *out = list;
+    return OX_OK;
+}
+
+void ox_weight_list_release(struct ox_weight_list *list)
+{
+    if (!list)
+        return;
+    ox_arena_release(&list->arena);
+    free(list);
+}
+
+size_t ox_weight_list_count(const struct ox_weight_list *list)
+{
+    return list->n;
+}
+
+const struct ox_weight *ox_weight_list_at(const struct ox_weight_list *list, size_t i)
+{
+    return &list->items[i];
+}
+
+enum ox_status ox_weight_list_load(struct ox_tensor **out, const struct ox_weight_list *list,
+                                   size_t i, struct ox_error *err)
+{
+    return ox_stored_load(list->model, list->stored[i], out, err);
+}
+
+/* ---- Statistics --------------------------------------------------------------------------------------------------- */
+
+/* Elements of a tensor as doubles, a chunk at a time: a view of the tensor's memory, or of packed bytes in the file. */
+struct reader {
+    enum ox_dtype dtype;
+    const uint8_t *at; /* elements as in memory; or packed */
+    size_t left;
+    size_t step; /* bytes of a chunk */
+    bool packed;
+    uint8_t elements[CHUNK * 16];
+    double values[CHUNK];
+};
+
+static size_t next_chunk(struct reader *r)
+{
+    size_t n = r->left < CHUNK ? r->left : CHUNK;
+    const void *elements = r->at;
+    if (r->packed) {
+        ox_tensor_unpack(r->dtype, r->at, n, r->elements);
+        elements = r->elements;
+    }
+    ox_elements_convert(OX_FLOAT64, r->values, r->dtype, elements, n, true);
+    r->left -= n;
+    if (r->left)
+        r->at += r->step;
+    return n;
+}
+
+/* Sums are those of Welford's method merged a chunk at a time (Chan, Golub, LeVeque): no cancellation. */
+static void measure(struct ox_weight_stats *stats, struct reader *r)
+{
+    double mean = 0, squares = 0;
+    uint64_t n = 0;
+    stats->min = INFINITY;
+    stats->max = -INFINITY;
+    while (r->left) {
+        size_t count = next_chunk(r), finite = 0;
+        double sum = 0, spread = 0;
+        for (size_t i = 0; i < count; i++) {
+            double v = r->values[i];
+            stats->n_zeros += v == 0;
+            stats->n_nans += isnan(v) != 0;
+            stats->n_infs += isinf(v) != 0;
+            if (!isfinite(v))
+                continue;
+            finite++;
+            sum += v;
+            stats->min = v < stats->min ? v : stats->min;
+            stats->max = v > stats->max ? v : stats->max;
+        }
+        if (!finite)
+            continue;
+        double here = sum / (double)finite;
+        for (size_t i = 0; i < count; i++)
+            if (isfinite(r->values[i]))
+                spread += (r->values[i] - here) * (r->values[i] - here);
+        double all = (double)(n + finite), delta = here - mean;
+        squares += spread + delta * delta * (double)n * ((double)finite / all);
+        mean += delta * ((double)finite / all);
+        n += finite;
+    }
+    stats->mean = n ? mean : NAN;
+    stats->std = n ? sqrt(squares / (double)n) : NAN;
+    if (!n)
+        stats->min = stats->max = NAN;
+}
+
+static void fill_bins(const struct ox_weight_stats *stats, struct reader *r, uint64_t *bins,
+                      size_t n_bins)
+{
+    double width = stats->max - stats->min, scale = width > 0 ? (double)n_bins / width : 0;
+    memset(bins, 0, n_bins * sizeof *bins);
+    while (r->left) {
+        size_t count = next_chunk(r);
+        for (size_t i = 0; i < count; i++) {
+            if (!isfinite(r->values[i]))
+                continue;
+            double at = (r->values[i] - stats->min) * scale;
+            size_t bin = at >= (double)n_bins ? n_bins - 1 : at > 0 ? (size_t)at : 0;
+            bins[bin]++;
+        }
+    }
+}
+
+static bool is_numeric(enum ox_dtype dtype)
+{
+    return dtype != OX_STRING && dtype != OX_COMPLEX64 && dtype != OX_COMPLEX128 &&
+           dtype != OX_UNDEFINED;
+}
+
+/* From the file's bytes where they are there whole, so that no tensor need be held. */
+static enum ox_status open_reader(struct reader *r, const struct ox_weight_list *list, size_t i,
+                                  struct ox_tensor **tensor, struct ox_error *err)
+{
+    const struct ox_stored *stored = list->stored[i];
+    uint64_t chunk_bytes;
+    size_t n;
+    r->dtype = stored->dtype;
+    if (stored->place == OX_STORED_RAW && ox_stored_verify(list->model, stored, NULL) == OX_OK &&
+        ox_dims_count(stored->rank, stored->dims, &n) &&
+        ox_dtype_packed_bytes(stored->dtype, CHUNK, &chunk_bytes)) {
+        r->packed = true;
+        r->at = stored->raw;
+        r->left = n;
+        r->step = (size_t)chunk_bytes;
+        return OX_OK;
+    }
+    OX_TRY(ox_stored_load(list->model, stored, tensor, err));
+    r->at = (*tensor)->data;
+    r->left = (*tensor)->n;
+    r->step = CHUNK * ox_dtype_size(stored->dtype);
+    return OX_OK;
+}
+
+enum ox_status ox_weight_list_stats(struct ox_weight_stats *stats,
+                                    const struct ox_weight_list *list, size_t i, uint64_t *bins,
+                                    size_t n_bins, struct ox_error *err)
+{
+    struct ox_tensor *tensor = NULL;
+    struct ox_weight_stats found = {.n = list->items[i].n};
+    if (!is_numeric(list->items[i].dtype)) {
+        if (list->items[i].dtype == OX_UNDEFINED)
+            return ox_stored_verify(list->model, list->stored[i], err);
+        *stats = found;
+        return OX_OK;
+    }
+    struct reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return ox_fail(err, OX_NO_MEMORY, "%s: out of memory",
+                       list->model->path ? list->model->path : "model");
+    enum ox_status status = open_reader(r, list, i, &tensor, err);
+    if (status == OX_OK) {
+        const uint8_t *start = r->at;
+        size_t n = r->left;
+        found.numeric = true;
+        measure(&found, r);
+        r->at = start;
+        r->left = n;
+        if (bins)
+            fill_bins(&found, r, bins, n_bins);
+        *stats = found;
+        status = ox_env_poll(list->model->env, err);
+    }
+    ox_tensor_release(tensor);
+    free(r);
+    return status;
+}
