@@ -711,6 +711,7 @@ struct ox_run_options {
     bool narrow;     /* ... unless this is set: then they are rounded to their declared types */
     bool all_values; /* every intermediate is an output too, after the graph's own */
     bool profile;    /* keep an event a node: ox_session_events() */
+    bool once;       /* it will be run but once: pack only what pays within that run */
     uint64_t seed;   /* for random operators without a seed of their own */
     const char *const *
         outputs; /* names of values to compute instead of the graph's outputs; what they do not need is */
@@ -994,6 +995,41 @@ enum ox_status ox_extract(struct ox_model *model, const struct ox_shapes *shapes
 /* ---- Comparing -------------------------------------------------------------------------------------------------- */
 
 /* ---- Rewriting -------------------------------------------------------------------------------------------------- */
+
+/* A pass: what `optimize` lists. */
+struct ox_pass_info {
+    const char *name; /* "fold-constants" */
+    const char *help; /* one line */
+    int level;        /* 1 or 2: the least that runs it */
+    bool standard;    /* what it makes is standard ONNX: ox_optimize() runs no other */
+};
+const struct ox_pass_info *ox_passes(size_t *n);
+
+/* All members may be 0. */
+struct ox_optimize_options {
+    int level;                 /* 0 is 2: all standard passes */
+    const char *const *passes; /* names of the passes to run; NULL: those of the level */
+    size_t n_passes;
+    const char *const
+        *keep; /* values of the main graph that stay as they are, beside its outputs */
+    size_t n_keep;
+    uint64_t fold_bytes; /* most that folded constants may add to the model; 0: 16 MiB */
+};
+
+struct ox_pass_count {
+    const char *pass;
+    size_t changes;
+};
+struct ox_optimize_report {
+    size_t nodes_before, nodes_after; /* all graphs but functions */
+    size_t n_passes;
+    const struct ox_pass_count *passes; /* that changed something; lives as long as the model */
+};
+
+/* Rewrites the model in place to one that computes the same by standard operators alone. What callers may replace (initializers
+ * that are inputs, from IR 4) is not taken as constant. report may be NULL. OX_USAGE: there is no such pass. */
+enum ox_status ox_optimize(struct ox_model *model, const struct ox_optimize_options *options,
+                           struct ox_optimize_report *report, struct ox_error *err);
 
 /* ---- Converting opsets ------------------------------------------------------------------------------------------ */
 

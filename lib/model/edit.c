@@ -47,6 +47,27 @@ struct ox_value *ox_graph_add_value(struct ox_graph *graph, const char *name)
     return unique ? ox_graph_define(graph, unique, &is_new) : NULL;
 }
 
+bool ox_model_import(struct ox_model *model, const char *domain, int64_t version)
+{
+    for (size_t i = model->n_opsets; i-- > 0;) {
+        if (strcmp(model->opsets[i].domain, domain) == 0) {
+            model->opsets[i].version = version;
+            return true;
+        }
+    }
+    struct ox_opset *opsets =
+        ox_arena_array(&model->arena, model->n_opsets + 1, sizeof *model->opsets);
+    char *name = ox_arena_strdup(&model->arena, domain);
+    if (!opsets || !name)
+        return false;
+    if (model->n_opsets)
+        memcpy(opsets, model->opsets, model->n_opsets * sizeof *opsets);
+    opsets[model->n_opsets] = (struct ox_opset){name, version};
+    model->opsets = opsets;
+    model->n_opsets++;
+    return true;
+}
+
 /* ---- Nodes -------------------------------------------------------------------------------------------------------- */
 
 struct ox_node *ox_graph_add_node(struct ox_graph *graph, const char *op_type, const char *domain,

@@ -18,10 +18,12 @@ void ox_model_release(struct ox_model *model)
     ox_strmap_release(&model->function_names);
     ox_strmap_release(&model->all_names);
     ox_externals_release(model->externals);
-    ox_exprs_release(model->exprs);
-    ox_mapping_release(&model->map);
+    if (!model->origin) {
+        ox_exprs_release(model->exprs);
+        ox_mapping_release(&model->map);
+        free(model->packed);
+    }
     ox_arena_release(&model->arena);
-    free(model->packed);
     free(model->path);
     free(model->dir);
     free(model);

@@ -97,6 +97,9 @@ struct ox_model;
  * dims, missing external data, element type without meaning. The caller releases it. */
 enum ox_status ox_stored_load(struct ox_model *model, const struct ox_stored *stored,
                               struct ox_tensor **out, struct ox_error *err);
+/* The same into a tensor of its type and shape (not of strings) that the caller made. */
+enum ox_status ox_stored_fill(struct ox_model *model, const struct ox_stored *stored,
+                              struct ox_tensor *tensor, struct ox_error *err);
 /* Whether the data is there and as long as dims and type need, without reading it (the external file is opened and
  * measured; it is read only when a checksum is given). */
 enum ox_status ox_stored_verify(struct ox_model *model, const struct ox_stored *stored,
@@ -187,6 +190,8 @@ struct ox_node {
     size_t n_attrs;
     struct ox_graph *graph;
     uint32_t index; /* place in graph->nodes */
+    uint32_t
+        place; /* in a copy: 1 + its place in the first model, which rewriting keeps; 0: it is new */
     const struct Onnx__NodeProto *proto;
 };
 
@@ -265,6 +270,8 @@ struct ox_model {
     struct ox_strmap all_names;      /* of ox_graph_add_value() */
     bool names_collected;
     unsigned fresh_names;
+    const struct ox_model
+        *origin; /* of a copy: whose map, messages and expressions it uses; NULL */
 };
 
 struct ox_owned {
@@ -317,6 +324,13 @@ bool ox_node_set_tensor(struct ox_node *node, const char *name, const struct ox_
 /* A tensor kept by the model, as an attribute or an initializer refers to it; takes a reference. */
 struct ox_stored *ox_model_store(struct ox_model *model, const char *name,
                                  const struct ox_tensor *tensor);
+
+/* A second model of the same graphs, which may be changed while the first stays as it is. Constant data, messages and
+ * expressions are the first one's, which must outlive the copy. */
+enum ox_status ox_model_copy(struct ox_model **out, const struct ox_model *model,
+                             struct ox_error *err);
+/* The main graph's nodes of that domain are read by that version from here on. */
+bool ox_model_import(struct ox_model *model, const char *domain, int64_t version);
 
 /* ---- Writing ---------------------------------------------------------------------------------------------------- */
 

@@ -273,3 +273,24 @@ enum ox_status ox_stored_load(struct ox_model *model, const struct ox_stored *st
 {
     return ox_stored_read(model, stored, false, out, err);
 }
+
+enum ox_status ox_stored_fill(struct ox_model *model, const struct ox_stored *stored,
+                              struct ox_tensor *tensor, struct ox_error *err)
+{
+    if (stored->place != OX_STORED_TENSOR) {
+        struct located at;
+        enum ox_status status = locate(model, stored, &at, err);
+        if (status != OX_OK)
+            return ox_fail_tensor(err, status, model, stored);
+        if (at.bytes && at.n) {
+            ox_tensor_unpack(stored->dtype, at.bytes, at.n, tensor->data);
+            return OX_OK;
+        }
+    }
+    struct ox_tensor *loaded;
+    OX_TRY(ox_stored_load(model, stored, &loaded, err));
+    if (loaded->n)
+        memcpy(tensor->data, loaded->data, loaded->n * ox_dtype_size(loaded->dtype));
+    ox_tensor_release(loaded);
+    return OX_OK;
+}

@@ -152,4 +152,5 @@ static void infer_col2im(struct ox_infer *c)
     ox_infer_set_shape(c, 0, (unsigned)n + 2, out);
 }
 
-const struct ox_op ox_ops_col2im[] = {{"", "Col2Im", 18, 0, infer_col2im, run_col2im}, {0}};
+const struct ox_op ox_ops_col2im[] = {{"", "Col2Im", 18, .infer = infer_col2im, .run = run_col2im},
+                                      {0}};

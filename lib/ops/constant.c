@@ -642,11 +642,12 @@ static enum ox_status run_trilu(struct ox_run *r, struct ox_error *err)
 }
 
 const struct ox_op ox_ops_constant[] = {
-    {"", "Constant", 1, OX_OP_HALF, infer_constant, run_constant},
-    {"", "ConstantOfShape", 9, OX_OP_HALF, infer_constant_of_shape, run_constant_of_shape},
+    {"", "Constant", 1, OX_OP_HALF, .infer = infer_constant, .run = run_constant},
+    {"", "ConstantOfShape", 9, OX_OP_HALF, .infer = infer_constant_of_shape,
+     .run = run_constant_of_shape},
     /* In half types computed in float32 and rounded at the end: stash_type 1, the default. */
-    {"", "Range", 11, 0, infer_range, run_range},
-    {"", "EyeLike", 9, OX_OP_HALF, infer_eye_like, run_eye_like},
-    {"", "OneHot", 9, OX_OP_HALF, infer_one_hot, run_one_hot},
-    {"", "Trilu", 14, OX_OP_HALF, infer_trilu, run_trilu},
+    {"", "Range", 11, 0, .infer = infer_range, .run = run_range},
+    {"", "EyeLike", 9, OX_OP_HALF, .infer = infer_eye_like, .run = run_eye_like},
+    {"", "OneHot", 9, OX_OP_HALF, .infer = infer_one_hot, .run = run_one_hot},
+    {"", "Trilu", 14, OX_OP_HALF, .infer = infer_trilu, .run = run_trilu},
     {0}};

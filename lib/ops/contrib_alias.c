@@ -81,9 +81,9 @@ static void infer_pad(struct ox_infer *c)
 
 const struct ox_op ox_ops_contrib_alias[] = {
     {MS, "DequantizeLinear", 1, .infer = infer_dequantize_linear, .run = run_dequantize_linear},
-    {MS, "GatherND", 1, OX_OP_HALF, infer_gather_nd, run_gather_nd},
+    {MS, "GatherND", 1, OX_OP_HALF, .infer = infer_gather_nd, .run = run_gather_nd},
     {MS, "GridSample", 1, .infer = infer_grid_sample, .run = run_grid_sample},
-    {MS, "Pad", 1, OX_OP_HALF, infer_pad, run_pad},
+    {MS, "Pad", 1, OX_OP_HALF, .infer = infer_pad, .run = run_pad},
     {MS, "QuantizeLinear", 1, .infer = infer_quantize_linear, .run = run_quantize_linear},
-    {MS, "Trilu", 1, OX_OP_HALF, ox_rule_same, run_trilu},
+    {MS, "Trilu", 1, OX_OP_HALF, .infer = ox_rule_same, .run = run_trilu},
     {0}};

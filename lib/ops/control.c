@@ -377,7 +377,7 @@ static void infer_sequence_map(struct ox_infer *c)
 enum { CONTROL = OX_OP_HALF | OX_OP_ANY_KIND };
 
 const struct ox_op ox_ops_control[] = {
-    {"", "If", 1, CONTROL, infer_if, run_if},
-    {"", "Loop", 1, CONTROL, infer_loop, run_loop},
-    {"", "SequenceMap", 17, CONTROL, infer_sequence_map, run_sequence_map},
+    {"", "If", 1, CONTROL, .infer = infer_if, .run = run_if},
+    {"", "Loop", 1, CONTROL, .infer = infer_loop, .run = run_loop},
+    {"", "SequenceMap", 17, CONTROL, .infer = infer_sequence_map, .run = run_sequence_map},
     {0}};

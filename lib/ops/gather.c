@@ -469,9 +469,11 @@ static enum ox_status run_reverse_sequence(struct ox_run *r, struct ox_error *er
 }
 
 const struct ox_op ox_ops_gather[] = {
-    {"", "Gather", 1, OX_OP_HALF, infer_gather, run_gather},
-    {"", "GatherElements", 11, OX_OP_HALF, infer_gather_elements, run_gather_elements},
-    {"", "GatherND", 11, OX_OP_HALF, infer_gather_nd, run_gather_nd},
-    {"", "Compress", 9, OX_OP_HALF, infer_compress, run_compress},
-    {"", "ReverseSequence", 10, OX_OP_HALF, infer_reverse_sequence, run_reverse_sequence},
+    {"", "Gather", 1, OX_OP_HALF, .infer = infer_gather, .run = run_gather},
+    {"", "GatherElements", 11, OX_OP_HALF, .infer = infer_gather_elements,
+     .run = run_gather_elements},
+    {"", "GatherND", 11, OX_OP_HALF, .infer = infer_gather_nd, .run = run_gather_nd},
+    {"", "Compress", 9, OX_OP_HALF, .infer = infer_compress, .run = run_compress},
+    {"", "ReverseSequence", 10, OX_OP_HALF, .infer = infer_reverse_sequence,
+     .run = run_reverse_sequence},
     {0}};

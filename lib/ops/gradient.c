@@ -382,5 +382,6 @@ static void infer_gradient(struct ox_infer *c)
         ox_infer_same(c, i, i);
 }
 
-const struct ox_op ox_ops_gradient[] = {
-    {"ai.onnx.preview.training", "Gradient", 1, OX_OP_HALF, infer_gradient, run_gradient}, {0}};
+const struct ox_op ox_ops_gradient[] = {{"ai.onnx.preview.training", "Gradient", 1, OX_OP_HALF,
+                                         .infer = infer_gradient, .run = run_gradient},
+                                        {0}};

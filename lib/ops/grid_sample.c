@@ -467,6 +467,6 @@ static enum ox_status run_affine_grid(struct ox_run *r, struct ox_error *err)
 }
 
 const struct ox_op ox_ops_grid_sample[] = {
-    {"", "GridSample", 16, 0, infer_grid_sample, run_grid_sample},
-    {"", "AffineGrid", 20, 0, infer_affine_grid, run_affine_grid},
+    {"", "GridSample", 16, 0, .infer = infer_grid_sample, .run = run_grid_sample},
+    {"", "AffineGrid", 20, 0, .infer = infer_affine_grid, .run = run_affine_grid},
     {0}};

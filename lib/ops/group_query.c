@@ -380,6 +380,6 @@ static void infer_group_query(struct ox_infer *c)
 #define MS "com.microsoft"
 
 const struct ox_op ox_ops_group_query[] = {
-    {MS, "GroupQueryAttention", 1, OX_OP_HALF, infer_group_query, run_group_query},
+    {MS, "GroupQueryAttention", 1, OX_OP_HALF, .infer = infer_group_query, .run = run_group_query},
     {MS, "RotaryEmbedding", 1, .infer = infer_contrib_rotary, .run = run_contrib_rotary},
     {0}};

@@ -129,4 +129,4 @@ static enum ox_status run_image_decoder(struct ox_run *r, struct ox_error *err)
 }
 
 const struct ox_op ox_ops_image_decoder[] = {
-    {"", "ImageDecoder", 20, 0, infer_image_decoder, run_image_decoder}, {0}};
+    {"", "ImageDecoder", 20, 0, .infer = infer_image_decoder, .run = run_image_decoder}, {0}};

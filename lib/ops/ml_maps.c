@@ -274,7 +274,8 @@ static void infer_zip_map(struct ox_infer *c)
 }
 
 const struct ox_op ox_ops_ml_maps[] = {
-    {"ai.onnx.ml", "CastMap", 1, OX_OP_ANY_KIND, infer_cast_map, run_cast_map},
-    {"ai.onnx.ml", "DictVectorizer", 1, OX_OP_ANY_KIND, infer_dict_vectorizer, run_dict_vectorizer},
-    {"ai.onnx.ml", "ZipMap", 1, OX_OP_ANY_KIND, infer_zip_map, run_zip_map},
+    {"ai.onnx.ml", "CastMap", 1, OX_OP_ANY_KIND, .infer = infer_cast_map, .run = run_cast_map},
+    {"ai.onnx.ml", "DictVectorizer", 1, OX_OP_ANY_KIND, .infer = infer_dict_vectorizer,
+     .run = run_dict_vectorizer},
+    {"ai.onnx.ml", "ZipMap", 1, OX_OP_ANY_KIND, .infer = infer_zip_map, .run = run_zip_map},
     {0}};

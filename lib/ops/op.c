@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "common/pages.h"
+
 #define OX_FAMILY(name) extern const struct ox_op ox_ops_##name[];
 #include "ops/families.def"
 #undef OX_FAMILY
@@ -85,6 +87,22 @@ enum ox_status ox_run_out_view(struct ox_run *r, size_t i, const struct ox_tenso
     return put_tensor(r, i, view, err);
 }
 
+enum ox_status ox_run_out_reuse(struct ox_run *r, size_t i, size_t k, enum ox_dtype dtype,
+                                unsigned rank, const int64_t *dims, struct ox_tensor **out,
+                                struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, k);
+    size_t n;
+    if (!in || in->dtype != dtype || r->oracle || !ox_dims_count(rank, dims, &n) || n != in->n ||
+        !r->is_last_use || !r->is_last_use(r, k))
+        return ox_run_out(r, i, dtype, rank, dims, out, err);
+    struct ox_tensor *view;
+    OX_TRY(ox_tensor_view(&view, in, rank, dims, err));
+    OX_TRY(put_tensor(r, i, view, err));
+    *out = view;
+    return OX_OK;
+}
+
 enum ox_status ox_run_out_tensor(struct ox_run *r, size_t i, const struct ox_tensor *tensor,
                                  struct ox_error *err)
 {
@@ -108,6 +126,49 @@ void *ox_run_scratch(struct ox_run *r, size_t count, size_t size, struct ox_erro
         ox_run_fail(r, err, OX_NO_MEMORY, "out of memory (%zu x %zu bytes of scratch)", count,
                     size);
     return memory;
+}
+
+/* ---- What prepare() leaves --------------------------------------------------------------------------------------- */
+
+enum { KEEP_ALIGN = 64 };
+
+void *ox_run_keep(struct ox_run *r, size_t bytes, struct ox_error *err)
+{
+    struct ox_prepared *prepared = r->prepared;
+    size_t rounded;
+    void *state = NULL;
+    if (!prepared->state && !OX_ADD_OVERFLOWS(bytes, (size_t)KEEP_ALIGN, &rounded) &&
+        ox_budget_take(ox_env_budget(r->env), rounded)) {
+        state = ox_pages_new(rounded);
+        if (!state)
+            ox_budget_give(ox_env_budget(r->env), rounded);
+    }
+    if (!state) {
+        ox_run_fail(r, err, OX_NO_MEMORY, "out of memory (%zu bytes of packed weights)", bytes);
+        return NULL;
+    }
+    prepared->state = state;
+    prepared->bytes = rounded;
+    return state;
+}
+
+void ox_run_absorb(struct ox_run *r, size_t i)
+{
+    r->prepared->absorbed |= (uint64_t)1 << i;
+}
+
+void *ox_run_state(const struct ox_run *r)
+{
+    return r->prepared ? r->prepared->state : NULL;
+}
+
+void ox_prepared_release(struct ox_prepared *prepared, struct ox_budget *budget)
+{
+    if (!prepared->state)
+        return;
+    ox_pages_release(prepared->state, prepared->bytes);
+    ox_budget_give(budget, prepared->bytes);
+    prepared->state = NULL;
 }
 
 /* ---- Errors ----------------------------------------------------------------------------------------------------- */

@@ -38,7 +38,18 @@ struct ox_op {
     unsigned flags;
     void (*infer)(struct ox_infer *c);
     enum ox_status (*run)(struct ox_run *r, struct ox_error *err);
+    /* A faster form for -O2, used instead of `run` when every float among the inputs is float32 (16-bit floats of a row without
+     * OX_OP_HALF were widened by then). It may decline a case by returning OX_UNSUPPORTED before it made an output: then
+     * `run` serves. */
+    enum ox_status (*fast)(struct ox_run *r, struct ox_error *err);
+    /* Called once a node at -O2, at its first run and before it, with the inputs of that run; r->fixed tells which are the
+     * same at every run. Leaves what it makes of them with ox_run_keep() and ox_run_absorb(). Only if `fast` (or, without a fast
+     * form, `run`) will serve. After it absorbed an input the kernel cannot decline. */
+    enum ox_status (*prepare)(struct ox_run *r, struct ox_error *err);
 };
+
+/* The domain of operators that rewriting makes (version 1); their rows need no schema. */
+#define OX_OWN_DOMAIN "onnxtool"
 
 /* The row that serves a node's operator at its opset; NULL: none. */
 const struct ox_op *ox_op_find(const char *domain, const char *name, int64_t opset);
@@ -50,6 +61,15 @@ const struct ox_op *ox_op_find(const char *domain, const char *name, int64_t ops
 
 /* No tensor that a kernel meets has more dimensions, and none that it makes may have. */
 enum { OX_MOST_RANK = 64 };
+
+/* What prepare() left with a node: one block of memory that the runtime gives back with the session. */
+struct ox_prepared {
+    void *state; /* NULL: nothing */
+    size_t bytes;
+    uint64_t
+        absorbed; /* bit i: input i is in the state; it is not loaded any more, and r->in[i] is NULL */
+    bool done;
+};
 
 struct ox_run {
     struct ox_env *env;
@@ -76,7 +96,27 @@ struct ox_run {
     /* Memory for ox_run_out(); NULL: ox_tensor_new(). Set by the runtime, which uses blocks again. */
     enum ox_status (*alloc)(struct ox_run *r, enum ox_dtype dtype, unsigned rank,
                             const int64_t *dims, struct ox_tensor **out, struct ox_error *err);
+    /* Whether nobody needs the memory of input i after this node; NULL: no. Set by the runtime. */
+    bool (*is_last_use)(const struct ox_run *r, size_t i);
+    struct ox_prepared *prepared; /* NULL below -O2 and where nothing is kept */
+    const bool *fixed;            /* in prepare(): n_in of them */
+    bool once; /* the model will be run but once: pack only what pays within that run */
 };
+
+/* In prepare(): memory that stays with the node, 64-byte aligned and zeroed, as r->prepared->state. NULL with *err set. Once a
+ * node. */
+void *ox_run_keep(struct ox_run *r, size_t bytes, struct ox_error *err);
+/* In prepare(): input i (< 64) is not needed again. */
+void ox_run_absorb(struct ox_run *r, size_t i);
+/* What prepare() left; NULL. */
+void *ox_run_state(const struct ox_run *r);
+/* Gives back what ox_run_keep() took. */
+void ox_prepared_release(struct ox_prepared *prepared, struct ox_budget *budget);
+/* Makes output i in the memory of input k where that is its last use and the sizes agree, else anew: for kernels that read each
+ * element of input k before they write that of output i. */
+enum ox_status ox_run_out_reuse(struct ox_run *r, size_t i, size_t k, enum ox_dtype dtype,
+                                unsigned rank, const int64_t *dims, struct ox_tensor **out,
+                                struct ox_error *err);
 
 /* The tensor of input i; NULL when omitted (or i >= n_in). The kind was checked. */
 const struct ox_tensor *ox_run_in(const struct ox_run *r, size_t i);

@@ -381,7 +381,7 @@ static enum ox_status run_center_crop_pad(struct ox_run *r, struct ox_error *err
     return ox_move_own(out, err);
 }
 
-const struct ox_op ox_ops_pad[] = {
-    {"", "Pad", 1, OX_OP_HALF, infer_pad, run_pad},
-    {"", "CenterCropPad", 18, OX_OP_HALF, infer_center_crop_pad, run_center_crop_pad},
-    {0}};
+const struct ox_op ox_ops_pad[] = {{"", "Pad", 1, OX_OP_HALF, .infer = infer_pad, .run = run_pad},
+                                   {"", "CenterCropPad", 18, OX_OP_HALF,
+                                    .infer = infer_center_crop_pad, .run = run_center_crop_pad},
+                                   {0}};

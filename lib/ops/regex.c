@@ -507,4 +507,5 @@ static enum ox_status run_regex(struct ox_run *r, struct ox_error *err)
     return status;
 }
 
-const struct ox_op ox_ops_regex[] = {{"", "RegexFullMatch", 20, 0, infer_regex, run_regex}, {0}};
+const struct ox_op ox_ops_regex[] = {
+    {"", "RegexFullMatch", 20, 0, .infer = infer_regex, .run = run_regex}, {0}};

@@ -521,12 +521,12 @@ static enum ox_status run_identity(struct ox_run *r, struct ox_error *err)
 }
 
 const struct ox_op ox_ops_reshape[] = {
-    {"", "Shape", 1, OX_OP_HALF, infer_shape, run_shape},
-    {"", "Size", 1, OX_OP_HALF, infer_size, run_size},
-    {"", "Reshape", 1, OX_OP_HALF, infer_reshape_attr, run_reshape_attr},
-    {"", "Reshape", 5, OX_OP_HALF, infer_reshape, run_reshape},
-    {"", "Flatten", 1, OX_OP_HALF, infer_flatten, run_flatten},
-    {"", "Squeeze", 1, OX_OP_HALF, infer_squeeze, run_squeeze},
-    {"", "Unsqueeze", 1, OX_OP_HALF, infer_unsqueeze, run_unsqueeze},
-    {"", "Identity", 1, OX_OP_HALF | OX_OP_ANY_KIND, infer_identity, run_identity},
+    {"", "Shape", 1, OX_OP_HALF, .infer = infer_shape, .run = run_shape},
+    {"", "Size", 1, OX_OP_HALF, .infer = infer_size, .run = run_size},
+    {"", "Reshape", 1, OX_OP_HALF, .infer = infer_reshape_attr, .run = run_reshape_attr},
+    {"", "Reshape", 5, OX_OP_HALF, .infer = infer_reshape, .run = run_reshape},
+    {"", "Flatten", 1, OX_OP_HALF, .infer = infer_flatten, .run = run_flatten},
+    {"", "Squeeze", 1, OX_OP_HALF, .infer = infer_squeeze, .run = run_squeeze},
+    {"", "Unsqueeze", 1, OX_OP_HALF, .infer = infer_unsqueeze, .run = run_unsqueeze},
+    {"", "Identity", 1, OX_OP_HALF | OX_OP_ANY_KIND, .infer = infer_identity, .run = run_identity},
     {0}};

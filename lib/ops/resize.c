@@ -621,9 +621,10 @@ static void infer_upsample(struct ox_infer *c)
     infer_by_scales(c, which, n, scales);
 }
 
-const struct ox_op ox_ops_resize[] = {{"", "Upsample", 1, 0, infer_upsample, run_upsample_image},
-                                      {"", "Upsample", 7, 0, infer_upsample, run_upsample_attr},
-                                      {"", "Upsample", 9, 0, infer_upsample, run_upsample},
-                                      {"", "Resize", 10, 0, infer_upsample, run_resize_10},
-                                      {"", "Resize", 11, 0, infer_resize, run_resize},
-                                      {0}};
+const struct ox_op ox_ops_resize[] = {
+    {"", "Upsample", 1, 0, .infer = infer_upsample, .run = run_upsample_image},
+    {"", "Upsample", 7, 0, .infer = infer_upsample, .run = run_upsample_attr},
+    {"", "Upsample", 9, 0, .infer = infer_upsample, .run = run_upsample},
+    {"", "Resize", 10, 0, .infer = infer_upsample, .run = run_resize_10},
+    {"", "Resize", 11, 0, .infer = infer_resize, .run = run_resize},
+    {0}};

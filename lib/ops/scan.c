@@ -418,6 +418,7 @@ static void infer_scan(struct ox_infer *c)
     free(in);
 }
 
-const struct ox_op ox_ops_scan[] = {{"", "Scan", 8, OX_OP_HALF, infer_scan, run_scan_batched},
-                                    {"", "Scan", 9, OX_OP_HALF, infer_scan, run_scan},
-                                    {0}};
+const struct ox_op ox_ops_scan[] = {
+    {"", "Scan", 8, OX_OP_HALF, .infer = infer_scan, .run = run_scan_batched},
+    {"", "Scan", 9, OX_OP_HALF, .infer = infer_scan, .run = run_scan},
+    {0}};

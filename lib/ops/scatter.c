@@ -392,10 +392,11 @@ static enum ox_status run_tensor_scatter(struct ox_run *r, struct ox_error *err)
 }
 
 const struct ox_op ox_ops_scatter[] = {
-    {"", "Scatter", 9, OX_OP_HALF, infer_scatter_elements, run_scatter_elements},
-    {"", "ScatterElements", 11, OX_OP_HALF, infer_scatter_elements, run_scatter_elements},
-    {"", "ScatterElements", 16, 0, infer_scatter_elements, run_scatter_elements},
-    {"", "ScatterND", 11, OX_OP_HALF, infer_scatter_nd, run_scatter_nd},
-    {"", "ScatterND", 16, 0, infer_scatter_nd, run_scatter_nd},
-    {"", "TensorScatter", 24, OX_OP_HALF, infer_tensor_scatter, run_tensor_scatter},
+    {"", "Scatter", 9, OX_OP_HALF, .infer = infer_scatter_elements, .run = run_scatter_elements},
+    {"", "ScatterElements", 11, OX_OP_HALF, .infer = infer_scatter_elements,
+     .run = run_scatter_elements},
+    {"", "ScatterElements", 16, 0, .infer = infer_scatter_elements, .run = run_scatter_elements},
+    {"", "ScatterND", 11, OX_OP_HALF, .infer = infer_scatter_nd, .run = run_scatter_nd},
+    {"", "ScatterND", 16, 0, .infer = infer_scatter_nd, .run = run_scatter_nd},
+    {"", "TensorScatter", 24, OX_OP_HALF, .infer = infer_tensor_scatter, .run = run_tensor_scatter},
     {0}};

@@ -475,7 +475,8 @@ static enum ox_status run_unique(struct ox_run *r, struct ox_error *err)
     return unique_out(r, in, &items, &groups, !attr, axis, outer, err);
 }
 
-const struct ox_op ox_ops_select[] = {{"", "NonZero", 9, 0, infer_nonzero, run_nonzero},
-                                      {"", "TopK", 1, 0, infer_topk, run_topk},
-                                      {"", "Unique", 11, 0, infer_unique, run_unique},
-                                      {0}};
+const struct ox_op ox_ops_select[] = {
+    {"", "NonZero", 9, 0, .infer = infer_nonzero, .run = run_nonzero},
+    {"", "TopK", 1, 0, .infer = infer_topk, .run = run_topk},
+    {"", "Unique", 11, 0, .infer = infer_unique, .run = run_unique},
+    {0}};

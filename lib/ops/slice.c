@@ -597,8 +597,9 @@ static enum ox_status run_slice(struct ox_run *r, struct ox_error *err)
     return run_slice_by(r, starts, ends, axes, steps, n, err);
 }
 
-const struct ox_op ox_ops_slice[] = {{"", "Concat", 1, OX_OP_HALF, infer_concat, run_concat},
-                                     {"", "Split", 1, OX_OP_HALF, infer_split, run_split},
-                                     {"", "Slice", 1, OX_OP_HALF, infer_slice, run_slice_attr},
-                                     {"", "Slice", 10, OX_OP_HALF, infer_slice, run_slice},
-                                     {0}};
+const struct ox_op ox_ops_slice[] = {
+    {"", "Concat", 1, OX_OP_HALF, .infer = infer_concat, .run = run_concat},
+    {"", "Split", 1, OX_OP_HALF, .infer = infer_split, .run = run_split},
+    {"", "Slice", 1, OX_OP_HALF, .infer = infer_slice, .run = run_slice_attr},
+    {"", "Slice", 10, OX_OP_HALF, .infer = infer_slice, .run = run_slice},
+    {0}};

@@ -382,7 +382,7 @@ static enum ox_status run_string_normalizer(struct ox_run *r, struct ox_error *e
 }
 
 const struct ox_op ox_ops_string[] = {
-    {"", "StringConcat", 20, 0, infer_string_concat, run_string_concat},
-    {"", "StringSplit", 20, 0, infer_string_split, run_string_split},
-    {"", "StringNormalizer", 10, 0, infer_string_normalizer, run_string_normalizer},
+    {"", "StringConcat", 20, 0, .infer = infer_string_concat, .run = run_string_concat},
+    {"", "StringSplit", 20, 0, .infer = infer_string_split, .run = run_string_split},
+    {"", "StringNormalizer", 10, 0, .infer = infer_string_normalizer, .run = run_string_normalizer},
     {0}};

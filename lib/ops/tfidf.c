@@ -243,4 +243,5 @@ static void infer_tfidf(struct ox_infer *c)
         ox_infer_set_shape(c, 0, rank == 2 ? 2 : 1, rank == 2 ? dims : dims + 1);
 }
 
-const struct ox_op ox_ops_tfidf[] = {{"", "TfIdfVectorizer", 9, 0, infer_tfidf, run_tfidf}, {0}};
+const struct ox_op ox_ops_tfidf[] = {
+    {"", "TfIdfVectorizer", 9, 0, .infer = infer_tfidf, .run = run_tfidf}, {0}};

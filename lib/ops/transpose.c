@@ -464,10 +464,10 @@ static enum ox_status run_tile_axis(struct ox_run *r, struct ox_error *err)
 }
 
 const struct ox_op ox_ops_transpose[] = {
-    {"", "Transpose", 1, OX_OP_HALF, infer_transpose, run_transpose},
-    {"", "DepthToSpace", 1, OX_OP_HALF, infer_depth_to_space, run_depth_to_space},
-    {"", "SpaceToDepth", 1, OX_OP_HALF, infer_space_to_depth, run_space_to_depth},
-    {"", "Expand", 8, OX_OP_HALF, infer_expand, run_expand},
-    {"", "Tile", 1, OX_OP_HALF, infer_tile_axis, run_tile_axis},
-    {"", "Tile", 6, OX_OP_HALF, infer_tile, run_tile},
+    {"", "Transpose", 1, OX_OP_HALF, .infer = infer_transpose, .run = run_transpose},
+    {"", "DepthToSpace", 1, OX_OP_HALF, .infer = infer_depth_to_space, .run = run_depth_to_space},
+    {"", "SpaceToDepth", 1, OX_OP_HALF, .infer = infer_space_to_depth, .run = run_space_to_depth},
+    {"", "Expand", 8, OX_OP_HALF, .infer = infer_expand, .run = run_expand},
+    {"", "Tile", 1, OX_OP_HALF, .infer = infer_tile_axis, .run = run_tile_axis},
+    {"", "Tile", 6, OX_OP_HALF, .infer = infer_tile, .run = run_tile},
     {0}};

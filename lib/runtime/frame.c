@@ -37,13 +37,11 @@ cleanup:
 
 /* What had to be copied (bytes that are not aligned for their type) is not needed in the map any more: its pages are given back, so
  * that weights are in memory once. They come back from the file if somebody looks again. */
-static void drop_source(const struct ox_model *model, const struct ox_stored *stored,
-                        const struct ox_tensor *tensor)
+static void drop_source(const struct ox_model *model, const struct ox_stored *stored)
 {
     enum { LEAST = 1 << 18, PAGE = 4096 };
     if (!model->map.mapped || stored->place != OX_STORED_RAW || stored->raw_bytes < LEAST ||
-        stored->raw < model->map.data || stored->raw >= model->map.data + model->map.bytes ||
-        tensor->data == stored->raw)
+        stored->raw < model->map.data || stored->raw >= model->map.data + model->map.bytes)
         return;
     uintptr_t from = ((uintptr_t)stored->raw + PAGE - 1) / PAGE * PAGE;
     uintptr_t to = ((uintptr_t)stored->raw + stored->raw_bytes) / PAGE * PAGE;
@@ -60,7 +58,8 @@ static enum ox_status load_constant(struct ox_frame *frame, const struct ox_valu
     if (value->init) {
         struct ox_tensor *tensor;
         OX_TRY(ox_stored_load(model, value->init, &tensor, err));
-        drop_source(model, value->init, tensor);
+        if (tensor->data != value->init->raw)
+            drop_source(model, value->init);
         enum ox_status status = ox_datum_of_tensor(&datum, tensor, err);
         ox_tensor_release(tensor);
         OX_TRY(status);
@@ -82,6 +81,56 @@ static enum ox_status load_constant(struct ox_frame *frame, const struct ox_valu
     session->weights_bytes += ox_datum_bytes(datum);
     frame->plan->constants[value->id] = datum;
     return OX_OK;
+}
+
+bool ox_frame_is_fixed(struct ox_frame *frame, const struct ox_value *value)
+{
+    while (frame && value->outer) {
+        value = value->outer;
+        while (frame && frame->plan->graph != value->graph)
+            frame = frame->up;
+    }
+    if (!frame || frame->slots[value->id])
+        return false;
+    return value->init || value->sparse_init || frame->plan->constants[value->id];
+}
+
+enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *value,
+                             struct ox_datum **out, struct ox_error *err)
+{
+    const struct ox_value *origin = value;
+    while (origin->outer)
+        origin = origin->outer;
+    struct ox_model *model = origin->graph->model;
+    const struct ox_stored *stored = origin->init;
+    size_t n, size = stored ? ox_dtype_size(stored->dtype) : 0;
+    if (!stored || stored->place != OX_STORED_RAW || stored->dtype == OX_STRING || !size ||
+        (uintptr_t)stored->raw % size == 0 || !ox_dims_count(stored->rank, stored->dims, &n) ||
+        stored->rank > OX_MOST_RANK) {
+        struct ox_datum *datum;
+        OX_TRY(ox_frame_value(frame, value, &datum, err));
+        *out = datum ? ox_datum_ref(datum) : NULL;
+        return OX_OK;
+    }
+    struct ox_tensor *tensor;
+    OX_TRY(ox_pool_tensor(frame->session->pool, stored->dtype, stored->rank, stored->dims, &tensor,
+                          err));
+    enum ox_status status = ox_stored_fill(model, stored, tensor, err);
+    if (status == OX_OK) {
+        drop_source(model, stored);
+        status = ox_datum_of_tensor(out, tensor, err);
+    }
+    ox_tensor_release(tensor);
+    return status;
+}
+
+void ox_frame_forget(struct ox_frame *frame, const struct ox_value *value)
+{
+    const struct ox_value *origin = value;
+    while (origin->outer)
+        origin = origin->outer;
+    if (origin->init && !frame->plan->constants[value->id])
+        drop_source(origin->graph->model, origin->init);
 }
 
 /* The frame where a captured value stands, and the value there. */

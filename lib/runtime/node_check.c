@@ -167,6 +167,11 @@ static enum ox_status check_bound(const struct ox_run *run, size_t i,
     return OX_OK;
 }
 
+static bool is_absorbed(const struct ox_run *run, size_t i)
+{
+    return run->prepared && i < 64 && run->prepared->absorbed >> i & 1;
+}
+
 static enum ox_status check_kind_alone(const struct ox_run *run, struct ox_error *err)
 {
     bool any = run->op && run->op->flags & OX_OP_ANY_KIND;
@@ -197,7 +202,7 @@ enum ox_status ox_step_check_types(const struct ox_run *run, struct ox_step *ste
     for (size_t i = 0; i < run->n_in; i++) {
         const struct ox_schema_param *param = param_of(schema->inputs, schema->n_inputs, i);
         if (!run->in[i] || !param) {
-            if (param && param->option == OX_PARAM_SINGLE)
+            if (param && param->option == OX_PARAM_SINGLE && !is_absorbed(run, i))
                 return ox_run_fail(run, err, OX_INPUT, "input %zu ('%s') was not made", i,
                                    param->name);
             continue;

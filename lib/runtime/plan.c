@@ -82,7 +82,7 @@ static enum ox_status resolve(struct planner *p, const struct ox_node *node, int
     ox_strbuf_add(&key, node->overload, strlen(node->overload) + 1);
     /* A standard operator's body does not see the model's functions. */
     ox_strbuf_printf(&key, "%lld%s", (long long)opset,
-                     node->graph->model == p->session->model ? "" : "s");
+                     node->graph->model == p->session->planned ? "" : "s");
     enum ox_status status = OX_OK;
     if (key.failed) {
         status = no_memory(err);
@@ -471,9 +471,9 @@ static enum ox_status plan_graph(struct planner *p, const struct ox_graph *graph
     plan->depth = 1;
     if (session->options.profile && !(plan->path = path_of(session, graph)))
         return no_memory(err);
-    bool is_main = graph == session->model->graph;
+    bool is_main = graph == session->planned->graph;
     struct ox_arena_mark mark = ox_arena_mark(&session->scratch);
-    enum ox_status status = plan_steps(p, plan, is_main ? session->outputs : graph->outputs,
+    enum ox_status status = plan_steps(p, plan, is_main ? session->made : graph->outputs,
                                        is_main ? session->n_outputs : graph->n_outputs, depth, err);
     ox_arena_rewind(&session->scratch, mark);
     plan->open = false;
@@ -486,7 +486,7 @@ enum ox_status ox_plan_make(struct ox_session *session, struct ox_error *err)
 {
     struct planner planner = {.session = session};
     ox_strmap_init(&planner.resolved_of);
-    enum ox_status status = plan_graph(&planner, session->model->graph, 1, &session->main, err);
+    enum ox_status status = plan_graph(&planner, session->planned->graph, 1, &session->main, err);
     if (status == OX_OK && planner.n_missing)
         status = report_missing(&planner, err);
     ox_strmap_release(&planner.resolved_of);
@@ -502,6 +502,8 @@ void ox_plan_release(struct ox_session *session)
             ox_datum_release(plan->constants[v]);
             ox_datum_release(plan->wide[v]);
         }
+        for (size_t k = 0; k < plan->n_steps; k++)
+            ox_prepared_release(&plan->steps[k].prepared, ox_env_budget(session->env));
     }
     for (size_t i = 0; i < session->n_bodies; i++)
         ox_model_release(session->bodies[i].model);

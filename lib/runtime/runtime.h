@@ -21,6 +21,7 @@ struct ox_step {
     bool keep;         /* a constant: computed once, kept in the plan */
     uint16_t *checked; /* type of each input when it was last found right: kind and element type */
     const char *label; /* for the profile; NULL without one */
+    struct ox_prepared prepared;
 };
 
 struct ox_plan {
@@ -47,7 +48,11 @@ struct ox_body {
 
 struct ox_session {
     struct ox_env *env;
-    struct ox_model *model;
+    struct ox_model *model;   /* as given: what ports are named by */
+    struct ox_model *planned; /* what runs: the model, or a rewritten copy */
+    struct ox_value **made;   /* of `planned`, for each output */
+    struct ox_session
+        *plain; /* as the model stands, for runs that give what was taken as constant; NULL */
     struct ox_run_options options; /* arrays are not kept */
     struct ox_arena arena;         /* plans and ports */
     struct ox_arena scratch;       /* frames and kernels, as a stack */
@@ -79,6 +84,7 @@ struct ox_frame {
     struct ox_datum **slots; /* by value id */
     struct ox_frame *up;     /* who runs it: the frame of the caller */
     const struct ox_call *call;
+    const struct ox_step *step; /* that runs */
     uint64_t seed;
     unsigned depth;
 };
@@ -108,6 +114,14 @@ enum ox_status ox_node_check(const struct ox_session *session, const struct ox_n
 /* Checks the types of actual inputs against the schema. */
 enum ox_status ox_step_check_types(const struct ox_run *run, struct ox_step *step,
                                    struct ox_error *err);
+
+/* The value of a constant for this node alone, in memory that is used again: for what is packed at once. A new reference. */
+enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *value,
+                             struct ox_datum **out, struct ox_error *err);
+/* What was packed is not needed in the map of the file any more. */
+void ox_frame_forget(struct ox_frame *frame, const struct ox_value *value);
+/* Whether a value is the same at every run: a constant that no caller may replace. */
+bool ox_frame_is_fixed(struct ox_frame *frame, const struct ox_value *value);
 
 /* Runs a graph: session, plan, up, call and depth of the frame are set. inputs: one for each of the graph's inputs (or for
  * each without an initializer), NULL: omitted. outputs get new references to the values, NULL for what was not made. */

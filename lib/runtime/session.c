@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/pass.h"
 #include "runtime/runtime.h"
 
 static enum ox_status in_file(const struct ox_session *session, enum ox_status status,
@@ -10,6 +11,78 @@ static enum ox_status in_file(const struct ox_session *session, enum ox_status s
     if (err && path)
         ox_fail_context(err, status, "%.400s", path);
     return status;
+}
+
+/* ---- Rewriting -------------------------------------------------------------------------------------------------- */
+
+/* Nodes without a name are called by their place, which rewriting changes. */
+static bool name_nodes(struct ox_model *model)
+{
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        const struct ox_graph *graph = model->graphs[g];
+        for (size_t i = 0; i < graph->n_nodes; i++) {
+            struct ox_node *node = graph->nodes[i];
+            if (!*node->name && !(node->name = ox_arena_printf(&model->arena, "#%zu", i)))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* What runs is a copy made faster, unless every value between nodes is asked for. */
+static enum ox_status rewrite(struct ox_session *session, const struct ox_run_options *options,
+                              struct ox_error *err)
+{
+    session->planned = session->model;
+    session->made = session->outputs;
+    if (options->level < 1 || options->oracle || options->all_values || options->on_value)
+        return OX_OK;
+    const char **keep =
+        ox_arena_array(&session->arena, session->n_outputs + 1, sizeof(const char *));
+    session->made =
+        ox_arena_array(&session->arena, session->n_outputs + 1, sizeof(struct ox_value *));
+    if (!keep || !session->made)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < session->n_outputs; i++)
+        keep[i] = session->outputs[i]->name;
+    OX_TRY(ox_model_copy(&session->planned, session->model, err));
+    if (!name_nodes(session->planned))
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    const struct ox_rewrite_plan plan = {.level = options->level,
+                                         .keep = keep,
+                                         .n_keep = session->n_outputs,
+                                         .only_kept = true,
+                                         .to_run = true};
+    OX_TRY(ox_rewrite_model(session->planned, &plan, NULL, err));
+    for (size_t i = 0; i < session->n_outputs; i++)
+        session->made[i] = session->planned->graph->values[session->outputs[i]->id];
+    return OX_OK;
+}
+
+/* Whether a caller gives a value for what was taken as constant. */
+static bool overrides_constant(const struct ox_session *session, struct ox_datum *const *inputs)
+{
+    for (size_t i = 0; i < session->n_inputs && session->planned != session->model; i++)
+        if (inputs[i] && !session->input_ports[i].required)
+            return true;
+    return false;
+}
+
+static enum ox_status make_plain(struct ox_session *session, struct ox_error *err)
+{
+    if (session->plain)
+        return OX_OK;
+    struct ox_run_options options = session->options;
+    const char **names =
+        ox_arena_array(&session->arena, session->n_outputs + 1, sizeof(const char *));
+    if (!names)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < session->n_outputs; i++)
+        names[i] = session->outputs[i]->name;
+    options.level = 0;
+    options.outputs = names;
+    options.n_outputs = session->n_outputs;
+    return ox_session_new(&session->plain, session->model, &options, err);
 }
 
 enum ox_status ox_session_new(struct ox_session **out, struct ox_model *model,
@@ -39,6 +112,7 @@ enum ox_status ox_session_new(struct ox_session **out, struct ox_model *model,
     }
     OX_TRY_CLEANUP(ox_pool_new(&session->pool, ox_env_budget(model->env), err));
     OX_TRY_CLEANUP(ox_ports_make(session, options, err));
+    OX_TRY_CLEANUP(rewrite(session, options, err));
     status = ox_plan_make(session, err);
 cleanup:
     session->options.outputs = NULL;
@@ -55,8 +129,11 @@ void ox_session_release(struct ox_session *session)
 {
     if (!session)
         return;
+    ox_session_release(session->plain);
     ox_plan_release(session);
     ox_pool_release(session->pool);
+    if (session->planned != session->model)
+        ox_model_release(session->planned);
     ox_arena_release(&session->scratch);
     ox_arena_release(&session->arena);
     free(session->events);
@@ -148,7 +225,7 @@ static enum ox_status run(struct ox_session *session, struct ox_datum *const *in
     OX_TRY_CLEANUP(ox_ports_check(session, inputs, err));
     OX_TRY_CLEANUP(place_inputs(session, inputs, placed, err));
     struct ox_frame frame = {.session = session, .plan = session->main};
-    OX_TRY_CLEANUP(ox_frame_run(&frame, placed, session->n_inputs, session->outputs,
+    OX_TRY_CLEANUP(ox_frame_run(&frame, placed, session->n_inputs, session->made,
                                 session->n_outputs, outputs, err));
     for (size_t i = 0; status == OX_OK && i < session->n_must; i++)
         if (!outputs[i])
@@ -169,6 +246,10 @@ cleanup:
 enum ox_status ox_session_run(struct ox_session *session, struct ox_datum *const *inputs,
                               struct ox_datum **outputs, struct ox_error *err)
 {
+    if (overrides_constant(session, inputs)) {
+        OX_TRY(make_plain(session, err));
+        return ox_session_run(session->plain, inputs, outputs, err);
+    }
     session->n_frames = 0;
     session->located = false;
     session->n_events = 0;

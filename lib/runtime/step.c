@@ -87,17 +87,31 @@ struct activation {
     struct ox_datum **in;    /* borrowed */
     struct ox_datum **owned; /* what was converted for the kernel */
     bool widened;
+    bool will_prepare; /* its prepare() has not been called yet */
     struct ox_run run;
 };
+
+/* Constants that are about to be packed are lent, unless they are in memory already. */
+static enum ox_status get_value(struct activation *a, size_t i, struct ox_error *err)
+{
+    const struct ox_value *value = a->step->node->inputs[i];
+    if (a->will_prepare && ox_frame_is_fixed(a->frame, value) && !value->outer &&
+        !a->frame->plan->constants[value->id]) {
+        OX_TRY(ox_frame_lend(a->frame, value, &a->owned[i], err));
+        a->in[i] = a->owned[i];
+        return OX_OK;
+    }
+    return ox_frame_value(a->frame, value, &a->in[i], err);
+}
 
 static enum ox_status gather(struct activation *a, struct ox_error *err)
 {
     const struct ox_node *node = a->step->node;
     bool any_kind = a->step->op ? a->step->op->flags & OX_OP_ANY_KIND : !a->step->schema;
     for (size_t i = 0; i < node->n_inputs; i++) {
-        if (!node->inputs[i])
+        if (!node->inputs[i] || (i < 64 && a->step->prepared.absorbed >> i & 1))
             continue;
-        OX_TRY(ox_frame_value(a->frame, node->inputs[i], &a->in[i], err));
+        OX_TRY(get_value(a, i, err));
         if (a->in[i] && a->in[i]->kind == OX_DATUM_SPARSE && !any_kind) {
             OX_TRY(ox_datum_densify(&a->owned[i], ox_env_budget(a->run.env), a->in[i], err));
             a->in[i] = a->owned[i];
@@ -179,6 +193,77 @@ static enum ox_status convert_outputs(struct activation *a, struct ox_datum *con
     return OX_OK;
 }
 
+/* ---- Fast kernels ----------------------------------------------------------------------------------------------- */
+
+static bool is_last_use(const struct ox_run *r, size_t i)
+{
+    const struct ox_frame *frame = r->executor;
+    const struct ox_value *value = r->node->inputs[i];
+    const struct ox_datum *datum = r->in[i];
+    if (!datum || value->outer || frame->slots[value->id] != datum || datum->refs != 1 ||
+        datum->kind != OX_DATUM_TENSOR || datum->tensor->refs != 1 ||
+        datum->tensor->buffer->refs != 1)
+        return false;
+    const struct ox_step *step = frame->step;
+    for (uint32_t k = 0; k < step->n_release; k++)
+        if (step->release[k] == value->id)
+            return true;
+    return false;
+}
+
+/* Whether every float that it was given is one that fast kernels know. */
+static bool fits_fast(const struct activation *a)
+{
+    for (size_t i = 0; i < a->run.n_in; i++) {
+        if (!a->in[i])
+            continue;
+        enum ox_dtype dtype = ox_datum_dtype(a->in[i]);
+        if (a->in[i]->kind != OX_DATUM_TENSOR ||
+            (dtype != OX_FLOAT32 && (ox_dtype_is_float(dtype) || dtype == OX_COMPLEX64 ||
+                                     dtype == OX_COMPLEX128 || dtype == OX_STRING)))
+            return false;
+    }
+    return true;
+}
+
+static enum ox_status prepare(struct activation *a, struct ox_error *err)
+{
+    struct ox_prepared *prepared = &a->step->prepared;
+    bool *fixed = ox_arena_array(a->run.scratch, a->run.n_in + 1, sizeof *fixed);
+    if (!fixed)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < a->run.n_in; i++)
+        fixed[i] = a->in[i] && ox_frame_is_fixed(a->frame, a->step->node->inputs[i]);
+    a->run.fixed = fixed;
+    OX_TRY(a->step->op->prepare(&a->run, err));
+    a->run.fixed = NULL;
+    prepared->done = true;
+    a->frame->session->weights_bytes += prepared->bytes;
+    for (size_t i = 0; i < a->run.n_in && i < 64; i++) {
+        if (!(prepared->absorbed >> i & 1))
+            continue;
+        ox_datum_release(a->owned[i]);
+        a->in[i] = a->owned[i] = NULL;
+        ox_frame_forget(a->frame, a->step->node->inputs[i]);
+    }
+    return OX_OK;
+}
+
+static enum ox_status call_kernel(struct activation *a, struct ox_error *err)
+{
+    const struct ox_op *op = a->step->op;
+    const struct ox_session *session = a->frame->session;
+    bool fast = session->options.level >= 2 && !session->options.oracle && fits_fast(a);
+    if (fast && a->will_prepare)
+        OX_TRY(prepare(a, err));
+    if (fast && op->fast) {
+        enum ox_status status = op->fast(&a->run, err);
+        if (status != OX_UNSUPPORTED)
+            return status;
+    }
+    return op->run(&a->run, err);
+}
+
 static enum ox_status run_kernel(struct activation *a, struct ox_error *err)
 {
     struct ox_session *session = a->frame->session;
@@ -191,7 +276,7 @@ static enum ox_status run_kernel(struct activation *a, struct ox_error *err)
     if (!session->options.oracle && !(a->step->op->flags & OX_OP_HALF))
         OX_TRY_CLEANUP(widen(a, given, err));
     struct ox_arena_mark mark = ox_arena_mark(&session->scratch);
-    status = a->step->op->run(&a->run, err);
+    status = call_kernel(a, err);
     ox_arena_rewind(&session->scratch, mark);
     if (status == OX_OK)
         status = convert_outputs(a, given, err);
@@ -289,12 +374,20 @@ enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct 
                 .call = frame->call,
                 .executor = frame,
                 .subgraph = run_subgraph,
-                .seed = frame->seed + (node->index + 1) * 0x9E3779B97F4A7C15u,
+                .seed = frame->seed +
+                        (node->place ? node->place : node->index + 1) * 0x9E3779B97F4A7C15u,
                 .op = step->op,
-                .alloc = alloc_out}};
+                .alloc = alloc_out,
+                .is_last_use = is_last_use,
+                .prepared = session->options.level >= 2 ? &step->prepared : NULL,
+                .once = session->options.once}};
+    /* References to a caller's attributes would make it another node at every call. */
+    a.will_prepare = step->op && step->op->prepare && session->options.level >= 2 &&
+                     !session->options.oracle && !step->prepared.done && !frame->call;
     if (!a.in || !a.owned || !a.run.out)
         return ox_fail(err, OX_NO_MEMORY, "out of memory");
     a.run.in = a.in;
+    frame->step = step;
     enum ox_status status;
     OX_TRY_CLEANUP(gather(&a, err));
     if (step->op || step->schema)

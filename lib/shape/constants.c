@@ -78,6 +78,12 @@ const struct ox_tensor *ox_shapes_constant(struct ox_shapes *s, struct ox_slot *
     return slot->constant;
 }
 
+const struct ox_tensor *ox_shapes_known(struct ox_shapes *shapes, const struct ox_value *value)
+{
+    struct ox_slot *slot = ox_slot_of(shapes, value);
+    return slot ? ox_shapes_constant(shapes, slot, value) : NULL;
+}
+
 bool ox_shapes_values(struct ox_shapes *s, const struct ox_value *value, size_t *n,
                       const struct ox_expr *const **values)
 {

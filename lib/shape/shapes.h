@@ -14,5 +14,7 @@ const char *ox_shapes_reason(const struct ox_shapes *shapes, const struct ox_val
 /* The only element of a small integer or bool value, where it is known and not negative. */
 bool ox_shapes_number(const struct ox_shapes *shapes, const struct ox_value *value,
                       uint64_t *number);
+/* The value itself where it is a small constant or integers computed from sizes that are known; NULL. Do not release. */
+const struct ox_tensor *ox_shapes_known(struct ox_shapes *shapes, const struct ox_value *value);
 
 #endif

@@ -1,0 +1,155 @@
+/* Constant folding: nodes over constants are run by their reference kernels; what inference can tell of shape arithmetic needs no
+ * run at all. Constant nodes become initializers. */
+#include <string.h>
+
+#include "graph/match.h"
+#include "ops/evaluate.h"
+
+/* Weights stay in their quantized form for the kernels that take it; what makes constants large is not worth its memory. */
+static bool is_left_alone(const struct ox_node *node)
+{
+    static const char *const names[] = {"DequantizeLinear", "ConstantOfShape", "Expand", "Tile",
+                                        "EyeLike",          "Range",           "Pad"};
+    for (size_t i = 0; i < OX_COUNT(names); i++)
+        if (strcmp(node->op_type, names[i]) == 0)
+            return true;
+    return false;
+}
+
+enum { SMALL_BYTES = 64 << 10 };
+
+/* Bytes that the outputs will take, where inference knows; false: it does not. */
+static bool output_bytes(struct ox_rewrite *rw, const struct ox_node *node, uint64_t *bytes)
+{
+    *bytes = 0;
+    for (size_t o = 0; o < node->n_outputs; o++) {
+        if (!node->outputs[o])
+            continue;
+        const struct ox_type *type = ox_rw_type(rw, node->outputs[o]);
+        if (!type || type->kind != OX_TYPE_TENSOR || !type->has_rank)
+            return false;
+        uint64_t n = ox_dtype_size(type->elem);
+        for (unsigned d = 0; d < type->rank; d++) {
+            int64_t dim;
+            if (!ox_expr_is_int(type->dims[d], &dim) || dim < 0 ||
+                OX_MUL_OVERFLOWS(n, (uint64_t)dim, &n))
+                return false;
+        }
+        if (OX_ADD_OVERFLOWS(*bytes, n, bytes))
+            return false;
+    }
+    return true;
+}
+
+static bool is_constant_node(const struct ox_node *node)
+{
+    if (!ox_is_op(node, "Constant") || node->n_inputs || node->n_outputs != 1)
+        return false;
+    for (size_t a = 0; a < node->n_attrs; a++)
+        if (node->attrs[a].ref || node->attrs[a].type == OX_ATTR_SPARSE_TENSOR ||
+            node->attrs[a].type == OX_ATTR_STRING || node->attrs[a].type == OX_ATTR_STRINGS)
+            return false;
+    return true;
+}
+
+static bool all_constant(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    if (node->n_inputs > OX_EVALUATE_MOST || node->n_outputs > OX_EVALUATE_MOST)
+        return false;
+    for (size_t i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i] && !ox_rw_stored(rw, node->inputs[i]))
+            return false;
+    return node->n_inputs > 0 || is_constant_node(node);
+}
+
+/* Whether the size of what would be made is known and worth it. */
+static bool is_worth(struct ox_rewrite *rw, const struct ox_node *node, uint64_t *growth)
+{
+    uint64_t made, given = 0;
+    *growth = 0;
+    if (node->n_inputs == 0)
+        return true;
+    if (!output_bytes(rw, node, &made))
+        return false;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        const struct ox_stored *stored = node->inputs[i] ? ox_rw_stored(rw, node->inputs[i]) : NULL;
+        size_t n;
+        if (stored && ox_dims_count(stored->rank, stored->dims, &n))
+            given += (uint64_t)n * ox_dtype_size(stored->dtype);
+    }
+    if (made <= SMALL_BYTES)
+        return given <= rw->fold_left;
+    *growth = made;
+    return made <= rw->fold_left && !is_left_alone(node);
+}
+
+static void run_node(struct ox_rewrite *rw, struct ox_node *node)
+{
+    int64_t opset = ox_node_opset(node);
+    const struct ox_op *op = ox_rw_op(rw, node);
+    const struct ox_schema *schema = ox_schema_find(node->domain, node->op_type, opset);
+    const struct ox_tensor *in[OX_EVALUATE_MOST] = {NULL};
+    struct ox_tensor *out[OX_EVALUATE_MOST] = {NULL};
+    uint64_t growth;
+    if (!is_worth(rw, node, &growth))
+        return;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (!node->inputs[i])
+            continue;
+        in[i] = ox_rw_const(rw, node->inputs[i]);
+        if (!in[i])
+            return;
+    }
+    if (!ox_can_evaluate(node, op, schema, in))
+        return;
+    struct ox_error err;
+    /* What fails here fails when it runs, and is reported then. */
+    enum ox_status status =
+        ox_evaluate(node, op, schema, opset, NULL, in, &rw->scratch, rw->env, out, &err);
+    bool whole = status == OX_OK;
+    for (size_t i = 0; i < node->n_outputs; i++)
+        whole &= !node->outputs[i] || (out[i] && out[i]->dtype != OX_STRING);
+    for (size_t i = 0, n = node->n_outputs; i < n; i++) {
+        if (whole && node->outputs[i])
+            ox_rw_fold(rw, node, i, out[i]);
+        ox_tensor_release(out[i]);
+    }
+    if (whole)
+        rw->fold_left -= growth;
+}
+
+/* Integers that inference knows without running anything: Shape, and what is computed from sizes. */
+static void fold_known(struct ox_rewrite *rw, struct ox_node *node)
+{
+    for (size_t i = 0, n = node->n_outputs; i < n; i++) {
+        struct ox_value *value = node->outputs[i];
+        if (!value || ox_rw_n_uses(rw, value) + ox_rw_is_pinned(rw, value) == 0)
+            continue;
+        const struct ox_tensor *tensor = ox_rw_known(rw, value);
+        if (tensor && tensor->dtype != OX_STRING)
+            ox_rw_fold(rw, node, i, tensor);
+    }
+}
+
+static bool may_fold(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    if (strcmp(node->op_type, "DequantizeLinear") == 0)
+        return false;
+    const struct ox_op *op = ox_rw_op(rw, node);
+    return op && !(op->flags & OX_OP_RANDOM);
+}
+
+enum ox_status ox_pass_fold(struct ox_rewrite *rw, struct ox_graph *graph, struct ox_error *err)
+{
+    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
+        struct ox_node *node = graph->nodes[i];
+        OX_TRY(ox_env_poll(rw->env, err));
+        if (all_constant(rw, node)) {
+            if (may_fold(rw, node))
+                run_node(rw, node);
+        } else if (node->n_outputs == 1 && may_fold(rw, node)) {
+            fold_known(rw, node);
+        }
+    }
+    return OX_OK;
+}

@@ -1,0 +1,167 @@
+/* Nodes that pass their input on: Identity, Dropout when it infers, Cast to the same type, Transpose, Reshape, Concat, Slice, Pad and
+ * arithmetic that change nothing; and pairs of which the second undoes the first. */
+#include <string.h>
+
+#include "graph/match.h"
+
+static bool keeps_order(const struct ox_node *node, int rank)
+{
+    size_t n;
+    const int64_t *perm = ox_attr_ints(node, "perm", &n);
+    if (!perm)
+        return rank >= 0 && rank <= 1;
+    for (size_t i = 0; i < n; i++)
+        if (perm[i] != (int64_t)i)
+            return false;
+    return true;
+}
+
+static bool is_training_dropout(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    double mode;
+    if (node->n_outputs > 1 && node->outputs[1] &&
+        (ox_rw_n_uses(rw, node->outputs[1]) || ox_rw_is_pinned(rw, node->outputs[1])))
+        return true;
+    if (ox_node_opset(node) < 7)
+        return ox_attr_int(node, "is_test", 0) == 0;
+    return ox_input(node, 2) && (!ox_const_scalar(rw, node->inputs[2], &mode) || mode != 0);
+}
+
+/* x + 0, x * 1, x / 1, x - 0, where the constant does not widen x. */
+static struct ox_value *neutral(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    bool add = ox_is_op(node, "Add"), sub = ox_is_op(node, "Sub"), mul = ox_is_op(node, "Mul"),
+         div = ox_is_op(node, "Div");
+    if (!(add || sub || mul || div) || node->n_inputs != 2)
+        return NULL;
+    for (size_t k = 0; k < (add || mul ? 2u : 1u); k++) {
+        struct ox_value *x = node->inputs[k];
+        const struct ox_value *constant = node->inputs[1 - k];
+        double scalar;
+        const struct ox_stored *stored = constant ? ox_rw_stored(rw, constant) : NULL;
+        if (!x || !stored || !ox_const_scalar(rw, constant, &scalar) ||
+            (int)stored->rank > ox_rank_of(rw, x))
+            continue;
+        /* x + 0 turns -0 into 0, which nobody tells apart; x - 0 and x * 1 are exact. */
+        if (scalar == (mul || div ? 1 : 0))
+            return x;
+    }
+    return NULL;
+}
+
+/* The input that the node's only output equals; NULL. */
+static struct ox_value *passed_on(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    struct ox_value *x = ox_input(node, 0);
+    if (!x || node->domain[0])
+        return NULL;
+    if (ox_is_op(node, "Identity"))
+        return x;
+    if (ox_is_op(node, "Dropout"))
+        return is_training_dropout(rw, node) ? NULL : x;
+    if (ox_is_op(node, "Cast")) {
+        enum ox_dtype dtype = ox_dtype_of_value(rw, x);
+        return dtype != OX_UNDEFINED && ox_attr_int(node, "to", 0) == (int64_t)dtype ? x : NULL;
+    }
+    if (ox_is_op(node, "Transpose"))
+        return keeps_order(node, ox_rank_of(rw, x)) ? x : NULL;
+    if (ox_is_op(node, "Concat") || ox_is_op(node, "Sum") || ox_is_op(node, "Max") ||
+        ox_is_op(node, "Min") || ox_is_op(node, "Mean"))
+        return node->n_inputs == 1 ? x : NULL;
+    if (ox_is_op(node, "Reshape") || ox_is_op(node, "Flatten") || ox_is_op(node, "Expand") ||
+        ox_is_op(node, "Slice") || ox_is_op(node, "Pad") || ox_is_op(node, "Squeeze") ||
+        ox_is_op(node, "Unsqueeze") || ox_is_op(node, "Tile")) {
+        /* Of known dimensions that are equal: then all of these are copies. */
+        const struct ox_type *type = ox_rw_type(rw, x);
+        if (ox_is_op(node, "Slice") || ox_is_op(node, "Pad")) {
+            /* Backward slices keep the shape; pads may cancel. */
+            size_t n;
+            const int64_t *values =
+                ox_is_op(node, "Slice")
+                    ? (ox_input(node, 4) ? ox_const_ints(rw, node->inputs[4], &n) : NULL)
+                : ox_input(node, 1) ? ox_const_ints(rw, node->inputs[1], &n)
+                                    : ox_attr_ints(node, "pads", &n);
+            if (ox_is_op(node, "Pad") && !values)
+                return NULL;
+            if (ox_is_op(node, "Slice") && ox_input(node, 4) && !values)
+                return NULL;
+            for (size_t i = 0; values && i < n; i++)
+                if (ox_is_op(node, "Slice") ? values[i] < 1 : values[i] != 0)
+                    return NULL;
+        }
+        return type && ox_same_shape(rw, x, node->outputs[0]) ? x : NULL;
+    }
+    return neutral(rw, node);
+}
+
+/* Transpose after Transpose: one, of both permutations. */
+static void merge_transposes(struct ox_rewrite *rw, struct ox_node *node)
+{
+    enum { MOST = 16 };
+    const struct ox_node *first = ox_made_by(rw, ox_input(node, 0), "Transpose", false);
+    size_t n, n_first;
+    const int64_t *perm = ox_attr_ints(node, "perm", &n);
+    const int64_t *before = first ? ox_attr_ints(first, "perm", &n_first) : NULL;
+    if (!perm || !before || n != n_first || n > MOST || !first->inputs[0])
+        return;
+    int64_t both[MOST];
+    for (size_t i = 0; i < n; i++) {
+        if (perm[i] < 0 || perm[i] >= (int64_t)n)
+            return;
+        both[i] = before[perm[i]];
+    }
+    ox_rw_set_input(rw, node, 0, first->inputs[0]);
+    rw->failed |= !ox_node_set_ints(node, "perm", both, n);
+}
+
+/* Reshape after whatever only changes the shape: of the first input at once, unless the target copies dimensions. */
+static void merge_reshapes(struct ox_rewrite *rw, struct ox_node *node)
+{
+    static const char *const names[] = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"};
+    struct ox_value *x = ox_input(node, 0);
+    const struct ox_node *first = NULL;
+    for (size_t i = 0; x && i < OX_COUNT(names) && !first; i++)
+        first = ox_made_by(rw, x, names[i], false);
+    size_t n;
+    const int64_t *shape = ox_input(node, 1) ? ox_const_ints(rw, node->inputs[1], &n) : NULL;
+    if (!first || !shape || !first->inputs[0])
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (shape[i] == 0)
+            return;
+    ox_rw_set_input(rw, node, 0, first->inputs[0]);
+}
+
+/* Cast to a wider type of the same kind and back is nothing. */
+static bool undo_cast(struct ox_rewrite *rw, struct ox_node *node)
+{
+    const struct ox_node *first = ox_made_by(rw, ox_input(node, 0), "Cast", false);
+    if (!first || !first->inputs[0])
+        return false;
+    enum ox_dtype from = ox_dtype_of_value(rw, first->inputs[0]);
+    int64_t middle = ox_attr_int(first, "to", 0), to = ox_attr_int(node, "to", 0);
+    bool exact = (middle == OX_FLOAT32 && (from == OX_FLOAT16 || from == OX_BFLOAT16)) ||
+                 (middle == OX_FLOAT64 && from == OX_FLOAT32) ||
+                 (middle == OX_INT64 && (from == OX_INT32 || from == OX_BOOL));
+    return exact && to == (int64_t)from && ox_rw_bypass(rw, node, first->inputs[0]);
+}
+
+enum ox_status ox_pass_identity(struct ox_rewrite *rw, struct ox_graph *graph, struct ox_error *err)
+{
+    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
+        struct ox_node *node = graph->nodes[i];
+        OX_TRY(ox_env_poll(rw->env, err));
+        if (ox_rw_gone(rw, node) || node->n_outputs < 1 || !node->outputs[0])
+            continue;
+        struct ox_value *same = passed_on(rw, node);
+        if (same && ox_rw_bypass(rw, node, same))
+            continue;
+        if (ox_is_op(node, "Transpose"))
+            merge_transposes(rw, node);
+        else if (ox_is_op(node, "Reshape") && ox_node_opset(node) >= 5)
+            merge_reshapes(rw, node);
+        else if (ox_is_op(node, "Cast"))
+            undo_cast(rw, node);
+    }
+    return OX_OK;
+}

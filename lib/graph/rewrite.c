@@ -1,0 +1,532 @@
+/* The context of a pass: what it knows of the graph at hand, and how it changes it. */
+#include "graph/rewrite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Entering and leaving a graph ------------------------------------------------------------------------------- */
+
+static bool grow(struct ox_rewrite *rw, void *array, size_t old, size_t cap, size_t size)
+{
+    void *from, *to = ox_arena_array(&rw->scratch, cap, size);
+    rw->failed |= !to;
+    if (!to)
+        return false;
+    memcpy(&from, array, sizeof from);
+    if (old)
+        memcpy(to, from, old * size);
+    memcpy(array, &to, sizeof to);
+    return true;
+}
+
+/* Room for a value's or a node's entries. */
+static bool reserve_value(struct ox_rewrite *rw, size_t id)
+{
+    if (id < rw->cap_values)
+        return true;
+    size_t cap = id * 2 + 16, old = rw->cap_values;
+    if (!grow(rw, &rw->uses, old, cap, sizeof *rw->uses) ||
+        !grow(rw, &rw->n_uses, old, cap, sizeof *rw->n_uses) ||
+        !grow(rw, &rw->pinned, old, cap, sizeof *rw->pinned))
+        return false;
+    rw->cap_values = cap;
+    return true;
+}
+
+static bool reserve_node(struct ox_rewrite *rw, size_t index)
+{
+    if (index < rw->cap_nodes)
+        return true;
+    size_t cap = index * 2 + 16, old = rw->cap_nodes;
+    if (!grow(rw, &rw->gone, old, cap, sizeof *rw->gone) ||
+        !grow(rw, &rw->before, old, cap, sizeof *rw->before))
+        return false;
+    rw->cap_nodes = cap;
+    return true;
+}
+
+static void link_use(struct ox_rewrite *rw, struct ox_value *value, struct ox_node *node, size_t i)
+{
+    struct ox_use *use = value ? ox_arena_alloc(&rw->scratch, sizeof *use) : NULL;
+    if (!value)
+        return;
+    if (!use) {
+        rw->failed = true;
+        return;
+    }
+    *use = (struct ox_use){node, (uint32_t)i, rw->uses[value->id]};
+    rw->uses[value->id] = use;
+    rw->n_uses[value->id]++;
+}
+
+static void unlink_use(struct ox_rewrite *rw, const struct ox_value *value,
+                       const struct ox_node *node, size_t i)
+{
+    if (!value)
+        return;
+    for (struct ox_use **at = &rw->uses[value->id]; *at; at = &(*at)->next) {
+        if ((*at)->node == node && (*at)->input == i) {
+            *at = (*at)->next;
+            rw->n_uses[value->id]--;
+            return;
+        }
+    }
+}
+
+/* Values of the graph that subgraphs capture. */
+static void pin_captured(struct ox_rewrite *rw)
+{
+    const struct ox_model *model = rw->model;
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        const struct ox_graph *inner = model->graphs[g];
+        if (inner == rw->graph || !inner->scope)
+            continue;
+        for (size_t v = 0; v < inner->n_values; v++) {
+            const struct ox_value *value = inner->values[v]->outer;
+            if (value && value->graph == rw->graph)
+                rw->pinned[value->id] = true;
+        }
+    }
+}
+
+static bool is_kept(const struct ox_rewrite *rw, const char *name)
+{
+    return ox_strmap_find(&rw->kept, name, strlen(name)) != OX_STRMAP_NONE;
+}
+
+bool ox_rw_enter(struct ox_rewrite *rw, struct ox_graph *graph)
+{
+    bool is_main = graph == rw->model->graph;
+    rw->graph = graph;
+    rw->cap_values = rw->cap_nodes = 0;
+    rw->n_old = graph->n_nodes;
+    if (!reserve_value(rw, graph->n_values) || !reserve_node(rw, graph->n_nodes))
+        return false;
+    for (size_t i = 0; i < graph->n_nodes; i++)
+        for (size_t k = 0; k < graph->nodes[i]->n_inputs; k++)
+            link_use(rw, graph->nodes[i]->inputs[k], graph->nodes[i], k);
+    for (size_t i = 0; i < graph->n_outputs; i++) {
+        struct ox_value *output = graph->outputs[i];
+        if (!is_main || !rw->only_kept || is_kept(rw, output->name))
+            rw->pinned[output->id] = true;
+    }
+    for (size_t i = 0; is_main && i < graph->n_values; i++)
+        if (rw->kept.n && is_kept(rw, graph->values[i]->name))
+            rw->pinned[i] = true;
+    pin_captured(rw);
+    return !rw->failed;
+}
+
+/* New nodes go before the old ones that they were inserted for, in the order in which they were made. */
+static bool place_new_nodes(struct ox_rewrite *rw)
+{
+    struct ox_graph *graph = rw->graph;
+    size_t n = graph->n_nodes;
+    if (n == rw->n_old)
+        return true;
+    uint32_t *first = ox_arena_array(&rw->scratch, rw->n_old + 1, sizeof *first);
+    uint32_t *next = ox_arena_array(&rw->scratch, n, sizeof *next);
+    struct ox_node **order = ox_arena_array(&rw->scratch, n, sizeof(struct ox_node *));
+    bool *gone = ox_arena_array(&rw->scratch, n, sizeof *gone);
+    if (!first || !next || !order || !gone)
+        return false;
+    for (size_t i = n; i-- > rw->n_old;) {
+        next[i] = first[rw->before[i]];
+        first[rw->before[i]] = (uint32_t)i;
+    }
+    size_t at = 0;
+    for (size_t i = 0; i <= rw->n_old; i++) {
+        for (uint32_t k = first[i]; k; k = next[k])
+            order[at++] = graph->nodes[k];
+        if (i < rw->n_old)
+            order[at++] = graph->nodes[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        gone[i] = rw->gone[order[i]->index];
+    for (size_t i = 0; i < n; i++) {
+        order[i]->index = (uint32_t)i;
+        graph->nodes[i] = order[i];
+        rw->gone[i] = gone[i];
+    }
+    return true;
+}
+
+bool ox_rw_leave(struct ox_rewrite *rw)
+{
+    struct ox_graph *graph = rw->graph;
+    if (rw->failed || !place_new_nodes(rw))
+        return false;
+    bool any = false;
+    for (size_t i = 0; i < graph->n_nodes; i++)
+        any |= rw->gone[i];
+    size_t n_graphs = rw->model->n_graphs;
+    if (any)
+        ox_graph_remove_nodes(graph, rw->gone);
+    if (rw->model->n_graphs != n_graphs)
+        ox_rw_forget_shapes(rw);
+    rw->graph = NULL;
+    return true;
+}
+
+void ox_rw_forget_shapes(struct ox_rewrite *rw)
+{
+    ox_shapes_release(rw->shapes);
+    rw->shapes = NULL;
+}
+
+/* ---- Looking ---------------------------------------------------------------------------------------------------- */
+
+const struct ox_use *ox_rw_uses(const struct ox_rewrite *rw, const struct ox_value *value)
+{
+    return rw->uses[value->id];
+}
+
+size_t ox_rw_n_uses(const struct ox_rewrite *rw, const struct ox_value *value)
+{
+    return rw->n_uses[value->id];
+}
+
+bool ox_rw_is_pinned(const struct ox_rewrite *rw, const struct ox_value *value)
+{
+    return rw->pinned[value->id];
+}
+
+struct ox_node *ox_rw_only_user(const struct ox_rewrite *rw, const struct ox_value *value)
+{
+    if (value->graph != rw->graph || rw->pinned[value->id] || rw->n_uses[value->id] != 1)
+        return NULL;
+    return rw->uses[value->id]->node;
+}
+
+/* Shapes are inferred when somebody asks. Values that are made later have the types that passes give them. */
+static bool need_shapes(struct ox_rewrite *rw)
+{
+    if (rw->shapes || rw->failed)
+        return rw->shapes != NULL;
+    const struct ox_model *model = rw->model;
+    const struct ox_shapes_options options = {.ignore_value_info = true};
+    struct ox_error err;
+    rw->n_known = ox_arena_array(&rw->arena, model->n_graphs, sizeof *rw->n_known);
+    if (!rw->n_known || ox_shapes_infer(&rw->shapes, rw->model, &options, NULL, &err) != OX_OK) {
+        rw->failed = true;
+        return false;
+    }
+    for (size_t g = 0; g < model->n_graphs; g++)
+        rw->n_known[g] = (uint32_t)model->graphs[g]->n_values;
+    return true;
+}
+
+static bool was_inferred(const struct ox_rewrite *rw, const struct ox_value *value)
+{
+    return value->id < rw->n_known[value->graph->id];
+}
+
+const struct ox_type *ox_rw_type(struct ox_rewrite *rw, const struct ox_value *value)
+{
+    while (value->outer)
+        value = value->outer;
+    if (!need_shapes(rw) || !was_inferred(rw, value))
+        return value->type;
+    return ox_shapes_type(rw->shapes, value);
+}
+
+const struct ox_stored *ox_rw_stored(const struct ox_rewrite *rw, const struct ox_value *value)
+{
+    while (value->outer)
+        value = value->outer;
+    bool replaceable = value->is_input && (rw->model->ir_version >= 4 || !rw->model->ir_version);
+    return value->producer || (replaceable && !rw->to_run) ? NULL : value->init;
+}
+
+const struct ox_tensor *ox_rw_const(struct ox_rewrite *rw, const struct ox_value *value)
+{
+    const struct ox_stored *stored = ox_rw_stored(rw, value);
+    if (!stored)
+        return NULL;
+    const struct ox_stored **key = ox_arena_alloc(&rw->arena, sizeof *key);
+    uint32_t index = (uint32_t)rw->n_constants;
+    bool is_new;
+    if (!key) {
+        rw->failed = true;
+        return NULL;
+    }
+    *key = stored;
+    if (!ox_strmap_add(&rw->loaded, (const char *)key, sizeof *key, &index, &is_new)) {
+        rw->failed = true;
+        return NULL;
+    }
+    if (!is_new)
+        return rw->constants[index];
+    if (rw->n_constants == rw->cap_constants) {
+        size_t cap = rw->cap_constants ? rw->cap_constants * 2 : 64;
+        struct ox_tensor **more = realloc(rw->constants, cap * sizeof(struct ox_tensor *));
+        if (!more) {
+            ox_strmap_remove(&rw->loaded, (const char *)key, sizeof *key);
+            rw->failed = true;
+            return NULL;
+        }
+        rw->constants = more;
+        rw->cap_constants = cap;
+    }
+    struct ox_tensor *tensor = NULL;
+    if (ox_stored_load(rw->model, stored, &tensor, NULL) != OX_OK)
+        tensor = NULL; /* whoever runs it will say why */
+    rw->constants[rw->n_constants++] = tensor;
+    return tensor;
+}
+
+const struct ox_tensor *ox_rw_known(struct ox_rewrite *rw, const struct ox_value *value)
+{
+    while (value->outer)
+        value = value->outer;
+    const struct ox_tensor *constant = ox_rw_const(rw, value);
+    if (constant || !need_shapes(rw) || !was_inferred(rw, value))
+        return constant;
+    return ox_shapes_known(rw->shapes, value);
+}
+
+const struct ox_op *ox_rw_op(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    struct ox_strbuf key;
+    ox_strbuf_init(&key);
+    int64_t opset = ox_graph_opset(node->graph, node->domain);
+    ox_strbuf_add(&key, node->op_type, strlen(node->op_type) + 1);
+    ox_strbuf_add(&key, node->domain, strlen(node->domain) + 1);
+    ox_strbuf_add(&key, &opset, sizeof opset);
+    const struct ox_op *op = NULL;
+    uint32_t index = key.failed ? OX_STRMAP_NONE : ox_strmap_find(&rw->op_of, key.data, key.len);
+    if (index != OX_STRMAP_NONE) {
+        op = rw->ops[index];
+    } else {
+        op = ox_op_find(node->domain, node->op_type, opset);
+        char *kept = key.failed ? NULL : ox_arena_copy(&rw->arena, key.data, key.len);
+        bool room = rw->n_ops < rw->cap_ops;
+        if (kept && !room) {
+            size_t cap = rw->cap_ops * 2 + 32;
+            const struct ox_op **more = ox_arena_array(&rw->arena, cap, sizeof(*more));
+            if (more && rw->n_ops)
+                memcpy(more, rw->ops, rw->n_ops * sizeof(*more));
+            rw->ops = more ? more : rw->ops;
+            rw->cap_ops = more ? cap : rw->cap_ops;
+            room = more != NULL;
+        }
+        index = (uint32_t)rw->n_ops;
+        if (kept && room && ox_strmap_add(&rw->op_of, kept, key.len, &index, NULL))
+            rw->ops[rw->n_ops++] = op;
+    }
+    ox_strbuf_release(&key);
+    return op;
+}
+
+/* ---- Changing --------------------------------------------------------------------------------------------------- */
+
+void *ox_rw_scratch(struct ox_rewrite *rw, size_t n, size_t size)
+{
+    void *memory = ox_arena_array(&rw->scratch, n ? n : 1, size);
+    rw->failed |= !memory;
+    return memory;
+}
+
+const struct ox_type *ox_rw_tensor_type(struct ox_rewrite *rw, enum ox_dtype elem, unsigned rank,
+                                        const struct ox_expr *const *dims)
+{
+    struct ox_type *type = ox_arena_alloc(&rw->model->arena, sizeof *type);
+    const struct ox_expr **copy =
+        ox_arena_array(&rw->model->arena, rank + 1, sizeof(const struct ox_expr *));
+    if (!type || !copy) {
+        rw->failed = true;
+        return NULL;
+    }
+    for (unsigned i = 0; dims && i < rank; i++)
+        copy[i] = dims[i];
+    *type = (struct ox_type){
+        .kind = OX_TYPE_TENSOR, .elem = elem, .has_rank = true, .rank = rank, .dims = copy};
+    return type;
+}
+
+struct ox_value *ox_rw_value(struct ox_rewrite *rw, const char *name, const struct ox_type *type)
+{
+    struct ox_value *value = ox_graph_add_value(rw->graph, name);
+    if (!value || !reserve_value(rw, value->id)) {
+        rw->failed = true;
+        return NULL;
+    }
+    value->type = type;
+    return value;
+}
+
+struct ox_value *ox_rw_constant(struct ox_rewrite *rw, const char *name,
+                                const struct ox_tensor *tensor)
+{
+    const struct ox_type *type = ox_rw_tensor_type(rw, tensor->dtype, tensor->rank, NULL);
+    for (unsigned i = 0; type && i < tensor->rank; i++)
+        type->dims[i] = ox_expr_int(rw->model->exprs, tensor->dims[i]);
+    struct ox_value *value = type ? ox_rw_value(rw, name, type) : NULL;
+    if (!value || !ox_graph_add_init(rw->graph, value, tensor)) {
+        rw->failed = true;
+        return NULL;
+    }
+    rw->n_changes++;
+    return value;
+}
+
+static struct ox_value *new_constant(struct ox_rewrite *rw, const char *name, enum ox_dtype dtype,
+                                     unsigned rank, const int64_t *dims, const void *data)
+{
+    struct ox_tensor *tensor;
+    if (ox_tensor_new(&tensor, ox_env_budget(rw->env), dtype, rank, dims, NULL) != OX_OK) {
+        rw->failed = true;
+        return NULL;
+    }
+    if (tensor->n)
+        memcpy(tensor->data, data, tensor->n * ox_dtype_size(dtype));
+    struct ox_value *value = ox_rw_constant(rw, name, tensor);
+    ox_tensor_release(tensor);
+    return value;
+}
+
+struct ox_value *ox_rw_floats(struct ox_rewrite *rw, const char *name, unsigned rank,
+                              const int64_t *dims, const float *data)
+{
+    return new_constant(rw, name, OX_FLOAT32, rank, dims, data);
+}
+
+struct ox_value *ox_rw_ints(struct ox_rewrite *rw, const char *name, size_t n, const int64_t *data)
+{
+    return new_constant(rw, name, OX_INT64, 1, &(int64_t){(int64_t)n}, data);
+}
+
+struct ox_node *ox_rw_insert(struct ox_rewrite *rw, struct ox_node *before, const char *op_type,
+                             const char *domain, const char *name, struct ox_value *const *inputs,
+                             size_t n_inputs, struct ox_value *const *outputs, size_t n_outputs)
+{
+    struct ox_graph *graph = rw->graph;
+    if (rw->failed || !reserve_node(rw, graph->n_nodes))
+        return NULL;
+    struct ox_node *node =
+        ox_graph_add_node(graph, op_type, domain, name, inputs, n_inputs, outputs, n_outputs);
+    if (!node) {
+        rw->failed = true;
+        return NULL;
+    }
+    rw->before[node->index] = before && before->index < rw->n_old ? before->index
+                              : before                            ? rw->before[before->index]
+                                                                  : (uint32_t)rw->n_old;
+    for (size_t i = 0; i < n_inputs; i++)
+        link_use(rw, inputs[i], node, i);
+    rw->n_changes++;
+    return node;
+}
+
+void ox_rw_become(struct ox_rewrite *rw, struct ox_node *node, const char *op_type,
+                  const char *domain, struct ox_value *const *inputs, size_t n_inputs)
+{
+    struct ox_arena *arena = &rw->model->arena;
+    char *type = ox_arena_strdup(arena, op_type), *of = ox_arena_strdup(arena, domain);
+    struct ox_value **list = ox_arena_array(arena, n_inputs + 1, sizeof(struct ox_value *));
+    if (!type || !of || !list) {
+        rw->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < n_inputs; i++)
+        list[i] = inputs[i];
+    for (size_t i = 0; i < node->n_inputs; i++)
+        unlink_use(rw, node->inputs[i], node, i);
+    node->op_type = type;
+    node->domain = of;
+    node->inputs = list;
+    node->n_inputs = n_inputs;
+    for (size_t i = 0; i < n_inputs; i++)
+        link_use(rw, list[i], node, i);
+    rw->n_changes++;
+}
+
+void ox_rw_clear_attrs(struct ox_rewrite *rw, struct ox_node *node)
+{
+    node->n_attrs = 0;
+    node->attrs = NULL;
+    rw->n_changes++;
+}
+
+void ox_rw_set_input(struct ox_rewrite *rw, struct ox_node *node, size_t i, struct ox_value *value)
+{
+    if (!value)
+        return;
+    unlink_use(rw, node->inputs[i], node, i);
+    node->inputs[i] = value;
+    link_use(rw, value, node, i);
+    rw->n_changes++;
+}
+
+void ox_rw_set_output(struct ox_rewrite *rw, struct ox_node *node, size_t i, struct ox_value *value)
+{
+    struct ox_value *old = node->outputs[i];
+    if (old && old->producer == node)
+        old->producer = NULL;
+    if (!value)
+        return;
+    node->outputs[i] = value;
+    value->producer = node;
+    value->output_index = (unsigned)i;
+    rw->n_changes++;
+}
+
+bool ox_rw_replace(struct ox_rewrite *rw, struct ox_value *old, struct ox_value *by)
+{
+    if (!by || rw->pinned[old->id])
+        return false;
+    while (rw->uses[old->id]) {
+        struct ox_use *use = rw->uses[old->id];
+        rw->uses[old->id] = use->next;
+        rw->n_uses[old->id]--;
+        use->node->inputs[use->input] = by;
+        use->next = rw->uses[by->id];
+        rw->uses[by->id] = use;
+        rw->n_uses[by->id]++;
+    }
+    rw->n_changes++;
+    return true;
+}
+
+bool ox_rw_bypass(struct ox_rewrite *rw, struct ox_node *node, struct ox_value *same)
+{
+    struct ox_value *output = node->outputs[0];
+    if (!same || same->graph != rw->graph)
+        return false;
+    if (ox_rw_replace(rw, output, same)) {
+        ox_rw_remove(rw, node);
+        return true;
+    }
+    struct ox_node *producer = same->producer;
+    if (!producer || producer->graph != rw->graph || rw->pinned[same->id] || same->outer ||
+        same->init)
+        return false;
+    ox_rw_remove(rw, node);
+    ox_rw_set_output(rw, producer, same->output_index, output);
+    return ox_rw_replace(rw, same, output);
+}
+
+void ox_rw_remove(struct ox_rewrite *rw, struct ox_node *node)
+{
+    if (rw->gone[node->index])
+        return;
+    rw->gone[node->index] = true;
+    for (size_t i = 0; i < node->n_inputs; i++)
+        unlink_use(rw, node->inputs[i], node, i);
+    rw->n_changes++;
+}
+
+void ox_rw_fold(struct ox_rewrite *rw, struct ox_node *node, size_t output,
+                const struct ox_tensor *tensor)
+{
+    struct ox_value *value = node->outputs[output];
+    if (value->producer == node)
+        value->producer = NULL;
+    node->outputs[output] = NULL;
+    rw->failed |= !ox_graph_add_init(rw->graph, value, tensor);
+    rw->n_changes++;
+    for (size_t i = 0; i < node->n_outputs; i++)
+        if (node->outputs[i])
+            return;
+    ox_rw_remove(rw, node);
+}

@@ -1,0 +1,14 @@
+/* What the runner of passes does with their context. */
+#ifndef OX_GRAPH_REWRITE_H
+#define OX_GRAPH_REWRITE_H
+
+#include "graph/pass.h"
+
+/* Indexes the graph for a pass. false: out of memory. */
+bool ox_rw_enter(struct ox_rewrite *rw, struct ox_graph *graph);
+/* Takes out what the pass removed and puts what it added in place. false: out of memory. */
+bool ox_rw_leave(struct ox_rewrite *rw);
+/* Inferred types are made anew when somebody asks. */
+void ox_rw_forget_shapes(struct ox_rewrite *rw);
+
+#endif
