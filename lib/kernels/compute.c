@@ -284,6 +284,18 @@ static void blend(size_t n, const float w[4], const float *const in[4], float *y
         y[i] = (w[0] * in[0][i] + w[1] * in[1][i]) + (w[2] * in[2][i] + w[3] * in[3][i]);
 }
 
+static double probe(size_t loops)
+{
+    float x[16] = {0};
+    for (size_t i = 0; i < loops; i++) {
+        for (unsigned l = 0; l < 16; l++)
+            x[l] = x[l] * 0.5f + 1;
+    }
+    volatile float keep = x[0] + x[15];
+    (void)keep;
+    return 32.0 * (double)loops;
+}
+
 static const struct ox_compute plain = {
     .level = OX_CPU_C,
     .mr = MR,
@@ -305,6 +317,7 @@ static const struct ox_compute plain = {
     .pool_sum = pool_sum,
     .transpose = transpose,
     .blend = blend,
+    .probe = probe,
 };
 
 static struct ox_compute tables[OX_CPU_LEVELS];

@@ -136,6 +136,8 @@ struct ox_compute {
     void (*transpose)(size_t rows, size_t cols, const float *x, size_t ldx, float *y, size_t ldy);
     /* y = w[0] a + w[1] b + w[2] c + w[3] d over n. */
     void (*blend)(size_t n, const float w[4], const float *const in[4], float *y);
+    /* Multiplies and adds in registers alone, to tell what the core reaches just now; gives the operations done. */
+    double (*probe)(size_t loops);
 };
 
 /* The table of that level (of the highest below it that is built in); constant. */

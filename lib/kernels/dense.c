@@ -346,6 +346,8 @@ static void block(void *arg, size_t i, size_t slot)
     float *work = j->work + slot * round_up(j->right + j->left, 16);
     float *left = work + j->right;
     const float *pointers[OX_TILE_ROWS_MAX] = {NULL};
+    /* Tiles of equal height: a last one of a row or two would be slow. */
+    const size_t step = ox_even_part(rows, t->mr, 1);
     struct ox_block b = {.t = t, .a = pointers, .segments = 1, .ldc = d->c_row, .cols = cols};
 
     for (size_t k0 = 0; k0 < d->k; k0 += j->by.depth) {
@@ -366,8 +368,8 @@ static void block(void *arg, size_t i, size_t slot)
             from = left;
             from_row = b.depth;
         }
-        for (size_t r = 0; r < rows; r += t->mr) {
-            b.rows = (unsigned)min_size(t->mr, rows - r);
+        for (size_t r = 0; r < rows; r += step) {
+            b.rows = (unsigned)min_size(step, rows - r);
             for (unsigned q = 0; q < b.rows; q++)
                 pointers[q] = from + (r + q) * from_row;
             b.c = c + r * d->c_row;

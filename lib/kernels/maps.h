@@ -11,7 +11,7 @@ void ox_maps_to_nchw(const struct ox_compute *t, struct ox_env *env, size_t batc
                      size_t pixels, const float *x, size_t pixel, float *y);
 
 enum ox_pool_kind {
-    OX_POOL_MAX, /* NaN is passed over, as the reference kernel does; a window of NaN gives -infinity */
+    OX_POOL_MAX,           /* NaN only where a window has nothing else */
     OX_POOL_AVERAGE,       /* over the pixels inside */
     OX_POOL_AVERAGE_PADDED /* over the window as it lies in the padded image */
 };
@@ -31,14 +31,14 @@ void ox_maps_pool_global(const struct ox_compute *t, struct ox_env *env, bool ma
                          size_t channels, size_t pixels, const float *in, size_t in_pixel,
                          float *out, size_t out_pixel);
 
-/* Resizing by the caller's coordinate rule: output row y takes input rows row[y][0], row[y][1] with weights
- * row_weight[y], 1 - row_weight[y] of the first; columns likewise. Nearest: both indices equal, weights 1. */
+/* Resizing by the caller's coordinate rule: output row y is row_weight[y] of input row row[2 y] and 1 - row_weight[y] of
+ * row[2 y + 1]; columns likewise. */
 struct ox_resizing {
     size_t batch, channels;
     size_t in[2], out[2];
     size_t in_pixel, out_pixel;
-    const size_t (*row)[2], (*col)[2];
-    const float *row_weight, *col_weight; /* NULL for both: nearest, only [0] is read */
+    const size_t *row, *col;              /* two indices for each of the output */
+    const float *row_weight, *col_weight; /* NULL for both: nearest, only the first index is read */
 };
 void ox_maps_resize(const struct ox_compute *t, struct ox_env *env, const struct ox_resizing *r,
                     const float *in, float *out);

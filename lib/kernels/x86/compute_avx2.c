@@ -1,6 +1,57 @@
 #include "kernels/compute.h"
+#include "kernels/x86/lanes_avx2.h"
+#include "kernels/x86/transpose_avx2.h"
+
+#define MR 6
+#define AHEAD 192
+#include "kernels/x86/tile_tmpl.h"
+
+#include "kernels/x86/maps_tmpl.h"
+
+static void widen_f16(size_t n, const uint16_t *x, float *y)
+{
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(y + i,
+                         _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(x + i))));
+    for (; i < n; i++)
+        y[i] = _cvtsh_ss(x[i]);
+}
+
+static void widen_bf16(size_t n, const uint16_t *x, float *y)
+{
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const __m256i wide =
+            _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(x + i)));
+        _mm256_storeu_ps(y + i, _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16)));
+    }
+    for (; i < n; i++)
+        y[i] = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128((int)((uint32_t)x[i] << 16))));
+}
 
 void ox_compute_avx2(struct ox_compute *t)
 {
-    (void)t;
+    t->mr = MR;
+    t->nr = NR;
+    t->width = VW;
+    t->depth_most = 512;
+    t->block_floats = 1 << 16;
+    t->tile = tile;
+    t->stream = stream;
+    t->dots = dots;
+    t->finish = finish;
+    t->pack = pack;
+    t->depthwise = depthwise;
+    t->winograd_in[0] = winograd_in2;
+    t->winograd_in[1] = winograd_in4;
+    t->winograd_out[0] = winograd_out2;
+    t->winograd_out[1] = winograd_out4;
+    t->pool_max = pool_max;
+    t->pool_sum = pool_sum;
+    t->blend = blend;
+    t->probe = probe;
+    t->widen_f16 = widen_f16;
+    t->widen_bf16 = widen_bf16;
+    t->transpose = transpose_floats;
 }

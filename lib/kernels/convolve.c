@@ -1,0 +1,184 @@
+#include "kernels/convolve.h"
+
+#include "common/compiler.h"
+#include "kernels/convolve_impl.h"
+
+enum { FEW_CHANNELS = 4 };
+
+static bool pointwise(const struct ox_conv *c)
+{
+    bool gaps = c->in_batch && c->in_batch != c->in[0] * c->in[1] * c->in_pixel;
+    gaps = gaps || (c->out_batch && c->out_batch != c->out[0] * c->out[1] * c->out_pixel);
+    return c->groups == 1 && !gaps && c->kernel[0] == 1 && c->kernel[1] == 1 && c->stride[0] == 1 &&
+           c->stride[1] == 1 && c->pad[0] == 0 && c->pad[1] == 0 && c->in[0] == c->out[0] &&
+           c->in[1] == c->out[1];
+}
+
+static bool winograd(const struct ox_conv *c)
+{
+    return c->groups == 1 && c->kernel[0] == 3 && c->kernel[1] == 3 && c->stride[0] == 1 &&
+           c->stride[1] == 1 && c->dilation[0] == 1 && c->dilation[1] == 1 &&
+           c->in_channels >= 16 && c->out_channels >= 8;
+}
+
+/* Multiplications of a Winograd product for one of the direct sum, with what partial tiles at the edges waste. */
+static double winograd_share(const struct ox_conv *c, size_t tile)
+{
+    const size_t down = (c->out[0] + tile - 1) / tile, across = (c->out[1] + tile - 1) / tile;
+    const double points = (double)((tile + 2) * (tile + 2));
+    return (double)(down * across) * points / ((double)(c->out[0] * c->out[1]) * 9);
+}
+
+enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv *c, unsigned may)
+{
+    (void)t;
+    if (c->transposed)
+        return OX_CONV_INDIRECT;
+    if (c->planar)
+        return OX_CONV_PADDED;
+    if (pointwise(c))
+        return OX_CONV_POINTWISE;
+    if (c->groups > 1 && c->groups == c->in_channels && c->groups == c->out_channels &&
+        c->kernel[0] <= OX_CONV_DEPTHWISE_ROWS)
+        return OX_CONV_DEPTHWISE;
+    if (winograd(c) && c->batch * c->out[0] * c->out[1] >= 16) {
+        /* The transforms cost as much as some 40 channels' products. */
+        const double channels =
+            (double)(c->in_channels < c->out_channels ? c->in_channels : c->out_channels);
+        const double extra4 = 1 + 14 / channels, extra2 = 1 + 16 / channels;
+        const double two = may & OX_CONV_MAY_WINOGRAD2 ? winograd_share(c, 2) * extra2 : 1;
+        const double four = may & OX_CONV_MAY_WINOGRAD4 ? winograd_share(c, 4) * extra4 : 1;
+        if (four < 0.85 && four < two)
+            return OX_CONV_WINOGRAD4;
+        if (two < 0.85)
+            return OX_CONV_WINOGRAD2;
+    }
+    if (c->groups == 1 && c->in_channels <= FEW_CHANNELS && c->dilation[1] == 1)
+        return OX_CONV_PADDED;
+    return OX_CONV_INDIRECT;
+}
+
+size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const struct ox_conv *c)
+{
+    size_t taps, all;
+    if (OX_MUL_OVERFLOWS(c->kernel[0], c->kernel[1], &taps))
+        return SIZE_MAX;
+    switch (way) {
+    case OX_CONV_POINTWISE:
+        return ox_dense_packed(t, c->in_channels, c->out_channels);
+    case OX_CONV_DEPTHWISE:
+        return OX_MUL_OVERFLOWS(taps, c->out_channels, &all) ? SIZE_MAX : all;
+    case OX_CONV_WINOGRAD2:
+        return ox_conv_winograd_packed(t, c, 2);
+    case OX_CONV_WINOGRAD4:
+        return ox_conv_winograd_packed(t, c, 4);
+    case OX_CONV_INDIRECT:
+    case OX_CONV_PADDED:
+        break;
+    }
+    return ox_conv_indirect_packed(t, c);
+}
+
+float ox_conv_weight(const struct ox_compute *t, const void *weights, enum ox_weight_type type,
+                     size_t i)
+{
+    float out;
+    if (type == OX_WEIGHT_F32)
+        return ((const float *)weights)[i];
+    ox_widen(t, type, 1, (const uint16_t *)weights + i, &out);
+    return out;
+}
+
+void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_way way,
+                  const struct ox_conv *c, const void *weights, enum ox_weight_type type,
+                  float *out)
+{
+    switch (way) {
+    case OX_CONV_POINTWISE:
+        ox_dense_pack(t, env, c->in_channels, c->out_channels, weights, type, 1, c->in_channels,
+                      out);
+        break;
+    case OX_CONV_DEPTHWISE:
+        ox_conv_depthwise_pack(t, c, weights, type, out);
+        break;
+    case OX_CONV_WINOGRAD2:
+        ox_conv_winograd_pack(t, env, c, 2, weights, type, out);
+        break;
+    case OX_CONV_WINOGRAD4:
+        ox_conv_winograd_pack(t, env, c, 4, weights, type, out);
+        break;
+    case OX_CONV_INDIRECT:
+    case OX_CONV_PADDED:
+        ox_conv_indirect_pack(t, env, c, weights, type, out);
+        break;
+    }
+}
+
+static struct ox_dense as_product(const struct ox_conv *c)
+{
+    return (struct ox_dense){.m = c->batch * c->out[0] * c->out[1],
+                             .n = c->out_channels,
+                             .k = c->in_channels,
+                             .a_row = c->in_pixel,
+                             .a_col = 1,
+                             .c_row = c->out_pixel};
+}
+
+size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum ox_conv_way way,
+                    const struct ox_conv *c)
+{
+    struct ox_conv padded;
+    size_t all, image;
+    switch (way) {
+    case OX_CONV_POINTWISE:
+        return 0;
+    case OX_CONV_DEPTHWISE:
+        return ox_conv_depthwise_work(c, env);
+    case OX_CONV_WINOGRAD2:
+        return ox_conv_winograd_work(t, env, c, 2);
+    case OX_CONV_WINOGRAD4:
+        return ox_conv_winograd_work(t, env, c, 4);
+    case OX_CONV_PADDED:
+        padded = ox_conv_padded(c);
+        if (OX_MUL_OVERFLOWS(padded.in[0], padded.in[1], &image) ||
+            OX_MUL_OVERFLOWS(image, padded.in_pixel, &image) ||
+            OX_ADD_OVERFLOWS(image, 64 + ox_conv_indirect_work(&padded), &all))
+            return SIZE_MAX;
+        return all;
+    case OX_CONV_INDIRECT:
+        break;
+    }
+    return ox_conv_indirect_work(c);
+}
+
+void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_way way,
+                 const struct ox_conv *c, const float *packed, const float *in, float *out,
+                 const struct ox_epilogue *end, float *work)
+{
+    struct ox_dense d;
+    switch (way) {
+    case OX_CONV_POINTWISE:
+        d = as_product(c);
+        d.a = in;
+        d.packed = packed;
+        d.c = out;
+        d.end = *end;
+        ox_dense_run(t, env, &d, work);
+        break;
+    case OX_CONV_DEPTHWISE:
+        ox_conv_depthwise(t, env, c, packed, in, out, end, work);
+        break;
+    case OX_CONV_WINOGRAD2:
+        ox_conv_winograd(t, env, c, 2, packed, in, out, end, work);
+        break;
+    case OX_CONV_WINOGRAD4:
+        ox_conv_winograd(t, env, c, 4, packed, in, out, end, work);
+        break;
+    case OX_CONV_PADDED:
+        ox_conv_padded_run(t, env, c, packed, in, out, end, work);
+        break;
+    case OX_CONV_INDIRECT:
+        ox_conv_indirect(t, env, c, packed, in, out, end, work);
+        break;
+    }
+}

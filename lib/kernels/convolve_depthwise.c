@@ -1,0 +1,186 @@
+/* Depthwise convolution: an output row at a time, vectors over channels. Outputs whose taps leave the image at the left or
+ * right are computed from a small patch that has the zeros in it. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/convolve_impl.h"
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+void ox_conv_depthwise_pack(const struct ox_compute *t, const struct ox_conv *c,
+                            const void *weights, enum ox_weight_type type, float *out)
+{
+    const size_t taps = c->kernel[0] * c->kernel[1];
+    if (type == OX_WEIGHT_F32) {
+        t->transpose(c->out_channels, taps, weights, taps, out, c->out_channels);
+        return;
+    }
+    for (size_t tap = 0; tap < taps; tap++) {
+        for (size_t j = 0; j < c->out_channels; j++)
+            *out++ = ox_conv_weight(t, weights, type, j * taps + tap);
+    }
+}
+
+struct job {
+    const struct ox_compute *t;
+    const struct ox_conv *c;
+    const float *weights, *in;
+    float *out;
+    const struct ox_epilogue *end;
+    size_t in_batch, out_batch;
+    size_t inner[2];    /* outputs [inner[0], inner[1]) of a row have all columns of taps inside */
+    size_t edge;        /* most outputs that are done from a patch at once */
+    size_t patch;       /* its pixels across */
+    size_t rows;        /* output rows of a task */
+    size_t slot;        /* floats of work */
+    const float *zeros; /* a row of the image */
+    float *work;
+};
+
+static size_t span(const struct ox_conv *c, size_t outputs)
+{
+    return (outputs - 1) * c->stride[1] + (c->kernel[1] - 1) * c->dilation[1] + 1;
+}
+
+static void plan(const struct ox_conv *c, struct job *j)
+{
+    enum { EDGE = 8, TASKS = 16 };
+    const size_t reach = (c->kernel[1] - 1) * c->dilation[1];
+    j->c = c;
+    size_t first = (c->pad[1] + c->stride[1] - 1) / c->stride[1];
+    size_t end =
+        c->in[1] + c->pad[1] > reach ? (c->in[1] + c->pad[1] - reach - 1) / c->stride[1] + 1 : 0;
+    end = min_size(end, c->out[1]);
+    first = min_size(first, c->out[1]);
+    j->inner[0] = first;
+    j->inner[1] = end > first ? end : first;
+    j->edge = c->out[1] ? min_size(EDGE, c->out[1]) : 1;
+    j->patch = span(c, j->edge);
+    const size_t all = c->batch * c->out[0];
+    j->rows = (all + TASKS - 1) / TASKS;
+    j->rows = j->rows ? j->rows : 1;
+    j->slot = (j->patch * c->kernel[0] * c->in_channels + 15) / 16 * 16;
+}
+
+static size_t zero_floats(const struct ox_conv *c)
+{
+    return (c->in[1] * c->in_pixel + 15) / 16 * 16;
+}
+
+size_t ox_conv_depthwise_work(const struct ox_conv *c, const struct ox_env *env)
+{
+    struct job j;
+    plan(c, &j);
+    return zero_floats(c) + ox_slots(env) * j.slot;
+}
+
+/* Outputs [x, x + n) of a row, from a patch in which columns outside the image are zeros. */
+static void from_patch(const struct job *j, struct ox_depthwise *d, const float *const *lines,
+                       size_t x, size_t n, float *patch, const float **rows)
+{
+    const struct ox_conv *c = j->c;
+    const size_t across = span(c, n), channels = c->in_channels;
+    for (unsigned r = 0; r < d->rows; r++) {
+        float *to = patch + r * across * channels;
+        rows[r] = to;
+        for (size_t q = 0; q < across; q++, to += channels) {
+            const size_t at = x * c->stride[1] + q - c->pad[1]; /* wraps left of the image */
+            if (at < c->in[1])
+                memcpy(to, lines[r] + at * c->in_pixel, channels * sizeof *to);
+            else
+                memset(to, 0, channels * sizeof *to);
+        }
+    }
+    d->row = rows;
+    d->pixel = channels;
+    d->count = n;
+    j->t->depthwise(d);
+}
+
+static void end_row(const struct job *j, size_t image, size_t y, float *out)
+{
+    const struct ox_conv *c = j->c;
+    struct ox_epilogue end = ox_end_at(j->end, (image * c->out[0] + y) * c->out[1], 0);
+    end.row_bias = NULL;
+    ox_end_all(j->t, c->out[1], c->out_channels, out, c->out_pixel, &end);
+}
+
+static void one_row(const struct job *j, size_t image, size_t y, const float **lines,
+                    const float **rows, float *patch)
+{
+    const struct ox_conv *c = j->c;
+    const struct ox_epilogue *end = j->end;
+    const bool plain =
+        !end->residual && end->scale == 0 && (end->act == OX_ACT_NONE || end->act == OX_ACT_CLIP);
+    const bool clip = plain && end->act == OX_ACT_CLIP;
+    float *out = j->out + image * j->out_batch + y * c->out[1] * c->out_pixel;
+    struct ox_depthwise d = {.channels = c->out_channels,
+                             .rows = (unsigned)c->kernel[0],
+                             .cols = (unsigned)c->kernel[1],
+                             .step = c->stride[1],
+                             .dilation = c->dilation[1],
+                             .weights = j->weights,
+                             .weights_ld = c->out_channels,
+                             .bias = plain ? end->col_bias : NULL,
+                             .out_pixel = c->out_pixel,
+                             .lo = clip ? end->lo : -INFINITY,
+                             .hi = clip ? end->hi : INFINITY};
+    for (size_t r = 0; r < c->kernel[0]; r++) {
+        const size_t at = y * c->stride[0] + r * c->dilation[0] - c->pad[0];
+        lines[r] =
+            at < c->in[0] ? j->in + image * j->in_batch + at * c->in[1] * c->in_pixel : j->zeros;
+    }
+    for (size_t x = 0; x < c->out[1]; x += d.count) {
+        d.out = out + x * c->out_pixel;
+        if (x < j->inner[0] || x >= j->inner[1]) {
+            const size_t stop = x < j->inner[0] ? j->inner[0] : c->out[1];
+            from_patch(j, &d, lines, x, min_size(j->edge, stop - x), patch, rows);
+            continue;
+        }
+        for (size_t r = 0; r < c->kernel[0]; r++)
+            rows[r] = lines[r] + (x * c->stride[1] - c->pad[1]) * c->in_pixel;
+        d.row = rows;
+        d.pixel = c->in_pixel;
+        d.count = j->inner[1] - x;
+        j->t->depthwise(&d);
+    }
+    if (!plain)
+        end_row(j, image, y, out);
+}
+
+static void run_task(void *arg, size_t i, size_t slot)
+{
+    const struct job *j = arg;
+    const struct ox_conv *c = j->c;
+    const float *lines[OX_CONV_DEPTHWISE_ROWS], *rows[OX_CONV_DEPTHWISE_ROWS];
+    const size_t all = c->batch * c->out[0];
+    for (size_t y = i * j->rows; y < all && y < (i + 1) * j->rows; y++)
+        one_row(j, y / c->out[0], y % c->out[0], lines, rows, j->work + slot * j->slot);
+}
+
+void ox_conv_depthwise(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                       const float *packed, const float *in, float *out,
+                       const struct ox_epilogue *end, float *work)
+{
+    struct job j;
+    if (c->out_channels == 0 || c->out[1] == 0)
+        return;
+    plan(c, &j);
+    j.t = t;
+    j.weights = packed;
+    j.in = in;
+    j.out = out;
+    j.end = end;
+    j.in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * c->in_pixel;
+    j.out_batch = c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
+    j.zeros = work;
+    j.work = work + zero_floats(c);
+    memset(work, 0, zero_floats(c) * sizeof *work);
+    const size_t all = c->batch * c->out[0];
+    const double flops = 2.0 * (double)all * (double)c->out[1] * (double)c->out_channels *
+                         (double)(c->kernel[0] * c->kernel[1]);
+    ox_spread(env, (all + j.rows - 1) / j.rows, flops * 3, run_task, &j);
+}

@@ -1,0 +1,58 @@
+/* What convolve.c shares with convolve_*.c. */
+#ifndef OX_KERNELS_CONVOLVE_IMPL_H
+#define OX_KERNELS_CONVOLVE_IMPL_H
+
+#include "kernels/convolve.h"
+#include "kernels/dense_impl.h"
+
+/* One sum over taps at equal steps: a convolution is one of these, a transposed one has one for each pair of remainders of
+ * the output's position by the stride. Output (ty, tx) of `count` lies at first_out + t * out_step of the image and reads, for
+ * tap (i, j) of `taps`, the input pixel t * step + offset + (i, j) * tap_offset; that tap is (i, j) * tap_step + first_tap
+ * of the weights. */
+struct ox_conv_phase {
+    size_t count[2], first_out[2], out_step[2];
+    size_t step[2];
+    ptrdiff_t offset[2], tap_offset[2];
+    size_t taps[2], first_tap[2], tap_step[2];
+};
+/* The phase number i; false past the last. */
+bool ox_conv_phase(const struct ox_conv *c, size_t i, struct ox_conv_phase *p);
+
+void ox_conv_indirect_pack(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                           const void *weights, enum ox_weight_type type, float *out);
+size_t ox_conv_indirect_packed(const struct ox_compute *t, const struct ox_conv *c);
+size_t ox_conv_indirect_work(const struct ox_conv *c);
+void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                      const float *packed, const float *in, float *out,
+                      const struct ox_epilogue *end, float *work);
+
+/* The image, padded, that OX_CONV_PADDED makes first. */
+struct ox_conv ox_conv_padded(const struct ox_conv *c);
+void ox_conv_padded_run(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                        const float *packed, const float *in, float *out,
+                        const struct ox_epilogue *end, float *work);
+
+enum { OX_CONV_DEPTHWISE_ROWS = 16 }; /* of a kernel, at most */
+void ox_conv_depthwise_pack(const struct ox_compute *t, const struct ox_conv *c,
+                            const void *weights, enum ox_weight_type type, float *out);
+size_t ox_conv_depthwise_work(const struct ox_conv *c, const struct ox_env *env);
+void ox_conv_depthwise(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                       const float *packed, const float *in, float *out,
+                       const struct ox_epilogue *end, float *work);
+
+/* tile: 2 or 4. */
+size_t ox_conv_winograd_packed(const struct ox_compute *t, const struct ox_conv *c, unsigned tile);
+void ox_conv_winograd_pack(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                           unsigned tile, const void *weights, enum ox_weight_type type,
+                           float *out);
+size_t ox_conv_winograd_work(const struct ox_compute *t, const struct ox_env *env,
+                             const struct ox_conv *c, unsigned tile);
+void ox_conv_winograd(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                      unsigned tile, const float *packed, const float *in, float *out,
+                      const struct ox_epilogue *end, float *work);
+
+/* One weight of any type. */
+float ox_conv_weight(const struct ox_compute *t, const void *weights, enum ox_weight_type type,
+                     size_t i);
+
+#endif

@@ -1,0 +1,425 @@
+/* Convolution as a product whose left rows are found through pointers to pixels (Dukhan, "The Indirect Convolution
+ * Algorithm"): no copy of the input. Where a tile's taps lie all inside the image, a kernel row is one run of memory. */
+#include <string.h>
+
+#include "kernels/convolve_impl.h"
+
+enum { SEGMENTS = 64, RUN_MOST = 768 };
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t common_divisor(size_t a, size_t b)
+{
+    while (b) {
+        const size_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* One direction of phase `rest`: outputs y with (y + pad) % stride == rest take the taps r with r * dilation % stride == rest. */
+static void transposed_axis(const struct ox_conv *c, unsigned axis, size_t rest,
+                            struct ox_conv_phase *p)
+{
+    const size_t stride = c->stride[axis], dilation = c->dilation[axis], pad = c->pad[axis];
+    const size_t tap_step = stride / common_divisor(stride, dilation);
+    const size_t first_out = (rest + stride - pad % stride) % stride;
+    size_t tap = 0;
+    while (tap < tap_step && tap * dilation % stride != rest)
+        tap++;
+    p->first_out[axis] = first_out;
+    p->out_step[axis] = stride;
+    p->count[axis] =
+        c->out[axis] > first_out ? (c->out[axis] - first_out + stride - 1) / stride : 0;
+    p->step[axis] = 1;
+    p->first_tap[axis] = tap;
+    p->tap_step[axis] = tap_step;
+    p->taps[axis] = tap < tap_step && tap < c->kernel[axis]
+                        ? (c->kernel[axis] - tap + tap_step - 1) / tap_step
+                        : 0;
+    p->offset[axis] =
+        ((ptrdiff_t)(first_out + pad) - (ptrdiff_t)(tap * dilation)) / (ptrdiff_t)stride;
+    p->tap_offset[axis] = -(ptrdiff_t)(tap_step * dilation / stride);
+}
+
+bool ox_conv_phase(const struct ox_conv *c, size_t i, struct ox_conv_phase *p)
+{
+    if (c->transposed) {
+        if (i >= c->stride[0] * c->stride[1])
+            return false;
+        transposed_axis(c, 0, i / c->stride[1], p);
+        transposed_axis(c, 1, i % c->stride[1], p);
+        return true;
+    }
+    for (unsigned axis = 0; axis < 2; axis++) {
+        p->count[axis] = c->out[axis];
+        p->first_out[axis] = 0;
+        p->out_step[axis] = 1;
+        p->step[axis] = c->stride[axis];
+        p->offset[axis] = -(ptrdiff_t)c->pad[axis];
+        p->tap_offset[axis] = (ptrdiff_t)c->dilation[axis];
+        p->taps[axis] = c->kernel[axis];
+        p->first_tap[axis] = 0;
+        p->tap_step[axis] = 1;
+    }
+    return i == 0;
+}
+
+size_t ox_conv_indirect_packed(const struct ox_compute *t, const struct ox_conv *c)
+{
+    const size_t n = c->out_channels / c->groups, k = c->in_channels / c->groups;
+    const size_t one = ox_dense_packed(t, k, n);
+    const size_t taps = c->kernel[0] * c->kernel[1];
+    if (one == SIZE_MAX || one > SIZE_MAX / 4 / c->groups / taps)
+        return SIZE_MAX;
+    return one * c->groups * taps;
+}
+
+struct packing {
+    const struct ox_compute *t;
+    const struct ox_conv *c;
+    struct ox_conv_phase phase;
+    const void *weights;
+    enum ox_weight_type type;
+    float *out;
+};
+
+/* One panel of one group: taps outermost, then channels. */
+static void pack_panel(void *arg, size_t i, size_t slot)
+{
+    const struct packing *p = arg;
+    const struct ox_conv *c = p->c;
+    const struct ox_compute *t = p->t;
+    const struct ox_conv_phase *ph = &p->phase;
+    const size_t n = c->out_channels / c->groups, k = c->in_channels / c->groups;
+    const size_t taps = c->kernel[0] * c->kernel[1], panels = (n + t->nr - 1) / t->nr;
+    const size_t group = i / panels, first = i % panels * t->nr;
+    const unsigned cols = (unsigned)min_size(t->nr, n - first);
+    const size_t col = c->transposed ? taps : k * taps, row = c->transposed ? n * taps : taps;
+    const size_t from = (c->transposed ? group * k * n : (group * n + first) * k) * taps +
+                        (c->transposed ? first * taps : 0);
+    float *out = p->out + i * t->nr * k * ph->taps[0] * ph->taps[1];
+    (void)slot;
+    for (size_t r = 0; r < ph->taps[0]; r++) {
+        for (size_t q = 0; q < ph->taps[1]; q++, out += k * t->nr) {
+            const size_t at = from + (ph->first_tap[0] + r * ph->tap_step[0]) * c->kernel[1] +
+                              ph->first_tap[1] + q * ph->tap_step[1];
+            if (p->type == OX_WEIGHT_F32) {
+                t->pack(k, cols, (const float *)p->weights + at, row, col, out);
+                continue;
+            }
+            for (size_t u = 0; u < k; u++) {
+                for (unsigned j = 0; j < t->nr; j++)
+                    out[u * t->nr + j] =
+                        j < cols ? ox_conv_weight(t, p->weights, p->type, at + u * row + j * col)
+                                 : 0;
+            }
+        }
+    }
+}
+
+void ox_conv_indirect_pack(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                           const void *weights, enum ox_weight_type type, float *out)
+{
+    const size_t n = c->out_channels / c->groups, k = c->in_channels / c->groups;
+    struct packing p = {.t = t, .c = c, .weights = weights, .type = type, .out = out};
+    for (size_t i = 0; ox_conv_phase(c, i, &p.phase); i++) {
+        const size_t taps = p.phase.taps[0] * p.phase.taps[1];
+        ox_spread(env, (n + t->nr - 1) / t->nr * c->groups,
+                  (double)(c->in_channels * c->out_channels / c->groups * taps) * 40, pack_panel,
+                  &p);
+        p.out += ox_dense_packed(t, k, n) * c->groups * taps;
+    }
+}
+
+size_t ox_conv_indirect_work(const struct ox_conv *c)
+{
+    const size_t run = c->in_channels / c->groups;
+    return run * c->kernel[1] <= RUN_MOST ? RUN_MOST : run;
+}
+
+struct job {
+    const struct ox_compute *t;
+    const struct ox_conv *c;
+    struct ox_conv_phase phase;
+    const float *packed, *in, *zeros;
+    float *out;
+    const struct ox_epilogue *end;
+    struct ox_blocking by;
+    size_t channels, n, m; /* of a group; rows of the whole product */
+    size_t line;           /* outputs that lie at equal distances */
+    size_t ldc;            /* and that distance */
+    size_t in_batch, out_batch;
+    size_t taps, block_taps; /* of a block of k; 1 when that is a part of the channels */
+    bool runs; /* kernel rows may be runs of taps[1] * channels; block_taps is whole rows */
+};
+
+/* Where the rows of a tile begin in the input; coordinates of tap (0, 0). */
+struct tile_rows {
+    const float *image[OX_TILE_ROWS_MAX];
+    ptrdiff_t y[OX_TILE_ROWS_MAX], x[OX_TILE_ROWS_MAX];
+    bool inside; /* no tap of a row is left or right of the image */
+};
+
+static void find_rows(const struct job *j, size_t m, unsigned rows, size_t group,
+                      struct tile_rows *out)
+{
+    const struct ox_conv_phase *p = &j->phase;
+    const size_t area = p->count[0] * p->count[1];
+    size_t image = m / area, ty = m % area / p->count[1], tx = m % p->count[1];
+    const ptrdiff_t reach = (ptrdiff_t)(p->taps[1] - 1) * p->tap_offset[1];
+    const ptrdiff_t left = reach < 0 ? reach : 0, right = reach > 0 ? reach : 0;
+    out->inside = true;
+    for (unsigned i = 0; i < rows; i++) {
+        out->image[i] = j->in + image * j->in_batch + group * j->channels;
+        out->y[i] = (ptrdiff_t)(ty * p->step[0]) + p->offset[0];
+        out->x[i] = (ptrdiff_t)(tx * p->step[1]) + p->offset[1];
+        out->inside =
+            out->inside && out->x[i] + left >= 0 && out->x[i] + right < (ptrdiff_t)j->c->in[1];
+        if (++tx == p->count[1]) {
+            tx = 0;
+            if (++ty == p->count[0]) {
+                ty = 0;
+                image++;
+            }
+        }
+    }
+}
+
+/* Pointers for taps [first, first + n) of a tile, channels from `channel` on; gives the number of segments. */
+static size_t find_segments(const struct job *j, const struct tile_rows *at, unsigned rows,
+                            size_t first, size_t n, size_t channel, const float **a)
+{
+    const struct ox_conv_phase *p = &j->phase;
+    const struct ox_conv *c = j->c;
+    const unsigned mr = j->t->mr;
+    const size_t across = j->runs && at->inside ? 1 : p->taps[1];
+    const size_t per_row = p->taps[1] / across;
+    const size_t n_segments = n / per_row;
+    size_t r = first / p->taps[1], q = first % p->taps[1];
+    for (size_t s = 0; s < n_segments; s++, a += mr) {
+        const ptrdiff_t dy = (ptrdiff_t)r * p->tap_offset[0];
+        const ptrdiff_t dx = (ptrdiff_t)q * p->tap_offset[1];
+        for (unsigned i = 0; i < rows; i++) {
+            const ptrdiff_t y = at->y[i] + dy, x = at->x[i] + dx;
+            const bool in = (size_t)y < c->in[0] && (size_t)x < c->in[1];
+            a[i] = in ? at->image[i] + ((size_t)y * c->in[1] + (size_t)x) * c->in_pixel + channel
+                      : j->zeros;
+        }
+        if (++q >= across) {
+            q = 0;
+            r++;
+        }
+    }
+    return n_segments;
+}
+
+static void block_of_k(const struct job *j, size_t group, size_t col0, size_t m0, size_t m1,
+                       size_t tap0, size_t channel0, size_t depth)
+{
+    const struct ox_compute *t = j->t;
+    const struct ox_conv_phase *p = &j->phase;
+    const size_t k = j->taps * j->channels, k0 = tap0 * j->channels + channel0;
+    const size_t taps = min_size(j->block_taps, j->taps - tap0);
+    const size_t panel0 = (group * ((j->n + t->nr - 1) / t->nr * t->nr) + col0) * k;
+    const float *pointers[SEGMENTS * OX_TILE_ROWS_MAX];
+    struct tile_rows at;
+    struct ox_block b = {.t = t,
+                         .a = pointers,
+                         .packed = j->packed + panel0 + k0 * t->nr,
+                         .panel = k,
+                         .ldc = j->ldc,
+                         .cols = min_size(j->by.cols, j->n - col0),
+                         .add = k0 > 0};
+    const bool last = k0 + taps * depth == k;
+    const size_t area = p->count[0] * p->count[1];
+    /* Tiles of equal height: a last one of a row or two would be slow. */
+    const size_t step = ox_even_part(min_size(m1 - m0, j->line), t->mr, 1);
+    for (size_t m = m0; m < m1; m += b.rows) {
+        b.rows = (unsigned)min_size(min_size(step, m1 - m), j->line - m % j->line);
+        find_rows(j, m, b.rows, group, &at);
+        b.segments = find_segments(j, &at, b.rows, tap0, taps, channel0, pointers);
+        b.depth = depth * (taps / b.segments);
+        const size_t image = m / area, ty = m % area / p->count[1], tx = m % p->count[1];
+        const size_t pixel = (p->first_out[0] + ty * p->out_step[0]) * j->c->out[1] +
+                             p->first_out[1] + tx * p->out_step[1];
+        const size_t col = group * j->n + col0;
+        b.c = j->out + image * j->out_batch + pixel * j->c->out_pixel + col;
+        struct ox_epilogue end =
+            ox_end_at(j->end, image * j->c->out[0] * j->c->out[1] + pixel, col);
+        end.row_bias = NULL;
+        end.residual_ld *= p->out_step[1];
+        b.end = last ? &end : NULL;
+        ox_block_panels(&b);
+    }
+}
+
+static void run_task(void *arg, size_t i, size_t slot)
+{
+    const struct job *j = arg;
+    const size_t blocks = j->by.n_rows * j->by.n_cols;
+    const size_t group = i / blocks, col0 = i % blocks / j->by.n_rows * j->by.cols;
+    const size_t m0 = i % j->by.n_rows * j->by.rows, m1 = min_size(m0 + j->by.rows, j->m);
+    (void)slot;
+    for (size_t tap = 0; tap < j->taps; tap += j->block_taps) {
+        for (size_t channel = 0; channel < j->channels; channel += j->by.depth)
+            block_of_k(j, group, col0, m0, m1, tap, channel,
+                       min_size(j->by.depth, j->channels - channel));
+    }
+}
+
+/* Outputs that no tap reaches. */
+static void no_taps(const struct job *j)
+{
+    const struct ox_conv_phase *p = &j->phase;
+    const struct ox_conv *c = j->c;
+    const size_t area = p->count[0] * p->count[1];
+    for (size_t m = 0; m < j->m; m++) {
+        const size_t image = m / area, ty = m % area / p->count[1], tx = m % p->count[1];
+        const size_t pixel = (p->first_out[0] + ty * p->out_step[0]) * c->out[1] + p->first_out[1] +
+                             tx * p->out_step[1];
+        float *out = j->out + image * j->out_batch + pixel * c->out_pixel;
+        struct ox_epilogue end = ox_end_at(j->end, image * c->out[0] * c->out[1] + pixel, 0);
+        end.row_bias = NULL;
+        memset(out, 0, c->out_channels * sizeof *out);
+        ox_end_all(j->t, 1, c->out_channels, out, 0, &end);
+    }
+}
+
+/* Blocks of k are whole kernel rows, whole taps, or parts of one tap's channels. */
+static void plan(struct job *j)
+{
+    const struct ox_conv *c = j->c;
+    const struct ox_conv_phase *p = &j->phase;
+    const size_t most = j->t->depth_most, run = p->taps[1] * j->channels;
+    j->taps = p->taps[0] * p->taps[1];
+    j->runs = p->tap_offset[1] == 1 && c->groups == 1 && c->in_pixel == c->in_channels &&
+              run <= RUN_MOST && p->taps[1] <= SEGMENTS;
+    size_t depth = j->channels;
+    if (j->runs) {
+        const size_t rows = min_size(most > run ? most / run : 1, SEGMENTS / p->taps[1]);
+        j->block_taps = ox_even_part(p->taps[0], rows, 1) * p->taps[1];
+    } else if (j->channels <= most) {
+        j->block_taps = ox_even_part(j->taps, min_size(most / j->channels, SEGMENTS), 1);
+    } else {
+        j->block_taps = 1;
+        depth = ox_even_part(j->channels, most, 1);
+    }
+    ox_blocking_plan(j->t, j->m, j->n, j->taps * j->channels, j->block_taps * depth, c->groups,
+                     false, &j->by);
+    j->by.depth = depth;
+}
+
+void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                      const float *packed, const float *in, float *out,
+                      const struct ox_epilogue *end, float *work)
+{
+    struct job j = {.t = t,
+                    .c = c,
+                    .packed = packed,
+                    .in = in,
+                    .zeros = work,
+                    .out = out,
+                    .end = end,
+                    .channels = c->in_channels / c->groups,
+                    .n = c->out_channels / c->groups};
+    const size_t image = c->out[0] * c->out[1];
+    memset(work, 0, ox_conv_indirect_work(c) * sizeof *work);
+    j.in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * c->in_pixel;
+    j.out_batch = c->out_batch ? c->out_batch : image * c->out_pixel;
+    for (size_t i = 0; ox_conv_phase(c, i, &j.phase); i++) {
+        const size_t area = j.phase.count[0] * j.phase.count[1];
+        j.m = c->batch * area;
+        if (j.m == 0)
+            continue;
+        j.ldc = j.phase.out_step[1] * c->out_pixel;
+        j.line = c->transposed ? j.phase.count[1] : area;
+        if (!c->transposed && j.out_batch == image * c->out_pixel)
+            j.line = j.m;
+        plan(&j);
+        if (j.taps * j.channels == 0) {
+            no_taps(&j);
+            continue;
+        }
+        const double flops =
+            2.0 * (double)j.m * (double)c->out_channels * (double)j.taps * (double)j.channels;
+        ox_spread(env, c->groups * j.by.n_rows * j.by.n_cols, flops, run_task, &j);
+        j.packed += ox_dense_packed(t, j.channels, j.n) * c->groups * j.taps;
+    }
+}
+
+struct ox_conv ox_conv_padded(const struct ox_conv *c)
+{
+    struct ox_conv p = *c;
+    for (unsigned axis = 0; axis < 2; axis++) {
+        p.in[axis] = c->out[axis] ? (c->out[axis] - 1) * c->stride[axis] +
+                                        (c->kernel[axis] - 1) * c->dilation[axis] + 1
+                                  : 0;
+        p.pad[axis] = 0;
+    }
+    p.batch = 1;
+    p.in_pixel = c->in_channels;
+    p.in_batch = 0;
+    p.planar = false;
+    return p;
+}
+
+struct padding {
+    const struct ox_compute *t;
+    const struct ox_conv *from, *to;
+    const float *in;
+    float *out;
+};
+
+static void pad_row(void *arg, size_t row, size_t slot)
+{
+    const struct padding *p = arg;
+    const struct ox_conv *c = p->from;
+    const size_t channels = c->in_channels, across = p->to->in[1];
+    float *out = p->out + row * across * channels;
+    const size_t y = row - c->pad[0];
+    const size_t left = min_size(c->pad[1], across);
+    const size_t width = min_size(c->in[1], across - left);
+    (void)slot;
+    if (y >= c->in[0]) { /* also above the image, where y has wrapped */
+        memset(out, 0, across * channels * sizeof *out);
+        return;
+    }
+    memset(out, 0, left * channels * sizeof *out);
+    memset(out + (left + width) * channels, 0, (across - left - width) * channels * sizeof *out);
+    out += left * channels;
+    if (c->planar) {
+        p->t->transpose(channels, width, p->in + y * c->in[1], c->in[0] * c->in[1], out, channels);
+        return;
+    }
+    const float *in = p->in + y * c->in[1] * c->in_pixel;
+    if (c->in_pixel == channels) {
+        memcpy(out, in, width * channels * sizeof *out);
+        return;
+    }
+    for (size_t x = 0; x < width; x++)
+        memcpy(out + x * channels, in + x * c->in_pixel, channels * sizeof *out);
+}
+
+void ox_conv_padded_run(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                        const float *packed, const float *in, float *out,
+                        const struct ox_epilogue *end, float *work)
+{
+    const struct ox_conv image = ox_conv_padded(c);
+    const size_t zeros = (ox_conv_indirect_work(&image) + 15) / 16 * 16;
+    const size_t pixel = c->planar ? c->in_channels : c->in_pixel;
+    const size_t in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * pixel;
+    const size_t outs = c->out[0] * c->out[1];
+    const size_t out_batch = c->out_batch ? c->out_batch : outs * c->out_pixel;
+    for (size_t n = 0; n < c->batch; n++) {
+        struct padding p = {t, c, &image, in + n * in_batch, work + zeros};
+        ox_spread(env, image.in[0], (double)(image.in[0] * image.in[1] * c->in_channels) * 40,
+                  pad_row, &p);
+        const struct ox_epilogue at = ox_end_at(end, n * outs, 0);
+        ox_conv_indirect(t, env, &image, packed, work + zeros, out + n * out_batch, &at, work);
+    }
+}

@@ -1,0 +1,276 @@
+/* 3x3 convolution, stride 1, by Winograd's minimal filtering: Y = A' [(G g G') . (B' d B)] A over tiles of 2x2 or 4x4 outputs,
+ * where the products at each of the 16 or 36 points are a matrix product of tiles by channels. B and A are in the
+ * microkernels; points and error are said in compute.c. Tiles are taken a group at a time so that both sides stay in L2. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/convolve_impl.h"
+
+enum { POINTS_MOST = 36 };
+
+static const double g2[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+static const double g4[6][3] = {{1, 0, 0},
+                                {1.0 / 3, 1.0 / 3, 1.0 / 3},
+                                {-1.0 / 3, 1.0 / 3, -1.0 / 3},
+                                {-16.0 / 15, -8.0 / 15, -4.0 / 15},
+                                {1.0 / 15, -2.0 / 15, 4.0 / 15},
+                                {0, 0, 1}};
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t points(unsigned tile)
+{
+    return (size_t)(tile + 2) * (tile + 2);
+}
+
+size_t ox_conv_winograd_packed(const struct ox_compute *t, const struct ox_conv *c, unsigned tile)
+{
+    const size_t one = ox_dense_packed(t, c->in_channels, c->out_channels);
+    return one > SIZE_MAX / 4 / points(tile) ? SIZE_MAX : one * points(tile);
+}
+
+struct packing {
+    const struct ox_compute *t;
+    const struct ox_conv *c;
+    unsigned tile;
+    const void *weights;
+    enum ox_weight_type type;
+    float *out;
+};
+
+static void transform(const double (*g)[3], unsigned alpha, const float w[9], float *out,
+                      size_t plane)
+{
+    double half[6][3];
+    for (unsigned i = 0; i < alpha; i++) {
+        for (unsigned q = 0; q < 3; q++)
+            half[i][q] = g[i][0] * w[q] + g[i][1] * w[3 + q] + g[i][2] * w[6 + q];
+    }
+    for (unsigned i = 0; i < alpha; i++) {
+        for (unsigned j = 0; j < alpha; j++)
+            out[(i * alpha + j) * plane] =
+                (float)(half[i][0] * g[j][0] + half[i][1] * g[j][1] + half[i][2] * g[j][2]);
+    }
+}
+
+/* One panel of output channels at all points. */
+static void pack_panel(void *arg, size_t i, size_t slot)
+{
+    const struct packing *p = arg;
+    const struct ox_compute *t = p->t;
+    const size_t k = p->c->in_channels, n = p->c->out_channels;
+    const size_t plane = ox_dense_packed(t, k, n), first = i * t->nr;
+    const double(*g)[3] = p->tile == 4 ? g4 : g2;
+    (void)slot;
+    for (size_t u = 0; u < k; u++) {
+        for (size_t j = 0; j < t->nr; j++) {
+            float w[9] = {0};
+            const size_t at = ((first + j) * k + u) * 9;
+            if (first + j < n && p->type == OX_WEIGHT_F32)
+                memcpy(w, (const float *)p->weights + at, sizeof w);
+            else if (first + j < n)
+                ox_widen(t, p->type, 9, (const uint16_t *)p->weights + at, w);
+            transform(g, p->tile + 2, w, p->out + (first * k + u * t->nr + j), plane);
+        }
+    }
+}
+
+void ox_conv_winograd_pack(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                           unsigned tile, const void *weights, enum ox_weight_type type, float *out)
+{
+    struct packing p = {t, c, tile, weights, type, out};
+    ox_spread(env, (c->out_channels + t->nr - 1) / t->nr,
+              (double)(c->in_channels * c->out_channels) * 1000, pack_panel, &p);
+}
+
+struct job {
+    const struct ox_compute *t;
+    const struct ox_conv *c;
+    unsigned tile;
+    const float *packed, *in, *zeros;
+    float *out, *work;
+    const struct ox_epilogue *end;
+    size_t in_batch, out_batch;
+    size_t down, across, tiles; /* tiles of an image each way, of all images */
+    size_t group;               /* tiles of a task */
+    size_t in_plane,
+        out_plane; /* floats from point to point: lines of different points must not share their cache sets */
+    size_t slot; /* floats of work */
+};
+
+static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned tile, struct job *j)
+{
+    enum { TASKS = 8, LEAST = 4 };
+    /* Both sides of a group: transformed input and products. */
+    const size_t per_tile = points(tile) * (c->in_channels + c->out_channels);
+    j->t = t;
+    j->c = c;
+    j->tile = tile;
+    j->down = (c->out[0] + tile - 1) / tile;
+    j->across = (c->out[1] + tile - 1) / tile;
+    j->tiles = c->batch * j->down * j->across;
+    /* Weights stream past once a group, so groups are not let grow small where channels are many. */
+    size_t group = t->block_floats * 2 / per_tile;
+    const size_t least = (size_t)8 * t->mr;
+    group = group < least ? least : group;
+    const size_t share = (j->tiles + TASKS - 1) / TASKS;
+    const double work = 2.0 * (double)per_tile * (double)j->tiles; /* transforms, not products */
+    if (work > 1e5 && share < group)
+        group = share < (size_t)LEAST * t->mr ? (size_t)LEAST * t->mr : share;
+    group = (group + t->mr - 1) / t->mr * t->mr;
+    j->group = ox_even_part(j->tiles, group, t->mr);
+    j->in_plane = (j->group * c->in_channels + 15) / 16 * 16 + 16;
+    j->out_plane = (j->group * c->out_channels + 15) / 16 * 16 + 16;
+    j->slot = points(tile) * (j->in_plane + j->out_plane);
+}
+
+static size_t zero_floats(const struct ox_conv *c)
+{
+    return (c->in_channels + 15) / 16 * 16;
+}
+
+size_t ox_conv_winograd_work(const struct ox_compute *t, const struct ox_env *env,
+                             const struct ox_conv *c, unsigned tile)
+{
+    struct job j;
+    plan(t, c, tile, &j);
+    return zero_floats(c) + ox_slots(env) * j.slot;
+}
+
+static void inputs(const struct job *j, size_t first, size_t n, float *v)
+{
+    const struct ox_conv *c = j->c;
+    const unsigned alpha = j->tile + 2;
+    const float *pixels[POINTS_MOST];
+    struct ox_winograd_in w = {.channels = c->in_channels, .in = pixels, .plane = j->in_plane};
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = first + i, image = at / (j->down * j->across);
+        const size_t y0 = at / j->across % j->down * j->tile - c->pad[0];
+        const size_t x0 = at % j->across * j->tile - c->pad[1];
+        const float *in = j->in + image * j->in_batch;
+        for (unsigned r = 0; r < alpha; r++) {
+            const size_t y = y0 + r; /* wraps above the image, x left of it */
+            for (unsigned q = 0; q < alpha; q++) {
+                const size_t x = x0 + q;
+                pixels[r * alpha + q] =
+                    y < c->in[0] && x < c->in[1] ? in + (y * c->in[1] + x) * c->in_pixel : j->zeros;
+            }
+        }
+        w.out = v + i * c->in_channels;
+        j->t->winograd_in[j->tile / 4](&w);
+    }
+}
+
+static void products(const struct job *j, size_t n, const float *v, float *m)
+{
+    const struct ox_compute *t = j->t;
+    const size_t k = j->c->in_channels, cols = j->c->out_channels;
+    const size_t depth = ox_even_part(k, t->depth_most, 1);
+    const size_t plane = ox_dense_packed(t, k, cols);
+    const float *a[OX_TILE_ROWS_MAX] = {NULL};
+    const size_t step = ox_even_part(n, t->mr, 1);
+    struct ox_block b = {.t = t, .a = a, .segments = 1, .panel = k, .ldc = cols};
+    /* Panels that stay in L2 while all tiles pass. */
+    size_t most = t->block_floats / depth / t->nr * t->nr;
+    most = ox_even_part(cols, most < t->nr ? t->nr : most, t->nr);
+    for (size_t p = 0; p < points(j->tile); p++) {
+        const float *left = v + p * j->in_plane;
+        for (size_t col = 0; col < cols; col += most) {
+            b.cols = min_size(most, cols - col);
+            for (size_t k0 = 0; k0 < k; k0 += depth) {
+                b.depth = min_size(depth, k - k0);
+                b.add = k0 > 0;
+                b.packed = j->packed + p * plane + col * k + k0 * t->nr;
+                for (size_t r = 0; r < n; r += step) {
+                    b.rows = (unsigned)min_size(step, n - r);
+                    for (unsigned q = 0; q < b.rows; q++)
+                        a[q] = left + (r + q) * k + k0;
+                    b.c = m + p * j->out_plane + r * cols + col;
+                    ox_block_panels(&b);
+                }
+            }
+        }
+    }
+}
+
+/* What the transform does not do itself. */
+static void end_tile(const struct job *j, size_t image, size_t pixel,
+                     const struct ox_winograd_out *w)
+{
+    const struct ox_conv *c = j->c;
+    for (size_t y = 0; y < w->rows; y++) {
+        struct ox_epilogue end =
+            ox_end_at(j->end, image * c->out[0] * c->out[1] + pixel + y * c->out[1], 0);
+        end.row_bias = NULL;
+        ox_end_all(j->t, w->cols, c->out_channels, w->out + y * w->row, w->pixel, &end);
+    }
+}
+
+static void outputs(const struct job *j, size_t first, size_t n, const float *m)
+{
+    const struct ox_conv *c = j->c;
+    const struct ox_epilogue *end = j->end;
+    const bool plain = (!end->residual || !end->residual_last) && end->scale == 0 &&
+                       (end->act == OX_ACT_NONE || end->act == OX_ACT_CLIP);
+    const bool clip = plain && end->act == OX_ACT_CLIP;
+    struct ox_winograd_out w = {.channels = c->out_channels,
+                                .plane = j->out_plane,
+                                .row = c->out[1] * c->out_pixel,
+                                .pixel = c->out_pixel,
+                                .bias = plain ? end->col_bias : NULL,
+                                .residual_row = c->out[1] * end->residual_ld,
+                                .residual_pixel = end->residual_ld,
+                                .lo = clip ? end->lo : -INFINITY,
+                                .hi = clip ? end->hi : INFINITY};
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = first + i, image = at / (j->down * j->across);
+        const size_t y = at / j->across % j->down * j->tile, x = at % j->across * j->tile;
+        const size_t pixel = y * c->out[1] + x;
+        w.in = m + i * c->out_channels;
+        w.out = j->out + image * j->out_batch + pixel * c->out_pixel;
+        w.rows = (unsigned)min_size(j->tile, c->out[0] - y);
+        w.cols = (unsigned)min_size(j->tile, c->out[1] - x);
+        w.residual =
+            plain && end->residual
+                ? end->residual + (image * c->out[0] * c->out[1] + pixel) * end->residual_ld
+                : NULL;
+        j->t->winograd_out[j->tile / 4](&w);
+        if (!plain)
+            end_tile(j, image, pixel, &w);
+    }
+}
+
+static void run_task(void *arg, size_t i, size_t slot)
+{
+    const struct job *j = arg;
+    const size_t first = i * j->group, n = min_size(j->group, j->tiles - first);
+    float *v = j->work + slot * j->slot;
+    float *m = v + points(j->tile) * j->in_plane;
+    inputs(j, first, n, v);
+    products(j, n, v, m);
+    outputs(j, first, n, m);
+}
+
+void ox_conv_winograd(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                      unsigned tile, const float *packed, const float *in, float *out,
+                      const struct ox_epilogue *end, float *work)
+{
+    struct job j;
+    memset(&j, 0, sizeof j);
+    plan(t, c, tile, &j);
+    j.packed = packed;
+    j.in = in;
+    j.out = out;
+    j.end = end;
+    j.in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * c->in_pixel;
+    j.out_batch = c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
+    j.zeros = work;
+    j.work = work + zero_floats(c);
+    memset(work, 0, zero_floats(c) * sizeof *work);
+    const double flops =
+        2.0 * (double)(j.tiles * points(tile)) * (double)c->in_channels * (double)c->out_channels;
+    ox_spread(env, (j.tiles + j.group - 1) / j.group, flops, run_task, &j);
+}

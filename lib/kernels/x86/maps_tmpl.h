@@ -1,0 +1,282 @@
+/* Depthwise convolution, Winograd's transforms, pooling and blending: stamped for each vector width after tile_tmpl.h. */
+
+INLINE VF load_part(const float *p, bool some, VM m)
+{
+    return some ? v_load_some(p, m) : v_load(p);
+}
+
+INLINE void store_part(float *p, bool some, VM m, VF x)
+{
+    if (some)
+        v_store_some(p, m, x);
+    else
+        v_store(p, x);
+}
+
+INLINE VF clipped(VF x, VF lo, VF hi)
+{
+    return v_min(hi, v_max(lo, x));
+}
+
+/* 3x3, step 1: each input column is read once and goes into three outputs. Nine weights stay in registers. */
+INLINE void depthwise_3x3(const struct ox_depthwise *d, size_t c, size_t x0, size_t n, bool some,
+                          VM m)
+{
+    VF w[9];
+#pragma GCC unroll 9
+    for (unsigned i = 0; i < 9; i++)
+        w[i] = load_part(d->weights + i * d->weights_ld + c, some, m);
+    const VF lo = v_set(d->lo), hi = v_set(d->hi);
+    const float *r0 = d->row[0] + x0 * d->pixel + c, *r1 = d->row[1] + x0 * d->pixel + c;
+    const float *r2 = d->row[2] + x0 * d->pixel + c;
+    const VF bias = d->bias ? load_part(d->bias + c, some, m) : v_zero();
+    VF a = bias, b = bias, next;
+    float *out = d->out + x0 * d->out_pixel + c;
+    for (size_t q = 0; q < n + 2; q++) {
+        const VF u = load_part(r0, some, m), v = load_part(r1, some, m);
+        const VF t = load_part(r2, some, m);
+        next = v_fma(u, w[0], bias);
+        b = v_fma(u, w[1], b);
+        a = v_fma(u, w[2], a);
+        next = v_fma(v, w[3], next);
+        b = v_fma(v, w[4], b);
+        a = v_fma(v, w[5], a);
+        next = v_fma(t, w[6], next);
+        b = v_fma(t, w[7], b);
+        a = v_fma(t, w[8], a);
+        if (q >= 2) {
+            store_part(out, some, m, clipped(a, lo, hi));
+            out += d->out_pixel;
+        }
+        a = b;
+        b = next;
+        r0 += d->pixel;
+        r1 += d->pixel;
+        r2 += d->pixel;
+    }
+}
+
+/* Any kernel: `n` outputs share each weight. */
+INLINE void depthwise_some(const struct ox_depthwise *d, size_t c, size_t x0, const unsigned n,
+                           bool some, VM m)
+{
+    const VF bias = d->bias ? load_part(d->bias + c, some, m) : v_zero();
+    const VF lo = v_set(d->lo), hi = v_set(d->hi);
+    const size_t step = d->step * d->pixel;
+    VF sum[4];
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < n; i++)
+        sum[i] = bias;
+    const float *w = d->weights + c;
+    for (unsigned r = 0; r < d->rows; r++) {
+        const float *in = d->row[r] + x0 * step + c;
+        for (unsigned q = 0; q < d->cols; q++) {
+            const VF weight = load_part(w, some, m);
+#pragma GCC unroll 4
+            for (unsigned i = 0; i < n; i++)
+                sum[i] = v_fma(load_part(in + i * step, some, m), weight, sum[i]);
+            w += d->weights_ld;
+            in += d->dilation * d->pixel;
+        }
+    }
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < n; i++)
+        store_part(d->out + (x0 + i) * d->out_pixel + c, some, m, clipped(sum[i], lo, hi));
+}
+
+INLINE void depthwise_part(const struct ox_depthwise *d, size_t c, size_t x, size_t n, bool some,
+                           VM m)
+{
+    if (d->rows == 3 && d->cols == 3 && d->step == 1 && d->dilation == 1) {
+        depthwise_3x3(d, c, x, n, some, m);
+        return;
+    }
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        depthwise_some(d, c, x + i, 4, some, m);
+    for (; i < n; i++)
+        depthwise_some(d, c, x + i, 1, some, m);
+}
+
+static void depthwise(const struct ox_depthwise *d)
+{
+    /* A block of channels by a block of outputs whose lines stay in L1 from one vector to the next. */
+    enum { CHANNELS = 64, OUTPUTS = 28 };
+    for (size_t c0 = 0; c0 < d->channels; c0 += CHANNELS) {
+        const size_t c1 = d->channels - c0 < CHANNELS ? d->channels : c0 + CHANNELS;
+        for (size_t x = 0; x < d->count; x += OUTPUTS) {
+            const size_t n = d->count - x < OUTPUTS ? d->count - x : OUTPUTS;
+            size_t c = c0;
+            for (; c + VW <= c1; c += VW)
+                depthwise_part(d, c, x, n, false, v_mask(VW));
+            if (c < c1)
+                depthwise_part(d, c, x, n, true, v_mask(c1 - c));
+        }
+    }
+}
+
+/* B' of F(2,3): see compute.c for the matrices. */
+INLINE void in_2(const VF d[6], VF v[6])
+{
+    v[0] = v_sub(d[0], d[2]);
+    v[1] = v_add(d[1], d[2]);
+    v[2] = v_sub(d[2], d[1]);
+    v[3] = v_sub(d[1], d[3]);
+}
+
+INLINE void out_2(const VF v[6], VF y[4])
+{
+    y[0] = v_add(v_add(v[0], v[1]), v[2]);
+    y[1] = v_sub(v_sub(v[1], v[2]), v[3]);
+}
+
+/* B' of F(4,3), common parts taken out. */
+INLINE void in_4(const VF d[6], VF v[6])
+{
+    const VF even = v_sub(d[4], d[2]), odd = v_sub(d[3], d[1]);
+    const VF half = v_set(0.5f), more = v_set(1.5f), most = v_set(2.5f);
+    v[0] = v_fma(more, odd, v_add(v_sub(d[0], d[2]), even));
+    v[1] = v_add(v_fma(half, d[2], d[4]), v_sub(v_mul(most, d[3]), d[1]));
+    v[2] = v_add(v_fma(half, d[3], d[1]), v_sub(d[4], v_mul(most, d[2])));
+    v[3] = v_add(even, v_add(odd, odd));
+    v[4] = v_sub(even, v_mul(half, odd));
+    v[5] = v_fma(more, even, v_sub(v_sub(d[5], d[3]), odd));
+}
+
+INLINE void out_4(const VF v[6], VF y[4])
+{
+    const VF sum = v_add(v[1], v[2]), difference = v_sub(v[1], v[2]);
+    y[0] = v_add(v_add(v[0], sum), v_add(v[3], v[4]));
+    y[1] = v_fma(v_set(-2), v[4], v_fma(v_set(0.5f), v[3], difference));
+    y[2] = v_fma(v_set(4), v[4], v_fma(v_set(0.25f), v[3], sum));
+    y[3] = v_fma(v_set(-8), v[4], v_fma(v_set(0.125f), v[3], v_add(difference, v[5])));
+}
+
+INLINE void winograd_in(const struct ox_winograd_in *w, const unsigned alpha, size_t c, bool some,
+                        VM m)
+{
+    VF half[6][6], d[6], v[6];
+#pragma GCC unroll 6
+    for (unsigned j = 0; j < alpha; j++) {
+#pragma GCC unroll 6
+        for (unsigned i = 0; i < alpha; i++)
+            d[i] = load_part(w->in[i * alpha + j] + c, some, m);
+        if (alpha == 6)
+            in_4(d, v);
+        else
+            in_2(d, v);
+#pragma GCC unroll 6
+        for (unsigned i = 0; i < alpha; i++)
+            half[i][j] = v[i];
+    }
+    float *out = w->out + c;
+    for (unsigned i = 0; i < alpha; i++) {
+        if (alpha == 6)
+            in_4(half[i], v);
+        else
+            in_2(half[i], v);
+#pragma GCC unroll 6
+        for (unsigned j = 0; j < alpha; j++, out += w->plane)
+            store_part(out, some, m, v[j]);
+    }
+}
+
+INLINE void winograd_out(const struct ox_winograd_out *w, const unsigned alpha, size_t c, bool some,
+                         VM m)
+{
+    VF half[4][6], v[6], y[4];
+    const float *in = w->in + c;
+#pragma GCC unroll 6
+    for (unsigned j = 0; j < alpha; j++) {
+#pragma GCC unroll 6
+        for (unsigned i = 0; i < alpha; i++)
+            v[i] = load_part(in + (i * alpha + j) * w->plane, some, m);
+        if (alpha == 6)
+            out_4(v, y);
+        else
+            out_2(v, y);
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < alpha - 2; i++)
+            half[i][j] = y[i];
+    }
+    const VF bias = w->bias ? load_part(w->bias + c, some, m) : v_zero();
+    const VF lo = v_set(w->lo), hi = v_set(w->hi);
+    for (unsigned i = 0; i < alpha - 2 && i < w->rows; i++) {
+        if (alpha == 6)
+            out_4(half[i], y);
+        else
+            out_2(half[i], y);
+#pragma GCC unroll 4
+        for (unsigned j = 0; j < alpha - 2; j++) {
+            if (j >= w->cols)
+                break;
+            VF x = v_add(y[j], bias);
+            if (w->residual)
+                x = v_add(x,
+                          load_part(w->residual + i * w->residual_row + j * w->residual_pixel + c,
+                                    some, m));
+            store_part(w->out + i * w->row + j * w->pixel + c, some, m, clipped(x, lo, hi));
+        }
+    }
+}
+
+#define WINOGRAD(what, n, alpha)                                                                   \
+    static void what##n(const struct ox_##what *w)                                                 \
+    {                                                                                              \
+        size_t c = 0;                                                                              \
+        for (; c + VW <= w->channels; c += VW)                                                     \
+            what(w, alpha, c, false, v_mask(VW));                                                  \
+        if (c < w->channels)                                                                       \
+            what(w, alpha, c, true, v_mask(w->channels - c));                                      \
+    }
+WINOGRAD(winograd_in, 2, 4)
+WINOGRAD(winograd_in, 4, 6)
+WINOGRAD(winograd_out, 2, 4)
+WINOGRAD(winograd_out, 4, 6)
+#undef WINOGRAD
+
+INLINE void pool_part(const struct ox_pool *p, const bool max, size_t c, bool some, VM m)
+{
+    VF x = load_part(p->in[0] + c, some, m);
+    for (size_t i = 1; i < p->n; i++) {
+        const VF y = load_part(p->in[i] + c, some, m);
+        /* A NaN so far gives way to y, a NaN in y to what is there. */
+        x = max ? v_not_nan(v_max(y, x), y) : v_add(x, y);
+    }
+    if (!max && p->divisor != 1)
+        x = v_div(x, v_set(p->divisor));
+    store_part(p->out + c, some, m, x);
+}
+
+INLINE void pool_all(const struct ox_pool *p, const bool max)
+{
+    size_t c = 0;
+    for (; c + VW <= p->channels; c += VW)
+        pool_part(p, max, c, false, v_mask(VW));
+    if (c < p->channels)
+        pool_part(p, max, c, true, v_mask(p->channels - c));
+}
+
+static void pool_max(const struct ox_pool *p)
+{
+    pool_all(p, true);
+}
+
+static void pool_sum(const struct ox_pool *p)
+{
+    pool_all(p, false);
+}
+
+static void blend(size_t n, const float w[4], const float *const in[4], float *y)
+{
+    const VF w0 = v_set(w[0]), w1 = v_set(w[1]), w2 = v_set(w[2]), w3 = v_set(w[3]);
+    for (size_t i = 0; i < n; i += VW) {
+        const bool some = n - i < VW;
+        const VM m = v_mask(some ? n - i : VW);
+        const VF top = v_add(v_mul(w0, load_part(in[0] + i, some, m)),
+                             v_mul(w1, load_part(in[1] + i, some, m)));
+        const VF low = v_add(v_mul(w2, load_part(in[2] + i, some, m)),
+                             v_mul(w3, load_part(in[3] + i, some, m)));
+        store_part(y + i, some, m, v_add(top, low));
+    }
+}

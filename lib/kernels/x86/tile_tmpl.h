@@ -1,0 +1,291 @@
+/* Register tiles, products of few rows, and what ends a row: stamped for each vector width. The includer has included
+ * lanes_<isa>.h and defines MR; NR is two vectors. */
+#define INLINE static inline __attribute__((always_inline))
+enum { NR = 2 * VW };
+
+/* x = end(x) for lanes of row i at column j. */
+INLINE VF ending(const struct ox_epilogue *end, VF x, size_t i, size_t j, bool some, VM m)
+{
+    if (end->scale != 0)
+        x = v_mul(x, v_set(end->scale));
+    if (end->col_bias)
+        x = v_add(x, some ? v_load_some(end->col_bias + j, m) : v_load(end->col_bias + j));
+    if (end->row_bias)
+        x = v_add(x, v_set(end->row_bias[i]));
+    if (end->residual && !end->residual_last) {
+        const float *r = end->residual + i * end->residual_ld + j;
+        x = v_add(x, some ? v_load_some(r, m) : v_load(r));
+    }
+    if (end->act == OX_ACT_CLIP)
+        x = v_min(v_set(end->hi), v_max(v_set(end->lo), x));
+    else if (end->act == OX_ACT_LEAKY)
+        x = v_below_zero(x, v_mul(x, v_set(end->alpha)));
+    return x;
+}
+
+/* The sums of a tile on their way to c. */
+static void leave(const struct ox_tile *t, const VF (*sums)[2])
+{
+    for (unsigned i = 0; i < t->rows; i++) {
+        float *c = t->c + i * t->ldc;
+        for (unsigned v = 0; v < 2 && v * VW < t->cols; v++) {
+            const unsigned left = t->cols - v * VW;
+            const bool some = left < VW;
+            const VM m = v_mask(some ? left : VW);
+            float *to = c + v * VW;
+            VF x = sums[i][v];
+            if (t->add)
+                x = v_add(x, some ? v_load_some(to, m) : v_load(to));
+            if (t->end)
+                x = ending(t->end, x, i, v * VW, some, m);
+            if (some)
+                v_store_some(to, m, x);
+            else
+                v_store(to, x);
+        }
+    }
+}
+
+INLINE void sum_up(const struct ox_tile *t, const unsigned rows, const unsigned vecs)
+{
+    VF sum[MR][2];
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < rows; i++) {
+        sum[i][0] = v_zero();
+        sum[i][1] = v_zero();
+    }
+    const float *b = t->b;
+    const float *const *pointers = t->a;
+    const size_t depth = t->depth;
+    for (size_t s = t->segments; s > 0; s--, pointers += MR) {
+        const float *a[MR];
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < rows; i++)
+            a[i] = pointers[i];
+        for (size_t p = 0; p < depth; p++, b += NR) {
+            const VF b0 = v_load(b);
+            const VF b1 = vecs > 1 ? v_load(b + VW) : b0;
+            _mm_prefetch((const char *)(b + AHEAD), _MM_HINT_T0);
+#pragma GCC unroll 16
+            for (unsigned i = 0; i < rows; i++) {
+                const VF x = v_set(a[i][p]);
+                sum[i][0] = v_fma(x, b0, sum[i][0]);
+                if (vecs > 1)
+                    sum[i][1] = v_fma(x, b1, sum[i][1]);
+            }
+        }
+    }
+    if (vecs > 1 && !t->end && !t->add && t->cols == NR) {
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < rows; i++) {
+            v_store(t->c + i * t->ldc, sum[i][0]);
+            v_store(t->c + i * t->ldc + VW, sum[i][1]);
+        }
+        return;
+    }
+    leave(t, (const VF(*)[2])sum);
+}
+
+/* A function for each number of rows, for two vectors and for one. */
+#define ROWS(n)                                                                                    \
+    static void wide_##n(const struct ox_tile *t)                                                  \
+    {                                                                                              \
+        sum_up(t, n, 2);                                                                           \
+    }                                                                                              \
+    static void narrow_##n(const struct ox_tile *t)                                                \
+    {                                                                                              \
+        sum_up(t, n, 1);                                                                           \
+    }
+ROWS(1)
+ROWS(2)
+ROWS(3)
+ROWS(4)
+ROWS(5)
+ROWS(6)
+#if MR > 6
+ROWS(7)
+ROWS(8)
+ROWS(9)
+ROWS(10)
+ROWS(11)
+ROWS(12)
+#endif
+#undef ROWS
+
+static void (*const by_rows[2][MR])(const struct ox_tile *t) = {
+    {narrow_1, narrow_2, narrow_3, narrow_4, narrow_5, narrow_6,
+#if MR > 6
+     narrow_7, narrow_8, narrow_9, narrow_10, narrow_11, narrow_12
+#endif
+    },
+    {wide_1, wide_2, wide_3, wide_4, wide_5, wide_6,
+#if MR > 6
+     wide_7, wide_8, wide_9, wide_10, wide_11, wide_12
+#endif
+    }};
+
+static void tile(const struct ox_tile *t)
+{
+    by_rows[t->cols > VW][t->rows - 1](t);
+}
+
+static void finish(size_t n, const struct ox_epilogue *end, float *x)
+{
+    for (size_t j = 0; j < n; j += VW) {
+        const bool some = n - j < VW;
+        const VM m = v_mask(some ? n - j : VW);
+        VF y = ending(end, some ? v_load_some(x + j, m) : v_load(x + j), 0, j, some, m);
+        if (end->residual && end->residual_last)
+            y = v_add(y, some ? v_load_some(end->residual + j, m) : v_load(end->residual + j));
+        if (some)
+            v_store_some(x + j, m, y);
+        else
+            v_store(x + j, y);
+    }
+}
+
+INLINE void stream_rows(const struct ox_stream *s, const unsigned rows, const unsigned depth)
+{
+    for (size_t j = 0; j < s->n; j += VW) {
+        const bool some = s->n - j < VW;
+        const VM m = v_mask(some ? s->n - j : VW);
+        VF sum[4];
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < rows; i++) {
+            const float *c = s->c + i * s->ldc + j;
+            sum[i] = some ? v_load_some(c, m) : v_load(c);
+        }
+#pragma GCC unroll 8
+        for (unsigned p = 0; p < depth; p++) {
+            const float *b = s->b + p * s->ldb + j;
+            const VF x = some ? v_load_some(b, m) : v_load(b);
+#pragma GCC unroll 4
+            for (unsigned i = 0; i < rows; i++)
+                sum[i] = v_fma(v_set(s->a[i * s->lda + p]), x, sum[i]);
+        }
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < rows; i++) {
+            float *c = s->c + i * s->ldc + j;
+            if (some)
+                v_store_some(c, m, sum[i]);
+            else
+                v_store(c, sum[i]);
+        }
+    }
+}
+
+static void stream(const struct ox_stream *s)
+{
+    if (s->depth < 8) {
+        for (unsigned i = 0; i < s->rows; i++) {
+            struct ox_stream row = *s;
+            row.a += i * s->lda;
+            row.c += i * s->ldc;
+            stream_rows(&row, 1, s->depth);
+        }
+    } else if (s->rows == 1)
+        stream_rows(s, 1, 8);
+    else if (s->rows == 2)
+        stream_rows(s, 2, 8);
+    else if (s->rows == 3)
+        stream_rows(s, 3, 8);
+    else
+        stream_rows(s, 4, 8);
+}
+
+INLINE void dot_block(size_t k, const unsigned rows, const unsigned cols, const float *a,
+                      size_t lda, const float *b, size_t ldb, float *c, size_t ldc)
+{
+    VF sum[4][8];
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < rows; i++) {
+#pragma GCC unroll 8
+        for (unsigned j = 0; j < cols; j++)
+            sum[i][j] = v_zero();
+    }
+    size_t p = 0;
+    for (; p + VW <= k; p += VW) {
+        VF x[4];
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < rows; i++)
+            x[i] = v_load(a + i * lda + p);
+#pragma GCC unroll 8
+        for (unsigned j = 0; j < cols; j++) {
+            const VF y = v_load(b + j * ldb + p);
+#pragma GCC unroll 4
+            for (unsigned i = 0; i < rows; i++)
+                sum[i][j] = v_fma(x[i], y, sum[i][j]);
+        }
+    }
+    const VM m = v_mask(k - p);
+    for (unsigned i = 0; i < rows; i++) {
+        const VF x = v_load_some(a + i * lda + p, m);
+        for (unsigned j = 0; j < cols; j++)
+            c[i * ldc + j] = v_total(v_fma(x, v_load_some(b + j * ldb + p, m), sum[i][j]));
+    }
+}
+
+INLINE void dot_rows(size_t n, size_t k, const unsigned rows, const unsigned cols, const float *a,
+                     size_t lda, const float *b, size_t ldb, float *c, size_t ldc)
+{
+    size_t j = 0;
+    for (; j + cols <= n; j += cols)
+        dot_block(k, rows, cols, a, lda, b + j * ldb, ldb, c + j, ldc);
+    for (; j < n; j++)
+        dot_block(k, rows, 1, a, lda, b + j * ldb, ldb, c + j, ldc);
+}
+
+static void dots(size_t n, size_t k, unsigned rows, const float *a, size_t lda, const float *b,
+                 size_t ldb, float *c, size_t ldc)
+{
+    if (rows == 1)
+        dot_rows(n, k, 1, 8, a, lda, b, ldb, c, ldc);
+    else if (rows == 2)
+        dot_rows(n, k, 2, 4, a, lda, b, ldb, c, ldc);
+    else if (rows == 3)
+        dot_rows(n, k, 3, MR > 6 ? 8 : 4, a, lda, b, ldb, c, ldc);
+    else
+        dot_rows(n, k, 4, MR > 6 ? 4 : 2, a, lda, b, ldb, c, ldc);
+}
+
+static void pack(size_t k, unsigned cols, const float *b, size_t row, size_t col, float *out)
+{
+    if (row == 1 && cols == NR && k >= 8) {
+        for (unsigned j = 0; j < NR; j += 8)
+            transpose_floats(8, k, b + j * col, col, out + j, NR);
+        return;
+    }
+    for (size_t p = 0; p < k; p++, out += NR) {
+        const float *from = b + p * row;
+        if (col == 1 && cols == NR) {
+            v_store(out, v_load(from));
+            v_store(out + VW, v_load(from + VW));
+            continue;
+        }
+        for (unsigned j = 0; j < cols; j++)
+            out[j] = from[j * col];
+        for (unsigned j = cols; j < NR; j++)
+            out[j] = 0;
+    }
+}
+
+static double probe(size_t loops)
+{
+    const VF half = v_set(0.5f), one = v_set(1);
+    VF x[12];
+#pragma GCC unroll 12
+    for (unsigned i = 0; i < 12; i++)
+        x[i] = v_set((float)i);
+    for (size_t n = 0; n < loops; n++) {
+#pragma GCC unroll 12
+        for (unsigned i = 0; i < 12; i++)
+            x[i] = v_fma(x[i], half, one);
+    }
+    VF sum = x[0];
+#pragma GCC unroll 12
+    for (unsigned i = 1; i < 12; i++)
+        sum = v_add(sum, x[i]);
+    volatile float keep = v_total(sum);
+    (void)keep;
+    return 2.0 * 12 * VW * (double)loops;
+}

@@ -1,0 +1,386 @@
+/* Convolutions of every way at every level of the processor, against sums in double. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/convolve.h"
+#include "onnxtool.h"
+#include "tests/guarded.h"
+#include "tests/run_suite.h"
+
+static void halve_row(const void *arg, size_t n, float *x)
+{
+    (void)arg;
+    for (size_t i = 0; i < n; i++)
+        x[i] = x[i] * 0.5f;
+}
+
+static double ending(const struct ox_epilogue *end, double x, size_t pixel, size_t j)
+{
+    if (end->scale != 0)
+        x *= end->scale;
+    if (end->col_bias)
+        x += end->col_bias[j];
+    if (end->residual && !end->residual_last)
+        x += end->residual[pixel * end->residual_ld + j];
+    if (end->act == OX_ACT_CLIP)
+        x = x < end->lo ? end->lo : x > end->hi ? end->hi : x;
+    else if (end->act == OX_ACT_LEAKY)
+        x = x < 0 ? end->alpha * x : x;
+    else if (end->act == OX_ACT_ROW)
+        x *= 0.5;
+    if (end->residual && end->residual_last)
+        x += end->residual[pixel * end->residual_ld + j];
+    return x;
+}
+
+struct sides {
+    struct guarded in, out, weights, packed, work, bias, residual;
+};
+
+static float input_at(const struct ox_conv *c, const float *in, size_t n, size_t channel, size_t y,
+                      size_t x)
+{
+    if (c->planar)
+        return in[((n * c->in_channels + channel) * c->in[0] + y) * c->in[1] + x];
+    return in[((n * c->in[0] + y) * c->in[1] + x) * c->in_pixel + channel];
+}
+
+/* Input position that tap `r` of output `y` reads; false when there is none. */
+static bool tap_at(const struct ox_conv *c, unsigned axis, size_t y, size_t r, size_t *at)
+{
+    if (!c->transposed) {
+        *at = y * c->stride[axis] + r * c->dilation[axis] - c->pad[axis];
+        return *at < c->in[axis];
+    }
+    const size_t from = y + c->pad[axis] - r * c->dilation[axis];
+    *at = from / c->stride[axis];
+    return y + c->pad[axis] >= r * c->dilation[axis] && from % c->stride[axis] == 0 &&
+           *at < c->in[axis];
+}
+
+/* The sum in double and the sum of the terms' sizes. */
+static double direct(const struct ox_conv *c, const struct sides *s, size_t image, size_t o,
+                     size_t y, size_t x, double *size)
+{
+    const size_t k = c->in_channels / c->groups, n = c->out_channels / c->groups, group = o / n;
+    double sum = 0;
+    for (size_t u = 0; u < k; u++) {
+        for (size_t r = 0; r < c->kernel[0]; r++) {
+            for (size_t q = 0; q < c->kernel[1]; q++) {
+                size_t iy, ix;
+                if (!tap_at(c, 0, y, r, &iy) || !tap_at(c, 1, x, q, &ix))
+                    continue;
+                const size_t matrix = c->transposed ? (group * k + u) * n + o % n : o * k + u;
+                const double w = s->weights.at[(matrix * c->kernel[0] + r) * c->kernel[1] + q];
+                const double term = w * input_at(c, s->in.at, image, group * k + u, iy, ix);
+                sum += term;
+                *size += fabs(term);
+            }
+        }
+    }
+    return sum;
+}
+
+static void compare(const struct ox_conv *c, const struct sides *s, const struct ox_epilogue *end,
+                    double slack, enum ox_conv_way way)
+{
+    size_t pixel = 0;
+    for (size_t image = 0; image < c->batch; image++) {
+        for (size_t y = 0; y < c->out[0]; y++) {
+            for (size_t x = 0; x < c->out[1]; x++, pixel++) {
+                for (size_t o = 0; o < c->out_channels; o++) {
+                    double size = 4;
+                    const double sum = direct(c, s, image, o, y, x, &size);
+                    const double want = ending(end, sum, pixel, o);
+                    const double got = s->out.at[pixel * c->out_pixel + o];
+                    const double bound = size * slack * 0x1p-24;
+                    ck_assert_msg(fabs(want - got) <= bound,
+                                  "way %d, %zux%zux%zu -> %zux%zux%zu, kernel %zux%zu, groups %zu, "
+                                  "at (%zu,%zu,%zu): %g, expected %g",
+                                  (int)way, c->in[0], c->in[1], c->in_channels, c->out[0],
+                                  c->out[1], c->out_channels, c->kernel[0], c->kernel[1], c->groups,
+                                  y, x, o, got, want);
+                }
+            }
+        }
+    }
+}
+
+static void random_axis(struct dice *d, struct ox_conv *c, unsigned axis)
+{
+    c->kernel[axis] = dice_between(d, 1, 5);
+    c->stride[axis] = dice_between(d, 1, 3);
+    c->dilation[axis] = dice_between(d, 0, 3) ? 1 : 2;
+    const size_t reach = (c->kernel[axis] - 1) * c->dilation[axis] + 1;
+    c->pad[axis] = dice_between(d, 0, reach - 1);
+    const size_t after = dice_between(d, 0, reach - 1);
+    c->in[axis] = dice_between(d, 1, 17);
+    if (c->transposed) {
+        const size_t all = (c->in[axis] - 1) * c->stride[axis] + reach;
+        c->out[axis] = all > c->pad[axis] + after ? all - c->pad[axis] - after : 0;
+    } else {
+        const size_t all = c->in[axis] + c->pad[axis] + after;
+        c->out[axis] = all >= reach ? (all - reach) / c->stride[axis] + 1 : 0;
+    }
+}
+
+static void make_3x3(struct ox_conv *c)
+{
+    for (unsigned axis = 0; axis < 2; axis++) {
+        c->kernel[axis] = 3;
+        c->stride[axis] = c->dilation[axis] = 1;
+        c->pad[axis] = c->pad[axis] % 3;
+        c->out[axis] = c->in[axis] + c->pad[axis];
+    }
+    c->groups = 1;
+}
+
+static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
+{
+    struct ox_conv c = {.batch = dice_between(d, 1, 2), .groups = 1};
+    c.in_channels = dice_between(d, 1, 40);
+    c.out_channels = dice_between(d, 1, 40);
+    c.transposed = way == OX_CONV_INDIRECT && dice_between(d, 0, 1);
+    random_axis(d, &c, 0);
+    random_axis(d, &c, 1);
+    if (way == OX_CONV_INDIRECT && dice_between(d, 0, 1)) {
+        c.groups = dice_between(d, 2, 4);
+        c.in_channels = c.groups * dice_between(d, 1, 9);
+        c.out_channels = c.groups * dice_between(d, 1, 20);
+    } else if (way == OX_CONV_DEPTHWISE) {
+        c.groups = c.in_channels = c.out_channels = dice_between(d, 1, 90);
+        if (dice_between(d, 0, 1))
+            c.kernel[0] = c.kernel[1] = 3, c.stride[1] = c.dilation[1] = 1;
+    } else if (way == OX_CONV_WINOGRAD2 || way == OX_CONV_WINOGRAD4) {
+        make_3x3(&c);
+    } else if (way == OX_CONV_POINTWISE) {
+        for (unsigned axis = 0; axis < 2; axis++) {
+            c.kernel[axis] = c.stride[axis] = c.dilation[axis] = 1;
+            c.pad[axis] = 0;
+            c.out[axis] = c.in[axis];
+        }
+    } else if (way == OX_CONV_PADDED) {
+        c.planar = dice_between(d, 0, 1);
+    }
+    c.in_pixel = c.in_channels + (dice_between(d, 0, 1) ? dice_between(d, 0, 5) : 0);
+    c.out_pixel = c.out_channels + dice_between(d, 0, 5);
+    return c;
+}
+
+static struct ox_epilogue random_end(struct dice *d, const struct ox_conv *c, struct sides *s)
+{
+    const size_t pieces = dice_next(d);
+    struct ox_epilogue end = {.residual_ld = c->out_channels + dice_between(d, 0, 3)};
+    s->bias = guarded_new(d, c->out_channels, true);
+    s->residual = guarded_new(d, c->batch * c->out[0] * c->out[1] * end.residual_ld, true);
+    end.col_bias = pieces & 1 ? s->bias.at : NULL;
+    end.residual = pieces & 2 ? s->residual.at : NULL;
+    end.residual_last = pieces & 4;
+    end.scale = (pieces & 24) == 24 ? 0.75f : 0;
+    end.act = (enum ox_act)(pieces >> 5 & 3);
+    end.lo = pieces & 128 ? 0 : -0.5f;
+    end.hi = pieces & 256 ? INFINITY : 0.5f;
+    end.alpha = 0.1f;
+    end.row = halve_row;
+    return end;
+}
+
+static void free_sides(struct sides *s)
+{
+    guarded_free(&s->in);
+    guarded_free(&s->out);
+    guarded_free(&s->weights);
+    guarded_free(&s->packed);
+    guarded_free(&s->work);
+    guarded_free(&s->bias);
+    guarded_free(&s->residual);
+}
+
+static void try_conv(struct dice *d, enum ox_cpu level, enum ox_conv_way way, unsigned threads)
+{
+    const struct ox_compute *t = ox_compute(level);
+    struct ox_env *env = ox_env_new();
+    const struct ox_conv c = random_conv(d, way);
+    const size_t pixel = c.planar ? c.in_channels : c.in_pixel;
+    struct sides s;
+    ox_env_set_threads(env, threads);
+    s.in = guarded_new(d, c.batch * c.in[0] * c.in[1] * pixel, true);
+    s.out = guarded_new(d, c.batch * c.out[0] * c.out[1] * c.out_pixel, true);
+    s.weights =
+        guarded_new(d, c.out_channels * c.in_channels / c.groups * c.kernel[0] * c.kernel[1], true);
+    s.packed = guarded_new(d, ox_conv_packed(t, way, &c), false);
+    s.work = guarded_new(d, ox_conv_work(t, env, way, &c), false);
+    const struct ox_epilogue end = random_end(d, &c, &s);
+    ox_conv_pack(t, env, way, &c, s.weights.at, OX_WEIGHT_F32, s.packed.at);
+    ox_conv_run(t, env, way, &c, s.packed.at, s.in.at, s.out.at, &end, s.work.at);
+    const double terms = (double)(c.in_channels / c.groups * c.kernel[0] * c.kernel[1]);
+    /* Winograd's transforms enlarge what is then rounded. */
+    const double grown = way == OX_CONV_WINOGRAD4 ? 30 : way == OX_CONV_WINOGRAD2 ? 4 : 1;
+    compare(&c, &s, &end, (sqrt(terms) + 4) * grown, way);
+    free_sides(&s);
+    ox_env_release(env);
+}
+
+START_TEST(convolutions_of_any_shape_are_near_the_sums_in_double)
+{
+    struct dice d = {(uint64_t)_i * 104729};
+    const enum ox_cpu level = (enum ox_cpu)(_i / 6 % (ox_cpu_probe() + 1));
+    try_conv(&d, level, (enum ox_conv_way)(_i % 6), 1 + (unsigned)_i % 2);
+}
+END_TEST
+
+/* A block of channels of its own, large enough that sums are cut. */
+START_TEST(deep_sums_are_cut_and_put_together)
+{
+    struct dice d = {(uint64_t)_i};
+    for (unsigned level = 0; level <= ox_cpu_probe(); level++) {
+        const struct ox_compute *t = ox_compute((enum ox_cpu)level);
+        const size_t channels = _i ? 1200 : 150;
+        struct ox_conv c = {.batch = 1,
+                            .groups = 1,
+                            .in_channels = channels,
+                            .out_channels = 33,
+                            .kernel = {3, 3},
+                            .stride = {1, 1},
+                            .dilation = {1, 1},
+                            .pad = {1, 1},
+                            .in = {4, 5},
+                            .out = {4, 5},
+                            .in_pixel = channels,
+                            .out_pixel = 33};
+        for (unsigned way = 0; way < 3; way++) {
+            static const enum ox_conv_way ways[] = {OX_CONV_INDIRECT, OX_CONV_WINOGRAD2,
+                                                    OX_CONV_WINOGRAD4};
+            struct sides s;
+            s.in = guarded_new(&d, 20 * channels, true);
+            s.out = guarded_new(&d, 20 * 33, true);
+            s.weights = guarded_new(&d, 33 * channels * 9, true);
+            s.packed = guarded_new(&d, ox_conv_packed(t, ways[way], &c), false);
+            s.work = guarded_new(&d, ox_conv_work(t, NULL, ways[way], &c), false);
+            const struct ox_epilogue end = random_end(&d, &c, &s);
+            ox_conv_pack(t, NULL, ways[way], &c, s.weights.at, OX_WEIGHT_F32, s.packed.at);
+            ox_conv_run(t, NULL, ways[way], &c, s.packed.at, s.in.at, s.out.at, &end, s.work.at);
+            compare(&c, &s, &end, 200, ways[way]);
+            free_sides(&s);
+        }
+    }
+}
+END_TEST
+
+/* Mean error over the mean size of the result, against the sum in double. */
+static double mean_error(enum ox_cpu level, enum ox_conv_way way)
+{
+    enum { CHANNELS = 64, SIDE = 12 };
+    const struct ox_compute *t = ox_compute(level);
+    struct dice d = {5};
+    struct ox_conv c = {.batch = 1,
+                        .groups = 1,
+                        .in_channels = CHANNELS,
+                        .out_channels = 16,
+                        .kernel = {3, 3},
+                        .stride = {1, 1},
+                        .dilation = {1, 1},
+                        .pad = {1, 1},
+                        .in = {SIDE, SIDE},
+                        .out = {SIDE, SIDE},
+                        .in_pixel = CHANNELS,
+                        .out_pixel = 16};
+    struct sides s;
+    s.in = guarded_new(&d, SIDE * SIDE * CHANNELS, true);
+    s.out = guarded_new(&d, SIDE * SIDE * 16, true);
+    s.weights = guarded_new(&d, 16 * CHANNELS * 9, true);
+    s.packed = guarded_new(&d, ox_conv_packed(t, way, &c), false);
+    s.work = guarded_new(&d, ox_conv_work(t, NULL, way, &c), false);
+    const struct ox_epilogue end = {.act = OX_ACT_NONE};
+    double error = 0, size = 0;
+    ox_conv_pack(t, NULL, way, &c, s.weights.at, OX_WEIGHT_F32, s.packed.at);
+    ox_conv_run(t, NULL, way, &c, s.packed.at, s.in.at, s.out.at, &end, s.work.at);
+    for (size_t pixel = 0; pixel < SIDE * SIDE; pixel++) {
+        for (size_t o = 0; o < 16; o++) {
+            double terms = 0;
+            const double want = direct(&c, &s, 0, o, pixel / SIDE, pixel % SIDE, &terms);
+            error += fabs(want - s.out.at[pixel * 16 + o]);
+            size += fabs(want);
+        }
+    }
+    guarded_free(&s.in);
+    guarded_free(&s.out);
+    guarded_free(&s.weights);
+    guarded_free(&s.packed);
+    guarded_free(&s.work);
+    return error / size;
+}
+
+START_TEST(winograd_keeps_the_error_that_is_documented)
+{
+    for (unsigned level = 0; level <= ox_cpu_probe(); level++) {
+        const double direct_error = mean_error((enum ox_cpu)level, OX_CONV_INDIRECT);
+        const double two = mean_error((enum ox_cpu)level, OX_CONV_WINOGRAD2);
+        const double four = mean_error((enum ox_cpu)level, OX_CONV_WINOGRAD4);
+        if (getenv("SHOW"))
+            printf("%s: direct %.2g, F(2,3) %.2g, F(4,3) %.2g\n", ox_cpu_name((enum ox_cpu)level),
+                   direct_error, two, four);
+        ck_assert(direct_error < 7.3e-7);
+        ck_assert(two < 5.5e-7);
+        ck_assert(four < 2e-6);
+    }
+}
+END_TEST
+
+START_TEST(the_bits_are_the_same_for_any_number_of_threads)
+{
+    const enum ox_conv_way way = (enum ox_conv_way)_i;
+    struct dice d = {3};
+    const struct ox_compute *t = ox_compute(ox_cpu_probe());
+    const size_t groups = way == OX_CONV_DEPTHWISE ? 64 : 1,
+                 side = way == OX_CONV_POINTWISE ? 1 : 3;
+    struct ox_conv c = {.batch = 2,
+                        .groups = groups,
+                        .in_channels = 64,
+                        .out_channels = 64,
+                        .kernel = {side, side},
+                        .stride = {1, 1},
+                        .dilation = {1, 1},
+                        .pad = {side / 2, side / 2},
+                        .in = {40, 41},
+                        .out = {40, 41},
+                        .in_pixel = 64,
+                        .out_pixel = 64};
+    const size_t all = 2 * 40 * 41 * 64;
+    struct guarded in = guarded_new(&d, all, true), one = guarded_new(&d, all, true);
+    struct guarded three = guarded_new(&d, all, true), w = guarded_new(&d, 64 * 64 * 9, true);
+    struct guarded packed = guarded_new(&d, ox_conv_packed(t, way, &c), false);
+    const struct ox_epilogue end = {.act = OX_ACT_CLIP, .hi = 6};
+    ox_conv_pack(t, NULL, way, &c, w.at, OX_WEIGHT_F32, packed.at);
+    for (unsigned threads = 1; threads <= 3; threads += 2) {
+        struct ox_env *env = ox_env_new();
+        ox_env_set_threads(env, threads);
+        struct guarded work = guarded_new(&d, ox_conv_work(t, env, way, &c), false);
+        ox_conv_run(t, env, way, &c, packed.at, in.at, threads == 1 ? one.at : three.at, &end,
+                    work.at);
+        guarded_free(&work);
+        ox_env_release(env);
+    }
+    ck_assert(memcmp(one.at, three.at, all * sizeof(float)) == 0);
+    guarded_free(&in);
+    guarded_free(&one);
+    guarded_free(&three);
+    guarded_free(&w);
+    guarded_free(&packed);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("convolve");
+    TCase *tc = tcase_create("convolve");
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, convolutions_of_any_shape_are_near_the_sums_in_double, 0, 720);
+    tcase_add_loop_test(tc, deep_sums_are_cut_and_put_together, 0, 2);
+    tcase_add_test(tc, winograd_keeps_the_error_that_is_documented);
+    tcase_add_loop_test(tc, the_bits_are_the_same_for_any_number_of_threads, 0, 6);
+    suite_add_tcase(s, tc);
+    return run_suite(s);
+}

@@ -1,0 +1,305 @@
+/* Products of every kind at every level of the processor, against sums in double. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/dense.h"
+#include "onnxtool.h"
+#include "tests/guarded.h"
+#include "tests/run_suite.h"
+
+static void halve_row(const void *arg, size_t n, float *x)
+{
+    (void)arg;
+    for (size_t i = 0; i < n; i++)
+        x[i] = x[i] * 0.5f;
+}
+
+static double ending(const struct ox_epilogue *end, double x, size_t i, size_t j)
+{
+    if (end->scale != 0)
+        x *= end->scale;
+    if (end->col_bias)
+        x += end->col_bias[j];
+    if (end->row_bias)
+        x += end->row_bias[i];
+    if (end->residual && !end->residual_last)
+        x += end->residual[i * end->residual_ld + j];
+    if (end->act == OX_ACT_CLIP)
+        x = x < end->lo ? end->lo : x > end->hi ? end->hi : x;
+    else if (end->act == OX_ACT_LEAKY)
+        x = x < 0 ? end->alpha * x : x;
+    else if (end->act == OX_ACT_ROW)
+        x *= 0.5;
+    if (end->residual && end->residual_last)
+        x += end->residual[i * end->residual_ld + j];
+    return x;
+}
+
+struct sides {
+    struct guarded a, b, c, packed, work, bias, rows, residual;
+};
+
+static void random_end(struct dice *d, struct ox_dense *p, struct sides *s)
+{
+    const size_t pieces = dice_next(d);
+    const bool alone = p->batch[0] * p->batch[1] == 1;
+    s->bias = guarded_new(d, p->n, true);
+    s->rows = guarded_new(d, p->m, true);
+    p->end.residual_ld = p->n + dice_between(d, 0, 3);
+    s->residual = guarded_new(d, p->m * p->end.residual_ld, true);
+    p->end.col_bias = pieces & 1 ? s->bias.at : NULL;
+    p->end.row_bias = pieces & 2 && alone ? s->rows.at : NULL;
+    p->end.residual = pieces & 4 && alone ? s->residual.at : NULL;
+    p->end.residual_last = pieces & 8;
+    p->end.scale = pieces & 16 ? 0.75f : 0;
+    p->end.act = (enum ox_act)(pieces >> 5 & 3);
+    p->end.lo = pieces & 128 ? 0 : -0.5f;
+    p->end.hi = pieces & 256 ? INFINITY : 0.5f;
+    p->end.alpha = 0.1f;
+    p->end.row = halve_row;
+}
+
+static struct ox_dense random_product(struct dice *d, const struct ox_compute *t, struct sides *s)
+{
+    static const size_t most[] = {3, 7, 20, 70, 300};
+    struct ox_dense p = {.m = dice_between(d, 1, most[dice_between(d, 0, 4)]),
+                         .n = dice_between(d, 1, most[dice_between(d, 0, 4)]),
+                         .k = dice_between(d, 0, most[dice_between(d, 0, 4)] * 4)};
+    const size_t kind = dice_next(d);
+    p.batch[0] = kind & 3 ? 1 : dice_between(d, 1, 3);
+    p.batch[1] = kind & 3 ? 1 : dice_between(d, 1, 2);
+    const bool a_turned = (kind >> 2 & 3) == 0, b_turned = kind >> 4 & 1;
+    p.a_row = a_turned ? 1 : p.k + dice_between(d, 0, 5);
+    p.a_col = a_turned ? p.m + dice_between(d, 0, 5) : 1;
+    p.b_row = b_turned ? 1 : p.n + dice_between(d, 0, 5);
+    p.b_col = b_turned ? p.k + dice_between(d, 0, 5) : 1;
+    p.c_row = p.n + dice_between(d, 0, 5);
+    const size_t a_one = p.m * p.a_row + p.k * p.a_col, b_one = p.k * p.b_row + p.n * p.b_col;
+    p.a_batch[0] = a_one * p.batch[1];
+    p.a_batch[1] = a_one;
+    p.b_batch[1] = kind & 64 ? b_one : 0;
+    p.b_batch[0] = p.b_batch[1] * p.batch[1];
+    p.c_batch[1] = p.m * p.c_row;
+    p.c_batch[0] = p.c_batch[1] * p.batch[1];
+    s->a = guarded_new(d, a_one * p.batch[0] * p.batch[1], true);
+    s->b = guarded_new(d, b_one * p.batch[0] * p.batch[1], true);
+    s->c = guarded_new(d, p.m * p.c_row * p.batch[0] * p.batch[1], true);
+    s->packed = guarded_new(d, ox_dense_packed(t, p.k, p.n), false);
+    p.a = s->a.at;
+    p.b = s->b.at;
+    p.c = s->c.at;
+    if (p.b_batch[1] == 0 && kind & 128) {
+        ox_dense_pack(t, NULL, p.k, p.n, p.b, OX_WEIGHT_F32, p.b_row, p.b_col, s->packed.at);
+        p.packed = s->packed.at;
+        p.b = NULL;
+    }
+    random_end(d, &p, s);
+    return p;
+}
+
+static void free_sides(struct sides *s)
+{
+    guarded_free(&s->a);
+    guarded_free(&s->b);
+    guarded_free(&s->c);
+    guarded_free(&s->packed);
+    guarded_free(&s->work);
+    guarded_free(&s->bias);
+    guarded_free(&s->rows);
+    guarded_free(&s->residual);
+}
+
+static void compare(const struct ox_dense *p, const struct sides *s, size_t g0, size_t g1)
+{
+    const float *a = p->a + g0 * p->a_batch[0] + g1 * p->a_batch[1];
+    const float *b = s->b.at + g0 * p->b_batch[0] + g1 * p->b_batch[1];
+    const float *c = p->c + g0 * p->c_batch[0] + g1 * p->c_batch[1];
+    for (size_t i = 0; i < p->m; i++) {
+        for (size_t j = 0; j < p->n; j++) {
+            double sum = 0, size = 4;
+            for (size_t q = 0; q < p->k; q++) {
+                const double term =
+                    (double)a[i * p->a_row + q * p->a_col] * b[q * p->b_row + j * p->b_col];
+                sum += term;
+                size += fabs(term);
+            }
+            const double want = ending(&p->end, sum, i, j);
+            const double bound = size * (sqrt((double)p->k) + 4) * 0x1p-24;
+            ck_assert_msg(fabs(want - c[i * p->c_row + j]) <= bound,
+                          "%zux%zux%zu (%zu,%zu): %g, expected %g", p->m, p->n, p->k, i, j,
+                          (double)c[i * p->c_row + j], want);
+        }
+    }
+}
+
+START_TEST(products_of_any_shape_are_near_the_sums_in_double)
+{
+    struct dice d = {(uint64_t)_i * 7919};
+    const struct ox_compute *t = ox_compute((enum ox_cpu)(_i % (ox_cpu_probe() + 1)));
+    struct ox_env *env = ox_env_new();
+    ox_env_set_threads(env, 1 + (unsigned)_i % 3);
+    struct sides s;
+    struct ox_dense p = random_product(&d, t, &s);
+    s.work = guarded_new(&d, ox_dense_work(t, env, &p), false);
+    ox_dense_run(t, env, &p, s.work.at);
+    for (size_t g0 = 0; g0 < p.batch[0]; g0++) {
+        for (size_t g1 = 0; g1 < p.batch[1]; g1++)
+            compare(&p, &s, g0, g1);
+    }
+    free_sides(&s);
+    ox_env_release(env);
+}
+END_TEST
+
+START_TEST(the_bits_are_the_same_for_any_number_of_threads)
+{
+    struct dice d = {(uint64_t)_i};
+    const struct ox_compute *t = ox_compute((enum ox_cpu)(_i % (ox_cpu_probe() + 1)));
+    struct guarded a = guarded_new(&d, 150 * 700, true), b = guarded_new(&d, 700 * 230, true);
+    struct guarded one = guarded_new(&d, 150 * 230, true), four = guarded_new(&d, 150 * 230, true);
+    for (unsigned threads = 1; threads <= 4; threads += 3) {
+        struct ox_env *env = ox_env_new();
+        ox_env_set_threads(env, threads);
+        struct ox_dense p = {.m = 150,
+                             .n = 230,
+                             .k = 700,
+                             .a = a.at,
+                             .a_row = 700,
+                             .a_col = 1,
+                             .b = b.at,
+                             .b_row = 230,
+                             .b_col = 1,
+                             .c_row = 230};
+        p.c = threads == 1 ? one.at : four.at;
+        struct guarded work = guarded_new(&d, ox_dense_work(t, env, &p), false);
+        ox_dense_run(t, env, &p, work.at);
+        guarded_free(&work);
+        ox_env_release(env);
+    }
+    ck_assert(memcmp(one.at, four.at, 150 * 230 * sizeof(float)) == 0);
+    guarded_free(&a);
+    guarded_free(&b);
+    guarded_free(&one);
+    guarded_free(&four);
+}
+END_TEST
+
+START_TEST(weights_of_two_bytes_give_what_they_are_worth)
+{
+    struct dice d = {(uint64_t)_i + 99};
+    const enum ox_weight_type type = _i % 2 ? OX_WEIGHT_F16 : OX_WEIGHT_BF16;
+    const size_t m = _i % 3 ? 20 : 2, n = dice_between(&d, 1, 70), k = dice_between(&d, 1, 150);
+    uint16_t *narrow = calloc(n * k, sizeof *narrow);
+    struct guarded wide = guarded_new(&d, n * k, true), a = guarded_new(&d, m * k, true);
+    struct guarded want = guarded_new(&d, m * n, true), got = guarded_new(&d, m * n, true);
+    ck_assert_ptr_nonnull(narrow);
+    for (size_t i = 0; i < n * k; i++) /* positive, at most 2; all bits of the fraction used */
+        narrow[i] = (uint16_t)(dice_next(&d) % 0x3c00);
+    for (unsigned level = 0; level <= ox_cpu_probe(); level++) {
+        const struct ox_compute *t = ox_compute((enum ox_cpu)level);
+        const bool turned = _i & 4;
+        struct ox_dense p = {.m = m,
+                             .n = n,
+                             .k = k,
+                             .a = a.at,
+                             .a_row = k,
+                             .a_col = 1,
+                             .b = wide.at,
+                             .b_row = turned ? 1 : n,
+                             .b_col = turned ? k : 1,
+                             .c = want.at,
+                             .c_row = n};
+        ox_compute(OX_CPU_C)->widen_bf16(n * k, narrow, wide.at);
+        if (type == OX_WEIGHT_F16)
+            ox_compute(OX_CPU_C)->widen_f16(n * k, narrow, wide.at);
+        struct guarded work = guarded_new(&d, ox_dense_work(t, NULL, &p) + 64 * 1024, false);
+        struct guarded packed = guarded_new(&d, ox_dense_packed(t, k, n), false);
+        ox_dense_pack(t, NULL, k, n, wide.at, OX_WEIGHT_F32, p.b_row, p.b_col, packed.at);
+        p.packed = packed.at;
+        p.b = NULL;
+        ox_dense_run(t, NULL, &p, work.at);
+        ox_dense_pack(t, NULL, k, n, narrow, type, p.b_row, p.b_col, packed.at);
+        p.c = got.at;
+        ox_dense_run(t, NULL, &p, work.at);
+        ck_assert(memcmp(want.at, got.at, m * n * sizeof(float)) == 0);
+        p.packed = NULL;
+        p.b = narrow;
+        p.b_type = type;
+        ck_assert(ox_dense_work(t, NULL, &p) <= work.n);
+        ox_dense_run(t, NULL, &p, work.at);
+        for (size_t i = 0; i < m * n; i++)
+            ck_assert(fabsf(want.at[i] - got.at[i]) <= 1e-4f * (fabsf(want.at[i]) + 1));
+        guarded_free(&work);
+        guarded_free(&packed);
+    }
+    free(narrow);
+    guarded_free(&wide);
+    guarded_free(&a);
+    guarded_free(&want);
+    guarded_free(&got);
+}
+END_TEST
+
+START_TEST(every_half_and_bfloat_widens_to_the_same_bits)
+{
+    static uint16_t all[1 << 16];
+    static float want[1 << 16], got[1 << 16];
+    for (size_t i = 0; i < 1 << 16; i++)
+        all[i] = (uint16_t)i;
+    for (unsigned level = 1; level <= ox_cpu_probe(); level++) {
+        for (size_t n = (1 << 16) - 9; n <= 1 << 16; n++) {
+            ox_compute(OX_CPU_C)->widen_f16(n, all, want);
+            ox_compute((enum ox_cpu)level)->widen_f16(n, all, got);
+            ck_assert(memcmp(want, got, n * sizeof *got) == 0);
+            ox_compute(OX_CPU_C)->widen_bf16(n, all, want);
+            ox_compute((enum ox_cpu)level)->widen_bf16(n, all, got);
+            ck_assert(memcmp(want, got, n * sizeof *got) == 0);
+        }
+    }
+}
+END_TEST
+
+START_TEST(infinities_and_nans_pass_through_relu_as_numpy_has_it)
+{
+    for (unsigned level = 0; level <= ox_cpu_probe(); level++) {
+        const struct ox_compute *t = ox_compute((enum ox_cpu)level);
+        float a[3] = {1, 1, 1}, c[3 * 40], b[40], packed[64];
+        const float odd[4] = {NAN, INFINITY, -INFINITY, -0.5f};
+        for (size_t i = 0; i < 40; i++)
+            b[i] = odd[i % 4];
+        ox_dense_pack(t, NULL, 1, 40, b, OX_WEIGHT_F32, 40, 1, packed);
+        struct ox_dense p = {.m = 3,
+                             .n = 40,
+                             .k = 1,
+                             .a = a,
+                             .a_row = 1,
+                             .a_col = 1,
+                             .packed = packed,
+                             .c = c,
+                             .c_row = 40,
+                             .end = {.act = OX_ACT_CLIP, .hi = INFINITY}};
+        ox_dense_run(t, NULL, &p, NULL);
+        for (size_t i = 0; i < 120; i += 4) {
+            ck_assert(isnan(c[i]));
+            ck_assert(c[i + 1] == INFINITY);
+            ck_assert(c[i + 2] == 0 && c[i + 3] == 0);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("dense");
+    TCase *tc = tcase_create("dense");
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, products_of_any_shape_are_near_the_sums_in_double, 0, 600);
+    tcase_add_loop_test(tc, the_bits_are_the_same_for_any_number_of_threads, 0, 4);
+    tcase_add_loop_test(tc, weights_of_two_bytes_give_what_they_are_worth, 0, 24);
+    tcase_add_test(tc, every_half_and_bfloat_widens_to_the_same_bits);
+    tcase_add_test(tc, infinities_and_nans_pass_through_relu_as_numpy_has_it);
+    suite_add_tcase(s, tc);
+    return run_suite(s);
+}
