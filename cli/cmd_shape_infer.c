@@ -9,7 +9,10 @@ enum format { FORMAT_TABLE, FORMAT_JSON };
 struct args {
     const char *out;
     struct opt_strings inputs;
+    struct opt_strings set;
+    struct opt_strings free_dims;
     struct opt_strings explain;
+    bool freeze;
     bool strict;
     bool overwrite;
     int format;
@@ -22,12 +25,18 @@ static const struct opt options[] = {
      "write the model with the inferred types in it"},
     {0, "input", OPT_STRINGS, FIELD(inputs), "NAME=DIMS", NULL,
      "dimensions of an input, 1x3xHxW: numbers, names, or ? where any will do"},
+    {0, "set", OPT_STRINGS, FIELD(set), "NAME=N", NULL,
+     "a number for a name in the dimensions of inputs"},
+    {0, "freeze", OPT_FLAG, FIELD(freeze), NULL, NULL,
+     "with -o, declare the inputs with the dimensions given, which must be numbers all"},
+    {0, "free", OPT_STRINGS, FIELD(free_dims), "INPUT=DIMS", NULL,
+     "with -o, make dimensions of an input dynamic: NxCx224x224, or N for the first"},
     {0, "strict", OPT_FLAG, FIELD(strict), NULL, NULL,
      "contradictions and what cannot be inferred are errors"},
     {0, "overwrite", OPT_FLAG, FIELD(overwrite), NULL, NULL,
      "with -o, replace stored types that disagree"},
     {0, "explain", OPT_STRINGS, FIELD(explain), "NAME", NULL,
-     "tell instead why that value is not known, and since where"},
+     "tell instead where that value's unknown or made-up dimensions are from"},
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", "table|json", "form of the output"},
     OPT_END};
 
@@ -225,18 +234,76 @@ static enum ox_status print_json(struct cli *cli, struct ox_shapes *shapes, cons
 
 /* ---- A model ------------------------------------------------------------------------------------------------------ */
 
+/* "NAME=N" of --set, taken apart. */
+struct sizes {
+    char **names;
+    int64_t *sizes;
+    size_t n;
+};
+
+static void sizes_release(struct sizes *sizes)
+{
+    for (size_t i = 0; sizes->names && i < sizes->n; i++)
+        free(sizes->names[i]);
+    free(sizes->names);
+    free(sizes->sizes);
+}
+
+static enum ox_status sizes_split(struct cli *cli, const struct opt_strings *set,
+                                  struct sizes *sizes)
+{
+    *sizes = (struct sizes){.n = set->n,
+                            .names = calloc(set->n + 1, sizeof(char *)),
+                            .sizes = calloc(set->n + 1, sizeof(int64_t))};
+    if (!sizes->names || !sizes->sizes)
+        return cli_fail(cli, OX_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < set->n; i++) {
+        char *name = sizes->names[i] = strdup(set->items[i]), *end;
+        if (!name)
+            return cli_fail(cli, OX_NO_MEMORY, "out of memory");
+        char *equals = strrchr(name, '=');
+        if (equals)
+            sizes->sizes[i] = strtoll(equals + 1, &end, 10);
+        if (!equals || equals == name || end == equals + 1 || *end || sizes->sizes[i] < 0)
+            return cli_fail(cli, OX_USAGE, "--set %s: what is needed is NAME=N", set->items[i]);
+        *equals = '\0';
+    }
+    return OX_OK;
+}
+
 static enum ox_status infer_model(struct cli *cli, const struct args *args, struct ox_model *model,
                                   struct ox_shapes **shapes)
 {
     struct input_dims inputs;
+    struct sizes sizes = {0};
     enum ox_status status = input_dims_split(cli, &args->inputs, &inputs);
+    if (status == OX_OK)
+        status = sizes_split(cli, &args->set, &sizes);
     if (status == OX_OK) {
         const struct ox_shapes_options with = {.strict = args->strict,
                                                .input_names = inputs.names,
                                                .input_dims = inputs.dims,
-                                               .n_overrides = inputs.n};
+                                               .n_overrides = inputs.n,
+                                               .symbols = (const char *const *)sizes.names,
+                                               .sizes = sizes.sizes,
+                                               .n_symbols = sizes.n};
         struct ox_error err;
         status = ox_shapes_infer(shapes, model, &with, NULL, &err);
+        if (status != OX_OK)
+            cli_error(cli, &err);
+    }
+    sizes_release(&sizes);
+    input_dims_release(&inputs);
+    return status;
+}
+
+static enum ox_status free_dims(struct cli *cli, const struct args *args, struct ox_model *model)
+{
+    struct input_dims inputs;
+    enum ox_status status = input_dims_split(cli, &args->free_dims, &inputs);
+    if (status == OX_OK) {
+        struct ox_error err;
+        status = ox_shapes_free_dims(model, inputs.names, inputs.dims, inputs.n, &err);
         if (status != OX_OK)
             cli_error(cli, &err);
     }
@@ -269,17 +336,120 @@ static enum ox_status report(struct cli *cli, const struct args *args, struct ox
     return ox_findings_count(findings) || ox_shapes_unknown(shapes) ? OX_NEGATIVE : OX_OK;
 }
 
-static enum ox_status explain(struct cli *cli, struct ox_shapes *shapes, const char *name)
+/* ---- --explain ---------------------------------------------------------------------------------------------------- */
+
+static enum ox_status step_text(void *arg, const struct ox_shape_step *step)
 {
-    struct ox_strbuf text = {0};
+    struct ox_strbuf *out = &((struct cli *)arg)->out;
+    ox_strbuf_name(out, step->name, 0);
+    if (*step->graph) {
+        ox_strbuf_puts(out, " in ");
+        ox_strbuf_name(out, step->graph, 0);
+    }
+    ox_strbuf_puts(out, " is ");
+    ox_strbuf_name(out, step->type ? step->type : "unknown", 0);
+    if (step->producer) {
+        ox_strbuf_printf(out, ", made by %s ", step->op_type);
+        ox_strbuf_name(out, step->producer, 0);
+    } else {
+        ox_strbuf_puts(out, step->is_input ? ", an input" : ", a constant");
+    }
+    ox_strbuf_putc(out, '\n');
+    if (step->reason) {
+        ox_strbuf_puts(out, "  ");
+        ox_strbuf_name(out, step->reason, 0);
+        ox_strbuf_putc(out, '\n');
+    }
+    for (size_t i = 0; i < step->n_origins; i++) {
+        ox_strbuf_puts(out, "  ");
+        ox_strbuf_name(out, step->origins[i].symbol, 0);
+        ox_strbuf_puts(out, ": ");
+        ox_strbuf_name(out, step->origins[i].text, 0);
+        ox_strbuf_putc(out, '\n');
+    }
+    return out->failed ? OX_NO_MEMORY : OX_OK;
+}
+
+static enum ox_status step_json(void *arg, const struct ox_shape_step *step)
+{
+    struct ox_json *json = arg;
+    const char *const fields[][2] = {{"graph", step->graph},     {"name", step->name},
+                                     {"type", step->type},       {"producer", step->producer},
+                                     {"op_type", step->op_type}, {"rule", step->rule},
+                                     {"reason", step->reason}};
+    ox_json_object(json);
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        ox_json_key(json, fields[i][0]);
+        ox_json_string(json, fields[i][1]);
+    }
+    ox_json_key(json, "is_input");
+    ox_json_bool(json, step->is_input);
+    ox_json_key(json, "symbols");
+    ox_json_object(json);
+    for (size_t i = 0; i < step->n_origins; i++) {
+        ox_json_key(json, step->origins[i].symbol);
+        ox_json_string(json, step->origins[i].text);
+    }
+    ox_json_end_object(json);
+    ox_json_end_object(json);
+    return json->out->failed ? OX_NO_MEMORY : OX_OK;
+}
+
+static enum ox_status explain(struct cli *cli, const struct args *args, struct ox_shapes *shapes,
+                              const char *model)
+{
+    bool as_json = args->format == FORMAT_JSON;
+    enum ox_status worst = OX_OK;
+    struct ox_json json;
     struct ox_error err;
-    enum ox_status status = ox_shapes_explain(shapes, name, &text, &err);
-    if (status != OX_OK)
-        cli_error(cli, &err);
-    else
-        ox_strbuf_puts(&cli->out, text.data ? text.data : "");
-    ox_strbuf_release(&text);
-    return status;
+    ox_json_init(&json, &cli->out, !cli->several);
+    if (as_json) {
+        ox_json_object(&json);
+        ox_json_key(&json, "schema");
+        ox_json_string(&json, "onnxtool.shape-infer/1");
+        ox_json_key(&json, "model");
+        ox_json_string(&json, model);
+        ox_json_key(&json, "explain");
+        ox_json_array(&json);
+    }
+    for (size_t i = 0; i < args->explain.n; i++) {
+        if (as_json) {
+            ox_json_object(&json);
+            ox_json_key(&json, "name");
+            ox_json_string(&json, args->explain.items[i]);
+            ox_json_key(&json, "steps");
+            ox_json_array(&json);
+        }
+        enum ox_status status =
+            ox_shapes_explain(shapes, args->explain.items[i], as_json ? step_json : step_text,
+                              as_json ? (void *)&json : (void *)cli, &err);
+        if (status != OX_OK)
+            cli_error(cli, &err);
+        worst = cli_worse(worst, status);
+        if (as_json) {
+            ox_json_end_array(&json);
+            ox_json_end_object(&json);
+        }
+    }
+    if (as_json) {
+        ox_json_end_array(&json);
+        ox_json_end_object(&json);
+        ox_strbuf_putc(&cli->out, '\n');
+    }
+    return worst;
+}
+
+/* ---- A model, whole ------------------------------------------------------------------------------------------------ */
+
+static enum ox_status write_model(struct cli *cli, const struct args *args,
+                                  const struct ox_shapes *shapes, struct ox_model *model)
+{
+    struct ox_error err;
+    enum ox_status status = args->freeze ? ox_shapes_freeze(shapes, model, &err)
+                                         : ox_shapes_store(shapes, model, args->overwrite, &err);
+    if (status == OX_OK)
+        status = ox_model_save(model, args->out, NULL, &err);
+    return status == OX_OK ? OX_OK : cli_error(cli, &err);
 }
 
 static enum ox_status one_model(struct cli *cli, void *args_, const char *path)
@@ -291,12 +461,14 @@ static enum ox_status one_model(struct cli *cli, void *args_, const char *path)
     enum ox_status status = ox_model_open(&model, cli->env, path, &err);
     if (status != OX_OK)
         return cli_error(cli, &err);
-    status = infer_model(cli, args, model, &shapes);
+    if (args->free_dims.n)
+        status = free_dims(cli, args, model);
+    if (status == OX_OK)
+        status = infer_model(cli, args, model, &shapes);
     if (status == OX_OK) {
         status = report(cli, args, shapes, path);
         if (args->explain.n) {
-            for (size_t i = 0; i < args->explain.n; i++)
-                status = cli_worse(status, explain(cli, shapes, args->explain.items[i]));
+            status = cli_worse(status, explain(cli, args, shapes, path));
         } else if (args->format == FORMAT_JSON) {
             status = cli_worse(status, print_json(cli, shapes, path));
         } else if (!args->out) {
@@ -304,13 +476,8 @@ static enum ox_status one_model(struct cli *cli, void *args_, const char *path)
                 ox_strbuf_printf(&cli->out, "%s:\n", path);
             status = cli_worse(status, print_table(cli, shapes));
         }
-        if (args->out && status == OX_OK) {
-            status = ox_shapes_store(shapes, model, args->overwrite, &err);
-            if (status == OX_OK)
-                status = ox_model_save(model, args->out, NULL, &err);
-            if (status != OX_OK)
-                cli_error(cli, &err);
-        }
+        if (args->out && status == OX_OK)
+            status = write_model(cli, args, shapes, model);
     }
     ox_shapes_release(shapes);
     ox_model_release(model);
@@ -325,8 +492,12 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
         return cli_fail(cli, OX_USAGE, "shape-infer: -o takes one model");
     if (args->overwrite && !args->out)
         return cli_fail(cli, OX_USAGE, "shape-infer: --overwrite is of no use without -o");
-    if (args->explain.n && args->format == FORMAT_JSON)
-        return cli_fail(cli, OX_USAGE, "shape-infer: --explain is text only");
+    if (args->freeze && !args->out)
+        return cli_fail(cli, OX_USAGE, "shape-infer: --freeze is of no use without -o");
+    if (args->free_dims.n && !args->out)
+        return cli_fail(cli, OX_USAGE, "shape-infer: --free is of no use without -o");
+    if (args->free_dims.n && args->freeze)
+        return cli_fail(cli, OX_USAGE, "shape-infer: --free and --freeze contradict each other");
     return cli_each_model(cli, args_, operands, n_operands, one_model);
 }
 
@@ -334,23 +505,32 @@ const struct command command_shape_infer = {
     .name = "shape-infer",
     .summary = "Infer types and shapes of all values",
     .operands = "MODEL...",
-    .description = "Tells the type and shape of every value: of the graph, its subgraphs and the "
-                   "functions. A dimension is a number, an "
-                   "expression over the names of the inputs' dimensions (batch, seq+1, 4*H), or ? "
-                   "where nothing is known; a size that only "
-                   "the data tell has a name of its own (NonZero_3.count). Values that compute "
-                   "shapes are followed through the graph.\n\n"
-                   "Contradictions are warnings that name both sides; with --strict they, and "
-                   "values that are not known in full, are "
-                   "errors.\n\n"
-                   "With -o the types are written into the model, as value_info. Stored ones that "
-                   "disagree are kept unless --overwrite "
-                   "is given.",
+    .description =
+        "Tells the type and shape of every value: of the graph, its subgraphs and the "
+        "functions. A dimension is a number, an "
+        "expression over the names of the inputs' dimensions (batch, seq+1, 4*H), or ? "
+        "where nothing is known; a size that only "
+        "the data tell has a name of its own (NonZero_3.count). Values that compute "
+        "shapes are followed through the graph.\n\n"
+        "Contradictions are warnings that name both sides; with --strict they, and "
+        "values that are not known in full, are "
+        "errors.\n\n"
+        "With -o the types are written into the model, as value_info. Stored ones that "
+        "disagree are kept unless --overwrite "
+        "is given. With --freeze the inputs are declared with the dimensions of --input "
+        "and --set. With --free an input's dimension that was exported as a number "
+        "becomes dynamic again; the targets of Reshape and Expand that hold the old size "
+        "are put right, and where another constant needs it the exit code is 1 and nothing "
+        "is written.\n\n"
+        "--explain leads from a value that is not known, or known by a made-up name, back "
+        "to the cause: each step a value, the node that makes it and the reason.",
     .examples = "  onnxtool shape-infer model.onnx\n"
                 "  onnxtool shape-infer --input image=1x3x224x224 model.onnx\n"
                 "  onnxtool shape-infer -f json model.onnx\n"
                 "  onnxtool shape-infer --explain logits model.onnx\n"
-                "  onnxtool shape-infer -o inferred.onnx model.onnx\n",
+                "  onnxtool shape-infer -o inferred.onnx model.onnx\n"
+                "  onnxtool shape-infer --set batch=1 --freeze -o fixed.onnx model.onnx\n"
+                "  onnxtool shape-infer --free image=N -o dynamic.onnx model.onnx\n",
     .options = options,
     .args_bytes = sizeof(struct args),
     .run = run,

@@ -640,10 +640,15 @@ const struct ox_finding_kind *ox_finding_kinds(size_t *n);
 struct ox_shapes_options {
     bool strict;            /* contradictions are errors, not warnings */
     bool ignore_value_info; /* trust nothing stored but inputs' types */
+    bool keep_names;        /* a dimension that must equal another stays under its own name */
     const char *const *
         input_names; /* dimensions of inputs, given: n_overrides names (NULL: the only input) ... */
     const char *const *input_dims; /* ... and their dims, "1x3xHxW"; "?" leaves one open */
     size_t n_overrides;
+    const char *const
+        *symbols;         /* names of the inputs' dimensions that get a number: n_symbols ... */
+    const int64_t *sizes; /* ... and those, at least 0 */
+    size_t n_symbols;
 };
 
 /* Types and shapes of all values of a model, its subgraphs and functions. The model must outlive it and not be
@@ -681,15 +686,42 @@ size_t ox_shapes_count(const struct ox_shapes *shapes);
 bool ox_shapes_at(struct ox_shapes *shapes, size_t i, struct ox_shape_entry *entry);
 size_t ox_shapes_unknown(const struct ox_shapes *shapes); /* how many are not known */
 
-/* Appends lines that lead from the value of that name (the first one, main graph first) back to why it is not known, and that
- * say where the names in its dimensions are from. OX_USAGE: there is no such value. */
-enum ox_status ox_shapes_explain(const struct ox_shapes *shapes, const char *name,
-                                 struct ox_strbuf *out, struct ox_error *err);
+/* A value on the way back from one that is not known in full, or by a made-up name alone, to the cause. Strings live until
+ * the callback returns. */
+struct ox_shape_step {
+    const char *graph, *name;
+    const char *type;               /* "float32[batch,Loop_3.dim1]"; NULL: unknown */
+    const char *producer, *op_type; /* NULL: an input or a constant */
+    const char *rule; /* of the operator, by the opset that it is from: "Reshape-14"; NULL */
+    bool is_input;
+    const char *reason; /* why it is not known; NULL: it is, but for the names in it */
+    const struct ox_shape_origin {
+        const char *symbol, *text;
+    } * origins; /* where names in its type, that no step before had, are from */
+    size_t n_origins;
+};
+
+/* Calls on_step for the value of that name (the first one, main graph first), then for the one that it has its unknown or
+ * made-up dimensions from, and so on, the cause last. OX_USAGE: there is no such value. */
+enum ox_status ox_shapes_explain(struct ox_shapes *shapes, const char *name,
+                                 enum ox_status (*on_step)(void *arg,
+                                                           const struct ox_shape_step *step),
+                                 void *arg, struct ox_error *err);
 
 /* Declares in the model what was inferred, for ox_model_save(): value_info of every value that nodes make, and the shapes of
  * outputs. A stored entry that contradicts stays unless overwrite is set. */
 enum ox_status ox_shapes_store(const struct ox_shapes *shapes, struct ox_model *model,
                                bool overwrite, struct ox_error *err);
+/* Declares main inputs as they were inferred with, which must be numbers all, and the rest as ox_shapes_store() with overwrite.
+ * OX_USAGE names an input's dimension that is still open. */
+enum ox_status ox_shapes_freeze(const struct ox_shapes *shapes, struct ox_model *model,
+                                struct ox_error *err);
+/* Makes dimensions of inputs dynamic: dims as in ox_shapes_options, in which what was a number may be a name; a name alone is the
+ * first dimension. Targets of Reshape and Expand that were written down for the old size are put right, declared types are
+ * those inferred anew. OX_NEGATIVE: a constant elsewhere needs the old size, or a value would get another shape at the old size;
+ * the model is then of no use. */
+enum ox_status ox_shapes_free_dims(struct ox_model *model, const char *const *inputs,
+                                   const char *const *dims, size_t n, struct ox_error *err);
 
 /* ---- Running ---------------------------------------------------------------------------------------------------- */
 
@@ -1102,8 +1134,8 @@ struct ox_quant_tensor {
     const char *name;
     const char *kind; /* "weight", "bias", "activation" */
     enum ox_dtype type;
-    int axis; /* -1: one scale for all */
-    size_t n; /* scales */
+    int axis;          /* -1: one scale for all */
+    size_t n;          /* scales */
     double rmin, rmax; /* least and greatest real value seen */
     double scale;      /* the first one */
     int64_t zero_point;

@@ -1,72 +1,290 @@
-/* From a value that is not known back to why. */
+/* From a value that is not known, or known by a name alone, back to the cause: a step a node. */
 #include <string.h>
 
 #include "shape/infer_impl.h"
 
-enum { MOST_STEPS = 200 };
+enum { MOST_STEPS = 200, MOST_ORIGINS = 64 };
 
-static void add_value(struct ox_strbuf *out, const struct ox_shapes *s,
-                      const struct ox_value *value)
-{
-    const struct ox_type *type = ox_shapes_type(s, value);
-    ox_strbuf_name(out, value->name, 0);
-    ox_strbuf_puts(out, " is ");
-    if (type)
-        ox_type_print(out, type, true);
-    else
-        ox_strbuf_puts(out, "unknown");
-    if (value->producer) {
-        struct ox_strbuf label = {0};
-        ox_node_label(&label, value->producer);
-        ox_strbuf_printf(out, ", made by %s ", value->producer->op_type);
-        ox_strbuf_name(out, label.data ? label.data : "", 0);
-        ox_strbuf_release(&label);
-    } else {
-        ox_strbuf_puts(out, value->is_input ? ", an input" : "");
-    }
-    ox_strbuf_putc(out, '\n');
-}
+/* What of a value is looked for: its type, or the numbers in it. */
+enum aspect { ASPECT_TYPE, ASPECT_VALUES };
 
-struct origins {
-    const struct ox_shapes *s;
-    struct ox_strbuf *out;
-    struct ox_strmap told;
+struct walk {
+    struct ox_shapes *s;
+    const struct ox_value *value;
+    enum aspect aspect;
+    const char *symbol; /* the made-up one that is followed; NULL: what is unknown is */
+    const struct ox_value *seen[MOST_STEPS];
+    size_t n_seen;
+    struct ox_strmap told; /* symbols whose origin was told */
+    struct ox_strbuf type, producer, graph, rule;
+    struct ox_strbuf dims; /* origins of names that the user gave, one after the other */
+    size_t dims_at[MOST_ORIGINS];
+    struct ox_shape_origin origins[MOST_ORIGINS];
+    size_t n_origins;
 };
 
-/* What is said of a symbol that we made up; never ends the walk. */
-static bool tell_origin(void *arg, const char *name)
+/* ---- Symbols ----------------------------------------------------------------------------------------------------- */
+
+static const struct ox_origin *origin_of(const struct ox_shapes *s, const char *symbol)
 {
-    struct origins *origins = arg;
-    uint32_t at = ox_strmap_find(&origins->s->origins, name, strlen(name)), value = 0;
-    bool is_new = false;
-    if (at == OX_STRMAP_NONE ||
-        !ox_strmap_add(&origins->told, name, strlen(name), &value, &is_new) || !is_new)
-        return false;
-    ox_strbuf_puts(origins->out, "  ");
-    ox_strbuf_name(origins->out, name, 0);
-    ox_strbuf_puts(origins->out, ": ");
-    ox_strbuf_name(origins->out, origins->s->origin_texts[at], 0);
-    ox_strbuf_putc(origins->out, '\n');
+    uint32_t at = ox_strmap_find(&s->origins, symbol, strlen(symbol));
+    return at == OX_STRMAP_NONE ? NULL : &s->origin_list[at];
+}
+
+static bool is_symbol(void *symbol, const char *name)
+{
+    return strcmp(symbol, name) == 0;
+}
+
+static bool mentions(const struct ox_type *type, const char *symbol)
+{
+    for (; type; type = type->inner) {
+        for (unsigned i = 0; type->has_rank && i < type->rank; i++) {
+            if (ox_expr_any_symbol(type->dims[i], is_symbol, (void *)(uintptr_t)symbol))
+                return true;
+        }
+    }
     return false;
 }
 
-static void tell_symbols(struct origins *origins, const struct ox_type *type)
+static bool values_mention(struct ox_shapes *s, const struct ox_value *value, const char *symbol)
+{
+    const struct ox_expr *const *values;
+    size_t n;
+    if (!ox_shapes_values(s, value, &n, &values))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (ox_expr_any_symbol(values[i], is_symbol, (void *)(uintptr_t)symbol))
+            return true;
+    }
+    return false;
+}
+
+/* Where a name that the model's author gave stands first; false: in no input. */
+static bool tell_named(struct walk *walk, const char *symbol)
+{
+    const struct ox_graph *graph = walk->s->model->graph;
+    for (size_t i = 0; graph && i < graph->n_inputs; i++) {
+        const struct ox_type *type = ox_shapes_type(walk->s, graph->inputs[i]);
+        for (unsigned k = 0; type && type->has_rank && k < type->rank; k++) {
+            if (!ox_expr_any_symbol(type->dims[k], is_symbol, (void *)(uintptr_t)symbol))
+                continue;
+            ox_strbuf_printf(&walk->dims, "dimension %u of input '", k);
+            ox_strbuf_puts(&walk->dims, graph->inputs[i]->name);
+            ox_strbuf_putc(&walk->dims, '\'');
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Notes what is said of a symbol, once; never ends the walk over an expression. */
+static bool note_origin(void *arg, const char *name)
+{
+    struct walk *walk = arg;
+    uint32_t value = 0;
+    bool is_new = false;
+    if (walk->n_origins == MOST_ORIGINS ||
+        !ox_strmap_add(&walk->told, name, strlen(name), &value, &is_new) || !is_new)
+        return false;
+    const struct ox_origin *origin = origin_of(walk->s, name);
+    if (origin && !walk->symbol)
+        walk->symbol = name;
+    walk->dims_at[walk->n_origins] = walk->dims.len;
+    if (!origin && !tell_named(walk, name))
+        return false;
+    if (!origin)
+        ox_strbuf_putc(&walk->dims, '\0');
+    walk->origins[walk->n_origins++] =
+        (struct ox_shape_origin){.symbol = name, .text = origin ? origin->text : NULL};
+    return false;
+}
+
+static void note_type(struct walk *walk, const struct ox_type *type)
 {
     for (; type; type = type->inner) {
         for (unsigned i = 0; type->has_rank && i < type->rank; i++)
-            ox_expr_any_symbol(type->dims[i], tell_origin, origins);
+            ox_expr_any_symbol(type->dims[i], note_origin, walk);
     }
 }
 
-/* The input that a value's unknownness comes from; NULL: none. */
-static const struct ox_value *unknown_input(const struct ox_shapes *s, const struct ox_value *value)
+/* ---- The way back ------------------------------------------------------------------------------------------------ */
+
+/* Whether every number in the value is known, be it as an expression. */
+static bool values_known(struct ox_shapes *s, const struct ox_value *value)
 {
-    const struct ox_node *node = value->producer;
-    for (size_t i = 0; node && i < node->n_inputs; i++) {
-        if (node->inputs[i] && !ox_shapes_is_known(ox_shapes_type(s, node->inputs[i])))
+    const struct ox_expr *const *values;
+    size_t n, i = 0;
+    if (!ox_shapes_values(s, value, &n, &values))
+        return value->init != NULL;
+    while (i < n && values[i])
+        i++;
+    return i == n;
+}
+
+static const struct ox_value *input_where(const struct ox_node *node, const struct walk *walk,
+                                          bool (*test)(const struct walk *walk,
+                                                       const struct ox_value *value))
+{
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (node->inputs[i] && test(walk, node->inputs[i]))
             return node->inputs[i];
     }
     return NULL;
+}
+
+static bool type_unknown(const struct walk *walk, const struct ox_value *value)
+{
+    return !ox_shapes_is_known(ox_shapes_type(walk->s, value));
+}
+
+static bool type_has_symbol(const struct walk *walk, const struct ox_value *value)
+{
+    return mentions(ox_shapes_type(walk->s, value), walk->symbol);
+}
+
+static bool values_have_symbol(const struct walk *walk, const struct ox_value *value)
+{
+    return values_mention(walk->s, value, walk->symbol);
+}
+
+/* A small tensor of integers or bools, as shapes, axes, counts and conditions are, whose numbers are not known. */
+static bool hidden_numbers(const struct walk *walk, const struct ox_value *value)
+{
+    const struct ox_type *type = ox_shapes_type(walk->s, value);
+    return type && type->kind == OX_TYPE_TENSOR &&
+           (ox_dtype_is_integer(type->elem) || type->elem == OX_BOOL) &&
+           (!type->has_rank || type->rank <= 1) && !values_known(walk->s, value);
+}
+
+static bool hidden_values(const struct walk *walk, const struct ox_value *value)
+{
+    return !values_known(walk->s, value);
+}
+
+static bool measures(const struct ox_node *node)
+{
+    return strcmp(node->op_type, "Shape") == 0 || strcmp(node->op_type, "Size") == 0;
+}
+
+static void go(struct walk *walk, const struct ox_value *to, enum aspect aspect)
+{
+    walk->value = to;
+    walk->aspect = aspect;
+}
+
+/* From the type of what a node makes. */
+static void leave_type(struct walk *walk, const struct ox_node *node)
+{
+    const struct ox_value *next;
+    if (type_unknown(walk, walk->value)) {
+        next = input_where(node, walk, type_unknown);
+        if (next)
+            go(walk, next, ASPECT_TYPE);
+        else
+            go(walk, input_where(node, walk, hidden_numbers), ASPECT_VALUES);
+        return;
+    }
+    const struct ox_origin *origin = walk->symbol ? origin_of(walk->s, walk->symbol) : NULL;
+    if (!origin || (origin->node == node && origin->by_data)) {
+        walk->value = NULL;
+    } else if (origin->node == node) {
+        walk->symbol = NULL;
+        go(walk, input_where(node, walk, hidden_numbers), ASPECT_VALUES);
+    } else if ((next = input_where(node, walk, type_has_symbol))) {
+        go(walk, next, ASPECT_TYPE);
+    } else {
+        go(walk, input_where(node, walk, values_have_symbol), ASPECT_VALUES);
+    }
+}
+
+/* From the numbers in what a node makes. */
+static void leave_values(struct walk *walk, const struct ox_node *node)
+{
+    const struct ox_value *next = NULL;
+    if (measures(node) && node->n_inputs) {
+        go(walk, node->inputs[0], ASPECT_TYPE);
+        return;
+    }
+    if (walk->symbol) {
+        next = input_where(node, walk, values_have_symbol);
+        if (!next && (next = input_where(node, walk, type_has_symbol))) {
+            go(walk, next, ASPECT_TYPE);
+            return;
+        }
+    }
+    if (!next)
+        next = input_where(node, walk, hidden_numbers);
+    if (!next)
+        next = input_where(node, walk, hidden_values);
+    go(walk, next, ASPECT_VALUES);
+}
+
+/* ---- Steps ------------------------------------------------------------------------------------------------------- */
+
+static const char *reason_of(const struct walk *walk)
+{
+    const struct ox_value *value = walk->value;
+    const struct ox_type *type = ox_shapes_type(walk->s, value);
+    if (!ox_shapes_is_known(type))
+        return ox_shapes_reason(walk->s, value);
+    if (walk->aspect == ASPECT_TYPE || values_known(walk->s, value))
+        return NULL;
+    if (!value->producer)
+        return "its values are given when the model runs";
+    return measures(value->producer) ? "it is the size of what comes next"
+                                     : "its values are not known before the model runs";
+}
+
+static const char *text_of(const struct ox_strbuf *text)
+{
+    return text->len ? text->data : NULL;
+}
+
+static void fill_step(struct walk *walk, struct ox_shape_step *step)
+{
+    const struct ox_value *value = walk->value;
+    const struct ox_node *node = value->producer;
+    const struct ox_type *type = ox_shapes_type(walk->s, value);
+    *step = (struct ox_shape_step){
+        .name = value->name, .is_input = value->is_input, .reason = reason_of(walk)};
+    struct ox_strbuf *all[] = {&walk->type, &walk->producer, &walk->graph, &walk->rule};
+    for (size_t i = 0; i < OX_COUNT(all); i++)
+        ox_strbuf_clear(all[i]);
+    ox_graph_path(&walk->graph, value->graph);
+    if (type)
+        ox_type_print(&walk->type, type, true);
+    if (node) {
+        int64_t opset = ox_graph_opset(node->graph, node->domain);
+        const struct ox_op *op = ox_op_find(node->domain, node->op_type, opset);
+        ox_node_label(&walk->producer, node);
+        if (op && op->infer)
+            ox_strbuf_printf(&walk->rule, "%s-%d", node->op_type, op->since);
+        step->op_type = node->op_type;
+    }
+    step->graph = walk->graph.len ? walk->graph.data : "";
+    step->type = text_of(&walk->type);
+    step->producer = text_of(&walk->producer);
+    step->rule = text_of(&walk->rule);
+    walk->n_origins = 0;
+    ox_strbuf_clear(&walk->dims);
+    note_type(walk, type);
+    for (size_t i = 0; i < walk->n_origins; i++) {
+        if (!walk->origins[i].text)
+            walk->origins[i].text = walk->dims.data ? walk->dims.data + walk->dims_at[i] : "";
+    }
+    step->origins = walk->origins;
+    step->n_origins = walk->n_origins;
+}
+
+static bool was_seen(struct walk *walk)
+{
+    for (size_t i = 0; i < walk->n_seen; i++) {
+        if (walk->seen[i] == walk->value)
+            return true;
+    }
+    walk->seen[walk->n_seen++] = walk->value;
+    return false;
 }
 
 static const struct ox_value *find_value(const struct ox_shapes *s, const char *name)
@@ -78,31 +296,45 @@ static const struct ox_value *find_value(const struct ox_shapes *s, const char *
     return NULL;
 }
 
-enum ox_status ox_shapes_explain(const struct ox_shapes *shapes, const char *name,
-                                 struct ox_strbuf *out, struct ox_error *err)
+static enum ox_status
+walk_back(struct walk *walk, enum ox_status (*on_step)(void *arg, const struct ox_shape_step *step),
+          void *arg)
 {
-    const struct ox_value *value = find_value(shapes, name);
-    if (!value)
-        return ox_fail(err, OX_USAGE, "%s: there is no value '%s'",
-                       shapes->model->path ? shapes->model->path : "model", name);
-    struct origins origins = {.s = shapes, .out = out};
-    ox_strmap_init(&origins.told);
-    for (int step = 0; value && step < MOST_STEPS; step++) {
-        while (value->outer)
-            value = value->outer;
-        const struct ox_type *type = ox_shapes_type(shapes, value);
-        const char *reason = ox_shapes_reason(shapes, value);
-        add_value(out, shapes, value);
-        tell_symbols(&origins, type);
-        if (ox_shapes_is_known(type))
+    struct ox_shape_step step;
+    while (walk->value && walk->n_seen < MOST_STEPS) {
+        while (walk->value->outer)
+            walk->value = walk->value->outer;
+        if (was_seen(walk))
             break;
-        if (reason) {
-            ox_strbuf_puts(out, "  ");
-            ox_strbuf_name(out, reason, 0);
-            ox_strbuf_putc(out, '\n');
-        }
-        value = unknown_input(shapes, value);
+        fill_step(walk, &step);
+        OX_TRY(on_step(arg, &step));
+        if (!walk->value->producer)
+            break;
+        if (walk->aspect == ASPECT_TYPE)
+            leave_type(walk, walk->value->producer);
+        else
+            leave_values(walk, walk->value->producer);
     }
-    ox_strmap_release(&origins.told);
-    return out->failed ? ox_fail(err, OX_NO_MEMORY, "out of memory") : OX_OK;
+    return OX_OK;
+}
+
+enum ox_status ox_shapes_explain(struct ox_shapes *shapes, const char *name,
+                                 enum ox_status (*on_step)(void *arg,
+                                                           const struct ox_shape_step *step),
+                                 void *arg, struct ox_error *err)
+{
+    const char *path = shapes->model->path ? shapes->model->path : "model";
+    struct walk walk = {.s = shapes, .value = find_value(shapes, name)};
+    if (!walk.value)
+        return ox_fail(err, OX_USAGE, "%s: there is no value '%s'", path, name);
+    ox_strmap_init(&walk.told);
+    enum ox_status status = walk_back(&walk, on_step, arg);
+    struct ox_strbuf *all[] = {&walk.type, &walk.producer, &walk.graph, &walk.rule, &walk.dims};
+    for (size_t i = 0; i < OX_COUNT(all); i++) {
+        if (all[i]->failed && status == OX_OK)
+            status = OX_NO_MEMORY;
+        ox_strbuf_release(all[i]);
+    }
+    ox_strmap_release(&walk.told);
+    return status == OX_OK ? OX_OK : ox_fail(err, status, "%s: %s", path, ox_status_text(status));
 }

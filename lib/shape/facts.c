@@ -40,24 +40,25 @@ static bool reserve(void **items, size_t *cap, size_t n, size_t size)
     return true;
 }
 
-const struct ox_expr *ox_shapes_symbol(struct ox_shapes *s, const char *prefix, const char *origin)
+const struct ox_expr *ox_shapes_symbol(struct ox_shapes *s, const char *prefix,
+                                       const struct ox_origin *origin)
 {
     const struct ox_expr *symbol = ox_expr_fresh(s->pool, prefix);
     const char *name;
     if (!ox_expr_is_symbol(symbol, &name))
         return NULL;
-    void *texts = (void *)s->origin_texts;
+    void *list = s->origin_list;
     uint32_t at = (uint32_t)s->n_origins;
-    if (!reserve(&texts, &s->cap_origins, s->n_origins, sizeof(*s->origin_texts))) {
+    if (!reserve(&list, &s->cap_origins, s->n_origins, sizeof *s->origin_list)) {
         s->failed = true;
         return NULL;
     }
-    s->origin_texts = texts;
+    s->origin_list = list;
     if (!ox_strmap_add(&s->origins, name, strlen(name), &at, NULL)) {
         s->failed = true;
         return NULL;
     }
-    s->origin_texts[s->n_origins++] = origin;
+    s->origin_list[s->n_origins++] = *origin;
     return symbol;
 }
 
@@ -81,7 +82,7 @@ bool ox_shapes_keep_symbol(struct ox_shapes *s, const char *key, const struct ox
 
 static bool add_fact(struct ox_shapes *s, const struct ox_expr *symbol, const struct ox_expr *is)
 {
-    if (s->n_facts < OX_SHAPE_FACTS && !ox_expr_mentions(is, symbol))
+    if (!s->keep_names && s->n_facts < OX_SHAPE_FACTS && !ox_expr_mentions(is, symbol))
         s->facts[s->n_facts++] = (struct ox_fact){symbol, is};
     return true;
 }

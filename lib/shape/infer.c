@@ -349,7 +349,8 @@ bool ox_infer_axis(struct ox_infer *c, int64_t axis, unsigned rank, unsigned *ou
 }
 
 /* A symbol stands for one size: so a call (which may come twice with other data) has its own. */
-const struct ox_expr *ox_shapes_data_dim(struct ox_infer *c, const char *what, const char *reason)
+const struct ox_expr *ox_shapes_data_dim(struct ox_infer *c, const char *what, const char *reason,
+                                         bool by_data)
 {
     struct ox_shapes *s = c->s;
     char *key = ox_arena_printf(&s->scratch, "%p %p %s", (const void *)s->call,
@@ -364,16 +365,17 @@ const struct ox_expr *ox_shapes_data_dim(struct ox_infer *c, const char *what, c
     char *name = c->node->name[0] ? ox_arena_printf(&s->scratch, "%s.%s", c->node->name, what)
                                   : ox_arena_printf(&s->scratch, "%s_%u.%s", c->node->op_type,
                                                     c->node->index, what);
-    const char *origin = ox_arena_printf(&s->arena, "%s (%s %s)", reason, c->node->op_type,
-                                         label.data ? label.data : "");
+    struct ox_origin origin = {.node = c->node, .by_data = by_data};
+    origin.text = ox_arena_printf(&s->arena, "%s (%s %s)", reason, c->node->op_type,
+                                  label.data ? label.data : "");
     ox_strbuf_release(&label);
-    const struct ox_expr *symbol = name && origin ? ox_shapes_symbol(s, name, origin) : NULL;
+    const struct ox_expr *symbol = name && origin.text ? ox_shapes_symbol(s, name, &origin) : NULL;
     return symbol && ox_shapes_keep_symbol(s, key, symbol) ? symbol : NULL;
 }
 
 const struct ox_expr *ox_infer_data_dim(struct ox_infer *c, const char *what)
 {
-    return ox_shapes_data_dim(c, what, "only the data tell it");
+    return ox_shapes_data_dim(c, what, "only the data tell it", true);
 }
 
 /* ---- Findings --------------------------------------------------------------------------------------------------- */

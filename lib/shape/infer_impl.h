@@ -31,6 +31,13 @@ struct ox_fact {
     const struct ox_expr *symbol, *is;
 };
 
+/* Where a symbol that we made up is from. */
+struct ox_origin {
+    const char *text;
+    const struct ox_node *node; /* NULL: an open dimension of an input */
+    bool by_data;               /* the node's data alone decide: nothing before it does */
+};
+
 struct ox_rule_row {
     const char *domain;
     int64_t opset;
@@ -61,7 +68,7 @@ struct ox_shapes {
     struct ox_arena arena;
     struct ox_arena scratch; /* given back after each node */
     struct ox_arena_mark scratch_start;
-    bool strict, ignore_value_info;
+    bool strict, ignore_value_info, keep_names;
     struct ox_findings *findings;
     struct ox_findings *own_findings; /* the same where the caller gave none */
     struct ox_strmap reported;        /* findings made: a loop's body is passed more than once */
@@ -77,11 +84,11 @@ struct ox_shapes {
     struct ox_strmap op_names; /* operator name -> first row in rules */
     struct ox_rule_row *rules;
     size_t n_rules, cap_rules;
-    struct ox_strmap origins;   /* made-up symbol -> index in origin_texts */
+    struct ox_strmap origins;   /* made-up symbol -> index in origin_list */
     struct ox_strmap data_dims; /* call, node and what -> index in data_symbols */
     const struct ox_expr **data_symbols;
     size_t n_data_symbols, cap_data_symbols;
-    const char **origin_texts;
+    struct ox_origin *origin_list;
     size_t n_origins, cap_origins;
     struct ox_kept_tensor *kept;
     const struct ox_call *call; /* in which the nodes at hand stand */
@@ -151,13 +158,15 @@ void ox_shapes_generic(struct ox_infer *c);
 
 /* ---- infer.c ---- */
 /* ox_infer_data_dim() with a reason of one's own. */
-const struct ox_expr *ox_shapes_data_dim(struct ox_infer *c, const char *what, const char *reason);
+const struct ox_expr *ox_shapes_data_dim(struct ox_infer *c, const char *what, const char *reason,
+                                         bool by_data);
 
 /* ---- facts.c ---- */
 const struct ox_expr *ox_shapes_resolve(struct ox_shapes *s, const struct ox_expr *e);
 /* Whether a symbol that we made up is in e. */
 bool ox_shapes_made_up(const struct ox_shapes *s, const struct ox_expr *e);
-const struct ox_expr *ox_shapes_symbol(struct ox_shapes *s, const char *prefix, const char *origin);
+const struct ox_expr *ox_shapes_symbol(struct ox_shapes *s, const char *prefix,
+                                       const struct ox_origin *origin);
 /* a = b from here on: false when they cannot be equal. */
 bool ox_shapes_learn(struct ox_shapes *s, const struct ox_expr *a, const struct ox_expr *b);
 /* Remembers the symbol for ox_infer_data_dim(). */

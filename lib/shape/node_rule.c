@@ -127,7 +127,7 @@ static const struct ox_type *name_sizes(struct ox_infer *c, size_t out, const st
         else
             snprintf(what, sizeof what, "dim%u", i);
         const char *reason = c->outs[out].reason ? c->outs[out].reason : default_reason(c);
-        named->dims[i] = reason ? ox_shapes_data_dim(c, what, reason) : NULL;
+        named->dims[i] = reason ? ox_shapes_data_dim(c, what, reason, false) : NULL;
     }
     return named ? named : type;
 }

@@ -193,3 +193,31 @@ enum ox_status ox_shapes_store(const struct ox_shapes *shapes, struct ox_model *
     }
     return OX_OK;
 }
+
+enum ox_status ox_shapes_freeze(const struct ox_shapes *shapes, struct ox_model *model,
+                                struct ox_error *err)
+{
+    const char *path = model->path ? model->path : "model";
+    const struct ox_graph *graph = model->graph;
+    for (size_t i = 0; graph && i < graph->n_inputs; i++) {
+        struct ox_value *value = graph->inputs[i];
+        const struct ox_type *type = ox_shapes_type(shapes, value);
+        if (!type || type->kind != OX_TYPE_TENSOR)
+            continue;
+        if (!type->has_rank)
+            return ox_fail(err, OX_USAGE, "%s: input '%s' has no rank: say --input %s=DIMS", path,
+                           value->name, value->name);
+        for (unsigned k = 0; k < type->rank; k++) {
+            if (!ox_expr_is_int(type->dims[k], NULL))
+                return ox_fail(err, OX_USAGE, "%s: dimension %u of input '%s' is open", path, k,
+                               value->name);
+        }
+        if (ox_infer_type_equal(type, value->type))
+            continue;
+        value->type = copy_type(model, type);
+        value->info = NULL;
+        if (!value->type)
+            return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", path);
+    }
+    return ox_shapes_store(shapes, model, true, err);
+}

@@ -62,13 +62,14 @@ static const struct ox_type *name_open_dims(struct ox_shapes *s, const struct ox
             named = ox_shapes_tensor(s, type->kind, type->elem, true, type->rank,
                                      (const struct ox_expr *const *)type->dims);
         char *name = ox_arena_printf(&s->arena, "%s.dim%u", value->name, i);
-        char *origin =
-            ox_arena_printf(&s->arena, "dimension %u of input '%s' is open", i, value->name);
-        if (!named || !name || !origin) {
+        struct ox_origin origin = {
+            .text =
+                ox_arena_printf(&s->arena, "dimension %u of input '%s' is open", i, value->name)};
+        if (!named || !name || !origin.text) {
             s->failed = true;
             return type;
         }
-        named->dims[i] = ox_shapes_symbol(s, name, origin);
+        named->dims[i] = ox_shapes_symbol(s, name, &origin);
     }
     return named ? named : type;
 }
@@ -269,6 +270,7 @@ static enum ox_status begin(struct ox_shapes **out, struct ox_model *model,
     if (options) {
         s->strict = options->strict;
         s->ignore_value_info = options->ignore_value_info;
+        s->keep_names = options->keep_names;
     }
     ox_arena_init(&s->arena, ox_env_budget(model->env));
     ox_arena_init(&s->scratch, ox_env_budget(model->env));
@@ -350,6 +352,41 @@ static enum ox_status apply_overrides(struct ox_shapes *s, const struct ox_shape
     return OX_OK;
 }
 
+static bool is_symbol(void *symbol, const char *name)
+{
+    return strcmp(symbol, name) == 0;
+}
+
+/* Numbers for names of the inputs' dimensions. As facts they hold for what the file declares further on too. */
+static enum ox_status set_symbols(struct ox_shapes *s, const struct ox_shapes_options *options,
+                                  struct ox_error *err)
+{
+    const struct ox_graph *graph = s->model->graph;
+    for (size_t k = 0; options && k < options->n_symbols; k++) {
+        const char *name = options->symbols[k];
+        bool found = false;
+        for (size_t i = 0; i < graph->n_inputs; i++) {
+            const struct ox_type *type = ox_slot_of(s, graph->inputs[i])->type;
+            for (unsigned d = 0; type && type->has_rank && d < type->rank; d++)
+                found |= ox_expr_any_symbol(type->dims[d], is_symbol, (void *)(uintptr_t)name);
+        }
+        if (!found)
+            return ox_fail(err, OX_USAGE, "no input has a dimension named '%s'", name);
+        if (options->sizes[k] < 0)
+            return ox_fail(err, OX_USAGE, "'%s' cannot be %lld", name,
+                           (long long)options->sizes[k]);
+        if (!ox_shapes_learn(s, ox_expr_symbol(s->pool, name),
+                             ox_expr_int(s->pool, options->sizes[k])))
+            return ox_fail(err, OX_USAGE, "'%s' cannot be %lld", name,
+                           (long long)options->sizes[k]);
+    }
+    for (size_t i = 0; s->n_facts && i < graph->n_inputs; i++) {
+        struct ox_slot *slot = ox_slot_of(s, graph->inputs[i]);
+        slot->type = ox_shapes_resolve_type(s, slot->type);
+    }
+    return OX_OK;
+}
+
 /* Puts what was learned later into what was inferred earlier. */
 static void resolve_all(struct ox_shapes *s)
 {
@@ -370,6 +407,8 @@ enum ox_status ox_shapes_infer(struct ox_shapes **out, struct ox_model *model,
     if (model->graph) {
         if (ox_shapes_enter(s, model->graph))
             status = apply_overrides(s, options, err);
+        if (status == OX_OK && !s->failed)
+            status = set_symbols(s, options, err);
         if (status != OX_OK)
             ox_fail_context(err, status, "%s", model->path ? model->path : "model");
         if (status == OX_OK)
@@ -406,7 +445,7 @@ void ox_shapes_release(struct ox_shapes *shapes)
     free(shapes->bodies);
     free(shapes->rules);
     free((void *)shapes->data_symbols);
-    free((void *)shapes->origin_texts);
+    free(shapes->origin_list);
     ox_arena_release(&shapes->scratch);
     ox_arena_release(&shapes->arena);
     free(shapes);
