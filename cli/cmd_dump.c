@@ -109,6 +109,7 @@ static enum ox_status draw(struct dumped *d)
     struct ox_error err = {0};
     const struct ox_draw_options how = {.form = forms[d->args->format],
                                         .graph = d->args->graph,
+                                        .no_weights = d->args->weights == OX_WEIGHTS_NONE,
                                         .flush = dump_flush,
                                         .flush_arg = d};
     enum ox_status status = ox_draw(&d->cli->out, d->model, d->shapes, d->costs, &how, &err);
@@ -145,6 +146,45 @@ static const char *find_colon(const char *spec)
     return doubled ? doubled + 1 : strrchr(spec, ':');
 }
 
+static bool has_external_data(struct dumped *d)
+{
+    struct ox_weight_list *list;
+    bool found = false;
+    if (ox_weight_list_new(&list, d->model, NULL) != OX_OK)
+        return false;
+    for (size_t i = 0; i < ox_weight_list_count(list) && !found; i++)
+        found = ox_weight_list_at(list, i)->location != NULL;
+    ox_weight_list_release(list);
+    return found;
+}
+
+static size_t folder_bytes(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash + 1 - path) : 0;
+}
+
+/* Beside the model its external data is shared. Elsewhere the weights that are left get a file of their own, for a copy would
+ * be of all of them. */
+static enum ox_status save_part(struct dumped *d, struct ox_error *err)
+{
+    const char *target = d->args->output;
+    size_t folder = folder_bytes(target);
+    bool shared = folder == folder_bytes(d->path) && memcmp(target, d->path, folder) == 0;
+    if (shared || strcmp(target, "-") == 0 || !has_external_data(d))
+        return ox_model_save(d->model, target, NULL, err);
+    struct ox_strbuf location = {0};
+    ox_strbuf_printf(&location, "%s.data", target + folder);
+    const struct ox_save_options apart = {.external_location = location.data};
+    enum ox_status status = OX_NO_MEMORY;
+    if (location.failed)
+        *err = (struct ox_error){OX_NO_MEMORY, "out of memory"};
+    else
+        status = ox_model_save(d->model, target, &apart, err);
+    ox_strbuf_release(&location);
+    return status;
+}
+
 static enum ox_status extract(struct dumped *d)
 {
     const char *spec = d->args->extract, *colon = find_colon(spec);
@@ -166,7 +206,7 @@ static enum ox_status extract(struct dumped *d)
     } else {
         status = ox_extract(d->model, d->shapes, ins, n_in, outs, n_out, &err);
         if (status == OX_OK)
-            status = ox_model_save(d->model, d->args->output, NULL, &err);
+            status = save_part(d, &err);
         if (status != OX_OK)
             cli_error(d->cli, &err);
     }

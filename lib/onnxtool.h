@@ -1002,6 +1002,7 @@ enum ox_drawing { OX_DRAW_DOT, OX_DRAW_SVG, OX_DRAW_HTML };
 struct ox_draw_options {
     enum ox_drawing form;
     const char *graph; /* path of the one to draw; NULL: the main graph. HTML has them all */
+    bool no_weights;   /* HTML: leave out what weights must be read for */
     /* As in ox_model_print_options. */
     enum ox_status (*flush)(void *arg, struct ox_strbuf *buf, struct ox_error *err);
     void *flush_arg;

@@ -1,24 +1,172 @@
-#include "graph/cost.h"
+/* Pictures of graphs: what is common to all forms, and Graphviz. */
+#include "graph/draw.h"
+
+#include <string.h>
+
+enum { FLUSH_BYTES = 1 << 20 };
+
+enum ox_status ox_draw_flush(struct ox_drawer *d, bool all)
+{
+    if (d->out->failed)
+        return ox_draw_no_memory(d);
+    if (!d->options->flush || (!all && d->out->len < FLUSH_BYTES))
+        return OX_OK;
+    OX_TRY(ox_env_poll(d->model->env, d->err));
+    return d->options->flush(d->options->flush_arg, d->out, d->err);
+}
+
+enum ox_status ox_draw_no_memory(struct ox_drawer *d)
+{
+    return ox_fail(d->err, OX_NO_MEMORY, "%s: out of memory",
+                   d->model->path ? d->model->path : "model");
+}
+
+void ox_draw_text(struct ox_strbuf *out, const char *name, size_t max_bytes)
+{
+    struct ox_strbuf safe = {0};
+    ox_strbuf_name(&safe, name, max_bytes);
+    for (size_t i = 0; i < safe.len; i++) {
+        switch (safe.data[i]) {
+        case '<':
+            ox_strbuf_puts(out, "&lt;");
+            break;
+        case '>':
+            ox_strbuf_puts(out, "&gt;");
+            break;
+        case '&':
+            ox_strbuf_puts(out, "&amp;");
+            break;
+        case '"':
+            ox_strbuf_puts(out, "&quot;");
+            break;
+        case '\'':
+            ox_strbuf_puts(out, "&#39;");
+            break;
+        default:
+            ox_strbuf_putc(out, safe.data[i]);
+        }
+    }
+    out->failed |= safe.failed;
+    ox_strbuf_release(&safe);
+}
+
+/* ---- Graphviz ------------------------------------------------------------------------------------------------------ */
+
+/* Inside a quoted string of the language. */
+static void dot_text(struct ox_strbuf *out, const char *name)
+{
+    struct ox_strbuf safe = {0};
+    ox_strbuf_name(&safe, name, 256);
+    for (size_t i = 0; i < safe.len; i++) {
+        if (safe.data[i] == '"' || safe.data[i] == '\\')
+            ox_strbuf_putc(out, '\\');
+        ox_strbuf_putc(out, safe.data[i]);
+    }
+    out->failed |= safe.failed;
+    ox_strbuf_release(&safe);
+}
+
+static void dot_type(struct ox_strbuf *out, const struct ox_drawer *d, const struct ox_value *value)
+{
+    const struct ox_type *type = ox_shapes_type(d->shapes, value);
+    struct ox_strbuf text = {0};
+    if (!type || type->kind == OX_TYPE_UNKNOWN)
+        return;
+    ox_type_print(&text, type, true);
+    dot_text(out, text.data ? text.data : "");
+    ox_strbuf_release(&text);
+}
+
+static void dot_box(struct ox_drawer *d, const struct ox_box *box, uint32_t number)
+{
+    struct ox_strbuf label = {0};
+    ox_strbuf_printf(d->out, "  n%u [label=\"", number);
+    if (box->kind == OX_BOX_NODE) {
+        ox_node_label(&label, box->node);
+        dot_text(d->out, box->node->op_type);
+        ox_strbuf_puts(d->out, "\\n");
+        dot_text(d->out, label.data ? label.data : "");
+        ox_strbuf_puts(d->out, "\"];\n");
+    } else {
+        dot_text(d->out, box->value->name);
+        ox_strbuf_puts(d->out, "\\n");
+        dot_type(d->out, d, box->value);
+        ox_strbuf_puts(d->out, "\", shape=ellipse];\n");
+    }
+    ox_strbuf_release(&label);
+}
+
+enum ox_status ox_draw_dot(struct ox_drawer *d, const struct ox_graph *graph)
+{
+    struct ox_layout layout;
+    if (!ox_layout_graph(&layout, graph, &d->arena))
+        return ox_draw_no_memory(d);
+    ox_strbuf_puts(d->out, "digraph \"");
+    dot_text(d->out, graph->name ? graph->name : "");
+    ox_strbuf_puts(d->out, "\" {\n  node [shape=box, fontname=\"sans-serif\", fontsize=11];\n"
+                           "  edge [fontname=\"sans-serif\", fontsize=9];\n");
+    for (uint32_t i = 0; i < layout.n_boxes; i++) {
+        dot_box(d, &layout.boxes[i], i);
+        OX_TRY(ox_draw_flush(d, false));
+    }
+    for (uint32_t i = 0; i < layout.n_wires; i++) {
+        const struct ox_wire *wire = &layout.wires[i];
+        ox_strbuf_printf(d->out, "  n%u -> n%u", wire->from, wire->to);
+        if (layout.boxes[wire->from].kind == OX_BOX_NODE &&
+            layout.boxes[wire->to].kind == OX_BOX_NODE) {
+            ox_strbuf_puts(d->out, " [label=\"");
+            dot_type(d->out, d, wire->value);
+            ox_strbuf_puts(d->out, "\"]");
+        }
+        ox_strbuf_puts(d->out, ";\n");
+        OX_TRY(ox_draw_flush(d, false));
+    }
+    ox_strbuf_puts(d->out, "}\n");
+    return OX_OK;
+}
+
+/* ---- All forms ----------------------------------------------------------------------------------------------------- */
+
+static const struct ox_graph *find_graph(const struct ox_drawer *d)
+{
+    const struct ox_graph *found = NULL;
+    struct ox_strbuf path = {0};
+    if (!d->options->graph)
+        return d->model->graph;
+    for (size_t g = 0; g < d->model->n_graphs && !found; g++) {
+        ox_strbuf_clear(&path);
+        ox_graph_path(&path, d->model->graphs[g]);
+        if (strcmp(path.data ? path.data : "", d->options->graph) == 0)
+            found = d->model->graphs[g];
+    }
+    ox_strbuf_release(&path);
+    return found;
+}
+
 enum ox_status ox_draw(struct ox_strbuf *out, struct ox_model *model, struct ox_shapes *shapes,
                        struct ox_costs *costs, const struct ox_draw_options *options,
                        struct ox_error *err)
 {
-    (void)out;
-    (void)model;
-    (void)shapes;
-    (void)costs;
-    (void)options;
-    return ox_fail(err, OX_UNSUPPORTED, "x");
-}
-enum ox_status ox_extract(struct ox_model *model, const struct ox_shapes *shapes,
-                          const char *const *inputs, size_t n_inputs, const char *const *outputs,
-                          size_t n_outputs, struct ox_error *err)
-{
-    (void)model;
-    (void)shapes;
-    (void)inputs;
-    (void)n_inputs;
-    (void)outputs;
-    (void)n_outputs;
-    return ox_fail(err, OX_UNSUPPORTED, "x");
+    struct ox_drawer d = {.out = out,
+                          .model = model,
+                          .shapes = shapes,
+                          .costs = costs,
+                          .options = options,
+                          .err = err};
+    const struct ox_graph *graph = find_graph(&d);
+    char shown[OX_SHOWN_BYTES];
+    if (!graph && options->graph)
+        return ox_fail(err, OX_USAGE, "%s: there is no graph '%s'",
+                       model->path ? model->path : "model",
+                       ox_shown(shown, options->graph, strlen(options->graph)));
+    if (!graph)
+        return ox_fail(err, OX_USAGE, "%s: there is no graph", model->path ? model->path : "model");
+    ox_arena_init(&d.arena, ox_env_budget(model->env));
+    enum ox_status status = options->form == OX_DRAW_DOT   ? ox_draw_dot(&d, graph)
+                            : options->form == OX_DRAW_SVG ? ox_draw_svg(&d, graph, true)
+                                                           : ox_draw_html(&d);
+    if (status == OX_OK)
+        status = ox_draw_flush(&d, true);
+    ox_arena_release(&d.arena);
+    return status;
 }

@@ -171,25 +171,38 @@ static const struct ox_type *copy_type(struct ox_model *model, const struct ox_t
     return (type->dims && !copy->dims) || (type->inner && !copy->inner) ? NULL : copy;
 }
 
+static enum ox_status declare(const struct ox_shapes *shapes, struct ox_model *model,
+                              struct ox_value *value, bool overwrite, struct ox_error *err)
+{
+    struct ox_shapes *s = (struct ox_shapes *)(uintptr_t)shapes;
+    const struct ox_type *type = ox_shapes_type(shapes, value);
+    bool differ = false;
+    if (!type || !has_element(type))
+        return OX_OK;
+    const struct ox_type *merged = ox_shapes_merge(s, type, value->type, &differ);
+    if ((differ && !overwrite) || ox_infer_type_equal(merged, value->type))
+        return OX_OK;
+    value->type = copy_type(model, merged);
+    value->info = NULL;
+    return value->type ? OX_OK
+                       : ox_fail(err, OX_NO_MEMORY, "%s: out of memory",
+                                 model->path ? model->path : "model");
+}
+
+enum ox_status ox_shapes_declare(const struct ox_shapes *shapes, struct ox_model *model,
+                                 struct ox_value *value, struct ox_error *err)
+{
+    return declare(shapes, model, value, false, err);
+}
+
 enum ox_status ox_shapes_store(const struct ox_shapes *shapes, struct ox_model *model,
                                bool overwrite, struct ox_error *err)
 {
-    struct ox_shapes *s = (struct ox_shapes *)(uintptr_t)shapes;
     for (size_t i = 0; i < shapes->n_list; i++) {
         struct ox_value *value = (struct ox_value *)(uintptr_t)
                                      shapes->list[i]; /* of the model, which is ours to change */
-        const struct ox_type *type = ox_shapes_type(shapes, value);
-        bool differ = false;
-        if (!value->producer || !type || !has_element(type))
-            continue;
-        const struct ox_type *merged = ox_shapes_merge(s, type, value->type, &differ);
-        if ((differ && !overwrite) || ox_infer_type_equal(merged, value->type))
-            continue;
-        value->type = copy_type(model, merged);
-        value->info = NULL;
-        if (!value->type)
-            return ox_fail(err, OX_NO_MEMORY, "%s: out of memory",
-                           model->path ? model->path : "model");
+        if (value->producer)
+            OX_TRY(declare(shapes, model, value, overwrite, err));
     }
     return OX_OK;
 }

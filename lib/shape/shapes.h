@@ -11,6 +11,9 @@ const struct ox_type *ox_shapes_type(const struct ox_shapes *shapes,
                                      const struct ox_value *value); /* NULL: unknown */
 /* Why a value's type, rank or a dimension is unknown; NULL when it is known or there is no reason kept. */
 const char *ox_shapes_reason(const struct ox_shapes *shapes, const struct ox_value *value);
+/* Declares in the model what was inferred of one value, where that says more than the file. OX_NO_MEMORY. */
+enum ox_status ox_shapes_declare(const struct ox_shapes *shapes, struct ox_model *model,
+                                 struct ox_value *value, struct ox_error *err);
 /* The only element of a small integer or bool value, where it is known and not negative. */
 bool ox_shapes_number(const struct ox_shapes *shapes, const struct ox_value *value,
                       uint64_t *number);

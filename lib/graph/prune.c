@@ -1,0 +1,161 @@
+/* What nothing uses any more leaves the model. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/extract.h"
+#include "model/graph_impl.h"
+#include "proto/onnx.pb-c.h"
+
+/* ---- What is used -------------------------------------------------------------------------------------------------- */
+
+struct pruner {
+    struct ox_model *model;
+    bool *used;   /* functions, by place */
+    size_t *todo; /* those whose bodies were not looked at yet */
+    size_t n_todo;
+    bool *used_opset; /* by place in model->opsets */
+};
+
+static void use_domain(struct pruner *p, const char *domain)
+{
+    for (size_t i = 0; i < p->model->n_opsets; i++)
+        p->used_opset[i] |= strcmp(p->model->opsets[i].domain, domain) == 0;
+}
+
+static void use_graph(struct pruner *p, const struct ox_graph *graph)
+{
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        const struct ox_node *node = graph->nodes[i];
+        const struct ox_function *function =
+            ox_model_function(p->model, node->domain, node->op_type, node->overload);
+        if (!graph->function)
+            use_domain(p, node->domain);
+        if (!function || p->used[function - p->model->functions])
+            continue;
+        p->used[function - p->model->functions] = true;
+        p->todo[p->n_todo++] = (size_t)(function - p->model->functions);
+    }
+}
+
+/* Graphs that stand in the main graph, or in functions that are called from there. */
+static void find_used(struct pruner *p)
+{
+    for (size_t g = 0; g < p->model->n_graphs; g++) {
+        const struct ox_graph *graph = p->model->graphs[g], *top = graph;
+        while (top->parent)
+            top = top->parent->graph;
+        if (top == p->model->graph)
+            use_graph(p, graph);
+    }
+    while (p->n_todo) {
+        const struct ox_function *function = &p->model->functions[p->todo[--p->n_todo]];
+        for (size_t g = 0; g < p->model->n_graphs; g++)
+            if (p->model->graphs[g]->function == function)
+                use_graph(p, p->model->graphs[g]);
+    }
+}
+
+/* ---- What goes ----------------------------------------------------------------------------------------------------- */
+
+static void drop_graphs(struct pruner *p)
+{
+    struct ox_model *model = p->model;
+    size_t kept = 0;
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        struct ox_graph *graph = model->graphs[g];
+        const struct ox_graph *top = graph;
+        while (top->parent)
+            top = top->parent->graph;
+        if (graph->function ? p->used[graph->function - model->functions] : top == model->graph) {
+            graph->id = (uint32_t)kept;
+            model->graphs[kept++] = graph;
+        } else {
+            graph->dropped = true;
+            ox_strmap_release(&graph->names);
+        }
+    }
+    model->n_graphs = kept;
+}
+
+/* Functions move together: what points to them follows. */
+static void drop_functions(struct pruner *p)
+{
+    struct ox_model *model = p->model;
+    size_t kept = 0;
+    for (size_t i = 0; i < model->n_functions; i++) {
+        if (!p->used[i])
+            continue;
+        for (size_t g = 0; g < model->n_graphs; g++)
+            if (model->graphs[g]->function == &model->functions[i])
+                model->graphs[g]->function = &model->functions[kept];
+        model->functions[kept++] = model->functions[i];
+    }
+    if (kept == model->n_functions)
+        return;
+    model->n_functions = kept;
+    ox_strmap_release(&model->function_names);
+    ox_strmap_init(&model->function_names);
+    for (size_t i = 0; i < kept; i++) {
+        const struct ox_function *f = &model->functions[i];
+        char *key = ox_arena_printf(&model->arena, "%s\n%s\n%s", f->domain, f->name, f->overload);
+        uint32_t index = (uint32_t)i;
+        if (key)
+            ox_strmap_add(&model->function_names, key, strlen(key), &index, NULL);
+    }
+}
+
+static void drop_opsets(struct pruner *p)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < p->model->n_opsets; i++)
+        if (p->used_opset[i])
+            p->model->opsets[kept++] = p->model->opsets[i];
+    /* A model without nodes must import something all the same. */
+    if (kept || !p->model->n_opsets)
+        p->model->n_opsets = kept;
+    else
+        p->model->n_opsets = 1;
+}
+
+/* The lists are the model's own, of which `proto` shows the whole. */
+static void drop_entries(struct ox_model *model)
+{
+    Onnx__GraphProto *graph = (Onnx__GraphProto *)(uintptr_t)model->graph->proto;
+    Onnx__ModelProto *whole = (Onnx__ModelProto *)(uintptr_t)model->proto;
+    size_t kept = 0;
+    for (size_t i = 0; graph && i < graph->n_quantization_annotation; i++) {
+        const char *name = graph->quantization_annotation[i]->tensor_name;
+        const struct ox_value *value = name ? ox_graph_value(model->graph, name) : NULL;
+        if (value && ox_value_defined(value))
+            graph->quantization_annotation[kept++] = graph->quantization_annotation[i];
+    }
+    if (graph)
+        graph->n_quantization_annotation = kept;
+    if (whole)
+        whole->n_training_info = 0;
+}
+
+enum ox_status ox_model_prune(struct ox_model *model, struct ox_error *err)
+{
+    struct pruner p = {.model = model};
+    enum ox_status status = OX_OK;
+    if (!model->graph)
+        return OX_OK;
+    p.used = calloc(model->n_functions + 1, sizeof *p.used);
+    p.todo = calloc(model->n_functions + 1, sizeof *p.todo);
+    p.used_opset = calloc(model->n_opsets + 1, sizeof *p.used_opset);
+    if (p.used && p.todo && p.used_opset) {
+        find_used(&p);
+        drop_graphs(&p);
+        drop_functions(&p);
+        drop_opsets(&p);
+        drop_entries(model);
+    } else {
+        status =
+            ox_fail(err, OX_NO_MEMORY, "%s: out of memory", model->path ? model->path : "model");
+    }
+    free(p.used);
+    free(p.todo);
+    free(p.used_opset);
+    return status;
+}
