@@ -420,6 +420,11 @@ struct ox_save_options {
 enum ox_status ox_model_save(struct ox_model *model, const char *path,
                              const struct ox_save_options *options, struct ox_error *err);
 
+/* A second model of the same graphs, which may be changed while the first stays as it is. Constant data, messages and
+ * expressions are the first one's, which must outlive the copy. */
+enum ox_status ox_model_copy(struct ox_model **out, const struct ox_model *model,
+                             struct ox_error *err);
+
 int64_t ox_model_ir_version(const struct ox_model *model);
 /* Domain ("ai.onnx" for the default one) and version of opset import i. */
 size_t ox_model_n_opsets(const struct ox_model *model);
@@ -1065,6 +1070,38 @@ enum ox_status ox_optimize(struct ox_model *model, const struct ox_optimize_opti
                            struct ox_optimize_report *report, struct ox_error *err);
 
 /* ---- Converting opsets ------------------------------------------------------------------------------------------ */
+
+struct ox_opset_goal {
+    const char *domain; /* "" or "ai.onnx"; "ai.onnx.ml"; ... */
+    int64_t version;
+};
+
+/* A node that cannot be converted. */
+struct ox_convert_note {
+    bool blocked;
+    const char *graph; /* path; "" is the main graph */
+    const char *node;  /* name, or "#12" */
+    const char *op_type, *domain;
+    int64_t from, to; /* the step that it does not take */
+    const char *reason;
+};
+
+struct ox_conversion;
+
+/* Makes the model mean the same under other versions of its domains: graphs, subgraphs, functions, training graphs. Nodes that
+ * cannot be converted are all listed; if there is one, the model is neither what it was nor good for anything. The IR version
+ * follows: up to what the opset needs, down to what it and the model's types and functions need. Domains that the model does
+ * not import are passed over. OX_USAGE: a domain or version that is not known. */
+enum ox_status ox_convert_opset(struct ox_conversion **out, struct ox_model *model,
+                                const struct ox_opset_goal *goals, size_t n_goals,
+                                struct ox_error *err);
+void ox_conversion_release(struct ox_conversion *conversion);
+size_t ox_conversion_count(const struct ox_conversion *conversion);
+const struct ox_convert_note *ox_conversion_at(const struct ox_conversion *conversion, size_t i);
+size_t ox_conversion_blocked(const struct ox_conversion *conversion);
+/* Nodes that became others, or got others beside them. */
+size_t ox_conversion_changed(const struct ox_conversion *conversion);
+int64_t ox_conversion_ir(const struct ox_conversion *conversion, int64_t *before);
 
 /* ---- Targets ---------------------------------------------------------------------------------------------------- */
 

@@ -293,6 +293,10 @@ void ox_graph_path(struct ox_strbuf *out, const struct ox_graph *graph);
 /* The node's name, or "#12" by its place. */
 void ox_node_label(struct ox_strbuf *out, const struct ox_node *node);
 
+/* A model whose only function is that serialized FunctionProto; the bytes must outlive it. */
+enum ox_status ox_model_open_function(struct ox_model **out, struct ox_env *env, const void *bytes,
+                                      size_t n, struct ox_error *err);
+
 /* ---- Changing (what passes use). All memory is the model's. NULL or false: out of memory. ------------------------
  *
  * What is changed without these functions must say so: a new type for a value is one with proto NULL; an attribute whose
@@ -325,10 +329,6 @@ bool ox_node_set_tensor(struct ox_node *node, const char *name, const struct ox_
 struct ox_stored *ox_model_store(struct ox_model *model, const char *name,
                                  const struct ox_tensor *tensor);
 
-/* A second model of the same graphs, which may be changed while the first stays as it is. Constant data, messages and
- * expressions are the first one's, which must outlive the copy. */
-enum ox_status ox_model_copy(struct ox_model **out, const struct ox_model *model,
-                             struct ox_error *err);
 /* The main graph's nodes of that domain are read by that version from here on. */
 bool ox_model_import(struct ox_model *model, const char *domain, int64_t version);
 

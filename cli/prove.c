@@ -1,0 +1,173 @@
+#include "prove.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_RANK = 64 };
+
+struct side {
+    struct ox_session *session;
+    struct ox_datum **inputs, **outputs;
+    size_t n_inputs, n_outputs;
+};
+
+static void release_data(struct ox_datum **data, size_t n)
+{
+    for (size_t i = 0; data && i < n; i++) {
+        ox_datum_release(data[i]);
+        data[i] = NULL;
+    }
+}
+
+static void close_side(struct side *side, bool owns_inputs)
+{
+    if (owns_inputs)
+        release_data(side->inputs, side->n_inputs);
+    release_data(side->outputs, side->n_outputs);
+    free(side->inputs);
+    free(side->outputs);
+    ox_session_release(side->session);
+}
+
+static enum ox_status open_side(struct side *side, struct ox_model *model, struct ox_error *err)
+{
+    enum ox_status status =
+        ox_session_new(&side->session, model, &(struct ox_run_options){.narrow = true}, err);
+    if (status != OX_OK)
+        return status;
+    side->n_inputs = ox_session_n_inputs(side->session);
+    side->n_outputs = ox_session_n_outputs(side->session);
+    side->inputs = calloc(side->n_inputs + 1, sizeof(*side->inputs));
+    side->outputs = calloc(side->n_outputs + 1, sizeof(*side->outputs));
+    if (side->inputs && side->outputs)
+        return OX_OK;
+    err->status = OX_NO_MEMORY;
+    snprintf(err->message, sizeof err->message, "out of memory");
+    return OX_NO_MEMORY;
+}
+
+/* Open dimensions are `open` in every input, so that names agree. */
+static enum ox_status draw(struct side *side, uint64_t seed, int64_t open, struct ox_error *err)
+{
+    for (size_t i = 0; i < side->n_inputs; i++) {
+        const struct ox_port *port = ox_session_input(side->session, i);
+        int64_t dims[MOST_RANK];
+        ox_datum_release(side->inputs[i]);
+        side->inputs[i] = NULL;
+        if (!port->required)
+            continue;
+        for (unsigned k = 0; k < port->rank && k < MOST_RANK; k++)
+            dims[k] = port->dims[k] < 0 ? open : port->dims[k];
+        enum ox_status status = ox_session_random_input(
+            side->session, i, seed + i, port->has_rank && port->rank <= MOST_RANK ? dims : NULL,
+            &side->inputs[i], err);
+        if (status != OX_OK)
+            return status;
+    }
+    return OX_OK;
+}
+
+/* Input of that name gets what the other side has; false: there is none. */
+static bool share_inputs(const struct side *from, struct side *to)
+{
+    for (size_t i = 0; i < to->n_inputs; i++) {
+        const char *name = ox_session_input_name(to->session, i);
+        to->inputs[i] = NULL;
+        for (size_t k = 0; k < from->n_inputs && !to->inputs[i]; k++) {
+            if (strcmp(ox_session_input_name(from->session, k), name) == 0)
+                to->inputs[i] = from->inputs[k];
+        }
+        if (!to->inputs[i] && ox_session_input_required(to->session, i))
+            return false;
+    }
+    return true;
+}
+
+static enum ox_status compare(struct proof *proof, const struct side *expected,
+                              const struct side *actual, const struct ox_tolerance *tolerance,
+                              struct ox_error *err)
+{
+    for (size_t i = 0; i < expected->n_outputs; i++) {
+        struct ox_comparison one;
+        if (!expected->outputs[i] || !actual->outputs[i])
+            continue;
+        enum ox_status status =
+            ox_compare(actual->outputs[i], expected->outputs[i], tolerance, &one, err);
+        if (status != OX_OK)
+            return status;
+        proof->n_elements += one.n_elements;
+        proof->max_abs = one.max_abs > proof->max_abs ? one.max_abs : proof->max_abs;
+        proof->max_rel = one.max_rel > proof->max_rel ? one.max_rel : proof->max_rel;
+        if (!one.agree && proof->agree) {
+            proof->agree = false;
+            struct ox_strbuf name = {0};
+            ox_strbuf_name(&name, ox_session_output_name(expected->session, i), 256);
+            snprintf(proof->reason, sizeof proof->reason, "output '%s': %s",
+                     name.data ? name.data : "", one.reason);
+            ox_strbuf_release(&name);
+        }
+    }
+    return OX_OK;
+}
+
+/* One drawing; what the model that is believed cannot run says nothing. */
+static enum ox_status sample(struct proof *proof, struct side *expected, struct side *actual,
+                             const struct proof_options *options, unsigned k, struct ox_error *err)
+{
+    enum ox_status status = draw(expected, options->seed + 1000 * (uint64_t)k, 1 + k, err);
+    if (status == OX_OK)
+        status = ox_session_run(expected->session, expected->inputs, expected->outputs, err);
+    if (status == OX_INPUT || status == OX_UNSUPPORTED || status == OX_LIMIT) {
+        if (!proof->samples)
+            snprintf(proof->reason, sizeof proof->reason, "%s", err->message);
+        return OX_OK;
+    }
+    if (status != OX_OK)
+        return status;
+    if (!proof->samples)
+        proof->reason[0] = '\0';
+    proof->samples++;
+    status = share_inputs(expected, actual)
+                 ? ox_session_run(actual->session, actual->inputs, actual->outputs, err)
+                 : OX_INPUT;
+    if (status == OX_INPUT || status == OX_UNSUPPORTED) {
+        if (proof->agree)
+            snprintf(proof->reason, sizeof proof->reason, "it does not run: %s", err->message);
+        proof->agree = false;
+        return OX_OK;
+    }
+    return status == OX_OK ? compare(proof, expected, actual, &options->tolerance, err) : status;
+}
+
+enum ox_status prove_equal(struct proof *proof, struct ox_model *expected, struct ox_model *actual,
+                           const struct proof_options *options, struct ox_error *err)
+{
+    struct side a = {0}, b = {0};
+    *proof = (struct proof){.agree = true};
+    enum ox_status status = open_side(&a, expected, err);
+    if (status == OX_UNSUPPORTED || status == OX_INPUT) {
+        snprintf(proof->reason, sizeof proof->reason, "%s", err->message);
+        status = OX_OK;
+    } else if (status == OX_OK) {
+        status = open_side(&b, actual, err);
+        if (status == OX_UNSUPPORTED || status == OX_INPUT) {
+            proof->agree = false;
+            proof->samples = 1;
+            snprintf(proof->reason, sizeof proof->reason, "it does not run: %s", err->message);
+            status = OX_OK;
+        } else if (status == OX_OK && b.n_outputs != a.n_outputs) {
+            proof->agree = false;
+            snprintf(proof->reason, sizeof proof->reason, "it has %zu outputs instead of %zu",
+                     b.n_outputs, a.n_outputs);
+        } else {
+            for (unsigned k = 0; k < options->samples && status == OX_OK && proof->agree; k++) {
+                status = sample(proof, &a, &b, options, k, err);
+                release_data(a.outputs, a.n_outputs);
+                release_data(b.outputs, b.n_outputs);
+            }
+        }
+    }
+    close_side(&b, false);
+    close_side(&a, true);
+    return status;
+}

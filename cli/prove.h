@@ -1,0 +1,25 @@
+/* Two models held against each other on inputs drawn at random: what proves a rewriting. */
+#ifndef CLI_PROVE_H
+#define CLI_PROVE_H
+
+#include "cli.h"
+
+struct proof {
+    unsigned samples; /* that both ran on; 0: nothing is shown, and `reason` says why */
+    bool agree;
+    double max_abs, max_rel; /* over all outputs */
+    uint64_t n_elements;
+    char reason[OX_ERROR_BYTES]; /* of the first disagreement, with the output's name */
+};
+
+struct proof_options {
+    unsigned samples; /* at most so many; the first with open dimensions of 1, then 2, 3 */
+    uint64_t seed;
+    struct ox_tolerance tolerance;
+};
+
+/* OX_OK also when they disagree or nothing could be run: see proof. Inputs are matched by name, outputs by place. */
+enum ox_status prove_equal(struct proof *proof, struct ox_model *expected, struct ox_model *actual,
+                           const struct proof_options *options, struct ox_error *err);
+
+#endif
