@@ -127,8 +127,8 @@ static void print_text(const struct job *job)
     if (job->proven && job->proof.samples && job->proof.agree)
         ox_strbuf_printf(out,
                          "verified on %u random input%s: largest difference %.3g, relative %.3g\n",
-                         job->proof.samples, job->proof.samples == 1 ? "" : "s",
-                         job->proof.max_abs, job->proof.max_rel);
+                         job->proof.samples, job->proof.samples == 1 ? "" : "s", job->proof.max_abs,
+                         job->proof.max_rel);
 }
 
 static void json_blocked(struct ox_json *json, const struct ox_conversion *conversion)
@@ -252,8 +252,7 @@ static enum ox_status convert(struct job *job)
     if (status == OX_OK)
         status = ox_model_copy(&job->after, job->before, &err);
     if (status == OX_OK)
-        status =
-            ox_convert_opset(&job->conversion, job->after, job->goals, job->n_goals, &err);
+        status = ox_convert_opset(&job->conversion, job->after, job->goals, job->n_goals, &err);
     if (status != OX_OK)
         return cli_error(job->cli, &err);
     size_t n_blocked = ox_conversion_blocked(job->conversion);
@@ -290,11 +289,8 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     cli_start_timer(cli, operands[0]);
     char **copies = calloc(args->to.n, sizeof *copies);
     struct ox_opset_goal *goals = calloc(args->to.n, sizeof *goals);
-    struct job job = {.cli = cli,
-                      .args = args,
-                      .path = operands[0],
-                      .goals = goals,
-                      .n_goals = args->to.n};
+    struct job job = {
+        .cli = cli, .args = args, .path = operands[0], .goals = goals, .n_goals = args->to.n};
     status = copies && goals ? parse_goals(cli, args, copies, goals)
                              : cli_fail(cli, OX_NO_MEMORY, "out of memory");
     if (status == OX_OK)
@@ -315,7 +311,8 @@ const struct command command_convert_opset = {
     .operands = "MODEL",
     .description =
         "Makes a model mean the same under another version of ai.onnx, or of another domain, "
-        "newer or older: in the graph, its subgraphs and its functions. Where an operator is too new "
+        "newer or older: in the graph, its subgraphs and its functions. Where an operator is too "
+        "new "
         "it is replaced by others.\n\n"
         "Every node that cannot be converted is listed with the reason, and then nothing is "
         "written: exit status 1. Names, metadata and external data stay. The IR version "

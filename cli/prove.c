@@ -132,7 +132,7 @@ static enum ox_status sample(struct proof *proof, struct side *expected, struct 
                  : OX_INPUT;
     if (status == OX_INPUT || status == OX_UNSUPPORTED) {
         if (proof->agree)
-            snprintf(proof->reason, sizeof proof->reason, "it does not run: %s", err->message);
+            snprintf(proof->reason, sizeof proof->reason, "it does not run: %.900s", err->message);
         proof->agree = false;
         return OX_OK;
     }
@@ -153,7 +153,7 @@ enum ox_status prove_equal(struct proof *proof, struct ox_model *expected, struc
         if (status == OX_UNSUPPORTED || status == OX_INPUT) {
             proof->agree = false;
             proof->samples = 1;
-            snprintf(proof->reason, sizeof proof->reason, "it does not run: %s", err->message);
+            snprintf(proof->reason, sizeof proof->reason, "it does not run: %.900s", err->message);
             status = OX_OK;
         } else if (status == OX_OK && b.n_outputs != a.n_outputs) {
             proof->agree = false;

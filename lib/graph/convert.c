@@ -27,7 +27,8 @@ struct job {
     struct ox_conversion *result;
     struct ox_shapes *shapes;
     size_t *n_known, n_graphs_known;
-    bool stale; /* shapes do not know what was made since */
+    bool stale;  /* shapes do not know what was made since */
+    bool untidy; /* nodes wait to be removed and put in order */
     struct ox_strmap freed;
     struct node_set blocked, removed;
     struct ox_error *err;
@@ -153,8 +154,8 @@ static enum ox_status infer_again(struct job *job)
 
 /* ---- A node ------------------------------------------------------------------------------------------------------- */
 
-static struct ox_adapt adapt_of(struct job *job, struct ox_node *node, int64_t version, int64_t next,
-                                struct ox_strbuf *blocked)
+static struct ox_adapt adapt_of(struct job *job, struct ox_node *node, int64_t version,
+                                int64_t next, struct ox_strbuf *blocked)
 {
     return (struct ox_adapt){
         .model = job->model,
@@ -179,17 +180,17 @@ static bool convert_node(struct ox_adapt *c)
     bool up = c->next > c->version;
     bool gone = !c->to || (c->to->deprecated && !c->from->deprecated);
     ox_adapter *adapter =
-        ox_adapter_find(c->domain, c->node->op_type,
-                        up ? (int)c->next : c->from->since, up);
+        ox_adapter_find(c->domain, c->node->op_type, up ? (int)c->next : c->from->since, up);
     if (adapter && !adapter(c))
         return false;
     if (c->replaced)
         return true;
     if (!adapter && gone)
-        return ox_adapt_block(c, up ? "the operator is deprecated in opset %lld, and nothing stands "
-                                      "for it"
-                                    : "the operator is not in opset %lld, and nothing there stands "
-                                      "for it",
+        return ox_adapt_block(c,
+                              up ? "the operator is deprecated in opset %lld, and nothing stands "
+                                   "for it"
+                                 : "the operator is not in opset %lld, and nothing there stands "
+                                   "for it",
                               (long long)c->next);
     return !c->to || ox_adapt_by_schema(c);
 }
@@ -226,7 +227,7 @@ static enum ox_status expand(struct job *job, struct ox_node *node,
     ox_model_release(model);
     if (status == OX_OK && !add_node(&job->removed, node))
         status = no_room(job);
-    job->stale = true;
+    job->stale = job->untidy = true;
     return status;
 }
 
@@ -267,6 +268,7 @@ static enum ox_status adapt_node(struct job *job, struct ox_node *node, int64_t 
     if (status == OX_OK && c.replaced && !add_node(&job->removed, node))
         status = no_room(job);
     job->stale |= node->graph->n_nodes != n_nodes || c.replaced;
+    job->untidy |= job->stale;
     job->result->n_changed += good && (node->graph->n_nodes != n_nodes || c.replaced);
     ox_strbuf_release(&blocked);
     return status;
@@ -277,7 +279,7 @@ static enum ox_status adapt_node(struct job *job, struct ox_node *node, int64_t 
 /* Takes out what was replaced and puts what replaces it in its place. */
 static enum ox_status tidy(struct job *job, struct ox_graph *graph)
 {
-    if (!job->stale)
+    if (!job->untidy)
         return OX_OK;
     bool *remove = calloc(graph->n_nodes + 1, sizeof *remove);
     if (!remove)
@@ -290,9 +292,9 @@ static enum ox_status tidy(struct job *job, struct ox_graph *graph)
     if (any)
         ox_graph_remove_nodes(graph, remove);
     free(remove);
-    return ox_graph_sort(graph) ? OX_OK
-                                : ox_fail(job->err, OX_INPUT, "%s: its nodes form a cycle",
-                                          job->model->path);
+    return ox_graph_sort(graph)
+               ? OX_OK
+               : ox_fail(job->err, OX_INPUT, "%s: its nodes form a cycle", job->model->path);
 }
 
 static bool in_unit(const struct ox_graph *graph, const struct ox_function *function)
@@ -338,6 +340,7 @@ static enum ox_status step(struct job *job, const struct ox_function *function, 
         if (in_unit(graphs[g], function))
             status = tidy(job, graphs[g]);
     }
+    job->untidy = false;
     free(graphs);
     return status;
 }
@@ -350,8 +353,8 @@ static bool differs(const struct job *job, const struct ox_function *function, i
         const struct ox_graph *graph = model->graphs[g];
         for (size_t i = 0; i < graph->n_nodes && in_unit(graph, function); i++) {
             const char *op = graph->nodes[i]->op_type;
-            if (is_ours(job, graph->nodes[i]) && ox_schema_find(job->domain, op, version) !=
-                                                     ox_schema_find(job->domain, op, next))
+            if (is_ours(job, graph->nodes[i]) &&
+                ox_schema_find(job->domain, op, version) != ox_schema_find(job->domain, op, next))
                 return true;
         }
     }
@@ -400,8 +403,8 @@ static void drop_in_graph(struct job *job, struct ox_graph *graph, const bool *u
     for (size_t i = 0; i < graph->n_values; i++) {
         const struct ox_value *value = graph->values[i];
         const struct ox_node *node = value->producer;
-        if (used[i] || ox_strmap_find(&job->freed, (const char *)&value, sizeof(value)) ==
-                           OX_STRMAP_NONE)
+        if (used[i] ||
+            ox_strmap_find(&job->freed, (const char *)&value, sizeof(value)) == OX_STRMAP_NONE)
             continue;
         if (node && node->graph == graph && node->n_outputs == 1 && node->n_inputs == 0)
             nodes[node->index] = true;
@@ -448,10 +451,10 @@ static int64_t ir_of_dtype(enum ox_dtype dtype)
     static const struct {
         enum ox_dtype dtype;
         int64_t ir;
-    } rows[] = {{OX_FLOAT8E4M3FN, 9},  {OX_FLOAT8E4M3FNUZ, 9}, {OX_FLOAT8E5M2, 9},
-                {OX_FLOAT8E5M2FNUZ, 9}, {OX_UINT4, 10},        {OX_INT4, 10},
-                {OX_FLOAT4E2M1, 11},   {OX_FLOAT8E8M0, 12},    {OX_UINT2, 13},
-                {OX_INT2, 13},         {OX_FLOAT6E2M3, 14},    {OX_FLOAT6E3M2, 14}};
+    } rows[] = {{OX_FLOAT8E4M3FN, 9},   {OX_FLOAT8E4M3FNUZ, 9}, {OX_FLOAT8E5M2, 9},
+                {OX_FLOAT8E5M2FNUZ, 9}, {OX_UINT4, 10},         {OX_INT4, 10},
+                {OX_FLOAT4E2M1, 11},    {OX_FLOAT8E8M0, 12},    {OX_UINT2, 13},
+                {OX_INT2, 13},          {OX_FLOAT6E2M3, 14},    {OX_FLOAT6E3M2, 14}};
     for (size_t i = 0; i < OX_COUNT(rows); i++) {
         if (rows[i].dtype == dtype)
             return rows[i].ir;
@@ -463,6 +466,10 @@ static int64_t ir_of_dtype(enum ox_dtype dtype)
 static int64_t needed_ir(const struct ox_model *model)
 {
     int64_t ir = model->ir_version < 4 ? model->ir_version : 4;
+    for (size_t i = 0; model->graph && i < model->graph->n_inits; i++) {
+        const struct ox_value *value = ox_graph_value(model->graph, model->graph->inits[i]->name);
+        ir = value && !value->is_input ? 4 : ir;
+    }
     if (model->n_functions)
         ir = 8;
     for (size_t i = 0; i < model->n_functions; i++)

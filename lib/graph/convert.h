@@ -23,9 +23,9 @@ struct ox_adapt {
     struct ox_graph *graph;
     struct ox_node *node;
     const char *domain;
-    int64_t version, next; /* of the domain: next is version + 1 or - 1 */
+    int64_t version, next;             /* of the domain: next is version + 1 or - 1 */
     const struct ox_schema *from, *to; /* NULL: not there in that version */
-    bool replaced;             /* by others, which are of version `next` */
+    bool replaced;                     /* by others, which are of version `next` */
     struct ox_strbuf *blocked; /* why it cannot be, if an adapter returned false; empty: `status` */
     struct ox_strmap *freed;   /* addresses of values that lost a use */
     enum ox_status status;     /* a failure: no memory */
@@ -45,7 +45,8 @@ bool ox_adapt_no_memory(struct ox_adapt *c);                                    
 bool ox_adapt_int(struct ox_adapt *c, const char *name, int64_t fallback, int64_t *value);
 bool ox_adapt_float(struct ox_adapt *c, const char *name, float fallback, float *value);
 /* *n of them, at most OX_ADAPT_RANK; *found says whether it is there. */
-bool ox_adapt_int_list(struct ox_adapt *c, const char *name, int64_t *values, size_t *n, bool *found);
+bool ox_adapt_int_list(struct ox_adapt *c, const char *name, int64_t *values, size_t *n,
+                       bool *found);
 /* Whether the attribute is there and is that string. */
 bool ox_adapt_is(const struct ox_adapt *c, const char *name, const char *value);
 bool ox_adapt_has(const struct ox_adapt *c, const char *name);
@@ -89,8 +90,8 @@ struct ox_value *ox_adapt_const_empty(struct ox_adapt *c, enum ox_dtype dtype); 
 bool ox_adapt_set_input(struct ox_adapt *c, size_t i, struct ox_value *value);
 void ox_adapt_cut_inputs(struct ox_adapt *c, size_t n); /* at most n are left */
 /* A new node of one output. NULL: out of memory. */
-struct ox_node *ox_adapt_add(struct ox_adapt *c, const char *op_type, struct ox_value *const *inputs,
-                             size_t n_inputs);
+struct ox_node *ox_adapt_add(struct ox_adapt *c, const char *op_type,
+                             struct ox_value *const *inputs, size_t n_inputs);
 /* A node of one input between input i, or output i, and what it was connected to. NULL: out of memory. */
 struct ox_node *ox_adapt_before(struct ox_adapt *c, size_t i, const char *op_type);
 struct ox_node *ox_adapt_after(struct ox_adapt *c, size_t i, const char *op_type);
@@ -112,6 +113,7 @@ struct ox_adapter_row {
     int since; /* the newer row's version */
     ox_adapter *up, *down;
 };
+const struct ox_adapter_row *ox_adapter_rows(size_t *n);
 /* NULL: comparing schemas is all there is to do. */
 ox_adapter *ox_adapter_find(const char *domain, const char *op_type, int since, bool up);
 

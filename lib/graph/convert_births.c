@@ -73,8 +73,8 @@ bool ox_birth_constant_of_shape(struct ox_adapt *c)
     }
     ox_adapt_drop(c, "value");
     c->from = c->to = ox_schema_find("", "Expand", c->next);
-    return value && ox_adapt_set_op(c, "Expand") &&
-           ox_adapt_set_input(c, 1, c->node->inputs[0]) && ox_adapt_set_input(c, 0, value);
+    return value && ox_adapt_set_op(c, "Expand") && ox_adapt_set_input(c, 1, c->node->inputs[0]) &&
+           ox_adapt_set_input(c, 0, value);
 }
 
 bool ox_birth_eye_like(struct ox_adapt *c)
@@ -96,8 +96,8 @@ bool ox_birth_eye_like(struct ox_adapt *c)
         for (int64_t j = 0; j < dims[1]; j++)
             ((double *)wide->data)[i * dims[1] + j] = j - i == k;
     }
-    c->status = ox_tensor_convert(&tensor, ox_env_budget(c->model->env), wide,
-                                  (enum ox_dtype)type, true, c->err);
+    c->status = ox_tensor_convert(&tensor, ox_env_budget(c->model->env), wide, (enum ox_dtype)type,
+                                  true, c->err);
     ox_tensor_release(wide);
     ox_adapt_drop(c, "k");
     ox_adapt_drop(c, "dtype");
@@ -121,14 +121,13 @@ bool ox_birth_expand(struct ox_adapt *c)
         return ox_adapt_block(c, "opset %lld has nothing like it for %s", (long long)c->next,
                               ox_dtype_name(dtype));
     struct ox_tensor *wide, *ones = NULL;
-    c->status = ox_tensor_new(&wide, ox_env_budget(c->model->env), OX_FLOAT64, (unsigned)n, shape,
-                              c->err);
+    c->status =
+        ox_tensor_new(&wide, ox_env_budget(c->model->env), OX_FLOAT64, (unsigned)n, shape, c->err);
     if (c->status != OX_OK)
         return false;
     for (size_t i = 0; i < wide->n; i++)
         ((double *)wide->data)[i] = 1;
-    c->status =
-        ox_tensor_convert(&ones, ox_env_budget(c->model->env), wide, dtype, true, c->err);
+    c->status = ox_tensor_convert(&ones, ox_env_budget(c->model->env), wide, dtype, true, c->err);
     ox_tensor_release(wide);
     struct ox_value *value = c->status == OX_OK ? ox_adapt_const(c, ones) : NULL;
     ox_tensor_release(ones);
@@ -179,10 +178,11 @@ bool ox_birth_thresholded_relu(struct ox_adapt *c)
     enum ox_dtype dtype;
     if (!ox_adapt_float(c, "alpha", 1, &alpha) || !ox_adapt_need_dtype(c, 0, &dtype))
         return false;
-    return ox_adapt_replace(c,
-                            "(x) => (y) { af = Constant<value = float {%.9g}>() a = Cast<to = %d>(af) "
-                            "g = Greater(x, a) m = Cast<to = %d>(g) y = Mul(x, m) }",
-                            (double)alpha, dtype, dtype);
+    return ox_adapt_replace(
+        c,
+        "(x) => (y) { af = Constant<value = float {%.9g}>() a = Cast<to = %d>(af) "
+        "g = Greater(x, a) m = Cast<to = %d>(g) y = Mul(x, m) }",
+        (double)alpha, dtype, dtype);
 }
 
 /* Of floats; what is between the thresholds is times 0. */
@@ -194,8 +194,7 @@ bool ox_birth_shrink(struct ox_adapt *c)
         !ox_adapt_need_dtype(c, 0, &dtype))
         return false;
     if (!ox_dtype_is_float(dtype))
-        return ox_adapt_block(c, "opset %lld has nothing like it for integers",
-                              (long long)c->next);
+        return ox_adapt_block(c, "opset %lld has nothing like it for integers", (long long)c->next);
     return ox_adapt_replace(
         c,
         "(x) => (y) { lf = Constant<value = float {%.9g}>() l = Cast<to = %d>(lf) nl = Neg(l) "
@@ -214,20 +213,24 @@ bool ox_birth_trigonometry(struct ox_adapt *c)
         return ox_adapt_block(c, "opset %lld has nothing like it for this type",
                               (long long)c->next);
     if (strcmp(name, "Sinh") == 0)
-        return ox_adapt_replace(c, "(x) => (y) { %s p = Exp(x) n = Neg(x) m = Exp(n) d = Sub(p, m) "
-                                   "y = Mul(d, h) }",
+        return ox_adapt_replace(c,
+                                "(x) => (y) { %s p = Exp(x) n = Neg(x) m = Exp(n) d = Sub(p, m) "
+                                "y = Mul(d, h) }",
                                 half);
     if (strcmp(name, "Cosh") == 0)
-        return ox_adapt_replace(c, "(x) => (y) { %s p = Exp(x) n = Neg(x) m = Exp(n) d = Add(p, m) "
-                                   "y = Mul(d, h) }",
+        return ox_adapt_replace(c,
+                                "(x) => (y) { %s p = Exp(x) n = Neg(x) m = Exp(n) d = Add(p, m) "
+                                "y = Mul(d, h) }",
                                 half);
     if (strcmp(name, "Acosh") == 0)
-        return ox_adapt_replace(c, "(x) => (y) { %s q = Mul(x, x) r = Sub(q, o) s = Sqrt(r) "
-                                   "t = Add(x, s) y = Log(t) }",
+        return ox_adapt_replace(c,
+                                "(x) => (y) { %s q = Mul(x, x) r = Sub(q, o) s = Sqrt(r) "
+                                "t = Add(x, s) y = Log(t) }",
                                 one);
     if (strcmp(name, "Atanh") == 0)
-        return ox_adapt_replace(c, "(x) => (y) { %s %s p = Add(o, x) m = Sub(o, x) q = Div(p, m) "
-                                   "l = Log(q) y = Mul(l, h) }",
+        return ox_adapt_replace(c,
+                                "(x) => (y) { %s %s p = Add(o, x) m = Sub(o, x) q = Div(p, m) "
+                                "l = Log(q) y = Mul(l, h) }",
                                 half, one);
     /* Asinh of the absolute value, so that nothing cancels, with the sign put back. */
     return ox_adapt_replace(c,
@@ -378,10 +381,11 @@ bool ox_birth_bernoulli(struct ox_adapt *c)
     char given[48] = "";
     if (ox_adapt_has(c, "seed"))
         snprintf(given, sizeof given, ", seed = %.9g", (double)seed);
-    return ox_adapt_replace(c,
-                            "(x) => (y) { r = RandomUniformLike<dtype = %d, low = 0.0, high = 1.0%s>(x) "
-                            "b = Less(r, x) y = Cast<to = %d>(b) }",
-                            dtype, given, (int)type);
+    return ox_adapt_replace(
+        c,
+        "(x) => (y) { r = RandomUniformLike<dtype = %d, low = 0.0, high = 1.0%s>(x) "
+        "b = Less(r, x) y = Cast<to = %d>(b) }",
+        dtype, given, (int)type);
 }
 
 bool ox_birth_range(struct ox_adapt *c)
@@ -400,14 +404,12 @@ bool ox_birth_range(struct ox_adapt *c)
         return ox_adapt_block(c, "it is too long for a constant");
     int64_t count = n > 0 ? (int64_t)n : 0;
     struct ox_tensor *wide, *tensor = NULL;
-    c->status =
-        ox_tensor_new(&wide, ox_env_budget(c->model->env), OX_FLOAT64, 1, &count, c->err);
+    c->status = ox_tensor_new(&wide, ox_env_budget(c->model->env), OX_FLOAT64, 1, &count, c->err);
     if (c->status != OX_OK)
         return false;
     for (int64_t i = 0; i < count; i++)
         ((double *)wide->data)[i] = start + (double)i * step;
-    c->status =
-        ox_tensor_convert(&tensor, ox_env_budget(c->model->env), wide, dtype, true, c->err);
+    c->status = ox_tensor_convert(&tensor, ox_env_budget(c->model->env), wide, dtype, true, c->err);
     ox_tensor_release(wide);
     ox_adapt_cut_inputs(c, 0);
     ox_adapt_drop(c, "stash_type");
@@ -416,4 +418,61 @@ bool ox_birth_range(struct ox_adapt *c)
                 (ox_node_set_tensor(c->node, "value", tensor) || ox_adapt_no_memory(c));
     ox_tensor_release(tensor);
     return good;
+}
+
+/* Of integers: the remainder takes the divisor's sign, where division cuts off. */
+bool ox_birth_mod(struct ox_adapt *c)
+{
+    int64_t fmod;
+    enum ox_dtype dtype;
+    if (!ox_adapt_int(c, "fmod", 0, &fmod) || !ox_adapt_need_dtype(c, 0, &dtype))
+        return false;
+    if (!ox_dtype_is_integer(dtype) || dtype == OX_UINT64)
+        return ox_adapt_block(c, "opset %lld has nothing like it for %s", (long long)c->next,
+                              ox_dtype_name(dtype));
+    return ox_adapt_replace(
+        c,
+        "(a, b) => (y) { ai = Cast<to = 7>(a) bi = Cast<to = 7>(b) q = Div(ai, bi) m = Mul(q, bi) "
+        "r = Sub(ai, m) z = Sub(r, r) %s t = Cast<to = %d>(s) y = Identity(t) }",
+        fmod ? "s = Identity(r)"
+             : "e = Equal(r, z) ne = Not(e) l = Less(r, z) k = Less(bi, z) d = Xor(l, k) "
+               "f = And(ne, d) fi = Cast<to = 7>(f) p = Mul(fi, bi) s = Add(r, p)",
+        dtype);
+}
+
+/* Of integers, which have neither infinities nor NaN: y + c (x - y), which wraps back. */
+bool ox_birth_where(struct ox_adapt *c)
+{
+    enum ox_dtype dtype;
+    if (!ox_adapt_need_dtype(c, 1, &dtype))
+        return false;
+    if ((!ox_dtype_is_integer(dtype) && dtype != OX_BOOL) || dtype == OX_UINT64)
+        return ox_adapt_block(c, "opset %lld has nothing like it for %s, as infinities and NaN go",
+                              (long long)c->next, ox_dtype_name(dtype));
+    return ox_adapt_replace(c,
+                            "(c, x, y) => (z) { ci = Cast<to = 7>(c) xi = Cast<to = 7>(x) "
+                            "yi = Cast<to = 7>(y) d = Sub(xi, yi) p = Mul(ci, d) s = Add(yi, p) "
+                            "z = Cast<to = %d>(s) }",
+                            dtype);
+}
+
+/* ArgMax and ArgMin that pick the last: the first of the reversed. */
+bool ox_down_last_index(struct ox_adapt *c)
+{
+    int64_t last, axis, keep;
+    if (!ox_adapt_int(c, "select_last_index", 0, &last) || !ox_adapt_int(c, "axis", 0, &axis) ||
+        !ox_adapt_int(c, "keepdims", 1, &keep))
+        return false;
+    ox_adapt_drop(c, "select_last_index");
+    if (!last)
+        return true;
+    return ox_adapt_replace(c,
+                            "(x) => (y) { b = Constant<value = int64[1] {-1}>() "
+                            "e = Constant<value = int64[1] {-9223372036854775807}>() "
+                            "a = Constant<value = int64[1] {%lld}>() r = Slice(x, b, e, a, b) "
+                            "i = %s<axis = %lld, keepdims = %lld>(r) s = Shape(x) "
+                            "g = Constant<value = int64 {%lld}>() n = Gather(s, g) "
+                            "o = Constant<value = int64 {1}>() m = Sub(n, o) y = Sub(m, i) }",
+                            (long long)axis, c->node->op_type, (long long)axis, (long long)keep,
+                            (long long)axis);
 }

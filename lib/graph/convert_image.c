@@ -31,8 +31,7 @@ static bool scales_of_sizes(struct ox_adapt *c)
                               (long long)c->next);
     struct ox_tensor *tensor;
     int64_t count = (int64_t)n;
-    c->status =
-        ox_tensor_new(&tensor, ox_env_budget(c->model->env), OX_FLOAT32, 1, &count, c->err);
+    c->status = ox_tensor_new(&tensor, ox_env_budget(c->model->env), OX_FLOAT32, 1, &count, c->err);
     if (c->status != OX_OK)
         return false;
     bool good = true;
@@ -86,8 +85,7 @@ bool ox_down_resize_11(struct ox_adapt *c)
 bool ox_down_resize_13(struct ox_adapt *c)
 {
     for (size_t i = 1; i < 3; i++) {
-        struct ox_value *empty =
-            ox_adapt_input(c, i) ? NULL : ox_adapt_const_empty(c, OX_FLOAT32);
+        struct ox_value *empty = ox_adapt_input(c, i) ? NULL : ox_adapt_const_empty(c, OX_FLOAT32);
         if (!ox_adapt_input(c, i) && (!empty || !ox_adapt_set_input(c, i, empty)))
             return false;
     }
@@ -269,7 +267,8 @@ bool ox_down_group_norm(struct ox_adapt *c)
         c,
         "(x, scale, bias) => (y) { s = Shape(x) d = Constant<value = int64[3] {0,%lld,-1}>() "
         "xf = Cast<to = %d>(x) g = Reshape(xf, d) a = Constant<value = int64[1] {2}>() "
-        "m = ReduceMean(g, a) v = Sub(g, m) q = Mul(v, v) w = ReduceMean(q, a) ef = Constant<value = float {%.9g}>() e = Cast<to = %d>(ef) "
+        "m = ReduceMean(g, a) v = Sub(g, m) q = Mul(v, v) w = ReduceMean(q, a) ef = Constant<value "
+        "= float {%.9g}>() e = Cast<to = %d>(ef) "
         "we = Add(w, e) r = Sqrt(we) n = Div(v, r) z = Reshape(n, s) zt = Cast<to = %d>(z) "
         "p = Constant<value = int64[%d] {-1%s}>() sp = Reshape(scale, p) bp = Reshape(bias, p) "
         "k = Mul(zt, sp) y = Add(k, bp) }",

@@ -229,8 +229,7 @@ bool ox_down_pad_axes(struct ox_adapt *c)
     } else {
         struct ox_value *in[3] = {ox_adapt_const_ints(c, all, 2 * (size_t)rank),
                                   ox_adapt_const_ints(c, places, 2 * n), c->node->inputs[1]};
-        struct ox_node *scatter =
-            in[0] && in[1] ? ox_adapt_add(c, "ScatterElements", in, 3) : NULL;
+        struct ox_node *scatter = in[0] && in[1] ? ox_adapt_add(c, "ScatterElements", in, 3) : NULL;
         value = scatter ? scatter->outputs[0] : NULL;
     }
     ox_adapt_cut_inputs(c, 3);
@@ -308,6 +307,34 @@ bool ox_up_split_count(struct ox_adapt *c)
     return ox_adapt_input(c, 1) || ox_adapt_set_int(c, "num_outputs", (int64_t)c->node->n_outputs);
 }
 
+static struct ox_value *combine(struct ox_adapt *c, const char *op_type, struct ox_value *a,
+                                struct ox_value *b)
+{
+    struct ox_value *in[2] = {a, b};
+    struct ox_node *node = a && b ? ox_adapt_add(c, op_type, in, 2) : NULL;
+    return node ? node->outputs[0] : NULL;
+}
+
+/* Parts of a size that only running tells: all of the size rounded up but for what is left. */
+static bool parts_at_run_time(struct ox_adapt *c, int64_t axis, int64_t count)
+{
+    int64_t places[OX_ADAPT_RANK], less = count - 1, none = 0;
+    for (int64_t i = 0; i < count; i++)
+        places[i] = i;
+    struct ox_node *shape = ox_adapt_add(c, "Shape", c->node->inputs, 1);
+    struct ox_value *size =
+        combine(c, "Gather", shape ? shape->outputs[0] : NULL, ox_adapt_const_ints(c, &axis, 1));
+    struct ox_value *part =
+        combine(c, "Div", combine(c, "Add", size, ox_adapt_const_ints(c, &less, 1)),
+                ox_adapt_const_ints(c, &count, 1));
+    struct ox_value *before =
+        combine(c, "Mul", ox_adapt_const_ints(c, places, (size_t)count), part);
+    struct ox_value *left =
+        combine(c, "Max", combine(c, "Sub", size, before), ox_adapt_const_ints(c, &none, 1));
+    struct ox_value *sizes = combine(c, "Min", left, part);
+    return sizes && ox_adapt_set_input(c, 1, sizes);
+}
+
 bool ox_down_split_count(struct ox_adapt *c)
 {
     int64_t axis, count, sizes[OX_ADAPT_RANK];
@@ -320,11 +347,10 @@ bool ox_down_split_count(struct ox_adapt *c)
     ox_adapt_drop(c, "num_outputs");
     axis += axis < 0 && rank >= 0 ? rank : 0;
     int64_t size = axis >= 0 ? ox_adapt_dim(c, ox_adapt_input(c, 0), (int)axis) : -1;
-    if (size < 0 || count < 1 || count > OX_ADAPT_RANK)
-        return ox_adapt_block(c,
-                              "the size of axis %lld is not known, and opset %lld splits in equal "
-                              "parts only",
-                              (long long)axis, (long long)c->next);
+    if (count < 1 || count > OX_ADAPT_RANK)
+        return ox_adapt_block(c, "%lld parts are too many", (long long)count);
+    if (size < 0)
+        return parts_at_run_time(c, axis, count);
     if (size % count == 0)
         return true;
     int64_t part = (size + count - 1) / count;
@@ -428,8 +454,9 @@ bool ox_down_upsample(struct ox_adapt *c)
 {
     const struct ox_tensor *scales = ox_adapt_known(c, ox_adapt_input(c, 1));
     if (!scales || scales->dtype != OX_FLOAT32)
-        return ox_adapt_block(c, "input 'scales' is no constant, and opset %lld has it as an "
-                                 "attribute",
+        return ox_adapt_block(c,
+                              "input 'scales' is no constant, and opset %lld has it as an "
+                              "attribute",
                               (long long)c->next);
     float *kept = ox_arena_copy(&c->model->arena, scales->data, scales->n * sizeof *kept);
     size_t n = scales->n;

@@ -165,8 +165,9 @@ bool ox_down_broadcast(struct ox_adapt *c)
         c->node->inputs[1] = a;
         return ox_adapt_set_int(c, "broadcast", 1);
     }
-    return ox_adapt_block(c, "opset %lld broadcasts only a second operand whose known sizes are the "
-                             "last ones of the first",
+    return ox_adapt_block(c,
+                          "opset %lld broadcasts only a second operand whose known sizes are the "
+                          "last ones of the first",
                           (long long)c->next);
 }
 
@@ -182,7 +183,8 @@ bool ox_down_variadic(struct ox_adapt *c)
     bool mean = strcmp(node->op_type, "Mean") == 0;
     enum ox_dtype dtype;
     if ((!mean && strcmp(node->op_type, "Sum") != 0) || c->next < 7)
-        return ox_adapt_block(c, "opset %lld does not broadcast, and shapes are not known to be equal",
+        return ox_adapt_block(c,
+                              "opset %lld does not broadcast, and shapes are not known to be equal",
                               (long long)c->next);
     if (mean && !ox_adapt_need_dtype(c, 0, &dtype))
         return false;
@@ -199,8 +201,8 @@ bool ox_down_variadic(struct ox_adapt *c)
     ox_adapt_cut_inputs(c, 2);
     c->to = ox_schema_find("", mean ? "Div" : "Add", c->next);
     c->from = c->to;
-    return sum[1] && ox_adapt_set_op(c, mean ? "Div" : "Add") &&
-           ox_adapt_set_input(c, 0, sum[0]) && ox_adapt_set_input(c, 1, sum[1]);
+    return sum[1] && ox_adapt_set_op(c, mean ? "Div" : "Add") && ox_adapt_set_input(c, 0, sum[0]) &&
+           ox_adapt_set_input(c, 1, sum[1]);
 }
 
 /* ---- Training ----------------------------------------------------------------------------------------------------- */
@@ -506,6 +508,16 @@ bool ox_down_allow_zero(struct ox_adapt *c)
     return true;
 }
 
+/* Max and Min took no 64-bit integers before version 12, and no smaller type holds them. */
+bool ox_down_long_max(struct ox_adapt *c)
+{
+    bool max = strcmp(c->node->op_type, "Max") == 0;
+    if (ox_adapt_dtype(c, ox_adapt_input(c, 0)) != OX_INT64 || c->node->n_inputs != 2)
+        return true;
+    return ox_adapt_replace(c, "(a, b) => (y) { g = %s(a, b) y = Where(g, a, b) }",
+                            max ? "Greater" : "Less");
+}
+
 /* Equal took no floats before version 11: equal is what is neither less nor greater nor no number. */
 bool ox_down_float_equal(struct ox_adapt *c)
 {
@@ -556,16 +568,15 @@ bool ox_down_constant_value(struct ox_adapt *c)
         const char *name;
         enum ox_dtype dtype;
         unsigned rank;
-    } rows[] = {{"value_int", OX_INT64, 0},       {"value_ints", OX_INT64, 1},
-                {"value_float", OX_FLOAT32, 0},   {"value_floats", OX_FLOAT32, 1},
-                {"value_string", OX_STRING, 0},   {"value_strings", OX_STRING, 1}};
+    } rows[] = {{"value_int", OX_INT64, 0},     {"value_ints", OX_INT64, 1},
+                {"value_float", OX_FLOAT32, 0}, {"value_floats", OX_FLOAT32, 1},
+                {"value_string", OX_STRING, 0}, {"value_strings", OX_STRING, 1}};
     for (size_t i = 0; i < OX_COUNT(rows); i++) {
         const struct ox_attr *attr = ox_node_attr(c->node, rows[i].name);
         if (!attr)
             continue;
         if (attr->ref)
-            return ox_adapt_block(c, "attribute '%s' is a parameter of the function",
-                                  rows[i].name);
+            return ox_adapt_block(c, "attribute '%s' is a parameter of the function", rows[i].name);
         int64_t n = (int64_t)attr->n;
         struct ox_tensor *tensor;
         c->status = ox_tensor_new(&tensor, ox_env_budget(c->model->env), rows[i].dtype,

@@ -71,8 +71,7 @@ static bool tensor_to_list(struct ox_adapt *c, const char *from, const char *to)
     struct ox_tensor *tensor;
     if (!attr)
         return true;
-    if (attr->ref || attr->type != OX_ATTR_TENSOR || !attr->n ||
-        attr->tensor->dtype != OX_FLOAT32)
+    if (attr->ref || attr->type != OX_ATTR_TENSOR || !attr->n || attr->tensor->dtype != OX_FLOAT32)
         return ox_adapt_block(c, "version %lld has no attribute '%s', and it is not float32",
                               (long long)c->next, from);
     c->status = ox_stored_load(c->model, attr->tensor, &tensor, c->err);

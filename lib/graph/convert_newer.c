@@ -53,9 +53,9 @@ bool ox_birth_rotary(struct ox_adapt *c)
 /* ---- Attention ---------------------------------------------------------------------------------------------------- */
 
 struct attention {
-    int rank;             /* of the query: 3 or 4 */
+    int rank;                /* of the query: 3 or 4 */
     int64_t heads, kv_heads; /* -1: not known, and then equal */
-    float scale;          /* 0: by the size of a head */
+    float scale;             /* 0: by the size of a head */
     float softcap;
     int64_t causal, precision, qk_mode;
     enum ox_dtype dtype;
@@ -70,7 +70,8 @@ static bool read_attention(struct ox_adapt *c, struct attention *a)
     if (!ox_adapt_need_rank(c, 0, &a->rank) || !ox_adapt_need_dtype(c, 0, &a->dtype) ||
         !ox_adapt_int(c, "q_num_heads", -1, &a->heads) ||
         !ox_adapt_int(c, "kv_num_heads", -1, &a->kv_heads) ||
-        !ox_adapt_float(c, "scale", 0, &a->scale) || !ox_adapt_float(c, "softcap", 0, &a->softcap) ||
+        !ox_adapt_float(c, "scale", 0, &a->scale) ||
+        !ox_adapt_float(c, "softcap", 0, &a->softcap) ||
         !ox_adapt_int(c, "is_causal", 0, &a->causal) ||
         !ox_adapt_int(c, "softmax_precision", 0, &a->precision) ||
         !ox_adapt_int(c, "qk_matmul_output_mode", 0, &a->qk_mode))
@@ -158,9 +159,11 @@ static void write_mask(struct attention *a)
                      a->dtype, a->dtype);
     if (a->mask) {
         ox_strbuf_puts(t, a->bool_mask ? "mb = Where(M, z, inf) " : "mb = Identity(M) ");
-        ox_strbuf_printf(t, "ms = Shape(mb) il = Constant<value = int64[1] {%d}>() "
-                            "ml = Gather(ms, il) md = Sub(total, ml) mz = Constant<value = int64[%d] {",
-                         a->mask_rank - 1, 2 * a->mask_rank - 1);
+        ox_strbuf_printf(
+            t,
+            "ms = Shape(mb) il = Constant<value = int64[1] {%d}>() "
+            "ml = Gather(ms, il) md = Sub(total, ml) mz = Constant<value = int64[%d] {",
+            a->mask_rank - 1, 2 * a->mask_rank - 1);
         for (int i = 0; i + 1 < 2 * a->mask_rank; i++)
             ox_strbuf_puts(t, i ? ",0" : "0");
         ox_strbuf_puts(t, "}>() mp = Concat<axis = 0>(mz, md) mm = Pad(mb, mp, inf) "

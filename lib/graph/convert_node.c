@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/convert.h"
+#include "graph/convert_adapters.h"
 #include "graph/splice.h"
 
 bool ox_adapt_block(struct ox_adapt *c, const char *format, ...)
@@ -72,7 +72,8 @@ bool ox_adapt_float(struct ox_adapt *c, const char *name, float fallback, float 
     return true;
 }
 
-bool ox_adapt_int_list(struct ox_adapt *c, const char *name, int64_t *values, size_t *n, bool *found)
+bool ox_adapt_int_list(struct ox_adapt *c, const char *name, int64_t *values, size_t *n,
+                       bool *found)
 {
     const struct ox_attr *attr;
     if (!find_attr(c, name, OX_ATTR_INTS, &attr))
@@ -190,8 +191,7 @@ bool ox_adapt_need_rank(struct ox_adapt *c, size_t input, int *rank)
 bool ox_adapt_need_dtype(struct ox_adapt *c, size_t input, enum ox_dtype *dtype)
 {
     *dtype = ox_adapt_dtype(c, ox_adapt_input(c, input));
-    return *dtype != OX_UNDEFINED ||
-           ox_adapt_block(c, "the type of input %zu is not known", input);
+    return *dtype != OX_UNDEFINED || ox_adapt_block(c, "the type of input %zu is not known", input);
 }
 
 struct ox_value *ox_adapt_input(const struct ox_adapt *c, size_t i)
@@ -275,8 +275,8 @@ bool ox_adapt_known_double(struct ox_adapt *c, size_t i, double *value)
 
 /* ---- Making ------------------------------------------------------------------------------------------------------- */
 
-struct ox_node *ox_adapt_add(struct ox_adapt *c, const char *op_type, struct ox_value *const *inputs,
-                             size_t n_inputs)
+struct ox_node *ox_adapt_add(struct ox_adapt *c, const char *op_type,
+                             struct ox_value *const *inputs, size_t n_inputs)
 {
     struct ox_strbuf name;
     ox_strbuf_init(&name);
@@ -284,18 +284,32 @@ struct ox_node *ox_adapt_add(struct ox_adapt *c, const char *op_type, struct ox_
     const struct ox_value *of = ox_adapt_output(c, 0);
     ox_strbuf_printf(&name, "%s_%s", *node_name ? node_name : of ? of->name : "", op_type);
     struct ox_value *output = name.failed ? NULL : ox_graph_add_value(c->graph, name.data);
-    struct ox_node *node = output ? ox_graph_add_node(c->graph, op_type, "",
-                                                      *node_name ? name.data : "", inputs,
-                                                      n_inputs, &output, 1)
-                                  : NULL;
+    struct ox_node *node =
+        output ? ox_graph_add_node(c->graph, op_type, "", *node_name ? name.data : "", inputs,
+                                   n_inputs, &output, 1)
+               : NULL;
     ox_strbuf_release(&name);
     if (!node)
         ox_adapt_no_memory(c);
     return node;
 }
 
+/* Constant took floats alone before version 9. */
+static bool needs_init(const struct ox_adapt *c, enum ox_dtype dtype)
+{
+    return c->next < 9 && !*c->domain && dtype != OX_FLOAT32 && dtype != OX_FLOAT16 &&
+           dtype != OX_FLOAT64 && !c->graph->function;
+}
+
 struct ox_value *ox_adapt_const(struct ox_adapt *c, const struct ox_tensor *tensor)
 {
+    if (needs_init(c, tensor->dtype)) {
+        struct ox_value *value = ox_graph_add_value(c->graph, "constant");
+        if (value && ox_graph_add_init(c->graph, value, tensor))
+            return value;
+        ox_adapt_no_memory(c);
+        return NULL;
+    }
     struct ox_node *node = ox_adapt_add(c, "Constant", NULL, 0);
     if (node && ox_node_set_tensor(node, "value", tensor))
         return node->outputs[0];
@@ -307,8 +321,7 @@ struct ox_value *ox_adapt_const_ints(struct ox_adapt *c, const int64_t *values, 
 {
     struct ox_tensor *tensor;
     int64_t dim = (int64_t)n;
-    c->status =
-        ox_tensor_new(&tensor, ox_env_budget(c->model->env), OX_INT64, 1, &dim, c->err);
+    c->status = ox_tensor_new(&tensor, ox_env_budget(c->model->env), OX_INT64, 1, &dim, c->err);
     if (c->status != OX_OK)
         return NULL;
     if (n)
@@ -328,8 +341,7 @@ struct ox_value *ox_adapt_const_number(struct ox_adapt *c, enum ox_dtype dtype, 
     if (c->status != OX_OK)
         return NULL;
     *(double *)wide->data = number;
-    c->status =
-        ox_tensor_convert(&tensor, ox_env_budget(c->model->env), wide, dtype, true, c->err);
+    c->status = ox_tensor_convert(&tensor, ox_env_budget(c->model->env), wide, dtype, true, c->err);
     if (c->status == OX_OK) {
         value = ox_adapt_const(c, tensor);
         ox_tensor_release(tensor);
@@ -348,6 +360,25 @@ struct ox_value *ox_adapt_const_empty(struct ox_adapt *c, enum ox_dtype dtype)
     struct ox_value *value = ox_adapt_const(c, tensor);
     ox_tensor_release(tensor);
     return value;
+}
+
+/* A constant node becomes an initializer of its graph. */
+bool ox_down_constant_init(struct ox_adapt *c)
+{
+    const struct ox_attr *attr = ox_node_attr(c->node, "value");
+    struct ox_value *value = ox_adapt_output(c, 0);
+    if (!attr || attr->ref || attr->type != OX_ATTR_TENSOR || !attr->n || !value ||
+        !needs_init(c, attr->tensor->dtype))
+        return true;
+    struct ox_tensor *tensor;
+    c->status = ox_stored_load(c->model, attr->tensor, &tensor, c->err);
+    if (c->status != OX_OK)
+        return false;
+    value->producer = NULL;
+    bool good = ox_graph_add_init(c->graph, value, tensor) || ox_adapt_no_memory(c);
+    ox_tensor_release(tensor);
+    c->replaced = good;
+    return good;
 }
 
 /* ---- Connecting --------------------------------------------------------------------------------------------------- */

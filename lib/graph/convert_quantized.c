@@ -95,8 +95,9 @@ static bool quantize(struct ox_adapt *c)
         return ox_adapt_block(c, "opset %lld does not quantize this type", (long long)c->next);
     char shape[8 * OX_ADAPT_RANK] = "";
     if (along.rank)
-        snprintf(shape, sizeof shape, "p = Constant<value = int64[%d] {%s}>() sp = Reshape(scale, p)",
-                 along.rank, along.text);
+        snprintf(shape, sizeof shape,
+                 "p = Constant<value = int64[%d] {%s}>() sp = Reshape(scale, p)", along.rank,
+                 along.text);
     /* Clip takes its bounds as attributes before version 11, and Round is as new. */
     bool old = c->next < 11;
     return ox_adapt_replace(
@@ -170,7 +171,8 @@ bool ox_down_dequantize_blocks(struct ox_adapt *c)
     if ((from != OX_INT8 && from != OX_UINT8) || (to != OX_FLOAT32 && to != OX_FLOAT16))
         return ox_adapt_block(c, "opset %lld has no blocks, and no %s", (long long)c->next,
                               ox_dtype_name(from));
-    char split[24 * OX_ADAPT_RANK] = "", part[24 * OX_ADAPT_RANK] = "", all[24 * OX_ADAPT_RANK] = "";
+    char split[24 * OX_ADAPT_RANK] = "", part[24 * OX_ADAPT_RANK] = "",
+                    all[24 * OX_ADAPT_RANK] = "";
     for (int i = 0; i < rank; i++) {
         const char *comma = i ? "," : "";
         size_t a = strlen(split), b = strlen(part), d = strlen(all);
@@ -232,7 +234,8 @@ bool ox_birth_matmul_integer(struct ox_adapt *c)
         return ox_adapt_block(c, "the rank of the zero point is not known");
     return ox_adapt_replace(
         c,
-        "(a, b, az, bz) => (y) { ai = Cast<to = 6>(a) bi = Cast<to = 6>(b) %s %s y = MatMul(%s, %s) }",
+        "(a, b, az, bz) => (y) { ai = Cast<to = 6>(a) bi = Cast<to = 6>(b) %s %s y = MatMul(%s, "
+        "%s) }",
         !a          ? ""
         : rank == 1 ? "zi = Cast<to = 6>(az) zc = Unsqueeze<axes = [1]>(zi) ad = Sub(ai, zc)"
                     : "zi = Cast<to = 6>(az) ad = Sub(ai, zi)",
@@ -278,11 +281,12 @@ bool ox_birth_conv_integer(struct ox_adapt *c)
                  "wzd = Cast<to = 11>(wz) wd = Sub(wf, wzd)",
                  rank, ones);
     /* Sums of products are exact in double precision. */
-    return ox_adapt_replace(c,
-                            "(x, w, xzero, wzero) => (y) { xf = Cast<to = 11>(x) "
-                            "wf = Cast<to = 11>(w) %s %s s = Conv<%s>(%s, %s) y = Cast<to = 6>(s) }",
-                            x ? "xz = Cast<to = 11>(xzero) xd = Sub(xf, xz)" : "", weight, attrs,
-                            x ? "xd" : "xf", w ? "wd" : "wf");
+    return ox_adapt_replace(
+        c,
+        "(x, w, xzero, wzero) => (y) { xf = Cast<to = 11>(x) "
+        "wf = Cast<to = 11>(w) %s %s s = Conv<%s>(%s, %s) y = Cast<to = 6>(s) }",
+        x ? "xz = Cast<to = 11>(xzero) xd = Sub(xf, xz)" : "", weight, attrs, x ? "xd" : "xf",
+        w ? "wd" : "wf");
 }
 
 bool ox_birth_qlinear_matmul(struct ox_adapt *c)

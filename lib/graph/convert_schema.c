@@ -101,9 +101,9 @@ static bool adapt_attrs(struct ox_adapt *c)
         const struct ox_schema_attr *to = ox_schema_attr(c->to, attr->name);
         if (to) {
             if (to->type != attr->type)
-                return ox_adapt_block(c, "attribute '%s' is of type %s and in opset %lld of type %s",
-                                      attr->name, ox_attr_type_name(attr->type),
-                                      (long long)c->next, ox_schema_attr_type(to));
+                return ox_adapt_block(
+                    c, "attribute '%s' is of type %s and in opset %lld of type %s", attr->name,
+                    ox_attr_type_name(attr->type), (long long)c->next, ox_schema_attr_type(to));
             i++;
             continue;
         }
@@ -164,8 +164,7 @@ static bool adapt_outputs(struct ox_adapt *c)
     struct ox_node *node = c->node;
     while (node->n_outputs && !param_of(to->outputs, to->n_outputs, node->n_outputs - 1)) {
         size_t last = node->n_outputs - 1;
-        const struct ox_schema_param *was =
-            param_of(c->from->outputs, c->from->n_outputs, last);
+        const struct ox_schema_param *was = param_of(c->from->outputs, c->from->n_outputs, last);
         if (ox_adapt_used(c, node->outputs[last]))
             return ox_adapt_block(c, "opset %lld has no output '%s'", (long long)c->next,
                                   was ? was->name : "?");
@@ -221,9 +220,8 @@ static bool adapt_types(struct ox_adapt *c)
         size_t n = pass ? node->n_outputs : node->n_inputs;
         for (size_t i = 0; i < n; i++) {
             const struct ox_value *value = pass ? node->outputs[i] : node->inputs[i];
-            const struct ox_schema_param *param =
-                pass ? param_of(to->outputs, to->n_outputs, i)
-                     : param_of(to->inputs, to->n_inputs, i);
+            const struct ox_schema_param *param = pass ? param_of(to->outputs, to->n_outputs, i)
+                                                       : param_of(to->inputs, to->n_inputs, i);
             if (!value || type_fits(c, value, param))
                 continue;
             if (!ox_adapt_by_casts(c, &done))
@@ -252,19 +250,66 @@ bool ox_adapt_by_schema(struct ox_adapt *c)
  * compares or picks values, and arithmetic of integers, which wraps alike. What rounds is rounded once, from a wider type. */
 static bool survives_casts(const char *op_type)
 {
-    static const char *const names[] = {
-        "Abs",         "Add",          "ArgMax",      "ArgMin",       "Clip",
-        "Concat",      "DepthToSpace", "Erf",         "Equal",        "Expand",
-        "Flatten",     "Gather",       "GatherElements", "GatherND",  "Gemm",
-        "GlobalMaxPool", "Greater",    "GreaterOrEqual", "Less",      "LessOrEqual",
-        "MatMul",      "Max",          "MaxPool",     "Min",          "Mod",
-        "Mul",         "Neg",          "NonZero",     "OneHot",       "PRelu",
-        "Pad",         "Pow",          "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMin",
-        "Relu",        "Reshape",      "Resize",      "ReverseSequence", "ScatterElements",
-        "ScatterND",   "Sign",         "Slice",       "SpaceToDepth", "Split",
-        "Squeeze",     "Sub",          "Sum",         "Tile",         "TopK",
-        "Transpose",   "Trilu",        "Unsqueeze",   "Upsample",     "Where",
-        "CumSum",      "Div",          "Compress",    "Shrink"};
+    static const char *const names[] = {"Abs",
+                                        "Add",
+                                        "ArgMax",
+                                        "ArgMin",
+                                        "Clip",
+                                        "Concat",
+                                        "DepthToSpace",
+                                        "Erf",
+                                        "Equal",
+                                        "Expand",
+                                        "Flatten",
+                                        "Gather",
+                                        "GatherElements",
+                                        "GatherND",
+                                        "Gemm",
+                                        "GlobalMaxPool",
+                                        "Greater",
+                                        "GreaterOrEqual",
+                                        "Less",
+                                        "LessOrEqual",
+                                        "MatMul",
+                                        "Max",
+                                        "MaxPool",
+                                        "Min",
+                                        "Mod",
+                                        "Mul",
+                                        "Neg",
+                                        "NonZero",
+                                        "OneHot",
+                                        "PRelu",
+                                        "Pad",
+                                        "Pow",
+                                        "ReduceLogSum",
+                                        "ReduceLogSumExp",
+                                        "ReduceMax",
+                                        "ReduceMin",
+                                        "Relu",
+                                        "Reshape",
+                                        "Resize",
+                                        "ReverseSequence",
+                                        "ScatterElements",
+                                        "ScatterND",
+                                        "Sign",
+                                        "Slice",
+                                        "SpaceToDepth",
+                                        "Split",
+                                        "Squeeze",
+                                        "Sub",
+                                        "Sum",
+                                        "Tile",
+                                        "TopK",
+                                        "Transpose",
+                                        "Trilu",
+                                        "Unsqueeze",
+                                        "Upsample",
+                                        "Where",
+                                        "CumSum",
+                                        "Div",
+                                        "Compress",
+                                        "Shrink"};
     for (size_t i = 0; i < OX_COUNT(names); i++) {
         if (strcmp(names[i], op_type) == 0)
             return true;
@@ -311,8 +356,7 @@ static const struct ox_schema_param *first_misfit(const struct ox_adapt *c, enum
     const struct ox_node *node = c->node;
     for (size_t i = 0; i < node->n_inputs + node->n_outputs; i++) {
         bool output = i >= node->n_inputs;
-        const struct ox_value *value =
-            output ? node->outputs[i - node->n_inputs] : node->inputs[i];
+        const struct ox_value *value = output ? node->outputs[i - node->n_inputs] : node->inputs[i];
         const struct ox_schema_param *param =
             output ? param_of(c->to->outputs, c->to->n_outputs, i - node->n_inputs)
                    : param_of(c->to->inputs, c->to->n_inputs, i);

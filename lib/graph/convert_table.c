@@ -10,7 +10,9 @@ static const struct ox_adapter_row rows[] = {
     {"", "Add", 7, ox_up_broadcast, ox_down_broadcast},
     {"", "And", 7, ox_up_broadcast, ox_down_broadcast},
     {"", "ArgMax", 11, NULL, ox_down_axis},
+    {"", "ArgMax", 12, NULL, ox_down_last_index},
     {"", "ArgMin", 11, NULL, ox_down_axis},
+    {"", "ArgMin", 12, NULL, ox_down_last_index},
     {"", "Asinh", 9, NULL, ox_birth_trigonometry},
     {"", "Atanh", 9, NULL, ox_birth_trigonometry},
     {"", "Attention", 23, NULL, ox_birth_attention},
@@ -25,6 +27,7 @@ static const struct ox_adapter_row rows[] = {
     {"", "Compress", 11, NULL, ox_down_axis},
     {"", "Concat", 4, ox_up_concat, NULL},
     {"", "Concat", 11, NULL, ox_down_axis},
+    {"", "Constant", 9, NULL, ox_down_constant_init},
     {"", "Constant", 11, NULL, ox_down_sparse_value},
     {"", "Constant", 12, NULL, ox_down_constant_value},
     {"", "ConstantOfShape", 9, NULL, ox_birth_constant_of_shape},
@@ -69,8 +72,11 @@ static const struct ox_adapter_row rows[] = {
     {"", "LpPool", 2, ox_up_power, NULL},
     {"", "MatMulInteger", 10, NULL, ox_birth_matmul_integer},
     {"", "Max", 8, NULL, ox_down_variadic},
+    {"", "Max", 12, NULL, ox_down_long_max},
     {"", "Mean", 8, NULL, ox_down_variadic},
     {"", "Min", 8, NULL, ox_down_variadic},
+    {"", "Min", 12, NULL, ox_down_long_max},
+    {"", "Mod", 10, NULL, ox_birth_mod},
     {"", "Mul", 7, ox_up_broadcast, ox_down_broadcast},
     {"", "OneHot", 11, NULL, ox_down_axis},
     {"", "OptionalGetElement", 18, NULL, ox_down_has_element},
@@ -151,12 +157,19 @@ static const struct ox_adapter_row rows[] = {
     {"", "Upsample", 7, ox_up_upsample_scales, NULL},
     {"", "Upsample", 9, ox_up_upsample, ox_down_upsample},
     {"", "Upsample", 10, ox_up_upsample_gone, NULL},
+    {"", "Where", 9, NULL, ox_birth_where},
     {"", "Xor", 7, ox_up_broadcast, ox_down_broadcast},
     {"ai.onnx.ml", "LabelEncoder", 2, ox_up_label_encoder, ox_down_label_encoder},
     {"ai.onnx.ml", "LabelEncoder", 4, NULL, ox_down_label_tensors},
     {"ai.onnx.ml", "TreeEnsembleClassifier", 3, NULL, ox_down_tree_tensors},
     {"ai.onnx.ml", "TreeEnsembleRegressor", 3, NULL, ox_down_tree_tensors},
 };
+
+const struct ox_adapter_row *ox_adapter_rows(size_t *n)
+{
+    *n = OX_COUNT(rows);
+    return rows;
+}
 
 ox_adapter *ox_adapter_find(const char *domain, const char *op_type, int since, bool up)
 {

@@ -80,8 +80,7 @@ static struct ox_value *map_value(const struct splicer *s, const struct level *l
     }
     const struct ox_value *mapped = map_value(s, level->up, value->outer);
     bool is_new;
-    struct ox_value *captured =
-        mapped ? ox_graph_define(level->to, mapped->name, &is_new) : NULL;
+    struct ox_value *captured = mapped ? ox_graph_define(level->to, mapped->name, &is_new) : NULL;
     if (captured && is_new)
         captured->outer = (struct ox_value *)(uintptr_t)mapped;
     *slot = captured;
@@ -259,11 +258,10 @@ static enum ox_status copy_node(struct splicer *s, const struct level *level,
     ox_strbuf_puts(&name, s->splice->name);
     if (*s->splice->name)
         ox_strbuf_printf(&name, "_%s", *from->name ? from->name : from->op_type);
-    struct ox_node *node =
-        name.failed ? NULL
-                    : ox_graph_add_node(level->to, from->op_type, from->domain,
-                                        name.data ? name.data : "", inputs, n_inputs, outputs,
-                                        from->n_outputs);
+    struct ox_node *node = name.failed ? NULL
+                                       : ox_graph_add_node(level->to, from->op_type, from->domain,
+                                                           name.data ? name.data : "", inputs,
+                                                           n_inputs, outputs, from->n_outputs);
     ox_strbuf_release(&name);
     if (!node)
         return no_room(s);
@@ -368,7 +366,7 @@ static enum ox_status pass_on(struct splicer *s, const struct level *level, size
     if (!value)
         return ox_fail(s->err, OX_UNSUPPORTED, "output %zu is an input that the call omits", i);
     return ox_graph_add_node(level->to, "Identity", "", "", &value, 1, &output, 1) ? OX_OK
-                                                                                  : no_room(s);
+                                                                                   : no_room(s);
 }
 
 enum ox_status ox_graph_splice(struct ox_graph *into, const struct ox_splice *splice,

@@ -133,6 +133,8 @@ static void copy_functions(struct copier *c)
     for (size_t i = 0; i < from->n_functions && !c->failed; i++) {
         const struct ox_function *function = &from->functions[i];
         to->functions[i].body = graph_of(c, function->body);
+        to->functions[i].opsets =
+            copy_bytes(c, function->opsets, function->n_opsets, sizeof *function->opsets);
         to->functions[i].attr_defaults =
             attr_list(c, function->attr_defaults, function->n_attr_defaults);
         struct ox_strbuf key;
