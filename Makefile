@@ -108,6 +108,13 @@ test: all tests
 unit: tests
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit $(T)
 
+## checkkernels: every kernel against plain C, and what each reaches (LEVEL=c|avx2|avx512|vnni, KIND=product|few|convolution|maps)
+checkkernels: tests
+	$(Q)BUILD=$(BUILD) scripts/run-tests --unit dense
+	$(Q)BUILD=$(BUILD) scripts/run-tests --unit convolve
+	$(Q)BUILD=$(BUILD) scripts/run-tests --unit maps
+	$(Q)$(BUILD)/lib/tests/test_dense --bench $(LEVEL) $(KIND)
+
 ## golden: run the command-line cases alone (T=command for one)
 golden: all
 	$(Q)BUILD=$(BUILD) scripts/run-tests --golden $(T)
@@ -155,6 +162,6 @@ clean:
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST) | sort
 
-.PHONY: all tests test unit golden sanitize coverage lint format generate check-generated install clean help
+.PHONY: all tests test checkkernels unit golden sanitize coverage lint format generate check-generated install clean help
 
 -include $(LIB_OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d) $(TEST_SUPPORT:.o=.d) $(TEST_SOURCES:%.c=$(BUILD)/%.d)

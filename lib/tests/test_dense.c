@@ -6,6 +6,7 @@
 
 #include "kernels/dense.h"
 #include "onnxtool.h"
+#include "tests/bench_kernels.h"
 #include "tests/guarded.h"
 #include "tests/run_suite.h"
 
@@ -290,8 +291,16 @@ START_TEST(infinities_and_nans_pass_through_relu_as_numpy_has_it)
 }
 END_TEST
 
-int main(void)
+/* --bench [LEVEL [KIND]] prints speeds instead. */
+int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
+        enum ox_cpu level = ox_cpu();
+        if (argc > 2 && !ox_cpu_find(argv[2], &level))
+            return 2;
+        bench_kernels(level, argc > 3 ? argv[3] : NULL);
+        return 0;
+    }
     Suite *s = suite_create("dense");
     TCase *tc = tcase_create("dense");
     tcase_set_timeout(tc, 60);

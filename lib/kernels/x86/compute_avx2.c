@@ -1,6 +1,6 @@
 #include "kernels/compute.h"
-#include "kernels/x86/lanes_avx2.h"
 #include "kernels/x86/transpose_avx2.h"
+#include "kernels/x86/vec_avx2.h"
 
 #define MR 6
 #define AHEAD 192

@@ -1,6 +1,6 @@
 #include "kernels/compute.h"
-#include "kernels/x86/lanes_avx512.h"
 #include "kernels/x86/transpose_avx2.h"
+#include "kernels/x86/vec_avx512.h"
 
 #define MR 12
 #define AHEAD 384

@@ -1,14 +1,14 @@
 /* Depthwise convolution, Winograd's transforms, pooling and blending: stamped for each vector width after tile_tmpl.h. */
 
-INLINE VF load_part(const float *p, bool some, VM m)
+INLINE VF load_part(const float *p, bool some, size_t m)
 {
-    return some ? v_load_some(p, m) : v_load(p);
+    return some ? v_load_n(p, m) : v_load(p);
 }
 
-INLINE void store_part(float *p, bool some, VM m, VF x)
+INLINE void store_part(float *p, bool some, size_t m, VF x)
 {
     if (some)
-        v_store_some(p, m, x);
+        v_store_n(p, x, m);
     else
         v_store(p, x);
 }
@@ -20,13 +20,13 @@ INLINE VF clipped(VF x, VF lo, VF hi)
 
 /* 3x3, step 1: each input column is read once and goes into three outputs. Nine weights stay in registers. */
 INLINE void depthwise_3x3(const struct ox_depthwise *d, size_t c, size_t x0, size_t n, bool some,
-                          VM m)
+                          size_t m)
 {
     VF w[9];
 #pragma GCC unroll 9
     for (unsigned i = 0; i < 9; i++)
         w[i] = load_part(d->weights + i * d->weights_ld + c, some, m);
-    const VF lo = v_set(d->lo), hi = v_set(d->hi);
+    const VF lo = v_set1(d->lo), hi = v_set1(d->hi);
     const float *r0 = d->row[0] + x0 * d->pixel + c, *r1 = d->row[1] + x0 * d->pixel + c;
     const float *r2 = d->row[2] + x0 * d->pixel + c;
     const VF bias = d->bias ? load_part(d->bias + c, some, m) : v_zero();
@@ -58,10 +58,10 @@ INLINE void depthwise_3x3(const struct ox_depthwise *d, size_t c, size_t x0, siz
 
 /* Any kernel: `n` outputs share each weight. */
 INLINE void depthwise_some(const struct ox_depthwise *d, size_t c, size_t x0, const unsigned n,
-                           bool some, VM m)
+                           bool some, size_t m)
 {
     const VF bias = d->bias ? load_part(d->bias + c, some, m) : v_zero();
-    const VF lo = v_set(d->lo), hi = v_set(d->hi);
+    const VF lo = v_set1(d->lo), hi = v_set1(d->hi);
     const size_t step = d->step * d->pixel;
     VF sum[4];
 #pragma GCC unroll 4
@@ -85,7 +85,7 @@ INLINE void depthwise_some(const struct ox_depthwise *d, size_t c, size_t x0, co
 }
 
 INLINE void depthwise_part(const struct ox_depthwise *d, size_t c, size_t x, size_t n, bool some,
-                           VM m)
+                           size_t m)
 {
     if (d->rows == 3 && d->cols == 3 && d->step == 1 && d->dilation == 1) {
         depthwise_3x3(d, c, x, n, some, m);
@@ -108,9 +108,9 @@ static void depthwise(const struct ox_depthwise *d)
             const size_t n = d->count - x < OUTPUTS ? d->count - x : OUTPUTS;
             size_t c = c0;
             for (; c + VW <= c1; c += VW)
-                depthwise_part(d, c, x, n, false, v_mask(VW));
+                depthwise_part(d, c, x, n, false, VW);
             if (c < c1)
-                depthwise_part(d, c, x, n, true, v_mask(c1 - c));
+                depthwise_part(d, c, x, n, true, c1 - c);
         }
     }
 }
@@ -134,7 +134,7 @@ INLINE void out_2(const VF v[6], VF y[4])
 INLINE void in_4(const VF d[6], VF v[6])
 {
     const VF even = v_sub(d[4], d[2]), odd = v_sub(d[3], d[1]);
-    const VF half = v_set(0.5f), more = v_set(1.5f), most = v_set(2.5f);
+    const VF half = v_set1(0.5f), more = v_set1(1.5f), most = v_set1(2.5f);
     v[0] = v_fma(more, odd, v_add(v_sub(d[0], d[2]), even));
     v[1] = v_add(v_fma(half, d[2], d[4]), v_sub(v_mul(most, d[3]), d[1]));
     v[2] = v_add(v_fma(half, d[3], d[1]), v_sub(d[4], v_mul(most, d[2])));
@@ -147,13 +147,13 @@ INLINE void out_4(const VF v[6], VF y[4])
 {
     const VF sum = v_add(v[1], v[2]), difference = v_sub(v[1], v[2]);
     y[0] = v_add(v_add(v[0], sum), v_add(v[3], v[4]));
-    y[1] = v_fma(v_set(-2), v[4], v_fma(v_set(0.5f), v[3], difference));
-    y[2] = v_fma(v_set(4), v[4], v_fma(v_set(0.25f), v[3], sum));
-    y[3] = v_fma(v_set(-8), v[4], v_fma(v_set(0.125f), v[3], v_add(difference, v[5])));
+    y[1] = v_fma(v_set1(-2), v[4], v_fma(v_set1(0.5f), v[3], difference));
+    y[2] = v_fma(v_set1(4), v[4], v_fma(v_set1(0.25f), v[3], sum));
+    y[3] = v_fma(v_set1(-8), v[4], v_fma(v_set1(0.125f), v[3], v_add(difference, v[5])));
 }
 
 INLINE void winograd_in(const struct ox_winograd_in *w, const unsigned alpha, size_t c, bool some,
-                        VM m)
+                        size_t m)
 {
     VF half[6][6], d[6], v[6];
 #pragma GCC unroll 6
@@ -182,7 +182,7 @@ INLINE void winograd_in(const struct ox_winograd_in *w, const unsigned alpha, si
 }
 
 INLINE void winograd_out(const struct ox_winograd_out *w, const unsigned alpha, size_t c, bool some,
-                         VM m)
+                         size_t m)
 {
     VF half[4][6], v[6], y[4];
     const float *in = w->in + c;
@@ -200,7 +200,7 @@ INLINE void winograd_out(const struct ox_winograd_out *w, const unsigned alpha, 
             half[i][j] = y[i];
     }
     const VF bias = w->bias ? load_part(w->bias + c, some, m) : v_zero();
-    const VF lo = v_set(w->lo), hi = v_set(w->hi);
+    const VF lo = v_set1(w->lo), hi = v_set1(w->hi);
     for (unsigned i = 0; i < alpha - 2 && i < w->rows; i++) {
         if (alpha == 6)
             out_4(half[i], y);
@@ -225,9 +225,9 @@ INLINE void winograd_out(const struct ox_winograd_out *w, const unsigned alpha, 
     {                                                                                              \
         size_t c = 0;                                                                              \
         for (; c + VW <= w->channels; c += VW)                                                     \
-            what(w, alpha, c, false, v_mask(VW));                                                  \
+            what(w, alpha, c, false, VW);                                                          \
         if (c < w->channels)                                                                       \
-            what(w, alpha, c, true, v_mask(w->channels - c));                                      \
+            what(w, alpha, c, true, w->channels - c);                                              \
     }
 WINOGRAD(winograd_in, 2, 4)
 WINOGRAD(winograd_in, 4, 6)
@@ -235,16 +235,16 @@ WINOGRAD(winograd_out, 2, 4)
 WINOGRAD(winograd_out, 4, 6)
 #undef WINOGRAD
 
-INLINE void pool_part(const struct ox_pool *p, const bool max, size_t c, bool some, VM m)
+INLINE void pool_part(const struct ox_pool *p, const bool max, size_t c, bool some, size_t m)
 {
     VF x = load_part(p->in[0] + c, some, m);
     for (size_t i = 1; i < p->n; i++) {
         const VF y = load_part(p->in[i] + c, some, m);
         /* A NaN so far gives way to y, a NaN in y to what is there. */
-        x = max ? v_not_nan(v_max(y, x), y) : v_add(x, y);
+        x = max ? v_select(v_unordered(x, x), y, v_max(y, x)) : v_add(x, y);
     }
     if (!max && p->divisor != 1)
-        x = v_div(x, v_set(p->divisor));
+        x = v_div(x, v_set1(p->divisor));
     store_part(p->out + c, some, m, x);
 }
 
@@ -252,9 +252,9 @@ INLINE void pool_all(const struct ox_pool *p, const bool max)
 {
     size_t c = 0;
     for (; c + VW <= p->channels; c += VW)
-        pool_part(p, max, c, false, v_mask(VW));
+        pool_part(p, max, c, false, VW);
     if (c < p->channels)
-        pool_part(p, max, c, true, v_mask(p->channels - c));
+        pool_part(p, max, c, true, p->channels - c);
 }
 
 static void pool_max(const struct ox_pool *p)
@@ -269,10 +269,10 @@ static void pool_sum(const struct ox_pool *p)
 
 static void blend(size_t n, const float w[4], const float *const in[4], float *y)
 {
-    const VF w0 = v_set(w[0]), w1 = v_set(w[1]), w2 = v_set(w[2]), w3 = v_set(w[3]);
+    const VF w0 = v_set1(w[0]), w1 = v_set1(w[1]), w2 = v_set1(w[2]), w3 = v_set1(w[3]);
     for (size_t i = 0; i < n; i += VW) {
         const bool some = n - i < VW;
-        const VM m = v_mask(some ? n - i : VW);
+        const size_t m = some ? n - i : VW;
         const VF top = v_add(v_mul(w0, load_part(in[0] + i, some, m)),
                              v_mul(w1, load_part(in[1] + i, some, m)));
         const VF low = v_add(v_mul(w2, load_part(in[2] + i, some, m)),

@@ -1,25 +1,25 @@
 /* Register tiles, products of few rows, and what ends a row: stamped for each vector width. The includer has included
- * lanes_<isa>.h and defines MR; NR is two vectors. */
+ * vec_<isa>.h and defines MR; NR is two vectors. */
 #define INLINE static inline __attribute__((always_inline))
 enum { NR = 2 * VW };
 
 /* x = end(x) for lanes of row i at column j. */
-INLINE VF ending(const struct ox_epilogue *end, VF x, size_t i, size_t j, bool some, VM m)
+INLINE VF ending(const struct ox_epilogue *end, VF x, size_t i, size_t j, bool some, size_t m)
 {
     if (end->scale != 0)
-        x = v_mul(x, v_set(end->scale));
+        x = v_mul(x, v_set1(end->scale));
     if (end->col_bias)
-        x = v_add(x, some ? v_load_some(end->col_bias + j, m) : v_load(end->col_bias + j));
+        x = v_add(x, some ? v_load_n(end->col_bias + j, m) : v_load(end->col_bias + j));
     if (end->row_bias)
-        x = v_add(x, v_set(end->row_bias[i]));
+        x = v_add(x, v_set1(end->row_bias[i]));
     if (end->residual && !end->residual_last) {
         const float *r = end->residual + i * end->residual_ld + j;
-        x = v_add(x, some ? v_load_some(r, m) : v_load(r));
+        x = v_add(x, some ? v_load_n(r, m) : v_load(r));
     }
     if (end->act == OX_ACT_CLIP)
-        x = v_min(v_set(end->hi), v_max(v_set(end->lo), x));
+        x = v_min(v_set1(end->hi), v_max(v_set1(end->lo), x));
     else if (end->act == OX_ACT_LEAKY)
-        x = v_below_zero(x, v_mul(x, v_set(end->alpha)));
+        x = v_select(v_lt(x, v_zero()), v_mul(x, v_set1(end->alpha)), x);
     return x;
 }
 
@@ -31,15 +31,15 @@ static void leave(const struct ox_tile *t, const VF (*sums)[2])
         for (unsigned v = 0; v < 2 && v * VW < t->cols; v++) {
             const unsigned left = t->cols - v * VW;
             const bool some = left < VW;
-            const VM m = v_mask(some ? left : VW);
+            const size_t m = some ? left : VW;
             float *to = c + v * VW;
             VF x = sums[i][v];
             if (t->add)
-                x = v_add(x, some ? v_load_some(to, m) : v_load(to));
+                x = v_add(x, some ? v_load_n(to, m) : v_load(to));
             if (t->end)
                 x = ending(t->end, x, i, v * VW, some, m);
             if (some)
-                v_store_some(to, m, x);
+                v_store_n(to, x, m);
             else
                 v_store(to, x);
         }
@@ -68,7 +68,7 @@ INLINE void sum_up(const struct ox_tile *t, const unsigned rows, const unsigned 
             _mm_prefetch((const char *)(b + AHEAD), _MM_HINT_T0);
 #pragma GCC unroll 16
             for (unsigned i = 0; i < rows; i++) {
-                const VF x = v_set(a[i][p]);
+                const VF x = v_set1(a[i][p]);
                 sum[i][0] = v_fma(x, b0, sum[i][0]);
                 if (vecs > 1)
                     sum[i][1] = v_fma(x, b1, sum[i][1]);
@@ -133,12 +133,12 @@ static void finish(size_t n, const struct ox_epilogue *end, float *x)
 {
     for (size_t j = 0; j < n; j += VW) {
         const bool some = n - j < VW;
-        const VM m = v_mask(some ? n - j : VW);
-        VF y = ending(end, some ? v_load_some(x + j, m) : v_load(x + j), 0, j, some, m);
+        const size_t m = some ? n - j : VW;
+        VF y = ending(end, some ? v_load_n(x + j, m) : v_load(x + j), 0, j, some, m);
         if (end->residual && end->residual_last)
-            y = v_add(y, some ? v_load_some(end->residual + j, m) : v_load(end->residual + j));
+            y = v_add(y, some ? v_load_n(end->residual + j, m) : v_load(end->residual + j));
         if (some)
-            v_store_some(x + j, m, y);
+            v_store_n(x + j, y, m);
         else
             v_store(x + j, y);
     }
@@ -148,26 +148,26 @@ INLINE void stream_rows(const struct ox_stream *s, const unsigned rows, const un
 {
     for (size_t j = 0; j < s->n; j += VW) {
         const bool some = s->n - j < VW;
-        const VM m = v_mask(some ? s->n - j : VW);
+        const size_t m = some ? s->n - j : VW;
         VF sum[4];
 #pragma GCC unroll 4
         for (unsigned i = 0; i < rows; i++) {
             const float *c = s->c + i * s->ldc + j;
-            sum[i] = some ? v_load_some(c, m) : v_load(c);
+            sum[i] = some ? v_load_n(c, m) : v_load(c);
         }
 #pragma GCC unroll 8
         for (unsigned p = 0; p < depth; p++) {
             const float *b = s->b + p * s->ldb + j;
-            const VF x = some ? v_load_some(b, m) : v_load(b);
+            const VF x = some ? v_load_n(b, m) : v_load(b);
 #pragma GCC unroll 4
             for (unsigned i = 0; i < rows; i++)
-                sum[i] = v_fma(v_set(s->a[i * s->lda + p]), x, sum[i]);
+                sum[i] = v_fma(v_set1(s->a[i * s->lda + p]), x, sum[i]);
         }
 #pragma GCC unroll 4
         for (unsigned i = 0; i < rows; i++) {
             float *c = s->c + i * s->ldc + j;
             if (some)
-                v_store_some(c, m, sum[i]);
+                v_store_n(c, sum[i], m);
             else
                 v_store(c, sum[i]);
         }
@@ -217,11 +217,11 @@ INLINE void dot_block(size_t k, const unsigned rows, const unsigned cols, const 
                 sum[i][j] = v_fma(x[i], y, sum[i][j]);
         }
     }
-    const VM m = v_mask(k - p);
+    const size_t m = k - p;
     for (unsigned i = 0; i < rows; i++) {
-        const VF x = v_load_some(a + i * lda + p, m);
+        const VF x = v_load_n(a + i * lda + p, m);
         for (unsigned j = 0; j < cols; j++)
-            c[i * ldc + j] = v_total(v_fma(x, v_load_some(b + j * ldb + p, m), sum[i][j]));
+            c[i * ldc + j] = v_sum(v_fma(x, v_load_n(b + j * ldb + p, m), sum[i][j]));
     }
 }
 
@@ -271,11 +271,11 @@ static void pack(size_t k, unsigned cols, const float *b, size_t row, size_t col
 
 static double probe(size_t loops)
 {
-    const VF half = v_set(0.5f), one = v_set(1);
+    const VF half = v_set1(0.5f), one = v_set1(1);
     VF x[12];
 #pragma GCC unroll 12
     for (unsigned i = 0; i < 12; i++)
-        x[i] = v_set((float)i);
+        x[i] = v_set1((float)i);
     for (size_t n = 0; n < loops; n++) {
 #pragma GCC unroll 12
         for (unsigned i = 0; i < 12; i++)
@@ -285,7 +285,7 @@ static double probe(size_t loops)
 #pragma GCC unroll 12
     for (unsigned i = 1; i < 12; i++)
         sum = v_add(sum, x[i]);
-    volatile float keep = v_total(sum);
+    volatile float keep = v_sum(sum);
     (void)keep;
     return 2.0 * 12 * VW * (double)loops;
 }
