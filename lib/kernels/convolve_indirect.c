@@ -4,7 +4,7 @@
 
 #include "kernels/convolve_impl.h"
 
-enum { SEGMENTS = 64, RUN_MOST = 768 };
+enum { SEGMENTS = 64, RUN_MOST = 768, GATHERED = 160, COPY = 8 };
 
 static size_t min_size(size_t a, size_t b)
 {
@@ -155,8 +155,26 @@ struct job {
     size_t ldc;            /* and that distance */
     size_t in_batch, out_batch;
     size_t taps, block_taps; /* of a block of k; 1 when that is a part of the channels */
+    bool slack, gathers;     /* the input may be read COPY floats past its end; gather() is used */
     bool runs; /* kernel rows may be runs of taps[1] * channels; block_taps is whole rows */
 };
+
+/* A row of the product: an output of the phase. */
+struct cursor {
+    size_t image, ty, tx;
+};
+
+static void advance(const struct ox_conv_phase *p, struct cursor *at, size_t n)
+{
+    at->tx += n;
+    while (at->tx >= p->count[1]) {
+        at->tx -= p->count[1];
+        if (++at->ty == p->count[0]) {
+            at->ty = 0;
+            at->image++;
+        }
+    }
+}
 
 /* Where the rows of a tile begin in the input; coordinates of tap (0, 0). */
 struct tile_rows {
@@ -165,28 +183,20 @@ struct tile_rows {
     bool inside; /* no tap of a row is left or right of the image */
 };
 
-static void find_rows(const struct job *j, size_t m, unsigned rows, size_t group,
+static void find_rows(const struct job *j, struct cursor at, unsigned rows, size_t group,
                       struct tile_rows *out)
 {
     const struct ox_conv_phase *p = &j->phase;
-    const size_t area = p->count[0] * p->count[1];
-    size_t image = m / area, ty = m % area / p->count[1], tx = m % p->count[1];
     const ptrdiff_t reach = (ptrdiff_t)(p->taps[1] - 1) * p->tap_offset[1];
     const ptrdiff_t left = reach < 0 ? reach : 0, right = reach > 0 ? reach : 0;
+    const ptrdiff_t width = (ptrdiff_t)j->c->in[1];
     out->inside = true;
     for (unsigned i = 0; i < rows; i++) {
-        out->image[i] = j->in + image * j->in_batch + group * j->channels;
-        out->y[i] = (ptrdiff_t)(ty * p->step[0]) + p->offset[0];
-        out->x[i] = (ptrdiff_t)(tx * p->step[1]) + p->offset[1];
-        out->inside =
-            out->inside && out->x[i] + left >= 0 && out->x[i] + right < (ptrdiff_t)j->c->in[1];
-        if (++tx == p->count[1]) {
-            tx = 0;
-            if (++ty == p->count[0]) {
-                ty = 0;
-                image++;
-            }
-        }
+        out->image[i] = j->in + at.image * j->in_batch + group * j->channels;
+        out->y[i] = (ptrdiff_t)(at.ty * p->step[0]) + p->offset[0];
+        out->x[i] = (ptrdiff_t)(at.tx * p->step[1]) + p->offset[1];
+        out->inside = out->inside && out->x[i] + left >= 0 && out->x[i] + right < width;
+        advance(p, &at, 1);
     }
 }
 
@@ -218,15 +228,37 @@ static size_t find_segments(const struct job *j, const struct tile_rows *at, uns
     return n_segments;
 }
 
+/* Short runs are put one after another, so that a tile sees one run. Copies and reads in steps of COPY: up to COPY - 1
+ * floats past a run. */
+static void gather(const struct job *j, const struct tile_rows *at, unsigned rows, float *patch,
+                   const float **a)
+{
+    const struct ox_conv *c = j->c;
+    const size_t taps = j->phase.taps[0], run = j->phase.taps[1] * j->channels;
+    const size_t k = taps * run, line = c->in[1] * c->in_pixel;
+    const size_t down = c->dilation[0] * line;
+    for (unsigned i = 0; i < rows; i++) {
+        const float *from = at->image[i] + (size_t)at->y[i] * line + (size_t)at->x[i] * c->in_pixel;
+        float *to = patch + i * k;
+        a[i] = to;
+        for (size_t r = 0; r < taps; r++, to += run, from += down) {
+            for (size_t u = 0; u < run; u += COPY)
+                memcpy(to + u, from + u, COPY * sizeof *to);
+        }
+    }
+}
+
 static void block_of_k(const struct job *j, size_t group, size_t col0, size_t m0, size_t m1,
                        size_t tap0, size_t channel0, size_t depth)
 {
     const struct ox_compute *t = j->t;
+    const struct ox_conv *c = j->c;
     const struct ox_conv_phase *p = &j->phase;
     const size_t k = j->taps * j->channels, k0 = tap0 * j->channels + channel0;
-    const size_t taps = min_size(j->block_taps, j->taps - tap0);
+    const size_t taps = min_size(j->block_taps, j->taps - tap0), col = group * j->n + col0;
     const size_t panel0 = (group * ((j->n + t->nr - 1) / t->nr * t->nr) + col0) * k;
     const float *pointers[SEGMENTS * OX_TILE_ROWS_MAX];
+    float patch[OX_TILE_ROWS_MAX * GATHERED + COPY];
     struct tile_rows at;
     struct ox_block b = {.t = t,
                          .a = pointers,
@@ -236,25 +268,31 @@ static void block_of_k(const struct job *j, size_t group, size_t col0, size_t m0
                          .cols = min_size(j->by.cols, j->n - col0),
                          .add = k0 > 0};
     const bool last = k0 + taps * depth == k;
-    const size_t area = p->count[0] * p->count[1];
+    const size_t area = p->count[0] * p->count[1], image_area = c->out[0] * c->out[1];
+    struct cursor cursor = {m0 / area, m0 % area / p->count[1], m0 % p->count[1]};
+    size_t line = j->line - m0 % j->line; /* what is left of it */
     /* Tiles of equal height: a last one of a row or two would be slow. */
     const size_t step = ox_even_part(min_size(m1 - m0, j->line), t->mr, 1);
     for (size_t m = m0; m < m1; m += b.rows) {
-        b.rows = (unsigned)min_size(min_size(step, m1 - m), j->line - m % j->line);
-        find_rows(j, m, b.rows, group, &at);
-        b.segments = find_segments(j, &at, b.rows, tap0, taps, channel0, pointers);
+        b.rows = (unsigned)min_size(min_size(step, m1 - m), line);
+        find_rows(j, cursor, b.rows, group, &at);
+        if (j->gathers) {
+            gather(j, &at, b.rows, patch, pointers);
+            b.segments = 1;
+        } else {
+            b.segments = find_segments(j, &at, b.rows, tap0, taps, channel0, pointers);
+        }
         b.depth = depth * (taps / b.segments);
-        const size_t image = m / area, ty = m % area / p->count[1], tx = m % p->count[1];
-        const size_t pixel = (p->first_out[0] + ty * p->out_step[0]) * j->c->out[1] +
-                             p->first_out[1] + tx * p->out_step[1];
-        const size_t col = group * j->n + col0;
-        b.c = j->out + image * j->out_batch + pixel * j->c->out_pixel + col;
-        struct ox_epilogue end =
-            ox_end_at(j->end, image * j->c->out[0] * j->c->out[1] + pixel, col);
+        const size_t pixel = (p->first_out[0] + cursor.ty * p->out_step[0]) * c->out[1] +
+                             p->first_out[1] + cursor.tx * p->out_step[1];
+        b.c = j->out + cursor.image * j->out_batch + pixel * c->out_pixel + col;
+        struct ox_epilogue end = ox_end_at(j->end, cursor.image * image_area + pixel, col);
         end.row_bias = NULL;
         end.residual_ld *= p->out_step[1];
         b.end = last ? &end : NULL;
         ox_block_panels(&b);
+        advance(p, &cursor, b.rows);
+        line = line == b.rows ? j->line : line - b.rows;
     }
 }
 
@@ -312,17 +350,20 @@ static void plan(struct job *j)
     ox_blocking_plan(j->t, j->m, j->n, j->taps * j->channels, j->block_taps * depth, c->groups,
                      false, &j->by);
     j->by.depth = depth;
+    j->gathers =
+        j->slack && j->runs && j->block_taps == j->taps && j->taps * j->channels <= GATHERED;
 }
 
-void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
-                      const float *packed, const float *in, float *out,
-                      const struct ox_epilogue *end, float *work)
+static void run_phases(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                       const float *packed, const float *in, float *out,
+                       const struct ox_epilogue *end, float *work, bool slack)
 {
     struct job j = {.t = t,
                     .c = c,
                     .packed = packed,
                     .in = in,
                     .zeros = work,
+                    .slack = slack,
                     .out = out,
                     .end = end,
                     .channels = c->in_channels / c->groups,
@@ -350,6 +391,13 @@ void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const stru
         ox_spread(env, c->groups * j.by.n_rows * j.by.n_cols, flops, run_task, &j);
         j.packed += ox_dense_packed(t, j.channels, j.n) * c->groups * j.taps;
     }
+}
+
+void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                      const float *packed, const float *in, float *out,
+                      const struct ox_epilogue *end, float *work)
+{
+    run_phases(t, env, c, packed, in, out, end, work, false);
 }
 
 struct ox_conv ox_conv_padded(const struct ox_conv *c)
@@ -420,6 +468,6 @@ void ox_conv_padded_run(const struct ox_compute *t, struct ox_env *env, const st
         ox_spread(env, image.in[0], (double)(image.in[0] * image.in[1] * c->in_channels) * 40,
                   pad_row, &p);
         const struct ox_epilogue at = ox_end_at(end, n * outs, 0);
-        ox_conv_indirect(t, env, &image, packed, work + zeros, out + n * out_batch, &at, work);
+        run_phases(t, env, &image, packed, work + zeros, out + n * out_batch, &at, work, true);
     }
 }

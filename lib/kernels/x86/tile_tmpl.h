@@ -46,6 +46,47 @@ static void leave(const struct ox_tile *t, const VF (*sums)[2])
     }
 }
 
+/* sum += a[i][p] * b, one p. */
+INLINE void step(const unsigned rows, const unsigned vecs, const float *const *a, size_t p,
+                 const float *b, VF (*sum)[2])
+{
+    const VF b0 = v_load(b);
+    const VF b1 = vecs > 1 ? v_load(b + VW) : b0;
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < rows; i++) {
+        const VF x = v_set1(a[i][p]);
+        sum[i][0] = v_fma(x, b0, sum[i][0]);
+        if (vecs > 1)
+            sum[i][1] = v_fma(x, b1, sum[i][1]);
+    }
+}
+
+/* The common ends of a whole tile, in registers: bias, residual, limits. */
+INLINE void leave_whole(const struct ox_tile *t, const unsigned rows, VF (*sum)[2])
+{
+    const struct ox_epilogue *end = t->end;
+    const bool clip = end && end->act == OX_ACT_CLIP;
+    const bool bias = end && end->col_bias;
+    const float *r = end && !end->residual_last ? end->residual : NULL;
+    float *c = t->c;
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < rows; i++, c += t->ldc) {
+#pragma GCC unroll 2
+        for (unsigned v = 0; v < 2; v++) {
+            VF x = sum[i][v];
+            if (t->add)
+                x = v_add(x, v_load(c + v * VW));
+            if (bias)
+                x = v_add(x, v_load(end->col_bias + v * VW));
+            if (r)
+                x = v_add(x, v_load(r + i * end->residual_ld + v * VW));
+            if (clip)
+                x = v_min(v_set1(end->hi), v_max(v_set1(end->lo), x));
+            v_store(c + v * VW, x);
+        }
+    }
+}
+
 INLINE void sum_up(const struct ox_tile *t, const unsigned rows, const unsigned vecs)
 {
     VF sum[MR][2];
@@ -62,28 +103,18 @@ INLINE void sum_up(const struct ox_tile *t, const unsigned rows, const unsigned 
 #pragma GCC unroll 16
         for (unsigned i = 0; i < rows; i++)
             a[i] = pointers[i];
-        for (size_t p = 0; p < depth; p++, b += NR) {
-            const VF b0 = v_load(b);
-            const VF b1 = vecs > 1 ? v_load(b + VW) : b0;
+        size_t p = 0;
+        for (; p < depth; p++, b += NR) {
             _mm_prefetch((const char *)(b + AHEAD), _MM_HINT_T0);
-#pragma GCC unroll 16
-            for (unsigned i = 0; i < rows; i++) {
-                const VF x = v_set1(a[i][p]);
-                sum[i][0] = v_fma(x, b0, sum[i][0]);
-                if (vecs > 1)
-                    sum[i][1] = v_fma(x, b1, sum[i][1]);
-            }
+            step(rows, vecs, a, p, b, sum);
         }
     }
-    if (vecs > 1 && !t->end && !t->add && t->cols == NR) {
-#pragma GCC unroll 16
-        for (unsigned i = 0; i < rows; i++) {
-            v_store(t->c + i * t->ldc, sum[i][0]);
-            v_store(t->c + i * t->ldc + VW, sum[i][1]);
-        }
-        return;
-    }
-    leave(t, (const VF(*)[2])sum);
+    const struct ox_epilogue *end = t->end;
+    if (vecs > 1 && t->cols == NR &&
+        (!end || (end->scale == 0 && !end->row_bias && end->act != OX_ACT_LEAKY)))
+        leave_whole(t, rows, sum);
+    else
+        leave(t, (const VF(*)[2])sum);
 }
 
 /* A function for each number of rows, for two vectors and for one. */

@@ -29,6 +29,23 @@ static inline void transpose_8x8(const float *x, size_t ldx, float *y, size_t ld
     }
 }
 
+/* Up to four rows of x become columns of a y without gaps: each store of four is put right by the next. */
+static inline size_t interleave(size_t rows, size_t cols, const float *x, size_t ldx, float *y)
+{
+    size_t j = 0;
+    for (; j + 8 <= cols; j += 4, y += 4 * rows) {
+        __m128 a = _mm_loadu_ps(x + j), b = _mm_loadu_ps(x + (rows > 1 ? ldx : 0) + j);
+        __m128 c = _mm_loadu_ps(x + (rows > 2 ? 2 * ldx : 0) + j);
+        __m128 d = _mm_loadu_ps(x + (rows > 3 ? 3 * ldx : 0) + j);
+        _MM_TRANSPOSE4_PS(a, b, c, d);
+        _mm_storeu_ps(y, a);
+        _mm_storeu_ps(y + rows, b);
+        _mm_storeu_ps(y + 2 * rows, c);
+        _mm_storeu_ps(y + 3 * rows, d);
+    }
+    return j;
+}
+
 static inline void transpose_few(size_t rows, size_t cols, const float *x, size_t ldx, float *y,
                                  size_t ldy)
 {
@@ -42,6 +59,11 @@ static void transpose_floats(size_t rows, size_t cols, const float *x, size_t ld
                              size_t ldy)
 {
     const size_t whole_rows = rows / 8 * 8, whole_cols = cols / 8 * 8;
+    if (rows <= 4 && ldy == rows) {
+        const size_t done = interleave(rows, cols, x, ldx, y);
+        transpose_few(rows, cols - done, x + done, ldx, y + done * ldy, ldy);
+        return;
+    }
     /* Two blocks side by side fill a line of y before the next line is touched. */
     for (size_t i = 0; i < whole_rows; i += 16) {
         for (size_t j = 0; j < whole_cols; j += 8) {
