@@ -150,7 +150,7 @@ static void attend(const struct ox_attend_head *h, size_t from, size_t n, float 
         block_values(h, at, keys, s, factor, y);
     }
     for (size_t i = 0; i < LANES; i++)
-        factor[i] = 1 / sum[i];
+        factor[i] = sum[i] == 0 && h->none_is_0 ? 0 : 1 / sum[i];
     for (size_t d = 0; d < h->v_depth; d++)
         binary_mul_both(LANES, y + d * LANES, factor, y + d * LANES);
     turn(h->v_depth, n, y, LANES, h->y + from * h->y_step, h->y_step);
@@ -221,11 +221,14 @@ static void attend_one(const struct ox_attend_head *h, size_t query, float *s)
             s[j] += mask[j * h->mask_key_step];
         mask = NULL;
     }
-    softmax(keys, s, mask, 1, s);
+    if (mask)
+        binary_add_both(keys, s, mask, s);
     float *y = h->y + query * h->y_step;
-    one_values(h, keys, s, y);
-    if (keys == 0) {
+    if (keys == 0 || (h->none_is_0 && max(keys, s) == -INFINITY)) {
         for (size_t d = 0; d < h->v_depth; d++)
-            y[d] = NAN;
+            y[d] = h->none_is_0 ? 0 : NAN;
+        return;
     }
+    softmax(keys, s, NULL, 1, s);
+    one_values(h, keys, s, y);
 }

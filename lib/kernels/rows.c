@@ -282,9 +282,14 @@ static void attend_one(const struct ox_attend_head *h, size_t query, float *s)
         s[j] = h->cap != 0 ? h->cap * tanhf(s[j] / h->cap) : s[j];
         s[j] += h->mask ? h->mask[query * h->mask_step + j * h->mask_key_step] : 0;
     }
+    bool none = keys == 0 || max(keys, s) == -INFINITY;
     softmax(keys, s, NULL, 1, s);
     for (size_t d = 0; d < h->v_depth; d++) {
         double all = keys ? 0 : NAN;
+        if (none && h->none_is_0) {
+            y[d] = 0;
+            continue;
+        }
         for (size_t j = 0; j < keys; j++)
             all += (double)s[j] * h->v[j * h->v_step + d];
         y[d] = (float)all;

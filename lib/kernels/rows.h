@@ -82,6 +82,7 @@ struct ox_attend_head {
     size_t mask_step, mask_key_step; /* from query to query and key to key; 0 repeats */
     bool causal;                     /* query i sees keys j <= i + first */
     ptrdiff_t first;
+    bool none_is_0; /* a query whose keys are all at -infinity gets 0 instead of NaN */
     float *y;
     size_t y_step;
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops/broadcast.h"
+#include "ops/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 #include "ops/whole.h"
@@ -150,20 +151,21 @@ static void infer_relu(struct ox_infer *c)
 }
 
 const struct ox_op ox_ops_activation[] = {
-    {"", "Celu", 12, .infer = ox_rule_same, .run = run_celu},
-    {"", "Elu", 1, .infer = ox_rule_same, .run = run_elu},
-    {"", "Gelu", 20, .infer = ox_rule_same, .run = run_gelu},
-    {"", "HardSigmoid", 1, .infer = ox_rule_same, .run = run_hard_sigmoid},
-    {"", "HardSwish", 14, .infer = ox_rule_same, .run = run_hard_swish},
-    {"", "LeakyRelu", 1, .infer = ox_rule_same, .run = run_leaky_relu},
-    {"", "Mish", 18, .infer = ox_rule_same, .run = run_mish},
-    {"", "Relu", 1, .infer = infer_relu, .run = run_relu},
+    {"", "Celu", 12, .infer = ox_rule_same, .run = run_celu, .fast = ox_fast_unary},
+    {"", "Elu", 1, .infer = ox_rule_same, .run = run_elu, .fast = ox_fast_unary},
+    {"", "Gelu", 20, .infer = ox_rule_same, .run = run_gelu, .fast = ox_fast_unary},
+    {"", "HardSigmoid", 1, .infer = ox_rule_same, .run = run_hard_sigmoid, .fast = ox_fast_unary},
+    {"", "HardSwish", 14, .infer = ox_rule_same, .run = run_hard_swish, .fast = ox_fast_unary},
+    {"", "LeakyRelu", 1, .infer = ox_rule_same, .run = run_leaky_relu, .fast = ox_fast_unary},
+    {"", "Mish", 18, .infer = ox_rule_same, .run = run_mish, .fast = ox_fast_unary},
+    {"", "Relu", 1, .infer = infer_relu, .run = run_relu, .fast = ox_fast_unary},
     {"", "Selu", 1, .infer = ox_rule_same, .run = run_selu_1},
-    {"", "Selu", 6, .infer = ox_rule_same, .run = run_selu},
+    {"", "Selu", 6, .infer = ox_rule_same, .run = run_selu, .fast = ox_fast_unary},
     {"", "Shrink", 9, .infer = ox_rule_same, .run = run_shrink},
-    {"", "Sigmoid", 1, .infer = ox_rule_same, .run = run_sigmoid},
-    {"", "Softplus", 1, .infer = ox_rule_same, .run = run_softplus},
-    {"", "Softsign", 1, .infer = ox_rule_same, .run = run_softsign},
-    {"", "Swish", 24, .infer = ox_rule_same, .run = run_swish},
-    {"", "ThresholdedRelu", 10, .infer = ox_rule_same, .run = run_thresholded_relu},
+    {"", "Sigmoid", 1, .infer = ox_rule_same, .run = run_sigmoid, .fast = ox_fast_unary},
+    {"", "Softplus", 1, .infer = ox_rule_same, .run = run_softplus, .fast = ox_fast_unary},
+    {"", "Softsign", 1, .infer = ox_rule_same, .run = run_softsign, .fast = ox_fast_unary},
+    {"", "Swish", 24, .infer = ox_rule_same, .run = run_swish, .fast = ox_fast_unary},
+    {"", "ThresholdedRelu", 10, .infer = ox_rule_same, .run = run_thresholded_relu,
+     .fast = ox_fast_unary},
     {0}};

@@ -4,6 +4,7 @@
 
 #include "common/threads.h"
 #include "kernels/gemm.h"
+#include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"
@@ -423,8 +424,10 @@ static void infer_attention(struct ox_infer *c)
         ox_infer_set_shape(c, 3, 4, scores);
 }
 
-const struct ox_op ox_ops_attention[] = {
-    {"", "Attention", 23, OX_OP_HALF, .infer = infer_attention, .run = run_attention},
-    {"", "Attention", 24, OX_OP_HALF, .infer = infer_attention, .run = run_attention},
-    {"", "Attention", 25, OX_OP_HALF, .infer = infer_attention, .run = run_attention},
-    {0}};
+const struct ox_op ox_ops_attention[] = {{"", "Attention", 23, OX_OP_HALF, .infer = infer_attention,
+                                          .run = run_attention, .fast = ox_fast_attention},
+                                         {"", "Attention", 24, OX_OP_HALF, .infer = infer_attention,
+                                          .run = run_attention, .fast = ox_fast_attention},
+                                         {"", "Attention", 25, OX_OP_HALF, .infer = infer_attention,
+                                          .run = run_attention, .fast = ox_fast_attention},
+                                         {0}};

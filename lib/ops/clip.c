@@ -2,6 +2,7 @@
 #include <float.h>
 
 #include "ops/broadcast.h"
+#include "ops/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 
@@ -117,5 +118,6 @@ static void infer_clip(struct ox_infer *c)
 
 const struct ox_op ox_ops_clip[] = {
     {"", "Clip", 1, .infer = ox_rule_same, .run = run_clip_attributes},
-    {"", "Clip", 11, .flags = OX_OP_HALF, .infer = infer_clip, .run = run_clip},
+    {"", "Clip", 11, .flags = OX_OP_HALF, .infer = infer_clip, .run = run_clip,
+     .fast = ox_fast_clip},
     {0}};

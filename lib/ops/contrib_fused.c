@@ -5,6 +5,7 @@
 
 #include "ops/broadcast.h"
 #include "ops/contrib.h"
+#include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"
@@ -459,7 +460,7 @@ const struct ox_op ox_ops_contrib_fused[] = {
     {MS, "FusedMatMul", 1, .infer = infer_fused_matmul, .run = run_fused_matmul},
     {MS, "FusedMatMulActivation", 1, .infer = infer_fused_matmul,
      .run = run_fused_matmul_activation},
-    {MS, "Gelu", 1, .infer = ox_rule_same, .run = run_gelu},
-    {MS, "QuickGelu", 1, .infer = ox_rule_same, .run = run_quick_gelu},
+    {MS, "Gelu", 1, .infer = ox_rule_same, .run = run_gelu, .fast = ox_fast_unary},
+    {MS, "QuickGelu", 1, .infer = ox_rule_same, .run = run_quick_gelu, .fast = ox_fast_unary},
     {MS, "TransposeMatMul", 1, .infer = infer_fused_matmul, .run = run_fused_matmul},
     {0}};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/broadcast.h"
+#include "ops/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 #include "ops/whole.h"
@@ -339,18 +340,18 @@ static void infer_swiglu(struct ox_infer *c)
 
 const struct ox_op ox_ops_elementwise_binary[] = {
     {"", "Add", 1, .infer = ox_rule_same, .run = run_add_axis},
-    {"", "Add", 7, .infer = infer_add, .run = run_add},
+    {"", "Add", 7, .infer = infer_add, .run = run_add, .fast = ox_fast_binary},
     {"", "BitShift", 11, .infer = ox_rule_broadcast, .run = run_bit_shift},
     {"", "Div", 1, .infer = ox_rule_same, .run = run_div_axis},
-    {"", "Div", 7, .infer = infer_div, .run = run_div},
+    {"", "Div", 7, .infer = infer_div, .run = run_div, .fast = ox_fast_binary},
     {"", "Mod", 10, .infer = infer_mod, .run = run_mod},
     {"", "Mul", 1, .infer = ox_rule_same, .run = run_mul_axis},
-    {"", "Mul", 7, .infer = infer_mul, .run = run_mul},
+    {"", "Mul", 7, .infer = infer_mul, .run = run_mul, .fast = ox_fast_binary},
     {"", "PRelu", 1, .infer = ox_rule_same, .run = run_prelu_channels},
-    {"", "PRelu", 7, .infer = ox_rule_same, .run = run_prelu},
+    {"", "PRelu", 7, .infer = ox_rule_same, .run = run_prelu, .fast = ox_fast_binary},
     {"", "Pow", 1, .infer = ox_rule_same, .run = run_pow_axis},
-    {"", "Pow", 7, .infer = infer_pow, .run = run_pow},
+    {"", "Pow", 7, .infer = infer_pow, .run = run_pow, .fast = ox_fast_pow},
     {"", "Sub", 1, .infer = ox_rule_same, .run = run_sub_axis},
-    {"", "Sub", 7, .infer = infer_sub, .run = run_sub},
+    {"", "Sub", 7, .infer = infer_sub, .run = run_sub, .fast = ox_fast_binary},
     {"", "SwiGLU", 28, .infer = infer_swiglu, .run = run_swiglu},
     {0}};

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "ops/broadcast.h"
+#include "ops/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 
@@ -243,27 +244,27 @@ static void infer_sqrt(struct ox_infer *c)
 }
 
 const struct ox_op ox_ops_elementwise_unary[] = {
-    {"", "Abs", 1, .infer = infer_abs, .run = run_abs},
+    {"", "Abs", 1, .infer = infer_abs, .run = run_abs, .fast = ox_fast_unary},
     {"", "Acos", 7, .infer = ox_rule_same, .run = run_acos},
     {"", "Acosh", 9, .infer = ox_rule_same, .run = run_acosh},
     {"", "Asin", 7, .infer = ox_rule_same, .run = run_asin},
     {"", "Asinh", 9, .infer = ox_rule_same, .run = run_asinh},
     {"", "Atan", 7, .infer = ox_rule_same, .run = run_atan},
     {"", "Atanh", 9, .infer = ox_rule_same, .run = run_atanh},
-    {"", "Ceil", 1, .infer = infer_rounding, .run = run_ceil},
+    {"", "Ceil", 1, .infer = infer_rounding, .run = run_ceil, .fast = ox_fast_unary},
     {"", "Cos", 7, .infer = ox_rule_same, .run = run_cos},
     {"", "Cosh", 9, .infer = ox_rule_same, .run = run_cosh},
-    {"", "Erf", 9, .infer = ox_rule_same, .run = run_erf},
-    {"", "Exp", 1, .infer = ox_rule_same, .run = run_exp},
-    {"", "Floor", 1, .infer = infer_rounding, .run = run_floor},
-    {"", "Log", 1, .infer = ox_rule_same, .run = run_log},
-    {"", "Neg", 1, .infer = infer_neg, .run = run_neg},
-    {"", "Reciprocal", 1, .infer = ox_rule_same, .run = run_reciprocal},
-    {"", "Round", 11, .infer = infer_rounding, .run = run_round},
+    {"", "Erf", 9, .infer = ox_rule_same, .run = run_erf, .fast = ox_fast_unary},
+    {"", "Exp", 1, .infer = ox_rule_same, .run = run_exp, .fast = ox_fast_unary},
+    {"", "Floor", 1, .infer = infer_rounding, .run = run_floor, .fast = ox_fast_unary},
+    {"", "Log", 1, .infer = ox_rule_same, .run = run_log, .fast = ox_fast_unary},
+    {"", "Neg", 1, .infer = infer_neg, .run = run_neg, .fast = ox_fast_unary},
+    {"", "Reciprocal", 1, .infer = ox_rule_same, .run = run_reciprocal, .fast = ox_fast_unary},
+    {"", "Round", 11, .infer = infer_rounding, .run = run_round, .fast = ox_fast_unary},
     {"", "Sign", 9, .infer = infer_sign, .run = run_sign},
     {"", "Sin", 7, .infer = ox_rule_same, .run = run_sin},
     {"", "Sinh", 9, .infer = ox_rule_same, .run = run_sinh},
-    {"", "Sqrt", 1, .infer = infer_sqrt, .run = run_sqrt},
+    {"", "Sqrt", 1, .infer = infer_sqrt, .run = run_sqrt, .fast = ox_fast_unary},
     {"", "Tan", 7, .infer = ox_rule_same, .run = run_tan},
-    {"", "Tanh", 1, .infer = ox_rule_same, .run = run_tanh},
+    {"", "Tanh", 1, .infer = ox_rule_same, .run = run_tanh, .fast = ox_fast_unary},
     {0}};

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/matmul.h"
 #include "ops/op.h"
@@ -303,13 +304,20 @@ static enum ox_status run_gemm(struct ox_run *r, struct ox_error *err)
     return OX_OK;
 }
 
-const struct ox_op ox_ops_matmul[] = {{"", "MatMul", 1, .infer = infer_matmul, .run = run_matmul},
-                                      {"", "MatMul", 9, .infer = infer_matmul, .run = run_matmul},
-                                      {"", "MatMul", 13, .infer = infer_matmul, .run = run_matmul},
+const struct ox_op ox_ops_matmul[] = {{"", "MatMul", 1, .infer = infer_matmul, .run = run_matmul,
+                                       .fast = ox_fast_matmul},
+                                      {"", "MatMul", 9, .infer = infer_matmul, .run = run_matmul,
+                                       .fast = ox_fast_matmul},
+                                      {"", "MatMul", 13, .infer = infer_matmul, .run = run_matmul,
+                                       .fast = ox_fast_matmul},
                                       {"", "Gemm", 1, .infer = infer_gemm, .run = run_gemm},
                                       {"", "Gemm", 6, .infer = infer_gemm, .run = run_gemm},
-                                      {"", "Gemm", 7, .infer = infer_gemm, .run = run_gemm},
-                                      {"", "Gemm", 9, .infer = infer_gemm, .run = run_gemm},
-                                      {"", "Gemm", 11, .infer = infer_gemm, .run = run_gemm},
-                                      {"", "Gemm", 13, .infer = infer_gemm, .run = run_gemm},
+                                      {"", "Gemm", 7, .infer = infer_gemm, .run = run_gemm,
+                                       .fast = ox_fast_gemm},
+                                      {"", "Gemm", 9, .infer = infer_gemm, .run = run_gemm,
+                                       .fast = ox_fast_gemm},
+                                      {"", "Gemm", 11, .infer = infer_gemm, .run = run_gemm,
+                                       .fast = ox_fast_gemm},
+                                      {"", "Gemm", 13, .infer = infer_gemm, .run = run_gemm,
+                                       .fast = ox_fast_gemm},
                                       {0}};

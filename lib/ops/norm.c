@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "common/threads.h"
+#include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 
@@ -318,13 +319,20 @@ static enum ox_status run_mvn(struct ox_run *r, struct ox_error *err)
 }
 
 const struct ox_op ox_ops_norm[] = {
-    {"", "LayerNormalization", 17, .infer = infer_layer_norm, .run = run_layer_norm},
-    {"", "RMSNormalization", 23, .infer = infer_rms_norm, .run = run_rms_norm},
-    {"", "InstanceNormalization", 1, .infer = infer_same, .run = run_instance_norm},
-    {"", "InstanceNormalization", 6, .infer = infer_same, .run = run_instance_norm},
-    {"", "InstanceNormalization", 22, .infer = infer_same, .run = run_instance_norm},
-    {"", "GroupNormalization", 18, .infer = infer_same, .run = run_group_norm},
-    {"", "GroupNormalization", 21, .infer = infer_same, .run = run_group_norm},
+    {"", "LayerNormalization", 17, .infer = infer_layer_norm, .run = run_layer_norm,
+     .fast = ox_fast_layer_norm},
+    {"", "RMSNormalization", 23, .infer = infer_rms_norm, .run = run_rms_norm,
+     .fast = ox_fast_layer_norm},
+    {"", "InstanceNormalization", 1, .infer = infer_same, .run = run_instance_norm,
+     .fast = ox_fast_group_norm},
+    {"", "InstanceNormalization", 6, .infer = infer_same, .run = run_instance_norm,
+     .fast = ox_fast_group_norm},
+    {"", "InstanceNormalization", 22, .infer = infer_same, .run = run_instance_norm,
+     .fast = ox_fast_group_norm},
+    {"", "GroupNormalization", 18, .infer = infer_same, .run = run_group_norm,
+     .fast = ox_fast_group_norm},
+    {"", "GroupNormalization", 21, .infer = infer_same, .run = run_group_norm,
+     .fast = ox_fast_group_norm},
     {"", "MeanVarianceNormalization", 9, .infer = infer_same, .run = run_mvn},
     {"", "MeanVarianceNormalization", 13, .infer = infer_same, .run = run_mvn},
     {0}};

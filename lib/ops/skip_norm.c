@@ -6,6 +6,7 @@
 
 #include "common/threads.h"
 #include "ops/contrib.h"
+#include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 
@@ -308,10 +309,14 @@ static void infer_embed_layer_norm(struct ox_infer *c)
 #define MS "com.microsoft"
 
 const struct ox_op ox_ops_skip_norm[] = {
-    {"", "LayerNormalization", 1, .infer = infer_layer_norm, .run = run_layer_norm},
-    {"", "SimplifiedLayerNormalization", 1, .infer = infer_simplified, .run = run_simplified},
+    {"", "LayerNormalization", 1, .infer = infer_layer_norm, .run = run_layer_norm,
+     .fast = ox_fast_layer_norm},
+    {"", "SimplifiedLayerNormalization", 1, .infer = infer_simplified, .run = run_simplified,
+     .fast = ox_fast_layer_norm},
     {MS, "EmbedLayerNormalization", 1, .infer = infer_embed_layer_norm,
      .run = run_embed_layer_norm},
-    {MS, "SkipLayerNormalization", 1, .infer = infer_skip, .run = run_skip_layer_norm},
-    {MS, "SkipSimplifiedLayerNormalization", 1, .infer = infer_skip, .run = run_skip_simplified},
+    {MS, "SkipLayerNormalization", 1, .infer = infer_skip, .run = run_skip_layer_norm,
+     .fast = ox_fast_skip_norm},
+    {MS, "SkipSimplifiedLayerNormalization", 1, .infer = infer_skip, .run = run_skip_simplified,
+     .fast = ox_fast_skip_norm},
     {0}};

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "ops/broadcast.h"
+#include "ops/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 #include "tensor/half.h"
@@ -143,8 +144,10 @@ static void infer_softmax(struct ox_infer *c)
 const struct ox_op ox_ops_softmax[] = {
     {"", "Hardmax", 1, .infer = infer_softmax, .run = run_hardmax_coerced},
     {"", "Hardmax", 13, .infer = infer_softmax, .run = run_hardmax},
-    {"", "LogSoftmax", 1, .infer = infer_softmax, .run = run_log_softmax_coerced},
-    {"", "LogSoftmax", 13, .infer = infer_softmax, .run = run_log_softmax},
-    {"", "Softmax", 1, .infer = infer_softmax, .run = run_softmax_coerced},
-    {"", "Softmax", 13, OX_OP_HALF, .infer = infer_softmax, .run = run_softmax},
+    {"", "LogSoftmax", 1, .infer = infer_softmax, .run = run_log_softmax_coerced,
+     .fast = ox_fast_softmax},
+    {"", "LogSoftmax", 13, .infer = infer_softmax, .run = run_log_softmax, .fast = ox_fast_softmax},
+    {"", "Softmax", 1, .infer = infer_softmax, .run = run_softmax_coerced, .fast = ox_fast_softmax},
+    {"", "Softmax", 13, OX_OP_HALF, .infer = infer_softmax, .run = run_softmax,
+     .fast = ox_fast_softmax},
     {0}};

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "ops/broadcast.h"
+#include "ops/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 
@@ -158,8 +159,9 @@ static void infer_mean(struct ox_infer *c)
     infer_fold(c, NULL);
 }
 
-const struct ox_op ox_ops_variadic[] = {{"", "Max", 1, .infer = infer_max, .run = run_max},
-                                        {"", "Mean", 1, .infer = infer_mean, .run = run_mean},
-                                        {"", "Min", 1, .infer = infer_min, .run = run_min},
-                                        {"", "Sum", 1, .infer = infer_sum, .run = run_sum},
-                                        {0}};
+const struct ox_op ox_ops_variadic[] = {
+    {"", "Max", 1, .infer = infer_max, .run = run_max, .fast = ox_fast_binary},
+    {"", "Mean", 1, .infer = infer_mean, .run = run_mean},
+    {"", "Min", 1, .infer = infer_min, .run = run_min, .fast = ox_fast_binary},
+    {"", "Sum", 1, .infer = infer_sum, .run = run_sum, .fast = ox_fast_binary},
+    {0}};

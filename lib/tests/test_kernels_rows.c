@@ -389,11 +389,14 @@ static void check_head(const struct ox_rows *t, size_t s, int kind, bool causal,
     h.causal = causal;
     h.first = (ptrdiff_t)m - (ptrdiff_t)n;
     h.cap = s == 2 ? 2 : 0;
+    h.none_is_0 = s % 2;
     float *q = numbers(n * h.q_step, 2), *k = numbers(m * h.k_step, 2);
     float *v = numbers(m * h.v_step, 1), *mask = numbers(n * m, 3);
     float *y = numbers(n * h.y_step, 1), *want = numbers(n * h.y_step, 1);
     for (size_t i = 0; i < n * m; i += 3)
         mask[i] = i % 2 ? -INFINITY : -FLT_MAX;
+    for (size_t i = 0; i < m && kind == MASK_FULL; i++)
+        mask[i] = -INFINITY;
     memcpy(want, y, n * h.y_step * sizeof *y);
     h.q = q;
     h.k = k;

@@ -1,0 +1,94 @@
+#include "ops/attend_fast.h"
+
+#include "kernels/dense.h"
+#include "ops/fast.h"
+
+struct job {
+    const struct ox_heads *h;
+    const struct ox_rows *rows;
+    size_t lanes, blocks; /* queries of a block, blocks of a head */
+    bool singly;
+    float *work;
+    size_t work_floats;
+};
+
+static void attend_task(void *arg, size_t i, size_t slot)
+{
+    const struct job *job = arg;
+    const struct ox_heads *h = job->h;
+    const size_t block = i % job->blocks, head = i / job->blocks % h->heads;
+    const size_t batch = i / job->blocks / h->heads, shared = head / (h->heads / h->kv_heads);
+    const size_t from = block * job->lanes;
+    const size_t n = h->queries - from < job->lanes ? h->queries - from : job->lanes;
+    float *work = job->work + slot * job->work_floats;
+    const struct ox_attend_head one = {
+        .queries = h->queries,
+        .keys = h->keys,
+        .depth = h->depth,
+        .v_depth = h->v_depth,
+        .q = h->q + batch * h->q_at.batch + head * h->q_at.head,
+        .k = h->k + batch * h->k_at.batch + shared * h->k_at.head,
+        .v = h->v + batch * h->v_at.batch + shared * h->v_at.head,
+        .q_step = h->q_at.row,
+        .k_step = h->k_at.row,
+        .v_step = h->v_at.row,
+        .scale = h->scale,
+        .cap = h->cap,
+        .mask = h->mask ? h->mask + batch * h->mask_at.batch + head * h->mask_at.head : NULL,
+        .mask_step = h->mask_at.row,
+        .mask_key_step = h->mask_key_step,
+        .causal = h->causal,
+        .first = h->first,
+        .none_is_0 = h->none_is_0,
+        .y = h->y + batch * h->y_at.batch + head * h->y_at.head,
+        .y_step = h->y_at.row};
+    if (!job->singly) {
+        job->rows->attend(&one, from, n, work);
+        return;
+    }
+    for (size_t q = from; q < from + n; q++)
+        job->rows->attend_one(&one, q, work);
+}
+
+enum ox_status ox_heads_run(struct ox_run *r, const struct ox_heads *h, struct ox_error *err)
+{
+    struct job job = {.h = h, .rows = ox_fast_rows()};
+    const struct ox_attend_head sizes = {.keys = h->keys, .depth = h->depth, .v_depth = h->v_depth};
+    if (h->batch * h->heads * h->queries == 0 || h->v_depth == 0)
+        return OX_OK;
+    job.lanes = job.rows->attend_lanes;
+    job.blocks = (h->queries - 1) / job.lanes + 1;
+    job.singly = h->queries * 3 <= job.lanes;
+    job.work_floats = ox_attend_work(job.rows, &sizes);
+    size_t slots = ox_slots(r->env), floats;
+    if (OX_MUL_OVERFLOWS(job.work_floats, slots, &floats))
+        return ox_run_fail(r, err, OX_LIMIT, "the heads are too large");
+    job.work = ox_run_scratch(r, floats, sizeof *job.work, err);
+    if (!job.work)
+        return OX_NO_MEMORY;
+    double flops = 2.0 * (double)(h->depth + h->v_depth) * (double)h->queries * (double)h->keys;
+    if (job.singly)
+        flops *= 4; /* it waits for memory */
+    ox_spread(r->env, h->batch * h->heads * job.blocks, flops * (double)(h->batch * h->heads),
+              attend_task, &job);
+    return OX_OK;
+}
+
+bool ox_heads_mask(struct ox_heads *h, const struct ox_tensor *mask)
+{
+    const size_t want[4] = {h->batch, h->heads, h->queries, h->keys};
+    size_t step[4] = {0}, pitch = 1;
+    if (mask->rank > 4)
+        return false;
+    for (unsigned d = mask->rank; d-- > 0;) {
+        size_t size = (size_t)mask->dims[d], at = 4 - mask->rank + d;
+        if (size != 1 && size != want[at])
+            return false;
+        step[at] = size == 1 ? 0 : pitch;
+        pitch *= size;
+    }
+    h->mask = mask->data;
+    h->mask_at = (struct ox_heads_step){step[0], step[1], step[2]};
+    h->mask_key_step = step[3];
+    return true;
+}

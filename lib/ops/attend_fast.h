@@ -1,0 +1,34 @@
+/* Attention over all heads of a batch in float32, whatever the layout of queries, keys and values, in blocks of queries and
+ * without the matrix of scores. */
+#ifndef OX_OPS_ATTEND_FAST_H
+#define OX_OPS_ATTEND_FAST_H
+
+#include "kernels/rows.h"
+#include "ops/op.h"
+
+/* Floats from one batch, head and row to the next; the elements of a row are adjacent. */
+struct ox_heads_step {
+    size_t batch, head, row;
+};
+
+struct ox_heads {
+    size_t batch, heads, kv_heads; /* heads / kv_heads queries share a key */
+    size_t queries, keys, depth, v_depth;
+    const float *q, *k, *v;
+    struct ox_heads_step q_at, k_at, v_at, y_at;
+    float scale, cap;
+    const float *mask; /* NULL: none */
+    struct ox_heads_step mask_at;
+    size_t mask_key_step;
+    bool causal, none_is_0;
+    ptrdiff_t first; /* query i sees keys up to first + i */
+    float *y;
+};
+
+/* Scratch of the node serves as work space. */
+enum ox_status ox_heads_run(struct ox_run *r, const struct ox_heads *h, struct ox_error *err);
+
+/* The mask's steps, broadcast to [batch, heads, queries, keys]; false: it does not fit. */
+bool ox_heads_mask(struct ox_heads *h, const struct ox_tensor *mask);
+
+#endif

@@ -1,0 +1,53 @@
+/* Faster forms of standard operators in float32, for the `fast` field of their rows. What one of them does not do it declines
+ * with OX_UNSUPPORTED, before it made an output; the row's `run` serves then, and words the errors. */
+#ifndef OX_OPS_FAST_H
+#define OX_OPS_FAST_H
+
+#include "kernels/rows.h"
+#include "ops/op.h"
+
+/* Elementwise functions of one input, by the operator's name. */
+enum ox_status ox_fast_unary(struct ox_run *r, struct ox_error *err);
+/* MatMul, and Gemm (7). */
+enum ox_status ox_fast_matmul(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_gemm(struct ox_run *r, struct ox_error *err);
+/* Clip with bounds as inputs. */
+enum ox_status ox_fast_clip(struct ox_run *r, struct ox_error *err);
+/* Add, Sub, Mul, Div, PRelu, Max, Min and Sum of two inputs, broadcast. */
+enum ox_status ox_fast_binary(struct ox_run *r, struct ox_error *err);
+/* LayerNormalization after a sum: SkipLayerNormalization and SkipSimplifiedLayerNormalization. */
+enum ox_status ox_fast_skip_norm(struct ox_run *r, struct ox_error *err);
+/* Pow of 2. */
+enum ox_status ox_fast_pow(struct ox_run *r, struct ox_error *err);
+/* Softmax and LogSoftmax, along one axis (13) or of all that follow (1). */
+enum ox_status ox_fast_softmax(struct ox_run *r, struct ox_error *err);
+/* LayerNormalization, RMSNormalization, SimplifiedLayerNormalization. */
+enum ox_status ox_fast_layer_norm(struct ox_run *r, struct ox_error *err);
+/* InstanceNormalization and GroupNormalization. */
+enum ox_status ox_fast_group_norm(struct ox_run *r, struct ox_error *err);
+/* ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceSumSquare, ReduceL1, ReduceL2 over adjacent axes. */
+enum ox_status ox_fast_reduce(struct ox_run *r, struct ox_error *err);
+/* Transpose of elements of any size. */
+enum ox_status ox_fast_transpose(struct ox_run *r, struct ox_error *err);
+/* Attention (23). */
+enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err);
+
+/* Norm of our own domain; see fused_norm.c. */
+enum ox_status ox_run_own_norm(struct ox_run *r, struct ox_error *err);
+
+/* The kernels in use. */
+const struct ox_rows *ox_fast_rows(void);
+/* Input i when it is float32; else NULL. */
+const struct ox_tensor *ox_fast_in(const struct ox_run *r, size_t i);
+/* Calls task(arg, from, to) for stretches of [0, n), `grain` units each, on the environment's threads when all of it takes
+ * longer than waking one: `ns` is what a unit costs. */
+void ox_fast_spread(struct ox_env *env, size_t n, size_t grain, double ns,
+                    void (*task)(void *arg, size_t from, size_t to), void *arg);
+
+/* The elementwise function that a node of one input is, and its parameters. False: none of them, or its attributes are those of
+ * a call. */
+bool ox_fast_function(const struct ox_node *node, enum ox_unary *function, float *a, float *b);
+/* Likewise of two inputs. */
+bool ox_fast_pair(const char *op_type, enum ox_binary *function);
+
+#endif
