@@ -201,6 +201,8 @@ enum ox_status ox_rewrite_model(struct ox_model *model, const struct ox_rewrite_
     /* The first block stays, so that passes do not ask for it again and again. */
     if (!keep_names(&rw, plan) || !ox_arena_alloc(&rw.scratch, 1))
         status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+    else if (plan->to_run && !ox_model_import(model, OX_OWN_DOMAIN, 1))
+        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
     else if (is_sound(model))
         status = run_phases(&rw, plan, counts, err);
     if (status == OX_OK && report)
