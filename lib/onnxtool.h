@@ -1215,9 +1215,9 @@ enum ox_status ox_calibration_run(struct ox_calibration *calibration, struct ox_
                                   const struct ox_quant_options *options,
                                   void (*progress)(void *arg, uint64_t done, uint64_t total),
                                   void *progress_arg, struct ox_error *err);
-/* Adds a table from ox_calibration_write(), or (compat_ort) onnxruntime's calibration cache. */
+/* Adds a table from ox_calibration_write(), or onnxruntime's calibration cache. */
 enum ox_status ox_calibration_read(struct ox_calibration *calibration, const char *path,
-                                   bool compat_ort, struct ox_error *err);
+                                   struct ox_error *err);
 enum ox_status ox_calibration_write(const struct ox_calibration *calibration, const char *path,
                                     struct ox_error *err);
 uint64_t ox_calibration_samples(const struct ox_calibration *calibration);

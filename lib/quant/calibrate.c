@@ -1,0 +1,266 @@
+#include "quant/calibrate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "quant/samples.h"
+
+enum ox_status ox_calibration_new(struct ox_calibration **out, struct ox_env *env,
+                                  struct ox_error *err)
+{
+    struct ox_calibration *c = calloc(1, sizeof *c);
+    if (!c)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    c->env = env;
+    ox_strmap_init(&c->index);
+    *out = c;
+    return OX_OK;
+}
+
+void ox_kept_release(struct ox_kept *kept, size_t n_inputs)
+{
+    for (size_t i = 0; kept->inputs && i < n_inputs; i++)
+        ox_tensor_release(kept->inputs[i]);
+    free(kept->inputs);
+    kept->inputs = NULL;
+}
+
+void ox_calibration_release(struct ox_calibration *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        ox_stats_release(&c->tensors[i].stats);
+        free(c->tensors[i].name);
+    }
+    for (size_t i = 0; i < c->n_kept; i++)
+        ox_kept_release(&c->kept[i], c->n_inputs);
+    for (size_t i = 0; i < c->n_inputs; i++)
+        free(c->inputs[i]);
+    free(c->inputs);
+    free(c->tensors);
+    ox_strmap_release(&c->index);
+    free(c);
+}
+
+/* ---- Tensors ------------------------------------------------------------------------------------------------------ */
+
+const struct ox_calibrated *ox_calibration_find(const struct ox_calibration *c, const char *name)
+{
+    uint32_t at = ox_strmap_find(&c->index, name, strlen(name));
+    return at == OX_STRMAP_NONE ? NULL : &c->tensors[at];
+}
+
+struct ox_calibrated *ox_calibration_tensor_of(struct ox_calibration *c, const char *name, size_t n)
+{
+    uint32_t at = ox_strmap_find(&c->index, name, n);
+    if (at != OX_STRMAP_NONE)
+        return &c->tensors[at];
+    if (c->n_tensors == c->cap_tensors) {
+        size_t cap = c->cap_tensors ? 2 * c->cap_tensors : 64;
+        struct ox_calibrated *grown = realloc(c->tensors, cap * sizeof *grown);
+        if (!grown)
+            return NULL;
+        c->tensors = grown;
+        c->cap_tensors = cap;
+    }
+    char *copy = strndup(name, n);
+    at = (uint32_t)c->n_tensors;
+    if (!copy || !ox_strmap_add(&c->index, copy, n, &at, NULL)) {
+        free(copy);
+        return NULL;
+    }
+    c->tensors[at] = (struct ox_calibrated){.name = copy};
+    return &c->tensors[c->n_tensors++];
+}
+
+uint64_t ox_calibration_samples(const struct ox_calibration *c)
+{
+    return c->n_samples;
+}
+
+size_t ox_calibration_n_tensors(const struct ox_calibration *c)
+{
+    return c->n_tensors;
+}
+
+const char *ox_calibration_tensor(const struct ox_calibration *c, size_t i)
+{
+    return c->tensors[i].name;
+}
+
+/* ---- Samples that are kept ---------------------------------------------------------------------------------------- */
+
+enum ox_status ox_calibration_keep(struct ox_calibration *c, struct ox_kept kept,
+                                   struct ox_error *err)
+{
+    size_t at = c->n_kept;
+    uint64_t bytes = kept.bytes;
+    for (size_t i = 0; i < c->n_kept; i++)
+        bytes += c->kept[i].bytes;
+    for (; at > 0 && kept.hash < c->kept[at - 1].hash; at--)
+        c->kept[at] = c->kept[at - 1];
+    c->kept[at] = kept;
+    c->n_kept++;
+    while (c->n_kept > OX_KEPT_SAMPLES || (c->n_kept > 2 && bytes > OX_KEPT_BYTES)) {
+        struct ox_kept *last = &c->kept[--c->n_kept];
+        bytes -= last->bytes;
+        ox_kept_release(last, c->n_inputs);
+    }
+    (void)err;
+    return OX_OK;
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ (h >> 29);
+}
+
+static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
+{
+    const unsigned char *bytes = data;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t v = 0;
+        for (int k = 7; k >= 0; k--)
+            v = v << 8 | bytes[i + (size_t)k];
+        h = mix(h, v);
+    }
+    for (; i < n; i++)
+        h = mix(h, bytes[i]);
+    return mix(h, n);
+}
+
+/* A feed is kept when its hash is among the least. */
+static enum ox_status consider(struct ox_calibration *c, struct ox_datum *const *feed,
+                               struct ox_error *err)
+{
+    uint64_t hash = 1, bytes = 0;
+    for (size_t i = 0; i < c->n_inputs; i++) {
+        const struct ox_tensor *in = feed[i] ? ox_datum_get_tensor(feed[i]) : NULL;
+        if (!in && feed[i])
+            return OX_OK; /* sequences and the like are not kept */
+        if (!in)
+            continue;
+        if (in->dtype == OX_STRING)
+            return OX_OK;
+        hash = mix(hash, i);
+        hash = hash_bytes(hash, in->data, in->n * ox_dtype_size(in->dtype));
+        bytes += in->n * ox_dtype_size(in->dtype);
+    }
+    if (c->n_kept == OX_KEPT_SAMPLES && hash >= c->kept[c->n_kept - 1].hash)
+        return OX_OK;
+    struct ox_kept kept = {hash, bytes, calloc(c->n_inputs + 1, sizeof *kept.inputs)};
+    enum ox_status status = kept.inputs ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < c->n_inputs && status == OX_OK; i++) {
+        const struct ox_tensor *in = feed[i] ? ox_datum_get_tensor(feed[i]) : NULL;
+        if (in)
+            status = ox_tensor_from_data(&kept.inputs[i], c->env, in->dtype, in->rank, in->dims,
+                                         in->data, err);
+    }
+    if (status == OX_OK)
+        return ox_calibration_keep(c, kept, err);
+    ox_kept_release(&kept, c->n_inputs);
+    return status;
+}
+
+/* ---- Running ------------------------------------------------------------------------------------------------------ */
+
+static enum ox_status see(struct ox_calibration *c, const char *name, const struct ox_datum *value,
+                          struct ox_error *err)
+{
+    const struct ox_tensor *tensor = ox_datum_get_tensor(value);
+    if (!tensor || (tensor->dtype != OX_FLOAT32 && tensor->dtype != OX_FLOAT16))
+        return OX_OK;
+    struct ox_calibrated *seen = ox_calibration_tensor_of(c, name, strlen(name));
+    if (!seen)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    struct ox_tensor *real;
+    OX_TRY(ox_tensor_convert(&real, ox_env_budget(c->env), tensor, OX_FLOAT32, false, err));
+    bool good = ox_stats_add(&seen->stats, real->data, real->n);
+    ox_tensor_release(real);
+    return good ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+}
+
+static enum ox_status on_value(void *arg, const char *name, const struct ox_datum *value,
+                               struct ox_error *err)
+{
+    return see(arg, name, value, err);
+}
+
+static enum ox_status name_inputs(struct ox_calibration *c, const struct ox_session *session,
+                                  struct ox_error *err)
+{
+    size_t n = ox_session_n_inputs(session);
+    if (c->inputs)
+        return n == c->n_inputs ? OX_OK
+                                : ox_fail(err, OX_INPUT,
+                                          "the calibration is of a model with other inputs");
+    c->inputs = calloc(n + 1, sizeof *c->inputs);
+    for (size_t i = 0; c->inputs && i < n; i++) {
+        c->inputs[i] = strdup(ox_session_input_name(session, i));
+        if (!c->inputs[i])
+            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        c->n_inputs = i + 1;
+    }
+    return c->inputs ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+}
+
+static enum ox_status run_feed(struct ox_calibration *c, struct ox_session *session,
+                               struct ox_datum *const *feed, struct ox_datum **outputs,
+                               struct ox_error *err)
+{
+    for (size_t i = 0; i < c->n_inputs; i++) {
+        if (feed[i])
+            OX_TRY(see(c, c->inputs[i], feed[i], err));
+    }
+    OX_TRY(consider(c, feed, err));
+    enum ox_status status = ox_session_run(session, feed, outputs, err);
+    for (size_t i = 0; i < ox_session_n_outputs(session); i++) {
+        ox_datum_release(outputs[i]);
+        outputs[i] = NULL;
+    }
+    c->n_samples += status == OX_OK;
+    return status;
+}
+
+enum ox_status ox_calibration_run(struct ox_calibration *c, struct ox_model *model,
+                                  const char *const *paths, size_t n_paths,
+                                  const struct ox_quant_options *options,
+                                  void (*progress)(void *arg, uint64_t done, uint64_t total),
+                                  void *progress_arg, struct ox_error *err)
+{
+    struct ox_session *session = NULL;
+    struct ox_samples *samples = NULL;
+    struct ox_datum **outputs = NULL;
+    (void)options;
+    /* Level 0: the table must be the same on every machine. */
+    struct ox_run_options run = {.level = 0, .on_value = on_value, .value_arg = c};
+    enum ox_status status;
+    OX_TRY_CLEANUP(ox_session_new(&session, model, &run, err));
+    OX_TRY_CLEANUP(name_inputs(c, session, err));
+    OX_TRY_CLEANUP(ox_samples_open(&samples, c->env, session, paths, n_paths, err));
+    outputs = calloc(ox_session_n_outputs(session) + 1, sizeof *outputs);
+    if (!outputs) {
+        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+        goto cleanup;
+    }
+    uint64_t total = ox_samples_count(samples);
+    for (uint64_t done = 0;; done++) {
+        struct ox_datum *const *feed;
+        bool more;
+        OX_TRY_CLEANUP(ox_env_poll(c->env, err));
+        OX_TRY_CLEANUP(ox_samples_next(samples, &feed, &more, err));
+        if (progress)
+            progress(progress_arg, done, total);
+        if (!more)
+            break;
+        OX_TRY_CLEANUP(run_feed(c, session, feed, outputs, err));
+    }
+cleanup:
+    free(outputs);
+    ox_samples_release(samples);
+    ox_session_release(session);
+    return status;
+}

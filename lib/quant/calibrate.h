@@ -1,0 +1,51 @@
+/* What samples showed of a model's tensors, and some of the samples themselves. */
+#ifndef OX_QUANT_CALIBRATE_H
+#define OX_QUANT_CALIBRATE_H
+
+#include "common/env.h"
+#include "common/strmap.h"
+#include "quant/stats.h"
+#include "tensor/tensor.h"
+
+/* Samples that are kept, those with the least hashes: any division of the data keeps the same. */
+enum { OX_KEPT_SAMPLES = 64 };
+/* ... as long as they take no more bytes. */
+#define OX_KEPT_BYTES (64u << 20)
+
+struct ox_calibrated {
+    char *name;
+    struct ox_stats stats;
+    bool given; /* by onnxruntime's cache: a range and nothing else */
+    float rmin, rmax;
+};
+
+struct ox_kept {
+    uint64_t hash;
+    uint64_t bytes;
+    struct ox_tensor **inputs; /* by calibration->inputs; NULL: default */
+};
+
+struct ox_calibration {
+    struct ox_env *env;
+    struct ox_strmap index; /* name -> index in tensors */
+    struct ox_calibrated *tensors;
+    size_t n_tensors, cap_tensors;
+    uint64_t n_samples;
+    char **inputs; /* names, in the session's order */
+    size_t n_inputs;
+    struct ox_kept kept[OX_KEPT_SAMPLES + 1]; /* by hash */
+    size_t n_kept;
+};
+
+/* NULL: there is none of that name. */
+const struct ox_calibrated *ox_calibration_find(const struct ox_calibration *calibration,
+                                                const char *name);
+/* Made when it is new; NULL: out of memory. */
+struct ox_calibrated *ox_calibration_tensor_of(struct ox_calibration *calibration,
+                                               const char *name, size_t n);
+/* Takes the inputs over in any case. */
+enum ox_status ox_calibration_keep(struct ox_calibration *calibration, struct ox_kept kept,
+                                   struct ox_error *err);
+void ox_kept_release(struct ox_kept *kept, size_t n_inputs);
+
+#endif

@@ -1,0 +1,154 @@
+#include "quant/place.h"
+
+#include <string.h>
+
+enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q,
+                              const struct ox_calibration *calibration, struct ox_error *err)
+{
+    struct ox_graph *graph = q->model->graph;
+    *place = (struct ox_place){.q = q, .calibration = calibration, .graph = graph};
+    OX_TRY(ox_quant_find_uses(q, graph, &place->uses, err));
+    place->n_marks = graph->n_values;
+    place->n_nodes = graph->n_nodes;
+    place->marks = ox_arena_array(&q->arena, graph->n_values + 1, sizeof *place->marks);
+    place->gone = ox_arena_array(&q->arena, graph->n_nodes + 1, sizeof *place->gone);
+    if (!place->marks || !place->gone)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    return OX_OK;
+}
+
+bool ox_place_can(const struct ox_place *place, const struct ox_value *value)
+{
+    return value && ox_quant_is_float(ox_quant_dtype(place->q, value)) &&
+           !(value->producer && strcmp(value->producer->op_type, "DequantizeLinear") == 0);
+}
+
+bool ox_place_has(const struct ox_place *place, const struct ox_value *value)
+{
+    return value && (place->marks[value->id].kind || place->marks[value->id].is_bias);
+}
+
+void ox_place_activation(struct ox_place *place, struct ox_value *value)
+{
+    if (!ox_place_can(place, value))
+        return;
+    struct ox_mark *mark = ox_place_mark(place, value);
+    if (!mark->kind)
+        *mark = (struct ox_mark){.kind = OX_MARK_ACTIVATION,
+                                 .axis = -1,
+                                 .is_bias = mark->is_bias,
+                                 .has_range = mark->has_range,
+                                 .range = mark->range};
+}
+
+void ox_place_same(struct ox_place *place, struct ox_value *output, struct ox_value *input)
+{
+    if (!ox_place_can(place, output) || output == input)
+        return;
+    struct ox_mark *mark = ox_place_mark(place, output);
+    mark->kind = OX_MARK_ACTIVATION;
+    mark->axis = -1;
+    mark->share = input;
+}
+
+void ox_place_weight(struct ox_place *place, struct ox_value *value, int axis)
+{
+    if (!ox_place_can(place, value))
+        return;
+    struct ox_mark *mark = ox_place_mark(place, value);
+    if (mark->kind && axis < 0)
+        return;
+    mark->kind = OX_MARK_WEIGHT;
+    mark->axis = axis;
+    mark->share = NULL;
+}
+
+int ox_place_axis(const struct ox_place *place, const struct ox_value *weight, int axis)
+{
+    const struct ox_stored *stored = ox_quant_constant(weight);
+    if (!place->q->options->per_channel || !stored)
+        return -1;
+    return axis < (int)stored->rank ? axis : -1;
+}
+
+enum ox_status ox_place_bias(struct ox_place *place, struct ox_node *node, size_t index, float beta,
+                             struct ox_error *err)
+{
+    struct ox_value *bias = index < node->n_inputs ? node->inputs[index] : NULL;
+    const struct ox_stored *stored = bias ? ox_quant_constant(bias) : NULL;
+    if (!stored || !ox_quant_is_float(stored->dtype))
+        return OX_OK;
+    if (place->n_biases == place->cap_biases) {
+        size_t cap = place->cap_biases ? 2 * place->cap_biases : 32;
+        struct ox_mark_bias *grown = ox_arena_array(&place->q->arena, cap, sizeof *grown);
+        if (!grown)
+            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        if (place->n_biases)
+            memcpy(grown, place->biases, place->n_biases * sizeof *grown);
+        place->biases = grown;
+        place->cap_biases = cap;
+    }
+    place->biases[place->n_biases++] =
+        (struct ox_mark_bias){node, index, bias, node->inputs[0], node->inputs[1], beta};
+    ox_place_mark(place, bias)->is_bias = true;
+    return OX_OK;
+}
+
+bool ox_place_absorb(struct ox_place *place, struct ox_node *node)
+{
+    struct ox_value *in = node->inputs[0], *out = node->outputs[0];
+    struct ox_node *producer = in->producer;
+    if (!producer || in->is_output || in->is_input || place->uses.captured[in->id] ||
+        ox_quant_n_uses(&place->uses, in) != 1 || !ox_place_mark(place, out)->has_range)
+        return false;
+    producer->outputs[in->output_index] = out;
+    out->producer = producer;
+    out->output_index = in->output_index;
+    in->producer = NULL;
+    in->removed = true;
+    ox_place_mark(place, in)->kind = OX_MARK_NONE;
+    place->gone[node->index] = true;
+    return true;
+}
+
+/* ---- Ranges ------------------------------------------------------------------------------------------------------- */
+
+static void range_of(struct ox_place *place, const struct ox_value *value)
+{
+    const struct ox_quant_options *options = place->q->options;
+    const struct ox_calibrated *seen = ox_calibration_find(place->calibration, value->name);
+    struct ox_mark *mark = ox_place_mark(place, value);
+    if (!seen || (!seen->given && !seen->stats.bins))
+        return;
+    int32_t least, most;
+    ox_qtype_limits(options->activation_type, &least, &most);
+    mark->has_range = true;
+    if (seen->given)
+        mark->range = (struct ox_qrange){seen->rmin, seen->rmax};
+    else
+        mark->range = ox_range_choose(&seen->stats, options->method, options->percentile,
+                                      (unsigned)(most - least + 1), options->symmetric_activation);
+}
+
+void ox_place_ranges(struct ox_place *place)
+{
+    struct ox_graph *graph = place->graph;
+    for (size_t i = 0; i < place->n_marks; i++)
+        range_of(place, graph->values[i]);
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        const struct ox_node *node = graph->nodes[i];
+        if (*node->domain || !node->n_inputs || !node->inputs[0] || !node->n_outputs ||
+            !node->outputs[0] || ox_quant_unwanted(place->q, node))
+            continue;
+        struct ox_mark *in = ox_place_mark(place, node->inputs[0]);
+        struct ox_mark *out = ox_place_mark(place, node->outputs[0]);
+        bool clips = strcmp(node->op_type, "Relu") == 0 || strcmp(node->op_type, "Clip") == 0;
+        if (clips && ox_quant_n_uses(&place->uses, node->inputs[0]) == 1 && in->has_range &&
+            out->has_range)
+            in->range = out->range;
+        if (strcmp(node->op_type, "Softmax") == 0) {
+            out->has_range = true;
+            out->range = (struct ox_qrange){0, 1};
+        }
+    }
+}

@@ -1,0 +1,78 @@
+/* Which tensors of a graph pass through integers, and which parameters they share. */
+#ifndef OX_QUANT_PLACE_H
+#define OX_QUANT_PLACE_H
+
+#include "quant/calibrate.h"
+#include "quant/quant.h"
+#include "quant/ranges.h"
+
+enum ox_mark_kind { OX_MARK_NONE, OX_MARK_ACTIVATION, OX_MARK_WEIGHT };
+
+struct ox_mark {
+    enum ox_mark_kind kind;
+    int axis;               /* of a weight; -1: one scale */
+    struct ox_value *share; /* takes the parameters of this one; NULL */
+    bool is_bias;           /* somewhere */
+    /* Filled when the parameters are made: */
+    struct ox_qparams params;
+    struct ox_value *scale, *zero;
+    bool done;
+    bool has_range;
+    struct ox_qrange range;
+};
+
+/* A bias that becomes int32 with the scale of input times weight. */
+struct ox_mark_bias {
+    struct ox_node *node;
+    size_t index; /* of the bias among its inputs */
+    struct ox_value *bias, *input, *weight;
+    float beta;
+};
+
+struct ox_place {
+    struct ox_quant *q;
+    const struct ox_calibration *calibration;
+    struct ox_graph *graph;
+    struct ox_quant_uses uses;
+    struct ox_mark *marks; /* by value id */
+    size_t n_marks;
+    struct ox_mark_bias *biases;
+    size_t n_biases, cap_biases;
+    bool *gone; /* nodes to be removed, by index */
+    size_t n_nodes;
+};
+
+enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q,
+                              const struct ox_calibration *calibration, struct ox_error *err);
+
+static inline struct ox_mark *ox_place_mark(struct ox_place *place, const struct ox_value *value)
+{
+    return &place->marks[value->id];
+}
+/* A float tensor, constant or not, of the graph itself. */
+bool ox_place_can(const struct ox_place *place, const struct ox_value *value);
+bool ox_place_has(const struct ox_place *place, const struct ox_value *value);
+void ox_place_activation(struct ox_place *place, struct ox_value *value);
+void ox_place_same(struct ox_place *place, struct ox_value *output, struct ox_value *input);
+/* axis -1: one scale. */
+void ox_place_weight(struct ox_place *place, struct ox_value *value, int axis);
+enum ox_status ox_place_bias(struct ox_place *place, struct ox_node *node, size_t index, float beta,
+                             struct ox_error *err);
+/* The only user of `input` is a Relu or Clip that makes `output`, which integers clip by themselves: what makes the one makes the
+ * other now. false: it cannot be. */
+bool ox_place_absorb(struct ox_place *place, struct ox_node *node);
+/* The axis along which a weight has a scale each, or -1. */
+int ox_place_axis(const struct ox_place *place, const struct ox_value *weight, int axis);
+
+/* Sets has_range and range of all values that were seen; then what nodes imply (Relu, Clip, Softmax). */
+void ox_place_ranges(struct ox_place *place);
+
+/* Marks as onnxruntime 1.31 does. */
+enum ox_status ox_place_like_ort(struct ox_place *place, struct ox_error *err);
+/* Marks what pays. */
+enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err);
+
+/* Puts QuantizeLinear and DequantizeLinear where the marks ask. */
+enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err);
+
+#endif

@@ -1,0 +1,359 @@
+/* Q and DQ nodes where the marks ask. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "quant/place.h"
+
+static enum ox_status no_memory(struct ox_error *err)
+{
+    return ox_fail(err, OX_NO_MEMORY, "out of memory");
+}
+
+/* ---- Parameters --------------------------------------------------------------------------------------------------- */
+
+static enum ox_status activation_params(struct ox_place *place, const struct ox_value *value,
+                                        struct ox_error *err)
+{
+    const struct ox_quant_options *options = place->q->options;
+    struct ox_mark *mark = ox_place_mark(place, value);
+    char shown[OX_SHOWN_BYTES];
+    if (!mark->has_range)
+        return ox_fail(err, OX_INPUT,
+                       "the calibration has no range for '%s', which is to be quantized",
+                       ox_shown(shown, value->name, strlen(value->name)));
+    mark->params = (struct ox_qparams){options->activation_type, ox_quant_dtype(place->q, value),
+                                       -1, 1, NULL};
+    mark->params.pairs = ox_arena_array(&place->q->arena, 1, sizeof *mark->params.pairs);
+    if (!mark->params.pairs)
+        return no_memory(err);
+    mark->params.pairs[0] =
+        ox_qparam_of_range(mark->range.least, mark->range.most, options->activation_type,
+                           mark->params.real, options->symmetric_activation, false);
+    return OX_OK;
+}
+
+static bool weight_symmetric(const struct ox_quant_options *options)
+{
+    return ox_dtype_is_signed(options->weight_type) || options->symmetric_weights;
+}
+
+static enum ox_status constant_params(struct ox_place *place, const struct ox_value *value,
+                                      struct ox_error *err)
+{
+    const struct ox_quant_options *options = place->q->options;
+    struct ox_mark *mark = ox_place_mark(place, value);
+    bool weight = mark->kind == OX_MARK_WEIGHT;
+    bool symmetric = mark->axis >= 0 || (weight ? weight_symmetric(options)
+                                                : options->symmetric_activation);
+    struct ox_tensor *values;
+    enum ox_dtype real;
+    OX_TRY(ox_quant_values(place->q, value, &values, &real, err));
+    enum ox_status status = ox_qparams_of_tensor(
+        &mark->params, &place->q->arena, values, mark->axis,
+        weight ? options->weight_type : options->activation_type, real, symmetric,
+        options->reduce_range, err);
+    ox_tensor_release(values);
+    if (status == OX_INPUT)
+        ox_fail_context(err, status, "the weight '%s'", value->name);
+    return status;
+}
+
+static bool is_constant(const struct ox_value *value)
+{
+    return ox_quant_constant(value) != NULL;
+}
+
+/* Int8 weights whose bias would leave int32 get larger scales. */
+static enum ox_status repair_weights(struct ox_place *place, struct ox_error *err)
+{
+    for (size_t i = 0; i < place->n_biases; i++) {
+        const struct ox_mark_bias *bias = &place->biases[i];
+        const struct ox_mark *input = ox_place_mark(place, bias->input);
+        struct ox_mark *weight = ox_place_mark(place, bias->weight);
+        if (!input->kind || !input->has_range || is_constant(bias->input) ||
+            !is_constant(bias->weight) || !weight->kind || !weight->params.n)
+            continue;
+        enum ox_dtype type = weight->params.type;
+        bool centred = true;
+        for (size_t c = 0; c < weight->params.n; c++)
+            centred &= weight->params.pairs[c].zero == 0;
+        if ((type != OX_INT8 && type != OX_INT16) || !centred)
+            continue;
+        const struct ox_quant_options *options = place->q->options;
+        /* The range of the tensor itself, also where it shares another's parameters: as onnxruntime has it. */
+        struct ox_qparam pair = ox_qparam_of_range(
+            input->range.least, input->range.most, options->activation_type,
+            ox_quant_dtype(place->q, bias->input), options->symmetric_activation, false);
+        struct ox_tensor *values;
+        enum ox_dtype real;
+        OX_TRY(ox_quant_values(place->q, bias->bias, &values, &real, err));
+        bool changed = ox_qparams_repair(&weight->params, pair.scale, values);
+        ox_tensor_release(values);
+        if (changed)
+            ox_quant_report_add_note(place->q->report,
+                                     "the weight '%s' has larger scales, so that its bias fits",
+                                     bias->weight->name);
+    }
+    return OX_OK;
+}
+
+/* ---- Nodes -------------------------------------------------------------------------------------------------------- */
+
+static enum ox_status add_params(struct ox_place *place, const struct ox_value *value,
+                                 struct ox_error *err)
+{
+    struct ox_quant *q = place->q;
+    struct ox_mark *mark = ox_place_mark(place, value);
+    const char *scale = ox_quant_name(q, value->name, "_scale");
+    const char *zero = ox_quant_name(q, value->name, "_zero_point");
+    if (!scale || !zero)
+        return no_memory(err);
+    return ox_quant_add_params(q, place->graph, &mark->params, scale, zero, &mark->scale,
+                               &mark->zero, err);
+}
+
+static struct ox_node *add_node(struct ox_place *place, const char *op_type, const char *of,
+                                struct ox_value *in, struct ox_value *scale, struct ox_value *zero,
+                                struct ox_value *out)
+{
+    struct ox_value *inputs[] = {in, scale, zero};
+    const char *suffix = op_type[0] == 'Q' ? "_QuantizeLinear" : "_DequantizeLinear";
+    const char *name = ox_quant_name(place->q, of, suffix);
+    return name ? ox_graph_add_node(place->graph, op_type, "", name, inputs, 3, &out, 1) : NULL;
+}
+
+/* All nodes that the value feeds are fed by another one. */
+static void replace_uses(struct ox_place *place, const struct ox_value *value, struct ox_value *by)
+{
+    const struct ox_quant_uses *uses = &place->uses;
+    for (uint32_t i = uses->first[value->id]; i < uses->first[value->id + 1]; i++) {
+        struct ox_quant_use use = uses->uses[i];
+        if (use.node->inputs[use.index] == value)
+            use.node->inputs[use.index] = by;
+    }
+}
+
+static enum ox_status weave_constant(struct ox_place *place, struct ox_value *value,
+                                     struct ox_error *err)
+{
+    struct ox_quant *q = place->q;
+    struct ox_mark *mark = ox_place_mark(place, value);
+    struct ox_tensor *values, *quantized;
+    enum ox_dtype real;
+    OX_TRY(ox_quant_values(q, value, &values, &real, err));
+    enum ox_status status =
+        ox_quantize_tensor(&quantized, ox_env_budget(q->model->env), values, &mark->params, err);
+    if (status == OX_OK)
+        ox_quant_report_add_constant(q->report, value->name, "weight", values, quantized,
+                                     &mark->params);
+    ox_tensor_release(values);
+    if (status != OX_OK)
+        return status;
+    struct ox_value *stored = ox_quant_add_init(
+        place->graph, ox_quant_name(q, value->name, "_quantized"), quantized);
+    struct ox_value *out =
+        ox_graph_add_value(place->graph, ox_quant_name(q, value->name, "_DequantizeLinear_Output"));
+    OX_TRY(add_params(place, value, err));
+    struct ox_node *node = stored && out ? add_node(place, "DequantizeLinear", value->name, stored,
+                                                    mark->scale, mark->zero, out)
+                                         : NULL;
+    if (!node || (mark->axis >= 0 && !ox_node_set_int(node, "axis", mark->axis)))
+        return no_memory(err);
+    replace_uses(place, value, out);
+    mark->done = true;
+    return OX_OK;
+}
+
+/* value -> Q -> DQ -> users; of an output of the graph the producer gets another name to write. */
+static enum ox_status weave_activation(struct ox_place *place, struct ox_value *value,
+                                       struct ox_error *err)
+{
+    struct ox_quant *q = place->q;
+    struct ox_graph *graph = place->graph;
+    struct ox_mark *mark = ox_place_mark(place, value);
+    struct ox_value *from = value, *to;
+    struct ox_value *integers =
+        ox_graph_add_value(graph, ox_quant_name(q, value->name, "_QuantizeLinear_Output"));
+    if (!integers)
+        return no_memory(err);
+    if (value->is_output && value->producer) {
+        struct ox_node *producer = value->producer;
+        from = ox_graph_add_value(graph, ox_quant_name(q, value->name, "_QuantizeLinear_Input"));
+        if (!from)
+            return no_memory(err);
+        producer->outputs[value->output_index] = from;
+        from->producer = producer;
+        from->output_index = value->output_index;
+        value->producer = NULL;
+        to = value;
+    } else {
+        to = ox_graph_add_value(graph,
+                                ox_quant_name(q, value->name, "_DequantizeLinear_Output"));
+        if (!to)
+            return no_memory(err);
+        replace_uses(place, value, to);
+    }
+    if (!add_node(place, "QuantizeLinear", value->name, from, mark->scale, mark->zero, integers) ||
+        !add_node(place, "DequantizeLinear", value->name, integers, mark->scale, mark->zero, to))
+        return no_memory(err);
+    mark->done = true;
+    return OX_OK;
+}
+
+static void report_activation(struct ox_place *place, const struct ox_value *value)
+{
+    const struct ox_mark *mark = ox_place_mark(place, value);
+    const struct ox_calibrated *seen = ox_calibration_find(place->calibration, value->name);
+    struct ox_quant_tensor row = {.name = value->name,
+                                  .kind = "activation",
+                                  .type = mark->params.type,
+                                  .axis = -1,
+                                  .n = 1,
+                                  .scale = (double)mark->params.pairs[0].scale,
+                                  .zero_point = mark->params.pairs[0].zero,
+                                  .rmin = NAN,
+                                  .rmax = NAN,
+                                  .sqnr_db = NAN,
+                                  .clipped_share = NAN};
+    if (seen && seen->stats.bins) {
+        const struct ox_stats *stats = &seen->stats;
+        int32_t least, most;
+        double power = 0, width = ldexp(1, stats->exponent);
+        ox_qtype_limits(row.type, &least, &most);
+        row.rmin = (double)stats->least;
+        row.rmax = (double)stats->most;
+        struct ox_qrange spans = {(float)((least - row.zero_point) * row.scale),
+                                  (float)((most - row.zero_point) * row.scale)};
+        row.clipped_share = ox_range_clipped(stats, spans);
+        for (size_t i = 0; i < 2 * OX_BINS; i++) {
+            double v = ox_stats_edge(stats, i) + width / 2;
+            power += (double)stats->bins[i] * v * v;
+        }
+        double error = ox_range_error(stats, spans, (unsigned)(most - least + 1));
+        row.sqnr_db = error > 0 ? 10 * log10(fmax(power, 1e-300) / error) : 200;
+    } else if (seen && seen->given) {
+        row.rmin = (double)seen->rmin;
+        row.rmax = (double)seen->rmax;
+    }
+    ox_quant_report_add_tensor(place->q->report, &row);
+}
+
+/* ---- Biases ------------------------------------------------------------------------------------------------------- */
+
+/* Parameters of a value, its own or those that it shares. */
+static const struct ox_mark *params_of(struct ox_place *place, const struct ox_value *value)
+{
+    const struct ox_mark *mark = ox_place_mark(place, value);
+    for (size_t steps = 0; mark->share && steps < place->n_marks; steps++)
+        mark = ox_place_mark(place, mark->share);
+    return mark->params.n ? mark : NULL;
+}
+
+static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bias *bias,
+                                 struct ox_error *err)
+{
+    struct ox_quant *q = place->q;
+    const struct ox_mark *input = params_of(place, bias->input);
+    const struct ox_mark *weight = params_of(place, bias->weight);
+    if (!input || !weight)
+        return OX_OK; /* stays in float */
+    struct ox_qparams params = {OX_INT32, weight->params.real, weight->params.n > 1 ? 0 : -1,
+                                weight->params.n, NULL};
+    params.pairs = ox_arena_array(&q->arena, params.n, sizeof *params.pairs);
+    if (!params.pairs)
+        return no_memory(err);
+    for (size_t i = 0; i < params.n; i++)
+        params.pairs[i].scale =
+            input->params.pairs[0].scale * weight->params.pairs[i].scale * bias->beta;
+    struct ox_tensor *values, *quantized = NULL;
+    bool clipped;
+    enum ox_status status;
+    OX_TRY(ox_quant_values(q, bias->bias, &values, &params.real, err));
+    OX_TRY_CLEANUP(ox_quantize_bias(&quantized, ox_env_budget(q->model->env), values, &params,
+                                    &clipped, err));
+    if (clipped)
+        ox_quant_report_add_note(q->report, "the bias '%s' leaves int32 and is clipped",
+                                 bias->bias->name);
+    ox_quant_report_add_constant(q->report, bias->bias->name, "bias", values, quantized, &params);
+    const char *name = ox_quant_name(q, bias->bias->name, "_quantized");
+    const char *scale_name = ox_quant_name(q, bias->bias->name, "_quantized_scale");
+    const char *zero_name = ox_quant_name(q, bias->bias->name, "_quantized_zero_point");
+    struct ox_value *stored = ox_quant_add_init(place->graph, name, ox_tensor_ref(quantized));
+    struct ox_value *out = ox_graph_add_value(
+        place->graph, ox_quant_name(q, bias->bias->name, "_DequantizeLinear_Output"));
+    struct ox_value *scale, *zero;
+    OX_TRY_CLEANUP(ox_quant_add_params(q, place->graph, &params, scale_name, zero_name, &scale,
+                                       &zero, err));
+    struct ox_node *node = stored && out ? add_node(place, "DequantizeLinear", bias->bias->name,
+                                                    stored, scale, zero, out)
+                                         : NULL;
+    if (!node || (params.axis >= 0 && !ox_node_set_int(node, "axis", params.axis)))
+        status = no_memory(err);
+    else
+        bias->node->inputs[bias->index] = out;
+cleanup:
+    ox_tensor_release(values);
+    ox_tensor_release(quantized);
+    return status;
+}
+
+/* ---- All of it ---------------------------------------------------------------------------------------------------- */
+
+/* Those that share parameters, as soon as these are there; what waits for parameters that nobody makes stays in float. */
+static enum ox_status weave_shared(struct ox_place *place, struct ox_error *err)
+{
+    for (bool grows = true; grows;) {
+        grows = false;
+        for (size_t i = 0; i < place->n_marks; i++) {
+            struct ox_mark *mark = &place->marks[i];
+            if (!mark->kind || mark->done || !mark->share ||
+                !ox_place_mark(place, mark->share)->scale)
+                continue;
+            const struct ox_mark *from = ox_place_mark(place, mark->share);
+            mark->scale = from->scale;
+            mark->zero = from->zero;
+            mark->params = from->params;
+            OX_TRY(weave_activation(place, place->graph->values[i], err));
+            grows = true;
+        }
+    }
+    return OX_OK;
+}
+
+enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
+{
+    struct ox_graph *graph = place->graph;
+    for (size_t i = 0; i < place->n_marks; i++) {
+        struct ox_mark *mark = &place->marks[i];
+        if (!mark->kind || mark->share)
+            continue;
+        if (is_constant(graph->values[i]))
+            OX_TRY(constant_params(place, graph->values[i], err));
+        else
+            OX_TRY(activation_params(place, graph->values[i], err));
+    }
+    OX_TRY(repair_weights(place, err));
+    for (size_t i = 0; i < place->n_marks; i++) {
+        struct ox_mark *mark = &place->marks[i];
+        struct ox_value *value = graph->values[i];
+        if (!mark->kind || mark->share)
+            continue;
+        if (is_constant(value)) {
+            OX_TRY(weave_constant(place, value, err));
+            continue;
+        }
+        OX_TRY(add_params(place, value, err));
+        OX_TRY(weave_activation(place, value, err));
+        report_activation(place, value);
+    }
+    OX_TRY(weave_shared(place, err));
+    for (size_t i = 0; i < place->n_biases; i++)
+        OX_TRY(weave_bias(place, &place->biases[i], err));
+    bool *remove = ox_arena_array(&place->q->arena, graph->n_nodes + 1, sizeof *remove);
+    if (!remove)
+        return no_memory(err);
+    memcpy(remove, place->gone, place->n_nodes * sizeof *remove);
+    ox_graph_remove_nodes(graph, remove);
+    return OX_OK;
+}

@@ -1,0 +1,335 @@
+#include "quant/samples.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/env.h"
+
+/* A file of arrays, or a folder of input_N.pb. */
+struct source {
+    char *path;
+    bool folder;
+    uint64_t n_feeds;
+};
+
+enum { MOST_RANK = 64 };
+
+struct ox_samples {
+    struct ox_env *env;
+    const struct ox_session *session;
+    size_t n_inputs;
+    struct source *sources;
+    size_t n_sources, cap_sources;
+    size_t at;     /* source */
+    uint64_t feed; /* of the source */
+    struct ox_tensor **whole; /* arrays of the source that is open, by input */
+    struct ox_datum **inputs; /* the feed */
+};
+
+static enum ox_status no_memory(struct ox_error *err)
+{
+    return ox_fail(err, OX_NO_MEMORY, "out of memory");
+}
+
+/* ---- What there is ------------------------------------------------------------------------------------------------ */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static enum ox_status add_source(struct ox_samples *s, const char *path, bool folder,
+                                 struct ox_error *err)
+{
+    if (s->n_sources == s->cap_sources) {
+        size_t cap = s->cap_sources ? 2 * s->cap_sources : 16;
+        struct source *grown = realloc(s->sources, cap * sizeof *grown);
+        if (!grown)
+            return no_memory(err);
+        s->sources = grown;
+        s->cap_sources = cap;
+    }
+    char *copy = strdup(path);
+    if (!copy)
+        return no_memory(err);
+    s->sources[s->n_sources++] = (struct source){copy, folder, folder ? 1 : 0};
+    return OX_OK;
+}
+
+static bool exists(const char *folder, const char *name)
+{
+    struct ox_strbuf path = {0};
+    struct stat info;
+    ox_strbuf_printf(&path, "%s/%s", folder, name);
+    bool is = !path.failed && stat(path.data, &info) == 0;
+    ox_strbuf_release(&path);
+    return is;
+}
+
+static int is_visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+/* depth: folders below this one that are looked into. */
+static enum ox_status add_path(struct ox_samples *s, const char *path, int depth, bool asked,
+                               struct ox_error *err)
+{
+    struct stat info;
+    char shown[OX_SHOWN_BYTES];
+    ox_shown(shown, path, strlen(path));
+    if (stat(path, &info) != 0)
+        return ox_fail(err, OX_INPUT, "%s: there is no such file or folder", shown);
+    if (!S_ISDIR(info.st_mode)) {
+        if (asked || ends_with(path, ".npz") || ends_with(path, ".npy"))
+            return add_source(s, path, false, err);
+        return OX_OK;
+    }
+    if (exists(path, "input_0.pb"))
+        return add_source(s, path, true, err);
+    if (depth == 0)
+        return OX_OK;
+    struct dirent **entries = NULL;
+    int n = scandir(path, &entries, is_visible, versionsort);
+    enum ox_status status = OX_OK;
+    size_t before = s->n_sources;
+    for (int i = 0; i < n; i++) {
+        struct ox_strbuf inner = {0};
+        ox_strbuf_printf(&inner, "%s/%s", path, entries[i]->d_name);
+        if (status == OX_OK)
+            status = inner.failed ? no_memory(err) : add_path(s, inner.data, depth - 1, false, err);
+        ox_strbuf_release(&inner);
+        free(entries[i]);
+    }
+    free(entries);
+    if (status == OX_OK && asked && s->n_sources == before)
+        return ox_fail(err, OX_INPUT, "%s: holds no .npz, .npy or input_0.pb", shown);
+    return status;
+}
+
+/* ---- Arrays ------------------------------------------------------------------------------------------------------- */
+
+static void close_source(struct ox_samples *s)
+{
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        ox_tensor_release(s->whole[i]);
+        s->whole[i] = NULL;
+    }
+}
+
+/* Which array feeds the input: that of its name, or the only one for the only input. */
+static bool array_for(const struct ox_samples *s, const struct ox_tensor_file *file, size_t input,
+                      size_t *at)
+{
+    if (ox_tensor_file_find(file, ox_session_input_name(s->session, input), at))
+        return true;
+    size_t n_required = 0;
+    for (size_t i = 0; i < s->n_inputs; i++)
+        n_required += ox_session_input_required(s->session, i);
+    *at = 0;
+    return ox_tensor_file_count(file) == 1 && n_required <= 1 && input == 0;
+}
+
+/* How many rows of an array a feed takes; 0: all of it, each time. *drop: rows are feeds without that dimension. */
+static int64_t rows_a_feed(const struct ox_port *port, unsigned rank, bool *drop)
+{
+    *drop = port->has_rank && port->rank + 1 == rank;
+    if (rank == 0 || (port->has_rank && port->rank > rank))
+        return 0;
+    if (*drop || !port->has_rank || port->dims[0] <= 0)
+        return 1;
+    return port->dims[0];
+}
+
+static enum ox_status count_feeds(struct ox_samples *s, struct source *source, struct ox_error *err)
+{
+    struct ox_tensor_file *file;
+    OX_TRY(ox_tensor_file_open(&file, s->env, source->path, NULL, err));
+    uint64_t n = UINT64_MAX;
+    enum ox_status status = OX_OK;
+    for (size_t i = 0; i < s->n_inputs && status == OX_OK; i++) {
+        size_t at;
+        bool drop;
+        if (!array_for(s, file, i, &at)) {
+            if (ox_session_input_required(s->session, i))
+                status = ox_fail(err, OX_INPUT, "%s: has no array for the input '%s'", source->path,
+                                 ox_session_input_name(s->session, i));
+            continue;
+        }
+        unsigned rank = ox_tensor_file_rank(file, at);
+        int64_t rows = rows_a_feed(ox_session_input(s->session, i), rank, &drop);
+        if (rows > 0) {
+            uint64_t feeds = (uint64_t)(ox_tensor_file_dims(file, at)[0] / rows);
+            n = feeds < n ? feeds : n;
+        }
+    }
+    ox_tensor_file_release(file);
+    source->n_feeds = n == UINT64_MAX ? 1 : n;
+    return status;
+}
+
+static enum ox_status load_as(struct ox_samples *s, struct ox_tensor_file *file, size_t at,
+                              enum ox_dtype dtype, struct ox_tensor **out, struct ox_error *err)
+{
+    struct ox_tensor *tensor;
+    OX_TRY(ox_tensor_file_load(&tensor, file, at, err));
+    if (dtype == OX_UNDEFINED || tensor->dtype == dtype || dtype == OX_STRING ||
+        tensor->dtype == OX_STRING) {
+        *out = tensor;
+        return OX_OK;
+    }
+    enum ox_status status =
+        ox_tensor_convert(out, ox_env_budget(s->env), tensor, dtype, true, err);
+    ox_tensor_release(tensor);
+    return status;
+}
+
+static enum ox_status open_source(struct ox_samples *s, struct ox_error *err)
+{
+    struct ox_tensor_file *file;
+    OX_TRY(ox_tensor_file_open(&file, s->env, s->sources[s->at].path, NULL, err));
+    enum ox_status status = OX_OK;
+    for (size_t i = 0; i < s->n_inputs && status == OX_OK; i++) {
+        size_t at;
+        if (array_for(s, file, i, &at))
+            status = load_as(s, file, at, ox_session_input(s->session, i)->dtype, &s->whole[i], err);
+    }
+    ox_tensor_file_release(file);
+    return status;
+}
+
+static enum ox_status read_pb(struct ox_samples *s, struct ox_error *err)
+{
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "input_%zu.pb", i);
+        if (!exists(s->sources[s->at].path, name)) {
+            if (ox_session_input_required(s->session, i))
+                return ox_fail(err, OX_INPUT, "%s: has no %s", s->sources[s->at].path, name);
+            continue;
+        }
+        struct ox_strbuf path = {0};
+        ox_strbuf_printf(&path, "%s/%s", s->sources[s->at].path, name);
+        enum ox_status status =
+            path.failed ? no_memory(err)
+                        : ox_datum_read_pb(&s->inputs[i], s->env, path.data,
+                                           ox_session_input(s->session, i)->type, err);
+        ox_strbuf_release(&path);
+        if (status != OX_OK)
+            return status;
+    }
+    return OX_OK;
+}
+
+/* Rows of an array as a feed. */
+static enum ox_status slice(struct ox_samples *s, size_t input, struct ox_error *err)
+{
+    const struct ox_tensor *whole = s->whole[input];
+    bool drop;
+    int64_t rows = rows_a_feed(ox_session_input(s->session, input), whole->rank, &drop);
+    if (rows <= 0)
+        return ox_datum_of_tensor(&s->inputs[input], whole, err);
+    int64_t dims[MOST_RANK];
+    if (whole->rank > MOST_RANK)
+        return ox_fail(err, OX_LIMIT, "%s: an array of rank %u", s->sources[s->at].path,
+                       whole->rank);
+    memcpy(dims, whole->dims, whole->rank * sizeof *dims);
+    dims[0] = rows;
+    size_t row = whole->dims[0] ? whole->n / (size_t)whole->dims[0] : 0;
+    const char *from = (const char *)whole->data +
+                       s->feed * (uint64_t)rows * row * ox_dtype_size(whole->dtype);
+    struct ox_tensor *part;
+    OX_TRY(ox_tensor_borrow(&part, whole->dtype, whole->rank - drop, dims + drop, from, NULL, NULL,
+                            err));
+    enum ox_status status = ox_datum_of_tensor(&s->inputs[input], part, err);
+    ox_tensor_release(part);
+    return status;
+}
+
+/* ---- In order ----------------------------------------------------------------------------------------------------- */
+
+enum ox_status ox_samples_open(struct ox_samples **out, struct ox_env *env,
+                               const struct ox_session *session, const char *const *paths,
+                               size_t n_paths, struct ox_error *err)
+{
+    enum { FOLDERS_DEEP = 2 };
+    struct ox_samples *s = calloc(1, sizeof *s);
+    if (!s)
+        return no_memory(err);
+    s->env = env;
+    s->session = session;
+    s->n_inputs = ox_session_n_inputs(session);
+    s->whole = calloc(s->n_inputs + 1, sizeof *s->whole);
+    s->inputs = calloc(s->n_inputs + 1, sizeof *s->inputs);
+    enum ox_status status = s->whole && s->inputs ? OX_OK : no_memory(err);
+    for (size_t i = 0; i < n_paths && status == OX_OK; i++)
+        status = add_path(s, paths[i], FOLDERS_DEEP, true, err);
+    for (size_t i = 0; i < s->n_sources && status == OX_OK; i++) {
+        if (!s->sources[i].folder)
+            status = count_feeds(s, &s->sources[i], err);
+    }
+    if (status != OX_OK) {
+        ox_samples_release(s);
+        return status;
+    }
+    *out = s;
+    return OX_OK;
+}
+
+void ox_samples_release(struct ox_samples *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; s->inputs && i < s->n_inputs; i++)
+        ox_datum_release(s->inputs[i]);
+    if (s->whole)
+        close_source(s);
+    for (size_t i = 0; i < s->n_sources; i++)
+        free(s->sources[i].path);
+    free(s->sources);
+    free(s->whole);
+    free(s->inputs);
+    free(s);
+}
+
+uint64_t ox_samples_count(const struct ox_samples *s)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < s->n_sources; i++)
+        n += s->sources[i].n_feeds;
+    return n;
+}
+
+enum ox_status ox_samples_next(struct ox_samples *s, struct ox_datum *const **feed, bool *more,
+                               struct ox_error *err)
+{
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        ox_datum_release(s->inputs[i]);
+        s->inputs[i] = NULL;
+    }
+    while (s->at < s->n_sources && s->feed >= s->sources[s->at].n_feeds) {
+        close_source(s);
+        s->at++;
+        s->feed = 0;
+    }
+    *more = s->at < s->n_sources;
+    if (!*more)
+        return OX_OK;
+    const struct source *source = &s->sources[s->at];
+    if (source->folder) {
+        OX_TRY(read_pb(s, err));
+    } else {
+        if (s->feed == 0)
+            OX_TRY(open_source(s, err));
+        for (size_t i = 0; i < s->n_inputs; i++) {
+            if (s->whole[i])
+                OX_TRY(slice(s, i, err));
+        }
+    }
+    s->feed++;
+    *feed = s->inputs;
+    return OX_OK;
+}

@@ -1,0 +1,23 @@
+/* Samples out of files and folders, one feed of a model after the other. */
+#ifndef OX_QUANT_SAMPLES_H
+#define OX_QUANT_SAMPLES_H
+
+#include "common/arena.h"
+#include "common/error.h"
+#include "tensor/tensor.h"
+
+struct ox_samples;
+
+/* paths: .npz and .npy files whose leading dimension is samples, folders of them, folders of input_N.pb, folders of such
+ * folders. The session tells inputs and their types; it must outlive this. OX_INPUT: missing, or nothing in it. */
+enum ox_status ox_samples_open(struct ox_samples **out, struct ox_env *env,
+                               const struct ox_session *session, const char *const *paths,
+                               size_t n_paths, struct ox_error *err);
+void ox_samples_release(struct ox_samples *samples);
+/* Feeds in all; what does not fill a fixed batch is left out. */
+uint64_t ox_samples_count(const struct ox_samples *samples);
+/* The next feed: one for each session input (NULL: its default), borrowed until the next call. *more false: that was all. */
+enum ox_status ox_samples_next(struct ox_samples *samples, struct ox_datum *const **feed,
+                               bool *more, struct ox_error *err);
+
+#endif
