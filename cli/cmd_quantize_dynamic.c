@@ -41,6 +41,8 @@ static enum ox_status quantize(struct cli *cli, const struct quantize_args *args
     struct ox_quant_report *report = NULL;
     enum ox_status status = ox_model_open(&model, cli->env, path, &err);
     if (status == OX_OK)
+        status = ox_quantize_prepare(model, chosen, &err);
+    if (status == OX_OK)
         status = ox_quantize_dynamic(model, chosen, &report, &err);
     if (status != OX_OK)
         status = cli_error(cli, &err);

@@ -1201,6 +1201,11 @@ void ox_quant_report_json(struct ox_json *json, const struct ox_quant_report *re
 enum ox_status ox_quantize_dynamic(struct ox_model *model, const struct ox_quant_options *options,
                                    struct ox_quant_report **report, struct ox_error *err);
 
+/* What is done first, before calibration too: constants are folded, batch normalization is fused into convolutions; nothing with
+ * options->compat_ort. Names of nodes stay. OX_USAGE: a selector that matches nothing. */
+enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant_options *options,
+                                   struct ox_error *err);
+
 /* What samples showed of every tensor of a model. Statistics merge exactly: any division of the samples into parts, in any
  * order, gives the same. */
 struct ox_calibration;

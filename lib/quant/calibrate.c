@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "quant/ranges.h"
 #include "quant/samples.h"
 
 enum ox_status ox_calibration_new(struct ox_calibration **out, struct ox_env *env,
@@ -32,6 +33,7 @@ void ox_calibration_release(struct ox_calibration *c)
     for (size_t i = 0; i < c->n_tensors; i++) {
         ox_stats_release(&c->tensors[i].stats);
         free(c->tensors[i].name);
+        free(c->tensors[i].abs);
     }
     for (size_t i = 0; i < c->n_kept; i++)
         ox_kept_release(&c->kept[i], c->n_inputs);
@@ -87,6 +89,21 @@ size_t ox_calibration_n_tensors(const struct ox_calibration *c)
 const char *ox_calibration_tensor(const struct ox_calibration *c, size_t i)
 {
     return c->tensors[i].name;
+}
+
+bool ox_calibration_range(const struct ox_calibration *c, size_t i, enum ox_quant_method method,
+                          const struct ox_quant_options *options, double *least, double *most)
+{
+    const struct ox_calibrated *tensor = &c->tensors[i];
+    if (!tensor->given && !tensor->stats.bins)
+        return false;
+    struct ox_qrange range = {tensor->rmin, tensor->rmax};
+    if (!tensor->given)
+        range = ox_range_choose(&tensor->stats, method, options->percentile, 256,
+                                options->symmetric_activation);
+    *least = (double)range.least;
+    *most = (double)range.most;
+    return true;
 }
 
 /* ---- Samples that are kept ---------------------------------------------------------------------------------------- */
@@ -167,9 +184,18 @@ static enum ox_status consider(struct ox_calibration *c, struct ox_datum *const 
 
 /* ---- Running ------------------------------------------------------------------------------------------------------ */
 
-static enum ox_status see(struct ox_calibration *c, const char *name, const struct ox_datum *value,
+/* What is done with each value. */
+enum pass { PASS_STATS, PASS_STATS_ABS, PASS_HISTOGRAM_ABS };
+
+struct watch {
+    struct ox_calibration *c;
+    enum pass pass;
+};
+
+static enum ox_status see(const struct watch *watch, const char *name, const struct ox_datum *value,
                           struct ox_error *err)
 {
+    struct ox_calibration *c = watch->c;
     const struct ox_tensor *tensor = ox_datum_get_tensor(value);
     if (!tensor || (tensor->dtype != OX_FLOAT32 && tensor->dtype != OX_FLOAT16))
         return OX_OK;
@@ -178,7 +204,13 @@ static enum ox_status see(struct ox_calibration *c, const char *name, const stru
         return ox_fail(err, OX_NO_MEMORY, "out of memory");
     struct ox_tensor *real;
     OX_TRY(ox_tensor_convert(&real, ox_env_budget(c->env), tensor, OX_FLOAT32, false, err));
-    bool good = ox_stats_add(&seen->stats, real->data, real->n);
+    bool good = true;
+    if (watch->pass != PASS_HISTOGRAM_ABS)
+        good = ox_stats_add(&seen->stats, real->data, real->n);
+    else
+        good = ox_abs_histogram_add(seen, real->data, real->n);
+    if (watch->pass == PASS_STATS_ABS)
+        ox_abs_range_add(seen, real->data, real->n);
     ox_tensor_release(real);
     return good ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
 }
@@ -194,9 +226,9 @@ static enum ox_status name_inputs(struct ox_calibration *c, const struct ox_sess
 {
     size_t n = ox_session_n_inputs(session);
     if (c->inputs)
-        return n == c->n_inputs ? OX_OK
-                                : ox_fail(err, OX_INPUT,
-                                          "the calibration is of a model with other inputs");
+        return n == c->n_inputs
+                   ? OX_OK
+                   : ox_fail(err, OX_INPUT, "the calibration is of a model with other inputs");
     c->inputs = calloc(n + 1, sizeof *c->inputs);
     for (size_t i = 0; c->inputs && i < n; i++) {
         c->inputs[i] = strdup(ox_session_input_name(session, i));
@@ -207,60 +239,82 @@ static enum ox_status name_inputs(struct ox_calibration *c, const struct ox_sess
     return c->inputs ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
 }
 
-static enum ox_status run_feed(struct ox_calibration *c, struct ox_session *session,
+static enum ox_status run_feed(const struct watch *watch, struct ox_session *session,
                                struct ox_datum *const *feed, struct ox_datum **outputs,
                                struct ox_error *err)
 {
+    struct ox_calibration *c = watch->c;
     for (size_t i = 0; i < c->n_inputs; i++) {
         if (feed[i])
-            OX_TRY(see(c, c->inputs[i], feed[i], err));
+            OX_TRY(see(watch, c->inputs[i], feed[i], err));
     }
-    OX_TRY(consider(c, feed, err));
+    if (watch->pass != PASS_HISTOGRAM_ABS)
+        OX_TRY(consider(c, feed, err));
     enum ox_status status = ox_session_run(session, feed, outputs, err);
     for (size_t i = 0; i < ox_session_n_outputs(session); i++) {
         ox_datum_release(outputs[i]);
         outputs[i] = NULL;
     }
-    c->n_samples += status == OX_OK;
+    c->n_samples += status == OX_OK && watch->pass != PASS_HISTOGRAM_ABS;
+    return status;
+}
+
+struct progress {
+    void (*report)(void *arg, uint64_t done, uint64_t total);
+    void *arg;
+};
+
+/* All samples once. */
+static enum ox_status run_pass(const struct watch *watch, struct ox_session *session,
+                               const char *const *paths, size_t n_paths,
+                               const struct progress *progress, struct ox_error *err)
+{
+    struct ox_samples *samples = NULL;
+    struct ox_datum **outputs = calloc(ox_session_n_outputs(session) + 1, sizeof *outputs);
+    enum ox_status status = outputs ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    OX_TRY_CLEANUP(status);
+    OX_TRY_CLEANUP(ox_samples_open(&samples, watch->c->env, session, paths, n_paths, err));
+    uint64_t total = ox_samples_count(samples);
+    for (uint64_t done = 0;; done++) {
+        struct ox_datum *const *feed;
+        bool more;
+        OX_TRY_CLEANUP(ox_env_poll(watch->c->env, err));
+        OX_TRY_CLEANUP(ox_samples_next(samples, &feed, &more, err));
+        if (progress->report)
+            progress->report(progress->arg, done, total);
+        if (!more)
+            break;
+        OX_TRY_CLEANUP(run_feed(watch, session, feed, outputs, err));
+    }
+cleanup:
+    free(outputs);
+    ox_samples_release(samples);
     return status;
 }
 
 enum ox_status ox_calibration_run(struct ox_calibration *c, struct ox_model *model,
                                   const char *const *paths, size_t n_paths,
                                   const struct ox_quant_options *options,
-                                  void (*progress)(void *arg, uint64_t done, uint64_t total),
-                                  void *progress_arg, struct ox_error *err)
+                                  void (*report)(void *arg, uint64_t done, uint64_t total),
+                                  void *report_arg, struct ox_error *err)
 {
+    bool two = options->compat_ort && options->method == OX_QUANT_PERCENTILE;
+    struct watch watch = {c, two ? PASS_STATS_ABS : PASS_STATS};
+    struct progress progress = {report, report_arg};
     struct ox_session *session = NULL;
-    struct ox_samples *samples = NULL;
-    struct ox_datum **outputs = NULL;
-    (void)options;
     /* Level 0: the table must be the same on every machine. */
-    struct ox_run_options run = {.level = 0, .on_value = on_value, .value_arg = c};
+    struct ox_run_options run = {.level = 0, .on_value = on_value, .value_arg = &watch};
     enum ox_status status;
     OX_TRY_CLEANUP(ox_session_new(&session, model, &run, err));
     OX_TRY_CLEANUP(name_inputs(c, session, err));
-    OX_TRY_CLEANUP(ox_samples_open(&samples, c->env, session, paths, n_paths, err));
-    outputs = calloc(ox_session_n_outputs(session) + 1, sizeof *outputs);
-    if (!outputs) {
-        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
-        goto cleanup;
-    }
-    uint64_t total = ox_samples_count(samples);
-    for (uint64_t done = 0;; done++) {
-        struct ox_datum *const *feed;
-        bool more;
-        OX_TRY_CLEANUP(ox_env_poll(c->env, err));
-        OX_TRY_CLEANUP(ox_samples_next(samples, &feed, &more, err));
-        if (progress)
-            progress(progress_arg, done, total);
-        if (!more)
-            break;
-        OX_TRY_CLEANUP(run_feed(c, session, feed, outputs, err));
+    OX_TRY_CLEANUP(run_pass(&watch, session, paths, n_paths, &progress, err));
+    if (two) {
+        watch.pass = PASS_HISTOGRAM_ABS;
+        OX_TRY_CLEANUP(run_pass(&watch, session, paths, n_paths, &progress, err));
+        for (size_t i = 0; i < c->n_tensors; i++)
+            ox_abs_histogram_decide(&c->tensors[i], options->percentile);
     }
 cleanup:
-    free(outputs);
-    ox_samples_release(samples);
     ox_session_release(session);
     return status;
 }

@@ -17,6 +17,10 @@ struct ox_calibrated {
     struct ox_stats stats;
     bool given; /* by onnxruntime's cache: a range and nothing else */
     float rmin, rmax;
+    /* With compat_ort and percentiles alone: */
+    bool has_abs;
+    float least_abs;
+    struct ox_abs_histogram *abs;
 };
 
 struct ox_kept {
@@ -41,11 +45,17 @@ struct ox_calibration {
 const struct ox_calibrated *ox_calibration_find(const struct ox_calibration *calibration,
                                                 const char *name);
 /* Made when it is new; NULL: out of memory. */
-struct ox_calibrated *ox_calibration_tensor_of(struct ox_calibration *calibration,
-                                               const char *name, size_t n);
+struct ox_calibrated *ox_calibration_tensor_of(struct ox_calibration *calibration, const char *name,
+                                               size_t n);
 /* Takes the inputs over in any case. */
 enum ox_status ox_calibration_keep(struct ox_calibration *calibration, struct ox_kept kept,
                                    struct ox_error *err);
+/* onnxruntime's percentile, which needs two passes: in the first the least absolute value, in the second a histogram from there to the
+ * greatest, out of which comes a given range. false: out of memory. */
+void ox_abs_range_add(struct ox_calibrated *tensor, const float *values, size_t n);
+bool ox_abs_histogram_add(struct ox_calibrated *tensor, const float *values, size_t n);
+void ox_abs_histogram_decide(struct ox_calibrated *tensor, double percentile);
+
 void ox_kept_release(struct ox_kept *kept, size_t n_inputs);
 
 #endif

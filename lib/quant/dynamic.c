@@ -496,7 +496,7 @@ enum ox_status ox_quantize_dynamic(struct ox_model *model, const struct ox_quant
                                    struct ox_quant_report **report, struct ox_error *err)
 {
     struct ox_quant q;
-    enum ox_status status = ox_quant_init(&q, model, options, err);
+    enum ox_status status = ox_quant_init(&q, model, options, false, err);
     if (status == OX_OK)
         status = check_options(model, options, err);
     if (status == OX_OK)

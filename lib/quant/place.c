@@ -23,6 +23,14 @@ bool ox_place_can(const struct ox_place *place, const struct ox_value *value)
            !(value->producer && strcmp(value->producer->op_type, "DequantizeLinear") == 0);
 }
 
+bool ox_place_constant(const struct ox_place *place, const struct ox_value *value)
+{
+    if (!value)
+        return false;
+    return place->q->options->compat_ort ? value->init && !value->producer
+                                         : ox_quant_constant(value) != NULL;
+}
+
 bool ox_place_has(const struct ox_place *place, const struct ox_value *value)
 {
     return value && (place->marks[value->id].kind || place->marks[value->id].is_bias);
@@ -75,7 +83,8 @@ enum ox_status ox_place_bias(struct ox_place *place, struct ox_node *node, size_
                              struct ox_error *err)
 {
     struct ox_value *bias = index < node->n_inputs ? node->inputs[index] : NULL;
-    const struct ox_stored *stored = bias ? ox_quant_constant(bias) : NULL;
+    const struct ox_stored *stored =
+        ox_place_constant(place, bias) ? ox_quant_constant(bias) : NULL;
     if (!stored || !ox_quant_is_float(stored->dtype))
         return OX_OK;
     if (place->n_biases == place->cap_biases) {

@@ -51,6 +51,8 @@ static inline struct ox_mark *ox_place_mark(struct ox_place *place, const struct
 }
 /* A float tensor, constant or not, of the graph itself. */
 bool ox_place_can(const struct ox_place *place, const struct ox_value *value);
+/* With compat_ort an initializer of the graph itself; else a Constant node's value too. */
+bool ox_place_constant(const struct ox_place *place, const struct ox_value *value);
 bool ox_place_has(const struct ox_place *place, const struct ox_value *value);
 void ox_place_activation(struct ox_place *place, struct ox_value *value);
 void ox_place_same(struct ox_place *place, struct ox_value *output, struct ox_value *input);

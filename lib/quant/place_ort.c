@@ -3,11 +3,6 @@
 
 #include "quant/place.h"
 
-static bool is_constant(const struct ox_value *value)
-{
-    return value && value->init && !value->producer; /* an initializer of this very graph */
-}
-
 static void mark_all(struct ox_place *place, struct ox_node *node)
 {
     for (size_t i = 0; i < node->n_inputs; i++)
@@ -18,7 +13,8 @@ static void mark_all(struct ox_place *place, struct ox_node *node)
 
 static void mark_weight(struct ox_place *place, struct ox_value *value, int axis)
 {
-    ox_place_weight(place, value, is_constant(value) ? ox_place_axis(place, value, axis) : -1);
+    ox_place_weight(place, value,
+                    ox_place_constant(place, value) ? ox_place_axis(place, value, axis) : -1);
 }
 
 static enum ox_status rule_any(struct ox_place *place, struct ox_node *node, struct ox_error *err)
@@ -41,7 +37,7 @@ static enum ox_status rule_gemm(struct ox_place *place, struct ox_node *node, st
     ox_place_activation(place, node->inputs[0]);
     ox_place_activation(place, node->outputs[0]);
     mark_weight(place, node->inputs[1], ox_quant_int_attr(node, "transB", 0) > 0 ? 0 : 1);
-    if (node->n_inputs < 3 || !is_constant(node->inputs[2]))
+    if (node->n_inputs < 3 || !ox_place_constant(place, node->inputs[2]))
         return OX_OK;
     float beta = ox_quant_float_attr(node, "beta", 1);
     OX_TRY(ox_place_bias(place, node, 2, beta, err));
@@ -55,7 +51,7 @@ static enum ox_status rule_matmul(struct ox_place *place, struct ox_node *node,
 {
     (void)err;
     for (size_t i = 0; i < node->n_inputs; i++) {
-        if (is_constant(node->inputs[i]))
+        if (ox_place_constant(place, node->inputs[i]))
             mark_weight(place, node->inputs[i], 1);
         else
             ox_place_activation(place, node->inputs[i]);
@@ -67,7 +63,7 @@ static enum ox_status rule_matmul(struct ox_place *place, struct ox_node *node,
 static enum ox_status rule_norm(struct ox_place *place, struct ox_node *node, struct ox_error *err)
 {
     ox_place_activation(place, node->inputs[0]);
-    if (is_constant(node->inputs[1]))
+    if (ox_place_constant(place, node->inputs[1]))
         mark_weight(place, node->inputs[1], 1);
     else
         ox_place_activation(place, node->inputs[1]);
@@ -121,7 +117,7 @@ static enum ox_status rule_split(struct ox_place *place, struct ox_node *node, s
 static enum ox_status rule_gather(struct ox_place *place, struct ox_node *node,
                                   struct ox_error *err)
 {
-    if (is_constant(node->inputs[0]) && ox_place_can(place, node->inputs[0])) {
+    if (ox_place_constant(place, node->inputs[0]) && ox_place_can(place, node->inputs[0])) {
         ox_place_activation(place, node->inputs[0]);
         ox_place_same(place, node->outputs[0], node->inputs[0]);
         return OX_OK;

@@ -22,8 +22,8 @@ static enum ox_status activation_params(struct ox_place *place, const struct ox_
         return ox_fail(err, OX_INPUT,
                        "the calibration has no range for '%s', which is to be quantized",
                        ox_shown(shown, value->name, strlen(value->name)));
-    mark->params = (struct ox_qparams){options->activation_type, ox_quant_dtype(place->q, value),
-                                       -1, 1, NULL};
+    mark->params =
+        (struct ox_qparams){options->activation_type, ox_quant_dtype(place->q, value), -1, 1, NULL};
     mark->params.pairs = ox_arena_array(&place->q->arena, 1, sizeof *mark->params.pairs);
     if (!mark->params.pairs)
         return no_memory(err);
@@ -44,24 +44,19 @@ static enum ox_status constant_params(struct ox_place *place, const struct ox_va
     const struct ox_quant_options *options = place->q->options;
     struct ox_mark *mark = ox_place_mark(place, value);
     bool weight = mark->kind == OX_MARK_WEIGHT;
-    bool symmetric = mark->axis >= 0 || (weight ? weight_symmetric(options)
-                                                : options->symmetric_activation);
+    bool symmetric =
+        mark->axis >= 0 || (weight ? weight_symmetric(options) : options->symmetric_activation);
     struct ox_tensor *values;
     enum ox_dtype real;
     OX_TRY(ox_quant_values(place->q, value, &values, &real, err));
-    enum ox_status status = ox_qparams_of_tensor(
-        &mark->params, &place->q->arena, values, mark->axis,
-        weight ? options->weight_type : options->activation_type, real, symmetric,
-        options->reduce_range, err);
+    enum ox_status status =
+        ox_qparams_of_tensor(&mark->params, &place->q->arena, values, mark->axis,
+                             weight ? options->weight_type : options->activation_type, real,
+                             symmetric, options->reduce_range, err);
     ox_tensor_release(values);
     if (status == OX_INPUT)
         ox_fail_context(err, status, "the weight '%s'", value->name);
     return status;
-}
-
-static bool is_constant(const struct ox_value *value)
-{
-    return ox_quant_constant(value) != NULL;
 }
 
 /* Int8 weights whose bias would leave int32 get larger scales. */
@@ -71,8 +66,8 @@ static enum ox_status repair_weights(struct ox_place *place, struct ox_error *er
         const struct ox_mark_bias *bias = &place->biases[i];
         const struct ox_mark *input = ox_place_mark(place, bias->input);
         struct ox_mark *weight = ox_place_mark(place, bias->weight);
-        if (!input->kind || !input->has_range || is_constant(bias->input) ||
-            !is_constant(bias->weight) || !weight->kind || !weight->params.n)
+        if (!input->kind || !input->has_range || ox_place_constant(place, bias->input) ||
+            !ox_place_constant(place, bias->weight) || !weight->kind || !weight->params.n)
             continue;
         enum ox_dtype type = weight->params.type;
         bool centred = true;
@@ -150,8 +145,8 @@ static enum ox_status weave_constant(struct ox_place *place, struct ox_value *va
     ox_tensor_release(values);
     if (status != OX_OK)
         return status;
-    struct ox_value *stored = ox_quant_add_init(
-        place->graph, ox_quant_name(q, value->name, "_quantized"), quantized);
+    struct ox_value *stored =
+        ox_quant_add_init(place->graph, ox_quant_name(q, value->name, "_quantized"), quantized);
     struct ox_value *out =
         ox_graph_add_value(place->graph, ox_quant_name(q, value->name, "_DequantizeLinear_Output"));
     OX_TRY(add_params(place, value, err));
@@ -188,8 +183,7 @@ static enum ox_status weave_activation(struct ox_place *place, struct ox_value *
         value->producer = NULL;
         to = value;
     } else {
-        to = ox_graph_add_value(graph,
-                                ox_quant_name(q, value->name, "_DequantizeLinear_Output"));
+        to = ox_graph_add_value(graph, ox_quant_name(q, value->name, "_DequantizeLinear_Output"));
         if (!to)
             return no_memory(err);
         replace_uses(place, value, to);
@@ -270,8 +264,8 @@ static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bi
     bool clipped;
     enum ox_status status;
     OX_TRY(ox_quant_values(q, bias->bias, &values, &params.real, err));
-    OX_TRY_CLEANUP(ox_quantize_bias(&quantized, ox_env_budget(q->model->env), values, &params,
-                                    &clipped, err));
+    OX_TRY_CLEANUP(
+        ox_quantize_bias(&quantized, ox_env_budget(q->model->env), values, &params, &clipped, err));
     if (clipped)
         ox_quant_report_add_note(q->report, "the bias '%s' leaves int32 and is clipped",
                                  bias->bias->name);
@@ -283,8 +277,8 @@ static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bi
     struct ox_value *out = ox_graph_add_value(
         place->graph, ox_quant_name(q, bias->bias->name, "_DequantizeLinear_Output"));
     struct ox_value *scale, *zero;
-    OX_TRY_CLEANUP(ox_quant_add_params(q, place->graph, &params, scale_name, zero_name, &scale,
-                                       &zero, err));
+    OX_TRY_CLEANUP(
+        ox_quant_add_params(q, place->graph, &params, scale_name, zero_name, &scale, &zero, err));
     struct ox_node *node = stored && out ? add_node(place, "DequantizeLinear", bias->bias->name,
                                                     stored, scale, zero, out)
                                          : NULL;
@@ -328,7 +322,7 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
         struct ox_mark *mark = &place->marks[i];
         if (!mark->kind || mark->share)
             continue;
-        if (is_constant(graph->values[i]))
+        if (ox_place_constant(place, graph->values[i]))
             OX_TRY(constant_params(place, graph->values[i], err));
         else
             OX_TRY(activation_params(place, graph->values[i], err));
@@ -339,7 +333,7 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
         struct ox_value *value = graph->values[i];
         if (!mark->kind || mark->share)
             continue;
-        if (is_constant(value)) {
+        if (ox_place_constant(place, value)) {
             OX_TRY(weave_constant(place, value, err));
             continue;
         }

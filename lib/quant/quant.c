@@ -30,8 +30,10 @@ static bool has_op(const struct ox_model *model, const char *op_type)
 }
 
 enum ox_status ox_quant_init(struct ox_quant *q, struct ox_model *model,
-                             const struct ox_quant_options *options, struct ox_error *err)
+                             const struct ox_quant_options *options, bool strict,
+                             struct ox_error *err)
 {
+    strict = strict && !options->compat_ort;
     *q = (struct ox_quant){.model = model, .options = options};
     ox_arena_init(&q->arena, ox_env_budget(model->env));
     if (!model->graph)
@@ -40,11 +42,11 @@ enum ox_status ox_quant_init(struct ox_quant *q, struct ox_model *model,
     if (!q->report)
         return ox_fail(err, OX_NO_MEMORY, "out of memory");
     OX_TRY(ox_selection_make(&q->nodes, model, options->nodes, options->n_nodes,
-                             options->compat_ort, err));
+                             options->compat_ort, strict, err));
     if (options->n_exclude)
         OX_TRY(ox_selection_make(&q->excluded, model, options->exclude, options->n_exclude,
-                                 options->compat_ort, err));
-    for (size_t i = 0; i < options->n_op_types && !options->compat_ort; i++) {
+                                 options->compat_ort, strict, err));
+    for (size_t i = 0; i < options->n_op_types && strict; i++) {
         if (!has_op(model, options->op_types[i]))
             return ox_fail(err, OX_USAGE, "no node of the model is of type '%s'",
                            options->op_types[i]);

@@ -18,9 +18,11 @@ struct ox_quant {
     struct ox_selection nodes, excluded; /* of the model as it was given */
 };
 
-/* Makes the selections. OX_USAGE: a selector or an operator type that matches nothing. Release it also after a failure. */
+/* Makes the selections. strict: a selector or an operator type that matches nothing is OX_USAGE. Release it also after a
+ * failure. */
 enum ox_status ox_quant_init(struct ox_quant *q, struct ox_model *model,
-                             const struct ox_quant_options *options, struct ox_error *err);
+                             const struct ox_quant_options *options, bool strict,
+                             struct ox_error *err);
 void ox_quant_release(struct ox_quant *q);
 enum ox_status ox_quant_infer(struct ox_quant *q, struct ox_error *err);
 /* NULL: the options ask for the node; else why not. */

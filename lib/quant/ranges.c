@@ -191,8 +191,8 @@ static struct ox_qrange auto_range(const struct ox_stats *stats, double percenti
     struct ox_qrange best = all_of(stats);
     double least = 0.9 * ox_range_error(stats, best, n_levels);
     for (int m = OX_QUANT_PERCENTILE; m <= OX_QUANT_MSE; m++) {
-        struct ox_qrange tried = ox_range_choose(stats, (enum ox_quant_method)m, percentile,
-                                                 n_levels, symmetric);
+        struct ox_qrange tried =
+            ox_range_choose(stats, (enum ox_quant_method)m, percentile, n_levels, symmetric);
         double error = ox_range_error(stats, tried, n_levels);
         if (error < least) {
             least = error;

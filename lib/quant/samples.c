@@ -22,8 +22,8 @@ struct ox_samples {
     size_t n_inputs;
     struct source *sources;
     size_t n_sources, cap_sources;
-    size_t at;     /* source */
-    uint64_t feed; /* of the source */
+    size_t at;                /* source */
+    uint64_t feed;            /* of the source */
     struct ox_tensor **whole; /* arrays of the source that is open, by input */
     struct ox_datum **inputs; /* the feed */
 };
@@ -181,8 +181,7 @@ static enum ox_status load_as(struct ox_samples *s, struct ox_tensor_file *file,
         *out = tensor;
         return OX_OK;
     }
-    enum ox_status status =
-        ox_tensor_convert(out, ox_env_budget(s->env), tensor, dtype, true, err);
+    enum ox_status status = ox_tensor_convert(out, ox_env_budget(s->env), tensor, dtype, true, err);
     ox_tensor_release(tensor);
     return status;
 }
@@ -195,7 +194,8 @@ static enum ox_status open_source(struct ox_samples *s, struct ox_error *err)
     for (size_t i = 0; i < s->n_inputs && status == OX_OK; i++) {
         size_t at;
         if (array_for(s, file, i, &at))
-            status = load_as(s, file, at, ox_session_input(s->session, i)->dtype, &s->whole[i], err);
+            status =
+                load_as(s, file, at, ox_session_input(s->session, i)->dtype, &s->whole[i], err);
     }
     ox_tensor_file_release(file);
     return status;
@@ -213,10 +213,10 @@ static enum ox_status read_pb(struct ox_samples *s, struct ox_error *err)
         }
         struct ox_strbuf path = {0};
         ox_strbuf_printf(&path, "%s/%s", s->sources[s->at].path, name);
-        enum ox_status status =
-            path.failed ? no_memory(err)
-                        : ox_datum_read_pb(&s->inputs[i], s->env, path.data,
-                                           ox_session_input(s->session, i)->type, err);
+        enum ox_status status = path.failed
+                                    ? no_memory(err)
+                                    : ox_datum_read_pb(&s->inputs[i], s->env, path.data,
+                                                       ox_session_input(s->session, i)->type, err);
         ox_strbuf_release(&path);
         if (status != OX_OK)
             return status;
@@ -239,8 +239,8 @@ static enum ox_status slice(struct ox_samples *s, size_t input, struct ox_error 
     memcpy(dims, whole->dims, whole->rank * sizeof *dims);
     dims[0] = rows;
     size_t row = whole->dims[0] ? whole->n / (size_t)whole->dims[0] : 0;
-    const char *from = (const char *)whole->data +
-                       s->feed * (uint64_t)rows * row * ox_dtype_size(whole->dtype);
+    const char *from =
+        (const char *)whole->data + s->feed * (uint64_t)rows * row * ox_dtype_size(whole->dtype);
     struct ox_tensor *part;
     OX_TRY(ox_tensor_borrow(&part, whole->dtype, whole->rank - drop, dims + drop, from, NULL, NULL,
                             err));

@@ -175,7 +175,8 @@ static enum ox_status nothing(const struct ox_model *model, const char *selector
 }
 
 static enum ox_status select_one(struct ox_selection *out, const struct ox_model *model,
-                                 const char *selector, bool exact, struct ox_error *err)
+                                 const char *selector, bool exact, bool strict,
+                                 struct ox_error *err)
 {
     struct match m = {.into = out, .model = model, .text = selector};
     m.form = exact ? FORM_NAME : form_of(selector, &m.text);
@@ -195,20 +196,20 @@ static enum ox_status select_one(struct ox_selection *out, const struct ox_model
     pcre2_code_free(m.code);
     if (status == OX_OK && m.failed)
         status = ox_fail(err, OX_NO_MEMORY, "out of memory");
-    if (status == OX_OK && !m.n_found && !exact)
+    if (status == OX_OK && !m.n_found && strict)
         status = nothing(model, selector, m.text, err);
     return status;
 }
 
 enum ox_status ox_selection_make(struct ox_selection *out, const struct ox_model *model,
-                                 const char *const *selectors, size_t n, bool exact,
+                                 const char *const *selectors, size_t n, bool exact, bool strict,
                                  struct ox_error *err)
 {
     *out = (struct ox_selection){.all = n == 0};
     ox_strmap_init(&out->outputs);
     enum ox_status status = OX_OK;
     for (size_t i = 0; i < n && status == OX_OK; i++)
-        status = select_one(out, model, selectors[i], exact, err);
+        status = select_one(out, model, selectors[i], exact, strict, err);
     if (status != OX_OK)
         ox_selection_release(out);
     return status;

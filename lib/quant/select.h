@@ -12,9 +12,9 @@ struct ox_selection {
 };
 
 /* Selectors: see struct ox_quant_options. n 0: all nodes. OX_USAGE: one matches nothing, or is malformed. exact: names only,
- * and what matches nothing is passed over, as onnxruntime does. */
+ * as onnxruntime has it. not strict: what matches nothing is passed over. */
 enum ox_status ox_selection_make(struct ox_selection *out, const struct ox_model *model,
-                                 const char *const *selectors, size_t n, bool exact,
+                                 const char *const *selectors, size_t n, bool exact, bool strict,
                                  struct ox_error *err);
 void ox_selection_release(struct ox_selection *selection);
 bool ox_selection_has(const struct ox_selection *selection, const struct ox_node *node);

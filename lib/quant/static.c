@@ -11,8 +11,9 @@ static enum ox_status check_options(const struct ox_model *model,
         return ox_fail(err, OX_USAGE, "activations of %s and weights of %s cannot be quantized to",
                        ox_dtype_name(a), ox_dtype_name(w));
     if (a == OX_INT8 && w == OX_UINT8)
-        return ox_fail(err, OX_USAGE, "no runtime has kernels for int8 activations with uint8 "
-                                      "weights; take int8 weights");
+        return ox_fail(err, OX_USAGE,
+                       "no runtime has kernels for int8 activations with uint8 "
+                       "weights; take int8 weights");
     bool wide = ox_dtype_bits(a) == 16 || ox_dtype_bits(w) != 8;
     if (wide && options->format == OX_QUANT_QOPERATOR)
         return ox_fail(err, OX_USAGE, "4 and 16 bits are for the format qdq");
@@ -44,7 +45,7 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
                                   struct ox_quant_report **report, struct ox_error *err)
 {
     struct ox_quant q;
-    enum ox_status status = ox_quant_init(&q, model, options, err);
+    enum ox_status status = ox_quant_init(&q, model, options, false, err);
     if (status == OX_OK)
         status = quantize(&q, calibration, err);
     if (status == OX_OK && report) {

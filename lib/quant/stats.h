@@ -13,7 +13,7 @@ enum { OX_BINS = 2048 };
  * the largest |v| and so depends on the values alone: when it grows, neighbours join. Exact zeros are counted apart. */
 struct ox_stats {
     uint64_t n_samples, n_values, n_zero, n_nan, n_inf;
-    float least, most; /* of finite values; 0 and 0 when there is none */
+    float least, most;                       /* of finite values; 0 and 0 when there is none */
     struct ox_exact_sum sum_least, sum_most; /* over samples */
     int exponent;
     uint64_t *bins; /* NULL: none yet */

@@ -54,8 +54,10 @@ static void write_tensor(struct ox_json *json, const struct ox_calibrated *tenso
     const struct {
         const char *key;
         uint64_t n;
-    } counts[] = {{"samples", stats->n_samples}, {"values", stats->n_values},
-                  {"zeros", stats->n_zero},      {"nan", stats->n_nan},
+    } counts[] = {{"samples", stats->n_samples},
+                  {"values", stats->n_values},
+                  {"zeros", stats->n_zero},
+                  {"nan", stats->n_nan},
                   {"inf", stats->n_inf}};
     ox_json_object(json);
     ox_json_key(json, "name");
@@ -229,7 +231,7 @@ static enum ox_status integer(struct reader *r, int64_t least, uint64_t most, ui
 static enum ox_status read_float(struct reader *r, float *out, struct ox_error *err)
 {
     enum ox_json_token token;
-    double value;
+    double value = 0;
     OX_TRY(next(r, &token, err));
     if (token != OX_JSON_NUMBER)
         return ox_json_read_fail(&r->json, err, "expected a number");
@@ -268,7 +270,7 @@ static enum ox_status read_bins(struct reader *r, struct ox_stats *stats, struct
         uint64_t at;
         OX_TRY(integer(r, 0, 2 * OX_BINS - 1, &at, err));
         for (;; at++) {
-            double count;
+            double count = 0;
             OX_TRY(next(r, &token, err));
             if (token == OX_JSON_END_ARRAY)
                 break;
@@ -294,8 +296,10 @@ static enum ox_status read_member(struct reader *r, char **name, struct ox_stats
     const struct {
         const char *key;
         uint64_t *n;
-    } counts[] = {{"samples", &stats->n_samples}, {"values", &stats->n_values},
-                  {"zeros", &stats->n_zero},      {"nan", &stats->n_nan},
+    } counts[] = {{"samples", &stats->n_samples},
+                  {"values", &stats->n_values},
+                  {"zeros", &stats->n_zero},
+                  {"nan", &stats->n_nan},
                   {"inf", &stats->n_inf}};
     for (size_t i = 0; i < OX_COUNT(counts); i++) {
         if (is_key(r, counts[i].key))
@@ -382,7 +386,7 @@ static enum ox_status read_kept_input(struct reader *r, struct ox_kept *kept, st
                 OX_TRY_CLEANUP(next(r, &token, err));
                 if (token == OX_JSON_END_ARRAY)
                     break;
-                double value;
+                double value = 0;
                 OX_TRY_CLEANUP(number(r, &value, err));
                 dim = value >= 0 && value < 0x1p40 ? (uint64_t)value : 0;
                 dims[rank] = (int64_t)dim;
@@ -475,7 +479,7 @@ static enum ox_status read_inputs(struct reader *r, struct ox_error *err)
 static enum ox_status read_bound(struct reader *r, float *out, bool *found, struct ox_error *err)
 {
     enum ox_json_token token;
-    double value;
+    double value = 0;
     OX_TRY(next(r, &token, err));
     if (token == OX_JSON_NUMBER) {
         OX_TRY(number(r, &value, err));
@@ -592,13 +596,11 @@ static enum ox_status read_table(struct reader *r, struct ox_error *err)
             OX_TRY(ox_json_read_skip(&r->json, token, err));
         }
     }
-    return r->own || r->has_data
-               ? OX_OK
-               : ox_json_read_fail(&r->json, err, "it is no calibration table");
+    return r->own || r->has_data ? OX_OK
+                                 : ox_json_read_fail(&r->json, err, "it is no calibration table");
 }
 
-enum ox_status ox_calibration_read(struct ox_calibration *c, const char *path,
-                                   struct ox_error *err)
+enum ox_status ox_calibration_read(struct ox_calibration *c, const char *path, struct ox_error *err)
 {
     struct ox_mapping map;
     struct reader r = {.c = c};

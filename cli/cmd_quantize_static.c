@@ -1,0 +1,249 @@
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "quantize.h"
+
+struct args {
+    struct quantize_args common;
+    struct opt_strings calibration, tables;
+    int method, quant_format, activation_type;
+    double percentile;
+    bool moving_average, symmetric_activation, calibrate_only;
+    bool bias_correction, equalize;
+    int accuracy;
+};
+
+#define COMMON(name) offsetof(struct args, common.name)
+#define FIELD(name) offsetof(struct args, name)
+
+enum { METHOD_COMPARE = 5 };
+
+static const struct opt options[] = {
+    {'o', "output", OPT_STRING, COMMON(out), "OUT", NULL, "write the quantized model"},
+    {0, NULL, OPT_SECTION, 0, NULL, NULL, "Calibration"},
+    {0, "calibration", OPT_STRINGS, FIELD(calibration), "DATA", NULL,
+     "samples: an .npz whose leading dimension they are, or a folder of .npz, .npy or input_N.pb"},
+    {0, "table", OPT_STRINGS, FIELD(tables), "FILE,...", NULL,
+     "calibrate from tables, merged, instead; onnxruntime's calibration cache is read too"},
+    {0, "calibrate-only", OPT_FLAG, FIELD(calibrate_only), NULL, NULL,
+     "write the --table and no model; it holds some of the samples"},
+    {0, "method", OPT_CHOICE, FIELD(method), "METHOD", "minmax|percentile|entropy|mse|auto|compare",
+     "how a range is chosen; compare shows what each would give"},
+    {0, "percentile", OPT_DOUBLE, FIELD(percentile), "P", NULL,
+     "share of the values that must fit (default 99.999)"},
+    {0, "moving-average", OPT_FLAG, FIELD(moving_average), NULL, NULL,
+     "the mean of the samples' least and greatest values"},
+    {0, NULL, OPT_SECTION, 0, NULL, NULL, "What is written"},
+    {0, "quant-format", OPT_CHOICE, FIELD(quant_format), "FORM", "qdq|qoperator",
+     "QuantizeLinear and DequantizeLinear around operators, or operators on integers"},
+    {0, "activation-type", OPT_CHOICE, FIELD(activation_type), "TYPE",
+     "quint8|qint8|quint16|qint16", "type of activations"},
+    {0, "weight-type", OPT_CHOICE, COMMON(weight_type), "TYPE",
+     "qint8|quint8|qint16|quint16|qint4|quint4", "type of weights"},
+    {0, "per-channel", OPT_FLAG, COMMON(per_channel), NULL, NULL,
+     "a scale for each output channel of the weights"},
+    {0, "reduce-range", OPT_FLAG, COMMON(reduce_range), NULL, NULL,
+     "weights of 7 bits, for processors whose 8-bit products saturate"},
+    {0, "symmetric-activation", OPT_FLAG, FIELD(symmetric_activation), NULL, NULL,
+     "ranges of activations around 0"},
+    {0, "symmetric-weights", OPT_FLAG, COMMON(symmetric_weights), NULL, NULL,
+     "unsigned weights around the middle; signed ones are symmetric anyway"},
+    {0, "contrib", OPT_FLAG, COMMON(contrib), NULL, NULL,
+     "operators of com.microsoft may be written"},
+    {0, "compat", OPT_CHOICE, COMMON(compat), "PROGRAM", QUANTIZE_COMPATS,
+     "ort: bit for bit what onnxruntime.quantization 1.31 gives"},
+    {0, NULL, OPT_SECTION, 0, NULL, NULL, "Which nodes"},
+    {0, "op-types", OPT_STRINGS, COMMON(op_types), "TYPE,...", NULL,
+     "quantize nodes of these types alone"},
+    {0, "nodes", OPT_STRINGS, COMMON(nodes), "SELECTOR,...", NULL, "quantize these nodes alone"},
+    {0, "exclude-nodes", OPT_STRINGS, COMMON(exclude), "SELECTOR,...", NULL,
+     "leave these nodes in float"},
+    {0, NULL, OPT_SECTION, 0, NULL, NULL, "Accuracy"},
+    {0, "accuracy", OPT_CHOICE, FIELD(accuracy), "HOW", "default|best|plain",
+     "repairs that samples show to gain; best tries more of them, plain none"},
+    {0, "bias-correction", OPT_FLAG, FIELD(bias_correction), NULL, NULL,
+     "move biases so that each channel keeps its mean"},
+    {0, "equalize", OPT_FLAG, FIELD(equalize), NULL, NULL, "even out channels between layers"},
+    {0, NULL, OPT_SECTION, 0, NULL, NULL, "Reports"},
+    {0, "dry-run", OPT_FLAG, COMMON(dry_run), NULL, NULL,
+     "write no model; list what would be quantized, and what not and why"},
+    {0, "report", OPT_STRING, COMMON(report), "FILE", NULL, "write what was done as JSON"},
+    {'f', "format", OPT_CHOICE, COMMON(format), "FORMAT", QUANTIZE_FORMATS, "form of the output"},
+    OPT_END};
+
+/* ---- Calibration -------------------------------------------------------------------------------------------------- */
+
+static void show_progress(void *arg, uint64_t done, uint64_t total)
+{
+    struct cli *cli = arg;
+    if (cli->common.quiet || cli->common.progress == WHEN_NEVER ||
+        (cli->common.progress == WHEN_AUTO && !isatty(2)))
+        return;
+    fprintf(stderr, "\rcalibrating: %llu of %llu%s", (unsigned long long)done,
+            (unsigned long long)total, done == total ? "\n" : "");
+}
+
+/* Tables, or samples run through the model. */
+static enum ox_status calibrate(struct cli *cli, const struct args *args, struct ox_model *model,
+                                const char *path, const struct ox_quant_options *chosen,
+                                struct ox_calibration *calibration)
+{
+    struct ox_error err = {0};
+    enum ox_status status = OX_OK;
+    size_t n_tables = 0;
+    const char **tables = quantize_split(&args->tables, &n_tables);
+    if (!tables)
+        return cli_fail(cli, OX_NO_MEMORY, "out of memory");
+    if (args->calibration.n)
+        status = ox_calibration_run(calibration, model, args->calibration.items,
+                                    args->calibration.n, chosen, show_progress, cli, &err);
+    for (size_t i = 0; i < n_tables && status == OX_OK && !args->calibrate_only; i++)
+        status = ox_calibration_read(calibration, tables[i], &err);
+    if (status == OX_OK && args->calibrate_only)
+        status = ox_calibration_write(calibration, tables[0], &err);
+    free(tables);
+    if (status != OX_OK)
+        return cli_error(cli, &err);
+    uint64_t n = ox_calibration_samples(calibration);
+    if (args->calibration.n && n == 0)
+        return cli_fail(cli, OX_INPUT, "%s: no sample was found", path);
+    if (n && n < 500 && cli->common.verbose)
+        cli_warn(cli, "%s: %llu samples are few; 500 give steadier ranges", path,
+                 (unsigned long long)n);
+    return OX_OK;
+}
+
+/* A line a tensor: what each method makes of it. */
+static void compare_methods(struct cli *cli, const struct ox_calibration *calibration,
+                            const struct ox_quant_options *chosen)
+{
+    struct ox_strbuf *out = &cli->out;
+    for (size_t i = 0; i < ox_calibration_n_tensors(calibration); i++) {
+        ox_strbuf_name(out, ox_calibration_tensor(calibration, i), 256);
+        for (int m = 0; m < OX_N_QUANT_METHODS; m++) {
+            double least, most;
+            if (ox_calibration_range(calibration, i, (enum ox_quant_method)m, chosen, &least,
+                                     &most))
+                ox_strbuf_printf(out, "  %s [%.6g, %.6g]",
+                                 ox_quant_method_name((enum ox_quant_method)m), least, most);
+        }
+        ox_strbuf_putc(out, '\n');
+    }
+}
+
+/* ---- The command -------------------------------------------------------------------------------------------------- */
+
+static enum ox_status quantize(struct cli *cli, const struct args *args, const char *path,
+                               const struct ox_quant_options *chosen)
+{
+    struct ox_error err = {0};
+    struct ox_model *model = NULL;
+    struct ox_calibration *calibration = NULL;
+    struct ox_quant_report *report = NULL;
+    enum ox_status status = ox_model_open(&model, cli->env, path, &err);
+    if (status == OX_OK)
+        status = ox_calibration_new(&calibration, cli->env, &err);
+    if (status == OX_OK)
+        status = ox_quantize_prepare(model, chosen, &err);
+    if (status != OX_OK)
+        cli_error(cli, &err);
+    else
+        status = calibrate(cli, args, model, path, chosen, calibration);
+    if (status == OX_OK && args->method == METHOD_COMPARE) {
+        compare_methods(cli, calibration, chosen);
+    } else if (status == OX_OK && !args->calibrate_only) {
+        status = ox_quantize_static(model, calibration, chosen, &report, &err);
+        if (status != OX_OK)
+            cli_error(cli, &err);
+        else if (!args->common.dry_run)
+            status = quantize_save(cli, &args->common, model);
+        if (status == OX_OK)
+            status = quantize_report(cli, &args->common, path, report);
+    }
+    ox_quant_report_release(report);
+    ox_calibration_release(calibration);
+    ox_model_release(model);
+    return status;
+}
+
+static enum ox_status check(struct cli *cli, const struct args *args)
+{
+    if (!args->calibration.n && !args->tables.n)
+        return cli_fail(cli, OX_USAGE, "quantize-static: --calibration or --table is needed");
+    if (args->calibrate_only && (!args->calibration.n || args->tables.n != 1))
+        return cli_fail(cli, OX_USAGE,
+                        "quantize-static: --calibrate-only needs --calibration and one --table");
+    if (!args->common.out && !args->common.dry_run && !args->calibrate_only &&
+        args->method != METHOD_COMPARE)
+        return cli_fail(cli, OX_USAGE,
+                        "quantize-static: -o OUT, --dry-run or --calibrate-only is needed");
+    if (!(args->percentile > 50 && args->percentile <= 100))
+        return cli_fail(cli, OX_USAGE, "quantize-static: --percentile is over 50 and at most 100");
+    return OX_OK;
+}
+
+static enum ox_status run(struct cli *cli, void *args_, const char *const *operands,
+                          size_t n_operands)
+{
+    static const enum ox_dtype activations[] = {OX_UINT8, OX_INT8, OX_UINT16, OX_INT16};
+    static const enum ox_dtype weights[] = {OX_INT8,   OX_UINT8, OX_INT16,
+                                            OX_UINT16, OX_INT4,  OX_UINT4};
+    static const enum ox_quant_method methods[] = {OX_QUANT_MINMAX,  OX_QUANT_PERCENTILE,
+                                                   OX_QUANT_ENTROPY, OX_QUANT_MSE,
+                                                   OX_QUANT_AUTO,    OX_QUANT_MINMAX};
+    const struct args *args = args_;
+    enum ox_status status = cli_one_model(cli, operands, n_operands);
+    if (status == OX_OK)
+        status = check(cli, args);
+    if (status != OX_OK)
+        return status;
+    struct ox_quant_options chosen;
+    const char **lists[QUANTIZE_LISTS];
+    ox_quant_options_init(&chosen);
+    chosen.activation_type = activations[args->activation_type];
+    chosen.weight_type = weights[args->common.weight_type];
+    chosen.method = args->moving_average ? OX_QUANT_MOVING_AVERAGE : methods[args->method];
+    chosen.percentile = args->percentile;
+    chosen.format = (enum ox_quant_format)args->quant_format;
+    chosen.symmetric_activation = args->symmetric_activation;
+    chosen.bias_correction = args->bias_correction;
+    chosen.equalize = args->equalize;
+    chosen.accuracy = (enum ox_quant_accuracy)args->accuracy;
+    status = quantize_options(cli, &args->common, &chosen, lists);
+    if (status == OX_OK)
+        status = quantize(cli, args, operands[0], &chosen);
+    for (int i = 0; i < QUANTIZE_LISTS; i++)
+        free(lists[i]);
+    return status;
+}
+
+static void defaults(void *args_)
+{
+    struct args *args = args_;
+    args->percentile = 99.999;
+}
+
+const struct command command_quantize_static = {
+    .name = "quantize-static",
+    .summary = "Quantize weights and activations by what samples show",
+    .operands = "MODEL",
+    .description =
+        "Runs the model on samples once, choosing ranges of activations from what it sees, and "
+        "puts QuantizeLinear and DequantizeLinear where runtimes fuse them into integer operators. "
+        "Memory does not grow with the samples.\n\n"
+        "Tables from parts of the samples (--calibrate-only) merge to what one run over all of "
+        "them gives, byte for byte. A table holds up to 64 of the samples themselves, which "
+        "repairs are judged by.\n\n"
+        "Selectors of nodes are those of quantize-dynamic.",
+    .examples =
+        "  onnxtool quantize-static model.onnx -o model.int8.onnx --calibration samples.npz "
+        "--per-channel\n"
+        "  onnxtool quantize-static model.onnx --calibrate-only --calibration part1/ --table "
+        "part1.json\n"
+        "  onnxtool quantize-static model.onnx -o model.int8.onnx --table part1.json,part2.json\n",
+    .options = options,
+    .args_bytes = sizeof(struct args),
+    .defaults = defaults,
+    .run = run,
+};

@@ -1,0 +1,145 @@
+/* What is done to a model before it is calibrated and quantized. */
+#include <math.h>
+#include <string.h>
+
+#include "graph/pass.h"
+#include "quant/quant.h"
+
+static enum ox_status no_memory(struct ox_error *err)
+{
+    return ox_fail(err, OX_NO_MEMORY, "out of memory");
+}
+
+/* ---- Batch normalization into the convolution before it ----------------------------------------------------------- */
+
+enum { BN_X, BN_SCALE, BN_BIAS, BN_MEAN, BN_VAR, N_BN };
+
+/* The convolution that feeds only this node, all constants known; NULL. */
+static struct ox_node *foldable(const struct ox_quant_uses *uses, const struct ox_node *norm)
+{
+    if (strcmp(norm->op_type, "BatchNormalization") != 0 || *norm->domain ||
+        norm->n_inputs != N_BN || norm->n_outputs < 1 || !norm->outputs[0] || !norm->inputs[BN_X] ||
+        ox_quant_int_attr(norm, "training_mode", 0))
+        return NULL;
+    for (size_t i = 1; i < norm->n_outputs; i++) {
+        if (norm->outputs[i])
+            return NULL;
+    }
+    for (int i = BN_SCALE; i < N_BN; i++) {
+        const struct ox_stored *stored =
+            norm->inputs[i] ? ox_quant_constant(norm->inputs[i]) : NULL;
+        if (!stored || stored->dtype != OX_FLOAT32 || stored->rank != 1)
+            return NULL;
+    }
+    const struct ox_value *x = norm->inputs[BN_X];
+    struct ox_node *conv = x->producer;
+    if (!conv || *conv->domain || x->is_output || uses->captured[x->id] ||
+        ox_quant_n_uses(uses, x) != 1 || conv->n_inputs < 2 || !conv->inputs[1])
+        return NULL;
+    bool transposed = strcmp(conv->op_type, "ConvTranspose") == 0;
+    if (strcmp(conv->op_type, "Conv") != 0 &&
+        (!transposed || ox_quant_int_attr(conv, "group", 1) != 1))
+        return NULL;
+    const struct ox_stored *weight = ox_quant_constant(conv->inputs[1]);
+    const struct ox_stored *bias =
+        conv->n_inputs > 2 && conv->inputs[2] ? ox_quant_constant(conv->inputs[2]) : NULL;
+    bool has_bias = conv->n_inputs > 2 && conv->inputs[2];
+    if (!weight || weight->dtype != OX_FLOAT32 || weight->rank < 3 ||
+        weight->dims[transposed] != ox_quant_constant(norm->inputs[BN_SCALE])->dims[0] ||
+        (has_bias && (!bias || bias->dtype != OX_FLOAT32 || bias->rank != 1 ||
+                      bias->dims[0] != weight->dims[transposed])))
+        return NULL;
+    return conv;
+}
+
+/* w[..., c, ...] *= factor[c]; bias[c] = (bias[c] - mean[c]) * factor[c] + shift[c]. */
+static enum ox_status fold_norm(struct ox_quant *q, struct ox_node *conv, struct ox_node *norm,
+                                struct ox_error *err)
+{
+    struct ox_tensor *params[N_BN] = {NULL}, *weight = NULL, *old_bias = NULL;
+    struct ox_tensor *scaled = NULL, *bias = NULL;
+    struct ox_budget *budget = ox_env_budget(q->model->env);
+    enum ox_dtype real;
+    enum ox_status status = OX_OK;
+    const double epsilon = (double)ox_quant_float_attr(norm, "epsilon", 1e-5f);
+    int axis = strcmp(conv->op_type, "ConvTranspose") == 0;
+    for (int i = BN_SCALE; i < N_BN; i++)
+        OX_TRY_CLEANUP(ox_quant_values(q, norm->inputs[i], &params[i], &real, err));
+    OX_TRY_CLEANUP(ox_quant_values(q, conv->inputs[1], &weight, &real, err));
+    if (conv->n_inputs > 2 && conv->inputs[2])
+        OX_TRY_CLEANUP(ox_quant_values(q, conv->inputs[2], &old_bias, &real, err));
+    OX_TRY_CLEANUP(ox_tensor_new(&scaled, budget, OX_FLOAT32, weight->rank, weight->dims, err));
+    OX_TRY_CLEANUP(ox_tensor_new(&bias, budget, OX_FLOAT32, 1, &weight->dims[axis], err));
+    struct ox_qview view = ox_qview_of(weight, axis);
+    for (size_t k = 0; k < view.outer * view.n; k++) {
+        size_t c = k % view.n;
+        double factor = (double)((float *)params[BN_SCALE]->data)[c] /
+                        sqrt((double)((float *)params[BN_VAR]->data)[c] + epsilon);
+        for (size_t i = k * view.inner; i < (k + 1) * view.inner; i++)
+            ((float *)scaled->data)[i] = (float)((double)((float *)weight->data)[i] * factor);
+        double before = old_bias ? (double)((float *)old_bias->data)[c] : 0;
+        ((float *)bias->data)[c] =
+            (float)((before - (double)((float *)params[BN_MEAN]->data)[c]) * factor +
+                    (double)((float *)params[BN_BIAS]->data)[c]);
+    }
+    struct ox_value *inputs[3] = {conv->inputs[0]};
+    inputs[1] = ox_quant_add_init(conv->graph, conv->inputs[1]->name, ox_tensor_ref(scaled));
+    inputs[2] = ox_quant_add_init(conv->graph, norm->inputs[BN_BIAS]->name, ox_tensor_ref(bias));
+    struct ox_node *made = inputs[1] && inputs[2]
+                               ? ox_graph_add_node(conv->graph, conv->op_type, "", conv->name,
+                                                   inputs, 3, norm->outputs, 1)
+                               : NULL;
+    if (!made || !ox_quant_copy_attrs(made, conv, NULL))
+        status = no_memory(err);
+cleanup:
+    for (int i = 0; i < N_BN; i++)
+        ox_tensor_release(params[i]);
+    ox_tensor_release(weight);
+    ox_tensor_release(old_bias);
+    ox_tensor_release(scaled);
+    ox_tensor_release(bias);
+    return status;
+}
+
+static enum ox_status fold_norms(struct ox_quant *q, struct ox_graph *graph, struct ox_error *err)
+{
+    struct ox_quant_uses uses;
+    OX_TRY(ox_quant_find_uses(q, graph, &uses, err));
+    size_t n = graph->n_nodes;
+    bool *gone = ox_arena_array(&q->arena, 2 * n + 1, sizeof *gone);
+    if (!gone)
+        return no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        struct ox_node *norm = graph->nodes[i], *conv = foldable(&uses, norm);
+        if (!conv)
+            continue;
+        OX_TRY(fold_norm(q, conv, norm, err));
+        gone[conv->index] = gone[norm->index] = true;
+    }
+    ox_graph_remove_nodes(graph, gone);
+    return ox_graph_sort(graph) ? OX_OK : no_memory(err);
+}
+
+/* ---- All of it ---------------------------------------------------------------------------------------------------- */
+
+enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant_options *options,
+                                   struct ox_error *err)
+{
+    static const char *const passes[] = {"fold-constants", "drop-identities", "drop-dead"};
+    struct ox_rewrite_plan plan = {.level = 1, .passes = passes, .n_passes = OX_COUNT(passes)};
+    struct ox_quant q;
+    enum ox_status status = ox_quant_init(&q, model, options, true, err);
+    if (status == OX_OK && !options->compat_ort) {
+        status = ox_rewrite_model(model, &plan, NULL, err);
+        for (size_t g = 0; g < model->n_graphs && status == OX_OK; g++) {
+            if (!model->graphs[g]->function)
+                status = fold_norms(&q, model->graphs[g], err);
+        }
+        if (status == OX_OK)
+            status = ox_quant_drop_inits(&q, err);
+    }
+    ox_quant_release(&q);
+    if (status != OX_OK && model->path)
+        ox_fail_context(err, status, "%s", model->path);
+    return status;
+}
