@@ -152,12 +152,23 @@ static bool copy_out(int from, int to)
     }
 }
 
+/* The result of a worker, with what parts it from an earlier one. */
+static bool copy_result(struct cli *cli, const struct worker *w, bool *any)
+{
+    if (lseek(w->out, 0, SEEK_END) <= 0)
+        return true;
+    size_t n = *any && cli->between ? strlen(cli->between) : 0;
+    *any = true;
+    return (!n || write(1, cli->between, n) == (ssize_t)n) && copy_out(w->out, 1);
+}
+
 /* Prints what a finished worker left and returns its exit code. */
-static int finish(struct cli *cli, const char *model, struct worker *w, bool *stdout_failed)
+static int finish(struct cli *cli, const char *model, struct worker *w, bool *any,
+                  bool *stdout_failed)
 {
     int code = WIFEXITED(w->status) ? WEXITSTATUS(w->status) : ox_status_exit_code(OX_INTERNAL);
     copy_out(w->err, 2);
-    if (!*stdout_failed && !copy_out(w->out, 1)) {
+    if (!*stdout_failed && !copy_result(cli, w, any)) {
         cli_fail(cli, OX_IO, "standard output: %s", strerror(errno));
         *stdout_failed = true;
     }
@@ -200,7 +211,7 @@ static enum ox_status run_workers(struct cli *cli, void *args, const struct name
 {
     enum ox_status worst = OX_OK;
     size_t started = 0, done = 0, jobs = (size_t)cli->common.jobs;
-    bool stdout_failed = false;
+    bool stdout_failed = false, any = false;
     struct worker *workers = calloc(models->n, sizeof *workers);
     if (!workers)
         return cli_fail(cli, OX_NO_MEMORY, "out of memory");
@@ -215,8 +226,8 @@ static enum ox_status run_workers(struct cli *cli, void *args, const struct name
         }
         while (workers[done].pid > 0)
             reap(workers, started);
-        worst = cli_worse(
-            worst, status_of(finish(cli, models->items[done], &workers[done], &stdout_failed)));
+        worst = cli_worse(worst, status_of(finish(cli, models->items[done], &workers[done], &any,
+                                                  &stdout_failed)));
         done++;
     }
     if (stdout_failed)

@@ -33,6 +33,7 @@ struct cli {
     struct ox_strbuf out; /* results; written when the command is done, or by cli_flush() */
     bool color;           /* standard output takes colours */
     bool several;         /* more than one model: JSON is one object a line, text names the model */
+    const char *between;  /* printed between the results of two models that have any; NULL */
 };
 
 struct command {
@@ -41,7 +42,10 @@ struct command {
     const char *operands; /* "MODEL...": for the synopsis */
     const char *
         description; /* paragraphs parted by empty lines; a line with two leading blanks is verbatim */
-    const char *examples; /* lines "COMMAND\n  what it does\n" */
+    const char *examples;   /* lines "COMMAND\n  what it does\n" */
+    const char *list_title; /* of a list in the manual page; NULL */
+    /* Its entry i; false: there are no more. */
+    bool (*list_entry)(size_t i, const char **term, const char **text);
     const struct opt *options;
     size_t args_bytes;
     void (*defaults)(void *args); /* args are zeroed before; NULL: all zero */

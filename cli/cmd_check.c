@@ -195,7 +195,25 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     enum ox_status status = verify_disabled(cli, args);
     if (status != OX_OK)
         return status;
-    return cli_each_model(cli, args, operands, n_operands, check_one);
+    if (!n_operands && !cli->common.files_from) /* says what is missing */
+        return cli_each_model(cli, args, operands, n_operands, check_one);
+    render_check_begin(cli, (enum check_format)args->format);
+    status = cli_flush(cli);
+    if (status == OX_OK)
+        status = cli_each_model(cli, args, operands, n_operands, check_one);
+    render_check_end(cli, (enum check_format)args->format);
+    return status;
+}
+
+static bool finding_entry(size_t i, const char **id, const char **title)
+{
+    size_t n;
+    const struct ox_finding_kind *kinds = ox_finding_kinds(&n);
+    if (i >= n)
+        return false;
+    *id = kinds[i].id;
+    *title = kinds[i].title;
+    return true;
 }
 
 const struct command command_check = {
@@ -213,10 +231,20 @@ const struct command command_check = {
         "are not read.\n\n"
         "With --full types and shapes are inferred as well, and what contradicts itself is an "
         "error.\n\n"
+        "With --lint there is advice on what is valid but will hurt: dead nodes and weights, "
+        "duplicated weights, fixed "
+        "batch dimensions, float64, initializers that are inputs, external data, quantization that "
+        "no runtime fuses. Weights are read "
+        "only where two look alike.\n\n"
+        "Of the forms, sarif (2.1.0), junit and github (workflow commands) are for continuous "
+        "integration.\n\n"
         "A file that is no model at all ends in exit status 3, one that breaks a rule in 1.",
-    .examples = "  onnxtool check --full model.onnx\n"
+    .examples = "  onnxtool check --full --lint model.onnx\n"
+                "  onnxtool check -f sarif *.onnx > check.sarif\n"
                 "  onnxtool check -f json -j 2 --files-from list.txt\n"
                 "  onnxtool check --explain node.unknown-op\n",
+    .list_title = "FINDINGS",
+    .list_entry = finding_entry,
     .options = options,
     .args_bytes = sizeof(struct args),
     .run = run,

@@ -212,6 +212,21 @@ static void man_program(struct ox_strbuf *out)
                          commands[i + 1] ? "," : "");
 }
 
+static void man_list(struct ox_strbuf *out, const struct command *command)
+{
+    const char *term, *text;
+    if (!command->list_title)
+        return;
+    ox_strbuf_printf(out, ".SH %s\n", command->list_title);
+    for (size_t i = 0; command->list_entry(i, &term, &text); i++) {
+        ox_strbuf_puts(out, ".TP\n\\fB");
+        roff(out, term, strlen(term));
+        ox_strbuf_puts(out, "\\fR\n");
+        roff(out, text, strlen(text));
+        ox_strbuf_puts(out, ".\n");
+    }
+}
+
 void help_man(struct ox_strbuf *out, const struct command *command)
 {
     if (!command) {
@@ -229,6 +244,7 @@ void help_man(struct ox_strbuf *out, const struct command *command)
     ox_strbuf_puts(out, ".SH OPTIONS\n");
     man_options(out, command->options);
     man_options(out, common_options);
+    man_list(out, command);
     ox_strbuf_puts(out, exit_codes);
     if (command->examples) {
         ox_strbuf_puts(out, ".SH EXAMPLES\n.nf\n");

@@ -134,7 +134,11 @@ static void json(struct cli *cli, const struct check_report *report)
 
 void render_check(struct cli *cli, enum check_format format, const struct check_report *report)
 {
-    static void (*const renderers[])(struct cli * cli, const struct check_report *report) = {text,
-                                                                                             json};
+    static void (*const renderers[])(struct cli * cli, const struct check_report *report) = {
+        [CHECK_TEXT] = text,
+        [CHECK_JSON] = json,
+        [CHECK_SARIF] = render_check_sarif,
+        [CHECK_JUNIT] = render_check_junit,
+        [CHECK_GITHUB] = render_check_github};
     renderers[format](cli, report);
 }

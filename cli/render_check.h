@@ -16,9 +16,17 @@ struct check_report {
     size_t n_errors, n_warnings, n_infos; /* of all that are not disabled */
 };
 
-enum check_format { CHECK_TEXT, CHECK_JSON };
-#define CHECK_FORMATS "text|json"
+enum check_format { CHECK_TEXT, CHECK_JSON, CHECK_SARIF, CHECK_JUNIT, CHECK_GITHUB };
+#define CHECK_FORMATS "text|json|sarif|junit|github"
 
 void render_check(struct cli *cli, enum check_format format, const struct check_report *report);
+/* What stands before the first model and after the last. */
+void render_check_begin(struct cli *cli, enum check_format format);
+void render_check_end(struct cli *cli, enum check_format format);
+
+/* ---- render_check_ci.c ---- */
+void render_check_sarif(struct cli *cli, const struct check_report *report);
+void render_check_junit(struct cli *cli, const struct check_report *report);
+void render_check_github(struct cli *cli, const struct check_report *report);
 
 #endif

@@ -8,6 +8,10 @@
 enum ox_status ox_check_structure(struct ox_findings *findings, struct ox_model *model,
                                   struct ox_error *err);
 
+/* Advice on what is valid but will hurt. Weights are read only where two initializers look alike. */
+enum ox_status ox_check_lint(struct ox_findings *findings, struct ox_model *model,
+                             struct ox_error *err);
+
 /* ---- Between the checker's files --------------------------------------------------------------------------------- */
 
 struct ox_checker {

@@ -15,6 +15,8 @@ enum ox_status ox_check(struct ox_findings **out, struct ox_model *model,
         status = ox_shapes_infer(&shapes, model, &strict, findings, err);
         ox_shapes_release(shapes);
     }
+    if (status == OX_OK && options && options->lint)
+        status = ox_check_lint(findings, model, err);
     if (status == OX_OK)
         status = ox_findings_status(findings, err);
     if (status != OX_OK) {

@@ -1,0 +1,21 @@
+/* Between the linter's files. */
+#ifndef OX_CHECK_LINT_H
+#define OX_CHECK_LINT_H
+
+#include "check/findings.h"
+
+struct ox_linter {
+    struct ox_model *model;
+    struct ox_findings *findings;
+    struct ox_error *err;
+};
+
+/* All return OX_NO_MEMORY or OX_CANCELLED alone. */
+enum ox_status ox_lint_unused(struct ox_linter *lint);
+enum ox_status ox_lint_external(struct ox_linter *lint);
+enum ox_status ox_lint_duplicates(struct ox_linter *lint);
+enum ox_status ox_lint_qdq(struct ox_linter *lint);
+
+enum ox_status ox_lint_no_memory(struct ox_linter *lint);
+
+#endif
