@@ -8,6 +8,7 @@
 #include "onnxtool.h"
 #include "tests/guarded.h"
 #include "tests/run_suite.h"
+#include "tests/tables.h"
 
 static void halve_row(const void *arg, size_t n, float *x)
 {
@@ -198,9 +199,9 @@ static void free_sides(struct sides *s)
     guarded_free(&s->residual);
 }
 
-static void try_conv(struct dice *d, enum ox_cpu level, enum ox_conv_way way, unsigned threads)
+static void try_conv(struct dice *d, const struct ox_compute *t, enum ox_conv_way way,
+                     unsigned threads)
 {
-    const struct ox_compute *t = ox_compute(level);
     struct ox_env *env = ox_env_new();
     const struct ox_conv c = random_conv(d, way);
     const size_t pixel = c.planar ? c.in_channels : c.in_pixel;
@@ -226,8 +227,8 @@ static void try_conv(struct dice *d, enum ox_cpu level, enum ox_conv_way way, un
 START_TEST(convolutions_of_any_shape_are_near_the_sums_in_double)
 {
     struct dice d = {(uint64_t)_i * 104729};
-    const enum ox_cpu level = (enum ox_cpu)(_i / 6 % (ox_cpu_probe() + 1));
-    try_conv(&d, level, (enum ox_conv_way)(_i % 6), 1 + (unsigned)_i % 2);
+    try_conv(&d, table_at((unsigned)_i / 6 % n_tables()), (enum ox_conv_way)(_i % 6),
+             1 + (unsigned)_i % 2);
 }
 END_TEST
 
@@ -235,8 +236,8 @@ END_TEST
 START_TEST(deep_sums_are_cut_and_put_together)
 {
     struct dice d = {(uint64_t)_i};
-    for (unsigned level = 0; level <= ox_cpu_probe(); level++) {
-        const struct ox_compute *t = ox_compute((enum ox_cpu)level);
+    for (unsigned level = 0; level < n_tables(); level++) {
+        const struct ox_compute *t = table_at(level);
         const size_t channels = _i ? 1200 : 150;
         struct ox_conv c = {.batch = 1,
                             .groups = 1,
@@ -270,10 +271,10 @@ START_TEST(deep_sums_are_cut_and_put_together)
 END_TEST
 
 /* Mean error over the mean size of the result, against the sum in double. */
-static double mean_error(enum ox_cpu level, enum ox_conv_way way)
+static double mean_error(unsigned level, enum ox_conv_way way)
 {
     enum { CHANNELS = 64, SIDE = 12 };
-    const struct ox_compute *t = ox_compute(level);
+    const struct ox_compute *t = table_at(level);
     struct dice d = {5};
     struct ox_conv c = {.batch = 1,
                         .groups = 1,
@@ -315,13 +316,13 @@ static double mean_error(enum ox_cpu level, enum ox_conv_way way)
 
 START_TEST(winograd_keeps_the_error_that_is_documented)
 {
-    for (unsigned level = 0; level <= ox_cpu_probe(); level++) {
-        const double direct_error = mean_error((enum ox_cpu)level, OX_CONV_INDIRECT);
-        const double two = mean_error((enum ox_cpu)level, OX_CONV_WINOGRAD2);
-        const double four = mean_error((enum ox_cpu)level, OX_CONV_WINOGRAD4);
+    for (unsigned level = 0; level < n_tables(); level++) {
+        const double direct_error = mean_error(level, OX_CONV_INDIRECT);
+        const double two = mean_error(level, OX_CONV_WINOGRAD2);
+        const double four = mean_error(level, OX_CONV_WINOGRAD4);
         if (getenv("SHOW"))
-            printf("%s: direct %.2g, F(2,3) %.2g, F(4,3) %.2g\n", ox_cpu_name((enum ox_cpu)level),
-                   direct_error, two, four);
+            printf("%s: direct %.2g, F(2,3) %.2g, F(4,3) %.2g\n", table_name(level), direct_error,
+                   two, four);
         ck_assert(direct_error < 7.3e-7);
         ck_assert(two < 5.5e-7);
         ck_assert(four < 2e-6);

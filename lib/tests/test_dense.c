@@ -9,6 +9,7 @@
 #include "tests/bench_kernels.h"
 #include "tests/guarded.h"
 #include "tests/run_suite.h"
+#include "tests/tables.h"
 
 static void halve_row(const void *arg, size_t n, float *x)
 {
@@ -138,7 +139,7 @@ static void compare(const struct ox_dense *p, const struct sides *s, size_t g0, 
 START_TEST(products_of_any_shape_are_near_the_sums_in_double)
 {
     struct dice d = {(uint64_t)_i * 7919};
-    const struct ox_compute *t = ox_compute((enum ox_cpu)(_i % (ox_cpu_probe() + 1)));
+    const struct ox_compute *t = table_at((unsigned)_i % n_tables());
     struct ox_env *env = ox_env_new();
     ox_env_set_threads(env, 1 + (unsigned)_i % 3);
     struct sides s;
@@ -157,7 +158,7 @@ END_TEST
 START_TEST(the_bits_are_the_same_for_any_number_of_threads)
 {
     struct dice d = {(uint64_t)_i};
-    const struct ox_compute *t = ox_compute((enum ox_cpu)(_i % (ox_cpu_probe() + 1)));
+    const struct ox_compute *t = table_at((unsigned)_i % n_tables());
     struct guarded a = guarded_new(&d, 150 * 700, true), b = guarded_new(&d, 700 * 230, true);
     struct guarded one = guarded_new(&d, 150 * 230, true), four = guarded_new(&d, 150 * 230, true);
     for (unsigned threads = 1; threads <= 4; threads += 3) {
@@ -198,8 +199,8 @@ START_TEST(weights_of_two_bytes_give_what_they_are_worth)
     ck_assert_ptr_nonnull(narrow);
     for (size_t i = 0; i < n * k; i++) /* positive, at most 2; all bits of the fraction used */
         narrow[i] = (uint16_t)(dice_next(&d) % 0x3c00);
-    for (unsigned level = 0; level <= ox_cpu_probe(); level++) {
-        const struct ox_compute *t = ox_compute((enum ox_cpu)level);
+    for (unsigned level = 0; level < n_tables(); level++) {
+        const struct ox_compute *t = table_at(level);
         const bool turned = _i & 4;
         struct ox_dense p = {.m = m,
                              .n = n,
@@ -249,13 +250,13 @@ START_TEST(every_half_and_bfloat_widens_to_the_same_bits)
     static float want[1 << 16], got[1 << 16];
     for (size_t i = 0; i < 1 << 16; i++)
         all[i] = (uint16_t)i;
-    for (unsigned level = 1; level <= ox_cpu_probe(); level++) {
+    for (unsigned level = 1; level < n_tables(); level++) {
         for (size_t n = (1 << 16) - 9; n <= 1 << 16; n++) {
             ox_compute(OX_CPU_C)->widen_f16(n, all, want);
-            ox_compute((enum ox_cpu)level)->widen_f16(n, all, got);
+            table_at(level)->widen_f16(n, all, got);
             ck_assert(memcmp(want, got, n * sizeof *got) == 0);
             ox_compute(OX_CPU_C)->widen_bf16(n, all, want);
-            ox_compute((enum ox_cpu)level)->widen_bf16(n, all, got);
+            table_at(level)->widen_bf16(n, all, got);
             ck_assert(memcmp(want, got, n * sizeof *got) == 0);
         }
     }
@@ -264,8 +265,8 @@ END_TEST
 
 START_TEST(infinities_and_nans_pass_through_relu_as_numpy_has_it)
 {
-    for (unsigned level = 0; level <= ox_cpu_probe(); level++) {
-        const struct ox_compute *t = ox_compute((enum ox_cpu)level);
+    for (unsigned level = 0; level < n_tables(); level++) {
+        const struct ox_compute *t = table_at(level);
         float a[3] = {1, 1, 1}, c[3 * 40], b[40], packed[64];
         const float odd[4] = {NAN, INFINITY, -INFINITY, -0.5f};
         for (size_t i = 0; i < 40; i++)

@@ -7,10 +7,11 @@
 #include "kernels/maps.h"
 #include "tests/guarded.h"
 #include "tests/run_suite.h"
+#include "tests/tables.h"
 
 static const struct ox_compute *table(int i)
 {
-    return ox_compute((enum ox_cpu)(i % ((int)ox_cpu_probe() + 1)));
+    return table_at((unsigned)i % n_tables());
 }
 
 START_TEST(layouts_are_turned_and_turned_back)

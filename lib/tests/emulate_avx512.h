@@ -1,0 +1,244 @@
+/* The AVX-512 intrinsics that kernels/x86 uses, done with two AVX2 halves or lane by lane, after Intel's description of each: so
+ * the same sources can be tested where the processor lacks them. To be included before any other header. */
+#ifndef OX_TESTS_EMULATE_AVX512_H
+#define OX_TESTS_EMULATE_AVX512_H
+
+#pragma GCC diagnostic ignored "-Wpsabi"
+#pragma GCC target("avx2,fma,f16c")
+#include <immintrin.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define EMULATED static inline __attribute__((always_inline, unused))
+
+union emulated {
+    __m512 f;
+    __m512i i;
+    __m256 half[2];
+    __m256i half_i[2];
+    float lane[16];
+    int32_t word[16];
+    uint8_t byte[64];
+};
+
+/* Each half by an AVX2 intrinsic. */
+#define EMULATE_1(name, type, field, half_field, call)                                             \
+    EMULATED type emulated_##name(type a)                                                          \
+    {                                                                                              \
+        union emulated x = {.field = a};                                                           \
+        x.half_field[0] = call(x.half_field[0]);                                                   \
+        x.half_field[1] = call(x.half_field[1]);                                                   \
+        return x.field;                                                                            \
+    }
+#define EMULATE_2(name, type, field, half_field, call)                                             \
+    EMULATED type emulated_##name(type a, type b)                                                  \
+    {                                                                                              \
+        union emulated x = {.field = a}, y = {.field = b};                                         \
+        x.half_field[0] = call(x.half_field[0], y.half_field[0]);                                  \
+        x.half_field[1] = call(x.half_field[1], y.half_field[1]);                                  \
+        return x.field;                                                                            \
+    }
+#define EMULATE_3(name, call)                                                                      \
+    EMULATED __m512 emulated_##name(__m512 a, __m512 b, __m512 c)                                  \
+    {                                                                                              \
+        union emulated x = {.f = a}, y = {.f = b}, z = {.f = c};                                   \
+        x.half[0] = call(x.half[0], y.half[0], z.half[0]);                                         \
+        x.half[1] = call(x.half[1], y.half[1], z.half[1]);                                         \
+        return x.f;                                                                                \
+    }
+
+EMULATE_2(add_ps, __m512, f, half, _mm256_add_ps)
+EMULATE_2(sub_ps, __m512, f, half, _mm256_sub_ps)
+EMULATE_2(mul_ps, __m512, f, half, _mm256_mul_ps)
+EMULATE_2(div_ps, __m512, f, half, _mm256_div_ps)
+EMULATE_2(max_ps, __m512, f, half, _mm256_max_ps)
+EMULATE_2(min_ps, __m512, f, half, _mm256_min_ps)
+EMULATE_2(and_ps, __m512, f, half, _mm256_and_ps)
+EMULATE_2(or_ps, __m512, f, half, _mm256_or_ps)
+EMULATE_2(xor_ps, __m512, f, half, _mm256_xor_ps)
+EMULATE_2(andnot_ps, __m512, f, half, _mm256_andnot_ps)
+EMULATE_1(sqrt_ps, __m512, f, half, _mm256_sqrt_ps)
+EMULATE_3(fmadd_ps, _mm256_fmadd_ps)
+EMULATE_3(fnmadd_ps, _mm256_fnmadd_ps)
+EMULATE_2(add_epi32, __m512i, i, half_i, _mm256_add_epi32)
+EMULATE_2(sub_epi32, __m512i, i, half_i, _mm256_sub_epi32)
+EMULATE_2(and_si512, __m512i, i, half_i, _mm256_and_si256)
+
+EMULATED __m512 emulated_of_lanes(const float *p)
+{
+    union emulated x;
+    memcpy(x.lane, p, sizeof x.lane);
+    return x.f;
+}
+
+EMULATED __m512 emulated_set1_ps(float a)
+{
+    union emulated x;
+    x.half[0] = x.half[1] = _mm256_set1_ps(a);
+    return x.f;
+}
+
+EMULATED __m512i emulated_set1_epi32(int32_t a)
+{
+    union emulated x;
+    x.half_i[0] = x.half_i[1] = _mm256_set1_epi32(a);
+    return x.i;
+}
+
+EMULATED void emulated_storeu_ps(float *p, __m512 a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
+EMULATED __m512 emulated_maskz_loadu_ps(__mmask16 m, const float *p)
+{
+    union emulated x;
+    for (unsigned i = 0; i < 16; i++)
+        x.lane[i] = m >> i & 1 ? p[i] : 0;
+    return x.f;
+}
+
+EMULATED void emulated_mask_storeu_ps(float *p, __mmask16 m, __m512 a)
+{
+    const union emulated x = {.f = a};
+    for (unsigned i = 0; i < 16; i++) {
+        if (m >> i & 1)
+            p[i] = x.lane[i];
+    }
+}
+
+/* b where the mask is set, a elsewhere. */
+EMULATED __m512 emulated_mask_blend_ps(__mmask16 m, __m512 a, __m512 b)
+{
+    union emulated x = {.f = a};
+    const union emulated y = {.f = b};
+    for (unsigned i = 0; i < 16; i++)
+        x.word[i] = m >> i & 1 ? y.word[i] : x.word[i];
+    return x.f;
+}
+
+EMULATED __m512 emulated_maskz_mov_ps(__mmask16 m, __m512 a)
+{
+    return emulated_mask_blend_ps(m, emulated_set1_ps(0), a);
+}
+
+#define EMULATED_CMP(a, b, how)                                                                    \
+    __extension__({                                                                                \
+        const union emulated cmp_x = {.f = (a)}, cmp_y = {.f = (b)};                               \
+        (__mmask16)(_mm256_movemask_ps(_mm256_cmp_ps(cmp_x.half[0], cmp_y.half[0], how)) |         \
+                    _mm256_movemask_ps(_mm256_cmp_ps(cmp_x.half[1], cmp_y.half[1], how)) << 8);    \
+    })
+
+#define EMULATED_ROUND(a, how)                                                                     \
+    __extension__({                                                                                \
+        union emulated round_x = {.f = (a)};                                                       \
+        round_x.half[0] = _mm256_round_ps(round_x.half[0], how);                                   \
+        round_x.half[1] = _mm256_round_ps(round_x.half[1], how);                                   \
+        round_x.f;                                                                                 \
+    })
+
+EMULATED __m512i emulated_slli_epi32(__m512i a, unsigned n)
+{
+    union emulated x = {.i = a};
+    for (unsigned i = 0; i < 16; i++)
+        x.word[i] = n > 31 ? 0 : (int32_t)((uint32_t)x.word[i] << n);
+    return x.i;
+}
+
+EMULATED __m512i emulated_srai_epi32(__m512i a, unsigned n)
+{
+    union emulated x = {.i = a};
+    for (unsigned i = 0; i < 16; i++)
+        x.word[i] = x.word[i] >> (n > 31 ? 31 : n);
+    return x.i;
+}
+
+EMULATED __m512i emulated_cvtps_epi32(__m512 a)
+{
+    union emulated x = {.f = a};
+    x.half_i[0] = _mm256_cvtps_epi32(x.half[0]);
+    x.half_i[1] = _mm256_cvtps_epi32(x.half[1]);
+    return x.i;
+}
+
+EMULATED __m512 emulated_cvtepi32_ps(__m512i a)
+{
+    union emulated x = {.i = a};
+    x.half[0] = _mm256_cvtepi32_ps(x.half_i[0]);
+    x.half[1] = _mm256_cvtepi32_ps(x.half_i[1]);
+    return x.f;
+}
+
+EMULATED __m512i emulated_castps_si512(__m512 a)
+{
+    const union emulated x = {.f = a};
+    return x.i;
+}
+
+EMULATED __m512 emulated_castsi512_ps(__m512i a)
+{
+    const union emulated x = {.i = a};
+    return x.f;
+}
+
+EMULATED float emulated_reduce_add_ps(__m512 a)
+{
+    union emulated x = {.f = a};
+    for (unsigned half = 8; half; half /= 2) {
+        for (unsigned i = 0; i < half; i++)
+            x.lane[i] += x.lane[i + half];
+    }
+    return x.lane[0];
+}
+
+EMULATED float emulated_reduce_max_ps(__m512 a)
+{
+    const union emulated x = {.f = a};
+    float most = x.lane[0];
+    for (unsigned i = 1; i < 16; i++)
+        most = x.lane[i] > most ? x.lane[i] : most;
+    return most;
+}
+
+#define _mm512_add_ps emulated_add_ps
+#define _mm512_sub_ps emulated_sub_ps
+#define _mm512_mul_ps emulated_mul_ps
+#define _mm512_div_ps emulated_div_ps
+#define _mm512_max_ps emulated_max_ps
+#define _mm512_min_ps emulated_min_ps
+#define _mm512_and_ps emulated_and_ps
+#define _mm512_or_ps emulated_or_ps
+#define _mm512_xor_ps emulated_xor_ps
+#define _mm512_andnot_ps emulated_andnot_ps
+#define _mm512_sqrt_ps emulated_sqrt_ps
+#define _mm512_fmadd_ps emulated_fmadd_ps
+#define _mm512_fnmadd_ps emulated_fnmadd_ps
+#define _mm512_add_epi32 emulated_add_epi32
+#define _mm512_sub_epi32 emulated_sub_epi32
+#define _mm512_and_si512 emulated_and_si512
+#define _mm512_loadu_ps emulated_of_lanes
+#define _mm512_storeu_ps emulated_storeu_ps
+#define _mm512_set1_ps emulated_set1_ps
+#define _mm512_setzero_ps() emulated_set1_ps(0)
+#define _mm512_set1_epi32 emulated_set1_epi32
+#define _mm512_maskz_loadu_ps emulated_maskz_loadu_ps
+#define _mm512_mask_storeu_ps emulated_mask_storeu_ps
+#define _mm512_mask_blend_ps emulated_mask_blend_ps
+#define _mm512_maskz_mov_ps emulated_maskz_mov_ps
+#undef _mm512_cmp_ps_mask
+#define _mm512_cmp_ps_mask EMULATED_CMP
+#undef _mm512_roundscale_ps
+#define _mm512_roundscale_ps EMULATED_ROUND
+#undef _mm512_slli_epi32
+#define _mm512_slli_epi32 emulated_slli_epi32
+#undef _mm512_srai_epi32
+#define _mm512_srai_epi32 emulated_srai_epi32
+#define _mm512_cvtps_epi32 emulated_cvtps_epi32
+#define _mm512_cvtepi32_ps emulated_cvtepi32_ps
+#define _mm512_castps_si512 emulated_castps_si512
+#define _mm512_castsi512_ps emulated_castsi512_ps
+#define _mm512_reduce_add_ps emulated_reduce_add_ps
+#define _mm512_reduce_max_ps emulated_reduce_max_ps
+
+#endif
