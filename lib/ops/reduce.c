@@ -380,6 +380,15 @@ static enum ox_status run_sum_square(struct ox_run *r, struct ox_error *err)
     return reduce(r, sum_square_reducers, true, err);
 }
 
+/* How many axes the second input lists, where they themselves are not known; -1: not known. */
+static int64_t count_axes(struct ox_infer *c)
+{
+    unsigned rank;
+    const struct ox_expr *const *dims;
+    int64_t n;
+    return ox_infer_shape(c, 1, &rank, &dims) && rank == 1 && ox_infer_is_num(dims[0], &n) ? n : -1;
+}
+
 /* Axes as far as they are known; false when they are not. */
 static bool infer_axes(struct ox_infer *c, bool by_input, unsigned rank, bool *reduces)
 {
@@ -387,8 +396,15 @@ static bool infer_axes(struct ox_infer *c, bool by_input, unsigned rank, bool *r
     const int64_t *axes = NULL;
     if (!by_input)
         axes = ox_infer_ints_attr(c, "axes", &n);
-    else if (ox_infer_has(c, 1) && !ox_infer_ints(c, 1, &n, &axes))
-        return false;
+    else if (ox_infer_has(c, 1) && !ox_infer_ints(c, 1, &n, &axes)) {
+        int64_t count = count_axes(c);
+        if (count != 0 && (count < 0 || (uint64_t)count != rank))
+            return false;
+        for (unsigned i = 0; count && i < rank; i++)
+            reduces[i] = true; /* as many as there are */
+        if (count)
+            return true;
+    }
     bool all = n == 0 && !(by_input && ox_infer_int_attr(c, "noop_with_empty_axes", 0));
     for (unsigned i = 0; i < rank; i++)
         reduces[i] = all;
@@ -403,14 +419,16 @@ static bool infer_axes(struct ox_infer *c, bool by_input, unsigned rank, bool *r
     return true;
 }
 
-/* With keepdims the rank stays, even when the axes are not known. */
+/* With keepdims the rank stays, even when the axes are not known; without, it follows from their number. */
 static void infer_unknown_axes(struct ox_infer *c, unsigned rank)
 {
     const struct ox_expr **dims = ox_infer_dims(c, rank);
+    int64_t n = count_axes(c);
+    ox_infer_unknown(c, 0, "the axes to reduce are known only at run time");
     if (dims && ox_infer_int_attr(c, "keepdims", 1))
         ox_infer_set_shape(c, 0, rank, dims);
-    else
-        ox_infer_unknown(c, 0, "the axes to reduce are known only at run time");
+    else if (dims && n >= 0 && n <= (int64_t)rank)
+        ox_infer_set_shape(c, 0, rank - (unsigned)n, dims);
 }
 
 static bool infer_shape(struct ox_infer *c, bool by_input, bool *reduces, unsigned *rank)
