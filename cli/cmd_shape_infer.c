@@ -78,7 +78,9 @@ static bool fill_row(struct ox_strbuf cells[COLUMNS], const struct ox_shape_entr
         ox_strbuf_putc(&cells[3], ' ');
         ox_strbuf_name(&cells[3], entry->producer, 256);
     } else {
-        ox_strbuf_puts(&cells[3], entry->is_input ? "input" : "constant");
+        ox_strbuf_puts(&cells[3], entry->is_input      ? "input"
+                                  : entry->is_constant ? "constant"
+                                                       : "declared alone");
     }
     bool good = true;
     for (int i = 0; i < COLUMNS; i++)

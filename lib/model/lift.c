@@ -151,9 +151,11 @@ static enum ox_status lift_infos(struct ox_graph *graph, Onnx__ValueInfoProto *c
                                  size_t n, struct ox_error *err)
 {
     for (size_t i = 0; i < n; i++) {
-        struct ox_value *value = ox_graph_value(graph, ox_text(infos[i]->name));
-        if (value)
-            OX_TRY(declare(value, infos[i], err));
+        struct ox_value *value;
+        if (!*ox_text(infos[i]->name))
+            continue;
+        OX_TRY(define(&value, graph, ox_text(infos[i]->name), err));
+        OX_TRY(declare(value, infos[i], err));
     }
     return OX_OK;
 }

@@ -4,7 +4,8 @@
  * - A name defined twice (node outputs, inputs, initializers): one value, which keeps the first definition of each sort.
  *   node->outputs[i] is that value but value->producer, value->output_index do not lead back; or a value with a producer
  *   has is_input or init set too. graph->inputs, outputs and inits hold all that the file lists, in its order.
- * - A name that is used and defined nowhere: a value with no producer, init, sparse_init, outer and is_input.
+ * - A name that is used and defined nowhere: a value with no producer, init, sparse_init, outer and is_input. So is one that
+ *   value_info alone has, which nobody uses.
  * - A nameless graph input, output or initializer: a value named "" that no name leads to (inits: no value at all).
  * - Nodes out of order and cycles: as they are; a name means its definition wherever in the graph that stands. What
  *   is defined in no enclosing graph's inputs, initializers or outputs of nodes is undefined, not captured.

@@ -6,10 +6,11 @@
 
 /* ---- The list ---------------------------------------------------------------------------------------------------- */
 
+/* A name that only value_info has is listed too, as declared: quantizers leave such entries behind. */
 static bool is_listed(const struct ox_value *value)
 {
     return !value->outer && *value->name &&
-           (value->is_input || value->init || value->sparse_init || value->producer);
+           (value->is_input || value->init || value->sparse_init || value->producer || value->info);
 }
 
 static size_t count_graph(const struct ox_graph *graph)

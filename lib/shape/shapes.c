@@ -121,6 +121,8 @@ bool ox_shapes_enter(struct ox_shapes *s, const struct ox_graph *graph)
                                                           : name_open_dims(s, value, value->type);
         if (value->is_input && !graph->parent && !graph->function)
             assume_not_empty(s, slot->type);
+        if (!slot->type && value->info && !value->producer && !value->outer && !value->is_input)
+            slot->type = value->type;
         if (value->is_input && !slot->type)
             slot->reason = "the file does not say what this input is";
     }
