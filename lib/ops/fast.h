@@ -29,6 +29,9 @@ enum ox_status ox_fast_group_norm(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_reduce(struct ox_run *r, struct ox_error *err);
 /* Transpose of elements of any size. */
 enum ox_status ox_fast_transpose(struct ox_run *r, struct ox_error *err);
+/* LSTM, GRU and RNN, batch after time; the weights of the input are packed by prepare(). */
+enum ox_status ox_fast_rnn(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err);
 /* Attention (23). */
 enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"
@@ -149,8 +150,8 @@ static enum ox_status check_parts(struct ox_run *r, const struct ox_rnn *rnn, st
     return OX_OK;
 }
 
-static enum ox_status read_rnn(struct ox_run *r, enum ox_rnn_kind kind, struct ox_rnn *rnn,
-                               struct ox_error *err)
+enum ox_status ox_rnn_read(struct ox_run *r, enum ox_rnn_kind kind, struct ox_rnn *rnn,
+                           struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0), *recurrence = ox_run_in(r, 2);
     const char *direction = ox_run_string(r, "direction");
@@ -428,7 +429,7 @@ static enum ox_status run_rnn_kind(struct ox_run *r, enum ox_rnn_kind kind, stru
 {
     struct ox_rnn rnn;
     struct sequences q = {0};
-    OX_TRY(read_rnn(r, kind, &rnn, err));
+    OX_TRY(ox_rnn_read(r, kind, &rnn, err));
     OX_TRY(ox_real_in(r, 1, &q.w, err));
     OX_TRY(ox_real_in(r, 2, &q.recurrence, err));
     OX_TRY(ox_real_in(r, 3, &q.bias, err));
@@ -495,7 +496,8 @@ static void infer_rnn(struct ox_infer *c)
 
 #define RECURRENT(name, since, kernel)                                                             \
     {                                                                                              \
-        "", name, since, .infer = infer_rnn, .run = kernel                                         \
+        "", name, since, .infer = infer_rnn, .run = kernel, .fast = ox_fast_rnn,                   \
+                         .prepare = ox_prepare_rnn                                                 \
     }
 
 const struct ox_op ox_ops_rnn[] = {RECURRENT("RNN", 1, run_rnn),    RECURRENT("RNN", 7, run_rnn),

@@ -36,4 +36,8 @@ struct ox_rnn {
     struct ox_activation functions[2][3];
 };
 
+/* The operator's sizes and functions, checked against its inputs. */
+enum ox_status ox_rnn_read(struct ox_run *r, enum ox_rnn_kind kind, struct ox_rnn *rnn,
+                           struct ox_error *err);
+
 #endif

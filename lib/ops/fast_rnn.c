@@ -1,0 +1,413 @@
+/* LSTM, GRU and RNN in float32. The products with the input run for all steps at once; those with the state read the recurrent
+ * weights where they are, a block of rows at a time, there and back on alternate steps, so that what is still in the cache is used
+ * before it goes. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/dense.h"
+#include "ops/fast.h"
+#include "ops/rnn.h"
+
+static const size_t n_gates[] = {1, 3, 4};
+
+enum {
+    BLOCK = 64, /* rows of recurrent weights */
+    ROWS = 4,   /* of the batch at once: what `dots` takes */
+    WAITS = 4   /* a product with few rows waits for memory this much longer than for arithmetic */
+};
+
+/* An activation as a row function. */
+struct function {
+    void (*unary)(size_t n, const float *x, float *y, float a, float b);
+    float a, b;
+};
+
+static bool find_function(const struct ox_activation *f, struct function *out)
+{
+    static const struct {
+        enum ox_activation_kind kind;
+        enum ox_unary unary;
+    } known[] = {{OX_ACT_RELU, OX_UNARY_CLIP},        {OX_ACT_TANH, OX_UNARY_TANH},
+                 {OX_ACT_SIGMOID, OX_UNARY_SIGMOID},  {OX_ACT_AFFINE, OX_UNARY_AFFINE},
+                 {OX_ACT_LEAKY_RELU, OX_UNARY_LEAKY}, {OX_ACT_HARD_SIGMOID, OX_UNARY_HARD_SIGMOID},
+                 {OX_ACT_ELU, OX_UNARY_ELU},          {OX_ACT_SOFTSIGN, OX_UNARY_SOFTSIGN},
+                 {OX_ACT_SOFTPLUS, OX_UNARY_SOFTPLUS}};
+    for (size_t i = 0; i < OX_COUNT(known); i++) {
+        if (known[i].kind != f->kind)
+            continue;
+        *out = (struct function){ox_fast_rows()->unary[known[i].unary], (float)f->alpha,
+                                 (float)f->beta};
+        if (f->kind == OX_ACT_RELU)
+            out->b = INFINITY;
+        return true;
+    }
+    return false;
+}
+
+struct direction {
+    const struct ox_rnn *rnn;
+    const struct ox_rows *rows;
+    const struct ox_compute *compute;
+    struct ox_env *env; /* NULL: the directions have a thread each */
+    struct function f[3];
+    const float *recurrence, *bias, *peephole; /* bias, peephole: NULL for none */
+    const float *from_input;                   /* [steps, batch, gates * hidden], biases in it */
+    float *h, *c, *gates, *reset, *candidate, *spare;
+    float *y, *y_h, *y_c; /* NULL: not wanted */
+    const struct ox_tensor *lens;
+    bool backward;
+    size_t which;
+};
+
+/* ---- The product with the state ---------------------------------------------------------------------------------- */
+
+struct product {
+    const struct direction *d;
+    const float *state;
+    size_t first, n; /* rows of the weights */
+    float *out;
+    size_t out_row;
+    bool back;
+};
+
+static void product_task(void *arg, size_t i, size_t slot)
+{
+    const struct product *p = arg;
+    const struct direction *d = p->d;
+    const size_t hidden = d->rnn->hidden, blocks = (p->n - 1) / BLOCK + 1;
+    (void)slot;
+    size_t at = (p->back ? blocks - 1 - i : i) * BLOCK;
+    size_t n = p->n - at < BLOCK ? p->n - at : BLOCK;
+    for (size_t b = 0; b < d->rnn->batch; b += ROWS) {
+        size_t rows = d->rnn->batch - b < ROWS ? d->rnn->batch - b : ROWS;
+        d->compute->dots(n, hidden, (unsigned)rows, p->state + b * hidden, hidden,
+                         d->recurrence + (p->first + at) * hidden, hidden,
+                         p->out + b * p->out_row + at, p->out_row);
+    }
+}
+
+/* out[batch, n] = state[batch, hidden] times rows [first, first + n) of the weights. */
+static void multiply(const struct direction *d, size_t step, const float *state, size_t first,
+                     size_t n, float *out, size_t out_row)
+{
+    struct product p = {d, state, first, n, out, out_row, step % 2 != 0};
+    double flops = 2.0 * (double)n * (double)d->rnn->hidden * (double)d->rnn->batch;
+    ox_spread(d->env, (n - 1) / BLOCK + 1, flops * (d->rnn->batch < ROWS ? WAITS : 1), product_task,
+              &p);
+}
+
+/* ---- Steps ------------------------------------------------------------------------------------------------------- */
+
+static void activate(const struct direction *d, size_t f, float *x, size_t n)
+{
+    float clip = (float)d->rnn->clip;
+    if (clip > 0)
+        d->rows->unary[OX_UNARY_CLIP](n, x, x, -clip, clip);
+    d->f[f].unary(n, x, x, d->f[f].a, d->f[f].b);
+}
+
+static void add(const struct direction *d, size_t n, float *a, const float *b)
+{
+    d->rows->binary[OX_BINARY_ADD][OX_ROW_BOTH](n, a, b, a);
+}
+
+static void times(const struct direction *d, size_t n, const float *a, const float *b, float *y)
+{
+    d->rows->binary[OX_BINARY_MUL][OX_ROW_BOTH](n, a, b, y);
+}
+
+static size_t length_of(const struct direction *d, size_t b)
+{
+    return d->lens ? (size_t)ox_tensor_get_int(d->lens, b) : d->rnn->steps;
+}
+
+static size_t time_of(const struct direction *d, size_t length, size_t s)
+{
+    return d->backward ? length - 1 - s : s;
+}
+
+/* a += peephole * c */
+static void peep(const struct direction *d, size_t n, float *a, const float *peephole,
+                 const float *c)
+{
+    times(d, n, peephole, c, d->spare);
+    add(d, n, a, d->spare);
+}
+
+/* gate: i, o, f, c */
+static void step_lstm(const struct direction *d, float *gate, float *h, float *c)
+{
+    const size_t n = d->rnn->hidden;
+    float *i = gate, *o = gate + n, *f = o + n, *g = f + n;
+    if (d->peephole) {
+        peep(d, n, i, d->peephole, c);
+        peep(d, n, f, d->peephole + 2 * n, c);
+    }
+    activate(d, 0, i, n);
+    activate(d, 1, g, n);
+    if (d->rnn->input_forget)
+        d->rows->unary[OX_UNARY_AFFINE](n, i, f, -1, 1);
+    else
+        activate(d, 0, f, n);
+    times(d, n, f, c, c);
+    times(d, n, i, g, g);
+    add(d, n, c, g);
+    if (d->peephole)
+        peep(d, n, o, d->peephole + n, c);
+    activate(d, 0, o, n);
+    memcpy(h, c, n * sizeof *h);
+    activate(d, 2, h, n);
+    times(d, n, h, o, h);
+}
+
+static void step_other(const struct direction *d, size_t s)
+{
+    const struct ox_rnn *rnn = d->rnn;
+    const size_t n = rnn->hidden, g = n_gates[rnn->kind] * n;
+    multiply(d, s, d->h, 0, g, d->gates, g);
+    for (size_t b = 0; b < rnn->batch; b++) {
+        size_t length = length_of(d, b);
+        if (s >= length)
+            continue;
+        float *gate = d->gates + b * g;
+        add(d, g, gate, d->from_input + (time_of(d, length, s) * rnn->batch + b) * g);
+        if (rnn->kind == OX_RNN_LSTM) {
+            step_lstm(d, gate, d->h + b * n, d->c + b * n);
+        } else {
+            activate(d, 0, gate, n);
+            memcpy(d->h + b * n, gate, n * sizeof *gate);
+        }
+    }
+}
+
+/* gate: z, r, h. The reset gate is applied before the hidden gate's product, or after it when linear_before_reset. */
+static void step_gru(const struct direction *d, size_t s)
+{
+    const struct ox_rnn *rnn = d->rnn;
+    const size_t n = rnn->hidden, g = 3 * n, both = 2 * n;
+    multiply(d, s, d->h, 0, rnn->linear_before_reset ? g : both, d->gates, g);
+    for (size_t b = 0; b < rnn->batch; b++) {
+        size_t length = length_of(d, b);
+        if (s >= length)
+            continue;
+        float *gate = d->gates + b * g;
+        add(d, both, gate, d->from_input + (time_of(d, length, s) * rnn->batch + b) * g);
+        activate(d, 0, gate, both);
+        if (!rnn->linear_before_reset)
+            times(d, n, gate + n, d->h + b * n, d->reset + b * n);
+    }
+    if (!rnn->linear_before_reset)
+        multiply(d, s, d->reset, both, n, d->candidate, n);
+    for (size_t b = 0; b < rnn->batch; b++) {
+        size_t length = length_of(d, b);
+        if (s >= length)
+            continue;
+        float *gate = d->gates + b * g, *next = d->candidate + b * n, *h = d->h + b * n;
+        if (rnn->linear_before_reset) {
+            if (d->bias)
+                add(d, n, gate + both, d->bias + g + both);
+            times(d, n, gate + n, gate + both, next);
+        }
+        add(d, n, next, d->from_input + (time_of(d, length, s) * rnn->batch + b) * g + both);
+        activate(d, 1, next, n);
+        for (size_t k = 0; k < n; k++)
+            h[k] = (1 - gate[k]) * next[k] + gate[k] * h[k];
+    }
+}
+
+static void run_direction(void *arg, size_t which, size_t slot)
+{
+    const struct direction *d = (const struct direction *)arg + which;
+    const struct ox_rnn *rnn = d->rnn;
+    const size_t n = rnn->hidden;
+    (void)slot;
+    for (size_t s = 0; s < rnn->steps; s++) {
+        if (rnn->kind == OX_RNN_GRU)
+            step_gru(d, s);
+        else
+            step_other(d, s);
+        for (size_t b = 0; d->y && b < rnn->batch; b++) {
+            size_t length = length_of(d, b);
+            if (s >= length)
+                continue;
+            size_t t = time_of(d, length, s);
+            memcpy(d->y + ((t * rnn->directions + d->which) * rnn->batch + b) * n, d->h + b * n,
+                   n * sizeof *d->h);
+        }
+    }
+    const size_t cells = rnn->batch * n;
+    if (d->y_h)
+        memcpy(d->y_h + d->which * cells, d->h, cells * sizeof *d->h);
+    if (d->y_c)
+        memcpy(d->y_c + d->which * cells, d->c, cells * sizeof *d->c);
+}
+
+/* ---- The whole --------------------------------------------------------------------------------------------------- */
+
+static bool are_floats(const struct ox_run *r)
+{
+    for (size_t i = 0; i < r->n_in; i++) {
+        if (i != 4 && ox_run_has(r, i) && !ox_fast_in(r, i))
+            return false;
+    }
+    return ox_run_in(r, 0)->n > 0;
+}
+
+/* W of a direction packed, after one another. */
+enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_compute *t = ox_compute(ox_cpu());
+    const struct ox_tensor *w = ox_fast_in(r, 1);
+    if (!r->fixed || !r->fixed[1] || r->once || !w || w->rank != 3 || w->n == 0)
+        return OX_OK;
+    size_t directions = (size_t)w->dims[0], n = (size_t)w->dims[1], k = (size_t)w->dims[2], bytes;
+    size_t floats = ox_dense_packed(t, k, n);
+    if (OX_MUL_OVERFLOWS(floats, directions * sizeof(float), &bytes))
+        return OX_OK;
+    float *kept = ox_run_keep(r, bytes, err);
+    if (!kept)
+        return err->status;
+    for (size_t i = 0; i < directions; i++)
+        ox_dense_pack(t, r->env, k, n, (const float *)w->data + i * n * k, OX_WEIGHT_F32, 1, k,
+                      kept + i * floats);
+    return OX_OK;
+}
+
+/* Products of the inputs of all steps, with the biases that can be added in advance. */
+static enum ox_status from_input(struct ox_run *r, const struct ox_rnn *rnn, size_t which,
+                                 const float *bias, float *out, struct ox_error *err)
+{
+    const struct ox_compute *t = ox_compute(ox_cpu());
+    const size_t g = n_gates[rnn->kind] * rnn->hidden, k = rnn->input;
+    const size_t both = rnn->kind == OX_RNN_GRU && rnn->linear_before_reset ? 2 * rnn->hidden : g;
+    const float *kept = ox_run_state(r);
+    const struct ox_tensor *w = ox_fast_in(r, 1);
+    float *sum = NULL;
+    if (bias) {
+        sum = ox_run_scratch(r, g, sizeof *sum, err);
+        if (!sum)
+            return OX_NO_MEMORY;
+        for (size_t j = 0; j < g; j++)
+            sum[j] = bias[j] + (j < both ? bias[g + j] : 0);
+    }
+    struct ox_dense d = {.m = rnn->steps * rnn->batch,
+                         .n = g,
+                         .k = k,
+                         .a = ox_fast_in(r, 0)->data,
+                         .a_row = k,
+                         .a_col = 1,
+                         .packed = kept ? kept + which * ox_dense_packed(t, k, g) : NULL,
+                         .b = (const float *)w->data + which * g * k,
+                         .b_row = 1,
+                         .b_col = k,
+                         .c = out,
+                         .c_row = g,
+                         .end = {.scale = 1, .col_bias = sum}};
+    size_t floats = ox_dense_work(t, r->env, &d);
+    char *work =
+        floats < SIZE_MAX / 8 ? ox_run_scratch(r, floats * sizeof(float) + 64, 1, err) : NULL;
+    if (!work)
+        return ox_run_fail(r, err, OX_NO_MEMORY, "out of memory");
+    work += (64 - (uintptr_t)work % 64) % 64;
+    ox_dense_run(t, r->env, &d, (float *)(void *)work);
+    return OX_OK;
+}
+
+static const float *part(const struct ox_run *r, size_t i, size_t which, size_t n)
+{
+    const struct ox_tensor *in = ox_fast_in(r, i);
+    return in ? (const float *)in->data + which * n : NULL;
+}
+
+static enum ox_status set_direction(struct ox_run *r, const struct ox_rnn *rnn, size_t which,
+                                    struct direction *d, struct ox_error *err)
+{
+    const size_t n = rnn->hidden, g = n_gates[rnn->kind] * n, cells = rnn->batch * n;
+    size_t rows, floats;
+    d->rnn = rnn;
+    d->rows = ox_fast_rows();
+    d->compute = ox_compute(ox_cpu());
+    d->env = rnn->directions == 1 ? r->env : NULL;
+    d->recurrence = part(r, 2, which, g * n);
+    d->bias = part(r, 3, which, 2 * g);
+    d->peephole = rnn->kind == OX_RNN_LSTM ? part(r, 7, which, 3 * n) : NULL;
+    d->lens = ox_run_in(r, 4);
+    d->backward = rnn->reverse || which == 1;
+    d->which = which;
+    if (OX_MUL_OVERFLOWS(rnn->steps, rnn->batch, &rows) || OX_MUL_OVERFLOWS(rows, g, &floats) ||
+        OX_ADD_OVERFLOWS(floats, 4 * cells + n + rnn->batch * g, &floats))
+        return ox_run_fail(r, err, OX_LIMIT, "the sequence is too long");
+    float *input = ox_run_scratch(r, floats, sizeof *input, err);
+    if (!input)
+        return OX_NO_MEMORY;
+    d->from_input = input;
+    d->h = input + rows * g;
+    d->c = d->h + cells;
+    d->reset = d->c + cells;
+    d->candidate = d->reset + cells;
+    d->spare = d->candidate + cells;
+    d->gates = d->spare + n;
+    const float *h0 = part(r, 5, which, cells);
+    const float *c0 = rnn->kind == OX_RNN_LSTM ? part(r, 6, which, cells) : NULL;
+    if (h0)
+        memcpy(d->h, h0, cells * sizeof *h0);
+    if (c0)
+        memcpy(d->c, c0, cells * sizeof *c0);
+    return from_input(r, rnn, which, d->bias, input, err);
+}
+
+/* Output i, made if it is wanted; sequences that end early leave zeros. */
+static enum ox_status make(struct ox_run *r, size_t i, unsigned rank, const int64_t *dims,
+                           float **data, struct ox_error *err)
+{
+    struct ox_tensor *out;
+    if (!ox_run_wants(r, i))
+        return OX_OK;
+    OX_TRY(ox_run_out(r, i, OX_FLOAT32, rank, dims, &out, err));
+    *data = out->data;
+    memset(out->data, 0, out->n * sizeof(float));
+    return OX_OK;
+}
+
+static enum ox_rnn_kind kind_of(const struct ox_run *r)
+{
+    const char *name = r->node->op_type;
+    return strcmp(name, "LSTM") == 0  ? OX_RNN_LSTM
+           : strcmp(name, "GRU") == 0 ? OX_RNN_GRU
+                                      : OX_RNN_PLAIN;
+}
+
+enum ox_status ox_fast_rnn(struct ox_run *r, struct ox_error *err)
+{
+    struct ox_rnn rnn;
+    struct direction d[2] = {{.rnn = NULL}, {.rnn = NULL}};
+    if (!are_floats(r) || ox_run_int(r, "layout", 0) != 0)
+        return OX_UNSUPPORTED;
+    OX_TRY(ox_rnn_read(r, kind_of(r), &rnn, err));
+    if (rnn.hidden == 0)
+        return OX_UNSUPPORTED;
+    const size_t n_functions = rnn.kind == OX_RNN_LSTM ? 3 : rnn.kind == OX_RNN_GRU ? 2 : 1;
+    for (size_t i = 0; i < rnn.directions * n_functions; i++) {
+        const size_t which = i / n_functions, f = i % n_functions;
+        if (!find_function(&rnn.functions[which][f], &d[which].f[f]))
+            return OX_UNSUPPORTED;
+    }
+    const int64_t n = (int64_t)rnn.directions, batch = (int64_t)rnn.batch;
+    const int64_t dims[] = {(int64_t)rnn.steps, n, batch, (int64_t)rnn.hidden};
+    float *y = NULL, *y_h = NULL, *y_c = NULL;
+    OX_TRY(make(r, 0, 4, dims, &y, err));
+    OX_TRY(make(r, 1, 3, dims + 1, &y_h, err));
+    if (rnn.kind == OX_RNN_LSTM)
+        OX_TRY(make(r, 2, 3, dims + 1, &y_c, err));
+    for (size_t which = 0; which < rnn.directions; which++) {
+        OX_TRY(set_direction(r, &rnn, which, &d[which], err));
+        d[which].y = y;
+        d[which].y_h = y_h;
+        d[which].y_c = y_c;
+    }
+    double flops = 2.0 * WAITS * (double)(rnn.steps * rnn.hidden) * (double)rnn.hidden *
+                   (double)n_gates[rnn.kind] * (double)rnn.batch;
+    ox_spread(r->env, rnn.directions, rnn.directions > 1 ? flops : 0, run_direction, d);
+    return OX_OK;
+}
