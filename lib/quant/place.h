@@ -71,6 +71,8 @@ void ox_place_ranges(struct ox_place *place);
 
 /* Marks as onnxruntime 1.31 does. */
 enum ox_status ox_place_like_ort(struct ox_place *place, struct ox_error *err);
+/* Rewrites the graph as its QOperator form; of the place only ranges are used. */
+enum ox_status ox_qoperator_like_ort(struct ox_place *place, struct ox_error *err);
 /* Marks what pays. */
 enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err);
 

@@ -1,6 +1,217 @@
+/* Where Q and DQ pay: at the inputs of products and convolutions, at the outputs of convolutions, and through what lies between
+ * where that costs no accuracy. */
+#include <string.h>
+
 #include "quant/place.h"
+
+static bool is_op(const struct ox_node *node, const char *op_type)
+{
+    return !*node->domain && strcmp(node->op_type, op_type) == 0;
+}
+
+static bool is_any(const struct ox_node *node, const char *const *op_types)
+{
+    for (; *op_types; op_types++) {
+        if (is_op(node, *op_types))
+            return true;
+    }
+    return false;
+}
+
+static const char *const heavy[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", NULL};
+/* Their output holds elements of their input and nothing else. */
+static const char *const movers[] = {
+    "Reshape", "Flatten", "Squeeze", "Unsqueeze",    "Transpose",    "Slice",    "MaxPool",
+    "Gather",  "Split",   "Expand",  "DepthToSpace", "SpaceToDepth", "Identity", NULL};
+/* Runtimes have them on integers. */
+static const char *const mixers[] = {
+    "Add",       "Mul",    "Concat",  "AveragePool", "GlobalAveragePool",
+    "LeakyRelu", "Resize", "Sigmoid", NULL};
+static const char *const clippers[] = {"Relu", "Clip", NULL};
+
+static bool constant(const struct ox_place *place, const struct ox_value *value)
+{
+    return ox_place_constant(place, value);
+}
+
+/* Why a heavy node stays in float; NULL. */
+static const char *not_heavy(struct ox_place *place, const struct ox_node *node)
+{
+    const struct ox_value *x = node->inputs[0], *w = node->inputs[1];
+    bool product = is_op(node, "MatMul");
+    if (!x || !w || !node->outputs[0])
+        return "it lacks an input";
+    if (!ox_place_can(place, x) || !ox_place_can(place, w))
+        return "its inputs are not float32 or float16";
+    if (!product && !constant(place, w))
+        return "its weight is not constant";
+    if (constant(place, x))
+        return "its first input is constant";
+    if (!ox_place_mark(place, x)->has_range)
+        return "the calibration saw nothing of its input";
+    if (!constant(place, w) && !ox_place_mark(place, w)->has_range)
+        return "the calibration saw nothing of its second input";
+    if (!product && !ox_place_mark(place, node->outputs[0])->has_range)
+        return "the calibration saw nothing of its output";
+    return NULL;
+}
+
+static bool weights_finite(struct ox_place *place, const struct ox_value *value, bool *finite,
+                           struct ox_error *err, enum ox_status *status)
+{
+    struct ox_tensor *values;
+    enum ox_dtype real;
+    float low = 0, high = 0;
+    *status = ox_quant_values(place->q, value, &values, &real, err);
+    if (*status != OX_OK)
+        return false;
+    *finite = ox_qparams_extremes(values, -1, &low, &high) && low >= -3.4e38f && high <= 3.4e38f;
+    ox_tensor_release(values);
+    return true;
+}
+
+/* ---- Products and convolutions ------------------------------------------------------------------------------------ */
+
+static int weight_axis(const struct ox_node *node, const struct ox_stored *weight)
+{
+    if (is_op(node, "Conv"))
+        return 0;
+    if (is_op(node, "ConvTranspose"))
+        return ox_quant_int_attr(node, "group", 1) == 1 ? 1 : -1;
+    if (is_op(node, "Gemm"))
+        return ox_quant_int_attr(node, "transB", 0) ? 0 : 1;
+    return weight->rank >= 2 ? (int)weight->rank - 1 : -1; /* the columns of the product */
+}
+
+/* Runtimes take scales a column of a matrix, not of a stack of matrices. */
+static int axis_of(const struct ox_place *place, const struct ox_node *node,
+                   const struct ox_value *weight)
+{
+    const struct ox_stored *stored = ox_quant_constant(weight);
+    if (!stored || (is_op(node, "MatMul") && stored->rank != 2))
+        return -1;
+    int axis = weight_axis(node, stored);
+    return axis < 0 ? -1 : ox_place_axis(place, weight, axis);
+}
+
+static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, struct ox_error *err)
+{
+    struct ox_value *w = node->inputs[1];
+    bool conv = is_op(node, "Conv") || is_op(node, "ConvTranspose");
+    ox_place_activation(place, node->inputs[0]);
+    if (constant(place, w))
+        ox_place_weight(place, w, axis_of(place, node, w));
+    else
+        ox_place_activation(place, w);
+    if (conv || place->q->options->format == OX_QUANT_QOPERATOR)
+        ox_place_activation(place, node->outputs[0]);
+    if (conv)
+        return ox_place_bias(place, node, 2, 1, err);
+    if (!is_op(node, "Gemm") || node->n_inputs < 3 || !constant(place, node->inputs[2]))
+        return OX_OK;
+    float beta = ox_quant_float_attr(node, "beta", 1);
+    OX_TRY(ox_place_bias(place, node, 2, beta, err));
+    return beta == 1 || ox_node_set_float(node, "beta", 1)
+               ? OX_OK
+               : ox_fail(err, OX_NO_MEMORY, "out of memory");
+}
+
+static enum ox_status place_heavy(struct ox_place *place, struct ox_node *node,
+                                  struct ox_error *err)
+{
+    const char *reason = ox_quant_unwanted(place->q, node);
+    enum ox_status status = OX_OK;
+    bool finite = true;
+    if (!reason)
+        reason = not_heavy(place, node);
+    if (!reason && constant(place, node->inputs[1]) &&
+        !weights_finite(place, node->inputs[1], &finite, err, &status))
+        return status;
+    if (!finite)
+        reason = "its weight holds a NaN or an infinity";
+    ox_quant_report_add_node(place->q->report, node, NULL, reason);
+    return reason ? OX_OK : mark_heavy(place, node, err);
+}
+
+/* ---- What lies between -------------------------------------------------------------------------------------------- */
+
+static bool marked(struct ox_place *place, const struct ox_value *value)
+{
+    return value && ox_place_mark(place, value)->kind == OX_MARK_ACTIVATION;
+}
+
+/* Every use of the value is by one node, no output, no capture. */
+static bool only_feeds(const struct ox_place *place, const struct ox_value *value)
+{
+    return ox_quant_n_uses(&place->uses, value) == 1 && !value->is_output &&
+           !place->uses.captured[value->id];
+}
+
+/* The input of a mover whose output is integers may be integers before it moves: the same values, a quarter of the bytes. */
+static bool push_up(struct ox_place *place, struct ox_node *node)
+{
+    struct ox_value *in = node->inputs[0], *out = node->outputs[0];
+    if (!is_any(node, movers) || node->n_outputs != 1 || !in || !out || !marked(place, out) ||
+        ox_place_mark(place, out)->share || marked(place, in) || constant(place, in) ||
+        !ox_place_can(place, in) || !ox_place_mark(place, in)->has_range || !only_feeds(place, in))
+        return false;
+    ox_place_activation(place, in);
+    ox_place_same(place, out, in);
+    return true;
+}
+
+/* Both ends of a mover are integers: they take the same scale, and it runs on integers. */
+static bool join_ends(struct ox_place *place, struct ox_node *node)
+{
+    struct ox_value *in = node->inputs[0], *out = node->outputs[0];
+    if (!is_any(node, movers) || node->n_outputs != 1 || !marked(place, in) ||
+        !marked(place, out) || ox_place_mark(place, out)->share ||
+        ox_place_mark(place, in)->share == out)
+        return false;
+    /* A slice may have a much smaller range than the whole: then its own scale is worth more. */
+    const struct ox_mark *a = ox_place_mark(place, in), *b = ox_place_mark(place, out);
+    float whole = a->range.most - a->range.least, part = b->range.most - b->range.least;
+    if ((is_op(node, "Slice") || is_op(node, "Gather") || is_op(node, "Split")) &&
+        part < whole * 0.75f)
+        return false;
+    ox_place_same(place, out, in);
+    return true;
+}
+
+/* A convolution, then Relu or Clip: integers clip by themselves. */
+static void absorb_clip(struct ox_place *place, struct ox_node *node)
+{
+    struct ox_value *in = node->inputs[0], *out = node->outputs[0];
+    if (!in || !out || !marked(place, in) || !in->producer ||
+        place->q->options->symmetric_activation || ox_quant_unwanted(place->q, node))
+        return;
+    const struct ox_mark *made = ox_place_mark(place, out);
+    bool from_zero = is_op(node, "Clip") || (made->has_range && made->range.least >= 0);
+    if (!from_zero || !(is_any(in->producer, heavy) || is_any(in->producer, mixers)))
+        return;
+    if (ox_place_absorb(place, node))
+        ox_place_activation(place, out);
+}
 
 enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
 {
-    return ox_place_like_ort(place, err);
+    struct ox_graph *graph = place->graph;
+    for (size_t i = 0; i < place->n_nodes; i++) {
+        if (is_any(graph->nodes[i], heavy))
+            OX_TRY(place_heavy(place, graph->nodes[i], err));
+    }
+    for (size_t i = place->n_nodes; i-- > 0;) {
+        if (graph->nodes[i]->n_inputs && graph->nodes[i]->n_outputs)
+            push_up(place, graph->nodes[i]);
+    }
+    for (size_t i = 0; i < place->n_nodes; i++) {
+        struct ox_node *node = graph->nodes[i];
+        if (!node->n_inputs || !node->n_outputs || !node->inputs[0])
+            continue;
+        if (is_any(node, clippers))
+            absorb_clip(place, node);
+        else
+            join_ends(place, node);
+    }
+    return OX_OK;
 }

@@ -32,6 +32,10 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
     OX_TRY(ox_quant_infer(q, err));
     OX_TRY(ox_place_begin(&place, q, calibration, err));
     ox_place_ranges(&place);
+    if (q->options->compat_ort && q->options->format == OX_QUANT_QOPERATOR) {
+        OX_TRY(ox_qoperator_like_ort(&place, err));
+        return ox_quant_finish(q, err);
+    }
     if (q->options->compat_ort)
         OX_TRY(ox_place_like_ort(&place, err));
     else
