@@ -73,6 +73,9 @@ void ox_place_ranges(struct ox_place *place);
 enum ox_status ox_place_like_ort(struct ox_place *place, struct ox_error *err);
 /* Rewrites the graph as its QOperator form; of the place only ranges are used. */
 enum ox_status ox_qoperator_like_ort(struct ox_place *place, struct ox_error *err);
+/* After weaving: products, convolutions and movers between DQ and Q become operators on integers. */
+enum ox_status ox_qoperator_standard(struct ox_quant *q, struct ox_graph *graph,
+                                     struct ox_error *err);
 /* Marks what pays. */
 enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err);
 

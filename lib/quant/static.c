@@ -41,6 +41,8 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
     else
         OX_TRY(ox_place_own(&place, err));
     OX_TRY(ox_place_weave(&place, err));
+    if (q->options->format == OX_QUANT_QOPERATOR)
+        OX_TRY(ox_qoperator_standard(q, place.graph, err));
     return ox_quant_finish(q, err);
 }
 

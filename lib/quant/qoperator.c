@@ -1,0 +1,130 @@
+/* From Q and DQ to operators on integers, standard ones: QLinearConv, QLinearMatMul, and what moves elements. The rest keeps its Q and
+ * DQ, which runtimes fuse by themselves. */
+#include <string.h>
+
+#include "quant/place.h"
+
+/* The DequantizeLinear that makes a value; NULL. */
+static struct ox_node *dequantizer(const struct ox_value *value)
+{
+    struct ox_node *node = value ? value->producer : NULL;
+    return node && strcmp(node->op_type, "DequantizeLinear") == 0 && node->n_inputs == 3 ? node
+                                                                                         : NULL;
+}
+
+/* The only user of a value, if it is QuantizeLinear; NULL. */
+static struct ox_node *quantizer(const struct ox_quant_uses *uses, const struct ox_value *value)
+{
+    if (!value || value->is_output || ox_quant_n_uses(uses, value) != 1 ||
+        uses->captured[value->id])
+        return NULL;
+    struct ox_node *node = uses->uses[uses->first[value->id]].node;
+    return strcmp(node->op_type, "QuantizeLinear") == 0 ? node : NULL;
+}
+
+struct rewriting {
+    struct ox_quant *q;
+    struct ox_graph *graph;
+    struct ox_quant_uses uses;
+    bool *gone;
+};
+
+static enum ox_status no_memory(struct ox_error *err)
+{
+    return ox_fail(err, OX_NO_MEMORY, "out of memory");
+}
+
+/* The node and the QuantizeLinear after it give way to one node on integers. */
+static enum ox_status replace(struct rewriting *r, struct ox_node *node, struct ox_node *after,
+                              const char *op_type, struct ox_value *const *inputs, size_t n,
+                              struct ox_error *err)
+{
+    struct ox_node *made =
+        ox_graph_add_node(r->graph, op_type, "", node->name, inputs, n, after->outputs, 1);
+    if (!made || !ox_quant_copy_attrs(made, node, NULL))
+        return no_memory(err);
+    r->gone[node->index] = r->gone[after->index] = true;
+    return OX_OK;
+}
+
+static enum ox_status product(struct rewriting *r, struct ox_node *node, struct ox_error *err)
+{
+    bool conv = strcmp(node->op_type, "Conv") == 0;
+    struct ox_node *x = dequantizer(node->inputs[0]), *w = dequantizer(node->inputs[1]);
+    struct ox_node *y = quantizer(&r->uses, node->outputs[0]);
+    bool has_bias = node->n_inputs > 2 && node->inputs[2];
+    struct ox_node *b = has_bias ? dequantizer(node->inputs[2]) : NULL;
+    if (!x || !w || !y || (has_bias && (!conv || !b)))
+        return OX_OK;
+    struct ox_value *inputs[9] = {x->inputs[0], x->inputs[1], x->inputs[2],
+                                  w->inputs[0], w->inputs[1], w->inputs[2],
+                                  y->inputs[1], y->inputs[2], b ? b->inputs[0] : NULL};
+    return replace(r, node, y, conv ? "QLinearConv" : "QLinearMatMul", inputs, b ? 9 : 8, err);
+}
+
+/* What moves elements does so with integers, if both ends have one scale. */
+static enum ox_status mover(struct rewriting *r, struct ox_node *node, struct ox_error *err)
+{
+    struct ox_node *x = dequantizer(node->inputs[0]);
+    struct ox_node *y = quantizer(&r->uses, node->outputs[0]);
+    if (!x || !y || x->inputs[1] != y->inputs[1] || x->inputs[2] != y->inputs[2] ||
+        node->n_outputs != 1)
+        return OX_OK;
+    struct ox_value **inputs =
+        ox_arena_copy(&r->q->arena, node->inputs, node->n_inputs * sizeof *inputs);
+    if (!inputs)
+        return no_memory(err);
+    inputs[0] = x->inputs[0];
+    return replace(r, node, y, node->op_type, inputs, node->n_inputs, err);
+}
+
+static bool moves(const struct rewriting *r, const struct ox_node *node)
+{
+    static const char *const names[] = {"Reshape",   "Flatten", "Squeeze", "Unsqueeze",
+                                        "Transpose", "Slice",   "Gather"};
+    for (size_t i = 0; i < OX_COUNT(names); i++) {
+        if (strcmp(names[i], node->op_type) == 0)
+            return true;
+    }
+    return strcmp(node->op_type, "MaxPool") == 0 && ox_graph_opset(r->graph, "") >= 12;
+}
+
+/* DequantizeLinear that nobody reads any more. */
+static enum ox_status drop_unread(struct rewriting *r, struct ox_error *err)
+{
+    struct ox_graph *graph = r->graph;
+    OX_TRY(ox_quant_find_uses(r->q, graph, &r->uses, err));
+    bool *remove = ox_arena_array(&r->q->arena, graph->n_nodes + 1, sizeof *remove);
+    if (!remove)
+        return no_memory(err);
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        const struct ox_node *node = graph->nodes[i];
+        const struct ox_value *out = node->n_outputs ? node->outputs[0] : NULL;
+        remove[i] = out && strcmp(node->op_type, "DequantizeLinear") == 0 && !out->is_output &&
+                    !ox_quant_n_uses(&r->uses, out) && !r->uses.captured[out->id];
+    }
+    ox_graph_remove_nodes(graph, remove);
+    return OX_OK;
+}
+
+enum ox_status ox_qoperator_standard(struct ox_quant *q, struct ox_graph *graph,
+                                     struct ox_error *err)
+{
+    struct rewriting r = {.q = q, .graph = graph};
+    size_t n = graph->n_nodes;
+    OX_TRY(ox_quant_find_uses(q, graph, &r.uses, err));
+    r.gone = ox_arena_array(&q->arena, 2 * n + 1, sizeof *r.gone);
+    if (!r.gone)
+        return no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        struct ox_node *node = graph->nodes[i];
+        if (*node->domain || !node->n_inputs || !node->n_outputs)
+            continue;
+        if (strcmp(node->op_type, "Conv") == 0 || strcmp(node->op_type, "MatMul") == 0)
+            OX_TRY(product(&r, node, err));
+        else if (moves(&r, node))
+            OX_TRY(mover(&r, node, err));
+    }
+    ox_graph_remove_nodes(graph, r.gone);
+    return drop_unread(&r, err);
+}
