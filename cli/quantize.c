@@ -82,6 +82,11 @@ static void report_text(struct cli *cli, const struct quantize_args *args,
         }
         ox_strbuf_putc(out, '\n');
     }
+    for (size_t i = 0; i < ox_quant_report_n_notes(report); i++) {
+        ox_strbuf_puts(out, "note       ");
+        ox_strbuf_name(out, ox_quant_report_note(report, i), 0);
+        ox_strbuf_putc(out, '\n');
+    }
     ox_strbuf_printf(out, "%zu of %zu nodes %s; constants: %llu bytes become %llu\n", quantized, n,
                      args->dry_run ? "can be quantized" : "quantized", (unsigned long long)before,
                      (unsigned long long)after);
@@ -108,8 +113,6 @@ enum ox_status quantize_report(struct cli *cli, const struct quantize_args *args
     char schema[64];
     struct ox_error err = {0};
     snprintf(schema, sizeof schema, "onnxtool.%s/1", cli->command->name);
-    for (size_t i = 0; i < ox_quant_report_n_notes(report); i++)
-        cli_warn(cli, "%s: %s", model, ox_quant_report_note(report, i));
     if (args->format == QUANTIZE_JSON)
         report_json(&cli->out, schema, model, report);
     else

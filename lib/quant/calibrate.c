@@ -192,6 +192,14 @@ struct watch {
     enum pass pass;
 };
 
+static bool see_channels(struct ox_calibrated *seen, const struct ox_tensor *real)
+{
+    if (real->rank < 2 || real->dims[1] > OX_MOST_CHANNELS || real->n == 0)
+        return true;
+    size_t outer = (size_t)real->dims[0], n = (size_t)real->dims[1];
+    return ox_stats_add_channels(&seen->stats, real->data, outer, n, real->n / outer / n);
+}
+
 static enum ox_status see(const struct watch *watch, const char *name, const struct ox_datum *value,
                           struct ox_error *err)
 {
@@ -206,7 +214,7 @@ static enum ox_status see(const struct watch *watch, const char *name, const str
     OX_TRY(ox_tensor_convert(&real, ox_env_budget(c->env), tensor, OX_FLOAT32, false, err));
     bool good = true;
     if (watch->pass != PASS_HISTOGRAM_ABS)
-        good = ox_stats_add(&seen->stats, real->data, real->n);
+        good = ox_stats_add(&seen->stats, real->data, real->n) && see_channels(seen, real);
     else
         good = ox_abs_histogram_add(seen, real->data, real->n);
     if (watch->pass == PASS_STATS_ABS)

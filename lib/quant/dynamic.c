@@ -309,28 +309,11 @@ static enum ox_status walk_transpose(struct ox_walk *walk, struct ox_node *node,
 
 /* ---- Recurrent layers --------------------------------------------------------------------------------------------- */
 
-/* W and R as 8-bit integers behind DequantizeLinear: what runs is float, what is stored is a quarter. */
 static enum ox_status walk_recurrent(struct ox_walk *walk, struct ox_node *node,
                                      const char **reason, struct ox_error *err)
 {
-    const struct ox_quant_options *options = walk->q->options;
-    for (size_t i = 1; i < 3 && i < node->n_inputs; i++) {
-        const struct ox_stored *stored =
-            node->inputs[i] ? ox_quant_constant(node->inputs[i]) : NULL;
-        if (!stored || stored->dtype != OX_FLOAT32 || stored->rank != 3) {
-            *reason = "its weights are no constants of float32";
-            return OX_OK;
-        }
-    }
-    for (size_t i = 1; i < 3 && i < node->n_inputs; i++) {
-        struct ox_walked *w;
-        /* A scale a gate's row; the directions share them. */
-        OX_TRY(ox_walk_weight(walk, node->inputs[i], OX_INT8, true, options->reduce_range, 1, false,
-                              &w, reason, err));
-        if (!w)
-            return OX_OK;
-    }
-    return ox_walk_keep(walk, node, err);
+    OX_TRY(ox_walk_keep(walk, node, err));
+    return ox_quant_shrink_recurrent(walk->q, node, reason, err);
 }
 
 /* The weights [directions, rows, columns] as int8 [directions, columns, rows], which com.microsoft's LSTM wants, scales

@@ -1,5 +1,6 @@
 #include "quant/place.h"
 
+#include <math.h>
 #include <string.h>
 
 enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q,
@@ -98,7 +99,7 @@ enum ox_status ox_place_bias(struct ox_place *place, struct ox_node *node, size_
         place->cap_biases = cap;
     }
     place->biases[place->n_biases++] =
-        (struct ox_mark_bias){node, index, bias, node->inputs[0], node->inputs[1], beta};
+        (struct ox_mark_bias){node, index, bias, node->inputs[0], node->inputs[1], beta, NULL};
     ox_place_mark(place, bias)->is_bias = true;
     return OX_OK;
 }
@@ -139,11 +140,30 @@ static void range_of(struct ox_place *place, const struct ox_value *value)
                                       (unsigned)(most - least + 1), options->symmetric_activation);
 }
 
+/* Of values whose channels were evened out the extremes of the channels tell, each by its factor. */
+static void range_of_equalized(struct ox_place *place, const struct ox_equalized *row)
+{
+    const struct ox_calibrated *seen = ox_calibration_find(place->calibration, row->name);
+    const struct ox_value *value = ox_graph_value(place->graph, row->name);
+    if (!value || !seen || seen->stats.n_channels != row->n)
+        return;
+    const float *channels = seen->stats.channels;
+    struct ox_mark *mark = ox_place_mark(place, value);
+    mark->has_range = true;
+    mark->range = (struct ox_qrange){INFINITY, -INFINITY};
+    for (size_t c = 0; c < row->n; c++) {
+        mark->range.least = fminf(mark->range.least, channels[c] / row->factors[c]);
+        mark->range.most = fmaxf(mark->range.most, channels[row->n + c] / row->factors[c]);
+    }
+}
+
 void ox_place_ranges(struct ox_place *place)
 {
     struct ox_graph *graph = place->graph;
     for (size_t i = 0; i < place->n_marks; i++)
         range_of(place, graph->values[i]);
+    for (const struct ox_equalized *row = place->equalized; row; row = row->next)
+        range_of_equalized(place, row);
     for (size_t i = 0; i < graph->n_nodes; i++) {
         const struct ox_node *node = graph->nodes[i];
         if (*node->domain || !node->n_inputs || !node->inputs[0] || !node->n_outputs ||

@@ -3,6 +3,7 @@
 #define OX_QUANT_PLACE_H
 
 #include "quant/calibrate.h"
+#include "quant/equalize.h"
 #include "quant/quant.h"
 #include "quant/ranges.h"
 
@@ -27,7 +28,10 @@ struct ox_mark_bias {
     size_t index; /* of the bias among its inputs */
     struct ox_value *bias, *input, *weight;
     float beta;
+    const struct ox_stored *moved; /* what it was corrected to; NULL */
 };
+
+struct ox_means;
 
 struct ox_place {
     struct ox_quant *q;
@@ -40,6 +44,8 @@ struct ox_place {
     size_t n_biases, cap_biases;
     bool *gone; /* nodes to be removed, by index */
     size_t n_nodes;
+    const struct ox_equalized *equalized;
+    const struct ox_means *means; /* NULL: biases are not corrected */
 };
 
 enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q,
@@ -69,6 +75,8 @@ int ox_place_axis(const struct ox_place *place, const struct ox_value *weight, i
 /* Sets has_range and range of all values that were seen; then what nodes imply (Relu, Clip, Softmax). */
 void ox_place_ranges(struct ox_place *place);
 
+/* Moves biases against the mean error of rounded weights, whose parameters are there. */
+enum ox_status ox_place_correct(struct ox_place *place, struct ox_error *err);
 /* Marks as onnxruntime 1.31 does. */
 enum ox_status ox_place_like_ort(struct ox_place *place, struct ox_error *err);
 /* Rewrites the graph as its QOperator form; of the place only ranges are used. */

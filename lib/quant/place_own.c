@@ -103,7 +103,7 @@ static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, s
         ox_place_weight(place, w, axis_of(place, node, w));
     else
         ox_place_activation(place, w);
-    if (conv || place->q->options->format == OX_QUANT_QOPERATOR)
+    if (conv)
         ox_place_activation(place, node->outputs[0]);
     if (conv)
         return ox_place_bias(place, node, 2, 1, err);
@@ -133,6 +133,67 @@ static enum ox_status place_heavy(struct ox_place *place, struct ox_node *node,
     return reason ? OX_OK : mark_heavy(place, node, err);
 }
 
+static enum ox_status place_recurrent(struct ox_place *place, struct ox_node *node,
+                                      struct ox_error *err)
+{
+    const char *reason = ox_quant_unwanted(place->q, node);
+    if (!reason)
+        OX_TRY(ox_quant_shrink_recurrent(place->q, node, &reason, err));
+    ox_quant_report_add_node(place->q->report, node, NULL, reason);
+    return OX_OK;
+}
+
+/* A table that is gathered from is stored as integers, gathered as such, and made float after. */
+static enum ox_status place_table(struct ox_place *place, struct ox_node *node,
+                                  struct ox_error *err)
+{
+    struct ox_quant *q = place->q;
+    struct ox_value *table = node->inputs[0], *out = node->outputs[0], *scale, *zero;
+    const struct ox_stored *stored = table ? ox_quant_constant(table) : NULL;
+    const char *reason = ox_quant_unwanted(q, node);
+    if (!stored || !ox_quant_is_float(stored->dtype) || stored->rank < 2 || !out)
+        return OX_OK;
+    struct ox_tensor *values, *integers;
+    struct ox_qparams params;
+    enum ox_dtype real;
+    struct ox_error why = {OX_OK, ""};
+    OX_TRY(ox_quant_values(q, table, &values, &real, err));
+    enum ox_status status =
+        ox_qparams_of_tensor(&params, &q->arena, values, -1, OX_UINT8, real, false, false, &why);
+    if (status == OX_INPUT)
+        reason = "its table holds what is no number";
+    if (status == OX_OK && !reason)
+        status = ox_quantize_tensor(&integers, ox_env_budget(q->model->env), values, &params, err);
+    if (status == OX_OK && !reason)
+        ox_quant_report_add_constant(q->report, table->name, "table", values, integers, &params);
+    ox_tensor_release(values);
+    if (status != OX_OK && status != OX_INPUT)
+        return status;
+    ox_quant_report_add_node(q->report, node, NULL, reason);
+    if (reason)
+        return OX_OK;
+    struct ox_value **inputs =
+        ox_arena_copy(&q->arena, node->inputs, node->n_inputs * sizeof *inputs);
+    struct ox_value *rows =
+        ox_graph_add_value(place->graph, ox_quant_name(q, out->name, "_quantized"));
+    struct ox_value *to =
+        ox_quant_add_init(place->graph, ox_quant_name(q, table->name, "_quantized"), integers);
+    if (!inputs || !rows || !to)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    inputs[0] = to;
+    OX_TRY(ox_quant_add_params(q, place->graph, &params, ox_quant_name(q, table->name, "_scale"),
+                               ox_quant_name(q, table->name, "_zero_point"), &scale, &zero, err));
+    struct ox_value *parts[] = {rows, scale, zero};
+    struct ox_node *gather = ox_graph_add_node(place->graph, node->op_type, "", node->name, inputs,
+                                               node->n_inputs, &rows, 1);
+    if (!gather || !ox_quant_copy_attrs(gather, node, NULL) ||
+        !ox_graph_add_node(place->graph, "DequantizeLinear", "",
+                           ox_quant_name(q, out->name, "_DequantizeLinear"), parts, 3, &out, 1))
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    place->gone[node->index] = true;
+    return OX_OK;
+}
+
 /* ---- What lies between -------------------------------------------------------------------------------------------- */
 
 static bool marked(struct ox_place *place, const struct ox_value *value)
@@ -160,6 +221,24 @@ static bool push_up(struct ox_place *place, struct ox_node *node)
     return true;
 }
 
+/* A sum, product or pool between integers runs on integers, if all of its inputs become such. */
+static void join_mixer(struct ox_place *place, struct ox_node *node)
+{
+    size_t n_marked = 0;
+    if (!is_any(node, mixers) || !marked(place, node->outputs[0]))
+        return;
+    size_t n = is_op(node, "Resize") ? 1 : node->n_inputs;
+    for (size_t i = 0; i < n; i++) {
+        const struct ox_value *in = node->inputs[i];
+        if (!in || !ox_place_can(place, in) || constant(place, in) ||
+            !ox_place_mark(place, in)->has_range)
+            return;
+        n_marked += marked(place, in);
+    }
+    for (size_t i = 0; n_marked && i < n; i++)
+        ox_place_activation(place, node->inputs[i]);
+}
+
 /* Both ends of a mover are integers: they take the same scale, and it runs on integers. */
 static bool join_ends(struct ox_place *place, struct ox_node *node)
 {
@@ -182,7 +261,9 @@ static bool join_ends(struct ox_place *place, struct ox_node *node)
 static void absorb_clip(struct ox_place *place, struct ox_node *node)
 {
     struct ox_value *in = node->inputs[0], *out = node->outputs[0];
-    if (!in || !out || !marked(place, in) || !in->producer ||
+    bool heavy_before = in && in->producer && is_any(in->producer, heavy);
+    if (!in || !out || !in->producer ||
+        !(marked(place, in) || (heavy_before && marked(place, out))) ||
         place->q->options->symmetric_activation || ox_quant_unwanted(place->q, node))
         return;
     const struct ox_mark *made = ox_place_mark(place, out);
@@ -199,14 +280,23 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
     for (size_t i = 0; i < place->n_nodes; i++) {
         if (is_any(graph->nodes[i], heavy))
             OX_TRY(place_heavy(place, graph->nodes[i], err));
+        else if (is_op(graph->nodes[i], "Gather"))
+            OX_TRY(place_table(place, graph->nodes[i], err));
+        else if (ox_quant_is_recurrent(graph->nodes[i]))
+            OX_TRY(place_recurrent(place, graph->nodes[i], err));
     }
     for (size_t i = place->n_nodes; i-- > 0;) {
-        if (graph->nodes[i]->n_inputs && graph->nodes[i]->n_outputs)
-            push_up(place, graph->nodes[i]);
+        struct ox_node *node = graph->nodes[i];
+        if (!node->n_inputs || !node->n_outputs || !node->inputs[0] || !node->outputs[0] ||
+            place->gone[i])
+            continue;
+        push_up(place, node);
+        if (!ox_quant_unwanted(place->q, node))
+            join_mixer(place, node);
     }
     for (size_t i = 0; i < place->n_nodes; i++) {
         struct ox_node *node = graph->nodes[i];
-        if (!node->n_inputs || !node->n_outputs || !node->inputs[0])
+        if (!node->n_inputs || !node->n_outputs || !node->inputs[0] || place->gone[i])
             continue;
         if (is_any(node, clippers))
             absorb_clip(place, node);

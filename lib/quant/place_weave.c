@@ -328,6 +328,7 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
             OX_TRY(activation_params(place, graph->values[i], err));
     }
     OX_TRY(repair_weights(place, err));
+    OX_TRY(ox_place_correct(place, err));
     for (size_t i = 0; i < place->n_marks; i++) {
         struct ox_mark *mark = &place->marks[i];
         struct ox_value *value = graph->values[i];

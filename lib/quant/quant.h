@@ -82,4 +82,11 @@ bool ox_quant_set_opset(struct ox_model *model, const char *domain, int64_t vers
 /* Producer, IR version, order of nodes, unused constants. */
 enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err);
 
+/* ---- Recurrent layers: weights are stored as integers, the layer stays in float ---- */
+
+bool ox_quant_is_recurrent(const struct ox_node *node); /* LSTM, GRU, RNN */
+/* *reason is set where it cannot be. */
+enum ox_status ox_quant_shrink_recurrent(struct ox_quant *q, struct ox_node *node,
+                                         const char **reason, struct ox_error *err);
+
 #endif

@@ -1,6 +1,26 @@
 #include <string.h>
 
+#include "quant/judge.h"
 #include "quant/place.h"
+
+/* What is done beside rounding. */
+struct repairs {
+    bool correct, equalize;
+    enum ox_quant_method method;
+};
+
+/* One attempt after the other, on copies of the model. */
+struct search {
+    struct ox_model *model;
+    const struct ox_calibration *calibration;
+    const struct ox_quant_options *options;
+    struct ox_judge judge;
+    struct ox_means means;
+    struct ox_arena arena;
+    struct repairs best;
+    double best_db;
+    unsigned n_tried;
+};
 
 static enum ox_status check_options(const struct ox_model *model,
                                     const struct ox_quant_options *options, struct ox_error *err)
@@ -24,41 +44,139 @@ static enum ox_status check_options(const struct ox_model *model,
     return OX_OK;
 }
 
+/* ---- One way ------------------------------------------------------------------------------------------------------ */
+
+/* Factors under this are noise of training, above it per-tensor scales fail. */
+static const float least_ratio = 8;
+
 static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *calibration,
+                               const struct repairs *repairs, const struct ox_means *means,
                                struct ox_error *err)
 {
+    const struct ox_quant_options *options = q->options;
     struct ox_place place;
-    OX_TRY(check_options(q->model, q->options, err));
+    struct ox_equalized *equalized = NULL;
     OX_TRY(ox_quant_infer(q, err));
+    if (repairs->equalize) {
+        OX_TRY(ox_quant_equalize(q, least_ratio, &equalized, err));
+        OX_TRY(ox_quant_infer(q, err));
+    }
     OX_TRY(ox_place_begin(&place, q, calibration, err));
+    place.equalized = equalized;
+    place.means = repairs->correct && !equalized ? means : NULL;
     ox_place_ranges(&place);
-    if (q->options->compat_ort && q->options->format == OX_QUANT_QOPERATOR) {
+    if (options->compat_ort && options->format == OX_QUANT_QOPERATOR) {
         OX_TRY(ox_qoperator_like_ort(&place, err));
         return ox_quant_finish(q, err);
     }
-    if (q->options->compat_ort)
+    if (options->compat_ort)
         OX_TRY(ox_place_like_ort(&place, err));
     else
         OX_TRY(ox_place_own(&place, err));
     OX_TRY(ox_place_weave(&place, err));
-    if (q->options->format == OX_QUANT_QOPERATOR)
+    if (options->format == OX_QUANT_QOPERATOR)
         OX_TRY(ox_qoperator_standard(q, place.graph, err));
     return ox_quant_finish(q, err);
+}
+
+static enum ox_status quantize_model(struct ox_model *model,
+                                     const struct ox_calibration *calibration,
+                                     const struct ox_quant_options *options,
+                                     const struct repairs *repairs, const struct ox_means *means,
+                                     struct ox_quant_report **report, struct ox_error *err)
+{
+    struct ox_quant_options chosen = *options;
+    struct ox_quant q;
+    chosen.method = repairs->method;
+    enum ox_status status = ox_quant_init(&q, model, &chosen, false, err);
+    if (status == OX_OK)
+        status = quantize(&q, calibration, repairs, means, err);
+    if (status == OX_OK && report) {
+        *report = q.report;
+        q.report = NULL;
+    }
+    ox_quant_release(&q);
+    return status;
+}
+
+/* ---- Which way ---------------------------------------------------------------------------------------------------- */
+
+/* Judges one way; it becomes the best if it gains. */
+static enum ox_status try_way(struct search *s, struct repairs way, struct ox_error *err)
+{
+    const double gain = 0.1; /* dB: less is chance */
+    struct ox_model *copy;
+    double db = 0;
+    OX_TRY(ox_env_poll(s->calibration->env, err));
+    OX_TRY(ox_model_copy(&copy, s->model, err));
+    enum ox_status status =
+        quantize_model(copy, s->calibration, s->options, &way, &s->means, NULL, err);
+    if (status == OX_OK)
+        status = ox_judge_model(&s->judge, copy, &db, err);
+    ox_model_release(copy);
+    if (status != OX_OK)
+        return status;
+    if (s->n_tried++ == 0 || db > s->best_db + gain) {
+        s->best = way;
+        s->best_db = db;
+    }
+    return OX_OK;
+}
+
+static enum ox_status try_all(struct search *s, struct ox_error *err)
+{
+    const struct ox_quant_options *options = s->options;
+    struct repairs plain = {.method = options->method};
+    OX_TRY(try_way(s, plain, err));
+    struct repairs way = s->best;
+    way.correct = true;
+    OX_TRY(try_way(s, way, err));
+    way = s->best;
+    way.equalize = true;
+    OX_TRY(try_way(s, way, err));
+    for (int m = 0; m < OX_N_QUANT_METHODS && options->accuracy == OX_QUANT_BEST; m++) {
+        way = s->best;
+        way.method = (enum ox_quant_method)m;
+        if (way.method != s->best.method && way.method != OX_QUANT_MOVING_AVERAGE)
+            OX_TRY(try_way(s, way, err));
+    }
+    return OX_OK;
+}
+
+static enum ox_status search(struct search *s, struct ox_error *err)
+{
+    ox_arena_init(&s->arena, ox_env_budget(s->calibration->env));
+    enum ox_status status = ox_judge_begin(&s->judge, s->model, s->calibration, err);
+    if (status == OX_OK)
+        status = ox_means_find(&s->means, &s->arena, s->model, s->calibration, err);
+    return status == OX_OK ? try_all(s, err) : status;
 }
 
 enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration *calibration,
                                   const struct ox_quant_options *options,
                                   struct ox_quant_report **report, struct ox_error *err)
 {
-    struct ox_quant q;
-    enum ox_status status = ox_quant_init(&q, model, options, false, err);
+    enum { LEAST_KEPT = 8 };
+    struct search s = {.model = model, .calibration = calibration, .options = options};
+    s.best = (struct repairs){.equalize = options->equalize, .method = options->method};
+    enum ox_status status = check_options(model, options, err);
+    bool judged = !options->compat_ort && options->accuracy != OX_QUANT_PLAIN &&
+                  calibration->n_kept >= LEAST_KEPT;
+    if (status == OX_OK && judged)
+        status = search(&s, err);
     if (status == OX_OK)
-        status = quantize(&q, calibration, err);
-    if (status == OX_OK && report) {
-        *report = q.report;
-        q.report = NULL;
+        status = quantize_model(model, calibration, options, &s.best, judged ? &s.means : NULL,
+                                report, err);
+    if (status == OX_OK && judged && report)
+        ox_quant_report_add_note(*report, "on samples held out: %.1f dB%s%s, ranges by %s",
+                                 s.best_db, s.best.correct ? ", biases corrected" : "",
+                                 s.best.equalize ? ", channels evened out" : "",
+                                 ox_quant_method_name(s.best.method));
+    if (judged) {
+        ox_judge_end(&s.judge);
+        ox_means_release(&s.means);
+        ox_arena_release(&s.arena);
     }
-    ox_quant_release(&q);
     if (status != OX_OK && model->path)
         ox_fail_context(err, status, "%s", model->path);
     return status;

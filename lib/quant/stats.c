@@ -93,6 +93,69 @@ bool ox_stats_add(struct ox_stats *stats, const float *values, size_t n)
     return true;
 }
 
+/* Whether n channels fit what was seen so far; makes room for them. *good false: out of memory. */
+static bool same_channels(struct ox_stats *stats, size_t n, bool *good)
+{
+    if (stats->channels_differ)
+        return false;
+    if (stats->n_channels && stats->n_channels != n) {
+        stats->channels_differ = true;
+        stats->n_channels = 0;
+        free(stats->channels);
+        stats->channels = NULL;
+        return false;
+    }
+    if (!stats->n_channels) {
+        stats->channels = malloc(2 * n * sizeof *stats->channels);
+        *good = stats->channels != NULL;
+        if (!*good)
+            return false;
+        stats->n_channels = n;
+        for (size_t i = 0; i < n; i++) {
+            stats->channels[i] = INFINITY;
+            stats->channels[n + i] = -INFINITY;
+        }
+    }
+    return true;
+}
+
+bool ox_stats_add_channels(struct ox_stats *stats, const float *values, size_t outer, size_t n,
+                           size_t inner)
+{
+    bool good = true;
+    if (!same_channels(stats, n, &good))
+        return good;
+    for (size_t k = 0; k < outer * n; k++) {
+        float *low = &stats->channels[k % n], *high = &stats->channels[n + k % n];
+        for (size_t i = 0; i < inner; i++) {
+            float v = values[k * inner + i];
+            *low = v < *low ? v : *low;
+            *high = v > *high ? v : *high;
+        }
+    }
+    return true;
+}
+
+static bool merge_channels(struct ox_stats *into, const struct ox_stats *from)
+{
+    bool good = true;
+    if (from->channels_differ) {
+        into->channels_differ = true;
+        into->n_channels = 0;
+        free(into->channels);
+        into->channels = NULL;
+        return true;
+    }
+    size_t n = from->n_channels;
+    if (!n || !same_channels(into, n, &good))
+        return good;
+    for (size_t i = 0; i < n; i++) {
+        into->channels[i] = fminf(into->channels[i], from->channels[i]);
+        into->channels[n + i] = fmaxf(into->channels[n + i], from->channels[n + i]);
+    }
+    return true;
+}
+
 bool ox_stats_merge(struct ox_stats *into, const struct ox_stats *from)
 {
     into->n_samples += from->n_samples;
@@ -100,6 +163,8 @@ bool ox_stats_merge(struct ox_stats *into, const struct ox_stats *from)
     into->n_zero += from->n_zero;
     into->n_nan += from->n_nan;
     into->n_inf += from->n_inf;
+    if (!merge_channels(into, from))
+        return false;
     if (!from->bins)
         return true;
     bool first = into->bins == NULL;
@@ -124,6 +189,7 @@ bool ox_stats_merge(struct ox_stats *into, const struct ox_stats *from)
 void ox_stats_release(struct ox_stats *stats)
 {
     free(stats->bins);
+    free(stats->channels);
     *stats = (struct ox_stats){0};
 }
 

@@ -17,7 +17,16 @@ struct ox_stats {
     struct ox_exact_sum sum_least, sum_most; /* over samples */
     int exponent;
     uint64_t *bins; /* NULL: none yet */
+    /* Least and greatest of each index of the second dimension, as long as all samples have as many. */
+    size_t n_channels; /* 0: none yet, or they differ */
+    bool channels_differ;
+    float *channels; /* n_channels least ones, then the greatest */
 };
+
+enum { OX_MOST_CHANNELS = 4096 };
+/* The values [outer, n_channels, inner] of one sample. false: out of memory. */
+bool ox_stats_add_channels(struct ox_stats *stats, const float *values, size_t outer, size_t n,
+                           size_t inner);
 
 /* Adds one sample's n values. false: out of memory. */
 bool ox_stats_add(struct ox_stats *stats, const float *values, size_t n);

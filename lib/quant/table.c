@@ -75,6 +75,15 @@ static void write_tensor(struct ox_json *json, const struct ox_calibrated *tenso
     ox_json_key(json, "exponent");
     ox_json_int(json, stats->exponent);
     write_bins(json, stats);
+    ox_json_key(json, "channels");
+    if (stats->channels_differ) {
+        ox_json_null(json);
+    } else {
+        ox_json_array(json);
+        for (size_t i = 0; i < 2 * stats->n_channels; i++)
+            ox_json_float(json, stats->channels[i]);
+        ox_json_end_array(json);
+    }
     ox_json_end_object(json);
 }
 
@@ -282,6 +291,38 @@ static enum ox_status read_bins(struct reader *r, struct ox_stats *stats, struct
     }
 }
 
+/* Least ones, then greatest; null: they differ. Infinities are channels of NaN alone. */
+static enum ox_status read_channels(struct reader *r, struct ox_stats *stats, struct ox_error *err)
+{
+    enum ox_json_token token;
+    size_t n = 0, cap = 0;
+    OX_TRY(next(r, &token, err));
+    stats->channels_differ = token == OX_JSON_NULL;
+    if (stats->channels_differ)
+        return OX_OK;
+    if (token != OX_JSON_ARRAY || stats->channels)
+        return ox_json_read_fail(&r->json, err, "expected channels");
+    for (;; n++) {
+        double value = 0;
+        OX_TRY(next(r, &token, err));
+        if (token == OX_JSON_END_ARRAY)
+            break;
+        if ((token != OX_JSON_NUMBER && token != OX_JSON_STRING) || n >= 2 * OX_MOST_CHANNELS)
+            return ox_json_read_fail(&r->json, err, "channels that are none");
+        OX_TRY(number(r, &value, err));
+        if (n == cap) {
+            cap = cap ? 2 * cap : 64;
+            float *grown = realloc(stats->channels, cap * sizeof *grown);
+            if (!grown)
+                return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            stats->channels = grown;
+        }
+        stats->channels[n] = (float)value;
+    }
+    stats->n_channels = n / 2;
+    return n % 2 == 0 ? OX_OK : ox_json_read_fail(&r->json, err, "channels that are none");
+}
+
 static enum ox_status read_string(struct reader *r, char **out, struct ox_error *err)
 {
     OX_TRY(expect(r, OX_JSON_STRING, "a string", err));
@@ -320,6 +361,8 @@ static enum ox_status read_member(struct reader *r, char **name, struct ox_stats
         return read_digits(r, &stats->sum_most, err);
     if (is_key(r, "bins"))
         return read_bins(r, stats, err);
+    if (is_key(r, "channels"))
+        return read_channels(r, stats, err);
     enum ox_json_token token;
     if (is_key(r, "exponent")) {
         uint64_t exponent;

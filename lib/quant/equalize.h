@@ -1,0 +1,21 @@
+/* Channels evened out between layers. */
+#ifndef OX_QUANT_EQUALIZE_H
+#define OX_QUANT_EQUALIZE_H
+
+#include "quant/quant.h"
+
+/* A channel of values that were made larger or smaller: what was seen of a value holds divided by factors[c]. */
+struct ox_equalized {
+    const char *name;
+    size_t n;
+    const float *factors;
+    struct ox_equalized *next;
+};
+
+/* Scales output channels of convolutions and Gemm down and the next one's input channels up, where nothing but Relu, LeakyRelu and
+ * pooling lies between: the model computes the same. least_ratio: pairs whose largest over smallest factor is less are left
+ * alone. *changed lists the values between; it is of the job's arena. */
+enum ox_status ox_quant_equalize(struct ox_quant *q, float least_ratio,
+                                 struct ox_equalized **changed, struct ox_error *err);
+
+#endif

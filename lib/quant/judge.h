@@ -1,0 +1,44 @@
+/* How near a model comes to another one on the samples that a calibration keeps. */
+#ifndef OX_QUANT_JUDGE_H
+#define OX_QUANT_JUDGE_H
+
+#include "quant/calibrate.h"
+#include "quant/quant.h"
+
+/* Outputs of the float model on the held-out samples: every second of those kept. */
+struct ox_judge {
+    struct ox_env *env;
+    const struct ox_calibration *calibration;
+    size_t n_samples, n_outputs;
+    struct ox_tensor **expected; /* by sample, output; NULL: no float tensor */
+};
+
+/* OX_UNSUPPORTED: the samples cannot be run here. */
+enum ox_status ox_judge_begin(struct ox_judge *judge, struct ox_model *model,
+                              const struct ox_calibration *calibration, struct ox_error *err);
+void ox_judge_end(struct ox_judge *judge);
+/* Signal to noise of the model's outputs in dB. */
+enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *model, double *sqnr_db,
+                              struct ox_error *err);
+
+/* Means of channels of values that the float model makes, over the samples that are not held out. */
+struct ox_means {
+    struct ox_strmap index; /* name -> index in rows */
+    struct ox_mean_row {
+        size_t n; /* channels; 0: they differ */
+        double *sums;
+        double count; /* of values a channel */
+        bool second;  /* channels are the second dimension, not the last */
+    } * rows;
+    size_t n_rows, cap_rows;
+    struct ox_arena *arena;
+};
+
+/* Of the inputs of convolutions and products of the model. */
+enum ox_status ox_means_find(struct ox_means *means, struct ox_arena *arena, struct ox_model *model,
+                             const struct ox_calibration *calibration, struct ox_error *err);
+void ox_means_release(struct ox_means *means);
+/* The mean of a channel of a value; 0 when it is not known. */
+const struct ox_mean_row *ox_means_of(const struct ox_means *means, const char *name);
+
+#endif
