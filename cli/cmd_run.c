@@ -109,16 +109,6 @@ static enum ox_status selected(struct cli *cli, const struct run_args *args, con
     return OX_OK;
 }
 
-static void on_missing(void *arg, const struct ox_missing_op *op)
-{
-    struct run *run = arg;
-    run->n_missing++;
-    cli_fail(run->cli, OX_UNSUPPORTED,
-             "%s: %s%s%s (opset %lld): %s; %zu node%s, the first is %s%s%s", run->model_path,
-             op->domain, *op->domain ? "." : "", op->op_type, (long long)op->opset, op->reason,
-             op->n_nodes, op->n_nodes == 1 ? "" : "s", op->graph, *op->graph ? "." : "", op->node);
-}
-
 static enum ox_status open_session(struct run *run)
 {
     struct ox_error err = {0};
@@ -135,7 +125,7 @@ static enum ox_status open_session(struct run *run)
         .all_values = run->args->all,
         .profile = run->args->profile != NULL,
         .seed = run->args->random ? strtoull(run->args->random, NULL, 10) : 0,
-        .on_missing = on_missing,
+        .on_missing = run_report_missing,
         .missing_arg = run};
     status = selected(run->cli, run->args, &names, &chosen.n_outputs, &text);
     if (status == OX_OK) {

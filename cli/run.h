@@ -46,12 +46,16 @@ struct run {
     struct ox_session *session;
     size_t n_inputs, n_outputs;
     size_t n_missing;          /* operators reported as not available */
+    uint64_t sample;           /* added to the seed of --random */
     struct ox_datum **inputs;  /* by session input; NULL: not given */
     struct ox_datum **outputs; /* by session output */
     struct run_timing timing;
 };
 
 /* ---- run_inputs.c ---- */
+
+/* For ox_run_options.on_missing; arg is the struct run. */
+void run_report_missing(void *arg, const struct ox_missing_op *op);
 
 /* Fills run->inputs from --input and --image. */
 enum ox_status run_read_inputs(struct run *run);

@@ -5,6 +5,16 @@
 
 #include "run.h"
 
+void run_report_missing(void *arg, const struct ox_missing_op *op)
+{
+    struct run *run = arg;
+    run->n_missing++;
+    cli_fail(run->cli, OX_UNSUPPORTED,
+             "%s: %s%s%s (opset %lld): %s; %zu node%s, the first is %s%s%s", run->model_path,
+             op->domain, *op->domain ? "." : "", op->op_type, (long long)op->opset, op->reason,
+             op->n_nodes, op->n_nodes == 1 ? "" : "s", op->graph, *op->graph ? "." : "", op->node);
+}
+
 void run_release_data(struct ox_datum **data, size_t n)
 {
     for (size_t i = 0; data && i < n; i++) {
@@ -122,18 +132,19 @@ static enum ox_status image_options(struct run *run, struct ox_image_options *im
             continue;
         if (!parse_dims(sizes[i].text, dims, &n) || n < 1 || n > 2 || dims[0] < 1 ||
             (n == 2 && dims[1] < 1))
-            return cli_fail(run->cli, OX_USAGE, "run: --%s takes N or HEIGHTxWIDTH, not '%s'",
-                            sizes[i].name, sizes[i].text);
+            return cli_fail(run->cli, OX_USAGE, "%s: --%s takes N or HEIGHTxWIDTH, not '%s'",
+                            run->cli->command->name, sizes[i].name, sizes[i].text);
         *sizes[i].height = dims[0];
         *sizes[i].width = n == 2 ? dims[1] : 0;
     }
     if ((args->mean && !run_parse_numbers(args->mean, image->mean, &image->n_mean)) ||
         (args->std && !run_parse_numbers(args->std, image->std, &image->n_std)))
         return cli_fail(run->cli, OX_USAGE,
-                        "run: --mean and --std take numbers with commas between them");
+                        "%s: --mean and --std take numbers with commas between them",
+                        run->cli->command->name);
     if (args->scale && (!run_parse_numbers(args->scale, numbers, &n) || n != 1))
-        return cli_fail(run->cli, OX_USAGE, "run: --scale takes a number such as 1/255, not '%s'",
-                        args->scale);
+        return cli_fail(run->cli, OX_USAGE, "%s: --scale takes a number such as 1/255, not '%s'",
+                        run->cli->command->name, args->scale);
     image->scale = args->scale ? numbers[0] : 1;
     image->nhwc = args->layout == RUN_NHWC;
     image->bgr = args->channels == RUN_BGR;
@@ -292,8 +303,8 @@ static enum ox_status given_shape(struct run *run, size_t at, int64_t *dims, boo
         if (strncmp(setting, port->name, n) != 0 || setting[n] != '=')
             continue;
         if (!parse_dims(setting + n + 1, dims, &rank) || (port->has_rank && rank != port->rank))
-            return cli_fail(run->cli, OX_USAGE, "run: --shape %s does not fit %s", setting,
-                            port->type);
+            return cli_fail(run->cli, OX_USAGE, "%s: --shape %s does not fit %s",
+                            run->cli->command->name, setting, port->type);
         for (unsigned k = 0; k < rank; k++)
             dims[k] = dims[k] >= 0 ? dims[k] : port->dims[k] >= 0 ? port->dims[k] : 1;
         *found = true;
@@ -308,8 +319,8 @@ static enum ox_status verify_shapes(struct run *run)
         const char *equals = strrchr(setting, '=');
         size_t n = equals ? (size_t)(equals - setting) : 0;
         if (!equals)
-            return cli_fail(run->cli, OX_USAGE, "run: --shape takes NAME=1x3x224x224, not '%s'",
-                            setting);
+            return cli_fail(run->cli, OX_USAGE, "%s: --shape takes NAME=1x3x224x224, not '%s'",
+                            run->cli->command->name, setting);
         if (find_input(run, setting, n) == run->n_inputs)
             return unknown_input(run, setting, n);
     }
@@ -372,8 +383,8 @@ enum ox_status run_draw_inputs(struct run *run)
     char *end;
     unsigned long long seed = strtoull(run->args->random, &end, 10);
     if (end == run->args->random || *end)
-        return cli_fail(run->cli, OX_USAGE, "run: --random takes a number as seed, not '%s'",
-                        run->args->random);
+        return cli_fail(run->cli, OX_USAGE, "%s: --random takes a number as seed, not '%s'",
+                        run->cli->command->name, run->args->random);
     enum ox_status status = verify_shapes(run);
     if (status == OX_OK)
         status = bind_given(run, &sizes);
@@ -389,7 +400,7 @@ enum ox_status run_draw_inputs(struct run *run)
             return status;
         if (!found)
             declared_dims(&sizes, ox_session_input(run->session, i), dims);
-        status = ox_session_random_input(run->session, i, seed, dims, &value, &err);
+        status = ox_session_random_input(run->session, i, seed + run->sample, dims, &value, &err);
         if (status == OX_OK)
             set_input(run, i, value);
         else

@@ -236,6 +236,8 @@ const char *
 ox_dtype_name(enum ox_dtype dtype); /* "float32"; "undefined" for anything that is no type */
 /* Accepts the names of this list, ONNX's ("FLOAT"), and numpy's ("f4", "<i8"); false when it is none. */
 bool ox_dtype_parse(const char *name, enum ox_dtype *dtype);
+/* Bytes an element takes in memory (1 for sub-byte types, sizeof(struct ox_str) for strings); 0 for undefined. */
+size_t ox_dtype_size(enum ox_dtype dtype);
 
 /* ---- Tensors ---------------------------------------------------------------------------------------------------- */
 
@@ -359,6 +361,8 @@ struct ox_datum;
 enum ox_status ox_datum_of_tensor(struct ox_datum **out, const struct ox_tensor *tensor,
                                   struct ox_error *err);
 void ox_datum_release(struct ox_datum *datum);
+/* The same datum once more, to be released once more. */
+struct ox_datum *ox_datum_ref(const struct ox_datum *datum);
 const struct ox_tensor *
 ox_datum_get_tensor(const struct ox_datum *datum); /* NULL when it is no tensor */
 
@@ -402,6 +406,11 @@ enum ox_status ox_model_open(struct ox_model **out, struct ox_env *env, const ch
 enum ox_status ox_model_open_memory(struct ox_model **out, struct ox_env *env, const void *bytes,
                                     size_t n, const char *dir, struct ox_error *err);
 void ox_model_release(struct ox_model *model);
+
+/* Puts nodes behind those whose values they take, in all graphs, as some runtimes do when they load a model: the standard
+ * wants files in that order, tools leave others. *changed (may be NULL) says whether one was not. What is in a cycle stays.
+ * OX_NO_MEMORY. Not while sessions use the model. */
+enum ox_status ox_model_sort(struct ox_model *model, bool *changed, struct ox_error *err);
 
 enum ox_format { OX_FORMAT_AUTO, OX_FORMAT_PROTOBUF, OX_FORMAT_TEXT, OX_FORMAT_JSON };
 
@@ -761,6 +770,11 @@ struct ox_run_options {
     enum ox_status (*on_value)(void *arg, const char *name, const struct ox_datum *value,
                                struct ox_error *err);
     void *value_arg;
+    /* The same, but before any node sees it: *value may be replaced by another of its type and shape (release the one, put
+     * a reference to the other). NULL. */
+    enum ox_status (*on_replace)(void *arg, const char *name, struct ox_datum **value,
+                                 struct ox_error *err);
+    void *replace_arg;
 };
 
 struct ox_session;
@@ -1032,6 +1046,88 @@ enum ox_status ox_extract(struct ox_model *model, const struct ox_shapes *shapes
 
 /* ---- Comparing -------------------------------------------------------------------------------------------------- */
 
+/* What is told of a pair of values: X(field, name, unit), each a double. Of differences d = |a - b| against the reference b, in
+ * double precision, of 64-bit integers exactly. NaN where it means nothing (no elements, no numbers). */
+#define OX_METRIC_LIST(X)                                                                          \
+    X(max_abs, "max_abs", "") /* NaN and infinite as the differences are */                        \
+    X(mean_abs, "mean_abs", "")                                                                    \
+    X(max_rel, "max_rel", "") /* d / |b| where b is not 0 */                                       \
+    X(mean_rel, "mean_rel", "")                                                                    \
+    X(rmse, "rmse", "")                                                                            \
+    X(cosine, "cosine", "")                                                                        \
+    X(sqnr_db, "sqnr_db", "dB")     /* 20 log10(|b| / |a - b|) */                                  \
+    X(psnr_db, "psnr_db", "dB")     /* against the largest |b| */                                  \
+    X(mismatched, "mismatched", "") /* share of elements that depart */                            \
+    X(ulp_p50, "ulp_p50", "ULP")    /* of the coarser of both types; within 1/16 */                \
+    X(ulp_p90, "ulp_p90", "ULP")                                                                   \
+    X(ulp_p99, "ulp_p99", "ULP")                                                                   \
+    X(ulp_max, "ulp_max", "ULP")                                                                   \
+    X(top1, "top1", "") /* share of rows (last axis) whose largest element is the same */          \
+    X(top5, "top5", "") /* share of the five largest of each row that are the same */
+
+/* How a verdict comes about. d is held against atol and d / |b| against rtol; ELEMENT, MAX and MEAN are Polygraphy's
+ * rules: it departs when both are passed, by an element, by the largest ones, by their means. */
+enum ox_agreement {
+    OX_AGREE_ALLCLOSE, /* d <= atol + rtol |b| for each element */
+    OX_AGREE_ELEMENT,
+    OX_AGREE_MAX,
+    OX_AGREE_MEAN
+};
+
+struct ox_metrics_options {
+    struct ox_tolerance tolerance;
+    enum ox_agreement agreement;
+    bool detail; /* also ULPs, top-1, top-5 and the histogram, which cost more than the rest */
+};
+
+enum { OX_ERROR_BINS = 24, OX_WORST_RANK = 16, OX_VALUE_TEXT = 64 };
+
+/* The element with the largest difference, or the first that is NaN or infinite on one side. */
+struct ox_worst {
+    bool found; /* something differs */
+    bool bad;   /* NaN or infinite */
+    uint64_t sample;
+    unsigned rank;
+    int64_t index[OX_WORST_RANK]; /* of ranks up to OX_WORST_RANK */
+    double a, b;
+    char a_text[OX_VALUE_TEXT], b_text[OX_VALUE_TEXT]; /* all digits; strings cut */
+};
+
+struct ox_metrics {
+    bool agree;
+    char reason[512]; /* of the first disagreement, in words; "" */
+    char note[128];   /* what is worth a word though it agrees: other element types; "" */
+    enum ox_dtype a_dtype, b_dtype;
+    uint64_t n_samples, n_elements, n_mismatched;
+    uint64_t a_nan, b_nan, a_inf, b_inf;
+    double a_min, a_max, b_min, b_max; /* of finite elements */
+#define OX_METRIC_FIELD(field, name, unit) double field;
+    OX_METRIC_LIST(OX_METRIC_FIELD)
+#undef OX_METRIC_FIELD
+    struct ox_worst worst;
+    /* Elements by their difference: bin 0 equal, bin k from 10^(k-15) to ten times that; the first also below, the last above. */
+    uint64_t histogram[OX_ERROR_BINS];
+};
+
+/* The value of a metric by its name ("sqnr" and "psnr" too); false: there is none. */
+bool ox_metrics_find(const struct ox_metrics *metrics, const char *name, double *value);
+/* Metric i as it stands in OX_METRIC_LIST; NULL past the last. */
+const char *ox_metric_name(size_t i);
+
+/* Gathers over any number of pairs (samples) in one pass each. */
+struct ox_meter;
+
+enum ox_status ox_meter_new(struct ox_meter **out, struct ox_env *env,
+                            const struct ox_metrics_options *options, struct ox_error *err);
+void ox_meter_release(struct ox_meter *meter);
+/* Kinds and shapes must be equal; other element types are compared by value. Either may be NULL: there is none, which is
+ * a disagreement. OX_NO_MEMORY. */
+enum ox_status ox_meter_add(struct ox_meter *meter, const struct ox_datum *a,
+                            const struct ox_datum *b, struct ox_error *err);
+/* Of all that was added so far; of the last pair alone. */
+void ox_meter_read(const struct ox_meter *meter, struct ox_metrics *metrics);
+void ox_meter_read_last(const struct ox_meter *meter, struct ox_metrics *metrics);
+
 /* ---- Rewriting -------------------------------------------------------------------------------------------------- */
 
 /* A pass: what `optimize` lists. */
@@ -1238,5 +1334,68 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
                                   struct ox_quant_report **report, struct ox_error *err);
 
 /* ---- Parity ----------------------------------------------------------------------------------------------------- */
+
+/* The inputs of one session as another takes them: by name, or by place where both need the same number and no name
+ * fits; element types are converted. out: filled with a new reference for each input of `to` (NULL: not given). */
+enum ox_status ox_parity_feed(struct ox_env *env, const struct ox_session *from,
+                              struct ox_datum *const *inputs, const struct ox_session *to,
+                              struct ox_datum **out, struct ox_error *err);
+
+/* Two models walked in step, value by value. Memory is bounded by what is live in both. */
+struct ox_parity;
+
+struct ox_parity_options {
+    struct ox_metrics_options metrics;
+    int a_level, b_level; /* as ox_run_options.level */
+    uint64_t seed;
+    bool own;    /* A once more, each node fed what B has: its node's own error */
+    bool oracle; /* both models in double precision too */
+};
+
+/* A value that both have. */
+struct ox_parity_layer {
+    const char *a_name, *b_name;
+    const char *a_node, *b_node; /* who makes it: name, or "#12" */
+    const char *a_op, *b_op;
+    const char *match; /* how they were found to be the same: "name", "structure", "place" */
+    struct ox_metrics metrics; /* with all that went wrong before */
+    bool has_own;
+    struct ox_metrics own;
+    bool has_oracle;
+    struct ox_metrics a_error, b_error; /* of each side against its own model in double precision */
+};
+
+/* The models, which may be one, must outlive it and not be changed. */
+enum ox_status ox_parity_new(struct ox_parity **out, struct ox_model *a, struct ox_model *b,
+                             const struct ox_parity_options *options, struct ox_error *err);
+void ox_parity_release(struct ox_parity *parity);
+/* Sessions of A (0) and B (1), for their ports. */
+const struct ox_session *ox_parity_session(const struct ox_parity *parity, size_t side);
+/* One sample: inputs and outputs as of ox_session_run(). Figures gather over samples. */
+enum ox_status ox_parity_run(struct ox_parity *parity, struct ox_datum *const *a_inputs,
+                             struct ox_datum *const *b_inputs, struct ox_datum **a_outputs,
+                             struct ox_datum **b_outputs, struct ox_error *err);
+/* The values compared so far, in B's order. false: no such layer. */
+size_t ox_parity_n_layers(const struct ox_parity *parity);
+bool ox_parity_layer(const struct ox_parity *parity, size_t i, struct ox_parity_layer *layer);
+/* The layers that layer i is computed from in B, nearest ones; at most `most` are written, the number is returned. */
+size_t ox_parity_sources(const struct ox_parity *parity, size_t i, size_t *sources, size_t most);
+/* The first that departs; SIZE_MAX: none. */
+size_t ox_parity_first(const struct ox_parity *parity);
+
+/* Why a layer may depart: the evidence, strongest first. */
+struct ox_parity_cause {
+    const char *id; /* "attribute", "constant-transposed", "saturation", ...: stable */
+    const char *text;
+};
+struct ox_parity_causes;
+
+/* Runs what layer i needs of both models once more, on a sample's inputs. */
+enum ox_status ox_parity_explain(struct ox_parity_causes **out, struct ox_parity *parity, size_t i,
+                                 struct ox_datum *const *a_inputs, struct ox_datum *const *b_inputs,
+                                 struct ox_error *err);
+void ox_parity_causes_release(struct ox_parity_causes *causes);
+size_t ox_parity_causes_count(const struct ox_parity_causes *causes); /* 0 for NULL */
+const struct ox_parity_cause *ox_parity_causes_at(const struct ox_parity_causes *causes, size_t i);
 
 #endif

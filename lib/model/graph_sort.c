@@ -124,3 +124,31 @@ bool ox_graph_sort(struct ox_graph *graph)
     free(next);
     return good;
 }
+
+static bool is_sorted(const struct ox_graph *graph, bool *failed)
+{
+    struct needs needs = {0};
+    bool sorted = true;
+    *failed = !find_needs(graph, &needs);
+    for (size_t i = 0; i < graph->n_nodes && !*failed; i++)
+        for (size_t k = needs.start[i]; k < needs.start[i + 1]; k++)
+            sorted = sorted && needs.need[k] < i;
+    free(needs.start);
+    free(needs.need);
+    return sorted;
+}
+
+enum ox_status ox_model_sort(struct ox_model *model, bool *changed, struct ox_error *err)
+{
+    bool any = false, failed = false;
+    for (size_t i = 0; i < model->n_graphs && !failed; i++) {
+        struct ox_graph *graph = model->graphs[i];
+        if (!is_sorted(graph, &failed) && !failed)
+            any = ox_graph_sort(graph) || any;
+    }
+    if (failed)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    if (changed)
+        *changed = any;
+    return OX_OK;
+}

@@ -326,8 +326,11 @@ static enum ox_status store(struct activation *a, struct ox_error *err)
         a->run.out[i] = NULL;
         if (a->step->keep)
             frame->session->weights_bytes += ox_datum_bytes(datum);
+        if (is_main && session->options.on_replace)
+            OX_TRY(
+                session->options.on_replace(session->options.replace_arg, value->name, slot, err));
         if (is_main && session->options.on_value)
-            OX_TRY(session->options.on_value(session->options.value_arg, value->name, datum, err));
+            OX_TRY(session->options.on_value(session->options.value_arg, value->name, *slot, err));
     }
     return OX_OK;
 }

@@ -37,8 +37,6 @@ struct ox_tensor {
     int64_t dims[];
 };
 
-/* Bytes an element takes in memory (1 for sub-byte types, sizeof(struct ox_str) for strings); 0 for undefined. */
-size_t ox_dtype_size(enum ox_dtype dtype);
 unsigned ox_dtype_bits(enum ox_dtype dtype); /* in files; 0 for strings */
 bool ox_dtype_is_float(
     enum ox_dtype dtype); /* all floating types, the 4-, 6- and 8-bit ones too; not complex */
@@ -134,6 +132,5 @@ enum ox_status ox_datum_map(struct ox_datum **out, const struct ox_tensor *keys,
 enum ox_status ox_datum_sparse(struct ox_datum **out, const struct ox_tensor *values,
                                const struct ox_tensor *indices, unsigned rank, const int64_t *dims,
                                struct ox_error *err);
-struct ox_datum *ox_datum_ref(const struct ox_datum *datum);
 
 #endif

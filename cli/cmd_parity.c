@@ -1,0 +1,268 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parity.h"
+
+#define FIELD(name) offsetof(struct parity_args, name)
+
+static const struct opt options[] = {
+    {0, NULL, OPT_SECTION, 0, NULL, NULL, "What A is held against"},
+    {0, "expected", OPT_STRING, FIELD(expected), "FILE|DIR", NULL,
+     "outputs by name in an .npz, .npy, .json or .safetensors file, or a folder of output_K.pb"},
+    {'O', "optimize", OPT_STRINGS, FIELD(levels), "LEVEL", NULL,
+     "level of A and, given again, of B: -O0 -O2 holds one model's levels against each other "
+     "(default 2; 0 with --layers and --bisect)"},
+    {0, "cpu", OPT_STRINGS, FIELD(cpus), "LEVEL", NULL,
+     "A as the processor's kernels of that level compute it (c, avx2, avx512, vnni, amx); given "
+     "again: B"},
+    {0, "engine", OPT_STRINGS, FIELD(engines), "NAME", NULL,
+     "run by the program onnxtool-engine-NAME: with one model it is the reference; with two it "
+     "runs both, or given twice each runs one"},
+    {0, "engine-options", OPT_STRING, FIELD(engine_options), "JSON", NULL, "handed to engines"},
+    {0, "engine-timeout", OPT_DOUBLE, FIELD(engine_timeout), "SECONDS", NULL,
+     "time allowed to one run of an engine (default 600)"},
+    {0, NULL, OPT_SECTION, 0, NULL, NULL, "Inputs"},
+    {'i', "input", OPT_STRINGS, FIELD(run.inputs), "[NAME=]FILE", NULL,
+     "feed an input, as run does; in an array with one more dimension than the input the first "
+     "one counts samples"},
+    {0, "random", OPT_STRING, FIELD(run.random), "SEED", NULL,
+     "draw the inputs that are not given: sample k from SEED + k"},
+    {0, "shape", OPT_STRINGS, FIELD(run.shapes), "NAME=DIMS", NULL,
+     "shape of a drawn input, 1x3x224x224 (default: 1 where open)"},
+    {0, "test-data", OPT_STRINGS, FIELD(run.test_data), "DIR", NULL,
+     "a sample from the files input_K.pb of a folder, or of each test_data_set_* in it; its "
+     "output_K.pb are expected when nothing else is"},
+    {0, "samples", OPT_INT, FIELD(samples), "N", NULL,
+     "samples to draw, or to take of those given"},
+    {0, "image", OPT_STRINGS, FIELD(run.images), "[NAME=]FILE", NULL,
+     "feed a .png, .jpg or .ppm picture"},
+    {0, "resize", OPT_STRING, FIELD(run.resize), "N|HxW", NULL, "as run does"},
+    {0, "crop", OPT_STRING, FIELD(run.crop), "N|HxW", NULL, "as run does"},
+    {0, "scale", OPT_STRING, FIELD(run.scale), "X", NULL, "as run does"},
+    {0, "mean", OPT_STRING, FIELD(run.mean), "A,B,C", NULL, "as run does"},
+    {0, "std", OPT_STRING, FIELD(run.std), "A,B,C", NULL, "as run does"},
+    {0, "layout", OPT_CHOICE, FIELD(run.layout), "LAYOUT", "nchw|nhwc", "order of the dimensions"},
+    {0, "channels", OPT_CHOICE, FIELD(run.channels), "ORDER", "rgb|bgr|gray",
+     "channels of the picture"},
+    {0, NULL, OPT_SECTION, 0, NULL, NULL, "Verdict"},
+    {0, "rtol", OPT_DOUBLE, FIELD(rtol), "X", NULL, "relative tolerance (default 1e-3)"},
+    {0, "atol", OPT_DOUBLE, FIELD(atol), "X", NULL, "absolute tolerance (default 1e-5)"},
+    {0, "tol", OPT_STRINGS, FIELD(tolerances), "NAME=RTOL,ATOL", NULL, "of one output"},
+    {0, "agreement", OPT_CHOICE, FIELD(agreement), "RULE", "allclose|elementwise|max|mean",
+     "allclose: |a - b| <= atol + rtol |b|; the others are Polygraphy's: an output departs when "
+     "both tolerances are passed, by an element, by the largest differences, by the means"},
+    {0, "equal-nan", OPT_FLAG, FIELD(nan_agrees), NULL, NULL, "NaN agrees with NaN"},
+    {0, "require", OPT_STRINGS, FIELD(require), "METRIC>=X,...", NULL,
+     "bounds on metrics, cosine>=0.999,sqnr>=30,max_abs<=0.1; they replace the tolerances unless "
+     "those are given too"},
+    {0, NULL, OPT_SECTION, 0, NULL, NULL, "Looking closer"},
+    {0, "metric", OPT_FLAG, FIELD(metric), NULL, NULL,
+     "every metric of every output, ULPs, top-1, top-5 and the histogram of differences too"},
+    {0, "layers", OPT_FLAG, FIELD(layers), NULL, NULL,
+     "compare every value that both models have: with all errors before it, and its node's own"},
+    {0, "bisect", OPT_FLAG, FIELD(bisect), NULL, NULL,
+     "name the first node whose output departs, and why it may"},
+    {0, "oracle", OPT_FLAG, FIELD(oracle), NULL, NULL,
+     "which side is nearer to double precision, and whether float32 allows the difference"},
+    {0, NULL, OPT_SECTION, 0, NULL, NULL, "Outputs"},
+    {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", PARITY_FORMATS, "form of what is printed"},
+    {'o', "output", OPT_STRING, FIELD(output), "FILE", NULL, "write it there"},
+    OPT_END};
+
+static void defaults(void *args_)
+{
+    struct parity_args *args = args_;
+    args->rtol = args->atol = NAN;
+    args->engine_timeout = 600;
+}
+
+/* ---- Samples ------------------------------------------------------------------------------------------------------- */
+
+/* Outputs of A against those of another side, by name. */
+static enum ox_status compare_sides(struct parity *p, size_t side)
+{
+    const struct run *a = &p->sides[0].run, *b = &p->sides[side].run;
+    struct ox_error err = {0};
+    for (size_t i = 0; i < a->n_outputs; i++) {
+        const char *name = ox_session_output_name(a->session, i);
+        size_t j = 0;
+        while (j < b->n_outputs && strcmp(ox_session_output_name(b->session, j), name) != 0)
+            j++;
+        struct parity_output *output = parity_output_of(p, name, side);
+        if (!output)
+            return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
+        output->in_a = true;
+        output->in_b = j < b->n_outputs;
+        if (ox_meter_add(output->meter, a->outputs[i], output->in_b ? b->outputs[j] : NULL, &err) !=
+            OX_OK)
+            return cli_error(p->cli, &err);
+    }
+    for (size_t j = 0; j < b->n_outputs; j++) {
+        const char *name = ox_session_output_name(b->session, j);
+        struct parity_output *output = parity_output_of(p, name, side);
+        if (!output)
+            return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
+        if (output->in_a)
+            continue;
+        output->in_b = true;
+        if (ox_meter_add(output->meter, NULL, b->outputs[j], &err) != OX_OK)
+            return cli_error(p->cli, &err);
+    }
+    return OX_OK;
+}
+
+static enum ox_status run_samples(struct parity *p)
+{
+    for (uint64_t i = 0; i < p->n_samples; i++) {
+        enum ox_status status = parity_load_sample(p, i);
+        if (status == OX_OK)
+            status = parity_run_sample(p);
+        for (size_t side = 1; side < p->n_sides && status == OX_OK; side++)
+            status = compare_sides(p, side);
+        for (size_t side = 1; side < p->n_sides && status == OX_OK && p->args->oracle; side++)
+            status = parity_measure_truth(p, side);
+        if (status == OX_OK && p->n_sides == 1)
+            status = parity_compare_expected(p, i);
+        if (status != OX_OK)
+            return status;
+    }
+    return OX_OK;
+}
+
+/* ---- The command --------------------------------------------------------------------------------------------------- */
+
+static enum ox_status print(struct parity *p)
+{
+    static void (*const forms[])(struct parity *, struct ox_strbuf *) = {
+        parity_print_text, parity_print_json, parity_print_html, parity_print_junit};
+    struct ox_error err = {0};
+    if (!p->args->output) {
+        if (p->args->format != PARITY_TEXT || !p->cli->common.quiet)
+            forms[p->args->format](p, &p->cli->out);
+        return OX_OK;
+    }
+    struct ox_strbuf text = {0};
+    forms[p->args->format](p, &text);
+    enum ox_status status = text.failed ? cli_fail(p->cli, OX_NO_MEMORY, "out of memory")
+                                        : ox_file_write(p->args->output, text.data, text.len, &err);
+    if (status != OX_OK && err.status != OX_OK)
+        cli_error(p->cli, &err);
+    ox_strbuf_release(&text);
+    return status;
+}
+
+/* The line on standard error that every exit but 0 owes. */
+static void tell_disagreement(struct parity *p)
+{
+    size_t n = 0;
+    const struct parity_output *first = NULL;
+    for (size_t i = 0; i < p->n_outputs; i++)
+        if (!p->outputs[i].metrics.agree) {
+            first = first ? first : &p->outputs[i];
+            n++;
+        }
+    if (!first) {
+        cli_fail(p->cli, OX_NEGATIVE, "%s: nothing to compare with %s", p->sides[0].model_path,
+                 parity_reference(p, 1));
+        return;
+    }
+    char others[64] = "";
+    if (n > 1)
+        snprintf(others, sizeof others, " (%zu of %zu outputs depart)", n, p->n_outputs);
+    cli_fail(p->cli, OX_NEGATIVE, "%s: '%s' departs from %s: %s%s", p->sides[0].model_path,
+             first->name, parity_reference(p, first->side),
+             first->failed[0] ? first->failed : first->metrics.reason, others);
+}
+
+static enum ox_status compare(struct parity *p, const char *const *operands, size_t n_operands)
+{
+    enum ox_status status = parity_read_bounds(p);
+    if (status == OX_OK)
+        status = parity_open_sides(p, operands, n_operands);
+    if (status == OX_OK)
+        status = parity_read_inputs(p);
+    if (status == OX_OK)
+        status = run_samples(p);
+    if (status == OX_OK)
+        status = parity_explain(p);
+    if (status != OX_OK)
+        return status;
+    parity_judge(p);
+    status = print(p);
+    if (!p->agree) {
+        tell_disagreement(p);
+        status = cli_worse(status, OX_NEGATIVE);
+    }
+    return status;
+}
+
+static enum ox_status check_args(struct cli *cli, const struct parity_args *args,
+                                 const char *const *operands, size_t n_operands)
+{
+    if (!n_operands || n_operands > 2)
+        return cli_fail(cli, OX_USAGE, "parity: takes one or two models, not %zu", n_operands);
+    bool something = n_operands == 2 || args->expected || args->engines.n || args->cpus.n ||
+                     args->levels.n > 1 || args->run.test_data.n || args->trace;
+    if (!something)
+        return cli_fail(cli, OX_USAGE,
+                        "%s: nothing to hold it against: give a second model, --expected, "
+                        "--engine, --cpu or two levels (-O0 -O2)",
+                        operands[0]);
+    if (args->expected && n_operands == 2)
+        return cli_fail(cli, OX_USAGE, "parity: --expected and a second model exclude each other");
+    if (args->levels.n > 2 || args->cpus.n > 2)
+        return cli_fail(cli, OX_USAGE, "parity: -O and --cpu are given at most twice");
+    if (args->rtol < 0 || args->atol < 0)
+        return cli_fail(cli, OX_USAGE, "parity: tolerances are not negative");
+    if (args->samples < 0 || args->samples > 100000000)
+        return cli_fail(cli, OX_USAGE, "parity: --samples takes a number from 1 to 100000000");
+    if (!(args->engine_timeout > 0))
+        return cli_fail(cli, OX_USAGE, "parity: --engine-timeout takes seconds over 0");
+    return OX_OK;
+}
+
+static enum ox_status run(struct cli *cli, void *args_, const char *const *operands,
+                          size_t n_operands)
+{
+    const struct parity_args *args = args_;
+    enum ox_status status = check_args(cli, args, operands, n_operands);
+    if (status != OX_OK)
+        return status;
+    cli_start_timer(cli, operands[0]);
+    struct parity p = {.cli = cli, .args = args, .first = SIZE_MAX};
+    status = compare(&p, operands, n_operands);
+    for (size_t i = 0; i < p.n_outputs; i++) {
+        free(p.outputs[i].name);
+        ox_meter_release(p.outputs[i].meter);
+        ox_meter_release(p.outputs[i].a_truth);
+        ox_meter_release(p.outputs[i].b_truth);
+        ox_meter_release(p.outputs[i].truths);
+    }
+    free(p.outputs);
+    free(p.bounds);
+    parity_release_inputs(&p);
+    parity_release_sides(&p);
+    return status;
+}
+
+const struct command command_parity = {
+    .name = "parity",
+    .summary = "Compare a model's outputs with another's, an engine's, or expected ones",
+    .operands = "A [B]",
+    .description =
+        "Computes the outputs of A and of what it is held against on the same inputs and says, an "
+        "output at a time, whether they agree and by how much they differ. B, or what is "
+        "expected, is the reference.\n\n"
+        "Outputs are matched by name. Other element types are compared by value; other shapes "
+        "never agree. Exit status 1 when an output departs or one side lacks it.",
+    .examples = "  onnxtool parity model.onnx fused.onnx --random 1 --samples 8\n"
+                "  onnxtool parity model.onnx --expected outputs.npz -i inputs.npz\n"
+                "  onnxtool parity model.onnx quantized.onnx -i x=x.npy --require sqnr>=30\n"
+                "  onnxtool parity model.onnx --engine onnxruntime --random 1\n"
+                "  onnxtool parity exported.onnx converted.onnx -i inputs.npz --bisect\n",
+    .options = options,
+    .args_bytes = sizeof(struct parity_args),
+    .defaults = defaults,
+    .run = run,
+};

@@ -1,0 +1,143 @@
+/* The parts of `parity`. */
+#ifndef CLI_PARITY_H
+#define CLI_PARITY_H
+
+#include "run.h"
+
+struct parity_args {
+    struct run_args run;       /* inputs, as `run` takes them */
+    struct opt_strings levels; /* -O0, -O2: of A, of B */
+    struct opt_strings cpus, engines;
+    const char *engine_options;
+    double engine_timeout;
+    const char *expected;
+    int64_t samples; /* 0: as many as there are */
+    double rtol, atol;
+    struct opt_strings tolerances, require;
+    int agreement; /* enum ox_agreement */
+    bool nan_agrees;
+    bool metric, layers, bisect, oracle, trace;
+    int format;
+    const char *output;
+};
+
+enum parity_format { PARITY_TEXT, PARITY_JSON, PARITY_HTML, PARITY_JUNIT };
+#define PARITY_FORMATS "text|json|html|junit"
+
+/* Who computes: a model by ourselves, or by a program of its own. */
+struct parity_side {
+    const char *model_path;
+    const char *engine; /* NULL: this process */
+    const char *cpu;    /* a process of our own with that processor level; NULL */
+    int level;
+    struct run run;                   /* model, session, one sample's inputs and outputs */
+    bool shares_model;                /* with the first side */
+    char label[256];                  /* "model.onnx", "onnxruntime" */
+    char version[128];                /* of the engine; "" */
+    struct ox_datum **double_outputs; /* --oracle: the same in double precision; NULL */
+    struct ox_session *double_session;
+};
+
+/* One output of A against one reference. */
+struct parity_output {
+    char *name;
+    size_t side; /* of the reference */
+    bool in_a, in_b;
+    struct ox_meter *meter;
+    struct ox_metrics metrics;
+    char failed[128]; /* the requirement that was missed; "" */
+    /* --oracle: largest error of each side against double precision, and what float32 would have. */
+    struct ox_meter *a_truth, *b_truth, *truths;
+    struct ox_metrics a_error, b_error, truth_difference;
+    const char *nearer; /* "a", "b", "equal" */
+    char verdict[256];
+};
+
+/* A requirement of --require: a metric that must not pass a bound. */
+struct parity_bound {
+    char name[32];
+    bool at_least;
+    double value;
+};
+
+struct parity {
+    struct cli *cli;
+    const struct parity_args *args;
+    struct parity_side *sides; /* [0] is A, the others are what it is held against */
+    size_t n_sides;
+    const char *expected; /* a reference that is no side: the last "side" of outputs; NULL */
+    struct parity_output *outputs;
+    size_t n_outputs;
+    struct parity_bound *bounds;
+    size_t n_bounds;
+    bool tolerance_counts;   /* a verdict by tolerance, not by --require alone */
+    uint64_t n_samples;      /* 0 until the inputs are known */
+    struct ox_datum **given; /* inputs of A as the files have them, perhaps with all samples */
+    const char **folders;    /* --test-data, a folder a sample */
+    size_t n_folders;
+    struct ox_parity *layers;        /* --layers, --bisect; NULL */
+    struct ox_parity_causes *causes; /* of the first divergence; NULL */
+    size_t first;                    /* layer that departs first; SIZE_MAX */
+    char engine_first[256];          /* the node that departs first inside an engine; "" */
+    bool agree;
+};
+
+/* ---- parity_sides.c ---- */
+
+/* Makes the sides that operands and options ask for and opens their models. */
+enum ox_status parity_open_sides(struct parity *p, const char *const *operands, size_t n_operands);
+void parity_release_sides(struct parity *p);
+/* The outputs of all sides for the current inputs, in step where layers are asked for. */
+enum ox_status parity_run_sample(struct parity *p);
+/* Whether the sides walk in step: layers are asked for, and both sides are this process's. */
+bool parity_walks(const struct parity *p);
+/* Finds the first layer that departs, and why. */
+enum ox_status parity_explain(struct parity *p);
+
+/* ---- parity_inputs.c ---- */
+
+/* Reads what files give and counts the samples. */
+enum ox_status parity_read_inputs(struct parity *p);
+/* Puts sample i in the inputs of A. */
+enum ox_status parity_load_sample(struct parity *p, uint64_t i);
+void parity_release_inputs(struct parity *p);
+/* Sample i of n of a value whose first dimension are samples: a new datum. */
+enum ox_status parity_slice(struct ox_env *env, const struct ox_datum *all, uint64_t i,
+                            struct ox_datum **out, struct ox_error *err);
+
+/* ---- parity_expected.c ---- */
+
+/* Holds the outputs of A for sample i against --expected (or the files output_K.pb of its folder). */
+enum ox_status parity_compare_expected(struct parity *p, uint64_t i);
+
+/* ---- parity_engine.c ---- */
+
+/* Runs `onnxtool-engine-NAME MODEL IN.npz OUT.npz` on a side's inputs and reads the n outputs of those names. */
+enum ox_status parity_run_engine(struct parity *p, struct parity_side *side, const char *model_path,
+                                 const char *const *names, size_t n, struct ox_datum **outputs);
+/* OX_UNSUPPORTED when there is no such program; fills side->version. */
+enum ox_status parity_find_engine(struct parity *p, struct parity_side *side);
+
+/* ---- parity_verdict.c ---- */
+
+/* --require and --tol, taken apart. */
+enum ox_status parity_read_bounds(struct parity *p);
+void parity_options_for(const struct parity *p, const char *output,
+                        struct ox_metrics_options *options);
+/* The entry of that output against that reference; made when it is not there. NULL: out of memory. */
+struct parity_output *parity_output_of(struct parity *p, const char *name, size_t side);
+/* --oracle: holds the current outputs of A and a side against double precision. */
+enum ox_status parity_measure_truth(struct parity *p, size_t side);
+/* Reads the meters, applies --require and sets p->agree. */
+void parity_judge(struct parity *p);
+
+/* ---- parity_text.c, parity_json.c, parity_html.c, parity_junit.c ---- */
+
+void parity_print_text(struct parity *p, struct ox_strbuf *out);
+void parity_print_json(struct parity *p, struct ox_strbuf *out);
+void parity_print_html(struct parity *p, struct ox_strbuf *out);
+void parity_print_junit(struct parity *p, struct ox_strbuf *out);
+/* The name of what output is held against. */
+const char *parity_reference(const struct parity *p, size_t side);
+
+#endif

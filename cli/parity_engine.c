@@ -1,0 +1,317 @@
+/* Engines: programs of one contract, each run in a process of its own with a time limit. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "parity.h"
+
+extern char **environ;
+
+/* ---- Finding ------------------------------------------------------------------------------------------------------- */
+
+static bool own_folder(struct ox_strbuf *out)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0)
+        return false;
+    path[n] = '\0';
+    char *slash = strrchr(path, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    ox_strbuf_puts(out, path);
+    return true;
+}
+
+static bool try_path(struct ox_strbuf *path, const char *dir, size_t n, const char *below,
+                     const char *name)
+{
+    ox_strbuf_clear(path);
+    ox_strbuf_add(path, dir, n);
+    ox_strbuf_printf(path, "%s/onnxtool-engine-%s", below, name);
+    return !path->failed && access(path->data, X_OK) == 0;
+}
+
+/* On PATH, in libexec beside this program's folder, and in the tree that it was built in. */
+static bool find_program(const char *name, struct ox_strbuf *path)
+{
+    static const char *const beside[] = {"/../libexec/onnxtool", "/../libexec", "/../../scripts"};
+    struct ox_strbuf own = {0};
+    bool found = false;
+    if (strchr(name, '/')) {
+        ox_strbuf_puts(path, name);
+        return access(name, X_OK) == 0;
+    }
+    for (const char *at = getenv("PATH"); at && *at && !found;) {
+        size_t n = strcspn(at, ":");
+        found = n && try_path(path, at, n, "", name);
+        at += n + (at[n] == ':');
+    }
+    if (!found && own_folder(&own))
+        for (size_t i = 0; i < sizeof beside / sizeof *beside && !found; i++)
+            found = try_path(path, own.data, own.len, beside[i], name);
+    ox_strbuf_release(&own);
+    return found;
+}
+
+/* ---- Processes ----------------------------------------------------------------------------------------------------- */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Starts a program in a process group of its own; its standard output goes to `out`. */
+static enum ox_status start(struct parity *p, const char *path, const char *const *argv, int out,
+                            char **environment, pid_t *pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
+    if (posix_spawnattr_init(&attributes) != 0) {
+        posix_spawn_file_actions_destroy(&actions);
+        return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
+    }
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    int failed =
+        posix_spawn(pid, path, &actions, &attributes, (char *const *)(uintptr_t)argv, environment);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return failed ? cli_fail(p->cli, OX_UNSUPPORTED, "%s: %s", path, strerror(failed)) : OX_OK;
+}
+
+/* Waits for its end, at most until the time is over. */
+static enum ox_status finish(struct parity *p, const char *what, pid_t pid)
+{
+    static const enum ox_status by_code[] = {OX_OK,    OX_NEGATIVE,    OX_USAGE,
+                                             OX_INPUT, OX_UNSUPPORTED, OX_NO_MEMORY};
+    double end = now() + p->args->engine_timeout;
+    struct timespec nap = {0, 1000000};
+    int state;
+    pid_t got;
+    while ((got = waitpid(pid, &state, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+        if (now() > end) {
+            kill(-pid, SIGKILL);
+            waitpid(pid, &state, 0);
+            return cli_fail(p->cli, OX_LIMIT, "%s: took more than %g s (--engine-timeout)", what,
+                            p->args->engine_timeout);
+        }
+        nanosleep(&nap, NULL);
+        if (nap.tv_nsec < 20000000)
+            nap.tv_nsec += 1000000;
+    }
+    if (got < 0)
+        return cli_fail(p->cli, OX_IO, "%s: %s", what, strerror(errno));
+    if (WIFSIGNALED(state))
+        return cli_fail(p->cli, OX_UNSUPPORTED, "%s: crashed (%s)", what,
+                        strsignal(WTERMSIG(state)));
+    size_t code = (size_t)WEXITSTATUS(state);
+    enum ox_status status =
+        code < sizeof by_code / sizeof *by_code ? by_code[code] : OX_UNSUPPORTED;
+    return status == OX_OK
+               ? OX_OK
+               : cli_fail(p->cli, status, "%s: failed with exit status %zu", what, code);
+}
+
+enum ox_status parity_find_engine(struct parity *p, struct parity_side *side)
+{
+    struct ox_strbuf path = {0};
+    int ends[2];
+    pid_t pid;
+    enum ox_status status = OX_OK;
+    if (!find_program(side->engine, &path)) {
+        status = cli_fail(p->cli, OX_UNSUPPORTED,
+                          "%s: there is no program onnxtool-engine-%s on PATH or in libexec",
+                          side->engine, side->engine);
+    } else if (pipe(ends) != 0) {
+        status = cli_fail(p->cli, OX_IO, "%s: %s", side->engine, strerror(errno));
+    } else {
+        const char *argv[] = {path.data, "--version", NULL};
+        fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+        status = start(p, path.data, argv, ends[1], environ, &pid);
+        close(ends[1]);
+        size_t n = 0;
+        struct pollfd ready = {.fd = ends[0], .events = POLLIN};
+        while (status == OX_OK && n + 1 < sizeof side->version &&
+               poll(&ready, 1, (int)(fmin(p->args->engine_timeout, 1e6) * 1e3)) == 1) {
+            ssize_t more = read(ends[0], side->version + n, sizeof side->version - 1 - n);
+            if (more <= 0)
+                break;
+            n += (size_t)more;
+        }
+        close(ends[0]);
+        side->version[strcspn(side->version, "\n")] = '\0';
+        if (status == OX_OK)
+            status = finish(p, side->engine, pid);
+    }
+    ox_strbuf_release(&path);
+    return status;
+}
+
+/* ---- Tensors over and back ----------------------------------------------------------------------------------------- */
+
+static enum ox_status write_inputs(struct parity *p, const struct parity_side *side,
+                                   const char *path)
+{
+    const struct run *run = &side->run;
+    struct ox_error err = {0};
+    const char **names = calloc(run->n_inputs + 1, sizeof *names);
+    const struct ox_tensor **tensors = calloc(run->n_inputs + 1, sizeof *tensors);
+    enum ox_status status =
+        names && tensors ? OX_OK : cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
+    size_t n = 0;
+    for (size_t i = 0; i < run->n_inputs && status == OX_OK; i++) {
+        if (!run->inputs[i])
+            continue;
+        names[n] = ox_session_input_name(run->session, i);
+        tensors[n] = ox_datum_get_tensor(run->inputs[i]);
+        if (!tensors[n++])
+            status = cli_fail(p->cli, OX_UNSUPPORTED,
+                              "%s: input '%s' is no tensor: engines take "
+                              "arrays alone",
+                              side->model_path, names[n - 1]);
+    }
+    if (status == OX_OK && ox_tensors_write(path, n, names, tensors, &err) != OX_OK)
+        status = cli_error(p->cli, &err);
+    free(names);
+    free(tensors);
+    return status;
+}
+
+/* What is missing stays NULL; an output that is no array cannot be handed over. */
+static enum ox_status read_outputs(struct parity *p, const char *path, const char *const *names,
+                                   size_t n, struct ox_datum **outputs)
+{
+    struct ox_error err = {0};
+    struct ox_tensor_file *file = NULL;
+    enum ox_status status = ox_tensor_file_open(&file, p->cli->env, path, NULL, &err);
+    for (size_t i = 0; i < n && status == OX_OK; i++) {
+        struct ox_tensor *tensor = NULL;
+        size_t at;
+        if (!ox_tensor_file_find(file, names[i], &at))
+            continue;
+        status = ox_tensor_file_load(&tensor, file, at, &err);
+        if (status == OX_OK)
+            status = ox_datum_of_tensor(&outputs[i], tensor, &err);
+        ox_tensor_release(tensor);
+    }
+    ox_tensor_file_release(file);
+    return status == OX_OK ? OX_OK : cli_error(p->cli, &err);
+}
+
+/* ---- One run ------------------------------------------------------------------------------------------------------- */
+
+struct job {
+    char dir[4096];
+    char in[4200], out[4200], cpu[64], level[8];
+    struct ox_strbuf program, names;
+    const char *argv[16];
+    char **environment;
+};
+
+static enum ox_status make_folder(struct parity *p, struct job *job)
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(job->dir, sizeof job->dir, "%.4000s/onnxtool-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(job->dir)) {
+        enum ox_status status = cli_fail(p->cli, OX_IO, "%s: %s", job->dir, strerror(errno));
+        job->dir[0] = '\0';
+        return status;
+    }
+    snprintf(job->in, sizeof job->in, "%s/in.npz", job->dir);
+    snprintf(job->out, sizeof job->out, "%s/out.npz", job->dir);
+    return OX_OK;
+}
+
+static void remove_folder(struct job *job)
+{
+    if (!job->dir[0])
+        return;
+    unlink(job->in);
+    unlink(job->out);
+    rmdir(job->dir);
+}
+
+/* Ourselves, with another processor level in the environment. */
+static bool own_command(struct job *job, const struct parity_side *side, const char *model_path)
+{
+    size_t n = 0;
+    while (environ[n])
+        n++;
+    job->environment = calloc(n + 2, sizeof *job->environment);
+    if (!job->environment)
+        return false;
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(environ[i], "ONNXTOOL_CPU=", 13) != 0)
+            job->environment[kept++] = environ[i];
+    snprintf(job->cpu, sizeof job->cpu, "ONNXTOOL_CPU=%.40s", side->cpu);
+    snprintf(job->level, sizeof job->level, "-O%d", side->level);
+    job->environment[kept] = job->cpu;
+    ox_strbuf_puts(&job->program, "/proc/self/exe");
+    const char *const argv[] = {"onnxtool", "run", "-q",     job->level, "-i",
+                                job->in,    "-o",  job->out, "--",       model_path};
+    memcpy(job->argv, argv, sizeof argv);
+    return !job->program.failed;
+}
+
+static bool engine_command(struct job *job, const struct parity *p, const struct parity_side *side,
+                           const char *model_path, const char *const *names, size_t n)
+{
+    size_t k = 0;
+    if (!find_program(side->engine, &job->program))
+        return false;
+    job->argv[k++] = job->program.data;
+    job->argv[k++] = model_path;
+    job->argv[k++] = job->in;
+    job->argv[k++] = job->out;
+    job->argv[k++] = "--outputs";
+    for (size_t i = 0; i < n; i++)
+        ox_strbuf_printf(&job->names, "%s%s", i ? "\n" : "", names[i]);
+    job->argv[k++] = job->names.data ? job->names.data : "";
+    if (p->args->engine_options) {
+        job->argv[k++] = "--options";
+        job->argv[k++] = p->args->engine_options;
+    }
+    return !job->names.failed && !job->program.failed;
+}
+
+enum ox_status parity_run_engine(struct parity *p, struct parity_side *side, const char *model_path,
+                                 const char *const *names, size_t n, struct ox_datum **outputs)
+{
+    struct job job = {.dir = ""};
+    const char *what = side->engine ? side->engine : side->cpu;
+    pid_t pid;
+    enum ox_status status = make_folder(p, &job);
+    if (status == OX_OK)
+        status = write_inputs(p, side, job.in);
+    if (status == OX_OK && !(side->engine ? engine_command(&job, p, side, model_path, names, n)
+                                          : own_command(&job, side, model_path)))
+        status = cli_fail(p->cli, OX_NO_MEMORY, "%s: out of memory", what);
+    if (status == OX_OK)
+        status = start(p, job.program.data, job.argv, STDERR_FILENO,
+                       job.environment ? job.environment : environ, &pid);
+    if (status == OX_OK)
+        status = finish(p, what, pid);
+    if (status == OX_OK)
+        status = read_outputs(p, job.out, names, n, outputs);
+    remove_folder(&job);
+    ox_strbuf_release(&job.program);
+    ox_strbuf_release(&job.names);
+    free(job.environment);
+    return status;
+}

@@ -1,0 +1,149 @@
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "parity.h"
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static enum ox_status add(struct parity *p, const char *name, const struct ox_datum *a,
+                          const struct ox_datum *b, bool in_a, bool in_b)
+{
+    struct ox_error err = {0};
+    struct parity_output *output = parity_output_of(p, name, p->n_sides);
+    if (!output)
+        return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
+    output->in_a = in_a;
+    output->in_b = in_b;
+    if (ox_meter_add(output->meter, a, b, &err) != OX_OK)
+        return cli_error(p->cli, &err);
+    return OX_OK;
+}
+
+/* ---- A folder of output_K.pb --------------------------------------------------------------------------------------- */
+
+static enum ox_status compare_folder(struct parity *p, const char *dir)
+{
+    struct run *a = &p->sides[0].run;
+    size_t n = 0;
+    for (size_t i = 0; i < a->n_outputs; i++) {
+        struct ox_strbuf path = {0};
+        struct ox_error err = {0};
+        struct ox_datum *expected = NULL;
+        const struct ox_port *port = ox_session_output(a->session, i);
+        ox_strbuf_printf(&path, "%s/output_%zu.pb", dir, i);
+        if (path.failed || access(path.data, F_OK) != 0) {
+            ox_strbuf_release(&path);
+            continue;
+        }
+        n++;
+        enum ox_status status =
+            ox_datum_read_pb(&expected, p->cli->env, path.data, port->type, &err);
+        ox_strbuf_release(&path);
+        if (status != OX_OK)
+            return cli_error(p->cli, &err);
+        status = add(p, port->name, a->outputs[i], expected, true, true);
+        ox_datum_release(expected);
+        if (status != OX_OK)
+            return status;
+    }
+    return n ? OX_OK : cli_fail(p->cli, OX_INPUT, "%s: holds no output_K.pb", dir);
+}
+
+/* ---- A file of arrays ---------------------------------------------------------------------------------------------- */
+
+/* Member `at` as it is expected of sample i: a slice of it when it has a dimension of samples in front. */
+static enum ox_status load(struct parity *p, struct ox_tensor_file *file, size_t at, uint64_t i,
+                           const struct ox_datum *actual, struct ox_datum **out,
+                           struct ox_error *err)
+{
+    struct ox_tensor *tensor = NULL;
+    struct ox_datum *all = NULL;
+    enum ox_status status = ox_tensor_file_load(&tensor, file, at, err);
+    if (status == OX_OK)
+        status = ox_datum_of_tensor(&all, tensor, err);
+    const struct ox_tensor *is = actual ? ox_datum_get_tensor(actual) : NULL;
+    bool sampled = status == OX_OK && is && ox_tensor_rank(tensor) == ox_tensor_rank(is) + 1 &&
+                   i < (uint64_t)ox_tensor_dims(tensor)[0] && p->n_samples > 1;
+    if (sampled) {
+        status = parity_slice(p->cli->env, all, i, out, err);
+        ox_datum_release(all);
+    } else {
+        *out = all;
+    }
+    ox_tensor_release(tensor);
+    return status;
+}
+
+static size_t output_index(const struct run *a, const char *name)
+{
+    size_t i = 0;
+    while (i < a->n_outputs && strcmp(ox_session_output_name(a->session, i), name) != 0)
+        i++;
+    return i;
+}
+
+static enum ox_status compare_members(struct parity *p, struct ox_tensor_file *file, uint64_t i)
+{
+    struct run *a = &p->sides[0].run;
+    struct ox_error err = {0};
+    size_t n = ox_tensor_file_count(file);
+    bool nameless = n == 1 && !*ox_tensor_file_name(file, 0) && a->n_outputs == 1;
+    for (size_t k = 0; k < n; k++) {
+        const char *name =
+            nameless ? ox_session_output_name(a->session, 0) : ox_tensor_file_name(file, k);
+        size_t at = output_index(a, name);
+        const struct ox_datum *actual = at < a->n_outputs ? a->outputs[at] : NULL;
+        struct ox_datum *expected = NULL;
+        enum ox_status status = load(p, file, k, i, actual, &expected, &err);
+        if (status != OX_OK)
+            return cli_error(p->cli, &err);
+        status = add(p, name, actual, expected, at < a->n_outputs, true);
+        ox_datum_release(expected);
+        if (status != OX_OK)
+            return status;
+    }
+    for (size_t k = 0; k < a->n_outputs; k++) {
+        size_t at;
+        const char *name = ox_session_output_name(a->session, k);
+        if (nameless || ox_tensor_file_find(file, name, &at))
+            continue;
+        enum ox_status status = add(p, name, a->outputs[k], NULL, true, false);
+        if (status != OX_OK)
+            return status;
+    }
+    return OX_OK;
+}
+
+enum ox_status parity_compare_expected(struct parity *p, uint64_t i)
+{
+    const char *path = p->args->expected;
+    struct ox_error err = {0};
+    if (!path)
+        return compare_folder(p, p->folders[i]);
+    if (is_folder(path))
+        return compare_folder(p, path);
+    size_t n = strlen(path);
+    if (n > 3 && strcmp(path + n - 3, ".pb") == 0) {
+        struct run *a = &p->sides[0].run;
+        struct ox_datum *expected = NULL;
+        if (ox_datum_read_pb(&expected, p->cli->env, path, ox_session_output(a->session, 0)->type,
+                             &err) != OX_OK)
+            return cli_error(p->cli, &err);
+        enum ox_status status =
+            add(p, ox_session_output_name(a->session, 0), a->outputs[0], expected, true, true);
+        ox_datum_release(expected);
+        return status;
+    }
+    struct ox_tensor_file *file = NULL;
+    if (ox_tensor_file_open(&file, p->cli->env, path, NULL, &err) != OX_OK)
+        return cli_error(p->cli, &err);
+    enum ox_status status = compare_members(p, file, i);
+    ox_tensor_file_release(file);
+    return status;
+}

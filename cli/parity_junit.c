@@ -1,0 +1,60 @@
+#include <string.h>
+
+#include "parity.h"
+
+/* Text for XML 1.0: what it does not allow becomes '?'. */
+static void escape(struct ox_strbuf *out, const char *text)
+{
+    struct ox_strbuf shown = {0};
+    ox_strbuf_name(&shown, text, 0);
+    for (const char *c = shown.data ? shown.data : ""; *c; c++) {
+        switch (*c) {
+        case '&':
+            ox_strbuf_puts(out, "&amp;");
+            break;
+        case '<':
+            ox_strbuf_puts(out, "&lt;");
+            break;
+        case '>':
+            ox_strbuf_puts(out, "&gt;");
+            break;
+        case '"':
+            ox_strbuf_puts(out, "&quot;");
+            break;
+        default:
+            ox_strbuf_putc(out, *c);
+        }
+    }
+    ox_strbuf_release(&shown);
+}
+
+void parity_print_junit(struct parity *p, struct ox_strbuf *out)
+{
+    size_t n_failed = 0;
+    for (size_t i = 0; i < p->n_outputs; i++)
+        n_failed += !p->outputs[i].metrics.agree;
+    ox_strbuf_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+    ox_strbuf_puts(out, "  <testsuite name=\"onnxtool parity: ");
+    escape(out, p->sides[0].label);
+    ox_strbuf_printf(out, "\" tests=\"%zu\" failures=\"%zu\">\n", p->n_outputs, n_failed);
+    for (size_t i = 0; i < p->n_outputs; i++) {
+        const struct parity_output *o = &p->outputs[i];
+        ox_strbuf_puts(out, "    <testcase classname=\"");
+        escape(out, parity_reference(p, o->side));
+        ox_strbuf_puts(out, "\" name=\"");
+        escape(out, o->name);
+        if (o->metrics.agree) {
+            ox_strbuf_puts(out, "\"/>\n");
+            continue;
+        }
+        ox_strbuf_puts(out, "\">\n      <failure message=\"");
+        escape(out, o->failed[0] ? o->failed : o->metrics.reason);
+        ox_strbuf_printf(out,
+                         "\">%llu of %llu elements depart; max abs %.6g, max rel %.6g</failure>\n"
+                         "    </testcase>\n",
+                         (unsigned long long)o->metrics.n_mismatched,
+                         (unsigned long long)o->metrics.n_elements, o->metrics.max_abs,
+                         o->metrics.max_rel);
+    }
+    ox_strbuf_puts(out, "  </testsuite>\n</testsuites>\n");
+}

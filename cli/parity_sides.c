@@ -1,0 +1,297 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "parity.h"
+
+/* ---- Who is held against whom -------------------------------------------------------------------------------------- */
+
+static enum ox_status read_level(struct parity *p, size_t i, int *level)
+{
+    const struct parity_args *args = p->args;
+    *level = args->layers || args->bisect ? 0 : 2;
+    if (!args->levels.n)
+        return OX_OK;
+    const char *text = args->levels.items[i < args->levels.n ? i : args->levels.n - 1];
+    if (strlen(text) != 1 || *text < '0' || *text > '2')
+        return cli_fail(p->cli, OX_USAGE, "parity: there is no level -O%s; levels are 0, 1 and 2",
+                        text);
+    *level = *text - '0';
+    return OX_OK;
+}
+
+static enum ox_status plan_sides(struct parity *p, const char *const *operands, size_t n_operands)
+{
+    const struct parity_args *args = p->args;
+    size_t n_engines = args->engines.n;
+    if (n_operands == 2 && n_engines > 2)
+        return cli_fail(p->cli, OX_USAGE, "parity: two models take one engine or two, not %zu",
+                        n_engines);
+    p->sides = calloc(n_engines + 2, sizeof *p->sides);
+    if (!p->sides)
+        return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
+    struct parity_side *sides = p->sides;
+    sides[0].model_path = operands[0];
+    sides[0].cpu = args->cpus.n ? args->cpus.items[0] : NULL;
+    p->n_sides = 1;
+    if (n_operands == 2) {
+        sides[1].model_path = operands[1];
+        for (size_t i = 0; i < 2 && n_engines; i++)
+            sides[i].engine = args->engines.items[i < n_engines ? i : 0];
+        p->n_sides = 2;
+    } else if (n_engines) {
+        for (size_t i = 0; i < n_engines; i++)
+            sides[1 + i] =
+                (struct parity_side){.model_path = operands[0], .engine = args->engines.items[i]};
+        p->n_sides = 1 + n_engines;
+    } else if (!args->expected && (args->levels.n > 1 || args->cpus.n)) {
+        sides[1].model_path = operands[0];
+        p->n_sides = 2;
+    }
+    if (args->cpus.n > 1 && p->n_sides > 1)
+        sides[1].cpu = args->cpus.items[1];
+    if (p->n_sides == 1)
+        p->expected = args->expected ? args->expected : "the expected outputs";
+    return OX_OK;
+}
+
+static void name_side(const struct parity *p, struct parity_side *side)
+{
+    bool one_model = p->n_sides < 2 || strcmp(p->sides[0].model_path, p->sides[1].model_path) == 0;
+    if (side->engine && one_model)
+        snprintf(side->label, sizeof side->label, "%s", side->engine);
+    else if (side->engine)
+        snprintf(side->label, sizeof side->label, "%.150s by %.60s", side->model_path,
+                 side->engine);
+    else if (side->cpu)
+        snprintf(side->label, sizeof side->label, "%.200s on %.40s", side->model_path, side->cpu);
+    else if (p->args->levels.n > 1)
+        snprintf(side->label, sizeof side->label, "%.200s -O%d", side->model_path, side->level);
+    else
+        snprintf(side->label, sizeof side->label, "%.250s", side->model_path);
+}
+
+/* ---- Opening ------------------------------------------------------------------------------------------------------- */
+
+static enum ox_status open_model(struct parity *p, struct parity_side *side)
+{
+    struct ox_error err = {0};
+    if (side != p->sides && strcmp(side->model_path, p->sides[0].model_path) == 0) {
+        side->run.model = p->sides[0].run.model;
+        side->shares_model = true;
+        return OX_OK;
+    }
+    bool sorted = false;
+    if (ox_model_open(&side->run.model, p->cli->env, side->model_path, &err) != OX_OK ||
+        ox_model_sort(side->run.model, &sorted, &err) != OX_OK)
+        return cli_error(p->cli, &err);
+    if (sorted)
+        cli_note(p->cli, "%s: its nodes are not in order: they were sorted", side->model_path);
+    return OX_OK;
+}
+
+/* Also for a side that an engine runs: it says what the inputs and outputs are. */
+static enum ox_status open_session(struct parity *p, struct parity_side *side)
+{
+    struct run *run = &side->run;
+    struct ox_error err = {0};
+    bool foreign = side->engine || side->cpu;
+    struct ox_run_options options = {
+        .level = foreign ? 0 : side->level,
+        .seed = run->args->random ? strtoull(run->args->random, NULL, 10) : 0,
+        .on_missing = run_report_missing,
+        .missing_arg = run};
+    enum ox_status status = ox_session_new(&run->session, run->model, &options, &err);
+    if (status != OX_OK)
+        return run->n_missing ? status : cli_error(p->cli, &err);
+    run->n_inputs = ox_session_n_inputs(run->session);
+    run->n_outputs = ox_session_n_outputs(run->session);
+    run->inputs = calloc(run->n_inputs + 1, sizeof(struct ox_datum *));
+    run->outputs = calloc(run->n_outputs + 1, sizeof(struct ox_datum *));
+    if (!run->inputs || !run->outputs)
+        return cli_fail(p->cli, OX_NO_MEMORY, "%s: out of memory", side->model_path);
+    return OX_OK;
+}
+
+enum ox_status parity_open_sides(struct parity *p, const char *const *operands, size_t n_operands)
+{
+    enum ox_status status = plan_sides(p, operands, n_operands);
+    for (size_t i = 0; i < p->n_sides && status == OX_OK; i++) {
+        struct parity_side *side = &p->sides[i];
+        side->run =
+            (struct run){.cli = p->cli, .args = &p->args->run, .model_path = side->model_path};
+        status = read_level(p, i, &side->level);
+        if (status == OX_OK)
+            status = open_model(p, side);
+        if (status == OX_OK && side->engine)
+            status = parity_find_engine(p, side);
+        if (status == OX_OK)
+            status = open_session(p, side);
+        name_side(p, side);
+    }
+    return status;
+}
+
+void parity_release_sides(struct parity *p)
+{
+    ox_parity_release(p->layers);
+    for (size_t i = p->n_sides; i-- > 0;) {
+        struct run *run = &p->sides[i].run;
+        run_release_data(run->inputs, run->n_inputs);
+        run_release_data(run->outputs, run->n_outputs);
+        run_release_data(p->sides[i].double_outputs, run->n_outputs);
+        free(run->inputs);
+        free(run->outputs);
+        free(p->sides[i].double_outputs);
+        ox_session_release(p->sides[i].double_session);
+        ox_session_release(run->session);
+        if (!p->sides[i].shares_model)
+            ox_model_release(run->model);
+    }
+    free(p->sides);
+    ox_parity_causes_release(p->causes);
+}
+
+/* ---- Running ------------------------------------------------------------------------------------------------------- */
+
+static enum ox_status run_foreign(struct parity *p, struct parity_side *side)
+{
+    struct run *run = &side->run;
+    const char **names = calloc(run->n_outputs + 1, sizeof *names);
+    if (!names)
+        return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < run->n_outputs; i++)
+        names[i] = ox_session_output_name(run->session, i);
+    enum ox_status status =
+        parity_run_engine(p, side, side->model_path, names, run->n_outputs, run->outputs);
+    free(names);
+    return status;
+}
+
+/* Feeds a side with what A is fed. */
+static enum ox_status feed(struct parity *p, size_t i)
+{
+    struct run *run = &p->sides[i].run, *first = &p->sides[0].run;
+    struct ox_error err = {0};
+    if (!i)
+        return OX_OK;
+    run_release_data(run->inputs, run->n_inputs);
+    if (ox_parity_feed(p->cli->env, first->session, first->inputs, run->session, run->inputs,
+                       &err) != OX_OK)
+        return cli_error(p->cli, &err);
+    return run_require_inputs(run);
+}
+
+/* The outputs of a side for the current inputs. */
+static enum ox_status run_side(struct parity *p, size_t i)
+{
+    struct parity_side *side = &p->sides[i];
+    struct run *run = &side->run;
+    struct ox_error err = {0};
+    run_release_data(run->outputs, run->n_outputs);
+    enum ox_status status = feed(p, i);
+    if (status != OX_OK)
+        return status;
+    if (side->engine || side->cpu)
+        return run_foreign(p, side);
+    if (ox_session_run(run->session, run->inputs, run->outputs, &err) != OX_OK)
+        return cli_error(p->cli, &err);
+    return OX_OK;
+}
+
+/* ---- In step ------------------------------------------------------------------------------------------------------- */
+
+static bool is_ours(const struct parity_side *side)
+{
+    return !side->engine && !side->cpu;
+}
+
+bool parity_walks(const struct parity *p)
+{
+    return (p->args->layers || p->args->bisect) && p->n_sides == 2 && is_ours(&p->sides[0]) &&
+           is_ours(&p->sides[1]);
+}
+
+static enum ox_status open_walk(struct parity *p)
+{
+    struct ox_error err = {0};
+    struct ox_parity_options options = {.a_level = p->sides[0].level,
+                                        .b_level = p->sides[1].level,
+                                        .own = true,
+                                        .oracle = p->args->oracle && p->args->layers};
+    parity_options_for(p, NULL, &options.metrics);
+    if (p->args->run.random)
+        options.seed = strtoull(p->args->run.random, NULL, 10);
+    if (ox_parity_new(&p->layers, p->sides[0].run.model, p->sides[1].run.model, &options, &err) !=
+        OX_OK)
+        return cli_error(p->cli, &err);
+    return OX_OK;
+}
+
+static enum ox_status walk(struct parity *p)
+{
+    struct run *a = &p->sides[0].run, *b = &p->sides[1].run;
+    struct ox_error err = {0};
+    run_release_data(a->outputs, a->n_outputs);
+    run_release_data(b->outputs, b->n_outputs);
+    enum ox_status status = feed(p, 1);
+    if (status == OX_OK && !p->layers)
+        status = open_walk(p);
+    if (status == OX_OK &&
+        ox_parity_run(p->layers, a->inputs, b->inputs, a->outputs, b->outputs, &err) != OX_OK)
+        status = cli_error(p->cli, &err);
+    return status;
+}
+
+enum ox_status parity_explain(struct parity *p)
+{
+    struct ox_parity_layer layer;
+    struct ox_error err = {0};
+    p->first = p->layers ? ox_parity_first(p->layers) : SIZE_MAX;
+    if (p->first == SIZE_MAX || !ox_parity_layer(p->layers, p->first, &layer))
+        return OX_OK;
+    enum ox_status status = OX_OK;
+    if (p->n_samples > 1) {
+        status = parity_load_sample(p, layer.metrics.worst.sample);
+        if (status == OX_OK)
+            status = feed(p, 1);
+    }
+    if (status == OX_OK &&
+        ox_parity_explain(&p->causes, p->layers, p->first, p->sides[0].run.inputs,
+                          p->sides[1].run.inputs, &err) != OX_OK)
+        status = cli_error(p->cli, &err);
+    return status;
+}
+
+/* ---- Double precision ---------------------------------------------------------------------------------------------- */
+
+/* The outputs of a side's model in double precision; an engine's model too, for it is the same. */
+static enum ox_status run_double(struct parity *p, struct parity_side *side)
+{
+    struct run *run = &side->run;
+    struct ox_error err = {0};
+    struct ox_run_options options = {.oracle = true};
+    if (!side->double_outputs) {
+        side->double_outputs = calloc(run->n_outputs + 1, sizeof(struct ox_datum *));
+        if (!side->double_outputs)
+            return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
+        if (ox_session_new(&side->double_session, run->model, &options, &err) != OX_OK)
+            return cli_error(p->cli, &err);
+    }
+    run_release_data(side->double_outputs, run->n_outputs);
+    if (ox_session_run(side->double_session, run->inputs, side->double_outputs, &err) != OX_OK)
+        return cli_error(p->cli, &err);
+    return OX_OK;
+}
+
+enum ox_status parity_run_sample(struct parity *p)
+{
+    enum ox_status status = OX_OK;
+    if (parity_walks(p))
+        status = walk(p);
+    else
+        for (size_t i = 0; i < p->n_sides && status == OX_OK; i++)
+            status = run_side(p, i);
+    for (size_t i = 0; i < p->n_sides && status == OX_OK && p->args->oracle; i++)
+        status = run_double(p, &p->sides[i]);
+    return status;
+}

@@ -1,0 +1,275 @@
+/* Why a value departs: the part of both graphs where it happens is cut out, and looked at from all sides. */
+#include "parity/causes.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Evidence ------------------------------------------------------------------------------------------------------ */
+
+void ox_cause_add(struct ox_parity_causes *causes, int weight, const char *id, const char *format,
+                  ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (causes->n == causes->capacity) {
+        size_t capacity = causes->capacity ? 2 * causes->capacity : 8;
+        struct ox_parity_cause *items = realloc(causes->items, capacity * sizeof *items);
+        causes->items = items ? items : causes->items;
+        int *weights = realloc(causes->weights, capacity * sizeof *weights);
+        causes->weights = weights ? weights : causes->weights;
+        if (!items || !weights) {
+            causes->failed = true;
+            return;
+        }
+        causes->capacity = capacity;
+    }
+    const char *kept = ox_arena_strdup(&causes->arena, text);
+    const char *kept_id = ox_arena_strdup(&causes->arena, id);
+    if (!kept || !kept_id) {
+        causes->failed = true;
+        return;
+    }
+    size_t at = causes->n++;
+    for (; at > 0 && causes->weights[at - 1] < weight; at--) {
+        causes->items[at] = causes->items[at - 1];
+        causes->weights[at] = causes->weights[at - 1];
+    }
+    causes->items[at] = (struct ox_parity_cause){kept_id, kept};
+    causes->weights[at] = weight;
+}
+
+void ox_parity_causes_release(struct ox_parity_causes *causes)
+{
+    if (!causes)
+        return;
+    ox_arena_release(&causes->arena);
+    free(causes->items);
+    free(causes->weights);
+    free(causes);
+}
+
+size_t ox_parity_causes_count(const struct ox_parity_causes *causes)
+{
+    return causes ? causes->n : 0;
+}
+
+const struct ox_parity_cause *ox_parity_causes_at(const struct ox_parity_causes *causes, size_t i)
+{
+    return &causes->items[i];
+}
+
+/* ---- The part of the graph ----------------------------------------------------------------------------------------- */
+
+const struct ox_value *ox_explain_partner(const struct ox_explaining *e, const struct ox_value *b)
+{
+    const struct ox_parity *p = e->parity;
+    if (!b->producer) {
+        const struct ox_graph *other = p->walkers[OX_ROLE_A].session->main->graph;
+        return b->init ? NULL : ox_graph_value(other, b->name);
+    }
+    for (size_t i = 0; i < p->n_pairs; i++)
+        if (p->pairs[i].b == b)
+            return p->pairs[i].a;
+    return NULL;
+}
+
+static bool is_paired(const struct ox_parity *p, bool of_a, const struct ox_value *value)
+{
+    const struct ox_walker *w = &p->walkers[of_a ? OX_ROLE_A : OX_ROLE_B];
+    uint32_t at = ox_strmap_find(&w->pair_of, value->name, strlen(value->name));
+    return at != OX_STRMAP_NONE && !p->pairs[at].mismatched_shape;
+}
+
+static bool add_once(const void **list, size_t *n, const void *item)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (list[i] == item)
+            return false;
+    if (*n == OX_MOST_REGION)
+        return false;
+    list[(*n)++] = item;
+    return true;
+}
+
+/* From the value backwards until values that both sides have; constants stay outside. */
+static void cut_out(struct ox_region *region, const struct ox_parity *p, bool of_a,
+                    const struct ox_value *value)
+{
+    const void *nodes[OX_MOST_REGION], *entries[OX_MOST_REGION];
+    size_t n_nodes = 0, n_entries = 0;
+    add_once(nodes, &n_nodes, value->producer);
+    for (size_t at = 0; at < n_nodes; at++) {
+        const struct ox_node *node = nodes[at];
+        for (size_t i = 0; i < node->n_inputs; i++) {
+            const struct ox_value *in = node->inputs[i];
+            if (!in || in->init || in->sparse_init)
+                continue;
+            if (!in->producer || is_paired(p, of_a, in))
+                add_once(entries, &n_entries, in);
+            else
+                add_once(nodes, &n_nodes, in->producer);
+        }
+    }
+    region->n_nodes = n_nodes;
+    region->n_entries = n_entries;
+    for (size_t i = 0; i < n_nodes; i++) {
+        const struct ox_node *node = nodes[i];
+        size_t at = i;
+        for (; at > 0 && region->nodes[at - 1]->index > node->index; at--)
+            region->nodes[at] = region->nodes[at - 1];
+        region->nodes[at] = node;
+    }
+    for (size_t i = 0; i < n_entries; i++)
+        region->entries[i] = entries[i];
+}
+
+size_t ox_parity_sources(const struct ox_parity *p, size_t i, size_t *sources, size_t most)
+{
+    struct ox_region region;
+    size_t n = 0;
+    if (i >= p->n_compared)
+        return 0;
+    cut_out(&region, p, false, p->pairs[p->compared[i]].b);
+    for (size_t k = 0; k < region.n_entries; k++) {
+        const char *name = region.entries[k]->name;
+        uint32_t at = ox_strmap_find(&p->walkers[OX_ROLE_B].pair_of, name, strlen(name));
+        size_t low = 0, high = p->n_compared;
+        while (at != OX_STRMAP_NONE && low < high) {
+            size_t middle = (low + high) / 2;
+            if (p->compared[middle] < at)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (at == OX_STRMAP_NONE || low == p->n_compared || p->compared[low] != at)
+            continue;
+        if (n < most)
+            sources[n] = low;
+        n++;
+    }
+    return n;
+}
+
+/* ---- Values -------------------------------------------------------------------------------------------------------- */
+
+enum ox_status ox_explain_fetch(struct ox_explaining *e, bool of_a, const char *const *names,
+                                size_t n, struct ox_datum **out, struct ox_error *err)
+{
+    const struct ox_parity *p = e->parity;
+    struct ox_datum *const *given = of_a ? e->a_inputs : e->b_inputs;
+    struct ox_run_options options = {
+        .level = 0, .seed = p->options.seed, .outputs = names, .n_outputs = n};
+    struct ox_session *session = NULL;
+    for (size_t i = 0; i < n; i++)
+        out[i] = NULL;
+    OX_TRY(ox_session_new(&session, p->models[of_a ? 0 : 1], &options, err));
+    enum ox_status status = ox_session_run(session, given, out, err);
+    ox_session_release(session);
+    return status;
+}
+
+/* Depends on no input: a walk back, bounded. */
+static bool is_constant(const struct ox_value *value)
+{
+    const void *seen[OX_MOST_REGION];
+    size_t n = 0;
+    if (value->init)
+        return true;
+    if (!value->producer || !add_once(seen, &n, value->producer))
+        return false;
+    for (size_t at = 0; at < n; at++) {
+        const struct ox_node *node = seen[at];
+        for (size_t i = 0; i < node->n_inputs; i++) {
+            const struct ox_value *in = node->inputs[i];
+            if (!in || in->init)
+                continue;
+            if (!in->producer || n == OX_MOST_REGION)
+                return false;
+            add_once(seen, &n, in->producer);
+        }
+        for (size_t i = 0; i < node->n_attrs; i++)
+            if (node->attrs[i].type == OX_ATTR_GRAPH || node->attrs[i].type == OX_ATTR_GRAPHS)
+                return false;
+    }
+    return true;
+}
+
+enum ox_status ox_explain_constant(struct ox_explaining *e, bool of_a, const struct ox_value *value,
+                                   struct ox_tensor **out, struct ox_error *err)
+{
+    *out = NULL;
+    if (value->init)
+        return ox_stored_load(value->graph->model, value->init, out, err);
+    if (!is_constant(value))
+        return OX_OK;
+    struct ox_datum *datum = NULL;
+    OX_TRY(ox_explain_fetch(e, of_a, &value->name, 1, &datum, err));
+    if (datum && datum->kind == OX_DATUM_TENSOR)
+        *out = ox_tensor_ref(datum->tensor);
+    ox_datum_release(datum);
+    return OX_OK;
+}
+
+/* ---- All ----------------------------------------------------------------------------------------------------------- */
+
+/* What the walk has seen already: whose error it is. */
+static void explain_origin(struct ox_explaining *e)
+{
+    struct ox_metrics all, own;
+    ox_meter_read(e->pair->meter, &all);
+    if (!e->pair->own)
+        return;
+    ox_meter_read(e->pair->own, &own);
+    if (!own.agree)
+        ox_cause_add(e->causes, 20, "own",
+                     "the difference arises in this node: fed B's inputs, A's "
+                     "node is off by %.3g",
+                     own.max_abs);
+    else
+        ox_cause_add(e->causes, 60, "inherited",
+                     "fed B's inputs, A's node is off by %.3g only: what departs here has come in "
+                     "with its inputs, each within the tolerance, and was made larger",
+                     own.max_abs);
+}
+
+enum ox_status ox_parity_explain(struct ox_parity_causes **out, struct ox_parity *parity, size_t i,
+                                 struct ox_datum *const *a_inputs, struct ox_datum *const *b_inputs,
+                                 struct ox_error *err)
+{
+    if (i >= parity->n_compared)
+        return ox_fail(err, OX_USAGE, "there is no layer %zu", i);
+    struct ox_parity_causes *causes = calloc(1, sizeof *causes);
+    if (!causes)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    ox_arena_init(&causes->arena, ox_env_budget(parity->env));
+    const struct ox_pair *pair = &parity->pairs[parity->compared[i]];
+    struct ox_explaining e = {.parity = parity,
+                              .pair = pair,
+                              .causes = causes,
+                              .a_inputs = a_inputs,
+                              .b_inputs = b_inputs};
+    cut_out(&e.a, parity, true, pair->a);
+    cut_out(&e.b, parity, false, pair->b);
+    enum ox_status status;
+    OX_TRY_CLEANUP(ox_explain_fetch(&e, true, &pair->a->name, 1, &e.a_out, err));
+    OX_TRY_CLEANUP(ox_explain_fetch(&e, false, &pair->b->name, 1, &e.b_out, err));
+    explain_origin(&e);
+    OX_TRY_CLEANUP(ox_explain_nodes(&e, err));
+    OX_TRY_CLEANUP(ox_explain_values(&e, err));
+    OX_TRY_CLEANUP(ox_explain_condition(&e, err));
+    if (causes->failed)
+        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+cleanup:
+    ox_datum_release(e.a_out);
+    ox_datum_release(e.b_out);
+    if (status != OX_OK) {
+        ox_parity_causes_release(causes);
+        return status;
+    }
+    *out = causes;
+    return OX_OK;
+}

@@ -1,0 +1,49 @@
+/* What an explanation looks at: the nodes of both models between the values that agree and the one that departs. */
+#ifndef OX_PARITY_CAUSES_H
+#define OX_PARITY_CAUSES_H
+
+#include "parity/pairs.h"
+
+enum { OX_MOST_REGION = 48 };
+
+/* One side. */
+struct ox_region {
+    const struct ox_node *nodes[OX_MOST_REGION]; /* in the file's order; the last makes the value */
+    size_t n_nodes;
+    const struct ox_value
+        *entries[OX_MOST_REGION]; /* what comes in: paired values and graph inputs */
+    size_t n_entries;
+};
+
+struct ox_explaining {
+    struct ox_parity *parity;
+    const struct ox_pair *pair;
+    struct ox_parity_causes *causes;
+    struct ox_region a, b;
+    struct ox_datum *const *a_inputs, *const *b_inputs;
+    struct ox_datum *a_out, *b_out; /* the value on both sides */
+};
+
+/* Operators, attributes, opsets, wiring. */
+enum ox_status ox_explain_nodes(struct ox_explaining *e, struct ox_error *err);
+/* Two attributes or defaults of nodes of one operator. */
+enum ox_status ox_explain_attrs(struct ox_explaining *e, const struct ox_node *a,
+                                const struct ox_node *b, struct ox_error *err);
+/* Constant inputs of two nodes of one operator. */
+enum ox_status ox_explain_constants(struct ox_explaining *e, const struct ox_node *a,
+                                    const struct ox_node *b, struct ox_error *err);
+/* The values themselves. */
+enum ox_status ox_explain_values(struct ox_explaining *e, struct ox_error *err);
+/* How far B's value moves when what comes in moves by one unit in the last place. */
+enum ox_status ox_explain_condition(struct ox_explaining *e, struct ox_error *err);
+
+/* Computes values of a model by name, each a reference; inputs as of the whole model. A missing one is NULL. */
+enum ox_status ox_explain_fetch(struct ox_explaining *e, bool of_a, const char *const *names,
+                                size_t n, struct ox_datum **out, struct ox_error *err);
+/* A value that depends on no input, as a tensor: initializer, Constant, or computed. *out NULL: it is none. */
+enum ox_status ox_explain_constant(struct ox_explaining *e, bool of_a, const struct ox_value *value,
+                                   struct ox_tensor **out, struct ox_error *err);
+/* The value of A that is paired with this one of B, or the graph input in its place; NULL. */
+const struct ox_value *ox_explain_partner(const struct ox_explaining *e, const struct ox_value *b);
+
+#endif

@@ -1,0 +1,328 @@
+/* Evidence in the graphs: operators put in, left out or exchanged, opsets, wiring, attributes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "parity/causes.h"
+
+/* ---- Attributes ---------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *id;
+} attr_ids[] = {
+    {"align_corners", "sampling-grid"},
+    {"alpha", "activation-slope"},
+    {"approximate", "gelu-approximation"},
+    {"auto_pad", "padding"},
+    {"axes", "axis"},
+    {"axis", "axis"},
+    {"ceil_mode", "ceil-mode"},
+    {"coordinate_transformation_mode", "sampling-grid"},
+    {"count_include_pad", "padding"},
+    {"cubic_coeff_a", "sampling-grid"},
+    {"dilations", "window"},
+    {"epsilon", "epsilon"},
+    {"exclude_outside", "sampling-grid"},
+    {"half_pixel", "sampling-grid"},
+    {"keepdims", "axis"},
+    {"kernel_shape", "window"},
+    {"linear_before_reset", "gate-convention"},
+    {"mode", "mode"},
+    {"nearest_mode", "sampling-grid"},
+    {"output_padding", "padding"},
+    {"pads", "padding"},
+    {"perm", "layout"},
+    {"spatial", "axis"},
+    {"strides", "window"},
+    {"to", "element-type"},
+    {"training_mode", "training-mode"},
+    {"transA", "transposition"},
+    {"transB", "transposition"},
+};
+
+static const char *attr_id(const char *name)
+{
+    for (size_t i = 0; i < OX_COUNT(attr_ids); i++)
+        if (strcmp(attr_ids[i].name, name) == 0)
+            return attr_ids[i].id;
+    return "attribute";
+}
+
+static void print_attr(struct ox_strbuf *out, const struct ox_attr *attr)
+{
+    enum { MOST = 12 };
+    bool list = attr->type == OX_ATTR_INTS || attr->type == OX_ATTR_FLOATS;
+    if (list)
+        ox_strbuf_putc(out, '[');
+    for (size_t i = 0; list && i < attr->n && i < MOST; i++)
+        if (attr->type == OX_ATTR_INTS)
+            ox_strbuf_printf(out, "%s%lld", i ? "," : "", (long long)attr->ints[i]);
+        else
+            ox_strbuf_printf(out, "%s%.6g", i ? "," : "", (double)attr->floats[i]);
+    if (list)
+        ox_strbuf_puts(out, attr->n > MOST ? ",...]" : "]");
+    else if (attr->type == OX_ATTR_INT && strcmp(attr->name, "to") == 0 && attr->i > 0 &&
+             attr->i < OX_N_DTYPES)
+        ox_strbuf_puts(out, ox_dtype_name((enum ox_dtype)attr->i));
+    else if (attr->type == OX_ATTR_INT)
+        ox_strbuf_printf(out, "%lld", (long long)attr->i);
+    else if (attr->type == OX_ATTR_FLOAT)
+        ox_strbuf_printf(out, "%.6g", (double)attr->f);
+    else if (attr->type == OX_ATTR_STRING)
+        ox_strbuf_printf(out, "\"%.64s\"", attr->s.p ? attr->s.p : "");
+    else
+        ox_strbuf_printf(out, "(%s)", ox_attr_type_name(attr->type));
+}
+
+static void print_default(struct ox_strbuf *out, const struct ox_schema_attr *attr)
+{
+    struct ox_json json;
+    if (!attr || attr->default_kind == OX_DEFAULT_NONE) {
+        ox_strbuf_puts(out, "not given");
+        return;
+    }
+    if (attr->default_kind == OX_DEFAULT_FLOAT) {
+        ox_strbuf_printf(out, "%.6g", (double)attr->f);
+        return;
+    }
+    ox_json_init(&json, out, false);
+    ox_schema_default_json(&json, attr);
+}
+
+static const struct ox_schema *schema_of(const struct ox_node *node)
+{
+    return ox_schema_find(node->domain, node->op_type, ox_graph_opset(node->graph, node->domain));
+}
+
+/* As given, or the default. */
+static void print_side(struct ox_strbuf *out, const struct ox_node *node, const char *name)
+{
+    const struct ox_attr *attr = ox_node_attr(node, name);
+    const struct ox_schema *schema = schema_of(node);
+    if (attr)
+        print_attr(out, attr);
+    else
+        print_default(out, schema ? ox_schema_attr(schema, name) : NULL);
+}
+
+static bool same_tensor(const struct ox_attr *a, const struct ox_attr *b)
+{
+    const struct ox_stored *x = a->tensor, *y = b->tensor;
+    return a->n == b->n && (!a->n || (x->raw_bytes == y->raw_bytes && x->raw && y->raw &&
+                                      memcmp(x->raw, y->raw, x->raw_bytes) == 0));
+}
+
+static void compare_attr(struct ox_explaining *e, const struct ox_node *a, const struct ox_node *b,
+                         const char *name)
+{
+    struct ox_strbuf x = {0}, y = {0};
+    const struct ox_attr *p = ox_node_attr(a, name), *q = ox_node_attr(b, name);
+    bool tensors = p && q && p->type == OX_ATTR_TENSOR && q->type == OX_ATTR_TENSOR;
+    print_side(&x, a, name);
+    print_side(&y, b, name);
+    if (x.failed || y.failed)
+        e->causes->failed = true;
+    else if (strcmp(x.data, y.data) != 0)
+        ox_cause_add(e->causes, 90, attr_id(name), "%s of %s is %s in A, %s in B", name, b->op_type,
+                     x.data, y.data);
+    else if (tensors && strcmp(b->op_type, "Constant") != 0 && !same_tensor(p, q))
+        ox_cause_add(e->causes, 85, attr_id(name), "%s of %s holds other values", name, b->op_type);
+    ox_strbuf_release(&x);
+    ox_strbuf_release(&y);
+}
+
+enum ox_status ox_explain_attrs(struct ox_explaining *e, const struct ox_node *a,
+                                const struct ox_node *b, struct ox_error *err)
+{
+    for (size_t i = 0; i < b->n_attrs; i++)
+        compare_attr(e, a, b, b->attrs[i].name);
+    for (size_t i = 0; i < a->n_attrs; i++)
+        if (!ox_node_attr(b, a->attrs[i].name))
+            compare_attr(e, a, b, a->attrs[i].name);
+    return e->causes->failed ? ox_fail(err, OX_NO_MEMORY, "out of memory") : OX_OK;
+}
+
+/* ---- Opsets -------------------------------------------------------------------------------------------------------- */
+
+/* What a change of versions means where it changes results. */
+static const char *opset_meaning(const char *op_type, int old, int new)
+{
+    if (old < 13 && new >= 13 &&
+        (strcmp(op_type, "Softmax") == 0 || strcmp(op_type, "LogSoftmax") == 0 ||
+         strcmp(op_type, "Hardmax") == 0))
+        return ": before 13 all axes from `axis` on are one (default 1), since 13 it is `axis` "
+               "alone (default -1)";
+    if (strcmp(op_type, "BatchNormalization") == 0)
+        return old < 14 && new >= 14 ? ": since 14 training is asked for by training_mode, before "
+                                       "by the number of outputs"
+                                     : "";
+    if (strcmp(op_type, "Resize") == 0 && old < 11 && new >= 11)
+        return ": 10 samples asymmetric, 11 half_pixel unless told otherwise";
+    if (strcmp(op_type, "Dropout") == 0 && old < 12 && new >= 12)
+        return ": since 12 training is asked for by an input";
+    if (strcmp(op_type, "AveragePool") == 0 && old < 19 && new >= 19)
+        return ": what ceil_mode adds at the end is counted otherwise";
+    return "";
+}
+
+static void compare_opsets(struct ox_explaining *e, const struct ox_node *a,
+                           const struct ox_node *b)
+{
+    const struct ox_schema *p = schema_of(a), *q = schema_of(b);
+    if (!p || !q || p->since == q->since)
+        return;
+    bool older = p->since < q->since;
+    const char *meaning =
+        opset_meaning(b->op_type, older ? p->since : q->since, older ? q->since : p->since);
+    ox_cause_add(e->causes, *meaning ? 95 : 15, "opset",
+                 "%s is version %d (opset %lld) in A, version %d (opset %lld) in B%s", b->op_type,
+                 p->since, (long long)ox_graph_opset(a->graph, a->domain), q->since,
+                 (long long)ox_graph_opset(b->graph, b->domain), meaning);
+}
+
+/* ---- Wiring -------------------------------------------------------------------------------------------------------- */
+
+static const char *input_name(const struct ox_node *node, size_t i, char text[32])
+{
+    const struct ox_schema *schema = schema_of(node);
+    if (schema && i < schema->n_inputs)
+        return schema->inputs[i].name;
+    snprintf(text, 32, "%zu", i);
+    return text;
+}
+
+static void compare_wiring(struct ox_explaining *e, const struct ox_node *a,
+                           const struct ox_node *b)
+{
+    size_t n = a->n_inputs > b->n_inputs ? a->n_inputs : b->n_inputs;
+    char text[32];
+    for (size_t i = 0; i < n; i++) {
+        const struct ox_value *x = i < a->n_inputs ? a->inputs[i] : NULL;
+        const struct ox_value *y = i < b->n_inputs ? b->inputs[i] : NULL;
+        if (!x != !y)
+            ox_cause_add(e->causes, 88, "input-missing", "input %s of %s is %s",
+                         input_name(b, i, text), b->op_type,
+                         x ? "given in A, not in B" : "not given in A, given in B");
+        const struct ox_value *partner = y ? ox_explain_partner(e, y) : NULL;
+        if (!partner || partner == x)
+            continue;
+        for (size_t k = i + 1; k < a->n_inputs; k++)
+            if (a->inputs[k] == partner)
+                ox_cause_add(e->causes, 92, "inputs-swapped",
+                             "%s takes '%.100s' as input %zu in A, as input %zu in B", b->op_type,
+                             y->name, k, i);
+    }
+}
+
+/* ---- Operators ----------------------------------------------------------------------------------------------------- */
+
+static void list_ops(struct ox_strbuf *out, const struct ox_region *region)
+{
+    size_t n = region->n_nodes;
+    for (size_t i = 0; i < n && i < 10; i++)
+        ox_strbuf_printf(out, "%s%.64s", i ? ", " : "", region->nodes[i]->op_type);
+    if (n > 10)
+        ox_strbuf_printf(out, ", ... (%zu)", n);
+}
+
+static const struct ox_node *find_op(const struct ox_region *region, const char *op_type)
+{
+    for (size_t i = region->n_nodes; i-- > 0;)
+        if (strcmp(region->nodes[i]->op_type, op_type) == 0)
+            return region->nodes[i];
+    return NULL;
+}
+
+/* The types that values are cast to on one side alone. */
+static void compare_casts(struct ox_explaining *e, const struct ox_region *region,
+                          const struct ox_region *other, const char *side)
+{
+    for (size_t i = 0; i < region->n_nodes; i++) {
+        const struct ox_node *node = region->nodes[i];
+        const struct ox_attr *to = ox_node_attr(node, "to");
+        if (strcmp(node->op_type, "Cast") != 0 || !to || to->i <= 0 || to->i >= OX_N_DTYPES ||
+            find_op(other, "Cast"))
+            continue;
+        enum ox_dtype type = (enum ox_dtype)to->i;
+        if (type == OX_FLOAT32 || type == OX_FLOAT64 || type == OX_INT64)
+            continue;
+        ox_cause_add(e->causes, 87, "element-type", "%s casts to %s here (node '%.100s')", side,
+                     ox_dtype_name(type), node->name);
+    }
+}
+
+static void compare_ops(struct ox_explaining *e)
+{
+    const struct ox_node *a = e->a.nodes[e->a.n_nodes - 1], *b = e->b.nodes[e->b.n_nodes - 1];
+    bool one = e->a.n_nodes == 1 && e->b.n_nodes == 1;
+    if (one && strcmp(a->op_type, b->op_type) != 0) {
+        ox_cause_add(e->causes, 94, "operator", "%s in A is %s in B", a->op_type, b->op_type);
+        return;
+    }
+    struct ox_strbuf x = {0}, y = {0};
+    list_ops(&x, &e->a);
+    list_ops(&y, &e->b);
+    if (x.failed || y.failed)
+        e->causes->failed = true;
+    else if (strcmp(x.data, y.data) != 0)
+        ox_cause_add(e->causes, 50, "nodes",
+                     "from the values that agree to this one A has %s; B has %s", x.data, y.data);
+    ox_strbuf_release(&x);
+    ox_strbuf_release(&y);
+    bool qa = find_op(&e->a, "QuantizeLinear"), qb = find_op(&e->b, "QuantizeLinear");
+    if (qa != qb)
+        ox_cause_add(e->causes, 70, "quantized", "%s quantizes and dequantizes here",
+                     qa ? "A" : "B");
+    compare_casts(e, &e->a, &e->b, "A");
+    compare_casts(e, &e->b, &e->a, "B");
+    bool norm_a = find_op(&e->a, "BatchNormalization"),
+         norm_b = find_op(&e->b, "BatchNormalization");
+    if (norm_a != norm_b)
+        ox_cause_add(
+            e->causes, 80, "fused-batch-norm",
+            "%s has a BatchNormalization that %s has in other weights: the fusion is wrong",
+            norm_a ? "A" : "B", norm_a ? "B" : "A");
+}
+
+static void find_random(struct ox_explaining *e, const struct ox_region *region, const char *side)
+{
+    for (size_t i = 0; i < region->n_nodes; i++) {
+        const struct ox_schema *schema = schema_of(region->nodes[i]);
+        if (schema && schema->non_deterministic)
+            ox_cause_add(e->causes, 93, "random", "%s in %s draws random numbers",
+                         region->nodes[i]->op_type, side);
+    }
+}
+
+/* Batch norm that takes the batch's own mean: what an exporter leaves when the model was not set to evaluation. */
+static void find_training(struct ox_explaining *e, const struct ox_region *region, const char *side)
+{
+    const struct ox_node *node = find_op(region, "BatchNormalization");
+    const struct ox_attr *mode = node ? ox_node_attr(node, "training_mode") : NULL;
+    bool training = node && ((mode && mode->i) ||
+                             (ox_graph_opset(node->graph, "") < 14 && node->n_outputs > 1));
+    if (training)
+        ox_cause_add(e->causes, 91, "training-mode",
+                     "%s's BatchNormalization normalizes by this batch's mean and variance: the "
+                     "model was exported in training mode",
+                     side);
+}
+
+enum ox_status ox_explain_nodes(struct ox_explaining *e, struct ox_error *err)
+{
+    compare_ops(e);
+    find_random(e, &e->a, "A");
+    find_random(e, &e->b, "B");
+    find_training(e, &e->a, "A");
+    find_training(e, &e->b, "B");
+    for (size_t i = 0; i < e->b.n_nodes; i++) {
+        const struct ox_node *b = e->b.nodes[i], *a = find_op(&e->a, b->op_type);
+        if (!a || strcmp(a->domain, b->domain) != 0 || find_op(&e->b, b->op_type) != b)
+            continue;
+        OX_TRY(ox_explain_attrs(e, a, b, err));
+        compare_opsets(e, a, b);
+        if (e->a.n_nodes == 1 && e->b.n_nodes == 1)
+            compare_wiring(e, a, b);
+        OX_TRY(ox_explain_constants(e, a, b, err));
+    }
+    return e->causes->failed ? ox_fail(err, OX_NO_MEMORY, "out of memory") : OX_OK;
+}

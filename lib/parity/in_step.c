@@ -1,0 +1,230 @@
+/* Several runs in step. Each is a thread, but only the one whose turn it is moves: it passes the turn on whenever it has made a
+ * value that the others make too. So no run gets far ahead, and what waits for its counterpart is little. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "parity/pairs.h"
+
+/* ---- Turns --------------------------------------------------------------------------------------------------------- */
+
+static void await_turn(struct ox_walker *w)
+{
+    struct ox_parity *p = w->parity;
+    pthread_mutex_lock(&p->lock);
+    while (p->turn != (int)w->role)
+        pthread_cond_wait(&p->moved, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* To the next that has not finished; false: there is none but the caller. */
+static bool hand_on(struct ox_walker *w)
+{
+    struct ox_parity *p = w->parity;
+    for (int k = 1; k < OX_N_ROLES; k++) {
+        const struct ox_walker *next = &p->walkers[((int)w->role + k) % OX_N_ROLES];
+        if (!next->started || next->finished)
+            continue;
+        pthread_mutex_lock(&p->lock);
+        p->turn = (int)next->role;
+        pthread_cond_broadcast(&p->moved);
+        pthread_mutex_unlock(&p->lock);
+        return true;
+    }
+    return false;
+}
+
+static void *walk(void *arg)
+{
+    struct ox_walker *w = arg;
+    await_turn(w);
+    if (w->parity->failed)
+        w->status = ox_fail(&w->err, OX_CANCELLED, "another run failed");
+    else
+        w->status = ox_session_run(w->session, w->inputs, w->outputs, &w->err);
+    w->finished = true;
+    /* A node's own error is a luxury: its run may fail where B's values do not fit A's nodes. */
+    if (w->status != OX_OK && w->role != OX_ROLE_OWN)
+        w->parity->failed = true;
+    if (!hand_on(w)) {
+        pthread_mutex_lock(&w->parity->lock);
+        w->parity->turn = -1;
+        pthread_mutex_unlock(&w->parity->lock);
+    }
+    return NULL;
+}
+
+/* ---- Pairs --------------------------------------------------------------------------------------------------------- */
+
+static enum ox_status measure(struct ox_parity *p, struct ox_meter **meter,
+                              const struct ox_datum *a, const struct ox_datum *b,
+                              struct ox_error *err)
+{
+    struct ox_metrics_options options = p->options.metrics;
+    options.detail = false;
+    if (!*meter)
+        OX_TRY(ox_meter_new(meter, p->env, &options, err));
+    return ox_meter_add(*meter, a, b, err);
+}
+
+static bool same_shape(const struct ox_datum *a, const struct ox_datum *b)
+{
+    return a->kind == b->kind &&
+           (!a->tensor ||
+            (a->tensor->rank == b->tensor->rank &&
+             (!a->tensor->rank || memcmp(a->tensor->dims, b->tensor->dims,
+                                         a->tensor->rank * sizeof *a->tensor->dims) == 0)));
+}
+
+/* Compares what is held and lets go of it. */
+static enum ox_status settle(struct ox_parity *p, struct ox_pair *pair, struct ox_error *err)
+{
+    struct ox_datum *const *held = pair->held;
+    const struct ox_datum *a = held[OX_ROLE_A], *b = held[OX_ROLE_B];
+    enum ox_status status = OX_OK;
+    if (a && b) {
+        if (pair->match != OX_MATCH_NAME && !same_shape(a, b))
+            pair->mismatched_shape = true;
+        else
+            status = measure(p, &pair->meter, a, b, err);
+    }
+    if (status == OX_OK && a && held[OX_ROLE_A_DOUBLE])
+        status = measure(p, &pair->a_truth, a, held[OX_ROLE_A_DOUBLE], err);
+    if (status == OX_OK && b && held[OX_ROLE_B_DOUBLE])
+        status = measure(p, &pair->b_truth, b, held[OX_ROLE_B_DOUBLE], err);
+    for (size_t r = 0; r < OX_N_ROLES; r++) {
+        ox_datum_release(pair->held[r]);
+        pair->held[r] = NULL;
+    }
+    return status;
+}
+
+static unsigned roles_at_work(const struct ox_parity *p)
+{
+    unsigned roles = 0;
+    for (size_t r = 0; r < OX_N_ROLES; r++)
+        if (p->walkers[r].started && !p->walkers[r].finished)
+            roles |= 1u << r;
+    return roles;
+}
+
+/* What A's node makes of B's values, and B's value in its place for those that follow. */
+static enum ox_status take_over(struct ox_walker *w, struct ox_pair *pair, struct ox_datum **value,
+                                struct ox_error *err)
+{
+    struct ox_parity *p = w->parity;
+    struct ox_walker *b = &p->walkers[OX_ROLE_B];
+    while (!(pair->have & 1u << OX_ROLE_B) && b->started && !b->finished && hand_on(w))
+        await_turn(w);
+    const struct ox_datum *theirs = pair->held[OX_ROLE_B];
+    if (!theirs || p->failed || (pair->match != OX_MATCH_NAME && !same_shape(*value, theirs)))
+        return OX_OK;
+    OX_TRY(measure(p, &pair->own, *value, theirs, err));
+    enum ox_dtype has = ox_datum_dtype(theirs), needs = ox_datum_dtype(*value);
+    if (!same_shape(*value, theirs) ||
+        (has != needs && (!ox_dtype_is_float(has) || !ox_dtype_is_float(needs))))
+        return OX_OK;
+    struct ox_datum *ours = ox_datum_ref(theirs);
+    if (has != needs) {
+        struct ox_datum *converted;
+        enum ox_status status = ox_datum_convert(&converted, ox_env_budget(p->env), ours,
+                                                 OX_DTYPE_BIT(has), needs, err);
+        ox_datum_release(ours);
+        OX_TRY(status);
+        ours = converted;
+    }
+    ox_datum_release(*value);
+    *value = ours;
+    return OX_OK;
+}
+
+enum ox_status ox_step_value(void *arg, const char *name, struct ox_datum **value,
+                             struct ox_error *err)
+{
+    struct ox_walker *w = arg;
+    struct ox_parity *p = w->parity;
+    uint32_t at = ox_strmap_find(&w->pair_of, name, strlen(name));
+    if (p->failed)
+        return ox_fail(err, OX_CANCELLED, "another run failed");
+    if (at == OX_STRMAP_NONE)
+        return OX_OK;
+    struct ox_pair *pair = &p->pairs[at];
+    if (w->role == OX_ROLE_OWN) {
+        OX_TRY(take_over(w, pair, value, err));
+    } else {
+        ox_datum_release(pair->held[w->role]);
+        pair->held[w->role] = ox_datum_ref(*value);
+    }
+    pair->have |= 1u << w->role;
+    if ((roles_at_work(p) & ~pair->have) == 0)
+        OX_TRY(settle(p, pair, err));
+    if (hand_on(w))
+        await_turn(w);
+    return OX_OK;
+}
+
+/* ---- All ----------------------------------------------------------------------------------------------------------- */
+
+static enum ox_status start_all(struct ox_parity *p, struct ox_error *err)
+{
+    for (size_t r = 0; r < OX_N_ROLES; r++) {
+        struct ox_walker *w = &p->walkers[r];
+        w->started = w->finished = false;
+        w->status = OX_OK;
+    }
+    /* Nobody moves before all are there: the turn is nobody's. */
+    p->turn = -1;
+    p->failed = false;
+    enum ox_status status = OX_OK;
+    for (size_t r = 0; r < OX_N_ROLES && status == OX_OK; r++) {
+        struct ox_walker *w = &p->walkers[r];
+        if (!w->active)
+            continue;
+        if (pthread_create(&w->thread, NULL, walk, w) != 0)
+            status = ox_fail(err, OX_NO_MEMORY, "no thread can be made");
+        else
+            w->started = true;
+    }
+    p->failed = status != OX_OK;
+    return status;
+}
+
+enum ox_status ox_walk_in_step(struct ox_parity *p, struct ox_error *err)
+{
+    for (size_t i = 0; i < p->n_pairs; i++)
+        p->pairs[i].have = 0;
+    enum ox_status status = start_all(p, err);
+    size_t first = 0;
+    while (first < OX_N_ROLES && !p->walkers[first].started)
+        first++;
+    if (first < OX_N_ROLES) {
+        pthread_mutex_lock(&p->lock);
+        p->turn = (int)first;
+        pthread_cond_broadcast(&p->moved);
+        pthread_mutex_unlock(&p->lock);
+    }
+    const struct ox_walker *guilty = NULL;
+    for (size_t r = 0; r < OX_N_ROLES; r++) {
+        struct ox_walker *w = &p->walkers[r];
+        if (!w->started)
+            continue;
+        pthread_join(w->thread, NULL);
+        bool own_error = w->status != OX_OK && w->role != OX_ROLE_OWN;
+        if (own_error && (!guilty || guilty->status == OX_CANCELLED))
+            guilty = w;
+        w->started = false;
+    }
+    if (guilty && status == OX_OK) {
+        status = guilty->status;
+        if (err)
+            *err = guilty->err;
+    }
+    for (size_t i = 0; i < p->n_pairs; i++) {
+        enum ox_status last = status == OX_OK ? settle(p, &p->pairs[i], err) : OX_OK;
+        for (size_t r = 0; r < OX_N_ROLES; r++) {
+            ox_datum_release(p->pairs[i].held[r]);
+            p->pairs[i].held[r] = NULL;
+        }
+        status = status == OX_OK ? last : status;
+    }
+    return status;
+}

@@ -1,0 +1,92 @@
+/* What the parts of parity share: pairs of values, the walkers that make them, and what is asked of a pair that departs. */
+#ifndef OX_PARITY_PAIRS_H
+#define OX_PARITY_PAIRS_H
+
+#include <pthread.h>
+
+#include "common/strmap.h"
+#include "runtime/runtime.h"
+
+enum ox_match { OX_MATCH_NAME, OX_MATCH_STRUCTURE, OX_MATCH_PLACE };
+
+/* A value that both models make. */
+struct ox_pair {
+    const struct ox_value *a, *b;
+    enum ox_match match;
+    const char *a_node, *b_node;                      /* labels of their producers */
+    struct ox_meter *meter, *own, *a_truth, *b_truth; /* made when first needed */
+    struct ox_datum *held[5];                         /* by role; of the current run */
+    unsigned have;                                    /* roles that have made it, as bits */
+    bool mismatched_shape; /* matched by structure, but the shapes say otherwise */
+};
+
+/* Pairs of what two sessions make, in B's order; *out is calloc'ed. */
+enum ox_status ox_match_sessions(const struct ox_session *a, const struct ox_session *b,
+                                 struct ox_pair **out, size_t *n, struct ox_error *err);
+
+/* Fingerprints of all values that a session makes, for ox_match_sessions(). */
+struct ox_prints {
+    uint64_t *
+        strong; /* by value id: operators, attributes, weights (in any order of elements), wiring; 0: none */
+    uint64_t *weak; /* operators and wiring alone */
+    bool *constant; /* depends on no input */
+    bool *
+        passed_on; /* a node that changes nothing in kind follows: that one's output stands for both */
+};
+enum ox_status ox_prints_make(struct ox_prints *prints, const struct ox_session *session,
+                              struct ox_error *err);
+void ox_prints_release(struct ox_prints *prints);
+
+enum ox_role { OX_ROLE_B, OX_ROLE_A, OX_ROLE_OWN, OX_ROLE_A_DOUBLE, OX_ROLE_B_DOUBLE, OX_N_ROLES };
+
+struct ox_walker {
+    struct ox_parity *parity;
+    enum ox_role role;
+    struct ox_session *session;
+    pthread_t thread;
+    bool active, started, finished;
+    struct ox_datum *const *inputs;
+    struct ox_datum **outputs;
+    enum ox_status status;
+    struct ox_error err;
+    struct ox_strmap pair_of; /* name -> index of the pair */
+};
+
+struct ox_parity {
+    struct ox_env *env;
+    struct ox_model *models[2];
+    struct ox_parity_options options;
+    struct ox_walker walkers[OX_N_ROLES];
+    struct ox_pair *pairs;
+    size_t n_pairs;
+    size_t *compared; /* indices of those that were, in order */
+    size_t n_compared;
+    struct ox_arena labels;
+    /* One walker at a time, in turns. */
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    int turn;
+    bool failed;
+};
+
+/* Runs all walkers in step; the first error of one that matters ends all. */
+enum ox_status ox_walk_in_step(struct ox_parity *parity, struct ox_error *err);
+/* For ox_run_options.on_replace; arg is the walker. */
+enum ox_status ox_step_value(void *arg, const char *name, struct ox_datum **value,
+                             struct ox_error *err);
+
+/* ---- Causes -------------------------------------------------------------------------------------------------------- */
+
+struct ox_parity_causes {
+    struct ox_arena arena;
+    struct ox_parity_cause *items;
+    int *weights;
+    size_t n, capacity;
+    bool failed;
+};
+
+/* Evidence in words, heavier first; out of memory is kept in `failed`. */
+void ox_cause_add(struct ox_parity_causes *causes, int weight, const char *id, const char *format,
+                  ...) OX_PRINTF(4, 5);
+
+#endif

@@ -1,0 +1,197 @@
+/* Two models, layer against layer: opening, running, reading. */
+#include "parity/pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum ox_status open_walker(struct ox_parity *p, enum ox_role role, struct ox_error *err)
+{
+    struct ox_walker *w = &p->walkers[role];
+    bool is_a = role == OX_ROLE_A || role == OX_ROLE_OWN || role == OX_ROLE_A_DOUBLE;
+    bool is_double = role == OX_ROLE_A_DOUBLE || role == OX_ROLE_B_DOUBLE;
+    struct ox_run_options options = {.level = is_double ? 0
+                                              : is_a    ? p->options.a_level
+                                                        : p->options.b_level,
+                                     .oracle = is_double,
+                                     .seed = p->options.seed,
+                                     .on_replace = ox_step_value,
+                                     .replace_arg = w};
+    w->parity = p;
+    w->role = role;
+    w->active = true;
+    ox_strmap_init(&w->pair_of);
+    return ox_session_new(&w->session, p->models[is_a ? 0 : 1], &options, err);
+}
+
+/* The node's name, or "#12". */
+static const char *label(struct ox_parity *p, const struct ox_node *node)
+{
+    struct ox_strbuf text = {0};
+    if (*node->name)
+        return node->name;
+    ox_node_label(&text, node);
+    const char *kept = text.failed ? NULL : ox_arena_strdup(&p->labels, text.data);
+    ox_strbuf_release(&text);
+    return kept;
+}
+
+static enum ox_status index_pairs(struct ox_parity *p, struct ox_error *err)
+{
+    for (size_t r = 0; r < OX_N_ROLES; r++) {
+        struct ox_walker *w = &p->walkers[r];
+        bool is_b = r == OX_ROLE_B || r == OX_ROLE_B_DOUBLE;
+        for (size_t i = 0; w->active && i < p->n_pairs; i++) {
+            const struct ox_value *value = is_b ? p->pairs[i].b : p->pairs[i].a;
+            uint32_t at = (uint32_t)i;
+            if (!ox_strmap_add(&w->pair_of, value->name, strlen(value->name), &at, NULL))
+                return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        }
+    }
+    for (size_t i = 0; i < p->n_pairs; i++) {
+        struct ox_pair *pair = &p->pairs[i];
+        pair->a_node = label(p, pair->a->producer);
+        pair->b_node = label(p, pair->b->producer);
+        if (!pair->a_node || !pair->b_node)
+            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    }
+    return OX_OK;
+}
+
+enum ox_status ox_parity_new(struct ox_parity **out, struct ox_model *a, struct ox_model *b,
+                             const struct ox_parity_options *options, struct ox_error *err)
+{
+    struct ox_parity *p = calloc(1, sizeof *p);
+    if (!p)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    p->env = a->env;
+    p->models[0] = a;
+    p->models[1] = b;
+    p->options = *options;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->moved, NULL);
+    ox_arena_init(&p->labels, ox_env_budget(p->env));
+    enum ox_status status;
+    OX_TRY_CLEANUP(open_walker(p, OX_ROLE_A, err));
+    OX_TRY_CLEANUP(open_walker(p, OX_ROLE_B, err));
+    if (options->own)
+        OX_TRY_CLEANUP(open_walker(p, OX_ROLE_OWN, err));
+    if (options->oracle) {
+        OX_TRY_CLEANUP(open_walker(p, OX_ROLE_A_DOUBLE, err));
+        OX_TRY_CLEANUP(open_walker(p, OX_ROLE_B_DOUBLE, err));
+    }
+    OX_TRY_CLEANUP(ox_match_sessions(p->walkers[OX_ROLE_A].session, p->walkers[OX_ROLE_B].session,
+                                     &p->pairs, &p->n_pairs, err));
+    p->compared = calloc(p->n_pairs + 1, sizeof *p->compared);
+    status = p->compared ? index_pairs(p, err) : ox_fail(err, OX_NO_MEMORY, "out of memory");
+cleanup:
+    if (status != OX_OK) {
+        ox_parity_release(p);
+        return status;
+    }
+    *out = p;
+    return OX_OK;
+}
+
+void ox_parity_release(struct ox_parity *p)
+{
+    if (!p)
+        return;
+    for (size_t i = 0; i < p->n_pairs; i++) {
+        ox_meter_release(p->pairs[i].meter);
+        ox_meter_release(p->pairs[i].own);
+        ox_meter_release(p->pairs[i].a_truth);
+        ox_meter_release(p->pairs[i].b_truth);
+    }
+    for (size_t r = 0; r < OX_N_ROLES; r++) {
+        ox_session_release(p->walkers[r].session);
+        ox_strmap_release(&p->walkers[r].pair_of);
+    }
+    ox_arena_release(&p->labels);
+    pthread_cond_destroy(&p->moved);
+    pthread_mutex_destroy(&p->lock);
+    free(p->pairs);
+    free(p->compared);
+    free(p);
+}
+
+const struct ox_session *ox_parity_session(const struct ox_parity *p, size_t side)
+{
+    return p->walkers[side ? OX_ROLE_B : OX_ROLE_A].session;
+}
+
+/* ---- Running ------------------------------------------------------------------------------------------------------- */
+
+enum ox_status ox_parity_run(struct ox_parity *p, struct ox_datum *const *a_inputs,
+                             struct ox_datum *const *b_inputs, struct ox_datum **a_outputs,
+                             struct ox_datum **b_outputs, struct ox_error *err)
+{
+    struct ox_datum **spare[OX_N_ROLES] = {NULL};
+    enum ox_status status = OX_OK;
+    for (size_t r = 0; r < OX_N_ROLES && status == OX_OK; r++) {
+        struct ox_walker *w = &p->walkers[r];
+        if (!w->active)
+            continue;
+        w->inputs = r == OX_ROLE_B || r == OX_ROLE_B_DOUBLE ? b_inputs : a_inputs;
+        w->outputs = r == OX_ROLE_A ? a_outputs : r == OX_ROLE_B ? b_outputs : NULL;
+        if (w->outputs)
+            continue;
+        w->outputs = spare[r] = calloc(w->session->n_outputs + 1, sizeof *spare[r]);
+        if (!spare[r])
+            status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+    }
+    if (status == OX_OK)
+        status = ox_walk_in_step(p, err);
+    for (size_t r = 0; r < OX_N_ROLES; r++) {
+        for (size_t i = 0; spare[r] && i < p->walkers[r].session->n_outputs; i++)
+            ox_datum_release(spare[r][i]);
+        free(spare[r]);
+    }
+    p->n_compared = 0;
+    for (size_t i = 0; i < p->n_pairs; i++)
+        if (p->pairs[i].meter && !p->pairs[i].mismatched_shape)
+            p->compared[p->n_compared++] = i;
+    return status;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------------------------- */
+
+size_t ox_parity_n_layers(const struct ox_parity *p)
+{
+    return p ? p->n_compared : 0;
+}
+
+bool ox_parity_layer(const struct ox_parity *p, size_t i, struct ox_parity_layer *layer)
+{
+    static const char *const matches[] = {"name", "structure", "place"};
+    if (i >= ox_parity_n_layers(p))
+        return false;
+    const struct ox_pair *pair = &p->pairs[p->compared[i]];
+    *layer = (struct ox_parity_layer){.a_name = pair->a->name,
+                                      .b_name = pair->b->name,
+                                      .a_node = pair->a_node,
+                                      .b_node = pair->b_node,
+                                      .a_op = pair->a->producer->op_type,
+                                      .b_op = pair->b->producer->op_type,
+                                      .match = matches[pair->match],
+                                      .has_own = pair->own != NULL,
+                                      .has_oracle = pair->a_truth && pair->b_truth};
+    ox_meter_read(pair->meter, &layer->metrics);
+    if (layer->has_own)
+        ox_meter_read(pair->own, &layer->own);
+    if (layer->has_oracle) {
+        ox_meter_read(pair->a_truth, &layer->a_error);
+        ox_meter_read(pair->b_truth, &layer->b_error);
+    }
+    return true;
+}
+
+size_t ox_parity_first(const struct ox_parity *p)
+{
+    for (size_t i = 0; i < ox_parity_n_layers(p); i++) {
+        struct ox_metrics metrics;
+        ox_meter_read(p->pairs[p->compared[i]].meter, &metrics);
+        if (!metrics.agree)
+            return i;
+    }
+    return SIZE_MAX;
+}

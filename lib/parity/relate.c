@@ -1,0 +1,263 @@
+#include "parity/relate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ELEMENTS = 1 << 26 };
+
+bool ox_arrays_equal(const struct ox_arrays *x, double a, double b)
+{
+    return a == b || fabs(a - b) <= x->eps * fmax(fabs(a), fabs(b)) || (isnan(a) && isnan(b));
+}
+
+/* ---- Values -------------------------------------------------------------------------------------------------------- */
+
+/* Every element of one side is `make` of the other's. */
+static bool all_are(const struct ox_arrays *x, bool swap, double (*make)(double v, double arg),
+                    double arg)
+{
+    const double *to = swap ? x->b : x->a, *from = swap ? x->a : x->b;
+    for (size_t i = 0; i < x->n; i++)
+        if (!ox_arrays_equal(x, to[i], make(from[i], arg)))
+            return false;
+    return true;
+}
+
+static double times(double v, double arg)
+{
+    return v * arg;
+}
+
+static double square_root(double v, double arg)
+{
+    (void)arg;
+    return sqrt(v);
+}
+
+static double logical_not(double v, double arg)
+{
+    (void)arg;
+    return v == 0 ? 1 : 0;
+}
+
+static double truncated(double v, double arg)
+{
+    (void)arg;
+    return trunc(v);
+}
+
+static double rounded(double v, double arg)
+{
+    (void)arg;
+    return nearbyint(v);
+}
+
+static double clipped_to_int32(double v, double arg)
+{
+    (void)arg;
+    return v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v;
+}
+
+static double wrapped_to_int32(double v, double arg)
+{
+    (void)arg;
+    return fabs(v) < 9e18 ? (double)(int32_t)(uint32_t)(uint64_t)(int64_t)v : v;
+}
+
+/* Whether what would be narrowed passes int32 anywhere. */
+static bool is_wide(const struct ox_arrays *x, bool swap)
+{
+    const double *from = swap ? x->a : x->b;
+    for (size_t i = 0; i < x->n; i++)
+        if (fabs(from[i]) > INT32_MAX)
+            return true;
+    return false;
+}
+
+static bool relate_narrowed(const struct ox_arrays *x, struct ox_relation *r)
+{
+    static const enum ox_dtype types[] = {OX_FLOAT16, OX_BFLOAT16, OX_FLOAT8E4M3FN, OX_FLOAT8E5M2,
+                                          OX_FLOAT32};
+    for (size_t t = 0; t < OX_COUNT(types); t++)
+        for (int swap = 0; swap < 2; swap++) {
+            const double *to = swap ? x->b : x->a, *from = swap ? x->a : x->b;
+            enum ox_dtype has = swap ? x->ta->dtype : x->tb->dtype;
+            bool same = ox_dtype_is_float(has) && ox_dtype_bits(has) > ox_dtype_bits(types[t]);
+            for (size_t i = 0; i < x->n && same; i++) {
+                uint64_t narrow = 0;
+                double back;
+                ox_elements_convert(types[t], &narrow, OX_FLOAT64, &from[i], 1, true);
+                ox_elements_convert(OX_FLOAT64, &back, types[t], &narrow, 1, true);
+                same = back == to[i] || (isnan(back) && isnan(to[i]));
+            }
+            if (same) {
+                r->id = "narrowed";
+                snprintf(r->text, sizeof r->text, "%s is %s rounded to %s", swap ? "B" : "A",
+                         swap ? "A" : "B", ox_dtype_name(types[t]));
+                return true;
+            }
+        }
+    return false;
+}
+
+/* One side is the other within bounds that it reaches itself. */
+static bool relate_saturated(const struct ox_arrays *x, struct ox_relation *r)
+{
+    for (int swap = 0; swap < 2; swap++) {
+        const double *to = swap ? x->b : x->a, *from = swap ? x->a : x->b;
+        double low = INFINITY, high = -INFINITY;
+        for (size_t i = 0; i < x->n; i++) {
+            low = fmin(low, to[i]);
+            high = fmax(high, to[i]);
+        }
+        size_t cut = 0;
+        bool same = x->n > 1 && low < high;
+        for (size_t i = 0; i < x->n && same; i++) {
+            bool out = from[i] < low || from[i] > high;
+            same = ox_arrays_equal(x, to[i], fmin(fmax(from[i], low), high));
+            cut += out && !ox_arrays_equal(x, to[i], from[i]);
+        }
+        if (same && cut) {
+            r->id = "saturation";
+            snprintf(r->text, sizeof r->text,
+                     "%s is %s held between %.6g and %.6g: %zu of %zu elements are at a bound",
+                     swap ? "B" : "A", swap ? "A" : "B", low, high, cut, x->n);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool relate_scaled(const struct ox_arrays *x, struct ox_relation *r)
+{
+    size_t at = 0;
+    for (size_t i = 1; i < x->n; i++)
+        if (fabs(x->b[i]) > fabs(x->b[at]))
+            at = i;
+    if (!x->n || x->b[at] == 0 || x->a[at] == 0 || !isfinite(x->a[at] / x->b[at]))
+        return false;
+    double ratio = x->a[at] / x->b[at];
+    if (all_are(x, false, times, ratio)) {
+        r->id = ratio == -1 ? "negated" : "scaled";
+        snprintf(r->text, sizeof r->text,
+                 ratio == -1 ? "A is B with the other sign" : "A is B times %.6g", ratio);
+        return true;
+    }
+    double offset = x->a[0] - x->b[0];
+    bool same = x->n > 1 && isfinite(offset) && offset != 0;
+    for (size_t i = 0; i < x->n && same; i++)
+        same = fabs(x->a[i] - x->b[i] - offset) <=
+               x->eps * fmax(fmax(fabs(x->a[i]), fabs(x->b[i])), fabs(offset)) * 4;
+    if (same) {
+        r->id = "shifted";
+        snprintf(r->text, sizeof r->text, "A is B plus %.6g", offset);
+    }
+    return same;
+}
+
+/* A few elements, or the sign of some, and the rest is the same. */
+static bool relate_parts(const struct ox_arrays *x, struct ox_relation *r)
+{
+    size_t n_differ = 0, first = 0, n_negated = 0;
+    for (size_t i = 0; i < x->n; i++)
+        if (!ox_arrays_equal(x, x->a[i], x->b[i])) {
+            first = n_differ ? first : i;
+            n_differ++;
+            n_negated += ox_arrays_equal(x, x->a[i], -x->b[i]);
+        }
+    if (n_differ && n_negated == n_differ && n_differ > 1) {
+        r->id = "negated";
+        snprintf(r->text, sizeof r->text,
+                 "%zu of %zu elements have the other sign, from element %zu on", n_differ, x->n,
+                 first);
+        return true;
+    }
+    if (n_differ && (n_differ == 1 || n_differ * 50 <= x->n)) {
+        r->id = "damaged";
+        snprintf(r->text, sizeof r->text,
+                 "%zu of %zu elements differ, the first is element %zu: %.6g in A, %.6g in B",
+                 n_differ, x->n, first, x->a[first], x->b[first]);
+        return true;
+    }
+    return false;
+}
+
+bool ox_relate_values(const struct ox_arrays *x, struct ox_relation *r)
+{
+    static const struct {
+        const char *id, *text;
+        double (*make)(double, double);
+        bool wide; /* only of numbers beyond int32 */
+    } table[] = {
+        {"clipped-to-int32", "%s is %s held within int32", clipped_to_int32, true},
+        {"wrapped-to-int32", "%s holds the low 32 bits of %s", wrapped_to_int32, true},
+        {"zero", "%s is all zero where %s is not", times, false},
+        {"truncated", "%s is %s cut to whole numbers", truncated, false},
+        {"truncated", "%s is %s rounded to whole numbers", rounded, false},
+        {"inverted", "%s is the logical opposite of %s", logical_not, false},
+        {"square-root", "%s is the square root of %s", square_root, false},
+    };
+    if (relate_narrowed(x, r))
+        return true;
+    for (size_t i = 0; i < OX_COUNT(table); i++)
+        for (int swap = 0; swap < 2; swap++)
+            if ((!table[i].wide || is_wide(x, swap)) && all_are(x, swap, table[i].make, 0)) {
+                r->id = table[i].id;
+                /* The formats are those of this table. */
+                const char *to = swap ? "B" : "A", *from = swap ? "A" : "B";
+                const char *rest = strstr(table[i].text + 2, "%s");
+                snprintf(r->text, sizeof r->text, "%s%.*s%s%s", to, (int)(rest - table[i].text - 2),
+                         table[i].text + 2, from, rest + 2);
+                return true;
+            }
+    return relate_saturated(x, r) || relate_scaled(x, r);
+}
+
+/* ---- Both ---------------------------------------------------------------------------------------------------------- */
+
+static double coarseness(enum ox_dtype dtype)
+{
+    switch (dtype) {
+    case OX_FLOAT64:
+        return 1e-13;
+    case OX_FLOAT32:
+        return 1e-6;
+    case OX_FLOAT16:
+        return 2e-3;
+    case OX_BFLOAT16:
+        return 1e-2;
+    default:
+        return ox_dtype_is_float(dtype) ? 0.1 : 0;
+    }
+}
+
+enum ox_status ox_relate(const struct ox_tensor *a, const struct ox_tensor *b, bool *found,
+                         struct ox_relation *relation, struct ox_error *err)
+{
+    bool none = a->n != b->n || a->n == 0 || a->n > MOST_ELEMENTS || a->dtype == OX_STRING ||
+                b->dtype == OX_STRING;
+    *found = false;
+    *relation = (struct ox_relation){.id = NULL};
+    if (none)
+        return OX_OK;
+    struct ox_arrays x = {.ta = a,
+                          .tb = b,
+                          .n = a->n,
+                          .a = malloc(a->n * sizeof *x.a),
+                          .b = malloc(a->n * sizeof *x.b),
+                          .eps = fmax(coarseness(a->dtype), coarseness(b->dtype))};
+    bool failed = !x.a || !x.b;
+    if (!failed) {
+        ox_elements_convert(OX_FLOAT64, x.a, a->dtype, a->data, a->n, false);
+        ox_elements_convert(OX_FLOAT64, x.b, b->dtype, b->data, b->n, false);
+        bool same_shape = a->rank == b->rank &&
+                          (!a->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
+        *found = (same_shape && ox_relate_values(&x, relation)) ||
+                 ox_relate_places(&x, relation, &failed) ||
+                 (same_shape && relate_parts(&x, relation));
+    }
+    free(x.a);
+    free(x.b);
+    return failed ? ox_fail(err, OX_NO_MEMORY, "out of memory") : OX_OK;
+}
