@@ -8,6 +8,7 @@ struct args {
     const char *domain;
     int64_t opset;
     int64_t diff;
+    bool coverage;
     int format;
 };
 
@@ -19,6 +20,8 @@ static const struct opt options[] = {
      "as they are in version N of the domain (ai.onnx unless --domain names another)"},
     {0, "diff", OPT_INT, FIELD(diff), "N", NULL,
      "tell what changed since version N of the domain instead"},
+    {0, "coverage", OPT_FLAG, FIELD(coverage), NULL, NULL,
+     "tell what of checking, inference and running serves each version and type instead"},
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", OPS_FORMATS, "form of the output"},
     OPT_END};
 
@@ -82,6 +85,39 @@ static bool serves(const struct query *query, const struct ox_schema *row)
     return row->since > query->diff || query->diff == 0;
 }
 
+static bool is_named(const char *name, const char *const *names, size_t n)
+{
+    size_t i = 0;
+    while (i < n && strcmp(names[i], name) != 0)
+        i++;
+    return i < n || n == 0;
+}
+
+/* All versions, unless --opset asks for one. */
+static enum ox_status run_coverage(struct cli *cli, const struct args *args,
+                                   const struct query *query, const char *const *names,
+                                   size_t n_names)
+{
+    size_t n_all;
+    const struct ox_schema *all = ox_schema_rows(&n_all);
+    const struct ox_schema **rows = calloc(n_all + 1, sizeof *rows);
+    struct ops_report report = {.rows = rows};
+    if (!rows)
+        return cli_fail(cli, OX_NO_MEMORY, "ops: out of memory");
+    for (size_t i = 0; i < n_all; i++) {
+        bool asked = query->opset == INT64_MAX
+                         ? !query->domain || strcmp(query->domain, all[i].domain) == 0
+                         : serves(query, &all[i]);
+        if (asked && is_named(all[i].name, names, n_names))
+            rows[report.n_rows++] = &all[i];
+    }
+    enum ox_status status = report.n_rows
+                                ? render_coverage(cli, (enum ops_format)args->format, &report)
+                                : cli_fail(cli, OX_NEGATIVE, "ops: there is no such operator");
+    free(rows);
+    return status;
+}
+
 /* The operator of that name in every domain asked for; *n grows. false: there is none. */
 static bool collect_named(const struct query *query, const char *name,
                           const struct ox_schema **rows, size_t *n)
@@ -133,6 +169,10 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     enum ox_status status = make_query(cli, args, &query);
     if (status != OX_OK)
         return status;
+    if (args->coverage && query.diff != 0)
+        return cli_fail(cli, OX_USAGE, "ops: --coverage and --diff contradict each other");
+    if (args->coverage)
+        return run_coverage(cli, args, &query, operands, n_operands);
     size_t n_all;
     const struct ox_schema *all = ox_schema_rows(&n_all);
     const struct ox_schema **rows = calloc((n_operands + 1) * n_all, sizeof *rows);
@@ -175,7 +215,8 @@ const struct command command_ops = {
     .examples = "  onnxtool ops Resize\n"
                 "  onnxtool ops --opset 9 -f json Upsample\n"
                 "  onnxtool ops --diff 13 --opset 18\n"
-                "  onnxtool ops --domain com.microsoft\n",
+                "  onnxtool ops --domain com.microsoft\n"
+                "  onnxtool ops --coverage\n",
     .options = options,
     .args_bytes = sizeof(struct args),
     .defaults = defaults,

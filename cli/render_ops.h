@@ -21,6 +21,10 @@ enum ops_format { OPS_TEXT, OPS_JSON };
 /* OX_NO_MEMORY has been reported. */
 enum ox_status render_ops(struct cli *cli, enum ops_format format, const struct ops_report *report);
 
+/* A line an operator's version and type constraint: what serves it. OX_NEGATIVE when one that no row deprecates lacks something. */
+enum ox_status render_coverage(struct cli *cli, enum ops_format format,
+                               const struct ops_report *report);
+
 /* "ai.onnx" for "". */
 const char *ops_domain_name(const char *domain);
 

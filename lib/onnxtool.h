@@ -571,6 +571,16 @@ struct ox_schema_change {
         after; /* NULL: it is gone. Of property "types" these are the types lost and those gained */
 };
 
+/* What this program does with an operator's version. Checking is by the row itself; a capability is of all its types. */
+struct ox_coverage {
+    bool infer;     /* a shape rule, or the standard's body */
+    bool reference; /* runs at -O0 ... */
+    bool by_body;   /* ... as the standard's body */
+    bool oracle;    /* runs in double precision */
+    bool fast;      /* has a form of its own for -O2 */
+};
+void ox_schema_coverage(const struct ox_schema *schema, struct ox_coverage *coverage);
+
 /* What differs between two rows, in the order of the enum. */
 struct ox_schema_changes;
 

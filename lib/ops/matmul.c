@@ -304,20 +304,14 @@ static enum ox_status run_gemm(struct ox_run *r, struct ox_error *err)
     return OX_OK;
 }
 
-const struct ox_op ox_ops_matmul[] = {{"", "MatMul", 1, .infer = infer_matmul, .run = run_matmul,
-                                       .fast = ox_fast_matmul},
-                                      {"", "MatMul", 9, .infer = infer_matmul, .run = run_matmul,
-                                       .fast = ox_fast_matmul},
-                                      {"", "MatMul", 13, .infer = infer_matmul, .run = run_matmul,
-                                       .fast = ox_fast_matmul},
-                                      {"", "Gemm", 1, .infer = infer_gemm, .run = run_gemm},
-                                      {"", "Gemm", 6, .infer = infer_gemm, .run = run_gemm},
-                                      {"", "Gemm", 7, .infer = infer_gemm, .run = run_gemm,
-                                       .fast = ox_fast_gemm},
-                                      {"", "Gemm", 9, .infer = infer_gemm, .run = run_gemm,
-                                       .fast = ox_fast_gemm},
-                                      {"", "Gemm", 11, .infer = infer_gemm, .run = run_gemm,
-                                       .fast = ox_fast_gemm},
-                                      {"", "Gemm", 13, .infer = infer_gemm, .run = run_gemm,
-                                       .fast = ox_fast_gemm},
-                                      {0}};
+const struct ox_op ox_ops_matmul[] = {
+    {"", "MatMul", 1, .infer = infer_matmul, .run = run_matmul, .fast = ox_fast_matmul},
+    {"", "MatMul", 9, .infer = infer_matmul, .run = run_matmul, .fast = ox_fast_matmul},
+    {"", "MatMul", 13, .infer = infer_matmul, .run = run_matmul, .fast = ox_fast_matmul},
+    {"", "Gemm", 1, .infer = infer_gemm, .run = run_gemm},
+    {"", "Gemm", 6, .infer = infer_gemm, .run = run_gemm},
+    {"", "Gemm", 7, .infer = infer_gemm, .run = run_gemm, .fast = ox_fast_gemm},
+    {"", "Gemm", 9, .infer = infer_gemm, .run = run_gemm, .fast = ox_fast_gemm},
+    {"", "Gemm", 11, .infer = infer_gemm, .run = run_gemm, .fast = ox_fast_gemm},
+    {"", "Gemm", 13, .infer = infer_gemm, .run = run_gemm, .fast = ox_fast_gemm},
+    {0}};
