@@ -18,6 +18,15 @@ struct blocks {
 #define STAMP "ops/col2im_tmpl.h"
 #include "ops/stamp_integers.h"
 
+/* A sum of bools is whether one of them is. */
+#define T uint8_t
+#define N(x) OX_STAMP(x, _bool)
+#define T_BOOL 1
+#include "ops/col2im_tmpl.h"
+#undef T_BOOL
+#undef N
+#undef T
+
 static enum ox_status block_attr(const struct ox_run *r, const char *name, unsigned n, int64_t low,
                                  int64_t fallback, int64_t *out, struct ox_error *err)
 {
@@ -71,8 +80,8 @@ static enum ox_status blocks_read(struct ox_run *r, struct blocks *b, struct ox_
 
 static enum ox_status run_col2im(struct ox_run *r, struct ox_error *err)
 {
-    static void (*const kernels[OX_N_DTYPES])(const struct blocks *, const void *,
-                                              void *) = {OX_KERNELS_NUMBER(col2im)};
+    static void (*const kernels[OX_N_DTYPES])(const struct blocks *, const void *, void *) = {
+        OX_KERNELS_NUMBER(col2im), [OX_BOOL] = col2im_bool};
     const struct ox_tensor *in = ox_run_in(r, 0);
     size_t size = ox_dtype_size(in->dtype);
     int64_t dims[OX_MOVE_RANK];

@@ -19,7 +19,9 @@ static void N(col2im)(const struct blocks *b, const void *in, void *out)
             }
             if (inside) {
                 T *to = (T *)out + place;
-#ifdef T_FLOAT
+#if defined(T_BOOL)
+                *to |= *from;
+#elif defined(T_FLOAT)
                 *to += *from;
 #else
                 *to = (T)((W)*to + (W)*from);

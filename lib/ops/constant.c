@@ -288,6 +288,9 @@ static enum ox_status run_constant_of_shape(struct ox_run *r, struct ox_error *e
     struct ox_tensor *value;
     size_t rank;
 
+    if (ox_run_in(r, 0)->rank != 1)
+        return ox_run_fail(r, err, OX_INPUT, "input has %u dimensions, not one",
+                           ox_run_in(r, 0)->rank);
     OX_TRY(ox_move_ints(r, 0, &dims, &rank, err));
     OX_TRY(ox_move_rank(r, rank, err));
     for (size_t i = 0; i < rank; i++) {
