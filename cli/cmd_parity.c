@@ -65,6 +65,9 @@ static const struct opt options[] = {
      "name the first node whose output departs, and why it may"},
     {0, "oracle", OPT_FLAG, FIELD(oracle), NULL, NULL,
      "which side is nearer to double precision, and whether float32 allows the difference"},
+    {0, "trace-nonfinite", OPT_FLAG, FIELD(run.trace), NULL, NULL,
+     "the first NaN, infinity and flood of denormals in A, and which values would not fit "
+     "16-bit floats"},
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Outputs"},
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", PARITY_FORMATS, "form of what is printed"},
     {'o', "output", OPT_STRING, FIELD(output), "FILE", NULL, "write it there"},
@@ -203,7 +206,7 @@ static enum ox_status check_args(struct cli *cli, const struct parity_args *args
     if (!n_operands || n_operands > 2)
         return cli_fail(cli, OX_USAGE, "parity: takes one or two models, not %zu", n_operands);
     bool something = n_operands == 2 || args->expected || args->engines.n || args->cpus.n ||
-                     args->levels.n > 1 || args->run.test_data.n || args->trace;
+                     args->levels.n > 1 || args->run.test_data.n;
     if (!something)
         return cli_fail(cli, OX_USAGE,
                         "%s: nothing to hold it against: give a second model, --expected, "

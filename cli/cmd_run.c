@@ -58,6 +58,9 @@ static const struct opt options[] = {
     {0, "repeat", OPT_INT, FIELD(repeat), "N", NULL, "run N times and report the times"},
     {0, "warmup", OPT_INT, FIELD(warmup), "N", NULL,
      "runs before that which do not count (default 1)"},
+    {0, "trace-nonfinite", OPT_FLAG, FIELD(trace), NULL, NULL,
+     "tell the first NaN, infinity and flood of denormals, and which values would not fit 16-bit "
+     "floats and 8-bit integers"},
     {0, "profile", OPT_STRING, FIELD(profile), "FILE", NULL,
      "write what each node took: a Chrome trace (.json), a table (.txt) or folded stacks "
      "(.folded)"},
@@ -127,6 +130,12 @@ static enum ox_status open_session(struct run *run)
         .seed = run->args->random ? strtoull(run->args->random, NULL, 10) : 0,
         .on_missing = run_report_missing,
         .missing_arg = run};
+    if (run->args->trace) {
+        if (ox_trace_new(&run->trace, run->model, &err) != OX_OK)
+            return cli_error(run->cli, &err);
+        chosen.on_value = ox_trace_value;
+        chosen.value_arg = run->trace;
+    }
     status = selected(run->cli, run->args, &names, &chosen.n_outputs, &text);
     if (status == OX_OK) {
         chosen.outputs = names;
@@ -246,6 +255,7 @@ static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
     free(run.outputs);
     free(run.timing.ms);
     ox_session_release(run.session);
+    ox_trace_release(run.trace);
     ox_model_release(run.model);
     return status;
 }

@@ -16,7 +16,7 @@ struct parity_args {
     struct opt_strings tolerances, require;
     int agreement; /* enum ox_agreement */
     bool nan_agrees;
-    bool metric, layers, bisect, oracle, trace;
+    bool metric, layers, bisect, oracle;
     int format;
     const char *output;
 };
@@ -77,8 +77,10 @@ struct parity {
     size_t n_folders;
     struct ox_parity *layers;        /* --layers, --bisect; NULL */
     struct ox_parity_causes *causes; /* of the first divergence; NULL */
-    size_t first;                    /* layer that departs first; SIZE_MAX */
-    char engine_first[256];          /* the node that departs first inside an engine; "" */
+    struct ox_trace *trace;          /* --trace-nonfinite; NULL */
+    struct ox_session *trace_session;
+    size_t first;                     /* layer that departs first; SIZE_MAX */
+    struct ox_parity_suspect suspect; /* found by prefixes; value NULL: none */
     bool agree;
 };
 
@@ -91,8 +93,15 @@ void parity_release_sides(struct parity *p);
 enum ox_status parity_run_sample(struct parity *p);
 /* Whether the sides walk in step: layers are asked for, and both sides are this process's. */
 bool parity_walks(const struct parity *p);
+/* Feeds all sides with that sample again. */
+enum ox_status parity_reload_sample(struct parity *p, uint64_t sample);
 /* Finds the first layer that departs, and why. */
 enum ox_status parity_explain(struct parity *p);
+
+/* ---- parity_prefix.c ---- */
+
+/* The first node that departs where a side's inside can't be seen; to p->suspect. */
+enum ox_status parity_bisect_prefixes(struct parity *p);
 
 /* ---- parity_inputs.c ---- */
 

@@ -168,13 +168,16 @@ static void first_divergence(struct ox_json *json, const struct parity *p)
 {
     struct ox_parity_layer layer;
     ox_json_key(json, "first_divergence");
-    if (!p->engine_first[0] && p->first == SIZE_MAX) {
+    if (!p->suspect.value && p->first == SIZE_MAX) {
         ox_json_null(json);
         return;
     }
     ox_json_object(json);
     if (p->first == SIZE_MAX) {
-        text(json, "node", p->engine_first);
+        text(json, "node", p->suspect.node);
+        text(json, "output", p->suspect.value);
+        text(json, "op_type", p->suspect.op_type);
+        count(json, "runs", p->suspect.n_runs);
     } else {
         ox_parity_layer(p->layers, p->first, &layer);
         text(json, "node", layer.b_node);
@@ -237,6 +240,8 @@ void parity_print_json(struct parity *p, struct ox_strbuf *out)
         ox_json_end_array(&json);
     }
     first_divergence(&json, p);
+    if (p->trace)
+        trace_print_json(p->trace, &json);
     ox_json_end_object(&json);
     ox_strbuf_putc(out, '\n');
 }

@@ -134,6 +134,8 @@ enum ox_status parity_open_sides(struct parity *p, const char *const *operands, 
 void parity_release_sides(struct parity *p)
 {
     ox_parity_release(p->layers);
+    ox_session_release(p->trace_session);
+    ox_trace_release(p->trace);
     for (size_t i = p->n_sides; i-- > 0;) {
         struct run *run = &p->sides[i].run;
         run_release_data(run->inputs, run->n_inputs);
@@ -242,19 +244,25 @@ static enum ox_status walk(struct parity *p)
     return status;
 }
 
+enum ox_status parity_reload_sample(struct parity *p, uint64_t sample)
+{
+    enum ox_status status = parity_load_sample(p, sample);
+    for (size_t i = 1; i < p->n_sides && status == OX_OK; i++)
+        status = feed(p, i);
+    return status;
+}
+
 enum ox_status parity_explain(struct parity *p)
 {
     struct ox_parity_layer layer;
     struct ox_error err = {0};
+    if (p->args->bisect && p->n_sides == 2 && !parity_walks(p))
+        return parity_bisect_prefixes(p);
     p->first = p->layers ? ox_parity_first(p->layers) : SIZE_MAX;
     if (p->first == SIZE_MAX || !ox_parity_layer(p->layers, p->first, &layer))
         return OX_OK;
-    enum ox_status status = OX_OK;
-    if (p->n_samples > 1) {
-        status = parity_load_sample(p, layer.metrics.worst.sample);
-        if (status == OX_OK)
-            status = feed(p, 1);
-    }
+    enum ox_status status =
+        p->n_samples > 1 ? parity_reload_sample(p, layer.metrics.worst.sample) : OX_OK;
     if (status == OX_OK &&
         ox_parity_explain(&p->causes, p->layers, p->first, p->sides[0].run.inputs,
                           p->sides[1].run.inputs, &err) != OX_OK)
@@ -283,6 +291,32 @@ static enum ox_status run_double(struct parity *p, struct parity_side *side)
     return OX_OK;
 }
 
+/* ---- Trace --------------------------------------------------------------------------------------------------------- */
+
+/* A once more, every value looked at. */
+static enum ox_status run_trace(struct parity *p)
+{
+    struct run *a = &p->sides[0].run;
+    struct ox_error err = {0};
+    enum ox_status status = OX_OK;
+    if (!p->trace) {
+        status = ox_trace_new(&p->trace, a->model, &err);
+        const struct ox_run_options options = {.on_value = ox_trace_value, .value_arg = p->trace};
+        if (status == OX_OK)
+            status = ox_session_new(&p->trace_session, a->model, &options, &err);
+        if (status != OX_OK)
+            return cli_error(p->cli, &err);
+    }
+    struct ox_datum **outputs = calloc(a->n_outputs + 1, sizeof(struct ox_datum *));
+    if (!outputs)
+        return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
+    if (ox_session_run(p->trace_session, a->inputs, outputs, &err) != OX_OK)
+        status = cli_error(p->cli, &err);
+    run_release_data(outputs, a->n_outputs);
+    free(outputs);
+    return status;
+}
+
 enum ox_status parity_run_sample(struct parity *p)
 {
     enum ox_status status = OX_OK;
@@ -293,5 +327,7 @@ enum ox_status parity_run_sample(struct parity *p)
             status = run_side(p, i);
     for (size_t i = 0; i < p->n_sides && status == OX_OK && p->args->oracle; i++)
         status = run_double(p, &p->sides[i]);
+    if (status == OX_OK && p->args->run.trace)
+        status = run_trace(p);
     return status;
 }

@@ -228,10 +228,13 @@ static void layer_rows(struct parity *p, struct ox_strbuf *out, size_t begin, si
 static void divergence(struct parity *p, struct ox_strbuf *out)
 {
     struct ox_parity_layer layer;
-    if (p->engine_first[0]) {
+    if (p->suspect.value) {
         ox_strbuf_puts(out, "\nfirst divergence: node ");
-        ox_strbuf_name(out, p->engine_first, 256);
-        ox_strbuf_putc(out, '\n');
+        ox_strbuf_name(out, p->suspect.node, 256);
+        ox_strbuf_printf(out, " (%s), value ", p->suspect.op_type);
+        ox_strbuf_name(out, p->suspect.value, 256);
+        ox_strbuf_printf(out, "; what enters it agrees (%zu runs of prefixes)\n",
+                         p->suspect.n_runs);
         return;
     }
     if (!p->layers)
@@ -279,4 +282,8 @@ void parity_print_text(struct parity *p, struct ox_strbuf *out)
         layer_rows(p, out, 0, ox_parity_n_layers(p->layers));
     }
     divergence(p, out);
+    if (p->trace) {
+        ox_strbuf_putc(out, '\n');
+        trace_print_text(p->trace, out);
+    }
 }

@@ -3,6 +3,7 @@
 #define CLI_RUN_H
 
 #include "cli.h"
+#include "trace.h"
 
 struct run_args {
     struct opt_strings inputs; /* [NAME=]FILE[:DTYPE:DIMS] */
@@ -23,6 +24,7 @@ struct run_args {
     int64_t top;
     const char *labels;
     const char *profile;
+    bool trace;
 };
 
 enum run_layout { RUN_NCHW, RUN_NHWC };
@@ -50,6 +52,7 @@ struct run {
     struct ox_datum **inputs;  /* by session input; NULL: not given */
     struct ox_datum **outputs; /* by session output */
     struct run_timing timing;
+    struct ox_trace *trace; /* --trace-nonfinite; NULL */
 };
 
 /* ---- run_inputs.c ---- */

@@ -206,6 +206,8 @@ static void print_json(struct run *run)
     ox_json_key(&json, "weights_bytes");
     ox_json_uint(&json, stats.weights_bytes);
     ox_json_end_object(&json);
+    if (run->trace)
+        trace_print_json(run->trace, &json);
     ox_json_end_object(&json);
     ox_strbuf_putc(&run->cli->out, '\n');
 }
@@ -222,6 +224,8 @@ static void print_text(struct run *run)
             ox_datum_print(out, run->outputs[i]);
             ox_strbuf_putc(out, '\n');
         }
+    if (run->trace)
+        trace_print_text(run->trace, out);
     if (run->args->repeat) {
         struct summary s = summarize(run->timing.ms, run->timing.n);
         ox_strbuf_printf(out,

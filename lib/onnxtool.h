@@ -1351,6 +1351,35 @@ enum ox_status ox_parity_feed(struct ox_env *env, const struct ox_session *from,
                               struct ox_datum *const *inputs, const struct ox_session *to,
                               struct ox_datum **out, struct ox_error *err);
 
+/* What numbers flow through a model. */
+struct ox_trace;
+
+/* A value that a node of the main graph makes, over all runs; integers and strings count as nothing. */
+struct ox_trace_entry {
+    const char *name;
+    const char *node, *op_type; /* "" where the model does not say */
+    enum ox_dtype dtype;
+    uint64_t n_elements, n_nonzero, n_nan, n_inf;
+    uint64_t n_denormal;      /* below the least normal number of their type */
+    uint64_t n_half_denormal; /* of float16 */
+    double largest, smallest; /* |x| of finite ones other than 0; 0: there are none */
+    double sum_squares;
+    double half_bits; /* octaves from the largest to the end of float16; negative: it overflows */
+    double bfloat16_bits; /* of bfloat16 */
+    double int8_db;       /* SQNR that one symmetric range of 8 bits would leave */
+};
+
+enum ox_status ox_trace_new(struct ox_trace **out, struct ox_model *model, struct ox_error *err);
+void ox_trace_release(struct ox_trace *trace);
+/* For ox_run_options.on_value; arg is the trace. */
+enum ox_status ox_trace_value(void *arg, const char *name, const struct ox_datum *value,
+                              struct ox_error *err);
+/* In the order in which they were first made. */
+size_t ox_trace_count(const struct ox_trace *trace);
+const struct ox_trace_entry *ox_trace_at(const struct ox_trace *trace, size_t i);
+/* So many denormals that they slow a processor down: one in a hundred. */
+bool ox_trace_is_flood(const struct ox_trace_entry *entry);
+
 /* Two models walked in step, value by value. Memory is bounded by what is live in both. */
 struct ox_parity;
 
@@ -1392,6 +1421,20 @@ bool ox_parity_layer(const struct ox_parity *parity, size_t i, struct ox_parity_
 size_t ox_parity_sources(const struct ox_parity *parity, size_t i, size_t *sources, size_t most);
 /* The first that departs; SIZE_MAX: none. */
 size_t ox_parity_first(const struct ox_parity *parity);
+
+struct ox_parity_suspect {
+    const char *op_type, *value; /* of B; NULL: nothing could be found */
+    char node[256];              /* name, or "#12" */
+    size_t n_runs;
+};
+
+/* probe says whether a value departs, by running what leads to it.
+ * The node whose value departs while all that enters it agrees, found by halving: for runs whose inside can't be seen. Values
+ * are those that both models have under one name and `output`, which departs, needs. */
+enum ox_status ox_parity_bisect(struct ox_model *a, struct ox_model *b, const char *output,
+                                enum ox_status (*probe)(void *arg, const char *value, bool *departs,
+                                                        struct ox_error *err),
+                                void *arg, struct ox_parity_suspect *out, struct ox_error *err);
 
 /* Why a layer may depart: the evidence, strongest first. */
 struct ox_parity_cause {

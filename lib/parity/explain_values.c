@@ -178,7 +178,7 @@ static void find_ends(struct ox_explaining *e, const struct ox_tensor *t,
             reach = fmax(reach, fabs(w));
     }
     if (at_low + at_high >= 4 && (at_low + at_high) * 200 >= t->n)
-        ox_cause_add(e->causes, 83, "saturation",
+        ox_cause_add(e->causes, 65, "saturation",
                      "%s stops at [%.6g, %.6g]: %zu of %zu elements are at an end where the other "
                      "side goes on to %.6g",
                      side, low, high, at_low + at_high, t->n, reach);
