@@ -785,6 +785,7 @@ struct ox_run_options {
     enum ox_status (*on_replace)(void *arg, const char *name, struct ox_datum **value,
                                  struct ox_error *err);
     void *replace_arg;
+    bool lean; /* large constants are given back after each use: less memory, slower when run again */
 };
 
 struct ox_session;

@@ -1,11 +1,12 @@
-/* DynamicQuantizeLSTM (com.microsoft): LSTM whose weights are 8-bit and whose input is quantized when it runs. onnxruntime also
- * quantizes the state at every step; here it stays as it is, which departs from that by less than one step of 8 bits. */
+/* DynamicQuantizeLSTM (com.microsoft): LSTM whose weights are 8-bit, and whose input, and state at every step, are quantized when
+ * it runs. Sums are exact, as onnxruntime's are on processors with 8-bit products that do not saturate. */
 #include <inttypes.h>
 #include <math.h>
 
 #include "ops/contrib.h"
 #include "ops/infer.h"
 #include "ops/real.h"
+#include "ops/rnn.h"
 
 /* Weights [directions, depth, width] by their scales (one a direction, or one a column of each), as [directions, width, depth]. */
 static enum ox_status dequantize_weights(struct ox_run *r, size_t i, size_t i_scale,
@@ -37,24 +38,29 @@ static enum ox_status dequantize_weights(struct ox_run *r, size_t i, size_t i_sc
     return OX_OK;
 }
 
-/* X as DynamicQuantizeLinear and its inverse leave it. */
-static enum ox_status round_input(struct ox_run *r, const struct ox_tensor *x,
-                                  struct ox_tensor **out, struct ox_error *err)
+void ox_round_dynamic(double *v, size_t n)
 {
-    double *v = ox_real_scratch(r, x->n, err), low = 0, high = 0;
-    if (!v)
-        return OX_NO_MEMORY;
-    ox_real_load(x, 0, x->n, v);
-    for (size_t i = 0; i < x->n; i++) {
+    double low = 0, high = 0;
+    for (size_t i = 0; i < n; i++) {
         low = v[i] < low ? v[i] : low;
         high = v[i] > high ? v[i] : high;
     }
-    double scale = high == low ? 1 : (high - low) / 255, zero = rint(-low / scale);
+    double scale = high == low ? 1 : (double)((float)(high - low) / 255), zero = rint(-low / scale);
     zero = zero < 0 ? 0 : zero > 255 ? 255 : zero;
-    for (size_t i = 0; i < x->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         double q = rint(v[i] / scale) + zero;
         v[i] = ((q < 0 ? 0 : q > 255 ? 255 : q) - zero) * scale;
     }
+}
+
+static enum ox_status round_input(struct ox_run *r, const struct ox_tensor *x,
+                                  struct ox_tensor **out, struct ox_error *err)
+{
+    double *v = ox_real_scratch(r, x->n, err);
+    if (!v)
+        return OX_NO_MEMORY;
+    ox_real_load(x, 0, x->n, v);
+    ox_round_dynamic(v, x->n);
     OX_TRY(ox_tensor_new(out, ox_env_budget(r->env), x->dtype, x->rank, x->dims, err));
     ox_real_store(*out, 0, x->n, v);
     return OX_OK;

@@ -177,6 +177,7 @@ enum ox_status ox_rnn_read(struct ox_run *r, enum ox_rnn_kind kind, struct ox_rn
     rnn->linear_before_reset = ox_run_int(r, "linear_before_reset", 0) != 0;
     rnn->input_forget = ox_run_int(r, "input_forget", 0) != 0;
     rnn->clip = (double)ox_run_float(r, "clip", 0);
+    rnn->round_state = strcmp(r->node->op_type, "DynamicQuantizeLSTM") == 0;
     OX_TRY(check_parts(r, rnn, err));
     return read_functions(r, rnn, err);
 }
@@ -308,7 +309,14 @@ static enum ox_status step_other(struct ox_run *r, const struct direction *d, si
 {
     const struct ox_rnn *rnn = d->rnn;
     size_t n = rnn->hidden, g = n_gates[rnn->kind] * n;
-    OX_TRY(multiply(r, rnn->batch, g, n, d->h, d->recurrence, d->gates, g, err));
+    const double *state = d->h;
+    if (rnn->round_state) {
+        memcpy(d->candidate, d->h, rnn->batch * n * sizeof *d->h);
+        for (size_t b = 0; b < rnn->batch; b++)
+            ox_round_dynamic(d->candidate + b * n, n);
+        state = d->candidate;
+    }
+    OX_TRY(multiply(r, rnn->batch, g, n, state, d->recurrence, d->gates, g, err));
     for (size_t b = 0; b < rnn->batch; b++) {
         size_t length = length_of(d, b);
         if (s >= length)

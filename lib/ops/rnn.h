@@ -32,9 +32,13 @@ struct ox_rnn {
     enum ox_rnn_kind kind;
     size_t directions, steps, batch, input, hidden;
     bool reverse, layout, linear_before_reset, input_forget;
-    double clip; /* 0: none */
+    bool round_state; /* the state is quantized to 8 bits, a row at a time, before its product */
+    double clip;      /* 0: none */
     struct ox_activation functions[2][3];
 };
+
+/* Numbers as DynamicQuantizeLinear and its inverse leave them. */
+void ox_round_dynamic(double *v, size_t n);
 
 /* The operator's sizes and functions, checked against its inputs. */
 enum ox_status ox_rnn_read(struct ox_run *r, enum ox_rnn_kind kind, struct ox_rnn *rnn,

@@ -162,7 +162,7 @@ enum ox_status ox_explain_fetch(struct ox_explaining *e, bool of_a, const char *
     const struct ox_parity *p = e->parity;
     struct ox_datum *const *given = of_a ? e->a_inputs : e->b_inputs;
     struct ox_run_options options = {
-        .level = 0, .seed = p->options.seed, .outputs = names, .n_outputs = n};
+        .lean = true, .seed = p->options.seed, .outputs = names, .n_outputs = n};
     struct ox_session *session = NULL;
     for (size_t i = 0; i < n; i++)
         out[i] = NULL;

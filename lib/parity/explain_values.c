@@ -313,7 +313,8 @@ enum ox_status ox_explain_condition(struct ox_explaining *e, struct ox_error *er
 {
     const struct ox_parity *p = e->parity;
     struct nudge nudge = {e, 12345};
-    struct ox_run_options options = {.seed = p->options.seed,
+    struct ox_run_options options = {.lean = true,
+                                     .seed = p->options.seed,
                                      .outputs = &e->pair->b->name,
                                      .n_outputs = 1,
                                      .on_replace = nudge_value,

@@ -133,6 +133,25 @@ void ox_frame_forget(struct ox_frame *frame, const struct ox_value *value)
         drop_source(origin->graph->model, origin->init);
 }
 
+void ox_frame_drop_constants(struct ox_frame *frame, const struct ox_node *node)
+{
+    enum { LEAST = 1 << 18 };
+    struct ox_plan *plan = frame->plan;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        const struct ox_value *value = node->inputs[i];
+        struct ox_datum **kept = value && value->init ? &plan->constants[value->id] : NULL;
+        uint64_t bytes = kept && *kept ? ox_datum_bytes(*kept) : 0;
+        if (bytes < LEAST)
+            continue;
+        ox_datum_release(*kept);
+        *kept = NULL;
+        ox_datum_release(plan->wide[value->id]);
+        plan->wide[value->id] = NULL;
+        frame->session->weights_bytes -= bytes;
+        drop_source(value->graph->model, value->init);
+    }
+}
+
 /* The frame where a captured value stands, and the value there. */
 static struct ox_frame *find_home(struct ox_frame *frame, const struct ox_value **value)
 {

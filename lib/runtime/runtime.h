@@ -120,6 +120,9 @@ enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *valu
                              struct ox_datum **out, struct ox_error *err);
 /* What was packed is not needed in the map of the file any more. */
 void ox_frame_forget(struct ox_frame *frame, const struct ox_value *value);
+/* Gives back the large constants that a node takes. Runs side by side would else hold every weight as often as there are
+ * runs. */
+void ox_frame_drop_constants(struct ox_frame *frame, const struct ox_node *node);
 /* Whether a value is the same at every run: a constant that no caller may replace. */
 bool ox_frame_is_fixed(struct ox_frame *frame, const struct ox_value *value);
 

@@ -398,6 +398,13 @@ enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct 
     OX_TRY_CLEANUP(step->op ? run_kernel(&a, err) : call_function(&a, err));
     if (session->options.profile)
         ox_event_add(frame, step, start, a.run.out, node->n_outputs);
+    /* Before others take their turn at the value that is made now. */
+    for (size_t i = 0; session->options.lean && i < node->n_inputs; i++) {
+        ox_datum_release(a.owned[i]);
+        a.owned[i] = NULL;
+    }
+    if (session->options.lean && !frame->up)
+        ox_frame_drop_constants(frame, node);
     status = store(&a, err);
 cleanup:
     if (status != OX_OK)
