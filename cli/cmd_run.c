@@ -127,6 +127,7 @@ static enum ox_status open_session(struct run *run)
         .narrow = run->args->test_data.n > 0,
         .all_values = run->args->all,
         .profile = run->args->profile != NULL,
+        .once = run->args->repeat == 0 && run->args->test_data.n < 2,
         .seed = run->args->random ? strtoull(run->args->random, NULL, 10) : 0,
         .on_missing = run_report_missing,
         .missing_arg = run};

@@ -6,13 +6,15 @@
 enum {
     MOST_ROUNDS =
         20, /* of a phase: passes shrink the graph, so that this many are more than enough */
-    LAST_PHASE = 9,
+    LAST_PHASE = 5,
     FOLD_BYTES = 16 << 20
 };
 
+#define P(phase) (1u << (phase))
+
 static const struct ox_pass passes[] = {
-#define OX_PASS(name, function, phase, level, standard, help)                                      \
-    {name, help, level, standard, phase, function},
+#define OX_PASS(name, function, phases, level, standard, help)                                     \
+    {name, help, level, standard, phases, function},
 #include "graph/passes.def"
 #undef OX_PASS
 };
@@ -20,7 +22,7 @@ static const struct ox_pass passes[] = {
 const struct ox_pass_info *ox_passes(size_t *n)
 {
     static const struct ox_pass_info infos[] = {
-#define OX_PASS(name, function, phase, level, standard, help) {name, help, level, standard},
+#define OX_PASS(name, function, phases, level, standard, help) {name, help, level, standard},
 #include "graph/passes.def"
 #undef OX_PASS
     };
@@ -132,7 +134,7 @@ static enum ox_status run_phases(struct ox_rewrite *rw, const struct ox_rewrite_
             changed = false;
             for (size_t i = 0; i < OX_COUNT(passes); i++) {
                 size_t changes = 0;
-                if (passes[i].phase != phase || !is_chosen(&passes[i], plan))
+                if (!(passes[i].phases & P(phase)) || !is_chosen(&passes[i], plan))
                     continue;
                 OX_TRY(run_pass(rw, &passes[i], &changes, err));
                 counts[i] += changes;

@@ -17,7 +17,8 @@ struct ox_pass {
     const char *name, *help;
     int level;
     bool standard;
-    int phase; /* passes of a phase run in turn until none changes anything, then those of the next */
+    unsigned
+        phases; /* a set: passes of a phase run in turn until none changes anything, then those of the next */
     enum ox_status (*run)(struct ox_rewrite *rw, struct ox_graph *graph, struct ox_error *err);
 };
 
@@ -141,7 +142,7 @@ const struct ox_type *ox_rw_tensor_type(struct ox_rewrite *rw, enum ox_dtype ele
 
 /* ---- The passes ------------------------------------------------------------------------------------------------- */
 
-#define OX_PASS(name, function, phase, level, standard, help)                                      \
+#define OX_PASS(name, function, phases, level, standard, help)                                     \
     enum ox_status function(struct ox_rewrite *rw, struct ox_graph *graph, struct ox_error *err);
 #include "graph/passes.def"
 #undef OX_PASS

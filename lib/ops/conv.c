@@ -10,7 +10,7 @@
 enum { PIXELS = 256, CHANNELS = 128 }; /* a task's share at most */
 
 struct split {
-    struct ox_conv *conv;
+    struct ox_plain_conv *conv;
     size_t pixel_blocks, channel_blocks, rows;
     bool pointwise; /* the matrix of taps is the input itself */
 };
@@ -70,7 +70,7 @@ static bool adjacent(const ptrdiff_t *at, unsigned n)
 static void conv_task(void *arg, size_t i)
 {
     const struct split *s = arg;
-    struct ox_conv *cv = s->conv;
+    struct ox_plain_conv *cv = s->conv;
     size_t pixel = i % s->pixel_blocks * PIXELS;
     i /= s->pixel_blocks;
     size_t channel = i % s->channel_blocks * s->rows;
@@ -111,7 +111,7 @@ static bool is_pointwise(const struct ox_window *w)
     return true;
 }
 
-static enum ox_status pack(struct ox_run *r, struct ox_conv *cv, struct ox_error *err)
+static enum ox_status pack(struct ox_run *r, struct ox_plain_conv *cv, struct ox_error *err)
 {
     size_t depth = cv->in_group * cv->w.taps, all;
     unsigned mr = cv->dtype == OX_FLOAT32 ? ox_gemm_f32()->mr : ox_gemm_f64()->mr;
@@ -129,7 +129,7 @@ static enum ox_status pack(struct ox_run *r, struct ox_conv *cv, struct ox_error
     return OX_OK;
 }
 
-enum ox_status ox_conv_run(struct ox_run *r, struct ox_conv *cv, struct ox_error *err)
+enum ox_status ox_plain_conv_run(struct ox_run *r, struct ox_plain_conv *cv, struct ox_error *err)
 {
     size_t channels = cv->groups * cv->out_group;
     if (!cv->images || !channels || !cv->w.n_out)
@@ -155,11 +155,11 @@ enum ox_status ox_conv_run(struct ox_run *r, struct ox_conv *cv, struct ox_error
     return cv->state.no_memory ? ox_run_fail(r, err, OX_NO_MEMORY, "out of memory") : OX_OK;
 }
 
-enum ox_status ox_conv_plan(struct ox_run *r, const struct ox_tensor *x,
-                            const struct ox_tensor *weights, const struct ox_tensor *bias,
-                            struct ox_conv *cv, int64_t *dims, struct ox_error *err)
+enum ox_status ox_plain_conv_plan(struct ox_run *r, const struct ox_tensor *x,
+                                  const struct ox_tensor *weights, const struct ox_tensor *bias,
+                                  struct ox_plain_conv *cv, int64_t *dims, struct ox_error *err)
 {
-    *cv = (struct ox_conv){0};
+    *cv = (struct ox_plain_conv){0};
     if (x->rank < 3 || weights->rank != x->rank)
         return ox_run_fail(r, err, OX_INPUT,
                            "the input's rank is %u, the weights' %u: not the same, or under 3",
@@ -189,10 +189,10 @@ static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0), *w = ox_run_in(r, 1), *b = ox_run_in(r, 2);
     int64_t dims[OX_WINDOW_AXES + 2];
-    struct ox_conv *cv = ox_run_scratch(r, 1, sizeof *cv, err);
+    struct ox_plain_conv *cv = ox_run_scratch(r, 1, sizeof *cv, err);
     if (!cv)
         return OX_NO_MEMORY;
-    OX_TRY(ox_conv_plan(r, x, w, b, cv, dims, err));
+    OX_TRY(ox_plain_conv_plan(r, x, w, b, cv, dims, err));
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, dims, &y, err));
     cv->dtype = y->dtype;
@@ -200,7 +200,7 @@ static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
     cv->weights = w->data;
     cv->bias = b ? b->data : NULL;
     cv->y = y->data;
-    return ox_conv_run(r, cv, err);
+    return ox_plain_conv_run(r, cv, err);
 }
 
 void ox_infer_conv(struct ox_infer *c, size_t ix, size_t iw)

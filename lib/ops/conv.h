@@ -5,7 +5,7 @@
 #include "ops/product.h"
 #include "ops/window.h"
 
-struct ox_conv {
+struct ox_plain_conv {
     struct ox_window w;
     size_t images, groups;
     size_t in_group, out_group; /* channels of a group */
@@ -20,12 +20,11 @@ struct ox_conv {
 };
 
 /* Shapes and attributes of a convolution of x by weights; bias may be NULL. dims: of the result, rank of them. */
-enum ox_status ox_conv_plan(struct ox_run *r, const struct ox_tensor *x,
-                            const struct ox_tensor *weights, const struct ox_tensor *bias,
-                            struct ox_conv *conv, int64_t *dims, struct ox_error *err);
+enum ox_status ox_plain_conv_plan(struct ox_run *r, const struct ox_tensor *x,
+                                  const struct ox_tensor *weights, const struct ox_tensor *bias,
+                                  struct ox_plain_conv *conv, int64_t *dims, struct ox_error *err);
 /* With the data pointers and dtype set. */
-enum ox_status ox_conv_run(struct ox_run *r, struct ox_conv *conv, struct ox_error *err);
-/* Shape of output 0; ix and iw: inputs that are data and weights. */
-void ox_infer_conv(struct ox_infer *c, size_t ix, size_t iw);
+enum ox_status ox_plain_conv_run(struct ox_run *r, struct ox_plain_conv *conv,
+                                 struct ox_error *err);
 
 #endif

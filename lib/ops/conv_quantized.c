@@ -5,7 +5,7 @@
 #include "ops/real.h"
 
 struct quantized_conv {
-    struct ox_conv cv;
+    struct ox_plain_conv cv;
     int64_t dims[OX_WINDOW_AXES + 2];
     double *sums; /* n of them */
     size_t n;
@@ -21,7 +21,7 @@ static enum ox_status convolve(struct ox_run *r, size_t ix, size_t ix_zero, size
     if (ox_run_in(r, ix_zero) && ox_run_in(r, ix_zero)->n != 1)
         return ox_run_fail(r, err, OX_INPUT, "x_zero_point has %zu elements, not one",
                            ox_run_in(r, ix_zero)->n);
-    OX_TRY(ox_conv_plan(r, x, w, b, &q->cv, q->dims, err));
+    OX_TRY(ox_plain_conv_plan(r, x, w, b, &q->cv, q->dims, err));
     OX_TRY(ox_quant_param_init(r, "x_zero_point", ox_run_in(r, ix_zero), x, 0, &x_zero, err));
     OX_TRY(ox_quant_param_init(r, "w_zero_point", ox_run_in(r, iw_zero), w, 0, &w_zero, err));
     if (!ox_dims_count(x->rank, q->dims, &q->n))
@@ -35,7 +35,7 @@ static enum ox_status convolve(struct ox_run *r, size_t ix, size_t ix_zero, size
     const double *bias;
     OX_TRY(ox_real_in(r, ib, &bias, err));
     q->cv.bias = bias;
-    return ox_conv_run(r, &q->cv, err);
+    return ox_plain_conv_run(r, &q->cv, err);
 }
 
 static void infer_conv_integer(struct ox_infer *c)

@@ -3,7 +3,7 @@
  * A task is a block of output pixels of one image and group by a block of output channels: the taps under those pixels are
  * packed as the right side of a matrix product, OX_GEMM_KC rows at a time, never as a whole. */
 
-static void NAME(pack_weights)(const struct ox_conv *cv, REAL *out)
+static void NAME(pack_weights)(const struct ox_plain_conv *cv, REAL *out)
 {
     const struct GEMM *g = NAME(ox_gemm)();
     size_t depth = cv->in_group * cv->w.taps;
@@ -19,7 +19,7 @@ static void NAME(pack_weights)(const struct ox_conv *cv, REAL *out)
 }
 
 /* Packs rows [kk, kk + k) of the matrix of taps for `count` pixels; row p is tap p % taps of channel p / taps. */
-static void NAME(pack_taps)(unsigned nr, const struct ox_conv *cv, const REAL *x,
+static void NAME(pack_taps)(unsigned nr, const struct ox_plain_conv *cv, const REAL *x,
                             const ptrdiff_t *table, size_t kk, size_t k, size_t count, REAL *out)
 {
     size_t taps = cv->w.taps;
@@ -45,7 +45,7 @@ static void NAME(pack_taps)(unsigned nr, const struct ox_conv *cv, const REAL *x
     }
 }
 
-static void NAME(conv_block)(const struct ox_conv *cv, const struct split *s, size_t image,
+static void NAME(conv_block)(const struct ox_plain_conv *cv, const struct split *s, size_t image,
                              size_t group, size_t channel, size_t pixel, void *work,
                              ptrdiff_t *table)
 {
@@ -78,7 +78,7 @@ static void NAME(conv_block)(const struct ox_conv *cv, const struct split *s, si
 }
 
 /* Few channels a group: taps one after the other over whole rows of the output. */
-static void NAME(direct_plane)(const struct ox_conv *cv, size_t image, size_t channel)
+static void NAME(direct_plane)(const struct ox_plain_conv *cv, size_t image, size_t channel)
 {
     const struct ox_window *w = &cv->w;
     size_t group = channel / cv->out_group, last = w->n - 1;

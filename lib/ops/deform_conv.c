@@ -11,7 +11,7 @@
 enum { PIXELS = 64 };
 
 struct deform {
-    struct ox_conv cv;              /* sizes; x, weights, bias as doubles */
+    struct ox_plain_conv cv;        /* sizes; x, weights, bias as doubles */
     size_t offset_groups, channels; /* channels: of the input */
     const double *offset, *mask;
     struct ox_tensor *y;
@@ -80,7 +80,7 @@ static void sample_pixel(const struct deform *df, size_t image, size_t group, si
 static void deform_task(void *arg, size_t i)
 {
     struct deform *df = arg;
-    struct ox_conv *cv = &df->cv;
+    struct ox_plain_conv *cv = &df->cv;
     size_t pixel = i % df->blocks * PIXELS, plane = i / df->blocks;
     size_t group = plane % cv->groups, image = plane / cv->groups, n_out = cv->w.n_out;
     size_t count = n_out - pixel < PIXELS ? n_out - pixel : PIXELS;
@@ -130,7 +130,7 @@ static enum ox_status run_deform_conv(struct ox_run *r, struct ox_error *err)
     int64_t dims[OX_WINDOW_AXES + 2];
     if (!df)
         return OX_NO_MEMORY;
-    OX_TRY(ox_conv_plan(r, x, ox_run_in(r, 1), ox_run_in(r, 3), &df->cv, dims, err));
+    OX_TRY(ox_plain_conv_plan(r, x, ox_run_in(r, 1), ox_run_in(r, 3), &df->cv, dims, err));
     if (df->cv.w.n > 8)
         return ox_run_fail(r, err, OX_UNSUPPORTED, "%u spatial axes: at most 8", df->cv.w.n);
     int64_t groups = ox_run_int(r, "offset_group", 1);

@@ -85,6 +85,7 @@ enum ox_status ox_evaluate(const struct ox_node *node, const struct ox_op *op,
     struct ox_arena_mark mark = ox_arena_mark(scratch);
     if (status == OX_OK)
         status = op->run(&run, err);
+    ox_run_release_work(&run);
     ox_arena_rewind(scratch, mark);
     for (size_t i = 0; i < node->n_outputs; i++) {
         bool tensor = made[i] && made[i]->kind == OX_DATUM_TENSOR;

@@ -128,6 +128,31 @@ void *ox_run_scratch(struct ox_run *r, size_t count, size_t size, struct ox_erro
     return memory;
 }
 
+void *ox_run_work(struct ox_run *r, size_t count, size_t size, struct ox_error *err)
+{
+    size_t bytes, i = 0;
+    while (i < OX_COUNT(r->work) && r->work[i])
+        i++;
+    bool fits = !OX_MUL_OVERFLOWS(count, size, &bytes) && bytes <= INT64_MAX / 2;
+    if (!fits || i == OX_COUNT(r->work)) {
+        ox_run_fail(r, err, fits ? OX_INTERNAL : OX_LIMIT, "%zu x %zu bytes of work", count, size);
+        return NULL;
+    }
+    int64_t dim = (int64_t)bytes + !bytes;
+    enum ox_status status =
+        r->alloc ? r->alloc(r, OX_UINT8, 1, &dim, &r->work[i], err)
+                 : ox_tensor_new(&r->work[i], ox_env_budget(r->env), OX_UINT8, 1, &dim, err);
+    return status == OX_OK ? r->work[i]->data : NULL;
+}
+
+void ox_run_release_work(struct ox_run *r)
+{
+    for (size_t i = 0; i < OX_COUNT(r->work); i++) {
+        ox_tensor_release(r->work[i]);
+        r->work[i] = NULL;
+    }
+}
+
 /* ---- What prepare() leaves --------------------------------------------------------------------------------------- */
 
 enum { KEEP_ALIGN = 64 };

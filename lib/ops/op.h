@@ -99,9 +99,15 @@ struct ox_run {
     /* Whether nobody needs the memory of input i after this node; NULL: no. Set by the runtime. */
     bool (*is_last_use)(const struct ox_run *r, size_t i);
     struct ox_prepared *prepared; /* NULL below -O2 and where nothing is kept */
+    struct ox_tensor *work[8];    /* of ox_run_work() */
     const bool *fixed;            /* in prepare(): n_in of them */
     bool once; /* the model will be run but once: pack only what pays within that run */
 };
+
+/* Work memory of a kernel that is large or often asked for: neither zeroed nor asked of the system every time, 64-byte aligned,
+ * at most 8 pieces. NULL with *err set. It is given back when the kernel has returned. */
+void *ox_run_work(struct ox_run *r, size_t count, size_t size, struct ox_error *err);
+void ox_run_release_work(struct ox_run *r);
 
 /* In prepare(): memory that stays with the node, 64-byte aligned and zeroed, as r->prepared->state. NULL with *err set. Once a
  * node. */

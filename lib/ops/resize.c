@@ -6,13 +6,7 @@
 #include "ops/carry.h"
 #include "ops/real.h"
 #include "ops/resample.h"
-
-/* A node's way of resizing and the sizes that come of it. */
-struct resize {
-    struct ox_resample how;
-    double extrapolation;
-    struct ox_resample_axis axes[OX_MOVE_RANK];
-};
+#include "ops/resize.h"
 
 /* ---- Attributes ------------------------------------------------------------------------------------------------------ */
 
@@ -40,7 +34,8 @@ static enum ox_status resize_mode(const struct ox_run *r, struct ox_resample *ho
 }
 
 /* The coordinate modes of all versions are taken by each: none changed its meaning. */
-static enum ox_status resize_attrs(const struct ox_run *r, struct resize *z, struct ox_error *err)
+static enum ox_status resize_attrs(const struct ox_run *r, struct ox_resize *z,
+                                   struct ox_error *err)
 {
     static const char *const coordinates[] = {
         "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
@@ -80,7 +75,7 @@ static bool scaled_dim(int64_t dim, double extent, double scale, int64_t *out)
     return true;
 }
 
-static enum ox_status axes_by_scales(const struct ox_run *r, struct resize *z,
+static enum ox_status axes_by_scales(const struct ox_run *r, struct ox_resize *z,
                                      const unsigned *which, size_t n, const double *scales,
                                      struct ox_error *err)
 {
@@ -95,8 +90,9 @@ static enum ox_status axes_by_scales(const struct ox_run *r, struct resize *z,
     return OX_OK;
 }
 
-static enum ox_status axes_by_sizes(const struct ox_run *r, struct resize *z, const unsigned *which,
-                                    size_t n, const int64_t *sizes, struct ox_error *err)
+static enum ox_status axes_by_sizes(const struct ox_run *r, struct ox_resize *z,
+                                    const unsigned *which, size_t n, const int64_t *sizes,
+                                    struct ox_error *err)
 {
     const char *policy = ox_run_string(r, "keep_aspect_ratio_policy");
     bool larger = policy && strcmp(policy, "not_smaller") == 0;
@@ -127,7 +123,7 @@ static enum ox_status axes_by_sizes(const struct ox_run *r, struct resize *z, co
     return OX_OK;
 }
 
-static enum ox_status resize_roi(struct ox_run *r, struct resize *z, const unsigned *which,
+static enum ox_status resize_roi(struct ox_run *r, struct ox_resize *z, const unsigned *which,
                                  size_t n, struct ox_error *err)
 {
     const struct ox_tensor *roi = ox_run_in(r, 1);
@@ -146,7 +142,7 @@ static enum ox_status resize_roi(struct ox_run *r, struct resize *z, const unsig
 
 /* Which axes the sizes are for. */
 static enum ox_status resize_axes(const struct ox_run *r, const struct ox_tensor *in,
-                                  struct resize *z, unsigned *which, size_t *n,
+                                  struct ox_resize *z, unsigned *which, size_t *n,
                                   struct ox_error *err)
 {
     const int64_t *axes = ox_run_ints(r, "axes", n);
@@ -165,7 +161,8 @@ static enum ox_status resize_axes(const struct ox_run *r, const struct ox_tensor
 /* ---- Kernels ---------------------------------------------------------------------------------------------------------- */
 
 static enum ox_status resize_out_dims(const struct ox_run *r, const struct ox_tensor *in,
-                                      const struct resize *z, int64_t *dims, struct ox_error *err)
+                                      const struct ox_resize *z, int64_t *dims,
+                                      struct ox_error *err)
 {
     for (unsigned i = 0; i < in->rank; i++) {
         dims[i] = z->axes[i].out;
@@ -176,7 +173,7 @@ static enum ox_status resize_out_dims(const struct ox_run *r, const struct ox_te
 }
 
 static enum ox_status resize_nearest(struct ox_run *r, const struct ox_tensor *in,
-                                     const struct resize *z, struct ox_error *err)
+                                     const struct ox_resize *z, struct ox_error *err)
 {
     int64_t dims[OX_MOVE_RANK], *lists[OX_MOVE_RANK];
     struct ox_tensor *out, *fill;
@@ -274,7 +271,7 @@ static double *resize_load(struct ox_run *r, const struct ox_tensor *in, size_t 
 
 /* One axis after the other: the weights of several axes are products. */
 static enum ox_status resize_linear(struct ox_run *r, const struct ox_tensor *in,
-                                    const struct resize *z, struct ox_error *err)
+                                    const struct ox_resize *z, struct ox_error *err)
 {
     size_t pair = in->dtype == OX_COMPLEX64 || in->dtype == OX_COMPLEX128 ? 2 : 1, n = in->n * pair;
     int64_t dims[OX_MOVE_RANK], now[OX_MOVE_RANK];
@@ -326,7 +323,7 @@ static enum ox_status resize_linear(struct ox_run *r, const struct ox_tensor *in
     return resize_store(r, in, dims, values, n, err);
 }
 
-static enum ox_status resize_run(struct ox_run *r, const struct resize *z, struct ox_error *err)
+static enum ox_status resize_run(struct ox_run *r, const struct ox_resize *z, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0);
 
@@ -346,19 +343,19 @@ static enum ox_status scales_of(struct ox_run *r, const struct ox_tensor *scales
     return OX_OK;
 }
 
-static enum ox_status run_resize(struct ox_run *r, struct ox_error *err)
+enum ox_status ox_resize_plan(struct ox_run *r, const struct ox_tensor *in, struct ox_resize *plan,
+                              struct ox_error *err)
 {
-    const struct ox_tensor *in = ox_run_in(r, 0), *scales = ox_run_in(r, 2),
-                           *sizes = ox_run_in(r, 3);
-    struct resize z = {.extrapolation = 0};
+    const struct ox_tensor *scales = ox_run_in(r, 2), *sizes = ox_run_in(r, 3);
     unsigned which[OX_MOVE_RANK];
     double by[OX_MOVE_RANK];
     const int64_t *list;
     size_t n = 0, n_sizes;
 
-    OX_TRY(resize_attrs(r, &z, err));
-    OX_TRY(resize_axes(r, in, &z, which, &n, err));
-    OX_TRY(resize_roi(r, &z, which, n, err));
+    *plan = (struct ox_resize){.extrapolation = 0};
+    OX_TRY(resize_attrs(r, plan, err));
+    OX_TRY(resize_axes(r, in, plan, which, &n, err));
+    OX_TRY(resize_roi(r, plan, which, n, err));
     bool by_sizes = sizes && (sizes->n > 0 || !scales || scales->n == 0);
 
     if (by_sizes && scales && scales->n > 0)
@@ -367,13 +364,20 @@ static enum ox_status run_resize(struct ox_run *r, struct ox_error *err)
         OX_TRY(ox_move_ints(r, 3, &list, &n_sizes, err));
         if (n_sizes != n)
             return ox_run_fail(r, err, OX_INPUT, "%zu sizes for %zu axes", n_sizes, n);
-        OX_TRY(axes_by_sizes(r, &z, which, n, list, err));
+        OX_TRY(axes_by_sizes(r, plan, which, n, list, err));
     } else {
         if (!scales)
             return ox_run_fail(r, err, OX_INPUT, "neither scales nor sizes are given");
         OX_TRY(scales_of(r, scales, n, by, err));
-        OX_TRY(axes_by_scales(r, &z, which, n, by, err));
+        OX_TRY(axes_by_scales(r, plan, which, n, by, err));
     }
+    return OX_OK;
+}
+
+static enum ox_status run_resize(struct ox_run *r, struct ox_error *err)
+{
+    struct ox_resize z;
+    OX_TRY(ox_resize_plan(r, ox_run_in(r, 0), &z, err));
     return resize_run(r, &z, err);
 }
 
@@ -383,8 +387,8 @@ static enum ox_status run_upsample_by(struct ox_run *r, const double *scales, bo
                                       struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0);
-    struct resize z = {.how = {.coordinates = OX_COORD_ASYMMETRIC,
-                               .nearest = simple ? OX_NEAREST_SIMPLE : OX_NEAREST_FLOOR}};
+    struct ox_resize z = {.how = {.coordinates = OX_COORD_ASYMMETRIC,
+                                  .nearest = simple ? OX_NEAREST_SIMPLE : OX_NEAREST_FLOOR}};
     unsigned which[OX_MOVE_RANK];
     size_t n = 0;
 

@@ -55,6 +55,8 @@ static inline void ox_window_range(const struct ox_window *w, unsigned d, int64_
 bool ox_infer_window(struct ox_infer *c, unsigned n, const struct ox_expr *const *in,
                      const struct ox_expr *const *kernel, bool ceil_mode,
                      const struct ox_expr **out);
+/* Shape of output 0 of a convolution; ix and iw: inputs that are data and weights. */
+void ox_infer_conv(struct ox_infer *c, size_t ix, size_t iw);
 /* Whole rule of a pool: N and C of input 0, then windows. Output 0, and 1 when wanted, get the shape. */
 void ox_infer_pool(struct ox_infer *c);
 

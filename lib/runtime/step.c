@@ -86,6 +86,7 @@ struct activation {
     struct ox_step *step;
     struct ox_datum **in;    /* borrowed */
     struct ox_datum **owned; /* what was converted for the kernel */
+    struct ox_datum **given; /* what it was before: a reference where it is another, or NULL */
     bool widened;
     bool will_prepare; /* its prepare() has not been called yet */
     struct ox_run run;
@@ -235,15 +236,19 @@ static enum ox_status prepare(struct activation *a, struct ox_error *err)
     for (size_t i = 0; i < a->run.n_in; i++)
         fixed[i] = a->in[i] && ox_frame_is_fixed(a->frame, a->step->node->inputs[i]);
     a->run.fixed = fixed;
-    OX_TRY(a->step->op->prepare(&a->run, err));
+    enum ox_status status = a->step->op->prepare(&a->run, err);
+    ox_run_release_work(&a->run);
     a->run.fixed = NULL;
+    OX_TRY(status);
     prepared->done = true;
     a->frame->session->weights_bytes += prepared->bytes;
     for (size_t i = 0; i < a->run.n_in && i < 64; i++) {
         if (!(prepared->absorbed >> i & 1))
             continue;
+        if (a->given[i] != a->in[i])
+            ox_datum_release(a->given[i]);
         ox_datum_release(a->owned[i]);
-        a->in[i] = a->owned[i] = NULL;
+        a->in[i] = a->owned[i] = a->given[i] = NULL;
         ox_frame_forget(a->frame, a->step->node->inputs[i]);
     }
     return OX_OK;
@@ -268,7 +273,7 @@ static enum ox_status run_kernel(struct activation *a, struct ox_error *err)
 {
     struct ox_session *session = a->frame->session;
     size_t n_in = a->step->node->n_inputs;
-    struct ox_datum **given =
+    struct ox_datum **given = a->given =
         ox_arena_array(&session->scratch, n_in + 1, sizeof(struct ox_datum *));
     if (!given)
         return ox_fail(err, OX_NO_MEMORY, "out of memory");
@@ -277,6 +282,7 @@ static enum ox_status run_kernel(struct activation *a, struct ox_error *err)
         OX_TRY_CLEANUP(widen(a, given, err));
     struct ox_arena_mark mark = ox_arena_mark(&session->scratch);
     status = call_kernel(a, err);
+    ox_run_release_work(&a->run);
     ox_arena_rewind(&session->scratch, mark);
     if (status == OX_OK)
         status = convert_outputs(a, given, err);

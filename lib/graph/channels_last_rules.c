@@ -1,0 +1,400 @@
+/* What operators between convolutions become when the channels are last. */
+#include <math.h>
+#include <string.h>
+
+#include "graph/channels_last.h"
+#include "ops/fused.h"
+
+struct rule {
+    const char *op_type;
+    bool (*convert)(struct ox_twins *l, struct ox_node *node);
+};
+
+static bool is_map(struct ox_twins *l, const struct ox_value *value)
+{
+    return value && ox_rank_of(l->rw, value) == 4 && ox_dtype_of_value(l->rw, value) == OX_FLOAT32;
+}
+
+/* The place of an axis among the twin's; -1: it is none. */
+static int64_t place_of(int64_t axis)
+{
+    axis += axis < 0 ? 4 : 0;
+    return axis >= 0 && axis < 4 ? (int64_t)ox_twins_place[axis] : -1;
+}
+
+static bool set_int(struct ox_twins *l, struct ox_node *node, const char *name, int64_t value)
+{
+    l->rw->failed |= !ox_node_set_int(node, name, value);
+    return true;
+}
+
+/* Input 0 and the only output become twins. */
+static bool move_through(struct ox_twins *l, struct ox_node *node)
+{
+    ox_rw_set_input(l->rw, node, 0, ox_twins_last(l, node->inputs[0], node));
+    ox_twins_makes(l, node, 0);
+    return true;
+}
+
+/* ---- Convolution ------------------------------------------------------------------------------------------------ */
+
+static bool convert_conv(struct ox_twins *l, struct ox_node *node)
+{
+    enum { IN_X, IN_WEIGHTS, IN_RESIDUAL = 4, FEW = 4 };
+    const struct ox_stored *weights = ox_rw_stored(l->rw, node->inputs[IN_WEIGHTS]);
+    struct ox_value *residual = ox_input(node, IN_RESIDUAL);
+    if (!is_map(l, node->inputs[IN_X]) || !weights || weights->rank != 4 ||
+        ox_attr_int(node, "layout", 0))
+        return false;
+    /* First layers read planes of few channels as they are. */
+    size_t n;
+    const int64_t *dilations = ox_attr_ints(node, "dilations", &n);
+    bool dilated = false;
+    for (size_t i = 0; dilations && i < n; i++)
+        dilated |= dilations[i] != 1;
+    bool planes = !ox_twins_is_last(l, node->inputs[IN_X]) && !dilated && weights->dims[1] <= FEW &&
+                  ox_attr_int(node, "group", 1) == 1;
+    if (!planes)
+        ox_rw_set_input(l->rw, node, IN_X, ox_twins_last(l, node->inputs[IN_X], node));
+    if (residual)
+        ox_rw_set_input(l->rw, node, IN_RESIDUAL, ox_twins_last(l, residual, node));
+    set_int(l, node, "layout", planes ? OX_OUT_LAST : OX_IN_LAST | OX_OUT_LAST);
+    ox_twins_makes(l, node, 0);
+    return true;
+}
+
+/* ---- Pools ------------------------------------------------------------------------------------------------------ */
+
+static bool convert_pool(struct ox_twins *l, struct ox_node *node)
+{
+    const struct ox_value *second = node->n_outputs > 1 ? node->outputs[1] : NULL;
+    if (!ox_twins_is_last(l, node->inputs[0]) || !is_map(l, node->inputs[0]) ||
+        (second && (ox_rw_n_uses(l->rw, second) || ox_rw_is_pinned(l->rw, second))) ||
+        ox_attr_int(node, "storage_order", 0))
+        return false;
+    /* Version 1 of AveragePool left padding out whatever was asked. */
+    struct ox_value *in[1] = {node->inputs[0]};
+    node->n_outputs = 1;
+    ox_rw_become(l->rw, node, node->op_type, OX_OWN_DOMAIN, in, 1);
+    return move_through(l, node);
+}
+
+/* ---- Elementwise ------------------------------------------------------------------------------------------------ */
+
+static bool convert_unary(struct ox_twins *l, struct ox_node *node)
+{
+    if (!ox_twins_is_last(l, node->inputs[0]) || node->n_outputs != 1)
+        return false;
+    for (size_t i = 1; i < node->n_inputs; i++) {
+        double scalar; /* bounds of Clip */
+        if (node->inputs[i] && !ox_const_scalar(l->rw, node->inputs[i], &scalar))
+            return false;
+    }
+    return move_through(l, node);
+}
+
+/* A constant that broadcasts against a map, as it must be against the twin; NULL: it cannot be. */
+static struct ox_value *turn_constant(struct ox_twins *l, struct ox_value *value)
+{
+    const struct ox_stored *stored = ox_rw_stored(l->rw, value);
+    size_t n;
+    if (!stored || stored->dtype != OX_FLOAT32 || stored->rank > 4 ||
+        !ox_dims_count(stored->rank, stored->dims, &n) || n == 0)
+        return NULL;
+    if (n == 1)
+        return value;
+    int64_t dims[4] = {1, 1, 1, 1}, turned[4];
+    for (unsigned d = 0; d < stored->rank; d++)
+        dims[4 - stored->rank + d] = stored->dims[d];
+    for (unsigned d = 0; d < 4; d++)
+        turned[d] = dims[ox_twins_first[d]];
+    const struct ox_tensor *tensor = ox_rw_const(l->rw, value);
+    float *out = tensor ? ox_rw_scratch(l->rw, n, sizeof *out) : NULL;
+    if (!out)
+        return NULL;
+    const float *in = tensor->data;
+    size_t channels = (size_t)dims[1], pixels = (size_t)(dims[2] * dims[3]);
+    for (size_t b = 0; b < (size_t)dims[0]; b++)
+        for (size_t c = 0; c < channels; c++)
+            for (size_t p = 0; p < pixels; p++)
+                out[(b * pixels + p) * channels + c] = in[(b * channels + c) * pixels + p];
+    return ox_rw_floats(l->rw, value->name, 4, turned, out);
+}
+
+static bool convert_broadcast(struct ox_twins *l, struct ox_node *node)
+{
+    enum { MOST = 16 };
+    struct ox_value *in[MOST] = {NULL};
+    bool any = false;
+    if (node->n_inputs > MOST || node->n_outputs != 1 || ox_attr_int(node, "broadcast", 0))
+        return false;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        struct ox_value *value = node->inputs[i];
+        if (!value || ox_dtype_of_value(l->rw, value) != OX_FLOAT32)
+            return false;
+        any |= ox_twins_is_last(l, value);
+        bool constant = ox_rw_stored(l->rw, value) != NULL;
+        if (constant && !(in[i] = turn_constant(l, value)))
+            return false;
+        if (!constant && !is_map(l, value) && ox_rank_of(l->rw, value) != 0)
+            return false;
+    }
+    if (!any)
+        return false;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        struct ox_value *value = node->inputs[i];
+        if (!in[i])
+            in[i] = is_map(l, value) ? ox_twins_last(l, value, node) : value;
+        ox_rw_set_input(l->rw, node, i, in[i]);
+    }
+    ox_twins_makes(l, node, 0);
+    return true;
+}
+
+/* ---- Along an axis ---------------------------------------------------------------------------------------------- */
+
+static bool convert_concat(struct ox_twins *l, struct ox_node *node)
+{
+    int64_t axis = place_of(ox_attr_int(node, "axis", 1));
+    size_t last = 0;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (!is_map(l, node->inputs[i]))
+            return false;
+        last += ox_twins_is_last(l, node->inputs[i]);
+    }
+    if (axis < 0 || 2 * last < node->n_inputs || !last)
+        return false;
+    for (size_t i = 0; i < node->n_inputs; i++)
+        ox_rw_set_input(l->rw, node, i, ox_twins_last(l, node->inputs[i], node));
+    set_int(l, node, "axis", axis);
+    ox_twins_makes(l, node, 0);
+    return true;
+}
+
+static bool convert_split(struct ox_twins *l, struct ox_node *node)
+{
+    int64_t axis = place_of(ox_attr_int(node, "axis", 0));
+    if (!ox_twins_is_last(l, node->inputs[0]) || axis < 0 || node->n_outputs > 4)
+        return false;
+    ox_rw_set_input(l->rw, node, 0, ox_twins_last(l, node->inputs[0], node));
+    set_int(l, node, "axis", axis);
+    for (size_t i = 0; i < node->n_outputs; i++)
+        ox_twins_makes(l, node, i);
+    return true;
+}
+
+static bool convert_softmax(struct ox_twins *l, struct ox_node *node)
+{
+    int64_t axis = place_of(ox_attr_int(node, "axis", -1));
+    if (!ox_twins_is_last(l, node->inputs[0]) || axis < 0 || ox_node_opset(node) < 13)
+        return false;
+    set_int(l, node, "axis", axis);
+    return move_through(l, node);
+}
+
+/* Axes as places of the twin, in a list of their own; false: one is none. */
+static bool places(const int64_t *axes, size_t n, int64_t *out)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((out[i] = place_of(axes[i])) < 0)
+            return false;
+    return true;
+}
+
+static bool convert_slice(struct ox_twins *l, struct ox_node *node)
+{
+    size_t n, n_starts;
+    int64_t at[4];
+    if (!ox_twins_is_last(l, node->inputs[0]) || ox_node_opset(node) < 10 || !ox_input(node, 1) ||
+        !ox_const_ints(l->rw, node->inputs[1], &n_starts) || n_starts > 4)
+        return false;
+    static const int64_t all[4] = {0, 1, 2, 3};
+    const int64_t *axes = all;
+    n = n_starts;
+    if (ox_input(node, 3))
+        axes = ox_const_ints(l->rw, node->inputs[3], &n);
+    if (!axes || n != n_starts || !places(axes, n, at))
+        return false;
+    struct ox_value *list = ox_rw_ints(l->rw, node->outputs[0]->name, n, at);
+    struct ox_value *in[5] = {node->inputs[0], node->inputs[1], ox_input(node, 2), list,
+                              ox_input(node, 4)};
+    if (!list || !in[2])
+        return false;
+    ox_rw_become(l->rw, node, "Slice", "", in, in[4] ? 5 : 4);
+    return move_through(l, node);
+}
+
+static bool convert_pad(struct ox_twins *l, struct ox_node *node)
+{
+    size_t n;
+    int64_t turned[8];
+    if (!ox_twins_is_last(l, node->inputs[0]) || ox_input(node, 3) || ox_node_opset(node) < 11 ||
+        !ox_input(node, 1))
+        return false;
+    const int64_t *pads = ox_const_ints(l->rw, node->inputs[1], &n);
+    if (!pads || n != 8)
+        return false;
+    for (unsigned d = 0; d < 4; d++) {
+        turned[d] = pads[ox_twins_first[d]];
+        turned[4 + d] = pads[4 + ox_twins_first[d]];
+    }
+    ox_rw_set_input(l->rw, node, 1, ox_rw_ints(l->rw, node->outputs[0]->name, 8, turned));
+    return move_through(l, node);
+}
+
+static bool convert_reduce(struct ox_twins *l, struct ox_node *node)
+{
+    size_t n;
+    int64_t at[4];
+    bool by_input = ox_input(node, 1) != NULL;
+    const int64_t *axes =
+        by_input ? ox_const_ints(l->rw, node->inputs[1], &n) : ox_attr_ints(node, "axes", &n);
+    bool keep = ox_attr_int(node, "keepdims", 1) != 0;
+    if (!ox_twins_is_last(l, node->inputs[0]) || !axes || n == 0 || n > 4 || !places(axes, n, at))
+        return false;
+    bool channels = false, rows = false, cols = false;
+    for (size_t i = 0; i < n; i++) {
+        channels |= at[i] == 3;
+        rows |= at[i] == 1;
+        cols |= at[i] == 2;
+    }
+    /* Without the axes the rest must come in the old order. */
+    if (!keep && !(rows && cols) && !channels)
+        return false;
+    if (by_input)
+        ox_rw_set_input(l->rw, node, 1, ox_rw_ints(l->rw, node->outputs[0]->name, n, at));
+    else
+        l->rw->failed |= !ox_node_set_ints(node, "axes", at, n);
+    if (keep)
+        return move_through(l, node);
+    ox_rw_set_input(l->rw, node, 0, ox_twins_last(l, node->inputs[0], node));
+    return true;
+}
+
+/* A Transpose of the value is another one of the twin. */
+static bool convert_transpose(struct ox_twins *l, struct ox_node *node)
+{
+    size_t n;
+    int64_t turned[4];
+    const int64_t *perm = ox_attr_ints(node, "perm", &n);
+    if (!ox_twins_is_last(l, node->inputs[0]) || !perm || n != 4 || !places(perm, 4, turned))
+        return false;
+    ox_rw_set_input(l->rw, node, 0, ox_twins_last(l, node->inputs[0], node));
+    l->rw->failed |= !ox_node_set_ints(node, "perm", turned, 4);
+    return true;
+}
+
+/* ---- Batch norm that no convolution takes, Resize --------------------------------------------------------------- */
+
+static bool convert_batch_norm(struct ox_twins *l, struct ox_node *node)
+{
+    int64_t n = ox_dim_of(l->rw, node->inputs[0], 1);
+    const struct ox_tensor *in[5];
+    if (!ox_twins_is_last(l, node->inputs[0]) || !is_map(l, node->inputs[0]) || n < 1 ||
+        ox_attr_int(node, "training_mode", 0) || ox_attr_int(node, "spatial", 1) != 1 ||
+        (ox_node_opset(node) < 7 && !ox_attr_int(node, "is_test", 0)) || node->n_inputs != 5)
+        return false;
+    for (size_t i = 1; i < node->n_outputs; i++)
+        if (node->outputs[i] &&
+            (ox_rw_n_uses(l->rw, node->outputs[i]) || ox_rw_is_pinned(l->rw, node->outputs[i])))
+            return false;
+    for (size_t i = 1; i < 5; i++) {
+        in[i] = ox_const_floats(l->rw, node->inputs[i]);
+        if (!in[i] || in[i]->rank != 1 || in[i]->dims[0] != n)
+            return false;
+    }
+    float *both = ox_rw_scratch(l->rw, (size_t)n, 2 * sizeof *both);
+    double epsilon = ox_attr_float(node, "epsilon", 1e-5f);
+    for (int64_t c = 0; both && c < n; c++) {
+        const float *gamma = in[1]->data, *beta = in[2]->data, *mean = in[3]->data,
+                    *variance = in[4]->data;
+        double by = gamma[c] / sqrt((double)variance[c] + epsilon);
+        both[c] = (float)by;
+        both[n + c] = (float)(beta[c] - mean[c] * by);
+    }
+    const char *name = node->outputs[0]->name;
+    struct ox_value *list[3] = {node->inputs[0],
+                                both ? ox_rw_floats(l->rw, name, 1, &n, both) : NULL,
+                                both ? ox_rw_floats(l->rw, name, 1, &n, both + n) : NULL};
+    if (!list[1] || !list[2])
+        return false;
+    ox_rw_clear_attrs(l->rw, node);
+    ox_rw_become(l->rw, node, "ChannelAffine", OX_OWN_DOMAIN, list, 3);
+    node->n_outputs = 1;
+    return move_through(l, node);
+}
+
+static bool is_spatial_resize(struct ox_twins *l, const struct ox_node *node,
+                              const struct ox_value *by)
+{
+    const struct ox_value *y = node->outputs[0];
+    if (ox_attr_int(node, "antialias", 0) || ox_node_attr(node, "axes") || !by ||
+        strcmp(ox_attr_string(node, "mode", "nearest"), "cubic") == 0 ||
+        strcmp(ox_attr_string(node, "coordinate_transformation_mode", ""), "tf_crop_and_resize") ==
+            0)
+        return false;
+    for (int d = 0; d < 2; d++) {
+        const struct ox_expr *in = ox_dim_expr(l->rw, node->inputs[0], d);
+        if (!in || in != ox_dim_expr(l->rw, y, d))
+            return false;
+    }
+    return true;
+}
+
+static bool convert_resize(struct ox_twins *l, struct ox_node *node)
+{
+    if (!ox_twins_is_last(l, node->inputs[0]) || !is_map(l, node->inputs[0]) ||
+        ox_node_opset(node) < 11)
+        return false;
+    struct ox_value *by = ox_input(node, 3) ? node->inputs[3] : ox_input(node, 2);
+    const struct ox_stored *scales =
+        ox_input(node, 2) ? ox_rw_stored(l->rw, node->inputs[2]) : NULL;
+    bool empty = scales && scales->rank == 1 && scales->dims[0] == 0;
+    if (!is_spatial_resize(l, node, by))
+        return false;
+    struct ox_value *in[4] = {node->inputs[0], NULL, empty ? NULL : ox_input(node, 2),
+                              ox_input(node, 3)};
+    ox_rw_become(l->rw, node, "Resize", OX_OWN_DOMAIN, in, 4);
+    return move_through(l, node);
+}
+
+/* ---- The list --------------------------------------------------------------------------------------------------- */
+
+static const struct rule rules[] = {
+    {"Abs", convert_unary},          {"Add", convert_broadcast},
+    {"AveragePool", convert_pool},   {"BatchNormalization", convert_batch_norm},
+    {"Clip", convert_unary},         {"Concat", convert_concat},
+    {"Div", convert_broadcast},      {"Elu", convert_unary},
+    {"Erf", convert_unary},          {"Exp", convert_unary},
+    {"Gelu", convert_unary},         {"GlobalAveragePool", convert_pool},
+    {"GlobalMaxPool", convert_pool}, {"HardSigmoid", convert_unary},
+    {"HardSwish", convert_unary},    {"LeakyRelu", convert_unary},
+    {"Log", convert_unary},          {"LogSoftmax", convert_softmax},
+    {"Max", convert_broadcast},      {"MaxPool", convert_pool},
+    {"Min", convert_broadcast},      {"Mish", convert_unary},
+    {"Mul", convert_broadcast},      {"Neg", convert_unary},
+    {"PRelu", convert_broadcast},    {"Pad", convert_pad},
+    {"Pow", convert_broadcast},      {"ReduceMax", convert_reduce},
+    {"ReduceMean", convert_reduce},  {"ReduceMin", convert_reduce},
+    {"ReduceSum", convert_reduce},   {"Relu", convert_unary},
+    {"Resize", convert_resize},      {"Sigmoid", convert_unary},
+    {"Slice", convert_slice},        {"Softmax", convert_softmax},
+    {"Softplus", convert_unary},     {"Split", convert_split},
+    {"Sqrt", convert_unary},         {"Sub", convert_broadcast},
+    {"Sum", convert_broadcast},      {"Swish", convert_unary},
+    {"Tanh", convert_unary},         {"Transpose", convert_transpose},
+};
+
+bool ox_twins_convert(struct ox_twins *l, struct ox_node *node)
+{
+    if (!node->n_inputs || !node->inputs[0] || !node->n_outputs || !node->outputs[0])
+        return false;
+    if (ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv"))
+        return convert_conv(l, node);
+    if (ox_is_domain_op(node, OX_OWN_DOMAIN, "Activation"))
+        return convert_unary(l, node);
+    for (size_t i = 0; i < OX_COUNT(rules) && !node->domain[0]; i++)
+        if (strcmp(rules[i].op_type, node->op_type) == 0)
+            return rules[i].convert(l, node);
+    return false;
+}

@@ -1,0 +1,334 @@
+/* Convolutions and matrix products by constant weights take in what follows them: batch norm, arithmetic with a constant a channel, an
+ * addition of equal shape, an activation; and zero padding before a convolution. They become FusedConv and FusedMatMul of our own domain
+ * (ops/fused_conv.c, ops/fused_product.c), whose inputs are data, weights, bias, scale, residual. */
+#include <math.h>
+#include <string.h>
+
+#include "graph/match.h"
+#include "ops/fused.h"
+
+enum { IN_X, IN_WEIGHTS, IN_BIAS, IN_SCALE, IN_RESIDUAL, N_IN };
+
+static bool is_conv(const struct ox_node *node)
+{
+    return ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv");
+}
+
+static bool is_fused(const struct ox_node *node)
+{
+    return is_conv(node) || ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedMatMul");
+}
+
+static bool is_float_const(struct ox_rewrite *rw, const struct ox_value *value)
+{
+    const struct ox_stored *stored = value ? ox_rw_stored(rw, value) : NULL;
+    return stored && stored->dtype == OX_FLOAT32;
+}
+
+/* ---- Beginning -------------------------------------------------------------------------------------------------- */
+
+static void begin_conv(struct ox_rewrite *rw, struct ox_node *node)
+{
+    struct ox_value *weights = ox_input(node, 1), *bias = ox_input(node, 2);
+    if (node->n_outputs != 1 || !node->outputs[0] || !ox_input(node, 0) ||
+        !is_float_const(rw, weights) || (bias && !is_float_const(rw, bias)))
+        return;
+    const struct ox_stored *stored = ox_rw_stored(rw, weights);
+    if (stored->rank < 3 || stored->rank > 4)
+        return;
+    struct ox_value *in[N_IN] = {node->inputs[0], weights, bias};
+    ox_rw_become(rw, node, "FusedConv", OX_OWN_DOMAIN, in, N_IN);
+}
+
+/* By constant weights of rank 2; A of any rank but 1, whose last axis is summed over. */
+static void begin_matmul(struct ox_rewrite *rw, struct ox_node *node)
+{
+    struct ox_value *weights = ox_input(node, 1);
+    if (!ox_input(node, 0) || !is_float_const(rw, weights) || !node->outputs[0] ||
+        ox_rw_stored(rw, weights)->rank != 2 || ox_rank_of(rw, node->inputs[0]) < 2)
+        return;
+    struct ox_value *in[N_IN] = {node->inputs[0], weights};
+    ox_rw_become(rw, node, "FusedMatMul", OX_OWN_DOMAIN, in, N_IN);
+}
+
+/* The third operand of Gemm as a vector a column, times beta; *given is false when there is none. false: it is no such thing. */
+static bool gemm_bias(struct ox_rewrite *rw, const struct ox_node *node, int64_t columns,
+                      struct ox_value **out)
+{
+    *out = NULL;
+    struct ox_value *c = ox_input(node, 2);
+    float beta = ox_attr_float(node, "beta", 1);
+    if (!c || beta == 0)
+        return true;
+    const struct ox_stored *stored = ox_rw_stored(rw, c);
+    if (!stored || stored->dtype != OX_FLOAT32 || stored->rank > 2)
+        return false;
+    bool row = stored->rank == 1 || (stored->rank == 2 && stored->dims[0] == 1);
+    if (!row || stored->dims[stored->rank - 1] != columns)
+        return false;
+    if (beta == 1 && stored->rank == 1) {
+        *out = c;
+        return true;
+    }
+    const struct ox_tensor *tensor = ox_rw_const(rw, c);
+    float *scaled = tensor ? ox_rw_scratch(rw, tensor->n, sizeof *scaled) : NULL;
+    if (!scaled)
+        return false;
+    for (size_t i = 0; i < tensor->n; i++)
+        scaled[i] = beta * ((const float *)tensor->data)[i];
+    *out = ox_rw_floats(rw, c->name, 1, &columns, scaled);
+    return *out != NULL;
+}
+
+static void begin_gemm(struct ox_rewrite *rw, struct ox_node *node)
+{
+    struct ox_value *weights = ox_input(node, 1), *bias;
+    if (!ox_input(node, 0) || !is_float_const(rw, weights) || !node->outputs[0] ||
+        ox_rw_stored(rw, weights)->rank != 2 || ox_attr_int(node, "transA", 0) ||
+        ox_rank_of(rw, node->inputs[0]) != 2)
+        return;
+    bool turned = ox_attr_int(node, "transB", 0) != 0;
+    float alpha = ox_attr_float(node, "alpha", 1);
+    if (alpha == 0 || !gemm_bias(rw, node, ox_rw_stored(rw, weights)->dims[turned ? 0 : 1], &bias))
+        return;
+    struct ox_value *in[N_IN] = {node->inputs[0], weights, bias};
+    ox_rw_clear_attrs(rw, node);
+    ox_rw_become(rw, node, "FusedMatMul", OX_OWN_DOMAIN, in, N_IN);
+    rw->failed |= (turned && !ox_node_set_int(node, "transB", 1)) ||
+                  (alpha != 1 && !ox_node_set_float(node, "factor", alpha));
+}
+
+/* ---- Taking in -------------------------------------------------------------------------------------------------- */
+
+static int64_t channels_of(struct ox_rewrite *rw, const struct ox_node *fused)
+{
+    const struct ox_stored *weights = ox_rw_stored(rw, fused->inputs[IN_WEIGHTS]);
+    return weights->dims[is_conv(fused) || ox_attr_int(fused, "transB", 0) ? 0 : 1];
+}
+
+/* `next` becomes the fused node, with these inputs. */
+static void take_over(struct ox_rewrite *rw, struct ox_node *fused, struct ox_node *next,
+                      struct ox_value *const *in)
+{
+    const char *op_type = fused->op_type;
+    ox_rw_become(rw, next, op_type, OX_OWN_DOMAIN, in, N_IN);
+    next->attrs = fused->attrs;
+    next->n_attrs = fused->n_attrs;
+    next->name = fused->name;
+    next->place = fused->place;
+    next->n_outputs = 1;
+    ox_rw_remove(rw, fused);
+}
+
+/* The constants of the fused node multiplied by `by` (NULL: 1) and moved by `plus` (NULL: 0), a channel each. */
+static bool take_affine(struct ox_rewrite *rw, struct ox_node *fused, struct ox_node *next,
+                        const float *by, const float *plus)
+{
+    int64_t n = channels_of(rw, fused);
+    struct ox_value *in[N_IN];
+    memcpy(in, fused->inputs, sizeof in);
+    const struct ox_tensor *bias = in[IN_BIAS] ? ox_const_floats(rw, in[IN_BIAS]) : NULL;
+    const struct ox_tensor *scale = in[IN_SCALE] ? ox_const_floats(rw, in[IN_SCALE]) : NULL;
+    float *both = ox_rw_scratch(rw, (size_t)n, 2 * sizeof *both);
+    if (!both || (in[IN_BIAS] && !bias) || (in[IN_SCALE] && !scale) ||
+        (bias && bias->n != (size_t)n) || (scale && scale->n != (size_t)n))
+        return false;
+    float *s = both, *b = both + n;
+    for (int64_t i = 0; i < n; i++) {
+        float factor = by ? by[i] : 1;
+        s[i] = (scale ? ((const float *)scale->data)[i] : 1) * factor;
+        b[i] = (bias ? ((const float *)bias->data)[i] : 0) * factor + (plus ? plus[i] : 0);
+    }
+    const char *name = fused->outputs[0]->name;
+    if (by || scale)
+        in[IN_SCALE] = ox_rw_floats(rw, name, 1, &n, s);
+    if (bias || plus)
+        in[IN_BIAS] = ox_rw_floats(rw, name, 1, &n, b);
+    if (rw->failed)
+        return false;
+    take_over(rw, fused, next, in);
+    return true;
+}
+
+/* A vector of n floats, one for each channel. */
+static const float *vector_of(struct ox_rewrite *rw, const struct ox_node *node, size_t i,
+                              int64_t n)
+{
+    const struct ox_tensor *tensor =
+        ox_input(node, i) ? ox_const_floats(rw, node->inputs[i]) : NULL;
+    return tensor && tensor->rank == 1 && tensor->dims[0] == n ? tensor->data : NULL;
+}
+
+static bool take_batch_norm(struct ox_rewrite *rw, struct ox_node *fused, struct ox_node *next)
+{
+    if (!ox_is_op(next, "BatchNormalization") || next->inputs[0] != fused->outputs[0] ||
+        ox_attr_int(next, "training_mode", 0) || ox_attr_int(next, "spatial", 1) != 1 ||
+        (ox_node_opset(next) < 7 && !ox_attr_int(next, "is_test", 0)) ||
+        (!is_conv(fused) && ox_rank_of(rw, fused->outputs[0]) != 2))
+        return false;
+    for (size_t i = 1; i < next->n_outputs; i++)
+        if (next->outputs[i] &&
+            (ox_rw_n_uses(rw, next->outputs[i]) || ox_rw_is_pinned(rw, next->outputs[i])))
+            return false;
+    int64_t n = channels_of(rw, fused);
+    const float *gamma = vector_of(rw, next, 1, n), *beta = vector_of(rw, next, 2, n),
+                *mean = vector_of(rw, next, 3, n), *variance = vector_of(rw, next, 4, n);
+    float *both = ox_rw_scratch(rw, (size_t)n, 2 * sizeof *both);
+    if (!gamma || !beta || !mean || !variance || !both)
+        return false;
+    double epsilon = ox_attr_float(next, "epsilon", 1e-5f);
+    for (int64_t i = 0; i < n; i++) {
+        double by = gamma[i] / sqrt((double)variance[i] + epsilon);
+        both[i] = (float)by;
+        both[n + i] = (float)(beta[i] - mean[i] * by);
+    }
+    return take_affine(rw, fused, next, both, both + n);
+}
+
+/* A constant that has one element for each channel of the fused node's output, or one for all: spread over n floats. NULL: it is
+ * something else, or would widen the output. */
+static const float *channel_const(struct ox_rewrite *rw, const struct ox_node *fused,
+                                  const struct ox_value *value)
+{
+    int rank = ox_rank_of(rw, fused->outputs[0]);
+    int64_t n = channels_of(rw, fused);
+    const struct ox_stored *stored = ox_rw_stored(rw, value);
+    size_t count;
+    if (!stored || stored->dtype != OX_FLOAT32 || rank < 2 || (int)stored->rank > rank ||
+        !ox_dims_count(stored->rank, stored->dims, &count) || (count != 1 && count != (size_t)n))
+        return NULL;
+    int axis = (is_conv(fused) ? 1 : rank - 1) - (rank - (int)stored->rank);
+    if (count != 1 && (axis < 0 || stored->dims[axis] != n))
+        return NULL;
+    const struct ox_tensor *tensor = ox_rw_const(rw, value);
+    float *out = tensor ? ox_rw_scratch(rw, (size_t)n, sizeof *out) : NULL;
+    for (int64_t i = 0; out && i < n; i++)
+        out[i] = ((const float *)tensor->data)[count == 1 ? 0 : i];
+    return out;
+}
+
+static bool take_arithmetic(struct ox_rewrite *rw, struct ox_node *fused, struct ox_node *next)
+{
+    bool add = ox_is_op(next, "Add"), sub = ox_is_op(next, "Sub"), mul = ox_is_op(next, "Mul"),
+         div = ox_is_op(next, "Div");
+    if (!(add || sub || mul || div) || next->n_inputs != 2 || ox_node_opset(next) < 7)
+        return false;
+    struct ox_value *y = fused->outputs[0], *other = ox_other_input(next, y);
+    if (!other || other == y || ((sub || div) && next->inputs[0] != y))
+        return false;
+    const float *constant = channel_const(rw, fused, other);
+    if (!constant)
+        return false;
+    int64_t n = channels_of(rw, fused);
+    float *values = ox_rw_scratch(rw, (size_t)n, sizeof *values);
+    for (int64_t i = 0; values && i < n; i++) {
+        if (div && constant[i] == 0)
+            return false;
+        values[i] = sub ? -constant[i] : div ? 1 / constant[i] : constant[i];
+    }
+    return values &&
+           take_affine(rw, fused, next, mul || div ? values : NULL, add || sub ? values : NULL);
+}
+
+static bool take_residual(struct ox_rewrite *rw, struct ox_node *fused, struct ox_node *next)
+{
+    bool sum = ox_is_op(next, "Sum") && next->n_inputs == 2;
+    struct ox_value *y = fused->outputs[0], *other = ox_other_input(next, y);
+    if (!(sum || ox_is_op(next, "Add")) || !other || other == y || fused->inputs[IN_RESIDUAL] ||
+        ox_dtype_of_value(rw, other) != OX_FLOAT32 || !ox_same_shape(rw, y, other) ||
+        ox_rw_stored(rw, other))
+        return false;
+    struct ox_value *in[N_IN];
+    memcpy(in, fused->inputs, sizeof in);
+    in[IN_RESIDUAL] = other;
+    take_over(rw, fused, next, in);
+    return true;
+}
+
+static bool set_activation(struct ox_rewrite *rw, struct ox_node *node, const char *name, float a,
+                           float b)
+{
+    bool good = ox_node_set_string(node, "activation", name) &&
+                ox_node_set_float(node, "alpha", a) && ox_node_set_float(node, "beta", b);
+    rw->failed |= !good;
+    return good;
+}
+
+static bool take_activation(struct ox_rewrite *rw, struct ox_node *fused, struct ox_node *next)
+{
+    const char *name;
+    float a, b;
+    if (ox_attr_string(fused, "activation", NULL) || next->n_outputs != 1 ||
+        !ox_activation_of(rw, next, &name, &a, &b) || next->inputs[0] != fused->outputs[0])
+        return false;
+    struct ox_value *in[N_IN];
+    memcpy(in, fused->inputs, sizeof in);
+    take_over(rw, fused, next, in);
+    return set_activation(rw, next, name, a, b);
+}
+
+/* ---- Padding before a convolution ------------------------------------------------------------------------------- */
+
+static bool take_padding(struct ox_rewrite *rw, struct ox_node *conv)
+{
+    enum { MOST = 4 };
+    const struct ox_node *pad = ox_made_by(rw, conv->inputs[IN_X], "Pad", true);
+    const char *mode = pad ? ox_attr_string(pad, "mode", "constant") : NULL;
+    const char *auto_pad = ox_attr_string(conv, "auto_pad", "NOTSET");
+    size_t n, n_own;
+    if (!mode || strcmp(mode, "constant") != 0 || strcmp(auto_pad, "NOTSET") != 0 ||
+        ox_input(pad, 3) || !ox_input(pad, 0) ||
+        (ox_input(pad, 2) && !ox_const_is(rw, pad->inputs[2], 0)) ||
+        ox_attr_float(pad, "value", 0) != 0)
+        return false;
+    const int64_t *by =
+        ox_input(pad, 1) ? ox_const_ints(rw, pad->inputs[1], &n) : ox_attr_ints(pad, "pads", &n);
+    unsigned rank = ox_rw_stored(rw, conv->inputs[IN_WEIGHTS])->rank;
+    const int64_t *own = ox_attr_ints(conv, "pads", &n_own);
+    if (!by || n != 2 * (size_t)rank || by[0] || by[1] || by[rank] || by[rank + 1] ||
+        (own && n_own != 2 * (size_t)(rank - 2)))
+        return false;
+    int64_t pads[MOST];
+    unsigned spatial = rank - 2;
+    for (unsigned d = 0; d < spatial; d++) {
+        pads[d] = (own ? own[d] : 0) + by[2 + d];
+        pads[spatial + d] = (own ? own[spatial + d] : 0) + by[rank + 2 + d];
+        if (by[2 + d] < 0 || by[rank + 2 + d] < 0)
+            return false;
+    }
+    ox_rw_set_input(rw, conv, IN_X, pad->inputs[0]);
+    rw->failed |= !ox_node_set_ints(conv, "pads", pads, 2 * (size_t)spatial);
+    return !rw->failed;
+}
+
+enum ox_status ox_pass_fuse_linear(struct ox_rewrite *rw, struct ox_graph *graph,
+                                   struct ox_error *err)
+{
+    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
+        struct ox_node *node = graph->nodes[i];
+        OX_TRY(ox_env_poll(rw->env, err));
+        if (ox_rw_gone(rw, node) || node->n_outputs == 0)
+            continue;
+        if (ox_is_op(node, "Conv"))
+            begin_conv(rw, node);
+        else if (ox_is_op(node, "MatMul"))
+            begin_matmul(rw, node);
+        else if (ox_is_op(node, "Gemm"))
+            begin_gemm(rw, node);
+        while (is_fused(node) && !rw->failed) {
+            if (is_conv(node) && take_padding(rw, node))
+                continue;
+            struct ox_node *next = ox_rw_only_user(rw, node->outputs[0]);
+            bool linear = !ox_attr_string(node, "activation", NULL) && !node->inputs[IN_RESIDUAL];
+            bool taken =
+                next &&
+                ((linear && (take_batch_norm(rw, node, next) || take_arithmetic(rw, node, next))) ||
+                 (!ox_attr_string(node, "activation", NULL) && take_residual(rw, node, next)) ||
+                 take_activation(rw, node, next));
+            if (!taken)
+                break;
+            node = next;
+        }
+    }
+    return OX_OK;
+}

@@ -1,0 +1,31 @@
+/* What the operators of our own domain have in common: activations done while a result is at hand, and layouts.
+ *
+ * Attributes of them: `activation` names a standard operator of one input ("Relu"), `alpha` and `beta` are its parameters as in
+ * enum ox_unary; `layout` has OX_IN_LAST where input 0 (and a residual) has its channels last, OX_OUT_LAST where the output. */
+#ifndef OX_OPS_FUSED_H
+#define OX_OPS_FUSED_H
+
+#include "kernels/dense.h"
+#include "kernels/rows.h"
+#include "ops/op.h"
+
+enum { OX_IN_LAST = 1, OX_OUT_LAST = 2 };
+
+/* What stands behind an epilogue's row function. */
+struct ox_fused_row {
+    void (*unary)(size_t n, const float *x, float *y, float a, float b);
+    float a, b;
+};
+
+/* Whether an operator of that name can be an activation. */
+bool ox_fused_has(const char *op_type);
+/* Sets the activation of `end` as the node's attributes have it; `row` must live as long as end. OX_INPUT: there is no such
+ * activation. */
+enum ox_status ox_fused_activation(const struct ox_run *r, struct ox_epilogue *end,
+                                   struct ox_fused_row *row, struct ox_error *err);
+
+/* A tensor with x's shape as if its channels were second, without data: for reading sizes. */
+enum ox_status ox_fused_first(struct ox_run *r, const struct ox_tensor *x, bool last,
+                              struct ox_tensor **out, struct ox_error *err);
+
+#endif

@@ -1,0 +1,232 @@
+/* FusedConv: Conv over one or two axes with what follows it, in either layout. Inputs: data, weights (OIHW), bias (O), scale (O,
+ * multiplies the sum before the bias), residual (of the output's shape and layout, added before the activation). */
+#include <string.h>
+
+#include "kernels/convolve.h"
+#include "kernels/maps.h"
+#include "ops/fused.h"
+#include "ops/infer.h"
+#include "ops/window.h"
+
+enum { IN_X, IN_WEIGHTS, IN_BIAS, IN_SCALE, IN_RESIDUAL };
+
+/* What stays with the node: how, the weights' shape, and the packed weights and the bias behind it. */
+struct packed_conv {
+    enum ox_conv_way way;
+    unsigned rank;
+    int64_t dims[4]; /* of the weights */
+    float *weights;
+    float *bias; /* NULL: none */
+};
+
+struct job {
+    struct ox_conv c;
+    const struct ox_compute *table;
+    unsigned rank;
+    bool in_last, out_last;
+    int64_t dims[4]; /* of the output, in its layout */
+    struct packed_conv *packed;
+};
+
+static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsigned rank,
+                                 struct job *job, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, IN_X);
+    struct ox_tensor *shape;
+    struct ox_window *w = ox_run_scratch(r, 1, sizeof *w, err);
+    if (!w)
+        return OX_NO_MEMORY;
+    int64_t layout = ox_run_int(r, "layout", 0), groups = ox_run_int(r, "group", 1);
+    job->in_last = layout & OX_IN_LAST;
+    job->out_last = layout & OX_OUT_LAST;
+    if (!x || x->dtype != OX_FLOAT32 || x->rank != rank || rank < 3 || rank > 4)
+        return ox_run_fail(r, err, OX_INPUT, "the data is no float32 of rank %u", rank);
+    OX_TRY(ox_fused_first(r, x, job->in_last, &shape, err));
+    int64_t in = shape->dims[1], out = weights[0];
+    if (groups < 1 || in % groups || out % groups || weights[1] != in / groups)
+        return ox_run_fail(r, err, OX_INPUT, "%lld groups do not fit %lld channels",
+                           (long long)groups, (long long)in);
+    OX_TRY(ox_window_init(r, shape, weights + 2, false, w, err));
+    struct ox_conv *c = &job->c;
+    *c = (struct ox_conv){.batch = (size_t)shape->dims[0],
+                          .groups = (size_t)groups,
+                          .in_channels = (size_t)in,
+                          .out_channels = (size_t)out,
+                          .in_pixel = (size_t)in,
+                          .out_pixel = (size_t)out};
+    for (unsigned k = 0; k < 2; k++) {
+        unsigned missing = 4 - rank; /* 1-D has height 1 */
+        bool is = k >= missing;
+        unsigned d = is ? k - missing : 0;
+        c->kernel[k] = is ? (size_t)w->kernel[d] : 1;
+        c->stride[k] = is ? (size_t)w->stride[d] : 1;
+        c->dilation[k] = is ? (size_t)w->dilation[d] : 1;
+        c->pad[k] = is ? (size_t)w->before[d] : 0;
+        c->in[k] = is ? (size_t)w->in[d] : 1;
+        c->out[k] = is ? (size_t)w->out[d] : 1;
+    }
+    job->rank = rank;
+    job->dims[0] = shape->dims[0];
+    job->dims[job->out_last ? rank - 1 : 1] = out;
+    for (unsigned d = 0; d < w->n; d++)
+        job->dims[d + (job->out_last ? 1 : 2)] = w->out[d];
+    return OX_OK;
+}
+
+static bool is_planar(const struct job *job)
+{
+    return !job->in_last && job->c.groups == 1 && job->c.in_channels <= 4 &&
+           job->c.dilation[0] == 1 && job->c.dilation[1] == 1;
+}
+
+/* Weights with the scale in them. */
+static const float *scaled(struct ox_run *r, const struct ox_tensor *weights, struct ox_error *err)
+{
+    const struct ox_tensor *scale = ox_run_in(r, IN_SCALE);
+    if (!scale)
+        return weights->data;
+    size_t channels = (size_t)weights->dims[0], each = channels ? weights->n / channels : 0;
+    float *out = ox_run_work(r, weights->n, sizeof(float), err);
+    if (!out)
+        return NULL;
+    const float *by = scale->data, *from = weights->data;
+    for (size_t o = 0; o < channels; o++)
+        for (size_t i = 0; i < each; i++)
+            out[o * each + i] = from[o * each + i] * by[o];
+    return out;
+}
+
+static enum ox_status check_vector(struct ox_run *r, size_t i, int64_t n, const char *what,
+                                   struct ox_error *err)
+{
+    const struct ox_tensor *v = ox_run_in(r, i);
+    if (v && (v->dtype != OX_FLOAT32 || v->rank != 1 || v->dims[0] != n))
+        return ox_run_fail(r, err, OX_INPUT, "the %s has no %lld elements", what, (long long)n);
+    return OX_OK;
+}
+
+/* The sizes that the packed weights stand for, and the block that holds them: the node's, or until the kernel returns. */
+static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct ox_error *err)
+{
+    const struct ox_tensor *weights = ox_run_in(r, IN_WEIGHTS), *bias = ox_run_in(r, IN_BIAS);
+    if (!weights || weights->dtype != OX_FLOAT32 || weights->rank < 3 || weights->rank > 4)
+        return ox_run_fail(r, err, OX_INPUT, "the weights are no float32 of rank 3 or 4");
+    OX_TRY(read_sizes(r, weights->dims, weights->rank, job, err));
+    OX_TRY(check_vector(r, IN_BIAS, weights->dims[0], "bias", err));
+    OX_TRY(check_vector(r, IN_SCALE, weights->dims[0], "scale", err));
+    struct ox_conv c = job->c;
+    c.planar = is_planar(job);
+    /* Winograd's weights are 16/9 or 4 times as many: not worth making for a single run. */
+    unsigned may = r->once ? 0 : OX_CONV_MAY_WINOGRAD2 | OX_CONV_MAY_WINOGRAD4;
+    enum ox_conv_way way = ox_conv_choose(job->table, &c, may);
+    size_t n = ox_conv_packed(job->table, way, &c);
+    size_t head = (sizeof(struct packed_conv) + 63) / 64 * 64, n_bias = bias ? bias->n : 0;
+    size_t floats;
+    if (OX_ADD_OVERFLOWS(n, n_bias + 16, &floats) || floats > SIZE_MAX / 8)
+        return ox_run_fail(r, err, OX_LIMIT, "the weights are too large");
+    floats += head / sizeof(float);
+    void *block = keep ? ox_run_keep(r, floats * sizeof(float), err)
+                       : ox_run_work(r, floats, sizeof(float), err);
+    const float *from = block ? scaled(r, weights, err) : NULL;
+    if (!from)
+        return OX_NO_MEMORY;
+    struct packed_conv *packed = job->packed = block;
+    *packed = (struct packed_conv){.way = way, .rank = weights->rank};
+    memcpy(packed->dims, weights->dims, weights->rank * sizeof *packed->dims);
+    packed->weights = (float *)(void *)((char *)block + head);
+    if (bias) {
+        packed->bias = packed->weights + (n + 15) / 16 * 16;
+        memcpy(packed->bias, bias->data, n_bias * sizeof(float));
+    }
+    ox_conv_pack(job->table, r->env, way, &c, from, OX_WEIGHT_F32, packed->weights);
+    return OX_OK;
+}
+
+static enum ox_status prepare_conv(struct ox_run *r, struct ox_error *err)
+{
+    struct job job = {.table = ox_compute(ox_cpu())};
+    for (size_t i = IN_WEIGHTS; i <= IN_SCALE; i++)
+        if (ox_run_has(r, i) && !r->fixed[i])
+            return OX_OK;
+    OX_TRY(pack(r, &job, true, err));
+    for (size_t i = IN_WEIGHTS; i <= IN_SCALE; i++)
+        if (ox_run_has(r, i))
+            ox_run_absorb(r, i);
+    return OX_OK;
+}
+
+/* Data in the layout that the kernel reads. */
+static const float *input_of(struct ox_run *r, struct job *job, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, IN_X);
+    if (job->in_last || job->c.planar)
+        return x->data;
+    float *turned = ox_run_work(r, x->n, sizeof(float), err);
+    if (turned)
+        ox_maps_to_nhwc(job->table, r->env, job->c.batch, job->c.in_channels,
+                        job->c.in[0] * job->c.in[1], x->data, turned, job->c.in_channels);
+    return turned;
+}
+
+static enum ox_status residual_of(struct ox_run *r, struct job *job, const struct ox_tensor *y,
+                                  struct ox_epilogue *end, struct ox_error *err)
+{
+    const struct ox_tensor *residual = ox_run_in(r, IN_RESIDUAL);
+    if (!residual)
+        return OX_OK;
+    if (residual->dtype != OX_FLOAT32 || residual->rank != y->rank ||
+        memcmp(residual->dims, y->dims, y->rank * sizeof *y->dims) != 0)
+        return ox_run_fail(r, err, OX_INPUT, "the residual has not the output's shape");
+    end->residual = residual->data;
+    end->residual_ld = job->c.out_channels;
+    if (job->out_last)
+        return OX_OK;
+    float *turned = ox_run_work(r, residual->n, sizeof(float), err);
+    if (!turned)
+        return OX_NO_MEMORY;
+    ox_maps_to_nhwc(job->table, r->env, job->c.batch, job->c.out_channels,
+                    job->c.out[0] * job->c.out[1], residual->data, turned, job->c.out_channels);
+    end->residual = turned;
+    return OX_OK;
+}
+
+static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
+{
+    struct job job = {.table = ox_compute(ox_cpu()), .packed = ox_run_state(r)};
+    if (job.packed)
+        OX_TRY(read_sizes(r, job.packed->dims, job.packed->rank, &job, err));
+    else
+        OX_TRY(pack(r, &job, false, err));
+    struct ox_tensor *y;
+    struct ox_fused_row row;
+    struct ox_epilogue end = {.col_bias = job.packed->bias};
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, job.rank, job.dims, &y, err));
+    if (!y->n)
+        return OX_OK;
+    OX_TRY(ox_fused_activation(r, &end, &row, err));
+    OX_TRY(residual_of(r, &job, y, &end, err));
+    job.c.planar = is_planar(&job);
+    const float *x = input_of(r, &job, err);
+    float *out = job.out_last ? y->data : ox_run_work(r, y->n, sizeof(float), err);
+    size_t n_work = ox_conv_work(job.table, r->env, job.packed->way, &job.c);
+    float *work = ox_run_work(r, n_work, sizeof(float), err);
+    if (!x || !out || !work)
+        return OX_NO_MEMORY;
+    ox_conv_run(job.table, r->env, job.packed->way, &job.c, job.packed->weights, x, out, &end,
+                work);
+    if (!job.out_last)
+        ox_maps_to_nchw(job.table, r->env, job.c.batch, job.c.out_channels,
+                        job.c.out[0] * job.c.out[1], out, job.c.out_channels, y->data);
+    return ox_env_poll(r->env, err);
+}
+
+static void infer_fused_conv(struct ox_infer *c)
+{
+    if (ox_infer_int_attr(c, "layout", 0) == 0)
+        ox_infer_conv(c, IN_X, IN_WEIGHTS);
+    ox_infer_same_dtype(c, 0, IN_X);
+}
+
+const struct ox_op ox_ops_fused_conv[] = {{OX_OWN_DOMAIN, "FusedConv", 1, .infer = infer_fused_conv,
+                                           .run = run_conv, .prepare = prepare_conv},
+                                          {0}};

@@ -1,0 +1,17 @@
+/* How a Resize node resizes, and the sizes that come of it. */
+#ifndef OX_OPS_RESIZE_H
+#define OX_OPS_RESIZE_H
+
+#include "ops/resample.h"
+
+struct ox_resize {
+    struct ox_resample how;
+    double extrapolation;
+    struct ox_resample_axis axes[OX_MOVE_RANK];
+};
+
+/* Of inputs X, roi, scales, sizes (Resize 11) and the attributes, for data of in's shape. */
+enum ox_status ox_resize_plan(struct ox_run *r, const struct ox_tensor *in, struct ox_resize *plan,
+                              struct ox_error *err);
+
+#endif
