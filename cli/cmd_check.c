@@ -13,6 +13,7 @@ struct args {
     int severity;
     struct opt_strings disable; /* ids; each may be a list with commas */
     const char *explain;
+    struct target_args targets;
 };
 
 #define FIELD(name) offsetof(struct args, name)
@@ -26,6 +27,7 @@ static const struct opt options[] = {
      "show findings of that level and above"},
     {0, "disable", OPT_STRINGS, FIELD(disable), "ID,...", NULL, "leave these findings out"},
     {0, "werror", OPT_FLAG, FIELD(werror), NULL, NULL, "a model with warnings is invalid too"},
+    TARGET_OPTIONS(FIELD(targets)),
     {0, "explain", OPT_STRING, FIELD(explain), "ID", NULL,
      "tell what a finding means and exit; 'all' lists them"},
     {0, "stats", OPT_FLAG, FIELD(stats), NULL, NULL,
@@ -154,6 +156,7 @@ static enum ox_status check_one(struct cli *cli, void *args_, const char *path)
     struct ox_model *model = NULL;
     struct ox_findings *findings = NULL;
     const struct ox_finding **shown = NULL;
+    struct target_report targets = {0};
     struct timespec start;
     clock_gettime(CLOCK_MONOTONIC, &start);
     enum ox_status status = ox_model_open(&model, cli->env, path, &err);
@@ -165,13 +168,19 @@ static enum ox_status check_one(struct cli *cli, void *args_, const char *path)
         cli_error(cli, &err);
         goto cleanup;
     }
+    if (target_asked(&args->targets)) {
+        status = target_report_fill(cli, &args->targets, model, path, &targets);
+        if (status != OX_OK)
+            goto cleanup;
+    }
     shown = malloc((ox_findings_count(findings) + 1) * sizeof *shown);
     if (!shown) {
         status = cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", path);
         goto cleanup;
     }
     struct check_report report = {
-        .model = path, .readable = true, .ir_version = ox_model_ir_version(model), .opened = model};
+        .model = path, .readable = true, .ir_version = ox_model_ir_version(model), .opened = model,
+        .targets = &targets};
     judge(cli, args, &report, findings, shown);
     if (args->stats)
         print_stats(cli, model, path, &start);
@@ -179,7 +188,9 @@ static enum ox_status check_one(struct cli *cli, void *args_, const char *path)
         status = cli_fail(cli, OX_NEGATIVE, "%s: invalid: %zu error%s, %zu warning%s", path,
                           report.n_errors, report.n_errors == 1 ? "" : "s", report.n_warnings,
                           report.n_warnings == 1 ? "" : "s");
+    status = cli_worse(status, target_report_status(cli, &args->targets, path, &targets));
 cleanup:
+    target_report_release(&targets);
     free(shown);
     ox_findings_release(findings);
     ox_model_release(model);
@@ -193,7 +204,10 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (args->explain)
         return explain(cli, args->explain);
     enum ox_status status = verify_disabled(cli, args);
-    if (status != OX_OK)
+    bool done = false;
+    if (status == OX_OK)
+        status = target_prepare(cli, &args->targets, &done);
+    if (status != OX_OK || done)
         return status;
     if (!n_operands && !cli->common.files_from) /* says what is missing */
         return cli_each_model(cli, args, operands, n_operands, check_one);
@@ -238,10 +252,14 @@ const struct command command_check = {
         "only where two look alike.\n\n"
         "Of the forms, sarif (2.1.0), junit and github (workflow commands) are for continuous "
         "integration.\n\n"
+        "With --target the model is held against a runtime as released: does it load, and if not, why, and what is "
+        "the smallest change; which nodes does a provider take, and which fall back. The tables are from the packages "
+        "themselves where --target list says measured or listed.\n\n"
         "A file that is no model at all ends in exit status 3, one that breaks a rule in 1.",
     .examples = "  onnxtool check --full --lint model.onnx\n"
                 "  onnxtool check -f sarif *.onnx > check.sarif\n"
                 "  onnxtool check -f json -j 2 --files-from list.txt\n"
+                "  onnxtool check --target onnxruntime=1.16 --target onnxruntime:cuda model.onnx\n"
                 "  onnxtool check --explain node.unknown-op\n",
     .list_title = "FINDINGS",
     .list_entry = finding_entry,

@@ -66,6 +66,7 @@ static void text(struct cli *cli, const struct check_report *report)
     if (report->n_infos)
         ox_strbuf_printf(out, ", %zu advice", report->n_infos);
     ox_strbuf_putc(out, '\n');
+    target_report_text(cli, report->model, report->targets);
 }
 
 static void json_finding(struct ox_json *json, const struct ox_finding *finding)
@@ -126,8 +127,8 @@ static void json(struct cli *cli, const struct check_report *report)
         json_finding(&json, report->findings[i]);
     ox_json_end_array(&json);
     ox_json_key(&json, "targets");
-    ox_json_array(&json);
-    ox_json_end_array(&json);
+    const struct target_report none = {0};
+    target_report_json(&json, report->targets ? report->targets : &none);
     ox_json_end_object(&json);
     ox_strbuf_putc(&cli->out, '\n');
 }

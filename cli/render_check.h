@@ -2,7 +2,7 @@
 #ifndef CLI_RENDER_CHECK_H
 #define CLI_RENDER_CHECK_H
 
-#include "cli.h"
+#include "check_targets.h"
 
 struct check_report {
     const char *model; /* as given */
@@ -14,6 +14,7 @@ struct check_report {
     const struct ox_finding *const *findings; /* those to show */
     size_t n_findings;
     size_t n_errors, n_warnings, n_infos; /* of all that are not disabled */
+    const struct target_report *targets;  /* NULL when not readable */
 };
 
 enum check_format { CHECK_TEXT, CHECK_JSON, CHECK_SARIF, CHECK_JUNIT, CHECK_GITHUB };

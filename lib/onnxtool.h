@@ -1212,6 +1212,91 @@ int64_t ox_conversion_ir(const struct ox_conversion *conversion, int64_t *before
 
 /* ---- Targets ---------------------------------------------------------------------------------------------------- */
 
+/* A runtime at a version with a provider: what `check --target` asks about. */
+struct ox_target;
+struct ox_targets;
+
+struct ox_target_info {
+    const char *name; /* "onnxruntime=1.16.3:cuda" */
+    const char *runtime, *version, *provider;
+    const char *origin;       /* where its table is from */
+    const char *sure;         /* how it is known: "measured", "listed", "published", "derived", "stated" */
+    const char *sure_meaning; /* the same as a sentence */
+    int64_t ir;               /* newest IR version accepted; 0: any */
+    int64_t opset, ml_opset;  /* newest version of ai.onnx and ai.onnx.ml accepted; 0: any */
+    const char *rest;         /* the provider that takes what this one does not; NULL: none */
+    size_t n_operators;
+};
+
+enum ox_status ox_targets_new(struct ox_targets **out, struct ox_env *env, struct ox_error *err);
+void ox_targets_release(struct ox_targets *targets);
+/* Adds what spec names: RUNTIME[=VERSION][:PROVIDER] (VERSION: the newest; "1.16" is any patch of it), RUNTIME>=VERSION[:PROVIDER]
+ * and RUNTIME>=VERSION,<=VERSION (each release), or a file that describes a target, which has a '/' or a '.target' in its name.
+ * OX_USAGE: there is none of that name; OX_INPUT: the file is not one. */
+enum ox_status ox_targets_add(struct ox_targets *targets, const char *spec, struct ox_error *err);
+/* Adds all that are known, by runtime, provider and version. */
+enum ox_status ox_targets_add_all(struct ox_targets *targets, struct ox_error *err);
+size_t ox_targets_count(const struct ox_targets *targets);
+const struct ox_target *ox_targets_at(const struct ox_targets *targets, size_t i);
+void ox_target_info(const struct ox_target *target, struct ox_target_info *info);
+/* In the form of such files. */
+void ox_target_print(struct ox_strbuf *out, const struct ox_target *target);
+
+enum ox_target_cause {
+    OX_CAUSE_IR,
+    OX_CAUSE_OPSET,
+    OX_CAUSE_DOMAIN,
+    OX_CAUSE_OPERATOR, /* no kernel at any version */
+    OX_CAUSE_VERSION,  /* kernels for other versions of the operator only */
+    OX_CAUSE_TYPE,     /* kernels for other types only */
+    OX_CAUSE_FUNCTION, /* functions in the model */
+    OX_CAUSE_ATTRIBUTE
+};
+const char *ox_target_cause_name(enum ox_target_cause cause); /* "operator" */
+
+/* Why a model does not load (node NULL: the model as a whole), or a node is not the provider's. */
+struct ox_target_problem {
+    enum ox_target_cause cause;
+    bool fatal; /* does not load; else another provider takes the node */
+    const char *graph, *node, *op_type, *domain;
+    const char *reason;
+};
+
+struct ox_target_verdict {
+    const char *target; /* its name */
+    const char *sure;
+    bool loads;
+    int64_t ir_max, opset_max; /* 0: any */
+    const struct ox_target_problem *problems;
+    size_t n_problems;
+    size_t n_nodes;      /* of graph, subgraphs and functions that are called; constants left out */
+    size_t n_taken;      /* by the provider: kernel, casts or function body */
+    size_t n_cast;       /* of them those with casts around */
+    size_t n_body;       /* of them those by their function body */
+    size_t n_fallback;   /* by the provider behind it */
+    size_t n_impossible; /* by none */
+    size_t n_partitions; /* connected pieces of work of the provider, at the least */
+    size_t n_copies;     /* values that cross between providers inside the graph */
+    uint64_t macs, fallback_macs; /* of those whose shapes are known */
+    const char *largest;          /* fallback by MACs: its node; NULL: none is known */
+    const char *largest_op;
+    uint64_t largest_macs;
+    const char *note; /* a warning of the runtime, NULL */
+    const char *fix;  /* the smallest change that makes it load, in words; NULL: it loads, or there is none */
+    const char *command; /* that makes it; %s stands for the model; NULL */
+};
+
+/* What judging needs of a model, gathered once for all targets. Model and shapes must outlive it; costs may be NULL: no MACs. */
+struct ox_target_survey;
+enum ox_status ox_target_survey_new(struct ox_target_survey **out, struct ox_model *model,
+                                    const struct ox_shapes *shapes, const struct ox_costs *costs,
+                                    struct ox_error *err);
+void ox_target_survey_release(struct ox_target_survey *survey);
+/* The verdict lives as long as the survey. */
+enum ox_status ox_target_judge(const struct ox_target_verdict **out,
+                               struct ox_target_survey *survey, const struct ox_target *target,
+                               struct ox_error *err);
+
 /* ---- Differences ------------------------------------------------------------------------------------------------ */
 
 /* ---- External data ---------------------------------------------------------------------------------------------- */

@@ -1,0 +1,129 @@
+/* The smallest change after which a target loads a model. */
+#include <string.h>
+
+#include "graph/target_survey.h"
+#include "schema/schema.h"
+
+/* Runtimes promise little for what is older. */
+enum { OLDEST_OPSET = 7 };
+
+static int64_t opset_after(const struct ox_target_class *class, int64_t opset, int64_t ml)
+{
+    if (!*class->domain && opset)
+        return opset;
+    if (ml && strcmp(class->domain, "ai.onnx.ml") == 0)
+        return ml;
+    return class->opset;
+}
+
+size_t ox_target_blocked_at(const struct ox_target_survey *survey, const struct ox_target *target,
+                            int64_t opset, int64_t ml, size_t *by_body)
+{
+    size_t blocked = 0;
+    *by_body = 0;
+    for (size_t i = 0; i < survey->n_classes; i++) {
+        const struct ox_target_class *class = &survey->classes[i];
+        int64_t at = opset_after(class, opset, ml);
+        struct ox_target_ruling ruling;
+        const struct ox_schema *schema = NULL;
+        if (at != class->opset) {
+            schema = ox_schema_find(class->domain, class->op_type, at);
+            if (!schema && !class->function) {
+                bool fits = ox_target_body_fits(&target->own, target->own_bit, class->schema, at);
+                *(fits ? by_body : &blocked) += class->n_nodes;
+                continue;
+            }
+        }
+        ox_target_rule(&ruling, survey, target, class, schema, NULL);
+        if (ruling.fate == OX_FATE_IMPOSSIBLE)
+            blocked += class->n_nodes;
+    }
+    return blocked;
+}
+
+static int64_t newest(const struct ox_target *target, const char *domain)
+{
+    const struct ox_target_limit *limit = ox_target_limit(target, domain);
+    return limit ? limit->newest : INT64_MAX;
+}
+
+/* Names of the operators that would be expanded, each once. */
+static void print_expanded(struct ox_strbuf *text, const struct ox_target_survey *survey,
+                           int64_t opset)
+{
+    const char *separator = " (";
+    const char *last = "";
+    for (size_t i = 0; i < survey->n_classes; i++) {
+        const struct ox_target_class *class = &survey->classes[i];
+        if (*class->domain || class->function || strcmp(class->op_type, last) == 0 ||
+            ox_schema_find("", class->op_type, opset))
+            continue;
+        ox_strbuf_puts(text, separator);
+        ox_strbuf_name(text, class->op_type, 64);
+        separator = ", ";
+        last = class->op_type;
+    }
+    ox_strbuf_putc(text, ')');
+}
+
+static bool say(struct ox_target_verdict *verdict, struct ox_target_survey *survey, int64_t opset,
+                int64_t ml, size_t by_body)
+{
+    const struct ox_model *model = survey->model;
+    int64_t now = ox_graph_opset(model->graph, "");
+    struct ox_strbuf fix;
+    struct ox_strbuf command;
+    ox_strbuf_init(&fix);
+    ox_strbuf_init(&command);
+    ox_strbuf_puts(&command, "onnxtool convert-opset %s");
+    const char *separator = "";
+    if (opset && opset != now) {
+        ox_strbuf_printf(&fix, "convert-opset %lld", (long long)opset);
+        separator = ", ";
+    }
+    if (opset || !ml)
+        ox_strbuf_printf(&command, " --to %lld", (long long)(opset ? opset : now));
+    if (ml) {
+        ox_strbuf_printf(&fix, "%sai.onnx.ml %lld", separator, (long long)ml);
+        ox_strbuf_printf(&command, " --to ai.onnx.ml=%lld", (long long)ml);
+        separator = ", ";
+    }
+    if (verdict->ir_max && model->ir_version > verdict->ir_max)
+        ox_strbuf_printf(&fix, "%sset IR %lld", separator, (long long)verdict->ir_max);
+    if (by_body) {
+        ox_strbuf_printf(&fix, "; %zu node%s by the function body", by_body, by_body == 1 ? "" : "s");
+        print_expanded(&fix, survey, opset);
+    }
+    ox_strbuf_puts(&command, " -o OUT");
+    bool good = !fix.failed && !command.failed;
+    verdict->fix = good ? ox_arena_strndup(&survey->arena, fix.data, fix.len) : NULL;
+    verdict->command = good ? ox_arena_strndup(&survey->arena, command.data, command.len) : NULL;
+    ox_strbuf_release(&fix);
+    ox_strbuf_release(&command);
+    return verdict->fix && verdict->command;
+}
+
+bool ox_target_find_fix(struct ox_target_verdict *verdict, struct ox_target_survey *survey,
+                        const struct ox_target *target)
+{
+    const struct ox_model *model = survey->model;
+    if (!model->graph)
+        return true;
+    int64_t now = ox_graph_opset(model->graph, "");
+    int64_t ml_now = ox_graph_opset(model->graph, "ai.onnx.ml");
+    int64_t most = newest(target, "");
+    most = most < OX_ONNX_OPSET ? most : OX_ONNX_OPSET;
+    int64_t ml_most = newest(target, "ai.onnx.ml");
+    int64_t ml = ml_now > ml_most ? ml_most : 0;
+    size_t by_body;
+    /* The nearest version that it takes: first as it is, then downwards, then upwards. */
+    if (now <= most && ox_target_blocked_at(survey, target, 0, ml, &by_body) == 0)
+        return say(verdict, survey, now, ml, by_body);
+    for (int64_t to = now <= most ? now - 1 : most; to >= OLDEST_OPSET; to--)
+        if (ox_target_blocked_at(survey, target, to, ml, &by_body) == 0)
+            return say(verdict, survey, to, ml, by_body);
+    for (int64_t to = now + 1; to <= most; to++)
+        if (ox_target_blocked_at(survey, target, to, ml, &by_body) == 0)
+            return say(verdict, survey, to, ml, by_body);
+    return true;
+}

@@ -1,0 +1,404 @@
+/* One target's verdict on a model. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/target_survey.h"
+#include "proto/onnx.pb-c.h"
+#include "schema/schema.h"
+
+const char *ox_target_cause_name(enum ox_target_cause cause)
+{
+    static const char *const names[] = {"ir",      "opset", "domain",   "operator",
+                                        "version", "type",  "function", "attribute"};
+    return names[cause];
+}
+
+/* ---- One class of nodes ------------------------------------------------------------------------------------------ */
+
+bool ox_target_body_fits(const struct ox_target_table *table, uint32_t bit,
+                         const struct ox_schema *schema, int64_t opset)
+{
+    const struct ox_schema_body *body = schema ? ox_schema_body_at(schema, opset) : NULL;
+    if (!body && schema && schema->n_bodies > 0)
+        body = &schema->bodies[0];
+    if (!body) /* one that depends on the node cannot be looked at here */
+        return schema && schema->has_function;
+    Onnx__FunctionProto *function =
+        onnx__function_proto__unpack(NULL, body->bytes, body->data);
+    bool fits = function != NULL;
+    for (size_t i = 0; fits && i < function->n_node; i++) {
+        const Onnx__NodeProto *node = function->node[i];
+        const char *domain = node->domain ? node->domain : "";
+        const struct ox_schema *of_node = ox_schema_find(domain, node->op_type, opset);
+        struct ox_target_answer answer = {0};
+        if (of_node)
+            ox_target_ask(&answer, table, bit, domain, node->op_type, of_node->since, NULL, 0);
+        fits = answer.via != OX_VIA_NONE || strcmp(node->op_type, "Constant") == 0;
+    }
+    onnx__function_proto__free_unpacked(function, NULL);
+    return fits;
+}
+
+static const char *print_reason(struct ox_arena *arena, const struct ox_target *target,
+                                const struct ox_target_class *class, int since,
+                                enum ox_target_cause cause, const struct ox_target_answer *answer)
+{
+    const char *who = target->provider;
+    if (cause == OX_CAUSE_DOMAIN)
+        return ox_arena_printf(arena, "%s %s has no domain '%s'", target->runtime, target->version,
+                               class->domain);
+    if (cause == OX_CAUSE_OPERATOR)
+        return ox_arena_printf(arena, "%s %s's %s provider has no %s", target->runtime,
+                               target->version, who, class->op_type);
+    if (cause == OX_CAUSE_VERSION)
+        return ox_arena_printf(arena,
+                               "%s %s's %s provider has no version %d of %s, which opset %lld means",
+                               target->runtime, target->version, who, since, class->op_type,
+                               (long long)class->opset);
+    struct ox_strbuf found;
+    struct ox_strbuf allowed;
+    ox_strbuf_init(&found);
+    ox_strbuf_init(&allowed);
+    ox_target_types_print(&found, answer->found, ", ");
+    ox_target_types_print(&allowed, answer->allowed, ", ");
+    const char *text = NULL;
+    if (!found.failed && !allowed.failed)
+        text = ox_arena_printf(arena, "%s %s's %s provider has %s for %s of %s, not of %s",
+                               target->runtime, target->version, who, class->op_type, answer->bound,
+                               allowed.data ? allowed.data : "no type",
+                               found.data ? found.data : "this type");
+    ox_strbuf_release(&found);
+    ox_strbuf_release(&allowed);
+    return text;
+}
+
+static enum ox_target_cause cause_of(const struct ox_target *target,
+                                     const struct ox_target_class *class,
+                                     const struct ox_target_answer *answer)
+{
+    if (answer->has_version && answer->bound)
+        return OX_CAUSE_TYPE;
+    if (answer->has_op)
+        return OX_CAUSE_VERSION;
+    bool known = ox_target_has_domain(&target->own, class->domain) ||
+                 (target->rest.rows && ox_target_has_domain(&target->rest, class->domain));
+    return known ? OX_CAUSE_OPERATOR : OX_CAUSE_DOMAIN;
+}
+
+void ox_target_rule(struct ox_target_ruling *ruling, const struct ox_target_survey *survey,
+                    const struct ox_target *target, const struct ox_target_class *class,
+                    const struct ox_schema *schema, struct ox_arena *arena)
+{
+    static const enum ox_target_fate fates[] = {
+        [OX_VIA_NONE] = OX_FATE_IMPOSSIBLE,
+        [OX_VIA_BODY] = OX_FATE_BODY,
+        [OX_VIA_CAST] = OX_FATE_CAST,
+        [OX_VIA_KERNEL] = OX_FATE_TAKEN,
+    };
+    *ruling = (struct ox_target_ruling){.fate = OX_FATE_CALL};
+    if (class->function && target->functions)
+        return;
+    struct ox_target_binding others[64];
+    const struct ox_target_binding *bindings = class->bindings;
+    size_t n = class->n_bindings;
+    if (schema) {
+        n = ox_target_bindings(others, sizeof others / sizeof *others, survey, class->node, schema);
+        bindings = others;
+    } else {
+        schema = class->schema;
+    }
+    int since = schema ? schema->since : (int)class->opset;
+    struct ox_target_answer own;
+    ox_target_ask(&own, &target->own, target->own_bit, class->domain, class->op_type, since,
+                  bindings, n);
+    ruling->fate = fates[own.via];
+    if (own.via != OX_VIA_NONE)
+        return;
+    struct ox_target_answer rest = {0};
+    if (target->rest.rows)
+        ox_target_ask(&rest, &target->rest, target->rest_bit, class->domain, class->op_type, since,
+                      bindings, n);
+    if (rest.via != OX_VIA_NONE)
+        ruling->fate = OX_FATE_FALLBACK;
+    if (rest.via == OX_VIA_BODY &&
+        ox_target_body_fits(&target->own, target->own_bit, schema, class->opset)) {
+        ruling->fate = OX_FATE_BODY;
+        return;
+    }
+    /* Where nobody has it the reason is the runtime's, else the provider's own. */
+    const struct ox_target_answer *answer = target->rest.rows && rest.has_op && !own.has_op &&
+                                                    ruling->fate == OX_FATE_IMPOSSIBLE
+                                                ? &rest
+                                                : &own;
+    ruling->cause = class->function ? OX_CAUSE_FUNCTION : cause_of(target, class, answer);
+    if (arena && class->function)
+        ruling->reason =
+            ox_arena_printf(arena, "%s %s does not expand functions of models", target->runtime,
+                            target->version);
+    else if (arena)
+        ruling->reason = print_reason(arena, target, class, since, ruling->cause, answer);
+}
+
+/* ---- The model as a whole ---------------------------------------------------------------------------------------- */
+
+struct judge {
+    struct ox_target_survey *survey;
+    const struct ox_target *target;
+    struct ox_target_verdict *verdict;
+    struct ox_target_ruling *rulings; /* by class */
+    struct ox_target_problem *problems;
+    size_t cap_problems;
+    bool failed; /* out of memory */
+};
+
+static void add_problem(struct judge *j, const struct ox_target_problem *problem)
+{
+    struct ox_target_verdict *verdict = j->verdict;
+    if (verdict->n_problems == j->cap_problems) {
+        size_t cap = j->cap_problems ? 2 * j->cap_problems : 16;
+        struct ox_target_problem *more = realloc(j->problems, cap * sizeof *more);
+        if (!more) {
+            j->failed = true;
+            return;
+        }
+        j->problems = more;
+        j->cap_problems = cap;
+    }
+    j->problems[verdict->n_problems++] = *problem;
+    verdict->loads &= !problem->fatal;
+    j->failed |= !problem->reason;
+}
+
+static void judge_opset(struct judge *j, const char *domain, int64_t version)
+{
+    struct ox_arena *arena = &j->survey->arena;
+    const struct ox_target *target = j->target;
+    const struct ox_target_limit *limit = ox_target_limit(target, domain);
+    const char *shown = *domain ? domain : "ai.onnx";
+    if (!limit)
+        return;
+    struct ox_target_problem problem = {.cause = OX_CAUSE_OPSET, .fatal = true, .domain = domain};
+    if (version > limit->newest) {
+        problem.reason = ox_arena_printf(arena, "%s %lld is newer than %lld, the newest that %s %s takes",
+                                         shown, (long long)version, (long long)limit->newest,
+                                         target->runtime, target->version);
+        add_problem(j, &problem);
+    } else if (version < limit->quiet && target->only_quiet) {
+        problem.reason =
+            ox_arena_printf(arena, "%s %lld is older than %lld, the oldest that %s %s takes", shown,
+                            (long long)version, (long long)limit->quiet, target->runtime,
+                            target->version);
+        add_problem(j, &problem);
+    } else if (version < limit->quiet) {
+        j->verdict->note = ox_arena_printf(
+            arena, "%s %lld is older than %lld: %s %s takes it with a warning", shown,
+            (long long)version, (long long)limit->quiet, target->runtime, target->version);
+        j->failed |= !j->verdict->note;
+    }
+}
+
+static void judge_limits(struct judge *j)
+{
+    const struct ox_model *model = j->survey->model;
+    if (j->target->ir && model->ir_version > j->target->ir) {
+        struct ox_target_problem problem = {
+            .cause = OX_CAUSE_IR,
+            .fatal = true,
+            .reason = ox_arena_printf(&j->survey->arena,
+                                      "IR version %lld is newer than %lld, the newest that %s %s takes",
+                                      (long long)model->ir_version, (long long)j->target->ir,
+                                      j->target->runtime, j->target->version)};
+        add_problem(j, &problem);
+    }
+    for (size_t i = 0; i < model->n_opsets; i++)
+        judge_opset(j, model->opsets[i].domain, model->opsets[i].version);
+    for (size_t f = 0; f < model->n_functions; f++)
+        for (size_t i = 0; j->survey->called[f] && i < model->functions[f].n_opsets; i++) {
+            const struct ox_opset *opset = &model->functions[f].opsets[i];
+            if (opset->version != ox_graph_opset(model->graph, opset->domain))
+                judge_opset(j, opset->domain, opset->version);
+        }
+}
+
+static const char *graph_path(struct judge *j, const struct ox_node *node, bool label)
+{
+    struct ox_strbuf text;
+    ox_strbuf_init(&text);
+    if (label)
+        ox_node_label(&text, node);
+    else
+        ox_graph_path(&text, node->graph);
+    const char *kept =
+        text.failed ? NULL
+                    : ox_arena_strndup(&j->survey->arena, text.data ? text.data : "", text.len);
+    ox_strbuf_release(&text);
+    j->failed |= !kept;
+    return kept;
+}
+
+static void judge_nodes(struct judge *j)
+{
+    struct ox_target_survey *survey = j->survey;
+    struct ox_target_verdict *verdict = j->verdict;
+    for (size_t i = 0; i < survey->n_classes; i++) {
+        const struct ox_target_class *class = &survey->classes[i];
+        const struct ox_target_limit *limit = ox_target_limit(j->target, class->domain);
+        /* Of an opset that is too new that alone is told, and what would be missing at the newest one that is not. */
+        const struct ox_schema *schema =
+            limit && class->opset > limit->newest
+                ? ox_schema_find(class->domain, class->op_type, limit->newest)
+                : NULL;
+        ox_target_rule(&j->rulings[i], survey, j->target, class, schema, &survey->arena);
+    }
+    const struct ox_node *largest = NULL;
+    for (size_t i = 0; i < survey->n_nodes; i++) {
+        const struct ox_target_node *node = &survey->nodes[i];
+        const struct ox_target_ruling *ruling = &j->rulings[node->class];
+        const struct ox_target_class *class = &survey->classes[node->class];
+        bool is_constant = strcmp(class->op_type, "Constant") == 0 && !*class->domain;
+        if (ruling->fate == OX_FATE_CALL || (is_constant && ruling->fate != OX_FATE_IMPOSSIBLE))
+            continue;
+        verdict->n_nodes++;
+        verdict->n_taken += ruling->fate >= OX_FATE_BODY;
+        verdict->n_cast += ruling->fate == OX_FATE_CAST;
+        verdict->n_body += ruling->fate == OX_FATE_BODY;
+        verdict->n_fallback += ruling->fate == OX_FATE_FALLBACK;
+        verdict->n_impossible += ruling->fate == OX_FATE_IMPOSSIBLE;
+        verdict->macs += node->macs;
+        if (ruling->fate > OX_FATE_FALLBACK)
+            continue;
+        if (ruling->fate == OX_FATE_FALLBACK) {
+            verdict->fallback_macs += node->macs;
+            if (node->macs > verdict->largest_macs) {
+                verdict->largest_macs = node->macs;
+                largest = node->node;
+            }
+        }
+        const struct ox_target_problem problem = {
+            .cause = ruling->cause,
+            .fatal = ruling->fate == OX_FATE_IMPOSSIBLE,
+            .graph = graph_path(j, node->node, false),
+            .node = graph_path(j, node->node, true),
+            .op_type = class->op_type,
+            .domain = class->domain,
+            .reason = ruling->reason,
+        };
+        add_problem(j, &problem);
+        if (j->failed)
+            return;
+    }
+    if (largest) {
+        verdict->largest = graph_path(j, largest, true);
+        verdict->largest_op = largest->op_type;
+    }
+}
+
+/* ---- Partitions -------------------------------------------------------------------------------------------------- */
+
+/* In a graph whose nodes are survey->nodes[first ...]: a node's level is how often the way to it has left the provider. Nodes of one
+ * level have no way between them that leaves it, so that levels are the fewest pieces its work can be cut into. */
+struct pieces {
+    const struct judge *judge;
+    uint32_t *level;         /* by place in the graph */
+    bool *crossed;           /* by value */
+    bool *used;              /* by level */
+    const uint32_t *classes; /* by place in the graph */
+};
+
+static bool is_own(const struct pieces *p, size_t place)
+{
+    enum ox_target_fate fate = p->judge->rulings[p->classes[place]].fate;
+    return fate >= OX_FATE_BODY;
+}
+
+static void cut_graph(struct pieces *p, const struct ox_graph *graph)
+{
+    struct ox_target_verdict *verdict = p->judge->verdict;
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        const struct ox_node *node = graph->nodes[i];
+        bool own = is_own(p, i);
+        uint32_t level = 0;
+        for (size_t k = 0; k < node->n_inputs; k++) {
+            const struct ox_value *value = node->inputs[k];
+            const struct ox_node *producer = value ? value->producer : NULL;
+            if (!producer || producer->graph != graph || producer->index >= i ||
+                (strcmp(producer->op_type, "Constant") == 0 && !*producer->domain))
+                continue;
+            bool from_own = is_own(p, producer->index);
+            uint32_t at = p->level[producer->index] + (from_own && !own);
+            level = at > level ? at : level;
+            if (from_own != own && !p->crossed[value->id]) {
+                p->crossed[value->id] = true;
+                verdict->n_copies++;
+            }
+        }
+        p->level[i] = level;
+        bool counts = own && !(strcmp(node->op_type, "Constant") == 0 && !*node->domain);
+        if (counts && !p->used[level]) {
+            p->used[level] = true;
+            verdict->n_partitions++;
+        }
+    }
+}
+
+static void cut(struct judge *j)
+{
+    const struct ox_target_survey *survey = j->survey;
+    for (size_t first = 0; first < survey->n_nodes && !j->failed;) {
+        const struct ox_graph *graph = survey->nodes[first].node->graph;
+        size_t n = graph->n_nodes;
+        struct pieces p = {.judge = j};
+        uint32_t *classes = calloc(n + 1, sizeof *classes);
+        p.level = calloc(n + 1, sizeof *p.level);
+        p.used = calloc(n + 1, sizeof *p.used);
+        p.crossed = calloc(graph->n_values + 1, sizeof *p.crossed);
+        p.classes = classes;
+        if (!classes || !p.level || !p.used || !p.crossed) {
+            j->failed = true;
+        } else {
+            for (size_t i = 0; i < n; i++)
+                classes[i] = survey->nodes[first + i].class;
+            cut_graph(&p, graph);
+        }
+        free(classes);
+        free(p.level);
+        free(p.used);
+        free(p.crossed);
+        first += n;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+enum ox_status ox_target_judge(const struct ox_target_verdict **out,
+                               struct ox_target_survey *survey, const struct ox_target *target,
+                               struct ox_error *err)
+{
+    struct ox_target_info info;
+    ox_target_info(target, &info);
+    struct ox_target_verdict *verdict = ox_arena_alloc(&survey->arena, sizeof *verdict);
+    struct judge j = {.survey = survey, .target = target, .verdict = verdict};
+    j.rulings = ox_arena_array(&survey->arena, survey->n_classes + 1, sizeof *j.rulings);
+    const char *name = ox_arena_strdup(&survey->arena, info.name);
+    if (!verdict || !j.rulings || !name)
+        return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", survey->model->path);
+    *verdict = (struct ox_target_verdict){.target = name,
+                                          .sure = info.sure,
+                                          .loads = true,
+                                          .ir_max = target->ir,
+                                          .opset_max = info.opset};
+    judge_limits(&j);
+    judge_nodes(&j);
+    if (verdict->n_impossible == 0)
+        cut(&j);
+    verdict->problems =
+        ox_arena_copy(&survey->arena, j.problems, verdict->n_problems * sizeof *j.problems);
+    free(j.problems);
+    j.failed |= !verdict->problems;
+    if (!j.failed && !verdict->loads)
+        j.failed = !ox_target_find_fix(verdict, survey, target);
+    if (j.failed)
+        return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", survey->model->path);
+    *out = verdict;
+    return OX_OK;
+}

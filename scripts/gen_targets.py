@@ -1,0 +1,403 @@
+"""Writes lib/schema/target_tables.inc: what each release of a runtime loads.
+
+usage: gen_targets.py FOLDER      (a Python with onnx and the newest onnxruntime)
+
+The measurements are in $TARGETS_CACHE (default /work/targets-cache): unpacked wheels in cpu/VERSION and gpu/VERSION, then
+  target_models.py CACHE/probe/m.bin CACHE/probe/m.json     one-node models: operator, version, types
+  target_probe.py CACHE VERSION...                          loads them all in each release; limits of IR and opsets
+  target_cuda.py CACHE VERSION...                           CUDA's kernel lists of 1.16 and newer
+  target_openvino.py CACHE VERSION                          which of the models OpenVINO's frontend reads
+  docs/OperatorKernels-VERSION.md                           kernel tables as published, CUDA before 1.16
+scripts/target_published.txt has the tables that are known from documentation alone. Without the cache the file is
+left as it is: measurements cannot be repeated by a check of generated files.
+"""
+
+import collections
+import json
+import os
+import re
+import shutil
+import sys
+
+import target_published
+from target_models import ELEMENT, all_schemas
+
+CACHE = os.environ.get("TARGETS_CACHE", "/work/targets-cache")
+OUT = "lib/schema/target_tables.inc"
+RELEASES = """1.4.0 1.5.2 1.6.0 1.7.0 1.8.1 1.9.0 1.10.0 1.11.1 1.12.1 1.13.1 1.14.1 1.15.1 1.16.3 1.17.3 1.18.1 1.19.2
+1.20.1 1.21.1 1.22.1 1.23.2 1.24.4 1.25.1 1.26.0 1.27.0 1.28.0 1.29.0 1.30.0 1.31.1""".split()
+VIA = {"k": "OX_VIA_KERNEL", "c": "OX_VIA_CAST", "f": "OX_VIA_BODY"}
+SEQUENCE, OPTIONAL_BIT, OTHER_BIT = 32, 1 << 32, 1
+SKIPPED_DOMAINS = ("com.microsoft.nchwc", "com.ms.internal.nhwc", "com.microsoft.experimental")
+
+
+def type_bit(text):
+    """Bit of a type in a mask: tensor(x) at x's number, seq(tensor(x)) 32 higher; optional and all others share one each."""
+    text = text.replace(" ", "")
+    match = re.fullmatch(r"(seq\()?tensor\((\w+)\)\)?", text)
+    if match and match[2] in ELEMENT:
+        return 1 << ((SEQUENCE if match[1] else 0) + ELEMENT[match[2]])
+    return OPTIONAL_BIT if text.startswith("optional") else OTHER_BIT
+
+
+def mask_of(texts):
+    mask = 0
+    for text in texts:
+        mask |= type_bit(text)
+    return mask
+
+
+def boxes_of(points, names, full):
+    """Covers a set of type assignments by products of sets: [{constraint: mask}], without what does not bind."""
+    boxes = {tuple(p) for p in points}
+    for axis in range(len(names)):
+        merged = collections.defaultdict(int)
+        for box in boxes:
+            merged[box[:axis] + box[axis + 1 :]] |= box[axis]
+        boxes = {key[:axis] + (mask,) + key[axis:] for key, mask in merged.items()}
+    out = []
+    for box in sorted(boxes):
+        out.append(tuple((n, m) for n, m, f in zip(names, box, full) if m & f != f))
+    return tuple(sorted(out))
+
+
+class Probe:
+    """What one release answered."""
+
+    def __init__(self, version, keys):
+        with open(f"{CACHE}/probe/{version}.json") as f:
+            self.limits = json.load(f)
+        with open(f"{CACHE}/probe/{version}.txt") as f:
+            lines = [line.rstrip("\n").split("\t") for line in f]
+        if len(lines) != len(keys):
+            raise SystemExit(f"{version}: {len(lines)} answers, {len(keys)} models")
+        self.codes = [self.judge(line) for line in lines]
+
+    @staticmethod
+    def judge(line):
+        code, text = line[0], line[1] if len(line) > 1 else ""
+        if code in "no" and "xception during initialization" in text:
+            # The kernel was found; it refused our attributes. Types without an implementation are refused there too.
+            return "n" if "MLDataType" in text or "tensor type" in text else "k"
+        if code == "o" and "input size" in text and "not in range" in text:
+            return "?"
+        return "n" if code == "o" else code
+
+
+def fill_unknown(probes, index):
+    """A crash or a signature of its time tells nothing: the next newer release that answers does, then the next older."""
+    codes = [p.codes[index] for p in probes]
+    for i, code in enumerate(codes):
+        if code in "x?":
+            later = [c for c in codes[i + 1 :] if c not in "x?s"]
+            earlier = [c for c in reversed(codes[:i]) if c not in "x?s"]
+            codes[i] = (later + earlier + ["n"])[0]
+    return codes
+
+
+def cpu_rows(keys, probes):
+    """{(domain, name, since, via, boxes): releases}, and the operators that were asked for."""
+    groups = collections.defaultdict(list)
+    for i, key in enumerate(keys):
+        groups[tuple(key[:3])].append(i)
+    rows, asked = collections.defaultdict(int), set()
+    for op, members in groups.items():
+        codes = {i: fill_unknown(probes, i) for i in members}
+        usual = [i for i in members if keys[i][4] is None]
+        extras = [i for i in members if keys[i][4] is not None]
+        names = sorted(keys[usual[0]][3])
+        points = {i: tuple(type_bit(keys[i][3][n]) for n in names) for i in usual}
+        full = [0] * len(names)
+        for p in points.values():
+            full = [f | m for f, m in zip(full, p)]
+        for r in range(len(probes)):
+            if all(codes[i][r] == "s" for i in members):
+                continue
+            asked.add((*op, r))
+            bounds = extra_bounds(keys, extras, codes, r)
+            for code, via in VIA.items():
+                good = {points[i] for i in usual if codes[i][r] == code or
+                        (op[1] == "Constant" and code == "k" and codes[i][r] == "f")}
+                if op[1] == "Constant" and code == "f":
+                    good = set()
+                if not good:
+                    continue
+                boxes = boxes_of(good, names, full)
+                if code == "k" and bounds:
+                    boxes = tuple(sorted(tuple(sorted(b + bounds)) for b in boxes))
+                rows[(*op, via, boxes)] |= 1 << r
+    return rows, asked
+
+
+def extra_bounds(keys, extras, codes, r):
+    """Masks of constraints that only optional inputs have."""
+    good, all_ = collections.defaultdict(int), collections.defaultdict(int)
+    for i in extras:
+        name = keys[i][4]
+        bit = type_bit(keys[i][3][name])
+        all_[name] |= bit
+        if codes[i][r] in "kcf":
+            good[name] |= bit
+    return tuple((n, m) for n, m in sorted(good.items()) if m != all_[n])
+
+
+def versions_served(since_of, domain, name, first, last):
+    """Schema versions for which onnxruntime takes a kernel that is registered for first to last: an open end serves only the
+    version that it starts at."""
+    out = [s for s in since_of.get((domain, name), []) if s == first or (first < s <= last and last < 2**31 - 1)]
+    return out or ([first] if (domain, name) not in since_of else [])
+
+
+def kernel_rows(kernels, since_of, allowed, provider):
+    """{(domain, name, since, via, boxes)} of a kernel list."""
+    found = collections.defaultdict(set)
+    for who, domain, name, (first, last), types in kernels:
+        domain = "" if domain == "ai.onnx" else domain
+        if who != provider or domain in SKIPPED_DOMAINS:
+            continue
+        for since in versions_served(since_of, domain, name, first, last):
+            box = []
+            for constraint, texts in sorted(types.items()):
+                mask, full = mask_of(texts), allowed.get((domain, name, since, constraint), 0)
+                if not full or mask & full != full:
+                    box.append((constraint, mask))
+            found[(domain, name, since)].add(tuple(box))
+    rows = set()
+    for op, boxes in found.items():
+        rows.add((*op, "OX_VIA_KERNEL", merge_boxes(boxes)))
+    return rows
+
+
+def merge_boxes(boxes):
+    """Joins boxes that differ in one constraint's mask."""
+    boxes = set(boxes)
+    changed = True
+    while changed:
+        changed = False
+        groups = collections.defaultdict(set)
+        for box in boxes:
+            for i, (name, mask) in enumerate(box):
+                groups[(i, name, box[:i], box[i + 1 :])].add(mask)
+        for (i, name, before, after), masks in groups.items():
+            if len(masks) > 1:
+                for m in masks:
+                    boxes.discard(before + ((name, m),) + after)
+                union = 0
+                for m in masks:
+                    union |= m
+                boxes.add(before + ((name, union),) + after)
+                changed = True
+                break
+    return tuple(sorted(boxes))
+
+
+def published_kernels(path, provider):
+    """The kernel list of docs/OperatorKernels.md."""
+    out, here, domain, name = [], False, "", ""
+    with open(path) as f:
+        for line in f:
+            if line.startswith("## Operators implemented by"):
+                here = line.strip().endswith(provider)
+            match = re.match(r"\|?\*\*Operator Domain:\*\* \*(.*?)\*", line)
+            if match:
+                domain = match[1]
+            cells = [c.strip() for c in line.strip().strip("|").split("|")] if line.startswith("|") else []
+            if line.startswith("|||"):
+                cells = ["", ""] + [c.strip() for c in line.strip()[3:].strip("|").split("|")]
+            if not here or len(cells) != 4 or cells[0] in ("Op Name", "---------", "-------") or "---" in cells[0]:
+                continue
+            name = cells[0] or name
+            span = re.fullmatch(r"\[?(\d+)(?:, (\d+))?\]?(\+)?", cells[2])
+            if not span:
+                continue
+            first = int(span[1])
+            last = 2**31 - 1 if span[3] else int(span[2] or first)
+            types = {}
+            for part in re.findall(r"\*\*(\w+)\*\* = ([^*]+)", cells[3]):
+                types[part[0]] = re.findall(r"(?:map|seq|optional)?\(?tensor\(\w+\)\)?|map\([^)]*\)+", part[1])
+            out.append([provider, domain, name, (first, last), types])
+    return out
+
+
+def cuda_rows(since_of, allowed):
+    """Rows of CUDA, and for each release how they are known."""
+    rows, sure = collections.defaultdict(int), []
+    lists = []
+    for r, version in enumerate(RELEASES):
+        minor = version.rsplit(".", 1)[0] + "."
+        measured = [f for f in os.listdir(f"{CACHE}/probe") if f.startswith("cuda-" + minor)]
+        document = f"{CACHE}/docs/OperatorKernels-{version}.md"
+        if measured:
+            with open(f"{CACHE}/probe/{measured[0]}") as f:
+                kernels, how = json.load(f), "OX_SURE_LISTED"
+        elif os.path.exists(document):
+            kernels, how = published_kernels(document, "CUDAExecutionProvider"), "OX_SURE_PUBLISHED"
+        else:
+            kernels, how = None, "OX_SURE_DERIVED"
+        lists.append(kernel_rows(kernels, since_of, allowed, "CUDAExecutionProvider") if kernels else None)
+        sure.append(how)
+    for r in range(1, len(lists) - 1):
+        # A published table may lack a part: what the releases before and after it have was not taken out and put back.
+        if sure[r] == "OX_SURE_PUBLISHED" and lists[r - 1] and lists[r + 1]:
+            have = {k[:3] for k in lists[r]}
+            after = {k[:3] for k in lists[r + 1]}
+            lists[r] |= {k for k in lists[r - 1] if k[:3] not in have and k[:3] in after}
+    for r, found in enumerate(lists):
+        if found is None:  # 1.15 has no list: what both its neighbours have
+            ops = {k[:3] for k in lists[r + 1]}
+            found = {k for k in lists[r - 1] if k[:3] in ops}
+        for key in found:
+            rows[key] |= 1 << r
+    return rows, sure
+
+
+def supplement(rows, asked, keys, probes, since_of, allowed):
+    """Operators for which no model could be made: from the kernel lists of 1.16 and newer."""
+    seen = {tuple(k[:3]) for k in keys}
+    added = 0
+    for r, probe in enumerate(probes):
+        listed = kernel_rows(probe.limits["kernels"], since_of, allowed, "CPUExecutionProvider")
+        have = {k[:3] for k, bits in rows.items() if bits >> r & 1}
+        for key in listed:
+            if key[:3] not in have and (key[:3] not in seen or key[0] == "com.microsoft"):
+                rows[key] |= 1 << r
+                added += 1
+    return added
+
+
+def openvino_rows(keys, version):
+    """Operators at versions that the frontend translates; its answers say little of types."""
+    with open(f"{CACHE}/probe/openvino-{version}.txt") as f:
+        lines = [line.rstrip("\n").split("\t") for line in f]
+    if len(lines) != len(keys):
+        raise SystemExit(f"openvino: {len(lines)} answers, {len(keys)} models")
+    rows = {}
+    known = collections.defaultdict(bool)
+    for key, line in zip(keys, lines):
+        text = line[1] if len(line) > 1 else ""
+        # A translator that finds fault with our node is one all the same.
+        known[tuple(key[:3])] |= line[0] == "k" or "hile validating ONNX node" in text
+    for op, good in known.items():
+        if good:
+            rows[(*op, "OX_VIA_KERNEL", ((),))] = 1
+    return rows
+
+
+class Writer:
+    def __init__(self):
+        self.masks, self.names, self.bounds, self.boxes, self.types = [], [], [], [], []
+        self.index = {}
+
+    def number(self, pool, item):
+        key = (id(pool), item)
+        if key not in self.index:
+            self.index[key] = len(pool)
+            pool.append(item)
+        return self.index[key]
+
+    def type_number(self, boxes):
+        """0: any type."""
+        if boxes == ((),) or any(b == () for b in boxes):
+            boxes = ((),)
+        key = ("types", boxes)
+        if key not in self.index:
+            first = len(self.boxes)
+            for box in boxes:
+                at = len(self.bounds)
+                for name, mask in box:
+                    self.bounds.append((self.number(self.names, name), self.number(self.masks, mask)))
+                self.boxes.append((at, len(box)))
+            self.index[key] = len(self.types)
+            self.types.append((first, len(boxes)))
+        return self.index[key]
+
+
+def c_string(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def wrapped(items, per_line):
+    out = []
+    for i in range(0, len(items), per_line):
+        out.append("    " + ", ".join(items[i : i + per_line]) + ",")
+    return "\n".join(out)
+
+
+def table_text(writer, symbol, rows):
+    lines = []
+    for (domain, name, since, via, boxes), bits in sorted(rows.items(), key=lambda r: (r[0][:3], r[0][3], -r[1])):
+        lines.append(f"    {{{c_string(domain)}, {c_string(name)}, {since}, {since}, {via}, "
+                     f"{writer.type_number(boxes)}, 0x{bits:x}}},")
+    return f"static const struct ox_target_row {symbol}[] = {{\n" + "\n".join(lines) + "\n};\n"
+
+
+def main():
+    folder = sys.argv[1]
+    target = os.path.join(folder, OUT)
+    if not os.path.isdir(f"{CACHE}/probe"):
+        here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", OUT)
+        if os.path.abspath(here) != os.path.abspath(target):
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copyfile(here, target)
+        print("gen_targets: no measurements here: the tables stay as they are", file=sys.stderr)
+        return
+    with open(f"{CACHE}/probe/m.json") as f:
+        keys = json.load(f)
+    since_of, allowed = collections.defaultdict(list), {}
+    for s in all_schemas():
+        since_of[(s.domain, s.name)].append(s.since)
+        for c, texts in s.constraints.items():
+            allowed[(s.domain, s.name, s.since, c)] = mask_of(texts)
+    probes = [Probe(v, keys) for v in RELEASES]
+    cpu, asked = cpu_rows(keys, probes)
+    print("cpu rows", len(cpu), "from kernel lists", supplement(cpu, asked, keys, probes, since_of, allowed))
+    cuda, sure = cuda_rows(since_of, allowed)
+    writer = Writer()
+    writer.type_number(((),))
+    tables = [table_text(writer, "ort_cpu_rows", cpu), table_text(writer, "ort_cuda_rows", cuda),
+              table_text(writer, "openvino_rows", openvino_rows(keys, "2026.4.1"))]
+    dml = collections.OrderedDict((row, 1) for row in kernel_rows(
+        published_kernels(f"{CACHE}/docs/OperatorKernels-1.14.1.md", "DmlExecutionProvider"), since_of, allowed,
+        "DmlExecutionProvider"))
+    tables.append(table_text(writer, "dml_rows", dml))
+    providers = target_published.read(os.path.join(os.path.dirname(os.path.abspath(__file__)), "target_published.txt"),
+                                      since_of)
+    for p in providers:
+        tables.append(table_text(writer, f"{p.symbol}_rows", p.rows))
+    write(target, writer, tables, probes, sure, providers)
+
+
+def write(target, writer, tables, probes, sure, providers):
+    releases = []
+    for version, probe in zip(RELEASES, probes):
+        limits = probe.limits
+        most = {d: max(limits[d]["accepted"] + limits[d]["warned"]) for d in ("", "ai.onnx.ml")}
+        if most["ai.onnx.ml"] == 6:  # all that were asked for: 1.4 has no limit
+            most["ai.onnx.ml"] = 0
+        releases.append(f'{{"{version}", {limits["ir"]}, {most[""]}, {min(limits[""]["accepted"])}, '
+                        f'{most["ai.onnx.ml"]}}}')
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    with open(target, "w") as out:
+        out.write("/* Generated by scripts/gen_targets.py from the released packages onnxruntime 1.4.0 to 1.31.1, onnxruntime-gpu "
+                  "1.16.3 to 1.31.1, openvino 2026.4.1 and the published tables of scripts/target_published.txt. Do not edit. */\n")
+        out.write("/* version, newest IR, newest opset of ai.onnx, oldest one without a warning, newest of ai.onnx.ml */\n")
+        out.write("static const struct ox_target_release ort_releases[] = {\n    " + ",\n    ".join(releases) + "};\n")
+        out.write("static const unsigned char ort_cuda_sure[] = {\n" + wrapped(sure, 4) + "\n};\n")
+        text = "\n".join(tables)
+        out.write("static const uint64_t target_masks[] = {\n" +
+                  wrapped([f"0x{m:x}u" for m in writer.masks], 6) + "\n};\n")
+        out.write("static const char *const target_names[] = {\n" +
+                  wrapped([c_string(n) for n in writer.names], 8) + "\n};\n")
+        out.write("static const struct ox_target_bound target_bounds[] = {\n" +
+                  wrapped([f"{{{n}, {m}}}" for n, m in writer.bounds], 10) + "\n};\n")
+        out.write("static const struct ox_target_span target_boxes[] = {\n" +
+                  wrapped([f"{{{a}, {n}}}" for a, n in writer.boxes], 10) + "\n};\n")
+        out.write("static const struct ox_target_span target_types[] = {\n" +
+                  wrapped([f"{{{a}, {n}}}" for a, n in writer.types], 10) + "\n};\n")
+        out.write(text)
+    print("types", len(writer.types), "boxes", len(writer.boxes), "bounds", len(writer.bounds), "masks",
+          len(writer.masks), os.path.getsize(target), "bytes")
+
+
+if __name__ == "__main__":
+    main()
