@@ -126,9 +126,9 @@ enum ox_status target_report_status(struct cli *cli, const struct target_args *a
         if (!verdict->loads)
             worst = cli_fail(cli, OX_NEGATIVE, "%s: %s does not load it", path, verdict->target);
         else if (args->require_full && verdict->n_fallback > 0)
-            worst = cli_fail(cli, OX_NEGATIVE, "%s: %s leaves %zu node%s to another provider", path,
-                             verdict->target, verdict->n_fallback,
-                             verdict->n_fallback == 1 ? "" : "s");
+            worst =
+                cli_fail(cli, OX_NEGATIVE, "%s: %s leaves %zu node%s to another provider", path,
+                         verdict->target, verdict->n_fallback, verdict->n_fallback == 1 ? "" : "s");
     }
     if (report->asked_oldest && !report->oldest)
         worst = cli_fail(cli, OX_NEGATIVE, "%s: no release of onnxruntime known loads it", path);
@@ -235,7 +235,7 @@ static void print_fix(struct ox_strbuf *out, const char *path,
     if (verdict->loads)
         return;
     if (!verdict->fix) {
-        ox_strbuf_puts(out, "    no opset that it takes has kernels for every node\n");
+        ox_strbuf_puts(out, "    no other opset makes it load\n");
         return;
     }
     ox_strbuf_puts(out, "    smallest change: ");
@@ -262,7 +262,8 @@ void target_report_text(struct cli *cli, const char *path, const struct target_r
         print_problems(cli, verdict);
         if (verdict->note)
             ox_strbuf_printf(out, "    note: %s\n", verdict->note);
-        if (verdict->loads && verdict->n_fallback && strncmp(verdict->target, "onnxruntime", 11) == 0)
+        if (verdict->loads && verdict->n_fallback &&
+            strncmp(verdict->target, "onnxruntime", 11) == 0)
             ox_strbuf_puts(out, "    note: it falls back in silence; the session option "
                                 "session.disable_cpu_ep_fallback = 1 makes it fail instead\n");
         print_fix(out, path, verdict);
@@ -333,7 +334,8 @@ static void json_verdict(struct ox_json *json, const struct ox_target_verdict *v
     json_problems(json, verdict, false);
     json_problems(json, verdict, true);
     ox_json_key(json, "coverage");
-    ox_json_double(json, verdict->n_nodes ? (double)verdict->n_taken / (double)verdict->n_nodes : 1);
+    ox_json_double(json,
+                   verdict->n_nodes ? (double)verdict->n_taken / (double)verdict->n_nodes : 1);
     json_count(json, "nodes", verdict->n_nodes);
     json_count(json, "taken", verdict->n_taken);
     json_count(json, "between_casts", verdict->n_cast);
@@ -355,6 +357,7 @@ static void json_verdict(struct ox_json *json, const struct ox_target_verdict *v
     }
     json_string(json, "note", verdict->note);
     json_string(json, "smallest_change", verdict->fix);
+    json_string(json, "command", verdict->command);
     ox_json_end_object(json);
 }
 

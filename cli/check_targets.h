@@ -12,14 +12,25 @@ struct target_args {
 };
 
 #define TARGET_OPTIONS(offset)                                                                     \
-    {0, "target", OPT_STRINGS, (offset) + offsetof(struct target_args, names),                     \
-     "RUNTIME[=VERSION][:PROVIDER]", NULL,                                                         \
+    {0,                                                                                            \
+     "target",                                                                                     \
+     OPT_STRINGS,                                                                                  \
+     (offset) + offsetof(struct target_args, names),                                               \
+     "RUNTIME[=VERSION][:PROVIDER]",                                                               \
+     NULL,                                                                                         \
      "tell whether that runtime loads it, and what its provider takes; RUNTIME>=VERSION is each "  \
      "release, FILE a target of your own, list prints those known"},                               \
-        {0, "min-target", OPT_FLAG, (offset) + offsetof(struct target_args, oldest), NULL, NULL,   \
+        {0,                                                                                        \
+         "min-target",                                                                             \
+         OPT_FLAG,                                                                                 \
+         (offset) + offsetof(struct target_args, oldest),                                          \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
          "tell the oldest release of onnxruntime that loads it"},                                  \
-        {0, "require-full", OPT_FLAG, (offset) + offsetof(struct target_args, require_full), NULL, \
-         NULL, "the answer is no also when a provider leaves nodes to another"}
+    {                                                                                              \
+        0, "require-full", OPT_FLAG, (offset) + offsetof(struct target_args, require_full), NULL,  \
+            NULL, "the answer is no also when a provider leaves nodes to another"                  \
+    }
 
 /* The verdicts on one model; all zero when none was asked for. */
 struct target_report {

@@ -178,9 +178,11 @@ static enum ox_status check_one(struct cli *cli, void *args_, const char *path)
         status = cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", path);
         goto cleanup;
     }
-    struct check_report report = {
-        .model = path, .readable = true, .ir_version = ox_model_ir_version(model), .opened = model,
-        .targets = &targets};
+    struct check_report report = {.model = path,
+                                  .readable = true,
+                                  .ir_version = ox_model_ir_version(model),
+                                  .opened = model,
+                                  .targets = &targets};
     judge(cli, args, &report, findings, shown);
     if (args->stats)
         print_stats(cli, model, path, &start);
@@ -252,8 +254,10 @@ const struct command command_check = {
         "only where two look alike.\n\n"
         "Of the forms, sarif (2.1.0), junit and github (workflow commands) are for continuous "
         "integration.\n\n"
-        "With --target the model is held against a runtime as released: does it load, and if not, why, and what is "
-        "the smallest change; which nodes does a provider take, and which fall back. The tables are from the packages "
+        "With --target the model is held against a runtime as released: does it load, and if not, "
+        "why, and what is "
+        "the smallest change; which nodes does a provider take, and which fall back. The tables "
+        "are from the packages "
         "themselves where --target list says measured or listed.\n\n"
         "A file that is no model at all ends in exit status 3, one that breaks a rule in 1.",
     .examples = "  onnxtool check --full --lint model.onnx\n"

@@ -1219,8 +1219,8 @@ struct ox_targets;
 struct ox_target_info {
     const char *name; /* "onnxruntime=1.16.3:cuda" */
     const char *runtime, *version, *provider;
-    const char *origin;       /* where its table is from */
-    const char *sure;         /* how it is known: "measured", "listed", "published", "derived", "stated" */
+    const char *origin; /* where its table is from */
+    const char *sure; /* how it is known: "measured", "listed", "published", "derived", "stated" */
     const char *sure_meaning; /* the same as a sentence */
     int64_t ir;               /* newest IR version accepted; 0: any */
     int64_t opset, ml_opset;  /* newest version of ai.onnx and ai.onnx.ml accepted; 0: any */
@@ -1282,7 +1282,8 @@ struct ox_target_verdict {
     const char *largest_op;
     uint64_t largest_macs;
     const char *note; /* a warning of the runtime, NULL */
-    const char *fix;  /* the smallest change that makes it load, in words; NULL: it loads, or there is none */
+    const char *
+        fix; /* the smallest change that makes it load, in words; NULL: it loads, or there is none */
     const char *command; /* that makes it; %s stands for the model; NULL */
 };
 

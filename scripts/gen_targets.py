@@ -87,6 +87,9 @@ class Probe:
 def fill_unknown(probes, index):
     """A crash or a signature of its time tells nothing: the next newer release that answers does, then the next older."""
     codes = [p.codes[index] for p in probes]
+    # What 1.4 to 1.7 save is the graph before casts are put in: 1.8 tells which nodes get them.
+    first = RELEASES.index("1.8.1")
+    codes[:first] = ["c" if code == "k" and codes[first] == "c" else code for code in codes[:first]]
     for i, code in enumerate(codes):
         if code in "x?":
             later = [c for c in codes[i + 1 :] if c not in "x?s"]
@@ -114,31 +117,44 @@ def cpu_rows(keys, probes):
             if all(codes[i][r] == "s" for i in members):
                 continue
             asked.add((*op, r))
-            bounds = extra_bounds(keys, extras, codes, r)
+            bounds = extra_bounds(keys, extras, codes, r, names)
             for code, via in VIA.items():
                 good = {points[i] for i in usual if codes[i][r] == code or
                         (op[1] == "Constant" and code == "k" and codes[i][r] == "f")}
-                if op[1] == "Constant" and code == "f":
-                    good = set()
-                if not good:
+                if not good or (op[1] == "Constant" and code == "f"):
                     continue
-                boxes = boxes_of(good, names, full)
-                if code == "k" and bounds:
-                    boxes = tuple(sorted(tuple(sorted(b + bounds)) for b in boxes))
-                rows[(*op, via, boxes)] |= 1 << r
+                rows[(*op, via, bounded_boxes(good, names, full, bounds))] |= 1 << r
     return rows, asked
 
 
-def extra_bounds(keys, extras, codes, r):
-    """Masks of constraints that only optional inputs have."""
+def extra_bounds(keys, extras, codes, r, names):
+    """{bit of the first constraint's type: masks of the constraints that only optional inputs have}"""
     good, all_ = collections.defaultdict(int), collections.defaultdict(int)
+    bases = set()
     for i in extras:
-        name = keys[i][4]
+        name, base = keys[i][4], type_bit(keys[i][3][names[0]]) if names else 0
         bit = type_bit(keys[i][3][name])
-        all_[name] |= bit
+        bases.add(base)
+        all_[base, name] |= bit
         if codes[i][r] in "kcf":
-            good[name] |= bit
-    return tuple((n, m) for n, m in sorted(good.items()) if m != all_[n])
+            good[base, name] |= bit
+    return {base: tuple((n, m) for (b, n), m in sorted(good.items()) if b == base and m != all_[b, n])
+            for base in bases}
+
+
+def bounded_boxes(points, names, full, bounds):
+    """Boxes of the points, those of a base that was asked for with its own bounds, all others with float's or the first one's."""
+    usual = type_bit("tensor(float)")
+    usual = usual if usual in bounds else min(bounds, default=0)
+    groups = collections.defaultdict(set)
+    for p in points:
+        base = p[0] if p and p[0] in bounds else usual
+        groups[bounds.get(base, ())].add(p)
+    out = set()
+    for more, members in groups.items():
+        for box in boxes_of(members, names, full):
+            out.add(tuple(sorted(box + more)))
+    return tuple(sorted(out))
 
 
 def versions_served(since_of, domain, name, first, last):

@@ -20,6 +20,8 @@ from onnx import TensorProto, TypeProto, helper
 # Opset that hosts nodes of other domains, and the IR version that goes with it: every release takes both.
 HOST_OPSET, HOST_IR = 12, 7
 MOST_TUPLES = 2000
+# The first constraint's types for which optional inputs are asked for, besides float.
+EXTRA_BASES = ("tensor(float16)", "tensor(bfloat16)", "tensor(double)")
 ELEMENT = {
     "float": TensorProto.FLOAT, "uint8": TensorProto.UINT8, "int8": TensorProto.INT8,
     "uint16": TensorProto.UINT16, "int16": TensorProto.INT16, "int32": TensorProto.INT32,
@@ -97,11 +99,13 @@ class Schema:
         return [
             i
             for i, (_, t, option) in enumerate(self.inputs)
-            if option != OPTIONAL or t in wanted or t == extra or i < self.min_input
+            if option != OPTIONAL or t in wanted or t == extra or i < self.min_input or self.name == "Optional"
         ]
 
     def asked_outputs(self):
-        return [i for i, p in enumerate(self.outputs) if p[2] != OPTIONAL or i < max(1, self.min_output)]
+        # Older releases count EmbedLayerNormalization's second output among the required ones.
+        least = 2 if self.name == "EmbedLayerNormalization" else max(1, self.min_output)
+        return [i for i, p in enumerate(self.outputs) if p[2] != OPTIONAL or i < least]
 
     def asked_constraints(self, extra=None):
         names = [self.inputs[i][1] for i in self.asked_inputs(extra)]
@@ -131,23 +135,31 @@ def body_attributes(schema, types):
     """Subgraphs of the control flow operators, as small as may be."""
     v = types.get("V", "tensor(float)")
     if schema.name == "If":
-        if not v.startswith("tensor"):
-            return None
-        value = zero_tensor(v)
-        branch = graph_of("b", [], [("bo", v)], [helper.make_node("Constant", [], ["bo"], value=value)])
-        other = graph_of("e", [], [("eo", v)], [helper.make_node("Constant", [], ["eo"], value=value)])
-        return {"then_branch": branch, "else_branch": other}
+        if v.startswith("seq"):
+            node = helper.make_node("SequenceEmpty", [], ["bo"], dtype=ELEMENT[v[11:-2]])
+        elif v.startswith("optional"):
+            node = helper.make_node("Optional", [], ["bo"], type=type_proto(v[9:-1]))
+        else:
+            node = helper.make_node("Constant", [], ["bo"], value=zero_tensor(v))
+        then = graph_of("b", [], [("bo", v)], [node])
+        other = helper.make_graph([node], "e", [], then.output)
+        return {"then_branch": then, "else_branch": other}
     if schema.name == "Loop":
+        step = [helper.make_node("Identity", ["bv"], ["bo"])]
+        if v.startswith("seq") and schema.since < 14:  # Identity takes no sequences yet
+            step = [helper.make_node("Constant", [], ["c"], value=zero_tensor(v[4:-1])),
+                    helper.make_node("SequenceInsert", ["bv", "c"], ["bo"])]
         return {"body": graph_of(
             "b", [("bi", "tensor(int64)"), ("bc", "tensor(bool)"), ("bv", v)],
             [("bd", "tensor(bool)"), ("bo", v)],
-            [helper.make_node("Identity", ["bc"], ["bd"]), helper.make_node("Identity", ["bv"], ["bo"])])}
+            [helper.make_node("Identity", ["bc"], ["bd"]), *step])}
     if schema.name == "Scan":
         return {"num_scan_inputs": 1, "body": graph_of(
             "b", [("bv", v)], [("bo", v)], [helper.make_node("Identity", ["bv"], ["bo"])])}
     if schema.name == "SequenceMap":
         inner = types.get("S", "seq(tensor(float))")[4:-1]
-        return {"body": graph_of("b", [("bv", inner)], [("bo", inner)],
+        other = v[4:-1] if v.startswith("seq") else v
+        return {"body": graph_of("b", [("bv", inner), ("bw", other)], [("bo", inner)],
                                  [helper.make_node("Identity", ["bv"], ["bo"])])}
     return {}
 
@@ -202,6 +214,8 @@ def attributes_of(schema, types):
                 out[f"{side}_{kind}"] = {"s": ["a"], "i": [1], "f": [1.0]}[kind[0]]
             else:
                 out[f"{side}_tensor"] = zero_tensor(types[c])
+    if schema.name == "OneHotEncoder":
+        out.update({"cats_strings": ["a"]} if types["T"] == "tensor(string)" else {"cats_int64s": [1]})
     if schema.name == "CategoryMapper":
         out.update(cats_strings=["a"], cats_int64s=[1])
     if schema.name in ("DictVectorizer",):
@@ -216,6 +230,9 @@ def one_node_model(schema, types, extra):
     if attributes is None:
         return None
     asked = schema.asked_inputs(extra)
+    if schema.name == "QGemm" and types["TY"] != "tensor(float)":  # scale and zero point make the output quantized
+        asked = list(range(len(schema.inputs)))
+        types = {**types, "TYZ": types["TY"]}
     names, infos = [], []
     for i in range(max(asked) + 1 if asked else 0):
         name = f"x{i}" if i in asked else ""
@@ -252,7 +269,7 @@ def one_node_model(schema, types, extra):
 
 def tuples_of(schema):
     """Type assignments to ask for, each with the extra constraint or None."""
-    names = schema.asked_constraints()
+    names = sorted(schema.asked_constraints())
     sets = [schema.constraints[n] for n in names]
     count = 1
     for s in sets:
@@ -262,9 +279,14 @@ def tuples_of(schema):
     for types in itertools.product(*sets):
         yield dict(zip(names, types)), None
     base = {n: "tensor(float)" if "tensor(float)" in s else s[0] for n, s in zip(names, sets)}
+    bases = [base]
+    for text in EXTRA_BASES:
+        if names and text in sets[0]:
+            bases.append({n: text if text in s else base[n] for n, s in zip(names, sets)})
     for extra in schema.extras():
-        for text in schema.constraints[extra]:
-            yield {**base, extra: text}, extra
+        for base in bases:
+            for text in schema.constraints[extra]:
+                yield {**base, extra: text}, extra
 
 
 def all_schemas():

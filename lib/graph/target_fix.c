@@ -91,11 +91,17 @@ static bool say(struct ox_target_verdict *verdict, struct ox_target_survey *surv
     if (verdict->ir_max && model->ir_version > verdict->ir_max)
         ox_strbuf_printf(&fix, "%sset IR %lld", separator, (long long)verdict->ir_max);
     if (by_body) {
-        ox_strbuf_printf(&fix, "; %zu node%s by the function body", by_body, by_body == 1 ? "" : "s");
+        ox_strbuf_printf(&fix, "; %zu node%s by the function body", by_body,
+                         by_body == 1 ? "" : "s");
         print_expanded(&fix, survey, opset);
     }
     ox_strbuf_puts(&command, " -o OUT");
     bool good = !fix.failed && !command.failed;
+    if (good && fix.len == 0) {
+        ox_strbuf_release(&command);
+        ox_strbuf_release(&fix);
+        return true;
+    }
     verdict->fix = good ? ox_arena_strndup(&survey->arena, fix.data, fix.len) : NULL;
     verdict->command = good ? ox_arena_strndup(&survey->arena, command.data, command.len) : NULL;
     ox_strbuf_release(&fix);
@@ -109,6 +115,10 @@ bool ox_target_find_fix(struct ox_target_verdict *verdict, struct ox_target_surv
     const struct ox_model *model = survey->model;
     if (!model->graph)
         return true;
+    /* No version of an operator takes what a form of its attributes is refused for. */
+    for (size_t i = 0; i < verdict->n_problems; i++)
+        if (verdict->problems[i].cause == OX_CAUSE_ATTRIBUTE)
+            return true;
     int64_t now = ox_graph_opset(model->graph, "");
     int64_t ml_now = ox_graph_opset(model->graph, "ai.onnx.ml");
     int64_t most = newest(target, "");

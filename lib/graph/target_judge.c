@@ -23,8 +23,7 @@ bool ox_target_body_fits(const struct ox_target_table *table, uint32_t bit,
         body = &schema->bodies[0];
     if (!body) /* one that depends on the node cannot be looked at here */
         return schema && schema->has_function;
-    Onnx__FunctionProto *function =
-        onnx__function_proto__unpack(NULL, body->bytes, body->data);
+    Onnx__FunctionProto *function = onnx__function_proto__unpack(NULL, body->bytes, body->data);
     bool fits = function != NULL;
     for (size_t i = 0; fits && i < function->n_node; i++) {
         const Onnx__NodeProto *node = function->node[i];
@@ -51,10 +50,9 @@ static const char *print_reason(struct ox_arena *arena, const struct ox_target *
         return ox_arena_printf(arena, "%s %s's %s provider has no %s", target->runtime,
                                target->version, who, class->op_type);
     if (cause == OX_CAUSE_VERSION)
-        return ox_arena_printf(arena,
-                               "%s %s's %s provider has no version %d of %s, which opset %lld means",
-                               target->runtime, target->version, who, since, class->op_type,
-                               (long long)class->opset);
+        return ox_arena_printf(
+            arena, "%s %s's %s provider has no version %d of %s, which opset %lld means",
+            target->runtime, target->version, who, since, class->op_type, (long long)class->opset);
     struct ox_strbuf found;
     struct ox_strbuf allowed;
     ox_strbuf_init(&found);
@@ -126,15 +124,14 @@ void ox_target_rule(struct ox_target_ruling *ruling, const struct ox_target_surv
         return;
     }
     /* Where nobody has it the reason is the runtime's, else the provider's own. */
-    const struct ox_target_answer *answer = target->rest.rows && rest.has_op && !own.has_op &&
-                                                    ruling->fate == OX_FATE_IMPOSSIBLE
-                                                ? &rest
-                                                : &own;
+    const struct ox_target_answer *answer =
+        target->rest.rows && rest.has_op && !own.has_op && ruling->fate == OX_FATE_IMPOSSIBLE
+            ? &rest
+            : &own;
     ruling->cause = class->function ? OX_CAUSE_FUNCTION : cause_of(target, class, answer);
     if (arena && class->function)
-        ruling->reason =
-            ox_arena_printf(arena, "%s %s does not expand functions of models", target->runtime,
-                            target->version);
+        ruling->reason = ox_arena_printf(arena, "%s %s does not expand functions of models",
+                                         target->runtime, target->version);
     else if (arena)
         ruling->reason = print_reason(arena, target, class, since, ruling->cause, answer);
 }
@@ -179,15 +176,14 @@ static void judge_opset(struct judge *j, const char *domain, int64_t version)
         return;
     struct ox_target_problem problem = {.cause = OX_CAUSE_OPSET, .fatal = true, .domain = domain};
     if (version > limit->newest) {
-        problem.reason = ox_arena_printf(arena, "%s %lld is newer than %lld, the newest that %s %s takes",
-                                         shown, (long long)version, (long long)limit->newest,
-                                         target->runtime, target->version);
+        problem.reason = ox_arena_printf(
+            arena, "%s %lld is newer than %lld, the newest that %s %s takes", shown,
+            (long long)version, (long long)limit->newest, target->runtime, target->version);
         add_problem(j, &problem);
     } else if (version < limit->quiet && target->only_quiet) {
-        problem.reason =
-            ox_arena_printf(arena, "%s %lld is older than %lld, the oldest that %s %s takes", shown,
-                            (long long)version, (long long)limit->quiet, target->runtime,
-                            target->version);
+        problem.reason = ox_arena_printf(
+            arena, "%s %lld is older than %lld, the oldest that %s %s takes", shown,
+            (long long)version, (long long)limit->quiet, target->runtime, target->version);
         add_problem(j, &problem);
     } else if (version < limit->quiet) {
         j->verdict->note = ox_arena_printf(
@@ -204,10 +200,11 @@ static void judge_limits(struct judge *j)
         struct ox_target_problem problem = {
             .cause = OX_CAUSE_IR,
             .fatal = true,
-            .reason = ox_arena_printf(&j->survey->arena,
-                                      "IR version %lld is newer than %lld, the newest that %s %s takes",
-                                      (long long)model->ir_version, (long long)j->target->ir,
-                                      j->target->runtime, j->target->version)};
+            .reason =
+                ox_arena_printf(&j->survey->arena,
+                                "IR version %lld is newer than %lld, the newest that %s %s takes",
+                                (long long)model->ir_version, (long long)j->target->ir,
+                                j->target->runtime, j->target->version)};
         add_problem(j, &problem);
     }
     for (size_t i = 0; i < model->n_opsets; i++)
@@ -236,6 +233,35 @@ static const char *graph_path(struct judge *j, const struct ox_node *node, bool 
     return kept;
 }
 
+static void count_node(struct ox_target_verdict *verdict, const struct ox_target_node *node,
+                       enum ox_target_fate fate)
+{
+    verdict->n_nodes++;
+    verdict->n_taken += fate >= OX_FATE_BODY;
+    verdict->n_cast += fate == OX_FATE_CAST;
+    verdict->n_body += fate == OX_FATE_BODY;
+    verdict->n_fallback += fate == OX_FATE_FALLBACK;
+    verdict->n_impossible += fate == OX_FATE_IMPOSSIBLE;
+    verdict->macs += node->macs;
+    if (fate == OX_FATE_FALLBACK)
+        verdict->fallback_macs += node->macs;
+}
+
+static void add_node_problem(struct judge *j, const struct ox_node *node,
+                             const struct ox_target_ruling *ruling)
+{
+    const struct ox_target_problem problem = {
+        .cause = ruling->cause,
+        .fatal = ruling->fate == OX_FATE_IMPOSSIBLE,
+        .graph = graph_path(j, node, false),
+        .node = graph_path(j, node, true),
+        .op_type = node->op_type,
+        .domain = node->domain,
+        .reason = ruling->reason,
+    };
+    add_problem(j, &problem);
+}
+
 static void judge_nodes(struct judge *j)
 {
     struct ox_target_survey *survey = j->survey;
@@ -251,41 +277,30 @@ static void judge_nodes(struct judge *j)
         ox_target_rule(&j->rulings[i], survey, j->target, class, schema, &survey->arena);
     }
     const struct ox_node *largest = NULL;
-    for (size_t i = 0; i < survey->n_nodes; i++) {
+    for (size_t i = 0; i < survey->n_nodes && !j->failed; i++) {
         const struct ox_target_node *node = &survey->nodes[i];
-        const struct ox_target_ruling *ruling = &j->rulings[node->class];
+        struct ox_target_ruling ruling = j->rulings[node->class];
         const struct ox_target_class *class = &survey->classes[node->class];
-        bool is_constant = strcmp(class->op_type, "Constant") == 0 && !*class->domain;
-        if (ruling->fate == OX_FATE_CALL || (is_constant && ruling->fate != OX_FATE_IMPOSSIBLE))
-            continue;
-        verdict->n_nodes++;
-        verdict->n_taken += ruling->fate >= OX_FATE_BODY;
-        verdict->n_cast += ruling->fate == OX_FATE_CAST;
-        verdict->n_body += ruling->fate == OX_FATE_BODY;
-        verdict->n_fallback += ruling->fate == OX_FATE_FALLBACK;
-        verdict->n_impossible += ruling->fate == OX_FATE_IMPOSSIBLE;
-        verdict->macs += node->macs;
-        if (ruling->fate > OX_FATE_FALLBACK)
-            continue;
-        if (ruling->fate == OX_FATE_FALLBACK) {
-            verdict->fallback_macs += node->macs;
-            if (node->macs > verdict->largest_macs) {
-                verdict->largest_macs = node->macs;
-                largest = node->node;
-            }
+        const char *form = ruling.fate > OX_FATE_IMPOSSIBLE && ruling.fate < OX_FATE_CALL
+                               ? ox_target_form(j->target, node->node)
+                               : NULL;
+        if (form) {
+            ruling.fate = OX_FATE_IMPOSSIBLE;
+            ruling.cause = OX_CAUSE_ATTRIBUTE;
+            ruling.reason =
+                ox_arena_printf(&survey->arena, "%s %s's kernels of %s do not take %s",
+                                j->target->runtime, j->target->version, class->op_type, form);
         }
-        const struct ox_target_problem problem = {
-            .cause = ruling->cause,
-            .fatal = ruling->fate == OX_FATE_IMPOSSIBLE,
-            .graph = graph_path(j, node->node, false),
-            .node = graph_path(j, node->node, true),
-            .op_type = class->op_type,
-            .domain = class->domain,
-            .reason = ruling->reason,
-        };
-        add_problem(j, &problem);
-        if (j->failed)
-            return;
+        bool is_constant = strcmp(class->op_type, "Constant") == 0 && !*class->domain;
+        if (ruling.fate == OX_FATE_CALL || (is_constant && ruling.fate != OX_FATE_IMPOSSIBLE))
+            continue;
+        count_node(verdict, node, ruling.fate);
+        if (ruling.fate == OX_FATE_FALLBACK && node->macs > verdict->largest_macs) {
+            verdict->largest_macs = node->macs;
+            largest = node->node;
+        }
+        if (ruling.fate <= OX_FATE_FALLBACK)
+            add_node_problem(j, node->node, &ruling);
     }
     if (largest) {
         verdict->largest = graph_path(j, largest, true);

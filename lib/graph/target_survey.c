@@ -22,7 +22,8 @@ static uint64_t type_bit(const struct ox_type *type)
         return OX_TARGET_OTHER;
     if (tensor->elem == OX_UNDEFINED || (unsigned)tensor->elem >= OX_TARGET_SEQUENCE_BIT)
         return 0;
-    return (uint64_t)1 << ((sequence ? (unsigned)OX_TARGET_SEQUENCE_BIT : 0) + (unsigned)tensor->elem);
+    return (uint64_t)1 << ((sequence ? (unsigned)OX_TARGET_SEQUENCE_BIT : 0) +
+                           (unsigned)tensor->elem);
 }
 
 static uint64_t value_bit(const struct ox_target_survey *survey, const struct ox_value *value)
@@ -57,9 +58,9 @@ size_t ox_target_bindings(struct ox_target_binding *out, size_t most,
                                   side ? schema->n_outputs : schema->n_inputs, i)
                        : NULL;
             if (values[i])
-                out[n++] = (struct ox_target_binding){param ? param->name : "",
-                                                      param ? param->type : "",
-                                                      value_bit(survey, values[i])};
+                out[n++] =
+                    (struct ox_target_binding){param ? param->name : "", param ? param->type : "",
+                                               value_bit(survey, values[i])};
         }
     }
     return n;
@@ -110,8 +111,7 @@ static bool add_class(struct ox_target_survey *survey, const struct ox_node *nod
         .op_type = node->op_type,
         .opset = opset,
         .schema = schema,
-        .function =
-            ox_model_function(survey->model, node->domain, node->op_type, node->overload),
+        .function = ox_model_function(survey->model, node->domain, node->op_type, node->overload),
         .node = node,
         .bindings = kept,
         .n_bindings = n,
@@ -142,8 +142,7 @@ static bool add_node(struct ox_target_survey *survey, struct ox_strbuf *key,
         survey->cap_nodes = cap;
     }
     const struct ox_cost *cost = survey->costs ? ox_costs_of(survey->costs, node) : NULL;
-    survey->nodes[survey->n_nodes++] =
-        (struct ox_target_node){node, class, cost ? cost->macs : 0};
+    survey->nodes[survey->n_nodes++] = (struct ox_target_node){node, class, cost ? cost->macs : 0};
     survey->classes[class].n_nodes++;
     const struct ox_function *function = survey->classes[class].function;
     if (function)

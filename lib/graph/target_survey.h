@@ -10,9 +10,9 @@
 struct ox_target_class {
     const char *domain, *op_type;
     int64_t opset;
-    const struct ox_schema *schema;       /* NULL: none known */
-    const struct ox_function *function;   /* of the model, that the nodes call; NULL */
-    const struct ox_node *node;           /* one of them */
+    const struct ox_schema *schema;     /* NULL: none known */
+    const struct ox_function *function; /* of the model, that the nodes call; NULL */
+    const struct ox_node *node;         /* one of them */
     const struct ox_target_binding *bindings;
     size_t n_bindings;
     size_t n_nodes;
@@ -66,6 +66,11 @@ void ox_target_rule(struct ox_target_ruling *ruling, const struct ox_target_surv
 /* Whether the standard's body of the operator at that opset has only operators that the table knows. */
 bool ox_target_body_fits(const struct ox_target_table *table, uint32_t bit,
                          const struct ox_schema *schema, int64_t opset);
+
+/* ---- target_forms.c ---- */
+
+/* What the target refuses about a node that it has a kernel for; NULL: nothing. */
+const char *ox_target_form(const struct ox_target *target, const struct ox_node *node);
 
 /* ---- target_fix.c ---- */
 

@@ -234,16 +234,14 @@ static struct ox_target *make(struct ox_targets *targets, const struct ox_target
         target->rest = (struct ox_target_table){family->rest, family->n_rest, &ox_target_pool};
     target->rest_bit = (uint32_t)1 << release;
     if (facts->opset)
-        limits[target->n_limits++] =
-            (struct ox_target_limit){"", facts->opset, facts->quiet};
+        limits[target->n_limits++] = (struct ox_target_limit){"", facts->opset, facts->quiet};
     if (facts->ml)
         limits[target->n_limits++] = (struct ox_target_limit){"ai.onnx.ml", facts->ml, 1};
     return target->name ? target : NULL;
 }
 
-static enum ox_status add_release(struct ox_targets *targets,
-                                  const struct ox_target_family *family, unsigned release,
-                                  struct ox_error *err)
+static enum ox_status add_release(struct ox_targets *targets, const struct ox_target_family *family,
+                                  unsigned release, struct ox_error *err)
 {
     const struct ox_target *target = make(targets, family, release);
     if (!target)
@@ -300,8 +298,7 @@ static bool split_spec(struct spec *spec, const char *text)
     return !*text || copy_part(spec->provider, sizeof spec->provider, text + 1, strlen(text + 1));
 }
 
-/* Compares versions by their numbers, as far as `wanted` gives them: 1.16.3 and 1.16 are equal. */
-static int compare_versions(const char *version, const char *wanted)
+int ox_target_compare_versions(const char *version, const char *wanted)
 {
     for (;;) {
         char *version_end;
@@ -325,7 +322,7 @@ static bool same_minor(const char *version, const char *wanted)
     const char *second = dot ? strchr(dot + 1, '.') : NULL;
     if (!second || !copy_part(minor, sizeof minor, wanted, (size_t)(second - wanted)))
         return false;
-    return compare_versions(version, minor) == 0;
+    return ox_target_compare_versions(version, minor) == 0;
 }
 
 static bool release_wanted(const struct spec *spec, const struct ox_target_family *family,
@@ -333,11 +330,11 @@ static bool release_wanted(const struct spec *spec, const struct ox_target_famil
 {
     const char *version = family->releases[release].version;
     if (spec->range)
-        return (!*spec->low || compare_versions(version, spec->low) >= 0) &&
-               (!*spec->high || compare_versions(version, spec->high) <= 0);
+        return (!*spec->low || ox_target_compare_versions(version, spec->low) >= 0) &&
+               (!*spec->high || ox_target_compare_versions(version, spec->high) <= 0);
     if (!*spec->low)
         return release + 1 == family->n_releases;
-    return compare_versions(version, spec->low) == 0 || same_minor(version, spec->low);
+    return ox_target_compare_versions(version, spec->low) == 0 || same_minor(version, spec->low);
 }
 
 static enum ox_status unknown(const struct spec *spec, const char *text, struct ox_error *err)
@@ -358,8 +355,9 @@ static enum ox_status unknown(const struct spec *spec, const char *text, struct 
         return ox_fail(err, OX_USAGE,
                        "target '%s': %s has no provider '%s'; --target list prints them", text,
                        of_runtime->runtime, spec->provider);
-    return ox_fail(err, OX_USAGE, "target '%s': no runtime is called '%s'; --target list prints them",
-                   text, spec->runtime);
+    return ox_fail(err, OX_USAGE,
+                   "target '%s': no runtime is called '%s'; --target list prints them", text,
+                   spec->runtime);
 }
 
 static bool is_file(const char *spec)
@@ -379,9 +377,9 @@ enum ox_status ox_targets_add(struct ox_targets *targets, const char *text, stru
     }
     struct spec spec;
     if (!split_spec(&spec, text))
-        return ox_fail(err, OX_USAGE,
-                       "target '%s': expected RUNTIME[=VERSION][:PROVIDER], RUNTIME>=VERSION or a file",
-                       text);
+        return ox_fail(
+            err, OX_USAGE,
+            "target '%s': expected RUNTIME[=VERSION][:PROVIDER], RUNTIME>=VERSION or a file", text);
     size_t before = targets->n;
     for (size_t i = 0; i < ox_target_n_families; i++) {
         const struct ox_target_family *family = &ox_target_families[i];

@@ -41,8 +41,9 @@ struct ox_target_span {
 struct ox_target_row {
     const char *domain, *name; /* domain "" is ai.onnx */
     uint16_t since, until;
-    uint8_t via;       /* enum ox_target_via */
-    uint16_t types;    /* index into types: a span of boxes, one of which must hold; a box is a span of bounds, all of them */
+    uint8_t via; /* enum ox_target_via */
+    uint16_t
+        types; /* index into types: a span of boxes, one of which must hold; a box is a span of bounds, all of them */
     uint32_t releases; /* bit i: the runtime's release i has it */
 };
 
@@ -76,7 +77,8 @@ struct ox_target {
     size_t n_limits;
     struct ox_target_table own; /* of the provider */
     uint32_t own_bit;
-    struct ox_target_table rest; /* of the provider that takes what `own` does not; rows NULL: none does */
+    struct ox_target_table
+        rest; /* of the provider that takes what `own` does not; rows NULL: none does */
     uint32_t rest_bit;
     bool functions;  /* functions of the model are expanded */
     bool only_quiet; /* what is older than `quiet` is refused, not warned about */
@@ -115,6 +117,8 @@ void ox_target_ask(struct ox_target_answer *answer, const struct ox_target_table
 bool ox_target_has_domain(const struct ox_target_table *table, const char *domain);
 /* NULL: the domain is not limited. */
 const struct ox_target_limit *ox_target_limit(const struct ox_target *target, const char *domain);
+/* Compares versions by their numbers, as far as `wanted` gives them: 1.16.3 and 1.16 are equal. */
+int ox_target_compare_versions(const char *version, const char *wanted);
 /* "float32, float16, seq(int64)" */
 void ox_target_types_print(struct ox_strbuf *out, uint64_t mask, const char *separator);
 

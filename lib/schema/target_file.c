@@ -5,7 +5,13 @@
 #include "common/file.h"
 #include "schema/target_tables.h"
 
-enum { MOST_BYTES = 64 << 20, MOST_LINES = 1000000, MOST_WORDS = 64, MOST_LIMITS = 64, MOST_NAMES = 60000 };
+enum {
+    MOST_BYTES = 64 << 20,
+    MOST_LINES = 1000000,
+    MOST_WORDS = 64,
+    MOST_LIMITS = 64,
+    MOST_NAMES = 60000
+};
 
 /* A table that grows as lines are read; all in the list's arena but the arrays that grow. */
 struct reader {
@@ -59,8 +65,8 @@ static enum ox_status read_target(struct reader *r, char **words, size_t n)
     target->runtime = keep(r, words[1]);
     target->version = keep(r, words[2]);
     target->provider = keep(r, n > 3 ? words[3] : "cpu");
-    target->name = ox_arena_printf(&r->list->arena, "%s=%s:%s", words[1], words[2],
-                                   n > 3 ? words[3] : "cpu");
+    target->name =
+        ox_arena_printf(&r->list->arena, "%s=%s:%s", words[1], words[2], n > 3 ? words[3] : "cpu");
     return target->runtime && target->version && target->provider && target->name ? OX_OK
                                                                                   : no_memory(r);
 }
@@ -138,8 +144,7 @@ static enum ox_status read_bound(struct reader *r, char *word)
     }
     r->names[r->n_bounds] = keep(r, word);
     r->masks[r->n_bounds] = mask;
-    r->bounds[r->n_bounds] =
-        (struct ox_target_bound){(uint16_t)r->n_bounds, (uint16_t)r->n_bounds};
+    r->bounds[r->n_bounds] = (struct ox_target_bound){(uint16_t)r->n_bounds, (uint16_t)r->n_bounds};
     return r->names[r->n_bounds++] ? OX_OK : no_memory(r);
 }
 
@@ -178,7 +183,8 @@ static enum ox_status read_op(struct reader *r, char **words, size_t n)
             return no_memory(r);
         r->cap_rows = cap;
     }
-    struct ox_target_row row = {.since = 1, .until = UINT16_MAX, .via = OX_VIA_KERNEL, .releases = 1};
+    struct ox_target_row row = {
+        .since = 1, .until = UINT16_MAX, .via = OX_VIA_KERNEL, .releases = 1};
     char *colon = strrchr(words[1], ':');
     if (colon)
         *colon = '\0';
@@ -234,7 +240,8 @@ static enum ox_status read_line(struct reader *r, char *line)
     }
     line[strcspn(line, "#")] = '\0';
     char *state = NULL;
-    for (char *word = strtok_r(line, " \t\r", &state); word; word = strtok_r(NULL, " \t\r", &state)) {
+    for (char *word = strtok_r(line, " \t\r", &state); word;
+         word = strtok_r(NULL, " \t\r", &state)) {
         if (n == MOST_WORDS)
             return fault(r, "too many words", NULL);
         words[n++] = word;
@@ -353,7 +360,8 @@ static void print_row(struct ox_strbuf *out, const struct ox_target_row *row,
         if (row->until == UINT16_MAX && row->since <= 1)
             ox_strbuf_putc(out, '*');
         else
-            ox_strbuf_printf(out, row->since == row->until ? "%u" : "%u-%u", row->since, row->until);
+            ox_strbuf_printf(out, row->since == row->until ? "%u" : "%u-%u", row->since,
+                             row->until);
         for (size_t k = 0; k < box.n; k++) {
             const struct ox_target_bound *bound = &pool->bounds[box.first + k];
             ox_strbuf_printf(out, " %s=", pool->names[bound->name]);

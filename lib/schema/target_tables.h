@@ -6,7 +6,8 @@
 
 struct ox_target_release {
     const char *version;
-    int ir, opset, quiet, ml; /* newest IR; newest ai.onnx, oldest one without a warning; newest ai.onnx.ml; 0: no limit */
+    int ir, opset, quiet,
+        ml; /* newest IR; newest ai.onnx, oldest one without a warning; newest ai.onnx.ml; 0: no limit */
 };
 
 /* A provider of a runtime through the releases. */

@@ -1,0 +1,4 @@
+onnxtool check --target onnxruntim model.onnx
+onnxtool check --target onnxruntime=1.2 model.onnx
+onnxtool check --target onnxruntime:gpu model.onnx
+onnxtool check --target onnxruntime= model.onnx
