@@ -25,6 +25,11 @@ static bool is_partial_rotation(const struct ox_node *node)
     return attr_int(node, "rotary_embedding_dim") > 0 && attr_int(node, "num_heads") <= 0;
 }
 
+static bool has_window(const struct ox_node *node)
+{
+    return ox_node_attr(node, "left_window_size") || ox_node_attr(node, "right_window_size");
+}
+
 static bool any_negative(const struct ox_attr *attr)
 {
     bool negative = false;
@@ -57,6 +62,7 @@ static const struct form {
     {"DFT", "1.13", "1.24", is_onesided_inverse, "onesided together with inverse"},
     {"RotaryEmbedding", "1.23", "1.23", is_partial_rotation,
      "rotary_embedding_dim without num_heads"},
+    {"Attention", "1.23", "1.31", has_window, "left_window_size and right_window_size"},
     {"CenterCropPad", "1.14", "1.14", has_negative_axes, "negative axes (it crashes)"},
     {"Pad", "1.14", "1.14", has_negative_axes_input, "negative constant axes (it crashes)"},
 };
