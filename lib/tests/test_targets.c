@@ -129,7 +129,7 @@ START_TEST(kernels_are_for_versions_types_and_releases)
     ck_assert_int_eq(via("onnxruntime=1.16:cuda", "", "Conv", 11, OX_FLOAT16), OX_VIA_KERNEL);
     ck_assert_int_eq(via("onnxruntime=1.16", "", "Conv", 22, OX_FLOAT32), OX_VIA_NONE);
     ck_assert_int_eq(via("onnxruntime=1.21", "", "Conv", 22, OX_FLOAT32), OX_VIA_KERNEL);
-    ck_assert_int_eq(via("onnxruntime=1.16", "", "Celu", 12, OX_FLOAT32), OX_VIA_BODY);
+    ck_assert_int_eq(via("onnxruntime=1.16", "", "HardSwish", 14, OX_FLOAT32), OX_VIA_BODY);
 }
 END_TEST
 
