@@ -108,11 +108,12 @@ test: all tests
 unit: tests
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit $(T)
 
-## checkkernels: every kernel against plain C, and what each reaches (LEVEL=c|avx2|avx512|vnni, KIND=product|few|convolution|maps)
+## checkkernels: every kernel against plain C, and what each reaches (LEVEL=c|avx2|avx512|vnni, KIND=product|few|convolution|integer|maps)
 checkkernels: tests
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit dense
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit convolve
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit maps
+	$(Q)BUILD=$(BUILD) scripts/run-tests --unit integer
 	$(Q)$(BUILD)/lib/tests/test_dense --bench $(LEVEL) $(KIND)
 
 ## golden: run the command-line cases alone (T=command for one)

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "kernels/convolve.h"
+#include "kernels/integer.h"
 #include "kernels/maps.h"
 
 enum { ROUNDS = 7 };
@@ -307,6 +308,60 @@ static void bench_pool(const struct ox_compute *t, size_t side, size_t channels,
     free(v.y);
 }
 
+struct integer {
+    const struct ox_integer *t;
+    struct ox_conv c;
+    void *in, *out, *packed, *work;
+    struct ox_integer_end end;
+};
+
+static void run_integer(void *arg)
+{
+    const struct integer *v = arg;
+    ox_integer_conv_run(v->t, NULL, &v->c, v->packed, v->in, false, 0, v->out, &v->end, v->work);
+}
+
+static void bench_integer(const struct ox_compute *probe, enum ox_cpu level, const struct layer *l)
+{
+    const struct ox_integer *t = ox_integer(level);
+    const size_t groups = l->depthwise ? l->in : 1, out = (l->side + l->stride - 1) / l->stride;
+    const size_t taps = l->kernel * l->kernel;
+    char name[96];
+    struct integer v = {.t = t,
+                        .c = {.batch = 1,
+                              .groups = groups,
+                              .in_channels = l->in,
+                              .out_channels = l->out,
+                              .kernel = {l->kernel, l->kernel},
+                              .stride = {l->stride, l->stride},
+                              .dilation = {1, 1},
+                              .pad = {l->kernel / 2, l->kernel / 2},
+                              .in = {l->side, l->side},
+                              .out = {out, out},
+                              .in_pixel = l->in,
+                              .out_pixel = l->out}};
+    float *weights = numbers(l->in * l->out / groups * taps), *scale = numbers(l->out);
+    v.in = numbers(l->side * l->side * l->in);
+    v.out = numbers(out * out * l->out);
+    v.packed = numbers(ox_integer_conv_packed(t, &v.c));
+    v.work = numbers(ox_integer_conv_work(t, NULL, &v.c));
+    v.end.scale = scale;
+    v.end.hi = 255;
+    ox_integer_conv_pack(t, NULL, &v.c, weights, true, v.packed);
+    snprintf(name, sizeof name, "int8 %zux%zu s%zu g%zu %zux%zux%zu -> %zu", l->kernel, l->kernel,
+             l->stride, groups, l->side, l->side, l->in, l->out);
+    const struct subject s = {name,
+                              2.0 * (double)(out * out * l->out) * (double)(l->in / groups * taps),
+                              0, run_integer, &v};
+    measure(probe, &s);
+    free(weights);
+    free(scale);
+    free(v.in);
+    free(v.out);
+    free(v.packed);
+    free(v.work);
+}
+
 void bench_kernels(enum ox_cpu level, const char *only)
 {
     const struct ox_compute *t = ox_compute(level);
@@ -351,6 +406,12 @@ void bench_kernels(enum ox_cpu level, const char *only)
             continue;
         bench_way(t, OX_CONV_WINOGRAD2, l);
         bench_way(t, OX_CONV_WINOGRAD4, l);
+    }
+    for (size_t i = 0; i < sizeof layers / sizeof *layers && (!only || strstr("integer", only));
+         i++) {
+        const struct layer *l = &layers[i];
+        if (!l->transposed && !l->groups && l->side * l->in < 15000)
+            bench_integer(t, level, l);
     }
     if (!only || strstr("maps", only)) {
         bench_turn(t, 3, 224, false);

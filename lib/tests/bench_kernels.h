@@ -3,7 +3,7 @@
 
 #include "kernels/cpu.h"
 
-/* Prints a line a kernel. only: "product", "few", "convolution" or "maps"; NULL: all. */
+/* Prints a line a kernel. only: "product", "few", "convolution", "integer" or "maps"; NULL: all. */
 void bench_kernels(enum ox_cpu level, const char *only);
 
 #endif

@@ -201,6 +201,47 @@ EMULATED float emulated_reduce_max_ps(__m512 a)
     return most;
 }
 
+EMULATE_2(madd_epi16, __m512i, i, half_i, _mm256_madd_epi16)
+
+EMULATED __m512i emulated_loadu_si512(const void *p)
+{
+    union emulated x;
+    memcpy(x.word, p, sizeof x.word);
+    return x.i;
+}
+
+EMULATED void emulated_storeu_si512(void *p, __m512i a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
+EMULATED __m512i emulated_srli_epi16(__m512i a, unsigned n)
+{
+    union emulated x = {.i = a};
+    x.half_i[0] = _mm256_srli_epi16(x.half_i[0], (int)n);
+    x.half_i[1] = _mm256_srli_epi16(x.half_i[1], (int)n);
+    return x.i;
+}
+
+/* Unsigned bytes of b by signed bytes of c, four products and the word of a: not saturating. */
+EMULATED __m512i emulated_dpbusd_epi32(__m512i a, __m512i b, __m512i c)
+{
+    union emulated x = {.i = a};
+    const union emulated y = {.i = b}, z = {.i = c};
+    for (unsigned i = 0; i < 16; i++) {
+        for (unsigned u = 0; u < 4; u++)
+            x.word[i] += (int32_t)y.byte[4 * i + u] * (int8_t)z.byte[4 * i + u];
+    }
+    return x.i;
+}
+
+#define _mm512_madd_epi16 emulated_madd_epi16
+#define _mm512_loadu_si512 emulated_loadu_si512
+#define _mm512_storeu_si512 emulated_storeu_si512
+#define _mm512_setzero_si512() emulated_set1_epi32(0)
+#undef _mm512_srli_epi16
+#define _mm512_srli_epi16 emulated_srli_epi16
+#define _mm512_dpbusd_epi32 emulated_dpbusd_epi32
 #define _mm512_add_ps emulated_add_ps
 #define _mm512_sub_ps emulated_sub_ps
 #define _mm512_mul_ps emulated_mul_ps

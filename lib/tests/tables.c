@@ -5,18 +5,24 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define EMULATION 1
 void ox_compute_emulated(struct ox_compute *t);
+void ox_integer_avx512_emulated(struct ox_integer *t);
+void ox_integer_vnni_emulated(struct ox_integer *t);
 #else
 #define EMULATION 0
 #endif
 
 static struct ox_compute emulated;
+static struct ox_integer emulated_integer[2];
 static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
 static void fill(void)
 {
     emulated = *ox_compute(ox_cpu_probe());
+    emulated_integer[0] = emulated_integer[1] = *ox_integer(ox_cpu_probe());
 #if EMULATION
     ox_compute_emulated(&emulated);
+    ox_integer_avx512_emulated(&emulated_integer[0]);
+    ox_integer_vnni_emulated(&emulated_integer[1]);
 #endif
 }
 
@@ -31,6 +37,19 @@ const struct ox_compute *table_at(unsigned i)
         return ox_compute((enum ox_cpu)i);
     pthread_once(&filled, fill);
     return &emulated;
+}
+
+unsigned n_integer_tables(void)
+{
+    return n_tables() + (EMULATION && ox_cpu_probe() >= OX_CPU_AVX2);
+}
+
+const struct ox_integer *integer_table_at(unsigned i)
+{
+    if (i <= (unsigned)ox_cpu_probe())
+        return ox_integer((enum ox_cpu)i);
+    pthread_once(&filled, fill);
+    return &emulated_integer[i - (unsigned)ox_cpu_probe() - 1];
 }
 
 const char *table_name(unsigned i)

@@ -3,11 +3,14 @@
 #ifndef OX_TESTS_TABLES_H
 #define OX_TESTS_TABLES_H
 
-#include "kernels/compute.h"
+#include "kernels/integer.h"
 
 unsigned n_tables(void);
 /* i < n_tables(); 0 is plain C. */
 const struct ox_compute *table_at(unsigned i);
+/* The same for 8-bit products, with AVX-512 and VNNI emulated. */
+unsigned n_integer_tables(void);
+const struct ox_integer *integer_table_at(unsigned i);
 const char *table_name(unsigned i);
 
 #endif

@@ -1,0 +1,452 @@
+#include "kernels/integer.h"
+
+#include <string.h>
+
+#include "common/compiler.h"
+#include "kernels/dense_impl.h"
+
+enum { SEGMENTS = 256, BLOCK_BYTES = 1 << 18, TASKS = 16 };
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t round_up(size_t x, size_t to)
+{
+    return (x + to - 1) / to * to;
+}
+
+/* A convolution whose image has been padded, or a product as a convolution over an image of one line. */
+struct core {
+    const struct ox_integer *t;
+    size_t groups, channels, n; /* of a group */
+    size_t taps[2], depth,
+        segments;       /* a segment is a kernel row when its taps are one run of memory */
+    size_t rows, cols;  /* outputs of an image */
+    size_t line, pixel; /* bytes from output row to row and from output to output, in the input */
+    size_t tap_line, tap_pixel; /* from tap to tap */
+    size_t panel;               /* bytes of a packed panel */
+    bool depthwise;
+    /* of a run */
+    const uint8_t *in;
+    uint8_t flip;
+    const char *packed;
+    char *out;
+    size_t out_size, out_pixel; /* bytes of an element; elements */
+    const struct ox_integer_end *end;
+    size_t block_rows, block_cols, n_rows, n_cols;
+    int32_t *sums; /* a slot: mr x block_cols */
+    size_t slot;
+};
+
+static void describe(const struct ox_integer *t, const struct ox_conv *c, size_t width,
+                     size_t pixel, struct core *k)
+{
+    memset(k, 0, sizeof *k);
+    k->t = t;
+    k->groups = c->groups;
+    k->channels = c->in_channels / c->groups;
+    k->n = c->out_channels / c->groups;
+    k->depthwise = c->groups > 1 && k->channels == 1 && k->n == 1;
+    k->taps[0] = c->kernel[0];
+    k->taps[1] = c->kernel[1];
+    k->rows = c->out[0];
+    k->cols = c->out[1];
+    k->line = width * pixel * c->stride[0];
+    k->pixel = pixel * c->stride[1];
+    k->tap_line = width * pixel * c->dilation[0];
+    k->tap_pixel = pixel * c->dilation[1];
+    const bool runs = c->groups == 1 && c->dilation[1] == 1 && pixel == c->in_channels;
+    k->segments = runs ? k->taps[0] : k->taps[0] * k->taps[1];
+    k->depth = runs ? k->taps[1] * k->channels : k->channels;
+    k->panel =
+        k->segments * round_up(k->depth, 4) * t->nr * (t->layout == OX_INTEGER_PAIRS ? 2 : 1);
+}
+
+/* Whether the input is copied into a frame of its zero point first. */
+static bool needs_frame(const struct ox_conv *c, size_t frame[2])
+{
+    bool needs = false;
+    for (unsigned axis = 0; axis < 2; axis++) {
+        const size_t reach = (c->kernel[axis] - 1) * c->dilation[axis] + 1;
+        const size_t span = c->out[axis] ? (c->out[axis] - 1) * c->stride[axis] + reach : 0;
+        needs = needs || c->pad[axis] || span > c->in[axis];
+        frame[axis] = span;
+    }
+    return needs;
+}
+
+static void describe_conv(const struct ox_integer *t, const struct ox_conv *c, struct core *k)
+{
+    size_t frame[2];
+    const bool framed = needs_frame(c, frame);
+    describe(t, c, framed ? frame[1] : c->in[1], framed ? c->in_channels : c->in_pixel, k);
+}
+
+static size_t packed_bytes(const struct core *k)
+{
+    size_t all;
+    if (k->depthwise)
+        return OX_MUL_OVERFLOWS(k->groups * 2, k->taps[0] * k->taps[1], &all) ? SIZE_MAX : all;
+    if (OX_MUL_OVERFLOWS((k->n + k->t->nr - 1) / k->t->nr * k->groups, k->panel, &all))
+        return SIZE_MAX;
+    return all;
+}
+
+struct packing {
+    const struct core *k;
+    const uint8_t *weights;
+    uint8_t flip;
+    size_t tap, channel, col; /* elements between taps, input channels and output channels */
+    char *out;
+};
+
+static void pack_panel(void *arg, size_t i, size_t slot)
+{
+    const struct packing *p = arg;
+    const struct core *k = p->k;
+    const size_t nr = k->t->nr, panels = (k->n + nr - 1) / nr;
+    const size_t group = i / panels, first = i % panels * nr;
+    const size_t per_segment = round_up(k->depth, 4);
+    const bool pairs = k->t->layout == OX_INTEGER_PAIRS;
+    char *out = p->out + i * k->panel;
+    (void)slot;
+    memset(out, 0, k->panel);
+    for (size_t j = 0; j < nr && first + j < k->n; j++) {
+        const uint8_t *from = p->weights + (group * k->n + first + j) * p->col;
+        for (size_t q = 0; q < k->segments * k->depth; q++) {
+            const size_t tap = q / k->channels, channel = q % k->channels;
+            const size_t at = q / k->depth * per_segment + q % k->depth, quad = at / 4, u = at % 4;
+            const int8_t w = (int8_t)(from[tap * p->tap + channel * p->channel] ^ p->flip);
+            if (pairs)
+                ((int16_t *)(void *)out)[quad * nr * 4 + (u & 1) * nr * 2 + j * 2 + u / 2] = w;
+            else
+                ((int8_t *)out)[(quad * nr + j) * 4 + u] = w;
+        }
+    }
+}
+
+static void pack(struct ox_env *env, const struct packing *p)
+{
+    const struct core *k = p->k;
+    struct packing copy = *p;
+    if (k->depthwise) {
+        const size_t taps = k->taps[0] * k->taps[1];
+        for (size_t tap = 0; tap < taps; tap++) {
+            for (size_t j = 0; j < k->groups; j++)
+                ((int16_t *)(void *)p->out)[tap * k->groups + j] =
+                    (int8_t)(p->weights[j * p->col + tap * p->tap] ^ p->flip);
+        }
+        return;
+    }
+    ox_spread(env, (k->n + k->t->nr - 1) / k->t->nr * k->groups,
+              (double)(k->n * k->groups) * (double)(k->segments * k->depth) * 60, pack_panel,
+              &copy);
+}
+
+static void plan(struct core *k, size_t images)
+{
+    const size_t m = k->rows * k->cols, nr = k->t->nr;
+    const double work =
+        2.0 * (double)(m * images) * (double)(k->n * k->groups) * (double)(k->segments * k->depth);
+    const size_t wanted = work < TASKS * 4e6 ? (size_t)(work / 4e6) + 1 : TASKS;
+    size_t cols = BLOCK_BYTES / (k->panel / nr + 1) / nr * nr;
+    cols = cols < nr ? nr : cols;
+    const size_t least = (size_t)4 * k->t->mr, by_rows = min_size(wanted, (m + least - 1) / least);
+    const size_t by_cols = by_rows ? (wanted + by_rows * k->groups - 1) / (by_rows * k->groups) : 1;
+    if (by_cols > 1)
+        cols = min_size(cols, round_up((k->n + by_cols - 1) / by_cols, nr));
+    k->block_cols = ox_even_part(k->n, cols, nr);
+    k->block_rows = ox_even_part(m, by_rows ? (m + by_rows - 1) / by_rows : 1, k->t->mr);
+    k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
+    k->n_rows = m ? (m + k->block_rows - 1) / k->block_rows : 0;
+    k->slot = round_up(k->depthwise ? k->groups : k->t->mr * k->block_cols, 16);
+}
+
+static int32_t row_sum(const struct core *k, const uint8_t *const *a, unsigned i)
+{
+    int32_t sum = 0;
+    for (size_t s = 0; s < k->segments; s++) {
+        const uint8_t *x = a[s * k->t->mr + i];
+        for (size_t p = 0; p < k->depth; p++)
+            sum += x[p] ^ k->flip;
+    }
+    return sum;
+}
+
+static struct ox_integer_end end_at(const struct ox_integer_end *end, size_t col)
+{
+    struct ox_integer_end out = *end;
+    out.offset = end->offset ? end->offset + col : NULL;
+    out.weight_zero = end->weight_zero ? end->weight_zero + col : NULL;
+    out.scale = end->scale ? end->scale + col : NULL;
+    out.bias = end->bias ? end->bias + col : NULL;
+    return out;
+}
+
+static void find_segments(const struct core *k, const uint8_t *base, unsigned i, const uint8_t **a)
+{
+    const unsigned mr = k->t->mr;
+    const size_t across = k->segments == k->taps[0] ? 1 : k->taps[1];
+    for (size_t r = 0; r < k->taps[0]; r++) {
+        for (size_t q = 0; q < across; q++)
+            a[(r * across + q) * mr + i] = base + r * k->tap_line + q * k->tap_pixel;
+    }
+}
+
+static void run_block(void *arg, size_t task, size_t slot)
+{
+    const struct core *k = arg;
+    const struct ox_integer *t = k->t;
+    const size_t blocks = k->n_rows * k->n_cols, group = task / blocks;
+    const size_t col0 = task % blocks / k->n_rows * k->block_cols;
+    const size_t m0 = task % k->n_rows * k->block_rows;
+    const size_t m1 = min_size(m0 + k->block_rows, k->rows * k->cols);
+    const size_t cols = min_size(k->block_cols, k->n - col0), col = group * k->n + col0;
+    const struct ox_integer_end end = end_at(k->end, col);
+    const uint8_t *pointers[SEGMENTS * OX_TILE_ROWS_MAX];
+    int32_t *sums = k->sums + slot * k->slot;
+    const char *packed =
+        k->packed + (group * ((k->n + t->nr - 1) / t->nr) + col0 / t->nr) * k->panel;
+    struct ox_integer_tile tile = {.a = pointers,
+                                   .segments = k->segments,
+                                   .depth = k->depth,
+                                   .ldc = k->block_cols,
+                                   .flip = k->flip};
+    const size_t step = ox_even_part(m1 - m0, t->mr, 1);
+    for (size_t m = m0; m < m1; m += tile.rows) {
+        tile.rows = (unsigned)min_size(step, m1 - m);
+        for (unsigned i = 0; i < tile.rows; i++) {
+            const size_t y = (m + i) / k->cols, x = (m + i) % k->cols;
+            find_segments(k, k->in + y * k->line + x * k->pixel + group * k->channels, i, pointers);
+        }
+        for (size_t j = 0; j < cols; j += t->nr) {
+            tile.b = packed + j / t->nr * k->panel;
+            tile.c = sums + j;
+            tile.cols = (unsigned)min_size(t->nr, cols - j);
+            t->tile(&tile);
+        }
+        for (unsigned i = 0; i < tile.rows; i++) {
+            const int32_t term = end.weight_zero ? row_sum(k, pointers, i) : 0;
+            t->finish(cols, sums + i * k->block_cols, term, &end,
+                      k->out + ((m + i) * k->out_pixel + col) * k->out_size);
+        }
+    }
+}
+
+/* Depthwise: a row of outputs a task. */
+static void run_taps(void *arg, size_t y, size_t slot)
+{
+    const struct core *k = arg;
+    const uint8_t *in[SEGMENTS];
+    int32_t *sums = k->sums + slot * k->slot;
+    struct ox_integer_taps taps = {.channels = k->groups,
+                                   .n = k->taps[0] * k->taps[1],
+                                   .in = in,
+                                   .flip = k->flip,
+                                   .weights = (const int16_t *)(const void *)k->packed,
+                                   .sums = sums};
+    for (size_t x = 0; x < k->cols; x++) {
+        for (size_t r = 0; r < k->taps[0]; r++) {
+            for (size_t q = 0; q < k->taps[1]; q++)
+                in[r * k->taps[1] + q] =
+                    k->in + y * k->line + x * k->pixel + r * k->tap_line + q * k->tap_pixel;
+        }
+        k->t->taps(&taps);
+        k->t->finish(k->groups, sums, 0, k->end,
+                     k->out + (y * k->cols + x) * k->out_pixel * k->out_size);
+    }
+}
+
+static size_t size_of(enum ox_integer_out type)
+{
+    return type == OX_INTEGER_U8 || type == OX_INTEGER_S8 ? 1 : 4;
+}
+
+static void run_image(const struct core *k, struct ox_env *env)
+{
+    struct core copy = *k;
+    const double work =
+        (double)(k->rows * k->cols) * (double)(k->n * k->groups) * (double)(k->segments * k->depth);
+    if (k->depthwise)
+        ox_spread(env, k->rows, work * 4, run_taps, &copy);
+    else
+        ox_spread(env, k->groups * k->n_rows * k->n_cols, work, run_block, &copy);
+}
+
+static struct ox_conv as_conv(size_t m, size_t n, size_t k, size_t a_row)
+{
+    return (struct ox_conv){.batch = 1,
+                            .groups = 1,
+                            .in_channels = k,
+                            .out_channels = n,
+                            .kernel = {1, 1},
+                            .stride = {1, 1},
+                            .dilation = {1, 1},
+                            .in = {1, m},
+                            .out = {1, m},
+                            .in_pixel = a_row,
+                            .out_pixel = n};
+}
+
+size_t ox_integer_dense_packed(const struct ox_integer *t, size_t k, size_t n)
+{
+    const struct ox_conv c = as_conv(1, n, k, k);
+    return ox_integer_conv_packed(t, &c);
+}
+
+void ox_integer_dense_pack(const struct ox_integer *t, struct ox_env *env, size_t k, size_t n,
+                           const void *weights, bool is_signed, size_t row, size_t col, void *out)
+{
+    const struct ox_conv c = as_conv(1, n, k, k);
+    struct core core;
+    describe(t, &c, 1, k, &core);
+    const struct packing p = {.k = &core,
+                              .weights = weights,
+                              .flip = is_signed ? 0 : 0x80,
+                              .channel = row,
+                              .col = col,
+                              .out = out};
+    pack(env, &p);
+}
+
+size_t ox_integer_dense_work(const struct ox_integer *t, const struct ox_env *env,
+                             const struct ox_integer_dense *d)
+{
+    const struct ox_conv c = as_conv(d->m, d->n, d->k, d->a_row);
+    return ox_integer_conv_work(t, env, &c);
+}
+
+void ox_integer_dense_run(const struct ox_integer *t, struct ox_env *env,
+                          const struct ox_integer_dense *d, void *work)
+{
+    struct ox_conv c = as_conv(d->m, d->n, d->k, d->a_row);
+    c.out_pixel = d->c_row;
+    ox_integer_conv_run(t, env, &c, d->packed, d->a, d->a_signed, 0, d->c, &d->end, work);
+}
+
+void ox_integer_offsets(size_t n, size_t count, const void *weights, bool is_signed, size_t step,
+                        size_t col, int32_t za, const int32_t *weight_zero, const int32_t *bias,
+                        int32_t *offset)
+{
+    const uint8_t *w = weights;
+    const uint8_t flip = is_signed ? 0 : 0x80;
+    for (size_t j = 0; j < n; j++) {
+        uint32_t sum = 0;
+        for (size_t i = 0; i < count; i++)
+            sum += (uint32_t)(int8_t)(w[j * col + i * step] ^ flip);
+        uint32_t out = bias ? (uint32_t)bias[j] : 0;
+        out -= (uint32_t)za * sum;
+        if (weight_zero)
+            out += (uint32_t)count * (uint32_t)za * (uint32_t)weight_zero[j];
+        offset[j] = (int32_t)out;
+    }
+}
+
+bool ox_integer_conv_can(const struct ox_conv *c)
+{
+    const bool depthwise =
+        c->groups > 1 && c->groups == c->in_channels && c->groups == c->out_channels;
+    return !c->planar && !c->transposed && c->kernel[0] <= SEGMENTS &&
+           c->kernel[1] <= SEGMENTS / (c->kernel[0] ? c->kernel[0] : 1) &&
+           c->kernel[0] * c->kernel[1] > 0 && (depthwise || c->groups <= c->in_channels);
+}
+
+size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *c)
+{
+    struct core k;
+    describe_conv(t, c, &k);
+    return packed_bytes(&k);
+}
+
+void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
+                          const void *weights, bool is_signed, void *out)
+{
+    struct core k;
+    const size_t taps = c->kernel[0] * c->kernel[1];
+    describe_conv(t, c, &k);
+    const struct packing p = {.k = &k,
+                              .weights = weights,
+                              .flip = is_signed ? 0 : 0x80,
+                              .tap = 1,
+                              .channel = taps,
+                              .col = k.channels * taps,
+                              .out = out};
+    pack(env, &p);
+}
+
+size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env,
+                            const struct ox_conv *c)
+{
+    struct core k;
+    size_t frame[2], bytes = 0;
+    describe_conv(t, c, &k);
+    plan(&k, 1);
+    if (needs_frame(c, frame) &&
+        (OX_MUL_OVERFLOWS(frame[0], frame[1], &bytes) ||
+         OX_MUL_OVERFLOWS(bytes, c->in_channels, &bytes) || bytes > SIZE_MAX / 2))
+        return SIZE_MAX;
+    return round_up(bytes, 64) + ox_slots(env) * k.slot * sizeof(int32_t);
+}
+
+struct framing {
+    const struct ox_conv *c;
+    size_t across;
+    const uint8_t *in;
+    uint8_t *out;
+    int zero;
+};
+
+static void frame_row(void *arg, size_t row, size_t slot)
+{
+    const struct framing *f = arg;
+    const struct ox_conv *c = f->c;
+    const size_t channels = c->in_channels, y = row - c->pad[0];
+    const size_t left = min_size(c->pad[1], f->across),
+                 width = min_size(c->in[1], f->across - left);
+    uint8_t *out = f->out + row * f->across * channels;
+    (void)slot;
+    if (y >= c->in[0]) { /* also above the image, where y has wrapped */
+        memset(out, f->zero, f->across * channels);
+        return;
+    }
+    memset(out, f->zero, left * channels);
+    memset(out + (left + width) * channels, f->zero, (f->across - left - width) * channels);
+    const uint8_t *in = f->in + y * c->in[1] * c->in_pixel;
+    for (size_t x = 0; c->in_pixel != channels && x < width; x++)
+        memcpy(out + (left + x) * channels, in + x * c->in_pixel, channels);
+    if (c->in_pixel == channels)
+        memcpy(out + left * channels, in, width * channels);
+}
+
+void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
+                         const void *packed, const void *in, bool in_signed, int32_t in_zero,
+                         void *out, const struct ox_integer_end *end, void *work)
+{
+    struct core k;
+    size_t frame[2], bytes = 0;
+    const bool framed = needs_frame(c, frame);
+    describe_conv(t, c, &k);
+    plan(&k, 1);
+    if (framed)
+        bytes = round_up(frame[0] * frame[1] * c->in_channels, 64);
+    k.flip = in_signed ? 0x80 : 0;
+    k.packed = packed;
+    k.out_size = size_of(end->type);
+    k.out_pixel = c->out_pixel;
+    k.end = end;
+    k.sums = (int32_t *)(void *)((char *)work + bytes);
+    const size_t in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * c->in_pixel;
+    const size_t out_batch = c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
+    for (size_t n = 0; n < c->batch; n++) {
+        k.in = (const uint8_t *)in + n * in_batch;
+        k.out = (char *)out + n * out_batch * k.out_size;
+        if (framed) {
+            struct framing f = {c, frame[1], k.in, work, in_zero & 0xff};
+            ox_spread(env, frame[0], (double)bytes * 10, frame_row, &f);
+            k.in = work;
+        }
+        run_image(&k, env);
+    }
+}

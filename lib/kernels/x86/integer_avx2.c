@@ -1,0 +1,186 @@
+#include <immintrin.h>
+#include <string.h>
+
+#include "kernels/integer.h"
+
+#define IV __m256i
+#define IR 6
+#define ILAYOUT OX_INTEGER_PAIRS
+enum { IW = 8 };
+#define iv_zero() _mm256_setzero_si256()
+#define iv_set(x) _mm256_set1_epi32(x)
+#define iv_load(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define iv_store(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), (v))
+
+static inline __m256i iv_dot(__m256i sum, __m256i x, __m256i b, unsigned odd)
+{
+    const __m256i words =
+        odd ? _mm256_srli_epi16(x, 8) : _mm256_and_si256(x, _mm256_set1_epi16(0xff));
+    sum = _mm256_add_epi32(sum, _mm256_madd_epi16(words, b));
+    __asm__("" : "+x"(sum)); /* in this order: others need more registers than there are */
+    return sum;
+}
+
+#include "kernels/x86/integer_tmpl.h"
+
+static inline __m256i sixteen_words(const uint8_t *p, __m128i flip)
+{
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+    return _mm256_cvtepu8_epi16(_mm_xor_si128(bytes, flip));
+}
+
+/* Two taps at a time: their words side by side, so that one instruction forms both products and their sum. */
+static void sixteen_channels(const struct ox_integer_taps *t, size_t c)
+{
+    const __m128i flip = _mm_set1_epi8((char)t->flip);
+    __m256i low = _mm256_setzero_si256(), high = low;
+    for (size_t i = 0; i < t->n; i += 2) {
+        const bool pair = i + 1 < t->n;
+        const __m256i x = sixteen_words(t->in[i] + c, flip);
+        const __m256i y = pair ? sixteen_words(t->in[i + 1] + c, flip) : _mm256_setzero_si256();
+        const int16_t *weights = t->weights + i * t->channels + c;
+        const __m256i u = iv_load(weights);
+        const __m256i v = pair ? iv_load(weights + t->channels) : _mm256_setzero_si256();
+        low = _mm256_add_epi32(
+            low, _mm256_madd_epi16(_mm256_unpacklo_epi16(x, y), _mm256_unpacklo_epi16(u, v)));
+        high = _mm256_add_epi32(
+            high, _mm256_madd_epi16(_mm256_unpackhi_epi16(x, y), _mm256_unpackhi_epi16(u, v)));
+    }
+    iv_store(t->sums + c, _mm256_permute2x128_si256(low, high, 0x20));
+    iv_store(t->sums + c + 8, _mm256_permute2x128_si256(low, high, 0x31));
+}
+
+static void taps(const struct ox_integer_taps *t)
+{
+    size_t c = 0;
+    for (; c + 16 <= t->channels; c += 16)
+        sixteen_channels(t, c);
+    for (; c < t->channels; c++) {
+        int32_t sum = 0;
+        for (size_t i = 0; i < t->n; i++)
+            sum += (int32_t)(t->in[i][c] ^ t->flip) * t->weights[i * t->channels + c];
+        t->sums[c] = sum;
+    }
+}
+
+struct ends {
+    __m256 lo, hi;
+    __m256i zero;
+};
+
+static inline __m256i eight_sums(const int32_t *sums, size_t j, int32_t row_term,
+                                 const struct ox_integer_end *end)
+{
+    __m256i x = iv_load(sums + j);
+    if (end->offset)
+        x = _mm256_add_epi32(x, iv_load(end->offset + j));
+    if (end->weight_zero)
+        x = _mm256_sub_epi32(
+            x, _mm256_mullo_epi32(_mm256_set1_epi32(row_term), iv_load(end->weight_zero + j)));
+    return x;
+}
+
+static inline __m256i eight_bytes(const struct ends *e, __m256i sums, const float *scale)
+{
+    const __m256 x = _mm256_mul_ps(_mm256_cvtepi32_ps(sums), _mm256_loadu_ps(scale));
+    const __m256 within = _mm256_min_ps(e->hi, _mm256_max_ps(e->lo, x));
+    return _mm256_add_epi32(_mm256_cvtps_epi32(within), e->zero);
+}
+
+static void to_bytes(size_t n, const int32_t *sums, int32_t row_term,
+                     const struct ox_integer_end *end, uint8_t *out)
+{
+    const struct ends e = {_mm256_set1_ps((float)(end->lo - end->zero)),
+                           _mm256_set1_ps((float)(end->hi - end->zero)),
+                           _mm256_set1_epi32(end->zero)};
+    const __m256i bytes = _mm256_set1_epi32(0xff);
+    for (size_t j = 0; j < n; j += 8) {
+        __m256i y = eight_bytes(&e, eight_sums(sums, j, row_term, end), end->scale + j);
+        y = _mm256_and_si256(y, bytes);
+        const __m128i words =
+            _mm_packus_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
+        _mm_storel_epi64((__m128i *)(void *)(out + j), _mm_packus_epi16(words, words));
+    }
+}
+
+static void to_floats(size_t n, const int32_t *sums, int32_t row_term,
+                      const struct ox_integer_end *end, float *out)
+{
+    const __m256 lo = _mm256_set1_ps(end->lo_f), hi = _mm256_set1_ps(end->hi_f);
+    for (size_t j = 0; j < n; j += 8) {
+        __m256 x = _mm256_mul_ps(_mm256_cvtepi32_ps(eight_sums(sums, j, row_term, end)),
+                                 _mm256_loadu_ps(end->scale + j));
+        if (end->bias)
+            x = _mm256_add_ps(x, _mm256_loadu_ps(end->bias + j));
+        _mm256_storeu_ps(out + j, _mm256_min_ps(hi, _mm256_max_ps(lo, x)));
+    }
+}
+
+/* What is left after the whole vectors: brought to a whole one with copies of what is there. */
+static void last_lanes(size_t n, const int32_t *sums, int32_t row_term,
+                       const struct ox_integer_end *end, void *out)
+{
+    int32_t s[8] = {0}, offset[8] = {0}, zero[8] = {0}, bytes[8];
+    float scale[8] = {0}, bias[8] = {0};
+    struct ox_integer_end e = *end;
+    memcpy(s, sums, n * sizeof *s);
+    if (end->offset) {
+        memcpy(offset, end->offset, n * sizeof *offset);
+        e.offset = offset;
+    }
+    if (end->weight_zero) {
+        memcpy(zero, end->weight_zero, n * sizeof *zero);
+        e.weight_zero = zero;
+    }
+    if (end->bias) {
+        memcpy(bias, end->bias, n * sizeof *bias);
+        e.bias = bias;
+    }
+    if (end->scale)
+        memcpy(scale, end->scale, n * sizeof *scale);
+    e.scale = scale;
+    if (end->type == OX_INTEGER_I32) {
+        iv_store(bytes, eight_sums(s, 0, row_term, &e));
+        memcpy(out, bytes, n * sizeof *bytes);
+    } else if (end->type == OX_INTEGER_F32) {
+        to_floats(8, s, row_term, &e, bias);
+        memcpy(out, bias, n * sizeof *bias);
+    } else {
+        to_bytes(8, s, row_term, &e, (uint8_t *)bytes);
+        memcpy(out, bytes, n);
+    }
+}
+
+static void finish(size_t n, const int32_t *sums, int32_t row_term,
+                   const struct ox_integer_end *end, void *out)
+{
+    const size_t whole = n / 8 * 8;
+    size_t size = 4;
+    if (end->type == OX_INTEGER_I32) {
+        for (size_t j = 0; j < whole; j += 8)
+            iv_store((int32_t *)out + j, eight_sums(sums, j, row_term, end));
+    } else if (end->type == OX_INTEGER_F32) {
+        to_floats(whole, sums, row_term, end, out);
+    } else {
+        to_bytes(whole, sums, row_term, end, out);
+        size = 1;
+    }
+    if (whole == n)
+        return;
+    struct ox_integer_end e = *end;
+    e.offset = end->offset ? end->offset + whole : NULL;
+    e.weight_zero = end->weight_zero ? end->weight_zero + whole : NULL;
+    e.scale = end->scale ? end->scale + whole : NULL;
+    e.bias = end->bias ? end->bias + whole : NULL;
+    last_lanes(n - whole, sums + whole, row_term, &e, (char *)out + whole * size);
+}
+
+void ox_integer_avx2(struct ox_integer *t)
+{
+    t->mr = IR;
+    t->nr = INR;
+    t->layout = ILAYOUT;
+    t->tile = int_tile;
+    t->taps = taps;
+    t->finish = finish;
+}

@@ -1,0 +1,127 @@
+/* Register tiles of 8-bit products: stamped for each vector width. The includer defines IV (a vector of 32-bit lanes), IW (their
+ * number), IR (rows), iv_zero(), iv_load(p), iv_store(p, v), iv_set(x) and iv_dot(sum, x, b, odd), which adds the products of
+ * the bytes of x with panel vector b: all four (QUADS, odd 0), or bytes 0 and 2 (PAIRS, odd 0), 1 and 3 (odd 1). */
+#define INLINE static inline __attribute__((always_inline))
+enum { INR = 2 * IW, IPASSES = ILAYOUT == OX_INTEGER_PAIRS ? 2 : 1 };
+
+/* Up to four bytes; those past the end are not read. */
+INLINE int32_t four_bytes(const uint8_t *p, size_t n, uint32_t flip)
+{
+    uint32_t x = 0;
+    memcpy(&x, p, n);
+    return (int32_t)(x ^ flip);
+}
+
+INLINE void int_step(const unsigned rows, const uint8_t *const *a, size_t p, const size_t bytes,
+                     uint32_t flip, const char *b, IV (*sum)[2])
+{
+#pragma GCC unroll 2
+    for (unsigned pass = 0; pass < IPASSES; pass++) {
+        /* The bytes are read again in the second pass: kept, they would take the sums' registers. */
+        __asm__("" : "+r"(p));
+        const IV b0 = iv_load(b + (2 * pass) * sizeof(IV));
+        const IV b1 = iv_load(b + (2 * pass + 1) * sizeof(IV));
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < rows; i++) {
+            const IV x = iv_set(four_bytes(a[i] + p, bytes, flip));
+            sum[i][0] = iv_dot(sum[i][0], x, b0, pass);
+            sum[i][1] = iv_dot(sum[i][1], x, b1, pass);
+        }
+    }
+}
+
+/* A tile that is cut at the right. */
+static void int_leave(const struct ox_integer_tile *t, const IV (*sum)[2])
+{
+    for (unsigned i = 0; i < t->rows; i++)
+        memcpy(t->c + i * t->ldc, sum[i], t->cols * sizeof *t->c);
+}
+
+INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows, uint32_t flip)
+{
+    enum { QUAD = 2 * IPASSES * sizeof(IV) };
+    IV sum[IR][2];
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < rows; i++) {
+        sum[i][0] = iv_zero();
+        sum[i][1] = iv_zero();
+    }
+    const char *b = t->b;
+    const uint8_t *const *pointers = t->a;
+    for (size_t s = t->segments; s > 0; s--, pointers += IR) {
+        const uint8_t *a[IR];
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < rows; i++)
+            a[i] = pointers[i];
+        size_t p = 0;
+        for (; p + 4 <= t->depth; p += 4, b += QUAD)
+            int_step(rows, a, p, 4, flip, b, sum);
+        if (p < t->depth) {
+            const size_t left = t->depth - p;
+            if (left == 1)
+                int_step(rows, a, p, 1, flip, b, sum);
+            else if (left == 2)
+                int_step(rows, a, p, 2, flip, b, sum);
+            else
+                int_step(rows, a, p, 3, flip, b, sum);
+            b += QUAD;
+        }
+    }
+    if (t->cols < INR) {
+        IV all[IR][2]; /* the sums' own address stays here, or they would live in memory */
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < rows; i++) {
+            all[i][0] = sum[i][0];
+            all[i][1] = sum[i][1];
+        }
+        int_leave(t, (const IV(*)[2])all);
+        return;
+    }
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < rows; i++) {
+        iv_store(t->c + i * t->ldc, sum[i][0]);
+        iv_store(t->c + i * t->ldc + IW, sum[i][1]);
+    }
+}
+
+#define ROWS(n)                                                                                    \
+    static void int_plain_##n(const struct ox_integer_tile *t)                                     \
+    {                                                                                              \
+        int_sum_up(t, n, 0);                                                                       \
+    }                                                                                              \
+    static void int_flip_##n(const struct ox_integer_tile *t)                                      \
+    {                                                                                              \
+        int_sum_up(t, n, 0x80808080);                                                              \
+    }
+ROWS(1)
+ROWS(2)
+ROWS(3)
+ROWS(4)
+ROWS(5)
+ROWS(6)
+#if IR > 6
+ROWS(7)
+ROWS(8)
+ROWS(9)
+ROWS(10)
+ROWS(11)
+ROWS(12)
+#endif
+#undef ROWS
+
+static void (*const int_by_rows[2][IR])(const struct ox_integer_tile *t) = {
+    {int_plain_1, int_plain_2, int_plain_3, int_plain_4, int_plain_5, int_plain_6,
+#if IR > 6
+     int_plain_7, int_plain_8, int_plain_9, int_plain_10, int_plain_11, int_plain_12
+#endif
+    },
+    {int_flip_1, int_flip_2, int_flip_3, int_flip_4, int_flip_5, int_flip_6,
+#if IR > 6
+     int_flip_7, int_flip_8, int_flip_9, int_flip_10, int_flip_11, int_flip_12
+#endif
+    }};
+
+static void int_tile(const struct ox_integer_tile *t)
+{
+    int_by_rows[t->flip != 0][t->rows - 1](t);
+}

@@ -1,0 +1,24 @@
+#include <immintrin.h>
+#include <string.h>
+
+#include "kernels/integer.h"
+
+#define IV __m512i
+#define IR 12
+#define ILAYOUT OX_INTEGER_QUADS
+enum { IW = 16 };
+#define iv_zero() _mm512_setzero_si512()
+#define iv_set(x) _mm512_set1_epi32(x)
+#define iv_load(p) _mm512_loadu_si512(p)
+#define iv_store(p, v) _mm512_storeu_si512((p), (v))
+#define iv_dot(sum, x, b, odd) _mm512_dpbusd_epi32((sum), (x), (b))
+
+#include "kernels/x86/integer_tmpl.h"
+
+void ox_integer_vnni(struct ox_integer *t)
+{
+    t->mr = IR;
+    t->nr = INR;
+    t->layout = ILAYOUT;
+    t->tile = int_tile;
+}

@@ -1,0 +1,272 @@
+/* Products and convolutions of 8-bit integers at every level of the processor, against plain sums. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnxtool.h"
+#include "tests/guarded.h"
+#include "tests/run_suite.h"
+#include "tests/tables.h"
+
+struct bytes {
+    struct guarded room;
+    uint8_t *at;
+};
+
+/* n bytes that end where the guard begins: a read past the end is found under the sanitizers, a write always. */
+static struct bytes bytes_new(struct dice *d, size_t n)
+{
+    struct bytes b = {.room = guarded_new(d, (n + 3) / 4, true)};
+    b.at = (uint8_t *)b.room.at + (4 - n % 4) % 4;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t x = dice_next(d);
+        b.at[i] = x & 0x300 ? (uint8_t)x : x & 0x400 ? 0xff : 0x80; /* the ends are frequent */
+    }
+    return b;
+}
+
+static int32_t value(const uint8_t *p, bool is_signed)
+{
+    return is_signed ? (int8_t)*p : *p;
+}
+
+struct numbers {
+    int32_t *offset, *weight_zero, *bias;
+    float *scale, *shift;
+    int32_t za, zw;
+    bool a_signed, w_signed;
+};
+
+static struct numbers numbers_new(struct dice *d, size_t n, bool weight_zeros)
+{
+    struct numbers x = {.za = (int32_t)dice_between(d, 0, 255),
+                        .a_signed = dice_between(d, 0, 1),
+                        .w_signed = dice_between(d, 0, 1)};
+    x.offset = calloc(n, sizeof *x.offset);
+    x.weight_zero = calloc(n, sizeof *x.weight_zero);
+    x.bias = calloc(n, sizeof *x.bias);
+    x.scale = calloc(n, sizeof *x.scale);
+    x.shift = calloc(n, sizeof *x.shift);
+    ck_assert(x.offset && x.weight_zero && x.bias && x.scale && x.shift);
+    for (size_t j = 0; j < n; j++) {
+        x.bias[j] = (int32_t)dice_between(d, 0, 20000) - 10000;
+        x.weight_zero[j] = weight_zeros ? (int32_t)dice_between(d, 0, 255) - 128 : 0;
+        x.scale[j] = fabsf(dice_float(d)) * 0.01f;
+        x.shift[j] = dice_float(d);
+    }
+    return x;
+}
+
+static void numbers_free(struct numbers *x)
+{
+    free(x->offset);
+    free(x->weight_zero);
+    free(x->bias);
+    free(x->scale);
+    free(x->shift);
+}
+
+static struct ox_integer_end random_end(struct dice *d, const struct numbers *x, bool weight_zeros)
+{
+    struct ox_integer_end end = {.type = (enum ox_integer_out)dice_between(d, 0, 3),
+                                 .offset = x->offset,
+                                 .weight_zero = weight_zeros ? x->weight_zero : NULL,
+                                 .scale = x->scale,
+                                 .bias = dice_between(d, 0, 1) ? x->shift : NULL,
+                                 .lo_f = dice_between(d, 0, 1) ? 0 : -INFINITY,
+                                 .hi_f = INFINITY};
+    const int32_t low = end.type == OX_INTEGER_S8 ? -128 : 0;
+    end.zero = low + (int32_t)dice_between(d, 0, 255);
+    end.lo = dice_between(d, 0, 1) ? end.zero : low;
+    end.hi = low + 255;
+    return end;
+}
+
+static void check_one(const struct ox_integer_end *end, int32_t sum, size_t j, const void *out,
+                      size_t at)
+{
+    const float x = end->type == OX_INTEGER_I32 ? 0 : (float)sum * end->scale[j];
+    if (end->type == OX_INTEGER_I32) {
+        ck_assert_int_eq(((const int32_t *)out)[at], sum);
+    } else if (end->type == OX_INTEGER_F32) {
+        const float y = end->bias ? x + end->bias[j] : x;
+        ck_assert(((const float *)out)[at] == (y < end->lo_f ? end->lo_f : y));
+    } else {
+        double want = rint((double)x) + end->zero;
+        want = want < end->lo ? end->lo : want > end->hi ? end->hi : want;
+        ck_assert_int_eq(value((const uint8_t *)out + at, end->type == OX_INTEGER_S8),
+                         (int32_t)want);
+    }
+}
+
+START_TEST(products_are_exact)
+{
+    struct dice d = {(uint64_t)_i * 97};
+    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
+    static const size_t most[] = {3, 20, 90, 400};
+    const size_t m = dice_between(&d, 1, most[dice_between(&d, 0, 3)]);
+    const size_t n = dice_between(&d, 1, most[dice_between(&d, 0, 3)]);
+    const size_t k = dice_between(&d, 1, most[dice_between(&d, 0, 3)] * 2);
+    const bool turned = dice_between(&d, 0, 1), zeros = dice_between(&d, 0, 1);
+    const size_t a_row = k + dice_between(&d, 0, 3), c_row = n + dice_between(&d, 0, 3);
+    const size_t row = turned ? 1 : n, col = turned ? k : 1;
+    struct numbers x = numbers_new(&d, n, zeros);
+    struct bytes a = bytes_new(&d, (m - 1) * a_row + k), w = bytes_new(&d, k * n);
+    const struct ox_integer_end end = random_end(&d, &x, zeros);
+    struct guarded out = guarded_new(&d, m * c_row, true);
+    struct guarded packed = guarded_new(&d, (ox_integer_dense_packed(t, k, n) + 3) / 4, false);
+    struct ox_integer_dense p = {.m = m,
+                                 .n = n,
+                                 .k = k,
+                                 .a = a.at,
+                                 .a_row = a_row,
+                                 .a_signed = x.a_signed,
+                                 .packed = packed.at,
+                                 .c = out.at,
+                                 .c_row = c_row,
+                                 .end = end};
+    ox_integer_dense_pack(t, NULL, k, n, w.at, x.w_signed, row, col, packed.at);
+    ox_integer_offsets(n, k, w.at, x.w_signed, row, col, x.za, end.weight_zero, x.bias, x.offset);
+    struct guarded work = guarded_new(&d, ox_integer_dense_work(t, NULL, &p) / 4, false);
+    ox_integer_dense_run(t, NULL, &p, work.at);
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < n; j++) {
+            int32_t sum = x.bias[j];
+            for (size_t q = 0; q < k; q++) {
+                const int32_t u = value(a.at + i * a_row + q, x.a_signed) + (x.a_signed ? 128 : 0);
+                const int32_t v =
+                    value(w.at + q * row + j * col, x.w_signed) - (x.w_signed ? 0 : 128);
+                sum += (u - x.za) * (v - x.weight_zero[j]);
+            }
+            check_one(&end, sum, j, out.at, i * c_row + j);
+        }
+    }
+    numbers_free(&x);
+    guarded_free(&a.room);
+    guarded_free(&w.room);
+    guarded_free(&out);
+    guarded_free(&packed);
+    guarded_free(&work);
+}
+END_TEST
+
+static struct ox_conv random_conv(struct dice *d, bool depthwise)
+{
+    struct ox_conv c = {.batch = dice_between(d, 1, 2), .groups = dice_between(d, 0, 2) ? 1 : 3};
+    c.in_channels = c.groups * dice_between(d, 1, 13);
+    c.out_channels = c.groups * dice_between(d, 1, 40);
+    if (depthwise)
+        c.groups = c.in_channels = c.out_channels = dice_between(d, 2, 70);
+    for (unsigned axis = 0; axis < 2; axis++) {
+        c.kernel[axis] = dice_between(d, 1, 4);
+        c.stride[axis] = dice_between(d, 1, 2);
+        c.dilation[axis] = dice_between(d, 0, 3) ? 1 : 2;
+        const size_t reach = (c.kernel[axis] - 1) * c.dilation[axis] + 1;
+        c.pad[axis] = dice_between(d, 0, 1) ? dice_between(d, 0, reach - 1) : 0;
+        c.in[axis] = dice_between(d, reach, reach + 9);
+        c.out[axis] = (c.in[axis] + 2 * c.pad[axis] - reach) / c.stride[axis] + 1;
+    }
+    c.in_pixel = c.in_channels + (dice_between(d, 0, 1) ? dice_between(d, 0, 5) : 0);
+    c.out_pixel = c.out_channels + dice_between(d, 0, 5);
+    return c;
+}
+
+static int32_t conv_sum(const struct ox_conv *c, const struct numbers *x, const uint8_t *in,
+                        const uint8_t *w, size_t image, size_t y, size_t col, size_t o)
+{
+    const size_t k = c->in_channels / c->groups, group = o / (c->out_channels / c->groups);
+    int32_t sum = x->bias[o];
+    for (size_t r = 0; r < c->kernel[0]; r++) {
+        for (size_t q = 0; q < c->kernel[1]; q++) {
+            const size_t iy = y * c->stride[0] + r * c->dilation[0] - c->pad[0];
+            const size_t ix = col * c->stride[1] + q * c->dilation[1] - c->pad[1];
+            if (iy >= c->in[0] || ix >= c->in[1])
+                continue;
+            for (size_t u = 0; u < k; u++) {
+                const uint8_t *a =
+                    in + ((image * c->in[0] + iy) * c->in[1] + ix) * c->in_pixel + group * k + u;
+                const uint8_t *b = w + ((o * k + u) * c->kernel[0] + r) * c->kernel[1] + q;
+                sum += (value(a, x->a_signed) + (x->a_signed ? 128 : 0) - x->za) *
+                       (value(b, x->w_signed) - (x->w_signed ? 0 : 128) - x->weight_zero[o]);
+            }
+        }
+    }
+    return sum;
+}
+
+START_TEST(convolutions_are_exact)
+{
+    struct dice d = {(uint64_t)_i * 53};
+    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
+    const bool depthwise = _i % 3 == 0, zeros = !depthwise && dice_between(&d, 0, 1);
+    const struct ox_conv c = random_conv(&d, depthwise);
+    const size_t k = c.in_channels / c.groups * c.kernel[0] * c.kernel[1];
+    struct numbers x = numbers_new(&d, c.out_channels, zeros);
+    const size_t pixels = c.batch * c.in[0] * c.in[1];
+    struct bytes in = bytes_new(&d, (pixels - 1) * c.in_pixel + c.in_channels);
+    struct bytes w = bytes_new(&d, c.out_channels * k);
+    const struct ox_integer_end end = random_end(&d, &x, zeros);
+    struct guarded out = guarded_new(&d, c.batch * c.out[0] * c.out[1] * c.out_pixel, true);
+    ck_assert(ox_integer_conv_can(&c));
+    struct guarded packed = guarded_new(&d, (ox_integer_conv_packed(t, &c) + 3) / 4, false);
+    struct guarded work = guarded_new(&d, ox_integer_conv_work(t, NULL, &c) / 4, false);
+    ox_integer_conv_pack(t, NULL, &c, w.at, x.w_signed, packed.at);
+    ox_integer_offsets(c.out_channels, k, w.at, x.w_signed, 1, k, x.za, end.weight_zero, x.bias,
+                       x.offset);
+    ox_integer_conv_run(t, NULL, &c, packed.at, in.at, x.a_signed, x.za - (x.a_signed ? 128 : 0),
+                        out.at, &end, work.at);
+    for (size_t p = 0; p < c.batch * c.out[0] * c.out[1]; p++) {
+        for (size_t o = 0; o < c.out_channels; o++) {
+            const int32_t sum = conv_sum(&c, &x, in.at, w.at, p / (c.out[0] * c.out[1]),
+                                         p / c.out[1] % c.out[0], p % c.out[1], o);
+            check_one(&end, sum, o, out.at, p * c.out_pixel + o);
+        }
+    }
+    numbers_free(&x);
+    guarded_free(&in.room);
+    guarded_free(&w.room);
+    guarded_free(&out);
+    guarded_free(&packed);
+    guarded_free(&work);
+}
+END_TEST
+
+START_TEST(sums_of_the_largest_products_do_not_saturate)
+{
+    enum { K = 4096 };
+    for (unsigned i = 0; i < n_integer_tables(); i++) {
+        const struct ox_integer *t = integer_table_at(i);
+        static uint8_t a[K], w[K];
+        int32_t out = 0, work[2048], packed[K * 64 / 4];
+        memset(a, 0xff, sizeof a);
+        memset(w, 0x80, sizeof w); /* -128 */
+        ck_assert(ox_integer_dense_packed(t, K, 1) <= sizeof packed);
+        ox_integer_dense_pack(t, NULL, K, 1, w, true, 1, K, packed);
+        struct ox_integer_dense p = {.m = 1,
+                                     .n = 1,
+                                     .k = K,
+                                     .a = a,
+                                     .a_row = K,
+                                     .packed = packed,
+                                     .c = &out,
+                                     .c_row = 1,
+                                     .end = {.type = OX_INTEGER_I32}};
+        ck_assert(ox_integer_dense_work(t, NULL, &p) <= sizeof work);
+        ox_integer_dense_run(t, NULL, &p, work);
+        ck_assert_int_eq(out, -128 * 255 * K);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("integer");
+    TCase *tc = tcase_create("integer");
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, products_are_exact, 0, 400);
+    tcase_add_loop_test(tc, convolutions_are_exact, 0, 400);
+    tcase_add_test(tc, sums_of_the_largest_products_do_not_saturate);
+    suite_add_tcase(s, tc);
+    return run_suite(s);
+}
