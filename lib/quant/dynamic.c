@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "quant/equalize.h"
 #include "quant/quant.h"
 #include "quant/walk.h"
 
@@ -475,6 +476,15 @@ static enum ox_status check_options(const struct ox_model *model,
     return OX_OK;
 }
 
+/* Without samples nothing can be judged, so channels are evened out only where they are so uneven that one scale cannot serve them. */
+static enum ox_status even_out(struct ox_quant *q, struct ox_error *err)
+{
+    const float least_ratio = 8;
+    struct ox_equalized *changed;
+    OX_TRY(ox_quant_equalize(q, least_ratio, &changed, err));
+    return changed ? ox_quant_infer(q, err) : OX_OK;
+}
+
 enum ox_status ox_quantize_dynamic(struct ox_model *model, const struct ox_quant_options *options,
                                    struct ox_quant_report **report, struct ox_error *err)
 {
@@ -484,6 +494,8 @@ enum ox_status ox_quantize_dynamic(struct ox_model *model, const struct ox_quant
         status = check_options(model, options, err);
     if (status == OX_OK)
         status = ox_quant_infer(&q, err);
+    if (status == OX_OK && !options->compat_ort && options->accuracy != OX_QUANT_PLAIN)
+        status = even_out(&q, err);
     for (size_t g = 0; g < q.n_graphs && status == OX_OK; g++) {
         struct ox_graph *graph = model->graphs[g];
         if (graph == model->graph || (!graph->function && graph->parent && !options->compat_ort))

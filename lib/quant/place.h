@@ -46,6 +46,7 @@ struct ox_place {
     size_t n_nodes;
     const struct ox_equalized *equalized;
     const struct ox_means *means; /* NULL: biases are not corrected */
+    size_t n_saturating;          /* weights whose products may leave 16 bits on old processors */
 };
 
 enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q,

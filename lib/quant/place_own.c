@@ -208,6 +208,15 @@ static bool only_feeds(const struct ox_place *place, const struct ox_value *valu
            !place->uses.captured[value->id];
 }
 
+/* Whether what is moved comes from where integers are made cheaply; not from an operator that stays in float anyway. */
+static bool from_integers(const struct ox_value *value)
+{
+    const struct ox_node *node = value->producer;
+    while (node && is_any(node, movers) && node->inputs[0])
+        node = node->inputs[0]->producer;
+    return node && (is_any(node, heavy) || is_any(node, mixers) || is_any(node, clippers));
+}
+
 /* The input of a mover whose output is integers may be integers before it moves: the same values, a quarter of the bytes. */
 static bool push_up(struct ox_place *place, struct ox_node *node)
 {

@@ -129,6 +129,23 @@ static void replace_uses(struct ox_place *place, const struct ox_value *value, s
     }
 }
 
+/* Whether two neighbours of a sum over products can leave 16 bits together: u8 times s8 on x86 processors without VNNI. */
+static bool can_saturate(const struct ox_tensor *integers, const struct ox_qparams *params)
+{
+    if (integers->dtype != OX_INT8 || params->pairs[0].zero != 0 || integers->rank < 2)
+        return false;
+    /* Neighbours in the sum: along the last dimension, or the one before it where that is the outputs'. */
+    size_t step = 1;
+    if (integers->rank == 2 && params->axis != 0)
+        step = (size_t)integers->dims[1];
+    const int8_t *q = integers->data;
+    for (size_t i = 0; i + step < integers->n; i++) {
+        if (abs(q[i] + q[i + step]) * 255 > INT16_MAX)
+            return true;
+    }
+    return false;
+}
+
 static enum ox_status weave_constant(struct ox_place *place, struct ox_value *value,
                                      struct ox_error *err)
 {
@@ -145,6 +162,8 @@ static enum ox_status weave_constant(struct ox_place *place, struct ox_value *va
     ox_tensor_release(values);
     if (status != OX_OK)
         return status;
+    if (q->options->activation_type == OX_UINT8 && mark->kind == OX_MARK_WEIGHT)
+        place->n_saturating += can_saturate(quantized, &mark->params);
     struct ox_value *stored =
         ox_quant_add_init(place->graph, ox_quant_name(q, value->name, "_quantized"), quantized);
     struct ox_value *out =
@@ -342,6 +361,11 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
         OX_TRY(weave_activation(place, value, err));
         report_activation(place, value);
     }
+    if (place->n_saturating)
+        ox_quant_report_add_note(place->q->report,
+                                 "%zu weights can saturate on x86 processors without VNNI; "
+                                 "uint8 weights or a reduced range cannot",
+                                 place->n_saturating);
     OX_TRY(weave_shared(place, err));
     for (size_t i = 0; i < place->n_biases; i++)
         OX_TRY(weave_bias(place, &place->biases[i], err));

@@ -120,6 +120,33 @@ static enum ox_status fold_norms(struct ox_quant *q, struct ox_graph *graph, str
     return ox_graph_sort(graph) ? OX_OK : no_memory(err);
 }
 
+/* ---- The opset that the forms need -------------------------------------------------------------------------------- */
+
+static int64_t needed_opset(const struct ox_quant_options *options)
+{
+    if (ox_dtype_bits(options->weight_type) != 8 || ox_dtype_bits(options->activation_type) != 8)
+        return 21;
+    return options->per_channel ? 13 : 11;
+}
+
+static enum ox_status raise_opset(struct ox_model *model, const struct ox_quant_options *options,
+                                  struct ox_error *err)
+{
+    struct ox_opset_goal goal = {"", needed_opset(options)};
+    int64_t opset = ox_graph_opset(model->graph, "");
+    if (!opset || opset >= goal.version)
+        return OX_OK;
+    struct ox_conversion *conversion = NULL;
+    enum ox_status status = ox_convert_opset(&conversion, model, &goal, 1, err);
+    if (status == OX_OK && conversion && ox_conversion_blocked(conversion))
+        status = ox_fail(err, OX_UNSUPPORTED,
+                         "these types need opset %lld, to which the model of opset %lld cannot be "
+                         "converted",
+                         (long long)goal.version, (long long)opset);
+    ox_conversion_release(conversion);
+    return status;
+}
+
 /* ---- All of it ---------------------------------------------------------------------------------------------------- */
 
 enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant_options *options,
@@ -129,6 +156,8 @@ enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant
     struct ox_rewrite_plan plan = {.level = 1, .passes = passes, .n_passes = OX_COUNT(passes)};
     struct ox_quant q;
     enum ox_status status = ox_quant_init(&q, model, options, true, err);
+    if (status == OX_OK && (!options->compat_ort || needed_opset(options) == 21))
+        status = raise_opset(model, options, err);
     if (status == OX_OK && !options->compat_ort) {
         status = ox_rewrite_model(model, &plan, NULL, err);
         for (size_t g = 0; g < model->n_graphs && status == OX_OK; g++) {
