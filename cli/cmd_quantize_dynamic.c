@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "quantize.h"
+#include "quantize_common.h"
 
 struct args {
     struct quantize_args common;

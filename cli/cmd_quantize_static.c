@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "quantize.h"
+#include "quantize_common.h"
 
 struct args {
     struct quantize_args common;

@@ -223,7 +223,8 @@ static bool push_up(struct ox_place *place, struct ox_node *node)
     struct ox_value *in = node->inputs[0], *out = node->outputs[0];
     if (!is_any(node, movers) || node->n_outputs != 1 || !in || !out || !marked(place, out) ||
         ox_place_mark(place, out)->share || marked(place, in) || constant(place, in) ||
-        !ox_place_can(place, in) || !ox_place_mark(place, in)->has_range || !only_feeds(place, in))
+        !ox_place_can(place, in) || !ox_place_mark(place, in)->has_range ||
+        !only_feeds(place, in) || !from_integers(in))
         return false;
     ox_place_activation(place, in);
     ox_place_same(place, out, in);

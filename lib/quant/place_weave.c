@@ -362,10 +362,11 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
         report_activation(place, value);
     }
     if (place->n_saturating)
-        ox_quant_report_add_note(place->q->report,
-                                 "%zu weights can saturate on x86 processors without VNNI; "
-                                 "uint8 weights or a reduced range cannot",
-                                 place->n_saturating);
+        ox_quant_report_add_note(
+            place->q->report,
+            "weights whose products can saturate on x86 processors without VNNI: %zu; "
+            "uint8 weights or a reduced range avoid it",
+            place->n_saturating);
     OX_TRY(weave_shared(place, err));
     for (size_t i = 0; i < place->n_biases; i++)
         OX_TRY(weave_bias(place, &place->biases[i], err));

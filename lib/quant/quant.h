@@ -4,8 +4,8 @@
 
 #include "model/model.h"
 #include "quant/qparams.h"
-#include "quant/report.h"
-#include "quant/select.h"
+#include "quant/quant_report.h"
+#include "quant/selection.h"
 #include "shape/shapes.h"
 
 struct ox_quant {

@@ -1,4 +1,4 @@
-#include "quantize.h"
+#include "quantize_common.h"
 
 #include <stdlib.h>
 #include <string.h>

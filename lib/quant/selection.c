@@ -1,5 +1,5 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include "quant/select.h"
+#include "quant/selection.h"
 
 #include <fnmatch.h>
 #include <pcre2.h>

@@ -1,6 +1,6 @@
 /* What was done, for people and machines. */
-#ifndef OX_QUANT_REPORT_H
-#define OX_QUANT_REPORT_H
+#ifndef OX_QUANT_QUANT_REPORT_H
+#define OX_QUANT_QUANT_REPORT_H
 
 #include "common/arena.h"
 #include "model/model.h"

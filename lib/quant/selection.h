@@ -1,6 +1,6 @@
 /* Which nodes are meant. */
-#ifndef OX_QUANT_SELECT_H
-#define OX_QUANT_SELECT_H
+#ifndef OX_QUANT_SELECTION_H
+#define OX_QUANT_SELECTION_H
 
 #include "model/model.h"
 

@@ -1,6 +1,6 @@
 /* What quantize-dynamic and quantize-static share. */
-#ifndef CLI_QUANTIZE_H
-#define CLI_QUANTIZE_H
+#ifndef CLI_QUANTIZE_COMMON_H
+#define CLI_QUANTIZE_COMMON_H
 
 #include "cli.h"
 

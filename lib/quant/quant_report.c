@@ -1,4 +1,4 @@
-#include "quant/report.h"
+#include "quant/quant_report.h"
 
 #include <math.h>
 #include <stdarg.h>
