@@ -43,6 +43,8 @@ static const struct opt options[] = {
     {'o', "output", OPT_STRING, FIELD(output), "FILE", NULL,
      "write the outputs: to an .npz, .json or .safetensors file by name; to an .npy, .csv or .bin "
      "file if there is one; or to a folder (DIR/) as output_K.pb in the graph's order"},
+    {0, "save-test-data", OPT_STRING, FIELD(save_test_data), "DIR", NULL,
+     "write inputs and outputs of this run as input_K.pb and output_K.pb, for --test-data"},
     {0, "outputs", OPT_STRINGS, FIELD(select), "NAME,...", NULL,
      "compute these values, intermediate ones too, and nothing that they do not need"},
     {0, "all", OPT_FLAG, FIELD(all), NULL, NULL, "every intermediate value is an output too"},
@@ -245,6 +247,8 @@ static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
             status = run_all(&run);
         if (status == OX_OK)
             status = run_write_outputs(&run);
+        if (status == OX_OK)
+            status = run_save_test_data(&run);
     }
     if (run.session && (status == OX_OK || status == OX_NEGATIVE))
         status = cli_worse(status, run_print(&run));
@@ -276,6 +280,10 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
                         "run: --top takes a number over 0, and --labels goes with it");
     if (!(args->rtol >= 0) || !(args->atol >= 0))
         return cli_fail(cli, OX_USAGE, "run: tolerances are not negative");
+    if (args->save_test_data && (args->test_data.n || args->select.n || args->all))
+        return cli_fail(cli, OX_USAGE,
+                        "run: --save-test-data saves the graph's own outputs; it excludes "
+                        "--test-data, --outputs and --all");
     enum ox_status status = cli_one_model(cli, operands, n_operands);
     return status == OX_OK ? run_model(cli, args_, operands[0]) : status;
 }

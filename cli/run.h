@@ -13,8 +13,9 @@ struct run_args {
     struct opt_strings images; /* [NAME=]FILE */
     const char *resize, *crop, *mean, *std, *scale;
     int layout, channels;
-    const char *output;        /* FILE.npz, DIR/ */
-    struct opt_strings select; /* --outputs NAME,... */
+    const char *output;         /* FILE.npz, DIR/ */
+    const char *save_test_data; /* DIR */
+    struct opt_strings select;  /* --outputs NAME,... */
     bool all;
     int format; /* enum run_format */
     int64_t level;
@@ -87,6 +88,8 @@ enum ox_status run_print_top(struct run *run);
 
 /* Holds run->outputs against the files output_K.pb of a folder: OX_NEGATIVE when one departs. */
 enum ox_status run_compare(struct run *run, const char *dir);
+/* Writes --save-test-data: input_K.pb and output_K.pb, as --test-data reads them. */
+enum ox_status run_save_test_data(struct run *run);
 /* Writes --output. */
 enum ox_status run_write_outputs(struct run *run);
 /* Values, timing and memory in the chosen form, to cli->out. */

@@ -45,28 +45,51 @@ enum ox_status run_compare(struct run *run, const char *dir)
     return worst;
 }
 
-static enum ox_status write_folder(struct run *run, const char *dir)
+static enum ox_status make_folder(struct run *run, const char *dir)
 {
-    struct ox_error err = {0};
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         return cli_fail(run->cli, OX_IO, "%s: %s", dir, strerror(errno));
-    for (size_t i = 0; i < run->n_outputs; i++) {
-        if (!run->outputs[i])
-            continue;
-        struct ox_strbuf path = {0};
-        ox_strbuf_printf(&path, "%s/output_%zu.pb", dir, i);
-        enum ox_status status =
-            path.failed
-                ? cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", dir)
-                : ox_datum_write_pb(run->outputs[i], ox_session_output_name(run->session, i),
-                                    path.data, &err);
-        if (status != OX_OK && !path.failed)
-            cli_error(run->cli, &err);
-        ox_strbuf_release(&path);
-        if (status != OX_OK)
-            return status;
-    }
     return OX_OK;
+}
+
+/* DIR/output_3.pb */
+static enum ox_status write_datum(struct run *run, const char *dir, const char *what, size_t i,
+                                  const char *name, const struct ox_datum *datum)
+{
+    struct ox_error err = {0};
+    struct ox_strbuf path = {0};
+    ox_strbuf_printf(&path, "%s/%s_%zu.pb", dir, what, i);
+    enum ox_status status =
+        path.failed ? OX_NO_MEMORY : ox_datum_write_pb(datum, name, path.data, &err);
+    if (path.failed)
+        cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", dir);
+    else if (status != OX_OK)
+        cli_error(run->cli, &err);
+    ox_strbuf_release(&path);
+    return status;
+}
+
+static enum ox_status write_folder(struct run *run, const char *dir)
+{
+    enum ox_status status = make_folder(run, dir);
+    for (size_t i = 0; i < run->n_outputs && status == OX_OK; i++)
+        if (run->outputs[i])
+            status = write_datum(run, dir, "output", i, ox_session_output_name(run->session, i),
+                                 run->outputs[i]);
+    return status;
+}
+
+enum ox_status run_save_test_data(struct run *run)
+{
+    const char *dir = run->args->save_test_data;
+    if (!dir)
+        return OX_OK;
+    enum ox_status status = make_folder(run, dir);
+    for (size_t i = 0; i < run->n_inputs && status == OX_OK; i++)
+        if (run->inputs[i])
+            status = write_datum(run, dir, "input", i, ox_session_input_name(run->session, i),
+                                 run->inputs[i]);
+    return status == OX_OK ? write_folder(run, dir) : status;
 }
 
 static bool is_folder(const char *path)
