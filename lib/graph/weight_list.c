@@ -1,4 +1,5 @@
 /* The constant tensors of a model: a list, and their values on demand. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,43 +163,53 @@ static size_t next_chunk(struct reader *r)
     return n;
 }
 
+/* Leaves out what is not finite; how many are left. The common case, that all are, is a plain loop. */
+static size_t keep_finite(struct ox_weight_stats *stats, double *values, size_t n)
+{
+    size_t finite = 0, kept = 0;
+    for (size_t i = 0; i < n; i++)
+        finite += fabs(values[i]) <= DBL_MAX;
+    if (finite == n)
+        return n;
+    for (size_t i = 0; i < n; i++) {
+        stats->n_nans += isnan(values[i]) != 0;
+        stats->n_infs += isinf(values[i]) != 0;
+        if (isfinite(values[i]))
+            values[kept++] = values[i];
+    }
+    return kept;
+}
+
 /* Sums are those of Welford's method merged a chunk at a time (Chan, Golub, LeVeque): no cancellation. */
 static void measure(struct ox_weight_stats *stats, struct reader *r)
 {
-    double mean = 0, squares = 0;
+    double mean = 0, squares = 0, min = INFINITY, max = -INFINITY;
     uint64_t n = 0;
-    stats->min = INFINITY;
-    stats->max = -INFINITY;
     while (r->left) {
-        size_t count = next_chunk(r), finite = 0;
+        size_t all = next_chunk(r), count = keep_finite(stats, r->values, all), zeros = 0;
         double sum = 0, spread = 0;
         for (size_t i = 0; i < count; i++) {
             double v = r->values[i];
-            stats->n_zeros += v == 0;
-            stats->n_nans += isnan(v) != 0;
-            stats->n_infs += isinf(v) != 0;
-            if (!isfinite(v))
-                continue;
-            finite++;
+            zeros += v == 0;
             sum += v;
-            stats->min = v < stats->min ? v : stats->min;
-            stats->max = v > stats->max ? v : stats->max;
+            min = v < min ? v : min;
+            max = v > max ? v : max;
         }
-        if (!finite)
+        stats->n_zeros += zeros;
+        if (!count)
             continue;
-        double here = sum / (double)finite;
+        double here = sum / (double)count;
         for (size_t i = 0; i < count; i++)
-            if (isfinite(r->values[i]))
-                spread += (r->values[i] - here) * (r->values[i] - here);
-        double all = (double)(n + finite), delta = here - mean;
-        squares += spread + delta * delta * (double)n * ((double)finite / all);
-        mean += delta * ((double)finite / all);
-        n += finite;
+            spread += (r->values[i] - here) * (r->values[i] - here);
+        double total = (double)(n + count), delta = here - mean;
+        squares += spread + delta * delta * (double)n * ((double)count / total);
+        mean += delta * ((double)count / total);
+        n += count;
     }
     stats->mean = n ? mean : NAN;
     stats->std = n ? sqrt(squares / (double)n) : NAN;
-    if (!n)
-        stats->min = stats->max = NAN;
+    stats->min = n ? min : NAN;
+    stats->max = n ? max : NAN;
 }
 
 static void fill_bins(const struct ox_weight_stats *stats, struct reader *r, uint64_t *bins,
@@ -209,7 +220,7 @@ static void fill_bins(const struct ox_weight_stats *stats, struct reader *r, uin
     while (r->left) {
         size_t count = next_chunk(r);
         for (size_t i = 0; i < count; i++) {
-            if (!isfinite(r->values[i]))
+            if (!(fabs(r->values[i]) <= DBL_MAX))
                 continue;
             double at = (r->values[i] - stats->min) * scale;
             size_t bin = at >= (double)n_bins ? n_bins - 1 : at > 0 ? (size_t)at : 0;
