@@ -169,6 +169,26 @@ static void text_weights(struct ox_strbuf *out, const struct ox_summary *s)
     }
 }
 
+/* Whether a dimension of an input is no number. */
+static bool is_open(const struct ox_summary_port *port)
+{
+    const char *dims = strchr(port->type, '[');
+    return dims && dims[1 + strspn(dims + 1, "0123456789,")] != ']';
+}
+
+static void text_hint(struct ox_strbuf *out, const struct ox_summary *s)
+{
+    if (s->cost.macs_known && s->cost.activation_known)
+        return;
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        if (!is_open(&s->inputs[i]))
+            continue;
+        label(out, "");
+        ox_strbuf_puts(out, "(--input NAME=DIMS gives open dimensions numbers)\n");
+        return;
+    }
+}
+
 static void text_costs(struct ox_strbuf *out, const struct ox_summary *s)
 {
     label(out, "compute");
@@ -188,6 +208,7 @@ static void text_costs(struct ox_strbuf *out, const struct ox_summary *s)
         ox_strbuf_name(out, s->cost.activation_at, 256);
     }
     ox_strbuf_putc(out, '\n');
+    text_hint(out, s);
     if (s->n_unknown) {
         label(out, "shapes");
         ox_strbuf_printf(out, "%llu of %llu values not known in full\n",

@@ -171,6 +171,7 @@ static void put_node(struct page *page, const struct ox_node_entry *node, size_t
     ox_json_uint(json, node->cost.macs);
     ox_json_bool(json, node->cost.macs_known);
     ox_json_uint(json, node->cost.output_bytes);
+    ox_json_bool(json, node->cost.output_known);
     ox_json_end_array(json);
     ox_json_end_object(json);
 }

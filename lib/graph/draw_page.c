@@ -31,7 +31,7 @@ const char *const ox_page_style[] = {
     ".h i{flex:1;background:#3b6ea5}\n",
     NULL};
 
-const char *const ox_page_script_hash = "b8sPF1xuVvhtxqeeqJ9nCdAWT6JbA9AbVngZv+1exWk=";
+const char *const ox_page_script_hash = "W5ynM3Q7VJWQMCoOKEmwnaDGeUXX+UMt8RUtymqOyD8=";
 
 const char *const ox_page_script[] = {
     "\n",
@@ -181,10 +181,10 @@ const char *const ox_page_script[] = {
     "function detail(node) {\n",
     "    side.replaceChildren(element('h2', (node.d ? node.d + ':' : '') + node.op));\n",
     "    side.append(element('div', node.n), element('div', `opset ${node.v}`, 't'));\n",
-    "    const [params, macs, known, bytes] = node.c;\n",
+    "    const [params, macs, known, bytes, all] = node.c;\n",
     "    side.append(element('div', `parameters ${params.toLocaleString()}, multiply-adds ` +\n",
     "        (known ? '' : 'at least ') + `${macs.toLocaleString()}, output bytes ` +\n",
-    "        bytes.toLocaleString(), 't'));\n",
+    "        (all ? '' : 'at least ') + bytes.toLocaleString(), 't'));\n",
     "    part('Inputs', node.i.map(e => edge(node, e)));\n",
     "    part('Outputs', node.o.map(e => edge(node, e)));\n",
     "    part('Attributes', node.a.map(a => {\n",
