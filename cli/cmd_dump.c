@@ -287,6 +287,10 @@ static enum ox_status verify(struct cli *cli, const struct dump_args *args, size
         return cli_fail(cli, OX_USAGE,
                         "dump: --json is for the summary, nodes, tensors, --node and --tensor; "
                         "-f json prints the whole model");
+    if (args->graph && !args->node && !args->tensor && args->format != DUMP_NODES &&
+        args->format != DUMP_TENSORS && args->format != DUMP_DOT && args->format != DUMP_SVG)
+        return cli_fail(cli, OX_USAGE,
+                        "dump: --graph is for nodes, tensors, dot, svg, --node and --tensor");
     if (args->output && (n_models > 1 || cli->common.files_from))
         return cli_fail(cli, OX_USAGE, "dump: -o takes one model");
     return OX_OK;

@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "input_dims.h"
+#include "table.h"
 
 enum format { FORMAT_TABLE, FORMAT_JSON };
 
@@ -88,22 +89,13 @@ static bool fill_row(struct ox_strbuf cells[COLUMNS], const struct ox_shape_entr
     return good;
 }
 
-/* Characters on a terminal, as near as counting code points comes. */
-static size_t width(const char *text)
-{
-    size_t n = 0;
-    for (; text && *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
 static void print_row(struct ox_strbuf *out, struct ox_strbuf cells[COLUMNS],
                       const size_t widths[COLUMNS])
 {
     for (int i = 0; i < COLUMNS; i++) {
         ox_strbuf_puts(out, cells[i].data ? cells[i].data : "");
         if (i + 1 < COLUMNS)
-            ox_strbuf_printf(out, "%*s", (int)(widths[i] - width(cells[i].data)) + 2, "");
+            ox_strbuf_printf(out, "%*s", (int)(widths[i] - text_width(cells[i].data)) + 2, "");
     }
     ox_strbuf_putc(out, '\n');
 }
@@ -123,7 +115,7 @@ static enum ox_status print_table(struct cli *cli, struct ox_shapes *shapes)
     for (size_t i = 0; i < n && good; i++) {
         good = ox_shapes_at(shapes, i, &entry) && fill_row(cells, &entry);
         for (int k = 0; k < COLUMNS && good; k++) {
-            size_t wide = width(cells[k].data);
+            size_t wide = text_width(cells[k].data);
             if (wide > widths[k])
                 widths[k] = wide < WIDEST ? wide : WIDEST;
         }
@@ -140,7 +132,7 @@ static enum ox_status print_table(struct cli *cli, struct ox_shapes *shapes)
         good = good && fill_row(cells, &entry);
         size_t row[COLUMNS];
         for (int k = 0; k < COLUMNS && good; k++) {
-            size_t wide = width(cells[k].data);
+            size_t wide = text_width(cells[k].data);
             row[k] = wide > widths[k] ? wide : widths[k];
         }
         if (good)
