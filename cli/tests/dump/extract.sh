@@ -23,3 +23,11 @@ onnxtool dump --extract c,p:s,q -o split.onnx m.onnxtxt && onnxtool dump -f text
 echo "--- a weight as input"
 onnxtool dump --extract a,b,c:y -o weight.onnx m.onnxtxt
 onnxtool dump --extract c,b:y -o weight.onnx m.onnxtxt && onnxtool dump -f text weight.onnx
+echo "--- names with colons"
+cat > colons.onnxtxt <<'X'
+<ir_version: 10, opset_import: ["" : 21]>
+g (float[2] "x:0") => (float[2] y) { "onnx::A_1" = Relu ("x:0") "b:0" = Neg ("onnx::A_1") y = Abs ("b:0") }
+X
+onnxtool dump --extract :onnx::A_1 -o a.onnx colons.onnxtxt && onnxtool dump a.onnx | grep -E '^(in|out)puts'
+onnxtool dump --extract onnx::A_1:b:0 -o b.onnx colons.onnxtxt && onnxtool dump b.onnx | grep -E '^(in|out)puts'
+onnxtool dump --extract x:0:onnx::A_1 -o c.onnx colons.onnxtxt && onnxtool dump c.onnx | grep -E '^(in|out)puts'
