@@ -316,6 +316,10 @@ static enum ox_status run(struct cli *cli, void *args, const char *const *operan
     enum ox_status status = verify(cli, args, n_operands);
     if (status != OX_OK)
         return status;
+    const struct dump_args *asked = args;
+    if (!asked->json && (asked->format == DUMP_SUMMARY || asked->format == DUMP_NODES ||
+                         asked->format == DUMP_TENSORS))
+        cli->between = "\n";
     return cli_each_model(cli, args, operands, n_operands, dump_one);
 }
 

@@ -3,7 +3,7 @@
 
 #include "cli.h"
 #include "input_dims.h"
-#include "table.h"
+#include "text_table.h"
 
 enum format { FORMAT_TABLE, FORMAT_JSON };
 

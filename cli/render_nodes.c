@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "dump.h"
-#include "table.h"
+#include "text_table.h"
 
 enum { MOST_ELEMENTS = 1000, TABLE_ROWS = 20000 };
 

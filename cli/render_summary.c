@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "dump.h"
-#include "table.h"
+#include "text_table.h"
 
 enum { LABEL = 12, WIDTH = 96, MOST_SHOWN = 24 };
 

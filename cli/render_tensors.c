@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "dump.h"
-#include "table.h"
+#include "text_table.h"
 
 /* ---- All of them -------------------------------------------------------------------------------------------------- */
 

@@ -51,7 +51,7 @@ struct ox_costs {
 
 const struct ox_cost *ox_costs_of(const struct ox_costs *costs, const struct ox_node *node);
 
-/* ---- activation.c ---- */
+/* ---- cost_memory.c ---- */
 
 /* Most that the values of a graph take at a time, what nested graphs need at their node included (`inner`: by place of the
  * node). false: out of memory. */

@@ -4,18 +4,16 @@
 
 #include "graph/cost.h"
 
-typedef const struct ox_cost_query query;
-
 /* ---- Sizes ------------------------------------------------------------------------------------------------------- */
 
-static const struct ox_type *in(query *q, size_t i)
+static const struct ox_type *in(const struct ox_cost_query *q, size_t i)
 {
     return i < q->node->n_inputs && q->node->inputs[i]
                ? ox_shapes_type(q->shapes, q->node->inputs[i])
                : NULL;
 }
 
-static const struct ox_type *out(query *q, size_t i)
+static const struct ox_type *out(const struct ox_cost_query *q, size_t i)
 {
     return i < q->node->n_outputs && q->node->outputs[i]
                ? ox_shapes_type(q->shapes, q->node->outputs[i])
@@ -63,7 +61,7 @@ static bool product(uint64_t a, uint64_t b, uint64_t *result)
     return !OX_MUL_OVERFLOWS(a, b, result);
 }
 
-static int64_t int_attr(query *q, const char *name, int64_t fallback)
+static int64_t int_attr(const struct ox_cost_query *q, const char *name, int64_t fallback)
 {
     const struct ox_attr *attr = ox_node_attr(q->node, name);
     return attr && attr->type == OX_ATTR_INT && !attr->ref ? attr->i : fallback;
@@ -71,13 +69,13 @@ static int64_t int_attr(query *q, const char *name, int64_t fallback)
 
 /* ---- Products ---------------------------------------------------------------------------------------------------- */
 
-static bool matmul(query *q, uint64_t *macs)
+static bool matmul(const struct ox_cost_query *q, uint64_t *macs)
 {
     uint64_t n, k;
     return ox_cost_elements(out(q, 0), &n) && dim(in(q, 0), -1, &k) && product(n, k, macs);
 }
 
-static bool fused_matmul(query *q, uint64_t *macs)
+static bool fused_matmul(const struct ox_cost_query *q, uint64_t *macs)
 {
     uint64_t n, k;
     return ox_cost_elements(out(q, 0), &n) &&
@@ -85,7 +83,7 @@ static bool fused_matmul(query *q, uint64_t *macs)
 }
 
 /* [M,K] or [K,M] by what becomes [M,N]: all elements of A, N times. */
-static bool gemm(query *q, uint64_t *macs)
+static bool gemm(const struct ox_cost_query *q, uint64_t *macs)
 {
     uint64_t elements, n;
     return ox_cost_elements(in(q, 0), &elements) && dim(out(q, 0), -1, &n) &&
@@ -93,25 +91,25 @@ static bool gemm(query *q, uint64_t *macs)
 }
 
 /* Each output takes all of a filter, [M, C/group, ...] or [M, ..., C/group]. */
-static bool filters(query *q, size_t weights, uint64_t *macs)
+static bool filters(const struct ox_cost_query *q, size_t weights, uint64_t *macs)
 {
     uint64_t outputs, elements, m;
     return ox_cost_elements(out(q, 0), &outputs) && ox_cost_elements(in(q, weights), &elements) &&
            dim(in(q, weights), 0, &m) && product(outputs, m ? elements / m : 0, macs);
 }
 
-static bool conv(query *q, uint64_t *macs)
+static bool conv(const struct ox_cost_query *q, uint64_t *macs)
 {
     return filters(q, 1, macs);
 }
 
-static bool qlinear_conv(query *q, uint64_t *macs)
+static bool qlinear_conv(const struct ox_cost_query *q, uint64_t *macs)
 {
     return filters(q, 3, macs);
 }
 
 /* Each input goes through all of a filter [C, M/group, ...]. */
-static bool conv_transpose(query *q, uint64_t *macs)
+static bool conv_transpose(const struct ox_cost_query *q, uint64_t *macs)
 {
     uint64_t inputs, elements, c;
     return ox_cost_elements(in(q, 0), &inputs) && ox_cost_elements(in(q, 1), &elements) &&
@@ -167,7 +165,7 @@ static bool read_operand(struct equation *e, const char **at, const struct ox_ty
     return axis == (int)type->rank;
 }
 
-static bool read_equation(query *q, struct equation *e)
+static bool read_equation(const struct ox_cost_query *q, struct equation *e)
 {
     const struct ox_attr *attr = ox_node_attr(q->node, "equation");
     const uint64_t ellipsis = ~(((uint64_t)1 << LETTERS) - 1);
@@ -192,7 +190,7 @@ static bool read_equation(query *q, struct equation *e)
 }
 
 /* Operands are multiplied from left to right; what nothing further needs is summed away. */
-static bool einsum(query *q, uint64_t *macs)
+static bool einsum(const struct ox_cost_query *q, uint64_t *macs)
 {
     struct equation e = {{0}, {0}, 0, 0, 0};
     uint64_t total = 0;
@@ -218,7 +216,7 @@ static bool einsum(query *q, uint64_t *macs)
 /* ---- Recurrences ------------------------------------------------------------------------------------------------- */
 
 /* X is [T,B,I] in some order; W and R are [directions, gates * H, I or H] in some order: each step takes them all. */
-static bool recurrence(query *q, uint64_t *macs)
+static bool recurrence(const struct ox_cost_query *q, uint64_t *macs)
 {
     uint64_t x, inputs, w, r;
     if (!ox_cost_elements(in(q, 0), &x) || !dim(in(q, 0), -1, &inputs) ||
@@ -237,8 +235,8 @@ static bool attend(uint64_t queries, uint64_t outputs, uint64_t keys, uint64_t *
 }
 
 /* Keys that there are, by the cache that comes out (`present`, [B,H,S,D]), or else by what goes in. */
-static bool key_count(query *q, size_t key, size_t past, size_t present, int cache_axis,
-                      uint64_t *keys)
+static bool key_count(const struct ox_cost_query *q, size_t key, size_t past, size_t present,
+                      int cache_axis, uint64_t *keys)
 {
     uint64_t before = 0;
     const struct ox_type *type = in(q, key);
@@ -251,14 +249,14 @@ static bool key_count(query *q, size_t key, size_t past, size_t present, int cac
            (dim(in(q, past), cache_axis, &before) && !OX_ADD_OVERFLOWS(*keys, before, keys));
 }
 
-static bool attention(query *q, uint64_t *macs)
+static bool attention(const struct ox_cost_query *q, uint64_t *macs)
 {
     uint64_t queries, outputs, keys;
     return ox_cost_elements(in(q, 0), &queries) && ox_cost_elements(out(q, 0), &outputs) &&
            key_count(q, 1, 4, 1, 2, &keys) && attend(queries, outputs, keys, macs);
 }
 
-static bool flex_attention(query *q, uint64_t *macs)
+static bool flex_attention(const struct ox_cost_query *q, uint64_t *macs)
 {
     uint64_t queries, outputs, keys;
     return ox_cost_elements(in(q, 0), &queries) && ox_cost_elements(out(q, 0), &outputs) &&
@@ -266,7 +264,7 @@ static bool flex_attention(query *q, uint64_t *macs)
 }
 
 /* com.microsoft: query [B,S,H], or all three as [B,S,N,3,D]; key [B,L,H], [B,N,L,D] or, with the values, [B,L,N,2,D]. */
-static bool multi_head_attention(query *q, uint64_t *macs)
+static bool multi_head_attention(const struct ox_cost_query *q, uint64_t *macs)
 {
     uint64_t queries, outputs, keys;
     const struct ox_type *type = in(q, 0);
@@ -279,7 +277,7 @@ static bool multi_head_attention(query *q, uint64_t *macs)
 }
 
 /* com.microsoft: the queries are as many as the outputs, whether or not all three are packed; the cache is [B,N,S,D]. */
-static bool group_query_attention(query *q, uint64_t *macs)
+static bool group_query_attention(const struct ox_cost_query *q, uint64_t *macs)
 {
     uint64_t outputs, keys;
     return ox_cost_elements(out(q, 0), &outputs) && key_count(q, 1, 3, 1, 2, &keys) &&
@@ -287,7 +285,7 @@ static bool group_query_attention(query *q, uint64_t *macs)
 }
 
 /* com.microsoft: the projection is inside, by weights [I, Hq + Hk + Hv] with Hq = Hk; the cache is [2,B,N,S,D]. */
-static bool projecting_attention(query *q, size_t past, uint64_t *macs)
+static bool projecting_attention(const struct ox_cost_query *q, size_t past, uint64_t *macs)
 {
     uint64_t x, inputs, w, columns, outputs, values, keys, projected, attended;
     if (!ox_cost_elements(in(q, 0), &x) || !dim(in(q, 0), -1, &inputs) ||
@@ -301,12 +299,12 @@ static bool projecting_attention(query *q, size_t past, uint64_t *macs)
            !OX_ADD_OVERFLOWS(projected, attended, macs);
 }
 
-static bool microsoft_attention(query *q, uint64_t *macs)
+static bool microsoft_attention(const struct ox_cost_query *q, uint64_t *macs)
 {
     return projecting_attention(q, 4, macs);
 }
 
-static bool qattention(query *q, uint64_t *macs)
+static bool qattention(const struct ox_cost_query *q, uint64_t *macs)
 {
     return projecting_attention(q, 8, macs);
 }
@@ -314,7 +312,7 @@ static bool qattention(query *q, uint64_t *macs)
 /* ---- Classical models -------------------------------------------------------------------------------------------- */
 
 /* Each row of X meets all numbers of that attribute. */
-static bool rows_by(query *q, const char *name, uint64_t *macs)
+static bool rows_by(const struct ox_cost_query *q, const char *name, uint64_t *macs)
 {
     uint64_t x, features;
     const struct ox_attr *attr = ox_node_attr(q->node, name);
@@ -323,12 +321,12 @@ static bool rows_by(query *q, const char *name, uint64_t *macs)
     return product(features ? x / features : 0, attr->n, macs);
 }
 
-static bool linear_model(query *q, uint64_t *macs)
+static bool linear_model(const struct ox_cost_query *q, uint64_t *macs)
 {
     return rows_by(q, "coefficients", macs);
 }
 
-static bool support_vectors(query *q, uint64_t *macs)
+static bool support_vectors(const struct ox_cost_query *q, uint64_t *macs)
 {
     return rows_by(q, ox_node_attr(q->node, "support_vectors") ? "support_vectors" : "coefficients",
                    macs);
@@ -338,7 +336,7 @@ static bool support_vectors(query *q, uint64_t *macs)
 
 struct formula {
     const char *domain, *op_type;
-    bool (*macs)(query *q,
+    bool (*macs)(const struct ox_cost_query *q,
                  uint64_t *macs); /* NULL: it multiplies, but how much is not known here */
 };
 

@@ -49,7 +49,7 @@ static void short_text(struct ox_strbuf *out, const char *text, size_t most)
 {
     char piece[4 * MOST_CHARS + 8];
     size_t n = 0, chars = 0;
-    while (text[n] && n < sizeof piece - 5) {
+    while (n < sizeof piece - 5 && text[n]) {
         if (((unsigned char)text[n] & 0xc0) != 0x80 && chars++ == most)
             break;
         piece[n] = text[n];

@@ -1,6 +1,6 @@
 /* Tables as text: columns as wide as they need. */
-#ifndef CLI_TABLE_H
-#define CLI_TABLE_H
+#ifndef CLI_TEXT_TABLE_H
+#define CLI_TEXT_TABLE_H
 
 #include "cli.h"
 

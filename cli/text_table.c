@@ -1,4 +1,4 @@
-#include "table.h"
+#include "text_table.h"
 
 #include <stdarg.h>
 #include <string.h>
