@@ -144,7 +144,7 @@ struct reader {
     size_t left;
     size_t step; /* bytes of a chunk */
     bool packed;
-    uint8_t elements[CHUNK * 16];
+    _Alignas(16) uint8_t elements[CHUNK * 16];
     double values[CHUNK];
 };
 
