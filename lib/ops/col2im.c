@@ -18,6 +18,20 @@ struct blocks {
 #define STAMP "ops/col2im_tmpl.h"
 #include "ops/stamp_integers.h"
 
+#define T float _Complex
+#define N(x) OX_STAMP(x, _c64)
+#define T_FLOAT 1
+#include "ops/col2im_tmpl.h"
+#undef N
+#undef T
+
+#define T double _Complex
+#define N(x) OX_STAMP(x, _c128)
+#include "ops/col2im_tmpl.h"
+#undef T_FLOAT
+#undef N
+#undef T
+
 /* A sum of bools is whether one of them is. */
 #define T uint8_t
 #define N(x) OX_STAMP(x, _bool)
@@ -81,7 +95,8 @@ static enum ox_status blocks_read(struct ox_run *r, struct blocks *b, struct ox_
 static enum ox_status run_col2im(struct ox_run *r, struct ox_error *err)
 {
     static void (*const kernels[OX_N_DTYPES])(const struct blocks *, const void *, void *) = {
-        OX_KERNELS_NUMBER(col2im), [OX_BOOL] = col2im_bool};
+        OX_KERNELS_NUMBER(col2im), [OX_BOOL] = col2im_bool, [OX_COMPLEX64] = col2im_c64,
+        [OX_COMPLEX128] = col2im_c128};
     const struct ox_tensor *in = ox_run_in(r, 0);
     size_t size = ox_dtype_size(in->dtype);
     int64_t dims[OX_MOVE_RANK];
