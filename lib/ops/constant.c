@@ -196,24 +196,29 @@ static enum ox_status run_constant_list(struct ox_run *r, const struct ox_attr *
 
 static enum ox_status run_constant(struct ox_run *r, struct ox_error *err)
 {
-    static const char *const names[] = {"value_float", "value_floats", "value_int",
-                                        "value_ints",  "value_string", "value_strings"};
-    const struct ox_attr *attr = ox_run_attr(r, "sparse_value");
-
-    if (attr && attr->type == OX_ATTR_SPARSE_TENSOR)
-        return run_constant_sparse(r, attr->sparse, err);
+    static const char *const names[] = {"value_float",  "value_floats", "value_int",
+                                        "value_ints",   "value_string", "value_strings",
+                                        "sparse_value", "value"};
+    const struct ox_attr *given = NULL;
+    const char *name = "";
     for (size_t i = 0; i < OX_COUNT(names); i++) {
-        attr = ox_run_attr(r, names[i]);
-        if (attr)
-            return run_constant_list(r, attr, err);
+        const struct ox_attr *attr = ox_run_attr(r, names[i]);
+        if (attr && given)
+            return ox_run_fail(r, err, OX_INPUT, "both %s and %s are given", name, names[i]);
+        given = attr ? attr : given;
+        name = attr ? names[i] : name;
     }
+    if (!given)
+        return ox_run_fail(r, err, OX_INPUT, "no value is given");
+    if (given->type == OX_ATTR_SPARSE_TENSOR)
+        return run_constant_sparse(r, given->sparse, err);
+    if (strcmp(name, "value") != 0)
+        return run_constant_list(r, given, err);
     struct ox_tensor *value;
-
     OX_TRY(ox_run_tensor_attr(r, "value", &value, err));
     if (!value)
         return ox_run_fail(r, err, OX_INPUT, "no value is given");
     enum ox_status status = ox_move_out_widened(r, 0, value, err);
-
     ox_tensor_release(value);
     return status;
 }
