@@ -1300,7 +1300,118 @@ enum ox_status ox_target_judge(const struct ox_target_verdict **out,
 
 /* ---- Differences ------------------------------------------------------------------------------------------------ */
 
+/* What a difference is about: name, word for `--ignore`. */
+#define OX_DIFF_LIST(X)                                                                            \
+    X(OX_DIFF_MODEL, "model")          /* IR version, domain, model version */                     \
+    X(OX_DIFF_OPSET, "opsets")         /* versions that are imported */                            \
+    X(OX_DIFF_METADATA, "metadata")    /* producer, metadata, annotations */                       \
+    X(OX_DIFF_DOC, "docs")             /* doc strings */                                           \
+    X(OX_DIFF_NAME, "names")           /* of nodes, values, graphs, dimensions */                  \
+    X(OX_DIFF_PORT, "io")              /* inputs and outputs of graphs and functions */            \
+    X(OX_DIFF_TYPE, "types")           /* declared types of what is neither */                     \
+    X(OX_DIFF_NODE, "nodes")           /* added, removed, another operator, connected otherwise */ \
+    X(OX_DIFF_ATTRIBUTE, "attributes") /* of nodes */                                              \
+    X(OX_DIFF_WEIGHT, "weights")       /* initializers and constant tensors */                     \
+    X(OX_DIFF_FUNCTION, "functions")   /* added, removed */
+
+enum ox_diff_kind {
+#define OX_DIFF_ENUM(name, word) name,
+    OX_DIFF_LIST(OX_DIFF_ENUM)
+#undef OX_DIFF_ENUM
+        OX_N_DIFF_KINDS
+};
+const char *ox_diff_kind_word(enum ox_diff_kind kind);
+
+struct ox_difference {
+    enum ox_diff_kind kind;
+    const char *graph;    /* path in the first model, or in the second where it is only there */
+    const char *subject;  /* "Conv 'conv1'", "weight 'w'", "input 'x'", "" for the model */
+    const char *property; /* "strides", "type", "input 1"; NULL: the subject itself */
+    const char *before;   /* NULL: it was not there */
+    const char *after;    /* NULL: it is gone */
+    bool values;          /* the rest is set: values of two tensors of one type and shape differ */
+    uint64_t n_elements, n_differ;
+    double max_abs, max_rel; /* over finite pairs; relative to the first */
+    double
+        sqnr_db; /* of the second, taken as the first with noise; infinite without a finite difference */
+};
+
+struct ox_diff_options {
+    bool ignore[OX_N_DIFF_KINDS];
+    double
+        weights_below; /* differences of weights up to this largest absolute difference do not count */
+};
+
+struct ox_diff;
+
+/* What differs from model a to model b. Nodes are matched by their names and those of their outputs, then by what they compute
+ * from and for; if names are ignored, the other way round. Where weights are stored and the order of nodes make no difference.
+ * OX_INPUT: the data of a tensor cannot be read. options may be NULL. */
+enum ox_status ox_diff_models(struct ox_diff **out, struct ox_model *a, struct ox_model *b,
+                              const struct ox_diff_options *options, struct ox_error *err);
+void ox_diff_release(struct ox_diff *diff);
+size_t ox_diff_count(const struct ox_diff *diff);
+const struct ox_difference *ox_diff_at(const struct ox_diff *diff, size_t i);
+
 /* ---- External data ---------------------------------------------------------------------------------------------- */
+
+/* A tensor of a model whose data is in a file of its own. */
+struct ox_external_entry {
+    const char *tensor; /* name; "" when it has none */
+    const char *graph;  /* path */
+    const char *location;
+    uint64_t offset, bytes;
+    bool checked; /* a checksum is given */
+};
+
+struct ox_external_problem {
+    bool error;                    /* else a warning */
+    const char *location, *tensor; /* NULL where it does not apply */
+    const char *message;
+};
+
+/* What a model keeps in other files, and what is wrong with it. */
+struct ox_external_report;
+
+/* Files are measured, and read where a checksum is given. Files beneath the model's folder that look like weights and that it
+ * does not name are not looked for. Problems: a file or a part of it missing, a checksum that does not fit (errors); tensors that
+ * overlap without being the same, unaligned ones (over 4 KiB and not at a multiple of 64), bytes that no tensor uses (warnings). */
+enum ox_status ox_external_inspect(struct ox_external_report **out, struct ox_model *model,
+                                   struct ox_error *err);
+void ox_external_report_release(struct ox_external_report *report);
+size_t ox_external_entries(const struct ox_external_report *report);
+const struct ox_external_entry *ox_external_entry_at(const struct ox_external_report *report,
+                                                     size_t i);
+size_t ox_external_problems(const struct ox_external_report *report);
+const struct ox_external_problem *ox_external_problem_at(const struct ox_external_report *report,
+                                                         size_t i);
+/* Files, the bytes in them and those of them that tensors use. */
+size_t ox_external_files(const struct ox_external_report *report);
+const char *ox_external_file_at(const struct ox_external_report *report, size_t i, uint64_t *bytes,
+                                uint64_t *used);
+
+/* All may be 0. */
+struct ox_external_pack_options {
+    const char *location; /* of the file beside the target; NULL: the target's name and ".data" */
+    bool file_a_tensor;   /* each in a file of its own, named by `location`, '.' and a number */
+    uint64_t max_file;    /* begin a new file beyond so many bytes; 0: one file */
+    uint64_t threshold;   /* smaller tensors stay in the model; 0: 1024 */
+    uint64_t alignment;   /* a power of two; 0: 4096 for tensors of a page and more, else 64 */
+    bool checksums;       /* write the SHA-1 of each file */
+    bool no_dedup;        /* store equal tensors as often as they come */
+};
+
+struct ox_external_packed {
+    size_t n_tensors, n_shared, n_files;
+    uint64_t bytes, shared_bytes; /* in the files; saved by sharing */
+};
+
+/* Writes the model to `path` with its big tensors in files beside it: those of initializers in all graphs. Data flows from file to
+ * file a block at a time, by reflink where file system and alignment allow. New files are complete before any is put in place,
+ * the model last. packed may be NULL. */
+enum ox_status ox_external_pack(struct ox_model *model, const char *path,
+                                const struct ox_external_pack_options *options,
+                                struct ox_external_packed *packed, struct ox_error *err);
 
 /* ---- Quantizing ------------------------------------------------------------------------------------------------- */
 

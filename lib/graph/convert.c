@@ -207,11 +207,45 @@ static bool is_there(const struct job *job, const struct ox_node *node)
     return !has_node(&job->blocked, node) && !has_node(&job->removed, node);
 }
 
+/* What the body's parameters are where the node says nothing: the schema's defaults. NULL: out of memory. */
+static struct ox_attr *default_attrs(struct job *job, const struct ox_schema *row, size_t *n)
+{
+    struct ox_attr *attrs = ox_arena_array(&job->model->arena, row->n_attrs + 1, sizeof *attrs);
+    *n = 0;
+    for (size_t i = 0; attrs && i < row->n_attrs; i++) {
+        const struct ox_schema_attr *from = &row->attrs[i];
+        struct ox_attr attr = {.name = from->name, .type = (enum ox_attr_type)from->type, .n = 1};
+        switch (from->default_kind) {
+        case OX_DEFAULT_INT:
+            attr.i = from->i;
+            break;
+        case OX_DEFAULT_FLOAT:
+            attr.f = from->f;
+            break;
+        case OX_DEFAULT_STRING:
+            attr.s = (struct ox_str){from->s, strlen(from->s)};
+            break;
+        case OX_DEFAULT_INTS:
+            attr.ints = from->ints;
+            attr.n = from->n;
+            break;
+        default:
+            continue;
+        }
+        attrs[(*n)++] = attr;
+    }
+    return attrs;
+}
+
 /* The standard's own definition of an operator that the next version does not have, in operators of this one. */
-static enum ox_status expand(struct job *job, struct ox_node *node,
+static enum ox_status expand(struct job *job, struct ox_node *node, const struct ox_schema *row,
                              const struct ox_schema_body *body)
 {
     struct ox_model *model = NULL;
+    size_t n_defaults;
+    const struct ox_attr *defaults = default_attrs(job, row, &n_defaults);
+    if (!defaults)
+        return no_room(job);
     OX_TRY(ox_model_open_function(&model, job->model->env, body->data, body->bytes, job->err));
     struct ox_splice splice = {.body = model->functions[0].body,
                                .inputs = node->inputs,
@@ -220,8 +254,8 @@ static enum ox_status expand(struct job *job, struct ox_node *node,
                                .n_outputs = node->n_outputs,
                                .attrs = node->attrs,
                                .n_attrs = node->n_attrs,
-                               .defaults = model->functions[0].attr_defaults,
-                               .n_defaults = model->functions[0].n_attr_defaults,
+                               .defaults = defaults,
+                               .n_defaults = n_defaults,
                                .name = node->name};
     enum ox_status status = ox_graph_splice(node->graph, &splice, job->err);
     ox_model_release(model);
@@ -243,7 +277,7 @@ static enum ox_status expand_graph(struct job *job, struct ox_graph *graph, int6
         const struct ox_schema_body *body = row ? ox_schema_body_at(row, version) : NULL;
         if (body && body->opset == version &&
             !ox_adapter_find(job->domain, node->op_type, row->since, false))
-            OX_TRY(expand(job, node, body));
+            OX_TRY(expand(job, node, row, body));
     }
     return OX_OK;
 }
@@ -492,7 +526,7 @@ static void set_ir(struct ox_conversion *result, struct ox_model *model, bool up
 {
     int64_t needs = needed_ir(model);
     result->ir_before = model->ir_version;
-    if (up ? needs > model->ir_version : needs < model->ir_version)
+    if (needs > model->ir_version || (!up && needs < model->ir_version))
         model->ir_version = needs;
     result->ir_after = model->ir_version;
 }

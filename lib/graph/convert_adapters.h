@@ -22,8 +22,8 @@ ox_adapter ox_up_gemm, ox_down_gemm, ox_down_gemm_bias, ox_up_concat, ox_up_powe
 ox_adapter ox_down_layout, ox_up_output_sequence, ox_down_output_sequence, ox_down_smallest;
 ox_adapter ox_up_grid_sample, ox_down_grid_sample, ox_up_roi_align, ox_down_roi_align;
 ox_adapter ox_down_reduction, ox_down_wrap, ox_down_allow_zero, ox_up_through_float;
-ox_adapter ox_down_long_max, ox_down_float_equal, ox_down_constant_value, ox_down_sparse_value,
-    ox_down_has_element;
+ox_adapter ox_up_slope, ox_down_slope, ox_scan_batch, ox_down_long_max, ox_down_float_equal,
+    ox_down_constant_value, ox_down_sparse_value, ox_down_has_element;
 
 /* convert_image.c: Resize, Upsample, GroupNormalization and the like */
 ox_adapter ox_up_resize_10, ox_down_resize_11, ox_down_resize_13, ox_down_resize_18;
@@ -41,7 +41,7 @@ ox_adapter ox_birth_group_norm, ox_birth_round, ox_birth_trigonometry, ox_birth_
 ox_adapter ox_birth_constant_of_shape, ox_birth_eye_like, ox_birth_expand, ox_birth_shrink;
 ox_adapter ox_birth_thresholded_relu, ox_birth_is_nan, ox_birth_is_inf, ox_birth_matmul_integer;
 ox_adapter ox_birth_conv_integer, ox_birth_dequantize, ox_birth_quantize, ox_birth_qlinear_matmul;
-ox_adapter ox_birth_mod, ox_birth_where, ox_down_last_index;
+ox_adapter ox_down_one_hot, ox_birth_mod, ox_birth_where, ox_down_last_index;
 ox_adapter ox_birth_resize, ox_birth_range, ox_birth_bernoulli, ox_birth_attention, ox_birth_rotary;
 
 /* convert_ml.c */

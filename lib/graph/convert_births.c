@@ -476,3 +476,32 @@ bool ox_down_last_index(struct ox_adapt *c)
                             (long long)axis, c->node->op_type, (long long)axis, (long long)keep,
                             (long long)axis);
 }
+
+/* Indices counted from the back are new in version 11. */
+bool ox_down_one_hot(struct ox_adapt *c)
+{
+    enum ox_dtype dtype;
+    if (!ox_adapt_need_dtype(c, 0, &dtype) || !ox_down_axis(c))
+        return false;
+    if (dtype == OX_UINT8 || dtype == OX_UINT16 || dtype == OX_UINT32 || dtype == OX_UINT64)
+        return true;
+    struct ox_value *depth = ox_adapt_input(c, 1), *indices = ox_adapt_input(c, 0);
+    struct ox_value *zero = ox_adapt_const_number(c, OX_INT64, 0, 0);
+    struct ox_node *wide = ox_adapt_add(c, "Cast", &indices, 1);
+    struct ox_node *size = ox_adapt_add(c, "Cast", &depth, 1);
+    if (!zero || !wide || !size || !ox_node_set_int(wide, "to", OX_INT64) ||
+        !ox_node_set_int(size, "to", OX_INT64))
+        return ox_adapt_no_memory(c);
+    struct ox_value *in[2] = {wide->outputs[0], size->outputs[0]};
+    struct ox_node *sum = ox_adapt_add(c, "Add", in, 2);
+    in[1] = zero;
+    struct ox_node *less = ox_adapt_add(c, "Less", in, 2);
+    if (!sum || !less)
+        return false;
+    struct ox_value *pick[3] = {less->outputs[0], sum->outputs[0], wide->outputs[0]};
+    struct ox_node *where = ox_adapt_add(c, "Where", pick, 3);
+    if (!where)
+        return false;
+    c->node->inputs[0] = where->outputs[0];
+    return true;
+}

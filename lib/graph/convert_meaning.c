@@ -171,6 +171,47 @@ bool ox_down_broadcast(struct ox_adapt *c)
                           (long long)c->next);
 }
 
+/* PRelu's slopes: until version 6 one for all or one a channel, from 7 on as they broadcast. */
+bool ox_up_slope(struct ox_adapt *c)
+{
+    int64_t axes[OX_ADAPT_RANK];
+    int rank, slopes;
+    if (!ox_adapt_need_rank(c, 0, &rank) || !ox_adapt_need_rank(c, 1, &slopes))
+        return false;
+    if (slopes != 1 || rank < 3 || ox_adapt_dim(c, ox_adapt_input(c, 1), 0) == 1)
+        return true;
+    for (int i = 0; i + 2 < rank; i++)
+        axes[i] = i + 1;
+    struct ox_node *node = ox_adapt_before(c, 1, "Unsqueeze");
+    return (node && ox_node_set_ints(node, "axes", axes, (size_t)rank - 2)) ||
+           ox_adapt_no_memory(c);
+}
+
+bool ox_down_slope(struct ox_adapt *c)
+{
+    int64_t dims[OX_ADAPT_RANK], n = 1;
+    int rank, slopes;
+    if (!ox_adapt_need_rank(c, 0, &rank) || !ox_adapt_need_rank(c, 1, &slopes))
+        return false;
+    bool channels = slopes + 1 == rank, known = ox_adapt_dims(c, ox_adapt_input(c, 1), dims);
+    for (int i = 0; known && i < slopes; i++) {
+        n *= dims[i];
+        channels &= i == 0 || dims[i] == 1;
+    }
+    if (!known || (n != 1 && !channels))
+        return ox_adapt_block(c, "opset %lld has one slope, or one a channel", (long long)c->next);
+    if (slopes == 1)
+        return true;
+    struct ox_value *in[2] = {ox_adapt_input(c, 1), ox_adapt_const_ints(c, &n, 1)};
+    struct ox_node *node = in[1] ? ox_adapt_add(c, "Reshape", in, 2) : NULL;
+    return node && ox_adapt_set_input(c, 1, node->outputs[0]);
+}
+
+bool ox_scan_batch(struct ox_adapt *c)
+{
+    return ox_adapt_block(c, "Scan 8 has a batch axis and lengths, Scan 9 has neither");
+}
+
 /* Max, Min, Sum, Mean of equal shapes only; sums go by twos. */
 bool ox_down_variadic(struct ox_adapt *c)
 {
