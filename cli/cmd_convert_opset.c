@@ -228,6 +228,7 @@ static enum ox_status verify(struct job *job)
     struct proof_options how = {
         .samples = (unsigned)job->args->samples,
         .seed = 1,
+        .env = job->cli->env,
         .tolerance = {.rtol = job->args->rtol, .atol = job->args->atol, .nan_agrees = true}};
     struct ox_error err;
     enum ox_status status = prove_equal(&job->proof, job->before, job->after, &how, &err);

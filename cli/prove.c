@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_RANK = 64 };
+enum { MOST_RANK = 64, N_EDGES = 3 };
 
 struct side {
     struct ox_session *session;
@@ -47,6 +47,36 @@ static enum ox_status open_side(struct side *side, struct ox_model *model, struc
 }
 
 /* Open dimensions are `open` in every input, so that names agree. */
+static enum ox_status scale(struct ox_datum **datum, struct ox_env *env, float factor,
+                            struct ox_error *err)
+{
+    const struct ox_tensor *from = ox_datum_get_tensor(*datum);
+    struct ox_tensor *to = NULL;
+    struct ox_datum *made = NULL;
+    if (!from || ox_tensor_dtype(from) != OX_FLOAT32)
+        return OX_OK;
+    size_t n = ox_tensor_count(from);
+    float *values = malloc((n + 1) * sizeof *values);
+    if (!values) {
+        err->status = OX_NO_MEMORY;
+        snprintf(err->message, sizeof err->message, "out of memory");
+        return OX_NO_MEMORY;
+    }
+    for (size_t i = 0; i < n; i++)
+        values[i] = ((const float *)ox_tensor_data(from))[i] * factor;
+    enum ox_status status = ox_tensor_from_data(&to, env, OX_FLOAT32, ox_tensor_rank(from),
+                                                ox_tensor_dims(from), values, err);
+    if (status == OX_OK)
+        status = ox_datum_of_tensor(&made, to, err);
+    ox_tensor_release(to);
+    free(values);
+    if (status == OX_OK) {
+        ox_datum_release(*datum);
+        *datum = made;
+    }
+    return status;
+}
+
 static enum ox_status draw(struct side *side, uint64_t seed, int64_t open, struct ox_error *err)
 {
     for (size_t i = 0; i < side->n_inputs; i++) {
@@ -114,7 +144,15 @@ static enum ox_status compare(struct proof *proof, const struct side *expected,
 static enum ox_status sample(struct proof *proof, struct side *expected, struct side *actual,
                              const struct proof_options *options, unsigned k, struct ox_error *err)
 {
-    enum ox_status status = draw(expected, options->seed + 1000 * (uint64_t)k, 1 + k, err);
+    static const float edges[N_EDGES] = {0, -1, 10};
+    unsigned edge = k < options->samples ? N_EDGES : k - options->samples;
+    unsigned drawing = edge < N_EDGES ? 0 : k;
+    enum ox_status status =
+        draw(expected, options->seed + 1000 * (uint64_t)drawing, 1 + drawing, err);
+    for (size_t i = 0; i < expected->n_inputs && edge < N_EDGES && status == OX_OK; i++) {
+        if (expected->inputs[i])
+            status = scale(&expected->inputs[i], options->env, edges[edge], err);
+    }
     if (status == OX_OK)
         status = ox_session_run(expected->session, expected->inputs, expected->outputs, err);
     if (status == OX_INPUT || status == OX_UNSUPPORTED || status == OX_LIMIT) {
@@ -160,7 +198,8 @@ enum ox_status prove_equal(struct proof *proof, struct ox_model *expected, struc
             snprintf(proof->reason, sizeof proof->reason, "it has %zu outputs instead of %zu",
                      b.n_outputs, a.n_outputs);
         } else {
-            for (unsigned k = 0; k < options->samples && status == OX_OK && proof->agree; k++) {
+            unsigned n = options->samples + (options->edges ? N_EDGES : 0);
+            for (unsigned k = 0; k < n && status == OX_OK && proof->agree; k++) {
                 status = sample(proof, &a, &b, options, k, err);
                 release_data(a.outputs, a.n_outputs);
                 release_data(b.outputs, b.n_outputs);

@@ -1176,6 +1176,13 @@ struct ox_optimize_report {
 enum ox_status ox_optimize(struct ox_model *model, const struct ox_optimize_options *options,
                            struct ox_optimize_report *report, struct ox_error *err);
 
+/* Puts the bodies of the model's functions where they are called, in graphs and subgraphs, brought to the model's opsets, and
+ * drops the functions. OX_UNSUPPORTED: a body cannot be brought there; OX_LIMIT: calls without end. After a failure the
+ * model is good for nothing. */
+enum ox_status ox_inline_functions(struct ox_model *model, size_t *n_calls, struct ox_error *err);
+/* Initializers of the main graph that are equal in type, shape and data become one. */
+enum ox_status ox_share_weights(struct ox_model *model, size_t *n_shared, struct ox_error *err);
+
 /* ---- Converting opsets ------------------------------------------------------------------------------------------ */
 
 struct ox_opset_goal {
@@ -1399,6 +1406,7 @@ struct ox_external_pack_options {
     uint64_t alignment;   /* a power of two; 0: 4096 for tensors of a page and more, else 64 */
     bool checksums;       /* write the SHA-1 of each file */
     bool no_dedup;        /* store equal tensors as often as they come */
+    bool only_external;   /* leave in the model what is in it */
 };
 
 struct ox_external_packed {

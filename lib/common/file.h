@@ -41,6 +41,11 @@ enum ox_status ox_open_beneath(const char *dir, const char *location, enum ox_ex
 
 /* Writing: struct ox_outfile in onnxtool.h. */
 
+/* Appends n bytes of an open file, from `offset` on: by the system where it can, which may share blocks, else a block at a time.
+ * OX_INPUT: the file is shorter. */
+enum ox_status ox_outfile_copy(struct ox_outfile *out, int fd, uint64_t offset, uint64_t n,
+                               struct ox_error *err);
+
 /* The folder of a path ("." when it has none) and its last component; from malloc, NULL when out of memory. */
 char *ox_path_dir(const char *path);
 const char *ox_path_base(const char *path);

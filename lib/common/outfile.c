@@ -208,6 +208,47 @@ enum ox_status ox_outfile_write(struct ox_outfile *out, const void *bytes, size_
     return OX_OK;
 }
 
+/* What the system copies by itself; the rest is left to do. */
+static uint64_t copy_by_system(struct ox_outfile *out, int fd, uint64_t offset, uint64_t n)
+{
+    uint64_t copied = 0;
+#ifdef __linux__
+    enum { MOST = 1 << 30 };
+    while (copied < n) {
+        off_t from = (off_t)(offset + copied);
+        size_t more = n - copied < MOST ? (size_t)(n - copied) : MOST;
+        ssize_t done = copy_file_range(fd, &from, out->fd, NULL, more, 0);
+        if (done <= 0)
+            break;
+        copied += (uint64_t)done;
+    }
+#else
+    (void)out, (void)fd, (void)offset, (void)n;
+#endif
+    return copied;
+}
+
+enum ox_status ox_outfile_copy(struct ox_outfile *out, int fd, uint64_t offset, uint64_t n,
+                               struct ox_error *err)
+{
+    OX_TRY(flush(out, err));
+    uint64_t copied = copy_by_system(out, fd, offset, n);
+    out->position += copied;
+    while (copied < n) {
+        uint8_t block[BUFFER_BYTES];
+        size_t more = n - copied < BUFFER_BYTES ? (size_t)(n - copied) : BUFFER_BYTES;
+        ssize_t got = pread(fd, block, more, (off_t)(offset + copied));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return ox_fail(err, got < 0 ? OX_IO : OX_INPUT, "%s: what it is copied from %s",
+                           out->path, got < 0 ? strerror(errno) : "became shorter");
+        OX_TRY(ox_outfile_write(out, block, (size_t)got, err));
+        copied += (uint64_t)got;
+    }
+    return OX_OK;
+}
+
 uint64_t ox_outfile_position(const struct ox_outfile *out)
 {
     return out->position;

@@ -29,5 +29,14 @@ void ox_externals_release(struct ox_externals *externals);
 
 /* SHA-1 (FIPS 180-4), which the standard names for checksums of external data. */
 void ox_sha1(const void *bytes, size_t n, uint8_t digest[20]);
+/* The same a part at a time. */
+struct ox_sha1 {
+    uint32_t state[5];
+    uint64_t bytes;
+    uint8_t held[64];
+};
+void ox_sha1_init(struct ox_sha1 *sum);
+void ox_sha1_add(struct ox_sha1 *sum, const void *bytes, size_t n);
+void ox_sha1_end(struct ox_sha1 *sum, uint8_t digest[20]);
 
 #endif

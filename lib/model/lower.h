@@ -10,6 +10,8 @@
 struct ox_move {
     const struct ox_stored *stored;
     uint64_t offset, bytes; /* in the external file */
+    const char *location;   /* NULL: ox_lower.location */
+    const char *checksum;   /* of the file; NULL */
 };
 
 struct ox_lower {

@@ -22,11 +22,13 @@ static void emit_entry(struct ox_emit *e, const char *key, const char *value)
 static void emit_move(struct ox_emit *e, const struct ox_lower *lower, const struct ox_move *move)
 {
     char number[24];
-    emit_entry(e, "location", lower->location);
+    emit_entry(e, "location", move->location ? move->location : lower->location);
     snprintf(number, sizeof number, "%llu", (unsigned long long)move->offset);
     emit_entry(e, "offset", number);
     snprintf(number, sizeof number, "%llu", (unsigned long long)move->bytes);
     emit_entry(e, "length", number);
+    if (move->checksum)
+        emit_entry(e, "checksum", move->checksum);
     ox_emit_int(e, TENSOR_DATA_LOCATION, ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL);
 }
 
@@ -64,6 +66,12 @@ static void emit_inlined(struct ox_emit *e, struct ox_lower *lower, const struct
     ox_emit_bytes(e, TENSOR_RAW_DATA, bytes, (size_t)need);
 }
 
+/* The fields float_data, int32_data, string_data, int64_data, double_data and uint64_data. */
+static bool holds_numbers(uint32_t id)
+{
+    return (id >= 4 && id <= 7) || id == 10 || id == 11;
+}
+
 /* The message as it was, with its data elsewhere. */
 static void emit_rewritten(struct ox_emit *e, struct ox_lower *lower,
                            const struct ox_stored *stored, const struct ox_move *move)
@@ -75,7 +83,8 @@ static void emit_rewritten(struct ox_emit *e, struct ox_lower *lower,
             emit_inlined(e, lower, stored);
         else if (id == TENSOR_EXTERNAL_DATA && move)
             emit_move(e, lower, move);
-        else if (id != TENSOR_RAW_DATA && id != TENSOR_EXTERNAL_DATA && id != TENSOR_DATA_LOCATION)
+        else if (id != TENSOR_RAW_DATA && id != TENSOR_EXTERNAL_DATA &&
+                 id != TENSOR_DATA_LOCATION && !(move && holds_numbers(id)))
             ox_emit_field(e, proto, id);
     }
     ox_emit_unknown(e, proto);

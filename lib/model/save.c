@@ -59,7 +59,8 @@ static enum ox_status plan_moves(struct saver *s)
             if (OX_ADD_OVERFLOWS(at, unit - 1, &at))
                 return ox_fail(s->err, OX_LIMIT, "%s: the weights are too large", s->path);
             at -= at % unit;
-            s->moves[s->n_moves++] = (struct ox_move){stored, at, bytes};
+            s->moves[s->n_moves++] =
+                (struct ox_move){.stored = stored, .offset = at, .bytes = bytes};
             if (OX_ADD_OVERFLOWS(at, bytes, &at))
                 return ox_fail(s->err, OX_LIMIT, "%s: the weights are too large", s->path);
         }

@@ -37,22 +37,51 @@ static void add_block(uint32_t state[5], const uint8_t *p)
     state[4] += e;
 }
 
-void ox_sha1(const void *bytes, size_t n, uint8_t digest[20])
+void ox_sha1_init(struct ox_sha1 *sum)
 {
-    uint32_t state[5] = {0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476, 0xC3D2E1F0};
+    static const uint32_t start[5] = {0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476, 0xC3D2E1F0};
+    memcpy(sum->state, start, sizeof start);
+    sum->bytes = 0;
+}
+
+void ox_sha1_add(struct ox_sha1 *sum, const void *bytes, size_t n)
+{
     const uint8_t *p = bytes;
-    uint64_t bits = (uint64_t)n * 8;
-    for (; n >= BLOCK; n -= BLOCK, p += BLOCK)
-        add_block(state, p);
-    uint8_t last[2 * BLOCK] = {0};
+    size_t held = sum->bytes % BLOCK;
+    sum->bytes += n;
+    if (held && n >= BLOCK - held) {
+        memcpy(sum->held + held, p, BLOCK - held);
+        add_block(sum->state, sum->held);
+        p += BLOCK - held;
+        n -= BLOCK - held;
+        held = 0;
+    }
+    for (; !held && n >= BLOCK; n -= BLOCK, p += BLOCK)
+        add_block(sum->state, p);
     if (n)
-        memcpy(last, p, n);
+        memcpy(sum->held + held, p, n);
+}
+
+void ox_sha1_end(struct ox_sha1 *sum, uint8_t digest[20])
+{
+    uint64_t bits = sum->bytes * 8;
+    uint8_t last[2 * BLOCK] = {0};
+    size_t n = sum->bytes % BLOCK;
+    memcpy(last, sum->held, n);
     last[n] = 0x80;
     size_t padded = n + 9 <= BLOCK ? BLOCK : 2 * BLOCK;
     for (unsigned i = 0; i < 8; i++)
         last[padded - 1 - i] = (uint8_t)(bits >> (8 * i));
     for (size_t at = 0; at < padded; at += BLOCK)
-        add_block(state, last + at);
+        add_block(sum->state, last + at);
     for (unsigned i = 0; i < 20; i++)
-        digest[i] = (uint8_t)(state[i / 4] >> (24 - 8 * (i % 4)));
+        digest[i] = (uint8_t)(sum->state[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+void ox_sha1(const void *bytes, size_t n, uint8_t digest[20])
+{
+    struct ox_sha1 sum;
+    ox_sha1_init(&sum);
+    ox_sha1_add(&sum, bytes, n);
+    ox_sha1_end(&sum, digest);
 }

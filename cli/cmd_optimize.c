@@ -1,0 +1,418 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "prove.h"
+
+enum format { FORMAT_TEXT, FORMAT_JSON };
+
+struct args {
+    const char *out;
+    const char *passes;
+    bool list;
+    int64_t level;
+    uint64_t fold_limit;
+    bool inline_functions, dedup;
+    bool no_verify;
+    int64_t samples;
+    double rtol, atol;
+    int format;
+};
+
+#define FIELD(name) offsetof(struct args, name)
+
+static const struct opt options[] = {
+    {'o', "output", OPT_STRING, FIELD(out), "OUT", NULL, "write the optimized model"},
+    {0, "passes", OPT_STRING, FIELD(passes), "NAME,...", NULL, "run these passes only"},
+    {0, "list", OPT_FLAG, FIELD(list), NULL, NULL, "list the passes"},
+    {0, "level", OPT_INT, FIELD(level), "N", NULL, "1: folding and clearing away; 2: all (2)"},
+    {0, "fold-limit", OPT_SIZE, FIELD(fold_limit), "SIZE", NULL,
+     "most that folded constants may add to the model (16M)"},
+    {0, "inline", OPT_FLAG, FIELD(inline_functions), NULL, NULL,
+     "put the bodies of the model's functions where they are called"},
+    {0, "dedup", OPT_FLAG, FIELD(dedup), NULL, NULL, "keep equal weights once"},
+    {0, "no-verify", OPT_FLAG, FIELD(no_verify), NULL, NULL,
+     "do not hold the result against the model"},
+    {0, "samples", OPT_INT, FIELD(samples), "N", NULL, "random inputs to draw for that (2)"},
+    {0, "rtol", OPT_DOUBLE, FIELD(rtol), "R", NULL, "relative tolerance of outputs (1e-3)"},
+    {0, "atol", OPT_DOUBLE, FIELD(atol), "A", NULL, "absolute tolerance of outputs (1e-5)"},
+    {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", "text|json", "form of the report"},
+    OPT_END};
+
+static void defaults(void *args_)
+{
+    struct args *args = args_;
+    args->level = 2;
+    args->samples = 2;
+    args->rtol = 1e-3;
+    args->atol = 1e-5;
+}
+
+/* One pass as asked for and how it went. */
+struct step {
+    char *name;
+    size_t changes;
+    bool rolled_back;
+    char reason[OX_ERROR_BYTES];
+};
+
+struct job {
+    struct cli *cli;
+    const struct args *args;
+    const char *path;
+    struct ox_model *original, *current;
+    struct ox_model **kept; /* models that later ones are copies of */
+    size_t n_kept;
+    struct step *steps;
+    size_t n_steps;
+    size_t inlined, shared;
+    size_t nodes_before, nodes_after;
+    bool proven;
+    struct proof proof;
+};
+
+static enum ox_status no_memory(struct job *job)
+{
+    return cli_fail(job->cli, OX_NO_MEMORY, "%s: out of memory", job->path);
+}
+
+/* ---- Which passes ------------------------------------------------------------------------------------------------- */
+
+static enum ox_status add_step(struct job *job, const char *name, size_t n)
+{
+    struct step *steps = realloc(job->steps, (job->n_steps + 1) * sizeof *steps);
+    if (!steps)
+        return no_memory(job);
+    job->steps = steps;
+    steps[job->n_steps] = (struct step){.name = strndup(name, n)};
+    return steps[job->n_steps++].name ? OX_OK : no_memory(job);
+}
+
+static enum ox_status choose_passes(struct job *job)
+{
+    size_t n;
+    const struct ox_pass_info *all = ox_passes(&n);
+    enum ox_status status = OX_OK;
+    if (!job->args->passes) {
+        for (size_t i = 0; i < n && status == OX_OK; i++) {
+            if (all[i].standard && all[i].level <= job->args->level)
+                status = add_step(job, all[i].name, strlen(all[i].name));
+        }
+        return status;
+    }
+    for (const char *p = job->args->passes; *p && status == OX_OK;) {
+        size_t length = strcspn(p, ",");
+        bool known = false;
+        for (size_t i = 0; i < n; i++)
+            known |= all[i].standard && strlen(all[i].name) == length &&
+                     memcmp(all[i].name, p, length) == 0;
+        if (!known && length)
+            return cli_fail(job->cli, OX_USAGE,
+                            "optimize: there is no pass '%.*s'; --list has them", (int)length, p);
+        if (length)
+            status = add_step(job, p, length);
+        p += length + (p[length] == ',');
+    }
+    return status;
+}
+
+static void list_passes(struct cli *cli)
+{
+    size_t n;
+    const struct ox_pass_info *all = ox_passes(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (all[i].standard)
+            ox_strbuf_printf(&cli->out, "%-24s %d  %s\n", all[i].name, all[i].level, all[i].help);
+    }
+}
+
+/* ---- Rewriting ---------------------------------------------------------------------------------------------------- */
+
+static enum ox_status prove(struct job *job, struct ox_model *model, struct proof *proof)
+{
+    struct ox_error err;
+    struct proof_options how = {
+        .samples = (unsigned)job->args->samples,
+        .seed = 1,
+        .env = job->cli->env,
+        .edges = true,
+        .tolerance = {.rtol = job->args->rtol, .atol = job->args->atol, .nan_agrees = true}};
+    enum ox_status status = prove_equal(proof, job->original, model, &how, &err);
+    return status == OX_OK ? OX_OK : cli_error(job->cli, &err);
+}
+
+/* The steps that are not rolled back, on a copy of the model as it is. *counts get the changes of each. */
+static enum ox_status run_passes(struct job *job, struct ox_model *from, const struct step *only,
+                                 struct ox_model **out)
+{
+    const char **names = calloc(job->n_steps + 1, sizeof(*names));
+    struct ox_optimize_report report = {0};
+    struct ox_error err;
+    size_t n = 0;
+    if (!names)
+        return no_memory(job);
+    for (size_t i = 0; i < job->n_steps; i++) {
+        if (only ? &job->steps[i] == only : !job->steps[i].rolled_back)
+            names[n++] = job->steps[i].name;
+    }
+    enum ox_status status = ox_model_copy(out, from, &err);
+    if (status == OX_OK && n)
+        status = ox_optimize(*out,
+                             &(struct ox_optimize_options){.level = (int)job->args->level,
+                                                           .passes = names,
+                                                           .n_passes = n,
+                                                           .fold_bytes = job->args->fold_limit},
+                             &report, &err);
+    free(names);
+    if (status != OX_OK)
+        return cli_error(job->cli, &err);
+    for (size_t i = 0; i < report.n_passes; i++) {
+        for (size_t k = 0; k < job->n_steps; k++) {
+            if (strcmp(job->steps[k].name, report.passes[i].pass) == 0)
+                job->steps[k].changes += report.passes[i].changes;
+        }
+    }
+    job->nodes_after = report.nodes_after ? report.nodes_after : job->nodes_after;
+    if (!job->nodes_before)
+        job->nodes_before = report.nodes_before;
+    return OX_OK;
+}
+
+/* The model becomes that one; what it is a copy of stays until the end. */
+static enum ox_status accept(struct job *job, struct ox_model *model)
+{
+    struct ox_model **kept = realloc(job->kept, (job->n_kept + 1) * sizeof(*kept));
+    if (!kept) {
+        ox_model_release(model);
+        return no_memory(job);
+    }
+    job->kept = kept;
+    kept[job->n_kept++] = model;
+    job->current = model;
+    return OX_OK;
+}
+
+/* Together they are not equal: one by one, leaving out those after which the model is another. */
+static enum ox_status one_by_one(struct job *job)
+{
+    struct ox_model *base = job->current;
+    for (size_t i = 0; i < job->n_steps; i++)
+        job->steps[i].changes = 0;
+    for (size_t i = 0; i < job->n_steps; i++) {
+        struct ox_model *next = NULL;
+        struct proof proof = {.agree = true};
+        struct step *step = &job->steps[i];
+        size_t after = job->nodes_after;
+        enum ox_status status = run_passes(job, base, step, &next);
+        if (status == OX_OK && step->changes)
+            status = prove(job, next, &proof);
+        if (status != OX_OK) {
+            ox_model_release(next);
+            return status;
+        }
+        if (!proof.agree) {
+            step->rolled_back = true;
+            step->changes = 0;
+            snprintf(step->reason, sizeof step->reason, "%s", proof.reason);
+            cli_warn(job->cli, "%s: warning: pass %s is rolled back: %s", job->path, step->name,
+                     step->reason);
+            job->nodes_after = after;
+            ox_model_release(next);
+            continue;
+        }
+        status = accept(job, next);
+        if (status != OX_OK)
+            return status;
+        base = next;
+    }
+    return prove(job, job->current, &job->proof);
+}
+
+static enum ox_status optimize(struct job *job)
+{
+    struct ox_model *next = NULL;
+    struct ox_error err;
+    enum ox_status status = ox_model_open(&job->original, job->cli->env, job->path, &err);
+    if (status == OX_OK)
+        status = ox_model_copy(&next, job->original, &err);
+    if (status != OX_OK)
+        return cli_error(job->cli, &err);
+    status = accept(job, next);
+    if (status == OX_OK && job->args->inline_functions) {
+        status = ox_inline_functions(job->current, &job->inlined, &err);
+        status = status == OX_OK ? OX_OK : cli_error(job->cli, &err);
+    }
+    if (status == OX_OK && job->args->dedup) {
+        status = ox_share_weights(job->current, &job->shared, &err);
+        status = status == OX_OK ? OX_OK : cli_error(job->cli, &err);
+    }
+    next = NULL;
+    if (status == OX_OK)
+        status = run_passes(job, job->current, NULL, &next);
+    if (status == OX_OK && !job->args->no_verify) {
+        status = prove(job, next, &job->proof);
+        job->proven = status == OX_OK;
+        if (job->proven && !job->proof.agree) {
+            ox_model_release(next);
+            return one_by_one(job);
+        }
+    }
+    if (status == OX_OK)
+        return accept(job, next);
+    ox_model_release(next);
+    return status;
+}
+
+/* ---- The report --------------------------------------------------------------------------------------------------- */
+
+static void print_text(const struct job *job)
+{
+    struct ox_strbuf *out = &job->cli->out;
+    if (job->inlined)
+        ox_strbuf_printf(out, "%zu calls inlined\n", job->inlined);
+    if (job->shared)
+        ox_strbuf_printf(out, "%zu equal weights shared\n", job->shared);
+    for (size_t i = 0; i < job->n_steps; i++) {
+        const struct step *step = &job->steps[i];
+        if (step->changes || step->rolled_back)
+            ox_strbuf_printf(out, "%-24s %zu change%s%s\n", step->name, step->changes,
+                             step->changes == 1 ? "" : "s",
+                             step->rolled_back ? ", rolled back" : "");
+    }
+    ox_strbuf_printf(out, "%zu nodes, before %zu\n", job->nodes_after, job->nodes_before);
+    if (job->proven && job->proof.samples)
+        ox_strbuf_printf(out, "verified on %u inputs: largest difference %.3g, relative %.3g\n",
+                         job->proof.samples, job->proof.max_abs, job->proof.max_rel);
+}
+
+static void print_json(const struct job *job)
+{
+    struct ox_json json;
+    ox_json_init(&json, &job->cli->out, true);
+    ox_json_object(&json);
+    ox_json_key(&json, "schema");
+    ox_json_string(&json, "onnxtool.optimize/1");
+    ox_json_key(&json, "model");
+    ox_json_string(&json, job->path);
+    ox_json_key(&json, "nodes_before");
+    ox_json_uint(&json, job->nodes_before);
+    ox_json_key(&json, "nodes_after");
+    ox_json_uint(&json, job->nodes_after);
+    ox_json_key(&json, "inlined");
+    ox_json_uint(&json, job->inlined);
+    ox_json_key(&json, "shared");
+    ox_json_uint(&json, job->shared);
+    ox_json_key(&json, "passes");
+    ox_json_array(&json);
+    for (size_t i = 0; i < job->n_steps; i++) {
+        const struct step *step = &job->steps[i];
+        ox_json_object(&json);
+        ox_json_key(&json, "name");
+        ox_json_string(&json, step->name);
+        ox_json_key(&json, "changes");
+        ox_json_uint(&json, step->changes);
+        ox_json_key(&json, "rolled_back");
+        ox_json_bool(&json, step->rolled_back);
+        ox_json_key(&json, "reason");
+        ox_json_string(&json, step->rolled_back ? step->reason : NULL);
+        ox_json_end_object(&json);
+    }
+    ox_json_end_array(&json);
+    ox_json_key(&json, "verified");
+    if (job->proven) {
+        ox_json_object(&json);
+        ox_json_key(&json, "samples");
+        ox_json_uint(&json, job->proof.samples);
+        ox_json_key(&json, "agree");
+        ox_json_bool(&json, job->proof.agree);
+        ox_json_key(&json, "max_abs");
+        ox_json_double(&json, job->proof.max_abs);
+        ox_json_key(&json, "max_rel");
+        ox_json_double(&json, job->proof.max_rel);
+        ox_json_end_object(&json);
+    } else {
+        ox_json_null(&json);
+    }
+    ox_json_end_object(&json);
+    ox_strbuf_putc(&job->cli->out, '\n');
+}
+
+/* ---- The command -------------------------------------------------------------------------------------------------- */
+
+static enum ox_status finish(struct job *job)
+{
+    struct ox_error err;
+    if (job->proven && !job->proof.agree)
+        return cli_fail(job->cli, OX_NEGATIVE,
+                        "%s: the result is not equal, and is not written: %s", job->path,
+                        job->proof.reason);
+    if (job->proven && !job->proof.samples)
+        cli_warn(job->cli, "%s: warning: the result was not verified: %s", job->path,
+                 job->proof.reason);
+    if (job->args->format == FORMAT_JSON)
+        print_json(job);
+    else
+        print_text(job);
+    if (!job->args->out)
+        return OX_OK;
+    enum ox_status status = ox_model_save(job->current, job->args->out, NULL, &err);
+    return status == OX_OK ? OX_OK : cli_error(job->cli, &err);
+}
+
+static void release(struct job *job)
+{
+    while (job->n_kept)
+        ox_model_release(job->kept[--job->n_kept]);
+    free(job->kept);
+    ox_model_release(job->original);
+    for (size_t i = 0; i < job->n_steps; i++)
+        free(job->steps[i].name);
+    free(job->steps);
+}
+
+static enum ox_status run(struct cli *cli, void *args_, const char *const *operands,
+                          size_t n_operands)
+{
+    const struct args *args = args_;
+    if (args->list) {
+        list_passes(cli);
+        return OX_OK;
+    }
+    if (args->level < 1 || args->level > 2)
+        return cli_fail(cli, OX_USAGE, "optimize: levels are 1 and 2");
+    if (args->samples < 1 || args->samples > 1000 || !(args->rtol >= 0) || !(args->atol >= 0))
+        return cli_fail(cli, OX_USAGE,
+                        "optimize: --samples takes 1 to 1000, and tolerances are not negative");
+    enum ox_status status = cli_one_model(cli, operands, n_operands);
+    if (status != OX_OK)
+        return status;
+    cli_start_timer(cli, operands[0]);
+    struct job job = {.cli = cli, .args = args, .path = operands[0]};
+    status = choose_passes(&job);
+    if (status == OX_OK)
+        status = optimize(&job);
+    if (status == OX_OK)
+        status = finish(&job);
+    release(&job);
+    return status;
+}
+
+const struct command command_optimize = {
+    .name = "optimize",
+    .summary = "Rewrite a model to a faster equal one in standard operators",
+    .operands = "MODEL",
+    .description =
+        "Does what run -O2 does before it runs, as far as the result is standard ONNX: folds "
+        "constants, clears away what is of no use, merges and fuses operators.\n\n"
+        "The result is run beside the model, on random inputs and on edges (zeros, other signs, "
+        "large "
+        "values). If outputs depart, passes are tried one by one; those after which the model is "
+        "another are rolled back and named.",
+    .examples = "  onnxtool optimize model.onnx -o fast.onnx\n"
+                "  onnxtool optimize --inline --dedup --level 1 model.onnx -o small.onnx\n"
+                "  onnxtool optimize --list\n",
+    .options = options,
+    .args_bytes = sizeof(struct args),
+    .defaults = defaults,
+    .run = run,
+};

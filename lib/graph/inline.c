@@ -1,0 +1,259 @@
+/* Functions put where they are called, and weights that are equal kept once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/diff.h"
+#include "graph/splice.h"
+#include "schema/schema.h"
+
+static enum ox_status no_room(const struct ox_model *model, struct ox_error *err)
+{
+    return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", model->path);
+}
+
+/* ---- Functions ---------------------------------------------------------------------------------------------------- */
+
+/* The model reads all nodes by its own versions: functions come to these, and what only they import is imported. */
+static enum ox_status align_opsets(struct ox_model *model, struct ox_error *err)
+{
+    struct ox_opset_goal *goals = calloc(model->n_opsets + 1, sizeof *goals);
+    struct ox_conversion *conversion = NULL;
+    size_t n_goals = 0;
+    if (!goals)
+        return no_room(model, err);
+    for (size_t i = 0; i < model->n_functions; i++) {
+        const struct ox_function *function = &model->functions[i];
+        for (size_t k = 0; k < function->n_opsets; k++) {
+            const struct ox_opset *opset = &function->opsets[k];
+            int64_t ours = ox_graph_opset(model->graph, opset->domain);
+            if (!ours && !ox_model_import(model, opset->domain, opset->version)) {
+                free(goals);
+                return no_room(model, err);
+            }
+            bool listed = !ours || ours == opset->version || !ox_schema_newest(opset->domain);
+            for (size_t g = 0; g < n_goals; g++)
+                listed |= strcmp(goals[g].domain, opset->domain) == 0;
+            if (!listed)
+                goals[n_goals++] = (struct ox_opset_goal){opset->domain, ours};
+        }
+    }
+    enum ox_status status = OX_OK;
+    if (n_goals)
+        status = ox_convert_opset(&conversion, model, goals, n_goals, err);
+    if (status == OX_OK && conversion && ox_conversion_blocked(conversion)) {
+        const struct ox_convert_note *note = ox_conversion_at(conversion, 0);
+        status = ox_fail(err, OX_UNSUPPORTED,
+                         "%s: %s '%s' in %s cannot be converted to the model's opset: %s",
+                         model->path, note->op_type, note->node, note->graph, note->reason);
+    }
+    ox_conversion_release(conversion);
+    free(goals);
+    return status;
+}
+
+static enum ox_status inline_call(struct ox_node *node, const struct ox_function *function,
+                                  struct ox_error *err)
+{
+    struct ox_splice splice = {.body = function->body,
+                               .inputs = node->inputs,
+                               .n_inputs = node->n_inputs,
+                               .outputs = node->outputs,
+                               .n_outputs = node->n_outputs,
+                               .attrs = node->attrs,
+                               .n_attrs = node->n_attrs,
+                               .defaults = function->attr_defaults,
+                               .n_defaults = function->n_attr_defaults,
+                               .name = node->name};
+    return ox_graph_splice(node->graph, &splice, err);
+}
+
+static enum ox_status inline_graph(struct ox_graph *graph, size_t *n_calls, struct ox_error *err)
+{
+    struct ox_model *model = graph->model;
+    size_t n = graph->n_nodes, before = *n_calls;
+    bool *calls = calloc(n + 1, sizeof *calls);
+    enum ox_status status = calls ? OX_OK : no_room(model, err);
+    for (size_t i = 0; i < n && status == OX_OK; i++) {
+        struct ox_node *node = graph->nodes[i];
+        const struct ox_function *function =
+            ox_model_function(model, node->domain, node->op_type, node->overload);
+        if (!function)
+            continue;
+        calls[i] = true;
+        ++*n_calls;
+        status = inline_call(node, function, err);
+    }
+    if (status == OX_OK && *n_calls > before) {
+        bool *remove = realloc(calls, (graph->n_nodes + 1) * sizeof *remove);
+        if (remove) {
+            memset(remove + n, 0, (graph->n_nodes - n) * sizeof *remove);
+            calls = remove;
+            ox_graph_remove_nodes(graph, remove);
+            if (!ox_graph_sort(graph))
+                status = ox_fail(err, OX_INPUT, "%s: its nodes form a cycle", model->path);
+        } else {
+            status = no_room(model, err);
+        }
+    }
+    free(calls);
+    return status;
+}
+
+/* The functions leave the model with all graphs in them. */
+static void drop_functions(struct ox_model *model)
+{
+    size_t kept = 0;
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        struct ox_graph *graph = model->graphs[g];
+        graph->dropped = graph->function != NULL;
+        if (graph->dropped) {
+            ox_strmap_release(&graph->names);
+            continue;
+        }
+        graph->id = (uint32_t)kept;
+        model->graphs[kept++] = graph;
+    }
+    model->n_graphs = kept;
+    model->n_functions = 0;
+}
+
+enum ox_status ox_inline_functions(struct ox_model *model, size_t *n_calls, struct ox_error *err)
+{
+    uint64_t rounds = model->env->limits.call_depth, limit = model->env->limits.expanded_nodes;
+    *n_calls = 0;
+    if (!model->n_functions || !model->graph)
+        return OX_OK;
+    OX_TRY(align_opsets(model, err));
+    for (uint64_t round = 0;; round++) {
+        size_t before = *n_calls, n_nodes = 0;
+        for (size_t g = 0; g < model->n_graphs; g++) {
+            if (!model->graphs[g]->function)
+                OX_TRY(inline_graph(model->graphs[g], n_calls, err));
+            n_nodes += model->graphs[g]->n_nodes;
+        }
+        if (*n_calls == before)
+            break;
+        if ((rounds && round >= rounds) || (limit && n_nodes > limit))
+            return ox_fail(err, OX_LIMIT, "%s: functions are nested too deeply", model->path);
+    }
+    drop_functions(model);
+    return OX_OK;
+}
+
+/* ---- Equal weights ------------------------------------------------------------------------------------------------ */
+
+struct weight {
+    struct ox_value *value;
+    uint64_t hash;
+    size_t place; /* in graph->inits */
+};
+
+static int by_hash(const void *a, const void *b)
+{
+    const struct weight *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+static bool same_type(const struct ox_stored *a, const struct ox_stored *b)
+{
+    return a->data_type == b->data_type && a->rank == b->rank &&
+           (!a->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
+}
+
+static enum ox_status same_data(struct ox_model *model, const struct ox_stored *a,
+                                const struct ox_stored *b, bool *same, struct ox_error *err)
+{
+    struct ox_tensor *x = NULL, *y = NULL;
+    *same = false;
+    if (!same_type(a, b) || a->dtype == OX_STRING)
+        return OX_OK;
+    enum ox_status status = ox_stored_load(model, a, &x, err);
+    if (status == OX_OK)
+        status = ox_stored_load(model, b, &y, err);
+    if (status == OX_OK)
+        *same = !x->n || memcmp(x->data, y->data, x->n * ox_dtype_size(x->dtype)) == 0;
+    ox_tensor_release(x);
+    ox_tensor_release(y);
+    return status;
+}
+
+/* By value id: what is named from outside the graph's nodes keeps its name. */
+static bool *pinned_values(const struct ox_model *model, const struct ox_graph *graph)
+{
+    bool *pinned = calloc(graph->n_values + 1, sizeof *pinned);
+    for (size_t g = 0; pinned && g < model->n_graphs; g++) {
+        const struct ox_graph *inner = model->graphs[g];
+        for (size_t i = 0; i < inner->n_values && inner->scope == graph; i++) {
+            if (inner->values[i]->outer)
+                pinned[inner->values[i]->outer->id] = true;
+        }
+    }
+    for (size_t i = 0; pinned && i < graph->n_values; i++)
+        pinned[i] |= graph->values[i]->is_input || graph->values[i]->is_output;
+    return pinned;
+}
+
+static void replace_uses(struct ox_graph *graph, struct ox_value *const *instead)
+{
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        struct ox_node *node = graph->nodes[i];
+        for (size_t k = 0; k < node->n_inputs; k++) {
+            if (node->inputs[k] && instead[node->inputs[k]->id])
+                node->inputs[k] = instead[node->inputs[k]->id];
+        }
+    }
+}
+
+static enum ox_status share(struct ox_graph *graph, struct weight *list, size_t n,
+                            const bool *pinned, struct ox_value **instead, size_t *n_shared,
+                            struct ox_error *err)
+{
+    bool *remove = calloc(graph->n_inits + 1, sizeof *remove);
+    enum ox_status status = remove ? OX_OK : no_room(graph->model, err);
+    qsort(list, n, sizeof *list, by_hash);
+    for (size_t i = 0; i < n && status == OX_OK; i++) {
+        bool same = pinned[list[i].value->id];
+        for (size_t k = i; k-- > 0 && list[k].hash == list[i].hash && !same && status == OX_OK;) {
+            if (instead[list[k].value->id] || list[k].value->is_input)
+                continue;
+            status = same_data(graph->model, list[k].value->init, list[i].value->init, &same, err);
+            if (same && status == OX_OK) {
+                instead[list[i].value->id] = list[k].value;
+                remove[list[i].place] = true;
+                ++*n_shared;
+            }
+        }
+    }
+    if (status == OX_OK) {
+        replace_uses(graph, instead);
+        ox_graph_remove_inits(graph, remove);
+    }
+    free(remove);
+    return status;
+}
+
+enum ox_status ox_share_weights(struct ox_model *model, size_t *n_shared, struct ox_error *err)
+{
+    struct ox_graph *graph = model->graph;
+    *n_shared = 0;
+    if (!graph)
+        return OX_OK;
+    struct weight *list = calloc(graph->n_inits + 1, sizeof *list);
+    struct ox_value **instead = calloc(graph->n_values + 1, sizeof(*instead));
+    bool *pinned = pinned_values(model, graph);
+    enum ox_status status = list && instead && pinned ? OX_OK : no_room(model, err);
+    size_t n = 0;
+    for (size_t i = 0; i < graph->n_inits && status == OX_OK; i++) {
+        struct ox_value *value = ox_graph_value(graph, graph->inits[i]->name);
+        if (value && value->init == graph->inits[i])
+            list[n++] = (struct weight){value, ox_diff_tensor_hash(value->init), i};
+    }
+    if (status == OX_OK)
+        status = share(graph, list, n, pinned, instead, n_shared, err);
+    free(list);
+    free(instead);
+    free(pinned);
+    return status;
+}
