@@ -58,8 +58,7 @@ const struct command *command_find(const char *name)
 }
 
 /* Beyond the library's own accounting the kernel refuses what goes far over the limit, so that no library below us can eat
- * the machine. Twice the limit, because the range that the runtime reserves for values counts here before it is used.
- * Sanitizers reserve address space that would count too. */
+ * the machine. Twice the limit: what is freed and not given back to the system counts here too. Sanitizers reserve address space that would count too. */
 static void limit_process_memory(uint64_t bytes)
 {
 #ifndef OX_SANITIZE

@@ -157,6 +157,10 @@ static void layer_entry(struct ox_json *json, const struct ox_parity_layer *laye
         ox_json_key(json, "own_agree");
         ox_json_bool(json, layer->own.agree);
     }
+    if (layer->has_qdq) {
+        number(json, "qdq_sqnr_db", layer->qdq.sqnr_db);
+        number(json, "xmodel_sqnr_db", layer->cross.sqnr_db);
+    }
     if (layer->has_oracle) {
         number(json, "a_error", layer->a_error.max_abs);
         number(json, "b_error", layer->b_error.max_abs);

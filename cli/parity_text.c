@@ -197,6 +197,9 @@ static void layer_row(struct parity *p, struct ox_strbuf *out, const struct ox_p
         figure(out, layer->a_error.max_abs, 0);
         figure(out, layer->b_error.max_abs, 0);
     }
+    if (layer->has_qdq)
+        ox_strbuf_printf(out, "  quantized: %.2f dB own, %.2f dB in all", layer->qdq.sqnr_db,
+                         layer->cross.sqnr_db);
     if (strcmp(layer->match, "name") != 0)
         ox_strbuf_printf(out, "  = %s (by %s)", layer->a_name, layer->match);
     ox_strbuf_putc(out, '\n');

@@ -785,7 +785,8 @@ struct ox_run_options {
     enum ox_status (*on_replace)(void *arg, const char *name, struct ox_datum **value,
                                  struct ox_error *err);
     void *replace_arg;
-    bool lean; /* large constants are given back after each use: less memory, slower when run again */
+    bool
+        lean; /* large constants are given back after each use: less memory, slower when run again */
 };
 
 struct ox_session;
@@ -1608,6 +1609,8 @@ struct ox_parity_layer {
     struct ox_metrics own;
     bool has_oracle;
     struct ox_metrics a_error, b_error; /* of each side against its own model in double precision */
+    bool has_qdq;                       /* A quantizes and dequantizes it: */
+    struct ox_metrics qdq, cross; /* what comes out against what went in, and against B's value */
 };
 
 /* The models, which may be one, must outlive it and not be changed. */

@@ -5,6 +5,9 @@
 
 #include "parity/pairs.h"
 
+/* Among the bits of roles that have made a value: A has dequantized it too. */
+enum { DEQUANTIZED = 1u << OX_N_ROLES };
+
 /* ---- Turns --------------------------------------------------------------------------------------------------------- */
 
 static void await_turn(struct ox_walker *w)
@@ -75,6 +78,22 @@ static bool same_shape(const struct ox_datum *a, const struct ox_datum *b)
                                          a->tensor->rank * sizeof *a->tensor->dims) == 0)));
 }
 
+/* What quantization makes of A's value, against the value itself and against B's. */
+static enum ox_status measure_dequantized(struct ox_walker *w, struct ox_pair *pair,
+                                          const struct ox_datum *value, struct ox_error *err)
+{
+    struct ox_parity *p = w->parity;
+    const struct ox_walker *b = &p->walkers[OX_ROLE_B];
+    while (!(pair->have & 1u << OX_ROLE_B) && b->started && !b->finished && hand_on(w))
+        await_turn(w);
+    const struct ox_datum *before = pair->held[OX_ROLE_A], *theirs = pair->held[OX_ROLE_B];
+    if (before && same_shape(before, value))
+        OX_TRY(measure(p, &pair->qdq, value, before, err));
+    if (theirs && same_shape(theirs, value))
+        OX_TRY(measure(p, &pair->cross, value, theirs, err));
+    return OX_OK;
+}
+
 /* Compares what is held and lets go of it. */
 static enum ox_status settle(struct ox_parity *p, struct ox_pair *pair, struct ox_error *err)
 {
@@ -105,6 +124,16 @@ static unsigned roles_at_work(const struct ox_parity *p)
         if (p->walkers[r].started && !p->walkers[r].finished)
             roles |= 1u << r;
     return roles;
+}
+
+/* All have made it; what A quantizes is kept until it is dequantized. */
+static enum ox_status settle_when_complete(struct ox_parity *p, struct ox_pair *pair,
+                                           struct ox_error *err)
+{
+    unsigned needed = roles_at_work(p);
+    if (pair->dequantized && needed & 1u << OX_ROLE_A)
+        needed |= DEQUANTIZED;
+    return needed & ~pair->have ? OX_OK : settle(p, pair, err);
 }
 
 /* What A's node makes of B's values, and B's value in its place for those that follow. */
@@ -145,8 +174,14 @@ enum ox_status ox_step_value(void *arg, const char *name, struct ox_datum **valu
     uint32_t at = ox_strmap_find(&w->pair_of, name, strlen(name));
     if (p->failed)
         return ox_fail(err, OX_CANCELLED, "another run failed");
-    if (at == OX_STRMAP_NONE)
-        return OX_OK;
+    if (at == OX_STRMAP_NONE) {
+        at = ox_strmap_find(&w->dequantized_of, name, strlen(name));
+        if (at == OX_STRMAP_NONE)
+            return OX_OK;
+        OX_TRY(measure_dequantized(w, &p->pairs[at], *value, err));
+        p->pairs[at].have |= DEQUANTIZED;
+        return settle_when_complete(p, &p->pairs[at], err);
+    }
     struct ox_pair *pair = &p->pairs[at];
     if (w->role == OX_ROLE_OWN) {
         OX_TRY(take_over(w, pair, value, err));
@@ -155,8 +190,7 @@ enum ox_status ox_step_value(void *arg, const char *name, struct ox_datum **valu
         pair->held[w->role] = ox_datum_ref(*value);
     }
     pair->have |= 1u << w->role;
-    if ((roles_at_work(p) & ~pair->have) == 0)
-        OX_TRY(settle(p, pair, err));
+    OX_TRY(settle_when_complete(p, pair, err));
     if (hand_on(w))
         await_turn(w);
     return OX_OK;

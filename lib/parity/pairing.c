@@ -222,3 +222,23 @@ cleanup:
     }
     return status;
 }
+
+void ox_match_dequantized(const struct ox_session *a, struct ox_pair *pairs, size_t n,
+                          const struct ox_strmap *pair_of)
+{
+    const struct ox_plan *plan = a->main;
+    for (size_t i = 0; i < plan->n_steps && n; i++) {
+        const struct ox_node *dq = plan->steps[i].node;
+        const struct ox_value *codes = dq->n_inputs ? dq->inputs[0] : NULL;
+        const struct ox_node *q = codes ? codes->producer : NULL;
+        if (strcmp(dq->op_type, "DequantizeLinear") != 0 || !q ||
+            strcmp(q->op_type, "QuantizeLinear") != 0 || !q->inputs[0] || !dq->outputs[0])
+            continue;
+        const char *name = q->inputs[0]->name;
+        uint32_t at = ox_strmap_find(pair_of, name, strlen(name));
+        const char *own = dq->outputs[0]->name;
+        bool paired = ox_strmap_find(pair_of, own, strlen(own)) != OX_STRMAP_NONE;
+        if (at != OX_STRMAP_NONE && !paired && !pairs[at].dequantized)
+            pairs[at].dequantized = dq->outputs[0];
+    }
+}

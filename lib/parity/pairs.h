@@ -17,7 +17,9 @@ struct ox_pair {
     struct ox_meter *meter, *own, *a_truth, *b_truth; /* made when first needed */
     struct ox_datum *held[5];                         /* by role; of the current run */
     unsigned have;                                    /* roles that have made it, as bits */
-    bool mismatched_shape; /* matched by structure, but the shapes say otherwise */
+    const struct ox_value *dequantized; /* A's value once it went through Q and DQ; NULL */
+    struct ox_meter *qdq, *cross;       /* that against A's value before, and against B's */
+    bool mismatched_shape;              /* matched by structure, but the shapes say otherwise */
 };
 
 /* Pairs of what two sessions make, in B's order; *out is calloc'ed. */
@@ -37,6 +39,10 @@ enum ox_status ox_prints_make(struct ox_prints *prints, const struct ox_session 
                               struct ox_error *err);
 void ox_prints_release(struct ox_prints *prints);
 
+/* Where A quantizes and dequantizes a paired value: fills pair->dequantized. */
+void ox_match_dequantized(const struct ox_session *a, struct ox_pair *pairs, size_t n,
+                          const struct ox_strmap *pair_of);
+
 enum ox_role { OX_ROLE_B, OX_ROLE_A, OX_ROLE_OWN, OX_ROLE_A_DOUBLE, OX_ROLE_B_DOUBLE, OX_N_ROLES };
 
 struct ox_walker {
@@ -49,7 +55,8 @@ struct ox_walker {
     struct ox_datum **outputs;
     enum ox_status status;
     struct ox_error err;
-    struct ox_strmap pair_of; /* name -> index of the pair */
+    struct ox_strmap pair_of;        /* name -> index of the pair */
+    struct ox_strmap dequantized_of; /* A: name of what DQ makes -> the pair of what went in */
 };
 
 struct ox_parity {

@@ -21,6 +21,7 @@ static enum ox_status open_walker(struct ox_parity *p, enum ox_role role, struct
     w->role = role;
     w->active = true;
     ox_strmap_init(&w->pair_of);
+    ox_strmap_init(&w->dequantized_of);
     return ox_session_new(&w->session, p->models[is_a ? 0 : 1], &options, err);
 }
 
@@ -48,8 +49,14 @@ static enum ox_status index_pairs(struct ox_parity *p, struct ox_error *err)
                 return ox_fail(err, OX_NO_MEMORY, "out of memory");
         }
     }
+    struct ox_walker *a = &p->walkers[OX_ROLE_A];
+    ox_match_dequantized(a->session, p->pairs, p->n_pairs, &a->pair_of);
     for (size_t i = 0; i < p->n_pairs; i++) {
         struct ox_pair *pair = &p->pairs[i];
+        uint32_t at = (uint32_t)i;
+        if (pair->dequantized && !ox_strmap_add(&a->dequantized_of, pair->dequantized->name,
+                                                strlen(pair->dequantized->name), &at, NULL))
+            return ox_fail(err, OX_NO_MEMORY, "out of memory");
         pair->a_node = label(p, pair->a->producer);
         pair->b_node = label(p, pair->b->producer);
         if (!pair->a_node || !pair->b_node)
@@ -102,10 +109,13 @@ void ox_parity_release(struct ox_parity *p)
         ox_meter_release(p->pairs[i].own);
         ox_meter_release(p->pairs[i].a_truth);
         ox_meter_release(p->pairs[i].b_truth);
+        ox_meter_release(p->pairs[i].qdq);
+        ox_meter_release(p->pairs[i].cross);
     }
     for (size_t r = 0; r < OX_N_ROLES; r++) {
         ox_session_release(p->walkers[r].session);
         ox_strmap_release(&p->walkers[r].pair_of);
+        ox_strmap_release(&p->walkers[r].dequantized_of);
     }
     ox_arena_release(&p->labels);
     pthread_cond_destroy(&p->moved);
@@ -179,6 +189,11 @@ bool ox_parity_layer(const struct ox_parity *p, size_t i, struct ox_parity_layer
     ox_meter_read(pair->meter, &layer->metrics);
     if (layer->has_own)
         ox_meter_read(pair->own, &layer->own);
+    layer->has_qdq = pair->qdq && pair->cross;
+    if (layer->has_qdq) {
+        ox_meter_read(pair->qdq, &layer->qdq);
+        ox_meter_read(pair->cross, &layer->cross);
+    }
     if (layer->has_oracle) {
         ox_meter_read(pair->a_truth, &layer->a_error);
         ox_meter_read(pair->b_truth, &layer->b_error);

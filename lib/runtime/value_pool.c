@@ -18,7 +18,8 @@ struct ox_pool {
     struct ox_budget *budget;
     uint8_t *base; /* NULL: not reserved yet */
     size_t reserved;
-    size_t top; /* end of the last block; counted in the budget */
+    size_t open; /* so far it may be touched; what lies behind counts for nobody's limit */
+    size_t top;  /* end of the last block; counted in the budget */
     struct block *last;
     struct block *free_list;
     size_t n_used; /* tensors, small ones too */
@@ -102,8 +103,8 @@ static bool reserve(struct ox_pool *pool)
     if (pool->budget && pool->budget->limit && pool->budget->limit < bytes)
         bytes = (size_t)pool->budget->limit / ALIGN * ALIGN;
     for (; bytes >= LEAST_RANGE; bytes = bytes / 2 / ALIGN * ALIGN) {
-        void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *base =
+            mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (base == MAP_FAILED)
             continue;
         pool->base = base;
@@ -114,6 +115,21 @@ static bool reserve(struct ox_pool *pool)
     }
     pool->no_range = true;
     return false;
+}
+
+/* Opens the range up to `to` and some more. Several sessions would else pass the process's limit on data by what they
+ * reserve alone. */
+static bool open_up(struct ox_pool *pool, size_t to)
+{
+    enum { STEP = 1 << 24 };
+    if (to <= pool->open)
+        return true;
+    size_t end = to / STEP * STEP;
+    end = pool->reserved - end > STEP ? end + STEP : pool->reserved;
+    if (mprotect(pool->base + pool->open, end - pool->open, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    pool->open = end;
+    return true;
 }
 
 static void unlink_free(struct ox_pool *pool, struct block *block)
@@ -188,7 +204,7 @@ static struct block *take(struct ox_pool *pool, size_t bytes)
     }
     if (bytes > pool->reserved - pool->top || !ox_budget_take(pool->budget, bytes))
         return NULL;
-    block = new_block(pool, pool->last, pool->top, bytes);
+    block = open_up(pool, pool->top + bytes) ? new_block(pool, pool->last, pool->top, bytes) : NULL;
     if (!block) {
         ox_budget_give(pool->budget, bytes);
         return NULL;

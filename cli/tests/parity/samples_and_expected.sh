@@ -15,10 +15,10 @@ echo '{"x": [[1, 2, 3], [0.5, 0, -0.25], [1, 4, 2]]}' >x.json
 echo '{"y": [[1, 4, 9], [0.25, 0, 0.0625], [1, 16, 4]]}' >y.json
 echo '{"y": [1, 4, 9]}' >wrong.json
 show() { echo "\$ onnxtool $*"; "$ONNXTOOL" "$@" 2>&1; echo "exit $?"; }
-show parity a.onnx b.onnx --random 3 --samples 5
-show parity a.onnx c.onnx -i x.json
-show parity a.onnx --expected y.json -i x.json
-show parity a.onnx --expected wrong.json -i x.json -q
+show parity -O0 a.onnx b.onnx --random 3 --samples 5
+show parity -O0 a.onnx c.onnx -i x.json
+show parity -O0 a.onnx --expected y.json -i x.json
+show parity -O0 a.onnx --expected wrong.json -i x.json -q
 mkdir -p data/test_data_set_0
 echo '{"x": [1, 2, 3]}' >one.json
 "$ONNXTOOL" run a.onnx -i one.json -o data/test_data_set_0/
@@ -28,6 +28,6 @@ g (float[3] x) => (float[3] y) { y = Identity(x) }
 END
 "$ONNXTOOL" run id.onnx -i one.json -o in/
 cp in/output_0.pb data/test_data_set_0/input_0.pb
-show parity a.onnx --test-data data
-show parity c.onnx --test-data data --atol 0 --rtol 0
+show parity -O0 a.onnx --test-data data
+show parity -O0 c.onnx --test-data data --atol 0 --rtol 0
 show parity a.onnx -O0 -O2 --test-data data -q

@@ -15,12 +15,12 @@ g (float[2,3] x) => (float[2,3] first) { first = Relu(x) }
 END
 echo '{"x": [[1, -2, 3], [0.5, 0, -0.25]]}' >x.json
 show() { echo "\$ onnxtool $*"; "$ONNXTOOL" "$@" 2>&1; echo "exit $?"; }
-show parity a.onnx a.onnx -i x.json
-show parity a.onnx b.onnx -i x.json
-show parity a.onnx b.onnx -i x.json -q --tol second=0,0.02
-show parity a.onnx b.onnx -i x.json -q --require 'cosine>=0.99,max_abs<=0.1'
-show parity a.onnx b.onnx -i x.json -q --require 'sqnr>=90'
-show parity a.onnx b.onnx -i x.json -q --agreement elementwise --rtol 0.2 --atol 0
-show parity a.onnx b.onnx -i x.json -q --agreement elementwise --rtol 0 --atol 0.011
-show parity a.onnx c.onnx -i x.json -f junit
-show parity a.onnx b.onnx -i x.json -f json --metric | sed 's/,"/,\n"/g'
+show parity -O0 a.onnx a.onnx -i x.json
+show parity -O0 a.onnx b.onnx -i x.json
+show parity -O0 a.onnx b.onnx -i x.json -q --tol second=0,0.02
+show parity -O0 a.onnx b.onnx -i x.json -q --require 'cosine>=0.99,max_abs<=0.1'
+show parity -O0 a.onnx b.onnx -i x.json -q --require 'sqnr>=90'
+show parity -O0 a.onnx b.onnx -i x.json -q --agreement elementwise --rtol 0.2 --atol 0
+show parity -O0 a.onnx b.onnx -i x.json -q --agreement elementwise --rtol 0 --atol 0.011
+show parity -O0 a.onnx c.onnx -i x.json -f junit
+show parity -O0 a.onnx b.onnx -i x.json -f json --metric | sed 's/,"/,\n"/g'

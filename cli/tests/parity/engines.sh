@@ -1,0 +1,37 @@
+# Engines are programs on PATH: one that is right, one that is wrong inside, one that crashes, one that hangs, one that refuses.
+mkdir bin
+engine() { { echo '#!/bin/sh'; echo '[ "$1" = --version ] && echo "'"$1"' 1.0" && exit'; cat; } >bin/onnxtool-engine-$1; chmod +x bin/onnxtool-engine-$1; }
+engine right <<'END'
+exec "$ONNXTOOL" run -q "$1" -i "$2" -o "$3"
+END
+# Its LeakyRelu has a slope of its own.
+engine wrong <<'END'
+"$ONNXTOOL" dump "$1" -f text | sed 's/alpha = 0.1/alpha = 0.2/; s/alpha: float = 0.1/alpha: float = 0.2/' >"$3.onnx" && "$ONNXTOOL" run -q "$3.onnx" -i "$2" -o "$3"
+code=$?
+rm -f "$3.onnx"
+exit $code
+END
+engine crash <<'END'
+kill -SEGV $$
+END
+engine hang <<'END'
+exec sleep 60
+END
+engine refuse <<'END'
+exit 4
+END
+export PATH=$PWD/bin:$PATH
+cat >m.onnx <<'END'
+<ir_version: 10, opset_import: ["" : 17]>
+g (float[4] x) => (float[4] y)
+{ [one] a = Tanh(x) [two] b = LeakyRelu<alpha = 0.1>(a) [three] c = Add(b, a) [four] d = Mul(c, c) [five] y = Sub(d, a) }
+END
+show() { echo "\$ onnxtool parity $*"; "$ONNXTOOL" parity "$@" 2>&1 | grep -v "worst at"; echo "exit ${PIPESTATUS[0]}"; }
+show -O0 m.onnx --engine right --random 1
+show -O0 m.onnx --engine wrong --random 1 --bisect
+show -O0 m.onnx --engine right --engine wrong --random 1 -q
+show -O0 m.onnx m.onnx --engine wrong --engine wrong --random 1 --samples 2
+show -O0 m.onnx --engine crash --random 1
+show -O0 m.onnx --engine hang --random 1 --engine-timeout 0.2
+show -O0 m.onnx --engine refuse --random 1
+ls "${TMPDIR:-/tmp}"/onnxtool-prefix-* 2>/dev/null

@@ -1,0 +1,52 @@
+# Values are found again under other names: renamed, folded, batch norm in the weights, Q and DQ between, a weight transposed.
+show() { echo "\$ onnxtool parity $*"; "$ONNXTOOL" parity "$@" 2>&1 | sed 's/  *$//'; echo "exit $?"; }
+cat >a.onnx <<'END'
+<ir_version: 10, opset_import: ["" : 17]>
+g (float[2,2,4,4] x) => (float[2,3] y)
+<float[2,2,1,1] w = {1, 2, 3, 4}, float[2] s = {2, 0.5}, float[2] b = {1, 0}, float[2] m = {0.5, 0}, float[2] v = {0.99999, 3.99999},
+ float[2,3] fc = {1, 2, 3, 4, 5, 6}>
+{
+  [conv] c = Conv(x, w)
+  [norm] n = BatchNormalization(c, s, b, m, v)
+  [act] r = Relu(n)
+  [pool] p = GlobalAveragePool(r)
+  [flat] f = Flatten(p)
+  [head] h = MatMul(f, fc)
+  [out] y = Tanh(h)
+}
+END
+cat >b.onnx <<'END'
+<ir_version: 10, opset_import: ["" : 17]>
+g (float[2,2,4,4] x) => (float[2,3] y)
+<float[2,2,1,1] w2 = {2, 4, 0.75, 1}, float[2] bias = {0, 0}, float[3,2] fc_t = {1, 4, 2, 5, 3, 6}>
+{
+  [Conv_0] t0 = Conv(x, w2, bias)
+  [Relu_1] t1 = Relu(t0)
+  [Pool_2] t2 = GlobalAveragePool(t1)
+  [Flatten_3] t3 = Flatten(t2)
+  [Gemm_4] t4 = Gemm<transB = 1>(t3, fc_t)
+  [Tanh_5] y = Tanh(t4)
+}
+END
+show a.onnx b.onnx --random 1 --layers
+cat >q.onnx <<'END'
+<ir_version: 10, opset_import: ["" : 17]>
+g (float[64] x) => (float[64] y) <float step = {0.05}, uint8 zero = {128}>
+{
+  [act] a = Tanh(x)
+  [quantize] a_q = QuantizeLinear(a, step, zero)
+  [dequantize] a_dq = DequantizeLinear(a_q, step, zero)
+  [out] y = Mul(a_dq, a_dq)
+}
+END
+cat >f.onnx <<'END'
+<ir_version: 10, opset_import: ["" : 17]>
+g (float[64] x) => (float[64] y) { [act] a = Tanh(x) [out] y = Mul(a, a) }
+END
+show q.onnx f.onnx --random 1 --layers --require 'sqnr>=25'
+cat >big.onnx <<'END'
+<ir_version: 10, opset_import: ["" : 17]>
+g (float[N,M] x) => (float[N,M] y) { [one] a = Tanh(x) [two] b = Mul(a, a) [three] c = Add(b, a) [four] y = Exp(c) }
+END
+# Five runs in step, each with megabytes of its own.
+"$ONNXTOOL" parity big.onnx big.onnx --random 1 --shape x=700x700 --layers --oracle -q && echo agree
