@@ -227,6 +227,7 @@ static void infer_fused_conv(struct ox_infer *c)
     ox_infer_same_dtype(c, 0, IN_X);
 }
 
-const struct ox_op ox_ops_fused_conv[] = {{OX_OWN_DOMAIN, "FusedConv", 1, .infer = infer_fused_conv,
-                                           .run = run_conv, .prepare = prepare_conv},
+const struct ox_op ox_ops_fused_conv[] = {{OX_OWN_DOMAIN, "FusedConv", 1, OX_OP_ANY_ADDRESS,
+                                           .infer = infer_fused_conv, .run = run_conv,
+                                           .prepare = prepare_conv},
                                           {0}};

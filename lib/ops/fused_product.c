@@ -61,12 +61,14 @@ static enum ox_status prepare_product(struct ox_run *r, struct ox_error *err)
         if (ox_run_has(r, i) && !r->fixed[i])
             return OX_OK;
     OX_TRY(check(r, &k, &n, &turned, err));
-    /* What is read once is not worth packing; what has few rows is better read as it lies. */
-    if (!ox_run_has(r, IN_SCALE) && x && r->once && rows_of(x, k) < 16)
+    /* What is read once is not worth packing; what has few rows is better read as it lies, until there are more. */
+    size_t rows = x ? rows_of(x, k) : 0;
+    if (!ox_run_has(r, IN_SCALE) &&
+        ((r->once && rows < 16) ||
+         ox_dense_wants_unpacked(t, rows, n, k, turned ? 1 : n, turned ? k : 1))) {
+        r->prepared->again = true;
         return OX_OK;
-    if (!ox_run_has(r, IN_SCALE) && x &&
-        ox_dense_wants_unpacked(t, rows_of(x, k), n, k, turned ? 1 : n, turned ? k : 1))
-        return OX_OK;
+    }
     size_t packed = ox_dense_packed(t, k, n), head = 64 / sizeof(float), floats;
     if (packed > SIZE_MAX / 16 || OX_ADD_OVERFLOWS(packed, n + head + 16, &floats))
         return ox_run_fail(r, err, OX_LIMIT, "the weights are too large");
@@ -161,7 +163,7 @@ static void infer_product(struct ox_infer *c)
     ox_infer_set_shape(c, 0, rank, dims);
 }
 
-const struct ox_op ox_ops_fused_product[] = {{OX_OWN_DOMAIN, "FusedMatMul", 1,
+const struct ox_op ox_ops_fused_product[] = {{OX_OWN_DOMAIN, "FusedMatMul", 1, OX_OP_ANY_ADDRESS,
                                               .infer = infer_product, .run = run_product,
                                               .prepare = prepare_product},
                                              {0}};

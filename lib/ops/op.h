@@ -27,6 +27,8 @@ enum {
     OX_OP_KEEP_FLOAT = 2,
     /* Takes sequences, optionals, maps, sparse tensors: inputs may be other than tensors. */
     OX_OP_ANY_KIND = 4,
+    /* Its prepare(), and its kernel in the run after it, read float32 constants at any address where the machine can. */
+    OX_OP_ANY_ADDRESS = 16,
     /* Random without a seed attribute: never folded, never merged. */
     OX_OP_RANDOM = 8
 };
@@ -68,7 +70,8 @@ struct ox_prepared {
     size_t bytes;
     uint64_t
         absorbed; /* bit i: input i is in the state; it is not loaded any more, and r->in[i] is NULL */
-    bool done;
+    bool again; /* prepare() sets it to be called before the next run too */
+    bool asked, done;
 };
 
 struct ox_run {

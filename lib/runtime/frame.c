@@ -95,31 +95,51 @@ bool ox_frame_is_fixed(struct ox_frame *frame, const struct ox_value *value)
     return value->init || value->sparse_init || frame->plan->constants[value->id];
 }
 
-enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *value,
-                             struct ox_datum **out, struct ox_error *err)
+/* Floats as they lie in the map: at any address, which x86 allows, or where they are aligned. */
+static bool may_read_in_place(const struct ox_stored *stored, size_t n, bool any_address)
+{
+#if defined(__x86_64__) && !defined(OX_SANITIZE)
+    bool readable = any_address;
+#else
+    bool readable = false;
+    (void)any_address;
+#endif
+    readable |= (uintptr_t)stored->raw % sizeof(float) == 0;
+    return readable && stored->dtype == OX_FLOAT32 && stored->raw_bytes == n * sizeof(float) &&
+           !OX_BIG_ENDIAN;
+}
+
+enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *value, bool any_address,
+                             bool may_copy, struct ox_datum **out, struct ox_error *err)
 {
     const struct ox_value *origin = value;
     while (origin->outer)
         origin = origin->outer;
     struct ox_model *model = origin->graph->model;
     const struct ox_stored *stored = origin->init;
-    size_t n, size = stored ? ox_dtype_size(stored->dtype) : 0;
-    if (!stored || stored->place != OX_STORED_RAW || stored->dtype == OX_STRING || !size ||
-        (uintptr_t)stored->raw % size == 0 || !ox_dims_count(stored->rank, stored->dims, &n) ||
-        stored->rank > OX_MOST_RANK) {
+    size_t n;
+    bool raw = stored && stored->place == OX_STORED_RAW && stored->dtype != OX_STRING &&
+               stored->rank <= OX_MOST_RANK && ox_dims_count(stored->rank, stored->dims, &n);
+    bool in_place = raw && may_read_in_place(stored, n, any_address);
+    if (!in_place && !(raw && may_copy)) {
         struct ox_datum *datum;
         OX_TRY(ox_frame_value(frame, value, &datum, err));
         *out = datum ? ox_datum_ref(datum) : NULL;
         return OX_OK;
     }
-    struct ox_tensor *tensor;
-    OX_TRY(ox_pool_tensor(frame->session->pool, stored->dtype, stored->rank, stored->dims, &tensor,
-                          err));
-    enum ox_status status = ox_stored_fill(model, stored, tensor, err);
-    if (status == OX_OK) {
+    struct ox_tensor *tensor = NULL;
+    enum ox_status status;
+    if (in_place) {
+        OX_TRY_CLEANUP(ox_tensor_borrow(&tensor, stored->dtype, stored->rank, stored->dims,
+                                        stored->raw, NULL, NULL, err));
+    } else {
+        OX_TRY_CLEANUP(ox_pool_tensor(frame->session->pool, stored->dtype, stored->rank,
+                                      stored->dims, &tensor, err));
+        OX_TRY_CLEANUP(ox_stored_fill(model, stored, tensor, err));
         drop_source(model, stored);
-        status = ox_datum_of_tensor(out, tensor, err);
     }
+    status = ox_datum_of_tensor(out, tensor, err);
+cleanup:
     ox_tensor_release(tensor);
     return status;
 }

@@ -115,9 +115,10 @@ enum ox_status ox_node_check(const struct ox_session *session, const struct ox_n
 enum ox_status ox_step_check_types(const struct ox_run *run, struct ox_step *step,
                                    struct ox_error *err);
 
-/* The value of a constant for this node alone, in memory that is used again: for what is packed at once. A new reference. */
-enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *value,
-                             struct ox_datum **out, struct ox_error *err);
+/* The value of a constant for this node alone, as it lies in the file's map (float32 at any address, if allowed) or in memory that is
+ * used again (may_copy): for what is packed at once. Else as the frame has it. A new reference. */
+enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *value, bool any_address,
+                             bool may_copy, struct ox_datum **out, struct ox_error *err);
 /* What was packed is not needed in the map of the file any more. */
 void ox_frame_forget(struct ox_frame *frame, const struct ox_value *value);
 /* Gives back the large constants that a node takes. Runs side by side would else hold every weight as often as there are

@@ -98,7 +98,8 @@ static enum ox_status get_value(struct activation *a, size_t i, struct ox_error 
     const struct ox_value *value = a->step->node->inputs[i];
     if (a->will_prepare && ox_frame_is_fixed(a->frame, value) && !value->outer &&
         !a->frame->plan->constants[value->id]) {
-        OX_TRY(ox_frame_lend(a->frame, value, &a->owned[i], err));
+        OX_TRY(ox_frame_lend(a->frame, value, a->step->op->flags & OX_OP_ANY_ADDRESS,
+                             !a->step->prepared.asked, &a->owned[i], err));
         a->in[i] = a->owned[i];
         return OX_OK;
     }
@@ -240,7 +241,9 @@ static enum ox_status prepare(struct activation *a, struct ox_error *err)
     ox_run_release_work(&a->run);
     a->run.fixed = NULL;
     OX_TRY(status);
-    prepared->done = true;
+    prepared->asked = true;
+    prepared->done = !prepared->again;
+    prepared->again = false;
     a->frame->session->weights_bytes += prepared->bytes;
     for (size_t i = 0; i < a->run.n_in && i < 64; i++) {
         if (!(prepared->absorbed >> i & 1))
@@ -415,8 +418,11 @@ enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct 
 cleanup:
     if (status != OX_OK)
         locate(&a, status, err);
-    for (size_t i = 0; i < node->n_inputs; i++)
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (a.owned[i] && a.will_prepare && session->options.once)
+            ox_frame_forget(frame, node->inputs[i]);
         ox_datum_release(a.owned[i]);
+    }
     for (size_t i = 0; i < node->n_outputs; i++)
         ox_datum_release(a.run.out[i]);
     ox_arena_rewind(&session->scratch, mark);
