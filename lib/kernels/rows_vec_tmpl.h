@@ -53,7 +53,7 @@ static inline VF elu(VF x, VF a)
 
 static inline VF celu(VF x, VF a)
 {
-    VF low = v_mul(a, vm_expm1_low(v_min(v_set1(88), v_div(x, a))));
+    VF low = v_mul(a, vm_expm1_low(v_min(v_set1(87), v_div(x, a))));
     return v_add(v_max(v_zero(), x), v_min(v_zero(), low));
 }
 

@@ -47,21 +47,30 @@ static inline VF vm_exp(VF x)
     return v_mul(p, vm_power_of_2(vi_sub(whole, half)));
 }
 
-/* For x <= 88: what is below e^-87 is 0, also for -infinity. 1 ulp. */
+/* As vm_reduce(), and 2^n: for |x| < 88. The sum with 1.5 2^23 + 127 leaves the exponent's bits of 2^n at the right end. */
+static inline VF vm_reduce_low(VF x, VF *power)
+{
+    const VF shift = v_set1(12583039);
+    VF t = v_fma(x, v_set1(1.44269504088896341f), shift);
+    VF n = v_sub(t, shift);
+    *power = v_of_bits(vi_left(v_bits(t), 23));
+    return v_fnma(n, v_set1(1.42860682e-6f), v_fnma(n, v_set1(0.693145752f), x));
+}
+
+/* For x <= 87: what is below e^-87 is 0, also for -infinity. 1 ulp. */
 static inline VF vm_exp_low(VF x)
 {
-    VF n;
-    VF r = vm_reduce(v_max(v_set1(-87), x), &n);
-    VF p = v_mul(vm_exp_near_0(r), vm_power_of_2(v_to_int(n)));
+    VF power;
+    VF r = vm_reduce_low(v_max(v_set1(-87), x), &power);
+    VF p = v_mul(vm_exp_near_0(r), power);
     return v_select(v_lt(x, v_set1(-87)), v_zero(), p);
 }
 
-/* 2 ulp; for x <= 88. */
+/* 2 ulp; for x <= 87. */
 static inline VF vm_expm1_low(VF x)
 {
-    VF n;
-    VF r = vm_reduce(v_max(v_set1(-20), x), &n);
-    VF s = vm_power_of_2(v_to_int(n));
+    VF s;
+    VF r = vm_reduce_low(v_max(v_set1(-20), x), &s);
     VF q = v_set1(0.00138825213f);
     q = v_fma(q, r, v_set1(0.00836651865f));
     q = v_fma(q, r, v_set1(0.0416672006f));
@@ -82,15 +91,15 @@ static inline VF vm_tanh(VF x)
     return v_or(v_select(v_unordered(x, x), x, y), sign);
 }
 
-/* y sigmoid(x), without overflow on either side. */
+/* y sigmoid(x), without overflow on either side; for x < -87 0. */
 static inline VF vm_gated(VF y, VF x)
 {
-    VF e = vm_exp(v_or(v_set1(-0.0f), x));
+    VF e = vm_exp_low(v_or(v_set1(-0.0f), x));
     VF top = v_select(v_lt(x, v_zero()), v_mul(y, e), y);
     return v_div(top, v_add(v_set1(1), e));
 }
 
-/* 3 ulp, results below FLT_MIN too. */
+/* 3 ulp. */
 static inline VF vm_sigmoid(VF x)
 {
     return vm_gated(v_set1(1), x);

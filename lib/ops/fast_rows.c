@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/compute.h"
 #include "ops/fast.h"
 
 static bool is_named(const struct ox_run *r, const char *name)
@@ -41,33 +42,51 @@ static void softmax_task(void *arg, size_t from, size_t to)
     }
 }
 
-enum { LANES = 256 };
+/* The largest stretch of lanes that are worked on side by side; rows that are so short are turned first. */
+enum { LANES = 256, SHORT = 32, TURNED = 64 };
 
-/* Along an axis whose elements lie `inner` apart: all lanes side by side. Units are stretches of lanes. */
+/* n <= LANES softmaxes over `count` elements each, `step` apart; y may be x. */
+static void softmax_lanes(const struct ox_rows *t, size_t count, size_t n, const float *x, float *y,
+                          size_t step)
+{
+    float most[LANES], sum[LANES] = {0};
+    memcpy(most, x, n * sizeof *most);
+    for (size_t i = 1; i < count; i++)
+        t->binary[OX_BINARY_MAX][OX_ROW_BOTH](n, most, x + i * step, most);
+    for (size_t i = 0; i < count; i++) {
+        float *row = y + i * step;
+        t->binary[OX_BINARY_SUB][OX_ROW_BOTH](n, x + i * step, most, row);
+        t->unary[OX_UNARY_EXP](n, row, row, 0, 0);
+        t->binary[OX_BINARY_ADD][OX_ROW_BOTH](n, sum, row, sum);
+    }
+    for (size_t i = 0; i < count; i++)
+        t->binary[OX_BINARY_DIV][OX_ROW_BOTH](n, y + i * step, sum, y + i * step);
+}
+
+/* Along an axis whose elements lie `inner` apart. Units are stretches of lanes. */
 static void softmax_lanes_task(void *arg, size_t from, size_t to)
 {
     const struct softmax_job *job = arg;
-    const struct ox_rows *t = job->rows;
     const size_t stretches = (job->inner - 1) / LANES + 1;
-    float most[LANES], sum[LANES];
     for (size_t unit = from; unit < to; unit++) {
         size_t lane = unit % stretches * LANES;
         size_t n = job->inner - lane < LANES ? job->inner - lane : LANES;
         size_t at = unit / stretches * job->count * job->inner + lane;
-        const float *x = job->x + at;
-        float *y = job->y + at;
-        memcpy(most, x, n * sizeof *most);
-        for (size_t i = 1; i < job->count; i++)
-            t->binary[OX_BINARY_MAX][OX_ROW_BOTH](n, most, x + i * job->inner, most);
-        memset(sum, 0, n * sizeof *sum);
-        for (size_t i = 0; i < job->count; i++) {
-            float *to_row = y + i * job->inner;
-            t->binary[OX_BINARY_SUB][OX_ROW_BOTH](n, x + i * job->inner, most, to_row);
-            t->unary[OX_UNARY_EXP](n, to_row, to_row, 0, 0);
-            t->binary[OX_BINARY_ADD][OX_ROW_BOTH](n, sum, to_row, sum);
-        }
-        for (size_t i = 0; i < job->count; i++)
-            t->binary[OX_BINARY_DIV][OX_ROW_BOTH](n, y + i * job->inner, sum, y + i * job->inner);
+        softmax_lanes(job->rows, job->count, n, job->x + at, job->y + at, job->inner);
+    }
+}
+
+/* Rows shorter than a few vectors: TURNED of them at a time become lanes. */
+static void softmax_short_task(void *arg, size_t from, size_t to)
+{
+    const struct softmax_job *job = arg;
+    const struct ox_compute *t = ox_compute(ox_cpu());
+    float turned[SHORT * TURNED];
+    for (size_t row = from; row < to; row += TURNED) {
+        size_t n = to - row < TURNED ? to - row : TURNED, at = row * job->count;
+        t->transpose(n, job->count, job->x + at, job->count, turned, TURNED);
+        softmax_lanes(job->rows, job->count, n, turned, turned, TURNED);
+        t->transpose(job->count, n, turned, TURNED, job->y + at, job->count);
     }
 }
 
@@ -92,7 +111,9 @@ enum ox_status ox_fast_softmax(struct ox_run *r, struct ox_error *err)
     OX_TRY(inner == 1 ? ox_run_out_reuse(r, 0, 0, OX_FLOAT32, x->rank, x->dims, &y, err)
                       : ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
     struct softmax_job job = {ox_fast_rows(), x->data, y->data, count, inner, log};
-    if (inner == 1)
+    if (inner == 1 && count <= SHORT && !log)
+        ox_fast_spread(r->env, outer, 1024, 1.5 * (double)count, softmax_short_task, &job);
+    else if (inner == 1)
         ox_fast_spread(r->env, outer, count >= 8192 ? 1 : 8192 / count, 0.7 * (double)count,
                        softmax_task, &job);
     else

@@ -111,12 +111,12 @@ static const struct curve {
     {"round", OX_UNARY_ROUND, truth_round, 0, 0, 0, 0, 0},
     {"rsqrt", OX_UNARY_RSQRT, truth_rsqrt, 1.5, 0, 0, 0, 0},
     {"selu", OX_UNARY_SELU, truth_selu, 4, 0, FLT_MIN, 1.6732632f, 1.0507010f},
-    {"sigmoid", OX_UNARY_SIGMOID, truth_sigmoid, 3, 0, 0, 0, 0},
+    {"sigmoid", OX_UNARY_SIGMOID, truth_sigmoid, 3, 0, 0x1p-125, 0, 0},
     {"softplus", OX_UNARY_SOFTPLUS, truth_softplus, 3, 0, FLT_MIN, 0, 0},
     {"softsign", OX_UNARY_SOFTSIGN, truth_softsign, 2, 0, 0, 0, 0},
     {"sqrt", OX_UNARY_SQRT, truth_sqrt, 0.5001, 0, 0, 0, 0},
     {"square", OX_UNARY_SQUARE, truth_square, 0.5001, 0, 0, 0, 0},
-    {"swish", OX_UNARY_SWISH, truth_swish, 4, 0, 0x1p-141, 1, 0},
+    {"swish", OX_UNARY_SWISH, truth_swish, 4, 0, 0x1p-119, 1, 0},
     {"tanh", OX_UNARY_TANH, truth_tanh, 3, 0, 0, 0, 0},
     {"threshold", OX_UNARY_THRESHOLD, truth_threshold, 0, 0, 0, 1, 0}};
 
