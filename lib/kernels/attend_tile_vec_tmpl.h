@@ -25,11 +25,8 @@ static void NAMED(values)(size_t keys, const float *p, const float *v, size_t st
                           float *y)
 {
     VF a[ROWS], b[ROWS];
-    const VF f0 = v_load(f), f1 = v_load(f + VW);
-    for (int r = 0; r < ROWS; r++) {
-        a[r] = v_mul(v_load(y + (size_t)r * 2 * VW), f0);
-        b[r] = v_mul(v_load(y + (size_t)r * 2 * VW + VW), f1);
-    }
+    for (int r = 0; r < ROWS; r++)
+        a[r] = b[r] = v_zero();
     for (size_t j = 0; j < keys; j++, p += 2 * VW, v += step) {
         const VF p0 = v_load(p), p1 = v_load(p + VW);
         for (int r = 0; r < ROWS; r++) {
@@ -38,9 +35,11 @@ static void NAMED(values)(size_t keys, const float *p, const float *v, size_t st
             b[r] = v_fma(x, p1, b[r]);
         }
     }
-    for (int r = 0; r < ROWS; r++) {
-        v_store(y + (size_t)r * 2 * VW, a[r]);
-        v_store(y + (size_t)r * 2 * VW + VW, b[r]);
+    /* Added at the end: a long sum in parts rounds less. */
+    const VF f0 = v_load(f), f1 = v_load(f + VW);
+    for (int r = 0; r < ROWS; r++, y += 2 * VW) {
+        v_store(y, v_fma(v_load(y), f0, a[r]));
+        v_store(y + VW, v_fma(v_load(y + VW), f1, b[r]));
     }
 }
 #undef ROWS

@@ -180,12 +180,10 @@ INLINE void stream_rows(const struct ox_stream *s, const unsigned rows, const un
     for (size_t j = 0; j < s->n; j += VW) {
         const bool some = s->n - j < VW;
         const size_t m = some ? s->n - j : VW;
-        VF sum[4];
+        VF sum[4]; /* from zero: a long sum in parts rounds less */
 #pragma GCC unroll 4
-        for (unsigned i = 0; i < rows; i++) {
-            const float *c = s->c + i * s->ldc + j;
-            sum[i] = some ? v_load_n(c, m) : v_load(c);
-        }
+        for (unsigned i = 0; i < rows; i++)
+            sum[i] = v_zero();
 #pragma GCC unroll 8
         for (unsigned p = 0; p < depth; p++) {
             const float *b = s->b + p * s->ldb + j;
@@ -198,9 +196,9 @@ INLINE void stream_rows(const struct ox_stream *s, const unsigned rows, const un
         for (unsigned i = 0; i < rows; i++) {
             float *c = s->c + i * s->ldc + j;
             if (some)
-                v_store_n(c, sum[i], m);
+                v_store_n(c, v_add(v_load_n(c, m), sum[i]), m);
             else
-                v_store(c, sum[i]);
+                v_store(c, v_add(v_load(c), sum[i]));
         }
     }
 }
