@@ -20,8 +20,13 @@ enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q,
 
 bool ox_place_can(const struct ox_place *place, const struct ox_value *value)
 {
-    return value && ox_quant_is_float(ox_quant_dtype(place->q, value)) &&
-           !(value->producer && strcmp(value->producer->op_type, "DequantizeLinear") == 0);
+    enum ox_dtype dtype = value ? ox_quant_dtype(place->q, value) : OX_UNDEFINED;
+    if (!ox_quant_is_float(dtype) ||
+        (value->producer && strcmp(value->producer->op_type, "DequantizeLinear") == 0))
+        return false;
+    /* QuantizeLinear takes float16 since opset 19. */
+    return dtype == OX_FLOAT32 || place->q->options->compat_ort ||
+           ox_graph_opset(place->graph, "") >= 19;
 }
 
 bool ox_place_constant(const struct ox_place *place, const struct ox_value *value)

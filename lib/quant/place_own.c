@@ -42,7 +42,7 @@ static const char *not_heavy(struct ox_place *place, const struct ox_node *node)
     if (!x || !w || !node->outputs[0])
         return "it lacks an input";
     if (!ox_place_can(place, x) || !ox_place_can(place, w))
-        return "its inputs are not float32 or float16";
+        return "its inputs are not float32, or float16 before opset 19";
     if (!product && !constant(place, w))
         return "its weight is not constant";
     if (constant(place, x))

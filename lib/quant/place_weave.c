@@ -249,6 +249,15 @@ static void report_activation(struct ox_place *place, const struct ox_value *val
         row.rmin = (double)seen->rmin;
         row.rmax = (double)seen->rmax;
     }
+    if (seen && seen->stats.n_nan + seen->stats.n_inf)
+        ox_quant_report_add_note(place->q->report,
+                                 "'%s' held %llu NaN and %llu infinite values, which its range "
+                                 "passes over",
+                                 value->name, (unsigned long long)seen->stats.n_nan,
+                                 (unsigned long long)seen->stats.n_inf);
+    if (seen && seen->stats.bins && seen->stats.least == seen->stats.most)
+        ox_quant_report_add_note(place->q->report, "'%s' was %g in all samples", value->name,
+                                 (double)seen->stats.least);
     ox_quant_report_add_tensor(place->q->report, &row);
 }
 
