@@ -147,7 +147,8 @@ check-generated:
 ## install: install program, library, header, pkg-config file, manual pages and completions under PREFIX
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
-		$(DESTDIR)$(PREFIX)/share/man/man1
+		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/libexec/onnxtool
+	install -m 755 scripts/onnxtool-engine-* $(DESTDIR)$(PREFIX)/libexec/onnxtool
 	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/onnxtool
 	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/libonnxtool.a
 	install -m 644 lib/onnxtool.h $(DESTDIR)$(PREFIX)/include/onnxtool.h

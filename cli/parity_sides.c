@@ -128,6 +128,17 @@ enum ox_status parity_open_sides(struct parity *p, const char *const *operands, 
             status = open_session(p, side);
         name_side(p, side);
     }
+    bool inside = p->args->layers || p->args->bisect;
+    if (status == OX_OK && inside && p->n_sides != 2)
+        status = cli_fail(p->cli, OX_USAGE,
+                          "%s: --layers and --bisect take one thing to hold it "
+                          "against, which can be run",
+                          operands[0]);
+    if (status == OX_OK && p->args->layers && !parity_walks(p))
+        status = cli_fail(p->cli, OX_USAGE,
+                          "%s: --layers can't look inside another program; "
+                          "--bisect runs prefixes of the model",
+                          operands[0]);
     return status;
 }
 

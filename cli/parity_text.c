@@ -121,7 +121,11 @@ static void output_notes(struct parity *p, struct ox_strbuf *out, const struct p
         ox_strbuf_printf(out, "    worst at %s", index);
         if (p->n_samples > 1)
             ox_strbuf_printf(out, " of sample %llu", (unsigned long long)m->worst.sample);
-        ox_strbuf_printf(out, ": %s against %s\n", m->worst.a_text, m->worst.b_text);
+        ox_strbuf_puts(out, ": ");
+        ox_strbuf_name(out, m->worst.a_text, 0);
+        ox_strbuf_puts(out, " against ");
+        ox_strbuf_name(out, m->worst.b_text, 0);
+        ox_strbuf_putc(out, '\n');
     }
     if (m->a_nan || m->b_nan || m->a_inf || m->b_inf)
         ox_strbuf_printf(out, "    A has %llu NaN and %llu infinite, B %llu and %llu\n",
@@ -166,8 +170,11 @@ static void outputs(struct parity *p, struct ox_strbuf *out)
         figure(out, m->sqnr_db, 2);
         ox_strbuf_printf(out, "    %llu of %llu", (unsigned long long)m->n_mismatched,
                          (unsigned long long)m->n_elements);
-        if (p->n_sides > 2)
-            ox_strbuf_printf(out, "  (%s)", parity_reference(p, o->side));
+        if (p->n_sides > 2) {
+            ox_strbuf_puts(out, "  (");
+            ox_strbuf_name(out, parity_reference(p, o->side), 128);
+            ox_strbuf_putc(out, ')');
+        }
         ox_strbuf_putc(out, '\n');
         output_notes(p, out, o);
     }
@@ -200,8 +207,11 @@ static void layer_row(struct parity *p, struct ox_strbuf *out, const struct ox_p
     if (layer->has_qdq)
         ox_strbuf_printf(out, "  quantized: %.2f dB own, %.2f dB in all", layer->qdq.sqnr_db,
                          layer->cross.sqnr_db);
-    if (strcmp(layer->match, "name") != 0)
-        ox_strbuf_printf(out, "  = %s (by %s)", layer->a_name, layer->match);
+    if (strcmp(layer->match, "name") != 0) {
+        ox_strbuf_puts(out, "  = ");
+        ox_strbuf_name(out, layer->a_name, 128);
+        ox_strbuf_printf(out, " (by %s)", layer->match);
+    }
     ox_strbuf_putc(out, '\n');
 }
 
@@ -234,7 +244,9 @@ static void divergence(struct parity *p, struct ox_strbuf *out)
     if (p->suspect.value) {
         ox_strbuf_puts(out, "\nfirst divergence: node ");
         ox_strbuf_name(out, p->suspect.node, 256);
-        ox_strbuf_printf(out, " (%s), value ", p->suspect.op_type);
+        ox_strbuf_puts(out, " (");
+        ox_strbuf_name(out, p->suspect.op_type, 64);
+        ox_strbuf_puts(out, "), value ");
         ox_strbuf_name(out, p->suspect.value, 256);
         ox_strbuf_printf(out, "; what enters it agrees (%zu runs of prefixes)\n",
                          p->suspect.n_runs);
@@ -248,7 +260,9 @@ static void divergence(struct parity *p, struct ox_strbuf *out)
     }
     ox_strbuf_puts(out, "\nfirst divergence: node ");
     ox_strbuf_name(out, layer.b_node, 256);
-    ox_strbuf_printf(out, " (%s), value ", layer.b_op);
+    ox_strbuf_puts(out, " (");
+    ox_strbuf_name(out, layer.b_op, 64);
+    ox_strbuf_puts(out, "), value ");
     ox_strbuf_name(out, layer.b_name, 256);
     ox_strbuf_puts(out, "\n  ");
     ox_strbuf_name(out, layer.metrics.reason, 0);
@@ -273,8 +287,11 @@ void parity_print_text(struct parity *p, struct ox_strbuf *out)
     for (size_t i = 1; i < p->n_sides || i == 1; i++) {
         ox_strbuf_puts(out, i > 1 ? ", " : "");
         ox_strbuf_name(out, parity_reference(p, i), 256);
-        if (i < p->n_sides && p->sides[i].version[0])
-            ox_strbuf_printf(out, " (%s)", p->sides[i].version);
+        if (i < p->n_sides && p->sides[i].version[0]) {
+            ox_strbuf_puts(out, " (");
+            ox_strbuf_name(out, p->sides[i].version, 128);
+            ox_strbuf_putc(out, ')');
+        }
     }
     if (p->n_samples > 1)
         ox_strbuf_printf(out, ", %llu samples", (unsigned long long)p->n_samples);

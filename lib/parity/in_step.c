@@ -245,8 +245,9 @@ enum ox_status ox_walk_in_step(struct ox_parity *p, struct ox_error *err)
         bool own_error = w->status != OX_OK && w->role != OX_ROLE_OWN;
         if (own_error && (!guilty || guilty->status == OX_CANCELLED))
             guilty = w;
-        w->started = false;
     }
+    for (size_t r = 0; r < OX_N_ROLES; r++)
+        p->walkers[r].started = false;
     if (guilty && status == OX_OK) {
         status = guilty->status;
         if (err)

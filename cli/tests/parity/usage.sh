@@ -16,3 +16,5 @@ show parity a.onnx a.onnx --expected y.npz
 show parity a.onnx --expected absent.npz --random 1
 show parity a.onnx --engine nonesuch --random 1
 show parity a.onnx -O0 -O7 --random 1
+show parity a.onnx --expected y.npz --random 1 --layers
+show parity a.onnx --cpu c --random 1 --layers
