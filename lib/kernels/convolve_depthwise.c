@@ -1,5 +1,6 @@
-/* Depthwise convolution: an output row at a time, vectors over channels. Outputs whose taps leave the image at the left or
- * right are computed from a small patch that has the zeros in it. */
+/* Depthwise convolution: an output row at a time, vectors over channels. Of a narrow image each line is copied once between
+ * its zeros, into a ring of as many lines as the kernel is high. Of a wide one only the outputs whose taps leave the image at
+ * the left or right are computed from a small patch that has the zeros in it. */
 #include <math.h>
 #include <string.h>
 
@@ -24,6 +25,8 @@ void ox_conv_depthwise_pack(const struct ox_compute *t, const struct ox_conv *c,
     }
 }
 
+enum { NARROW = 32, RING_FLOATS = 1 << 16, RING_LINES = 64 };
+
 struct job {
     const struct ox_compute *t;
     const struct ox_conv *c;
@@ -34,6 +37,7 @@ struct job {
     size_t inner[2];    /* outputs [inner[0], inner[1]) of a row have all columns of taps inside */
     size_t edge;        /* most outputs that are done from a patch at once */
     size_t patch;       /* its pixels across */
+    size_t ring;        /* lines of the ring; 0: patches */
     size_t rows;        /* output rows of a task */
     size_t slot;        /* floats of work */
     const float *zeros; /* a row of the image */
@@ -63,11 +67,22 @@ static void plan(const struct ox_conv *c, struct job *j)
     j->rows = (all + TASKS - 1) / TASKS;
     j->rows = j->rows ? j->rows : 1;
     j->slot = (j->patch * c->kernel[0] * c->in_channels + 15) / 16 * 16;
+    const size_t lines = (c->kernel[0] - 1) * c->dilation[0] + 1;
+    const size_t line = c->out[1] ? span(c, c->out[1]) * c->in_channels : 0;
+    j->ring = c->out[1] <= NARROW && lines <= RING_LINES && line * lines <= RING_FLOATS ? lines : 0;
+    if (j->ring == 0)
+        return;
+    j->slot = (line * lines + 15) / 16 * 16;
+    /* Neighbouring tasks copy the lines that they share: not too many tasks. */
+    const size_t least = 16384 / (c->out[1] * c->out_channels + 1) + 1;
+    j->rows = j->rows < least ? least : j->rows;
 }
 
 static size_t zero_floats(const struct ox_conv *c)
 {
-    return (c->in[1] * c->in_pixel + 15) / 16 * 16;
+    const size_t line = c->in[1] * c->in_pixel;
+    const size_t framed = c->out[1] ? span(c, c->out[1]) * c->in_channels : 0;
+    return ((line > framed ? line : framed) + 15) / 16 * 16;
 }
 
 size_t ox_conv_depthwise_work(const struct ox_conv *c, const struct ox_env *env)
@@ -108,45 +123,106 @@ static void end_row(const struct job *j, size_t image, size_t y, float *out)
     ox_end_all(j->t, c->out[1], c->out_channels, out, c->out_pixel, &end);
 }
 
-static void one_row(const struct job *j, size_t image, size_t y, const float **lines,
-                    const float **rows, float *patch)
+struct row {
+    const float *lines[OX_CONV_DEPTHWISE_ROWS], *at[OX_CONV_DEPTHWISE_ROWS];
+    size_t held[RING_LINES]; /* input line + 1 in each place of the ring */
+    float *room;
+};
+
+static struct ox_depthwise describe(const struct job *j, bool *plain)
 {
     const struct ox_conv *c = j->c;
     const struct ox_epilogue *end = j->end;
-    const bool plain =
+    *plain =
         !end->residual && end->scale == 0 && (end->act == OX_ACT_NONE || end->act == OX_ACT_CLIP);
-    const bool clip = plain && end->act == OX_ACT_CLIP;
-    float *out = j->out + image * j->out_batch + y * c->out[1] * c->out_pixel;
-    struct ox_depthwise d = {.channels = c->out_channels,
-                             .rows = (unsigned)c->kernel[0],
-                             .cols = (unsigned)c->kernel[1],
-                             .step = c->stride[1],
-                             .dilation = c->dilation[1],
-                             .weights = j->weights,
-                             .weights_ld = c->out_channels,
-                             .bias = plain ? end->col_bias : NULL,
-                             .out_pixel = c->out_pixel,
-                             .lo = clip ? end->lo : -INFINITY,
-                             .hi = clip ? end->hi : INFINITY};
-    for (size_t r = 0; r < c->kernel[0]; r++) {
-        const size_t at = y * c->stride[0] + r * c->dilation[0] - c->pad[0];
-        lines[r] =
-            at < c->in[0] ? j->in + image * j->in_batch + at * c->in[1] * c->in_pixel : j->zeros;
-    }
-    for (size_t x = 0; x < c->out[1]; x += d.count) {
-        d.out = out + x * c->out_pixel;
+    const bool clip = *plain && end->act == OX_ACT_CLIP;
+    return (struct ox_depthwise){.channels = c->out_channels,
+                                 .rows = (unsigned)c->kernel[0],
+                                 .cols = (unsigned)c->kernel[1],
+                                 .step = c->stride[1],
+                                 .dilation = c->dilation[1],
+                                 .weights = j->weights,
+                                 .weights_ld = c->out_channels,
+                                 .bias = *plain ? end->col_bias : NULL,
+                                 .out_pixel = c->out_pixel,
+                                 .lo = clip ? end->lo : -INFINITY,
+                                 .hi = clip ? end->hi : INFINITY};
+}
+
+static void wide_row(const struct job *j, struct ox_depthwise *d, float *out, struct row *row)
+{
+    const struct ox_conv *c = j->c;
+    for (size_t x = 0; x < c->out[1]; x += d->count) {
+        d->out = out + x * c->out_pixel;
         if (x < j->inner[0] || x >= j->inner[1]) {
             const size_t stop = x < j->inner[0] ? j->inner[0] : c->out[1];
-            from_patch(j, &d, lines, x, min_size(j->edge, stop - x), patch, rows);
+            from_patch(j, d, row->lines, x, min_size(j->edge, stop - x), row->room, row->at);
             continue;
         }
         for (size_t r = 0; r < c->kernel[0]; r++)
-            rows[r] = lines[r] + (x * c->stride[1] - c->pad[1]) * c->in_pixel;
-        d.row = rows;
-        d.pixel = c->in_pixel;
-        d.count = j->inner[1] - x;
-        j->t->depthwise(&d);
+            row->at[r] = row->lines[r] + (x * c->stride[1] - c->pad[1]) * c->in_pixel;
+        d->row = row->at;
+        d->pixel = c->in_pixel;
+        d->count = j->inner[1] - x;
+        j->t->depthwise(d);
     }
+}
+
+/* A line between its zeros. */
+static void copy_line(const struct ox_conv *c, const float *from, float *to)
+{
+    const size_t channels = c->in_channels, across = span(c, c->out[1]);
+    const size_t left = min_size(c->pad[1], across), width = min_size(c->in[1], across - left);
+    memset(to, 0, left * channels * sizeof *to);
+    memset(to + (left + width) * channels, 0, (across - left - width) * channels * sizeof *to);
+    to += left * channels;
+    if (c->in_pixel == channels) {
+        memcpy(to, from, width * channels * sizeof *to);
+        return;
+    }
+    for (size_t x = 0; x < width; x++)
+        memcpy(to + x * channels, from + x * c->in_pixel, channels * sizeof *to);
+}
+
+static void narrow_row(const struct job *j, struct ox_depthwise *d, size_t image, size_t y,
+                       float *out, struct row *row)
+{
+    const struct ox_conv *c = j->c;
+    const size_t line = span(c, c->out[1]) * c->in_channels;
+    for (size_t r = 0; r < c->kernel[0]; r++) {
+        const size_t at = y * c->stride[0] + r * c->dilation[0] - c->pad[0];
+        row->at[r] = j->zeros;
+        if (at >= c->in[0])
+            continue;
+        const size_t place = at % j->ring, known = image * c->in[0] + at + 1;
+        float *to = row->room + place * line;
+        if (row->held[place] != known)
+            copy_line(c, row->lines[r], to);
+        row->held[place] = known;
+        row->at[r] = to;
+    }
+    d->row = row->at;
+    d->pixel = c->in_channels;
+    d->count = c->out[1];
+    d->out = out;
+    j->t->depthwise(d);
+}
+
+static void one_row(const struct job *j, size_t image, size_t y, struct row *row)
+{
+    const struct ox_conv *c = j->c;
+    bool plain;
+    struct ox_depthwise d = describe(j, &plain);
+    float *out = j->out + image * j->out_batch + y * c->out[1] * c->out_pixel;
+    for (size_t r = 0; r < c->kernel[0]; r++) {
+        const size_t at = y * c->stride[0] + r * c->dilation[0] - c->pad[0];
+        row->lines[r] =
+            at < c->in[0] ? j->in + image * j->in_batch + at * c->in[1] * c->in_pixel : j->zeros;
+    }
+    if (j->ring)
+        narrow_row(j, &d, image, y, out, row);
+    else
+        wide_row(j, &d, out, row);
     if (!plain)
         end_row(j, image, y, out);
 }
@@ -155,10 +231,10 @@ static void run_task(void *arg, size_t i, size_t slot)
 {
     const struct job *j = arg;
     const struct ox_conv *c = j->c;
-    const float *lines[OX_CONV_DEPTHWISE_ROWS], *rows[OX_CONV_DEPTHWISE_ROWS];
+    struct row row = {.room = j->work + slot * j->slot};
     const size_t all = c->batch * c->out[0];
     for (size_t y = i * j->rows; y < all && y < (i + 1) * j->rows; y++)
-        one_row(j, y / c->out[0], y % c->out[0], lines, rows, j->work + slot * j->slot);
+        one_row(j, y / c->out[0], y % c->out[0], &row);
 }
 
 void ox_conv_depthwise(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,

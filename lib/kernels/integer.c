@@ -17,16 +17,18 @@ static size_t round_up(size_t x, size_t to)
     return (x + to - 1) / to * to;
 }
 
-/* A convolution whose image has been padded, or a product as a convolution over an image of one line. */
+/* A convolution whose image has been padded, or a product as a convolution over
+ * an image of one line. */
 struct core {
     const struct ox_integer *t;
-    size_t groups, channels, n; /* of a group */
-    size_t taps[2], depth,
-        segments;       /* a segment is a kernel row when its taps are one run of memory */
-    size_t rows, cols;  /* outputs of an image */
-    size_t line, pixel; /* bytes from output row to row and from output to output, in the input */
-    size_t tap_line, tap_pixel; /* from tap to tap */
-    size_t panel;               /* bytes of a packed panel */
+    size_t groups, channels, n;      /* of a group */
+    size_t taps[2], depth, segments; /* a segment is a kernel row when its taps
+                                      are one run of memory */
+    size_t rows, cols;               /* outputs of an image */
+    size_t line, pixel;              /* bytes from output row to row and from output to output,
+                         in the input */
+    size_t tap_line, tap_pixel;      /* from tap to tap */
+    size_t panel;                    /* bytes of a packed panel */
     bool depthwise;
     /* of a run */
     const uint8_t *in;
@@ -36,7 +38,8 @@ struct core {
     size_t out_size, out_pixel; /* bytes of an element; elements */
     const struct ox_integer_end *end;
     size_t block_rows, block_cols, n_rows, n_cols;
-    int32_t *sums; /* a slot: mr x block_cols */
+    size_t wide;   /* words of a widened row; 0: read as bytes */
+    int32_t *sums; /* a slot: mr x wide words, mr x block_cols sums */
     size_t slot;
 };
 
@@ -117,12 +120,12 @@ static void pack_panel(void *arg, size_t i, size_t slot)
         const uint8_t *from = p->weights + (group * k->n + first + j) * p->col;
         for (size_t q = 0; q < k->segments * k->depth; q++) {
             const size_t tap = q / k->channels, channel = q % k->channels;
-            const size_t at = q / k->depth * per_segment + q % k->depth, quad = at / 4, u = at % 4;
+            const size_t at = q / k->depth * per_segment + q % k->depth;
             const int8_t w = (int8_t)(from[tap * p->tap + channel * p->channel] ^ p->flip);
             if (pairs)
-                ((int16_t *)(void *)out)[quad * nr * 4 + (u & 1) * nr * 2 + j * 2 + u / 2] = w;
+                ((int16_t *)(void *)out)[(at / 2 * nr + j) * 2 + at % 2] = w;
             else
-                ((int8_t *)out)[(quad * nr + j) * 4 + u] = w;
+                ((int8_t *)out)[(at / 4 * nr + j) * 4 + at % 4] = w;
         }
     }
 }
@@ -162,6 +165,9 @@ static void plan(struct core *k, size_t images)
     k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
     k->n_rows = m ? (m + k->block_rows - 1) / k->block_rows : 0;
     k->slot = round_up(k->depthwise ? k->groups : k->t->mr * k->block_cols, 16);
+    k->wide =
+        k->t->layout == OX_INTEGER_PAIRS && !k->depthwise ? k->segments * round_up(k->depth, 4) : 0;
+    k->slot += round_up(k->t->mr * k->wide / 2, 16);
 }
 
 static int32_t row_sum(const struct core *k, const uint8_t *const *a, unsigned i)
@@ -195,6 +201,27 @@ static void find_segments(const struct core *k, const uint8_t *base, unsigned i,
     }
 }
 
+/* A tile's rows as words, segment after segment, each filled up to a multiple
+ * of four. */
+static void widen_rows(const struct core *k, struct ox_integer_tile *tile, uint16_t *words,
+                       const uint8_t **rows)
+{
+    const size_t per_segment = round_up(k->depth, 4);
+    for (unsigned i = 0; i < tile->rows; i++) {
+        uint16_t *to = words + i * k->wide;
+        rows[i] = (const uint8_t *)to;
+        for (size_t s = 0; s < k->segments; s++, to += per_segment) {
+            k->t->widen(k->depth, tile->a[s * k->t->mr + i], k->flip, to);
+            for (size_t p = k->depth; p < per_segment; p++)
+                to[p] = 0;
+        }
+    }
+    tile->a = rows;
+    tile->segments = 1;
+    tile->depth = k->wide * sizeof *words;
+    tile->flip = 0;
+}
+
 static void run_block(void *arg, size_t task, size_t slot)
 {
     const struct core *k = arg;
@@ -206,14 +233,12 @@ static void run_block(void *arg, size_t task, size_t slot)
     const size_t cols = min_size(k->block_cols, k->n - col0), col = group * k->n + col0;
     const struct ox_integer_end end = end_at(k->end, col);
     const uint8_t *pointers[SEGMENTS * OX_TILE_ROWS_MAX];
-    int32_t *sums = k->sums + slot * k->slot;
+    uint16_t *words = (uint16_t *)(void *)(k->sums + slot * k->slot);
+    int32_t *sums = k->sums + slot * k->slot + round_up(t->mr * k->wide / 2, 16);
+    const uint8_t *wide[OX_TILE_ROWS_MAX];
     const char *packed =
         k->packed + (group * ((k->n + t->nr - 1) / t->nr) + col0 / t->nr) * k->panel;
-    struct ox_integer_tile tile = {.a = pointers,
-                                   .segments = k->segments,
-                                   .depth = k->depth,
-                                   .ldc = k->block_cols,
-                                   .flip = k->flip};
+    struct ox_integer_tile tile = {.ldc = k->block_cols};
     const size_t step = ox_even_part(m1 - m0, t->mr, 1);
     for (size_t m = m0; m < m1; m += tile.rows) {
         tile.rows = (unsigned)min_size(step, m1 - m);
@@ -221,6 +246,12 @@ static void run_block(void *arg, size_t task, size_t slot)
             const size_t y = (m + i) / k->cols, x = (m + i) % k->cols;
             find_segments(k, k->in + y * k->line + x * k->pixel + group * k->channels, i, pointers);
         }
+        tile.a = pointers;
+        tile.segments = k->segments;
+        tile.depth = k->depth;
+        tile.flip = k->flip;
+        if (k->wide)
+            widen_rows(k, &tile, words, wide);
         for (size_t j = 0; j < cols; j += t->nr) {
             tile.b = packed + j / t->nr * k->panel;
             tile.c = sums + j;

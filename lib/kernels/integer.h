@@ -1,16 +1,20 @@
-/* Products and convolutions of 8-bit integers with exact 32-bit sums, and the way back to 8 bits or to floats.
+/* Products and convolutions of 8-bit integers with exact 32-bit sums, and the
+ * way back to 8 bits or to floats.
  *
- * The left side is u8, or s8 that is read with its top bit turned (x + 128); weights are s8, or u8 that are packed with the top
- * bit turned (w - 128). With z the zero points of what is read then, a result is
- *     sum (a - za)(w - zw) = sum a w - za sum w - zw sum a + k za zw,
- * of which the kernels form sum a w (and sum a, where zw is not 0); the rest is a constant per column, ox_integer_offsets(). */
+ * The left side is u8, or s8 that is read with its top bit turned (x + 128);
+ * weights are s8, or u8 that are packed with the top bit turned (w - 128). With
+ * z the zero points of what is read then, a result is sum (a - za)(w - zw) =
+ * sum a w - za sum w - zw sum a + k za zw, of which the kernels form sum a w
+ * (and sum a, where zw is not 0); the rest is a constant per column,
+ * ox_integer_offsets(). */
 #ifndef OX_KERNELS_INTEGER_H
 #define OX_KERNELS_INTEGER_H
 
 #include "kernels/convolve.h"
 
-/* One register tile: c[i][j] = sum over segments s, p < depth of (a[s * mr + i][p] ^ flip) * w; packed panels have depth
- * rounded up to 4 a segment. */
+/* One register tile: c[i][j] = sum over segments s, p < depth of (a[s * mr +
+ * i][p] ^ flip) * w; packed panels have depth rounded up to 4 a segment. PAIRS:
+ * one segment of words, their number even, depth in bytes, flip 0. */
 struct ox_integer_tile {
     const uint8_t *const *a;
     size_t segments, depth;
@@ -23,8 +27,10 @@ struct ox_integer_tile {
 
 enum ox_integer_out { OX_INTEGER_U8, OX_INTEGER_S8, OX_INTEGER_F32, OX_INTEGER_I32 };
 
-/* A row of sums on its way out: t = sums[j] + offset[j] - row_term * weight_zero[j]; 8 bits: the nearest integer (half to even)
- * of t * scale[j] plus zero, within [lo, hi]; floats: t * scale[j] + bias[j], within [lo_f, hi_f]; I32: t. */
+/* A row of sums on its way out: t = sums[j] + offset[j] - row_term *
+ * weight_zero[j]; 8 bits: the nearest integer (half to even) of t * scale[j]
+ * plus zero, within [lo, hi]; floats: t * scale[j] + bias[j], within [lo_f,
+ * hi_f]; I32: t. */
 struct ox_integer_end {
     enum ox_integer_out type;
     const int32_t *offset;      /* NULL: 0 */
@@ -35,7 +41,8 @@ struct ox_integer_end {
     float lo_f, hi_f;
 };
 
-/* Depthwise, one output pixel: sums[c] = sum over taps of (in[tap][c] ^ flip) * weights[tap * channels + c]. */
+/* Depthwise, one output pixel: sums[c] = sum over taps of (in[tap][c] ^ flip) *
+ * weights[tap * channels + c]. */
 struct ox_integer_taps {
     size_t channels, n;
     const uint8_t *const *in;
@@ -44,8 +51,9 @@ struct ox_integer_taps {
     int32_t *sums;
 };
 
-/* How packed weights lie: panels of nr columns; for each four of k either nr times four bytes (QUADS), or nr pairs of words
- * (0, 2) and nr pairs (1, 3) of them (PAIRS). */
+/* How packed weights lie, panels of nr columns: for each four of k nr times
+ * four bytes (QUADS), or for each two of k nr times two words (PAIRS). The left
+ * side of PAIRS is widened to words first, a tile's rows at a time. */
 enum ox_integer_layout { OX_INTEGER_QUADS, OX_INTEGER_PAIRS };
 
 struct ox_integer {
@@ -53,6 +61,7 @@ struct ox_integer {
     unsigned mr, nr;
     enum ox_integer_layout layout;
     void (*tile)(const struct ox_integer_tile *t);
+    void (*widen)(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y); /* PAIRS only */
     void (*taps)(const struct ox_integer_taps *t);
     void (*finish)(size_t n, const int32_t *sums, int32_t row_term,
                    const struct ox_integer_end *end, void *out);
@@ -73,7 +82,8 @@ struct ox_integer_dense {
     size_t c_row;
     struct ox_integer_end end;
 };
-/* Bytes; SIZE_MAX when they overflow. Element (p, j) of the weights is at p * row + j * col. */
+/* Bytes; SIZE_MAX when they overflow. Element (p, j) of the weights is at p *
+ * row + j * col. */
 size_t ox_integer_dense_packed(const struct ox_integer *t, size_t k, size_t n);
 void ox_integer_dense_pack(const struct ox_integer *t, struct ox_env *env, size_t k, size_t n,
                            const void *weights, bool is_signed, size_t row, size_t col, void *out);
@@ -82,17 +92,20 @@ size_t ox_integer_dense_work(const struct ox_integer *t, const struct ox_env *en
 void ox_integer_dense_run(const struct ox_integer *t, struct ox_env *env,
                           const struct ox_integer_dense *d, void *work);
 
-/* offset[j] = bias[j] - za * sum of w[.][j] + k * za * zw[j], w as packed (signed) and za as read (unsigned): za is the zero point of
- * u8, or that of s8 plus 128; zw that of s8, or of u8 minus 128. bias may be NULL, weight_zero (one a column) too. Weights of column j
- * are `count` values at j * col, `step` apart (OIHW: count = step 1 * all of I, H, W; col = count). */
+/* offset[j] = bias[j] - za * sum of w[.][j] + k * za * zw[j], w as packed
+ * (signed) and za as read (unsigned): za is the zero point of u8, or that of s8
+ * plus 128; zw that of s8, or of u8 minus 128. bias may be NULL, weight_zero
+ * (one a column) too. Weights of column j are `count` values at j * col, `step`
+ * apart (OIHW: count = step 1 * all of I, H, W; col = count). */
 void ox_integer_offsets(size_t n, size_t count, const void *weights, bool is_signed, size_t step,
                         size_t col, int32_t za, const int32_t *weight_zero, const int32_t *bias,
                         int32_t *offset);
 
-/* Convolution over NHWC bytes, any kernel, stride, dilation, padding and groups (also depthwise); c->planar and c->transposed are
- * not done. in_pixel and out_pixel count elements. Padding reads in_zero (as stored). */
-/* Whether this shape is done: kernels of at most 256 taps. Depthwise takes weights with zero points of 0 only (end.weight_zero
- * NULL). */
+/* Convolution over NHWC bytes, any kernel, stride, dilation, padding and groups
+ * (also depthwise); c->planar and c->transposed are not done. in_pixel and
+ * out_pixel count elements. Padding reads in_zero (as stored). */
+/* Whether this shape is done: kernels of at most 256 taps. Depthwise takes
+ * weights with zero points of 0 only (end.weight_zero NULL). */
 bool ox_integer_conv_can(const struct ox_conv *c);
 size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *c);
 void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,

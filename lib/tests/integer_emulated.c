@@ -2,8 +2,6 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #include "tests/emulate_avx512.h"
 
-/* Vectors do not live in registers of that name here. */
-#define __asm__(...)
 #define ox_integer_avx512 ox_integer_avx512_emulated
 #include "kernels/x86/integer_avx512.c"
 #else

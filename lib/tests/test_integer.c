@@ -238,7 +238,8 @@ START_TEST(sums_of_the_largest_products_do_not_saturate)
     for (unsigned i = 0; i < n_integer_tables(); i++) {
         const struct ox_integer *t = integer_table_at(i);
         static uint8_t a[K], w[K];
-        int32_t out = 0, work[2048], packed[K * 64 / 4];
+        int32_t out = 0;
+        static int32_t work[1 << 16], packed[K * 64];
         memset(a, 0xff, sizeof a);
         memset(w, 0x80, sizeof w); /* -128 */
         ck_assert(ox_integer_dense_packed(t, K, 1) <= sizeof packed);

@@ -5,21 +5,13 @@
 
 #define IV __m256i
 #define IR 6
-#define ILAYOUT OX_INTEGER_PAIRS
 enum { IW = 8 };
 #define iv_zero() _mm256_setzero_si256()
 #define iv_set(x) _mm256_set1_epi32(x)
 #define iv_load(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 #define iv_store(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), (v))
 
-static inline __m256i iv_dot(__m256i sum, __m256i x, __m256i b, unsigned odd)
-{
-    const __m256i words =
-        odd ? _mm256_srli_epi16(x, 8) : _mm256_and_si256(x, _mm256_set1_epi16(0xff));
-    sum = _mm256_add_epi32(sum, _mm256_madd_epi16(words, b));
-    __asm__("" : "+x"(sum)); /* in this order: others need more registers than there are */
-    return sum;
-}
+#define iv_dot(sum, x, b) _mm256_add_epi32((sum), _mm256_madd_epi16((x), (b)))
 
 #include "kernels/x86/integer_tmpl.h"
 
@@ -29,7 +21,18 @@ static inline __m256i sixteen_words(const uint8_t *p, __m128i flip)
     return _mm256_cvtepu8_epi16(_mm_xor_si128(bytes, flip));
 }
 
-/* Two taps at a time: their words side by side, so that one instruction forms both products and their sum. */
+static void widen(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y)
+{
+    const __m128i turn = _mm_set1_epi8((char)flip);
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        iv_store(y + i, sixteen_words(x + i, turn));
+    for (; i < n; i++)
+        y[i] = x[i] ^ flip;
+}
+
+/* Two taps at a time: their words side by side, so that one instruction forms
+ * both products and their sum. */
 static void sixteen_channels(const struct ox_integer_taps *t, size_t c)
 {
     const __m128i flip = _mm_set1_epi8((char)t->flip);
@@ -116,7 +119,8 @@ static void to_floats(size_t n, const int32_t *sums, int32_t row_term,
     }
 }
 
-/* What is left after the whole vectors: brought to a whole one with copies of what is there. */
+/* What is left after the whole vectors: brought to a whole one with copies of
+ * what is there. */
 static void last_lanes(size_t n, const int32_t *sums, int32_t row_term,
                        const struct ox_integer_end *end, void *out)
 {
@@ -179,8 +183,9 @@ void ox_integer_avx2(struct ox_integer *t)
 {
     t->mr = IR;
     t->nr = INR;
-    t->layout = ILAYOUT;
+    t->layout = OX_INTEGER_PAIRS;
     t->tile = int_tile;
+    t->widen = widen;
     t->taps = taps;
     t->finish = finish;
 }

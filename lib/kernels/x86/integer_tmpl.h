@@ -1,8 +1,10 @@
-/* Register tiles of 8-bit products: stamped for each vector width. The includer defines IV (a vector of 32-bit lanes), IW (their
- * number), IR (rows), iv_zero(), iv_load(p), iv_store(p, v), iv_set(x) and iv_dot(sum, x, b, odd), which adds the products of
- * the bytes of x with panel vector b: all four (QUADS, odd 0), or bytes 0 and 2 (PAIRS, odd 0), 1 and 3 (odd 1). */
+/* Register tiles of 8-bit products: stamped for each vector width. The includer
+ * defines IV (a vector of 32-bit lanes), IW (their number), IR (rows),
+ * iv_zero(), iv_load(p), iv_store(p, v), iv_set(x) and iv_dot(sum, x, b), which
+ * adds to each lane the products of its four bytes, or two words, of x and b.
+ */
 #define INLINE static inline __attribute__((always_inline))
-enum { INR = 2 * IW, IPASSES = ILAYOUT == OX_INTEGER_PAIRS ? 2 : 1 };
+enum { INR = 2 * IW };
 
 /* Up to four bytes; those past the end are not read. */
 INLINE int32_t four_bytes(const uint8_t *p, size_t n, uint32_t flip)
@@ -15,18 +17,12 @@ INLINE int32_t four_bytes(const uint8_t *p, size_t n, uint32_t flip)
 INLINE void int_step(const unsigned rows, const uint8_t *const *a, size_t p, const size_t bytes,
                      uint32_t flip, const char *b, IV (*sum)[2])
 {
-#pragma GCC unroll 2
-    for (unsigned pass = 0; pass < IPASSES; pass++) {
-        /* The bytes are read again in the second pass: kept, they would take the sums' registers. */
-        __asm__("" : "+r"(p));
-        const IV b0 = iv_load(b + (2 * pass) * sizeof(IV));
-        const IV b1 = iv_load(b + (2 * pass + 1) * sizeof(IV));
+    const IV b0 = iv_load(b), b1 = iv_load(b + sizeof(IV));
 #pragma GCC unroll 16
-        for (unsigned i = 0; i < rows; i++) {
-            const IV x = iv_set(four_bytes(a[i] + p, bytes, flip));
-            sum[i][0] = iv_dot(sum[i][0], x, b0, pass);
-            sum[i][1] = iv_dot(sum[i][1], x, b1, pass);
-        }
+    for (unsigned i = 0; i < rows; i++) {
+        const IV x = iv_set(four_bytes(a[i] + p, bytes, flip));
+        sum[i][0] = iv_dot(sum[i][0], x, b0);
+        sum[i][1] = iv_dot(sum[i][1], x, b1);
     }
 }
 
@@ -39,7 +35,7 @@ static void int_leave(const struct ox_integer_tile *t, const IV (*sum)[2])
 
 INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows, uint32_t flip)
 {
-    enum { QUAD = 2 * IPASSES * sizeof(IV) };
+    enum { QUAD = 2 * sizeof(IV) };
     IV sum[IR][2];
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
@@ -68,7 +64,8 @@ INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows, uin
         }
     }
     if (t->cols < INR) {
-        IV all[IR][2]; /* the sums' own address stays here, or they would live in memory */
+        IV all[IR][2]; /* the sums' own address stays here, or they would live in
+                      memory */
 #pragma GCC unroll 16
         for (unsigned i = 0; i < rows; i++) {
             all[i][0] = sum[i][0];

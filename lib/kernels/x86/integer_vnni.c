@@ -5,13 +5,12 @@
 
 #define IV __m512i
 #define IR 12
-#define ILAYOUT OX_INTEGER_QUADS
 enum { IW = 16 };
 #define iv_zero() _mm512_setzero_si512()
 #define iv_set(x) _mm512_set1_epi32(x)
 #define iv_load(p) _mm512_loadu_si512(p)
 #define iv_store(p, v) _mm512_storeu_si512((p), (v))
-#define iv_dot(sum, x, b, odd) _mm512_dpbusd_epi32((sum), (x), (b))
+#define iv_dot(sum, x, b) _mm512_dpbusd_epi32((sum), (x), (b))
 
 #include "kernels/x86/integer_tmpl.h"
 
@@ -19,6 +18,6 @@ void ox_integer_vnni(struct ox_integer *t)
 {
     t->mr = IR;
     t->nr = INR;
-    t->layout = ILAYOUT;
+    t->layout = OX_INTEGER_QUADS;
     t->tile = int_tile;
 }

@@ -1,5 +1,6 @@
-/* Register tiles, products of few rows, and what ends a row: stamped for each vector width. The includer has included
- * vec_<isa>.h and defines MR; NR is two vectors. */
+/* Register tiles, products of few rows, and what ends a row: stamped for each
+ * vector width. The includer has included vec_<isa>.h and defines MR; NR is two
+ * vectors. */
 #define INLINE static inline __attribute__((always_inline))
 enum { NR = 2 * VW };
 
@@ -175,32 +176,53 @@ static void finish(size_t n, const struct ox_epilogue *end, float *x)
     }
 }
 
-INLINE void stream_rows(const struct ox_stream *s, const unsigned rows, const unsigned depth)
+/* Columns [j, j + vecs vectors), the last vector cut to `left` lanes where
+ * `some`. */
+INLINE void stream_part(const struct ox_stream *s, const unsigned rows, const unsigned depth,
+                        const unsigned vecs, size_t j, bool some, size_t left)
 {
-    for (size_t j = 0; j < s->n; j += VW) {
-        const bool some = s->n - j < VW;
-        const size_t m = some ? s->n - j : VW;
-        VF sum[4]; /* from zero: a long sum in parts rounds less */
+    VF sum[4][4]; /* from zero: a long sum in parts rounds less */
 #pragma GCC unroll 4
-        for (unsigned i = 0; i < rows; i++)
-            sum[i] = v_zero();
-#pragma GCC unroll 8
-        for (unsigned p = 0; p < depth; p++) {
-            const float *b = s->b + p * s->ldb + j;
-            const VF x = some ? v_load_n(b, m) : v_load(b);
+    for (unsigned i = 0; i < rows; i++) {
 #pragma GCC unroll 4
-            for (unsigned i = 0; i < rows; i++)
-                sum[i] = v_fma(v_set1(s->a[i * s->lda + p]), x, sum[i]);
-        }
-#pragma GCC unroll 4
-        for (unsigned i = 0; i < rows; i++) {
-            float *c = s->c + i * s->ldc + j;
-            if (some)
-                v_store_n(c, v_add(v_load_n(c, m), sum[i]), m);
-            else
-                v_store(c, v_add(v_load(c), sum[i]));
+        for (unsigned v = 0; v < vecs; v++) {
+            sum[i][v] = v_zero();
         }
     }
+#pragma GCC unroll 8
+    for (unsigned p = 0; p < depth; p++) {
+        const float *b = s->b + p * s->ldb + j;
+#pragma GCC unroll 4
+        for (unsigned v = 0; v < vecs; v++) {
+            const VF x = some ? v_load_n(b + v * VW, left) : v_load(b + v * VW);
+#pragma GCC unroll 4
+            for (unsigned i = 0; i < rows; i++)
+                sum[i][v] = v_fma(v_set1(s->a[i * s->lda + p]), x, sum[i][v]);
+        }
+    }
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+        for (unsigned v = 0; v < vecs; v++) {
+            float *c = s->c + i * s->ldc + j + v * VW;
+            if (some)
+                v_store_n(c, v_add(v_load_n(c, left), sum[i][v]), left);
+            else
+                v_store(c, v_add(v_load(c), sum[i][v]));
+        }
+    }
+}
+
+INLINE void stream_rows(const struct ox_stream *s, const unsigned rows, const unsigned depth)
+{
+    const unsigned vecs = rows > 2 ? 2 : 4;
+    size_t j = 0;
+    for (; j + vecs * VW <= s->n; j += vecs * VW)
+        stream_part(s, rows, depth, vecs, j, false, VW);
+    for (; j + VW <= s->n; j += VW)
+        stream_part(s, rows, depth, 1, j, false, VW);
+    if (j < s->n)
+        stream_part(s, rows, depth, 1, j, true, s->n - j);
 }
 
 static void stream(const struct ox_stream *s)
@@ -212,14 +234,15 @@ static void stream(const struct ox_stream *s)
             row.c += i * s->ldc;
             stream_rows(&row, 1, s->depth);
         }
-    } else if (s->rows == 1)
+    } else if (s->rows == 1) {
         stream_rows(s, 1, 8);
-    else if (s->rows == 2)
+    } else if (s->rows == 2) {
         stream_rows(s, 2, 8);
-    else if (s->rows == 3)
+    } else if (s->rows == 3) {
         stream_rows(s, 3, 8);
-    else
+    } else {
         stream_rows(s, 4, 8);
+    }
 }
 
 INLINE void dot_block(size_t k, const unsigned rows, const unsigned cols, const float *a,
