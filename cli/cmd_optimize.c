@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "half.h"
 #include "prove.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
@@ -12,7 +13,8 @@ struct args {
     bool list;
     int64_t level;
     uint64_t fold_limit;
-    bool inline_functions, dedup;
+    bool inline_functions, dedup, fp16, bf16;
+    struct opt_strings freeze;
     bool no_verify;
     int64_t samples;
     double rtol, atol;
@@ -31,11 +33,18 @@ static const struct opt options[] = {
     {0, "inline", OPT_FLAG, FIELD(inline_functions), NULL, NULL,
      "put the bodies of the model's functions where they are called"},
     {0, "dedup", OPT_FLAG, FIELD(dedup), NULL, NULL, "keep equal weights once"},
+    {0, "freeze", OPT_STRINGS, FIELD(freeze), "NAME=DIMS", NULL,
+     "fix the dimensions of an input, 1x3x224x224"},
+    {0, "fp16", OPT_FLAG, FIELD(fp16), NULL, NULL,
+     "compute in float16, but for what overflows; inputs and outputs stay"},
+    {0, "bf16", OPT_FLAG, FIELD(bf16), NULL, NULL, "the same in bfloat16"},
     {0, "no-verify", OPT_FLAG, FIELD(no_verify), NULL, NULL,
      "do not hold the result against the model"},
     {0, "samples", OPT_INT, FIELD(samples), "N", NULL, "random inputs to draw for that (2)"},
-    {0, "rtol", OPT_DOUBLE, FIELD(rtol), "R", NULL, "relative tolerance of outputs (1e-3)"},
-    {0, "atol", OPT_DOUBLE, FIELD(atol), "A", NULL, "absolute tolerance of outputs (1e-5)"},
+    {0, "rtol", OPT_DOUBLE, FIELD(rtol), "R", NULL,
+     "relative tolerance of outputs (1e-3; of halves 2e-2)"},
+    {0, "atol", OPT_DOUBLE, FIELD(atol), "A", NULL,
+     "absolute tolerance of outputs (1e-5; of halves 2e-2)"},
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", "text|json", "form of the report"},
     OPT_END};
 
@@ -44,8 +53,7 @@ static void defaults(void *args_)
     struct args *args = args_;
     args->level = 2;
     args->samples = 2;
-    args->rtol = 1e-3;
-    args->atol = 1e-5;
+    args->rtol = args->atol = -1;
 }
 
 /* One pass as asked for and how it went. */
@@ -61,6 +69,8 @@ struct job {
     const struct args *args;
     const char *path;
     struct ox_model *original, *current;
+    struct ox_model
+        *expected; /* what the result is held against: the original, or it with dimensions fixed */
     struct ox_model **kept; /* models that later ones are copies of */
     size_t n_kept;
     struct step *steps;
@@ -69,6 +79,8 @@ struct job {
     size_t nodes_before, nodes_after;
     bool proven;
     struct proof proof;
+    struct ox_half_report half;
+    size_t n_wide;
 };
 
 static enum ox_status no_memory(struct job *job)
@@ -131,13 +143,15 @@ static void list_passes(struct cli *cli)
 static enum ox_status prove(struct job *job, struct ox_model *model, struct proof *proof)
 {
     struct ox_error err;
-    struct proof_options how = {
-        .samples = (unsigned)job->args->samples,
-        .seed = 1,
-        .env = job->cli->env,
-        .edges = true,
-        .tolerance = {.rtol = job->args->rtol, .atol = job->args->atol, .nan_agrees = true}};
-    enum ox_status status = prove_equal(proof, job->original, model, &how, &err);
+    struct proof_options how = {.samples = (unsigned)job->args->samples,
+                                .seed = 1,
+                                .env = job->cli->env,
+                                .edges = true,
+                                .tolerance = {.nan_agrees = true}};
+    const struct args *args = job->args;
+    how.tolerance.rtol = args->rtol >= 0 ? args->rtol : job->half.n_half ? 2e-2 : 1e-3;
+    how.tolerance.atol = args->atol >= 0 ? args->atol : job->half.n_half ? 2e-2 : 1e-5;
+    enum ox_status status = prove_equal(proof, job->expected, model, &how, &err);
     return status == OX_OK ? OX_OK : cli_error(job->cli, &err);
 }
 
@@ -228,6 +242,42 @@ static enum ox_status one_by_one(struct job *job)
     return prove(job, job->current, &job->proof);
 }
 
+static enum ox_status freeze_inputs(struct job *job)
+{
+    size_t n = job->args->freeze.n;
+    const char **names = calloc(n + 1, sizeof(*names)), **dims = calloc(n + 1, sizeof(*dims));
+    char **copies = calloc(n + 1, sizeof *copies);
+    struct ox_shapes *shapes = NULL;
+    struct ox_error err;
+    bool good = names && dims && copies;
+    for (size_t i = 0; i < n && good; i++) {
+        copies[i] = strdup(job->args->freeze.items[i]);
+        good = copies[i] != NULL;
+        char *equals = good ? strrchr(copies[i], '=') : NULL;
+        names[i] = equals ? copies[i] : NULL;
+        dims[i] = equals ? equals + 1 : copies[i];
+        if (equals)
+            *equals = '\0';
+    }
+    enum ox_status status = good ? OX_OK : no_memory(job);
+    if (status == OX_OK) {
+        struct ox_shapes_options with = {
+            .input_names = names, .input_dims = dims, .n_overrides = n};
+        status = ox_shapes_infer(&shapes, job->current, &with, NULL, &err);
+        if (status == OX_OK)
+            status = ox_shapes_freeze(shapes, job->current, &err);
+        if (status != OX_OK)
+            cli_error(job->cli, &err);
+    }
+    ox_shapes_release(shapes);
+    for (size_t i = 0; copies && i < n; i++)
+        free(copies[i]);
+    free(copies);
+    free((void *)names);
+    free((void *)dims);
+    return status;
+}
+
 static enum ox_status optimize(struct job *job)
 {
     struct ox_model *next = NULL;
@@ -238,6 +288,16 @@ static enum ox_status optimize(struct job *job)
     if (status != OX_OK)
         return cli_error(job->cli, &err);
     status = accept(job, next);
+    job->expected = job->original;
+    if (status == OX_OK && job->args->freeze.n) {
+        status = freeze_inputs(job);
+        job->expected = job->current;
+        next = NULL;
+        if (status == OX_OK && ox_model_copy(&next, job->current, &err) != OX_OK)
+            return cli_error(job->cli, &err);
+        if (status == OX_OK)
+            status = accept(job, next);
+    }
     if (status == OX_OK && job->args->inline_functions) {
         status = ox_inline_functions(job->current, &job->inlined, &err);
         status = status == OX_OK ? OX_OK : cli_error(job->cli, &err);
@@ -263,6 +323,24 @@ static enum ox_status optimize(struct job *job)
     return status;
 }
 
+/* After the passes, so that these see one type. */
+static enum ox_status to_half(struct job *job)
+{
+    struct ox_model *next = NULL;
+    struct ox_error err;
+    enum ox_status status = ox_model_copy(&next, job->current, &err);
+    if (status != OX_OK)
+        return cli_error(job->cli, &err);
+    status = half_model(job->cli, job->path, next, job->args->fp16 ? OX_FLOAT16 : OX_BFLOAT16,
+                        &job->half, &job->n_wide);
+    if (status == OX_OK && !job->args->no_verify)
+        status = prove(job, next, &job->proof);
+    if (status == OX_OK)
+        return accept(job, next);
+    ox_model_release(next);
+    return status;
+}
+
 /* ---- The report --------------------------------------------------------------------------------------------------- */
 
 static void print_text(const struct job *job)
@@ -279,6 +357,13 @@ static void print_text(const struct job *job)
                              step->changes == 1 ? "" : "s",
                              step->rolled_back ? ", rolled back" : "");
     }
+    if (job->half.n_nodes)
+        ox_strbuf_printf(out,
+                         "%zu of %zu nodes in %s, %zu casts, %zu weights narrowed, %zu values too "
+                         "large\n",
+                         job->half.n_half, job->half.n_nodes,
+                         job->args->fp16 ? "float16" : "bfloat16", job->half.n_casts,
+                         job->half.n_weights, job->n_wide);
     ox_strbuf_printf(out, "%zu nodes, before %zu\n", job->nodes_after, job->nodes_before);
     if (job->proven && job->proof.samples)
         ox_strbuf_printf(out, "verified on %u inputs: largest difference %.3g, relative %.3g\n",
@@ -378,9 +463,12 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
         list_passes(cli);
         return OX_OK;
     }
+    if (args->fp16 && args->bf16)
+        return cli_fail(cli, OX_USAGE, "optimize: --fp16 and --bf16 exclude each other");
     if (args->level < 1 || args->level > 2)
         return cli_fail(cli, OX_USAGE, "optimize: levels are 1 and 2");
-    if (args->samples < 1 || args->samples > 1000 || !(args->rtol >= 0) || !(args->atol >= 0))
+    if (args->samples < 1 || args->samples > 1000 || args->rtol < -1 || args->atol < -1 ||
+        args->rtol != args->rtol || args->atol != args->atol)
         return cli_fail(cli, OX_USAGE,
                         "optimize: --samples takes 1 to 1000, and tolerances are not negative");
     enum ox_status status = cli_one_model(cli, operands, n_operands);
@@ -391,6 +479,8 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     status = choose_passes(&job);
     if (status == OX_OK)
         status = optimize(&job);
+    if (status == OX_OK && (args->fp16 || args->bf16) && !(job.proven && !job.proof.agree))
+        status = to_half(&job);
     if (status == OX_OK)
         status = finish(&job);
     release(&job);

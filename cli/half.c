@@ -1,0 +1,116 @@
+#include "half.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names of values that were larger than a half can be. */
+struct wide {
+    char **names;
+    size_t n, cap;
+    bool failed;
+};
+
+static bool is_wide(const struct ox_datum *value)
+{
+    const struct ox_tensor *tensor = ox_datum_get_tensor(value);
+    if (!tensor || ox_tensor_dtype(tensor) != OX_FLOAT32)
+        return false;
+    const float *values = ox_tensor_data(tensor);
+    for (size_t i = 0; i < ox_tensor_count(tensor); i++) {
+        if (fabsf(values[i]) > 65504.0f && !isinf(values[i]))
+            return true;
+    }
+    return false;
+}
+
+static enum ox_status on_value(void *arg, const char *name, const struct ox_datum *value,
+                               struct ox_error *err)
+{
+    struct wide *wide = arg;
+    (void)err;
+    if (wide->failed || !is_wide(value))
+        return OX_OK;
+    for (size_t i = 0; i < wide->n; i++) {
+        if (strcmp(wide->names[i], name) == 0)
+            return OX_OK;
+    }
+    if (wide->n == wide->cap) {
+        size_t cap = wide->cap ? wide->cap * 2 : 16;
+        char **names = realloc(wide->names, cap * sizeof *names);
+        wide->failed = !names;
+        if (!names)
+            return OX_OK;
+        wide->names = names;
+        wide->cap = cap;
+    }
+    wide->names[wide->n] = strdup(name);
+    wide->failed = !wide->names[wide->n];
+    wide->n += !wide->failed;
+    return OX_OK;
+}
+
+static enum ox_status run_once(struct ox_session *session, uint64_t seed, struct ox_error *err)
+{
+    size_t n_in = ox_session_n_inputs(session), n_out = ox_session_n_outputs(session);
+    struct ox_datum **in = calloc(n_in + 1, sizeof(*in)), **out = calloc(n_out + 1, sizeof(*out));
+    enum ox_status status = in && out ? OX_OK : OX_NO_MEMORY;
+    if (status != OX_OK) {
+        err->status = OX_NO_MEMORY;
+        snprintf(err->message, sizeof err->message, "out of memory");
+    }
+    for (size_t i = 0; i < n_in && status == OX_OK; i++) {
+        if (ox_session_input_required(session, i))
+            status = ox_session_random_input(session, i, seed + i, NULL, &in[i], err);
+    }
+    if (status == OX_OK)
+        status = ox_session_run(session, in, out, err);
+    for (size_t i = 0; in && i < n_in; i++)
+        ox_datum_release(in[i]);
+    for (size_t i = 0; out && i < n_out; i++)
+        ox_datum_release(out[i]);
+    free(in);
+    free(out);
+    return status;
+}
+
+/* A model that cannot be run tells nothing: only its weights are looked at. */
+static enum ox_status find_wide(struct cli *cli, const char *path, struct ox_model *model,
+                                struct wide *wide)
+{
+    enum { DRAWINGS = 3 };
+    struct ox_session *session = NULL;
+    struct ox_error err;
+    struct ox_run_options with = {.on_value = on_value, .value_arg = wide};
+    enum ox_status status = ox_session_new(&session, model, &with, &err);
+    for (uint64_t k = 0; k < DRAWINGS && status == OX_OK; k++)
+        status = run_once(session, 7 + 100 * k, &err);
+    ox_session_release(session);
+    if (status == OX_INPUT || status == OX_UNSUPPORTED) {
+        cli_warn(cli, "%s: warning: what overflows was not looked for: %s", path, err.message);
+        return OX_OK;
+    }
+    return status == OX_OK ? OX_OK : cli_error(cli, &err);
+}
+
+enum ox_status half_model(struct cli *cli, const char *path, struct ox_model *model,
+                          enum ox_dtype dtype, struct ox_half_report *report, size_t *n_wide)
+{
+    struct wide wide = {0};
+    struct ox_error err;
+    enum ox_status status = dtype == OX_FLOAT16 ? find_wide(cli, path, model, &wide) : OX_OK;
+    if (status == OX_OK && wide.failed)
+        status = cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", path);
+    if (status == OX_OK) {
+        struct ox_half_options with = {
+            .dtype = dtype, .wide = (const char *const *)wide.names, .n_wide = wide.n};
+        status = ox_to_half(model, &with, report, &err);
+        if (status != OX_OK)
+            cli_error(cli, &err);
+    }
+    *n_wide = wide.n;
+    while (wide.n)
+        free(wide.names[--wide.n]);
+    free(wide.names);
+    return status;
+}

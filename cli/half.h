@@ -1,0 +1,12 @@
+/* --fp16 and --bf16 of optimize. */
+#ifndef CLI_HALF_H
+#define CLI_HALF_H
+
+#include "cli.h"
+
+/* Makes the model compute in that type; what does not fit in it, found by running the model on inputs drawn at random, stays in
+ * float32. *n_wide: values that do not fit. Has reported errors. */
+enum ox_status half_model(struct cli *cli, const char *path, struct ox_model *model,
+                          enum ox_dtype dtype, struct ox_half_report *report, size_t *n_wide);
+
+#endif

@@ -1,0 +1,315 @@
+/* Computing in 16-bit floats: weights and values of the main graph become halves where operators take them, with casts where
+ * they do not. Each value keeps its name for its float32 form; its half is a new value. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/convert.h"
+#include "schema/schema.h"
+#include "shape/shapes.h"
+
+struct halver {
+    struct ox_model *model;
+    struct ox_graph *graph;
+    const struct ox_half_options *options;
+    struct ox_shapes *shapes;
+    size_t n_values, n_nodes; /* of the model as it was */
+    bool *is_float;           /* by value id: a float32 tensor */
+    bool *wide;               /* by value id: does not fit in a half */
+    bool *half_node;          /* by node index */
+    struct ox_value **half;   /* by value id: the value in half; NULL: not made */
+    struct ox_half_report report;
+    struct ox_error *err;
+};
+
+static enum ox_status no_room(const struct halver *h)
+{
+    return ox_fail(h->err, OX_NO_MEMORY, "%s: out of memory", h->model->path);
+}
+
+/* ---- What may be half --------------------------------------------------------------------------------------------- */
+
+static const struct ox_schema_param *param_of(const struct ox_schema_param *params, size_t n,
+                                              size_t i)
+{
+    if (i < n)
+        return &params[i];
+    return n && params[n - 1].option == OX_PARAM_VARIADIC ? &params[n - 1] : NULL;
+}
+
+static bool takes_half(const struct halver *h, const struct ox_schema_param *param)
+{
+    return param && ox_type_set_has(param->allowed, 't', h->options->dtype);
+}
+
+/* Operators that make a type of their own, have subgraphs, or lose what they are for. */
+static bool stays_float(const struct ox_node *node)
+{
+    static const char *const names[] = {"Cast",
+                                        "CastLike",
+                                        "Constant",
+                                        "ConstantOfShape",
+                                        "EyeLike",
+                                        "RandomNormal",
+                                        "RandomUniform",
+                                        "QuantizeLinear",
+                                        "DequantizeLinear",
+                                        "DynamicQuantizeLinear",
+                                        "CumSum",
+                                        "Range",
+                                        "Resize",
+                                        "Upsample",
+                                        "NonMaxSuppression",
+                                        "Bernoulli",
+                                        "Multinomial",
+                                        "Gradient"};
+    for (size_t i = 0; i < OX_COUNT(names); i++) {
+        if (strcmp(node->op_type, names[i]) == 0)
+            return true;
+    }
+    for (size_t i = 0; i < node->n_attrs; i++) {
+        if (node->attrs[i].type == OX_ATTR_GRAPH || node->attrs[i].type == OX_ATTR_GRAPHS)
+            return true;
+    }
+    return false;
+}
+
+static bool is_float(const struct halver *h, const struct ox_value *value)
+{
+    return value && !value->outer && value->id < h->n_values && h->is_float[value->id];
+}
+
+static bool can_be_half(const struct halver *h, const struct ox_node *node)
+{
+    const struct ox_schema *schema = NULL;
+    bool any = false;
+    if (!stays_float(node) &&
+        !ox_model_function(h->model, node->domain, node->op_type, node->overload))
+        schema =
+            ox_schema_find(node->domain, node->op_type, ox_graph_opset(h->graph, node->domain));
+    for (size_t i = 0; schema && i < node->n_inputs + node->n_outputs; i++) {
+        bool output = i >= node->n_inputs;
+        const struct ox_value *value = output ? node->outputs[i - node->n_inputs] : node->inputs[i];
+        const struct ox_schema_param *param =
+            output ? param_of(schema->outputs, schema->n_outputs, i - node->n_inputs)
+                   : param_of(schema->inputs, schema->n_inputs, i);
+        if (!is_float(h, value))
+            continue;
+        if (!takes_half(h, param) || h->wide[value->id])
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+/* The largest of a constant tells whether it fits. */
+static enum ox_status look_at_weight(struct halver *h, const struct ox_stored *stored, bool *fits)
+{
+    struct ox_tensor *tensor;
+    *fits = true;
+    if (h->options->dtype != OX_FLOAT16)
+        return OX_OK;
+    OX_TRY(ox_stored_load(h->model, stored, &tensor, h->err));
+    const float *values = tensor->data;
+    for (size_t i = 0; i < tensor->n && *fits; i++)
+        *fits = !(fabsf(values[i]) > 65504.0f) || isinf(values[i]);
+    ox_tensor_release(tensor);
+    return OX_OK;
+}
+
+static enum ox_status look(struct halver *h)
+{
+    struct ox_graph *graph = h->graph;
+    for (size_t i = 0; i < h->n_values; i++) {
+        const struct ox_value *value = graph->values[i];
+        const struct ox_type *type = ox_shapes_type(h->shapes, value);
+        h->is_float[i] =
+            type && type->kind == OX_TYPE_TENSOR && type->elem == OX_FLOAT32 && !value->sparse_init;
+        if (value->init && value->init->dtype == OX_FLOAT32) {
+            bool fits;
+            OX_TRY(look_at_weight(h, value->init, &fits));
+            h->wide[i] = !fits;
+        }
+    }
+    for (size_t i = 0; i < h->options->n_wide; i++) {
+        const struct ox_value *value = ox_graph_value(graph, h->options->wide[i]);
+        if (value && value->id < h->n_values)
+            h->wide[value->id] = true;
+    }
+    for (size_t i = 0; i < h->n_nodes; i++) {
+        h->half_node[i] = can_be_half(h, graph->nodes[i]);
+        h->report.n_half += h->half_node[i];
+    }
+    return OX_OK;
+}
+
+/* ---- Casts and weights -------------------------------------------------------------------------------------------- */
+
+static struct ox_value *new_half(struct halver *h, const struct ox_value *value)
+{
+    struct ox_strbuf name;
+    ox_strbuf_init(&name);
+    ox_strbuf_printf(&name, "%s_%s", value->name,
+                     h->options->dtype == OX_FLOAT16 ? "fp16" : "bf16");
+    struct ox_value *made = name.failed ? NULL : ox_graph_add_value(h->graph, name.data);
+    ox_strbuf_release(&name);
+    return made;
+}
+
+static enum ox_status add_cast(struct halver *h, struct ox_value *from, struct ox_value *to,
+                               enum ox_dtype dtype)
+{
+    struct ox_node *node = ox_graph_add_node(h->graph, "Cast", "", "", &from, 1, &to, 1);
+    h->report.n_casts++;
+    return node && ox_node_set_int(node, "to", dtype) ? OX_OK : no_room(h);
+}
+
+static enum ox_status half_weight(struct halver *h, const struct ox_stored *stored,
+                                  struct ox_value *half)
+{
+    struct ox_tensor *tensor, *narrow;
+    OX_TRY(ox_stored_load(h->model, stored, &tensor, h->err));
+    enum ox_status status = ox_tensor_convert(&narrow, ox_env_budget(h->model->env), tensor,
+                                              h->options->dtype, true, h->err);
+    ox_tensor_release(tensor);
+    if (status != OX_OK)
+        return status;
+    if (!ox_graph_add_init(h->graph, half, narrow))
+        status = no_room(h);
+    ox_tensor_release(narrow);
+    h->report.n_weights++;
+    return status;
+}
+
+/* The value in half; made once: a weight, what a node of halves makes, or by a cast. */
+static enum ox_status want_half(struct halver *h, struct ox_value *value, struct ox_value **out)
+{
+    struct ox_value **slot = &h->half[value->id];
+    if (!*slot) {
+        *slot = new_half(h, value);
+        if (!*slot)
+            return no_room(h);
+        if (value->init && !value->is_input)
+            OX_TRY(half_weight(h, value->init, *slot));
+        else if (!value->producer || value->producer->index >= h->n_nodes ||
+                 !h->half_node[value->producer->index])
+            OX_TRY(add_cast(h, value, *slot, h->options->dtype));
+    }
+    *out = *slot;
+    return OX_OK;
+}
+
+/* ---- Rewriting ---------------------------------------------------------------------------------------------------- */
+
+static enum ox_status rewrite_node(struct halver *h, struct ox_node *node)
+{
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        struct ox_value *half;
+        if (!is_float(h, node->inputs[i]))
+            continue;
+        OX_TRY(want_half(h, node->inputs[i], &half));
+        node->inputs[i] = half;
+    }
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        struct ox_value *half, *value = node->outputs[i];
+        if (!is_float(h, value))
+            continue;
+        OX_TRY(want_half(h, value, &half));
+        node->outputs[i] = half;
+        half->producer = node;
+        half->output_index = (unsigned)i;
+        value->producer = NULL;
+        value->removed = true;
+    }
+    return OX_OK;
+}
+
+/* By id: float32 forms that are still used by nodes in float, graphs within, or as outputs. */
+static bool *float_uses(const struct halver *h)
+{
+    const struct ox_model *model = h->model;
+    bool *used = calloc(h->graph->n_values + 1, sizeof *used);
+    for (size_t i = 0; used && i < h->graph->n_nodes; i++) {
+        const struct ox_node *node = h->graph->nodes[i];
+        for (size_t k = 0; k < node->n_inputs; k++) {
+            if (node->inputs[k])
+                used[node->inputs[k]->id] = true;
+        }
+    }
+    for (size_t i = 0; used && i < h->graph->n_outputs; i++)
+        used[h->graph->outputs[i]->id] = true;
+    for (size_t g = 0; used && g < model->n_graphs; g++) {
+        const struct ox_graph *inner = model->graphs[g];
+        for (size_t i = 0; i < inner->n_values && inner->scope == h->graph; i++) {
+            if (inner->values[i]->outer)
+                used[inner->values[i]->outer->id] = true;
+        }
+    }
+    return used;
+}
+
+static enum ox_status define_floats(struct halver *h)
+{
+    bool *used = float_uses(h);
+    bool *drop = calloc(h->graph->n_inits + 1, sizeof *drop);
+    enum ox_status status = used && drop ? OX_OK : no_room(h);
+    for (size_t i = 0; i < h->n_values && status == OX_OK; i++) {
+        struct ox_value *value = h->graph->values[i];
+        if (!used[i] || !h->is_float[i] || !h->half[i] || value->producer || value->is_input ||
+            value->init)
+            continue;
+        status = add_cast(h, h->half[i], value, OX_FLOAT32);
+        value->removed = false;
+    }
+    for (size_t i = 0; i < h->graph->n_inits && status == OX_OK; i++) {
+        const struct ox_value *value = ox_graph_value(h->graph, h->graph->inits[i]->name);
+        drop[i] = value && value->id < h->n_values && value->init == h->graph->inits[i] &&
+                  h->half[value->id] && !used[value->id] && !value->is_input;
+    }
+    if (status == OX_OK)
+        ox_graph_remove_inits(h->graph, drop);
+    free(used);
+    free(drop);
+    return status;
+}
+
+static enum ox_status rewrite(struct halver *h)
+{
+    OX_TRY(look(h));
+    for (size_t i = 0; i < h->n_nodes; i++) {
+        if (h->half_node[i])
+            OX_TRY(rewrite_node(h, h->graph->nodes[i]));
+    }
+    OX_TRY(define_floats(h));
+    return ox_graph_sort(h->graph)
+               ? OX_OK
+               : ox_fail(h->err, OX_INPUT, "%s: its nodes form a cycle", h->model->path);
+}
+
+enum ox_status ox_to_half(struct ox_model *model, const struct ox_half_options *options,
+                          struct ox_half_report *report, struct ox_error *err)
+{
+    struct halver h = {.model = model, .graph = model->graph, .options = options, .err = err};
+    if (!model->graph)
+        return ox_fail(err, OX_INPUT, "%s: it has no graph", model->path);
+    if (options->dtype != OX_FLOAT16 && options->dtype != OX_BFLOAT16)
+        return ox_fail(err, OX_USAGE, "%s is no 16-bit float", ox_dtype_name(options->dtype));
+    OX_TRY(ox_shapes_infer(&h.shapes, model, NULL, NULL, err));
+    h.n_values = h.graph->n_values;
+    h.n_nodes = h.graph->n_nodes;
+    h.is_float = calloc(h.n_values + 1, sizeof *h.is_float);
+    h.wide = calloc(h.n_values + 1, sizeof *h.wide);
+    h.half_node = calloc(h.n_nodes + 1, sizeof *h.half_node);
+    h.half = calloc(h.n_values + 1, sizeof(*h.half));
+    enum ox_status status =
+        h.is_float && h.wide && h.half_node && h.half ? rewrite(&h) : no_room(&h);
+    ox_shapes_release(h.shapes);
+    free(h.is_float);
+    free(h.wide);
+    free(h.half_node);
+    free(h.half);
+    h.report.n_nodes = h.n_nodes;
+    if (status == OX_OK && report)
+        *report = h.report;
+    return status;
+}
