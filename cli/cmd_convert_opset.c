@@ -7,7 +7,7 @@
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
 struct args {
-    struct opt_strings to;
+    struct opt_strings to, targets;
     const char *out;
     bool dry_run;
     bool no_verify;
@@ -21,6 +21,8 @@ struct args {
 static const struct opt options[] = {
     {0, "to", OPT_STRINGS, FIELD(to), "[DOMAIN=]N", NULL,
      "the version to come to, of ai.onnx unless a domain is named"},
+    {0, "target", OPT_STRINGS, FIELD(targets), "RUNTIME[=V]", NULL,
+     "come down to the newest versions that this runtime takes; check --target list has them"},
     {'o', "output", OPT_STRING, FIELD(out), "OUT", NULL, "write the converted model"},
     {'n', "dry-run", OPT_FLAG, FIELD(dry_run), NULL, NULL,
      "only tell what would be changed and what cannot be"},
@@ -72,7 +74,7 @@ struct job {
     const char *path;
     struct ox_model *before, *after;
     struct ox_conversion *conversion;
-    const struct ox_opset_goal *goals;
+    struct ox_opset_goal *goals; /* with room for two more */
     size_t n_goals;
     bool proven;
     struct proof proof;
@@ -221,6 +223,46 @@ static void print_json(const struct job *job)
     ox_strbuf_putc(&job->cli->out, '\n');
 }
 
+/* ---- Targets ------------------------------------------------------------------------------------------------------ */
+
+/* The least that all targets take; 0: any. */
+static enum ox_status newest_of_targets(struct job *job, int64_t *opset, int64_t *ml_opset)
+{
+    struct ox_targets *targets = NULL;
+    struct ox_error err;
+    enum ox_status status = ox_targets_new(&targets, job->cli->env, &err);
+    for (size_t i = 0; i < job->args->targets.n && status == OX_OK; i++)
+        status = ox_targets_add(targets, job->args->targets.items[i], &err);
+    for (size_t i = 0; status == OX_OK && i < ox_targets_count(targets); i++) {
+        struct ox_target_info info;
+        ox_target_info(ox_targets_at(targets, i), &info);
+        if (info.opset && (!*opset || info.opset < *opset))
+            *opset = info.opset;
+        if (info.ml_opset && (!*ml_opset || info.ml_opset < *ml_opset))
+            *ml_opset = info.ml_opset;
+    }
+    ox_targets_release(targets);
+    return status == OX_OK ? OX_OK : cli_error(job->cli, &err);
+}
+
+/* Domains that the model has newer than the targets take them. */
+static enum ox_status add_target_goals(struct job *job)
+{
+    int64_t newest[2] = {0, 0}, version;
+    static const char *const domains[2] = {"ai.onnx", "ai.onnx.ml"};
+    enum ox_status status = newest_of_targets(job, &newest[0], &newest[1]);
+    for (size_t i = 0; i < ox_model_n_opsets(job->before) && status == OX_OK; i++) {
+        const char *domain = ox_model_opset(job->before, i, &version);
+        for (size_t k = 0; k < 2; k++) {
+            if (strcmp(domain, domains[k]) == 0 && newest[k] && version > newest[k] &&
+                job->n_goals < job->args->to.n + 2)
+                job->goals[job->n_goals++] =
+                    (struct ox_opset_goal){.domain = domains[k], .version = newest[k]};
+        }
+    }
+    return status;
+}
+
 /* ---- The conversion ----------------------------------------------------------------------------------------------- */
 
 static enum ox_status verify(struct job *job)
@@ -250,6 +292,11 @@ static enum ox_status convert(struct job *job)
     struct ox_error err;
     const struct args *args = job->args;
     enum ox_status status = ox_model_open(&job->before, job->cli->env, job->path, &err);
+    if (status == OX_OK && args->targets.n) {
+        status = add_target_goals(job);
+        if (status != OX_OK)
+            return status;
+    }
     if (status == OX_OK)
         status = ox_model_copy(&job->after, job->before, &err);
     if (status == OX_OK)
@@ -278,7 +325,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
                           size_t n_operands)
 {
     const struct args *args = args_;
-    if (!args->to.n)
+    if (!args->to.n && !args->targets.n)
         return cli_fail(cli, OX_USAGE, "convert-opset: --to says to which version");
     if (args->samples < 1 || args->samples > 1000)
         return cli_fail(cli, OX_USAGE, "convert-opset: --samples takes a number from 1 to 1000");
@@ -288,8 +335,8 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (status != OX_OK)
         return status;
     cli_start_timer(cli, operands[0]);
-    char **copies = calloc(args->to.n, sizeof *copies);
-    struct ox_opset_goal *goals = calloc(args->to.n, sizeof *goals);
+    char **copies = calloc(args->to.n + 1, sizeof *copies);
+    struct ox_opset_goal *goals = calloc(args->to.n + 2, sizeof *goals);
     struct job job = {
         .cli = cli, .args = args, .path = operands[0], .goals = goals, .n_goals = args->to.n};
     status = copies && goals ? parse_goals(cli, args, copies, goals)
@@ -321,6 +368,7 @@ const struct command command_convert_opset = {
         "Both models are run on inputs drawn at random, and the result is not written unless "
         "outputs agree. Without -o it is only reported.",
     .examples = "  onnxtool convert-opset model.onnx --to 17 -o model17.onnx\n"
+                "  onnxtool convert-opset model.onnx --target onnxruntime=1.12 -o for12.onnx\n"
                 "  onnxtool convert-opset model.onnx --to 13 --to ai.onnx.ml=3 --dry-run\n",
     .options = options,
     .args_bytes = sizeof(struct args),
