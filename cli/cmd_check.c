@@ -172,6 +172,8 @@ static enum ox_status check_one(struct cli *cli, void *args_, const char *path)
         status = target_report_fill(cli, &args->targets, model, path, &targets);
         if (status != OX_OK)
             goto cleanup;
+        for (size_t i = 0; args->lint && i < targets.n; i++)
+            ox_target_advise(findings, targets.verdicts[i]);
     }
     shown = malloc((ox_findings_count(findings) + 1) * sizeof *shown);
     if (!shown) {

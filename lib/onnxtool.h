@@ -1321,6 +1321,8 @@ void ox_target_survey_release(struct ox_target_survey *survey);
 enum ox_status ox_target_judge(const struct ox_target_verdict **out,
                                struct ox_target_survey *survey, const struct ox_target *target,
                                struct ox_error *err);
+/* Adds the advice that follows from a verdict: an opset or IR version that only keeps the model from loading. */
+void ox_target_advise(struct ox_findings *findings, const struct ox_target_verdict *verdict);
 
 /* ---- Differences ------------------------------------------------------------------------------------------------ */
 

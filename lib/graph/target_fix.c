@@ -1,6 +1,7 @@
 /* The smallest change after which a target loads a model. */
 #include <string.h>
 
+#include "check/findings.h"
 #include "graph/target_survey.h"
 #include "schema/schema.h"
 
@@ -136,4 +137,14 @@ bool ox_target_find_fix(struct ox_target_verdict *verdict, struct ox_target_surv
         if (ox_target_blocked_at(survey, target, to, ml, &by_body) == 0)
             return say(verdict, survey, to, ml, by_body);
     return true;
+}
+
+void ox_target_advise(struct ox_findings *findings, const struct ox_target_verdict *verdict)
+{
+    if (verdict->loads || !verdict->fix || verdict->n_impossible > 0)
+        return;
+    const struct ox_place place = {0};
+    ox_findings_add(findings, OX_F_LINT_OPSET_TOO_NEW, &place, verdict->fix,
+                    "%s would load it but for its version: %s", verdict->target,
+                    verdict->problems[0].reason);
 }
