@@ -133,13 +133,17 @@ static enum ox_status read_bound(struct reader *r, char *word)
     if (r->n_bounds == r->cap_bounds) {
         size_t cap = r->cap_bounds ? 2 * r->cap_bounds : 64;
         uint64_t *masks = realloc(r->masks, cap * sizeof *masks);
-        r->masks = masks ? masks : r->masks;
-        const char **names = realloc((void *)r->names, cap * sizeof *names);
-        r->names = names ? names : r->names;
-        struct ox_target_bound *bounds = realloc(r->bounds, cap * sizeof *bounds);
-        r->bounds = bounds ? bounds : r->bounds;
-        if (!masks || !names || !bounds)
+        if (!masks)
             return no_memory(r);
+        r->masks = masks;
+        const char **names = realloc((void *)r->names, cap * sizeof *names);
+        if (!names)
+            return no_memory(r);
+        r->names = names;
+        struct ox_target_bound *bounds = realloc(r->bounds, cap * sizeof *bounds);
+        if (!bounds)
+            return no_memory(r);
+        r->bounds = bounds;
         r->cap_bounds = cap;
     }
     r->names[r->n_bounds] = keep(r, word);
@@ -174,13 +178,17 @@ static enum ox_status read_op(struct reader *r, char **words, size_t n)
     if (r->n_rows == r->cap_rows) {
         size_t cap = r->cap_rows ? 2 * r->cap_rows : 256;
         struct ox_target_row *rows = realloc(r->rows, cap * sizeof *rows);
-        r->rows = rows ? rows : r->rows;
-        struct ox_target_span *boxes = realloc(r->boxes, cap * sizeof *boxes);
-        r->boxes = boxes ? boxes : r->boxes;
-        struct ox_target_span *types = realloc(r->types, cap * sizeof *types);
-        r->types = types ? types : r->types;
-        if (!rows || !boxes || !types)
+        if (!rows)
             return no_memory(r);
+        r->rows = rows;
+        struct ox_target_span *boxes = realloc(r->boxes, cap * sizeof *boxes);
+        if (!boxes)
+            return no_memory(r);
+        r->boxes = boxes;
+        struct ox_target_span *types = realloc(r->types, cap * sizeof *types);
+        if (!types)
+            return no_memory(r);
+        r->types = types;
         r->cap_rows = cap;
     }
     struct ox_target_row row = {

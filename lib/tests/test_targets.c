@@ -93,6 +93,8 @@ START_TEST(a_range_is_each_of_its_releases_with_that_provider)
 }
 END_TEST
 
+#define OVERLONG "a-runtime-whose-name-is-longer-than-any-runtime-has-ever-been-called=1"
+
 START_TEST(what_is_no_target_is_a_usage_error)
 {
     static const char *const specs[] = {"",
@@ -103,8 +105,7 @@ START_TEST(what_is_no_target_is_a_usage_error)
                                         "onnxruntime=1.4=1.5",
                                         "onnxruntime:gpu",
                                         "pytorch",
-                                        "a-runtime-whose-name-is-longer-than-any-runtime-has-ever-"
-                                        "been-called-in-this-world=1"};
+                                        OVERLONG};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
         ck_assert_int_eq(ox_targets_add(targets, specs[i], NULL), OX_USAGE);
 }
