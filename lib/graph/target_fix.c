@@ -17,6 +17,70 @@ static int64_t opset_after(const struct ox_target_class *class, int64_t opset, i
     return class->opset;
 }
 
+/* Whether the schema has the types of such nodes at all. Tables bind only types that it has. */
+static bool has_types(const struct ox_target_survey *survey, const struct ox_target_class *class,
+                      const struct ox_schema *schema)
+{
+    struct ox_target_binding bindings[64];
+    size_t n = ox_target_bindings(bindings, sizeof bindings / sizeof *bindings, survey, class->node,
+                                  schema);
+    for (size_t i = 0; i < n; i++) {
+        const struct ox_target_binding *binding = &bindings[i];
+        if (!binding->has_allowed || !binding->bit || binding->bit == OX_TARGET_OTHER ||
+            binding->bit == OX_TARGET_OPTIONAL)
+            continue;
+        unsigned place = 0;
+        while (!(binding->bit >> place & 1))
+            place++;
+        bool sequence = place > OX_TARGET_SEQUENCE_BIT;
+        if (!ox_type_set_has(binding->allowed, sequence ? 's' : 't',
+                             (enum ox_dtype)(place % OX_TARGET_SEQUENCE_BIT)))
+            return false;
+    }
+    return true;
+}
+
+static bool is_default(const struct ox_attr *attr, const struct ox_schema_attr *row)
+{
+    switch (attr->type) {
+    case OX_ATTR_INT:
+        return row->default_kind == OX_DEFAULT_INT && attr->n == 1 && attr->i == row->i;
+    case OX_ATTR_FLOAT:
+        return row->default_kind == OX_DEFAULT_FLOAT && attr->n == 1 && attr->f == row->f;
+    case OX_ATTR_STRING:
+        return row->default_kind == OX_DEFAULT_STRING && attr->n == 1 &&
+               strcmp(attr->s.p, row->s) == 0;
+    case OX_ATTR_INTS: { /* dilations and the like: ones are what they are without */
+        bool ones = true;
+        for (size_t i = 0; i < attr->n; i++)
+            ones &= attr->ints[i] == 1;
+        return ones;
+    }
+    default:
+        return false;
+    }
+}
+
+/* Nodes with an attribute that the operator does not have yet at those versions, and that says something. */
+static bool has_new_attributes(const struct ox_target_survey *survey, int64_t opset, int64_t ml)
+{
+    for (size_t i = 0; i < survey->n_nodes; i++) {
+        const struct ox_node *node = survey->nodes[i].node;
+        const struct ox_target_class *class = &survey->classes[survey->nodes[i].class];
+        int64_t at = opset_after(class, opset, ml);
+        if (node->n_attrs == 0 || at >= class->opset || !class->schema || class->function)
+            continue;
+        const struct ox_schema *schema = ox_schema_find(class->domain, class->op_type, at);
+        for (size_t k = 0; schema && schema != class->schema && k < node->n_attrs; k++) {
+            const struct ox_schema_attr *row = ox_schema_attr(class->schema, node->attrs[k].name);
+            if (row && !ox_schema_attr(schema, node->attrs[k].name) &&
+                !is_default(&node->attrs[k], row))
+                return true;
+        }
+    }
+    return false;
+}
+
 size_t ox_target_blocked_at(const struct ox_target_survey *survey, const struct ox_target *target,
                             int64_t opset, int64_t ml, size_t *by_body)
 {
@@ -36,9 +100,11 @@ size_t ox_target_blocked_at(const struct ox_target_survey *survey, const struct 
             }
         }
         ox_target_rule(&ruling, survey, target, class, schema, NULL);
-        if (ruling.fate == OX_FATE_IMPOSSIBLE)
+        if (ruling.fate == OX_FATE_IMPOSSIBLE || (schema && !has_types(survey, class, schema)))
             blocked += class->n_nodes;
     }
+    if (blocked == 0 && has_new_attributes(survey, opset, ml))
+        blocked = 1;
     return blocked;
 }
 

@@ -58,9 +58,13 @@ size_t ox_target_bindings(struct ox_target_binding *out, size_t most,
                                   side ? schema->n_outputs : schema->n_inputs, i)
                        : NULL;
             if (values[i])
-                out[n++] =
-                    (struct ox_target_binding){param ? param->name : "", param ? param->type : "",
-                                               value_bit(survey, values[i])};
+                out[n++] = (struct ox_target_binding){
+                    .param = param ? param->name : "",
+                    .constraint = param ? param->type : "",
+                    .bit = value_bit(survey, values[i]),
+                    .has_allowed = param != NULL,
+                    .allowed = param ? param->allowed : 0,
+                };
         }
     }
     return n;

@@ -95,6 +95,8 @@ struct ox_targets {
 struct ox_target_binding {
     const char *param, *constraint; /* names in the schema; constraint may be a concrete type */
     uint64_t bit;
+    bool has_allowed; /* the schema knows the place, and which types may stand there: */
+    uint16_t allowed; /* index into the table of type sets */
 };
 
 enum { OX_TARGET_SEQUENCE_BIT = 32 };
