@@ -12,6 +12,8 @@ struct args {
     bool moving_average, symmetric_activation, calibrate_only;
     bool bias_correction, equalize;
     int accuracy;
+    const char *max_drop;
+    int metric; /* enum ox_quant_metric */
 };
 
 #define COMMON(name) offsetof(struct args, common.name)
@@ -65,6 +67,11 @@ static const struct opt options[] = {
     {0, "bias-correction", OPT_FLAG, FIELD(bias_correction), NULL, NULL,
      "move biases so that each channel keeps its mean"},
     {0, "equalize", OPT_FLAG, FIELD(equalize), NULL, NULL, "even out channels between layers"},
+    {0, "max-drop", OPT_STRING, FIELD(max_drop), "X", NULL,
+     "leave the fewest nodes in float that samples held out need to keep within X of --metric"},
+    {0, "metric", OPT_CHOICE, FIELD(metric), "METRIC", "sqnr|cosine|top1",
+     "sqnr: at least X dB; cosine: 1 - cosine at most X; top1: at most that share of answers "
+     "changes"},
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Reports"},
     {0, "dry-run", OPT_FLAG, COMMON(dry_run), NULL, NULL,
      "write no model; list what would be quantized, and what not and why"},
@@ -167,6 +174,13 @@ static enum ox_status quantize(struct cli *cli, const struct args *args, const c
     return status;
 }
 
+static bool parse_number(const char *text, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && !*end && *value == *value;
+}
+
 static enum ox_status check(struct cli *cli, const struct args *args)
 {
     if (!args->calibration.n && !args->tables.n)
@@ -210,6 +224,11 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     chosen.bias_correction = args->bias_correction;
     chosen.equalize = args->equalize;
     chosen.accuracy = (enum ox_quant_accuracy)args->accuracy;
+    chosen.has_budget = args->max_drop != NULL;
+    chosen.metric = (enum ox_quant_metric)args->metric;
+    if (args->max_drop && !parse_number(args->max_drop, &chosen.max_drop))
+        return cli_fail(cli, OX_USAGE, "quantize-static: --max-drop %s is no number",
+                        args->max_drop);
     status = quantize_options(cli, &args->common, &chosen, lists);
     if (status == OX_OK)
         status = quantize(cli, args, operands[0], &chosen);

@@ -1462,6 +1462,13 @@ enum ox_quant_accuracy {
     OX_QUANT_PLAIN    /* none */
 };
 
+/* What --max-drop bounds, on samples held out. */
+enum ox_quant_metric {
+    OX_QUANT_SQNR,   /* at least so many dB */
+    OX_QUANT_COSINE, /* 1 - cosine of the outputs at most that */
+    OX_QUANT_TOP1    /* at most that share of rows of the first output whose largest element is another */
+};
+
 /* All zero is ox_quant_options_init()'s default but for the types. Selectors of nodes: a name, a name with * ? [ ], "re:" and
  * a regular expression, "op:TYPE", "after:NAME", "before:NAME" (what depends on the node, what it depends on; itself
  * included), "graph:PATH". */
@@ -1480,6 +1487,9 @@ struct ox_quant_options {
     enum ox_quant_accuracy accuracy;
     bool bias_correction; /* keep the mean of each channel */
     bool equalize;        /* even out channels between layers */
+    bool has_budget;      /* leave the fewest nodes in float that max_drop needs */
+    double max_drop;
+    enum ox_quant_metric metric;
     const char *const *op_types;
     size_t n_op_types; /* 0: all that can be quantized */
     const char *const *nodes;

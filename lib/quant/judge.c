@@ -121,8 +121,17 @@ void ox_judge_end(struct ox_judge *judge)
 
 struct noise {
     const struct ox_judge *judge;
-    double signal, noise;
+    double signal, noise, product, power; /* power: of the model's own outputs */
+    size_t n_rows, n_changed;
 };
+
+static size_t largest(const float *row, size_t n)
+{
+    size_t at = 0;
+    for (size_t i = 1; i < n; i++)
+        at = row[i] > row[at] ? i : at;
+    return at;
+}
 
 static enum ox_status take_noise(void *arg, size_t sample, size_t output,
                                  const struct ox_tensor *value)
@@ -132,26 +141,36 @@ static enum ox_status take_noise(void *arg, size_t sample, size_t output,
         sum->judge->expected[sample * sum->judge->n_outputs + output];
     if (!expected || expected->n != value->n)
         return OX_OK;
+    const float *want = expected->data, *have = value->data;
     for (size_t i = 0; i < value->n; i++) {
-        double r = (double)((const float *)expected->data)[i];
-        double d = r - (double)((const float *)value->data)[i];
+        double r = (double)want[i], v = (double)have[i], d = r - v;
         sum->signal += r * r;
+        sum->product += r * v;
+        sum->power += v * v;
         sum->noise += d == d ? d * d : INFINITY;
+    }
+    size_t n = value->rank ? (size_t)value->dims[value->rank - 1] : 0;
+    for (size_t i = 0; output == 0 && n && i < value->n; i += n) {
+        sum->n_changed += largest(want + i, n) != largest(have + i, n);
+        sum->n_rows++;
     }
     return OX_OK;
 }
 
-enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *model, double *sqnr_db,
-                              struct ox_error *err)
+enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *model,
+                              struct ox_judged *judged, struct ox_error *err)
 {
-    struct noise sum = {judge, 0, 0};
+    struct noise sum = {.judge = judge};
     OX_TRY(each_held(judge->calibration, model, take_noise, &sum, err));
+    double length = sqrt(sum.signal) * sqrt(sum.power);
+    judged->cosine = length > 0 ? sum.product / length : sum.noise == 0;
+    judged->top1_changed = sum.n_rows ? (double)sum.n_changed / (double)sum.n_rows : 0;
     if (!isfinite(sum.noise))
-        *sqnr_db = -200;
+        judged->sqnr_db = -200;
     else if (sum.noise <= 1e-20 * sum.signal)
-        *sqnr_db = 200;
+        judged->sqnr_db = 200;
     else
-        *sqnr_db = fmax(-200, 10 * log10(fmax(sum.signal, 1e-300) / sum.noise));
+        judged->sqnr_db = fmax(-200, 10 * log10(fmax(sum.signal, 1e-300) / sum.noise));
     return OX_OK;
 }
 

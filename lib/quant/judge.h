@@ -17,9 +17,12 @@ struct ox_judge {
 enum ox_status ox_judge_begin(struct ox_judge *judge, struct ox_model *model,
                               const struct ox_calibration *calibration, struct ox_error *err);
 void ox_judge_end(struct ox_judge *judge);
-/* Signal to noise of the model's outputs in dB. */
-enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *model, double *sqnr_db,
-                              struct ox_error *err);
+/* Signal to noise of the outputs, cosine between both, share of rows of the first output with another largest element. */
+struct ox_judged {
+    double sqnr_db, cosine, top1_changed;
+};
+enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *model,
+                              struct ox_judged *judged, struct ox_error *err);
 
 /* Means of channels of values that the float model makes, over the samples that are not held out. */
 struct ox_means {

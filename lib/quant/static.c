@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "quant/budget.h"
 #include "quant/judge.h"
 #include "quant/place.h"
 
@@ -18,6 +19,7 @@ struct search {
     struct ox_means means;
     struct ox_arena arena;
     struct repairs best;
+    struct ox_quant_options chosen; /* with what the budget leaves in float */
     double best_db;
     unsigned n_tried;
 };
@@ -101,25 +103,64 @@ static enum ox_status quantize_model(struct ox_model *model,
 
 /* ---- Which way ---------------------------------------------------------------------------------------------------- */
 
+/* Quantizes a copy and judges it. */
+static enum ox_status judge_way(struct search *s, const struct ox_quant_options *options,
+                                const struct repairs *way, struct ox_judged *judged,
+                                struct ox_quant_report **report, struct ox_error *err)
+{
+    struct ox_model *copy;
+    OX_TRY(ox_env_poll(s->calibration->env, err));
+    OX_TRY(ox_model_copy(&copy, s->model, err));
+    enum ox_status status =
+        quantize_model(copy, s->calibration, options, way, &s->means, report, err);
+    if (status == OX_OK)
+        status = ox_judge_model(&s->judge, copy, judged, err);
+    ox_model_release(copy);
+    return status;
+}
+
 /* Judges one way; it becomes the best if it gains. */
 static enum ox_status try_way(struct search *s, struct repairs way, struct ox_error *err)
 {
     const double gain = 0.1; /* dB: less is chance */
-    struct ox_model *copy;
-    double db = 0;
-    OX_TRY(ox_env_poll(s->calibration->env, err));
-    OX_TRY(ox_model_copy(&copy, s->model, err));
-    enum ox_status status =
-        quantize_model(copy, s->calibration, s->options, &way, &s->means, NULL, err);
+    struct ox_judged judged;
+    OX_TRY(judge_way(s, s->options, &way, &judged, NULL, err));
+    if (s->n_tried++ == 0 || judged.sqnr_db > s->best_db + gain) {
+        s->best = way;
+        s->best_db = judged.sqnr_db;
+    }
+    return OX_OK;
+}
+
+static enum ox_status try_without(void *arg, const char *const *exclude, size_t n_exclude,
+                                  struct ox_judged *judged, struct ox_error *err)
+{
+    struct search *s = arg;
+    struct ox_quant_options options = *s->options;
+    options.exclude = exclude;
+    options.n_exclude = n_exclude;
+    return judge_way(s, &options, &s->best, judged, NULL, err);
+}
+
+/* What the budget wants in float is excluded from here on. */
+static enum ox_status meet_budget(struct search *s, struct ox_error *err)
+{
+    struct ox_quant_report *report = NULL;
+    struct ox_judged judged;
+    const char **excluded;
+    size_t n_excluded;
+    bool met = false;
+    enum ox_status status = judge_way(s, s->options, &s->best, &judged, &report, err);
     if (status == OX_OK)
-        status = ox_judge_model(&s->judge, copy, &db, err);
-    ox_model_release(copy);
+        status = ox_budget_meet(&s->arena, s->options, report, try_without, s, &excluded,
+                                &n_excluded, &met, err);
+    ox_quant_report_release(report);
     if (status != OX_OK)
         return status;
-    if (s->n_tried++ == 0 || db > s->best_db + gain) {
-        s->best = way;
-        s->best_db = db;
-    }
+    if (!met)
+        return ox_fail(err, OX_NEGATIVE, "the budget is not met with all nodes in float either");
+    s->chosen.exclude = excluded;
+    s->chosen.n_exclude = n_excluded;
     return OX_OK;
 }
 
@@ -149,7 +190,9 @@ static enum ox_status search(struct search *s, struct ox_error *err)
     enum ox_status status = ox_judge_begin(&s->judge, s->model, s->calibration, err);
     if (status == OX_OK)
         status = ox_means_find(&s->means, &s->arena, s->model, s->calibration, err);
-    return status == OX_OK ? try_all(s, err) : status;
+    if (status == OX_OK)
+        status = try_all(s, err);
+    return status == OX_OK && s->options->has_budget ? meet_budget(s, err) : status;
 }
 
 enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration *calibration,
@@ -158,14 +201,18 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
 {
     enum { LEAST_KEPT = 8 };
     struct search s = {.model = model, .calibration = calibration, .options = options};
+    s.chosen = *options;
     s.best = (struct repairs){.equalize = options->equalize, .method = options->method};
     enum ox_status status = check_options(model, options, err);
     bool judged = !options->compat_ort && options->accuracy != OX_QUANT_PLAIN &&
                   calibration->n_kept >= LEAST_KEPT;
+    if (status == OX_OK && options->has_budget && !judged)
+        status = ox_fail(err, OX_USAGE, "a budget needs samples to judge by, at least %d of them",
+                         LEAST_KEPT);
     if (status == OX_OK && judged)
         status = search(&s, err);
     if (status == OX_OK)
-        status = quantize_model(model, calibration, options, &s.best, judged ? &s.means : NULL,
+        status = quantize_model(model, calibration, &s.chosen, &s.best, judged ? &s.means : NULL,
                                 report, err);
     if (status == OX_OK && judged && report)
         ox_quant_report_add_note(*report, "on samples held out: %.1f dB%s%s, ranges by %s",
