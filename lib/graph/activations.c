@@ -89,6 +89,18 @@ static bool is_relu6_of_3(struct ox_rewrite *rw, const struct ox_value *value, s
     return false;
 }
 
+/* clip(x / 6 + 1 / 2, 0, 1), by the standard's operator or ours. */
+static bool is_hard_gate(struct ox_rewrite *rw, const struct ox_value *gate,
+                         const struct ox_value *x)
+{
+    const struct ox_node *node = gate->producer;
+    const char *name;
+    float a, b;
+    return node && node->graph == rw->graph && !ox_rw_gone(rw, node) &&
+           ox_activation_of(rw, node, &name, &a, &b) && strcmp(name, "HardSigmoid") == 0 &&
+           node->inputs[0] == x && near(a, 1.0 / 6) && near(b, 0.5);
+}
+
 /* x times something that is made of x. */
 static bool spelled_product(struct ox_rewrite *rw, struct ox_node *mul)
 {
@@ -102,9 +114,7 @@ static bool spelled_product(struct ox_rewrite *rw, struct ox_node *mul)
             become(rw, mul, x, "Swish", 1, 0);
             return true;
         }
-        node = ox_made_by(rw, gate, "HardSigmoid", true);
-        if (node && node->inputs[0] == x && near(ox_attr_float(node, "alpha", 0), 1.0 / 6) &&
-            near(ox_attr_float(node, "beta", 0), 0.5)) {
+        if (is_hard_gate(rw, gate, x)) {
             become(rw, mul, x, "HardSwish", 0, 0);
             return true;
         }

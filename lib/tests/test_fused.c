@@ -1,0 +1,248 @@
+/* Fused operators and channels-last maps against the reference kernels: the same graph at -O0 and -O2. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/env.h"
+#include "graph/pass.h"
+#include "tests/run_suite.h"
+#include "tests/run_text.h"
+
+#define HEAD "<ir_version: 10, opset_import: [\"\" : 20]> "
+
+enum { MOST = 20000 };
+
+/* Initializers named w0, w1, ... of these shapes, in the text syntax: values between -0.5 and 0.5; those called v are positive. */
+static void add_constants(struct ox_strbuf *text, const char *const *shapes, size_t n)
+{
+    unsigned state = 12345;
+    ox_strbuf_puts(text, n ? "<" : "");
+    for (size_t i = 0; i < n; i++) {
+        bool positive = shapes[i][0] == '+';
+        const char *shape = shapes[i] + positive;
+        size_t count = 1;
+        for (const char *p = shape; *p; p++)
+            if (p == shape || p[-1] == ',')
+                count *= strtoul(p, NULL, 10);
+        ox_strbuf_printf(text, "%sfloat[%s] w%zu = {", i ? ", " : "", shape, i);
+        for (size_t k = 0; k < count; k++) {
+            state = state * 1103515245 + 12345;
+            double value = (double)(state >> 16 & 0x3FF) / 1024 - (positive ? -0.25 : 0.5);
+            ox_strbuf_printf(text, "%s%.6f", k ? "," : "", value);
+        }
+        ox_strbuf_puts(text, "}");
+    }
+    ox_strbuf_puts(text, n ? "> " : "");
+}
+
+/* How often each level-2 operator of ours stands in the rewritten graph: "FusedConv 2". */
+static size_t count_own(const struct ox_model *model, const char *op_type)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < model->graph->n_nodes; i++)
+        n += strcmp(model->graph->nodes[i]->op_type, op_type) == 0;
+    return n;
+}
+
+struct want {
+    const char *op_type;
+    size_t n;
+};
+
+static void run_level(const char *text, int level, unsigned threads, unsigned rank,
+                      const int64_t *dims, float *out, size_t *n_out)
+{
+    static float given[MOST];
+    struct text_run f;
+    size_t n = 1;
+    for (unsigned d = 0; d < rank; d++)
+        n *= (size_t)dims[d];
+    ck_assert_uint_le(n, MOST);
+    for (size_t i = 0; i < n; i++)
+        given[i] = (float)((i * 7919) % 1000) / 500 - 1;
+    const struct ox_run_options options = {.level = level};
+    text_open(&f, text);
+    ox_env_set_threads(f.env, threads);
+    ck_assert_msg(text_plan(&f, &options) == OX_OK, "%s", f.err.message);
+    text_give(&f, OX_FLOAT32, rank, dims, given);
+    for (int round = 0; round < 2; round++) { /* weights are packed in the first */
+        text_must_run(&f);
+        const struct ox_tensor *y = ox_datum_get_tensor(f.out[0]);
+        ck_assert_uint_le(y->n, MOST);
+        *n_out = y->n;
+        memcpy(out, y->data, y->n * sizeof(float));
+    }
+    text_close(&f);
+}
+
+static void check_same(const char *graph, const char *const *shapes, size_t n_shapes, unsigned rank,
+                       const int64_t *dims, const struct want *wants, size_t n_wants)
+{
+    static float slow[MOST], fast[MOST], two[MOST];
+    struct ox_strbuf text;
+    size_t n_slow, n_fast, n_two;
+    const char *body = strchr(graph, '{');
+    ox_strbuf_init(&text);
+    ox_strbuf_puts(&text, HEAD);
+    ox_strbuf_add(&text, graph, (size_t)(body - graph));
+    add_constants(&text, shapes, n_shapes);
+    ox_strbuf_puts(&text, body);
+    ck_assert(!text.failed);
+    run_level(text.data, 0, 1, rank, dims, slow, &n_slow);
+    run_level(text.data, 2, 1, rank, dims, fast, &n_fast);
+    run_level(text.data, 2, 2, rank, dims, two, &n_two);
+    ck_assert_uint_eq(n_slow, n_fast);
+    for (size_t i = 0; i < n_slow; i++)
+        ck_assert_msg(fabsf(slow[i] - fast[i]) <= 2e-5f * (1 + fabsf(slow[i])), "%zu: %g, not %g",
+                      i, fast[i], slow[i]);
+    ck_assert_mem_eq(fast, two, n_fast * sizeof(float)); /* threads change no bit */
+    struct text_run f;
+    text_open(&f, text.data);
+    const struct ox_rewrite_plan plan = {.level = 2, .to_run = true};
+    ck_assert_int_eq(ox_rewrite_model(f.model, &plan, NULL, &f.err), OX_OK);
+    for (size_t i = 0; i < n_wants; i++)
+        ck_assert_msg(count_own(f.model, wants[i].op_type) == wants[i].n, "%zu of %s, not %zu",
+                      count_own(f.model, wants[i].op_type), wants[i].op_type, wants[i].n);
+    text_close(&f);
+    ox_strbuf_release(&text);
+}
+
+#define LIST(...)                                                                                  \
+    (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
+#define DIMS(...)                                                                                  \
+    sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (const int64_t[])                    \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define WANT(...)                                                                                  \
+    (const struct want[]){__VA_ARGS__},                                                            \
+        sizeof((const struct want[]){__VA_ARGS__}) / sizeof(struct want)
+
+START_TEST(convolution_takes_batch_norm_and_relu)
+{
+    check_same("g (float[1,3,9,8] x) => (float[A,B,C,D] y) { "
+               "a = Conv <pads = [1,1,1,1], strides = [2,1]> (x, w0, w1) "
+               "b = BatchNormalization (a, w2, w3, w4, w5) y = Relu(b) }",
+               LIST("8,3,3,3", "8", "8", "8", "8", "+8"), DIMS(1, 3, 9, 8),
+               WANT({"FusedConv", 1}, {"BatchNormalization", 0}, {"Relu", 0}, {"Transpose", 1}));
+}
+END_TEST
+
+START_TEST(convolution_takes_a_residual_and_channels_stay_last)
+{
+    check_same("g (float[2,16,6,7] x) => (float[A,B,C,D] y) { "
+               "a = Conv <pads = [1,1,1,1]> (x, w0, w1) b = Relu(a) "
+               "c = Conv <pads = [1,1,1,1]> (b, w2) d = Add(x, c) e = Relu(d) "
+               "y = Conv (e, w3) }",
+               LIST("16,16,3,3", "16", "16,16,3,3", "5,16,1,1"), DIMS(2, 16, 6, 7),
+               WANT({"FusedConv", 3}, {"Add", 0}, {"Relu", 0}, {"Transpose", 2}));
+}
+END_TEST
+
+START_TEST(groups_depthwise_and_padding_before)
+{
+    check_same("g (float[1,8,7,7] x) => (float[A,B,C,D] y) { "
+               "p = Constant <value_ints = [0,0,1,2,0,0,2,1]> () q = Pad(x, p) "
+               "a = Conv <group = 8> (q, w0) b = Clip(a, w1, w2) "
+               "y = Conv <group = 2, pads = [1,0,0,1]> (b, w3, w4) }",
+               LIST("8,1,3,3", "1", "+1", "6,4,2,2", "6"), DIMS(1, 8, 7, 7),
+               WANT({"FusedConv", 2}));
+}
+END_TEST
+
+START_TEST(one_axis_and_swish)
+{
+    check_same("g (float[2,4,19] x) => (float[A,B,C] y) { "
+               "a = Conv <pads = [1,1], strides = [2]> (x, w0, w1) s = Sigmoid(a) y = Mul(a, s) }",
+               LIST("6,4,3", "6"), DIMS(2, 4, 19), WANT({"FusedConv", 1}, {"Mul", 0}));
+}
+END_TEST
+
+START_TEST(maps_between_convolutions)
+{
+    check_same("g (float[1,4,12,12] x) => (float[A,B,C,D] y) { "
+               "a = Conv <pads = [1,1,1,1]> (x, w0) "
+               "m = MaxPool <kernel_shape = [3,3], strides = [2,2], pads = [1,1,1,1]> (a) "
+               "v = AveragePool <kernel_shape = [2,2], strides = [2,2], count_include_pad = 1> (a) "
+               "c = Concat <axis = 1> (m, v) n = BatchNormalization (c, w1, w2, w3, w4) "
+               "r = LeakyRelu(n) l, h = Split <axis = 1, num_outputs = 2> (r) "
+               "t = Mul(l, w5) g = GlobalAveragePool(h) e = Mul(t, g) "
+               "k = Constant <value_floats = [1.0,1.0,2.0,2.0]> () "
+               "z = Resize <mode = \"nearest\"> (e, , k) y = Conv (z, w6) }",
+               LIST("4,4,3,3", "8", "8", "8", "+8", "4,1,1", "3,4,1,1"), DIMS(1, 4, 12, 12),
+               WANT({"FusedConv", 2}, {"Transpose", 2}));
+}
+END_TEST
+
+START_TEST(linear_resize_slice_pad_and_reduce)
+{
+    check_same("g (float[1,4,6,5] x) => (float[A,B] y) { "
+               "a = Conv <pads = [1,1,1,1]> (x, w0) "
+               "k = Constant <value_ints = [1,4,9,11]> () "
+               "z = Resize <mode = \"linear\"> (a, , , k) "
+               "s = Constant <value_ints = [1,2]> () e = Constant <value_ints = [6,9]> () "
+               "i = Constant <value_ints = [1,-1]> () c = Slice(z, s, e, i) "
+               "p = Constant <value_ints = [0,1,0,1,0,0,2,0]> () d = Pad(c, p) "
+               "f = Conv (d, w1) q = Constant <value_ints = [2,3]> () "
+               "y = ReduceMean <keepdims = 0> (f, q) }",
+               LIST("4,4,3,3", "8,4,1,1"), DIMS(1, 4, 6, 5), WANT({"FusedConv", 2}));
+}
+END_TEST
+
+START_TEST(gemm_with_factors_and_products_of_any_rank)
+{
+    check_same("g (float[3,5] x) => (float[A,B] y) { "
+               "a = Gemm <alpha = 0.5, beta = 2.0, transB = 1> (x, w0, w1) b = Tanh(a) "
+               "c = MatMul(b, w2) d = Add(c, w3) y = Mul(d, w4) }",
+               LIST("7,5", "7", "7,6", "6", "6"), DIMS(3, 5), WANT({"FusedMatMul", 2}, {"Mul", 0}));
+    check_same("g (float[2,3,5] x) => (float[A,B,C] y) { "
+               "a = MatMul(x, w0) b = Add(w1, a) c = Gelu(b) d = MatMul(c, w2) y = Add(d, x) }",
+               LIST("5,8", "8", "8,5"), DIMS(2, 3, 5), WANT({"FusedMatMul", 2}, {"Add", 0}));
+}
+END_TEST
+
+START_TEST(what_would_change_the_meaning_is_left_alone)
+{
+    /* The convolution's result is an output; the addend broadcasts; the pad is no zero. */
+    check_same("g (float[1,4,5,5] x) => (float[A,B,C,D] y, float[E,F,G,H] a) { "
+               "a = Conv (x, w0) y = Relu(a) }",
+               LIST("4,4,1,1"), DIMS(1, 4, 5, 5), WANT({"FusedConv", 1}, {"Relu", 1}));
+    check_same("g (float[1,4,5,5] x) => (float[A,B,C,D] y) { "
+               "a = Conv (x, w0) b = GlobalMaxPool(x) y = Add(a, b) }",
+               LIST("4,4,1,1"), DIMS(1, 4, 5, 5), WANT({"Add", 1}));
+    check_same("g (float[1,4,5,5] x) => (float[A,B,C,D] y) { "
+               "p = Constant <value_ints = [0,0,1,1,0,0,1,1]> () q = Pad(x, p, w1) "
+               "y = Conv (q, w0) }",
+               LIST("4,4,3,3", "+1"), DIMS(1, 4, 5, 5), WANT({"Pad", 1}));
+}
+END_TEST
+
+START_TEST(spelled_activations_are_seen)
+{
+    check_same("g (float[1,4,5,5] x) => (float[A,B,C,D] y) { a = Conv (x, w0) "
+               "k = Constant <value_float = 3.0> () s = Constant <value_float = 6.0> () "
+               "o = Constant <value_float = 0.0> () b = Add(a, k) c = Clip(b, o, s) "
+               "d = Div(c, s) y = Mul(a, d) }",
+               LIST("4,4,1,1"), DIMS(1, 4, 5, 5), WANT({"FusedConv", 1}, {"Mul", 0}, {"Clip", 0}));
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {convolution_takes_batch_norm_and_relu,
+                                  convolution_takes_a_residual_and_channels_stay_last,
+                                  groups_depthwise_and_padding_before,
+                                  one_axis_and_swish,
+                                  maps_between_convolutions,
+                                  linear_resize_slice_pad_and_reduce,
+                                  gemm_with_factors_and_products_of_any_rank,
+                                  what_would_change_the_meaning_is_left_alone,
+                                  spelled_activations_are_seen};
+    Suite *suite = suite_create("fused");
+    TCase *tcase = tcase_create("fused");
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
