@@ -3,7 +3,7 @@
 #define CLI_RUN_H
 
 #include "cli.h"
-#include "trace.h"
+#include "render_trace.h"
 
 struct run_args {
     struct opt_strings inputs; /* [NAME=]FILE[:DTYPE:DIMS] */

@@ -1,6 +1,6 @@
 /* --trace-nonfinite of `run` and `parity`. */
-#ifndef CLI_TRACE_H
-#define CLI_TRACE_H
+#ifndef CLI_RENDER_TRACE_H
+#define CLI_RENDER_TRACE_H
 
 #include "onnxtool.h"
 

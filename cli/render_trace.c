@@ -1,4 +1,4 @@
-#include "trace.h"
+#include "render_trace.h"
 
 #include <math.h>
 #include <stdlib.h>
