@@ -7,20 +7,24 @@
 void ox_compute_emulated(struct ox_compute *t);
 void ox_integer_avx512_emulated(struct ox_integer *t);
 void ox_integer_vnni_emulated(struct ox_integer *t);
+void ox_rows_emulated(struct ox_rows *t);
 #else
 #define EMULATION 0
 #endif
 
 static struct ox_compute emulated;
 static struct ox_integer emulated_integer[2];
+static struct ox_rows emulated_rows;
 static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
 static void fill(void)
 {
     emulated = *ox_compute(ox_cpu_probe());
+    emulated_rows = *ox_rows(ox_cpu_probe());
     emulated_integer[0] = emulated_integer[1] = *ox_integer(ox_cpu_probe());
 #if EMULATION
     ox_compute_emulated(&emulated);
+    ox_rows_emulated(&emulated_rows);
     ox_integer_avx512_emulated(&emulated_integer[0]);
     ox_integer_vnni_emulated(&emulated_integer[1]);
 #endif
@@ -50,6 +54,14 @@ const struct ox_integer *integer_table_at(unsigned i)
         return ox_integer((enum ox_cpu)i);
     pthread_once(&filled, fill);
     return &emulated_integer[i - (unsigned)ox_cpu_probe() - 1];
+}
+
+const struct ox_rows *rows_table_at(unsigned i)
+{
+    if (i <= (unsigned)ox_cpu_probe())
+        return ox_rows((enum ox_cpu)i);
+    pthread_once(&filled, fill);
+    return &emulated_rows;
 }
 
 const char *table_name(unsigned i)

@@ -4,6 +4,7 @@
 #define OX_TESTS_TABLES_H
 
 #include "kernels/integer.h"
+#include "kernels/rows.h"
 
 unsigned n_tables(void);
 /* i < n_tables(); 0 is plain C. */
@@ -11,6 +12,8 @@ const struct ox_compute *table_at(unsigned i);
 /* The same for 8-bit products, with AVX-512 and VNNI emulated. */
 unsigned n_integer_tables(void);
 const struct ox_integer *integer_table_at(unsigned i);
+/* The same for rows, i < n_tables(). */
+const struct ox_rows *rows_table_at(unsigned i);
 const char *table_name(unsigned i);
 
 #endif

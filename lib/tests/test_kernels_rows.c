@@ -1,5 +1,6 @@
 /* Every entry of the row tables against double precision and against plain C: error in units in the last place, tails,
- * misalignment, guard bytes, special values. A test runs once a level that this processor has. */
+ * misalignment, guard bytes, special values. A test runs once a table that this processor can run, AVX-512
+ * emulated where it is missing. */
 #include <check.h>
 #include <float.h>
 #include <math.h>
@@ -9,6 +10,7 @@
 #include "common/compiler.h"
 #include "kernels/rows.h"
 #include "tests/run_suite.h"
+#include "tests/tables.h"
 
 /* Check writes down each assertion that it passes: too slow for millions. */
 #define REQUIRE(condition, ...)                                                                    \
@@ -16,9 +18,6 @@
         if (!(condition))                                                                          \
             ck_abort_msg(__VA_ARGS__);                                                             \
     } while (0)
-
-/* Those that the tables tell apart. */
-enum { LEVELS = OX_CPU_AVX512 + 1 };
 
 static uint32_t state = 1;
 
@@ -147,8 +146,8 @@ enum { POINTS = 1024 };
 
 START_TEST(elementary_functions_stay_within_their_error)
 {
-    const struct ox_rows *t = ox_rows((enum ox_cpu)(_i / (int)OX_COUNT(curves)));
-    const struct curve *c = &curves[_i % (int)OX_COUNT(curves)];
+    const struct ox_rows *t = rows_table_at((unsigned)_i / OX_COUNT(curves));
+    const struct curve *c = &curves[(unsigned)_i % OX_COUNT(curves)];
     static const float special[] = {0,          -0.0f,     1,          -1,        INFINITY,
                                     -INFINITY,  NAN,       FLT_MAX,    -FLT_MAX,  FLT_MIN,
                                     -FLT_MIN,   0x1p-149f, -0x1p-149f, 88.72283f, 88.72284f,
@@ -179,7 +178,7 @@ END_TEST
 /* Lengths and places: results that do not depend on either, and nothing written beyond. */
 START_TEST(rows_of_any_length_and_place_are_alike)
 {
-    const struct ox_rows *t = ox_rows((enum ox_cpu)_i);
+    const struct ox_rows *t = rows_table_at((unsigned)_i);
     float x[96], z[96], y[96], all[96];
     for (size_t i = 0; i < 96; i++) {
         x[i] = 3 * next_number();
@@ -216,7 +215,7 @@ END_TEST
 
 START_TEST(nan_wins_in_larger_and_smaller)
 {
-    const struct ox_rows *t = ox_rows((enum ox_cpu)_i);
+    const struct ox_rows *t = rows_table_at((unsigned)_i);
     float a[20], b[20], y[20];
     for (size_t i = 0; i < 20; i++) {
         a[i] = i % 3 ? 1 : NAN;
@@ -244,7 +243,7 @@ static void check_near(const char *what, size_t n, double got, double want, doub
 
 START_TEST(reductions_agree_with_plain_c)
 {
-    const struct ox_rows *t = ox_rows((enum ox_cpu)_i), *c = ox_rows(OX_CPU_C);
+    const struct ox_rows *t = rows_table_at((unsigned)_i), *c = ox_rows(OX_CPU_C);
     float x[1000], y[1000], z[1000];
     for (size_t i = 0; i < 1000; i++) {
         x[i] = next_number();
@@ -269,7 +268,7 @@ END_TEST
 
 START_TEST(softmax_agrees_with_plain_c)
 {
-    const struct ox_rows *t = ox_rows((enum ox_cpu)_i), *c = ox_rows(OX_CPU_C);
+    const struct ox_rows *t = rows_table_at((unsigned)_i), *c = ox_rows(OX_CPU_C);
     float x[300], mask[300], y[302], want[300];
     for (size_t i = 0; i < 300; i++) {
         x[i] = 20 * next_number();
@@ -331,7 +330,7 @@ static void check_norm(const struct ox_rows *t, int form, float data[5][400])
 
 START_TEST(normalizations_agree_with_plain_c)
 {
-    const struct ox_rows *t = ox_rows((enum ox_cpu)_i);
+    const struct ox_rows *t = rows_table_at((unsigned)_i);
     float data[5][400];
     for (size_t i = 0; i < 5; i++) {
         for (size_t j = 0; j < 400; j++)
@@ -418,7 +417,7 @@ static void check_head(const struct ox_rows *t, size_t s, int kind, bool causal,
 
 START_TEST(attention_agrees_with_plain_c)
 {
-    const struct ox_rows *t = ox_rows((enum ox_cpu)(_i / MASKS));
+    const struct ox_rows *t = rows_table_at((unsigned)_i / MASKS);
     for (size_t s = 0; s < OX_COUNT(heads) * 4; s++)
         check_head(t, s / 4, _i % MASKS, s & 1, s & 2);
 }
@@ -426,16 +425,17 @@ END_TEST
 
 int main(void)
 {
+    const int levels = (int)n_tables();
     TCase *tc = tcase_create("rows");
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, elementary_functions_stay_within_their_error, 0,
-                        LEVELS * (int)OX_COUNT(curves));
-    tcase_add_loop_test(tc, rows_of_any_length_and_place_are_alike, 0, LEVELS);
-    tcase_add_loop_test(tc, nan_wins_in_larger_and_smaller, 0, LEVELS);
-    tcase_add_loop_test(tc, reductions_agree_with_plain_c, 0, LEVELS);
-    tcase_add_loop_test(tc, softmax_agrees_with_plain_c, 0, LEVELS);
-    tcase_add_loop_test(tc, normalizations_agree_with_plain_c, 0, LEVELS);
-    tcase_add_loop_test(tc, attention_agrees_with_plain_c, 0, LEVELS * MASKS);
+                        levels * (int)OX_COUNT(curves));
+    tcase_add_loop_test(tc, rows_of_any_length_and_place_are_alike, 0, levels);
+    tcase_add_loop_test(tc, nan_wins_in_larger_and_smaller, 0, levels);
+    tcase_add_loop_test(tc, reductions_agree_with_plain_c, 0, levels);
+    tcase_add_loop_test(tc, softmax_agrees_with_plain_c, 0, levels);
+    tcase_add_loop_test(tc, normalizations_agree_with_plain_c, 0, levels);
+    tcase_add_loop_test(tc, attention_agrees_with_plain_c, 0, levels * MASKS);
     Suite *suite = suite_create("kernels_rows");
     suite_add_tcase(suite, tc);
     return run_suite(suite);
