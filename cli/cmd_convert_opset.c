@@ -30,7 +30,7 @@ static const struct opt options[] = {
      "do not run both models on inputs drawn at random"},
     {0, "samples", OPT_INT, FIELD(samples), "N", NULL, "inputs to draw for that (2)"},
     {0, "rtol", OPT_DOUBLE, FIELD(rtol), "R", NULL, "relative tolerance of outputs (1e-3)"},
-    {0, "atol", OPT_DOUBLE, FIELD(atol), "A", NULL, "absolute tolerance of outputs (1e-6)"},
+    {0, "atol", OPT_DOUBLE, FIELD(atol), "A", NULL, "absolute tolerance of outputs (1e-5)"},
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", "text|json", "form of the report"},
     OPT_END};
 
@@ -39,7 +39,7 @@ static void defaults(void *args_)
     struct args *args = args_;
     args->samples = 2;
     args->rtol = 1e-3;
-    args->atol = 1e-6;
+    args->atol = 1e-5;
 }
 
 /* ---- The goals ---------------------------------------------------------------------------------------------------- */
