@@ -386,7 +386,7 @@ static enum ox_status walk_lstm(struct ox_walk *walk, struct ox_node *node, cons
     bool layout = ox_quant_int_attr(node, "layout", 0) != 0;
     if (!options->compat_ort && (!options->contrib || layout))
         return walk_recurrent(walk, node, reason, err);
-    struct ox_value *inputs[N_ALL] = {NULL}, *made[2][3] = {{NULL}};
+    struct ox_value *inputs[N_ALL] = {0}, *made[2][3] = {{0}};
     for (size_t i = 0; i < node->n_inputs && i < N_PLAIN; i++)
         inputs[i] = node->inputs[i];
     for (int i = W; i <= R; i++) {

@@ -202,7 +202,7 @@ static enum ox_status equalize_pair(struct ox_quant *q, struct ox_node *first,
                                     size_t n_between, float least_ratio,
                                     struct ox_equalized **changed, struct ox_error *err)
 {
-    struct layer a = {NULL}, b = {NULL};
+    struct layer a = {0}, b = {0};
     enum ox_status status;
     OX_TRY_CLEANUP(open_layer(q, first, &a, err));
     OX_TRY_CLEANUP(open_layer(q, second, &b, err));

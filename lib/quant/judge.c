@@ -116,7 +116,7 @@ void ox_judge_end(struct ox_judge *judge)
     for (size_t i = 0; judge->expected && i < judge->n_samples * judge->n_outputs; i++)
         ox_tensor_release(judge->expected[i]);
     free(judge->expected);
-    *judge = (struct ox_judge){NULL};
+    *judge = (struct ox_judge){0};
 }
 
 struct noise {

@@ -56,7 +56,7 @@ static struct ox_node *foldable(const struct ox_quant_uses *uses, const struct o
 static enum ox_status fold_norm(struct ox_quant *q, struct ox_node *conv, struct ox_node *norm,
                                 struct ox_error *err)
 {
-    struct ox_tensor *params[N_BN] = {NULL}, *weight = NULL, *old_bias = NULL;
+    struct ox_tensor *params[N_BN] = {0}, *weight = NULL, *old_bias = NULL;
     struct ox_tensor *scaled = NULL, *bias = NULL;
     struct ox_budget *budget = ox_env_budget(q->model->env);
     enum ox_dtype real;

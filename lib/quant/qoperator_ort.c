@@ -80,7 +80,7 @@ static enum ox_status quantized(struct qop *p, struct ox_value *value, bool weig
     struct ox_quant *q = p->walk.q;
     const struct ox_quant_options *options = q->options;
     struct ox_walked *known = ox_walk_value(&p->walk, value);
-    *out = (struct ox_walked){NULL};
+    *out = (struct ox_walked){0};
     if (!known)
         return no_memory(err);
     if (known->q) {
@@ -224,7 +224,7 @@ static enum ox_status handle_product(struct qop *p, struct ox_node *node, bool *
     struct ox_quant *q = p->walk.q;
     const struct ox_quant_options *options = q->options;
     bool conv = node->op_type[0] == 'C', gemm = node->op_type[0] == 'G';
-    struct ox_walked x, w, y = {NULL};
+    struct ox_walked x, w, y = {0};
     bool found, fine = options->per_channel && initializer(node->inputs[1]);
     OX_TRY(params_of(p, node->outputs[0], NULL, &y, &found, err));
     OX_TRY(activation(p, node->inputs[0], &x, err));
@@ -267,7 +267,7 @@ static enum ox_status handle_product(struct qop *p, struct ox_node *node, bool *
 static enum ox_status handle_linear(struct qop *p, struct ox_node *node, bool *done,
                                     struct ox_error *err)
 {
-    struct ox_walked in[2], y = {NULL};
+    struct ox_walked in[2], y = {0};
     bool binary = strcmp(node->op_type, "Add") == 0 || strcmp(node->op_type, "Mul") == 0;
     bool softmax = strcmp(node->op_type, "Softmax") == 0, found;
     bool is_signed = p->walk.q->options->activation_type == OX_INT8;
@@ -303,7 +303,7 @@ static enum ox_status handle_linear(struct qop *p, struct ox_node *node, bool *d
 static enum ox_status handle_concat(struct qop *p, struct ox_node *node, bool *done,
                                     struct ox_error *err)
 {
-    struct ox_walked y = {NULL}, in;
+    struct ox_walked y = {0}, in;
     bool found, all = true;
     OX_TRY(params_of(p, node->outputs[0], NULL, &y, &found, err));
     struct ox_value **inputs =
@@ -329,7 +329,7 @@ static enum ox_status handle_concat(struct qop *p, struct ox_node *node, bool *d
 static enum ox_status handle_global_pool(struct qop *p, struct ox_node *node, bool *done,
                                          struct ox_error *err)
 {
-    struct ox_walked *known = ox_walk_value(&p->walk, node->inputs[0]), y = {NULL};
+    struct ox_walked *known = ox_walk_value(&p->walk, node->inputs[0]), y = {0};
     bool found;
     if (!known || !known->q)
         return OX_OK;
@@ -451,7 +451,7 @@ static enum ox_status handle_pad(struct qop *p, struct ox_node *node, bool *done
     if (ox_graph_opset(p->walk.graph, "") < 11 || !known || !known->q || !known->params.n)
         return OX_OK;
     struct ox_walked x = *known;
-    struct ox_value *inputs[4] = {NULL};
+    struct ox_value *inputs[4] = {0};
     size_t n = node->n_inputs < 4 ? node->n_inputs : 4;
     for (size_t i = 1; i < n; i++)
         inputs[i] = node->inputs[i];

@@ -167,7 +167,7 @@ enum ox_status ox_walk_weight(struct ox_walk *walk, struct ox_value *value, enum
         return ox_fail(err, OX_NO_MEMORY, "out of memory");
     if (known->q)
         return OX_OK;
-    struct ox_walked made = {NULL};
+    struct ox_walked made = {0};
     struct ox_tensor *values;
     enum ox_dtype real;
     struct ox_error why = {OX_OK, ""};
