@@ -117,7 +117,8 @@ static enum ox_target_via via(const char *spec, const char *domain, const char *
                               enum ox_dtype dtype)
 {
     const struct ox_target *target = target_of(spec);
-    const struct ox_target_binding binding = {"X", "T", (uint64_t)1 << dtype};
+    const struct ox_target_binding binding = {
+        .param = "X", .constraint = "T", .bit = (uint64_t)1 << dtype};
     struct ox_target_answer answer;
     ox_target_ask(&answer, &target->own, target->own_bit, domain, name, since, &binding, 1);
     return answer.via;
