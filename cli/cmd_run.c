@@ -54,8 +54,8 @@ static const struct opt options[] = {
     {0, "labels", OPT_STRING, FIELD(labels), "FILE", NULL, "with --top: a line a class"},
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Engine"},
     {'O', "optimize", OPT_INT, FIELD(level), "LEVEL", NULL,
-     "0: each node by its reference kernel; 1 and 2 (default) do the same until faster paths are "
-     "there"},
+     "0: each node by its reference kernel; 1: constants folded, what is not needed left out; "
+     "2 (default): fused operators and fast kernels"},
     {0, "oracle", OPT_FLAG, FIELD(oracle), NULL, NULL, "compute everything in double precision"},
     {0, "repeat", OPT_INT, FIELD(repeat), "N", NULL, "run N times and report the times"},
     {0, "warmup", OPT_INT, FIELD(warmup), "N", NULL,

@@ -284,6 +284,44 @@ static bool convert_transpose(struct ox_twins *l, struct ox_node *node)
     return true;
 }
 
+/* Channel shuffle: [N, g, C/g, H, W] with axes 1 and 2 exchanged and joined again; of twins the last two of [N, H, W, g, C/g]. */
+static bool convert_shuffle(struct ox_twins *l, struct ox_node *node)
+{
+    static const int64_t exchange[5] = {0, 2, 1, 3, 4}, turned[5] = {0, 1, 2, 4, 3};
+    struct ox_rewrite *rw = l->rw;
+    struct ox_value *x = node->inputs[0], *split = node->outputs[0];
+    struct ox_node *turn = ox_used_by(rw, split, "Transpose");
+    struct ox_node *join = turn ? ox_used_by(rw, turn->outputs[0], "Reshape") : NULL;
+    size_t n;
+    const int64_t *perm = turn ? ox_attr_ints(turn, "perm", &n) : NULL;
+    if (!ox_twins_is_last(l, x) || !join || join->inputs[0] != turn->outputs[0] || !perm ||
+        n != 5 || memcmp(perm, exchange, sizeof exchange) != 0 || ox_rank_of(rw, split) != 5 ||
+        ox_node_opset(node) < 5 || !ox_same_shape(rw, x, join->outputs[0]) ||
+        ox_rw_is_pinned(rw, join->outputs[0]))
+        return false;
+    int64_t groups = ox_dim_of(rw, split, 1), each = ox_dim_of(rw, split, 2);
+    if (groups < 1 || each < 1 || groups > INT64_MAX / each ||
+        groups * each != ox_dim_of(rw, x, 1) ||
+        ox_dim_expr(rw, split, 3) != ox_dim_expr(rw, x, 2) ||
+        ox_dim_expr(rw, split, 4) != ox_dim_expr(rw, x, 3))
+        return false;
+    struct ox_value *apart = ox_rw_value(rw, split->name, NULL),
+                    *exchanged = ox_rw_value(rw, turn->outputs[0]->name, NULL);
+    struct ox_value *shape = ox_rw_ints(rw, split->name, 5, (int64_t[]){0, 0, 0, groups, each}),
+                    *whole = ox_rw_ints(rw, split->name, 4, (int64_t[]){0, 0, 0, groups * each});
+    if (!apart || !exchanged || !shape || !whole)
+        return false;
+    ox_rw_become(rw, node, "Reshape", "", (struct ox_value *[]){ox_twins_last(l, x, node), shape},
+                 2);
+    ox_rw_set_output(rw, node, 0, apart);
+    ox_rw_set_input(rw, turn, 0, apart);
+    rw->failed |= !ox_node_set_ints(turn, "perm", turned, 5);
+    ox_rw_set_output(rw, turn, 0, exchanged);
+    ox_rw_become(rw, join, "Reshape", "", (struct ox_value *[]){exchanged, whole}, 2);
+    ox_twins_makes(l, join, 0);
+    return true;
+}
+
 /* ---- Batch norm that no convolution takes, Resize --------------------------------------------------------------- */
 
 static bool convert_batch_norm(struct ox_twins *l, struct ox_node *node)
@@ -361,28 +399,29 @@ static bool convert_resize(struct ox_twins *l, struct ox_node *node)
 /* ---- The list --------------------------------------------------------------------------------------------------- */
 
 static const struct rule rules[] = {
-    {"Abs", convert_unary},          {"Add", convert_broadcast},
-    {"AveragePool", convert_pool},   {"BatchNormalization", convert_batch_norm},
-    {"Clip", convert_unary},         {"Concat", convert_concat},
-    {"Div", convert_broadcast},      {"Elu", convert_unary},
-    {"Erf", convert_unary},          {"Exp", convert_unary},
-    {"Gelu", convert_unary},         {"GlobalAveragePool", convert_pool},
-    {"GlobalMaxPool", convert_pool}, {"HardSigmoid", convert_unary},
-    {"HardSwish", convert_unary},    {"LeakyRelu", convert_unary},
-    {"Log", convert_unary},          {"LogSoftmax", convert_softmax},
-    {"Max", convert_broadcast},      {"MaxPool", convert_pool},
-    {"Min", convert_broadcast},      {"Mish", convert_unary},
-    {"Mul", convert_broadcast},      {"Neg", convert_unary},
-    {"PRelu", convert_broadcast},    {"Pad", convert_pad},
-    {"Pow", convert_broadcast},      {"ReduceMax", convert_reduce},
-    {"ReduceMean", convert_reduce},  {"ReduceMin", convert_reduce},
-    {"ReduceSum", convert_reduce},   {"Relu", convert_unary},
-    {"Resize", convert_resize},      {"Sigmoid", convert_unary},
-    {"Slice", convert_slice},        {"Softmax", convert_softmax},
-    {"Softplus", convert_unary},     {"Split", convert_split},
-    {"Sqrt", convert_unary},         {"Sub", convert_broadcast},
-    {"Sum", convert_broadcast},      {"Swish", convert_unary},
-    {"Tanh", convert_unary},         {"Transpose", convert_transpose},
+    {"Abs", convert_unary},           {"Add", convert_broadcast},
+    {"AveragePool", convert_pool},    {"BatchNormalization", convert_batch_norm},
+    {"Clip", convert_unary},          {"Concat", convert_concat},
+    {"Div", convert_broadcast},       {"Elu", convert_unary},
+    {"Erf", convert_unary},           {"Exp", convert_unary},
+    {"Gelu", convert_unary},          {"GlobalAveragePool", convert_pool},
+    {"GlobalMaxPool", convert_pool},  {"HardSigmoid", convert_unary},
+    {"HardSwish", convert_unary},     {"LeakyRelu", convert_unary},
+    {"Log", convert_unary},           {"LogSoftmax", convert_softmax},
+    {"Max", convert_broadcast},       {"MaxPool", convert_pool},
+    {"Min", convert_broadcast},       {"Mish", convert_unary},
+    {"Mul", convert_broadcast},       {"Neg", convert_unary},
+    {"PRelu", convert_broadcast},     {"Pad", convert_pad},
+    {"Pow", convert_broadcast},       {"ReduceMax", convert_reduce},
+    {"ReduceMean", convert_reduce},   {"ReduceMin", convert_reduce},
+    {"ReduceSum", convert_reduce},    {"Relu", convert_unary},
+    {"Reshape", convert_shuffle},     {"Resize", convert_resize},
+    {"Sigmoid", convert_unary},       {"Slice", convert_slice},
+    {"Softmax", convert_softmax},     {"Softplus", convert_unary},
+    {"Split", convert_split},         {"Sqrt", convert_unary},
+    {"Sub", convert_broadcast},       {"Sum", convert_broadcast},
+    {"Swish", convert_unary},         {"Tanh", convert_unary},
+    {"Transpose", convert_transpose},
 };
 
 bool ox_twins_convert(struct ox_twins *l, struct ox_node *node)

@@ -218,6 +218,17 @@ START_TEST(what_would_change_the_meaning_is_left_alone)
 }
 END_TEST
 
+START_TEST(channels_are_shuffled_where_they_lie)
+{
+    check_same(
+        "g (float[2,4,5,3] x) => (float[A,B,C,D] y) { a = Conv (x, w0) "
+        "p = Constant <value_ints = [2,2,4,5,3]> () q = Constant <value_ints = [2,8,5,3]> () "
+        "b = Reshape(a, p) c = Transpose <perm = [0,2,1,3,4]> (b) d = Reshape(c, q) "
+        "y = Conv (d, w1) }",
+        LIST("8,4,1,1", "3,8,1,1"), DIMS(2, 4, 5, 3), WANT({"FusedConv", 2}, {"Transpose", 2}));
+}
+END_TEST
+
 START_TEST(spelled_activations_are_seen)
 {
     check_same("g (float[1,4,5,5] x) => (float[A,B,C,D] y) { a = Conv (x, w0) "
@@ -238,6 +249,7 @@ int main(void)
                                   linear_resize_slice_pad_and_reduce,
                                   gemm_with_factors_and_products_of_any_rank,
                                   what_would_change_the_meaning_is_left_alone,
+                                  channels_are_shuffled_where_they_lie,
                                   spelled_activations_are_seen};
     Suite *suite = suite_create("fused");
     TCase *tcase = tcase_create("fused");
