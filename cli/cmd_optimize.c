@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "half.h"
+#include "optimize_half.h"
 #include "prove.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };

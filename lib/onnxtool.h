@@ -1466,7 +1466,7 @@ enum ox_quant_accuracy {
 enum ox_quant_metric {
     OX_QUANT_SQNR,   /* at least so many dB */
     OX_QUANT_COSINE, /* 1 - cosine of the outputs at most that */
-    OX_QUANT_TOP1    /* at most that share of rows of the first output whose largest element is another */
+    OX_QUANT_TOP1 /* at most that share of rows of the first output whose largest element is another */
 };
 
 /* All zero is ox_quant_options_init()'s default but for the types. Selectors of nodes: a name, a name with * ? [ ], "re:" and

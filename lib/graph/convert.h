@@ -32,10 +32,6 @@ struct ox_adapt {
     struct ox_error *err;
 };
 
-/* What adapters are: true when the node now means under `next` what it meant. Otherwise the reason is in c->blocked; the node
- * may have been changed. */
-typedef bool ox_adapter(struct ox_adapt *c);
-
 /* ---- convert_node.c: what adapters do. false: blocked, or out of memory. ------------------------------------------- */
 
 bool ox_adapt_block(struct ox_adapt *c, const char *format, ...) OX_PRINTF(2, 3); /* false */
@@ -111,10 +107,13 @@ bool ox_adapt_by_casts(struct ox_adapt *c, bool *done);
 struct ox_adapter_row {
     const char *domain, *op_type;
     int since; /* the newer row's version */
-    ox_adapter *up, *down;
+    /* true when the node now means under `next` what it meant. Otherwise the reason is in c->blocked; the node may have been
+     * changed. NULL: comparing schemas is all there is to do. */
+    bool (*up)(struct ox_adapt *c);
+    bool (*down)(struct ox_adapt *c);
 };
 const struct ox_adapter_row *ox_adapter_rows(size_t *n);
-/* NULL: comparing schemas is all there is to do. */
-ox_adapter *ox_adapter_find(const char *domain, const char *op_type, int since, bool up);
+/* NULL: no row. */
+const struct ox_adapter_row *ox_adapter_find(const char *domain, const char *op_type, int since);
 
 #endif

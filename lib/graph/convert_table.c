@@ -173,7 +173,7 @@ const struct ox_adapter_row *ox_adapter_rows(size_t *n)
     return rows;
 }
 
-ox_adapter *ox_adapter_find(const char *domain, const char *op_type, int since, bool up)
+const struct ox_adapter_row *ox_adapter_find(const char *domain, const char *op_type, int since)
 {
     size_t low = 0, high = OX_COUNT(rows);
     while (low < high) {
@@ -182,7 +182,7 @@ ox_adapter *ox_adapter_find(const char *domain, const char *op_type, int since, 
         order = order ? order : strcmp(rows[middle].op_type, op_type);
         order = order ? order : rows[middle].since - since;
         if (order == 0)
-            return up ? rows[middle].up : rows[middle].down;
+            return &rows[middle];
         if (order < 0)
             low = middle + 1;
         else

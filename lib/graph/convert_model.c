@@ -179,8 +179,9 @@ static bool convert_node(struct ox_adapt *c)
 {
     bool up = c->next > c->version;
     bool gone = !c->to || (c->to->deprecated && !c->from->deprecated);
-    ox_adapter *adapter =
-        ox_adapter_find(c->domain, c->node->op_type, up ? (int)c->next : c->from->since, up);
+    const struct ox_adapter_row *row =
+        ox_adapter_find(c->domain, c->node->op_type, up ? (int)c->next : c->from->since);
+    bool (*adapter)(struct ox_adapt *) = !row ? NULL : up ? row->up : row->down;
     if (adapter && !adapter(c))
         return false;
     if (c->replaced)
@@ -275,8 +276,9 @@ static enum ox_status expand_graph(struct job *job, struct ox_graph *graph, int6
             continue;
         const struct ox_schema *row = ox_schema_find(job->domain, node->op_type, version);
         const struct ox_schema_body *body = row ? ox_schema_body_at(row, version) : NULL;
-        if (body && body->opset == version &&
-            !ox_adapter_find(job->domain, node->op_type, row->since, false))
+        const struct ox_adapter_row *by_hand =
+            row ? ox_adapter_find(job->domain, node->op_type, row->since) : NULL;
+        if (body && body->opset == version && !(by_hand && by_hand->down))
             OX_TRY(expand(job, node, row, body));
     }
     return OX_OK;

@@ -1,4 +1,4 @@
-#include "half.h"
+#include "optimize_half.h"
 
 #include <math.h>
 #include <stdlib.h>

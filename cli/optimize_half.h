@@ -1,6 +1,6 @@
 /* --fp16 and --bf16 of optimize. */
-#ifndef CLI_HALF_H
-#define CLI_HALF_H
+#ifndef CLI_OPTIMIZE_HALF_H
+#define CLI_OPTIMIZE_HALF_H
 
 #include "cli.h"
 
