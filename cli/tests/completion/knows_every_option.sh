@@ -2,7 +2,7 @@
 for shell in bash zsh fish; do
     onnxtool completion $shell > script.$shell
     for command in $(onnxtool help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p'); do
-        for option in $(onnxtool "$command" --help | grep -oE '^ *(-[a-zA-Z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+        for option in $(onnxtool "$command" --help | grep -oE '^ {2,}(-[a-zA-Z], )?--[a-z][a-z0-9-]*' | grep -oE -- '--[a-z][a-z0-9-]*'); do
             case $shell in
             bash) sed -n "/^    $command)/,/esac ;;/p" script.bash | grep -q -- " $option\\( \\|'\\)" ;;
             zsh) sed -n "/^    $command)/,/;;/p" script.zsh | grep -q -- "$option[=[]" ;;
