@@ -48,7 +48,8 @@ ISA_avx2 := -mavx2 -mfma -mf16c
 ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl
 ISA_vnni := $(ISA_avx512) -mavx512vnni
 # The instruction set in the name of a source, as flags.
-isa_flags = $(foreach i,avx2 avx512 vnni,$(if $(filter lib/kernels/x86/%_$(i).c,$(1)),$(ISA_$(i))))
+isa_flags = $(foreach i,avx2 avx512 vnni,$(if $(filter lib/kernels/x86/%_$(i).c,$(1)),$(ISA_$(i)))) \
+	$(if $(filter lib/tests/%_emulated.c,$(1)),-Wno-psabi)
 CLI_SOURCES := $(sort $(wildcard cli/*.c))
 TEST_SOURCES := $(sort $(wildcard lib/tests/test_*.c))
 # It takes malloc over, which the sanitizers need for themselves.

@@ -85,6 +85,14 @@ void ox_diff_attr_text(struct ox_strbuf *out, const struct ox_attr *attr)
     }
 }
 
+/* So that NaN equals itself and -0 is not 0. */
+static uint32_t float_bits(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 static bool same_strings(const struct ox_attr *a, const struct ox_attr *b)
 {
     for (size_t i = 0; i < a->n; i++) {
@@ -106,7 +114,7 @@ static bool same_attr(const struct ox_attr *a, const struct ox_attr *b)
     case OX_ATTR_INT:
         return a->i == b->i;
     case OX_ATTR_FLOAT:
-        return memcmp(&a->f, &b->f, sizeof a->f) == 0;
+        return float_bits(a->f) == float_bits(b->f);
     case OX_ATTR_STRING:
         return a->s.n == b->s.n && (!a->s.n || memcmp(a->s.p, b->s.p, a->s.n) == 0);
     case OX_ATTR_INTS:

@@ -136,7 +136,7 @@ static enum ox_status free_target(struct ox_freeing *free_, struct ox_node *node
                                   struct ox_error *err)
 {
     int64_t in_before[OX_FREE_RANK], out_before[OX_FREE_RANK];
-    int64_t old[OX_FREE_RANK], target[OX_FREE_RANK];
+    int64_t old[OX_FREE_RANK], target[OX_FREE_RANK] = {0};
     const struct ox_type *in = ox_shapes_type(free_->after, node->inputs[0]);
     const struct ox_type *was = ox_free_type_before(free_, node->outputs[0]);
     unsigned n;

@@ -105,6 +105,12 @@ struct packing {
     char *out;
 };
 
+/* A byte in two's complement. */
+static int16_t as_signed(uint8_t byte)
+{
+    return (int16_t)((byte ^ 0x80) - 0x80);
+}
+
 static void pack_panel(void *arg, size_t i, size_t slot)
 {
     const struct packing *p = arg;
@@ -121,11 +127,12 @@ static void pack_panel(void *arg, size_t i, size_t slot)
         for (size_t q = 0; q < k->segments * k->depth; q++) {
             const size_t tap = q / k->channels, channel = q % k->channels;
             const size_t at = q / k->depth * per_segment + q % k->depth;
-            const int8_t w = (int8_t)(from[tap * p->tap + channel * p->channel] ^ p->flip);
+            const int16_t w =
+                as_signed((uint8_t)(from[tap * p->tap + channel * p->channel] ^ p->flip));
             if (pairs)
                 ((int16_t *)(void *)out)[(at / 2 * nr + j) * 2 + at % 2] = w;
             else
-                ((int8_t *)out)[(at / 4 * nr + j) * 4 + at % 4] = w;
+                ((int8_t *)out)[(at / 4 * nr + j) * 4 + at % 4] = (int8_t)w;
         }
     }
 }
@@ -139,7 +146,7 @@ static void pack(struct ox_env *env, const struct packing *p)
         for (size_t tap = 0; tap < taps; tap++) {
             for (size_t j = 0; j < k->groups; j++)
                 ((int16_t *)(void *)p->out)[tap * k->groups + j] =
-                    (int8_t)(p->weights[j * p->col + tap * p->tap] ^ p->flip);
+                    as_signed((uint8_t)(p->weights[j * p->col + tap * p->tap] ^ p->flip));
         }
         return;
     }

@@ -18,10 +18,12 @@ void ox_cause_add(struct ox_parity_causes *causes, int weight, const char *id, c
     if (causes->n == causes->capacity) {
         size_t capacity = causes->capacity ? 2 * causes->capacity : 8;
         struct ox_parity_cause *items = realloc(causes->items, capacity * sizeof *items);
-        causes->items = items ? items : causes->items;
-        int *weights = realloc(causes->weights, capacity * sizeof *weights);
-        causes->weights = weights ? weights : causes->weights;
-        if (!items || !weights) {
+        if (items)
+            causes->items = items;
+        int *weights = items ? realloc(causes->weights, capacity * sizeof *weights) : NULL;
+        if (weights)
+            causes->weights = weights;
+        if (!weights) {
             causes->failed = true;
             return;
         }

@@ -268,12 +268,12 @@ static enum ox_status handle_linear(struct qop *p, struct ox_node *node, bool *d
                                     struct ox_error *err)
 {
     struct ox_walked in[2], y = {0};
-    bool binary = strcmp(node->op_type, "Add") == 0 || strcmp(node->op_type, "Mul") == 0;
+    size_t n_in = strcmp(node->op_type, "Add") == 0 || strcmp(node->op_type, "Mul") == 0 ? 2 : 1;
     bool softmax = strcmp(node->op_type, "Softmax") == 0, found;
     bool is_signed = p->walk.q->options->activation_type == OX_INT8;
     struct ox_qparam fixed = {1 / 256.0f, is_signed ? -128 : 0};
     OX_TRY(params_of(p, node->outputs[0], softmax ? &fixed : NULL, &y, &found, err));
-    for (int i = 0; i <= binary; i++) {
+    for (size_t i = 0; i < n_in; i++) {
         OX_TRY(activation(p, node->inputs[i], &in[i], err));
         if (!in[i].q)
             return OX_OK;
@@ -282,7 +282,7 @@ static enum ox_status handle_linear(struct qop *p, struct ox_node *node, bool *d
         return OX_OK;
     struct ox_value *inputs[8];
     size_t n = 0;
-    for (int i = 0; i <= binary; i++) {
+    for (size_t i = 0; i < n_in; i++) {
         inputs[n++] = in[i].q;
         inputs[n++] = in[i].scale;
         inputs[n++] = in[i].zero;

@@ -102,7 +102,7 @@ static struct ox_qrange mse_range(const struct ox_stats *stats, unsigned n_level
                 }
             }
         }
-        if (memcmp(&start, &best, sizeof best) == 0)
+        if (start.least == best.least && start.most == best.most)
             break;
     }
     return best;

@@ -55,7 +55,10 @@ static enum ox_status add_source(struct ox_samples *s, const char *path, bool fo
     char *copy = strdup(path);
     if (!copy)
         return no_memory(err);
-    s->sources[s->n_sources++] = (struct source){copy, folder, folder ? 1 : 0};
+    struct source *source = &s->sources[s->n_sources++];
+    source->path = copy;
+    source->folder = folder;
+    source->n_feeds = folder ? 1 : 0;
     return OX_OK;
 }
 
