@@ -47,7 +47,7 @@ static bool grow_to_mask(struct ox_heads *h, const struct ox_tensor *mask)
         return false;
     for (unsigned d = 0; d < mask->rank; d++)
         size[4 - mask->rank + d] = (size_t)mask->dims[d];
-    size_t batch = h->batch, same = h->batch;
+    size_t batch = h->batch, same = batch;
     bool fits = meet(&h->batch, &h->q_at.batch, size[0]);
     fits = fits && meet(&batch, &h->k_at.batch, size[0]) && meet(&same, &h->v_at.batch, size[0]);
     fits =

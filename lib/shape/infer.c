@@ -51,12 +51,13 @@ enum ox_dtype ox_infer_dtype(const struct ox_infer *c, size_t i)
 bool ox_infer_shape(const struct ox_infer *c, size_t i, unsigned *rank,
                     const struct ox_expr *const **dims)
 {
+    static const struct ox_expr *const none[1]; /* rules copy what a scalar has not */
     const struct ox_type *type = ox_infer_type(c, i);
     if (!is_tensor(type) || !type->has_rank)
         return false;
     *rank = type->rank;
     if (dims)
-        *dims = (const struct ox_expr *const *)type->dims;
+        *dims = type->dims ? (const struct ox_expr *const *)type->dims : none;
     return true;
 }
 
