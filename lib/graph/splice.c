@@ -256,8 +256,10 @@ static enum ox_status copy_node(struct splicer *s, const struct level *level,
         n_inputs--;
     ox_strbuf_init(&name);
     ox_strbuf_puts(&name, s->splice->name);
-    if (*s->splice->name)
-        ox_strbuf_printf(&name, "_%s", *from->name ? from->name : from->op_type);
+    if (*s->splice->name && *from->name)
+        ox_strbuf_printf(&name, "_%s", from->name);
+    else if (*s->splice->name) /* the place, for a body may have several of one operator */
+        ox_strbuf_printf(&name, "_%s_%u", from->op_type, (unsigned)from->index);
     struct ox_node *node = name.failed ? NULL
                                        : ox_graph_add_node(level->to, from->op_type, from->domain,
                                                            name.data ? name.data : "", inputs,
