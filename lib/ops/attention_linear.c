@@ -17,6 +17,13 @@ struct linear {
 
 static void infer_linear(struct ox_infer *c)
 {
+    static const char *const rules[] = {"linear", "gated", "delta", "gated_delta"};
+    const char *rule = ox_infer_string_attr(c, "update_rule");
+    size_t known = 0;
+    while (rule && known < OX_COUNT(rules) && strcmp(rules[known], rule) != 0)
+        known++;
+    if (known == OX_COUNT(rules))
+        ox_infer_conflict(c, "update_rule '%.40s' is unknown", rule);
     int64_t q = ox_infer_int_attr(c, "q_num_heads", 0),
             kv = ox_infer_int_attr(c, "kv_num_heads", 0);
     if (q < 1 || kv < 1 || q % kv) {

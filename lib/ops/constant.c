@@ -494,7 +494,12 @@ static void infer_one_hot(struct ox_infer *c)
     unsigned rank, axis, at = 0;
     size_t n;
 
+    int64_t least;
+
     ox_infer_same_dtype(c, 0, 2);
+    if (ox_infer_shape(c, 1, &rank, &in) &&
+        (rank > 1 || (rank == 1 && ox_infer_is_num(in[0], &least) && least > 1)))
+        ox_infer_conflict(c, "depth has more than one element");
     if (!ox_infer_shape(c, 0, &rank, &in))
         return;
     out = ox_infer_dims(c, rank + 1);
