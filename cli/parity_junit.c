@@ -2,32 +2,6 @@
 
 #include "parity.h"
 
-/* Text for XML 1.0: what it does not allow becomes '?'. */
-static void escape(struct ox_strbuf *out, const char *text)
-{
-    struct ox_strbuf shown = {0};
-    ox_strbuf_name(&shown, text, 0);
-    for (const char *c = shown.data ? shown.data : ""; *c; c++) {
-        switch (*c) {
-        case '&':
-            ox_strbuf_puts(out, "&amp;");
-            break;
-        case '<':
-            ox_strbuf_puts(out, "&lt;");
-            break;
-        case '>':
-            ox_strbuf_puts(out, "&gt;");
-            break;
-        case '"':
-            ox_strbuf_puts(out, "&quot;");
-            break;
-        default:
-            ox_strbuf_putc(out, *c);
-        }
-    }
-    ox_strbuf_release(&shown);
-}
-
 void parity_print_junit(struct parity *p, struct ox_strbuf *out)
 {
     size_t n_failed = 0;
@@ -35,20 +9,20 @@ void parity_print_junit(struct parity *p, struct ox_strbuf *out)
         n_failed += !p->outputs[i].metrics.agree;
     ox_strbuf_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     ox_strbuf_puts(out, "  <testsuite name=\"onnxtool parity: ");
-    escape(out, p->sides[0].label);
+    parity_markup(out, p->sides[0].label, 0);
     ox_strbuf_printf(out, "\" tests=\"%zu\" failures=\"%zu\">\n", p->n_outputs, n_failed);
     for (size_t i = 0; i < p->n_outputs; i++) {
         const struct parity_output *o = &p->outputs[i];
         ox_strbuf_puts(out, "    <testcase classname=\"");
-        escape(out, parity_reference(p, o->side));
+        parity_markup(out, parity_reference(p, o->side), 0);
         ox_strbuf_puts(out, "\" name=\"");
-        escape(out, o->name);
+        parity_markup(out, o->name, 0);
         if (o->metrics.agree) {
             ox_strbuf_puts(out, "\"/>\n");
             continue;
         }
         ox_strbuf_puts(out, "\">\n      <failure message=\"");
-        escape(out, o->failed[0] ? o->failed : o->metrics.reason);
+        parity_markup(out, o->failed[0] ? o->failed : o->metrics.reason, 0);
         ox_strbuf_printf(out,
                          "\">%llu of %llu elements depart; max abs %.6g, max rel %.6g</failure>\n"
                          "    </testcase>\n",
