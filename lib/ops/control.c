@@ -243,6 +243,18 @@ static const struct ox_expr *count_trips(struct ox_infer *c)
     return ox_infer_data_dim(c, "trips");
 }
 
+/* The trip's number or the condition as the body sees it: the body may declare [1] instead of a scalar. */
+static const struct ox_type *trip_type(struct ox_infer *c, size_t i, enum ox_dtype dtype)
+{
+    const struct ox_attr *attr = ox_infer_attr(c, "body");
+    const struct ox_graph *body = attr && attr->type == OX_ATTR_GRAPH ? attr->graphs[0] : NULL;
+    const struct ox_type *declared = body && i < body->n_inputs ? body->inputs[i]->type : NULL;
+    bool is_ranked = declared && declared->kind == OX_TYPE_TENSOR && declared->has_rank;
+    if (i == 1 && is_ranked && ox_infer_type(c, i))
+        return ox_infer_type(c, i);
+    return ox_infer_make_tensor(c, dtype, !is_ranked || declared->rank == 0, 0, NULL);
+}
+
 static void infer_loop(struct ox_infer *c)
 {
     size_t n_out = ox_infer_n_out(c);
@@ -252,8 +264,8 @@ static void infer_loop(struct ox_infer *c)
         return;
     const struct ox_type **out = in + 2 + n_carried;
     size_t n_body_out = 1 + (n_out > n_carried ? n_out : n_carried);
-    in[0] = ox_infer_make_tensor(c, OX_INT64, true, 0, NULL);
-    in[1] = ox_infer_make_tensor(c, OX_BOOL, true, 0, NULL);
+    in[0] = trip_type(c, 0, OX_INT64);
+    in[1] = trip_type(c, 1, OX_BOOL);
     for (size_t i = 0; i < n_carried; i++)
         in[2 + i] = ox_infer_type(c, 2 + i);
     const struct ox_expr *trips = count_trips(c);

@@ -135,6 +135,9 @@ bool ox_shapes_list(struct ox_shapes *s);
 /* ---- node_rule.c ---- */
 bool ox_shapes_is_known(const struct ox_type *type); /* in all its parts */
 void ox_shapes_node(struct ox_shapes *s, const struct ox_node *node);
+/* The file declares `value` otherwise than the node at hand "makes" or "gives" it (the verb). */
+void ox_shapes_report_declared(struct ox_infer *c, const struct ox_value *value,
+                               const struct ox_type *inferred, const char *verb);
 
 /* ---- value_types.c ---- */
 const struct ox_type *ox_shapes_tensor(struct ox_shapes *s, enum ox_type_kind kind,

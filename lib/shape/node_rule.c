@@ -83,8 +83,8 @@ static const char *default_reason(struct ox_infer *c)
     return ox_arena_printf(&s->arena, "it depends on data that %s takes", c->node->op_type);
 }
 
-static void report_declared(struct ox_infer *c, const struct ox_value *value,
-                            const struct ox_type *inferred)
+void ox_shapes_report_declared(struct ox_infer *c, const struct ox_value *value,
+                               const struct ox_type *inferred, const char *verb)
 {
     struct ox_strbuf a, b;
     ox_strbuf_init(&a);
@@ -93,8 +93,8 @@ static void report_declared(struct ox_infer *c, const struct ox_value *value,
     ox_type_print(&b, value->type, true);
     if (a.data && b.data) {
         char message[OX_ERROR_BYTES];
-        snprintf(message, sizeof message, "'%.200s' is declared %.300s, but %s makes %.300s",
-                 value->name, b.data, c->node->op_type, a.data);
+        snprintf(message, sizeof message, "'%.200s' is declared %.300s, but %s %s %.300s",
+                 value->name, b.data, c->node->op_type, verb, a.data);
         struct ox_place place = {.graph = c->node->graph, .node = c->node, .tensor = value->name};
         bool same_element =
             !value->type || !inferred ||
@@ -145,7 +145,7 @@ static void take_results(struct ox_infer *c)
         if (value->type && !s->ignore_value_info)
             slot->type = ox_shapes_merge(s, c->outs[i].type, value->type, &differ);
         if (differ)
-            report_declared(c, value, c->outs[i].type);
+            ox_shapes_report_declared(c, value, c->outs[i].type, "makes");
         slot->type = name_sizes(c, i, slot->type);
         slot->values = c->outs[i].values;
         slot->n_values = c->outs[i].n_values;

@@ -222,12 +222,17 @@ void ox_shapes_other_subgraphs(struct ox_shapes *s, const struct ox_node *node)
 }
 
 /* An optional that the file declares stays one where its element was given. */
-static const struct ox_type *input_type(struct ox_shapes *s, const struct ox_type *given,
-                                        const struct ox_type *declared)
+static void give_input(struct ox_infer *c, const struct ox_value *input,
+                       const struct ox_type *given)
 {
-    if (given && declared && declared->kind == OX_TYPE_OPTIONAL && given->kind != OX_TYPE_OPTIONAL)
-        return declared;
-    return given ? ox_shapes_merge(s, given, declared, NULL) : declared;
+    struct ox_slot *slot = ox_slot_of(c->s, input);
+    const struct ox_type *declared = slot->type;
+    bool differ = false;
+    if (!given || (declared && declared->kind == OX_TYPE_OPTIONAL && given->kind != declared->kind))
+        return;
+    slot->type = ox_shapes_merge(c->s, given, declared, &differ);
+    if (differ && declared == input->type && !c->s->ignore_value_info)
+        ox_shapes_report_declared(c, input, given, "gives it");
 }
 
 bool ox_infer_subgraph(struct ox_infer *c, const char *attr_name,
@@ -241,10 +246,8 @@ bool ox_infer_subgraph(struct ox_infer *c, const char *attr_name,
     const struct ox_graph *graph = attr->graphs[0];
     if (!graph || !ox_shapes_enter(s, graph))
         return false;
-    for (size_t i = 0; i < graph->n_inputs && i < n_inputs; i++) {
-        struct ox_slot *slot = ox_slot_of(s, graph->inputs[i]);
-        slot->type = input_type(s, inputs[i], slot->type);
-    }
+    for (size_t i = 0; i < graph->n_inputs && i < n_inputs; i++)
+        give_input(c, graph->inputs[i], inputs[i]);
     size_t n_facts = s->n_facts;
     s->depth++;
     ox_shapes_graph(s, graph);

@@ -158,6 +158,55 @@ START_TEST(strict_makes_errors)
 }
 END_TEST
 
+/* The only finding is an error of that id at that tensor. */
+static void refuses(const char *text, const char *id, const char *tensor)
+{
+    struct ox_shapes_options strict = {.strict = true};
+    infer_with(text, &strict);
+    ck_assert_uint_eq(n_findings(), 1);
+    const struct ox_finding *finding = ox_findings_at(ox_shapes_findings(shapes), 0);
+    ck_assert_str_eq(finding->id, id);
+    ck_assert_str_eq(finding->tensor ? finding->tensor : "", tensor);
+}
+
+START_TEST(a_body_declares_its_inputs_as_they_are_given)
+{
+    static const char loop[] =
+        "<ir_version: 8, opset_import: [\"\" : 16]>\n"
+        "g (int64 n, bool%s c, float[2] x) => (float[2] y) {\n"
+        "  y = Loop(n, c, x) <body = b (int64[1] i, bool%s k, float%s s) => (k2, t) { k2 = "
+        "Identity(k) t = Relu(x) }> }";
+    static const char scan[] =
+        "<ir_version: 8, opset_import: [\"\" : 16]> g (float[2] x, float[5,3] q) => (y, z) {\n"
+        "  y, z = Scan <num_scan_inputs = 1, body = b (%s[2] s, float[%d] e) => (s2, e2) { s2 = "
+        "Relu(x) e2 = Identity(e) }> (x, q) }";
+    char text[1024];
+    struct ox_shapes_options strict = {.strict = true};
+
+    snprintf(text, sizeof text, loop, "[1]", "[1]", "[2]");
+    infer_with(text, &strict);
+    ck_assert_uint_eq(n_findings(), 0);
+    snprintf(text, sizeof text, loop, "[3]", "", "[2]");
+    refuses(text, "shape.conflict", "k");
+    snprintf(text, sizeof text, loop, "", "[1]", "[2]");
+    refuses(text, "shape.conflict", "k");
+    snprintf(text, sizeof text, loop, "", "", "[3]");
+    refuses(text, "shape.conflict", "s");
+    snprintf(text, sizeof text, scan, "float", 4);
+    refuses(text, "shape.conflict", "e");
+    snprintf(text, sizeof text, scan, "double", 3);
+    refuses(text, "type.conflict", "s");
+}
+END_TEST
+
+START_TEST(strings_to_normalize_are_one_row)
+{
+    refuses("<ir_version: 8, opset_import: [\"\" : 16]> g (string[n,c] x) => (y) { y = "
+            "StringNormalizer(x) }",
+            "shape.conflict", "");
+}
+END_TEST
+
 START_TEST(types_that_an_operator_does_not_take_are_found)
 {
     struct ox_shapes_options strict = {.strict = true};
@@ -468,6 +517,8 @@ int main(void)
     tcase_add_test(tcase, contradictions_name_both_sides);
     tcase_add_test(tcase, strict_makes_errors);
     tcase_add_test(tcase, types_that_an_operator_does_not_take_are_found);
+    tcase_add_test(tcase, a_body_declares_its_inputs_as_they_are_given);
+    tcase_add_test(tcase, strings_to_normalize_are_one_row);
     tcase_add_test(tcase, declared_types_fill_what_rules_do_not_know);
     tcase_add_test(tcase, unknown_operators_stop_nothing);
     tcase_add_test(tcase, a_symbol_given_a_number_has_it_everywhere);
