@@ -182,6 +182,8 @@ static enum ox_status run_all(struct run *run)
     for (int64_t i = 0; i < run->args->repeat && status == OX_OK; i++) {
         status = run_once(run, &ms);
         run->timing.ms[run->timing.n++] = ms;
+        if (run->args->profile && status == OX_OK)
+            status = run_note_events(run);
     }
     return status;
 }
@@ -256,6 +258,7 @@ static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
         status = cli_worse(status, run_write_profile(&run));
     run_release_data(run.inputs, run.n_inputs);
     run_release_data(run.outputs, run.n_outputs);
+    free(run.fastest);
     free(run.inputs);
     free(run.outputs);
     free(run.timing.ms);

@@ -54,6 +54,8 @@ struct run {
     struct ox_datum **outputs; /* by session output */
     struct run_timing timing;
     struct ox_trace *trace; /* --trace-nonfinite; NULL */
+    struct ox_node_event *fastest; /* --profile: each node's fastest of the repeated runs; NULL */
+    size_t n_fastest;
 };
 
 /* ---- run_inputs.c ---- */
@@ -76,6 +78,8 @@ bool run_parse_numbers(const char *text, double *numbers, unsigned *n);
 
 /* ---- run_profile.c ---- */
 
+/* Takes in what the nodes took in the last run. */
+enum ox_status run_note_events(struct run *run);
 /* Writes --profile: a Chrome trace (.json), a table (.txt) or folded stacks (.folded). */
 enum ox_status run_write_profile(struct run *run);
 

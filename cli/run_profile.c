@@ -3,7 +3,13 @@
 
 #include "run.h"
 
-static void chrome_trace(struct ox_strbuf *out, const struct ox_node_event *events, size_t n)
+static double gflops(const struct ox_node_event *e)
+{
+    return e->ns ? 2.0 * (double)e->macs / (double)e->ns : 0;
+}
+
+static void chrome_trace(struct ox_strbuf *out, const struct ox_node_event *events, size_t n,
+                         double peak)
 {
     struct ox_json json;
     ox_json_init(&json, out, false);
@@ -35,6 +41,14 @@ static void chrome_trace(struct ox_strbuf *out, const struct ox_node_event *even
         ox_json_string(&json, e->op_type);
         ox_json_key(&json, "bytes");
         ox_json_uint(&json, e->bytes);
+        ox_json_key(&json, "in_bytes");
+        ox_json_uint(&json, e->in_bytes);
+        if (e->macs) {
+            ox_json_key(&json, "gflops");
+            ox_json_double(&json, gflops(e));
+            ox_json_key(&json, "share_of_peak");
+            ox_json_double(&json, peak > 0 ? gflops(e) * 1e9 / peak : 0);
+        }
         ox_json_end_object(&json);
         ox_json_end_object(&json);
     }
@@ -65,7 +79,8 @@ static int by_time(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static bool table(struct ox_strbuf *out, const struct ox_node_event *events, size_t n)
+/* Share of what one core reaches in registers; several threads may pass 100. GB/s: inputs and outputs. */
+static bool table(struct ox_strbuf *out, const struct ox_node_event *events, size_t n, double peak)
 {
     struct ox_node_event *sorted = malloc((n + 1) * sizeof *sorted);
     if (!sorted)
@@ -76,11 +91,17 @@ static bool table(struct ox_strbuf *out, const struct ox_node_event *events, siz
     if (n)
         memcpy(sorted, events, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, by_time);
-    ox_strbuf_puts(out, "        us  share       bytes  operator             node\n");
+    ox_strbuf_puts(out, "        us  share  GFLOP/s   peak    GB/s       bytes  operator             node\n");
     for (size_t i = 0; i < n; i++) {
         const struct ox_node_event *e = &sorted[i];
-        ox_strbuf_printf(out, "%10.1f %5.1f%% %11llu  %-20s ", (double)e->ns / 1e3,
-                         total ? 100.0 * (double)e->ns / (double)total : 0.0,
+        ox_strbuf_printf(out, "%10.1f %5.1f%% ", (double)e->ns / 1e3,
+                         total ? 100.0 * (double)e->ns / (double)total : 0.0);
+        if (e->macs && peak > 0)
+            ox_strbuf_printf(out, "%8.1f %5.1f%%", gflops(e), 100 * gflops(e) * 1e9 / peak);
+        else
+            ox_strbuf_printf(out, "%8s %6s", "-", "-");
+        ox_strbuf_printf(out, " %7.1f %11llu  %-20s ",
+                         e->ns ? (double)(e->bytes + e->in_bytes) / (double)e->ns : 0.0,
                          (unsigned long long)e->bytes, e->op_type);
         if (*e->graph) {
             ox_strbuf_name(out, e->graph, 0);
@@ -93,6 +114,25 @@ static bool table(struct ox_strbuf *out, const struct ox_node_event *events, siz
     return true;
 }
 
+enum ox_status run_note_events(struct run *run)
+{
+    size_t n;
+    const struct ox_node_event *events = ox_session_events(run->session, &n);
+    if (!run->fastest) {
+        run->fastest = calloc(n + 1, sizeof *run->fastest);
+        if (!run->fastest)
+            return cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", run->model_path);
+        if (n)
+            memcpy(run->fastest, events, n * sizeof *events);
+        run->n_fastest = n;
+    }
+    /* Other runs may take other branches: what stands at another place is another node. */
+    for (size_t i = 0; i < n && i < run->n_fastest; i++)
+        if (events[i].node == run->fastest[i].node && events[i].ns < run->fastest[i].ns)
+            run->fastest[i] = events[i];
+    return OX_OK;
+}
+
 enum ox_status run_write_profile(struct run *run)
 {
     const char *path = run->args->profile, *dot = strrchr(path, '.');
@@ -100,13 +140,18 @@ enum ox_status run_write_profile(struct run *run)
     struct ox_error err = {0};
     size_t n;
     const struct ox_node_event *events = ox_session_events(run->session, &n);
+    if (run->fastest) {
+        events = run->fastest;
+        n = run->n_fastest;
+    }
+    double peak = ox_session_peak();
     bool done = true;
     if (dot && strcmp(dot, ".json") == 0)
-        chrome_trace(&text, events, n);
+        chrome_trace(&text, events, n, peak);
     else if (dot && strcmp(dot, ".folded") == 0)
         folded(&text, events, n);
     else if (dot && strcmp(dot, ".txt") == 0)
-        done = table(&text, events, n);
+        done = table(&text, events, n, peak);
     else
         return cli_fail(run->cli, OX_USAGE, "%s: --profile takes a .json, .txt or .folded file",
                         path);

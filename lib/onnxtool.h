@@ -846,9 +846,13 @@ struct ox_node_event {
     uint64_t start_ns; /* since the run began */
     uint64_t ns;       /* what it holds of nested nodes included */
     uint64_t bytes;    /* of its outputs */
+    uint64_t in_bytes; /* of its inputs, packed weights too */
+    uint64_t macs;     /* multiply-adds of a product or convolution; 0: none, or not known */
     unsigned depth;    /* 0: main graph; one more for each call and subgraph */
 };
 const struct ox_node_event *ox_session_events(const struct ox_session *session, size_t *n);
+/* Operations a second (a multiply-add is two) that one core reaches in registers alone in float32, tried in the next millisecond. */
+double ox_session_peak(void);
 
 /* ---- Costs ------------------------------------------------------------------------------------------------------ */
 

@@ -147,7 +147,7 @@ enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct 
 uint64_t ox_clock_ns(void);
 /* Writes down what a step took, if it is asked. */
 void ox_event_add(struct ox_frame *frame, const struct ox_step *step, uint64_t start,
-                  struct ox_datum *const *out, size_t n_out);
+                  const struct ox_run *run);
 
 /* ---- Element types of data -------------------------------------------------------------------------------------- */
 

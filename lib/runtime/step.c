@@ -47,37 +47,6 @@ static enum ox_status run_subgraph(struct ox_run *r, const struct ox_graph *grap
     return ox_frame_run(&inner, inputs, n_inputs, graph->outputs, graph->n_outputs, outputs, err);
 }
 
-/* ---- Profile ---------------------------------------------------------------------------------------------------- */
-
-void ox_event_add(struct ox_frame *frame, const struct ox_step *step, uint64_t start,
-                  struct ox_datum *const *out, size_t n_out)
-{
-    enum { MOST_EVENTS = 1000000 };
-    struct ox_session *session = frame->session;
-    uint64_t end = ox_clock_ns();
-    if (session->n_events == session->cap_events) {
-        size_t cap = session->cap_events ? session->cap_events * 2 : 256;
-        struct ox_node_event *more =
-            cap > 2 * MOST_EVENTS ? NULL : realloc(session->events, cap * sizeof *more);
-        if (!more)
-            return;
-        session->events = more;
-        session->cap_events = cap;
-    }
-    if (session->n_events >= MOST_EVENTS)
-        return;
-    struct ox_node_event *event = &session->events[session->n_events++];
-    *event = (struct ox_node_event){.graph = frame->plan->path,
-                                    .node = step->label,
-                                    .op_type = step->node->op_type,
-                                    .domain = step->node->domain,
-                                    .start_ns = start - session->run_start,
-                                    .ns = end - start,
-                                    .depth = frame->depth};
-    for (size_t i = 0; i < n_out; i++)
-        event->bytes += out[i] ? ox_datum_bytes(out[i]) : 0;
-}
-
 /* ---- A step ----------------------------------------------------------------------------------------------------- */
 
 /* The state of one step: what it was given, what its kernel gets instead, what it makes. */
@@ -406,7 +375,7 @@ enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct 
         OX_TRY_CLEANUP(ox_step_check_types(&a.run, step, err));
     OX_TRY_CLEANUP(step->op ? run_kernel(&a, err) : call_function(&a, err));
     if (session->options.profile)
-        ox_event_add(frame, step, start, a.run.out, node->n_outputs);
+        ox_event_add(frame, step, start, &a.run);
     /* Before others take their turn at the value that is made now. */
     for (size_t i = 0; session->options.lean && i < node->n_inputs; i++) {
         ox_datum_release(a.owned[i]);

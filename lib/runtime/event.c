@@ -1,0 +1,120 @@
+/* What --profile writes down of a step. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/compute.h"
+#include "runtime/runtime.h"
+
+/* Dimensions of an input, packed constants too; false: not known. */
+static bool dims_of(const struct ox_run *run, size_t i, unsigned *rank, const int64_t **dims)
+{
+    const struct ox_tensor *tensor = i < run->n_in ? ox_run_in(run, i) : NULL;
+    const struct ox_value *value = i < run->n_in ? run->node->inputs[i] : NULL;
+    while (value && value->outer)
+        value = value->outer;
+    if (tensor) {
+        *rank = tensor->rank;
+        *dims = tensor->dims;
+        return true;
+    }
+    if (!value || !value->init)
+        return false;
+    *rank = value->init->rank;
+    *dims = value->init->dims;
+    return true;
+}
+
+/* Multiply-adds an element: of the output, or of the input of a transposed convolution. */
+static uint64_t per_element(const struct ox_run *run, size_t weights)
+{
+    unsigned rank;
+    const int64_t *dims;
+    uint64_t each = 1;
+    if (!dims_of(run, weights, &rank, &dims))
+        return 0;
+    for (unsigned d = 1; d < rank; d++)
+        each *= (uint64_t)dims[d];
+    return each;
+}
+
+static const struct kind {
+    const char *op_type;
+    enum { KIND_CONV, KIND_TRANSPOSED, KIND_PRODUCT } kind;
+    uint8_t input; /* weights of a convolution, the left side of a product */
+} kinds[] = {{"Conv", KIND_CONV, 1},           {"ConvInteger", KIND_CONV, 1},
+             {"ConvTranspose", KIND_TRANSPOSED, 1},
+             {"FusedConv", KIND_CONV, 1},      {"FusedMatMul", KIND_PRODUCT, 0},
+             {"Gemm", KIND_PRODUCT, 0},        {"MatMul", KIND_PRODUCT, 0},
+             {"MatMulInteger", KIND_PRODUCT, 0},
+             {"QLinearConv", KIND_CONV, 3},    {"QLinearMatMul", KIND_PRODUCT, 0}};
+
+static uint64_t macs_of(const struct ox_run *run)
+{
+    const struct ox_datum *out = run->n_out ? run->out[0] : NULL;
+    unsigned rank;
+    const int64_t *dims;
+    if (!out || out->kind != OX_DATUM_TENSOR)
+        return 0;
+    for (size_t i = 0; i < OX_COUNT(kinds); i++) {
+        const struct kind *k = &kinds[i];
+        if (strcmp(k->op_type, run->node->op_type) != 0)
+            continue;
+        if (k->kind == KIND_CONV)
+            return out->tensor->n * per_element(run, k->input);
+        if (!dims_of(run, 0, &rank, &dims) || rank == 0)
+            return 0;
+        if (k->kind == KIND_TRANSPOSED)
+            return ox_run_in(run, 0) ? ox_run_in(run, 0)->n * per_element(run, k->input) : 0;
+        bool turned = rank > 1 && ox_run_int(run, "transA", 0) != 0;
+        return out->tensor->n * (uint64_t)dims[turned ? rank - 2 : rank - 1];
+    }
+    return 0;
+}
+
+void ox_event_add(struct ox_frame *frame, const struct ox_step *step, uint64_t start,
+                  const struct ox_run *run)
+{
+    enum { MOST_EVENTS = 1000000 };
+    struct ox_session *session = frame->session;
+    uint64_t end = ox_clock_ns();
+    if (session->n_events == session->cap_events) {
+        size_t cap = session->cap_events ? session->cap_events * 2 : 256;
+        struct ox_node_event *more =
+            cap > 2 * MOST_EVENTS ? NULL : realloc(session->events, cap * sizeof *more);
+        if (!more)
+            return;
+        session->events = more;
+        session->cap_events = cap;
+    }
+    if (session->n_events >= MOST_EVENTS)
+        return;
+    struct ox_node_event *event = &session->events[session->n_events++];
+    *event = (struct ox_node_event){.graph = frame->plan->path,
+                                    .node = step->label,
+                                    .op_type = step->node->op_type,
+                                    .domain = step->node->domain,
+                                    .start_ns = start - session->run_start,
+                                    .ns = end - start,
+                                    .in_bytes = step->prepared.bytes,
+                                    .macs = macs_of(run),
+                                    .depth = frame->depth};
+    for (size_t i = 0; i < run->n_out; i++)
+        event->bytes += run->out[i] ? ox_datum_bytes(run->out[i]) : 0;
+    for (size_t i = 0; i < run->n_in; i++)
+        event->in_bytes += run->in[i] ? ox_datum_bytes(run->in[i]) : 0;
+}
+
+double ox_session_peak(void)
+{
+    enum { ROUNDS = 8, LOOPS = 4000 };
+    const struct ox_compute *table = ox_compute(ox_cpu());
+    double best = 0;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        uint64_t start = ox_clock_ns();
+        double done = table->probe(LOOPS);
+        uint64_t ns = ox_clock_ns() - start;
+        if (ns && done * 1e9 / (double)ns > best)
+            best = done * 1e9 / (double)ns;
+    }
+    return best;
+}
