@@ -161,15 +161,9 @@ static const float *vector_of(struct ox_rewrite *rw, const struct ox_node *node,
 
 static bool take_batch_norm(struct ox_rewrite *rw, struct ox_node *fused, struct ox_node *next)
 {
-    if (!ox_is_op(next, "BatchNormalization") || next->inputs[0] != fused->outputs[0] ||
-        ox_attr_int(next, "training_mode", 0) || ox_attr_int(next, "spatial", 1) != 1 ||
-        (ox_node_opset(next) < 7 && !ox_attr_int(next, "is_test", 0)) ||
+    if (!ox_batch_norm_is_affine(rw, next) || next->inputs[0] != fused->outputs[0] ||
         (!is_conv(fused) && ox_rank_of(rw, fused->outputs[0]) != 2))
         return false;
-    for (size_t i = 1; i < next->n_outputs; i++)
-        if (next->outputs[i] &&
-            (ox_rw_n_uses(rw, next->outputs[i]) || ox_rw_is_pinned(rw, next->outputs[i])))
-            return false;
     int64_t n = channels_of(rw, fused);
     const float *gamma = vector_of(rw, next, 1, n), *beta = vector_of(rw, next, 2, n),
                 *mean = vector_of(rw, next, 3, n), *variance = vector_of(rw, next, 4, n);
@@ -267,40 +261,6 @@ static bool take_activation(struct ox_rewrite *rw, struct ox_node *fused, struct
     return set_activation(rw, next, name, a, b);
 }
 
-/* ---- Padding before a convolution ------------------------------------------------------------------------------- */
-
-static bool take_padding(struct ox_rewrite *rw, struct ox_node *conv)
-{
-    enum { MOST = 4 };
-    const struct ox_node *pad = ox_made_by(rw, conv->inputs[IN_X], "Pad", true);
-    const char *mode = pad ? ox_attr_string(pad, "mode", "constant") : NULL;
-    const char *auto_pad = ox_attr_string(conv, "auto_pad", "NOTSET");
-    size_t n, n_own;
-    if (!mode || strcmp(mode, "constant") != 0 || strcmp(auto_pad, "NOTSET") != 0 ||
-        ox_input(pad, 3) || !ox_input(pad, 0) ||
-        (ox_input(pad, 2) && !ox_const_is(rw, pad->inputs[2], 0)) ||
-        ox_attr_float(pad, "value", 0) != 0)
-        return false;
-    const int64_t *by =
-        ox_input(pad, 1) ? ox_const_ints(rw, pad->inputs[1], &n) : ox_attr_ints(pad, "pads", &n);
-    unsigned rank = ox_rw_stored(rw, conv->inputs[IN_WEIGHTS])->rank;
-    const int64_t *own = ox_attr_ints(conv, "pads", &n_own);
-    if (!by || n != 2 * (size_t)rank || by[0] || by[1] || by[rank] || by[rank + 1] ||
-        (own && n_own != 2 * (size_t)(rank - 2)))
-        return false;
-    int64_t pads[MOST];
-    unsigned spatial = rank - 2;
-    for (unsigned d = 0; d < spatial; d++) {
-        pads[d] = (own ? own[d] : 0) + by[2 + d];
-        pads[spatial + d] = (own ? own[spatial + d] : 0) + by[rank + 2 + d];
-        if (by[2 + d] < 0 || by[rank + 2 + d] < 0)
-            return false;
-    }
-    ox_rw_set_input(rw, conv, IN_X, pad->inputs[0]);
-    rw->failed |= !ox_node_set_ints(conv, "pads", pads, 2 * (size_t)spatial);
-    return !rw->failed;
-}
-
 enum ox_status ox_pass_fuse_linear(struct ox_rewrite *rw, struct ox_graph *graph,
                                    struct ox_error *err)
 {
@@ -316,7 +276,8 @@ enum ox_status ox_pass_fuse_linear(struct ox_rewrite *rw, struct ox_graph *graph
         else if (ox_is_op(node, "Gemm"))
             begin_gemm(rw, node);
         while (is_fused(node) && !rw->failed) {
-            if (is_conv(node) && take_padding(rw, node))
+            if (is_conv(node) &&
+                ox_take_padding(rw, node, ox_rw_stored(rw, node->inputs[IN_WEIGHTS])->rank - 2))
                 continue;
             struct ox_node *next = ox_rw_only_user(rw, node->outputs[0]);
             bool linear = !ox_attr_string(node, "activation", NULL) && !node->inputs[IN_RESIDUAL];

@@ -140,10 +140,8 @@ static bool undo_cast(struct ox_rewrite *rw, struct ox_node *node)
         return false;
     enum ox_dtype from = ox_dtype_of_value(rw, first->inputs[0]);
     int64_t middle = ox_attr_int(first, "to", 0), to = ox_attr_int(node, "to", 0);
-    bool exact = (middle == OX_FLOAT32 && (from == OX_FLOAT16 || from == OX_BFLOAT16)) ||
-                 (middle == OX_FLOAT64 && from == OX_FLOAT32) ||
-                 (middle == OX_INT64 && (from == OX_INT32 || from == OX_BOOL));
-    return exact && to == (int64_t)from && ox_rw_bypass(rw, node, first->inputs[0]);
+    return ox_cast_is_exact(from, (enum ox_dtype)middle) && to == (int64_t)from &&
+           ox_rw_bypass(rw, node, first->inputs[0]);
 }
 
 enum ox_status ox_pass_identity(struct ox_rewrite *rw, struct ox_graph *graph, struct ox_error *err)

@@ -41,6 +41,13 @@ const struct ox_tensor *ox_const_floats(struct ox_rewrite *rw, const struct ox_v
 bool ox_activation_of(struct ox_rewrite *rw, const struct ox_node *node, const char **name,
                       float *a, float *b);
 
+/* Whether every value of the one type is a value of the other. */
+bool ox_cast_is_exact(enum ox_dtype from, enum ox_dtype to);
+/* Whether a node is batch norm by given statistics, whose other outputs nobody uses. */
+bool ox_batch_norm_is_affine(const struct ox_rewrite *rw, const struct ox_node *node);
+/* A Pad of zeros before a convolution with that many spatial axes, used by it alone, becomes its attribute. */
+bool ox_take_padding(struct ox_rewrite *rw, struct ox_node *node, unsigned spatial);
+
 /* Of types that are tensors of known rank; -1. */
 int ox_rank_of(struct ox_rewrite *rw, const struct ox_value *value);
 enum ox_dtype ox_dtype_of_value(struct ox_rewrite *rw, const struct ox_value *value);

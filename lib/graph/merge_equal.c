@@ -31,13 +31,36 @@ static bool add_attr(struct ox_strbuf *key, const struct ox_attr *attr)
     }
 }
 
-static bool make_key(struct ox_strbuf *key, const struct ox_node *node)
+/* Small constants count by what is in them, where the model is written out: to run one its weights are read when needed. */
+static void add_input(struct ox_rewrite *rw, struct ox_strbuf *key, const struct ox_value *value)
+{
+    enum { SMALL = 64 };
+    const struct ox_stored *stored = value && !rw->to_run ? ox_rw_stored(rw, value) : NULL;
+    size_t n;
+    const struct ox_tensor *tensor = stored && stored->dtype != OX_STRING &&
+                                             ox_dims_count(stored->rank, stored->dims, &n) &&
+                                             n <= SMALL
+                                         ? ox_rw_const(rw, value)
+                                         : NULL;
+    ox_strbuf_putc(key, tensor ? 'c' : 'v');
+    if (!tensor) {
+        ox_strbuf_add(key, &value, sizeof value);
+        return;
+    }
+    ox_strbuf_add(key, &tensor->dtype, sizeof tensor->dtype);
+    ox_strbuf_add(key, &tensor->rank, sizeof tensor->rank);
+    ox_strbuf_add(key, tensor->dims, tensor->rank * sizeof *tensor->dims);
+    ox_strbuf_add(key, tensor->data, tensor->n * ox_dtype_size(tensor->dtype));
+}
+
+static bool make_key(struct ox_rewrite *rw, struct ox_strbuf *key, const struct ox_node *node)
 {
     ox_strbuf_clear(key);
     ox_strbuf_add(key, node->op_type, strlen(node->op_type) + 1);
     ox_strbuf_add(key, node->domain, strlen(node->domain) + 1);
     ox_strbuf_add(key, &node->n_inputs, sizeof node->n_inputs);
-    ox_strbuf_add(key, node->inputs, node->n_inputs * sizeof(struct ox_value *));
+    for (size_t i = 0; i < node->n_inputs; i++)
+        add_input(rw, key, node->inputs[i]);
     ox_strbuf_add(key, &node->n_outputs, sizeof node->n_outputs);
     ox_strbuf_add(key, &node->n_attrs, sizeof node->n_attrs);
     for (size_t a = 0; a < node->n_attrs; a++)
@@ -83,7 +106,7 @@ enum ox_status ox_pass_merge_equal(struct ox_rewrite *rw, struct ox_graph *graph
         uint32_t index = (uint32_t)i;
         bool is_new;
         status = ox_env_poll(rw->env, err);
-        if (!may_merge(rw, node) || !make_key(&key, node))
+        if (!may_merge(rw, node) || !make_key(rw, &key, node))
             continue;
         char *kept = ox_arena_copy(&rw->scratch, key.data, key.len);
         if (!kept || !ox_strmap_add(&seen, kept, key.len, &index, &is_new))

@@ -6,6 +6,7 @@
 enum {
     MOST_ROUNDS =
         20, /* of a phase: passes shrink the graph, so that this many are more than enough */
+    OTHER_STANDARD = 2, /* a phase */
     LAST_PHASE = 5,
     FOLD_BYTES = 16 << 20
 };
@@ -129,6 +130,8 @@ static enum ox_status run_phases(struct ox_rewrite *rw, const struct ox_rewrite_
                                  size_t *counts, struct ox_error *err)
 {
     for (int phase = 1; phase <= LAST_PHASE; phase++) {
+        if (phase == OTHER_STANDARD && rw->to_run)
+            continue; /* what fuses for the engine reads the original operators, and goes further */
         bool changed = true;
         for (int round = 0; changed && round < MOST_ROUNDS; round++) {
             changed = false;

@@ -1,0 +1,268 @@
+/* What follows a linear operator by constants a channel goes into its weights and bias: batch norm, and Add, Sub, Mul, Div with a
+ * constant of one element or one a channel. The operators stay what they are: Conv, ConvTranspose, Gemm, and MatMul where nothing is
+ * added. Arithmetic is in double and rounded once. */
+#include <math.h>
+
+#include "graph/match.h"
+
+enum linear_kind { NOT_LINEAR, CONV, CONV_TRANSPOSE, GEMM, MATMUL };
+
+/* Weights are `outer` blocks of n channels of `inner` elements; of ConvTranspose `blocks` of them belong to one group, whose channels
+ * follow those of the group before. */
+struct linear {
+    enum linear_kind kind;
+    struct ox_node *node;
+    int64_t channels, n, inner, outer, blocks;
+    int axis; /* of channels in the output; from the end when negative */
+};
+
+static bool is_real(enum ox_dtype dtype)
+{
+    return dtype == OX_FLOAT32 || dtype == OX_FLOAT64 || dtype == OX_FLOAT16 ||
+           dtype == OX_BFLOAT16;
+}
+
+static enum linear_kind kind_of(const struct ox_node *node)
+{
+    return ox_is_op(node, "Conv")            ? CONV
+           : ox_is_op(node, "ConvTranspose") ? CONV_TRANSPOSE
+           : ox_is_op(node, "Gemm")          ? GEMM
+           : ox_is_op(node, "MatMul")        ? MATMUL
+                                             : NOT_LINEAR;
+}
+
+/* The constant input of a type that weights have, of this node alone; NULL. */
+static const struct ox_stored *own_weights(struct ox_rewrite *rw, const struct ox_node *node,
+                                           size_t i)
+{
+    const struct ox_value *value = ox_input(node, i);
+    const struct ox_stored *stored = value ? ox_rw_stored(rw, value) : NULL;
+    return stored && is_real(stored->dtype) && ox_rw_only_user(rw, value) ? stored : NULL;
+}
+
+static bool lay_out(struct ox_rewrite *rw, struct ox_node *node, struct linear *out)
+{
+    enum { MOST = 64 << 20 };
+    const struct ox_stored *w = own_weights(rw, node, 1);
+    size_t n;
+    if (!w || !ox_dims_count(w->rank, w->dims, &n) || n == 0 || n > MOST || node->n_outputs != 1)
+        return false;
+    *out = (struct linear){.kind = kind_of(node), .node = node, .outer = 1, .blocks = 1, .axis = 1};
+    if (out->kind == CONV || out->kind == CONV_TRANSPOSE) {
+        int64_t group = ox_attr_int(node, "group", 1);
+        if (w->rank < 3 || group < 1 || w->dims[0] % group)
+            return false;
+        bool turned = out->kind == CONV_TRANSPOSE;
+        out->n = w->dims[turned ? 1 : 0];
+        out->channels = turned ? out->n * group : out->n;
+        out->outer = turned ? w->dims[0] : 1;
+        out->blocks = turned ? w->dims[0] / group : 1;
+    } else {
+        if (w->rank != 2)
+            return false;
+        bool turned = out->kind == GEMM && ox_attr_int(node, "transB", 0);
+        out->n = out->channels = w->dims[turned ? 0 : 1];
+        out->outer = turned ? 1 : w->dims[0];
+        out->axis = -1;
+    }
+    out->inner = (int64_t)n / out->outer / out->n;
+    return true;
+}
+
+/* A constant with one element, or one for each channel of the output, as `channels` doubles. NULL: it is something else, or would
+ * widen the output. */
+static const double *channel_const(struct ox_rewrite *rw, const struct linear *linear,
+                                   const struct ox_value *value)
+{
+    int rank = ox_rank_of(rw, linear->node->outputs[0]);
+    const struct ox_stored *stored = value ? ox_rw_stored(rw, value) : NULL;
+    size_t count;
+    if (!stored || !is_real(stored->dtype) || rank < 2 || (int)stored->rank > rank ||
+        !ox_dims_count(stored->rank, stored->dims, &count) ||
+        (count != 1 && count != (size_t)linear->channels))
+        return NULL;
+    int axis = (linear->axis < 0 ? rank - 1 : linear->axis) - (rank - (int)stored->rank);
+    if (count != 1 && (axis < 0 || stored->dims[axis] != linear->channels))
+        return NULL;
+    const struct ox_tensor *tensor = ox_rw_const(rw, value);
+    double *out = tensor ? ox_rw_scratch(rw, (size_t)linear->channels, sizeof *out) : NULL;
+    for (int64_t i = 0; out && i < linear->channels; i++)
+        out[i] = ox_tensor_get_double(tensor, count == 1 ? 0 : (size_t)i);
+    return out;
+}
+
+/* A constant vector, an element a channel, as doubles. */
+static bool vector_of(struct ox_rewrite *rw, const struct linear *linear,
+                      const struct ox_value *value, double *out)
+{
+    const struct ox_tensor *tensor =
+        value && ox_rw_stored(rw, value) ? ox_rw_const(rw, value) : NULL;
+    if (!tensor || tensor->n != (size_t)linear->channels || !is_real(tensor->dtype))
+        return false;
+    ox_elements_convert(OX_FLOAT64, out, tensor->dtype, tensor->data, tensor->n, false);
+    return true;
+}
+
+/* ---- The new constants ------------------------------------------------------------------------------------------- */
+
+static void scale_blocks(const struct linear *linear, const double *by, double *data)
+{
+    for (int64_t o = 0; o < linear->outer; o++) {
+        const double *of = by + o / linear->blocks % (linear->channels / linear->n) * linear->n;
+        if (linear->kind != CONV_TRANSPOSE)
+            of = by;
+        for (int64_t c = 0; c < linear->n; c++)
+            for (int64_t i = 0; i < linear->inner; i++)
+                *data++ *= of[c];
+    }
+}
+
+/* The weights times `by`, a channel each; NULL. */
+static struct ox_value *scaled(struct ox_rewrite *rw, const struct linear *linear, const double *by)
+{
+    const struct ox_value *weights = linear->node->inputs[1];
+    const struct ox_tensor *tensor = ox_rw_const(rw, weights);
+    struct ox_budget *budget = ox_env_budget(rw->env);
+    struct ox_tensor *wide = NULL, *back = NULL;
+    struct ox_value *out = NULL;
+    if (tensor &&
+        ox_tensor_new(&wide, budget, OX_FLOAT64, tensor->rank, tensor->dims, NULL) == OX_OK) {
+        ox_elements_convert(OX_FLOAT64, wide->data, tensor->dtype, tensor->data, tensor->n, false);
+        scale_blocks(linear, by, wide->data);
+        if (ox_tensor_convert(&back, budget, wide, tensor->dtype, false, NULL) == OX_OK)
+            out = ox_rw_constant(rw, weights->name, back);
+    }
+    ox_tensor_release(wide);
+    ox_tensor_release(back);
+    return out;
+}
+
+static struct ox_value *bias_of(struct ox_rewrite *rw, const struct linear *linear,
+                                const char *name, const double *data)
+{
+    enum ox_dtype dtype = ox_rw_stored(rw, linear->node->inputs[1])->dtype;
+    struct ox_tensor *tensor = NULL;
+    struct ox_value *out = NULL;
+    if (ox_tensor_new(&tensor, ox_env_budget(rw->env), dtype, 1, &linear->channels, NULL) ==
+        OX_OK) {
+        ox_elements_convert(dtype, tensor->data, OX_FLOAT64, data, tensor->n, false);
+        out = ox_rw_constant(rw, name, tensor);
+    }
+    ox_tensor_release(tensor);
+    return out;
+}
+
+/* The operator's bias as doubles, zeros when it has none; NULL: it cannot be changed. */
+static double *old_bias(struct ox_rewrite *rw, const struct linear *linear)
+{
+    const struct ox_value *bias = ox_input(linear->node, 2);
+    double *out = ox_rw_scratch(rw, (size_t)linear->channels, sizeof *out);
+    if (!out || !bias || linear->kind == MATMUL)
+        return out;
+    if (linear->kind == GEMM) {
+        const double *given = channel_const(rw, linear, bias);
+        for (int64_t i = 0; given && i < linear->channels; i++)
+            out[i] = given[i] * (double)ox_attr_float(linear->node, "beta", 1);
+        return given ? out : NULL;
+    }
+    return vector_of(rw, linear, bias, out) ? out : NULL;
+}
+
+/* y becomes y * by + plus, a channel each (NULL: 1 and 0), and `next`, which made that, goes. */
+static bool take(struct ox_rewrite *rw, const struct linear *linear, struct ox_node *next,
+                 const double *by, const double *plus)
+{
+    struct ox_node *node = linear->node;
+    double *bias = old_bias(rw, linear);
+    struct ox_value *in[3] = {node->inputs[0], node->inputs[1], ox_input(node, 2)};
+    if (!bias || (plus && linear->kind == MATMUL))
+        return false;
+    bool any = in[2] || plus;
+    for (int64_t i = 0; i < linear->channels; i++)
+        bias[i] = bias[i] * (by ? by[i] : 1) + (plus ? plus[i] : 0);
+    if (by)
+        in[1] = scaled(rw, linear, by);
+    if (any)
+        in[2] = bias_of(rw, linear, in[2] ? in[2]->name : next->outputs[0]->name, bias);
+    if (!in[1] || (any && !in[2]))
+        return false;
+    struct ox_value *y = next->outputs[0];
+    ox_rw_become(rw, node, node->op_type, "", in, any ? 3 : 2);
+    if (linear->kind == GEMM && any)
+        rw->failed |= !ox_node_set_float(node, "beta", 1);
+    ox_rw_remove(rw, next);
+    ox_rw_set_output(rw, node, 0, y);
+    return true;
+}
+
+/* ---- What is taken in -------------------------------------------------------------------------------------------- */
+
+bool ox_batch_norm_is_affine(const struct ox_rewrite *rw, const struct ox_node *node)
+{
+    if (!ox_is_op(node, "BatchNormalization") || ox_attr_int(node, "training_mode", 0) ||
+        ox_attr_int(node, "spatial", 1) != 1 ||
+        (ox_node_opset(node) < 7 && !ox_attr_int(node, "is_test", 0)))
+        return false;
+    for (size_t i = 1; i < node->n_outputs; i++)
+        if (node->outputs[i] &&
+            (ox_rw_n_uses(rw, node->outputs[i]) || ox_rw_is_pinned(rw, node->outputs[i])))
+            return false;
+    return true;
+}
+
+static bool take_batch_norm(struct ox_rewrite *rw, const struct linear *linear,
+                            struct ox_node *next)
+{
+    if (!ox_batch_norm_is_affine(rw, next) || next->inputs[0] != linear->node->outputs[0] ||
+        (linear->axis < 0 && ox_rank_of(rw, linear->node->outputs[0]) != 2))
+        return false;
+    double *vectors[4];
+    for (size_t i = 0; i < 4; i++) {
+        vectors[i] = ox_rw_scratch(rw, (size_t)linear->channels, sizeof(double));
+        if (!vectors[i] || !vector_of(rw, linear, ox_input(next, i + 1), vectors[i]))
+            return false;
+    }
+    double epsilon = (double)ox_attr_float(next, "epsilon", 1e-5f);
+    double *by = ox_rw_scratch(rw, (size_t)linear->channels, 2 * sizeof *by);
+    double *plus = by ? by + linear->channels : NULL;
+    for (int64_t i = 0; by && i < linear->channels; i++) {
+        by[i] = vectors[0][i] / sqrt(vectors[3][i] + epsilon);
+        plus[i] = vectors[1][i] - vectors[2][i] * by[i];
+    }
+    return by && take(rw, linear, next, by, plus);
+}
+
+static bool take_arithmetic(struct ox_rewrite *rw, const struct linear *linear,
+                            struct ox_node *next)
+{
+    bool add = ox_is_op(next, "Add"), sub = ox_is_op(next, "Sub"), mul = ox_is_op(next, "Mul"),
+         div = ox_is_op(next, "Div");
+    struct ox_value *y = linear->node->outputs[0], *other = ox_other_input(next, y);
+    if (!(add || sub || mul || div) || !other || other == y || ox_node_opset(next) < 7 ||
+        ((sub || div) && next->inputs[0] != y))
+        return false;
+    const double *constant = channel_const(rw, linear, other);
+    double *values = constant ? ox_rw_scratch(rw, (size_t)linear->channels, sizeof *values) : NULL;
+    for (int64_t i = 0; values && i < linear->channels; i++) {
+        if ((div && constant[i] == 0) || !isfinite(constant[i]))
+            return false;
+        values[i] = sub ? -constant[i] : div ? 1 / constant[i] : constant[i];
+    }
+    return values && take(rw, linear, next, mul || div ? values : NULL, add || sub ? values : NULL);
+}
+
+enum ox_status ox_pass_fold_linear(struct ox_rewrite *rw, struct ox_graph *graph,
+                                   struct ox_error *err)
+{
+    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
+        struct ox_node *node = graph->nodes[i];
+        struct linear linear;
+        OX_TRY(ox_env_poll(rw->env, err));
+        if (ox_rw_gone(rw, node) || kind_of(node) == NOT_LINEAR || !lay_out(rw, node, &linear))
+            continue;
+        struct ox_node *next = ox_rw_only_user(rw, node->outputs[0]);
+        if (next && !take_batch_norm(rw, &linear, next))
+            take_arithmetic(rw, &linear, next);
+    }
+    return OX_OK;
+}

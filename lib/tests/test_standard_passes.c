@@ -1,0 +1,272 @@
+/* The passes of `optimize` that make other standard operators: what each makes of small graphs, that this computes the same, and what it
+ * must leave alone. */
+#include <check.h>
+#include <string.h>
+
+#include "graph/pass.h"
+#include "tests/run_suite.h"
+#include "tests/run_text.h"
+
+#define HEAD "<ir_version: 10, opset_import: [\"\" : 20]> "
+#define SHAPE(...)                                                                                 \
+    (const int64_t[])                                                                              \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
+enum { MOST = 512 };
+
+struct result {
+    size_t n;
+    float y[MOST];
+};
+
+static void give_ramp(struct text_run *f, unsigned rank, const int64_t *dims)
+{
+    size_t n;
+    float x[MOST];
+    ck_assert(ox_dims_count(rank, dims, &n) && n <= MOST);
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)((i * 7) % 11) - 4.5f;
+    text_give(f, OX_FLOAT32, rank, dims, x);
+}
+
+static void run_plain(struct text_run *f, unsigned rank, const int64_t *dims, struct result *out)
+{
+    const struct ox_run_options options = {.level = 0};
+    ck_assert_msg(text_plan(f, &options) == OX_OK, "%s", f->err.message);
+    give_ramp(f, rank, dims);
+    text_must_run(f);
+    const struct ox_tensor *tensor = ox_datum_get_tensor(f->out[0]);
+    ck_assert_uint_le(tensor->n, MOST);
+    out->n = tensor->n;
+    for (size_t i = 0; i < tensor->n; i++)
+        out->y[i] = (float)ox_tensor_get_double(tensor, i);
+}
+
+/* The model optimized has these operators, and makes of a ramp what it made before. */
+static void becomes(const char *text, const char *operators, unsigned rank, const int64_t *dims)
+{
+    struct text_run before, after;
+    struct result expected, got;
+    struct ox_strbuf list;
+    text_open(&before, text);
+    run_plain(&before, rank, dims, &expected);
+    text_close(&before);
+    text_open(&after, text);
+    ck_assert_msg(ox_optimize(after.model, NULL, NULL, &after.err) == OX_OK, "%s",
+                  after.err.message);
+    ox_strbuf_init(&list);
+    for (size_t i = 0; i < after.model->graph->n_nodes; i++)
+        ox_strbuf_printf(&list, "%s%s", i ? " " : "", after.model->graph->nodes[i]->op_type);
+    ck_assert_str_eq(list.data ? list.data : "", operators);
+    ox_strbuf_release(&list);
+    run_plain(&after, rank, dims, &got);
+    ck_assert_uint_eq(got.n, expected.n);
+    for (size_t i = 0; i < got.n; i++)
+        ck_assert_float_eq_tol(got.y[i], expected.y[i], 1e-4f);
+    text_close(&after);
+}
+
+#define NORM                                                                                       \
+    "float[2] g = {2, 3}, float[2] b = {0.5, -1}, float[2] m = {1, -2}, float[2] v = {4, 0.25}"
+
+START_TEST(batch_norm_goes_into_a_convolution)
+{
+    becomes(HEAD
+            "g (float[1,2,3,3] x) => (float[1,2,A,B] y) <float[2,2,1,1] w = {1, -2, 3, 0.5}, " NORM
+            "> { c = Conv(x, w) y = BatchNormalization(c, g, b, m, v) }",
+            "Conv", 4, SHAPE(1, 2, 3, 3));
+}
+END_TEST
+
+START_TEST(batch_norm_goes_into_a_grouped_transposed_convolution)
+{
+    becomes(HEAD
+            "g (float[1,4,2,2] x) => (float[1,2,A,B] y) <float[4,1,2,1] w = {1, -2, 3, 0.5, 4, 5, "
+            "-6, 7}, float[2] d = {3, 4}, " NORM "> { c = ConvTranspose <group = 2> (x, w, d) "
+            "y = BatchNormalization(c, g, b, m, v) }",
+            "ConvTranspose", 4, SHAPE(1, 4, 2, 2));
+}
+END_TEST
+
+START_TEST(batch_norm_goes_into_gemm)
+{
+    becomes(HEAD
+            "g (float[3,2] x) => (float[3,2] y) <float[2,2] w = {1, -2, 3, 0.5}, float[2] d = {3, "
+            "4}, " NORM "> { c = Gemm <transB = 1, alpha = 2.0, beta = 0.5> (x, w, d) "
+            "y = BatchNormalization(c, g, b, m, v) }",
+            "Gemm", 2, SHAPE(3, 2));
+}
+END_TEST
+
+START_TEST(batch_norm_stays_where_the_convolution_is_used_twice)
+{
+    becomes(HEAD
+            "g (float[1,2,2,2] x) => (float[1,2,A,B] y) <float[2,2,1,1] w = {1, -2, 3, 0.5}, " NORM
+            "> { c = Conv(x, w) d = BatchNormalization(c, g, b, m, v) y = Add(c, d) }",
+            "Conv BatchNormalization Add", 4, SHAPE(1, 2, 2, 2));
+}
+END_TEST
+
+START_TEST(a_factor_a_column_goes_into_a_product_and_a_sum_does_not)
+{
+    becomes(HEAD
+            "g (float[1,3,2] x) => (float[1,3,2] y) <float[2,2] w = {1, -2, 3, 0.5}, float[2] s = "
+            "{2, 4}> { p = MatMul(x, w) q = Div(p, s) y = Add(q, s) }",
+            "MatMul Add", 3, SHAPE(1, 3, 2));
+}
+END_TEST
+
+START_TEST(a_constant_of_another_axis_stays)
+{
+    becomes(HEAD "g (float[1,2,2,2] x) => (float[1,2,2,2] y) <float[2,2,1,1] w = {1, -2, 3, 0.5}, "
+                 "float[2] s = {2, 4}> { c = Conv(x, w) y = Mul(c, s) }",
+            "Conv Mul", 4, SHAPE(1, 2, 2, 2));
+}
+END_TEST
+
+START_TEST(padding_goes_into_a_convolution_and_an_average)
+{
+    becomes(HEAD
+            "g (float[1,1,3,3] x) => (float[1,1,A,B] y) <float[1,1,2,2] w = {1, -2, 3, 0.5}, "
+            "int64[8] p = {0, 0, 1, 0, 0, 0, 0, 1}> { a = Pad(x, p) c = Conv(a, w) d = Pad(c, p) "
+            "y = AveragePool <kernel_shape = [2, 2]> (d) }",
+            "Conv AveragePool", 4, SHAPE(1, 1, 3, 3));
+}
+END_TEST
+
+START_TEST(padding_by_another_value_or_of_channels_stays)
+{
+    becomes(HEAD "g (float[1,1,3,3] x) => (float[1,1,A,B] y) <float[1,1,2,2] w = {1, -2, 3, 0.5}, "
+                 "float o = {1}, int64[8] p = {0, 0, 1, 0, 0, 0, 0, 1}> { a = Pad(x, p, o) "
+                 "y = Conv(a, w) }",
+            "Pad Conv", 4, SHAPE(1, 1, 3, 3));
+}
+END_TEST
+
+START_TEST(product_and_sum_become_gemm)
+{
+    becomes(HEAD
+            "g (float[3,2] x) => (float[2,3] y) <float[2,2] w = {1, -2, 3, 0.5}, float[2,1] c = "
+            "{3, 4}> { t = Transpose <perm = [1, 0]> (x) p = MatMul(w, t) y = Add(c, p) }",
+            "Gemm", 2, SHAPE(3, 2));
+}
+END_TEST
+
+START_TEST(a_sum_that_widens_the_product_stays)
+{
+    becomes(HEAD
+            "g (float[1,2] x) => (float[A,2] y) <float[2,2] w = {1, -2, 3, 0.5}, float[2,1] c = "
+            "{3, 4}> { p = MatMul(x, w) y = Add(c, p) }",
+            "MatMul Add", 2, SHAPE(1, 2));
+}
+END_TEST
+
+START_TEST(a_target_computed_from_sizes_becomes_constant)
+{
+    becomes(
+        HEAD
+        "g (float[N,T,4] x) => (float[A,B,C,D] y) <int64[2] h = {2, 2}> { s = Shape <end = 2> (x) "
+        "t = Concat <axis = 0> (s, h) y = Reshape(x, t) }",
+        "Reshape", 3, SHAPE(2, 3, 4));
+}
+END_TEST
+
+START_TEST(a_target_with_two_new_sizes_stays)
+{
+    becomes(HEAD "g (float[N,T,4] x) => (float[A,B,C] y) { n = Shape <end = 1> (x) "
+                 "t = Shape <start = 1, end = 2> (x) m = Constant <value_ints = [-1]> () "
+                 "u = Concat <axis = 0> (t, n, m) y = Reshape(x, u) }",
+            "Shape Shape Concat Reshape", 3, SHAPE(2, 3, 4));
+}
+END_TEST
+
+START_TEST(changes_of_shape_are_merged)
+{
+    becomes(HEAD
+            "g (float[N,1,6] x) => (float[N,A,B] y) <int64[1] one = {1}, int64[3] t = {0, 2, 3}> "
+            "{ a = Squeeze(x, one) b = Unsqueeze(a, one) c = Reshape(b, t) y = Neg(c) }",
+            "Reshape Neg", 3, SHAPE(2, 1, 6));
+}
+END_TEST
+
+START_TEST(concats_and_slices_are_merged)
+{
+    becomes(HEAD
+            "g (float[2,3] x) => (float[A,B] y) <int64[1] zero = {0}, int64[1] one = {1}, int64[1] "
+            "two = {2}> { n = Neg(x) a = Concat <axis = -1> (x, n) b = Concat <axis = 1> (n, a) "
+            "s = Slice(b, zero, one, zero) y = Slice(s, one, two, one) }",
+            "Neg Concat Slice", 2, SHAPE(2, 3));
+}
+END_TEST
+
+START_TEST(slices_of_the_same_axis_stay)
+{
+    becomes(HEAD "g (float[2,5] x) => (float[A,B] y) <int64[1] one = {1}, int64[1] four = {4}> "
+                 "{ s = Slice(x, one, four, one) y = Slice(s, one, four, one) }",
+            "Slice Slice", 2, SHAPE(2, 5));
+}
+END_TEST
+
+START_TEST(axes_that_are_put_back_are_kept)
+{
+    becomes(HEAD "g (float[2,3] x) => (float[2,1] y) <int64[1] one = {1}> "
+                 "{ s = ReduceMax <keepdims = 0> (x, one) y = Unsqueeze(s, one) }",
+            "ReduceMax", 2, SHAPE(2, 3));
+    becomes(HEAD "g (float[2,3] x) => (float[2] y) <int64[1] one = {1}> "
+                 "{ s = ReduceMax(x, one) y = Squeeze(s, one) }",
+            "ReduceMax", 2, SHAPE(2, 3));
+}
+END_TEST
+
+START_TEST(quantizing_what_was_dequantized_is_nothing)
+{
+    becomes(HEAD
+            "g (float[6] x) => (float[6] y) <float s = {0.5}, uint8 z = {9}, float r = {0.25}> "
+            "{ a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+            "c = QuantizeLinear(b, s, z) d = DequantizeLinear(c, s, z) "
+            "e = QuantizeLinear(d, r, z) y = DequantizeLinear(e, r, z) }",
+            "QuantizeLinear DequantizeLinear QuantizeLinear DequantizeLinear", 1, SHAPE(6));
+}
+END_TEST
+
+START_TEST(zero_states_are_left_out)
+{
+    becomes(HEAD
+            "g (float[T,1,2] x) => (float[T,1,1,1] y) <float[1,3,2] w = {1, -2, 3, 0.5, 1, 1}, "
+            "float[1,3,1] r = {1, -1, 0.5}> { n = Constant <value_ints = [1, 1, 1]> () "
+            "h = ConstantOfShape(n) y = GRU <hidden_size = 1> (x, w, r, , , h) }",
+            "GRU", 3, SHAPE(3, 1, 2));
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        batch_norm_goes_into_a_convolution,
+        batch_norm_goes_into_a_grouped_transposed_convolution,
+        batch_norm_goes_into_gemm,
+        batch_norm_stays_where_the_convolution_is_used_twice,
+        a_factor_a_column_goes_into_a_product_and_a_sum_does_not,
+        a_constant_of_another_axis_stays,
+        padding_goes_into_a_convolution_and_an_average,
+        padding_by_another_value_or_of_channels_stays,
+        product_and_sum_become_gemm,
+        a_sum_that_widens_the_product_stays,
+        a_target_computed_from_sizes_becomes_constant,
+        a_target_with_two_new_sizes_stays,
+        changes_of_shape_are_merged,
+        concats_and_slices_are_merged,
+        slices_of_the_same_axis_stay,
+        axes_that_are_put_back_are_kept,
+        quantizing_what_was_dequantized_is_nothing,
+        zero_states_are_left_out,
+    };
+    Suite *suite = suite_create("standard passes");
+    TCase *tcase = tcase_create("standard passes");
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
