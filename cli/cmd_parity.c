@@ -36,7 +36,7 @@ static const struct opt options[] = {
     {0, "samples", OPT_INT, FIELD(samples), "N", NULL,
      "samples to draw, or to take of those given"},
     {0, "image", OPT_STRINGS, FIELD(run.images), "[NAME=]FILE", NULL,
-     "feed a .png, .jpg or .ppm picture"},
+     "feed a picture (PNG, JPEG, PNM, BMP, WebP, TIFF, JPEG 2000)"},
     {0, "resize", OPT_STRING, FIELD(run.resize), "N|HxW", NULL, "as run does"},
     {0, "crop", OPT_STRING, FIELD(run.crop), "N|HxW", NULL, "as run does"},
     {0, "scale", OPT_STRING, FIELD(run.scale), "X", NULL, "as run does"},

@@ -28,7 +28,7 @@ static const struct opt options[] = {
      "absolute tolerance of --test-data (default 1e-7)"},
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Images"},
     {0, "image", OPT_STRINGS, FIELD(images), "[NAME=]FILE", NULL,
-     "feed a .png, .jpg or .ppm picture"},
+     "feed a picture (PNG, JPEG, PNM, BMP, WebP, TIFF, JPEG 2000)"},
     {0, "resize", OPT_STRING, FIELD(resize), "N|HxW", NULL,
      "resize it first, antialiased; N is for the shorter side, the ratio is kept"},
     {0, "crop", OPT_STRING, FIELD(crop), "N|HxW", NULL, "then cut that out of the middle"},

@@ -42,6 +42,16 @@ START_TEST(pictures_decode_as_pillow_decodes_them)
     check_pixels("picture.png", options, "picture.npy");
     check_pixels("picture.ppm", options, "picture.npy");
     check_pixels("alpha.png", options, "picture.npy");
+    check_pixels("picture.bmp", options, "picture.npy");
+#ifdef OX_SONAME_TIFF
+    check_pixels("picture.tif", options, "picture.npy");
+#endif
+#ifdef OX_SONAME_WEBP
+    check_pixels("picture.webp", options, "picture.npy");
+#endif
+#ifdef OX_SONAME_OPENJPEG
+    check_pixels("picture.jp2", options, "picture.npy");
+#endif
     check_pixels("picture.jpg", options, "picture_jpg.npy");
     check_pixels("progressive.jpg", options, "progressive_jpg.npy");
     check_pixels("cmyk.jpg", options, "cmyk_jpg.npy");

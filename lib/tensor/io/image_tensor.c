@@ -2,42 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "tensor/io/image.h"
 #include "tensor/io/tensor_file.h"
-
-bool ox_image_sniff(const uint8_t *bytes, size_t n)
-{
-    if (n >= 8 && memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) == 0)
-        return true;
-    if (n >= 3 && memcmp(bytes, "\xFF\xD8\xFF", 3) == 0)
-        return true;
-    return n >= 3 && bytes[0] == 'P' &&
-           (bytes[1] == '2' || bytes[1] == '3' || bytes[1] == '5' || bytes[1] == '6') &&
-           (bytes[2] == '\n' || bytes[2] == ' ' || bytes[2] == '\r' || bytes[2] == '\t' ||
-            bytes[2] == '#');
-}
-
-static enum ox_status to_channels(struct ox_picture *picture, struct ox_arena *arena,
-                                  unsigned channels, const char *name, struct ox_error *err)
-{
-    if (picture->channels == channels)
-        return OX_OK;
-    struct ox_picture other = {
-        .width = picture->width, .height = picture->height, .channels = channels};
-    OX_TRY(ox_picture_alloc(&other, arena, name, err));
-    const uint8_t *from = picture->pixels;
-    size_t n = picture->width * picture->height;
-    for (size_t i = 0; i < n; i++) {
-        if (channels == 3)
-            memset(other.pixels + i * 3, from[i], 3);
-        else /* ITU-R 601, in Pillow's 16-bit arithmetic */
-            other.pixels[i] = (uint8_t)((from[i * 3] * 19595 + from[i * 3 + 1] * 38470 +
-                                         from[i * 3 + 2] * 7471 + 0x8000) >>
-                                        16);
-    }
-    *picture = other;
-    return OX_OK;
-}
+#include "tensor/picture/picture.h"
 
 static enum ox_status resize(struct ox_picture *picture, struct ox_arena *arena,
                              const struct ox_image_options *options, const char *name,
@@ -190,15 +156,17 @@ enum ox_status ox_image_open(struct ox_tensor_file *file, const struct ox_tensor
 {
     struct ox_arena scratch;
     struct ox_picture picture;
+    const struct ox_picture_source source = {file->path, file->data, file->bytes, &scratch,
+                                             file->env};
     struct ox_tensor *tensor = NULL;
     struct ox_tensor_member *member;
     const struct ox_image_options *image = &options->image;
     OX_TRY(check_options(file, options, err));
     ox_arena_init(&scratch, ox_env_budget(file->env));
     enum ox_status status;
+    OX_TRY_CLEANUP(ox_picture_decode(&picture, &source, err));
     OX_TRY_CLEANUP(
-        ox_picture_decode(&picture, &scratch, file->env, file->path, file->data, file->bytes, err));
-    OX_TRY_CLEANUP(to_channels(&picture, &scratch, image->gray ? 1 : 3, file->path, err));
+        ox_picture_to_channels(&picture, &scratch, image->gray ? 1 : 3, file->path, err));
     OX_TRY_CLEANUP(resize(&picture, &scratch, image, file->path, err));
     OX_TRY_CLEANUP(crop(&picture, &scratch, image, file->path, err));
     OX_TRY_CLEANUP(lay_out(&tensor, file, &picture, options, err));

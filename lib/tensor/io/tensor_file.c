@@ -1,4 +1,5 @@
 #include "tensor/io/tensor_file.h"
+#include "tensor/picture/picture.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -93,8 +94,10 @@ static const struct {
     enum ox_tensor_format format;
 } extensions[] = {
     {".bin", OX_TENSORS_RAW},
+    {".bmp", OX_TENSORS_IMAGE},
     {".csv", OX_TENSORS_CSV},
     {".jpeg", OX_TENSORS_IMAGE},
+    {".jp2", OX_TENSORS_IMAGE},
     {".jpg", OX_TENSORS_IMAGE},
     {".json", OX_TENSORS_JSON},
     {".npy", OX_TENSORS_NPY},
@@ -105,7 +108,10 @@ static const struct {
     {".ppm", OX_TENSORS_IMAGE},
     {".raw", OX_TENSORS_RAW},
     {".safetensors", OX_TENSORS_SAFETENSORS},
+    {".tif", OX_TENSORS_IMAGE},
+    {".tiff", OX_TENSORS_IMAGE},
     {".tsv", OX_TENSORS_CSV},
+    {".webp", OX_TENSORS_IMAGE},
 };
 
 enum ox_tensor_format ox_tensor_format_of(const char *path)
@@ -127,7 +133,7 @@ static enum ox_tensor_format recognise(const struct ox_tensor_file *file,
         return OX_TENSORS_NPY;
     if (file->bytes >= 4 && (memcmp(data, "PK\3\4", 4) == 0 || memcmp(data, "PK\5\6", 4) == 0))
         return OX_TENSORS_NPZ;
-    if (ox_image_sniff(data, file->bytes))
+    if (ox_picture_format(data, file->bytes))
         return OX_TENSORS_IMAGE;
     enum ox_tensor_format format = ox_tensor_format_of(file->path);
     if (format != OX_TENSORS_AUTO)

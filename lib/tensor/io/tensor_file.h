@@ -113,7 +113,4 @@ bool ox_element_parse(enum ox_dtype dtype, void *to, const char *text, size_t n)
 /* The name of an element type in .safetensors, or NULL. */
 const char *ox_safetensors_type(enum ox_dtype dtype);
 
-/* Bytes that begin like a picture that is read. */
-bool ox_image_sniff(const uint8_t *bytes, size_t n);
-
 #endif

@@ -1,5 +1,5 @@
 /* Portable bit, gray and pixel maps, in text and in bytes (P1 to P6). */
-#include "ops/image_codec.h"
+#include "tensor/picture/picture.h"
 
 struct pnm {
     const uint8_t *at, *end;
@@ -41,29 +41,28 @@ static uint8_t scaled(uint32_t value, uint32_t most)
 }
 
 /* Bit maps: 1 is black. */
-static enum ox_image_status read_bits(struct pnm *p, struct ox_image *image, bool text)
+static bool read_bits(struct pnm *p, struct ox_picture *picture, bool text)
 {
-    uint64_t width = (uint64_t)image->width, stride = (width + 7) / 8;
+    size_t width = picture->width, stride = (width + 7) / 8;
 
-    if (!text && (uint64_t)(p->end - p->at) < stride * (uint64_t)image->height)
-        return OX_IMAGE_BAD;
-    for (uint64_t i = 0; i < width * (uint64_t)image->height; i++) {
+    if (!text && (size_t)(p->end - p->at) < stride * picture->height)
+        return false;
+    for (size_t i = 0; i < width * picture->height; i++) {
         bool black;
 
         if (text) {
             skip_space(p);
             if (p->at == p->end || (*p->at != '0' && *p->at != '1'))
-                return OX_IMAGE_BAD;
+                return false;
             black = *p->at++ == '1';
         } else {
-            uint64_t x = i % width;
+            size_t x = i % width;
 
             black = p->at[i / width * stride + x / 8] >> (7 - x % 8) & 1;
         }
-        for (unsigned k = 0; k < 3; k++)
-            image->pixels[3 * i + k] = black ? 0 : 255;
+        picture->pixels[i] = black ? 0 : 255;
     }
-    return OX_IMAGE_OK;
+    return true;
 }
 
 static bool read_sample(struct pnm *p, uint32_t most, bool text, uint32_t *out)
@@ -79,36 +78,40 @@ static bool read_sample(struct pnm *p, uint32_t most, bool text, uint32_t *out)
     return true;
 }
 
-enum ox_image_status ox_image_pnm(struct ox_image *image, const uint8_t *bytes, size_t n)
+static enum ox_status ends_early(const struct pnm *p, const struct ox_picture_source *source,
+                                 struct ox_error *err)
 {
-    struct pnm p = {bytes + 2, bytes + n};
-    uint32_t width, height, most = 1, value = 0;
-    enum ox_image_status status;
+    return ox_fail(err, OX_INPUT, "%s: at byte %zu: no sample, or the file ends too early",
+                   source->name, (size_t)(p->at - source->bytes));
+}
 
-    if (n < 3 || bytes[1] < '1' || bytes[1] > '6')
-        return OX_IMAGE_BAD;
-    unsigned kind = (bytes[1] - '1') % 3;
-    bool text = bytes[1] <= '3';
+enum ox_status ox_pnm_decode(struct ox_picture *picture, const struct ox_picture_source *source,
+                             struct ox_error *err)
+{
+    struct pnm p = {source->bytes + 2, source->bytes + source->n};
+    uint32_t width, height, most = 1, value;
+    unsigned kind = (source->bytes[1] - (unsigned)'1') % 3;
+    bool text = source->bytes[1] <= '3';
 
     if (!read_number(&p, INT32_MAX, &width) || !read_number(&p, INT32_MAX, &height) ||
         (kind > 0 && (!read_number(&p, 65535, &most) || most == 0)))
-        return OX_IMAGE_BAD;
+        return ox_fail(err, OX_INPUT, "%s: at byte %zu: no width, height or largest value",
+                       source->name, (size_t)(p.at - source->bytes));
     if (!text && p.at < p.end)
         p.at++; /* the single white space before the bytes */
     /* Not before the file is known to be long enough: a sample takes a bit at least. */
     if ((uint64_t)width * height / 8 > (uint64_t)(p.end - p.at))
-        return OX_IMAGE_BAD;
-    status = ox_image_make(image, width, height);
-    if (status != OX_IMAGE_OK)
-        return status;
+        return ends_early(&p, source, err);
+    *picture = (struct ox_picture){.width = width, .height = height, .channels = kind == 2 ? 3 : 1};
+    OX_TRY(ox_picture_alloc(picture, source->arena, source->name, err));
     if (kind == 0)
-        return read_bits(&p, image, text);
-    for (uint64_t i = 0; i < (uint64_t)width * height; i++) {
-        for (unsigned k = 0; k < 3; k++) {
-            if ((k == 0 || kind == 2) && !read_sample(&p, most, text, &value))
-                return OX_IMAGE_BAD;
-            image->pixels[3 * i + k] = scaled(value, most);
-        }
+        return read_bits(&p, picture, text) ? OX_OK : ends_early(&p, source, err);
+    for (size_t i = 0; i < (size_t)width * height * picture->channels; i++) {
+        if (i % 65536 == 0)
+            OX_TRY(ox_env_poll(source->env, err));
+        if (!read_sample(&p, most, text, &value))
+            return ends_early(&p, source, err);
+        picture->pixels[i] = scaled(value, most);
     }
-    return OX_IMAGE_OK;
+    return OX_OK;
 }

@@ -1,7 +1,7 @@
 /* BMP: core and info headers, 1 to 32 bits a pixel, bit fields, run lengths. */
 #include <string.h>
 
-#include "ops/image_codec.h"
+#include "tensor/picture/picture.h"
 
 enum bmp_compression {
     BMP_RGB = 0,
@@ -123,36 +123,33 @@ static void put_row(const struct bmp *b, const uint8_t *row, uint8_t *out)
 }
 
 /* Row y as the file counts them. */
-static uint8_t *row_of(const struct bmp *b, const struct ox_image *image, uint64_t y)
+static uint8_t *row_of(const struct bmp *b, const struct ox_picture *picture, uint64_t y)
 {
-    return image->pixels + (b->top_down ? y : b->height - 1 - y) * b->width * 3;
+    return picture->pixels + (b->top_down ? y : b->height - 1 - y) * b->width * 3;
 }
 
-static enum ox_image_status read_plain(const struct bmp *b, struct ox_image *image)
+static enum ox_status read_plain(const struct bmp *b, struct ox_picture *picture,
+                                 const struct ox_picture_source *source, struct ox_error *err)
 {
     uint64_t stride = (b->width * b->bits + 31) / 32 * 4;
 
     if (b->height > (b->n - b->data) / stride)
-        return OX_IMAGE_BAD;
-    enum ox_image_status status = ox_image_make(image, b->width, b->height);
-
-    if (status != OX_IMAGE_OK)
-        return status;
+        return ox_picture_bad(source, "BMP", err);
+    OX_TRY(ox_picture_alloc(picture, source->arena, source->name, err));
     for (uint64_t y = 0; y < b->height; y++)
-        put_row(b, b->bytes + b->data + y * stride, row_of(b, image, y));
-    return OX_IMAGE_OK;
+        put_row(b, b->bytes + b->data + y * stride, row_of(b, picture, y));
+    return OX_OK;
 }
 
 /* Run lengths: pairs of count and value; count 0 escapes. Pixels that no run sets stay black. */
-static enum ox_image_status read_runs(const struct bmp *b, struct ox_image *image)
+static enum ox_status read_runs(const struct bmp *b, struct ox_picture *picture,
+                                const struct ox_picture_source *source, struct ox_error *err)
 {
-    enum ox_image_status status = ox_image_make(image, b->width, b->height);
     bool nibbles = b->compression == BMP_RLE4;
     uint64_t x = 0, y = 0;
     size_t at = b->data;
 
-    if (status != OX_IMAGE_OK)
-        return status;
+    OX_TRY(ox_picture_alloc(picture, source->arena, source->name, err));
     while (at + 2 <= b->n && y < b->height) {
         unsigned count = b->bytes[at], value = b->bytes[at + 1];
         bool literal = count == 0 && value > 2;
@@ -167,7 +164,7 @@ static enum ox_image_status read_runs(const struct bmp *b, struct ox_image *imag
         }
         if (count == 0 && value == 2) {
             if (at + 2 > b->n)
-                return OX_IMAGE_BAD;
+                return ox_picture_bad(source, "BMP", err);
             x += b->bytes[at];
             y += b->bytes[at + 1];
             at += 2;
@@ -176,7 +173,7 @@ static enum ox_image_status read_runs(const struct bmp *b, struct ox_image *imag
         size_t stored = literal ? (nibbles ? (value + 1U) / 2 : value) : 0;
 
         if (stored > b->n - at)
-            return OX_IMAGE_BAD;
+            return ox_picture_bad(source, "BMP", err);
         for (unsigned i = 0; i < (literal ? value : count); i++, x++) {
             unsigned byte = !literal ? value : nibbles ? b->bytes[at + i / 2] : b->bytes[at + i];
 
@@ -185,26 +182,29 @@ static enum ox_image_status read_runs(const struct bmp *b, struct ox_image *imag
                             !nibbles ? byte
                             : i % 2  ? byte & 15
                                      : byte >> 4,
-                            row_of(b, image, y) + 3 * x);
+                            row_of(b, picture, y) + 3 * x);
         }
         at += stored + stored % 2; /* padded to 16 bits */
     }
-    return OX_IMAGE_OK;
+    return OX_OK;
 }
 
-enum ox_image_status ox_image_bmp(struct ox_image *image, const uint8_t *bytes, size_t n)
+enum ox_status ox_bmp_decode(struct ox_picture *picture, const struct ox_picture_source *source,
+                             struct ox_error *err)
 {
-    struct bmp b = {.bytes = bytes, .n = n};
+    struct bmp b = {.bytes = source->bytes, .n = source->n};
 
     if (!read_header(&b) || b.width == 0 || b.height == 0)
-        return OX_IMAGE_BAD;
+        return ox_picture_bad(source, "BMP", err);
+    picture->width = b.width;
+    picture->height = b.height;
     if ((b.compression == BMP_RLE8 && b.bits == 8) || (b.compression == BMP_RLE4 && b.bits == 4))
-        return read_runs(&b, image);
+        return read_runs(&b, picture, source, err);
     bool fields = b.compression == BMP_BITFIELDS || b.compression == BMP_ALPHA_BITFIELDS;
     bool wide = b.bits == 16 || b.bits == 32;
 
     if ((b.compression != BMP_RGB && !(fields && wide)) ||
         !(b.bits == 1 || b.bits == 2 || b.bits == 4 || b.bits == 8 || b.bits == 24 || wide))
-        return OX_IMAGE_BAD;
-    return read_plain(&b, image);
+        return ox_picture_bad(source, "BMP", err);
+    return read_plain(&b, picture, source, err);
 }

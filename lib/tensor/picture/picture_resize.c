@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tensor/io/image.h"
+#include "tensor/picture/picture.h"
 
 enum { BITS = 22 };
 
