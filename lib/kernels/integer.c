@@ -43,6 +43,11 @@ struct core {
     size_t slot;
 };
 
+static bool is_depthwise(const struct ox_conv *c)
+{
+    return c->groups > 1 && c->groups == c->in_channels && c->groups == c->out_channels;
+}
+
 static void describe(const struct ox_integer *t, const struct ox_conv *c, size_t width,
                      size_t pixel, struct core *k)
 {
@@ -51,7 +56,7 @@ static void describe(const struct ox_integer *t, const struct ox_conv *c, size_t
     k->groups = c->groups;
     k->channels = c->in_channels / c->groups;
     k->n = c->out_channels / c->groups;
-    k->depthwise = c->groups > 1 && k->channels == 1 && k->n == 1;
+    k->depthwise = is_depthwise(c);
     k->taps[0] = c->kernel[0];
     k->taps[1] = c->kernel[1];
     k->rows = c->out[0];
@@ -60,17 +65,19 @@ static void describe(const struct ox_integer *t, const struct ox_conv *c, size_t
     k->pixel = pixel * c->stride[1];
     k->tap_line = width * pixel * c->dilation[0];
     k->tap_pixel = pixel * c->dilation[1];
-    const bool runs = c->groups == 1 && c->dilation[1] == 1 && pixel == c->in_channels;
+    const bool runs = c->groups == 1 && c->dilation[1] == 1 && c->in_pixel == c->in_channels;
     k->segments = runs ? k->taps[0] : k->taps[0] * k->taps[1];
     k->depth = runs ? k->taps[1] * k->channels : k->channels;
     k->panel =
         k->segments * round_up(k->depth, 4) * t->nr * (t->layout == OX_INTEGER_PAIRS ? 2 : 1);
 }
 
-/* Whether the input is copied into a frame of its zero point first. */
-static bool needs_frame(const struct ox_conv *c, size_t frame[2])
+/* Whether the input is copied into a frame of its zero point first; s8 is made u8 thereby,
+ * where the tiles read bytes. */
+static bool needs_frame(const struct ox_integer *t, const struct ox_conv *c, bool is_signed,
+                        size_t frame[2])
 {
-    bool needs = false;
+    bool needs = is_signed && t->layout == OX_INTEGER_QUADS && !is_depthwise(c);
     for (unsigned axis = 0; axis < 2; axis++) {
         const size_t reach = (c->kernel[axis] - 1) * c->dilation[axis] + 1;
         const size_t span = c->out[axis] ? (c->out[axis] - 1) * c->stride[axis] + reach : 0;
@@ -80,10 +87,11 @@ static bool needs_frame(const struct ox_conv *c, size_t frame[2])
     return needs;
 }
 
-static void describe_conv(const struct ox_integer *t, const struct ox_conv *c, struct core *k)
+static void describe_conv(const struct ox_integer *t, const struct ox_conv *c, bool is_signed,
+                          struct core *k)
 {
     size_t frame[2];
-    const bool framed = needs_frame(c, frame);
+    const bool framed = needs_frame(t, c, is_signed, frame);
     describe(t, c, framed ? frame[1] : c->in[1], framed ? c->in_channels : c->in_pixel, k);
 }
 
@@ -100,6 +108,7 @@ static size_t packed_bytes(const struct core *k)
 struct packing {
     const struct core *k;
     const uint8_t *weights;
+    const int32_t *zero; /* of depthwise weights; NULL: 0 */
     uint8_t flip;
     size_t tap, channel, col; /* elements between taps, input channels and output channels */
     char *out;
@@ -111,28 +120,66 @@ static int16_t as_signed(uint8_t byte)
     return (int16_t)((byte ^ 0x80) - 0x80);
 }
 
+/* Panels of a product whose columns are adjacent, rows of them four or two at a time; what is missing of the last is zero. */
+static void pack_rows(const struct packing *p, const uint8_t *from, size_t cols, char *out)
+{
+    const size_t nr = p->k->t->nr, depth = p->k->depth, row = p->channel;
+    const uint32_t flip = p->flip;
+    const bool pairs = p->k->t->layout == OX_INTEGER_PAIRS;
+    uint32_t *to = (uint32_t *)(void *)out;
+    for (size_t q = 0; q < depth; q += 4) {
+        const uint8_t *x[4];
+        uint32_t keep[4];
+        for (size_t i = 0; i < 4; i++) {
+            keep[i] = q + i < depth ? 0xff : 0;
+            x[i] = from + (keep[i] ? q + i : q) * row;
+        }
+        for (size_t j = 0; pairs && j < cols; j++) {
+            const int32_t a = (int8_t)((x[0][j] ^ flip) & keep[0]);
+            const int32_t b = (int8_t)((x[1][j] ^ flip) & keep[1]);
+            const int32_t c = (int8_t)((x[2][j] ^ flip) & keep[2]);
+            const int32_t d = (int8_t)((x[3][j] ^ flip) & keep[3]);
+            to[j] = ((uint32_t)a & 0xffff) | (uint32_t)b << 16;
+            to[nr + j] = ((uint32_t)c & 0xffff) | (uint32_t)d << 16;
+        }
+        for (size_t j = 0; !pairs && j < cols; j++)
+            to[j] = ((x[0][j] ^ flip) & keep[0]) | ((x[1][j] ^ flip) & keep[1]) << 8 |
+                    ((x[2][j] ^ flip) & keep[2]) << 16 | ((x[3][j] ^ flip) & keep[3]) << 24;
+        to += pairs ? 2 * nr : nr;
+    }
+}
+
 static void pack_panel(void *arg, size_t i, size_t slot)
 {
     const struct packing *p = arg;
     const struct core *k = p->k;
     const size_t nr = k->t->nr, panels = (k->n + nr - 1) / nr;
     const size_t group = i / panels, first = i % panels * nr;
-    const size_t per_segment = round_up(k->depth, 4);
+    const size_t per_segment = round_up(k->depth, 4), cols = min_size(nr, k->n - first);
     const bool pairs = k->t->layout == OX_INTEGER_PAIRS;
     char *out = p->out + i * k->panel;
+    const uint8_t *from = p->weights + (group * k->n + first) * p->col;
     (void)slot;
-    memset(out, 0, k->panel);
-    for (size_t j = 0; j < nr && first + j < k->n; j++) {
-        const uint8_t *from = p->weights + (group * k->n + first + j) * p->col;
-        for (size_t q = 0; q < k->segments * k->depth; q++) {
-            const size_t tap = q / k->channels, channel = q % k->channels;
-            const size_t at = q / k->depth * per_segment + q % k->depth;
-            const int16_t w =
-                as_signed((uint8_t)(from[tap * p->tap + channel * p->channel] ^ p->flip));
-            if (pairs)
-                ((int16_t *)(void *)out)[(at / 2 * nr + j) * 2 + at % 2] = w;
-            else
-                ((int8_t *)out)[(at / 4 * nr + j) * 4 + at % 4] = (int8_t)w;
+    if (cols < nr || per_segment != k->depth)
+        memset(out, 0, k->panel);
+    if (p->col == 1 && k->segments == 1 && k->depth == k->channels) {
+        pack_rows(p, from, cols, out);
+        return;
+    }
+    for (size_t j = 0; j < cols; j++, from += p->col) {
+        size_t tap = 0, channel = 0, at = 0;
+        for (size_t s = 0; s < k->segments; s++, at += per_segment - k->depth) {
+            for (size_t q = 0; q < k->depth; q++, at++) {
+                const uint8_t w = from[tap * p->tap + channel * p->channel] ^ p->flip;
+                if (pairs)
+                    ((int16_t *)(void *)out)[(at / 2 * nr + j) * 2 + at % 2] = as_signed(w);
+                else
+                    ((uint8_t *)out)[(at / 4 * nr + j) * 4 + at % 4] = w;
+                if (++channel == k->channels) {
+                    channel = 0;
+                    tap++;
+                }
+            }
         }
     }
 }
@@ -146,7 +193,9 @@ static void pack(struct ox_env *env, const struct packing *p)
         for (size_t tap = 0; tap < taps; tap++) {
             for (size_t j = 0; j < k->groups; j++)
                 ((int16_t *)(void *)p->out)[tap * k->groups + j] =
-                    as_signed((uint8_t)(p->weights[j * p->col + tap * p->tap] ^ p->flip));
+                    (int16_t)(as_signed(
+                                  (uint8_t)(p->weights[j * p->col + tap * p->tap] ^ p->flip)) -
+                              (p->zero ? p->zero[j] : 0));
         }
         return;
     }
@@ -180,11 +229,8 @@ static void plan(struct core *k, size_t images)
 static int32_t row_sum(const struct core *k, const uint8_t *const *a, unsigned i)
 {
     int32_t sum = 0;
-    for (size_t s = 0; s < k->segments; s++) {
-        const uint8_t *x = a[s * k->t->mr + i];
-        for (size_t p = 0; p < k->depth; p++)
-            sum += x[p] ^ k->flip;
-    }
+    for (size_t s = 0; s < k->segments; s++)
+        sum += k->t->sum(k->depth, a[s * k->t->mr + i], k->flip);
     return sum;
 }
 
@@ -226,7 +272,6 @@ static void widen_rows(const struct core *k, struct ox_integer_tile *tile, uint1
     tile->a = rows;
     tile->segments = 1;
     tile->depth = k->wide * sizeof *words;
-    tile->flip = 0;
 }
 
 static void run_block(void *arg, size_t task, size_t slot)
@@ -256,7 +301,6 @@ static void run_block(void *arg, size_t task, size_t slot)
         tile.a = pointers;
         tile.segments = k->segments;
         tile.depth = k->depth;
-        tile.flip = k->flip;
         if (k->wide)
             widen_rows(k, &tile, words, wide);
         for (size_t j = 0; j < cols; j += t->nr) {
@@ -353,7 +397,7 @@ size_t ox_integer_dense_work(const struct ox_integer *t, const struct ox_env *en
                              const struct ox_integer_dense *d)
 {
     const struct ox_conv c = as_conv(d->m, d->n, d->k, d->a_row);
-    return ox_integer_conv_work(t, env, &c);
+    return ox_integer_conv_work(t, env, &c, d->a_signed);
 }
 
 void ox_integer_dense_run(const struct ox_integer *t, struct ox_env *env,
@@ -364,18 +408,31 @@ void ox_integer_dense_run(const struct ox_integer *t, struct ox_env *env,
     ox_integer_conv_run(t, env, &c, d->packed, d->a, d->a_signed, 0, d->c, &d->end, work);
 }
 
-void ox_integer_offsets(size_t n, size_t count, const void *weights, bool is_signed, size_t step,
-                        size_t col, int32_t za, const int32_t *weight_zero, const int32_t *bias,
-                        int32_t *offset)
+void ox_integer_sums(size_t n, size_t count, const void *weights, bool is_signed, size_t step,
+                     size_t col, int32_t *sums)
 {
     const uint8_t *w = weights;
     const uint8_t flip = is_signed ? 0 : 0x80;
-    for (size_t j = 0; j < n; j++) {
-        uint32_t sum = 0;
+    memset(sums, 0, n * sizeof *sums);
+    for (size_t i = 0; col == 1 && i < count; i++) {
+        const uint8_t *row = w + i * step;
+        for (size_t j = 0; j < n; j++)
+            sums[j] += (int8_t)(row[j] ^ flip);
+    }
+    for (size_t j = 0; col != 1 && j < n; j++) {
+        int32_t sum = 0;
         for (size_t i = 0; i < count; i++)
-            sum += (uint32_t)(int8_t)(w[j * col + i * step] ^ flip);
+            sum += (int8_t)(w[j * col + i * step] ^ flip);
+        sums[j] = sum;
+    }
+}
+
+void ox_integer_offsets(size_t n, size_t count, const int32_t *sums, int32_t za,
+                        const int32_t *weight_zero, const int32_t *bias, int32_t *offset)
+{
+    for (size_t j = 0; j < n; j++) { /* wraps */
         uint32_t out = bias ? (uint32_t)bias[j] : 0;
-        out -= (uint32_t)za * sum;
+        out -= (uint32_t)za * (uint32_t)sums[j];
         if (weight_zero)
             out += (uint32_t)count * (uint32_t)za * (uint32_t)weight_zero[j];
         offset[j] = (int32_t)out;
@@ -384,28 +441,27 @@ void ox_integer_offsets(size_t n, size_t count, const void *weights, bool is_sig
 
 bool ox_integer_conv_can(const struct ox_conv *c)
 {
-    const bool depthwise =
-        c->groups > 1 && c->groups == c->in_channels && c->groups == c->out_channels;
     return !c->planar && !c->transposed && c->kernel[0] <= SEGMENTS &&
            c->kernel[1] <= SEGMENTS / (c->kernel[0] ? c->kernel[0] : 1) &&
-           c->kernel[0] * c->kernel[1] > 0 && (depthwise || c->groups <= c->in_channels);
+           c->kernel[0] * c->kernel[1] > 0 && c->groups <= c->in_channels;
 }
 
 size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *c)
 {
     struct core k;
-    describe_conv(t, c, &k);
+    describe_conv(t, c, false, &k);
     return packed_bytes(&k);
 }
 
 void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
-                          const void *weights, bool is_signed, void *out)
+                          const void *weights, bool is_signed, const int32_t *zero, void *out)
 {
     struct core k;
     const size_t taps = c->kernel[0] * c->kernel[1];
-    describe_conv(t, c, &k);
+    describe_conv(t, c, false, &k);
     const struct packing p = {.k = &k,
                               .weights = weights,
+                              .zero = zero,
                               .flip = is_signed ? 0 : 0x80,
                               .tap = 1,
                               .channel = taps,
@@ -415,13 +471,13 @@ void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const 
 }
 
 size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env,
-                            const struct ox_conv *c)
+                            const struct ox_conv *c, bool in_signed)
 {
     struct core k;
     size_t frame[2], bytes = 0;
-    describe_conv(t, c, &k);
+    describe_conv(t, c, in_signed, &k);
     plan(&k, 1);
-    if (needs_frame(c, frame) &&
+    if (needs_frame(t, c, in_signed, frame) &&
         (OX_MUL_OVERFLOWS(frame[0], frame[1], &bytes) ||
          OX_MUL_OVERFLOWS(bytes, c->in_channels, &bytes) || bytes > SIZE_MAX / 2))
         return SIZE_MAX;
@@ -433,8 +489,18 @@ struct framing {
     size_t across;
     const uint8_t *in;
     uint8_t *out;
-    int zero;
+    uint8_t zero, flip; /* the zero point as it is stored */
 };
+
+static void copy_bytes(const uint8_t *from, uint8_t flip, size_t n, uint8_t *to)
+{
+    if (!flip) {
+        memcpy(to, from, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[i] = from[i] ^ flip;
+}
 
 static void frame_row(void *arg, size_t row, size_t slot)
 {
@@ -444,18 +510,19 @@ static void frame_row(void *arg, size_t row, size_t slot)
     const size_t left = min_size(c->pad[1], f->across),
                  width = min_size(c->in[1], f->across - left);
     uint8_t *out = f->out + row * f->across * channels;
+    const uint8_t zero = f->zero ^ f->flip;
     (void)slot;
     if (y >= c->in[0]) { /* also above the image, where y has wrapped */
-        memset(out, f->zero, f->across * channels);
+        memset(out, zero, f->across * channels);
         return;
     }
-    memset(out, f->zero, left * channels);
-    memset(out + (left + width) * channels, f->zero, (f->across - left - width) * channels);
+    memset(out, zero, left * channels);
+    memset(out + (left + width) * channels, zero, (f->across - left - width) * channels);
     const uint8_t *in = f->in + y * c->in[1] * c->in_pixel;
     for (size_t x = 0; c->in_pixel != channels && x < width; x++)
-        memcpy(out + (left + x) * channels, in + x * c->in_pixel, channels);
+        copy_bytes(in + x * c->in_pixel, f->flip, channels, out + (left + x) * channels);
     if (c->in_pixel == channels)
-        memcpy(out + left * channels, in, width * channels);
+        copy_bytes(in, f->flip, width * channels, out + left * channels);
 }
 
 void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
@@ -464,12 +531,13 @@ void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const s
 {
     struct core k;
     size_t frame[2], bytes = 0;
-    const bool framed = needs_frame(c, frame);
-    describe_conv(t, c, &k);
+    const bool framed = needs_frame(t, c, in_signed, frame);
+    const bool flips = in_signed && t->layout == OX_INTEGER_QUADS && !is_depthwise(c);
+    describe_conv(t, c, in_signed, &k);
     plan(&k, 1);
     if (framed)
         bytes = round_up(frame[0] * frame[1] * c->in_channels, 64);
-    k.flip = in_signed ? 0x80 : 0;
+    k.flip = in_signed && !flips ? 0x80 : 0;
     k.packed = packed;
     k.out_size = size_of(end->type);
     k.out_pixel = c->out_pixel;
@@ -481,7 +549,7 @@ void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const s
         k.in = (const uint8_t *)in + n * in_batch;
         k.out = (char *)out + n * out_batch * k.out_size;
         if (framed) {
-            struct framing f = {c, frame[1], k.in, work, in_zero & 0xff};
+            struct framing f = {c, frame[1], k.in, work, (uint8_t)in_zero, flips ? 0x80 : 0};
             ox_spread(env, frame[0], (double)bytes * 10, frame_row, &f);
             k.in = work;
         }

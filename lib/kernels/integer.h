@@ -1,7 +1,7 @@
 /* Products and convolutions of 8-bit integers with exact 32-bit sums, and the
  * way back to 8 bits or to floats.
  *
- * The left side is u8, or s8 that is read with its top bit turned (x + 128);
+ * The left side is u8, or s8 whose top bit is turned first (x + 128);
  * weights are s8, or u8 that are packed with the top bit turned (w - 128). With
  * z the zero points of what is read then, a result is sum (a - za)(w - zw) =
  * sum a w - za sum w - zw sum a + k za zw, of which the kernels form sum a w
@@ -13,8 +13,8 @@
 #include "kernels/convolve.h"
 
 /* One register tile: c[i][j] = sum over segments s, p < depth of (a[s * mr +
- * i][p] ^ flip) * w; packed panels have depth rounded up to 4 a segment. PAIRS:
- * one segment of words, their number even, depth in bytes, flip 0. */
+ * i][p] * w; packed panels have depth rounded up to 4 a segment. PAIRS:
+ * one segment of words, their number even, depth in bytes. */
 struct ox_integer_tile {
     const uint8_t *const *a;
     size_t segments, depth;
@@ -22,14 +22,13 @@ struct ox_integer_tile {
     int32_t *c;
     size_t ldc;
     unsigned rows, cols;
-    uint8_t flip; /* 0x80 for s8 */
 };
 
 enum ox_integer_out { OX_INTEGER_U8, OX_INTEGER_S8, OX_INTEGER_F32, OX_INTEGER_I32 };
 
 /* A row of sums on its way out: t = sums[j] + offset[j] - row_term *
- * weight_zero[j]; 8 bits: the nearest integer (half to even) of t * scale[j]
- * plus zero, within [lo, hi]; floats: t * scale[j] + bias[j], within [lo_f,
+ * weight_zero[j]; 8 bits: the nearest integer (half to even) of the exact t *
+ * scale[j] (in double) plus zero, within [lo, hi]; floats: t * scale[j] + bias[j], within [lo_f,
  * hi_f]; I32: t. */
 struct ox_integer_end {
     enum ox_integer_out type;
@@ -63,6 +62,7 @@ struct ox_integer {
     void (*tile)(const struct ox_integer_tile *t);
     void (*widen)(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y); /* PAIRS only */
     void (*taps)(const struct ox_integer_taps *t);
+    int32_t (*sum)(size_t n, const uint8_t *x, uint8_t flip); /* of x ^ flip */
     void (*finish)(size_t n, const int32_t *sums, int32_t row_term,
                    const struct ox_integer_end *end, void *out);
 };
@@ -92,26 +92,27 @@ size_t ox_integer_dense_work(const struct ox_integer *t, const struct ox_env *en
 void ox_integer_dense_run(const struct ox_integer *t, struct ox_env *env,
                           const struct ox_integer_dense *d, void *work);
 
-/* offset[j] = bias[j] - za * sum of w[.][j] + k * za * zw[j], w as packed
- * (signed) and za as read (unsigned): za is the zero point of u8, or that of s8
- * plus 128; zw that of s8, or of u8 minus 128. bias may be NULL, weight_zero
- * (one a column) too. Weights of column j are `count` values at j * col, `step`
- * apart (OIHW: count = step 1 * all of I, H, W; col = count). */
-void ox_integer_offsets(size_t n, size_t count, const void *weights, bool is_signed, size_t step,
-                        size_t col, int32_t za, const int32_t *weight_zero, const int32_t *bias,
-                        int32_t *offset);
+/* sums[j]: of the `count` weights of column j as packed (signed); they stand at j * col, `step` apart (OIHW: step 1, count =
+ * col = all of I, H, W). */
+void ox_integer_sums(size_t n, size_t count, const void *weights, bool is_signed, size_t step,
+                     size_t col, int32_t *sums);
+/* offset[j] = bias[j] - za * sums[j] + count * za * zw[j], za as read (unsigned): the zero point of u8, or that of s8 plus 128;
+ * zw that of s8, or of u8 minus 128. bias and weight_zero (one a column) may be NULL. */
+void ox_integer_offsets(size_t n, size_t count, const int32_t *sums, int32_t za,
+                        const int32_t *weight_zero, const int32_t *bias, int32_t *offset);
 
 /* Convolution over NHWC bytes, any kernel, stride, dilation, padding and groups
  * (also depthwise); c->planar and c->transposed are not done. in_pixel and
  * out_pixel count elements. Padding reads in_zero (as stored). */
-/* Whether this shape is done: kernels of at most 256 taps. Depthwise takes
- * weights with zero points of 0 only (end.weight_zero NULL). */
+/* Whether this shape is done: kernels of at most 256 taps. Depthwise weights lose
+ * their zero points when they are packed (`zero`, a channel each, of the weights as
+ * packed; NULL: 0), so end.weight_zero is NULL there. */
 bool ox_integer_conv_can(const struct ox_conv *c);
 size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *c);
 void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
-                          const void *weights, bool is_signed, void *out);
+                          const void *weights, bool is_signed, const int32_t *zero, void *out);
 size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env,
-                            const struct ox_conv *c);
+                            const struct ox_conv *c, bool in_signed);
 void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
                          const void *packed, const void *in, bool in_signed, int32_t in_zero,
                          void *out, const struct ox_integer_end *end, void *work);

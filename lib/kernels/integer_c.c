@@ -15,7 +15,7 @@ static void tile(const struct ox_integer_tile *t)
         const uint8_t *const *a = t->a + s * MR;
         for (size_t p = 0; p < t->depth; p++) {
             for (unsigned i = 0; i < t->rows; i++) {
-                const int32_t x = a[i][p] ^ t->flip;
+                const int32_t x = a[i][p];
                 for (unsigned j = 0; j < NR; j++)
                     sum[i][j] += x * b[(p / 4 * NR + j) * 4 + p % 4];
             }
@@ -26,6 +26,14 @@ static void tile(const struct ox_integer_tile *t)
         for (unsigned j = 0; j < t->cols; j++)
             t->c[i * t->ldc + j] = sum[i][j];
     }
+}
+
+static int32_t sum_bytes(size_t n, const uint8_t *x, uint8_t flip)
+{
+    int32_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += x[i] ^ flip;
+    return sum;
 }
 
 static void taps(const struct ox_integer_taps *t)
@@ -56,13 +64,15 @@ static void finish(size_t n, const int32_t *sums, int32_t row_term,
             ((int32_t *)out)[j] = (int32_t)t;
             continue;
         }
-        const float x = (float)(int32_t)t * end->scale[j];
         if (end->type == OX_INTEGER_F32) {
+            const float x = (float)(int32_t)t * end->scale[j];
             ((float *)out)[j] = clamp(end->bias ? x + end->bias[j] : x, end->lo_f, end->hi_f);
             continue;
         }
-        const float whole = clamp(x, (float)(end->lo - end->zero), (float)(end->hi - end->zero));
-        const int32_t y = (int32_t)lrintf(whole) + end->zero;
+        double x = (double)(int32_t)t * (double)end->scale[j];
+        x = x > end->lo - end->zero ? x : end->lo - end->zero;
+        x = x < end->hi - end->zero ? x : end->hi - end->zero;
+        const int32_t y = (int32_t)lrint(x) + end->zero;
         if (end->type == OX_INTEGER_U8)
             ((uint8_t *)out)[j] = (uint8_t)y;
         else
@@ -76,6 +86,7 @@ static const struct ox_integer plain = {.level = OX_CPU_C,
                                         .layout = OX_INTEGER_QUADS,
                                         .tile = tile,
                                         .taps = taps,
+                                        .sum = sum_bytes,
                                         .finish = finish};
 
 static struct ox_integer tables[OX_CPU_LEVELS];

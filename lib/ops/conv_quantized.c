@@ -1,6 +1,7 @@
 /* ConvInteger and QLinearConv: products and sums of the integers, exact in double. */
 #include "ops/conv.h"
 #include "ops/infer.h"
+#include "ops/int8.h"
 #include "ops/quantized.h"
 #include "ops/real.h"
 
@@ -88,6 +89,8 @@ static enum ox_status run_qlinear_conv(struct ox_run *r, struct ox_error *err)
 }
 
 const struct ox_op ox_ops_conv_quantized[] = {
-    {"", "ConvInteger", 10, .infer = infer_conv_integer, .run = run_conv_integer},
-    {"", "QLinearConv", 10, .infer = infer_qlinear_conv, .run = run_qlinear_conv},
+    {"", "ConvInteger", 10, .infer = infer_conv_integer, .run = run_conv_integer,
+     .fast = ox_int8_conv_integer, .prepare = ox_int8_prepare_conv_integer},
+    {"", "QLinearConv", 10, .infer = infer_qlinear_conv, .run = run_qlinear_conv,
+     .fast = ox_int8_qlinear_conv, .prepare = ox_int8_prepare_qlinear_conv},
     {0}};

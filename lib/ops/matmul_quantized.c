@@ -1,5 +1,6 @@
 /* MatMulInteger and QLinearMatMul: products and sums of the integers, exact in double. */
 #include "ops/infer.h"
+#include "ops/int8.h"
 #include "ops/matmul.h"
 #include "ops/quantized.h"
 #include "ops/real.h"
@@ -155,7 +156,10 @@ static enum ox_status run_qlinear_matmul(struct ox_run *r, struct ox_error *err)
 }
 
 const struct ox_op ox_ops_matmul_quantized[] = {
-    {"", "MatMulInteger", 10, .infer = infer_matmul_integer, .run = run_matmul_integer},
-    {"", "QLinearMatMul", 10, .infer = infer_qlinear_matmul, .run = run_qlinear_matmul},
-    {"", "QLinearMatMul", 21, .infer = infer_qlinear_matmul, .run = run_qlinear_matmul},
+    {"", "MatMulInteger", 10, .infer = infer_matmul_integer, .run = run_matmul_integer,
+     .fast = ox_int8_matmul_integer, .prepare = ox_int8_prepare_matmul_integer},
+    {"", "QLinearMatMul", 10, .infer = infer_qlinear_matmul, .run = run_qlinear_matmul,
+     .fast = ox_int8_qlinear_matmul, .prepare = ox_int8_prepare_qlinear_matmul},
+    {"", "QLinearMatMul", 21, .infer = infer_qlinear_matmul, .run = run_qlinear_matmul,
+     .fast = ox_int8_qlinear_matmul, .prepare = ox_int8_prepare_qlinear_matmul},
     {0}};

@@ -4,6 +4,8 @@
 
 #include "ops/op.h"
 
+struct ox_infer;
+
 struct ox_qparam {
     double scale, zero;
 };
@@ -26,6 +28,8 @@ enum ox_status ox_dequantized(struct ox_run *r, const struct ox_tensor *x,
 enum ox_status ox_quantized_out(struct ox_run *r, const struct ox_tensor *values,
                                 enum ox_dtype dtype, const struct ox_qparam *param,
                                 struct ox_error *err);
+/* Rule of QLinearAdd and QLinearMul: output 0 has input 0's type and the shape of inputs 0 and 3 broadcast. */
+void ox_infer_qlinear_pair(struct ox_infer *c);
 /* OX_UNSUPPORTED unless it is uint8 or int8. */
 enum ox_status ox_q8_only(const struct ox_run *r, const struct ox_tensor *x, struct ox_error *err);
 

@@ -5,6 +5,7 @@
 #include "ops/broadcast.h"
 #include "ops/contrib.h"
 #include "ops/infer.h"
+#include "ops/int8.h"
 #include "ops/qlinear.h"
 #include "ops/rules.h"
 
@@ -247,7 +248,7 @@ static void infer_broadcast_of(struct ox_infer *c, const size_t *inputs, size_t 
     ox_infer_set_shape(c, 0, rank, dims);
 }
 
-static void infer_pair(struct ox_infer *c)
+void ox_infer_qlinear_pair(struct ox_infer *c)
 {
     ox_infer_same_dtype(c, 0, 0);
     infer_broadcast_of(c, (const size_t[]){0, 3}, 2);
@@ -291,10 +292,12 @@ static void infer_qlinear_concat(struct ox_infer *c)
 #define MS "com.microsoft"
 
 const struct ox_op ox_ops_qlinear_elementwise[] = {
-    {MS, "QLinearAdd", 1, .infer = infer_pair, .run = run_qlinear_add},
+    {MS, "QLinearAdd", 1, .infer = ox_infer_qlinear_pair, .run = run_qlinear_add,
+     .fast = ox_int8_add},
     {MS, "QLinearConcat", 1, .infer = infer_qlinear_concat, .run = run_qlinear_concat},
     {MS, "QLinearLeakyRelu", 1, .infer = ox_rule_same, .run = run_qlinear_leaky_relu},
-    {MS, "QLinearMul", 1, .infer = infer_pair, .run = run_qlinear_mul},
+    {MS, "QLinearMul", 1, .infer = ox_infer_qlinear_pair, .run = run_qlinear_mul,
+     .fast = ox_int8_multiply},
     {MS, "QLinearSigmoid", 1, .infer = ox_rule_same, .run = run_qlinear_sigmoid},
     {MS, "QLinearWhere", 1, .infer = infer_qlinear_where, .run = run_qlinear_where},
     {0}};

@@ -3,6 +3,7 @@
 
 #include "ops/contrib.h"
 #include "ops/infer.h"
+#include "ops/int8.h"
 #include "ops/matmul.h"
 #include "ops/product.h"
 #include "ops/qlinear.h"
@@ -103,7 +104,8 @@ static enum ox_status run_qgemm(struct ox_run *r, struct ox_error *err)
     double by = y_scale && y_zero ? ox_real_scalar(r, 7, 1) : 1;
     for (size_t i = 0; g.n && i < g.m; i++)
         for (size_t j = 0; j < g.n; j++)
-            g.sums[i * g.n + j] *= alpha * scale_a[0] * scale_b[j * step] / by;
+            g.sums[i * g.n + j] *= ox_quant_factor(r->oracle ? OX_FLOAT64 : OX_FLOAT32,
+                                                   alpha * scale_a[0], scale_b[j * step], by);
     const int64_t dims[2] = {(int64_t)g.m, (int64_t)g.n};
     if (!y_scale || !y_zero)
         return ox_real_out(r, 0, OX_FLOAT32, 2, dims, g.sums, err);
@@ -281,5 +283,6 @@ const struct ox_op ox_ops_qlinear_product[] = {
     {MS, "DynamicQuantizeMatMul", 1, .infer = infer_to_float, .run = run_dynamic_quantize_matmul},
     {MS, "MatMulInteger16", 1, .infer = infer_matmul_integer16, .run = run_matmul_integer16},
     {MS, "MatMulIntegerToFloat", 1, .infer = infer_to_float, .run = run_matmul_integer_to_float},
-    {MS, "QGemm", 1, .infer = infer_qgemm, .run = run_qgemm},
+    {MS, "QGemm", 1, .infer = infer_qgemm, .run = run_qgemm, .fast = ox_int8_qgemm,
+     .prepare = ox_int8_prepare_qgemm},
     {0}};

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "ops/broadcast.h"
+#include "ops/int8.h"
 #include "ops/real.h"
 #include "ops/rules.h"
 #include "tensor/half.h"
@@ -415,7 +416,9 @@ static void infer_dynamic_quantize(struct ox_infer *c)
 
 const struct ox_op ox_ops_quantize[] = {
     {"", "DequantizeLinear", 10, .flags = OX_OP_HALF, .infer = infer_dequantize,
-     .run = run_dequantize},
-    {"", "DynamicQuantizeLinear", 11, .infer = infer_dynamic_quantize, .run = run_dynamic_quantize},
-    {"", "QuantizeLinear", 10, .flags = OX_OP_HALF, .infer = infer_quantize, .run = run_quantize},
+     .run = run_dequantize, .fast = ox_int8_dequantize},
+    {"", "DynamicQuantizeLinear", 11, .infer = infer_dynamic_quantize, .run = run_dynamic_quantize,
+     .fast = ox_int8_dynamic_quantize},
+    {"", "QuantizeLinear", 10, .flags = OX_OP_HALF, .infer = infer_quantize, .run = run_quantize,
+     .fast = ox_int8_quantize},
     {0}};

@@ -86,14 +86,13 @@ static struct ox_integer_end random_end(struct dice *d, const struct numbers *x,
 static void check_one(const struct ox_integer_end *end, int32_t sum, size_t j, const void *out,
                       size_t at)
 {
-    const float x = end->type == OX_INTEGER_I32 ? 0 : (float)sum * end->scale[j];
     if (end->type == OX_INTEGER_I32) {
         ck_assert_int_eq(((const int32_t *)out)[at], sum);
     } else if (end->type == OX_INTEGER_F32) {
-        const float y = end->bias ? x + end->bias[j] : x;
+        const float x = (float)sum * end->scale[j], y = end->bias ? x + end->bias[j] : x;
         ck_assert(((const float *)out)[at] == (y < end->lo_f ? end->lo_f : y));
     } else {
-        double want = rint((double)x) + end->zero;
+        double want = rint((double)sum * (double)end->scale[j]) + end->zero;
         want = want < end->lo ? end->lo : want > end->hi ? end->hi : want;
         ck_assert_int_eq(value((const uint8_t *)out + at, end->type == OX_INTEGER_S8),
                          (int32_t)want);
@@ -127,7 +126,8 @@ START_TEST(products_are_exact)
                                  .c_row = c_row,
                                  .end = end};
     ox_integer_dense_pack(t, NULL, k, n, w.at, x.w_signed, row, col, packed.at);
-    ox_integer_offsets(n, k, w.at, x.w_signed, row, col, x.za, end.weight_zero, x.bias, x.offset);
+    ox_integer_sums(n, k, w.at, x.w_signed, row, col, x.offset);
+    ox_integer_offsets(n, k, x.offset, x.za, end.weight_zero, x.bias, x.offset);
     struct guarded work = guarded_new(&d, ox_integer_dense_work(t, NULL, &p) / 4, false);
     ox_integer_dense_run(t, NULL, &p, work.at);
     for (size_t i = 0; i < m; i++) {
@@ -199,21 +199,25 @@ START_TEST(convolutions_are_exact)
 {
     struct dice d = {(uint64_t)_i * 53};
     const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
-    const bool depthwise = _i % 3 == 0, zeros = !depthwise && dice_between(&d, 0, 1);
-    const struct ox_conv c = random_conv(&d, depthwise);
+    const bool zeros = dice_between(&d, 0, 1);
+    const struct ox_conv c = random_conv(&d, _i % 3 == 0);
+    const bool depthwise = c.groups > 1 && c.groups == c.in_channels && c.groups == c.out_channels;
     const size_t k = c.in_channels / c.groups * c.kernel[0] * c.kernel[1];
     struct numbers x = numbers_new(&d, c.out_channels, zeros);
     const size_t pixels = c.batch * c.in[0] * c.in[1];
     struct bytes in = bytes_new(&d, (pixels - 1) * c.in_pixel + c.in_channels);
     struct bytes w = bytes_new(&d, c.out_channels * k);
-    const struct ox_integer_end end = random_end(&d, &x, zeros);
+    struct ox_integer_end end = random_end(&d, &x, zeros);
     struct guarded out = guarded_new(&d, c.batch * c.out[0] * c.out[1] * c.out_pixel, true);
     ck_assert(ox_integer_conv_can(&c));
     struct guarded packed = guarded_new(&d, (ox_integer_conv_packed(t, &c) + 3) / 4, false);
-    struct guarded work = guarded_new(&d, ox_integer_conv_work(t, NULL, &c) / 4, false);
-    ox_integer_conv_pack(t, NULL, &c, w.at, x.w_signed, packed.at);
-    ox_integer_offsets(c.out_channels, k, w.at, x.w_signed, 1, k, x.za, end.weight_zero, x.bias,
-                       x.offset);
+    struct guarded work = guarded_new(&d, ox_integer_conv_work(t, NULL, &c, x.a_signed) / 4, false);
+    ox_integer_conv_pack(t, NULL, &c, w.at, x.w_signed, depthwise ? end.weight_zero : NULL,
+                         packed.at);
+    ox_integer_sums(c.out_channels, k, w.at, x.w_signed, 1, k, x.offset);
+    ox_integer_offsets(c.out_channels, k, x.offset, x.za, end.weight_zero, x.bias, x.offset);
+    if (depthwise)
+        end.weight_zero = NULL;
     ox_integer_conv_run(t, NULL, &c, packed.at, in.at, x.a_signed, x.za - (x.a_signed ? 128 : 0),
                         out.at, &end, work.at);
     for (size_t p = 0; p < c.batch * c.out[0] * c.out[1]; p++) {

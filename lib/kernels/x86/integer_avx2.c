@@ -31,6 +31,21 @@ static void widen(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y)
         y[i] = x[i] ^ flip;
 }
 
+static int32_t sum_bytes(size_t n, const uint8_t *x, uint8_t flip)
+{
+    const __m256i turn = _mm256_set1_epi8((char)flip), zero = _mm256_setzero_si256();
+    __m256i sum = _mm256_setzero_si256();
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32)
+        sum = _mm256_add_epi64(sum, _mm256_sad_epu8(_mm256_xor_si256(iv_load(x + i), turn), zero));
+    int64_t lanes[4];
+    iv_store(lanes, sum);
+    int32_t all = (int32_t)(lanes[0] + lanes[1] + lanes[2] + lanes[3]);
+    for (; i < n; i++)
+        all += x[i] ^ flip;
+    return all;
+}
+
 /* Two taps at a time: their words side by side, so that one instruction forms
  * both products and their sum. */
 static void sixteen_channels(const struct ox_integer_taps *t, size_t c)
@@ -83,11 +98,39 @@ static inline __m256i eight_sums(const int32_t *sums, size_t j, int32_t row_term
     return x;
 }
 
+/* The double's nearest integer where a product in float may have another: it fell on a half
+ * that is none, or the sum has more bits than a float. */
+static __attribute__((noinline)) __m256i eight_in_double(const struct ends *e, __m256i sums,
+                                                         const float *scale)
+{
+    const __m256d lo = _mm256_cvtps_pd(_mm256_castps256_ps128(e->lo));
+    const __m256d hi = _mm256_cvtps_pd(_mm256_castps256_ps128(e->hi));
+    __m128i out[2];
+    for (unsigned half = 0; half < 2; half++) {
+        const __m128i four =
+            half ? _mm256_extracti128_si256(sums, 1) : _mm256_castsi256_si128(sums);
+        const __m256d x = _mm256_mul_pd(_mm256_cvtepi32_pd(four),
+                                        _mm256_cvtps_pd(_mm_loadu_ps(scale + half * 4)));
+        out[half] = _mm256_cvtpd_epi32(_mm256_min_pd(hi, _mm256_max_pd(lo, x)));
+    }
+    return _mm256_set_m128i(out[1], out[0]);
+}
+
 static inline __m256i eight_bytes(const struct ends *e, __m256i sums, const float *scale)
 {
-    const __m256 x = _mm256_mul_ps(_mm256_cvtepi32_ps(sums), _mm256_loadu_ps(scale));
+    const __m256 half = _mm256_set1_ps(0.5f), sign = _mm256_set1_ps(-0.0f);
+    const __m256 by = _mm256_loadu_ps(scale), s = _mm256_cvtepi32_ps(sums);
+    const __m256 x = _mm256_mul_ps(s, by), rest = _mm256_fmsub_ps(s, by, x);
     const __m256 within = _mm256_min_ps(e->hi, _mm256_max_ps(e->lo, x));
-    return _mm256_add_epi32(_mm256_cvtps_epi32(within), e->zero);
+    __m256i whole = _mm256_cvtps_epi32(within);
+    const __m256 off = _mm256_andnot_ps(sign, _mm256_sub_ps(within, _mm256_cvtepi32_ps(whole)));
+    const __m256 unsure =
+        _mm256_or_ps(_mm256_and_ps(_mm256_cmp_ps(off, half, _CMP_EQ_OQ),
+                                   _mm256_cmp_ps(rest, _mm256_setzero_ps(), _CMP_NEQ_UQ)),
+                     _mm256_cmp_ps(_mm256_andnot_ps(sign, s), _mm256_set1_ps(0x1p24f), _CMP_GE_OQ));
+    if (__builtin_expect(_mm256_movemask_ps(unsure), 0))
+        whole = eight_in_double(e, sums, scale);
+    return _mm256_add_epi32(whole, e->zero);
 }
 
 static void to_bytes(size_t n, const int32_t *sums, int32_t row_term,
@@ -187,5 +230,6 @@ void ox_integer_avx2(struct ox_integer *t)
     t->tile = int_tile;
     t->widen = widen;
     t->taps = taps;
+    t->sum = sum_bytes;
     t->finish = finish;
 }

@@ -7,20 +7,20 @@
 enum { INR = 2 * IW };
 
 /* Up to four bytes; those past the end are not read. */
-INLINE int32_t four_bytes(const uint8_t *p, size_t n, uint32_t flip)
+INLINE int32_t four_bytes(const uint8_t *p, size_t n)
 {
-    uint32_t x = 0;
+    int32_t x = 0;
     memcpy(&x, p, n);
-    return (int32_t)(x ^ flip);
+    return x;
 }
 
 INLINE void int_step(const unsigned rows, const uint8_t *const *a, size_t p, const size_t bytes,
-                     uint32_t flip, const char *b, IV (*sum)[2])
+                     const char *b, IV (*sum)[2])
 {
     const IV b0 = iv_load(b), b1 = iv_load(b + sizeof(IV));
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
-        const IV x = iv_set(four_bytes(a[i] + p, bytes, flip));
+        const IV x = iv_set(four_bytes(a[i] + p, bytes));
         sum[i][0] = iv_dot(sum[i][0], x, b0);
         sum[i][1] = iv_dot(sum[i][1], x, b1);
     }
@@ -33,7 +33,7 @@ static void int_leave(const struct ox_integer_tile *t, const IV (*sum)[2])
         memcpy(t->c + i * t->ldc, sum[i], t->cols * sizeof *t->c);
 }
 
-INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows, uint32_t flip)
+INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows)
 {
     enum { QUAD = 2 * sizeof(IV) };
     IV sum[IR][2];
@@ -51,15 +51,15 @@ INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows, uin
             a[i] = pointers[i];
         size_t p = 0;
         for (; p + 4 <= t->depth; p += 4, b += QUAD)
-            int_step(rows, a, p, 4, flip, b, sum);
+            int_step(rows, a, p, 4, b, sum);
         if (p < t->depth) {
             const size_t left = t->depth - p;
             if (left == 1)
-                int_step(rows, a, p, 1, flip, b, sum);
+                int_step(rows, a, p, 1, b, sum);
             else if (left == 2)
-                int_step(rows, a, p, 2, flip, b, sum);
+                int_step(rows, a, p, 2, b, sum);
             else
-                int_step(rows, a, p, 3, flip, b, sum);
+                int_step(rows, a, p, 3, b, sum);
             b += QUAD;
         }
     }
@@ -82,13 +82,9 @@ INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows, uin
 }
 
 #define ROWS(n)                                                                                    \
-    static void int_plain_##n(const struct ox_integer_tile *t)                                     \
+    static void int_rows_##n(const struct ox_integer_tile *t)                                      \
     {                                                                                              \
-        int_sum_up(t, n, 0);                                                                       \
-    }                                                                                              \
-    static void int_flip_##n(const struct ox_integer_tile *t)                                      \
-    {                                                                                              \
-        int_sum_up(t, n, 0x80808080);                                                              \
+        int_sum_up(t, n);                                                                          \
     }
 ROWS(1)
 ROWS(2)
@@ -106,19 +102,16 @@ ROWS(12)
 #endif
 #undef ROWS
 
-static void (*const int_by_rows[2][IR])(const struct ox_integer_tile *t) = {
-    {int_plain_1, int_plain_2, int_plain_3, int_plain_4, int_plain_5, int_plain_6,
+static void (*const int_by_rows[IR])(const struct ox_integer_tile *t) = {
+    int_rows_1,  int_rows_2, int_rows_3, int_rows_4,
+    int_rows_5,  int_rows_6,
 #if IR > 6
-     int_plain_7, int_plain_8, int_plain_9, int_plain_10, int_plain_11, int_plain_12
+    int_rows_7,  int_rows_8, int_rows_9, int_rows_10,
+    int_rows_11, int_rows_12
 #endif
-    },
-    {int_flip_1, int_flip_2, int_flip_3, int_flip_4, int_flip_5, int_flip_6,
-#if IR > 6
-     int_flip_7, int_flip_8, int_flip_9, int_flip_10, int_flip_11, int_flip_12
-#endif
-    }};
+};
 
 static void int_tile(const struct ox_integer_tile *t)
 {
-    int_by_rows[t->flip != 0][t->rows - 1](t);
+    int_by_rows[t->rows - 1](t);
 }

@@ -1,0 +1,61 @@
+/* Rows of 8-bit codes: to and from floats, by table, two of them to one, pools, transposing. A code's sign lies with the
+ * caller: `flip` is 0x80 where codes are s8, which turns them into u8 of 128 more. */
+#ifndef OX_KERNELS_BYTES_H
+#define OX_KERNELS_BYTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/cpu.h"
+
+/* Floats to codes: the nearest integer (half to even) of x / scale, plus zero, within [lo, hi]; NaN gives lo. */
+struct ox_bytes_code {
+    float scale;
+    int32_t zero, lo, hi;
+};
+
+/* Two codes to one: with u and v what they are as integers, u * a + v * b + c in double, or u' * v' * a with u' = u - zero_a and
+ * v' likewise; rounded half to even, plus zero, within [lo, hi]. The tables hold each side's exact share by the code's bits:
+ * the sum (or product) of both is what is rounded. */
+struct ox_bytes_pair {
+    uint8_t flip;
+    int32_t zero_a, zero_b; /* of codes as they are after the flip */
+    double a[256], b[256];
+    float scale_a,
+        scale_b; /* sums: of a unit of each; products: of a unit of the product, in scale_a */
+    int32_t zero, lo,
+        hi; /* of the result as it is stored (in two's complement when flip is 0x80) */
+};
+
+struct ox_bytes {
+    enum ox_cpu level;
+    void (*quantize)(size_t n, const float *x, const struct ox_bytes_code *code, uint8_t *y);
+    /* ((x ^ flip) - zero) * scale */
+    void (*dequantize)(size_t n, const uint8_t *x, uint8_t flip, int32_t zero, float scale,
+                       float *y);
+    /* The least and greatest of x[0..n) and of what *lo and *hi hold; NaN is passed over. */
+    void (*range)(size_t n, const float *x, float *lo, float *hi);
+    void (*look_up)(size_t n, const uint8_t *x, const uint8_t table[256], uint8_t *y);
+    void (*add)(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
+                uint8_t *y);
+    void (*multiply)(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
+                     uint8_t *y);
+    /* y = max(y, x) of codes whose order is that of x ^ flip as unsigned numbers. */
+    void (*greatest)(size_t n, const uint8_t *x, uint8_t flip, uint8_t *y);
+    /* y += x ^ flip */
+    void (*accumulate)(size_t n, const uint8_t *x, uint8_t flip, int32_t *y);
+    /* y[j * ldy + i] = x[i * ldx + j] for i < rows, j < cols. */
+    void (*transpose)(size_t rows, size_t cols, const uint8_t *x, size_t ldx, uint8_t *y,
+                      size_t ldy);
+};
+
+/* The table of that level (of the highest below it that is built in); constant. */
+const struct ox_bytes *ox_bytes(enum ox_cpu level);
+/* Fills in what the instruction set does better; for bytes.c. */
+void ox_bytes_avx2(struct ox_bytes *t);
+
+/* One element by the exact rule: what the vectors fall back on where they are not sure. */
+uint8_t ox_bytes_add_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair);
+uint8_t ox_bytes_multiply_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair);
+
+#endif

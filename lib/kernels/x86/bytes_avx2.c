@@ -1,0 +1,279 @@
+#include <immintrin.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels/bytes.h"
+
+static inline __m256i eight_wide(const uint8_t *x, __m256i flip)
+{
+    const __m128i eight = _mm_loadl_epi64((const __m128i *)(const void *)x);
+    return _mm256_xor_si256(_mm256_cvtepu8_epi32(eight), flip);
+}
+
+/* The low bytes of four vectors of 32-bit numbers, in order. */
+static inline __m256i join(__m256i a, __m256i b, __m256i c, __m256i d)
+{
+    const __m256i low = _mm256_set1_epi32(0xff);
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    const __m256i ab = _mm256_packus_epi32(_mm256_and_si256(a, low), _mm256_and_si256(b, low));
+    const __m256i cd = _mm256_packus_epi32(_mm256_and_si256(c, low), _mm256_and_si256(d, low));
+    return _mm256_permutevar8x32_epi32(_mm256_packus_epi16(ab, cd), order);
+}
+
+static inline void store(uint8_t *y, __m256i bytes)
+{
+    _mm256_storeu_si256((__m256i *)(void *)y, bytes);
+}
+
+struct code {
+    __m256 scale, lo, hi;
+    __m256i zero;
+};
+
+static inline __m256i eight_codes(const float *x, const struct code *c)
+{
+    const __m256 q = _mm256_div_ps(_mm256_loadu_ps(x), c->scale);
+    const __m256 within = _mm256_min_ps(_mm256_max_ps(q, c->lo), c->hi);
+    return _mm256_add_epi32(_mm256_cvtps_epi32(within), c->zero);
+}
+
+static void quantize(size_t n, const float *x, const struct ox_bytes_code *code, uint8_t *y)
+{
+    const struct code c = {
+        _mm256_set1_ps(code->scale), _mm256_set1_ps((float)(code->lo - code->zero)),
+        _mm256_set1_ps((float)(code->hi - code->zero)), _mm256_set1_epi32(code->zero)};
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32)
+        store(y + i, join(eight_codes(x + i, &c), eight_codes(x + i + 8, &c),
+                          eight_codes(x + i + 16, &c), eight_codes(x + i + 24, &c)));
+    for (; i < n; i += 8) {
+        const size_t left = n - i < 8 ? n - i : 8;
+        float part[8] = {0};
+        int32_t out[8];
+        memcpy(part, x + i, left * sizeof *part);
+        _mm256_storeu_si256((__m256i *)(void *)out, eight_codes(part, &c));
+        for (size_t k = 0; k < left; k++)
+            y[i + k] = (uint8_t)out[k];
+    }
+}
+
+static void dequantize(size_t n, const uint8_t *x, uint8_t flip, int32_t zero, float scale,
+                       float *y)
+{
+    const __m256i turn = _mm256_set1_epi32(flip), less = _mm256_set1_epi32(zero);
+    const __m256 by = _mm256_set1_ps(scale);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const __m256i whole = _mm256_sub_epi32(eight_wide(x + i, turn), less);
+        _mm256_storeu_ps(y + i, _mm256_mul_ps(_mm256_cvtepi32_ps(whole), by));
+    }
+    for (; i < n; i++)
+        y[i] = (float)((int32_t)(x[i] ^ flip) - zero) * scale;
+}
+
+static void range(size_t n, const float *x, float *lo, float *hi)
+{
+    __m256 low[4], high[4];
+    for (unsigned k = 0; k < 4; k++) {
+        low[k] = _mm256_set1_ps(*lo);
+        high[k] = _mm256_set1_ps(*hi);
+    }
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        for (unsigned k = 0; k < 4; k++) { /* NaN in the first operand gives the second */
+            const __m256 v = _mm256_loadu_ps(x + i + k * 8);
+            low[k] = _mm256_min_ps(v, low[k]);
+            high[k] = _mm256_max_ps(v, high[k]);
+        }
+    }
+    float l[8], h[8];
+    _mm256_storeu_ps(l,
+                     _mm256_min_ps(_mm256_min_ps(low[0], low[1]), _mm256_min_ps(low[2], low[3])));
+    _mm256_storeu_ps(
+        h, _mm256_max_ps(_mm256_max_ps(high[0], high[1]), _mm256_max_ps(high[2], high[3])));
+    for (unsigned k = 1; k < 8; k++) {
+        l[0] = l[k] < l[0] ? l[k] : l[0];
+        h[0] = h[k] > h[0] ? h[k] : h[0];
+    }
+    for (; i < n; i++) {
+        l[0] = x[i] < l[0] ? x[i] : l[0];
+        h[0] = x[i] > h[0] ? x[i] : h[0];
+    }
+    *lo = l[0];
+    *hi = h[0];
+}
+
+/* Sixteen tables of sixteen entries. A code less 16 times the table's number is below 16 only where it is that table's: 0x70
+ * added to it, with saturation, leaves the top bit clear there alone, and where it is set the shuffle gives 0. */
+static void look_up(size_t n, const uint8_t *x, const uint8_t table[256], uint8_t *y)
+{
+    __m256i part[16];
+    for (unsigned k = 0; k < 16; k++)
+        part[k] = _mm256_broadcastsi128_si256(
+            _mm_loadu_si128((const __m128i *)(const void *)(table + k * 16)));
+    const __m256i top = _mm256_set1_epi8(0x70), step = _mm256_set1_epi8(0x10);
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        __m256i at = _mm256_loadu_si256((const __m256i *)(const void *)(x + i));
+        __m256i out = _mm256_setzero_si256();
+        for (unsigned k = 0; k < 16; k++) {
+            const __m256i asked = _mm256_shuffle_epi8(part[k], _mm256_adds_epu8(at, top));
+            out = _mm256_or_si256(out, asked);
+            at = _mm256_sub_epi8(at, step);
+        }
+        store(y + i, out);
+    }
+    for (; i < n; i++)
+        y[i] = table[x[i]];
+}
+
+struct pair {
+    __m256 a, b, lo, hi, margin;
+    __m256i flip, zero, zero_a, zero_b;
+};
+
+static struct pair broadcast(const struct ox_bytes_pair *p)
+{
+    const float span = 256 * (fabsf(p->scale_a) + fabsf(p->scale_b)) + 256;
+    return (struct pair){.a = _mm256_set1_ps(p->scale_a),
+                         .b = _mm256_set1_ps(p->scale_b),
+                         .lo = _mm256_set1_ps((float)(p->lo - p->zero)),
+                         .hi = _mm256_set1_ps((float)(p->hi - p->zero)),
+                         .margin = _mm256_set1_ps(0.5f - span * 0x1p-20f),
+                         .flip = _mm256_set1_epi32(p->flip),
+                         .zero = _mm256_set1_epi32(p->zero),
+                         .zero_a = _mm256_set1_epi32(p->zero_a),
+                         .zero_b = _mm256_set1_epi32(p->zero_b)};
+}
+
+/* Rounds; *unsure has a bit where a half is so near that the exact rule must decide. */
+static inline __m256i settle(const struct pair *p, __m256 value, unsigned *unsure)
+{
+    const __m256 within = _mm256_min_ps(p->hi, _mm256_max_ps(p->lo, value));
+    const __m256i whole = _mm256_cvtps_epi32(within);
+    const __m256 off =
+        _mm256_andnot_ps(_mm256_set1_ps(-0.0f), _mm256_sub_ps(within, _mm256_cvtepi32_ps(whole)));
+    *unsure = (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(off, p->margin, _CMP_GE_OQ));
+    return _mm256_add_epi32(whole, p->zero);
+}
+
+static inline __m256i eight_added(const uint8_t *a, const uint8_t *b, const struct pair *p,
+                                  unsigned *unsure)
+{
+    const __m256 u = _mm256_cvtepi32_ps(_mm256_sub_epi32(eight_wide(a, p->flip), p->zero_a));
+    const __m256 v = _mm256_cvtepi32_ps(_mm256_sub_epi32(eight_wide(b, p->flip), p->zero_b));
+    return settle(p, _mm256_fmadd_ps(u, p->a, _mm256_mul_ps(v, p->b)), unsure);
+}
+
+static inline __m256i eight_multiplied(const uint8_t *a, const uint8_t *b, const struct pair *p,
+                                       unsigned *unsure)
+{
+    const __m256i u = _mm256_sub_epi32(eight_wide(a, p->flip), p->zero_a);
+    const __m256i v = _mm256_sub_epi32(eight_wide(b, p->flip), p->zero_b);
+    const __m256 uv = _mm256_cvtepi32_ps(_mm256_mullo_epi32(u, v));
+    return settle(p, _mm256_mul_ps(uv, p->a), unsure);
+}
+
+/* `eight` and `one` are known where this is called, and inlined. */
+static inline __attribute__((always_inline)) void
+pairs(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair, uint8_t *y,
+      __m256i (*eight)(const uint8_t *a, const uint8_t *b, const struct pair *p, unsigned *unsure),
+      uint8_t (*one)(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair))
+{
+    const struct pair p = broadcast(pair);
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        unsigned unsure[4];
+        __m256i part[4];
+        for (unsigned k = 0; k < 4; k++)
+            part[k] = eight(a + i + k * 8, b + i + k * 8, &p, &unsure[k]);
+        uint8_t codes[32]; /* the result may lie where an operand does */
+        unsigned left = unsure[0] | unsure[1] << 8 | unsure[2] << 16 | unsure[3] << 24;
+        store(codes, join(part[0], part[1], part[2], part[3]));
+        for (; left; left &= left - 1) {
+            const unsigned k = (unsigned)__builtin_ctz(left);
+            codes[k] = one(a[i + k], b[i + k], pair);
+        }
+        memcpy(y + i, codes, sizeof codes);
+    }
+    for (; i < n; i++)
+        y[i] = one(a[i], b[i], pair);
+}
+
+static void add(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
+                uint8_t *y)
+{
+    pairs(n, a, b, pair, y, eight_added, ox_bytes_add_one);
+}
+
+static void multiply(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
+                     uint8_t *y)
+{
+    pairs(n, a, b, pair, y, eight_multiplied, ox_bytes_multiply_one);
+}
+
+static void greatest(size_t n, const uint8_t *x, uint8_t flip, uint8_t *y)
+{
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        const __m256i u = _mm256_loadu_si256((const __m256i *)(const void *)(x + i));
+        const __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(y + i));
+        store(y + i, flip ? _mm256_max_epi8(u, v) : _mm256_max_epu8(u, v));
+    }
+    for (; i < n; i++)
+        y[i] = (x[i] ^ flip) > (y[i] ^ flip) ? x[i] : y[i];
+}
+
+static void accumulate(size_t n, const uint8_t *x, uint8_t flip, int32_t *y)
+{
+    const __m256i turn = _mm256_set1_epi32(flip);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256i *at = (__m256i *)(void *)(y + i);
+        _mm256_storeu_si256(at, _mm256_add_epi32(_mm256_loadu_si256(at), eight_wide(x + i, turn)));
+    }
+    for (; i < n; i++)
+        y[i] += x[i] ^ flip;
+}
+
+/* Four steps of interleaving: each puts what was 8, 4, 2 and 1 rows apart side by side. */
+static void sixteen_square(const uint8_t *x, size_t ldx, uint8_t *y, size_t ldy)
+{
+    __m128i v[16], w[16];
+    for (unsigned i = 0; i < 16; i++)
+        v[i] = _mm_loadu_si128((const __m128i *)(const void *)(x + i * ldx));
+    for (unsigned step = 0; step < 4; step++) {
+        for (unsigned i = 0; i < 8; i++) {
+            w[2 * i] = _mm_unpacklo_epi8(v[i], v[i + 8]);
+            w[2 * i + 1] = _mm_unpackhi_epi8(v[i], v[i + 8]);
+        }
+        memcpy(v, w, sizeof v);
+    }
+    for (unsigned i = 0; i < 16; i++)
+        _mm_storeu_si128((__m128i *)(void *)(y + i * ldy), v[i]);
+}
+
+static void transpose(size_t rows, size_t cols, const uint8_t *x, size_t ldx, uint8_t *y,
+                      size_t ldy)
+{
+    const size_t by_rows = rows / 16 * 16, by_cols = cols / 16 * 16;
+    for (size_t i = 0; i < by_rows; i += 16)
+        for (size_t j = 0; j < by_cols; j += 16)
+            sixteen_square(x + i * ldx + j, ldx, y + j * ldy + i, ldy);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = i < by_rows ? by_cols : 0; j < cols; j++)
+            y[j * ldy + i] = x[i * ldx + j];
+}
+
+void ox_bytes_avx2(struct ox_bytes *t)
+{
+    t->quantize = quantize;
+    t->dequantize = dequantize;
+    t->range = range;
+    t->look_up = look_up;
+    t->add = add;
+    t->multiply = multiply;
+    t->greatest = greatest;
+    t->accumulate = accumulate;
+    t->transpose = transpose;
+}

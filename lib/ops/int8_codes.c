@@ -1,0 +1,260 @@
+/* Faster QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear of one scale between float32 and 8 bits, QLinearAdd and
+ * QLinearMul, and Lookup of our own domain: y[i] = table[x[i]], a code's bits being the place in a table of 256 elements. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/bytes.h"
+#include "ops/broadcast.h"
+#include "ops/infer.h"
+#include "ops/int8.h"
+#include "ops/qlinear.h"
+
+static bool one_float(const struct ox_run *r, size_t i, float *value)
+{
+    const struct ox_tensor *t = ox_run_in(r, i);
+    if (!t || t->n != 1 || t->dtype != OX_FLOAT32)
+        return false;
+    *value = ((const float *)t->data)[0];
+    return true;
+}
+
+struct rows {
+    const struct ox_bytes *table;
+    const void *x;
+    void *y;
+    struct ox_bytes_code code;
+    uint8_t flip;
+};
+
+static void quantize_rows(void *arg, size_t from, size_t to)
+{
+    const struct rows *w = arg;
+    w->table->quantize(to - from, (const float *)w->x + from, &w->code, (uint8_t *)w->y + from);
+}
+
+static void dequantize_rows(void *arg, size_t from, size_t to)
+{
+    const struct rows *w = arg;
+    w->table->dequantize(to - from, (const uint8_t *)w->x + from, w->flip, w->code.zero,
+                         w->code.scale, (float *)w->y + from);
+}
+
+/* A block of one element each is not one scale. */
+static bool has_blocks(const struct ox_run *r)
+{
+    return ox_run_int(r, "block_size", 0) != 0;
+}
+
+enum ox_status ox_int8_quantize(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0), *zero = ox_run_in(r, 2);
+    const int64_t wanted = ox_run_int(r, "output_dtype", 0),
+                  precision = ox_run_int(r, "precision", 0);
+    const enum ox_dtype dtype = zero ? zero->dtype : wanted ? (enum ox_dtype)wanted : OX_UINT8;
+    struct rows w = {.table = ox_bytes(ox_cpu()), .x = x->data};
+    struct ox_tensor *y;
+    if (x->dtype != OX_FLOAT32 || (dtype != OX_UINT8 && dtype != OX_INT8) ||
+        (zero && (zero->n != 1 || (wanted && wanted != (int64_t)dtype))) || has_blocks(r) ||
+        (precision && precision != OX_FLOAT32) || !one_float(r, 1, &w.code.scale))
+        return OX_UNSUPPORTED;
+    w.code.zero = ox_int8_zero(zero);
+    w.code.lo = dtype == OX_INT8 ? -128 : 0;
+    w.code.hi = w.code.lo + 255;
+    OX_TRY(ox_run_out(r, 0, dtype, x->rank, x->dims, &y, err));
+    w.y = y->data;
+    ox_ranges_run(r->env, x->n, OX_GRAIN, quantize_rows, &w);
+    return OX_OK;
+}
+
+enum ox_status ox_int8_dequantize(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_int8_in(r, 0), *zero = ox_run_in(r, 2);
+    const int64_t wanted = ox_run_int(r, "output_dtype", 0);
+    struct rows w = {.table = ox_bytes(ox_cpu())};
+    struct ox_tensor *y;
+    if (!x || (zero && (zero->n != 1 || zero->dtype != x->dtype)) || has_blocks(r) ||
+        (wanted && wanted != OX_FLOAT32) || !one_float(r, 1, &w.code.scale))
+        return OX_UNSUPPORTED;
+    w.flip = x->dtype == OX_INT8 ? 0x80 : 0;
+    w.code.zero = ox_int8_zero(zero) + w.flip;
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
+    w.x = x->data;
+    w.y = y->data;
+    ox_ranges_run(r->env, x->n, OX_GRAIN, dequantize_rows, &w);
+    return OX_OK;
+}
+
+/* Step by step in float32, as the reference does it. */
+enum ox_status ox_int8_dynamic_quantize(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0);
+    struct rows w = {.table = ox_bytes(ox_cpu()), .x = x->data, .code = {.hi = 255}};
+    struct ox_tensor *y, *scale, *zero;
+    float low = 0, high = 0;
+    if (x->dtype != OX_FLOAT32)
+        return OX_UNSUPPORTED;
+    w.table->range(x->n, x->data, &low, &high);
+    w.code.scale = high == low ? 1 : (high - low) / 255;
+    float at = -low / w.code.scale;
+    at = rintf(at < 0 ? 0 : at > 255 ? 255 : at);
+    if (!(at >= 0)) /* infinities */
+        return OX_UNSUPPORTED;
+    w.code.zero = (int32_t)at;
+    OX_TRY(ox_run_out(r, 0, OX_UINT8, x->rank, x->dims, &y, err));
+    OX_TRY(ox_run_out(r, 1, OX_FLOAT32, 0, NULL, &scale, err));
+    OX_TRY(ox_run_out(r, 2, OX_UINT8, 0, NULL, &zero, err));
+    memcpy(scale->data, &w.code.scale, sizeof w.code.scale);
+    *(uint8_t *)zero->data = (uint8_t)w.code.zero;
+    w.y = y->data;
+    ox_ranges_run(r->env, x->n, OX_GRAIN, quantize_rows, &w);
+    return OX_OK;
+}
+
+/* ---- Two operands ------------------------------------------------------------------------------------------------- */
+
+struct pair_job {
+    struct ox_bytes_pair pair;
+    void (*combine)(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
+                    uint8_t *y);
+};
+
+/* An operand that stays where it is becomes a stretch of copies. */
+static void pair_row(const struct ox_row *row, const void *arg)
+{
+    enum { CHUNK = 512 };
+    const struct pair_job *job = arg;
+    const uint8_t *in[2] = {row->in[0], row->in[1]};
+    uint8_t copies[2][CHUNK], *out = row->out;
+    if (row->step[0] && row->step[1]) {
+        job->combine(row->n, in[0], in[1], &job->pair, out);
+        return;
+    }
+    for (size_t k = 0; k < 2; k++)
+        if (!row->step[k])
+            memset(copies[k], *in[k], row->n < CHUNK ? row->n : CHUNK);
+    for (size_t i = 0; i < row->n; i += CHUNK) {
+        const size_t n = row->n - i < CHUNK ? row->n - i : CHUNK;
+        job->combine(n, row->step[0] ? in[0] + i : copies[0], row->step[1] ? in[1] + i : copies[1],
+                     &job->pair, out + i);
+    }
+}
+
+static enum ox_status run_pair(struct ox_run *r, bool product, struct ox_error *err)
+{
+    const struct ox_tensor *in[2] = {ox_int8_in(r, 0), ox_int8_in(r, 3)};
+    const struct ox_tensor *zero = ox_run_in(r, 7);
+    struct ox_qparam a, b, c;
+    struct ox_broadcast plan;
+    struct ox_tensor *y;
+    if (!in[0] || !in[1] || in[0]->dtype != in[1]->dtype || (zero && zero->dtype != in[0]->dtype))
+        return OX_UNSUPPORTED;
+    OX_TRY(ox_qparam_in(r, 1, 2, &a, err));
+    OX_TRY(ox_qparam_in(r, 4, 5, &b, err));
+    OX_TRY(ox_qparam_in(r, 6, 7, &c, err));
+    OX_TRY(ox_broadcast_init(&plan, r, 2, in, err));
+    struct pair_job *job = ox_run_scratch(r, 1, sizeof *job, err);
+    if (!job)
+        return OX_NO_MEMORY;
+    const struct ox_bytes *table = ox_bytes(ox_cpu());
+    struct ox_bytes_pair *pair = &job->pair;
+    *pair = (struct ox_bytes_pair){
+        .flip = in[0]->dtype == OX_INT8 ? 0x80 : 0,
+        .zero = (int32_t)c.zero,
+        .lo = (int32_t)ox_run_int(r, "lo", in[0]->dtype == OX_INT8 ? -128 : 0),
+        .hi = (int32_t)ox_run_int(r, "hi", in[0]->dtype == OX_INT8 ? 127 : 255)};
+    pair->zero_a = (int32_t)a.zero + pair->flip;
+    pair->zero_b = (int32_t)b.zero + pair->flip;
+    ox_qtable(in[0]->dtype, &a, pair->a);
+    ox_qtable(in[0]->dtype, &b, pair->b);
+    for (int i = 0; i < 256; i++) {
+        pair->a[i] /= c.scale;
+        pair->b[i] /= product ? 1 : c.scale;
+    }
+    pair->scale_a = (float)(a.scale / c.scale * (product ? b.scale : 1));
+    pair->scale_b = product ? 0 : (float)(b.scale / c.scale);
+    job->combine = product ? table->multiply : table->add;
+    OX_TRY(ox_run_out(r, 0, in[0]->dtype, plan.rank, plan.dims, &y, err));
+    const void *data[2] = {in[0]->data, in[1]->data};
+    const size_t sizes[2] = {1, 1};
+    ox_broadcast_run(&plan, r->env, data, sizes, y->data, 1, pair_row, job);
+    return OX_OK;
+}
+
+enum ox_status ox_int8_add(struct ox_run *r, struct ox_error *err)
+{
+    return run_pair(r, false, err);
+}
+
+enum ox_status ox_int8_multiply(struct ox_run *r, struct ox_error *err)
+{
+    return run_pair(r, true, err);
+}
+
+/* ---- Lookup ------------------------------------------------------------------------------------------------------- */
+
+struct lookup {
+    const uint8_t *x;
+    const void *table;
+    void *y;
+    const struct ox_bytes *kernels;
+};
+
+static void look_up_bytes(void *arg, size_t from, size_t to)
+{
+    const struct lookup *l = arg;
+    l->kernels->look_up(to - from, l->x + from, l->table, (uint8_t *)l->y + from);
+}
+
+static void look_up_floats(void *arg, size_t from, size_t to)
+{
+    const struct lookup *l = arg;
+    const float *table = l->table;
+    float *y = l->y;
+    for (size_t i = from; i < to; i++)
+        y[i] = table[l->x[i]];
+}
+
+static enum ox_status run_lookup(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0), *table = ox_run_in(r, 1);
+    struct ox_tensor *y;
+    OX_TRY(ox_q8_only(r, x, err));
+    if (!table || table->n != 256 ||
+        (table->dtype != OX_UINT8 && table->dtype != OX_INT8 && table->dtype != OX_FLOAT32))
+        return ox_run_fail(r, err, OX_INPUT, "the table has not 256 codes or floats");
+    OX_TRY(ox_run_out(r, 0, table->dtype, x->rank, x->dims, &y, err));
+    struct lookup l = {x->data, table->data, y->data, ox_bytes(ox_cpu())};
+    ox_ranges_run(r->env, x->n, OX_GRAIN,
+                  table->dtype == OX_FLOAT32 ? look_up_floats : look_up_bytes, &l);
+    return OX_OK;
+}
+
+static void infer_lookup(struct ox_infer *c)
+{
+    ox_infer_same_shape(c, 0, 0);
+    ox_infer_same_dtype(c, 0, 1);
+}
+
+/* Own forms of com.microsoft's, for models that do not import that domain. */
+static enum ox_status run_own_pair(struct ox_run *r, bool product, struct ox_error *err)
+{
+    const enum ox_status status = run_pair(r, product, err);
+    return status == OX_UNSUPPORTED ? ox_run_fail(r, err, OX_INPUT, "operands that do not fit")
+                                    : status;
+}
+
+static enum ox_status run_own_add(struct ox_run *r, struct ox_error *err)
+{
+    return run_own_pair(r, false, err);
+}
+
+static enum ox_status run_own_multiply(struct ox_run *r, struct ox_error *err)
+{
+    return run_own_pair(r, true, err);
+}
+
+const struct ox_op ox_ops_int8_codes[] = {
+    {OX_OWN_DOMAIN, "IntegerAdd", 1, .infer = ox_infer_qlinear_pair, .run = run_own_add},
+    {OX_OWN_DOMAIN, "IntegerMul", 1, .infer = ox_infer_qlinear_pair, .run = run_own_multiply},
+    {OX_OWN_DOMAIN, "Lookup", 1, .infer = infer_lookup, .run = run_lookup},
+    {0}};

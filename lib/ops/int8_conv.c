@@ -1,0 +1,232 @@
+/* Convolutions of 8-bit tensors over one or two axes: QLinearConv and ConvInteger, and IntegerConv of our own domain, which has
+ * QLinearConv's inputs, a bias that may be float32, no y_scale and y_zero_point for a float32 result, and `layout`. */
+#include <string.h>
+
+#include "kernels/bytes.h"
+#include "ops/fused.h"
+#include "ops/infer.h"
+#include "ops/int8.h"
+#include "ops/window.h"
+
+struct job {
+    const struct ox_int8_ports *ports;
+    const struct ox_integer *table;
+    struct ox_conv c;
+    bool in_last, out_last, x_signed;
+    unsigned rank;
+    int64_t dims[4]; /* of the output, in its layout */
+};
+
+static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsigned rank,
+                                 struct job *job, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_int8_in(r, job->ports->x);
+    const int64_t layout = ox_run_int(r, "layout", 0), groups = ox_run_int(r, "group", 1);
+    struct ox_window *w = ox_run_scratch(r, 1, sizeof *w, err);
+    struct ox_tensor *shape;
+    if (!w)
+        return OX_NO_MEMORY;
+    if (!x || x->rank != rank || rank < 3 || rank > 4)
+        return OX_UNSUPPORTED;
+    job->in_last = layout & OX_IN_LAST;
+    job->out_last = layout & OX_OUT_LAST;
+    job->x_signed = x->dtype == OX_INT8;
+    job->rank = rank;
+    OX_TRY(ox_fused_first(r, x, job->in_last, &shape, err));
+    const int64_t in = shape->dims[1], out = weights[0];
+    if (groups < 1 || in % groups || out % groups || weights[1] != in / groups)
+        return OX_UNSUPPORTED;
+    OX_TRY(ox_window_init(r, shape, weights + 2, false, w, err));
+    job->c = (struct ox_conv){.batch = (size_t)shape->dims[0],
+                              .groups = (size_t)groups,
+                              .in_channels = (size_t)in,
+                              .out_channels = (size_t)out,
+                              .in_pixel = (size_t)in,
+                              .out_pixel = (size_t)out};
+    for (unsigned k = 0; k < 2; k++) { /* 1-D has height 1 */
+        const unsigned missing = 4 - rank, d = k < missing ? 0 : k - missing;
+        const bool is = k >= missing;
+        job->c.kernel[k] = is ? (size_t)w->kernel[d] : 1;
+        job->c.stride[k] = is ? (size_t)w->stride[d] : 1;
+        job->c.dilation[k] = is ? (size_t)w->dilation[d] : 1;
+        job->c.pad[k] = is ? (size_t)w->before[d] : 0;
+        job->c.in[k] = is ? (size_t)w->in[d] : 1;
+        job->c.out[k] = is ? (size_t)w->out[d] : 1;
+    }
+    job->dims[0] = shape->dims[0];
+    job->dims[job->out_last ? rank - 1 : 1] = out;
+    for (unsigned d = 0; d < w->n; d++)
+        job->dims[d + (job->out_last ? 1 : 2)] = w->out[d];
+    return ox_integer_conv_can(&job->c) ? OX_OK : OX_UNSUPPORTED;
+}
+
+static bool is_depthwise(const struct ox_conv *c)
+{
+    return c->groups > 1 && c->groups == c->in_channels && c->groups == c->out_channels;
+}
+
+/* The weights as the kernels want them, kept by the node or until the kernel returns. */
+static enum ox_status pack(struct ox_run *r, struct job *job, bool keep,
+                           struct ox_int8_weights **out, struct ox_error *err)
+{
+    const struct ox_tensor *w = ox_int8_in(r, job->ports->w);
+    if (!w || w->rank < 3 || w->rank > 4)
+        return OX_UNSUPPORTED;
+    OX_TRY(read_sizes(r, w->dims, w->rank, job, err));
+    const size_t n = job->c.out_channels, count = n ? w->n / n : 0;
+    if (!ox_int8_fits(r, job->ports, n))
+        return OX_UNSUPPORTED;
+    const size_t bytes = ox_int8_weights_bytes(n, ox_integer_conv_packed(job->table, &job->c));
+    if (bytes == SIZE_MAX)
+        return OX_UNSUPPORTED;
+    void *block = keep ? ox_run_keep(r, bytes, err) : ox_run_work(r, bytes, 1, err);
+    if (!block)
+        return OX_NO_MEMORY;
+    struct ox_int8_weights *packed = *out = ox_int8_weights_at(block, n, count, w);
+    const bool zeros = ox_int8_weight_zeros(r, job->ports, n, packed->zero);
+    const bool depthwise = is_depthwise(&job->c);
+    ox_integer_conv_pack(job->table, r->env, &job->c, w->data, packed->is_signed,
+                         zeros && depthwise ? packed->zero : NULL, packed->packed);
+    ox_integer_sums(n, count, w->data, packed->is_signed, 1, count, packed->sums);
+    for (size_t j = 0; depthwise && j < n; j++)
+        packed->sums[j] -= (int32_t)count * packed->zero[j];
+    if (!zeros || depthwise)
+        packed->zero = NULL;
+    return OX_OK;
+}
+
+static enum ox_status prepare(struct ox_run *r, const struct ox_int8_ports *ports,
+                              struct ox_error *err)
+{
+    struct job job = {.ports = ports, .table = ox_integer(ox_cpu())};
+    struct ox_int8_weights *packed;
+    if (!ox_int8_in(r, ports->w) || !r->fixed[ports->w] ||
+        (ox_run_has(r, ports->w_zero) && !r->fixed[ports->w_zero]))
+        return OX_OK;
+    const enum ox_status status = pack(r, &job, true, &packed, err);
+    if (status == OX_UNSUPPORTED)
+        return OX_OK;
+    if (status == OX_OK)
+        ox_run_absorb(r, ports->w);
+    return status;
+}
+
+/* Data with its channels last. */
+static const uint8_t *input_of(struct ox_run *r, const struct job *job, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, job->ports->x);
+    const size_t channels = job->c.in_channels, pixels = job->c.in[0] * job->c.in[1];
+    if (job->in_last || channels == 1 || pixels == 1)
+        return x->data;
+    uint8_t *turned = ox_run_work(r, x->n, 1, err);
+    for (size_t n = 0; turned && n < job->c.batch; n++)
+        ox_bytes(ox_cpu())->transpose(channels, pixels,
+                                      (const uint8_t *)x->data + n * channels * pixels, pixels,
+                                      turned + n * channels * pixels, channels);
+    return turned;
+}
+
+/* Results with their channels second again. */
+static void turn_back(const struct job *job, size_t size, const char *from, char *to)
+{
+    const size_t channels = job->c.out_channels, pixels = job->c.out[0] * job->c.out[1];
+    const struct ox_bytes *bytes = ox_bytes(ox_cpu());
+    const struct ox_compute *wide = ox_compute(ox_cpu());
+    for (size_t n = 0; n < job->c.batch; n++) {
+        const char *x = from + n * channels * pixels * size;
+        char *y = to + n * channels * pixels * size;
+        if (size == 1)
+            bytes->transpose(pixels, channels, (const uint8_t *)x, channels, (uint8_t *)y, pixels);
+        else
+            wide->transpose(pixels, channels, (const float *)(const void *)x, channels,
+                            (float *)(void *)y, pixels);
+    }
+}
+
+static enum ox_status run(struct ox_run *r, const struct ox_int8_ports *ports, struct ox_error *err)
+{
+    struct job job = {.ports = ports, .table = ox_integer(ox_cpu())};
+    struct ox_int8_weights *packed = ox_run_state(r);
+    struct ox_integer_end end;
+    struct ox_tensor *y;
+    int32_t in_zero;
+    if (packed)
+        OX_TRY(read_sizes(r, packed->dims, packed->rank, &job, err));
+    else
+        OX_TRY(pack(r, &job, false, &packed, err));
+    if (!ox_int8_fits(r, ports, packed->n))
+        return OX_UNSUPPORTED;
+    OX_TRY(ox_int8_end(r, ports, packed, &end, &in_zero, err));
+    const enum ox_dtype dtype = ox_int8_out_dtype(r, ports);
+    OX_TRY(ox_run_out(r, 0, dtype, job.rank, job.dims, &y, err));
+    if (!y->n)
+        return OX_OK;
+    const bool straight =
+        job.out_last || job.c.out_channels == 1 || job.c.out[0] * job.c.out[1] == 1;
+    const uint8_t *x = input_of(r, &job, err);
+    char *out = straight ? y->data : ox_run_work(r, y->n, ox_dtype_size(dtype), err);
+    const size_t bytes = ox_integer_conv_work(job.table, r->env, &job.c, job.x_signed);
+    void *work = ox_run_work(r, bytes, 1, err);
+    if (!x || !out || !work)
+        return OX_NO_MEMORY;
+    ox_integer_conv_run(job.table, r->env, &job.c, packed->packed, x, job.x_signed, in_zero, out,
+                        &end, work);
+    if (!straight)
+        turn_back(&job, ox_dtype_size(dtype), out, y->data);
+    return ox_env_poll(r->env, err);
+}
+
+/* After the weights went into the state nothing else can serve. */
+static enum ox_status serve(struct ox_run *r, const struct ox_int8_ports *ports,
+                            struct ox_error *err)
+{
+    const enum ox_status status = run(r, ports, err);
+    if (status == OX_UNSUPPORTED && ox_run_state(r))
+        return ox_run_fail(r, err, OX_INPUT, "inputs of other shapes or types than at first");
+    return status;
+}
+
+enum ox_status ox_int8_qlinear_conv(struct ox_run *r, struct ox_error *err)
+{
+    return serve(r, &ox_int8_ports_qlinear, err);
+}
+
+enum ox_status ox_int8_prepare_qlinear_conv(struct ox_run *r, struct ox_error *err)
+{
+    return prepare(r, &ox_int8_ports_qlinear, err);
+}
+
+enum ox_status ox_int8_conv_integer(struct ox_run *r, struct ox_error *err)
+{
+    return serve(r, &ox_int8_ports_plain, err);
+}
+
+enum ox_status ox_int8_prepare_conv_integer(struct ox_run *r, struct ox_error *err)
+{
+    return prepare(r, &ox_int8_ports_plain, err);
+}
+
+/* ---- IntegerConv -------------------------------------------------------------------------------------------------- */
+
+static enum ox_status run_own(struct ox_run *r, struct ox_error *err)
+{
+    const enum ox_status status = serve(r, &ox_int8_ports_qlinear, err);
+    return status == OX_UNSUPPORTED
+               ? ox_run_fail(r, err, OX_INPUT, "inputs of shapes or types that do not fit")
+               : status;
+}
+
+static void infer_own(struct ox_infer *c)
+{
+    enum { X, W = 3, Y_SCALE = 6, Y_ZERO };
+    if (ox_infer_int_attr(c, "layout", 0) == 0)
+        ox_infer_conv(c, X, W);
+    if (ox_infer_has(c, Y_ZERO))
+        ox_infer_same_dtype(c, 0, Y_ZERO);
+    else
+        ox_infer_set_dtype(c, 0, ox_infer_has(c, Y_SCALE) ? OX_UINT8 : OX_FLOAT32);
+}
+
+const struct ox_op ox_ops_int8_conv[] = {{OX_OWN_DOMAIN, "IntegerConv", 1, .infer = infer_own,
+                                          .run = run_own, .prepare = ox_int8_prepare_qlinear_conv},
+                                         {0}};

@@ -1,0 +1,158 @@
+/* Rows of 8-bit codes at every level of the processor against plain C, and the rules against their formulas. */
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels/bytes.h"
+#include "tests/guarded.h"
+#include "tests/run_suite.h"
+
+enum { MOST = 300 };
+
+struct codes {
+    struct guarded room;
+    uint8_t *at;
+};
+
+static struct codes codes_new(struct dice *d, size_t n)
+{
+    struct codes c = {.room = guarded_new(d, (n + 3) / 4, true)};
+    c.at = (uint8_t *)c.room.at + (4 - n % 4) % 4;
+    for (size_t i = 0; i < n; i++)
+        c.at[i] = (uint8_t)dice_next(d);
+    return c;
+}
+
+static const struct ox_bytes *bytes_at(int i)
+{
+    return ox_bytes((enum ox_cpu)(i % (int)(ox_cpu_probe() + 1)));
+}
+
+START_TEST(floats_become_codes_and_back)
+{
+    struct dice d = {(uint64_t)_i * 71};
+    const struct ox_bytes *t = bytes_at(_i), *plain = ox_bytes(OX_CPU_C);
+    const size_t n = dice_between(&d, 0, MOST);
+    struct guarded x = guarded_new(&d, n, true), y = guarded_new(&d, n, true);
+    for (size_t i = 0; i < n; i++) {
+        const float halves = (float)dice_between(&d, 0, 900) * 0.5f - 200;
+        x.at[i] = dice_between(&d, 0, 1) ? halves : dice_float(&d) * 300;
+        if (!dice_between(&d, 0, 30))
+            x.at[i] = dice_between(&d, 0, 1) ? NAN : INFINITY;
+    }
+    const bool is_signed = dice_between(&d, 0, 1);
+    struct ox_bytes_code code = {.scale = dice_between(&d, 0, 1) ? 1 : 0.37f,
+                                 .lo = is_signed ? -128 : 0,
+                                 .hi = is_signed ? 127 : 255};
+    code.zero = code.lo + (int32_t)dice_between(&d, 0, 255);
+    struct codes got = codes_new(&d, n);
+    uint8_t want[MOST];
+    t->quantize(n, x.at, &code, got.at);
+    plain->quantize(n, x.at, &code, want);
+    for (size_t i = 0; i < n; i++) {
+        double q = rint((double)(x.at[i] / code.scale)) + code.zero;
+        q = q > code.lo ? q < code.hi ? q : code.hi : code.lo;
+        ck_assert_int_eq(want[i], (uint8_t)(int32_t)q);
+        ck_assert_int_eq(got.at[i], want[i]);
+    }
+    const uint8_t flip = is_signed ? 0x80 : 0;
+    t->dequantize(n, got.at, flip, code.zero + flip, code.scale, y.at);
+    for (size_t i = 0; i < n; i++) {
+        const int32_t whole = is_signed ? (int8_t)got.at[i] : got.at[i];
+        ck_assert(y.at[i] == (float)(whole - code.zero) * code.scale);
+    }
+    float lo = 0, hi = 0, least = 0, most = 0;
+    t->range(n, x.at, &lo, &hi);
+    plain->range(n, x.at, &least, &most);
+    ck_assert(lo == least && hi == most);
+    guarded_free(&x);
+    guarded_free(&y);
+    guarded_free(&got.room);
+}
+END_TEST
+
+START_TEST(codes_are_looked_up_pooled_and_turned)
+{
+    struct dice d = {(uint64_t)_i * 37};
+    const struct ox_bytes *t = bytes_at(_i), *plain = ox_bytes(OX_CPU_C);
+    const size_t rows = dice_between(&d, 0, 40), cols = dice_between(&d, 0, 40), n = rows * cols;
+    struct codes x = codes_new(&d, n), y = codes_new(&d, n), z = codes_new(&d, n);
+    struct codes table = codes_new(&d, 256);
+    const uint8_t flip = dice_between(&d, 0, 1) ? 0x80 : 0;
+    t->look_up(n, x.at, table.at, y.at);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_int_eq(y.at[i], table.at[x.at[i]]);
+    t->transpose(rows, cols, x.at, cols, z.at, rows);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            ck_assert_int_eq(z.at[j * rows + i], x.at[i * cols + j]);
+    uint8_t want[1600];
+    memcpy(want, y.at, n);
+    plain->greatest(n, x.at, flip, want);
+    t->greatest(n, x.at, flip, y.at);
+    ck_assert(memcmp(want, y.at, n) == 0);
+    struct guarded sums = guarded_new(&d, n, true);
+    memset(sums.at, 0, n * sizeof(int32_t));
+    t->accumulate(n, x.at, flip, (int32_t *)(void *)sums.at);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_int_eq(((const int32_t *)(const void *)sums.at)[i], x.at[i] ^ flip);
+    guarded_free(&x.room);
+    guarded_free(&y.room);
+    guarded_free(&z.room);
+    guarded_free(&table.room);
+    guarded_free(&sums);
+}
+END_TEST
+
+/* Scales of which sums often fall on a half, or just beside it. */
+static void fill_pair(struct dice *d, bool product, struct ox_bytes_pair *p)
+{
+    static const float scales[] = {0.5f, 0.25f, 0.1f, 0.5000001f, 1.7f, 0.004f, 300};
+    const double a = (double)scales[dice_between(d, 0, 6)],
+                 b = (double)scales[dice_between(d, 0, 6)];
+    p->flip = dice_between(d, 0, 1) ? 0x80 : 0;
+    p->zero_a = (int32_t)dice_between(d, 0, 255);
+    p->zero_b = (int32_t)dice_between(d, 0, 255);
+    p->lo = p->flip ? -128 : 0;
+    p->hi = p->lo + 255;
+    p->zero = p->lo + (int32_t)dice_between(d, 0, 255);
+    for (int32_t c = 0; c < 256; c++) {
+        p->a[c] = ((c ^ p->flip) - p->zero_a) * a;
+        p->b[c] = ((c ^ p->flip) - p->zero_b) * b;
+    }
+    p->scale_a = product ? (float)(a * b) : (float)a;
+    p->scale_b = product ? 0 : (float)b;
+}
+
+START_TEST(pairs_are_rounded_exactly)
+{
+    struct dice d = {(uint64_t)_i * 13};
+    const struct ox_bytes *t = bytes_at(_i);
+    const size_t n = dice_between(&d, 0, MOST);
+    const bool product = dice_between(&d, 0, 1);
+    struct ox_bytes_pair pair;
+    fill_pair(&d, product, &pair);
+    struct codes a = codes_new(&d, n), b = codes_new(&d, n), y = codes_new(&d, n);
+    (product ? t->multiply : t->add)(n, a.at, b.at, &pair, y.at);
+    for (size_t i = 0; i < n; i++) {
+        const double u = pair.a[a.at[i]], v = pair.b[b.at[i]];
+        double q = rint(product ? u * v : u + v) + pair.zero;
+        q = q < pair.lo ? pair.lo : q > pair.hi ? pair.hi : q;
+        ck_assert_int_eq(y.at[i], (uint8_t)(int32_t)q);
+    }
+    guarded_free(&a.room);
+    guarded_free(&b.room);
+    guarded_free(&y.room);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("bytes");
+    TCase *tests = tcase_create("bytes");
+    tcase_add_loop_test(tests, floats_become_codes_and_back, 0, 300);
+    tcase_add_loop_test(tests, codes_are_looked_up_pooled_and_turned, 0, 300);
+    tcase_add_loop_test(tests, pairs_are_rounded_exactly, 0, 600);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
