@@ -154,7 +154,7 @@ install: all
 	install -m 755 scripts/onnxtool-engine-* $(DESTDIR)$(PREFIX)/libexec/onnxtool
 	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/onnxtool
 	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/libonnxtool.a
-	install -m 644 lib/onnxtool.h $(DESTDIR)$(PREFIX)/include/onnxtool.h
+	install -m 644 lib/onnxtool.h lib/onnxtool_op.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBS@|$(LDLIBS_ALL)|' scripts/onnxtool.pc.in \
 		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/onnxtool.pc

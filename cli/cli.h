@@ -23,6 +23,9 @@ struct common {
     const char *external_root;
     struct opt_strings limits; /* NAME=VALUE */
     const char *files_from;
+    struct opt_strings schemas;      /* files of custom operators */
+    struct opt_strings op_libraries; /* shared objects with their kernels */
+    bool op_inside;
 };
 extern const struct opt common_options[];
 

@@ -194,6 +194,53 @@ static const char exit_codes[] =
     ".TP\n70\na bug in onnxtool.\n"
     ".PP\nWith several models the largest one counts.\n";
 
+/* The form that lib/schema/operators_read.c reads. */
+static const char schema_files[] =
+    ".SH SCHEMA FILES\n"
+    "\\fB\\-\\-schema\\fR \\fIFILE\\fR describes operators that no standard has. The checker then "
+    "holds nodes against "
+    "their signatures, and shapes are inferred by their formulas, with symbols where dimensions "
+    "are symbols.\n"
+    ".PP\n.nf\n"
+    "<domain: \"com.acme\", version: 1>\n"
+    "# Blurs, then crops to size; the border is in pixels.\n"
+    "Crop <border: ints = [0, 0], mode: string, seed: int?>\n"
+    "    (T[N, C, H, W] image, int64[2] size?, T[*S] others...)\n"
+    "    => (T[N, C, size[0], size[1]] cropped, int64[K] kept?, T[N, P] rows?)\n"
+    "    where T: float, float16, double; P = (H + 2 * border[0]) // 2\n"
+    ".fi\n"
+    ".PP\nA header stands before the operators of a domain; \\fBversion\\fR is the first one that "
+    "they serve, and a second header "
+    "may change them from a later version on. Words for types and comments are those of ONNX's "
+    "textual syntax.\n"
+    ".TP\nAttributes\n\\fBname: type\\fR is required, \\fBname: type?\\fR may be left out, "
+    "\\fBname: type = "
+    "value\\fR has a default. Types: int, float, string, ints, floats, strings, tensor, graph, "
+    "...\n"
+    ".TP\nInputs and outputs\nA type, its dimensions, a name. \\fBx?\\fR may be left out, "
+    "\\fBx...\\fR are one or more, "
+    "\\fBx...?\\fR any number; no brackets: nothing is said of the shape. Beside tensors: "
+    "\\fBseq(float[N])\\fR, "
+    "\\fBoptional(T)\\fR, \\fBoptional(seq(T))\\fR, \\fBsparse(float)\\fR. Any other word is a "
+    "type variable, of all element "
+    "types unless \\fBwhere\\fR lists some.\n"
+    ".TP\nDimensions\n\\fB?\\fR is any size. \\fBN\\fR is bound by the first input that has it, "
+    "and all others must equal it. "
+    "\\fB*S\\fR is any number of dimensions, and \\fB*broadcast(S, R)\\fR what two such runs "
+    "broadcast to. Else a formula: "
+    "integers, + \\- * // %, min(a, b), max(a, b), ceil(a / b), parentheses; names of dimensions, "
+    "attributes (an element of a list is "
+    "\\fBborder[0]\\fR), integer inputs (\\fBsize[1]\\fR; their values, where they can be known), "
+    "\\fBrank(image)\\fR. A name in an "
+    "output that nothing binds is a size that only the data tell.\n"
+    ".TP\nwhere\nParted by semicolons: the types of a variable, or a name for a formula.\n"
+    ".PP\n\\fB\\-\\-op\\-library\\fR \\fIFILE\\fR runs them: a shared object with kernels for the "
+    "interface in "
+    "\\fIonnxtool_op.h\\fR, which has an example. It is loaded because you name it; nothing in a "
+    "model can. Each call "
+    "is a process of its own, so that a crash is an error that names the node, unless "
+    "\\fB\\-\\-op\\-inside\\fR is given.\n";
+
 static void man_program(struct ox_strbuf *out)
 {
     ox_strbuf_puts(out,
@@ -205,6 +252,7 @@ static void man_program(struct ox_strbuf *out)
         ox_strbuf_printf(out, ".TP\n\\fB%s\\fR\n%s.\n", commands[i]->name, commands[i]->summary);
     ox_strbuf_puts(out, ".SH OPTIONS\nEvery command takes these besides its own.\n");
     man_options(out, common_options);
+    ox_strbuf_puts(out, schema_files);
     ox_strbuf_puts(out, exit_codes);
     ox_strbuf_puts(out, ".SH SEE ALSO\n");
     for (size_t i = 0; commands[i]; i++)

@@ -47,6 +47,13 @@ const struct opt common_options[] = {
      "--external-root"},
     {0, "external-root", OPT_STRING, FIELD(external_root), "DIR", NULL,
      "the folder of --external-data=follow-within"},
+    {0, "schema", OPT_STRINGS, FIELD(schemas), "FILE", NULL,
+     "know the custom operators that FILE describes (SCHEMA FILES in onnxtool(1))"},
+    {0, "op-library", OPT_STRINGS, FIELD(op_libraries), "FILE", NULL,
+     "run custom operators by the kernels in that shared object: it is code, and runs with your "
+     "rights"},
+    {0, "op-inside", OPT_FLAG, FIELD(op_inside), NULL, NULL,
+     "call them in this process instead of one of their own for each: faster, and a crash is ours"},
     OPT_END};
 
 const struct command *command_find(const char *name)
@@ -129,6 +136,20 @@ static enum ox_status apply_common(struct cli *cli)
     return OX_OK;
 }
 
+static enum ox_status add_operators(struct cli *cli)
+{
+    const struct common *common = &cli->common;
+    enum ox_library_mode mode = common->op_inside ? OX_LIBRARY_INSIDE : OX_LIBRARY_APART;
+    struct ox_error err;
+    for (size_t i = 0; i < common->schemas.n; i++)
+        if (ox_env_add_schemas(cli->env, common->schemas.items[i], &err) != OX_OK)
+            return cli_error(cli, &err);
+    for (size_t i = 0; i < common->op_libraries.n; i++)
+        if (ox_env_add_library(cli->env, common->op_libraries.items[i], mode, &err) != OX_OK)
+            return cli_error(cli, &err);
+    return OX_OK;
+}
+
 static int run_command(const struct command *command, int argc, char **argv)
 {
     struct cli cli = {.command = command, .common = {.jobs = 1}};
@@ -156,6 +177,8 @@ static int run_command(const struct command *command, int argc, char **argv)
         goto cleanup;
     }
     status = apply_common(&cli);
+    if (status == OX_OK)
+        status = add_operators(&cli);
     if (status == OX_OK) {
         status = command->run(&cli, args, result.operands, result.n_operands);
         status = cli_worse(status, cli_flush(&cli));

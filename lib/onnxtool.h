@@ -451,14 +451,17 @@ void ox_model_size(const struct ox_model *model, struct ox_model_size *size);
 
 enum ox_param_option { OX_PARAM_SINGLE, OX_PARAM_OPTIONAL, OX_PARAM_VARIADIC };
 
+struct ox_own_types;
+
 struct ox_schema_param {
     const char *name;
     const char *type; /* "T", a constraint's name, or a concrete type: "tensor(int64)" */
     enum ox_param_option option;
-    bool homogeneous;   /* of a variadic one: all of one type */
-    unsigned min_arity; /* of a variadic one */
-    int16_t constraint; /* index into constraints, -1 when `type` is concrete */
-    uint16_t allowed;   /* index into the table of type sets: what may stand here */
+    bool homogeneous;               /* of a variadic one: all of one type */
+    unsigned min_arity;             /* of a variadic one */
+    int16_t constraint;             /* index into constraints, -1 when `type` is concrete */
+    uint16_t allowed;               /* index into the table of type sets: what may stand here */
+    const struct ox_own_types *own; /* of an operator from a file: instead of `allowed`; NULL */
 };
 
 enum ox_default_kind {
@@ -590,6 +593,23 @@ void ox_schema_changes_release(struct ox_schema_changes *changes);
 size_t ox_schema_changes_count(const struct ox_schema_changes *changes);
 const struct ox_schema_change *ox_schema_changes_at(const struct ox_schema_changes *changes,
                                                     size_t i);
+
+/* ---- Custom operators -------------------------------------------------------------------------------------------- */
+
+/* Operators that no standard has, read from a text file (its form: manual page onnxtool(1), "SCHEMA FILES"): what is done
+ * with models of this environment takes their signatures and shape formulas as if they were the standard's. Files may
+ * be added until the first model is opened. OX_INPUT names line and column, and refuses operators that are known. */
+enum ox_status ox_env_add_schemas(struct ox_env *env, const char *path, struct ox_error *err);
+
+enum ox_library_mode {
+    OX_LIBRARY_APART, /* each call in a process of its own: a crash is an error that names the node (default) */
+    OX_LIBRARY_INSIDE /* in this process: faster, and as safe as the library */
+};
+
+/* Kernels for custom operators from a shared object that exports onnxtool_ops_v1() (onnxtool_op.h). It is code, and runs with
+ * all rights of this process: nothing in a model can name one. OX_INPUT: no such file, no such symbol, another version. */
+enum ox_status ox_env_add_library(struct ox_env *env, const char *path, enum ox_library_mode mode,
+                                  struct ox_error *err);
 
 /* ---- Tensor protobuf files -------------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 
 #include "check/structure.h"
 #include "proto/onnx.pb-c.h"
-#include "schema/schema.h"
+#include "schema/operators.h"
 
 int64_t ox_check_opset(const struct ox_node *node)
 {
@@ -67,7 +67,8 @@ static void check_schema_attr(struct ox_checker *c, const struct ox_node *node,
     if (!known) {
         if (is_internal(attr->name) || !*attr->name)
             return;
-        const struct ox_schema *newest = ox_schema_find(node->domain, node->op_type, INT_MAX);
+        const struct ox_schema *newest =
+            ox_schema_lookup(c->model->env, node->domain, node->op_type, INT_MAX);
         bool later = newest && newest != schema && ox_schema_attr(newest, attr->name);
         ox_findings_add(
             c->findings, OX_F_ATTR_UNKNOWN, &place,
@@ -142,6 +143,20 @@ static void check_unknown(struct ox_checker *c, const struct ox_node *node, int6
                     (long long)version, node->op_type);
 }
 
+/* In a domain that was given as a file: all that it has is known. */
+static void check_unknown_custom(struct ox_checker *c, const struct ox_node *node, int64_t version)
+{
+    const struct ox_place place = {.node = node};
+    const struct ox_schema *first = ox_operators_first(c->model->env, node->domain, node->op_type);
+    char hint[256] = "add it to the schema file";
+    if (first)
+        snprintf(hint, sizeof hint, "%.200s came with version %d: import that or a newer one",
+                 node->op_type, first->since);
+    ox_findings_add(c->findings, OX_F_NODE_UNKNOWN_OP, &place, hint,
+                    "%s version %lld has no operator '%s'", node->domain, (long long)version,
+                    node->op_type);
+}
+
 static void check_operator(struct ox_checker *c, const struct ox_node *node)
 {
     const struct ox_place place = {.node = node};
@@ -160,13 +175,19 @@ static void check_operator(struct ox_checker *c, const struct ox_node *node)
     }
     if (!version)
         return;
-    if (!ox_schema_domain_known(node->domain)) {
+    const struct ox_schema *schema =
+        ox_schema_lookup(c->model->env, node->domain, node->op_type, version);
+    bool is_standard = ox_schema_domain_known(node->domain);
+    if (!schema && !is_standard && ox_operators_has_domain(c->model->env, node->domain)) {
+        check_unknown_custom(c, node, version);
+        return;
+    }
+    if (!schema && !is_standard) {
         ox_findings_add(c->findings, OX_F_NODE_UNKNOWN_CALL, &place, NULL,
                         "%s::%s is neither a known operator nor a function of this model",
                         node->domain, node->op_type);
         return;
     }
-    const struct ox_schema *schema = ox_schema_find(node->domain, node->op_type, version);
     if (!schema && strcmp(node->domain, "com.microsoft") == 0)
         ox_findings_add(c->findings, OX_F_NODE_UNKNOWN_CALL, &place, NULL,
                         "%s::%s is not known here", node->domain, node->op_type);

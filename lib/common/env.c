@@ -77,6 +77,8 @@ void ox_env_release(struct ox_env *env)
     if (!env)
         return;
     ox_threads_release(atomic_load(&env->threads));
+    if (env->operators)
+        env->operators_release(env->operators);
     free(env->external_root);
     free(env);
 }

@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "onnxtool.h"
 
+struct ox_operators;
 struct ox_threads;
 
 struct ox_env {
@@ -19,6 +20,8 @@ struct ox_env {
     enum ox_external_mode external;
     char *external_root;
     _Atomic bool cancelled;
+    struct ox_operators *operators; /* custom ones, of schema/operators.h; NULL */
+    void (*operators_release)(struct ox_operators *operators);
 };
 
 /* NULL for NULL: no budget. */

@@ -4,6 +4,7 @@
 #include "common/number.h"
 #include "graph/cost.h"
 #include "proto/onnx.pb-c.h"
+#include "schema/schema.h"
 
 /* Text from a buffer that is used again, kept until the next entry; NULL: out of memory. */
 static const char *keep(struct ox_costs *c, struct ox_strbuf *text)
@@ -185,7 +186,7 @@ bool ox_costs_node(struct ox_costs *c, size_t i, size_t most, struct ox_node_ent
         .n_outputs = node->n_outputs,
         .n_attrs = most ? node->n_attrs : 0,
         .cost = *ox_costs_of(c, node)};
-    schema = ox_schema_find(node->domain, node->op_type, entry->opset);
+    schema = ox_schema_lookup(node->graph->model->env, node->domain, node->op_type, entry->opset);
     ox_graph_path(&text, node->graph);
     entry->graph = keep(c, &text);
     ox_node_label(&text, node);

@@ -39,7 +39,7 @@ static const struct ox_schema_param *param_of(const struct ox_schema_param *para
 
 static bool takes_half(const struct halver *h, const struct ox_schema_param *param)
 {
-    return param && ox_type_set_has(param->allowed, 't', h->options->dtype);
+    return param && ox_param_takes(param, 't', h->options->dtype);
 }
 
 /* Operators that make a type of their own, have subgraphs, or lose what they are for. */

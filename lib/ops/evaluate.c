@@ -6,7 +6,7 @@ static bool type_allowed(const struct ox_schema *schema, size_t i, const struct 
         return false;
     const struct ox_schema_param *param =
         &schema->inputs[i < schema->n_inputs ? i : schema->n_inputs - 1];
-    return ox_type_set_has(param->allowed, 't', tensor->dtype);
+    return ox_param_takes(param, 't', tensor->dtype);
 }
 
 /* Inputs of one type variable have one type. */

@@ -24,6 +24,7 @@ bool ox_infer_shape(const struct ox_infer *c, size_t i, unsigned *rank,
 const struct ox_expr *ox_infer_dim(const struct ox_infer *c, size_t i,
                                    unsigned axis); /* NULL when unknown */
 int64_t ox_infer_opset(const struct ox_infer *c);
+const struct ox_schema *ox_infer_schema(const struct ox_infer *c); /* NULL: not known */
 const struct ox_node *ox_infer_node(const struct ox_infer *c);
 
 /* The value of a small integer or bool tensor input, an expression an element (NULL elements: not known); false when nothing
@@ -75,6 +76,8 @@ const struct ox_expr *ox_infer_data_dim(struct ox_infer *c, const char *what);
 const struct ox_expr **
 ox_infer_dims(struct ox_infer *c,
               unsigned rank); /* scratch array of unknowns; NULL when out of memory */
+/* Zeroed, until the rule has run; NULL when out of memory. */
+void *ox_infer_scratch(struct ox_infer *c, size_t count, size_t size);
 void ox_infer_set_dtype(struct ox_infer *c, size_t i, enum ox_dtype dtype);
 void ox_infer_set_shape(struct ox_infer *c, size_t i, unsigned rank,
                         const struct ox_expr *const *dims);

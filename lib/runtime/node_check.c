@@ -96,11 +96,11 @@ static const char *kind_name(char kind)
 }
 
 /* In the oracle every float is a double: whatever float the set allows will do. */
-static bool set_allows(uint16_t set, char kind, enum ox_dtype elem, bool oracle)
+static bool allows(const struct ox_schema_param *param, char kind, enum ox_dtype elem, bool oracle)
 {
     if (kind == 'm') {
         const char *const *types;
-        size_t n = ox_type_set(set, &types);
+        size_t n = ox_param_types(param, &types);
         for (size_t i = 0; i < n; i++)
             if (strstr(types[i], "map("))
                 return true;
@@ -108,15 +108,15 @@ static bool set_allows(uint16_t set, char kind, enum ox_dtype elem, bool oracle)
     }
     if (elem == OX_UNDEFINED) { /* an empty sequence or optional of no type */
         for (int any = 1; any < OX_N_DTYPES; any++)
-            if (ox_type_set_has(set, kind, (enum ox_dtype)any))
+            if (ox_param_takes(param, kind, (enum ox_dtype)any))
                 return true;
-        return kind == 'o' && set_allows(set, 'q', OX_FLOAT32, oracle);
+        return kind == 'o' && allows(param, 'q', OX_FLOAT32, oracle);
     }
-    if (ox_type_set_has(set, kind, elem))
+    if (ox_param_takes(param, kind, elem))
         return true;
     return oracle && elem == OX_FLOAT64 &&
-           (ox_type_set_has(set, kind, OX_FLOAT32) || ox_type_set_has(set, kind, OX_FLOAT16) ||
-            ox_type_set_has(set, kind, OX_BFLOAT16));
+           (ox_param_takes(param, kind, OX_FLOAT32) || ox_param_takes(param, kind, OX_FLOAT16) ||
+            ox_param_takes(param, kind, OX_BFLOAT16));
 }
 
 static enum ox_status fail_type(const struct ox_run *run, size_t i,
@@ -124,7 +124,7 @@ static enum ox_status fail_type(const struct ox_run *run, size_t i,
                                 struct ox_error *err)
 {
     const char *const *types;
-    size_t n = ox_type_set(param->allowed, &types);
+    size_t n = ox_param_types(param, &types);
     char list[256];
     size_t at = 0;
     list[0] = 0;
@@ -210,7 +210,7 @@ enum ox_status ox_step_check_types(const struct ox_run *run, struct ox_step *ste
         char kind;
         enum ox_dtype elem;
         type_code(run->in[i], &kind, &elem);
-        if (!set_allows(param->allowed, kind, elem, run->oracle))
+        if (!allows(param, kind, elem, run->oracle))
             return fail_type(run, i, param, kind, elem, err);
         bool bound =
             param->constraint >= 0 && (param->option != OX_PARAM_VARIADIC || param->homogeneous);

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/custom.h"
 #include "runtime/runtime.h"
 
 /* How an operator is served, the same for all nodes that ask alike. */
@@ -56,12 +57,12 @@ static enum ox_status resolve_new(struct planner *p, const struct ox_node *node,
                                       (long long)opset, newest);
         return to->missing ? OX_OK : no_memory(err);
     }
-    to->schema = ox_schema_find(node->domain, node->op_type, opset);
+    to->schema = ox_schema_lookup(p->session->env, node->domain, node->op_type, opset);
     if (to->schema && to->schema->deprecated) {
         to->missing = ox_arena_printf(arena, "deprecated since opset %d", to->schema->since);
         return to->missing ? OX_OK : no_memory(err);
     }
-    to->op = ox_op_find(node->domain, node->op_type, opset);
+    to->op = ox_op_lookup(p->session->env, node->domain, node->op_type, opset);
     if (to->op && to->op->run)
         return OX_OK;
     to->op = NULL;

@@ -16,4 +16,13 @@ const struct ox_schema_body *ox_schema_body_at(const struct ox_schema *schema, i
 bool ox_type_set_has(uint16_t set, char kind, enum ox_dtype elem);
 bool ox_type_set_has_name(uint16_t set, const char *type);
 
+/* The same two of what a parameter takes, also where its operator came from a file. */
+bool ox_param_takes(const struct ox_schema_param *param, char kind, enum ox_dtype elem);
+size_t ox_param_types(const struct ox_schema_param *param, const char *const **types);
+
+struct ox_env;
+/* ox_schema_find(), and where that has none what the environment was given (schema/operators.h). env may be NULL. */
+const struct ox_schema *ox_schema_lookup(const struct ox_env *env, const char *domain,
+                                         const char *name, int64_t opset);
+
 #endif

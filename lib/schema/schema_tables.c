@@ -8,7 +8,7 @@ enum { OX_ROW_DEPRECATED = 1, OX_ROW_RANDOM = 2, OX_ROW_FUNCTION = 4 };
 
 #define OX_PARAM(name, type, option, homogeneous, min_arity, constraint, allowed)                  \
     {                                                                                              \
-        name, type, option, homogeneous, min_arity, constraint, allowed                            \
+        name, type, option, homogeneous, min_arity, constraint, allowed, NULL                      \
     }
 
 #define OX_ATTR(name, type, required)                                                              \

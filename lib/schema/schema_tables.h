@@ -20,6 +20,13 @@ struct ox_type_set_row {
     uint32_t masks[OX_N_MASKS];
 };
 
+/* What a parameter of an operator from a file takes. */
+struct ox_own_types {
+    const char *const *names; /* sorted */
+    size_t n;
+    uint32_t masks[OX_N_MASKS];
+};
+
 /* Type sets of one source; numbers in schemas start at `base`. */
 struct ox_type_table {
     uint16_t base;

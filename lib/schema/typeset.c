@@ -22,15 +22,32 @@ size_t ox_type_set(uint16_t set, const char *const **types)
     return row ? row->n : 0;
 }
 
-bool ox_type_set_has(uint16_t set, char kind, enum ox_dtype elem)
+static bool masks_have(const uint32_t masks[OX_N_MASKS], char kind, enum ox_dtype elem)
 {
     static const char kinds[OX_N_MASKS] = {'t', 's', 'o', 'q', 'p'};
+    const char *at = kind != '\0' ? memchr(kinds, kind, sizeof(kinds)) : NULL;
+    return at && (unsigned)elem < 32 && (masks[at - kinds] >> elem & 1) != 0;
+}
+
+bool ox_type_set_has(uint16_t set, char kind, enum ox_dtype elem)
+{
     const char *const *names = NULL;
     const struct ox_type_set_row *row = set_row(set, &names);
-    const char *at = kind != '\0' ? memchr(kinds, kind, sizeof(kinds)) : NULL;
-    if (!row || !at || (unsigned)elem >= 32)
-        return false;
-    return (row->masks[at - kinds] >> elem & 1) != 0;
+    return row && masks_have(row->masks, kind, elem);
+}
+
+bool ox_param_takes(const struct ox_schema_param *param, char kind, enum ox_dtype elem)
+{
+    return param->own ? masks_have(param->own->masks, kind, elem)
+                      : ox_type_set_has(param->allowed, kind, elem);
+}
+
+size_t ox_param_types(const struct ox_schema_param *param, const char *const **types)
+{
+    if (!param->own)
+        return ox_type_set(param->allowed, types);
+    *types = param->own->names;
+    return param->own->n;
 }
 
 bool ox_type_set_has_name(uint16_t set, const char *type)

@@ -186,7 +186,7 @@ static bool is_foldable(const struct ox_infer *c)
                 return false;
             const struct ox_schema_param *param =
                 &schema->inputs[i < schema->n_inputs ? i : schema->n_inputs - 1];
-            if (!ox_type_set_has(param->allowed, 't', tensor->dtype))
+            if (!ox_param_takes(param, 't', tensor->dtype))
                 return false;
         }
     }

@@ -1,6 +1,7 @@
 /* From a value that is not known, or known by a name alone, back to the cause: a step a node. */
 #include <string.h>
 
+#include "ops/custom.h"
 #include "shape/infer_impl.h"
 
 enum { MOST_STEPS = 200, MOST_ORIGINS = 64 };
@@ -256,10 +257,14 @@ static void fill_step(struct walk *walk, struct ox_shape_step *step)
         ox_type_print(&walk->type, type, true);
     if (node) {
         int64_t opset = ox_graph_opset(node->graph, node->domain);
-        const struct ox_op *op = ox_op_find(node->domain, node->op_type, opset);
+        const struct ox_op *op =
+            ox_op_lookup(walk->s->model->env, node->domain, node->op_type, opset);
+        const struct ox_operator *custom =
+            ox_operators_find(walk->s->model->env, node->domain, node->op_type, opset);
         ox_node_label(&walk->producer, node);
         if (op && op->infer)
-            ox_strbuf_printf(&walk->rule, "%s-%d", node->op_type, op->since);
+            ox_strbuf_printf(&walk->rule, "%s-%d", node->op_type,
+                             custom ? custom->schema.since : op->since);
         step->op_type = node->op_type;
     }
     step->graph = walk->graph.len ? walk->graph.data : "";

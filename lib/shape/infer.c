@@ -73,6 +73,11 @@ int64_t ox_infer_opset(const struct ox_infer *c)
     return c->opset;
 }
 
+const struct ox_schema *ox_infer_schema(const struct ox_infer *c)
+{
+    return c->schema;
+}
+
 const struct ox_node *ox_infer_node(const struct ox_infer *c)
 {
     return c->node;
@@ -214,12 +219,17 @@ const int64_t *ox_infer_ints_attr(const struct ox_infer *c, const char *name, si
 
 /* ---- Outputs ---------------------------------------------------------------------------------------------------- */
 
+void *ox_infer_scratch(struct ox_infer *c, size_t count, size_t size)
+{
+    void *memory = ox_arena_array(&c->s->scratch, count, size);
+    if (!memory)
+        c->s->failed = true;
+    return memory;
+}
+
 const struct ox_expr **ox_infer_dims(struct ox_infer *c, unsigned rank)
 {
-    const struct ox_expr **dims = ox_arena_array(&c->s->scratch, rank ? rank : 1, sizeof(*dims));
-    if (!dims)
-        c->s->failed = true;
-    return dims;
+    return ox_infer_scratch(c, rank ? rank : 1, sizeof(const struct ox_expr *));
 }
 
 void ox_infer_set_dtype(struct ox_infer *c, size_t i, enum ox_dtype dtype)

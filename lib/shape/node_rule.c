@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/custom.h"
 #include "shape/infer_impl.h"
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------- */
@@ -19,9 +20,12 @@ static bool add_row(struct ox_shapes *s, const struct ox_node *node, int64_t ops
     const struct ox_schema *schema = ox_schema_find(node->domain, node->op_type, opset);
     if (!schema)
         schema = ox_schema_find_foreign(node->domain, node->op_type, opset);
+    if (!schema)
+        schema = ox_schema_lookup(s->model->env, node->domain, node->op_type, opset);
     *index = (uint32_t)s->n_rules;
     s->rules[s->n_rules++] = (struct ox_rule_row){
-        node->domain, opset, ox_op_find(node->domain, node->op_type, opset), schema, UINT32_MAX};
+        node->domain, opset, ox_op_lookup(s->model->env, node->domain, node->op_type, opset),
+        schema, UINT32_MAX};
     return true;
 }
 

@@ -335,7 +335,7 @@ static void check_inputs(struct ox_infer *c)
         char letter = type ? kind_letter(type, &elem) : 0;
         if (!letter || elem == OX_UNDEFINED)
             continue;
-        if (!ox_type_set_has(param->allowed, letter, elem)) {
+        if (!ox_param_takes(param, letter, elem)) {
             char problem[200];
             snprintf(problem, sizeof problem, "which %.100s does not take at opset %lld",
                      c->node->op_type, (long long)c->opset);

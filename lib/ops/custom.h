@@ -1,0 +1,17 @@
+/* Operators of an environment that no standard has: the shape rule that their formulas make, and rows that serve them. */
+#ifndef OX_OPS_CUSTOM_H
+#define OX_OPS_CUSTOM_H
+
+#include "ops/op.h"
+#include "schema/operators.h"
+
+/* The row of ox_op_find(); where there is none that of a library, of a schema file; NULL. env may be NULL. */
+const struct ox_op *ox_op_lookup(const struct ox_env *env, const char *domain, const char *name,
+                                 int64_t opset);
+/* The rule of all operators from schema files. */
+void ox_infer_custom(struct ox_infer *c);
+/* The newest row of a library that is not newer than opset; NULL. */
+const struct ox_op *ox_library_find(const struct ox_env *env, const char *domain, const char *name,
+                                    int64_t opset);
+
+#endif
