@@ -127,6 +127,11 @@ golden: all
 sanitize:
 	$(Q)$(MAKE) CONFIG=sanitize test
 
+## fuzz: 100,000 damaged models under the sanitizers (OX_FUZZ_COUNT=N, OX_FUZZ_SEED=N; see lib/tests/test_fuzz.c)
+fuzz:
+	$(Q)$(MAKE) CONFIG=sanitize build/sanitize/lib/tests/test_fuzz
+	$(Q)TESTDATA=testdata OX_FUZZ_COUNT=$${OX_FUZZ_COUNT:-100000} build/sanitize/lib/tests/test_fuzz
+
 ## coverage: build and test with line coverage
 coverage:
 	$(Q)$(MAKE) CONFIG=coverage test
@@ -167,6 +172,6 @@ clean:
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST) | sort
 
-.PHONY: all tests test checkkernels unit golden sanitize coverage lint format generate check-generated install clean help
+.PHONY: all tests test checkkernels unit golden sanitize fuzz coverage lint format generate check-generated install clean help
 
 -include $(LIB_OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d) $(TEST_SUPPORT:.o=.d) $(TEST_SOURCES:%.c=$(BUILD)/%.d)

@@ -274,7 +274,7 @@ enum ox_status ox_extract(struct ox_model *model, const struct ox_shapes *shapes
 {
     struct extraction x = {.model = model, .graph = model->graph, .shapes = shapes, .err = err};
     if (!model->graph)
-        return ox_fail(err, OX_USAGE, "%s: there is no graph", model->path ? model->path : "model");
+        return ox_fail(err, OX_INPUT, "%s: there is no graph", model->path ? model->path : "model");
     x.inputs = calloc(n_inputs + model->graph->n_inputs + 1, sizeof(*x.inputs));
     x.outputs = calloc(n_outputs + 1, sizeof(*x.outputs));
     x.stop = calloc(model->graph->n_values + 1, sizeof *x.stop);

@@ -328,7 +328,7 @@ enum ox_status ox_shapes_free_dims(struct ox_model *model, const char *const *in
 {
     struct ox_freeing free_ = {.model = model};
     if (!model->graph)
-        return ox_fail(err, OX_USAGE, "%s: there is no graph", ox_free_label(model));
+        return ox_fail(err, OX_INPUT, "%s: there is no graph", ox_free_label(model));
     enum ox_status status = ox_shapes_infer(&free_.before, model, NULL, NULL, err);
     if (status == OX_OK)
         status = find_fixed(&free_, err);

@@ -76,6 +76,18 @@ static const char *named(const char *name, size_t max_bytes)
     return buf.data;
 }
 
+START_TEST(markup_becomes_entities_and_what_xml_cannot_hold_escapes)
+{
+    ox_strbuf_markup(&buf, "<a b=\"c\">&'\x01\xEF\xBF\xBE\xEF\xBF\xBF\xEF\xBF\xBD", 0);
+    ck_assert_str_eq(buf.data,
+                     "&lt;a b=&quot;c&quot;&gt;&amp;&#39;\\x01\\xEF\\xBF\\xBE\\xEF\\xBF\\xBF"
+                     "\xEF\xBF\xBD");
+    ox_strbuf_clear(&buf);
+    ox_strbuf_markup(&buf, "", 0);
+    ck_assert_str_eq(buf.data, "");
+}
+END_TEST
+
 START_TEST(names_lose_what_a_terminal_would_obey)
 {
     ck_assert_str_eq(named("conv_1/weight:0", 0), "conv_1/weight:0");
@@ -157,6 +169,7 @@ int main(void)
     tcase_add_test(tests, printf_takes_texts_longer_than_its_first_guess);
     tcase_add_test(tests, clear_keeps_the_memory_and_forgets_the_text);
     tcase_add_test(tests, failure_is_sticky);
+    tcase_add_test(tests, markup_becomes_entities_and_what_xml_cannot_hold_escapes);
     tcase_add_test(tests, names_lose_what_a_terminal_would_obey);
     tcase_add_test(tests, long_names_are_cut_between_characters);
     tcase_add_test(tests, utf8_takes_exactly_what_the_standard_allows);
