@@ -113,6 +113,11 @@ static enum ox_status apply_common(struct cli *cli)
         return cli_fail(cli, OX_USAGE, "--jobs takes a number from 1 to 4096");
     if (common->threads < 0 || common->threads > 4096)
         return cli_fail(cli, OX_USAGE, "--threads takes a number from 1 to 4096");
+    const char *cpu = getenv("ONNXTOOL_CPU");
+    if (cpu && *cpu && !ox_cpu_is_known(cpu))
+        return cli_fail(cli, OX_USAGE,
+                        "the environment's ONNXTOOL_CPU is c, avx2, avx512, vnni or amx, not '%s'",
+                        cpu);
     if (!(common->timeout >= 0))
         return cli_fail(cli, OX_USAGE, "--timeout takes a number of seconds over 0");
     cli->color = common->color == WHEN_ALWAYS || (common->color == WHEN_AUTO && isatty(1) &&
@@ -172,8 +177,10 @@ static int run_command(const struct command *command, int argc, char **argv)
         goto cleanup;
     }
     if (status != OX_OK) {
-        status = cli_fail(&cli, status, "%s: %s ('onnxtool %s --help' lists the options)",
-                          command->name, err.message, command->name);
+        status = status == OX_USAGE
+                     ? cli_fail(&cli, status, "%s: %s ('onnxtool %s --help' lists the options)",
+                                command->name, err.message, command->name)
+                     : cli_fail(&cli, status, "%s: %s", command->name, err.message);
         goto cleanup;
     }
     status = apply_common(&cli);

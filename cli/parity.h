@@ -144,8 +144,6 @@ void parity_judge(struct parity *p);
 
 void parity_print_text(struct parity *p, struct ox_strbuf *out);
 void parity_print_json(struct parity *p, struct ox_strbuf *out);
-/* A text from a model, safe to print, with what XML and HTML give a meaning to escaped; at most `most` bytes of it (0: all). */
-void parity_markup(struct ox_strbuf *out, const char *text, size_t most);
 void parity_print_html(struct parity *p, struct ox_strbuf *out);
 void parity_print_junit(struct parity *p, struct ox_strbuf *out);
 /* The name of what output is held against. */

@@ -14,34 +14,6 @@ enum {
     MOST_BOXES = 5000
 };
 
-void parity_markup(struct ox_strbuf *out, const char *text, size_t most)
-{
-    struct ox_strbuf shown = {0};
-    ox_strbuf_name(&shown, text, most);
-    for (const char *c = shown.data ? shown.data : ""; *c; c++) {
-        switch (*c) {
-        case '&':
-            ox_strbuf_puts(out, "&amp;");
-            break;
-        case '<':
-            ox_strbuf_puts(out, "&lt;");
-            break;
-        case '>':
-            ox_strbuf_puts(out, "&gt;");
-            break;
-        case '"':
-            ox_strbuf_puts(out, "&quot;");
-            break;
-        case '\'':
-            ox_strbuf_puts(out, "&#39;");
-            break;
-        default:
-            ox_strbuf_putc(out, *c);
-        }
-    }
-    ox_strbuf_release(&shown);
-}
-
 static void number_cell(struct ox_strbuf *out, double value)
 {
     if (isnan(value))
@@ -74,9 +46,9 @@ static void outputs_table(struct parity *p, struct ox_strbuf *out)
         const struct parity_output *o = &p->outputs[i];
         const struct ox_metrics *m = &o->metrics;
         ox_strbuf_printf(out, "<tr class=\"%s\"><td>", m->agree ? "good" : "bad");
-        parity_markup(out, o->name, 256);
+        ox_strbuf_markup(out, o->name, 256);
         ox_strbuf_puts(out, "</td><td>");
-        parity_markup(out, parity_reference(p, o->side), 256);
+        ox_strbuf_markup(out, parity_reference(p, o->side), 256);
         ox_strbuf_printf(out, "</td><td>%s</td>", m->agree ? "agrees" : "departs");
         number_cell(out, m->max_abs);
         number_cell(out, m->max_rel);
@@ -86,10 +58,10 @@ static void outputs_table(struct parity *p, struct ox_strbuf *out)
         ox_strbuf_printf(out, "<td>%llu of %llu</td><td>", (unsigned long long)m->n_mismatched,
                          (unsigned long long)m->n_elements);
         if (!m->agree)
-            parity_markup(out, o->failed[0] ? o->failed : m->reason, 0);
+            ox_strbuf_markup(out, o->failed[0] ? o->failed : m->reason, 0);
         if (o->a_truth) {
             ox_strbuf_puts(out, " ");
-            parity_markup(out, o->verdict, 0);
+            ox_strbuf_markup(out, o->verdict, 0);
         }
         ox_strbuf_puts(out, "</td></tr>\n");
     }
@@ -102,18 +74,18 @@ static void causes_list(struct parity *p, struct ox_strbuf *out)
     if (p->first == SIZE_MAX || !ox_parity_layer(p->layers, p->first, &layer))
         return;
     ox_strbuf_puts(out, "<h2>First divergence: ");
-    parity_markup(out, layer.b_node, 256);
+    ox_strbuf_markup(out, layer.b_node, 256);
     ox_strbuf_puts(out, " (");
-    parity_markup(out, layer.b_op, 64);
+    ox_strbuf_markup(out, layer.b_op, 64);
     ox_strbuf_puts(out, ")</h2>\n<p>");
-    parity_markup(out, layer.metrics.reason, 0);
+    ox_strbuf_markup(out, layer.metrics.reason, 0);
     ox_strbuf_puts(out, "</p>\n<ul>\n");
     for (size_t i = 0; i < ox_parity_causes_count(p->causes); i++) {
         const struct ox_parity_cause *cause = ox_parity_causes_at(p->causes, i);
         ox_strbuf_puts(out, "<li><b>");
-        parity_markup(out, cause->id, 64);
+        ox_strbuf_markup(out, cause->id, 64);
         ox_strbuf_puts(out, "</b>: ");
-        parity_markup(out, cause->text, 0);
+        ox_strbuf_markup(out, cause->text, 0);
         ox_strbuf_puts(out, "</li>\n");
     }
     ox_strbuf_puts(out, "</ul>\n");
@@ -171,17 +143,17 @@ static void draw_box(struct parity *p, struct ox_strbuf *out, const struct place
                      i == p->first         ? "first"
                      : layer.metrics.agree ? "good"
                                            : "bad");
-    parity_markup(out, layer.b_name, 256);
+    ox_strbuf_markup(out, layer.b_name, 256);
     ox_strbuf_printf(out, " max abs %.4g, SQNR %.2f dB", layer.metrics.max_abs,
                      layer.metrics.sqnr_db);
     if (layer.has_own)
         ox_strbuf_printf(out, "; own %.4g, %.2f dB", layer.own.max_abs, layer.own.sqnr_db);
     ox_strbuf_putc(out, ' ');
-    parity_markup(out, layer.metrics.reason, 0);
+    ox_strbuf_markup(out, layer.metrics.reason, 0);
     ox_strbuf_printf(out, "</title><text x=\"%zu\" y=\"%zu\">", x + 6, y + 17);
-    parity_markup(out, layer.b_op, 26);
+    ox_strbuf_markup(out, layer.b_op, 26);
     ox_strbuf_printf(out, "</text><text x=\"%zu\" y=\"%zu\" class=\"small\">", x + 6, y + 34);
-    parity_markup(out, layer.b_name, 32);
+    ox_strbuf_markup(out, layer.b_name, 32);
     ox_strbuf_puts(out, "</text></g>\n");
 }
 
@@ -232,9 +204,9 @@ void parity_print_html(struct parity *p, struct ox_strbuf *out)
                    "rect.first{stroke:#c00;stroke-width:4}\n"
                    "text{font:13px sans-serif}text.small{font-size:10px;fill:#444}\n"
                    "</style></head><body>\n<h1>");
-    parity_markup(out, p->sides[0].label, 256);
+    ox_strbuf_markup(out, p->sides[0].label, 256);
     ox_strbuf_puts(out, " against ");
-    parity_markup(out, parity_reference(p, 1), 256);
+    ox_strbuf_markup(out, parity_reference(p, 1), 256);
     ox_strbuf_printf(out, "</h1>\n<p>%llu sample%s; %s.</p>\n", (unsigned long long)p->n_samples,
                      p->n_samples == 1 ? "" : "s", p->agree ? "they agree" : "they depart");
     outputs_table(p, out);

@@ -184,29 +184,6 @@ void render_check_sarif(struct cli *cli, const struct check_report *report)
 
 /* ---- JUnit -------------------------------------------------------------------------------------------------------- */
 
-/* As an attribute or text of XML 1.0: what it cannot hold at all becomes an escape of ours. */
-static void put_xml(struct ox_strbuf *out, const char *text)
-{
-    struct ox_strbuf safe = {0};
-    ox_strbuf_name(&safe, text, 0);
-    for (size_t i = 0; i < safe.len; i++) {
-        const char *at = safe.data + i;
-        static const char special[] = "<>&\"'";
-        static const char *const entities[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&apos;"};
-        const char *found = strchr(special, *at);
-        if (found) {
-            ox_strbuf_puts(out, entities[found - special]);
-        } else if (strncmp(at, "\xef\xbf\xbe", 3) == 0 || strncmp(at, "\xef\xbf\xbf", 3) == 0) {
-            ox_strbuf_puts(out, at[2] == '\xbe' ? "\\uFFFE" : "\\uFFFF"); /* no characters of XML */
-            i += 2;
-        } else {
-            ox_strbuf_putc(out, *at);
-        }
-    }
-    out->failed |= safe.failed;
-    ox_strbuf_release(&safe);
-}
-
 static bool fails(const struct check_report *report, const struct ox_finding *finding)
 {
     /* Invalid without an error is what --werror makes of warnings. */
@@ -221,22 +198,22 @@ static void junit_case(struct ox_strbuf *out, const struct check_report *report,
     const char *tag = !report->readable ? "error" : fails(report, finding) ? "failure" : NULL;
     put_place(&text, finding);
     ox_strbuf_puts(out, "    <testcase classname=\"");
-    put_xml(out, report->model);
+    ox_strbuf_markup(out, report->model, 0);
     ox_strbuf_printf(out, "\" name=\"%s", finding->id);
     if (text.len) {
         ox_strbuf_puts(out, ": ");
-        put_xml(out, text.data);
+        ox_strbuf_markup(out, text.data, 0);
     }
     ox_strbuf_puts(out, "\">");
     ox_strbuf_clear(&text);
     put_message(&text, finding);
     if (tag) {
         ox_strbuf_printf(out, "<%s type=\"%s\" message=\"", tag, finding->id);
-        put_xml(out, text.data ? text.data : "");
+        ox_strbuf_markup(out, text.data ? text.data : "", 0);
         ox_strbuf_puts(out, "\"/>");
     } else {
         ox_strbuf_puts(out, "<system-out>");
-        put_xml(out, text.data ? text.data : "");
+        ox_strbuf_markup(out, text.data ? text.data : "", 0);
         ox_strbuf_puts(out, "</system-out>");
     }
     ox_strbuf_puts(out, "</testcase>\n");
@@ -253,12 +230,12 @@ void render_check_junit(struct cli *cli, const struct check_report *report)
         n_failures += report->readable && fails(report, report->findings[i]);
     }
     ox_strbuf_puts(out, "  <testsuite name=\"");
-    put_xml(out, report->model);
+    ox_strbuf_markup(out, report->model, 0);
     ox_strbuf_printf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\">\n",
                      report->n_findings ? report->n_findings : 1, n_failures, n_errors);
     if (!report->n_findings) {
         ox_strbuf_puts(out, "    <testcase classname=\"");
-        put_xml(out, report->model);
+        ox_strbuf_markup(out, report->model, 0);
         ox_strbuf_puts(out, "\" name=\"valid\"/>\n");
     }
     for (size_t i = 0; i < report->n_findings; i++)

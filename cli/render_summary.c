@@ -24,6 +24,15 @@ static void counted(struct ox_strbuf *out, uint64_t n, const char *what)
     ox_strbuf_printf(out, " %s%s", what, n == 1 ? "" : "s");
 }
 
+/* What is left out of a list of n. */
+static void and_more(struct ox_strbuf *out, size_t n, size_t shown, const char *what)
+{
+    if (n <= shown)
+        return;
+    label(out, "");
+    ox_strbuf_printf(out, "and %zu%s more\n", n - shown, what);
+}
+
 static void name_and_version(struct ox_strbuf *out, const char *what, const char *name,
                              const char *version)
 {
@@ -93,10 +102,7 @@ static void text_ports(struct ox_strbuf *out, const char *what, const struct ox_
             ox_strbuf_name(out, ports[i].type, 512);
             ox_strbuf_puts(out, ports[i].has_default ? "  (has a default)\n" : "\n");
         }
-    if (shown < n) {
-        label(out, "");
-        ox_strbuf_printf(out, "and %zu more\n", n - shown);
-    }
+    and_more(out, n, shown, "");
     ox_strbuf_release(&name);
 }
 
@@ -163,10 +169,7 @@ static void text_weights(struct ox_strbuf *out, const struct ox_summary *s)
         }
         ox_strbuf_putc(out, '\n');
     }
-    if (s->n_files > MOST_SHOWN) {
-        label(out, "");
-        ox_strbuf_printf(out, "and %zu files more\n", s->n_files - MOST_SHOWN);
-    }
+    and_more(out, s->n_files, MOST_SHOWN, " files");
 }
 
 /* Whether a dimension of an input is no number. */
@@ -225,10 +228,7 @@ static void text_parts(struct ox_strbuf *out, const struct ox_summary *s)
         counted(out, s->subgraphs[i].n_nodes, "node");
         ox_strbuf_putc(out, '\n');
     }
-    if (s->n_subgraphs > MOST_SHOWN) {
-        label(out, "");
-        ox_strbuf_printf(out, "and %zu more\n", s->n_subgraphs - MOST_SHOWN);
-    }
+    and_more(out, s->n_subgraphs, MOST_SHOWN, "");
     for (size_t i = 0; i < s->n_functions && i < MOST_SHOWN; i++) {
         const struct ox_summary_function *f = &s->functions[i];
         label(out, i ? "" : "functions");
@@ -241,10 +241,7 @@ static void text_parts(struct ox_strbuf *out, const struct ox_summary *s)
         counted(out, f->n_calls, "time");
         ox_strbuf_putc(out, '\n');
     }
-    if (s->n_functions > MOST_SHOWN) {
-        label(out, "");
-        ox_strbuf_printf(out, "and %zu more\n", s->n_functions - MOST_SHOWN);
-    }
+    and_more(out, s->n_functions, MOST_SHOWN, "");
     for (size_t i = 0; i < s->n_props && i < MOST_SHOWN; i++) {
         label(out, i ? "" : "metadata");
         ox_strbuf_name(out, s->props[i].key, 256);
@@ -252,6 +249,7 @@ static void text_parts(struct ox_strbuf *out, const struct ox_summary *s)
         ox_strbuf_name(out, s->props[i].value, 256);
         ox_strbuf_putc(out, '\n');
     }
+    and_more(out, s->n_props, MOST_SHOWN, "");
 }
 
 static void text_quantization(struct ox_strbuf *out, const struct ox_summary *s)
@@ -295,19 +293,19 @@ static void print_text(struct ox_strbuf *out, const struct ox_summary *s)
 
 /* ---- JSON --------------------------------------------------------------------------------------------------------- */
 
-static void put_string(struct ox_json *json, const char *key, const char *value)
+void dump_put_string(struct ox_json *json, const char *key, const char *value)
 {
     ox_json_key(json, key);
     ox_json_string(json, value);
 }
 
-static void put_uint(struct ox_json *json, const char *key, uint64_t value)
+void dump_put_uint(struct ox_json *json, const char *key, uint64_t value)
 {
     ox_json_key(json, key);
     ox_json_uint(json, value);
 }
 
-static void put_bool(struct ox_json *json, const char *key, bool value)
+void dump_put_bool(struct ox_json *json, const char *key, bool value)
 {
     ox_json_key(json, key);
     ox_json_bool(json, value);
@@ -320,9 +318,9 @@ static void json_ports(struct ox_json *json, const char *key, const struct ox_su
     ox_json_array(json);
     for (size_t i = 0; i < n; i++) {
         ox_json_object(json);
-        put_string(json, "name", ports[i].name);
-        put_string(json, "type", ports[i].type);
-        put_bool(json, "has_default", ports[i].has_default);
+        dump_put_string(json, "name", ports[i].name);
+        dump_put_string(json, "type", ports[i].type);
+        dump_put_bool(json, "has_default", ports[i].has_default);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -334,10 +332,10 @@ static void json_weights(struct ox_json *json, const struct ox_summary *s)
     ox_json_array(json);
     for (size_t i = 0; i < s->n_weights; i++) {
         ox_json_object(json);
-        put_string(json, "type", ox_dtype_name(s->weights[i].dtype));
-        put_uint(json, "tensors", s->weights[i].n_tensors);
-        put_uint(json, "elements", s->weights[i].n);
-        put_uint(json, "bytes", s->weights[i].bytes);
+        dump_put_string(json, "type", ox_dtype_name(s->weights[i].dtype));
+        dump_put_uint(json, "tensors", s->weights[i].n_tensors);
+        dump_put_uint(json, "elements", s->weights[i].n);
+        dump_put_uint(json, "bytes", s->weights[i].bytes);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -345,11 +343,11 @@ static void json_weights(struct ox_json *json, const struct ox_summary *s)
     ox_json_array(json);
     for (size_t i = 0; i < s->n_files; i++) {
         ox_json_object(json);
-        put_string(json, "location", s->files[i].location);
-        put_uint(json, "tensors", s->files[i].n_tensors);
-        put_uint(json, "bytes", s->files[i].bytes);
-        put_bool(json, "found", s->files[i].found);
-        put_uint(json, "file_bytes", s->files[i].file_bytes);
+        dump_put_string(json, "location", s->files[i].location);
+        dump_put_uint(json, "tensors", s->files[i].n_tensors);
+        dump_put_uint(json, "bytes", s->files[i].bytes);
+        dump_put_bool(json, "found", s->files[i].found);
+        dump_put_uint(json, "file_bytes", s->files[i].file_bytes);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -361,9 +359,9 @@ static void json_parts(struct ox_json *json, const struct ox_summary *s)
     ox_json_array(json);
     for (size_t i = 0; i < s->n_ops; i++) {
         ox_json_object(json);
-        put_string(json, "domain", s->ops[i].domain);
-        put_string(json, "op_type", s->ops[i].op_type);
-        put_uint(json, "count", s->ops[i].n);
+        dump_put_string(json, "domain", s->ops[i].domain);
+        dump_put_string(json, "op_type", s->ops[i].op_type);
+        dump_put_uint(json, "count", s->ops[i].n);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -371,8 +369,8 @@ static void json_parts(struct ox_json *json, const struct ox_summary *s)
     ox_json_array(json);
     for (size_t i = 0; i < s->n_subgraphs; i++) {
         ox_json_object(json);
-        put_string(json, "graph", s->subgraphs[i].path);
-        put_uint(json, "nodes", s->subgraphs[i].n_nodes);
+        dump_put_string(json, "graph", s->subgraphs[i].path);
+        dump_put_uint(json, "nodes", s->subgraphs[i].n_nodes);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -380,11 +378,11 @@ static void json_parts(struct ox_json *json, const struct ox_summary *s)
     ox_json_array(json);
     for (size_t i = 0; i < s->n_functions; i++) {
         ox_json_object(json);
-        put_string(json, "domain", s->functions[i].domain);
-        put_string(json, "name", s->functions[i].name);
-        put_string(json, "overload", s->functions[i].overload);
-        put_uint(json, "nodes", s->functions[i].n_nodes);
-        put_uint(json, "calls", s->functions[i].n_calls);
+        dump_put_string(json, "domain", s->functions[i].domain);
+        dump_put_string(json, "name", s->functions[i].name);
+        dump_put_string(json, "overload", s->functions[i].overload);
+        dump_put_uint(json, "nodes", s->functions[i].n_nodes);
+        dump_put_uint(json, "calls", s->functions[i].n_calls);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -392,28 +390,28 @@ static void json_parts(struct ox_json *json, const struct ox_summary *s)
 
 static void json_costs(struct ox_json *json, const struct ox_summary *s)
 {
-    put_uint(json, "parameters", s->cost.parameters);
-    put_uint(json, "weight_bytes", s->cost.weight_bytes);
-    put_uint(json, "macs", s->cost.macs);
-    put_bool(json, "macs_known", s->cost.macs_known);
-    put_uint(json, "loops_counted_once", s->cost.n_guessed);
-    put_uint(json, "activation_bytes", s->cost.activation_bytes);
-    put_bool(json, "activation_known", s->cost.activation_known);
-    put_string(json, "activation_at", s->cost.activation_at);
-    put_uint(json, "values", s->n_values);
-    put_uint(json, "values_unknown", s->n_unknown);
+    dump_put_uint(json, "parameters", s->cost.parameters);
+    dump_put_uint(json, "weight_bytes", s->cost.weight_bytes);
+    dump_put_uint(json, "macs", s->cost.macs);
+    dump_put_bool(json, "macs_known", s->cost.macs_known);
+    dump_put_uint(json, "loops_counted_once", s->cost.n_guessed);
+    dump_put_uint(json, "activation_bytes", s->cost.activation_bytes);
+    dump_put_bool(json, "activation_known", s->cost.activation_known);
+    dump_put_string(json, "activation_at", s->cost.activation_at);
+    dump_put_uint(json, "values", s->n_values);
+    dump_put_uint(json, "values_unknown", s->n_unknown);
     ox_json_key(json, "quantization");
     ox_json_object(json);
-    put_uint(json, "quantize_linear", s->n_quantize);
-    put_uint(json, "dequantize_linear", s->n_dequantize);
-    put_uint(json, "integer_operators", s->n_integer_ops);
-    put_uint(json, "annotations", s->n_annotations);
+    dump_put_uint(json, "quantize_linear", s->n_quantize);
+    dump_put_uint(json, "dequantize_linear", s->n_dequantize);
+    dump_put_uint(json, "integer_operators", s->n_integer_ops);
+    dump_put_uint(json, "annotations", s->n_annotations);
     ox_json_end_object(json);
 }
 
 static void json_head(struct ox_json *json, const struct ox_summary *s)
 {
-    put_uint(json, "file_bytes", s->file_bytes);
+    dump_put_uint(json, "file_bytes", s->file_bytes);
     ox_json_key(json, "ir_version");
     ox_json_int(json, s->ir_version);
     ox_json_key(json, "opset");
@@ -425,23 +423,23 @@ static void json_head(struct ox_json *json, const struct ox_summary *s)
     ox_json_end_object(json);
     ox_json_key(json, "producer");
     ox_json_object(json);
-    put_string(json, "name", s->producer_name);
-    put_string(json, "version", s->producer_version);
+    dump_put_string(json, "name", s->producer_name);
+    dump_put_string(json, "version", s->producer_version);
     ox_json_end_object(json);
-    put_string(json, "domain", s->domain);
+    dump_put_string(json, "domain", s->domain);
     ox_json_key(json, "model_version");
     ox_json_int(json, s->model_version);
-    put_string(json, "doc", s->doc);
-    put_string(json, "graph", s->graph_name);
-    put_uint(json, "nodes", s->n_nodes);
-    put_uint(json, "nodes_all", s->n_nodes_all);
-    put_uint(json, "training", s->n_training);
+    dump_put_string(json, "doc", s->doc);
+    dump_put_string(json, "graph", s->graph_name);
+    dump_put_uint(json, "nodes", s->n_nodes);
+    dump_put_uint(json, "nodes_all", s->n_nodes_all);
+    dump_put_uint(json, "training", s->n_training);
     ox_json_key(json, "metadata");
     ox_json_array(json);
     for (size_t i = 0; i < s->n_props; i++) {
         ox_json_object(json);
-        put_string(json, "key", s->props[i].key);
-        put_string(json, "value", s->props[i].value);
+        dump_put_string(json, "key", s->props[i].key);
+        dump_put_string(json, "value", s->props[i].value);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -452,8 +450,8 @@ static void print_json(struct cli *cli, const struct ox_summary *s)
     struct ox_json json;
     ox_json_init(&json, &cli->out, !cli->several);
     ox_json_object(&json);
-    put_string(&json, "schema", "onnxtool.dump/1");
-    put_string(&json, "model", s->path);
+    dump_put_string(&json, "schema", "onnxtool.dump/1");
+    dump_put_string(&json, "model", s->path);
     json_head(&json, s);
     json_ports(&json, "inputs", s->inputs, s->n_inputs);
     json_ports(&json, "outputs", s->outputs, s->n_outputs);

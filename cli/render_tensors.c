@@ -76,12 +76,6 @@ static void put_double(struct ox_json *json, const char *key, double value)
     ox_json_double(json, value);
 }
 
-static void put_uint(struct ox_json *json, const char *key, uint64_t value)
-{
-    ox_json_key(json, key);
-    ox_json_uint(json, value);
-}
-
 static void weight_json(struct ox_json *json, const struct ox_weight *weight,
                         const struct ox_weight_stats *stats)
 {
@@ -98,7 +92,7 @@ static void weight_json(struct ox_json *json, const struct ox_weight *weight,
     for (unsigned i = 0; i < weight->rank; i++)
         ox_json_int(json, weight->dims[i]);
     ox_json_end_array(json);
-    put_uint(json, "bytes", weight->bytes);
+    dump_put_uint(json, "bytes", weight->bytes);
     ox_json_key(json, "part");
     ox_json_string(json, weight->part);
     ox_json_key(json, "location");
@@ -109,9 +103,9 @@ static void weight_json(struct ox_json *json, const struct ox_weight *weight,
     put_double(json, "max", stats->max);
     put_double(json, "mean", stats->mean);
     put_double(json, "std", stats->std);
-    put_uint(json, "zeros", stats->n_zeros);
-    put_uint(json, "nans", stats->n_nans);
-    put_uint(json, "infs", stats->n_infs);
+    dump_put_uint(json, "zeros", stats->n_zeros);
+    dump_put_uint(json, "nans", stats->n_nans);
+    dump_put_uint(json, "infs", stats->n_infs);
 }
 
 /* What a tensor cannot be read for is said, and the others follow. */

@@ -117,6 +117,9 @@ unsigned ox_env_threads(const struct ox_env *env);
 void ox_env_cancel(
     struct ox_env *env); /* from any thread or signal handler: work ends with OX_CANCELLED */
 uint64_t ox_env_memory_peak(const struct ox_env *env);
+/* Whether the environment's ONNXTOOL_CPU, which keeps kernels to what a lesser processor has, may be that word: "c", "avx2",
+ * "avx512", "vnni" or "amx". What is none of them limits nothing. */
+bool ox_cpu_is_known(const char *word);
 
 /* ---- Byte strings and JSON out ---------------------------------------------------------------------------------- */
 
@@ -139,6 +142,8 @@ void ox_strbuf_printf(struct ox_strbuf *buf, const char *format, ...) OX_PRINTF(
 /* A name from a file made safe to print: control characters, invalid UTF-8 and bidirectional overrides become \xNN,
  * and what is longer than max_bytes (0: no limit) ends in "...". */
 void ox_strbuf_name(struct ox_strbuf *buf, const char *name, size_t max_bytes);
+/* The same as text or attribute of HTML and XML 1.0: markup as entities, what XML cannot hold as \xNN too. */
+void ox_strbuf_markup(struct ox_strbuf *buf, const char *text, size_t max_bytes);
 
 /* A streaming JSON writer on a strbuf. Commas and quoting are its own; floats are written with the fewest digits that
  * read back the same, NaN and infinities as the strings "NaN", "Infinity", "-Infinity" (protobuf's JSON mapping). */

@@ -118,6 +118,45 @@ void ox_strbuf_name(struct ox_strbuf *buf, const char *name, size_t max_bytes)
     ox_strbuf_add(buf, "", 0);
 }
 
+static const char *entity(char c)
+{
+    switch (c) {
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '&':
+        return "&amp;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    default:
+        return NULL;
+    }
+}
+
+void ox_strbuf_markup(struct ox_strbuf *buf, const char *text, size_t max_bytes)
+{
+    struct ox_strbuf safe = {0};
+    ox_strbuf_name(&safe, text, max_bytes);
+    for (size_t i = 0; i < safe.len; i++) {
+        const char *at = safe.data + i, *name = entity(*at);
+        if (name) {
+            ox_strbuf_puts(buf, name);
+        } else if (strncmp(at, "\xEF\xBF\xBE", 3) == 0 || strncmp(at, "\xEF\xBF\xBF", 3) == 0) {
+            /* U+FFFE and U+FFFF are no characters of XML. */
+            ox_strbuf_puts(buf, at[2] == '\xBE' ? "\\xEF\\xBF\\xBE" : "\\xEF\\xBF\\xBF");
+            i += 2;
+        } else {
+            ox_strbuf_putc(buf, *at);
+        }
+    }
+    ox_strbuf_add(buf, "", 0);
+    buf->failed |= safe.failed;
+    ox_strbuf_release(&safe);
+}
+
 const char *ox_shown(char text[OX_SHOWN_BYTES], const char *name, size_t n)
 {
     static const char digits[] = "0123456789ABCDEF";

@@ -21,35 +21,6 @@ enum ox_status ox_draw_no_memory(struct ox_drawer *d)
                    d->model->path ? d->model->path : "model");
 }
 
-void ox_draw_text(struct ox_strbuf *out, const char *name, size_t max_bytes)
-{
-    struct ox_strbuf safe = {0};
-    ox_strbuf_name(&safe, name, max_bytes);
-    for (size_t i = 0; i < safe.len; i++) {
-        switch (safe.data[i]) {
-        case '<':
-            ox_strbuf_puts(out, "&lt;");
-            break;
-        case '>':
-            ox_strbuf_puts(out, "&gt;");
-            break;
-        case '&':
-            ox_strbuf_puts(out, "&amp;");
-            break;
-        case '"':
-            ox_strbuf_puts(out, "&quot;");
-            break;
-        case '\'':
-            ox_strbuf_puts(out, "&#39;");
-            break;
-        default:
-            ox_strbuf_putc(out, safe.data[i]);
-        }
-    }
-    out->failed |= safe.failed;
-    ox_strbuf_release(&safe);
-}
-
 /* ---- Graphviz ------------------------------------------------------------------------------------------------------ */
 
 /* Inside a quoted string of the language. */
@@ -160,7 +131,7 @@ enum ox_status ox_draw(struct ox_strbuf *out, struct ox_model *model, struct ox_
                        model->path ? model->path : "model",
                        ox_shown(shown, options->graph, strlen(options->graph)));
     if (!graph)
-        return ox_fail(err, OX_USAGE, "%s: there is no graph", model->path ? model->path : "model");
+        return ox_fail(err, OX_INPUT, "%s: there is no graph", model->path ? model->path : "model");
     ox_arena_init(&d.arena, ox_env_budget(model->env));
     enum ox_status status = options->form == OX_DRAW_DOT   ? ox_draw_dot(&d, graph)
                             : options->form == OX_DRAW_SVG ? ox_draw_svg(&d, graph, true)

@@ -19,10 +19,6 @@ struct ox_drawer {
 enum ox_status ox_draw_flush(struct ox_drawer *d, bool all);
 enum ox_status ox_draw_no_memory(struct ox_drawer *d);
 
-/* A name from a file as text or attribute of XML and HTML: control characters and what changes the direction of text as
- * escapes, markup as entities. */
-void ox_draw_text(struct ox_strbuf *out, const char *name, size_t max_bytes);
-
 /* An element <svg> of one graph. `id` is its number on a page: boxes get the number of their node as data-n. false: out of
  * memory. */
 enum ox_status ox_draw_svg(struct ox_drawer *d, const struct ox_graph *graph, bool standalone);

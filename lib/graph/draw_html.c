@@ -282,11 +282,11 @@ static void put_head(struct ox_drawer *d)
                         "'none'; style-src 'unsafe-inline'; script-src 'sha256-");
     ox_strbuf_puts(out, ox_page_script_hash);
     ox_strbuf_puts(out, "'\">\n<title>");
-    ox_draw_text(out, d->model->path ? d->model->path : "model", 0);
+    ox_strbuf_markup(out, d->model->path ? d->model->path : "model", 0);
     ox_strbuf_puts(out, "</title>\n<style>\n");
     put_lines(out, ox_page_style);
     ox_strbuf_puts(out, "</style></head>\n<body><header><b>");
-    ox_draw_text(out, d->model->path ? d->model->path : "model", 0);
+    ox_strbuf_markup(out, d->model->path ? d->model->path : "model", 0);
     ox_strbuf_puts(out,
                    "</b><select id=\"graph\" title=\"graph\"></select>"
                    "<input id=\"search\" type=\"search\" placeholder=\"search: name, operator, "

@@ -56,7 +56,7 @@ static void short_text(struct ox_strbuf *out, const char *text, size_t most)
         n++;
     }
     piece[n] = '\0';
-    ox_draw_text(out, piece, 0);
+    ox_strbuf_markup(out, piece, 0);
     if (text[n])
         ox_strbuf_puts(out, "…");
 }
@@ -93,9 +93,9 @@ static void draw_node(struct ox_drawer *d, const struct ox_box *box)
     type_text(&type, d, first);
     ox_strbuf_printf(d->out, "<g class=\"n\" data-n=\"%zu\"><title>",
                      d->costs->first[node->graph->id] + node->index);
-    ox_draw_text(d->out, node->op_type, 256);
+    ox_strbuf_markup(d->out, node->op_type, 256);
     ox_strbuf_putc(d->out, ' ');
-    ox_draw_text(d->out, label.data ? label.data : "", 256);
+    ox_strbuf_markup(d->out, label.data ? label.data : "", 256);
     ox_strbuf_printf(d->out,
                      "</title><rect x=\"%" PRIu64 "\" y=\"%" PRIu64
                      "\" width=\"%d\" height=\"%d\" rx=\"5\" fill=\"%s\"/>",
@@ -112,7 +112,7 @@ static void draw_port(struct ox_drawer *d, const struct ox_box *box)
     struct ox_strbuf type = {0};
     type_text(&type, d, box->value);
     ox_strbuf_puts(d->out, "<g class=\"p\"><title>");
-    ox_draw_text(d->out, box->value->name, 256);
+    ox_strbuf_markup(d->out, box->value->name, 256);
     ox_strbuf_printf(d->out,
                      "</title><rect x=\"%" PRIu64 "\" y=\"%" PRIu64
                      "\" width=\"%d\" height=\"%d\" rx=\"18\"/>",
@@ -140,9 +140,9 @@ static void draw_wire(struct ox_drawer *d, const struct ox_layout *layout,
                          " %" PRIu64,
                          bend, x, to_y, to_x, bend, to_x, to_y);
     ox_strbuf_puts(d->out, "\"><title>");
-    ox_draw_text(d->out, wire->value->name, 256);
+    ox_strbuf_markup(d->out, wire->value->name, 256);
     ox_strbuf_putc(d->out, ' ');
-    ox_draw_text(d->out, type.data ? type.data : "", 256);
+    ox_strbuf_markup(d->out, type.data ? type.data : "", 256);
     ox_strbuf_puts(d->out, "</title></path>\n");
     ox_strbuf_release(&type);
 }

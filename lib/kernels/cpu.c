@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "onnxtool.h"
+
 static const char *const names[OX_CPU_LEVELS] = {"c", "avx2", "avx512", "vnni", "amx"};
 
 /* One more than the level in use; 0 until it is asked for. */
@@ -23,6 +25,12 @@ bool ox_cpu_find(const char *name, enum ox_cpu *level)
         }
     }
     return false;
+}
+
+bool ox_cpu_is_known(const char *word)
+{
+    enum ox_cpu level;
+    return ox_cpu_find(word, &level);
 }
 
 #if !defined(__x86_64__)

@@ -1,0 +1,1 @@
+ONNXTOOL_CPU=avx9 onnxtool ops Relu
