@@ -295,10 +295,14 @@ const struct command command_run = {
     .name = "run",
     .summary = "Run a model on given inputs",
     .operands = "MODEL",
-    .description = "Computes a model's outputs. Every operator that is not available is reported "
-                   "by name before anything runs.\n\n"
-                   "With --test-data the outputs are held against expected ones: exit status 1 "
-                   "when one departs.",
+    .description =
+        "Computes a model's outputs. Every operator that is not available is reported "
+        "by name before anything runs.\n\n"
+        "In files of arrays a tensor is the array NAME; a sequence NAME[0], NAME[1] and so "
+        "on, or NAME[] without elements; a map NAME.keys and NAME.values; an optional "
+        "NAME.some, or NAME.none without elements.\n\n"
+        "With --test-data the outputs are held against expected ones: exit status 1 "
+        "when one departs.",
     .examples = "  onnxtool run model.onnx -i x=x.pb -o out/\n"
                 "  onnxtool run model.onnx --test-data test_data_set_0\n"
                 "  onnxtool run model.onnx --random 1 --shape x=8x3x224x224 --repeat 100 -f json\n"

@@ -162,7 +162,7 @@ enum ox_status parity_find_engine(struct parity *p, struct parity_side *side)
     return status;
 }
 
-/* ---- Tensors over and back ----------------------------------------------------------------------------------------- */
+/* ---- Values over and back ----------------------------------------------------------------------------------------- */
 
 static enum ox_status write_inputs(struct parity *p, const struct parity_side *side,
                                    const char *path)
@@ -170,45 +170,32 @@ static enum ox_status write_inputs(struct parity *p, const struct parity_side *s
     const struct run *run = &side->run;
     struct ox_error err = {0};
     const char **names = calloc(run->n_inputs + 1, sizeof *names);
-    const struct ox_tensor **tensors = calloc(run->n_inputs + 1, sizeof *tensors);
+    struct ox_datum **values = calloc(run->n_inputs + 1, sizeof *values);
     enum ox_status status =
-        names && tensors ? OX_OK : cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
+        names && values ? OX_OK : cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
     size_t n = 0;
     for (size_t i = 0; i < run->n_inputs && status == OX_OK; i++) {
         if (!run->inputs[i])
             continue;
         names[n] = ox_session_input_name(run->session, i);
-        tensors[n] = ox_datum_get_tensor(run->inputs[i]);
-        if (!tensors[n++])
-            status = cli_fail(p->cli, OX_UNSUPPORTED,
-                              "%s: input '%s' is no tensor: engines take "
-                              "arrays alone",
-                              side->model_path, names[n - 1]);
+        values[n++] = run->inputs[i];
     }
-    if (status == OX_OK && ox_tensors_write(path, n, names, tensors, &err) != OX_OK)
+    if (status == OX_OK && ox_values_write(path, n, names, values, &err) != OX_OK)
         status = cli_error(p->cli, &err);
     free(names);
-    free(tensors);
+    free(values);
     return status;
 }
 
-/* What is missing stays NULL; an output that is no array cannot be handed over. */
+/* What is missing stays NULL. */
 static enum ox_status read_outputs(struct parity *p, const char *path, const char *const *names,
                                    size_t n, struct ox_datum **outputs)
 {
     struct ox_error err = {0};
     struct ox_tensor_file *file = NULL;
     enum ox_status status = ox_tensor_file_open(&file, p->cli->env, path, NULL, &err);
-    for (size_t i = 0; i < n && status == OX_OK; i++) {
-        struct ox_tensor *tensor = NULL;
-        size_t at;
-        if (!ox_tensor_file_find(file, names[i], &at))
-            continue;
-        status = ox_tensor_file_load(&tensor, file, at, &err);
-        if (status == OX_OK)
-            status = ox_datum_of_tensor(&outputs[i], tensor, &err);
-        ox_tensor_release(tensor);
-    }
+    for (size_t i = 0; i < n && status == OX_OK; i++)
+        status = ox_tensor_file_value(&outputs[i], file, names[i], &err);
     ox_tensor_file_release(file);
     return status == OX_OK ? OX_OK : cli_error(p->cli, &err);
 }

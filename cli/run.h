@@ -53,7 +53,7 @@ struct run {
     struct ox_datum **inputs;  /* by session input; NULL: not given */
     struct ox_datum **outputs; /* by session output */
     struct run_timing timing;
-    struct ox_trace *trace; /* --trace-nonfinite; NULL */
+    struct ox_trace *trace;        /* --trace-nonfinite; NULL */
     struct ox_node_event *fastest; /* --profile: each node's fastest of the repeated runs; NULL */
     size_t n_fastest;
 };

@@ -166,19 +166,41 @@ static enum ox_status load(struct run *run, size_t at, struct ox_tensor_file *fi
     return status;
 }
 
-/* A member for each input of that name; what fits no input is an error. */
+/* The input that a member of a file belongs to: its name, or that of a sequence or map that it is a part of. */
+static size_t input_of_member(const struct run *run, const char *member)
+{
+    size_t at = run->n_inputs;
+    for (size_t n = strlen(member); n > 0 && at == run->n_inputs; n--)
+        if (member[n] == '\0' || member[n] == '[' || member[n] == '.')
+            at = find_input(run, member, n);
+    return at;
+}
+
+/* A value for each input that the file has arrays for; what fits no input is an error. */
 static enum ox_status load_named(struct run *run, struct ox_tensor_file *file, const char *path,
                                  struct ox_error *err)
 {
+    size_t last = run->n_inputs;
     for (size_t i = 0; i < ox_tensor_file_count(file); i++) {
         const char *name = ox_tensor_file_name(file, i);
-        size_t at = find_input(run, name, strlen(name));
+        size_t at = input_of_member(run, name);
+        struct ox_datum *value = NULL;
+        if (!*name)
+            return cli_fail(run->cli, OX_USAGE, "%s: has %zu inputs: say --input NAME=%s",
+                            run->model_path, run->n_inputs, path);
         if (at == run->n_inputs)
             return cli_fail(run->cli, OX_USAGE, "%s: '%s' is no input of %s", path, name,
                             run->model_path);
-        enum ox_status status = load(run, at, file, i, err);
-        if (status != OX_OK)
+        if (at == last) /* a further part of it */
+            continue;
+        last = at;
+        if (ox_tensor_file_value(&value, file, ox_session_input_name(run->session, at), err) !=
+            OX_OK)
             return cli_error(run->cli, err);
+        if (!value)
+            return cli_fail(run->cli, OX_INPUT, "%s: '%s' alone makes no value for '%s'", path,
+                            name, ox_session_input_name(run->session, at));
+        set_input(run, at, value);
     }
     return OX_OK;
 }
@@ -267,7 +289,8 @@ static enum ox_status read_input(struct run *run, const char *setting, bool is_i
             n_required++;
             first = i;
         }
-    bool names_them = ends_with(setting, ".npz") || ends_with(setting, ".safetensors");
+    bool names_them = ends_with(setting, ".npz") || ends_with(setting, ".safetensors") ||
+                      ends_with(setting, ".json");
     if (n_required == 1 || run->n_inputs == 1)
         return read_value(run, first, setting, is_image);
     if (names_them)

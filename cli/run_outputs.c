@@ -99,32 +99,25 @@ static bool is_folder(const char *path)
     return (n && path[n - 1] == '/') || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
 }
 
-/* .npz, .json and .safetensors take an array an output; .npy, .csv and .bin the only one. */
+/* .npz, .json and .safetensors take any number of arrays; .npy, .csv and .bin the only output. */
 static enum ox_status write_file(struct run *run, const char *path)
 {
     struct ox_error err = {0};
     const char **names = calloc(run->n_outputs + 1, sizeof *names);
-    const struct ox_tensor **tensors = calloc(run->n_outputs + 1, sizeof *tensors);
+    struct ox_datum **values = calloc(run->n_outputs + 1, sizeof *values);
     enum ox_status status =
-        names && tensors ? OX_OK : cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", path);
+        names && values ? OX_OK : cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", path);
     size_t n = 0;
     for (size_t i = 0; i < run->n_outputs && status == OX_OK; i++) {
         if (!run->outputs[i])
             continue;
         names[n] = ox_session_output_name(run->session, i);
-        tensors[n] = ox_datum_get_tensor(run->outputs[i]);
-        if (!tensors[n++])
-            status = cli_fail(run->cli, OX_UNSUPPORTED,
-                              "%s: output '%s' is no tensor; write to a folder (DIR/)", path,
-                              names[n - 1]);
+        values[n++] = run->outputs[i];
     }
-    if (status == OX_OK) {
-        status = ox_tensors_write(path, n, names, tensors, &err);
-        if (status != OX_OK)
-            cli_error(run->cli, &err);
-    }
+    if (status == OX_OK && ox_values_write(path, n, names, values, &err) != OX_OK)
+        status = cli_error(run->cli, &err);
     free(names);
-    free(tensors);
+    free(values);
     return status;
 }
 

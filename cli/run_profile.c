@@ -91,7 +91,8 @@ static bool table(struct ox_strbuf *out, const struct ox_node_event *events, siz
     if (n)
         memcpy(sorted, events, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, by_time);
-    ox_strbuf_puts(out, "        us  share  GFLOP/s   peak    GB/s       bytes  operator             node\n");
+    ox_strbuf_puts(
+        out, "        us  share  GFLOP/s   peak    GB/s       bytes  operator             node\n");
     for (size_t i = 0; i < n; i++) {
         const struct ox_node_event *e = &sorted[i];
         ox_strbuf_printf(out, "%10.1f %5.1f%% ", (double)e->ns / 1e3,

@@ -371,6 +371,15 @@ struct ox_datum *ox_datum_ref(const struct ox_datum *datum);
 const struct ox_tensor *
 ox_datum_get_tensor(const struct ox_datum *datum); /* NULL when it is no tensor */
 
+/* Values of any kind as arrays of a file that holds several by name (.npz, .json, .safetensors). A tensor is the array NAME; a
+ * sequence NAME[0], NAME[1] and so on, or NAME[] without elements; a map NAME.keys and NAME.values; an optional NAME.some, or
+ * NAME.none without elements. Kinds nest: NAME[0].keys. OX_UNSUPPORTED: a sparse tensor, or what ox_tensors_write() refuses. */
+enum ox_status ox_values_write(const char *path, size_t n, const char *const *names,
+                               struct ox_datum *const *values, struct ox_error *err);
+/* The value of that name, of whichever kind its arrays make; *out is NULL where the file has none. */
+enum ox_status ox_tensor_file_value(struct ox_datum **out, struct ox_tensor_file *file,
+                                    const char *name, struct ox_error *err);
+
 /* Type, shape and values for people: "float32[2] [1, 2]"; of large tensors the edges only, as numpy prints them. */
 void ox_datum_print(struct ox_strbuf *out, const struct ox_datum *datum);
 /* The members "type", "shape" and, if asked, "data" (nested arrays) into the object that is open. Sequences and

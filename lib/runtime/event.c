@@ -41,12 +41,16 @@ static const struct kind {
     const char *op_type;
     enum { KIND_CONV, KIND_TRANSPOSED, KIND_PRODUCT } kind;
     uint8_t input; /* weights of a convolution, the left side of a product */
-} kinds[] = {{"Conv", KIND_CONV, 1},           {"ConvInteger", KIND_CONV, 1},
+} kinds[] = {{"Conv", KIND_CONV, 1},
+             {"ConvInteger", KIND_CONV, 1},
              {"ConvTranspose", KIND_TRANSPOSED, 1},
-             {"FusedConv", KIND_CONV, 1},      {"FusedMatMul", KIND_PRODUCT, 0},
-             {"Gemm", KIND_PRODUCT, 0},        {"MatMul", KIND_PRODUCT, 0},
+             {"FusedConv", KIND_CONV, 1},
+             {"FusedMatMul", KIND_PRODUCT, 0},
+             {"Gemm", KIND_PRODUCT, 0},
+             {"MatMul", KIND_PRODUCT, 0},
              {"MatMulInteger", KIND_PRODUCT, 0},
-             {"QLinearConv", KIND_CONV, 3},    {"QLinearMatMul", KIND_PRODUCT, 0}};
+             {"QLinearConv", KIND_CONV, 3},
+             {"QLinearMatMul", KIND_PRODUCT, 0}};
 
 static uint64_t macs_of(const struct ox_run *run)
 {
