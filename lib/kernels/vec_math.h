@@ -168,11 +168,25 @@ static inline VF vm_softplus(VF x)
     return v_add(v_max(v_zero(), x), vm_log1p_unit(e));
 }
 
-/* x (1 + erf(x / sqrt 2)) / 2: 4 ulp from -1 on; below it within 2^-22 of x. */
+/* x (1 + erf(x / sqrt 2)) / 2 as x - x q, below 0 x q, with q = erfc(|x| / sqrt 2) / 2 = t P(t) exp(-x^2 / 2) and t = 1 / (1 +
+ * 0.35 |x|): 8 ulp, and 0 from -13.2 down. */
 static inline VF vm_gelu(VF x)
 {
-    VF half = v_mul(v_set1(0.5f), x);
-    return v_fma(half, vm_erf(v_mul(x, v_set1(0.70710678f))), half);
+    VF a = v_min(v_set1(15), vm_abs(x));
+    VF t = v_div(v_set1(1), v_fma(a, v_set1(0.35f), v_set1(1)));
+    VF p = v_set1(-0.0291634034f);
+    p = v_fma(p, t, v_set1(0.144058406f));
+    p = v_fma(p, t, v_set1(-0.255897224f));
+    p = v_fma(p, t, v_set1(0.159387961f));
+    p = v_fma(p, t, v_set1(-0.0232606586f));
+    p = v_fma(p, t, v_set1(0.105573550f));
+    p = v_fma(p, t, v_set1(0.119815789f));
+    p = v_fma(p, t, v_set1(0.139864296f));
+    p = v_fma(p, t, v_set1(0.139621258f));
+    VF square = v_mul(a, a), rest = v_fnma(a, a, square); /* a^2 = square - rest */
+    VF e = vm_exp_low(v_mul(square, v_set1(-0.5f)));
+    VF q = v_mul(v_fma(v_mul(e, v_set1(0.5f)), rest, e), v_mul(p, t));
+    return v_select(v_lt(x, v_zero()), v_mul(x, q), v_fnma(a, q, x));
 }
 
 /* x sigmoid(k x): 4 ulp for k = 1. */

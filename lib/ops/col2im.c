@@ -63,8 +63,8 @@ static enum ox_status blocks_read(struct ox_run *r, struct blocks *b, struct ox_
     int64_t pads[2 * OX_MOVE_RANK];
     size_t n, n_block;
 
-    OX_TRY(ox_move_ints(r, 1, &image, &n, err));
-    OX_TRY(ox_move_ints(r, 2, &block, &n_block, err));
+    OX_TRY(ox_move_list(r, 1, &image, &n, err));
+    OX_TRY(ox_move_list(r, 2, &block, &n_block, err));
     OX_TRY(ox_move_rank(r, n + 2, err));
     if (n == 0 || n != n_block)
         return ox_run_fail(r, err, OX_INPUT, "image_shape has %zu elements, block_shape %zu", n,

@@ -296,7 +296,7 @@ static enum ox_status run_constant_of_shape(struct ox_run *r, struct ox_error *e
     if (ox_run_in(r, 0)->rank != 1)
         return ox_run_fail(r, err, OX_INPUT, "input has %u dimensions, not one",
                            ox_run_in(r, 0)->rank);
-    OX_TRY(ox_move_ints(r, 0, &dims, &rank, err));
+    OX_TRY(ox_move_list(r, 0, &dims, &rank, err));
     OX_TRY(ox_move_rank(r, rank, err));
     for (size_t i = 0; i < rank; i++) {
         if (dims[i] < 0)

@@ -1,5 +1,7 @@
 #include "ops/fast.h"
 
+#include <string.h>
+
 #include "kernels/dense.h"
 
 const struct ox_rows *ox_fast_rows(void)
@@ -11,6 +13,18 @@ const struct ox_tensor *ox_fast_in(const struct ox_run *r, size_t i)
 {
     const struct ox_tensor *in = ox_run_in(r, i);
     return in && in->dtype == OX_FLOAT32 ? in : NULL;
+}
+
+bool ox_fast_finite(size_t n, const float *x)
+{
+    const uint32_t exponent = 0x7f800000;
+    uint32_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        found |= (bits & exponent) == exponent;
+    }
+    return !found;
 }
 
 struct spread {

@@ -40,6 +40,8 @@ enum ox_status ox_run_own_norm(struct ox_run *r, struct ox_error *err);
 
 /* The kernels in use. */
 const struct ox_rows *ox_fast_rows(void);
+/* Whether none of n floats is infinite or no number. */
+bool ox_fast_finite(size_t n, const float *x);
 /* Input i when it is float32; else NULL. */
 const struct ox_tensor *ox_fast_in(const struct ox_run *r, size_t i);
 /* Calls task(arg, from, to) for stretches of [0, n), `grain` units each, on the environment's threads when all of it takes

@@ -74,6 +74,10 @@ enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err)
         dims[2] = q->dims[2];
         dims[3] = (int64_t)h.v_depth;
     }
+    /* What a query must not look at is left out here, but 0 times infinity is no number in the standard's function. */
+    if (h.queries > 1 && (h.mask || h.causal) &&
+        (!ox_fast_finite(k->n, k->data) || !ox_fast_finite(v->n, v->data)))
+        return OX_UNSUPPORTED;
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, q->rank, dims, &y, err));
     h.y = y->data;
@@ -83,5 +87,11 @@ enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err)
     h.y_at.row = flat ? h.heads * h.v_depth : h.v_depth;
     h.y_at.head = flat ? h.v_depth : h.queries * h.v_depth;
     h.y_at.batch = h.heads * h.queries * h.v_depth;
-    return ox_heads_run(r, &h, err);
+    OX_TRY(ox_heads_run(r, &h, err));
+    if (ox_fast_finite(y->n, y->data))
+        return OX_OK;
+    /* Infinities of the input, or of a score that double can hold: the reference tells what comes of them. */
+    ox_datum_release(r->out[0]);
+    r->out[0] = NULL;
+    return OX_UNSUPPORTED;
 }

@@ -321,6 +321,9 @@ enum ox_status ox_fast_group_norm(struct ox_run *r, struct ox_error *err)
     if (groups < 1 || channels % groups != 0 || (by_group && r->opset < 21) ||
         scale->n != (size_t)channels || shift->n != (size_t)channels)
         return OX_UNSUPPORTED;
+    /* An infinite scale must meet x - mean, not mean alone. */
+    if (!ox_fast_finite(scale->n, scale->data))
+        return OX_UNSUPPORTED;
     struct ox_tensor *y;
     OX_TRY(ox_run_out_reuse(r, 0, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
     struct group_job job = {ox_fast_rows(),   x->data, scale->data,

@@ -440,7 +440,7 @@ static enum ox_status run_reverse_sequence(struct ox_run *r, struct ox_error *er
         return ox_run_fail(r, err, OX_INPUT,
                            "batch_axis %" PRId64 " and time_axis %" PRId64 " are not 0 and 1",
                            batch, time);
-    OX_TRY(ox_move_ints(r, 1, &lengths, &n, err));
+    OX_TRY(ox_move_list(r, 1, &lengths, &n, err));
     if (n != (size_t)in->dims[batch])
         return ox_run_fail(r, err, OX_INPUT, "%zu lengths for a batch of %" PRId64, n,
                            in->dims[batch]);

@@ -425,7 +425,7 @@ static enum ox_status run_affine_grid(struct ox_run *r, struct ox_error *err)
     size_t n, at = 0;
     double row[12], values[3];
 
-    OX_TRY(ox_move_ints(r, 1, &size, &n, err));
+    OX_TRY(ox_move_list(r, 1, &size, &n, err));
     if (n != 4 && n != 5)
         return ox_run_fail(r, err, OX_INPUT, "size has %zu elements, neither 4 nor 5", n);
     unsigned axes = (unsigned)n - 2;

@@ -299,6 +299,16 @@ enum ox_status ox_move_ints(struct ox_run *r, size_t i, const int64_t **values, 
     return OX_OK;
 }
 
+enum ox_status ox_move_list(struct ox_run *r, size_t i, const int64_t **values, size_t *n,
+                            struct ox_error *err)
+{
+    const struct ox_tensor *tensor = ox_run_in(r, i);
+    if (tensor && tensor->rank > 1)
+        return ox_run_fail(r, err, OX_INPUT, "input %zu has rank %u where a list is wanted", i,
+                           tensor->rank);
+    return ox_move_ints(r, i, values, n, err);
+}
+
 enum ox_status ox_move_int(struct ox_run *r, size_t i, const char *name, int64_t *value,
                            struct ox_error *err)
 {

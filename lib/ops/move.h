@@ -41,6 +41,9 @@ enum ox_status ox_move_own(struct ox_tensor *tensor, struct ox_error *err);
 /* Input i, of int32 or int64, as int64; *values NULL and *n 0 when it is omitted. */
 enum ox_status ox_move_ints(struct ox_run *r, size_t i, const int64_t **values, size_t *n,
                             struct ox_error *err);
+/* The same of a list: an input of rank 1 at the most. */
+enum ox_status ox_move_list(struct ox_run *r, size_t i, const int64_t **values, size_t *n,
+                            struct ox_error *err);
 /* Likewise, but it must be one element; *value is left alone when the input is omitted. */
 enum ox_status ox_move_int(struct ox_run *r, size_t i, const char *name, int64_t *value,
                            struct ox_error *err);

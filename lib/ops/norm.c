@@ -87,6 +87,20 @@ static void infer_same(struct ox_infer *c)
 
 /* ---- LayerNormalization and RMSNormalization --------------------------------------------------------------------- */
 
+/* The type of Mean and InvStdDev; OX_UNDEFINED: the attribute names no float type. */
+static enum ox_dtype stash_type(int64_t attribute)
+{
+    switch (attribute) {
+    case OX_FLOAT32:
+    case OX_FLOAT16:
+    case OX_FLOAT64:
+    case OX_BFLOAT16:
+        return (enum ox_dtype)attribute;
+    default:
+        return OX_UNDEFINED;
+    }
+}
+
 static void infer_layer_norm(struct ox_infer *c)
 {
     unsigned rank, axis;
@@ -101,7 +115,7 @@ static void infer_layer_norm(struct ox_infer *c)
     for (unsigned d = 0; d < rank; d++)
         dims[d] = d < axis ? x[d] : ox_infer_num(c, 1);
     for (size_t i = 1; i < ox_infer_n_out(c); i++) {
-        ox_infer_set_dtype(c, i, (enum ox_dtype)ox_infer_int_attr(c, "stash_type", 1));
+        ox_infer_set_dtype(c, i, stash_type(ox_infer_int_attr(c, "stash_type", 1)));
         ox_infer_set_shape(c, i, rank, dims);
     }
 }
@@ -161,7 +175,10 @@ static enum ox_status spread(struct ox_run *r, size_t i, const struct ox_tensor 
 static enum ox_status run_last_axes(struct ox_run *r, bool centred, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0);
+    enum ox_dtype stash = stash_type(ox_run_int(r, "stash_type", 1));
     unsigned axis;
+    if (stash == OX_UNDEFINED)
+        return ox_run_fail(r, err, OX_INPUT, "stash_type is no type of floats");
     OX_TRY(ox_run_axis(r, ox_run_int(r, "axis", -1), x->rank, &axis, err));
     struct rows s = {.x = x,
                      .count = 1,
@@ -190,9 +207,9 @@ static enum ox_status run_last_axes(struct ox_run *r, bool centred, struct ox_er
     if (s.count)
         ox_parallel(r->env, s.count, row_task, &s);
     if (want_mean)
-        OX_TRY(ox_real_out(r, 1, OX_FLOAT32, x->rank, dims, s.mean, err));
+        OX_TRY(ox_real_out(r, 1, stash, x->rank, dims, s.mean, err));
     if (want_inverse)
-        OX_TRY(ox_real_out(r, 2, OX_FLOAT32, x->rank, dims, s.inverse, err));
+        OX_TRY(ox_real_out(r, 2, stash, x->rank, dims, s.inverse, err));
     return ox_env_poll(r->env, err);
 }
 

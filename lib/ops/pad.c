@@ -162,9 +162,9 @@ static enum ox_status pad_margins(struct ox_run *r, const struct ox_tensor *in,
     if (r->opset < 11) {
         pads = ox_run_ints(r, r->opset < 2 ? "paddings" : "pads", &n);
     } else {
-        OX_TRY(ox_move_ints(r, 1, &pads, &n, err));
+        OX_TRY(ox_move_list(r, 1, &pads, &n, err));
         if (ox_run_has(r, 3))
-            OX_TRY(ox_move_ints(r, 3, &axes, &n_axes, err));
+            OX_TRY(ox_move_list(r, 3, &axes, &n_axes, err));
     }
     if (n != 2 * n_axes)
         return ox_run_fail(r, err, OX_INPUT, "%zu pads for %zu axes", n, n_axes);
@@ -360,7 +360,7 @@ static enum ox_status run_center_crop_pad(struct ox_run *r, struct ox_error *err
     static const char zeros[16];
 
     OX_TRY(ox_move_rank(r, in->rank, err));
-    OX_TRY(ox_move_ints(r, 1, &shape, &n, err));
+    OX_TRY(ox_move_list(r, 1, &shape, &n, err));
     if (!axes)
         n_axes = in->rank;
     if (n != n_axes)

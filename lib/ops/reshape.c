@@ -278,7 +278,7 @@ static enum ox_status run_reshape(struct ox_run *r, struct ox_error *err)
     if (ox_run_in(r, 1)->rank != 1)
         return ox_run_fail(r, err, OX_INPUT, "the target shape has rank %u, not 1",
                            ox_run_in(r, 1)->rank);
-    OX_TRY(ox_move_ints(r, 1, &target, &n, err));
+    OX_TRY(ox_move_list(r, 1, &target, &n, err));
     return run_reshape_to(r, target, n, err);
 }
 
@@ -339,7 +339,7 @@ static enum ox_status run_axes(struct ox_run *r, const int64_t **axes, size_t *n
         return OX_OK;
     }
     *has = ox_run_has(r, 1);
-    return ox_move_ints(r, 1, axes, n, err);
+    return ox_move_list(r, 1, axes, n, err);
 }
 
 /* Likewise for a rule; false when they are not known. */

@@ -361,7 +361,7 @@ enum ox_status ox_resize_plan(struct ox_run *r, const struct ox_tensor *in, stru
     if (by_sizes && scales && scales->n > 0)
         return ox_run_fail(r, err, OX_INPUT, "both scales and sizes are given");
     if (by_sizes) {
-        OX_TRY(ox_move_ints(r, 3, &list, &n_sizes, err));
+        OX_TRY(ox_move_list(r, 3, &list, &n_sizes, err));
         if (n_sizes != n)
             return ox_run_fail(r, err, OX_INPUT, "%zu sizes for %zu axes", n_sizes, n);
         OX_TRY(axes_by_sizes(r, plan, which, n, list, err));

@@ -361,7 +361,7 @@ static enum ox_status run_tensor_scatter(struct ox_run *r, struct ox_error *err)
         return ox_run_fail(r, err, OX_INPUT, "mode '%s' is neither linear nor circular", mode);
     OX_TRY(ox_run_axis(r, ox_run_int(r, "axis", -2), cache->rank, &axis, err));
     OX_TRY(cache_shapes(r, cache, update, axis, err));
-    OX_TRY(ox_move_ints(r, 2, &starts, &n, err));
+    OX_TRY(ox_move_list(r, 2, &starts, &n, err));
     if (starts && n != (size_t)cache->dims[0])
         return ox_run_fail(r, err, OX_INPUT, "%zu write_indices for a batch of %" PRId64, n,
                            cache->dims[0]);

@@ -365,7 +365,7 @@ static enum ox_status part_lengths(struct ox_run *r, int64_t dim, const int64_t 
     int64_t sum = 0, part = 1;
 
     if (split && split->rank > 0) {
-        OX_TRY(ox_move_ints(r, 1, lengths, n, err));
+        OX_TRY(ox_move_list(r, 1, lengths, n, err));
         for (size_t i = 0; i < *n; i++) {
             if ((*lengths)[i] < 0 || OX_ADD_OVERFLOWS(sum, (*lengths)[i], &sum))
                 return ox_run_fail(r, err, OX_INPUT, "split[%zu] is %" PRId64, i, (*lengths)[i]);

@@ -125,7 +125,7 @@ static enum ox_status split_given(struct ox_run *r, const int64_t **lengths, siz
     *lengths = NULL;
     *n = 0;
     if (ox_run_has(r, 1))
-        return ox_move_ints(r, 1, lengths, n, err);
+        return ox_move_list(r, 1, lengths, n, err);
     if (r->opset < 13 && ox_run_attr(r, "split"))
         *lengths = ox_run_ints(r, "split", n);
     return OX_OK;
@@ -587,10 +587,10 @@ static enum ox_status run_slice(struct ox_run *r, struct ox_error *err)
     const int64_t *starts, *ends, *axes, *steps;
     size_t n, n_ends, n_axes, n_steps;
 
-    OX_TRY(ox_move_ints(r, 1, &starts, &n, err));
-    OX_TRY(ox_move_ints(r, 2, &ends, &n_ends, err));
-    OX_TRY(ox_move_ints(r, 3, &axes, &n_axes, err));
-    OX_TRY(ox_move_ints(r, 4, &steps, &n_steps, err));
+    OX_TRY(ox_move_list(r, 1, &starts, &n, err));
+    OX_TRY(ox_move_list(r, 2, &ends, &n_ends, err));
+    OX_TRY(ox_move_list(r, 3, &axes, &n_axes, err));
+    OX_TRY(ox_move_list(r, 4, &steps, &n_steps, err));
     if (n != n_ends || (axes && n_axes != n) || (steps && n_steps != n))
         return ox_run_fail(r, err, OX_INPUT, "%zu starts, %zu ends, %zu axes and %zu steps", n,
                            n_ends, n_axes, n_steps);

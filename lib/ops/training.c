@@ -76,7 +76,9 @@ static enum ox_status run_step(struct ox_run *r, const struct step *s, struct ox
         const struct ox_tensor *x = ox_run_in(r, 2 + i);
         double *part[4] = {0};
         for (size_t g = 0; g < groups; g++) {
-            if (!ox_run_in(r, 2 + g * n + i) || ox_run_in(r, 2 + g * n + i)->n != x->n)
+            const struct ox_tensor *own = ox_run_in(r, 2 + g * n + i);
+            if (!own || own->rank != x->rank ||
+                memcmp(own->dims, x->dims, x->rank * sizeof *x->dims) != 0)
                 return ox_run_fail(r, err, OX_INPUT,
                                    "input %zu has not the shape of the tensor it belongs to",
                                    2 + g * n + i);

@@ -304,7 +304,7 @@ static enum ox_status run_expand(struct ox_run *r, struct ox_error *err)
     struct ox_move m = {.rank = 0};
     size_t n;
 
-    OX_TRY(ox_move_ints(r, 1, &shape, &n, err));
+    OX_TRY(ox_move_list(r, 1, &shape, &n, err));
     OX_TRY(ox_move_rank(r, n, err));
     OX_TRY(ox_move_rank(r, in->rank, err));
     unsigned rank = n > in->rank ? (unsigned)n : in->rank;
@@ -417,7 +417,7 @@ static enum ox_status run_tile(struct ox_run *r, struct ox_error *err)
     size_t n;
 
     OX_TRY(ox_move_rank(r, in->rank, err));
-    OX_TRY(ox_move_ints(r, 1, &repeats, &n, err));
+    OX_TRY(ox_move_list(r, 1, &repeats, &n, err));
     if (n != in->rank)
         return ox_run_fail(r, err, OX_INPUT, "%zu repeats for an input of rank %u", n, in->rank);
     return run_tile_by(r, repeats, err);

@@ -1,0 +1,276 @@
+#include "tests/random_node.h"
+
+#include <string.h>
+
+#include "common/compiler.h"
+
+enum { MOST_DIMS = 4, ANY_AXIS = 6 };
+
+struct shape {
+    int64_t dims[MOST_DIMS];
+    unsigned rank;
+};
+
+static const struct shape bases[RANDOM_PLAIN_ROUNDS] = {{{2, 3}, 2}, {{1, 2, 4, 4}, 4}, {{3}, 1},
+                                                        {{0}, 0},    {{2, 2, 3}, 3},    {{0, 3}, 2},
+                                                        {{4, 4}, 2}, {{1, 4, 4}, 3}};
+
+/* Values for attributes that have no default; those that no row names are by their type. */
+static const struct {
+    const char *name, *text;
+} required[] = {{"to", "1"},
+                {"axis", "0"},
+                {"perm", "[0]"},
+                {"kernel_shape", "[1, 1]"},
+                {"equation", "\"...->...\""},
+                {"direction", "\"RIGHT\""},
+                {"blocksize", "1"},
+                {"pattern", "\"a*\""},
+                {"mode", "\"TF\""},
+                {"locale", "\"C\""}};
+
+/* What a text attribute may say: "|" ends a word. */
+static const struct {
+    const char *name, *words;
+} vocabulary[] = {
+    {"aggregate_function", "SUM|AVERAGE|MIN|MAX|"},
+    {"approximate", "none|tanh|"},
+    {"auto_pad", "NOTSET|SAME_UPPER|SAME_LOWER|VALID|"},
+    {"coordinate_transformation_mode",
+     "half_pixel|align_corners|asymmetric|pytorch_half_pixel|"
+     "half_pixel_symmetric|tf_crop_and_resize|output_half_pixel|"},
+    {"direction", "forward|reverse|bidirectional|LEFT|RIGHT|"},
+    {"interpolation", "LINEAR|CUBIC|NEAREST|"},
+    {"kernel_type", "LINEAR|POLY|RBF|SIGMOID|"},
+    {"keep_aspect_ratio_policy", "stretch|not_larger|not_smaller|"},
+    {"mode", "linear|nearest|cubic|bilinear|constant|reflect|edge|wrap|DCR|CRD|avg|max|TF|IDF|"},
+    {"nearest_mode", "round_prefer_floor|round_prefer_ceil|floor|ceil|"},
+    {"norm", "MAX|L1|L2|"},
+    {"padding_mode", "zeros|border|reflection|"},
+    {"post_transform", "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT|"},
+    {"reduction", "none|sum|mean|add|mul|min|max|"},
+    {"round_mode", "up|down|nearest|"}};
+
+static uint32_t draw(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33);
+}
+
+/* ---- Inputs ------------------------------------------------------------------------------------------------------ */
+
+/* What often stands beside a tensor of shape `base`: the same, a weight, a value a channel, a broadcast one, a list. */
+static struct shape beside(const struct shape *base, uint64_t *state)
+{
+    struct shape out = *base;
+    unsigned last = base->rank ? base->rank - 1 : 0;
+    switch (draw(state) % 12) {
+    case 0: /* a suffix */
+        out.rank = base->rank - draw(state) % (base->rank + 1);
+        memcpy(out.dims, base->dims + base->rank - out.rank, out.rank * sizeof *out.dims);
+        break;
+    case 1: /* broadcast along an axis */
+        out.dims[draw(state) % MOST_DIMS] = 1;
+        break;
+    case 2: /* a right side of a product */
+        if (base->rank > 1) {
+            out.dims[last] = base->dims[last - 1];
+            out.dims[last - 1] = base->dims[last];
+        }
+        break;
+    case 3: /* channels */
+        out = (struct shape){{base->rank > 1 ? base->dims[1] : 1}, 1};
+        break;
+    case 4: /* a number */
+        out.rank = 0;
+        break;
+    case 5: /* a list of one */
+        out = (struct shape){{1}, 1};
+        break;
+    case 6: /* one an axis, or two */
+        out = (struct shape){{(int64_t)base->rank * (1 + draw(state) % 2)}, 1};
+        break;
+    case 7: /* channels mixed */
+        if (base->rank > 1)
+            out.dims[0] = out.dims[1];
+        break;
+    case 8: /* a window of 1 or 2 */
+        for (unsigned d = 2; d < base->rank; d++)
+            out.dims[d] = 1 + draw(state) % 2;
+        break;
+    default:
+        break;
+    }
+    return out;
+}
+
+static void put_shape(struct ox_strbuf *out, const struct shape *shape)
+{
+    for (unsigned d = 0; d < shape->rank; d++)
+        ox_strbuf_printf(out, "%s%lld", d ? "," : "[", (long long)shape->dims[d]);
+    ox_strbuf_puts(out, shape->rank ? "]" : "");
+}
+
+/* "tensor(float)" is "float[2,3]" in the text syntax; false: no tensor, which cannot be drawn. */
+static bool put_type(struct ox_strbuf *out, const char *type, const struct shape *shape)
+{
+    static const char tensor[] = "tensor(";
+    size_t n = strlen(type);
+    if (strncmp(type, tensor, sizeof tensor - 1) != 0 || n < sizeof tensor)
+        return false;
+    ox_strbuf_add(out, type + sizeof tensor - 1, n - sizeof tensor);
+    put_shape(out, shape);
+    return true;
+}
+
+static const char *type_of(const struct random_node *of, const struct ox_schema_param *param)
+{
+    static const char *const liked[] = {"tensor(float)", "tensor(int64)"};
+    const char *const *types;
+    size_t n = ox_type_set(param->allowed, &types);
+    if (param->constraint >= 0 && (size_t)param->constraint == of->constraint)
+        return of->type;
+    for (size_t k = 0; k < OX_COUNT(liked); k++) {
+        for (size_t i = 0; i < n; i++) {
+            if (strcmp(types[i], liked[k]) == 0)
+                return types[i];
+        }
+    }
+    return n ? types[0] : "";
+}
+
+/* Inputs x0, x1 ...; their number in *n. */
+static bool put_inputs(struct ox_strbuf *out, const struct random_node *of, size_t *n,
+                       uint64_t *state)
+{
+    const struct ox_schema *row = of->row;
+    bool wild = of->round >= RANDOM_PLAIN_ROUNDS;
+    bool alike = !wild || draw(state) % 3 == 0;
+    const struct shape *base = &bases[of->round % RANDOM_PLAIN_ROUNDS];
+    for (size_t i = *n = 0; i < row->n_inputs; i++) {
+        const struct ox_schema_param *param = &row->inputs[i];
+        unsigned copies = param->option == OX_PARAM_VARIADIC ? param->min_arity : 1;
+        if (param->option == OX_PARAM_VARIADIC && wild)
+            copies += draw(state) % 3;
+        if (param->option == OX_PARAM_OPTIONAL && (!wild || draw(state) % 3 == 0))
+            break;
+        for (unsigned k = 0; k < copies; k++) {
+            struct shape shape = *n && !alike ? beside(base, state) : *base;
+            ox_strbuf_puts(out, *n ? ", " : "");
+            if (!put_type(out, type_of(of, param), &shape))
+                return false;
+            ox_strbuf_printf(out, " x%zu", (*n)++);
+        }
+    }
+    return true;
+}
+
+/* ---- Attributes -------------------------------------------------------------------------------------------------- */
+
+static bool put_word(struct ox_strbuf *out, const char *name, uint64_t *state)
+{
+    for (size_t i = 0; i < OX_COUNT(vocabulary); i++) {
+        if (strcmp(vocabulary[i].name, name) != 0)
+            continue;
+        const char *word = vocabulary[i].words, *end;
+        for (uint32_t skip = draw(state) % 16; skip; skip--) {
+            word = strchr(word, '|') + 1;
+            word = *word ? word : vocabulary[i].words;
+        }
+        end = strchr(word, '|');
+        ox_strbuf_printf(out, "%s = \"%.*s\"", name, (int)(end - word), word);
+        return true;
+    }
+    return false;
+}
+
+/* Any value, right or wrong; false: left out. */
+static bool put_any(struct ox_strbuf *out, const struct ox_schema_attr *attr, uint64_t *state)
+{
+    const char *type = ox_schema_attr_type(attr);
+    bool is_type = strcmp(attr->name, "to") == 0 || strstr(attr->name, "dtype");
+    int n = (int)(draw(state) % 4);
+    if (strcmp(type, "INT") == 0)
+        ox_strbuf_printf(out, "%s = %d", attr->name,
+                         is_type ? (int)(draw(state) % 24) : (int)(draw(state) % ANY_AXIS) - 2);
+    else if (strcmp(type, "FLOAT") == 0)
+        ox_strbuf_printf(out, "%s = %d.5", attr->name, (int)(draw(state) % 4) - 1);
+    else if (strcmp(type, "INTS") == 0 && n) {
+        ox_strbuf_printf(out, "%s = [%d", attr->name, (int)(draw(state) % 5) - 1);
+        for (int i = 1; i < n; i++)
+            ox_strbuf_printf(out, ", %d", (int)(draw(state) % 5) - 1);
+        ox_strbuf_puts(out, "]");
+    } else {
+        return strcmp(type, "STRING") == 0 && put_word(out, attr->name, state);
+    }
+    return true;
+}
+
+static bool put_required(struct ox_strbuf *out, const struct ox_schema_attr *attr)
+{
+    const char *type = ox_schema_attr_type(attr);
+    for (size_t i = 0; i < OX_COUNT(required); i++) {
+        if (strcmp(required[i].name, attr->name) == 0) {
+            ox_strbuf_printf(out, "%s = %s", attr->name, required[i].text);
+            return true;
+        }
+    }
+    const struct {
+        const char *type, *text;
+    } any[] = {{"INT", "1"},       {"FLOAT", "1.0"},    {"STRING", "\"a\""},
+               {"INTS", "[1, 1]"}, {"FLOATS", "[1.0]"}, {"STRINGS", "[\"a\"]"}};
+    for (size_t i = 0; i < OX_COUNT(any); i++) {
+        if (strcmp(any[i].type, type) == 0) {
+            ox_strbuf_printf(out, "%s = %s", attr->name, any[i].text);
+            return true;
+        }
+    }
+    return false; /* graphs and tensors: those operators have tests of their own */
+}
+
+static bool put_attribute(struct ox_strbuf *out, const struct ox_schema_attr *attr, bool wild,
+                          uint64_t *state)
+{
+    bool any = wild && draw(state) % 2;
+    if (!attr->required)
+        return any && put_any(out, attr, state);
+    return (any && put_any(out, attr, state)) || put_required(out, attr);
+}
+
+bool random_node_write(struct ox_strbuf *out, const struct random_node *of)
+{
+    const struct ox_schema *row = of->row;
+    const char *domain = *row->domain ? row->domain : "ai.onnx";
+    bool wild = of->round >= RANDOM_PLAIN_ROUNDS;
+    uint64_t state = (of->round + 1) * 1000003;
+    size_t n, n_attrs = 0;
+    draw(&state);
+    ox_strbuf_printf(out, "<ir_version: 10, opset_import: [\"%s\" : %d]>\ng (", row->domain,
+                     row->since);
+    if (!put_inputs(out, of, &n, &state))
+        return false;
+    unsigned n_outputs = row->min_outputs + (wild ? draw(&state) % 3 : 0);
+    n_outputs = n_outputs > row->max_outputs ? row->max_outputs : n_outputs;
+    ox_strbuf_puts(out, ") => (y0");
+    for (unsigned i = 1; i < n_outputs; i++)
+        ox_strbuf_printf(out, ", y%u", i);
+    ox_strbuf_puts(out, ") { y0");
+    for (unsigned i = 1; i < n_outputs; i++)
+        ox_strbuf_printf(out, ", y%u", i);
+    ox_strbuf_printf(out, " = %s.%s ", domain, row->name);
+    for (size_t i = 0; i < row->n_attrs; i++) {
+        size_t before = out->len;
+        ox_strbuf_puts(out, n_attrs ? ", " : "<");
+        bool put = put_attribute(out, &row->attrs[i], wild, &state);
+        if (!put && row->attrs[i].required)
+            return false;
+        if (!put)
+            out->data[out->len = before] = '\0';
+        n_attrs += put;
+    }
+    ox_strbuf_puts(out, n_attrs ? "> (" : "(");
+    for (size_t i = 0; i < n; i++)
+        ox_strbuf_printf(out, i ? ", x%zu" : "x%zu", i);
+    ox_strbuf_puts(out, ") }\n");
+    return !out->failed;
+}
