@@ -271,7 +271,8 @@ const struct command command_parity = {
         "-o "
         "FILE.npz names them; exit statuses are those of onnxtool, "
         "and --version prints a line. It runs in a process of its own, so that it may crash. What "
-        "it holds inside can't be seen: --bisect cuts prefixes out of the model and runs them. "
+        "it holds inside can't be seen: --bisect cuts prefixes out of the model and runs them, "
+        "and the evidence is what the values show. "
         "onnxruntime, openvino, reference (onnx's evaluator) and tensorrt (untested) ship as "
         "Python scripts; ONNXTOOL_PYTHON names the interpreter that has their packages.",
     .examples = "  onnxtool parity model.onnx fused.onnx --random 1 --samples 8\n"

@@ -70,15 +70,19 @@ static void outputs_table(struct parity *p, struct ox_strbuf *out)
 
 static void causes_list(struct parity *p, struct ox_strbuf *out)
 {
-    struct ox_parity_layer layer;
-    if (p->first == SIZE_MAX || !ox_parity_layer(p->layers, p->first, &layer))
+    struct ox_parity_layer layer = {.b_node = p->suspect.node, .b_op = p->suspect.op_type};
+    if (!p->suspect.value &&
+        (p->first == SIZE_MAX || !ox_parity_layer(p->layers, p->first, &layer)))
         return;
     ox_strbuf_puts(out, "<h2>First divergence: ");
     ox_strbuf_markup(out, layer.b_node, 256);
     ox_strbuf_puts(out, " (");
     ox_strbuf_markup(out, layer.b_op, 64);
     ox_strbuf_puts(out, ")</h2>\n<p>");
-    ox_strbuf_markup(out, layer.metrics.reason, 0);
+    if (p->suspect.value)
+        ox_strbuf_markup(out, p->suspect.value, 0);
+    else
+        ox_strbuf_markup(out, layer.metrics.reason, 0);
     ox_strbuf_puts(out, "</p>\n<ul>\n");
     for (size_t i = 0; i < ox_parity_causes_count(p->causes); i++) {
         const struct ox_parity_cause *cause = ox_parity_causes_at(p->causes, i);

@@ -66,18 +66,26 @@ static enum ox_status run_prefix(struct parity *p, struct parity_side *side, con
     return status;
 }
 
-static enum ox_status probe(void *arg, const char *name, bool *departs, struct ox_error *err)
+/* A value as both sides make it. */
+static enum ox_status run_both(struct parity *p, const char *name, struct ox_datum **values,
+                               struct ox_error *err)
 {
-    struct parity *p = arg;
-    struct ox_datum *values[2] = {NULL, NULL};
-    struct ox_meter *meter = NULL;
-    struct ox_metrics_options options;
     enum ox_status status = OX_OK;
     for (size_t i = 0; i < 2 && status == OX_OK; i++) {
         struct parity_side *side = &p->sides[i];
         status = side->engine || side->cpu ? run_prefix(p, side, name, &values[i], err)
                                            : run_own(p, side, name, &values[i], err);
     }
+    return status;
+}
+
+static enum ox_status probe(void *arg, const char *name, bool *departs, struct ox_error *err)
+{
+    struct parity *p = arg;
+    struct ox_datum *values[2] = {NULL, NULL};
+    struct ox_meter *meter = NULL;
+    struct ox_metrics_options options;
+    enum ox_status status = run_both(p, name, values, err);
     parity_options_for(p, NULL, &options);
     if (status == OX_OK)
         status = ox_meter_new(&meter, p->cli->env, &options, err);
@@ -91,6 +99,23 @@ static enum ox_status probe(void *arg, const char *name, bool *departs, struct o
                  metrics.agree ? "agrees" : metrics.reason);
     }
     ox_meter_release(meter);
+    ox_datum_release(values[0]);
+    ox_datum_release(values[1]);
+    return status;
+}
+
+/* What the values of the suspect tell. */
+static enum ox_status explain(struct parity *p, struct ox_error *err)
+{
+    struct ox_datum *values[2] = {NULL, NULL};
+    struct ox_parity_options options = {.a_level =
+                                            0}; /* where every value is there to be asked for */
+    parity_options_for(p, NULL, &options.metrics);
+    enum ox_status status = run_both(p, p->suspect.value, values, err);
+    if (status == OX_OK)
+        status =
+            ox_parity_explain_value(&p->causes, p->sides[0].run.model, p->suspect.value, values[0],
+                                    values[1], p->sides[0].run.inputs, &options, err);
     ox_datum_release(values[0]);
     ox_datum_release(values[1]);
     return status;
@@ -110,7 +135,8 @@ enum ox_status parity_bisect_prefixes(struct parity *p)
         if (status != OX_OK)
             return status;
         if (ox_parity_bisect(p->sides[0].run.model, p->sides[1].run.model, output->name, probe, p,
-                             &p->suspect, &err) != OX_OK)
+                             &p->suspect, &err) != OX_OK ||
+            (p->suspect.value && explain(p, &err) != OX_OK))
             return cli_error(p->cli, &err);
         return OX_OK;
     }

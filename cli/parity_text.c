@@ -238,6 +238,16 @@ static void layer_rows(struct parity *p, struct ox_strbuf *out, size_t begin, si
             layer_row(p, out, &layer, width, i == p->first ? "> " : "  ");
 }
 
+static void causes(const struct parity *p, struct ox_strbuf *out)
+{
+    for (size_t i = 0; i < ox_parity_causes_count(p->causes); i++) {
+        const struct ox_parity_cause *cause = ox_parity_causes_at(p->causes, i);
+        ox_strbuf_printf(out, "  %s: ", cause->id);
+        ox_strbuf_name(out, cause->text, 0);
+        ox_strbuf_putc(out, '\n');
+    }
+}
+
 static void divergence(struct parity *p, struct ox_strbuf *out)
 {
     struct ox_parity_layer layer;
@@ -250,6 +260,7 @@ static void divergence(struct parity *p, struct ox_strbuf *out)
         ox_strbuf_name(out, p->suspect.value, 256);
         ox_strbuf_printf(out, "; what enters it agrees (%zu runs of prefixes)\n",
                          p->suspect.n_runs);
+        causes(p, out);
         return;
     }
     if (!p->layers)
@@ -267,12 +278,7 @@ static void divergence(struct parity *p, struct ox_strbuf *out)
     ox_strbuf_puts(out, "\n  ");
     ox_strbuf_name(out, layer.metrics.reason, 0);
     ox_strbuf_putc(out, '\n');
-    for (size_t i = 0; i < ox_parity_causes_count(p->causes); i++) {
-        const struct ox_parity_cause *cause = ox_parity_causes_at(p->causes, i);
-        ox_strbuf_printf(out, "  %s: ", cause->id);
-        ox_strbuf_name(out, cause->text, 0);
-        ox_strbuf_putc(out, '\n');
-    }
+    causes(p, out);
     if (p->args->layers)
         return;
     size_t n = ox_parity_n_layers(p->layers);

@@ -1722,6 +1722,13 @@ struct ox_parity_causes;
 enum ox_status ox_parity_explain(struct ox_parity_causes **out, struct ox_parity *parity, size_t i,
                                  struct ox_datum *const *a_inputs, struct ox_datum *const *b_inputs,
                                  struct ox_error *err);
+/* The same where a run's inside can't be seen: what A and B made of a value of one model, from `inputs` of it. Attributes and
+ * constants are the same on both sides, so the values alone speak. OX_USAGE: the main graph makes no such value. */
+enum ox_status ox_parity_explain_value(struct ox_parity_causes **out, struct ox_model *model,
+                                       const char *value, const struct ox_datum *a,
+                                       const struct ox_datum *b, struct ox_datum *const *inputs,
+                                       const struct ox_parity_options *options,
+                                       struct ox_error *err);
 void ox_parity_causes_release(struct ox_parity_causes *causes);
 size_t ox_parity_causes_count(const struct ox_parity_causes *causes); /* 0 for NULL */
 const struct ox_parity_cause *ox_parity_causes_at(const struct ox_parity_causes *causes, size_t i);

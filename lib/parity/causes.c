@@ -275,3 +275,54 @@ cleanup:
     *out = causes;
     return OX_OK;
 }
+
+enum ox_status ox_parity_explain_value(struct ox_parity_causes **out, struct ox_model *model,
+                                       const char *value, const struct ox_datum *a,
+                                       const struct ox_datum *b, struct ox_datum *const *inputs,
+                                       const struct ox_parity_options *options,
+                                       struct ox_error *err)
+{
+    struct ox_parity *parity = NULL;
+    struct ox_parity_causes *causes = calloc(1, sizeof *causes);
+    struct ox_datum *own = NULL;
+    struct ox_explaining e = {.causes = causes, .a_inputs = inputs, .b_inputs = inputs};
+    if (!causes)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    ox_arena_init(&causes->arena, ox_env_budget(model->env));
+    enum ox_status status;
+    OX_TRY_CLEANUP(ox_parity_new(&parity, model, model, options, err));
+    e.parity = parity;
+    uint32_t at = ox_strmap_find(&parity->walkers[OX_ROLE_B].pair_of, value, strlen(value));
+    if (at == OX_STRMAP_NONE) {
+        status = ox_fail(err, OX_USAGE, "the model makes no value '%s'", value);
+        goto cleanup;
+    }
+    struct ox_pair *pair = &parity->pairs[at];
+    e.pair = pair;
+    cut_out(&e.b, parity, false, pair->b);
+    if (!pair->meter)
+        OX_TRY_CLEANUP(ox_meter_new(&pair->meter, parity->env, &parity->options.metrics, err));
+    OX_TRY_CLEANUP(ox_meter_add(pair->meter, a, b, err));
+    e.a_out = ox_datum_ref(a);
+    e.b_out = ox_datum_ref(b);
+    OX_TRY_CLEANUP(ox_explain_values(&e, err));
+    /* How far our own value moves: the other one's inputs can't be nudged inside. */
+    OX_TRY_CLEANUP(ox_explain_fetch(&e, false, &value, 1, &own, err));
+    if (own) {
+        ox_datum_release(e.b_out);
+        e.b_out = own;
+        OX_TRY_CLEANUP(ox_explain_condition(&e, err));
+    }
+    if (causes->failed)
+        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+cleanup:
+    ox_datum_release(e.a_out);
+    ox_datum_release(e.b_out);
+    ox_parity_release(parity);
+    if (status != OX_OK) {
+        ox_parity_causes_release(causes);
+        return status;
+    }
+    *out = causes;
+    return OX_OK;
+}

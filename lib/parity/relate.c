@@ -101,7 +101,7 @@ static bool relate_narrowed(const struct ox_arrays *x, struct ox_relation *r)
     return false;
 }
 
-/* One side is the other within bounds that it reaches itself. */
+/* One side is the other within bounds that it reaches itself, more than once: a single one is an end of any tensor. */
 static bool relate_saturated(const struct ox_arrays *x, struct ox_relation *r)
 {
     for (int swap = 0; swap < 2; swap++) {
@@ -118,7 +118,7 @@ static bool relate_saturated(const struct ox_arrays *x, struct ox_relation *r)
             same = ox_arrays_equal(x, to[i], fmin(fmax(from[i], low), high));
             cut += out && !ox_arrays_equal(x, to[i], from[i]);
         }
-        if (same && cut) {
+        if (same && cut > 1) {
             r->id = "saturation";
             snprintf(r->text, sizeof r->text,
                      "%s is %s held between %.6g and %.6g: %zu of %zu elements are at a bound",

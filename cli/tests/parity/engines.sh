@@ -11,6 +11,13 @@ code=$?
 rm -f "$3.onnx"
 exit $code
 END
+# Its Gelu is the tanh form.
+engine tanh <<'END'
+"$ONNXTOOL" dump "$1" -f text | sed 's/Gelu/Gelu<approximate = "tanh">/' >"$3.onnx" && "$ONNXTOOL" run -q "$3.onnx" -i "$2" -o "$3"
+code=$?
+rm -f "$3.onnx"
+exit $code
+END
 engine crash <<'END'
 kill -SEGV $$
 END
@@ -26,11 +33,16 @@ cat >m.onnx <<'END'
 g (float[4] x) => (float[4] y)
 { [one] a = Tanh(x) [two] b = LeakyRelu<alpha = 0.1>(a) [three] c = Add(b, a) [four] d = Mul(c, c) [five] y = Sub(d, a) }
 END
+cat >gelu.onnx <<'END'
+<ir_version: 10, opset_import: ["" : 20]>
+g (float[64] x) => (float[64] y) { a = Identity(x) [gelu] h = Gelu(a) y = Add(h, x) }
+END
 show() { echo "\$ onnxtool parity $*"; "$ONNXTOOL" parity "$@" 2>&1 | grep -v "worst at"; echo "exit ${PIPESTATUS[0]}"; }
 show -O0 m.onnx --engine right --random 1
 show -O0 m.onnx --engine wrong --random 1 --bisect
 show -O0 m.onnx --engine right --engine wrong --random 1 -q
 show -O0 m.onnx m.onnx --engine wrong --engine wrong --random 1 --samples 2
+show -O0 gelu.onnx --engine tanh --random 1 --bisect --rtol 1e-5 --atol 1e-6
 show -O0 m.onnx --engine crash --random 1
 show -O0 m.onnx --engine hang --random 1 --engine-timeout 0.2
 show -O0 m.onnx --engine refuse --random 1
