@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/cost.h"
+#include "tests/run_suite.h"
 
 static struct ox_env *env;
 static struct ox_model *model;
@@ -377,9 +378,5 @@ int main(void)
     tcase_add_test(cases, parameters_leave_shapes_out_and_count_once);
     tcase_add_test(cases, entries_show_types_parameters_and_attributes);
     suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

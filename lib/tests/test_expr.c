@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/expr.h"
+#include "tests/run_suite.h"
 
 static struct ox_exprs *pool;
 
@@ -387,9 +388,5 @@ int main(void)
     tcase_add_test(tcase, algebra_agrees_with_arithmetic);
     tcase_add_test(tcase, what_differs_is_never_equal);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tensor/tensor.h"
+#include "tests/run_suite.h"
 
 static struct ox_env *env;
 
@@ -288,9 +289,5 @@ int main(void)
     tcase_add_test(tests, samples_gather_and_the_worst_is_named);
     tcase_add_test(tests, a_missing_side_is_a_disagreement);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return run_suite(suite);
 }

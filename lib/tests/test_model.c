@@ -5,6 +5,7 @@
 
 #include "model/model.h"
 #include "proto/onnx.pb-c.h"
+#include "tests/run_suite.h"
 #include "wire_build.h"
 
 static struct ox_env *env;
@@ -539,9 +540,5 @@ int main(void)
     for (size_t i = 0; i < OX_COUNT(tests); i++)
         tcase_add_test(tcase, tests[i]);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -6,6 +6,7 @@
 
 #include "model/model.h"
 #include "schema/schema.h"
+#include "tests/run_suite.h"
 
 static size_t count_domain(const char *domain)
 {
@@ -486,9 +487,5 @@ static Suite *schema_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(schema_suite());
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(schema_suite());
 }

@@ -5,6 +5,7 @@
 
 #include "model/model.h"
 #include "schema/schema.h"
+#include "tests/run_suite.h"
 
 static struct ox_schema_changes *changes_of(const char *domain, const char *name, int from, int to)
 {
@@ -237,9 +238,5 @@ int main(void)
     tcase_add_test(text, defaults_read_as_json);
     tcase_add_test(text, attribute_types_read_as_in_the_standard);
     suite_add_tcase(suite, text);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

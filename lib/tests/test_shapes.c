@@ -5,6 +5,7 @@
 
 #include "check/findings.h"
 #include "shape/shapes.h"
+#include "tests/run_suite.h"
 
 static struct ox_env *env;
 static struct ox_model *model;
@@ -542,9 +543,5 @@ int main(void)
     tcase_add_test(tcase, entries_tell_all_values);
     tcase_add_test(tcase, time_grows_with_the_number_of_nodes);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

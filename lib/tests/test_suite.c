@@ -8,6 +8,7 @@
 
 #include "common/env.h"
 #include "tests/read_suite.h"
+#include "tests/run_suite.h"
 
 enum { MOST_VALUES = 64 };
 
@@ -220,10 +221,8 @@ int main(void)
         tcase_add_loop_test(cases, suite_case_agrees_in_double, 0, (int)suite.n);
     }
     suite_add_tcase(s, cases);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    int status = run_suite(s);
+
     suite_release(&suite);
-    return failed ? 1 : 0;
+    return status;
 }

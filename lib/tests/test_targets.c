@@ -5,6 +5,7 @@
 
 #include "graph/target_survey.h"
 #include "schema/target.h"
+#include "tests/run_suite.h"
 
 static struct ox_env *env;
 static struct ox_targets *targets;
@@ -291,9 +292,5 @@ int main(void)
     tcase_add_test(cases, refused_attributes_are_told_as_that);
     Suite *suite = suite_create("targets");
     suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }
