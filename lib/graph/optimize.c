@@ -7,7 +7,7 @@ enum {
     MOST_ROUNDS =
         20, /* of a phase: passes shrink the graph, so that this many are more than enough */
     OTHER_STANDARD = 2, /* a phase */
-    LAST_PHASE = 5,
+    LAST_PHASE = 6,
     FOLD_BYTES = 16 << 20
 };
 
