@@ -51,7 +51,7 @@ static void stream(const struct ox_stream *s)
     for (unsigned i = 0; i < s->rows; i++) {
         float *c = s->c + i * s->ldc;
         for (unsigned p = 0; p < s->depth; p++) {
-            const float x = s->a[i * s->lda + p];
+            const float x = s->a[i * s->lda + p * s->a_step];
             const float *b = s->b + p * s->ldb;
             for (size_t j = 0; j < s->n; j++)
                 c[j] += x * b[j];

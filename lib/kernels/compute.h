@@ -50,12 +50,12 @@ struct ox_tile {
     const struct ox_epilogue *end;
 };
 
-/* Few rows: c[i][j] += sum over p < depth <= 8 of a[i * lda + p] * b[p * ldb + j], i < rows <= 4, j < n. */
+/* Few rows: c[i][j] += sum over p < depth <= 8 of a[i * lda + p * a_step] * b[p * ldb + j], i < rows <= 4, j < n. */
 struct ox_stream {
     size_t n;
     unsigned depth, rows;
     const float *a;
-    size_t lda;
+    size_t lda, a_step;
     const float *b;
     size_t ldb;
     float *c;

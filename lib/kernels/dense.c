@@ -5,7 +5,7 @@
 #include "common/compiler.h"
 #include "kernels/dense_impl.h"
 
-enum { FEW_ROWS = 4, STREAMS = 8, WIDEN = 64 };
+enum { WIDEN = 64 };
 
 static size_t min_size(size_t a, size_t b)
 {
@@ -157,6 +157,7 @@ void ox_end_all(const struct ox_compute *t, size_t rows, size_t cols, float *c, 
 struct ox_epilogue ox_end_at(const struct ox_epilogue *end, size_t row, size_t col)
 {
     struct ox_epilogue out = *end;
+    out.scale = end->scale == 1 ? 0 : end->scale; /* whole tiles have a quick way without one */
     out.col_bias = end->col_bias ? end->col_bias + col : NULL;
     out.row_bias = end->row_bias ? end->row_bias + row : NULL;
     out.residual = end->residual ? end->residual + row * end->residual_ld + col : NULL;
@@ -172,21 +173,28 @@ size_t ox_even_part(size_t x, size_t most, size_t step)
 void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t depth,
                       size_t others, bool pack, struct ox_blocking *out)
 {
-    enum { TASKS = 16, TILES_MOST = 64, ROWS_PACKING = 192 };
+    enum { TASKS = 16, COLS_LEAST = 64, ROWS_PACKING = 192 };
     const double work = 2.0 * (double)m * (double)n * (double)k * (double)others;
     out->depth = depth;
     size_t most = t->block_floats / (out->depth ? out->depth : 1) / t->nr * t->nr;
     most = most < t->nr ? t->nr : most;
-    size_t rows_most = pack ? SIZE_MAX : (size_t)TILES_MOST * t->mr;
-    /* Enough pieces for every thread there may be, none so small that a thread is not worth its call. */
+    size_t rows_most = SIZE_MAX;
+    /* Enough pieces for every thread there may be, none so small that a thread is not worth its call. Columns are parted
+     * first: packed ones stay in L2 while all rows go by. Those who pack part rows first, so as to pack once. */
     size_t wanted = work < TASKS * 2e6 ? (size_t)(work / 2e6) : TASKS;
     wanted = (wanted + others - 1) / others;
     if (wanted > 1 && m > 0 && n > 0) {
         const size_t rows_least = pack ? ROWS_PACKING : (size_t)4 * t->mr;
-        const size_t row_parts = min_size(wanted, (m + rows_least - 1) / rows_least);
+        const size_t cols_least = round_up(COLS_LEAST, t->nr);
+        size_t row_parts = min_size(wanted, (m + rows_least - 1) / rows_least);
+        size_t col_parts = (wanted + row_parts - 1) / row_parts;
+        if (!pack) {
+            col_parts = min_size(wanted, (n + cols_least - 1) / cols_least);
+            row_parts =
+                min_size((wanted + col_parts - 1) / col_parts, (m + rows_least - 1) / rows_least);
+        }
         if (row_parts > 1)
-            rows_most = min_size(rows_most, (m + row_parts - 1) / row_parts);
-        const size_t col_parts = (wanted + row_parts - 1) / row_parts;
+            rows_most = (m + row_parts - 1) / row_parts;
         most = min_size(most, round_up((n + col_parts - 1) / col_parts, t->nr));
     }
     out->cols = ox_even_part(n, most, t->nr);
@@ -209,34 +217,12 @@ static size_t batch_of(const struct ox_dense *d, unsigned i)
     return d->batch[i] ? d->batch[i] : 1;
 }
 
-static bool few(const struct ox_dense *d)
-{
-    return d->m <= FEW_ROWS && d->b && d->a_col == 1 &&
-           (d->b_col == 1 || (d->b_row == 1 && d->b_type == OX_WEIGHT_F32));
-}
-
-bool ox_dense_wants_unpacked(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t b_row,
-                             size_t b_col)
-{
-    (void)t;
-    (void)n;
-    (void)k;
-    return m <= FEW_ROWS && (b_col == 1 || b_row == 1);
-}
-
 static void plan(const struct ox_compute *t, const struct ox_dense *d, struct job *j)
 {
     memset(j, 0, sizeof *j);
     j->t = t;
     j->d = d;
     j->batch = batch_of(d, 0) * batch_of(d, 1);
-    if (few(d)) {
-        const size_t part = round_up((d->n + 7) / 8, 64);
-        j->by.cols = part < 128 ? 128 : part > 2048 ? 2048 : part;
-        j->by.n_cols = d->n ? (d->n + j->by.cols - 1) / j->by.cols : 0;
-        j->right = d->b_type == OX_WEIGHT_F32 ? 0 : STREAMS * j->by.cols;
-        return;
-    }
     ox_blocking_plan(t, d->m, d->n, d->k, ox_even_part(d->k, t->depth_most, 1),
                      j->batch ? j->batch : 1, !d->packed, &j->by);
     j->right = d->packed ? 0 : j->by.depth * j->by.cols;
@@ -246,54 +232,12 @@ static void plan(const struct ox_compute *t, const struct ox_dense *d, struct jo
 size_t ox_dense_work(const struct ox_compute *t, const struct ox_env *env, const struct ox_dense *d)
 {
     struct job j;
+    if (ox_few(d))
+        return ox_few_work(t, env, d);
     plan(t, d, &j);
     if (j.left && j.by.rows > SIZE_MAX / 8 / (j.by.depth + 1))
         return SIZE_MAX;
     return times(ox_slots(env), round_up(j.right + j.left, 16));
-}
-
-static void few_rows(void *arg, size_t i, size_t slot)
-{
-    const struct job *j = arg;
-    const struct ox_dense *d = j->d;
-    const struct ox_compute *t = j->t;
-    const size_t g = i / j->by.n_cols, g0 = g / batch_of(d, 1), g1 = g % batch_of(d, 1);
-    const size_t first = i % j->by.n_cols * j->by.cols;
-    const size_t cols = min_size(j->by.cols, d->n - first);
-    const float *a = d->a + g0 * d->a_batch[0] + g1 * d->a_batch[1];
-    float *c = d->c + g0 * d->c_batch[0] + g1 * d->c_batch[1] + first;
-    const size_t at = g0 * d->b_batch[0] + g1 * d->b_batch[1] + first * d->b_col;
-    const struct ox_epilogue end = ox_end_at(&d->end, 0, first);
-    if (d->b_col != 1) {
-        t->dots(cols, d->k, (unsigned)d->m, a, d->a_row, (const float *)d->b + at, d->b_col, c,
-                d->c_row);
-        ox_end_all(t, d->m, cols, c, d->c_row, &end);
-        return;
-    }
-    for (size_t r = 0; r < d->m; r++)
-        memset(c + r * d->c_row, 0, cols * sizeof *c);
-    struct ox_stream s = {.n = cols,
-                          .rows = (unsigned)d->m,
-                          .lda = d->a_row,
-                          .ldb = d->b_row,
-                          .c = c,
-                          .ldc = d->c_row};
-    float *wide = j->work + slot * round_up(j->right, 16);
-    for (size_t p = 0; p < d->k; p += STREAMS) {
-        s.depth = (unsigned)min_size(STREAMS, d->k - p);
-        s.a = a + p;
-        if (d->b_type == OX_WEIGHT_F32) {
-            s.b = (const float *)d->b + at + p * d->b_row;
-        } else {
-            for (unsigned q = 0; q < s.depth; q++)
-                ox_widen(t, d->b_type, cols, (const uint16_t *)d->b + at + (p + q) * d->b_row,
-                         wide + q * j->by.cols);
-            s.b = wide;
-            s.ldb = j->by.cols;
-        }
-        t->stream(&s);
-    }
-    ox_end_all(t, d->m, cols, c, d->c_row, &end);
 }
 
 /* rows x depth of a left side that does not lie row by row, into `out` with rows of `depth`. */
@@ -346,8 +290,6 @@ static void block(void *arg, size_t i, size_t slot)
     float *work = j->work + slot * round_up(j->right + j->left, 16);
     float *left = work + j->right;
     const float *pointers[OX_TILE_ROWS_MAX] = {NULL};
-    /* Tiles of equal height: a last one of a row or two would be slow. */
-    const size_t step = ox_even_part(rows, t->mr, 1);
     struct ox_block b = {.t = t, .a = pointers, .segments = 1, .ldc = d->c_row, .cols = cols};
 
     for (size_t k0 = 0; k0 < d->k; k0 += j->by.depth) {
@@ -368,8 +310,9 @@ static void block(void *arg, size_t i, size_t slot)
             from = left;
             from_row = b.depth;
         }
-        for (size_t r = 0; r < rows; r += step) {
-            b.rows = (unsigned)min_size(step, rows - r);
+        for (size_t r = 0; r < rows; r += b.rows) {
+            /* Tiles of about equal height: a last one of a row or two would be slow. */
+            b.rows = (unsigned)ox_even_part(rows - r, t->mr, 1);
             for (unsigned q = 0; q < b.rows; q++)
                 pointers[q] = from + (r + q) * from_row;
             b.c = c + r * d->c_row;
@@ -398,6 +341,10 @@ void ox_dense_run(const struct ox_compute *t, struct ox_env *env, const struct o
     struct job j;
     if (d->m == 0 || d->n == 0)
         return;
+    if (d->k && ox_few(d)) {
+        ox_few_run(t, env, d, work);
+        return;
+    }
     plan(t, d, &j);
     j.work = work;
     if (d->k == 0) {
@@ -405,8 +352,5 @@ void ox_dense_run(const struct ox_compute *t, struct ox_env *env, const struct o
         return;
     }
     const double flops = 2.0 * (double)d->m * (double)d->n * (double)d->k * (double)j.batch;
-    if (few(d)) /* such a product waits for memory: a byte costs as much as eight operations */
-        ox_spread(env, j.batch * j.by.n_cols, flops * 16, few_rows, &j);
-    else
-        ox_spread(env, j.batch * j.by.n_rows * j.by.n_cols, flops, block, &j);
+    ox_spread(env, j.batch * j.by.n_rows * j.by.n_cols, flops, block, &j);
 }

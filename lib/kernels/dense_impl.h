@@ -31,6 +31,13 @@ struct ox_block {
 };
 void ox_block_panels(const struct ox_block *b);
 
+/* Products of few rows by a right side that is not packed: they wait for memory. */
+bool ox_few(const struct ox_dense *d);
+/* As ox_dense_work() and ox_dense_run(), k not 0. */
+size_t ox_few_work(const struct ox_compute *t, const struct ox_env *env, const struct ox_dense *d);
+void ox_few_run(const struct ox_compute *t, struct ox_env *env, const struct ox_dense *d,
+                float *work);
+
 /* Widens two-byte weights. */
 void ox_widen(const struct ox_compute *t, enum ox_weight_type type, size_t n, const void *x,
               float *y);

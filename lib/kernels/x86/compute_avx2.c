@@ -35,7 +35,7 @@ void ox_compute_avx2(struct ox_compute *t)
     t->mr = MR;
     t->nr = NR;
     t->width = VW;
-    t->depth_most = 512;
+    t->depth_most = 768;
     t->block_floats = 1 << 16;
     t->tile = tile;
     t->stream = stream;

@@ -2,7 +2,7 @@
  * vector width. The includer has included vec_<isa>.h and defines MR; NR is two
  * vectors. */
 #define INLINE static inline __attribute__((always_inline))
-enum { NR = 2 * VW };
+enum { NR = 2 * VW, LINE = 16, FAR = 128 };
 
 /* x = end(x) for lanes of row i at column j. */
 INLINE VF ending(const struct ox_epilogue *end, VF x, size_t i, size_t j, bool some, size_t m)
@@ -179,7 +179,7 @@ static void finish(size_t n, const struct ox_epilogue *end, float *x)
 /* Columns [j, j + vecs vectors), the last vector cut to `left` lanes where
  * `some`. */
 INLINE void stream_part(const struct ox_stream *s, const unsigned rows, const unsigned depth,
-                        const unsigned vecs, size_t j, bool some, size_t left)
+                        float (*a)[8], const unsigned vecs, size_t j, bool some, size_t left)
 {
     VF sum[4][4]; /* from zero: a long sum in parts rounds less */
 #pragma GCC unroll 4
@@ -193,11 +193,14 @@ INLINE void stream_part(const struct ox_stream *s, const unsigned rows, const un
     for (unsigned p = 0; p < depth; p++) {
         const float *b = s->b + p * s->ldb + j;
 #pragma GCC unroll 4
+        for (unsigned v = 0; v < vecs; v += LINE / VW)
+            _mm_prefetch((const char *)(b + v * VW + FAR), _MM_HINT_T0);
+#pragma GCC unroll 4
         for (unsigned v = 0; v < vecs; v++) {
             const VF x = some ? v_load_n(b + v * VW, left) : v_load(b + v * VW);
 #pragma GCC unroll 4
             for (unsigned i = 0; i < rows; i++)
-                sum[i][v] = v_fma(v_set1(s->a[i * s->lda + p]), x, sum[i][v]);
+                sum[i][v] = v_fma(v_set1(a[i][p]), x, sum[i][v]);
         }
     }
 #pragma GCC unroll 4
@@ -216,13 +219,18 @@ INLINE void stream_part(const struct ox_stream *s, const unsigned rows, const un
 INLINE void stream_rows(const struct ox_stream *s, const unsigned rows, const unsigned depth)
 {
     const unsigned vecs = rows > 2 ? 2 : 4;
+    float a[4][8];
+    for (unsigned i = 0; i < rows; i++) {
+        for (unsigned p = 0; p < depth; p++)
+            a[i][p] = s->a[i * s->lda + p * s->a_step];
+    }
     size_t j = 0;
     for (; j + vecs * VW <= s->n; j += vecs * VW)
-        stream_part(s, rows, depth, vecs, j, false, VW);
+        stream_part(s, rows, depth, a, vecs, j, false, VW);
     for (; j + VW <= s->n; j += VW)
-        stream_part(s, rows, depth, 1, j, false, VW);
+        stream_part(s, rows, depth, a, 1, j, false, VW);
     if (j < s->n)
-        stream_part(s, rows, depth, 1, j, true, s->n - j);
+        stream_part(s, rows, depth, a, 1, j, true, s->n - j);
 }
 
 static void stream(const struct ox_stream *s)
@@ -258,6 +266,11 @@ INLINE void dot_block(size_t k, const unsigned rows, const unsigned cols, const 
     size_t p = 0;
     for (; p + VW <= k; p += VW) {
         VF x[4];
+        if (p % LINE == 0) {
+#pragma GCC unroll 8
+            for (unsigned j = 0; j < cols; j++)
+                _mm_prefetch((const char *)(b + j * ldb + p + FAR), _MM_HINT_T0);
+        }
 #pragma GCC unroll 4
         for (unsigned i = 0; i < rows; i++)
             x[i] = v_load(a + i * lda + p);
