@@ -4,7 +4,13 @@
 
 struct args {
     struct quantize_args common;
+    int weight_only;
+    int64_t block_size;
+    int method; /* enum ox_weight_method */
+    struct opt_strings calibration;
 };
+
+enum weight_only { WEIGHT_ONLY_NOT, WEIGHT_ONLY_INT8, WEIGHT_ONLY_INT4, WEIGHT_ONLY_UINT4 };
 
 #define FIELD(name) offsetof(struct args, common.name)
 
@@ -23,6 +29,14 @@ static const struct opt options[] = {
     {0, "nodes", OPT_STRINGS, FIELD(nodes), "SELECTOR,...", NULL, "quantize these nodes alone"},
     {0, "exclude-nodes", OPT_STRINGS, FIELD(exclude), "SELECTOR,...", NULL,
      "leave these nodes in float"},
+    {0, "weight-only", OPT_CHOICE, offsetof(struct args, weight_only), "TYPE", "no|int8|int4|uint4",
+     "activations stay float; matrices of products become blocks of integers"},
+    {0, "block-size", OPT_INT, offsetof(struct args, block_size), "N", NULL,
+     "rows of a block: 16, 32 (default), 64 ... 1024"},
+    {0, "method", OPT_CHOICE, offsetof(struct args, method), "METHOD", "rtn|hqq|gptq",
+     "of rounding weights alone: nearest; outliers counting less; by samples"},
+    {0, "calibration", OPT_STRINGS, offsetof(struct args, calibration), "DATA", NULL,
+     "samples for gptq, as for quantize-static"},
     {0, "contrib", OPT_FLAG, FIELD(contrib), NULL, NULL,
      "operators of com.microsoft may be written"},
     {0, "compat", OPT_CHOICE, FIELD(compat), "PROGRAM", QUANTIZE_COMPATS,
@@ -33,16 +47,20 @@ static const struct opt options[] = {
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", QUANTIZE_FORMATS, "form of the output"},
     OPT_END};
 
-static enum ox_status quantize(struct cli *cli, const struct quantize_args *args, const char *path,
+static enum ox_status quantize(struct cli *cli, const struct args *all, const char *path,
                                const struct ox_quant_options *chosen)
 {
+    const struct quantize_args *args = &all->common;
     struct ox_error err = {0};
     struct ox_model *model = NULL;
     struct ox_quant_report *report = NULL;
     enum ox_status status = ox_model_open(&model, cli->env, path, &err);
     if (status == OX_OK)
         status = ox_quantize_prepare(model, chosen, &err);
-    if (status == OX_OK)
+    if (status == OX_OK && chosen->weight_only)
+        status = ox_quantize_weights(model, all->calibration.items, all->calibration.n, chosen,
+                                     &report, &err);
+    else if (status == OX_OK)
         status = ox_quantize_dynamic(model, chosen, &report, &err);
     if (status != OX_OK)
         status = cli_error(cli, &err);
@@ -55,26 +73,58 @@ static enum ox_status quantize(struct cli *cli, const struct quantize_args *args
     return status;
 }
 
+/* What goes with weights alone, and what does not. */
+static enum ox_status check(struct cli *cli, const struct args *args)
+{
+    bool gptq = args->method == OX_WEIGHT_GPTQ;
+    if (!args->common.out && !args->common.dry_run)
+        return cli_fail(cli, OX_USAGE, "quantize-dynamic: -o OUT or --dry-run is needed");
+    if (!args->weight_only && (args->method || args->calibration.n))
+        return cli_fail(cli, OX_USAGE,
+                        "quantize-dynamic: --method and --calibration go with --weight-only");
+    if (gptq != (args->calibration.n > 0))
+        return cli_fail(cli, OX_USAGE,
+                        "quantize-dynamic: --method gptq and --calibration go together");
+    if (args->weight_only && args->common.compat)
+        return cli_fail(cli, OX_USAGE, "quantize-dynamic: --compat is not for --weight-only");
+    if (args->block_size < 1)
+        return cli_fail(cli, OX_USAGE, "quantize-dynamic: --block-size is 16, 32, 64 ... 1024");
+    return OX_OK;
+}
+
 static enum ox_status run(struct cli *cli, void *args_, const char *const *operands,
                           size_t n_operands)
 {
     const struct args *args = args_;
     static const enum ox_dtype types[] = {OX_INT8, OX_UINT8};
+    static const enum ox_dtype alone[] = {OX_UNDEFINED, OX_INT8, OX_INT4, OX_UINT4};
     enum ox_status status = cli_one_model(cli, operands, n_operands);
+    if (status == OX_OK)
+        status = check(cli, args);
     if (status != OX_OK)
         return status;
-    if (!args->common.out && !args->common.dry_run)
-        return cli_fail(cli, OX_USAGE, "quantize-dynamic: -o OUT or --dry-run is needed");
     struct ox_quant_options chosen;
     const char **lists[QUANTIZE_LISTS];
     ox_quant_options_init(&chosen);
     chosen.weight_type = types[args->common.weight_type];
+    if (args->weight_only) {
+        chosen.weight_only = true;
+        chosen.weight_type = alone[args->weight_only];
+        chosen.block_size = (size_t)args->block_size;
+        chosen.weight_method = (enum ox_weight_method)args->method;
+    }
     status = quantize_options(cli, &args->common, &chosen, lists);
     if (status == OX_OK)
-        status = quantize(cli, &args->common, operands[0], &chosen);
+        status = quantize(cli, args, operands[0], &chosen);
     for (int i = 0; i < QUANTIZE_LISTS; i++)
         free(lists[i]);
     return status;
+}
+
+static void defaults(void *args_)
+{
+    struct args *args = args_;
+    args->block_size = 32;
 }
 
 const struct command command_quantize_dynamic = {
@@ -86,12 +136,20 @@ const struct command command_quantize_dynamic = {
         "their inputs pass DynamicQuantizeLinear; tables that Gather reads and weights of "
         "recurrent layers are stored in 8 bits. No samples are needed. Only standard operators are "
         "written unless --contrib is given.\n\n"
+        "With --weight-only activations stay float: matrices of products are stored as integers "
+        "with a scale for each block of a column, behind DequantizeLinear (opset 21), which "
+        "runtimes "
+        "fuse with the product, or in MatMulNBits with --contrib.\n\n"
         "A SELECTOR is the name of a node, a name with * ? [ ], re: and a regular expression, "
         "op:TYPE, after:NAME or before:NAME (the node and what depends on it, or what it depends "
         "on), graph:PATH. One that selects nothing is an error.",
-    .examples = "  onnxtool quantize-dynamic model.onnx -o model.int8.onnx --per-channel\n"
-                "  onnxtool quantize-dynamic model.onnx --dry-run --exclude-nodes 're:.*head.*'\n",
+    .examples =
+        "  onnxtool quantize-dynamic model.onnx -o model.int8.onnx --per-channel\n"
+        "  onnxtool quantize-dynamic model.onnx -o model.int4.onnx --weight-only int4 --method "
+        "gptq --calibration samples.npz\n"
+        "  onnxtool quantize-dynamic model.onnx --dry-run --exclude-nodes 're:.*head.*'\n",
     .options = options,
     .args_bytes = sizeof(struct args),
+    .defaults = defaults,
     .run = run,
 };

@@ -821,6 +821,10 @@ struct ox_run_options {
     void *replace_arg;
     bool
         lean; /* large constants are given back after each use: less memory, slower when run again */
+    /* With on_value at level 1 and 2: values that it must see, as the model has them; what lies between may be fused away. 0: the
+     * model runs as it stands. */
+    const char *const *watched;
+    size_t n_watched;
 };
 
 struct ox_session;
@@ -1072,6 +1076,9 @@ struct ox_draw_options {
     enum ox_drawing form;
     const char *graph; /* path of the one to draw; NULL: the main graph. HTML has them all */
     bool no_weights;   /* HTML: leave out what weights must be read for */
+    /* The colour of a node's box as 0xRRGGBB, by the path of its graph and its label; negative: that of its type. NULL. */
+    long (*tint)(void *arg, const char *graph, const char *node);
+    void *tint_arg;
     /* As in ox_model_print_options. */
     enum ox_status (*flush)(void *arg, struct ox_strbuf *buf, struct ox_error *err);
     void *flush_arg;
@@ -1500,6 +1507,13 @@ enum ox_quant_accuracy {
     OX_QUANT_PLAIN    /* none */
 };
 
+/* How weights alone are rounded, a scale for each block of them. */
+enum ox_weight_method {
+    OX_WEIGHT_RTN, /* to nearest, by the scale of least squared error */
+    OX_WEIGHT_HQQ, /* the same where outliers count less */
+    OX_WEIGHT_GPTQ /* errors of one row made up for by those that follow, as samples show how inputs go together */
+};
+
 /* What --max-drop bounds, on samples held out. */
 enum ox_quant_metric {
     OX_QUANT_SQNR,   /* at least so many dB */
@@ -1528,6 +1542,15 @@ struct ox_quant_options {
     bool has_budget;      /* leave the fewest nodes in float that max_drop needs */
     double max_drop;
     enum ox_quant_metric metric;
+    const int64_t *
+        labels; /* with OX_QUANT_TOP1: what each sample is, in their order; NULL: what float says */
+    size_t n_labels;
+    bool smooth; /* SmoothQuant: outliers of activations move into weights */
+    size_t
+        bins; /* of the histograms that ranges are chosen from; 0: as fine as they were gathered */
+    bool weight_only;  /* ox_quantize_weights(): weight_type is int8, uint8, int4 or uint4 */
+    size_t block_size; /* of weights alone: a power of two from 16 to 1024 */
+    enum ox_weight_method weight_method;
     const char *const *op_types;
     size_t n_op_types; /* 0: all that can be quantized */
     const char *const *nodes;
@@ -1559,6 +1582,20 @@ struct ox_quant_tensor {
     double sqnr_db;       /* its own error; NaN: not measured */
     double clipped_share; /* of the values seen, outside of what the scale spans; NaN: not known */
     uint64_t bytes_before, bytes_after; /* of constants */
+    double
+        accumulated_db; /* of an activation, with the error of all that leads to it; NaN: not measured */
+    const uint64_t *histogram; /* of what was seen, from rmin to rmax; NULL */
+    size_t n_histogram;
+};
+
+/* What it comes to. */
+struct ox_quant_summary {
+    size_t n_quantized, n_float;                /* nodes */
+    uint64_t constants_before, constants_after; /* bytes of what was quantized */
+    uint64_t model_before, model_after; /* bytes of the constants of the model; 0: not known */
+    double integer_share; /* of the multiplications, those that run on integers; NaN: not known */
+    double speedup;       /* what that may make of the whole on processors with VNNI; NaN */
+    size_t n_saturating;  /* weights whose products may saturate on x86 processors without VNNI */
 };
 
 struct ox_quant_report;
@@ -1572,6 +1609,8 @@ const struct ox_quant_tensor *ox_quant_report_tensor(const struct ox_quant_repor
 /* Remarks: what was repaired, what a runtime may not like. */
 size_t ox_quant_report_n_notes(const struct ox_quant_report *report);
 const char *ox_quant_report_note(const struct ox_quant_report *report, size_t i);
+void ox_quant_report_summary(const struct ox_quant_report *report,
+                             struct ox_quant_summary *summary);
 /* The members "nodes", "tensors", "notes" and "summary" into the object that is open. */
 void ox_quant_report_json(struct ox_json *json, const struct ox_quant_report *report);
 
@@ -1580,10 +1619,21 @@ void ox_quant_report_json(struct ox_json *json, const struct ox_quant_report *re
 enum ox_status ox_quantize_dynamic(struct ox_model *model, const struct ox_quant_options *options,
                                    struct ox_quant_report **report, struct ox_error *err);
 
+/* Changes the model: constant matrices of products become integers with a scale for each block of rows of a column, behind
+ * DequantizeLinear, or with options->contrib in MatMulNBits of com.microsoft. samples, as for ox_calibration_run(), are for the method
+ * gptq alone. */
+enum ox_status ox_quantize_weights(struct ox_model *model, const char *const *samples,
+                                   size_t n_samples, const struct ox_quant_options *options,
+                                   struct ox_quant_report **report, struct ox_error *err);
+
 /* What is done first, before calibration too: constants are folded, batch normalization is fused into convolutions; nothing with
  * options->compat_ort. Names of nodes stay. OX_USAGE: a selector that matches nothing. */
 enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant_options *options,
                                    struct ox_error *err);
+
+/* From here on kernels are taken that give the same bits on every processor that has them (AVX2): for programs that calibrate, before
+ * work begins, so that tables do not depend on the machine. */
+void ox_quant_steady_kernels(void);
 
 /* What samples showed of every tensor of a model. Statistics merge exactly: any division of the samples into parts, in any
  * order, gives the same. */
@@ -1615,6 +1665,15 @@ bool ox_calibration_range(const struct ox_calibration *calibration, size_t i,
 enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration *calibration,
                                   const struct ox_quant_options *options,
                                   struct ox_quant_report **report, struct ox_error *err);
+
+struct ox_parity;
+
+/* Walks both models in step over samples, as for ox_calibration_run(), at most `most` of them (0: all). Layers of the result
+ * have the error that has gathered (metrics), that of the node itself (own), and that of Q and DQ (qdq). Both models must outlive
+ * it. */
+enum ox_status ox_quant_debug(struct ox_parity **out, struct ox_model *quantized,
+                              struct ox_model *original, const char *const *samples,
+                              size_t n_samples, uint64_t most, struct ox_error *err);
 
 /* ---- Parity ----------------------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "quant/ranges.h"
+#include "quant/place.h"
 #include "quant/samples.h"
 
 enum ox_status ox_calibration_new(struct ox_calibration **out, struct ox_env *env,
@@ -47,7 +47,7 @@ void ox_calibration_release(struct ox_calibration *c)
 
 /* ---- Tensors ------------------------------------------------------------------------------------------------------ */
 
-const struct ox_calibrated *ox_calibration_find(const struct ox_calibration *c, const char *name)
+struct ox_calibrated *ox_calibration_find(const struct ox_calibration *c, const char *name)
 {
     uint32_t at = ox_strmap_find(&c->index, name, strlen(name));
     return at == OX_STRMAP_NONE ? NULL : &c->tensors[at];
@@ -91,16 +91,39 @@ const char *ox_calibration_tensor(const struct ox_calibration *c, size_t i)
     return c->tensors[i].name;
 }
 
+struct ox_qrange ox_calibrated_range(struct ox_calibrated *seen, enum ox_quant_method method,
+                                     const struct ox_quant_options *options, unsigned n_levels)
+{
+    struct ox_chosen *memo = &seen->chosen[method];
+    const bool symmetric = options->symmetric_activation;
+    if (memo->known && memo->symmetric == symmetric && memo->bins == options->bins &&
+        memo->percentile == options->percentile && memo->n_levels == n_levels)
+        return memo->range;
+    struct ox_stats stats = seen->stats;
+    uint64_t bins[2 * OX_BINS];
+    memcpy(bins, seen->stats.bins, sizeof bins);
+    stats.bins = bins;
+    if (options->bins)
+        ox_stats_coarsen(&stats, options->bins);
+    *memo = (struct ox_chosen){
+        true,
+        symmetric,
+        options->percentile,
+        options->bins,
+        n_levels,
+        ox_range_choose(&stats, method, options->percentile, n_levels, symmetric)};
+    return memo->range;
+}
+
 bool ox_calibration_range(const struct ox_calibration *c, size_t i, enum ox_quant_method method,
                           const struct ox_quant_options *options, double *least, double *most)
 {
-    const struct ox_calibrated *tensor = &c->tensors[i];
+    struct ox_calibrated *tensor = &c->tensors[i];
     if (!tensor->given && !tensor->stats.bins)
         return false;
     struct ox_qrange range = {tensor->rmin, tensor->rmax};
     if (!tensor->given)
-        range = ox_range_choose(&tensor->stats, method, options->percentile, 256,
-                                options->symmetric_activation);
+        range = ox_calibrated_range(tensor, method, options, 256);
     *least = (double)range.least;
     *most = (double)range.most;
     return true;
@@ -187,10 +210,22 @@ static enum ox_status consider(struct ox_calibration *c, struct ox_datum *const 
 /* What is done with each value. */
 enum pass { PASS_STATS, PASS_STATS_ABS, PASS_HISTOGRAM_ABS };
 
+/* A value that is another one's elements in another shape. */
+struct alias {
+    const char *name, *root;
+};
+
 struct watch {
     struct ox_calibration *c;
     enum pass pass;
+    struct ox_strmap
+        names;             /* of the values that are looked at, and of aliases -> index of either */
+    const char **watched;  /* the former */
+    struct alias *aliases; /* the latter; their indices are behind those of the former: */
+    size_t n_watched, n_aliases;
 };
+
+enum { FIRST_ALIAS = 1 << 30 };
 
 static bool see_channels(struct ox_calibrated *seen, const struct ox_tensor *real)
 {
@@ -226,7 +261,90 @@ static enum ox_status see(const struct watch *watch, const char *name, const str
 static enum ox_status on_value(void *arg, const char *name, const struct ox_datum *value,
                                struct ox_error *err)
 {
-    return see(arg, name, value, err);
+    const struct watch *watch = arg;
+    if (ox_strmap_find(&watch->names, name, strlen(name)) >= FIRST_ALIAS)
+        return OX_OK; /* made by rewriting, or seen already */
+    return see(watch, name, value, err);
+}
+
+/* What the value's elements are called that is looked at; NULL. */
+static const char *root_of(const struct watch *watch, const struct ox_value *value)
+{
+    uint32_t at = ox_strmap_find(&watch->names, value->name, strlen(value->name));
+    if (at == OX_STRMAP_NONE)
+        return value->is_input && !value->init ? value->name : NULL;
+    return at < FIRST_ALIAS ? watch->watched[at] : watch->aliases[at - FIRST_ALIAS].root;
+}
+
+static bool only_reshapes(const struct ox_node *node)
+{
+    static const char *const names[] = {"Reshape", "Transpose", "Squeeze", "Unsqueeze"};
+    for (size_t i = 0; i < OX_COUNT(names) && !*node->domain; i++) {
+        if (strcmp(names[i], node->op_type) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool choose(struct watch *watch, const struct ox_value *value, bool all)
+{
+    if (!value || !value->producer ||
+        ox_strmap_find(&watch->names, value->name, strlen(value->name)) != OX_STRMAP_NONE)
+        return true;
+    const struct ox_node *node = value->producer;
+    const char *root =
+        !all && only_reshapes(node) && node->inputs[0] ? root_of(watch, node->inputs[0]) : NULL;
+    uint32_t at = (uint32_t)watch->n_watched;
+    if (root) {
+        at = (uint32_t)watch->n_aliases + FIRST_ALIAS;
+        watch->aliases[watch->n_aliases++] = (struct alias){value->name, root};
+    } else {
+        watch->watched[watch->n_watched++] = value->name;
+    }
+    return ox_strmap_add(&watch->names, value->name, strlen(value->name), &at, NULL);
+}
+
+/* The values that nodes make, or those of them that quantizing may ask for. */
+static enum ox_status choose_values(struct watch *watch, const struct ox_model *model, bool all,
+                                    struct ox_error *err)
+{
+    const struct ox_graph *graph = model->graph;
+    size_t count = 0;
+    for (size_t i = 0; i < graph->n_nodes; i++)
+        count += graph->nodes[i]->n_inputs + graph->nodes[i]->n_outputs;
+    watch->watched = calloc(count + 1, sizeof *watch->watched);
+    watch->aliases = calloc(count + 1, sizeof *watch->aliases);
+    bool good = watch->watched && watch->aliases;
+    for (size_t i = 0; i < graph->n_nodes && good; i++) {
+        const struct ox_node *node = graph->nodes[i];
+        if (!all && !ox_place_looks_at(node))
+            continue;
+        for (size_t k = 0; k < node->n_inputs && good; k++)
+            good = choose(watch, node->inputs[k], all);
+        for (size_t k = 0; k < node->n_outputs && good; k++)
+            good = choose(watch, node->outputs[k], all);
+    }
+    return good ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+}
+
+/* An alias has what its root has, but for channels. */
+static enum ox_status fill_aliases(struct watch *watch, struct ox_error *err)
+{
+    for (size_t i = 0; i < watch->n_aliases; i++) {
+        const struct alias *alias = &watch->aliases[i];
+        struct ox_calibrated *to =
+            ox_calibration_tensor_of(watch->c, alias->name, strlen(alias->name));
+        const struct ox_calibrated *from = ox_calibration_find(watch->c, alias->root);
+        if (!to)
+            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        ox_stats_release(&to->stats);
+        if (!from)
+            continue;
+        if (!ox_stats_merge(&to->stats, &from->stats))
+            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        ox_stats_drop_channels(&to->stats);
+    }
+    return OX_OK;
 }
 
 static enum ox_status name_inputs(struct ox_calibration *c, const struct ox_session *session,
@@ -307,12 +425,15 @@ enum ox_status ox_calibration_run(struct ox_calibration *c, struct ox_model *mod
                                   void *report_arg, struct ox_error *err)
 {
     bool two = options->compat_ort && options->method == OX_QUANT_PERCENTILE;
-    struct watch watch = {c, two ? PASS_STATS_ABS : PASS_STATS};
+    struct watch watch = {.c = c, .pass = two ? PASS_STATS_ABS : PASS_STATS};
     struct progress progress = {report, report_arg};
     struct ox_session *session = NULL;
-    /* Level 0: the table must be the same on every machine. */
-    struct ox_run_options run = {.level = 0, .on_value = on_value, .value_arg = &watch};
+    struct ox_run_options run = {.level = 2, .on_value = on_value, .value_arg = &watch};
     enum ox_status status;
+    ox_strmap_init(&watch.names);
+    OX_TRY_CLEANUP(choose_values(&watch, model, options->compat_ort, err));
+    run.watched = watch.watched;
+    run.n_watched = watch.n_watched;
     OX_TRY_CLEANUP(ox_session_new(&session, model, &run, err));
     OX_TRY_CLEANUP(name_inputs(c, session, err));
     OX_TRY_CLEANUP(run_pass(&watch, session, paths, n_paths, &progress, err));
@@ -322,7 +443,11 @@ enum ox_status ox_calibration_run(struct ox_calibration *c, struct ox_model *mod
         for (size_t i = 0; i < c->n_tensors; i++)
             ox_abs_histogram_decide(&c->tensors[i], options->percentile);
     }
+    OX_TRY_CLEANUP(fill_aliases(&watch, err));
 cleanup:
     ox_session_release(session);
+    ox_strmap_release(&watch.names);
+    free(watch.watched);
+    free(watch.aliases);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "common/env.h"
 #include "common/strmap.h"
+#include "quant/ranges.h"
 #include "quant/stats.h"
 #include "tensor/tensor.h"
 
@@ -12,9 +13,19 @@ enum { OX_KEPT_SAMPLES = 64 };
 /* ... as long as they take no more bytes. */
 #define OX_KEPT_BYTES (64u << 20)
 
+/* A range that was chosen once: entropy is slow. */
+struct ox_chosen {
+    bool known, symmetric;
+    double percentile;
+    size_t bins;
+    unsigned n_levels;
+    struct ox_qrange range;
+};
+
 struct ox_calibrated {
     char *name;
     struct ox_stats stats;
+    struct ox_chosen chosen[OX_N_QUANT_METHODS];
     bool given; /* by onnxruntime's cache: a range and nothing else */
     float rmin, rmax;
     /* With compat_ort and percentiles alone: */
@@ -42,8 +53,11 @@ struct ox_calibration {
 };
 
 /* NULL: there is none of that name. */
-const struct ox_calibrated *ox_calibration_find(const struct ox_calibration *calibration,
-                                                const char *name);
+struct ox_calibrated *ox_calibration_find(const struct ox_calibration *calibration,
+                                          const char *name);
+/* What the method makes of a tensor of which bins were seen, as the options ask. n_levels: of the integer type. */
+struct ox_qrange ox_calibrated_range(struct ox_calibrated *seen, enum ox_quant_method method,
+                                     const struct ox_quant_options *options, unsigned n_levels);
 /* Made when it is new; NULL: out of memory. */
 struct ox_calibrated *ox_calibration_tensor_of(struct ox_calibration *calibration, const char *name,
                                                size_t n);

@@ -273,7 +273,7 @@ static enum ox_status read_bins(struct reader *r, struct ox_stats *stats, struct
         if (token != OX_JSON_ARRAY)
             return ox_json_read_fail(&r->json, err, "expected a run of bins");
         if (!stats->bins)
-            stats->bins = calloc((size_t)2 * OX_BINS, sizeof *stats->bins);
+            stats->bins = calloc((size_t)2 * OX_BINS + OX_SPARE_BINS, sizeof *stats->bins);
         if (!stats->bins)
             return ox_fail(err, OX_NO_MEMORY, "out of memory");
         uint64_t at;

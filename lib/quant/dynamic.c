@@ -131,21 +131,11 @@ static enum ox_status walk_matmul(struct ox_walk *walk, struct ox_node *node, co
 static enum ox_status transposed(struct ox_walk *walk, const struct ox_value *value,
                                  struct ox_value **out, struct ox_error *err)
 {
-    struct ox_quant *q = walk->q;
-    struct ox_tensor *in, *turned = NULL;
+    struct ox_tensor *turned;
     enum ox_dtype real;
-    OX_TRY(ox_quant_values(q, value, &in, &real, err));
-    const int64_t dims[] = {in->dims[1], in->dims[0]};
-    enum ox_status status =
-        ox_tensor_new(&turned, ox_env_budget(q->model->env), OX_FLOAT32, 2, dims, err);
-    for (int64_t i = 0; status == OX_OK && i < dims[0]; i++) {
-        for (int64_t j = 0; j < dims[1]; j++)
-            ((float *)turned->data)[i * dims[1] + j] = ((const float *)in->data)[j * dims[0] + i];
-    }
-    ox_tensor_release(in);
-    if (status != OX_OK)
-        return status;
-    *out = ox_quant_add_init(walk->graph, ox_quant_name(q, value->name, "_transposed"), turned);
+    OX_TRY(ox_quant_turned(walk->q, value, &turned, &real, err));
+    *out =
+        ox_quant_add_init(walk->graph, ox_quant_name(walk->q, value->name, "_transposed"), turned);
     return *out ? OX_OK : no_memory(err);
 }
 

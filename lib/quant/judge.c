@@ -65,7 +65,7 @@ static enum ox_status each_held(const struct ox_calibration *c, struct ox_model 
 {
     struct ox_session *session = NULL;
     struct ox_datum **outputs = NULL;
-    struct ox_run_options run = {.level = 0};
+    struct ox_run_options run = {.level = 2};
     enum ox_status status;
     size_t n = 0, sample = 0;
     OX_TRY(ox_session_new(&session, model, &run, err));
@@ -163,7 +163,7 @@ enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *mod
     struct noise sum = {.judge = judge};
     OX_TRY(each_held(judge->calibration, model, take_noise, &sum, err));
     double length = sqrt(sum.signal) * sqrt(sum.power);
-    judged->cosine = length > 0 ? sum.product / length : sum.noise == 0;
+    judged->cosine = sum.noise > 0 && length > 0 ? sum.product / length : sum.noise == 0;
     judged->top1_changed = sum.n_rows ? (double)sum.n_changed / (double)sum.n_rows : 0;
     if (!isfinite(sum.noise))
         judged->sqnr_db = -200;
@@ -225,7 +225,7 @@ static enum ox_status add_row(struct ox_means *means, const char *name, bool spa
         return no_memory(err);
     if (!is_new)
         return OX_OK;
-    means->rows[means->n_rows++] = (struct ox_mean_row){.second = spatial};
+    means->rows[means->n_rows++] = (struct ox_mean_row){.name = name, .second = spatial};
     return OX_OK;
 }
 
@@ -235,7 +235,8 @@ enum ox_status ox_means_find(struct ox_means *means, struct ox_arena *arena, str
     const struct ox_graph *graph = model->graph;
     struct ox_session *session = NULL;
     struct ox_datum **outputs = NULL;
-    struct ox_run_options run = {.level = 0, .on_value = take_mean, .value_arg = means};
+    struct ox_run_options run = {.level = 2, .on_value = take_mean, .value_arg = means};
+    const char **watched = NULL;
     size_t n = 0;
     enum ox_status status;
     *means = (struct ox_means){.arena = arena};
@@ -248,6 +249,13 @@ enum ox_status ox_means_find(struct ox_means *means, struct ox_arena *arena, str
         if (wants_mean(graph->nodes[i], &spatial))
             OX_TRY(add_row(means, graph->nodes[i]->inputs[0]->name, spatial, err));
     }
+    watched = ox_arena_array(arena, means->n_rows + 1, sizeof *watched);
+    if (!watched)
+        return no_memory(err);
+    for (size_t i = 0; i < means->n_rows; i++)
+        watched[i] = means->rows[i].name;
+    run.watched = watched;
+    run.n_watched = means->n_rows;
     OX_TRY_CLEANUP(ox_session_new(&session, model, &run, err));
     n = ox_session_n_outputs(session);
     outputs = calloc(n + 1, sizeof *outputs);

@@ -28,6 +28,7 @@ enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *mod
 struct ox_means {
     struct ox_strmap index; /* name -> index in rows */
     struct ox_mean_row {
+        const char *name;
         size_t n; /* channels; 0: they differ */
         double *sums;
         double count; /* of values a channel */

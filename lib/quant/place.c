@@ -131,7 +131,7 @@ bool ox_place_absorb(struct ox_place *place, struct ox_node *node)
 static void range_of(struct ox_place *place, const struct ox_value *value)
 {
     const struct ox_quant_options *options = place->q->options;
-    const struct ox_calibrated *seen = ox_calibration_find(place->calibration, value->name);
+    struct ox_calibrated *seen = ox_calibration_find(place->calibration, value->name);
     struct ox_mark *mark = ox_place_mark(place, value);
     if (!seen || (!seen->given && !seen->stats.bins))
         return;
@@ -141,8 +141,8 @@ static void range_of(struct ox_place *place, const struct ox_value *value)
     if (seen->given)
         mark->range = (struct ox_qrange){seen->rmin, seen->rmax};
     else
-        mark->range = ox_range_choose(&seen->stats, options->method, options->percentile,
-                                      (unsigned)(most - least + 1), options->symmetric_activation);
+        mark->range =
+            ox_calibrated_range(seen, options->method, options, (unsigned)(most - least + 1));
 }
 
 /* Of values whose channels were evened out the extremes of the channels tell, each by its factor. */

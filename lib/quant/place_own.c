@@ -29,6 +29,12 @@ static const char *const mixers[] = {
     "LeakyRelu", "Resize", "Sigmoid", NULL};
 static const char *const clippers[] = {"Relu", "Clip", NULL};
 
+bool ox_place_looks_at(const struct ox_node *node)
+{
+    return is_any(node, heavy) || is_any(node, movers) || is_any(node, mixers) ||
+           is_any(node, clippers);
+}
+
 static bool constant(const struct ox_place *place, const struct ox_value *value)
 {
     return ox_place_constant(place, value);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu.h"
+
 const char *ox_quant_method_name(enum ox_quant_method method)
 {
     static const char *const names[] = {"minmax", "moving-average", "percentile", "entropy", "mse",
@@ -12,8 +14,15 @@ const char *ox_quant_method_name(enum ox_quant_method method)
 
 void ox_quant_options_init(struct ox_quant_options *options)
 {
-    *options = (struct ox_quant_options){
-        .weight_type = OX_INT8, .activation_type = OX_UINT8, .percentile = 99.999};
+    *options = (struct ox_quant_options){.weight_type = OX_INT8,
+                                         .activation_type = OX_UINT8,
+                                         .percentile = 99.999,
+                                         .block_size = 32};
+}
+
+void ox_quant_steady_kernels(void)
+{
+    ox_cpu_limit(OX_CPU_AVX2);
 }
 
 /* ---- The job ------------------------------------------------------------------------------------------------------ */
@@ -171,6 +180,24 @@ enum ox_status ox_quant_values(struct ox_quant *q, const struct ox_value *value,
 }
 
 /* ---- Small changes ------------------------------------------------------------------------------------------------ */
+
+enum ox_status ox_quant_turned(struct ox_quant *q, const struct ox_value *value,
+                               struct ox_tensor **out, enum ox_dtype *real, struct ox_error *err)
+{
+    struct ox_tensor *in, *turned;
+    OX_TRY(ox_quant_values(q, value, &in, real, err));
+    const int64_t dims[] = {in->dims[1], in->dims[0]};
+    enum ox_status status =
+        ox_tensor_new(&turned, ox_env_budget(q->model->env), OX_FLOAT32, 2, dims, err);
+    for (int64_t i = 0; status == OX_OK && i < dims[0]; i++) {
+        for (int64_t j = 0; j < dims[1]; j++)
+            ((float *)turned->data)[i * dims[1] + j] = ((const float *)in->data)[j * dims[0] + i];
+    }
+    ox_tensor_release(in);
+    if (status == OX_OK)
+        *out = turned;
+    return status;
+}
 
 struct ox_value *ox_quant_add_init(struct ox_graph *graph, const char *name,
                                    struct ox_tensor *tensor)

@@ -40,6 +40,9 @@ const struct ox_stored *ox_quant_constant(const struct ox_value *value);
 /* Its values as float32 and the type they were. The caller releases *out. OX_INPUT: no float tensor. */
 enum ox_status ox_quant_values(struct ox_quant *q, const struct ox_value *value,
                                struct ox_tensor **out, enum ox_dtype *real, struct ox_error *err);
+/* The same of a matrix, turned around. */
+enum ox_status ox_quant_turned(struct ox_quant *q, const struct ox_value *value,
+                               struct ox_tensor **out, enum ox_dtype *real, struct ox_error *err);
 bool ox_quant_is_float(enum ox_dtype dtype); /* float32 or float16 */
 
 /* ---- Changing the graph. NULL or OX_NO_MEMORY: out of memory. ---- */

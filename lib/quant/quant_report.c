@@ -149,6 +149,31 @@ void ox_quant_report_add_constant(struct ox_quant_report *report, const char *na
     ox_quant_report_add_tensor(report, &row);
 }
 
+void ox_quant_report_add_blocks(struct ox_quant_report *report, const char *name,
+                                const struct ox_tensor *values, const struct ox_tensor *left,
+                                const struct ox_tensor *quantized, size_t n_scales,
+                                size_t scale_bytes)
+{
+    struct ox_quant_tensor row = {.name = name, .kind = "weight", .type = quantized->dtype};
+    uint64_t packed = 0;
+    ox_dtype_packed_bytes(quantized->dtype, quantized->n, &packed);
+    row.n = n_scales;
+    row.bytes_before = values->n * scale_bytes;
+    row.bytes_after = packed + n_scales * scale_bytes;
+    row.scale = row.clipped_share = NAN;
+    const float *in = values->data, *out = left->data;
+    double signal = 0, noise = 0;
+    for (size_t i = 0; i < values->n; i++) {
+        double v = (double)in[i], d = v - (double)out[i];
+        row.rmin = v < row.rmin ? v : row.rmin;
+        row.rmax = v > row.rmax ? v : row.rmax;
+        signal += v * v;
+        noise += d * d;
+    }
+    row.sqnr_db = decibel(signal, noise);
+    ox_quant_report_add_tensor(report, &row);
+}
+
 void ox_quant_report_add_note(struct ox_quant_report *report, const char *format, ...)
 {
     char text[1024];

@@ -27,6 +27,11 @@ void ox_quant_report_add_constant(struct ox_quant_report *report, const char *na
                                   const char *kind, const struct ox_tensor *values,
                                   const struct ox_tensor *quantized,
                                   const struct ox_qparams *params);
+/* A matrix in blocks with so many scales of so many bytes: its values (float32) before, and what is left of them. */
+void ox_quant_report_add_blocks(struct ox_quant_report *report, const char *name,
+                                const struct ox_tensor *values, const struct ox_tensor *left,
+                                const struct ox_tensor *quantized, size_t n_scales,
+                                size_t scale_bytes);
 void ox_quant_report_add_tensor(struct ox_quant_report *report, const struct ox_quant_tensor *row);
 void ox_quant_report_add_note(struct ox_quant_report *report, const char *format, ...)
     OX_PRINTF(2, 3);

@@ -1,6 +1,7 @@
 #include "quant/stats.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,51 +37,118 @@ static void widen(struct ox_stats *stats, int exponent)
     memcpy(stats->bins, joined, sizeof joined);
 }
 
+void ox_stats_coarsen(struct ox_stats *stats, size_t n)
+{
+    int shift = 0;
+    double span = ldexp((double)stats->most - (double)stats->least, -stats->exponent);
+    while (shift <= LOG2_BINS && ldexp(span, -shift) > (double)n)
+        shift++;
+    widen(stats, stats->exponent + shift);
+}
+
 static bool make_bins(struct ox_stats *stats, int exponent)
 {
     if (stats->bins) {
         widen(stats, exponent);
         return true;
     }
-    stats->bins = calloc((size_t)2 * OX_BINS, sizeof *stats->bins);
+    stats->bins = calloc((size_t)2 * OX_BINS + OX_SPARE_BINS, sizeof *stats->bins);
     stats->exponent = exponent;
     return stats->bins != NULL;
 }
 
-static void count(struct ox_stats *stats, const float *values, size_t n)
+/* Loops of this many steps become vectors. */
+enum { LANES = OX_SPARE_BINS };
+
+/* Floats as integers of the same order: these have a vector form of least and greatest everywhere. */
+static inline int32_t key_of(float value)
+{
+    int32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits ^ (bits >> 31 & INT32_MAX);
+}
+
+static float value_of(int32_t key)
+{
+    float value;
+    key ^= key >> 31 & INT32_MAX;
+    memcpy(&value, &key, sizeof value);
+    return value == 0 ? 0 : value; /* no -0 */
+}
+
+/* Least and greatest of n values. false: some are not finite, and then neither is one of the two. */
+static bool span_of(const float *values, size_t n, float *least, float *most)
+{
+    const int32_t infinite = 0x7f800000;
+    int32_t low = INT32_MAX, high = INT32_MIN;
+    for (size_t i = 0; i < n; i++) {
+        int32_t key = key_of(values[i]);
+        low = key < low ? key : low;
+        high = key > high ? key : high;
+    }
+    *least = value_of(low);
+    *most = value_of(high);
+    return high < infinite && low > ~infinite;
+}
+
+static void count(struct ox_stats *stats, const float *values, size_t n, bool finite)
 {
     const float scale = ldexpf(1, -stats->exponent);
-    uint64_t *bins = stats->bins + OX_BINS, n_zero = 0;
-    for (size_t i = 0; i < n; i++) {
+    uint64_t *bins = stats->bins + OX_BINS;
+    size_t i = 0;
+    /* Zeros, of which there are many after Relu, go to bins of their lane: adding to one bin again and again is slow. */
+    for (; finite && i + LANES <= n; i += LANES) {
+        int at[LANES];
+        for (int j = 0; j < LANES; j++) {
+            float v = values[i + (size_t)j] * scale;
+            int down = (int)v;
+            down -= (float)down > v;
+            at[j] = values[i + (size_t)j] == 0 ? OX_BINS + j : down;
+        }
+        for (size_t j = 0; j < LANES; j++)
+            bins[at[j]]++;
+    }
+    for (; i < n; i++) {
         float v = values[i] * scale;
         if (!(fabsf(v) < OX_BINS))
             continue; /* NaN or an infinity */
         int at = (int)v;
         at -= (float)at > v;
-        bins[at]++;
-        n_zero += values[i] == 0;
+        bins[values[i] == 0 ? OX_BINS : at]++;
     }
-    stats->n_zero += n_zero;
+    for (int j = 0; j < LANES; j++) {
+        stats->n_zero += bins[OX_BINS + j];
+        bins[0] += bins[OX_BINS + j];
+        bins[OX_BINS + j] = 0;
+    }
 }
 
-bool ox_stats_add(struct ox_stats *stats, const float *values, size_t n)
+/* Least and greatest of the finite values. false: there are none. */
+static bool finite_span(struct ox_stats *stats, const float *values, size_t n, float *least,
+                        float *most)
 {
-    float least = INFINITY, most = -INFINITY;
     size_t odd = 0;
+    *least = INFINITY;
+    *most = -INFINITY;
     for (size_t i = 0; i < n; i++) {
         float v = values[i];
         bool finite = fabsf(v) <= 3.402823466e38f;
         odd += !finite;
-        least = finite && v < least ? v : least;
-        most = finite && v > most ? v : most;
+        *least = finite && v < *least ? v : *least;
+        *most = finite && v > *most ? v : *most;
+        stats->n_nan += isnan(v);
+        stats->n_inf += isinf(v);
     }
+    return odd < n;
+}
+
+bool ox_stats_add(struct ox_stats *stats, const float *values, size_t n)
+{
+    float least, most;
+    bool finite = span_of(values, n, &least, &most);
     stats->n_samples++;
     stats->n_values += n;
-    for (size_t i = 0; odd && i < n; i++) {
-        stats->n_nan += isnan(values[i]);
-        stats->n_inf += isinf(values[i]);
-    }
-    if (odd == n)
+    if (n == 0 || (!finite && !finite_span(stats, values, n, &least, &most)))
         return true;
     bool first = stats->bins == NULL;
     if (!make_bins(stats, exponent_for(fmaxf(fabsf(least), fabsf(most)))))
@@ -89,8 +157,16 @@ bool ox_stats_add(struct ox_stats *stats, const float *values, size_t n)
     stats->most = first || most > stats->most ? most : stats->most;
     ox_exact_add(&stats->sum_least, least);
     ox_exact_add(&stats->sum_most, most);
-    count(stats, values, n);
+    count(stats, values, n, finite);
     return true;
+}
+
+void ox_stats_drop_channels(struct ox_stats *stats)
+{
+    stats->channels_differ = true;
+    stats->n_channels = 0;
+    free(stats->channels);
+    stats->channels = NULL;
 }
 
 /* Whether n channels fit what was seen so far; makes room for them. *good false: out of memory. */
@@ -99,10 +175,7 @@ static bool same_channels(struct ox_stats *stats, size_t n, bool *good)
     if (stats->channels_differ)
         return false;
     if (stats->n_channels && stats->n_channels != n) {
-        stats->channels_differ = true;
-        stats->n_channels = 0;
-        free(stats->channels);
-        stats->channels = NULL;
+        ox_stats_drop_channels(stats);
         return false;
     }
     if (!stats->n_channels) {
@@ -126,12 +199,11 @@ bool ox_stats_add_channels(struct ox_stats *stats, const float *values, size_t o
     if (!same_channels(stats, n, &good))
         return good;
     for (size_t k = 0; k < outer * n; k++) {
-        float *low = &stats->channels[k % n], *high = &stats->channels[n + k % n];
-        for (size_t i = 0; i < inner; i++) {
-            float v = values[k * inner + i];
-            *low = v < *low ? v : *low;
-            *high = v > *high ? v : *high;
-        }
+        float *low = &stats->channels[k % n], *high = low + n, least, most;
+        if (!span_of(values + k * inner, inner, &least, &most))
+            continue; /* what is not finite has no range */
+        *low = least < *low ? least : *low;
+        *high = most > *high ? most : *high;
     }
     return true;
 }
@@ -140,10 +212,7 @@ static bool merge_channels(struct ox_stats *into, const struct ox_stats *from)
 {
     bool good = true;
     if (from->channels_differ) {
-        into->channels_differ = true;
-        into->n_channels = 0;
-        free(into->channels);
-        into->channels = NULL;
+        ox_stats_drop_channels(into);
         return true;
     }
     size_t n = from->n_channels;

@@ -264,6 +264,13 @@ static enum ox_status find_liveness(struct liveness *l, const struct ox_session 
     for (size_t i = 0; i < n_outputs; i++)
         if (outputs[i])
             OX_TRY(use(l, outputs[i], NULL, session, err));
+    bool is_main = graph == session->planned->graph && session->options.on_value;
+    for (size_t i = 0; is_main && i < session->options.n_watched; i++) {
+        const struct ox_value *value =
+            ox_graph_value(session->planned->graph, session->options.watched[i]);
+        if (value && value->producer)
+            l->live[value->producer->index] = true;
+    }
     for (size_t i = graph->n_nodes; i-- > 0;) {
         const struct ox_node *node = graph->nodes[i];
         for (size_t o = 0; o < node->n_outputs; o++)

@@ -35,22 +35,25 @@ static enum ox_status rewrite(struct ox_session *session, const struct ox_run_op
 {
     session->planned = session->model;
     session->made = session->outputs;
-    if (options->level < 1 || options->oracle || options->all_values || options->on_value)
+    if (options->level < 1 || options->oracle || options->all_values ||
+        (options->on_value && !options->n_watched))
         return OX_OK;
-    const char **keep =
-        ox_arena_array(&session->arena, session->n_outputs + 1, sizeof(const char *));
+    const char **keep = ox_arena_array(&session->arena, session->n_outputs + options->n_watched + 1,
+                                       sizeof(const char *));
     session->made =
         ox_arena_array(&session->arena, session->n_outputs + 1, sizeof(struct ox_value *));
     if (!keep || !session->made)
         return ox_fail(err, OX_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < session->n_outputs; i++)
         keep[i] = session->outputs[i]->name;
+    for (size_t i = 0; i < options->n_watched; i++)
+        keep[session->n_outputs + i] = options->watched[i];
     OX_TRY(ox_model_copy(&session->planned, session->model, err));
     if (!name_nodes(session->planned))
         return ox_fail(err, OX_NO_MEMORY, "out of memory");
     const struct ox_rewrite_plan plan = {.level = options->level,
                                          .keep = keep,
-                                         .n_keep = session->n_outputs,
+                                         .n_keep = session->n_outputs + options->n_watched,
                                          .only_kept = true,
                                          .to_run = true};
     OX_TRY(ox_rewrite_model(session->planned, &plan, NULL, err));
@@ -116,6 +119,8 @@ enum ox_status ox_session_new(struct ox_session **out, struct ox_model *model,
     status = ox_plan_make(session, err);
 cleanup:
     session->options.outputs = NULL;
+    session->options.watched = NULL;
+    session->options.n_watched = 0;
     if (status != OX_OK) {
         in_file(session, status, err);
         ox_session_release(session);

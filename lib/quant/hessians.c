@@ -1,0 +1,126 @@
+#include "quant/hessians.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/env.h"
+#include "common/strmap.h"
+#include "quant/samples.h"
+#include "tensor/tensor.h"
+
+static enum ox_status no_memory(struct ox_error *err)
+{
+    return ox_fail(err, OX_NO_MEMORY, "out of memory");
+}
+
+struct watch {
+    struct ox_env *env;
+    struct ox_strmap index;
+    struct ox_hessian *hessians;
+};
+
+/* Four rows at a time: each element of the sums is loaded once for all of them. */
+static void add_rows(struct ox_hessian *h, const float *x, size_t n_rows)
+{
+    const size_t k = h->k;
+    for (size_t i = 0; i < k; i++) {
+        double *to = h->sums + i * k;
+        size_t r = 0;
+        for (; r + 4 <= n_rows; r += 4) {
+            const float *a = x + r * k, *b = a + k, *c = b + k, *d = c + k;
+            const double ai = (double)a[i], bi = (double)b[i], ci = (double)c[i], di = (double)d[i];
+            for (size_t j = i; j < k; j++)
+                to[j] += (ai * (double)a[j] + bi * (double)b[j]) +
+                         (ci * (double)c[j] + di * (double)d[j]);
+        }
+        for (; r < n_rows; r++) {
+            const double xi = (double)x[r * k + i];
+            for (size_t j = i; j < k; j++)
+                to[j] += xi * (double)x[r * k + j];
+        }
+    }
+}
+
+static enum ox_status on_value(void *arg, const char *name, const struct ox_datum *value,
+                               struct ox_error *err)
+{
+    struct watch *watch = arg;
+    uint32_t at = ox_strmap_find(&watch->index, name, strlen(name));
+    const struct ox_tensor *tensor = at == OX_STRMAP_NONE ? NULL : ox_datum_get_tensor(value);
+    if (!tensor || !ox_dtype_is_float(tensor->dtype) || !tensor->rank)
+        return OX_OK;
+    struct ox_hessian *h = &watch->hessians[at];
+    if ((size_t)tensor->dims[tensor->rank - 1] != h->k || !h->k)
+        return OX_OK;
+    if (!h->sums)
+        h->sums = calloc(h->k * h->k, sizeof *h->sums);
+    if (!h->sums)
+        return no_memory(err);
+    struct ox_tensor *real;
+    OX_TRY(ox_tensor_convert(&real, ox_env_budget(watch->env), tensor, OX_FLOAT32, false, err));
+    add_rows(h, real->data, real->n / h->k);
+    ox_tensor_release(real);
+    return OX_OK;
+}
+
+static enum ox_status run_all(struct watch *watch, struct ox_session *session,
+                              const char *const *paths, size_t n_paths, struct ox_datum **outputs,
+                              struct ox_error *err)
+{
+    struct ox_samples *samples;
+    OX_TRY(ox_samples_open(&samples, watch->env, session, paths, n_paths, err));
+    enum ox_status status = OX_OK;
+    while (status == OX_OK) {
+        struct ox_datum *const *feed;
+        bool more;
+        status = ox_env_poll(watch->env, err);
+        if (status == OX_OK)
+            status = ox_samples_next(samples, &feed, &more, err);
+        if (status != OX_OK || !more)
+            break;
+        for (size_t i = 0; i < ox_session_n_inputs(session) && status == OX_OK; i++) {
+            if (feed[i])
+                status = on_value(watch, ox_session_input_name(session, i), feed[i], err);
+        }
+        if (status == OX_OK)
+            status = ox_session_run(session, feed, outputs, err);
+        for (size_t i = 0; i < ox_session_n_outputs(session); i++) {
+            ox_datum_release(outputs[i]);
+            outputs[i] = NULL;
+        }
+    }
+    ox_samples_release(samples);
+    return status;
+}
+
+enum ox_status ox_hessians_find(struct ox_hessian *hessians, size_t n, struct ox_model *model,
+                                const char *const *paths, size_t n_paths, struct ox_error *err)
+{
+    struct watch watch = {.env = model->env, .hessians = hessians};
+    struct ox_run_options run = {.level = 2, .on_value = on_value, .value_arg = &watch};
+    const char **watched = calloc(n + 1, sizeof *watched);
+    struct ox_session *session = NULL;
+    struct ox_datum **outputs = NULL;
+    enum ox_status status = OX_OK;
+    ox_strmap_init(&watch.index);
+    OX_TRY_CLEANUP(watched ? OX_OK : no_memory(err));
+    for (size_t i = 0; i < n; i++) {
+        uint32_t at = (uint32_t)i;
+        bool is_new;
+        watched[i] = hessians[i].name;
+        if (!ox_strmap_add(&watch.index, hessians[i].name, strlen(hessians[i].name), &at, &is_new))
+            OX_TRY_CLEANUP(no_memory(err));
+    }
+    run.watched = watched;
+    run.n_watched = n;
+    OX_TRY_CLEANUP(ox_session_new(&session, model, &run, err));
+    outputs = calloc(ox_session_n_outputs(session) + 1, sizeof *outputs);
+    OX_TRY_CLEANUP(outputs ? OX_OK : no_memory(err));
+    OX_TRY_CLEANUP(run_all(&watch, session, paths, n_paths, outputs, err));
+cleanup:
+    free(outputs);
+    free(watched);
+    ox_session_release(session);
+    ox_strmap_release(&watch.index);
+    return status;
+}

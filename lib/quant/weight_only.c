@@ -1,0 +1,503 @@
+/* Matrices of products as integers in blocks; activations stay float. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "quant/blocked.h"
+#include "quant/hessians.h"
+#include "quant/quant.h"
+
+static enum ox_status no_memory(struct ox_error *err)
+{
+    return ox_fail(err, OX_NO_MEMORY, "out of memory");
+}
+
+/* A product that gets a blocked matrix. */
+struct target {
+    struct ox_node *node;
+    const struct ox_stored *weight;
+    bool turned;            /* the weight is [n, k] */
+    size_t k;               /* rows of the matrix */
+    struct target *shared;  /* whose matrix it is too; NULL */
+    struct ox_blocked made; /* until it is in the graph */
+    enum ox_dtype real;
+    struct ox_value *output;   /* DequantizeLinear's */
+    struct ox_value *parts[3]; /* integers, scales, zero points or NULL: in the graph of the node */
+    bool done;
+};
+
+struct job {
+    struct ox_quant q;
+    struct target *targets;
+    size_t n_targets;
+    struct ox_quant_uses *uses; /* of each graph, as it was given */
+};
+
+/* ---- What can be ------------------------------------------------------------------------------------------------- */
+
+static bool is_gemm(const struct ox_node *node)
+{
+    return strcmp(node->op_type, "Gemm") == 0;
+}
+
+static const char *not_a_product(const struct ox_quant *q, const struct ox_node *node)
+{
+    const struct ox_value *a = node->inputs[0], *b = node->inputs[1];
+    if (!a || !b || !node->outputs[0])
+        return "it lacks an input";
+    const struct ox_stored *weight = ox_quant_constant(b);
+    if (!weight)
+        return "its second input is not constant";
+    if (!ox_quant_is_float(weight->dtype))
+        return "its weight is not of float32 or float16";
+    if (weight->rank != 2 || weight->dims[0] == 0 || weight->dims[1] == 0)
+        return "its weight is no matrix";
+    if (ox_quant_constant(a))
+        return "both of its inputs are constant";
+    if (is_gemm(node) &&
+        (ox_quant_float_attr(node, "alpha", 1) != 1 || ox_quant_float_attr(node, "beta", 1) != 1))
+        return "its alpha or beta is not 1";
+    if (is_gemm(node) && ox_quant_int_attr(node, "transA", 0))
+        return "its first input is transposed";
+    if (q->options->contrib && ox_quant_rank(q, a) < 2)
+        return "MatMulNBits is for matrices, the rank of its input is unknown or 1";
+    return NULL;
+}
+
+static bool is_finite(const struct ox_tensor *values)
+{
+    const float *v = values->data;
+    for (size_t i = 0; i < values->n; i++) {
+        if (!isfinite(v[i]))
+            return false;
+    }
+    return true;
+}
+
+static enum ox_status values_of(struct job *job, const struct target *target,
+                                struct ox_tensor **out, enum ox_dtype *real, struct ox_error *err)
+{
+    const struct ox_value *b = target->node->inputs[1];
+    if (target->turned)
+        return ox_quant_turned(&job->q, b, out, real, err);
+    return ox_quant_values(&job->q, b, out, real, err);
+}
+
+static enum ox_status consider(struct job *job, struct ox_node *node, struct ox_error *err)
+{
+    struct ox_quant *q = &job->q;
+    if (*node->domain || node->n_inputs < 2 || (strcmp(node->op_type, "MatMul") && !is_gemm(node)))
+        return OX_OK;
+    const char *reason = ox_quant_unwanted(q, node);
+    if (!reason)
+        reason = not_a_product(q, node);
+    struct target target = {.node = node};
+    if (!reason) {
+        struct ox_tensor *values;
+        OX_TRY(ox_quant_values(q, node->inputs[1], &values, &target.real, err));
+        if (!is_finite(values))
+            reason = "its weight holds a NaN or an infinity";
+        ox_tensor_release(values);
+    }
+    ox_quant_report_add_node(q->report, node, NULL, reason);
+    if (reason)
+        return OX_OK;
+    target.weight = ox_quant_constant(node->inputs[1]);
+    target.turned = is_gemm(node) && ox_quant_int_attr(node, "transB", 0);
+    target.k = (size_t)target.weight->dims[target.turned];
+    for (size_t i = 0; i < job->n_targets && !target.shared; i++) {
+        struct target *other = &job->targets[i];
+        if (other->weight == target.weight && other->turned == target.turned && !other->shared)
+            target.shared = other;
+    }
+    job->targets[job->n_targets++] = target;
+    return OX_OK;
+}
+
+static enum ox_status find_targets(struct job *job, struct ox_error *err)
+{
+    struct ox_model *model = job->q.model;
+    size_t n = 0;
+    for (size_t g = 0; g < model->n_graphs; g++)
+        n += model->graphs[g]->n_nodes;
+    job->targets = ox_arena_array(&job->q.arena, n + 1, sizeof *job->targets);
+    if (!job->targets)
+        return no_memory(err);
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        struct ox_graph *graph = model->graphs[g];
+        for (size_t i = 0; i < graph->n_nodes && !graph->function; i++)
+            OX_TRY(consider(job, graph->nodes[i], err));
+    }
+    return OX_OK;
+}
+
+/* ---- Rounding ----------------------------------------------------------------------------------------------------- */
+
+/* hessian NULL: no samples showed its input. */
+static enum ox_status round_target(struct job *job, struct target *target, double *hessian,
+                                   struct ox_error *err)
+{
+    const struct ox_quant_options *options = job->q.options;
+    struct ox_env *env = job->q.model->env;
+    struct ox_tensor *values, *back = NULL;
+    OX_TRY(values_of(job, target, &values, &target->real, err));
+    struct ox_blocking blocking = {.values = values->data,
+                                   .k = target->k,
+                                   .n = (size_t)values->dims[1],
+                                   .block = options->block_size,
+                                   .type = options->weight_type,
+                                   .real = target->real,
+                                   .method = options->weight_method,
+                                   .hessian = hessian};
+    enum ox_status status = ox_blocked_quantize(&target->made, env, &blocking, err);
+    if (status == OX_OK)
+        status = ox_blocked_dequantize(&back, env, &target->made, options->block_size, err);
+    if (status == OX_OK)
+        ox_quant_report_add_blocks(job->q.report, target->node->inputs[1]->name, values, back,
+                                   target->made.integers, target->made.scales->n,
+                                   ox_dtype_size(target->real));
+    ox_tensor_release(back);
+    ox_tensor_release(values);
+    target->done = status == OX_OK;
+    return status == OX_OK
+               ? OX_OK
+               : ox_fail_context(err, status, "the weight '%s'", target->node->inputs[1]->name);
+}
+
+/* Of as many targets as fit beside each other, from *at on. */
+static enum ox_status round_some(struct job *job, size_t *at, const char *const *samples,
+                                 size_t n_samples, struct ox_error *err)
+{
+    const uint64_t most_bytes = 1u << 30;
+    size_t n = 0, first = *at, end;
+    uint64_t bytes = 0;
+    struct ox_hessian *hessians = calloc(job->n_targets + 1, sizeof *hessians);
+    enum ox_status status = hessians ? OX_OK : no_memory(err);
+    for (end = first; status == OX_OK && end < job->n_targets; end++) {
+        const struct target *target = &job->targets[end];
+        uint64_t size = (uint64_t)target->k * target->k * sizeof(double);
+        if (n && bytes + size > most_bytes)
+            break;
+        const struct ox_value *input = target->node->inputs[0];
+        bool known = target->shared || target->node->graph != job->q.model->graph;
+        for (size_t i = 0; i < n && !known; i++)
+            known = strcmp(hessians[i].name, input->name) == 0;
+        if (known)
+            continue;
+        hessians[n++] = (struct ox_hessian){.name = input->name, .k = target->k};
+        bytes += size;
+    }
+    if (status == OX_OK && n)
+        status = ox_hessians_find(hessians, n, job->q.model, samples, n_samples, err);
+    for (size_t i = first; i < end && status == OX_OK; i++) {
+        struct target *target = &job->targets[i];
+        double *own = NULL;
+        size_t size = target->k * target->k * sizeof *own;
+        for (size_t h = 0; h < n && !own && target->node->graph == job->q.model->graph; h++) {
+            if (strcmp(hessians[h].name, target->node->inputs[0]->name) == 0 && hessians[h].sums &&
+                hessians[h].k == target->k) {
+                own = malloc(size);
+                if (!own)
+                    status = no_memory(err);
+                else
+                    memcpy(own, hessians[h].sums, size);
+            }
+        }
+        if (!target->shared && status == OX_OK)
+            status = round_target(job, target, own, err);
+        free(own);
+    }
+    for (size_t h = 0; h < n; h++)
+        free(hessians[h].sums);
+    free(hessians);
+    *at = end;
+    return status;
+}
+
+/* ---- Into the graph ----------------------------------------------------------------------------------------------- */
+
+static struct ox_value *add_part(struct job *job, struct ox_graph *graph, const char *name,
+                                 const char *suffix, const struct ox_tensor *tensor)
+{
+    const char *full = ox_quant_name(&job->q, name, suffix);
+    return full ? ox_quant_add_init(graph, full, ox_tensor_ref(tensor)) : NULL;
+}
+
+/* The matrix behind DequantizeLinear. */
+static enum ox_status add_dequantized(struct job *job, struct target *target,
+                                      const struct ox_blocked *made, struct ox_error *err)
+{
+    struct ox_quant *q = &job->q;
+    struct ox_graph *graph = target->node->graph;
+    const char *name = target->node->inputs[1]->name;
+    struct ox_value *inputs[3] = {add_part(job, graph, name, "_quantized", made->integers),
+                                  add_part(job, graph, name, "_scale", made->scales)};
+    if (made->zeros)
+        inputs[2] = add_part(job, graph, name, "_zero_point", made->zeros);
+    target->output = ox_graph_add_value(graph, ox_quant_name(q, name, "_DequantizeLinear_Output"));
+    if (!inputs[0] || !inputs[1] || (made->zeros && !inputs[2]) || !target->output)
+        return no_memory(err);
+    struct ox_node *node = ox_graph_add_node(graph, "DequantizeLinear", "",
+                                             ox_quant_name(q, name, "_DequantizeLinear"), inputs,
+                                             made->zeros ? 3 : 2, &target->output, 1);
+    return node && ox_node_set_int(node, "axis", 0) &&
+                   ox_node_set_int(node, "block_size", (int64_t)q->options->block_size)
+               ? OX_OK
+               : no_memory(err);
+}
+
+/* Bits of `count` codes behind each other, the first one lowest. */
+static void pack(uint8_t *to, const uint8_t *codes, size_t count, unsigned bits)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (bits == 8)
+            to[i] = codes[i];
+        else
+            to[i / 2] |= (uint8_t)((codes[i] & 15) << (i % 2 * 4));
+    }
+}
+
+/* MatMulNBits has columns one after the other, each in whole blocks of unsigned integers. */
+static enum ox_status pack_columns(struct job *job, const struct ox_blocked *made,
+                                   struct ox_tensor *packed[3], struct ox_error *err)
+{
+    struct ox_budget *budget = ox_env_budget(job->q.model->env);
+    const size_t block = job->q.options->block_size, k = (size_t)made->integers->dims[0];
+    const size_t n = (size_t)made->integers->dims[1], n_blocks = (k + block - 1) / block;
+    const unsigned bits = ox_dtype_bits(made->integers->dtype);
+    const bool symmetric = !made->zeros;
+    const uint8_t middle = symmetric ? (uint8_t)(1u << (bits - 1)) : 0;
+    const size_t blob = block * bits / 8, zero_bytes = (n_blocks * bits + 7) / 8;
+    const int64_t b_dims[] = {(int64_t)n, (int64_t)n_blocks, (int64_t)blob};
+    const int64_t s_dims[] = {(int64_t)n, (int64_t)n_blocks};
+    const int64_t z_dims[] = {(int64_t)n, (int64_t)zero_bytes};
+    uint8_t *column = calloc(n_blocks * block + 1, 1);
+    enum ox_status status = column ? OX_OK : no_memory(err);
+    OX_TRY_CLEANUP(status);
+    OX_TRY_CLEANUP(ox_tensor_new(&packed[0], budget, OX_UINT8, 3, b_dims, err));
+    OX_TRY_CLEANUP(ox_tensor_new(&packed[1], budget, made->scales->dtype, 2, s_dims, err));
+    if (!symmetric)
+        OX_TRY_CLEANUP(ox_tensor_new(&packed[2], budget, OX_UINT8, 2, z_dims, err));
+    memset(packed[0]->data, 0, n * n_blocks * blob);
+    if (!symmetric)
+        memset(packed[2]->data, 0, n * zero_bytes);
+    const uint8_t *codes = made->integers->data;
+    const size_t size = ox_dtype_size(made->scales->dtype);
+    for (size_t j = 0; j < n; j++) {
+        for (size_t i = 0; i < n_blocks * block; i++)
+            column[i] = (uint8_t)((i < k ? codes[i * n + j] : 0) + middle);
+        pack((uint8_t *)packed[0]->data + j * n_blocks * blob, column, n_blocks * block, bits);
+        for (size_t i = 0; i < n_blocks; i++) {
+            memcpy((char *)packed[1]->data + (j * n_blocks + i) * size,
+                   (const char *)made->scales->data + (i * n + j) * size, size);
+            if (!symmetric)
+                column[i] = ((const uint8_t *)made->zeros->data)[i * n + j];
+        }
+        if (!symmetric)
+            pack((uint8_t *)packed[2]->data + j * zero_bytes, column, n_blocks, bits);
+    }
+cleanup:
+    free(column);
+    return status;
+}
+
+static enum ox_status add_packed(struct job *job, struct target *target,
+                                 const struct ox_blocked *made, struct ox_error *err)
+{
+    struct ox_tensor *packed[3] = {0};
+    struct ox_graph *graph = target->node->graph;
+    const char *name = target->node->inputs[1]->name;
+    enum ox_status status = pack_columns(job, made, packed, err);
+    if (status == OX_OK) {
+        target->parts[0] = add_part(job, graph, name, "_packed", packed[0]);
+        target->parts[1] = add_part(job, graph, name, "_scale", packed[1]);
+        target->parts[2] = packed[2] ? add_part(job, graph, name, "_zero_point", packed[2]) : NULL;
+        if (!target->parts[0] || !target->parts[1] || (packed[2] && !target->parts[2]))
+            status = no_memory(err);
+    }
+    for (int i = 0; i < 3; i++)
+        ox_tensor_release(packed[i]);
+    return status;
+}
+
+/* The product of the target's node as a new node -> out. */
+static enum ox_status add_product(struct job *job, const struct target *target, const char *name,
+                                  struct ox_value *out, struct ox_error *err)
+{
+    const struct ox_node *node = target->node;
+    const struct ox_quant_options *options = job->q.options;
+    struct ox_value *inputs[] = {node->inputs[0], target->output, NULL, NULL};
+    if (target->output)
+        return ox_graph_add_node(node->graph, "MatMul", "", name, inputs, 2, &out, 1)
+                   ? OX_OK
+                   : no_memory(err);
+    for (int i = 0; i < 3; i++)
+        inputs[1 + i] = target->parts[i];
+    struct ox_node *made = ox_graph_add_node(node->graph, "MatMulNBits", "com.microsoft", name,
+                                             inputs, inputs[3] ? 4 : 3, &out, 1);
+    int64_t n = target->weight->dims[!target->turned];
+    return made && ox_node_set_int(made, "K", (int64_t)target->k) &&
+                   ox_node_set_int(made, "N", n) &&
+                   ox_node_set_int(made, "bits", (int64_t)ox_dtype_bits(options->weight_type)) &&
+                   ox_node_set_int(made, "block_size", (int64_t)options->block_size) &&
+                   ox_quant_set_opset(job->q.model, "com.microsoft", 1)
+               ? OX_OK
+               : no_memory(err);
+}
+
+/* Whether all that follows is one activation: runtimes make Gemm with an activation of product, sum and that before they look for
+ * blocks, and then run the product in float. Sum means the same and is left alone. */
+static bool feeds_activation(const struct job *job, const struct ox_value *value)
+{
+    static const char *const activations[] = {
+        "Relu",     "Sigmoid",  "Tanh", "LeakyRelu",      "Elu", "HardSigmoid", "Selu",
+        "Softplus", "Softsign", "Clip", "ThresholdedRelu"};
+    const struct ox_quant_uses *uses = &job->uses[value->graph->id];
+    if (ox_quant_n_uses(uses, value) != 1 || value->is_output)
+        return false;
+    const struct ox_node *user = uses->uses[uses->first[value->id]].node;
+    for (size_t i = 0; i < OX_COUNT(activations); i++) {
+        if (!*user->domain && strcmp(user->op_type, activations[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The sum after a product of matrices, which stands in the model already, likewise. */
+static enum ox_status keep_apart(struct job *job, const struct target *target, struct ox_error *err)
+{
+    const struct ox_value *out = target->node->outputs[0];
+    const struct ox_quant_uses *uses = &job->uses[out->graph->id];
+    if (ox_quant_n_uses(uses, out) != 1 || out->is_output ||
+        ox_quant_rank(&job->q, target->node->inputs[0]) > 2)
+        return OX_OK;
+    struct ox_node *add = uses->uses[uses->first[out->id]].node;
+    if (*add->domain || strcmp(add->op_type, "Add") || !feeds_activation(job, add->outputs[0]))
+        return OX_OK;
+    add->op_type = ox_arena_strdup(&job->q.model->arena, "Sum");
+    return add->op_type ? OX_OK : no_memory(err);
+}
+
+static enum ox_status rewrite(struct job *job, struct target *target, struct ox_error *err)
+{
+    struct ox_quant *q = &job->q;
+    struct ox_node *node = target->node;
+    const struct target *whose = target->shared ? target->shared : target;
+    if (whose != target && whose->node->graph == node->graph) {
+        target->output = whose->output;
+        memcpy(target->parts, whose->parts, sizeof target->parts);
+    } else if (q->options->contrib) {
+        OX_TRY(add_packed(job, target, &whose->made, err));
+    } else {
+        OX_TRY(add_dequantized(job, target, &whose->made, err));
+    }
+    struct ox_value *out = node->outputs[0];
+    if (!is_gemm(node) || node->n_inputs < 3 || !node->inputs[2])
+        return add_product(job, target, node->name, out, err);
+    /* Runtimes fuse blocks with MatMul; not every one with Gemm. */
+    struct ox_value *product =
+        ox_graph_add_value(node->graph, ox_quant_name(q, out->name, "_MatMul"));
+    struct ox_value *terms[] = {product, node->inputs[2]};
+    const char *name = *node->name ? ox_quant_name(q, node->name, "_MatMul") : "";
+    const char *add_name = *node->name ? ox_quant_name(q, node->name, "_Add") : "";
+    if (!product || !name || !add_name)
+        return no_memory(err);
+    OX_TRY(add_product(job, target, name, product, err));
+    const char *sum = feeds_activation(job, out) ? "Sum" : "Add";
+    return ox_graph_add_node(node->graph, sum, "", add_name, terms, 2, &out, 1) ? OX_OK
+                                                                                : no_memory(err);
+}
+
+/* Takes the nodes out that were replaced. */
+static enum ox_status clean(struct job *job, struct ox_error *err)
+{
+    struct ox_model *model = job->q.model;
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        struct ox_graph *graph = model->graphs[g];
+        bool *gone = ox_arena_array(&job->q.arena, graph->n_nodes + 1, sizeof *gone);
+        if (!gone)
+            return no_memory(err);
+        for (size_t i = 0; i < job->n_targets; i++) {
+            if (job->targets[i].node->graph == graph)
+                gone[job->targets[i].node->index] = true;
+        }
+        ox_graph_remove_nodes(graph, gone);
+    }
+    return ox_quant_finish(&job->q, err);
+}
+
+/* ---- All of it ---------------------------------------------------------------------------------------------------- */
+
+static enum ox_status check_options(const struct ox_model *model,
+                                    const struct ox_quant_options *options, size_t n_samples,
+                                    struct ox_error *err)
+{
+    enum { LEAST_BLOCK = 16, MOST_BLOCK = 1024 };
+    size_t block = options->block_size;
+    unsigned bits = ox_dtype_bits(options->weight_type);
+    if (!ox_qtype_known(options->weight_type) || bits > 8)
+        return ox_fail(err, OX_USAGE, "weights alone cannot be of %s",
+                       ox_dtype_name(options->weight_type));
+    if (block < LEAST_BLOCK || block > MOST_BLOCK || (block & (block - 1)))
+        return ox_fail(err, OX_USAGE, "blocks are of 16, 32, 64 ... 1024 values, not of %zu",
+                       block);
+    if (options->weight_method == OX_WEIGHT_GPTQ && !n_samples)
+        return ox_fail(err, OX_USAGE, "gptq needs samples");
+    int64_t opset = model->graph ? ox_graph_opset(model->graph, "") : 0;
+    if (opset < 21 && !options->contrib)
+        return ox_fail(err, OX_UNSUPPORTED, "blocks need opset 21, the model is of %lld",
+                       (long long)opset);
+    return OX_OK;
+}
+
+static enum ox_status quantize(struct job *job, const char *const *samples, size_t n_samples,
+                               struct ox_error *err)
+{
+    struct ox_model *model = job->q.model;
+    bool gptq = job->q.options->weight_method == OX_WEIGHT_GPTQ;
+    OX_TRY(ox_quant_infer(&job->q, err));
+    OX_TRY(find_targets(job, err));
+    for (size_t at = 0; gptq && at < job->n_targets;)
+        OX_TRY(round_some(job, &at, samples, n_samples, err));
+    for (size_t i = 0; i < job->n_targets && !gptq; i++) {
+        if (!job->targets[i].shared)
+            OX_TRY(round_target(job, &job->targets[i], NULL, err));
+    }
+    job->uses = ox_arena_array(&job->q.arena, model->n_graphs + 1, sizeof *job->uses);
+    if (!job->uses)
+        return no_memory(err);
+    for (size_t g = 0; g < model->n_graphs; g++)
+        OX_TRY(ox_quant_find_uses(&job->q, model->graphs[g], &job->uses[g], err));
+    for (size_t i = 0; i < job->n_targets; i++) {
+        if (!is_gemm(job->targets[i].node))
+            OX_TRY(keep_apart(job, &job->targets[i], err));
+        OX_TRY(rewrite(job, &job->targets[i], err));
+    }
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        if (!model->graphs[g]->function && !ox_graph_sort(model->graphs[g]))
+            return ox_fail(err, OX_INPUT, "the nodes cannot be ordered: there is a cycle");
+    }
+    return clean(job, err);
+}
+
+enum ox_status ox_quantize_weights(struct ox_model *model, const char *const *samples,
+                                   size_t n_samples, const struct ox_quant_options *options,
+                                   struct ox_quant_report **report, struct ox_error *err)
+{
+    struct job job = {0};
+    enum ox_status status = ox_quant_init(&job.q, model, options, false, err);
+    if (status == OX_OK)
+        status = check_options(model, options, n_samples, err);
+    if (status == OX_OK)
+        status = quantize(&job, samples, n_samples, err);
+    if (status == OX_OK && report) {
+        *report = job.q.report;
+        job.q.report = NULL;
+    }
+    for (size_t i = 0; i < job.n_targets; i++)
+        ox_blocked_release(&job.targets[i].made);
+    ox_quant_release(&job.q);
+    if (status != OX_OK && model->path)
+        ox_fail_context(err, status, "%s", model->path);
+    return status;
+}
