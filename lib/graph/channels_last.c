@@ -20,7 +20,8 @@ static struct ox_value *new_twin(struct ox_twins *l, const struct ox_value *valu
     const struct ox_expr *dims[4] = {NULL};
     for (unsigned d = 0; type && type->has_rank && type->rank == 4 && d < 4; d++)
         dims[d] = type->dims[ox_twins_first[d]];
-    return ox_rw_value(l->rw, value->name, ox_rw_tensor_type(l->rw, OX_FLOAT32, 4, dims));
+    const enum ox_dtype dtype = type ? type->elem : OX_FLOAT32;
+    return ox_rw_value(l->rw, value->name, ox_rw_tensor_type(l->rw, dtype, 4, dims));
 }
 
 bool ox_twins_is_last(const struct ox_twins *l, const struct ox_value *value)

@@ -15,6 +15,14 @@ static bool is_map(struct ox_twins *l, const struct ox_value *value)
     return value && ox_rank_of(l->rw, value) == 4 && ox_dtype_of_value(l->rw, value) == OX_FLOAT32;
 }
 
+/* Or of 8-bit codes. */
+static bool is_any_map(struct ox_twins *l, const struct ox_value *value)
+{
+    const enum ox_dtype dtype = value ? ox_dtype_of_value(l->rw, value) : OX_UNDEFINED;
+    return is_map(l, value) ||
+           (value && ox_rank_of(l->rw, value) == 4 && (dtype == OX_UINT8 || dtype == OX_INT8));
+}
+
 /* The place of an axis among the twin's; -1: it is none. */
 static int64_t place_of(int64_t axis)
 {
@@ -68,7 +76,7 @@ static bool convert_conv(struct ox_twins *l, struct ox_node *node)
 static bool convert_pool(struct ox_twins *l, struct ox_node *node)
 {
     const struct ox_value *second = node->n_outputs > 1 ? node->outputs[1] : NULL;
-    if (!ox_twins_is_last(l, node->inputs[0]) || !is_map(l, node->inputs[0]) ||
+    if (!ox_twins_is_last(l, node->inputs[0]) || !is_any_map(l, node->inputs[0]) ||
         (second && (ox_rw_n_uses(l->rw, second) || ox_rw_is_pinned(l->rw, second))) ||
         ox_attr_int(node, "storage_order", 0))
         return false;
@@ -158,7 +166,7 @@ static bool convert_concat(struct ox_twins *l, struct ox_node *node)
     int64_t axis = place_of(ox_attr_int(node, "axis", 1));
     size_t last = 0;
     for (size_t i = 0; i < node->n_inputs; i++) {
-        if (!is_map(l, node->inputs[i]))
+        if (!is_any_map(l, node->inputs[i]))
             return false;
         last += ox_twins_is_last(l, node->inputs[i]);
     }
@@ -381,7 +389,7 @@ static bool is_spatial_resize(struct ox_twins *l, const struct ox_node *node,
 
 static bool convert_resize(struct ox_twins *l, struct ox_node *node)
 {
-    if (!ox_twins_is_last(l, node->inputs[0]) || !is_map(l, node->inputs[0]) ||
+    if (!ox_twins_is_last(l, node->inputs[0]) || !is_any_map(l, node->inputs[0]) ||
         ox_node_opset(node) < 11)
         return false;
     struct ox_value *by = ox_input(node, 3) ? node->inputs[3] : ox_input(node, 2);
@@ -396,12 +404,49 @@ static bool convert_resize(struct ox_twins *l, struct ox_node *node)
     return move_through(l, node);
 }
 
+/* ---- Codes -------------------------------------------------------------------------------------------------------- */
+
+static bool convert_integer_conv(struct ox_twins *l, struct ox_node *node)
+{
+    struct ox_value *x = node->inputs[0];
+    if (!is_any_map(l, x) || ox_attr_int(node, "layout", 0))
+        return false;
+    set_int(l, node, "layout", OX_IN_LAST | OX_OUT_LAST);
+    return move_through(l, node);
+}
+
+static bool convert_integer_pool(struct ox_twins *l, struct ox_node *node)
+{
+    if (!ox_twins_is_last(l, node->inputs[0]))
+        return false;
+    set_int(l, node, "layout", OX_IN_LAST | OX_OUT_LAST);
+    return move_through(l, node);
+}
+
+static bool convert_integer_pair(struct ox_twins *l, struct ox_node *node)
+{
+    enum { A = 0, B = 3 };
+    struct ox_value *a = node->inputs[A], *b = node->inputs[B];
+    if (!is_any_map(l, a) || !is_any_map(l, b) ||
+        (!ox_twins_is_last(l, a) && !ox_twins_is_last(l, b)))
+        return false;
+    ox_rw_set_input(l->rw, node, A, ox_twins_last(l, a, node));
+    ox_rw_set_input(l->rw, node, B, ox_twins_last(l, b, node));
+    ox_twins_makes(l, node, 0);
+    return true;
+}
+
+static bool convert_lookup(struct ox_twins *l, struct ox_node *node)
+{
+    return ox_twins_is_last(l, node->inputs[0]) && move_through(l, node);
+}
+
 /* ---- The list --------------------------------------------------------------------------------------------------- */
 
 static const struct rule rules[] = {
     {"Abs", convert_unary},           {"Add", convert_broadcast},
     {"AveragePool", convert_pool},    {"BatchNormalization", convert_batch_norm},
-    {"Clip", convert_unary},          {"Concat", convert_concat},
+    {"Clip", convert_unary},          {"Concat", convert_concat},       {"DequantizeLinear", convert_unary},
     {"Div", convert_broadcast},       {"Elu", convert_unary},
     {"Erf", convert_unary},           {"Exp", convert_unary},
     {"Gelu", convert_unary},          {"GlobalAveragePool", convert_pool},
@@ -411,7 +456,7 @@ static const struct rule rules[] = {
     {"Max", convert_broadcast},       {"MaxPool", convert_pool},
     {"Min", convert_broadcast},       {"Mish", convert_unary},
     {"Mul", convert_broadcast},       {"Neg", convert_unary},
-    {"PRelu", convert_broadcast},     {"Pad", convert_pad},
+    {"PRelu", convert_broadcast},     {"QuantizeLinear", convert_unary},     {"Pad", convert_pad},
     {"Pow", convert_broadcast},       {"ReduceMax", convert_reduce},
     {"ReduceMean", convert_reduce},   {"ReduceMin", convert_reduce},
     {"ReduceSum", convert_reduce},    {"Relu", convert_unary},
@@ -424,14 +469,24 @@ static const struct rule rules[] = {
     {"Transpose", convert_transpose},
 };
 
+static const struct rule own_rules[] = {
+    {"Activation", convert_unary},
+    {"FusedConv", convert_conv},
+    {"IntegerAdd", convert_integer_pair},
+    {"IntegerAveragePool", convert_integer_pool},
+    {"IntegerConv", convert_integer_conv},
+    {"IntegerGlobalAveragePool", convert_integer_pool},
+    {"IntegerMul", convert_integer_pair},
+    {"Lookup", convert_lookup},
+};
+
 bool ox_twins_convert(struct ox_twins *l, struct ox_node *node)
 {
     if (!node->n_inputs || !node->inputs[0] || !node->n_outputs || !node->outputs[0])
         return false;
-    if (ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv"))
-        return convert_conv(l, node);
-    if (ox_is_domain_op(node, OX_OWN_DOMAIN, "Activation"))
-        return convert_unary(l, node);
+    for (size_t i = 0; i < OX_COUNT(own_rules); i++)
+        if (ox_is_domain_op(node, OX_OWN_DOMAIN, own_rules[i].op_type))
+            return own_rules[i].convert(l, node);
     for (size_t i = 0; i < OX_COUNT(rules) && !node->domain[0]; i++)
         if (strcmp(rules[i].op_type, node->op_type) == 0)
             return rules[i].convert(l, node);

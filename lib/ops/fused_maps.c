@@ -5,9 +5,15 @@
 #include "kernels/maps.h"
 #include "ops/fused.h"
 #include "ops/infer.h"
+#include "ops/int8.h"
 #include "ops/resize.h"
 #include "ops/rules.h"
 #include "ops/window.h"
+
+static bool is_narrow(const struct ox_tensor *x)
+{
+    return x->dtype == OX_UINT8 || x->dtype == OX_INT8;
+}
 
 static enum ox_status check_maps(struct ox_run *r, const struct ox_tensor *x, struct ox_error *err)
 {
@@ -25,13 +31,18 @@ static enum ox_status run_pool(struct ox_run *r, enum ox_pool_kind kind, struct 
     struct ox_window *w = ox_run_scratch(r, 1, sizeof *w, err);
     if (!w)
         return OX_NO_MEMORY;
-    OX_TRY(check_maps(r, x, err));
+    if (!x || x->rank != 4 || !(is_narrow(x) && kind == OX_POOL_MAX))
+        OX_TRY(check_maps(r, x, err));
     OX_TRY(ox_fused_first(r, x, true, &shape, err));
     OX_TRY(ox_window_init(r, shape, NULL, ox_run_int(r, "ceil_mode", 0) != 0, w, err));
     const int64_t dims[4] = {x->dims[0], w->out[0], w->out[1], x->dims[3]};
-    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, 4, dims, &y, err));
+    OX_TRY(ox_run_out(r, 0, x->dtype, 4, dims, &y, err));
     if (!y->n)
         return OX_OK;
+    if (is_narrow(x)) {
+        ox_int8_max_pool(r, x, w, y);
+        return ox_env_poll(r->env, err);
+    }
     struct ox_pooling p = {.kind = kind,
                            .batch = (size_t)x->dims[0],
                            .channels = (size_t)x->dims[3],
@@ -116,19 +127,37 @@ static enum ox_status axis_table(struct ox_run *r, const struct ox_resize *z, un
     return OX_OK;
 }
 
+/* Codes of the pixels that tables of two indices a place name. */
+static void copy_pixels(const struct ox_tensor *x, const size_t *row, const size_t *col,
+                        struct ox_tensor *y)
+{
+    size_t channels = (size_t)x->dims[3], across = (size_t)x->dims[2];
+    uint8_t *out = y->data;
+    for (int64_t n = 0; n < y->dims[0]; n++) {
+        const uint8_t *image = (const uint8_t *)x->data + (size_t)(n * x->dims[1]) * across * channels;
+        for (int64_t i = 0; i < y->dims[1]; i++)
+            for (int64_t j = 0; j < y->dims[2]; j++, out += channels)
+                memcpy(out, image + (row[2 * i] * across + col[2 * j]) * channels, channels);
+    }
+}
+
 static enum ox_status run_resize(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0);
     struct ox_tensor *shape, *y;
     struct ox_resize z;
-    OX_TRY(check_maps(r, x, err));
+    if (!x || x->rank != 4 || !is_narrow(x))
+        OX_TRY(check_maps(r, x, err));
     OX_TRY(ox_fused_first(r, x, true, &shape, err));
     OX_TRY(ox_resize_plan(r, shape, &z, err));
     const int64_t dims[4] = {x->dims[0], z.axes[2].out, z.axes[3].out, x->dims[3]};
     if (z.axes[0].out != x->dims[0] || z.axes[1].out != x->dims[3] ||
         z.how.mode == OX_RESAMPLE_CUBIC || z.how.coordinates == OX_COORD_CROP || z.how.antialias)
         return ox_run_fail(r, err, OX_INTERNAL, "it resizes more than rows and columns");
-    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, 4, dims, &y, err));
+    bool nearest = z.how.mode == OX_RESAMPLE_NEAREST;
+    if (is_narrow(x) && !nearest)
+        return ox_run_fail(r, err, OX_INTERNAL, "codes are not resized but to the nearest");
+    OX_TRY(ox_run_out(r, 0, x->dtype, 4, dims, &y, err));
     if (!y->n)
         return OX_OK;
     if (!x->n)
@@ -140,7 +169,10 @@ static enum ox_status run_resize(struct ox_run *r, struct ox_error *err)
         return OX_NO_MEMORY;
     OX_TRY(axis_table(r, &z, 2, row, weights, err));
     OX_TRY(axis_table(r, &z, 3, row + 2 * rows, weights + rows, err));
-    bool nearest = z.how.mode == OX_RESAMPLE_NEAREST;
+    if (is_narrow(x)) {
+        copy_pixels(x, row, row + 2 * rows, y);
+        return ox_env_poll(r->env, err);
+    }
     const struct ox_resizing how = {.batch = (size_t)dims[0],
                                     .channels = (size_t)dims[3],
                                     .in = {(size_t)x->dims[1], (size_t)x->dims[2]},

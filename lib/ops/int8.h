@@ -70,4 +70,9 @@ enum ox_status ox_int8_dynamic_quantize(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_int8_add(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_int8_multiply(struct ox_run *r, struct ox_error *err);
 
+struct ox_window;
+/* Greatest codes of windows over [N, H, W, C]. */
+void ox_int8_max_pool(struct ox_run *r, const struct ox_tensor *x, const struct ox_window *w,
+                      struct ox_tensor *y);
+
 #endif

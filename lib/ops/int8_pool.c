@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/bytes.h"
+#include "ops/broadcast.h"
 #include "ops/fused.h"
 #include "ops/infer.h"
 #include "ops/int8.h"
@@ -144,6 +145,61 @@ static enum ox_status run(struct ox_run *r, bool global, struct ox_error *err)
         turn(p, true, out, y->data);
     return ox_env_poll(r->env, err);
 }
+
+/* ---- The greatest ------------------------------------------------------------------------------------------------- */
+
+struct greatest {
+    const struct ox_bytes *table;
+    const struct ox_window *w;
+    const uint8_t *x;
+    uint8_t *y;
+    uint8_t flip;
+    size_t channels;
+};
+
+/* Rows of outputs. */
+static void greatest_rows(void *arg, size_t from, size_t to)
+{
+    const struct greatest *g = arg;
+    const struct ox_window *w = g->w;
+    const size_t rows = (size_t)w->out[0], channels = g->channels;
+    for (size_t i = from; i < to; i++) {
+        const uint8_t *image = g->x + i / rows * w->n_in * channels;
+        uint8_t *out = g->y + i * (size_t)w->out[1] * channels;
+        const int64_t row = (int64_t)(i % rows);
+        int64_t lo[2], hi[2];
+        ox_window_range(w, 0, row, &lo[0], &hi[0]);
+        for (int64_t col = 0; col < w->out[1]; col++, out += channels) {
+            memset(out, g->flip, channels); /* the least */
+            ox_window_range(w, 1, col, &lo[1], &hi[1]);
+            for (int64_t r = lo[0]; r < hi[0]; r++) {
+                const int64_t at = row * w->stride[0] - w->before[0] + r * w->dilation[0];
+                for (int64_t q = lo[1]; q < hi[1]; q++) {
+                    const int64_t across = col * w->stride[1] - w->before[1] + q * w->dilation[1];
+                    g->table->greatest(channels,
+                                       image + (size_t)(at * w->in[1] + across) * channels, g->flip,
+                                       out);
+                }
+            }
+        }
+    }
+}
+
+void ox_int8_max_pool(struct ox_run *r, const struct ox_tensor *x, const struct ox_window *w,
+                      struct ox_tensor *y)
+{
+    struct greatest g = {.table = ox_bytes(ox_cpu()),
+                         .w = w,
+                         .x = x->data,
+                         .y = y->data,
+                         .flip = x->dtype == OX_INT8 ? 0x80 : 0,
+                         .channels = (size_t)x->dims[3]};
+    const size_t each = (size_t)w->out[1] * g.channels * w->taps;
+    ox_ranges_run(r->env, (size_t)(x->dims[0] * w->out[0]), each > OX_GRAIN ? 1 : OX_GRAIN / each,
+                  greatest_rows, &g);
+}
+
+/* ---- Operators ---------------------------------------------------------------------------------------------------- */
 
 static enum ox_status run_average(struct ox_run *r, struct ox_error *err)
 {
