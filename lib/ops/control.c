@@ -51,29 +51,27 @@ static enum ox_status run_if(struct ox_run *r, struct ox_error *err)
 static void infer_if(struct ox_infer *c)
 {
     size_t n = ox_infer_n_out(c);
-    const struct ox_type **then_types = calloc(2 * n + 1, sizeof(const struct ox_type *));
-    if (!then_types)
+    struct ox_infer_value *of_then = ox_infer_scratch(c, 2 * n + 1, sizeof *of_then);
+    if (!of_then)
         return;
-    const struct ox_type **else_types = then_types + n;
-    bool has_then = ox_infer_subgraph(c, "then_branch", NULL, 0, then_types, n);
-    bool has_else = ox_infer_subgraph(c, "else_branch", NULL, 0, else_types, n);
-    const struct ox_tensor *condition = ox_infer_const(c, 0);
-    if (condition && (condition->dtype != OX_BOOL || condition->n != 1))
-        condition = NULL;
+    struct ox_infer_value *of_else = of_then + n;
+    bool has_then = ox_infer_subgraph_values(c, "then_branch", NULL, 0, of_then, n);
+    bool has_else = ox_infer_subgraph_values(c, "else_branch", NULL, 0, of_else, n);
+    const struct ox_infer_value condition = ox_infer_value(c, 0);
+    int64_t choice = 0;
+    bool known = ox_control_number(&condition, &choice);
     for (size_t i = 0; i < n; i++) {
-        const struct ox_type *type = NULL;
-        if (condition)
-            type = *(const uint8_t *)condition->data ? then_types[i] : else_types[i];
+        struct ox_infer_value value = {0};
+        if (known)
+            value = choice ? of_then[i] : of_else[i];
         else if (has_then && has_else)
-            type = ox_control_merge(c, then_types[i], else_types[i]);
-        if (type)
-            ox_infer_set_type(c, i, type);
-        if (!type)
+            value = ox_control_merge_values(c, &of_then[i], &of_else[i]);
+        ox_infer_set_value(c, i, &value);
+        if (!value.type)
             ox_infer_unknown(c, i, "the branches do not tell its type");
-        else if (type != then_types[i] && type != else_types[i])
+        else if (value.type != of_then[i].type && value.type != of_else[i].type)
             ox_infer_unknown(c, i, "the branches make different shapes");
     }
-    free(then_types);
 }
 
 /* ---- Loop ------------------------------------------------------------------------------------------------------- */
@@ -255,6 +253,31 @@ static const struct ox_type *trip_type(struct ox_infer *c, size_t i, enum ox_dty
     return ox_infer_make_tensor(c, dtype, !is_ranked || declared->rank == 0, 0, NULL);
 }
 
+/* Trip by trip, where they are few: then values pass through too. */
+static bool infer_trips(struct ox_infer *c, struct ox_control_trips *t, size_t n_carried,
+                        size_t n_out)
+{
+    struct ox_infer_value bound = ox_infer_value(c, 0), begins = ox_infer_value(c, 1);
+    int64_t go_on = 1;
+    *t = (struct ox_control_trips){.n_carried = n_carried,
+                                   .n_scans = n_out > n_carried ? n_out - n_carried : 0,
+                                   .n_trips = INT64_MAX};
+    if ((ox_infer_has(c, 0) && !ox_control_number(&bound, &t->n_trips)) ||
+        (ox_infer_has(c, 1) && !ox_control_number(&begins, &go_on)))
+        return false;
+    if (!go_on)
+        t->n_trips = 0;
+    t->in = ox_infer_scratch(c, 2 + n_carried, sizeof *t->in);
+    t->stacked = ox_infer_scratch(c, t->n_scans + 1, sizeof *t->stacked);
+    if (!t->in || !t->stacked)
+        return false;
+    t->in[0].type = trip_type(c, 0, OX_INT64);
+    t->in[1].type = trip_type(c, 1, OX_BOOL);
+    for (size_t i = 0; i < n_carried; i++)
+        t->in[2 + i] = ox_infer_value(c, 2 + i);
+    return ox_control_each_trip(c, t);
+}
+
 static void infer_loop(struct ox_infer *c)
 {
     size_t n_out = ox_infer_n_out(c);
@@ -268,7 +291,9 @@ static void infer_loop(struct ox_infer *c)
     in[1] = trip_type(c, 1, OX_BOOL);
     for (size_t i = 0; i < n_carried; i++)
         in[2 + i] = ox_infer_type(c, 2 + i);
-    const struct ox_expr *trips = count_trips(c);
+    struct ox_control_trips each;
+    bool is_known = infer_trips(c, &each, n_carried, n_out);
+    const struct ox_expr *trips = is_known ? ox_infer_num(c, each.n_trips) : count_trips(c);
     struct ox_control_states states = {.in = in,
                                        .in_first = 2,
                                        .n = n_carried,
@@ -284,6 +309,8 @@ static void infer_loop(struct ox_infer *c)
         for (size_t i = n_carried; i < n_out; i++)
             ox_control_set_stacked(c, i, out[1 + i], trips, 0);
     }
+    for (size_t i = 0; is_known && i < n_out; i++)
+        ox_infer_set_value(c, i, i < n_carried ? &each.in[2 + i] : &each.stacked[i - n_carried]);
     free(in);
 }
 

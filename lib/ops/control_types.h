@@ -22,6 +22,25 @@ struct ox_control_states {
 /* false: nothing can be told. */
 bool ox_control_fixpoint(struct ox_infer *c, const struct ox_control_states *states);
 
+/* A Loop that surely ends after few trips, passed trip by trip. */
+struct ox_control_trips {
+    struct ox_infer_value
+        *in; /* trip's number, condition, n_carried states: afterwards after the last trip */
+    size_t n_carried;
+    struct ox_infer_value *stacked; /* n_scans, set */
+    size_t n_scans;
+    int64_t n_trips; /* at most; set to how many they were */
+};
+
+/* false: they are not known, or something in them is not known well enough. */
+bool ox_control_each_trip(struct ox_infer *c, struct ox_control_trips *trips);
+
+/* What holds of both, element by element. */
+struct ox_infer_value ox_control_merge_values(struct ox_infer *c, const struct ox_infer_value *a,
+                                              const struct ox_infer_value *b);
+/* The one bool or integer that the value is; false: it is not known. */
+bool ox_control_number(const struct ox_infer_value *value, int64_t *number);
+
 /* Sets output i to the stacked type: `length` of them along a new axis (negative: from behind). */
 void ox_control_set_stacked(struct ox_infer *c, size_t i, const struct ox_type *item,
                             const struct ox_expr *length, int64_t axis);

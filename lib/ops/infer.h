@@ -101,6 +101,26 @@ const struct ox_type *ox_infer_make_map(struct ox_infer *c, enum ox_dtype key,
 bool ox_infer_subgraph(struct ox_infer *c, const char *attr, const struct ox_type *const *inputs,
                        size_t n_inputs, const struct ox_type **outputs, size_t n_outputs);
 
+/* What is known of a value where it passes into a subgraph or out of one. */
+struct ox_infer_value {
+    const struct ox_type *type;
+    const struct ox_expr *const *values; /* n_values of them; NULL: none. As of ox_infer_values() */
+    size_t n_values;
+    struct ox_tensor *constant; /* NULL; the inference's */
+};
+struct ox_infer_value ox_infer_value(const struct ox_infer *c, size_t i); /* of input i */
+void ox_infer_set_value(struct ox_infer *c, size_t i, const struct ox_infer_value *value);
+/* ox_infer_subgraph() with values. */
+bool ox_infer_subgraph_values(struct ox_infer *c, const char *attr,
+                              const struct ox_infer_value *inputs, size_t n_inputs,
+                              struct ox_infer_value *outputs, size_t n_outputs);
+/* Before and after passes over a subgraph that are one trip each of a loop: what holds for one of them alone. false from _end:
+ * what they gave is not to be used, for sizes that only the data tell were met, or they cost too much. After _end comes a
+ * pass for all trips. */
+void ox_infer_trips_begin(struct ox_infer *c);
+bool ox_infer_trips_go_on(const struct ox_infer *c);
+bool ox_infer_trips_end(struct ox_infer *c);
+
 /* What holds for both (branches of If, trips of a Loop): dimensions and ranks in which they differ become unknown; either may be
  * NULL (unknown, and so is the result). */
 const struct ox_type *ox_infer_join(struct ox_infer *c, const struct ox_type *a,

@@ -364,6 +364,7 @@ const struct ox_expr *ox_shapes_data_dim(struct ox_infer *c, const char *what, c
                                          bool by_data)
 {
     struct ox_shapes *s = c->s;
+    s->trips_failed |= s->in_trips > 0; /* in another trip it is another size */
     char *key = ox_arena_printf(&s->scratch, "%p %p %s", (const void *)s->call,
                                 (const void *)c->node, what);
     if (!key)

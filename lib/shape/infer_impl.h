@@ -12,7 +12,8 @@ enum {
     OX_SHAPE_CONST_BYTES = 64 * 1024, /* of a constant that rules may look into */
     OX_SHAPE_FACTS = 256,             /* equalities learned */
     OX_SHAPE_OVERRIDE_RANK = 64,      /* dimensions of an input given on the command line */
-    OX_SHAPE_DEPTH = 256              /* subgraphs and calls within each other */
+    OX_SHAPE_DEPTH = 256,             /* subgraphs and calls within each other */
+    OX_SHAPE_TRIP_NODES = 20000       /* passed trip by trip in all loops together */
 };
 
 /* What is known of a value. */
@@ -93,6 +94,9 @@ struct ox_shapes {
     struct ox_kept_tensor *kept;
     const struct ox_call *call; /* in which the nodes at hand stand */
     unsigned depth, call_depth;
+    unsigned in_trips;   /* loops around whose trips are passed one by one */
+    bool trips_failed;   /* one of them met what it must not */
+    uint64_t n_in_trips; /* nodes passed so */
     uint64_t n_inferred;
     struct ox_memo *memos; /* results of function calls */
     bool failed;           /* out of memory */

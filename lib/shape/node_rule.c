@@ -209,6 +209,7 @@ void ox_shapes_node(struct ox_shapes *s, const struct ox_node *node)
         c.op = row->op;
         c.schema = row->schema;
         s->n_inferred++;
+        s->n_in_trips += s->in_trips > 0;
         if (!ox_shapes_call(&c))
             run_rule(&c);
         take_results(&c);

@@ -235,9 +235,34 @@ static void give_input(struct ox_infer *c, const struct ox_value *input,
         ox_shapes_report_declared(c, input, given, "gives it");
 }
 
-bool ox_infer_subgraph(struct ox_infer *c, const char *attr_name,
-                       const struct ox_type *const *inputs, size_t n_inputs,
-                       const struct ox_type **outputs, size_t n_outputs)
+static void give_value(struct ox_infer *c, const struct ox_value *input,
+                       const struct ox_infer_value *given)
+{
+    struct ox_slot *slot = ox_slot_of(c->s, input);
+    give_input(c, input, given->type);
+    slot->values = given->values;
+    slot->n_values = given->n_values;
+    slot->constant = given->constant;
+}
+
+static struct ox_infer_value value_of(struct ox_shapes *s, const struct ox_value *value)
+{
+    struct ox_infer_value known = {0};
+    struct ox_slot *slot = ox_slot_of(s, value);
+    if (!slot)
+        return known;
+    known.type = slot->type;
+    /* Both as they are found: the one is made of the other. */
+    if (!ox_shapes_values(s, value, &known.n_values, &known.values))
+        known.values = NULL;
+    ox_shapes_constant(s, slot, value);
+    known.constant = slot->constant;
+    return known;
+}
+
+bool ox_infer_subgraph_values(struct ox_infer *c, const char *attr_name,
+                              const struct ox_infer_value *inputs, size_t n_inputs,
+                              struct ox_infer_value *outputs, size_t n_outputs)
 {
     struct ox_shapes *s = c->s;
     const struct ox_attr *attr = ox_infer_attr(c, attr_name);
@@ -247,17 +272,70 @@ bool ox_infer_subgraph(struct ox_infer *c, const char *attr_name,
     if (!graph || !ox_shapes_enter(s, graph))
         return false;
     for (size_t i = 0; i < graph->n_inputs && i < n_inputs; i++)
-        give_input(c, graph->inputs[i], inputs[i]);
+        give_value(c, graph->inputs[i], &inputs[i]);
     size_t n_facts = s->n_facts;
     s->depth++;
     ox_shapes_graph(s, graph);
     s->depth--;
     leave_scope(s, graph, n_facts);
-    for (size_t i = 0; i < n_outputs; i++) {
-        const struct ox_slot *slot = i < graph->n_outputs ? ox_slot_of(s, graph->outputs[i]) : NULL;
-        outputs[i] = slot ? slot->type : NULL;
-    }
+    for (size_t i = 0; i < n_outputs; i++)
+        outputs[i] =
+            i < graph->n_outputs ? value_of(s, graph->outputs[i]) : (struct ox_infer_value){0};
     return true;
+}
+
+bool ox_infer_subgraph(struct ox_infer *c, const char *attr_name,
+                       const struct ox_type *const *inputs, size_t n_inputs,
+                       const struct ox_type **outputs, size_t n_outputs)
+{
+    struct ox_infer_value *values = ox_infer_scratch(c, n_inputs + n_outputs + 1, sizeof *values);
+    if (!values)
+        return false;
+    for (size_t i = 0; i < n_inputs; i++)
+        values[i].type = inputs[i];
+    if (!ox_infer_subgraph_values(c, attr_name, values, n_inputs, values + n_inputs, n_outputs))
+        return false;
+    for (size_t i = 0; i < n_outputs; i++)
+        outputs[i] = values[n_inputs + i].type;
+    return true;
+}
+
+struct ox_infer_value ox_infer_value(const struct ox_infer *c, size_t i)
+{
+    struct ox_infer_value known = {0};
+    if (ox_infer_has(c, i))
+        known = value_of(c->s, c->node->inputs[i]);
+    known.type = ox_infer_type(c, i);
+    return known;
+}
+
+void ox_infer_set_value(struct ox_infer *c, size_t i, const struct ox_infer_value *value)
+{
+    struct ox_slot *slot = ox_infer_wants(c, i) ? ox_slot_of(c->s, c->node->outputs[i]) : NULL;
+    if (!slot || !value->type)
+        return;
+    ox_infer_set_type(c, i, value->type);
+    if (value->values)
+        ox_infer_set_values(c, i, value->n_values, value->values);
+    slot->constant = value->constant;
+}
+
+void ox_infer_trips_begin(struct ox_infer *c)
+{
+    if (c->s->in_trips++ == 0)
+        c->s->trips_failed = false;
+}
+
+bool ox_infer_trips_go_on(const struct ox_infer *c)
+{
+    return !c->s->trips_failed && !c->s->failed && c->s->n_in_trips < OX_SHAPE_TRIP_NODES;
+}
+
+bool ox_infer_trips_end(struct ox_infer *c)
+{
+    bool good = ox_infer_trips_go_on(c);
+    c->s->in_trips--;
+    return good;
 }
 
 /* ---- The model -------------------------------------------------------------------------------------------------- */
