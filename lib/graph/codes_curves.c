@@ -173,13 +173,20 @@ static void draw(struct curves *c, const struct ox_node *node)
             (struct curve){.source = from->source, .table = table, .deep = !takes || from->deep};
 }
 
+/* Whether the value is looked up in a table of other codes, rather than being such codes itself. */
+static bool is_drawn(const struct curves *c, const struct ox_value *value)
+{
+    const struct curve *curve = curve_of(c, value);
+    return curve && curve->source != value;
+}
+
 /* Whether somebody needs the value as such, not only what is made of it element by element. */
 static bool is_asked(const struct curves *c, const struct ox_value *value)
 {
     if (ox_rw_is_pinned(c->rw, value))
         return true;
     for (const struct ox_use *use = ox_rw_uses(c->rw, value); use; use = use->next)
-        if (!use->node->n_outputs || !curve_of(c, use->node->outputs[0]))
+        if (!use->node->n_outputs || !is_drawn(c, use->node->outputs[0]))
             return true;
     return false;
 }
@@ -197,9 +204,7 @@ static void tabulate(struct curves *c, struct ox_node *node)
 {
     struct ox_value *out = node->n_outputs == 1 ? node->outputs[0] : NULL;
     const struct curve *curve = curve_of(c, out);
-    if (!curve || !curve->deep || !is_needed(c, out) || curve->source == out)
-        return;
-    if (ox_is_dequantize(node))
+    if (!is_drawn(c, out) || !curve->deep || !is_needed(c, out) || ox_is_dequantize(node))
         return;
     const int64_t n = 256;
     struct ox_tensor *flat;

@@ -134,7 +134,8 @@ static void copy_pixels(const struct ox_tensor *x, const size_t *row, const size
     size_t channels = (size_t)x->dims[3], across = (size_t)x->dims[2];
     uint8_t *out = y->data;
     for (int64_t n = 0; n < y->dims[0]; n++) {
-        const uint8_t *image = (const uint8_t *)x->data + (size_t)(n * x->dims[1]) * across * channels;
+        const uint8_t *image =
+            (const uint8_t *)x->data + (size_t)(n * x->dims[1]) * across * channels;
         for (int64_t i = 0; i < y->dims[1]; i++)
             for (int64_t j = 0; j < y->dims[2]; j++, out += channels)
                 memcpy(out, image + (row[2 * i] * across + col[2 * j]) * channels, channels);

@@ -1,0 +1,264 @@
+/* Models of quantized values at -O2 against the reference kernels: operators of integers give the same bits, fused Q/DQ patterns the
+ * same codes up to a step, and what the passes make of them. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/env.h"
+#include "graph/pass.h"
+#include "tests/run_suite.h"
+#include "tests/run_text.h"
+
+#define HEAD "<ir_version: 10, opset_import: [\"\" : 20, \"com.microsoft\" : 1]> "
+
+enum { MOST = 20000 };
+
+/* A constant: its ONNX type, shape and name, and the range of its whole values; floats are those over 64. */
+struct constant {
+    const char *declared; /* "int8[8,3,3,3] w" */
+    int low, high;
+};
+
+static void add_constants(struct ox_strbuf *text, const struct constant *list, size_t n)
+{
+    unsigned state = 12345;
+    ox_strbuf_puts(text, n ? "<" : "");
+    for (size_t i = 0; i < n; i++) {
+        size_t count = 1;
+        const char *shape = strchr(list[i].declared, '[');
+        for (const char *p = shape; p && *p != ']'; p++)
+            if (*p == '[' || *p == ',')
+                count *= strtoul(p + 1, NULL, 10);
+        ox_strbuf_printf(text, "%s%s = {", i ? ", " : "", list[i].declared);
+        for (size_t k = 0; k < count; k++) {
+            state = state * 1103515245 + 12345;
+            const int value =
+                list[i].low + (int)((state >> 16) % (unsigned)(list[i].high - list[i].low + 1));
+            if (strncmp(list[i].declared, "float", 5) == 0)
+                ox_strbuf_printf(text, "%s%.8f", k ? "," : "", (double)value / 64);
+            else
+                ox_strbuf_printf(text, "%s%d", k ? "," : "", value);
+        }
+        ox_strbuf_puts(text, "}");
+    }
+    ox_strbuf_puts(text, n ? "> " : "");
+}
+
+struct shape {
+    unsigned rank;
+    int64_t dims[4];
+};
+
+static void run_level(const char *text, int level, unsigned threads, struct shape shape, float *out,
+                      size_t *n_out)
+{
+    static float given[MOST];
+    struct text_run f;
+    size_t n = 1;
+    for (unsigned d = 0; d < shape.rank; d++)
+        n *= (size_t)shape.dims[d];
+    ck_assert_uint_le(n, MOST);
+    for (size_t i = 0; i < n; i++)
+        given[i] = (float)((i * 7919) % 1009) / 500 - 1;
+    const struct ox_run_options options = {.level = level};
+    text_open(&f, text);
+    ox_env_set_threads(f.env, threads);
+    ck_assert_msg(text_plan(&f, &options) == OX_OK, "%s", f.err.message);
+    text_give(&f, OX_FLOAT32, shape.rank, shape.dims, given);
+    for (int round = 0; round < 2; round++) { /* weights are packed in the first */
+        text_must_run(&f);
+        const struct ox_tensor *y = ox_datum_get_tensor(f.out[0]);
+        ck_assert_uint_le(y->n, MOST);
+        *n_out = y->n;
+        for (size_t i = 0; i < y->n; i++)
+            out[i] = (float)ox_tensor_get_double(y, i);
+    }
+    text_close(&f);
+}
+
+struct want {
+    const char *op_type;
+    size_t n;
+};
+
+static void check_nodes(const char *text, const struct want *wants, size_t n)
+{
+    struct text_run f;
+    const struct ox_rewrite_plan plan = {.level = 2, .to_run = true};
+    text_open(&f, text);
+    ck_assert_int_eq(ox_rewrite_model(f.model, &plan, NULL, &f.err), OX_OK);
+    for (size_t i = 0; i < n; i++) {
+        size_t found = 0;
+        for (size_t k = 0; k < f.model->graph->n_nodes; k++)
+            found += strcmp(f.model->graph->nodes[k]->op_type, wants[i].op_type) == 0;
+        ck_assert_msg(found == wants[i].n, "%zu of %s, not %zu", found, wants[i].op_type,
+                      wants[i].n);
+    }
+    text_close(&f);
+}
+
+/* step: what a code is worth at the output, of which one element in a hundred may be off by one; 0: the same bits. */
+static void check_same(const char *graph, const struct constant *constants, size_t n_constants,
+                       struct shape shape, float step, const struct want *wants, size_t n_wants)
+{
+    static float slow[MOST], fast[MOST], two[MOST];
+    struct ox_strbuf text;
+    size_t n_slow, n_fast, n_two, off = 0;
+    const char *body = strchr(graph, '{');
+    ox_strbuf_init(&text);
+    ox_strbuf_puts(&text, HEAD);
+    ox_strbuf_add(&text, graph, (size_t)(body - graph));
+    add_constants(&text, constants, n_constants);
+    ox_strbuf_puts(&text, body);
+    ck_assert(!text.failed);
+    run_level(text.data, 0, 1, shape, slow, &n_slow);
+    run_level(text.data, 2, 1, shape, fast, &n_fast);
+    run_level(text.data, 2, 2, shape, two, &n_two);
+    ck_assert_uint_eq(n_slow, n_fast);
+    for (size_t i = 0; i < n_slow; i++) {
+        ck_assert_msg(fabsf(slow[i] - fast[i]) <= step * 1.001f, "%zu: %g, not %g", i, fast[i],
+                      slow[i]);
+        off += fabsf(slow[i] - fast[i]) > step * 0.001f;
+    }
+    ck_assert_uint_le(off * 100, n_slow);
+    ck_assert_mem_eq(fast, two, n_fast * sizeof(float)); /* threads change no bit */
+    check_nodes(text.data, wants, n_wants);
+    ox_strbuf_release(&text);
+}
+
+#define CONSTANTS(...)                                                                             \
+    (const struct constant[]){__VA_ARGS__},                                                        \
+        sizeof((const struct constant[]){__VA_ARGS__}) / sizeof(struct constant)
+#define WANT(...)                                                                                  \
+    (const struct want[]){__VA_ARGS__},                                                            \
+        sizeof((const struct want[]){__VA_ARGS__}) / sizeof(struct want)
+
+#define SCALES                                                                                     \
+    {"float[1] s", 1, 1}, {"uint8[1] z", 121, 121}, {"float[1] t", 2, 2},                          \
+    {                                                                                              \
+        "uint8[1] o", 3, 3                                                                         \
+    }
+
+START_TEST(convolutions_and_sums_stay_in_codes)
+{
+    check_same(
+        "g (float[2,3,9,8] x) => (float[A,B,C,D] y) { "
+        "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+        "w = DequantizeLinear <axis = 0> (w0, ws, wz) bias = DequantizeLinear(b0, bs) "
+        "c = Conv <pads = [1,1,1,1]> (b, w, bias) r = Relu(c) "
+        "d = QuantizeLinear(r, t, o) e = DequantizeLinear(d, t, o) "
+        "v = DequantizeLinear(v0, s) f = Conv <pads = [0,1,0,1], group = 8> (e, v) "
+        "g = QuantizeLinear(f, t, z) h = DequantizeLinear(g, t, z) "
+        "m = MaxPool <kernel_shape = [3,1]> (e) "
+        "i = QuantizeLinear(m, t, o) j = DequantizeLinear(i, t, o) "
+        "k = Add(h, j) l = QuantizeLinear(k, t, o) n = DequantizeLinear(l, t, o) "
+        "p = GlobalAveragePool(n) q = QuantizeLinear(p, t, o) y = DequantizeLinear(q, t, o) }",
+        CONSTANTS({"int8[8,3,3,3] w0", -127, 127}, {"float[8] ws", 1, 9}, {"int8[8] wz", 0, 0},
+                  {"int32[8] b0", -900, 900}, {"float[1] bs", 1, 1},
+                  {"int8[8,1,3,3] v0", -127, 127}, SCALES),
+        (struct shape){4, {2, 3, 9, 8}}, 2 / 64.0f,
+        WANT({"IntegerConv", 2}, {"IntegerAdd", 1}, {"IntegerGlobalAveragePool", 1}, {"Relu", 0},
+             {"QuantizeLinear", 1}, {"DequantizeLinear", 1}));
+}
+END_TEST
+
+START_TEST(products_take_a_bias_and_give_floats)
+{
+    check_same(
+        "g (float[2,5,24] x) => (float[A,B,C] y) { "
+        "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+        "w = DequantizeLinear <axis = 1> (w0, ws) m = MatMul(b, w) y = Add(m, bias) }",
+        CONSTANTS({"int8[24,17] w0", -127, 127}, {"float[17] ws", 1, 9},
+                  {"float[17] bias", -64, 64}, SCALES),
+        (struct shape){3, {2, 5, 24}}, 1e-3f,
+        WANT({"IntegerMatMul", 1}, {"Add", 0}, {"QuantizeLinear", 1}, {"DequantizeLinear", 0}));
+}
+END_TEST
+
+START_TEST(stacks_of_codes_are_multiplied)
+{
+    check_same("g (float[3,4,12] x) => (float[A,B,C] y) { "
+               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+               "c = Transpose <perm = [0,2,1]> (b) d = QuantizeLinear(c, s, z) "
+               "e = DequantizeLinear(d, s, z) m = MatMul(b, e) "
+               "f = QuantizeLinear(m, t, z) y = DequantizeLinear(f, t, z) }",
+               CONSTANTS(SCALES), (struct shape){3, {3, 4, 12}}, 2 / 64.0f,
+               WANT({"IntegerMatMul", 1}, {"QuantizeLinear", 1}, {"DequantizeLinear", 1}));
+}
+END_TEST
+
+START_TEST(functions_of_a_code_are_one_table)
+{
+    check_same("g (float[5,50] x) => (float[A,B] y) { "
+               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+               "c = Sigmoid(b) d = QuantizeLinear(c, s, o) e = DequantizeLinear(d, s, o) "
+               "f = Mul(b, e) g = Div(f, t) h = QuantizeLinear(g, t, z) "
+               "y = DequantizeLinear(h, t, z) }",
+               CONSTANTS(SCALES), (struct shape){2, {5, 50}}, 0,
+               WANT({"Lookup", 1}, {"Sigmoid", 0}, {"Mul", 0}, {"QuantizeLinear", 1},
+                    {"DequantizeLinear", 1}));
+}
+END_TEST
+
+START_TEST(codes_move_and_meet)
+{
+    check_same("g (float[2,4,6] x) => (float[A,B] y) { "
+               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+               "c = Transpose <perm = [1,0,2]> (b) d = QuantizeLinear(c, s, z) "
+               "e = DequantizeLinear(d, s, z) k = Constant <value_ints = [4, 12]> () "
+               "f = Reshape(e, k) g = QuantizeLinear(f, t, o) h = DequantizeLinear(g, t, o) "
+               "i = Concat <axis = 1> (f, h) j = QuantizeLinear(i, t, z) "
+               "y = DequantizeLinear(j, t, z) }",
+               CONSTANTS(SCALES), (struct shape){3, {2, 4, 6}}, 0,
+               WANT({"QuantizeLinear", 1}, {"DequantizeLinear", 1}, {"Lookup", 2}));
+}
+END_TEST
+
+START_TEST(dynamic_products_are_one_node)
+{
+    check_same(
+        "g (float[3,40] x) => (float[A,B] y) { "
+        "q, a, z = DynamicQuantizeLinear(x) m = MatMulInteger(q, w0, z, wz) "
+        "f = Cast <to = 1> (m) s = Mul(a, ws) p = Mul(f, s) y = Add(p, bias) }",
+        CONSTANTS({"uint8[40,21] w0", 0, 255}, {"uint8 wz", 120, 120}, {"float ws", 3, 3},
+                  {"float[21] bias", -64, 64}),
+        (struct shape){2, {3, 40}}, 1e-3f,
+        WANT({"IntegerMatMul", 1}, {"MatMulInteger", 0}, {"Cast", 0}, {"Mul", 0}, {"Add", 0}));
+}
+END_TEST
+
+/* Scales that make many results fall on a half. */
+START_TEST(integer_operators_give_the_same_bits)
+{
+    check_same("g (float[1,6,7,9] x) => (float[A,B,C,D] y) { "
+               "a = QuantizeLinear(x, s, z) "
+               "b = QLinearConv <pads = [1,1,1,1], strides = [1,2]> "
+               "(a, half, z, w0, ws, wz, half, o, b0) "
+               "c = QLinearConv <group = 8> (b, half, o, v0, half, vz, s, z) "
+               "d = com.microsoft.QLinearAdd (c, half, z, c, s, o, half, z) "
+               "e = com.microsoft.QLinearMul (d, half, z, c, s, o, half, o) "
+               "i = ConvInteger <group = 8> (e, v0, z, vz) y = Cast <to = 1> (i) }",
+               CONSTANTS({"uint8[8,6,3,3] w0", 0, 255}, {"float[8] ws", 1, 4},
+                         {"uint8[8] wz", 100, 140}, {"int32[8] b0", -900, 900},
+                         {"float[1] half", 32, 32}, {"int8[8,1,3,3] v0", -128, 127},
+                         {"int8[1] vz", 7, 7}, SCALES),
+               (struct shape){4, {1, 6, 7, 9}}, 0,
+               WANT({"IntegerConv", 0}, {"QLinearConv", 2}, {"ConvInteger", 1}));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("codes");
+    TCase *tests = tcase_create("codes");
+    tcase_add_test(tests, convolutions_and_sums_stay_in_codes);
+    tcase_add_test(tests, products_take_a_bias_and_give_floats);
+    tcase_add_test(tests, stacks_of_codes_are_multiplied);
+    tcase_add_test(tests, functions_of_a_code_are_one_table);
+    tcase_add_test(tests, codes_move_and_meet);
+    tcase_add_test(tests, dynamic_products_are_one_node);
+    tcase_add_test(tests, integer_operators_give_the_same_bits);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
