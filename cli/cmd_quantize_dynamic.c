@@ -43,7 +43,8 @@ static const struct opt options[] = {
      "ort: bit for bit what onnxruntime.quantization 1.31 gives"},
     {0, "dry-run", OPT_FLAG, FIELD(dry_run), NULL, NULL,
      "write nothing; list what would be quantized, and what not and why"},
-    {0, "report", OPT_STRING, FIELD(report), "FILE", NULL, "write what was done as JSON"},
+    {0, "report", OPT_STRING, FIELD(report), "FILE", NULL,
+     "write what was done: a page (.html), or JSON"},
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", QUANTIZE_FORMATS, "form of the output"},
     OPT_END};
 
@@ -67,7 +68,7 @@ static enum ox_status quantize(struct cli *cli, const struct args *all, const ch
     else if (!args->dry_run)
         status = quantize_save(cli, args, model);
     if (status == OX_OK)
-        status = quantize_report(cli, args, path, report);
+        status = quantize_report(cli, args, path, &all->calibration, report);
     ox_quant_report_release(report);
     ox_model_release(model);
     return status;

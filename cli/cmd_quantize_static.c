@@ -14,6 +14,9 @@ struct args {
     int accuracy;
     const char *max_drop;
     int metric; /* enum ox_quant_metric */
+    int64_t bins;
+    bool debug;
+    const char *original;
 };
 
 #define COMMON(name) offsetof(struct args, common.name)
@@ -34,6 +37,8 @@ static const struct opt options[] = {
      "how a range is chosen; compare shows what each would give"},
     {0, "percentile", OPT_DOUBLE, FIELD(percentile), "P", NULL,
      "share of the values that must fit (default 99.999)"},
+    {0, "bins", OPT_INT, FIELD(bins), "N", NULL,
+     "choose ranges from histograms of at most so many bins (default: as gathered, up to 4096)"},
     {0, "moving-average", OPT_FLAG, FIELD(moving_average), NULL, NULL,
      "the mean of the samples' least and greatest values"},
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "What is written"},
@@ -75,7 +80,13 @@ static const struct opt options[] = {
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Reports"},
     {0, "dry-run", OPT_FLAG, COMMON(dry_run), NULL, NULL,
      "write no model; list what would be quantized, and what not and why"},
-    {0, "report", OPT_STRING, COMMON(report), "FILE", NULL, "write what was done as JSON"},
+    {0, "report", OPT_STRING, COMMON(report), "FILE", NULL,
+     "write what was done, and how far each node departs: a page (.html), or JSON"},
+    {0, "debug", OPT_FLAG, FIELD(debug), NULL, NULL,
+     "MODEL is quantized already: show each node's own error and what has gathered, against "
+     "--float"},
+    {0, "float", OPT_STRING, FIELD(original), "MODEL", NULL,
+     "what the quantized model was made of"},
     {'f', "format", OPT_CHOICE, COMMON(format), "FORMAT", QUANTIZE_FORMATS, "form of the output"},
     OPT_END};
 
@@ -167,11 +178,32 @@ static enum ox_status quantize(struct cli *cli, const struct args *args, const c
         else if (!args->common.dry_run)
             status = quantize_save(cli, &args->common, model);
         if (status == OX_OK)
-            status = quantize_report(cli, &args->common, path, report);
+            status = quantize_report(cli, &args->common, path, &args->calibration, report);
     }
     ox_quant_report_release(report);
     ox_calibration_release(calibration);
     ox_model_release(model);
+    return status;
+}
+
+/* How a model that is quantized departs from the one that it was made of. */
+static enum ox_status debug(struct cli *cli, const struct args *args, const char *path)
+{
+    struct ox_error err = {0};
+    struct quantize_errors errors = {0};
+    enum ox_status status =
+        quantize_errors_find(&errors, cli, path, args->original, &args->calibration, 0, &err);
+    if (status != OX_OK) {
+        cli_error(cli, &err);
+    } else if (args->common.format == QUANTIZE_JSON) {
+        struct ox_json json;
+        ox_json_init(&json, &cli->out, true);
+        quantize_errors_json(&json, &errors);
+        ox_strbuf_putc(&cli->out, '\n');
+    } else {
+        quantize_errors_text(&cli->out, &errors);
+    }
+    quantize_errors_release(&errors);
     return status;
 }
 
@@ -184,6 +216,13 @@ static bool parse_number(const char *text, double *value)
 
 static enum ox_status check(struct cli *cli, const struct args *args)
 {
+    if (args->debug != (args->original != NULL) || (args->debug && !args->calibration.n))
+        return cli_fail(cli, OX_USAGE,
+                        "quantize-static: --debug, --float and --calibration go together");
+    if (args->debug)
+        return OX_OK;
+    if (args->bins < 0 || args->bins > 4096)
+        return cli_fail(cli, OX_USAGE, "quantize-static: --bins is at most 4096");
     if (!args->calibration.n && !args->tables.n)
         return cli_fail(cli, OX_USAGE, "quantize-static: --calibration or --table is needed");
     if (args->calibrate_only && (!args->calibration.n || args->tables.n != 1))
@@ -213,6 +252,8 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
         status = check(cli, args);
     if (status != OX_OK)
         return status;
+    if (args->debug)
+        return debug(cli, args, operands[0]);
     struct ox_quant_options chosen;
     const char **lists[QUANTIZE_LISTS];
     ox_quant_options_init(&chosen);
@@ -220,6 +261,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     chosen.weight_type = weights[args->common.weight_type];
     chosen.method = args->moving_average ? OX_QUANT_MOVING_AVERAGE : methods[args->method];
     chosen.percentile = args->percentile;
+    chosen.bins = (size_t)args->bins;
     chosen.format = (enum ox_quant_format)args->quant_format;
     chosen.symmetric_activation = args->symmetric_activation;
     chosen.bias_correction = args->bias_correction;
@@ -261,7 +303,9 @@ const struct command command_quantize_static = {
         "--per-channel\n"
         "  onnxtool quantize-static model.onnx --calibrate-only --calibration part1/ --table "
         "part1.json\n"
-        "  onnxtool quantize-static model.onnx -o model.int8.onnx --table part1.json,part2.json\n",
+        "  onnxtool quantize-static model.onnx -o model.int8.onnx --table part1.json,part2.json\n"
+        "  onnxtool quantize-static --debug model.int8.onnx --float model.onnx --calibration "
+        "samples.npz\n",
     .options = options,
     .args_bytes = sizeof(struct args),
     .defaults = defaults,

@@ -93,7 +93,7 @@ static void report_text(struct cli *cli, const struct quantize_args *args,
 }
 
 static void report_json(struct ox_strbuf *out, const char *schema, const char *model,
-                        const struct ox_quant_report *report)
+                        const struct ox_quant_report *report, const struct quantize_errors *errors)
 {
     struct ox_json json;
     ox_json_init(&json, out, true);
@@ -103,31 +103,55 @@ static void report_json(struct ox_strbuf *out, const char *schema, const char *m
     ox_json_key(&json, "model");
     ox_json_string(&json, model);
     ox_quant_report_json(&json, report);
+    if (errors->n) {
+        ox_json_key(&json, "errors");
+        quantize_errors_json(&json, errors);
+    }
     ox_json_end_object(&json);
     ox_strbuf_putc(out, '\n');
 }
 
+/* --report: a page when it is named so, else JSON. */
+static enum ox_status write_report(struct cli *cli, const struct quantize_args *args,
+                                   const char *model, const char *schema,
+                                   const struct opt_strings *samples,
+                                   const struct ox_quant_report *report)
+{
+    enum { FEW_SAMPLES = 8 };
+    struct ox_error err = {0};
+    struct ox_strbuf text = {0};
+    struct quantize_errors errors = {0};
+    size_t n = strlen(args->report);
+    bool html = n > 5 && strcmp(args->report + n - 5, ".html") == 0;
+    enum ox_status status = OX_OK;
+    if (samples && samples->n && args->out && !args->dry_run)
+        status = quantize_errors_find(&errors, cli, args->out, model, samples, FEW_SAMPLES, &err);
+    if (status == OX_OK && html)
+        status = quantize_html(&text, model, report, &errors, &err);
+    else if (status == OX_OK)
+        report_json(&text, schema, model, report, &errors);
+    bool failed = status == OX_OK && text.failed;
+    if (status == OX_OK && !failed)
+        status = ox_file_write(args->report, text.data, text.len, &err);
+    ox_strbuf_release(&text);
+    quantize_errors_release(&errors);
+    if (failed)
+        return cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", args->report);
+    return status == OX_OK ? OX_OK : cli_error(cli, &err);
+}
+
 enum ox_status quantize_report(struct cli *cli, const struct quantize_args *args, const char *model,
+                               const struct opt_strings *samples,
                                const struct ox_quant_report *report)
 {
+    static const struct quantize_errors none;
     char schema[64];
-    struct ox_error err = {0};
     snprintf(schema, sizeof schema, "onnxtool.%s/1", cli->command->name);
     if (args->format == QUANTIZE_JSON)
-        report_json(&cli->out, schema, model, report);
+        report_json(&cli->out, schema, model, report, &none);
     else
         report_text(cli, args, report);
-    if (!args->report)
-        return OX_OK;
-    struct ox_strbuf text = {0};
-    report_json(&text, schema, model, report);
-    enum ox_status status = OX_OK;
-    if (text.failed)
-        status = cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", args->report);
-    else if (ox_file_write(args->report, text.data, text.len, &err) != OX_OK)
-        status = cli_error(cli, &err);
-    ox_strbuf_release(&text);
-    return status;
+    return args->report ? write_report(cli, args, model, schema, samples, report) : OX_OK;
 }
 
 /* ---- The model ---------------------------------------------------------------------------------------------------- */

@@ -31,8 +31,44 @@ enum ox_status quantize_options(struct cli *cli, const struct quantize_args *arg
                                 struct ox_quant_options *options,
                                 const char **lists[QUANTIZE_LISTS]);
 
-/* Table or JSON to standard output, and --report. */
+/* The error of a node's first value: signal to noise in dB, 200: none, NaN: not measured. */
+struct quantize_error {
+    const char *node, *op_type, *value; /* of the float model */
+    double own_db;                      /* of the node, fed with what float has */
+    double rounded_db;                  /* of Q and DQ of the value */
+    double gathered_db;                 /* with all that went wrong before */
+};
+
+struct quantize_errors {
+    struct ox_parity *parity;
+    struct ox_model *original, *quantized;
+    struct quantize_error *rows; /* in the float model's order */
+    size_t n;
+};
+
+/* ---- quantize_errors.c ---- */
+
+/* Runs both models over at most so many of the samples (0: all). Release it also after a failure; zeroed, it has no rows. */
+enum ox_status quantize_errors_find(struct quantize_errors *errors, struct cli *cli,
+                                    const char *quantized, const char *original,
+                                    const struct opt_strings *samples, uint64_t most,
+                                    struct ox_error *err);
+void quantize_errors_release(struct quantize_errors *errors);
+/* graph: path. NULL: not measured. */
+const struct quantize_error *quantize_error_of(const struct quantize_errors *errors,
+                                               const char *graph, const char *node);
+void quantize_errors_text(struct ox_strbuf *out, const struct quantize_errors *errors);
+void quantize_errors_json(struct ox_json *json, const struct quantize_errors *errors);
+
+/* ---- quantize_html.c ---- */
+
+enum ox_status quantize_html(struct ox_strbuf *out, const char *model_path,
+                             const struct ox_quant_report *report, struct quantize_errors *errors,
+                             struct ox_error *err);
+
+/* Table or JSON to standard output, and --report. samples: what errors are measured with for the report; NULL: they are not. */
 enum ox_status quantize_report(struct cli *cli, const struct quantize_args *args, const char *model,
+                               const struct opt_strings *samples,
                                const struct ox_quant_report *report);
 
 /* Writes the model to --output, with its big tensors beside it where a message cannot hold them. */

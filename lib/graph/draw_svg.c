@@ -85,12 +85,20 @@ static void draw_node(struct ox_drawer *d, const struct ox_box *box)
 {
     const struct ox_node *node = box->node;
     uint64_t x = left(box), y = top(box);
-    struct ox_strbuf label = {0}, type = {0};
+    struct ox_strbuf label = {0}, type = {0}, path = {0};
+    char tinted[16];
+    long tint = -1;
     const struct ox_value *first = NULL;
     for (size_t i = 0; i < node->n_outputs && !first; i++)
         first = node->outputs[i];
     ox_node_label(&label, node);
     type_text(&type, d, first);
+    if (d->options->tint) {
+        ox_graph_path(&path, node->graph);
+        tint = d->options->tint(d->options->tint_arg, path.data ? path.data : "",
+                                label.data ? label.data : "");
+        snprintf(tinted, sizeof tinted, "#%06lx", (unsigned long)tint & 0xffffff);
+    }
     ox_strbuf_printf(d->out, "<g class=\"n\" data-n=\"%zu\"><title>",
                      d->costs->first[node->graph->id] + node->index);
     ox_strbuf_markup(d->out, node->op_type, 256);
@@ -99,11 +107,12 @@ static void draw_node(struct ox_drawer *d, const struct ox_box *box)
     ox_strbuf_printf(d->out,
                      "</title><rect x=\"%" PRIu64 "\" y=\"%" PRIu64
                      "\" width=\"%d\" height=\"%d\" rx=\"5\" fill=\"%s\"/>",
-                     x, y, BOX_WIDTH, BOX_HEIGHT, colour_of(node));
+                     x, y, BOX_WIDTH, BOX_HEIGHT, tint < 0 ? colour_of(node) : tinted);
     draw_label(d, node->op_type, type.data ? type.data : "", x, y);
     ox_strbuf_puts(d->out, "</g>\n");
     ox_strbuf_release(&label);
     ox_strbuf_release(&type);
+    ox_strbuf_release(&path);
 }
 
 static void draw_port(struct ox_drawer *d, const struct ox_box *box)

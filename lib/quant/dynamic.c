@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "quant/equalize.h"
+#include "quant/estimate.h"
 #include "quant/quant.h"
 #include "quant/walk.h"
 
@@ -211,6 +212,41 @@ static enum ox_status add_bias(struct ox_walk *walk, const struct ox_node *node,
     return OX_OK;
 }
 
+/* Scales of the channels as [n, 1, 1 ...] and one zero point: what multiplies a convolution's output. */
+static enum ox_status spread_scale(struct ox_walk *walk, const struct ox_value *value,
+                                   struct ox_walked *weight, struct ox_error *err)
+{
+    struct ox_quant *q = walk->q;
+    struct ox_budget *budget = ox_env_budget(q->model->env);
+    struct ox_tensor *flat = NULL, *unused = NULL, *column = NULL, *one = NULL, *zero = NULL;
+    const unsigned rank = ox_quant_constant(value)->rank;
+    int64_t *dims = ox_arena_array(&q->arena, rank, sizeof *dims);
+    struct ox_qparams first = weight->params;
+    enum ox_status status = dims ? OX_OK : no_memory(err);
+    OX_TRY_CLEANUP(status);
+    for (unsigned i = 0; i + 1 < rank; i++)
+        dims[i] = i ? 1 : (int64_t)weight->params.n;
+    first.axis = -1;
+    first.n = 1;
+    OX_TRY_CLEANUP(ox_qparams_tensors(&weight->params, budget, &flat, &unused, err));
+    OX_TRY_CLEANUP(ox_tensor_view(&column, flat, rank - 1, dims, err));
+    OX_TRY_CLEANUP(ox_qparams_tensors(&first, budget, &one, &zero, err));
+    weight->scale = ox_quant_add_init(walk->graph, ox_quant_name(q, value->name, "_scale"),
+                                      ox_tensor_ref(column));
+    weight->zero = ox_quant_add_init(walk->graph, ox_quant_name(q, value->name, "_zero_point"),
+                                     ox_tensor_ref(zero));
+    if (!weight->scale || !weight->zero || !ox_walk_value(walk, weight->scale) ||
+        !ox_walk_value(walk, weight->zero))
+        status = no_memory(err);
+cleanup:
+    ox_tensor_release(flat);
+    ox_tensor_release(unused);
+    ox_tensor_release(column);
+    ox_tensor_release(one);
+    ox_tensor_release(zero);
+    return status;
+}
+
 static enum ox_status walk_conv(struct ox_walk *walk, struct ox_node *node, const char **reason,
                                 struct ox_error *err)
 {
@@ -220,12 +256,17 @@ static enum ox_status walk_conv(struct ox_walk *walk, struct ox_node *node, cons
     if (*reason)
         return OX_OK;
     struct ox_walked *w, x;
-    /* Not every runtime has ConvInteger for int8 weights: around 128 they say the same. */
+    /* Not every runtime has ConvInteger for int8 weights: around 128 they say the same. Runtimes want one zero point for all
+     * channels, but scales come after the convolution: a scale a channel costs nothing. */
+    bool fine = options->per_channel && !options->compat_ort && weights_symmetric(q);
     OX_TRY(ox_walk_weight(walk, node->inputs[1], options->weight_type, weights_symmetric(q),
-                          options->reduce_range, -1, !options->compat_ort, &w, reason, err));
+                          options->reduce_range, fine ? 0 : -1, !options->compat_ort, &w, reason,
+                          err));
     if (!w)
         return OX_OK;
     struct ox_walked weight = *w;
+    if (weight.params.axis == 0)
+        OX_TRY(spread_scale(walk, node->inputs[1], &weight, err));
     OX_TRY(quantize_input(walk, node->inputs[0], &x, err));
     struct ox_value *out = node->outputs[0];
     bool has_bias = node->n_inputs > 2 && node->inputs[2];
@@ -479,11 +520,14 @@ enum ox_status ox_quantize_dynamic(struct ox_model *model, const struct ox_quant
                                    struct ox_quant_report **report, struct ox_error *err)
 {
     struct ox_quant q;
+    struct ox_estimate estimate;
     enum ox_status status = ox_quant_init(&q, model, options, false, err);
     if (status == OX_OK)
         status = check_options(model, options, err);
     if (status == OX_OK)
         status = ox_quant_infer(&q, err);
+    if (status == OX_OK)
+        status = ox_estimate_begin(&estimate, &q, err);
     if (status == OX_OK && !options->compat_ort && options->accuracy != OX_QUANT_PLAIN)
         status = even_out(&q, err);
     for (size_t g = 0; g < q.n_graphs && status == OX_OK; g++) {
@@ -493,6 +537,8 @@ enum ox_status ox_quantize_dynamic(struct ox_model *model, const struct ox_quant
     }
     if (status == OX_OK)
         status = ox_quant_finish(&q, err);
+    if (status == OX_OK)
+        ox_estimate_end(&estimate, &q, true);
     if (status == OX_OK && report) {
         *report = q.report;
         q.report = NULL;

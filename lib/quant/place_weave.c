@@ -214,6 +214,23 @@ static enum ox_status weave_activation(struct ox_place *place, struct ox_value *
     return OX_OK;
 }
 
+/* What was seen, in few bins from the least to the greatest value. */
+static void add_histogram(struct ox_place *place, const struct ox_stats *stats,
+                          struct ox_quant_tensor *row)
+{
+    enum { PARTS = 64 };
+    uint64_t *parts = ox_arena_array(&place->q->report->arena, PARTS, sizeof *parts);
+    double span = (double)stats->most - (double)stats->least, width = ldexp(1, stats->exponent);
+    if (!parts || !(span > 0))
+        return;
+    for (size_t i = 0; i < 2 * OX_BINS; i++) {
+        double at = (ox_stats_edge(stats, i) + width / 2 - (double)stats->least) / span * PARTS;
+        parts[at < 0 ? 0 : at >= PARTS ? PARTS - 1 : (size_t)at] += stats->bins[i];
+    }
+    row->histogram = parts;
+    row->n_histogram = PARTS;
+}
+
 static void report_activation(struct ox_place *place, const struct ox_value *value)
 {
     const struct ox_mark *mark = ox_place_mark(place, value);
@@ -228,9 +245,11 @@ static void report_activation(struct ox_place *place, const struct ox_value *val
                                   .rmin = NAN,
                                   .rmax = NAN,
                                   .sqnr_db = NAN,
-                                  .clipped_share = NAN};
+                                  .clipped_share = NAN,
+                                  .accumulated_db = NAN};
     if (seen && seen->stats.bins) {
         const struct ox_stats *stats = &seen->stats;
+        add_histogram(place, stats, &row);
         int32_t least, most;
         double power = 0, width = ldexp(1, stats->exponent);
         ox_qtype_limits(row.type, &least, &most);
@@ -270,6 +289,22 @@ static const struct ox_mark *params_of(struct ox_place *place, const struct ox_v
     for (size_t steps = 0; mark->share && steps < place->n_marks; steps++)
         mark = ox_place_mark(place, mark->share);
     return mark->params.n ? mark : NULL;
+}
+
+/* onnxruntime's bias keeps its name when it is dequantized, so that others who use the constant get the rounded one too. */
+static void share_bias(struct ox_place *place, const struct ox_value *bias, struct ox_value *out)
+{
+    const struct ox_quant_uses *uses = &place->uses;
+    if (!place->q->options->compat_ort || bias->id >= uses->n_values)
+        return;
+    for (uint32_t i = uses->first[bias->id]; i < uses->first[bias->id + 1]; i++) {
+        const struct ox_quant_use *use = &uses->uses[i];
+        bool is_bias = false;
+        for (size_t b = 0; b < place->n_biases; b++)
+            is_bias |= place->biases[b].node == use->node && place->biases[b].index == use->index;
+        if (!is_bias && use->node->inputs[use->index] == bias)
+            use->node->inputs[use->index] = out;
+    }
 }
 
 static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bias *bias,
@@ -314,6 +349,8 @@ static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bi
         status = no_memory(err);
     else
         bias->node->inputs[bias->index] = out;
+    if (status == OX_OK)
+        share_bias(place, bias->bias, out);
 cleanup:
     ox_tensor_release(values);
     ox_tensor_release(quantized);
@@ -370,6 +407,7 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
         OX_TRY(weave_activation(place, value, err));
         report_activation(place, value);
     }
+    place->q->report->summary.n_saturating = place->n_saturating;
     if (place->n_saturating)
         ox_quant_report_add_note(
             place->q->report,

@@ -8,8 +8,10 @@
 struct ox_quant_report *ox_quant_report_new(struct ox_budget *budget)
 {
     struct ox_quant_report *report = calloc(1, sizeof *report);
-    if (report)
+    if (report) {
         ox_arena_init(&report->arena, budget);
+        report->summary.integer_share = report->summary.speedup = NAN;
+    }
     return report;
 }
 
@@ -112,7 +114,8 @@ void ox_quant_report_add_constant(struct ox_quant_report *report, const char *na
                                   const struct ox_tensor *quantized,
                                   const struct ox_qparams *params)
 {
-    struct ox_quant_tensor row = {.name = name, .kind = kind, .type = quantized->dtype};
+    struct ox_quant_tensor row = {
+        .name = name, .kind = kind, .type = quantized->dtype, .accumulated_db = NAN};
     uint64_t packed = 0;
     ox_dtype_packed_bytes(quantized->dtype, quantized->n, &packed);
     row.axis = params->axis;
@@ -154,7 +157,8 @@ void ox_quant_report_add_blocks(struct ox_quant_report *report, const char *name
                                 const struct ox_tensor *quantized, size_t n_scales,
                                 size_t scale_bytes)
 {
-    struct ox_quant_tensor row = {.name = name, .kind = "weight", .type = quantized->dtype};
+    struct ox_quant_tensor row = {
+        .name = name, .kind = "weight", .type = quantized->dtype, .accumulated_db = NAN};
     uint64_t packed = 0;
     ox_dtype_packed_bytes(quantized->dtype, quantized->n, &packed);
     row.n = n_scales;
@@ -269,32 +273,54 @@ static void json_tensor(struct ox_json *json, const struct ox_quant_tensor *tens
     ox_json_int(json, tensor->zero_point);
     number_or_null(json, "sqnr_db", tensor->sqnr_db);
     number_or_null(json, "clipped_share", tensor->clipped_share);
+    number_or_null(json, "accumulated_db", tensor->accumulated_db);
     ox_json_key(json, "bytes_before");
     ox_json_uint(json, tensor->bytes_before);
     ox_json_key(json, "bytes_after");
     ox_json_uint(json, tensor->bytes_after);
+    if (tensor->n_histogram) {
+        ox_json_key(json, "histogram");
+        ox_json_array(json);
+        for (size_t i = 0; i < tensor->n_histogram; i++)
+            ox_json_uint(json, tensor->histogram[i]);
+        ox_json_end_array(json);
+    }
     ox_json_end_object(json);
+}
+
+void ox_quant_report_summary(const struct ox_quant_report *report, struct ox_quant_summary *summary)
+{
+    *summary = report->summary;
+    for (size_t i = 0; i < report->n_nodes; i++)
+        summary->n_quantized += report->nodes[i].quantized;
+    summary->n_float = report->n_nodes - summary->n_quantized;
+    for (size_t i = 0; i < report->n_tensors; i++) {
+        summary->constants_before += report->tensors[i].bytes_before;
+        summary->constants_after += report->tensors[i].bytes_after;
+    }
 }
 
 static void json_summary(struct ox_json *json, const struct ox_quant_report *report)
 {
-    size_t quantized = 0;
-    uint64_t before = 0, after = 0;
-    for (size_t i = 0; i < report->n_nodes; i++)
-        quantized += report->nodes[i].quantized;
-    for (size_t i = 0; i < report->n_tensors; i++) {
-        before += report->tensors[i].bytes_before;
-        after += report->tensors[i].bytes_after;
-    }
+    struct ox_quant_summary summary;
+    ox_quant_report_summary(report, &summary);
     ox_json_object(json);
     ox_json_key(json, "nodes_quantized");
-    ox_json_uint(json, quantized);
+    ox_json_uint(json, summary.n_quantized);
     ox_json_key(json, "nodes_float");
-    ox_json_uint(json, report->n_nodes - quantized);
+    ox_json_uint(json, summary.n_float);
     ox_json_key(json, "constant_bytes_before");
-    ox_json_uint(json, before);
+    ox_json_uint(json, summary.constants_before);
     ox_json_key(json, "constant_bytes_after");
-    ox_json_uint(json, after);
+    ox_json_uint(json, summary.constants_after);
+    ox_json_key(json, "model_bytes_before");
+    ox_json_uint(json, summary.model_before);
+    ox_json_key(json, "model_bytes_after");
+    ox_json_uint(json, summary.model_after);
+    number_or_null(json, "integer_share", summary.integer_share);
+    number_or_null(json, "estimated_speedup", summary.speedup);
+    ox_json_key(json, "saturating_weights");
+    ox_json_uint(json, summary.n_saturating);
     ox_json_end_object(json);
 }
 

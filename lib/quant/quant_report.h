@@ -14,7 +14,8 @@ struct ox_quant_report {
     size_t n_tensors, cap_tensors;
     const char **notes;
     size_t n_notes, cap_notes;
-    bool failed; /* out of memory: sticky */
+    struct ox_quant_summary summary; /* without what follows from the rows */
+    bool failed;                     /* out of memory: sticky */
 };
 
 struct ox_quant_report *ox_quant_report_new(struct ox_budget *budget);

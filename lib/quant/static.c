@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "quant/budget.h"
+#include "quant/estimate.h"
 #include "quant/judge.h"
 #include "quant/place.h"
 
@@ -58,7 +59,9 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
     const struct ox_quant_options *options = q->options;
     struct ox_place place;
     struct ox_equalized *equalized = NULL;
+    struct ox_estimate estimate;
     OX_TRY(ox_quant_infer(q, err));
+    OX_TRY(ox_estimate_begin(&estimate, q, err));
     if (repairs->equalize) {
         OX_TRY(ox_quant_equalize(q, least_ratio, &equalized, err));
         OX_TRY(ox_quant_infer(q, err));
@@ -69,7 +72,9 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
     ox_place_ranges(&place);
     if (options->compat_ort && options->format == OX_QUANT_QOPERATOR) {
         OX_TRY(ox_qoperator_like_ort(&place, err));
-        return ox_quant_finish(q, err);
+        OX_TRY(ox_quant_finish(q, err));
+        ox_estimate_end(&estimate, q, true);
+        return OX_OK;
     }
     if (options->compat_ort)
         OX_TRY(ox_place_like_ort(&place, err));
@@ -78,7 +83,9 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
     OX_TRY(ox_place_weave(&place, err));
     if (options->format == OX_QUANT_QOPERATOR)
         OX_TRY(ox_qoperator_standard(q, place.graph, err));
-    return ox_quant_finish(q, err);
+    OX_TRY(ox_quant_finish(q, err));
+    ox_estimate_end(&estimate, q, true);
+    return OX_OK;
 }
 
 static enum ox_status quantize_model(struct ox_model *model,
@@ -170,6 +177,10 @@ static enum ox_status try_all(struct search *s, struct ox_error *err)
     struct repairs plain = {.method = options->method};
     OX_TRY(try_way(s, plain, err));
     struct repairs way = s->best;
+    way.method = OX_QUANT_MINMAX;
+    if (options->method != OX_QUANT_MINMAX)
+        OX_TRY(try_way(s, way, err)); /* cutting off may cost more than it gains */
+    way = s->best;
     way.correct = true;
     OX_TRY(try_way(s, way, err));
     way = s->best;

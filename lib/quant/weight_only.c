@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "quant/blocked.h"
+#include "quant/estimate.h"
 #include "quant/hessians.h"
 #include "quant/quant.h"
 
@@ -455,7 +456,9 @@ static enum ox_status quantize(struct job *job, const char *const *samples, size
 {
     struct ox_model *model = job->q.model;
     bool gptq = job->q.options->weight_method == OX_WEIGHT_GPTQ;
+    struct ox_estimate estimate;
     OX_TRY(ox_quant_infer(&job->q, err));
+    OX_TRY(ox_estimate_begin(&estimate, &job->q, err));
     OX_TRY(find_targets(job, err));
     for (size_t at = 0; gptq && at < job->n_targets;)
         OX_TRY(round_some(job, &at, samples, n_samples, err));
@@ -477,7 +480,9 @@ static enum ox_status quantize(struct job *job, const char *const *samples, size
         if (!model->graphs[g]->function && !ox_graph_sort(model->graphs[g]))
             return ox_fail(err, OX_INPUT, "the nodes cannot be ordered: there is a cycle");
     }
-    return clean(job, err);
+    OX_TRY(clean(job, err));
+    ox_estimate_end(&estimate, &job->q, false);
+    return OX_OK;
 }
 
 enum ox_status ox_quantize_weights(struct ox_model *model, const char *const *samples,

@@ -1,0 +1,126 @@
+/* The error of each node of a quantized model: its own, and what has gathered. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "quantize_common.h"
+
+void quantize_errors_release(struct quantize_errors *errors)
+{
+    ox_parity_release(errors->parity);
+    ox_model_release(errors->original);
+    ox_model_release(errors->quantized);
+    free(errors->rows);
+    *errors = (struct quantize_errors){0};
+}
+
+static double decibel(const struct ox_metrics *metrics)
+{
+    /* No difference at all: more than can be told. */
+    return isnan(metrics->sqnr_db) && metrics->n_mismatched == 0 ? 200
+                                                                 : fmin(metrics->sqnr_db, 200);
+}
+
+static enum ox_status collect(struct quantize_errors *errors, struct ox_error *err)
+{
+    size_t n = ox_parity_n_layers(errors->parity);
+    struct ox_parity_layer layer;
+    errors->rows = calloc(n + 1, sizeof *errors->rows);
+    if (!errors->rows) {
+        *err = (struct ox_error){OX_NO_MEMORY, "out of memory"};
+        return OX_NO_MEMORY;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!ox_parity_layer(errors->parity, i, &layer))
+            continue;
+        errors->rows[errors->n++] =
+            (struct quantize_error){.node = layer.b_node,
+                                    .op_type = layer.b_op,
+                                    .value = layer.b_name,
+                                    .own_db = layer.has_own ? decibel(&layer.own) : NAN,
+                                    .rounded_db = layer.has_qdq ? decibel(&layer.qdq) : NAN,
+                                    .gathered_db = decibel(&layer.metrics)};
+    }
+    return OX_OK;
+}
+
+enum ox_status quantize_errors_find(struct quantize_errors *errors, struct cli *cli,
+                                    const char *quantized, const char *original,
+                                    const struct opt_strings *samples, uint64_t most,
+                                    struct ox_error *err)
+{
+    enum ox_status status = ox_model_open(&errors->quantized, cli->env, quantized, err);
+    if (status == OX_OK)
+        status = ox_model_open(&errors->original, cli->env, original, err);
+    if (status == OX_OK)
+        status = ox_quant_debug(&errors->parity, errors->quantized, errors->original,
+                                samples->items, samples->n, most, err);
+    return status == OX_OK ? collect(errors, err) : status;
+}
+
+const struct quantize_error *quantize_error_of(const struct quantize_errors *errors,
+                                               const char *graph, const char *node)
+{
+    for (size_t i = 0; i < errors->n && !*graph; i++) {
+        if (strcmp(errors->rows[i].node, node) == 0)
+            return &errors->rows[i];
+    }
+    return NULL;
+}
+
+/* ---- Printing ----------------------------------------------------------------------------------------------------- */
+
+static void column(struct ox_strbuf *out, double db)
+{
+    if (isfinite(db))
+        ox_strbuf_printf(out, "%8.1f", db);
+    else
+        ox_strbuf_printf(out, "%8s", "-");
+}
+
+void quantize_errors_text(struct ox_strbuf *out, const struct quantize_errors *errors)
+{
+    ox_strbuf_puts(out, "     own rounding gathered  node: value (dB of signal to noise)\n");
+    for (size_t i = 0; i < errors->n; i++) {
+        const struct quantize_error error = errors->rows[i];
+        column(out, error.own_db);
+        column(out, error.rounded_db);
+        column(out, error.gathered_db);
+        ox_strbuf_puts(out, "  ");
+        ox_strbuf_name(out, error.op_type, 64);
+        ox_strbuf_putc(out, ' ');
+        ox_strbuf_name(out, error.node, 256);
+        ox_strbuf_puts(out, ": ");
+        ox_strbuf_name(out, error.value, 256);
+        ox_strbuf_putc(out, '\n');
+    }
+}
+
+static void number(struct ox_json *json, const char *key, double value)
+{
+    ox_json_key(json, key);
+    if (isfinite(value))
+        ox_json_double(json, value);
+    else
+        ox_json_null(json);
+}
+
+void quantize_errors_json(struct ox_json *json, const struct quantize_errors *errors)
+{
+    ox_json_array(json);
+    for (size_t i = 0; i < errors->n; i++) {
+        const struct quantize_error error = errors->rows[i];
+        ox_json_object(json);
+        ox_json_key(json, "node");
+        ox_json_string(json, error.node);
+        ox_json_key(json, "op_type");
+        ox_json_string(json, error.op_type);
+        ox_json_key(json, "value");
+        ox_json_string(json, error.value);
+        number(json, "own_db", error.own_db);
+        number(json, "rounding_db", error.rounded_db);
+        number(json, "gathered_db", error.gathered_db);
+        ox_json_end_object(json);
+    }
+    ox_json_end_array(json);
+}
