@@ -15,24 +15,14 @@ static float act(const struct ox_epilogue *end, float x)
 
 enum { MR = 4, NR = 8 };
 
-static void tile(const struct ox_tile *t)
+/* The sums of a panel on their way to c; columns from `first` on. */
+static void leave(const struct ox_tile *t, size_t first, float (*sum)[NR])
 {
-    float sum[MR][NR] = {{0}};
-    const float *b = t->b;
-    for (size_t s = 0; s < t->segments; s++) {
-        const float *const *a = t->a + s * MR;
-        for (size_t p = 0; p < t->depth; p++, b += NR) {
-            for (unsigned i = 0; i < t->rows; i++) {
-                for (unsigned j = 0; j < NR; j++)
-                    sum[i][j] += a[i][p] * b[j];
-            }
-        }
-    }
     const struct ox_epilogue *end = t->end;
     for (unsigned i = 0; i < t->rows; i++) {
         float *c = t->c + i * t->ldc;
-        for (unsigned j = 0; j < t->cols; j++) {
-            float x = t->add ? c[j] + sum[i][j] : sum[i][j];
+        for (size_t j = first; j < t->cols && j < first + NR; j++) {
+            float x = t->add ? c[j] + sum[i][j - first] : sum[i][j - first];
             if (end) {
                 x = end->scale != 0 ? x * end->scale : x;
                 x = end->col_bias ? x + end->col_bias[j] : x;
@@ -42,6 +32,49 @@ static void tile(const struct ox_tile *t)
                 x = act(end, x);
             }
             c[j] = x;
+        }
+    }
+}
+
+static void tile(const struct ox_tile *t)
+{
+    for (size_t first = 0; first < t->cols; first += NR) {
+        float sum[MR][NR] = {{0}};
+        const float *b = t->b + first / NR * t->panel;
+        for (size_t s = 0; s < t->segments; s++) {
+            const float *const *a = t->a + s * MR;
+            for (size_t p = 0; p < t->depth; p++, b += NR) {
+                for (unsigned i = 0; i < t->rows; i++) {
+                    for (unsigned j = 0; j < NR; j++)
+                        sum[i][j] += a[i][p] * b[j];
+                }
+            }
+        }
+        leave(t, first, sum);
+    }
+}
+
+static void line(const struct ox_line *l)
+{
+    for (size_t x = 0; x < l->count; x++) {
+        struct ox_epilogue end;
+        struct ox_tile out = {.c = l->c + x * l->ldc, .cols = l->cols, .rows = 1};
+        if (l->end) {
+            end = *l->end;
+            end.row_bias = end.row_bias ? end.row_bias + x : NULL;
+            end.residual = end.residual ? end.residual + x * end.residual_ld : NULL;
+            out.end = &end;
+        }
+        for (size_t first = 0; first < l->cols; first += NR) {
+            float sum[1][NR] = {{0}};
+            const float *b = l->b + first / NR * l->panel;
+            for (unsigned r = 0; r < l->rows; r++) {
+                for (size_t p = 0; p < l->run; p++, b += NR) {
+                    for (unsigned j = 0; j < NR; j++)
+                        sum[0][j] += l->row[r][x * l->step + p] * b[j];
+                }
+            }
+            leave(&out, first, sum);
         }
     }
 }
@@ -304,6 +337,7 @@ static const struct ox_compute plain = {
     .depth_most = 512,
     .block_floats = 1 << 16,
     .tile = tile,
+    .line = line,
     .stream = stream,
     .dots = dots,
     .finish = finish,

@@ -35,18 +35,33 @@ struct ox_epilogue {
 
 enum { OX_TILE_ROWS_MAX = 14, OX_TILE_COLS_MAX = 32 };
 
-/* One register tile: c[i][j] = (add ? c : 0) + sum over segments s, p < depth of a[s * mr + i][p] * b[(s * depth + p) * nr + j],
- * for i < rows <= mr, j < cols <= nr; then `end`, its pointers moved to this tile's first row and column (NULL: the bare
- * sum). OX_ACT_ROW and residual_last are left to the caller. The terms of an element are added in ascending order whatever
- * rows and cols are. a holds mr pointers a segment, of which the first `rows` are read. */
+/* Tiles in registers, a row of them: c[i][j] = (add ? c : 0) + sum over segments s, p < depth of
+ * a[s * mr + i][p] * b[j / nr * panel + (s * depth + p) * nr + j % nr], for i < rows <= mr, j < cols; then `end`, its pointers
+ * moved to the first row and column (NULL: the bare sum). OX_ACT_ROW and residual_last are left to the caller. The terms of an
+ * element are added in ascending order whatever rows and cols are. a holds mr pointers a segment, of which the first `rows`
+ * are read. */
 struct ox_tile {
     const float *const *a;
     size_t segments, depth;
     const float *b;
+    size_t panel; /* floats from panel to panel */
     float *c;
-    size_t ldc;
-    unsigned rows, cols;
+    size_t ldc, cols;
+    unsigned rows;
     bool add;
+    const struct ox_epilogue *end;
+};
+
+/* The same sums where the left side lies at equal steps, `count` outputs of a line: c[x][j] = sum over r < rows, p < run of
+ * row[r][x * step + p] * b[j / nr * panel + (r * run + p) * nr + j % nr]. */
+struct ox_line {
+    const float *const *row;
+    unsigned rows;
+    size_t run, step, count;
+    const float *b;
+    size_t panel;
+    float *c;
+    size_t ldc, cols;
     const struct ox_epilogue *end;
 };
 
@@ -76,6 +91,7 @@ struct ox_depthwise {
     float *out;
     size_t out_pixel;
     float lo, hi; /* -infinity, infinity: none */
+    bool ahead; /* the lines below, as far apart as the last two, are needed next: worth fetching */
 };
 
 /* Winograd transforms of one tile over channels; see convolve_winograd.c. Pixels of the patch outside the image are given as
@@ -115,6 +131,7 @@ struct ox_compute {
     size_t block_floats; /* of a packed block of the right side: in L2 */
 
     void (*tile)(const struct ox_tile *t);
+    void (*line)(const struct ox_line *l);
     void (*stream)(const struct ox_stream *s);
     /* c[i * ldc + j] = sum over p < k of a[i * lda + p] * b[j * ldb + p], i < rows <= 4, j < n. */
     void (*dots)(size_t n, size_t k, unsigned rows, const float *a, size_t lda, const float *b,

@@ -3,8 +3,6 @@
 #include "common/compiler.h"
 #include "kernels/convolve_impl.h"
 
-enum { FEW_CHANNELS = 4 };
-
 static bool pointwise(const struct ox_conv *c)
 {
     bool gaps = c->in_batch && c->in_batch != c->in[0] * c->in[1] * c->in_pixel;
@@ -53,7 +51,7 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
         if (two < 0.85)
             return OX_CONV_WINOGRAD2;
     }
-    if (c->groups == 1 && c->in_channels <= FEW_CHANNELS && c->dilation[1] == 1)
+    if (ox_conv_narrow_fits(c))
         return OX_CONV_PADDED;
     return OX_CONV_INDIRECT;
 }
@@ -127,8 +125,6 @@ static struct ox_dense as_product(const struct ox_conv *c)
 size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum ox_conv_way way,
                     const struct ox_conv *c)
 {
-    struct ox_conv padded;
-    size_t all, image;
     switch (way) {
     case OX_CONV_POINTWISE:
         return 0;
@@ -139,12 +135,7 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
     case OX_CONV_WINOGRAD4:
         return ox_conv_winograd_work(t, env, c, 4);
     case OX_CONV_PADDED:
-        padded = ox_conv_padded(c);
-        if (OX_MUL_OVERFLOWS(padded.in[0], padded.in[1], &image) ||
-            OX_MUL_OVERFLOWS(image, padded.in_pixel, &image) ||
-            OX_ADD_OVERFLOWS(image, 64 + ox_conv_indirect_work(&padded), &all))
-            return SIZE_MAX;
-        return all;
+        return ox_conv_narrow_work(c, env);
     case OX_CONV_INDIRECT:
         break;
     }
@@ -175,7 +166,7 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
         ox_conv_winograd(t, env, c, 4, packed, in, out, end, work);
         break;
     case OX_CONV_PADDED:
-        ox_conv_padded_run(t, env, c, packed, in, out, end, work);
+        ox_conv_narrow(t, env, c, packed, in, out, end, work);
         break;
     case OX_CONV_INDIRECT:
         ox_conv_indirect(t, env, c, packed, in, out, end, work);

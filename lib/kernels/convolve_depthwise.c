@@ -25,7 +25,7 @@ void ox_conv_depthwise_pack(const struct ox_compute *t, const struct ox_conv *c,
     }
 }
 
-enum { NARROW = 32, RING_FLOATS = 1 << 16, RING_LINES = 64 };
+enum { NARROW = 32, RING_FLOATS = 1 << 17, RING_LINES = 64 };
 
 struct job {
     const struct ox_compute *t;
@@ -164,7 +164,9 @@ static void wide_row(const struct job *j, struct ox_depthwise *d, float *out, st
         d->row = row->at;
         d->pixel = c->in_pixel;
         d->count = j->inner[1] - x;
+        d->ahead = c->dilation[0] == 1;
         j->t->depthwise(d);
+        d->ahead = false;
     }
 }
 

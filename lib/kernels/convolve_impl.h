@@ -26,11 +26,13 @@ void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const stru
                       const float *packed, const float *in, float *out,
                       const struct ox_epilogue *end, float *work);
 
-/* The image, padded, that OX_CONV_PADDED makes first. */
-struct ox_conv ox_conv_padded(const struct ox_conv *c);
-void ox_conv_padded_run(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
-                        const float *packed, const float *in, float *out,
-                        const struct ox_epilogue *end, float *work);
+/* What OX_CONV_PADDED takes: the most channels, rows of a kernel, and lines that these span. */
+enum { OX_CONV_NARROW_CHANNELS = 12, OX_CONV_NARROW_ROWS = 16, OX_CONV_NARROW_LINES = 64 };
+bool ox_conv_narrow_fits(const struct ox_conv *c);
+size_t ox_conv_narrow_work(const struct ox_conv *c, const struct ox_env *env);
+void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                    const float *packed, const float *in, float *out, const struct ox_epilogue *end,
+                    float *work);
 
 enum { OX_CONV_DEPTHWISE_ROWS = 16 }; /* of a kernel, at most */
 void ox_conv_depthwise_pack(const struct ox_compute *t, const struct ox_conv *c,

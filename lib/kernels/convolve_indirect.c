@@ -4,7 +4,7 @@
 
 #include "kernels/convolve_impl.h"
 
-enum { SEGMENTS = 64, RUN_MOST = 768, GATHERED = 160, COPY = 8 };
+enum { SEGMENTS = 64, RUN_MOST = 768 };
 
 static size_t min_size(size_t a, size_t b)
 {
@@ -155,7 +155,6 @@ struct job {
     size_t ldc;            /* and that distance */
     size_t in_batch, out_batch;
     size_t taps, block_taps; /* of a block of k; 1 when that is a part of the channels */
-    bool slack, gathers;     /* the input may be read COPY floats past its end; gather() is used */
     bool runs; /* kernel rows may be runs of taps[1] * channels; block_taps is whole rows */
 };
 
@@ -228,26 +227,6 @@ static size_t find_segments(const struct job *j, const struct tile_rows *at, uns
     return n_segments;
 }
 
-/* Short runs are put one after another, so that a tile sees one run. Copies and reads in steps of COPY: up to COPY - 1
- * floats past a run. */
-static void gather(const struct job *j, const struct tile_rows *at, unsigned rows, float *patch,
-                   const float **a)
-{
-    const struct ox_conv *c = j->c;
-    const size_t taps = j->phase.taps[0], run = j->phase.taps[1] * j->channels;
-    const size_t k = taps * run, line = c->in[1] * c->in_pixel;
-    const size_t down = c->dilation[0] * line;
-    for (unsigned i = 0; i < rows; i++) {
-        const float *from = at->image[i] + (size_t)at->y[i] * line + (size_t)at->x[i] * c->in_pixel;
-        float *to = patch + i * k;
-        a[i] = to;
-        for (size_t r = 0; r < taps; r++, to += run, from += down) {
-            for (size_t u = 0; u < run; u += COPY)
-                memcpy(to + u, from + u, COPY * sizeof *to);
-        }
-    }
-}
-
 static void block_of_k(const struct job *j, size_t group, size_t col0, size_t m0, size_t m1,
                        size_t tap0, size_t channel0, size_t depth)
 {
@@ -258,7 +237,6 @@ static void block_of_k(const struct job *j, size_t group, size_t col0, size_t m0
     const size_t taps = min_size(j->block_taps, j->taps - tap0), col = group * j->n + col0;
     const size_t panel0 = (group * ((j->n + t->nr - 1) / t->nr * t->nr) + col0) * k;
     const float *pointers[SEGMENTS * OX_TILE_ROWS_MAX];
-    float patch[OX_TILE_ROWS_MAX * GATHERED + COPY];
     struct tile_rows at;
     struct ox_block b = {.t = t,
                          .a = pointers,
@@ -276,12 +254,7 @@ static void block_of_k(const struct job *j, size_t group, size_t col0, size_t m0
     for (size_t m = m0; m < m1; m += b.rows) {
         b.rows = (unsigned)min_size(min_size(step, m1 - m), line);
         find_rows(j, cursor, b.rows, group, &at);
-        if (j->gathers) {
-            gather(j, &at, b.rows, patch, pointers);
-            b.segments = 1;
-        } else {
-            b.segments = find_segments(j, &at, b.rows, tap0, taps, channel0, pointers);
-        }
+        b.segments = find_segments(j, &at, b.rows, tap0, taps, channel0, pointers);
         b.depth = depth * (taps / b.segments);
         const size_t pixel = (p->first_out[0] + cursor.ty * p->out_step[0]) * c->out[1] +
                              p->first_out[1] + cursor.tx * p->out_step[1];
@@ -350,20 +323,17 @@ static void plan(struct job *j)
     ox_blocking_plan(j->t, j->m, j->n, j->taps * j->channels, j->block_taps * depth, c->groups,
                      false, &j->by);
     j->by.depth = depth;
-    j->gathers =
-        j->slack && j->runs && j->block_taps == j->taps && j->taps * j->channels <= GATHERED;
 }
 
-static void run_phases(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
-                       const float *packed, const float *in, float *out,
-                       const struct ox_epilogue *end, float *work, bool slack)
+void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                      const float *packed, const float *in, float *out,
+                      const struct ox_epilogue *end, float *work)
 {
     struct job j = {.t = t,
                     .c = c,
                     .packed = packed,
                     .in = in,
                     .zeros = work,
-                    .slack = slack,
                     .out = out,
                     .end = end,
                     .channels = c->in_channels / c->groups,
@@ -390,84 +360,5 @@ static void run_phases(const struct ox_compute *t, struct ox_env *env, const str
             2.0 * (double)j.m * (double)c->out_channels * (double)j.taps * (double)j.channels;
         ox_spread(env, c->groups * j.by.n_rows * j.by.n_cols, flops, run_task, &j);
         j.packed += ox_dense_packed(t, j.channels, j.n) * c->groups * j.taps;
-    }
-}
-
-void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
-                      const float *packed, const float *in, float *out,
-                      const struct ox_epilogue *end, float *work)
-{
-    run_phases(t, env, c, packed, in, out, end, work, false);
-}
-
-struct ox_conv ox_conv_padded(const struct ox_conv *c)
-{
-    struct ox_conv p = *c;
-    for (unsigned axis = 0; axis < 2; axis++) {
-        p.in[axis] = c->out[axis] ? (c->out[axis] - 1) * c->stride[axis] +
-                                        (c->kernel[axis] - 1) * c->dilation[axis] + 1
-                                  : 0;
-        p.pad[axis] = 0;
-    }
-    p.batch = 1;
-    p.in_pixel = c->in_channels;
-    p.in_batch = 0;
-    p.planar = false;
-    return p;
-}
-
-struct padding {
-    const struct ox_compute *t;
-    const struct ox_conv *from, *to;
-    const float *in;
-    float *out;
-};
-
-static void pad_row(void *arg, size_t row, size_t slot)
-{
-    const struct padding *p = arg;
-    const struct ox_conv *c = p->from;
-    const size_t channels = c->in_channels, across = p->to->in[1];
-    float *out = p->out + row * across * channels;
-    const size_t y = row - c->pad[0];
-    const size_t left = min_size(c->pad[1], across);
-    const size_t width = min_size(c->in[1], across - left);
-    (void)slot;
-    if (y >= c->in[0]) { /* also above the image, where y has wrapped */
-        memset(out, 0, across * channels * sizeof *out);
-        return;
-    }
-    memset(out, 0, left * channels * sizeof *out);
-    memset(out + (left + width) * channels, 0, (across - left - width) * channels * sizeof *out);
-    out += left * channels;
-    if (c->planar) {
-        p->t->transpose(channels, width, p->in + y * c->in[1], c->in[0] * c->in[1], out, channels);
-        return;
-    }
-    const float *in = p->in + y * c->in[1] * c->in_pixel;
-    if (c->in_pixel == channels) {
-        memcpy(out, in, width * channels * sizeof *out);
-        return;
-    }
-    for (size_t x = 0; x < width; x++)
-        memcpy(out + x * channels, in + x * c->in_pixel, channels * sizeof *out);
-}
-
-void ox_conv_padded_run(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
-                        const float *packed, const float *in, float *out,
-                        const struct ox_epilogue *end, float *work)
-{
-    const struct ox_conv image = ox_conv_padded(c);
-    const size_t zeros = (ox_conv_indirect_work(&image) + 15) / 16 * 16;
-    const size_t pixel = c->planar ? c->in_channels : c->in_pixel;
-    const size_t in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * pixel;
-    const size_t outs = c->out[0] * c->out[1];
-    const size_t out_batch = c->out_batch ? c->out_batch : outs * c->out_pixel;
-    for (size_t n = 0; n < c->batch; n++) {
-        struct padding p = {t, c, &image, in + n * in_batch, work + zeros};
-        ox_spread(env, image.in[0], (double)(image.in[0] * image.in[1] * c->in_channels) * 40,
-                  pad_row, &p);
-        const struct ox_epilogue at = ox_end_at(end, n * outs, 0);
-        run_phases(t, env, &image, packed, work + zeros, out + n * out_batch, &at, work, true);
     }
 }

@@ -101,27 +101,18 @@ void ox_dense_pack(const struct ox_compute *t, struct ox_env *env, size_t k, siz
 void ox_block_panels(const struct ox_block *b)
 {
     const struct ox_compute *t = b->t;
-    struct ox_epilogue end;
-    struct ox_tile tile = {.a = b->a,
-                           .segments = b->segments,
-                           .depth = b->depth,
-                           .ldc = b->ldc,
-                           .rows = b->rows,
-                           .add = b->add};
-    if (b->end) {
-        end = *b->end;
-        tile.end = &end;
-    }
-    for (size_t j = 0; j < b->cols; j += t->nr) {
-        tile.b = b->packed + j * b->panel;
-        tile.c = b->c + j;
-        tile.cols = (unsigned)min_size(t->nr, b->cols - j);
-        t->tile(&tile);
-        if (!b->end)
-            continue;
-        end.col_bias = end.col_bias ? end.col_bias + tile.cols : NULL;
-        end.residual = end.residual ? end.residual + tile.cols : NULL;
-    }
+    const struct ox_tile tile = {.a = b->a,
+                                 .segments = b->segments,
+                                 .depth = b->depth,
+                                 .b = b->packed,
+                                 .panel = b->panel * t->nr,
+                                 .c = b->c,
+                                 .ldc = b->ldc,
+                                 .cols = b->cols,
+                                 .rows = b->rows,
+                                 .add = b->add,
+                                 .end = b->end};
+    t->tile(&tile);
     if (b->end)
         ox_end_rows(t, b->rows, b->cols, b->c, b->ldc, b->end);
 }

@@ -44,13 +44,20 @@ static void run_row(const void *arg, size_t n, float *x)
 enum ox_status ox_fused_activation(const struct ox_run *r, struct ox_epilogue *end,
                                    struct ox_fused_row *row, struct ox_error *err)
 {
-    const char *name = ox_run_string(r, "activation");
+    return ox_fused_activation_by(r, "activation", "alpha", "beta", end, row, err);
+}
+
+enum ox_status ox_fused_activation_by(const struct ox_run *r, const char *by, const char *alpha,
+                                      const char *beta, struct ox_epilogue *end,
+                                      struct ox_fused_row *row, struct ox_error *err)
+{
+    const char *name = ox_run_string(r, by);
     if (!name || !*name)
         return OX_OK;
     int i = find(name);
     if (i < 0)
         return ox_run_fail(r, err, OX_INPUT, "there is no activation '%.40s'", name);
-    float a = ox_run_float(r, "alpha", 0), b = ox_run_float(r, "beta", 0);
+    float a = ox_run_float(r, alpha, 0), b = ox_run_float(r, beta, 0);
     switch (activations[i].unary) {
     case OX_UNARY_CLIP:
         end->act = OX_ACT_CLIP;
@@ -68,6 +75,22 @@ enum ox_status ox_fused_activation(const struct ox_run *r, struct ox_epilogue *e
         end->row_arg = row;
         return OX_OK;
     }
+}
+
+const float *ox_fused_scaled(struct ox_run *r, const struct ox_tensor *weights,
+                             const struct ox_tensor *scale, struct ox_error *err)
+{
+    if (!scale)
+        return weights->data;
+    size_t channels = (size_t)weights->dims[0], each = channels ? weights->n / channels : 0;
+    float *out = ox_run_work(r, weights->n, sizeof(float), err);
+    if (!out)
+        return NULL;
+    const float *by = scale->data, *from = weights->data;
+    for (size_t o = 0; o < channels; o++)
+        for (size_t i = 0; i < each; i++)
+            out[o * each + i] = from[o * each + i] * by[o];
+    return out;
 }
 
 enum ox_status ox_fused_first(struct ox_run *r, const struct ox_tensor *x, bool last,

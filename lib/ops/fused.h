@@ -23,6 +23,15 @@ bool ox_fused_has(const char *op_type);
  * activation. */
 enum ox_status ox_fused_activation(const struct ox_run *r, struct ox_epilogue *end,
                                    struct ox_fused_row *row, struct ox_error *err);
+/* ... from attributes of these names. */
+enum ox_status ox_fused_activation_by(const struct ox_run *r, const char *by, const char *alpha,
+                                      const char *beta, struct ox_epilogue *end,
+                                      struct ox_fused_row *row, struct ox_error *err);
+
+/* Convolution weights [out, ...] times a factor for each output channel: until the kernel returns. scale NULL: the weights
+ * themselves. NULL: out of memory. */
+const float *ox_fused_scaled(struct ox_run *r, const struct ox_tensor *weights,
+                             const struct ox_tensor *scale, struct ox_error *err);
 
 /* A tensor with x's shape as if its channels were second, without data: for reading sizes. */
 enum ox_status ox_fused_first(struct ox_run *r, const struct ox_tensor *x, bool last,

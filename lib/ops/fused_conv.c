@@ -79,23 +79,6 @@ static bool is_planar(const struct job *job)
            job->c.dilation[0] == 1 && job->c.dilation[1] == 1;
 }
 
-/* Weights with the scale in them. */
-static const float *scaled(struct ox_run *r, const struct ox_tensor *weights, struct ox_error *err)
-{
-    const struct ox_tensor *scale = ox_run_in(r, IN_SCALE);
-    if (!scale)
-        return weights->data;
-    size_t channels = (size_t)weights->dims[0], each = channels ? weights->n / channels : 0;
-    float *out = ox_run_work(r, weights->n, sizeof(float), err);
-    if (!out)
-        return NULL;
-    const float *by = scale->data, *from = weights->data;
-    for (size_t o = 0; o < channels; o++)
-        for (size_t i = 0; i < each; i++)
-            out[o * each + i] = from[o * each + i] * by[o];
-    return out;
-}
-
 static enum ox_status check_vector(struct ox_run *r, size_t i, int64_t n, const char *what,
                                    struct ox_error *err)
 {
@@ -127,7 +110,7 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct 
     floats += head / sizeof(float);
     void *block = keep ? ox_run_keep(r, floats * sizeof(float), err)
                        : ox_run_work(r, floats, sizeof(float), err);
-    const float *from = block ? scaled(r, weights, err) : NULL;
+    const float *from = block ? ox_fused_scaled(r, weights, ox_run_in(r, IN_SCALE), err) : NULL;
     if (!from)
         return OX_NO_MEMORY;
     struct packed_conv *packed = job->packed = block;

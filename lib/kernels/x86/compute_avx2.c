@@ -38,6 +38,7 @@ void ox_compute_avx2(struct ox_compute *t)
     t->depth_most = 768;
     t->block_floats = 1 << 16;
     t->tile = tile;
+    t->line = line;
     t->stream = stream;
     t->dots = dots;
     t->finish = finish;

@@ -16,6 +16,7 @@ void ox_compute_avx512(struct ox_compute *t)
     t->depth_most = 512;
     t->block_floats = 1 << 17;
     t->tile = tile;
+    t->line = line;
     t->stream = stream;
     t->dots = dots;
     t->finish = finish;

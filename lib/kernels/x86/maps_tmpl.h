@@ -56,61 +56,177 @@ INLINE void depthwise_3x3(const struct ox_depthwise *d, size_t c, size_t x0, siz
     }
 }
 
-/* Any kernel: `n` outputs share each weight. */
+/* 3x3, step 2: of the columns of an output the last is the first of the next. */
+INLINE void depthwise_3x3_2(const struct ox_depthwise *d, size_t c, size_t x0, size_t n, bool some,
+                            size_t m)
+{
+    VF w[9];
+#pragma GCC unroll 9
+    for (unsigned i = 0; i < 9; i++)
+        w[i] = load_part(d->weights + i * d->weights_ld + c, some, m);
+    const VF lo = v_set1(d->lo), hi = v_set1(d->hi);
+    const size_t pixel = d->pixel;
+    const float *r0 = d->row[0] + 2 * x0 * pixel + c, *r1 = d->row[1] + 2 * x0 * pixel + c;
+    const float *r2 = d->row[2] + 2 * x0 * pixel + c;
+    const VF bias = d->bias ? load_part(d->bias + c, some, m) : v_zero();
+    float *out = d->out + x0 * d->out_pixel + c;
+    VF a = v_fma(load_part(r0, some, m), w[0], bias);
+    a = v_fma(load_part(r1, some, m), w[3], a);
+    a = v_fma(load_part(r2, some, m), w[6], a);
+    for (size_t q = 0; q < n; q++) {
+        a = v_fma(load_part(r0 + pixel, some, m), w[1], a);
+        a = v_fma(load_part(r1 + pixel, some, m), w[4], a);
+        a = v_fma(load_part(r2 + pixel, some, m), w[7], a);
+        r0 += 2 * pixel;
+        r1 += 2 * pixel;
+        r2 += 2 * pixel;
+        const VF u = load_part(r0, some, m), v = load_part(r1, some, m);
+        const VF t = load_part(r2, some, m);
+        VF next = v_fma(u, w[0], bias);
+        a = v_fma(u, w[2], a);
+        next = v_fma(v, w[3], next);
+        a = v_fma(v, w[5], a);
+        next = v_fma(t, w[6], next);
+        a = v_fma(t, w[8], a);
+        store_part(out, some, m, clipped(a, lo, hi));
+        out += d->out_pixel;
+        a = next;
+    }
+}
+
+/* Any kernel: `n` outputs share each weight. cols is the kernel's width where that is known beforehand. */
 INLINE void depthwise_some(const struct ox_depthwise *d, size_t c, size_t x0, const unsigned n,
-                           bool some, size_t m)
+                           const unsigned cols, bool some, size_t m)
 {
     const VF bias = d->bias ? load_part(d->bias + c, some, m) : v_zero();
     const VF lo = v_set1(d->lo), hi = v_set1(d->hi);
-    const size_t step = d->step * d->pixel;
-    VF sum[4];
-#pragma GCC unroll 4
+    const size_t step = d->step * d->pixel, next = d->dilation * d->pixel, ld = d->weights_ld;
+    VF sum[8];
+#pragma GCC unroll 8
     for (unsigned i = 0; i < n; i++)
         sum[i] = bias;
     const float *w = d->weights + c;
     for (unsigned r = 0; r < d->rows; r++) {
         const float *in = d->row[r] + x0 * step + c;
-        for (unsigned q = 0; q < d->cols; q++) {
+#pragma GCC unroll 8
+        for (unsigned q = 0; q < cols; q++) {
             const VF weight = load_part(w, some, m);
-#pragma GCC unroll 4
-            for (unsigned i = 0; i < n; i++)
-                sum[i] = v_fma(load_part(in + i * step, some, m), weight, sum[i]);
-            w += d->weights_ld;
-            in += d->dilation * d->pixel;
+            const float *at = in;
+#pragma GCC unroll 8
+            for (unsigned i = 0; i < n; i++, at += step)
+                sum[i] = v_fma(load_part(at, some, m), weight, sum[i]);
+            w += ld;
+            in += next;
         }
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (unsigned i = 0; i < n; i++)
         store_part(d->out + (x0 + i) * d->out_pixel + c, some, m, clipped(sum[i], lo, hi));
 }
 
-INLINE void depthwise_part(const struct ox_depthwise *d, size_t c, size_t x, size_t n, bool some,
-                           size_t m)
+/* Outputs [x, x + n) of a vector of channels. */
+INLINE void depthwise_strip(const struct ox_depthwise *d, size_t c, size_t x, size_t n,
+                            const unsigned cols, bool some, size_t m)
 {
-    if (d->rows == 3 && d->cols == 3 && d->step == 1 && d->dilation == 1) {
-        depthwise_3x3(d, c, x, n, some, m);
+    size_t i = 0;
+    /* The last eight or four overlap those before: that is faster than one at a time. */
+    for (; i + 8 <= n; i += 8)
+        depthwise_some(d, c, x + i, 8, cols, some, m);
+    if (i == n)
+        return;
+    if (n >= 8) {
+        depthwise_some(d, c, x + n - 8, 8, cols, some, m);
         return;
     }
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        depthwise_some(d, c, x + i, 4, some, m);
+    if (n >= 4) {
+        depthwise_some(d, c, x, 4, cols, some, m);
+        depthwise_some(d, c, x + n - 4, 4, cols, some, m);
+        return;
+    }
     for (; i < n; i++)
-        depthwise_some(d, c, x + i, 1, some, m);
+        depthwise_some(d, c, x + i, 1, cols, some, m);
+}
+
+static void depthwise_slow(const struct ox_depthwise *d, size_t c, size_t x, size_t n, bool some,
+                           size_t m)
+{
+    depthwise_strip(d, c, x, n, d->cols, some, m);
+}
+
+enum form { FORM_3X3, FORM_3X3_2, FORM_COLS_5, FORM_COLS_7, FORM_ANY };
+
+INLINE void depthwise_part(const struct ox_depthwise *d, enum form form, size_t c, size_t x,
+                           size_t n)
+{
+    if (form == FORM_3X3)
+        depthwise_3x3(d, c, x, n, false, VW);
+    else if (form == FORM_3X3_2)
+        depthwise_3x3_2(d, c, x, n, false, VW);
+    else if (form == FORM_COLS_5)
+        depthwise_strip(d, c, x, n, 5, false, VW);
+    else if (form == FORM_COLS_7)
+        depthwise_strip(d, c, x, n, 7, false, VW);
+    else
+        depthwise_slow(d, c, x, n, false, VW);
+}
+
+static enum form depthwise_form(const struct ox_depthwise *d)
+{
+    if (d->rows == 3 && d->cols == 3 && d->dilation == 1 && d->step <= 2)
+        return d->step == 1 ? FORM_3X3 : FORM_3X3_2;
+    return d->cols == 5 ? FORM_COLS_5 : d->cols == 7 ? FORM_COLS_7 : FORM_ANY;
+}
+
+/* The last channels, less than a vector. The order of the sum is that of the others. */
+static void depthwise_tail(const struct ox_depthwise *d, enum form form, size_t c, size_t x,
+                           size_t n)
+{
+    const size_t m = d->channels - c;
+    if (form == FORM_3X3)
+        depthwise_3x3(d, c, x, n, true, m);
+    else if (form == FORM_3X3_2)
+        depthwise_3x3_2(d, c, x, n, true, m);
+    else
+        depthwise_slow(d, c, x, n, true, m);
+}
+
+/* The lines that the row of outputs below will need come while these are summed: outputs [x, x + n), all channels of a
+ * block. */
+static void depthwise_ahead(const struct ox_depthwise *d, size_t c0, size_t c1, size_t x, size_t n)
+{
+    enum { LINE = 16 };
+    if (d->rows < 2)
+        return;
+    const ptrdiff_t down = d->row[d->rows - 1] - d->row[d->rows - 2];
+    for (size_t s = 1; s <= d->step; s++) {
+        const uintptr_t from = (uintptr_t)(d->row[d->rows - 1] + x * d->step * d->pixel + c0) +
+                               (uintptr_t)(down * (ptrdiff_t)s) * sizeof(float);
+        for (size_t q = 0; q < n * d->step; q++) {
+            for (size_t c = 0; c < c1 - c0; c += LINE)
+                _mm_prefetch((const char *)(from + (q * d->pixel + c) * sizeof(float)),
+                             _MM_HINT_T1);
+        }
+    }
 }
 
 static void depthwise(const struct ox_depthwise *d)
 {
     /* A block of channels by a block of outputs whose lines stay in L1 from one vector to the next. */
-    enum { CHANNELS = 64, OUTPUTS = 28 };
-    for (size_t c0 = 0; c0 < d->channels; c0 += CHANNELS) {
-        const size_t c1 = d->channels - c0 < CHANNELS ? d->channels : c0 + CHANNELS;
+    enum { FLOATS = 6144, LINE = 16, OUTPUTS = 28 };
+    const enum form form = depthwise_form(d);
+    const size_t each = FLOATS / ((OUTPUTS * d->step + d->cols) * d->rows) / LINE * LINE;
+    const size_t channels = each ? each : LINE;
+    for (size_t c0 = 0; c0 < d->channels; c0 += channels) {
+        const size_t c1 = d->channels - c0 < channels ? d->channels : c0 + channels;
         for (size_t x = 0; x < d->count; x += OUTPUTS) {
             const size_t n = d->count - x < OUTPUTS ? d->count - x : OUTPUTS;
             size_t c = c0;
+            if (d->ahead)
+                depthwise_ahead(d, c0, c1, x, n);
             for (; c + VW <= c1; c += VW)
-                depthwise_part(d, c, x, n, false, VW);
+                depthwise_part(d, form, c, x, n);
             if (c < c1)
-                depthwise_part(d, c, x, n, true, c1 - c);
+                depthwise_tail(d, form, c, x, n);
         }
     }
 }

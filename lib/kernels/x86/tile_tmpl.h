@@ -24,21 +24,20 @@ INLINE VF ending(const struct ox_epilogue *end, VF x, size_t i, size_t j, bool s
     return x;
 }
 
-/* The sums of a tile on their way to c. */
-static void leave(const struct ox_tile *t, const VF (*sums)[2])
+/* The sums of a panel on their way to c; columns from `first` on. */
+static void leave(const struct ox_tile *t, const unsigned rows, size_t first, const VF (*sums)[2])
 {
-    for (unsigned i = 0; i < t->rows; i++) {
-        float *c = t->c + i * t->ldc;
-        for (unsigned v = 0; v < 2 && v * VW < t->cols; v++) {
-            const unsigned left = t->cols - v * VW;
+    for (unsigned i = 0; i < rows; i++) {
+        for (unsigned v = 0; v < 2 && first + v * VW < t->cols; v++) {
+            const size_t j = first + v * VW, left = t->cols - j;
             const bool some = left < VW;
             const size_t m = some ? left : VW;
-            float *to = c + v * VW;
+            float *to = t->c + i * t->ldc + j;
             VF x = sums[i][v];
             if (t->add)
                 x = v_add(x, some ? v_load_n(to, m) : v_load(to));
             if (t->end)
-                x = ending(t->end, x, i, v * VW, some, m);
+                x = ending(t->end, x, i, j, some, m);
             if (some)
                 v_store_n(to, x, m);
             else
@@ -62,41 +61,93 @@ INLINE void step(const unsigned rows, const unsigned vecs, const float *const *a
     }
 }
 
-/* The common ends of a whole tile, in registers: bias, residual, limits. */
-INLINE void leave_whole(const struct ox_tile *t, const unsigned rows, VF (*sum)[2])
+/* The common ends of a whole panel, in registers: bias, residual, limits. */
+INLINE void leave_whole(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
+                        size_t first, VF (*sum)[2])
 {
     const struct ox_epilogue *end = t->end;
     const bool clip = end && end->act == OX_ACT_CLIP;
-    const bool bias = end && end->col_bias;
-    const float *r = end && !end->residual_last ? end->residual : NULL;
-    float *c = t->c;
+    const float *r = end && end->residual && !end->residual_last ? end->residual + first : NULL;
+    float *c = t->c + first;
+    if (t->add) {
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < rows; i++) {
+#pragma GCC unroll 2
+            for (unsigned v = 0; v < vecs; v++)
+                sum[i][v] = v_add(sum[i][v], v_load(c + i * t->ldc + v * VW));
+        }
+    }
+    if (end && end->col_bias) {
+#pragma GCC unroll 2
+        for (unsigned v = 0; v < vecs; v++) {
+            const VF bias = v_load(end->col_bias + first + v * VW);
+#pragma GCC unroll 16
+            for (unsigned i = 0; i < rows; i++)
+                sum[i][v] = v_add(sum[i][v], bias);
+        }
+    }
+    if (r) {
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < rows; i++, r += end->residual_ld) {
+#pragma GCC unroll 2
+            for (unsigned v = 0; v < vecs; v++)
+                sum[i][v] = v_add(sum[i][v], v_load(r + v * VW));
+        }
+    }
+    if (clip) {
+        const VF lo = v_set1(end->lo), hi = v_set1(end->hi);
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < rows; i++) {
+#pragma GCC unroll 2
+            for (unsigned v = 0; v < vecs; v++)
+                sum[i][v] = v_min(hi, v_max(lo, sum[i][v]));
+        }
+    }
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++, c += t->ldc) {
 #pragma GCC unroll 2
-        for (unsigned v = 0; v < 2; v++) {
-            VF x = sum[i][v];
-            if (t->add)
-                x = v_add(x, v_load(c + v * VW));
-            if (bias)
-                x = v_add(x, v_load(end->col_bias + v * VW));
-            if (r)
-                x = v_add(x, v_load(r + i * end->residual_ld + v * VW));
-            if (clip)
-                x = v_min(v_set1(end->hi), v_max(v_set1(end->lo), x));
-            v_store(c + v * VW, x);
-        }
+        for (unsigned v = 0; v < vecs; v++)
+            v_store(c + v * VW, sum[i][v]);
     }
 }
 
-INLINE void sum_up(const struct ox_tile *t, const unsigned rows, const unsigned vecs)
+/* Of a whole panel that needs nothing rare the sums never leave their registers. */
+INLINE void leave_panel(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
+                        size_t first, bool common, VF (*sum)[2])
 {
-    VF sum[MR][2];
+    if (common && t->cols - first >= vecs * VW) {
+        leave_whole(t, rows, vecs, first, sum);
+        return;
+    }
+    VF sums[MR][2];
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
-        sum[i][0] = v_zero();
-        sum[i][1] = v_zero();
+        sums[i][0] = sum[i][0];
+        sums[i][1] = vecs > 1 ? sum[i][1] : v_zero();
     }
-    const float *b = t->b;
+    leave(t, rows, first, (const VF(*)[2])sums);
+}
+
+INLINE bool is_common(const struct ox_epilogue *end)
+{
+    return !end || (end->scale == 0 && !end->row_bias && end->act != OX_ACT_LEAKY);
+}
+
+INLINE void clear(const unsigned rows, const unsigned vecs, VF (*sum)[2])
+{
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < rows; i++) {
+#pragma GCC unroll 2
+        for (unsigned v = 0; v < vecs; v++)
+            sum[i][v] = v_zero();
+    }
+}
+
+INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
+                       size_t first, const float *b, bool common)
+{
+    VF sum[MR][2];
+    clear(rows, vecs, sum);
     const float *const *pointers = t->a;
     const size_t depth = t->depth;
     for (size_t s = t->segments; s > 0; s--, pointers += MR) {
@@ -104,29 +155,77 @@ INLINE void sum_up(const struct ox_tile *t, const unsigned rows, const unsigned 
 #pragma GCC unroll 16
         for (unsigned i = 0; i < rows; i++)
             a[i] = pointers[i];
-        size_t p = 0;
-        for (; p < depth; p++, b += NR) {
+        for (size_t p = 0; p < depth; p++, b += NR) {
             _mm_prefetch((const char *)(b + AHEAD), _MM_HINT_T0);
             step(rows, vecs, a, p, b, sum);
         }
     }
-    const struct ox_epilogue *end = t->end;
-    if (vecs > 1 && t->cols == NR &&
-        (!end || (end->scale == 0 && !end->row_bias && end->act != OX_ACT_LEAKY)))
-        leave_whole(t, rows, sum);
-    else
-        leave(t, (const VF(*)[2])sum);
+    leave_panel(t, rows, vecs, first, common, sum);
 }
 
-/* A function for each number of rows, for two vectors and for one. */
+INLINE void tile_rows(const struct ox_tile *t, const unsigned rows)
+{
+    const bool common = is_common(t->end);
+    const float *b = t->b;
+    for (size_t j = 0; j < t->cols; j += NR, b += t->panel) {
+        if (t->cols - j > VW)
+            tile_panel(t, rows, 2, j, b, common);
+        else
+            tile_panel(t, rows, 1, j, b, common);
+    }
+}
+
+/* Outputs [x, x + rows) of a line, one panel. Two pointers serve six rows: the others are at equal steps. */
+INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const unsigned rows,
+                       const unsigned vecs, size_t x, size_t first, const float *b, bool common)
+{
+    VF sum[MR][2];
+    clear(rows, vecs, sum);
+    const size_t run = l->run, step = l->step;
+    for (unsigned r = 0; r < l->rows; r++) {
+        const float *a = l->row[r] + x * step;
+        for (size_t p = 0; p < run; p++, a++, b += NR) {
+            const VF b0 = v_load(b);
+            const VF b1 = vecs > 1 ? v_load(b + VW) : b0;
+            const float *at = a;
+#pragma GCC unroll 16
+            for (unsigned i = 0; i < rows; i++, at += step) {
+                const VF one = v_set1(*at);
+                sum[i][0] = v_fma(one, b0, sum[i][0]);
+                if (vecs > 1)
+                    sum[i][1] = v_fma(one, b1, sum[i][1]);
+            }
+        }
+    }
+    leave_panel(out, rows, vecs, first, common, sum);
+}
+
+INLINE void line_rows(const struct ox_line *l, const unsigned rows, size_t x, size_t first,
+                      const float *b)
+{
+    struct ox_epilogue end;
+    struct ox_tile out = {.c = l->c + x * l->ldc, .ldc = l->ldc, .cols = l->cols, .rows = rows};
+    if (l->end) {
+        end = *l->end;
+        end.row_bias = end.row_bias ? end.row_bias + x : NULL;
+        end.residual = end.residual ? end.residual + x * end.residual_ld : NULL;
+        out.end = &end;
+    }
+    if (l->cols - first > VW)
+        line_panel(l, &out, rows, 2, x, first, b, is_common(out.end));
+    else
+        line_panel(l, &out, rows, 1, x, first, b, is_common(out.end));
+}
+
+/* A function for each number of rows. */
 #define ROWS(n)                                                                                    \
-    static void wide_##n(const struct ox_tile *t)                                                  \
+    static void tile_##n(const struct ox_tile *t)                                                  \
     {                                                                                              \
-        sum_up(t, n, 2);                                                                           \
+        tile_rows(t, n);                                                                           \
     }                                                                                              \
-    static void narrow_##n(const struct ox_tile *t)                                                \
+    static void line_##n(const struct ox_line *l, size_t x, size_t first, const float *b)          \
     {                                                                                              \
-        sum_up(t, n, 1);                                                                           \
+        line_rows(l, n, x, first, b);                                                              \
     }
 ROWS(1)
 ROWS(2)
@@ -141,24 +240,38 @@ ROWS(9)
 ROWS(10)
 ROWS(11)
 ROWS(12)
+#define LIST(name)                                                                                 \
+    {                                                                                              \
+        name##1, name##2, name##3, name##4, name##5, name##6, name##7, name##8, name##9, name##10, \
+            name##11, name##12                                                                     \
+    }
+#else
+#define LIST(name) {name##1, name##2, name##3, name##4, name##5, name##6}
 #endif
 #undef ROWS
 
-static void (*const by_rows[2][MR])(const struct ox_tile *t) = {
-    {narrow_1, narrow_2, narrow_3, narrow_4, narrow_5, narrow_6,
-#if MR > 6
-     narrow_7, narrow_8, narrow_9, narrow_10, narrow_11, narrow_12
-#endif
-    },
-    {wide_1, wide_2, wide_3, wide_4, wide_5, wide_6,
-#if MR > 6
-     wide_7, wide_8, wide_9, wide_10, wide_11, wide_12
-#endif
-    }};
+static void (*const tiles[MR])(const struct ox_tile *t) = LIST(tile_);
+static void (*const lines[MR])(const struct ox_line *l, size_t x, size_t first,
+                               const float *b) = LIST(line_);
+#undef LIST
 
 static void tile(const struct ox_tile *t)
 {
-    by_rows[t->cols > VW][t->rows - 1](t);
+    tiles[t->rows - 1](t);
+}
+
+/* Weights of a panel stay in L1 while the line goes by. Tiles are of equal height: a last one of a row or two would be slow. */
+static void line(const struct ox_line *l)
+{
+    const size_t parts = (l->count + MR - 1) / MR;
+    const float *b = l->b;
+    for (size_t j = 0; j < l->cols; j += NR, b += l->panel) {
+        for (size_t i = 0, x = 0; i < parts; i++) {
+            const size_t rows = (l->count - x) / (parts - i);
+            lines[rows - 1](l, x, j, b);
+            x += rows;
+        }
+    }
 }
 
 static void finish(size_t n, const struct ox_epilogue *end, float *x)

@@ -1,0 +1,154 @@
+/* Depthwise convolutions with the pointwise ones before and behind them become ConvChain of our own domain (ops/fused_chain.c), where
+ * the map between them is too large to stay in a core's cache from node to node. */
+#include <string.h>
+
+#include "graph/match.h"
+#include "ops/fused.h"
+
+enum { IN_X, IN_WEIGHTS, IN_BIAS, IN_SCALE, IN_RESIDUAL, STAGES = 3, DEPTHWISE = 1 };
+enum { LEAST_BYTES = 2 << 20, ROWS_MOST = 16 };
+
+/* A convolution of maps by constant weights whose channels are last on both sides. */
+static bool is_map_conv(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    if (!node || !ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv") || node->n_outputs != 1 ||
+        ox_attr_int(node, "layout", 0) != (OX_IN_LAST | OX_OUT_LAST))
+        return false;
+    const struct ox_stored *w = ox_rw_stored(rw, node->inputs[IN_WEIGHTS]);
+    return w && w->rank == 4 && w->dims[0] > 0;
+}
+
+static bool all_are(const struct ox_node *node, const char *name, int64_t want)
+{
+    size_t n;
+    const int64_t *list = ox_attr_ints(node, name, &n);
+    for (size_t i = 0; list && i < n; i++)
+        if (list[i] != want)
+            return false;
+    return true;
+}
+
+static bool is_pointwise(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    if (!is_map_conv(rw, node) || ox_attr_int(node, "group", 1) != 1)
+        return false;
+    const struct ox_stored *w = ox_rw_stored(rw, node->inputs[IN_WEIGHTS]);
+    return w->dims[2] == 1 && w->dims[3] == 1 && all_are(node, "strides", 1) &&
+           all_are(node, "pads", 0);
+}
+
+static bool is_depthwise(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    if (!is_map_conv(rw, node))
+        return false;
+    const struct ox_stored *w = ox_rw_stored(rw, node->inputs[IN_WEIGHTS]);
+    return w->dims[1] == 1 && w->dims[0] == ox_attr_int(node, "group", 1) && w->dims[0] > 1 &&
+           w->dims[2] <= ROWS_MOST;
+}
+
+/* Bytes of one image of a map; 0: not known. */
+static int64_t map_bytes(struct ox_rewrite *rw, const struct ox_value *map)
+{
+    int64_t bytes = sizeof(float);
+    for (int d = 1; d < 4; d++) {
+        int64_t size = ox_rank_of(rw, map) == 4 ? ox_dim_of(rw, map, d) : -1;
+        if (size < 1 || size > 1 << 20 || bytes > INT64_MAX >> 20)
+            return 0;
+        bytes *= size;
+    }
+    return bytes;
+}
+
+struct activation {
+    const char *name;
+    float alpha, beta;
+};
+
+static struct activation activation_of(const struct ox_node *node)
+{
+    return (struct activation){node ? ox_attr_string(node, "activation", NULL) : NULL,
+                               node ? ox_attr_float(node, "alpha", 0) : 0,
+                               node ? ox_attr_float(node, "beta", 0) : 0};
+}
+
+static void set_activation(struct ox_rewrite *rw, struct ox_node *node, unsigned stage,
+                           const struct activation *a)
+{
+    static const char *const names[STAGES][3] = {{"activation_0", "alpha_0", "beta_0"},
+                                                 {"activation_1", "alpha_1", "beta_1"},
+                                                 {"activation_2", "alpha_2", "beta_2"}};
+    if (a->name)
+        rw->failed |= !ox_node_set_string(node, names[stage][0], a->name) ||
+                      !ox_node_set_float(node, names[stage][1], a->alpha) ||
+                      !ox_node_set_float(node, names[stage][2], a->beta);
+}
+
+static void copy_window(struct ox_rewrite *rw, struct ox_node *to, const struct ox_node *from)
+{
+    static const char *const lists[] = {"dilations", "kernel_shape", "pads", "strides"};
+    const char *pad = ox_attr_string(from, "auto_pad", NULL);
+    for (size_t i = 0; i < OX_COUNT(lists); i++) {
+        size_t n;
+        const int64_t *list = ox_attr_ints(from, lists[i], &n);
+        if (list)
+            rw->failed |= !ox_node_set_ints(to, lists[i], list, n);
+    }
+    if (pad)
+        rw->failed |= !ox_node_set_string(to, "auto_pad", pad);
+}
+
+/* The last of the stages takes in the others: its residual may come from nodes between them. */
+static void join(struct ox_rewrite *rw, struct ox_node *const stage[STAGES])
+{
+    enum { N_IN = 1 + 3 * STAGES + 1 };
+    struct ox_node *first = stage[0] ? stage[0] : stage[DEPTHWISE];
+    struct ox_node *last = stage[2] ? stage[2] : stage[DEPTHWISE];
+    struct ox_value *in[N_IN] = {first->inputs[IN_X]};
+    struct activation act[STAGES];
+    for (unsigned s = 0; s < STAGES; s++) {
+        act[s] = activation_of(stage[s]);
+        for (unsigned i = 0; stage[s] && i < 3; i++)
+            in[1 + 3 * s + i] = ox_input(stage[s], IN_WEIGHTS + i);
+    }
+    in[N_IN - 1] = ox_input(last, IN_RESIDUAL);
+    if (last != stage[DEPTHWISE]) {
+        ox_rw_clear_attrs(rw, last);
+        copy_window(rw, last, stage[DEPTHWISE]);
+    }
+    for (unsigned s = 0; s < STAGES; s++)
+        set_activation(rw, last, s, &act[s]);
+    ox_rw_become(rw, last, "ConvChain", OX_OWN_DOMAIN, in, in[N_IN - 1] ? N_IN : N_IN - 1);
+    for (unsigned s = 0; s < STAGES; s++)
+        if (stage[s] && stage[s] != last)
+            ox_rw_remove(rw, stage[s]);
+}
+
+static void look_at(struct ox_rewrite *rw, struct ox_node *node)
+{
+    struct ox_value *x = node->inputs[IN_X];
+    struct ox_node *before = x ? x->producer : NULL;
+    struct ox_node *behind = ox_rw_only_user(rw, node->outputs[0]);
+    struct ox_node *stage[STAGES] = {NULL, node, NULL};
+    if (is_pointwise(rw, before) && before->graph == node->graph &&
+        ox_rw_only_user(rw, x) == node && !ox_input(before, IN_RESIDUAL) &&
+        map_bytes(rw, x) >= LEAST_BYTES)
+        stage[0] = before;
+    if (is_pointwise(rw, behind) && behind->inputs[IN_X] == node->outputs[0] &&
+        !ox_input(node, IN_RESIDUAL) &&
+        (stage[0] || map_bytes(rw, node->outputs[0]) >= LEAST_BYTES))
+        stage[2] = behind;
+    if (stage[0] || stage[2])
+        join(rw, stage);
+}
+
+enum ox_status ox_pass_fuse_blocks(struct ox_rewrite *rw, struct ox_graph *graph,
+                                   struct ox_error *err)
+{
+    for (size_t i = 0; i < graph->n_nodes && !rw->failed; i++) {
+        struct ox_node *node = graph->nodes[i];
+        OX_TRY(ox_env_poll(rw->env, err));
+        if (!ox_rw_gone(rw, node) && is_depthwise(rw, node))
+            look_at(rw, node);
+    }
+    return OX_OK;
+}

@@ -1,0 +1,155 @@
+/* Convolution of few channels (first layers): lines are copied once between their zeros, planar ones turned on the way, into a
+ * ring of as many as the kernel is high. There the taps of an output in one line are a run of memory, and outputs lie at equal
+ * steps: the kernel needs no pointers to pixels. */
+#include <string.h>
+
+#include "common/compiler.h"
+#include "kernels/convolve_impl.h"
+
+enum { TASKS = 16 };
+
+struct job {
+    const struct ox_compute *t;
+    const struct ox_conv *c;
+    const float *packed, *in;
+    float *out, *work;
+    const struct ox_epilogue *end;
+    size_t in_batch, out_batch;
+    size_t across; /* floats of a framed line */
+    size_t lines;  /* of the ring */
+    size_t rows;   /* of the output, in a task */
+    size_t slot;   /* floats of a ring */
+};
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t height(const struct ox_conv *c)
+{
+    return (c->kernel[0] - 1) * c->dilation[0] + 1;
+}
+
+/* Floats of a line with its zeros, as far as outputs read it. */
+static size_t framed(const struct ox_conv *c)
+{
+    return c->out[1] ? ((c->out[1] - 1) * c->stride[1] + c->kernel[1]) * c->in_channels : 0;
+}
+
+bool ox_conv_narrow_fits(const struct ox_conv *c)
+{
+    return c->groups == 1 && c->dilation[1] == 1 && c->in_channels <= OX_CONV_NARROW_CHANNELS &&
+           c->kernel[0] <= OX_CONV_NARROW_ROWS && height(c) <= OX_CONV_NARROW_LINES;
+}
+
+size_t ox_conv_narrow_work(const struct ox_conv *c, const struct ox_env *env)
+{
+    const size_t across = framed(c);
+    size_t all;
+    if (across > SIZE_MAX / 8 / (height(c) + 1) ||
+        OX_MUL_OVERFLOWS((across * height(c) + 15) / 16 * 16, ox_slots(env), &all))
+        return SIZE_MAX;
+    return all + (across + 15) / 16 * 16;
+}
+
+static void copy_line(const struct job *j, const float *image, size_t y, float *to)
+{
+    const struct ox_conv *c = j->c;
+    const size_t channels = c->in_channels, across = j->across / channels;
+    const size_t left = min_size(c->pad[1], across), width = min_size(c->in[1], across - left);
+    memset(to, 0, left * channels * sizeof *to);
+    memset(to + (left + width) * channels, 0, (across - left - width) * channels * sizeof *to);
+    to += left * channels;
+    if (c->planar) {
+        j->t->transpose(channels, width, image + y * c->in[1], c->in[0] * c->in[1], to, channels);
+        return;
+    }
+    const float *from = image + y * c->in[1] * c->in_pixel;
+    if (c->in_pixel == channels) {
+        memcpy(to, from, width * channels * sizeof *to);
+        return;
+    }
+    for (size_t x = 0; x < width; x++)
+        memcpy(to + x * channels, from + x * c->in_pixel, channels * sizeof *to);
+}
+
+struct ring {
+    size_t held[OX_CONV_NARROW_LINES]; /* line + 1 of the batch that is in each place */
+    const float *zeros;
+    float *room;
+};
+
+static void one_row(const struct job *j, size_t image, size_t y, struct ring *ring)
+{
+    const struct ox_conv *c = j->c;
+    const float *row[OX_CONV_NARROW_ROWS];
+    for (size_t r = 0; r < c->kernel[0]; r++) {
+        const size_t at = y * c->stride[0] + r * c->dilation[0] - c->pad[0]; /* wraps above */
+        row[r] = ring->zeros;
+        if (at >= c->in[0])
+            continue;
+        const size_t place = at % j->lines, known = image * c->in[0] + at + 1;
+        float *to = ring->room + place * j->across;
+        if (ring->held[place] != known)
+            copy_line(j, j->in + image * j->in_batch, at, to);
+        ring->held[place] = known;
+        row[r] = to;
+    }
+    float *out = j->out + image * j->out_batch + y * c->out[1] * c->out_pixel;
+    struct ox_epilogue end = ox_end_at(j->end, (image * c->out[0] + y) * c->out[1], 0);
+    end.row_bias = NULL;
+    const struct ox_line line = {.row = row,
+                                 .rows = (unsigned)c->kernel[0],
+                                 .run = c->kernel[1] * c->in_channels,
+                                 .step = c->stride[1] * c->in_channels,
+                                 .count = c->out[1],
+                                 .b = j->packed,
+                                 .panel =
+                                     c->kernel[0] * c->kernel[1] * c->in_channels * j->t->nr,
+                                 .c = out,
+                                 .ldc = c->out_pixel,
+                                 .cols = c->out_channels,
+                                 .end = &end};
+    j->t->line(&line);
+    ox_end_rows(j->t, c->out[1], c->out_channels, out, c->out_pixel, &end);
+}
+
+static void run_task(void *arg, size_t i, size_t slot)
+{
+    const struct job *j = arg;
+    const struct ox_conv *c = j->c;
+    struct ring ring = {.zeros = j->work, .room = j->work + (j->across + 15) / 16 * 16 + slot * j->slot};
+    const size_t all = c->batch * c->out[0];
+    for (size_t y = i * j->rows; y < all && y < (i + 1) * j->rows; y++)
+        one_row(j, y / c->out[0], y % c->out[0], &ring);
+}
+
+void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                    const float *packed, const float *in, float *out, const struct ox_epilogue *end,
+                    float *work)
+{
+    const size_t all = c->batch * c->out[0], pixel = c->planar ? c->in_channels : c->in_pixel;
+    if (all == 0 || c->out[1] == 0 || c->out_channels == 0)
+        return;
+    struct job j = {.t = t,
+                    .c = c,
+                    .packed = packed,
+                    .in = in,
+                    .out = out,
+                    .work = work,
+                    .end = end,
+                    .in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * pixel,
+                    .out_batch =
+                        c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel,
+                    .across = framed(c),
+                    .lines = height(c),
+                    .rows = (all + TASKS - 1) / TASKS};
+    j.slot = (j.across * j.lines + 15) / 16 * 16;
+    memset(work, 0, j.across * sizeof *work);
+    /* Neighbouring tasks copy the lines that they share: not too many tasks. */
+    j.rows = j.rows < 2 * j.lines ? 2 * j.lines : j.rows;
+    const double flops = 2.0 * (double)(all * c->out[1]) * (double)c->out_channels *
+                         (double)(c->kernel[0] * c->kernel[1] * c->in_channels);
+    ox_spread(env, (all + j.rows - 1) / j.rows, flops, run_task, &j);
+}
