@@ -188,9 +188,8 @@ void ox_chain_run(const struct ox_compute *t, struct ox_env *env, const struct o
     j.out = out;
     j.work = work;
     const double taps = (double)(d->kernel[0] * d->kernel[1]);
-    const double flops =
-        2.0 * (double)(d->batch * d->in_channels) *
-        ((double)(d->in[0] * d->in[1]) * (double)c->in_channels +
-         (double)(d->out[0] * d->out[1]) * (3 * taps + (double)c->out_channels));
+    const double flops = 2.0 * (double)(d->batch * d->in_channels) *
+                         ((double)(d->in[0] * d->in[1]) * (double)c->in_channels +
+                          (double)(d->out[0] * d->out[1]) * (3 * taps + (double)c->out_channels));
     ox_spread(env, d->batch * j.parts, flops, run_task, &j);
 }

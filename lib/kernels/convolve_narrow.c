@@ -105,8 +105,7 @@ static void one_row(const struct job *j, size_t image, size_t y, struct ring *ri
                                  .step = c->stride[1] * c->in_channels,
                                  .count = c->out[1],
                                  .b = j->packed,
-                                 .panel =
-                                     c->kernel[0] * c->kernel[1] * c->in_channels * j->t->nr,
+                                 .panel = c->kernel[0] * c->kernel[1] * c->in_channels * j->t->nr,
                                  .c = out,
                                  .ldc = c->out_pixel,
                                  .cols = c->out_channels,
@@ -119,7 +118,8 @@ static void run_task(void *arg, size_t i, size_t slot)
 {
     const struct job *j = arg;
     const struct ox_conv *c = j->c;
-    struct ring ring = {.zeros = j->work, .room = j->work + (j->across + 15) / 16 * 16 + slot * j->slot};
+    struct ring ring = {.zeros = j->work,
+                        .room = j->work + (j->across + 15) / 16 * 16 + slot * j->slot};
     const size_t all = c->batch * c->out[0];
     for (size_t y = i * j->rows; y < all && y < (i + 1) * j->rows; y++)
         one_row(j, y / c->out[0], y % c->out[0], &ring);
@@ -140,8 +140,7 @@ void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct
                     .work = work,
                     .end = end,
                     .in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * pixel,
-                    .out_batch =
-                        c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel,
+                    .out_batch = c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel,
                     .across = framed(c),
                     .lines = height(c),
                     .rows = (all + TASKS - 1) / TASKS};

@@ -180,7 +180,8 @@ static enum ox_status read_ends(struct ox_run *r, struct job *job, struct ox_fus
         struct ox_epilogue *end = &job->c.end[s];
         *end = (struct ox_epilogue){.col_bias = job->packed->bias[s]};
         job->c.packed[s] = job->packed->weights[s];
-        OX_TRY(ox_fused_activation_by(r, names[s][0], names[s][1], names[s][2], end, &rows[s], err));
+        OX_TRY(
+            ox_fused_activation_by(r, names[s][0], names[s][1], names[s][2], end, &rows[s], err));
     }
     if (!residual)
         return OX_OK;

@@ -2,6 +2,8 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #include "tests/emulate_avx512.h"
 
+#define INLINE static __attribute__((noinline, unused))
+
 #define ox_compute_avx512 ox_compute_emulated
 #include "kernels/x86/compute_avx512.c"
 #else

@@ -229,6 +229,34 @@ START_TEST(channels_are_shuffled_where_they_lie)
 }
 END_TEST
 
+START_TEST(halves_of_shuffled_channels_are_made_at_once)
+{
+    check_same(
+        "g (float[2,4,5,3] x) => (float[A,B,C,D] y) { a = Conv (x, w0) b = Conv (x, w1) "
+        "j = Concat <axis = 1> (a, b) "
+        "p = Constant <value_ints = [2,2,4,5,3]> () q = Constant <value_ints = [2,8,5,3]> () "
+        "t = Reshape(j, p) u = Transpose <perm = [0,2,1,3,4]> (t) v = Reshape(u, q) "
+        "n = Constant <value_ints = [0]> () h = Constant <value_ints = [4]> () "
+        "e = Constant <value_ints = [8]> () k = Constant <value_ints = [1]> () "
+        "l = Slice(v, n, h, k) r = Slice(v, h, e, k) s = Conv (l, w2) z = Mul(s, r) "
+        "y = Conv (z, w3) }",
+        LIST("4,4,1,1", "4,4,1,1", "4,4,1,1", "3,4,1,1"), DIMS(2, 4, 5, 3),
+        WANT({"Interleave", 1}, {"Slice", 0}, {"Concat", 0}, {"Transpose", 1}));
+}
+END_TEST
+
+/* The map between them takes 2 MB; the residual comes from between the stages. */
+START_TEST(large_blocks_around_depthwise_run_in_strips)
+{
+    check_same("g (float[1,5,60,60] x) => (float[A,B,C,D] y) { a = Conv (x, w0, w1) "
+               "b = Clip(a, w2, w3) "
+               "c = Conv <group = 160, pads = [1,1,1,1], strides = [2,2]> (b, w4, w5) d = Relu(c) "
+               "r = Conv <strides = [2,2]> (x, w6) e = Conv (d, w7) f = Add(e, r) y = Relu(f) }",
+               LIST("160,5,1,1", "160", "1", "+1", "160,1,3,3", "160", "6,5,1,1", "6,160,1,1"),
+               DIMS(1, 5, 60, 60), WANT({"ConvChain", 1}, {"FusedConv", 1}, {"Add", 0}));
+}
+END_TEST
+
 START_TEST(spelled_activations_are_seen)
 {
     check_same("g (float[1,4,5,5] x) => (float[A,B,C,D] y) { a = Conv (x, w0) "
@@ -250,6 +278,8 @@ int main(void)
                                   gemm_with_factors_and_products_of_any_rank,
                                   what_would_change_the_meaning_is_left_alone,
                                   channels_are_shuffled_where_they_lie,
+                                  halves_of_shuffled_channels_are_made_at_once,
+                                  large_blocks_around_depthwise_run_in_strips,
                                   spelled_activations_are_seen};
     Suite *suite = suite_create("fused");
     TCase *tcase = tcase_create("fused");

@@ -194,7 +194,6 @@ static void depthwise_tail(const struct ox_depthwise *d, enum form form, size_t 
  * block. */
 static void depthwise_ahead(const struct ox_depthwise *d, size_t c0, size_t c1, size_t x, size_t n)
 {
-    enum { LINE = 16 };
     if (d->rows < 2)
         return;
     const ptrdiff_t down = d->row[d->rows - 1] - d->row[d->rows - 2];
@@ -212,7 +211,7 @@ static void depthwise_ahead(const struct ox_depthwise *d, size_t c0, size_t c1, 
 static void depthwise(const struct ox_depthwise *d)
 {
     /* A block of channels by a block of outputs whose lines stay in L1 from one vector to the next. */
-    enum { FLOATS = 6144, LINE = 16, OUTPUTS = 28 };
+    enum { FLOATS = 6144, OUTPUTS = 28 };
     const enum form form = depthwise_form(d);
     const size_t each = FLOATS / ((OUTPUTS * d->step + d->cols) * d->rows) / LINE * LINE;
     const size_t channels = each ? each : LINE;

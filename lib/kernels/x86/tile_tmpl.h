@@ -1,7 +1,9 @@
 /* Register tiles, products of few rows, and what ends a row: stamped for each
  * vector width. The includer has included vec_<isa>.h and defines MR; NR is two
  * vectors. */
+#ifndef INLINE /* the emulation in tests/ builds no form of its own for each number of rows */
 #define INLINE static inline __attribute__((always_inline))
+#endif
 enum { NR = 2 * VW, LINE = 16, FAR = 128 };
 
 /* x = end(x) for lanes of row i at column j. */
@@ -246,7 +248,10 @@ ROWS(12)
             name##11, name##12                                                                     \
     }
 #else
-#define LIST(name) {name##1, name##2, name##3, name##4, name##5, name##6}
+#define LIST(name)                                                                                 \
+    {                                                                                              \
+        name##1, name##2, name##3, name##4, name##5, name##6                                       \
+    }
 #endif
 #undef ROWS
 
