@@ -10,7 +10,7 @@ struct args {
     int method, quant_format, activation_type;
     double percentile;
     bool moving_average, symmetric_activation, calibrate_only;
-    bool bias_correction, equalize;
+    bool bias_correction, equalize, smooth;
     int accuracy;
     const char *max_drop;
     int metric; /* enum ox_quant_metric */
@@ -72,6 +72,8 @@ static const struct opt options[] = {
     {0, "bias-correction", OPT_FLAG, FIELD(bias_correction), NULL, NULL,
      "move biases so that each channel keeps its mean"},
     {0, "equalize", OPT_FLAG, FIELD(equalize), NULL, NULL, "even out channels between layers"},
+    {0, "smooth", OPT_FLAG, FIELD(smooth), NULL, NULL,
+     "move large channels of normalizations into the weights of products (SmoothQuant)"},
     {0, "max-drop", OPT_STRING, FIELD(max_drop), "X", NULL,
      "leave the fewest nodes in float that samples held out need to keep within X of --metric"},
     {0, "metric", OPT_CHOICE, FIELD(metric), "METRIC", "sqnr|cosine|top1",
@@ -266,6 +268,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     chosen.symmetric_activation = args->symmetric_activation;
     chosen.bias_correction = args->bias_correction;
     chosen.equalize = args->equalize;
+    chosen.smooth = args->smooth;
     chosen.accuracy = (enum ox_quant_accuracy)args->accuracy;
     chosen.has_budget = args->max_drop != NULL;
     chosen.metric = (enum ox_quant_metric)args->metric;

@@ -219,16 +219,22 @@ struct watch {
     struct ox_calibration *c;
     enum pass pass;
     struct ox_strmap
-        names;             /* of the values that are looked at, and of aliases -> index of either */
-    const char **watched;  /* the former */
-    struct alias *aliases; /* the latter; their indices are behind those of the former: */
+        names; /* of the values that are looked at, and of aliases -> index of either */
+    struct ox_strmap normalized; /* those that LayerNormalization makes */
+    const char **watched;        /* the former */
+    struct alias *aliases;       /* the latter; their indices are behind those of the former: */
     size_t n_watched, n_aliases;
 };
 
 enum { FIRST_ALIAS = 1 << 30 };
 
-static bool see_channels(struct ox_calibrated *seen, const struct ox_tensor *real)
+/* last: channels are the last dimension, else the second. */
+static bool see_channels(struct ox_calibrated *seen, const struct ox_tensor *real, bool last)
 {
+    int64_t width = real->rank ? real->dims[real->rank - 1] : 0;
+    if (last && real->rank && real->n && width <= OX_MOST_CHANNELS)
+        return ox_stats_add_channels(&seen->stats, real->data, real->n / (size_t)width,
+                                     (size_t)width, 1);
     if (real->rank < 2 || real->dims[1] > OX_MOST_CHANNELS || real->n == 0)
         return true;
     size_t outer = (size_t)real->dims[0], n = (size_t)real->dims[1];
@@ -238,6 +244,7 @@ static bool see_channels(struct ox_calibrated *seen, const struct ox_tensor *rea
 static enum ox_status see(const struct watch *watch, const char *name, const struct ox_datum *value,
                           struct ox_error *err)
 {
+    const bool last = ox_strmap_find(&watch->normalized, name, strlen(name)) != OX_STRMAP_NONE;
     struct ox_calibration *c = watch->c;
     const struct ox_tensor *tensor = ox_datum_get_tensor(value);
     if (!tensor || (tensor->dtype != OX_FLOAT32 && tensor->dtype != OX_FLOAT16))
@@ -249,7 +256,7 @@ static enum ox_status see(const struct watch *watch, const char *name, const str
     OX_TRY(ox_tensor_convert(&real, ox_env_budget(c->env), tensor, OX_FLOAT32, false, err));
     bool good = true;
     if (watch->pass != PASS_HISTOGRAM_ABS)
-        good = ox_stats_add(&seen->stats, real->data, real->n) && see_channels(seen, real);
+        good = ox_stats_add(&seen->stats, real->data, real->n) && see_channels(seen, real, last);
     else
         good = ox_abs_histogram_add(seen, real->data, real->n);
     if (watch->pass == PASS_STATS_ABS)
@@ -301,6 +308,9 @@ static bool choose(struct watch *watch, const struct ox_value *value, bool all)
     } else {
         watch->watched[watch->n_watched++] = value->name;
     }
+    if (strcmp(node->op_type, "LayerNormalization") == 0 &&
+        !ox_strmap_add(&watch->normalized, value->name, strlen(value->name), &at, NULL))
+        return false;
     return ox_strmap_add(&watch->names, value->name, strlen(value->name), &at, NULL);
 }
 
@@ -431,6 +441,7 @@ enum ox_status ox_calibration_run(struct ox_calibration *c, struct ox_model *mod
     struct ox_run_options run = {.level = 2, .on_value = on_value, .value_arg = &watch};
     enum ox_status status;
     ox_strmap_init(&watch.names);
+    ox_strmap_init(&watch.normalized);
     OX_TRY_CLEANUP(choose_values(&watch, model, options->compat_ort, err));
     run.watched = watch.watched;
     run.n_watched = watch.n_watched;
@@ -447,6 +458,7 @@ enum ox_status ox_calibration_run(struct ox_calibration *c, struct ox_model *mod
 cleanup:
     ox_session_release(session);
     ox_strmap_release(&watch.names);
+    ox_strmap_release(&watch.normalized);
     free(watch.watched);
     free(watch.aliases);
     return status;

@@ -2,6 +2,7 @@
 #ifndef OX_QUANT_EQUALIZE_H
 #define OX_QUANT_EQUALIZE_H
 
+#include "quant/calibrate.h"
 #include "quant/quant.h"
 
 /* A channel of values that were made larger or smaller: what was seen of a value holds divided by factors[c]. */
@@ -17,5 +18,10 @@ struct ox_equalized {
  * alone. *changed lists the values between; it is of the job's arena. */
 enum ox_status ox_quant_equalize(struct ox_quant *q, float least_ratio,
                                  struct ox_equalized **changed, struct ox_error *err);
+
+/* Moves what is large in channels of normalizations' outputs into the weights of the products that follow. Rows are added to
+ * *changed. */
+enum ox_status ox_quant_smooth(struct ox_quant *q, const struct ox_calibration *calibration,
+                               struct ox_equalized **changed, struct ox_error *err);
 
 #endif

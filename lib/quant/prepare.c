@@ -160,6 +160,10 @@ enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant
     enum ox_status status = ox_quant_init(&q, model, options, true, err);
     if (status == OX_OK && (!options->compat_ort || needed_opset(options) == 21))
         status = raise_opset(model, options, err);
+    if (status == OX_OK && !options->compat_ort && model->n_functions) {
+        size_t n_calls; /* what stands in a function can then be calibrated like all else */
+        status = ox_inline_functions(model, &n_calls, err);
+    }
     if (status == OX_OK && !options->compat_ort) {
         status = ox_rewrite_model(model, &plan, NULL, err);
         for (size_t g = 0; g < model->n_graphs && status == OX_OK; g++) {

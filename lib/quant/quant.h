@@ -85,6 +85,9 @@ bool ox_quant_set_opset(struct ox_model *model, const char *domain, int64_t vers
 /* Producer, IR version, order of nodes, unused constants. */
 enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err);
 
+/* Products in the bodies of If, Loop and Scan, quantized as they run: dynamic.c. */
+enum ox_status ox_quant_subgraphs(struct ox_quant *q, struct ox_error *err);
+
 /* ---- Recurrent layers: weights are stored as integers, the layer stays in float ---- */
 
 bool ox_quant_is_recurrent(const struct ox_node *node); /* LSTM, GRU, RNN */

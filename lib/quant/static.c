@@ -7,7 +7,7 @@
 
 /* What is done beside rounding. */
 struct repairs {
-    bool correct, equalize;
+    bool correct, equalize, smooth;
     enum ox_quant_method method;
 };
 
@@ -66,6 +66,10 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
         OX_TRY(ox_quant_equalize(q, least_ratio, &equalized, err));
         OX_TRY(ox_quant_infer(q, err));
     }
+    if (repairs->smooth)
+        OX_TRY(ox_quant_smooth(q, calibration, &equalized, err));
+    if (!options->compat_ort)
+        OX_TRY(ox_quant_subgraphs(q, err)); /* calibration sees the main graph */
     OX_TRY(ox_place_begin(&place, q, calibration, err));
     place.equalized = equalized;
     place.means = repairs->correct && !equalized ? means : NULL;
@@ -171,6 +175,15 @@ static enum ox_status meet_budget(struct search *s, struct ox_error *err)
     return OX_OK;
 }
 
+static bool normalizes(const struct ox_model *model)
+{
+    for (size_t i = 0; i < model->graph->n_nodes; i++) {
+        if (strcmp(model->graph->nodes[i]->op_type, "LayerNormalization") == 0)
+            return true;
+    }
+    return false;
+}
+
 static enum ox_status try_all(struct search *s, struct ox_error *err)
 {
     const struct ox_quant_options *options = s->options;
@@ -186,6 +199,10 @@ static enum ox_status try_all(struct search *s, struct ox_error *err)
     way = s->best;
     way.equalize = true;
     OX_TRY(try_way(s, way, err));
+    way = s->best;
+    way.smooth = true;
+    if (normalizes(s->model))
+        OX_TRY(try_way(s, way, err));
     for (int m = 0; m < OX_N_QUANT_METHODS && options->accuracy == OX_QUANT_BEST; m++) {
         way = s->best;
         way.method = (enum ox_quant_method)m;
@@ -213,7 +230,8 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
     enum { LEAST_KEPT = 8 };
     struct search s = {.model = model, .calibration = calibration, .options = options};
     s.chosen = *options;
-    s.best = (struct repairs){.equalize = options->equalize, .method = options->method};
+    s.best = (struct repairs){
+        .equalize = options->equalize, .smooth = options->smooth, .method = options->method};
     enum ox_status status = check_options(model, options, err);
     bool judged = !options->compat_ort && options->accuracy != OX_QUANT_PLAIN &&
                   calibration->n_kept >= LEAST_KEPT;
@@ -226,9 +244,10 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
         status = quantize_model(model, calibration, &s.chosen, &s.best, judged ? &s.means : NULL,
                                 report, err);
     if (status == OX_OK && judged && report)
-        ox_quant_report_add_note(*report, "on samples held out: %.1f dB%s%s, ranges by %s",
+        ox_quant_report_add_note(*report, "on samples held out: %.1f dB%s%s%s, ranges by %s",
                                  s.best_db, s.best.correct ? ", biases corrected" : "",
                                  s.best.equalize ? ", channels evened out" : "",
+                                 s.best.smooth ? ", normalizations smoothed" : "",
                                  ox_quant_method_name(s.best.method));
     if (judged) {
         ox_judge_end(&s.judge);
