@@ -16,7 +16,7 @@ struct args {
     int metric; /* enum ox_quant_metric */
     int64_t bins;
     bool debug;
-    const char *original;
+    const char *original, *labels;
 };
 
 #define COMMON(name) offsetof(struct args, common.name)
@@ -79,6 +79,8 @@ static const struct opt options[] = {
     {0, "metric", OPT_CHOICE, FIELD(metric), "METRIC", "sqnr|cosine|top1",
      "sqnr: at least X dB; cosine: 1 - cosine at most X; top1: at most that share of answers "
      "changes"},
+    {0, "labels", OPT_STRING, FIELD(labels), "FILE", NULL,
+     "an .npy of the right answer of each sample: top1 is then the share of right answers lost"},
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Reports"},
     {0, "dry-run", OPT_FLAG, COMMON(dry_run), NULL, NULL,
      "write no model; list what would be quantized, and what not and why"},
@@ -209,6 +211,40 @@ static enum ox_status debug(struct cli *cli, const struct args *args, const char
     return status;
 }
 
+/* The right answers, to be freed. */
+static enum ox_status read_labels(struct cli *cli, const char *path,
+                                  struct ox_quant_options *chosen, int64_t **labels)
+{
+    struct ox_error err = {0};
+    struct ox_tensor_file *file;
+    struct ox_tensor *tensor = NULL;
+    enum ox_status status = ox_tensor_file_open(&file, cli->env, path, NULL, &err);
+    if (status != OX_OK)
+        return cli_error(cli, &err);
+    if (ox_tensor_file_count(file) != 1)
+        status = cli_fail(cli, OX_INPUT, "%s: holds not one array but %zu", path,
+                          ox_tensor_file_count(file));
+    else if (ox_tensor_file_load(&tensor, file, 0, &err) != OX_OK)
+        status = cli_error(cli, &err);
+    ox_tensor_file_release(file);
+    if (status != OX_OK)
+        return status;
+    enum ox_dtype type = ox_tensor_dtype(tensor);
+    chosen->n_labels = ox_tensor_count(tensor);
+    *labels = calloc(chosen->n_labels + 1, sizeof **labels);
+    if (!*labels)
+        status = cli_fail(cli, OX_NO_MEMORY, "out of memory");
+    else if (type != OX_INT64 && type != OX_INT32)
+        status = cli_fail(cli, OX_INPUT, "%s: labels are int64 or int32, not %s", path,
+                          ox_dtype_name(type));
+    for (size_t i = 0; status == OX_OK && i < chosen->n_labels; i++)
+        (*labels)[i] = type == OX_INT64 ? ((const int64_t *)ox_tensor_data(tensor))[i]
+                                        : ((const int32_t *)ox_tensor_data(tensor))[i];
+    chosen->labels = *labels;
+    ox_tensor_release(tensor);
+    return status;
+}
+
 static bool parse_number(const char *text, double *value)
 {
     char *end;
@@ -275,11 +311,15 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (args->max_drop && !parse_number(args->max_drop, &chosen.max_drop))
         return cli_fail(cli, OX_USAGE, "quantize-static: --max-drop %s is no number",
                         args->max_drop);
+    int64_t *labels = NULL;
     status = quantize_options(cli, &args->common, &chosen, lists);
+    if (status == OX_OK && args->labels)
+        status = read_labels(cli, args->labels, &chosen, &labels);
     if (status == OX_OK)
         status = quantize(cli, args, operands[0], &chosen);
     for (int i = 0; i < QUANTIZE_LISTS; i++)
         free(lists[i]);
+    free(labels);
     return status;
 }
 

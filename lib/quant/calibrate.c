@@ -172,9 +172,9 @@ static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
     return mix(h, n);
 }
 
-/* A feed is kept when its hash is among the least. */
+/* A feed is kept when its hash is among the least. label NULL: none is known. */
 static enum ox_status consider(struct ox_calibration *c, struct ox_datum *const *feed,
-                               struct ox_error *err)
+                               const int64_t *label, struct ox_error *err)
 {
     uint64_t hash = 1, bytes = 0;
     for (size_t i = 0; i < c->n_inputs; i++) {
@@ -191,7 +191,11 @@ static enum ox_status consider(struct ox_calibration *c, struct ox_datum *const 
     }
     if (c->n_kept == OX_KEPT_SAMPLES && hash >= c->kept[c->n_kept - 1].hash)
         return OX_OK;
-    struct ox_kept kept = {hash, bytes, calloc(c->n_inputs + 1, sizeof *kept.inputs)};
+    struct ox_kept kept = {.hash = hash,
+                           .bytes = bytes,
+                           .has_label = label && *label >= 0,
+                           .label = label ? *label : 0,
+                           .inputs = calloc(c->n_inputs + 1, sizeof *kept.inputs)};
     enum ox_status status = kept.inputs ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < c->n_inputs && status == OX_OK; i++) {
         const struct ox_tensor *in = feed[i] ? ox_datum_get_tensor(feed[i]) : NULL;
@@ -218,6 +222,8 @@ struct alias {
 struct watch {
     struct ox_calibration *c;
     enum pass pass;
+    const struct ox_quant_options *options;
+    size_t n_fed; /* samples of this pass */
     struct ox_strmap
         names; /* of the values that are looked at, and of aliases -> index of either */
     struct ox_strmap normalized; /* those that LayerNormalization makes */
@@ -375,7 +381,7 @@ static enum ox_status name_inputs(struct ox_calibration *c, const struct ox_sess
     return c->inputs ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
 }
 
-static enum ox_status run_feed(const struct watch *watch, struct ox_session *session,
+static enum ox_status run_feed(struct watch *watch, struct ox_session *session,
                                struct ox_datum *const *feed, struct ox_datum **outputs,
                                struct ox_error *err)
 {
@@ -384,8 +390,14 @@ static enum ox_status run_feed(const struct watch *watch, struct ox_session *ses
         if (feed[i])
             OX_TRY(see(watch, c->inputs[i], feed[i], err));
     }
+    const struct ox_quant_options *options = watch->options;
+    const int64_t *label = options->labels ? options->labels + watch->n_fed : NULL;
+    if (label && watch->n_fed >= options->n_labels)
+        return ox_fail(err, OX_INPUT, "there are more samples than the %zu labels",
+                       options->n_labels);
+    watch->n_fed++;
     if (watch->pass != PASS_HISTOGRAM_ABS)
-        OX_TRY(consider(c, feed, err));
+        OX_TRY(consider(c, feed, label, err));
     enum ox_status status = ox_session_run(session, feed, outputs, err);
     for (size_t i = 0; i < ox_session_n_outputs(session); i++) {
         ox_datum_release(outputs[i]);
@@ -401,11 +413,12 @@ struct progress {
 };
 
 /* All samples once. */
-static enum ox_status run_pass(const struct watch *watch, struct ox_session *session,
+static enum ox_status run_pass(struct watch *watch, struct ox_session *session,
                                const char *const *paths, size_t n_paths,
                                const struct progress *progress, struct ox_error *err)
 {
     struct ox_samples *samples = NULL;
+    watch->n_fed = 0;
     struct ox_datum **outputs = calloc(ox_session_n_outputs(session) + 1, sizeof *outputs);
     enum ox_status status = outputs ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
     OX_TRY_CLEANUP(status);
@@ -435,7 +448,7 @@ enum ox_status ox_calibration_run(struct ox_calibration *c, struct ox_model *mod
                                   void *report_arg, struct ox_error *err)
 {
     bool two = options->compat_ort && options->method == OX_QUANT_PERCENTILE;
-    struct watch watch = {.c = c, .pass = two ? PASS_STATS_ABS : PASS_STATS};
+    struct watch watch = {.c = c, .pass = two ? PASS_STATS_ABS : PASS_STATS, .options = options};
     struct progress progress = {report, report_arg};
     struct ox_session *session = NULL;
     struct ox_run_options run = {.level = 2, .on_value = on_value, .value_arg = &watch};

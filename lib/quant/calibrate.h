@@ -37,6 +37,8 @@ struct ox_calibrated {
 struct ox_kept {
     uint64_t hash;
     uint64_t bytes;
+    bool has_label;
+    int64_t label;             /* index of the right answer */
     struct ox_tensor **inputs; /* by calibration->inputs; NULL: default */
 };
 

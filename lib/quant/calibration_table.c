@@ -93,6 +93,10 @@ static void write_kept(struct ox_json *json, const struct ox_calibration *c,
     ox_json_object(json);
     ox_json_key(json, "hash");
     ox_json_uint(json, kept->hash);
+    if (kept->has_label) {
+        ox_json_key(json, "label");
+        ox_json_int(json, kept->label);
+    }
     ox_json_key(json, "inputs");
     ox_json_array(json);
     for (size_t i = 0; i < c->n_inputs; i++) {
@@ -462,7 +466,8 @@ cleanup:
 
 static enum ox_status read_kept(struct reader *r, struct ox_error *err)
 {
-    struct ox_kept kept = {0, 0, calloc(r->c->n_inputs + 1, sizeof *kept.inputs)};
+    struct ox_kept kept = {.inputs = calloc(r->c->n_inputs + 1, sizeof *kept.inputs)};
+    uint64_t label;
     enum ox_json_token token;
     enum ox_status status = OX_OK;
     if (!kept.inputs)
@@ -473,6 +478,12 @@ static enum ox_status read_kept(struct reader *r, struct ox_error *err)
             break;
         if (is_key(r, "hash")) {
             OX_TRY_CLEANUP(integer(r, 0, UINT64_MAX, &kept.hash, err));
+            continue;
+        }
+        if (is_key(r, "label")) {
+            OX_TRY_CLEANUP(integer(r, 0, INT64_MAX, &label, err));
+            kept.has_label = true;
+            kept.label = (int64_t)label;
             continue;
         }
         OX_TRY_CLEANUP(expect(r, OX_JSON_ARRAY, "the inputs of a sample", err));

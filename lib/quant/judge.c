@@ -122,8 +122,17 @@ void ox_judge_end(struct ox_judge *judge)
 struct noise {
     const struct ox_judge *judge;
     double signal, noise, product, power; /* power: of the model's own outputs */
-    size_t n_rows, n_changed;
+    size_t n_rows;
+    long
+        lost; /* answers that changed; with labels those that became wrong, less those that became right */
 };
+
+/* The label of a held-out sample; NULL. */
+static const int64_t *label_of(const struct ox_judge *judge, size_t sample)
+{
+    const struct ox_kept *kept = &judge->calibration->kept[2 * sample];
+    return kept->has_label ? &kept->label : NULL;
+}
 
 static size_t largest(const float *row, size_t n)
 {
@@ -151,7 +160,12 @@ static enum ox_status take_noise(void *arg, size_t sample, size_t output,
     }
     size_t n = value->rank ? (size_t)value->dims[value->rank - 1] : 0;
     for (size_t i = 0; output == 0 && n && i < value->n; i += n) {
-        sum->n_changed += largest(want + i, n) != largest(have + i, n);
+        size_t float_says = largest(want + i, n), says = largest(have + i, n);
+        const int64_t *label = label_of(sum->judge, sample);
+        if (label)
+            sum->lost += (long)((int64_t)float_says == *label) - (long)((int64_t)says == *label);
+        else
+            sum->lost += float_says != says;
         sum->n_rows++;
     }
     return OX_OK;
@@ -164,7 +178,7 @@ enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *mod
     OX_TRY(each_held(judge->calibration, model, take_noise, &sum, err));
     double length = sqrt(sum.signal) * sqrt(sum.power);
     judged->cosine = sum.noise > 0 && length > 0 ? sum.product / length : sum.noise == 0;
-    judged->top1_changed = sum.n_rows ? (double)sum.n_changed / (double)sum.n_rows : 0;
+    judged->top1_changed = sum.n_rows ? (double)sum.lost / (double)sum.n_rows : 0;
     if (!isfinite(sum.noise))
         judged->sqnr_db = -200;
     else if (sum.noise <= 1e-20 * sum.signal)
