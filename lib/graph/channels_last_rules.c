@@ -319,6 +319,8 @@ static bool convert_shuffle(struct ox_twins *l, struct ox_node *node)
                     *whole = ox_rw_ints(rw, split->name, 4, (int64_t[]){0, 0, 0, groups * each});
     if (!apart || !exchanged || !shape || !whole)
         return false;
+    ox_rw_clear_attrs(rw, node); /* the zeros copy: allowzero would make them sizes */
+    ox_rw_clear_attrs(rw, join);
     ox_rw_become(rw, node, "Reshape", "", (struct ox_value *[]){ox_twins_last(l, x, node), shape},
                  2);
     ox_rw_set_output(rw, node, 0, apart);
