@@ -61,7 +61,7 @@ static bool convert_conv(struct ox_twins *l, struct ox_node *node)
     for (size_t i = 0; dilations && i < n; i++)
         dilated |= dilations[i] != 1;
     bool planes = !ox_twins_is_last(l, node->inputs[IN_X]) && !dilated && weights->dims[1] <= FEW &&
-                  ox_attr_int(node, "group", 1) == 1;
+                  ox_attr_int(node, "group", 1) == 1 && !ox_attr_int(node, "transposed", 0);
     if (!planes)
         ox_rw_set_input(l->rw, node, IN_X, ox_twins_last(l, node->inputs[IN_X], node));
     if (residual)

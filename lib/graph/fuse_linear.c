@@ -40,6 +40,17 @@ static void begin_conv(struct ox_rewrite *rw, struct ox_node *node)
     ox_rw_become(rw, node, "FusedConv", OX_OWN_DOMAIN, in, N_IN);
 }
 
+/* Kernels of transposed convolutions have two spatial axes at most, and leave the rarer ways to say a size to others. */
+static void begin_transposed(struct ox_rewrite *rw, struct ox_node *node)
+{
+    if (ox_node_attr(node, "output_shape") || ox_node_attr(node, "auto_pad") ||
+        ox_node_attr(node, "transposed"))
+        return;
+    begin_conv(rw, node);
+    if (is_conv(node))
+        rw->failed |= !ox_node_set_int(node, "transposed", 1);
+}
+
 /* By constant weights of rank 2; A of any rank but 1, whose last axis is summed over. */
 static void begin_matmul(struct ox_rewrite *rw, struct ox_node *node)
 {
@@ -103,6 +114,8 @@ static void begin_gemm(struct ox_rewrite *rw, struct ox_node *node)
 static int64_t channels_of(struct ox_rewrite *rw, const struct ox_node *fused)
 {
     const struct ox_stored *weights = ox_rw_stored(rw, fused->inputs[IN_WEIGHTS]);
+    if (is_conv(fused) && ox_attr_int(fused, "transposed", 0))
+        return weights->dims[1] * ox_attr_int(fused, "group", 1);
     return weights->dims[is_conv(fused) || ox_attr_int(fused, "transB", 0) ? 0 : 1];
 }
 
@@ -271,12 +284,14 @@ enum ox_status ox_pass_fuse_linear(struct ox_rewrite *rw, struct ox_graph *graph
             continue;
         if (ox_is_op(node, "Conv"))
             begin_conv(rw, node);
+        else if (ox_is_op(node, "ConvTranspose"))
+            begin_transposed(rw, node);
         else if (ox_is_op(node, "MatMul"))
             begin_matmul(rw, node);
         else if (ox_is_op(node, "Gemm"))
             begin_gemm(rw, node);
         while (is_fused(node) && !rw->failed) {
-            if (is_conv(node) &&
+            if (is_conv(node) && !ox_attr_int(node, "transposed", 0) &&
                 ox_take_padding(rw, node, ox_rw_stored(rw, node->inputs[IN_WEIGHTS])->rank - 2))
                 continue;
             struct ox_node *next = ox_rw_only_user(rw, node->outputs[0]);

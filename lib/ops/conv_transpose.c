@@ -121,6 +121,14 @@ static enum ox_status transpose_all(struct ox_run *r, struct transpose *tr, stru
     return tr->state.no_memory ? ox_run_fail(r, err, OX_NO_MEMORY, "out of memory") : OX_OK;
 }
 
+enum ox_status ox_window_transposed(struct ox_run *r, const struct ox_tensor *x,
+                                    const int64_t *kernel, struct ox_window *w,
+                                    struct ox_error *err)
+{
+    OX_TRY(ox_window_read(r, x, kernel, w, err));
+    return place_output(r, w, err);
+}
+
 static enum ox_status run_conv_transpose(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0), *w = ox_run_in(r, 1), *b = ox_run_in(r, 2);
@@ -140,8 +148,7 @@ static enum ox_status run_conv_transpose(struct ox_run *r, struct ox_error *err)
     if (b && (b->rank != 1 || b->dims[0] != channels))
         return ox_run_fail(r, err, OX_INPUT, "the bias has %zu elements (rank %u), not %lld", b->n,
                            b->rank, (long long)channels);
-    OX_TRY(ox_window_read(r, x, w->dims + 2, &tr->w, err));
-    OX_TRY(place_output(r, &tr->w, err));
+    OX_TRY(ox_window_transposed(r, x, w->dims + 2, &tr->w, err));
     int64_t dims[OX_WINDOW_AXES + 2] = {x->dims[0], channels};
     memcpy(dims + 2, tr->w.out, tr->w.n * sizeof *dims);
     struct ox_tensor *y;
@@ -212,7 +219,7 @@ static const struct ox_expr *infer_axis(struct ox_infer *c, const struct lists *
     return full;
 }
 
-static void infer_conv_transpose(struct ox_infer *c)
+void ox_infer_conv_transpose(struct ox_infer *c)
 {
     unsigned rank, rank_w;
     const struct ox_expr *const *x;
@@ -244,7 +251,7 @@ static void infer_conv_transpose(struct ox_infer *c)
 }
 
 const struct ox_op ox_ops_conv_transpose[] = {
-    {"", "ConvTranspose", 1, .infer = infer_conv_transpose, .run = run_conv_transpose},
-    {"", "ConvTranspose", 11, .infer = infer_conv_transpose, .run = run_conv_transpose},
-    {"", "ConvTranspose", 22, .infer = infer_conv_transpose, .run = run_conv_transpose},
+    {"", "ConvTranspose", 1, .infer = ox_infer_conv_transpose, .run = run_conv_transpose},
+    {"", "ConvTranspose", 11, .infer = ox_infer_conv_transpose, .run = run_conv_transpose},
+    {"", "ConvTranspose", 22, .infer = ox_infer_conv_transpose, .run = run_conv_transpose},
     {0}};

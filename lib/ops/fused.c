@@ -78,18 +78,23 @@ enum ox_status ox_fused_activation_by(const struct ox_run *r, const char *by, co
 }
 
 const float *ox_fused_scaled(struct ox_run *r, const struct ox_tensor *weights,
-                             const struct ox_tensor *scale, struct ox_error *err)
+                             const struct ox_tensor *scale, size_t groups, struct ox_error *err)
 {
     if (!scale)
         return weights->data;
-    size_t channels = (size_t)weights->dims[0], each = channels ? weights->n / channels : 0;
+    size_t rows = (size_t)weights->dims[0], cols = groups ? (size_t)weights->dims[1] : 1;
+    size_t n = rows * cols, each = n ? weights->n / n : 0;
     float *out = ox_run_work(r, weights->n, sizeof(float), err);
     if (!out)
         return NULL;
-    const float *by = scale->data, *from = weights->data;
-    for (size_t o = 0; o < channels; o++)
+    const float *from = weights->data;
+    for (size_t m = 0; m < n; m++) {
+        /* Matrix m: of an output channel; or of the one that its input channel's group and its place there make. */
+        size_t channel = groups ? m / cols / (rows / groups) * cols + m % cols : m;
+        float by = ((const float *)scale->data)[channel];
         for (size_t i = 0; i < each; i++)
-            out[o * each + i] = from[o * each + i] * by[o];
+            out[m * each + i] = from[m * each + i] * by;
+    }
     return out;
 }
 

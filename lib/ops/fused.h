@@ -28,10 +28,10 @@ enum ox_status ox_fused_activation_by(const struct ox_run *r, const char *by, co
                                       const char *beta, struct ox_epilogue *end,
                                       struct ox_fused_row *row, struct ox_error *err);
 
-/* Convolution weights [out, ...] times a factor for each output channel: until the kernel returns. scale NULL: the weights
- * themselves. NULL: out of memory. */
+/* Convolution weights [out, ...] (with groups: [in, out / groups, ...], those of a transposed one) times a factor for each
+ * output channel: until the kernel returns. scale NULL: the weights themselves. NULL: out of memory. */
 const float *ox_fused_scaled(struct ox_run *r, const struct ox_tensor *weights,
-                             const struct ox_tensor *scale, struct ox_error *err);
+                             const struct ox_tensor *scale, size_t groups, struct ox_error *err);
 
 /* A tensor with x's shape as if its channels were second, without data: for reading sizes. */
 enum ox_status ox_fused_first(struct ox_run *r, const struct ox_tensor *x, bool last,

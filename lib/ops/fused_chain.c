@@ -117,7 +117,7 @@ static float *pack_stage(struct ox_run *r, const struct job *job, unsigned stage
     const struct ox_tensor *bias = ox_run_in(r, in_weights(stage) + 1);
     const struct ox_conv c = stage_conv(job, stage);
     const float *from = ox_fused_scaled(r, ox_run_in(r, in_weights(stage)),
-                                        ox_run_in(r, in_weights(stage) + 2), err);
+                                        ox_run_in(r, in_weights(stage) + 2), 0, err);
     if (!from)
         return NULL;
     ox_conv_pack(job->table, r->env, stage_way(stage), &c, from, OX_WEIGHT_F32, to);

@@ -1,5 +1,6 @@
 /* FusedConv: Conv over one or two axes with what follows it, in either layout. Inputs: data, weights (OIHW), bias (O), scale (O,
- * multiplies the sum before the bias), residual (of the output's shape and layout, added before the activation). */
+ * multiplies the sum before the bias), residual (of the output's shape and layout, added before the activation). With the attribute
+ * `transposed` it is ConvTranspose (weights IOHW). */
 #include <string.h>
 
 #include "kernels/convolve.h"
@@ -42,18 +43,26 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
     if (!x || x->dtype != OX_FLOAT32 || x->rank != rank || rank < 3 || rank > 4)
         return ox_run_fail(r, err, OX_INPUT, "the data is no float32 of rank %u", rank);
     OX_TRY(ox_fused_first(r, x, job->in_last, &shape, err));
-    int64_t in = shape->dims[1], out = weights[0];
-    if (groups < 1 || in % groups || out % groups || weights[1] != in / groups)
+    bool transposed = ox_run_int(r, "transposed", 0) != 0;
+    int64_t in = shape->dims[1], out = transposed ? weights[1] : weights[0];
+    bool fits = groups >= 1 && in % groups == 0 &&
+                (transposed ? weights[0] == in && !OX_MUL_OVERFLOWS(out, groups, &out)
+                            : out % groups == 0 && weights[1] == in / groups);
+    if (!fits)
         return ox_run_fail(r, err, OX_INPUT, "%lld groups do not fit %lld channels",
                            (long long)groups, (long long)in);
-    OX_TRY(ox_window_init(r, shape, weights + 2, false, w, err));
+    if (transposed)
+        OX_TRY(ox_window_transposed(r, shape, weights + 2, w, err));
+    else
+        OX_TRY(ox_window_init(r, shape, weights + 2, false, w, err));
     struct ox_conv *c = &job->c;
     *c = (struct ox_conv){.batch = (size_t)shape->dims[0],
                           .groups = (size_t)groups,
                           .in_channels = (size_t)in,
                           .out_channels = (size_t)out,
                           .in_pixel = (size_t)in,
-                          .out_pixel = (size_t)out};
+                          .out_pixel = (size_t)out,
+                          .transposed = transposed};
     for (unsigned k = 0; k < 2; k++) {
         unsigned missing = 4 - rank; /* 1-D has height 1 */
         bool is = k >= missing;
@@ -75,7 +84,7 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
 
 static bool is_planar(const struct job *job)
 {
-    return !job->in_last && job->c.groups == 1 && job->c.in_channels <= 4 &&
+    return !job->in_last && !job->c.transposed && job->c.groups == 1 && job->c.in_channels <= 4 &&
            job->c.dilation[0] == 1 && job->c.dilation[1] == 1;
 }
 
@@ -95,8 +104,8 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct 
     if (!weights || weights->dtype != OX_FLOAT32 || weights->rank < 3 || weights->rank > 4)
         return ox_run_fail(r, err, OX_INPUT, "the weights are no float32 of rank 3 or 4");
     OX_TRY(read_sizes(r, weights->dims, weights->rank, job, err));
-    OX_TRY(check_vector(r, IN_BIAS, weights->dims[0], "bias", err));
-    OX_TRY(check_vector(r, IN_SCALE, weights->dims[0], "scale", err));
+    OX_TRY(check_vector(r, IN_BIAS, (int64_t)job->c.out_channels, "bias", err));
+    OX_TRY(check_vector(r, IN_SCALE, (int64_t)job->c.out_channels, "scale", err));
     struct ox_conv c = job->c;
     c.planar = is_planar(job);
     /* Winograd's weights are 16/9 or 4 times as many: not worth making for a single run. */
@@ -110,7 +119,9 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct 
     floats += head / sizeof(float);
     void *block = keep ? ox_run_keep(r, floats * sizeof(float), err)
                        : ox_run_work(r, floats, sizeof(float), err);
-    const float *from = block ? ox_fused_scaled(r, weights, ox_run_in(r, IN_SCALE), err) : NULL;
+    const float *from = block ? ox_fused_scaled(r, weights, ox_run_in(r, IN_SCALE),
+                                                c.transposed ? c.groups : 0, err)
+                              : NULL;
     if (!from)
         return OX_NO_MEMORY;
     struct packed_conv *packed = job->packed = block;
@@ -205,7 +216,9 @@ static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
 
 static void infer_fused_conv(struct ox_infer *c)
 {
-    if (ox_infer_int_attr(c, "layout", 0) == 0)
+    if (ox_infer_int_attr(c, "layout", 0) == 0 && ox_infer_int_attr(c, "transposed", 0))
+        ox_infer_conv_transpose(c);
+    else if (ox_infer_int_attr(c, "layout", 0) == 0)
         ox_infer_conv(c, IN_X, IN_WEIGHTS);
     ox_infer_same_dtype(c, 0, IN_X);
 }

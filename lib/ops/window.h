@@ -24,6 +24,10 @@ enum ox_status ox_window_init(struct ox_run *r, const struct ox_tensor *x, const
 /* The part of it that is the same for operators that find sizes otherwise: all but before, after, out. in comes from x. */
 enum ox_status ox_window_read(struct ox_run *r, const struct ox_tensor *x, const int64_t *kernel,
                               struct ox_window *w, struct ox_error *err);
+/* All of it for a transposed convolution, output_padding and output_shape too. */
+enum ox_status ox_window_transposed(struct ox_run *r, const struct ox_tensor *x,
+                                    const int64_t *kernel, struct ox_window *w,
+                                    struct ox_error *err);
 /* A list attribute of n (or 2n) integers, each at least `least`; `out` is left as it is when there is none. */
 enum ox_status ox_window_list(struct ox_run *r, const char *name, size_t n, int64_t least,
                               int64_t *out, bool *given, struct ox_error *err);
@@ -57,6 +61,8 @@ bool ox_infer_window(struct ox_infer *c, unsigned n, const struct ox_expr *const
                      const struct ox_expr **out);
 /* Shape of output 0 of a convolution; ix and iw: inputs that are data and weights. */
 void ox_infer_conv(struct ox_infer *c, size_t ix, size_t iw);
+/* ... of a transposed one whose data and weights are inputs 0 and 1. */
+void ox_infer_conv_transpose(struct ox_infer *c);
 /* Whole rule of a pool: N and C of input 0, then windows. Output 0, and 1 when wanted, get the shape. */
 void ox_infer_pool(struct ox_infer *c);
 

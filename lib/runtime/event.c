@@ -63,11 +63,12 @@ static uint64_t macs_of(const struct ox_run *run)
         const struct kind *k = &kinds[i];
         if (strcmp(k->op_type, run->node->op_type) != 0)
             continue;
-        if (k->kind == KIND_CONV)
+        bool transposed = k->kind == KIND_TRANSPOSED || ox_run_int(run, "transposed", 0) != 0;
+        if (k->kind == KIND_CONV && !transposed)
             return out->tensor->n * per_element(run, k->input);
         if (!dims_of(run, 0, &rank, &dims) || rank == 0)
             return 0;
-        if (k->kind == KIND_TRANSPOSED)
+        if (transposed)
             return ox_run_in(run, 0) ? ox_run_in(run, 0)->n * per_element(run, k->input) : 0;
         bool turned = rank > 1 && ox_run_int(run, "transA", 0) != 0;
         return out->tensor->n * (uint64_t)dims[turned ? rank - 2 : rank - 1];

@@ -247,6 +247,21 @@ START_TEST(halves_of_shuffled_channels_are_made_at_once)
 END_TEST
 
 /* The map between them takes 2 MB; the residual comes from between the stages. */
+START_TEST(transposed_convolutions_take_in_what_follows)
+{
+    check_same("g (float[2,6,5,4] x) => (float[A,B,C,D] y) { a = Conv (x, w0) "
+               "b = ConvTranspose <strides = [2,2], pads = [1,0,0,1], output_padding = [1,0], "
+               "group = 2> (a, w1, w2) c = BatchNormalization (b, w3, w4, w5, w6) d = Relu(c) "
+               "y = ConvTranspose <strides = [1,3]> (d, w7) }",
+               LIST("8,6,1,1", "8,5,3,2", "10", "10", "10", "10", "+10", "10,3,2,3"),
+               DIMS(2, 6, 5, 4),
+               WANT({"FusedConv", 3}, {"BatchNormalization", 0}, {"Relu", 0}, {"Transpose", 2}));
+    check_same("g (float[1,3,9] x) => (float[A,B,C] y) { "
+               "a = ConvTranspose <strides = [2], dilations = [2]> (x, w0, w1) y = Relu(a) }",
+               LIST("3,4,3", "4"), DIMS(1, 3, 9), WANT({"FusedConv", 1}, {"Relu", 0}));
+}
+END_TEST
+
 START_TEST(large_blocks_around_depthwise_run_in_strips)
 {
     check_same("g (float[1,5,60,60] x) => (float[A,B,C,D] y) { a = Conv (x, w0, w1) "
@@ -281,6 +296,7 @@ int main(void)
                                   channels_are_shuffled_where_they_lie,
                                   halves_of_shuffled_channels_are_made_at_once,
                                   large_blocks_around_depthwise_run_in_strips,
+                                  transposed_convolutions_take_in_what_follows,
                                   spelled_activations_are_seen};
     Suite *suite = suite_create("fused");
     TCase *tcase = tcase_create("fused");
