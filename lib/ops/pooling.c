@@ -176,7 +176,7 @@ static enum ox_status pool_all(struct ox_run *r, struct pool *p, struct ox_error
     size_t cost;
     if (OX_MUL_OVERFLOWS(p->w.n_out, p->w.taps, &cost))
         cost = SIZE_MAX;
-    p->chunk = cost >= 65536 ? 1 : 65536 / cost;
+    p->chunk = cost >= 65536 ? 1 : 65536 / (cost ? cost : 1); /* windows may be empty */
     ox_parallel(r->env, (p->planes + p->chunk - 1) / p->chunk, pool_task, p);
     return ox_env_poll(r->env, err);
 }

@@ -4,7 +4,7 @@
 
 #include "common/compiler.h"
 
-enum { MOST_DIMS = 4, ANY_AXIS = 6 };
+enum { MOST_DIMS = 6, ANY_AXIS = 6 };
 
 struct shape {
     int64_t dims[MOST_DIMS];
@@ -228,6 +228,7 @@ static bool put_required(struct ox_strbuf *out, const struct ox_schema_attr *att
     return false; /* graphs and tensors: those operators have tests of their own */
 }
 
+/* True: it is there now. */
 static bool put_attribute(struct ox_strbuf *out, const struct ox_schema_attr *attr, bool wild,
                           uint64_t *state)
 {
@@ -237,6 +238,231 @@ static bool put_attribute(struct ox_strbuf *out, const struct ox_schema_attr *at
     return (any && put_any(out, attr, state)) || put_required(out, attr);
 }
 
+/* ---- Recipes ----------------------------------------------------------------------------------------------------- */
+
+static const struct recipe {
+    const char *name, *inputs, *attributes;
+} recipes[] = {
+#define R(name, inputs, attributes) {name, inputs, attributes},
+#include "tests/random_recipes.def"
+#undef R
+};
+
+struct sizes {
+    int64_t of[26]; /* of letters */
+};
+
+static size_t n_inputs_of(const struct recipe *recipe)
+{
+    size_t n = 1;
+    for (const char *p = recipe->inputs; *p; p++)
+        n += *p == ';';
+    return n;
+}
+
+/* Whether the attributes that the recipe names are the row's. */
+static bool suits(const struct recipe *recipe, const struct ox_schema *row)
+{
+    const char *p = recipe->attributes;
+    if (strcmp(recipe->name, row->name) != 0 ||
+        (n_inputs_of(recipe) > row->n_inputs && !strchr(recipe->inputs, '+') &&
+         row->max_inputs <= row->n_inputs))
+        return false;
+    while (*p) {
+        char name[64];
+        size_t n = strcspn(p, " =");
+        if (n >= sizeof name)
+            return false;
+        memcpy(name, p, n);
+        name[n] = '\0';
+        if (!ox_schema_attr(row, name))
+            return false;
+        int depth = 0; /* to the next comma outside of lists and bodies */
+        for (; *p && (*p != ',' || depth); p++)
+            depth += (*p == '[' || *p == '{' || *p == '(') - (*p == ']' || *p == '}' || *p == ')');
+        p += strspn(p, ", ");
+    }
+    return true;
+}
+
+static const struct recipe *choose_recipe(const struct ox_schema *row, uint64_t *state)
+{
+    const struct recipe *fitting[8];
+    uint32_t n = 0;
+    for (size_t i = 0; i < OX_COUNT(recipes) && n < OX_COUNT(fitting); i++)
+        if (suits(&recipes[i], row))
+            fitting[n++] = &recipes[i];
+    return n ? fitting[draw(state) % n] : NULL;
+}
+
+/* "4H,3": moves *p behind it. */
+static struct shape recipe_shape(const char **p, const struct sizes *sizes)
+{
+    struct shape shape = {.rank = 0};
+    if (**p == '.') {
+        ++*p;
+        return shape;
+    }
+    while (**p && **p != ';' && **p != '{') {
+        int64_t n = 0;
+        bool digits = false;
+        for (; **p >= '0' && **p <= '9'; ++*p, digits = true)
+            n = n * 10 + (**p - '0');
+        if (**p >= 'A' && **p <= 'Z')
+            n = (digits ? n : 1) * sizes->of[*(*p)++ - 'A'];
+        shape.dims[shape.rank++] = n;
+        *p += **p == ',';
+    }
+    return shape;
+}
+
+/* "{1,0}" in a list of that type, as its initializer. */
+static void put_constant(struct ox_strbuf *out, const char **p)
+{
+    const char *end = strchr(*p, '}') + 1;
+    ox_strbuf_add(out, *p, (size_t)(end - *p));
+    *p = end;
+}
+
+struct draft {
+    struct ox_strbuf inputs, constants, before,
+        passed; /* "float[2] x0", "float[1] x1 = {1}", nodes, "x0, x1" */
+};
+
+static bool add_recipe_input(struct draft *d, const char **p, const char *type, size_t i,
+                             const struct sizes *sizes)
+{
+    const char mark = **p;
+    *p += mark == '=' || mark == '@' || mark == '+' || mark == '-';
+    if (mark != '+')
+        ox_strbuf_puts(&d->passed, d->passed.len ? ", " : "");
+    if (mark == '-') {
+        ox_strbuf_puts(&d->passed, "\"\"");
+        return true;
+    }
+    const char *from = *p;
+    struct shape shape = recipe_shape(p, sizes);
+    if (mark == '=' && from == *p && **p == '{') { /* a list as long as its values */
+        shape = (struct shape){{1}, 1};
+        for (const char *c = *p; *c != '}'; c++)
+            shape.dims[0] += *c == ',';
+    }
+    struct ox_strbuf *out = mark == '=' ? &d->constants : &d->inputs;
+    bool fine = true;
+    for (int k = 0; k < (mark == '@' ? 2 : 1); k++) {
+        ox_strbuf_puts(out, out->len ? ", " : "");
+        fine = fine && put_type(out, type, &shape);
+        ox_strbuf_printf(out, k ? " x%zu_2" : " x%zu", i);
+    }
+    if (mark == '=') {
+        ox_strbuf_puts(out, " = ");
+        put_constant(out, p);
+    }
+    if (mark == '@')
+        ox_strbuf_printf(&d->before, "s%zu = SequenceConstruct (x%zu, x%zu_2) ", i, i, i);
+    if (mark != '+')
+        ox_strbuf_printf(&d->passed, mark == '@' ? "s%zu" : "x%zu", i);
+    return fine;
+}
+
+static const char *element_type(const struct random_node *of, const struct ox_schema_param *param,
+                                bool sequence)
+{
+    static const char seq[] = "seq(";
+    const char *type = type_of(of, param);
+    return sequence && strncmp(type, seq, sizeof seq - 1) == 0 ? type + sizeof seq - 1 : type;
+}
+
+static bool add_recipe_inputs(struct draft *d, const struct random_node *of,
+                              const struct recipe *recipe, const struct sizes *sizes)
+{
+    const struct ox_schema *row = of->row;
+    const char *p = recipe->inputs;
+    for (size_t i = 0; *p; i++) {
+        const struct ox_schema_param *param =
+            &row->inputs[i < row->n_inputs ? i : row->n_inputs - 1];
+        const char *type = *p == '+' ? of->type : element_type(of, param, *p == '@');
+        if (!add_recipe_input(d, &p, type, i, sizes))
+            return false;
+        p += *p == ';';
+    }
+    return true;
+}
+
+static void put_recipe_attributes(struct ox_strbuf *out, const struct random_node *of,
+                                  const struct recipe *recipe, const struct sizes *sizes)
+{
+    const struct shape none = {.rank = 0};
+    for (const char *p = recipe->attributes; *p; p++) {
+        if (*p == '$' && p[1] == 'T') {
+            static const char seq[] = "seq(";
+            bool nested = strncmp(of->type, seq, sizeof seq - 1) == 0;
+            put_type(out, nested ? of->type + sizeof seq - 1 : of->type, &none);
+            p++;
+        } else if (*p == '$') {
+            ox_strbuf_printf(out, "%lld", (long long)sizes->of[*++p - 'A']);
+        } else {
+            ox_strbuf_add(out, p, 1);
+        }
+    }
+}
+
+static bool names_attribute(const struct recipe *recipe, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = recipe->attributes; (p = strstr(p, name)); p += n)
+        if ((p == recipe->attributes || p[-1] == ' ') && p[n] == ' ')
+            return true;
+    return false;
+}
+
+static bool write_recipe(struct ox_strbuf *out, const struct random_node *of,
+                         const struct recipe *recipe, uint64_t *state)
+{
+    const struct ox_schema *row = of->row;
+    struct draft d = {.inputs = {0}};
+    struct sizes sizes;
+    for (size_t i = 0; i < OX_COUNT(sizes.of); i++)
+        sizes.of[i] = draw(state) % 24 ? 1 + draw(state) % 3 : 0;
+    bool fine = add_recipe_inputs(&d, of, recipe, &sizes);
+    ox_strbuf_printf(out, "<ir_version: 10, opset_import: [\"%s\" : %d]>\ng (%s) => (y0",
+                     row->domain, row->since, d.inputs.data ? d.inputs.data : "");
+    unsigned n_outputs = row->min_outputs + draw(state) % 3;
+    n_outputs = n_outputs > row->max_outputs ? row->max_outputs : n_outputs;
+    if (strcmp(row->name, "Loop") == 0)
+        n_outputs = 2;
+    for (unsigned i = 1; i < n_outputs; i++)
+        ox_strbuf_printf(out, ", y%u", i);
+    ox_strbuf_printf(out, ") <%s> { %s y0", d.constants.data ? d.constants.data : "",
+                     d.before.data ? d.before.data : "");
+    for (unsigned i = 1; i < n_outputs; i++)
+        ox_strbuf_printf(out, ", y%u", i);
+    ox_strbuf_printf(out, " = %s.%s ", *row->domain ? row->domain : "ai.onnx", row->name);
+    size_t n_attrs = *recipe->attributes != '\0', before;
+    ox_strbuf_puts(out, n_attrs ? "<" : "");
+    put_recipe_attributes(out, of, recipe, &sizes);
+    bool wild = draw(state) % 4 == 0;
+    for (size_t i = 0; i < row->n_attrs; i++) {
+        if (names_attribute(recipe, row->attrs[i].name))
+            continue;
+        before = out->len;
+        ox_strbuf_puts(out, n_attrs ? ", " : "<");
+        if (put_attribute(out, &row->attrs[i], wild, state))
+            n_attrs++;
+        else
+            out->data[out->len = before] = '\0';
+    }
+    ox_strbuf_printf(out, n_attrs ? "> (%s) }\n" : "(%s) }\n", d.passed.data ? d.passed.data : "");
+    fine = fine && !d.inputs.failed && !d.constants.failed && !d.before.failed && !d.passed.failed;
+    ox_strbuf_release(&d.inputs);
+    ox_strbuf_release(&d.constants);
+    ox_strbuf_release(&d.before);
+    ox_strbuf_release(&d.passed);
+    return fine && !out->failed;
+}
+
+/* ---- The model --------------------------------------------------------------------------------------------------- */
+
 bool random_node_write(struct ox_strbuf *out, const struct random_node *of)
 {
     const struct ox_schema *row = of->row;
@@ -245,6 +471,9 @@ bool random_node_write(struct ox_strbuf *out, const struct random_node *of)
     uint64_t state = (of->round + 1) * 1000003;
     size_t n, n_attrs = 0;
     draw(&state);
+    const struct recipe *recipe = draw(&state) % 4 ? choose_recipe(row, &state) : NULL;
+    if (recipe)
+        return write_recipe(out, of, recipe, &state);
     ox_strbuf_printf(out, "<ir_version: 10, opset_import: [\"%s\" : %d]>\ng (", row->domain,
                      row->since);
     if (!put_inputs(out, of, &n, &state))

@@ -332,7 +332,7 @@ static size_t n_types_of(const struct ox_schema *row)
     size_t n = 0;
     for (size_t c = 0; is_standard(row) && c < row->n_constraints; c++)
         n += ox_type_set(row->constraints[c].allowed, &types);
-    return n;
+    return n ? n : is_standard(row);
 }
 
 /* Rounds a type of that operator, so that all its versions together have `cases`. */
@@ -357,9 +357,10 @@ struct tally {
 static void try_row(struct ox_env *env, const struct ox_schema *row, uint64_t rounds,
                     struct tally *tally)
 {
-    for (size_t c = 0; c < row->n_constraints; c++) {
-        const char *const *types;
-        size_t n = ox_type_set(row->constraints[c].allowed, &types);
+    static const char *const none[] = {""};
+    for (size_t c = 0; c < row->n_constraints || c == 0; c++) {
+        const char *const *types = none;
+        size_t n = row->n_constraints ? ox_type_set(row->constraints[c].allowed, &types) : 1;
         for (size_t t = 0; t < n; t++) {
             enum tried best = TRIED_NOTHING;
             for (uint64_t k = 0; k < rounds; k++) {
