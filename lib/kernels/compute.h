@@ -50,6 +50,8 @@ struct ox_tile {
     unsigned rows;
     bool add;
     const struct ox_epilogue *end;
+    size_t ahead,
+        ahead_step; /* bytes: panel + ahead + p * ahead_step is read later, and brought nearer at each p */
 };
 
 /* The same sums where the left side lies at equal steps, `count` outputs of a line: c[x][j] = sum over r < rows, p < run of

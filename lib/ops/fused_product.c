@@ -5,6 +5,8 @@
 #include "ops/fused.h"
 #include "ops/infer.h"
 
+enum { ONCE_ROWS = 512 };
+
 enum { IN_X, IN_WEIGHTS, IN_BIAS, IN_SCALE, IN_RESIDUAL };
 
 struct packed_product {
@@ -61,10 +63,11 @@ static enum ox_status prepare_product(struct ox_run *r, struct ox_error *err)
         if (ox_run_has(r, i) && !r->fixed[i])
             return OX_OK;
     OX_TRY(check(r, &k, &n, &turned, err));
-    /* What is read once is not worth packing; what has few rows is better read as it lies, until there are more. */
+    /* What is used once is packed a block at a time, where it is used, unless there are so many rows that it would be packed
+     * again and again; what has few rows is better read as it lies, until there are more. */
     size_t rows = x ? rows_of(x, k) : 0;
     if (!ox_run_has(r, IN_SCALE) &&
-        ((r->once && rows < 16) ||
+        ((r->once && rows <= ONCE_ROWS) ||
          ox_dense_wants_unpacked(t, rows, n, k, turned ? 1 : n, turned ? k : 1))) {
         r->prepared->again = true;
         return OX_OK;

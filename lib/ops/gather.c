@@ -469,7 +469,7 @@ static enum ox_status run_reverse_sequence(struct ox_run *r, struct ox_error *er
 }
 
 const struct ox_op ox_ops_gather[] = {
-    {"", "Gather", 1, OX_OP_HALF, .infer = infer_gather, .run = run_gather},
+    {"", "Gather", 1, OX_OP_HALF | OX_OP_ANY_ADDRESS, .infer = infer_gather, .run = run_gather},
     {"", "GatherElements", 11, OX_OP_HALF, .infer = infer_gather_elements,
      .run = run_gather_elements},
     {"", "GatherND", 11, OX_OP_HALF, .infer = infer_gather_nd, .run = run_gather_nd},

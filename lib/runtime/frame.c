@@ -109,6 +109,16 @@ static bool may_read_in_place(const struct ox_stored *stored, size_t n, bool any
            !OX_BIG_ENDIAN;
 }
 
+/* What is about to be read whole enters the page table at once, not with a fault for every few pages. */
+static void read_ahead(const struct ox_stored *stored)
+{
+    enum { LEAST = 1 << 18, POPULATE_READ = 22, PAGE = 4096 };
+    const uintptr_t from = (uintptr_t)stored->raw / PAGE * PAGE;
+    const uintptr_t to = (uintptr_t)stored->raw + stored->raw_bytes;
+    if (stored->raw_bytes >= LEAST)
+        (void)madvise((void *)from, to - from, POPULATE_READ); /* kernels before 5.14 have none */
+}
+
 enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *value, bool any_address,
                              bool may_copy, struct ox_datum **out, struct ox_error *err)
 {
@@ -130,6 +140,8 @@ enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *valu
     struct ox_tensor *tensor = NULL;
     enum ox_status status;
     if (in_place) {
+        if (frame->session->options.once && may_copy)
+            read_ahead(stored);
         OX_TRY_CLEANUP(ox_tensor_borrow(&tensor, stored->dtype, stored->rank, stored->dims,
                                         stored->raw, NULL, NULL, err));
     } else {

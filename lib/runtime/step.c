@@ -61,14 +61,18 @@ struct activation {
     struct ox_run run;
 };
 
-/* Constants that are about to be packed are lent, unless they are in memory already. */
+/* Constants that are about to be packed are lent, unless they are in memory already; so are, in a single run, those that a kernel
+ * can read where they lie. */
 static enum ox_status get_value(struct activation *a, size_t i, struct ox_error *err)
 {
     const struct ox_value *value = a->step->node->inputs[i];
-    if (a->will_prepare && ox_frame_is_fixed(a->frame, value) && !value->outer &&
+    const bool any_address = a->step->op && a->step->op->flags & OX_OP_ANY_ADDRESS;
+    const struct ox_run_options *options = &a->frame->session->options;
+    const bool lend = a->will_prepare || (any_address && options->once && !options->oracle);
+    if (lend && ox_frame_is_fixed(a->frame, value) && !value->outer &&
         !a->frame->plan->constants[value->id]) {
-        OX_TRY(ox_frame_lend(a->frame, value, a->step->op->flags & OX_OP_ANY_ADDRESS,
-                             !a->step->prepared.asked, &a->owned[i], err));
+        OX_TRY(ox_frame_lend(a->frame, value, any_address,
+                             a->will_prepare && !a->step->prepared.asked, &a->owned[i], err));
         a->in[i] = a->owned[i];
         return OX_OK;
     }

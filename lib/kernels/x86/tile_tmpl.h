@@ -4,7 +4,7 @@
 #ifndef INLINE /* the emulation in tests/ builds no form of its own for each number of rows */
 #define INLINE static inline __attribute__((always_inline))
 #endif
-enum { NR = 2 * VW, LINE = 16, FAR = 128 };
+enum { NR = 2 * VW, LINE = 16, FAR = 128, PACK_AHEAD = 12 };
 
 /* x = end(x) for lanes of row i at column j. */
 INLINE VF ending(const struct ox_epilogue *end, VF x, size_t i, size_t j, bool some, size_t m)
@@ -151,7 +151,8 @@ INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsig
     VF sum[MR][2];
     clear(rows, vecs, sum);
     const float *const *pointers = t->a;
-    const size_t depth = t->depth;
+    const size_t depth = t->depth, next_step = t->ahead_step;
+    const char *next = (const char *)b + t->ahead;
     for (size_t s = t->segments; s > 0; s--, pointers += MR) {
         const float *a[MR];
 #pragma GCC unroll 16
@@ -159,6 +160,8 @@ INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsig
             a[i] = pointers[i];
         for (size_t p = 0; p < depth; p++, b += NR) {
             _mm_prefetch((const char *)(b + AHEAD), _MM_HINT_T0);
+            _mm_prefetch(next, _MM_HINT_T1);
+            next += next_step;
             step(rows, vecs, a, p, b, sum);
         }
     }
@@ -440,6 +443,9 @@ static void pack(size_t k, unsigned cols, const float *b, size_t row, size_t col
     }
     for (size_t p = 0; p < k; p++, out += NR) {
         const float *from = b + p * row;
+        _mm_prefetch((const char *)(from + PACK_AHEAD * row), _MM_HINT_T0);
+        if (VW > 8)
+            _mm_prefetch((const char *)(from + PACK_AHEAD * row + LINE), _MM_HINT_T0);
         if (col == 1 && cols == NR) {
             v_store(out, v_load(from));
             v_store(out + VW, v_load(from + VW));
