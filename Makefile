@@ -17,7 +17,7 @@ PACKAGES := libprotobuf-c libcjson zlib libpng libjpeg libpcre2-8
 # Codecs of pictures that few need: their headers build them in, the library is loaded by its soname when the first such picture comes.
 OPTIONAL_PACKAGES := libwebp libtiff-4 libopenjp2
 soname = $(shell objdump -p "$$($(CC) -print-file-name=lib$(1).so)" 2>/dev/null | sed -n 's/^ *SONAME *//p')
-codec_flag = $(foreach so,$(call soname,$(2)),-DOX_SONAME_$(1)='"$(so)"')
+codec_flag = $(foreach so,$(call soname,$(2)),-DOX_SONAME_$(1)=$(so))
 CODEC_FLAGS := $(call codec_flag,WEBP,webp) $(call codec_flag,TIFF,tiff) $(call codec_flag,OPENJPEG,openjp2) \
 	$(foreach p,$(OPTIONAL_PACKAGES),$(shell $(PKG_CONFIG) --cflags $(p) 2>/dev/null))
 

@@ -74,8 +74,8 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *concat)
     struct ox_value *out[2] = {whole->outputs[0]};
     bool halves = find_halves(rw, out[0], half, user);
     struct ox_value *in[2] = {concat->inputs[0], concat->inputs[1]};
-    struct ox_node *removed[] = {concat, apart, turn, whole, halves ? user[0] : NULL,
-                                 halves ? user[1] : NULL};
+    struct ox_node *removed[] = {
+        concat, apart, turn, whole, halves ? user[0] : NULL, halves ? user[1] : NULL};
     if (halves) {
         out[0] = user[0]->outputs[0];
         out[1] = user[1]->outputs[0];

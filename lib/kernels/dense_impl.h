@@ -28,7 +28,7 @@ struct ox_block {
     unsigned rows;
     bool add;
     const struct ox_epilogue *end; /* at the first row and column; NULL: bare sums */
-    size_t ahead, ahead_step; /* as in struct ox_tile */
+    size_t ahead, ahead_step;      /* as in struct ox_tile */
 };
 void ox_block_panels(const struct ox_block *b);
 

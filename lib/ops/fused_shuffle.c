@@ -41,7 +41,8 @@ static enum ox_status run_interleave(struct ox_run *r, struct ox_error *err)
     const struct ox_tensor *a = ox_run_in(r, 0), *b = ox_run_in(r, 1);
     if (!a || !b || a->dtype != OX_FLOAT32 || b->dtype != OX_FLOAT32 || a->rank != 4 ||
         b->rank != 4 || memcmp(a->dims, b->dims, 4 * sizeof *a->dims) != 0)
-        return ox_run_fail(r, err, OX_INPUT, "the inputs are not two float32 of rank 4 and one shape");
+        return ox_run_fail(r, err, OX_INPUT,
+                           "the inputs are not two float32 of rank 4 and one shape");
     int64_t dims[4] = {a->dims[0], a->dims[1], a->dims[2], a->dims[3]};
     struct job job = {.a = a->data, .b = b->data, .channels = (size_t)dims[3]};
     struct ox_tensor *out[2] = {NULL, NULL};
@@ -55,8 +56,8 @@ static enum ox_status run_interleave(struct ox_run *r, struct ox_error *err)
     }
     if (!a->n)
         return OX_OK;
-    ox_fast_spread(r->env, a->n / job.channels, 4096 / job.channels + 1,
-                   0.4 * (double)job.channels, run_pixels, &job);
+    ox_fast_spread(r->env, a->n / job.channels, 4096 / job.channels + 1, 0.4 * (double)job.channels,
+                   run_pixels, &job);
     return OX_OK;
 }
 
@@ -65,6 +66,5 @@ static void infer_interleave(struct ox_infer *c)
     ox_infer_same_dtype(c, 0, 0);
 }
 
-const struct ox_op ox_ops_fused_shuffle[] = {{OX_OWN_DOMAIN, "Interleave", 1,
-                                              .infer = infer_interleave, .run = run_interleave},
-                                             {0}};
+const struct ox_op ox_ops_fused_shuffle[] = {
+    {OX_OWN_DOMAIN, "Interleave", 1, .infer = infer_interleave, .run = run_interleave}, {0}};

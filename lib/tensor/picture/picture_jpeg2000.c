@@ -170,9 +170,9 @@ enum ox_status ox_jpeg2000_decode(struct ox_picture *picture,
 {
     struct calls call;
 
-    if (!ox_lazy_bind(OX_SONAME_OPENJPEG, call_names, OX_COUNT(call_names), &call))
+    if (!ox_lazy_bind(OX_LAZY_SONAME(OX_SONAME_OPENJPEG), call_names, OX_COUNT(call_names), &call))
         return ox_fail(err, OX_UNSUPPORTED, "%s: JPEG 2000 needs %s, which is not installed",
-                       source->name, OX_SONAME_OPENJPEG);
+                       source->name, OX_LAZY_SONAME(OX_SONAME_OPENJPEG));
     opj_codec_t *codec =
         call.opj_create_decompress(source->bytes[0] == 0 ? OPJ_CODEC_JP2 : OPJ_CODEC_J2K);
     opj_stream_t *stream = call.opj_stream_default_create(OPJ_TRUE);

@@ -130,9 +130,9 @@ enum ox_status ox_tiff_decode(struct ox_picture *picture, const struct ox_pictur
     struct tiff_source bytes = {source->bytes, source->n, 0};
     struct calls call;
 
-    if (!ox_lazy_bind(OX_SONAME_TIFF, call_names, OX_COUNT(call_names), &call))
+    if (!ox_lazy_bind(OX_LAZY_SONAME(OX_SONAME_TIFF), call_names, OX_COUNT(call_names), &call))
         return ox_fail(err, OX_UNSUPPORTED, "%s: TIFF needs %s, which is not installed",
-                       source->name, OX_SONAME_TIFF);
+                       source->name, OX_LAZY_SONAME(OX_SONAME_TIFF));
     TIFFOpenOptions *options = call.TIFFOpenOptionsAlloc();
 
     if (!options)

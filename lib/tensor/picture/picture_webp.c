@@ -18,9 +18,9 @@ enum ox_status ox_webp_decode(struct ox_picture *picture, const struct ox_pictur
     struct calls webp;
     int width, height;
 
-    if (!ox_lazy_bind(OX_SONAME_WEBP, call_names, OX_COUNT(call_names), &webp))
+    if (!ox_lazy_bind(OX_LAZY_SONAME(OX_SONAME_WEBP), call_names, OX_COUNT(call_names), &webp))
         return ox_fail(err, OX_UNSUPPORTED, "%s: WebP needs %s, which is not installed",
-                       source->name, OX_SONAME_WEBP);
+                       source->name, OX_LAZY_SONAME(OX_SONAME_WEBP));
     if (!webp.WebPGetInfo(source->bytes, source->n, &width, &height))
         return ox_picture_bad(source, "WebP", err);
     picture->width = (size_t)width;
