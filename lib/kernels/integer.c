@@ -120,6 +120,12 @@ static int16_t as_signed(uint8_t byte)
     return (int16_t)((byte ^ 0x80) - 0x80);
 }
 
+/* The same in 32 bits. */
+static uint32_t widened(uint32_t byte)
+{
+    return (byte ^ 0x80U) - 0x80U;
+}
+
 /* Panels of a product whose columns are adjacent, rows of them four or two at a time; what is missing of the last is zero. */
 static void pack_rows(const struct packing *p, const uint8_t *from, size_t cols, char *out)
 {
@@ -135,12 +141,12 @@ static void pack_rows(const struct packing *p, const uint8_t *from, size_t cols,
             x[i] = from + (keep[i] ? q + i : q) * row;
         }
         for (size_t j = 0; pairs && j < cols; j++) {
-            const int32_t a = (int8_t)((x[0][j] ^ flip) & keep[0]);
-            const int32_t b = (int8_t)((x[1][j] ^ flip) & keep[1]);
-            const int32_t c = (int8_t)((x[2][j] ^ flip) & keep[2]);
-            const int32_t d = (int8_t)((x[3][j] ^ flip) & keep[3]);
-            to[j] = ((uint32_t)a & 0xffff) | (uint32_t)b << 16;
-            to[nr + j] = ((uint32_t)c & 0xffff) | (uint32_t)d << 16;
+            const uint32_t a = widened((x[0][j] ^ flip) & keep[0]);
+            const uint32_t b = widened((x[1][j] ^ flip) & keep[1]);
+            const uint32_t c = widened((x[2][j] ^ flip) & keep[2]);
+            const uint32_t d = widened((x[3][j] ^ flip) & keep[3]);
+            to[j] = (a & 0xffff) | b << 16;
+            to[nr + j] = (c & 0xffff) | d << 16;
         }
         for (size_t j = 0; !pairs && j < cols; j++)
             to[j] = ((x[0][j] ^ flip) & keep[0]) | ((x[1][j] ^ flip) & keep[1]) << 8 |

@@ -87,7 +87,8 @@ static enum ox_status values_of(struct job *job, const struct target *target,
 static enum ox_status consider(struct job *job, struct ox_node *node, struct ox_error *err)
 {
     struct ox_quant *q = &job->q;
-    if (*node->domain || node->n_inputs < 2 || (strcmp(node->op_type, "MatMul") && !is_gemm(node)))
+    if (*node->domain || node->n_inputs < 2 ||
+        (strcmp(node->op_type, "MatMul") != 0 && !is_gemm(node)))
         return OX_OK;
     const char *reason = ox_quant_unwanted(q, node);
     if (!reason)
@@ -373,7 +374,7 @@ static enum ox_status keep_apart(struct job *job, const struct target *target, s
         ox_quant_rank(&job->q, target->node->inputs[0]) > 2)
         return OX_OK;
     struct ox_node *add = uses->uses[uses->first[out->id]].node;
-    if (*add->domain || strcmp(add->op_type, "Add") || !feeds_activation(job, add->outputs[0]))
+    if (*add->domain || strcmp(add->op_type, "Add") != 0 || !feeds_activation(job, add->outputs[0]))
         return OX_OK;
     add->op_type = ox_arena_strdup(&job->q.model->arena, "Sum");
     return add->op_type ? OX_OK : no_memory(err);
