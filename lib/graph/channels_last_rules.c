@@ -257,7 +257,7 @@ static bool convert_reduce(struct ox_twins *l, struct ox_node *node)
     bool by_input = ox_input(node, 1) != NULL;
     const int64_t *axes =
         by_input ? ox_const_ints(l->rw, node->inputs[1], &n) : ox_attr_ints(node, "axes", &n);
-    bool keep = ox_attr_int(node, "keepdims", 1) != 0;
+    bool keep = ox_attr_int(node, "keepdims", 1) == 1;
     if (!ox_twins_is_last(l, node->inputs[0]) || !axes || n == 0 || n > 4 || !places(axes, n, at))
         return false;
     bool channels = false, rows = false, cols = false;

@@ -119,7 +119,7 @@ static void merge_reduction(struct ox_rewrite *rw, struct ox_node *node)
     struct ox_node *first = x && ox_rw_only_user(rw, x) ? x->producer : NULL;
     if (!first || first->graph != rw->graph || ox_rw_gone(rw, first) || !is_reduction(first))
         return;
-    bool keeps = ox_attr_int(first, "keepdims", 1) != 0;
+    bool keeps = ox_attr_int(first, "keepdims", 1) == 1;
     bool squeeze = ox_is_op(node, "Squeeze");
     int rank = ox_rank_of(rw, ox_input(first, 0));
     if (keeps != squeeze || rank < 1)

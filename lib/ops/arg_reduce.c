@@ -49,7 +49,7 @@ static enum ox_status arg_reduce(struct ox_run *r, bool least, struct ox_error *
     int64_t given = ox_run_int(r, "axis", 0);
     if (in->rank || (given != 0 && given != -1))
         OX_TRY(ox_run_axis(r, given, in->rank, &axis, err));
-    bool keep = ox_run_int(r, "keepdims", 1) != 0;
+    bool keep = ox_run_int(r, "keepdims", 1) == 1;
     struct arg_job job = {
         .lanes = kernels[in->dtype], .in = in->data, .bytes = ox_dtype_size(in->dtype)};
     size_t outer = 1;
@@ -102,7 +102,7 @@ static void infer_arg(struct ox_infer *c)
     const struct ox_expr **dims = ox_infer_dims(c, rank);
     if (!dims)
         return;
-    bool keep = ox_infer_int_attr(c, "keepdims", 1) != 0;
+    bool keep = ox_infer_int_attr(c, "keepdims", 1) == 1;
     for (unsigned i = 0; i < rank; i++) {
         if (i != axis)
             dims[out_rank++] = in[i];

@@ -255,7 +255,7 @@ static enum ox_status reduce(struct ox_run *r, const struct reducer *const *redu
         return ox_run_fail(r, err, OX_LIMIT, "the input has rank %u, more than %d", in->rank,
                            OX_BROADCAST_RANK);
     OX_TRY(reduced_axes(r, in, by_input, reduces, err));
-    bool keep = ox_run_int(r, "keepdims", 1) != 0;
+    bool keep = ox_run_int(r, "keepdims", 1) == 1;
     unsigned rank = 0;
     for (unsigned i = 0; i < in->rank; i++) {
         if (!reduces[i])
@@ -425,7 +425,7 @@ static void infer_unknown_axes(struct ox_infer *c, unsigned rank)
     const struct ox_expr **dims = ox_infer_dims(c, rank);
     int64_t n = count_axes(c);
     ox_infer_unknown(c, 0, "the axes to reduce are known only at run time");
-    if (dims && ox_infer_int_attr(c, "keepdims", 1))
+    if (dims && ox_infer_int_attr(c, "keepdims", 1) == 1)
         ox_infer_set_shape(c, 0, rank, dims);
     else if (dims && n >= 0 && n <= (int64_t)rank)
         ox_infer_set_shape(c, 0, rank - (unsigned)n, dims);
@@ -442,7 +442,7 @@ static bool infer_shape(struct ox_infer *c, bool by_input, bool *reduces, unsign
         return false;
     }
     const struct ox_expr **dims = ox_infer_dims(c, *rank);
-    bool keep = ox_infer_int_attr(c, "keepdims", 1) != 0;
+    bool keep = ox_infer_int_attr(c, "keepdims", 1) == 1;
     unsigned out_rank = 0;
     for (unsigned i = 0; dims && i < *rank; i++) {
         if (!reduces[i])

@@ -187,6 +187,8 @@ START_TEST(reductions_drop_axes)
     expect("z", "float32[ReduceMean_0.dim0,ReduceMean_0.dim1,ReduceMean_0.dim2]");
     infer(13, "float[n,m,6] x", "z = ArgMax<axis = 1, keepdims = 0>(x)");
     expect("z", "int64[n,6]");
+    infer(13, "float[n,m,6] x", "z = ReduceMax<axes = [1], keepdims = 2>(x)"); /* kept by 1 alone */
+    expect("z", "float32[n,6]");
 }
 END_TEST
 
