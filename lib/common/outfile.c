@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/file.h"
+#include "common/forget.h"
 
 enum { BUFFER_BYTES = 64 << 10, N_OPEN = 64, TRIES = 100, LIVE = 2 };
 
@@ -191,13 +192,26 @@ static enum ox_status flush(struct ox_outfile *out, struct ox_error *err)
     return error ? failed(out, "cannot be written", error, err) : OX_OK;
 }
 
+/* A piece at a time, so that of a mapped file no more than that is in memory. */
+static int write_pieces(int fd, const uint8_t *bytes, size_t n)
+{
+    enum { PIECE = 4 << 20 };
+    int error = 0;
+    for (size_t at = 0; at < n && !error; at += PIECE) {
+        size_t piece = n - at < PIECE ? n - at : PIECE;
+        error = write_all(fd, bytes + at, piece);
+        ox_mapping_forget(bytes + at, piece);
+    }
+    return error;
+}
+
 enum ox_status ox_outfile_write(struct ox_outfile *out, const void *bytes, size_t n,
                                 struct ox_error *err)
 {
     if (n > BUFFER_BYTES - out->n_buffered)
         OX_TRY(flush(out, err));
     if (n >= BUFFER_BYTES) {
-        int error = write_all(out->fd, bytes, n);
+        int error = write_pieces(out->fd, bytes, n);
         if (error)
             return failed(out, "cannot be written", error, err);
     } else if (n > 0) {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/forget.h"
 #include "model/name.h"
 #include "model/unpack.h"
 
@@ -183,6 +184,20 @@ static bool read_digest(const char *text, uint8_t digest[20])
     return true;
 }
 
+static void hash(struct external_file *file)
+{
+    enum { PIECE = 4 << 20 };
+    struct ox_sha1 sum;
+    ox_sha1_init(&sum);
+    for (size_t at = 0; at < file->map.bytes; at += PIECE) {
+        size_t n = file->map.bytes - at < PIECE ? file->map.bytes - at : PIECE;
+        ox_sha1_add(&sum, file->map.data + at, n);
+        ox_mapping_forget(file->map.data + at, n);
+    }
+    ox_sha1_end(&sum, file->digest);
+    file->hashed = true;
+}
+
 static enum ox_status check_digest(struct external_file *file, const char *checksum,
                                    const char *location, struct ox_error *err)
 {
@@ -191,10 +206,8 @@ static enum ox_status check_digest(struct external_file *file, const char *check
     if (!read_digest(checksum, given))
         return ox_fail(err, OX_INPUT, "external data: checksum \"%s\" is no SHA-1 digest",
                        ox_name(&shown, checksum));
-    if (!file->hashed) {
-        ox_sha1(file->map.data, file->map.bytes, file->digest);
-        file->hashed = true;
-    }
+    if (!file->hashed)
+        hash(file);
     if (memcmp(given, file->digest, sizeof given) != 0)
         return ox_fail(err, OX_INPUT, "external data \"%s\" does not have the checksum %s",
                        ox_name(&shown, location), checksum);

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/forget.h"
 #include "model/external.h"
 #include "model/format.h"
 #include "model/lower.h"
@@ -81,15 +81,6 @@ static enum ox_status find_bytes(struct packer *p, const struct item *item, cons
     return status == OX_OK ? OX_OK : ox_fail_tensor(p->err, status, p->model, stored);
 }
 
-/* What was read of a mapped file need not stay in memory. */
-static void forget(const uint8_t *bytes, uint64_t n)
-{
-    uintptr_t first = ((uintptr_t)bytes + PAGE - 1) / PAGE * PAGE;
-    uintptr_t end = ((uintptr_t)bytes + (uintptr_t)n) / PAGE * PAGE;
-    if (end > first && ox_mapping_at((const void *)first))
-        madvise((void *)first, end - first, MADV_DONTNEED);
-}
-
 /* ---- The plan ----------------------------------------------------------------------------------------------------- */
 
 static bool is_big(const struct ox_stored *stored, uint64_t threshold, uint64_t *bytes)
@@ -140,15 +131,7 @@ static enum ox_status same_bytes(struct packer *p, const struct item *a, const s
     enum ox_status status = find_bytes(p, a, &x, &own_x);
     if (status == OX_OK)
         status = find_bytes(p, b, &y, &own_y);
-    *same = status == OX_OK;
-    for (uint64_t at = 0; *same && at < a->bytes; at += BLOCK) {
-        size_t n = a->bytes - at < BLOCK ? (size_t)(a->bytes - at) : BLOCK;
-        *same = x == y || memcmp(x + at, y + at, n) == 0;
-        if (!own_x)
-            forget(x + at, n);
-        if (!own_y)
-            forget(y + at, n);
-    }
+    *same = status == OX_OK && ox_mapping_equal(x, y, (size_t)a->bytes);
     free(own_x);
     free(own_y);
     return status;
@@ -332,7 +315,7 @@ static enum ox_status write_item(struct packer *p, const struct item *item, stru
             status = ox_outfile_write(out, bytes + at, n, p->err);
         ox_sha1_add(sum, bytes + at, p->options->checksums ? n : 0);
         if (!owned)
-            forget(bytes + at, n);
+            ox_mapping_forget(bytes + at, n);
         if (status == OX_OK)
             status = ox_env_poll(p->model->env, p->err);
         if (copied && !p->options->checksums)

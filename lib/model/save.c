@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/forget.h"
 #include "model/external.h"
 #include "model/format.h"
 #include "model/lower.h"
@@ -178,7 +179,7 @@ static enum ox_status already_there(struct saver *s, const char *location,
     *there = false;
     enum ox_status status = OX_OK;
     if (ox_external_open(&beside, location, &old, NULL) == OX_OK) {
-        *there = old->bytes == map->bytes && memcmp(old->data, map->data, map->bytes) == 0;
+        *there = old->bytes == map->bytes && ox_mapping_equal(old->data, map->data, map->bytes);
         if (!*there)
             status = ox_fail(s->err, OX_IO,
                              "%s/%s: is there already and differs from the model's external data "

@@ -1,6 +1,6 @@
 #include <string.h>
-#include <sys/mman.h>
 
+#include "common/forget.h"
 #include "runtime/runtime.h"
 
 static enum ox_status check_rank(const struct ox_session *session, const char *what,
@@ -39,14 +39,11 @@ cleanup:
  * that weights are in memory once. They come back from the file if somebody looks again. */
 static void drop_source(const struct ox_model *model, const struct ox_stored *stored)
 {
-    enum { LEAST = 1 << 18, PAGE = 4096 };
+    enum { LEAST = 1 << 18 };
     if (!model->map.mapped || stored->place != OX_STORED_RAW || stored->raw_bytes < LEAST ||
         stored->raw < model->map.data || stored->raw >= model->map.data + model->map.bytes)
         return;
-    uintptr_t from = ((uintptr_t)stored->raw + PAGE - 1) / PAGE * PAGE;
-    uintptr_t to = ((uintptr_t)stored->raw + stored->raw_bytes) / PAGE * PAGE;
-    if (to > from)
-        madvise((void *)from, to - from, MADV_DONTNEED);
+    ox_mapping_forget(stored->raw, stored->raw_bytes);
 }
 
 static enum ox_status load_constant(struct ox_frame *frame, const struct ox_value *value,
