@@ -2,6 +2,7 @@
 """Converts every model of ONNX's backend suite to other opsets and runs the results on the suite's data.
 
     scripts/convert_suite.py SUITE [--tool build/release/onnxtool] [--to 7-28] [--filter TEXT] [--list wrong|refused] [--jobs N]
+        [--every N[:K]]
 
 SUITE is a folder of cases (a model.onnx and test_data_set_N each), at any depth. Each conversion ends as one of: equal (the
 outputs agree with the suite's), refused (with the nodes that block it), or wrong. Exit status 1 when one is wrong. The
@@ -84,6 +85,8 @@ def main():
     parser.add_argument("--filter", default="")
     parser.add_argument("--list", choices=["wrong", "refused"], action="append", default=[])
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--json", metavar="FILE", help="write [case, opset, version, fate, steps refused], one a line")
+    parser.add_argument("--every", default="1", metavar="N[:K]", help="of all conversions each N-th, beginning with number K")
     args = parser.parse_args()
     versions = []
     for part in args.to.split(","):
@@ -91,9 +94,15 @@ def main():
         versions += range(int(first), int(last or first) + 1)
     counts = {"up": collections.Counter(), "down": collections.Counter()}
     refusals = collections.Counter()
-    work = [(args.tool, folder, versions) for folder in cases(args.suite, args.filter)]
+    every, _, first = args.every.partition(":")
+    take = lambda i, v: (i * len(versions) + v) % int(every) == int(first or 0)
+    work = [(args.tool, folder, [version for v, version in enumerate(versions) if take(i, v)])
+            for i, folder in enumerate(cases(args.suite, args.filter))]
+    record = open(args.json, "a") if args.json else None
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for folder, opset, rows in pool.map(convert_case, work):
+            for version, fate, _, steps in rows if record else []:
+                print(json.dumps([os.path.relpath(folder, args.suite), opset, version, fate, steps]), file=record, flush=True)
             if not rows:
                 counts["up"]["not run"] += 1
             for version, fate, why, steps in rows:

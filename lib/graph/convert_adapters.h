@@ -135,6 +135,10 @@ bool ox_birth_bernoulli(struct ox_adapt *c);
 bool ox_birth_attention(struct ox_adapt *c);
 bool ox_birth_rotary(struct ox_adapt *c);
 
+/* convert_plain.c: operators that stay as they are, on the way down */
+bool ox_down_plain(struct ox_adapt *c);
+bool ox_has_plain(const struct ox_node *node); /* it may be in another form now */
+
 /* convert_ml.c */
 bool ox_up_label_encoder(struct ox_adapt *c);
 bool ox_down_label_encoder(struct ox_adapt *c);

@@ -1,5 +1,5 @@
 /* Converting a model's operators to other versions of their domains, a version at a time. */
-#include "graph/convert.h"
+#include "graph/convert_adapters.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -291,10 +291,11 @@ static enum ox_status adapt_node(struct job *job, struct ox_node *node, int64_t 
     ox_strbuf_init(&blocked);
     struct ox_adapt c = adapt_of(job, node, version, next, &blocked);
     enum ox_status status = OX_OK;
-    if (!c.from || c.from == c.to) /* an operator that the standard does not know, or no new row */
-        return OX_OK;
+    bool stays = c.from == c.to;
+    if (!c.from || (stays && (next > version || *job->domain)))
+        return OX_OK; /* an operator that the standard does not know, or no new row */
     size_t n_nodes = node->graph->n_nodes;
-    bool good = convert_node(&c);
+    bool good = stays ? ox_down_plain(&c) : convert_node(&c);
     if (c.status != OX_OK)
         status = c.status;
     else if (!good)
@@ -390,7 +391,9 @@ static bool differs(const struct job *job, const struct ox_function *function, i
         for (size_t i = 0; i < graph->n_nodes && in_unit(graph, function); i++) {
             const char *op = graph->nodes[i]->op_type;
             if (is_ours(job, graph->nodes[i]) &&
-                ox_schema_find(job->domain, op, version) != ox_schema_find(job->domain, op, next))
+                (ox_schema_find(job->domain, op, version) !=
+                     ox_schema_find(job->domain, op, next) ||
+                 (next < version && ox_has_plain(graph->nodes[i]))))
                 return true;
         }
     }
