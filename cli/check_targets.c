@@ -137,6 +137,7 @@ enum ox_status target_report_status(struct cli *cli, const struct target_args *a
 
 void target_report_release(struct target_report *report)
 {
+    target_findings_release(report);
     free((void *)report->verdicts);
     ox_target_survey_release(report->survey);
     ox_costs_release(report->costs);
@@ -161,6 +162,22 @@ static void print_macs(struct ox_strbuf *out, uint64_t macs)
     ox_strbuf_printf(out, unit ? "%.2f %sMACs" : "%.0f %sMACs", value, units[unit]);
 }
 
+bool target_is_first_alike(const struct ox_target_verdict *verdict, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (verdict->problems[i].reason == verdict->problems[k].reason)
+            return false;
+    return true;
+}
+
+size_t target_more_alike(const struct ox_target_verdict *verdict, size_t i)
+{
+    size_t more = 0;
+    for (size_t k = i + 1; k < verdict->n_problems; k++)
+        more += verdict->problems[i].reason == verdict->problems[k].reason;
+    return more;
+}
+
 /* Problems with the same reason are one line: "node conv_1 and 11 more (Conv): ...". */
 static void print_problems(struct cli *cli, const struct ox_target_verdict *verdict)
 {
@@ -170,19 +187,14 @@ static void print_problems(struct cli *cli, const struct ox_target_verdict *verd
     size_t left = 0;
     for (size_t i = 0; i < verdict->n_problems; i++) {
         const struct ox_target_problem *problem = &verdict->problems[i];
-        bool first = true;
-        for (size_t k = 0; k < i && first; k++)
-            first = problem->reason != verdict->problems[k].reason;
-        if (!first)
+        if (!target_is_first_alike(verdict, i))
             continue;
         if (shown == most) {
             left++;
             continue;
         }
         shown++;
-        size_t more = 0;
-        for (size_t k = i + 1; k < verdict->n_problems; k++)
-            more += problem->reason == verdict->problems[k].reason;
+        size_t more = target_more_alike(verdict, i);
         ox_strbuf_printf(out, "    %s: ", ox_target_cause_name(problem->cause));
         if (problem->node) {
             ox_strbuf_puts(out, "node ");
@@ -202,7 +214,7 @@ static void print_problems(struct cli *cli, const struct ox_target_verdict *verd
         ox_strbuf_printf(out, "    and %zu more reasons: -v prints them\n", left);
 }
 
-static void print_shares(struct ox_strbuf *out, const struct ox_target_verdict *verdict)
+void target_put_shares(struct ox_strbuf *out, const struct ox_target_verdict *verdict)
 {
     const char *provider = strrchr(verdict->target, ':') + 1;
     ox_strbuf_printf(out, "; %zu of %zu node%s on %s", verdict->n_taken, verdict->n_nodes,
@@ -217,6 +229,10 @@ static void print_shares(struct ox_strbuf *out, const struct ox_target_verdict *
                      verdict->n_fallback, verdict->n_fallback == 1 ? "s" : "",
                      verdict->n_partitions, verdict->n_partitions == 1 ? "" : "s",
                      verdict->n_copies, verdict->n_copies == 1 ? "y" : "ies");
+}
+
+static void print_largest(struct ox_strbuf *out, const struct ox_target_verdict *verdict)
+{
     if (!verdict->largest)
         return;
     ox_strbuf_puts(out, "\n    largest fallback: node ");
@@ -227,6 +243,15 @@ static void print_shares(struct ox_strbuf *out, const struct ox_target_verdict *
     print_macs(out, verdict->largest_macs);
     ox_strbuf_puts(out, " of ");
     print_macs(out, verdict->macs);
+}
+
+void target_put_command(struct ox_strbuf *out, const char *path,
+                        const struct ox_target_verdict *verdict)
+{
+    const char *at = strstr(verdict->command, "%s");
+    ox_strbuf_add(out, verdict->command, (size_t)(at - verdict->command));
+    ox_strbuf_name(out, path, 0);
+    ox_strbuf_puts(out, at + 2);
 }
 
 static void print_fix(struct ox_strbuf *out, const char *path,
@@ -241,10 +266,7 @@ static void print_fix(struct ox_strbuf *out, const char *path,
     ox_strbuf_puts(out, "    smallest change: ");
     ox_strbuf_name(out, verdict->fix, 0);
     ox_strbuf_puts(out, "\n        ");
-    const char *at = strstr(verdict->command, "%s");
-    ox_strbuf_add(out, verdict->command, (size_t)(at - verdict->command));
-    ox_strbuf_name(out, path, 0);
-    ox_strbuf_puts(out, at + 2);
+    target_put_command(out, path, verdict);
     ox_strbuf_putc(out, '\n');
 }
 
@@ -256,8 +278,10 @@ void target_report_text(struct cli *cli, const char *path, const struct target_r
         ox_strbuf_name(out, path, 0);
         ox_strbuf_printf(out, ": %s: %s", verdict->target,
                          verdict->loads ? "loads" : "does not load");
-        if (verdict->loads)
-            print_shares(out, verdict);
+        if (verdict->loads) {
+            target_put_shares(out, verdict);
+            print_largest(out, verdict);
+        }
         ox_strbuf_putc(out, '\n');
         print_problems(cli, verdict);
         if (verdict->note)

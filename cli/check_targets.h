@@ -41,7 +41,10 @@ struct target_report {
     const struct ox_target_verdict **verdicts;
     size_t n;
     bool asked_oldest;
-    const char *oldest; /* "onnxruntime=1.12.1"; NULL: none of those known */
+    const char *oldest;          /* "onnxruntime=1.12.1"; NULL: none of those known */
+    struct ox_finding *findings; /* of target_report_findings() */
+    struct ox_strbuf *texts;     /* two a finding: message and hint */
+    size_t n_findings;
 };
 
 /* Whether there is something to judge. */
@@ -61,5 +64,21 @@ void target_report_release(struct target_report *report);
 void target_report_text(struct cli *cli, const char *path, const struct target_report *report);
 /* Value of the key "targets". */
 void target_report_json(struct ox_json *json, const struct target_report *report);
+
+/* Problems of a verdict with the same reason: whether this is the first of them, and how many follow. */
+bool target_is_first_alike(const struct ox_target_verdict *verdict, size_t i);
+size_t target_more_alike(const struct ox_target_verdict *verdict, size_t i);
+/* "; 3 of 5 nodes on cuda, 2 fall back to cpu: ..." */
+void target_put_shares(struct ox_strbuf *out, const struct ox_target_verdict *verdict);
+/* The command that makes the smallest change. */
+void target_put_command(struct ox_strbuf *out, const char *path,
+                        const struct ox_target_verdict *verdict);
+
+/* ---- check_target_findings.c ---- */
+
+/* Fills report->findings with what the verdicts come to. */
+enum ox_status target_report_findings(struct cli *cli, const char *path,
+                                      struct target_report *report);
+void target_findings_release(struct target_report *report);
 
 #endif

@@ -130,6 +130,10 @@ static void judge(struct cli *cli, const struct args *args, struct check_report 
         if (is_shown(args, finding))
             shown[report->n_findings++] = finding;
     }
+    /* They say nothing about the model's validity. */
+    for (size_t i = 0; i < report->targets->n_findings; i++)
+        if (is_shown(args, &report->targets->findings[i]))
+            shown[report->n_findings++] = &report->targets->findings[i];
     report->findings = shown;
     report->valid = !report->n_errors && !(args->werror && report->n_warnings);
     render_check(cli, (enum check_format)args->format, report);
@@ -174,8 +178,12 @@ static enum ox_status check_one(struct cli *cli, void *args_, const char *path)
             goto cleanup;
         for (size_t i = 0; args->lint && i < targets.n; i++)
             ox_target_advise(findings, targets.verdicts[i]);
+        if (args->format >= CHECK_SARIF)
+            status = target_report_findings(cli, path, &targets);
+        if (status != OX_OK)
+            goto cleanup;
     }
-    shown = malloc((ox_findings_count(findings) + 1) * sizeof *shown);
+    shown = malloc((ox_findings_count(findings) + targets.n_findings + 1) * sizeof *shown);
     if (!shown) {
         status = cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", path);
         goto cleanup;
