@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "prove.h"
+#include "target_goals.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
@@ -225,42 +226,18 @@ static void print_json(const struct job *job)
 
 /* ---- Targets ------------------------------------------------------------------------------------------------------ */
 
-/* The least that all targets take; 0: any. */
-static enum ox_status newest_of_targets(struct job *job, int64_t *opset, int64_t *ml_opset)
+/* Domains that the model has newer than the targets take them. */
+static enum ox_status add_target_goals(struct job *job)
 {
     struct ox_targets *targets = NULL;
     struct ox_error err;
     enum ox_status status = ox_targets_new(&targets, job->cli->env, &err);
     for (size_t i = 0; i < job->args->targets.n && status == OX_OK; i++)
         status = ox_targets_add(targets, job->args->targets.items[i], &err);
-    for (size_t i = 0; status == OX_OK && i < ox_targets_count(targets); i++) {
-        struct ox_target_info info;
-        ox_target_info(ox_targets_at(targets, i), &info);
-        if (info.opset && (!*opset || info.opset < *opset))
-            *opset = info.opset;
-        if (info.ml_opset && (!*ml_opset || info.ml_opset < *ml_opset))
-            *ml_opset = info.ml_opset;
-    }
+    if (status == OX_OK)
+        job->n_goals += target_goals(targets, job->before, job->goals + job->n_goals);
     ox_targets_release(targets);
     return status == OX_OK ? OX_OK : cli_error(job->cli, &err);
-}
-
-/* Domains that the model has newer than the targets take them. */
-static enum ox_status add_target_goals(struct job *job)
-{
-    int64_t newest[2] = {0, 0}, version;
-    static const char *const domains[2] = {"ai.onnx", "ai.onnx.ml"};
-    enum ox_status status = newest_of_targets(job, &newest[0], &newest[1]);
-    for (size_t i = 0; i < ox_model_n_opsets(job->before) && status == OX_OK; i++) {
-        const char *domain = ox_model_opset(job->before, i, &version);
-        for (size_t k = 0; k < 2; k++) {
-            if (strcmp(domain, domains[k]) == 0 && newest[k] && version > newest[k] &&
-                job->n_goals < job->args->to.n + 2)
-                job->goals[job->n_goals++] =
-                    (struct ox_opset_goal){.domain = domains[k], .version = newest[k]};
-        }
-    }
-    return status;
 }
 
 /* ---- The conversion ----------------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "dump.h"
+#include "extract.h"
 #include "input_dims.h"
 
 #define FIELD(name) offsetof(struct dump_args, name)
@@ -118,37 +119,6 @@ static enum ox_status draw(struct dumped *d)
     return status;
 }
 
-/* Names parted by commas; their number, SIZE_MAX when out of memory. *text owns them. */
-static size_t split_names(const char *list, size_t n, const char ***names, char **text)
-{
-    size_t count = 0, most = 1;
-    for (size_t i = 0; i < n; i++)
-        most += list[i] == ',';
-    *text = strndup(list, n);
-    *names = calloc(most, sizeof **names);
-    if (!*text || !*names)
-        return SIZE_MAX;
-    for (char *at = *text; *at;) {
-        size_t len = strcspn(at, ",");
-        bool more = at[len] == ',';
-        at[len] = '\0';
-        if (len)
-            (*names)[count++] = at;
-        at += len + more;
-    }
-    return count;
-}
-
-/* Names may hold colons ("onnx::Conv_629"): one that stands alone is most likely the one that parts them. */
-static const char *likely_colon(const char *spec)
-{
-    const char *found = NULL;
-    for (const char *at = spec; *at; at++)
-        if (*at == ':' && at[1] != ':' && (at == spec || at[-1] != ':'))
-            found = at;
-    return found ? found : strchr(spec, ':');
-}
-
 static bool has_external_data(struct dumped *d)
 {
     struct ox_weight_list *list;
@@ -188,44 +158,12 @@ static enum ox_status save_part(struct dumped *d, struct ox_error *err)
     return status;
 }
 
-/* OX_USAGE leaves the model as it was. */
-static enum ox_status extract_at(struct dumped *d, const char *colon, struct ox_error *err)
-{
-    const char *spec = d->args->extract;
-    const char **ins = NULL, **outs = NULL;
-    char *in_text = NULL, *out_text = NULL;
-    size_t n_in = split_names(spec, (size_t)(colon - spec), &ins, &in_text);
-    size_t n_out = split_names(colon + 1, strlen(colon + 1), &outs, &out_text);
-    enum ox_status status;
-    if (n_in == SIZE_MAX || n_out == SIZE_MAX) {
-        *err = (struct ox_error){OX_NO_MEMORY, "out of memory"};
-        status = OX_NO_MEMORY;
-    } else if (n_out == 0) {
-        *err = (struct ox_error){OX_USAGE, "dump: --extract names no output"};
-        status = OX_USAGE;
-    } else {
-        status = ox_extract(d->model, d->shapes, ins, n_in, outs, n_out, err);
-    }
-    free((void *)ins);
-    free((void *)outs);
-    free(in_text);
-    free(out_text);
-    return status;
-}
-
 static enum ox_status extract(struct dumped *d)
 {
-    const char *spec = d->args->extract, *likely = likely_colon(spec);
-    struct ox_error err, ignored;
+    struct ox_error err;
     if (!d->args->output)
         return cli_fail(d->cli, OX_USAGE, "dump: --extract needs -o FILE");
-    if (!likely)
-        return cli_fail(d->cli, OX_USAGE, "dump: --extract '%s': IN,...:OUT,... is asked for",
-                        spec);
-    enum ox_status status = extract_at(d, likely, &err);
-    for (const char *at = strchr(spec, ':'); at && status == OX_USAGE; at = strchr(at + 1, ':'))
-        if (at != likely && extract_at(d, at, &ignored) == OX_OK)
-            status = OX_OK;
+    enum ox_status status = extract_part("dump", d->args->extract, d->model, d->shapes, &err);
     if (status == OX_OK)
         status = save_part(d, &err);
     return status == OX_OK ? OX_OK : cli_error(d->cli, &err);

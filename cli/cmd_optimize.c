@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "cli.h"
+#include "extract.h"
 #include "optimize_half.h"
+#include "optimize_target.h"
 #include "prove.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
@@ -13,8 +15,9 @@ struct args {
     bool list;
     int64_t level;
     uint64_t fold_limit;
-    bool inline_functions, dedup, fp16, bf16;
-    struct opt_strings freeze;
+    bool inline_functions, dedup, fp16, bf16, half_io;
+    struct opt_strings freeze, targets;
+    const char *extract;
     bool no_verify;
     int64_t samples;
     double rtol, atol;
@@ -30,6 +33,11 @@ static const struct opt options[] = {
     {0, "level", OPT_INT, FIELD(level), "N", NULL, "1: folding and clearing away; 2: all (2)"},
     {0, "fold-limit", OPT_SIZE, FIELD(fold_limit), "SIZE", NULL,
      "most that folded constants may add to the model (16M)"},
+    {0, "for", OPT_STRINGS, FIELD(targets), "TARGET", NULL,
+     "come down to the opset that this runtime takes, and make only what it takes; as check "
+     "--target"},
+    {0, "extract", OPT_STRING, FIELD(extract), "IN,...:OUT,...", NULL,
+     "take the part between these values alone"},
     {0, "inline", OPT_FLAG, FIELD(inline_functions), NULL, NULL,
      "put the bodies of the model's functions where they are called"},
     {0, "dedup", OPT_FLAG, FIELD(dedup), NULL, NULL, "keep equal weights once"},
@@ -38,6 +46,8 @@ static const struct opt options[] = {
     {0, "fp16", OPT_FLAG, FIELD(fp16), NULL, NULL,
      "compute in float16, but for what overflows; inputs and outputs stay"},
     {0, "bf16", OPT_FLAG, FIELD(bf16), NULL, NULL, "the same in bfloat16"},
+    {0, "half-io", OPT_FLAG, FIELD(half_io), NULL, NULL,
+     "of --fp16 and --bf16: inputs and outputs in that type too"},
     {0, "no-verify", OPT_FLAG, FIELD(no_verify), NULL, NULL,
      "do not hold the result against the model"},
     {0, "samples", OPT_INT, FIELD(samples), "N", NULL, "random inputs to draw for that (2)"},
@@ -81,6 +91,8 @@ struct job {
     struct proof proof;
     struct ox_half_report half;
     size_t n_wide;
+    bool narrowed; /* inputs and outputs */
+    struct for_targets targets;
 };
 
 static enum ox_status no_memory(struct job *job)
@@ -152,7 +164,11 @@ static enum ox_status prove(struct job *job, struct ox_model *model, struct proo
     how.tolerance.rtol = args->rtol >= 0 ? args->rtol : job->half.n_half ? 2e-2 : 1e-3;
     how.tolerance.atol = args->atol >= 0 ? args->atol : job->half.n_half ? 2e-2 : 1e-5;
     enum ox_status status = prove_equal(proof, job->expected, model, &how, &err);
-    return status == OX_OK ? OX_OK : cli_error(job->cli, &err);
+    if (status != OX_OK)
+        return cli_error(job->cli, &err);
+    if (!proof->agree || !args->targets.n)
+        return OX_OK;
+    return for_targets_judge(job->cli, &job->targets, model, &proof->agree, proof->reason);
 }
 
 /* The steps that are not rolled back, on a copy of the model as it is. *counts get the changes of each. */
@@ -278,26 +294,53 @@ static enum ox_status freeze_inputs(struct job *job)
     return status;
 }
 
+static enum ox_status extract(struct job *job)
+{
+    struct ox_shapes *shapes = NULL;
+    struct ox_error err;
+    enum ox_status status = ox_shapes_infer(&shapes, job->current, NULL, NULL, &err);
+    if (status == OX_OK)
+        status = extract_part("optimize", job->args->extract, job->current, shapes, &err);
+    ox_shapes_release(shapes);
+    return status == OX_OK ? OX_OK : cli_error(job->cli, &err);
+}
+
+static enum ox_status go_on_with_copy(struct job *job)
+{
+    struct ox_model *next = NULL;
+    struct ox_error err;
+    enum ox_status status = ox_model_copy(&next, job->current ? job->current : job->original, &err);
+    return status == OX_OK ? accept(job, next) : cli_error(job->cli, &err);
+}
+
+/* The model as it is meant: what the result is held against. */
+static enum ox_status begin(struct job *job)
+{
+    struct ox_error err;
+    enum ox_status status = ox_model_open(&job->original, job->cli->env, job->path, &err);
+    if (status != OX_OK)
+        return cli_error(job->cli, &err);
+    status = go_on_with_copy(job);
+    job->expected = job->original;
+    if (status == OX_OK && job->args->extract)
+        status = extract(job);
+    if (status == OX_OK && job->args->freeze.n)
+        status = freeze_inputs(job);
+    if (status == OX_OK && (job->args->extract || job->args->freeze.n)) {
+        job->expected = job->current;
+        status = go_on_with_copy(job);
+    }
+    return status;
+}
+
 static enum ox_status optimize(struct job *job)
 {
     struct ox_model *next = NULL;
     struct ox_error err;
-    enum ox_status status = ox_model_open(&job->original, job->cli->env, job->path, &err);
-    if (status == OX_OK)
-        status = ox_model_copy(&next, job->original, &err);
-    if (status != OX_OK)
-        return cli_error(job->cli, &err);
-    status = accept(job, next);
-    job->expected = job->original;
-    if (status == OX_OK && job->args->freeze.n) {
-        status = freeze_inputs(job);
-        job->expected = job->current;
-        next = NULL;
-        if (status == OX_OK && ox_model_copy(&next, job->current, &err) != OX_OK)
-            return cli_error(job->cli, &err);
-        if (status == OX_OK)
-            status = accept(job, next);
-    }
+    enum ox_status status = begin(job);
+    if (status == OX_OK && job->args->targets.n)
+        status = for_targets_begin(job->cli, job->path, &job->args->targets, job->current,
+                                   &job->targets);
     if (status == OX_OK && job->args->inline_functions) {
         status = ox_inline_functions(job->current, &job->inlined, &err);
         status = status == OX_OK ? OX_OK : cli_error(job->cli, &err);
@@ -323,6 +366,18 @@ static enum ox_status optimize(struct job *job)
     return status;
 }
 
+/* The proof comes before: it gives both models the same inputs. */
+static enum ox_status narrow_ends(struct job *job, struct ox_model *model)
+{
+    struct ox_error err;
+    struct ox_optimize_report report;
+    static const char *const pass[] = {"narrow-ends"};
+    const struct ox_optimize_options with = {.passes = pass, .n_passes = 1};
+    enum ox_status status = ox_optimize(model, &with, &report, &err);
+    job->narrowed = status == OX_OK && report.n_passes > 0;
+    return status == OX_OK ? OX_OK : cli_error(job->cli, &err);
+}
+
 /* After the passes, so that these see one type. */
 static enum ox_status to_half(struct job *job)
 {
@@ -335,6 +390,8 @@ static enum ox_status to_half(struct job *job)
                         &job->half, &job->n_wide);
     if (status == OX_OK && !job->args->no_verify)
         status = prove(job, next, &job->proof);
+    if (status == OX_OK && job->args->half_io)
+        status = narrow_ends(job, next);
     if (status == OX_OK)
         return accept(job, next);
     ox_model_release(next);
@@ -364,6 +421,8 @@ static void print_text(const struct job *job)
                          job->half.n_half, job->half.n_nodes,
                          job->args->fp16 ? "float16" : "bfloat16", job->half.n_casts,
                          job->half.n_weights, job->n_wide);
+    if (job->narrowed)
+        ox_strbuf_puts(out, "inputs and outputs narrowed\n");
     ox_strbuf_printf(out, "%zu nodes, before %zu\n", job->nodes_after, job->nodes_before);
     if (job->proven && job->proof.samples)
         ox_strbuf_printf(out, "verified on %u inputs: largest difference %.3g, relative %.3g\n",
@@ -427,6 +486,16 @@ static void print_json(const struct job *job)
 static enum ox_status finish(struct job *job)
 {
     struct ox_error err;
+    bool taken = true;
+    if (job->args->targets.n && !job->proven) {
+        enum ox_status judged =
+            for_targets_judge(job->cli, &job->targets, job->current, &taken, job->proof.reason);
+        if (judged != OX_OK)
+            return judged;
+    }
+    if (!taken)
+        return cli_fail(job->cli, OX_NEGATIVE, "%s: the result is not written: %s", job->path,
+                        job->proof.reason);
     if (job->proven && !job->proof.agree)
         return cli_fail(job->cli, OX_NEGATIVE,
                         "%s: the result is not equal, and is not written: %s", job->path,
@@ -450,6 +519,7 @@ static void release(struct job *job)
         ox_model_release(job->kept[--job->n_kept]);
     free(job->kept);
     ox_model_release(job->original);
+    for_targets_release(&job->targets);
     for (size_t i = 0; i < job->n_steps; i++)
         free(job->steps[i].name);
     free(job->steps);
@@ -465,6 +535,8 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     }
     if (args->fp16 && args->bf16)
         return cli_fail(cli, OX_USAGE, "optimize: --fp16 and --bf16 exclude each other");
+    if (args->half_io && !args->fp16 && !args->bf16)
+        return cli_fail(cli, OX_USAGE, "optimize: --half-io goes with --fp16 or --bf16");
     if (args->level < 1 || args->level > 2)
         return cli_fail(cli, OX_USAGE, "optimize: levels are 1 and 2");
     if (args->samples < 1 || args->samples > 1000 || args->rtol < -1 || args->atol < -1 ||
@@ -500,6 +572,8 @@ const struct command command_optimize = {
         "another are rolled back and named.",
     .examples = "  onnxtool optimize model.onnx -o fast.onnx\n"
                 "  onnxtool optimize --inline --dedup --level 1 model.onnx -o small.onnx\n"
+                "  onnxtool optimize --for onnxruntime=1.16 --freeze input=1x3x224x224 model.onnx "
+                "-o edge.onnx\n"
                 "  onnxtool optimize --list\n",
     .options = options,
     .args_bytes = sizeof(struct args),
