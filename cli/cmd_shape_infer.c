@@ -14,6 +14,7 @@ struct args {
     struct opt_strings free_dims;
     struct opt_strings explain;
     bool freeze;
+    bool empty;
     bool strict;
     bool overwrite;
     int format;
@@ -28,6 +29,9 @@ static const struct opt options[] = {
      "dimensions of an input, 1x3xHxW: numbers, names, or ? where any will do"},
     {0, "set", OPT_STRINGS, FIELD(set), "NAME=N", NULL,
      "a number for a name in the dimensions of inputs"},
+    {0, "empty", OPT_FLAG, FIELD(empty), NULL, NULL,
+     "open dimensions of inputs may be 0: all formulas then hold for empty inputs too, where they "
+     "would take them to be at least 1"},
     {0, "freeze", OPT_FLAG, FIELD(freeze), NULL, NULL,
      "with -o, declare the inputs with the dimensions given, which must be numbers all"},
     {0, "free", OPT_STRINGS, FIELD(free_dims), "INPUT=DIMS", NULL,
@@ -275,6 +279,7 @@ static enum ox_status infer_model(struct cli *cli, const struct args *args, stru
         status = sizes_split(cli, &args->set, &sizes);
     if (status == OX_OK) {
         const struct ox_shapes_options with = {.strict = args->strict,
+                                               .may_be_empty = args->empty,
                                                .input_names = inputs.names,
                                                .input_dims = inputs.dims,
                                                .n_overrides = inputs.n,

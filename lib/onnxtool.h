@@ -699,6 +699,8 @@ struct ox_shapes_options {
     bool strict;            /* contradictions are errors, not warnings */
     bool ignore_value_info; /* trust nothing stored but inputs' types */
     bool keep_names;        /* a dimension that must equal another stays under its own name */
+    bool
+        may_be_empty; /* open dimensions of inputs may be 0; else they are taken to be at least 1 */
     const char *const *
         input_names; /* dimensions of inputs, given: n_overrides names (NULL: the only input) ... */
     const char *const *input_dims; /* ... and their dims, "1x3xHxW"; "?" leaves one open */

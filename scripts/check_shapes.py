@@ -41,10 +41,10 @@ def load_inputs(model, folder):
     """The test data of the graph's inputs, in order; only tensors."""
     inits = {t.name for t in model.graph.initializer}
     feeds = {}
-    names = [value.name for value in model.graph.input if value.name not in inits]
-    for index, name in enumerate(names):
-        path = os.path.join(folder, f"input_{index}.pb")
-        if os.path.exists(path):
+    values = [value for value in model.graph.input if value.name not in inits]
+    for index, value in enumerate(values):
+        path, name = os.path.join(folder, f"input_{index}.pb"), value.name
+        if os.path.exists(path) and value.type.HasField("tensor_type"):
             tensor = onnx.TensorProto()
             with open(path, "rb") as file:
                 tensor.ParseFromString(file.read())

@@ -478,7 +478,7 @@ static void infer_by_scales(struct ox_infer *c, const unsigned *which, size_t n,
     for (size_t i = 0; i < n; i++) {
         out[which[i]] = scales ? infer_scaled(c, in[which[i]], scales[i]) : NULL;
         if (!out[which[i]])
-            ox_infer_unknown(c, 0, "the size of axis %u is not known", which[i]);
+            ox_infer_unknown(c, 0, "what it is resized to is not known");
     }
     ox_infer_set_shape(c, 0, rank, out);
 }

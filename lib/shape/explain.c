@@ -4,7 +4,7 @@
 #include "ops/custom.h"
 #include "shape/infer_impl.h"
 
-enum { MOST_STEPS = 200, MOST_ORIGINS = 64 };
+enum { MOST_STEPS = 200, MOST_ORIGINS = 64, MOST_CALLS = 16 };
 
 /* What of a value is looked for: its type, or the numbers in it. */
 enum aspect { ASPECT_TYPE, ASPECT_VALUES };
@@ -16,6 +16,8 @@ struct walk {
     const char *symbol; /* the made-up one that is followed; NULL: what is unknown is */
     const struct ox_value *seen[MOST_STEPS];
     size_t n_seen;
+    const struct ox_node *calls[MOST_CALLS]; /* of functions that the walk stepped into */
+    size_t n_calls;
     struct ox_strmap told; /* symbols whose origin was told */
     struct ox_strbuf type, producer, graph, rule;
     struct ox_strbuf dims; /* origins of names that the user gave, one after the other */
@@ -117,7 +119,7 @@ static bool values_known(struct ox_shapes *s, const struct ox_value *value)
     const struct ox_expr *const *values;
     size_t n, i = 0;
     if (!ox_shapes_values(s, value, &n, &values))
-        return value->init != NULL;
+        return value->init != NULL && !ox_slot_of(s, value)->is_given;
     while (i < n && values[i])
         i++;
     return i == n;
@@ -163,6 +165,60 @@ static bool hidden_values(const struct walk *walk, const struct ox_value *value)
     return !values_known(walk->s, value);
 }
 
+/* The same of any numbers, be they floats: scales, limits, scores to be over. */
+static bool hidden_small(const struct walk *walk, const struct ox_value *value)
+{
+    const struct ox_type *type = ox_shapes_type(walk->s, value);
+    if (value->producer && strcmp(value->producer->op_type, "Constant") == 0)
+        return false;
+    return type && type->kind == OX_TYPE_TENSOR && type->has_rank && type->rank <= 1 &&
+           !values_known(walk->s, value) && !ox_shapes_known(walk->s, value);
+}
+
+/* An input whose numbers decide sizes. */
+static const struct ox_value *deciding_input(const struct ox_node *node, const struct walk *walk)
+{
+    const struct ox_value *next = input_where(node, walk, hidden_numbers);
+    return next ? next : input_where(node, walk, hidden_small);
+}
+
+/* Operators that count by scalars among their inputs, and not by what is in a tensor. */
+static bool counts_by_scalars(const struct ox_node *node)
+{
+    static const char *const names[] = {"Loop", "OneHot", "Range", "TopK"};
+    for (size_t i = 0; i < OX_COUNT(names); i++)
+        if (strcmp(node->op_type, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What the value is within the node that makes it: an output of its subgraph or of the function that it calls, if the
+ * cause lies there; NULL. */
+static const struct ox_value *within(struct walk *walk, const struct ox_node *node)
+{
+    size_t i = walk->value->output_index;
+    const struct ox_graph *body = NULL;
+    const struct ox_function *function =
+        ox_model_function(walk->s->model, node->domain, node->op_type, node->overload);
+    bool enters = function && walk->n_calls < MOST_CALLS;
+    if (enters) {
+        body = function->body;
+    } else if (strcmp(node->op_type, "Loop") == 0 || strcmp(node->op_type, "Scan") == 0) {
+        const struct ox_attr *attr = ox_node_attr(node, "body");
+        body = attr && attr->type == OX_ATTR_GRAPH && attr->n ? attr->graphs[0] : NULL;
+        i += node->op_type[0] == 'L'; /* the condition comes first */
+    }
+    if (!body || i >= body->n_outputs || !ox_slot_of(walk->s, body->outputs[i]))
+        return NULL;
+    const struct ox_type *type = ox_shapes_type(walk->s, body->outputs[i]);
+    bool made_up = !ox_shapes_is_known(type);
+    for (unsigned d = 0; !made_up && type->has_rank && d < type->rank; d++)
+        made_up = ox_shapes_made_up(walk->s, type->dims[d]);
+    if (made_up && enters)
+        walk->calls[walk->n_calls++] = node;
+    return made_up ? body->outputs[i] : NULL;
+}
+
 static bool measures(const struct ox_node *node)
 {
     return strcmp(node->op_type, "Shape") == 0 || strcmp(node->op_type, "Size") == 0;
@@ -179,23 +235,25 @@ static void leave_type(struct walk *walk, const struct ox_node *node)
 {
     const struct ox_value *next;
     if (type_unknown(walk, walk->value)) {
-        next = input_where(node, walk, type_unknown);
-        if (next)
+        if ((next = input_where(node, walk, type_unknown)) || (next = within(walk, node)))
             go(walk, next, ASPECT_TYPE);
         else
-            go(walk, input_where(node, walk, hidden_numbers), ASPECT_VALUES);
+            go(walk, deciding_input(node, walk), ASPECT_VALUES);
         return;
     }
     const struct ox_origin *origin = walk->symbol ? origin_of(walk->s, walk->symbol) : NULL;
-    if (!origin || (origin->node == node && origin->by_data)) {
+    if (!origin || (origin->node == node && origin->by_data && !counts_by_scalars(node))) {
         walk->value = NULL;
     } else if (origin->node == node) {
         walk->symbol = NULL;
-        go(walk, input_where(node, walk, hidden_numbers), ASPECT_VALUES);
+        next = origin->by_data ? NULL : within(walk, node);
+        go(walk, next ? next : deciding_input(node, walk), next ? ASPECT_TYPE : ASPECT_VALUES);
     } else if ((next = input_where(node, walk, type_has_symbol))) {
         go(walk, next, ASPECT_TYPE);
+    } else if ((next = input_where(node, walk, values_have_symbol))) {
+        go(walk, next, ASPECT_VALUES);
     } else {
-        go(walk, input_where(node, walk, values_have_symbol), ASPECT_VALUES);
+        go(walk, within(walk, node), ASPECT_TYPE);
     }
 }
 
@@ -232,7 +290,8 @@ static const char *reason_of(const struct walk *walk)
     if (walk->aspect == ASPECT_TYPE || values_known(walk->s, value))
         return NULL;
     if (!value->producer)
-        return "its values are given when the model runs";
+        return value->init ? "its default may be replaced when the model runs"
+                           : "its values are given when the model runs";
     return measures(value->producer) ? "it is the size of what comes next"
                                      : "its values are not known before the model runs";
 }
@@ -301,6 +360,24 @@ static const struct ox_value *find_value(const struct ox_shapes *s, const char *
     return NULL;
 }
 
+/* From an input of a function to what its caller gave; false: it is none. */
+static bool leave_function(struct walk *walk)
+{
+    const struct ox_value *value = walk->value;
+    const struct ox_function *function = value->graph->function;
+    if (!function || !walk->n_calls)
+        return false;
+    const struct ox_node *call = walk->calls[walk->n_calls - 1];
+    for (size_t i = 0; i < function->body->n_inputs && i < call->n_inputs; i++) {
+        if (function->body->inputs[i] != value || !call->inputs[i])
+            continue;
+        walk->n_calls--;
+        walk->value = call->inputs[i];
+        return true;
+    }
+    return false;
+}
+
 static enum ox_status
 walk_back(struct walk *walk, enum ox_status (*on_step)(void *arg, const struct ox_shape_step *step),
           void *arg)
@@ -313,8 +390,11 @@ walk_back(struct walk *walk, enum ox_status (*on_step)(void *arg, const struct o
             break;
         fill_step(walk, &step);
         OX_TRY(on_step(arg, &step));
-        if (!walk->value->producer)
-            break;
+        if (!walk->value->producer) {
+            if (!leave_function(walk))
+                break;
+            continue;
+        }
         if (walk->aspect == ASPECT_TYPE)
             leave_type(walk, walk->value->producer);
         else

@@ -69,7 +69,7 @@ struct ox_shapes {
     struct ox_arena arena;
     struct ox_arena scratch; /* given back after each node */
     struct ox_arena_mark scratch_start;
-    bool strict, ignore_value_info, keep_names;
+    bool strict, ignore_value_info, keep_names, may_be_empty;
     struct ox_findings *findings;
     struct ox_findings *own_findings; /* the same where the caller gave none */
     struct ox_strmap reported;        /* findings made: a loop's body is passed more than once */

@@ -78,8 +78,8 @@ static const struct ox_type *name_open_dims(struct ox_shapes *s, const struct ox
  * others. */
 static void assume_not_empty(struct ox_shapes *s, const struct ox_type *type)
 {
-    for (unsigned i = 0; type && type->kind == OX_TYPE_TENSOR && type->has_rank && i < type->rank;
-         i++)
+    bool assume = !s->may_be_empty && type && type->kind == OX_TYPE_TENSOR && type->has_rank;
+    for (unsigned i = 0; assume && i < type->rank; i++)
         ox_expr_assume_positive(s->pool, type->dims[i]);
 }
 
@@ -354,6 +354,7 @@ static enum ox_status begin(struct ox_shapes **out, struct ox_model *model,
         s->strict = options->strict;
         s->ignore_value_info = options->ignore_value_info;
         s->keep_names = options->keep_names;
+        s->may_be_empty = options->may_be_empty;
     }
     ox_arena_init(&s->arena, ox_env_budget(model->env));
     ox_arena_init(&s->scratch, ox_env_budget(model->env));
