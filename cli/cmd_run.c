@@ -57,6 +57,9 @@ static const struct opt options[] = {
      "0: each node by its reference kernel; 1: constants folded, what is not needed left out; "
      "2 (default): fused operators and fast kernels"},
     {0, "oracle", OPT_FLAG, FIELD(oracle), NULL, NULL, "compute everything in double precision"},
+    {0, "simulate", OPT_CHOICE, FIELD(simulate), "WHAT", "nothing|avx2-saturating",
+     "give what other processors give: sums of uint8 by int8 that saturate in pairs at 16 bits, "
+     "as AVX2 without VNNI adds them (-O2)"},
     {0, "repeat", OPT_INT, FIELD(repeat), "N", NULL, "run N times and report the times"},
     {0, "warmup", OPT_INT, FIELD(warmup), "N", NULL,
      "runs before that which do not count (default 1)"},
@@ -129,6 +132,7 @@ static enum ox_status open_session(struct run *run)
         .narrow = run->args->test_data.n > 0,
         .all_values = run->args->all,
         .profile = run->args->profile != NULL,
+        .saturating = run->args->simulate != 0,
         .once = run->args->repeat == 0 && run->args->test_data.n < 2,
         .seed = run->args->random ? strtoull(run->args->random, NULL, 10) : 0,
         .on_missing = run_report_missing,
@@ -275,6 +279,10 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (args->level < 0 || args->level > 2)
         return cli_fail(cli, OX_USAGE, "run: there is no level -O%lld; levels are 0, 1 and 2",
                         (long long)args->level);
+    if (args->simulate && (args->level < 2 || args->oracle || args->all || args->trace))
+        return cli_fail(cli, OX_USAGE,
+                        "run: --simulate is of -O2, and does not go with --oracle, --all and "
+                        "--trace-nonfinite");
     if (args->repeat < 0 || args->repeat > 100000000 || args->warmup < 0)
         return cli_fail(cli, OX_USAGE,
                         "run: --repeat takes a number from 0 to 100000000, --warmup one from 0");

@@ -25,6 +25,7 @@ struct run_args {
     int64_t top;
     const char *labels;
     const char *profile;
+    int simulate; /* 1: sums of uint8 by int8 that saturate */
     bool trace;
 };
 

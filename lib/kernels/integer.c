@@ -38,6 +38,7 @@ struct core {
     size_t out_size, out_pixel; /* bytes of an element; elements */
     const struct ox_integer_end *end;
     size_t block_rows, block_cols, n_rows, n_cols;
+    bool slack;    /* bytes may be read past a segment's end: the weights there are 0 */
     size_t wide;   /* words of a widened row; 0: read as bytes */
     int32_t *sums; /* a slot: mr x wide words, mr x block_cols sums */
     size_t slot;
@@ -99,7 +100,9 @@ static size_t packed_bytes(const struct core *k)
 {
     size_t all;
     if (k->depthwise)
-        return OX_MUL_OVERFLOWS(k->groups * 2, k->taps[0] * k->taps[1], &all) ? SIZE_MAX : all;
+        return OX_MUL_OVERFLOWS(k->groups * 2, round_up(k->taps[0] * k->taps[1], 2), &all)
+                   ? SIZE_MAX
+                   : all;
     if (OX_MUL_OVERFLOWS((k->n + k->t->nr - 1) / k->t->nr * k->groups, k->panel, &all))
         return SIZE_MAX;
     return all;
@@ -196,9 +199,10 @@ static void pack(struct ox_env *env, const struct packing *p)
     struct packing copy = *p;
     if (k->depthwise) {
         const size_t taps = k->taps[0] * k->taps[1];
+        memset(p->out, 0, packed_bytes(k));
         for (size_t tap = 0; tap < taps; tap++) {
             for (size_t j = 0; j < k->groups; j++)
-                ((int16_t *)(void *)p->out)[tap * k->groups + j] =
+                ((int16_t *)(void *)p->out)[ox_integer_tap(k->groups, tap, j)] =
                     (int16_t)(as_signed(
                                   (uint8_t)(p->weights[j * p->col + tap * p->tap] ^ p->flip)) -
                               (p->zero ? p->zero[j] : 0));
@@ -306,7 +310,7 @@ static void run_block(void *arg, size_t task, size_t slot)
         }
         tile.a = pointers;
         tile.segments = k->segments;
-        tile.depth = k->depth;
+        tile.depth = k->slack ? round_up(k->depth, 4) : k->depth;
         if (k->wide)
             widen_rows(k, &tile, words, wide);
         for (size_t j = 0; j < cols; j += t->nr) {
@@ -476,6 +480,12 @@ void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const 
     pack(env, &p);
 }
 
+/* With what may be read past its end. */
+static size_t frame_bytes(size_t bytes)
+{
+    return bytes ? round_up(bytes + 4, 64) : 0;
+}
+
 size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env,
                             const struct ox_conv *c, bool in_signed)
 {
@@ -487,7 +497,7 @@ size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env
         (OX_MUL_OVERFLOWS(frame[0], frame[1], &bytes) ||
          OX_MUL_OVERFLOWS(bytes, c->in_channels, &bytes) || bytes > SIZE_MAX / 2))
         return SIZE_MAX;
-    return round_up(bytes, 64) + ox_slots(env) * k.slot * sizeof(int32_t);
+    return frame_bytes(bytes) + ox_slots(env) * k.slot * sizeof(int32_t);
 }
 
 struct framing {
@@ -542,8 +552,9 @@ void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const s
     describe_conv(t, c, in_signed, &k);
     plan(&k, 1);
     if (framed)
-        bytes = round_up(frame[0] * frame[1] * c->in_channels, 64);
+        bytes = frame_bytes(frame[0] * frame[1] * c->in_channels);
     k.flip = in_signed && !flips ? 0x80 : 0;
+    k.slack = framed && t->level > OX_CPU_C;
     k.packed = packed;
     k.out_size = size_of(end->type);
     k.out_pixel = c->out_pixel;

@@ -41,7 +41,7 @@ struct ox_integer_end {
 };
 
 /* Depthwise, one output pixel: sums[c] = sum over taps of (in[tap][c] ^ flip) *
- * weights[tap * channels + c]. */
+ * weights[ox_integer_tap()]: taps lie two by two, side by side; where their number is odd the weights behind the last are 0. */
 struct ox_integer_taps {
     size_t channels, n;
     const uint8_t *const *in;
@@ -49,6 +49,11 @@ struct ox_integer_taps {
     const int16_t *weights;
     int32_t *sums;
 };
+
+static inline size_t ox_integer_tap(size_t channels, size_t tap, size_t c)
+{
+    return (tap / 2 * channels + c) * 2 + tap % 2;
+}
 
 /* How packed weights lie, panels of nr columns: for each four of k nr times
  * four bytes (QUADS), or for each two of k nr times two words (PAIRS). The left
@@ -67,6 +72,9 @@ struct ox_integer {
                    const struct ox_integer_end *end, void *out);
 };
 const struct ox_integer *ox_integer(enum ox_cpu level);
+/* Products of u8 by s8 as AVX2 without VNNI has them at its fastest: each pair of neighbours saturates at 16 bits. Depthwise is
+ * exact there too. To show what other programs give, not to compute by. */
+const struct ox_integer *ox_integer_saturating(void);
 void ox_integer_avx2(struct ox_integer *t);
 void ox_integer_avx512(struct ox_integer *t);
 void ox_integer_vnni(struct ox_integer *t);

@@ -28,6 +28,39 @@ static void tile(const struct ox_integer_tile *t)
     }
 }
 
+/* Where a row has its k-th byte, segments joined, and where the panel has the weights of it. */
+static const uint8_t *byte_of(const struct ox_integer_tile *t, size_t k, unsigned row,
+                              const int8_t **w)
+{
+    const size_t s = k / t->depth, p = k % t->depth, panel = (t->depth + 3) / 4 * 4 * NR;
+    *w = (const int8_t *)t->b + s * panel + p / 4 * 4 * NR + p % 4;
+    return t->a[s * MR + row] + p;
+}
+
+/* As vpmaddubsw adds: two products in 16 bits that saturate, pairs then in 32. Pairs are neighbours in the row of a matrix whose
+ * columns are all taps and channels, as those who multiply by it lay a convolution out. */
+static void saturating_tile(const struct ox_integer_tile *t)
+{
+    int32_t sum[MR][NR] = {{0}};
+    const size_t n = t->segments * t->depth;
+    for (size_t k = 0; k < n; k += 2) {
+        for (unsigned i = 0; i < t->rows; i++) {
+            const int8_t *u, *v;
+            const bool both = k + 1 < n;
+            const int32_t x = *byte_of(t, k, i, &u), y = *byte_of(t, both ? k + 1 : k, i, &v);
+            for (unsigned j = 0; j < NR; j++) {
+                int32_t pair = x * u[j * 4] + (both ? y * v[j * 4] : 0);
+                pair = pair > INT16_MAX ? INT16_MAX : pair;
+                sum[i][j] += pair < INT16_MIN ? INT16_MIN : pair;
+            }
+        }
+    }
+    for (unsigned i = 0; i < t->rows; i++) {
+        for (unsigned j = 0; j < t->cols; j++)
+            t->c[i * t->ldc + j] = sum[i][j];
+    }
+}
+
 static int32_t sum_bytes(size_t n, const uint8_t *x, uint8_t flip)
 {
     int32_t sum = 0;
@@ -41,7 +74,7 @@ static void taps(const struct ox_integer_taps *t)
     for (size_t c = 0; c < t->channels; c++) {
         int32_t sum = 0;
         for (size_t i = 0; i < t->n; i++)
-            sum += (int32_t)(t->in[i][c] ^ t->flip) * t->weights[i * t->channels + c];
+            sum += (int32_t)(t->in[i][c] ^ t->flip) * t->weights[ox_integer_tap(t->channels, i, c)];
         t->sums[c] = sum;
     }
 }
@@ -88,6 +121,20 @@ static const struct ox_integer plain = {.level = OX_CPU_C,
                                         .taps = taps,
                                         .sum = sum_bytes,
                                         .finish = finish};
+
+static const struct ox_integer saturating = {.level = OX_CPU_C,
+                                             .mr = MR,
+                                             .nr = NR,
+                                             .layout = OX_INTEGER_QUADS,
+                                             .tile = saturating_tile,
+                                             .taps = taps,
+                                             .sum = sum_bytes,
+                                             .finish = finish};
+
+const struct ox_integer *ox_integer_saturating(void)
+{
+    return &saturating;
+}
 
 static struct ox_integer tables[OX_CPU_LEVELS];
 static pthread_once_t filled = PTHREAD_ONCE_INIT;

@@ -15,6 +15,11 @@ const struct ox_tensor *ox_int8_in(const struct ox_run *r, size_t i)
     return x && x->n && (x->dtype == OX_UINT8 || x->dtype == OX_INT8) ? x : NULL;
 }
 
+const struct ox_integer *ox_int8_kernels(const struct ox_run *r, bool weights_signed)
+{
+    return r->saturating && weights_signed ? ox_integer_saturating() : ox_integer(ox_cpu());
+}
+
 static bool is_size(const struct ox_tensor *t, size_t n)
 {
     return !t || t->n == 1 || (t->rank <= 1 && t->n == n);

@@ -29,6 +29,8 @@ struct ox_int8_weights {
 
 /* An 8-bit tensor of more than no elements; else NULL. */
 const struct ox_tensor *ox_int8_in(const struct ox_run *r, size_t i);
+/* The kernels for weights of that sign. */
+const struct ox_integer *ox_int8_kernels(const struct ox_run *r, bool weights_signed);
 /* The only element of an 8-bit zero point; 0 where it is NULL. */
 int32_t ox_int8_zero(const struct ox_tensor *t);
 /* Whether scales and zero points are such as the kernels take: one, or one a column of weights; the bias one a column. */

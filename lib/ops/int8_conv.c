@@ -72,6 +72,7 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep,
     const struct ox_tensor *w = ox_int8_in(r, job->ports->w);
     if (!w || w->rank < 3 || w->rank > 4)
         return OX_UNSUPPORTED;
+    job->table = ox_int8_kernels(r, w->dtype == OX_INT8);
     OX_TRY(read_sizes(r, w->dims, w->rank, job, err));
     const size_t n = job->c.out_channels, count = n ? w->n / n : 0;
     if (!ox_int8_fits(r, job->ports, n))
@@ -98,7 +99,7 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep,
 static enum ox_status prepare(struct ox_run *r, const struct ox_int8_ports *ports,
                               struct ox_error *err)
 {
-    struct job job = {.ports = ports, .table = ox_integer(ox_cpu())};
+    struct job job = {.ports = ports};
     struct ox_int8_weights *packed;
     if (!ox_int8_in(r, ports->w) || !r->fixed[ports->w] ||
         (ox_run_has(r, ports->w_zero) && !r->fixed[ports->w_zero]))
@@ -145,8 +146,9 @@ static void turn_back(const struct job *job, size_t size, const char *from, char
 
 static enum ox_status run(struct ox_run *r, const struct ox_int8_ports *ports, struct ox_error *err)
 {
-    struct job job = {.ports = ports, .table = ox_integer(ox_cpu())};
     struct ox_int8_weights *packed = ox_run_state(r);
+    struct job job = {.ports = ports,
+                      .table = packed ? ox_int8_kernels(r, packed->is_signed) : NULL};
     struct ox_integer_end end;
     struct ox_tensor *y;
     int32_t in_zero;

@@ -20,7 +20,9 @@ struct job {
 
 static void read_form(const struct ox_run *r, struct job *job)
 {
-    job->table = ox_integer(ox_cpu());
+    const struct ox_int8_weights *packed = ox_run_state(r);
+    const struct ox_tensor *w = ox_run_in(r, job->ports->w);
+    job->table = ox_int8_kernels(r, packed ? packed->is_signed : w && w->dtype == OX_INT8);
     job->turned = ox_run_int(r, "transB", 0) != 0;
 }
 

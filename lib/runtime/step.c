@@ -365,6 +365,7 @@ enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct 
                 .alloc = alloc_out,
                 .is_last_use = is_last_use,
                 .prepared = session->options.level >= 2 ? &step->prepared : NULL,
+                .saturating = session->options.saturating,
                 .once = session->options.once}};
     /* References to a caller's attributes would make it another node at every call. */
     a.will_prepare = step->op && step->op->prepare && session->options.level >= 2 &&

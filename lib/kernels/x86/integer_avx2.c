@@ -46,26 +46,24 @@ static int32_t sum_bytes(size_t n, const uint8_t *x, uint8_t flip)
     return all;
 }
 
-/* Two taps at a time: their words side by side, so that one instruction forms
- * both products and their sum. */
+/* Two taps at a time: their bytes side by side, so that one instruction forms both products and their sum. */
 static void sixteen_channels(const struct ox_integer_taps *t, size_t c)
 {
     const __m128i flip = _mm_set1_epi8((char)t->flip);
     __m256i low = _mm256_setzero_si256(), high = low;
     for (size_t i = 0; i < t->n; i += 2) {
-        const bool pair = i + 1 < t->n;
-        const __m256i x = sixteen_words(t->in[i] + c, flip);
-        const __m256i y = pair ? sixteen_words(t->in[i + 1] + c, flip) : _mm256_setzero_si256();
-        const int16_t *weights = t->weights + i * t->channels + c;
-        const __m256i u = iv_load(weights);
-        const __m256i v = pair ? iv_load(weights + t->channels) : _mm256_setzero_si256();
-        low = _mm256_add_epi32(
-            low, _mm256_madd_epi16(_mm256_unpacklo_epi16(x, y), _mm256_unpacklo_epi16(u, v)));
-        high = _mm256_add_epi32(
-            high, _mm256_madd_epi16(_mm256_unpackhi_epi16(x, y), _mm256_unpackhi_epi16(u, v)));
+        const uint8_t *next = t->in[i + 1 < t->n ? i + 1 : i]; /* the weights of none are 0 */
+        const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(t->in[i] + c));
+        const __m128i y = _mm_loadu_si128((const __m128i *)(const void *)(next + c));
+        const __m128i u = _mm_xor_si128(x, flip), v = _mm_xor_si128(y, flip);
+        const int16_t *weights = t->weights + (i * t->channels + 2 * c);
+        const __m256i a = _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(u, v));
+        const __m256i b = _mm256_cvtepu8_epi16(_mm_unpackhi_epi8(u, v));
+        low = _mm256_add_epi32(low, _mm256_madd_epi16(a, iv_load(weights)));
+        high = _mm256_add_epi32(high, _mm256_madd_epi16(b, iv_load(weights + 16)));
     }
-    iv_store(t->sums + c, _mm256_permute2x128_si256(low, high, 0x20));
-    iv_store(t->sums + c + 8, _mm256_permute2x128_si256(low, high, 0x31));
+    iv_store(t->sums + c, low);
+    iv_store(t->sums + c + 8, high);
 }
 
 static void taps(const struct ox_integer_taps *t)
@@ -76,7 +74,7 @@ static void taps(const struct ox_integer_taps *t)
     for (; c < t->channels; c++) {
         int32_t sum = 0;
         for (size_t i = 0; i < t->n; i++)
-            sum += (int32_t)(t->in[i][c] ^ t->flip) * t->weights[i * t->channels + c];
+            sum += (int32_t)(t->in[i][c] ^ t->flip) * t->weights[ox_integer_tap(t->channels, i, c)];
         t->sums[c] = sum;
     }
 }
@@ -116,21 +114,54 @@ static __attribute__((noinline)) __m256i eight_in_double(const struct ends *e, _
     return _mm256_set_m128i(out[1], out[0]);
 }
 
-static inline __m256i eight_bytes(const struct ends *e, __m256i sums, const float *scale)
+/* *unsure gets a sign bit in each lane that must be asked in double. */
+static inline __m256i eight_whole(const struct ends *e, __m256i sums, const float *scale,
+                                  __m256 *unsure)
 {
     const __m256 half = _mm256_set1_ps(0.5f), sign = _mm256_set1_ps(-0.0f);
-    const __m256 by = _mm256_loadu_ps(scale), s = _mm256_cvtepi32_ps(sums);
-    const __m256 x = _mm256_mul_ps(s, by), rest = _mm256_fmsub_ps(s, by, x);
+    const __m256 s = _mm256_cvtepi32_ps(sums), x = _mm256_mul_ps(s, _mm256_loadu_ps(scale));
     const __m256 within = _mm256_min_ps(e->hi, _mm256_max_ps(e->lo, x));
-    __m256i whole = _mm256_cvtps_epi32(within);
+    const __m256i whole = _mm256_cvtps_epi32(within);
     const __m256 off = _mm256_andnot_ps(sign, _mm256_sub_ps(within, _mm256_cvtepi32_ps(whole)));
-    const __m256 unsure =
-        _mm256_or_ps(_mm256_and_ps(_mm256_cmp_ps(off, half, _CMP_EQ_OQ),
-                                   _mm256_cmp_ps(rest, _mm256_setzero_ps(), _CMP_NEQ_UQ)),
+    *unsure =
+        _mm256_or_ps(_mm256_cmp_ps(off, half, _CMP_EQ_OQ),
                      _mm256_cmp_ps(_mm256_andnot_ps(sign, s), _mm256_set1_ps(0x1p24f), _CMP_GE_OQ));
+    return whole;
+}
+
+static inline __m256i eight_bytes(const struct ends *e, __m256i sums, const float *scale)
+{
+    __m256 unsure;
+    __m256i whole = eight_whole(e, sums, scale, &unsure);
     if (__builtin_expect(_mm256_movemask_ps(unsure), 0))
         whole = eight_in_double(e, sums, scale);
-    return _mm256_add_epi32(whole, e->zero);
+    return _mm256_and_si256(_mm256_add_epi32(whole, e->zero), _mm256_set1_epi32(0xff));
+}
+
+/* Columns j to j + 31. */
+static inline __m256i thirty_two(const struct ends *e, const int32_t *sums, size_t j,
+                                 int32_t row_term, const struct ox_integer_end *end)
+{
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    __m256i t[4], y[4];
+    __m256 unsure[4];
+#pragma GCC unroll 4
+    for (size_t k = 0; k < 4; k++) {
+        t[k] = eight_sums(sums, j + k * 8, row_term, end);
+        y[k] = eight_whole(e, t[k], end->scale + j + k * 8, &unsure[k]);
+    }
+    const __m256 any =
+        _mm256_or_ps(_mm256_or_ps(unsure[0], unsure[1]), _mm256_or_ps(unsure[2], unsure[3]));
+    if (__builtin_expect(_mm256_movemask_ps(any), 0))
+        for (size_t k = 0; k < 4; k++)
+            y[k] = eight_in_double(e, t[k], end->scale + j + k * 8);
+#pragma GCC unroll 4
+    for (size_t k = 0; k < 4; k++)
+        y[k] = _mm256_add_epi32(y[k], e->zero);
+    const __m256i words = _mm256_packs_epi32(y[0], y[1]), more = _mm256_packs_epi32(y[2], y[3]);
+    const __m256i bytes = end->type == OX_INTEGER_U8 ? _mm256_packus_epi16(words, more)
+                                                     : _mm256_packs_epi16(words, more);
+    return _mm256_permutevar8x32_epi32(bytes, order);
 }
 
 static void to_bytes(size_t n, const int32_t *sums, int32_t row_term,
@@ -139,10 +170,11 @@ static void to_bytes(size_t n, const int32_t *sums, int32_t row_term,
     const struct ends e = {_mm256_set1_ps((float)(end->lo - end->zero)),
                            _mm256_set1_ps((float)(end->hi - end->zero)),
                            _mm256_set1_epi32(end->zero)};
-    const __m256i bytes = _mm256_set1_epi32(0xff);
-    for (size_t j = 0; j < n; j += 8) {
-        __m256i y = eight_bytes(&e, eight_sums(sums, j, row_term, end), end->scale + j);
-        y = _mm256_and_si256(y, bytes);
+    size_t j = 0;
+    for (; j + 32 <= n; j += 32)
+        iv_store(out + j, thirty_two(&e, sums, j, row_term, end));
+    for (; j < n; j += 8) {
+        const __m256i y = eight_bytes(&e, eight_sums(sums, j, row_term, end), end->scale + j);
         const __m128i words =
             _mm_packus_epi32(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
         _mm_storel_epi64((__m128i *)(void *)(out + j), _mm_packus_epi16(words, words));
