@@ -330,16 +330,18 @@ static enum ox_status choose_values(struct watch *watch, const struct ox_model *
         count += graph->nodes[i]->n_inputs + graph->nodes[i]->n_outputs;
     watch->watched = calloc(count + 1, sizeof *watch->watched);
     watch->aliases = calloc(count + 1, sizeof *watch->aliases);
-    bool good = watch->watched && watch->aliases;
+    bool *wanted = calloc(graph->n_values + 1, sizeof *wanted);
+    bool good = watch->watched && watch->aliases && wanted;
+    if (good && !all)
+        ox_place_wants(graph, wanted);
     for (size_t i = 0; i < graph->n_nodes && good; i++) {
         const struct ox_node *node = graph->nodes[i];
-        if (!all && !ox_place_looks_at(node))
-            continue;
-        for (size_t k = 0; k < node->n_inputs && good; k++)
-            good = choose(watch, node->inputs[k], all);
-        for (size_t k = 0; k < node->n_outputs && good; k++)
-            good = choose(watch, node->outputs[k], all);
+        for (size_t k = 0; k < node->n_outputs && good; k++) {
+            if (node->outputs[k] && (all || wanted[node->outputs[k]->id]))
+                good = choose(watch, node->outputs[k], all);
+        }
     }
+    free(wanted);
     return good ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
 }
 

@@ -85,8 +85,8 @@ enum ox_status ox_qoperator_like_ort(struct ox_place *place, struct ox_error *er
 /* After weaving: products, convolutions and movers between DQ and Q become operators on integers. */
 enum ox_status ox_qoperator_standard(struct ox_quant *q, struct ox_graph *graph,
                                      struct ox_error *err);
-/* Whether marking may ask for the ranges of what the node takes and makes. */
-bool ox_place_looks_at(const struct ox_node *node);
+/* Sets, by value id, of which values ox_place_own() may ask for the range. Nodes are in order. */
+void ox_place_wants(const struct ox_graph *graph, bool *wanted);
 /* Marks what pays. */
 enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err);
 

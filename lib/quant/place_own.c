@@ -29,10 +29,40 @@ static const char *const mixers[] = {
     "LeakyRelu", "Resize", "Sigmoid", NULL};
 static const char *const clippers[] = {"Relu", "Clip", NULL};
 
-bool ox_place_looks_at(const struct ox_node *node)
+static void want(bool *wanted, const struct ox_value *value)
 {
-    return is_any(node, heavy) || is_any(node, movers) || is_any(node, mixers) ||
-           is_any(node, clippers);
+    if (value)
+        wanted[value->id] = true;
+}
+
+/* Backwards from products and convolutions, through what may run on integers with them. */
+void ox_place_wants(const struct ox_graph *graph, bool *wanted)
+{
+    for (size_t i = graph->n_nodes; i-- > 0;) {
+        const struct ox_node *node = graph->nodes[i];
+        bool leads = false;
+        for (size_t k = 0; k < node->n_outputs; k++)
+            leads |= node->outputs[k] && wanted[node->outputs[k]->id];
+        if (!node->n_inputs || !node->n_outputs)
+            continue;
+        if (is_any(node, heavy)) {
+            want(wanted, node->inputs[0]);
+            want(wanted, node->n_inputs > 1 ? node->inputs[1] : NULL);
+            want(wanted, node->outputs[0]);
+        } else if (leads && (is_any(node, movers) || is_any(node, clippers))) {
+            want(wanted, node->inputs[0]);
+        } else if (leads && is_any(node, mixers)) {
+            for (size_t k = 0; k < (is_op(node, "Resize") ? 1 : node->n_inputs); k++)
+                want(wanted, node->inputs[k]);
+        }
+    }
+    /* What clips the output of one of them takes its place. */
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        const struct ox_node *node = graph->nodes[i];
+        if (is_any(node, clippers) && node->n_inputs && node->inputs[0] && node->n_outputs &&
+            wanted[node->inputs[0]->id])
+            want(wanted, node->outputs[0]);
+    }
 }
 
 static bool constant(const struct ox_place *place, const struct ox_value *value)

@@ -57,8 +57,7 @@ static bool make_bins(struct ox_stats *stats, int exponent)
     return stats->bins != NULL;
 }
 
-/* Loops of this many steps become vectors. */
-enum { LANES = OX_SPARE_BINS };
+enum { LANES = OX_SPARE_BINS, CHUNK = 64 };
 
 /* Floats as integers of the same order: these have a vector form of least and greatest everywhere. */
 static inline int32_t key_of(float value)
@@ -97,15 +96,14 @@ static void count(struct ox_stats *stats, const float *values, size_t n, bool fi
     uint64_t *bins = stats->bins + OX_BINS;
     size_t i = 0;
     /* Zeros, of which there are many after Relu, go to bins of their lane: adding to one bin again and again is slow. */
-    for (; finite && i + LANES <= n; i += LANES) {
-        int at[LANES];
-        for (int j = 0; j < LANES; j++) {
+    for (; finite && i + CHUNK <= n; i += CHUNK) {
+        int at[CHUNK];
+        for (int j = 0; j < CHUNK; j++) {
             float v = values[i + (size_t)j] * scale;
-            int down = (int)v;
-            down -= (float)down > v;
-            at[j] = values[i + (size_t)j] == 0 ? OX_BINS + j : down;
+            int whole = (int)v, down = (float)whole > v ? whole - 1 : whole;
+            at[j] = values[i + (size_t)j] == 0 ? OX_BINS + j % LANES : down;
         }
-        for (size_t j = 0; j < LANES; j++)
+        for (size_t j = 0; j < CHUNK; j++)
             bins[at[j]]++;
     }
     for (; i < n; i++) {
