@@ -63,6 +63,21 @@ INLINE void step(const unsigned rows, const unsigned vecs, const float *const *a
     }
 }
 
+/* The same where the rows lie at equal steps: two pointers serve six of them. */
+INLINE void even_step(const unsigned rows, const unsigned vecs, const float *a, size_t apart,
+                      const float *b, VF (*sum)[2])
+{
+    const VF b0 = v_load(b);
+    const VF b1 = vecs > 1 ? v_load(b + VW) : b0;
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < rows; i++, a += apart) {
+        const VF x = v_set1(*a);
+        sum[i][0] = v_fma(x, b0, sum[i][0]);
+        if (vecs > 1)
+            sum[i][1] = v_fma(x, b1, sum[i][1]);
+    }
+}
+
 /* The common ends of a whole panel, in registers: bias, residual, limits. */
 INLINE void leave_whole(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
                         size_t first, VF (*sum)[2])
@@ -168,12 +183,42 @@ INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsig
     leave_panel(t, rows, vecs, first, common, sum);
 }
 
+/* More rows than there are registers for their addresses: rows at equal steps do without. */
+INLINE void even_panel(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
+                       size_t first, const float *b, bool common)
+{
+    VF sum[MR][2];
+    clear(rows, vecs, sum);
+    const float *a = t->a[0];
+    const size_t apart = (size_t)(t->a[1] - t->a[0]), next_step = t->ahead_step;
+    const char *next = (const char *)b + t->ahead;
+    for (size_t p = t->depth; p > 0; p--, a++, b += NR) {
+        _mm_prefetch((const char *)(b + AHEAD), _MM_HINT_T0);
+        _mm_prefetch(next, _MM_HINT_T1);
+        next += next_step;
+        even_step(rows, vecs, a, apart, b, sum);
+    }
+    leave_panel(t, rows, vecs, first, common, sum);
+}
+
+INLINE bool is_even(const struct ox_tile *t, const unsigned rows)
+{
+    if (rows <= 6 || t->segments != 1)
+        return false;
+    for (unsigned i = 2; i < rows; i++)
+        if ((uintptr_t)t->a[i] - (uintptr_t)t->a[i - 1] != (uintptr_t)t->a[1] - (uintptr_t)t->a[0])
+            return false;
+    return true;
+}
+
 INLINE void tile_rows(const struct ox_tile *t, const unsigned rows)
 {
-    const bool common = is_common(t->end);
+    const bool common = is_common(t->end), even = is_even(t, rows);
     const float *b = t->b;
     for (size_t j = 0; j < t->cols; j += NR, b += t->panel) {
-        if (t->cols - j > VW)
+        if (even && t->cols - j > VW)
+            even_panel(t, rows, 2, j, b, common);
+        else if (t->cols - j > VW)
             tile_panel(t, rows, 2, j, b, common);
         else
             tile_panel(t, rows, 1, j, b, common);
@@ -189,18 +234,8 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
     const size_t run = l->run, step = l->step;
     for (unsigned r = 0; r < l->rows; r++) {
         const float *a = l->row[r] + x * step;
-        for (size_t p = 0; p < run; p++, a++, b += NR) {
-            const VF b0 = v_load(b);
-            const VF b1 = vecs > 1 ? v_load(b + VW) : b0;
-            const float *at = a;
-#pragma GCC unroll 16
-            for (unsigned i = 0; i < rows; i++, at += step) {
-                const VF one = v_set1(*at);
-                sum[i][0] = v_fma(one, b0, sum[i][0]);
-                if (vecs > 1)
-                    sum[i][1] = v_fma(one, b1, sum[i][1]);
-            }
-        }
+        for (size_t p = 0; p < run; p++, a++, b += NR)
+            even_step(rows, vecs, a, step, b, sum);
     }
     leave_panel(out, rows, vecs, first, common, sum);
 }
