@@ -49,6 +49,17 @@ static struct ox_value *neutral(struct ox_rewrite *rw, const struct ox_node *nod
     return NULL;
 }
 
+/* A reduction that gives back what it is given one element of: where it keeps the shape its axes are all of size 1. */
+static bool reduces_one(const struct ox_node *node)
+{
+    static const char *const names[] = {"ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
+                                        "ReduceSum"};
+    for (size_t i = 0; i < OX_COUNT(names); i++)
+        if (ox_is_op(node, names[i]))
+            return true;
+    return false;
+}
+
 /* The input that the node's only output equals; NULL. */
 static struct ox_value *passed_on(struct ox_rewrite *rw, const struct ox_node *node)
 {
@@ -91,6 +102,8 @@ static struct ox_value *passed_on(struct ox_rewrite *rw, const struct ox_node *n
         }
         return type && ox_same_shape(rw, x, node->outputs[0]) ? x : NULL;
     }
+    if (reduces_one(node))
+        return ox_same_shape(rw, x, node->outputs[0]) ? x : NULL;
     return neutral(rw, node);
 }
 

@@ -220,6 +220,14 @@ START_TEST(axes_that_are_put_back_are_kept)
 }
 END_TEST
 
+START_TEST(a_reduction_of_one_element_is_nothing)
+{
+    becomes(HEAD "g (float[N,1] x) => (float[N,1] y) <int64[1] one = {1}> "
+                 "{ s = ReduceProd(x, one) y = Neg(s) }",
+            "Neg", 2, SHAPE(3, 1));
+}
+END_TEST
+
 START_TEST(quantizing_what_was_dequantized_is_nothing)
 {
     becomes(HEAD
@@ -260,6 +268,7 @@ int main(void)
         concats_and_slices_are_merged,
         slices_of_the_same_axis_stay,
         axes_that_are_put_back_are_kept,
+        a_reduction_of_one_element_is_nothing,
         quantizing_what_was_dequantized_is_nothing,
         zero_states_are_left_out,
     };
