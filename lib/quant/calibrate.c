@@ -453,13 +453,15 @@ enum ox_status ox_calibration_run(struct ox_calibration *c, struct ox_model *mod
     struct watch watch = {.c = c, .pass = two ? PASS_STATS_ABS : PASS_STATS, .options = options};
     struct progress progress = {report, report_arg};
     struct ox_session *session = NULL;
-    struct ox_run_options run = {.level = 2, .on_value = on_value, .value_arg = &watch};
+    /* What Constant nodes make has a range in onnxruntime's calibration too: there the model runs as it stands. */
+    struct ox_run_options run = {
+        .level = options->compat_ort ? 0 : 2, .on_value = on_value, .value_arg = &watch};
     enum ox_status status;
     ox_strmap_init(&watch.names);
     ox_strmap_init(&watch.normalized);
     OX_TRY_CLEANUP(choose_values(&watch, model, options->compat_ort, err));
     run.watched = watch.watched;
-    run.n_watched = watch.n_watched;
+    run.n_watched = options->compat_ort ? 0 : watch.n_watched;
     OX_TRY_CLEANUP(ox_session_new(&session, model, &run, err));
     OX_TRY_CLEANUP(name_inputs(c, session, err));
     OX_TRY_CLEANUP(run_pass(&watch, session, paths, n_paths, &progress, err));
