@@ -1,4 +1,5 @@
 #include <string.h>
+#include <sys/mman.h>
 
 #include "common/forget.h"
 #include "runtime/runtime.h"
