@@ -118,7 +118,7 @@ static bool put_type(struct ox_strbuf *out, const char *type, const struct shape
     size_t n = strlen(type);
     if (strncmp(type, tensor, sizeof tensor - 1) != 0 || n < sizeof tensor)
         return false;
-    ox_strbuf_add(out, type + sizeof tensor - 1, n - sizeof tensor);
+    ox_strbuf_add(out, type + sizeof tensor - 1, strcspn(type + sizeof tensor - 1, ")"));
     put_shape(out, shape);
     return true;
 }
