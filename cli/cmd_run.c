@@ -67,8 +67,8 @@ static const struct opt options[] = {
      "tell the first NaN, infinity and flood of denormals, and which values would not fit 16-bit "
      "floats and 8-bit integers"},
     {0, "profile", OPT_STRING, FIELD(profile), "FILE", NULL,
-     "write what each node took: a Chrome trace (.json), a table (.txt) or folded stacks "
-     "(.folded)"},
+     "write what each node took (of --repeat runs its fastest): a Chrome trace (.json), a table "
+     "(.txt) or folded stacks (.folded)"},
     OPT_END};
 
 static void defaults(void *args_)
