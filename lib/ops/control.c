@@ -278,6 +278,33 @@ static bool infer_trips(struct ox_infer *c, struct ox_control_trips *t, size_t n
     return ox_control_each_trip(c, t);
 }
 
+/* What the body inserts into a sequence that begins empty is the type of all its elements, if it stays so in the passes that
+ * follow. */
+static void assume_inserted(struct ox_infer *c, const struct ox_type **in, size_t n_carried,
+                            const struct ox_type **out, size_t n_out)
+{
+    const struct ox_node *node = ox_infer_node(c);
+    const struct ox_attr *attr = ox_infer_attr(c, "body");
+    const struct ox_graph *body = attr && attr->type == OX_ATTR_GRAPH ? attr->graphs[0] : NULL;
+    bool passed = false;
+    for (size_t i = 0; body && i < n_carried; i++) {
+        const struct ox_value *given = node->inputs[2 + i];
+        const struct ox_node *from = given ? given->producer : NULL;
+        const struct ox_node *insert =
+            1 + i < body->n_outputs && body->outputs[1 + i] ? body->outputs[1 + i]->producer : NULL;
+        if (!from || !insert || strcmp(from->op_type, "SequenceEmpty") != 0 ||
+            strcmp(insert->op_type, "SequenceInsert") != 0 || 2 + i >= body->n_inputs ||
+            insert->n_inputs < 2 || insert->inputs[0] != body->inputs[2 + i] || !insert->inputs[1])
+            continue;
+        if (!passed && !ox_infer_subgraph(c, "body", in, 2 + n_carried, out, n_out))
+            return;
+        passed = true;
+        const struct ox_type *element = ox_infer_lasting_type(c, insert->inputs[1]);
+        if (element && element->kind == OX_TYPE_TENSOR && element->has_rank)
+            in[2 + i] = ox_infer_make_sequence(c, element);
+    }
+}
+
 static void infer_loop(struct ox_infer *c)
 {
     size_t n_out = ox_infer_n_out(c);
@@ -291,6 +318,7 @@ static void infer_loop(struct ox_infer *c)
     in[1] = trip_type(c, 1, OX_BOOL);
     for (size_t i = 0; i < n_carried; i++)
         in[2 + i] = ox_infer_type(c, 2 + i);
+    assume_inserted(c, in, n_carried, out, n_body_out);
     struct ox_control_trips each;
     bool is_known = infer_trips(c, &each, n_carried, n_out);
     const struct ox_expr *trips = is_known ? ox_infer_num(c, each.n_trips) : count_trips(c);

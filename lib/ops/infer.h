@@ -114,6 +114,8 @@ void ox_infer_set_value(struct ox_infer *c, size_t i, const struct ox_infer_valu
 bool ox_infer_subgraph_values(struct ox_infer *c, const char *attr,
                               const struct ox_infer_value *inputs, size_t n_inputs,
                               struct ox_infer_value *outputs, size_t n_outputs);
+/* Type of a value in the subgraph that was passed last, without the sizes that only its data tell: they may be others each time. */
+const struct ox_type *ox_infer_lasting_type(struct ox_infer *c, const struct ox_value *value);
 /* Before and after passes over a subgraph that are one trip each of a loop: what holds for one of them alone. false from _end:
  * what they gave is not to be used, for sizes that only the data tell were met, or they cost too much. After _end comes a
  * pass for all trips. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/pages.h"
+#include "ops/attr_find.h"
 
 #define OX_FAMILY(name) extern const struct ox_op ox_ops_##name[];
 #include "ops/families.def"
@@ -248,64 +249,19 @@ enum ox_status ox_run_fail(const struct ox_run *r, struct ox_error *err, enum ox
 
 /* ---- Attributes ------------------------------------------------------------------------------------------------- */
 
-/* What an attribute's name leads to: the model's own, or a default of a schema. Both NULL: nothing. */
-struct found {
-    const struct ox_attr *attr;
-    const struct ox_schema_attr *standard;
-};
-
-static const struct ox_attr *attr_in(const struct ox_attr *attrs, size_t n, const char *name)
+static struct ox_found_attr find_attr(const struct ox_run *r, const char *name)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(attrs[i].name, name) == 0)
-            return &attrs[i];
-    return NULL;
-}
-
-static const struct ox_schema_attr *default_in(const struct ox_schema *schema, const char *name)
-{
-    const struct ox_schema_attr *attr = schema ? ox_schema_attr(schema, name) : NULL;
-    return attr && attr->default_kind != OX_DEFAULT_NONE ? attr : NULL;
-}
-
-/* Follows references outward through the calls. A reference that no call gives and no function has a default for is as if the
- * attribute were not there. */
-static struct found find_given(const struct ox_run *r, const char *name)
-{
-    const struct ox_attr *attr = attr_in(r->node->attrs, r->node->n_attrs, name);
-    const struct ox_call *call = r->call;
-    while (attr && attr->ref) {
-        if (!call)
-            return (struct found){0};
-        const char *outer = attr->ref;
-        attr = attr_in(call->node->attrs, call->node->n_attrs, outer);
-        if (!attr) {
-            if (call->function)
-                attr =
-                    attr_in(call->function->attr_defaults, call->function->n_attr_defaults, outer);
-            return (struct found){attr, attr ? NULL : default_in(call->schema, outer)};
-        }
-        call = call->outer;
-    }
-    return (struct found){attr, NULL};
-}
-
-static struct found find_attr(const struct ox_run *r, const char *name)
-{
-    struct found found = find_given(r, name);
-    if (!found.attr && !found.standard)
-        found.standard = default_in(r->schema, name);
-    return found;
+    return ox_attr_find(r->node, r->schema, r->call, name);
 }
 
 const struct ox_attr *ox_run_attr(const struct ox_run *r, const char *name)
 {
-    return find_given(r, name).attr;
+    return ox_attr_given(r->node, r->call, name).attr;
 }
 
 int64_t ox_run_int(const struct ox_run *r, const char *name, int64_t fallback)
 {
-    struct found found = find_attr(r, name);
+    struct ox_found_attr found = find_attr(r, name);
     if (found.attr)
         return found.attr->type == OX_ATTR_INT ? found.attr->i : fallback;
     return found.standard && found.standard->default_kind == OX_DEFAULT_INT ? found.standard->i
@@ -314,7 +270,7 @@ int64_t ox_run_int(const struct ox_run *r, const char *name, int64_t fallback)
 
 float ox_run_float(const struct ox_run *r, const char *name, float fallback)
 {
-    struct found found = find_attr(r, name);
+    struct ox_found_attr found = find_attr(r, name);
     if (found.attr)
         return found.attr->type == OX_ATTR_FLOAT ? found.attr->f : fallback;
     return found.standard && found.standard->default_kind == OX_DEFAULT_FLOAT ? found.standard->f
@@ -323,7 +279,7 @@ float ox_run_float(const struct ox_run *r, const char *name, float fallback)
 
 const char *ox_run_string(const struct ox_run *r, const char *name)
 {
-    struct found found = find_attr(r, name);
+    struct ox_found_attr found = find_attr(r, name);
     if (found.attr)
         return found.attr->type == OX_ATTR_STRING ? found.attr->s.p : NULL;
     return found.standard && found.standard->default_kind == OX_DEFAULT_STRING ? found.standard->s
@@ -333,7 +289,7 @@ const char *ox_run_string(const struct ox_run *r, const char *name)
 const int64_t *ox_run_ints(const struct ox_run *r, const char *name, size_t *n)
 {
     static const int64_t empty;
-    struct found found = find_attr(r, name);
+    struct ox_found_attr found = find_attr(r, name);
     const int64_t *ints = NULL;
     *n = 0;
     if (found.attr && found.attr->type == OX_ATTR_INTS) {
@@ -351,7 +307,7 @@ const int64_t *ox_run_ints(const struct ox_run *r, const char *name, size_t *n)
 const float *ox_run_floats(const struct ox_run *r, const char *name, size_t *n)
 {
     static const float empty;
-    struct found found = find_attr(r, name);
+    struct ox_found_attr found = find_attr(r, name);
     const float *floats = NULL;
     *n = 0;
     if (found.attr && found.attr->type == OX_ATTR_FLOATS) {
@@ -369,7 +325,7 @@ const float *ox_run_floats(const struct ox_run *r, const char *name, size_t *n)
 const struct ox_str *ox_run_strings(const struct ox_run *r, const char *name, size_t *n)
 {
     static const struct ox_str empty;
-    struct found found = find_attr(r, name);
+    struct ox_found_attr found = find_attr(r, name);
     *n = 0;
     if (found.attr) {
         if (found.attr->type != OX_ATTR_STRINGS)

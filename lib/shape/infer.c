@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "ops/attr_find.h"
 #include "shape/infer_impl.h"
 
 /* ---- Inputs ----------------------------------------------------------------------------------------------------- */
@@ -125,76 +126,39 @@ const struct ox_tensor *ox_infer_const(const struct ox_infer *c, size_t i)
 
 /* ---- Attributes ------------------------------------------------------------------------------------------------- */
 
-static const struct ox_attr *attr_in(const struct ox_attr *attrs, size_t n, const char *name)
+static struct ox_found_attr find_attr(const struct ox_infer *c, const char *name)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(attrs[i].name, name) == 0)
-            return &attrs[i];
-    }
-    return NULL;
-}
-
-static const struct ox_schema_attr *default_in(const struct ox_schema *schema, const char *name)
-{
-    const struct ox_schema_attr *attr = schema ? ox_schema_attr(schema, name) : NULL;
-    return attr && attr->default_kind != OX_DEFAULT_NONE ? attr : NULL;
-}
-
-struct found_attr {
-    const struct ox_attr *given;
-    const struct ox_schema_attr *standard;
-};
-
-/* References lead outward through the calls, to what the caller gives or the function has by default. */
-static struct found_attr find_attr(const struct ox_infer *c, const char *name)
-{
-    const struct ox_attr *attr = attr_in(c->node->attrs, c->node->n_attrs, name);
-    const struct ox_call *call = c->s->call;
-    while (attr && attr->ref && call) {
-        const char *outer = attr->ref;
-        attr = attr_in(call->node->attrs, call->node->n_attrs, outer);
-        if (!attr && call->function)
-            attr = attr_in(call->function->attr_defaults, call->function->n_attr_defaults, outer);
-        if (!attr) {
-            const struct ox_schema_attr *standard = default_in(call->schema, outer);
-            if (standard)
-                return (struct found_attr){NULL, standard};
-        }
-        call = call->outer;
-    }
-    if (attr && !attr->ref)
-        return (struct found_attr){attr, NULL};
-    return (struct found_attr){NULL, default_in(c->schema, name)};
+    return ox_attr_find(c->node, c->schema, c->s->call, name);
 }
 
 const struct ox_attr *ox_infer_attr(const struct ox_infer *c, const char *name)
 {
-    return find_attr(c, name).given;
+    return find_attr(c, name).attr;
 }
 
 int64_t ox_infer_int_attr(const struct ox_infer *c, const char *name, int64_t fallback)
 {
-    struct found_attr found = find_attr(c, name);
-    if (found.given)
-        return found.given->type == OX_ATTR_INT ? found.given->i : fallback;
+    struct ox_found_attr found = find_attr(c, name);
+    if (found.attr)
+        return found.attr->type == OX_ATTR_INT ? found.attr->i : fallback;
     return found.standard && found.standard->default_kind == OX_DEFAULT_INT ? found.standard->i
                                                                             : fallback;
 }
 
 float ox_infer_float_attr(const struct ox_infer *c, const char *name, float fallback)
 {
-    struct found_attr found = find_attr(c, name);
-    if (found.given)
-        return found.given->type == OX_ATTR_FLOAT ? found.given->f : fallback;
+    struct ox_found_attr found = find_attr(c, name);
+    if (found.attr)
+        return found.attr->type == OX_ATTR_FLOAT ? found.attr->f : fallback;
     return found.standard && found.standard->default_kind == OX_DEFAULT_FLOAT ? found.standard->f
                                                                               : fallback;
 }
 
 const char *ox_infer_string_attr(const struct ox_infer *c, const char *name)
 {
-    struct found_attr found = find_attr(c, name);
-    if (found.given)
-        return found.given->type == OX_ATTR_STRING ? found.given->s.p : NULL;
+    struct ox_found_attr found = find_attr(c, name);
+    if (found.attr)
+        return found.attr->type == OX_ATTR_STRING ? found.attr->s.p : NULL;
     return found.standard && found.standard->default_kind == OX_DEFAULT_STRING ? found.standard->s
                                                                                : NULL;
 }
@@ -202,13 +166,13 @@ const char *ox_infer_string_attr(const struct ox_infer *c, const char *name)
 const int64_t *ox_infer_ints_attr(const struct ox_infer *c, const char *name, size_t *n)
 {
     static const int64_t empty;
-    struct found_attr found = find_attr(c, name);
+    struct ox_found_attr found = find_attr(c, name);
     const int64_t *ints = NULL;
     *n = 0;
-    if (found.given && found.given->type == OX_ATTR_INTS) {
-        ints = found.given->ints;
-        *n = found.given->n;
-    } else if (!found.given && found.standard && found.standard->default_kind == OX_DEFAULT_INTS) {
+    if (found.attr && found.attr->type == OX_ATTR_INTS) {
+        ints = found.attr->ints;
+        *n = found.attr->n;
+    } else if (!found.attr && found.standard && found.standard->default_kind == OX_DEFAULT_INTS) {
         ints = found.standard->ints;
         *n = found.standard->n;
     } else {

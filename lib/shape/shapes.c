@@ -320,6 +320,18 @@ void ox_infer_set_value(struct ox_infer *c, size_t i, const struct ox_infer_valu
     slot->constant = value->constant;
 }
 
+const struct ox_type *ox_infer_lasting_type(struct ox_infer *c, const struct ox_value *value)
+{
+    struct ox_slot *slot = ox_slot_of(c->s, value);
+    const struct ox_type *type = slot ? ox_shapes_resolve_type(c->s, slot->type) : NULL;
+    if (!type || type->kind != OX_TYPE_TENSOR || !type->has_rank)
+        return type;
+    const struct ox_expr **dims = ox_infer_dims(c, type->rank);
+    for (unsigned i = 0; dims && i < type->rank; i++)
+        dims[i] = ox_shapes_made_up(c->s, type->dims[i]) ? NULL : type->dims[i];
+    return dims ? ox_infer_make_tensor(c, type->elem, true, type->rank, dims) : NULL;
+}
+
 void ox_infer_trips_begin(struct ox_infer *c)
 {
     if (c->s->in_trips++ == 0)

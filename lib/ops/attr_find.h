@@ -1,0 +1,21 @@
+/* Attributes as kernels and shape rules look for them: references of functions lead outward through the calls. */
+#ifndef OX_OPS_ATTR_FIND_H
+#define OX_OPS_ATTR_FIND_H
+
+#include "ops/op.h"
+
+/* What an attribute's name leads to: the model's own, or a default of a schema. Both NULL: nothing. */
+struct ox_found_attr {
+    const struct ox_attr *attr;
+    const struct ox_schema_attr *standard;
+};
+
+/* What node and calls give. A reference that no call gives and no function has a default for is as if the attribute were not
+ * there. call may be NULL. */
+struct ox_found_attr ox_attr_given(const struct ox_node *node, const struct ox_call *call,
+                                   const char *name);
+/* The same, and else the default of the node's own schema (which may be NULL). */
+struct ox_found_attr ox_attr_find(const struct ox_node *node, const struct ox_schema *schema,
+                                  const struct ox_call *call, const char *name);
+
+#endif
