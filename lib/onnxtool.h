@@ -803,9 +803,10 @@ struct ox_run_options {
     bool narrow;     /* ... unless this is set: then they are rounded to their declared types */
     bool all_values; /* every intermediate is an output too, after the graph's own */
     bool profile;    /* keep an event a node: ox_session_events() */
-    bool saturating; /* level 2: products of uint8 by int8 add pairs in 16 bits that saturate, as AVX2 does without VNNI */
-    bool once;       /* it will be run but once: pack only what pays within that run */
-    uint64_t seed;   /* for random operators without a seed of their own */
+    bool
+        saturating; /* level 2: products of uint8 by int8 add pairs in 16 bits that saturate, as AVX2 does without VNNI */
+    bool once;      /* it will be run but once: pack only what pays within that run */
+    uint64_t seed;  /* for random operators without a seed of their own */
     const char *const *
         outputs; /* names of values to compute instead of the graph's outputs; what they do not need is */
     size_t n_outputs; /* not run. 0: the graph's outputs */

@@ -438,6 +438,13 @@ static bool convert_integer_pair(struct ox_twins *l, struct ox_node *node)
     return true;
 }
 
+/* Its scale and zero point are of the whole tensor. */
+static bool convert_dynamic(struct ox_twins *l, struct ox_node *node)
+{
+    return ox_twins_is_last(l, node->inputs[0]) && is_map(l, node->inputs[0]) &&
+           move_through(l, node);
+}
+
 static bool convert_lookup(struct ox_twins *l, struct ox_node *node)
 {
     return ox_twins_is_last(l, node->inputs[0]) && move_through(l, node);
@@ -453,6 +460,7 @@ static const struct rule rules[] = {
     {"Clip", convert_unary},
     {"Concat", convert_concat},
     {"DequantizeLinear", convert_unary},
+    {"DynamicQuantizeLinear", convert_dynamic},
     {"Div", convert_broadcast},
     {"Elu", convert_unary},
     {"Erf", convert_unary},

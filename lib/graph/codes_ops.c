@@ -174,6 +174,21 @@ static struct ox_node *added(struct ox_rewrite *rw, const struct ox_node *node, 
     return *list ? add : NULL;
 }
 
+/* ... or by channels, which are axis 1. */
+static struct ox_node *added_channels(struct ox_rewrite *rw, const struct ox_node *node, int64_t n,
+                                      struct ox_value **list)
+{
+    const int rank = ox_rank_of(rw, node->outputs[0]);
+    struct ox_node *add = ox_used_by(rw, node->outputs[0], "Add");
+    struct ox_value *other = add ? ox_other_input(add, node->outputs[0]) : NULL;
+    const struct ox_stored *stored = other ? ox_rw_stored(rw, other) : NULL;
+    const int missing = stored ? rank - (int)stored->rank : -1;
+    if (!stored || rank < 3 || missing < 0 || missing > 1 || stored->dims[1 - missing] != n)
+        return NULL;
+    *list = float_list(rw, other, n);
+    return *list ? add : NULL;
+}
+
 static bool on_matmul(struct ox_rewrite *rw, struct ox_node *node)
 {
     struct ox_codes a, b;
@@ -287,7 +302,7 @@ static bool on_integer(struct ox_rewrite *rw, struct ox_node *node)
     const struct ox_node *maker = a_scale->producer;
     if (maker && maker->index >= node->index) /* the product would come before its scale */
         return false;
-    struct ox_node *add = conv ? NULL : added(rw, mul, n, &list);
+    struct ox_node *add = (conv ? added_channels : added)(rw, mul, n, &list);
     const struct ox_codes x = {
         .codes = node->inputs[0], .scale = a_scale, .zero = ox_input(node, 2)};
     const struct ox_codes w = {.codes = node->inputs[1], .scale = w_scale, .zero = zero};

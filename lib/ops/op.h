@@ -105,7 +105,7 @@ struct ox_run {
     struct ox_tensor *work[8];    /* of ox_run_work() */
     const bool *fixed;            /* in prepare(): n_in of them */
     bool saturating; /* u8 by s8 as processors without VNNI add them; see ox_run_options */
-    bool once; /* the model will be run but once: pack only what pays within that run */
+    bool once;       /* the model will be run but once: pack only what pays within that run */
 };
 
 /* Work memory of a kernel that is large or often asked for: neither zeroed nor asked of the system every time, 64-byte aligned,

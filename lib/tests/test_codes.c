@@ -228,6 +228,20 @@ START_TEST(dynamic_products_are_one_node)
 }
 END_TEST
 
+START_TEST(dynamic_convolutions_take_their_bias_and_stay_last)
+{
+    check_same("g (float[1,3,6,7] x) => (float[A,B,C,D] y) { "
+               "q, a, z = DynamicQuantizeLinear(x) c = ConvInteger(q, w0, z, wz) "
+               "f = Cast <to = 1> (c) s = Mul(a, ws) p = Mul(f, s) b = Add(p, bias) r = Relu(b) "
+               "q2, a2, z2 = DynamicQuantizeLinear(r) c2 = ConvInteger(q2, v0, z2, wz) "
+               "f2 = Cast <to = 1> (c2) s2 = Mul(a2, ws) y = Mul(f2, s2) }",
+               CONSTANTS({"int8[8,3,3,3] w0", -127, 127}, {"int8 wz", 0, 0}, {"float ws", 1, 1},
+                         {"float[1,8,1,1] bias", -64, 64}, {"int8[4,8,1,1] v0", -127, 127}),
+               (struct shape){4, {1, 3, 6, 7}}, 1e-2f,
+               WANT({"IntegerConv", 2}, {"Add", 0}, {"Cast", 0}, {"Transpose", 2}));
+}
+END_TEST
+
 /* Scales that make many results fall on a half. */
 START_TEST(integer_operators_give_the_same_bits)
 {
@@ -258,6 +272,7 @@ int main(void)
     tcase_add_test(tests, functions_of_a_code_are_one_table);
     tcase_add_test(tests, codes_move_and_meet);
     tcase_add_test(tests, dynamic_products_are_one_node);
+    tcase_add_test(tests, dynamic_convolutions_take_their_bias_and_stay_last);
     tcase_add_test(tests, integer_operators_give_the_same_bits);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
