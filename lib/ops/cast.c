@@ -215,9 +215,12 @@ static void infer_cast_like(struct ox_infer *c)
 
 static void infer_bit_cast(struct ox_infer *c)
 {
-    enum ox_dtype from = ox_infer_dtype(c, 0), to = dtype_of_number(ox_infer_int_attr(c, "to", 0));
+    int64_t number = ox_infer_int_attr(c, "to", 0);
+    enum ox_dtype from = ox_infer_dtype(c, 0), to = dtype_of_number(number);
     if (to)
         ox_infer_set_dtype(c, 0, to);
+    else if (ox_infer_attr(c, "to"))
+        ox_infer_conflict(c, "to is %lld, which is no element type", (long long)number);
     ox_infer_same_shape(c, 0, 0);
     if (from && to && ox_dtype_bits(from) != ox_dtype_bits(to))
         ox_infer_conflict(c, "%s has %u bits and %s %u, but they must be equal",

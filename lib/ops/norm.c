@@ -122,8 +122,11 @@ static void infer_layer_norm(struct ox_infer *c)
 
 static void infer_rms_norm(struct ox_infer *c)
 {
+    unsigned rank, axis;
     ox_infer_same_shape(c, 0, 0);
     ox_infer_same_dtype(c, 0, 1);
+    if (ox_infer_shape(c, 0, &rank, NULL))
+        ox_infer_axis(c, ox_infer_int_attr(c, "axis", -1), rank, &axis);
 }
 
 /* Spreads input i over x where it is not simply the last axes of it. */
