@@ -379,6 +379,16 @@ static const struct ox_expr *divided(struct ox_infer *c, const struct ox_expr *e
     return by > 0 ? ox_infer_floordiv(c, e, ox_infer_num(c, by)) : NULL;
 }
 
+static void check_windows(struct ox_infer *c)
+{
+    static const char *const names[] = {"left_window_size", "right_window_size"};
+    for (size_t i = 0; i < OX_COUNT(names); i++) {
+        int64_t size = ox_infer_int_attr(c, names[i], -1);
+        if (size < -1)
+            ox_infer_conflict(c, "%s is %lld, neither -1 nor a size", names[i], (long long)size);
+    }
+}
+
 static void infer_attention(struct ox_infer *c)
 {
     unsigned rank_q, rank_k, rank_v;
@@ -390,6 +400,7 @@ static void infer_attention(struct ox_infer *c)
         ox_infer_unknown(c, 0, "the rank of Q, K or V is not known");
         return;
     }
+    check_windows(c);
     if ((rank_q != 3 && rank_q != 4) || rank_k != rank_q || rank_v != rank_q) {
         ox_infer_conflict(c, "Q, K and V are of ranks %u, %u, %u: not all 3 or all 4", rank_q,
                           rank_k, rank_v);
