@@ -192,6 +192,11 @@ static bool read_lists(struct ox_infer *c, unsigned n, struct lists *l)
                 l->mode != OX_PAD_BAD;
     if (!fits)
         ox_infer_conflict(c, "a list attribute has not one value for each of %u spatial axes", n);
+    for (size_t d = 0; fits && d < l->n_strides; d++) {
+        fits = l->strides[d] > 0;
+        if (!fits)
+            ox_infer_conflict(c, "stride %lld of axis %zu", (long long)l->strides[d], d);
+    }
     return fits;
 }
 
