@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "dump.h"
-#include "extract.h"
+#include "extract_option.h"
 #include "input_dims.h"
 
 #define FIELD(name) offsetof(struct dump_args, name)

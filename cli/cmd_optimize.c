@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "extract.h"
+#include "extract_option.h"
 #include "optimize_half.h"
 #include "optimize_target.h"
 #include "prove.h"

@@ -1,6 +1,6 @@
 /* --extract IN,...:OUT,...: a part of a model. */
-#ifndef CLI_EXTRACT_H
-#define CLI_EXTRACT_H
+#ifndef CLI_EXTRACT_OPTION_H
+#define CLI_EXTRACT_OPTION_H
 
 #include "cli.h"
 

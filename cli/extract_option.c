@@ -1,4 +1,4 @@
-#include "extract.h"
+#include "extract_option.h"
 
 #include <stdlib.h>
 #include <string.h>
