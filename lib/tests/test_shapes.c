@@ -18,20 +18,27 @@ static void setup(void)
     ck_assert_ptr_nonnull(env);
 }
 
-static void teardown(void)
+static void close_model(void)
 {
     ox_shapes_release(shapes);
     ox_model_release(model);
-    ox_env_release(env);
     free(source);
     shapes = NULL;
     model = NULL;
     source = NULL;
 }
 
+static void teardown(void)
+{
+    close_model();
+    ox_env_release(env);
+}
+
+/* In the place of the one that is open. */
 static void open_text(const char *text)
 {
     struct ox_error err;
+    close_model();
     source = strdup(text);
     enum ox_status status = ox_model_open_memory(&model, env, source, strlen(source), NULL, &err);
     ck_assert_msg(status == OX_OK, "%s", err.message);
