@@ -20,9 +20,11 @@ static bool add(struct target_report *report, struct ox_finding finding, struct 
 {
     size_t n = report->n_findings;
     struct ox_finding *findings = realloc(report->findings, (n + 1) * sizeof *findings);
-    report->findings = findings ? findings : report->findings;
+    if (findings)
+        report->findings = findings;
     struct ox_strbuf *texts = realloc(report->texts, 2 * (n + 1) * sizeof *texts);
-    report->texts = texts ? texts : report->texts;
+    if (texts)
+        report->texts = texts;
     if (!findings || !texts || message->failed || hint->failed) {
         ox_strbuf_release(message);
         ox_strbuf_release(hint);

@@ -42,7 +42,7 @@ static enum ox_status run_all(struct debug *d, const char *const *paths, size_t 
     uint64_t n = 0;
     for (; status == OX_OK && (most == 0 || n < most); n++) {
         struct ox_datum *const *feed;
-        bool more;
+        bool more = false;
         status = ox_env_poll(d->env, err);
         if (status == OX_OK)
             status = ox_samples_next(samples, &feed, &more, err);

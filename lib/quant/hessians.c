@@ -72,7 +72,7 @@ static enum ox_status run_all(struct watch *watch, struct ox_session *session,
     enum ox_status status = OX_OK;
     while (status == OX_OK) {
         struct ox_datum *const *feed;
-        bool more;
+        bool more = false;
         status = ox_env_poll(watch->env, err);
         if (status == OX_OK)
             status = ox_samples_next(samples, &feed, &more, err);

@@ -64,13 +64,13 @@ static inline int32_t key_of(float value)
 {
     int32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    return bits ^ (bits >> 31 & INT32_MAX);
+    return bits < 0 ? bits ^ INT32_MAX : bits;
 }
 
 static float value_of(int32_t key)
 {
     float value;
-    key ^= key >> 31 & INT32_MAX;
+    key = key < 0 ? key ^ INT32_MAX : key;
     memcpy(&value, &key, sizeof value);
     return value == 0 ? 0 : value; /* no -0 */
 }
