@@ -1,4 +1,4 @@
-cp "$TESTDATA/../examples/custom-op/acme.schema" .
+cp "$TESTDATA/custom-op/acme.schema" .
 cat > good.onnxtxt <<'END'
 <ir_version: 8, opset_import: ["" : 17, "com.acme" : 1]>
 g (float[n, 3, h, w] x, int64[2] size) => (float[n, 3, 8, 2] z, float[n, 3, a, b] cut)

@@ -1,4 +1,4 @@
-cp "$TESTDATA/../examples/custom-op/acme.schema" .
+cp "$TESTDATA/custom-op/acme.schema" .
 cat > m.onnxtxt <<'END'
 <ir_version: 8, opset_import: ["" : 17, "com.acme" : 1]>
 g (float[n, 4] x) => (float[n,2] z)

@@ -1,4 +1,4 @@
-E=$TESTDATA/../examples/custom-op
+E=$TESTDATA/custom-op
 cp "$E/acme.schema" .
 ${CC:-cc} -shared -fPIC -I"$TESTDATA/../lib" -o acme.so "$E/acme.c" || exit 99
 cat > m.onnxtxt <<'END'

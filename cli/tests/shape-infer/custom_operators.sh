@@ -1,4 +1,4 @@
-cp "$TESTDATA/../examples/custom-op/acme.schema" .
+cp "$TESTDATA/custom-op/acme.schema" .
 cat > m.onnxtxt <<'END'
 <ir_version: 8, opset_import: ["" : 17, "com.acme" : 1]>
 g (float[n, 3, h, w] x, float[m, 5, 1] y, float[r, 4] t, int64[2] free, open) => (z, w2, rows, f, o)

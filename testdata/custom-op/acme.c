@@ -1,7 +1,7 @@
 /* Kernels of the operators in acme.schema. To build and use them:
  *
- *     cc -shared -fPIC -Ilib -o acme.so examples/custom-op/acme.c
- *     onnxtool run model.onnx --schema examples/custom-op/acme.schema --op-library ./acme.so --random 1 */
+ *     cc -shared -fPIC -Ilib -o acme.so testdata/custom-op/acme.c
+ *     onnxtool run model.onnx --schema testdata/custom-op/acme.schema --op-library ./acme.so --random 1 */
 #include "onnxtool_op.h"
 
 /* Inc: y = x + step */
