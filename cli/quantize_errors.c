@@ -96,15 +96,6 @@ void quantize_errors_text(struct ox_strbuf *out, const struct quantize_errors *e
     }
 }
 
-static void number(struct ox_json *json, const char *key, double value)
-{
-    ox_json_key(json, key);
-    if (isfinite(value))
-        ox_json_double(json, value);
-    else
-        ox_json_null(json);
-}
-
 void quantize_errors_json(struct ox_json *json, const struct quantize_errors *errors)
 {
     ox_json_array(json);
@@ -117,9 +108,9 @@ void quantize_errors_json(struct ox_json *json, const struct quantize_errors *er
         ox_json_string(json, error.op_type);
         ox_json_key(json, "value");
         ox_json_string(json, error.value);
-        number(json, "own_db", error.own_db);
-        number(json, "rounding_db", error.rounded_db);
-        number(json, "gathered_db", error.gathered_db);
+        ox_json_finite(json, "own_db", error.own_db);
+        ox_json_finite(json, "rounding_db", error.rounded_db);
+        ox_json_finite(json, "gathered_db", error.gathered_db);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);

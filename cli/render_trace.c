@@ -95,15 +95,6 @@ void trace_print_text(const struct ox_trace *trace, struct ox_strbuf *out)
 
 /* ---- JSON ---------------------------------------------------------------------------------------------------------- */
 
-static void number(struct ox_json *json, const char *key, double value)
-{
-    ox_json_key(json, key);
-    if (isfinite(value))
-        ox_json_double(json, value);
-    else
-        ox_json_null(json);
-}
-
 static void count(struct ox_json *json, const char *key, uint64_t n)
 {
     ox_json_key(json, key);
@@ -124,11 +115,11 @@ static void entry(struct ox_json *json, const struct ox_trace_entry *e)
     count(json, "inf", e->n_inf);
     count(json, "denormal", e->n_denormal);
     count(json, "float16_denormal", e->n_half_denormal);
-    number(json, "largest", e->largest);
-    number(json, "smallest", e->smallest);
-    number(json, "float16_headroom_bits", e->half_bits);
-    number(json, "bfloat16_headroom_bits", e->bfloat16_bits);
-    number(json, "int8_sqnr_db", e->int8_db);
+    ox_json_finite(json, "largest", e->largest);
+    ox_json_finite(json, "smallest", e->smallest);
+    ox_json_finite(json, "float16_headroom_bits", e->half_bits);
+    ox_json_finite(json, "bfloat16_headroom_bits", e->bfloat16_bits);
+    ox_json_finite(json, "int8_sqnr_db", e->int8_db);
     ox_json_end_object(json);
 }
 

@@ -167,6 +167,8 @@ void ox_json_int(struct ox_json *json, int64_t value);
 void ox_json_uint(struct ox_json *json, uint64_t value);
 void ox_json_double(struct ox_json *json, double value);
 void ox_json_float(struct ox_json *json, float value);
+/* The member `key`: the number, or null where it is not finite. */
+void ox_json_finite(struct ox_json *json, const char *key, double value);
 void ox_json_bool(struct ox_json *json, bool value);
 void ox_json_null(struct ox_json *json);
 

@@ -184,6 +184,15 @@ void ox_json_double(struct ox_json *json, double value)
         bare(json, ox_number_double(text, value));
 }
 
+void ox_json_finite(struct ox_json *json, const char *key, double value)
+{
+    ox_json_key(json, key);
+    if (isfinite(value))
+        ox_json_double(json, value);
+    else
+        ox_json_null(json);
+}
+
 void ox_json_float(struct ox_json *json, float value)
 {
     char text[OX_NUMBER_BYTES];

@@ -248,16 +248,9 @@ static enum ox_status expand(struct job *job, struct ox_node *node, const struct
     if (!defaults)
         return no_room(job);
     OX_TRY(ox_model_open_function(&model, job->model->env, body->data, body->bytes, job->err));
-    struct ox_splice splice = {.body = model->functions[0].body,
-                               .inputs = node->inputs,
-                               .n_inputs = node->n_inputs,
-                               .outputs = node->outputs,
-                               .n_outputs = node->n_outputs,
-                               .attrs = node->attrs,
-                               .n_attrs = node->n_attrs,
-                               .defaults = defaults,
-                               .n_defaults = n_defaults,
-                               .name = node->name};
+    struct ox_splice splice = ox_splice_for(node, model->functions[0].body);
+    splice.defaults = defaults;
+    splice.n_defaults = n_defaults;
     enum ox_status status = ox_graph_splice(node->graph, &splice, job->err);
     ox_model_release(model);
     if (status == OX_OK && !add_node(&job->removed, node))

@@ -54,16 +54,9 @@ static enum ox_status align_opsets(struct ox_model *model, struct ox_error *err)
 static enum ox_status inline_call(struct ox_node *node, const struct ox_function *function,
                                   struct ox_error *err)
 {
-    struct ox_splice splice = {.body = function->body,
-                               .inputs = node->inputs,
-                               .n_inputs = node->n_inputs,
-                               .outputs = node->outputs,
-                               .n_outputs = node->n_outputs,
-                               .attrs = node->attrs,
-                               .n_attrs = node->n_attrs,
-                               .defaults = function->attr_defaults,
-                               .n_defaults = function->n_attr_defaults,
-                               .name = node->name};
+    struct ox_splice splice = ox_splice_for(node, function->body);
+    splice.defaults = function->attr_defaults;
+    splice.n_defaults = function->n_attr_defaults;
     return ox_graph_splice(node->graph, &splice, err);
 }
 

@@ -371,6 +371,18 @@ static enum ox_status pass_on(struct splicer *s, const struct level *level, size
                                                                                    : no_room(s);
 }
 
+struct ox_splice ox_splice_for(const struct ox_node *node, const struct ox_graph *body)
+{
+    return (struct ox_splice){.body = body,
+                              .inputs = node->inputs,
+                              .n_inputs = node->n_inputs,
+                              .outputs = node->outputs,
+                              .n_outputs = node->n_outputs,
+                              .attrs = node->attrs,
+                              .n_attrs = node->n_attrs,
+                              .name = node->name};
+}
+
 enum ox_status ox_graph_splice(struct ox_graph *into, const struct ox_splice *splice,
                                struct ox_error *err)
 {

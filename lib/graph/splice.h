@@ -20,6 +20,9 @@ struct ox_splice {
     const char *name; /* what new nodes and values are named after; "" is fine */
 };
 
+/* The body in the place of a node: its inputs, outputs, attributes and name; no defaults. */
+struct ox_splice ox_splice_for(const struct ox_node *node, const struct ox_graph *body);
+
 /* Appends copies of the body's nodes to the graph (order: ox_graph_sort()); the outputs get new producers. OX_NO_MEMORY, or the
  * failure to load a tensor of another model. */
 enum ox_status ox_graph_splice(struct ox_graph *into, const struct ox_splice *splice,

@@ -225,15 +225,6 @@ const char *ox_quant_report_note(const struct ox_quant_report *report, size_t i)
 
 /* ---- JSON --------------------------------------------------------------------------------------------------------- */
 
-static void number_or_null(struct ox_json *json, const char *key, double value)
-{
-    ox_json_key(json, key);
-    if (isfinite(value))
-        ox_json_double(json, value);
-    else
-        ox_json_null(json);
-}
-
 static void json_node(struct ox_json *json, const struct ox_quant_node *node)
 {
     ox_json_object(json);
@@ -266,14 +257,14 @@ static void json_tensor(struct ox_json *json, const struct ox_quant_tensor *tens
         ox_json_null(json);
     ox_json_key(json, "scales");
     ox_json_uint(json, tensor->n);
-    number_or_null(json, "min", tensor->rmin);
-    number_or_null(json, "max", tensor->rmax);
-    number_or_null(json, "scale", tensor->scale);
+    ox_json_finite(json, "min", tensor->rmin);
+    ox_json_finite(json, "max", tensor->rmax);
+    ox_json_finite(json, "scale", tensor->scale);
     ox_json_key(json, "zero_point");
     ox_json_int(json, tensor->zero_point);
-    number_or_null(json, "sqnr_db", tensor->sqnr_db);
-    number_or_null(json, "clipped_share", tensor->clipped_share);
-    number_or_null(json, "accumulated_db", tensor->accumulated_db);
+    ox_json_finite(json, "sqnr_db", tensor->sqnr_db);
+    ox_json_finite(json, "clipped_share", tensor->clipped_share);
+    ox_json_finite(json, "accumulated_db", tensor->accumulated_db);
     ox_json_key(json, "bytes_before");
     ox_json_uint(json, tensor->bytes_before);
     ox_json_key(json, "bytes_after");
@@ -317,8 +308,8 @@ static void json_summary(struct ox_json *json, const struct ox_quant_report *rep
     ox_json_uint(json, summary.model_before);
     ox_json_key(json, "model_bytes_after");
     ox_json_uint(json, summary.model_after);
-    number_or_null(json, "integer_share", summary.integer_share);
-    number_or_null(json, "estimated_speedup", summary.speedup);
+    ox_json_finite(json, "integer_share", summary.integer_share);
+    ox_json_finite(json, "estimated_speedup", summary.speedup);
     ox_json_key(json, "saturating_weights");
     ox_json_uint(json, summary.n_saturating);
     ox_json_end_object(json);
