@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "common/env.h"
+#include "tensor/io/tensor_rows.h"
 
 /* A file of arrays, or a folder of input_N.pb. */
 struct source {
@@ -14,17 +15,21 @@ struct source {
     uint64_t n_feeds;
 };
 
-enum { MOST_RANK = 64 };
-
 struct ox_samples {
     struct ox_env *env;
     const struct ox_session *session;
     size_t n_inputs;
     struct source *sources;
     size_t n_sources, cap_sources;
-    size_t at;                /* source */
-    uint64_t feed;            /* of the source */
-    struct ox_tensor **whole; /* arrays of the source that is open, by input */
+    size_t at;                   /* source */
+    uint64_t feed;               /* of the source */
+    struct ox_tensor_file *file; /* of the source that is open; by input either */
+    struct array {
+        struct ox_tensor_rows *rows; /* of which each feed takes some, */
+        struct ox_tensor *whole;     /* or what each feed has */
+        int64_t n_rows;              /* that a feed takes */
+        bool drop;                   /* that dimension */
+    } * arrays;
     struct ox_datum **inputs; /* the feed */
 };
 
@@ -118,9 +123,12 @@ static enum ox_status add_path(struct ox_samples *s, const char *path, int depth
 static void close_source(struct ox_samples *s)
 {
     for (size_t i = 0; i < s->n_inputs; i++) {
-        ox_tensor_release(s->whole[i]);
-        s->whole[i] = NULL;
+        ox_tensor_rows_release(s->arrays[i].rows);
+        ox_tensor_release(s->arrays[i].whole);
+        s->arrays[i] = (struct array){0};
     }
+    ox_tensor_file_release(s->file);
+    s->file = NULL;
 }
 
 /* Which array feeds the input: that of its name, or the only one for the only input. */
@@ -174,34 +182,22 @@ static enum ox_status count_feeds(struct ox_samples *s, struct source *source, s
     return status;
 }
 
-static enum ox_status load_as(struct ox_samples *s, struct ox_tensor_file *file, size_t at,
-                              enum ox_dtype dtype, struct ox_tensor **out, struct ox_error *err)
-{
-    struct ox_tensor *tensor;
-    OX_TRY(ox_tensor_file_load(&tensor, file, at, err));
-    if (dtype == OX_UNDEFINED || tensor->dtype == dtype || dtype == OX_STRING ||
-        tensor->dtype == OX_STRING) {
-        *out = tensor;
-        return OX_OK;
-    }
-    enum ox_status status = ox_tensor_convert(out, ox_env_budget(s->env), tensor, dtype, true, err);
-    ox_tensor_release(tensor);
-    return status;
-}
-
 static enum ox_status open_source(struct ox_samples *s, struct ox_error *err)
 {
-    struct ox_tensor_file *file;
-    OX_TRY(ox_tensor_file_open(&file, s->env, s->sources[s->at].path, NULL, err));
-    enum ox_status status = OX_OK;
-    for (size_t i = 0; i < s->n_inputs && status == OX_OK; i++) {
+    OX_TRY(ox_tensor_file_open(&s->file, s->env, s->sources[s->at].path, NULL, err));
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        struct array *array = &s->arrays[i];
         size_t at;
-        if (array_for(s, file, i, &at))
-            status =
-                load_as(s, file, at, ox_session_input(s->session, i)->dtype, &s->whole[i], err);
+        if (!array_for(s, s->file, i, &at))
+            continue;
+        array->n_rows = rows_a_feed(ox_session_input(s->session, i),
+                                    ox_tensor_file_rank(s->file, at), &array->drop);
+        if (array->n_rows > 0)
+            OX_TRY(ox_tensor_rows_open(&array->rows, s->file, at, err));
+        else
+            OX_TRY(ox_tensor_file_load(&array->whole, s->file, at, err));
     }
-    ox_tensor_file_release(file);
-    return status;
+    return OX_OK;
 }
 
 static enum ox_status read_pb(struct ox_samples *s, struct ox_error *err)
@@ -227,29 +223,50 @@ static enum ox_status read_pb(struct ox_samples *s, struct ox_error *err)
     return OX_OK;
 }
 
-/* Rows of an array as a feed. */
-static enum ox_status slice(struct ox_samples *s, size_t input, struct ox_error *err)
+/* Of the type that the model's input has. */
+static enum ox_status feed_with(struct ox_samples *s, size_t input, struct ox_tensor *tensor,
+                                struct ox_error *err)
 {
-    const struct ox_tensor *whole = s->whole[input];
-    bool drop;
-    int64_t rows = rows_a_feed(ox_session_input(s->session, input), whole->rank, &drop);
-    if (rows <= 0)
-        return ox_datum_of_tensor(&s->inputs[input], whole, err);
-    int64_t dims[MOST_RANK];
-    if (whole->rank > MOST_RANK)
-        return ox_fail(err, OX_LIMIT, "%s: an array of rank %u", s->sources[s->at].path,
-                       whole->rank);
-    memcpy(dims, whole->dims, whole->rank * sizeof *dims);
-    dims[0] = rows;
-    size_t row = whole->dims[0] ? whole->n / (size_t)whole->dims[0] : 0;
-    const char *from =
-        (const char *)whole->data + s->feed * (uint64_t)rows * row * ox_dtype_size(whole->dtype);
-    struct ox_tensor *part;
-    OX_TRY(ox_tensor_borrow(&part, whole->dtype, whole->rank - drop, dims + drop, from, NULL, NULL,
-                            err));
-    enum ox_status status = ox_datum_of_tensor(&s->inputs[input], part, err);
-    ox_tensor_release(part);
+    enum ox_dtype dtype = ox_session_input(s->session, input)->dtype;
+    struct ox_tensor *as = NULL;
+    if (dtype == OX_UNDEFINED || dtype == OX_STRING || tensor->dtype == OX_STRING)
+        return ox_datum_of_tensor(&s->inputs[input], tensor, err);
+    OX_TRY(ox_tensor_convert(&as, ox_env_budget(s->env), tensor, dtype, true, err));
+    enum ox_status status = ox_datum_of_tensor(&s->inputs[input], as, err);
+    ox_tensor_release(as);
     return status;
+}
+
+static enum ox_status feed_array(struct ox_samples *s, size_t input, struct ox_error *err)
+{
+    const struct array *array = &s->arrays[input];
+    struct ox_tensor *part, *shaped;
+    if (array->whole)
+        return feed_with(s, input, array->whole, err);
+    OX_TRY(ox_tensor_rows_next(array->rows, array->n_rows, &part, err));
+    enum ox_status status =
+        ox_tensor_view(&shaped, part, part->rank - array->drop, part->dims + array->drop, err);
+    ox_tensor_release(part);
+    OX_TRY(status);
+    status = feed_with(s, input, shaped, err);
+    ox_tensor_release(shaped);
+    return status;
+}
+
+static enum ox_status read_arrays(struct ox_samples *s, struct ox_error *err)
+{
+    if (s->feed == 0)
+        OX_TRY(open_source(s, err));
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        if (s->arrays[i].rows || s->arrays[i].whole)
+            OX_TRY(feed_array(s, i, err));
+    }
+    /* What does not fill a batch is looked at too: a damaged file is refused. */
+    for (size_t i = 0; i < s->n_inputs && s->feed + 1 == s->sources[s->at].n_feeds; i++) {
+        if (s->arrays[i].rows)
+            OX_TRY(ox_tensor_rows_finish(s->arrays[i].rows, err));
+    }
+    return OX_OK;
 }
 
 /* ---- In order ----------------------------------------------------------------------------------------------------- */
@@ -265,9 +282,9 @@ enum ox_status ox_samples_open(struct ox_samples **out, struct ox_env *env,
     s->env = env;
     s->session = session;
     s->n_inputs = ox_session_n_inputs(session);
-    s->whole = calloc(s->n_inputs + 1, sizeof *s->whole);
+    s->arrays = calloc(s->n_inputs + 1, sizeof *s->arrays);
     s->inputs = calloc(s->n_inputs + 1, sizeof *s->inputs);
-    enum ox_status status = s->whole && s->inputs ? OX_OK : no_memory(err);
+    enum ox_status status = s->arrays && s->inputs ? OX_OK : no_memory(err);
     for (size_t i = 0; i < n_paths && status == OX_OK; i++)
         status = add_path(s, paths[i], FOLDERS_DEEP, true, err);
     for (size_t i = 0; i < s->n_sources && status == OX_OK; i++) {
@@ -288,12 +305,12 @@ void ox_samples_release(struct ox_samples *s)
         return;
     for (size_t i = 0; s->inputs && i < s->n_inputs; i++)
         ox_datum_release(s->inputs[i]);
-    if (s->whole)
+    if (s->arrays)
         close_source(s);
     for (size_t i = 0; i < s->n_sources; i++)
         free(s->sources[i].path);
     free(s->sources);
-    free(s->whole);
+    free(s->arrays);
     free(s->inputs);
     free(s);
 }
@@ -322,16 +339,7 @@ enum ox_status ox_samples_next(struct ox_samples *s, struct ox_datum *const **fe
     if (!*more)
         return OX_OK;
     const struct source *source = &s->sources[s->at];
-    if (source->folder) {
-        OX_TRY(read_pb(s, err));
-    } else {
-        if (s->feed == 0)
-            OX_TRY(open_source(s, err));
-        for (size_t i = 0; i < s->n_inputs; i++) {
-            if (s->whole[i])
-                OX_TRY(slice(s, i, err));
-        }
-    }
+    OX_TRY(source->folder ? read_pb(s, err) : read_arrays(s, err));
     s->feed++;
     *feed = s->inputs;
     return OX_OK;

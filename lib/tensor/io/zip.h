@@ -12,6 +12,8 @@
 enum ox_status ox_zip_list(struct ox_tensor_file *file, struct ox_zip_entry **entries, size_t *n,
                            struct ox_error *err);
 
+enum { OX_ZIP_WINDOW = 1 << 14 };
+
 /* A member's bytes, in order. */
 struct ox_zip_stream {
     const struct ox_tensor_file *file;
@@ -21,6 +23,8 @@ struct ox_zip_stream {
     uint32_t crc;
     bool inflating;
     z_stream z;
+    int fd;                        /* the file once more, to be read instead of the map; -1 */
+    uint8_t window[OX_ZIP_WINDOW]; /* packed bytes read from it */
 };
 
 enum ox_status ox_zip_start(struct ox_zip_stream *stream, const struct ox_tensor_file *file,

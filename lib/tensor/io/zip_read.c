@@ -1,5 +1,7 @@
 /* PKWARE's APPNOTE.TXT: local headers (4.3.7), central directory (4.3.12), its end (4.3.14 to 4.3.16), zip64 (4.5.3). */
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tensor/io/zip.h"
 
@@ -228,12 +230,53 @@ static enum ox_status member_fault(const struct ox_zip_stream *stream, struct ox
 enum ox_status ox_zip_start(struct ox_zip_stream *stream, const struct ox_tensor_file *file,
                             const struct ox_zip_entry *entry, struct ox_error *err)
 {
-    *stream = (struct ox_zip_stream){.file = file, .entry = entry};
+    memset(stream, 0, offsetof(struct ox_zip_stream, window));
+    stream->file = file;
+    stream->entry = entry;
+    stream->fd = -1;
     if (entry->method == 0)
         return OX_OK;
     if (inflateInit2(&stream->z, -MAX_WBITS) != Z_OK)
         return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", file->path);
     stream->inflating = true;
+    return OX_OK;
+}
+
+/* n packed bytes from the next one on, which the member has. */
+static enum ox_status read_packed(struct ox_zip_stream *stream, uint8_t *to, size_t n,
+                                  struct ox_error *err)
+{
+    uint64_t at = stream->entry->at + stream->next;
+    if (stream->fd < 0) {
+        memcpy(to, stream->file->data + at, n);
+        return OX_OK;
+    }
+    while (n > 0) {
+        ssize_t got = pread(stream->fd, to, n, (off_t)at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return ox_tensor_file_fault(stream->file, at, err, "cannot be read: %s",
+                                        got < 0 ? strerror(errno) : "the file was cut short");
+        to += got;
+        at += (uint64_t)got;
+        n -= (size_t)got;
+    }
+    return OX_OK;
+}
+
+/* Packed bytes for zlib, as many as there are or fit. */
+static enum ox_status offer_packed(struct ox_zip_stream *stream, uInt *n, struct ox_error *err)
+{
+    uint64_t left = stream->entry->packed_bytes - stream->next;
+    uint64_t most = stream->fd < 0 ? 1u << 30 : sizeof stream->window;
+    *n = (uInt)(left < most ? left : most);
+    stream->z.next_in = stream->window;
+    if (stream->fd < 0)
+        stream->z.next_in = stream->file->data + stream->entry->at + stream->next;
+    else
+        OX_TRY(read_packed(stream, stream->window, *n, err));
+    stream->z.avail_in = *n;
     return OX_OK;
 }
 
@@ -243,10 +286,8 @@ static enum ox_status inflate_some(struct ox_zip_stream *stream, uint8_t *to, uI
     stream->z.next_out = to;
     stream->z.avail_out = n;
     while (stream->z.avail_out > 0) {
-        uint64_t left = stream->entry->packed_bytes - stream->next;
-        uInt part = left < (1u << 30) ? (uInt)left : 1u << 30;
-        stream->z.next_in = stream->file->data + stream->entry->at + stream->next;
-        stream->z.avail_in = part;
+        uInt part;
+        OX_TRY(offer_packed(stream, &part, err));
         int code = inflate(&stream->z, Z_NO_FLUSH);
         stream->next += part - stream->z.avail_in;
         if (code == Z_MEM_ERROR)
@@ -272,7 +313,7 @@ enum ox_status ox_zip_read(struct ox_zip_stream *stream, void *to, uint64_t n, s
         if (stream->inflating) {
             OX_TRY(inflate_some(stream, at, part, err));
         } else {
-            memcpy(at, stream->file->data + stream->entry->at + stream->next, part);
+            OX_TRY(read_packed(stream, at, part, err));
             stream->next += part;
         }
         stream->crc = (uint32_t)crc32(stream->crc, at, part);
@@ -289,9 +330,8 @@ enum ox_status ox_zip_finish(struct ox_zip_stream *stream, struct ox_error *err)
         return member_fault(stream, err, "is longer than its .npy header and elements");
     if (stream->inflating) {
         uint8_t byte;
-        stream->z.next_in = stream->file->data + stream->entry->at + stream->next;
-        uint64_t left = stream->entry->packed_bytes - stream->next;
-        stream->z.avail_in = left < (1u << 30) ? (uInt)left : 1u << 30;
+        uInt part;
+        OX_TRY(offer_packed(stream, &part, err));
         stream->z.next_out = &byte;
         stream->z.avail_out = 1;
         if (inflate(&stream->z, Z_NO_FLUSH) != Z_STREAM_END || stream->z.avail_out != 1)
