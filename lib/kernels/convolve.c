@@ -19,12 +19,21 @@ static bool winograd(const struct ox_conv *c)
            c->in_channels >= 16 && c->out_channels >= 8;
 }
 
-/* Multiplications of a Winograd product for one of the direct sum, with what partial tiles at the edges waste. */
-static double winograd_share(const struct ox_conv *c, size_t tile)
+/* What `spots` products an image at each of `points` cost, in multiplications for a pair of channels: weights come from memory
+ * once, where reading a float takes as long as some LOAD multiplications. Transforms cost as much as `more` channels. */
+static double way_cost(const struct ox_conv *c, double points, double spots, double more)
+{
+    enum { LOAD = 10 };
+    const double channels =
+        (double)(c->in_channels < c->out_channels ? c->in_channels : c->out_channels);
+    return points * ((double)c->batch * spots * (1 + more / channels) + LOAD);
+}
+
+/* Tiles of Winograd's product, partial ones at the edges counted whole. */
+static double winograd_cost(const struct ox_conv *c, size_t tile, double more)
 {
     const size_t down = (c->out[0] + tile - 1) / tile, across = (c->out[1] + tile - 1) / tile;
-    const double points = (double)((tile + 2) * (tile + 2));
-    return (double)(down * across) * points / ((double)(c->out[0] * c->out[1]) * 9);
+    return way_cost(c, (double)((tile + 2) * (tile + 2)), (double)(down * across), more);
 }
 
 enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv *c, unsigned may)
@@ -40,15 +49,12 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
         c->kernel[0] <= OX_CONV_DEPTHWISE_ROWS)
         return OX_CONV_DEPTHWISE;
     if (winograd(c) && c->batch * c->out[0] * c->out[1] >= 16) {
-        /* The transforms cost as much as some 40 channels' products. */
-        const double channels =
-            (double)(c->in_channels < c->out_channels ? c->in_channels : c->out_channels);
-        const double extra4 = 1 + 14 / channels, extra2 = 1 + 16 / channels;
-        const double two = may & OX_CONV_MAY_WINOGRAD2 ? winograd_share(c, 2) * extra2 : 1;
-        const double four = may & OX_CONV_MAY_WINOGRAD4 ? winograd_share(c, 4) * extra4 : 1;
-        if (four < 0.85 && four < two)
+        const double direct = way_cost(c, 9, (double)(c->out[0] * c->out[1]), 0) * 0.9;
+        const double two = may & OX_CONV_MAY_WINOGRAD2 ? winograd_cost(c, 2, 16) : direct;
+        const double four = may & OX_CONV_MAY_WINOGRAD4 ? winograd_cost(c, 4, 14) : direct;
+        if (four < direct && four < two)
             return OX_CONV_WINOGRAD4;
-        if (two < 0.85)
+        if (two < direct)
             return OX_CONV_WINOGRAD2;
     }
     if (ox_conv_narrow_fits(c))

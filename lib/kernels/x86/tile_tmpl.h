@@ -160,6 +160,21 @@ INLINE void clear(const unsigned rows, const unsigned vecs, VF (*sum)[2])
     }
 }
 
+/* Where the sums will go, and what is added to them, comes nearer while they are summed. */
+INLINE void expect(const struct ox_tile *t, const unsigned rows, size_t first)
+{
+    const float *c = t->c + first;
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < rows; i++, c += t->ldc)
+        __builtin_prefetch(c, 1);
+    if (t->end && t->end->residual) {
+        const float *r = t->end->residual + first;
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < rows; i++, r += t->end->residual_ld)
+            __builtin_prefetch(r);
+    }
+}
+
 INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
                        size_t first, const float *b, bool common)
 {
@@ -168,6 +183,7 @@ INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsig
     const float *const *pointers = t->a;
     const size_t depth = t->depth, next_step = t->ahead_step;
     const char *next = (const char *)b + t->ahead;
+    expect(t, rows, first);
     for (size_t s = t->segments; s > 0; s--, pointers += MR) {
         const float *a[MR];
 #pragma GCC unroll 16
@@ -192,6 +208,7 @@ INLINE void even_panel(const struct ox_tile *t, const unsigned rows, const unsig
     const float *a = t->a[0];
     const size_t apart = (size_t)(t->a[1] - t->a[0]), next_step = t->ahead_step;
     const char *next = (const char *)b + t->ahead;
+    expect(t, rows, first);
     for (size_t p = t->depth; p > 0; p--, a++, b += NR) {
         _mm_prefetch((const char *)(b + AHEAD), _MM_HINT_T0);
         _mm_prefetch(next, _MM_HINT_T1);
@@ -232,6 +249,7 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
     VF sum[MR][2];
     clear(rows, vecs, sum);
     const size_t run = l->run, step = l->step;
+    expect(out, rows, first);
     for (unsigned r = 0; r < l->rows; r++) {
         const float *a = l->row[r] + x * step;
         for (size_t p = 0; p < run; p++, a++, b += NR)
