@@ -4,7 +4,7 @@
 #ifndef INLINE /* the emulation in tests/ builds no form of its own for each number of rows */
 #define INLINE static inline __attribute__((always_inline))
 #endif
-enum { NR = 2 * VW, LINE = 16, FAR = 128, PACK_AHEAD = 12 };
+enum { NR = 2 * VW, LINE = 16, FAR = 128, PACK_AHEAD = 12, UNROLL = 4 };
 
 /* x = end(x) for lanes of row i at column j. */
 INLINE VF ending(const struct ox_epilogue *end, VF x, size_t i, size_t j, bool some, size_t m)
@@ -57,9 +57,9 @@ INLINE void step(const unsigned rows, const unsigned vecs, const float *const *a
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
         const VF x = v_set1(a[i][p]);
-        sum[i][0] = v_fma(x, b0, sum[i][0]);
+        v_accumulate(&sum[i][0], x, b0);
         if (vecs > 1)
-            sum[i][1] = v_fma(x, b1, sum[i][1]);
+            v_accumulate(&sum[i][1], x, b1);
     }
 }
 
@@ -72,9 +72,20 @@ INLINE void even_step(const unsigned rows, const unsigned vecs, const float *a, 
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++, a += apart) {
         const VF x = v_set1(*a);
-        sum[i][0] = v_fma(x, b0, sum[i][0]);
+        v_accumulate(&sum[i][0], x, b0);
         if (vecs > 1)
-            sum[i][1] = v_fma(x, b1, sum[i][1]);
+            v_accumulate(&sum[i][1], x, b1);
+    }
+}
+
+/* What UNROLL steps bring towards L2, `step` bytes each. */
+INLINE void come_nearer(const char *next, size_t step)
+{
+    _mm_prefetch(next, _MM_HINT_T1);
+    if (step > LINE * sizeof(float) / UNROLL) {
+#pragma GCC unroll 4
+        for (unsigned u = 1; u < UNROLL; u++)
+            _mm_prefetch(next + u * step, _MM_HINT_T1);
     }
 }
 
@@ -189,8 +200,18 @@ INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsig
 #pragma GCC unroll 16
         for (unsigned i = 0; i < rows; i++)
             a[i] = pointers[i];
-        for (size_t p = 0; p < depth; p++, b += NR) {
-            _mm_prefetch((const char *)(b + AHEAD), _MM_HINT_T0);
+        size_t p = 0;
+        for (; p + UNROLL <= depth; p += UNROLL, b += UNROLL * NR) {
+            come_nearer(next, next_step);
+            next += UNROLL * next_step;
+#pragma GCC unroll 4
+            for (unsigned u = 0; u < UNROLL; u++) {
+                if (AHEAD)
+                    _mm_prefetch((const char *)(b + u * NR + AHEAD), _MM_HINT_T0);
+                step(rows, vecs, a, p + u, b + u * NR, sum);
+            }
+        }
+        for (; p < depth; p++, b += NR) {
             _mm_prefetch(next, _MM_HINT_T1);
             next += next_step;
             step(rows, vecs, a, p, b, sum);
@@ -252,7 +273,13 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
     expect(out, rows, first);
     for (unsigned r = 0; r < l->rows; r++) {
         const float *a = l->row[r] + x * step;
-        for (size_t p = 0; p < run; p++, a++, b += NR)
+        size_t p = run;
+        for (; p >= UNROLL; p -= UNROLL, a += UNROLL, b += UNROLL * NR) {
+#pragma GCC unroll 4
+            for (unsigned u = 0; u < UNROLL; u++)
+                even_step(rows, vecs, a + u, step, b + u * NR, sum);
+        }
+        for (; p > 0; p--, a++, b += NR)
             even_step(rows, vecs, a, step, b, sum);
     }
     leave_panel(out, rows, vecs, first, common, sum);

@@ -28,6 +28,11 @@ static const int32_t v_tails[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 /* a b + c; c - a b */
 #define v_fma(a, b, c) _mm256_fmadd_ps((a), (b), (c))
 #define v_fnma(a, b, c) _mm256_fnmadd_ps((a), (b), (c))
+/* *sum += a b, in its register: given the choice compilers overwrite a or b when many sums are at work, and spill. */
+static inline void v_accumulate(__m256 *sum, __m256 a, __m256 b)
+{
+    __asm__("vfmadd231ps %2, %1, %0" : "+x"(*sum) : "x"(a), "x"(b));
+}
 /* Of a NaN on either side the second. */
 #define v_max(a, b) _mm256_max_ps((a), (b))
 #define v_min(a, b) _mm256_min_ps((a), (b))

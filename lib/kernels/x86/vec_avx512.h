@@ -26,6 +26,7 @@ enum { VW = 16, V_ROWS = 12 };
 /* a b + c; c - a b */
 #define v_fma(a, b, c) _mm512_fmadd_ps((a), (b), (c))
 #define v_fnma(a, b, c) _mm512_fnmadd_ps((a), (b), (c))
+#define v_accumulate(sum, a, b) (*(sum) = _mm512_fmadd_ps((a), (b), *(sum)))
 /* Of a NaN on either side the second. */
 #define v_max(a, b) _mm512_max_ps((a), (b))
 #define v_min(a, b) _mm512_min_ps((a), (b))
