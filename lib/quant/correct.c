@@ -69,7 +69,7 @@ static enum ox_status correct(struct ox_place *place, struct ox_mark_bias *bias,
     if (!layout_of(bias->node, w, &layout) || mean->n != layout.n_in * layout.groups ||
         values->n != layout.n_out || real != OX_FLOAT32)
         goto cleanup;
-    OX_TRY_CLEANUP(ox_quantize_tensor(&integers, budget, w, &mark->params, err));
+    OX_TRY_CLEANUP(ox_place_integers(place, bias->weight, w, &integers, err));
     OX_TRY_CLEANUP(ox_dequantize_tensor(&rounded, budget, integers, &mark->params, err));
     OX_TRY_CLEANUP(ox_tensor_new(&moved, budget, OX_FLOAT32, values->rank, values->dims, err));
     memcpy(moved->data, values->data, values->n * sizeof(float));

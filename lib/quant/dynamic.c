@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "quant/cancel.h"
 #include "quant/equalize.h"
 #include "quant/estimate.h"
 #include "quant/quant.h"
@@ -37,9 +38,19 @@ static enum ox_status quantize_input(struct ox_walk *walk, struct ox_value *valu
     return OX_OK;
 }
 
-static bool weights_symmetric(const struct ox_quant *q)
+/* The weights of a product or convolution. axis: of their scales. */
+static struct ox_weight_wish weights_of(const struct ox_quant *q, const struct ox_node *node,
+                                        int axis)
 {
-    return ox_dtype_is_signed(q->options->weight_type) || q->options->symmetric_weights;
+    const unsigned rank = ox_quant_constant(node->inputs[1])->rank;
+    const struct ox_quant_options *options = q->options;
+    bool plain = options->compat_ort || options->accuracy == OX_QUANT_PLAIN;
+    return (struct ox_weight_wish){.type = options->weight_type,
+                                   .symmetric = ox_dtype_is_signed(options->weight_type) ||
+                                                options->symmetric_weights,
+                                   .reduce = options->reduce_range,
+                                   .axis = axis,
+                                   .outputs = plain ? -1 : ox_cancel_axis(node, rank)};
 }
 
 /* ---- From integers back to float ---------------------------------------------------------------------------------- */
@@ -118,8 +129,8 @@ static enum ox_status walk_matmul(struct ox_walk *walk, struct ox_node *node, co
     /* MatMulInteger takes a vector of zero points for a matrix alone. */
     if (!options->compat_ort && rank != 2)
         axis = -1;
-    OX_TRY(ox_walk_weight(walk, node->inputs[1], options->weight_type, weights_symmetric(q),
-                          options->reduce_range, axis, false, &w, reason, err));
+    struct ox_weight_wish wish = weights_of(q, node, axis);
+    OX_TRY(ox_walk_weight(walk, node->inputs[1], &wish, &w, reason, err));
     if (!w)
         return OX_OK;
     struct ox_walked weight = *w;
@@ -160,6 +171,7 @@ static enum ox_status walk_gemm(struct ox_walk *walk, struct ox_node *node, cons
         return OX_OK;
     struct ox_value *b = node->inputs[1], *out = node->outputs[0];
     bool has_bias = node->n_inputs > 2 && node->inputs[2];
+    struct ox_weight_wish wish = weights_of(q, node, options->per_channel ? 1 : -1);
     struct ox_walked *w;
     if (ox_quant_constant(b)->rank != 2) {
         *reason = "its weight is no matrix";
@@ -167,9 +179,8 @@ static enum ox_status walk_gemm(struct ox_walk *walk, struct ox_node *node, cons
     }
     if (ox_quant_int_attr(node, "transB", 0))
         OX_TRY(transposed(walk, b, &b, err));
-    OX_TRY(ox_walk_weight(walk, b, options->weight_type, weights_symmetric(q),
-                          options->reduce_range, options->per_channel ? 1 : -1, false, &w, reason,
-                          err));
+    wish.outputs = wish.outputs < 0 ? -1 : 1; /* of the matrix as it is now */
+    OX_TRY(ox_walk_weight(walk, b, &wish, &w, reason, err));
     if (!w)
         return OX_OK;
     struct ox_walked weight = *w;
@@ -258,10 +269,10 @@ static enum ox_status walk_conv(struct ox_walk *walk, struct ox_node *node, cons
     struct ox_walked *w, x;
     /* Not every runtime has ConvInteger for int8 weights: around 128 they say the same. Runtimes want one zero point for all
      * channels, but scales come after the convolution: a scale a channel costs nothing. */
-    bool fine = options->per_channel && !options->compat_ort && weights_symmetric(q);
-    OX_TRY(ox_walk_weight(walk, node->inputs[1], options->weight_type, weights_symmetric(q),
-                          options->reduce_range, fine ? 0 : -1, !options->compat_ort, &w, reason,
-                          err));
+    struct ox_weight_wish wish = weights_of(q, node, -1);
+    wish.as_unsigned = !options->compat_ort;
+    wish.axis = options->per_channel && !options->compat_ort && wish.symmetric ? 0 : -1;
+    OX_TRY(ox_walk_weight(walk, node->inputs[1], &wish, &w, reason, err));
     if (!w)
         return OX_OK;
     struct ox_walked weight = *w;
@@ -319,8 +330,8 @@ static enum ox_status walk_gather(struct ox_walk *walk, struct ox_node *node, co
         *reason = "what it gathers from is no constant of float32";
         return OX_OK;
     }
-    OX_TRY(ox_walk_weight(walk, node->inputs[0], OX_UINT8, false, false, -1, false, &table, reason,
-                          err));
+    const struct ox_weight_wish wish = {.type = OX_UINT8, .axis = -1, .outputs = -1};
+    OX_TRY(ox_walk_weight(walk, node->inputs[0], &wish, &table, reason, err));
     if (!table)
         return OX_OK;
     struct ox_walked from = *table;

@@ -46,6 +46,7 @@ struct ox_place {
     size_t n_nodes;
     const struct ox_equalized *equalized;
     const struct ox_means *means; /* NULL: biases are not corrected */
+    bool cancelling;              /* weights are rounded so that errors cancel */
     size_t n_saturating;          /* weights whose products may leave 16 bits on old processors */
 };
 
@@ -76,6 +77,10 @@ int ox_place_axis(const struct ox_place *place, const struct ox_value *weight, i
 /* Sets has_range and range of all values that were seen; then what nodes imply (Relu, Clip, Softmax). */
 void ox_place_ranges(struct ox_place *place);
 
+/* A constant as integers, by the parameters of its mark. */
+enum ox_status ox_place_integers(struct ox_place *place, const struct ox_value *value,
+                                 const struct ox_tensor *values, struct ox_tensor **out,
+                                 struct ox_error *err);
 /* Moves biases against the mean error of rounded weights, whose parameters are there. */
 enum ox_status ox_place_correct(struct ox_place *place, struct ox_error *err);
 /* Marks as onnxruntime 1.31 does. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "quant/cancel.h"
 #include "quant/place.h"
 
 static enum ox_status no_memory(struct ox_error *err)
@@ -146,6 +147,21 @@ static bool can_saturate(const struct ox_tensor *integers, const struct ox_qpara
     return false;
 }
 
+enum ox_status ox_place_integers(struct ox_place *place, const struct ox_value *value,
+                                 const struct ox_tensor *values, struct ox_tensor **out,
+                                 struct ox_error *err)
+{
+    const struct ox_mark *mark = ox_place_mark(place, value);
+    const struct ox_quant_uses *uses = &place->uses;
+    int outputs = -1;
+    if (place->cancelling && mark->kind == OX_MARK_WEIGHT && ox_quant_n_uses(uses, value)) {
+        struct ox_quant_use use = uses->uses[uses->first[value->id]];
+        outputs = use.index == 1 ? ox_cancel_axis(use.node, values->rank) : -1;
+    }
+    return ox_quantize_cancelling(out, ox_env_budget(place->q->model->env), values, &mark->params,
+                                  outputs, err);
+}
+
 static enum ox_status weave_constant(struct ox_place *place, struct ox_value *value,
                                      struct ox_error *err)
 {
@@ -154,8 +170,7 @@ static enum ox_status weave_constant(struct ox_place *place, struct ox_value *va
     struct ox_tensor *values, *quantized;
     enum ox_dtype real;
     OX_TRY(ox_quant_values(q, value, &values, &real, err));
-    enum ox_status status =
-        ox_quantize_tensor(&quantized, ox_env_budget(q->model->env), values, &mark->params, err);
+    enum ox_status status = ox_place_integers(place, value, values, &quantized, err);
     if (status == OX_OK)
         ox_quant_report_add_constant(q->report, value->name, "weight", values, quantized,
                                      &mark->params);

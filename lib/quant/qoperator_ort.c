@@ -92,9 +92,13 @@ static enum ox_status quantized(struct qop *p, struct ox_value *value, bool weig
         bool as_weight = type == options->weight_type || (weight && axis >= 0);
         bool symmetric = as_weight ? ox_dtype_is_signed(type) || options->symmetric_weights
                                    : options->symmetric_activation;
+        const struct ox_weight_wish wish = {.type = type,
+                                            .symmetric = symmetric,
+                                            .reduce = reduce && options->reduce_range,
+                                            .axis = axis,
+                                            .outputs = -1};
         const char *reason = NULL;
-        OX_TRY(ox_walk_weight(&p->walk, value, type, symmetric, reduce && options->reduce_range,
-                              axis, false, &known, &reason, err));
+        OX_TRY(ox_walk_weight(&p->walk, value, &wish, &known, &reason, err));
         if (!known)
             return ox_fail(err, OX_INPUT, "%s", reason);
         *out = *known;

@@ -7,7 +7,7 @@
 
 /* What is done beside rounding. */
 struct repairs {
-    bool correct, equalize, smooth;
+    bool correct, equalize, smooth, cancel;
     enum ox_quant_method method;
 };
 
@@ -72,6 +72,7 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
         OX_TRY(ox_quant_subgraphs(q, err)); /* calibration sees the main graph */
     OX_TRY(ox_place_begin(&place, q, calibration, err));
     place.equalized = equalized;
+    place.cancelling = repairs->cancel;
     place.means = repairs->correct && !equalized ? means : NULL;
     ox_place_ranges(&place);
     if (options->compat_ort && options->format == OX_QUANT_QOPERATOR) {
@@ -194,6 +195,9 @@ static enum ox_status try_all(struct search *s, struct ox_error *err)
     if (options->method != OX_QUANT_MINMAX)
         OX_TRY(try_way(s, way, err)); /* cutting off may cost more than it gains */
     way = s->best;
+    way.cancel = true;
+    OX_TRY(try_way(s, way, err));
+    way = s->best;
     way.correct = true;
     OX_TRY(try_way(s, way, err));
     way = s->best;
@@ -244,8 +248,9 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
         status = quantize_model(model, calibration, &s.chosen, &s.best, judged ? &s.means : NULL,
                                 report, err);
     if (status == OX_OK && judged && report)
-        ox_quant_report_add_note(*report, "on samples held out: %.1f dB%s%s%s, ranges by %s",
-                                 s.best_db, s.best.correct ? ", biases corrected" : "",
+        ox_quant_report_add_note(*report, "on samples held out: %.1f dB%s%s%s%s, ranges by %s",
+                                 s.best_db, s.best.cancel ? ", rounding evened out" : "",
+                                 s.best.correct ? ", biases corrected" : "",
                                  s.best.equalize ? ", channels evened out" : "",
                                  s.best.smooth ? ", normalizations smoothed" : "",
                                  ox_quant_method_name(s.best.method));

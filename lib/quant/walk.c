@@ -1,5 +1,7 @@
 #include "quant/walk.h"
 
+#include "quant/cancel.h"
+
 #include <string.h>
 
 enum ox_status ox_walk_begin(struct ox_walk *walk, struct ox_quant *q, struct ox_graph *graph,
@@ -138,13 +140,13 @@ enum ox_status ox_walk_end(struct ox_walk *walk, struct ox_error *err)
 /* ---- Constants ---------------------------------------------------------------------------------------------------- */
 
 static enum ox_status store(struct ox_walk *walk, const struct ox_value *value,
-                            const struct ox_tensor *values, struct ox_walked *made,
+                            const struct ox_tensor *values, int outputs, struct ox_walked *made,
                             struct ox_error *err)
 {
     struct ox_quant *q = walk->q;
     struct ox_tensor *quantized;
-    OX_TRY(
-        ox_quantize_tensor(&quantized, ox_env_budget(q->model->env), values, &made->params, err));
+    OX_TRY(ox_quantize_cancelling(&quantized, ox_env_budget(q->model->env), values, &made->params,
+                                  outputs, err));
     const char *name = ox_quant_name(q, value->name, "_quantized");
     const char *scale = ox_quant_name(q, value->name, "_scale");
     const char *zero = ox_quant_name(q, value->name, "_zero_point");
@@ -157,9 +159,9 @@ static enum ox_status store(struct ox_walk *walk, const struct ox_value *value,
                                &made->zero, err);
 }
 
-enum ox_status ox_walk_weight(struct ox_walk *walk, struct ox_value *value, enum ox_dtype type,
-                              bool symmetric, bool reduce, int axis, bool as_unsigned,
-                              struct ox_walked **out, const char **reason, struct ox_error *err)
+enum ox_status ox_walk_weight(struct ox_walk *walk, struct ox_value *value,
+                              const struct ox_weight_wish *wish, struct ox_walked **out,
+                              const char **reason, struct ox_error *err)
 {
     struct ox_walked *known = ox_walk_value(walk, value);
     *out = known;
@@ -172,21 +174,22 @@ enum ox_status ox_walk_weight(struct ox_walk *walk, struct ox_value *value, enum
     enum ox_dtype real;
     struct ox_error why = {OX_OK, ""};
     OX_TRY(ox_quant_values(walk->q, value, &values, &real, err));
-    enum ox_status status = ox_qparams_of_tensor(&made.params, &walk->q->arena, values, axis, type,
-                                                 real, symmetric, reduce, &why);
+    enum ox_status status =
+        ox_qparams_of_tensor(&made.params, &walk->q->arena, values, wish->axis, wish->type, real,
+                             wish->symmetric, wish->reduce, &why);
     if (status == OX_INPUT) {
         ox_tensor_release(values);
         *reason = ox_arena_printf(&walk->q->arena, "its weight '%s' %s", value->name, why.message);
         *out = NULL;
         return *reason ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
     }
-    if (status == OX_OK && as_unsigned && type == OX_INT8) {
+    if (status == OX_OK && wish->as_unsigned && wish->type == OX_INT8) {
         made.params.type = OX_UINT8;
         for (size_t i = 0; i < made.params.n; i++)
             made.params.pairs[i].zero += 128;
     }
     if (status == OX_OK)
-        status = store(walk, value, values, &made, err);
+        status = store(walk, value, values, wish->outputs, &made, err);
     else
         ox_fail(err, status, "%s", why.message);
     ox_tensor_release(values);

@@ -41,10 +41,18 @@ enum ox_status ox_walk_keep(struct ox_walk *walk, struct ox_node *node, struct o
 /* The node was replaced. */
 void ox_walk_drop(struct ox_walk *walk, const struct ox_node *node);
 
-/* A constant as integers of that type, once for all that ask. axis -1: one scale. *reason is set where it cannot be (NaN), and
- * *out is NULL then. as_unsigned: int8 is stored as uint8 around 128. */
-enum ox_status ox_walk_weight(struct ox_walk *walk, struct ox_value *value, enum ox_dtype type,
-                              bool symmetric, bool reduce, int axis, bool as_unsigned,
-                              struct ox_walked **out, const char **reason, struct ox_error *err);
+/* How a constant becomes integers. */
+struct ox_weight_wish {
+    enum ox_dtype type;
+    bool symmetric, reduce;
+    bool as_unsigned; /* int8 is stored as uint8 around 128 */
+    int axis;         /* of the scales; -1: one */
+    int outputs;      /* axis of outputs whose errors are to cancel; -1: rounded as ever */
+};
+
+/* A constant as integers, once for all that ask. *reason is set where it cannot be (NaN), and *out is NULL then. */
+enum ox_status ox_walk_weight(struct ox_walk *walk, struct ox_value *value,
+                              const struct ox_weight_wish *wish, struct ox_walked **out,
+                              const char **reason, struct ox_error *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "quant/cancel.h"
 #include "quant/qparams.h"
 #include "tests/run_suite.h"
 
@@ -121,6 +122,47 @@ START_TEST(a_scale_for_each_index_of_an_axis)
 }
 END_TEST
 
+/* The sum of errors of n integers `step` apart, in steps of the scale; each is next to its value. */
+static double error_sum(const int8_t *q, const float *values, size_t n, size_t step, float scale)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n * step; i += step) {
+        double error = q[i] - (double)values[i] / (double)scale;
+        ck_assert(fabs(error) < 1);
+        sum += error;
+    }
+    return sum;
+}
+
+START_TEST(errors_of_the_weights_of_an_output_cancel)
+{
+    enum { OUT = 5, IN = 40, KERNEL = 9 };
+    const int64_t conv[] = {OUT, IN, KERNEL, 1}, matrix[] = {IN * KERNEL, OUT};
+    float values[OUT * IN * KERNEL];
+    for (size_t i = 0; i < OX_COUNT(values); i++)
+        values[i] = (float)(i * 7919 % 10007) / 10007.f - 0.3f; /* of one sign mostly */
+    for (int axis = 0; axis < 2; axis++) {
+        struct ox_tensor *w = floats(axis ? 2 : 4, axis ? matrix : conv, values), *q;
+        struct ox_arena arena;
+        struct ox_qparams params;
+        ox_arena_init(&arena, NULL);
+        ck_assert_int_eq(
+            ox_qparams_of_tensor(&params, &arena, w, axis, OX_INT8, OX_FLOAT32, true, false, NULL),
+            OX_OK);
+        ck_assert_int_eq(ox_quantize_cancelling(&q, NULL, w, &params, axis, NULL), OX_OK);
+        for (size_t o = 0; o < OUT; o++) {
+            size_t at = axis ? o : o * IN * KERNEL;
+            double sum = error_sum((int8_t *)q->data + at, values + at, IN * KERNEL, axis ? OUT : 1,
+                                   params.pairs[o].scale);
+            ck_assert_msg(fabs(sum) <= 0.5 + 1e-9, "axis %d, output %zu: %g", axis, o, sum);
+        }
+        ox_tensor_release(q);
+        ox_tensor_release(w);
+        ox_arena_release(&arena);
+    }
+}
+END_TEST
+
 START_TEST(what_is_no_number_is_refused)
 {
     const int64_t dims[] = {2};
@@ -176,6 +218,7 @@ int main(void)
     tcase_add_test(tests, scales_of_float16_are_float16);
     tcase_add_test(tests, rounds_half_to_even_and_clips_to_the_type);
     tcase_add_test(tests, a_scale_for_each_index_of_an_axis);
+    tcase_add_test(tests, errors_of_the_weights_of_an_output_cancel);
     tcase_add_test(tests, what_is_no_number_is_refused);
     tcase_add_test(tests, a_bias_is_clipped_to_int32_and_says_so);
     tcase_add_test(tests, weights_scales_grow_where_a_bias_would_not_fit);
