@@ -172,7 +172,8 @@ static enum ox_status run_flex(struct ox_run *r, struct ox_error *err)
     return ox_real_out(r, 0, q->dtype, 4, dims, y, err);
 }
 
-static void check_graph(struct ox_infer *c, const char *name)
+/* scores: their type. */
+static void infer_graph(struct ox_infer *c, const char *name, const struct ox_type *scores)
 {
     const struct ox_attr *attr = ox_infer_attr(c, name);
     if (!attr || attr->type != OX_ATTR_GRAPH)
@@ -181,21 +182,27 @@ static void check_graph(struct ox_infer *c, const char *name)
     if (graph->n_inputs != 1 || graph->n_outputs != 1)
         ox_infer_conflict(c, "%s has %zu inputs and %zu outputs, not one of each", name,
                           graph->n_inputs, graph->n_outputs);
+    else
+        ox_infer_subgraph(c, name, &scores, 1, &(const struct ox_type *){NULL}, 1);
 }
 
 static void infer_flex(struct ox_infer *c)
 {
-    check_graph(c, "score_mod");
-    check_graph(c, "prob_mod");
     const struct ox_expr *dims[4] = {ox_infer_dim(c, 0, 0), ox_infer_dim(c, 0, 1),
                                      ox_infer_dim(c, 0, 2), ox_infer_dim(c, 2, 3)};
     const struct ox_expr *key_batch = ox_infer_dim(c, 1, 0);
     dims[0] = ox_infer_equal(c, dims[0], key_batch, "batch of query and key");
     dims[0] = ox_infer_equal(c, dims[0], ox_infer_dim(c, 2, 0), "batch of query and value");
     ox_infer_equal(c, ox_infer_dim(c, 1, 1), ox_infer_dim(c, 2, 1), "heads of key and value");
-    ox_infer_equal(c, ox_infer_dim(c, 1, 2), ox_infer_dim(c, 2, 2), "length of key and value");
+    const struct ox_expr *keys =
+        ox_infer_equal(c, ox_infer_dim(c, 1, 2), ox_infer_dim(c, 2, 2), "length of key and value");
     ox_infer_equal(c, ox_infer_dim(c, 0, 3), ox_infer_dim(c, 1, 3), "size of query and key");
     ox_infer_set_shape(c, 0, 4, dims);
+    /* What softmax_precision makes of the scores' element type, the graphs declare. */
+    const struct ox_type *scores = ox_infer_make_tensor(
+        c, OX_UNDEFINED, true, 4, (const struct ox_expr *[]){dims[0], dims[1], dims[2], keys});
+    infer_graph(c, "score_mod", scores);
+    infer_graph(c, "prob_mod", scores);
 }
 
 const struct ox_op ox_ops_attention_flex[] = {

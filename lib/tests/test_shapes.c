@@ -452,6 +452,18 @@ START_TEST(the_last_of_an_axis_is_no_more_than_there_is)
 }
 END_TEST
 
+START_TEST(graphs_of_attention_are_given_the_scores)
+{
+    infer_with("<ir_version: 13, opset_import: [\"\" : 26, \"ai.onnx.preview\" : 1]>\n"
+               "g (float[n,2,4,8] q, float[n,2,5,8] k, float[n,2,5,8] v) => (y) {\n"
+               "  y = ai.onnx.preview.FlexAttention(q, k, v) <score_mod = mod (float[B,H,L,S] s) "
+               "=> (float[B,H,L,S] t) { t = Tanh(s) }> }",
+               NULL);
+    expect("t", "float32[n,2,4,5]");
+    expect("y", "float32[n,2,4,8]");
+}
+END_TEST
+
 START_TEST(nodes_out_of_order_are_inferred_all_the_same)
 {
     infer("g (float[n] x) => (z) { z = Relu(y) y = Relu(x) }");
@@ -546,6 +558,7 @@ int main(void)
     tcase_add_test(tcase, loop_carries_what_stays);
     tcase_add_test(tcase, a_loop_that_appends_grows);
     tcase_add_test(tcase, the_last_of_an_axis_is_no_more_than_there_is);
+    tcase_add_test(tcase, graphs_of_attention_are_given_the_scores);
     tcase_add_test(tcase, nodes_out_of_order_are_inferred_all_the_same);
     tcase_add_test(tcase, entries_tell_all_values);
     tcase_add_test(tcase, time_grows_with_the_number_of_nodes);
