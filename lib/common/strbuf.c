@@ -91,11 +91,27 @@ void ox_strbuf_printf(struct ox_strbuf *buf, const char *format, ...)
     buf->len += (size_t)n;
 }
 
+/* Bytes of text in front that are printable ASCII, which most names are of. */
+static size_t printable_run(const char *text, size_t n)
+{
+    size_t run = 0;
+    while (run < n && text[run] >= 0x20 && text[run] < 0x7F)
+        run++;
+    return run;
+}
+
 void ox_strbuf_name(struct ox_strbuf *buf, const char *name, size_t max_bytes)
 {
     size_t left = strlen(name);
     size_t start = buf->len;
     while (left > 0) {
+        size_t room = max_bytes ? max_bytes - (buf->len - start) : left;
+        size_t run = printable_run(name, left < room ? left : room);
+        ox_strbuf_add(buf, name, run);
+        name += run;
+        left -= run;
+        if (left == 0)
+            break;
         uint32_t code;
         size_t length = ox_utf8_next(name, left, &code);
         bool plain = length > 0 && !ox_utf8_hidden(code);
