@@ -32,6 +32,7 @@ struct ox_rewrite_plan {
     bool only_kept; /* the graph's outputs are needed only if they are among those kept */
     bool
         to_run; /* the result runs here and now: own operators are allowed, and inputs that have an initializer are constant */
+    bool may_be_empty;   /* open sizes of inputs may be 0; else they are taken to be at least 1 */
     uint64_t fold_bytes; /* 0: 16 MiB */
 };
 
@@ -51,7 +52,7 @@ struct ox_rewrite {
     struct ox_env *env;
     struct ox_arena arena;   /* until the end of rewriting */
     struct ox_arena scratch; /* of the pass; may be marked and rewound */
-    bool to_run;
+    bool to_run, may_be_empty;
     uint64_t fold_left; /* bytes that constants may still grow by */
     size_t n_changes;   /* of the pass */
     bool failed;        /* out of memory */

@@ -204,7 +204,8 @@ static bool need_shapes(struct ox_rewrite *rw)
     if (rw->shapes || rw->failed)
         return rw->shapes != NULL;
     const struct ox_model *model = rw->model;
-    const struct ox_shapes_options options = {.ignore_value_info = true};
+    const struct ox_shapes_options options = {.ignore_value_info = true,
+                                              .may_be_empty = rw->may_be_empty};
     struct ox_error err;
     rw->n_known = ox_arena_array(&rw->arena, model->n_graphs, sizeof *rw->n_known);
     if (!rw->n_known || ox_shapes_infer(&rw->shapes, rw->model, &options, NULL, &err) != OX_OK) {

@@ -351,7 +351,44 @@ void ox_expr_assume_positive(struct ox_exprs *pool, const struct ox_expr *symbol
         return;
     ((struct ox_atom *)(uintptr_t)atom)->bounds.lo = 1; /* ours: the pool's */
     ((struct ox_expr *)(uintptr_t)symbol)->bounds.lo = 1;
-    (void)pool;
+    pool->assumed = true;
+}
+
+static void renew_bounds(const struct ox_expr *e)
+{
+    ((struct ox_expr *)(uintptr_t)e)->bounds = sum_bounds(e->terms, e->n);
+}
+
+bool ox_exprs_assume_nothing(struct ox_exprs *pool)
+{
+    if (!pool->assumed)
+        return true;
+    struct ox_atom **by_id = calloc((size_t)pool->next_atom + 1, sizeof(struct ox_atom *));
+    if (!by_id)
+        return false;
+    for (size_t i = 0; i < pool->n_symbols; i++)
+        ((struct ox_atom *)(uintptr_t)pool->by_name[i])->bounds =
+            (struct ox_bounds){.has_lo = true};
+    for (size_t i = 0; i < pool->atoms.cap; i++) {
+        struct ox_atom *atom = (struct ox_atom *)(uintptr_t)pool->atoms.slots[i];
+        if (atom)
+            by_id[atom->id] = atom;
+    }
+    /* An atom is made after all that is in it. */
+    for (uint32_t id = 0; id < pool->next_atom; id++) {
+        struct ox_atom *atom = by_id[id];
+        for (unsigned i = 0; atom && i < atom->n; i++)
+            renew_bounds(atom->args[i]);
+        if (atom)
+            atom->bounds = ox_atom_bounds(atom->kind, atom->args, atom->n);
+    }
+    for (size_t i = 0; i < pool->exprs.cap; i++) {
+        if (pool->exprs.slots[i])
+            renew_bounds(pool->exprs.slots[i]);
+    }
+    free(by_id);
+    pool->assumed = false;
+    return true;
 }
 
 const struct ox_expr *ox_expr_fresh(struct ox_exprs *pool, const char *prefix)

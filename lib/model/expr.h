@@ -21,6 +21,8 @@ const struct ox_expr *ox_expr_int(struct ox_exprs *pool, int64_t value);
 const struct ox_expr *ox_expr_symbol(struct ox_exprs *pool, const char *name);
 /* From here on the symbol stands for an integer >= 1. */
 void ox_expr_assume_positive(struct ox_exprs *pool, const struct ox_expr *symbol);
+/* Takes all that back: symbols stand for integers >= 0 again. false: out of memory, nothing was done. */
+bool ox_exprs_assume_nothing(struct ox_exprs *pool);
 /* A new symbol "prefix", "prefix_1", ... that no one has yet. */
 const struct ox_expr *ox_expr_fresh(struct ox_exprs *pool, const char *prefix);
 const struct ox_expr *ox_expr_add(struct ox_exprs *pool, const struct ox_expr *a,

@@ -53,6 +53,10 @@ struct ox_session {
     struct ox_value **made;   /* of `planned`, for each output */
     struct ox_session
         *plain; /* as the model stands, for runs that give what was taken as constant; NULL */
+    struct ox_session
+        *empty; /* rewritten for open sizes that are 0, which `planned` takes as at least 1; NULL */
+    const struct ox_session *ran;  /* the last run: this one or one of those two */
+    bool may_be_empty;             /* this is such a one */
     struct ox_run_options options; /* arrays are not kept */
     struct ox_arena arena;         /* plans and ports */
     struct ox_arena scratch;       /* frames and kernels, as a stack */

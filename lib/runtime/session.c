@@ -55,7 +55,8 @@ static enum ox_status rewrite(struct ox_session *session, const struct ox_run_op
                                          .keep = keep,
                                          .n_keep = session->n_outputs + options->n_watched,
                                          .only_kept = true,
-                                         .to_run = true};
+                                         .to_run = true,
+                                         .may_be_empty = session->may_be_empty};
     OX_TRY(ox_rewrite_model(session->planned, &plan, NULL, err));
     for (size_t i = 0; i < session->n_outputs; i++)
         session->made[i] = session->planned->graph->values[session->outputs[i]->id];
@@ -71,25 +72,63 @@ static bool overrides_constant(const struct ox_session *session, struct ox_datum
     return false;
 }
 
-static enum ox_status make_plain(struct ox_session *session, struct ox_error *err)
+/* Whether a size that the model leaves open is 0: the rewritten copy is made for others. */
+static bool is_empty(const struct ox_session *session, struct ox_datum *const *inputs)
 {
-    if (session->plain)
+    bool assumed = session->planned != session->model && !session->may_be_empty;
+    for (size_t i = 0; i < session->n_inputs && assumed; i++) {
+        const struct ox_port *port = &session->input_ports[i];
+        const struct ox_tensor *tensor =
+            inputs[i] && inputs[i]->kind == OX_DATUM_TENSOR ? inputs[i]->tensor : NULL;
+        for (unsigned d = 0; tensor && d < tensor->rank; d++) {
+            if (tensor->dims[d] == 0 && !(d < port->rank && port->dims[d] == 0))
+                return true;
+        }
+    }
+    return false;
+}
+
+static enum ox_status new_session(struct ox_session **out, struct ox_model *model,
+                                  const struct ox_run_options *options, bool may_be_empty,
+                                  struct ox_error *err);
+
+/* Another session over the same model, for runs that this one was not made for. */
+static enum ox_status make_other(const struct ox_session *session, struct ox_session **other,
+                                 int level, bool may_be_empty, struct ox_error *err)
+{
+    if (*other)
         return OX_OK;
     struct ox_run_options options = session->options;
-    const char **names =
-        ox_arena_array(&session->arena, session->n_outputs + 1, sizeof(const char *));
+    const char **names = calloc(session->n_outputs + 1, sizeof(const char *));
     if (!names)
         return ox_fail(err, OX_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < session->n_outputs; i++)
         names[i] = session->outputs[i]->name;
-    options.level = 0;
+    options.level = level;
     options.outputs = names;
     options.n_outputs = session->n_outputs;
-    return ox_session_new(&session->plain, session->model, &options, err);
+    enum ox_status status = new_session(other, session->model, &options, may_be_empty, err);
+    free(names);
+    return status;
 }
 
-enum ox_status ox_session_new(struct ox_session **out, struct ox_model *model,
-                              const struct ox_run_options *options, struct ox_error *err)
+/* The caller's names do not outlive the call. */
+static enum ox_status keep_watched(struct ox_session *session, struct ox_error *err)
+{
+    size_t n = session->options.n_watched;
+    const char **names = ox_arena_array(&session->arena, n + 1, sizeof(const char *));
+    bool kept = names != NULL;
+    for (size_t i = 0; i < n && kept; i++)
+        kept = (names[i] = ox_arena_strdup(&session->arena, session->options.watched[i])) != NULL;
+    if (!kept)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    session->options.watched = names;
+    return OX_OK;
+}
+
+static enum ox_status new_session(struct ox_session **out, struct ox_model *model,
+                                  const struct ox_run_options *options, bool may_be_empty,
+                                  struct ox_error *err)
 {
     static const struct ox_run_options plain;
     struct ox_session *session = calloc(1, sizeof *session);
@@ -100,6 +139,8 @@ enum ox_status ox_session_new(struct ox_session **out, struct ox_model *model,
     session->env = model->env;
     session->model = model;
     session->options = *options;
+    session->may_be_empty = may_be_empty;
+    session->ran = session;
     ox_arena_init(&session->arena, ox_env_budget(model->env));
     ox_arena_init(&session->scratch, ox_env_budget(model->env));
     ox_strmap_init(&session->plan_of);
@@ -114,13 +155,12 @@ enum ox_status ox_session_new(struct ox_session **out, struct ox_model *model,
         goto cleanup;
     }
     OX_TRY_CLEANUP(ox_pool_new(&session->pool, ox_env_budget(model->env), err));
+    OX_TRY_CLEANUP(keep_watched(session, err));
     OX_TRY_CLEANUP(ox_ports_make(session, options, err));
     OX_TRY_CLEANUP(rewrite(session, options, err));
     status = ox_plan_make(session, err);
 cleanup:
     session->options.outputs = NULL;
-    session->options.watched = NULL;
-    session->options.n_watched = 0;
     if (status != OX_OK) {
         in_file(session, status, err);
         ox_session_release(session);
@@ -130,11 +170,18 @@ cleanup:
     return OX_OK;
 }
 
+enum ox_status ox_session_new(struct ox_session **out, struct ox_model *model,
+                              const struct ox_run_options *options, struct ox_error *err)
+{
+    return new_session(out, model, options, false, err);
+}
+
 void ox_session_release(struct ox_session *session)
 {
     if (!session)
         return;
     ox_session_release(session->plain);
+    ox_session_release(session->empty);
     ox_plan_release(session);
     ox_pool_release(session->pool);
     if (session->planned != session->model)
@@ -251,10 +298,17 @@ cleanup:
 enum ox_status ox_session_run(struct ox_session *session, struct ox_datum *const *inputs,
                               struct ox_datum **outputs, struct ox_error *err)
 {
+    struct ox_session *by = session;
     if (overrides_constant(session, inputs)) {
-        OX_TRY(make_plain(session, err));
-        return ox_session_run(session->plain, inputs, outputs, err);
+        OX_TRY(make_other(session, &session->plain, 0, false, err));
+        by = session->plain;
+    } else if (is_empty(session, inputs)) {
+        OX_TRY(make_other(session, &session->empty, session->options.level, true, err));
+        by = session->empty;
     }
+    session->ran = by;
+    if (by != session)
+        return ox_session_run(by, inputs, outputs, err);
     session->n_frames = 0;
     session->located = false;
     session->n_events = 0;
@@ -267,6 +321,7 @@ enum ox_status ox_session_run(struct ox_session *session, struct ox_datum *const
 
 void ox_session_stats(const struct ox_session *session, struct ox_session_stats *stats)
 {
+    session = session->ran;
     *stats = (struct ox_session_stats){.arena_bytes = ox_pool_peak(session->pool),
                                        .weights_bytes = session->weights_bytes,
                                        .n_nodes = session->main->expanded};
@@ -274,6 +329,6 @@ void ox_session_stats(const struct ox_session *session, struct ox_session_stats 
 
 const struct ox_node_event *ox_session_events(const struct ox_session *session, size_t *n)
 {
-    *n = session->n_events;
-    return session->events;
+    *n = session->ran->n_events;
+    return session->ran->events;
 }

@@ -379,7 +379,8 @@ static enum ox_status begin(struct ox_shapes **out, struct ox_model *model,
     s->joined = ox_arena_array(&s->arena, model->n_graphs + 1, sizeof *s->joined);
     /* A big first block, that a node's memory is given back without freeing and asking anew. */
     void *first = ox_arena_alloc(&s->scratch, SCRATCH_BYTES);
-    if (!s->slots || !s->joined || !first) {
+    bool assumed = !s->may_be_empty || ox_exprs_assume_nothing(s->pool);
+    if (!s->slots || !s->joined || !first || !assumed) {
         ox_shapes_release(s);
         return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", model->path ? model->path : "model");
     }

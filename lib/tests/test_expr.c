@@ -181,6 +181,23 @@ START_TEST(positive_symbols_simplify_what_follows)
 }
 END_TEST
 
+START_TEST(assumptions_are_taken_back)
+{
+    const struct ox_expr *a = parse("a"), *more = parse("max(a+b,2)*(a+1)");
+    ox_expr_assume_positive(pool, a);
+    assert_same("min(1,a)", "1");
+    const struct ox_expr *later = parse("2*a+c//2");
+    int64_t least;
+    ck_assert(ox_expr_least(later, &least) && least == 2);
+    ck_assert(ox_exprs_assume_nothing(pool));
+    ck_assert(ox_expr_least(a, &least) && least == 0);
+    ck_assert(ox_expr_least(later, &least) && least == 0);
+    ck_assert(ox_expr_least(more, &least) && least == 2);
+    ck_assert_ptr_ne(parse("min(1,a)"), parse("1"));
+    ck_assert(!ox_expr_differ(pool, a, parse("0")));
+}
+END_TEST
+
 START_TEST(bad_text_is_refused)
 {
     static const char *const bad[] = {"",      "a+",      "(a",  "a b", "3x", "min(a",
@@ -384,6 +401,7 @@ int main(void)
     tcase_add_test(tcase, sympys_spelling_of_extremes_is_read);
     tcase_add_test(tcase, replacing_a_symbol_simplifies);
     tcase_add_test(tcase, positive_symbols_simplify_what_follows);
+    tcase_add_test(tcase, assumptions_are_taken_back);
     tcase_add_test(tcase, bad_text_is_refused);
     tcase_add_test(tcase, algebra_agrees_with_arithmetic);
     tcase_add_test(tcase, what_differs_is_never_equal);

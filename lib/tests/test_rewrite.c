@@ -249,6 +249,74 @@ START_TEST(levels_agree_and_chosen_outputs_are_made)
 }
 END_TEST
 
+/* A run on float32[n,m,3]; a new reference to what it gives. */
+static struct ox_datum *run_on(struct text_run *f, int64_t n, int64_t m)
+{
+    float ones[64];
+    for (size_t i = 0; i < OX_COUNT(ones); i++)
+        ones[i] = 1;
+    for (; f->n_in > 0; f->n_in--)
+        ox_datum_release(f->in[f->n_in - 1]);
+    text_give(f, OX_FLOAT32, 3, (const int64_t[]){n, m, 3}, ones);
+    text_must_run(f);
+    return ox_datum_ref(f->out[0]);
+}
+
+START_TEST(open_sizes_of_zero_are_right_at_every_level)
+{
+    static const char *const bodies[] = {
+        /* a target that could not say -1 beside an empty axis */
+        "{ n = Shape<start = 0, end = 1>(x) m = Shape<start = 1, end = 2>(x) k = Mul(m, three) "
+        "t = Concat<axis = 0>(n, k) r = Relu(x) y = Reshape(r, t) }",
+        /* a branch for what is empty */
+        "{ n = Size(x) c = Greater(n, zero) y = If(c) <then_branch = a () => (float[] p) { p = "
+        "ReduceSum<keepdims = 0>(x) }, else_branch = b () => (float[] q) { q = Constant<value = "
+        "float {7}>() }> }",
+        /* the last of what is there */
+        "{ n = Shape<start = 0, end = 1>(x) l = Sub(n, one) m = Max(l, nought) m1 = Squeeze(m) "
+        "a = Squeeze(nought) b = Squeeze(one) y = Range(a, m1, b) }",
+        "{ s = Shape(x) p = ReduceProd<keepdims = 0>(s) d = Max(p, zero) e = Min(d, unit) y = "
+        "Cast<to = 1>(e) }",
+        /* sums and greatest values of nothing, halves of it, products with it */
+        "{ y = ReduceSum<keepdims = 0>(x) }",
+        "{ w = Concat<axis = 1>(x, x) a, b = Split<num_outputs = 2, axis = 1>(w) c = Mul(a, b) y = "
+        "Softmax<axis = 2>(c) }",
+        "{ t = Transpose<perm = [0, 2, 1]>(x) p = MatMul(x, t) q = Add(p, p) y = Relu(q) }",
+        "{ m = ReduceMean<axes = [2], keepdims = 1>(x) d = Sub(x, m) y = Mul(d, d) }",
+        "{ y = Concat<axis = 0>(x, x, x) }"};
+    for (size_t b = 0; b < OX_COUNT(bodies); b++) {
+        char text[2048];
+        snprintf(text, sizeof text,
+                 "<ir_version: 10, opset_import: [\"\" : %d]> g (float[n,m,3] x) => (y) <int64[1] one "
+                 "= {1}, int64[1] three = {3}, int64[1] nought = {0}, int64 zero = {0}, int64 unit = "
+                 "{1}> %s",
+                 strstr(bodies[b], "axes = ") ? 17 : 20, bodies[b]);
+        struct text_run f[3];
+        for (int level = 0; level < 3; level++)
+            text_must_plan(&f[level], text, &(struct ox_run_options){.level = level});
+        static const int64_t sizes[][2] = {{2, 4}, {0, 4}, {2, 4}, {2, 0}, {0, 0}, {1, 1}};
+        for (size_t k = 0; k < OX_COUNT(sizes); k++) {
+            struct ox_datum *wanted = run_on(&f[0], sizes[k][0], sizes[k][1]);
+            for (int level = 1; level < 3; level++) {
+                struct ox_datum *got = run_on(&f[level], sizes[k][0], sizes[k][1]);
+                const struct ox_tensor *a = ox_datum_get_tensor(wanted);
+                const struct ox_tensor *c = ox_datum_get_tensor(got);
+                ck_assert_uint_eq(c->rank, a->rank);
+                for (unsigned d = 0; d < a->rank; d++)
+                    ck_assert_msg(c->dims[d] == a->dims[d], "%s", bodies[b]);
+                for (size_t i = 0; i < a->n; i++)
+                    ck_assert_double_eq_tol(ox_tensor_get_double(c, i), ox_tensor_get_double(a, i),
+                                            1e-5);
+                ox_datum_release(got);
+            }
+            ox_datum_release(wanted);
+        }
+        for (int level = 0; level < 3; level++)
+            text_close(&f[level]);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {a_copy_changes_alone,
@@ -266,6 +334,7 @@ int main(void)
                                   kept_values_stay,
                                   an_unknown_pass_is_refused,
                                   a_model_out_of_order_is_left_to_those_who_name_the_fault,
+                                  open_sizes_of_zero_are_right_at_every_level,
                                   levels_agree_and_chosen_outputs_are_made};
     Suite *suite = suite_create("rewrite");
     TCase *tcase = tcase_create("rewrite");
