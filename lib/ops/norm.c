@@ -21,6 +21,12 @@ struct rows {
     double *mean, *inverse; /* a row; NULL: not wanted */
 };
 
+/* What overflows float32 is infinite, the rest as exact as it is. */
+static double of_single_range(double v)
+{
+    return isinf((float)v) ? (double)(float)v : v;
+}
+
 static void statistics(const struct rows *s, size_t base, double *mean, double *variance)
 {
     double part[STRETCH], n = (double)s->n;
@@ -34,11 +40,11 @@ static void statistics(const struct rows *s, size_t base, double *mean, double *
                 part[k] = (part[k] - *mean) * (part[k] - *mean);
             /* The standard squares in float32 (stash_type): what overflows there is infinite. */
             for (size_t k = 0; pass && s->single && k < m; k++)
-                part[k] = (double)(float)part[k];
+                part[k] = of_single_range(part[k]);
             for (size_t k = 0; k < m; k++)
                 sum += part[k];
         }
-        *(pass ? variance : mean) = (s->single ? (double)(float)sum : sum) / n;
+        *(pass ? variance : mean) = (s->single ? of_single_range(sum) : sum) / n;
     }
 }
 

@@ -202,6 +202,19 @@ START_TEST(lp_norm_of_zero_is_zero)
 }
 END_TEST
 
+START_TEST(a_mean_between_two_floats_is_not_rounded)
+{
+    struct one_op *op = one_op_new("", "InstanceNormalization", 6);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x2", 100, 100 + 0x1p-17);
+    ONE_OP_IN(op, OX_FLOAT32, "1", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1", 0);
+    one_op_float(op, "epsilon", 1e-12F);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x2", 1e-6, -0.96731548, 0.96731548);
+    one_op_free(op);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("norm");
@@ -218,6 +231,7 @@ int main(void)
     tcase_add_test(tc, mean_variance_over_given_axes);
     tcase_add_test(tc, lrn_of_even_size_reaches_further_up);
     tcase_add_test(tc, lp_norm_of_zero_is_zero);
+    tcase_add_test(tc, a_mean_between_two_floats_is_not_rounded);
     suite_add_tcase(s, tc);
     return run_suite(s);
 }
