@@ -257,6 +257,8 @@ static enum ox_status run_feature_vectorizer(struct ox_run *r, struct ox_error *
     for (size_t k = 0; k < n; column += (size_t)widths[k++]) {
         const struct ox_tensor *x = ox_run_in(r, k);
         size_t own_rows = x->rank > 1 ? (size_t)x->dims[0] : 1;
+        if (x->rank > 2)
+            return ox_run_fail(r, err, OX_INPUT, "input %zu has rank %u, not 1 or 2", k, x->rank);
         if (own_rows != rows)
             return ox_run_fail(r, err, OX_INPUT, "input %zu has %zu rows, the first one %zu", k,
                                own_rows, rows);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tests/expect_op.h"
 #include "tests/run_op.h"
 #include "tests/run_suite.h"
 
@@ -101,6 +102,15 @@ START_TEST(features_stand_side_by_side)
     must_run(op, 1);
     ONE_OP_OUT(op, 0, OX_FLOAT32, "2x4", 0, 1, 5, 6, 0, 3, 7, 8, 0);
     one_op_free(op);
+}
+END_TEST
+
+START_TEST(features_of_three_axes_are_refused)
+{
+    struct one_op *op = ml("FeatureVectorizer", 1);
+    ONE_OP_INTS(op, "inputdimensions", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2x1", 1, 2);
+    RUN_FAILS(op, 1, "input 0 has rank 3, not 1 or 2");
 }
 END_TEST
 
@@ -292,6 +302,7 @@ int main(void)
     tcase_add_test(tcase, scaling_is_offset_first);
     tcase_add_loop_test(tcase, rows_are_normalized, 0, 3);
     tcase_add_test(tcase, features_stand_side_by_side);
+    tcase_add_test(tcase, features_of_three_axes_are_refused);
     tcase_add_test(tcase, strings_become_numbers_and_back);
     tcase_add_loop_test(tcase, labels_are_mapped_and_nan_is_a_key, 0, 2);
     tcase_add_test(tcase, keys_without_values_are_refused);
