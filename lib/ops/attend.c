@@ -55,6 +55,7 @@ static void score_row(const struct ox_attend *a, size_t b, size_t h, size_t row,
     }
 }
 
+/* Leaves the weights in `scores`. */
 static void weigh_row(const struct ox_attend *a, size_t b, size_t h, size_t row, size_t low,
                       size_t high, double *scores)
 {
@@ -66,12 +67,16 @@ static void weigh_row(const struct ox_attend *a, size_t b, size_t h, size_t row,
         max = scores[t] > max ? scores[t] : max;
     for (size_t i = 0; i < a->v_size; i++)
         y[i] = 0;
-    if (max == -INFINITY)
+    if (max == -INFINITY) {
+        for (size_t t = low; t < high; t++)
+            scores[t] = 0;
         return;
+    }
     for (size_t t = low; t < high; t++) {
         double weight = exp(scores[t] - max);
         const double *value = v + t * a->v_at.row;
         sum += weight;
+        scores[t] = weight;
         for (size_t i = 0; i < a->v_size; i++)
             y[i] += weight * value[i];
     }
@@ -79,6 +84,8 @@ static void weigh_row(const struct ox_attend *a, size_t b, size_t h, size_t row,
         sum += exp(a->sink[h] - max);
     for (size_t i = 0; i < a->v_size; i++)
         y[i] /= sum;
+    for (size_t t = low; t < high; t++)
+        scores[t] /= sum;
 }
 
 static void attend_task(void *arg, size_t index)
@@ -100,6 +107,9 @@ static void attend_task(void *arg, size_t index)
             score_row(a, b, h, row, low, high, scores);
         }
         weigh_row(a, b, h, row, low, high, scores);
+        if (a->qk && a->qk_weights)
+            memcpy(a->qk + (index * a->rows + row) * a->cols + low, scores + low,
+                   (high - low) * sizeof *scores);
     }
     ox_task_free(&job->state, scores, a->cols, sizeof *scores);
 }

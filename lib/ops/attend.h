@@ -26,7 +26,8 @@ struct ox_attend {
     const double *sink; /* a head: the score of a key without value; NULL: none */
     double *y;
     struct ox_attend_steps y_at;
-    double *qk; /* [batch, heads, rows, cols]: scores before the softmax; NULL */
+    double *qk; /* [batch, heads, rows, cols]: scores before the softmax, or weights; NULL */
+    bool qk_weights;
 };
 
 enum ox_status ox_attend(struct ox_run *r, const struct ox_attend *a, struct ox_error *err);

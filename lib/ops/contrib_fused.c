@@ -8,6 +8,7 @@
 #include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/product.h"
+#include "ops/random_source.h"
 #include "ops/real.h"
 #include "ops/rules.h"
 
@@ -119,16 +120,33 @@ static enum ox_status run_bias_softmax(struct ox_run *r, struct ox_error *err)
     return status;
 }
 
-/* Without training nothing is dropped; training is not served. */
+/* Without training nothing is dropped; in training as Dropout draws. */
+static enum ox_status drop_sum(struct ox_run *r, struct ox_tensor *sum, struct ox_error *err)
+{
+    const struct ox_tensor *training = ox_run_in(r, 4);
+    double ratio = ox_real_scalar(r, 3, 0.5);
+    bool drops = training && training->n && ox_tensor_get_int(training, 0) && ratio != 0;
+    struct ox_tensor *mask = NULL;
+    if (drops && !(ratio > 0 && ratio < 1))
+        return ox_run_fail(r, err, OX_INPUT, "ratio is %g, outside [0, 1)", ratio);
+    if (ox_run_wants(r, 1))
+        OX_TRY(ox_run_out(r, 1, OX_BOOL, sum->rank, sum->dims, &mask, err));
+    if (drops)
+        ox_random_drop(sum, ratio,
+                       ox_run_attr(r, "seed") ? (uint64_t)ox_run_int(r, "seed", 0) : r->seed, sum,
+                       mask);
+    else if (mask)
+        memset(mask->data, 1, mask->n);
+    return OX_OK;
+}
+
 static enum ox_status run_bias_dropout(struct ox_run *r, struct ox_error *err)
 {
-    const struct ox_tensor *training = ox_run_in(r, 4), *residual = ox_run_in(r, 2);
-    if (training && training->n && ox_tensor_get_int(training, 0))
-        return ox_run_fail(r, err, OX_UNSUPPORTED, "training_mode is true");
-    struct ox_tensor *sum, *mask;
+    const struct ox_tensor *residual = ox_run_in(r, 2);
+    struct ox_tensor *sum;
     OX_TRY(add_bias(r, &sum, err));
-    enum ox_status status = OX_OK;
-    if (residual) {
+    enum ox_status status = drop_sum(r, sum, err);
+    if (residual && status == OX_OK) {
         const struct ox_tensor *in[2] = {sum, residual};
         struct ox_tensor *more = NULL;
         status = ox_call_standard(r, "Add", 14, in, 2, &more, err);
@@ -139,11 +157,6 @@ static enum ox_status run_bias_dropout(struct ox_run *r, struct ox_error *err)
     }
     if (status == OX_OK)
         status = ox_run_out_tensor(r, 0, sum, err);
-    if (status == OX_OK && ox_run_wants(r, 1)) {
-        status = ox_run_out(r, 1, OX_BOOL, sum->rank, sum->dims, &mask, err);
-        if (status == OX_OK)
-            memset(mask->data, 1, mask->n);
-    }
     ox_tensor_release(sum);
     return status;
 }
@@ -451,7 +464,7 @@ static void infer_fused_matmul(struct ox_infer *c)
 
 const struct ox_op ox_ops_contrib_fused[] = {
     {MS, "BiasAdd", 1, .infer = ox_rule_same, .run = run_bias_add},
-    {MS, "BiasDropout", 1, .infer = infer_bias_dropout, .run = run_bias_dropout},
+    {MS, "BiasDropout", 1, OX_OP_RANDOM, .infer = infer_bias_dropout, .run = run_bias_dropout},
     {MS, "BiasGelu", 1, .infer = ox_rule_same, .run = run_gelu},
     {MS, "BiasSoftmax", 1, .infer = ox_rule_same, .run = run_bias_softmax},
     {MS, "FastGelu", 1, .infer = ox_rule_same, .run = run_fast_gelu},

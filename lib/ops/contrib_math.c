@@ -181,79 +181,129 @@ static void infer_complex(struct ox_infer *c)
     ox_rule_broadcast(c);
 }
 
-/* ---- Rfft Irfft: the last axis, half of whose spectrum is kept, as pairs ------------------------------------------ */
+/* ---- Rfft Irfft: the last axes, of the last of which half a spectrum is kept, as pairs ---------------------------- */
 
-static enum ox_status fft_plan(struct ox_run *r, size_t n, struct ox_fft *fft,
-                               struct ox_complex **from, struct ox_complex **to,
-                               struct ox_complex **work, struct ox_error *err)
+/* How many axes make the signal. */
+static enum ox_status signal_axes(struct ox_run *r, unsigned rank, unsigned *n,
+                                  struct ox_error *err)
 {
-    if (ox_run_int(r, "signal_ndim", 1) != 1 || ox_run_int(r, "normalized", 0) ||
-        !ox_run_int(r, "onesided", 1))
-        return ox_run_fail(r, err, OX_UNSUPPORTED,
-                           "only one-sided transforms over one axis, not normalized, are served");
-    OX_TRY(ox_fft_init(r, n, fft, err));
-    *from = ox_run_scratch(r, n, sizeof **from, err);
-    *to = ox_run_scratch(r, n, sizeof **to, err);
-    *work = ox_run_scratch(r, ox_fft_work(fft), sizeof **work, err);
-    return *from && *to && *work ? OX_OK : OX_NO_MEMORY;
+    int64_t axes = ox_run_int(r, "signal_ndim", 1);
+    if (ox_run_int(r, "normalized", 0) || !ox_run_int(r, "onesided", 1))
+        return ox_run_fail(r, err, OX_INPUT, "onesided is not 1, or normalized not 0");
+    if (axes < 1 || axes > (int64_t)rank)
+        return ox_run_fail(r, err, OX_INPUT, "signal_ndim is %" PRId64 " for %u axes", axes, rank);
+    *n = (unsigned)axes;
+    return OX_OK;
+}
+
+struct transform {
+    struct ox_fft fft;
+    struct ox_complex *from, *to, *work; /* a signal, its spectrum, or the other way */
+};
+
+static enum ox_status transform_init(struct ox_run *r, size_t n, struct transform *t,
+                                     struct ox_error *err)
+{
+    OX_TRY(ox_fft_init(r, n, &t->fft, err));
+    t->from = ox_run_scratch(r, n, sizeof *t->from, err);
+    t->to = ox_run_scratch(r, n, sizeof *t->to, err);
+    t->work = ox_run_scratch(r, ox_fft_work(&t->fft), sizeof *t->work, err);
+    return t->from && t->to && t->work ? OX_OK : OX_NO_MEMORY;
+}
+
+/* In place along all axes of `all` [batch, dims ..., inner] but the batch and the inner one. */
+static enum ox_status transform_outer(struct ox_run *r, struct ox_complex *all, size_t batch,
+                                      const int64_t *dims, unsigned n_dims, size_t inner,
+                                      bool inverse, struct ox_error *err)
+{
+    for (unsigned d = n_dims; d-- > 0; inner *= (size_t)dims[d]) {
+        size_t n = (size_t)dims[d], outer = batch;
+        struct transform t;
+        OX_TRY(transform_init(r, n, &t, err));
+        for (unsigned k = 0; k < d; k++)
+            outer *= (size_t)dims[k];
+        for (size_t line = 0; line < outer * inner; line++) {
+            struct ox_complex *at = all + line / inner * n * inner + line % inner;
+            for (size_t i = 0; i < n; i++)
+                t.from[i] = at[i * inner];
+            ox_fft_run(&t.fft, inverse, t.from, t.to, t.work);
+            for (size_t i = 0; i < n; i++)
+                at[i * inner] = t.to[i];
+        }
+    }
+    return OX_OK;
 }
 
 static enum ox_status run_rfft(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0);
+    unsigned axes;
     if (x->rank < 1 || x->rank >= OX_MOST_RANK || x->dims[x->rank - 1] < 1)
         return ox_run_fail(r, err, OX_INPUT, "X (rank %u) has no signal along its last axis",
                            x->rank);
-    size_t n = (size_t)x->dims[x->rank - 1], bins = n / 2 + 1;
-    struct ox_fft fft;
-    struct ox_complex *from, *to, *work;
+    OX_TRY(signal_axes(r, x->rank, &axes, err));
+    size_t n = (size_t)x->dims[x->rank - 1], bins = n / 2 + 1, batch = x->n ? 1 : 0;
+    struct transform t;
     int64_t dims[OX_MOST_RANK];
     struct ox_tensor *y;
     const double *in;
-    OX_TRY(fft_plan(r, n, &fft, &from, &to, &work, err));
+    OX_TRY(transform_init(r, n, &t, err));
     OX_TRY(ox_real_in(r, 0, &in, err));
     memcpy(dims, x->dims, x->rank * sizeof *dims);
     dims[x->rank - 1] = (int64_t)bins;
     dims[x->rank] = 2;
     OX_TRY(ox_run_out(r, 0, x->dtype, x->rank + 1, dims, &y, err));
+    struct ox_complex *all = ox_run_scratch(r, x->n / n * bins, sizeof *all, err);
+    if (!all)
+        return OX_NO_MEMORY;
     for (size_t row = 0; row < x->n / n; row++) {
         for (size_t i = 0; i < n; i++)
-            from[i] = (struct ox_complex){in[row * n + i], 0};
-        ox_fft_run(&fft, false, from, to, work);
-        ox_real_store(y, row * bins * 2, bins * 2, &to[0].re);
+            t.from[i] = (struct ox_complex){in[row * n + i], 0};
+        ox_fft_run(&t.fft, false, t.from, t.to, t.work);
+        memcpy(all + row * bins, t.to, bins * sizeof *all);
     }
+    for (unsigned d = 0; d < x->rank - axes; d++)
+        batch *= (size_t)x->dims[d];
+    OX_TRY(transform_outer(r, all, batch, dims + x->rank - axes, axes - 1, bins, false, err));
+    ox_real_store(y, 0, y->n, &all->re);
     return OX_OK;
 }
 
 static enum ox_status run_irfft(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0);
-    if (x->rank < 2 || x->dims[x->rank - 1] != 2 || x->dims[x->rank - 2] < 2)
+    unsigned axes;
+    if (x->rank < 2 || x->rank > OX_MOST_RANK || x->dims[x->rank - 1] != 2 ||
+        x->dims[x->rank - 2] < 2)
         return ox_run_fail(r, err, OX_INPUT, "X (rank %u) has no spectrum of pairs", x->rank);
-    size_t bins = (size_t)x->dims[x->rank - 2], n = 2 * (bins - 1);
-    struct ox_fft fft;
-    struct ox_complex *from, *to, *work;
+    OX_TRY(signal_axes(r, x->rank - 1, &axes, err));
+    unsigned first = x->rank - 1 - axes;
+    size_t bins = (size_t)x->dims[x->rank - 2], n = 2 * (bins - 1), batch = x->n ? 1 : 0;
+    struct transform t;
     int64_t dims[OX_MOST_RANK];
     struct ox_tensor *y;
-    const double *in;
-    OX_TRY(fft_plan(r, n, &fft, &from, &to, &work, err));
-    OX_TRY(ox_real_in(r, 0, &in, err));
-    double *signal = ox_real_scratch(r, n, err);
-    if (!signal || x->rank > OX_MOST_RANK)
-        return signal ? ox_run_fail(r, err, OX_LIMIT, "X has rank %u", x->rank) : OX_NO_MEMORY;
+    OX_TRY(transform_init(r, n, &t, err));
     memcpy(dims, x->dims, x->rank * sizeof *dims);
     dims[x->rank - 2] = (int64_t)n;
     OX_TRY(ox_run_out(r, 0, x->dtype, x->rank - 1, dims, &y, err));
+    struct ox_complex *all = ox_run_scratch(r, x->n / 2, sizeof *all, err);
+    double *signal = ox_real_scratch(r, n, err), points = (double)n;
+    if (!all || !signal)
+        return OX_NO_MEMORY;
+    ox_real_load(x, 0, x->n, &all->re);
+    for (unsigned d = 0; d < first; d++)
+        batch *= (size_t)x->dims[d];
+    for (unsigned d = first; d < x->rank - 2; d++)
+        points *= (double)x->dims[d];
+    OX_TRY(transform_outer(r, all, batch, dims + first, axes - 1, bins, true, err));
     for (size_t row = 0; row < x->n / bins / 2; row++) {
-        const double *spectrum = in + row * bins * 2;
-        for (size_t i = 0; i < n; i++) {
-            size_t k = i < bins ? i : n - i;
-            from[i] = (struct ox_complex){spectrum[2 * k],
-                                          i < bins ? spectrum[2 * k + 1] : -spectrum[2 * k + 1]};
-        }
-        ox_fft_run(&fft, true, from, to, work);
+        const struct ox_complex *spectrum = all + row * bins;
         for (size_t i = 0; i < n; i++)
-            signal[i] = to[i].re / (double)n;
+            t.from[i] = i < bins ? spectrum[i]
+                                 : (struct ox_complex){spectrum[n - i].re, -spectrum[n - i].im};
+        ox_fft_run(&t.fft, true, t.from, t.to, t.work);
+        for (size_t i = 0; i < n; i++)
+            signal[i] = t.to[i].re / points;
         ox_real_store(y, row * n, n, signal);
     }
     return OX_OK;

@@ -34,21 +34,12 @@ static enum ox_status pass_through(struct ox_run *r, enum ox_dtype mask_dtype, s
     return ox_run_out_tensor(r, 0, x, err);
 }
 
-/* Row-major, an element kept where uniform >= ratio: as numpy.random.RandomState(seed) draws it. */
-static enum ox_status drop(struct ox_run *r, double ratio, uint64_t seed, enum ox_dtype mask_dtype,
-                           struct ox_error *err)
+void ox_random_drop(const struct ox_tensor *x, double ratio, uint64_t seed, struct ox_tensor *out,
+                    struct ox_tensor *mask)
 {
-    const struct ox_tensor *x = ox_run_in(r, 0);
-    struct ox_tensor *mask, *out;
     struct ox_mt19937 mt;
-    if (!(ratio >= 0 && ratio < 1))
-        return ox_run_fail(r, err, OX_INPUT, "ratio is %g, outside [0, 1)", ratio);
-    if (ratio == 0)
-        return pass_through(r, mask_dtype, err);
-    OX_TRY(make_mask(r, x, mask_dtype, &mask, err));
-    OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, x->dims, &out, err));
-    ox_mt19937_init(&mt, seed);
     double scale = 1 / (1 - ratio), keep[CHUNK], v[CHUNK];
+    ox_mt19937_init(&mt, seed);
     for (size_t at = 0; at < x->n; at += CHUNK) {
         size_t n = x->n - at < CHUNK ? x->n - at : CHUNK;
         const char *in = (const char *)x->data + at * ox_dtype_size(x->dtype);
@@ -61,6 +52,20 @@ static enum ox_status drop(struct ox_run *r, double ratio, uint64_t seed, enum o
         if (mask)
             put(mask, at, keep, n);
     }
+}
+
+static enum ox_status drop(struct ox_run *r, double ratio, uint64_t seed, enum ox_dtype mask_dtype,
+                           struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0);
+    struct ox_tensor *mask, *out;
+    if (!(ratio >= 0 && ratio < 1))
+        return ox_run_fail(r, err, OX_INPUT, "ratio is %g, outside [0, 1)", ratio);
+    if (ratio == 0)
+        return pass_through(r, mask_dtype, err);
+    OX_TRY(make_mask(r, x, mask_dtype, &mask, err));
+    OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, x->dims, &out, err));
+    ox_random_drop(x, ratio, seed, out, mask);
     return OX_OK;
 }
 

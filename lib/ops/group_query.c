@@ -5,6 +5,7 @@
 
 #include "ops/attend.h"
 #include "ops/contrib_mask.h"
+#include "ops/group_cache.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 
@@ -106,9 +107,9 @@ struct group_query {
     struct ox_attend a;
     const double *q, *k, *v; /* as given */
     struct ox_attend_steps q_at, kv_at;
-    size_t past_rows;       /* of the buffers that come in */
-    size_t *totals, *pasts; /* of each batch: keys with the new ones, and before them */
-    const double *past_k, *past_v;
+    size_t *totals, *pasts; /* of each batch: tokens with the new ones, and before them */
+    size_t *ends;           /* and the keys among those to attend to */
+    struct ox_group_cache cache;
 };
 
 static enum ox_status read_group(struct ox_run *r, struct group_query *g, struct ox_error *err)
@@ -151,56 +152,72 @@ static enum ox_status read_group(struct ox_run *r, struct group_query *g, struct
 static enum ox_status read_lengths(struct ox_run *r, struct group_query *g, struct ox_error *err)
 {
     const struct ox_tensor *lengths = ox_run_in(r, 5), *total = ox_run_in(r, 6);
-    struct ox_attend *a = &g->a;
-    if (lengths->n != a->batch || total->n != 1)
+    struct ox_group_cache *c = &g->cache;
+    size_t batch = g->a.batch, rows = g->a.rows,
+           **const lists[] = {&g->totals, &g->pasts, &g->ends, &c->held, &c->fresh, &c->left};
+    if (lengths->n != batch || total->n != 1)
         return ox_run_fail(r, err, OX_INPUT, "seqlens_k has %zu elements for %zu batches",
-                           lengths->n, a->batch);
+                           lengths->n, batch);
     int64_t all = ox_tensor_get_int(total, 0);
-    if (all < (int64_t)a->rows || all > (int64_t)1 << 40)
+    if (all < (int64_t)rows || all > (int64_t)1 << 40)
         return ox_run_fail(r, err, OX_INPUT,
-                           "total_sequence_length is %" PRId64 " for %zu new tokens", all, a->rows);
-    bool prompt = all == (int64_t)a->rows;
-    a->cols = (size_t)all > g->past_rows ? (size_t)all : g->past_rows;
-    g->totals = ox_run_scratch(r, a->batch, sizeof *g->totals, err);
-    g->pasts = ox_run_scratch(r, a->batch, sizeof *g->pasts, err);
-    if (!g->totals || !g->pasts)
-        return OX_NO_MEMORY;
-    for (size_t b = 0; b < a->batch; b++) {
+                           "total_sequence_length is %" PRId64 " for %zu new tokens", all, rows);
+    bool prompt = all == (int64_t)rows;
+    for (size_t i = 0; i < OX_COUNT(lists); i++)
+        if (!(*lists[i] = ox_run_scratch(r, batch, sizeof **lists[i], err)))
+            return OX_NO_MEMORY;
+    for (size_t b = 0; b < batch; b++) {
         int64_t last = ox_tensor_get_int(lengths, b);
-        if (last < 0 || last >= all || (!prompt && last + 1 < (int64_t)a->rows))
+        if (last < 0 || last >= all || (!prompt && last + 1 < (int64_t)rows))
             return ox_run_fail(r, err, OX_INPUT,
                                "seqlens_k[%zu] is %" PRId64 ", total_sequence_length %" PRId64, b,
                                last, all);
         g->totals[b] = (size_t)last + 1;
-        g->pasts[b] = prompt ? 0 : g->totals[b] - a->rows;
-        if (g->pasts[b] > g->past_rows)
+        g->pasts[b] = prompt ? 0 : g->totals[b] - rows;
+        c->held[b] = ox_group_cache_resident(c, g->pasts[b]);
+        c->fresh[b] = g->totals[b] - g->pasts[b];
+        c->left[b] = ox_group_cache_resident(c, g->totals[b]);
+        g->ends[b] = c->held[b] + c->fresh[b];
+        if (c->held[b] > c->rows)
             return ox_run_fail(r, err, OX_INPUT,
-                               "seqlens_k[%zu] asks for %zu keys of a past of %zu", b, g->pasts[b],
-                               g->past_rows);
+                               "seqlens_k[%zu] asks for %zu keys of a past of %zu", b, c->held[b],
+                               c->rows);
+        c->cols = c->held[b] + rows > c->cols ? c->held[b] + rows : c->cols;
+    }
+    c->out_rows = c->rows;
+    if (!c->window) {
+        c->cols = (size_t)all > c->rows ? (size_t)all : c->rows;
+        c->out_rows = c->cols;
+    }
+    c->added = rows;
+    g->a.cols = c->cols;
+    return OX_OK;
+}
+
+/* Each head to a root of its mean square of 1, times a weight an element. */
+static enum ox_status normalize(struct ox_run *r, size_t i, double *heads, size_t n, size_t size,
+                                struct ox_error *err)
+{
+    const double *weight;
+    double epsilon = (double)ox_run_float(r, "qk_norm_epsilon", 1e-6F);
+    if (!ox_run_has(r, i))
+        return OX_OK;
+    if (ox_run_in(r, i)->n != size)
+        return ox_run_fail(r, err, OX_INPUT, "a norm of %zu weights for heads of %zu",
+                           ox_run_in(r, i)->n, size);
+    OX_TRY(ox_real_in(r, i, &weight, err));
+    for (size_t h = 0; h < n; h++, heads += size) {
+        double sum = 0;
+        for (size_t k = 0; k < size; k++)
+            sum += heads[k] * heads[k];
+        double scale = 1 / sqrt(sum / (double)size + epsilon);
+        for (size_t k = 0; k < size; k++)
+            heads[k] *= scale * weight[k];
     }
     return OX_OK;
 }
 
-static enum ox_status read_group_past(struct ox_run *r, struct group_query *g, struct ox_error *err)
-{
-    const struct ox_tensor *k = ox_run_in(r, 3), *v = ox_run_in(r, 4);
-    const struct ox_attend *a = &g->a;
-    if (!k && !v)
-        return OX_OK;
-    for (unsigned i = 0; i < 2; i++) {
-        const struct ox_tensor *t = i ? v : k;
-        if (!t || t->rank != 4 || (size_t)t->dims[0] != a->batch ||
-            (size_t)t->dims[1] != a->kv_heads || (size_t)t->dims[3] != a->size ||
-            t->dims[2] != k->dims[2])
-            return ox_run_fail(r, err, OX_INPUT, "%s is not %zu x %zu x past x %zu",
-                               i ? "past_value" : "past_key", a->batch, a->kv_heads, a->size);
-    }
-    g->past_rows = (size_t)k->dims[2];
-    OX_TRY(ox_real_in(r, 3, &g->past_k, err));
-    return ox_real_in(r, 4, &g->past_v, err);
-}
-
-/* Queries, or the new keys, [batch, heads, rows, size], rotated where asked. */
+/* Queries, or the new keys, [batch, heads, rows, size], normalized and rotated where asked. */
 static enum ox_status rotated(struct ox_run *r, const struct group_query *g, bool keys,
                               const double **out, struct ox_error *err)
 {
@@ -213,6 +230,7 @@ static enum ox_status rotated(struct ox_run *r, const struct group_query *g, boo
         return OX_NO_MEMORY;
     ox_attend_gather(all, a->rows, 0, keys ? g->k : g->q, keys ? g->kv_at : g->q_at, a->batch,
                      heads, a->rows, a->size, NULL);
+    OX_TRY(normalize(r, keys ? 15 : 14, all, a->batch * heads * a->rows, a->size, err));
     *out = all;
     if (!ox_run_int(r, "do_rotary", 0))
         return OX_OK;
@@ -246,50 +264,16 @@ static enum ox_status give(struct ox_run *r, size_t i, unsigned rank, const int6
     return OX_OK;
 }
 
-/* Keys or values: what each batch has of the past, and the new rows behind; output i holds them. */
-static enum ox_status join_group(struct ox_run *r, const struct group_query *g, const double *past,
-                                 const double *rows, struct ox_attend_steps at, size_t i,
-                                 const double **out, struct ox_error *err)
-{
-    const struct ox_attend *a = &g->a;
-    size_t plane = a->cols * a->size;
-    double *all = ox_real_scratch(r, a->batch * a->kv_heads * plane, err);
-    if (!all)
-        return OX_NO_MEMORY;
-    for (size_t b = 0; b < a->batch; b++)
-        for (size_t h = 0; h < a->kv_heads; h++) {
-            double *to = all + (b * a->kv_heads + h) * plane;
-            if (past)
-                memcpy(to, past + (b * a->kv_heads + h) * g->past_rows * a->size,
-                       g->pasts[b] * a->size * sizeof *to);
-            for (size_t row = 0; row < a->rows && g->pasts[b] + row < a->cols; row++)
-                memcpy(to + (g->pasts[b] + row) * a->size,
-                       rows + b * at.batch + h * at.head + row * at.row, a->size * sizeof *to);
-        }
-    *out = all;
-    const int64_t dims[4] = {(int64_t)a->batch, (int64_t)a->kv_heads, (int64_t)a->cols,
-                             (int64_t)a->size};
-    return ox_run_wants(r, i) ? give(r, i, 4, dims, all, err) : OX_OK;
-}
-
 static enum ox_status group_options(struct ox_run *r, struct group_query *g, struct ox_error *err)
 {
     struct ox_attend *a = &g->a;
     const struct ox_tensor *sink = ox_run_in(r, 11);
-    const char *k_type = ox_run_string(r, "k_quant_type"),
-               *v_type = ox_run_string(r, "v_quant_type");
-    if ((k_type && strcmp(k_type, "NONE") != 0) || (v_type && strcmp(v_type, "NONE") != 0) ||
-        ox_run_has(r, 12) || ox_run_has(r, 13) || ox_run_has(r, 14) || ox_run_has(r, 15) ||
-        ox_run_int(r, "sliding_window_cache", 0) || ox_run_int(r, "qk_output", 0))
-        return ox_run_fail(r, err, OX_UNSUPPORTED,
-                           "quantized caches, sliding caches, normalized heads and the output of "
-                           "scores are not served");
     a->scale = ox_attend_scale(r, a->size);
     a->softcap = (double)ox_run_float(r, "softcap", 0);
     a->window = ox_run_int(r, "local_window_size", -1);
     a->causal = ox_run_int(r, "causal", 1) != 0;
-    a->lengths = g->totals;
-    a->first = g->pasts;
+    a->lengths = g->ends;
+    a->first = g->cache.held;
     if (sink && sink->n != a->heads)
         return ox_run_fail(r, err, OX_INPUT, "head_sink has %zu elements for %zu heads", sink->n,
                            a->heads);
@@ -297,6 +281,26 @@ static enum ox_status group_options(struct ox_run *r, struct group_query *g, str
     if (!a->sink && ox_run_int(r, "smooth_softmax", -1) > 0 &&
         !(a->sink = ox_real_scratch(r, a->heads, err)))
         return OX_NO_MEMORY;
+    return OX_OK;
+}
+
+/* The columns of a bias are positions: those of the keys that a sliding cache still has. */
+static enum ox_status slide_bias(struct ox_run *r, struct group_query *g, struct ox_error *err)
+{
+    struct ox_attend *a = &g->a;
+    double *all = ox_real_scratch(r, a->batch * a->heads * a->rows * a->cols, err);
+    if (!all)
+        return OX_NO_MEMORY;
+    double *to = all;
+    for (size_t b = 0; b < a->batch; b++)
+        for (size_t h = 0; h < a->heads; h++)
+            for (size_t row = 0; row < a->rows; row++, to += a->cols)
+                memcpy(to,
+                       a->bias + b * a->bias_at.batch + h * a->bias_at.head + row * a->bias_at.row +
+                           (g->pasts[b] - g->cache.held[b]),
+                       g->ends[b] * sizeof *to);
+    a->bias = all;
+    a->bias_at = (struct ox_attend_steps){a->heads * a->rows * a->cols, a->rows * a->cols, a->cols};
     return OX_OK;
 }
 
@@ -308,7 +312,25 @@ static enum ox_status group_bias(struct ox_run *r, struct group_query *g, struct
     g->a.cols = (size_t)ox_tensor_get_int(total, 0);
     enum ox_status status = ox_attend_bias(r, 10, &g->a, err);
     g->a.cols = cols;
-    return status;
+    if (status != OX_OK || !g->a.bias || !g->cache.window)
+        return status;
+    return slide_bias(r, g, err);
+}
+
+/* [batch, heads, rows, keys in all]. */
+static enum ox_status give_scores(struct ox_run *r, const struct group_query *g,
+                                  struct ox_error *err)
+{
+    const struct ox_attend *a = &g->a;
+    size_t cols = (size_t)ox_tensor_get_int(ox_run_in(r, 6), 0), n = a->batch * a->heads * a->rows;
+    double *all = ox_real_scratch(r, n * cols, err);
+    if (!all)
+        return OX_NO_MEMORY;
+    for (size_t row = 0; row < n; row++)
+        memcpy(all + row * cols, a->qk + row * a->cols,
+               (cols < a->cols ? cols : a->cols) * sizeof *all);
+    const int64_t dims[4] = {(int64_t)a->batch, (int64_t)a->heads, (int64_t)a->rows, (int64_t)cols};
+    return give(r, 3, 4, dims, all, err);
 }
 
 static enum ox_status run_group_query(struct ox_run *r, struct ox_error *err)
@@ -317,7 +339,10 @@ static enum ox_status run_group_query(struct ox_run *r, struct ox_error *err)
     struct ox_attend *a = &g.a;
     const double *new_keys;
     OX_TRY(read_group(r, &g, err));
-    OX_TRY(read_group_past(r, &g, err));
+    g.cache.batch = a->batch;
+    g.cache.heads = a->kv_heads;
+    g.cache.size = a->size;
+    OX_TRY(ox_group_cache_open(r, &g.cache, err));
     OX_TRY(read_lengths(r, &g, err));
     OX_TRY(group_options(r, &g, err));
     OX_TRY(rotated(r, &g, false, &a->q, err));
@@ -325,8 +350,8 @@ static enum ox_status run_group_query(struct ox_run *r, struct ox_error *err)
     size_t head = a->rows * a->size;
     const struct ox_attend_steps of_keys = {a->kv_heads * head, head, a->size};
     a->q_at = (struct ox_attend_steps){a->heads * head, head, a->size};
-    OX_TRY(join_group(r, &g, g.past_k, new_keys, of_keys, 1, &a->k, err));
-    OX_TRY(join_group(r, &g, g.past_v, g.v, g.kv_at, 2, &a->v, err));
+    OX_TRY(ox_group_cache_join(r, &g.cache, 0, new_keys, of_keys, &a->k, err));
+    OX_TRY(ox_group_cache_join(r, &g.cache, 1, g.v, g.kv_at, &a->v, err));
     a->k_at = a->v_at =
         (struct ox_attend_steps){a->kv_heads * a->cols * a->size, a->cols * a->size, a->size};
     OX_TRY(group_bias(r, &g, err));
@@ -336,7 +361,16 @@ static enum ox_status run_group_query(struct ox_run *r, struct ox_error *err)
         return OX_NO_MEMORY;
     a->y = y;
     a->y_at = (struct ox_attend_steps){a->rows * width, a->size, width};
+    int64_t scores = ox_run_int(r, "qk_output", 0);
+    if (scores && g.cache.window)
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "scores of a sliding cache are not served");
+    a->qk_weights = scores == 2;
+    if (scores && ox_run_wants(r, 3) &&
+        !(a->qk = ox_real_scratch(r, a->batch * a->heads * a->rows * a->cols, err)))
+        return OX_NO_MEMORY;
     OX_TRY(ox_attend(r, a, err));
+    if (a->qk)
+        OX_TRY(give_scores(r, &g, err));
     const int64_t dims[3] = {(int64_t)a->batch, (int64_t)a->rows, (int64_t)width};
     return give(r, 0, 3, dims, y, err);
 }
@@ -357,7 +391,8 @@ static void infer_group_query(struct ox_infer *c)
     int64_t shared = ox_infer_int_attr(c, "kv_num_heads", 0);
     ox_infer_same_dtype(c, 0, 0);
     for (size_t i = 1; i < 3 && i < ox_infer_n_out(c); i++)
-        ox_infer_same_dtype(c, i, 0);
+        ox_infer_same_dtype(c, i, ox_infer_has(c, 3) ? 3 : 0);
+    ox_infer_same_dtype(c, 3, 0);
     if (!ox_infer_shape(c, 0, &rank, &q) || rank != 3 || heads < 1 || shared < 1)
         return;
     bool packed = !ox_infer_has(c, 1);
@@ -368,11 +403,15 @@ static void infer_group_query(struct ox_infer *c)
     size_t n;
     const struct ox_expr *const *total;
     const struct ox_expr *rows = ox_infer_values(c, 6, &n, &total) && n == 1 ? total[0] : NULL;
-    if (ox_infer_has(c, 3))
-        rows = ox_infer_shape(c, 3, &past_rank, &past) && past_rank == 4
-                   ? ox_infer_max(c, rows, past[2])
-                   : NULL;
+    const struct ox_expr *scores[4] = {q[0], ox_infer_num(c, heads), q[1], rows};
+    ox_infer_set_shape(c, 3, 4, scores);
     const struct ox_expr *present[4] = {q[0], ox_infer_num(c, shared), rows, size};
+    if (ox_infer_has(c, 3)) {
+        bool known = ox_infer_shape(c, 3, &past_rank, &past) && past_rank == 4;
+        bool slides = ox_infer_int_attr(c, "sliding_window_cache", 0) != 0;
+        present[2] = !known ? NULL : slides ? past[2] : ox_infer_max(c, rows, past[2]);
+        present[3] = known ? past[3] : NULL;
+    }
     for (size_t i = 1; i < 3 && i < ox_infer_n_out(c); i++)
         ox_infer_set_shape(c, i, 4, present);
 }

@@ -2,8 +2,7 @@
 #ifndef OX_OPS_RANDOM_SOURCE_H
 #define OX_OPS_RANDOM_SOURCE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "tensor/tensor.h"
 
 /* ---- By counter: Philox4x32-10 (Salmon et al., SC 2011), keyed by the seed. Number i of a stream depends on nothing else. */
 
@@ -25,5 +24,10 @@ struct ox_mt19937 {
 void ox_mt19937_init(struct ox_mt19937 *mt, uint64_t seed);
 /* In [0, 1), 53 bits. */
 double ox_mt19937_uniform(struct ox_mt19937 *mt);
+
+/* out (which may be x): elements in their order, kept and multiplied by 1 / (1 - ratio) where a uniform number is at least `ratio`, else
+ * 0; mask, of the same shape, tells which; NULL: not wanted. */
+void ox_random_drop(const struct ox_tensor *x, double ratio, uint64_t seed, struct ox_tensor *out,
+                    struct ox_tensor *mask);
 
 #endif

@@ -313,6 +313,102 @@ START_TEST(more_keys_than_there_are_is_refused)
 }
 END_TEST
 
+/* One new token of value 16 behind a cache of 3 rows of which 2 are held, or 32 behind a full one. */
+static struct one_op *sliding(int64_t window, float value, int last)
+{
+    struct one_op *op = ms("GroupQueryAttention");
+    one_op_int(op, "num_heads", 1);
+    one_op_int(op, "kv_num_heads", 1);
+    one_op_int(op, "local_window_size", window);
+    one_op_int(op, "sliding_window_cache", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x1", 0);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x1", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x1", value);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x3x1", 1, 1, 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x3x1", 4, 8, 16);
+    ONE_OP_IN(op, OX_INT32, "1", last);
+    ONE_OP_IN(op, OX_INT32, "", last + 1);
+    return op;
+}
+
+START_TEST(a_sliding_cache_keeps_its_window)
+{
+    struct one_op *op = sliding(2, 24, 4);
+    RUN_OK(op, 3);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x1", 1e-6, 16);
+    ONE_OP_OUT(op, 2, OX_FLOAT32, "1x1x3x1", 0, 4, 8, 24);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(a_full_sliding_cache_drops_several_rows_at_once)
+{
+    struct one_op *op = sliding(2, 32, 5);
+    RUN_OK(op, 3);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x1", 1e-6, 24);
+    ONE_OP_OUT(op, 2, OX_FLOAT32, "1x1x3x1", 0, 16, 32, 0);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(a_sliding_cache_smaller_than_its_window_is_refused)
+{
+    RUN_FAILS(sliding(4, 1, 5), 3, "a sliding cache of 3 rows for a local_window_size of 4");
+}
+END_TEST
+
+START_TEST(a_cache_of_four_bits_is_read_and_written)
+{
+    struct one_op *op = ms("GroupQueryAttention");
+    one_op_int(op, "num_heads", 1);
+    one_op_int(op, "kv_num_heads", 1);
+    one_op_int(op, "kv_cache_bit_width", 4);
+    one_op_string(op, "k_quant_type", "PER_TENSOR");
+    one_op_string(op, "v_quant_type", "PER_CHANNEL");
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x2", 0, 0);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x2", 0, 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x2", 2.3, -9);
+    ONE_OP_IN(op, OX_UINT8, "1x1x1x1", 0x88);
+    ONE_OP_IN(op, OX_UINT8, "1x1x1x1", 0x5A); /* 2 and -3 */
+    ONE_OP_IN(op, OX_INT32, "1", 1);
+    ONE_OP_IN(op, OX_INT32, "", 2);
+    for (int i = 7; i < 12; i++)
+        one_op_in_none(op);
+    ONE_OP_IN(op, OX_FLOAT32, "1", 0.5);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x1x2", 0.5, 0.25);
+    RUN_OK(op, 3);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x2", 1e-6, 1.75, -1.375);
+    ONE_OP_OUT(op, 1, OX_UINT8, "1x1x2x1", 0, 0x88, 0xA8);
+    ONE_OP_OUT(op, 2, OX_UINT8, "1x1x2x1", 0, 0x5A, 0x0D);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(heads_are_normalized_and_scores_given)
+{
+    struct one_op *op = ms("GroupQueryAttention");
+    one_op_int(op, "num_heads", 1);
+    one_op_int(op, "kv_num_heads", 1);
+    one_op_int(op, "qk_output", 1);
+    one_op_float(op, "scale", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x2", 3, 3);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x2", 5, 5);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x2", 1, 2);
+    one_op_in_none(op);
+    one_op_in_none(op);
+    ONE_OP_IN(op, OX_INT32, "1", 0);
+    ONE_OP_IN(op, OX_INT32, "", 1);
+    for (int i = 7; i < 14; i++)
+        one_op_in_none(op);
+    ONE_OP_IN(op, OX_FLOAT32, "2", 1, 2);
+    ONE_OP_IN(op, OX_FLOAT32, "2", 1, 1);
+    RUN_OK(op, 4);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x2", 1e-6, 1, 2);
+    ONE_OP_OUT(op, 3, OX_FLOAT32, "1x1x1x1", 1e-5, 3);
+    one_op_free(op);
+}
+END_TEST
+
 START_TEST(a_position_beyond_the_table_is_refused)
 {
     struct one_op *op = ms("RotaryEmbedding");
@@ -378,6 +474,49 @@ START_TEST(distinct_elements_keep_their_order)
     ONE_OP_OUT(op, 0, OX_FLOAT32, "3", 0, 3, 1, 2);
     ONE_OP_OUT(op, 1, OX_INT64, "5", 0, 0, 1, 0, 2, 1);
     ONE_OP_OUT(op, 2, OX_INT64, "3", 0, 2, 2, 1);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(half_a_spectrum_over_two_axes_and_back)
+{
+    struct one_op *op = ms("Rfft");
+    ONE_OP_IN(op, OX_FLOAT32, "1x2x4", 1, 2, 3, 4, 5, 6, 7, 9);
+    one_op_int(op, "signal_ndim", 2);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x2x3x2", 1e-6, 37, 0, -4, 5, -5, 0, -17, 0, 0, -1, 1, 0);
+    one_op_free(op);
+    op = ms("Irfft");
+    ONE_OP_IN(op, OX_FLOAT32, "1x2x3x2", 37, 0, -4, 5, -5, 0, -17, 0, 0, -1, 1, 0);
+    one_op_int(op, "signal_ndim", 2);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x2x4", 1e-6, 1, 2, 3, 4, 5, 6, 7, 9);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(a_signal_of_more_axes_than_there_are_is_refused)
+{
+    struct one_op *op = ms("Rfft");
+    ONE_OP_IN(op, OX_FLOAT32, "1x4", 1, 2, 3, 4);
+    one_op_int(op, "signal_ndim", 3);
+    RUN_FAILS(op, 1, "signal_ndim is 3 for 2 axes");
+}
+END_TEST
+
+/* numpy.random.RandomState(5).uniform(size=4) is 0.22, 0.87, 0.21, 0.92. */
+START_TEST(training_drops_what_dropout_drops)
+{
+    struct one_op *op = ms("BiasDropout");
+    one_op_int(op, "seed", 5);
+    ONE_OP_IN(op, OX_FLOAT32, "4", 1, 2, 3, 4);
+    ONE_OP_IN(op, OX_FLOAT32, "4", 1, 1, 1, 1);
+    ONE_OP_IN(op, OX_FLOAT32, "4", 10, 20, 30, 40);
+    ONE_OP_IN(op, OX_FLOAT32, "", 0.5);
+    ONE_OP_IN(op, OX_BOOL, "", 1);
+    RUN_OK(op, 2);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "4", 0, 10, 26, 30, 50);
+    ONE_OP_OUT(op, 1, OX_BOOL, "4", 0, 0, 1, 0, 1);
     one_op_free(op);
 }
 END_TEST
@@ -480,12 +619,20 @@ static Suite *contrib_suite(void)
     tcase_add_test(tcase, heads_share_keys_and_windows_slide);
     tcase_add_test(tcase, a_new_cache_has_the_querys_type);
     tcase_add_test(tcase, more_keys_than_there_are_is_refused);
+    tcase_add_test(tcase, a_sliding_cache_keeps_its_window);
+    tcase_add_test(tcase, a_full_sliding_cache_drops_several_rows_at_once);
+    tcase_add_test(tcase, a_sliding_cache_smaller_than_its_window_is_refused);
+    tcase_add_test(tcase, a_cache_of_four_bits_is_read_and_written);
+    tcase_add_test(tcase, heads_are_normalized_and_scores_given);
     tcase_add_test(tcase, a_position_beyond_the_table_is_refused);
     tcase_add_test(tcase, one_input_is_projected_and_attends_to_itself);
     tcase_add_test(tcase, tokens_are_cut_marked_and_filled_up);
     tcase_add_test(tcase, the_longest_match_is_the_token);
     tcase_add_test(tcase, distinct_elements_keep_their_order);
     tcase_add_test(tcase, half_a_spectrum_and_back);
+    tcase_add_test(tcase, half_a_spectrum_over_two_axes_and_back);
+    tcase_add_test(tcase, a_signal_of_more_axes_than_there_are_is_refused);
+    tcase_add_test(tcase, training_drops_what_dropout_drops);
     tcase_add_loop_test(tcase, complex_pairs_multiply, 0, 2);
     tcase_add_test(tcase, near_positions_have_a_bucket_each);
     tcase_add_test(tcase, a_token_beyond_the_bifurcation_is_taken);
