@@ -380,7 +380,7 @@ bool ox_birth_bernoulli(struct ox_adapt *c)
         return false;
     char given[48] = "";
     if (ox_adapt_has(c, "seed"))
-        snprintf(given, sizeof given, ", seed = %.9g", (double)seed);
+        snprintf(given, sizeof given, ", seed = %.8e", (double)seed); /* an integer would be one */
     return ox_adapt_replace(
         c,
         "(x) => (y) { r = RandomUniformLike<dtype = %d, low = 0.0, high = 1.0%s>(x) "

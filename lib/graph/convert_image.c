@@ -285,7 +285,7 @@ bool ox_birth_group_norm(struct ox_adapt *c)
     return ox_adapt_replace(
         c,
         "(x, scale, bias) => (y) { s = Shape(x) d = Constant<value = int64[3] {0,%lld,-1}>() "
-        "g = Reshape(x, d) n = InstanceNormalization<epsilon = %.9g>(g, scale, bias) "
+        "g = Reshape(x, d) n = InstanceNormalization<epsilon = %.8e>(g, scale, bias) "
         "y = Reshape(n, s) }",
         (long long)groups, (double)epsilon);
 }

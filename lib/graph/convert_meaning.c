@@ -171,14 +171,19 @@ bool ox_down_broadcast(struct ox_adapt *c)
                           (long long)c->next);
 }
 
-/* PRelu's slopes: until version 6 one for all or one a channel, from 7 on as they broadcast. */
+/* PRelu's slopes: until version 6 one for all or one a channel, from 7 on as they broadcast; models of old that broadcast where there
+ * are not so many channels mean what they mean in every runtime. */
 bool ox_up_slope(struct ox_adapt *c)
 {
     int64_t axes[OX_ADAPT_RANK];
     int rank, slopes;
     if (!ox_adapt_need_rank(c, 0, &rank) || !ox_adapt_need_rank(c, 1, &slopes))
         return false;
-    if (slopes != 1 || rank < 3 || ox_adapt_dim(c, ox_adapt_input(c, 1), 0) == 1)
+    const int64_t n = ox_adapt_dim(c, ox_adapt_input(c, 1), 0);
+    if (slopes != 1 || rank < 3 || n == 1)
+        return true;
+    const int64_t channels = ox_adapt_dim(c, ox_adapt_input(c, 0), 1);
+    if (n >= 0 && channels >= 0 && n != channels)
         return true;
     for (int i = 0; i + 2 < rank; i++)
         axes[i] = i + 1;

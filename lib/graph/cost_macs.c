@@ -1,5 +1,6 @@
 /* Multiply-adds, a formula an operator. They follow from numbers of elements wherever they can, so that attributes (which a
  * function may leave to its caller) matter seldom. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph/cost.h"
@@ -332,7 +333,7 @@ static bool support_vectors(const struct ox_cost_query *q, uint64_t *macs)
                    macs);
 }
 
-/* ---- The table --------------------------------------------------------------------------------------------------- */
+/* ---- The table, in the order of strcmp() -------------------------------------------------------------------------- */
 
 struct formula {
     const char *domain, *op_type;
@@ -364,8 +365,8 @@ static const struct formula formulas[] = {
     {"ai.onnx.ml", "SVMClassifier", support_vectors},
     {"ai.onnx.ml", "SVMRegressor", support_vectors},
     {"ai.onnx.preview", "FlexAttention", flex_attention},
-    {MS, "AttnLSTM", NULL},
     {MS, "Attention", microsoft_attention},
+    {MS, "AttnLSTM", NULL},
     {MS, "CausalConvWithState", conv},
     {MS, "ConvTransposeWithDynamicPads", conv_transpose},
     {MS, "DecoderAttention", NULL},
@@ -414,13 +415,20 @@ static const struct formula formulas[] = {
     {MS, "WordConvEmbedding", NULL},
 };
 
+static int compare_formula(const void *key, const void *row)
+{
+    const struct ox_node *node = key;
+    const struct formula *formula = row;
+    int order = strcmp(node->domain, formula->domain);
+    return order ? order : strcmp(node->op_type, formula->op_type);
+}
+
 bool ox_cost_macs(const struct ox_cost_query *q, uint64_t *macs)
 {
-    for (size_t i = 0; i < OX_COUNT(formulas); i++) {
-        if (strcmp(formulas[i].op_type, q->node->op_type) == 0 &&
-            strcmp(formulas[i].domain, q->node->domain) == 0)
-            return formulas[i].macs && formulas[i].macs(q, macs);
-    }
+    const struct formula *formula =
+        bsearch(q->node, formulas, OX_COUNT(formulas), sizeof *formulas, compare_formula);
+    if (formula)
+        return formula->macs && formula->macs(q, macs);
     *macs = 0;
     return ox_schema_find(q->node->domain, q->node->op_type, q->opset) ||
            ox_schema_find_foreign(q->node->domain, q->node->op_type, q->opset);

@@ -12,7 +12,8 @@ enum { LANES = 64, PARTS = 32 };
 #define STAMP "ops/softmax_tmpl.h"
 #include "ops/stamp_floats.h"
 
-/* Softmax 13 is a function of the standard: in half types each of its steps (Sub, Exp, ReduceSum, Div) rounds. */
+/* Softmax 13 is a function of the standard: in half types each of its steps (Sub, Exp, ReduceSum, Div) rounds. Older versions do
+ * the same, so that converted models compute what they did. */
 static void softmax_half(const uint16_t *x, size_t count, size_t inner, size_t lanes, uint16_t *y,
                          float (*widen)(uint16_t), uint16_t (*narrow)(float))
 {
@@ -147,7 +148,8 @@ const struct ox_op ox_ops_softmax[] = {
     {"", "LogSoftmax", 1, .infer = infer_softmax, .run = run_log_softmax_coerced,
      .fast = ox_fast_softmax},
     {"", "LogSoftmax", 13, .infer = infer_softmax, .run = run_log_softmax, .fast = ox_fast_softmax},
-    {"", "Softmax", 1, .infer = infer_softmax, .run = run_softmax_coerced, .fast = ox_fast_softmax},
+    {"", "Softmax", 1, OX_OP_HALF, .infer = infer_softmax, .run = run_softmax_coerced,
+     .fast = ox_fast_softmax},
     {"", "Softmax", 13, OX_OP_HALF, .infer = infer_softmax, .run = run_softmax,
      .fast = ox_fast_softmax},
     {0}};

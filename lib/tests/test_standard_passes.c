@@ -239,6 +239,32 @@ START_TEST(quantizing_what_was_dequantized_is_nothing)
 }
 END_TEST
 
+#define QUERY_AND_KEY                                                                              \
+    "float[2,4] w = {1, -2, 3, 0.5, 1, 1, -1, 2}, float[4] b = {1, 2, 3, 4}, "                     \
+    "float[2,4] u = {3, -2, 3, 1, 0, 1, -1, 1}, int64[4] s = {2, -1, 2, 2}"
+
+START_TEST(products_that_share_their_left_side_become_gemm_of_rows)
+{
+    becomes(HEAD "g (float[2,3,2] x) => (float[2,3,2,2] y) <" QUERY_AND_KEY "> "
+                 "{ p = MatMul(x, w) q = Add(p, b) qs = Reshape(q, s) k = MatMul(x, u) "
+                 "v = Add(b, k) n = Neg(x) d = MatMul(n, w) vs = Reshape(v, s) e = Add(d, b) "
+                 "es = Reshape(e, s) z = Sub(qs, es) y = Mul(z, vs) }",
+            "Reshape Gemm Reshape Gemm Neg MatMul Reshape Add Reshape Sub Mul", 3, SHAPE(2, 3, 2));
+}
+END_TEST
+
+START_TEST(products_stay_where_more_nodes_would_be_left_or_axes_are_copied)
+{
+    becomes(HEAD "g (float[2,3,2] x) => (float[2,3,2,2] y) <" QUERY_AND_KEY "> "
+                 "{ p = MatMul(x, w) q = Add(p, b) y = Reshape(q, s) }",
+            "MatMul Add Reshape", 3, SHAPE(2, 3, 2));
+    becomes(HEAD "g (float[2,3,2] x) => (float[2,3,2,2] y, float[2,3,2,2] z) <int64[4] t = "
+                 "{0, 0, 2, 2}, float[4] c = {4, 3, 2, 1}, " QUERY_AND_KEY "> { p = MatMul(x, w) "
+                 "q = Add(p, b) y = Reshape(q, t) r = Add(p, c) z = Reshape(r, s) }",
+            "MatMul Add Reshape Add Reshape", 3, SHAPE(2, 3, 2));
+}
+END_TEST
+
 START_TEST(zero_states_are_left_out)
 {
     becomes(HEAD
@@ -270,6 +296,8 @@ int main(void)
         axes_that_are_put_back_are_kept,
         a_reduction_of_one_element_is_nothing,
         quantizing_what_was_dequantized_is_nothing,
+        products_that_share_their_left_side_become_gemm_of_rows,
+        products_stay_where_more_nodes_would_be_left_or_axes_are_copied,
         zero_states_are_left_out,
     };
     Suite *suite = suite_create("standard passes");
