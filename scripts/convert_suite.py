@@ -6,7 +6,8 @@
 
 SUITE is a folder of cases (a model.onnx and test_data_set_N each), at any depth. Each conversion ends as one of: equal (the
 outputs agree with the suite's), refused (with the nodes that block it), or wrong. Exit status 1 when one is wrong. The
-reference kernels run them (-O0)."""
+reference kernels run them (-O0). lib/tests/test_convert_suite.c does the same in one process, in a minute; this is the command line's
+own way there and back through files."""
 import argparse
 import collections
 import concurrent.futures
@@ -85,7 +86,6 @@ def main():
     parser.add_argument("--filter", default="")
     parser.add_argument("--list", choices=["wrong", "refused"], action="append", default=[])
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--json", metavar="FILE", help="write [case, opset, version, fate, steps refused], one a line")
     parser.add_argument("--every", default="1", metavar="N[:K]", help="of all conversions each N-th, beginning with number K")
     args = parser.parse_args()
     versions = []
@@ -98,11 +98,8 @@ def main():
     take = lambda i, v: (i * len(versions) + v) % int(every) == int(first or 0)
     work = [(args.tool, folder, [version for v, version in enumerate(versions) if take(i, v)])
             for i, folder in enumerate(cases(args.suite, args.filter))]
-    record = open(args.json, "a") if args.json else None
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for folder, opset, rows in pool.map(convert_case, work):
-            for version, fate, _, steps in rows if record else []:
-                print(json.dumps([os.path.relpath(folder, args.suite), opset, version, fate, steps]), file=record, flush=True)
             if not rows:
                 counts["up"]["not run"] += 1
             for version, fate, why, steps in rows:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Which downward steps onnx's own version converter lacks, and which of them convert-opset takes.
 
-    scripts/converter_steps.py SUITE RESULTS.json [--list]
+    OX_CONVERT_ALL=1 OX_CONVERT_LOG=LOG.json CK_FORK=no TESTDATA=testdata build/release/lib/tests/test_convert_suite
+    scripts/converter_steps.py LOG.json
 
-RESULTS are lines of convert_suite.py --json. A step is an operator of ai.onnx and the version that it leaves (13: from 13 to 12). onnx
-lacks it when its converter says that it has no adapter. Here it "works" when a model of the suite with the operator was converted
-below that version and its outputs were equal; "refused" when models with it were refused at it, and none was converted; else
-"not seen": no model of the suite crosses it. Needs onnx."""
+A step is an operator of ai.onnx and the version that it leaves (13: from 13 to 12). onnx lacks it when its converter says that it has
+no adapter. Here it "works" when a case with the operator was converted below that version and its outputs were equal; "refused"
+when cases with it were refused at it, and none was converted; else "not seen": no case crosses it. Needs onnx."""
 import collections
 import json
 import os
@@ -45,18 +45,8 @@ def lacks(schema):
     return answer == b"y"
 
 
-def operators(graph, found):
-    for node in graph.node:
-        if node.domain in ("", "ai.onnx"):
-            found.add(node.op_type)
-        for a in node.attribute:
-            for g in [a.g] if a.type == onnx.AttributeProto.GRAPH else a.graphs:
-                operators(g, found)
-    return found
-
-
 def main():
-    suite, results = sys.argv[1:3]
+    results = sys.argv[1]
     import onnx.version_converter
     rows = collections.defaultdict(list)  # operator: versions that start a row
     schemas = {}
@@ -65,17 +55,14 @@ def main():
             rows[schema.name].append(schema.since_version)
             schemas[schema.name, schema.since_version] = schema
     missing = sorted(k for k, s in schemas.items() if k[1] > min(rows[k[0]]) and lacks(s))
-    works, refused, cache = collections.Counter(), collections.Counter(), {}
+    works, refused = collections.Counter(), collections.Counter()
     for line in open(results):
-        case, opset, version, fate, steps = json.loads(line)
+        case, opset, version, fate, steps, operators = json.loads(line)
         for op, start, _ in steps:
             refused[op, start] += 1
         if fate != "equal" or version > opset:
             continue
-        if case not in cache:
-            model = onnx.load(os.path.join(suite, case, "model.onnx"), load_external_data=False)
-            cache[case] = operators(model.graph, set())
-        for op in cache[case]:
+        for op in set(operators):
             for start in rows[op]:
                 if version < start <= opset:
                     works[op, start] += 1
