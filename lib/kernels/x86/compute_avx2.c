@@ -36,7 +36,7 @@ void ox_compute_avx2(struct ox_compute *t)
     t->nr = NR;
     t->width = VW;
     t->depth_most = 768;
-    t->block_floats = 1 << 15;
+    t->block_floats = 1 << 16;
     t->tile = tile;
     t->line = line;
     t->stream = stream;
