@@ -202,6 +202,30 @@ START_TEST(gemm_with_factors_and_products_of_any_rank)
 }
 END_TEST
 
+/* As weights that are tied to an embedding are too large to be. */
+START_TEST(products_by_a_transpose_that_is_not_folded)
+{
+    static const char model[] =
+        HEAD "g (float[2,1,3] x) => (float[A,B,C] y) <float[4,3] w = {1,2,3, 4,5,6, 7,8,9, 0,1,0}> "
+             "{ t = Transpose <perm = [1,0]> (w) y = MatMul(x, t) }";
+    static const float x[] = {1, 0, 2, -1, 1, 0}, want[] = {7, 16, 25, 0, 1, 1, 1, 1};
+    const struct ox_rewrite_plan plan = {.level = 2, .to_run = true, .fold_bytes = 1};
+    const struct ox_run_options options = {.level = 0};
+    struct text_run f;
+    text_open(&f, model);
+    ck_assert_int_eq(ox_rewrite_model(f.model, &plan, NULL, &f.err), OX_OK);
+    ck_assert_uint_eq(f.model->graph->n_nodes, 1);
+    ck_assert_uint_eq(count_own(f.model, "FusedMatMul"), 1);
+    ck_assert_int_eq(text_plan(&f, &options), OX_OK);
+    text_give(&f, OX_FLOAT32, 3, (const int64_t[]){2, 1, 3}, x);
+    text_must_run(&f);
+    const struct ox_tensor *y = ox_datum_get_tensor(f.out[0]);
+    ck_assert_uint_eq(y->n, 8);
+    ck_assert_mem_eq(y->data, want, sizeof want);
+    text_close(&f);
+}
+END_TEST
+
 START_TEST(what_would_change_the_meaning_is_left_alone)
 {
     /* The convolution's result is an output; the addend broadcasts; the pad is no zero. */
@@ -292,6 +316,7 @@ int main(void)
                                   maps_between_convolutions,
                                   linear_resize_slice_pad_and_reduce,
                                   gemm_with_factors_and_products_of_any_rank,
+                                  products_by_a_transpose_that_is_not_folded,
                                   what_would_change_the_meaning_is_left_alone,
                                   channels_are_shuffled_where_they_lie,
                                   halves_of_shuffled_channels_are_made_at_once,

@@ -286,11 +286,12 @@ START_TEST(open_sizes_of_zero_are_right_at_every_level)
         "{ y = Concat<axis = 0>(x, x, x) }"};
     for (size_t b = 0; b < OX_COUNT(bodies); b++) {
         char text[2048];
-        snprintf(text, sizeof text,
-                 "<ir_version: 10, opset_import: [\"\" : %d]> g (float[n,m,3] x) => (y) <int64[1] one "
-                 "= {1}, int64[1] three = {3}, int64[1] nought = {0}, int64 zero = {0}, int64 unit = "
-                 "{1}> %s",
-                 strstr(bodies[b], "axes = ") ? 17 : 20, bodies[b]);
+        snprintf(
+            text, sizeof text,
+            "<ir_version: 10, opset_import: [\"\" : %d]> g (float[n,m,3] x) => (y) <int64[1] one "
+            "= {1}, int64[1] three = {3}, int64[1] nought = {0}, int64 zero = {0}, int64 unit = "
+            "{1}> %s",
+            strstr(bodies[b], "axes = ") ? 17 : 20, bodies[b]);
         struct text_run f[3];
         for (int level = 0; level < 3; level++)
             text_must_plan(&f[level], text, &(struct ox_run_options){.level = level});
