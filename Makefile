@@ -157,6 +157,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
 		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/libexec/onnxtool
 	install -m 755 scripts/onnxtool-engine-* $(DESTDIR)$(PREFIX)/libexec/onnxtool
+	install -m 644 scripts/onnxtool_engine.py $(DESTDIR)$(PREFIX)/libexec/onnxtool
 	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/onnxtool
 	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/libonnxtool.a
 	install -m 644 lib/onnxtool.h lib/onnxtool_op.h $(DESTDIR)$(PREFIX)/include

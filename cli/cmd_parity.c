@@ -16,6 +16,9 @@ static const struct opt options[] = {
     {0, "cpu", OPT_STRINGS, FIELD(cpus), "LEVEL", NULL,
      "A as the processor's kernels of that level compute it (c, avx2, avx512, vnni, amx); given "
      "again: B"},
+    {0, "simulate", OPT_CHOICE, FIELD(run.simulate), "WHAT", "nothing|avx2-saturating",
+     "our sides as other processors compute them: sums of uint8 by int8 that saturate in pairs at "
+     "16 bits, as AVX2 without VNNI adds them (-O2)"},
     {0, "engine", OPT_STRINGS, FIELD(engines), "NAME", NULL,
      "run by the program onnxtool-engine-NAME: with one model it is the reference; with two it "
      "runs both, or given twice each runs one"},
@@ -241,7 +244,9 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
         ox_meter_release(p.outputs[i].a_truth);
         ox_meter_release(p.outputs[i].b_truth);
         ox_meter_release(p.outputs[i].truths);
+        ox_meter_release(p.outputs[i].saturated);
     }
+    parity_release_prefixes(&p);
     free(p.outputs);
     free(p.bounds);
     parity_release_inputs(&p);

@@ -36,6 +36,8 @@ struct parity_side {
     char version[128];                /* of the engine; "" */
     struct ox_datum **double_outputs; /* --oracle: the same in double precision; NULL */
     struct ox_session *double_session;
+    struct ox_datum **saturated_outputs; /* A's under --oracle with an engine; NULL */
+    struct ox_session *saturating_session;
 };
 
 /* One output of A against one reference. */
@@ -49,8 +51,10 @@ struct parity_output {
     /* --oracle: largest error of each side against double precision, and what float32 would have. */
     struct ox_meter *a_truth, *b_truth, *truths;
     struct ox_metrics a_error, b_error, truth_difference;
+    struct ox_meter *saturated; /* A with products that saturate, against an engine; NULL */
+    struct ox_metrics saturated_difference;
     const char *nearer; /* "a", "b", "equal" */
-    char verdict[256];
+    char verdict[320];
 };
 
 /* A requirement of --require: a metric that must not pass a bound. */
@@ -81,6 +85,8 @@ struct parity {
     struct ox_session *trace_session;
     size_t first;                     /* layer that departs first; SIZE_MAX */
     struct ox_parity_suspect suspect; /* found by prefixes; value NULL: none */
+    char *probed;                     /* the value of the last prefix that departed; NULL */
+    struct ox_datum *probed_values[2];
     bool agree;
 };
 
@@ -102,6 +108,7 @@ enum ox_status parity_explain(struct parity *p);
 
 /* The first node that departs where a side's inside can't be seen; to p->suspect. */
 enum ox_status parity_bisect_prefixes(struct parity *p);
+void parity_release_prefixes(struct parity *p);
 
 /* ---- parity_inputs.c ---- */
 

@@ -250,8 +250,11 @@ static bool own_command(struct job *job, const struct parity_side *side, const c
     snprintf(job->level, sizeof job->level, "-O%d", side->level);
     job->environment[kept] = job->cpu;
     ox_strbuf_puts(&job->program, "/proc/self/exe");
-    const char *const argv[] = {"onnxtool", "run", "-q",     job->level, "-i",
-                                job->in,    "-o",  job->out, "--",       model_path};
+    const char *const argv[] = {
+        "onnxtool", "run",        "-q",
+        job->level, "--simulate", side->run.args->simulate ? "avx2-saturating" : "nothing",
+        "-i",       job->in,      "-o",
+        job->out,   "--",         model_path};
     memcpy(job->argv, argv, sizeof argv);
     return !job->program.failed;
 }

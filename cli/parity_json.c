@@ -107,6 +107,8 @@ static void truth(struct ox_json *json, const struct parity_output *output)
     number(json, "a_sqnr_db", output->a_error.sqnr_db);
     number(json, "b_sqnr_db", output->b_error.sqnr_db);
     number(json, "models_max_abs", output->truth_difference.max_abs);
+    if (output->saturated)
+        number(json, "saturating_sqnr_db", output->saturated_difference.sqnr_db);
     text(json, "nearer", output->nearer);
     text(json, "verdict", output->verdict);
     ox_json_end_object(json);

@@ -79,6 +79,22 @@ static enum ox_status run_both(struct parity *p, const char *name, struct ox_dat
     return status;
 }
 
+/* The search ends at the last value that departed: it need not be run once more to be explained. */
+static void keep(struct parity *p, const char *name, struct ox_datum *const *values)
+{
+    parity_release_prefixes(p);
+    p->probed = strdup(name);
+    for (size_t i = 0; i < 2 && p->probed; i++)
+        p->probed_values[i] = ox_datum_ref(values[i]);
+}
+
+void parity_release_prefixes(struct parity *p)
+{
+    run_release_data(p->probed_values, 2);
+    free(p->probed);
+    p->probed = NULL;
+}
+
 static enum ox_status probe(void *arg, const char *name, bool *departs, struct ox_error *err)
 {
     struct parity *p = arg;
@@ -95,6 +111,8 @@ static enum ox_status probe(void *arg, const char *name, bool *departs, struct o
         struct ox_metrics metrics;
         ox_meter_read(meter, &metrics);
         *departs = !metrics.agree;
+        if (*departs)
+            keep(p, name, values);
         cli_note(p->cli, "%s: '%s' %s", p->sides[0].model_path, name,
                  metrics.agree ? "agrees" : metrics.reason);
     }
@@ -107,18 +125,18 @@ static enum ox_status probe(void *arg, const char *name, bool *departs, struct o
 /* What the values of the suspect tell. */
 static enum ox_status explain(struct parity *p, struct ox_error *err)
 {
-    struct ox_datum *values[2] = {NULL, NULL};
-    struct ox_parity_options options = {.a_level =
-                                            0}; /* where every value is there to be asked for */
+    /* At level 0 every value is there to be asked for. */
+    struct ox_parity_options options = {.a_level = 0};
+    struct ox_datum **values = p->probed_values;
     parity_options_for(p, NULL, &options.metrics);
-    enum ox_status status = run_both(p, p->suspect.value, values, err);
-    if (status == OX_OK)
-        status =
-            ox_parity_explain_value(&p->causes, p->sides[0].run.model, p->suspect.value, values[0],
-                                    values[1], p->sides[0].run.inputs, &options, err);
-    ox_datum_release(values[0]);
-    ox_datum_release(values[1]);
-    return status;
+    if (!p->probed || strcmp(p->probed, p->suspect.value) != 0) {
+        parity_release_prefixes(p);
+        enum ox_status status = run_both(p, p->suspect.value, values, err);
+        if (status != OX_OK)
+            return status;
+    }
+    return ox_parity_explain_value(&p->causes, p->sides[0].run.model, p->suspect.value, values[0],
+                                   values[1], p->sides[0].run.inputs, &options, err);
 }
 
 enum ox_status parity_bisect_prefixes(struct parity *p)

@@ -97,6 +97,7 @@ static enum ox_status open_session(struct parity *p, struct parity_side *side)
     bool foreign = side->engine || side->cpu;
     struct ox_run_options options = {
         .level = foreign ? 0 : side->level,
+        .saturating = !foreign && run->args->simulate,
         .seed = run->args->random ? strtoull(run->args->random, NULL, 10) : 0,
         .on_missing = run_report_missing,
         .missing_arg = run};
@@ -120,6 +121,8 @@ enum ox_status parity_open_sides(struct parity *p, const char *const *operands, 
         side->run =
             (struct run){.cli = p->cli, .args = &p->args->run, .model_path = side->model_path};
         status = read_level(p, i, &side->level);
+        if (status == OX_OK && !side->engine && side->run.args->simulate && side->level < 2)
+            status = cli_fail(p->cli, OX_USAGE, "parity: --simulate is of -O2");
         if (status == OX_OK)
             status = open_model(p, side);
         if (status == OX_OK && side->engine)
@@ -155,7 +158,10 @@ void parity_release_sides(struct parity *p)
         free(run->inputs);
         free(run->outputs);
         free(p->sides[i].double_outputs);
+        run_release_data(p->sides[i].saturated_outputs, run->n_outputs);
+        free(p->sides[i].saturated_outputs);
         ox_session_release(p->sides[i].double_session);
+        ox_session_release(p->sides[i].saturating_session);
         ox_session_release(run->session);
         if (!p->sides[i].shares_model)
             ox_model_release(run->model);
@@ -230,6 +236,7 @@ static enum ox_status open_walk(struct parity *p)
     struct ox_parity_options options = {.a_level = p->sides[0].level,
                                         .b_level = p->sides[1].level,
                                         .own = true,
+                                        .saturating = p->args->run.simulate,
                                         .oracle = p->args->oracle && p->args->layers};
     parity_options_for(p, NULL, &options.metrics);
     if (p->args->run.random)
@@ -302,6 +309,28 @@ static enum ox_status run_double(struct parity *p, struct parity_side *side)
     return OX_OK;
 }
 
+/* A's outputs with products that saturate, for an engine whose products may. */
+static enum ox_status run_saturating(struct parity *p)
+{
+    struct parity_side *a = &p->sides[0];
+    struct run *run = &a->run;
+    struct ox_error err = {0};
+    const struct ox_run_options options = {.level = 2, .saturating = true};
+    if (p->n_sides < 2 || !p->sides[1].engine || !is_ours(a) || run->args->simulate)
+        return OX_OK;
+    if (!a->saturated_outputs) {
+        a->saturated_outputs = calloc(run->n_outputs + 1, sizeof(struct ox_datum *));
+        if (!a->saturated_outputs)
+            return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
+        if (ox_session_new(&a->saturating_session, run->model, &options, &err) != OX_OK)
+            return cli_error(p->cli, &err);
+    }
+    run_release_data(a->saturated_outputs, run->n_outputs);
+    if (ox_session_run(a->saturating_session, run->inputs, a->saturated_outputs, &err) != OX_OK)
+        return cli_error(p->cli, &err);
+    return OX_OK;
+}
+
 /* ---- Trace --------------------------------------------------------------------------------------------------------- */
 
 /* A once more, every value looked at. */
@@ -338,6 +367,8 @@ enum ox_status parity_run_sample(struct parity *p)
             status = run_side(p, i);
     for (size_t i = 0; i < p->n_sides && status == OX_OK && p->args->oracle; i++)
         status = run_double(p, &p->sides[i]);
+    if (status == OX_OK && p->args->oracle)
+        status = run_saturating(p);
     if (status == OX_OK && p->args->run.trace)
         status = run_trace(p);
     return status;

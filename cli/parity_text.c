@@ -107,6 +107,23 @@ static void detail(struct ox_strbuf *out, const struct ox_metrics *m)
     histogram(out, m);
 }
 
+/* "1.2e-05 (103.2 dB)" */
+static void error_of(struct ox_strbuf *out, const struct ox_metrics *m)
+{
+    ox_strbuf_printf(out, "%.3g", m->max_abs);
+    if (isfinite(m->sqnr_db))
+        ox_strbuf_printf(out, " (%.1f dB)", m->sqnr_db);
+}
+
+static void truth(struct ox_strbuf *out, const struct parity_output *o)
+{
+    ox_strbuf_puts(out, "    against double precision: A ");
+    error_of(out, &o->a_error);
+    ox_strbuf_puts(out, ", B ");
+    error_of(out, &o->b_error);
+    ox_strbuf_printf(out, "\n    %s\n", o->verdict);
+}
+
 static void output_notes(struct parity *p, struct ox_strbuf *out, const struct parity_output *o)
 {
     const struct ox_metrics *m = &o->metrics;
@@ -134,8 +151,7 @@ static void output_notes(struct parity *p, struct ox_strbuf *out, const struct p
     if (m->note[0])
         ox_strbuf_printf(out, "    %s\n", m->note);
     if (o->a_truth)
-        ox_strbuf_printf(out, "    against double precision: A %.3g, B %.3g; %s\n",
-                         o->a_error.max_abs, o->b_error.max_abs, o->verdict);
+        truth(out, o);
     if (p->args->metric && o->in_a && o->in_b)
         detail(out, m);
 }

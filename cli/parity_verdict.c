@@ -178,6 +178,8 @@ enum ox_status parity_measure_truth(struct parity *p, size_t side)
             status = measure(p, &output->b_truth, b->run.outputs[j], b->double_outputs[j]);
         if (status == OX_OK)
             status = measure(p, &output->truths, a->double_outputs[i], b->double_outputs[j]);
+        if (status == OX_OK && a->saturated_outputs && b->engine)
+            status = measure(p, &output->saturated, a->saturated_outputs[i], b->run.outputs[j]);
         if (status != OX_OK)
             return status;
     }
@@ -187,12 +189,30 @@ enum ox_status parity_measure_truth(struct parity *p, size_t side)
 /* Sums in another order differ by some such multiple of what one order is off the truth. */
 static const double ROUNDING_SPREAD = 8;
 
+/* The engine's products of uint8 by int8 saturate: computed so, A comes near. */
+static void judge_products(struct parity_output *output, const char *who)
+{
+    const double nearness = output->saturated_difference.sqnr_db;
+    char there[64];
+    if (isinf(nearness))
+        snprintf(there, sizeof there, "equals B");
+    else
+        snprintf(there, sizeof there, "is %.2f dB from B, not %.2f", nearness,
+                 output->metrics.sqnr_db);
+    snprintf(output->verdict, sizeof output->verdict,
+             "%s; B's products of uint8 by int8 saturate: with such (--simulate avx2-saturating) "
+             "A %s",
+             who, there);
+}
+
 static void judge_truth(struct parity_output *output)
 {
     const struct ox_metrics *m = &output->metrics;
     ox_meter_read(output->a_truth, &output->a_error);
     ox_meter_read(output->b_truth, &output->b_error);
     ox_meter_read(output->truths, &output->truth_difference);
+    if (output->saturated)
+        ox_meter_read(output->saturated, &output->saturated_difference);
     double a = output->a_error.max_abs, b = output->b_error.max_abs;
     double models = output->truth_difference.max_abs;
     double size = fmax(fabs(m->b_min), fabs(m->b_max));
@@ -207,6 +227,9 @@ static void judge_truth(struct parity_output *output)
                  "the models differ in double precision too (by %.3g): they are not the same "
                  "function",
                  models);
+    else if (output->saturated && !m->agree &&
+             ox_parity_saturates(m->sqnr_db, output->saturated_difference.sqnr_db))
+        judge_products(output, who);
     else if (m->max_abs <= ROUNDING_SPREAD * least)
         snprintf(output->verdict, sizeof output->verdict,
                  "%s; the difference is within what float32 allows", who);

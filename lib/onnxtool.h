@@ -1725,8 +1725,9 @@ struct ox_parity_options {
     struct ox_metrics_options metrics;
     int a_level, b_level; /* as ox_run_options.level */
     uint64_t seed;
-    bool own;    /* A once more, each node fed what B has: its node's own error */
-    bool oracle; /* both models in double precision too */
+    bool own;        /* A once more, each node fed what B has: its node's own error */
+    bool oracle;     /* both models in double precision too */
+    bool saturating; /* as in ox_run_options, of both */
 };
 
 /* A value that both have. */
@@ -1794,6 +1795,9 @@ enum ox_status ox_parity_explain_value(struct ox_parity_causes **out, struct ox_
                                        const struct ox_datum *b, struct ox_datum *const *inputs,
                                        const struct ox_parity_options *options,
                                        struct ox_error *err);
+/* Whether another engine's products of uint8 by int8 saturate: ours are that many decibels from it when they are exact, and
+ * when they are computed so (ox_run_options.saturating). */
+bool ox_parity_saturates(double exact_db, double saturating_db);
 void ox_parity_causes_release(struct ox_parity_causes *causes);
 size_t ox_parity_causes_count(const struct ox_parity_causes *causes); /* 0 for NULL */
 const struct ox_parity_cause *ox_parity_causes_at(const struct ox_parity_causes *causes, size_t i);

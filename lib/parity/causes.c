@@ -174,6 +174,20 @@ enum ox_status ox_explain_fetch(struct ox_explaining *e, bool of_a, const char *
     return status;
 }
 
+enum ox_status ox_explain_distance(const struct ox_explaining *e, const struct ox_datum *a,
+                                   const struct ox_datum *b, struct ox_metrics *out,
+                                   struct ox_error *err)
+{
+    const struct ox_metrics_options exact = {.tolerance = {.rtol = 0, .atol = 0}};
+    struct ox_meter *meter;
+    OX_TRY(ox_meter_new(&meter, e->parity->env, &exact, err));
+    enum ox_status status = ox_meter_add(meter, a, b, err);
+    if (status == OX_OK)
+        ox_meter_read(meter, out);
+    ox_meter_release(meter);
+    return status;
+}
+
 /* Depends on no input: a walk back, bounded. */
 static bool is_constant(const struct ox_value *value)
 {
@@ -238,42 +252,66 @@ static void explain_origin(struct ox_explaining *e)
                      own.max_abs);
 }
 
+static enum ox_status start_explaining(struct ox_explaining *e, struct ox_env *env,
+                                       struct ox_error *err)
+{
+    e->causes = calloc(1, sizeof *e->causes);
+    if (!e->causes)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    ox_arena_init(&e->causes->arena, ox_env_budget(env));
+    return OX_OK;
+}
+
+static enum ox_status finish_explaining(struct ox_explaining *e, enum ox_status status,
+                                        struct ox_parity_causes **out, struct ox_error *err)
+{
+    if (status == OX_OK && e->causes->failed)
+        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+    ox_datum_release(e->a_out);
+    ox_datum_release(e->b_out);
+    if (status == OX_OK)
+        *out = e->causes;
+    else
+        ox_parity_causes_release(e->causes);
+    return status;
+}
+
 enum ox_status ox_parity_explain(struct ox_parity_causes **out, struct ox_parity *parity, size_t i,
                                  struct ox_datum *const *a_inputs, struct ox_datum *const *b_inputs,
                                  struct ox_error *err)
 {
     if (i >= parity->n_compared)
         return ox_fail(err, OX_USAGE, "there is no layer %zu", i);
-    struct ox_parity_causes *causes = calloc(1, sizeof *causes);
-    if (!causes)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
-    ox_arena_init(&causes->arena, ox_env_budget(parity->env));
     const struct ox_pair *pair = &parity->pairs[parity->compared[i]];
-    struct ox_explaining e = {.parity = parity,
-                              .pair = pair,
-                              .causes = causes,
-                              .a_inputs = a_inputs,
-                              .b_inputs = b_inputs};
+    struct ox_explaining e = {
+        .parity = parity, .pair = pair, .a_inputs = a_inputs, .b_inputs = b_inputs};
+    enum ox_status status;
+    OX_TRY(start_explaining(&e, parity->env, err));
     cut_out(&e.a, parity, true, pair->a);
     cut_out(&e.b, parity, false, pair->b);
-    enum ox_status status;
     OX_TRY_CLEANUP(ox_explain_fetch(&e, true, &pair->a->name, 1, &e.a_out, err));
     OX_TRY_CLEANUP(ox_explain_fetch(&e, false, &pair->b->name, 1, &e.b_out, err));
     explain_origin(&e);
     OX_TRY_CLEANUP(ox_explain_nodes(&e, err));
     OX_TRY_CLEANUP(ox_explain_values(&e, err));
-    OX_TRY_CLEANUP(ox_explain_condition(&e, err));
-    if (causes->failed)
-        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+    status = ox_explain_condition(&e, err);
 cleanup:
-    ox_datum_release(e.a_out);
-    ox_datum_release(e.b_out);
-    if (status != OX_OK) {
-        ox_parity_causes_release(causes);
-        return status;
-    }
-    *out = causes;
-    return OX_OK;
+    return finish_explaining(&e, status, out, err);
+}
+
+/* What the numbers alone tell of a value whose inside can't be seen. */
+static enum ox_status explain_unseen(struct ox_explaining *e, struct ox_error *err)
+{
+    struct ox_datum *own = NULL;
+    OX_TRY(ox_explain_values(e, err));
+    OX_TRY(ox_explain_products(e, err));
+    /* How far our own value moves: the other one's inputs can't be nudged inside. */
+    OX_TRY(ox_explain_fetch(e, false, &e->pair->b->name, 1, &own, err));
+    if (!own)
+        return OX_OK;
+    ox_datum_release(e->b_out);
+    e->b_out = own;
+    return ox_explain_condition(e, err);
 }
 
 enum ox_status ox_parity_explain_value(struct ox_parity_causes **out, struct ox_model *model,
@@ -283,13 +321,9 @@ enum ox_status ox_parity_explain_value(struct ox_parity_causes **out, struct ox_
                                        struct ox_error *err)
 {
     struct ox_parity *parity = NULL;
-    struct ox_parity_causes *causes = calloc(1, sizeof *causes);
-    struct ox_datum *own = NULL;
-    struct ox_explaining e = {.causes = causes, .a_inputs = inputs, .b_inputs = inputs};
-    if (!causes)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
-    ox_arena_init(&causes->arena, ox_env_budget(model->env));
+    struct ox_explaining e = {.a_inputs = inputs, .b_inputs = inputs};
     enum ox_status status;
+    OX_TRY(start_explaining(&e, model->env, err));
     OX_TRY_CLEANUP(ox_parity_new(&parity, model, model, options, err));
     e.parity = parity;
     uint32_t at = ox_strmap_find(&parity->walkers[OX_ROLE_B].pair_of, value, strlen(value));
@@ -305,24 +339,9 @@ enum ox_status ox_parity_explain_value(struct ox_parity_causes **out, struct ox_
     OX_TRY_CLEANUP(ox_meter_add(pair->meter, a, b, err));
     e.a_out = ox_datum_ref(a);
     e.b_out = ox_datum_ref(b);
-    OX_TRY_CLEANUP(ox_explain_values(&e, err));
-    /* How far our own value moves: the other one's inputs can't be nudged inside. */
-    OX_TRY_CLEANUP(ox_explain_fetch(&e, false, &value, 1, &own, err));
-    if (own) {
-        ox_datum_release(e.b_out);
-        e.b_out = own;
-        OX_TRY_CLEANUP(ox_explain_condition(&e, err));
-    }
-    if (causes->failed)
-        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+    status = explain_unseen(&e, err);
 cleanup:
-    ox_datum_release(e.a_out);
-    ox_datum_release(e.b_out);
+    status = finish_explaining(&e, status, out, err);
     ox_parity_release(parity);
-    if (status != OX_OK) {
-        ox_parity_causes_release(causes);
-        return status;
-    }
-    *out = causes;
-    return OX_OK;
+    return status;
 }

@@ -37,6 +37,13 @@ enum ox_status ox_explain_values(struct ox_explaining *e, struct ox_error *err);
 /* How far B's value moves when what comes in moves by one unit in the last place. */
 enum ox_status ox_explain_condition(struct ox_explaining *e, struct ox_error *err);
 
+/* Whether a side adds integer products as processors without VNNI do: our own value of it is computed both ways. */
+enum ox_status ox_explain_products(struct ox_explaining *e, struct ox_error *err);
+
+/* Every difference between two values counts. */
+enum ox_status ox_explain_distance(const struct ox_explaining *e, const struct ox_datum *a,
+                                   const struct ox_datum *b, struct ox_metrics *out,
+                                   struct ox_error *err);
 /* Computes values of a model by name, each a reference; inputs as of the whole model. A missing one is NULL. */
 enum ox_status ox_explain_fetch(struct ox_explaining *e, bool of_a, const char *const *names,
                                 size_t n, struct ox_datum **out, struct ox_error *err);

@@ -30,22 +30,17 @@ static enum ox_status different_constant(struct ox_explaining *e, const char *wh
                                          const struct ox_tensor *x, const struct ox_tensor *y,
                                          struct ox_error *err)
 {
-    struct ox_metrics_options options = {.tolerance = {.rtol = 0, .atol = 0}};
-    struct ox_meter *meter = NULL;
     struct ox_datum *a = NULL, *b = NULL;
+    struct ox_metrics m;
     enum ox_status status;
     OX_TRY_CLEANUP(ox_datum_of_tensor(&a, x, err));
     OX_TRY_CLEANUP(ox_datum_of_tensor(&b, y, err));
-    OX_TRY_CLEANUP(ox_meter_new(&meter, e->parity->env, &options, err));
-    OX_TRY_CLEANUP(ox_meter_add(meter, a, b, err));
-    struct ox_metrics m;
-    ox_meter_read(meter, &m);
+    OX_TRY_CLEANUP(ox_explain_distance(e, a, b, &m, err));
     bool slight = m.max_rel <= 1e-5;
     ox_cause_add(e->causes, slight ? 10 : 84, "constant",
                  "%s differs: %s (%llu of %llu elements, largest difference %.6g)", what, m.reason,
                  (unsigned long long)m.n_mismatched, (unsigned long long)m.n_elements, m.max_abs);
 cleanup:
-    ox_meter_release(meter);
     ox_datum_release(a);
     ox_datum_release(b);
     return status;
@@ -184,6 +179,26 @@ static void find_ends(struct ox_explaining *e, const struct ox_tensor *t,
                      side, low, high, at_low + at_high, t->n, reach);
 }
 
+/* Codes of a quantizer that rounded what lay near a tie. */
+static void find_steps(struct ox_explaining *e, const struct ox_tensor *x,
+                       const struct ox_tensor *y)
+{
+    size_t n = 0;
+    if (x->dtype != y->dtype || (x->dtype != OX_UINT8 && x->dtype != OX_INT8))
+        return;
+    for (size_t i = 0; i < x->n; i++) {
+        double steps = fabs(ox_tensor_get_double(x, i) - ox_tensor_get_double(y, i));
+        if (steps > 1)
+            return;
+        n += steps > 0;
+    }
+    if (n)
+        ox_cause_add(e->causes, 70, "requantization",
+                     "%zu of %zu codes are one quantization step apart and none more: what was "
+                     "rounded lay near a tie",
+                     n, x->n);
+}
+
 static bool is_near(const struct ox_tensor *t, const struct ox_tensor *in, double (*make)(double))
 {
     for (size_t i = 0; i < t->n; i++) {
@@ -265,6 +280,7 @@ enum ox_status ox_explain_values(struct ox_explaining *e, struct ox_error *err)
         find_ends(e, x, y, "A");
         find_ends(e, y, x, "B");
     }
+    find_steps(e, x, y);
     return compare_gelu(e, x, y, err);
 }
 
@@ -319,17 +335,13 @@ enum ox_status ox_explain_condition(struct ox_explaining *e, struct ox_error *er
                                      .n_outputs = 1,
                                      .on_replace = nudge_value,
                                      .replace_arg = &nudge};
-    struct ox_metrics_options exact = {.tolerance = {.rtol = 0, .atol = 0}};
     struct ox_session *session = NULL;
     struct ox_datum *moved = NULL;
-    struct ox_meter *meter = NULL;
+    struct ox_metrics by_nudge, seen;
     enum ox_status status;
     OX_TRY_CLEANUP(ox_session_new(&session, p->models[1], &options, err));
     OX_TRY_CLEANUP(ox_session_run(session, e->b_inputs, &moved, err));
-    OX_TRY_CLEANUP(ox_meter_new(&meter, p->env, &exact, err));
-    OX_TRY_CLEANUP(ox_meter_add(meter, moved, e->b_out, err));
-    struct ox_metrics by_nudge, seen;
-    ox_meter_read(meter, &by_nudge);
+    OX_TRY_CLEANUP(ox_explain_distance(e, moved, e->b_out, &by_nudge, err));
     ox_meter_read(e->pair->meter, &seen);
     if (by_nudge.max_abs > 0 && seen.max_abs <= 16 * by_nudge.max_abs)
         ox_cause_add(
@@ -339,7 +351,6 @@ enum ox_status ox_explain_condition(struct ox_explaining *e, struct ox_error *er
             "enough",
             by_nudge.max_abs, seen.max_abs);
 cleanup:
-    ox_meter_release(meter);
     ox_datum_release(moved);
     ox_session_release(session);
     return status;

@@ -49,6 +49,39 @@ static void release_made(struct made *made)
     free(made->taken);
 }
 
+struct print {
+    uint64_t print;
+    size_t at;
+};
+
+/* One side. */
+struct side {
+    const struct ox_session *session;
+    struct made made;
+    struct ox_prints prints;
+    uint64_t *matched;   /* by value id: the print that a pair is known by; 0: none */
+    struct print *list;  /* scratch */
+    const uint64_t *key; /* the prints that are held against each other */
+};
+
+/* Pairs are kept by B's places. */
+struct matching {
+    struct side a, b;
+    const struct ox_value **partner;
+    size_t *how;
+    size_t n_pairs;
+};
+
+static void pair_up(struct matching *m, size_t at_a, size_t at_b, enum ox_match how)
+{
+    const struct ox_value *a = m->a.made.values[at_a], *b = m->b.made.values[at_b];
+    m->partner[at_b] = a;
+    m->how[at_b] = how;
+    m->a.made.taken[at_a] = m->b.made.taken[at_b] = true;
+    /* Any number that no fingerprint is likely to be. */
+    m->a.matched[a->id] = m->b.matched[b->id] = 0xA5A5000000000001u + 2 * m->n_pairs++;
+}
+
 /* ---- By name ------------------------------------------------------------------------------------------------------- */
 
 /* "123", "onnx::Conv_123": exporters count, and a change at the top renames all that follows. */
@@ -65,9 +98,9 @@ static bool name_tells(const struct ox_value *a, const struct ox_value *b)
     return !is_counted(a->name) || strcmp(a->producer->op_type, b->producer->op_type) == 0;
 }
 
-static enum ox_status match_names(struct made *a, struct made *b, const struct ox_value **partner,
-                                  struct ox_error *err)
+static enum ox_status match_names(struct matching *m, struct ox_error *err)
 {
+    const struct made *a = &m->a.made, *b = &m->b.made;
     struct ox_strmap names;
     bool fits = true;
     ox_strmap_init(&names);
@@ -78,21 +111,14 @@ static enum ox_status match_names(struct made *a, struct made *b, const struct o
     for (size_t i = 0; i < b->n && fits; i++) {
         const char *name = b->values[i]->name;
         uint32_t at = ox_strmap_find(&names, name, strlen(name));
-        if (at == OX_STRMAP_NONE || !name_tells(a->values[at], b->values[i]))
-            continue;
-        partner[i] = a->values[at];
-        a->taken[at] = b->taken[i] = true;
+        if (at != OX_STRMAP_NONE && name_tells(a->values[at], b->values[i]))
+            pair_up(m, at, i, OX_MATCH_NAME);
     }
     ox_strmap_release(&names);
     return fits ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
 }
 
 /* ---- By fingerprint ------------------------------------------------------------------------------------------------ */
-
-struct print {
-    uint64_t print;
-    size_t at;
-};
 
 static int by_print(const void *x, const void *y)
 {
@@ -103,16 +129,17 @@ static int by_print(const void *x, const void *y)
 }
 
 /* Those that are not matched yet and say something, by fingerprint. */
-static size_t list_prints(const struct made *made, const struct ox_prints *prints,
-                          const uint64_t *of, struct print *out)
+static size_t list_prints(struct side *side)
 {
+    const struct ox_prints *prints = &side->prints;
     size_t n = 0;
-    for (size_t i = 0; i < made->n; i++) {
-        uint32_t id = made->values[i]->id;
-        if (!made->taken[i] && of[id] && !prints->constant[id] && !prints->passed_on[id])
-            out[n++] = (struct print){of[id], i};
+    for (size_t i = 0; i < side->made.n; i++) {
+        uint32_t id = side->made.values[i]->id;
+        if (!side->made.taken[i] && side->key[id] && !prints->constant[id] &&
+            !prints->passed_on[id])
+            side->list[n++] = (struct print){side->key[id], i};
     }
-    qsort(out, n, sizeof *out, by_print);
+    qsort(side->list, n, sizeof *side->list, by_print);
     return n;
 }
 
@@ -125,20 +152,15 @@ static size_t run_length(const struct print *prints, size_t at, size_t n)
 }
 
 /* The k-th with a fingerprint on one side is the k-th on the other, if there are as many. */
-static enum ox_status match_prints(struct made *a, const struct ox_prints *pa, struct made *b,
-                                   const struct ox_prints *pb, bool strong, size_t *how,
-                                   const struct ox_value **partner, struct ox_error *err)
+static void match_prints(struct matching *m, const uint64_t *key_a, const uint64_t *key_b,
+                         enum ox_match how)
 {
-    struct print *x = calloc(a->n + 1, sizeof *x), *y = calloc(b->n + 1, sizeof *y);
-    if (!x || !y) {
-        free(x);
-        free(y);
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
-    }
-    size_t n = list_prints(a, pa, strong ? pa->strong : pa->weak, x);
-    size_t m = list_prints(b, pb, strong ? pb->strong : pb->weak, y);
-    for (size_t i = 0, j = 0; i < n && j < m;) {
-        size_t p = run_length(x, i, n), q = run_length(y, j, m);
+    const struct print *x = m->a.list, *y = m->b.list;
+    m->a.key = key_a;
+    m->b.key = key_b;
+    size_t n = list_prints(&m->a), n_b = list_prints(&m->b);
+    for (size_t i = 0, j = 0; i < n && j < n_b;) {
+        size_t p = run_length(x, i, n), q = run_length(y, j, n_b);
         if (x[i].print != y[j].print) {
             if (x[i].print < y[j].print)
                 i += p;
@@ -146,17 +168,43 @@ static enum ox_status match_prints(struct made *a, const struct ox_prints *pa, s
                 j += q;
             continue;
         }
-        for (size_t k = 0; k < p && p == q; k++) {
-            partner[y[j + k].at] = a->values[x[i + k].at];
-            how[y[j + k].at] = strong ? OX_MATCH_STRUCTURE : OX_MATCH_PLACE;
-            a->taken[x[i + k].at] = b->taken[y[j + k].at] = true;
-        }
+        for (size_t k = 0; k < p && p == q; k++)
+            pair_up(m, x[i + k].at, y[j + k].at, how);
         i += p;
         j += q;
     }
-    free(x);
-    free(y);
-    return OX_OK;
+}
+
+static size_t place_of(const struct made *made, const struct ox_value *value)
+{
+    size_t low = 0, high = made->n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (by_place(&made->values[middle], &value) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < made->n && made->values[low] == value ? low : SIZE_MAX;
+}
+
+/* What enters layers of the same weights should be the same, however each side has made it. */
+static void match_sources(struct matching *m)
+{
+    for (size_t j = 0; j < m->b.made.n; j++) {
+        const struct ox_value *a = m->partner[j], *b = m->b.made.values[j];
+        uint64_t anchor = m->b.prints.anchor[b->id];
+        if (!a || !anchor || m->a.prints.anchor[a->id] != anchor)
+            continue;
+        a = ox_prints_source(&m->a.prints, a);
+        b = ox_prints_source(&m->b.prints, b);
+        if (!a || !b || !a->producer || !b->producer)
+            continue;
+        size_t at_a = place_of(&m->a.made, a), at_b = place_of(&m->b.made, b);
+        if (at_a != SIZE_MAX && at_b != SIZE_MAX && !m->a.made.taken[at_a] &&
+            !m->b.made.taken[at_b])
+            pair_up(m, at_a, at_b, OX_MATCH_PLACE);
+    }
 }
 
 static bool all_taken(const struct made *made)
@@ -167,55 +215,82 @@ static bool all_taken(const struct made *made)
     return true;
 }
 
-/* Only where names leave something over: reading all weights is not free. */
-static enum ox_status match_structure(struct made *a, const struct ox_session *session_a,
-                                      struct made *b, const struct ox_session *session_b,
-                                      size_t *how, const struct ox_value **partner,
-                                      struct ox_error *err)
+static enum ox_status wire_both(struct matching *m, struct ox_error *err)
 {
-    struct ox_prints pa = {NULL}, pb = {NULL};
-    enum ox_status status;
-    if (all_taken(a) || all_taken(b))
+    OX_TRY(ox_prints_wire(&m->a.prints, m->a.session, m->a.matched, err));
+    return ox_prints_wire(&m->b.prints, m->b.session, m->b.matched, err);
+}
+
+/* Only where names leave something over: reading all weights is not free. What was matched stands for itself in the next
+ * round, so that a stretch which the sides compute differently ends at the next layer whose weights both have. */
+static enum ox_status match_structure(struct matching *m, struct ox_error *err)
+{
+    enum { MOST_ROUNDS = 16 };
+    struct ox_prints *a = &m->a.prints, *b = &m->b.prints;
+    if (all_taken(&m->a.made) || all_taken(&m->b.made))
         return OX_OK;
-    OX_TRY_CLEANUP(ox_prints_make(&pa, session_a, err));
-    OX_TRY_CLEANUP(ox_prints_make(&pb, session_b, err));
-    OX_TRY_CLEANUP(match_prints(a, &pa, b, &pb, true, how, partner, err));
-    status = match_prints(a, &pa, b, &pb, false, how, partner, err);
-cleanup:
-    ox_prints_release(&pa);
-    ox_prints_release(&pb);
-    return status;
+    OX_TRY(ox_prints_make(a, m->a.session, err));
+    OX_TRY(ox_prints_make(b, m->b.session, err));
+    for (size_t round = 0, before = SIZE_MAX; round < MOST_ROUNDS && before != m->n_pairs;
+         round++) {
+        before = m->n_pairs;
+        OX_TRY(wire_both(m, err));
+        match_prints(m, a->strong, b->strong, OX_MATCH_STRUCTURE);
+        match_prints(m, a->anchor, b->anchor, OX_MATCH_STRUCTURE);
+        if (before != m->n_pairs)
+            continue;
+        match_prints(m, a->weak, b->weak, OX_MATCH_PLACE);
+        match_sources(m);
+    }
+    return OX_OK;
+}
+
+static enum ox_status open_side(struct side *side, const struct ox_session *session,
+                                struct ox_error *err)
+{
+    side->session = session;
+    OX_TRY(list_made(&side->made, session, err));
+    side->matched = calloc(session->main->graph->n_values + 1, sizeof *side->matched);
+    side->list = calloc(side->made.n + 1, sizeof *side->list);
+    return side->matched && side->list ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+}
+
+static void release_side(struct side *side)
+{
+    release_made(&side->made);
+    ox_prints_release(&side->prints);
+    free(side->matched);
+    free(side->list);
 }
 
 enum ox_status ox_match_sessions(const struct ox_session *session_a,
                                  const struct ox_session *session_b, struct ox_pair **out,
                                  size_t *n, struct ox_error *err)
 {
-    struct made a = {NULL}, b = {NULL};
-    const struct ox_value **partner = NULL;
-    size_t *how = NULL;
+    struct matching m = {.n_pairs = 0};
     enum ox_status status;
-    OX_TRY_CLEANUP(list_made(&a, session_a, err));
-    OX_TRY_CLEANUP(list_made(&b, session_b, err));
-    partner = calloc(b.n + 1, sizeof *partner);
-    how = calloc(b.n + 1, sizeof *how);
-    *out = calloc(b.n + 1, sizeof **out);
-    if (!partner || !how || !*out) {
+    OX_TRY_CLEANUP(open_side(&m.a, session_a, err));
+    OX_TRY_CLEANUP(open_side(&m.b, session_b, err));
+    size_t most = m.b.made.n + 1;
+    m.partner = calloc(most, sizeof *m.partner);
+    m.how = calloc(most, sizeof *m.how);
+    *out = calloc(most, sizeof **out);
+    if (!m.partner || !m.how || !*out) {
         status = ox_fail(err, OX_NO_MEMORY, "out of memory");
         goto cleanup;
     }
-    OX_TRY_CLEANUP(match_names(&a, &b, partner, err));
-    OX_TRY_CLEANUP(match_structure(&a, session_a, &b, session_b, how, partner, err));
+    OX_TRY_CLEANUP(match_names(&m, err));
+    OX_TRY_CLEANUP(match_structure(&m, err));
     *n = 0;
-    for (size_t i = 0; i < b.n; i++)
-        if (partner[i])
-            (*out)[(*n)++] =
-                (struct ox_pair){.a = partner[i], .b = b.values[i], .match = (enum ox_match)how[i]};
+    for (size_t i = 0; i < m.b.made.n; i++)
+        if (m.partner[i])
+            (*out)[(*n)++] = (struct ox_pair){
+                .a = m.partner[i], .b = m.b.made.values[i], .match = (enum ox_match)m.how[i]};
 cleanup:
-    release_made(&a);
-    release_made(&b);
-    free(partner);
-    free(how);
+    release_side(&m.a);
+    release_side(&m.b);
+    free(m.partner);
+    free(m.how);
     if (status != OX_OK) {
         free(*out);
         *out = NULL;

@@ -26,17 +26,25 @@ struct ox_pair {
 enum ox_status ox_match_sessions(const struct ox_session *a, const struct ox_session *b,
                                  struct ox_pair **out, size_t *n, struct ox_error *err);
 
-/* Fingerprints of all values that a session makes, for ox_match_sessions(). */
+/* Fingerprints of all values that a session makes, by value id, for ox_match_sessions(). */
 struct ox_prints {
-    uint64_t *
-        strong; /* by value id: operators, attributes, weights (in any order of elements), wiring; 0: none */
-    uint64_t *weak; /* operators and wiring alone */
-    bool *constant; /* depends on no input */
+    uint64_t *content; /* of constants: their elements in any order; 0: none */
+    uint64_t *strong;  /* operators, attributes, weights, wiring; 0: none */
+    uint64_t *weak;    /* operators and wiring alone */
+    uint64_t *anchor;  /* operator and largest weight, whatever comes in; 0: it has none of size */
+    bool *constant;    /* depends on no input */
     bool *
         passed_on; /* a node that changes nothing in kind follows: that one's output stands for both */
 };
+/* Reads the constants. */
 enum ox_status ox_prints_make(struct ox_prints *prints, const struct ox_session *session,
                               struct ox_error *err);
+/* Strong, weak and anchor prints, where values that have one in `matched` (by id, not 0; NULL: none) are known by that alone. */
+enum ox_status ox_prints_wire(struct ox_prints *prints, const struct ox_session *session,
+                              const uint64_t *matched, struct ox_error *err);
+/* What enters the product or convolution behind a value that has an anchor; NULL: more than one thing does. */
+const struct ox_value *ox_prints_source(const struct ox_prints *prints,
+                                        const struct ox_value *value);
 void ox_prints_release(struct ox_prints *prints);
 
 /* Where A quantizes and dequantizes a paired value: fills pair->dequantized. */

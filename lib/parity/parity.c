@@ -14,6 +14,7 @@ static enum ox_status open_walker(struct ox_parity *p, enum ox_role role, struct
                                                         : p->options.b_level,
                                      .oracle = is_double,
                                      .seed = p->options.seed,
+                                     .saturating = p->options.saturating && !is_double,
                                      .lean = true,
                                      .on_replace = ox_step_value,
                                      .replace_arg = w};

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/forget.h"
 #include "parity/pairs.h"
 
 static uint64_t mix(uint64_t x)
@@ -80,6 +81,7 @@ static const struct ox_value *passes(const struct ox_node *node, const bool *con
 /* A sum over elements, each by its value in float32: any order and any layout gives the same. */
 static uint64_t tensor_print(const struct ox_tensor *t)
 {
+    enum { FORGET_EVERY = 1 << 18 };
     uint64_t sum = mix(t->n);
     if (t->dtype == OX_STRING) {
         const struct ox_str *s = t->data;
@@ -88,16 +90,21 @@ static uint64_t tensor_print(const struct ox_tensor *t)
                 sum += mix((unsigned char)s[i].p[k] + k * 257);
         return sum;
     }
+    size_t size = ox_dtype_size(t->dtype);
     for (size_t at = 0; at < t->n; at += 512) {
+        const char *from = (const char *)t->data + at * size;
         float values[512];
         size_t n = t->n - at < 512 ? t->n - at : 512;
-        ox_elements_convert(OX_FLOAT32, values, t->dtype,
-                            (const char *)t->data + at * ox_dtype_size(t->dtype), n, false);
+        ox_elements_convert(OX_FLOAT32, values, t->dtype, from, n, false);
         for (size_t i = 0; i < n; i++) {
             uint32_t bits;
             memcpy(&bits, &values[i], sizeof bits);
             sum += mix(bits << 1 ? bits : 0);
         }
+        /* What lies in the model's file need not stay in memory. */
+        if ((at & (FORGET_EVERY - 1)) == 0 && at)
+            ox_mapping_forget((const char *)t->data + (at - FORGET_EVERY) * size,
+                              FORGET_EVERY * size);
     }
     return sum;
 }
@@ -108,7 +115,9 @@ static enum ox_status stored_print(struct ox_model *model, const struct ox_store
     struct ox_tensor *tensor;
     OX_TRY(ox_stored_load(model, stored, &tensor, err));
     *print = tensor_print(tensor);
+    ox_mapping_forget(tensor->data, tensor->n * ox_dtype_size(tensor->dtype));
     ox_tensor_release(tensor);
+    ox_mapping_forget(stored->raw, stored->raw_bytes);
     return OX_OK;
 }
 
@@ -168,24 +177,88 @@ static bool is_default(const struct ox_schema *schema, const struct ox_attr *att
     return false;
 }
 
+/* ---- Constants ----------------------------------------------------------------------------------------------------- */
+
+/* Those that nodes make of constants: their contents count, not how they are made. What can't be had keeps its wiring. */
+static enum ox_status evaluate(struct ox_prints *prints, const struct ox_session *session,
+                               const struct ox_value **values, const char **names, size_t n,
+                               struct ox_error *err)
+{
+    const struct ox_run_options options = {.lean = true, .outputs = names, .n_outputs = n};
+    struct ox_session *small = NULL;
+    struct ox_datum **data = calloc(n + 1, sizeof *data);
+    struct ox_datum **inputs = calloc(session->n_inputs + 1, sizeof *inputs);
+    struct ox_error ignored;
+    if (!data || !inputs) {
+        free(data);
+        free(inputs);
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    }
+    if (ox_session_new(&small, session->main->graph->model, &options, &ignored) == OX_OK &&
+        ox_session_run(small, inputs, data, &ignored) == OX_OK)
+        for (size_t i = 0; i < n; i++)
+            if (data[i] && data[i]->kind == OX_DATUM_TENSOR)
+                prints->content[values[i]->id] = tensor_print(data[i]->tensor);
+    for (size_t i = 0; i < n; i++)
+        ox_datum_release(data[i]);
+    ox_session_release(small);
+    free(inputs);
+    free(data);
+    return OX_OK;
+}
+
+/* Constants that nodes make and that a node which is none takes. */
+static enum ox_status evaluate_all(struct ox_prints *prints, const struct ox_session *session,
+                                   struct ox_error *err)
+{
+    const struct ox_plan *plan = session->main;
+    size_t most = plan->graph->n_values + 1, n = 0;
+    const struct ox_value **values = calloc(most, sizeof *values);
+    const char **names = calloc(most, sizeof *names);
+    bool *listed = calloc(most, sizeof *listed);
+    enum ox_status status = values && names && listed ? OX_OK : OX_NO_MEMORY;
+    for (size_t i = 0; i < plan->n_steps && status == OX_OK; i++) {
+        const struct ox_node *node = plan->steps[i].node;
+        bool makes = node->n_outputs && node->outputs[0] && !prints->constant[node->outputs[0]->id];
+        for (size_t k = 0; k < node->n_inputs && makes; k++) {
+            const struct ox_value *in = node->inputs[k];
+            if (!in || !in->producer || !prints->constant[in->id] || prints->content[in->id] ||
+                listed[in->id])
+                continue;
+            listed[in->id] = true;
+            values[n] = in;
+            names[n++] = in->name;
+        }
+    }
+    if (status == OX_OK && n)
+        status = evaluate(prints, session, values, names, n, err);
+    free(values);
+    free(names);
+    free(listed);
+    return status == OX_NO_MEMORY ? ox_fail(err, status, "out of memory") : status;
+}
+
 /* ---- Values -------------------------------------------------------------------------------------------------------- */
 
 struct printing {
     struct ox_prints *out;
     const struct ox_session *session;
+    const uint64_t *matched;
     struct ox_error *err;
 };
 
-/* An input, an initializer, or what the steps before have made. */
+/* An input or an initializer. */
 static enum ox_status leaf(struct printing *p, const struct ox_value *value)
 {
     struct ox_prints *out = p->out;
     const struct ox_graph *graph = value->graph;
-    if (out->strong[value->id] || value->producer)
+    if (value->producer || out->strong[value->id])
         return OX_OK;
     if (value->init) {
         out->constant[value->id] = true;
-        OX_TRY(stored_print(graph->model, value->init, &out->strong[value->id], p->err));
+        if (!out->content[value->id])
+            OX_TRY(stored_print(graph->model, value->init, &out->content[value->id], p->err));
+        out->strong[value->id] = out->content[value->id];
     } else if (value->is_input) {
         size_t place = 0;
         for (size_t i = 0; i < graph->n_inputs && graph->inputs[i] != value; i++)
@@ -198,79 +271,161 @@ static enum ox_status leaf(struct printing *p, const struct ox_value *value)
     return OX_OK;
 }
 
+/* Elements of a constant that tell a layer from others. */
+static size_t weight_size(const struct ox_value *value)
+{
+    enum { LEAST = 64 };
+    size_t n;
+    const struct ox_stored *stored = value->init;
+    if (!stored || !ox_dims_count(stored->rank, stored->dims, &n))
+        return 0;
+    return n >= LEAST ? n : 0;
+}
+
+struct node_prints {
+    uint64_t strong, weak, constants, anchor;
+    bool constant;
+};
+
 /* Attributes and constant inputs add up, others are taken in order. */
-static enum ox_status node_prints(struct printing *p, const struct ox_step *step)
+static enum ox_status print_node(struct printing *p, const struct ox_step *step,
+                                 struct node_prints *n)
 {
     const struct ox_node *node = step->node;
-    struct ox_prints *out = p->out;
-    const char *op = family(node);
-    uint64_t strong = text_print(op), weak = strong, constants = 0;
-    bool constant = !step->schema || !step->schema->non_deterministic;
+    const struct ox_prints *out = p->out;
+    size_t largest = 0;
+    uint64_t op = text_print(family(node));
+    *n = (struct node_prints){.strong = op, .weak = op};
+    n->constant = !step->schema || !step->schema->non_deterministic;
     for (size_t i = 0; i < node->n_inputs; i++) {
         const struct ox_value *in = node->inputs[i];
         if (!in)
             continue;
         OX_TRY(leaf(p, in));
         if (out->constant[in->id]) {
-            constants += out->strong[in->id];
+            size_t size = weight_size(in);
+            n->constants += out->content[in->id] ? out->content[in->id] : out->strong[in->id];
+            if (size > largest) {
+                largest = size;
+                n->anchor = mix(op + out->content[in->id]);
+            }
             continue;
         }
-        constant = false;
-        strong = mix(strong * 31 + out->strong[in->id]);
-        weak = mix(weak * 31 + out->weak[in->id]);
+        n->constant = false;
+        n->strong = mix(n->strong * 31 + out->strong[in->id]);
+        n->weak = mix(n->weak * 31 + out->weak[in->id]);
     }
     for (size_t i = 0; i < node->n_attrs; i++) {
         uint64_t print = 0;
         if (is_default(step->schema, &node->attrs[i]))
             continue;
         OX_TRY(attr_print(node->graph->model, &node->attrs[i], &print, p->err));
-        constants += print;
+        n->constants += print;
     }
+    return OX_OK;
+}
+
+/* The value that a node hands on keeps what it is known by. */
+static void hand_on(struct printing *p, const struct ox_node *node, const struct ox_value *through,
+                    const struct ox_value *value, uint64_t constants)
+{
+    struct ox_prints *out = p->out;
+    bool same = strcmp(node->op_type, "Identity") == 0 || strcmp(node->op_type, "Dropout") == 0 ||
+                strcmp(node->op_type, "Cast") == 0;
+    out->constant[value->id] = out->constant[through->id];
+    out->weak[value->id] = out->weak[through->id];
+    out->anchor[value->id] = out->anchor[through->id];
+    out->strong[value->id] =
+        same ? out->strong[through->id] : mix(out->strong[through->id] + constants);
+    out->passed_on[through->id] = true;
+}
+
+static enum ox_status wire_node(struct printing *p, const struct ox_step *step)
+{
+    const struct ox_node *node = step->node;
+    struct ox_prints *out = p->out;
+    struct node_prints n;
+    bool stored = strcmp(node->op_type, "Constant") == 0;
+    if (stored && node->n_outputs && out->content[node->outputs[0]->id]) {
+        out->strong[node->outputs[0]->id] = out->content[node->outputs[0]->id];
+        return OX_OK;
+    }
+    OX_TRY(print_node(p, step, &n));
     const struct ox_value *through = passes(node, out->constant);
     for (size_t k = 0; k < node->n_outputs; k++) {
         const struct ox_value *value = node->outputs[k];
         if (!value)
             continue;
         if (through && k == 0) {
-            out->constant[value->id] = out->constant[through->id];
-            out->weak[value->id] = out->weak[through->id];
-            bool same = strcmp(node->op_type, "Identity") == 0 ||
-                        strcmp(node->op_type, "Dropout") == 0 || strcmp(node->op_type, "Cast") == 0;
-            out->strong[value->id] =
-                same ? out->strong[through->id] : mix(out->strong[through->id] + constants);
-            out->passed_on[through->id] = true;
-            continue;
+            hand_on(p, node, through, value, n.constants);
+        } else {
+            out->constant[value->id] = n.constant && (node->n_inputs || stored);
+            out->weak[value->id] = mix(n.weak + k);
+            out->strong[value->id] = stored ? n.constants : mix(n.strong + n.constants + k);
+            out->anchor[value->id] = n.constant || !n.anchor ? 0 : mix(n.anchor + k);
         }
-        bool is_constant = constant && (node->n_inputs || strcmp(op, "Constant") == 0);
-        out->constant[value->id] = is_constant;
-        out->weak[value->id] = mix(weak + k);
-        out->strong[value->id] =
-            strcmp(op, "Constant") == 0 ? constants : mix(strong + constants + k);
+        if (stored)
+            out->content[value->id] = n.constants;
+        if (p->matched && p->matched[value->id])
+            out->strong[value->id] = out->weak[value->id] = p->matched[value->id];
     }
+    return OX_OK;
+}
+
+enum ox_status ox_prints_wire(struct ox_prints *prints, const struct ox_session *session,
+                              const uint64_t *matched, struct ox_error *err)
+{
+    const struct ox_plan *plan = session->main;
+    size_t n = plan->graph->n_values + 1;
+    struct printing p = {prints, session, matched, err};
+    memset(prints->strong, 0, n * sizeof *prints->strong);
+    for (size_t i = 0; i < plan->n_steps; i++)
+        OX_TRY(wire_node(&p, &plan->steps[i]));
     return OX_OK;
 }
 
 enum ox_status ox_prints_make(struct ox_prints *prints, const struct ox_session *session,
                               struct ox_error *err)
 {
-    const struct ox_plan *plan = session->main;
-    size_t n = plan->graph->n_values + 1;
+    size_t n = session->main->graph->n_values + 1;
+    prints->content = calloc(n, sizeof *prints->content);
     prints->strong = calloc(n, sizeof *prints->strong);
     prints->weak = calloc(n, sizeof *prints->weak);
+    prints->anchor = calloc(n, sizeof *prints->anchor);
     prints->constant = calloc(n, sizeof *prints->constant);
     prints->passed_on = calloc(n, sizeof *prints->passed_on);
-    if (!prints->strong || !prints->weak || !prints->constant || !prints->passed_on)
+    if (!prints->content || !prints->strong || !prints->weak || !prints->anchor ||
+        !prints->constant || !prints->passed_on)
         return ox_fail(err, OX_NO_MEMORY, "out of memory");
-    struct printing p = {prints, session, err};
-    for (size_t i = 0; i < plan->n_steps; i++)
-        OX_TRY(node_prints(&p, &plan->steps[i]));
-    return OX_OK;
+    OX_TRY(ox_prints_wire(prints, session, NULL, err));
+    return evaluate_all(prints, session, err);
+}
+
+const struct ox_value *ox_prints_source(const struct ox_prints *prints,
+                                        const struct ox_value *value)
+{
+    const struct ox_value *from;
+    while (value->producer && (from = passes(value->producer, prints->constant)))
+        value = from;
+    const struct ox_node *node = value->producer;
+    const struct ox_value *source = NULL;
+    for (size_t i = 0; node && i < node->n_inputs; i++) {
+        const struct ox_value *in = node->inputs[i];
+        if (!in || prints->constant[in->id])
+            continue;
+        if (source)
+            return NULL;
+        source = in;
+    }
+    return source;
 }
 
 void ox_prints_release(struct ox_prints *prints)
 {
+    free(prints->content);
     free(prints->strong);
     free(prints->weak);
+    free(prints->anchor);
     free(prints->constant);
     free(prints->passed_on);
 }

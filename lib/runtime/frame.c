@@ -173,6 +173,9 @@ void ox_frame_drop_constants(struct ox_frame *frame, const struct ox_node *node)
         uint64_t bytes = kept && *kept ? ox_datum_bytes(*kept) : 0;
         if (bytes < LEAST)
             continue;
+        /* A view of a file of external data. */
+        if ((*kept)->kind == OX_DATUM_TENSOR)
+            ox_mapping_forget((*kept)->tensor->data, bytes);
         ox_datum_release(*kept);
         *kept = NULL;
         ox_datum_release(plan->wide[value->id]);

@@ -243,6 +243,27 @@ static enum ox_status check_expressions(const struct ox_session *session, size_t
     return OX_OK;
 }
 
+/* Where values were chosen, what they are not computed from need not be there. What a subgraph takes is not looked into. */
+static bool is_needed(const struct ox_session *session, const struct ox_value *input)
+{
+    const struct ox_plan *plan = session->main;
+    if (!session->options.n_outputs)
+        return true;
+    for (size_t i = 0; i < plan->n_steps; i++) {
+        const struct ox_node *node = plan->steps[i].node;
+        for (size_t k = 0; k < node->n_inputs; k++)
+            if (node->inputs[k] == input)
+                return true;
+        for (size_t k = 0; k < node->n_attrs; k++)
+            if (node->attrs[k].type == OX_ATTR_GRAPH || node->attrs[k].type == OX_ATTR_GRAPHS)
+                return true;
+    }
+    for (size_t i = 0; i < session->n_outputs; i++)
+        if (session->outputs[i] == input)
+            return true;
+    return false;
+}
+
 enum ox_status ox_ports_check(const struct ox_session *session, struct ox_datum *const *inputs,
                               struct ox_error *err)
 {
@@ -259,7 +280,7 @@ enum ox_status ox_ports_check(const struct ox_session *session, struct ox_datum 
         for (size_t i = 0; i < session->n_inputs; i++) {
             const struct ox_type *type = session->inputs[i]->type;
             if (!inputs[i]) {
-                if (!session->input_ports[i].required)
+                if (!session->input_ports[i].required || !is_needed(session, session->inputs[i]))
                     continue;
                 status = ox_fail(err, OX_INPUT, "input '%.256s' (%.256s) is not given",
                                  session->input_ports[i].name, session->input_ports[i].type);

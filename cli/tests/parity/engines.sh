@@ -18,6 +18,10 @@ code=$?
 rm -f "$3.onnx"
 exit $code
 END
+# It adds uint8 by int8 as processors without VNNI do.
+engine saturate <<'END'
+exec "$ONNXTOOL" run -q --simulate avx2-saturating "$1" -i "$2" -o "$3"
+END
 engine crash <<'END'
 kill -SEGV $$
 END
@@ -37,12 +41,21 @@ cat >gelu.onnx <<'END'
 <ir_version: 10, opset_import: ["" : 20]>
 g (float[64] x) => (float[64] y) { a = Identity(x) [gelu] h = Gelu(a) y = Add(h, x) }
 END
+cat >int8.onnx <<'END'
+<ir_version: 10, opset_import: ["" : 17]>
+g (float[2,4] x) => (float[2,2] y)
+<float step = {0.004}, uint8 zero = {0}, int8[4,2] w = {127, 1, 126, 2, 125, -3, 124, 4}, float out = {0.00003}>
+{ [codes] q = QuantizeLinear(x, step, zero) [sums] s = MatMulInteger(q, w) [wide] f = Cast<to = 1>(s) [scale] y = Mul(f, out) }
+END
 show() { echo "\$ onnxtool parity $*"; "$ONNXTOOL" parity "$@" 2>&1 | grep -v "worst at"; echo "exit ${PIPESTATUS[0]}"; }
 show -O0 m.onnx --engine right --random 1
 show -O0 m.onnx --engine wrong --random 1 --bisect
 show -O0 m.onnx --engine right --engine wrong --random 1 -q
 show -O0 m.onnx m.onnx --engine wrong --engine wrong --random 1 --samples 2
 show -O0 gelu.onnx --engine tanh --random 1 --bisect --rtol 1e-5 --atol 1e-6
+echo '[[0.9, 0.95, 1.0, 0.85], [0.1, 0.2, 0.1, 0.2]]' >x.json
+show int8.onnx --engine saturate -i x=x.json --oracle --bisect
+show int8.onnx --engine saturate -i x=x.json --simulate avx2-saturating
 show -O0 m.onnx --engine crash --random 1
 show -O0 m.onnx --engine hang --random 1 --engine-timeout 0.2
 show -O0 m.onnx --engine refuse --random 1

@@ -50,3 +50,28 @@ g (float[N,M] x) => (float[N,M] y) { [one] a = Tanh(x) [two] b = Mul(a, a) [thre
 END
 # Five runs in step, each with megabytes of its own.
 "$ONNXTOOL" parity big.onnx big.onnx --random 1 --shape x=700x700 --layers --oracle -q && echo agree
+
+# Another Softmax and another Gelu in between, a weight computed from others, all names new: the next weights that both have
+# tie the sides together again.
+w() { seq -s, -w 0.0$1 0.01 1 | cut -d, -f1-64; }
+cat >whole.onnx <<END
+<ir_version: 10, opset_import: ["" : 20]>
+g (float[4,8] x) => (float[4,8] y)
+<float[8,8] w1 = {$(w 1)}, float[8,8] w2 = {$(w 3)}, float[8,8] w3 = {$(w 5)}, float[8] shift = {1, 2, 3, 4, 5, 6, 7, 8}>
+{
+  [in] a = MatMul(x, w1) [soft] s = Softmax(a) [mid] b = MatMul(s, w2) [gelu] g = Gelu(b) [out] c = MatMul(g, w3)
+  [shift] d = Mul(c, shift) [end] y = Tanh(d)
+}
+END
+cat >parts.onnx <<END
+<ir_version: 10, opset_import: ["" : 20]>
+g (float[4,8] x) => (float[4,8] y)
+<float[8,8] m1 = {$(w 1)}, float[8,8] m2 = {$(w 3)}, float[8,8] m3 = {$(w 5)}, int64[1] last = {-1},
+ float root = {1.41421356237}, float one = {1}, float half = {0.5}, float from = {1}, float to = {9}>
+{
+  [n1] t1 = MatMul(x, m1) [n2] t2 = Exp(t1) [n3] t3 = ReduceSum(t2, last) [n4] t4 = Div(t2, t3) [n5] t5 = MatMul(t4, m2)
+  [n6] t6 = Div(t5, root) [n7] t7 = Erf(t6) [n8] t8 = Add(t7, one) [n9] t9 = Mul(t5, t8) [n10] t10 = Mul(t9, half)
+  [n11] t11 = MatMul(t10, m3) [n12] t12 = Range(from, to, one) [n13] t13 = Mul(t11, t12) [n14] y = Tanh(t13)
+}
+END
+show whole.onnx parts.onnx --random 1 --layers
