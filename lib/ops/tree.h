@@ -37,6 +37,7 @@ struct ox_tree_draft {
     double *weight;
     double *members; /* of all sets; set i is [set_start[i], set_start[i + 1]), ascending */
     uint32_t *set_start;
+    size_t n_sets;
 };
 
 struct ox_tree_f32 {
@@ -64,6 +65,7 @@ struct ox_tree_weight {
 
 struct ox_forest {
     bool wide; /* nodes are ox_tree_f64 and rows double; else float both */
+    size_t n_nodes;
     void *nodes;
     const uint8_t *kinds; /* by node */
     enum ox_tree_mode
@@ -74,6 +76,7 @@ struct ox_forest {
     uint32_t *leaf_start; /* weights of leaf i: [leaf_start[i], leaf_start[i + 1]) */
     struct ox_tree_weight *weights;
     bool plain; /* every leaf has one weight, of target 0 */
+    size_t n_sets;
     const double *members;
     const uint32_t *set_start;
 };
@@ -83,6 +86,10 @@ struct ox_forest {
 enum ox_status ox_forest_build(struct ox_run *r, const struct ox_tree_draft *draft, bool wide,
                                size_t features, size_t targets, struct ox_forest *forest,
                                struct ox_error *err);
+
+/* In prepare(): the forest and what it points to, moved behind the first `head` bytes of what stays with the node (ox_run_keep()),
+ * which are returned, zeroed. NULL with *err set. */
+void *ox_forest_keep(struct ox_run *r, struct ox_forest *forest, size_t head, struct ox_error *err);
 
 /* Drafts from the lists of the Classifier ("class") and Regressor ("target") forms; *wide is set when thresholds are given in
  * double precision. */

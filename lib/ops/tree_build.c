@@ -1,5 +1,6 @@
 /* Checks drafted trees and lays them out. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "ops/tree.h"
 
@@ -168,6 +169,7 @@ enum ox_status ox_forest_build(struct ox_run *r, const struct ox_tree_draft *dra
     struct build b = {.r = r, .draft = draft, .forest = forest, .features = features};
     *forest = (struct ox_forest){.wide = wide,
                                  .n_trees = draft->n_roots,
+                                 .n_sets = draft->n_sets,
                                  .members = draft->members,
                                  .set_start = draft->set_start};
     if (n >= UNSEEN || draft->n_weights >= UNSEEN)
@@ -195,6 +197,43 @@ enum ox_status ox_forest_build(struct ox_run *r, const struct ox_tree_draft *dra
     }
     OX_TRY(place_weights(&b, targets, err));
     forest->kinds = b.kinds;
+    forest->n_nodes = b.n_placed;
     choose_mode(forest, b.n_placed);
     return OX_OK;
+}
+
+void *ox_forest_keep(struct ox_run *r, struct ox_forest *f, size_t head, struct ox_error *err)
+{
+    enum { LINE = 64 };
+    const size_t node = f->wide ? sizeof(struct ox_tree_f64) : sizeof(struct ox_tree_f32);
+    const size_t n_members = f->n_sets ? f->set_start[f->n_sets] : 0;
+    struct {
+        const void *from;
+        size_t bytes, at;
+    } part[] = {{f->nodes, f->n_nodes * node, 0},
+                {f->kinds, f->n_nodes, 0},
+                {f->roots, f->n_trees * sizeof *f->roots, 0},
+                {f->leaf_start, (f->n_leaves + 1) * sizeof *f->leaf_start, 0},
+                {f->weights, f->leaf_start[f->n_leaves] * sizeof *f->weights, 0},
+                {f->members, n_members * sizeof *f->members, 0},
+                {f->set_start, f->n_sets ? (f->n_sets + 1) * sizeof *f->set_start : 0, 0}};
+    size_t all = head;
+    for (size_t i = 0; i < OX_COUNT(part); i++) {
+        part[i].at = (all + LINE - 1) / LINE * LINE;
+        all = part[i].at + part[i].bytes;
+    }
+    char *kept = ox_run_keep(r, all, err);
+    for (size_t i = 0; kept && i < OX_COUNT(part); i++)
+        if (part[i].bytes)
+            memcpy(kept + part[i].at, part[i].from, part[i].bytes);
+    if (!kept)
+        return NULL;
+    f->nodes = kept + part[0].at;
+    f->kinds = (const uint8_t *)kept + part[1].at;
+    f->roots = (uint32_t *)(void *)(kept + part[2].at);
+    f->leaf_start = (uint32_t *)(void *)(kept + part[3].at);
+    f->weights = (struct ox_tree_weight *)(void *)(kept + part[4].at);
+    f->members = (const double *)(void *)(kept + part[5].at);
+    f->set_start = (const uint32_t *)(void *)(kept + part[6].at);
+    return kept;
 }

@@ -17,6 +17,18 @@ enum aggregate { AVERAGE, SUM, MIN, MAX }; /* numbered as in TreeEnsemble 5 */
 /* Rows that go through a tree before the next tree is taken up: many, so that a tree is fetched seldom. */
 enum { BLOCK = 512 };
 
+/* Where the trees stand in the attributes. */
+enum form { CLASS_LISTS, TARGET_LISTS, TENSORS };
+
+/* The trees, as they are built for rows of a type and a width. */
+struct planted {
+    struct ox_forest forest;
+    size_t features;
+    bool in_double;    /* thresholds are given so */
+    bool one_class;    /* classifiers: two labels, and all weights are of one class */
+    bool all_positive; /* classifiers: the weights */
+};
+
 struct ensemble {
     struct ox_forest forest;
     enum aggregate aggregate;
@@ -28,9 +40,8 @@ struct ensemble {
     struct ox_tensor *scores; /* [rows, columns] */
     size_t columns;
     /* Of classifiers. */
-    size_t *picked; /* label of each row; NULL: a regressor */
-    bool one_class; /* two labels, and all weights are of one class */
-    bool all_positive;
+    size_t *picked;               /* label of each row; NULL: a regressor */
+    bool one_class, all_positive; /* as in struct planted */
     struct ox_task_state state;
     /* Turns a row's sums into its output. */
     void (*finish)(const struct ensemble *e, size_t row, double *sums, const bool *seen);
@@ -191,12 +202,85 @@ static bool in_double(const struct ensemble *e, bool wide)
     return wide || e->rows.x->dtype != OX_FLOAT32;
 }
 
-static enum ox_status run_drafted(struct ox_run *r, struct ensemble *e,
-                                  const struct ox_tree_draft *draft, bool wide, enum ox_dtype dtype,
-                                  struct ox_error *err)
+static void judge_weights(const struct ox_tree_draft *draft, size_t targets, struct planted *out)
 {
-    OX_TRY(
-        ox_forest_build(r, draft, in_double(e, wide), e->rows.cols, e->targets, &e->forest, err));
+    out->one_class = targets == 2 && draft->n_weights;
+    out->all_positive = true;
+    for (size_t k = 0; k < draft->n_weights; k++) {
+        out->one_class = out->one_class && draft->weight_target[k] == draft->weight_target[0];
+        out->all_positive = out->all_positive && draft->weight[k] >= 0;
+    }
+}
+
+static enum ox_status plant(struct ox_run *r, const struct ensemble *e, enum form form,
+                            struct planted *out, struct ox_error *err)
+{
+    struct ox_tree_draft draft;
+    bool wide = false;
+    if (form == TENSORS)
+        OX_TRY(ox_tree_draft_tensors(r, &draft, &wide, err));
+    else
+        OX_TRY(
+            ox_tree_draft_lists(r, form == CLASS_LISTS ? "class" : "target", &draft, &wide, err));
+    *out = (struct planted){.features = e->rows.cols, .in_double = wide};
+    judge_weights(&draft, e->targets, out);
+    return ox_forest_build(r, &draft, in_double(e, wide), e->rows.cols, e->targets, &out->forest,
+                           err);
+}
+
+/* What prepare() left, where it fits these rows. */
+static enum ox_status find_trees(struct ox_run *r, struct ensemble *e, enum form form,
+                                 struct ox_error *err)
+{
+    const struct planted *kept = ox_run_state(r);
+    struct planted fresh;
+    if (!kept || kept->features != e->rows.cols ||
+        kept->forest.wide != in_double(e, kept->in_double)) {
+        OX_TRY(plant(r, e, form, &fresh, err));
+        kept = &fresh;
+    }
+    e->forest = kept->forest;
+    e->one_class = kept->one_class;
+    e->all_positive = kept->all_positive;
+    return OX_OK;
+}
+
+static enum ox_status keep_trees(struct ox_run *r, struct ensemble *e, enum form form,
+                                 struct ox_error *err)
+{
+    struct planted planted;
+    OX_TRY(ox_ml_rows(r, &e->rows, err));
+    OX_TRY(plant(r, e, form, &planted, err));
+    struct planted *kept = ox_forest_keep(r, &planted.forest, sizeof planted, err);
+    if (!kept)
+        return OX_NO_MEMORY;
+    *kept = planted;
+    return OX_OK;
+}
+
+static enum ox_status prepare_targets(struct ox_run *r, enum form form, struct ox_error *err)
+{
+    struct ensemble e = {0};
+    if (r->once)
+        return OX_OK;
+    OX_TRY(read_targets(r, &e, err));
+    return keep_trees(r, &e, form, err);
+}
+
+static enum ox_status prepare_tree_regressor(struct ox_run *r, struct ox_error *err)
+{
+    return prepare_targets(r, TARGET_LISTS, err);
+}
+
+static enum ox_status prepare_tree_ensemble(struct ox_run *r, struct ox_error *err)
+{
+    return prepare_targets(r, TENSORS, err);
+}
+
+static enum ox_status run_targets(struct ox_run *r, struct ensemble *e, enum form form,
+                                  enum ox_dtype dtype, struct ox_error *err)
+{
+    OX_TRY(find_trees(r, e, form, err));
     const int64_t dims[2] = {(int64_t)e->rows.rows, (int64_t)e->targets};
     e->finish = finish_targets;
     OX_TRY(ox_run_out(r, 0, dtype, 2, dims, &e->scores, err));
@@ -215,21 +299,16 @@ static enum ox_status run_tree_regressor(struct ox_run *r, struct ox_error *err)
         return ox_run_fail(r, err, OX_INPUT, "attribute aggregate_function is '%s'", name);
     if (name)
         e.aggregate = (enum aggregate)aggregate;
-    struct ox_tree_draft draft;
-    bool wide = false;
     OX_TRY(ox_ml_rows(r, &e.rows, err));
     OX_TRY(ox_post_transform(r, &e.transform, err));
     OX_TRY(read_targets(r, &e, err));
     OX_TRY(read_base(r, &e, err));
-    OX_TRY(ox_tree_draft_lists(r, "target", &draft, &wide, err));
-    return run_drafted(r, &e, &draft, wide, OX_FLOAT32, err);
+    return run_targets(r, &e, TARGET_LISTS, OX_FLOAT32, err);
 }
 
 static enum ox_status run_tree_ensemble(struct ox_run *r, struct ox_error *err)
 {
     struct ensemble e = {0};
-    struct ox_tree_draft draft;
-    bool wide = false;
     int64_t aggregate = ox_run_int(r, "aggregate_function", SUM);
     int64_t transform = ox_run_int(r, "post_transform", OX_POST_NONE);
     if (aggregate < AVERAGE || aggregate > MAX)
@@ -242,8 +321,7 @@ static enum ox_status run_tree_ensemble(struct ox_run *r, struct ox_error *err)
     e.transform = (enum ox_post_transform)transform;
     OX_TRY(ox_ml_rows(r, &e.rows, err));
     OX_TRY(read_targets(r, &e, err));
-    OX_TRY(ox_tree_draft_tensors(r, &draft, &wide, err));
-    return run_drafted(r, &e, &draft, wide, e.rows.x->dtype, err);
+    return run_targets(r, &e, TENSORS, e.rows.x->dtype, err);
 }
 
 /* ---- Classifiers -------------------------------------------------------------------------------------------------- */
@@ -303,32 +381,35 @@ static void finish_lone(const struct ensemble *e, size_t row, double *sums, cons
     ox_real_store(e->scores, row * e->columns, 1, &score);
 }
 
-static void judge_weights(struct ensemble *e, const struct ox_tree_draft *draft)
+static enum ox_status read_labels(struct ox_run *r, struct ensemble *e, struct ox_ml_labels *labels,
+                                  struct ox_error *err)
 {
-    e->one_class = e->targets == 2 && draft->n_weights;
-    e->all_positive = true;
-    for (size_t k = 0; k < draft->n_weights; k++) {
-        e->one_class = e->one_class && draft->weight_target[k] == draft->weight_target[0];
-        e->all_positive = e->all_positive && draft->weight[k] >= 0;
-    }
+    ox_ml_labels(r, "classlabels_int64s", "classlabels_strings", labels);
+    if (labels->n == 0)
+        return ox_run_fail(r, err, OX_INPUT, "there are no class labels");
+    e->targets = e->columns = labels->n;
+    return OX_OK;
+}
+
+static enum ox_status prepare_tree_classifier(struct ox_run *r, struct ox_error *err)
+{
+    struct ensemble e = {0};
+    struct ox_ml_labels labels;
+    if (r->once)
+        return OX_OK;
+    OX_TRY(read_labels(r, &e, &labels, err));
+    return keep_trees(r, &e, CLASS_LISTS, err);
 }
 
 static enum ox_status run_tree_classifier(struct ox_run *r, struct ox_error *err)
 {
     struct ensemble e = {.aggregate = SUM};
-    struct ox_tree_draft draft;
     struct ox_ml_labels labels;
-    bool wide = false;
     OX_TRY(ox_ml_rows(r, &e.rows, err));
     OX_TRY(ox_post_transform(r, &e.transform, err));
-    ox_ml_labels(r, "classlabels_int64s", "classlabels_strings", &labels);
-    if (labels.n == 0)
-        return ox_run_fail(r, err, OX_INPUT, "there are no class labels");
-    e.targets = e.columns = labels.n;
+    OX_TRY(read_labels(r, &e, &labels, err));
     OX_TRY(read_base(r, &e, err));
-    OX_TRY(ox_tree_draft_lists(r, "class", &draft, &wide, err));
-    judge_weights(&e, &draft);
-    OX_TRY(ox_forest_build(r, &draft, in_double(&e, wide), e.rows.cols, e.targets, &e.forest, err));
+    OX_TRY(find_trees(r, &e, CLASS_LISTS, err));
     e.picked = ox_run_scratch(r, e.rows.rows, sizeof *e.picked, err);
     if (!e.picked)
         return OX_NO_MEMORY;
@@ -363,20 +444,23 @@ static void infer_tree_targets(struct ox_infer *c)
 #define CLASSIFIER(since)                                                                          \
     {                                                                                              \
         "ai.onnx.ml", "TreeEnsembleClassifier", since, .infer = infer_tree_classifier,             \
-                                                       .run = run_tree_classifier                  \
+                                                       .run = run_tree_classifier,                 \
+                                                       .prepare = prepare_tree_classifier          \
     }
 #define REGRESSOR(since)                                                                           \
     {                                                                                              \
         "ai.onnx.ml", "TreeEnsembleRegressor", since, .infer = infer_tree_targets,                 \
-                                                      .run = run_tree_regressor                    \
+                                                      .run = run_tree_regressor,                   \
+                                                      .prepare = prepare_tree_regressor            \
     }
 
-const struct ox_op ox_ops_tree_ensemble[] = {
-    {"ai.onnx.ml", "TreeEnsemble", 5, .infer = infer_tree_targets, .run = run_tree_ensemble},
-    CLASSIFIER(1),
-    CLASSIFIER(3),
-    CLASSIFIER(5),
-    REGRESSOR(1),
-    REGRESSOR(3),
-    REGRESSOR(5),
-    {0}};
+const struct ox_op ox_ops_tree_ensemble[] = {{"ai.onnx.ml", "TreeEnsemble", 5,
+                                              .infer = infer_tree_targets, .run = run_tree_ensemble,
+                                              .prepare = prepare_tree_ensemble},
+                                             CLASSIFIER(1),
+                                             CLASSIFIER(3),
+                                             CLASSIFIER(5),
+                                             REGRESSOR(1),
+                                             REGRESSOR(3),
+                                             REGRESSOR(5),
+                                             {0}};

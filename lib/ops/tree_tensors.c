@@ -62,6 +62,7 @@ static enum ox_status read_members(struct ox_run *r, size_t n_member_nodes, stru
         return ox_run_fail(r, err, OX_INPUT,
                            "membership_values has %zu sets for %zu nodes that ask for one", n_sets,
                            n_member_nodes);
+    d->n_sets = n_sets;
     for (size_t s = 0; s < n_sets; s++)
         qsort(d->members + d->set_start[s], d->set_start[s + 1] - d->set_start[s], sizeof(double),
               compare_doubles);

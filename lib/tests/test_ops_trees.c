@@ -4,6 +4,7 @@
 
 #include "tests/run_op.h"
 #include "tests/run_suite.h"
+#include "tests/run_text.h"
 
 /* One tree: x[0] <= 0 leads to leaf 1, else x[1] > 2 to leaf 3, else to leaf 4. */
 static struct one_op *three_leaves(const char *name, int64_t version, const char *const modes[5])
@@ -298,6 +299,40 @@ START_TEST(no_rows_give_no_scores)
 }
 END_TEST
 
+/* What is laid out in the first run serves the rows of later ones, and gives way where they are wider. */
+START_TEST(trees_stay_between_runs)
+{
+    static const char model[] =
+        "<ir_version: 10, opset_import: [\"\" : 20, \"ai.onnx.ml\" : 3]> "
+        "g (float[N,F] x) => (float[N,1] y) { y = ai.onnx.ml.TreeEnsembleRegressor <"
+        "nodes_treeids = [0,0,0,0,0], nodes_nodeids = [0,1,2,3,4], nodes_featureids = [0,0,1,0,0], "
+        "nodes_truenodeids = [1,0,3,0,0], nodes_falsenodeids = [2,0,4,0,0], "
+        "nodes_values = [0.0,0.0,2.0,0.0,0.0], "
+        "nodes_modes = [\"BRANCH_LEQ\",\"LEAF\",\"BRANCH_GT\",\"LEAF\",\"LEAF\"], "
+        "target_treeids = [0,0,0], target_nodeids = [1,3,4], target_ids = [0,0,0], "
+        "target_weights = [10.0,20.0,30.0]> (x) }";
+    static const float narrow[] = {-1, 5, 1, 3, 1, 2}, wide[] = {1, 2, 9, 1, 3, -9};
+    const struct ox_run_options options = {.level = 2};
+    struct text_run f;
+    text_open(&f, model);
+    ck_assert_msg(text_plan(&f, &options) == OX_OK, "%s", f.err.message);
+    for (int round = 0; round < 6; round++) {
+        const bool is_wide = round % 3 == 2;
+        text_give(&f, OX_FLOAT32, 2, is_wide ? (const int64_t[]){2, 3} : (const int64_t[]){3, 2},
+                  is_wide ? wide : narrow);
+        text_must_run(&f);
+        const struct ox_tensor *y = ox_datum_get_tensor(f.out[0]);
+        const float *out = y->data;
+        ck_assert_uint_eq(y->n, is_wide ? 2 : 3);
+        ck_assert_float_eq(out[0], is_wide ? 30 : 10);
+        ck_assert_float_eq(out[1], 20);
+        ck_assert(is_wide || out[2] == 30);
+        ox_datum_release(f.in[--f.n_in]);
+    }
+    text_close(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ops_trees");
@@ -320,6 +355,7 @@ int main(void)
     tcase_add_test(tcase, lists_of_unequal_length_are_refused);
     tcase_add_test(tcase, a_feature_that_x_lacks_is_named);
     tcase_add_test(tcase, no_rows_give_no_scores);
+    tcase_add_test(tcase, trees_stay_between_runs);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
