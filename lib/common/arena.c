@@ -88,6 +88,11 @@ static bool add_block(struct ox_arena *arena, size_t need)
     return true;
 }
 
+bool ox_arena_reserve(struct ox_arena *arena, size_t bytes)
+{
+    return (size_t)(arena->end - arena->at) >= bytes || add_block(arena, bytes);
+}
+
 void *ox_arena_alloc(struct ox_arena *arena, size_t bytes)
 {
     if (bytes > SIZE_MAX - ALIGN)

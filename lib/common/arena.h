@@ -33,6 +33,8 @@ void ox_arena_release(struct ox_arena *arena);
 
 /* Zeroed, aligned for any type; NULL when out of memory or over the budget. bytes may be 0. */
 void *ox_arena_alloc(struct ox_arena *arena, size_t bytes);
+/* Makes the next `bytes` come from one block, without touching them. False: out of memory or over the budget. */
+bool ox_arena_reserve(struct ox_arena *arena, size_t bytes);
 /* count * size, checked. */
 void *ox_arena_array(struct ox_arena *arena, size_t count, size_t size);
 void *ox_arena_copy(struct ox_arena *arena, const void *bytes, size_t n);

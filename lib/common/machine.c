@@ -1,9 +1,8 @@
 #include "common/machine.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,117 +11,149 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* The first line of a file under /sys or /proc. */
-static bool read_line(const char *path, char *line, size_t bytes)
+/* Reads a small file of /sys or /proc whole, ended by a 0. Every command comes here before it does anything: plain system calls and
+ * integers, for stdio and floating-point conversions would cost a small command more than its work does. */
+static bool read_text(const char *path, char *text, size_t bytes)
 {
-    FILE *file = fopen(path, "re");
-    if (!file)
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
         return false;
-    bool ok = fgets(line, (int)bytes, file) != NULL;
-    fclose(file);
-    if (ok)
-        line[strcspn(line, "\n")] = '\0';
+    size_t n = 0;
+    ssize_t got = 1;
+    while (n < bytes - 1 && (got = read(file, text + n, bytes - 1 - n)) > 0)
+        n += (size_t)got;
+    close(file);
+    text[n] = '\0';
+    return got >= 0;
+}
+
+/* The number that `*text` begins with, which is moved behind it; 0 for any other word ("max": no limit). */
+static uint64_t next_number(const char **text)
+{
+    uint64_t number = 0;
+    const char *at = *text;
+    while (*at == ' ')
+        at++;
+    for (; *at >= '0' && *at <= '9'; at++)
+        if (OX_MUL_OVERFLOWS(number, UINT64_C(10), &number) ||
+            OX_ADD_OVERFLOWS(number, (uint64_t)(*at - '0'), &number))
+            number = UINT64_MAX / 10 - 1;
+    *text = at;
+    return number;
+}
+
+/* Whether `controller` is one of the names between commas in the n bytes at `list`; none ("") is in the empty list alone. */
+static bool in_list(const char *list, size_t n, const char *controller)
+{
+    size_t wanted = strlen(controller);
+    if (!wanted)
+        return n == 0;
+    for (const char *end = list + n; list < end; list++) {
+        const char *comma = memchr(list, ',', (size_t)(end - list));
+        size_t length = (size_t)((comma ? comma : end) - list);
+        if (length == wanted && memcmp(list, controller, wanted) == 0)
+            return true;
+        list += length;
+    }
+    return false;
+}
+
+/* Where this process is in the hierarchy of `controller` ("" for version 2), as in /proc/self/cgroup: lines of
+ * number:controllers:path. Keeps the first `keep` bytes of `path` and writes behind them; false if there is none or it is too long. */
+static bool group_path(const char *controller, char *path, size_t keep)
+{
+    char text[4 * PATH_BYTES];
+    if (!read_text("/proc/self/cgroup", text, sizeof text))
+        return false;
+    for (char *line = text; *line;) {
+        char *end = strchr(line, '\n'), *next = end ? end + 1 : strchr(line, '\0');
+        if (end)
+            *end = '\0';
+        char *list = strchr(line, ':');
+        char *where = list ? strchr(list + 1, ':') : NULL;
+        if (where && in_list(list + 1, (size_t)(where - list - 1), controller)) {
+            size_t bytes = strlen(++where) + 1;
+            if (bytes > PATH_BYTES - keep)
+                return false;
+            memcpy(path + keep, where, bytes);
+            return true;
+        }
+        line = next;
+    }
+    return false;
+}
+
+/* The text of the file `name` in the folder of the n first bytes of `path`, which is restored. */
+static bool read_in(char *path, size_t n, const char *name, char *text, size_t bytes)
+{
+    size_t name_bytes = strlen(name) + 1;
+    if (name_bytes >= PATH_BYTES - n)
+        return false;
+    path[n] = '/';
+    memcpy(path + n + 1, name, name_bytes);
+    bool ok = read_text(path, text, bytes);
+    path[n] = '\0';
     return ok;
 }
 
-/* Where this process is in the hierarchy of `controller` ("" for version 2), as in /proc/self/cgroup. */
-static bool group_path(const char *controller, char path[PATH_BYTES])
+/* What each of these reads is the limit that the folder of the n first bytes of `path` sets; 0: none. */
+
+static uint64_t cores_v2(char *path, size_t n)
 {
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    if (!file)
-        return false;
-    char line[PATH_BYTES];
-    bool found = false;
-    while (!found && fgets(line, sizeof line, file)) {
-        line[strcspn(line, "\n")] = '\0';
-        char *list = strchr(line, ':');
-        char *where = list ? strchr(list + 1, ':') : NULL;
-        if (!where)
-            continue;
-        *where++ = '\0';
-        list++;
-        char *rest = NULL;
-        found = !*controller && !*list;
-        for (char *name = strtok_r(list, ",", &rest); name && !found;
-             name = strtok_r(NULL, ",", &rest))
-            found = *controller && strcmp(name, controller) == 0;
-        if (found)
-            memmove(path, where, strlen(where) + 1);
-    }
-    fclose(file);
-    return found;
+    char line[128];
+    if (!read_in(path, n, "cpu.max", line, sizeof line))
+        return 0;
+    const char *at = line;
+    uint64_t quota = next_number(&at);
+    uint64_t period = next_number(&at);
+    return period ? quota / period + (quota % period != 0) : 0;
 }
 
-/* Calls `read` with the folder of this process's group and of each group above it, up to the root. In a container the
- * path may name folders that are not visible: they just fail to read. */
-static void each_group(const char *root, const char *controller,
-                       void (*read)(const char *folder, double *least), double *least)
+static uint64_t number_in(char *path, size_t n, const char *name)
+{
+    char line[128];
+    const char *at = line;
+    return read_in(path, n, name, line, sizeof line) ? next_number(&at) : 0;
+}
+
+static uint64_t cores_v1(char *path, size_t n)
+{
+    uint64_t quota = number_in(path, n, "cpu.cfs_quota_us");
+    uint64_t period = quota ? number_in(path, n, "cpu.cfs_period_us") : 0;
+    return period ? quota / period + (quota % period != 0) : 0;
+}
+
+static uint64_t memory_v2(char *path, size_t n)
+{
+    return number_in(path, n, "memory.max");
+}
+
+static uint64_t memory_v1(char *path, size_t n)
+{
+    return number_in(path, n, "memory.limit_in_bytes");
+}
+
+/* The least of `most` (0: none) and what this process's group and each group above it allow, up to the root. In a container the path
+ * may name folders that are not visible: they just fail to read. */
+static uint64_t least_of_groups(const char *root, const char *controller,
+                                uint64_t (*read_limit)(char *path, size_t n), uint64_t most)
 {
     char path[PATH_BYTES];
-    if (!group_path(controller, path))
-        return;
-    for (;;) {
-        char folder[PATH_BYTES + 64];
-        snprintf(folder, sizeof folder, "%s%s", root, path);
-        read(folder, least);
-        char *slash = strrchr(path, '/');
-        if (!slash || (slash == path && !path[1]))
-            break;
-        if (slash == path)
-            path[1] = '\0';
-        else
-            *slash = '\0';
+    size_t root_bytes = strlen(root);
+    memcpy(path, root, root_bytes);
+    if (!group_path(controller, path, root_bytes))
+        return most;
+    for (size_t n = strlen(path);; n--) {
+        while (n > root_bytes && path[n - 1] == '/')
+            n--;
+        uint64_t limit = read_limit(path, n);
+        if (limit && (!most || limit < most))
+            most = limit;
+        while (n > root_bytes && path[n - 1] != '/')
+            n--;
+        if (n <= root_bytes)
+            return most;
     }
-}
-
-static void keep_least(double value, double *least)
-{
-    if (value > 0 && (*least <= 0 || value < *least))
-        *least = value;
-}
-
-static void read_cpu_v2(const char *folder, double *least)
-{
-    char path[PATH_BYTES + 128];
-    char line[128];
-    snprintf(path, sizeof path, "%s/cpu.max", folder);
-    double quota;
-    double period;
-    if (read_line(path, line, sizeof line) && sscanf(line, "%lf %lf", &quota, &period) == 2 &&
-        period > 0)
-        keep_least(quota / period, least);
-}
-
-static void read_cpu_v1(const char *folder, double *least)
-{
-    char path[PATH_BYTES + 128];
-    char quota[64];
-    char period[64];
-    snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder);
-    if (!read_line(path, quota, sizeof quota))
-        return;
-    snprintf(path, sizeof path, "%s/cpu.cfs_period_us", folder);
-    if (read_line(path, period, sizeof period) && atof(quota) > 0 && atof(period) > 0)
-        keep_least(atof(quota) / atof(period), least);
-}
-
-static void read_memory(const char *folder, const char *name, double *least)
-{
-    char path[PATH_BYTES + 128];
-    char line[64];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (read_line(path, line, sizeof line))
-        keep_least(atof(line), least); /* "max" is 0: no limit */
-}
-
-static void read_memory_v2(const char *folder, double *least)
-{
-    read_memory(folder, "memory.max", least);
-}
-
-static void read_memory_v1(const char *folder, double *least)
-{
-    read_memory(folder, "memory.limit_in_bytes", least);
 }
 
 static unsigned affinity_cores(void)
@@ -144,24 +175,20 @@ static unsigned affinity_cores(void)
 
 unsigned ox_cores(void)
 {
-    unsigned cores = affinity_cores();
-    double quota = 0;
-    each_group("/sys/fs/cgroup", "", read_cpu_v2, &quota);
-    each_group("/sys/fs/cgroup/cpu", "cpu", read_cpu_v1, &quota);
-    if (quota > 0 && quota < (double)cores) {
-        cores = (unsigned)quota;
-        if ((double)cores < quota)
-            cores++;
-    }
-    return cores ? cores : 1;
+    uint64_t cores = affinity_cores();
+    cores = least_of_groups("/sys/fs/cgroup", "", cores_v2, cores);
+    cores = least_of_groups("/sys/fs/cgroup/cpu", "cpu", cores_v1, cores);
+    return (unsigned)cores;
 }
 
 uint64_t ox_machine_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES);
     long page_bytes = sysconf(_SC_PAGESIZE);
-    double bytes = pages > 0 && page_bytes > 0 ? (double)pages * (double)page_bytes : 0;
-    each_group("/sys/fs/cgroup", "", read_memory_v2, &bytes);
-    each_group("/sys/fs/cgroup/memory", "memory", read_memory_v1, &bytes);
-    return (uint64_t)bytes;
+    uint64_t bytes = 0;
+    if (pages <= 0 || page_bytes <= 0 ||
+        OX_MUL_OVERFLOWS((uint64_t)pages, (uint64_t)page_bytes, &bytes))
+        bytes = 0;
+    bytes = least_of_groups("/sys/fs/cgroup", "", memory_v2, bytes);
+    return least_of_groups("/sys/fs/cgroup/memory", "memory", memory_v1, bytes);
 }

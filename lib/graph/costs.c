@@ -274,20 +274,20 @@ enum ox_status ox_costs_new(struct ox_costs **out, struct ox_model *model,
                             const struct ox_shapes *shapes, struct ox_error *err)
 {
     struct ox_costs *c = calloc(1, sizeof *c);
-    void *first = NULL;
+    bool reserved = false;
     if (c) {
         c->model = model;
         c->shapes = shapes;
         ox_arena_init(&c->arena, ox_env_budget(model->env));
         ox_arena_init(&c->scratch, ox_env_budget(model->env));
         /* A big first block, that an entry's memory is given back without freeing and asking anew. */
-        first = ox_arena_alloc(&c->scratch, SCRATCH_BYTES);
-        c->scratch_start = (struct ox_arena_mark){ox_arena_mark(&c->scratch).block, first};
+        reserved = ox_arena_reserve(&c->scratch, SCRATCH_BYTES);
+        c->scratch_start = ox_arena_mark(&c->scratch);
         c->graphs = ox_arena_array(&c->arena, model->n_graphs + 1, sizeof *c->graphs);
         c->nodes = ox_arena_array(&c->arena, model->n_graphs + 1, sizeof(*c->nodes));
         c->first = ox_arena_array(&c->arena, model->n_graphs + 1, sizeof *c->first);
     }
-    if (!c || !first || !c->graphs || !c->nodes || !c->first || !make_total(c)) {
+    if (!c || !reserved || !c->graphs || !c->nodes || !c->first || !make_total(c)) {
         ox_costs_release(c);
         return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", model->path ? model->path : "model");
     }

@@ -378,14 +378,13 @@ static enum ox_status begin(struct ox_shapes **out, struct ox_model *model,
     s->slots = ox_arena_array(&s->arena, model->n_graphs + 1, sizeof *s->slots);
     s->joined = ox_arena_array(&s->arena, model->n_graphs + 1, sizeof *s->joined);
     /* A big first block, that a node's memory is given back without freeing and asking anew. */
-    void *first = ox_arena_alloc(&s->scratch, SCRATCH_BYTES);
+    bool reserved = ox_arena_reserve(&s->scratch, SCRATCH_BYTES);
     bool assumed = !s->may_be_empty || ox_exprs_assume_nothing(s->pool);
-    if (!s->slots || !s->joined || !first || !assumed) {
+    if (!s->slots || !s->joined || !reserved || !assumed) {
         ox_shapes_release(s);
         return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", model->path ? model->path : "model");
     }
-    s->scratch_start = (struct ox_arena_mark){ox_arena_mark(&s->scratch).block, first};
-    ox_arena_rewind(&s->scratch, s->scratch_start);
+    s->scratch_start = ox_arena_mark(&s->scratch);
     enum ox_status status = findings ? OX_OK : ox_findings_new(&s->own_findings, model->env, err);
     if (status != OX_OK) {
         ox_shapes_release(s);

@@ -1,3 +1,6 @@
+#include <limits.h>
+#include <string.h>
+
 #include "common/utf8.h"
 #include "onnxtool.h"
 #include "tests/run_suite.h"
@@ -29,6 +32,33 @@ START_TEST(empty_additions_still_make_a_string)
 {
     ox_strbuf_puts(&buf, "");
     ck_assert_str_eq(buf.data, "");
+}
+END_TEST
+
+#define EXPECT_AS_PRINTF(...)                                                                      \
+    do {                                                                                           \
+        char expected[256];                                                                        \
+        ox_strbuf_clear(&buf);                                                                     \
+        snprintf(expected, sizeof expected, __VA_ARGS__);                                          \
+        ox_strbuf_puts(&buf, "before ");                                                           \
+        ox_strbuf_printf(&buf, __VA_ARGS__);                                                       \
+        ck_assert_str_eq(buf.data + strlen("before "), expected);                                  \
+        ck_assert_uint_eq(buf.len, strlen(buf.data));                                              \
+    } while (0)
+
+START_TEST(printf_writes_what_the_c_library_writes)
+{
+    EXPECT_AS_PRINTF("plain");
+    EXPECT_AS_PRINTF("%s", "");
+    EXPECT_AS_PRINTF("100%% of %s, %c", "it", '%');
+    EXPECT_AS_PRINTF("%d %d %d %u", 0, INT_MIN, INT_MAX, UINT_MAX);
+    EXPECT_AS_PRINTF("%ld %ld %lu", LONG_MIN, LONG_MAX, ULONG_MAX);
+    EXPECT_AS_PRINTF("%lld %lld %llu", LLONG_MIN, LLONG_MAX, ULLONG_MAX);
+    EXPECT_AS_PRINTF("%zu %zu", (size_t)0, SIZE_MAX);
+    EXPECT_AS_PRINTF("[%*s][%*s][%*s]", 0, "a", 5, "abc", 2, "abc");
+    EXPECT_AS_PRINTF("[%*s]", -5, "abc");
+    EXPECT_AS_PRINTF("%s %d %-6s|%6.2f|%.2s|%02X|%+d", "then", 3, "left", 1.5, "cut", 10u, 4);
+    EXPECT_AS_PRINTF("%*d %s %hhd", 6, 7, "after", (signed char)-1);
 }
 END_TEST
 
@@ -166,6 +196,7 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, text_is_nul_terminated_after_each_addition);
     tcase_add_test(tests, empty_additions_still_make_a_string);
+    tcase_add_test(tests, printf_writes_what_the_c_library_writes);
     tcase_add_test(tests, printf_takes_texts_longer_than_its_first_guess);
     tcase_add_test(tests, clear_keeps_the_memory_and_forgets_the_text);
     tcase_add_test(tests, failure_is_sticky);
