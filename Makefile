@@ -13,23 +13,26 @@ PKG_CONFIG ?= pkg-config
 PROTOC_C ?= protoc-c
 Q := $(if $(V),,@)
 
-PACKAGES := libprotobuf-c libcjson zlib libpng libjpeg libpcre2-8
-# Codecs of pictures that few need: their headers build them in, the library is loaded by its soname when the first such picture comes.
+PACKAGES := libprotobuf-c zlib libpng libjpeg libpcre2-8
+# What few inputs need: headers build it in, the library is loaded by its soname when the first such input comes. cJSON is always there.
+LAZY_PACKAGES := libcjson
 OPTIONAL_PACKAGES := libwebp libtiff-4 libopenjp2
 soname = $(shell objdump -p "$$($(CC) -print-file-name=lib$(1).so)" 2>/dev/null | sed -n 's/^ *SONAME *//p')
 codec_flag = $(foreach so,$(call soname,$(2)),-DOX_SONAME_$(1)=$(so))
-CODEC_FLAGS := $(call codec_flag,WEBP,webp) $(call codec_flag,TIFF,tiff) $(call codec_flag,OPENJPEG,openjp2) \
-	$(foreach p,$(OPTIONAL_PACKAGES),$(shell $(PKG_CONFIG) --cflags $(p) 2>/dev/null))
+CODEC_FLAGS := -DOX_SONAME_CJSON=$(or $(call soname,cjson),libcjson.so.1) $(call codec_flag,WEBP,webp) $(call codec_flag,TIFF,tiff) $(call codec_flag,OPENJPEG,openjp2) \
+	$(foreach p,$(LAZY_PACKAGES) $(OPTIONAL_PACKAGES),$(shell $(PKG_CONFIG) --cflags $(p) 2>/dev/null))
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wpointer-arith -Wcast-qual -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla -Wundef -Wwrite-strings -Wformat=2
 WERROR ?= -Werror
-FLAGS_release := -O3 -g1 -DNDEBUG
+FLAGS_release := -O3 -g1 -DNDEBUG -ffunction-sections -fdata-sections
 FLAGS_debug := -O0 -g3
 FLAGS_sanitize := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DOX_SANITIZE
 FLAGS_coverage := -O0 -g --coverage
 # Fixed addresses: the tables hold 30,000 pointers, and relocating them is half of what a small command takes.
 LINK_release := -no-pie
+# What a small command touches lies side by side (the file says how it is made).
+LINK_PROGRAM_release := -Wl,--gc-sections -Wl,-T,scripts/near.ld
 LINK_sanitize := -fsanitize=address,undefined
 LINK_coverage := --coverage
 
@@ -38,6 +41,12 @@ CFLAGS_ALL := -std=c11 -D_GNU_SOURCE $(FLAGS_$(CONFIG)) $(WARNINGS) $(WERROR) -f
 	-fno-trapping-math -pthread -Ilib -I$(BUILD)/gen $(CODEC_FLAGS) \
 	$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CFLAGS)
 LDLIBS_ALL := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -lm -ldl -pthread $(LDLIBS)
+# Libraries that the program takes from their archives where there are such: to load five shared ones costs more time and memory than
+# the check of a small model. `make ARCHIVES=` links them all as they come.
+ARCHIVES ?= $(if $(filter release,$(CONFIG)),protobuf-c z png16 png jpeg pcre2-8)
+archive = $(wildcard $(shell $(CC) -print-file-name=lib$(1).a))
+PROGRAM_LIBS = -Wl,--start-group $(foreach flag,$(LDLIBS_ALL),\
+	$(or $(if $(filter $(ARCHIVES:%=-l%),$(flag)),$(call archive,$(flag:-l%=%))),$(flag))) -Wl,--end-group
 
 LIB_SOURCES := $(sort $(wildcard lib/*/*.c lib/*/*/*.c))
 LIB_SOURCES := $(filter-out lib/tests/%,$(LIB_SOURCES))
@@ -70,9 +79,9 @@ PROGRAM := $(BUILD)/onnxtool
 ## all: build the library and the program (CONFIG=release|debug|sanitize|coverage)
 all: $(LIBRARY) $(if $(CLI_SOURCES),$(PROGRAM))
 
-$(PROGRAM): $(CLI_OBJECTS) $(LIBRARY)
+$(PROGRAM): $(CLI_OBJECTS) $(LIBRARY) scripts/near.ld
 	@echo "  LINK $@"
-	$(Q)$(CC) $(LINK_$(CONFIG)) $(LDFLAGS) -o $@ $^ $(LDLIBS_ALL)
+	$(Q)$(CC) $(LINK_$(CONFIG)) $(LINK_PROGRAM_$(CONFIG)) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(PROGRAM_LIBS)
 
 $(LIBRARY): $(LIB_OBJECTS)
 	@echo "  AR   $@"

@@ -7,11 +7,31 @@
 #include <string.h>
 
 #include "common/base64.h"
+#include "common/lazy.h"
 #include "common/number.h"
 #include "model/unpack.h"
 #include "proto/onnx.pb-c.h"
 
+/* Few models come as JSON: the library is bound when one does. */
+#define CALLS(X)                                                                                   \
+    X(cJSON_ParseWithLengthOpts)                                                                   \
+    X(cJSON_Delete)                                                                                \
+    X(cJSON_GetArraySize)                                                                          \
+    X(cJSON_IsArray)                                                                               \
+    X(cJSON_IsBool)                                                                                \
+    X(cJSON_IsNull)                                                                                \
+    X(cJSON_IsNumber)                                                                              \
+    X(cJSON_IsObject)                                                                              \
+    X(cJSON_IsString)                                                                              \
+    X(cJSON_IsTrue)
+
+struct calls {
+    CALLS(OX_LAZY_MEMBER)
+};
+static const char *const call_names[] = {CALLS(OX_LAZY_NAME)};
+
 struct reader {
+    struct calls call;
     struct ox_arena arena;
     const char *name;
     struct ox_error *err;
@@ -61,10 +81,10 @@ static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescript
 static enum ox_status read_int(struct reader *r, const cJSON *json, int64_t least, int64_t most,
                                int64_t *value)
 {
-    if (cJSON_IsString(json)) {
+    if (r->call.cJSON_IsString(json)) {
         if (!ox_number_parse_int(json->valuestring, strlen(json->valuestring), value))
             return bad(r, "not an integer");
-    } else if (cJSON_IsNumber(json)) {
+    } else if (r->call.cJSON_IsNumber(json)) {
         /* Numbers have passed through a double: only those that it holds exactly can be trusted. */
         if (json->valuedouble != floor(json->valuedouble) ||
             fabs(json->valuedouble) > 9007199254740992.0)
@@ -79,7 +99,7 @@ static enum ox_status read_int(struct reader *r, const cJSON *json, int64_t leas
 static enum ox_status read_uint(struct reader *r, const cJSON *json, uint64_t *value)
 {
     int64_t number;
-    if (cJSON_IsString(json))
+    if (r->call.cJSON_IsString(json))
         return ox_number_parse_uint(json->valuestring, strlen(json->valuestring), value)
                    ? OX_OK
                    : bad(r, "not an unsigned integer");
@@ -90,9 +110,9 @@ static enum ox_status read_uint(struct reader *r, const cJSON *json, uint64_t *v
 
 static enum ox_status read_double(struct reader *r, const cJSON *json, double *value)
 {
-    if (cJSON_IsNumber(json))
+    if (r->call.cJSON_IsNumber(json))
         *value = json->valuedouble;
-    else if (!cJSON_IsString(json) ||
+    else if (!r->call.cJSON_IsString(json) ||
              !ox_number_parse(json->valuestring, strlen(json->valuestring), value))
         return bad(r, "number expected");
     return OX_OK;
@@ -102,7 +122,7 @@ static enum ox_status read_enum(struct reader *r, const cJSON *json,
                                 const ProtobufCEnumDescriptor *type, int *value)
 {
     int64_t number;
-    if (cJSON_IsString(json)) {
+    if (r->call.cJSON_IsString(json)) {
         const ProtobufCEnumValue *known =
             protobuf_c_enum_descriptor_get_value_by_name(type, json->valuestring);
         if (!known)
@@ -117,7 +137,7 @@ static enum ox_status read_enum(struct reader *r, const cJSON *json,
 
 static enum ox_status read_bytes(struct reader *r, const cJSON *json, ProtobufCBinaryData *value)
 {
-    if (!cJSON_IsString(json))
+    if (!r->call.cJSON_IsString(json))
         return bad(r, "base64 string expected");
     size_t n = strlen(json->valuestring);
     value->data = ox_arena_alloc(&r->arena, n / 4 * 3 + 3);
@@ -161,14 +181,14 @@ static enum ox_status read_value(struct reader *r, const cJSON *json,
     case PROTOBUF_C_TYPE_DOUBLE:
         return read_double(r, json, to);
     case PROTOBUF_C_TYPE_BOOL:
-        if (!cJSON_IsBool(json))
+        if (!r->call.cJSON_IsBool(json))
             return bad(r, "true or false expected");
-        *(protobuf_c_boolean *)to = cJSON_IsTrue(json) ? 1 : 0;
+        *(protobuf_c_boolean *)to = r->call.cJSON_IsTrue(json) ? 1 : 0;
         return OX_OK;
     case PROTOBUF_C_TYPE_ENUM:
         return read_enum(r, json, field->descriptor, to);
     case PROTOBUF_C_TYPE_STRING:
-        if (!cJSON_IsString(json))
+        if (!r->call.cJSON_IsString(json))
             return bad(r, "string expected");
         *(char **)to = ox_arena_strdup(&r->arena, json->valuestring);
         return *(char **)to ? OX_OK : no_memory(r);
@@ -184,9 +204,9 @@ static enum ox_status read_repeated(struct reader *r, const cJSON *json,
                                     const ProtobufCFieldDescriptor *field,
                                     ProtobufCMessage *message)
 {
-    if (!cJSON_IsArray(json))
+    if (!r->call.cJSON_IsArray(json))
         return bad(r, "array expected");
-    size_t n = (size_t)cJSON_GetArraySize(json), at = 0;
+    size_t n = (size_t)r->call.cJSON_GetArraySize(json), at = 0;
     size_t bytes = ox_field_bytes(field);
     char *items = ox_arena_array(&r->arena, n, bytes);
     if (!items)
@@ -220,7 +240,7 @@ static enum ox_status read_member(struct reader *r, const cJSON *json,
 static enum ox_status read_message(struct reader *r, const cJSON *json,
                                    const ProtobufCMessageDescriptor *type, ProtobufCMessage **out)
 {
-    if (!cJSON_IsObject(json))
+    if (!r->call.cJSON_IsObject(json))
         return bad(r, "object expected");
     ProtobufCMessage *message = ox_arena_alloc(&r->arena, type->sizeof_message);
     if (!message)
@@ -235,7 +255,7 @@ static enum ox_status read_message(struct reader *r, const cJSON *json,
         const ProtobufCFieldDescriptor *field = find_field(type, item->string);
         if (!field)
             return bad(r, "there is no such field");
-        if (!cJSON_IsNull(item))
+        if (!r->call.cJSON_IsNull(item))
             OX_TRY(read_member(r, item, field, message));
         r->path.data[r->path.len = len] = '\0';
     }
@@ -272,16 +292,19 @@ enum ox_status ox_json_read_model(uint8_t **bytes, size_t *n_bytes, const char *
     if (!nested_within(text, n_text, most))
         return ox_fail(err, OX_LIMIT, "%s: JSON is nested more than %llu deep", name,
                        (unsigned long long)most);
+    struct reader r = {.name = name, .err = err};
+    if (!ox_lazy_bind(OX_LAZY_SONAME(OX_SONAME_CJSON), call_names, OX_COUNT(call_names), &r.call))
+        return ox_fail(err, OX_UNSUPPORTED, "%s: JSON needs %s, which is not installed", name,
+                       OX_LAZY_SONAME(OX_SONAME_CJSON));
     /* A parsed value takes some 64 bytes; the least that one takes as text is two. */
     uint64_t estimate = (uint64_t)n_text * 32;
     if (!ox_budget_take(ox_env_budget(env), estimate))
         return ox_fail(err, OX_LIMIT, "%s: %zu bytes of JSON take more than the memory limit", name,
                        n_text);
-    struct reader r = {.name = name, .err = err};
     ox_arena_init(&r.arena, ox_env_budget(env));
     ox_strbuf_init(&r.path);
     const char *end = text;
-    cJSON *json = cJSON_ParseWithLengthOpts(text, n_text, &end, 0);
+    cJSON *json = r.call.cJSON_ParseWithLengthOpts(text, n_text, &end, 0);
     ProtobufCMessage *message = NULL;
     enum ox_status status;
     if (!json)
@@ -296,7 +319,7 @@ enum ox_status ox_json_read_model(uint8_t **bytes, size_t *n_bytes, const char *
         else
             status = no_memory(&r);
     }
-    cJSON_Delete(json);
+    r.call.cJSON_Delete(json);
     ox_strbuf_release(&r.path);
     ox_arena_release(&r.arena);
     ox_budget_give(ox_env_budget(env), estimate);
