@@ -193,12 +193,7 @@ static void infer_cast_to(struct ox_infer *c, enum ox_dtype to)
 
 static void infer_cast(struct ox_infer *c)
 {
-    const struct ox_attr *attr = ox_infer_attr(c, "to");
-    int64_t number = ox_infer_int_attr(c, "to", 0);
-    enum ox_dtype to = dtype_of_number(number);
-    if (!to && attr)
-        ox_infer_conflict(c, "to is %lld, which is no element type", (long long)number);
-    infer_cast_to(c, to);
+    infer_cast_to(c, ox_rule_dtype_attr(c, "to"));
 }
 
 static void infer_cast_by_name(struct ox_infer *c)
@@ -215,12 +210,9 @@ static void infer_cast_like(struct ox_infer *c)
 
 static void infer_bit_cast(struct ox_infer *c)
 {
-    int64_t number = ox_infer_int_attr(c, "to", 0);
-    enum ox_dtype from = ox_infer_dtype(c, 0), to = dtype_of_number(number);
+    enum ox_dtype from = ox_infer_dtype(c, 0), to = ox_rule_dtype_attr(c, "to");
     if (to)
         ox_infer_set_dtype(c, 0, to);
-    else if (ox_infer_attr(c, "to"))
-        ox_infer_conflict(c, "to is %lld, which is no element type", (long long)number);
     ox_infer_same_shape(c, 0, 0);
     if (from && to && ox_dtype_bits(from) != ox_dtype_bits(to))
         ox_infer_conflict(c, "%s has %u bits and %s %u, but they must be equal",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops/carry.h"
+#include "ops/rules.h"
 
 /* ---- Constant ------------------------------------------------------------------------------------------------------ */
 
@@ -448,11 +449,11 @@ static enum ox_status run_range(struct ox_run *r, struct ox_error *err)
 
 static void infer_eye_like(struct ox_infer *c)
 {
-    int64_t dtype = ox_infer_int_attr(c, "dtype", 0);
+    enum ox_dtype dtype = ox_rule_dtype_attr(c, "dtype");
     unsigned rank;
 
-    if (dtype > 0 && dtype < OX_N_DTYPES)
-        ox_infer_set_dtype(c, 0, (enum ox_dtype)dtype);
+    if (dtype)
+        ox_infer_set_dtype(c, 0, dtype);
     else
         ox_infer_same_dtype(c, 0, 0);
     if (ox_infer_shape(c, 0, &rank, NULL) && rank != 2)

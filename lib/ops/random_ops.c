@@ -241,9 +241,9 @@ static void infer_drawn(struct ox_infer *c)
 {
     size_t rank;
     const int64_t *shape = ox_infer_ints_attr(c, "shape", &rank);
-    int64_t dtype = ox_infer_int_attr(c, "dtype", OX_FLOAT32);
-    if (dtype > 0 && dtype < OX_N_DTYPES)
-        ox_infer_set_dtype(c, 0, (enum ox_dtype)dtype);
+    enum ox_dtype dtype = ox_rule_dtype_attr(c, "dtype");
+    if (dtype)
+        ox_infer_set_dtype(c, 0, dtype);
     if (!shape || rank > OX_BROADCAST_RANK)
         return;
     const struct ox_expr **dims = ox_infer_dims(c, (unsigned)rank);
@@ -255,9 +255,9 @@ static void infer_drawn(struct ox_infer *c)
 
 static void infer_like(struct ox_infer *c)
 {
-    int64_t dtype = ox_infer_int_attr(c, "dtype", 0);
-    if (dtype > 0 && dtype < OX_N_DTYPES)
-        ox_infer_set_dtype(c, 0, (enum ox_dtype)dtype);
+    enum ox_dtype dtype = ox_rule_dtype_attr(c, "dtype");
+    if (dtype)
+        ox_infer_set_dtype(c, 0, dtype);
     else
         ox_infer_same_dtype(c, 0, 0);
     ox_infer_same_shape(c, 0, 0);

@@ -22,6 +22,17 @@ void ox_rule_broadcast(struct ox_infer *c)
         ox_infer_set_shape(c, 0, rank, dims);
 }
 
+enum ox_dtype ox_rule_dtype_attr(struct ox_infer *c, const char *name)
+{
+    const struct ox_attr *attr = ox_infer_attr(c, name);
+    int64_t number = ox_infer_int_attr(c, name, OX_UNDEFINED);
+    if (number > OX_UNDEFINED && number < OX_N_DTYPES)
+        return (enum ox_dtype)number;
+    if (attr && attr->type == OX_ATTR_INT)
+        ox_infer_conflict(c, "%s is %lld, which is no element type", name, (long long)number);
+    return OX_UNDEFINED;
+}
+
 static bool constant_values(struct ox_infer *c, const struct ox_tensor *t,
                             const struct ox_expr *const **values)
 {

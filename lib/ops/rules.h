@@ -11,6 +11,10 @@ void ox_rule_same_shape(struct ox_infer *c);
 /* Output 0 has the broadcast shape of all inputs; its element type comes from the schema. */
 void ox_rule_broadcast(struct ox_infer *c);
 
+/* The element type that an integer attribute names, or its default does. OX_UNDEFINED: there is neither, or it names none, which is
+ * reported. */
+enum ox_dtype ox_rule_dtype_attr(struct ox_infer *c, const char *name);
+
 /* The values of an input, also of a float constant whose elements are all integers. As ox_infer_values(). */
 bool ox_rule_values(struct ox_infer *c, size_t i, size_t *n, const struct ox_expr *const **values);
 

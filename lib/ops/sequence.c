@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/carry.h"
+#include "ops/rules.h"
 
 /* The sequence that input i is. */
 static enum ox_status sequence_in(const struct ox_run *r, size_t i, const struct ox_datum **out,
@@ -118,12 +119,11 @@ static enum ox_status run_sequence_construct(struct ox_run *r, struct ox_error *
 
 static void infer_sequence_empty(struct ox_infer *c)
 {
-    int64_t dtype = ox_infer_int_attr(c, "dtype", OX_FLOAT32);
+    bool given = ox_infer_attr(c, "dtype") != NULL;
+    enum ox_dtype dtype = given ? ox_rule_dtype_attr(c, "dtype") : OX_FLOAT32;
 
-    if (dtype > 0 && dtype < OX_N_DTYPES)
-        set_sequence(c, ox_infer_make_tensor(c, (enum ox_dtype)dtype, false, 0, NULL));
-    else
-        ox_infer_conflict(c, "dtype is %" PRId64, dtype);
+    if (dtype)
+        set_sequence(c, ox_infer_make_tensor(c, dtype, false, 0, NULL));
 }
 
 /* What tensors of that type are in this run: in double precision where it asks for it. */

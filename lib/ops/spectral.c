@@ -7,6 +7,7 @@
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"
+#include "ops/rules.h"
 
 /* ---- DFT --------------------------------------------------------------------------------------------------------- */
 
@@ -267,7 +268,7 @@ static void infer_mel(struct ox_infer *c)
     const struct ox_expr *n = scalar_value(c, 1);
     dims[0] = ox_infer_add(c, ox_infer_floordiv(c, n, ox_infer_num(c, 2)), ox_infer_num(c, 1));
     dims[1] = scalar_value(c, 0);
-    ox_infer_set_dtype(c, 0, (enum ox_dtype)ox_infer_int_attr(c, "output_datatype", 1));
+    ox_infer_set_dtype(c, 0, ox_rule_dtype_attr(c, "output_datatype"));
     ox_infer_set_shape(c, 0, 2, dims);
 }
 

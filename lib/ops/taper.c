@@ -64,9 +64,9 @@ static void infer_taper(struct ox_infer *c)
 {
     size_t n;
     const struct ox_expr *const *size;
-    int64_t dtype = ox_infer_int_attr(c, "output_datatype", OX_FLOAT32);
-    if (dtype > OX_UNDEFINED && dtype < OX_N_DTYPES)
-        ox_infer_set_dtype(c, 0, (enum ox_dtype)dtype);
+    enum ox_dtype dtype = ox_rule_dtype_attr(c, "output_datatype");
+    if (dtype)
+        ox_infer_set_dtype(c, 0, dtype);
     if (ox_infer_values(c, 0, &n, &size) && n == 1)
         ox_infer_set_shape(c, 0, 1, size);
     else

@@ -145,8 +145,15 @@ const struct ox_expr *ox_infer_mul(struct ox_infer *c, const struct ox_expr *a,
                                    const struct ox_expr *b)
 {
     int64_t value;
-    if ((ox_expr_is_int(a, &value) && value == 0) || (ox_expr_is_int(b, &value) && value == 0))
+    int64_t by;
+    bool a_known = ox_expr_is_int(a, &value), b_known = ox_expr_is_int(b, &by);
+    if ((a_known && value == 0) || (b_known && by == 0))
         return ox_expr_int(c->s->pool, 0);
+    if (a_known && b_known && OX_MUL_OVERFLOWS(value, by, &(int64_t){0})) {
+        ox_infer_conflict(c, "sizes %lld and %lld multiply to more than 64 bits hold",
+                          (long long)value, (long long)by);
+        return NULL;
+    }
     return ox_expr_mul(c->s->pool, a, b);
 }
 
