@@ -6,35 +6,10 @@
 
 #include "kernels/convolve_chain.h"
 #include "onnxtool.h"
+#include "tests/ending.h"
 #include "tests/guarded.h"
 #include "tests/run_suite.h"
 #include "tests/tables.h"
-
-static void halve_row(const void *arg, size_t n, float *x)
-{
-    (void)arg;
-    for (size_t i = 0; i < n; i++)
-        x[i] = x[i] * 0.5f;
-}
-
-static double ending(const struct ox_epilogue *end, double x, size_t pixel, size_t j)
-{
-    if (end->scale != 0)
-        x *= end->scale;
-    if (end->col_bias)
-        x += end->col_bias[j];
-    if (end->residual && !end->residual_last)
-        x += end->residual[pixel * end->residual_ld + j];
-    if (end->act == OX_ACT_CLIP)
-        x = x < end->lo ? end->lo : x > end->hi ? end->hi : x;
-    else if (end->act == OX_ACT_LEAKY)
-        x = x < 0 ? end->alpha * x : x;
-    else if (end->act == OX_ACT_ROW)
-        x *= 0.5;
-    if (end->residual && end->residual_last)
-        x += end->residual[pixel * end->residual_ld + j];
-    return x;
-}
 
 struct sides {
     struct guarded in, out, weights, packed, work, bias, residual;
@@ -185,7 +160,7 @@ static struct ox_epilogue random_end(struct dice *d, const struct ox_conv *c, st
     end.lo = pieces & 128 ? 0 : -0.5f;
     end.hi = pieces & 256 ? INFINITY : 0.5f;
     end.alpha = 0.1f;
-    end.row = halve_row;
+    end.row = ending_row;
     return end;
 }
 

@@ -4,40 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/dense.h"
 #include "onnxtool.h"
 #include "tests/bench_kernels.h"
+#include "tests/ending.h"
 #include "tests/guarded.h"
 #include "tests/run_suite.h"
 #include "tests/tables.h"
-
-static void halve_row(const void *arg, size_t n, float *x)
-{
-    (void)arg;
-    for (size_t i = 0; i < n; i++)
-        x[i] = x[i] * 0.5f;
-}
-
-static double ending(const struct ox_epilogue *end, double x, size_t i, size_t j)
-{
-    if (end->scale != 0)
-        x *= end->scale;
-    if (end->col_bias)
-        x += end->col_bias[j];
-    if (end->row_bias)
-        x += end->row_bias[i];
-    if (end->residual && !end->residual_last)
-        x += end->residual[i * end->residual_ld + j];
-    if (end->act == OX_ACT_CLIP)
-        x = x < end->lo ? end->lo : x > end->hi ? end->hi : x;
-    else if (end->act == OX_ACT_LEAKY)
-        x = x < 0 ? end->alpha * x : x;
-    else if (end->act == OX_ACT_ROW)
-        x *= 0.5;
-    if (end->residual && end->residual_last)
-        x += end->residual[i * end->residual_ld + j];
-    return x;
-}
 
 struct sides {
     struct guarded a, b, c, packed, work, bias, rows, residual;
@@ -60,7 +32,7 @@ static void random_end(struct dice *d, struct ox_dense *p, struct sides *s)
     p->end.lo = pieces & 128 ? 0 : -0.5f;
     p->end.hi = pieces & 256 ? INFINITY : 0.5f;
     p->end.alpha = 0.1f;
-    p->end.row = halve_row;
+    p->end.row = ending_row;
 }
 
 static struct ox_dense random_product(struct dice *d, const struct ox_compute *t, struct sides *s)
