@@ -27,6 +27,9 @@ enum ox_status ox_fast_layer_norm(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_group_norm(struct ox_run *r, struct ox_error *err);
 /* ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceSumSquare, ReduceL1, ReduceL2 over adjacent axes. */
 enum ox_status ox_fast_reduce(struct ox_run *r, struct ox_error *err);
+/* MaxPool without indices and AveragePool, of one or two axes. */
+enum ox_status ox_fast_max_pool(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_average_pool(struct ox_run *r, struct ox_error *err);
 /* Transpose of elements of any size. */
 enum ox_status ox_fast_transpose(struct ox_run *r, struct ox_error *err);
 /* LSTM, GRU and RNN, batch after time; the weights of the input are packed by prepare(). */

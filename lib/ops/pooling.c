@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/threads.h"
+#include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/window.h"
 
@@ -418,24 +419,28 @@ static enum ox_status run_unpool(struct ox_run *r, struct ox_error *err)
     {                                                                                              \
         "", name, since, .infer = ox_infer_pool, .run = kernel                                     \
     }
+#define FAST(name, since, kernel, faster)                                                          \
+    {                                                                                              \
+        "", name, since, .infer = ox_infer_pool, .run = kernel, .fast = faster                     \
+    }
 #define GLOBAL(name, since, kernel)                                                                \
     {                                                                                              \
         "", name, since, .infer = infer_global, .run = kernel                                      \
     }
 
 const struct ox_op ox_ops_pooling[] = {
-    POOL("AveragePool", 1, run_average_pool),
-    POOL("AveragePool", 7, run_average_pool),
-    POOL("AveragePool", 10, run_average_pool),
-    POOL("AveragePool", 11, run_average_pool),
-    POOL("AveragePool", 19, run_average_pool),
-    POOL("AveragePool", 22, run_average_pool),
-    POOL("MaxPool", 1, run_max_pool),
-    POOL("MaxPool", 8, run_max_pool),
-    POOL("MaxPool", 10, run_max_pool),
-    POOL("MaxPool", 11, run_max_pool),
-    POOL("MaxPool", 12, run_max_pool),
-    POOL("MaxPool", 22, run_max_pool),
+    FAST("AveragePool", 1, run_average_pool, ox_fast_average_pool),
+    FAST("AveragePool", 7, run_average_pool, ox_fast_average_pool),
+    FAST("AveragePool", 10, run_average_pool, ox_fast_average_pool),
+    FAST("AveragePool", 11, run_average_pool, ox_fast_average_pool),
+    FAST("AveragePool", 19, run_average_pool, ox_fast_average_pool),
+    FAST("AveragePool", 22, run_average_pool, ox_fast_average_pool),
+    FAST("MaxPool", 1, run_max_pool, ox_fast_max_pool),
+    FAST("MaxPool", 8, run_max_pool, ox_fast_max_pool),
+    FAST("MaxPool", 10, run_max_pool, ox_fast_max_pool),
+    FAST("MaxPool", 11, run_max_pool, ox_fast_max_pool),
+    FAST("MaxPool", 12, run_max_pool, ox_fast_max_pool),
+    FAST("MaxPool", 22, run_max_pool, ox_fast_max_pool),
     POOL("LpPool", 1, run_lp_pool),
     POOL("LpPool", 2, run_lp_pool),
     POOL("LpPool", 11, run_lp_pool),

@@ -1,0 +1,192 @@
+/* MaxPool and AveragePool in float32 over planes as they lie. A window is its rows, then its columns: the rows of one line of outputs
+ * become one row of the plane's width; its columns, dealt into as many rows as the stride is wide, become rows that lie beside each
+ * other, one a tap. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/dense.h"
+#include "ops/fast.h"
+#include "ops/window.h"
+
+enum { TAPS = 64, LINE = 16 }; /* of a window along one axis; floats of a cache line */
+
+struct axis {
+    size_t in, out, kernel, stride, dilation, before, after;
+};
+
+struct pools {
+    const struct ox_compute *t;
+    struct axis y, x;
+    bool max;
+    const float *in, *counts; /* counts: taps of a window along each axis, y then x; NULL: max */
+    float *out, *work;
+    size_t row,
+        slot; /* floats of a row with its padding; of a task: that row, and that row dealt out */
+};
+
+static struct axis axis_of(const struct ox_window *w, unsigned d)
+{
+    return (struct axis){.in = (size_t)w->in[d],
+                         .out = (size_t)w->out[d],
+                         .kernel = (size_t)w->kernel[d],
+                         .stride = (size_t)w->stride[d],
+                         .dilation = (size_t)w->dilation[d],
+                         .before = (size_t)w->before[d],
+                         .after = (size_t)w->after[d]};
+}
+
+/* Elements that the windows reach over, the padding before them too. */
+static size_t span(const struct axis *a)
+{
+    return (a->out - 1) * a->stride + (a->kernel - 1) * a->dilation + 1;
+}
+
+/* Taps at output o that lie in the `length` elements from `from` on, padding before counted. */
+static size_t taps_in(const struct axis *a, size_t o, size_t from, size_t length)
+{
+    size_t n = 0;
+    for (size_t q = 0; q < a->kernel; q++) {
+        const size_t at = o * a->stride + q * a->dilation;
+        n += at >= from && at - from < length;
+    }
+    return n;
+}
+
+/* Windows in padding alone, and large ones, are left to the reference. */
+static bool fits(const struct axis *a)
+{
+    if (a->kernel > TAPS || a->in > SIZE_MAX / 64 || a->before > SIZE_MAX / 64)
+        return false;
+    for (size_t o = 0; o < a->out; o++)
+        if (!taps_in(a, o, a->before, a->in))
+            return false;
+    return true;
+}
+
+static void reduce(const struct pools *p, size_t n, size_t rows, const float *const *in, float *out)
+{
+    const struct ox_pool pool = {.channels = n, .n = rows, .in = in, .divisor = 1, .out = out};
+    if (p->max)
+        p->t->pool_max(&pool);
+    else
+        p->t->pool_sum(&pool);
+}
+
+static void deal_two(const float *row, size_t n, float *restrict even, float *restrict odd)
+{
+    for (size_t k = 0; k < n / 2; k++) {
+        even[k] = row[2 * k];
+        odd[k] = row[2 * k + 1];
+    }
+    if (n % 2)
+        even[n / 2] = row[n - 1];
+}
+
+/* Every `stride`-th element of the row, from each of the first on; the rows that they become are `pitch` floats apart. */
+static void deal(const float *row, size_t n, size_t stride, size_t pitch, float *out)
+{
+    if (stride == 2) {
+        deal_two(row, n, out, out + pitch);
+        return;
+    }
+    for (size_t first = 0; first < stride; first++, out += pitch)
+        for (size_t i = first, k = 0; i < n; i += stride)
+            out[k++] = row[i];
+}
+
+static void pool_line(const struct pools *p, const float *plane, size_t oy, float *row, float *out)
+{
+    const struct axis *y = &p->y, *x = &p->x;
+    const float *list[TAPS];
+    const size_t pitch = (span(x) + x->stride - 1) / x->stride;
+    size_t n = 0;
+    for (size_t q = 0; q < y->kernel; q++) {
+        const size_t at = oy * y->stride + q * y->dilation - y->before; /* wraps above the plane */
+        if (at < y->in)
+            list[n++] = plane + at * x->in;
+    }
+    reduce(p, x->in, n, list, row + x->before);
+    const float *dealt = row;
+    if (x->stride > 1) {
+        deal(row, span(x), x->stride, pitch, row + p->row);
+        dealt = row + p->row;
+    }
+    for (size_t q = 0; q < x->kernel; q++) {
+        const size_t at = q * x->dilation;
+        list[q] = dealt + at % x->stride * pitch + at / x->stride;
+    }
+    reduce(p, x->out, x->kernel, list, out);
+    const float rows = p->max ? 1 : p->counts[oy], *columns = p->max ? NULL : p->counts + y->out;
+    for (size_t i = 0; !p->max && i < x->out; i++)
+        out[i] /= rows * columns[i];
+}
+
+static void pool_plane(void *arg, size_t i, size_t slot)
+{
+    const struct pools *p = arg;
+    const struct axis *x = &p->x;
+    float *row = p->work + slot * p->slot;
+    const float pad = p->max ? NAN : 0; /* the largest passes over what is no number */
+    for (size_t k = 0; k < p->row; k++)
+        row[k] = pad;
+    for (size_t oy = 0; oy < p->y.out; oy++)
+        pool_line(p, p->in + i * p->y.in * x->in, oy, row, p->out + (i * p->y.out + oy) * x->out);
+}
+
+static float *count_taps(struct ox_run *r, const struct pools *p, bool padded, struct ox_error *err)
+{
+    const struct axis *axes[2] = {&p->y, &p->x};
+    float *counts = ox_run_scratch(r, p->y.out + p->x.out, sizeof *counts, err), *to = counts;
+    for (unsigned d = 0; counts && d < 2; d++) {
+        const struct axis *a = axes[d];
+        for (size_t o = 0; o < a->out; o++)
+            *to++ = (float)(padded ? taps_in(a, o, 0, a->before + a->in + a->after)
+                                   : taps_in(a, o, a->before, a->in));
+    }
+    return counts;
+}
+
+static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_fast_in(r, 0);
+    if (!x || x->rank < 3 || x->rank > 4 || !x->n || ox_run_wants(r, 1))
+        return OX_UNSUPPORTED;
+    struct ox_window *w = ox_run_scratch(r, 1, sizeof *w, err);
+    if (!w)
+        return OX_NO_MEMORY;
+    if (ox_window_init(r, x, NULL, ox_run_int(r, "ceil_mode", 0) != 0, w, err) != OX_OK)
+        return OX_UNSUPPORTED;
+    struct pools p = {.t = ox_compute(ox_cpu()), .max = max, .in = x->data};
+    p.y = w->n == 2 ? axis_of(w, 0) : (struct axis){.in = 1, .out = 1, .kernel = 1, .stride = 1};
+    p.x = axis_of(w, w->n - 1);
+    if (!w->n_out || !fits(&p.y) || !fits(&p.x))
+        return OX_UNSUPPORTED;
+    const size_t reach = p.x.before + p.x.in;
+    p.row = ((span(&p.x) > reach ? span(&p.x) : reach) + LINE - 1) / LINE * LINE;
+    p.slot = p.x.stride > 1 ? 2 * p.row + p.x.stride * LINE : p.row;
+    if (!max && !(p.counts = count_taps(r, &p, ox_run_int(r, "count_include_pad", 0) != 0, err)))
+        return OX_NO_MEMORY;
+    p.work = ox_run_work(r, ox_slots(r->env) * p.slot, sizeof *p.work, err);
+    if (!p.work)
+        return OX_NO_MEMORY;
+    struct ox_tensor *y;
+    int64_t dims[4] = {x->dims[0], x->dims[1]};
+    memcpy(dims + 2, w->out, w->n * sizeof *dims);
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
+    p.out = y->data;
+    const size_t planes = (size_t)(x->dims[0] * x->dims[1]);
+    ox_spread(r->env, planes, (double)(x->n + y->n) * (double)(p.x.kernel + p.y.kernel) * 4,
+              pool_plane, &p);
+    return ox_env_poll(r->env, err);
+}
+
+enum ox_status ox_fast_max_pool(struct ox_run *r, struct ox_error *err)
+{
+    return run_pools(r, true, err);
+}
+
+enum ox_status ox_fast_average_pool(struct ox_run *r, struct ox_error *err)
+{
+    return run_pools(r, false, err);
+}
