@@ -245,12 +245,29 @@ static void print_largest(struct ox_strbuf *out, const struct ox_target_verdict 
     print_macs(out, verdict->macs);
 }
 
+/* A word of a shell's command line. */
+static void put_word(struct ox_strbuf *out, const char *word)
+{
+    const char *plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,=@%:-";
+    struct ox_strbuf shown;
+    ox_strbuf_init(&shown);
+    ox_strbuf_name(&shown, word, 0);
+    const char *text = shown.data ? shown.data : "";
+    const char *mark = *text && !text[strspn(text, plain)] ? "" : "'";
+    ox_strbuf_puts(out, mark);
+    ox_strbuf_puts(out, *text == '-' ? "./" : "");
+    cli_put_quoted(out, text);
+    ox_strbuf_puts(out, mark);
+    out->failed |= shown.failed;
+    ox_strbuf_release(&shown);
+}
+
 void target_put_command(struct ox_strbuf *out, const char *path,
                         const struct ox_target_verdict *verdict)
 {
     const char *at = strstr(verdict->command, "%s");
     ox_strbuf_add(out, verdict->command, (size_t)(at - verdict->command));
-    ox_strbuf_name(out, path, 0);
+    put_word(out, path);
     ox_strbuf_puts(out, at + 2);
 }
 

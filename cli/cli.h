@@ -73,6 +73,8 @@ void cli_warn(struct cli *cli, const char *format, ...) OX_PRINTF(2, 3);
 void cli_note(struct cli *cli, const char *format, ...) OX_PRINTF(2, 3);
 /* Writes cli->out to standard output and clears it; a full disk or a closed pipe is OX_IO, reported once. */
 enum ox_status cli_flush(struct cli *cli);
+/* Text as it stands inside single quotes of a POSIX shell. */
+void cli_put_quoted(struct ox_strbuf *out, const char *text);
 /* The worse of two: the one with the larger exit code. */
 enum ox_status cli_worse(enum ox_status a, enum ox_status b);
 

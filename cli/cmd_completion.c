@@ -4,17 +4,6 @@
 
 /* ---- Words -------------------------------------------------------------------------------------------------------- */
 
-/* Inside single quotes of a POSIX shell. */
-static void put_quoted(struct ox_strbuf *out, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '\'')
-            ox_strbuf_puts(out, "'\\''");
-        else
-            ox_strbuf_putc(out, *text);
-    }
-}
-
 /* "text|json" with blanks between. */
 static void put_choices(struct ox_strbuf *out, const char *choices)
 {
@@ -123,7 +112,7 @@ static void zsh_help(struct ox_strbuf *out, const char *text)
             ox_strbuf_putc(&escaped, '\\');
         ox_strbuf_putc(&escaped, *text);
     }
-    put_quoted(out, escaped.data ? escaped.data : "");
+    cli_put_quoted(out, escaped.data ? escaped.data : "");
     out->failed |= escaped.failed;
     ox_strbuf_release(&escaped);
 }

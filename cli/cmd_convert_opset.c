@@ -126,7 +126,8 @@ static void print_text(const struct job *job)
     if (ir_before != ir_after)
         ox_strbuf_printf(out, "IR version %lld to %lld\n", (long long)ir_before,
                          (long long)ir_after);
-    ox_strbuf_printf(out, "%zu nodes rewritten\n", ox_conversion_changed(job->conversion));
+    size_t n_changed = ox_conversion_changed(job->conversion);
+    ox_strbuf_printf(out, "%zu node%s rewritten\n", n_changed, n_changed == 1 ? "" : "s");
     if (job->proven && job->proof.samples && job->proof.agree)
         ox_strbuf_printf(out,
                          "verified on %u random input%s: largest difference %.3g, relative %.3g\n",

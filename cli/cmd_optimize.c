@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "extract_option.h"
+#include "input_dims.h"
 #include "optimize_half.h"
 #include "optimize_target.h"
 #include "prove.h"
@@ -42,7 +43,7 @@ static const struct opt options[] = {
      "put the bodies of the model's functions where they are called"},
     {0, "dedup", OPT_FLAG, FIELD(dedup), NULL, NULL, "keep equal weights once"},
     {0, "freeze", OPT_STRINGS, FIELD(freeze), "NAME=DIMS", NULL,
-     "fix the dimensions of an input, 1x3x224x224"},
+     "fix the dimensions of an input, 1x3x224x224, or a dimension that has a name, 1"},
     {0, "fp16", OPT_FLAG, FIELD(fp16), NULL, NULL,
      "compute in float16, but for what overflows; inputs and outputs stay"},
     {0, "bf16", OPT_FLAG, FIELD(bf16), NULL, NULL, "the same in bfloat16"},
@@ -260,25 +261,13 @@ static enum ox_status one_by_one(struct job *job)
 
 static enum ox_status freeze_inputs(struct job *job)
 {
-    size_t n = job->args->freeze.n;
-    const char **names = calloc(n + 1, sizeof(*names)), **dims = calloc(n + 1, sizeof(*dims));
-    char **copies = calloc(n + 1, sizeof *copies);
+    struct input_dims inputs;
     struct ox_shapes *shapes = NULL;
     struct ox_error err;
-    bool good = names && dims && copies;
-    for (size_t i = 0; i < n && good; i++) {
-        copies[i] = strdup(job->args->freeze.items[i]);
-        good = copies[i] != NULL;
-        char *equals = good ? strrchr(copies[i], '=') : NULL;
-        names[i] = equals ? copies[i] : NULL;
-        dims[i] = equals ? equals + 1 : copies[i];
-        if (equals)
-            *equals = '\0';
-    }
-    enum ox_status status = good ? OX_OK : no_memory(job);
+    enum ox_status status = input_dims_split(job->cli, &job->args->freeze, &inputs);
     if (status == OX_OK) {
         struct ox_shapes_options with = {
-            .input_names = names, .input_dims = dims, .n_overrides = n};
+            .input_names = inputs.names, .input_dims = inputs.dims, .n_overrides = inputs.n};
         status = ox_shapes_infer(&shapes, job->current, &with, NULL, &err);
         if (status == OX_OK)
             status = ox_shapes_freeze(shapes, job->current, &err);
@@ -286,11 +275,7 @@ static enum ox_status freeze_inputs(struct job *job)
             cli_error(job->cli, &err);
     }
     ox_shapes_release(shapes);
-    for (size_t i = 0; copies && i < n; i++)
-        free(copies[i]);
-    free(copies);
-    free((void *)names);
-    free((void *)dims);
+    input_dims_release(&inputs);
     return status;
 }
 

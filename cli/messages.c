@@ -95,6 +95,16 @@ enum ox_status cli_flush(struct cli *cli)
     return written ? OX_OK : cli_fail(cli, OX_IO, "standard output: %s", strerror(why));
 }
 
+void cli_put_quoted(struct ox_strbuf *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\'')
+            ox_strbuf_puts(out, "'\\''");
+        else
+            ox_strbuf_putc(out, *text);
+    }
+}
+
 enum ox_status cli_worse(enum ox_status a, enum ox_status b)
 {
     return ox_status_exit_code(b) > ox_status_exit_code(a) ? b : a;

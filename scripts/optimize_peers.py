@@ -2,6 +2,7 @@
 """Holds `optimize` against onnxsim and OnnxSlim on the oracle's models: nodes, outputs, onnxruntime's time on the results.
 
     scripts/optimize_peers.py --peers PYTHON [--tool T] [--work DIR] [--filter TEXT] [--time] [--ops] [--json FILE]
+        [--min-size MB] [--max-size MB]
 
 PYTHON has onnx, onnxsim, onnxslim and onnxruntime. What the peers make is kept in DIR and made once. A row a model: nodes
 (those of subgraphs and functions too) before, ours, theirs; whether our result's outputs are those of the model, both
@@ -217,6 +218,7 @@ def main():
     parser.add_argument("--ops", action="store_true")
     parser.add_argument("--only-peers", action="store_true")
     parser.add_argument("--max-size", type=float, default=1e12, metavar="MB")
+    parser.add_argument("--min-size", type=float, default=0, metavar="MB")
     parser.add_argument("--json")
     args = parser.parse_args()
     bad = n = 0
@@ -225,7 +227,7 @@ def main():
     for folder in sorted(glob.glob(ORACLE + "/*"), key=size_of):
         name = os.path.basename(folder)
         size = size_of(folder) / 1e6
-        if not any(t in name for t in args.filter.split(",")) or not os.path.exists(folder + "/model.onnx") or size > args.max_size:
+        if not any(t in name for t in args.filter.split(",")) or not os.path.exists(folder + "/model.onnx") or not args.min_size <= size <= args.max_size:
             continue
         rows = examine(args, folder)
         if rows is None:

@@ -238,6 +238,17 @@ bool ox_down_pad_axes(struct ox_adapt *c)
 
 /* ---- Clip --------------------------------------------------------------------------------------------------------- */
 
+bool ox_down_pad_names(struct ox_adapt *c)
+{
+    int64_t pads[OX_ADAPT_RANK];
+    size_t n;
+    bool found;
+    if (!ox_adapt_int_list(c, "pads", pads, &n, &found))
+        return false;
+    ox_adapt_drop(c, "pads");
+    return !found || ox_adapt_set_ints(c, "paddings", pads, n);
+}
+
 bool ox_up_clip(struct ox_adapt *c)
 {
     float bounds[2];
@@ -523,4 +534,43 @@ bool ox_down_dft(struct ox_adapt *c)
     }
     ox_adapt_cut_inputs(c, 2);
     return ox_adapt_set_int(c, "axis", (int64_t)axis);
+}
+
+bool ox_down_upsample_scales(struct ox_adapt *c)
+{
+    const struct ox_attr *attr = ox_node_attr(c->node, "scales");
+    if (!attr || attr->ref || attr->type != OX_ATTR_FLOATS || attr->n != 4 ||
+        attr->floats[0] != 1 || attr->floats[1] != 1)
+        return ox_adapt_block(c, "opset %lld scales the height and the width of images only",
+                              (long long)c->next);
+    const float height = attr->floats[2], width = attr->floats[3];
+    ox_adapt_drop(c, "scales");
+    return (ox_node_set_float(c->node, "height_scale", height) &&
+            ox_node_set_float(c->node, "width_scale", width)) ||
+           ox_adapt_no_memory(c);
+}
+
+/* An axis at a time; how often and which are of the data's own type. */
+bool ox_down_tile(struct ox_adapt *c)
+{
+    int64_t repeats[OX_ADAPT_RANK];
+    size_t n, last = 0;
+    enum ox_dtype dtype;
+    if (!ox_adapt_need_dtype(c, 0, &dtype) || !ox_adapt_known_ints(c, 1, repeats, &n))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        last = repeats[i] != 1 ? i : last;
+    for (size_t i = 0; i < last; i++) {
+        if (repeats[i] == 1)
+            continue;
+        struct ox_value *in[3] = {ox_adapt_input(c, 0),
+                                  ox_adapt_const_number(c, dtype, 1, (double)repeats[i]),
+                                  ox_adapt_const_number(c, dtype, 1, (double)i)};
+        struct ox_node *node = in[1] && in[2] ? ox_adapt_add(c, "Tile", in, 3) : NULL;
+        if (!node || !ox_adapt_set_input(c, 0, node->outputs[0]))
+            return false;
+    }
+    struct ox_value *tiles = ox_adapt_const_number(c, dtype, 1, n ? (double)repeats[last] : 1);
+    struct ox_value *axis = ox_adapt_const_number(c, dtype, 1, (double)last);
+    return tiles && axis && ox_adapt_set_input(c, 1, tiles) && ox_adapt_set_input(c, 2, axis);
 }

@@ -378,6 +378,17 @@ bool ox_up_power(struct ox_adapt *c)
     return ox_adapt_set_int(c, "p", (int64_t)p);
 }
 
+bool ox_down_power(struct ox_adapt *c)
+{
+    int64_t p;
+    if (!ox_adapt_has(c, "p"))
+        return true;
+    if (!ox_adapt_int(c, "p", 2, &p))
+        return false;
+    ox_adapt_drop(c, "p");
+    return ox_node_set_float(c->node, "p", (float)p) || ox_adapt_no_memory(c);
+}
+
 bool ox_up_cast(struct ox_adapt *c)
 {
     const struct ox_attr *to = ox_node_attr(c->node, "to");

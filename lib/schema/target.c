@@ -275,6 +275,17 @@ static bool copy_part(char *to, size_t size, const char *from, size_t n)
     return true;
 }
 
+/* Numbers with dots between. */
+static bool is_version(const char *text)
+{
+    for (;; text++) {
+        size_t n = strspn(text, "0123456789");
+        text += n;
+        if (n == 0 || n > 9 || *text != '.')
+            return n != 0 && n <= 9 && !*text;
+    }
+}
+
 static bool split_spec(struct spec *spec, const char *text)
 {
     *spec = (struct spec){0};
@@ -290,7 +301,7 @@ static bool split_spec(struct spec *spec, const char *text)
         text += low || high ? 2 : 1;
         n = strcspn(text, ",:<>=");
         char *to = high ? spec->high : spec->low;
-        if (*to || !copy_part(to, sizeof spec->low, text, n))
+        if (*to || !copy_part(to, sizeof spec->low, text, n) || !is_version(to))
             return false;
         spec->range |= low || high;
         text += n + (text[n] == ',');
@@ -355,6 +366,13 @@ static enum ox_status unknown(const struct spec *spec, const char *text, struct 
         return ox_fail(err, OX_USAGE,
                        "target '%s': %s has no provider '%s'; --target list prints them", text,
                        of_runtime->runtime, spec->provider);
+    for (size_t i = 0; i < ox_target_n_families; i++)
+        if (strcmp(ox_target_families[i].provider, spec->runtime) == 0)
+            return ox_fail(err, OX_USAGE,
+                           "target '%s': no runtime is called '%s', but %s has a provider of that "
+                           "name: %s:%s",
+                           text, spec->runtime, ox_target_families[i].runtime,
+                           ox_target_families[i].runtime, spec->runtime);
     return ox_fail(err, OX_USAGE,
                    "target '%s': no runtime is called '%s'; --target list prints them", text,
                    spec->runtime);
@@ -377,9 +395,10 @@ enum ox_status ox_targets_add(struct ox_targets *targets, const char *text, stru
     }
     struct spec spec;
     if (!split_spec(&spec, text))
-        return ox_fail(
-            err, OX_USAGE,
-            "target '%s': expected RUNTIME[=VERSION][:PROVIDER], RUNTIME>=VERSION or a file", text);
+        return ox_fail(err, OX_USAGE,
+                       "target '%s': expected RUNTIME[=VERSION][:PROVIDER], "
+                       "RUNTIME>=VERSION[,<=VERSION] or a file",
+                       text);
     size_t before = targets->n;
     for (size_t i = 0; i < ox_target_n_families; i++) {
         const struct ox_target_family *family = &ox_target_families[i];

@@ -433,48 +433,61 @@ static enum ox_status override_dims(struct ox_shapes *s, const struct ox_value *
     return type ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
 }
 
+static bool is_symbol(void *symbol, const char *name)
+{
+    return strcmp(symbol, name) == 0;
+}
+
+static bool has_dimension(struct ox_shapes *s, const char *name)
+{
+    const struct ox_graph *graph = s->model->graph;
+    bool found = false;
+    for (size_t i = 0; i < graph->n_inputs; i++) {
+        const struct ox_type *type = ox_slot_of(s, graph->inputs[i])->type;
+        for (unsigned d = 0; type && type->has_rank && d < type->rank; d++)
+            found |= ox_expr_any_symbol(type->dims[d], is_symbol, (void *)(uintptr_t)name);
+    }
+    return found;
+}
+
+/* A number for a name of the inputs' dimensions. As a fact it holds for what the file declares further on too. */
+static enum ox_status set_symbol(struct ox_shapes *s, const char *name, int64_t size,
+                                 struct ox_error *err)
+{
+    if (size < 0 || !ox_shapes_learn(s, ox_expr_symbol(s->pool, name), ox_expr_int(s->pool, size)))
+        return ox_fail(err, OX_USAGE, "'%s' cannot be %lld", name, (long long)size);
+    return OX_OK;
+}
+
 static enum ox_status apply_overrides(struct ox_shapes *s, const struct ox_shapes_options *options,
                                       struct ox_error *err)
 {
     for (size_t i = 0; options && i < options->n_overrides; i++) {
         const char *name = options->input_names[i];
         const struct ox_value *value = name ? ox_graph_value(s->model->graph, name) : NULL;
+        int64_t size;
         if (!name && s->model->graph->n_inputs == 1)
             value = s->model->graph->inputs[0];
-        if (!value || !value->is_input)
+        if (value && value->is_input)
+            OX_TRY(override_dims(s, value, options->input_dims[i], err));
+        else if (name && has_dimension(s, name) &&
+                 ox_expr_is_int(ox_expr_parse(s->pool, options->input_dims[i]), &size))
+            OX_TRY(set_symbol(s, name, size, err));
+        else
             return ox_fail(err, OX_USAGE, "there is no input '%s'", name ? name : "");
-        OX_TRY(override_dims(s, value, options->input_dims[i], err));
     }
     return OX_OK;
 }
 
-static bool is_symbol(void *symbol, const char *name)
-{
-    return strcmp(symbol, name) == 0;
-}
-
-/* Numbers for names of the inputs' dimensions. As facts they hold for what the file declares further on too. */
 static enum ox_status set_symbols(struct ox_shapes *s, const struct ox_shapes_options *options,
                                   struct ox_error *err)
 {
     const struct ox_graph *graph = s->model->graph;
     for (size_t k = 0; options && k < options->n_symbols; k++) {
-        const char *name = options->symbols[k];
-        bool found = false;
-        for (size_t i = 0; i < graph->n_inputs; i++) {
-            const struct ox_type *type = ox_slot_of(s, graph->inputs[i])->type;
-            for (unsigned d = 0; type && type->has_rank && d < type->rank; d++)
-                found |= ox_expr_any_symbol(type->dims[d], is_symbol, (void *)(uintptr_t)name);
-        }
-        if (!found)
-            return ox_fail(err, OX_USAGE, "no input has a dimension named '%s'", name);
-        if (options->sizes[k] < 0)
-            return ox_fail(err, OX_USAGE, "'%s' cannot be %lld", name,
-                           (long long)options->sizes[k]);
-        if (!ox_shapes_learn(s, ox_expr_symbol(s->pool, name),
-                             ox_expr_int(s->pool, options->sizes[k])))
-            return ox_fail(err, OX_USAGE, "'%s' cannot be %lld", name,
-                           (long long)options->sizes[k]);
+        if (!has_dimension(s, options->symbols[k]))
+            return ox_fail(err, OX_USAGE, "no input has a dimension named '%s'",
+                           options->symbols[k]);
+        OX_TRY(set_symbol(s, options->symbols[k], options->sizes[k], err));
     }
     for (size_t i = 0; s->n_facts && i < graph->n_inputs; i++) {
         struct ox_slot *slot = ox_slot_of(s, graph->inputs[i]);

@@ -7,4 +7,6 @@ agraph (float[2,3] X) => (float[2,3] Y)
     [norm] Y = Relu(A)
 }
 X
+cp model.onnxtxt "it's a model.onnxtxt"
+onnxtool check --target onnxruntime=1.14 "it's a model.onnxtxt" | tail -n 1
 onnxtool check --target onnxruntime=1.14 --target onnxruntime=1.20.1 --min-target model.onnxtxt
