@@ -101,32 +101,6 @@ static enum ox_status run_global_average(struct ox_run *r, struct ox_error *err)
 
 /* ---- Resize ----------------------------------------------------------------------------------------------------- */
 
-/* Two indices a place of the output, and the weight of the first. */
-static enum ox_status axis_table(struct ox_run *r, const struct ox_resize *z, unsigned axis,
-                                 size_t *table, float *weights, struct ox_error *err)
-{
-    const struct ox_resample_axis *a = &z->axes[axis];
-    size_t out = (size_t)a->out;
-    bool same = ox_resample_is_identity(&z->how, a);
-    int64_t *index = ox_run_scratch(r, 2 * out, sizeof *index, err);
-    double *weight = ox_run_scratch(r, 2 * out, sizeof *weight, err);
-    if (!index || !weight)
-        return OX_NO_MEMORY;
-    if (!same && z->how.mode == OX_RESAMPLE_NEAREST)
-        ox_resample_nearest_list(&z->how, a, index);
-    else if (!same && ox_resample_taps(&z->how, a) == 2)
-        ox_resample_table(&z->how, a, 2, index, weight);
-    else if (!same)
-        return ox_run_fail(r, err, OX_INTERNAL, "more than two points to resize from");
-    for (size_t i = 0; i < out; i++) {
-        bool linear = !same && z->how.mode != OX_RESAMPLE_NEAREST;
-        table[2 * i] = same ? i : (size_t)index[linear ? 2 * i : i];
-        table[2 * i + 1] = linear ? (size_t)index[2 * i + 1] : table[2 * i];
-        weights[i] = linear ? (float)weight[2 * i] : 1;
-    }
-    return OX_OK;
-}
-
 /* Codes of the pixels that tables of two indices a place name. */
 static void copy_pixels(const struct ox_tensor *x, const size_t *row, const size_t *col,
                         struct ox_tensor *y)
@@ -168,8 +142,8 @@ static enum ox_status run_resize(struct ox_run *r, struct ox_error *err)
     float *weights = ox_run_scratch(r, rows + cols, sizeof *weights, err);
     if (!row || !weights)
         return OX_NO_MEMORY;
-    OX_TRY(axis_table(r, &z, 2, row, weights, err));
-    OX_TRY(axis_table(r, &z, 3, row + 2 * rows, weights + rows, err));
+    OX_TRY(ox_resize_pairs(r, &z, 2, row, weights, err));
+    OX_TRY(ox_resize_pairs(r, &z, 3, row + 2 * rows, weights + rows, err));
     if (is_narrow(x)) {
         copy_pixels(x, row, row + 2 * rows, y);
         return ox_env_poll(r->env, err);

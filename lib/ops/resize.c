@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops/carry.h"
+#include "ops/fast.h"
 #include "ops/real.h"
 #include "ops/resample.h"
 #include "ops/resize.h"
@@ -630,5 +631,5 @@ const struct ox_op ox_ops_resize[] = {
     {"", "Upsample", 7, 0, .infer = infer_upsample, .run = run_upsample_attr},
     {"", "Upsample", 9, 0, .infer = infer_upsample, .run = run_upsample},
     {"", "Resize", 10, 0, .infer = infer_upsample, .run = run_resize_10},
-    {"", "Resize", 11, 0, .infer = infer_resize, .run = run_resize},
+    {"", "Resize", 11, 0, .infer = infer_resize, .run = run_resize, .fast = ox_fast_resize},
     {0}};

@@ -1,0 +1,133 @@
+/* Resize in float32 over planes as they lie: the last two axes, to the nearest element or between two along each axis. */
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/dense.h"
+#include "ops/fast.h"
+#include "ops/resize.h"
+
+enum ox_status ox_resize_pairs(struct ox_run *r, const struct ox_resize *z, unsigned axis,
+                               size_t *table, float *weights, struct ox_error *err)
+{
+    const struct ox_resample_axis *a = &z->axes[axis];
+    size_t out = (size_t)a->out;
+    bool same = ox_resample_is_identity(&z->how, a);
+    int64_t *index = ox_run_scratch(r, 2 * out, sizeof *index, err);
+    double *weight = ox_run_scratch(r, 2 * out, sizeof *weight, err);
+    if (!index || !weight)
+        return OX_NO_MEMORY;
+    if (!same && z->how.mode == OX_RESAMPLE_NEAREST)
+        ox_resample_nearest_list(&z->how, a, index);
+    else if (!same && ox_resample_taps(&z->how, a) == 2)
+        ox_resample_table(&z->how, a, 2, index, weight);
+    else if (!same)
+        return ox_run_fail(r, err, OX_INTERNAL, "more than two points to resize from");
+    for (size_t i = 0; i < out; i++) {
+        bool linear = !same && z->how.mode != OX_RESAMPLE_NEAREST;
+        table[2 * i] = same ? i : (size_t)index[linear ? 2 * i : i];
+        table[2 * i + 1] = linear ? (size_t)index[2 * i + 1] : table[2 * i];
+        weights[i] = linear ? (float)weight[2 * i] : 1;
+    }
+    return OX_OK;
+}
+
+struct planes {
+    const float *x;
+    float *y, *work;
+    size_t in[2], out[2];
+    bool nearest;
+    const size_t *row, *col;
+    const float *row_weight, *col_weight;
+};
+
+static bool as_before(const struct planes *p, size_t y)
+{
+    return y > 0 && memcmp(p->row + 2 * y, p->row + 2 * (y - 1), 2 * sizeof *p->row) == 0 &&
+           p->row_weight[y] == p->row_weight[y - 1];
+}
+
+static const float *between_rows(const struct planes *p, const float *plane, size_t y, float *work)
+{
+    const float *a = plane + p->row[2 * y] * p->in[1], *b = plane + p->row[2 * y + 1] * p->in[1];
+    const float f = p->row_weight[y], g = 1 - f;
+    if (p->nearest || a == b)
+        return a;
+    for (size_t i = 0; i < p->in[1]; i++)
+        work[i] = f * a[i] + g * b[i];
+    return work;
+}
+
+static void resize_plane(void *arg, size_t i, size_t slot)
+{
+    const struct planes *p = arg;
+    const float *plane = p->x + i * p->in[0] * p->in[1];
+    float *out = p->y + i * p->out[0] * p->out[1];
+    for (size_t y = 0; y < p->out[0]; y++, out += p->out[1]) {
+        if (as_before(p, y)) {
+            memcpy(out, out - p->out[1], p->out[1] * sizeof *out);
+            continue;
+        }
+        const float *line = between_rows(p, plane, y, p->work + slot * p->in[1]);
+        const size_t *col = p->col;
+        for (size_t x = 0; p->nearest && x < p->out[1]; x++)
+            out[x] = line[col[2 * x]];
+        for (size_t x = 0; !p->nearest && x < p->out[1]; x++)
+            out[x] =
+                p->col_weight[x] * line[col[2 * x]] + (1 - p->col_weight[x]) * line[col[2 * x + 1]];
+    }
+}
+
+/* Whether nothing but the last two axes changes, and these by one or two points a place. */
+static bool is_simple(const struct ox_resize *z, const struct ox_tensor *x)
+{
+    if (z->how.coordinates == OX_COORD_CROP || z->how.antialias || z->how.mode == OX_RESAMPLE_CUBIC)
+        return false;
+    for (unsigned d = 0; d < x->rank; d++) {
+        const bool same = ox_resample_is_identity(&z->how, &z->axes[d]);
+        if (d + 2 < x->rank ? !same
+                            : !same && z->how.mode != OX_RESAMPLE_NEAREST &&
+                                  ox_resample_taps(&z->how, &z->axes[d]) != 2)
+            return false;
+    }
+    return true;
+}
+
+enum ox_status ox_fast_resize(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_fast_in(r, 0);
+    struct ox_resize z;
+    struct ox_tensor *y;
+    int64_t dims[4];
+    if (!x || x->rank < 3 || x->rank > 4 || !x->n || ox_resize_plan(r, x, &z, err) != OX_OK ||
+        !is_simple(&z, x))
+        return OX_UNSUPPORTED;
+    size_t planes = 1;
+    for (unsigned d = 0; d < x->rank; d++) {
+        dims[d] = z.axes[d].out;
+        planes *= d + 2 < x->rank ? (size_t)x->dims[d] : 1;
+    }
+    const unsigned h = x->rank - 2, w = x->rank - 1;
+    const size_t rows = (size_t)dims[h], cols = (size_t)dims[w];
+    size_t *table = ox_run_scratch(r, 2 * (rows + cols), sizeof *table, err);
+    float *weights = ox_run_scratch(r, rows + cols, sizeof *weights, err);
+    if (!table || !weights)
+        return OX_NO_MEMORY;
+    OX_TRY(ox_resize_pairs(r, &z, h, table, weights, err));
+    OX_TRY(ox_resize_pairs(r, &z, w, table + 2 * rows, weights + rows, err));
+    struct planes p = {.x = x->data,
+                       .in = {(size_t)x->dims[h], (size_t)x->dims[w]},
+                       .out = {rows, cols},
+                       .nearest = z.how.mode == OX_RESAMPLE_NEAREST,
+                       .row = table,
+                       .col = table + 2 * rows,
+                       .row_weight = weights,
+                       .col_weight = weights + rows};
+    p.work = ox_run_work(r, ox_slots(r->env) * p.in[1], sizeof *p.work, err);
+    if (!p.work)
+        return OX_NO_MEMORY;
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
+    p.y = y->data;
+    if (y->n)
+        ox_spread(r->env, planes, (double)y->n * 20, resize_plane, &p);
+    return ox_env_poll(r->env, err);
+}

@@ -1,0 +1,148 @@
+/* MaxPool, AveragePool and Resize of planes: the quick forms against the reference. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "tests/guarded.h"
+#include "tests/run_suite.h"
+#include "tests/run_text.h"
+
+enum { MOST = 6000 };
+
+struct random_model {
+    char text[600];
+    unsigned rank;
+    int64_t dims[4];
+    bool exact;
+};
+
+/* A window that fits the plane, so that there is an output. */
+static void draw_pool(struct dice *d, struct random_model *p)
+{
+    size_t kernel[2], stride[2], dilation[2], pad[4];
+    const unsigned axes = dice_between(d, 0, 3) ? 2 : 1;
+    p->rank = axes + 2;
+    p->exact = dice_between(d, 0, 1); /* the largest */
+    p->dims[0] = (int64_t)dice_between(d, 1, 2);
+    p->dims[1] = (int64_t)dice_between(d, 1, 3);
+    for (unsigned a = 0; a < axes; a++) {
+        kernel[a] = dice_between(d, 1, 5);
+        stride[a] = dice_between(d, 1, 4);
+        dilation[a] = dice_between(d, 1, 2);
+        pad[a] = dice_between(d, 0, kernel[a] - 1);
+        pad[a + axes] = dice_between(d, 0, kernel[a] - 1);
+        const size_t reach = (kernel[a] - 1) * dilation[a] + 1;
+        p->dims[2 + a] = (int64_t)dice_between(d, reach, reach + 17);
+    }
+    char lists[4][40];
+    for (unsigned i = 0; i < 4; i++) {
+        const size_t *list[] = {kernel, stride, dilation, pad};
+        size_t at = 0;
+        for (unsigned a = 0; a < axes * (i == 3 ? 2 : 1); a++)
+            at += (size_t)snprintf(lists[i] + at, sizeof lists[i] - at, "%s%zu", a ? "," : "",
+                                   list[i][a]);
+    }
+    snprintf(p->text, sizeof p->text,
+             "<ir_version: 10, opset_import: [\"\" : 22]> g (float[%s] x) => (float[%s] y) { "
+             "y = %s <kernel_shape = [%s], strides = [%s], dilations = [%s], pads = [%s], "
+             "ceil_mode = %d%s> (x) }",
+             axes == 2 ? "N,C,H,W" : "N,C,W", axes == 2 ? "N,C,P,Q" : "N,C,Q",
+             p->exact ? "MaxPool" : "AveragePool", lists[0], lists[1], lists[2], lists[3],
+             (int)dice_between(d, 0, 1),
+             !p->exact && dice_between(d, 0, 1) ? ", count_include_pad = 1" : "");
+}
+
+static size_t run_level(const struct random_model *p, int level, const float *x, float *out)
+{
+    struct text_run f;
+    const struct ox_run_options options = {.level = level};
+    text_must_plan(&f, p->text, &options);
+    text_give(&f, OX_FLOAT32, p->rank, p->dims, x);
+    text_must_run(&f);
+    const struct ox_tensor *y = ox_datum_get_tensor(f.out[0]);
+    const size_t n = y->n;
+    ck_assert_uint_le(n, MOST);
+    for (size_t i = 0; i < n; i++)
+        out[i] = ((const float *)y->data)[i];
+    text_close(&f);
+    return n;
+}
+
+/* Scales and sizes of a Resize that leaves the first axes alone. */
+static void draw_resize(struct dice *d, struct random_model *p)
+{
+    static const char *const modes[] = {"nearest", "linear"};
+    static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                          "ceil"};
+    static const char *const coordinates[] = {"half_pixel", "align_corners", "asymmetric",
+                                              "pytorch_half_pixel", "half_pixel_symmetric"};
+    const unsigned axes = dice_between(d, 0, 3) ? 2 : 1;
+    const size_t mode = dice_between(d, 0, 1);
+    p->rank = axes + 2;
+    p->exact = mode == 0;
+    for (unsigned a = 0; a < p->rank; a++)
+        p->dims[a] = (int64_t)dice_between(d, 1, a < 2 ? 3 : 12);
+    char sizes[80];
+    size_t at = (size_t)snprintf(sizes, sizeof sizes, "%d,%d", (int)p->dims[0], (int)p->dims[1]);
+    for (unsigned a = 0; a < axes; a++)
+        at += (size_t)snprintf(sizes + at, sizeof sizes - at, ",%zu", dice_between(d, 1, 25));
+    snprintf(
+        p->text, sizeof p->text,
+        "<ir_version: 10, opset_import: [\"\" : 19]> g (float[%s] x) => (float[%s] y) { "
+        "s = Constant <value_ints = [%s]> () y = Resize <mode = \"%s\", nearest_mode = \"%s\", "
+        "coordinate_transformation_mode = \"%s\"> (x, , , s) }",
+        axes == 2 ? "N,C,H,W" : "N,C,W", axes == 2 ? "N,C,P,Q" : "N,C,Q", sizes, modes[mode],
+        nearest[dice_between(d, 0, 3)], coordinates[dice_between(d, 0, 4)]);
+}
+
+/* At both levels: maxima and moved elements to the bit, the rest within what float32 rounds. */
+static void compare(struct dice *d, const struct random_model *p, bool odd)
+{
+    static float x[MOST], slow[MOST], fast[MOST];
+    size_t n = 1;
+    for (unsigned a = 0; a < p->rank; a++)
+        n *= (size_t)p->dims[a];
+    ck_assert_uint_le(n, MOST);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t roll = dice_between(d, 0, 9);
+        x[i] = odd && roll == 0 ? NAN : odd && roll == 1 ? -INFINITY : dice_float(d);
+    }
+    const size_t n_slow = run_level(p, 0, x, slow), n_fast = run_level(p, 2, x, fast);
+    ck_assert_uint_eq(n_slow, n_fast);
+    for (size_t i = 0; i < n_slow; i++) {
+        const float apart = fabsf(slow[i] - fast[i]);
+        const bool same = slow[i] == fast[i] || (isnan(slow[i]) && isnan(fast[i]));
+        ck_assert_msg(same || (!p->exact && apart <= 1e-6f * (1 + fabsf(slow[i]))),
+                      "%s: %zu: %g, not %g", p->text, i, fast[i], slow[i]);
+    }
+}
+
+START_TEST(windows_of_all_forms)
+{
+    struct dice d = {(uint64_t)_i * 131 + 7};
+    struct random_model p;
+    draw_pool(&d, &p);
+    const bool odd = dice_between(&d, 0, 2) == 0;
+    compare(&d, &p, odd);
+}
+END_TEST
+
+START_TEST(planes_of_other_sizes)
+{
+    struct dice d = {(uint64_t)_i * 173 + 5};
+    struct random_model p;
+    draw_resize(&d, &p);
+    const bool odd = p.exact && dice_between(&d, 0, 2) == 0;
+    compare(&d, &p, odd);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fast_planes");
+    TCase *tcase = tcase_create("fast_planes");
+    tcase_add_loop_test(tcase, windows_of_all_forms, 0, 300);
+    tcase_add_loop_test(tcase, planes_of_other_sizes, 0, 300);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
