@@ -53,6 +53,8 @@ static enum ox_status run_dict_vectorizer(struct ox_run *r, struct ox_error *err
     const int64_t *ints = ox_run_ints(r, "int64_vocabulary", &n_ints);
     bool text = map.keys->dtype == OX_STRING;
     size_t n = text ? n_strings : n_ints;
+    if (n_strings && n_ints)
+        return ox_run_fail(r, err, OX_INPUT, "both vocabularies are given");
     if (n == 0)
         return ox_run_fail(r, err, OX_INPUT, "there is no vocabulary for keys of %s",
                            ox_dtype_name(map.keys->dtype));
@@ -92,7 +94,10 @@ static void infer_dict_vectorizer(struct ox_infer *c)
     if (x && x->kind == OX_TYPE_MAP && x->inner && x->inner->kind == OX_TYPE_TENSOR)
         ox_infer_set_dtype(c, 0, x->inner->elem);
     size_t strings = ox_ml_attr_count(c, "string_vocabulary");
-    size_t n = strings ? strings : ox_ml_attr_count(c, "int64_vocabulary");
+    size_t ints = ox_ml_attr_count(c, "int64_vocabulary");
+    if (strings && ints)
+        return; /* refused by the kernel */
+    size_t n = strings ? strings : ints;
     const struct ox_expr *dims[2] = {ox_infer_num(c, 1), ox_infer_num(c, (int64_t)n)};
     ox_infer_set_shape(c, 0, 2, dims);
 }

@@ -114,8 +114,17 @@ static void put_shape(struct ox_strbuf *out, const struct shape *shape)
 /* "tensor(float)" is "float[2,3]" in the text syntax; false: no tensor, which cannot be drawn. */
 static bool put_type(struct ox_strbuf *out, const char *type, const struct shape *shape)
 {
-    static const char tensor[] = "tensor(";
+    static const char tensor[] = "tensor(", map[] = "map(";
     size_t n = strlen(type);
+    if (strncmp(type, map, sizeof map - 1) == 0) {
+        /* "map(int64, tensor(float))", or without "tensor" */
+        const char *value = strchr(type, ',') + 1;
+        value += strspn(value, " ");
+        value += strncmp(value, tensor, sizeof tensor - 1) == 0 ? sizeof tensor - 1 : 0;
+        ox_strbuf_add(out, type, strcspn(type, ","));
+        ox_strbuf_printf(out, ", %.*s)", (int)strcspn(value, ")"), value);
+        return true;
+    }
     if (strncmp(type, tensor, sizeof tensor - 1) != 0 || n < sizeof tensor)
         return false;
     ox_strbuf_add(out, type + sizeof tensor - 1, strcspn(type + sizeof tensor - 1, ")"));
@@ -424,9 +433,15 @@ static bool write_recipe(struct ox_strbuf *out, const struct random_node *of,
     struct sizes sizes;
     for (size_t i = 0; i < OX_COUNT(sizes.of); i++)
         sizes.of[i] = draw(state) % 24 ? 1 + draw(state) % 3 : 0;
-    bool fine = add_recipe_inputs(&d, of, recipe, &sizes);
-    ox_strbuf_printf(out, "<ir_version: 10, opset_import: [\"%s\" : %d]>\ng (%s) => (y0",
-                     row->domain, row->since, d.inputs.data ? d.inputs.data : "");
+    bool fine = add_recipe_inputs(&d, of, recipe, &sizes), derives = false;
+    if (strcmp(row->name, "Gradient") == 0) { /* of a product */
+        derives = true;
+        fine = fine && (strstr(of->type, "float") || strstr(of->type, "double"));
+        ox_strbuf_puts(&d.before, "z = ai.onnx.Mul (x0, x1) ");
+    }
+    ox_strbuf_printf(out, "<ir_version: 10, opset_import: [\"%s\" : %d%s]>\ng (%s) => (y0",
+                     row->domain, row->since, derives ? ", \"\" : 21" : "",
+                     d.inputs.data ? d.inputs.data : "");
     unsigned n_outputs = row->min_outputs + draw(state) % 3;
     n_outputs = n_outputs > row->max_outputs ? row->max_outputs : n_outputs;
     if (strcmp(row->name, "Loop") == 0)

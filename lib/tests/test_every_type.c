@@ -39,6 +39,57 @@ static void outcome_release(struct outcome *outcome)
         ox_datum_release(outcome->out[i]);
 }
 
+/* Up to 4 keys, in order; values of any sign, strings that are numbers. */
+static enum ox_status random_map(struct ox_env *env, const char *type, uint64_t seed,
+                                 struct ox_datum **out, struct ox_error *err)
+{
+    static const char *const words[] = {"a", "b", "c", "d"};
+    const char *value = strchr(type, ',');
+    bool named = strncmp(type, "map(string", 10) == 0, worded = strstr(value, "string");
+    enum ox_dtype dtype = worded                   ? OX_STRING
+                          : strstr(value, "int64") ? OX_INT64
+                          : strstr(value, "64")    ? OX_FLOAT64
+                                                   : OX_FLOAT32;
+    const int64_t n = (int64_t)(seed % 5), step = 1 + (int64_t)(seed / 5 % 2);
+    struct ox_tensor *keys, *values;
+    struct ox_datum *list = NULL;
+    ck_assert_int_eq(
+        ox_tensor_new(&keys, ox_env_budget(env), named ? OX_STRING : OX_INT64, 1, &n, err), OX_OK);
+    ck_assert_int_eq(ox_tensor_new(&values, ox_env_budget(env), dtype, 1, &n, err), OX_OK);
+    for (int64_t i = 0; i < n; i++) {
+        char digits[24];
+        double x = (double)((seed * 7 + (uint64_t)i * 5) % 11) - 4;
+        if (named)
+            ck_assert_int_eq(ox_tensor_set_string(keys, (size_t)i, words[i], 1, err), OX_OK);
+        else
+            ((int64_t *)keys->data)[i] = i * step;
+        if (worded)
+            ck_assert_int_eq(ox_tensor_set_string(values, (size_t)i, digits,
+                                                  (size_t)snprintf(digits, sizeof digits, "%g", x),
+                                                  err),
+                             OX_OK);
+        else
+            ox_elements_convert(dtype, (char *)values->data + (size_t)i * ox_dtype_size(dtype),
+                                OX_FLOAT64, &x, 1, true);
+    }
+    enum ox_status status = ox_datum_of_tensor(&list, values, err);
+    if (status == OX_OK)
+        status = ox_datum_map(out, keys, list, err);
+    ox_datum_release(list);
+    ox_tensor_release(keys);
+    ox_tensor_release(values);
+    return status;
+}
+
+static enum ox_status random_input(struct ox_session *session, struct ox_env *env, size_t i,
+                                   uint64_t seed, struct ox_datum **out, struct ox_error *err)
+{
+    const char *type = ox_session_input(session, i)->type;
+    if (strncmp(type, "map(", 4) == 0)
+        return random_map(env, type, seed, out, err);
+    return ox_session_random_input(session, i, seed, NULL, out, err);
+}
+
 static void run_once(struct ox_model *model, uint64_t seed, bool oracle, struct outcome *outcome)
 {
     struct ox_datum *in[16] = {0};
@@ -48,8 +99,7 @@ static void run_once(struct ox_model *model, uint64_t seed, bool oracle, struct 
     outcome->status = ox_session_new(&session, model, &options, &outcome->err);
     size_t n = outcome->status == OX_OK ? ox_session_n_inputs(session) : 0;
     for (size_t i = 0; i < n && outcome->status == OX_OK; i++)
-        outcome->status =
-            ox_session_random_input(session, i, seed + i, NULL, &in[i], &outcome->err);
+        outcome->status = random_input(session, model->env, i, seed + i, &in[i], &outcome->err);
     if (outcome->status == OX_OK) {
         outcome->status = ox_session_run(session, in, outcome->out, &outcome->err);
         outcome->n_out = outcome->status == OX_OK ? ox_session_n_outputs(session) : 0;

@@ -276,6 +276,18 @@ START_TEST(maps_become_rows)
 }
 END_TEST
 
+START_TEST(two_vocabularies_are_refused)
+{
+    struct one_op *op = ml("DictVectorizer", 1);
+    struct ox_datum *map = float_map(op);
+    one_op_in_datum(op, map);
+    ox_datum_release(map);
+    ONE_OP_INTS(op, "int64_vocabulary", 3, 2);
+    one_op_strings(op, "string_vocabulary", (const char *const[]){"p"}, 1);
+    RUN_FAILS(op, 1, "both vocabularies are given");
+}
+END_TEST
+
 START_TEST(rows_become_maps)
 {
     struct one_op *op = ml("ZipMap", 1);
@@ -313,6 +325,7 @@ int main(void)
     tcase_add_test(tcase, support_vectors_add_up);
     tcase_add_test(tcase, pairs_of_classes_vote);
     tcase_add_test(tcase, maps_become_rows);
+    tcase_add_test(tcase, two_vocabularies_are_refused);
     tcase_add_test(tcase, rows_become_maps);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
