@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
 #include "common/file.h"
 #include "common/forget.h"
 
@@ -170,9 +171,9 @@ enum ox_status ox_outfile_open(struct ox_outfile **result, const char *path, str
     return OX_OK;
 }
 
-/* 0 or an errno. */
-static int write_all(int fd, const uint8_t *bytes, size_t n)
+int ox_descriptor_write(int fd, const void *data, size_t n)
 {
+    const uint8_t *bytes = data;
     while (n > 0) {
         ssize_t done = write(fd, bytes, n < (size_t)1 << 30 ? n : (size_t)1 << 30);
         if (done < 0 && errno == EINTR)
@@ -187,7 +188,7 @@ static int write_all(int fd, const uint8_t *bytes, size_t n)
 
 static enum ox_status flush(struct ox_outfile *out, struct ox_error *err)
 {
-    int error = write_all(out->fd, out->buffer, out->n_buffered);
+    int error = ox_descriptor_write(out->fd, out->buffer, out->n_buffered);
     out->n_buffered = 0;
     return error ? failed(out, "cannot be written", error, err) : OX_OK;
 }
@@ -199,7 +200,7 @@ static int write_pieces(int fd, const uint8_t *bytes, size_t n)
     int error = 0;
     for (size_t at = 0; at < n && !error; at += PIECE) {
         size_t piece = n - at < PIECE ? n - at : PIECE;
-        error = write_all(fd, bytes + at, piece);
+        error = ox_descriptor_write(fd, bytes + at, piece);
         ox_mapping_forget(bytes + at, piece);
     }
     return error;
@@ -297,7 +298,7 @@ static enum ox_status copy_to_direct(struct ox_outfile *out, struct ox_error *er
             continue;
         if (n <= 0)
             return failed(out, "its temporary file cannot be read", n < 0 ? errno : EIO, err);
-        int error = write_all(out->direct, out->buffer, (size_t)n);
+        int error = ox_descriptor_write(out->direct, out->buffer, (size_t)n);
         if (error)
             return failed(out, "cannot be written", error, err);
         at += (uint64_t)n;

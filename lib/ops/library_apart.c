@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #endif
 
+#include "common/descriptor.h"
 #include "common/env.h"
 #include "ops/library.h"
 
@@ -22,21 +23,6 @@ struct record {
     int64_t dims[OX_MOST_RANK];
 };
 #define END UINT32_MAX
-
-static bool write_all(int fd, const void *data, size_t n)
-{
-    const char *at = data;
-    while (n) {
-        ssize_t done = write(fd, at, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false;
-        at += done;
-        n -= (size_t)done;
-    }
-    return true;
-}
 
 static size_t bytes_of(const struct ox_tensor *tensor)
 {
@@ -63,13 +49,13 @@ static _Noreturn void be_child(struct onnxtool_call_v1 *call, int fd)
                                 .rank = tensor->rank,
                                 .bytes = bytes_of(tensor)};
         memcpy(record.dims, tensor->dims, tensor->rank * sizeof *tensor->dims);
-        good = write_all(fd, &record, sizeof record) &&
-               write_all(fd, tensor->data, (size_t)record.bytes);
+        good = ox_descriptor_write(fd, &record, sizeof record) == 0 &&
+               ox_descriptor_write(fd, tensor->data, (size_t)record.bytes) == 0;
     }
     struct record end = {.index = END, .status = (int32_t)call->status};
     end.bytes = call->status == OX_OK ? 0 : strlen(call->err.message);
-    good = good && write_all(fd, &end, sizeof end) &&
-           write_all(fd, call->err.message, (size_t)end.bytes);
+    good = good && ox_descriptor_write(fd, &end, sizeof end) == 0 &&
+           ox_descriptor_write(fd, call->err.message, (size_t)end.bytes) == 0;
     _exit(good ? 0 : 1);
 }
 
