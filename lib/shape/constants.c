@@ -1,6 +1,7 @@
 /* Constants: what rules may look into, and folding of what is computed from small ones alone. */
 #include <string.h>
 
+#include "ops/evaluate.h"
 #include "shape/infer_impl.h"
 
 void ox_shapes_keep(struct ox_shapes *s, struct ox_slot *slot, struct ox_tensor *tensor)
@@ -161,50 +162,24 @@ static bool needs_folding(const struct ox_infer *c)
     return false;
 }
 
-static bool is_foldable(const struct ox_infer *c)
+/* The node's inputs where all are small constants. */
+static bool take_inputs(struct ox_infer *c, const struct ox_tensor **in)
 {
-    if (!c->op || !c->op->run || c->op->flags & (OX_OP_RANDOM | OX_OP_ANY_KIND) ||
-        c->node->n_inputs == 0 || c->node->n_inputs > 16 || c->node->n_outputs > 16)
+    if (c->node->n_inputs == 0 || c->node->n_inputs > OX_EVALUATE_MOST)
         return false;
     for (size_t i = 0; i < c->node->n_inputs; i++) {
-        if (!c->node->inputs[i]) {
-            const struct ox_schema *signature = c->schema;
-            if (!signature || i >= signature->n_inputs ||
-                signature->inputs[i].option != OX_PARAM_OPTIONAL)
-                return false; /* kernels take it that what is required is there */
-            continue;
-        }
-        const struct ox_tensor *tensor = ox_infer_const(c, i);
-        if (!tensor || tensor->n > OX_SHAPE_VALUES)
-            return false;
-        bool half = tensor->dtype == OX_FLOAT16 || tensor->dtype == OX_BFLOAT16;
-        if (half && !(c->op->flags & OX_OP_HALF))
-            return false;
-        if (c->schema) { /* the executor's checks, which kernels rely on */
-            const struct ox_schema *schema = c->schema;
-            if (schema->n_inputs == 0)
-                return false;
-            const struct ox_schema_param *param =
-                &schema->inputs[i < schema->n_inputs ? i : schema->n_inputs - 1];
-            if (!ox_param_takes(param, 't', tensor->dtype))
-                return false;
-        }
-    }
-    for (size_t i = 0; i < c->node->n_attrs; i++) {
-        if (c->node->attrs[i].type == OX_ATTR_GRAPH || c->node->attrs[i].type == OX_ATTR_GRAPHS)
+        in[i] = c->node->inputs[i] ? ox_infer_const(c, i) : NULL;
+        if (c->node->inputs[i] && (!in[i] || in[i]->n > OX_SHAPE_VALUES))
             return false;
     }
-    const struct ox_schema *schema = c->schema;
-    return schema && c->node->n_inputs >= schema->min_inputs &&
-           c->node->n_inputs <= schema->max_inputs && needs_folding(c) && makes_little(c);
+    return true;
 }
 
-static void take_output(struct ox_infer *c, size_t i, const struct ox_datum *datum)
+static void take_output(struct ox_infer *c, size_t i, const struct ox_tensor *tensor)
 {
     struct ox_slot *slot = ox_slot_of(c->s, c->node->outputs[i]);
-    if (!slot || !datum || datum->kind != OX_DATUM_TENSOR)
+    if (!slot)
         return;
-    const struct ox_tensor *tensor = datum->tensor;
     const struct ox_expr **dims = ox_infer_dims(c, tensor->rank);
     for (unsigned k = 0; dims && k < tensor->rank; k++)
         dims[k] = ox_infer_num(c, tensor->dims[k]);
@@ -218,36 +193,19 @@ static void take_output(struct ox_infer *c, size_t i, const struct ox_datum *dat
 /* A node over small constants is run by its kernel: its outputs are constants too. */
 void ox_shapes_fold(struct ox_infer *c)
 {
-    if (!is_foldable(c))
-        return;
-    struct ox_datum *in[16] = {NULL}, *out[16] = {NULL};
+    const struct ox_tensor *in[OX_EVALUATE_MOST] = {NULL};
+    struct ox_tensor *out[OX_EVALUATE_MOST] = {NULL};
     struct ox_error err;
-    enum ox_status status = OX_OK;
-    for (size_t i = 0; i < c->node->n_inputs && status == OX_OK; i++) {
-        if (c->node->inputs[i])
-            status = ox_datum_of_tensor(&in[i], ox_infer_const(c, i), &err);
-    }
-    struct ox_run run = {.env = c->s->model->env,
-                         .node = c->node,
-                         .schema = c->schema,
-                         .opset = c->opset,
-                         .in = in,
-                         .n_in = c->node->n_inputs,
-                         .out = out,
-                         .n_out = c->node->n_outputs,
-                         .scratch = &c->s->scratch,
-                         .call = c->s->call,
-                         .op = c->op};
-    if (status == OX_OK)
-        status = c->op->run(&run, &err);
+    if (!take_inputs(c, in) || !ox_can_evaluate(c->node, c->op, c->schema, in) ||
+        !needs_folding(c) || !makes_little(c))
+        return;
+    enum ox_status status = ox_evaluate(c->node, c->op, c->schema, c->opset, c->s->call, in,
+                                        &c->s->scratch, c->s->model->env, out, &err);
     if (status == OX_INPUT)
         ox_infer_conflict(c, "%s", err.message);
-    for (size_t i = 0; i < c->node->n_outputs && status == OX_OK; i++) {
-        if (c->node->outputs[i])
+    for (size_t i = 0; i < c->node->n_outputs; i++) {
+        if (c->node->outputs[i] && out[i])
             take_output(c, i, out[i]);
-    }
-    for (size_t i = 0; i < OX_COUNT(in); i++) {
-        ox_datum_release(in[i]);
-        ox_datum_release(out[i]);
+        ox_tensor_release(out[i]);
     }
 }
