@@ -27,14 +27,20 @@ static bool is_float_const(struct ox_rewrite *rw, const struct ox_value *value)
 
 /* ---- Beginning -------------------------------------------------------------------------------------------------- */
 
+static bool is_float(struct ox_rewrite *rw, const struct ox_value *value)
+{
+    return ox_dtype_of_value(rw, value) == OX_FLOAT32;
+}
+
+/* Weights that vary are packed at every run. */
 static void begin_conv(struct ox_rewrite *rw, struct ox_node *node)
 {
     struct ox_value *weights = ox_input(node, 1), *bias = ox_input(node, 2);
-    if (node->n_outputs != 1 || !node->outputs[0] || !ox_input(node, 0) ||
-        !is_float_const(rw, weights) || (bias && !is_float_const(rw, bias)))
+    if (node->n_outputs != 1 || !node->outputs[0] || !ox_input(node, 0) || !weights ||
+        !is_float(rw, weights) || (bias && !is_float(rw, bias)))
         return;
-    const struct ox_stored *stored = ox_rw_stored(rw, weights);
-    if (stored->rank < 3 || stored->rank > 4)
+    const int rank = ox_rank_of(rw, weights);
+    if (rank < 3 || rank > 4)
         return;
     struct ox_value *in[N_IN] = {node->inputs[0], weights, bias};
     ox_rw_become(rw, node, "FusedConv", OX_OWN_DOMAIN, in, N_IN);
@@ -306,7 +312,7 @@ enum ox_status ox_pass_fuse_linear(struct ox_rewrite *rw, struct ox_graph *graph
             begin_matmul(rw, node);
         else if (ox_is_op(node, "Gemm"))
             begin_gemm(rw, node);
-        while (is_fused(node) && !rw->failed) {
+        while (is_fused(node) && is_float_const(rw, node->inputs[IN_WEIGHTS]) && !rw->failed) {
             if (is_conv(node) && !ox_attr_int(node, "transposed", 0) &&
                 ox_take_padding(rw, node, ox_rw_stored(rw, node->inputs[IN_WEIGHTS])->rank - 2))
                 continue;

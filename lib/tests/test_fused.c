@@ -190,6 +190,16 @@ START_TEST(linear_resize_slice_pad_and_reduce)
 }
 END_TEST
 
+START_TEST(weights_that_vary)
+{
+    check_same(
+        "g (float[2,2,3,3] x) => (float[A,B,C,D] y) { "
+        "a = Conv <pads = [1,1,1,1]> (x, x) b = Relu(a) k = Constant <value_ints = [1,2,3]> () "
+        "s = ReduceMean <keepdims = 0> (x, k) y = Conv (b, x, s) }",
+        LIST("1"), DIMS(2, 2, 3, 3), WANT({"FusedConv", 2}, {"Relu", 1}));
+}
+END_TEST
+
 START_TEST(gemm_with_factors_and_products_of_any_rank)
 {
     check_same("g (float[3,5] x) => (float[A,B] y) { "
@@ -315,6 +325,7 @@ int main(void)
                                   one_axis_and_swish,
                                   maps_between_convolutions,
                                   linear_resize_slice_pad_and_reduce,
+                                  weights_that_vary,
                                   gemm_with_factors_and_products_of_any_rank,
                                   products_by_a_transpose_that_is_not_folded,
                                   what_would_change_the_meaning_is_left_alone,
