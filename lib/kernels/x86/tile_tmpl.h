@@ -467,10 +467,11 @@ INLINE void dot_block(size_t k, const unsigned rows, const unsigned cols, const 
     size_t p = 0;
     for (; p + VW <= k; p += VW) {
         VF x[4];
-        if (p % LINE == 0) {
+        if (p % LINE == 0) { /* the rows' ends, then those that come next */
+            const float *far = b + p + FAR + (p + FAR < k ? 0 : cols * ldb - k);
 #pragma GCC unroll 8
             for (unsigned j = 0; j < cols; j++)
-                _mm_prefetch((const char *)(b + j * ldb + p + FAR), _MM_HINT_T0);
+                _mm_prefetch((const char *)(far + j * ldb), _MM_HINT_T0);
         }
 #pragma GCC unroll 4
         for (unsigned i = 0; i < rows; i++)
