@@ -145,11 +145,20 @@ static enum ox_status run_sequence_empty(struct ox_run *r, struct ox_error *err)
 
 /* ---- Changing -------------------------------------------------------------------------------------------------------- */
 
+/* Whether the sequence has no elements yet, whose shapes an inserted one would have to share. */
+static bool begins_empty(const struct ox_infer *c)
+{
+    const struct ox_value *sequence = ox_infer_has(c, 0) ? ox_infer_node(c)->inputs[0] : NULL;
+    const struct ox_node *from = sequence ? sequence->producer : NULL;
+    return from && strcmp(from->op_type, "SequenceEmpty") == 0 && !from->domain[0];
+}
+
 static void infer_sequence_insert(struct ox_infer *c)
 {
     const struct ox_type *have = inner_type(c, 0, OX_TYPE_SEQUENCE), *item = ox_infer_type(c, 1);
 
-    set_sequence(c, have && item ? common_type(c, have, item) : have);
+    bool alone = have && item && have->elem == item->elem && begins_empty(c);
+    set_sequence(c, alone ? item : have && item ? common_type(c, have, item) : have);
 }
 
 static enum ox_status run_sequence_insert(struct ox_run *r, struct ox_error *err)

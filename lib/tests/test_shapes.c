@@ -452,6 +452,16 @@ START_TEST(the_last_of_an_axis_is_no_more_than_there_is)
 }
 END_TEST
 
+START_TEST(the_first_element_of_a_sequence_gives_it_a_shape)
+{
+    infer("g (float[2,n,4] x, float[1,n,4] y, int64 i) => (z, w) {\n"
+          "  e = SequenceEmpty() a = SequenceInsert(e, x) b = SequenceInsert(a, y) c = "
+          "SequenceInsert(b, x) z = SequenceAt(c, i) w = SequenceAt(a, i) }");
+    expect("w", "float32[2,n,4]");
+    expect("z", "float32[SequenceAt_4.dim0,n,4]");
+}
+END_TEST
+
 START_TEST(graphs_of_attention_are_given_the_scores)
 {
     infer_with("<ir_version: 13, opset_import: [\"\" : 26, \"ai.onnx.preview\" : 1]>\n"
@@ -558,6 +568,7 @@ int main(void)
     tcase_add_test(tcase, loop_carries_what_stays);
     tcase_add_test(tcase, a_loop_that_appends_grows);
     tcase_add_test(tcase, the_last_of_an_axis_is_no_more_than_there_is);
+    tcase_add_test(tcase, the_first_element_of_a_sequence_gives_it_a_shape);
     tcase_add_test(tcase, graphs_of_attention_are_given_the_scores);
     tcase_add_test(tcase, nodes_out_of_order_are_inferred_all_the_same);
     tcase_add_test(tcase, entries_tell_all_values);
