@@ -14,7 +14,7 @@ enum {
     N_RECENT = 1024, /* a power of two */
     POLL_EVERY = 4096,
     FAR_BYTES = 128 * 1024, /* a record behind which the walk goes on in other pages */
-    FORGET_EVERY = 8,       /* such records: with each the kernel maps 64 KiB around */
+    FORGET_EVERY = 4,       /* such records: with each the kernel maps 64 KiB around */
     MAX_NESTING = 10000     /* whatever the limit says: what walks messages again may recurse */
 };
 
