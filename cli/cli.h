@@ -94,5 +94,8 @@ void cli_start_timer(struct cli *cli, const char *file);
 /* ---- help.c ---- */
 void help_print(struct ox_strbuf *out, const struct command *command); /* NULL: the program's */
 void help_man(struct ox_strbuf *out, const struct command *command);
+/* Words of text, n bytes, and a line end: from column `column` on, broken before column 96 with `indent` blanks before each further
+ * line. */
+void cli_wrap(struct ox_strbuf *out, const char *text, size_t n, size_t column, size_t indent);
 
 #endif

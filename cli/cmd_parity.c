@@ -19,6 +19,9 @@ static const struct opt options[] = {
     {0, "simulate", OPT_CHOICE, FIELD(run.simulate), "WHAT", "nothing|avx2-saturating",
      "our sides as other processors compute them: sums of uint8 by int8 that saturate in pairs at "
      "16 bits, as AVX2 without VNNI adds them (-O2)"},
+    {0, "against-seed", OPT_STRING, FIELD(other_seed), "SEED", NULL,
+     "A itself on other inputs, drawn from that seed: an output that agrees does not depend on "
+     "what is drawn"},
     {0, "engine", OPT_STRINGS, FIELD(engines), "NAME", NULL,
      "run by the program onnxtool-engine-NAME: with one model it is the reference; with two it "
      "runs both, or given twice each runs one"},
@@ -209,7 +212,7 @@ static enum ox_status check_args(struct cli *cli, const struct parity_args *args
     if (!n_operands || n_operands > 2)
         return cli_fail(cli, OX_USAGE, "parity: takes one or two models, not %zu", n_operands);
     bool something = n_operands == 2 || args->expected || args->engines.n || args->cpus.n ||
-                     args->levels.n > 1 || args->run.test_data.n;
+                     args->levels.n > 1 || args->run.test_data.n || args->other_seed;
     if (!something)
         return cli_fail(cli, OX_USAGE,
                         "%s: nothing to hold it against: give a second model, --expected, "
@@ -217,6 +220,12 @@ static enum ox_status check_args(struct cli *cli, const struct parity_args *args
                         operands[0]);
     if (args->expected && n_operands == 2)
         return cli_fail(cli, OX_USAGE, "parity: --expected and a second model exclude each other");
+    if (args->other_seed &&
+        (n_operands == 2 || args->expected || args->engines.n || args->cpus.n ||
+         args->levels.n > 1 || args->layers || args->bisect || !args->run.random))
+        return cli_fail(cli, OX_USAGE,
+                        "parity: --against-seed holds one model against itself, needs --random, "
+                        "and excludes other references, --layers and --bisect");
     if (args->levels.n > 2 || args->cpus.n > 2)
         return cli_fail(cli, OX_USAGE, "parity: -O and --cpu are given at most twice");
     if (args->rtol < 0 || args->atol < 0)

@@ -5,8 +5,7 @@
 
 enum { HELP_INDENT = 26, HELP_WIDTH = 96 };
 
-/* Adds words of text from column `column` on, broken at HELP_WIDTH with `indent` blanks before each further line. */
-static void wrap(struct ox_strbuf *out, const char *text, size_t n, size_t column, size_t indent)
+void cli_wrap(struct ox_strbuf *out, const char *text, size_t n, size_t column, size_t indent)
 {
     const char *end = text + n;
     bool first = true;
@@ -50,7 +49,7 @@ static void help_paragraph(struct ox_strbuf *out, const char *text, size_t n, bo
 {
     ox_strbuf_putc(out, '\n');
     if (!verbatim) {
-        wrap(out, text, n, 0, 0);
+        cli_wrap(out, text, n, 0, 0);
         return;
     }
     ox_strbuf_add(out, text, n);
@@ -101,7 +100,7 @@ static void help_options(struct ox_strbuf *out, const struct opt *opt)
         else
             ox_strbuf_printf(out, "%*s", HELP_INDENT - n, "");
         option_text(&text, opt);
-        wrap(out, text.data, text.len, HELP_INDENT, HELP_INDENT);
+        cli_wrap(out, text.data, text.len, HELP_INDENT, HELP_INDENT);
     }
     ox_strbuf_release(&text);
 }

@@ -11,7 +11,8 @@ struct parity_args {
     const char *engine_options;
     double engine_timeout;
     const char *expected;
-    int64_t samples; /* 0: as many as there are */
+    const char *other_seed; /* of the inputs of a second run of A, its reference */
+    int64_t samples;        /* 0: as many as there are */
     double rtol, atol;
     struct opt_strings tolerances, require;
     int agreement; /* enum ox_agreement */
@@ -30,6 +31,8 @@ struct parity_side {
     const char *engine; /* NULL: this process */
     const char *cpu;    /* a process of our own with that processor level; NULL */
     int level;
+    bool draws;                       /* its own inputs, from --against-seed */
+    uint64_t seed_gap;                /* what its seed is above A's */
     struct run run;                   /* model, session, one sample's inputs and outputs */
     bool shares_model;                /* with the first side */
     char label[256];                  /* "model.onnx", "onnxruntime" */

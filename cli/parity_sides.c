@@ -19,6 +19,22 @@ static enum ox_status read_level(struct parity *p, size_t i, int *level)
     return OX_OK;
 }
 
+/* A second run of A with inputs of its own. */
+static enum ox_status plan_other_seed(struct parity *p)
+{
+    const struct parity_args *args = p->args;
+    char *end;
+    uint64_t seed = strtoull(args->other_seed, &end, 10);
+    if (end == args->other_seed || *end)
+        return cli_fail(p->cli, OX_USAGE, "parity: --against-seed takes a number as seed, not '%s'",
+                        args->other_seed);
+    p->sides[1] = (struct parity_side){.model_path = p->sides[0].model_path,
+                                       .draws = true,
+                                       .seed_gap = seed - strtoull(args->run.random, NULL, 10)};
+    p->n_sides = 2;
+    return OX_OK;
+}
+
 static enum ox_status plan_sides(struct parity *p, const char *const *operands, size_t n_operands)
 {
     const struct parity_args *args = p->args;
@@ -33,7 +49,11 @@ static enum ox_status plan_sides(struct parity *p, const char *const *operands, 
     sides[0].model_path = operands[0];
     sides[0].cpu = args->cpus.n ? args->cpus.items[0] : NULL;
     p->n_sides = 1;
-    if (n_operands == 2) {
+    if (args->other_seed) {
+        enum ox_status status = plan_other_seed(p);
+        if (status != OX_OK)
+            return status;
+    } else if (n_operands == 2) {
         sides[1].model_path = operands[1];
         for (size_t i = 0; i < 2 && n_engines; i++)
             sides[i].engine = args->engines.items[i < n_engines ? i : 0];
@@ -57,7 +77,10 @@ static enum ox_status plan_sides(struct parity *p, const char *const *operands, 
 static void name_side(const struct parity *p, struct parity_side *side)
 {
     bool one_model = p->n_sides < 2 || strcmp(p->sides[0].model_path, p->sides[1].model_path) == 0;
-    if (side->engine && one_model)
+    if (side->draws)
+        snprintf(side->label, sizeof side->label, "%.200s from seed %.40s", side->model_path,
+                 p->args->other_seed);
+    else if (side->engine && one_model)
         snprintf(side->label, sizeof side->label, "%s", side->engine);
     else if (side->engine)
         snprintf(side->label, sizeof side->label, "%.150s by %.60s", side->model_path,
@@ -98,7 +121,7 @@ static enum ox_status open_session(struct parity *p, struct parity_side *side)
     struct ox_run_options options = {
         .level = foreign ? 0 : side->level,
         .saturating = !foreign && run->args->simulate,
-        .seed = run->args->random ? strtoull(run->args->random, NULL, 10) : 0,
+        .seed = (run->args->random ? strtoull(run->args->random, NULL, 10) : 0) + side->seed_gap,
         .on_missing = run_report_missing,
         .missing_arg = run};
     enum ox_status status = ox_session_new(&run->session, run->model, &options, &err);
@@ -186,6 +209,19 @@ static enum ox_status run_foreign(struct parity *p, struct parity_side *side)
     return status;
 }
 
+/* What files give is the same for both; the rest is drawn anew. */
+static enum ox_status draw(struct parity *p, struct parity_side *side)
+{
+    struct run *run = &side->run;
+    run_release_data(run->inputs, run->n_inputs);
+    run->sample = side->seed_gap + p->sides[0].run.sample;
+    for (size_t i = 0; i < run->n_inputs; i++)
+        if (p->given[i])
+            run->inputs[i] = ox_datum_ref(p->sides[0].run.inputs[i]);
+    enum ox_status status = run_draw_inputs(run);
+    return status == OX_OK ? run_require_inputs(run) : status;
+}
+
 /* Feeds a side with what A is fed. */
 static enum ox_status feed(struct parity *p, size_t i)
 {
@@ -193,6 +229,8 @@ static enum ox_status feed(struct parity *p, size_t i)
     struct ox_error err = {0};
     if (!i)
         return OX_OK;
+    if (p->sides[i].draws)
+        return draw(p, &p->sides[i]);
     run_release_data(run->inputs, run->n_inputs);
     if (ox_parity_feed(p->cli->env, first->session, first->inputs, run->session, run->inputs,
                        &err) != OX_OK)

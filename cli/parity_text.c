@@ -4,6 +4,18 @@
 
 #include "parity.h"
 
+/* Names are given so much that a line stays within 100 columns. */
+enum { OUTPUT_NAME = 24, LAYER_NAME = 25 };
+
+/* Text made safe to print, from column `column` on. */
+static void wrapped(struct ox_strbuf *out, const char *text, size_t column, size_t indent)
+{
+    struct ox_strbuf safe = {0};
+    ox_strbuf_name(&safe, text, 0);
+    cli_wrap(out, safe.data ? safe.data : "", safe.len, column, indent);
+    ox_strbuf_release(&safe);
+}
+
 static void color(struct parity *p, struct ox_strbuf *out, const char *code)
 {
     if (p->cli->color && !p->args->output)
@@ -21,10 +33,26 @@ static void cell(struct ox_strbuf *out, const char *text, size_t width, bool rig
         ox_strbuf_printf(out, "%*s", (int)pad, "");
 }
 
+/* A long name loses its middle: exporters tell values apart at their ends. */
 static void name_cell(struct ox_strbuf *out, const char *name, size_t width)
 {
-    struct ox_strbuf shown = {0};
-    ox_strbuf_name(&shown, name, width > 8 ? width : 8);
+    struct ox_strbuf shown = {0}, kept = {0};
+    size_t n = strlen(name), head = n;
+    if (n > width) {
+        head = (width - 2) / 3;
+        while (head && ((unsigned char)name[head] & 0xC0) == 0x80)
+            head--;
+    }
+    ox_strbuf_add(&kept, name, head);
+    if (n > width) {
+        name += n - (width - 2 - head);
+        while (((unsigned char)*name & 0xC0) == 0x80)
+            name++;
+        ox_strbuf_puts(&kept, "..");
+        ox_strbuf_puts(&kept, name);
+    }
+    ox_strbuf_name(&shown, kept.data ? kept.data : "", 0);
+    ox_strbuf_release(&kept);
     cell(out, shown.data ? shown.data : "", width, false);
     ox_strbuf_release(&shown);
 }
@@ -121,7 +149,8 @@ static void truth(struct ox_strbuf *out, const struct parity_output *o)
     error_of(out, &o->a_error);
     ox_strbuf_puts(out, ", B ");
     error_of(out, &o->b_error);
-    ox_strbuf_printf(out, "\n    %s\n", o->verdict);
+    ox_strbuf_puts(out, "\n    ");
+    wrapped(out, o->verdict, 4, 4);
 }
 
 static void output_notes(struct parity *p, struct ox_strbuf *out, const struct parity_output *o)
@@ -169,7 +198,7 @@ static void outputs(struct parity *p, struct ox_strbuf *out)
         width = n > width ? n : width;
         order[i] = &p->outputs[i];
     }
-    width = width > 48 ? 48 : width;
+    width = width > OUTPUT_NAME ? OUTPUT_NAME : width;
     qsort(order, p->n_outputs, sizeof *order, by_badness);
     cell(out, "output", width, false);
     ox_strbuf_puts(out, "  verdict    max abs    max rel     cosine    SQNR dB    departing\n");
@@ -243,7 +272,7 @@ static void layer_rows(struct parity *p, struct ox_strbuf *out, size_t begin, si
             own = own || layer.has_own;
             oracle = oracle || layer.has_oracle;
         }
-    width = width > 48 ? 48 : width;
+    width = width > LAYER_NAME ? LAYER_NAME : width;
     ox_strbuf_puts(out, "  ");
     cell(out, "value", width, false);
     ox_strbuf_puts(out, "  operator            verdict     max abs    SQNR dB");
@@ -259,8 +288,7 @@ static void causes(const struct parity *p, struct ox_strbuf *out)
     for (size_t i = 0; i < ox_parity_causes_count(p->causes); i++) {
         const struct ox_parity_cause *cause = ox_parity_causes_at(p->causes, i);
         ox_strbuf_printf(out, "  %s: ", cause->id);
-        ox_strbuf_name(out, cause->text, 0);
-        ox_strbuf_putc(out, '\n');
+        wrapped(out, cause->text, strlen(cause->id) + 4, 4);
     }
 }
 

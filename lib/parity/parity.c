@@ -1,5 +1,5 @@
 /* Two models, layer against layer: opening, running, reading. */
-#include "parity/pairs.h"
+#include "parity/causes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -202,13 +202,34 @@ bool ox_parity_layer(const struct ox_parity *p, size_t i, struct ox_parity_layer
     return true;
 }
 
+static bool agrees(const struct ox_parity *p, size_t i)
+{
+    struct ox_metrics metrics;
+    ox_meter_read(p->pairs[p->compared[i]].meter, &metrics);
+    return metrics.agree;
+}
+
+/* Values that only their places pair may be two steps on ways that part and meet again, as where one side scales before a product
+ * and the other behind it: then what is computed from them agrees. */
+static bool meets_again(const struct ox_parity *p, size_t i)
+{
+    enum { MOST = OX_MOST_REGION };
+    size_t sources[MOST];
+    if (p->pairs[p->compared[i]].match != OX_MATCH_PLACE)
+        return false;
+    for (size_t j = i + 1; j < p->n_compared; j++) {
+        size_t n = agrees(p, j) ? ox_parity_sources(p, j, sources, MOST) : 0;
+        for (size_t k = 0; k < n && k < MOST; k++)
+            if (sources[k] == i)
+                return true;
+    }
+    return false;
+}
+
 size_t ox_parity_first(const struct ox_parity *p)
 {
-    for (size_t i = 0; i < ox_parity_n_layers(p); i++) {
-        struct ox_metrics metrics;
-        ox_meter_read(p->pairs[p->compared[i]].meter, &metrics);
-        if (!metrics.agree)
+    for (size_t i = 0; i < ox_parity_n_layers(p); i++)
+        if (!agrees(p, i) && !meets_again(p, i))
             return i;
-    }
     return SIZE_MAX;
 }

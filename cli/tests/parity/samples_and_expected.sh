@@ -31,3 +31,14 @@ cp in/output_0.pb data/test_data_set_0/input_0.pb
 show parity -O0 a.onnx --test-data data
 show parity -O0 c.onnx --test-data data --atol 0 --rtol 0
 show parity a.onnx -O0 -O2 --test-data data -q
+
+echo "== another seed: what does not depend on the inputs agrees"
+cat >deaf.onnx <<'END'
+<ir_version: 10, opset_import: ["" : 17]>
+g (float[2] x, float[2] k) => (float[2] hears, float[2] deaf) <float zero = {0}>
+{ hears = Add(x, k) n = Mul(x, zero) deaf = Add(n, k) }
+END
+echo '[0.5, 0.25]' >k.json
+"$ONNXTOOL" parity deaf.onnx --random 1 --against-seed 2 --samples 4 -i k=k.json -f json 2>/dev/null | grep -o '"name":"[a-z]*","agree":[a-z]*'
+"$ONNXTOOL" parity deaf.onnx --random 7 --against-seed 7 && echo the same
+"$ONNXTOOL" parity deaf.onnx --against-seed 7 2>&1; echo "exit $?"
