@@ -52,6 +52,24 @@ enum ox_status quantize_options(struct cli *cli, const struct quantize_args *arg
 
 /* ---- What was done ------------------------------------------------------------------------------------------------ */
 
+/* With -v: which pairs of QuantizeLinear and DequantizeLinear bring no integer operator. */
+static void report_unfused(struct cli *cli, const struct ox_quant_report *report)
+{
+    struct ox_strbuf *out = &cli->out;
+    for (size_t i = 0; cli->common.verbose && i < ox_quant_report_n_unfused(report); i++) {
+        const struct ox_quant_pair *pair = ox_quant_report_unfused(report, i);
+        ox_strbuf_puts(out, "unfused    ");
+        ox_strbuf_name(out, pair->tensor, 256);
+        ox_strbuf_puts(out, " in ");
+        ox_strbuf_name(out, pair->op_type, 256);
+        ox_strbuf_putc(out, ' ');
+        ox_strbuf_name(out, pair->node, 256);
+        ox_strbuf_puts(out, ": ");
+        ox_strbuf_name(out, pair->reason, 0);
+        ox_strbuf_putc(out, '\n');
+    }
+}
+
 static void report_text(struct cli *cli, const struct quantize_args *args,
                         const struct ox_quant_report *report)
 {
@@ -82,6 +100,7 @@ static void report_text(struct cli *cli, const struct quantize_args *args,
         }
         ox_strbuf_putc(out, '\n');
     }
+    report_unfused(cli, report);
     for (size_t i = 0; i < ox_quant_report_n_notes(report); i++) {
         ox_strbuf_puts(out, "note       ");
         ox_strbuf_name(out, ox_quant_report_note(report, i), 0);
@@ -106,6 +125,14 @@ static void report_json(struct ox_strbuf *out, const char *schema, const char *m
     if (errors->n) {
         ox_json_key(&json, "errors");
         quantize_errors_json(&json, errors);
+    }
+    if (errors->original_s > 0 && errors->quantized_s > 0) {
+        ox_json_key(&json, "measured");
+        ox_json_object(&json);
+        ox_json_finite(&json, "float_ms", errors->original_s * 1e3);
+        ox_json_finite(&json, "quantized_ms", errors->quantized_s * 1e3);
+        ox_json_finite(&json, "speedup", errors->original_s / errors->quantized_s);
+        ox_json_end_object(&json);
     }
     ox_json_end_object(&json);
     ox_strbuf_putc(out, '\n');

@@ -44,6 +44,8 @@ struct quantize_errors {
     struct ox_model *original, *quantized;
     struct quantize_error *rows; /* in the float model's order */
     size_t n;
+    double original_s,
+        quantized_s; /* a run on this machine, the quickest of some; 0: not measured */
 };
 
 /* ---- quantize_errors.c ---- */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "quantize_common.h"
 
@@ -44,6 +45,62 @@ static enum ox_status collect(struct quantize_errors *errors, struct ox_error *e
     return OX_OK;
 }
 
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void release_all(struct ox_datum **data, size_t n)
+{
+    for (size_t i = 0; data && i < n; i++) {
+        ox_datum_release(data[i]);
+        data[i] = NULL;
+    }
+}
+
+/* Seconds of a run on random inputs: the quickest after the first. */
+static enum ox_status time_runs(struct ox_session *session, struct ox_datum **inputs,
+                                struct ox_datum **outputs, double *least, struct ox_error *err)
+{
+    enum { RUNS = 6 };
+    enum ox_status status = OX_OK;
+    for (size_t i = 0; i < ox_session_n_inputs(session) && status == OX_OK; i++) {
+        if (ox_session_input_required(session, i))
+            status = ox_session_random_input(session, i, 1, NULL, &inputs[i], err);
+    }
+    for (int run = 0; run < RUNS && status == OX_OK; run++) {
+        double start = now();
+        status = ox_session_run(session, inputs, outputs, err);
+        double took = now() - start;
+        release_all(outputs, ox_session_n_outputs(session));
+        *least = run > 0 && (*least == 0 || took < *least) ? took : *least;
+    }
+    return status;
+}
+
+/* 0 where the model cannot be run on random inputs. */
+static double time_of(struct ox_model *model)
+{
+    struct ox_error unused;
+    struct ox_run_options options = {.level = 2};
+    struct ox_session *session;
+    double least = 0;
+    if (ox_session_new(&session, model, &options, &unused) != OX_OK)
+        return 0;
+    size_t n_in = ox_session_n_inputs(session), n_out = ox_session_n_outputs(session);
+    struct ox_datum **inputs = calloc(n_in + 1, sizeof *inputs);
+    struct ox_datum **outputs = calloc(n_out + 1, sizeof *outputs);
+    if (!inputs || !outputs || time_runs(session, inputs, outputs, &least, &unused) != OX_OK)
+        least = 0;
+    release_all(inputs, n_in);
+    free(inputs);
+    free(outputs);
+    ox_session_release(session);
+    return least;
+}
+
 enum ox_status quantize_errors_find(struct quantize_errors *errors, struct cli *cli,
                                     const char *quantized, const char *original,
                                     const struct opt_strings *samples, uint64_t most,
@@ -55,6 +112,10 @@ enum ox_status quantize_errors_find(struct quantize_errors *errors, struct cli *
     if (status == OX_OK)
         status = ox_quant_debug(&errors->parity, errors->quantized, errors->original,
                                 samples->items, samples->n, most, err);
+    if (status == OX_OK) {
+        errors->original_s = time_of(errors->original);
+        errors->quantized_s = time_of(errors->quantized);
+    }
     return status == OX_OK ? collect(errors, err) : status;
 }
 

@@ -1590,8 +1590,14 @@ struct ox_quant_tensor {
     uint64_t bytes_before, bytes_after; /* of constants */
     double
         accumulated_db; /* of an activation, with the error of all that leads to it; NaN: not measured */
+    bool saturates;            /* a weight: its products may, on x86 processors without VNNI */
     const uint64_t *histogram; /* of what was seen, from rmin to rmax; NULL */
     size_t n_histogram;
+};
+
+/* A value between QuantizeLinear and DequantizeLinear with a node that onnxruntime runs in float on it all the same. */
+struct ox_quant_pair {
+    const char *tensor, *node, *op_type, *reason;
 };
 
 /* What it comes to. */
@@ -1612,12 +1618,14 @@ const struct ox_quant_node *ox_quant_report_node(const struct ox_quant_report *r
 size_t ox_quant_report_n_tensors(const struct ox_quant_report *report);
 const struct ox_quant_tensor *ox_quant_report_tensor(const struct ox_quant_report *report,
                                                      size_t i);
+size_t ox_quant_report_n_unfused(const struct ox_quant_report *report);
+const struct ox_quant_pair *ox_quant_report_unfused(const struct ox_quant_report *report, size_t i);
 /* Remarks: what was repaired, what a runtime may not like. */
 size_t ox_quant_report_n_notes(const struct ox_quant_report *report);
 const char *ox_quant_report_note(const struct ox_quant_report *report, size_t i);
 void ox_quant_report_summary(const struct ox_quant_report *report,
                              struct ox_quant_summary *summary);
-/* The members "nodes", "tensors", "notes" and "summary" into the object that is open. */
+/* The members "nodes", "tensors", "unfused", "notes" and "summary" into the object that is open. */
 void ox_quant_report_json(struct ox_json *json, const struct ox_quant_report *report);
 
 /* Changes the model: products and convolutions with constant weights run on integers, their inputs are quantized as they come.

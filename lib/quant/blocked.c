@@ -6,6 +6,7 @@
 
 #include "common/env.h"
 #include "common/threads.h"
+#include "quant/cancel.h"
 #include "quant/qparams.h"
 
 /* ---- One block ---------------------------------------------------------------------------------------------------- */
@@ -35,8 +36,7 @@ struct fitting {
     const float *values, *importance;
     size_t m;
     enum ox_dtype real;
-    bool symmetric,
-        robust; /* robust: errors count as they are and not squared, so that outliers weigh less */
+    bool symmetric;
     int least, most;
     struct ox_block_fit best;
     double cost; /* of the best */
@@ -62,8 +62,7 @@ static double cost_of(const struct fitting *f, struct ox_block_fit fit)
     for (size_t i = 0; i < f->m; i++) {
         float d =
             f->values[i] - (code_of(f->values[i], inverse, zero, least, most) - zero) * fit.scale;
-        float e = f->robust ? fabsf(d) : d * d;
-        sums[i % LANES] += f->importance ? f->importance[i] * e : e;
+        sums[i % LANES] += f->importance ? f->importance[i] * d * d : d * d;
     }
     return ((double)sums[0] + (double)sums[1]) + ((double)sums[2] + (double)sums[3]);
 }
@@ -134,7 +133,8 @@ static void fit_range(struct fitting *f, float low, float high, int steps)
 }
 
 /* Half-quadratic quantization (Badri, Shaji): errors are split into what is noise and what are outliers, by shrinking them with the
- * p-norm of p = 0.75, and scale and zero point are fitted to the values without outliers, in turns. */
+ * p-norm of p = 0.75, and scale and zero point are fitted to the values without outliers, in turns. Zero points being integers
+ * here, what it finds is taken where it costs less. */
 static void fit_without_outliers(struct fitting *f)
 {
     enum { ROUNDS = 20 };
@@ -167,7 +167,6 @@ struct ox_block_fit ox_block_fit(const struct ox_blocking *b, const float *value
     struct fitting f = {.values = values, .importance = importance, .m = m, .real = b->real};
     float low = 0, high = 0;
     f.symmetric = ox_dtype_is_signed(b->type);
-    f.robust = b->method == OX_WEIGHT_HQQ;
     ox_qtype_limits(b->type, &f.least, &f.most);
     for (size_t i = 0; i < m; i++) {
         low = values[i] < low ? values[i] : low;
@@ -180,9 +179,9 @@ struct ox_block_fit ox_block_fit(const struct ox_blocking *b, const float *value
         fit_symmetric(&f, -low > high ? -low : high, steps);
     else
         fit_range(&f, low, high, steps);
-    if (f.cost < INFINITY && f.robust)
+    if (f.cost < INFINITY && b->method == OX_WEIGHT_HQQ)
         fit_without_outliers(&f);
-    else if (f.cost < INFINITY)
+    if (f.cost < INFINITY)
         refine(&f);
     return f.best;
 }
@@ -204,6 +203,7 @@ struct columns {
     const struct ox_blocking *b;
     int8_t *codes, *zeros; /* zeros NULL: symmetric */
     void *scales;
+    _Atomic bool failed; /* out of memory */
 };
 
 static void store_scale(void *scales, enum ox_dtype real, size_t at, float scale)
@@ -212,9 +212,46 @@ static void store_scale(void *scales, enum ox_dtype real, size_t at, float scale
                         false);
 }
 
+/* Errors of a column cancel, over all of its blocks: for what is added up with inputs that are mostly of one sign. */
+static void cancel_column(const struct columns *c, struct ox_cancelling *o, double *scales,
+                          size_t j)
+{
+    const struct ox_blocking *b = c->b;
+    o->q = c->codes + j;
+    for (size_t i = 0; i < b->k; i++) {
+        size_t at = i / b->block * b->n + j;
+        float scale;
+        ox_elements_convert(OX_FLOAT32, &scale, b->real,
+                            (const char *)c->scales + at * ox_dtype_size(b->real), 1, false);
+        int zero = c->zeros ? (uint8_t)c->zeros[at] : 0, code = o->q[i * b->n];
+        scales[i] = (double)scale;
+        code = o->is_unsigned ? (uint8_t)code : code;
+        o->errors[i] = scale == 0 ? 0 : code - zero - (double)b->values[i * b->n + j] / scales[i];
+    }
+    ox_cancel(o, 0, b->k);
+}
+
+static bool cancel_columns(const struct columns *c, size_t first, size_t end)
+{
+    const struct ox_blocking *b = c->b;
+    struct ox_cancelling o = {.step = b->n, .n = b->k, .is_unsigned = !ox_dtype_is_signed(b->type)};
+    double *scales = calloc(b->k, sizeof *scales);
+    ox_qtype_limits(b->type, &o.least, &o.most);
+    o.errors = calloc(b->k, sizeof *o.errors);
+    o.candidates = calloc(b->k, sizeof *o.candidates);
+    o.scales = scales;
+    const bool good = scales && o.errors && o.candidates;
+    for (size_t j = first; j < end && good; j++)
+        cancel_column(c, &o, scales, j);
+    free(o.candidates);
+    free(o.errors);
+    free(scales);
+    return good;
+}
+
 static void round_columns(void *arg, size_t task)
 {
-    const struct columns *c = arg;
+    struct columns *c = arg;
     const struct ox_blocking *b = c->b;
     float values[MOST_BLOCK];
     int least, most;
@@ -235,6 +272,8 @@ static void round_columns(void *arg, size_t task)
                     (int8_t)ox_block_round(values[i], fit, least, most);
         }
     }
+    if (b->cancelling && !cancel_columns(c, task * COLUMNS, end))
+        c->failed = true;
 }
 
 static enum ox_status make_tensors(struct ox_blocked *made, struct ox_env *env,
@@ -271,8 +310,12 @@ enum ox_status ox_blocked_quantize(struct ox_blocked *out, struct ox_env *env,
         return status;
     }
     struct columns columns = {b, made.integers->data, made.zeros ? made.zeros->data : NULL,
-                              made.scales->data};
+                              made.scales->data, false};
     ox_parallel(env, (b->n + COLUMNS - 1) / COLUMNS, round_columns, &columns);
+    if (columns.failed) {
+        ox_blocked_release(&made);
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    }
     *out = made;
     return OX_OK;
 }

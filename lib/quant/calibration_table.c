@@ -204,6 +204,14 @@ static enum ox_status expect(struct reader *r, enum ox_json_token wanted, const 
                            : ox_json_read_fail(&r->json, err, "expected %s of the table", what);
 }
 
+/* The value of a member that nobody asked for. */
+static enum ox_status skip_next(struct reader *r, struct ox_error *err)
+{
+    enum ox_json_token token;
+    OX_TRY(next(r, &token, err));
+    return ox_json_read_skip(&r->json, token, err);
+}
+
 static bool is_key(const struct reader *r, const char *key)
 {
     return r->json.n == strlen(key) && memcmp(r->json.text, key, r->json.n) == 0;
@@ -447,8 +455,7 @@ static enum ox_status read_kept_input(struct reader *r, struct ox_kept *kept, st
                 goto cleanup;
             }
         } else {
-            OX_TRY_CLEANUP(next(r, &token, err));
-            OX_TRY_CLEANUP(ox_json_read_skip(&r->json, token, err));
+            OX_TRY_CLEANUP(skip_next(r, err));
         }
     }
     if (input >= r->c->n_inputs || !ox_dtype_size(dtype) || dtype == OX_STRING ||
@@ -529,18 +536,37 @@ static enum ox_status read_inputs(struct reader *r, struct ox_error *err)
                : ox_json_read_fail(&r->json, err, "it is of a model with other inputs");
 }
 
+static enum ox_status take_bound(struct reader *r, float *out, bool *found, struct ox_error *err)
+{
+    double value = 0;
+    OX_TRY(number(r, &value, err));
+    *out = (float)value;
+    *found = true;
+    return OX_OK;
+}
+
+/* [number]: the opening bracket was read. */
+static enum ox_status read_only_bound(struct reader *r, float *out, bool *found,
+                                      struct ox_error *err)
+{
+    enum ox_json_token token;
+    OX_TRY(next(r, &token, err));
+    if (token == OX_JSON_NUMBER) {
+        OX_TRY(take_bound(r, out, found, err));
+        OX_TRY(next(r, &token, err));
+    }
+    return token == OX_JSON_END_ARRAY
+               ? OX_OK
+               : ox_json_read_fail(&r->json, err, "a range for each channel is not read");
+}
+
 /* A number, or {"CLS": "numpy.array", "data": number or [number], ...}. */
 static enum ox_status read_bound(struct reader *r, float *out, bool *found, struct ox_error *err)
 {
     enum ox_json_token token;
-    double value = 0;
     OX_TRY(next(r, &token, err));
-    if (token == OX_JSON_NUMBER) {
-        OX_TRY(number(r, &value, err));
-        *out = (float)value;
-        *found = true;
-        return OX_OK;
-    }
+    if (token == OX_JSON_NUMBER)
+        return take_bound(r, out, found, err);
     if (token != OX_JSON_OBJECT)
         return ox_json_read_skip(&r->json, token, err);
     for (;;) {
@@ -549,23 +575,12 @@ static enum ox_status read_bound(struct reader *r, float *out, bool *found, stru
             return OX_OK;
         bool data = is_key(r, "data");
         OX_TRY(next(r, &token, err));
-        if (data && token == OX_JSON_ARRAY) {
-            OX_TRY(next(r, &token, err));
-            if (token == OX_JSON_NUMBER) {
-                OX_TRY(number(r, &value, err));
-                OX_TRY(next(r, &token, err));
-                *out = (float)value;
-                *found = token == OX_JSON_END_ARRAY;
-            }
-            if (token != OX_JSON_END_ARRAY)
-                return ox_json_read_fail(&r->json, err, "a range for each channel is not read");
-        } else if (data && token == OX_JSON_NUMBER) {
-            OX_TRY(number(r, &value, err));
-            *out = (float)value;
-            *found = true;
-        } else {
+        if (data && token == OX_JSON_ARRAY)
+            OX_TRY(read_only_bound(r, out, found, err));
+        else if (data && token == OX_JSON_NUMBER)
+            OX_TRY(take_bound(r, out, found, err));
+        else
             OX_TRY(ox_json_read_skip(&r->json, token, err));
-        }
     }
 }
 
@@ -593,8 +608,7 @@ static enum ox_status read_ranges(struct reader *r, struct ox_error *err)
             } else if (is_key(r, "highest")) {
                 OX_TRY(read_bound(r, &rmax, &high, err));
             } else {
-                OX_TRY(next(r, &token, err));
-                OX_TRY(ox_json_read_skip(&r->json, token, err));
+                OX_TRY(skip_next(r, err));
             }
         }
         if (!low || !high || !isfinite(rmin) || !isfinite(rmax))
@@ -646,8 +660,7 @@ static enum ox_status read_table(struct reader *r, struct ox_error *err)
             r->has_data = true;
             OX_TRY(read_ranges(r, err));
         } else {
-            OX_TRY(next(r, &token, err));
-            OX_TRY(ox_json_read_skip(&r->json, token, err));
+            OX_TRY(skip_next(r, err));
         }
     }
     return r->own || r->has_data ? OX_OK

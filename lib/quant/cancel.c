@@ -20,72 +20,103 @@ int ox_cancel_axis(const struct ox_node *node, unsigned rank)
     return rank == 2 && strcmp(node->op_type, "MatMul") == 0 ? 1 : -1;
 }
 
-struct candidate {
-    double gain; /* the error that it takes away */
-    size_t i;
-};
-
-/* The weights of one output: integers that are `step` apart, and what each is above its real value, in steps. */
-struct output {
-    int8_t *q;
-    size_t step, n;
-    double *errors;
-    struct candidate *candidates;
-    bool is_unsigned;
-    int32_t least, most;
-};
-
-static int by_gain(const void *a, const void *b)
+static bool is_among(const char *op_type, const char *const *names, size_t n)
 {
-    const struct candidate *x = a, *y = b;
-    if (x->gain != y->gain)
-        return x->gain < y->gain ? 1 : -1;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(op_type, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool ox_cancel_pays(const struct ox_node *node)
+{
+    static const char *const one_sign[] = {"Relu",     "Sigmoid", "Softmax", "HardSigmoid",
+                                           "Softplus", "Abs",     "Exp",     "Sqrt"};
+    static const char *const keep_sign[] = {
+        "Reshape", "Flatten",     "Transpose",         "Squeeze", "Unsqueeze",
+        "MaxPool", "AveragePool", "GlobalAveragePool", "Dropout", "Identity",
+        "Slice",   "Split",       "GlobalMaxPool",     "Resize",  "ReduceMean"};
+    if (strcmp(node->op_type, "Conv") == 0)
+        return true;
+    const struct ox_value *value = node->inputs[0];
+    while (value && value->producer && !*value->producer->domain && value->producer->n_inputs &&
+           is_among(value->producer->op_type, keep_sign, OX_COUNT(keep_sign)))
+        value = value->producer->inputs[0];
+    return value && value->producer && !*value->producer->domain &&
+           is_among(value->producer->op_type, one_sign, OX_COUNT(one_sign));
+}
+
+static int by_cost(const void *a, const void *b)
+{
+    const struct ox_cancel_candidate *x = a, *y = b;
+    if (x->cost != y->cost)
+        return x->cost < y->cost ? -1 : 1;
     return (x->i > y->i) - (x->i < y->i);
 }
 
-static int32_t integer_at(const struct output *o, size_t i)
+static int32_t integer_at(const struct ox_cancelling *o, size_t i)
 {
     int8_t q = o->q[i * o->step];
     return o->is_unsigned ? (uint8_t)q : q;
 }
 
-/* Those of [first, first + n) of which moving by -sign gains more than `least`. */
-static size_t find_candidates(const struct output *o, size_t first, size_t n, int sign,
+static double scale_of(const struct ox_cancelling *o, size_t i)
+{
+    return o->scales ? o->scales[i] : 1;
+}
+
+/* By how much q changes when its value moves against `sign`. */
+static int32_t move_of(const struct ox_cancelling *o, size_t i, int sign)
+{
+    return scale_of(o, i) > 0 ? -sign : sign;
+}
+
+/* Those whose error has the sign and is larger than `least` steps. What a move costs is what it adds to the squared errors for
+ * each unit that it takes off the sum. */
+static size_t find_candidates(const struct ox_cancelling *o, size_t first, size_t n, int sign,
                               double least)
 {
     size_t found = 0;
     for (size_t i = first; i < first + n; i++) {
-        int32_t moved = integer_at(o, i) - sign;
-        double gain = o->errors[i] * sign;
-        if (gain > least && moved >= o->least && moved <= o->most)
-            o->candidates[found++] = (struct candidate){gain, i};
+        int32_t moved = integer_at(o, i) + move_of(o, i, sign);
+        double scale = scale_of(o, i), error = o->errors[i] * (scale > 0 ? sign : -sign);
+        if (error > least && scale != 0 && moved >= o->least && moved <= o->most)
+            o->candidates[found++] = (struct ox_cancel_candidate){(1 - 2 * error) * fabs(scale), i};
     }
     return found;
 }
 
-static void cancel(struct output *o, size_t first, size_t n)
+void ox_cancel(struct ox_cancelling *o, size_t first, size_t n)
 {
-    double sum = 0;
-    for (size_t i = first; i < first + n; i++)
-        sum += o->errors[i];
+    double sum = 0, scales = 0;
+    for (size_t i = first; i < first + n; i++) {
+        sum += o->errors[i] * scale_of(o, i);
+        scales += fabs(scale_of(o, i));
+    }
     const int sign = sum > 0 ? 1 : -1;
-    const double wanted = floor(fabs(sum) + 0.5);
-    if (!(wanted >= 1) || wanted > (double)n)
+    const double wanted = scales > 0 ? fabs(sum) * (double)n / scales : 0;
+    if (!(wanted > 0.5) || wanted > (double)n)
         return;
     /* Errors are spread evenly: few need be looked at. */
-    double least = fmax(0, 0.5 - (wanted + 4) / (double)n);
+    double least = fmax(0, 0.5 - 2 * (wanted + 4) / (double)n);
     size_t found = find_candidates(o, first, n, sign, least);
     if ((double)found < wanted && least > 0)
         found = find_candidates(o, first, n, sign, 0);
-    qsort(o->candidates, found, sizeof *o->candidates, by_gain);
-    for (size_t k = 0; k < found && (double)k < wanted; k++) {
-        size_t i = o->candidates[k].i;
-        o->q[i * o->step] = (int8_t)(integer_at(o, i) - sign);
-        o->errors[i] -= sign;
+    qsort(o->candidates, found, sizeof *o->candidates, by_cost);
+    for (size_t k = 0; k < found; k++) {
+        const size_t i = o->candidates[k].i;
+        const double scale = fabs(scale_of(o, i));
+        const int32_t move = move_of(o, i, sign);
+        if (fabs(sum) <= scale / 2)
+            continue;
+        o->q[i * o->step] = (int8_t)(integer_at(o, i) + move);
+        o->errors[i] += move;
+        sum -= sign * scale;
     }
 }
 
-static void cancel_output(struct output *o, const float *values, struct ox_qparam pair,
+static void cancel_output(struct ox_cancelling *o, const float *values, struct ox_qparam pair,
                           size_t kernel)
 {
     for (size_t i = 0; i < o->n; i++) {
@@ -93,8 +124,8 @@ static void cancel_output(struct output *o, const float *values, struct ox_qpara
         o->errors[i] = (double)(integer_at(o, i) - pair.zero) - exact;
     }
     for (size_t i = 0; kernel > 1 && i < o->n; i += kernel)
-        cancel(o, i, kernel);
-    cancel(o, 0, o->n);
+        ox_cancel(o, i, kernel);
+    ox_cancel(o, 0, o->n);
 }
 
 enum ox_status ox_quantize_cancelling(struct ox_tensor **out, struct ox_budget *budget,
@@ -110,9 +141,9 @@ enum ox_status ox_quantize_cancelling(struct ox_tensor **out, struct ox_budget *
         (params->axis != outputs && params->n != 1))
         return OX_OK;
     const size_t n_out = (size_t)tensor->dims[outputs];
-    struct output o = {.n = tensor->n / n_out,
-                       .step = columns ? n_out : 1,
-                       .is_unsigned = !ox_dtype_is_signed(params->type)};
+    struct ox_cancelling o = {.n = tensor->n / n_out,
+                              .step = columns ? n_out : 1,
+                              .is_unsigned = !ox_dtype_is_signed(params->type)};
     struct ox_arena scratch;
     size_t kernel = 1;
     for (unsigned i = 2; i < tensor->rank; i++)

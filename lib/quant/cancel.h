@@ -7,6 +7,8 @@
 
 /* The axis of a constant weight (input 1 of the node) along which outputs lie; -1: none that cancelling serves. */
 int ox_cancel_axis(const struct ox_node *node, unsigned rank);
+/* Whether cancelling is likely to serve the node: it is a convolution, or what it takes is of one sign (of Relu, say). */
+bool ox_cancel_pays(const struct ox_node *node);
 
 /* As ox_quantize_tensor(), but of the weights of each output, and of each kernel of a convolution, some that were nearly halfway
  * are rounded the other way, so that the errors add up to half a step at most. What is rounded is still next to its value.
@@ -15,5 +17,22 @@ enum ox_status ox_quantize_cancelling(struct ox_tensor **out, struct ox_budget *
                                       const struct ox_tensor *tensor,
                                       const struct ox_qparams *params, int outputs,
                                       struct ox_error *err);
+
+/* The weights that add up to one output, rounded: which is `step` elements after the one before. */
+struct ox_cancelling {
+    int8_t *q;
+    size_t step, n;
+    bool is_unsigned;
+    int32_t least, most;  /* of q */
+    double *errors;       /* n: how far each is above its real value, in steps */
+    const double *scales; /* n: what one more of q is worth, may be negative; NULL: all the same */
+    struct ox_cancel_candidate {
+        double cost;
+        size_t i;
+    } * candidates; /* room for n */
+};
+
+/* Moves some of [first, first + n) by one, so that the sum of their errors is no more than half a step, if that can be. */
+void ox_cancel(struct ox_cancelling *o, size_t first, size_t n);
 
 #endif

@@ -44,7 +44,8 @@ static struct ox_weight_wish weights_of(const struct ox_quant *q, const struct o
 {
     const unsigned rank = ox_quant_constant(node->inputs[1])->rank;
     const struct ox_quant_options *options = q->options;
-    bool plain = options->compat_ort || options->accuracy == OX_QUANT_PLAIN;
+    bool plain =
+        options->compat_ort || options->accuracy == OX_QUANT_PLAIN || !ox_cancel_pays(node);
     return (struct ox_weight_wish){.type = options->weight_type,
                                    .symmetric = ox_dtype_is_signed(options->weight_type) ||
                                                 options->symmetric_weights,

@@ -121,6 +121,7 @@ void ox_judge_end(struct ox_judge *judge)
 
 struct noise {
     const struct ox_judge *judge;
+    struct ox_judged *judged;
     double signal, noise, product, power; /* power: of the model's own outputs */
     size_t n_rows;
     long
@@ -151,13 +152,16 @@ static enum ox_status take_noise(void *arg, size_t sample, size_t output,
     if (!expected || expected->n != value->n)
         return OX_OK;
     const float *want = expected->data, *have = value->data;
+    double noise = 0;
     for (size_t i = 0; i < value->n; i++) {
         double r = (double)want[i], v = (double)have[i], d = r - v;
         sum->signal += r * r;
         sum->product += r * v;
         sum->power += v * v;
-        sum->noise += d == d ? d * d : INFINITY;
+        noise += d == d ? d * d : INFINITY;
     }
+    sum->noise += noise;
+    sum->judged->noise[sample] += noise;
     size_t n = value->rank ? (size_t)value->dims[value->rank - 1] : 0;
     for (size_t i = 0; output == 0 && n && i < value->n; i += n) {
         size_t float_says = largest(want + i, n), says = largest(have + i, n);
@@ -174,7 +178,8 @@ static enum ox_status take_noise(void *arg, size_t sample, size_t output,
 enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *model,
                               struct ox_judged *judged, struct ox_error *err)
 {
-    struct noise sum = {.judge = judge};
+    struct noise sum = {.judge = judge, .judged = judged};
+    *judged = (struct ox_judged){.n_samples = judge->n_samples};
     OX_TRY(each_held(judge->calibration, model, take_noise, &sum, err));
     double length = sqrt(sum.signal) * sqrt(sum.power);
     judged->cosine = sum.noise > 0 && length > 0 ? sum.product / length : sum.noise == 0;
@@ -186,6 +191,21 @@ enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *mod
     else
         judged->sqnr_db = fmax(-200, 10 * log10(fmax(sum.signal, 1e-300) / sum.noise));
     return OX_OK;
+}
+
+double ox_judged_gain(const struct ox_judged *a, const struct ox_judged *b)
+{
+    const double n = (double)b->n_samples;
+    double mean = 0, spread = 0;
+    for (size_t i = 0; i < b->n_samples; i++)
+        mean += (a->noise[i] - b->noise[i]) / n;
+    for (size_t i = 0; i < b->n_samples; i++) {
+        double d = a->noise[i] - b->noise[i] - mean;
+        spread += d * d;
+    }
+    if (!isfinite(mean) || !isfinite(spread) || b->n_samples < 2)
+        return INFINITY;
+    return spread > 0 ? mean / sqrt(spread / (n - 1) / n) : mean > 0 ? INFINITY : 0;
 }
 
 /* ---- Means -------------------------------------------------------------------------------------------------------- */

@@ -20,7 +20,12 @@ void ox_judge_end(struct ox_judge *judge);
 /* Signal to noise of the outputs, cosine between both, share of rows of the first output with another largest element. */
 struct ox_judged {
     double sqnr_db, cosine, top1_changed;
+    size_t n_samples;
+    double noise[OX_KEPT_SAMPLES]; /* of each sample: the sum of squared errors */
 };
+/* How sure it is that `a` is noisier than `b` on samples like these: the mean of the differences in its standard errors. Infinite
+ * when either is no number. */
+double ox_judged_gain(const struct ox_judged *a, const struct ox_judged *b);
 enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *model,
                               struct ox_judged *judged, struct ox_error *err);
 

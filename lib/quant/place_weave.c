@@ -177,8 +177,12 @@ static enum ox_status weave_constant(struct ox_place *place, struct ox_value *va
     ox_tensor_release(values);
     if (status != OX_OK)
         return status;
-    if (q->options->activation_type == OX_UINT8 && mark->kind == OX_MARK_WEIGHT)
-        place->n_saturating += can_saturate(quantized, &mark->params);
+    if (q->options->activation_type == OX_UINT8 && mark->kind == OX_MARK_WEIGHT &&
+        can_saturate(quantized, &mark->params)) {
+        place->n_saturating++;
+        if (q->report->n_tensors)
+            q->report->tensors[q->report->n_tensors - 1].saturates = true;
+    }
     struct ox_value *stored =
         ox_quant_add_init(place->graph, ox_quant_name(q, value->name, "_quantized"), quantized);
     struct ox_value *out =

@@ -22,6 +22,7 @@ void ox_quant_report_release(struct ox_quant_report *report)
     ox_arena_release(&report->arena);
     free(report->nodes);
     free(report->tensors);
+    free(report->unfused);
     free(report->notes);
     free(report);
 }
@@ -82,6 +83,21 @@ void ox_quant_report_add_tensor(struct ox_quant_report *report, const struct ox_
         return;
     *row = *from;
     row->name = keep(report, from->name);
+}
+
+void ox_quant_report_add_unfused(struct ox_quant_report *report, const char *tensor,
+                                 const struct ox_node *node, const char *reason)
+{
+    struct ox_strbuf label = {0};
+    ox_node_label(&label, node);
+    struct ox_quant_pair *row = next_row(report, &report->unfused, &report->n_unfused,
+                                         &report->cap_unfused, sizeof *report->unfused);
+    if (row)
+        *row =
+            (struct ox_quant_pair){keep(report, tensor), keep(report, label.data ? label.data : ""),
+                                   keep(report, node->op_type), keep(report, reason)};
+    report->failed |= label.failed;
+    ox_strbuf_release(&label);
 }
 
 /* Signal to noise of what is left of n values. */
@@ -223,6 +239,16 @@ const char *ox_quant_report_note(const struct ox_quant_report *report, size_t i)
     return report->notes[i];
 }
 
+size_t ox_quant_report_n_unfused(const struct ox_quant_report *report)
+{
+    return report->n_unfused;
+}
+
+const struct ox_quant_pair *ox_quant_report_unfused(const struct ox_quant_report *report, size_t i)
+{
+    return &report->unfused[i];
+}
+
 /* ---- JSON --------------------------------------------------------------------------------------------------------- */
 
 static void json_node(struct ox_json *json, const struct ox_quant_node *node)
@@ -238,6 +264,20 @@ static void json_node(struct ox_json *json, const struct ox_quant_node *node)
     ox_json_bool(json, node->quantized);
     ox_json_key(json, "reason");
     ox_json_string(json, node->reason);
+    ox_json_end_object(json);
+}
+
+static void json_pair(struct ox_json *json, const struct ox_quant_pair *pair)
+{
+    ox_json_object(json);
+    ox_json_key(json, "tensor");
+    ox_json_string(json, pair->tensor);
+    ox_json_key(json, "node");
+    ox_json_string(json, pair->node);
+    ox_json_key(json, "op_type");
+    ox_json_string(json, pair->op_type);
+    ox_json_key(json, "reason");
+    ox_json_string(json, pair->reason);
     ox_json_end_object(json);
 }
 
@@ -265,6 +305,8 @@ static void json_tensor(struct ox_json *json, const struct ox_quant_tensor *tens
     ox_json_finite(json, "sqnr_db", tensor->sqnr_db);
     ox_json_finite(json, "clipped_share", tensor->clipped_share);
     ox_json_finite(json, "accumulated_db", tensor->accumulated_db);
+    ox_json_key(json, "saturates");
+    ox_json_bool(json, tensor->saturates);
     ox_json_key(json, "bytes_before");
     ox_json_uint(json, tensor->bytes_before);
     ox_json_key(json, "bytes_after");
@@ -326,6 +368,11 @@ void ox_quant_report_json(struct ox_json *json, const struct ox_quant_report *re
     ox_json_array(json);
     for (size_t i = 0; i < report->n_tensors; i++)
         json_tensor(json, &report->tensors[i]);
+    ox_json_end_array(json);
+    ox_json_key(json, "unfused");
+    ox_json_array(json);
+    for (size_t i = 0; i < report->n_unfused; i++)
+        json_pair(json, &report->unfused[i]);
     ox_json_end_array(json);
     ox_json_key(json, "notes");
     ox_json_array(json);

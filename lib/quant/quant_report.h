@@ -12,6 +12,8 @@ struct ox_quant_report {
     size_t n_nodes, cap_nodes;
     struct ox_quant_tensor *tensors;
     size_t n_tensors, cap_tensors;
+    struct ox_quant_pair *unfused;
+    size_t n_unfused, cap_unfused;
     const char **notes;
     size_t n_notes, cap_notes;
     struct ox_quant_summary summary; /* without what follows from the rows */
@@ -34,6 +36,9 @@ void ox_quant_report_add_blocks(struct ox_quant_report *report, const char *name
                                 const struct ox_tensor *quantized, size_t n_scales,
                                 size_t scale_bytes);
 void ox_quant_report_add_tensor(struct ox_quant_report *report, const struct ox_quant_tensor *row);
+/* Texts are copied. */
+void ox_quant_report_add_unfused(struct ox_quant_report *report, const char *tensor,
+                                 const struct ox_node *node, const char *reason);
 void ox_quant_report_add_note(struct ox_quant_report *report, const char *format, ...)
     OX_PRINTF(2, 3);
 

@@ -4,6 +4,7 @@
 #include "quant/estimate.h"
 #include "quant/judge.h"
 #include "quant/place.h"
+#include "quant/unfused.h"
 
 /* What is done beside rounding. */
 struct repairs {
@@ -21,7 +22,7 @@ struct search {
     struct ox_arena arena;
     struct repairs best;
     struct ox_quant_options chosen; /* with what the budget leaves in float */
-    double best_db;
+    struct ox_judged best_judged;
     unsigned n_tried;
 };
 
@@ -90,7 +91,7 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
         OX_TRY(ox_qoperator_standard(q, place.graph, err));
     OX_TRY(ox_quant_finish(q, err));
     ox_estimate_end(&estimate, q, true);
-    return OX_OK;
+    return ox_quant_find_unfused(q, err);
 }
 
 static enum ox_status quantize_model(struct ox_model *model,
@@ -131,15 +132,17 @@ static enum ox_status judge_way(struct search *s, const struct ox_quant_options 
     return status;
 }
 
-/* Judges one way; it becomes the best if it gains. */
-static enum ox_status try_way(struct search *s, struct repairs way, struct ox_error *err)
+/* Judges one way; it becomes the best if it gains, and is as sure to as asked for, in standard errors. */
+static enum ox_status try_way(struct search *s, struct repairs way, double sure,
+                              struct ox_error *err)
 {
     const double gain = 0.1; /* dB: less is chance */
     struct ox_judged judged;
     OX_TRY(judge_way(s, s->options, &way, &judged, NULL, err));
-    if (s->n_tried++ == 0 || judged.sqnr_db > s->best_db + gain) {
+    if (s->n_tried++ == 0 || (judged.sqnr_db > s->best_judged.sqnr_db + gain &&
+                              ox_judged_gain(&s->best_judged, &judged) > sure)) {
         s->best = way;
-        s->best_db = judged.sqnr_db;
+        s->best_judged = judged;
     }
     return OX_OK;
 }
@@ -185,33 +188,36 @@ static bool normalizes(const struct ox_model *model)
     return false;
 }
 
+/* How sure a gain must be. What clips gains on many samples and loses on those few whose outliers it cuts off, of which the
+ * samples kept may show none: so minmax is left only for what is beyond chance. */
+static const double sure_repair = 1, sure_clip = 3;
+
 static enum ox_status try_all(struct search *s, struct ox_error *err)
 {
     const struct ox_quant_options *options = s->options;
-    struct repairs plain = {.method = options->method};
-    OX_TRY(try_way(s, plain, err));
-    struct repairs way = s->best;
-    way.method = OX_QUANT_MINMAX;
+    struct repairs way = {.method = OX_QUANT_MINMAX};
+    OX_TRY(try_way(s, way, sure_repair, err));
+    way.method = options->method;
     if (options->method != OX_QUANT_MINMAX)
-        OX_TRY(try_way(s, way, err)); /* cutting off may cost more than it gains */
+        OX_TRY(try_way(s, way, sure_clip, err));
     way = s->best;
     way.cancel = true;
-    OX_TRY(try_way(s, way, err));
+    OX_TRY(try_way(s, way, sure_repair, err));
     way = s->best;
     way.correct = true;
-    OX_TRY(try_way(s, way, err));
+    OX_TRY(try_way(s, way, sure_repair, err));
     way = s->best;
     way.equalize = true;
-    OX_TRY(try_way(s, way, err));
+    OX_TRY(try_way(s, way, sure_repair, err));
     way = s->best;
     way.smooth = true;
     if (normalizes(s->model))
-        OX_TRY(try_way(s, way, err));
+        OX_TRY(try_way(s, way, sure_repair, err));
     for (int m = 0; m < OX_N_QUANT_METHODS && options->accuracy == OX_QUANT_BEST; m++) {
         way = s->best;
         way.method = (enum ox_quant_method)m;
         if (way.method != s->best.method && way.method != OX_QUANT_MOVING_AVERAGE)
-            OX_TRY(try_way(s, way, err));
+            OX_TRY(try_way(s, way, sure_clip, err));
     }
     return OX_OK;
 }
@@ -248,12 +254,12 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
         status = quantize_model(model, calibration, &s.chosen, &s.best, judged ? &s.means : NULL,
                                 report, err);
     if (status == OX_OK && judged && report)
-        ox_quant_report_add_note(*report, "on samples held out: %.1f dB%s%s%s%s, ranges by %s",
-                                 s.best_db, s.best.cancel ? ", rounding evened out" : "",
-                                 s.best.correct ? ", biases corrected" : "",
-                                 s.best.equalize ? ", channels evened out" : "",
-                                 s.best.smooth ? ", normalizations smoothed" : "",
-                                 ox_quant_method_name(s.best.method));
+        ox_quant_report_add_note(
+            *report, "on samples held out: %.1f dB%s%s%s%s, ranges by %s", s.best_judged.sqnr_db,
+            s.best.cancel ? ", rounding evened out" : "",
+            s.best.correct ? ", biases corrected" : "",
+            s.best.equalize ? ", channels evened out" : "",
+            s.best.smooth ? ", normalizations smoothed" : "", ox_quant_method_name(s.best.method));
     if (judged) {
         ox_judge_end(&s.judge);
         ox_means_release(&s.means);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "quant/blocked.h"
+#include "quant/cancel.h"
 #include "quant/estimate.h"
 #include "quant/hessians.h"
 #include "quant/quant.h"
@@ -150,6 +151,7 @@ static enum ox_status round_target(struct job *job, struct target *target, doubl
                                    .type = options->weight_type,
                                    .real = target->real,
                                    .method = options->weight_method,
+                                   .cancelling = ox_cancel_pays(target->node),
                                    .hessian = hessian};
     enum ox_status status = ox_blocked_quantize(&target->made, env, &blocking, err);
     if (status == OX_OK)

@@ -1,0 +1,18 @@
+# Pairs of Q and DQ that a runtime runs in float are named with the reason: here Tanh stands between two products, placed as onnxruntime's
+# quantizer does it, and the model's output is float.
+cat >m.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[batch,4] x) => (float[batch,4] y, float[batch,4] s)
+<float[4,4] a = {1, 0.3, 0, 0, 0, 1, 0.1, 0, 0, 0.7, 1, 0, 0.2, 0, 0, 1}>
+{
+    ["first"] h = MatMul (x, a)
+    ["tanh"] t = Tanh (h)
+    ["sum"] s = Add (h, t)
+    ["second"] y = MatMul (t, a)
+}
+MODEL
+printf '<ir_version: 8, opset_import: ["" : 17]> g (float[batch,4] a) => (float[batch,4] x) { x = Identity (a) }\n' >samples.onnxtxt
+onnxtool run samples.onnxtxt --random 1 --shape a=60x4 -o all.npz >/dev/null
+onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --compat ort -v --report r.json | grep unfused
+grep -A 7 '"unfused"' r.json
+grep '"saturates"' r.json

@@ -1,0 +1,100 @@
+/* onnxruntime makes an integer operator of a node when DequantizeLinear makes all of its real inputs and QuantizeLinear takes its
+ * output; products do without the latter. */
+#include "quant/unfused.h"
+
+#include <string.h>
+
+/* From which input on, and up to which, values must be integers; `both`: the output too. */
+struct rule {
+    const char *op_type;
+    size_t first, end;
+    bool both;
+};
+
+enum { ALL = 1 << 30 };
+
+static const struct rule rules[] = {
+    {"MatMul", 0, 2, false},      {"Gemm", 0, 2, false},        {"Conv", 0, 2, true},
+    {"Add", 0, 2, true},          {"Mul", 0, 2, true},          {"Concat", 0, ALL, true},
+    {"Where", 1, 3, true},        {"AveragePool", 0, 1, true},  {"GlobalAveragePool", 0, 1, true},
+    {"LeakyRelu", 0, 1, true},    {"Sigmoid", 0, 1, true},      {"Softmax", 0, 1, true},
+    {"Gather", 0, 1, true},       {"Reshape", 0, 1, true},      {"Transpose", 0, 1, true},
+    {"Squeeze", 0, 1, true},      {"Unsqueeze", 0, 1, true},    {"Flatten", 0, 1, true},
+    {"Expand", 0, 1, true},       {"Tile", 0, 1, true},         {"Slice", 0, 1, true},
+    {"MaxPool", 0, 1, true},      {"Resize", 0, 1, true},       {"Split", 0, 1, true},
+    {"DepthToSpace", 0, 1, true}, {"SpaceToDepth", 0, 1, true},
+};
+
+static bool is_op(const struct ox_node *node, const char *op_type)
+{
+    return node && !*node->domain && strcmp(node->op_type, op_type) == 0;
+}
+
+static bool becomes_integers(const struct ox_quant_uses *uses, const struct ox_value *value)
+{
+    if (!value || value->is_output || uses->captured[value->id] ||
+        ox_quant_n_uses(uses, value) != 1)
+        return false;
+    return is_op(uses->uses[uses->first[value->id]].node, "QuantizeLinear");
+}
+
+/* *reason NULL: the node runs on integers. false: out of memory. */
+static bool why_float(struct ox_quant *q, const struct ox_quant_uses *uses,
+                      const struct ox_node *node, const char **reason)
+{
+    const struct rule *rule = NULL;
+    *reason = NULL;
+    for (size_t i = 0; i < OX_COUNT(rules) && !rule; i++)
+        rule = is_op(node, rules[i].op_type) ? &rules[i] : NULL;
+    if (is_op(node, "QuantizeLinear"))
+        return true;
+    if (!rule) {
+        *reason = ox_arena_printf(&q->arena, "there is no integer kernel for %s", node->op_type);
+        return *reason != NULL;
+    }
+    for (size_t i = rule->first; i < rule->end && i < node->n_inputs; i++) {
+        const struct ox_value *in = node->inputs[i];
+        if (in && !is_op(in->producer, "DequantizeLinear")) {
+            *reason = ox_arena_printf(&q->arena, "its input '%s' is float", in->name);
+            return *reason != NULL;
+        }
+    }
+    for (size_t i = 0; rule->both && i < node->n_outputs; i++) {
+        if (node->outputs[i] && !becomes_integers(uses, node->outputs[i])) {
+            *reason = ox_arena_printf(&q->arena, "its output '%s' is used as float",
+                                      node->outputs[i]->name);
+            return *reason != NULL;
+        }
+    }
+    return true;
+}
+
+static enum ox_status look_at(struct ox_quant *q, const struct ox_quant_uses *uses,
+                              const struct ox_node *dequantize, struct ox_error *err)
+{
+    if (!is_op(dequantize, "DequantizeLinear") || !dequantize->n_inputs || !dequantize->n_outputs)
+        return OX_OK;
+    const struct ox_value *in = dequantize->inputs[0], *out = dequantize->outputs[0];
+    if (!in || !out || !is_op(in->producer, "QuantizeLinear"))
+        return OX_OK;
+    const char *name = in->producer->inputs[0]->name;
+    for (uint32_t i = uses->first[out->id]; i < uses->first[out->id + 1]; i++) {
+        const struct ox_node *user = uses->uses[i].node;
+        const char *reason;
+        if (!why_float(q, uses, user, &reason))
+            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        if (reason)
+            ox_quant_report_add_unfused(q->report, name, user, reason);
+    }
+    return OX_OK;
+}
+
+enum ox_status ox_quant_find_unfused(struct ox_quant *q, struct ox_error *err)
+{
+    struct ox_quant_uses uses;
+    struct ox_graph *graph = q->model->graph;
+    OX_TRY(ox_quant_find_uses(q, graph, &uses, err));
+    for (size_t i = 0; i < graph->n_nodes; i++)
+        OX_TRY(look_at(q, &uses, graph->nodes[i], err));
+    return OX_OK;
+}
