@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Converts the oracle's models for old releases of onnxruntime, loads and runs the results there, and compares outputs.
 
-    scripts/convert_releases.py [--tool T] [--cache C] [--max-size MB] [--filter TEXT,...] [--opsets 17-20] [VERSION...]
+    scripts/convert_releases.py [--tool T] [--cache C] [--min-size MB] [--max-size MB] [--filter TEXT,...] [--opsets 17-20] [VERSION...]
 
 Needs numpy and onnx. C/cpu/VERSION are unpacked wheels, as for target_probe.py; by default 1.8.1, 1.12.1 and 1.16.3. Each model
 ends as one of: equal (its test data's outputs, within its tolerance), refused (what blocks it is told), fails (the release does not
@@ -124,6 +124,8 @@ def judge_release(args, version, folders, scratch):
                 fate, why = ("equal", "") if worst <= meta.get("tolerance", 1e-3) else ("wrong", f"departs by {worst:.3g}")
         subprocess.run(["rm", "-rf", here], check=False)
         counts[fate] += 1
+        if args.list:
+            print(f"    {version} {name}: {fate}", flush=True)
         if why:
             print(f"    {version} {name}: {fate}: {why}", flush=True)
     worker.stdin.close()
@@ -137,7 +139,9 @@ def main():
     parser.add_argument("--tool", default="build/release/onnxtool")
     parser.add_argument("--cache", default="/work/targets-cache")
     parser.add_argument("--max-size", type=float, default=1e9, metavar="MB")
+    parser.add_argument("--min-size", type=float, default=0, metavar="MB")
     parser.add_argument("--filter", default="")
+    parser.add_argument("--list", action="store_true")
     parser.add_argument("--opsets", default="17-20")
     parser.add_argument("versions", nargs="*")
     args = parser.parse_args()
@@ -148,13 +152,13 @@ def main():
             continue
         opset = json.load(open(folder + "/meta.json"))["opset"]
         size = sum(os.path.getsize(f) for f in glob.glob(folder + "/model.onnx*")) / 1e6
-        if first <= opset.get("", opset.get("ai.onnx", 0)) <= last and size <= args.max_size and any(
+        if first <= opset.get("", opset.get("ai.onnx", 0)) <= last and args.min_size <= size <= args.max_size and any(
                 t in folder for t in args.filter.split(",")):
-            folders.append(folder)
+            folders.append((size, folder))
     bad = 0
     with tempfile.TemporaryDirectory() as scratch:
         for version in args.versions or ["1.8.1", "1.12.1", "1.16.3"]:
-            counts = judge_release(args, version, folders, scratch)
+            counts = judge_release(args, version, [folder for _, folder in sorted(folders)], scratch)
             bad += counts["fails"] + counts["wrong"]
     return 1 if bad else 0
 
