@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "common/compiler.h"
@@ -183,11 +184,10 @@ unsigned ox_cores(void)
 
 uint64_t ox_machine_memory(void)
 {
-    long pages = sysconf(_SC_PHYS_PAGES);
-    long page_bytes = sysconf(_SC_PAGESIZE);
+    struct sysinfo machine;
     uint64_t bytes = 0;
-    if (pages <= 0 || page_bytes <= 0 ||
-        OX_MUL_OVERFLOWS((uint64_t)pages, (uint64_t)page_bytes, &bytes))
+    if (sysinfo(&machine) != 0 ||
+        OX_MUL_OVERFLOWS((uint64_t)machine.totalram, (uint64_t)machine.mem_unit, &bytes))
         bytes = 0;
     bytes = least_of_groups("/sys/fs/cgroup", "", memory_v2, bytes);
     return least_of_groups("/sys/fs/cgroup/memory", "memory", memory_v1, bytes);

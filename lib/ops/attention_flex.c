@@ -5,6 +5,7 @@
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"
+#include "ops/rules.h"
 
 struct flex {
     size_t batch, q_heads, kv_heads, queries, keys, size, v_size;
@@ -188,6 +189,9 @@ static void infer_graph(struct ox_infer *c, const char *name, const struct ox_ty
 
 static void infer_flex(struct ox_infer *c)
 {
+    for (size_t i = 0; i < 3; i++)
+        if (!ox_rule_rank(c, i, 4))
+            return;
     const struct ox_expr *dims[4] = {ox_infer_dim(c, 0, 0), ox_infer_dim(c, 0, 1),
                                      ox_infer_dim(c, 0, 2), ox_infer_dim(c, 2, 3)};
     const struct ox_expr *key_batch = ox_infer_dim(c, 1, 0);

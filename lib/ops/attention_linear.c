@@ -5,6 +5,7 @@
 #include "common/threads.h"
 #include "ops/infer.h"
 #include "ops/real.h"
+#include "ops/rules.h"
 
 struct linear {
     size_t batch, steps, q_heads, kv_heads, k_size, v_size;
@@ -30,6 +31,22 @@ static void infer_linear(struct ox_infer *c)
         ox_infer_conflict(c, "q_num_heads %lld is no multiple of kv_num_heads %lld", (long long)q,
                           (long long)kv);
         return;
+    }
+    int64_t width;
+    for (size_t i = 0; i < 3; i++) {
+        int64_t heads = i ? kv : q;
+        ox_rule_rank(c, i, 3);
+        if (ox_infer_is_num(ox_infer_dim(c, i, 2), &width) && width % heads)
+            ox_infer_conflict(c, "input %zu has rows of %lld, no multiple of %lld heads", i,
+                              (long long)width, (long long)heads);
+        ox_infer_equal(c, ox_infer_dim(c, 0, 0), ox_infer_dim(c, i, 0), "batches");
+        ox_infer_equal(c, ox_infer_dim(c, 0, 1), ox_infer_dim(c, i, 1), "lengths of sequences");
+    }
+    ox_rule_rank(c, 3, 4);
+    for (size_t i = 4; i < 6; i++) {
+        ox_rule_rank(c, i, 3);
+        ox_infer_equal(c, ox_infer_dim(c, 0, 0), ox_infer_dim(c, i, 0), "batches");
+        ox_infer_equal(c, ox_infer_dim(c, 0, 1), ox_infer_dim(c, i, 1), "lengths of sequences");
     }
     const struct ox_expr *n = ox_infer_num(c, kv);
     const struct ox_expr *size = ox_infer_floordiv(c, ox_infer_dim(c, 2, 2), n);

@@ -13,6 +13,7 @@
 #include "common/threads.h"
 #include "ops/infer.h"
 #include "ops/real.h"
+#include "ops/rules.h"
 
 static void infer_batch_norm(struct ox_infer *c)
 {
@@ -28,6 +29,7 @@ static void infer_batch_norm(struct ox_infer *c)
     bool spatial = ox_infer_int_attr(c, "spatial", 1) != 0;
     const struct ox_expr *channels = rank > 1 ? x[1] : ox_infer_num(c, 1);
     for (size_t i = 1; spatial && i < 5; i++) {
+        ox_rule_rank(c, i, 1);
         const struct ox_expr *own = ox_infer_dim(c, i, 0);
         if (own)
             channels = ox_infer_equal(c, channels, own, "the number of channels");

@@ -14,6 +14,7 @@ struct blocks {
 };
 
 #define STAMP "ops/col2im_tmpl.h"
+#include "ops/rules.h"
 #include "ops/stamp_floats.h"
 #define STAMP "ops/col2im_tmpl.h"
 #include "ops/stamp_integers.h"
@@ -143,6 +144,16 @@ static bool infer_n_axes(struct ox_infer *c, size_t *n)
     return *n <= OX_MOVE_RANK;
 }
 
+/* Lists with `each` entries an axis. */
+static bool infer_list_fits(struct ox_infer *c, const char *name, size_t n, size_t each)
+{
+    size_t given;
+    bool fits = !ox_infer_ints_attr(c, name, &given) || given == n * each;
+    if (!fits)
+        ox_infer_conflict(c, "%s has %zu entries for %zu axes", name, given, n);
+    return fits;
+}
+
 static void infer_col2im(struct ox_infer *c)
 {
     const struct ox_expr *const *in, *const *image, *const *block, **out;
@@ -156,6 +167,8 @@ static void infer_col2im(struct ox_infer *c)
         ox_infer_conflict(c, "the input has rank %u, not 3", rank);
         return;
     }
+    if (!ox_rule_rank(c, 1, 1) || !ox_rule_rank(c, 2, 1))
+        return;
     bool has_image = ox_infer_values(c, 1, &n, &image);
 
     if (!has_image) {
@@ -164,8 +177,11 @@ static void infer_col2im(struct ox_infer *c)
             return;
     }
     out = ox_infer_dims(c, (unsigned)n + 2);
-    if (!out)
+    if (!out || !infer_list_fits(c, "strides", n, 1) || !infer_list_fits(c, "dilations", n, 1) ||
+        !infer_list_fits(c, "pads", n, 2))
         return;
+    ox_infer_equal(c, ox_infer_dim(c, 1, 0), ox_infer_num(c, (int64_t)n), "the axes of the image");
+    ox_infer_equal(c, ox_infer_dim(c, 2, 0), ox_infer_num(c, (int64_t)n), "the axes of a block");
     if (has_in) {
         out[0] = in[0];
         if (ox_infer_values(c, 2, &n_block, &block))

@@ -237,6 +237,8 @@ static void infer_constant_of_shape(struct ox_infer *c)
     enum ox_dtype dtype =
         attr && attr->type == OX_ATTR_TENSOR && attr->n ? attr->tensor->dtype : OX_FLOAT32;
 
+    if (!ox_rule_rank(c, 0, 1))
+        return;
     ox_infer_set_dtype(c, 0, dtype);
     if (!ox_infer_values(c, 0, &n, &shape)) {
         ox_infer_unknown(c, 0, "the shape is not known");
@@ -501,6 +503,8 @@ static void infer_one_hot(struct ox_infer *c)
     if (ox_infer_shape(c, 1, &rank, &in) &&
         (rank > 1 || (rank == 1 && ox_infer_is_num(in[0], &least) && least > 1)))
         ox_infer_conflict(c, "depth has more than one element");
+    if (ox_rule_rank(c, 2, 1))
+        ox_infer_equal(c, ox_infer_dim(c, 2, 0), ox_infer_num(c, 2), "values, off and on");
     if (!ox_infer_shape(c, 0, &rank, &in))
         return;
     out = ox_infer_dims(c, rank + 1);

@@ -7,6 +7,7 @@
 #include "ops/conv.h"
 #include "ops/infer.h"
 #include "ops/real.h"
+#include "ops/rules.h"
 
 enum { PIXELS = 64 };
 
@@ -171,13 +172,31 @@ static void infer_deform_conv(struct ox_infer *c)
 
 /* ---- CausalConvWithState ----------------------------------------------------------------------------------------- */
 
+static bool is_silu(const char *activation)
+{
+    return activation && (!strcmp(activation, "silu") || !strcmp(activation, "swish"));
+}
+
 static void infer_causal_conv(struct ox_infer *c)
 {
+    const char *activation = ox_infer_string_attr(c, "activation");
+    if (activation && !is_silu(activation) && strcmp(activation, "none") != 0)
+        ox_infer_conflict(c, "activation '%.40s' is unknown", activation);
+    ox_rule_rank(c, 0, 3);
+    ox_rule_rank(c, 1, 3);
+    ox_rule_rank(c, 2, 1);
+    ox_rule_rank(c, 3, 3);
     ox_infer_same_shape(c, 0, 0);
     unsigned rank;
     const struct ox_expr *const *x;
     const struct ox_expr **dims = ox_infer_dims(c, 3);
-    if (!dims || ox_infer_n_out(c) < 2 || !ox_infer_shape(c, 0, &rank, &x) || rank != 3)
+    if (!dims || !ox_infer_shape(c, 0, &rank, &x) || rank != 3)
+        return;
+    ox_infer_equal(c, x[1], ox_infer_dim(c, 1, 0), "channels and filters");
+    ox_infer_equal(c, x[1], ox_infer_dim(c, 2, 0), "channels and biases");
+    ox_infer_equal(c, x[0], ox_infer_dim(c, 3, 0), "batches");
+    ox_infer_equal(c, x[1], ox_infer_dim(c, 3, 1), "channels of the state");
+    if (ox_infer_n_out(c) < 2)
         return;
     dims[0] = x[0];
     dims[1] = x[1];
@@ -208,7 +227,7 @@ static enum ox_status run_causal_conv(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0), *w = ox_run_in(r, 1), *past = ox_run_in(r, 3);
     const char *activation = ox_run_string(r, "activation");
-    bool silu = activation && (!strcmp(activation, "silu") || !strcmp(activation, "swish"));
+    bool silu = is_silu(activation);
     if (activation && !silu && strcmp(activation, "none") != 0)
         return ox_run_fail(r, err, OX_INPUT, "activation '%.40s' is unknown", activation);
     OX_TRY(check_causal(r, err));

@@ -102,6 +102,8 @@ static enum ox_status run_dropout(struct ox_run *r, struct ox_error *err)
 static void infer_dropout(struct ox_infer *c)
 {
     ox_rule_same(c);
+    ox_rule_rank(c, 1, 0);
+    ox_rule_rank(c, 2, 0);
     if (ox_infer_n_out(c) < 2)
         return;
     ox_infer_same_shape(c, 1, 0);

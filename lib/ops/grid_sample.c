@@ -363,6 +363,9 @@ static void infer_grid_sample(struct ox_infer *c)
     out = ox_infer_dims(c, rank);
     if (!out)
         return;
+    if (has_grid)
+        ox_infer_equal(c, places[rank - 1], ox_infer_num(c, (int64_t)rank - 2),
+                       "coordinates of a place and spatial axes");
     out[0] = has_in && has_grid ? ox_infer_equal(c, in[0], places[0], "batches")
              : has_in           ? in[0]
                                 : places[0];

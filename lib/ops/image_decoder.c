@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ops/carry.h"
+#include "ops/rules.h"
 #include "tensor/picture/picture.h"
 
 enum pixel_format { PIXEL_RGB, PIXEL_BGR, PIXEL_GRAY };
@@ -13,6 +14,7 @@ static void infer_image_decoder(struct ox_infer *c)
     const char *format = ox_infer_string_attr(c, "pixel_format");
     const struct ox_expr *dims[3];
 
+    ox_rule_rank(c, 0, 1);
     ox_infer_set_dtype(c, 0, OX_UINT8);
     dims[0] = ox_infer_data_dim(c, "height");
     dims[1] = ox_infer_data_dim(c, "width");

@@ -282,9 +282,21 @@ static enum ox_status run_one_hot_encoder(struct ox_run *r, struct ox_error *err
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------------- */
 
+static const char *const label_lists[][2] = {{"keys_strings", "values_strings"},
+                                             {"keys_int64s", "values_int64s"},
+                                             {"keys_floats", "values_floats"},
+                                             {"keys_tensor", "values_tensor"}};
+
 static void infer_label_encoder(struct ox_infer *c)
 {
     const struct ox_attr *tensor = ox_infer_attr(c, "values_tensor");
+    size_t n_keys = 0, n_values = 0;
+    for (size_t i = 0; i < OX_COUNT(label_lists); i++) {
+        n_keys += ox_ml_attr_length(c, label_lists[i][0]);
+        n_values += ox_ml_attr_length(c, label_lists[i][1]);
+    }
+    if (n_keys != n_values)
+        ox_infer_conflict(c, "%zu keys have %zu values", n_keys, n_values);
     ox_infer_same_shape(c, 0, 0);
     if (tensor && tensor->type == OX_ATTR_TENSOR && tensor->n)
         ox_infer_set_dtype(c, 0, tensor->tensor->dtype);

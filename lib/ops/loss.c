@@ -4,6 +4,7 @@
 
 #include "ops/infer.h"
 #include "ops/real.h"
+#include "ops/rules.h"
 
 enum reduction { NONE, SUM, MEAN, UNKNOWN };
 
@@ -16,6 +17,13 @@ static enum reduction reduction_of(const char *text)
 
 static void infer_loss(struct ox_infer *c)
 {
+    unsigned rank;
+    if (ox_infer_shape(c, 0, &rank, NULL) && rank > 0 && ox_rule_rank(c, 1, rank - 1))
+        for (unsigned i = 0; i + 1 < rank; i++)
+            ox_infer_equal(c, ox_infer_dim(c, 0, i ? i + 1 : 0), ox_infer_dim(c, 1, i),
+                           "scores and targets");
+    ox_rule_rank(c, 2, 1);
+    ox_infer_equal(c, ox_infer_dim(c, 0, 1), ox_infer_dim(c, 2, 0), "classes and weights");
     enum reduction reduction = reduction_of(ox_infer_string_attr(c, "reduction"));
     if (reduction == NONE)
         ox_infer_same_shape(c, 0, 1);

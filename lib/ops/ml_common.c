@@ -132,6 +132,15 @@ size_t ox_ml_attr_count(const struct ox_infer *c, const char *name)
     return attr ? attr->n : 0;
 }
 
+size_t ox_ml_attr_length(const struct ox_infer *c, const char *name)
+{
+    const struct ox_attr *attr = ox_infer_attr(c, name);
+    size_t n = 0;
+    if (!attr || attr->type != OX_ATTR_TENSOR)
+        return attr ? attr->n : 0;
+    return attr->n && ox_dims_count(attr->tensor->rank, attr->tensor->dims, &n) ? n : 0;
+}
+
 static const struct ox_expr *row_dim(struct ox_infer *c)
 {
     unsigned rank;

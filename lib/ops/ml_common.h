@@ -55,5 +55,7 @@ void ox_ml_infer_labels(struct ox_infer *c, size_t i, const char *ints, const ch
 void ox_ml_infer_scores(struct ox_infer *c, size_t i, int64_t cols);
 /* Elements of a list attribute of a node under a shape rule; 0 without. */
 size_t ox_ml_attr_count(const struct ox_infer *c, const char *name);
+/* The same, and of a tensor the number of its elements. */
+size_t ox_ml_attr_length(const struct ox_infer *c, const char *name);
 
 #endif

@@ -325,8 +325,13 @@ static void infer_unpool(struct ox_infer *c)
     const int64_t *pads = ox_infer_ints_attr(c, "pads", &n_pads);
     unsigned axes = rank - 2;
     const struct ox_expr **dims = ox_infer_dims(c, rank);
-    if (!dims || n_kernel != axes || (n_strides && n_strides != axes) ||
-        (n_pads && n_pads != 2 * (size_t)axes))
+    if (n_kernel != axes || (n_strides && n_strides != axes) ||
+        (n_pads && n_pads != 2 * (size_t)axes)) {
+        ox_infer_conflict(c, "kernel_shape, strides or pads have not one value for each of %u axes",
+                          axes);
+        return;
+    }
+    if (!dims)
         return;
     dims[0] = x[0];
     dims[1] = x[1];

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/carry.h"
+#include "ops/rules.h"
 
 /* ---- Shape and Size ---------------------------------------------------------------------------------------------- */
 
@@ -194,6 +195,8 @@ static void infer_reshape(struct ox_infer *c)
     size_t n;
 
     ox_infer_same_dtype(c, 0, 0);
+    if (!ox_rule_rank(c, 1, 1))
+        return;
     if (ox_infer_values(c, 1, &n, &target)) {
         infer_reshape_to(c, (unsigned)n, target);
         return;

@@ -8,6 +8,7 @@
 #include "ops/real.h"
 #include "ops/resample.h"
 #include "ops/resize.h"
+#include "ops/rules.h"
 
 /* ---- Attributes ------------------------------------------------------------------------------------------------------ */
 
@@ -569,6 +570,10 @@ static void infer_resize(struct ox_infer *c)
     int64_t length = -1;
     size_t n, n_sizes;
 
+    const char *policy = ox_infer_string_attr(c, "keep_aspect_ratio_policy");
+    if (policy && strcmp(policy, "stretch") != 0 && strcmp(policy, "not_larger") != 0 &&
+        strcmp(policy, "not_smaller") != 0)
+        ox_infer_conflict(c, "keep_aspect_ratio_policy '%.40s' is unknown", policy);
     ox_infer_same_dtype(c, 0, 0);
     if (!infer_which(c, which, &n))
         return;
@@ -580,6 +585,8 @@ static void infer_resize(struct ox_infer *c)
             }
         }
     }
+    if (!ox_rule_rank(c, 2, 1) || !ox_rule_rank(c, 3, 1))
+        return;
     bool has_scales = ox_infer_has(c, 2);
 
     /* An empty list of scales says as much as none. */
@@ -588,6 +595,7 @@ static void infer_resize(struct ox_infer *c)
         has_scales = length != 0;
     if (ox_infer_has(c, 3) && !(has_scales && length > 0)) {
         if (!ox_infer_values(c, 3, &n_sizes, &sizes)) {
+            ox_infer_equal(c, ox_infer_dim(c, 3, 0), ox_infer_num(c, (int64_t)n), "sizes and axes");
             infer_by_scales(c, which, n, NULL);
         } else if (n_sizes == n) {
             infer_by_sizes(c, which, n, sizes);

@@ -12,6 +12,7 @@
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"
+#include "ops/rules.h"
 
 static const struct {
     const char *name;
@@ -487,6 +488,8 @@ static enum ox_status run_lstm(struct ox_run *r, struct ox_error *err)
 
 static void infer_rnn(struct ox_infer *c)
 {
+    if (!ox_rule_rank(c, 0, 3))
+        return;
     const char *direction = ox_infer_string_attr(c, "direction");
     const struct ox_expr *n =
         ox_infer_num(c, direction && !strcmp(direction, "bidirectional") ? 2 : 1);

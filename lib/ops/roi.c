@@ -5,6 +5,7 @@
 #include "common/threads.h"
 #include "ops/infer.h"
 #include "ops/real.h"
+#include "ops/rules.h"
 
 struct roi_job {
     const struct ox_tensor *x;
@@ -134,6 +135,8 @@ static enum ox_status run_max_roi_pool(struct ox_run *r, struct ox_error *err)
 
 static void infer_roi_align(struct ox_infer *c)
 {
+    ox_rule_rank(c, 1, 2);
+    ox_rule_rank(c, 2, 1);
     infer_rois(c, ox_infer_int_attr(c, "output_height", 1),
                ox_infer_int_attr(c, "output_width", 1));
 }

@@ -22,6 +22,15 @@ void ox_rule_broadcast(struct ox_infer *c)
         ox_infer_set_shape(c, 0, rank, dims);
 }
 
+bool ox_rule_rank(struct ox_infer *c, size_t i, unsigned rank)
+{
+    unsigned own;
+    bool fits = !ox_infer_has(c, i) || !ox_infer_shape(c, i, &own, NULL) || own == rank;
+    if (!fits)
+        ox_infer_conflict(c, "input %zu has rank %u, not %u", i, own, rank);
+    return fits;
+}
+
 enum ox_dtype ox_rule_dtype_attr(struct ox_infer *c, const char *name)
 {
     const struct ox_attr *attr = ox_infer_attr(c, name);

@@ -15,6 +15,9 @@ void ox_rule_broadcast(struct ox_infer *c);
  * reported. */
 enum ox_dtype ox_rule_dtype_attr(struct ox_infer *c, const char *name);
 
+/* False, and a finding, where input i has a rank, which is known and another. */
+bool ox_rule_rank(struct ox_infer *c, size_t i, unsigned rank);
+
 /* The values of an input, also of a float constant whose elements are all integers. As ox_infer_values(). */
 bool ox_rule_values(struct ox_infer *c, size_t i, size_t *n, const struct ox_expr *const **values);
 

@@ -6,6 +6,7 @@
 #include "ops/kernel_tables.h"
 
 #define STAMP "ops/scatter_tmpl.h"
+#include "ops/rules.h"
 #include "ops/stamp_floats.h"
 #define STAMP "ops/scatter_tmpl.h"
 #include "ops/stamp_integers.h"
@@ -327,7 +328,7 @@ static void infer_tensor_scatter(struct ox_infer *c)
     unsigned rank, axis;
 
     ox_infer_same(c, 0, 0);
-    if (ox_infer_shape(c, 0, &rank, NULL))
+    if (ox_infer_shape(c, 0, &rank, NULL) && ox_rule_rank(c, 1, rank))
         ox_infer_axis(c, ox_infer_int_attr(c, "axis", -2), rank, &axis);
 }
 

@@ -157,6 +157,10 @@ static void infer_sequence_insert(struct ox_infer *c)
 {
     const struct ox_type *have = inner_type(c, 0, OX_TYPE_SEQUENCE), *item = ox_infer_type(c, 1);
 
+    if (have && item && have->kind == OX_TYPE_TENSOR && item->kind == OX_TYPE_TENSOR &&
+        have->elem && item->elem && have->elem != item->elem)
+        ox_infer_conflict(c, "a sequence of %s takes no %s", ox_dtype_name(have->elem),
+                          ox_dtype_name(item->elem));
     bool alone = have && item && have->elem == item->elem && begins_empty(c);
     set_sequence(c, alone ? item : have && item ? common_type(c, have, item) : have);
 }

@@ -244,6 +244,10 @@ static void infer_split(struct ox_infer *c)
         ox_infer_int_attr(c, "num_outputs", (int64_t)n_out) != (int64_t)n_out)
         ox_infer_conflict(c, "num_outputs is %" PRId64 ", the node has %zu",
                           ox_infer_int_attr(c, "num_outputs", (int64_t)n_out), n_out);
+    size_t n_lengths;
+    ox_infer_equal(c, ox_infer_dim(c, 1, 0), ox_infer_num(c, (int64_t)n_out), "parts and outputs");
+    if (ox_infer_opset(c) < 13 && ox_infer_ints_attr(c, "split", &n_lengths) && n_lengths != n_out)
+        ox_infer_conflict(c, "split has %zu lengths, the node %zu outputs", n_lengths, n_out);
     for (size_t i = 0; i < n_out; i++) {
         out = ox_infer_dims(c, rank);
         if (!out)

@@ -441,6 +441,31 @@ static void infer_tree_targets(struct ox_infer *c)
     ox_ml_infer_scores(c, 0, ox_infer_int_attr(c, "n_targets", 1));
 }
 
+static void infer_lengths(struct ox_infer *c, const char *first, const char *const *others)
+{
+    size_t n = ox_ml_attr_length(c, first);
+    for (; *others; others++)
+        if (ox_infer_attr(c, *others) && ox_ml_attr_length(c, *others) != n)
+            ox_infer_conflict(c, "%s has %zu entries, %s %zu", *others,
+                              ox_ml_attr_length(c, *others), first, n);
+}
+
+static void infer_tree_ensemble(struct ox_infer *c)
+{
+    static const char *const of_nodes[] = {"nodes_modes",
+                                           "nodes_splits",
+                                           "nodes_truenodeids",
+                                           "nodes_falsenodeids",
+                                           "nodes_trueleafs",
+                                           "nodes_falseleafs",
+                                           "nodes_missing_value_tracks_true",
+                                           "nodes_hitrates",
+                                           NULL};
+    infer_lengths(c, "nodes_featureids", of_nodes);
+    infer_lengths(c, "leaf_targetids", (const char *const[]){"leaf_weights", NULL});
+    infer_tree_targets(c);
+}
+
 #define CLASSIFIER(since)                                                                          \
     {                                                                                              \
         "ai.onnx.ml", "TreeEnsembleClassifier", since, .infer = infer_tree_classifier,             \
@@ -454,13 +479,13 @@ static void infer_tree_targets(struct ox_infer *c)
                                                       .prepare = prepare_tree_regressor            \
     }
 
-const struct ox_op ox_ops_tree_ensemble[] = {{"ai.onnx.ml", "TreeEnsemble", 5,
-                                              .infer = infer_tree_targets, .run = run_tree_ensemble,
-                                              .prepare = prepare_tree_ensemble},
-                                             CLASSIFIER(1),
-                                             CLASSIFIER(3),
-                                             CLASSIFIER(5),
-                                             REGRESSOR(1),
-                                             REGRESSOR(3),
-                                             REGRESSOR(5),
-                                             {0}};
+const struct ox_op ox_ops_tree_ensemble[] = {
+    {"ai.onnx.ml", "TreeEnsemble", 5, .infer = infer_tree_ensemble, .run = run_tree_ensemble,
+     .prepare = prepare_tree_ensemble},
+    CLASSIFIER(1),
+    CLASSIFIER(3),
+    CLASSIFIER(5),
+    REGRESSOR(1),
+    REGRESSOR(3),
+    REGRESSOR(5),
+    {0}};

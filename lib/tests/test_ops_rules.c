@@ -203,6 +203,72 @@ START_TEST(an_axis_out_of_range_is_a_finding)
 }
 END_TEST
 
+START_TEST(sizes_past_64_bits_are_a_finding)
+{
+    infer(22, "float[1,1,9] x, float[1,1,3] w",
+          "z = Conv<dilations = [4611686018427387904]>(x, w)");
+    ck_assert_uint_eq(n_findings(), 1);
+    infer(22, "float[1,1,3] x, float[1,1,3] w",
+          "z = ConvTranspose<strides = [4611686018427387904]>(x, w)");
+    ck_assert_uint_eq(n_findings(), 1);
+    infer(24, "float[2,4,24] q, float[2,6,24] k, float[2,6,24] v",
+          "z = Attention<q_num_heads = 9223372036854775807, kv_num_heads = 3>(q, k, v)");
+    ck_assert_uint_eq(n_findings(), 1);
+}
+END_TEST
+
+START_TEST(an_attribute_that_names_no_element_type_is_a_finding)
+{
+    static const char *const bodies[][2] = {{"RandomUniformLike<dtype", "(x)"},
+                                            {"RandomNormal<shape = [2], dtype", "()"},
+                                            {"Bernoulli<dtype", "(x)"},
+                                            {"EyeLike<dtype", "(x)"},
+                                            {"Cast<to", "(x)"},
+                                            {"SequenceEmpty<dtype", "()"},
+                                            {"HannWindow<output_datatype", "(n)"}};
+    static const char *const types[] = {"0", "-9223372036854775808", "4294967297", "1"};
+    for (size_t i = 0; i < OX_COUNT(bodies); i++) {
+        for (size_t k = 0; k < OX_COUNT(types); k++) {
+            char body[128];
+            snprintf(body, sizeof body, "z = %s = %s>%s", bodies[i][0], types[k], bodies[i][1]);
+            infer(22, "float[3,3] x, int64 n", body);
+            ck_assert_msg(n_findings() == (k + 1 < OX_COUNT(types)), "%s: %zu findings", body,
+                          n_findings());
+        }
+    }
+}
+END_TEST
+
+/* What onnx's own inference refuses, one thing wrong in each. */
+START_TEST(inputs_and_lists_that_do_not_fit_are_findings)
+{
+    static const struct {
+        const char *inputs, *body;
+    } wrong[] = {
+        {"float[1,2,8,8] x, float[3,4,1] r, int64[3] i", "z = RoiAlign(x, r, i)"},
+        {"float[3,5,2] x, int64[3] t", "z = NegativeLogLikelihoodLoss<reduction = \"sum\">(x, t)"},
+        {"float[3,5] x, int64[4] t", "z = NegativeLogLikelihoodLoss<reduction = \"sum\">(x, t)"},
+        {"float[3] x, float r, bool[1] t", "z = Dropout(x, r, t)"},
+        {"float[1,2,4] x, float[2,1] s, float[2] v", "z = BatchNormalization(x, s, v, v, v)"},
+        {"float[1,2,4,4] x, float[1,3,3,3] g", "z = GridSample(x, g)"},
+        {"int64[3] x, int64 d, float[3] v", "z = OneHot(x, d, v)"},
+        {"float[6] x, int64[2,1] s", "z = Reshape(x, s)"},
+        {"int64[2,1] s", "z = ConstantOfShape(s)"},
+        {"float[6] x, int64[3] s", "z, y = Split(x, s)"},
+        {"float[1,1,4,4] x, int64[3] s", "z = Resize(x, , , s)"},
+        {"float[1,1,4,4] x, int64[4] s",
+         "z = Resize<keep_aspect_ratio_policy = \"other\">(x, , , s)"},
+        {"float[1,8,6] x, int64[2] s", "z = Col2Im<strides = [1, 1, 1]>(x, s, s)"},
+        {"float[5,2,3,1] x, float[1,4,3] w, float[1,4,4] r", "z = LSTM<hidden_size = 4>(x, w, r)"},
+        {"float[3] x, int64[2] i", "q = SequenceEmpty<dtype = 7>() z = SequenceInsert(q, x)"},
+    };
+    for (size_t i = 0; i < OX_COUNT(wrong); i++) {
+        infer(22, wrong[i].inputs, wrong[i].body);
+        ck_assert_msg(n_findings() > 0, "%s: no finding", wrong[i].body);
+    }
+}
+END_TEST
+
 START_TEST(old_arithmetic_keeps_the_first_shape)
 {
     infer(6, "float[n,3,4] x, float[3] y", "z = Add<broadcast = 1, axis = 1>(x, y)");
@@ -249,6 +315,9 @@ int main(void)
     tcase_add_test(tcase, clips_carry_values);
     tcase_add_test(tcase, reductions_drop_axes);
     tcase_add_test(tcase, an_axis_out_of_range_is_a_finding);
+    tcase_add_test(tcase, sizes_past_64_bits_are_a_finding);
+    tcase_add_test(tcase, inputs_and_lists_that_do_not_fit_are_findings);
+    tcase_add_test(tcase, an_attribute_that_names_no_element_type_is_a_finding);
     tcase_add_test(tcase, old_arithmetic_keeps_the_first_shape);
     tcase_add_test(tcase, types_follow_attributes);
     suite_add_tcase(suite, tcase);
