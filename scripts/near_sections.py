@@ -61,6 +61,11 @@ def strings_of(near, sizes):
     return found
 
 
+def whole(name):
+    """A function with the clones that the compiler makes of it, which are others with every change."""
+    return re.sub(r"\((\.text\.[^.)]+)(\.(?:isra|part|constprop)\S*)?\)$", r"(\1 \1.*)", name)
+
+
 def main():
     program, map_file, model = sys.argv[1:]
     sections = input_sections(map_file)
@@ -81,7 +86,7 @@ def main():
     print(HEAD, end="")
     for output, (pattern, where) in OUTPUTS.items():
         print(f"SECTIONS\n{{\n    {output}.near :\n    {{")
-        for name in sorted(name for name in near if re.search(rf"\({pattern}\)$", name)):
+        for name in sorted({whole(name) for name in near if re.search(rf"\({pattern}\)$", name)}):
             print(f"        *{name}")
         if output == ".rodata":  # the others' literals too, or there would be two of what both have
             print("        *(.rodata.str1.1 .rodata.*.str1.1 .rodata.cst*)")
