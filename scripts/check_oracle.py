@@ -10,6 +10,8 @@ equal. Where a value passes a step (a rounding, a comparison, an index) both see
 
   check_oracle.py [--tool PATH] [--bound 1e-12] [--filter REGEX] [--timeout S] [--json FILE] FOLDER...
 
+Cases that are in FILE already are not run again.
+
 A FOLDER holds model.onnx and test_data_set_0 (or is above such folders). Exit code 0: every case that the evaluator runs is within the
 bound; 1: one is not; 2: nothing could be judged.
 """
@@ -304,17 +306,24 @@ def main():
     widen_evaluator()
     cases = sorted({os.path.dirname(path) for folder in args.folders for path in glob.glob(os.path.join(folder, "**", "model.onnx"), recursive=True)})
     tally = collections.Counter()
+    done = {}
+    if args.json and os.path.exists(args.json):
+        with open(args.json, encoding="utf-8") as file:
+            done = {row["case"]: row for row in map(json.loads, file)}
     log = open(args.json, "a", encoding="utf-8") if args.json else None
     for case in cases:
         if not re.search(args.filter, case) or not os.path.isdir(os.path.join(case, "test_data_set_0")):
             continue
-        status, what = in_a_process(args.tool, case, args.timeout)
+        if case in done:
+            status, what = done[case]["status"], done[case]["what"]
+        else:
+            status, what = in_a_process(args.tool, case, args.timeout)
         if status == "judged":
             status = "within" if what <= args.bound else "beyond"
         tally[status] += 1
         if status in ("beyond", "failed"):
             print(f"{status} {case}: {what}")
-        if log:
+        if log and case not in done:
             print(json.dumps({"case": case, "status": status, "what": what}), file=log, flush=True)
     print(f"oracle: {tally['within']} within {args.bound:g}, {tally['beyond']} beyond, {tally['failed']} failed; {tally['evaluator']} not run by the evaluator")
     judged = tally["within"] + tally["beyond"] + tally["failed"]
