@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kernels/casts.h"
 #include "ops/broadcast.h"
 #include "ops/cast_text.h"
 #include "ops/rules.h"
@@ -19,7 +20,8 @@ static void convert_task(void *arg, size_t from, size_t to)
     const struct cast_job *job = arg;
     const char *in = (const char *)job->in->data + from * ox_dtype_size(job->in->dtype);
     char *out = (char *)job->out->data + from * ox_dtype_size(job->out->dtype);
-    ox_elements_convert(job->out->dtype, out, job->in->dtype, in, to - from, job->saturate);
+    if (!ox_cast_run(ox_cpu(), job->in->dtype, job->out->dtype, to - from, in, out))
+        ox_elements_convert(job->out->dtype, out, job->in->dtype, in, to - from, job->saturate);
 }
 
 static void e8m0_task(void *arg, size_t from, size_t to)

@@ -10,8 +10,9 @@ static void invert(const struct ox_row *row, const void *arg)
 {
     const uint8_t *in = row->in[0];
     uint8_t *out = row->out;
+    const size_t n = row->n; /* a byte that is written might be its own */
     (void)arg;
-    for (size_t i = 0; i < row->n; i++)
+    for (size_t i = 0; i < n; i++)
         out[i] = !in[i];
 }
 

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/casts.h"
 #include "runtime/runtime.h"
 
 enum ox_dtype ox_datum_dtype(const struct ox_datum *datum)
@@ -62,6 +63,21 @@ cleanup:
     return status;
 }
 
+/* ox_tensor_convert() by the casts of the processor where there are such. */
+static enum ox_status convert_tensor(struct ox_tensor **out, struct ox_budget *budget,
+                                     const struct ox_tensor *in, enum ox_dtype to,
+                                     struct ox_error *err)
+{
+    struct ox_tensor *tensor;
+    if (in->dtype == to || in->dtype == OX_STRING || to == OX_STRING)
+        return ox_tensor_convert(out, budget, in, to, false, err);
+    OX_TRY(ox_tensor_new(&tensor, budget, to, in->rank, in->dims, err));
+    if (!ox_cast_run(ox_cpu(), in->dtype, to, in->n, in->data, tensor->data))
+        ox_elements_convert(to, tensor->data, in->dtype, in->data, in->n, false);
+    *out = tensor;
+    return OX_OK;
+}
+
 enum ox_status ox_datum_convert(struct ox_datum **out, struct ox_budget *budget,
                                 struct ox_datum *in, unsigned types, enum ox_dtype to,
                                 struct ox_error *err)
@@ -73,7 +89,7 @@ enum ox_status ox_datum_convert(struct ox_datum **out, struct ox_budget *budget,
     if (in->kind != OX_DATUM_TENSOR && in->kind != OX_DATUM_SPARSE)
         return convert_items(out, budget, in, types, to, err);
     struct ox_tensor *tensor;
-    OX_TRY(ox_tensor_convert(&tensor, budget, in->tensor, to, false, err));
+    OX_TRY(convert_tensor(&tensor, budget, in->tensor, to, err));
     enum ox_status status = in->kind == OX_DATUM_TENSOR ? ox_datum_of_tensor(out, tensor, err)
                                                         : ox_datum_sparse(out, tensor, in->indices,
                                                                           in->rank, in->dims, err);
