@@ -1,6 +1,7 @@
 /* ArgMax ArgMin. */
 #include <inttypes.h>
 
+#include "kernels/folds.h"
 #include "ops/broadcast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
@@ -19,7 +20,29 @@ struct arg_job {
     int64_t *out;
     size_t bytes, count, inner;
     bool least, last;
+    const struct ox_fold *fold; /* of rows of floats; NULL */
 };
+
+/* The place of the value that the fold of a row found; NaN was the first or last of them. */
+static int64_t find_folded(const struct arg_job *job, const float *x)
+{
+    float best = x[0];
+    job->fold->run(&best, x, job->count, NULL);
+    const bool none = best != best;
+    for (size_t i = 0; i < job->count; i++) {
+        const size_t at = job->last ? job->count - 1 - i : i;
+        if (none ? x[at] != x[at] : x[at] == best)
+            return (int64_t)at;
+    }
+    return 0;
+}
+
+static void fold_task(void *arg, size_t from, size_t to)
+{
+    const struct arg_job *job = arg;
+    for (size_t row = from; row < to; row++)
+        job->out[row] = find_folded(job, (const float *)(const void *)job->in + row * job->count);
+}
 
 static void arg_task(void *arg, size_t from, size_t to)
 {
@@ -72,7 +95,11 @@ static enum ox_status arg_reduce(struct ox_run *r, bool least, struct ox_error *
     job.least = least;
     job.last = ox_run_int(r, "select_last_index", 0) != 0;
     size_t work = job.count * job.inner;
-    ox_ranges_run(r->env, outer, work >= OX_GRAIN ? 1 : OX_GRAIN / work, arg_task, &job);
+    const struct ox_folds *folds = ox_folds(ox_cpu());
+    if (folds && in->dtype == OX_FLOAT32 && job.inner == 1)
+        job.fold = least ? &folds->least : &folds->greatest;
+    ox_ranges_run(r->env, outer, work >= OX_GRAIN ? 1 : OX_GRAIN / work,
+                  job.fold ? fold_task : arg_task, &job);
     return OX_OK;
 }
 

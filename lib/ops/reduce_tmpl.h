@@ -4,8 +4,8 @@
 #define FROM_DOUBLE(x) (x)
 #define LEAST -(T)INFINITY
 #define GREATEST (T) INFINITY
-#define GREATER(a, x) ((((x) > (a)) | ((x) != (x))) ? (x) : (a)) /* no branch: NaN stays */
-#define LESS(a, x) ((((x) < (a)) | ((x) != (x))) ? (x) : (a))
+#define GREATER OX_FOLD_GREATER
+#define LESS OX_FOLD_LESS
 #define ABSOLUTE(x) fabs((double)(x))
 #else
 #define SUM_TYPE W
