@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "kernels/cpu.h"
+
 size_t ox_gemm_panels(size_t rows, size_t k, unsigned width)
 {
     return (rows + width - 1) / width * width * k;
@@ -37,10 +39,18 @@ const struct ox_gemm_f64 ox_gemm_f64_c = {4, 4, tile_f64};
 
 const struct ox_gemm_f32 *ox_gemm_f32(void)
 {
+#if defined(__x86_64__)
+    if (ox_cpu() >= OX_CPU_AVX2)
+        return &ox_gemm_f32_avx2;
+#endif
     return &ox_gemm_f32_c;
 }
 
 const struct ox_gemm_f64 *ox_gemm_f64(void)
 {
+#if defined(__x86_64__)
+    if (ox_cpu() >= OX_CPU_AVX2)
+        return &ox_gemm_f64_avx2;
+#endif
     return &ox_gemm_f64_c;
 }
