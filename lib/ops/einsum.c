@@ -2,7 +2,10 @@
  * summed over. Integers run in 64 bits, which is exact modulo their own size. */
 #include <string.h>
 
+#include "kernels/dense.h"
+#include "ops/fast.h"
 #include "ops/infer.h"
+#include "ops/move.h"
 #include "ops/product.h"
 
 enum { LETTERS = 52, MOST_RANK = 64, MOST_LABELS = LETTERS + MOST_RANK };
@@ -154,6 +157,7 @@ struct einsum {
     unsigned last[MOST_LABELS]; /* one more than the last term that has the label */
     bool wanted[MOST_LABELS];   /* in the output */
     enum ox_dtype work;         /* float32, float64 or uint64 */
+    bool fast;                  /* products by the faster kernels */
 };
 
 struct walk {
@@ -194,10 +198,33 @@ static bool walk_add(struct walk *w, const struct einsum *e, const struct operan
     return !OX_MUL_OVERFLOWS(w->count, e->size[label], &w->count);
 }
 
-/* The operand as a contiguous array over `labels`, summed over its others. */
+/* Whether the operand lies as a contiguous array over `outer` already. */
+static bool lies_so(const struct walk *outer)
+{
+    size_t pitch = 1;
+    for (unsigned d = outer->n; d-- > 0; pitch *= outer->size[d])
+        if (outer->size[d] != 1 && outer->stride[d] != pitch)
+            return false;
+    return true;
+}
+
+static void move(const struct einsum *e, const struct walk *outer, const void *data, void *out)
+{
+    struct ox_move m = {.rank = 0};
+    size_t pitch = outer->count;
+    for (unsigned d = 0; d < outer->n && outer->count; d++) {
+        pitch /= outer->size[d];
+        ox_move_axis(&m, (int64_t)outer->size[d], (int64_t)pitch, (int64_t)outer->stride[d]);
+    }
+    if (outer->count)
+        ox_move_run(&m, ox_dtype_size(e->work), out, data);
+}
+
+/* The operand as a contiguous array over `labels`, summed over its others. *result is `out`, or without one its own data where
+ * it lies so already. */
 static enum ox_status gather(struct ox_run *r, const struct einsum *e, const struct operand *op,
-                             const unsigned char *labels, unsigned n, void *out, void **result,
-                             struct ox_error *err)
+                             const unsigned char *labels, unsigned n, void *out,
+                             const void **result, struct ox_error *err)
 {
     struct walk outer = {.count = 1}, inner = {.count = 1};
     bool ordered[MOST_LABELS] = {false}, fits = true;
@@ -211,11 +238,18 @@ static enum ox_status gather(struct ox_run *r, const struct einsum *e, const str
     size_t bytes;
     if (!fits || OX_MUL_OVERFLOWS(outer.count, sizeof(uint64_t), &bytes))
         return ox_run_fail(r, err, OX_LIMIT, "an intermediate product is too large");
+    const bool moves = inner.n == 0;
+    if (!out && moves && lies_so(&outer)) {
+        *result = op->data;
+        return OX_OK;
+    }
     if (!out)
         out = ox_run_scratch(r, outer.count, ox_dtype_size(e->work), err);
     if (!out)
         return OX_NO_MEMORY;
-    if (e->work == OX_FLOAT32)
+    if (moves)
+        move(e, &outer, op->data, out);
+    else if (e->work == OX_FLOAT32)
         gather_f32(&outer, &inner, op->data, out);
     else if (e->work == OX_FLOAT64)
         gather_f64(&outer, &inner, op->data, out);
@@ -258,59 +292,130 @@ static void list_join(struct label_list *to, const struct label_list *more)
     to->n += more->n;
 }
 
-/* a becomes the product of a and b, over the labels that the output or a term from `next` on needs. */
-static enum ox_status contract(struct ox_run *r, const struct einsum *e, struct operand *a,
-                               const struct operand *b, unsigned next, struct ox_error *err)
+/* Labels of a product by what becomes of them, and both sides over them. */
+struct contraction {
+    struct label_list batch, rows, cols, inner, left, right, result;
+    const void *a, *b;
+    void *c;
+};
+
+static void sort_labels(const struct einsum *e, const struct operand *a, const struct operand *b,
+                        unsigned next, struct contraction *c)
 {
-    struct label_list batch = {.count = 1}, rows = batch, cols = batch, inner = batch;
+    c->batch = c->rows = c->cols = c->inner = (struct label_list){.count = 1};
     for (unsigned label = 0; label < MOST_LABELS; label++) {
         bool keep = e->wanted[label] || e->last[label] > next;
         if (a->present[label] && b->present[label])
-            list_add(e, keep ? &batch : &inner, label);
+            list_add(e, keep ? &c->batch : &c->inner, label);
         else if (keep && (a->present[label] || b->present[label]))
-            list_add(e, a->present[label] ? &rows : &cols, label);
+            list_add(e, a->present[label] ? &c->rows : &c->cols, label);
     }
-    struct label_list left = batch, right = batch, result = batch;
-    list_join(&left, &rows);
-    list_join(&left, &inner);
-    list_join(&right, &inner);
-    list_join(&right, &cols);
-    list_join(&result, &rows);
-    list_join(&result, &cols);
-    void *x, *y;
-    OX_TRY(gather(r, e, a, left.label, left.n, NULL, &x, err));
-    OX_TRY(gather(r, e, b, right.label, right.n, NULL, &y, err));
-    size_t n = batch.count, m, all;
-    if (OX_MUL_OVERFLOWS(rows.count, cols.count, &m) || OX_MUL_OVERFLOWS(n, m, &all))
-        return ox_run_fail(r, err, OX_LIMIT, "an intermediate product is too large");
-    void *out = ox_run_scratch(r, all, ox_dtype_size(e->work), err);
+    c->left = c->right = c->result = c->batch;
+    list_join(&c->left, &c->rows);
+    list_join(&c->left, &c->inner);
+    list_join(&c->result, &c->rows);
+    list_join(&c->result, &c->cols);
+}
+
+/* Whether `order` but for labels of size 1 is how `list` goes. */
+static bool same_order(const struct einsum *e, const struct label_list *list,
+                       const struct term *order)
+{
+    unsigned at = 0;
+    for (unsigned i = 0; i < order->n; i++) {
+        if (e->size[order->label[i]] == 1)
+            continue;
+        if (at == list->n || list->label[at++] != order->label[i])
+            return false;
+    }
+    return at == list->n;
+}
+
+static enum ox_status multiply(struct ox_run *r, const struct einsum *e,
+                               const struct contraction *c, struct ox_error *err)
+{
+    const size_t n = c->batch.count, rows = c->rows.count, cols = c->cols.count,
+                 inner = c->inner.count;
     size_t *at = ox_run_scratch(r, n, 3 * sizeof *at, err);
-    if (!out || !at)
+    if (!at)
         return OX_NO_MEMORY;
     for (size_t i = 0; i < n; i++) {
-        at[i] = i * rows.count * inner.count;
-        at[n + i] = i * inner.count * cols.count;
-        at[2 * n + i] = i * m;
+        at[i] = i * rows * inner;
+        at[n + i] = i * inner * cols;
+        at[2 * n + i] = i * rows * cols;
     }
     struct ox_product p = {.dtype = e->work,
-                           .m = rows.count,
-                           .n = cols.count,
-                           .k = inner.count,
-                           .a = x,
-                           .a_row = inner.count,
+                           .m = rows,
+                           .n = cols,
+                           .k = inner,
+                           .a = c->a,
+                           .a_row = inner,
                            .a_col = 1,
-                           .b = y,
-                           .b_row = cols.count,
+                           .b = c->b,
+                           .b_row = cols,
                            .b_col = 1,
-                           .c = out,
-                           .ldc = cols.count,
+                           .c = c->c,
+                           .ldc = cols,
                            .batches = n,
                            .a_at = at,
                            .b_at = at + n,
                            .c_at = at + 2 * n};
-    OX_TRY(ox_product_run(r, &p, err));
-    a->data = out;
-    set_strides(e, a, result.label, result.n);
+    return ox_product_run(r, &p, err);
+}
+
+/* In float32; the right side may lie [batch, cols, inner]. */
+static enum ox_status multiply_fast(struct ox_run *r, const struct contraction *c, bool turned,
+                                    struct ox_error *err)
+{
+    const size_t n = c->batch.count, rows = c->rows.count, cols = c->cols.count,
+                 inner = c->inner.count;
+    const struct ox_dense d = {.m = rows,
+                               .n = cols,
+                               .k = inner,
+                               .a = c->a,
+                               .a_row = inner,
+                               .a_col = 1,
+                               .b = c->b,
+                               .b_row = turned ? 1 : cols,
+                               .b_col = turned ? inner : 1,
+                               .c = c->c,
+                               .c_row = cols,
+                               .batch = {n},
+                               .a_batch = {rows * inner},
+                               .b_batch = {cols * inner},
+                               .c_batch = {rows * cols}};
+    return n && rows && cols ? ox_fast_product(r, &d, err) : OX_OK;
+}
+
+/* a becomes the product of a and b, over the labels that the output or a term from `next` on needs; in `into` where that is the
+ * last one and its labels stand as `out` has them. */
+static enum ox_status contract(struct ox_run *r, const struct einsum *e, struct operand *a,
+                               const struct operand *b, unsigned next, const struct term *out,
+                               void *into, struct ox_error *err)
+{
+    struct contraction *c = ox_run_scratch(r, 1, sizeof *c, err);
+    if (!c)
+        return OX_NO_MEMORY;
+    sort_labels(e, a, b, next, c);
+    const bool fast = e->fast && e->work == OX_FLOAT32;
+    bool turned = false;
+    for (unsigned i = 0; fast && i < c->inner.n; i++)
+        turned = turned || b->stride[c->inner.label[i]] == 1;
+    list_join(&c->right, turned ? &c->cols : &c->inner);
+    list_join(&c->right, turned ? &c->inner : &c->cols);
+    OX_TRY(gather(r, e, a, c->left.label, c->left.n, NULL, &c->a, err));
+    OX_TRY(gather(r, e, b, c->right.label, c->right.n, NULL, &c->b, err));
+    size_t m, all;
+    if (OX_MUL_OVERFLOWS(c->rows.count, c->cols.count, &m) ||
+        OX_MUL_OVERFLOWS(c->batch.count, m, &all))
+        return ox_run_fail(r, err, OX_LIMIT, "an intermediate product is too large");
+    const bool straight = into && next == r->n_in && same_order(e, &c->result, out);
+    c->c = straight ? into : ox_run_scratch(r, all, ox_dtype_size(e->work), err);
+    if (!c->c)
+        return OX_NO_MEMORY;
+    OX_TRY(fast ? multiply_fast(r, c, turned, err) : multiply(r, e, c, err));
+    a->data = c->c;
+    set_strides(e, a, c->result.label, c->result.n);
     return OX_OK;
 }
 
@@ -404,7 +509,7 @@ static void narrow(const uint64_t *from, struct ox_tensor *y)
     }
 }
 
-static enum ox_status run_einsum(struct ox_run *r, struct ox_error *err)
+static enum ox_status einsum(struct ox_run *r, bool fast, struct ox_error *err)
 {
     const char *equation = ox_run_string(r, "equation");
     struct term *terms = ox_run_scratch(r, r->n_in, sizeof *terms, err), out;
@@ -422,18 +527,31 @@ static enum ox_status run_einsum(struct ox_run *r, struct ox_error *err)
     OX_TRY(ox_run_out(r, 0, ox_run_in(r, 0)->dtype, out.n, dims, &y, err));
     bool real = y->dtype == OX_FLOAT32 || y->dtype == OX_FLOAT64;
     e->work = real ? y->dtype : OX_UINT64;
+    e->fast = fast;
     OX_TRY(load(r, e, 0, &terms[0], &ops[0], err));
     for (size_t i = 1; i < r->n_in; i++) {
         OX_TRY(load(r, e, i, &terms[i], &ops[1], err));
-        OX_TRY(contract(r, e, &ops[0], &ops[1], (unsigned)i + 1, err));
+        OX_TRY(contract(r, e, &ops[0], &ops[1], (unsigned)i + 1, &out, real ? y->data : NULL, err));
     }
-    void *result = NULL;
-    OX_TRY(gather(r, e, &ops[0], out.label, out.n, real ? y->data : NULL, &result, err));
+    const void *result = y->data;
+    if (ops[0].data != y->data)
+        OX_TRY(gather(r, e, &ops[0], out.label, out.n, real ? y->data : NULL, &result, err));
     if (!real)
         narrow(result, y);
     return ox_env_poll(r->env, err);
 }
 
-const struct ox_op ox_ops_einsum[] = {{"", "Einsum", 12, .infer = infer_einsum, .run = run_einsum},
-                                      {"", "Einsum", 28, .infer = infer_einsum, .run = run_einsum},
-                                      {0}};
+static enum ox_status run_einsum(struct ox_run *r, struct ox_error *err)
+{
+    return einsum(r, false, err);
+}
+
+static enum ox_status fast_einsum(struct ox_run *r, struct ox_error *err)
+{
+    return einsum(r, true, err);
+}
+
+const struct ox_op ox_ops_einsum[] = {
+    {"", "Einsum", 12, .infer = infer_einsum, .run = run_einsum, .fast = fast_einsum},
+    {"", "Einsum", 28, .infer = infer_einsum, .run = run_einsum, .fast = fast_einsum},
+    {0}};

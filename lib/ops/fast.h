@@ -25,15 +25,11 @@ enum ox_status ox_fast_softmax(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_layer_norm(struct ox_run *r, struct ox_error *err);
 /* InstanceNormalization and GroupNormalization. */
 enum ox_status ox_fast_group_norm(struct ox_run *r, struct ox_error *err);
-/* ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceSumSquare, ReduceL1, ReduceL2 over adjacent axes. */
-enum ox_status ox_fast_reduce(struct ox_run *r, struct ox_error *err);
 /* MaxPool without indices and AveragePool, of one or two axes. */
 enum ox_status ox_fast_max_pool(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_average_pool(struct ox_run *r, struct ox_error *err);
 /* Resize (11) of the last two axes, neither cubic nor cropped. */
 enum ox_status ox_fast_resize(struct ox_run *r, struct ox_error *err);
-/* Transpose of elements of any size. */
-enum ox_status ox_fast_transpose(struct ox_run *r, struct ox_error *err);
 /* LSTM, GRU and RNN, batch after time; the weights of the input are packed by prepare(). */
 enum ox_status ox_fast_rnn(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err);
@@ -42,6 +38,10 @@ enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err);
 
 /* Norm of our own domain; see fused_norm.c. */
 enum ox_status ox_run_own_norm(struct ox_run *r, struct ox_error *err);
+
+struct ox_dense;
+/* A product in work memory of its own. */
+enum ox_status ox_fast_product(struct ox_run *r, const struct ox_dense *d, struct ox_error *err);
 
 /* The kernels in use. */
 const struct ox_rows *ox_fast_rows(void);

@@ -22,7 +22,7 @@ static bool read_right(const struct ox_tensor *in, bool transposed, struct right
     return true;
 }
 
-static enum ox_status run_product(struct ox_run *r, const struct ox_dense *d, struct ox_error *err)
+enum ox_status ox_fast_product(struct ox_run *r, const struct ox_dense *d, struct ox_error *err)
 {
     const struct ox_compute *t = ox_compute(ox_cpu());
     const size_t line = 64;
@@ -117,7 +117,7 @@ static enum ox_status run_batches(struct ox_run *r, struct ox_error *err)
     d.a = a->data;
     d.b = b->data;
     d.c = y->data;
-    return run_product(r, &d, err);
+    return ox_fast_product(r, &d, err);
 }
 
 /* [..., k] by a matrix, all rows at once. */
@@ -143,7 +143,7 @@ static enum ox_status run_rows(struct ox_run *r, const struct ox_tensor *x, cons
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
     d.c = y->data;
-    return y->n ? run_product(r, &d, err) : OX_OK;
+    return y->n ? ox_fast_product(r, &d, err) : OX_OK;
 }
 
 enum ox_status ox_fast_matmul(struct ox_run *r, struct ox_error *err)
@@ -205,5 +205,5 @@ enum ox_status ox_fast_gemm(struct ox_run *r, struct ox_error *err)
                          .c = y->data,
                          .c_row = w.n,
                          .end = end};
-    return y->n ? run_product(r, &d, err) : OX_OK;
+    return y->n ? ox_fast_product(r, &d, err) : OX_OK;
 }

@@ -177,6 +177,78 @@ static void infer_gather_elements(struct ox_infer *c)
     ox_infer_set_values(c, 0, n, values);
 }
 
+/* Element k from place index[k] of the axis, whose elements lie `pitch` bytes apart; that of the next k begins `step` further. */
+struct pick {
+    size_t size;
+    int64_t extent, step, pitch;
+};
+
+#define PICK(size)                                                                                 \
+    for (size_t k = 0; k < n; k++) {                                                               \
+        int64_t at = index[k] + (index[k] < 0 ? extent : 0);                                       \
+        if ((uint64_t)at >= (uint64_t)extent)                                                      \
+            return k;                                                                              \
+        memcpy(dst + k * (size), src + (int64_t)k * step + at * pitch, size);                      \
+    }
+
+/* How far it came: n, or the first index that is outside. */
+static size_t pick_row(const struct pick *p, char *dst, const char *src, const int64_t *index,
+                       size_t n)
+{
+    const int64_t extent = p->extent, step = p->step, pitch = p->pitch;
+
+    switch (p->size) {
+    case 1:
+        PICK(1);
+        break;
+    case 2:
+        PICK(2);
+        break;
+    case 4:
+        PICK(4);
+        break;
+    case 8:
+        PICK(8);
+        break;
+    default:
+        PICK(16);
+    }
+    return n;
+}
+
+static enum ox_status pick_rows(struct ox_run *r, const struct ox_tensor *in, unsigned axis,
+                                const struct ox_tensor *out, const int64_t *index,
+                                struct ox_error *err)
+{
+    const size_t size = ox_dtype_size(in->dtype), last = in->rank - 1;
+    const size_t row = (size_t)out->dims[last];
+    int64_t strides[OX_MOVE_RANK], at[OX_MOVE_RANK] = {0}, unused;
+    const char *src = in->data;
+
+    ox_move_strides(in->rank, in->dims, strides);
+    for (size_t k = 0; k < in->rank; k++)
+        strides[k] *= (int64_t)size;
+    const struct pick p = {.size = size,
+                           .extent = in->dims[axis],
+                           .step = axis == last ? 0 : strides[last],
+                           .pitch = strides[axis]};
+
+    for (size_t i = 0; i < out->n; i += row) {
+        size_t done = pick_row(&p, (char *)out->data + i * size, src, index + i, row);
+
+        if (done < row)
+            return ox_move_index(r, "indices", i + done, index[i + done], p.extent, &unused, err);
+        for (size_t k = last; k-- > 0;) {
+            src += k == axis ? 0 : strides[k];
+            if (++at[k] < out->dims[k])
+                break;
+            src -= k == axis ? 0 : strides[k] * out->dims[k];
+            at[k] = 0;
+        }
+    }
+    return OX_OK;
+}
+
 static enum ox_status run_gather_elements(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0), *indices = ox_run_in(r, 1);
@@ -196,16 +268,11 @@ static enum ox_status run_gather_elements(struct ox_run *r, struct ox_error *err
                                "dimension %u of indices is %" PRId64 ", of data %" PRId64, i,
                                indices->dims[i], in->dims[i]);
     }
-    OX_TRY(gather_indices(r, 1, "indices", in->dims[axis], &index, &n, err));
+    OX_TRY(ox_move_ints(r, 1, &index, &n, err));
     OX_TRY(ox_run_out(r, 0, in->dtype, indices->rank, indices->dims, &out, err));
     if (n == 0)
         return OX_OK;
-    int64_t *place = ox_run_scratch(r, n, sizeof(*place), err);
-
-    if (!place)
-        return OX_NO_MEMORY;
-    ox_move_places(in->rank, indices->dims, in->dims, axis, index, place);
-    gather_blocks(out->data, in->data, place, n, ox_dtype_size(in->dtype));
+    OX_TRY(pick_rows(r, in, axis, out, index, err));
     return ox_move_own(out, err);
 }
 

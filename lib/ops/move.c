@@ -3,6 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kernels/bytes.h"
+#include "kernels/compute.h"
+
 struct move_16 {
     uint64_t part[2];
 };
@@ -28,6 +31,34 @@ struct move_16 {
 #define MOVE_NAME(name) name##_16
 #include "ops/move_tmpl.h"
 
+/* Below this many elements a call of a kernel costs more than it saves. */
+enum { PLANE = 64 };
+
+/* y[i * ldy + j] = x[j * ldx + i] by the kernels that transpose floats and bytes; they move bits. */
+static void plane_1(char *dst, int64_t to_i, const char *src, int64_t from_j, int64_t n_i,
+                    int64_t n_j)
+{
+    if (from_j <= 0 || to_i <= 0 || n_i * n_j < PLANE)
+        move_plane_1(dst, to_i, src, from_j, n_i, n_j);
+    else
+        ox_bytes(ox_cpu())->transpose((size_t)n_j, (size_t)n_i, (const uint8_t *)src,
+                                      (size_t)from_j, (uint8_t *)dst, (size_t)to_i);
+}
+
+static void plane_4(char *dst, int64_t to_i, const char *src, int64_t from_j, int64_t n_i,
+                    int64_t n_j)
+{
+    const void *x = src;
+    void *y = dst;
+
+    if (from_j <= 0 || to_i <= 0 || n_i * n_j < PLANE || (uintptr_t)x % sizeof(float) ||
+        (uintptr_t)y % sizeof(float))
+        move_plane_4(dst, to_i, src, from_j, n_i, n_j);
+    else
+        ox_compute(ox_cpu())->transpose((size_t)n_j, (size_t)n_i, x, (size_t)from_j / sizeof(float),
+                                        y, (size_t)to_i / sizeof(float));
+}
+
 struct movers {
     void (*row)(char *dst, int64_t to, const char *src, int64_t from, int64_t n);
     void (*plane)(char *dst, int64_t to_i, const char *src, int64_t from_j, int64_t n_i,
@@ -36,9 +67,9 @@ struct movers {
 
 static const struct movers *movers_of(size_t size)
 {
-    static const struct movers movers[] = {{move_row_1, move_plane_1},
+    static const struct movers movers[] = {{move_row_1, plane_1},
                                            {move_row_2, move_plane_2},
-                                           {move_row_4, move_plane_4},
+                                           {move_row_4, plane_4},
                                            {move_row_8, move_plane_8},
                                            {move_row_16, move_plane_16}};
 

@@ -1,0 +1,294 @@
+/* Single operators at -O2 with all that the processor has, against -O0 in plain C: moves, picks, folds and casts bit by bit. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/env.h"
+#include "kernels/cpu.h"
+#include "tests/guarded.h"
+#include "tests/run_suite.h"
+#include "tests/run_text.h"
+
+enum { MOST = 1 << 16, MOST_BYTES = MOST * 8, INPUTS = 2 };
+
+struct given {
+    enum ox_dtype dtype;
+    unsigned rank;
+    int64_t dims[4];
+    const void *data;
+};
+
+/* Bytes of the first output, which go to `out`. */
+static size_t run_at(enum ox_cpu cpu, int level, const char *text, const struct given *in,
+                     void *out)
+{
+    struct text_run f;
+    const struct ox_run_options options = {.level = level};
+    ox_cpu_limit(cpu);
+    text_must_plan(&f, text, &options);
+    for (size_t i = 0; i < INPUTS && in[i].dtype; i++)
+        text_give(&f, in[i].dtype, in[i].rank, in[i].dims, in[i].data);
+    text_must_run(&f);
+    const struct ox_tensor *y = ox_datum_get_tensor(f.out[0]);
+    const size_t bytes = y->n * ox_dtype_size(y->dtype);
+    ck_assert_uint_le(bytes, MOST_BYTES);
+    if (bytes)
+        memcpy(out, y->data, bytes);
+    text_close(&f);
+    ox_cpu_limit(ox_cpu_probe());
+    return bytes;
+}
+
+static char slow[MOST_BYTES], fast[MOST_BYTES];
+
+static size_t run_both(const char *text, const struct given *in)
+{
+    const size_t bytes = run_at(OX_CPU_C, 0, text, in, slow);
+    ck_assert_uint_eq(run_at(ox_cpu_probe(), 2, text, in, fast), bytes);
+    return bytes;
+}
+
+static void same_bits(const char *text, const struct given *in)
+{
+    const size_t bytes = run_both(text, in);
+    size_t at = 0;
+    while (at < bytes && slow[at] == fast[at])
+        at++;
+    ck_assert_msg(at == bytes, "byte %zu of %zu: %s", at, bytes, text);
+}
+
+/* Floats: any NaN for NaN, else within `reach` of the larger one; 0: the same. */
+static void same_floats(const char *text, const struct given *in, float reach)
+{
+    const size_t n = run_both(text, in) / sizeof(float);
+    for (size_t i = 0; i < n; i++) {
+        float x, y;
+        memcpy(&x, slow + i * sizeof x, sizeof x);
+        memcpy(&y, fast + i * sizeof y, sizeof y);
+        if ((isnan(x) && isnan(y)) || x == y || fabsf(x - y) <= reach * (1 + fabsf(x)))
+            continue;
+        ck_abort_msg("%zu: %g, not %g: %s", i, (double)y, (double)x, text);
+    }
+}
+
+/* Few different values, now and then an infinity, a zero of either sign or NaN. */
+static const float *floats(struct dice *d, size_t n, bool hard)
+{
+    static float values[INPUTS][MOST];
+    static unsigned next;
+    float *x = values[next++ % INPUTS];
+    const float odd[] = {NAN, INFINITY, -INFINITY, 0.0f, -0.0f};
+    ck_assert_uint_le(n, MOST);
+    for (size_t i = 0; i < n; i++) {
+        x[i] = (float)dice_between(d, 0, 400) / 64 - 3;
+        if (hard && !dice_between(d, 0, 60))
+            x[i] = odd[dice_between(d, 0, OX_COUNT(odd) - 1)];
+    }
+    return x;
+}
+
+#define HEAD "<ir_version: 10, opset_import: [\"\" : 18]> "
+
+START_TEST(reductions_of_any_axes)
+{
+    static const char *const ops[] = {"ReduceSum", "ReduceMean", "ReduceMax",
+                                      "ReduceMin", "ReduceL1",   "ReduceSumSquare"};
+    static const char *const axes[] = {"0", "1", "2", "0,1", "1,2", "0,2", "0,1,2"};
+    struct dice d = {(uint64_t)_i * 31 + 7};
+    char text[256];
+    struct given in[INPUTS] = {{OX_FLOAT32, 3, {0}, NULL}};
+    for (unsigned k = 0; k < 3; k++)
+        in[0].dims[k] = (int64_t)dice_between(&d, dice_between(&d, 0, 9) ? 1 : 0, k == 2 ? 700 : 9);
+    const size_t n = (size_t)(in[0].dims[0] * in[0].dims[1] * in[0].dims[2]);
+    in[0].data = floats(&d, n, dice_between(&d, 0, 1));
+    const char *op = ops[(size_t)_i % OX_COUNT(ops)];
+    const char *over = axes[dice_between(&d, 0, OX_COUNT(axes) - 1)];
+    snprintf(text, sizeof text,
+             HEAD
+             "g (float[A,B,C] x) => (y) <int64[%zu] a = {%s}> { y = %s <keepdims = %d> (x, a) }",
+             (strlen(over) + 1) / 2, over, op, _i & 1);
+    same_floats(text, in, 0);
+}
+END_TEST
+
+START_TEST(places_of_the_greatest)
+{
+    struct dice d = {(uint64_t)_i * 53 + 3};
+    char text[256];
+    struct given in[INPUTS] = {{OX_FLOAT32, 2, {0}, NULL}};
+    in[0].dims[0] = (int64_t)dice_between(&d, 0, 9);
+    in[0].dims[1] = (int64_t)dice_between(&d, 1, 900);
+    in[0].data = floats(&d, (size_t)(in[0].dims[0] * in[0].dims[1]), _i & 1);
+    snprintf(text, sizeof text,
+             HEAD "g (float[A,B] x) => (y) { y = %s <axis = 1, select_last_index = %d> (x) }",
+             _i & 2 ? "ArgMin" : "ArgMax", (_i >> 2) & 1);
+    same_bits(text, in);
+}
+END_TEST
+
+START_TEST(axes_turned_around)
+{
+    static const struct {
+        enum ox_dtype dtype;
+        const char *name;
+    } types[] = {{OX_FLOAT32, "float"}, {OX_UINT8, "uint8"}, {OX_FLOAT16, "float16"},
+                 {OX_INT64, "int64"},   {OX_INT32, "int32"}, {OX_BOOL, "bool"}};
+    static const char *const perms[] = {"2,1,0", "0,2,1", "1,0,2", "1,2,0", "2,0,1"};
+    static unsigned char bytes[MOST_BYTES];
+    struct dice d = {(uint64_t)_i * 11 + 5};
+    char text[256];
+    const size_t type = (size_t)_i % OX_COUNT(types);
+    struct given in[INPUTS] = {{types[type].dtype, 3, {0}, bytes}};
+    for (unsigned k = 0; k < 3; k++)
+        in[0].dims[k] = (int64_t)dice_between(&d, 0, 40);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)dice_next(&d) & (in[0].dtype == OX_BOOL ? 1 : 0xff);
+    snprintf(text, sizeof text, HEAD "g (%s[A,B,C] x) => (y) { y = Transpose <perm = [%s]> (x) }",
+             types[type].name, perms[dice_between(&d, 0, OX_COUNT(perms) - 1)]);
+    same_bits(text, in);
+}
+END_TEST
+
+/* Element i of the picked ones, counted out. */
+static size_t picked_from(const int64_t *dims, const int64_t *data_dims, unsigned axis,
+                          const int64_t *index, size_t i)
+{
+    size_t rest = i, place = 0, pitch = 1;
+    for (unsigned k = 3; k-- > 0;) {
+        int64_t at = (int64_t)(rest % (size_t)dims[k]);
+        rest /= (size_t)dims[k];
+        if (k == axis)
+            at = index[i] < 0 ? index[i] + data_dims[k] : index[i];
+        place += (size_t)at * pitch;
+        pitch *= (size_t)data_dims[k];
+    }
+    return place;
+}
+
+START_TEST(elements_picked_along_an_axis)
+{
+    static const enum ox_dtype types[] = {OX_UINT8, OX_FLOAT16, OX_INT32, OX_INT64, OX_COMPLEX128};
+    static const char *const names[] = {"uint8", "float16", "int32", "int64", "complex128"};
+    static unsigned char bytes[MOST_BYTES];
+    static int64_t index[MOST];
+    struct dice d = {(uint64_t)_i * 23 + 1};
+    const size_t type = (size_t)_i % OX_COUNT(types), size = ox_dtype_size(types[type]);
+    const unsigned axis = (unsigned)dice_between(&d, 0, 2);
+    struct given in[INPUTS] = {{types[type], 3, {0}, bytes}, {OX_INT64, 3, {0}, index}};
+    for (unsigned k = 0; k < 3; k++) {
+        in[0].dims[k] = (int64_t)dice_between(&d, 1, 12);
+        in[1].dims[k] = (int64_t)dice_between(&d, dice_between(&d, 0, 9) ? 1 : 0,
+                                              k == axis ? 20 : (size_t)in[0].dims[k]);
+    }
+    const int64_t extent = in[0].dims[axis];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)dice_next(&d);
+    const size_t n = (size_t)(in[1].dims[0] * in[1].dims[1] * in[1].dims[2]);
+    for (size_t i = 0; i < n; i++)
+        index[i] = (int64_t)dice_between(&d, 0, (size_t)(2 * extent - 1)) - extent;
+    char text[256];
+    snprintf(text, sizeof text,
+             HEAD
+             "g (%s[A,B,C] x, int64[D,E,F] i) => (y) { y = GatherElements <axis = %u> (x, i) }",
+             names[type], axis);
+    ck_assert_uint_eq(run_both(text, in), n * size);
+    for (size_t i = 0; i < n; i++) {
+        const size_t from = picked_from(in[1].dims, in[0].dims, axis, index, i);
+        if (memcmp(fast + i * size, bytes + from * size, size) != 0)
+            ck_abort_msg("element %zu of %zu: %s", i, n, text);
+    }
+    if (n == 0)
+        return;
+    struct text_run f;
+    index[n - 1] = _i & 1 ? extent : -extent - 1;
+    text_must_plan(&f, text, &(const struct ox_run_options){.level = 2});
+    for (size_t i = 0; i < INPUTS; i++)
+        text_give(&f, in[i].dtype, in[i].rank, in[i].dims, in[i].data);
+    ck_assert_int_eq(text_run_once(&f), OX_INPUT);
+    char place[32];
+    snprintf(place, sizeof place, "indices[%zu]", n - 1);
+    ck_assert_msg(strstr(f.err.message, place), "%s", f.err.message);
+    text_close(&f);
+}
+END_TEST
+
+START_TEST(products_that_an_equation_names)
+{
+    static const struct {
+        const char *equation;
+        unsigned rank[2];
+        const char *labels; /* of both inputs, as places in the sizes */
+    } cases[] = {{"bij,bjk->bik", {3, 3}, "012023"},
+                 {"bij,bkj->bik", {3, 3}, "012032"},
+                 {"bij,bkj->bki", {3, 3}, "012032"},
+                 {"ij,jk", {2, 2}, "0112"},
+                 {"bqhd,bkhd->bhqk", {4, 4}, "01230423"},
+                 {"bhqk,bkhd->bqhd", {4, 4}, "02140423"},
+                 {"ij,kl->ijkl", {2, 2}, "0123"},
+                 {"ij,ij->i", {2, 2}, "0101"},
+                 {"ij,ij->", {2, 2}, "0101"},
+                 {"iji,jk->ki", {3, 2}, "01012"},
+                 {"abc,cd->ad", {3, 2}, "01223"}};
+    struct dice d = {(uint64_t)_i * 17 + 9};
+    const size_t c = (size_t)_i % OX_COUNT(cases);
+    struct given in[INPUTS];
+    int64_t sizes[5];
+    char text[256];
+    for (unsigned k = 0; k < 5; k++)
+        sizes[k] = (int64_t)dice_between(&d, dice_between(&d, 0, 20) ? 1 : 0, 7);
+    const char *label = cases[c].labels;
+    for (unsigned i = 0; i < 2; i++) {
+        size_t n = 1;
+        in[i] = (struct given){OX_FLOAT32, cases[c].rank[i], {0}, NULL};
+        for (unsigned k = 0; k < in[i].rank; k++) {
+            in[i].dims[k] = sizes[*label++ - '0'];
+            n *= (size_t)in[i].dims[k];
+        }
+        in[i].data = floats(&d, n, false);
+    }
+    static const char *const left[] = {"", "", "A,B", "A,B,C", "A,B,C,D"};
+    static const char *const right[] = {"", "", "E,F", "E,F,G", "E,F,G,H"};
+    snprintf(text, sizeof text,
+             HEAD "g (float[%s] x, float[%s] z) => (y) { y = Einsum <equation = \"%s\"> (x, z) }",
+             left[in[0].rank], right[in[1].rank], cases[c].equation);
+    same_floats(text, in, 1e-5f);
+}
+END_TEST
+
+START_TEST(bools_are_inverted_and_halves_added)
+{
+    static uint8_t bools[1000];
+    static uint16_t halves[65536];
+    struct dice d = {(uint64_t)_i + 1};
+    struct given in[INPUTS] = {{OX_BOOL, 1, {(int64_t)dice_between(&d, 0, 1000)}, bools}};
+    for (size_t i = 0; i < sizeof bools; i++)
+        bools[i] = (uint8_t)dice_between(&d, 0, 1);
+    same_bits(HEAD "g (bool[A] x) => (y) { y = Not(x) }", in);
+    for (size_t i = 0; i < OX_COUNT(halves); i++)
+        halves[i] = (uint16_t)(i * 40503);
+    in[0] = (struct given){OX_FLOAT16, 1, {(int64_t)dice_between(&d, 0, 1000)}, halves + _i};
+    in[1] = (struct given){OX_FLOAT16, 1, {in[0].dims[0]}, halves + 3001};
+    run_both(HEAD "g (float16[A] x, float16[A] z) => (y) { y = Add(x, z) }", in);
+    for (int64_t i = 0; i < in[0].dims[0]; i++) {
+        uint16_t x, y;
+        memcpy(&x, slow + (size_t)i * sizeof x, sizeof x);
+        memcpy(&y, fast + (size_t)i * sizeof y, sizeof y);
+        ck_assert(x == y || ((x & 0x7fff) > 0x7c00 && (y & 0x7fff) > 0x7c00));
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("every level");
+    TCase *all = tcase_create("all");
+    tcase_add_loop_test(all, reductions_of_any_axes, 0, 120);
+    tcase_add_loop_test(all, places_of_the_greatest, 0, 48);
+    tcase_add_loop_test(all, axes_turned_around, 0, 60);
+    tcase_add_loop_test(all, elements_picked_along_an_axis, 0, 60);
+    tcase_add_loop_test(all, products_that_an_equation_names, 0, 88);
+    tcase_add_loop_test(all, bools_are_inverted_and_halves_added, 0, 8);
+    suite_add_tcase(suite, all);
+    return run_suite(suite);
+}
