@@ -203,8 +203,17 @@ static void infer_reshape(struct ox_infer *c)
     }
     ox_infer_unknown(c, 0, "the target shape is not known");
     if (ox_infer_shape(c, 1, &rank, &dims) && rank == 1 && ox_infer_is_num(dims[0], &length) &&
-        length >= 0 && length <= OX_MOVE_RANK)
-        ox_carry_rank_only(c, 0, (unsigned)length);
+        length >= 0 && length <= OX_MOVE_RANK) {
+        unsigned in_rank;
+        const struct ox_expr *const *in;
+        const struct ox_expr *all = length == 1 && ox_infer_shape(c, 0, &in_rank, &in)
+                                        ? ox_carry_product(c, in_rank, in)
+                                        : NULL;
+        if (all) /* whatever the target says */
+            ox_infer_set_shape(c, 0, 1, &all);
+        else
+            ox_carry_rank_only(c, 0, (unsigned)length);
+    }
 }
 
 /* Makes out[] of a target: 0 copies unless allow_zero, -1 takes what is left. */

@@ -343,7 +343,7 @@ static void infer_unique(struct ox_infer *c)
     const struct ox_expr *const *in, **out, *count, *inverse = NULL;
     const struct ox_attr *attr = ox_infer_attr(c, "axis");
     const int64_t *numbers;
-    unsigned rank, axis;
+    unsigned rank, axis = 0;
     size_t n, n_out = ox_infer_n_out(c), found = 0;
     bool known = !attr && ox_infer_ints(c, 0, &n, &numbers) && n <= OX_CARRY_VALUES;
 
@@ -354,23 +354,29 @@ static void infer_unique(struct ox_infer *c)
             first = numbers[k] != numbers[i];
         found += first;
     }
-    count = known ? ox_infer_num(c, (int64_t)found) : ox_infer_data_dim(c, "count");
     ox_infer_same_dtype(c, 0, 0);
     for (size_t i = 1; i < n_out; i++)
         ox_infer_set_dtype(c, i, OX_INT64);
     bool shaped = ox_infer_shape(c, 0, &rank, &in);
+    bool whole = shaped && (!attr || ox_infer_axis(c, attr->i, rank, &axis));
+    int64_t items;
 
+    if (whole)
+        inverse = attr ? in[axis] : ox_carry_product(c, rank, in);
+    if (ox_infer_is_num(inverse, &items) && items == 1) { /* one thing is unlike all others */
+        known = true;
+        found = 1;
+    }
+    count = known ? ox_infer_num(c, (int64_t)found) : ox_infer_data_dim(c, "count");
     if (!attr) {
         ox_infer_set_shape(c, 0, 1, &count);
-        inverse = shaped ? ox_carry_product(c, rank, in) : NULL;
-    } else if (shaped && ox_infer_axis(c, attr->i, rank, &axis)) {
+    } else if (whole) {
         out = ox_infer_dims(c, rank);
         if (!out)
             return;
         memcpy(out, in, rank * sizeof(out[0]));
         out[axis] = count;
         ox_infer_set_shape(c, 0, rank, out);
-        inverse = in[axis];
     }
     for (size_t i = 1; i < n_out; i++)
         ox_infer_set_shape(c, i, 1, i == 2 ? &inverse : &count);

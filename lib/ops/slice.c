@@ -187,8 +187,10 @@ static const struct ox_expr *infer_split_length(struct ox_infer *c, const struct
     const struct ox_expr *const *values;
     int64_t number;
 
-    if (ox_infer_has(c, 1))
-        return ox_infer_values(c, 1, &n, &values) && i < n ? values[i] : NULL;
+    if (ox_infer_has(c, 1) && ox_infer_values(c, 1, &n, &values))
+        return i < n ? values[i] : NULL;
+    if (ox_infer_has(c, 1)) /* parts of nothing are empty */
+        return ox_infer_is_num(dim, &number) && number == 0 ? dim : NULL;
     if (ox_infer_opset(c) < 13 && (attr = ox_infer_ints_attr(c, "split", &n)) && n > 0)
         return i < n ? ox_infer_num(c, attr[i]) : NULL;
     const struct ox_expr *count = ox_infer_num(c, (int64_t)parts);

@@ -346,7 +346,11 @@ static void infer_string_normalizer(struct ox_infer *c)
     /* Of two dimensions the first must be known to be 1: the standard's inference refuses what may be. */
     if (rank == 2 && ox_infer_dim(c, 0, 0) != dims[0])
         ox_infer_conflict(c, "the first of the input's two dimensions is not declared to be 1");
-    dims[1] = ox_infer_data_dim(c, "count");
+    const struct ox_attr *words = ox_infer_attr(c, "stopwords");
+    const struct ox_expr *all = ox_infer_dim(c, 0, rank - 1);
+    int64_t least;
+    bool stay = (!words || !words->n) && ox_expr_least(all, &least) && least >= 1;
+    dims[1] = stay ? all : ox_infer_data_dim(c, "count");
     ox_infer_set_shape(c, 0, rank, rank == 2 ? dims : dims + 1);
 }
 

@@ -462,6 +462,19 @@ START_TEST(the_first_element_of_a_sequence_gives_it_a_shape)
 }
 END_TEST
 
+START_TEST(sizes_that_the_data_cannot_change_are_known)
+{
+    infer("g (float[n,3] x, int64[1] t, float[0] e, int64[2] p, float[1] o, string[4] s) => (y) {\n"
+          "  y = Reshape(x, t) a, b = Split(e, p) u, i = Unique(o) w = StringNormalizer(s) }");
+    expect("y", "float32[3*n]");
+    expect("a", "float32[0]");
+    expect("b", "float32[0]");
+    expect("u", "float32[1]");
+    expect("i", "int64[1]");
+    expect("w", "string[4]");
+}
+END_TEST
+
 START_TEST(graphs_of_attention_are_given_the_scores)
 {
     infer_with("<ir_version: 13, opset_import: [\"\" : 26, \"ai.onnx.preview\" : 1]>\n"
@@ -569,6 +582,7 @@ int main(void)
     tcase_add_test(tcase, a_loop_that_appends_grows);
     tcase_add_test(tcase, the_last_of_an_axis_is_no_more_than_there_is);
     tcase_add_test(tcase, the_first_element_of_a_sequence_gives_it_a_shape);
+    tcase_add_test(tcase, sizes_that_the_data_cannot_change_are_known);
     tcase_add_test(tcase, graphs_of_attention_are_given_the_scores);
     tcase_add_test(tcase, nodes_out_of_order_are_inferred_all_the_same);
     tcase_add_test(tcase, entries_tell_all_values);
