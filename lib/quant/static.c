@@ -189,8 +189,13 @@ static bool normalizes(const struct ox_model *model)
 }
 
 /* How sure a gain must be. What clips gains on many samples and loses on those few whose outliers it cuts off, of which the
- * samples kept may show none: so minmax is left only for what is beyond chance. */
-static const double sure_repair = 1, sure_clip = 3;
+ * samples kept may show none: so minmax is left only for what is beyond chance, and for entropy, which does not look at errors, last. */
+static const double sure_repair = 1;
+
+static double sure_of(enum ox_quant_method method)
+{
+    return method == OX_QUANT_ENTROPY ? 3 : 2;
+}
 
 static enum ox_status try_all(struct search *s, struct ox_error *err)
 {
@@ -199,7 +204,7 @@ static enum ox_status try_all(struct search *s, struct ox_error *err)
     OX_TRY(try_way(s, way, sure_repair, err));
     way.method = options->method;
     if (options->method != OX_QUANT_MINMAX)
-        OX_TRY(try_way(s, way, sure_clip, err));
+        OX_TRY(try_way(s, way, sure_of(way.method), err));
     way = s->best;
     way.cancel = true;
     OX_TRY(try_way(s, way, sure_repair, err));
@@ -217,7 +222,7 @@ static enum ox_status try_all(struct search *s, struct ox_error *err)
         way = s->best;
         way.method = (enum ox_quant_method)m;
         if (way.method != s->best.method && way.method != OX_QUANT_MOVING_AVERAGE)
-            OX_TRY(try_way(s, way, sure_clip, err));
+            OX_TRY(try_way(s, way, sure_of(way.method), err));
     }
     return OX_OK;
 }
