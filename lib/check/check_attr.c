@@ -130,6 +130,16 @@ static void arity(struct ox_checker *c, const struct ox_node *node, const char *
                         "%s has %zu outputs; it needs %zu here", name, graph->n_outputs, n_outputs);
 }
 
+/* A body that makes all outputs of its node, whose trailing ones may be left out. */
+static void arity_of_each(struct ox_checker *c, const struct ox_node *node, size_t n_inputs)
+{
+    const struct ox_attr *attr = ox_node_attr(node, "body");
+    if (!attr || attr->type != OX_ATTR_GRAPH || !attr->graphs || !attr->graphs[0])
+        return;
+    const size_t n_outputs = attr->graphs[0]->n_outputs;
+    arity(c, node, "body", n_inputs, n_outputs < node->n_outputs ? node->n_outputs : n_outputs);
+}
+
 void ox_check_subgraph_arity(struct ox_checker *c, const struct ox_node *node)
 {
     if (*node->domain)
@@ -146,12 +156,10 @@ void ox_check_subgraph_arity(struct ox_checker *c, const struct ox_node *node)
         size_t least =
             node->n_outputs + 1 > node->n_inputs - 1 ? node->n_outputs + 1 : node->n_inputs - 1;
         arity(c, node, "body", node->n_inputs, n_outputs < least ? least : n_outputs);
-    } else if (strcmp(node->op_type, "Scan") == 0 && ox_check_opset(node) >= 9) {
-        const struct ox_attr *attr = ox_node_attr(node, "body");
-        if (!attr || attr->type != OX_ATTR_GRAPH || !attr->graphs || !attr->graphs[0])
-            return;
-        size_t n_outputs = attr->graphs[0]->n_outputs;
-        arity(c, node, "body", node->n_inputs,
-              n_outputs < node->n_outputs ? node->n_outputs : n_outputs);
+    } else if (strcmp(node->op_type, "Scan") == 0 && node->n_inputs >= 1) {
+        /* Before 9 the sequences' lengths came first. */
+        arity_of_each(c, node, node->n_inputs - (ox_check_opset(node) < 9));
+    } else if (strcmp(node->op_type, "SequenceMap") == 0) {
+        arity_of_each(c, node, node->n_inputs);
     }
 }

@@ -15,9 +15,22 @@
 #include "ops/real.h"
 #include "ops/rules.h"
 
+/* Since 14 the attribute, no longer the number of outputs, says whether statistics are wanted. */
+static bool has_its_outputs(struct ox_infer *c)
+{
+    const bool training = ox_infer_int_attr(c, "training_mode", 0) != 0;
+    const size_t n = ox_infer_n_out(c), want = training ? 3 : 1;
+    if (ox_infer_opset(c) < 14 || n == want)
+        return true;
+    ox_infer_conflict(c, "it has %zu outputs; %zu belong to training_mode %d", n, want, training);
+    return false;
+}
+
 static void infer_batch_norm(struct ox_infer *c)
 {
     ox_infer_same_shape(c, 0, 0);
+    if (!has_its_outputs(c))
+        return;
     unsigned rank;
     const struct ox_expr *const *x;
     if (!ox_infer_shape(c, 0, &rank, &x))
