@@ -328,6 +328,7 @@ START_TEST(trees_stay_between_runs)
         ck_assert_float_eq(out[1], 20);
         ck_assert(is_wide || out[2] == 30);
         ox_datum_release(f.in[--f.n_in]);
+        f.in[f.n_in] = NULL;
     }
     text_close(&f);
 }
