@@ -223,9 +223,9 @@ static void cancel_column(const struct columns *c, struct ox_cancelling *o, doub
         float scale;
         ox_elements_convert(OX_FLOAT32, &scale, b->real,
                             (const char *)c->scales + at * ox_dtype_size(b->real), 1, false);
-        int zero = c->zeros ? (uint8_t)c->zeros[at] : 0, code = o->q[i * b->n];
+        const int zero = c->zeros ? (uint8_t)c->zeros[at] : 0;
+        const int code = o->is_unsigned ? (uint8_t)o->q[i * b->n] : (int)o->q[i * b->n];
         scales[i] = (double)scale;
-        code = o->is_unsigned ? (uint8_t)code : code;
         o->errors[i] = scale == 0 ? 0 : code - zero - (double)b->values[i * b->n + j] / scales[i];
     }
     ox_cancel(o, 0, b->k);
