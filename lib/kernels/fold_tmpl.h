@@ -1,4 +1,4 @@
-/* How a reduction takes in elements of type T. FOLD_RUN and FOLD_LANES are the names, ACC the accumulator's type, START() the
+/* How a reduction takes in elements of type T. FOLD_RUN and FOLD_LANES are the names (undefined at the end), ACC the accumulator's type, START() the
  * value that changes nothing, STEP(a, x, s) one element (s: the shift of its lane, where there is one), JOIN(a, b) two
  * accumulators. */
 static void FOLD_RUN(void *to, const void *from, size_t n, const void *shifts)
@@ -31,3 +31,5 @@ static void FOLD_LANES(void *to, const void *from, size_t lanes, const void *shi
     for (size_t i = 0; i < lanes; i++)
         acc[i] = (ACC)(STEP(acc[i], in[i], shift[i]));
 }
+#undef FOLD_RUN
+#undef FOLD_LANES

@@ -420,11 +420,7 @@ static enum ox_status run_unpool(struct ox_run *r, struct ox_error *err)
     return OX_OK;
 }
 
-#define POOL(name, since, kernel)                                                                  \
-    {                                                                                              \
-        "", name, since, .infer = ox_infer_pool, .run = kernel                                     \
-    }
-#define FAST(name, since, kernel, faster)                                                          \
+#define POOL(name, since, kernel, faster)                                                          \
     {                                                                                              \
         "", name, since, .infer = ox_infer_pool, .run = kernel, .fast = faster                     \
     }
@@ -434,23 +430,23 @@ static enum ox_status run_unpool(struct ox_run *r, struct ox_error *err)
     }
 
 const struct ox_op ox_ops_pooling[] = {
-    FAST("AveragePool", 1, run_average_pool, ox_fast_average_pool),
-    FAST("AveragePool", 7, run_average_pool, ox_fast_average_pool),
-    FAST("AveragePool", 10, run_average_pool, ox_fast_average_pool),
-    FAST("AveragePool", 11, run_average_pool, ox_fast_average_pool),
-    FAST("AveragePool", 19, run_average_pool, ox_fast_average_pool),
-    FAST("AveragePool", 22, run_average_pool, ox_fast_average_pool),
-    FAST("MaxPool", 1, run_max_pool, ox_fast_max_pool),
-    FAST("MaxPool", 8, run_max_pool, ox_fast_max_pool),
-    FAST("MaxPool", 10, run_max_pool, ox_fast_max_pool),
-    FAST("MaxPool", 11, run_max_pool, ox_fast_max_pool),
-    FAST("MaxPool", 12, run_max_pool, ox_fast_max_pool),
-    FAST("MaxPool", 22, run_max_pool, ox_fast_max_pool),
-    POOL("LpPool", 1, run_lp_pool),
-    POOL("LpPool", 2, run_lp_pool),
-    POOL("LpPool", 11, run_lp_pool),
-    POOL("LpPool", 18, run_lp_pool),
-    POOL("LpPool", 22, run_lp_pool),
+    POOL("AveragePool", 1, run_average_pool, ox_fast_average_pool),
+    POOL("AveragePool", 7, run_average_pool, ox_fast_average_pool),
+    POOL("AveragePool", 10, run_average_pool, ox_fast_average_pool),
+    POOL("AveragePool", 11, run_average_pool, ox_fast_average_pool),
+    POOL("AveragePool", 19, run_average_pool, ox_fast_average_pool),
+    POOL("AveragePool", 22, run_average_pool, ox_fast_average_pool),
+    POOL("MaxPool", 1, run_max_pool, ox_fast_max_pool),
+    POOL("MaxPool", 8, run_max_pool, ox_fast_max_pool),
+    POOL("MaxPool", 10, run_max_pool, ox_fast_max_pool),
+    POOL("MaxPool", 11, run_max_pool, ox_fast_max_pool),
+    POOL("MaxPool", 12, run_max_pool, ox_fast_max_pool),
+    POOL("MaxPool", 22, run_max_pool, ox_fast_max_pool),
+    POOL("LpPool", 1, run_lp_pool, NULL),
+    POOL("LpPool", 2, run_lp_pool, NULL),
+    POOL("LpPool", 11, run_lp_pool, NULL),
+    POOL("LpPool", 18, run_lp_pool, NULL),
+    POOL("LpPool", 22, run_lp_pool, NULL),
     GLOBAL("GlobalAveragePool", 1, run_global_average),
     GLOBAL("GlobalAveragePool", 22, run_global_average),
     GLOBAL("GlobalMaxPool", 1, run_global_max),

@@ -11,8 +11,6 @@ static void N(OX_STAMP(RED, _start))(void *to, size_t lanes)
 #define FOLD_RUN N(OX_STAMP(RED, _run))
 #define FOLD_LANES N(OX_STAMP(RED, _lanes))
 #include "kernels/fold_tmpl.h"
-#undef FOLD_RUN
-#undef FOLD_LANES
 
 static void N(OX_STAMP(RED, _end))(const void *from, void *to, size_t lanes, size_t n,
                                    const void *shifts)

@@ -4,75 +4,50 @@
 
 #define T float
 
-#define FOLD_RUN sum_run
-#define FOLD_LANES sum_lanes
 #define ACC double
 #define START() 0
-#define STEP(a, x, s) (a) + (double)(x)
 #define JOIN(a, b) (a) + (b)
+
+#define FOLD_RUN sum_run
+#define FOLD_LANES sum_lanes
+#define STEP(a, x, s) (a) + (double)(x)
 #include "kernels/fold_tmpl.h"
-#undef FOLD_RUN
-#undef FOLD_LANES
-#undef ACC
-#undef START
 #undef STEP
-#undef JOIN
 
 #define FOLD_RUN sum_of_abs_run
 #define FOLD_LANES sum_of_abs_lanes
-#define ACC double
-#define START() 0
 #define STEP(a, x, s) (a) + fabs((double)(x))
-#define JOIN(a, b) (a) + (b)
 #include "kernels/fold_tmpl.h"
-#undef FOLD_RUN
-#undef FOLD_LANES
-#undef ACC
-#undef START
 #undef STEP
-#undef JOIN
 
 #define FOLD_RUN sum_of_squares_run
 #define FOLD_LANES sum_of_squares_lanes
-#define ACC double
-#define START() 0
 #define STEP(a, x, s) (a) + (double)(x) * (double)(x)
-#define JOIN(a, b) (a) + (b)
 #include "kernels/fold_tmpl.h"
-#undef FOLD_RUN
-#undef FOLD_LANES
+#undef STEP
+
 #undef ACC
 #undef START
-#undef STEP
 #undef JOIN
+#define ACC float
 
+#define START() -INFINITY
+#define JOIN(a, b) OX_FOLD_GREATER(a, b)
 #define FOLD_RUN greatest_run
 #define FOLD_LANES greatest_lanes
-#define ACC float
-#define START() -INFINITY
 #define STEP(a, x, s) OX_FOLD_GREATER(a, x)
-#define JOIN(a, b) OX_FOLD_GREATER(a, b)
 #include "kernels/fold_tmpl.h"
-#undef FOLD_RUN
-#undef FOLD_LANES
-#undef ACC
-#undef START
 #undef STEP
+#undef START
 #undef JOIN
 
+#define START() INFINITY
+#define JOIN(a, b) OX_FOLD_LESS(a, b)
 #define FOLD_RUN least_run
 #define FOLD_LANES least_lanes
-#define ACC float
-#define START() INFINITY
 #define STEP(a, x, s) OX_FOLD_LESS(a, x)
-#define JOIN(a, b) OX_FOLD_LESS(a, b)
 #include "kernels/fold_tmpl.h"
-#undef FOLD_RUN
-#undef FOLD_LANES
-#undef ACC
-#undef START
 #undef STEP
-#undef JOIN
 
 const struct ox_folds ox_folds_avx2 = {.sum = {sum_run, sum_lanes},
                                        .sum_of_abs = {sum_of_abs_run, sum_of_abs_lanes},
