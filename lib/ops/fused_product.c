@@ -79,9 +79,7 @@ static enum ox_status prepare_product(struct ox_run *r, struct ox_error *err)
     const float *from = p ? scaled(r, k, n, turned, err) : NULL;
     if (!from)
         return OX_NO_MEMORY;
-    p->k = k;
-    p->n = n;
-    p->weights = (float *)(void *)p + head;
+    *p = (struct packed_product){.k = k, .n = n, .weights = (float *)(void *)p + head};
     if (bias) {
         p->bias = p->weights + (packed + 15) / 16 * 16;
         memcpy(p->bias, bias->data, n * sizeof(float));

@@ -64,10 +64,12 @@ const struct ox_op *ox_op_find(const char *domain, const char *name, int64_t ops
 /* No tensor that a kernel meets has more dimensions, and none that it makes may have. */
 enum { OX_MOST_RANK = 64 };
 
-/* What prepare() left with a node: one block of memory that the runtime gives back with the session. */
+/* What prepare() left with a node: one block of memory that the runtime gives back with the session, or behind the node in a model
+ * that is run but once, so that the next node packs its weights where these lay. */
 struct ox_prepared {
     void *state; /* NULL: nothing */
     size_t bytes;
+    struct ox_tensor *lent; /* of the run's memory, where the state lies; NULL: in its own pages */
     uint64_t
         absorbed; /* bit i: input i is in the state; it is not loaded any more, and r->in[i] is NULL */
     bool again; /* prepare() sets it to be called before the next run too */
@@ -105,7 +107,7 @@ struct ox_run {
     struct ox_tensor *work[8];    /* of ox_run_work() */
     const bool *fixed;            /* in prepare(): n_in of them */
     bool saturating; /* u8 by s8 as processors without VNNI add them; see ox_run_options */
-    bool once;       /* the model will be run but once: pack only what pays within that run */
+    bool once; /* the node will be run but once: what is packed is not kept, and only what pays is */
 };
 
 /* Work memory of a kernel that is large or often asked for: neither zeroed nor asked of the system every time, 64-byte aligned,
@@ -113,14 +115,14 @@ struct ox_run {
 void *ox_run_work(struct ox_run *r, size_t count, size_t size, struct ox_error *err);
 void ox_run_release_work(struct ox_run *r);
 
-/* In prepare(): memory that stays with the node, 64-byte aligned and zeroed, as r->prepared->state. NULL with *err set. Once a
- * node. */
+/* In prepare(): memory that stays with the node, 64-byte aligned and not zeroed, as r->prepared->state. NULL with *err set. Once
+ * a node. */
 void *ox_run_keep(struct ox_run *r, size_t bytes, struct ox_error *err);
 /* In prepare(): input i (< 64) is not needed again. */
 void ox_run_absorb(struct ox_run *r, size_t i);
 /* What prepare() left; NULL. */
 void *ox_run_state(const struct ox_run *r);
-/* Gives back what ox_run_keep() took. */
+/* Gives back what ox_run_keep() took: prepare() may be called again. */
 void ox_prepared_release(struct ox_prepared *prepared, struct ox_budget *budget);
 /* Makes output i in the memory of input k where that is its last use and the sizes agree, else anew: for kernels that read each
  * element of input k before they write that of output i. */

@@ -223,6 +223,8 @@ void *ox_forest_keep(struct ox_run *r, struct ox_forest *f, size_t head, struct 
         all = part[i].at + part[i].bytes;
     }
     char *kept = ox_run_keep(r, all, err);
+    if (kept)
+        memset(kept, 0, head);
     for (size_t i = 0; kept && i < OX_COUNT(part); i++)
         if (part[i].bytes)
             memcpy(kept + part[i].at, part[i].from, part[i].bytes);

@@ -366,7 +366,7 @@ enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct 
                 .is_last_use = is_last_use,
                 .prepared = session->options.level >= 2 ? &step->prepared : NULL,
                 .saturating = session->options.saturating,
-                .once = session->options.once}};
+                .once = session->options.once && !frame->up}};
     /* References to a caller's attributes would make it another node at every call. */
     a.will_prepare = step->op && step->op->prepare && session->options.level >= 2 &&
                      !session->options.oracle && !step->prepared.done && !frame->call;
@@ -399,6 +399,8 @@ cleanup:
     }
     for (size_t i = 0; i < node->n_outputs; i++)
         ox_datum_release(a.run.out[i]);
+    if (a.run.once)
+        ox_prepared_release(&step->prepared, ox_env_budget(session->env));
     ox_arena_rewind(&session->scratch, mark);
     return status;
 }

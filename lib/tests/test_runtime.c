@@ -608,6 +608,24 @@ START_TEST(output_outlives_the_session)
 }
 END_TEST
 
+START_TEST(weights_packed_for_one_run_are_packed_again_for_the_next)
+{
+    struct text_run f;
+    struct ox_run_options options = {.level = 2, .once = true};
+    text_must_plan(&f,
+                   HEAD "g (float[1,1,1,N] x) => (float[1,1,1,N] y) <float[1,1,1,3] w = {1, 2, 4}, "
+                        "float[1,1,1,3] v = {0, 1, 1}> { a = Conv <pads: ints = [0,1,0,1]> (x, w) "
+                        "y = Conv <pads: ints = [0,1,0,1]> (a, v) }",
+                   &options);
+    text_give(&f, OX_FLOAT32, 4, (const int64_t[]){1, 1, 1, 3}, (const float[]){1, 10, 100});
+    for (unsigned run = 0; run < 2; run++) {
+        text_must_run(&f);
+        EXPECT(&f, 0, OX_FLOAT32, 42 + 421, 421 + 210, 210);
+    }
+    text_close(&f);
+}
+END_TEST
+
 START_TEST(memory_limit_ends_a_run)
 {
     struct text_run f;
@@ -680,6 +698,7 @@ int main(void)
                                   seed_decides_random_values_and_nodes_differ,
                                   long_chain_needs_memory_for_two_values,
                                   output_outlives_the_session,
+                                  weights_packed_for_one_run_are_packed_again_for_the_next,
                                   memory_limit_ends_a_run,
                                   profile_has_an_event_a_node};
     Suite *suite = suite_create("runtime");
