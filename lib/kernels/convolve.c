@@ -19,21 +19,26 @@ static bool winograd(const struct ox_conv *c)
            c->in_channels >= 16 && c->out_channels >= 8;
 }
 
-/* What `spots` products an image at each of `points` cost, in multiplications for a pair of channels: weights come from memory
- * once, where reading a float takes as long as some LOAD multiplications. Transforms cost as much as `more` channels. */
-static double way_cost(const struct ox_conv *c, double points, double spots, double more)
+/* What `spots` products an image at each of `points` cost, in multiplications for a pair of channels, if a weight costs as much as
+ * `weight` of them and the transforms of data as much as `more` channels. */
+static double way_cost(const struct ox_conv *c, double points, double spots, double more,
+                       double weight)
 {
-    enum { LOAD = 10 };
     const double channels =
         (double)(c->in_channels < c->out_channels ? c->in_channels : c->out_channels);
-    return points * ((double)c->batch * spots * (1 + more / channels) + LOAD);
+    return points * ((double)c->batch * spots * (1 + more / channels) + weight);
 }
 
+/* Weights come from memory once: as many multiplications are done in the time that a float takes; and in that which it takes to make
+ * one of Winograd's. */
+enum { LOAD = 10, TRANSFORM = 120 };
+
 /* Tiles of Winograd's product, partial ones at the edges counted whole. */
-static double winograd_cost(const struct ox_conv *c, size_t tile, double more)
+static double winograd_cost(const struct ox_conv *c, size_t tile, double more, unsigned may)
 {
     const size_t down = (c->out[0] + tile - 1) / tile, across = (c->out[1] + tile - 1) / tile;
-    return way_cost(c, (double)((tile + 2) * (tile + 2)), (double)(down * across), more);
+    return way_cost(c, (double)((tile + 2) * (tile + 2)), (double)(down * across), more,
+                    LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
 }
 
 enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv *c, unsigned may)
@@ -49,9 +54,9 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
         c->kernel[0] <= OX_CONV_DEPTHWISE_ROWS)
         return OX_CONV_DEPTHWISE;
     if (winograd(c) && c->batch * c->out[0] * c->out[1] >= 16) {
-        const double direct = way_cost(c, 9, (double)(c->out[0] * c->out[1]), 0) * 0.9;
-        const double two = may & OX_CONV_MAY_WINOGRAD2 ? winograd_cost(c, 2, 16) : direct;
-        const double four = may & OX_CONV_MAY_WINOGRAD4 ? winograd_cost(c, 4, 14) : direct;
+        const double direct = way_cost(c, 9, (double)(c->out[0] * c->out[1]), 0, LOAD) * 0.9;
+        const double two = may & OX_CONV_MAY_WINOGRAD2 ? winograd_cost(c, 2, 16, may) : direct;
+        const double four = may & OX_CONV_MAY_WINOGRAD4 ? winograd_cost(c, 4, 14, may) : direct;
         if (four < direct && four < two)
             return OX_CONV_WINOGRAD4;
         if (two < direct)

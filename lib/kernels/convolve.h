@@ -30,10 +30,11 @@ struct ox_conv {
         transposed; /* ConvTranspose: out = (in - 1) * stride + dilation * (kernel - 1) + 1 - pads; OX_CONV_INDIRECT */
 };
 
-enum { OX_CONV_MAY_WINOGRAD2 = 1, OX_CONV_MAY_WINOGRAD4 = 2 };
+enum { OX_CONV_MAY_WINOGRAD2 = 1, OX_CONV_MAY_WINOGRAD4 = 2, OX_CONV_PACKED_FOR_ONE_RUN = 4 };
 
 /* The fastest way for this shape; Winograd only when `may` allows: F(2,3)'s mean error is that of the direct sum, F(4,3)'s
- * some 3 times as much. Input that is planar gets OX_CONV_PADDED. */
+ * some 3 times as much; for one run only where transforming the weights pays within it. Input that is planar gets
+ * OX_CONV_PADDED. */
 enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv *c, unsigned may);
 /* Floats that packed weights take; SIZE_MAX when that overflows. */
 size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const struct ox_conv *c);

@@ -108,8 +108,8 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct 
     OX_TRY(check_vector(r, IN_SCALE, (int64_t)job->c.out_channels, "scale", err));
     struct ox_conv c = job->c;
     c.planar = is_planar(job);
-    /* Winograd's weights are 16/9 or 4 times as many: not worth making for a single run. */
-    unsigned may = r->once || !keep ? 0 : OX_CONV_MAY_WINOGRAD2 | OX_CONV_MAY_WINOGRAD4;
+    const unsigned may = OX_CONV_MAY_WINOGRAD2 | OX_CONV_MAY_WINOGRAD4 |
+                         (r->once || !keep ? OX_CONV_PACKED_FOR_ONE_RUN : 0);
     enum ox_conv_way way = ox_conv_choose(job->table, &c, may);
     size_t n = ox_conv_packed(job->table, way, &c);
     size_t head = (sizeof(struct packed_conv) + 63) / 64 * 64, n_bias = bias ? bias->n : 0;

@@ -107,7 +107,8 @@ struct ox_run {
     struct ox_tensor *work[8];    /* of ox_run_work() */
     const bool *fixed;            /* in prepare(): n_in of them */
     bool saturating; /* u8 by s8 as processors without VNNI add them; see ox_run_options */
-    bool once; /* the node will be run but once: what is packed is not kept, and only what pays is */
+    bool
+        once; /* the node will be run but once: what is packed is not kept, and only what pays is */
 };
 
 /* Work memory of a kernel that is large or often asked for: neither zeroed nor asked of the system every time, 64-byte aligned,
