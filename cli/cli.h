@@ -73,6 +73,8 @@ void cli_warn(struct cli *cli, const char *format, ...) OX_PRINTF(2, 3);
 void cli_note(struct cli *cli, const char *format, ...) OX_PRINTF(2, 3);
 /* Writes cli->out to standard output and clears it; a full disk or a closed pipe is OX_IO, reported once. */
 enum ox_status cli_flush(struct cli *cli);
+/* The most bytes of memory that this process had resident so far; 0 where the system does not tell. */
+uint64_t cli_peak_resident(void);
 /* Text as it stands inside single quotes of a POSIX shell. */
 void cli_put_quoted(struct ox_strbuf *out, const char *text);
 /* The worse of two: the one with the larger exit code. */

@@ -31,7 +31,7 @@ static const struct opt options[] = {
     {0, "explain", OPT_STRING, FIELD(explain), "ID", NULL,
      "tell what a finding means and exit; 'all' lists them"},
     {0, "stats", OPT_FLAG, FIELD(stats), NULL, NULL,
-     "say on standard error what was read and how long it took"},
+     "say on standard error what was read, how long it took and the memory it needed"},
     OPT_END};
 
 static bool listed(const char *list, const char *id)
@@ -113,9 +113,10 @@ static void print_stats(struct cli *cli, const struct ox_model *model, const cha
     ox_model_size(model, &size);
     cli_warn(cli,
              "%s: %.2f ms; %llu bytes in the file, %llu of them payload that was not read; %llu "
-             "bytes of memory",
+             "bytes of memory, %llu resident at most",
              path, ms, (unsigned long long)size.file_bytes, (unsigned long long)size.payload_bytes,
-             (unsigned long long)ox_env_memory_peak(cli->env));
+             (unsigned long long)ox_env_memory_peak(cli->env),
+             (unsigned long long)cli_peak_resident());
 }
 
 static void judge(struct cli *cli, const struct args *args, struct check_report *report,
@@ -161,8 +162,9 @@ static enum ox_status check_one(struct cli *cli, void *args_, const char *path)
     struct ox_findings *findings = NULL;
     const struct ox_finding **shown = NULL;
     struct target_report targets = {0};
-    struct timespec start;
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    struct timespec start = {0};
+    if (args->stats)
+        clock_gettime(CLOCK_MONOTONIC, &start);
     enum ox_status status = ox_model_open(&model, cli->env, path, &err);
     if (status != OX_OK)
         return unreadable(cli, args, path, &err);

@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -157,12 +156,6 @@ static struct summary summarize(double *ms, size_t n)
     return s;
 }
 
-static uint64_t peak_rss(void)
-{
-    struct rusage usage;
-    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
-}
-
 static void print_json(struct run *run)
 {
     struct ox_json json;
@@ -216,7 +209,7 @@ static void print_json(struct run *run)
     ox_json_key(&json, "memory");
     ox_json_object(&json);
     ox_json_key(&json, "peak_rss_bytes");
-    ox_json_uint(&json, peak_rss());
+    ox_json_uint(&json, cli_peak_resident());
     ox_json_key(&json, "arena_bytes");
     ox_json_uint(&json, stats.arena_bytes);
     ox_json_key(&json, "weights_bytes");
@@ -250,7 +243,7 @@ static void print_text(struct run *run)
                          "ms, %.1f a second; peak memory %.1f MB\n",
                          run->timing.load_ms, run->timing.first_ms, run->timing.n, s.min, s.median,
                          s.p90, s.p99, s.mean, s.mean > 0 ? 1e3 / s.mean : 0,
-                         (double)peak_rss() / 1e6);
+                         (double)cli_peak_resident() / 1e6);
     }
 }
 

@@ -15,12 +15,67 @@ import sys
 import tempfile
 
 COMMANDS = (["check", "--full"], ["shape-infer"], ["--version"])
-# Output section: the input sections it has, and on which side of it the near ones join others that every program touches.
-OUTPUTS = {".text": (r"\.text(\..+)?", "BEFORE"), ".data.rel.ro": (r"\.data\.rel\.ro\..+", "AFTER"), ".rodata": (r"\.rodata\..+", "AFTER")}
+# Output section and the input sections it has.
+OUTPUTS = {".text": r"\.text(\..+)?", ".rodata": r"\.rodata(\..+)?", ".data.rel.ro": r"\.data\.rel\.ro\..+"}
 FEW_BYTES = 1024
-HEAD = """/* Made by scripts/near_sections.py, which says why: what a small `check` or `shape-infer` touches, side by side. A list of names and no more:
+# Each group begins a window of its own and ends where the kernel's mapping ends, so that no more than itself is mapped. With it go the
+# sections that the dynamic linker touches for every program.
+SCRIPT = """/* Made by scripts/near_sections.py, which says why: what a small `check` or `shape-infer` touches, side by side. A list of names and no more:
  * one that is gone or new costs a few pages of memory until this file is made again. */
-"""
+SECTIONS
+{
+    .init : ALIGN(0x10000)
+    {
+        KEEP (*(SORT_NONE(.init)))
+    }
+    .plt :
+    {
+        *(.plt)
+        *(.iplt)
+    }
+    .plt.got :
+    {
+        *(.plt.got)
+    }
+    .text.near :
+    {
+        *crt*.o(.text)
+%s
+    }
+}
+INSERT AFTER .text;
+SECTIONS
+{
+    .rodata.near : ALIGN(0x10000)
+    {
+%s
+    }
+}
+INSERT AFTER .eh_frame;
+SECTIONS
+{
+    .init_array : ALIGN(0x10000)
+    {
+        KEEP (*(.init_array))
+    }
+    .fini_array :
+    {
+        KEEP (*(.fini_array))
+    }
+    .tdata :
+    {
+        *(.tdata .tdata.*)
+    }
+    .tbss :
+    {
+        *(.tbss .tbss.*)
+    }
+    .data.rel.ro.near :
+    {
+%s
+    }
+}
+INSERT AFTER .data.rel.ro;"""
 
 
 def input_sections(map_file):
@@ -46,19 +101,12 @@ def addresses(command):
     return found
 
 
-def strings_of(near, sizes):
-    """The literals of these functions and tables, long ones where they are few. The linker makes one of equal ones and names the first file that had it, so the map
-    can't tell whose they were."""
-    found = set()
-    for name in near:
-        file, section = name[:-1].split("(")
-        if section.startswith(".text."):
-            found.add(f"{file}(.rodata.{section.removeprefix('.text.').removeprefix('startup.')}.str1.1)")
-        elif section.startswith(".data.rel.ro."):
-            found.add(f"{file}(.rodata.str1.1)")
-            if sizes.get(f"{file}(.rodata.str1.8)", FEW_BYTES) < FEW_BYTES:
-                found.add(f"{file}(.rodata.str1.8)")
-    return found
+def literals_of(files, sizes):
+    """The literals and constants of these files, long ones where they are few. A file has each literal once, with the first function that has it; of equal ones in several files the
+    linker's map names one: so which of them a function reads is not to be known."""
+    found = {f"{file}(.rodata.str1.1 .rodata.*.str1.1 .rodata.cst*)" for file in files}
+    long = re.compile(r"(.*)\(\.rodata(\..+)?\.str1\.8\)")
+    return found | {name for name, size in sizes.items() if size < FEW_BYTES and (of := long.fullmatch(name)) and of[1] in files}
 
 
 def whole(name):
@@ -77,20 +125,10 @@ def main():
             at = bisect.bisect_right(starts, address) - 1
             if at >= 0 and address < sections[at][0] + sections[at][1]:
                 near.add(sections[at][2])
-    near = {name for name in near if not name.startswith("crt")}
-    strings = {name for name in near if ".str1." in name}
-    near -= strings
-    files = {name.split("(")[0] for name in near}
-    sizes = {name: size for _, size, name in sections}
-    near |= strings_of(near, sizes) | {name for name in strings if ".str1.8" in name and name.split("(")[0] in files}
-    print(HEAD, end="")
-    for output, (pattern, where) in OUTPUTS.items():
-        print(f"SECTIONS\n{{\n    {output}.near :\n    {{")
-        for name in sorted({whole(name) for name in near if re.search(rf"\({pattern}\)$", name)}):
-            print(f"        *{name}")
-        if output == ".rodata":  # the others' literals too, or there would be two of what both have
-            print("        *(.rodata.str1.1 .rodata.*.str1.1 .rodata.cst*)")
-        print(f"    }}\n}}\nINSERT {where} {output};")
+    near = {whole(name) for name in near if not name.startswith("crt") and ".str1." not in name}
+    near |= literals_of({name.split("(")[0] for name in near}, {name: size for _, size, name in sections})
+    lists = ("\n".join(f"        *{name}" for name in sorted(near) if re.search(rf"\({pattern}\)$", name)) for pattern in OUTPUTS.values())
+    print(SCRIPT % tuple(lists))
 
 
 main()
