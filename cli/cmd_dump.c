@@ -7,8 +7,6 @@
 
 #define FIELD(name) offsetof(struct dump_args, name)
 
-enum { FLUSH_BYTES = 1 << 20 };
-
 static const struct opt options[] = {
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", DUMP_FORMATS, "form of the output"},
     {0, "json", OPT_FLAG, FIELD(json), NULL, NULL,
@@ -29,42 +27,6 @@ static const struct opt options[] = {
     {'o', "output", OPT_STRING, FIELD(output), "FILE", NULL,
      "write to FILE instead of standard output"},
     OPT_END};
-
-enum ox_status dump_flush(void *dumped, struct ox_strbuf *buf, struct ox_error *err)
-{
-    struct dumped *d = dumped;
-    enum ox_status status;
-    if (!d->file) {
-        status = cli_flush(d->cli);
-        if (status != OX_OK && err)
-            *err = (struct ox_error){.status = status};
-        return status;
-    }
-    if (buf->failed) {
-        if (err)
-            *err = (struct ox_error){OX_NO_MEMORY, "out of memory"};
-        return OX_NO_MEMORY;
-    }
-    status = ox_outfile_write(d->file, buf->data ? buf->data : "", buf->len, err);
-    ox_strbuf_clear(buf);
-    return status;
-}
-
-enum ox_status dump_flush_some(struct dumped *d)
-{
-    struct ox_error err = {0};
-    if (d->cli->out.len < FLUSH_BYTES)
-        return OX_OK;
-    enum ox_status status = dump_flush(d, &d->cli->out, &err);
-    if (status != OX_OK && *err.message)
-        cli_error(d->cli, &err);
-    return status;
-}
-
-bool dump_wants(const struct dumped *d, const char *graph)
-{
-    return !d->args->graph || strcmp(d->args->graph, graph) == 0;
-}
 
 /* ---- What needs the model alone ----------------------------------------------------------------------------------- */
 

@@ -7,12 +7,6 @@
 #include "check/structure.h"
 #include "model/name.h"
 
-enum ox_status ox_lint_no_memory(struct ox_linter *lint)
-{
-    return ox_fail(lint->err, OX_NO_MEMORY, "%s: out of memory",
-                   lint->model->path ? lint->model->path : "model");
-}
-
 /* ---- Inputs ------------------------------------------------------------------------------------------------------- */
 
 static void lint_input(struct ox_linter *lint, const struct ox_value *input)

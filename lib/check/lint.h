@@ -16,6 +16,10 @@ enum ox_status ox_lint_external(struct ox_linter *lint);
 enum ox_status ox_lint_duplicates(struct ox_linter *lint);
 enum ox_status ox_lint_qdq(struct ox_linter *lint);
 
-enum ox_status ox_lint_no_memory(struct ox_linter *lint);
+static inline enum ox_status ox_lint_no_memory(const struct ox_linter *lint)
+{
+    return ox_fail(lint->err, OX_NO_MEMORY, "%s: out of memory",
+                   lint->model->path ? lint->model->path : "model");
+}
 
 #endif

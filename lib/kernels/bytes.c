@@ -39,22 +39,6 @@ static void look_up(size_t n, const uint8_t *x, const uint8_t table[256], uint8_
         y[i] = table[x[i]];
 }
 
-static uint8_t code_of(double value, const struct ox_bytes_pair *pair)
-{
-    const double q = rint(value) + pair->zero;
-    return (uint8_t)(int32_t)(q > pair->lo ? q < pair->hi ? q : pair->hi : pair->lo);
-}
-
-uint8_t ox_bytes_add_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair)
-{
-    return code_of(pair->a[a] + pair->b[b], pair);
-}
-
-uint8_t ox_bytes_multiply_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair)
-{
-    return code_of(pair->a[a] * pair->b[b], pair);
-}
-
 static void add(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
                 uint8_t *y)
 {

@@ -88,16 +88,6 @@ size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const st
     return ox_conv_indirect_packed(t, c);
 }
 
-float ox_conv_weight(const struct ox_compute *t, const void *weights, enum ox_weight_type type,
-                     size_t i)
-{
-    float out;
-    if (type == OX_WEIGHT_F32)
-        return ((const float *)weights)[i];
-    ox_widen(t, type, 1, (const uint16_t *)weights + i, &out);
-    return out;
-}
-
 void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_way way,
                   const struct ox_conv *c, const void *weights, enum ox_weight_type type,
                   float *out)

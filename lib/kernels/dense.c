@@ -37,15 +37,6 @@ struct packing {
     float *out;
 };
 
-void ox_widen(const struct ox_compute *t, enum ox_weight_type type, size_t n, const void *x,
-              float *y)
-{
-    if (type == OX_WEIGHT_F16)
-        t->widen_f16(n, x, y);
-    else
-        t->widen_bf16(n, x, y);
-}
-
 /* Columns of two-byte weights are widened a piece at a time and packed from there. */
 static void pack_narrow(const struct packing *p, const uint16_t *b, unsigned cols, float *out)
 {
@@ -117,50 +108,6 @@ void ox_block_panels(const struct ox_block *b)
     t->tile(&tile);
     if (b->end)
         ox_end_rows(t, b->rows, b->cols, b->c, b->ldc, b->end);
-}
-
-void ox_end_rows(const struct ox_compute *t, size_t rows, size_t cols, float *c, size_t ldc,
-                 const struct ox_epilogue *end)
-{
-    if (end->act != OX_ACT_ROW && !(end->residual && end->residual_last))
-        return;
-    for (size_t i = 0; i < rows; i++) {
-        if (end->act == OX_ACT_ROW)
-            end->row(end->row_arg, cols, c + i * ldc);
-        if (end->residual && end->residual_last) {
-            const struct ox_epilogue add = {.residual = end->residual + i * end->residual_ld};
-            t->finish(cols, &add, c + i * ldc);
-        }
-    }
-}
-
-void ox_end_all(const struct ox_compute *t, size_t rows, size_t cols, float *c, size_t ldc,
-                const struct ox_epilogue *end)
-{
-    struct ox_epilogue row = *end;
-    row.residual = end->residual_last ? NULL : end->residual;
-    for (size_t i = 0; i < rows; i++) {
-        t->finish(cols, &row, c + i * ldc);
-        row.row_bias = row.row_bias ? row.row_bias + 1 : NULL;
-        row.residual = row.residual ? row.residual + row.residual_ld : NULL;
-    }
-    ox_end_rows(t, rows, cols, c, ldc, end);
-}
-
-struct ox_epilogue ox_end_at(const struct ox_epilogue *end, size_t row, size_t col)
-{
-    struct ox_epilogue out = *end;
-    out.scale = end->scale == 1 ? 0 : end->scale; /* whole tiles have a quick way without one */
-    out.col_bias = end->col_bias ? end->col_bias + col : NULL;
-    out.row_bias = end->row_bias ? end->row_bias + row : NULL;
-    out.residual = end->residual ? end->residual + row * end->residual_ld + col : NULL;
-    return out;
-}
-
-size_t ox_even_part(size_t x, size_t most, size_t step)
-{
-    const size_t parts = x ? (x + most - 1) / most : 1;
-    return round_up((x + parts - 1) / parts, step);
 }
 
 void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t depth,

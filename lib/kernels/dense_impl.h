@@ -14,7 +14,11 @@ void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, 
                       size_t others, bool pack, struct ox_blocking *out);
 
 /* The size of parts of at most `most` that are as equal as steps of `step` allow. */
-size_t ox_even_part(size_t x, size_t most, size_t step);
+static inline size_t ox_even_part(size_t x, size_t most, size_t step)
+{
+    const size_t parts = x ? (x + most - 1) / most : 1, part = (x + parts - 1) / parts;
+    return (part + step - 1) / step * step;
+}
 
 /* A row of tiles: `rows` <= mr rows by `cols` columns of packed panels. */
 struct ox_block {

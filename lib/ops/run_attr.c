@@ -1,0 +1,139 @@
+/* Attributes as a kernel sees them: of the node, of the call that it stands in, or the schema's defaults. */
+#include "ops/op.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "ops/attr_find.h"
+
+static struct ox_found_attr find_attr(const struct ox_run *r, const char *name)
+{
+    return ox_attr_find(r->node, r->schema, r->call, name);
+}
+
+const struct ox_attr *ox_run_attr(const struct ox_run *r, const char *name)
+{
+    return ox_attr_given(r->node, r->call, name).attr;
+}
+
+int64_t ox_run_int(const struct ox_run *r, const char *name, int64_t fallback)
+{
+    struct ox_found_attr found = find_attr(r, name);
+    if (found.attr)
+        return found.attr->type == OX_ATTR_INT ? found.attr->i : fallback;
+    return found.standard && found.standard->default_kind == OX_DEFAULT_INT ? found.standard->i
+                                                                            : fallback;
+}
+
+float ox_run_float(const struct ox_run *r, const char *name, float fallback)
+{
+    struct ox_found_attr found = find_attr(r, name);
+    if (found.attr)
+        return found.attr->type == OX_ATTR_FLOAT ? found.attr->f : fallback;
+    return found.standard && found.standard->default_kind == OX_DEFAULT_FLOAT ? found.standard->f
+                                                                              : fallback;
+}
+
+const char *ox_run_string(const struct ox_run *r, const char *name)
+{
+    struct ox_found_attr found = find_attr(r, name);
+    if (found.attr)
+        return found.attr->type == OX_ATTR_STRING ? found.attr->s.p : NULL;
+    return found.standard && found.standard->default_kind == OX_DEFAULT_STRING ? found.standard->s
+                                                                               : NULL;
+}
+
+const int64_t *ox_run_ints(const struct ox_run *r, const char *name, size_t *n)
+{
+    static const int64_t empty;
+    struct ox_found_attr found = find_attr(r, name);
+    const int64_t *ints = NULL;
+    *n = 0;
+    if (found.attr && found.attr->type == OX_ATTR_INTS) {
+        ints = found.attr->ints;
+        *n = found.attr->n;
+    } else if (!found.attr && found.standard && found.standard->default_kind == OX_DEFAULT_INTS) {
+        ints = found.standard->ints;
+        *n = found.standard->n;
+    } else {
+        return NULL;
+    }
+    return ints ? ints : &empty;
+}
+
+const float *ox_run_floats(const struct ox_run *r, const char *name, size_t *n)
+{
+    static const float empty;
+    struct ox_found_attr found = find_attr(r, name);
+    const float *floats = NULL;
+    *n = 0;
+    if (found.attr && found.attr->type == OX_ATTR_FLOATS) {
+        floats = found.attr->floats;
+        *n = found.attr->n;
+    } else if (!found.attr && found.standard && found.standard->default_kind == OX_DEFAULT_FLOATS) {
+        floats = found.standard->floats;
+        *n = found.standard->n;
+    } else {
+        return NULL;
+    }
+    return floats ? floats : &empty;
+}
+
+const struct ox_str *ox_run_strings(const struct ox_run *r, const char *name, size_t *n)
+{
+    static const struct ox_str empty;
+    struct ox_found_attr found = find_attr(r, name);
+    *n = 0;
+    if (found.attr) {
+        if (found.attr->type != OX_ATTR_STRINGS)
+            return NULL;
+        *n = found.attr->n;
+        return found.attr->strings ? found.attr->strings : &empty;
+    }
+    if (!found.standard || found.standard->default_kind != OX_DEFAULT_STRINGS)
+        return NULL;
+    struct ox_str *strings = ox_arena_array(r->scratch, found.standard->n + 1, sizeof *strings);
+    if (!strings)
+        return NULL;
+    for (size_t i = 0; i < found.standard->n; i++)
+        strings[i] =
+            (struct ox_str){found.standard->strings[i], strlen(found.standard->strings[i])};
+    *n = found.standard->n;
+    return strings;
+}
+
+const struct ox_graph *ox_run_graph(const struct ox_run *r, const char *name)
+{
+    const struct ox_attr *attr = ox_run_attr(r, name);
+    return attr && attr->type == OX_ATTR_GRAPH && attr->n && attr->graphs ? attr->graphs[0] : NULL;
+}
+
+enum ox_status ox_run_tensor_attr(const struct ox_run *r, const char *name, struct ox_tensor **out,
+                                  struct ox_error *err)
+{
+    const struct ox_attr *attr = ox_run_attr(r, name);
+    if (!attr || attr->type != OX_ATTR_TENSOR || !attr->n || !attr->tensor) {
+        *out = NULL;
+        return OX_OK;
+    }
+    if (attr->tensor->place == OX_STORED_TENSOR) {
+        *out = ox_tensor_ref(attr->tensor->tensor);
+        return OX_OK;
+    }
+    enum ox_status status = ox_stored_load(r->node->graph->model, attr->tensor, out, err);
+    return status == OX_OK
+               ? status
+               : ox_run_fail(r, err, status, "attribute '%s': %s", name, err ? err->message : "");
+}
+
+enum ox_status ox_run_axis(const struct ox_run *r, int64_t axis, unsigned rank, unsigned *out,
+                           struct ox_error *err)
+{
+    int64_t n = rank;
+    if (axis < -n || axis >= n)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "axis %lld is outside [%lld, %lld] for a tensor of rank %u",
+                           (long long)axis, (long long)-n, (long long)n - 1, rank);
+    *out = (unsigned)(axis < 0 ? axis + n : axis);
+    return OX_OK;
+}

@@ -1,0 +1,52 @@
+/* Errors of kernels: which node, and why. */
+#include "ops/op.h"
+
+#include <stdarg.h>
+
+void ox_run_where(const struct ox_run *r, struct ox_strbuf *out)
+{
+    struct ox_strbuf label, path;
+    ox_strbuf_init(&label);
+    ox_strbuf_init(&path);
+    ox_node_label(&label, r->node);
+    if (r->node->graph)
+        ox_graph_path(&path, r->node->graph);
+    size_t name_bytes = r->env ? (size_t)r->env->limits.name_bytes : 0;
+    if (r->node->domain[0]) {
+        ox_strbuf_name(out, r->node->domain, name_bytes);
+        ox_strbuf_putc(out, '.');
+    }
+    ox_strbuf_name(out, r->node->op_type, name_bytes);
+    ox_strbuf_puts(out, " '");
+    if (label.data)
+        ox_strbuf_name(out, label.data, name_bytes);
+    ox_strbuf_putc(out, '\'');
+    if (path.len) {
+        ox_strbuf_puts(out, " in '");
+        ox_strbuf_name(out, path.data, name_bytes);
+        ox_strbuf_putc(out, '\'');
+    }
+    ox_strbuf_printf(out, " (opset %lld)", (long long)r->opset);
+    ox_strbuf_release(&label);
+    ox_strbuf_release(&path);
+}
+
+enum ox_status ox_run_fail(const struct ox_run *r, struct ox_error *err, enum ox_status status,
+                           const char *format, ...)
+{
+    if (!err)
+        return status;
+    char message[OX_ERROR_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    struct ox_strbuf where;
+    ox_strbuf_init(&where);
+    ox_run_where(r, &where);
+    ox_strbuf_puts(&where, ": ");
+    ox_strbuf_name(&where, message, 0); /* it may hold strings of the model's */
+    ox_fail(err, status, "%s", where.failed ? "out of memory" : where.data);
+    ox_strbuf_release(&where);
+    return status;
+}

@@ -1,0 +1,126 @@
+/* What a kernel takes, gives and works in. */
+#include "ops/op.h"
+
+const struct ox_tensor *ox_run_in(const struct ox_run *r, size_t i)
+{
+    return i < r->n_in && r->in[i] ? r->in[i]->tensor : NULL;
+}
+
+bool ox_run_has(const struct ox_run *r, size_t i)
+{
+    return i < r->n_in && r->in[i];
+}
+
+bool ox_run_wants(const struct ox_run *r, size_t i)
+{
+    return i < r->n_out && r->node->outputs[i];
+}
+
+/* Puts the tensor in place as output i and gives up the caller's reference, also on failure. */
+static enum ox_status put_tensor(struct ox_run *r, size_t i, struct ox_tensor *tensor,
+                                 struct ox_error *err)
+{
+    if (i >= r->n_out) {
+        ox_tensor_release(tensor);
+        return ox_run_fail(r, err, OX_INTERNAL, "output %zu is not one of its %zu", i, r->n_out);
+    }
+    struct ox_datum *datum;
+    enum ox_status status = ox_datum_of_tensor(&datum, tensor, err);
+    ox_tensor_release(tensor);
+    if (status != OX_OK)
+        return status;
+    ox_datum_release(r->out[i]);
+    r->out[i] = datum;
+    return OX_OK;
+}
+
+enum ox_status ox_run_out(struct ox_run *r, size_t i, enum ox_dtype dtype, unsigned rank,
+                          const int64_t *dims, struct ox_tensor **out, struct ox_error *err)
+{
+    bool keep = r->op && r->op->flags & OX_OP_KEEP_FLOAT;
+    if (r->oracle && !keep && (dtype == OX_FLOAT16 || dtype == OX_BFLOAT16 || dtype == OX_FLOAT32))
+        dtype = OX_FLOAT64;
+    struct ox_tensor *tensor;
+    enum ox_status status =
+        r->alloc ? r->alloc(r, dtype, rank, dims, &tensor, err)
+                 : ox_tensor_new(&tensor, ox_env_budget(r->env), dtype, rank, dims, err);
+    if (status == OX_OK)
+        status = put_tensor(r, i, tensor, err);
+    if (status == OX_OK)
+        *out = tensor;
+    return status;
+}
+
+enum ox_status ox_run_out_view(struct ox_run *r, size_t i, const struct ox_tensor *of,
+                               unsigned rank, const int64_t *dims, struct ox_error *err)
+{
+    struct ox_tensor *view;
+    OX_TRY(ox_tensor_view(&view, of, rank, dims, err));
+    return put_tensor(r, i, view, err);
+}
+
+enum ox_status ox_run_out_reuse(struct ox_run *r, size_t i, size_t k, enum ox_dtype dtype,
+                                unsigned rank, const int64_t *dims, struct ox_tensor **out,
+                                struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, k);
+    size_t n;
+    if (!in || in->dtype != dtype || r->oracle || !ox_dims_count(rank, dims, &n) || n != in->n ||
+        !r->is_last_use || !r->is_last_use(r, k))
+        return ox_run_out(r, i, dtype, rank, dims, out, err);
+    struct ox_tensor *view;
+    OX_TRY(ox_tensor_view(&view, in, rank, dims, err));
+    OX_TRY(put_tensor(r, i, view, err));
+    *out = view;
+    return OX_OK;
+}
+
+enum ox_status ox_run_out_tensor(struct ox_run *r, size_t i, const struct ox_tensor *tensor,
+                                 struct ox_error *err)
+{
+    return put_tensor(r, i, ox_tensor_ref(tensor), err);
+}
+
+enum ox_status ox_run_out_datum(struct ox_run *r, size_t i, const struct ox_datum *datum,
+                                struct ox_error *err)
+{
+    if (i >= r->n_out)
+        return ox_run_fail(r, err, OX_INTERNAL, "output %zu is not one of its %zu", i, r->n_out);
+    ox_datum_release(r->out[i]);
+    r->out[i] = ox_datum_ref(datum);
+    return OX_OK;
+}
+
+void *ox_run_scratch(struct ox_run *r, size_t count, size_t size, struct ox_error *err)
+{
+    void *memory = ox_arena_array(r->scratch, count, size);
+    if (!memory)
+        ox_run_fail(r, err, OX_NO_MEMORY, "out of memory (%zu x %zu bytes of scratch)", count,
+                    size);
+    return memory;
+}
+
+void *ox_run_work(struct ox_run *r, size_t count, size_t size, struct ox_error *err)
+{
+    size_t bytes, i = 0;
+    while (i < OX_COUNT(r->work) && r->work[i])
+        i++;
+    bool fits = !OX_MUL_OVERFLOWS(count, size, &bytes) && bytes <= INT64_MAX / 2;
+    if (!fits || i == OX_COUNT(r->work)) {
+        ox_run_fail(r, err, fits ? OX_INTERNAL : OX_LIMIT, "%zu x %zu bytes of work", count, size);
+        return NULL;
+    }
+    int64_t dim = (int64_t)bytes + !bytes;
+    enum ox_status status =
+        r->alloc ? r->alloc(r, OX_UINT8, 1, &dim, &r->work[i], err)
+                 : ox_tensor_new(&r->work[i], ox_env_budget(r->env), OX_UINT8, 1, &dim, err);
+    return status == OX_OK ? r->work[i]->data : NULL;
+}
+
+void ox_run_release_work(struct ox_run *r)
+{
+    for (size_t i = 0; i < OX_COUNT(r->work); i++) {
+        ox_tensor_release(r->work[i]);
+        r->work[i] = NULL;
+    }
+}
