@@ -71,6 +71,9 @@ static float mish(float x)
 #define FN unary_clip
 #define OP(x) clip((x), a, b)
 #include "kernels/unary_row_tmpl.h"
+#define FN unary_cos
+#define OP(x) cosf(x)
+#include "kernels/unary_row_tmpl.h"
 #define FN unary_elu
 #define OP(x) ((x) < 0 ? a * expm1f(x) : (x))
 #include "kernels/unary_row_tmpl.h"
@@ -121,6 +124,9 @@ static float mish(float x)
 #include "kernels/unary_row_tmpl.h"
 #define FN unary_sigmoid
 #define OP(x) sigmoid(x)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_sin
+#define OP(x) sinf(x)
 #include "kernels/unary_row_tmpl.h"
 #define FN unary_softplus
 #define OP(x) softplus(x)

@@ -16,6 +16,7 @@ enum ox_unary {
     OX_UNARY_CEIL,
     OX_UNARY_CELU, /* max(0, x) + min(0, a (e^(x / a) - 1)) */
     OX_UNARY_CLIP, /* min(max(x, a), b): also Relu */
+    OX_UNARY_COS,
     OX_UNARY_ELU,  /* x < 0 ? a (e^x - 1) : x */
     OX_UNARY_ERF,
     OX_UNARY_EXP,
@@ -33,6 +34,7 @@ enum ox_unary {
     OX_UNARY_RSQRT, /* 1 / sqrt(x) */
     OX_UNARY_SELU,  /* x <= 0 ? b (a e^x - a) : b x */
     OX_UNARY_SIGMOID,
+    OX_UNARY_SIN,
     OX_UNARY_SOFTPLUS,
     OX_UNARY_SOFTSIGN,
     OX_UNARY_SQRT,

@@ -150,6 +150,42 @@ static inline VF hard_sigmoid(VF x, VF a, VF b)
 #define OP(x) v_keep(v_gt((x), a), (x))
 #include "kernels/unary_vec_tmpl.h"
 
+/* A stretch at a time, that y may be x; numbers so large that their phase needs more digits go to the C library. */
+static void wave(size_t n, const float *x, float *y, int shift)
+{
+    enum { STRETCH = 8 * VW };
+    float kept[STRETCH];
+    for (size_t at = 0; at < n; at += STRETCH) {
+        const size_t some = n - at < STRETCH ? n - at : STRETCH;
+        VF most = v_zero();
+        for (size_t i = 0; i < some; i += VW)
+            most = v_max(vm_abs(get(x + at + i, some - i)), most);
+        const bool far = v_most(most) > VM_WAVE_MOST;
+        if (far)
+            memcpy(kept, x + at, some * sizeof *kept);
+        for (size_t i = 0; i < some; i += VW)
+            put(y + at + i, vm_wave(get(x + at + i, some - i), shift), some - i);
+        for (size_t i = 0; far && i < some; i++) {
+            if (fabsf(kept[i]) > VM_WAVE_MOST)
+                y[at + i] = shift ? cosf(kept[i]) : sinf(kept[i]);
+        }
+    }
+}
+
+static void unary_cos(size_t n, const float *x, float *y, float a, float b)
+{
+    (void)a;
+    (void)b;
+    wave(n, x, y, 1);
+}
+
+static void unary_sin(size_t n, const float *x, float *y, float a, float b)
+{
+    (void)a;
+    (void)b;
+    wave(n, x, y, 0);
+}
+
 #define FN binary_add
 #define OP(a, b) v_add((a), (b))
 #include "kernels/binary_vec_tmpl.h"

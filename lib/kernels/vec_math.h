@@ -161,6 +161,32 @@ static inline VF vm_log1p_unit(VF x)
     return v_add(vm_log(w), v_div(v_sub(x, v_sub(w, v_set1(1))), w));
 }
 
+/* What vm_wave() takes. */
+#define VM_WAVE_MOST 65536.0f
+
+/* sin(x + pi / 2 shift): 2 ulp for |x| <= VM_WAVE_MOST, NaN for infinities. n pi / 2 is taken off in three parts, of which the first
+ * difference is exact. */
+static inline VF vm_wave(VF x, int shift)
+{
+    const VF n = v_nearest(v_mul(x, v_set1(0.636619772f)));
+    VF r = v_fnma(n, v_set1(1.57079637f), x);
+    r = v_fnma(n, v_set1(-4.37113901e-8f), r);
+    r = v_fnma(n, v_set1(-1.71512451e-15f), r);
+    const VF z = v_mul(r, r);
+    VF s = v_set1(-0.00019508741f);
+    s = v_fma(s, z, v_set1(0.008332113f));
+    s = v_fma(s, z, v_set1(-0.16666654f));
+    s = v_fma(v_mul(s, z), r, r);
+    VF c = v_set1(2.442568e-05f);
+    c = v_fma(c, z, v_set1(-0.0013887251f));
+    c = v_fma(c, z, v_set1(0.041666646f));
+    c = v_fma(v_mul(z, z), c, v_fnma(z, v_set1(0.5f), v_set1(1)));
+    const VI quarter = vi_add(v_to_int(n), vi_set1(shift));
+    const VM odd = v_gt(v_of_bits(vi_left(vi_and(quarter, vi_set1(1)), 30)), v_zero());
+    const VF sign = v_of_bits(vi_left(vi_and(quarter, vi_set1(2)), 30));
+    return v_xor(v_select(odd, c, s), sign);
+}
+
 /* log(1 + e^x): 3 ulp. */
 static inline VF vm_softplus(VF x)
 {

@@ -56,6 +56,7 @@ TRUTH(affine, a *x + b)
 TRUTH(ceil, ceil(x))
 TRUTH(celu, isnan(x) ? x : t_celu(x, a))
 TRUTH(clip, t_clip(x, a, b))
+TRUTH(cos, cos(x))
 TRUTH(elu, x < 0 ? a * expm1(x) : x)
 TRUTH(erf, erf(x))
 TRUTH(exp, exp(x))
@@ -73,6 +74,7 @@ TRUTH(round, rint(x))
 TRUTH(rsqrt, 1 / sqrt(x))
 TRUTH(selu, b *(x <= 0 ? a * expm1(x) : x))
 TRUTH(sigmoid, t_sigmoid(x))
+TRUTH(sin, sin(x))
 TRUTH(softplus, log1p(exp(-fabs(x))) + (x > 0 ? x : 0))
 TRUTH(softsign, x / (1 + fabs(x)))
 TRUTH(sqrt, sqrt(x))
@@ -94,6 +96,7 @@ static const struct curve {
     {"ceil", OX_UNARY_CEIL, truth_ceil, 0, 0, 0, 0, 0},
     {"celu", OX_UNARY_CELU, truth_celu, 3, 0, 0, 1.25f, 0},
     {"clip", OX_UNARY_CLIP, truth_clip, 0, 0, 0, -1, 6},
+    {"cos", OX_UNARY_COS, truth_cos, 2, 0, 0, 0, 0},
     {"elu", OX_UNARY_ELU, truth_elu, 3, 0, FLT_MIN, 1.25f, 0},
     {"erf", OX_UNARY_ERF, truth_erf, 5, 0, 0, 0, 0},
     {"exp", OX_UNARY_EXP, truth_exp, 1, 0, 0, 0, 0},
@@ -111,6 +114,7 @@ static const struct curve {
     {"rsqrt", OX_UNARY_RSQRT, truth_rsqrt, 1.5, 0, 0, 0, 0},
     {"selu", OX_UNARY_SELU, truth_selu, 4, 0, FLT_MIN, 1.6732632f, 1.0507010f},
     {"sigmoid", OX_UNARY_SIGMOID, truth_sigmoid, 3, 0, 0x1p-125, 0, 0},
+    {"sin", OX_UNARY_SIN, truth_sin, 2, 0, 0, 0, 0},
     {"softplus", OX_UNARY_SOFTPLUS, truth_softplus, 3, 0, FLT_MIN, 0, 0},
     {"softsign", OX_UNARY_SOFTSIGN, truth_softsign, 2, 0, 0, 0, 0},
     {"sqrt", OX_UNARY_SQRT, truth_sqrt, 0.5001, 0, 0, 0, 0},
