@@ -25,7 +25,10 @@ void NAME(ox_gemm_pack_right)(unsigned nr, size_t k, size_t cols, const REAL *b,
         for (size_t p = 0; p < k; p++, out += nr) {
             const REAL *from = b + p * row + j * col;
             if (col == 1 && n == nr) {
-                memcpy(out, from, nr * sizeof *out);
+                if (nr == 2 * NR)
+                    memcpy(out, from, 2 * NR * sizeof *out); /* in line */
+                else
+                    memcpy(out, from, nr * sizeof *out);
                 continue;
             }
             for (unsigned r = 0; r < n; r++)

@@ -17,7 +17,7 @@ enum ox_unary {
     OX_UNARY_CELU, /* max(0, x) + min(0, a (e^(x / a) - 1)) */
     OX_UNARY_CLIP, /* min(max(x, a), b): also Relu */
     OX_UNARY_COS,
-    OX_UNARY_ELU,  /* x < 0 ? a (e^x - 1) : x */
+    OX_UNARY_ELU, /* x < 0 ? a (e^x - 1) : x */
     OX_UNARY_ERF,
     OX_UNARY_EXP,
     OX_UNARY_FLOOR,

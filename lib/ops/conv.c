@@ -5,6 +5,7 @@
 
 #include "common/threads.h"
 #include "kernels/gemm.h"
+#include "ops/fast.h"
 #include "ops/infer.h"
 
 enum { PIXELS = 256, CHANNELS = 128 }; /* a task's share at most */
@@ -240,7 +241,8 @@ static void infer_conv(struct ox_infer *c)
     ox_infer_conv(c, 0, 1);
 }
 
-const struct ox_op ox_ops_conv[] = {{"", "Conv", 1, .infer = infer_conv, .run = run_conv},
-                                    {"", "Conv", 11, .infer = infer_conv, .run = run_conv},
-                                    {"", "Conv", 22, .infer = infer_conv, .run = run_conv},
-                                    {0}};
+const struct ox_op ox_ops_conv[] = {
+    {"", "Conv", 1, .infer = infer_conv, .run = run_conv, .fast = ox_fast_conv},
+    {"", "Conv", 11, .infer = infer_conv, .run = run_conv, .fast = ox_fast_conv},
+    {"", "Conv", 22, .infer = infer_conv, .run = run_conv, .fast = ox_fast_conv},
+    {0}};

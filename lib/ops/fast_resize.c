@@ -35,7 +35,7 @@ struct planes {
     const float *x;
     float *y, *work;
     size_t in[2], out[2];
-    bool nearest;
+    bool nearest, twice; /* twice: nearest, each column two times */
     const size_t *row, *col;
     const float *row_weight, *col_weight;
 };
@@ -57,6 +57,20 @@ static const float *between_rows(const struct planes *p, const float *plane, siz
     return work;
 }
 
+static void double_row(const float *restrict line, size_t n, float *restrict out)
+{
+    for (size_t x = 0; x < n; x++)
+        out[2 * x] = out[2 * x + 1] = line[x];
+}
+
+static bool doubles_columns(const struct planes *p)
+{
+    bool twice = p->nearest && p->out[1] == 2 * p->in[1];
+    for (size_t x = 0; twice && x < p->out[1]; x++)
+        twice = p->col[2 * x] == x / 2;
+    return twice;
+}
+
 static void resize_plane(void *arg, size_t i, size_t slot)
 {
     const struct planes *p = arg;
@@ -69,7 +83,9 @@ static void resize_plane(void *arg, size_t i, size_t slot)
         }
         const float *line = between_rows(p, plane, y, p->work + slot * p->in[1]);
         const size_t *col = p->col;
-        for (size_t x = 0; p->nearest && x < p->out[1]; x++)
+        if (p->twice)
+            double_row(line, p->in[1], out);
+        for (size_t x = 0; !p->twice && p->nearest && x < p->out[1]; x++)
             out[x] = line[col[2 * x]];
         for (size_t x = 0; !p->nearest && x < p->out[1]; x++)
             out[x] =
@@ -122,6 +138,7 @@ enum ox_status ox_fast_resize(struct ox_run *r, struct ox_error *err)
                        .col = table + 2 * rows,
                        .row_weight = weights,
                        .col_weight = weights + rows};
+    p.twice = doubles_columns(&p);
     p.work = ox_run_work(r, ox_slots(r->env) * p.in[1], sizeof *p.work, err);
     if (!p.work)
         return OX_NO_MEMORY;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops/carry.h"
+#include "ops/fast.h"
 #include "ops/real.h"
 
 /* Weights multiply over the axes: more of them than this are refused. */
@@ -341,6 +342,86 @@ static enum ox_status run_grid_sample(struct ox_run *r, struct ox_error *err)
     return moved ? ox_move_own(out, err) : store_sums(r, in, in->rank, dims, &s, err);
 }
 
+/* ---- Bilinear, in float32 ---------------------------------------------------------------------------------------------- */
+
+enum { PLACES = 256 }; /* worked on side by side */
+
+struct bilinear {
+    const struct grid *g;
+    size_t channels, area, places;
+    const float *x, *at;
+    float *y;
+};
+
+/* The four elements of n places and their weights; false: some lie outside and have index SIZE_MAX. */
+static bool find_corners(const struct bilinear *b, const float *at, size_t n,
+                         size_t index[4][PLACES], float weight[4][PLACES])
+{
+    bool inside = true;
+    for (size_t i = 0; i < n; i++) {
+        struct grid_axis axis[2];
+        grid_place(b->g, (double)at[2 * i + 1], 0, &axis[0]);
+        grid_place(b->g, (double)at[2 * i], 1, &axis[1]);
+        for (unsigned k = 0; k < 4; k++) {
+            const int64_t row = axis[0].index[k / 2], column = axis[1].index[k % 2];
+            const bool outside = row < 0 || column < 0;
+            inside &= !outside;
+            index[k][i] = outside ? SIZE_MAX : (size_t)(row * b->g->strides[0] + column);
+            weight[k][i] = (float)(axis[0].weight[k / 2] * axis[1].weight[k % 2]);
+        }
+    }
+    return inside;
+}
+
+static void bilinear_task(void *arg, size_t from, size_t to)
+{
+    const struct bilinear *b = arg;
+    const size_t blocks = (b->places + PLACES - 1) / PLACES;
+    size_t index[4][PLACES];
+    float weight[4][PLACES];
+    for (size_t unit = from; unit < to; unit++) {
+        const size_t image = unit / blocks, first = unit % blocks * PLACES;
+        const size_t n = b->places - first < PLACES ? b->places - first : PLACES;
+        const bool inside =
+            find_corners(b, b->at + (image * b->places + first) * 2, n, index, weight);
+        for (size_t c = image * b->channels; c < (image + 1) * b->channels; c++) {
+            const float *x = b->x + c * b->area;
+            float *y = b->y + c * b->places + first;
+            for (size_t i = 0; inside && i < n; i++)
+                y[i] = weight[0][i] * x[index[0][i]] + weight[1][i] * x[index[1][i]] +
+                       (weight[2][i] * x[index[2][i]] + weight[3][i] * x[index[3][i]]);
+            for (size_t i = 0; !inside && i < n; i++) {
+                float part[4];
+                for (unsigned k = 0; k < 4; k++)
+                    part[k] = index[k][i] == SIZE_MAX ? 0 : weight[k][i] * x[index[k][i]];
+                y[i] = part[0] + part[1] + (part[2] + part[3]);
+            }
+        }
+    }
+}
+
+static enum ox_status fast_grid_sample(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_fast_in(r, 0), *at = ox_fast_in(r, 1);
+    struct grid g = {0};
+    struct ox_tensor *y;
+    int64_t dims[4];
+    if (!x || !at || x->rank != 4 || x->n == 0 || grid_attrs(r, &g, err) != OX_OK ||
+        g.mode != GRID_LINEAR || grid_shapes(r, x, at, &g, dims, err) != OX_OK)
+        return OX_UNSUPPORTED;
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, 4, dims, &y, err));
+    struct bilinear b = {.g = &g,
+                         .channels = (size_t)dims[1],
+                         .area = (size_t)(g.dims[0] * g.dims[1]),
+                         .places = (size_t)(dims[2] * dims[3]),
+                         .x = x->data,
+                         .at = at->data,
+                         .y = y->data};
+    ox_fast_spread(r->env, (size_t)dims[0] * ((b.places + PLACES - 1) / PLACES), 1,
+                   PLACES * (30 + 2 * (double)b.channels), bilinear_task, &b);
+    return ox_env_poll(r->env, err);
+}
+
 static void infer_grid_sample(struct ox_infer *c)
 {
     const struct ox_expr *const *in, *const *places, **out;
@@ -470,6 +551,7 @@ static enum ox_status run_affine_grid(struct ox_run *r, struct ox_error *err)
 }
 
 const struct ox_op ox_ops_grid_sample[] = {
-    {"", "GridSample", 16, 0, .infer = infer_grid_sample, .run = run_grid_sample},
+    {"", "GridSample", 16, 0, .infer = infer_grid_sample, .run = run_grid_sample,
+     .fast = fast_grid_sample},
     {"", "AffineGrid", 20, 0, .infer = infer_affine_grid, .run = run_affine_grid},
     {0}};

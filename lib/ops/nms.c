@@ -50,11 +50,14 @@ struct nms {
     double iou, score;
     struct candidate *candidates;
     size_t *kept;
+    void *sides, *kept_sides; /* of a batch's boxes, and of the kept ones side by side */
 };
 
 /* Fills kept with the boxes of one class; returns how many. */
-static size_t select_boxes(const struct nms *s, size_t batch, size_t plane)
+static size_t select_boxes(const struct nms *s, size_t plane)
 {
+    bool (*const keep)(const void *all, size_t box, void *list, size_t n_kept, double threshold) =
+        s->boxes->dtype == OX_FLOAT32 ? keep_f32 : keep_f64;
     size_t n = 0, n_kept = 0;
     for (size_t i = 0; i < s->n_boxes; i++) {
         double score = ox_tensor_get_double(s->scores, plane * s->n_boxes + i);
@@ -64,12 +67,7 @@ static size_t select_boxes(const struct nms *s, size_t batch, size_t plane)
     qsort(s->candidates, n, sizeof *s->candidates, by_score);
     for (size_t i = 0; i < n && n_kept < s->most; i++) {
         size_t box = s->candidates[i].box;
-        bool fresh = true;
-        for (size_t k = 0; k < n_kept && fresh; k++)
-            fresh = !(s->boxes->dtype == OX_FLOAT32 ? overlap_f32 : overlap_f64)(
-                s->boxes->data, batch * s->n_boxes + box, batch * s->n_boxes + s->kept[k],
-                s->centre, s->iou);
-        if (fresh)
+        if (keep(s->sides, box, s->kept_sides, n_kept, s->iou))
             s->kept[n_kept++] = box;
     }
     return n_kept;
@@ -100,7 +98,11 @@ static enum ox_status prepare(struct ox_run *r, struct nms *s, struct ox_error *
         return ox_run_fail(r, err, OX_INPUT, "iou_threshold is %g, outside of [0, 1]", s->iou);
     s->candidates = ox_run_scratch(r, s->n_boxes, sizeof *s->candidates, err);
     s->kept = ox_run_scratch(r, s->n_boxes, sizeof *s->kept, err);
-    return s->candidates && s->kept ? OX_OK : OX_NO_MEMORY;
+    const size_t side =
+        s->boxes->dtype == OX_FLOAT32 ? sizeof(struct box_f32) : sizeof(struct box_f64);
+    s->sides = ox_run_scratch(r, s->n_boxes, side, err);
+    s->kept_sides = ox_run_scratch(r, s->n_boxes, side, err);
+    return s->candidates && s->kept && s->sides && s->kept_sides ? OX_OK : OX_NO_MEMORY;
 }
 
 static enum ox_status run_nms(struct ox_run *r, struct ox_error *err)
@@ -113,7 +115,10 @@ static enum ox_status run_nms(struct ox_run *r, struct ox_error *err)
     int64_t *found = NULL;
     for (size_t plane = 0; plane < planes; plane++) {
         OX_TRY(ox_env_poll(r->env, err));
-        size_t n_kept = select_boxes(&s, plane / classes, plane);
+        if (plane % classes == 0)
+            (s.boxes->dtype == OX_FLOAT32 ? read_all_f32 : read_all_f64)(
+                s.boxes->data, plane / classes * s.n_boxes, s.n_boxes, s.centre, s.sides);
+        size_t n_kept = select_boxes(&s, plane);
         if (n + n_kept > cap) {
             size_t more = 2 * cap > n + n_kept ? 2 * cap : n + n_kept;
             int64_t *grown = ox_run_scratch(r, more, 3 * sizeof *grown, err);

@@ -1,35 +1,58 @@
-/* Stamped by nms.c for float and double: whether two boxes overlap by more than the threshold, in the boxes' own arithmetic,
- * which decides the close calls. */
+/* Stamped by nms.c for float and double: which boxes overlap by more than the threshold, in the boxes' own arithmetic, which decides
+ * the close calls. */
 
-static void NAME(sides)(const REAL *box, bool centre, REAL side[4])
+struct NAME(box) {
+    REAL left, right, top, low, area;
+};
+
+static struct NAME(box) NAME(read)(const void *boxes, size_t i, bool centre)
 {
+    const REAL *box = (const REAL *)boxes + i * 4;
+    struct NAME(box) b;
     if (centre) {
-        side[0] = box[0] - box[2] / 2;
-        side[1] = box[0] + box[2] / 2;
-        side[2] = box[1] - box[3] / 2;
-        side[3] = box[1] + box[3] / 2;
-        return;
+        b.left = box[0] - box[2] / 2;
+        b.right = box[0] + box[2] / 2;
+        b.top = box[1] - box[3] / 2;
+        b.low = box[1] + box[3] / 2;
+    } else {
+        b.left = box[1] < box[3] ? box[1] : box[3];
+        b.right = box[1] < box[3] ? box[3] : box[1];
+        b.top = box[0] < box[2] ? box[0] : box[2];
+        b.low = box[0] < box[2] ? box[2] : box[0];
     }
-    side[0] = box[1] < box[3] ? box[1] : box[3];
-    side[1] = box[1] < box[3] ? box[3] : box[1];
-    side[2] = box[0] < box[2] ? box[0] : box[2];
-    side[3] = box[0] < box[2] ? box[2] : box[0];
+    b.area = (b.right - b.left) * (b.low - b.top);
+    return b;
 }
 
-static bool NAME(overlap)(const void *boxes, size_t one, size_t other, bool centre,
-                          double threshold)
+/* Boxes from..., as read() makes them, into `out`. */
+static void NAME(read_all)(const void *boxes, size_t from, size_t n, bool centre, void *out)
 {
-    REAL a[4], b[4];
-    NAME(sides)((const REAL *)boxes + one * 4, centre, a);
-    NAME(sides)((const REAL *)boxes + other * 4, centre, b);
-    REAL width = (a[1] < b[1] ? a[1] : b[1]) - (a[0] > b[0] ? a[0] : b[0]);
-    REAL height = (a[3] < b[3] ? a[3] : b[3]) - (a[2] > b[2] ? a[2] : b[2]);
+    struct NAME(box) *to = out;
+    for (size_t i = 0; i < n; i++)
+        to[i] = NAME(read)(boxes, from + i, centre);
+}
+
+static bool NAME(overlap)(const struct NAME(box) * a, const struct NAME(box) * b, REAL threshold)
+{
+    const REAL width =
+        (a->right < b->right ? a->right : b->right) - (a->left > b->left ? a->left : b->left);
+    const REAL height = (a->low < b->low ? a->low : b->low) - (a->top > b->top ? a->top : b->top);
     if (!(width > 0 && height > 0))
         return false;
-    REAL common = width * height;
-    REAL area_a = (a[1] - a[0]) * (a[3] - a[2]), area_b = (b[1] - b[0]) * (b[3] - b[2]);
-    REAL all = area_a + area_b - common;
-    if (!(common > 0 && area_a > 0 && area_b > 0 && all > 0))
+    const REAL common = width * height, all = a->area + b->area - common;
+    if (!(common > 0 && a->area > 0 && b->area > 0 && all > 0))
         return false;
-    return common / all > (REAL)threshold;
+    return common / all > threshold;
+}
+
+/* Whether a box overlaps any of those kept so far, which lie side by side; keeps it if not. */
+static bool NAME(keep)(const void *all, size_t box, void *list, size_t n_kept, double threshold)
+{
+    const struct NAME(box) *boxes = all;
+    struct NAME(box) *kept = list;
+    for (size_t k = 0; k < n_kept; k++)
+        if (NAME(overlap)(&boxes[box], &kept[k], (REAL)threshold))
+            return false;
+    kept[n_kept] = boxes[box];
+    return true;
 }

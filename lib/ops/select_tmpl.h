@@ -52,6 +52,20 @@ static void N(topk_sink)(const T *row, int64_t *heap, size_t n, size_t at, bool 
     heap[at] = moving;
 }
 
+/* Whether one of the 16 from x on may go before `root` by its value. Where one of the two is no number it may. */
+static bool N(topk_any)(const T *x, T root, bool largest)
+{
+    unsigned any = 0;
+    if (largest) {
+        for (unsigned j = 0; j < 16; j++)
+            any |= (unsigned)!(x[j] <= root);
+    } else {
+        for (unsigned j = 0; j < 16; j++)
+            any |= (unsigned)!(x[j] >= root);
+    }
+    return any != 0;
+}
+
 /* Indices of the first k >= 1 of the n elements of a row, in order. */
 static void N(topk_row)(const void *data, size_t n, size_t k, bool largest, int64_t *heap)
 {
@@ -61,7 +75,10 @@ static void N(topk_row)(const void *data, size_t n, size_t k, bool largest, int6
         heap[i] = (int64_t)i;
     for (size_t i = k / 2; i-- > 0;)
         N(topk_sink)(row, heap, k, i, largest);
-    for (size_t i = k; i < n; i++) {
+    for (size_t i = k, looked = k; i < n; i++) {
+        while (i >= looked && n - i > 16 && !N(topk_any)(row + i, row[heap[0]], largest))
+            i += 16;
+        looked = i < looked ? looked : i + 16;
         if (N(topk_before)(row, (int64_t)i, heap[0], largest)) {
             heap[0] = (int64_t)i;
             N(topk_sink)(row, heap, k, 0, largest);

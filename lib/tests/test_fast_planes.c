@@ -1,4 +1,4 @@
-/* MaxPool, AveragePool and Resize of planes: the quick forms against the reference. */
+/* MaxPool, AveragePool, Resize, GridSample and Conv of planes: the quick forms against the reference. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,13 +7,14 @@
 #include "tests/run_suite.h"
 #include "tests/run_text.h"
 
-enum { MOST = 6000 };
+enum { MOST = 13000 };
 
 struct random_model {
     char text[600];
-    unsigned rank;
-    int64_t dims[4];
+    unsigned rank, other_rank; /* 0: no second input */
+    int64_t dims[5], other[5];
     bool exact;
+    float apart; /* 0: 1e-6 */
 };
 
 /* A window that fits the plane, so that there is an output. */
@@ -52,12 +53,24 @@ static void draw_pool(struct dice *d, struct random_model *p)
              !p->exact && dice_between(d, 0, 1) ? ", count_include_pad = 1" : "");
 }
 
-static size_t run_level(const struct random_model *p, int level, const float *x, float *out)
+static size_t elements(unsigned rank, const int64_t *dims)
+{
+    size_t n = 1;
+    for (unsigned a = 0; a < rank; a++)
+        n *= (size_t)dims[a];
+    ck_assert_uint_le(n, MOST);
+    return n;
+}
+
+static size_t run_level(const struct random_model *p, int level, const float *x, const float *other,
+                        float *out)
 {
     struct text_run f;
     const struct ox_run_options options = {.level = level};
     text_must_plan(&f, p->text, &options);
     text_give(&f, OX_FLOAT32, p->rank, p->dims, x);
+    if (p->other_rank)
+        text_give(&f, OX_FLOAT32, p->other_rank, p->other, other);
     text_must_run(&f);
     const struct ox_tensor *y = ox_datum_get_tensor(f.out[0]);
     const size_t n = y->n;
@@ -95,24 +108,75 @@ static void draw_resize(struct dice *d, struct random_model *p)
         nearest[dice_between(d, 0, 3)], coordinates[dice_between(d, 0, 4)]);
 }
 
+static void draw_grid(struct dice *d, struct random_model *p)
+{
+    static const char *const paddings[] = {"zeros", "border", "reflection"};
+    p->rank = p->other_rank = 4;
+    for (unsigned a = 0; a < 4; a++) {
+        p->dims[a] = (int64_t)dice_between(d, 1, a < 2 ? 3 : 12);
+        p->other[a] = a == 0 ? p->dims[0] : a == 3 ? 2 : (int64_t)dice_between(d, 1, 20);
+    }
+    snprintf(
+        p->text, sizeof p->text,
+        "<ir_version: 10, opset_import: [\"\" : 20]> g (float[N,C,H,W] x, float[N,P,Q,2] z) => "
+        "(float[N,C,P,Q] y) { y = GridSample <padding_mode = \"%s\", align_corners = %d> (x, z) }",
+        paddings[dice_between(d, 0, 2)], (int)dice_between(d, 0, 1));
+}
+
+/* Three axes; two where the weights come as an input. */
+static void draw_conv(struct dice *d, struct random_model *p)
+{
+    char lists[3][40];
+    size_t at[3] = {0}, pads[6];
+    const unsigned axes = dice_between(d, 0, 3) ? 3 : 2;
+    const int64_t groups = (int64_t)dice_between(d, 1, 2);
+    p->rank = p->other_rank = axes + 2;
+    p->apart = 4e-6f; /* up to 81 products a sum */
+    p->dims[0] = (int64_t)dice_between(d, 1, 2);
+    p->other[1] = (int64_t)dice_between(d, 1, 3);
+    p->dims[1] = groups * p->other[1];
+    p->other[0] = groups * (int64_t)dice_between(d, 4, 9);
+    for (unsigned a = 0; a < axes; a++) {
+        const size_t kernel = dice_between(d, 1, 3), dilation = dice_between(d, 1, 2);
+        const size_t reach = (kernel - 1) * dilation + 1, stride = dice_between(d, 1, 2);
+        p->other[2 + a] = (int64_t)kernel;
+        pads[a] = dice_between(d, 0, 2);
+        pads[a + axes] = dice_between(d, 0, 2);
+        p->dims[2 + a] = (int64_t)dice_between(d, reach, reach + 4);
+        const size_t values[2] = {stride, dilation};
+        for (unsigned i = 0; i < 2; i++)
+            at[i] += (size_t)snprintf(lists[i] + at[i], sizeof lists[i] - at[i], "%s%zu",
+                                      a ? "," : "", values[i]);
+    }
+    for (unsigned a = 0; a < 2 * axes; a++)
+        at[2] += (size_t)snprintf(lists[2] + at[2], sizeof lists[2] - at[2], "%s%zu", a ? "," : "",
+                                  pads[a]);
+    snprintf(p->text, sizeof p->text,
+             "<ir_version: 10, opset_import: [\"\" : 22]> g (float[%s] x, float[%s] w) => "
+             "(float[%s] y) { y = Conv <strides = [%s], dilations = [%s], pads = [%s], group = %d> "
+             "(x, w) }",
+             axes == 3 ? "N,C,D,H,W" : "N,C,H,W", axes == 3 ? "M,c,d,h,w" : "M,c,h,w",
+             axes == 3 ? "N,M,P,Q,R" : "N,M,P,Q", lists[0], lists[1], lists[2], (int)groups);
+}
+
 /* At both levels: maxima and moved elements to the bit, the rest within what float32 rounds. */
 static void compare(struct dice *d, const struct random_model *p, bool odd)
 {
-    static float x[MOST], slow[MOST], fast[MOST];
-    size_t n = 1;
-    for (unsigned a = 0; a < p->rank; a++)
-        n *= (size_t)p->dims[a];
-    ck_assert_uint_le(n, MOST);
+    static float x[MOST], other[MOST], slow[MOST], fast[MOST];
+    const size_t n = elements(p->rank, p->dims), n_other = elements(p->other_rank, p->other);
     for (size_t i = 0; i < n; i++) {
         const uint64_t roll = dice_between(d, 0, 9);
         x[i] = odd && roll == 0 ? NAN : odd && roll == 1 ? -INFINITY : dice_float(d);
     }
-    const size_t n_slow = run_level(p, 0, x, slow), n_fast = run_level(p, 2, x, fast);
+    for (size_t i = 0; i < n_other; i++)
+        other[i] = 1.3f * dice_float(d);
+    const size_t n_slow = run_level(p, 0, x, other, slow), n_fast = run_level(p, 2, x, other, fast);
     ck_assert_uint_eq(n_slow, n_fast);
     for (size_t i = 0; i < n_slow; i++) {
         const float apart = fabsf(slow[i] - fast[i]);
         const bool same = slow[i] == fast[i] || (isnan(slow[i]) && isnan(fast[i]));
-        ck_assert_msg(same || (!p->exact && apart <= 1e-6f * (1 + fabsf(slow[i]))),
+        ck_assert_msg(same || (!p->exact &&
+                               apart <= (p->apart > 0 ? p->apart : 1e-6f) * (1 + fabsf(slow[i]))),
                       "%s: %zu: %g, not %g", p->text, i, fast[i], slow[i]);
     }
 }
@@ -120,7 +184,7 @@ static void compare(struct dice *d, const struct random_model *p, bool odd)
 START_TEST(windows_of_all_forms)
 {
     struct dice d = {(uint64_t)_i * 131 + 7};
-    struct random_model p;
+    struct random_model p = {0};
     draw_pool(&d, &p);
     const bool odd = dice_between(&d, 0, 2) == 0;
     compare(&d, &p, odd);
@@ -130,10 +194,28 @@ END_TEST
 START_TEST(planes_of_other_sizes)
 {
     struct dice d = {(uint64_t)_i * 173 + 5};
-    struct random_model p;
+    struct random_model p = {0};
     draw_resize(&d, &p);
     const bool odd = p.exact && dice_between(&d, 0, 2) == 0;
     compare(&d, &p, odd);
+}
+END_TEST
+
+START_TEST(places_of_a_grid)
+{
+    struct dice d = {(uint64_t)_i * 191 + 3};
+    struct random_model p = {0};
+    draw_grid(&d, &p);
+    compare(&d, &p, false);
+}
+END_TEST
+
+START_TEST(convolutions_over_any_axes)
+{
+    struct dice d = {(uint64_t)_i * 197 + 11};
+    struct random_model p = {0};
+    draw_conv(&d, &p);
+    compare(&d, &p, false);
 }
 END_TEST
 
@@ -143,6 +225,8 @@ int main(void)
     TCase *tcase = tcase_create("fast_planes");
     tcase_add_loop_test(tcase, windows_of_all_forms, 0, 300);
     tcase_add_loop_test(tcase, planes_of_other_sizes, 0, 300);
+    tcase_add_loop_test(tcase, places_of_a_grid, 0, 200);
+    tcase_add_loop_test(tcase, convolutions_over_any_axes, 0, 300);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -1,0 +1,139 @@
+/* Conv in float32 where it was not made a FusedConv: more than two spatial axes and the like. The input is copied into planes with
+ * their padding, so that no tap lies outside. */
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/convolve_planes.h"
+#include "ops/conv.h"
+#include "ops/fast.h"
+
+enum { AXES = 6 };
+
+struct padded {
+    const struct ox_window *w;
+    size_t dims[AXES], planes, plane, line;
+    const float *x;
+    float *y;
+};
+
+/* False: too large. */
+static bool find_padded(const struct ox_plain_conv *cv, struct padded *p)
+{
+    const struct ox_window *w = &cv->w;
+    *p = (struct padded){.w = w, .plane = 1, .planes = cv->images * cv->groups * cv->in_group};
+    for (unsigned d = 0; d < w->n; d++) {
+        const int64_t reach =
+            (w->out[d] - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
+        if (w->before[d] < 0 || reach < 1 || reach > (int64_t)1 << 31 ||
+            OX_MUL_OVERFLOWS(p->plane, (size_t)reach, &p->plane))
+            return false;
+        p->dims[d] = (size_t)reach;
+    }
+    return p->plane < SIZE_MAX / 64 / (p->planes + 1);
+}
+
+/* Copies what of a plane lies in the padded one; the rest is zero. */
+static void copy_plane(const struct padded *p, const float *x, float *y)
+{
+    const struct ox_window *w = p->w;
+    const unsigned last = w->n - 1;
+    const size_t before = (size_t)w->before[last], width = p->dims[last];
+    const size_t whole = (size_t)w->in[last], room = width > before ? width - before : 0;
+    const size_t n = whole < room ? whole : room;
+    memset(y, 0, p->plane * sizeof *y);
+    for (size_t line = 0; line < w->n_in / whole; line++) {
+        size_t rest = line, at = 0, step = width;
+        bool inside = true;
+        for (unsigned d = last; d-- > 0;) {
+            const size_t place = rest % (size_t)w->in[d] + (size_t)w->before[d];
+            rest /= (size_t)w->in[d];
+            inside &= place < p->dims[d];
+            at += place * step;
+            step *= p->dims[d];
+        }
+        if (inside && n)
+            memcpy(y + at + before, x + line * whole, n * sizeof *y);
+    }
+}
+
+static void copy_task(void *arg, size_t from, size_t to)
+{
+    const struct padded *p = arg;
+    for (size_t i = from; i < to; i++)
+        copy_plane(p, p->x + i * p->w->n_in, p->y + i * p->plane);
+}
+
+/* Offsets in a padded plane of the points of a grid of `n` sizes, `step` apart on each axis. */
+static void grid_offsets(const struct padded *p, unsigned axes, const int64_t *sizes,
+                         const int64_t *step, size_t n, size_t *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t rest = i, scale = 1, at = 0;
+        for (unsigned d = p->w->n; d-- > 0;) {
+            if (d < axes) {
+                at += rest % (size_t)sizes[d] * (size_t)step[d] * scale;
+                rest /= (size_t)sizes[d];
+            }
+            scale *= p->dims[d];
+        }
+        out[i] = at;
+    }
+}
+
+static enum ox_status convolve(struct ox_run *r, const struct ox_plain_conv *cv, struct padded *p,
+                               struct ox_error *err)
+{
+    const struct ox_window *w = &cv->w;
+    const struct ox_compute *t = ox_compute(ox_cpu());
+    struct ox_plane_conv c = {.rows = cv->out_group,
+                              .channels = cv->in_group,
+                              .taps = w->taps,
+                              .width = (size_t)w->out[w->n - 1],
+                              .step = (size_t)w->stride[w->n - 1],
+                              .plane = p->plane,
+                              .weights = cv->weights,
+                              .bias = cv->bias,
+                              .y = cv->y,
+                              .batch = cv->images,
+                              .groups = cv->groups};
+    c.lines = w->n_out / c.width;
+    size_t *taps = ox_run_scratch(r, c.taps, sizeof *taps, err);
+    size_t *lines = ox_run_scratch(r, c.lines, sizeof *lines, err);
+    p->y = ox_run_work(r, p->planes * p->plane + OX_PLANE_SLACK, sizeof *p->y, err);
+    float *work = ox_run_work(r, ox_plane_conv_work(t, r->env, &c), sizeof *work, err);
+    if (!taps || !lines || !p->y || !work)
+        return OX_NO_MEMORY;
+    memset(p->y + p->planes * p->plane, 0, OX_PLANE_SLACK * sizeof *p->y);
+    ox_fast_spread(r->env, p->planes, 1, 0.3 * (double)p->plane, copy_task, p);
+    grid_offsets(p, w->n, w->kernel, w->dilation, c.taps, taps);
+    grid_offsets(p, w->n - 1, w->out, w->stride, c.lines, lines);
+    c.tap = taps;
+    c.line = lines;
+    c.x = p->y;
+    ox_plane_conv_run(t, r->env, &c, work);
+    return ox_env_poll(r->env, err);
+}
+
+enum ox_status ox_fast_conv(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_fast_in(r, 0), *w = ox_fast_in(r, 1), *b = ox_run_in(r, 2);
+    int64_t dims[OX_WINDOW_AXES + 2];
+    struct padded p;
+    if (!x || !w || (b && b->dtype != OX_FLOAT32) || x->rank > AXES + 2)
+        return OX_UNSUPPORTED;
+    struct ox_plain_conv *cv = ox_run_scratch(r, 1, sizeof *cv, err);
+    if (!cv)
+        return OX_NO_MEMORY;
+    if (ox_plain_conv_plan(r, x, w, b, cv, dims, err) != OX_OK)
+        return OX_UNSUPPORTED;
+    /* Few rows waste most of a tile; the plain form goes tap by tap then. */
+    if (!x->n || !w->n || !cv->w.n_out || cv->out_group < 4 || !find_padded(cv, &p))
+        return OX_UNSUPPORTED;
+    struct ox_tensor *y;
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
+    p.x = x->data;
+    cv->weights = w->data;
+    cv->bias = b ? b->data : NULL;
+    cv->y = y->data;
+    return convolve(r, cv, &p, err);
+}
