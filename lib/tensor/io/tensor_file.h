@@ -16,6 +16,8 @@ struct ox_tensor_source {
     struct ox_mapping mapping;
     bool borrowed; /* somebody else's bytes: no mapping */
 };
+/* NULL is nothing; the last one closes the mapping. */
+void ox_tensor_source_unref(struct ox_tensor_source *source);
 
 /* What an .npy header says. */
 struct ox_npy_header {
