@@ -9,7 +9,7 @@ struct args {
     struct opt_strings calibration, tables;
     int method, quant_format, activation_type;
     double percentile;
-    bool moving_average, symmetric_activation, calibrate_only;
+    bool moving_average, symmetric_activation, calibrate_only, merge;
     bool bias_correction, equalize, smooth;
     int accuracy;
     const char *max_drop;
@@ -25,7 +25,8 @@ struct args {
 enum { METHOD_COMPARE = 5 };
 
 static const struct opt options[] = {
-    {'o', "output", OPT_STRING, COMMON(out), "OUT", NULL, "write the quantized model"},
+    {'o', "output", OPT_STRING, COMMON(out), "OUT", NULL,
+     "write the quantized model, or the table of --merge"},
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Calibration"},
     {0, "calibration", OPT_STRINGS, FIELD(calibration), "DATA", NULL,
      "samples: an .npz whose leading dimension they are, or a folder of .npz, .npy or input_N.pb"},
@@ -33,6 +34,8 @@ static const struct opt options[] = {
      "calibrate from tables, merged, instead; onnxruntime's calibration cache is read too"},
     {0, "calibrate-only", OPT_FLAG, FIELD(calibrate_only), NULL, NULL,
      "write the --table and no model; it holds some of the samples"},
+    {0, "merge", OPT_FLAG, FIELD(merge), NULL, NULL,
+     "the operands are tables: write what they come to, in any order, as one table"},
     {0, "method", OPT_CHOICE, FIELD(method), "METHOD", "minmax|percentile|entropy|mse|auto|compare",
      "how a range is chosen; compare shows what each would give"},
     {0, "percentile", OPT_DOUBLE, FIELD(percentile), "P", NULL,
@@ -275,6 +278,24 @@ static enum ox_status check(struct cli *cli, const struct args *args)
     return OX_OK;
 }
 
+/* What one calibration over the samples of all of them would have written. */
+static enum ox_status merge(struct cli *cli, const struct args *args, const char *const *tables,
+                            size_t n)
+{
+    struct ox_error err = {0};
+    struct ox_calibration *calibration = NULL;
+    if (!n || !args->common.out || args->calibration.n || args->tables.n || args->calibrate_only)
+        return cli_fail(cli, OX_USAGE,
+                        "quantize-static: --merge takes tables and -o OUT, and nothing else");
+    enum ox_status status = ox_calibration_new(&calibration, cli->env, &err);
+    for (size_t i = 0; i < n && status == OX_OK; i++)
+        status = ox_calibration_read(calibration, tables[i], &err);
+    if (status == OX_OK)
+        status = ox_calibration_write(calibration, args->common.out, &err);
+    ox_calibration_release(calibration);
+    return status == OX_OK ? OX_OK : cli_error(cli, &err);
+}
+
 static enum ox_status run(struct cli *cli, void *args_, const char *const *operands,
                           size_t n_operands)
 {
@@ -285,6 +306,8 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
                                                    OX_QUANT_ENTROPY, OX_QUANT_MSE,
                                                    OX_QUANT_AUTO,    OX_QUANT_MINMAX};
     const struct args *args = args_;
+    if (args->merge)
+        return merge(cli, args, operands, n_operands);
     enum ox_status status = cli_one_model(cli, operands, n_operands);
     if (status == OX_OK)
         status = check(cli, args);
@@ -332,7 +355,7 @@ static void defaults(void *args_)
 const struct command command_quantize_static = {
     .name = "quantize-static",
     .summary = "Quantize weights and activations by what samples show",
-    .operands = "MODEL",
+    .operands = "MODEL | TABLE...",
     .description =
         "Runs the model on samples once, choosing ranges of activations from what it sees, and "
         "puts QuantizeLinear and DequantizeLinear where runtimes fuse them into integer operators. "
@@ -347,6 +370,7 @@ const struct command command_quantize_static = {
         "  onnxtool quantize-static model.onnx --calibrate-only --calibration part1/ --table "
         "part1.json\n"
         "  onnxtool quantize-static model.onnx -o model.int8.onnx --table part1.json,part2.json\n"
+        "  onnxtool quantize-static --merge part1.json part2.json -o all.json\n"
         "  onnxtool quantize-static --debug model.int8.onnx --float model.onnx --calibration "
         "samples.npz\n",
     .options = options,

@@ -819,6 +819,10 @@ struct ox_run_options {
      * value may be kept with a reference. NULL. */
     enum ox_status (*on_value)(void *arg, const char *name, const struct ox_datum *value,
                                struct ox_error *err);
+    /* The same (and with value_arg too) for what bodies of If, Loop and Scan are given and make, each time they run, where the
+     * model runs as it stands. graph: the body's path. NULL. */
+    enum ox_status (*on_body_value)(void *arg, const char *graph, const char *name,
+                                    const struct ox_datum *value, struct ox_error *err);
     void *value_arg;
     /* The same, but before any node sees it: *value may be replaced by another of its type and shape (release the one, put
      * a reference to the other). NULL. */

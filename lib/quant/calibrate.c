@@ -229,7 +229,8 @@ struct watch {
     struct ox_strmap normalized; /* those that LayerNormalization makes */
     const char **watched;        /* the former */
     struct alias *aliases;       /* the latter; their indices are behind those of the former: */
-    size_t n_watched, n_aliases;
+    size_t n_watched, n_aliases, n_bodies; /* n_bodies: how many of the former stand in bodies */
+    struct ox_arena arena;                 /* names in bodies */
 };
 
 enum { FIRST_ALIAS = 1 << 30 };
@@ -280,12 +281,39 @@ static enum ox_status on_value(void *arg, const char *name, const struct ox_datu
     return see(watch, name, value, err);
 }
 
-/* What the value's elements are called that is looked at; NULL. */
-static const char *root_of(const struct watch *watch, const struct ox_value *value)
+static enum ox_status on_body_value(void *arg, const char *graph, const char *name,
+                                    const struct ox_datum *value, struct ox_error *err)
 {
-    uint32_t at = ox_strmap_find(&watch->names, value->name, strlen(value->name));
+    struct ox_strbuf key = {0};
+    ox_strbuf_printf(&key, "%s:%s", graph, name);
+    enum ox_status status = !key.data || key.failed ? ox_fail(err, OX_NO_MEMORY, "out of memory")
+                                                    : on_value(arg, key.data, value, err);
+    ox_strbuf_release(&key);
+    return status;
+}
+
+/* The name in the table. NULL: out of memory. */
+static const char *key_of(struct watch *watch, const struct ox_value *value)
+{
+    if (!ox_quant_is_body(value->graph))
+        return value->name;
+    struct ox_strbuf path = {0};
+    ox_graph_path(&path, value->graph);
+    const char *key = path.data && !path.failed
+                          ? ox_arena_printf(&watch->arena, "%s:%s", path.data, value->name)
+                          : NULL;
+    ox_strbuf_release(&path);
+    return key;
+}
+
+/* What the value's elements are called that is looked at; NULL. */
+static const char *root_of(struct watch *watch, const struct ox_value *value)
+{
+    const char *key = key_of(watch, value);
+    uint32_t at = key ? ox_strmap_find(&watch->names, key, strlen(key)) : OX_STRMAP_NONE;
     if (at == OX_STRMAP_NONE)
-        return value->is_input && !value->init ? value->name : NULL;
+        return key && value->is_input && !value->init && !ox_quant_is_body(value->graph) ? key
+                                                                                         : NULL;
     return at < FIRST_ALIAS ? watch->watched[at] : watch->aliases[at - FIRST_ALIAS].root;
 }
 
@@ -299,41 +327,53 @@ static bool only_reshapes(const struct ox_node *node)
     return false;
 }
 
+/* Whether a value is made where it stands, by a node or by who runs the body. */
+static bool is_made(const struct ox_value *value)
+{
+    return value->producer || (value->is_input && ox_quant_is_body(value->graph));
+}
+
 static bool choose(struct watch *watch, const struct ox_value *value, bool all)
 {
-    if (!value || !value->producer ||
-        ox_strmap_find(&watch->names, value->name, strlen(value->name)) != OX_STRMAP_NONE)
+    while (value->outer)
+        value = value->outer;
+    if (!is_made(value))
+        return true;
+    const char *key = key_of(watch, value);
+    if (!key)
+        return false;
+    const size_t n = strlen(key);
+    if (ox_strmap_find(&watch->names, key, n) != OX_STRMAP_NONE)
         return true;
     const struct ox_node *node = value->producer;
-    const char *root =
-        !all && only_reshapes(node) && node->inputs[0] ? root_of(watch, node->inputs[0]) : NULL;
+    const char *root = !all && node && only_reshapes(node) && node->inputs[0]
+                           ? root_of(watch, node->inputs[0])
+                           : NULL;
     uint32_t at = (uint32_t)watch->n_watched;
     if (root) {
         at = (uint32_t)watch->n_aliases + FIRST_ALIAS;
-        watch->aliases[watch->n_aliases++] = (struct alias){value->name, root};
+        watch->aliases[watch->n_aliases++] = (struct alias){key, root};
     } else {
-        watch->watched[watch->n_watched++] = value->name;
+        watch->watched[watch->n_watched++] = key;
+        watch->n_bodies += ox_quant_is_body(value->graph);
     }
-    if (strcmp(node->op_type, "LayerNormalization") == 0 &&
-        !ox_strmap_add(&watch->normalized, value->name, strlen(value->name), &at, NULL))
+    if (node && strcmp(node->op_type, "LayerNormalization") == 0 &&
+        !ox_strmap_add(&watch->normalized, key, n, &at, NULL))
         return false;
-    return ox_strmap_add(&watch->names, value->name, strlen(value->name), &at, NULL);
+    return ox_strmap_add(&watch->names, key, n, &at, NULL);
 }
 
-/* The values that nodes make, or those of them that quantizing may ask for. */
-static enum ox_status choose_values(struct watch *watch, const struct ox_model *model, bool all,
-                                    struct ox_error *err)
+static bool choose_in_graph(struct watch *watch, const struct ox_graph *graph, bool all)
 {
-    const struct ox_graph *graph = model->graph;
-    size_t count = 0;
-    for (size_t i = 0; i < graph->n_nodes; i++)
-        count += graph->nodes[i]->n_inputs + graph->nodes[i]->n_outputs;
-    watch->watched = calloc(count + 1, sizeof *watch->watched);
-    watch->aliases = calloc(count + 1, sizeof *watch->aliases);
     bool *wanted = calloc(graph->n_values + 1, sizeof *wanted);
-    bool good = watch->watched && watch->aliases && wanted;
+    bool good = wanted != NULL;
     if (good && !all)
         ox_place_wants(graph, wanted);
+    for (size_t i = 0; i < graph->n_values && good; i++) { /* what a body takes */
+        const struct ox_value *value = graph->values[i];
+        if (wanted[i] && (value->outer || value->is_input))
+            good = choose(watch, value, all);
+    }
     for (size_t i = 0; i < graph->n_nodes && good; i++) {
         const struct ox_node *node = graph->nodes[i];
         for (size_t k = 0; k < node->n_outputs && good; k++) {
@@ -342,6 +382,23 @@ static enum ox_status choose_values(struct watch *watch, const struct ox_model *
         }
     }
     free(wanted);
+    return good;
+}
+
+/* The values that nodes make, or those of them that quantizing may ask for: in bodies too. */
+static enum ox_status choose_values(struct watch *watch, const struct ox_model *model, bool all,
+                                    struct ox_error *err)
+{
+    size_t count = 0;
+    for (size_t g = 0; g < model->n_graphs; g++)
+        count += model->graphs[g]->n_values;
+    watch->watched = calloc(count + 1, sizeof *watch->watched);
+    watch->aliases = calloc(count + 1, sizeof *watch->aliases);
+    bool good = watch->watched && watch->aliases && choose_in_graph(watch, model->graph, all);
+    for (size_t g = 0; g < model->n_graphs && good && !all; g++) {
+        if (ox_quant_is_body(model->graphs[g]))
+            good = choose_in_graph(watch, model->graphs[g], false);
+    }
     return good ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
 }
 
@@ -457,11 +514,14 @@ enum ox_status ox_calibration_run(struct ox_calibration *c, struct ox_model *mod
     struct ox_run_options run = {
         .level = options->compat_ort ? 0 : 2, .on_value = on_value, .value_arg = &watch};
     enum ox_status status;
+    ox_arena_init(&watch.arena, ox_env_budget(c->env));
     ox_strmap_init(&watch.names);
     ox_strmap_init(&watch.normalized);
     OX_TRY_CLEANUP(choose_values(&watch, model, options->compat_ort, err));
+    /* Rewriting keeps no values of bodies: where these are wanted the model runs as it stands, by the same kernels. */
+    run.on_body_value = watch.n_bodies ? on_body_value : NULL;
     run.watched = watch.watched;
-    run.n_watched = options->compat_ort ? 0 : watch.n_watched;
+    run.n_watched = options->compat_ort || watch.n_bodies ? 0 : watch.n_watched;
     OX_TRY_CLEANUP(ox_session_new(&session, model, &run, err));
     OX_TRY_CLEANUP(name_inputs(c, session, err));
     OX_TRY_CLEANUP(run_pass(&watch, session, paths, n_paths, &progress, err));
@@ -478,5 +538,6 @@ cleanup:
     ox_strmap_release(&watch.normalized);
     free(watch.watched);
     free(watch.aliases);
+    ox_arena_release(&watch.arena);
     return status;
 }

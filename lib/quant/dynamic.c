@@ -505,17 +505,12 @@ static enum ox_status walk_graph(struct ox_quant *q, struct ox_graph *graph, str
     return ox_walk_end(&walk, err);
 }
 
-enum ox_status ox_quant_subgraphs(struct ox_quant *q, struct ox_error *err)
+enum ox_status ox_quant_body(struct ox_quant *q, struct ox_graph *body, struct ox_error *err)
 {
     enum ox_dtype type = q->options->weight_type;
     if ((type != OX_INT8 && type != OX_UINT8) || ox_graph_opset(q->model->graph, "") < 11)
         return OX_OK;
-    for (size_t g = 0; g < q->n_graphs; g++) {
-        struct ox_graph *graph = q->model->graphs[g];
-        if (!graph->function && graph->parent)
-            OX_TRY(walk_graph(q, graph, err));
-    }
-    return OX_OK;
+    return walk_graph(q, body, err);
 }
 
 static enum ox_status check_options(const struct ox_model *model,
@@ -557,8 +552,10 @@ enum ox_status ox_quantize_dynamic(struct ox_model *model, const struct ox_quant
         status = even_out(&q, err);
     if (status == OX_OK)
         status = walk_graph(&q, model->graph, err);
-    if (status == OX_OK && !options->compat_ort)
-        status = ox_quant_subgraphs(&q, err);
+    for (size_t g = 0; g < q.n_graphs && status == OX_OK && !options->compat_ort; g++) {
+        if (ox_quant_is_body(model->graphs[g]))
+            status = ox_quant_body(&q, model->graphs[g], err);
+    }
     if (status == OX_OK)
         status = ox_quant_finish(&q, err);
     if (status == OX_OK)

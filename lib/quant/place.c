@@ -3,10 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q,
+enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q, struct ox_graph *graph,
                               const struct ox_calibration *calibration, struct ox_error *err)
 {
-    struct ox_graph *graph = q->model->graph;
     *place = (struct ox_place){.q = q, .calibration = calibration, .graph = graph};
     OX_TRY(ox_quant_find_uses(q, graph, &place->uses, err));
     place->n_marks = graph->n_values;
@@ -128,10 +127,27 @@ bool ox_place_absorb(struct ox_place *place, struct ox_node *node)
 
 /* ---- Ranges ------------------------------------------------------------------------------------------------------- */
 
+struct ox_calibrated *ox_place_seen(const struct ox_quant *q,
+                                    const struct ox_calibration *calibration,
+                                    const struct ox_value *value)
+{
+    while (value->outer)
+        value = value->outer;
+    const char *scope = q->scopes[value->graph->id];
+    if (!*scope)
+        return ox_calibration_find(calibration, value->name);
+    struct ox_strbuf key = {0};
+    ox_strbuf_printf(&key, "%s%s", scope, value->name);
+    struct ox_calibrated *seen =
+        key.data && !key.failed ? ox_calibration_find(calibration, key.data) : NULL;
+    ox_strbuf_release(&key);
+    return seen;
+}
+
 static void range_of(struct ox_place *place, const struct ox_value *value)
 {
     const struct ox_quant_options *options = place->q->options;
-    struct ox_calibrated *seen = ox_calibration_find(place->calibration, value->name);
+    struct ox_calibrated *seen = ox_place_seen(place->q, place->calibration, value);
     struct ox_mark *mark = ox_place_mark(place, value);
     if (!seen || (!seen->given && !seen->stats.bins))
         return;

@@ -50,8 +50,12 @@ struct ox_place {
     size_t n_saturating;          /* weights whose products may leave 16 bits on old processors */
 };
 
-enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q,
+enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q, struct ox_graph *graph,
                               const struct ox_calibration *calibration, struct ox_error *err);
+/* What the calibration saw of a value of the model, wherever it is captured; NULL. */
+struct ox_calibrated *ox_place_seen(const struct ox_quant *q,
+                                    const struct ox_calibration *calibration,
+                                    const struct ox_value *value);
 
 static inline struct ox_mark *ox_place_mark(struct ox_place *place, const struct ox_value *value)
 {

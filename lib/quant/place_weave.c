@@ -253,7 +253,7 @@ static void add_histogram(struct ox_place *place, const struct ox_stats *stats,
 static void report_activation(struct ox_place *place, const struct ox_value *value)
 {
     const struct ox_mark *mark = ox_place_mark(place, value);
-    const struct ox_calibrated *seen = ox_calibration_find(place->calibration, value->name);
+    const struct ox_calibrated *seen = ox_place_seen(place->q, place->calibration, value);
     struct ox_quant_tensor row = {.name = value->name,
                                   .kind = "activation",
                                   .type = mark->params.type,
@@ -426,13 +426,7 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
         OX_TRY(weave_activation(place, value, err));
         report_activation(place, value);
     }
-    place->q->report->summary.n_saturating = place->n_saturating;
-    if (place->n_saturating)
-        ox_quant_report_add_note(
-            place->q->report,
-            "weights whose products can saturate on x86 processors without VNNI: %zu; "
-            "uint8 weights or a reduced range avoid it",
-            place->n_saturating);
+    place->q->report->summary.n_saturating += place->n_saturating;
     OX_TRY(weave_shared(place, err));
     for (size_t i = 0; i < place->n_biases; i++)
         OX_TRY(weave_bias(place, &place->biases[i], err));

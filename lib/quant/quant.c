@@ -114,6 +114,32 @@ static const struct ox_type *type_of(const struct ox_quant *q, const struct ox_v
     return type ? type : root->type;
 }
 
+bool ox_quant_is_body(const struct ox_graph *graph)
+{
+    return graph->parent && !graph->function && !graph->dropped;
+}
+
+enum ox_status ox_quant_name_scopes(struct ox_quant *q, struct ox_error *err)
+{
+    const struct ox_model *model = q->model;
+    q->scopes = ox_arena_array(&q->arena, model->n_graphs + 1, sizeof *q->scopes);
+    if (!q->scopes)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        q->scopes[g] = "";
+        if (!ox_quant_is_body(model->graphs[g]))
+            continue;
+        struct ox_strbuf path = {0};
+        ox_graph_path(&path, model->graphs[g]);
+        q->scopes[g] =
+            path.data && !path.failed ? ox_arena_printf(&q->arena, "%s:", path.data) : NULL;
+        ox_strbuf_release(&path);
+        if (!q->scopes[g])
+            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    }
+    return OX_OK;
+}
+
 enum ox_dtype ox_quant_dtype(const struct ox_quant *q, const struct ox_value *value)
 {
     const struct ox_stored *constant = ox_quant_constant(value);
@@ -368,11 +394,28 @@ static enum ox_status drop_constants(struct ox_quant *q, struct ox_graph *graph,
     return OX_OK;
 }
 
+/* What a body captured and no node of it uses any more. */
+static enum ox_status drop_captures(struct ox_quant *q, struct ox_graph *body, struct ox_error *err)
+{
+    struct ox_quant_uses uses;
+    OX_TRY(ox_quant_find_uses(q, body, &uses, err));
+    for (size_t i = 0; i < body->n_values; i++) {
+        struct ox_value *value = body->values[i];
+        if (!value->outer || value->is_output || uses.captured[i] || ox_quant_n_uses(&uses, value))
+            continue;
+        value->outer = NULL;
+        value->removed = true;
+    }
+    return OX_OK;
+}
+
 enum ox_status ox_quant_drop_inits(struct ox_quant *q, struct ox_error *err)
 {
-    for (size_t g = q->model->n_graphs; g-- > 0;) {
+    for (size_t g = q->model->n_graphs; g-- > 0;) { /* inner ones first */
         if (q->model->graphs[g]->function)
             continue;
+        if (ox_quant_is_body(q->model->graphs[g]))
+            OX_TRY(drop_captures(q, q->model->graphs[g], err));
         OX_TRY(drop_inits(q, q->model->graphs[g], err));
         OX_TRY(drop_constants(q, q->model->graphs[g], err));
     }

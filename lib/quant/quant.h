@@ -16,6 +16,7 @@ struct ox_quant {
     struct ox_arena arena;
     struct ox_quant_report *report;
     struct ox_selection nodes, excluded; /* of the model as it was given */
+    const char **scopes;                 /* by graph id; see ox_quant_name_scopes() */
 };
 
 /* Makes the selections. strict: a selector or an operator type that matches nothing is OX_USAGE. Release it also after a
@@ -27,6 +28,10 @@ void ox_quant_release(struct ox_quant *q);
 enum ox_status ox_quant_infer(struct ox_quant *q, struct ox_error *err);
 /* NULL: the options ask for the node; else why not. */
 const char *ox_quant_unwanted(const struct ox_quant *q, const struct ox_node *node);
+
+/* What a calibration calls a graph's values is their name, in bodies of If, Loop and Scan after the body's path and a colon:
+ * "loop_1.body:h". Written down before the graphs change. */
+enum ox_status ox_quant_name_scopes(struct ox_quant *q, struct ox_error *err);
 
 /* Element type of a value, inferred or declared or of its initializer; OX_UNDEFINED. */
 enum ox_dtype ox_quant_dtype(const struct ox_quant *q, const struct ox_value *value);
@@ -85,8 +90,9 @@ bool ox_quant_set_opset(struct ox_model *model, const char *domain, int64_t vers
 /* Producer, IR version, order of nodes, unused constants. */
 enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err);
 
-/* Products in the bodies of If, Loop and Scan, quantized as they run: dynamic.c. */
-enum ox_status ox_quant_subgraphs(struct ox_quant *q, struct ox_error *err);
+bool ox_quant_is_body(const struct ox_graph *graph); /* of If, Loop or Scan, outside of functions */
+/* Products in a body, quantized as they run: dynamic.c. */
+enum ox_status ox_quant_body(struct ox_quant *q, struct ox_graph *body, struct ox_error *err);
 
 /* ---- Recurrent layers: weights are stored as integers, the layer stays in float ---- */
 

@@ -53,6 +53,51 @@ static enum ox_status check_options(const struct ox_model *model,
 /* Factors under this are noise of training, above it per-tensor scales fail. */
 static const float least_ratio = 8;
 
+static bool saw(const struct ox_quant *q, const struct ox_calibration *calibration,
+                const struct ox_graph *graph)
+{
+    for (size_t i = 0; i < graph->n_values; i++) {
+        if (!graph->values[i]->outer && ox_place_seen(q, calibration, graph->values[i]))
+            return true;
+    }
+    return false;
+}
+
+/* A body that no sample ran (an old table, a branch never taken) is quantized as it runs. */
+static enum ox_status quantize_bodies(struct ox_quant *q, const struct ox_calibration *calibration,
+                                      const struct repairs *repairs, struct ox_error *err)
+{
+    for (size_t g = q->n_graphs; g-- > 0;) { /* inner ones first */
+        struct ox_graph *body = q->model->graphs[g];
+        if (!ox_quant_is_body(body))
+            continue;
+        if (!saw(q, calibration, body)) {
+            OX_TRY(ox_quant_body(q, body, err));
+            continue;
+        }
+        struct ox_place place;
+        OX_TRY(ox_place_begin(&place, q, body, calibration, err));
+        place.cancelling = repairs->cancel;
+        ox_place_ranges(&place);
+        OX_TRY(ox_place_own(&place, err));
+        OX_TRY(ox_place_weave(&place, err));
+        if (q->options->format == OX_QUANT_QOPERATOR)
+            OX_TRY(ox_qoperator_standard(q, body, err));
+    }
+    return OX_OK;
+}
+
+static void note_saturating(struct ox_quant *q)
+{
+    size_t n = q->report->summary.n_saturating;
+    if (n)
+        ox_quant_report_add_note(
+            q->report,
+            "weights whose products can saturate on x86 processors without VNNI: %zu; "
+            "uint8 weights or a reduced range avoid it",
+            n);
+}
+
 static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *calibration,
                                const struct repairs *repairs, const struct ox_means *means,
                                struct ox_error *err)
@@ -62,6 +107,7 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
     struct ox_equalized *equalized = NULL;
     struct ox_estimate estimate;
     OX_TRY(ox_quant_infer(q, err));
+    OX_TRY(ox_quant_name_scopes(q, err));
     OX_TRY(ox_estimate_begin(&estimate, q, err));
     if (repairs->equalize) {
         OX_TRY(ox_quant_equalize(q, least_ratio, &equalized, err));
@@ -70,8 +116,8 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
     if (repairs->smooth)
         OX_TRY(ox_quant_smooth(q, calibration, &equalized, err));
     if (!options->compat_ort)
-        OX_TRY(ox_quant_subgraphs(q, err)); /* calibration sees the main graph */
-    OX_TRY(ox_place_begin(&place, q, calibration, err));
+        OX_TRY(quantize_bodies(q, calibration, repairs, err));
+    OX_TRY(ox_place_begin(&place, q, q->model->graph, calibration, err));
     place.equalized = equalized;
     place.cancelling = repairs->cancel;
     place.means = repairs->correct && !equalized ? means : NULL;
@@ -87,6 +133,7 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
     else
         OX_TRY(ox_place_own(&place, err));
     OX_TRY(ox_place_weave(&place, err));
+    note_saturating(q);
     if (options->format == OX_QUANT_QOPERATOR)
         OX_TRY(ox_qoperator_standard(q, place.graph, err));
     OX_TRY(ox_quant_finish(q, err));

@@ -89,12 +89,21 @@ static enum ox_status look_at(struct ox_quant *q, const struct ox_quant_uses *us
     return OX_OK;
 }
 
-enum ox_status ox_quant_find_unfused(struct ox_quant *q, struct ox_error *err)
+static enum ox_status look_through(struct ox_quant *q, struct ox_graph *graph, struct ox_error *err)
 {
     struct ox_quant_uses uses;
-    struct ox_graph *graph = q->model->graph;
     OX_TRY(ox_quant_find_uses(q, graph, &uses, err));
     for (size_t i = 0; i < graph->n_nodes; i++)
         OX_TRY(look_at(q, &uses, graph->nodes[i], err));
+    return OX_OK;
+}
+
+enum ox_status ox_quant_find_unfused(struct ox_quant *q, struct ox_error *err)
+{
+    OX_TRY(look_through(q, q->model->graph, err));
+    for (size_t g = 0; g < q->model->n_graphs; g++) {
+        if (ox_quant_is_body(q->model->graphs[g]))
+            OX_TRY(look_through(q, q->model->graphs[g], err));
+    }
     return OX_OK;
 }

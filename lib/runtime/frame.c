@@ -270,6 +270,26 @@ static enum ox_status bind_inputs(struct ox_frame *frame, struct ox_datum *const
     return OX_OK;
 }
 
+enum ox_status ox_frame_show(const struct ox_frame *frame, const struct ox_value *value,
+                             struct ox_error *err)
+{
+    const struct ox_session *session = frame->session;
+    const struct ox_graph *graph = frame->plan->graph;
+    if (!session->options.on_body_value || !graph->parent || graph->function ||
+        graph->model != session->model || !frame->slots[value->id])
+        return OX_OK;
+    return session->options.on_body_value(session->options.value_arg, frame->plan->path,
+                                          value->name, frame->slots[value->id], err);
+}
+
+static enum ox_status show_inputs(const struct ox_frame *frame, struct ox_error *err)
+{
+    const struct ox_graph *graph = frame->plan->graph;
+    for (size_t i = 0; i < graph->n_inputs; i++)
+        OX_TRY(ox_frame_show(frame, graph->inputs[i], err));
+    return OX_OK;
+}
+
 static enum ox_status run_steps(struct ox_frame *frame, struct ox_error *err)
 {
     const struct ox_plan *plan = frame->plan;
@@ -301,6 +321,7 @@ enum ox_status ox_frame_run(struct ox_frame *frame, struct ox_datum *const *inpu
         outputs[i] = NULL;
     enum ox_status status;
     OX_TRY_CLEANUP(bind_inputs(frame, inputs, n_inputs, err));
+    OX_TRY_CLEANUP(show_inputs(frame, err));
     OX_TRY_CLEANUP(run_steps(frame, err));
     for (size_t i = 0; i < n_values; i++) {
         struct ox_datum *datum = NULL;

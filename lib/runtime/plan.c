@@ -477,7 +477,8 @@ static enum ox_status plan_graph(struct planner *p, const struct ox_graph *graph
         return no_memory(err);
     plan->open = true;
     plan->depth = 1;
-    if (session->options.profile && !(plan->path = path_of(session, graph)))
+    bool named = session->options.profile || session->options.on_body_value;
+    if (named && !(plan->path = path_of(session, graph)))
         return no_memory(err);
     bool is_main = graph == session->planned->graph;
     struct ox_arena_mark mark = ox_arena_mark(&session->scratch);

@@ -35,7 +35,7 @@ struct ox_plan {
     uint64_t expanded; /* nodes, functions and subgraphs included */
     unsigned depth;    /* of nested frames, this one included */
     bool open;         /* being made: meeting it again is recursion */
-    const char *path;  /* for the profile; NULL without one */
+    const char *path;  /* for the profile and for who watches bodies; else NULL */
 };
 
 /* ---- Session ---------------------------------------------------------------------------------------------------- */
@@ -136,6 +136,10 @@ bool ox_frame_is_fixed(struct ox_frame *frame, const struct ox_value *value);
 enum ox_status ox_frame_run(struct ox_frame *frame, struct ox_datum *const *inputs, size_t n_inputs,
                             struct ox_value *const *values, size_t n_values,
                             struct ox_datum **outputs, struct ox_error *err);
+
+/* Tells those who watch bodies of a value that this one was given or made. */
+enum ox_status ox_frame_show(const struct ox_frame *frame, const struct ox_value *value,
+                             struct ox_error *err);
 
 /* The value as the frame has it: made, given, captured or constant. Borrowed; NULL when there is none. */
 enum ox_status ox_frame_value(struct ox_frame *frame, const struct ox_value *value,

@@ -305,6 +305,8 @@ static enum ox_status store(struct activation *a, struct ox_error *err)
                 session->options.on_replace(session->options.replace_arg, value->name, slot, err));
         if (is_main && session->options.on_value)
             OX_TRY(session->options.on_value(session->options.value_arg, value->name, *slot, err));
+        if (!a->step->keep)
+            OX_TRY(ox_frame_show(frame, value, err));
     }
     return OX_OK;
 }

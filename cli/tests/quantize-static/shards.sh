@@ -15,6 +15,10 @@ for method in minmax percentile entropy mse auto; do
     onnxtool quantize-static m.onnxtxt -q -o merged.onnx --table t2.json,t0.json --table t1.json --method $method >/dev/null
     cmp whole.onnx merged.onnx && echo $method agrees
 done
+onnxtool quantize-static --merge t2.json t0.json t1.json -o merged.json && cmp t.json merged.json && echo tables agree
+onnxtool quantize-static --merge t1.json t2.json -o some.json
+onnxtool quantize-static --merge some.json t0.json -o merged.json && cmp t.json merged.json && echo tables agree
+onnxtool quantize-static --merge t0.json --table t1.json -o merged.json
 onnxtool quantize-static m.onnxtxt --calibration d --method compare
 echo '{"schema": "onnxtool.calibration/1", "tensors": [{"name": "x", "min": 1, "max": 0}]}' >bad.json
 onnxtool quantize-static m.onnxtxt -o q.onnx --table bad.json
