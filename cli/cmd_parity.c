@@ -12,13 +12,13 @@ static const struct opt options[] = {
      "outputs by name in an .npz, .npy, .json or .safetensors file, or a folder of output_K.pb"},
     {'O', "optimize", OPT_STRINGS, FIELD(levels), "LEVEL", NULL,
      "level of A and, given again, of B: -O0 -O2 holds one model's levels against each other "
-     "(default 2; 0 with --layers and --bisect)"},
+     "(default 2; 0 with --layers and --bisect, unless --simulate is given)"},
     {0, "cpu", OPT_STRINGS, FIELD(cpus), "LEVEL", NULL,
      "A as the processor's kernels of that level compute it (c, avx2, avx512, vnni, amx); given "
      "again: B"},
     {0, "simulate", OPT_CHOICE, FIELD(run.simulate), "WHAT", "nothing|avx2-saturating",
-     "our sides as other processors compute them: sums of uint8 by int8 that saturate in pairs at "
-     "16 bits, as AVX2 without VNNI adds them (-O2)"},
+     "our sides as onnxruntime computes on processors without VNNI: sums of uint8 by int8 that "
+     "saturate in pairs at 16 bits, for every operator but ConvInteger (-O2)"},
     {0, "against-seed", OPT_STRING, FIELD(other_seed), "SEED", NULL,
      "A itself on other inputs, drawn from that seed: an output that agrees does not depend on "
      "what is drawn"},

@@ -8,7 +8,7 @@
 static enum ox_status read_level(struct parity *p, size_t i, int *level)
 {
     const struct parity_args *args = p->args;
-    *level = args->layers || args->bisect ? 0 : 2;
+    *level = (args->layers || args->bisect) && !args->run.simulate ? 0 : 2;
     if (!args->levels.n)
         return OX_OK;
     const char *text = args->levels.items[i < args->levels.n ? i : args->levels.n - 1];

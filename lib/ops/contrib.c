@@ -25,7 +25,7 @@ enum ox_status ox_run_standard(struct ox_run *r, const char *name, int64_t opset
     return inner.op->run(&inner, err);
 }
 
-enum { CALL_INPUTS = 8 };
+enum { CALL_INPUTS = 14 };
 
 /* Runs the operator that `inner` stands for on those inputs. */
 static enum ox_status run_on(struct ox_run *inner, const char *name,

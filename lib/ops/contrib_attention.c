@@ -8,6 +8,7 @@
 #include "ops/product.h"
 #include "ops/quantized.h"
 #include "ops/real.h"
+#include "ops/saturated.h"
 
 /* Widths of the three projections, and the projected rows. */
 struct projection {
@@ -36,10 +37,18 @@ static enum ox_status read_widths(struct ox_run *r, size_t width, struct project
     return OX_OK;
 }
 
-/* x by the weights, times scale (a column), plus the bias. */
+/* Weights of QAttention by columns, with the scales of both sides. */
+struct scaled {
+    const double *scale;
+    size_t n_scale;
+    const uint8_t *codes; /* of the input, where products saturate; else NULL */
+    const int8_t *weights;
+};
+
+/* x by the weights, times the scale (NULL: 1), plus the bias. */
 static enum ox_status project(struct ox_run *r, const double *x, const double *weights,
-                              const double *scale, size_t n_scale, const double *bias,
-                              struct projection *p, struct ox_error *err)
+                              const struct scaled *scaled, const double *bias, struct projection *p,
+                              struct ox_error *err)
 {
     size_t width = p->q + p->k + p->v, n;
     if (OX_MUL_OVERFLOWS(width, p->rows, &n))
@@ -61,9 +70,13 @@ static enum ox_status project(struct ox_run *r, const double *x, const double *w
                                  .ldc = width,
                                  .batches = 1};
     OX_TRY(ox_product_run(r, &product, err));
+    if (scaled && scaled->codes)
+        ox_saturate(
+            &(struct ox_saturated){p->rows, width, p->depth, scaled->codes, scaled->weights}, 1,
+            NULL, 0, p->all);
     for (size_t i = 0; i < n; i++) {
-        if (scale)
-            p->all[i] *= scale[n_scale == 1 ? 0 : i % width];
+        if (scaled)
+            p->all[i] *= scaled->scale[scaled->n_scale == 1 ? 0 : i % width];
         if (bias)
             p->all[i] += bias[i % width];
     }
@@ -192,7 +205,7 @@ static enum ox_status run_contrib_attention(struct ox_run *r, struct ox_error *e
     OX_TRY(ox_real_in(r, 0, &left, err));
     OX_TRY(ox_real_in(r, 1, &right, err));
     OX_TRY(ox_real_in(r, 2, &bias, err));
-    OX_TRY(project(r, left, right, NULL, 0, bias, &p, err));
+    OX_TRY(project(r, left, right, NULL, bias, &p, err));
     return attend_projected(r, &p, (size_t)x->dims[0], x->dtype, 3, 4, 5, err);
 }
 
@@ -222,7 +235,10 @@ static enum ox_status run_qattention(struct ox_run *r, struct ox_error *err)
         return OX_NO_MEMORY;
     for (size_t i = 0; i < n_scale; i++)
         scale[i] = by_weight[i] * ox_real_scalar(r, 3, 1);
-    OX_TRY(project(r, left, right, scale, n_scale, bias, &p, err));
+    struct scaled scaled = {scale, n_scale, NULL, weights->data};
+    if (r->saturating && weights->dtype == OX_INT8 && x->dtype == OX_UINT8)
+        scaled.codes = x->data;
+    OX_TRY(project(r, left, right, &scaled, bias, &p, err));
     return attend_projected(r, &p, (size_t)x->dims[0], OX_FLOAT32, 5, 8, SIZE_MAX, err);
 }
 
@@ -273,7 +289,7 @@ static enum ox_status run_packed_attention(struct ox_run *r, struct ox_error *er
     OX_TRY(ox_real_in(r, 0, &left, err));
     OX_TRY(ox_real_in(r, 1, &right, err));
     OX_TRY(ox_real_in(r, 2, &bias, err));
-    OX_TRY(project(r, left, right, NULL, 0, bias, &p, err));
+    OX_TRY(project(r, left, right, NULL, bias, &p, err));
     double *y = ox_real_scratch(r, p.rows * p.v, err);
     if (!y)
         return OX_NO_MEMORY;

@@ -1,5 +1,6 @@
 /* DynamicQuantizeLSTM (com.microsoft): LSTM whose weights are 8-bit, and whose input, and state at every step, are quantized when
- * it runs. Sums are exact, as onnxruntime's are on processors with 8-bit products that do not saturate. */
+ * it runs. Sums are exact, as onnxruntime's are on processors with 8-bit products that do not saturate; with ox_run.saturating
+ * they are as on the others. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -38,7 +39,7 @@ static enum ox_status dequantize_weights(struct ox_run *r, size_t i, size_t i_sc
     return OX_OK;
 }
 
-void ox_round_dynamic(double *v, size_t n)
+double ox_round_dynamic(double *v, size_t n, uint8_t *codes)
 {
     double low = 0, high = 0;
     for (size_t i = 0; i < n; i++) {
@@ -49,37 +50,64 @@ void ox_round_dynamic(double *v, size_t n)
     zero = zero < 0 ? 0 : zero > 255 ? 255 : zero;
     for (size_t i = 0; i < n; i++) {
         double q = rint(v[i] / scale) + zero;
-        v[i] = ((q < 0 ? 0 : q > 255 ? 255 : q) - zero) * scale;
+        q = q < 0 ? 0 : q > 255 ? 255 : q;
+        v[i] = (q - zero) * scale;
+        if (codes)
+            codes[i] = (uint8_t)q;
     }
+    return scale;
 }
 
+/* X rounded; *codes and their scale too, unless codes is NULL. */
 static enum ox_status round_input(struct ox_run *r, const struct ox_tensor *x,
-                                  struct ox_tensor **out, struct ox_error *err)
+                                  struct ox_tensor **out, struct ox_tensor **codes,
+                                  struct ox_tensor **scale, struct ox_error *err)
 {
+    struct ox_budget *budget = ox_env_budget(r->env);
     double *v = ox_real_scratch(r, x->n, err);
     if (!v)
         return OX_NO_MEMORY;
+    if (codes) {
+        OX_TRY(ox_tensor_new(codes, budget, OX_UINT8, x->rank, x->dims, err));
+        OX_TRY(ox_tensor_new(scale, budget, OX_FLOAT64, 0, NULL, err));
+    }
     ox_real_load(x, 0, x->n, v);
-    ox_round_dynamic(v, x->n);
-    OX_TRY(ox_tensor_new(out, ox_env_budget(r->env), x->dtype, x->rank, x->dims, err));
+    double by = ox_round_dynamic(v, x->n, codes ? (*codes)->data : NULL);
+    if (codes)
+        *(double *)(*scale)->data = by;
+    OX_TRY(ox_tensor_new(out, budget, x->dtype, x->rank, x->dims, err));
     ox_real_store(*out, 0, x->n, v);
     return OX_OK;
 }
 
 static enum ox_status run_dynamic_lstm(struct ox_run *r, struct ox_error *err)
 {
-    struct ox_tensor *x = NULL, *w = NULL, *recurrent = NULL;
-    enum ox_status status = round_input(r, ox_run_in(r, 0), &x, err);
+    struct ox_tensor *x = NULL, *w = NULL, *recurrent = NULL, *codes = NULL, *scale = NULL;
+    const bool saturates =
+        r->saturating && ox_run_in(r, 1)->dtype == OX_INT8 && ox_run_in(r, 2)->dtype == OX_INT8;
+    enum ox_status status =
+        round_input(r, ox_run_in(r, 0), &x, saturates ? &codes : NULL, &scale, err);
     if (status == OX_OK)
         status = dequantize_weights(r, 1, 8, &w, err);
     if (status == OX_OK)
         status = dequantize_weights(r, 2, 10, &recurrent, err);
     if (status == OX_OK) {
-        const struct ox_tensor *in[8] = {x, w, recurrent};
-        for (size_t i = 3; i < 8; i++)
+        const struct ox_tensor *in[OX_RNN_R_SCALE + 1] = {x,
+                                                          w,
+                                                          recurrent,
+                                                          [OX_RNN_CODES] = codes,
+                                                          [OX_RNN_CODES_SCALE] = scale,
+                                                          [OX_RNN_W] = ox_run_in(r, 1),
+                                                          [OX_RNN_W_SCALE] = ox_run_in(r, 8),
+                                                          [OX_RNN_R] = ox_run_in(r, 2),
+                                                          [OX_RNN_R_SCALE] = ox_run_in(r, 10)};
+        for (size_t i = 3; i < OX_RNN_CODES; i++)
             in[i] = ox_run_in(r, i);
-        status = ox_run_standard_on(r, "LSTM", 14, in, 8, err);
+        status =
+            ox_run_standard_on(r, "LSTM", 14, in, saturates ? OX_COUNT(in) : OX_RNN_CODES, err);
     }
+    ox_tensor_release(scale);
+    ox_tensor_release(codes);
     ox_tensor_release(recurrent);
     ox_tensor_release(w);
     ox_tensor_release(x);

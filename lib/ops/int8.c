@@ -1,6 +1,7 @@
 #include "ops/int8.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "ops/quantized.h"
 
@@ -15,9 +16,22 @@ const struct ox_tensor *ox_int8_in(const struct ox_run *r, size_t i)
     return x && x->n && (x->dtype == OX_UINT8 || x->dtype == OX_INT8) ? x : NULL;
 }
 
+/* onnxruntime's ways without VNNI: ConvInteger has its weights on the left, which is exact, as int8 by int8 is; models with Q/DQ,
+ * of which rows of our own domain come, have their int8 activations made uint8 first. */
+static bool saturates(const struct ox_run *r, bool weights_signed)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0);
+    const bool own = strcmp(r->node->domain, OX_OWN_DOMAIN) == 0;
+    return weights_signed && strcmp(r->node->op_type, "ConvInteger") != 0 &&
+           (own || !x || x->dtype == OX_UINT8);
+}
+
 const struct ox_integer *ox_int8_kernels(const struct ox_run *r, bool weights_signed)
 {
-    return r->saturating && weights_signed ? ox_integer_saturating() : ox_integer(ox_cpu());
+    if (!r->saturating)
+        return ox_integer(ox_cpu());
+    /* Both have weights packed alike. */
+    return saturates(r, weights_signed) ? ox_integer_saturating() : ox_integer(OX_CPU_C);
 }
 
 static bool is_size(const struct ox_tensor *t, size_t n)

@@ -9,6 +9,7 @@
 #include "ops/qlinear.h"
 #include "ops/quantized.h"
 #include "ops/real.h"
+#include "ops/saturated.h"
 
 /* ---- QGemm -------------------------------------------------------------------------------------------------------- */
 
@@ -140,8 +141,25 @@ static void infer_qgemm(struct ox_infer *c)
 struct to_float {
     const double *a, *b_scale;
     double a_scale;
+    const uint8_t *codes; /* of a, where products saturate; else NULL */
     size_t i_b, i_b_zero, i_b_scale, i_bias;
 };
+
+/* Whether products by B's codes are such as ox_run.saturating speaks of: int8 by int8 is exact. */
+static bool saturates(const struct ox_run *r, size_t i_b)
+{
+    return r->saturating && ox_run_in(r, i_b)->dtype == OX_INT8 &&
+           ox_run_in(r, 0)->dtype != OX_INT8;
+}
+
+static void saturate(const struct to_float *job, const struct ox_matmul *mm,
+                     const struct ox_tensor *b, double *sums)
+{
+    for (size_t q = 0; job->codes && q < mm->batches; q++)
+        ox_saturate(&(struct ox_saturated){mm->m, mm->n, mm->k, job->codes + mm->a_at[q],
+                                           (const int8_t *)b->data + mm->b_at[q]},
+                    1, NULL, 0, sums + mm->c_at[q]);
+}
 
 /* One zero point or scale, one a column, or one a column of each matrix of a stack. */
 static enum ox_status b_values(struct ox_run *r, const struct to_float *job, double **out,
@@ -187,6 +205,7 @@ static enum ox_status product_to_float(struct ox_run *r, const struct to_float *
         return OX_NO_MEMORY;
     unsigned rank = mm.rank;
     OX_TRY(ox_matmul_run(r, &mm, OX_FLOAT64, job->a, values, sums, err));
+    saturate(job, &mm, b, sums);
     for (size_t i = 0; i < count; i++) {
         size_t column = i % n, matrix = i / (m * n);
         double s = by[scale->n == 1 ? 0 : scale->n == n ? column : matrix * n + column];
@@ -205,12 +224,13 @@ static enum ox_status run_matmul_integer_to_float(struct ox_run *r, struct ox_er
     OX_TRY(ox_quant_param_init(r, "a_zero_point", ox_run_in(r, 4), a, 0, &zero, err));
     job.a = ox_quant_load(r, a, &zero, err);
     job.a_scale = ox_real_scalar(r, 2, 1);
+    job.codes = saturates(r, job.i_b) ? a->data : NULL;
     return job.a ? product_to_float(r, &job, err) : OX_NO_MEMORY;
 }
 
-/* A as DynamicQuantizeLinear makes it, its zero point taken off again. */
-static enum ox_status quantize_a(struct ox_run *r, const struct ox_tensor *a, double *out,
-                                 double *scale)
+/* A as DynamicQuantizeLinear makes it, its zero point taken off again. codes may be NULL. */
+static void quantize_a(const struct ox_run *r, const struct ox_tensor *a, double *out,
+                       double *scale, uint8_t *codes)
 {
     double low = 0, high = 0;
     ox_real_load(a, 0, a->n, out);
@@ -225,10 +245,12 @@ static enum ox_status quantize_a(struct ox_run *r, const struct ox_tensor *a, do
     zero = rint(zero < 0 ? 0 : zero > 255 ? 255 : zero);
     for (size_t i = 0; i < a->n; i++) {
         double q = rint(out[i] / s) + zero;
-        out[i] = (q < 0 ? 0 : q > 255 ? 255 : q) - zero;
+        q = q < 0 ? 0 : q > 255 ? 255 : q;
+        out[i] = q - zero;
+        if (codes)
+            codes[i] = (uint8_t)q;
     }
     *scale = s;
-    return OX_OK;
 }
 
 static enum ox_status run_dynamic_quantize_matmul(struct ox_run *r, struct ox_error *err)
@@ -236,10 +258,13 @@ static enum ox_status run_dynamic_quantize_matmul(struct ox_run *r, struct ox_er
     struct to_float job = {.i_b = 1, .i_b_zero = 3, .i_b_scale = 2, .i_bias = 4};
     const struct ox_tensor *a = ox_run_in(r, 0);
     double *values = ox_real_scratch(r, a->n, err);
-    if (!values)
+    uint8_t *codes = NULL;
+    if (!values ||
+        (saturates(r, job.i_b) && !(codes = ox_run_scratch(r, a->n, sizeof *codes, err))))
         return OX_NO_MEMORY;
-    OX_TRY(quantize_a(r, a, values, &job.a_scale));
+    quantize_a(r, a, values, &job.a_scale, codes);
     job.a = values;
+    job.codes = codes;
     return product_to_float(r, &job, err);
 }
 

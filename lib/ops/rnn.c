@@ -13,6 +13,7 @@
 #include "ops/product.h"
 #include "ops/real.h"
 #include "ops/rules.h"
+#include "ops/saturated.h"
 
 static const struct {
     const char *name;
@@ -193,6 +194,8 @@ struct direction {
     const double *from_input;                   /* [steps, batch, gates * hidden], biases in it */
     double *h, *c, *gates, *reset, *candidate;
     const struct ox_tensor *lens;
+    size_t which;
+    uint8_t *codes; /* of the state, where products saturate; else NULL */
     bool backward;
 };
 
@@ -213,6 +216,21 @@ static enum ox_status multiply(struct ox_run *r, size_t m, size_t n, size_t k, c
                            .ldc = ldc,
                            .batches = 1};
     return ox_product_run(r, &p, err);
+}
+
+/* What saturation does to products c by the weights that input i has as codes, of direction `which`. */
+static enum ox_status saturate(struct ox_run *r, size_t i, size_t which, size_t rows,
+                               const uint8_t *codes, double scale, double *c, struct ox_error *err)
+{
+    const struct ox_tensor *w = ox_run_in(r, i), *by = ox_run_in(r, i + 1);
+    const size_t depth = (size_t)w->dims[1], width = (size_t)w->dims[2];
+    const size_t step = by->n == (size_t)w->dims[0] ? 0 : 1;
+    const double *scales;
+    OX_TRY(ox_real_in(r, i + 1, &scales, err));
+    ox_saturate(&(struct ox_saturated){rows, width, depth, codes,
+                                       (const int8_t *)w->data + which * depth * width},
+                scale, scales + which * (step ? width : 1), step, c);
+    return OX_OK;
 }
 
 /* a += b */
@@ -311,13 +329,17 @@ static enum ox_status step_other(struct ox_run *r, const struct direction *d, si
     const struct ox_rnn *rnn = d->rnn;
     size_t n = rnn->hidden, g = n_gates[rnn->kind] * n;
     const double *state = d->h;
-    if (rnn->round_state) {
+    if (rnn->round_state && n) {
         memcpy(d->candidate, d->h, rnn->batch * n * sizeof *d->h);
         for (size_t b = 0; b < rnn->batch; b++)
-            ox_round_dynamic(d->candidate + b * n, n);
+            d->reset[b] =
+                ox_round_dynamic(d->candidate + b * n, n, d->codes ? d->codes + b * n : NULL);
         state = d->candidate;
     }
     OX_TRY(multiply(r, rnn->batch, g, n, state, d->recurrence, d->gates, g, err));
+    for (size_t b = 0; d->codes && b < rnn->batch; b++)
+        OX_TRY(saturate(r, OX_RNN_R, d->which, 1, d->codes + b * n, d->reset[b], d->gates + b * g,
+                        err));
     for (size_t b = 0; b < rnn->batch; b++) {
         size_t length = length_of(d, b);
         if (s >= length)
@@ -362,6 +384,9 @@ static enum ox_status from_input(struct ox_run *r, const struct ox_rnn *rnn,
 {
     size_t g = n_gates[rnn->kind] * rnn->hidden, rows = rnn->steps * rnn->batch;
     OX_TRY(multiply(r, rows, g, rnn->input, q->x, q->w + which * g * rnn->input, out, g, err));
+    if (ox_run_has(r, OX_RNN_CODES))
+        OX_TRY(saturate(r, OX_RNN_W, which, rows, ox_run_in(r, OX_RNN_CODES)->data,
+                        ox_real_scalar(r, OX_RNN_CODES_SCALE, 1), out, err));
     if (!q->bias)
         return OX_OK;
     const double *bias = q->bias + which * 2 * g;
@@ -399,11 +424,15 @@ static enum ox_status run_direction(struct ox_run *r, const struct ox_rnn *rnn,
                           .bias = q->bias ? q->bias + which * 2 * g : NULL,
                           .peephole = q->peephole ? q->peephole + which * 3 * n : NULL,
                           .lens = ox_run_in(r, 4),
+                          .which = which,
                           .backward = rnn->reverse || which == 1};
     double *input = ox_real_scratch(r, rnn->steps * rnn->batch * g, err);
     double *cell = input ? ox_real_scratch(r, 4 * cells, err) : NULL;
     d.gates = cell ? ox_real_scratch(r, rnn->batch * g, err) : NULL;
     if (!d.gates)
+        return OX_NO_MEMORY;
+    if (ox_run_has(r, OX_RNN_CODES) && cells &&
+        !(d.codes = ox_run_scratch(r, cells, sizeof *d.codes, err)))
         return OX_NO_MEMORY;
     d.from_input = input;
     d.h = cell;

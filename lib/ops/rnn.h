@@ -37,8 +37,12 @@ struct ox_rnn {
     struct ox_activation functions[2][3];
 };
 
-/* Numbers as DynamicQuantizeLinear and its inverse leave them. */
-void ox_round_dynamic(double *v, size_t n);
+/* Inputs beyond those of LSTM that run_lstm() takes of DynamicQuantizeLSTM where products saturate (ox_run.saturating): codes of
+ * X and their scale, W and R as that operator has them, [directions, depth, gates * hidden], with their scales. */
+enum { OX_RNN_CODES = 8, OX_RNN_CODES_SCALE, OX_RNN_W, OX_RNN_W_SCALE, OX_RNN_R, OX_RNN_R_SCALE };
+
+/* Numbers as DynamicQuantizeLinear and its inverse leave them; their scale. codes: n of them, or NULL. */
+double ox_round_dynamic(double *v, size_t n, uint8_t *codes);
 
 /* The operator's sizes and functions, checked against its inputs. */
 enum ox_status ox_rnn_read(struct ox_run *r, enum ox_rnn_kind kind, struct ox_rnn *rnn,

@@ -158,6 +158,12 @@ size_t ox_parity_sources(const struct ox_parity *p, size_t i, size_t *sources, s
 
 /* ---- Values -------------------------------------------------------------------------------------------------------- */
 
+bool ox_explain_is_of_model(const struct ox_explaining *e, bool of_a, const char *name)
+{
+    const struct ox_graph *graph = e->parity->models[of_a ? 0 : 1]->graph;
+    return graph && ox_graph_value(graph, name);
+}
+
 enum ox_status ox_explain_fetch(struct ox_explaining *e, bool of_a, const char *const *names,
                                 size_t n, struct ox_datum **out, struct ox_error *err)
 {
@@ -168,6 +174,10 @@ enum ox_status ox_explain_fetch(struct ox_explaining *e, bool of_a, const char *
     struct ox_session *session = NULL;
     for (size_t i = 0; i < n; i++)
         out[i] = NULL;
+    /* What rewriting has made is not in the model. */
+    for (size_t i = 0; i < n; i++)
+        if (!ox_explain_is_of_model(e, of_a, names[i]))
+            return OX_OK;
     OX_TRY(ox_session_new(&session, p->models[of_a ? 0 : 1], &options, err));
     enum ox_status status = ox_session_run(session, given, out, err);
     ox_session_release(session);
@@ -289,8 +299,7 @@ enum ox_status ox_parity_explain(struct ox_parity_causes **out, struct ox_parity
     OX_TRY(start_explaining(&e, parity->env, err));
     cut_out(&e.a, parity, true, pair->a);
     cut_out(&e.b, parity, false, pair->b);
-    OX_TRY_CLEANUP(ox_explain_fetch(&e, true, &pair->a->name, 1, &e.a_out, err));
-    OX_TRY_CLEANUP(ox_explain_fetch(&e, false, &pair->b->name, 1, &e.b_out, err));
+    OX_TRY_CLEANUP(ox_parity_fetch(parity, pair, a_inputs, b_inputs, &e.a_out, &e.b_out, err));
     explain_origin(&e);
     OX_TRY_CLEANUP(ox_explain_nodes(&e, err));
     OX_TRY_CLEANUP(ox_explain_values(&e, err));

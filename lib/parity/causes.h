@@ -44,7 +44,9 @@ enum ox_status ox_explain_products(struct ox_explaining *e, struct ox_error *err
 enum ox_status ox_explain_distance(const struct ox_explaining *e, const struct ox_datum *a,
                                    const struct ox_datum *b, struct ox_metrics *out,
                                    struct ox_error *err);
-/* Computes values of a model by name, each a reference; inputs as of the whole model. A missing one is NULL. */
+/* Whether the model itself has a value of that name: at higher levels the walkers make others too. */
+bool ox_explain_is_of_model(const struct ox_explaining *e, bool of_a, const char *name);
+/* Computes values of a model by name, each a reference; inputs as of the whole model. All are NULL if it does not have one. */
 enum ox_status ox_explain_fetch(struct ox_explaining *e, bool of_a, const char *const *names,
                                 size_t n, struct ox_datum **out, struct ox_error *err);
 /* A value that depends on no input, as a tensor: initializer, Constant, or computed. *out NULL: it is none. */

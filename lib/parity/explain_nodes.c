@@ -314,7 +314,9 @@ enum ox_status ox_explain_nodes(struct ox_explaining *e, struct ox_error *err)
     find_random(e, &e->b, "B");
     find_training(e, &e->a, "A");
     find_training(e, &e->b, "B");
-    for (size_t i = 0; i < e->b.n_nodes; i++) {
+    /* Rewriting of one side alone changes attributes and constants as it must: layouts, fused weights. */
+    const bool rewritten = e->parity->options.a_level != e->parity->options.b_level;
+    for (size_t i = 0; i < e->b.n_nodes && !rewritten; i++) {
         const struct ox_node *b = e->b.nodes[i], *a = find_op(&e->a, b->op_type);
         if (!a || strcmp(a->domain, b->domain) != 0 || find_op(&e->b, b->op_type) != b)
             continue;

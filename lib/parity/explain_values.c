@@ -339,6 +339,8 @@ enum ox_status ox_explain_condition(struct ox_explaining *e, struct ox_error *er
     struct ox_datum *moved = NULL;
     struct ox_metrics by_nudge, seen;
     enum ox_status status;
+    if (!e->b_out || !ox_explain_is_of_model(e, false, e->pair->b->name))
+        return OX_OK;
     OX_TRY_CLEANUP(ox_session_new(&session, p->models[1], &options, err));
     OX_TRY_CLEANUP(ox_session_run(session, e->b_inputs, &moved, err));
     OX_TRY_CLEANUP(ox_explain_distance(e, moved, e->b_out, &by_nudge, err));

@@ -166,6 +166,22 @@ static enum ox_status take_over(struct ox_walker *w, struct ox_pair *pair, struc
     return OX_OK;
 }
 
+/* Where but one value is asked for. */
+static enum ox_status keep_wanted(struct ox_walker *w, const struct ox_pair *pair,
+                                  struct ox_datum *value)
+{
+    struct ox_parity *p = w->parity;
+    struct ox_datum **found = &p->found[w->role == OX_ROLE_B];
+    if (pair == p->wanted) {
+        ox_datum_release(*found);
+        *found = ox_datum_ref(value);
+        p->failed = p->found[0] && p->found[1];
+    }
+    if (hand_on(w))
+        await_turn(w);
+    return OX_OK;
+}
+
 enum ox_status ox_step_value(void *arg, const char *name, struct ox_datum **value,
                              struct ox_error *err)
 {
@@ -174,6 +190,8 @@ enum ox_status ox_step_value(void *arg, const char *name, struct ox_datum **valu
     uint32_t at = ox_strmap_find(&w->pair_of, name, strlen(name));
     if (p->failed)
         return ox_fail(err, OX_CANCELLED, "another run failed");
+    if (p->wanted)
+        return at == OX_STRMAP_NONE ? OX_OK : keep_wanted(w, &p->pairs[at], *value);
     if (at == OX_STRMAP_NONE) {
         at = ox_strmap_find(&w->dequantized_of, name, strlen(name));
         if (at == OX_STRMAP_NONE)
@@ -211,7 +229,7 @@ static enum ox_status start_all(struct ox_parity *p, struct ox_error *err)
     enum ox_status status = OX_OK;
     for (size_t r = 0; r < OX_N_ROLES && status == OX_OK; r++) {
         struct ox_walker *w = &p->walkers[r];
-        if (!w->active)
+        if (!w->active || (p->wanted && r != OX_ROLE_A && r != OX_ROLE_B))
             continue;
         if (pthread_create(&w->thread, NULL, walk, w) != 0)
             status = ox_fail(err, OX_NO_MEMORY, "no thread can be made");

@@ -82,10 +82,18 @@ struct ox_parity {
     pthread_cond_t moved;
     int turn;
     bool failed;
+    /* When only one value of A and B is asked for: its pair, and what they made of it. */
+    const struct ox_pair *wanted;
+    struct ox_datum *found[2];
 };
 
-/* Runs all walkers in step; the first error of one that matters ends all. */
+/* Runs all walkers in step; the first error of one that matters ends all. With parity->wanted only A and B, until both have
+ * made that value: then they are cancelled. */
 enum ox_status ox_walk_in_step(struct ox_parity *parity, struct ox_error *err);
+/* What A and B make of a pair's value, at their own levels: references, NULL where a side makes none on this way. */
+enum ox_status ox_parity_fetch(struct ox_parity *parity, const struct ox_pair *pair,
+                               struct ox_datum *const *a_inputs, struct ox_datum *const *b_inputs,
+                               struct ox_datum **a, struct ox_datum **b, struct ox_error *err);
 /* For ox_run_options.on_replace; arg is the walker. */
 enum ox_status ox_step_value(void *arg, const char *name, struct ox_datum **value,
                              struct ox_error *err);

@@ -133,9 +133,10 @@ const struct ox_session *ox_parity_session(const struct ox_parity *p, size_t sid
 
 /* ---- Running ------------------------------------------------------------------------------------------------------- */
 
-enum ox_status ox_parity_run(struct ox_parity *p, struct ox_datum *const *a_inputs,
-                             struct ox_datum *const *b_inputs, struct ox_datum **a_outputs,
-                             struct ox_datum **b_outputs, struct ox_error *err)
+/* a_outputs, b_outputs: NULL where they are not asked for. */
+static enum ox_status run_walkers(struct ox_parity *p, struct ox_datum *const *a_inputs,
+                                  struct ox_datum *const *b_inputs, struct ox_datum **a_outputs,
+                                  struct ox_datum **b_outputs, struct ox_error *err)
 {
     struct ox_datum **spare[OX_N_ROLES] = {NULL};
     enum ox_status status = OX_OK;
@@ -158,10 +159,34 @@ enum ox_status ox_parity_run(struct ox_parity *p, struct ox_datum *const *a_inpu
             ox_datum_release(spare[r][i]);
         free(spare[r]);
     }
+    return status;
+}
+
+enum ox_status ox_parity_run(struct ox_parity *p, struct ox_datum *const *a_inputs,
+                             struct ox_datum *const *b_inputs, struct ox_datum **a_outputs,
+                             struct ox_datum **b_outputs, struct ox_error *err)
+{
+    enum ox_status status = run_walkers(p, a_inputs, b_inputs, a_outputs, b_outputs, err);
     p->n_compared = 0;
     for (size_t i = 0; i < p->n_pairs; i++)
         if (p->pairs[i].meter && !p->pairs[i].mismatched_shape)
             p->compared[p->n_compared++] = i;
+    return status;
+}
+
+enum ox_status ox_parity_fetch(struct ox_parity *p, const struct ox_pair *pair,
+                               struct ox_datum *const *a_inputs, struct ox_datum *const *b_inputs,
+                               struct ox_datum **a, struct ox_datum **b, struct ox_error *err)
+{
+    p->wanted = pair;
+    enum ox_status status = run_walkers(p, a_inputs, b_inputs, NULL, NULL, err);
+    p->wanted = NULL;
+    /* Cancelled because there was no more to do. */
+    if (p->found[0] && p->found[1])
+        status = OX_OK;
+    *a = p->found[0];
+    *b = p->found[1];
+    p->found[0] = p->found[1] = NULL;
     return status;
 }
 

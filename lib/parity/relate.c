@@ -138,6 +138,9 @@ static bool relate_scaled(const struct ox_arrays *x, struct ox_relation *r)
     if (!x->n || x->b[at] == 0 || x->a[at] == 0 || !isfinite(x->a[at] / x->b[at]))
         return false;
     double ratio = x->a[at] / x->b[at];
+    /* Rounding is no factor. */
+    if (fabs(ratio - 1) <= 8 * x->eps)
+        return false;
     if (all_are(x, false, times, ratio)) {
         r->id = ratio == -1 ? "negated" : "scaled";
         snprintf(r->text, sizeof r->text,

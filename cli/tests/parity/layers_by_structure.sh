@@ -75,3 +75,14 @@ g (float[4,8] x) => (float[4,8] y)
 }
 END
 show whole.onnx parts.onnx --random 1 --layers
+
+echo "== levels: what rewriting makes has names of its own"
+cat >levels.onnx <<'E'
+<ir_version: 10, opset_import: ["" : 17]>
+g (float[1,2,4,4] x) => (float[1,2] y)
+<float[2,2,1,1] w = {1, -2, 3, 4}, float[2,2,1,1] v = {1.5, 0.5, -1, 2}, int64[2] flat = {1, 2}>
+{ [first] a = Conv(x, w) [act] r = Relu(a) [second] b = Conv(r, v) [pool] p = GlobalAveragePool(b) [out] y = Reshape(p, flat) }
+E
+sed 's/-1, 2}, int64/-1, 3}, int64/' levels.onnx >other.onnx
+"$ONNXTOOL" parity levels.onnx other.onnx -O2 --random 1 --bisect 2>/dev/null | sed -n '/^first divergence/,/^$/p'
+"$ONNXTOOL" parity levels.onnx -O0 -O2 --random 1 --bisect >levels.txt && head -n 1 levels.txt
