@@ -28,7 +28,7 @@ static const struct opt options[] = {
     {0, "input", OPT_STRINGS, FIELD(inputs), "NAME=DIMS", NULL,
      "dimensions of an input, 1x3xHxW: numbers, names, or ? where any will do"},
     {0, "set", OPT_STRINGS, FIELD(set), "NAME=N", NULL,
-     "a number for a name in the dimensions of inputs"},
+     "a number for a name in the dimensions of inputs, or for an element of one (size[0])"},
     {0, "empty", OPT_FLAG, FIELD(empty), NULL, NULL,
      "open dimensions of inputs may be 0: all formulas then hold for empty inputs too, where they "
      "would take them to be at least 1"},
@@ -509,7 +509,8 @@ const struct command command_shape_infer = {
         "functions. A dimension is a number, an "
         "expression over the names of the inputs' dimensions (batch, seq+1, 4*H), or ? "
         "where nothing is known; a size that only "
-        "the data tell has a name of its own (NonZero_3.count). Values that compute "
+        "the data tell has a name of its own (NonZero_3.count), and so have the elements of "
+        "short integer inputs (size[0], k.value). Values that compute "
         "shapes are followed through the graph.\n\n"
         "Contradictions are warnings that name both sides; with --strict they, and "
         "values that are not known in full, are "

@@ -703,12 +703,14 @@ struct ox_shapes_options {
     bool keep_names;        /* a dimension that must equal another stays under its own name */
     bool
         may_be_empty; /* open dimensions of inputs may be 0; else they are taken to be at least 1 */
-    const char *const *
-        input_names; /* dimensions of inputs, given: n_overrides names (NULL: the only input) ... */
-    const char *const *input_dims; /* ... and their dims, "1x3xHxW"; "?" leaves one open */
+    /* Dimensions of inputs, given: n_overrides names of inputs (NULL: the only one) or of their dimensions ("batch") ... */
+    const char *const *input_names;
+    /* ... and their dims: "1x3xHxW", with "?" for one that stays open; for a dimension its size, "8" */
+    const char *const *input_dims;
     size_t n_overrides;
-    const char *const
-        *symbols;         /* names of the inputs' dimensions that get a number: n_symbols ... */
+    /* Names of the inputs' dimensions, and of elements of short integer inputs ("size[0]", "k.value" of a scalar), that get a
+     * number: n_symbols ... */
+    const char *const *symbols;
     const int64_t *sizes; /* ... and those, at least 0 */
     size_t n_symbols;
 };

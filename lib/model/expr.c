@@ -347,7 +347,7 @@ const struct ox_expr *ox_expr_symbol(struct ox_exprs *pool, const char *name)
 void ox_expr_assume_positive(struct ox_exprs *pool, const struct ox_expr *symbol)
 {
     const struct ox_atom *atom = ox_expr_atom(symbol);
-    if (!atom || atom->kind != OX_ATOM_SYMBOL || atom->bounds.lo >= 1)
+    if (!atom || atom->kind != OX_ATOM_SYMBOL || atom->bounds.lo >= 1 || atom->is_signed)
         return;
     ((struct ox_atom *)(uintptr_t)atom)->bounds.lo = 1; /* ours: the pool's */
     ((struct ox_expr *)(uintptr_t)symbol)->bounds.lo = 1;
@@ -368,7 +368,7 @@ bool ox_exprs_assume_nothing(struct ox_exprs *pool)
         return false;
     for (size_t i = 0; i < pool->n_symbols; i++)
         ((struct ox_atom *)(uintptr_t)pool->by_name[i])->bounds =
-            (struct ox_bounds){.has_lo = true};
+            (struct ox_bounds){.has_lo = !pool->by_name[i]->is_signed};
     for (size_t i = 0; i < pool->atoms.cap; i++) {
         struct ox_atom *atom = (struct ox_atom *)(uintptr_t)pool->atoms.slots[i];
         if (atom)
@@ -416,6 +416,18 @@ const struct ox_expr *ox_expr_fresh(struct ox_exprs *pool, const char *prefix)
         if (ox_strmap_find(&pool->symbols, name, strlen(name)) == OX_STRMAP_NONE)
             return ox_expr_symbol(pool, name);
     }
+}
+
+const struct ox_expr *ox_expr_fresh_signed(struct ox_exprs *pool, const char *prefix)
+{
+    const struct ox_expr *symbol = ox_expr_fresh(pool, prefix);
+    const struct ox_atom *atom = ox_expr_atom(symbol);
+    if (!atom)
+        return NULL;
+    ((struct ox_atom *)(uintptr_t)atom)->is_signed = true; /* ours: nothing was made of it yet */
+    ((struct ox_atom *)(uintptr_t)atom)->bounds = (struct ox_bounds){0};
+    renew_bounds(symbol);
+    return symbol;
 }
 
 /* ---- Monomials -------------------------------------------------------------------------------------------------- */

@@ -25,6 +25,10 @@ void ox_expr_assume_positive(struct ox_exprs *pool, const struct ox_expr *symbol
 bool ox_exprs_assume_nothing(struct ox_exprs *pool);
 /* A new symbol "prefix", "prefix_1", ... that no one has yet. */
 const struct ox_expr *ox_expr_fresh(struct ox_exprs *pool, const char *prefix);
+/* Likewise one that stands for any integer, as an element of data does. */
+const struct ox_expr *ox_expr_fresh_signed(struct ox_exprs *pool, const char *prefix);
+/* Whether a symbol in it stands for any integer; false for NULL. */
+bool ox_expr_has_signed(const struct ox_expr *e);
 const struct ox_expr *ox_expr_add(struct ox_exprs *pool, const struct ox_expr *a,
                                   const struct ox_expr *b);
 const struct ox_expr *ox_expr_sub(struct ox_exprs *pool, const struct ox_expr *a,

@@ -12,7 +12,7 @@ enum {
     OX_EXPR_MAX_ARGS = 8      /* of min and max */
 };
 
-/* Least and greatest value, where known, when every symbol is >= 0. */
+/* Least and greatest value, where known, when every symbol is >= 0 but those that are signed. */
 struct ox_bounds {
     bool has_lo, has_hi;
     int64_t lo, hi;
@@ -29,6 +29,7 @@ struct ox_atom {
     unsigned weight;
     struct ox_bounds bounds;
     const char *name; /* SYMBOL */
+    bool is_signed;   /* SYMBOL: it may be negative */
     unsigned n;
     const struct ox_expr *args[];
 };

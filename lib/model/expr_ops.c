@@ -612,13 +612,13 @@ const struct ox_expr *ox_expr_rebuild(struct ox_exprs *pool, enum ox_atom_kind k
                                     : combine(pool, kind, args, n);
 }
 
-static bool any_symbol(const struct ox_expr *e, bool (*test)(void *arg, const char *symbol),
-                       void *arg)
+static bool any_symbol(const struct ox_expr *e,
+                       bool (*test)(void *arg, const struct ox_atom *symbol), void *arg)
 {
     for (unsigned i = 0; i < e->n; i++) {
         for (unsigned j = 0; j < e->terms[i].mono->degree; j++) {
             const struct ox_atom *atom = e->terms[i].mono->atoms[j];
-            if (atom->kind == OX_ATOM_SYMBOL && test(arg, atom->name))
+            if (atom->kind == OX_ATOM_SYMBOL && test(arg, atom))
                 return true;
             for (unsigned k = 0; k < atom->n; k++) {
                 if (any_symbol(atom->args[k], test, arg))
@@ -629,10 +629,33 @@ static bool any_symbol(const struct ox_expr *e, bool (*test)(void *arg, const ch
     return false;
 }
 
+/* A test of names, as any_symbol() takes one. */
+struct name_test {
+    bool (*test)(void *arg, const char *symbol);
+    void *arg;
+};
+
+static bool test_name(void *arg, const struct ox_atom *symbol)
+{
+    const struct name_test *names = arg;
+    return names->test(names->arg, symbol->name);
+}
+
 bool ox_expr_any_symbol(const struct ox_expr *e, bool (*test)(void *arg, const char *symbol),
                         void *arg)
 {
-    return e && any_symbol(e, test, arg);
+    return e && any_symbol(e, test_name, &(struct name_test){test, arg});
+}
+
+static bool is_signed(void *arg, const struct ox_atom *symbol)
+{
+    (void)arg;
+    return symbol->is_signed;
+}
+
+bool ox_expr_has_signed(const struct ox_expr *e)
+{
+    return e && any_symbol(e, is_signed, NULL);
 }
 
 bool ox_expr_linear(struct ox_exprs *pool, const struct ox_expr *e, const struct ox_expr **symbol,

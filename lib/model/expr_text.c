@@ -17,14 +17,29 @@ static bool is_name_char(unsigned char c)
     return is_name_start(c) || isdigit(c) || c == '.' || c == ':';
 }
 
+/* Up to where a name that needs no quotes goes: letters, digits and indices, "size[0]". */
+static const char *end_of_name(const char *at)
+{
+    for (;;) {
+        while (is_name_char((unsigned char)*at))
+            at++;
+        const char *digits = at + 1, *end = digits;
+        if (*at != '[')
+            return at;
+        while (isdigit((unsigned char)*end))
+            end++;
+        if (end == digits || *end != ']')
+            return at;
+        at = end + 1;
+    }
+}
+
 static bool is_plain_name(const char *name)
 {
     if (!is_name_start((unsigned char)*name) || strcmp(name, "min") == 0 ||
         strcmp(name, "max") == 0 || strcmp(name, "ceil") == 0)
         return false;
-    while (*name && is_name_char((unsigned char)*name))
-        name++;
-    return *name == '\0';
+    return *end_of_name(name) == '\0';
 }
 
 static void print_name(struct ox_strbuf *out, const char *name)
@@ -207,8 +222,7 @@ static const struct ox_expr *parse_ceil(struct parser *p);
 static const struct ox_expr *parse_named(struct parser *p)
 {
     const char *start = p->at;
-    while (is_name_char((unsigned char)*p->at))
-        p->at++;
+    p->at = end_of_name(start);
     size_t n = (size_t)(p->at - start);
     memcpy(p->name, start, n);
     p->name[n] = '\0';

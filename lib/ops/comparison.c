@@ -89,6 +89,8 @@ static enum order order_of(struct ox_infer *c, const struct ox_expr *a, const st
     const struct ox_expr *difference = ox_infer_sub(c, a, b);
     if (!difference)
         return ORDER_UNKNOWN;
+    if (ox_infer_is_num(difference, &bound) && bound && ox_expr_has_signed(a))
+        return ORDER_UNKNOWN; /* the sum of data and a number may wrap */
     if (ox_infer_is_num(difference, &bound))
         return bound < 0 ? ORDER_LESS : bound > 0 ? ORDER_GREATER : ORDER_EQUAL;
     if (ox_expr_least(difference, &bound) && bound >= 0)

@@ -118,6 +118,14 @@ static void infer_open_dim(struct ox_infer *c, unsigned in_rank, const struct ox
     out[open] = ox_carry_quotient(c, in_rank, in, n, others);
 }
 
+/* What the data tell may be 0 or -1 too, which are no sizes. */
+static bool may_be_mark(const struct ox_expr *target)
+{
+    int64_t least;
+
+    return ox_expr_has_signed(target) && !(ox_expr_least(target, &least) && least > 0);
+}
+
 /* Dimensions from a target; the places of those that are open (-1 or not known). */
 static bool infer_target(struct ox_infer *c, bool has_in, unsigned in_rank,
                          const struct ox_expr *const *in, unsigned rank,
@@ -141,6 +149,10 @@ static bool infer_target(struct ox_infer *c, bool has_in, unsigned in_rank,
                     c, "the target shape has 0 at %u, where the input of rank %u has no dimension",
                     i, in_rank);
             continue; /* a copied dimension that is not known is not open */
+        }
+        if (may_be_mark(target[i])) {
+            out[i] = NULL;
+            ox_infer_unknown(c, 0, "the target shape is not known: it may hold 0 or -1");
         }
         if (!out[i]) {
             n_open++;

@@ -187,10 +187,14 @@ static const struct ox_expr *infer_split_length(struct ox_infer *c, const struct
     const struct ox_expr *const *values;
     int64_t number;
 
-    if (ox_infer_has(c, 1) && ox_infer_values(c, 1, &n, &values))
-        return i < n ? values[i] : NULL;
-    if (ox_infer_has(c, 1)) /* parts of nothing are empty */
-        return ox_infer_is_num(dim, &number) && number == 0 ? dim : NULL;
+    if (ox_infer_has(c, 1)) {
+        bool known = ox_infer_values(c, 1, &n, &values) && i < n;
+
+        if (ox_infer_is_num(dim, &number) && number == 0 &&
+            !(known && ox_infer_is_num(values[i], NULL)))
+            return dim; /* parts of nothing are empty */
+        return known ? values[i] : NULL;
+    }
     if (ox_infer_opset(c) < 13 && (attr = ox_infer_ints_attr(c, "split", &n)) && n > 0)
         return i < n ? ox_infer_num(c, attr[i]) : NULL;
     const struct ox_expr *count = ox_infer_num(c, (int64_t)parts);
@@ -344,6 +348,18 @@ static void slice_plan(struct ox_move *m, unsigned rank, const int64_t *dims,
         *offset += cuts[i].start * from[i];
 }
 
+/* A bound of an axis cut to [0, dim], where it counts from the end if it is negative: min(0,max(-1,bound)) is -1 then, else 0. */
+static const struct ox_expr *clamp_bound(struct ox_infer *c, const struct ox_expr *dim,
+                                         const struct ox_expr *bound)
+{
+    const struct ox_expr *zero = ox_infer_num(c, 0);
+    const struct ox_expr *turns =
+        ox_infer_min(c, zero, ox_infer_max(c, ox_infer_num(c, -1), bound));
+
+    bound = ox_infer_sub(c, bound, ox_infer_mul(c, dim, turns));
+    return ox_infer_max(c, zero, ox_infer_min(c, dim, bound));
+}
+
 /* Length of the part by expressions; NULL when the signs are not known. */
 static const struct ox_expr *infer_cut(struct ox_infer *c, const struct ox_expr *dim,
                                        const struct ox_expr *start, const struct ox_expr *end,
@@ -392,7 +408,7 @@ static const struct ox_expr *infer_cut(struct ox_infer *c, const struct ox_expr 
         else if (bound[i] && ox_expr_greatest(bound[i], &most) && most < 0)
             bound[i] = ox_infer_max(c, ox_infer_add(c, dim, bound[i]), zero);
         else
-            return NULL;
+            bound[i] = clamp_bound(c, dim, bound[i]);
     }
     if (!length)
         length = ox_infer_sub(c, bound[1], bound[0]);

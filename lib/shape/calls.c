@@ -131,6 +131,12 @@ static void add_memo(struct ox_infer *c, const struct ox_function *function,
 
 /* ---- The call ---------------------------------------------------------------------------------------------------- */
 
+/* Elements of data go into a call, and no further: a function that calls others would see others each time. */
+static const struct ox_expr *argument_value(const struct ox_infer *c, const struct ox_expr *value)
+{
+    return c->s->call && ox_expr_has_signed(value) ? NULL : value;
+}
+
 /* What is known of the arguments; NULL: out of memory. Facts are put in, as the callee's slots live by themselves. */
 static struct ox_slot *argument_slots(struct ox_infer *c)
 {
@@ -147,7 +153,8 @@ static struct ox_slot *argument_slots(struct ox_infer *c)
             const struct ox_expr **copy = ox_arena_array(&c->s->arena, n ? n : 1, sizeof(*copy));
             if (!copy)
                 return NULL;
-            memcpy(copy, values, n * sizeof(*copy));
+            for (size_t k = 0; k < n; k++)
+                copy[k] = argument_value(c, values[k]);
             slots[i].values = copy;
             slots[i].n_values = n;
         }

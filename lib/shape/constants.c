@@ -85,28 +85,88 @@ const struct ox_tensor *ox_shapes_known(struct ox_shapes *shapes, const struct o
     return slot ? ox_shapes_constant(shapes, slot, value) : NULL;
 }
 
+static const struct ox_expr *element_symbol(struct ox_shapes *s, const struct ox_value *value,
+                                            unsigned rank, size_t i)
+{
+    const char *of = value->producer ? "" : "input ";
+    struct ox_origin origin = {.node = value->producer};
+    char *name = rank ? ox_arena_printf(&s->arena, "%s[%zu]", value->name, i)
+                      : ox_arena_printf(&s->arena, "%s.value", value->name);
+    origin.text = rank ? ox_arena_printf(&s->arena, "element %zu of %s'%s'", i, of, value->name)
+                       : ox_arena_printf(&s->arena, "what %s'%s' holds", of, value->name);
+    return name && origin.text ? ox_shapes_signed_symbol(s, name, &origin) : NULL;
+}
+
+/* Of a few integers each that only the run tells gets a name, so that sizes made of it can be told. */
+static bool name_elements(struct ox_shapes *s, struct ox_slot *slot, const struct ox_value *value)
+{
+    const struct ox_type *type = ox_shapes_resolve_type(s, slot->type);
+    int64_t n = 1;
+    if (slot->is_named)
+        return slot->values != NULL;
+    slot->is_named = true;
+    if (!ox_shapes_is_main(s, value->graph) || !type || type->kind != OX_TYPE_TENSOR ||
+        !type->has_rank || type->rank > 1 || !ox_dtype_is_integer(type->elem) ||
+        ox_dtype_bits(type->elem) < 32 || (type->rank && !ox_expr_is_int(type->dims[0], &n)) ||
+        n < 0 || n > OX_SHAPE_ELEMENTS || (slot->values && slot->n_values != (size_t)n))
+        return slot->values != NULL;
+    const struct ox_expr **list = ox_arena_array(&s->arena, (size_t)n + 1, sizeof(*list));
+    if (!list) {
+        s->failed = true;
+        return false;
+    }
+    for (size_t i = 0; i < (size_t)n; i++)
+        list[i] = slot->values && slot->values[i] ? slot->values[i]
+                                                  : element_symbol(s, value, type->rank, i);
+    slot->values = list;
+    slot->n_values = (size_t)n;
+    return true;
+}
+
+static bool has_unknown(const struct ox_slot *slot)
+{
+    for (size_t i = 0; i < slot->n_values; i++) {
+        if (!slot->values[i])
+            return true;
+    }
+    return false;
+}
+
+/* The numbers of an initializer, or of what was computed of constants alone. */
+static bool list_constant(struct ox_shapes *s, struct ox_slot *slot, const struct ox_tensor *tensor)
+{
+    if (tensor->n > OX_SHAPE_VALUES ||
+        !(ox_dtype_is_integer(tensor->dtype) || tensor->dtype == OX_BOOL))
+        return false;
+    const struct ox_expr **list =
+        ox_arena_array(&s->arena, tensor->n ? tensor->n : 1, sizeof(*list));
+    if (!list) {
+        s->failed = true;
+        return false;
+    }
+    for (size_t i = 0; i < tensor->n; i++)
+        list[i] = ox_expr_int(s->pool, ox_tensor_get_int(tensor, i));
+    slot->values = list;
+    slot->n_values = tensor->n;
+    return true;
+}
+
 bool ox_shapes_values(struct ox_shapes *s, const struct ox_value *value, size_t *n,
                       const struct ox_expr *const **values)
 {
+    while (value->outer)
+        value = value->outer;
     struct ox_slot *slot = ox_slot_of(s, value);
     if (!slot)
         return false;
     if (!slot->values) {
         const struct ox_tensor *tensor = ox_shapes_constant(s, slot, value);
-        if (!tensor || tensor->n > OX_SHAPE_VALUES ||
-            !(ox_dtype_is_integer(tensor->dtype) || tensor->dtype == OX_BOOL))
+        if (tensor ? !list_constant(s, slot, tensor) : !name_elements(s, slot, value))
             return false;
-        const struct ox_expr **list =
-            ox_arena_array(&s->arena, tensor->n ? tensor->n : 1, sizeof(*list));
-        if (!list) {
-            s->failed = true;
-            return false;
-        }
-        for (size_t i = 0; i < tensor->n; i++)
-            list[i] = ox_expr_int(s->pool, ox_tensor_get_int(tensor, i));
-        slot->values = list;
-        slot->n_values = tensor->n;
+    } else if (!slot->is_named && has_unknown(slot)) {
+        name_elements(s, slot, value);
     }
+    slot->is_named = true;
     *n = slot->n_values;
     *values = slot->values;
     return true;

@@ -113,14 +113,14 @@ static void note_type(struct walk *walk, const struct ox_type *type)
 
 /* ---- The way back ------------------------------------------------------------------------------------------------ */
 
-/* Whether every number in the value is known, be it as an expression. */
+/* Whether every number in the value is known, be it as an expression over sizes. */
 static bool values_known(struct ox_shapes *s, const struct ox_value *value)
 {
     const struct ox_expr *const *values;
     size_t n, i = 0;
     if (!ox_shapes_values(s, value, &n, &values))
         return value->init != NULL && !ox_slot_of(s, value)->is_given;
-    while (i < n && values[i])
+    while (i < n && values[i] && !ox_expr_has_signed(values[i]))
         i++;
     return i == n;
 }

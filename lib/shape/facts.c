@@ -22,6 +22,24 @@ static bool is_made_up(void *arg, const char *name)
     return ox_strmap_find(&s->origins, name, strlen(name)) != OX_STRMAP_NONE;
 }
 
+static bool is_passing(void *arg, const char *name)
+{
+    const struct ox_shapes *s = arg;
+    uint32_t at = ox_strmap_find(&s->origins, name, strlen(name));
+    const struct ox_node *node = at == OX_STRMAP_NONE ? NULL : s->origin_list[at].node;
+    return node && !ox_shapes_is_main(s, node->graph);
+}
+
+bool ox_shapes_passing(const struct ox_shapes *s, const struct ox_expr *e)
+{
+    return s->n_origins && ox_expr_any_symbol(e, is_passing, (void *)(uintptr_t)s);
+}
+
+bool ox_shapes_is_main(const struct ox_shapes *s, const struct ox_graph *graph)
+{
+    return graph->model == s->model && !graph->parent && !graph->function;
+}
+
 bool ox_shapes_made_up(const struct ox_shapes *s, const struct ox_expr *e)
 {
     return s->n_origins && ox_expr_any_symbol(e, is_made_up, (void *)(uintptr_t)s);
@@ -40,10 +58,9 @@ static bool reserve(void **items, size_t *cap, size_t n, size_t size)
     return true;
 }
 
-const struct ox_expr *ox_shapes_symbol(struct ox_shapes *s, const char *prefix,
-                                       const struct ox_origin *origin)
+static const struct ox_expr *add_origin(struct ox_shapes *s, const struct ox_expr *symbol,
+                                        const struct ox_origin *origin)
 {
-    const struct ox_expr *symbol = ox_expr_fresh(s->pool, prefix);
     const char *name;
     if (!ox_expr_is_symbol(symbol, &name))
         return NULL;
@@ -60,6 +77,18 @@ const struct ox_expr *ox_shapes_symbol(struct ox_shapes *s, const char *prefix,
     }
     s->origin_list[s->n_origins++] = *origin;
     return symbol;
+}
+
+const struct ox_expr *ox_shapes_symbol(struct ox_shapes *s, const char *prefix,
+                                       const struct ox_origin *origin)
+{
+    return add_origin(s, ox_expr_fresh(s->pool, prefix), origin);
+}
+
+const struct ox_expr *ox_shapes_signed_symbol(struct ox_shapes *s, const char *prefix,
+                                              const struct ox_origin *origin)
+{
+    return add_origin(s, ox_expr_fresh_signed(s->pool, prefix), origin);
 }
 
 bool ox_shapes_keep_symbol(struct ox_shapes *s, const char *key, const struct ox_expr *symbol)
@@ -96,7 +125,7 @@ static bool learn_number(struct ox_shapes *s, const struct ox_expr *e, const str
     if (!ox_expr_linear(s->pool, e, &symbol, &factor, &constant) ||
         OX_SUB_OVERFLOWS(value, constant, &value))
         return true;
-    if (factor == 0 || value % factor || value / factor < 0)
+    if (factor == 0 || value % factor || (value / factor < 0 && !ox_expr_has_signed(symbol)))
         return false;
     return add_fact(s, symbol, ox_expr_int(s->pool, value / factor));
 }

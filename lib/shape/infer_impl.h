@@ -9,6 +9,7 @@
 
 enum {
     OX_SHAPE_VALUES = 1024,           /* elements of a tensor that is carried by value */
+    OX_SHAPE_ELEMENTS = 16,           /* of one whose elements get a name each */
     OX_SHAPE_CONST_BYTES = 64 * 1024, /* of a constant that rules may look into */
     OX_SHAPE_FACTS = 256,             /* equalities learned */
     OX_SHAPE_OVERRIDE_RANK = 64,      /* dimensions of an input given on the command line */
@@ -24,6 +25,7 @@ struct ox_slot {
     struct ox_tensor *constant; /* counted */
     const char *reason;         /* why type, rank or a dimension is not known; NULL */
     bool const_tried;           /* an initializer was looked into */
+    bool is_named;              /* elements that are not known have names */
     bool is_given; /* an initializer that the caller may replace: its data says nothing */
 };
 
@@ -172,8 +174,15 @@ const struct ox_expr *ox_shapes_data_dim(struct ox_infer *c, const char *what, c
 const struct ox_expr *ox_shapes_resolve(struct ox_shapes *s, const struct ox_expr *e);
 /* Whether a symbol that we made up is in e. */
 bool ox_shapes_made_up(const struct ox_shapes *s, const struct ox_expr *e);
+/* Whether e holds a symbol for a size that a subgraph or a function makes: another each time that it runs. */
+bool ox_shapes_passing(const struct ox_shapes *s, const struct ox_expr *e);
+/* Neither a subgraph nor a function, whose values are others each time. */
+bool ox_shapes_is_main(const struct ox_shapes *s, const struct ox_graph *graph);
 const struct ox_expr *ox_shapes_symbol(struct ox_shapes *s, const char *prefix,
                                        const struct ox_origin *origin);
+/* For any integer, not for sizes alone. */
+const struct ox_expr *ox_shapes_signed_symbol(struct ox_shapes *s, const char *prefix,
+                                              const struct ox_origin *origin);
 /* a = b from here on: false when they cannot be equal. */
 bool ox_shapes_learn(struct ox_shapes *s, const struct ox_expr *a, const struct ox_expr *b);
 /* Remembers the symbol for ox_infer_data_dim(). */

@@ -328,7 +328,7 @@ const struct ox_type *ox_infer_lasting_type(struct ox_infer *c, const struct ox_
         return type;
     const struct ox_expr **dims = ox_infer_dims(c, type->rank);
     for (unsigned i = 0; dims && i < type->rank; i++)
-        dims[i] = ox_shapes_made_up(c->s, type->dims[i]) ? NULL : type->dims[i];
+        dims[i] = ox_shapes_passing(c->s, type->dims[i]) ? NULL : type->dims[i];
     return dims ? ox_infer_make_tensor(c, type->elem, true, type->rank, dims) : NULL;
 }
 
@@ -450,6 +450,25 @@ static bool has_dimension(struct ox_shapes *s, const char *name)
     return found;
 }
 
+/* Gives the elements of the inputs names where one of them is `name`. */
+static bool has_element(struct ox_shapes *s, const char *name)
+{
+    const struct ox_graph *graph = s->model->graph;
+    for (size_t i = 0; i < graph->n_inputs; i++) {
+        const struct ox_value *value = graph->inputs[i];
+        const struct ox_expr *const *elements;
+        size_t n = strlen(value->name), count;
+        if (strncmp(name, value->name, n) != 0 || (name[n] != '[' && name[n] != '.') ||
+            !ox_shapes_values(s, value, &count, &elements))
+            continue;
+        for (size_t k = 0; k < count; k++) {
+            if (ox_expr_any_symbol(elements[k], is_symbol, (void *)(uintptr_t)name))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* A number for a name of the inputs' dimensions. As a fact it holds for what the file declares further on too. */
 static enum ox_status set_symbol(struct ox_shapes *s, const char *name, int64_t size,
                                  struct ox_error *err)
@@ -479,19 +498,29 @@ static enum ox_status apply_overrides(struct ox_shapes *s, const struct ox_shape
     return OX_OK;
 }
 
+static void resolve_elements(struct ox_shapes *s, struct ox_slot *slot)
+{
+    const struct ox_expr **list =
+        slot->values ? ox_arena_array(&s->arena, slot->n_values + 1, sizeof(*list)) : NULL;
+    for (size_t i = 0; list && i < slot->n_values; i++)
+        list[i] = ox_shapes_resolve(s, slot->values[i]);
+    slot->values = list;
+}
+
 static enum ox_status set_symbols(struct ox_shapes *s, const struct ox_shapes_options *options,
                                   struct ox_error *err)
 {
     const struct ox_graph *graph = s->model->graph;
     for (size_t k = 0; options && k < options->n_symbols; k++) {
-        if (!has_dimension(s, options->symbols[k]))
-            return ox_fail(err, OX_USAGE, "no input has a dimension named '%s'",
+        if (!has_dimension(s, options->symbols[k]) && !has_element(s, options->symbols[k]))
+            return ox_fail(err, OX_USAGE, "no input has a dimension or an element named '%s'",
                            options->symbols[k]);
         OX_TRY(set_symbol(s, options->symbols[k], options->sizes[k], err));
     }
     for (size_t i = 0; s->n_facts && i < graph->n_inputs; i++) {
         struct ox_slot *slot = ox_slot_of(s, graph->inputs[i]);
         slot->type = ox_shapes_resolve_type(s, slot->type);
+        resolve_elements(s, slot);
     }
     return OX_OK;
 }

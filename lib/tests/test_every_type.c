@@ -139,28 +139,62 @@ static bool as_inferred(const struct ox_model *model, const struct ox_shapes *sh
 enum { MOST_INPUTS = 16, MOST_DIMS = 8 };
 
 struct sizes {
+    struct ox_model *model;
     int64_t of[MOST_INPUTS][MOST_DIMS];
 };
+
+/* "x1[0]" and "x1.value" are elements of an initializer. */
+static bool element_of(struct ox_model *model, const char *symbol, int64_t *element)
+{
+    char name[16];
+    size_t n = strcspn(symbol, "[."), at = 0;
+    struct ox_tensor *tensor;
+    if (n >= sizeof name || !symbol[n] ||
+        (symbol[n] == '[' && sscanf(symbol + n, "[%zu]", &at) != 1))
+        return false;
+    memcpy(name, symbol, n);
+    name[n] = '\0';
+    const struct ox_value *value = ox_graph_value(model->graph, name);
+    if (!value || !value->init || ox_stored_load(model, value->init, &tensor, NULL) != OX_OK)
+        return false;
+    must(at < tensor->n, symbol);
+    *element = ox_tensor_get_int(tensor, at);
+    ox_tensor_release(tensor);
+    return true;
+}
+
+/* As if the initializers were defaults of inputs, which say nothing: then their elements are symbols. */
+static void set_given(struct ox_model *model, bool given)
+{
+    for (size_t i = 0; i < model->graph->n_values; i++) {
+        struct ox_value *value = model->graph->values[i];
+        if (value->init)
+            value->is_input = given;
+    }
+}
 
 /* "d2_1" is dimension 1 of input 2. */
 static bool size_of(void *arg, const char *symbol, int64_t *value)
 {
     const struct sizes *sizes = arg;
     unsigned input, dim;
-    if (sscanf(symbol, "d%u_%u", &input, &dim) != 2 || input >= MOST_INPUTS || dim >= MOST_DIMS)
-        return false; /* made up on the way: only the data tell it */
+    if (sscanf(symbol, "d%u_%u", &input, &dim) != 2)
+        return element_of(sizes->model, symbol, value); /* else only the data tell it */
+    if (input >= MOST_INPUTS || dim >= MOST_DIMS)
+        return false;
     *value = sizes->of[input][dim];
     return true;
 }
 
-/* Every dimension of every input under a name of its own: what inference then tells as a formula must hold. */
-static bool as_formulas(struct ox_model *model, const struct outcome *outcome,
+/* Every dimension of every input, and with `given` every element of short initializers, under a name of its own: what inference
+ * then tells as a formula must hold. */
+static bool as_formulas(struct ox_model *model, const struct outcome *outcome, bool given,
                         struct ox_strbuf *told)
 {
     struct ox_strbuf dims[MOST_INPUTS] = {{0}};
     const char *names[MOST_INPUTS], *texts[MOST_INPUTS];
     struct ox_shapes *shapes = NULL;
-    struct sizes sizes;
+    struct sizes sizes = {.model = model};
     size_t n = 0;
     bool same = true;
     for (size_t i = 0; i < model->graph->n_inputs && n < MOST_INPUTS; i++) {
@@ -177,7 +211,9 @@ static bool as_formulas(struct ox_model *model, const struct outcome *outcome,
     }
     const struct ox_shapes_options options = {
         .input_names = names, .input_dims = texts, .n_overrides = n};
+    set_given(model, given);
     must(ox_shapes_infer(&shapes, model, &options, NULL, NULL) == OX_OK, "not inferred");
+    set_given(model, false);
     for (size_t i = 0; i < outcome->n_out && same; i++) {
         const struct ox_type *type = ox_shapes_type(shapes, model->graph->outputs[i]);
         const struct ox_datum *datum = outcome->out[i];
@@ -363,7 +399,8 @@ static enum tried try_node(struct ox_env *env, const struct random_node *node,
         if (tried == TRIED_RAN) {
             bool same = as_inferred(model, shapes, &plain, told);
             if (same && !has_empty(model))
-                same = as_formulas(model, &plain, told);
+                same = as_formulas(model, &plain, false, told) &&
+                       as_formulas(model, &plain, true, told);
             if (same && exact.status == OX_OK && !node->row->non_deterministic)
                 same = same_outputs(model, node, &plain, &exact, told);
             if (!same)

@@ -143,6 +143,37 @@ START_TEST(fresh_symbols_are_new)
 }
 END_TEST
 
+START_TEST(signed_symbols_have_no_least_value)
+{
+    int64_t bound;
+    const struct ox_expr *size = ox_expr_symbol(pool, "size[0]"), *zero = ox_expr_int(pool, 0);
+    const struct ox_expr *e = ox_expr_fresh_signed(pool, "size[0]");
+    const char *name;
+    ck_assert(ox_expr_is_symbol(e, &name));
+    ck_assert_str_eq(name, "size[0]_1");
+    ck_assert(!ox_expr_least(e, &bound));
+    ck_assert(ox_expr_has_signed(e) && !ox_expr_has_signed(size) && !ox_expr_has_signed(NULL));
+    ck_assert_ptr_eq(ox_expr_max(pool, size, zero), size);
+    const struct ox_expr *least = ox_expr_max(pool, e, zero);
+    ck_assert_ptr_ne(least, e);
+    ck_assert(ox_expr_least(least, &bound) && bound == 0);
+    ck_assert(ox_expr_has_signed(ox_expr_sub(pool, size, least)));
+    ox_expr_assume_positive(pool, e);
+    ox_expr_assume_positive(pool, size);
+    ck_assert(ox_exprs_assume_nothing(pool));
+    ck_assert(!ox_expr_least(e, &bound));
+    ck_assert(ox_expr_least(size, &bound) && bound == 0);
+}
+END_TEST
+
+START_TEST(indexed_names_need_no_quotes)
+{
+    assert_prints("2*size[0]+x[1][2]_1", "2*size[0]+x[1][2]_1");
+    assert_prints("'a[b]'+'a['+'a[1'", "'a[b]'+'a['+'a[1'");
+    ck_assert_ptr_null(ox_expr_parse(pool, "a[b]"));
+}
+END_TEST
+
 START_TEST(odd_names_are_quoted)
 {
     const struct ox_expr *odd = ox_expr_symbol(pool, "batch size'+1");
@@ -397,6 +428,8 @@ int main(void)
     tcase_add_test(tcase, different_expressions_are_told);
     tcase_add_test(tcase, overflow_and_growth_give_unknown);
     tcase_add_test(tcase, fresh_symbols_are_new);
+    tcase_add_test(tcase, signed_symbols_have_no_least_value);
+    tcase_add_test(tcase, indexed_names_need_no_quotes);
     tcase_add_test(tcase, odd_names_are_quoted);
     tcase_add_test(tcase, sympys_spelling_of_extremes_is_read);
     tcase_add_test(tcase, replacing_a_symbol_simplifies);

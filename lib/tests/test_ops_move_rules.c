@@ -91,7 +91,7 @@ static const struct rule rules[] = {
     {21,
      "(int64 n) => (z) { o = Constant<value_int = 0>() i = Constant<value_int = 1>() z = Range(o, "
      "n, i) }",
-     "int64[Range_2.count]"},
+     "int64[max(0,n.value)]"},
     {21,
      "(float[b,s] x) => (z) { o = Constant<value_int = 0>() i = Constant<value_int = 1>() d = "
      "Shape(x) "

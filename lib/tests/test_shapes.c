@@ -389,6 +389,70 @@ START_TEST(doubling_chains_take_no_time)
 }
 END_TEST
 
+/* A function whose functions each double their argument: by value every call would be another. */
+START_TEST(doubling_chains_of_numbers_take_no_time)
+{
+    struct ox_strbuf text = {0};
+    ox_strbuf_puts(&text, "<ir_version: 10, opset_import: [\"\" : 21, \"l\" : 1]> g (int64 x) "
+                          "=> (y) { y = l.f0(x) }\n");
+    for (int i = 0; i < 60; i++)
+        ox_strbuf_printf(&text,
+                         "<domain: \"l\", opset_import: [\"\" : 21, \"l\" : 1]> f%d (a) => (b) { c "
+                         "= l.f%d(a) b = l.f%d(c) }\n",
+                         i, i + 1, i + 1);
+    ox_strbuf_puts(&text,
+                   "<domain: \"l\", opset_import: [\"\" : 21]> f60 (a) => (b) { b = Add(a, a) }\n");
+    infer_with(text.data, NULL);
+    expect("y", "int64[]");
+    ox_strbuf_release(&text);
+}
+END_TEST
+
+START_TEST(elements_of_integer_inputs_are_sizes)
+{
+    infer(
+        "g (int64[2] s, int64 k, float[24] x, int64[n] open, int64[17] long) => (a, b, c, d, e) {\n"
+        "  a = ConstantOfShape(s) m = Constant<value = int64[1] {-1}>() t = Concat<axis = 0>(s, "
+        "m)\n"
+        "  b = Reshape(x, t) c = ConstantOfShape(open) d = ConstantOfShape(long)\n"
+        "  z = Constant<value = int64 {0}>() o = Constant<value = int64 {1}>() e = Range(z, k, o) "
+        "}");
+    expect("a", "float32[s[0],s[1]]");
+    expect("b",
+           "float32[Reshape_3.dim0,Reshape_3.dim1,Reshape_3.dim2]"); /* 0 and -1 are no sizes */
+    expect("c", "float32[...]");
+    expect("e", "int64[max(0,k.value)]");
+}
+END_TEST
+
+/* The same in each trip, where what the body computes is not. */
+START_TEST(elements_of_the_main_graph_last_through_a_loop)
+{
+    infer(
+        "g (int64[2] s, int64 n, bool c, float[b] x) => (y, z) {\n"
+        "  y, z = Loop(n, c) <body = body (int64 i, bool k) => (k2, u, v) { k2 = Identity(k) u = "
+        "ConstantOfShape(s)\n"
+        "    h = Unsqueeze(i, o) v = ConstantOfShape(h) o = Constant<value = int64[1] {0}>() }> }");
+    expect("u", "float32[s[0],s[1]]");
+    expect("y", "float32[Loop_0.trips,s[0],s[1]]");
+}
+END_TEST
+
+START_TEST(elements_can_be_given)
+{
+    const char *names[] = {"s[1]", "k.value"};
+    const int64_t sizes[] = {3, 4};
+    struct ox_shapes_options options = {.symbols = names, .sizes = sizes, .n_symbols = 2};
+    infer_with(
+        "<ir_version: 10, opset_import: [\"\" : 21]> g (int64[2] s, int64 k) => (y, z) {\n"
+        "  o = Constant<value = int64[1] {0}>() h = Unsqueeze(k, o) t = Concat<axis = 0>(s, h)\n"
+        "  y = ConstantOfShape(t) z = ConstantOfShape(s) }",
+        &options);
+    expect("y", "float32[s[0],3,4]");
+    expect("z", "float32[s[0],3]");
+}
+END_TEST
+
 START_TEST(inputs_can_be_given)
 {
     const char *names[] = {"x", NULL}, *dims[] = {"1x3xHx?"};
@@ -575,6 +639,10 @@ int main(void)
     tcase_add_test(tcase, attributes_of_calls_are_bound);
     tcase_add_test(tcase, functions_that_call_themselves_end);
     tcase_add_test(tcase, doubling_chains_take_no_time);
+    tcase_add_test(tcase, doubling_chains_of_numbers_take_no_time);
+    tcase_add_test(tcase, elements_of_integer_inputs_are_sizes);
+    tcase_add_test(tcase, elements_of_the_main_graph_last_through_a_loop);
+    tcase_add_test(tcase, elements_can_be_given);
     tcase_add_test(tcase, inputs_can_be_given);
     tcase_add_test(tcase, inputs_that_do_not_fit_are_refused);
     tcase_add_test(tcase, open_dimensions_are_named_by_their_input);
