@@ -48,7 +48,8 @@ static const struct opt options[] = {
     {0, "outputs", OPT_STRINGS, FIELD(select), "NAME,...", NULL,
      "compute these values, intermediate ones too, and nothing that they do not need"},
     {0, "all", OPT_FLAG, FIELD(all), NULL, NULL, "every intermediate value is an output too"},
-    {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", RUN_FORMATS, "form of what is printed"},
+    {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", RUN_FORMATS,
+     "form of what is printed; npz: the outputs alone, by name"},
     {0, "top", OPT_INT, FIELD(top), "K", NULL,
      "print the K largest elements of each row of the outputs"},
     {0, "labels", OPT_STRING, FIELD(labels), "FILE", NULL, "with --top: a line a class"},
@@ -289,6 +290,13 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (args->top < 0 || (args->labels && !args->top))
         return cli_fail(cli, OX_USAGE,
                         "run: --top takes a number over 0, and --labels goes with it");
+    if (args->output && strcmp(args->output, "-") == 0)
+        return cli_fail(cli, OX_USAGE, "run: -f npz prints the outputs; --output names a file");
+    if (args->format == RUN_NPZ &&
+        (args->output || args->test_data.n || args->top || args->repeat || args->trace))
+        return cli_fail(cli, OX_USAGE,
+                        "run: -f npz prints the outputs and nothing else; it excludes --output, "
+                        "--test-data, --top, --repeat and --trace-nonfinite");
     if (!(args->rtol >= 0) || !(args->atol >= 0))
         return cli_fail(cli, OX_USAGE, "run: tolerances are not negative");
     if (args->save_test_data && (args->test_data.n || args->select.n || args->all))

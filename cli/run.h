@@ -32,8 +32,8 @@ struct run_args {
 enum run_layout { RUN_NCHW, RUN_NHWC };
 enum run_channels { RUN_RGB, RUN_BGR, RUN_GRAY };
 
-enum run_format { RUN_TEXT, RUN_JSON };
-#define RUN_FORMATS "text|json"
+enum run_format { RUN_TEXT, RUN_JSON, RUN_NPZ };
+#define RUN_FORMATS "text|json|npz"
 
 struct run_timing {
     double load_ms, first_ms;

@@ -249,6 +249,8 @@ static void print_text(struct run *run)
 
 enum ox_status run_print(struct run *run)
 {
+    if (run->args->format == RUN_NPZ)
+        return write_file(run, "-");
     if (run->args->format == RUN_JSON)
         print_json(run);
     else if (!run->cli->common.quiet)

@@ -341,8 +341,8 @@ enum ox_status ox_tensor_file_load(struct ox_tensor **out, struct ox_tensor_file
 /* The form that a path's extension asks for; OX_TENSORS_AUTO when it asks for none. */
 enum ox_tensor_format ox_tensor_format_of(const char *path);
 /* Writes n tensors in the form of the path's extension: .npz, .json and .safetensors hold any number, .npy, .csv and .bin
- * one. 2- and 4-bit integers become 8-bit ones in .npy and .npz, bfloat16 and the 4- to 8-bit floats numpy's void, as
- * ml_dtypes has it. OX_UNSUPPORTED: a type that the form cannot hold. */
+ * one; "-" is an .npz on standard output. 2- and 4-bit integers become 8-bit ones in .npy and .npz, bfloat16 and the 4- to
+ * 8-bit floats numpy's void, as ml_dtypes has it. OX_UNSUPPORTED: a type that the form cannot hold. */
 enum ox_status ox_tensors_write(const char *path, size_t n, const char *const *names,
                                 const struct ox_tensor *const *tensors, struct ox_error *err);
 

@@ -149,7 +149,7 @@ enum ox_status ox_tensors_write(const char *path, size_t n, const char *const *n
                                 const struct ox_tensor *const *tensors, struct ox_error *err)
 {
     enum ox_tensor_format format = ox_tensor_format_of(path);
-    if (format == OX_TENSORS_NPZ)
+    if (format == OX_TENSORS_NPZ || strcmp(path, "-") == 0)
         return write_npz(path, n, names, tensors, err);
     if (format == OX_TENSORS_AUTO || format == OX_TENSORS_IMAGE || format == OX_TENSORS_PB)
         return ox_fail(err, OX_UNSUPPORTED,
