@@ -6,7 +6,8 @@ struct args {
     struct quantize_args common;
     int weight_only;
     int64_t block_size;
-    int method; /* enum ox_weight_method */
+    int method;     /* enum ox_weight_method */
+    int scale_type; /* 0: float16 */
     struct opt_strings calibration;
 };
 
@@ -33,6 +34,8 @@ static const struct opt options[] = {
      "activations stay float; matrices of products become blocks of integers"},
     {0, "block-size", OPT_INT, offsetof(struct args, block_size), "N", NULL,
      "rows of a block: 16, 32 (default), 64 ... 1024"},
+    {0, "scale-type", OPT_CHOICE, offsetof(struct args, scale_type), "TYPE", "float16|float32",
+     "of the scales of blocks: half as large, behind a Cast that runtimes fold, where that serves"},
     {0, "method", OPT_CHOICE, offsetof(struct args, method), "METHOD", "rtn|hqq|gptq",
      "of rounding weights alone: nearest; outliers counting less; by samples"},
     {0, "calibration", OPT_STRINGS, offsetof(struct args, calibration), "DATA", NULL,
@@ -113,6 +116,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
         chosen.weight_type = alone[args->weight_only];
         chosen.block_size = (size_t)args->block_size;
         chosen.weight_method = (enum ox_weight_method)args->method;
+        chosen.wide_scales = args->scale_type != 0;
     }
     status = quantize_options(cli, &args->common, &chosen, lists);
     if (status == OX_OK)

@@ -1563,6 +1563,7 @@ struct ox_quant_options {
     bool weight_only;  /* ox_quantize_weights(): weight_type is int8, uint8, int4 or uint4 */
     size_t block_size; /* of weights alone: a power of two from 16 to 1024 */
     enum ox_weight_method weight_method;
+    bool wide_scales; /* of blocks: float32, also where float16 behind a Cast would serve */
     const char *const *op_types;
     size_t n_op_types; /* 0: all that can be quantized */
     const char *const *nodes;

@@ -293,6 +293,26 @@ static enum ox_status make_tensors(struct ox_blocked *made, struct ox_env *env,
     return status;
 }
 
+bool ox_blocked_fits_half(const struct ox_blocking *b)
+{
+    const float least_normal = 6.103515625e-05f, most_half = 65504;
+    int least, most;
+    ox_qtype_limits(b->type, &least, &most);
+    /* Scales are sought down to half of the largest value over all integers, and up to it over those of one side. */
+    const float narrow = 2 * (float)(most - least), wide = (float)(most - least) / 4;
+    for (size_t row = 0; row < b->k; row += b->block) {
+        size_t end = b->k - row < b->block ? b->k : row + b->block;
+        for (size_t j = 0; j < b->n; j++) {
+            float largest = 0;
+            for (size_t i = row; i < end; i++)
+                largest = fmaxf(largest, fabsf(b->values[i * b->n + j]));
+            if (largest > 0 && (largest / narrow < least_normal || largest / wide > most_half))
+                return false;
+        }
+    }
+    return true;
+}
+
 enum ox_status ox_blocked_quantize(struct ox_blocked *out, struct ox_env *env,
                                    const struct ox_blocking *b, struct ox_error *err)
 {

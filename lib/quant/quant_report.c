@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "quant/blocked.h"
+
 struct ox_quant_report *ox_quant_report_new(struct ox_budget *budget)
 {
     struct ox_quant_report *report = calloc(1, sizeof *report);
@@ -169,17 +171,18 @@ void ox_quant_report_add_constant(struct ox_quant_report *report, const char *na
 }
 
 void ox_quant_report_add_blocks(struct ox_quant_report *report, const char *name,
-                                const struct ox_tensor *values, const struct ox_tensor *left,
-                                const struct ox_tensor *quantized, size_t n_scales,
-                                size_t scale_bytes)
+                                const struct ox_tensor *values, enum ox_dtype real,
+                                const struct ox_tensor *left, const struct ox_blocked *made)
 {
     struct ox_quant_tensor row = {
-        .name = name, .kind = "weight", .type = quantized->dtype, .accumulated_db = NAN};
-    uint64_t packed = 0;
-    ox_dtype_packed_bytes(quantized->dtype, quantized->n, &packed);
-    row.n = n_scales;
-    row.bytes_before = values->n * scale_bytes;
-    row.bytes_after = packed + n_scales * scale_bytes;
+        .name = name, .kind = "weight", .type = made->integers->dtype, .accumulated_db = NAN};
+    uint64_t packed = 0, zeros = 0;
+    ox_dtype_packed_bytes(row.type, made->integers->n, &packed);
+    if (made->zeros)
+        ox_dtype_packed_bytes(row.type, made->zeros->n, &zeros);
+    row.n = made->scales->n;
+    row.bytes_before = values->n * ox_dtype_size(real);
+    row.bytes_after = packed + zeros + row.n * ox_dtype_size(made->scales->dtype);
     row.scale = row.clipped_share = NAN;
     const float *in = values->data, *out = left->data;
     double signal = 0, noise = 0;
@@ -251,52 +254,52 @@ const struct ox_quant_pair *ox_quant_report_unfused(const struct ox_quant_report
 
 /* ---- JSON --------------------------------------------------------------------------------------------------------- */
 
+static void json_text(struct ox_json *json, const char *key, const char *text)
+{
+    ox_json_key(json, key);
+    ox_json_string(json, text);
+}
+
+static void json_count(struct ox_json *json, const char *key, uint64_t count)
+{
+    ox_json_key(json, key);
+    ox_json_uint(json, count);
+}
+
 static void json_node(struct ox_json *json, const struct ox_quant_node *node)
 {
     ox_json_object(json);
-    ox_json_key(json, "graph");
-    ox_json_string(json, node->graph);
-    ox_json_key(json, "node");
-    ox_json_string(json, node->name);
-    ox_json_key(json, "op_type");
-    ox_json_string(json, node->op_type);
+    json_text(json, "graph", node->graph);
+    json_text(json, "node", node->name);
+    json_text(json, "op_type", node->op_type);
     ox_json_key(json, "quantized");
     ox_json_bool(json, node->quantized);
-    ox_json_key(json, "reason");
-    ox_json_string(json, node->reason);
+    json_text(json, "reason", node->reason);
     ox_json_end_object(json);
 }
 
 static void json_pair(struct ox_json *json, const struct ox_quant_pair *pair)
 {
     ox_json_object(json);
-    ox_json_key(json, "tensor");
-    ox_json_string(json, pair->tensor);
-    ox_json_key(json, "node");
-    ox_json_string(json, pair->node);
-    ox_json_key(json, "op_type");
-    ox_json_string(json, pair->op_type);
-    ox_json_key(json, "reason");
-    ox_json_string(json, pair->reason);
+    json_text(json, "tensor", pair->tensor);
+    json_text(json, "node", pair->node);
+    json_text(json, "op_type", pair->op_type);
+    json_text(json, "reason", pair->reason);
     ox_json_end_object(json);
 }
 
 static void json_tensor(struct ox_json *json, const struct ox_quant_tensor *tensor)
 {
     ox_json_object(json);
-    ox_json_key(json, "name");
-    ox_json_string(json, tensor->name);
-    ox_json_key(json, "kind");
-    ox_json_string(json, tensor->kind);
-    ox_json_key(json, "type");
-    ox_json_string(json, ox_dtype_name(tensor->type));
+    json_text(json, "name", tensor->name);
+    json_text(json, "kind", tensor->kind);
+    json_text(json, "type", ox_dtype_name(tensor->type));
     ox_json_key(json, "axis");
     if (tensor->axis >= 0)
         ox_json_int(json, tensor->axis);
     else
         ox_json_null(json);
-    ox_json_key(json, "scales");
-    ox_json_uint(json, tensor->n);
+    json_count(json, "scales", tensor->n);
     ox_json_finite(json, "min", tensor->rmin);
     ox_json_finite(json, "max", tensor->rmax);
     ox_json_finite(json, "scale", tensor->scale);
@@ -307,10 +310,8 @@ static void json_tensor(struct ox_json *json, const struct ox_quant_tensor *tens
     ox_json_finite(json, "accumulated_db", tensor->accumulated_db);
     ox_json_key(json, "saturates");
     ox_json_bool(json, tensor->saturates);
-    ox_json_key(json, "bytes_before");
-    ox_json_uint(json, tensor->bytes_before);
-    ox_json_key(json, "bytes_after");
-    ox_json_uint(json, tensor->bytes_after);
+    json_count(json, "bytes_before", tensor->bytes_before);
+    json_count(json, "bytes_after", tensor->bytes_after);
     if (tensor->n_histogram) {
         ox_json_key(json, "histogram");
         ox_json_array(json);
@@ -338,22 +339,15 @@ static void json_summary(struct ox_json *json, const struct ox_quant_report *rep
     struct ox_quant_summary summary;
     ox_quant_report_summary(report, &summary);
     ox_json_object(json);
-    ox_json_key(json, "nodes_quantized");
-    ox_json_uint(json, summary.n_quantized);
-    ox_json_key(json, "nodes_float");
-    ox_json_uint(json, summary.n_float);
-    ox_json_key(json, "constant_bytes_before");
-    ox_json_uint(json, summary.constants_before);
-    ox_json_key(json, "constant_bytes_after");
-    ox_json_uint(json, summary.constants_after);
-    ox_json_key(json, "model_bytes_before");
-    ox_json_uint(json, summary.model_before);
-    ox_json_key(json, "model_bytes_after");
-    ox_json_uint(json, summary.model_after);
+    json_count(json, "nodes_quantized", summary.n_quantized);
+    json_count(json, "nodes_float", summary.n_float);
+    json_count(json, "constant_bytes_before", summary.constants_before);
+    json_count(json, "constant_bytes_after", summary.constants_after);
+    json_count(json, "model_bytes_before", summary.model_before);
+    json_count(json, "model_bytes_after", summary.model_after);
     ox_json_finite(json, "integer_share", summary.integer_share);
     ox_json_finite(json, "estimated_speedup", summary.speedup);
-    ox_json_key(json, "saturating_weights");
-    ox_json_uint(json, summary.n_saturating);
+    json_count(json, "saturating_weights", summary.n_saturating);
     ox_json_end_object(json);
 }
 

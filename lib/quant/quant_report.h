@@ -6,6 +6,8 @@
 #include "model/model.h"
 #include "quant/qparams.h"
 
+struct ox_blocked;
+
 struct ox_quant_report {
     struct ox_arena arena;
     struct ox_quant_node *nodes;
@@ -30,11 +32,10 @@ void ox_quant_report_add_constant(struct ox_quant_report *report, const char *na
                                   const char *kind, const struct ox_tensor *values,
                                   const struct ox_tensor *quantized,
                                   const struct ox_qparams *params);
-/* A matrix in blocks with so many scales of so many bytes: its values (float32) before, and what is left of them. */
+/* A matrix in blocks: its values (as float32) before, of type `real` in the model, and what is left of them. */
 void ox_quant_report_add_blocks(struct ox_quant_report *report, const char *name,
-                                const struct ox_tensor *values, const struct ox_tensor *left,
-                                const struct ox_tensor *quantized, size_t n_scales,
-                                size_t scale_bytes);
+                                const struct ox_tensor *values, enum ox_dtype real,
+                                const struct ox_tensor *left, const struct ox_blocked *made);
 void ox_quant_report_add_tensor(struct ox_quant_report *report, const struct ox_quant_tensor *row);
 /* Texts are copied. */
 void ox_quant_report_add_unfused(struct ox_quant_report *report, const char *tensor,

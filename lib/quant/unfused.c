@@ -1,28 +1,22 @@
-/* onnxruntime makes an integer operator of a node when DequantizeLinear makes all of its real inputs and QuantizeLinear takes its
- * output; products do without the latter. */
+/* Which nodes between DequantizeLinear and QuantizeLinear onnxruntime leaves in float: by what it was seen to do, not by rules. */
 #include "quant/unfused.h"
 
 #include <string.h>
 
-/* From which input on, and up to which, values must be integers; `both`: the output too. */
+/* From which input on, and up to which, values must be integers; `both`: the output too; of which types, a bit each. */
 struct rule {
     const char *op_type;
     size_t first, end;
     bool both;
+    unsigned types;
 };
 
 enum { ALL = 1 << 30 };
 
+#define BIT(type) (1u << OX_##type)
+
 static const struct rule rules[] = {
-    {"MatMul", 0, 2, false},      {"Gemm", 0, 2, false},        {"Conv", 0, 2, true},
-    {"Add", 0, 2, true},          {"Mul", 0, 2, true},          {"Concat", 0, ALL, true},
-    {"Where", 1, 3, true},        {"AveragePool", 0, 1, true},  {"GlobalAveragePool", 0, 1, true},
-    {"LeakyRelu", 0, 1, true},    {"Sigmoid", 0, 1, true},      {"Softmax", 0, 1, true},
-    {"Gather", 0, 1, true},       {"Reshape", 0, 1, true},      {"Transpose", 0, 1, true},
-    {"Squeeze", 0, 1, true},      {"Unsqueeze", 0, 1, true},    {"Flatten", 0, 1, true},
-    {"Expand", 0, 1, true},       {"Tile", 0, 1, true},         {"Slice", 0, 1, true},
-    {"MaxPool", 0, 1, true},      {"Resize", 0, 1, true},       {"Split", 0, 1, true},
-    {"DepthToSpace", 0, 1, true}, {"SpaceToDepth", 0, 1, true},
+#include "quant/ort_integers.inc"
 };
 
 static bool is_op(const struct ox_node *node, const char *op_type)
@@ -38,9 +32,9 @@ static bool becomes_integers(const struct ox_quant_uses *uses, const struct ox_v
     return is_op(uses->uses[uses->first[value->id]].node, "QuantizeLinear");
 }
 
-/* *reason NULL: the node runs on integers. false: out of memory. */
+/* *reason NULL: the node runs on integers. type: of the integers that it is given. false: out of memory. */
 static bool why_float(struct ox_quant *q, const struct ox_quant_uses *uses,
-                      const struct ox_node *node, const char **reason)
+                      const struct ox_node *node, enum ox_dtype type, const char **reason)
 {
     const struct rule *rule = NULL;
     *reason = NULL;
@@ -50,6 +44,11 @@ static bool why_float(struct ox_quant *q, const struct ox_quant_uses *uses,
         return true;
     if (!rule) {
         *reason = ox_arena_printf(&q->arena, "there is no integer kernel for %s", node->op_type);
+        return *reason != NULL;
+    }
+    if (!(rule->types & 1u << type)) {
+        *reason = ox_arena_printf(&q->arena, "there is no kernel for %s of %s", node->op_type,
+                                  ox_dtype_name(type));
         return *reason != NULL;
     }
     for (size_t i = rule->first; i < rule->end && i < node->n_inputs; i++) {
@@ -78,10 +77,12 @@ static enum ox_status look_at(struct ox_quant *q, const struct ox_quant_uses *us
     if (!in || !out || !is_op(in->producer, "QuantizeLinear"))
         return OX_OK;
     const char *name = in->producer->inputs[0]->name;
+    const struct ox_stored *zero =
+        dequantize->n_inputs > 2 ? ox_quant_constant(dequantize->inputs[2]) : NULL;
     for (uint32_t i = uses->first[out->id]; i < uses->first[out->id + 1]; i++) {
         const struct ox_node *user = uses->uses[i].node;
         const char *reason;
-        if (!why_float(q, uses, user, &reason))
+        if (!why_float(q, uses, user, zero ? zero->dtype : OX_UINT8, &reason))
             return ox_fail(err, OX_NO_MEMORY, "out of memory");
         if (reason)
             ox_quant_report_add_unfused(q->report, name, user, reason);

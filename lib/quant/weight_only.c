@@ -149,17 +149,18 @@ static enum ox_status round_target(struct job *job, struct target *target, doubl
                                    .n = (size_t)values->dims[1],
                                    .block = options->block_size,
                                    .type = options->weight_type,
-                                   .real = target->real,
+                                   .real = OX_FLOAT16,
                                    .method = options->weight_method,
                                    .cancelling = ox_cancel_pays(target->node),
                                    .hessian = hessian};
+    if (options->wide_scales || !ox_blocked_fits_half(&blocking))
+        blocking.real = target->real;
     enum ox_status status = ox_blocked_quantize(&target->made, env, &blocking, err);
     if (status == OX_OK)
         status = ox_blocked_dequantize(&back, env, &target->made, options->block_size, err);
     if (status == OX_OK)
-        ox_quant_report_add_blocks(job->q.report, target->node->inputs[1]->name, values, back,
-                                   target->made.integers, target->made.scales->n,
-                                   ox_dtype_size(target->real));
+        ox_quant_report_add_blocks(job->q.report, target->node->inputs[1]->name, values,
+                                   target->real, back, &target->made);
     ox_tensor_release(back);
     ox_tensor_release(values);
     target->done = status == OX_OK;
@@ -227,15 +228,33 @@ static struct ox_value *add_part(struct job *job, struct ox_graph *graph, const 
     return full ? ox_quant_add_init(graph, full, ox_tensor_ref(tensor)) : NULL;
 }
 
+/* Scales, behind Cast where they are narrower than the activations: runtimes fold it when they load. NULL: out of memory. */
+static struct ox_value *add_scales(struct job *job, const struct target *target,
+                                   const struct ox_tensor *scales, enum ox_dtype real)
+{
+    struct ox_graph *graph = target->node->graph;
+    const char *name = target->node->inputs[1]->name;
+    struct ox_value *stored = add_part(job, graph, name, "_scale", scales);
+    if (!stored || scales->dtype == real)
+        return stored;
+    const char *cast_name = ox_quant_name(&job->q, name, "_scale_Cast");
+    struct ox_value *out = ox_graph_add_value(graph, ox_quant_name(&job->q, name, "_scale_Cast"));
+    struct ox_node *cast =
+        out && cast_name ? ox_graph_add_node(graph, "Cast", "", cast_name, &stored, 1, &out, 1)
+                         : NULL;
+    return cast && ox_node_set_int(cast, "to", real) ? out : NULL;
+}
+
 /* The matrix behind DequantizeLinear. */
 static enum ox_status add_dequantized(struct job *job, struct target *target,
-                                      const struct ox_blocked *made, struct ox_error *err)
+                                      const struct ox_blocked *made, enum ox_dtype real,
+                                      struct ox_error *err)
 {
     struct ox_quant *q = &job->q;
     struct ox_graph *graph = target->node->graph;
     const char *name = target->node->inputs[1]->name;
     struct ox_value *inputs[3] = {add_part(job, graph, name, "_quantized", made->integers),
-                                  add_part(job, graph, name, "_scale", made->scales)};
+                                  add_scales(job, target, made->scales, real)};
     if (made->zeros)
         inputs[2] = add_part(job, graph, name, "_zero_point", made->zeros);
     target->output = ox_graph_add_value(graph, ox_quant_name(q, name, "_DequantizeLinear_Output"));
@@ -306,7 +325,8 @@ cleanup:
 }
 
 static enum ox_status add_packed(struct job *job, struct target *target,
-                                 const struct ox_blocked *made, struct ox_error *err)
+                                 const struct ox_blocked *made, enum ox_dtype real,
+                                 struct ox_error *err)
 {
     struct ox_tensor *packed[3] = {0};
     struct ox_graph *graph = target->node->graph;
@@ -314,7 +334,7 @@ static enum ox_status add_packed(struct job *job, struct target *target,
     enum ox_status status = pack_columns(job, made, packed, err);
     if (status == OX_OK) {
         target->parts[0] = add_part(job, graph, name, "_packed", packed[0]);
-        target->parts[1] = add_part(job, graph, name, "_scale", packed[1]);
+        target->parts[1] = add_scales(job, target, packed[1], real);
         target->parts[2] = packed[2] ? add_part(job, graph, name, "_zero_point", packed[2]) : NULL;
         if (!target->parts[0] || !target->parts[1] || (packed[2] && !target->parts[2]))
             status = no_memory(err);
@@ -391,9 +411,9 @@ static enum ox_status rewrite(struct job *job, struct target *target, struct ox_
         target->output = whose->output;
         memcpy(target->parts, whose->parts, sizeof target->parts);
     } else if (q->options->contrib) {
-        OX_TRY(add_packed(job, target, &whose->made, err));
+        OX_TRY(add_packed(job, target, &whose->made, whose->real, err));
     } else {
-        OX_TRY(add_dequantized(job, target, &whose->made, err));
+        OX_TRY(add_dequantized(job, target, &whose->made, whose->real, err));
     }
     struct ox_value *out = node->outputs[0];
     if (!is_gemm(node) || node->n_inputs < 3 || !node->inputs[2])
@@ -454,6 +474,28 @@ static enum ox_status check_options(const struct ox_model *model,
     return OX_OK;
 }
 
+static void note_sizes(struct job *job)
+{
+    struct ox_quant_summary sizes;
+    size_t n_values = 0;
+    ox_quant_report_summary(job->q.report, &sizes);
+    for (size_t i = 0; i < job->n_targets; i++) {
+        if (!job->targets[i].shared)
+            n_values += job->targets[i].made.integers->n;
+    }
+    if (!n_values)
+        return;
+    ox_quant_report_add_note(
+        job->q.report, "matrices of products in blocks of %zu: %.2f bits a weight, %.1f %% smaller",
+        job->q.options->block_size, 8 * (double)sizes.constants_after / (double)n_values,
+        100 * (1 - (double)sizes.constants_after / (double)sizes.constants_before));
+    if (!job->q.options->contrib)
+        ox_quant_report_add_note(
+            job->q.report,
+            "onnxruntime rounds inputs of these products to 8 bits as it runs, unless "
+            "its session option session.qdq_matmulnbits_accuracy_level is 0");
+}
+
 static enum ox_status quantize(struct job *job, const char *const *samples, size_t n_samples,
                                struct ox_error *err)
 {
@@ -485,6 +527,7 @@ static enum ox_status quantize(struct job *job, const char *const *samples, size
     }
     OX_TRY(clean(job, err));
     ox_estimate_end(&estimate, &job->q, false);
+    note_sizes(job);
     return OX_OK;
 }
 
