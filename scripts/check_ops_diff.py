@@ -29,7 +29,8 @@ def main():
     parser.add_argument("--part", action="store_true", help="the runs hold a part of the cases")
     args = parser.parse_args()
     lines = (HERE / "ops_diff_explained.txt").read_text(encoding="utf-8").splitlines()
-    listed = {line for line in lines if line and not line.startswith("#")}
+    listed = {line.split()[0] for line in lines if line and not line.startswith("#")}
+    borderline = {line.split()[0] for line in lines if line.endswith(" ?")}
     operators = explained_operators()
     wrong = 0
     for run in args.runs:
@@ -37,7 +38,7 @@ def main():
             cases = {case["name"]: case for case in map(json.loads, file)}
         failed = {name for name, case in cases.items() if case["status"] != "pass"}
         told = [f"{name}: {cases[name]['status']}, not explained" for name in sorted(failed - listed)]
-        told += [f"{name}: passes, but is listed" for name in sorted((listed & cases.keys()) - failed)]
+        told += [f"{name}: passes, but is listed" for name in sorted((listed & cases.keys()) - failed - borderline)]
         told += [f"{name}: no row for {op}" for name in sorted(failed) for op in cases[name]["ops"] if op not in operators]
         if not args.part and len(cases) != CASES:
             told.append(f"{len(cases)} of {CASES} cases")

@@ -46,11 +46,12 @@ static void begin_conv(struct ox_rewrite *rw, struct ox_node *node)
     ox_rw_become(rw, node, "FusedConv", OX_OWN_DOMAIN, in, N_IN);
 }
 
-/* Kernels of transposed convolutions have two spatial axes at most, and leave the rarer ways to say a size to others. */
+/* Kernels of transposed convolutions have two spatial axes at most, and leave the rarer ways to say a size to others. What lies
+ * between their steps is 0 there, times a weight: weights that vary may be infinite. */
 static void begin_transposed(struct ox_rewrite *rw, struct ox_node *node)
 {
     if (ox_node_attr(node, "output_shape") || ox_node_attr(node, "auto_pad") ||
-        ox_node_attr(node, "transposed"))
+        ox_node_attr(node, "transposed") || !is_float_const(rw, ox_input(node, 1)))
         return;
     begin_conv(rw, node);
     if (is_conv(node))

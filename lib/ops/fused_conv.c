@@ -49,8 +49,10 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
                 (transposed ? weights[0] == in && !OX_MUL_OVERFLOWS(out, groups, &out)
                             : out % groups == 0 && weights[1] == in / groups);
     if (!fits)
-        return ox_run_fail(r, err, OX_INPUT, "%lld groups do not fit %lld channels",
-                           (long long)groups, (long long)in);
+        return ox_run_fail(
+            r, err, OX_INPUT,
+            "%lld groups do not fit %lld input channels and weights [%lld, %lld, ...]",
+            (long long)groups, (long long)in, (long long)weights[0], (long long)weights[1]);
     if (transposed)
         OX_TRY(ox_window_transposed(r, shape, weights + 2, w, err));
     else

@@ -90,12 +90,21 @@ static enum ox_status run_nhwc_max_pool(struct ox_run *r, struct ox_error *err)
     return give(r, y, err);
 }
 
-/* The weights keep the standard's order. */
+/* The weights are (M, k1, ..., kn, C / group), as onnxruntime's optimizer for transformers writes them; the schema's words are those
+ * of Conv. */
 static enum ox_status run_nhwc_conv(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in[3] = {ox_run_in(r, 0), ox_run_in(r, 1), ox_run_in(r, 2)};
-    struct ox_tensor *y;
-    OX_TRY(call_channels(r, "Conv", 11, true, in, 3, &y, err));
+    struct ox_tensor *weights, *y;
+    unsigned perm[OX_MOST_RANK];
+    if (in[1]->rank < 3 || in[1]->rank > OX_MOST_RANK)
+        return ox_run_fail(r, err, OX_INPUT, "W has rank %u", in[1]->rank);
+    ox_channels_perm(in[1]->rank, true, perm);
+    OX_TRY(ox_permuted(r, in[1], perm, &weights, err));
+    in[1] = weights;
+    enum ox_status status = call_channels(r, "Conv", 11, true, in, 3, &y, err);
+    ox_tensor_release(weights);
+    OX_TRY(status);
     return give(r, y, err);
 }
 
@@ -129,7 +138,7 @@ static void infer_nhwc_conv(struct ox_infer *c)
     unsigned rank;
     const struct ox_expr *const *w;
     if (ox_infer_shape(c, 1, &rank, &w) && rank >= 3)
-        infer_last(c, w + 2, w[0]);
+        infer_last(c, w + 1, w[0]);
 }
 
 static void infer_average_pool(struct ox_infer *c)

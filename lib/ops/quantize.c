@@ -353,16 +353,17 @@ static enum ox_status run_dynamic_quantize(struct ox_run *r, struct ox_error *er
     const struct ox_tensor *x = ox_run_in(r, 0);
     struct quantize_job job = {.x = x, .high = 255, .precision = OX_FLOAT32};
     struct ox_tensor *scale_out, *zero_out;
-    double low = 0, high = 0, v[CHUNK];
+    double range[2] = {0, 0}, v[CHUNK];
     for (size_t at = 0; at < x->n; at += CHUNK) {
         size_t n = x->n - at < CHUNK ? x->n - at : CHUNK;
         load_elements(x, at, n, v);
         for (size_t i = 0; i < n; i++) {
-            low = v[i] < low ? v[i] : low;
-            high = v[i] > high ? v[i] : high;
+            range[0] = v[i] < range[0] ? v[i] : range[0];
+            range[1] = v[i] > range[1] ? v[i] : range[1];
         }
     }
-    double span = high - low;
+    round_quotients(job.precision, range, 2);
+    double low = range[0], high = range[1], span = high - low;
     round_quotients(job.precision, &span, 1);
     double scale =
         high == low ? 1 : span / 255; /* of zeros alone: the formula's 0 could not be divided by */

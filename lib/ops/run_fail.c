@@ -2,21 +2,34 @@
 #include "ops/op.h"
 
 #include <stdarg.h>
+#include <string.h>
+
+#include "proto/onnx.pb-c.h"
 
 void ox_run_where(const struct ox_run *r, struct ox_strbuf *out)
 {
+    const struct ox_node *node = r->node;
+    const char *domain = node->domain, *type = node->op_type;
+    int64_t opset = r->opset;
     struct ox_strbuf label, path;
+    if (strcmp(domain, OX_OWN_DOMAIN) == 0 && node->proto && node->graph) {
+        /* What rewriting made of a node of the file's is called as the file calls it. */
+        const char *given = node->proto->domain;
+        domain = given && strcmp(given, "ai.onnx") != 0 ? given : "";
+        type = node->proto->op_type;
+        opset = ox_graph_opset(node->graph, domain);
+    }
     ox_strbuf_init(&label);
     ox_strbuf_init(&path);
-    ox_node_label(&label, r->node);
-    if (r->node->graph)
-        ox_graph_path(&path, r->node->graph);
+    ox_node_label(&label, node);
+    if (node->graph)
+        ox_graph_path(&path, node->graph);
     size_t name_bytes = r->env ? (size_t)r->env->limits.name_bytes : 0;
-    if (r->node->domain[0]) {
-        ox_strbuf_name(out, r->node->domain, name_bytes);
+    if (domain[0]) {
+        ox_strbuf_name(out, domain, name_bytes);
         ox_strbuf_putc(out, '.');
     }
-    ox_strbuf_name(out, r->node->op_type, name_bytes);
+    ox_strbuf_name(out, type, name_bytes);
     ox_strbuf_puts(out, " '");
     if (label.data)
         ox_strbuf_name(out, label.data, name_bytes);
@@ -26,7 +39,7 @@ void ox_run_where(const struct ox_run *r, struct ox_strbuf *out)
         ox_strbuf_name(out, path.data, name_bytes);
         ox_strbuf_putc(out, '\'');
     }
-    ox_strbuf_printf(out, " (opset %lld)", (long long)r->opset);
+    ox_strbuf_printf(out, " (opset %lld)", (long long)opset);
     ox_strbuf_release(&label);
     ox_strbuf_release(&path);
 }

@@ -241,7 +241,7 @@ enum case_action { CASE_NONE, CASE_LOWER, CASE_UPPER };
 /* Case mapping is Unicode's simple one, as the C library's own C.UTF-8 locale has it: the same on every machine whatever its
  * environment says. Of the languages whose rules depart, `locale` selects Turkish and Azeri. */
 struct caser {
-    locale_t locale;
+    locale_t locale; /* opened when there is more than ASCII: that takes longer than a short text */
     bool turkic;
 };
 
@@ -251,8 +251,20 @@ static uint32_t map_case(const struct caser *k, uint32_t c, enum case_action act
         return c == 'I' ? 0x131 : 'i';
     if (k->turkic && action == CASE_UPPER && (c == 'i' || c == 0x131))
         return c == 'i' ? 0x130 : 'I';
+    if (c < 0x80)
+        return action == CASE_LOWER ? c + (c - 'A' < 26) * 32 : c - (c - 'a' < 26) * 32;
     return (uint32_t)(action == CASE_LOWER ? towlower_l((wint_t)c, k->locale)
                                            : towupper_l((wint_t)c, k->locale));
+}
+
+static bool is_ascii(const struct ox_str *strings, size_t n)
+{
+    unsigned char any = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < strings[i].n; j++)
+            any |= (unsigned char)strings[i].p[j];
+    }
+    return any < 0x80;
 }
 
 static void add_cased(const struct caser *k, struct ox_strbuf *out, struct ox_str s,
@@ -363,8 +375,10 @@ static enum ox_status run_string_normalizer(struct ox_run *r, struct ox_error *e
     enum case_action fold = ox_run_int(r, "is_case_sensitive", 0) ? CASE_NONE : CASE_LOWER;
     struct caser k = {.turkic = locale &&
                                 (strncmp(locale, "tr", 2) == 0 || strncmp(locale, "az", 2) == 0)};
+    const struct ox_str *words;
     struct ox_strmap stops;
     enum ox_status status;
+    size_t n_words;
 
     for (int i = 0; name && i < 3; i++) {
         if (strcmp(name, actions[i]) == 0)
@@ -375,16 +389,20 @@ static enum ox_status run_string_normalizer(struct ox_run *r, struct ox_error *e
                            "case_change_action '%s' is none of NONE, LOWER, UPPER", name);
     if (in->rank != 1 && (in->rank != 2 || in->dims[0] != 1))
         return ox_run_fail(r, err, OX_INPUT, "the input is neither [C] nor [1, C]");
-    k.locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-    if (!k.locale)
-        return ox_run_fail(r, err, OX_UNSUPPORTED,
-                           "this machine has no locale C.UTF-8, which case mapping needs");
+    words = ox_run_strings(r, "stopwords", &n_words);
+    if (!is_ascii(in->data, in->n) || !is_ascii(words, n_words)) {
+        k.locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+        if (!k.locale)
+            return ox_run_fail(r, err, OX_UNSUPPORTED,
+                               "this machine has no locale C.UTF-8, which case mapping needs");
+    }
     ox_strmap_init(&stops);
     status = stop_words(r, &k, fold, &stops, err);
     if (status == OX_OK)
         status = normalize(r, &k, &stops, fold, (enum case_action)action, err);
     ox_strmap_release(&stops);
-    freelocale(k.locale);
+    if (k.locale)
+        freelocale(k.locale);
     return status;
 }
 

@@ -197,6 +197,8 @@ START_TEST(weights_that_vary)
         "a = Conv <pads = [1,1,1,1]> (x, x) b = Relu(a) k = Constant <value_ints = [1,2,3]> () "
         "s = ReduceMean <keepdims = 0> (x, k) y = Conv (b, x, s) }",
         LIST("1"), DIMS(2, 2, 3, 3), WANT({"FusedConv", 2}, {"Relu", 1}));
+    check_same("g (float[1,1,3] x) => (float[A,B,C] y) { y = ConvTranspose (x, x) }", LIST("1"),
+               DIMS(1, 1, 3), WANT({"FusedConv", 0}, {"ConvTranspose", 1}));
 }
 END_TEST
 

@@ -149,6 +149,18 @@ START_TEST(pools_may_have_channels_last)
 }
 END_TEST
 
+/* Two filters of one row, two columns and two channels. */
+START_TEST(filters_of_a_convolution_with_channels_last_have_theirs_last)
+{
+    struct one_op *op = ms("NhwcConv");
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x2x2", 1, 2, 3, 4);
+    ONE_OP_IN(op, OX_FLOAT32, "2x1x2x2", 1, 10, 100, 1000, 0, 1, 0, 1);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x1x2", 0, 4321, 6);
+    one_op_free(op);
+}
+END_TEST
+
 START_TEST(quantized_gemm_without_scale_gives_floats)
 {
     struct one_op *op = ms("QGemm");
@@ -609,6 +621,7 @@ static Suite *contrib_suite(void)
     tcase_add_test(tcase, quantized_products_round_half_to_even);
     tcase_add_test(tcase, quantized_parts_take_the_results_scale);
     tcase_add_test(tcase, pools_may_have_channels_last);
+    tcase_add_test(tcase, filters_of_a_convolution_with_channels_last_have_theirs_last);
     tcase_add_test(tcase, quantized_gemm_without_scale_gives_floats);
     tcase_add_test(tcase, sums_of_16_bits_wrap_in_32);
     tcase_add_test(tcase, codes_of_4_bits_have_a_scale_a_block);
