@@ -319,6 +319,50 @@ START_TEST(spelled_activations_are_seen)
 }
 END_TEST
 
+/* Runs of elementwise operators: as one node, the same bits as one by one. */
+static const char *const chains[] = {
+    "b = Mul(x, w0) c = Add(b, w1) d = Relu(c) y = Sub(w2, d)",
+    "b = Sigmoid(x) c = Div(b, w3) d = Min(c, w4) e = Tanh(d) y = Mul(e, x)",
+    "b = Add(w0, x) c = Exp(b) d = Add(c, w5) y = Sqrt(d)",
+    "b = Mul(x, x) c = Neg(b) y = Max(c, w6)",
+};
+
+START_TEST(runs_of_elementwise_operators_are_one_node_of_the_same_bits)
+{
+    static const char *const shapes[] = {"13",  "6,1,1",     "1",   "5,6,7,13",
+                                         "7,1", "+1,6,7,13", "7,13"};
+    static float one[MOST], each[MOST];
+    const int64_t dims[] = {5, 6, 7, 13};
+    struct ox_strbuf text[2];
+    size_t n[2];
+    for (unsigned i = 0; i < 2; i++) {
+        ox_strbuf_init(&text[i]);
+        ox_strbuf_printf(&text[i], HEAD "g (float[5,6,7,13] x) => (float[A,B,C,D] y%s) ",
+                         i ? ", float[A,B,C,D] b, float[A,B,C,D] c, float[A,B,C,D] d" : "");
+        if (i && _i == 3)
+            ox_strbuf_clear(&text[i]);
+        if (i && _i == 3)
+            ox_strbuf_puts(&text[i], HEAD "g (float[5,6,7,13] x) => (float[A,B,C,D] y, "
+                                          "float[A,B,C,D] b, float[A,B,C,D] c) ");
+        add_constants(&text[i], shapes, OX_COUNT(shapes));
+        ox_strbuf_printf(&text[i], "{ %s }", chains[_i]);
+        ck_assert(!text[i].failed);
+        run_level(text[i].data, 2, 1, 4, dims, i ? each : one, &n[i]);
+    }
+    ck_assert_uint_eq(n[0], n[1]);
+    ck_assert_mem_eq(one, each, n[0] * sizeof *one);
+    struct text_run f;
+    text_open(&f, text[0].data);
+    const struct ox_rewrite_plan plan = {.level = 2, .to_run = true};
+    ck_assert_int_eq(ox_rewrite_model(f.model, &plan, NULL, &f.err), OX_OK);
+    ck_assert_uint_eq(count_own(f.model, "Elementwise"), 1);
+    ck_assert_uint_eq(f.model->graph->n_nodes, 1);
+    text_close(&f);
+    ox_strbuf_release(&text[0]);
+    ox_strbuf_release(&text[1]);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {convolution_takes_batch_norm_and_relu,
@@ -340,6 +384,8 @@ int main(void)
     TCase *tcase = tcase_create("fused");
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
         tcase_add_test(tcase, tests[i]);
+    tcase_add_loop_test(tcase, runs_of_elementwise_operators_are_one_node_of_the_same_bits, 0,
+                        OX_COUNT(chains));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

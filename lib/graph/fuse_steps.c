@@ -1,0 +1,177 @@
+/* Runs of elementwise operators on one shape become one Elementwise of our own domain (ops/fused_steps.c), which reads and writes memory
+ * once. Operands may be repeated along the shape as bias vectors and channel factors are. */
+#include <math.h>
+#include <string.h>
+
+#include "graph/match.h"
+#include "ops/fast.h"
+#include "ops/fused_steps.h"
+
+struct run {
+    int64_t field[OX_MOST_STEPS * OX_STEP_FIELDS];
+    size_t n_steps;
+    struct ox_value *input[2 * OX_MOST_STEPS + 1];
+    size_t n_inputs;
+    struct ox_node *node[OX_MOST_STEPS];
+    size_t n_nodes;
+};
+
+static int64_t bits_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return (int64_t)bits;
+}
+
+static void add_step(struct run *run, enum ox_step_kind kind, int64_t function, int64_t a,
+                     int64_t b)
+{
+    int64_t *field = run->field + run->n_steps++ * OX_STEP_FIELDS;
+    field[OX_STEP_KIND] = (int64_t)kind;
+    field[OX_STEP_FUNCTION] = function;
+    field[OX_STEP_A] = a;
+    field[OX_STEP_B] = b;
+}
+
+static void add_pair(struct run *run, enum ox_step_kind kind, enum ox_binary function,
+                     struct ox_value *other)
+{
+    add_step(run, kind, (int64_t)function, (int64_t)run->n_inputs, 0);
+    run->input[run->n_inputs++] = other;
+}
+
+static bool is_float(struct ox_rewrite *rw, const struct ox_value *value)
+{
+    return value && ox_dtype_of_value(rw, value) == OX_FLOAT32;
+}
+
+static bool same_dim(struct ox_rewrite *rw, const struct ox_value *a, int i,
+                     const struct ox_value *b, int j)
+{
+    const int64_t n = ox_dim_of(rw, a, i);
+    if (n >= 0)
+        return n == ox_dim_of(rw, b, j);
+    const struct ox_expr *expr = ox_dim_expr(rw, a, i);
+    return expr && expr == ox_dim_expr(rw, b, j);
+}
+
+/* Whether an operand is ones, then dimensions of x, then ones, seen from the end. */
+static bool repeats_in(struct ox_rewrite *rw, const struct ox_value *other,
+                       const struct ox_value *x)
+{
+    const int rank = ox_rank_of(rw, other);
+    int d = 1;
+    if (!is_float(rw, other) || rank < 0 || rank > ox_rank_of(rw, x))
+        return false;
+    while (d <= rank && ox_dim_of(rw, other, -d) == 1)
+        d++;
+    while (d <= rank && same_dim(rw, other, -d, x, -d))
+        d++;
+    while (d <= rank && ox_dim_of(rw, other, -d) == 1)
+        d++;
+    return d > rank;
+}
+
+/* Clip and Pow as functions of one input by constants. */
+static bool by_constants(struct ox_rewrite *rw, const struct ox_node *node, const struct ox_op *op,
+                         enum ox_unary *function, float *a, float *b)
+{
+    double least = -INFINITY, most = INFINITY;
+    if (op->fast == ox_fast_pow) {
+        *function = OX_UNARY_SQUARE;
+        return ox_const_is(rw, ox_input(node, 1), 2) && is_float(rw, ox_input(node, 1)) &&
+               ox_rank_of(rw, node->inputs[1]) <= ox_rank_of(rw, node->inputs[0]);
+    }
+    if (op->fast != ox_fast_clip ||
+        (ox_input(node, 1) && !ox_const_scalar(rw, node->inputs[1], &least)) ||
+        (ox_input(node, 2) && !ox_const_scalar(rw, node->inputs[2], &most)))
+        return false;
+    *function = OX_UNARY_CLIP;
+    *a = (float)least;
+    *b = (float)most;
+    return !isnan(least) && !isnan(most);
+}
+
+/* Takes the node into the run as what follows `value` (NULL: the run begins; gives what it begins with). */
+static bool take(struct ox_rewrite *rw, struct run *run, struct ox_node *node,
+                 struct ox_value *value)
+{
+    const struct ox_op *op = ox_rw_op(rw, node);
+    enum ox_unary function;
+    enum ox_binary pair;
+    float a = 0, b = 0;
+    if (!op || node->n_outputs != 1 || !node->outputs[0] || run->n_steps + 2 > OX_MOST_STEPS)
+        return false;
+    struct ox_value *x = value ? value : ox_input(node, 0), *other = NULL;
+    if (!is_float(rw, x))
+        return false;
+    if (ox_is_domain_op(node, OX_OWN_DOMAIN, "ChannelAffine") &&
+        !ox_node_attr(node, "activation") && node->inputs[0] == x) {
+        add_pair(run, OX_STEP_LEFT, OX_BINARY_MUL, node->inputs[1]);
+        add_pair(run, OX_STEP_LEFT, OX_BINARY_ADD, node->inputs[2]);
+    } else if (op->fast == ox_fast_unary && ox_fast_function(node, &function, &a, &b)) {
+        add_step(run, OX_STEP_UNARY, (int64_t)function, bits_of(a), bits_of(b));
+    } else if (op->fast == ox_fast_binary && node->n_inputs == 2 &&
+               ox_fast_pair(node->op_type, &pair) && pair != OX_BINARY_PRELU) {
+        if (!value && !ox_same_shape(rw, x, node->outputs[0]))
+            x = ox_input(node, 1);
+        other = ox_other_input(node, x);
+        if (!other || !ox_same_shape(rw, x, node->outputs[0]) || !repeats_in(rw, other, x))
+            return false;
+        add_pair(run, node->inputs[0] == x ? OX_STEP_LEFT : OX_STEP_RIGHT, pair, other);
+    } else if (node->inputs[0] == x && by_constants(rw, node, op, &function, &a, &b)) {
+        add_step(run, OX_STEP_UNARY, (int64_t)function, bits_of(a), bits_of(b));
+    } else {
+        return false;
+    }
+    run->input[0] = x;
+    run->node[run->n_nodes++] = node;
+    return true;
+}
+
+static void look_at(struct ox_rewrite *rw, struct ox_node *node, struct run *run)
+{
+    run->n_steps = run->n_nodes = 0;
+    run->n_inputs = 1;
+    run->input[0] = NULL;
+    if (!take(rw, run, node, NULL))
+        return;
+    struct ox_value *first = run->input[0];
+    for (struct ox_node *last = node, *next; (next = ox_rw_only_user(rw, last->outputs[0]));
+         last = next)
+        if (!take(rw, run, next, last->outputs[0]))
+            break;
+    if (run->n_nodes < 2)
+        return;
+    struct ox_node *last = run->node[run->n_nodes - 1];
+    run->input[0] = first;
+    ox_rw_become(rw, last, "Elementwise", OX_OWN_DOMAIN, run->input, run->n_inputs);
+    ox_rw_clear_attrs(rw, last);
+    rw->failed |= !ox_node_set_ints(last, "steps", run->field, run->n_steps * OX_STEP_FIELDS);
+    for (size_t i = 0; i + 1 < run->n_nodes; i++)
+        ox_rw_remove(rw, run->node[i]);
+}
+
+/* Gradient differentiates the nodes themselves. */
+static bool has_gradient(const struct ox_graph *graph)
+{
+    for (size_t i = 0; i < graph->n_nodes; i++)
+        if (strcmp(graph->nodes[i]->op_type, "Gradient") == 0)
+            return true;
+    return false;
+}
+
+enum ox_status ox_pass_fuse_steps(struct ox_rewrite *rw, struct ox_graph *graph,
+                                  struct ox_error *err)
+{
+    struct run *run = ox_rw_scratch(rw, 1, sizeof *run);
+    if (has_gradient(graph))
+        return OX_OK;
+    for (size_t i = 0; run && i < graph->n_nodes && !rw->failed; i++) {
+        struct ox_node *node = graph->nodes[i];
+        OX_TRY(ox_env_poll(rw->env, err));
+        if (!ox_rw_gone(rw, node))
+            look_at(rw, node, run);
+    }
+    return OX_OK;
+}

@@ -1,0 +1,20 @@
+/* Elementwise of our own domain: a chain of elementwise functions, worked out a stretch at a time. Input 0 begins it; the others are
+ * operands of its functions of two. `steps` is a list of integers, OX_STEP_FIELDS a step. */
+#ifndef OX_OPS_FUSED_STEPS_H
+#define OX_OPS_FUSED_STEPS_H
+
+enum ox_step_field {
+    OX_STEP_KIND,     /* enum ox_step_kind */
+    OX_STEP_FUNCTION, /* enum ox_unary, enum ox_binary */
+    OX_STEP_A,        /* a parameter's bits; of a pair, which input is the operand */
+    OX_STEP_B,
+    OX_STEP_FIELDS
+};
+enum ox_step_kind {
+    OX_STEP_UNARY,
+    OX_STEP_LEFT,
+    OX_STEP_RIGHT
+}; /* where the chain's value stands */
+enum { OX_MOST_STEPS = 24 };
+
+#endif
