@@ -58,6 +58,8 @@ static const struct opt options[] = {
     {0, "agreement", OPT_CHOICE, FIELD(agreement), "RULE", "allclose|elementwise|max|mean",
      "allclose: |a - b| <= atol + rtol |b|; the others are Polygraphy's: an output departs when "
      "both tolerances are passed, by an element, by the largest differences, by the means"},
+    {0, "pair", OPT_STRINGS, FIELD(pairs), "A=B", NULL,
+     "hold A's output of that name against the one that the other side calls B"},
     {0, "equal-nan", OPT_FLAG, FIELD(nan_agrees), NULL, NULL, "NaN agrees with NaN"},
     {0, "require", OPT_STRINGS, FIELD(require), "METRIC>=X,...", NULL,
      "bounds on metrics, cosine>=0.999,sqnr>=30,max_abs<=0.1; they replace the tolerances unless "
@@ -95,8 +97,9 @@ static enum ox_status compare_sides(struct parity *p, size_t side)
     struct ox_error err = {0};
     for (size_t i = 0; i < a->n_outputs; i++) {
         const char *name = ox_session_output_name(a->session, i);
+        const char *other = parity_other_name(p, name);
         size_t j = 0;
-        while (j < b->n_outputs && strcmp(ox_session_output_name(b->session, j), name) != 0)
+        while (j < b->n_outputs && strcmp(ox_session_output_name(b->session, j), other) != 0)
             j++;
         struct parity_output *output = parity_output_of(p, name, side);
         if (!output)
@@ -109,15 +112,37 @@ static enum ox_status compare_sides(struct parity *p, size_t side)
     }
     for (size_t j = 0; j < b->n_outputs; j++) {
         const char *name = ox_session_output_name(b->session, j);
+        if (parity_output_called(p, name) < a->n_outputs)
+            continue;
         struct parity_output *output = parity_output_of(p, name, side);
         if (!output)
             return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
-        if (output->in_a)
-            continue;
         output->in_b = true;
         if (ox_meter_add(output->meter, NULL, b->outputs[j], &err) != OX_OK)
             return cli_error(p->cli, &err);
     }
+    return OX_OK;
+}
+
+/* Outputs that options name must be there. */
+static enum ox_status check_names(struct parity *p)
+{
+    const struct opt_strings *lists[] = {&p->args->pairs, &p->args->tolerances};
+    static const char *const named[] = {"pair", "tol"};
+    const struct run *a = &p->sides[0].run;
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < lists[k]->n; i++) {
+            const char *text = lists[k]->items[i];
+            bool found = false;
+            for (size_t j = 0; j < a->n_outputs && !found; j++) {
+                const char *name = ox_session_output_name(a->session, j);
+                size_t n = strlen(name);
+                found = strncmp(text, name, n) == 0 && text[n] == '=';
+            }
+            if (!found)
+                return cli_fail(p->cli, OX_USAGE, "%s: --%s %s: there is no output of that name",
+                                p->sides[0].model_path, named[k], text);
+        }
     return OX_OK;
 }
 
@@ -189,6 +214,8 @@ static enum ox_status compare(struct parity *p, const char *const *operands, siz
     enum ox_status status = parity_read_bounds(p);
     if (status == OX_OK)
         status = parity_open_sides(p, operands, n_operands);
+    if (status == OX_OK)
+        status = check_names(p);
     if (status == OX_OK)
         status = parity_read_inputs(p);
     if (status == OX_OK)

@@ -15,7 +15,8 @@ struct parity_args {
     int64_t samples;        /* 0: as many as there are */
     double rtol, atol;
     struct opt_strings tolerances, require;
-    int agreement; /* enum ox_agreement */
+    struct opt_strings pairs; /* A=B: outputs that are held against each other under other names */
+    int agreement;            /* enum ox_agreement */
     bool nan_agrees;
     bool metric, layers, bisect, oracle;
     int format;
@@ -92,6 +93,13 @@ struct parity {
     struct ox_datum *probed_values[2];
     bool agree;
 };
+
+/* ---- parity_verdict.c ---- */
+
+/* What the other side calls an output of A. */
+const char *parity_other_name(const struct parity *p, const char *name);
+/* The output of A that the other side calls so; the number of outputs: there is none. */
+size_t parity_output_called(const struct parity *p, const char *other);
 
 /* ---- parity_sides.c ---- */
 

@@ -80,14 +80,6 @@ static enum ox_status load(struct parity *p, struct ox_tensor_file *file, size_t
     return status;
 }
 
-static size_t output_index(const struct run *a, const char *name)
-{
-    size_t i = 0;
-    while (i < a->n_outputs && strcmp(ox_session_output_name(a->session, i), name) != 0)
-        i++;
-    return i;
-}
-
 static enum ox_status compare_members(struct parity *p, struct ox_tensor_file *file, uint64_t i)
 {
     struct run *a = &p->sides[0].run;
@@ -97,13 +89,15 @@ static enum ox_status compare_members(struct parity *p, struct ox_tensor_file *f
     for (size_t k = 0; k < n; k++) {
         const char *name =
             nameless ? ox_session_output_name(a->session, 0) : ox_tensor_file_name(file, k);
-        size_t at = output_index(a, name);
+        size_t at = nameless ? 0 : parity_output_called(p, name);
         const struct ox_datum *actual = at < a->n_outputs ? a->outputs[at] : NULL;
         struct ox_datum *expected = NULL;
         enum ox_status status = load(p, file, k, i, actual, &expected, &err);
         if (status != OX_OK)
             return cli_error(p->cli, &err);
-        status = add(p, name, actual, expected, at < a->n_outputs, true);
+        if (actual)
+            name = ox_session_output_name(a->session, at);
+        status = add(p, name, actual, expected, actual != NULL, true);
         ox_datum_release(expected);
         if (status != OX_OK)
             return status;
@@ -111,7 +105,7 @@ static enum ox_status compare_members(struct parity *p, struct ox_tensor_file *f
     for (size_t k = 0; k < a->n_outputs; k++) {
         size_t at;
         const char *name = ox_session_output_name(a->session, k);
-        if (nameless || ox_tensor_file_find(file, name, &at))
+        if (nameless || ox_tensor_file_find(file, parity_other_name(p, name), &at))
             continue;
         enum ox_status status = add(p, name, a->outputs[k], NULL, true, false);
         if (status != OX_OK)

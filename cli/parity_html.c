@@ -59,7 +59,7 @@ static void outputs_table(struct parity *p, struct ox_strbuf *out)
                          (unsigned long long)m->n_elements);
         if (!m->agree)
             ox_strbuf_markup(out, o->failed[0] ? o->failed : m->reason, 0);
-        if (o->a_truth) {
+        if (o->verdict[0]) {
             ox_strbuf_puts(out, " ");
             ox_strbuf_markup(out, o->verdict, 0);
         }

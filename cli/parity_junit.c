@@ -23,6 +23,10 @@ void parity_print_junit(struct parity *p, struct ox_strbuf *out)
         }
         ox_strbuf_puts(out, "\">\n      <failure message=\"");
         ox_strbuf_markup(out, o->failed[0] ? o->failed : o->metrics.reason, 0);
+        if (!o->metrics.n_elements) {
+            ox_strbuf_puts(out, "\"/>\n    </testcase>\n");
+            continue;
+        }
         ox_strbuf_printf(out,
                          "\">%llu of %llu elements depart; max abs %.6g, max rel %.6g</failure>\n"
                          "    </testcase>\n",

@@ -123,6 +123,8 @@ static void histogram(struct ox_strbuf *out, const struct ox_metrics *m)
 
 static void detail(struct ox_strbuf *out, const struct ox_metrics *m)
 {
+    if (isnan(m->mean_abs) && !m->worst.found)
+        return;
     ox_strbuf_printf(out, "    mean abs %.3g, mean rel %.3g, RMSE %.3g, PSNR %.2f dB", m->mean_abs,
                      m->mean_rel, m->rmse, m->psnr_db);
     if (!isnan(m->ulp_max))
@@ -130,8 +132,10 @@ static void detail(struct ox_strbuf *out, const struct ox_metrics *m)
                          m->ulp_p90, m->ulp_p99, m->ulp_max);
     if (!isnan(m->top1))
         ox_strbuf_printf(out, "; top-1 %.4g%%, top-5 %.4g%%", 100 * m->top1, 100 * m->top5);
-    ox_strbuf_printf(out, "\n    A in [%.6g, %.6g], B in [%.6g, %.6g]\n", m->a_min, m->a_max,
-                     m->b_min, m->b_max);
+    ox_strbuf_putc(out, '\n');
+    if (!isnan(m->a_min + m->a_max + m->b_min + m->b_max))
+        ox_strbuf_printf(out, "    A in [%.6g, %.6g], B in [%.6g, %.6g]\n", m->a_min, m->a_max,
+                         m->b_min, m->b_max);
     histogram(out, m);
 }
 
@@ -151,6 +155,24 @@ static void truth(struct ox_strbuf *out, const struct parity_output *o)
     error_of(out, &o->b_error);
     ox_strbuf_puts(out, "\n    ");
     wrapped(out, o->verdict, 4, 4);
+}
+
+/* An output that the other side may have under another name. */
+static void hint_pair(const struct parity *p, struct ox_strbuf *out, const struct parity_output *o)
+{
+    const struct parity_output *other = NULL;
+    for (size_t i = 0; i < p->n_outputs; i++)
+        if (p->outputs[i].side == o->side && p->outputs[i].in_b && !p->outputs[i].in_a)
+            other = other ? other : &p->outputs[i];
+    if (!other)
+        return;
+    ox_strbuf_puts(out, "    if it is what the other side calls '");
+    ox_strbuf_name(out, other->name, 256);
+    ox_strbuf_puts(out, "': --pair '");
+    ox_strbuf_name(out, o->name, 256);
+    ox_strbuf_putc(out, '=');
+    ox_strbuf_name(out, other->name, 256);
+    ox_strbuf_puts(out, "'\n");
 }
 
 static void output_notes(struct parity *p, struct ox_strbuf *out, const struct parity_output *o)
@@ -179,7 +201,9 @@ static void output_notes(struct parity *p, struct ox_strbuf *out, const struct p
                          (unsigned long long)m->b_nan, (unsigned long long)m->b_inf);
     if (m->note[0])
         ox_strbuf_printf(out, "    %s\n", m->note);
-    if (o->a_truth)
+    if (o->in_a && !o->in_b)
+        hint_pair(p, out, o);
+    if (o->verdict[0])
         truth(out, o);
     if (p->args->metric && o->in_a && o->in_b)
         detail(out, m);

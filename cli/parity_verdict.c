@@ -103,6 +103,29 @@ void parity_options_for(const struct parity *p, const char *output,
     }
 }
 
+/* ---- Names --------------------------------------------------------------------------------------------------------- */
+
+const char *parity_other_name(const struct parity *p, const char *name)
+{
+    const size_t n = strlen(name);
+    for (size_t i = 0; i < p->args->pairs.n; i++) {
+        const char *pair = p->args->pairs.items[i];
+        if (strncmp(pair, name, n) == 0 && pair[n] == '=')
+            return pair + n + 1;
+    }
+    return name;
+}
+
+size_t parity_output_called(const struct parity *p, const char *other)
+{
+    const struct run *a = &p->sides[0].run;
+    size_t i = 0;
+    while (i < a->n_outputs &&
+           strcmp(parity_other_name(p, ox_session_output_name(a->session, i)), other) != 0)
+        i++;
+    return i;
+}
+
 /* ---- Outputs ------------------------------------------------------------------------------------------------------- */
 
 struct parity_output *parity_output_of(struct parity *p, const char *name, size_t side)
@@ -171,7 +194,8 @@ enum ox_status parity_measure_truth(struct parity *p, size_t side)
         struct parity_output *output = &p->outputs[k];
         if (output->side != side || !output->in_a || !output->in_b)
             continue;
-        size_t i = find_output(&a->run, output->name), j = find_output(&b->run, output->name);
+        size_t i = find_output(&a->run, output->name);
+        size_t j = find_output(&b->run, parity_other_name(p, output->name));
         enum ox_status status =
             measure(p, &output->a_truth, a->run.outputs[i], a->double_outputs[i]);
         if (status == OX_OK)
@@ -213,6 +237,9 @@ static void judge_truth(struct parity_output *output)
     ox_meter_read(output->truths, &output->truth_difference);
     if (output->saturated)
         ox_meter_read(output->saturated, &output->saturated_difference);
+    /* Strings and outputs without elements have no precision. */
+    if (isnan(m->max_abs) && !m->worst.found)
+        return;
     double a = output->a_error.max_abs, b = output->b_error.max_abs;
     double models = output->truth_difference.max_abs;
     double size = fmax(fabs(m->b_min), fabs(m->b_max));
@@ -222,7 +249,9 @@ static void judge_truth(struct parity_output *output)
                       : *output->nearer == 'a' ? "A is nearer"
                       : *output->nearer == 'b' ? "B is nearer"
                                                : "both are as near";
-    if (!(models <= 0.5 * m->max_abs) && models > 0)
+    if (m->max_abs == 0)
+        snprintf(output->verdict, sizeof output->verdict, "both sides are equal");
+    else if (!(models <= 0.5 * m->max_abs) && models > 0)
         snprintf(output->verdict, sizeof output->verdict,
                  "the models differ in double precision too (by %.3g): they are not the same "
                  "function",

@@ -1,6 +1,7 @@
 /* Why a value departs: the part of both graphs where it happens is cut out, and looked at from all sides. */
 #include "parity/causes.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,7 +251,10 @@ static void explain_origin(struct ox_explaining *e)
     if (!e->pair->own)
         return;
     ox_meter_read(e->pair->own, &own);
-    if (!own.agree)
+    if (!own.agree && isnan(own.max_abs))
+        ox_cause_add(e->causes, 20, "own",
+                     "the difference arises in this node: fed B's inputs, A's node departs too");
+    else if (!own.agree)
         ox_cause_add(e->causes, 20, "own",
                      "the difference arises in this node: fed B's inputs, A's "
                      "node is off by %.3g",

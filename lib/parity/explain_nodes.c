@@ -1,4 +1,5 @@
 /* Evidence in the graphs: operators put in, left out or exchanged, opsets, wiring, attributes. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ static const struct {
     {"epsilon", "epsilon"},
     {"exclude_outside", "sampling-grid"},
     {"half_pixel", "sampling-grid"},
+    {"interleaved", "rotary-layout"},
     {"keepdims", "axis"},
     {"kernel_shape", "window"},
     {"linear_before_reset", "gate-convention"},
@@ -190,6 +192,13 @@ static const char *input_name(const struct ox_node *node, size_t i, char text[32
     return text;
 }
 
+/* B has it too, or both are given it. */
+static bool is_paired_in_a(const struct ox_explaining *e, const struct ox_value *a)
+{
+    const struct ox_strmap *pairs = &e->parity->walkers[OX_ROLE_A].pair_of;
+    return !a->producer || ox_strmap_find(pairs, a->name, strlen(a->name)) != OX_STRMAP_NONE;
+}
+
 static void compare_wiring(struct ox_explaining *e, const struct ox_node *a,
                            const struct ox_node *b)
 {
@@ -203,13 +212,24 @@ static void compare_wiring(struct ox_explaining *e, const struct ox_node *a,
                          input_name(b, i, text), b->op_type,
                          x ? "given in A, not in B" : "not given in A, given in B");
         const struct ox_value *partner = y ? ox_explain_partner(e, y) : NULL;
-        if (!partner || partner == x)
+        if (!x || !y || partner == x)
             continue;
-        for (size_t k = i + 1; k < a->n_inputs; k++)
-            if (a->inputs[k] == partner)
+        bool elsewhere = false;
+        for (size_t k = 0; k < a->n_inputs && partner; k++) {
+            if (a->inputs[k] != partner)
+                continue;
+            elsewhere = true;
+            if (k > i)
                 ox_cause_add(e->causes, 92, "inputs-swapped",
                              "%s takes '%.100s' as input %zu in A, as input %zu in B", b->op_type,
                              y->name, k, i);
+        }
+        /* A value of one side's alone may still be the other's. */
+        bool known = partner || (y->init && !x->init && is_paired_in_a(e, x));
+        if (known && !elsewhere)
+            ox_cause_add(e->causes, 88, "input-changed",
+                         "input %s of %s is '%.100s' in A, '%.100s' in B%s", input_name(b, i, text),
+                         b->op_type, x->name, y->name, y->init && !x->init ? " (a constant)" : "");
     }
 }
 
@@ -283,6 +303,49 @@ static void compare_ops(struct ox_explaining *e)
             norm_a ? "A" : "B", norm_a ? "B" : "A");
 }
 
+/* The scalar that a region adds, as decomposed normalizations do; 0: none that is as small as an epsilon. */
+static enum ox_status find_epsilon(struct ox_explaining *e, bool of_a, double *epsilon,
+                                   struct ox_error *err)
+{
+    const struct ox_region *region = of_a ? &e->a : &e->b;
+    *epsilon = 0;
+    for (size_t i = 0; i < region->n_nodes && *epsilon == 0; i++) {
+        const struct ox_node *node = region->nodes[i];
+        for (size_t k = 0; strcmp(node->op_type, "Add") == 0 && k < node->n_inputs; k++) {
+            struct ox_tensor *t = NULL;
+            if (node->inputs[k])
+                OX_TRY(ox_explain_constant(e, of_a, node->inputs[k], &t, err));
+            const double value =
+                t && t->n == 1 && ox_dtype_is_float(t->dtype) ? ox_tensor_get_double(t, 0) : 0;
+            ox_tensor_release(t);
+            if (value > 0 && value < 0.01)
+                *epsilon = value;
+        }
+    }
+    return OX_OK;
+}
+
+/* One side has a normalization whole, the other in parts. */
+static enum ox_status compare_epsilons(struct ox_explaining *e, bool whole_a, struct ox_error *err)
+{
+    const struct ox_region *whole = whole_a ? &e->a : &e->b, *parts = whole_a ? &e->b : &e->a;
+    double other;
+    for (size_t i = 0; i < whole->n_nodes; i++) {
+        const struct ox_node *node = whole->nodes[i];
+        const struct ox_attr *attr = ox_node_attr(node, "epsilon");
+        const struct ox_schema *schema = schema_of(node);
+        const struct ox_schema_attr *usual = schema ? ox_schema_attr(schema, "epsilon") : NULL;
+        if (!usual || find_op(parts, node->op_type))
+            continue;
+        const double epsilon = (double)(attr ? attr->f : usual->f);
+        OX_TRY(find_epsilon(e, !whole_a, &other, err));
+        if (other != 0 && fabs(other - epsilon) > 1e-3 * epsilon)
+            ox_cause_add(e->causes, 90, "epsilon", "epsilon of %s is %.6g in %s; %s adds %.6g",
+                         node->op_type, epsilon, whole_a ? "A" : "B", whole_a ? "B" : "A", other);
+    }
+    return OX_OK;
+}
+
 static void find_random(struct ox_explaining *e, const struct ox_region *region, const char *side)
 {
     for (size_t i = 0; i < region->n_nodes; i++) {
@@ -310,6 +373,8 @@ static void find_training(struct ox_explaining *e, const struct ox_region *regio
 enum ox_status ox_explain_nodes(struct ox_explaining *e, struct ox_error *err)
 {
     compare_ops(e);
+    OX_TRY(compare_epsilons(e, true, err));
+    OX_TRY(compare_epsilons(e, false, err));
     find_random(e, &e->a, "A");
     find_random(e, &e->b, "B");
     find_training(e, &e->a, "A");

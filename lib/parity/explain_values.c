@@ -17,10 +17,19 @@ static void print_shape(char *text, size_t size, const struct ox_tensor *t)
         snprintf(text + at, size - at, "]");
 }
 
+static bool same_strings(const struct ox_tensor *a, const struct ox_tensor *b)
+{
+    const struct ox_str *x = a->data, *y = b->data;
+    bool same = a->n == b->n;
+    for (size_t i = 0; i < a->n && same; i++)
+        same = x[i].n == y[i].n && (!x[i].n || memcmp(x[i].p, y[i].p, x[i].n) == 0);
+    return same;
+}
+
 static bool same_bytes(const struct ox_tensor *a, const struct ox_tensor *b)
 {
-    if (a->dtype == OX_STRING || b->dtype == OX_STRING)
-        return true;
+    if (a->dtype == OX_STRING && b->dtype == OX_STRING)
+        return same_strings(a, b);
     return a->dtype == b->dtype && a->rank == b->rank &&
            (!a->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0) &&
            (!a->n || memcmp(a->data, b->data, a->n * ox_dtype_size(a->dtype)) == 0);
@@ -37,9 +46,13 @@ static enum ox_status different_constant(struct ox_explaining *e, const char *wh
     OX_TRY_CLEANUP(ox_datum_of_tensor(&b, y, err));
     OX_TRY_CLEANUP(ox_explain_distance(e, a, b, &m, err));
     bool slight = m.max_rel <= 1e-5;
-    ox_cause_add(e->causes, slight ? 10 : 84, "constant",
-                 "%s differs: %s (%llu of %llu elements, largest difference %.6g)", what, m.reason,
-                 (unsigned long long)m.n_mismatched, (unsigned long long)m.n_elements, m.max_abs);
+    if (isnan(m.max_abs))
+        ox_cause_add(e->causes, 84, "constant", "%s differs: %s", what, m.reason);
+    else
+        ox_cause_add(e->causes, slight ? 10 : 84, "constant",
+                     "%s differs: %s (%llu of %llu elements, largest difference %.6g)", what,
+                     m.reason, (unsigned long long)m.n_mismatched, (unsigned long long)m.n_elements,
+                     m.max_abs);
 cleanup:
     ox_datum_release(a);
     ox_datum_release(b);
@@ -61,7 +74,10 @@ static enum ox_status compare_constant(struct ox_explaining *e, const char *what
             ox_cause_add(e->causes, 89, "constant", "%s is %.9g in A, %.9g in B", what, p, q);
         return OX_OK;
     }
-    OX_TRY(ox_relate(x, y, &found, &relation, err));
+    const bool strings = x->dtype == OX_STRING || y->dtype == OX_STRING;
+    found = false;
+    if (!strings)
+        OX_TRY(ox_relate(x, y, &found, &relation, err));
     if (found) {
         snprintf(id, sizeof id, "constant-%s", relation.id);
         ox_cause_add(e->causes, strcmp(relation.id, "reshaped") == 0 ? 30 : 89, id, "%s: %s", what,

@@ -16,6 +16,7 @@ static enum ox_status open_walker(struct ox_parity *p, enum ox_role role, struct
                                      .seed = p->options.seed,
                                      .saturating = p->options.saturating && !is_double,
                                      .lean = true,
+                                     .once = true, /* packed weights of three runs would add up */
                                      .on_replace = ox_step_value,
                                      .replace_arg = w};
     w->parity = p;

@@ -137,16 +137,23 @@ static bool relate_scaled(const struct ox_arrays *x, struct ox_relation *r)
             at = i;
     if (!x->n || x->b[at] == 0 || x->a[at] == 0 || !isfinite(x->a[at] / x->b[at]))
         return false;
-    double ratio = x->a[at] / x->b[at];
+    const double ratio = x->a[at] / x->b[at];
     /* Rounding is no factor. */
-    if (fabs(ratio - 1) <= 8 * x->eps)
+    if (fabs(ratio - 1) <= 8 * x->eps || !all_are(x, false, times, ratio))
         return false;
-    if (all_are(x, false, times, ratio)) {
-        r->id = ratio == -1 ? "negated" : "scaled";
-        snprintf(r->text, sizeof r->text,
-                 ratio == -1 ? "A is B with the other sign" : "A is B times %.6g", ratio);
-        return true;
-    }
+    const double larger = fabs(ratio) > 1 ? ratio : 1 / ratio;
+    const bool pixels = fabs(larger - 255) <= 255 * 8 * x->eps;
+    r->id = ratio == -1 ? "negated" : "scaled";
+    if (ratio == -1)
+        snprintf(r->text, sizeof r->text, "A is B with the other sign");
+    else
+        snprintf(r->text, sizeof r->text, "A is B times %.6g%s", ratio,
+                 pixels ? " (pixels go from 0 to 255 on one side, from 0 to 1 on the other)" : "");
+    return true;
+}
+
+static bool relate_shifted(const struct ox_arrays *x, struct ox_relation *r)
+{
     double offset = x->a[0] - x->b[0];
     bool same = x->n > 1 && isfinite(offset) && offset != 0;
     for (size_t i = 0; i < x->n && same; i++)
@@ -157,6 +164,39 @@ static bool relate_scaled(const struct ox_arrays *x, struct ox_relation *r)
         snprintf(r->text, sizeof r->text, "A is B plus %.6g", offset);
     }
     return same;
+}
+
+/* What lies between A and B depends on the place along one axis alone: a bias. */
+static bool is_bias(const struct ox_arrays *x, size_t size, size_t inner)
+{
+    bool any = false;
+    for (size_t i = 0; i < x->n; i++) {
+        /* The first element at that place. */
+        const size_t at = i / inner % size * inner;
+        const double d = x->a[i] - x->b[i], e = x->a[at] - x->b[at];
+        const double reach = fmax(fmax(fabs(x->a[i]), fabs(x->b[i])), fabs(x->a[at]));
+        any = any || fabs(d) > 64 * x->eps * reach;
+        if (!(fabs(d - e) <= 8 * x->eps * fmax(reach, fabs(x->b[at]))))
+            return false;
+    }
+    return any;
+}
+
+static bool relate_biased(const struct ox_arrays *x, struct ox_relation *r)
+{
+    size_t inner = 1;
+    for (unsigned k = x->ta->rank; k-- > 0;) {
+        const size_t size = (size_t)x->ta->dims[k];
+        if (size > 1 && x->n >= 2 * size && is_bias(x, size, inner)) {
+            r->id = "biased";
+            snprintf(r->text, sizeof r->text,
+                     "A is B plus a constant at each place of axis %u (a bias): %.6g, %.6g, ...", k,
+                     x->a[0] - x->b[0], x->a[inner] - x->b[inner]);
+            return true;
+        }
+        inner *= size;
+    }
+    return false;
 }
 
 /* A few elements, or the sign of some, and the rest is the same. */
@@ -214,7 +254,8 @@ bool ox_relate_values(const struct ox_arrays *x, struct ox_relation *r)
                          table[i].text + 2, from, rest + 2);
                 return true;
             }
-    return relate_saturated(x, r) || relate_scaled(x, r);
+    return relate_saturated(x, r) || relate_scaled(x, r) || relate_shifted(x, r) ||
+           relate_biased(x, r);
 }
 
 /* ---- Both ---------------------------------------------------------------------------------------------------------- */

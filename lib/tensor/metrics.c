@@ -124,6 +124,8 @@ static void element_text(const struct ox_tensor *t, size_t i, char text[OX_VALUE
         snprintf(text, OX_VALUE_TEXT, "%.17g%+.17gj", c[0], c[1]);
     } else if (t->dtype == OX_UINT64) {
         snprintf(text, OX_VALUE_TEXT, "%llu", (unsigned long long)((const uint64_t *)t->data)[i]);
+    } else if (ox_dtype_is_float(t->dtype) && isnan(ox_tensor_get_double(t, i))) {
+        snprintf(text, OX_VALUE_TEXT, "nan"); /* whatever its sign */
     } else if (ox_dtype_is_float(t->dtype)) {
         snprintf(text, OX_VALUE_TEXT, t->dtype == OX_FLOAT64 ? "%.17g" : "%.9g",
                  ox_tensor_get_double(t, i));
@@ -159,7 +161,11 @@ static void disagree_at_worst(struct ox_meter *m)
     const struct ox_worst *w = &m->last.worst;
     char index[OX_WORST_RANK * 21 + 2];
     print_numbers(index, sizeof index, w->index, w->rank);
-    disagree(m, "element %s is %s, expected %s", index, w->a_text, w->b_text);
+    if (isnan(w->a) && isnan(w->b) && strcmp(w->a_text, w->b_text) == 0)
+        disagree(m, "element %s is %s on both sides, which does not agree with itself", index,
+                 w->a_text);
+    else
+        disagree(m, "element %s is %s, expected %s", index, w->a_text, w->b_text);
 }
 
 /* ---- Tensors ------------------------------------------------------------------------------------------------------- */
