@@ -25,8 +25,8 @@ static void plan(const struct ox_compute *t, const struct ox_plane_conv *c, stru
     job->cols = ox_even_part(pixels, most > t->nr ? most : t->nr, t->nr);
     job->blocks = (pixels + job->cols - 1) / job->cols;
     /* A row that is copied in two pieces writes into the row behind it. */
-    job->slots = (job->depth * job->cols + 2 * OX_TILE_COLS_MAX - 1) / OX_TILE_COLS_MAX *
-                 OX_TILE_COLS_MAX;
+    job->slots =
+        (job->depth * job->cols + 2 * OX_TILE_COLS_MAX - 1) / OX_TILE_COLS_MAX * OX_TILE_COLS_MAX;
 }
 
 size_t ox_plane_conv_work(const struct ox_compute *t, const struct ox_env *env,

@@ -11,8 +11,9 @@ struct ox_plane_conv {
     size_t rows, channels, taps;
     size_t lines, width, step;
     const size_t *tap, *line;
-    size_t plane;   /* floats from channel to channel of x; OX_PLANE_SLACK may be read behind the last */
-    const float *x; /* batch by groups, `channels` planes each */
+    size_t
+        plane; /* floats from channel to channel of x; OX_PLANE_SLACK may be read behind the last */
+    const float *x;              /* batch by groups, `channels` planes each */
     const float *weights, *bias; /* of all groups; bias: NULL for none */
     float *y;
     size_t batch, groups;

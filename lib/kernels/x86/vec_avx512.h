@@ -26,7 +26,15 @@ enum { VW = 16, V_ROWS = 12 };
 /* a b + c; c - a b */
 #define v_fma(a, b, c) _mm512_fmadd_ps((a), (b), (c))
 #define v_fnma(a, b, c) _mm512_fnmadd_ps((a), (b), (c))
+/* *sum += a b, in its register, as in vec_avx2.h. */
+#ifdef __AVX512F__
+static inline void v_accumulate(__m512 *sum, __m512 a, __m512 b)
+{
+    __asm__("vfmadd231ps %2, %1, %0" : "+v"(*sum) : "v"(a), "v"(b));
+}
+#else /* the emulation in tests/ */
 #define v_accumulate(sum, a, b) (*(sum) = _mm512_fmadd_ps((a), (b), *(sum)))
+#endif
 /* Of a NaN on either side the second. */
 #define v_max(a, b) _mm512_max_ps((a), (b))
 #define v_min(a, b) _mm512_min_ps((a), (b))
