@@ -55,11 +55,16 @@ TARGET := $(shell $(CC) -dumpmachine 2>/dev/null)
 ifeq ($(filter x86_64%,$(TARGET)),)
 LIB_SOURCES := $(filter-out lib/kernels/x86/%,$(LIB_SOURCES))
 endif
+ifeq ($(filter aarch64%,$(TARGET)),)
+LIB_SOURCES := $(filter-out lib/kernels/arm/%,$(LIB_SOURCES))
+endif
 ISA_avx2 := -mavx2 -mfma -mf16c
 ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl
 ISA_vnni := $(ISA_avx512) -mavx512vnni
+ISA_dotprod := -march=armv8.2-a+dotprod
 # The instruction set in the name of a source, as flags.
 isa_flags = $(foreach i,avx2 avx512 vnni,$(if $(filter lib/kernels/x86/%_$(i).c,$(1)),$(ISA_$(i)))) \
+	$(if $(filter lib/kernels/arm/%_dotprod.c,$(1)),$(ISA_dotprod)) \
 	$(if $(filter lib/tests/%_emulated.c,$(1)),-Wno-psabi)
 CLI_SOURCES := $(sort $(wildcard cli/*.c))
 TEST_SOURCES := $(sort $(wildcard lib/tests/test_*.c))

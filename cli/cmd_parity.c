@@ -14,7 +14,8 @@ static const struct opt options[] = {
      "level of A and, given again, of B: -O0 -O2 holds one model's levels against each other "
      "(default 2; 0 with --layers and --bisect, unless --simulate is given)"},
     {0, "cpu", OPT_STRINGS, FIELD(cpus), "LEVEL", NULL,
-     "A as the processor's kernels of that level compute it (c, avx2, avx512, vnni, amx); given "
+     "A as the processor's kernels of that level compute it (c, avx2, avx512, vnni, amx, neon, "
+     "dotprod); given "
      "again: B"},
     {0, "simulate", OPT_CHOICE, FIELD(run.simulate), "WHAT", "nothing|avx2-saturating",
      "our sides as onnxruntime computes on processors without VNNI: sums of uint8 by int8 that "

@@ -118,7 +118,7 @@ void ox_env_cancel(
     struct ox_env *env); /* from any thread or signal handler: work ends with OX_CANCELLED */
 uint64_t ox_env_memory_peak(const struct ox_env *env);
 /* Whether the environment's ONNXTOOL_CPU, which keeps kernels to what a lesser processor has, may be that word: "c", "avx2",
- * "avx512", "vnni" or "amx". What is none of them limits nothing. */
+ * "avx512", "vnni", "amx", "neon" or "dotprod". What is none of them limits nothing. */
 bool ox_cpu_is_known(const char *word);
 
 /* ---- Byte strings and JSON out ---------------------------------------------------------------------------------- */

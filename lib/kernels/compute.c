@@ -367,6 +367,9 @@ static void fill(void)
             ox_compute_avx2(t);
         if (level >= OX_CPU_AVX512)
             ox_compute_avx512(t);
+#elif defined(__aarch64__)
+        if (level >= OX_CPU_NEON)
+            ox_compute_neon(t);
 #endif
         t->level = (enum ox_cpu)level;
     }

@@ -163,6 +163,7 @@ struct ox_compute {
 const struct ox_compute *ox_compute(enum ox_cpu level);
 
 /* Fill in what an instruction set does better; for compute.c. */
+void ox_compute_neon(struct ox_compute *t);
 void ox_compute_avx2(struct ox_compute *t);
 void ox_compute_avx512(struct ox_compute *t);
 

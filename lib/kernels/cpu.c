@@ -6,7 +6,8 @@
 
 #include "onnxtool.h"
 
-static const char *const names[OX_CPU_LEVELS] = {"c", "avx2", "avx512", "vnni", "amx"};
+static const char *const names[OX_CPU_LEVELS] = {"c",   "avx2", "avx512", "vnni",
+                                                 "amx", "neon", "dotprod"};
 
 /* One more than the level in use; 0 until it is asked for. */
 static _Atomic unsigned in_use;
@@ -33,12 +34,23 @@ bool ox_cpu_is_known(const char *word)
     return ox_cpu_find(word, &level);
 }
 
-#if !defined(__x86_64__)
+#if !defined(__x86_64__) && !defined(__aarch64__)
 enum ox_cpu ox_cpu_probe(void)
 {
     return OX_CPU_C;
 }
 #endif
+
+enum ox_cpu ox_cpu_common(void)
+{
+#if defined(__x86_64__)
+    return OX_CPU_AVX2;
+#elif defined(__aarch64__)
+    return OX_CPU_NEON;
+#else
+    return OX_CPU_C;
+#endif
+}
 
 void ox_cpu_limit(enum ox_cpu most)
 {
@@ -50,7 +62,7 @@ enum ox_cpu ox_cpu(void)
 {
     unsigned known = atomic_load_explicit(&in_use, memory_order_relaxed);
     if (!known) {
-        enum ox_cpu most = OX_CPU_AMX;
+        enum ox_cpu most = OX_CPU_LEVELS - 1;
         const char *word = getenv("ONNXTOOL_CPU");
         if (word)
             ox_cpu_find(word, &most);

@@ -1,25 +1,30 @@
-/* What the processor can do, in levels: each includes those before it. Every kernel table has a version a level. */
+/* What the processor can do, in levels: each includes those before it, of its architecture. Every kernel table has a version a
+ * level. */
 #ifndef OX_KERNELS_CPU_H
 #define OX_KERNELS_CPU_H
 
 #include <stdbool.h>
 
 enum ox_cpu {
-    OX_CPU_C,      /* plain C: the truth that the others are tested against */
-    OX_CPU_AVX2,   /* AVX2, FMA, F16C */
-    OX_CPU_AVX512, /* F, BW, DQ, VL */
-    OX_CPU_VNNI,   /* AVX512_VNNI */
-    OX_CPU_AMX,    /* AMX-INT8 and AMX-BF16, allowed by the kernel */
+    OX_CPU_C,       /* plain C: the truth that the others are tested against */
+    OX_CPU_AVX2,    /* AVX2, FMA, F16C */
+    OX_CPU_AVX512,  /* F, BW, DQ, VL */
+    OX_CPU_VNNI,    /* AVX512_VNNI */
+    OX_CPU_AMX,     /* AMX-INT8 and AMX-BF16, allowed by the kernel */
+    OX_CPU_NEON,    /* 64-bit ARM's Advanced SIMD */
+    OX_CPU_DOTPROD, /* its products of bytes (FEAT_DotProd) */
     OX_CPU_LEVELS
 };
 
-/* "c", "avx2", "avx512", "vnni", "amx": the words of ONNXTOOL_CPU. */
+/* "c", "avx2", "avx512", "vnni", "amx", "neon", "dotprod": the words of ONNXTOOL_CPU. */
 const char *ox_cpu_name(enum ox_cpu level);
 /* False when there is no such word; *level is then left as it was. */
 bool ox_cpu_find(const char *name, enum ox_cpu *level);
 
 /* The highest level that processor and system have. */
 enum ox_cpu ox_cpu_probe(void);
+/* The level that nearly every processor of this architecture has: what should give the same bits on all of them runs at it. */
+enum ox_cpu ox_cpu_common(void);
 /* The level in use: ox_cpu_probe(), or less where the environment's ONNXTOOL_CPU or ox_cpu_limit() says so. A word that
  * is none of the above limits nothing: the program looks at it before. */
 enum ox_cpu ox_cpu(void);

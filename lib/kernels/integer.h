@@ -75,6 +75,7 @@ const struct ox_integer *ox_integer(enum ox_cpu level);
 /* Products of u8 by s8 as AVX2 without VNNI has them at its fastest: each pair of neighbours saturates at 16 bits. Depthwise is
  * exact there too. To show what other programs give, not to compute by. */
 const struct ox_integer *ox_integer_saturating(void);
+void ox_integer_dotprod(struct ox_integer *t);
 void ox_integer_avx2(struct ox_integer *t);
 void ox_integer_avx512(struct ox_integer *t);
 void ox_integer_vnni(struct ox_integer *t);

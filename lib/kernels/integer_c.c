@@ -151,6 +151,9 @@ static void fill(void)
             ox_integer_avx512(t);
         if (level >= OX_CPU_VNNI)
             ox_integer_vnni(t);
+#elif defined(__aarch64__)
+        if (level >= OX_CPU_DOTPROD)
+            ox_integer_dotprod(t);
 #endif
         t->level = (enum ox_cpu)level;
     }

@@ -327,6 +327,9 @@ static void fill(void)
             ox_rows_avx2(&tables[i]);
         if (level >= OX_CPU_AVX512)
             ox_rows_avx512(&tables[i]);
+#elif defined(__aarch64__)
+        if (i >= OX_CPU_NEON)
+            ox_rows_neon(&tables[i]);
 #endif
     }
 }

@@ -124,6 +124,7 @@ size_t ox_attend_work(const struct ox_rows *t, const struct ox_attend_head *h);
 const struct ox_rows *ox_rows(enum ox_cpu level);
 
 /* Fill in what an instruction set does better; for rows.c. */
+void ox_rows_neon(struct ox_rows *t);
 void ox_rows_avx2(struct ox_rows *t);
 void ox_rows_avx512(struct ox_rows *t);
 

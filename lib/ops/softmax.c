@@ -19,8 +19,10 @@ static void softmax_half(const uint16_t *x, size_t count, size_t inner, size_t l
 {
     for (size_t lane = 0; lane < lanes; lane++) {
         float most = -INFINITY, sum = 0;
-        for (size_t i = 0; i < count; i++)
-            most = fmaxf(most, widen(x[i * inner + lane]));
+        for (size_t i = 0; i < count; i++) {
+            const float one = widen(x[i * inner + lane]);
+            most = one > most ? one : most; /* at fmaxf() gcc 12 for ARM dies */
+        }
         for (size_t i = 0; i < count; i++) {
             float shifted = widen(narrow(widen(x[i * inner + lane]) - most));
             y[i * inner + lane] = narrow(expf(shifted));

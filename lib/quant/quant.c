@@ -22,7 +22,7 @@ void ox_quant_options_init(struct ox_quant_options *options)
 
 void ox_quant_steady_kernels(void)
 {
-    ox_cpu_limit(OX_CPU_AVX2);
+    ox_cpu_limit(ox_cpu_common());
 }
 
 /* ---- The job ------------------------------------------------------------------------------------------------------ */

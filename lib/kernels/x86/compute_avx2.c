@@ -1,12 +1,14 @@
 #include "kernels/compute.h"
-#include "kernels/x86/transpose_avx2.h"
+#include "kernels/x86/turn_avx.h"
 #include "kernels/x86/vec_avx2.h"
+
+#include "kernels/transpose_tmpl.h"
 
 #define MR 6
 #define AHEAD 192
-#include "kernels/x86/tile_tmpl.h"
+#include "kernels/tile_tmpl.h"
 
-#include "kernels/x86/maps_tmpl.h"
+#include "kernels/maps_tmpl.h"
 
 static void widen_f16(size_t n, const uint16_t *x, float *y)
 {

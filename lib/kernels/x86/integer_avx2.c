@@ -13,7 +13,7 @@ enum { IW = 8 };
 
 #define iv_dot(sum, x, b) _mm256_add_epi32((sum), _mm256_madd_epi16((x), (b)))
 
-#include "kernels/x86/integer_tmpl.h"
+#include "kernels/integer_tmpl.h"
 
 static inline __m256i sixteen_words(const uint8_t *p, __m128i flip)
 {

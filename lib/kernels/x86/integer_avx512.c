@@ -13,7 +13,7 @@ enum { IW = 16 };
 
 #define iv_dot(sum, x, b) _mm512_add_epi32((sum), _mm512_madd_epi16((x), (b)))
 
-#include "kernels/x86/integer_tmpl.h"
+#include "kernels/integer_tmpl.h"
 
 void ox_integer_avx512(struct ox_integer *t)
 {

@@ -12,7 +12,7 @@ enum { IW = 16 };
 #define iv_store(p, v) _mm512_storeu_si512((p), (v))
 #define iv_dot(sum, x, b) _mm512_dpbusd_epi32((sum), (x), (b))
 
-#include "kernels/x86/integer_tmpl.h"
+#include "kernels/integer_tmpl.h"
 
 void ox_integer_vnni(struct ox_integer *t)
 {

@@ -2,6 +2,8 @@
  * defines IV (a vector of 32-bit lanes), IW (their number), IR (rows),
  * iv_zero(), iv_load(p), iv_store(p, v), iv_set(x) and iv_dot(sum, x, b), which
  * adds to each lane the products of its four bytes, or two words, of x and b.
+ * Where those want the left side less IV_LESS, iv_less(sum, b) adds b times -IV_LESS
+ * and iv_sub(a, b) subtracts.
  */
 #define INLINE static inline __attribute__((always_inline))
 enum { INR = 2 * IW };
@@ -18,6 +20,10 @@ INLINE void int_step(const unsigned rows, const uint8_t *const *a, size_t p, con
                      const char *b, IV (*sum)[2])
 {
     const IV b0 = iv_load(b), b1 = iv_load(b + sizeof(IV));
+#ifdef IV_LESS
+    sum[IR][0] = iv_less(sum[IR][0], b0);
+    sum[IR][1] = iv_less(sum[IR][1], b1);
+#endif
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
         const IV x = iv_set(four_bytes(a[i] + p, bytes));
@@ -36,12 +42,13 @@ static void int_leave(const struct ox_integer_tile *t, const IV (*sum)[2])
 INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows)
 {
     enum { QUAD = 2 * sizeof(IV) };
-    IV sum[IR][2];
+    IV sum[IR + 1][2]; /* the last: what the others lack */
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
         sum[i][0] = iv_zero();
         sum[i][1] = iv_zero();
     }
+    sum[IR][0] = sum[IR][1] = iv_zero();
     const char *b = t->b;
     const uint8_t *const *pointers = t->a;
     for (size_t s = t->segments; s > 0; s--, pointers += IR) {
@@ -63,6 +70,13 @@ INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows)
             b += QUAD;
         }
     }
+#ifdef IV_LESS
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < rows; i++) {
+        sum[i][0] = iv_sub(sum[i][0], sum[IR][0]);
+        sum[i][1] = iv_sub(sum[i][1], sum[IR][1]);
+    }
+#endif
     if (t->cols < INR) {
         IV all[IR][2]; /* the sums' own address stays here, or they would live in
                       memory */

@@ -81,11 +81,11 @@ INLINE void even_step(const unsigned rows, const unsigned vecs, const float *a, 
 /* What UNROLL steps bring towards L2, `step` bytes each. */
 INLINE void come_nearer(const char *next, size_t step)
 {
-    _mm_prefetch(next, _MM_HINT_T1);
+    __builtin_prefetch(next, 0, 2);
     if (step > LINE * sizeof(float) / UNROLL) {
 #pragma GCC unroll 4
         for (unsigned u = 1; u < UNROLL; u++)
-            _mm_prefetch(next + u * step, _MM_HINT_T1);
+            __builtin_prefetch(next + u * step, 0, 2);
     }
 }
 
@@ -207,12 +207,12 @@ INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsig
 #pragma GCC unroll 4
             for (unsigned u = 0; u < UNROLL; u++) {
                 if (AHEAD)
-                    _mm_prefetch((const char *)(b + u * NR + AHEAD), _MM_HINT_T0);
+                    __builtin_prefetch(b + u * NR + AHEAD, 0, 3);
                 step(rows, vecs, a, p + u, b + u * NR, sum);
             }
         }
         for (; p < depth; p++, b += NR) {
-            _mm_prefetch(next, _MM_HINT_T1);
+            __builtin_prefetch(next, 0, 2);
             next += next_step;
             step(rows, vecs, a, p, b, sum);
         }
@@ -231,8 +231,8 @@ INLINE void even_panel(const struct ox_tile *t, const unsigned rows, const unsig
     const char *next = (const char *)b + t->ahead;
     expect(t, rows, first);
     for (size_t p = t->depth; p > 0; p--, a++, b += NR) {
-        _mm_prefetch((const char *)(b + AHEAD), _MM_HINT_T0);
-        _mm_prefetch(next, _MM_HINT_T1);
+        __builtin_prefetch(b + AHEAD, 0, 3);
+        __builtin_prefetch(next, 0, 2);
         next += next_step;
         even_step(rows, vecs, a, apart, b, sum);
     }
@@ -395,7 +395,7 @@ INLINE void stream_part(const struct ox_stream *s, const unsigned rows, const un
         const float *b = s->b + p * s->ldb + j;
 #pragma GCC unroll 4
         for (unsigned v = 0; v < vecs; v += LINE / VW)
-            _mm_prefetch((const char *)(b + v * VW + FAR), _MM_HINT_T0);
+            __builtin_prefetch(b + v * VW + FAR, 0, 3);
 #pragma GCC unroll 4
         for (unsigned v = 0; v < vecs; v++) {
             const VF x = some ? v_load_n(b + v * VW, left) : v_load(b + v * VW);
@@ -471,7 +471,7 @@ INLINE void dot_block(size_t k, const unsigned rows, const unsigned cols, const 
             const float *far = b + p + FAR + (p + FAR < k ? 0 : cols * ldb - k);
 #pragma GCC unroll 8
             for (unsigned j = 0; j < cols; j++)
-                _mm_prefetch((const char *)(far + j * ldb), _MM_HINT_T0);
+                __builtin_prefetch(far + j * ldb, 0, 3);
         }
 #pragma GCC unroll 4
         for (unsigned i = 0; i < rows; i++)
@@ -524,9 +524,9 @@ static void pack(size_t k, unsigned cols, const float *b, size_t row, size_t col
     }
     for (size_t p = 0; p < k; p++, out += NR) {
         const float *from = b + p * row;
-        _mm_prefetch((const char *)(from + PACK_AHEAD * row), _MM_HINT_T0);
+        __builtin_prefetch(from + PACK_AHEAD * row, 0, 3);
         if (VW > 8)
-            _mm_prefetch((const char *)(from + PACK_AHEAD * row + LINE), _MM_HINT_T0);
+            __builtin_prefetch(from + PACK_AHEAD * row + LINE, 0, 3);
         if (col == 1 && cols == NR) {
             v_store(out, v_load(from));
             v_store(out + VW, v_load(from + VW));

@@ -202,8 +202,7 @@ static void depthwise_ahead(const struct ox_depthwise *d, size_t c0, size_t c1, 
                                (uintptr_t)(down * (ptrdiff_t)s) * sizeof(float);
         for (size_t q = 0; q < n * d->step; q++) {
             for (size_t c = 0; c < c1 - c0; c += LINE)
-                _mm_prefetch((const char *)(from + (q * d->pixel + c) * sizeof(float)),
-                             _MM_HINT_T1);
+                __builtin_prefetch((const void *)(from + (q * d->pixel + c) * sizeof(float)), 0, 2);
         }
     }
 }

@@ -1,0 +1,49 @@
+/* Transposing floats in blocks of 8 x 8: the includer has v_turn_tile() and v_turn_four(). */
+#include <stddef.h>
+
+/* Up to four rows of x become columns of a y without gaps: each store of four is put right by the next. */
+static inline size_t interleave(size_t rows, size_t cols, const float *x, size_t ldx, float *y)
+{
+    size_t j = 0;
+    const float *row[4] = {x, x + (rows > 1 ? ldx : 0), x + (rows > 2 ? 2 * ldx : 0),
+                           x + (rows > 3 ? 3 * ldx : 0)};
+    for (; j + 8 <= cols; j += 4, y += 4 * rows) {
+        v_turn_four(row, y, rows);
+        for (unsigned i = 0; i < 4; i++)
+            row[i] += 4;
+    }
+    return j;
+}
+
+static inline void transpose_few(size_t rows, size_t cols, const float *x, size_t ldx, float *y,
+                                 size_t ldy)
+{
+    for (size_t j = 0; j < cols; j++) {
+        for (size_t i = 0; i < rows; i++)
+            y[j * ldy + i] = x[i * ldx + j];
+    }
+}
+
+static void transpose_floats(size_t rows, size_t cols, const float *x, size_t ldx, float *y,
+                             size_t ldy)
+{
+    const size_t whole_rows = rows / 8 * 8, whole_cols = cols / 8 * 8;
+    if (rows <= 4 && ldy == rows) {
+        const size_t done = interleave(rows, cols, x, ldx, y);
+        transpose_few(rows, cols - done, x + done, ldx, y + done * ldy, ldy);
+        return;
+    }
+    /* Two blocks side by side fill a line of y before the next line is touched. */
+    for (size_t i = 0; i < whole_rows; i += 16) {
+        for (size_t j = 0; j < whole_cols; j += 8) {
+            v_turn_tile(x + i * ldx + j, ldx, y + j * ldy + i, ldy);
+            if (i + 8 < whole_rows)
+                v_turn_tile(x + (i + 8) * ldx + j, ldx, y + j * ldy + i + 8, ldy);
+        }
+    }
+    if (whole_rows < rows)
+        transpose_few(rows - whole_rows, cols, x + whole_rows * ldx, ldx, y + whole_rows, ldy);
+    if (whole_cols < cols)
+        transpose_few(whole_rows, cols - whole_cols, x + whole_cols, ldx, y + whole_cols * ldy,
+                      ldy);
+}

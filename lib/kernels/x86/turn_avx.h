@@ -1,0 +1,44 @@
+/* Turning floats in registers, for AVX2 and AVX-512 alike: what transpose_tmpl.h and attention are made of. */
+#ifndef OX_KERNELS_X86_TURN_AVX_H
+#define OX_KERNELS_X86_TURN_AVX_H
+
+#include <immintrin.h>
+#include <stddef.h>
+
+/* Eight rows of eight, rows `from` floats apart, as eight columns, `to` apart. */
+static inline void v_turn_tile(const float *x, size_t from, float *y, size_t to)
+{
+    __m256 r[8], t[8];
+    for (size_t i = 0; i < 4; i++) {
+        r[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(x + i * from)),
+                                    _mm_loadu_ps(x + (i + 4) * from), 1);
+        r[i + 4] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(x + i * from + 4)),
+                                        _mm_loadu_ps(x + (i + 4) * from + 4), 1);
+    }
+    for (int i = 0; i < 8; i += 4) {
+        t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+        t[i + 2] = _mm256_unpacklo_ps(r[i + 2], r[i + 3]);
+        t[i + 3] = _mm256_unpackhi_ps(r[i + 2], r[i + 3]);
+    }
+    for (size_t i = 0; i < 8; i += 4, y += 4 * to) {
+        _mm256_storeu_ps(y, _mm256_shuffle_ps(t[i], t[i + 2], 0x44));
+        _mm256_storeu_ps(y + to, _mm256_shuffle_ps(t[i], t[i + 2], 0xee));
+        _mm256_storeu_ps(y + 2 * to, _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44));
+        _mm256_storeu_ps(y + 3 * to, _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee));
+    }
+}
+
+/* Four of each of four rows as four fours of a column each, `to` apart. */
+static inline void v_turn_four(const float *const x[4], float *y, size_t to)
+{
+    __m128 a = _mm_loadu_ps(x[0]), b = _mm_loadu_ps(x[1]);
+    __m128 c = _mm_loadu_ps(x[2]), d = _mm_loadu_ps(x[3]);
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(y, a);
+    _mm_storeu_ps(y + to, b);
+    _mm_storeu_ps(y + 2 * to, c);
+    _mm_storeu_ps(y + 3 * to, d);
+}
+
+#endif
