@@ -6,17 +6,24 @@ static void FOLD_RUN(void *to, const void *from, size_t n, const void *shifts)
     ACC *acc = to;
     const T *in = from;
     ACC part[OX_FOLD_PARTS];
-    size_t i = 0;
+    size_t i = 0, half = OX_FOLD_PARTS / 2;
     const ACC shift = shifts ? *(const ACC *)shifts : (ACC)0;
     (void)shift;
-    for (size_t k = 0; k < OX_FOLD_PARTS; k++)
-        part[k] = START();
+    /* What begins a part changes nothing where it is joined: short rows leave such parts out. */
+    if (n <= OX_FOLD_PARTS / 2) {
+        half = OX_FOLD_PARTS / 4;
+        for (size_t k = 0; k < OX_FOLD_PARTS / 2; k++)
+            part[k] = START();
+    } else {
+        for (size_t k = 0; k < OX_FOLD_PARTS; k++)
+            part[k] = START();
+    }
     for (; i + OX_FOLD_PARTS <= n; i += OX_FOLD_PARTS)
         for (size_t k = 0; k < OX_FOLD_PARTS; k++)
             part[k] = (ACC)(STEP(part[k], in[i + k], shift));
     for (size_t k = 0; i < n; i++, k++)
         part[k] = (ACC)(STEP(part[k], in[i], shift));
-    for (size_t half = OX_FOLD_PARTS / 2; half; half /= 2)
+    for (; half; half /= 2)
         for (size_t k = 0; k < half; k++)
             part[k] = (ACC)(JOIN(part[k], part[k + half]));
     acc[0] = (ACC)(JOIN(acc[0], part[0]));

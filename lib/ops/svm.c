@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "common/threads.h"
+#include "ops/fast.h"
 #include "ops/ml_common.h"
 #include "ops/product.h"
 #include "ops/real.h"
 
 enum kernel { LINEAR, POLY, RBF, SIGMOID };
+enum { STRETCH = 256 }; /* support vectors that are worked on side by side */
 
 struct svm {
     struct ox_ml_rows rows;
@@ -16,6 +18,8 @@ struct svm {
     double gamma, coef0, degree;
     size_t n_vectors;      /* 0: linear, by the coefficients alone */
     const double *vectors; /* [n_vectors, cols] */
+    const float
+        *turned; /* the vectors as [cols, n_vectors], for work in float32; NULL: in double */
     const double *coefficients;
     size_t n_coefficients;
     const double *rho;
@@ -34,20 +38,71 @@ struct svm {
     struct ox_task_state state;
 };
 
-static double kernel_of(const struct svm *s, const double *a, const double *b)
+static double dot(size_t n, const double *a, const double *b)
 {
-    double sum = 0;
-    size_t n = s->rows.cols;
-    if (s->kernel == RBF) {
-        for (size_t i = 0; i < n; i++)
-            sum += (a[i] - b[i]) * (a[i] - b[i]);
-        return exp(-s->gamma * sum);
+    double even = 0, odd = 0;
+    size_t i = 0;
+    for (; i + 2 <= n; i += 2) {
+        even += a[i] * b[i];
+        odd += a[i + 1] * b[i + 1];
     }
+    return even + odd + (i < n ? a[i] * b[i] : 0);
+}
+
+static double squared_distance(size_t n, const double *a, const double *b)
+{
+    double even = 0, odd = 0;
+    size_t i = 0;
+    for (; i + 2 <= n; i += 2) {
+        even += (a[i] - b[i]) * (a[i] - b[i]);
+        odd += (a[i + 1] - b[i + 1]) * (a[i + 1] - b[i + 1]);
+    }
+    return even + odd + (i < n ? (a[i] - b[i]) * (a[i] - b[i]) : 0);
+}
+
+static double power(double x, double degree)
+{
+    if (degree == 3)
+        return x * x * x;
+    return degree == 2 ? x * x : pow(x, degree);
+}
+
+/* As kernels_of(), in float32, vectors side by side: POLY and SIGMOID. */
+static void quick_kernels(const struct svm *s, const double *x, size_t from, size_t n, double *out)
+{
+    const struct ox_rows *t = ox_fast_rows();
+    float sum[STRETCH] = {0};
+    for (size_t c = 0; c < s->rows.cols; c++)
+        t->accumulate(n, (float)x[c], s->turned + c * s->n_vectors + from, sum);
+    t->unary[OX_UNARY_AFFINE](n, sum, sum, (float)s->gamma, (float)s->coef0);
+    if (s->kernel == SIGMOID)
+        t->unary[OX_UNARY_TANH](n, sum, sum, 0, 0);
     for (size_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    if (s->kernel == POLY)
-        return pow(s->gamma * sum + s->coef0, s->degree);
-    return s->kernel == SIGMOID ? tanh(s->gamma * sum + s->coef0) : sum;
+        out[i] = s->kernel == POLY ? power((double)sum[i], s->degree) : (double)sum[i];
+}
+
+/* kernel(x, v) of support vectors [from, from + n), n <= STRETCH. */
+static void kernels_of(const struct svm *s, const double *x, size_t from, size_t n, double *out)
+{
+    const size_t cols = s->rows.cols;
+    const double *v = s->vectors + from * cols;
+    if (s->turned) {
+        quick_kernels(s, x, from, n, out);
+        return;
+    }
+    for (size_t i = 0; i < n; i++, v += cols)
+        out[i] = s->kernel == RBF ? -s->gamma * squared_distance(cols, x, v)
+                                  : s->gamma * dot(cols, x, v) + s->coef0;
+    if (s->kernel == POLY) {
+        for (size_t i = 0; i < n; i++)
+            out[i] = power(out[i], s->degree);
+    } else if (s->kernel == LINEAR) {
+        for (size_t i = 0; i < n; i++)
+            out[i] = dot(cols, x, s->vectors + (from + i) * cols);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            out[i] = s->kernel == RBF ? exp(out[i]) : tanh(out[i]);
+    }
 }
 
 /* ---- Attributes --------------------------------------------------------------------------------------------------- */
@@ -101,6 +156,22 @@ static enum ox_status read_svm(struct ox_run *r, struct svm *s, struct ox_error 
     return s->x || !s->rows.x->n ? OX_OK : OX_NO_MEMORY;
 }
 
+/* Kernels of RBF are all near each other and their sums cancel: they stay in double. */
+static enum ox_status turn_vectors(struct ox_run *r, struct svm *s, struct ox_error *err)
+{
+    const size_t n = s->n_vectors, cols = s->rows.cols;
+    if (s->kernel != POLY && s->kernel != SIGMOID)
+        return OX_OK;
+    float *turned = ox_run_scratch(r, n * cols + 1, sizeof *turned, err);
+    if (!turned)
+        return OX_NO_MEMORY;
+    for (size_t v = 0; v < n; v++)
+        for (size_t c = 0; c < cols; c++)
+            turned[c * n + v] = (float)s->vectors[v * cols + c];
+    s->turned = n ? turned : NULL;
+    return OX_OK;
+}
+
 static enum ox_status check_coefficients(struct ox_run *r, const struct svm *s, size_t rows,
                                          size_t cols, struct ox_error *err)
 {
@@ -119,13 +190,17 @@ static void regress_task(void *arg, size_t row)
     const double *x = s->x + row * s->rows.cols;
     double sum = 0;
     if (s->n_vectors == 0)
-        sum = kernel_of(s, x, s->coefficients);
-    for (size_t v = 0; v < s->n_vectors; v++)
-        sum += s->coefficients[v] * kernel_of(s, x, s->vectors + v * s->rows.cols);
+        sum = dot(s->rows.cols, x, s->coefficients);
+    for (size_t from = 0; from < s->n_vectors; from += STRETCH) {
+        const size_t n = s->n_vectors - from < STRETCH ? s->n_vectors - from : STRETCH;
+        double kernels[STRETCH];
+        kernels_of(s, x, from, n, kernels);
+        sum += dot(n, s->coefficients + from, kernels);
+    }
     s->out[row] = sum + s->rho[0];
 }
 
-static enum ox_status run_svm_regressor(struct ox_run *r, struct ox_error *err)
+static enum ox_status regress(struct ox_run *r, bool quick, struct ox_error *err)
 {
     struct svm s = {0};
     int64_t n_supports = ox_run_int(r, "n_supports", 0);
@@ -134,6 +209,8 @@ static enum ox_status run_svm_regressor(struct ox_run *r, struct ox_error *err)
         return ox_run_fail(r, err, OX_INPUT, "attribute n_supports is %" PRId64, n_supports);
     s.n_vectors = (size_t)n_supports;
     OX_TRY(read_svm(r, &s, err));
+    if (quick)
+        OX_TRY(turn_vectors(r, &s, err));
     OX_TRY(check_coefficients(r, &s, 1, s.n_vectors ? s.n_vectors : s.rows.cols, err));
     s.out = ox_real_scratch(r, s.rows.rows, err);
     if (!s.out)
@@ -144,6 +221,16 @@ static enum ox_status run_svm_regressor(struct ox_run *r, struct ox_error *err)
             s.out[i] = s.out[i] > 0 ? 1 : -1;
     }
     return ox_real_out(r, 0, OX_FLOAT32, 2, (const int64_t[]){(int64_t)s.rows.rows, 1}, s.out, err);
+}
+
+static enum ox_status run_svm_regressor(struct ox_run *r, struct ox_error *err)
+{
+    return regress(r, false, err);
+}
+
+static enum ox_status fast_svm_regressor(struct ox_run *r, struct ox_error *err)
+{
+    return regress(r, true, err);
 }
 
 /* ---- Classifier --------------------------------------------------------------------------------------------------- */
@@ -260,8 +347,9 @@ static void classify_task(void *arg, size_t row)
     double *scores = votes + k, *more = scores + s->n_scores + 2;
     const double *x = s->x + row * s->rows.cols;
     if (s->n_vectors) {
-        for (size_t v = 0; v < s->n_vectors; v++)
-            kernels[v] = kernel_of(s, x, s->vectors + v * s->rows.cols);
+        for (size_t from = 0; from < s->n_vectors; from += STRETCH)
+            kernels_of(s, x, from, s->n_vectors - from < STRETCH ? s->n_vectors - from : STRETCH,
+                       kernels + from);
         score_pairs(s, kernels, pair_scores, votes);
         if (s->prob_a)
             probabilities(s, pair_scores, more, scores);
@@ -269,7 +357,7 @@ static void classify_task(void *arg, size_t row)
             memcpy(scores, pair_scores, pairs * sizeof *scores);
     } else {
         for (size_t c = 0; c < k; c++)
-            scores[c] = kernel_of(s, x, s->coefficients + c * s->rows.cols) + s->rho[0];
+            scores[c] = dot(s->rows.cols, x, s->coefficients + c * s->rows.cols) + s->rho[0];
     }
     s->picked[row] = pick(s, scores, votes);
     if (s->n_scores == 1 && s->columns == 2) {
@@ -314,10 +402,12 @@ static enum ox_status read_classes(struct ox_run *r, struct svm *s, struct ox_er
     return check_coefficients(r, s, s->classes - 1, s->n_vectors, err);
 }
 
-static enum ox_status run_svm_classifier(struct ox_run *r, struct ox_error *err)
+static enum ox_status classify(struct ox_run *r, bool quick, struct ox_error *err)
 {
     struct svm s = {.all_positive = true};
     OX_TRY(read_classes(r, &s, err));
+    if (quick)
+        OX_TRY(turn_vectors(r, &s, err));
     for (size_t i = 0; i < s.n_coefficients; i++)
         s.all_positive = s.all_positive && s.coefficients[i] >= 0;
     s.n_scores = s.n_vectors && !s.prob_a ? s.classes * (s.classes - 1) / 2 : s.classes;
@@ -338,6 +428,16 @@ static enum ox_status run_svm_classifier(struct ox_run *r, struct ox_error *err)
     return ox_ml_labels_out(r, 0, &s.labels, s.rows.rows, s.picked, err);
 }
 
+static enum ox_status run_svm_classifier(struct ox_run *r, struct ox_error *err)
+{
+    return classify(r, false, err);
+}
+
+static enum ox_status fast_svm_classifier(struct ox_run *r, struct ox_error *err)
+{
+    return classify(r, true, err);
+}
+
 static void infer_svm_regressor(struct ox_infer *c)
 {
     ox_ml_infer_scores(c, 0, 1);
@@ -353,7 +453,8 @@ static void infer_svm_classifier(struct ox_infer *c)
     ox_ml_infer_scores(c, 1, n > 65535 ? -1 : pairs ? (n == 2 ? 2 : n * (n - 1) / 2) : n);
 }
 
-const struct ox_op ox_ops_svm[] = {
-    {"ai.onnx.ml", "SVMClassifier", 1, .infer = infer_svm_classifier, .run = run_svm_classifier},
-    {"ai.onnx.ml", "SVMRegressor", 1, .infer = infer_svm_regressor, .run = run_svm_regressor},
-    {0}};
+const struct ox_op ox_ops_svm[] = {{"ai.onnx.ml", "SVMClassifier", 1, .infer = infer_svm_classifier,
+                                    .run = run_svm_classifier, .fast = fast_svm_classifier},
+                                   {"ai.onnx.ml", "SVMRegressor", 1, .infer = infer_svm_regressor,
+                                    .run = run_svm_regressor, .fast = fast_svm_regressor},
+                                   {0}};
