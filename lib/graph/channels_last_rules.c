@@ -389,10 +389,18 @@ static bool is_spatial_resize(struct ox_twins *l, const struct ox_node *node,
     return true;
 }
 
+/* A few channels fill no vector: planes, whose pixels lie side by side, are resized faster. */
+static bool has_few_channels(struct ox_twins *l, const struct ox_value *map)
+{
+    enum { FEW = 8 };
+    const int64_t channels = ox_dim_of(l->rw, map, 1);
+    return channels >= 0 && channels < FEW;
+}
+
 static bool convert_resize(struct ox_twins *l, struct ox_node *node)
 {
     if (!ox_twins_is_last(l, node->inputs[0]) || !is_any_map(l, node->inputs[0]) ||
-        ox_node_opset(node) < 11)
+        ox_node_opset(node) < 11 || has_few_channels(l, node->inputs[0]))
         return false;
     struct ox_value *by = ox_input(node, 3) ? node->inputs[3] : ox_input(node, 2);
     const struct ox_stored *scales =
