@@ -320,6 +320,22 @@ static void absorb_clip(struct ox_place *place, struct ox_node *node)
         ox_place_activation(place, out);
 }
 
+/* onnxruntime makes one float operator of Gemm and an activation before it looks for integers: integers between them keep it from
+ * that. */
+static void part_from_activation(struct ox_place *place, const struct ox_node *gemm)
+{
+    static const char *const fusable[] = {"Relu",     "Sigmoid",         "Tanh", "LeakyRelu",
+                                          "Elu",      "HardSigmoid",     "Selu", "Softplus",
+                                          "Softsign", "ThresholdedRelu", NULL};
+    struct ox_value *out = gemm->outputs[0];
+    if (!out || !marked(place, gemm->inputs[0]) || marked(place, out) || !only_feeds(place, out) ||
+        !ox_place_mark(place, out)->has_range)
+        return;
+    const struct ox_node *user = place->uses.uses[place->uses.first[out->id]].node;
+    if (is_any(user, fusable) && !place->gone[user->index])
+        ox_place_activation(place, out);
+}
+
 enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
 {
     struct ox_graph *graph = place->graph;
@@ -348,6 +364,10 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
             absorb_clip(place, node);
         else
             join_ends(place, node);
+    }
+    for (size_t i = 0; i < place->n_nodes; i++) {
+        if (is_op(graph->nodes[i], "Gemm"))
+            part_from_activation(place, graph->nodes[i]);
     }
     return OX_OK;
 }

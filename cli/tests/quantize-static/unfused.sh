@@ -16,3 +16,16 @@ onnxtool run samples.onnxtxt --random 1 --shape a=60x4 -o all.npz >/dev/null
 onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --compat ort -v --report r.json | grep unfused
 grep -A 7 '"unfused"' r.json
 grep '"saturates"' r.json
+echo "--- a product and an activation that stays are kept apart by integers"
+cat >g.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[batch,4] x) => (float[batch,4] y)
+<float[4,4] a = {1, 0.3, 0, 0, 0, 1, 0.1, 0, 0, 0.7, 1, 0, 0.2, 0, 0, 1}, float[4] b = {1, 2, 3, -4}>
+{
+    ["first"] h = Gemm (x, a, b)
+    ["relu"] r = Relu (h)
+    ["second"] y = Gemm (r, a, b)
+}
+MODEL
+onnxtool quantize-static g.onnxtxt -o g.onnx --calibration all.npz --activation-type qint8 --symmetric-activation -q >/dev/null
+onnxtool dump g.onnx -f text | grep -E ' (Gemm|Relu|QuantizeLinear) ' | sed 's/.*\] //'
