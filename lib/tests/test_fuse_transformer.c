@@ -91,12 +91,12 @@ static const struct example examples[] = {
      {{1, {40}}},
      "Activation",
      "Sigmoid"},
-    {"Erf of something else is no Gelu",
+    {"Erf of something else is no Gelu, but steps in a row",
      HEAD13 "g (float[N] x, float[N] z) => (float[N] y) "
             "<float r = {1.4142135}, float one = {1}, float half = {0.5}> {"
             "d = Div(z, r) e = Erf(d) a = Add(e, one) m = Mul(x, a) y = Mul(m, half) }",
      {{1, {40}}, {1, {40}}},
-     NULL,
+     "Elementwise",
      "Erf"},
     {"attention of BERT",
      HEAD13 "g (float[B,5,2,4] q, float[B,5,2,4] k, float[B,5,2,4] v, float[B,1,1,5] mask) "
