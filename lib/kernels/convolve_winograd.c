@@ -177,7 +177,7 @@ static void products(const struct job *j, size_t n, const float *v, float *m)
     size_t most = t->block_floats / depth / t->nr * t->nr;
     most = ox_even_part(cols, most < t->nr ? t->nr : most, t->nr);
     const size_t tiles = (n + step - 1) / step;
-    b.ahead_step = (t->nr * sizeof(float) + tiles - 1) / tiles;
+    b.ahead_step = ox_block_ahead_step(&b, tiles);
     for (size_t p = 0; p < points(j->tile); p++) {
         const float *left = v + p * j->in_plane;
         for (size_t col = 0; col < cols; col += most) {
@@ -186,10 +186,8 @@ static void products(const struct job *j, size_t n, const float *v, float *m)
                 b.depth = min_size(depth, k - k0);
                 b.add = k0 > 0;
                 b.packed = j->packed + p * plane + col * k + k0 * t->nr;
-                /* As in a product: each row of tiles brings its part of the next block nearer. */
-                const size_t ahead = k0 + b.depth == k ? b.cols * k - k0 * t->nr : b.depth * t->nr;
                 for (size_t r = 0; r < n; r += step) {
-                    b.ahead = (ahead + r / step * (b.depth * t->nr / tiles)) * sizeof(float);
+                    b.ahead = ox_block_ahead(&b, k, k0, b.cols, r / step, tiles);
                     b.rows = (unsigned)min_size(step, n - r);
                     for (unsigned q = 0; q < b.rows; q++)
                         a[q] = left + (r + q) * k + k0;

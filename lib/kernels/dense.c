@@ -232,8 +232,7 @@ static void block(void *arg, size_t i, size_t slot)
     const float *pointers[OX_TILE_ROWS_MAX] = {NULL};
     struct ox_block b = {.t = t, .a = pointers, .segments = 1, .ldc = d->c_row, .cols = cols};
     const size_t tiles = (rows + t->mr - 1) / t->mr;
-    size_t ahead = 0;
-
+    b.ahead_step = d->packed ? ox_block_ahead_step(&b, tiles) : 0;
     for (size_t k0 = 0; k0 < d->k; k0 += j->by.depth) {
         b.depth = min_size(j->by.depth, d->k - k0);
         b.add = k0 > 0;
@@ -242,10 +241,6 @@ static void block(void *arg, size_t i, size_t slot)
         if (d->packed) {
             b.packed = d->packed + col0 * d->k + k0 * t->nr;
             b.panel = d->k;
-            /* Each row of tiles brings its part of the next block nearer: weights come from memory. */
-            ahead = k0 + b.depth == d->k ? j->by.cols * d->k - k0 * t->nr : b.depth * t->nr;
-            ahead *= sizeof(float);
-            b.ahead_step = (t->nr * sizeof(float) + tiles - 1) / tiles;
         } else {
             b.packed = right_side(j, g0 * d->b_batch[0] + g1 * d->b_batch[1], k0, b.depth, col0,
                                   cols, work);
@@ -259,8 +254,8 @@ static void block(void *arg, size_t i, size_t slot)
         for (size_t r = 0; r < rows; r += b.rows) {
             /* Tiles of about equal height: a last one of a row or two would be slow. */
             b.rows = (unsigned)ox_even_part(rows - r, t->mr, 1);
-            if (ahead)
-                b.ahead = ahead + r / t->mr * (b.depth * t->nr * sizeof(float) / tiles);
+            if (d->packed)
+                b.ahead = ox_block_ahead(&b, d->k, k0, j->by.cols, r / t->mr, tiles);
             for (unsigned q = 0; q < b.rows; q++)
                 pointers[q] = from + (r + q) * from_row;
             b.c = c + r * d->c_row;

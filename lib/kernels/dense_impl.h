@@ -36,6 +36,21 @@ struct ox_block {
 };
 void ox_block_panels(const struct ox_block *b);
 
+/* Bytes from what a row of tiles reads to its part of what the next block of the packed right side (k deep in all, `cols` columns a
+ * block) will have it read: tile r of `tiles`, at k0. Weights come from memory, so each row of tiles brings that part nearer. */
+static inline size_t ox_block_ahead(const struct ox_block *b, size_t k, size_t k0, size_t cols,
+                                    size_t r, size_t tiles)
+{
+    const size_t nr = b->t->nr, part = b->depth * nr;
+    const size_t next = k0 + b->depth == k ? cols * k - k0 * nr : part;
+    return (next + r * (part / tiles)) * sizeof(float);
+}
+/* Bytes of that part for each step of k. */
+static inline size_t ox_block_ahead_step(const struct ox_block *b, size_t tiles)
+{
+    return (b->t->nr * sizeof(float) + tiles - 1) / tiles;
+}
+
 /* Products of few rows by a right side that is not packed: they wait for memory. */
 bool ox_few(const struct ox_dense *d);
 /* As ox_dense_work() and ox_dense_run(), k not 0. */
