@@ -328,45 +328,40 @@ enum ox_status parity_explain(struct parity *p)
 
 /* ---- Double precision ---------------------------------------------------------------------------------------------- */
 
-/* The outputs of a side's model in double precision; an engine's model too, for it is the same. */
-static enum ox_status run_double(struct parity *p, struct parity_side *side)
+/* A side's model computed otherwise, on its inputs; session and outputs are made when they are first needed. */
+static enum ox_status run_otherwise(struct parity *p, const struct run *run,
+                                    const struct ox_run_options *options,
+                                    struct ox_session **session, struct ox_datum ***outputs)
 {
-    struct run *run = &side->run;
     struct ox_error err = {0};
-    struct ox_run_options options = {.oracle = true};
-    if (!side->double_outputs) {
-        side->double_outputs = calloc(run->n_outputs + 1, sizeof(struct ox_datum *));
-        if (!side->double_outputs)
+    if (!*outputs) {
+        *outputs = calloc(run->n_outputs + 1, sizeof **outputs);
+        if (!*outputs)
             return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
-        if (ox_session_new(&side->double_session, run->model, &options, &err) != OX_OK)
+        if (ox_session_new(session, run->model, options, &err) != OX_OK)
             return cli_error(p->cli, &err);
     }
-    run_release_data(side->double_outputs, run->n_outputs);
-    if (ox_session_run(side->double_session, run->inputs, side->double_outputs, &err) != OX_OK)
+    run_release_data(*outputs, run->n_outputs);
+    if (ox_session_run(*session, run->inputs, *outputs, &err) != OX_OK)
         return cli_error(p->cli, &err);
     return OX_OK;
 }
 
-/* A's outputs with products that saturate, for an engine whose products may. */
+/* In double precision; an engine's model too, for it is the same. */
+static enum ox_status run_double(struct parity *p, struct parity_side *side)
+{
+    const struct ox_run_options options = {.oracle = true};
+    return run_otherwise(p, &side->run, &options, &side->double_session, &side->double_outputs);
+}
+
+/* A with products that saturate, for an engine whose products may. */
 static enum ox_status run_saturating(struct parity *p)
 {
     struct parity_side *a = &p->sides[0];
-    struct run *run = &a->run;
-    struct ox_error err = {0};
     const struct ox_run_options options = {.level = 2, .saturating = true};
-    if (p->n_sides < 2 || !p->sides[1].engine || !is_ours(a) || run->args->simulate)
+    if (p->n_sides < 2 || !p->sides[1].engine || !is_ours(a) || a->run.args->simulate)
         return OX_OK;
-    if (!a->saturated_outputs) {
-        a->saturated_outputs = calloc(run->n_outputs + 1, sizeof(struct ox_datum *));
-        if (!a->saturated_outputs)
-            return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
-        if (ox_session_new(&a->saturating_session, run->model, &options, &err) != OX_OK)
-            return cli_error(p->cli, &err);
-    }
-    run_release_data(a->saturated_outputs, run->n_outputs);
-    if (ox_session_run(a->saturating_session, run->inputs, a->saturated_outputs, &err) != OX_OK)
-        return cli_error(p->cli, &err);
-    return OX_OK;
+    return run_otherwise(p, &a->run, &options, &a->saturating_session, &a->saturated_outputs);
 }
 
 /* ---- Trace --------------------------------------------------------------------------------------------------------- */
