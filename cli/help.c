@@ -168,6 +168,19 @@ static const char exit_codes[] =
     ".TP\n70\na bug in onnxtool.\n"
     ".PP\nWith several models the largest one counts.\n";
 
+static const char environment[] =
+    ".SH ENVIRONMENT\n"
+    ".TP\n\\fBONNXTOOL_CPU\\fR\n"
+    "keeps \\fBrun\\fR and all that runs models to the kernels of a lesser processor: c (plain C), "
+    "avx2, avx512, vnni or amx; on 64-bit ARM c, neon or dotprod. Without it the best that the "
+    "processor has serve.\n"
+    ".TP\n\\fBNO_COLOR\\fR\nwhen set to anything, no colour unless \\fB\\-\\-color\\fR asks for "
+    "it.\n"
+    ".TP\n\\fBPATH\\fR\nwhere engines of \\fBparity\\fR and \\fBrun\\fR are looked for: programs "
+    "onnxtool\\-engine\\-NAME.\n"
+    ".TP\n\\fBTMPDIR\\fR\nwhere engines exchange files with us, and what goes to a pipe is "
+    "collected; /tmp without it.\n";
+
 /* The form that lib/schema/operators_read.c reads. */
 static const char schema_files[] =
     ".SH SCHEMA FILES\n"
@@ -228,6 +241,7 @@ static void man_program(struct ox_strbuf *out)
     man_options(out, common_options);
     ox_strbuf_puts(out, schema_files);
     ox_strbuf_puts(out, exit_codes);
+    ox_strbuf_puts(out, environment);
     ox_strbuf_puts(out, ".SH SEE ALSO\n");
     for (size_t i = 0; commands[i]; i++)
         ox_strbuf_printf(out, "\\fBonnxtool\\-%s\\fR(1)%s\n", commands[i]->name,
