@@ -9,15 +9,16 @@ strewn over 3 MB cost more than a megabyte. This runs `check` and `shape-infer` 
 address that is read, written or executed, and looks up in the linker's map to which input section it belongs.
 """
 import bisect
+import collections
 import re
 import subprocess
 import sys
 import tempfile
 
 COMMANDS = (["check", "--full"], ["shape-infer"], ["--version"])
-# Output section and the input sections it has.
-OUTPUTS = {".text": r"\.text(\..+)?", ".rodata": r"\.rodata(\..+)?", ".data.rel.ro": r"\.data\.rel\.ro\..+"}
 FEW_BYTES = 1024
+# The rest of a file's functions stands behind those that were touched where that part of them was: what the compiler makes of small ones differs with every change.
+MOSTLY_NEAR = 0.2
 # Each group begins a window of its own and ends where the kernel's mapping ends, so that no more than itself is mapped. With it go the
 # sections that the dynamic linker touches for every program.
 SCRIPT = """/* Made by scripts/near_sections.py, which says why: what a small `check` or `shape-infer` touches, side by side. A list of names and no more:
@@ -27,6 +28,10 @@ SECTIONS
     .init : ALIGN(0x10000)
     {
         KEEP (*(SORT_NONE(.init)))
+    }
+    .fini :
+    {
+        KEEP (*(SORT_NONE(.fini)))
     }
     .plt :
     {
@@ -109,9 +114,22 @@ def literals_of(files, sizes):
     return found | {name for name, size in sizes.items() if size < FEW_BYTES and (of := long.fullmatch(name)) and of[1] in files}
 
 
-def whole(name):
-    """A function with the clones that the compiler makes of it, which are others with every change."""
-    return re.sub(r"\((\.text\.[^.)]+)(\.(?:isra|part|constprop)\S*)?\)$", r"(\1 \1.*)", name)
+def functions_of(near, sections):
+    """Patterns of the functions among the near sections, with the clones that the compiler makes of them; then the files that are mostly near."""
+    sizes, near_sizes = collections.Counter(), collections.Counter()
+    for _, size, name in sections:
+        file, section = name[:-1].split("(")
+        if section.startswith(".text"):
+            sizes[file] += size
+            near_sizes[file] += size * (name in near)
+    files = {file for file in near_sizes if near_sizes[file] >= MOSTLY_NEAR * sizes[file]}
+    functions = {re.sub(r"\((\.text\.[^.)]+)(\.(?:isra|part|constprop)\S*)?\)$", r"(\1 \1.*)", name) for name in near if "(.text" in name}
+    return sorted(functions) + sorted(f"{file}(.text .text.*)" for file in files)
+
+
+def tables_of(near):
+    """The tables among the near sections; whether one is called local depends on what it points to."""
+    return sorted({re.sub(r"\(\.data\.rel\.ro(?:\.local)?\.(\S+)\)$", r"(.data.rel.ro.\1 .data.rel.ro.local.\1)", name) for name in near if "(.data.rel.ro" in name})
 
 
 def main():
@@ -125,10 +143,11 @@ def main():
             at = bisect.bisect_right(starts, address) - 1
             if at >= 0 and address < sections[at][0] + sections[at][1]:
                 near.add(sections[at][2])
-    near = {whole(name) for name in near if not name.startswith("crt") and ".str1." not in name}
-    near |= literals_of({name.split("(")[0] for name in near}, {name: size for _, size, name in sections})
-    lists = ("\n".join(f"        *{name}" for name in sorted(near) if re.search(rf"\({pattern}\)$", name)) for pattern in OUTPUTS.values())
-    print(SCRIPT % tuple(lists))
+    near = {name for name in near if not name.startswith("crt") and ".str1." not in name}
+    constants = {name for name in near if "(.rodata" in name}
+    literals = literals_of({name.split("(")[0] for name in near}, {name: size for _, size, name in sections})
+    lists = (functions_of(near, sections), sorted(constants | literals), tables_of(near))
+    print(SCRIPT % tuple("\n".join(f"        *{name}" for name in names) for names in lists))
 
 
 main()
