@@ -394,3 +394,26 @@ static void blend(size_t n, const float w[4], const float *const in[4], float *y
         store_part(y + i, some, m, v_add(top, low));
     }
 }
+
+/* What this vector width fills in of the table. */
+static void fill_table(struct ox_compute *t)
+{
+    t->mr = MR;
+    t->nr = NR;
+    t->width = VW;
+    t->tile = tile;
+    t->line = line;
+    t->stream = stream;
+    t->dots = dots;
+    t->finish = finish;
+    t->pack = pack;
+    t->depthwise = depthwise;
+    t->winograd_in[0] = winograd_in2;
+    t->winograd_in[1] = winograd_in4;
+    t->winograd_out[0] = winograd_out2;
+    t->winograd_out[1] = winograd_out4;
+    t->pool_max = pool_max;
+    t->pool_sum = pool_sum;
+    t->blend = blend;
+    t->probe = probe;
+}

@@ -44,3 +44,61 @@ struct ox_found_attr ox_attr_find(const struct ox_node *node, const struct ox_sc
         found.standard = default_in(schema, name);
     return found;
 }
+
+int64_t ox_found_int(struct ox_found_attr found, int64_t fallback)
+{
+    if (found.attr)
+        return found.attr->type == OX_ATTR_INT ? found.attr->i : fallback;
+    return found.standard && found.standard->default_kind == OX_DEFAULT_INT ? found.standard->i
+                                                                            : fallback;
+}
+
+float ox_found_float(struct ox_found_attr found, float fallback)
+{
+    if (found.attr)
+        return found.attr->type == OX_ATTR_FLOAT ? found.attr->f : fallback;
+    return found.standard && found.standard->default_kind == OX_DEFAULT_FLOAT ? found.standard->f
+                                                                              : fallback;
+}
+
+const char *ox_found_string(struct ox_found_attr found)
+{
+    if (found.attr)
+        return found.attr->type == OX_ATTR_STRING ? found.attr->s.p : NULL;
+    return found.standard && found.standard->default_kind == OX_DEFAULT_STRING ? found.standard->s
+                                                                               : NULL;
+}
+
+const int64_t *ox_found_ints(struct ox_found_attr found, size_t *n)
+{
+    static const int64_t empty;
+    const int64_t *ints = NULL;
+    *n = 0;
+    if (found.attr && found.attr->type == OX_ATTR_INTS) {
+        ints = found.attr->ints;
+        *n = found.attr->n;
+    } else if (!found.attr && found.standard && found.standard->default_kind == OX_DEFAULT_INTS) {
+        ints = found.standard->ints;
+        *n = found.standard->n;
+    } else {
+        return NULL;
+    }
+    return ints ? ints : &empty;
+}
+
+const float *ox_found_floats(struct ox_found_attr found, size_t *n)
+{
+    static const float empty;
+    const float *floats = NULL;
+    *n = 0;
+    if (found.attr && found.attr->type == OX_ATTR_FLOATS) {
+        floats = found.attr->floats;
+        *n = found.attr->n;
+    } else if (!found.attr && found.standard && found.standard->default_kind == OX_DEFAULT_FLOATS) {
+        floats = found.standard->floats;
+        *n = found.standard->n;
+    } else {
+        return NULL;
+    }
+    return floats ? floats : &empty;
+}

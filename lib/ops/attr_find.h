@@ -18,4 +18,12 @@ struct ox_found_attr ox_attr_given(const struct ox_node *node, const struct ox_c
 struct ox_found_attr ox_attr_find(const struct ox_node *node, const struct ox_schema *schema,
                                   const struct ox_call *call, const char *name);
 
+/* What was found as one type: the fallback, or NULL, where it is of another or nothing was found. */
+int64_t ox_found_int(struct ox_found_attr found, int64_t fallback);
+float ox_found_float(struct ox_found_attr found, float fallback);
+const char *ox_found_string(struct ox_found_attr found);
+/* An empty list is not NULL. */
+const int64_t *ox_found_ints(struct ox_found_attr found, size_t *n);
+const float *ox_found_floats(struct ox_found_attr found, size_t *n);
+
 #endif

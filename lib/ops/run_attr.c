@@ -1,7 +1,6 @@
 /* Attributes as a kernel sees them: of the node, of the call that it stands in, or the schema's defaults. */
 #include "ops/op.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "ops/attr_find.h"
@@ -18,65 +17,27 @@ const struct ox_attr *ox_run_attr(const struct ox_run *r, const char *name)
 
 int64_t ox_run_int(const struct ox_run *r, const char *name, int64_t fallback)
 {
-    struct ox_found_attr found = find_attr(r, name);
-    if (found.attr)
-        return found.attr->type == OX_ATTR_INT ? found.attr->i : fallback;
-    return found.standard && found.standard->default_kind == OX_DEFAULT_INT ? found.standard->i
-                                                                            : fallback;
+    return ox_found_int(find_attr(r, name), fallback);
 }
 
 float ox_run_float(const struct ox_run *r, const char *name, float fallback)
 {
-    struct ox_found_attr found = find_attr(r, name);
-    if (found.attr)
-        return found.attr->type == OX_ATTR_FLOAT ? found.attr->f : fallback;
-    return found.standard && found.standard->default_kind == OX_DEFAULT_FLOAT ? found.standard->f
-                                                                              : fallback;
+    return ox_found_float(find_attr(r, name), fallback);
 }
 
 const char *ox_run_string(const struct ox_run *r, const char *name)
 {
-    struct ox_found_attr found = find_attr(r, name);
-    if (found.attr)
-        return found.attr->type == OX_ATTR_STRING ? found.attr->s.p : NULL;
-    return found.standard && found.standard->default_kind == OX_DEFAULT_STRING ? found.standard->s
-                                                                               : NULL;
+    return ox_found_string(find_attr(r, name));
 }
 
 const int64_t *ox_run_ints(const struct ox_run *r, const char *name, size_t *n)
 {
-    static const int64_t empty;
-    struct ox_found_attr found = find_attr(r, name);
-    const int64_t *ints = NULL;
-    *n = 0;
-    if (found.attr && found.attr->type == OX_ATTR_INTS) {
-        ints = found.attr->ints;
-        *n = found.attr->n;
-    } else if (!found.attr && found.standard && found.standard->default_kind == OX_DEFAULT_INTS) {
-        ints = found.standard->ints;
-        *n = found.standard->n;
-    } else {
-        return NULL;
-    }
-    return ints ? ints : &empty;
+    return ox_found_ints(find_attr(r, name), n);
 }
 
 const float *ox_run_floats(const struct ox_run *r, const char *name, size_t *n)
 {
-    static const float empty;
-    struct ox_found_attr found = find_attr(r, name);
-    const float *floats = NULL;
-    *n = 0;
-    if (found.attr && found.attr->type == OX_ATTR_FLOATS) {
-        floats = found.attr->floats;
-        *n = found.attr->n;
-    } else if (!found.attr && found.standard && found.standard->default_kind == OX_DEFAULT_FLOATS) {
-        floats = found.standard->floats;
-        *n = found.standard->n;
-    } else {
-        return NULL;
-    }
-    return floats ? floats : &empty;
+    return ox_found_floats(find_attr(r, name), n);
 }
 
 const struct ox_str *ox_run_strings(const struct ox_run *r, const char *name, size_t *n)

@@ -138,47 +138,22 @@ const struct ox_attr *ox_infer_attr(const struct ox_infer *c, const char *name)
 
 int64_t ox_infer_int_attr(const struct ox_infer *c, const char *name, int64_t fallback)
 {
-    struct ox_found_attr found = find_attr(c, name);
-    if (found.attr)
-        return found.attr->type == OX_ATTR_INT ? found.attr->i : fallback;
-    return found.standard && found.standard->default_kind == OX_DEFAULT_INT ? found.standard->i
-                                                                            : fallback;
+    return ox_found_int(find_attr(c, name), fallback);
 }
 
 float ox_infer_float_attr(const struct ox_infer *c, const char *name, float fallback)
 {
-    struct ox_found_attr found = find_attr(c, name);
-    if (found.attr)
-        return found.attr->type == OX_ATTR_FLOAT ? found.attr->f : fallback;
-    return found.standard && found.standard->default_kind == OX_DEFAULT_FLOAT ? found.standard->f
-                                                                              : fallback;
+    return ox_found_float(find_attr(c, name), fallback);
 }
 
 const char *ox_infer_string_attr(const struct ox_infer *c, const char *name)
 {
-    struct ox_found_attr found = find_attr(c, name);
-    if (found.attr)
-        return found.attr->type == OX_ATTR_STRING ? found.attr->s.p : NULL;
-    return found.standard && found.standard->default_kind == OX_DEFAULT_STRING ? found.standard->s
-                                                                               : NULL;
+    return ox_found_string(find_attr(c, name));
 }
 
 const int64_t *ox_infer_ints_attr(const struct ox_infer *c, const char *name, size_t *n)
 {
-    static const int64_t empty;
-    struct ox_found_attr found = find_attr(c, name);
-    const int64_t *ints = NULL;
-    *n = 0;
-    if (found.attr && found.attr->type == OX_ATTR_INTS) {
-        ints = found.attr->ints;
-        *n = found.attr->n;
-    } else if (!found.attr && found.standard && found.standard->default_kind == OX_DEFAULT_INTS) {
-        ints = found.standard->ints;
-        *n = found.standard->n;
-    } else {
-        return NULL;
-    }
-    return ints ? ints : &empty;
+    return ox_found_ints(find_attr(c, name), n);
 }
 
 /* ---- Outputs ---------------------------------------------------------------------------------------------------- */

@@ -34,26 +34,9 @@ static void widen_bf16(size_t n, const uint16_t *x, float *y)
 
 void ox_compute_avx2(struct ox_compute *t)
 {
-    t->mr = MR;
-    t->nr = NR;
-    t->width = VW;
+    fill_table(t);
     t->depth_most = 768;
     t->block_floats = 1 << 16;
-    t->tile = tile;
-    t->line = line;
-    t->stream = stream;
-    t->dots = dots;
-    t->finish = finish;
-    t->pack = pack;
-    t->depthwise = depthwise;
-    t->winograd_in[0] = winograd_in2;
-    t->winograd_in[1] = winograd_in4;
-    t->winograd_out[0] = winograd_out2;
-    t->winograd_out[1] = winograd_out4;
-    t->pool_max = pool_max;
-    t->pool_sum = pool_sum;
-    t->blend = blend;
-    t->probe = probe;
     t->widen_f16 = widen_f16;
     t->widen_bf16 = widen_bf16;
     t->transpose = transpose_floats;
