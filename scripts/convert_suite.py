@@ -2,11 +2,11 @@
 """Converts every model of ONNX's backend suite to other opsets and runs the results on the suite's data.
 
     scripts/convert_suite.py SUITE [--tool build/release/onnxtool] [--to 7-28] [--filter TEXT] [--list wrong|refused] [--jobs N]
-        [--every N[:K]]
+        [--every N[:K]] [-O LEVEL]
 
 SUITE is a folder of cases (a model.onnx and test_data_set_N each), at any depth. Each conversion ends as one of: equal (the
 outputs agree with the suite's), refused (with the nodes that block it), or wrong. Exit status 1 when one is wrong. The
-reference kernels run them (-O0). lib/tests/test_convert_suite.c does the same in one process, in a minute; this is the command line's
+reference kernels run them (-O0; -O 2 for whole networks, which would take minutes each). lib/tests/test_convert_suite.c does the same in one process, in a minute; this is the command line's
 own way there and back through files."""
 import argparse
 import collections
@@ -38,10 +38,10 @@ def data_sets(folder):
     return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.startswith("test_data_set_")]
 
 
-def passes(tool, model, folder):
+def passes(tool, level, model, folder):
     worst = 0, ""
     for data in data_sets(folder):
-        done = subprocess.run([tool, "run", "-O0", model, "--test-data", data, "--rtol", "1e-3", "--atol", "1e-6"],
+        done = subprocess.run([tool, "run", "-O" + level, model, "--test-data", data, "--rtol", "1e-3", "--atol", "1e-6"],
                               capture_output=True)
         if done.returncode:
             worst = done.returncode, done.stderr.decode(errors="replace")[:600]
@@ -49,10 +49,10 @@ def passes(tool, model, folder):
 
 
 def convert_case(args):
-    tool, folder, versions = args
+    tool, level, folder, versions = args
     model = os.path.join(folder, "model.onnx")
     opset = opset_of(tool, model).get("ai.onnx", 0)
-    if not opset or passes(tool, model, folder)[0]:
+    if not opset or passes(tool, level, model, folder)[0]:
         return folder, opset, []
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -70,7 +70,7 @@ def convert_case(args):
             elif done.returncode:
                 rows.append((version, "wrong", [done.stderr.decode(errors="replace")[:600]], []))
             else:
-                code, why = passes(tool, out, folder)
+                code, why = passes(tool, level, out, folder)
                 checked = subprocess.run([tool, "check", "--full", out], capture_output=True)
                 if checked.returncode and not code:
                     code, why = 1, "check: " + checked.stdout.decode(errors="replace")[:400]
@@ -86,6 +86,7 @@ def main():
     parser.add_argument("--filter", default="")
     parser.add_argument("--list", choices=["wrong", "refused"], action="append", default=[])
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("-O", dest="level", default="0", choices=["0", "1", "2"], help="how the models are run")
     parser.add_argument("--every", default="1", metavar="N[:K]", help="of all conversions each N-th, beginning with number K")
     args = parser.parse_args()
     versions = []
@@ -96,7 +97,7 @@ def main():
     refusals = collections.Counter()
     every, _, first = args.every.partition(":")
     take = lambda i, v: (i * len(versions) + v) % int(every) == int(first or 0)
-    work = [(args.tool, folder, [version for v, version in enumerate(versions) if take(i, v)])
+    work = [(args.tool, args.level, folder, [version for v, version in enumerate(versions) if take(i, v)])
             for i, folder in enumerate(cases(args.suite, args.filter))]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for folder, opset, rows in pool.map(convert_case, work):

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text_order.h"
 #include "graph/cost.h"
 
 /* ---- Sizes ------------------------------------------------------------------------------------------------------- */
@@ -419,8 +420,8 @@ static int compare_formula(const void *key, const void *row)
 {
     const struct ox_node *node = key;
     const struct formula *formula = row;
-    int order = strcmp(node->domain, formula->domain);
-    return order ? order : strcmp(node->op_type, formula->op_type);
+    int order = ox_text_order(node->domain, formula->domain);
+    return order ? order : ox_text_order(node->op_type, formula->op_type);
 }
 
 bool ox_cost_macs(const struct ox_cost_query *q, uint64_t *macs)

@@ -2,6 +2,7 @@
  * models of the ONNX suite in the releases (scripts/check_targets.py). */
 #include <string.h>
 
+#include "common/compiler.h"
 #include "graph/target_survey.h"
 
 static int64_t attr_int(const struct ox_node *node, const char *name)
@@ -67,14 +68,27 @@ static const struct form {
     {"Pad", "1.14", "1.14", has_negative_axes_input, "negative constant axes (it crashes)"},
 };
 
+static const struct form *find_form(const struct ox_target *target, const char *domain,
+                                    const char *op_type, const struct ox_node *node)
+{
+    if (*domain || strncmp(target->runtime, "onnxruntime", strlen("onnxruntime")) != 0)
+        return NULL;
+    for (size_t i = 0; i < OX_COUNT(forms); i++)
+        if (strcmp(op_type, forms[i].op_type) == 0 &&
+            ox_target_compare_versions(target->version, forms[i].from) >= 0 &&
+            ox_target_compare_versions(target->version, forms[i].to) <= 0 &&
+            (!node || forms[i].matches(node)))
+            return &forms[i];
+    return NULL;
+}
+
+bool ox_target_has_forms(const struct ox_target *target, const char *domain, const char *op_type)
+{
+    return find_form(target, domain, op_type, NULL) != NULL;
+}
+
 const char *ox_target_form(const struct ox_target *target, const struct ox_node *node)
 {
-    if (*node->domain || strncmp(target->runtime, "onnxruntime", strlen("onnxruntime")) != 0)
-        return NULL;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (strcmp(node->op_type, forms[i].op_type) == 0 &&
-            ox_target_compare_versions(target->version, forms[i].from) >= 0 &&
-            ox_target_compare_versions(target->version, forms[i].to) <= 0 && forms[i].matches(node))
-            return forms[i].what;
-    return NULL;
+    const struct form *form = find_form(target, node->domain, node->op_type, node);
+    return form ? form->what : NULL;
 }

@@ -138,11 +138,18 @@ void ox_target_rule(struct ox_target_ruling *ruling, const struct ox_target_surv
 
 /* ---- The model as a whole ---------------------------------------------------------------------------------------- */
 
+/* On a class, and on those of its nodes whose form is refused. */
+struct ruling {
+    struct ox_target_ruling by_types, by_form;
+    const char *form; /* that by_form is about; NULL: none was met */
+    bool has_forms;
+};
+
 struct judge {
     struct ox_target_survey *survey;
     const struct ox_target *target;
     struct ox_target_verdict *verdict;
-    struct ox_target_ruling *rulings; /* by class */
+    struct ruling *rulings; /* by class */
     struct ox_target_problem *problems;
     size_t cap_problems;
     bool failed; /* out of memory */
@@ -262,45 +269,75 @@ static void add_node_problem(struct judge *j, const struct ox_node *node,
     add_problem(j, &problem);
 }
 
-static void judge_nodes(struct judge *j)
+/* Of an opset that is too new that alone is told, and what would be missing at the newest one that is not. */
+static const struct ox_schema *schema_at_limit(const struct ox_target *target,
+                                               const struct ox_target_class *class)
+{
+    const struct ox_target_limit *limit = ox_target_limit(target, class->domain);
+    return limit && class->opset > limit->newest
+               ? ox_schema_find(class->domain, class->op_type, limit->newest)
+               : NULL;
+}
+
+/* Classes with the same reason share its text, so that it is told once. */
+static void rule_classes(struct judge *j)
 {
     struct ox_target_survey *survey = j->survey;
-    struct ox_target_verdict *verdict = j->verdict;
-    for (size_t i = 0; i < survey->n_classes; i++) {
+    struct ox_strmap told;
+    ox_strmap_init(&told);
+    for (uint32_t i = 0; i < survey->n_classes && !j->failed; i++) {
         const struct ox_target_class *class = &survey->classes[i];
-        const struct ox_target_limit *limit = ox_target_limit(j->target, class->domain);
-        /* Of an opset that is too new that alone is told, and what would be missing at the newest one that is not. */
-        const struct ox_schema *schema =
-            limit && class->opset > limit->newest
-                ? ox_schema_find(class->domain, class->op_type, limit->newest)
-                : NULL;
-        ox_target_rule(&j->rulings[i], survey, j->target, class, schema, &survey->arena);
+        struct ox_target_ruling *ruling = &j->rulings[i].by_types;
+        ox_target_rule(ruling, survey, j->target, class, schema_at_limit(j->target, class),
+                       &survey->arena);
+        j->rulings[i].has_forms =
+            ruling->fate > OX_FATE_IMPOSSIBLE && ruling->fate < OX_FATE_CALL &&
+            ox_target_has_forms(j->target, class->domain, class->op_type);
+        if (!ruling->reason)
+            continue;
+        uint32_t first = i;
+        j->failed |= !ox_strmap_add(&told, ruling->reason, strlen(ruling->reason), &first, NULL);
+        ruling->reason = j->rulings[first].by_types.reason;
     }
+    ox_strmap_release(&told);
+}
+
+static const struct ox_target_ruling *rule_node(struct judge *j, const struct ox_target_node *node)
+{
+    struct ruling *ruling = &j->rulings[node->class];
+    const char *form = ruling->has_forms ? ox_target_form(j->target, node->node) : NULL;
+    if (!form)
+        return &ruling->by_types;
+    if (ruling->form != form) {
+        ruling->form = form;
+        ruling->by_form = (struct ox_target_ruling){
+            .fate = OX_FATE_IMPOSSIBLE,
+            .cause = OX_CAUSE_ATTRIBUTE,
+            .reason = ox_arena_printf(&j->survey->arena, "%s %s's kernels of %s do not take %s",
+                                      j->target->runtime, j->target->version, node->node->op_type,
+                                      form)};
+    }
+    return &ruling->by_form;
+}
+
+static void judge_nodes(struct judge *j)
+{
+    const struct ox_target_survey *survey = j->survey;
+    struct ox_target_verdict *verdict = j->verdict;
     const struct ox_node *largest = NULL;
     for (size_t i = 0; i < survey->n_nodes && !j->failed; i++) {
         const struct ox_target_node *node = &survey->nodes[i];
-        struct ox_target_ruling ruling = j->rulings[node->class];
-        const struct ox_target_class *class = &survey->classes[node->class];
-        const char *form = ruling.fate > OX_FATE_IMPOSSIBLE && ruling.fate < OX_FATE_CALL
-                               ? ox_target_form(j->target, node->node)
-                               : NULL;
-        if (form) {
-            ruling.fate = OX_FATE_IMPOSSIBLE;
-            ruling.cause = OX_CAUSE_ATTRIBUTE;
-            ruling.reason =
-                ox_arena_printf(&survey->arena, "%s %s's kernels of %s do not take %s",
-                                j->target->runtime, j->target->version, class->op_type, form);
-        }
-        bool is_constant = strcmp(class->op_type, "Constant") == 0 && !*class->domain;
-        if (ruling.fate == OX_FATE_CALL || (is_constant && ruling.fate != OX_FATE_IMPOSSIBLE))
+        const struct ox_target_ruling *ruling = rule_node(j, node);
+        bool is_constant = survey->classes[node->class].is_constant;
+        if (ruling->fate == OX_FATE_CALL || (is_constant && ruling->fate != OX_FATE_IMPOSSIBLE))
             continue;
-        count_node(verdict, node, ruling.fate);
-        if (ruling.fate == OX_FATE_FALLBACK && node->macs > verdict->largest_macs) {
+        count_node(verdict, node, ruling->fate);
+        if (ruling->fate == OX_FATE_FALLBACK && node->macs > verdict->largest_macs) {
             verdict->largest_macs = node->macs;
             largest = node->node;
         }
-        if (ruling.fate <= OX_FATE_FALLBACK)
-            add_node_problem(j, node->node, &ruling);
+        if (ruling->fate <= OX_FATE_FALLBACK)
+            add_node_problem(j, node->node, ruling);
     }
     if (largest) {
         verdict->largest = graph_path(j, largest, true);
@@ -320,10 +357,14 @@ struct pieces {
     const uint32_t *classes; /* by place in the graph */
 };
 
+static bool is_constant(const struct pieces *p, size_t place)
+{
+    return p->judge->survey->classes[p->classes[place]].is_constant;
+}
+
 static bool is_own(const struct pieces *p, size_t place)
 {
-    enum ox_target_fate fate = p->judge->rulings[p->classes[place]].fate;
-    return fate >= OX_FATE_BODY;
+    return p->judge->rulings[p->classes[place]].by_types.fate >= OX_FATE_BODY;
 }
 
 static void cut_graph(struct pieces *p, const struct ox_graph *graph)
@@ -337,7 +378,7 @@ static void cut_graph(struct pieces *p, const struct ox_graph *graph)
             const struct ox_value *value = node->inputs[k];
             const struct ox_node *producer = value ? value->producer : NULL;
             if (!producer || producer->graph != graph || producer->index >= i ||
-                (strcmp(producer->op_type, "Constant") == 0 && !*producer->domain))
+                is_constant(p, producer->index))
                 continue;
             bool from_own = is_own(p, producer->index);
             uint32_t at = p->level[producer->index] + (from_own && !own);
@@ -348,8 +389,7 @@ static void cut_graph(struct pieces *p, const struct ox_graph *graph)
             }
         }
         p->level[i] = level;
-        bool counts = own && !(strcmp(node->op_type, "Constant") == 0 && !*node->domain);
-        if (counts && !p->used[level]) {
+        if (own && !is_constant(p, i) && !p->used[level]) {
             p->used[level] = true;
             verdict->n_partitions++;
         }
@@ -403,6 +443,7 @@ enum ox_status ox_target_judge(const struct ox_target_verdict **out,
                                           .ir_max = target->ir,
                                           .opset_max = info.opset};
     judge_limits(&j);
+    rule_classes(&j);
     judge_nodes(&j);
     if (verdict->n_impossible == 0)
         cut(&j);

@@ -117,6 +117,7 @@ static bool add_class(struct ox_target_survey *survey, const struct ox_node *nod
         .schema = schema,
         .function = ox_model_function(survey->model, node->domain, node->op_type, node->overload),
         .node = node,
+        .is_constant = strcmp(node->op_type, "Constant") == 0 && !*node->domain,
         .bindings = kept,
         .n_bindings = n,
     };

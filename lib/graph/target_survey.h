@@ -13,6 +13,7 @@ struct ox_target_class {
     const struct ox_schema *schema;     /* NULL: none known */
     const struct ox_function *function; /* of the model, that the nodes call; NULL */
     const struct ox_node *node;         /* one of them */
+    bool is_constant;                   /* Constant of the standard, which no runtime runs */
     const struct ox_target_binding *bindings;
     size_t n_bindings;
     size_t n_nodes;
@@ -69,7 +70,9 @@ bool ox_target_body_fits(const struct ox_target_table *table, uint32_t bit,
 
 /* ---- target_forms.c ---- */
 
-/* What the target refuses about a node that it has a kernel for; NULL: nothing. */
+/* Whether the target refuses some forms of an operator that it has a kernel for. */
+bool ox_target_has_forms(const struct ox_target *target, const char *domain, const char *op_type);
+/* What it refuses about that node; NULL: nothing. */
 const char *ox_target_form(const struct ox_target *target, const struct ox_node *node);
 
 /* ---- target_fix.c ---- */

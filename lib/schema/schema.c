@@ -3,14 +3,15 @@
 
 #include <string.h>
 
+#include "common/text_order.h"
 #include "schema/schema_tables.h"
 
 static int compare_key(const struct ox_schema *row, const char *domain, const char *name,
                        int64_t since)
 {
-    int order = strcmp(row->domain, domain);
+    int order = ox_text_order(row->domain, domain);
     if (order == 0)
-        order = strcmp(row->name, name);
+        order = ox_text_order(row->name, name);
     if (order == 0)
         order = (row->since > since) - (row->since < since);
     return order;

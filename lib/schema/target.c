@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text_order.h"
 #include "schema/schema.h"
 #include "schema/target_tables.h"
 
 static int compare_key(const struct ox_target_row *row, const char *domain, const char *name)
 {
-    int order = strcmp(row->domain, domain);
-    return order ? order : strcmp(row->name, name);
+    int order = ox_text_order(row->domain, domain);
+    return order ? order : ox_text_order(row->name, name);
 }
 
 /* The first row of that operator, or where it would stand. */
