@@ -16,7 +16,7 @@ struct args {
     bool list;
     int64_t level;
     uint64_t fold_limit;
-    bool inline_functions, dedup, fp16, bf16, half_io;
+    bool inline_functions, dedup, fp16, bf16, half_io, empty;
     struct opt_strings freeze, targets;
     const char *extract;
     bool no_verify;
@@ -44,6 +44,8 @@ static const struct opt options[] = {
     {0, "dedup", OPT_FLAG, FIELD(dedup), NULL, NULL, "keep equal weights once"},
     {0, "freeze", OPT_STRINGS, FIELD(freeze), "NAME=DIMS", NULL,
      "fix the dimensions of an input, 1x3x224x224, or a dimension that has a name, 1"},
+    {0, "empty", OPT_FLAG, FIELD(empty), NULL, NULL,
+     "open dimensions of inputs may be 0; else they are taken to be at least 1"},
     {0, "fp16", OPT_FLAG, FIELD(fp16), NULL, NULL,
      "compute in float16, but for what overflows; inputs and outputs stay"},
     {0, "bf16", OPT_FLAG, FIELD(bf16), NULL, NULL, "the same in bfloat16"},
@@ -160,6 +162,7 @@ static enum ox_status prove(struct job *job, struct ox_model *model, struct proo
                                 .seed = 1,
                                 .env = job->cli->env,
                                 .edges = true,
+                                .empty = job->args->empty,
                                 .tolerance = {.nan_agrees = true}};
     const struct args *args = job->args;
     how.tolerance.rtol = args->rtol >= 0 ? args->rtol : job->half.n_half ? 2e-2 : 1e-3;
@@ -192,7 +195,8 @@ static enum ox_status run_passes(struct job *job, struct ox_model *from, const s
                              &(struct ox_optimize_options){.level = (int)job->args->level,
                                                            .passes = names,
                                                            .n_passes = n,
-                                                           .fold_bytes = job->args->fold_limit},
+                                                           .fold_bytes = job->args->fold_limit,
+                                                           .may_be_empty = job->args->empty},
                              &report, &err);
     free(names);
     if (status != OX_OK)
@@ -357,7 +361,8 @@ static enum ox_status narrow_ends(struct job *job, struct ox_model *model)
     struct ox_error err;
     struct ox_optimize_report report;
     static const char *const pass[] = {"narrow-ends"};
-    const struct ox_optimize_options with = {.passes = pass, .n_passes = 1};
+    const struct ox_optimize_options with = {
+        .passes = pass, .n_passes = 1, .may_be_empty = job->args->empty};
     enum ox_status status = ox_optimize(model, &with, &report, &err);
     job->narrowed = status == OX_OK && report.n_passes > 0;
     return status == OX_OK ? OX_OK : cli_error(job->cli, &err);

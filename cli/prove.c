@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_RANK = 64, N_EDGES = 3 };
+enum { MOST_RANK = 64 };
 
 struct side {
     struct ox_session *session;
@@ -46,7 +46,6 @@ static enum ox_status open_side(struct side *side, struct ox_model *model, struc
     return OX_NO_MEMORY;
 }
 
-/* Open dimensions are `open` in every input, so that names agree. */
 static enum ox_status scale(struct ox_datum **datum, struct ox_env *env, float factor,
                             struct ox_error *err)
 {
@@ -77,6 +76,7 @@ static enum ox_status scale(struct ox_datum **datum, struct ox_env *env, float f
     return status;
 }
 
+/* Open dimensions are `open` in every input, so that names agree. */
 static enum ox_status draw(struct side *side, uint64_t seed, int64_t open, struct ox_error *err)
 {
     for (size_t i = 0; i < side->n_inputs; i++) {
@@ -140,18 +140,22 @@ static enum ox_status compare(struct proof *proof, const struct side *expected,
     return OX_OK;
 }
 
+struct drawing {
+    unsigned seed;
+    int64_t open;
+    float factor;
+};
+
 /* One drawing; what the model that is believed cannot run says nothing. */
 static enum ox_status sample(struct proof *proof, struct side *expected, struct side *actual,
-                             const struct proof_options *options, unsigned k, struct ox_error *err)
+                             const struct proof_options *options, const struct drawing *drawing,
+                             struct ox_error *err)
 {
-    static const float edges[N_EDGES] = {0, -1, 10};
-    unsigned edge = k < options->samples ? N_EDGES : k - options->samples;
-    unsigned drawing = edge < N_EDGES ? 0 : k;
     enum ox_status status =
-        draw(expected, options->seed + 1000 * (uint64_t)drawing, 1 + drawing, err);
-    for (size_t i = 0; i < expected->n_inputs && edge < N_EDGES && status == OX_OK; i++) {
+        draw(expected, options->seed + 1000 * (uint64_t)drawing->seed, drawing->open, err);
+    for (size_t i = 0; i < expected->n_inputs && drawing->factor != 1 && status == OX_OK; i++) {
         if (expected->inputs[i])
-            status = scale(&expected->inputs[i], options->env, edges[edge], err);
+            status = scale(&expected->inputs[i], options->env, drawing->factor, err);
     }
     if (status == OX_OK)
         status = ox_session_run(expected->session, expected->inputs, expected->outputs, err);
@@ -177,6 +181,26 @@ static enum ox_status sample(struct proof *proof, struct side *expected, struct 
     return status == OX_OK ? compare(proof, expected, actual, &options->tolerance, err) : status;
 }
 
+static enum ox_status run_samples(struct proof *proof, struct side *expected, struct side *actual,
+                                  const struct proof_options *options, struct ox_error *err)
+{
+    static const float edges[] = {0, -1, 10};
+    unsigned plain = options->samples, n_edges = options->edges ? sizeof edges / sizeof *edges : 0;
+    unsigned n = plain + n_edges + options->empty;
+    enum ox_status status = OX_OK;
+    for (unsigned k = 0; k < n && status == OX_OK && proof->agree; k++) {
+        struct drawing drawing = {.seed = k, .open = 1 + (int64_t)k, .factor = 1};
+        if (k >= plain + n_edges)
+            drawing = (struct drawing){.open = 0, .factor = 1};
+        else if (k >= plain)
+            drawing = (struct drawing){.open = 1, .factor = edges[k - plain]};
+        status = sample(proof, expected, actual, options, &drawing, err);
+        release_data(expected->outputs, expected->n_outputs);
+        release_data(actual->outputs, actual->n_outputs);
+    }
+    return status;
+}
+
 enum ox_status prove_equal(struct proof *proof, struct ox_model *expected, struct ox_model *actual,
                            const struct proof_options *options, struct ox_error *err)
 {
@@ -198,12 +222,7 @@ enum ox_status prove_equal(struct proof *proof, struct ox_model *expected, struc
             snprintf(proof->reason, sizeof proof->reason, "it has %zu outputs instead of %zu",
                      b.n_outputs, a.n_outputs);
         } else {
-            unsigned n = options->samples + (options->edges ? N_EDGES : 0);
-            for (unsigned k = 0; k < n && status == OX_OK && proof->agree; k++) {
-                status = sample(proof, &a, &b, options, k, err);
-                release_data(a.outputs, a.n_outputs);
-                release_data(b.outputs, b.n_outputs);
-            }
+            status = run_samples(proof, &a, &b, options, err);
         }
     }
     close_side(&b, false);

@@ -17,6 +17,7 @@ struct proof_options {
     uint64_t seed;
     struct ox_env *env;
     bool edges; /* then the first drawing again, times 0, -1 and 10 */
+    bool empty; /* and at last one with open dimensions of 0 */
     struct ox_tolerance tolerance;
 };
 

@@ -236,6 +236,7 @@ enum ox_status ox_optimize(struct ox_model *model, const struct ox_optimize_opti
                                          .n_passes = options->n_passes,
                                          .keep = options->keep,
                                          .n_keep = options->n_keep,
+                                         .may_be_empty = options->may_be_empty,
                                          .fold_bytes = options->fold_bytes};
     return ox_rewrite_model(model, &plan, report, err);
 }
