@@ -255,7 +255,7 @@ static void put_word(struct ox_strbuf *out, const char *word)
     const char *text = shown.data ? shown.data : "";
     const char *mark = *text && !text[strspn(text, plain)] ? "" : "'";
     ox_strbuf_puts(out, mark);
-    ox_strbuf_puts(out, *text == '-' ? "./" : "");
+    ox_strbuf_puts(out, *text == '-' && text[1] ? "./" : "");
     cli_put_quoted(out, text);
     ox_strbuf_puts(out, mark);
     out->failed |= shown.failed;

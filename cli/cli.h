@@ -34,6 +34,7 @@ struct cli {
     struct common common;
     struct ox_env *env;
     struct ox_strbuf out; /* results; written when the command is done, or by cli_flush() */
+    bool model_out;       /* standard output is a model: results go to standard error */
     bool color;           /* standard output takes colours */
     bool several;         /* more than one model: JSON is one object a line, text names the model */
     const char *between;  /* printed between the results of two models that have any; NULL */
@@ -71,6 +72,9 @@ enum ox_status cli_fail(struct cli *cli, enum ox_status status, const char *form
 void cli_warn(struct cli *cli, const char *format, ...) OX_PRINTF(2, 3);
 /* With -v. */
 void cli_note(struct cli *cli, const char *format, ...) OX_PRINTF(2, 3);
+/* Saves a model; "-" is standard output, which then carries nothing else. Has reported errors. */
+enum ox_status cli_save_model(struct cli *cli, struct ox_model *model, const char *path,
+                              const struct ox_save_options *options);
 /* Writes cli->out to standard output and clears it; a full disk or a closed pipe is OX_IO, reported once. */
 enum ox_status cli_flush(struct cli *cli);
 /* The most bytes of memory that this process had resident so far; 0 where the system does not tell. */

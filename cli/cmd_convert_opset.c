@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "optimize_target.h"
 #include "prove.h"
 #include "target_goals.h"
 
@@ -77,6 +78,7 @@ struct job {
     struct ox_conversion *conversion;
     struct ox_opset_goal *goals; /* with room for two more */
     size_t n_goals;
+    struct for_targets targets;
     bool proven;
     struct proof proof;
 };
@@ -230,15 +232,25 @@ static void print_json(const struct job *job)
 /* Domains that the model has newer than the targets take them. */
 static enum ox_status add_target_goals(struct job *job)
 {
-    struct ox_targets *targets = NULL;
     struct ox_error err;
-    enum ox_status status = ox_targets_new(&targets, job->cli->env, &err);
+    enum ox_status status = ox_targets_new(&job->targets.targets, job->cli->env, &err);
     for (size_t i = 0; i < job->args->targets.n && status == OX_OK; i++)
-        status = ox_targets_add(targets, job->args->targets.items[i], &err);
-    if (status == OX_OK)
-        job->n_goals += target_goals(targets, job->before, job->goals + job->n_goals);
-    ox_targets_release(targets);
-    return status == OX_OK ? OX_OK : cli_error(job->cli, &err);
+        status = ox_targets_add(job->targets.targets, job->args->targets.items[i], &err);
+    if (status != OX_OK)
+        return cli_error(job->cli, &err);
+    job->n_goals += target_goals(job->targets.targets, job->before, job->goals + job->n_goals);
+    return OX_OK;
+}
+
+/* What keeps them from loading the result is no matter of versions: functions, operators of nobody's. */
+static enum ox_status ask_targets(struct job *job)
+{
+    bool good;
+    char reason[OX_ERROR_BYTES];
+    enum ox_status status = for_targets_judge(job->cli, &job->targets, job->after, &good, reason);
+    if (status == OX_OK && !good)
+        cli_warn(job->cli, "%s: warning: as converted, %s", job->path, reason);
+    return status;
 }
 
 /* ---- The conversion ----------------------------------------------------------------------------------------------- */
@@ -285,17 +297,16 @@ static enum ox_status convert(struct job *job)
     if (n_blocked)
         status = cli_fail(job->cli, OX_NEGATIVE, "%s: %zu node%s cannot be converted", job->path,
                           n_blocked, n_blocked == 1 ? "" : "s");
-    else if (!args->no_verify && !args->dry_run)
+    else if (args->targets.n)
+        status = ask_targets(job);
+    if (status == OX_OK && !args->no_verify && !args->dry_run)
         status = verify(job);
     if (args->format == FORMAT_JSON)
         print_json(job);
     else
         print_text(job);
-    if (status == OX_OK && args->out && !args->dry_run) {
-        status = ox_model_save(job->after, args->out, NULL, &err);
-        if (status != OX_OK)
-            cli_error(job->cli, &err);
-    }
+    if (status == OX_OK && args->out && !args->dry_run)
+        status = cli_save_model(job->cli, job->after, args->out, NULL);
     return status;
 }
 
@@ -321,6 +332,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
                              : cli_fail(cli, OX_NO_MEMORY, "out of memory");
     if (status == OX_OK)
         status = convert(&job);
+    for_targets_release(&job.targets);
     ox_conversion_release(job.conversion);
     ox_model_release(job.after);
     ox_model_release(job.before);

@@ -112,9 +112,9 @@ static void tell_packed(struct job *job, const char *path, const struct ox_exter
 {
     struct ox_strbuf *out = &job->cli->out;
     ox_strbuf_name(out, path, 0);
-    ox_strbuf_printf(out, ": %zu tensors in %zu file%s, %llu bytes", packed->n_tensors,
-                     packed->n_files, packed->n_files == 1 ? "" : "s",
-                     (unsigned long long)packed->bytes);
+    ox_strbuf_printf(out, ": %zu tensor%s in %zu file%s, %llu bytes", packed->n_tensors,
+                     packed->n_tensors == 1 ? "" : "s", packed->n_files,
+                     packed->n_files == 1 ? "" : "s", (unsigned long long)packed->bytes);
     if (packed->n_shared)
         ox_strbuf_printf(out, "; %zu shared, %llu bytes saved", packed->n_shared,
                          (unsigned long long)packed->shared_bytes);
@@ -161,9 +161,10 @@ static enum ox_status run_unpack(struct job *job)
     struct ox_error err;
     enum ox_status status = ox_external_inspect(&before, job->model, &err);
     if (status == OX_OK)
-        status = ox_model_save(job->model, path, &(struct ox_save_options){.inline_external = true},
-                               &err);
-    status = status == OX_OK ? OX_OK : fail(job, &err);
+        status = cli_save_model(job->cli, job->model, path,
+                                &(struct ox_save_options){.inline_external = true});
+    else
+        fail(job, &err);
     if (status == OX_OK && strcmp(path, job->path) == 0)
         status = remove_old(job, before, path, false);
     ox_external_report_release(before);
@@ -263,8 +264,8 @@ static void print_report(struct job *job, const struct ox_external_report *repor
         ox_strbuf_putc(out, '\n');
     }
     size_t n_files = ox_external_files(report);
-    ox_strbuf_printf(out, "%zu tensors in %zu file%s\n", ox_external_entries(report), n_files,
-                     n_files == 1 ? "" : "s");
+    ox_strbuf_printf(out, "%zu tensor%s in %zu file%s\n", ox_external_entries(report),
+                     ox_external_entries(report) == 1 ? "" : "s", n_files, n_files == 1 ? "" : "s");
 }
 
 static void json_string(struct ox_json *json, const char *key, const char *text)

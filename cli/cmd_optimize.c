@@ -327,13 +327,13 @@ static enum ox_status optimize(struct job *job)
     struct ox_model *next = NULL;
     struct ox_error err;
     enum ox_status status = begin(job);
-    if (status == OX_OK && job->args->targets.n)
-        status = for_targets_begin(job->cli, job->path, &job->args->targets, job->current,
-                                   &job->targets);
     if (status == OX_OK && job->args->inline_functions) {
         status = ox_inline_functions(job->current, &job->inlined, &err);
         status = status == OX_OK ? OX_OK : cli_error(job->cli, &err);
     }
+    if (status == OX_OK && job->args->targets.n)
+        status = for_targets_begin(job->cli, job->path, &job->args->targets, job->current,
+                                   &job->targets);
     if (status == OX_OK && job->args->dedup) {
         status = ox_share_weights(job->current, &job->shared, &err);
         status = status == OX_OK ? OX_OK : cli_error(job->cli, &err);
@@ -394,9 +394,10 @@ static void print_text(const struct job *job)
 {
     struct ox_strbuf *out = &job->cli->out;
     if (job->inlined)
-        ox_strbuf_printf(out, "%zu calls inlined\n", job->inlined);
+        ox_strbuf_printf(out, "%zu call%s inlined\n", job->inlined, job->inlined == 1 ? "" : "s");
     if (job->shared)
-        ox_strbuf_printf(out, "%zu equal weights shared\n", job->shared);
+        ox_strbuf_printf(out, "%zu equal weight%s shared\n", job->shared,
+                         job->shared == 1 ? "" : "s");
     for (size_t i = 0; i < job->n_steps; i++) {
         const struct step *step = &job->steps[i];
         if (step->changes || step->rolled_back)
@@ -413,7 +414,8 @@ static void print_text(const struct job *job)
                          job->half.n_weights, job->n_wide);
     if (job->narrowed)
         ox_strbuf_puts(out, "inputs and outputs narrowed\n");
-    ox_strbuf_printf(out, "%zu nodes, before %zu\n", job->nodes_after, job->nodes_before);
+    ox_strbuf_printf(out, "%zu node%s, before %zu\n", job->nodes_after,
+                     job->nodes_after == 1 ? "" : "s", job->nodes_before);
     if (job->proven && job->proof.samples)
         ox_strbuf_printf(out, "verified on %u inputs: largest difference %.3g, relative %.3g\n",
                          job->proof.samples, job->proof.max_abs, job->proof.max_rel);
@@ -475,7 +477,6 @@ static void print_json(const struct job *job)
 
 static enum ox_status finish(struct job *job)
 {
-    struct ox_error err;
     bool taken = true;
     if (job->args->targets.n && !job->proven) {
         enum ox_status judged =
@@ -497,10 +498,7 @@ static enum ox_status finish(struct job *job)
         print_json(job);
     else
         print_text(job);
-    if (!job->args->out)
-        return OX_OK;
-    enum ox_status status = ox_model_save(job->current, job->args->out, NULL, &err);
-    return status == OX_OK ? OX_OK : cli_error(job->cli, &err);
+    return job->args->out ? cli_save_model(job->cli, job->current, job->args->out, NULL) : OX_OK;
 }
 
 static void release(struct job *job)

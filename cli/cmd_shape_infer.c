@@ -446,9 +446,7 @@ static enum ox_status write_model(struct cli *cli, const struct args *args,
     struct ox_error err;
     enum ox_status status = args->freeze ? ox_shapes_freeze(shapes, model, &err)
                                          : ox_shapes_store(shapes, model, args->overwrite, &err);
-    if (status == OX_OK)
-        status = ox_model_save(model, args->out, NULL, &err);
-    return status == OX_OK ? OX_OK : cli_error(cli, &err);
+    return status == OX_OK ? cli_save_model(cli, model, args->out, NULL) : cli_error(cli, &err);
 }
 
 static enum ox_status one_model(struct cli *cli, void *args_, const char *path)

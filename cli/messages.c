@@ -85,10 +85,29 @@ void cli_note(struct cli *cli, const char *format, ...)
     va_end(args);
 }
 
+enum ox_status cli_save_model(struct cli *cli, struct ox_model *model, const char *path,
+                              const struct ox_save_options *options)
+{
+    struct ox_error err;
+    cli->model_out |= strcmp(path, "-") == 0;
+    enum ox_status status = ox_model_save(model, path, options, &err);
+    if (status == OX_OK)
+        return OX_OK;
+    if (cli->model_out)
+        ox_strbuf_clear(&cli->out);
+    return cli_error(cli, &err);
+}
+
 enum ox_status cli_flush(struct cli *cli)
 {
     if (cli->out.failed)
         return cli_fail(cli, OX_NO_MEMORY, "standard output: out of memory");
+    if (cli->model_out) {
+        if (cli->out.len && !cli->common.quiet)
+            (void)!write_all(2, cli->out.data, cli->out.len);
+        ox_strbuf_clear(&cli->out);
+        return OX_OK;
+    }
     bool written = !cli->out.len || write_all(1, cli->out.data, cli->out.len);
     int why = errno;
     ox_strbuf_clear(&cli->out);

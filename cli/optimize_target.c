@@ -49,7 +49,7 @@ static enum ox_status judge(struct cli *cli, const struct for_targets *t, struct
             *good = false;
         } else if (fallback) {
             fallback[i] = verdict->n_fallback;
-        } else if (verdict->n_fallback > t->fallback[i]) {
+        } else if (t->fallback && verdict->n_fallback > t->fallback[i]) {
             snprintf(reason, OX_ERROR_BYTES, "%s leaves %zu nodes to another provider, before %zu",
                      verdict->target, verdict->n_fallback, t->fallback[i]);
             *good = false;

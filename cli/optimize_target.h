@@ -1,4 +1,4 @@
-/* optimize --for: results that the targets take. */
+/* Results that targets take: optimize --for, convert-opset --target. */
 #ifndef CLI_OPTIMIZE_TARGET_H
 #define CLI_OPTIMIZE_TARGET_H
 
@@ -6,7 +6,8 @@
 
 struct for_targets {
     struct ox_targets *targets;
-    size_t *fallback; /* by target: nodes that its provider leaves to another before the passes */
+    size_t *
+        fallback; /* by target: nodes that its provider leaves to another before the passes; NULL: as many as there are */
 };
 
 /* Finds the targets and brings the model down to the versions that they take. Has reported errors; OX_NEGATIVE: nodes cannot be

@@ -187,6 +187,7 @@ enum ox_status quantize_save(struct cli *cli, const struct quantize_args *args,
                              struct ox_model *model)
 {
     struct ox_error err = {0};
+    cli->model_out |= strcmp(args->out, "-") == 0;
     enum ox_status status = ox_model_save(model, args->out, NULL, &err);
     if (status == OX_LIMIT) { /* over what one message can hold */
         const char *name = strrchr(args->out, '/');

@@ -544,10 +544,26 @@ static enum ox_status check_goal(const struct ox_model *model, const struct ox_o
     return OX_OK;
 }
 
+/* What nodes mean whose domain is imported in no version is not known. */
+static enum ox_status block_unversioned(struct job *job, int64_t to)
+{
+    for (size_t g = 0; g < job->model->n_graphs; g++) {
+        const struct ox_graph *graph = job->model->graphs[g];
+        if (ox_graph_opset(graph, job->domain))
+            continue;
+        for (size_t i = 0; i < graph->n_nodes; i++)
+            if (is_ours(job, graph->nodes[i]))
+                OX_TRY(add_note(job, graph->nodes[i], true, 0, to,
+                                "no version of its domain is imported"));
+    }
+    return OX_OK;
+}
+
 static enum ox_status convert_domain(struct job *job, int64_t to)
 {
     struct ox_model *model = job->model;
     const char *domain = job->domain;
+    OX_TRY(block_unversioned(job, to));
     for (size_t i = 0; i < model->n_functions; i++) {
         struct ox_function *function = &model->functions[i];
         for (size_t k = 0; k < function->n_opsets; k++) {

@@ -62,25 +62,48 @@ static bool all_constant(struct ox_rewrite *rw, const struct ox_node *node)
     return node->n_inputs > 0 || is_constant_node(node);
 }
 
-/* Whether the size of what would be made is known and worth it. */
-static bool is_worth(struct ox_rewrite *rw, const struct ox_node *node, uint64_t *growth)
+/* What folding a node does to the model's constants, in bytes; small ones are not counted. */
+struct balance {
+    uint64_t given; /* of its inputs */
+    uint64_t freed; /* of those that nothing else needs: they go */
+    uint64_t made;
+};
+
+/* false: their sizes are beyond counting. */
+static bool add_inputs(struct ox_rewrite *rw, const struct ox_node *node, struct balance *balance)
 {
-    uint64_t made, given = 0;
-    *growth = 0;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        const struct ox_value *value = node->inputs[i];
+        const struct ox_stored *stored = value ? ox_rw_stored(rw, value) : NULL;
+        size_t n;
+        uint64_t bytes;
+        if (!stored)
+            continue;
+        if (!ox_dims_count(stored->rank, stored->dims, &n) ||
+            OX_MUL_OVERFLOWS((uint64_t)n, ox_dtype_size(stored->dtype), &bytes) ||
+            OX_ADD_OVERFLOWS(balance->given, bytes, &balance->given))
+            return false;
+        if (bytes > SMALL_BYTES && !value->is_input && ox_rw_only_user(rw, value) == node)
+            balance->freed += bytes;
+    }
+    return true;
+}
+
+/* Whether the size of what would be made is known and worth it. */
+static bool is_worth(struct ox_rewrite *rw, const struct ox_node *node, struct balance *balance)
+{
+    *balance = (struct balance){0};
     if (node->n_inputs == 0)
         return true;
-    if (!output_bytes(rw, node, &made))
+    uint64_t left;
+    if (!output_bytes(rw, node, &balance->made) || !add_inputs(rw, node, balance) ||
+        OX_ADD_OVERFLOWS(rw->fold_left, balance->freed, &left))
         return false;
-    for (size_t i = 0; i < node->n_inputs; i++) {
-        const struct ox_stored *stored = node->inputs[i] ? ox_rw_stored(rw, node->inputs[i]) : NULL;
-        size_t n;
-        if (stored && ox_dims_count(stored->rank, stored->dims, &n))
-            given += (uint64_t)n * ox_dtype_size(stored->dtype);
+    if (balance->made <= SMALL_BYTES) {
+        balance->made = 0;
+        return balance->given <= rw->fold_left;
     }
-    if (made <= SMALL_BYTES)
-        return given <= rw->fold_left;
-    *growth = made;
-    return made <= rw->fold_left && !is_left_alone(node);
+    return balance->made <= left && balance->made <= rw->fold_room && !is_left_alone(node);
 }
 
 static void run_node(struct ox_rewrite *rw, struct ox_node *node)
@@ -90,8 +113,8 @@ static void run_node(struct ox_rewrite *rw, struct ox_node *node)
     const struct ox_schema *schema = ox_schema_find(node->domain, node->op_type, opset);
     const struct ox_tensor *in[OX_EVALUATE_MOST] = {NULL};
     struct ox_tensor *out[OX_EVALUATE_MOST] = {NULL};
-    uint64_t growth;
-    if (!is_worth(rw, node, &growth))
+    struct balance balance;
+    if (!is_worth(rw, node, &balance))
         return;
     for (size_t i = 0; i < node->n_inputs; i++) {
         if (!node->inputs[i])
@@ -114,8 +137,11 @@ static void run_node(struct ox_rewrite *rw, struct ox_node *node)
             ox_rw_fold(rw, node, i, out[i]);
         ox_tensor_release(out[i]);
     }
-    if (whole)
-        rw->fold_left -= growth;
+    if (whole) {
+        rw->fold_left += balance.freed;
+        rw->fold_left -= balance.made;
+        rw->fold_room -= balance.made;
+    }
 }
 
 /* Integers that inference knows without running anything: Shape, and what is computed from sizes. */

@@ -8,7 +8,8 @@ enum {
         20, /* of a phase: passes shrink the graph, so that this many are more than enough */
     OTHER_STANDARD = 2, /* a phase */
     LAST_PHASE = 6,
-    FOLD_BYTES = 16 << 20
+    FOLD_BYTES = 16 << 20,
+    FOLD_ROOM = 8 /* times that */
 };
 
 #define P(phase) (1u << (phase))
@@ -196,6 +197,8 @@ enum ox_status ox_rewrite_model(struct ox_model *model, const struct ox_rewrite_
                             .may_be_empty = plan->may_be_empty,
                             .only_kept = plan->only_kept,
                             .fold_left = plan->fold_bytes ? plan->fold_bytes : FOLD_BYTES};
+    if (OX_MUL_OVERFLOWS(rw.fold_left, FOLD_ROOM, &rw.fold_room))
+        rw.fold_room = UINT64_MAX;
     ox_arena_init(&rw.arena, ox_env_budget(model->env));
     ox_arena_init(&rw.scratch, ox_env_budget(model->env));
     ox_strmap_init(&rw.kept);

@@ -54,6 +54,7 @@ struct ox_rewrite {
     struct ox_arena scratch; /* of the pass; may be marked and rewound */
     bool to_run, may_be_empty;
     uint64_t fold_left; /* bytes that constants may still grow by */
+    uint64_t fold_room; /* bytes of new constants that there may still be in between */
     size_t n_changes;   /* of the pass */
     bool failed;        /* out of memory */
     /* The rest is for the functions below. */

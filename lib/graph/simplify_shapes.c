@@ -10,6 +10,29 @@ static bool moves_nothing(const struct ox_node *node)
            ox_is_op(node, "Unsqueeze");
 }
 
+/* A Transpose that only moves axes of size 1. Behind a product it is left alone: attention is known by it. */
+static bool moves_ones(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    const struct ox_value *x = ox_is_op(node, "Transpose") ? ox_input(node, 0) : NULL;
+    int rank = x && !rw->to_run ? ox_rank_of(rw, x) : -1;
+    const struct ox_attr *perm = ox_node_attr(node, "perm");
+    int64_t last = -1;
+    if (rank < 0 || !perm || perm->ref || perm->type != OX_ATTR_INTS || perm->n != (size_t)rank ||
+        (x->producer && ox_is_op(x->producer, "MatMul")))
+        return false;
+    for (size_t i = 0; i < perm->n; i++) {
+        int64_t axis = perm->ints[i], size;
+        if (axis < 0 || axis >= rank)
+            return false;
+        if (ox_expr_is_int(ox_dim_expr(rw, x, (int)axis), &size) && size == 1)
+            continue;
+        if (axis < last)
+            return false;
+        last = axis;
+    }
+    return true;
+}
+
 static bool may_be_empty(const struct ox_expr *dim)
 {
     int64_t least;
@@ -83,8 +106,8 @@ enum ox_status ox_pass_simplify_shapes(struct ox_rewrite *rw, struct ox_graph *g
             !node->outputs[0] || ox_node_opset(node) < 5)
             continue;
         const struct ox_node *first = ox_rw_only_user(rw, x) ? x->producer : NULL;
-        if (first && first->graph == graph && !ox_rw_gone(rw, first) && moves_nothing(first) &&
-            ox_input(first, 0))
+        if (first && first->graph == graph && !ox_rw_gone(rw, first) &&
+            (moves_nothing(first) || moves_ones(rw, first)) && ox_input(first, 0))
             become_reshape(rw, node, first->inputs[0]);
         else if (ox_is_op(node, "Reshape") && ox_input(node, 1) &&
                  !ox_rw_stored(rw, node->inputs[1]))

@@ -81,6 +81,12 @@ static bool has_new_attributes(const struct ox_target_survey *survey, int64_t op
     return false;
 }
 
+/* Calls that the model can do without: what they call is judged by itself. */
+static bool is_put_in_line(const struct ox_target *target, const struct ox_target_class *class)
+{
+    return class->function && !target->functions;
+}
+
 size_t ox_target_blocked_at(const struct ox_target_survey *survey, const struct ox_target *target,
                             int64_t opset, int64_t ml, size_t *by_body)
 {
@@ -89,8 +95,10 @@ size_t ox_target_blocked_at(const struct ox_target_survey *survey, const struct 
     for (size_t i = 0; i < survey->n_classes; i++) {
         const struct ox_target_class *class = &survey->classes[i];
         int64_t at = opset_after(class, opset, ml);
+        if (is_put_in_line(target, class))
+            continue;
         struct ox_target_ruling ruling;
-        const struct ox_schema *schema = NULL;
+        const struct ox_schema *schema = ox_target_schema(target, class);
         if (at != class->opset) {
             schema = ox_schema_find(class->domain, class->op_type, at);
             if (!schema && !class->function) {
@@ -133,28 +141,47 @@ static void print_expanded(struct ox_strbuf *text, const struct ox_target_survey
     ox_strbuf_putc(text, ')');
 }
 
-static bool say(struct ox_target_verdict *verdict, struct ox_target_survey *survey, int64_t opset,
-                int64_t ml, size_t by_body)
+static void print_command(struct ox_strbuf *command, const struct ox_target_verdict *verdict,
+                          bool in_line, int64_t opset, int64_t ml)
+{
+    if (in_line) {
+        ox_strbuf_printf(command, "onnxtool optimize --inline --for %s %%s", verdict->target);
+    } else {
+        ox_strbuf_puts(command, "onnxtool convert-opset %s");
+        if (opset)
+            ox_strbuf_printf(command, " --to %lld", (long long)opset);
+        if (ml)
+            ox_strbuf_printf(command, " --to ai.onnx.ml=%lld", (long long)ml);
+    }
+    ox_strbuf_puts(command, " -o OUT");
+}
+
+static bool say(struct ox_target_verdict *verdict, struct ox_target_survey *survey,
+                const struct ox_target *target, int64_t opset, int64_t ml, size_t by_body)
 {
     const struct ox_model *model = survey->model;
+    bool in_line = false;
+    for (size_t i = 0; i < survey->n_classes; i++)
+        in_line |= is_put_in_line(target, &survey->classes[i]);
     int64_t now = ox_graph_opset(model->graph, "");
     struct ox_strbuf fix;
     struct ox_strbuf command;
     ox_strbuf_init(&fix);
     ox_strbuf_init(&command);
-    ox_strbuf_puts(&command, "onnxtool convert-opset %s");
     const char *separator = "";
-    if (opset && opset != now) {
-        ox_strbuf_printf(&fix, "convert-opset %lld", (long long)opset);
+    if (in_line) {
+        ox_strbuf_puts(&fix, "put functions in line");
         separator = ", ";
     }
-    if (opset || !ml)
-        ox_strbuf_printf(&command, " --to %lld", (long long)(opset ? opset : now));
+    if (opset && opset != now) {
+        ox_strbuf_printf(&fix, "%sconvert-opset %lld", separator, (long long)opset);
+        separator = ", ";
+    }
     if (ml) {
         ox_strbuf_printf(&fix, "%sai.onnx.ml %lld", separator, (long long)ml);
-        ox_strbuf_printf(&command, " --to ai.onnx.ml=%lld", (long long)ml);
         separator = ", ";
     }
+    print_command(&command, verdict, in_line, opset || ml ? opset : now, ml);
     if (verdict->ir_max && model->ir_version > verdict->ir_max)
         ox_strbuf_printf(&fix, "%sset IR %lld", separator, (long long)verdict->ir_max);
     if (by_body) {
@@ -162,7 +189,6 @@ static bool say(struct ox_target_verdict *verdict, struct ox_target_survey *surv
                          by_body == 1 ? "" : "s");
         print_expanded(&fix, survey, opset);
     }
-    ox_strbuf_puts(&command, " -o OUT");
     bool good = !fix.failed && !command.failed;
     if (good && fix.len == 0) {
         ox_strbuf_release(&command);
@@ -193,15 +219,19 @@ bool ox_target_find_fix(struct ox_target_verdict *verdict, struct ox_target_surv
     int64_t ml_most = newest(target, "ai.onnx.ml");
     int64_t ml = ml_now > ml_most ? ml_most : 0;
     size_t by_body;
+    if (model->n_opsets == 0)
+        return true;
     /* The nearest version that it takes: first as it is, then downwards, then upwards. */
     if (now <= most && ox_target_blocked_at(survey, target, 0, ml, &by_body) == 0)
-        return say(verdict, survey, now, ml, by_body);
+        return say(verdict, survey, target, now, ml, by_body);
+    if (now == 0)
+        return true;
     for (int64_t to = now <= most ? now - 1 : most; to >= OLDEST_OPSET; to--)
         if (ox_target_blocked_at(survey, target, to, ml, &by_body) == 0)
-            return say(verdict, survey, to, ml, by_body);
+            return say(verdict, survey, target, to, ml, by_body);
     for (int64_t to = now + 1; to <= most; to++)
         if (ox_target_blocked_at(survey, target, to, ml, &by_body) == 0)
-            return say(verdict, survey, to, ml, by_body);
+            return say(verdict, survey, target, to, ml, by_body);
     return true;
 }
 

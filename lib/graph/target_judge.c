@@ -83,6 +83,18 @@ static enum ox_target_cause cause_of(const struct ox_target *target,
     return known ? OX_CAUSE_OPERATOR : OX_CAUSE_DOMAIN;
 }
 
+/* Of an opset that is too new that alone is told, and what would be missing at the newest one that is not. One that is not imported
+ * onnxruntime takes at its newest, unless nothing is. */
+const struct ox_schema *ox_target_schema(const struct ox_target *target,
+                                         const struct ox_target_class *class)
+{
+    const struct ox_target_limit *limit = ox_target_limit(target, class->domain);
+    int64_t newest = limit ? limit->newest : INT64_MAX;
+    return class->opset == 0 || class->opset > newest
+               ? ox_schema_find(class->domain, class->op_type, newest)
+               : NULL;
+}
+
 void ox_target_rule(struct ox_target_ruling *ruling, const struct ox_target_survey *survey,
                     const struct ox_target *target, const struct ox_target_class *class,
                     const struct ox_schema *schema, struct ox_arena *arena)
@@ -214,6 +226,13 @@ static void judge_limits(struct judge *j)
                                 j->target->runtime, j->target->version)};
         add_problem(j, &problem);
     }
+    if (model->n_opsets == 0) {
+        const struct ox_target_problem problem = {.cause = OX_CAUSE_OPSET,
+                                                  .fatal = true,
+                                                  .domain = "",
+                                                  .reason = "the model imports no operator set"};
+        add_problem(j, &problem);
+    }
     for (size_t i = 0; i < model->n_opsets; i++)
         judge_opset(j, model->opsets[i].domain, model->opsets[i].version);
     for (size_t f = 0; f < model->n_functions; f++)
@@ -269,16 +288,6 @@ static void add_node_problem(struct judge *j, const struct ox_node *node,
     add_problem(j, &problem);
 }
 
-/* Of an opset that is too new that alone is told, and what would be missing at the newest one that is not. */
-static const struct ox_schema *schema_at_limit(const struct ox_target *target,
-                                               const struct ox_target_class *class)
-{
-    const struct ox_target_limit *limit = ox_target_limit(target, class->domain);
-    return limit && class->opset > limit->newest
-               ? ox_schema_find(class->domain, class->op_type, limit->newest)
-               : NULL;
-}
-
 /* Classes with the same reason share its text, so that it is told once. */
 static void rule_classes(struct judge *j)
 {
@@ -288,11 +297,11 @@ static void rule_classes(struct judge *j)
     for (uint32_t i = 0; i < survey->n_classes && !j->failed; i++) {
         const struct ox_target_class *class = &survey->classes[i];
         struct ox_target_ruling *ruling = &j->rulings[i].by_types;
-        ox_target_rule(ruling, survey, j->target, class, schema_at_limit(j->target, class),
+        ox_target_rule(ruling, survey, j->target, class, ox_target_schema(j->target, class),
                        &survey->arena);
-        j->rulings[i].has_forms =
-            ruling->fate > OX_FATE_IMPOSSIBLE && ruling->fate < OX_FATE_CALL &&
-            ox_target_has_forms(j->target, class->domain, class->op_type);
+        j->rulings[i].has_forms = ruling->fate > OX_FATE_IMPOSSIBLE &&
+                                  ruling->fate < OX_FATE_CALL &&
+                                  ox_target_has_forms(j->target, class->domain, class->op_type);
         if (!ruling->reason)
             continue;
         uint32_t first = i;
@@ -313,9 +322,9 @@ static const struct ox_target_ruling *rule_node(struct judge *j, const struct ox
         ruling->by_form = (struct ox_target_ruling){
             .fate = OX_FATE_IMPOSSIBLE,
             .cause = OX_CAUSE_ATTRIBUTE,
-            .reason = ox_arena_printf(&j->survey->arena, "%s %s's kernels of %s do not take %s",
-                                      j->target->runtime, j->target->version, node->node->op_type,
-                                      form)};
+            .reason =
+                ox_arena_printf(&j->survey->arena, "%s %s's kernels of %s do not take %s",
+                                j->target->runtime, j->target->version, node->node->op_type, form)};
     }
     return &ruling->by_form;
 }

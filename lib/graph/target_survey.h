@@ -9,7 +9,7 @@
 /* Nodes of one operator at one version with inputs and outputs of the same types. */
 struct ox_target_class {
     const char *domain, *op_type;
-    int64_t opset;
+    int64_t opset;                      /* 0: the model imports no version of the domain */
     const struct ox_schema *schema;     /* NULL: none known */
     const struct ox_function *function; /* of the model, that the nodes call; NULL */
     const struct ox_node *node;         /* one of them */
@@ -59,6 +59,10 @@ struct ox_target_ruling {
     const char *reason; /* of IMPOSSIBLE and FALLBACK; NULL: out of memory, or none was asked for */
 };
 
+/* The schema by which the target reads such nodes where that is not the class's own: of the newest version that it knows, as where
+ * the model's is newer, or where the model imports none; else NULL. */
+const struct ox_schema *ox_target_schema(const struct ox_target *target,
+                                         const struct ox_target_class *class);
 /* What target does with such nodes if the schema were that (NULL: the class's own). The reason goes to arena; NULL: none. */
 void ox_target_rule(struct ox_target_ruling *ruling, const struct ox_target_survey *survey,
                     const struct ox_target *target, const struct ox_target_class *class,

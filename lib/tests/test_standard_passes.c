@@ -191,6 +191,42 @@ START_TEST(changes_of_shape_are_merged)
 }
 END_TEST
 
+START_TEST(a_transpose_of_axes_of_one_is_a_change_of_shape)
+{
+    becomes(HEAD "g (float[3,1,1,2] x) => (float[A,B] y) <int64[2] t = {3, 2}> { n = Neg(x) "
+                 "a = Transpose <perm = [1, 0, 2, 3]> (n) y = Reshape(a, t) }",
+            "Neg Reshape", 4, SHAPE(3, 1, 1, 2));
+    becomes(HEAD "g (float[3,1,1,2] x) => (float[A,B] y) <int64[2] t = {3, 2}> { n = Neg(x) "
+                 "a = Transpose <perm = [3, 1, 2, 0]> (n) y = Reshape(a, t) }",
+            "Neg Transpose Reshape", 4, SHAPE(3, 1, 1, 2));
+    becomes(HEAD "g (float[N,T,1,2] x) => (float[A,B] y) <int64[2] t = {-1, 2}> { n = Neg(x) "
+                 "a = Transpose <perm = [1, 0, 2, 3]> (n) y = Reshape(a, t) }",
+            "Neg Transpose Reshape", 4, SHAPE(3, 1, 1, 2));
+}
+END_TEST
+
+/* The halves of a weight, the other way round: 256 KB at each step, but the weight and the steps before go. */
+START_TEST(folding_counts_the_constants_that_go)
+{
+    struct ox_strbuf text;
+    struct text_run f;
+    const struct ox_optimize_options options = {.fold_bytes = 300000};
+    ox_strbuf_init(&text);
+    ox_strbuf_puts(&text, HEAD "g (float[1,256] x) => (float[1,1,256] y) <int64[1] o = {0}, "
+                               "int64[1] h = {128}, int64[1] n = {256}, float[256,256] w = {0");
+    for (size_t i = 1; i < 256 * (size_t)256; i++)
+        ox_strbuf_puts(&text, ",1");
+    ox_strbuf_puts(&text, "}> { a = Slice(w, o, h, o) b = Slice(w, h, n, o) "
+                          "c = Concat <axis = 0> (b, a) u = Unsqueeze(c, o) y = MatMul(x, u) }");
+    ck_assert(!text.failed);
+    text_open(&f, text.data);
+    ck_assert_msg(ox_optimize(f.model, &options, NULL, &f.err) == OX_OK, "%s", f.err.message);
+    ck_assert_uint_eq(f.model->graph->n_nodes, 1);
+    text_close(&f);
+    ox_strbuf_release(&text);
+}
+END_TEST
+
 START_TEST(concats_and_slices_are_merged)
 {
     becomes(HEAD
@@ -291,6 +327,8 @@ int main(void)
         a_target_computed_from_sizes_becomes_constant,
         a_target_with_two_new_sizes_stays,
         changes_of_shape_are_merged,
+        a_transpose_of_axes_of_one_is_a_change_of_shape,
+        folding_counts_the_constants_that_go,
         concats_and_slices_are_merged,
         slices_of_the_same_axis_stay,
         axes_that_are_put_back_are_kept,
