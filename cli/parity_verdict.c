@@ -213,11 +213,22 @@ enum ox_status parity_measure_truth(struct parity *p, size_t side)
 /* Sums in another order differ by some such multiple of what one order is off the truth. */
 static const double ROUNDING_SPREAD = 8;
 
-/* Float32 alone costs more than some 24 bits less what sums lose: a step of a quantizer went the other way. */
+/* What float32 leaves of a signal at least, unless something amplifies its rounding. */
+static const double FLOAT32_DB = 60;
+
+/* The decibels of the side that is farther from double precision; infinite where they mean nothing. */
+static double least_db(const struct parity_output *output)
+{
+    const double a = output->a_error.sqnr_db, b = output->b_error.sqnr_db;
+    return isnan(a) || isnan(b) ? INFINITY : fmin(a, b);
+}
+
+/* Both sides are far from double precision, and as far: a step of a quantizer went the other way here and there. */
 static bool amplifies_rounding(const struct parity_output *output)
 {
-    static const double FLOAT32_DB = 60;
-    return output->a_error.sqnr_db < FLOAT32_DB && output->b_error.sqnr_db < FLOAT32_DB;
+    static const double ALIKE_DB = 6;
+    const double a = output->a_error.sqnr_db, b = output->b_error.sqnr_db;
+    return a < FLOAT32_DB && b < FLOAT32_DB && fabs(a - b) <= ALIKE_DB;
 }
 
 /* The engine's products of uint8 by int8 saturate: computed so, A comes near. */
@@ -266,13 +277,14 @@ static void judge_truth(struct parity_output *output)
     else if (output->saturated && !m->agree &&
              ox_parity_saturates(m->sqnr_db, output->saturated_difference.sqnr_db))
         judge_products(output, who);
-    else if (m->max_abs <= ROUNDING_SPREAD * least)
+    else if (amplifies_rounding(output))
         snprintf(output->verdict, sizeof output->verdict,
-                 amplifies_rounding(output)
-                     ? "%s; the model amplifies rounding, as quantizers do at ties: either side is "
-                       "about as far from double precision as from the other"
-                     : "%s; the difference is within what float32 allows",
+                 "%s; the model amplifies rounding, as quantizers do at ties: either side is "
+                 "about as far from double precision as from the other",
                  who);
+    else if (m->max_abs <= ROUNDING_SPREAD * least && least_db(output) >= FLOAT32_DB)
+        snprintf(output->verdict, sizeof output->verdict,
+                 "%s; the difference is within what float32 allows", who);
     else
         snprintf(output->verdict, sizeof output->verdict,
                  "%s; the difference is more than float32 allows", who);
