@@ -7,6 +7,7 @@
 #include "kernels/gemm.h"
 #include "ops/fast.h"
 #include "ops/infer.h"
+#include "ops/kernel_tables.h"
 
 enum { PIXELS = 256, CHANNELS = 128 }; /* a task's share at most */
 
@@ -55,18 +56,8 @@ static bool adjacent(const ptrdiff_t *at, unsigned n)
     return true;
 }
 
-#define REAL float
-#define GEMM ox_gemm_f32
-#define NAME(x) x##_f32
-#include "ops/conv_tmpl.h"
-#undef REAL
-#undef GEMM
-#undef NAME
-
-#define REAL double
-#define GEMM ox_gemm_f64
-#define NAME(x) x##_f64
-#include "ops/conv_tmpl.h"
+#define STAMP "ops/conv_tmpl.h"
+#include "ops/stamp_floats.h"
 
 static void conv_task(void *arg, size_t i)
 {

@@ -4,6 +4,7 @@
 #include "common/threads.h"
 #include "kernels/gemm.h"
 #include "ops/infer.h"
+#include "ops/kernel_tables.h"
 #include "ops/product.h"
 #include "ops/window.h"
 
@@ -18,18 +19,8 @@ struct transpose {
     struct ox_task_state state;
 };
 
-#define REAL float
-#define GEMM ox_gemm_f32
-#define NAME(x) x##_f32
-#include "ops/conv_transpose_tmpl.h"
-#undef REAL
-#undef GEMM
-#undef NAME
-
-#define REAL double
-#define GEMM ox_gemm_f64
-#define NAME(x) x##_f64
-#include "ops/conv_transpose_tmpl.h"
+#define STAMP "ops/conv_transpose_tmpl.h"
+#include "ops/stamp_floats.h"
 
 static void transpose_task(void *arg, size_t i)
 {

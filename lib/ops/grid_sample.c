@@ -6,6 +6,7 @@
 #include "ops/carry.h"
 #include "ops/fast.h"
 #include "ops/real.h"
+#include "ops/resample.h"
 
 /* Weights multiply over the axes: more of them than this are refused. */
 enum { GRID_AXES = 8, GRID_TAPS = 4 };
@@ -255,53 +256,6 @@ static enum ox_status sample_all(struct ox_run *r, const struct grid *g, const s
     return OX_OK;
 }
 
-/* Sums as elements of output 0; integers are cast at the end. */
-static enum ox_status store_sums(struct ox_run *r, const struct ox_tensor *in, unsigned rank,
-                                 const int64_t *dims, const struct sample *s, struct ox_error *err)
-{
-    struct ox_tensor *out, *wide;
-
-    if (in->dtype == OX_FLOAT32 || in->dtype == OX_FLOAT64)
-        return ox_real_out(r, 0, in->dtype, rank, dims, s->sums, err);
-    if (s->part == 2) {
-        OX_TRY(ox_run_out(r, 0, in->dtype, rank, dims, &out, err));
-        for (size_t i = 0; i < 2 * out->n; i++) {
-            if (in->dtype == OX_COMPLEX64)
-                ((float *)out->data)[i] = (float)s->sums[i];
-            else
-                ((double *)out->data)[i] = s->sums[i];
-        }
-        return OX_OK;
-    }
-    OX_TRY(ox_tensor_borrow(&wide, OX_FLOAT64, rank, dims, s->sums, NULL, NULL, err));
-    enum ox_status status =
-        ox_tensor_convert(&out, ox_env_budget(r->env), wide, in->dtype, true, err);
-
-    ox_tensor_release(wide);
-    OX_TRY(status);
-    status = ox_run_out_tensor(r, 0, out, err);
-    ox_tensor_release(out);
-    return status;
-}
-
-static double *load_parts(struct ox_run *r, const struct ox_tensor *in, size_t part,
-                          struct ox_error *err)
-{
-    double *wide = ox_real_scratch(r, in->n * part + 1, err);
-
-    if (!wide)
-        return NULL;
-    if (in->dtype == OX_COMPLEX64) {
-        for (size_t i = 0; i < 2 * in->n; i++)
-            wide[i] = ((const float *)in->data)[i];
-    } else if (in->dtype == OX_COMPLEX128) {
-        memcpy(wide, in->data, 2 * in->n * sizeof(*wide));
-    } else {
-        ox_real_load(in, 0, in->n, wide);
-    }
-    return wide;
-}
-
 static enum ox_status run_grid_sample(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0), *places = ox_run_in(r, 1);
@@ -331,15 +285,16 @@ static enum ox_status run_grid_sample(struct ox_run *r, struct ox_error *err)
         s.places *= (size_t)dims[2 + i];
     }
     s.channels = (size_t)in->dims[1];
-    s.part = in->dtype == OX_COMPLEX64 || in->dtype == OX_COMPLEX128 ? 2 : 1;
+    s.part = ox_resample_parts(in->dtype);
     if (!moved) {
-        s.wide = load_parts(r, in, s.part, err);
+        s.wide = ox_resample_load(r, in, err);
         s.sums = ox_real_scratch(r, count * s.part, err);
         if (!s.wide || !s.sums)
             return OX_NO_MEMORY;
     }
     OX_TRY(sample_all(r, &g, &s, in, places, out, err));
-    return moved ? ox_move_own(out, err) : store_sums(r, in, in->rank, dims, &s, err);
+    return moved ? ox_move_own(out, err)
+                 : ox_resample_store(r, in->dtype, in->rank, dims, s.sums, err);
 }
 
 /* ---- Bilinear, in float32 ---------------------------------------------------------------------------------------------- */

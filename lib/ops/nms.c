@@ -3,16 +3,11 @@
 #include <stdlib.h>
 
 #include "ops/infer.h"
+#include "ops/kernel_tables.h"
 #include "ops/real.h"
 
-#define REAL float
-#define NAME(x) x##_f32
-#include "ops/nms_tmpl.h"
-#undef REAL
-#undef NAME
-#define REAL double
-#define NAME(x) x##_f64
-#include "ops/nms_tmpl.h"
+#define STAMP "ops/nms_tmpl.h"
+#include "ops/stamp_floats.h"
 
 static void infer_nms(struct ox_infer *c)
 {

@@ -1,14 +1,14 @@
 /* Stamped by nms.c for float and double: which boxes overlap by more than the threshold, in the boxes' own arithmetic, which decides
  * the close calls. */
 
-struct NAME(box) {
-    REAL left, right, top, low, area;
+struct N(box) {
+    T left, right, top, low, area;
 };
 
-static struct NAME(box) NAME(read)(const void *boxes, size_t i, bool centre)
+static struct N(box) N(read)(const void *boxes, size_t i, bool centre)
 {
-    const REAL *box = (const REAL *)boxes + i * 4;
-    struct NAME(box) b;
+    const T *box = (const T *)boxes + i * 4;
+    struct N(box) b;
     if (centre) {
         b.left = box[0] - box[2] / 2;
         b.right = box[0] + box[2] / 2;
@@ -25,33 +25,33 @@ static struct NAME(box) NAME(read)(const void *boxes, size_t i, bool centre)
 }
 
 /* Boxes from..., as read() makes them, into `out`. */
-static void NAME(read_all)(const void *boxes, size_t from, size_t n, bool centre, void *out)
+static void N(read_all)(const void *boxes, size_t from, size_t n, bool centre, void *out)
 {
-    struct NAME(box) *to = out;
+    struct N(box) *to = out;
     for (size_t i = 0; i < n; i++)
-        to[i] = NAME(read)(boxes, from + i, centre);
+        to[i] = N(read)(boxes, from + i, centre);
 }
 
-static bool NAME(overlap)(const struct NAME(box) * a, const struct NAME(box) * b, REAL threshold)
+static bool N(overlap)(const struct N(box) * a, const struct N(box) * b, T threshold)
 {
-    const REAL width =
+    const T width =
         (a->right < b->right ? a->right : b->right) - (a->left > b->left ? a->left : b->left);
-    const REAL height = (a->low < b->low ? a->low : b->low) - (a->top > b->top ? a->top : b->top);
+    const T height = (a->low < b->low ? a->low : b->low) - (a->top > b->top ? a->top : b->top);
     if (!(width > 0 && height > 0))
         return false;
-    const REAL common = width * height, all = a->area + b->area - common;
+    const T common = width * height, all = a->area + b->area - common;
     if (!(common > 0 && a->area > 0 && b->area > 0 && all > 0))
         return false;
     return common / all > threshold;
 }
 
 /* Whether a box overlaps any of those kept so far, which lie side by side; keeps it if not. */
-static bool NAME(keep)(const void *all, size_t box, void *list, size_t n_kept, double threshold)
+static bool N(keep)(const void *all, size_t box, void *list, size_t n_kept, double threshold)
 {
-    const struct NAME(box) *boxes = all;
-    struct NAME(box) *kept = list;
+    const struct N(box) *boxes = all;
+    struct N(box) *kept = list;
     for (size_t k = 0; k < n_kept; k++)
-        if (NAME(overlap)(&boxes[box], &kept[k], (REAL)threshold))
+        if (N(overlap)(&boxes[box], &kept[k], (T)threshold))
             return false;
     kept[n_kept] = boxes[box];
     return true;

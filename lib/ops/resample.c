@@ -1,6 +1,9 @@
 #include "ops/resample.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "ops/real.h"
 
 /* Where place i of the output lies in the input. */
 static double original(const struct ox_resample *how, const struct ox_resample_axis *a, int64_t i)
@@ -164,4 +167,49 @@ void ox_resample_apply(const struct ox_resample_axis *a, size_t outer, size_t in
             }
         }
     }
+}
+
+/* ---- Elements as doubles ------------------------------------------------------------------------------------------ */
+
+double *ox_resample_load(struct ox_run *r, const struct ox_tensor *in, struct ox_error *err)
+{
+    size_t n = in->n * ox_resample_parts(in->dtype);
+    double *values = ox_real_scratch(r, n + 1, err);
+
+    if (!values)
+        return NULL;
+    if (in->dtype == OX_COMPLEX64) {
+        for (size_t i = 0; i < n; i++)
+            values[i] = ((const float *)in->data)[i];
+    } else if (in->dtype == OX_COMPLEX128) {
+        memcpy(values, in->data, n * sizeof(values[0]));
+    } else {
+        ox_real_load(in, 0, n, values);
+    }
+    return values;
+}
+
+enum ox_status ox_resample_store(struct ox_run *r, enum ox_dtype dtype, unsigned rank,
+                                 const int64_t *dims, double *values, struct ox_error *err)
+{
+    struct ox_tensor *out, *wide;
+
+    if (dtype == OX_FLOAT32 || dtype == OX_FLOAT64)
+        return ox_real_out(r, 0, dtype, rank, dims, values, err);
+    if (ox_resample_parts(dtype) == 2) {
+        OX_TRY(ox_run_out(r, 0, dtype, rank, dims, &out, err));
+        for (size_t i = 0; i < 2 * out->n && dtype == OX_COMPLEX64; i++)
+            ((float *)out->data)[i] = (float)values[i];
+        if (dtype == OX_COMPLEX128 && out->n > 0)
+            memcpy(out->data, values, 2 * out->n * sizeof(values[0]));
+        return OX_OK;
+    }
+    OX_TRY(ox_tensor_borrow(&wide, OX_FLOAT64, rank, dims, values, NULL, NULL, err));
+    enum ox_status status = ox_tensor_convert(&out, ox_env_budget(r->env), wide, dtype, true, err);
+
+    ox_tensor_release(wide);
+    OX_TRY(status);
+    status = ox_run_out_tensor(r, 0, out, err);
+    ox_tensor_release(out);
+    return status;
 }

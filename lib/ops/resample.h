@@ -56,4 +56,15 @@ void ox_resample_apply(const struct ox_resample_axis *axis, size_t outer, size_t
                        const int64_t *index, const double *weight, double extrapolation,
                        const double *src, double *dst);
 
+/* Elements as doubles in scratch of their own; complex numbers are pairs of reals that lie together. NULL with *err set. */
+double *ox_resample_load(struct ox_run *r, const struct ox_tensor *in, struct ox_error *err);
+/* Such doubles as output 0: integers are cut and saturate. */
+enum ox_status ox_resample_store(struct ox_run *r, enum ox_dtype dtype, unsigned rank,
+                                 const int64_t *dims, double *values, struct ox_error *err);
+/* Doubles that an element is loaded as. */
+static inline size_t ox_resample_parts(enum ox_dtype dtype)
+{
+    return dtype == OX_COMPLEX64 || dtype == OX_COMPLEX128 ? 2 : 1;
+}
+
 #endif

@@ -222,60 +222,11 @@ static double to_integer(enum ox_dtype dtype, double value)
     return !(value > low) ? low : value > high ? high : value;
 }
 
-/* The doubles as elements of output 0: integers are rounded to the nearest, and saturate. */
-static enum ox_status resize_store(struct ox_run *r, const struct ox_tensor *in,
-                                   const int64_t *dims, double *values, size_t n,
-                                   struct ox_error *err)
-{
-    struct ox_tensor *out, *wide;
-
-    if (in->dtype == OX_COMPLEX64 || in->dtype == OX_COMPLEX128) {
-        OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, dims, &out, err));
-        for (size_t i = 0; i < n && in->dtype == OX_COMPLEX64; i++)
-            ((float *)out->data)[i] = (float)values[i];
-        if (in->dtype == OX_COMPLEX128)
-            memcpy(out->data, values, n * sizeof(values[0]));
-        return OX_OK;
-    }
-    if (in->dtype == OX_FLOAT32 || in->dtype == OX_FLOAT64)
-        return ox_real_out(r, 0, in->dtype, in->rank, dims, values, err);
-    for (size_t i = 0; i < n; i++)
-        values[i] = to_integer(in->dtype, values[i]);
-    OX_TRY(ox_tensor_borrow(&wide, OX_FLOAT64, in->rank, dims, values, NULL, NULL, err));
-    enum ox_status status =
-        ox_tensor_convert(&out, ox_env_budget(r->env), wide, in->dtype, true, err);
-
-    ox_tensor_release(wide);
-    OX_TRY(status);
-    status = ox_run_out_tensor(r, 0, out, err);
-    ox_tensor_release(out);
-    return status;
-}
-
-/* Complex numbers are pairs of reals that lie together. */
-static double *resize_load(struct ox_run *r, const struct ox_tensor *in, size_t n,
-                           struct ox_error *err)
-{
-    double *values = ox_real_scratch(r, n + 1, err);
-
-    if (!values)
-        return NULL;
-    if (in->dtype == OX_COMPLEX128) {
-        memcpy(values, in->data, n * sizeof(values[0]));
-    } else if (in->dtype == OX_COMPLEX64) {
-        for (size_t i = 0; i < n; i++)
-            values[i] = ((const float *)in->data)[i];
-    } else {
-        ox_real_load(in, 0, n, values);
-    }
-    return values;
-}
-
 /* One axis after the other: the weights of several axes are products. */
 static enum ox_status resize_linear(struct ox_run *r, const struct ox_tensor *in,
                                     const struct ox_resize *z, struct ox_error *err)
 {
-    size_t pair = in->dtype == OX_COMPLEX64 || in->dtype == OX_COMPLEX128 ? 2 : 1, n = in->n * pair;
+    size_t pair = ox_resample_parts(in->dtype), n = in->n * pair;
     int64_t dims[OX_MOVE_RANK], now[OX_MOVE_RANK];
     struct ox_tensor *out;
 
@@ -288,7 +239,7 @@ static enum ox_status resize_linear(struct ox_run *r, const struct ox_tensor *in
     }
     if (in->n == 0)
         return ox_run_out(r, 0, in->dtype, in->rank, dims, &out, err);
-    double *values = resize_load(r, in, n, err);
+    double *values = ox_resample_load(r, in, err);
 
     if (!values)
         return OX_NO_MEMORY;
@@ -322,7 +273,9 @@ static enum ox_status resize_linear(struct ox_run *r, const struct ox_tensor *in
         ox_resample_apply(a, outer, inner, taps, index, weight, z->extrapolation, values, next);
         values = next;
     }
-    return resize_store(r, in, dims, values, n, err);
+    for (size_t i = 0; i < n && (in->dtype == OX_BOOL || ox_dtype_is_integer(in->dtype)); i++)
+        values[i] = to_integer(in->dtype, values[i]);
+    return ox_resample_store(r, in->dtype, in->rank, dims, values, err);
 }
 
 static enum ox_status resize_run(struct ox_run *r, const struct ox_resize *z, struct ox_error *err)

@@ -4,9 +4,9 @@
 
 #include "ops/carry.h"
 #include "ops/kernel_tables.h"
+#include "ops/rules.h"
 
 #define STAMP "ops/scatter_tmpl.h"
-#include "ops/rules.h"
 #include "ops/stamp_floats.h"
 #define STAMP "ops/scatter_tmpl.h"
 #include "ops/stamp_integers.h"
@@ -15,88 +15,18 @@ enum reduction { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN, N_
 
 static const char *const reduction_names[N_REDUCTIONS] = {"none", "add", "mul", "max", "min"};
 
-struct merge {
-    void (*run)(void *out, const void *updates, const int64_t *place, size_t n, size_t block);
-};
-
-/* Complex numbers have a sum and a product, but no order. */
-#define SCATTER_COMPLEX(name, real)                                                                \
-    static void scatter_add_##name(void *out, const void *updates, const int64_t *place, size_t n, \
-                                   size_t block)                                                   \
-    {                                                                                              \
-        const real *from = updates;                                                                \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            real *to = (real *)out + (size_t)place[i] * block * 2;                                 \
-            for (size_t k = 0; k < 2 * block; k++, from++)                                         \
-                to[k] += *from;                                                                    \
-        }                                                                                          \
-    }                                                                                              \
-    static void scatter_mul_##name(void *out, const void *updates, const int64_t *place, size_t n, \
-                                   size_t block)                                                   \
-    {                                                                                              \
-        const real *from = updates;                                                                \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            real *to = (real *)out + (size_t)place[i] * block * 2;                                 \
-            for (size_t k = 0; k < 2 * block; k += 2, from += 2) {                                 \
-                real re = to[k] * from[0] - to[k + 1] * from[1];                                   \
-                to[k + 1] = to[k] * from[1] + to[k + 1] * from[0];                                 \
-                to[k] = re;                                                                        \
-            }                                                                                      \
-        }                                                                                          \
-    }
-SCATTER_COMPLEX(c64, float)
-SCATTER_COMPLEX(c128, double)
-
-/* Of truth values: or is sum and maximum, and is product and minimum. */
-static const struct merge merges[N_REDUCTIONS][OX_N_DTYPES] = {
-    [REDUCE_ADD] = {[OX_FLOAT32] = {scatter_add_f32},
-                    [OX_FLOAT64] = {scatter_add_f64},
-                    [OX_INT8] = {scatter_add_i8},
-                    [OX_INT16] = {scatter_add_i16},
-                    [OX_INT32] = {scatter_add_i32},
-                    [OX_INT64] = {scatter_add_i64},
-                    [OX_UINT8] = {scatter_add_u8},
-                    [OX_UINT16] = {scatter_add_u16},
-                    [OX_UINT32] = {scatter_add_u32},
-                    [OX_UINT64] = {scatter_add_u64},
-                    [OX_BOOL] = {scatter_max_u8},
-                    [OX_COMPLEX64] = {scatter_add_c64},
-                    [OX_COMPLEX128] = {scatter_add_c128}},
-    [REDUCE_MUL] = {[OX_FLOAT32] = {scatter_mul_f32},
-                    [OX_FLOAT64] = {scatter_mul_f64},
-                    [OX_INT8] = {scatter_mul_i8},
-                    [OX_INT16] = {scatter_mul_i16},
-                    [OX_INT32] = {scatter_mul_i32},
-                    [OX_INT64] = {scatter_mul_i64},
-                    [OX_UINT8] = {scatter_mul_u8},
-                    [OX_UINT16] = {scatter_mul_u16},
-                    [OX_UINT32] = {scatter_mul_u32},
-                    [OX_UINT64] = {scatter_mul_u64},
-                    [OX_BOOL] = {scatter_min_u8},
-                    [OX_COMPLEX64] = {scatter_mul_c64},
-                    [OX_COMPLEX128] = {scatter_mul_c128}},
-    [REDUCE_MAX] = {[OX_FLOAT32] = {scatter_max_f32},
-                    [OX_FLOAT64] = {scatter_max_f64},
-                    [OX_INT8] = {scatter_max_i8},
-                    [OX_INT16] = {scatter_max_i16},
-                    [OX_INT32] = {scatter_max_i32},
-                    [OX_INT64] = {scatter_max_i64},
-                    [OX_UINT8] = {scatter_max_u8},
-                    [OX_UINT16] = {scatter_max_u16},
-                    [OX_UINT32] = {scatter_max_u32},
-                    [OX_UINT64] = {scatter_max_u64},
-                    [OX_BOOL] = {scatter_max_u8}},
-    [REDUCE_MIN] = {[OX_FLOAT32] = {scatter_min_f32},
-                    [OX_FLOAT64] = {scatter_min_f64},
-                    [OX_INT8] = {scatter_min_i8},
-                    [OX_INT16] = {scatter_min_i16},
-                    [OX_INT32] = {scatter_min_i32},
-                    [OX_INT64] = {scatter_min_i64},
-                    [OX_UINT8] = {scatter_min_u8},
-                    [OX_UINT16] = {scatter_min_u16},
-                    [OX_UINT32] = {scatter_min_u32},
-                    [OX_UINT64] = {scatter_min_u64},
-                    [OX_BOOL] = {scatter_min_u8}},
+/* Of truth values: or is sum and maximum, and is product and minimum. Complex numbers have no order; their sums are those of blocks
+ * of twice as many reals. */
+static void (*const merges[N_REDUCTIONS][OX_N_DTYPES])(void *out, const void *updates,
+                                                       const int64_t *place, size_t n,
+                                                       size_t block) = {
+    [REDUCE_ADD] = {OX_KERNELS_NUMBER(scatter_add), [OX_BOOL] = scatter_max_u8,
+                    [OX_COMPLEX64] = scatter_add_f32, [OX_COMPLEX128] = scatter_add_f64},
+    [REDUCE_MUL] =
+        {OX_KERNELS_NUMBER(scatter_mul), [OX_BOOL] = scatter_min_u8,
+         [OX_COMPLEX64] = scatter_mul_pairs_f32, [OX_COMPLEX128] = scatter_mul_pairs_f64},
+    [REDUCE_MAX] = {OX_KERNELS_NUMBER(scatter_max), [OX_BOOL] = scatter_max_u8},
+    [REDUCE_MIN] = {OX_KERNELS_NUMBER(scatter_min), [OX_BOOL] = scatter_min_u8},
 };
 
 /* 'max' and 'min' came with opset 18; files that name them at 16 mean the same. */
@@ -127,7 +57,7 @@ static enum ox_status scatter_out(struct ox_run *r, const struct ox_tensor *in,
     size_t size = ox_dtype_size(in->dtype);
     struct ox_tensor *out;
 
-    if (reduction != REDUCE_NONE && !merges[reduction][in->dtype].run)
+    if (reduction != REDUCE_NONE && !merges[reduction][in->dtype])
         return ox_run_fail(r, err, OX_INPUT, "%s has no reduction '%s'", ox_dtype_name(in->dtype),
                            reduction_names[reduction]);
     OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, in->dims, &out, err));
@@ -135,7 +65,8 @@ static enum ox_status scatter_out(struct ox_run *r, const struct ox_tensor *in,
         return OX_OK;
     memcpy(out->data, in->data, in->n * size);
     if (reduction != REDUCE_NONE) {
-        merges[reduction][in->dtype].run(out->data, updates->data, place, n, block);
+        bool pairs = in->dtype == OX_COMPLEX64 || in->dtype == OX_COMPLEX128;
+        merges[reduction][in->dtype](out->data, updates->data, place, n, block << pairs);
     } else {
         for (size_t i = 0; i < n && block > 0; i++)
             memcpy((char *)out->data + (size_t)place[i] * block * size,

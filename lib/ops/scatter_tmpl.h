@@ -1,71 +1,54 @@
-/* Updates merged into places of the output, stamped a type: block i of `updates` into block place[i] of `out`. */
+/* The four ways of scatter_merge_tmpl.h, stamped a type. */
 
 #ifdef T_FLOAT
-#define SCATTER_ADD(a, b) ((a) + (b))
-#define SCATTER_MUL(a, b) ((a) * (b))
-/* NaN stays. */
-#define SCATTER_MAX(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
-#define SCATTER_MIN(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
+#define MERGED(a, b) ((a) + (b))
 #else
-#define SCATTER_ADD(a, b) ((T)((W)(a) + (W)(b)))
-#define SCATTER_MUL(a, b) ((T)((W)(a) * (W)(b)))
-#define SCATTER_MAX(a, b) ((a) > (b) ? (a) : (b))
-#define SCATTER_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MERGED(a, b) ((T)((W)(a) + (W)(b)))
 #endif
+#define MERGE N(scatter_add)
+#include "ops/scatter_merge_tmpl.h"
 
-static void N(scatter_add)(void *out, const void *updates, const int64_t *place, size_t n,
-                           size_t block)
+#ifdef T_FLOAT
+#define MERGED(a, b) ((a) * (b))
+#else
+#define MERGED(a, b) ((T)((W)(a) * (W)(b)))
+#endif
+#define MERGE N(scatter_mul)
+#include "ops/scatter_merge_tmpl.h"
+
+/* NaN stays. */
+#ifdef T_FLOAT
+#define MERGED(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
+#else
+#define MERGED(a, b) ((a) > (b) ? (a) : (b))
+#endif
+#define MERGE N(scatter_max)
+#include "ops/scatter_merge_tmpl.h"
+
+#ifdef T_FLOAT
+#define MERGED(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
+#else
+#define MERGED(a, b) ((a) < (b) ? (a) : (b))
+#endif
+#define MERGE N(scatter_min)
+#include "ops/scatter_merge_tmpl.h"
+
+#ifdef T_FLOAT
+/* Complex numbers: a block is of 2 reals an element. */
+static void N(scatter_mul_pairs)(void *out, const void *updates, const int64_t *place, size_t n,
+                                 size_t block)
 {
     const T *from = updates;
 
     for (size_t i = 0; i < n; i++) {
         T *to = (T *)out + (size_t)place[i] * block;
 
-        for (size_t k = 0; k < block; k++, from++)
-            to[k] = SCATTER_ADD(to[k], *from);
+        for (size_t k = 0; k < block; k += 2, from += 2) {
+            T real = to[k] * from[0] - to[k + 1] * from[1];
+
+            to[k + 1] = to[k] * from[1] + to[k + 1] * from[0];
+            to[k] = real;
+        }
     }
 }
-
-static void N(scatter_mul)(void *out, const void *updates, const int64_t *place, size_t n,
-                           size_t block)
-{
-    const T *from = updates;
-
-    for (size_t i = 0; i < n; i++) {
-        T *to = (T *)out + (size_t)place[i] * block;
-
-        for (size_t k = 0; k < block; k++, from++)
-            to[k] = SCATTER_MUL(to[k], *from);
-    }
-}
-
-static void N(scatter_max)(void *out, const void *updates, const int64_t *place, size_t n,
-                           size_t block)
-{
-    const T *from = updates;
-
-    for (size_t i = 0; i < n; i++) {
-        T *to = (T *)out + (size_t)place[i] * block;
-
-        for (size_t k = 0; k < block; k++, from++)
-            to[k] = SCATTER_MAX(to[k], *from);
-    }
-}
-
-static void N(scatter_min)(void *out, const void *updates, const int64_t *place, size_t n,
-                           size_t block)
-{
-    const T *from = updates;
-
-    for (size_t i = 0; i < n; i++) {
-        T *to = (T *)out + (size_t)place[i] * block;
-
-        for (size_t k = 0; k < block; k++, from++)
-            to[k] = SCATTER_MIN(to[k], *from);
-    }
-}
-
-#undef SCATTER_ADD
-#undef SCATTER_MUL
-#undef SCATTER_MAX
-#undef SCATTER_MIN
+#endif
