@@ -77,6 +77,8 @@ SECTIONS
     }
     .data.rel.ro.near :
     {
+        *(.data.rel.ro.ox_ops_* .data.rel.ro.local.ox_ops_*)
+        *(.data.rel.ro.command_* .data.rel.ro.local.command_*)
 %s
     }
 }
@@ -128,7 +130,8 @@ def functions_of(near, sections):
 
 
 def tables_of(near):
-    """The tables among the near sections; whether one is called local depends on what it points to."""
+    """The tables among the near sections, but for those of operators and commands, of which all are near; whether one is called local depends on what it points to."""
+    near = {name for name in near if not re.search(r"\.(ox_ops|command)_", name)}
     return sorted({re.sub(r"\(\.data\.rel\.ro(?:\.local)?\.(\S+)\)$", r"(.data.rel.ro.\1 .data.rel.ro.local.\1)", name) for name in near if "(.data.rel.ro" in name})
 
 
