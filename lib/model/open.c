@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/forget.h"
 #include "model/format.h"
 #include "model/json_read.h"
 #include "model/lift.h"
@@ -100,6 +101,7 @@ static enum ox_status unpack_model(struct ox_model *model, const uint8_t *bytes,
                        model->path);
     model->proto = (const Onnx__ModelProto *)message;
     model->payload_bytes = counts.payload_bytes;
+    ox_mapping_forget(bytes, n); /* all but payloads was copied, and of those few are looked into */
     return ox_lift_model(model, err);
 }
 

@@ -221,17 +221,62 @@ bool ox_infer_is_num(const struct ox_expr *e, int64_t *value)
     return ox_expr_is_int(e, value);
 }
 
-/* Reports that two sizes do not agree. */
+/* The first input of the node, past `other`, that has a dimension of that size; the number of inputs: none. */
+static size_t input_of_size(const struct ox_infer *c, const struct ox_expr *size, size_t other)
+{
+    size_t n = ox_infer_n_in(c);
+    for (size_t i = 0; i < n; i++) {
+        const struct ox_type *type = i == other ? NULL : ox_infer_type(c, i);
+        for (unsigned d = 0; type && type->has_rank && d < type->rank; d++) {
+            if (type->dims[d] == size)
+                return i;
+        }
+    }
+    return n;
+}
+
+/* "8 (of 'h', which Relu makes)": a size and where it is from. */
+static void print_size(struct ox_strbuf *out, const struct ox_infer *c, const struct ox_expr *size,
+                       size_t input)
+{
+    ox_expr_print(out, size);
+    const struct ox_value *value = input < ox_infer_n_in(c) ? c->node->inputs[input] : NULL;
+    if (!value)
+        return;
+    while (value->outer)
+        value = value->outer;
+    ox_strbuf_printf(out, " (of %s'%.80s'", value->is_input ? "input " : "", value->name);
+    if (value->producer) {
+        ox_strbuf_printf(out, ", which %.80s ", value->producer->op_type);
+        ox_node_label(out, value->producer);
+        ox_strbuf_puts(out, " makes");
+    }
+    ox_strbuf_putc(out, ')');
+}
+
+static unsigned rank_of(const struct ox_infer *c, size_t input)
+{
+    unsigned rank = 0;
+    ox_infer_shape(c, input, &rank, NULL);
+    return rank;
+}
+
+/* Reports that two sizes do not agree, and where they are from. */
 static void report_sizes(struct ox_infer *c, const struct ox_expr *a, const struct ox_expr *b,
-                         const char *what)
+                         const char *what, bool broadcast)
 {
     struct ox_strbuf x, y;
     ox_strbuf_init(&x);
     ox_strbuf_init(&y);
-    ox_expr_print(&x, a);
-    ox_expr_print(&y, b);
+    size_t none = ox_infer_n_in(c), from = input_of_size(c, a, SIZE_MAX);
+    size_t to = input_of_size(c, b, from);
+    if (!broadcast && ox_expr_is_int(b, NULL) && rank_of(c, from) == 1)
+        from = to =
+            none; /* the length of a list against a number that the rule wants, which is of no input */
+    print_size(&x, c, a, from);
+    print_size(&y, c, b, to);
     if (x.data && y.data)
-        ox_infer_conflict(c, "%s: %s and %s", what, x.data, y.data);
+        ox_infer_conflict(c, "%s: %.300s and %.300s", what, x.data, y.data);
     ox_strbuf_release(&x);
     ox_strbuf_release(&y);
 }
@@ -242,7 +287,7 @@ const struct ox_expr *ox_infer_equal(struct ox_infer *c, const struct ox_expr *a
     if (!a || !b || a == b)
         return a ? a : b;
     if (!ox_shapes_learn(c->s, a, b)) {
-        report_sizes(c, a, b, what);
+        report_sizes(c, a, b, what, false);
         return ox_expr_is_int(b, NULL) && !ox_expr_is_int(a, NULL) ? b : a;
     }
     const struct ox_expr *x = ox_shapes_resolve(c->s, a), *y = ox_shapes_resolve(c->s, b);
@@ -260,7 +305,7 @@ static const struct ox_expr *broadcast_number(struct ox_infer *c, const struct o
         return other;
     const struct ox_expr *one = ox_expr_int(c->s->pool, 1);
     if (other && ox_expr_differ(c->s->pool, other, known) && ox_expr_differ(c->s->pool, other, one))
-        report_sizes(c, known, other, "sizes that do not broadcast");
+        report_sizes(c, known, other, "sizes that do not broadcast", true);
     return known;
 }
 
