@@ -7,14 +7,10 @@ enum ox_status ox_check(struct ox_findings **out, struct ox_model *model,
                         const struct ox_check_options *options, struct ox_error *err)
 {
     struct ox_findings *findings;
-    struct ox_shapes *shapes = NULL;
     OX_TRY(ox_findings_new(&findings, model->env, err));
     enum ox_status status = ox_check_structure(findings, model, err);
-    if (status == OX_OK && options && options->full) {
-        struct ox_shapes_options strict = {.strict = true};
-        status = ox_shapes_infer(&shapes, model, &strict, findings, err);
-        ox_shapes_release(shapes);
-    }
+    if (status == OX_OK && options && options->full)
+        status = ox_shapes_check(model, findings, err);
     if (status == OX_OK && options && options->lint)
         status = ox_check_lint(findings, model, err);
     if (status == OX_OK)

@@ -65,6 +65,14 @@ struct ox_shape_body {
 
 struct ox_memo;
 
+/* A finding that is not made yet; the last one first. */
+struct ox_deferred {
+    struct ox_deferred *next;
+    enum ox_finding_id id;
+    struct ox_place place;
+    const char *message;
+};
+
 struct ox_shapes {
     struct ox_model *model;
     struct ox_exprs *pool;
@@ -72,6 +80,10 @@ struct ox_shapes {
     struct ox_arena scratch; /* given back after each node */
     struct ox_arena_mark scratch_start;
     bool strict, ignore_value_info, keep_names, may_be_empty;
+    bool rules_alone; /* constants are known, but no values are computed from them or from sizes */
+    bool defers_declared; /* what contradicts stored types is kept for ox_shapes_check() to judge */
+    struct ox_deferred *deferred;
+    size_t n_deferred;
     struct ox_findings *findings;
     struct ox_findings *own_findings; /* the same where the caller gave none */
     struct ox_strmap reported;        /* findings made: a loop's body is passed more than once */

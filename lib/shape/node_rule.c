@@ -87,6 +87,20 @@ static const char *default_reason(struct ox_infer *c)
     return ox_arena_printf(&s->arena, "it depends on data that %s takes", c->node->op_type);
 }
 
+static void defer(struct ox_shapes *s, enum ox_finding_id id, const struct ox_place *place,
+                  const char *message)
+{
+    struct ox_deferred *deferred = ox_arena_alloc(&s->arena, sizeof *deferred);
+    const char *kept = ox_arena_strdup(&s->arena, message);
+    if (!deferred || !kept) {
+        s->failed = true;
+        return;
+    }
+    *deferred = (struct ox_deferred){s->deferred, id, *place, kept};
+    s->deferred = deferred;
+    s->n_deferred++;
+}
+
 void ox_shapes_report_declared(struct ox_infer *c, const struct ox_value *value,
                                const struct ox_type *inferred, const char *verb)
 {
@@ -103,8 +117,11 @@ void ox_shapes_report_declared(struct ox_infer *c, const struct ox_value *value,
         bool same_element =
             !value->type || !inferred ||
             (value->type->kind == inferred->kind && value->type->elem == inferred->elem);
-        ox_shapes_finding(c->s, same_element ? OX_F_SHAPE_CONFLICT : OX_F_TYPE_CONFLICT, &place,
-                          message);
+        enum ox_finding_id id = same_element ? OX_F_SHAPE_CONFLICT : OX_F_TYPE_CONFLICT;
+        if (c->s->defers_declared)
+            defer(c->s, id, &place, message);
+        else
+            ox_shapes_finding(c->s, id, &place, message);
     }
     ox_strbuf_release(&a);
     ox_strbuf_release(&b);
@@ -151,8 +168,10 @@ static void take_results(struct ox_infer *c)
         if (differ)
             ox_shapes_report_declared(c, value, c->outs[i].type, "makes");
         slot->type = name_sizes(c, i, slot->type);
-        slot->values = c->outs[i].values;
-        slot->n_values = c->outs[i].n_values;
+        if (!s->rules_alone || c->node->n_inputs == 0) {
+            slot->values = c->outs[i].values;
+            slot->n_values = c->outs[i].n_values;
+        }
         if (!ox_shapes_is_known(slot->type))
             slot->reason = c->outs[i].reason ? c->outs[i].reason : default_reason(c);
     }

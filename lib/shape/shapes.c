@@ -535,12 +535,11 @@ static void resolve_all(struct ox_shapes *s)
     }
 }
 
-enum ox_status ox_shapes_infer(struct ox_shapes **out, struct ox_model *model,
-                               const struct ox_shapes_options *options,
-                               struct ox_findings *findings, struct ox_error *err)
+/* Infers the types of a model in what begin() made; *s is released when it fails. */
+static enum ox_status infer_model(struct ox_shapes *s, const struct ox_shapes_options *options,
+                                  struct ox_error *err)
 {
-    struct ox_shapes *s = NULL;
-    OX_TRY(begin(&s, model, options, findings, err));
+    struct ox_model *model = s->model;
     enum ox_status status = OX_OK;
     if (model->graph) {
         if (ox_shapes_enter(s, model->graph))
@@ -563,8 +562,65 @@ enum ox_status ox_shapes_infer(struct ox_shapes **out, struct ox_model *model,
         ox_shapes_release(s);
         return status;
     }
+    return OX_OK;
+}
+
+enum ox_status ox_shapes_infer(struct ox_shapes **out, struct ox_model *model,
+                               const struct ox_shapes_options *options,
+                               struct ox_findings *findings, struct ox_error *err)
+{
+    struct ox_shapes *s = NULL;
+    OX_TRY(begin(&s, model, options, findings, err));
+    OX_TRY(infer_model(s, options, err));
     *out = s;
     return OX_OK;
+}
+
+/* ---- Contradictions --------------------------------------------------------------------------------------------- */
+
+/* Whether stored types contradict what the rules say without values computed on the way. */
+static enum ox_status contradicts_rules(bool *does, struct ox_model *model, struct ox_error *err)
+{
+    const struct ox_shapes_options strict = {.strict = true};
+    struct ox_shapes *s = NULL;
+    OX_TRY(begin(&s, model, &strict, NULL, err));
+    s->rules_alone = true;
+    s->defers_declared = true;
+    OX_TRY(infer_model(s, &strict, err));
+    *does = s->n_deferred > 0;
+    ox_shapes_release(s);
+    return OX_OK;
+}
+
+/* Makes the findings that were put off, in the order in which they were found. */
+static void make_deferred(struct ox_shapes *s, bool certain)
+{
+    struct ox_deferred *first = NULL;
+    while (s->deferred) {
+        struct ox_deferred *next = s->deferred->next;
+        s->deferred->next = first;
+        first = s->deferred;
+        s->deferred = next;
+    }
+    for (; first; first = first->next)
+        ox_shapes_finding(s, certain ? first->id : OX_F_SHAPE_SUSPECT, &first->place,
+                          first->message);
+}
+
+enum ox_status ox_shapes_check(struct ox_model *model, struct ox_findings *findings,
+                               struct ox_error *err)
+{
+    const struct ox_shapes_options strict = {.strict = true};
+    struct ox_shapes *s = NULL;
+    bool certain = false;
+    OX_TRY(begin(&s, model, &strict, findings, err));
+    s->defers_declared = true;
+    OX_TRY(infer_model(s, &strict, err));
+    enum ox_status status = s->n_deferred > 0 ? contradicts_rules(&certain, model, err) : OX_OK;
+    if (status == OX_OK)
+        make_deferred(s, certain);
+    ox_shapes_release(s);
+    return status;
 }
 
 void ox_shapes_release(struct ox_shapes *shapes)

@@ -7,6 +7,12 @@
 /* The result of ox_shapes_infer() (onnxtool.h) as other layers use it. Types live as long as it does; their expressions are of the
  * model's pool. */
 
+/* Types and shapes in strict mode, for what is contradictory: findings are added. A stored type that is contradicted only by
+ * values computed on the way (the sizes that a Reshape is given) is a warning: onnx's checker does not follow these and passes
+ * such a model, and runtimes do not need stored types. OX_NO_MEMORY, OX_LIMIT, OX_CANCELLED. */
+enum ox_status ox_shapes_check(struct ox_model *model, struct ox_findings *findings,
+                               struct ox_error *err);
+
 const struct ox_type *ox_shapes_type(const struct ox_shapes *shapes,
                                      const struct ox_value *value); /* NULL: unknown */
 /* Why a value's type, rank or a dimension is unknown; NULL when it is known or there is no reason kept. */
