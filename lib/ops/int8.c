@@ -10,10 +10,16 @@ const struct ox_int8_ports ox_int8_ports_plain = {
     0, OX_INT8_NONE, 2, 1, OX_INT8_NONE, 3, OX_INT8_NONE, OX_INT8_NONE, OX_INT8_NONE};
 const struct ox_int8_ports ox_int8_ports_qgemm = {0, 1, 2, 3, 4, 5, 7, 8, 6};
 
-const struct ox_tensor *ox_int8_in(const struct ox_run *r, size_t i)
+const struct ox_tensor *ox_int8_even_empty(const struct ox_run *r, size_t i)
 {
     const struct ox_tensor *x = ox_run_in(r, i);
-    return x && x->n && (x->dtype == OX_UINT8 || x->dtype == OX_INT8) ? x : NULL;
+    return x && (x->dtype == OX_UINT8 || x->dtype == OX_INT8) ? x : NULL;
+}
+
+const struct ox_tensor *ox_int8_in(const struct ox_run *r, size_t i)
+{
+    const struct ox_tensor *x = ox_int8_even_empty(r, i);
+    return x && x->n ? x : NULL;
 }
 
 /* onnxruntime's ways without VNNI: ConvInteger has its weights on the left, which is exact, as int8 by int8 is; models with Q/DQ,

@@ -29,6 +29,7 @@ struct ox_int8_weights {
 
 /* An 8-bit tensor of more than no elements; else NULL. */
 const struct ox_tensor *ox_int8_in(const struct ox_run *r, size_t i);
+const struct ox_tensor *ox_int8_even_empty(const struct ox_run *r, size_t i); /* an empty one too */
 /* The kernels for weights of that sign. */
 const struct ox_integer *ox_int8_kernels(const struct ox_run *r, bool weights_signed);
 /* The only element of an 8-bit zero point; 0 where it is NULL. */

@@ -30,7 +30,7 @@ static void read_form(const struct ox_run *r, struct job *job)
 static enum ox_status by_matrix(const struct ox_run *r, unsigned rank, const int64_t *w,
                                 struct job *job)
 {
-    const struct ox_tensor *x = ox_int8_in(r, job->ports->x);
+    const struct ox_tensor *x = ox_int8_even_empty(r, job->ports->x);
     if (!x || rank != 2 || x->rank < 2 || x->rank > OX_MOST_RANK || (job->gemm && x->rank != 2) ||
         ox_run_int(r, "transA", 0) || ox_run_float(r, "alpha", 1) != 1)
         return OX_UNSUPPORTED;
@@ -49,7 +49,8 @@ static enum ox_status by_matrix(const struct ox_run *r, unsigned rank, const int
 /* Stacks of matrices on both sides. */
 static enum ox_status by_stacks(struct ox_run *r, struct job *job, struct ox_error *err)
 {
-    const struct ox_tensor *x = ox_int8_in(r, job->ports->x), *w = ox_int8_in(r, job->ports->w);
+    const struct ox_tensor *x = ox_int8_even_empty(r, job->ports->x);
+    const struct ox_tensor *w = ox_int8_even_empty(r, job->ports->w);
     struct ox_matmul mm;
     if (!x || !w || x->rank < 2 || w->rank < 2 || job->turned || job->gemm)
         return OX_UNSUPPORTED;
@@ -216,6 +217,17 @@ static enum ox_status run_stacks(struct ox_run *r, struct job *job, struct ox_er
     return ox_env_poll(r->env, err);
 }
 
+static bool makes_nothing(const struct job *job)
+{
+    return job->m == 0 || job->n == 0 || job->batches == 0;
+}
+
+static enum ox_status run_empty(struct ox_run *r, const struct job *job, struct ox_error *err)
+{
+    struct ox_tensor *y;
+    return ox_run_out(r, 0, ox_int8_out_dtype(r, job->ports), job->rank, job->dims, &y, err);
+}
+
 static enum ox_status run(struct ox_run *r, struct job *job, struct ox_error *err)
 {
     const struct ox_int8_weights *packed = ox_run_state(r);
@@ -231,12 +243,16 @@ static enum ox_status run(struct ox_run *r, struct job *job, struct ox_error *er
         return OX_UNSUPPORTED;
     if (by_matrix(r, w->rank, w->dims, job) != OX_OK) {
         OX_TRY(by_stacks(r, job, err));
+        if (makes_nothing(job))
+            return run_empty(r, job, err);
         if (!ox_int8_fits(r, job->ports, job->n) ||
             (ox_run_has(r, job->ports->w_zero) && ox_run_in(r, job->ports->w_zero)->n != 1) ||
             bytes_of(job) == SIZE_MAX)
             return OX_UNSUPPORTED;
         return run_stacks(r, job, err);
     }
+    if (makes_nothing(job))
+        return run_empty(r, job, err);
     if (!ox_int8_fits(r, job->ports, job->n) || !ox_int8_in(r, job->ports->w) ||
         bytes_of(job) == SIZE_MAX)
         return OX_UNSUPPORTED;
