@@ -50,7 +50,8 @@ static void begin_conv(struct ox_rewrite *rw, struct ox_node *node)
  * between their steps is 0 there, times a weight: weights that vary may be infinite. */
 static void begin_transposed(struct ox_rewrite *rw, struct ox_node *node)
 {
-    if (ox_node_attr(node, "output_shape") || ox_node_attr(node, "auto_pad") ||
+    if (ox_node_attr(node, "output_shape") ||
+        strcmp(ox_attr_string(node, "auto_pad", "NOTSET"), "NOTSET") != 0 ||
         ox_node_attr(node, "transposed") || !is_float_const(rw, ox_input(node, 1)))
         return;
     begin_conv(rw, node);

@@ -105,6 +105,53 @@ static size_t padded_taps(const struct ox_pooling *p, unsigned axis, size_t at)
     return n;
 }
 
+/* Outputs [from, to) of a line whose columns all lie inside. */
+static void inner_columns(const struct ox_pooling *p, size_t *from, size_t *to)
+{
+    const size_t reach = (p->kernel[1] - 1) * p->dilation[1], end = p->in[1] + p->pad[1];
+    *from = min_size((p->pad[1] + p->stride[1] - 1) / p->stride[1], p->out[1]);
+    *to = end > reach ? min_size((end - reach - 1) / p->stride[1] + 1, p->out[1]) : 0;
+    *to = *to > *from ? *to : *from;
+}
+
+/* Those outputs of line y: the same windows a step further each. */
+static void pool_inner(const struct pooling *job, size_t image, size_t y, size_t from, size_t to)
+{
+    const struct ox_pooling *p = job->p;
+    const float *in = job->in + image * p->in[0] * p->in[1] * p->in_pixel;
+    const float *list[WINDOW];
+    struct ox_pool k = {.channels = p->channels, .in = list, .divisor = 1};
+    k.out = job->out + ((image * p->out[0] + y) * p->out[1] + from) * p->out_pixel;
+    for (size_t r = 0; r < p->kernel[0]; r++) {
+        const size_t iy = y * p->stride[0] + r * p->dilation[0] - p->pad[0];
+        for (size_t q = 0; iy < p->in[0] && q < p->kernel[1]; q++) {
+            const size_t ix = from * p->stride[1] + q * p->dilation[1] - p->pad[1];
+            list[k.n++] = in + (iy * p->in[1] + ix) * p->in_pixel;
+        }
+    }
+    if (p->kind == OX_POOL_AVERAGE)
+        k.divisor = (float)k.n;
+    else if (p->kind == OX_POOL_AVERAGE_PADDED)
+        k.divisor = (float)(padded_taps(p, 0, y) * p->kernel[1]);
+    for (size_t x = from; x < to; x++, k.out += p->out_pixel) {
+        if (p->kind == OX_POOL_MAX)
+            job->t->pool_max(&k);
+        else
+            job->t->pool_sum(&k);
+        for (size_t i = 0; i < k.n; i++)
+            list[i] += p->stride[1] * p->in_pixel;
+    }
+}
+
+/* Whether any row of a window at line y lies inside. */
+static bool meets_rows(const struct ox_pooling *p, size_t y)
+{
+    bool meets = false;
+    for (size_t r = 0; r < p->kernel[0]; r++)
+        meets |= y * p->stride[0] + r * p->dilation[0] - p->pad[0] < p->in[0];
+    return meets;
+}
+
 static void pool_pixel(const struct pooling *job, size_t image, size_t y, size_t x)
 {
     const struct ox_pooling *p = job->p;
@@ -144,9 +191,18 @@ static void pool_pixel(const struct pooling *job, size_t image, size_t y, size_t
 static void pool_row(void *arg, size_t i, size_t slot)
 {
     const struct pooling *job = arg;
+    const struct ox_pooling *p = job->p;
+    const size_t image = i / p->out[0], y = i % p->out[0];
+    size_t from = p->out[1], to = from;
     (void)slot;
-    for (size_t x = 0; x < job->p->out[1]; x++)
-        pool_pixel(job, i / job->p->out[0], i % job->p->out[0], x);
+    if (p->kernel[0] * p->kernel[1] <= WINDOW && meets_rows(p, y))
+        inner_columns(p, &from, &to);
+    for (size_t x = 0; x < from; x++)
+        pool_pixel(job, image, y, x);
+    if (from < to)
+        pool_inner(job, image, y, from, to);
+    for (size_t x = to; x < p->out[1]; x++)
+        pool_pixel(job, image, y, x);
 }
 
 void ox_maps_pool(const struct ox_compute *t, struct ox_env *env, const struct ox_pooling *p,
