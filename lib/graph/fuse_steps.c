@@ -7,10 +7,12 @@
 #include "ops/fast.h"
 #include "ops/fused_steps.h"
 
+enum { MOST_JOINED = 100 };
+
 struct run {
     int64_t field[OX_MOST_STEPS * OX_STEP_FIELDS];
     size_t n_steps;
-    struct ox_value *input[2 * OX_MOST_STEPS + 1];
+    struct ox_value *input[2 * OX_MOST_STEPS + 1 + MOST_JOINED];
     size_t n_inputs;
     struct ox_node *node[OX_MOST_STEPS];
     size_t n_nodes;
@@ -129,6 +131,55 @@ static bool take(struct ox_rewrite *rw, struct run *run, struct ox_node *node,
     return true;
 }
 
+/* The Concat along the last axis that makes the value for nobody but `user` and others of its kind; NULL. */
+static struct ox_node *joiner_of(struct ox_rewrite *rw, const struct ox_value *value,
+                                 const struct ox_node *user)
+{
+    struct ox_node *concat = ox_made_by(rw, value, "Concat", false);
+    const int rank = ox_rank_of(rw, value);
+    const int64_t axis = concat ? ox_attr_int(concat, "axis", 0) : 0;
+    if (!concat || rank < 1 || (axis != -1 && axis != rank - 1) || ox_rw_is_pinned(rw, value))
+        return NULL;
+    for (const struct ox_use *use = ox_rw_uses(rw, value); use; use = use->next)
+        if (use->node != user && !ox_is_op(use->node, "Concat") &&
+            !ox_is_domain_op(use->node, OX_OWN_DOMAIN, "Elementwise"))
+            return NULL;
+    for (size_t i = 0; i < concat->n_inputs; i++)
+        if (!is_float(rw, concat->inputs[i]) || ox_rank_of(rw, concat->inputs[i]) != rank)
+            return NULL;
+    return concat;
+}
+
+/* The values that are joined to `value`, in their order; those that are joined ones themselves in their parts. */
+static size_t find_parts(struct ox_rewrite *rw, struct ox_value *value, const struct ox_node *user,
+                         struct ox_value **part)
+{
+    size_t n = 1;
+    part[0] = value;
+    for (size_t i = 0; i < n;) {
+        struct ox_node *concat = joiner_of(rw, part[i], user);
+        if (!concat || n + concat->n_inputs > MOST_JOINED) {
+            i++;
+            continue;
+        }
+        memmove(part + i + concat->n_inputs, part + i + 1, (n - i - 1) * sizeof(struct ox_value *));
+        memcpy(part + i, concat->inputs, concat->n_inputs * sizeof(struct ox_value *));
+        n += concat->n_inputs - 1;
+    }
+    return n;
+}
+
+/* What a Concat before the run joins is left to the run. Gives the first of the inputs that are joined; 0: none. */
+static size_t take_concat(struct ox_rewrite *rw, struct run *run)
+{
+    struct ox_value *part[MOST_JOINED];
+    const size_t n = find_parts(rw, run->input[0], run->node[0], part), first = run->n_inputs;
+    run->input[0] = part[0];
+    for (size_t i = 1; i < n; i++)
+        run->input[run->n_inputs++] = part[i];
+    return n > 1 ? first : 0;
+}
+
 static void look_at(struct ox_rewrite *rw, struct ox_node *node, struct run *run)
 {
     run->n_steps = run->n_nodes = 0;
@@ -145,9 +196,11 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node, struct run *run
         return;
     struct ox_node *last = run->node[run->n_nodes - 1];
     run->input[0] = first;
+    const size_t joined = take_concat(rw, run);
     ox_rw_become(rw, last, "Elementwise", OX_OWN_DOMAIN, run->input, run->n_inputs);
     ox_rw_clear_attrs(rw, last);
     rw->failed |= !ox_node_set_ints(last, "steps", run->field, run->n_steps * OX_STEP_FIELDS);
+    rw->failed |= joined && !ox_node_set_int(last, "joined", (int64_t)joined);
     for (size_t i = 0; i + 1 < run->n_nodes; i++)
         ox_rw_remove(rw, run->node[i]);
 }

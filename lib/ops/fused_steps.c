@@ -19,9 +19,22 @@ struct step {
     bool reversed; /* the chain's value is the right one */
 };
 
+struct shape {
+    unsigned rank;
+    size_t n;
+    int64_t *dims;
+};
+
+struct part {
+    const float *data;
+    size_t n; /* of a row */
+};
+
 struct job {
     const float *x;
     float *y;
+    struct part *part; /* NULL: x is there */
+    size_t n_parts, row;
     size_t n, n_steps;
     struct step step[OX_MOST_STEPS];
 };
@@ -63,13 +76,46 @@ static void apply_pair(const struct step *s, size_t from, size_t n, const float 
     }
 }
 
+/* A few in line: a call costs more than they do. */
+static void copy(size_t n, const float *from, float *to)
+{
+    if (n % 4 == 0 && n <= 128) {
+        for (size_t i = 0; i < n; i += 4)
+            memcpy(to + i, from + i, 4 * sizeof *to);
+    } else {
+        memcpy(to, from, n * sizeof *to);
+    }
+}
+
+/* Elements [from, from + n) of the parts joined. */
+static void gather(const struct job *job, size_t from, size_t n, float *to)
+{
+    size_t row = from / job->row, at = from % job->row, i = 0;
+    for (; at >= job->part[i].n; i++)
+        at -= job->part[i].n;
+    while (n) {
+        const struct part *p = &job->part[i];
+        const size_t some = p->n - at < n ? p->n - at : n;
+        copy(some, p->data + row * p->n + at, to);
+        to += some;
+        n -= some;
+        at = 0;
+        if (++i == job->n_parts) {
+            i = 0;
+            row++;
+        }
+    }
+}
+
 static void run_stretches(void *arg, size_t first, size_t last)
 {
     const struct job *job = arg;
     float work[STRETCH];
     for (size_t i = first; i < last; i++) {
         const size_t from = i * STRETCH, n = job->n - from < STRETCH ? job->n - from : STRETCH;
-        const float *x = job->x + from;
+        const float *x = job->part ? work : job->x + from;
+        if (job->part)
+            gather(job, from, n, work);
         for (size_t k = 0; k < job->n_steps; k++) {
             const struct step *s = &job->step[k];
             /* The result may lie where input 0 does: it is written last. */
@@ -84,7 +130,7 @@ static void run_stretches(void *arg, size_t first, size_t last)
 }
 
 /* How an operand repeats in the chain's shape: ones, then dimensions that are the same, then ones. */
-static bool find_repeats(const struct ox_tensor *x, const struct ox_tensor *other, struct step *s)
+static bool find_repeats(const struct shape *x, const struct ox_tensor *other, struct step *s)
 {
     unsigned d = other->rank;
     s->inner = 1;
@@ -109,7 +155,7 @@ static float float_of(int64_t bits)
     return value;
 }
 
-static enum ox_status read_step(struct ox_run *r, const int64_t *field, const struct ox_tensor *x,
+static enum ox_status read_step(struct ox_run *r, const int64_t *field, const struct shape *x,
                                 struct step *s, struct ox_error *err)
 {
     const struct ox_rows *t = ox_fast_rows();
@@ -130,6 +176,39 @@ static enum ox_status read_step(struct ox_run *r, const int64_t *field, const st
     return OX_OK;
 }
 
+/* What input 0 and those joined to it make: its shape (without data) in *shape. */
+static enum ox_status read_parts(struct ox_run *r, const struct ox_tensor *x, struct job *job,
+                                 struct shape *shape, struct ox_error *err)
+{
+    const int64_t joined = ox_run_int(r, "joined", 0);
+    int64_t *dims = ox_run_scratch(r, x->rank + 1, sizeof *dims, err);
+    if (!dims)
+        return OX_NO_MEMORY;
+    *shape = (struct shape){x->rank, x->n, dims};
+    memcpy(dims, x->dims, x->rank * sizeof *dims);
+    if (!joined)
+        return OX_OK;
+    if (joined < 1 || (size_t)joined >= r->n_in || x->rank < 1)
+        return ox_run_fail(r, err, OX_INPUT, "there is nothing to join");
+    job->n_parts = r->n_in - (size_t)joined + 1;
+    job->part = ox_run_scratch(r, job->n_parts, sizeof *job->part, err);
+    if (!job->part)
+        return OX_NO_MEMORY;
+    const unsigned last = x->rank - 1;
+    dims[last] = 0;
+    for (size_t i = 0; i < job->n_parts; i++) {
+        const struct ox_tensor *t = i ? ox_fast_in(r, (size_t)joined + i - 1) : x;
+        if (!t || t->rank != x->rank || memcmp(t->dims, x->dims, last * sizeof *dims) != 0 ||
+            OX_ADD_OVERFLOWS(dims[last], t->dims[last], &dims[last]))
+            return ox_run_fail(r, err, OX_INPUT, "the inputs do not fit each other");
+        job->part[i] = (struct part){t->data, (size_t)t->dims[last]};
+    }
+    job->row = (size_t)dims[last];
+    if (!ox_dims_count(shape->rank, dims, &shape->n))
+        return ox_run_fail(r, err, OX_LIMIT, "the result is too large");
+    return OX_OK;
+}
+
 static enum ox_status run_steps(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_fast_in(r, 0);
@@ -138,16 +217,30 @@ static enum ox_status run_steps(struct ox_run *r, struct ox_error *err)
     if (!x || !steps || steps->type != OX_ATTR_INTS || !steps->n || steps->n % OX_STEP_FIELDS ||
         steps->n > OX_MOST_STEPS * OX_STEP_FIELDS)
         return ox_run_fail(r, err, OX_INPUT, "the data is no float32, or there are no steps");
-    struct job job = {.x = x->data, .n = x->n, .n_steps = steps->n / OX_STEP_FIELDS};
-    for (size_t k = 0; x->n && k < job.n_steps; k++)
-        OX_TRY(read_step(r, steps->ints + k * OX_STEP_FIELDS, x, &job.step[k], err));
-    OX_TRY(ox_run_out_reuse(r, 0, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
+    struct shape shape;
+    struct job job = {.x = x->data, .n_steps = steps->n / OX_STEP_FIELDS};
+    OX_TRY(read_parts(r, x, &job, &shape, err));
+    job.n = shape.n;
+    for (size_t k = 0; job.n && k < job.n_steps; k++)
+        OX_TRY(read_step(r, steps->ints + k * OX_STEP_FIELDS, &shape, &job.step[k], err));
+    if (job.part)
+        OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, shape.dims, &y, err));
+    else
+        OX_TRY(ox_run_out_reuse(r, 0, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
     job.y = y->data;
-    if (x->n)
-        ox_fast_spread(r->env, (x->n - 1) / STRETCH + 1, 4, STRETCH * 0.3 * (double)job.n_steps,
+    if (job.n)
+        ox_fast_spread(r->env, (job.n - 1) / STRETCH + 1, 4, STRETCH * 0.3 * (double)job.n_steps,
                        run_stretches, &job);
     return ox_env_poll(r->env, err);
 }
 
+static void infer_steps(struct ox_infer *c)
+{
+    if (ox_infer_int_attr(c, "joined", 0))
+        ox_infer_same_dtype(c, 0, 0);
+    else
+        ox_rule_same(c);
+}
+
 const struct ox_op ox_ops_fused_steps[] = {
-    {OX_OWN_DOMAIN, "Elementwise", 1, .infer = ox_rule_same, .run = run_steps}, {0}};
+    {OX_OWN_DOMAIN, "Elementwise", 1, .infer = infer_steps, .run = run_steps}, {0}};

@@ -1,5 +1,6 @@
 /* Elementwise of our own domain: a chain of elementwise functions, worked out a stretch at a time. Input 0 begins it; the others are
- * operands of its functions of two. `steps` is a list of integers, OX_STEP_FIELDS a step. */
+ * operands of its functions of two. `steps` is a list of integers, OX_STEP_FIELDS a step. `joined` (0: none) is the first of the inputs that are joined to input 0
+ * along the last axis before. */
 #ifndef OX_OPS_FUSED_STEPS_H
 #define OX_OPS_FUSED_STEPS_H
 

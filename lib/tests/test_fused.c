@@ -325,12 +325,13 @@ static const char *const chains[] = {
     "b = Sigmoid(x) c = Div(b, w3) d = Min(c, w4) e = Tanh(d) y = Mul(e, x)",
     "b = Add(w0, x) c = Exp(b) d = Add(c, w5) y = Sqrt(d)",
     "b = Mul(x, x) c = Neg(b) y = Max(c, w6)",
+    "b = Concat <axis = 3> (x, w3, x, w7) c = Mul(b, w8) d = Add(c, w1) y = Relu(d)",
 };
 
 START_TEST(runs_of_elementwise_operators_are_one_node_of_the_same_bits)
 {
-    static const char *const shapes[] = {"13",  "6,1,1",     "1",   "5,6,7,13",
-                                         "7,1", "+1,6,7,13", "7,13"};
+    static const char *const shapes[] = {"13",        "6,1,1", "1",       "5,6,7,13", "7,1",
+                                         "+1,6,7,13", "7,13",  "5,6,7,2", "41"};
     static float one[MOST], each[MOST];
     const int64_t dims[] = {5, 6, 7, 13};
     struct ox_strbuf text[2];
