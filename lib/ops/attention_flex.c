@@ -177,7 +177,7 @@ static enum ox_status run_flex(struct ox_run *r, struct ox_error *err)
 static void infer_graph(struct ox_infer *c, const char *name, const struct ox_type *scores)
 {
     const struct ox_attr *attr = ox_infer_attr(c, name);
-    if (!attr || attr->type != OX_ATTR_GRAPH)
+    if (!attr || attr->type != OX_ATTR_GRAPH || !attr->n)
         return;
     const struct ox_graph *graph = attr->graphs[0];
     if (graph->n_inputs != 1 || graph->n_outputs != 1)

@@ -226,10 +226,16 @@ static bool body_keeps_condition(const struct ox_graph *body)
     return false;
 }
 
-static const struct ox_expr *count_trips(struct ox_infer *c)
+/* NULL: the attribute is not there, or says that it is a graph and has none. */
+static const struct ox_graph *body_of(struct ox_infer *c)
 {
     const struct ox_attr *attr = ox_infer_attr(c, "body");
-    const struct ox_graph *body = attr && attr->type == OX_ATTR_GRAPH ? attr->graphs[0] : NULL;
+    return attr && attr->type == OX_ATTR_GRAPH && attr->n ? attr->graphs[0] : NULL;
+}
+
+static const struct ox_expr *count_trips(struct ox_infer *c)
+{
+    const struct ox_graph *body = body_of(c);
     const struct ox_tensor *condition = ox_infer_const(c, 1);
     bool begins = !ox_infer_has(c, 1) || (condition && condition->dtype == OX_BOOL &&
                                           condition->n == 1 && *(const uint8_t *)condition->data);
@@ -244,8 +250,7 @@ static const struct ox_expr *count_trips(struct ox_infer *c)
 /* The trip's number or the condition as the body sees it: the body may declare [1] instead of a scalar. */
 static const struct ox_type *trip_type(struct ox_infer *c, size_t i, enum ox_dtype dtype)
 {
-    const struct ox_attr *attr = ox_infer_attr(c, "body");
-    const struct ox_graph *body = attr && attr->type == OX_ATTR_GRAPH ? attr->graphs[0] : NULL;
+    const struct ox_graph *body = body_of(c);
     const struct ox_type *declared = body && i < body->n_inputs ? body->inputs[i]->type : NULL;
     bool is_ranked = declared && declared->kind == OX_TYPE_TENSOR && declared->has_rank;
     if (i == 1 && is_ranked && ox_infer_type(c, i))
@@ -284,8 +289,7 @@ static void assume_inserted(struct ox_infer *c, const struct ox_type **in, size_
                             const struct ox_type **out, size_t n_out)
 {
     const struct ox_node *node = ox_infer_node(c);
-    const struct ox_attr *attr = ox_infer_attr(c, "body");
-    const struct ox_graph *body = attr && attr->type == OX_ATTR_GRAPH ? attr->graphs[0] : NULL;
+    const struct ox_graph *body = body_of(c);
     bool passed = false;
     for (size_t i = 0; body && i < n_carried; i++) {
         const struct ox_value *given = node->inputs[2 + i];
