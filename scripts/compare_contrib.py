@@ -320,12 +320,13 @@ def group_query(r):
     cache = [r.real(b, kv, 6 if past else 0, d) for _ in range(2)]
     q = [r.real(b, s, kv * ratio * d), r.real(b, s, kv * d), r.real(b, s, kv * d)]
     rotary = r.flag()
-    total = past + s
-    inputs = q + (cache if past else [None, None]) + [numpy.full(b, total - 1, numpy.int32), numpy.array(total if not past else 6, numpy.int32)]
+    lengths = r.ints(6, b, dtype=numpy.int32) if past else numpy.full(b, s - 1, numpy.int32)
+    inputs = q + (cache if past else [None, None]) + [lengths, numpy.array(lengths.max() + 1, numpy.int32)]
     inputs += [r.real(8, d // 2), r.real(8, d // 2)] if rotary else []
     attributes = {"num_heads": kv * ratio, "kv_num_heads": kv, "do_rotary": rotary}
     attributes.update(r.choice([{}, {"local_window_size": 2}, {"softcap": 2.0}, {"scale": 0.2}]))
-    return inputs, attributes, 1
+    # Without its caches' outputs onnxruntime does not read the past.
+    return inputs, attributes, 3
 
 
 def packed_attention(r):
@@ -495,6 +496,7 @@ CASES = {
 }
 BOUNDS = collections.defaultdict(lambda: 1e-5, Inverse=1e-4, CDist=1e-4, DynamicQuantizeLSTM=2e-2, QAttention=1e-4, MatMulNBits=1e-4, DynamicQuantizeMatMul=1e-4)
 
+FIRST = {"GroupQueryAttention"}  # what stands behind the last key of a cache is nobody's
 LOOSE = {"QLinearSoftmax"}  # onnxruntime's exponentials are integers of a table
 
 
@@ -609,7 +611,7 @@ def compare(tool, name, seed, folder):
         except ValueError as reason:
             wrong.append(f"{level}: {reason}")
             continue
-        for i, value in enumerate(expected):
+        for i, value in enumerate(expected[:1] if name in FIRST else expected):
             if value is not None and (reason := departure(numpy.asarray(value), actual[f"y{i}"], BOUNDS[name], name in LOOSE)):
                 wrong.append(f"{level} y{i}: {reason} {attributes} {[v if v is None else v.shape for v in inputs]}")
     return who, wrong

@@ -179,6 +179,25 @@ class QGemm(OpRun):
         return (numpy.clip(numpy.rint(y / y_scale) + float(y_zero), limits.min, limits.max).astype(y_zero.dtype),)
 
 
+class QLinearAdd(OpRun):
+    op_domain = MICROSOFT
+
+    def _run(self, a, a_scale, a_zero, b, b_scale, b_zero, scale, zero):
+        y = (a.astype("d") - float(a_zero)) * a_scale + (b.astype("d") - float(b_zero)) * b_scale
+        limits = numpy.iinfo(zero.dtype)
+        return (numpy.clip(numpy.rint(y / scale) + float(zero), limits.min, limits.max).astype(zero.dtype),)
+
+
+class QLinearGlobalAveragePool(OpRun):
+    op_domain = MICROSOFT
+
+    def _run(self, x, x_scale, x_zero, scale, zero, channels_last=0):
+        axes = tuple(range(1, x.ndim - 1) if channels_last else range(2, x.ndim))
+        y = (x.astype("d").mean(axis=axes, keepdims=True) - float(x_zero)) * x_scale
+        limits = numpy.iinfo(zero.dtype)
+        return (numpy.clip(numpy.rint(y / scale) + float(zero), limits.min, limits.max).astype(zero.dtype),)
+
+
 class Tokenizer(OpRun):
     """With an expression alone."""
 
@@ -252,5 +271,5 @@ def operators(model):
     op_svm_classifier.multiclass_probability = multiclass_probability
     opset = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=1)
     dilated = {node.op_type for node in model.graph.node if node.op_type == "MaxPool" and len(node.output) > 1}
-    plain = [Gelu, HardSwish, Conv, QLinearConv, AveragePool, DynamicQuantizeLinear, QGemm, Tokenizer, ZipMap, RNN, Scan]
+    plain = [Gelu, HardSwish, Conv, QLinearConv, AveragePool, DynamicQuantizeLinear, QGemm, QLinearAdd, QLinearGlobalAveragePool, Tokenizer, ZipMap, RNN, Scan]
     return plain + ([] if dilated else [MaxPool]) + ([DequantizeLinear] if opset < 19 else [])
