@@ -267,6 +267,46 @@ static enum ox_status free_operands(struct ox_freeing *free_, struct ox_node *no
     return OX_OK;
 }
 
+/* A Gather that takes each element of an axis in its order, as exporters write a view down: of a longer axis it takes a part. */
+static enum ox_status refuse_view(struct ox_freeing *free_, const struct ox_node *node,
+                                  struct ox_error *err)
+{
+    int64_t before[OX_FREE_RANK];
+    const struct ox_attr *attr = ox_node_attr(node, "axis");
+    const struct ox_stored *stored =
+        node->n_inputs > 1 && node->inputs[1] ? ox_free_constant(node->inputs[1]) : NULL;
+    const struct ox_type *type = ox_free_type_before(free_, node->inputs[0]);
+    const struct ox_type *now = ox_shapes_type(free_->after, node->inputs[0]);
+    int64_t axis = attr && attr->type == OX_ATTR_INT ? attr->i : 0;
+    if (!stored || !ox_type_numbers(type, before) || !now || !now->has_rank ||
+        now->rank != type->rank)
+        return OX_OK;
+    axis += axis < 0 ? type->rank : 0;
+    if (axis < 0 || axis >= (int64_t)type->rank || before[axis] < 2 || !now->dims[axis] ||
+        ox_expr_is_int(now->dims[axis], NULL))
+        return OX_OK;
+    struct ox_tensor *tensor = NULL;
+    OX_TRY(ox_stored_load(free_->model, stored, &tensor, err));
+    bool whole = ox_dtype_is_integer(tensor->dtype) && tensor->n == (size_t)before[axis];
+    for (size_t i = 0; whole && i < tensor->n; i++)
+        whole = ox_tensor_get_int(tensor, i) == (int64_t)i;
+    ox_tensor_release(tensor);
+    if (!whole)
+        return OX_OK;
+    struct ox_strbuf size = {0}, label = {0};
+    ox_expr_print(&size, now->dims[axis]);
+    ox_node_label(&label, node);
+    enum ox_status status =
+        ox_fail(err, OX_NEGATIVE,
+                "%s: cannot be freed: Gather '%s' takes %lld elements, all that axis %lld of '%s' "
+                "had, where there are %s then",
+                ox_free_label(free_->model), label.data ? label.data : "", (long long)before[axis],
+                (long long)axis, node->inputs[0]->name, size.data ? size.data : "others");
+    ox_strbuf_release(&label);
+    ox_strbuf_release(&size);
+    return status;
+}
+
 enum ox_status ox_free_node(struct ox_freeing *free_, struct ox_node *node, struct ox_error *err)
 {
     static const char *const others[] = {"Concat", "LSTM", "GRU", "RNN"};
@@ -277,6 +317,8 @@ enum ox_status ox_free_node(struct ox_freeing *free_, struct ox_node *node, stru
         if (strcmp(node->op_type, others[i]) == 0)
             return free_operands(free_, node, err);
     }
+    if (strcmp(node->op_type, "Gather") == 0)
+        return refuse_view(free_, node, err);
     if ((!is_expand && strcmp(node->op_type, "Reshape") != 0) || node->n_inputs < 2 ||
         !node->outputs[0] || !node->inputs[1] || !is_fixed(free_, node->inputs[1]))
         return OX_OK;
