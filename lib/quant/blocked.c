@@ -179,10 +179,13 @@ struct ox_block_fit ox_block_fit(const struct ox_blocking *b, const float *value
         fit_symmetric(&f, -low > high ? -low : high, steps);
     else
         fit_range(&f, low, high, steps);
-    if (f.cost < INFINITY && b->method == OX_WEIGHT_HQQ)
+    if (f.cost == INFINITY)
+        return f.best;
+    refine(&f);
+    if (b->method == OX_WEIGHT_HQQ) { /* from there on, so that no block is worse for it */
         fit_without_outliers(&f);
-    if (f.cost < INFINITY)
         refine(&f);
+    }
     return f.best;
 }
 
