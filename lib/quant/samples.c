@@ -12,6 +12,7 @@
 struct source {
     char *path;
     bool folder;
+    bool whole; /* its arrays have not the same number of rows, so they are one feed together */
     uint64_t n_feeds;
 };
 
@@ -159,7 +160,8 @@ static enum ox_status count_feeds(struct ox_samples *s, struct source *source, s
 {
     struct ox_tensor_file *file;
     OX_TRY(ox_tensor_file_open(&file, s->env, source->path, NULL, err));
-    uint64_t n = UINT64_MAX;
+    uint64_t n = UINT64_MAX, most = 0;
+    bool any_drop = false;
     enum ox_status status = OX_OK;
     for (size_t i = 0; i < s->n_inputs && status == OX_OK; i++) {
         size_t at;
@@ -175,10 +177,13 @@ static enum ox_status count_feeds(struct ox_samples *s, struct source *source, s
         if (rows > 0) {
             uint64_t feeds = (uint64_t)(ox_tensor_file_dims(file, at)[0] / rows);
             n = feeds < n ? feeds : n;
+            most = feeds > most ? feeds : most;
+            any_drop |= drop;
         }
     }
     ox_tensor_file_release(file);
-    source->n_feeds = n == UINT64_MAX ? 1 : n;
+    source->whole = !any_drop && n > 0 && n < most;
+    source->n_feeds = n == UINT64_MAX || source->whole ? 1 : n;
     return status;
 }
 
@@ -192,7 +197,7 @@ static enum ox_status open_source(struct ox_samples *s, struct ox_error *err)
             continue;
         array->n_rows = rows_a_feed(ox_session_input(s->session, i),
                                     ox_tensor_file_rank(s->file, at), &array->drop);
-        if (array->n_rows > 0)
+        if (array->n_rows > 0 && !s->sources[s->at].whole)
             OX_TRY(ox_tensor_rows_open(&array->rows, s->file, at, err));
         else
             OX_TRY(ox_tensor_file_load(&array->whole, s->file, at, err));
