@@ -51,7 +51,8 @@ static const char *shortest(char text[OX_NUMBER_BYTES], double value, bool singl
     int exponent;
     bool power = fabs(frexp(value, &exponent)) == 0.5;
     for (; digits < most; digits++) {
-        snprintf(text, OX_NUMBER_BYTES, "%.*g", digits, value);
+        if (snprintf(text, OX_NUMBER_BYTES, "%.*g", digits, value) >= OX_NUMBER_BYTES)
+            break; /* it fits: 17 digits and an exponent are no more than 24 characters */
         if (same(text, value, single) || (power && next_decimal(text, value, digits, single)))
             break;
     }

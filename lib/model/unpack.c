@@ -213,7 +213,7 @@ static enum ox_status next_record(struct unpacker *u, struct frame *f, struct ox
     const char *why;
     if (!ox_record_read(record, &f->at, f->end, &why))
         return malformed(u, f, NULL, f->at, why);
-    if (record->bytes.n >= FAR_BYTES && record->type == OX_WIRE_BYTES)
+    if (record->type == OX_WIRE_BYTES && record->bytes.n >= FAR_BYTES)
         pass_far(u, record);
     *more = true;
     return poll(u);

@@ -256,8 +256,8 @@ void ox_shapes_fold(struct ox_infer *c)
     const struct ox_tensor *in[OX_EVALUATE_MOST] = {NULL};
     struct ox_tensor *out[OX_EVALUATE_MOST] = {NULL};
     struct ox_error err;
-    if (c->s->rules_alone || !take_inputs(c, in) || !ox_can_evaluate(c->node, c->op, c->schema, in) ||
-        !needs_folding(c) || !makes_little(c))
+    if (c->s->rules_alone || !take_inputs(c, in) ||
+        !ox_can_evaluate(c->node, c->op, c->schema, in) || !needs_folding(c) || !makes_little(c))
         return;
     enum ox_status status = ox_evaluate(c->node, c->op, c->schema, c->opset, c->s->call, in,
                                         &c->s->scratch, c->s->model->env, out, &err);
