@@ -63,8 +63,8 @@ static enum ox_status compare_constant(struct ox_explaining *e, const char *what
                                        const struct ox_tensor *x, const struct ox_tensor *y,
                                        struct ox_error *err)
 {
-    struct ox_relation relation;
-    bool found;
+    struct ox_relation relation = {0};
+    bool found = false;
     char id[64], is[160], other[160];
     if (same_bytes(x, y))
         return OX_OK;
@@ -75,7 +75,6 @@ static enum ox_status compare_constant(struct ox_explaining *e, const char *what
         return OX_OK;
     }
     const bool strings = x->dtype == OX_STRING || y->dtype == OX_STRING;
-    found = false;
     if (!strings)
         OX_TRY(ox_relate(x, y, &found, &relation, err));
     if (found) {
