@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shape/shapes.h"
+
 enum {
     MOST_ROUNDS =
         20, /* of a phase: passes shrink the graph, so that this many are more than enough */
@@ -228,6 +230,17 @@ enum ox_status ox_rewrite_model(struct ox_model *model, const struct ox_rewrite_
     return status;
 }
 
+/* Stored types that contradict the nodes are only in doubt while the sizes behind them are computed, and wrong once those are
+ * folded. */
+static enum ox_status correct_types(struct ox_model *model, struct ox_error *err)
+{
+    struct ox_shapes *shapes;
+    OX_TRY(ox_shapes_infer(&shapes, model, NULL, NULL, err));
+    const enum ox_status status = ox_shapes_correct(shapes, model, err);
+    ox_shapes_release(shapes);
+    return status;
+}
+
 enum ox_status ox_optimize(struct ox_model *model, const struct ox_optimize_options *options,
                            struct ox_optimize_report *report, struct ox_error *err)
 {
@@ -241,5 +254,6 @@ enum ox_status ox_optimize(struct ox_model *model, const struct ox_optimize_opti
                                          .n_keep = options->n_keep,
                                          .may_be_empty = options->may_be_empty,
                                          .fold_bytes = options->fold_bytes};
+    OX_TRY(correct_types(model, err));
     return ox_rewrite_model(model, &plan, report, err);
 }

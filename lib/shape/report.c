@@ -208,6 +208,24 @@ enum ox_status ox_shapes_store(const struct ox_shapes *shapes, struct ox_model *
     return OX_OK;
 }
 
+enum ox_status ox_shapes_correct(const struct ox_shapes *shapes, struct ox_model *model,
+                                 struct ox_error *err)
+{
+    struct ox_shapes *s = (struct ox_shapes *)(uintptr_t)shapes;
+    for (size_t i = 0; i < shapes->n_list; i++) {
+        struct ox_value *value = (struct ox_value *)(uintptr_t)shapes->list[i];
+        const struct ox_type *type = ox_shapes_type(shapes, value);
+        bool differ = false;
+        if (!value->producer || !value->type || !type || !has_element(type) ||
+            (value->is_output && value->graph == model->graph))
+            continue;
+        ox_shapes_merge(s, type, value->type, &differ);
+        if (differ)
+            OX_TRY(declare(shapes, model, value, true, err));
+    }
+    return OX_OK;
+}
+
 enum ox_status ox_shapes_freeze(const struct ox_shapes *shapes, struct ox_model *model,
                                 struct ox_error *err)
 {

@@ -20,6 +20,9 @@ const char *ox_shapes_reason(const struct ox_shapes *shapes, const struct ox_val
 /* Declares in the model what was inferred of one value, where that says more than the file. OX_NO_MEMORY. */
 enum ox_status ox_shapes_declare(const struct ox_shapes *shapes, struct ox_model *model,
                                  struct ox_value *value, struct ox_error *err);
+/* Replaces stored entries between the main graph's inputs and outputs that contradict what was inferred. OX_NO_MEMORY. */
+enum ox_status ox_shapes_correct(const struct ox_shapes *shapes, struct ox_model *model,
+                                 struct ox_error *err);
 /* The only element of a small integer or bool value, where it is known and not negative. */
 bool ox_shapes_number(const struct ox_shapes *shapes, const struct ox_value *value,
                       uint64_t *number);
