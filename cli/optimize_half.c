@@ -1,4 +1,5 @@
 #include "optimize_half.h"
+#include "prove.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,7 +51,8 @@ static enum ox_status on_value(void *arg, const char *name, const struct ox_datu
     return OX_OK;
 }
 
-static enum ox_status run_once(struct ox_session *session, uint64_t seed, struct ox_error *err)
+static enum ox_status run_once(struct ox_session *session, uint64_t seed, int64_t open,
+                               struct ox_error *err)
 {
     size_t n_in = ox_session_n_inputs(session), n_out = ox_session_n_outputs(session);
     struct ox_datum **in = calloc(n_in + 1, sizeof(*in)), **out = calloc(n_out + 1, sizeof(*out));
@@ -59,10 +61,8 @@ static enum ox_status run_once(struct ox_session *session, uint64_t seed, struct
         err->status = OX_NO_MEMORY;
         snprintf(err->message, sizeof err->message, "out of memory");
     }
-    for (size_t i = 0; i < n_in && status == OX_OK; i++) {
-        if (ox_session_input_required(session, i))
-            status = ox_session_random_input(session, i, seed + i, NULL, &in[i], err);
-    }
+    if (status == OX_OK)
+        status = prove_draw(session, seed, open, in, err);
     if (status == OX_OK)
         status = ox_session_run(session, in, out, err);
     for (size_t i = 0; in && i < n_in; i++)
@@ -78,13 +78,14 @@ static enum ox_status run_once(struct ox_session *session, uint64_t seed, struct
 static enum ox_status find_wide(struct cli *cli, const char *path, struct ox_model *model,
                                 struct wide *wide)
 {
-    enum { DRAWINGS = 3 };
+    static const int64_t open[] = {1, 2, 3,
+                                   8}; /* masks leave something out only where there is room */
     struct ox_session *session = NULL;
     struct ox_error err;
     struct ox_run_options with = {.on_value = on_value, .value_arg = wide};
     enum ox_status status = ox_session_new(&session, model, &with, &err);
-    for (uint64_t k = 0; k < DRAWINGS && status == OX_OK; k++)
-        status = run_once(session, 7 + 100 * k, &err);
+    for (size_t k = 0; k < sizeof open / sizeof *open && status == OX_OK; k++)
+        status = run_once(session, 7 + 100 * (uint64_t)k, open[k], &err);
     ox_session_release(session);
     if (status == OX_INPUT || status == OX_UNSUPPORTED) {
         cli_warn(cli, "%s: warning: what overflows was not looked for: %s", path, err.message);

@@ -76,21 +76,21 @@ static enum ox_status scale(struct ox_datum **datum, struct ox_env *env, float f
     return status;
 }
 
-/* Open dimensions are `open` in every input, so that names agree. */
-static enum ox_status draw(struct side *side, uint64_t seed, int64_t open, struct ox_error *err)
+enum ox_status prove_draw(struct ox_session *session, uint64_t seed, int64_t open,
+                          struct ox_datum **inputs, struct ox_error *err)
 {
-    for (size_t i = 0; i < side->n_inputs; i++) {
-        const struct ox_port *port = ox_session_input(side->session, i);
+    for (size_t i = 0; i < ox_session_n_inputs(session); i++) {
+        const struct ox_port *port = ox_session_input(session, i);
         int64_t dims[MOST_RANK];
-        ox_datum_release(side->inputs[i]);
-        side->inputs[i] = NULL;
+        ox_datum_release(inputs[i]);
+        inputs[i] = NULL;
         if (!port->required)
             continue;
         for (unsigned k = 0; k < port->rank && k < MOST_RANK; k++)
             dims[k] = port->dims[k] < 0 ? open : port->dims[k];
         enum ox_status status = ox_session_random_input(
-            side->session, i, seed + i, port->has_rank && port->rank <= MOST_RANK ? dims : NULL,
-            &side->inputs[i], err);
+            session, i, seed + i, port->has_rank && port->rank <= MOST_RANK ? dims : NULL,
+            &inputs[i], err);
         if (status != OX_OK)
             return status;
     }
@@ -152,7 +152,8 @@ static enum ox_status sample(struct proof *proof, struct side *expected, struct 
                              struct ox_error *err)
 {
     enum ox_status status =
-        draw(expected, options->seed + 1000 * (uint64_t)drawing->seed, drawing->open, err);
+        prove_draw(expected->session, options->seed + 1000 * (uint64_t)drawing->seed, drawing->open,
+                   expected->inputs, err);
     for (size_t i = 0; i < expected->n_inputs && drawing->factor != 1 && status == OX_OK; i++) {
         if (expected->inputs[i])
             status = scale(&expected->inputs[i], options->env, drawing->factor, err);

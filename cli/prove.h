@@ -21,6 +21,11 @@ struct proof_options {
     struct ox_tolerance tolerance;
 };
 
+/* Draws the inputs that the session requires, `inputs` of them all (what was there is released); open dimensions are `open` in every
+ * one, so that names agree. */
+enum ox_status prove_draw(struct ox_session *session, uint64_t seed, int64_t open,
+                          struct ox_datum **inputs, struct ox_error *err);
+
 /* OX_OK also when they disagree or nothing could be run: see proof. Inputs are matched by name, outputs by place. */
 enum ox_status prove_equal(struct proof *proof, struct ox_model *expected, struct ox_model *actual,
                            const struct proof_options *options, struct ox_error *err);
