@@ -78,8 +78,8 @@ static enum ox_status run_once(struct ox_session *session, uint64_t seed, int64_
 static enum ox_status find_wide(struct cli *cli, const char *path, struct ox_model *model,
                                 struct wide *wide)
 {
-    static const int64_t open[] = {1, 2, 3,
-                                   8}; /* masks leave something out only where there is room */
+    /* Masks leave something out only where there is room. */
+    static const int64_t open[] = {1, 2, 3, 8};
     struct ox_session *session = NULL;
     struct ox_error err;
     struct ox_run_options with = {.on_value = on_value, .value_arg = wide};

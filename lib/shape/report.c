@@ -172,6 +172,16 @@ static const struct ox_type *copy_type(struct ox_model *model, const struct ox_t
     return (type->dims && !copy->dims) || (type->inner && !copy->inner) ? NULL : copy;
 }
 
+static enum ox_status set_type(struct ox_model *model, struct ox_value *value,
+                               const struct ox_type *type, struct ox_error *err)
+{
+    value->type = copy_type(model, type);
+    value->info = NULL;
+    return value->type ? OX_OK
+                       : ox_fail(err, OX_NO_MEMORY, "%s: out of memory",
+                                 model->path ? model->path : "model");
+}
+
 static enum ox_status declare(const struct ox_shapes *shapes, struct ox_model *model,
                               struct ox_value *value, bool overwrite, struct ox_error *err)
 {
@@ -183,11 +193,7 @@ static enum ox_status declare(const struct ox_shapes *shapes, struct ox_model *m
     const struct ox_type *merged = ox_shapes_merge(s, type, value->type, &differ);
     if ((differ && !overwrite) || ox_infer_type_equal(merged, value->type))
         return OX_OK;
-    value->type = copy_type(model, merged);
-    value->info = NULL;
-    return value->type ? OX_OK
-                       : ox_fail(err, OX_NO_MEMORY, "%s: out of memory",
-                                 model->path ? model->path : "model");
+    return set_type(model, value, merged, err);
 }
 
 enum ox_status ox_shapes_declare(const struct ox_shapes *shapes, struct ox_model *model,
@@ -219,9 +225,9 @@ enum ox_status ox_shapes_correct(const struct ox_shapes *shapes, struct ox_model
         if (!value->producer || !value->type || !type || !has_element(type) ||
             (value->is_output && value->graph == model->graph))
             continue;
-        ox_shapes_merge(s, type, value->type, &differ);
+        const struct ox_type *merged = ox_shapes_merge(s, type, value->type, &differ);
         if (differ)
-            OX_TRY(declare(shapes, model, value, true, err));
+            OX_TRY(set_type(model, value, merged, err));
     }
     return OX_OK;
 }
@@ -244,12 +250,8 @@ enum ox_status ox_shapes_freeze(const struct ox_shapes *shapes, struct ox_model 
                 return ox_fail(err, OX_USAGE, "%s: dimension %u of input '%s' is open", path, k,
                                value->name);
         }
-        if (ox_infer_type_equal(type, value->type))
-            continue;
-        value->type = copy_type(model, type);
-        value->info = NULL;
-        if (!value->type)
-            return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", path);
+        if (!ox_infer_type_equal(type, value->type))
+            OX_TRY(set_type(model, value, type, err));
     }
     return ox_shapes_store(shapes, model, true, err);
 }
