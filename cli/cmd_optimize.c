@@ -390,32 +390,36 @@ static enum ox_status to_half(struct job *job)
 
 /* ---- The report --------------------------------------------------------------------------------------------------- */
 
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 static void print_text(const struct job *job)
 {
     struct ox_strbuf *out = &job->cli->out;
     if (job->inlined)
-        ox_strbuf_printf(out, "%zu call%s inlined\n", job->inlined, job->inlined == 1 ? "" : "s");
+        ox_strbuf_printf(out, "%zu call%s inlined\n", job->inlined, plural(job->inlined));
     if (job->shared)
-        ox_strbuf_printf(out, "%zu equal weight%s shared\n", job->shared,
-                         job->shared == 1 ? "" : "s");
+        ox_strbuf_printf(out, "%zu equal weight%s shared\n", job->shared, plural(job->shared));
     for (size_t i = 0; i < job->n_steps; i++) {
         const struct step *step = &job->steps[i];
         if (step->changes || step->rolled_back)
             ox_strbuf_printf(out, "%-24s %zu change%s%s\n", step->name, step->changes,
-                             step->changes == 1 ? "" : "s",
-                             step->rolled_back ? ", rolled back" : "");
+                             plural(step->changes), step->rolled_back ? ", rolled back" : "");
     }
     if (job->half.n_nodes)
         ox_strbuf_printf(out,
-                         "%zu of %zu nodes in %s, %zu casts, %zu weights narrowed, %zu values too "
-                         "large\n",
+                         "%zu of %zu nodes in %s, %zu cast%s, %zu weight%s narrowed, %zu value%s "
+                         "too large\n",
                          job->half.n_half, job->half.n_nodes,
                          job->args->fp16 ? "float16" : "bfloat16", job->half.n_casts,
-                         job->half.n_weights, job->n_wide);
+                         plural(job->half.n_casts), job->half.n_weights,
+                         plural(job->half.n_weights), job->n_wide, plural(job->n_wide));
     if (job->narrowed)
         ox_strbuf_puts(out, "inputs and outputs narrowed\n");
-    ox_strbuf_printf(out, "%zu node%s, before %zu\n", job->nodes_after,
-                     job->nodes_after == 1 ? "" : "s", job->nodes_before);
+    ox_strbuf_printf(out, "%zu node%s, before %zu\n", job->nodes_after, plural(job->nodes_after),
+                     job->nodes_before);
     if (job->proven && job->proof.samples)
         ox_strbuf_printf(out, "verified on %u inputs: largest difference %.3g, relative %.3g\n",
                          job->proof.samples, job->proof.max_abs, job->proof.max_rel);

@@ -9,7 +9,7 @@ PYTHON has onnx, onnxsim, onnxslim and onnxruntime. What the peers make is kept 
 by onnxruntime on the model's test data; passes rolled back. With --time the CPU time of a run with one thread on the model, on
 ours and on theirs, by turns, the least of several. --ops tells where the operators counted differ from the better peer's.
 Exit status 1 where we have more nodes than a peer whose result is right, outputs depart, a pass is rolled back or (with
---time) we are more than 5 % slower than the best."""
+--time) we are more than 5 % slower than the best, also when measured again: what else runs here only ever adds time."""
 import argparse
 import collections
 import glob
@@ -154,6 +154,16 @@ def make(python, program, model, out):
     return not failed
 
 
+def best_of(rows):
+    """The least time of the model and of the peers whose results are right."""
+    return min((r["ms"] for n, r in rows.items() if n in ("model", "sim", "slim") and "ms" in r and r.get("far", 0) <= 1e-4),
+               default=1e30)
+
+
+def is_slower(rows):
+    return rows.get("ours", {}).get("ms", 0) > 1.05 * best_of(rows)
+
+
 def examine(args, folder):
     name = os.path.basename(folder)
     model = f"{folder}/model.onnx"
@@ -171,11 +181,20 @@ def examine(args, folder):
     report = json.loads(done.stdout) if done.returncode == 0 else {}
     if report:
         models["ours"] = ours
-    job = {"models": models, "data": folder, "time": args.time}
-    measured = subprocess.run([args.peers, "-c", MEASURE, json.dumps(job)], capture_output=True, text=True)
-    rows = json.loads(measured.stdout) if measured.returncode == 0 else {}
-    if not rows:
-        print(f"{name}: measuring failed: {measured.stderr[-300:]}")
+    rows = {}
+    for attempt in range(1 + args.again * bool(args.time)):
+        job = {"models": models, "data": folder, "time": args.time * (1 + attempt)}
+        measured = subprocess.run([args.peers, "-c", MEASURE, json.dumps(job)], capture_output=True, text=True)
+        more = json.loads(measured.stdout) if measured.returncode == 0 else {}
+        if not more:
+            print(f"{name}: measuring failed: {measured.stderr[-300:]}")
+        for key, row in more.items():
+            row["ms"] = min(row.get("ms", 1e30), rows.get(key, {}).get("ms", 1e30))
+            if row["ms"] == 1e30:
+                del row["ms"]
+        rows = more or rows
+        if not is_slower(rows):
+            break
     rows["rolled_back"] = [p["name"] for p in report.get("passes", []) if p["rolled_back"]]
     rows["failed"] = "" if report else done.stderr[-300:]
     rows["verified"] = report.get("verified")
@@ -201,9 +220,8 @@ def judge(name, rows, args):
             more.subtract(row["counts"])
             wrong.append(f'{ours["nodes"]} nodes, {peer} {row["nodes"]}' +
                          (": " + " ".join(f"{k}{v:+d}" for k, v in sorted(more.items()) if v) if args.ops else ""))
-    times = [r["ms"] for r in (rows.get("model", {}), *right.values()) if "ms" in r]
-    if "ms" in ours and times and ours["ms"] > 1.05 * min(times):
-        wrong.append(f'{ours["ms"]:.3g} ms, best {min(times):.3g}')
+    if is_slower(rows):
+        wrong.append(f'{ours["ms"]:.3g} ms, best {best_of(rows):.3g}')
     return wrong
 
 
@@ -215,6 +233,7 @@ def main():
     parser.add_argument("--filter", default="")
     parser.add_argument("--option", action="append", default=[])
     parser.add_argument("--time", type=float, default=0, metavar="SECONDS")
+    parser.add_argument("--again", type=int, default=3, help="measurements more of a row that is slower")
     parser.add_argument("--ops", action="store_true")
     parser.add_argument("--only-peers", action="store_true")
     parser.add_argument("--max-size", type=float, default=1e12, metavar="MB")

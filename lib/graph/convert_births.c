@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/convert_adapters.h"
+#include "ops/move.h"
 
 /* ---- Renamed ------------------------------------------------------------------------------------------------------ */
 
@@ -109,6 +110,57 @@ bool ox_birth_eye_like(struct ox_adapt *c)
     return good;
 }
 
+/* A tensor of one value. NULL: c->status says why. */
+static struct ox_tensor *filled(struct ox_adapt *c, enum ox_dtype dtype, unsigned rank,
+                                const int64_t *dims, const void *element)
+{
+    struct ox_tensor *tensor;
+    c->status = ox_tensor_new(&tensor, ox_env_budget(c->model->env), dtype, rank, dims, c->err);
+    if (c->status != OX_OK)
+        return NULL;
+    ox_move_fill(tensor->data, tensor->n, ox_dtype_size(dtype), element);
+    return tensor;
+}
+
+/* One element, given that shape, is a constant. */
+static bool expand_element(struct ox_adapt *c, const struct ox_tensor *element, size_t n,
+                           const int64_t *shape)
+{
+    int64_t dims[OX_ADAPT_RANK];
+    unsigned rank = n > element->rank ? (unsigned)n : element->rank;
+    for (unsigned i = 0; i < rank; i++)
+        dims[i] = i + n < rank ? 1 : shape[i + n - rank];
+    struct ox_tensor *all = filled(c, element->dtype, rank, dims, element->data);
+    if (!all)
+        return false;
+    ox_adapt_cut_inputs(c, 0);
+    c->from = c->to = ox_schema_find("", "Constant", c->next);
+    bool good = ox_adapt_set_op(c, "Constant") &&
+                (ox_node_set_tensor(c->node, "value", all) || ox_adapt_no_memory(c));
+    ox_tensor_release(all);
+    return good && ox_down_constant_init(c);
+}
+
+/* All ones of a type that Mul takes. */
+static struct ox_value *ones_of(struct ox_adapt *c, enum ox_dtype dtype, size_t n,
+                                const int64_t *shape)
+{
+    struct ox_tensor *number, *one, *ones = NULL;
+    c->status = ox_tensor_new(&number, ox_env_budget(c->model->env), OX_FLOAT64, 0, NULL, c->err);
+    if (c->status != OX_OK)
+        return NULL;
+    *(double *)number->data = 1;
+    c->status = ox_tensor_convert(&one, ox_env_budget(c->model->env), number, dtype, true, c->err);
+    ox_tensor_release(number);
+    if (c->status != OX_OK)
+        return NULL;
+    ones = filled(c, dtype, (unsigned)n, shape, one->data);
+    struct ox_value *value = ones ? ox_adapt_const(c, ones) : NULL;
+    ox_tensor_release(one);
+    ox_tensor_release(ones);
+    return value;
+}
+
 bool ox_birth_expand(struct ox_adapt *c)
 {
     int64_t shape[OX_ADAPT_RANK];
@@ -116,21 +168,14 @@ bool ox_birth_expand(struct ox_adapt *c)
     enum ox_dtype dtype;
     if (!ox_adapt_known_ints(c, 1, shape, &n) || !ox_adapt_need_dtype(c, 0, &dtype))
         return false;
+    const struct ox_tensor *element = ox_adapt_known(c, ox_adapt_input(c, 0));
+    if (element && element->n == 1 && element->dtype != OX_STRING && element->rank <= OX_ADAPT_RANK)
+        return expand_element(c, element, n, shape);
     const struct ox_schema *mul = ox_schema_find("", "Mul", c->next);
     if (!ox_type_set_has(mul->inputs[0].allowed, 't', dtype) || c->next < 7)
         return ox_adapt_block(c, "opset %lld has nothing like it for %s", (long long)c->next,
                               ox_dtype_name(dtype));
-    struct ox_tensor *wide, *ones = NULL;
-    c->status =
-        ox_tensor_new(&wide, ox_env_budget(c->model->env), OX_FLOAT64, (unsigned)n, shape, c->err);
-    if (c->status != OX_OK)
-        return false;
-    for (size_t i = 0; i < wide->n; i++)
-        ((double *)wide->data)[i] = 1;
-    c->status = ox_tensor_convert(&ones, ox_env_budget(c->model->env), wide, dtype, true, c->err);
-    ox_tensor_release(wide);
-    struct ox_value *value = c->status == OX_OK ? ox_adapt_const(c, ones) : NULL;
-    ox_tensor_release(ones);
+    struct ox_value *value = ones_of(c, dtype, n, shape);
     c->from = c->to = mul;
     return value && ox_adapt_set_op(c, "Mul") && ox_adapt_set_input(c, 1, value);
 }

@@ -214,7 +214,9 @@ enum ox_status ox_rewrite_model(struct ox_model *model, const struct ox_rewrite_
         status = ox_fail(err, OX_NO_MEMORY, "out of memory");
     else if (plan->to_run && !ox_model_import(model, OX_OWN_DOMAIN, 1))
         status = ox_fail(err, OX_NO_MEMORY, "out of memory");
-    else if (is_sound(model))
+    if (status == OX_OK && plan->correct_types)
+        status = ox_rw_correct_types(&rw, err);
+    if (status == OX_OK && is_sound(model))
         status = run_phases(&rw, plan, counts, err);
     if (status == OX_OK && report)
         status = make_report(model, counts, report, err);
@@ -230,17 +232,6 @@ enum ox_status ox_rewrite_model(struct ox_model *model, const struct ox_rewrite_
     return status;
 }
 
-/* Stored types that contradict the nodes are only in doubt while the sizes behind them are computed, and wrong once those are
- * folded. */
-static enum ox_status correct_types(struct ox_model *model, struct ox_error *err)
-{
-    struct ox_shapes *shapes;
-    OX_TRY(ox_shapes_infer(&shapes, model, NULL, NULL, err));
-    const enum ox_status status = ox_shapes_correct(shapes, model, err);
-    ox_shapes_release(shapes);
-    return status;
-}
-
 enum ox_status ox_optimize(struct ox_model *model, const struct ox_optimize_options *options,
                            struct ox_optimize_report *report, struct ox_error *err)
 {
@@ -252,8 +243,8 @@ enum ox_status ox_optimize(struct ox_model *model, const struct ox_optimize_opti
                                          .n_passes = options->n_passes,
                                          .keep = options->keep,
                                          .n_keep = options->n_keep,
+                                         .correct_types = true,
                                          .may_be_empty = options->may_be_empty,
                                          .fold_bytes = options->fold_bytes};
-    OX_TRY(correct_types(model, err));
     return ox_rewrite_model(model, &plan, report, err);
 }

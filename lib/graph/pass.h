@@ -32,6 +32,7 @@ struct ox_rewrite_plan {
     bool only_kept; /* the graph's outputs are needed only if they are among those kept */
     bool
         to_run; /* the result runs here and now: own operators are allowed, and inputs that have an initializer are constant */
+    bool correct_types;  /* stored types that contradict the nodes are replaced */
     bool may_be_empty;   /* open sizes of inputs may be 0; else they are taken to be at least 1 */
     uint64_t fold_bytes; /* 0: 16 MiB */
 };
@@ -118,6 +119,9 @@ struct ox_value *ox_rw_ints(struct ox_rewrite *rw, const char *name, size_t n, c
 struct ox_node *ox_rw_insert(struct ox_rewrite *rw, struct ox_node *before, const char *op_type,
                              const char *domain, const char *name, struct ox_value *const *inputs,
                              size_t n_inputs, struct ox_value *const *outputs, size_t n_outputs);
+/* A copy of a subgraph without inputs, of an attribute of the node, takes the node's place and makes its outputs. The subgraph's
+ * data must be readable. */
+void ox_rw_take_subgraph(struct ox_rewrite *rw, struct ox_node *node, const struct ox_graph *body);
 /* Turns a node into another that makes the same outputs. Attributes stay; ox_rw_clear_attrs() drops them. */
 void ox_rw_become(struct ox_rewrite *rw, struct ox_node *node, const char *op_type,
                   const char *domain, struct ox_value *const *inputs, size_t n_inputs);

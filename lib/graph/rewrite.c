@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/splice.h"
+
 /* ---- Entering and leaving a graph ------------------------------------------------------------------------------- */
 
 static bool grow(struct ox_rewrite *rw, void *array, size_t old, size_t cap, size_t size)
@@ -198,23 +200,33 @@ struct ox_node *ox_rw_only_user(const struct ox_rewrite *rw, const struct ox_val
     return rw->uses[value->id]->node;
 }
 
-/* Shapes are inferred when somebody asks. Values that are made later have the types that passes give them. */
-static bool need_shapes(struct ox_rewrite *rw)
+static enum ox_status infer_shapes(struct ox_rewrite *rw, struct ox_error *err)
 {
-    if (rw->shapes || rw->failed)
-        return rw->shapes != NULL;
     const struct ox_model *model = rw->model;
     const struct ox_shapes_options options = {.ignore_value_info = true,
                                               .may_be_empty = rw->may_be_empty};
-    struct ox_error err;
     rw->n_known = ox_arena_array(&rw->arena, model->n_graphs, sizeof *rw->n_known);
-    if (!rw->n_known || ox_shapes_infer(&rw->shapes, rw->model, &options, NULL, &err) != OX_OK) {
-        rw->failed = true;
-        return false;
-    }
+    if (!rw->n_known)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    OX_TRY(ox_shapes_infer(&rw->shapes, rw->model, &options, NULL, err));
     for (size_t g = 0; g < model->n_graphs; g++)
         rw->n_known[g] = (uint32_t)model->graphs[g]->n_values;
-    return true;
+    return OX_OK;
+}
+
+enum ox_status ox_rw_correct_types(struct ox_rewrite *rw, struct ox_error *err)
+{
+    OX_TRY(infer_shapes(rw, err));
+    return ox_shapes_correct(rw->shapes, rw->model, err);
+}
+
+/* Shapes are inferred when somebody asks. Values that are made later have the types that passes give them. */
+static bool need_shapes(struct ox_rewrite *rw)
+{
+    struct ox_error err;
+    if (!rw->shapes && !rw->failed)
+        rw->failed = infer_shapes(rw, &err) != OX_OK;
+    return rw->shapes != NULL;
 }
 
 static bool was_inferred(const struct ox_rewrite *rw, const struct ox_value *value)
@@ -417,6 +429,25 @@ struct ox_node *ox_rw_insert(struct ox_rewrite *rw, struct ox_node *before, cons
         link_use(rw, inputs[i], node, i);
     rw->n_changes++;
     return node;
+}
+
+void ox_rw_take_subgraph(struct ox_rewrite *rw, struct ox_node *node, const struct ox_graph *body)
+{
+    struct ox_graph *graph = rw->graph;
+    const struct ox_splice splice = ox_splice_for(node, body);
+    const size_t n_nodes = graph->n_nodes;
+    struct ox_error err;
+    if (rw->failed)
+        return;
+    rw->failed = ox_graph_splice(graph, &splice, &err) != OX_OK ||
+                 !reserve_node(rw, graph->n_nodes) || !reserve_value(rw, graph->n_values);
+    for (size_t i = n_nodes; i < graph->n_nodes && !rw->failed; i++) {
+        struct ox_node *copy = graph->nodes[i];
+        rw->before[i] = node->index;
+        for (size_t k = 0; k < copy->n_inputs; k++)
+            link_use(rw, copy->inputs[k], copy, k);
+    }
+    ox_rw_remove(rw, node);
 }
 
 void ox_rw_become(struct ox_rewrite *rw, struct ox_node *node, const char *op_type,

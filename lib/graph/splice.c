@@ -383,6 +383,28 @@ struct ox_splice ox_splice_for(const struct ox_node *node, const struct ox_graph
                               .name = node->name};
 }
 
+/* What a graph's own subgraph captures, and its initializers, which keep their data. */
+static enum ox_status bring_scope(struct splicer *s, const struct level *level)
+{
+    const struct ox_graph *body = level->from;
+    for (size_t i = 0; i < body->n_values; i++)
+        level->map[i] = body->values[i]->outer;
+    for (size_t i = 0; i < body->n_inits; i++) {
+        const struct ox_value *value = ox_graph_value(body, body->inits[i]->name);
+        struct ox_tensor *tensor;
+        if (!value || value->init != body->inits[i])
+            continue;
+        OX_TRY(ox_stored_load(s->model, value->init, &tensor, s->err));
+        struct ox_value *copy = new_value(s, level->to, value->name);
+        bool good = copy && ox_graph_add_init(level->to, copy, tensor);
+        ox_tensor_release(tensor);
+        if (!good)
+            return no_room(s);
+        level->map[value->id] = copy;
+    }
+    return OX_OK;
+}
+
 enum ox_status ox_graph_splice(struct ox_graph *into, const struct ox_splice *splice,
                                struct ox_error *err)
 {
@@ -397,12 +419,14 @@ enum ox_status ox_graph_splice(struct ox_graph *into, const struct ox_splice *sp
         return no_room(&s);
     for (size_t i = 0; i < body->n_inputs && i < splice->n_inputs; i++)
         level.map[body->inputs[i]->id] = splice->inputs[i];
+    enum ox_status status = body->scope == into ? bring_scope(&s, &level) : OX_OK;
     for (size_t i = 0; i < body->n_outputs && i < splice->n_outputs; i++) {
         struct ox_value **slot = &level.map[body->outputs[i]->id];
         if (!*slot && !is_omitted(&s, &level, body->outputs[i]))
             *slot = splice->outputs[i];
     }
-    enum ox_status status = copy_nodes(&s, &level);
+    if (status == OX_OK)
+        status = copy_nodes(&s, &level);
     for (size_t i = 0; i < body->n_outputs && i < splice->n_outputs && status == OX_OK; i++) {
         struct ox_value *output = splice->outputs[i];
         if (output && level.map[body->outputs[i]->id] != output)

@@ -1,11 +1,14 @@
-/* Copies of graphs put into others: bodies of functions where they are called, and what stands for an operator. */
+/* Copies of graphs put into others: bodies of functions where they are called, what stands for an operator, and subgraphs of a
+ * graph's own nodes. */
 #ifndef OX_GRAPH_SPLICE_H
 #define OX_GRAPH_SPLICE_H
 
 #include "model/model.h"
 
 struct ox_splice {
-    const struct ox_graph *body; /* of this model or of another; without initializers */
+    /* Of this model or of another; without initializers, unless it is a subgraph of a node of the graph that it goes to: those
+     * come along then, and what it captures stays what it is. */
+    const struct ox_graph *body;
     /* For the body's inputs, in order: NULL elements, and what is missing, are omitted. */
     struct ox_value *const *inputs;
     size_t n_inputs;

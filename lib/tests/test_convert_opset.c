@@ -112,6 +112,33 @@ START_TEST(types_that_are_too_new_go_through_casts)
 }
 END_TEST
 
+/* Constants of sizes have no operator before Expand: they are written out, whatever their type. */
+START_TEST(one_element_expanded_is_a_constant)
+{
+    struct text_run f = {0};
+    ck_assert_uint_eq(convert(&f,
+                              "<ir_version: 8, opset_import: [\"\" : 9]> g (float[2,3] x) => (y) "
+                              "<int64[2] s = {2, 3}, int64[1] n = {3}> { "
+                              "c = ConstantOfShape<value = float[1] {2.5}>(s) z = Add(x, c) "
+                              "k = ConstantOfShape<value = int64[1] {4}>(n) f = Cast<to = 1>(k) "
+                              "y = Mul(z, f) }",
+                              7),
+                      0);
+    const struct ox_node *constant = only_node(&f, "Constant");
+    const struct ox_stored *stored = ox_node_attr(constant, "value")->tensor;
+    ck_assert_uint_eq(stored->rank, 2);
+    ck_assert_uint_eq(f.model->graph->n_inits, 1);
+    const struct ox_run_options options = {.level = 0};
+    ck_assert_msg(text_plan(&f, &options) == OX_OK, "%s", f.err.message);
+    text_give(&f, OX_FLOAT32, 2, (const int64_t[]){2, 3}, (const float[]){0, 1, 2, 3, 4, 5});
+    text_must_run(&f);
+    const struct ox_tensor *y = ox_datum_get_tensor(f.out[0]);
+    for (size_t i = 0; i < 6; i++)
+        ck_assert_double_eq(ox_tensor_get_double(y, i), (2.5 + (double)i) * 4);
+    text_close(&f);
+}
+END_TEST
+
 START_TEST(the_ir_version_follows_down_and_up)
 {
     struct text_run f = {0};
@@ -149,6 +176,7 @@ int main(void)
     tcase_add_test(tcase, an_axes_input_that_is_computed_blocks);
     tcase_add_test(tcase, a_default_that_changed_is_spelled_out);
     tcase_add_test(tcase, types_that_are_too_new_go_through_casts);
+    tcase_add_test(tcase, one_element_expanded_is_a_constant);
     tcase_add_test(tcase, the_ir_version_follows_down_and_up);
     tcase_add_test(tcase, a_version_that_is_not_known_is_a_usage_error);
     suite_add_tcase(suite, tcase);

@@ -90,6 +90,71 @@ START_TEST(batch_norm_goes_into_a_grouped_transposed_convolution)
 }
 END_TEST
 
+START_TEST(an_if_that_is_always_true_gives_way_to_its_branch)
+{
+    becomes(HEAD "g (float[3] x) => (float[3] y) <bool c = {1}> { n = Neg(x) "
+                 "y = If(c) <then_branch = t () => (float[3] o) <float[3] w = {1, 2, 3}> "
+                 "{ a = Mul(x, w) o = Add(a, n) }, "
+                 "else_branch = e () => (float[3] p) { a = Sub(x, n) p = Abs(a) }> }",
+            "Neg Mul Add", 1, SHAPE(3));
+}
+END_TEST
+
+/* The condition is a rank; the branch gives back what is not its own. */
+START_TEST(a_branch_may_pass_on_what_it_captures)
+{
+    becomes(HEAD
+            "g (float[2,3] x) => (float[2,3] y) { s = Shape(x) r = Size(s) k = Constant<value = "
+            "int64 {3}>() c = Equal(r, k) a = Abs(x) n = Neg(x) "
+            "z = If(c) <then_branch = t () => (float[2,3] n) {}, "
+            "else_branch = e () => (float[2,3] a) {}> y = Sin(z) }",
+            "Abs Sin", 2, SHAPE(2, 3));
+}
+END_TEST
+
+START_TEST(a_branch_that_is_an_initializer_becomes_one)
+{
+    becomes(HEAD "g (float[3] x) => (float[3] y) <bool c = {0}> "
+                 "{ z = If(c) <then_branch = t () => (float[3] o) { o = Neg(x) }, "
+                 "else_branch = e () => (float[3] w) <float[3] w = {4, 5, 6}> {}> y = Add(x, z) }",
+            "Add", 1, SHAPE(3));
+}
+END_TEST
+
+START_TEST(branches_within_branches_are_taken)
+{
+    becomes(HEAD "g (float[3] x) => (float[3] y) <bool c = {1}, bool d = {0}> "
+                 "{ y = If(c) <then_branch = t () => (float[3] o) { a = Exp(x) "
+                 "o = If(d) <then_branch = tt () => (float[3] p) { p = Neg(a) }, "
+                 "else_branch = ee () => (float[3] q) { a2 = Neg(a) q = Cos(a2) }> }, "
+                 "else_branch = e () => (float[3] r) { r = Abs(x) }> }",
+            "Exp Neg Cos", 1, SHAPE(3));
+}
+END_TEST
+
+START_TEST(a_branch_keeps_the_subgraphs_within)
+{
+    becomes(HEAD
+            "g (float[3] x) => (float[3] y) <bool c = {1}, float h = {0.5}> { m = ReduceMax "
+            "<keepdims = 0> (x) "
+            "y = If(c) <then_branch = t () => (float[3] o) { a = Neg(x) k = Less(m, h) "
+            "o = If(k) <then_branch = tt () => (float[3] p) <float[3] w = {1, 2, 3}> { p = Mul(a, "
+            "w) }, else_branch = ee () => (float[3] q) { q = Add(a, x) }> }, "
+            "else_branch = e () => (float[3] r) { r = Abs(x) }> }",
+            "ReduceMax Neg Less If", 1, SHAPE(3));
+}
+END_TEST
+
+START_TEST(an_if_whose_condition_is_computed_stays)
+{
+    becomes(HEAD "g (float[3] x) => (float[3] y) { m = ReduceMax <keepdims = 0> (x) "
+                 "h = Constant<value = float {0.5}>() c = Less(m, h) "
+                 "y = If(c) <then_branch = t () => (float[3] o) { o = Neg(x) }, "
+                 "else_branch = e () => (float[3] p) { p = Exp(x) }> }",
+            "ReduceMax Less If", 1, SHAPE(3));
+}
+END_TEST
+
 START_TEST(batch_norm_goes_into_gemm)
 {
     becomes(HEAD
@@ -316,6 +381,12 @@ int main(void)
     const TTest *const tests[] = {
         batch_norm_goes_into_a_convolution,
         batch_norm_goes_into_a_grouped_transposed_convolution,
+        an_if_that_is_always_true_gives_way_to_its_branch,
+        a_branch_may_pass_on_what_it_captures,
+        a_branch_that_is_an_initializer_becomes_one,
+        branches_within_branches_are_taken,
+        a_branch_keeps_the_subgraphs_within,
+        an_if_whose_condition_is_computed_stays,
         batch_norm_goes_into_gemm,
         batch_norm_stays_where_the_convolution_is_used_twice,
         a_factor_a_column_goes_into_a_product_and_a_sum_does_not,

@@ -1,0 +1,63 @@
+/* An If whose condition is known gives way to the branch that it takes. */
+#include "graph/match.h"
+
+static bool stands_within(const struct ox_graph *graph, const struct ox_graph *outer)
+{
+    while (graph && graph != outer)
+        graph = graph->scope;
+    return graph != NULL;
+}
+
+/* Whether all of the branch can be copied: what is not good in every graph stays where it is. */
+static bool can_move(const struct ox_rewrite *rw, const struct ox_graph *branch)
+{
+    enum { CONSTANTS_OF_ALL_TYPES = 9 };
+    struct ox_model *model = rw->model;
+    if (branch->n_inputs)
+        return false;
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        const struct ox_graph *graph = model->graphs[g];
+        if (!stands_within(graph, branch))
+            continue;
+        if (graph->n_sparse_inits || (graph != branch && graph->n_inits &&
+                                      ox_graph_opset(branch, "") < CONSTANTS_OF_ALL_TYPES))
+            return false;
+        for (size_t i = 0; i < graph->n_inits; i++) {
+            const struct ox_value *value = ox_graph_value(graph, graph->inits[i]->name);
+            if (!value || value->is_input ||
+                ox_stored_verify(model, graph->inits[i], NULL) != OX_OK)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* NULL: not known. */
+static const struct ox_graph *branch_taken(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    const struct ox_value *condition = ox_input(node, 0);
+    const struct ox_tensor *known = condition ? ox_rw_known(rw, condition) : NULL;
+    if (!known || known->n != 1 || known->dtype != OX_BOOL)
+        return NULL;
+    const struct ox_attr *attr =
+        ox_node_attr(node, ox_tensor_get_int(known, 0) ? "then_branch" : "else_branch");
+    if (!attr || attr->ref || attr->type != OX_ATTR_GRAPH || !attr->n ||
+        attr->graphs[0]->n_outputs < node->n_outputs)
+        return NULL;
+    return attr->graphs[0];
+}
+
+enum ox_status ox_pass_take_branches(struct ox_rewrite *rw, struct ox_graph *graph,
+                                     struct ox_error *err)
+{
+    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
+        struct ox_node *node = graph->nodes[i];
+        if (!ox_is_op(node, "If"))
+            continue;
+        OX_TRY(ox_env_poll(rw->env, err));
+        const struct ox_graph *branch = branch_taken(rw, node);
+        if (branch && can_move(rw, branch))
+            ox_rw_take_subgraph(rw, node, branch);
+    }
+    return OX_OK;
+}
