@@ -115,7 +115,11 @@ static bool carries(enum ox_dtype dtype)
 static const struct ox_expr *within(enum ox_dtype dtype, const struct ox_expr *value)
 {
     int64_t x;
-    if (!ox_dtype_is_integer(dtype) || ox_dtype_bits(dtype) != 32 || !ox_infer_is_num(value, &x))
+    if (!ox_dtype_is_integer(dtype))
+        return value;
+    if (!ox_dtype_is_signed(dtype) && !(ox_expr_least(value, &x) && x >= 0))
+        return NULL;
+    if (ox_dtype_bits(dtype) != 32 || !ox_infer_is_num(value, &x))
         return value;
     return ox_dtype_is_signed(dtype) ? (x >= INT32_MIN && x <= INT32_MAX ? value : NULL)
                                      : (x >= 0 && x <= UINT32_MAX ? value : NULL);

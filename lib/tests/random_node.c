@@ -1,5 +1,6 @@
 #include "tests/random_node.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/compiler.h"
@@ -296,7 +297,7 @@ static bool suits(const struct recipe *recipe, const struct ox_schema *row)
 
 static const struct recipe *choose_recipe(const struct ox_schema *row, uint64_t *state)
 {
-    const struct recipe *fitting[8];
+    const struct recipe *fitting[12];
     uint32_t n = 0;
     for (size_t i = 0; i < OX_COUNT(recipes) && n < OX_COUNT(fitting); i++)
         if (suits(&recipes[i], row))
@@ -325,12 +326,23 @@ static struct shape recipe_shape(const char **p, const struct sizes *sizes)
     return shape;
 }
 
-/* "{1,0}" in a list of that type, as its initializer. */
-static void put_constant(struct ox_strbuf *out, const char **p)
+/* "{1,0}" in a list of that type, as its initializer; "<-1:3>" in it is drawn, "$N" is the size of N. */
+static void put_constant(struct ox_strbuf *out, const char **p, const struct sizes *sizes,
+                         uint64_t *state)
 {
     const char *end = strchr(*p, '}') + 1;
-    ox_strbuf_add(out, *p, (size_t)(end - *p));
-    *p = end;
+    while (*p < end) {
+        int lo, hi, n = 0;
+        if (sscanf(*p, "<%d:%d>%n", &lo, &hi, &n) == 2 && n) {
+            ox_strbuf_printf(out, "%d", lo + (int)(draw(state) % (uint32_t)(hi - lo + 1)));
+            *p += n;
+        } else if (**p == '$') {
+            ox_strbuf_printf(out, "%lld", (long long)sizes->of[(*p)[1] - 'A']);
+            *p += 2;
+        } else {
+            ox_strbuf_add(out, (*p)++, 1);
+        }
+    }
 }
 
 struct draft {
@@ -339,7 +351,7 @@ struct draft {
 };
 
 static bool add_recipe_input(struct draft *d, const char **p, const char *type, size_t i,
-                             const struct sizes *sizes)
+                             const struct sizes *sizes, uint64_t *state)
 {
     const char mark = **p;
     *p += mark == '=' || mark == '@' || mark == '+' || mark == '-';
@@ -365,7 +377,7 @@ static bool add_recipe_input(struct draft *d, const char **p, const char *type, 
     }
     if (mark == '=') {
         ox_strbuf_puts(out, " = ");
-        put_constant(out, p);
+        put_constant(out, p, sizes, state);
     }
     if (mark == '@')
         ox_strbuf_printf(&d->before, "s%zu = SequenceConstruct (x%zu, x%zu_2) ", i, i, i);
@@ -383,7 +395,8 @@ static const char *element_type(const struct random_node *of, const struct ox_sc
 }
 
 static bool add_recipe_inputs(struct draft *d, const struct random_node *of,
-                              const struct recipe *recipe, const struct sizes *sizes)
+                              const struct recipe *recipe, const struct sizes *sizes,
+                              uint64_t *state)
 {
     const struct ox_schema *row = of->row;
     const char *p = recipe->inputs;
@@ -391,7 +404,7 @@ static bool add_recipe_inputs(struct draft *d, const struct random_node *of,
         const struct ox_schema_param *param =
             &row->inputs[i < row->n_inputs ? i : row->n_inputs - 1];
         const char *type = *p == '+' ? of->type : element_type(of, param, *p == '@');
-        if (!add_recipe_input(d, &p, type, i, sizes))
+        if (!add_recipe_input(d, &p, type, i, sizes, state))
             return false;
         p += *p == ';';
     }
@@ -433,7 +446,7 @@ static bool write_recipe(struct ox_strbuf *out, const struct random_node *of,
     struct sizes sizes;
     for (size_t i = 0; i < OX_COUNT(sizes.of); i++)
         sizes.of[i] = draw(state) % 24 ? 1 + draw(state) % 3 : 0;
-    bool fine = add_recipe_inputs(&d, of, recipe, &sizes), derives = false;
+    bool fine = add_recipe_inputs(&d, of, recipe, &sizes, state), derives = false;
     if (strcmp(row->name, "Gradient") == 0) { /* of a product */
         derives = true;
         fine = fine && (strstr(of->type, "float") || strstr(of->type, "double"));

@@ -13,7 +13,7 @@
 
 #include "common/env.h"
 #include "ops/op.h"
-#include "shape/shapes.h"
+#include "shape/infer_impl.h"
 #include "tests/random_node.h"
 #include "tests/run_suite.h"
 
@@ -28,13 +28,15 @@ static void must(bool holds, const char *what)
 
 struct outcome {
     enum ox_status status;
-    struct ox_datum *out[8];
-    size_t n_out;
+    struct ox_datum *in[16], *out[8];
+    size_t n_in, n_out;
     struct ox_error err;
 };
 
 static void outcome_release(struct outcome *outcome)
 {
+    for (size_t i = 0; i < outcome->n_in; i++)
+        ox_datum_release(outcome->in[i]);
     for (size_t i = 0; i < outcome->n_out; i++)
         ox_datum_release(outcome->out[i]);
 }
@@ -92,20 +94,19 @@ static enum ox_status random_input(struct ox_session *session, struct ox_env *en
 
 static void run_once(struct ox_model *model, uint64_t seed, bool oracle, struct outcome *outcome)
 {
-    struct ox_datum *in[16] = {0};
     struct ox_session *session = NULL;
     const struct ox_run_options options = {.oracle = oracle, .seed = 1};
     *outcome = (struct outcome){0};
     outcome->status = ox_session_new(&session, model, &options, &outcome->err);
-    size_t n = outcome->status == OX_OK ? ox_session_n_inputs(session) : 0;
-    for (size_t i = 0; i < n && outcome->status == OX_OK; i++)
-        outcome->status = random_input(session, model->env, i, seed + i, &in[i], &outcome->err);
+    outcome->n_in = outcome->status == OX_OK ? ox_session_n_inputs(session) : 0;
+    must(outcome->n_in <= OX_COUNT(outcome->in), "too many inputs");
+    for (size_t i = 0; i < outcome->n_in && outcome->status == OX_OK; i++)
+        outcome->status =
+            random_input(session, model->env, i, seed + i, &outcome->in[i], &outcome->err);
     if (outcome->status == OX_OK) {
-        outcome->status = ox_session_run(session, in, outcome->out, &outcome->err);
+        outcome->status = ox_session_run(session, outcome->in, outcome->out, &outcome->err);
         outcome->n_out = outcome->status == OX_OK ? ox_session_n_outputs(session) : 0;
     }
-    for (size_t i = 0; i < n; i++)
-        ox_datum_release(in[i]);
     ox_session_release(session);
 }
 
@@ -138,29 +139,51 @@ static bool as_inferred(const struct ox_model *model, const struct ox_shapes *sh
 
 enum { MOST_INPUTS = 16, MOST_DIMS = 8 };
 
+/* What a formula gave: told in numbers, told by a name that only data tell, not told. */
+struct told_dims {
+    size_t n_known, n_named;
+};
+
 struct sizes {
     struct ox_model *model;
+    const struct outcome *run;
     int64_t of[MOST_INPUTS][MOST_DIMS];
 };
 
-/* "x1[0]" and "x1.value" are elements of an initializer. */
-static bool element_of(struct ox_model *model, const char *symbol, int64_t *element)
+/* What was fed to an input of that name; NULL. */
+static const struct ox_tensor *fed(const struct sizes *sizes, const char *name)
+{
+    const struct ox_graph *graph = sizes->model->graph;
+    for (size_t i = 0; i < graph->n_inputs && i < sizes->run->n_in; i++) {
+        const struct ox_datum *datum = sizes->run->in[i];
+        if (strcmp(graph->inputs[i]->name, name) == 0)
+            return datum && datum->kind == OX_DATUM_TENSOR ? datum->tensor : NULL;
+    }
+    return NULL;
+}
+
+/* "x1[0]" and "x1.value" are elements of an initializer or of an input. */
+static bool element_of(const struct sizes *sizes, const char *symbol, int64_t *element)
 {
     char name[16];
     size_t n = strcspn(symbol, "[."), at = 0;
-    struct ox_tensor *tensor;
+    struct ox_tensor *loaded = NULL;
     if (n >= sizeof name || !symbol[n] ||
         (symbol[n] == '[' && sscanf(symbol + n, "[%zu]", &at) != 1))
         return false;
     memcpy(name, symbol, n);
     name[n] = '\0';
-    const struct ox_value *value = ox_graph_value(model->graph, name);
-    if (!value || !value->init || ox_stored_load(model, value->init, &tensor, NULL) != OX_OK)
+    const struct ox_value *value = ox_graph_value(sizes->model->graph, name);
+    if (!value ||
+        (value->init && ox_stored_load(sizes->model, value->init, &loaded, NULL) != OX_OK))
         return false;
-    must(at < tensor->n, symbol);
-    *element = ox_tensor_get_int(tensor, at);
-    ox_tensor_release(tensor);
-    return true;
+    const struct ox_tensor *tensor = loaded ? loaded : fed(sizes, name);
+    if (tensor) {
+        must(at < tensor->n, symbol);
+        *element = ox_tensor_get_int(tensor, at);
+    }
+    ox_tensor_release(loaded);
+    return tensor != NULL;
 }
 
 /* As if the initializers were defaults of inputs, which say nothing: then their elements are symbols. */
@@ -179,27 +202,69 @@ static bool size_of(void *arg, const char *symbol, int64_t *value)
     const struct sizes *sizes = arg;
     unsigned input, dim;
     if (sscanf(symbol, "d%u_%u", &input, &dim) != 2)
-        return element_of(sizes->model, symbol, value); /* else only the data tell it */
+        return element_of(sizes, symbol, value); /* else only the data tell it */
     if (input >= MOST_INPUTS || dim >= MOST_DIMS)
         return false;
     *value = sizes->of[input][dim];
     return true;
 }
 
-/* Every dimension of every input, and with `given` every element of short initializers, under a name of its own: what inference
- * then tells as a formula must hold. */
+/* Whether a formula is the number that the run shows, where it can be told without more data. */
+static bool holds(const struct ox_expr *e, int64_t number, struct sizes *sizes,
+                  struct told_dims *count)
+{
+    int64_t told;
+    if (!e || !ox_expr_eval(e, size_of, sizes, &told)) {
+        count->n_named++;
+        return true;
+    }
+    count->n_known++;
+    return told == number;
+}
+
+/* Shape and, of a few integers, the values of an output. */
+static bool output_holds(struct ox_shapes *shapes, const struct ox_value *value,
+                         const struct ox_datum *datum, struct sizes *sizes, struct told_dims *count)
+{
+    const struct ox_type *type = ox_shapes_type(shapes, value);
+    const struct ox_expr *const *values;
+    struct told_dims of_values = {0};
+    size_t n;
+    if (!datum || datum->kind != OX_DATUM_TENSOR || !type || !type->has_rank ||
+        type->kind != OX_TYPE_TENSOR)
+        return true;
+    const struct ox_tensor *tensor = datum->tensor;
+    bool same = type->rank == tensor->rank;
+    for (unsigned d = 0; same && d < type->rank; d++)
+        same = holds(type->dims[d], tensor->dims[d], sizes, count);
+    if (!same || !(ox_dtype_is_integer(tensor->dtype) || tensor->dtype == OX_BOOL) ||
+        !ox_shapes_values(shapes, value, &n, &values))
+        return same;
+    for (size_t i = 0; same && n == tensor->n && i < n; i++)
+        same = holds(values[i], ox_tensor_get_int(tensor, i), sizes, &of_values);
+    return same && n == tensor->n;
+}
+
+/* Its elements are named where its length is known. */
+static bool may_be_sizes(const struct ox_type *type)
+{
+    return type->rank <= 1 && ox_dtype_is_integer(type->elem);
+}
+
+/* Every dimension of every input, and with `given` every element of short inputs and initializers, under a name of its own:
+ * what inference then tells as a formula, of sizes or of values, must hold. */
 static bool as_formulas(struct ox_model *model, const struct outcome *outcome, bool given,
-                        struct ox_strbuf *told)
+                        struct told_dims *count, struct ox_strbuf *told)
 {
     struct ox_strbuf dims[MOST_INPUTS] = {{0}};
     const char *names[MOST_INPUTS], *texts[MOST_INPUTS];
     struct ox_shapes *shapes = NULL;
-    struct sizes sizes = {.model = model};
+    struct sizes sizes = {.model = model, .run = outcome};
     size_t n = 0;
     bool same = true;
     for (size_t i = 0; i < model->graph->n_inputs && n < MOST_INPUTS; i++) {
         const struct ox_type *type = model->graph->inputs[i]->type;
-        for (unsigned d = 0; d < type->rank; d++) {
+        for (unsigned d = 0; !(given && may_be_sizes(type)) && d < type->rank; d++) {
             must(ox_expr_is_int(type->dims[d], &sizes.of[n][d]), "an input of an open size");
             ox_strbuf_printf(&dims[n], d ? ",d%zu_%u" : "d%zu_%u", n, d);
         }
@@ -215,16 +280,7 @@ static bool as_formulas(struct ox_model *model, const struct outcome *outcome, b
     must(ox_shapes_infer(&shapes, model, &options, NULL, NULL) == OX_OK, "not inferred");
     set_given(model, false);
     for (size_t i = 0; i < outcome->n_out && same; i++) {
-        const struct ox_type *type = ox_shapes_type(shapes, model->graph->outputs[i]);
-        const struct ox_datum *datum = outcome->out[i];
-        int64_t dim;
-        if (!datum || datum->kind != OX_DATUM_TENSOR || !type || !type->has_rank ||
-            type->kind != OX_TYPE_TENSOR)
-            continue;
-        same = type->rank == datum->tensor->rank;
-        for (unsigned d = 0; same && d < type->rank; d++)
-            same = !type->dims[d] || !ox_expr_eval(type->dims[d], size_of, &sizes, &dim) ||
-                   dim == datum->tensor->dims[d];
+        same = output_holds(shapes, model->graph->outputs[i], outcome->out[i], &sizes, count);
         if (!same)
             ox_strbuf_printf(told, "output %zu is not as its formula says: ", i);
     }
@@ -379,7 +435,7 @@ enum tried { TRIED_NOTHING, TRIED_REFUSED, TRIED_RAN };
 
 /* Departures are told in `told`. */
 static enum tried try_node(struct ox_env *env, const struct random_node *node,
-                           struct ox_strbuf *told)
+                           struct told_dims count[2], struct ox_strbuf *told)
 {
     struct ox_strbuf text = {0};
     struct ox_model *model = NULL;
@@ -400,8 +456,8 @@ static enum tried try_node(struct ox_env *env, const struct random_node *node,
         if (tried == TRIED_RAN) {
             bool same = as_inferred(model, shapes, &plain, told);
             if (same && !has_empty(model))
-                same = as_formulas(model, &plain, false, told) &&
-                       as_formulas(model, &plain, true, told);
+                same = as_formulas(model, &plain, false, &count[0], told) &&
+                       as_formulas(model, &plain, true, &count[1], told);
             if (same && exact.status == OX_OK && !node->row->non_deterministic)
                 same = same_outputs(model, node, &plain, &exact, told);
             if (!same)
@@ -448,6 +504,7 @@ static uint64_t rounds_of(const struct ox_schema *rows, size_t n_rows, const str
 
 struct tally {
     size_t n_types, n_ran_types, n_cases, n_ran;
+    struct told_dims dims[2]; /* with sizes that have names; with elements too */
     struct ox_strbuf told;
 };
 
@@ -466,7 +523,8 @@ static void try_row(struct ox_env *const env[2], const struct ox_schema *row, ui
             for (uint64_t k = 0; k < rounds; k++) {
                 struct random_node node = {row, c, types[t], first + k};
                 size_t before = tally->told.len;
-                enum tried tried = try_node(env[k % ROUNDS_A_THREADED == 0], &node, &tally->told);
+                enum tried tried =
+                    try_node(env[k % ROUNDS_A_THREADED == 0], &node, tally->dims, &tally->told);
                 if (before && tally->told.len > before) /* one a row is enough to read */
                     tally->told.data[tally->told.len = before] = '\0';
                 best = tried > best ? tried : best;
@@ -500,8 +558,13 @@ START_TEST(no_type_that_the_schema_allows_is_refused_and_values_are_those_of_dou
             continue;
         try_row(env, &rows[r], first, rounds_of(rows, n_rows, &rows[r], cases), &tally);
         if (getenv("OX_RANDOM_TELL"))
-            fprintf(stderr, "%s %d: %zu cases, %zu ran, %zu of %zu types\n", rows[r].name,
-                    rows[r].since, tally.n_cases, tally.n_ran, tally.n_ran_types, tally.n_types);
+            fprintf(stderr,
+                    "%s %d: %zu cases, %zu ran, %zu of %zu types; of symbols %zu sizes told, %zu "
+                    "named; of elements "
+                    "%zu told, %zu named\n",
+                    rows[r].name, rows[r].since, tally.n_cases, tally.n_ran, tally.n_ran_types,
+                    tally.n_types, tally.dims[0].n_known, tally.dims[0].n_named,
+                    tally.dims[1].n_known, tally.dims[1].n_named);
         if (tally.told.len)
             ox_strbuf_printf(&all.told, "%s", tally.told.data);
         ox_strbuf_release(&tally.told);
