@@ -228,8 +228,9 @@ static void cancel_column(const struct columns *c, struct ox_cancelling *o, doub
                             (const char *)c->scales + at * ox_dtype_size(b->real), 1, false);
         const int zero = c->zeros ? (uint8_t)c->zeros[at] : 0;
         const int code = o->is_unsigned ? (uint8_t)o->q[i * b->n] : (int)o->q[i * b->n];
-        scales[i] = (double)scale;
-        o->errors[i] = scale == 0 ? 0 : code - zero - (double)b->values[i * b->n + j] / scales[i];
+        o->errors[i] =
+            scale == 0 ? 0 : code - zero - (double)b->values[i * b->n + j] / (double)scale;
+        scales[i] = !b->live || b->live[i] ? (double)scale : 0;
     }
     ox_cancel(o, 0, b->k);
 }

@@ -11,7 +11,8 @@ struct ox_blocking {
     enum ox_dtype type; /* int8, int4: symmetric; uint8, uint4: with zero points */
     enum ox_dtype real; /* of the scales: float32 or float16 */
     enum ox_weight_method method;
-    bool cancelling; /* but for gptq: errors of a column add up to nothing */
+    bool cancelling;  /* but for gptq: errors of a column add up to nothing ... */
+    const bool *live; /* ... in rows that count, [k]; NULL: all */
     /* Of gptq alone: the sum of x^T x over inputs [rows, k] of the product, [k, k], of which the part above and on the diagonal
      * is read. Overwritten. NULL: rtn. */
     double *hessian;

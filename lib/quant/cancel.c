@@ -47,6 +47,80 @@ bool ox_cancel_pays(const struct ox_node *node)
            is_among(value->producer->op_type, one_sign, OX_COUNT(one_sign));
 }
 
+/* The product of a matrix that gives the value, the bias after it, if there is one, in *bias; NULL: none does. */
+static const struct ox_node *product_of(const struct ox_value *value, const struct ox_value **bias)
+{
+    const struct ox_node *node = value ? value->producer : NULL;
+    *bias = NULL;
+    if (!node || *node->domain || node->n_inputs < 2)
+        return NULL;
+    if (strcmp(node->op_type, "Add") == 0) {
+        const int constant = ox_quant_constant(node->inputs[0]) ? 0 : 1;
+        const struct ox_value *sum = node->inputs[1 - constant];
+        *bias = node->inputs[constant];
+        node = sum ? sum->producer : NULL;
+        return node && !*node->domain && strcmp(node->op_type, "MatMul") == 0 ? node : NULL;
+    }
+    if (strcmp(node->op_type, "Gemm") == 0) {
+        *bias = node->n_inputs > 2 ? node->inputs[2] : NULL;
+        return node;
+    }
+    return strcmp(node->op_type, "MatMul") == 0 ? node : NULL;
+}
+
+/* What the n columns of a constant matrix, or a vector of them, add up to. OX_OK also where it is no such constant. */
+static enum ox_status add_columns(struct ox_quant *q, const struct ox_value *value, bool turned,
+                                  double *sums, size_t n, bool *fits, struct ox_error *err)
+{
+    struct ox_tensor *values;
+    enum ox_dtype real;
+    const struct ox_stored *stored = ox_quant_constant(value);
+    *fits = stored && ox_quant_is_float(stored->dtype) && stored->rank >= 1 && stored->rank <= 2 &&
+            (size_t)stored->dims[turned ? 0 : stored->rank - 1] == n &&
+            (stored->rank == 2 || !turned);
+    if (!*fits)
+        return OX_OK;
+    if (turned)
+        OX_TRY(ox_quant_turned(q, value, &values, &real, err));
+    else
+        OX_TRY(ox_quant_values(q, value, &values, &real, err));
+    for (size_t i = 0; i < values->n; i++)
+        sums[i % n] += (double)((const float *)values->data)[i];
+    ox_tensor_release(values);
+    return OX_OK;
+}
+
+enum ox_status ox_cancel_find_live(struct ox_quant *q, const struct ox_node *node,
+                                   const bool **live, struct ox_error *err)
+{
+    *live = NULL;
+    const struct ox_stored *weight = node->n_inputs > 1 ? ox_quant_constant(node->inputs[1]) : NULL;
+    const struct ox_node *relu = weight && node->inputs[0] ? node->inputs[0]->producer : NULL;
+    const int outputs = weight ? ox_cancel_axis(node, weight->rank) : -1;
+    if (outputs < 0 || weight->rank != 2 || !relu || *relu->domain ||
+        strcmp(relu->op_type, "Relu") != 0)
+        return OX_OK;
+    const struct ox_value *bias;
+    const struct ox_node *before = product_of(relu->inputs[0], &bias);
+    if (!before || !ox_cancel_pays(before))
+        return OX_OK;
+    const size_t n = (size_t)weight->dims[1 - outputs];
+    const bool turned = ox_quant_int_attr(before, "transB", 0) != 0;
+    double *sums = ox_arena_array(&q->arena, n, sizeof *sums);
+    bool *found = ox_arena_array(&q->arena, n, sizeof *found), fits, any = false;
+    if (!sums || !found)
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+    OX_TRY(add_columns(q, before->inputs[1], turned, sums, n, &fits, err));
+    if (fits && bias)
+        OX_TRY(add_columns(q, bias, false, sums, n, &fits, err));
+    for (size_t i = 0; i < n; i++) {
+        found[i] = sums[i] > 0;
+        any = any || found[i];
+    }
+    *live = fits && any ? found : NULL;
+    return OX_OK;
+}
+
 static int by_cost(const void *a, const void *b)
 {
     const struct ox_cancel_candidate *x = a, *y = b;
@@ -131,7 +205,7 @@ static void cancel_output(struct ox_cancelling *o, const float *values, struct o
 enum ox_status ox_quantize_cancelling(struct ox_tensor **out, struct ox_budget *budget,
                                       const struct ox_tensor *tensor,
                                       const struct ox_qparams *params, int outputs,
-                                      struct ox_error *err)
+                                      const bool *live, struct ox_error *err)
 {
     struct ox_tensor *made;
     OX_TRY(ox_quantize_tensor(&made, budget, tensor, params, err));
@@ -152,8 +226,13 @@ enum ox_status ox_quantize_cancelling(struct ox_tensor **out, struct ox_budget *
     ox_arena_init(&scratch, budget);
     o.errors = ox_arena_array(&scratch, o.n, sizeof *o.errors);
     o.candidates = ox_arena_array(&scratch, o.n, sizeof *o.candidates);
-    enum ox_status status =
-        o.errors && o.candidates ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    double *scales = live ? ox_arena_array(&scratch, o.n, sizeof *scales) : NULL;
+    enum ox_status status = o.errors && o.candidates && (scales || !live)
+                                ? OX_OK
+                                : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    for (size_t i = 0; scales && i < o.n; i++)
+        scales[i] = live[i];
+    o.scales = scales;
     for (size_t i = 0; i < n_out && status == OX_OK; i++) {
         size_t at = columns ? i : i * o.n;
         o.q = (int8_t *)made->data + at;

@@ -5,18 +5,25 @@
 #include "model/model.h"
 #include "quant/qparams.h"
 
+struct ox_quant;
+
 /* The axis of a constant weight (input 1 of the node) along which outputs lie; -1: none that cancelling serves. */
 int ox_cancel_axis(const struct ox_node *node, unsigned rank);
 /* Whether cancelling is likely to serve the node: it is a convolution, or what it takes is of one sign (of Relu, say). */
 bool ox_cancel_pays(const struct ox_node *node);
+/* Which of the n features that the product `node` adds up are likely to be other than 0; *live in q->arena, NULL: all may be.
+ * A Relu of a product of what is of one sign gives nothing but 0 where the product's weights, with its bias, add up to less. */
+enum ox_status ox_cancel_find_live(struct ox_quant *q, const struct ox_node *node,
+                                   const bool **live, struct ox_error *err);
 
 /* As ox_quantize_tensor(), but of the weights of each output, and of each kernel of a convolution, some that were nearly halfway
  * are rounded the other way, so that the errors add up to half a step at most. What is rounded is still next to its value.
- * outputs: the axis, 0 or 1 of a matrix. Types of 16 bits, and scales along another axis, are rounded as ever. */
+ * outputs: the axis, 0 or 1 of a matrix. live: NULL, or which weights of an output count. Types of 16 bits, and scales along
+ * another axis, are rounded as ever. */
 enum ox_status ox_quantize_cancelling(struct ox_tensor **out, struct ox_budget *budget,
                                       const struct ox_tensor *tensor,
                                       const struct ox_qparams *params, int outputs,
-                                      struct ox_error *err);
+                                      const bool *live, struct ox_error *err);
 
 /* The weights that add up to one output, rounded: which is `step` elements after the one before. */
 struct ox_cancelling {

@@ -39,9 +39,10 @@ static enum ox_status quantize_input(struct ox_walk *walk, struct ox_value *valu
 }
 
 /* The weights of a product or convolution. axis: of their scales. */
-static struct ox_weight_wish weights_of(const struct ox_quant *q, const struct ox_node *node,
+static struct ox_weight_wish weights_of(const struct ox_walk *walk, const struct ox_node *node,
                                         int axis)
 {
+    const struct ox_quant *q = walk->q;
     const unsigned rank = ox_quant_constant(node->inputs[1])->rank;
     const struct ox_quant_options *options = q->options;
     bool plain =
@@ -51,7 +52,8 @@ static struct ox_weight_wish weights_of(const struct ox_quant *q, const struct o
                                                 options->symmetric_weights,
                                    .reduce = options->reduce_range,
                                    .axis = axis,
-                                   .outputs = plain ? -1 : ox_cancel_axis(node, rank)};
+                                   .outputs = plain ? -1 : ox_cancel_axis(node, rank),
+                                   .live = walk->live[node->index]};
 }
 
 /* ---- From integers back to float ---------------------------------------------------------------------------------- */
@@ -130,7 +132,7 @@ static enum ox_status walk_matmul(struct ox_walk *walk, struct ox_node *node, co
     /* MatMulInteger takes a vector of zero points for a matrix alone. */
     if (!options->compat_ort && rank != 2)
         axis = -1;
-    struct ox_weight_wish wish = weights_of(q, node, axis);
+    struct ox_weight_wish wish = weights_of(walk, node, axis);
     OX_TRY(ox_walk_weight(walk, node->inputs[1], &wish, &w, reason, err));
     if (!w)
         return OX_OK;
@@ -172,7 +174,7 @@ static enum ox_status walk_gemm(struct ox_walk *walk, struct ox_node *node, cons
         return OX_OK;
     struct ox_value *b = node->inputs[1], *out = node->outputs[0];
     bool has_bias = node->n_inputs > 2 && node->inputs[2];
-    struct ox_weight_wish wish = weights_of(q, node, options->per_channel ? 1 : -1);
+    struct ox_weight_wish wish = weights_of(walk, node, options->per_channel ? 1 : -1);
     struct ox_walked *w;
     if (ox_quant_constant(b)->rank != 2) {
         *reason = "its weight is no matrix";
@@ -270,7 +272,7 @@ static enum ox_status walk_conv(struct ox_walk *walk, struct ox_node *node, cons
     struct ox_walked *w, x;
     /* Not every runtime has ConvInteger for int8 weights: around 128 they say the same. Runtimes want one zero point for all
      * channels, but scales come after the convolution: a scale a channel costs nothing. */
-    struct ox_weight_wish wish = weights_of(q, node, -1);
+    struct ox_weight_wish wish = weights_of(walk, node, -1);
     wish.as_unsigned = !options->compat_ort;
     wish.axis = options->per_channel && !options->compat_ort && wish.symmetric ? 0 : -1;
     OX_TRY(ox_walk_weight(walk, node->inputs[1], &wish, &w, reason, err));
@@ -500,6 +502,8 @@ static enum ox_status walk_graph(struct ox_quant *q, struct ox_graph *graph, str
     if (!ox_graph_sort(graph))
         return ox_fail(err, OX_INPUT, "the nodes cannot be ordered: there is a cycle");
     OX_TRY(ox_walk_begin(&walk, q, graph, err));
+    for (size_t i = 0; i < walk.n_nodes && !q->options->compat_ort; i++)
+        OX_TRY(ox_cancel_find_live(q, graph->nodes[i], &walk.live[i], err));
     for (size_t i = 0; i < walk.n_nodes; i++)
         OX_TRY(walk_node(&walk, graph->nodes[i], err));
     return ox_walk_end(&walk, err);

@@ -159,7 +159,7 @@ enum ox_status ox_place_integers(struct ox_place *place, const struct ox_value *
         outputs = use.index == 1 ? ox_cancel_axis(use.node, values->rank) : -1;
     }
     return ox_quantize_cancelling(out, ox_env_budget(place->q->model->env), values, &mark->params,
-                                  outputs, err);
+                                  outputs, NULL, err);
 }
 
 static enum ox_status weave_constant(struct ox_place *place, struct ox_value *value,

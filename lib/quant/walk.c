@@ -9,7 +9,8 @@ enum ox_status ox_walk_begin(struct ox_walk *walk, struct ox_quant *q, struct ox
 {
     *walk = (struct ox_walk){.q = q, .graph = graph, .n_nodes = graph->n_nodes};
     walk->gone = ox_arena_array(&q->arena, graph->n_nodes + 1, sizeof *walk->gone);
-    if (!walk->gone)
+    walk->live = ox_arena_array(&q->arena, graph->n_nodes + 1, sizeof *walk->live);
+    if (!walk->gone || !walk->live)
         return ox_fail(err, OX_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < graph->n_values; i++) {
         struct ox_walked *value = ox_walk_value(walk, graph->values[i]);
@@ -140,13 +141,13 @@ enum ox_status ox_walk_end(struct ox_walk *walk, struct ox_error *err)
 /* ---- Constants ---------------------------------------------------------------------------------------------------- */
 
 static enum ox_status store(struct ox_walk *walk, const struct ox_value *value,
-                            const struct ox_tensor *values, int outputs, struct ox_walked *made,
-                            struct ox_error *err)
+                            const struct ox_tensor *values, const struct ox_weight_wish *wish,
+                            struct ox_walked *made, struct ox_error *err)
 {
     struct ox_quant *q = walk->q;
     struct ox_tensor *quantized;
     OX_TRY(ox_quantize_cancelling(&quantized, ox_env_budget(q->model->env), values, &made->params,
-                                  outputs, err));
+                                  wish->outputs, wish->live, err));
     const char *name = ox_quant_name(q, value->name, "_quantized");
     const char *scale = ox_quant_name(q, value->name, "_scale");
     const char *zero = ox_quant_name(q, value->name, "_zero_point");
@@ -189,7 +190,7 @@ enum ox_status ox_walk_weight(struct ox_walk *walk, struct ox_value *value,
             made.params.pairs[i].zero += 128;
     }
     if (status == OX_OK)
-        status = store(walk, value, values, wish->outputs, &made, err);
+        status = store(walk, value, values, wish, &made, err);
     else
         ox_fail(err, status, "%s", why.message);
     ox_tensor_release(values);

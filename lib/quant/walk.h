@@ -19,7 +19,8 @@ struct ox_walk {
     size_t n_values;
     bool *gone; /* by index: nodes to be taken out */
     size_t n_gone;
-    size_t n_nodes; /* of the graph when the walk began */
+    const bool **live; /* by index: ox_cancel_find_live() of the node before anything changed */
+    size_t n_nodes;    /* of the graph when the walk began */
 };
 
 /* q->arena holds it all. */
@@ -48,6 +49,7 @@ struct ox_weight_wish {
     bool as_unsigned; /* int8 is stored as uint8 around 128 */
     int axis;         /* of the scales; -1: one */
     int outputs;      /* axis of outputs whose errors are to cancel; -1: rounded as ever */
+    const bool *live; /* ... and which weights of each count; NULL: all */
 };
 
 /* A constant as integers, once for all that ask. *reason is set where it cannot be (NaN), and *out is NULL then. */

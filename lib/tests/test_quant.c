@@ -149,7 +149,7 @@ START_TEST(errors_of_the_weights_of_an_output_cancel)
         ck_assert_int_eq(
             ox_qparams_of_tensor(&params, &arena, w, axis, OX_INT8, OX_FLOAT32, true, false, NULL),
             OX_OK);
-        ck_assert_int_eq(ox_quantize_cancelling(&q, NULL, w, &params, axis, NULL), OX_OK);
+        ck_assert_int_eq(ox_quantize_cancelling(&q, NULL, w, &params, axis, NULL, NULL), OX_OK);
         for (size_t o = 0; o < OUT; o++) {
             size_t at = axis ? o : o * IN * KERNEL;
             double sum = error_sum((int8_t *)q->data + at, values + at, IN * KERNEL, axis ? OUT : 1,
