@@ -255,6 +255,13 @@ static float least_of(VF v)
 #define JOIN(r, s) larger((r), (s))
 #define END(r) most_of(r)
 #include "kernels/reduce_vec_tmpl.h"
+/* What is no number is passed over. */
+#define FN most_from
+#define START -INFINITY
+#define STEP(r, x) v_max((x), (r))
+#define JOIN(r, s) v_max((r), (s))
+#define END(r) v_most(r)
+#include "kernels/reduce_vec_tmpl.h"
 #define FN min_from
 #define START INFINITY
 #define STEP(r, x) smaller((r), (x))
@@ -356,8 +363,9 @@ static float exps(size_t n, const float *x, float most, float *y)
 
 static void softmax(size_t n, const float *x, const float *mask, float scale, float *y)
 {
-    float most = scale_and_mask(n, x, mask, scale, y);
-    unary_affine(n, y, y, 1 / exps(n, y, most, y), 0);
+    const bool bare = !mask && scale == 1;
+    float most = bare ? most_from(n, x, 0) : scale_and_mask(n, x, mask, scale, y);
+    unary_affine(n, y, y, 1 / exps(n, bare ? x : y, most, y), 0);
 }
 
 /* Of e^(x - most) the sum alone. */

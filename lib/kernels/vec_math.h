@@ -26,15 +26,15 @@ static inline VF vm_power_of_2(VI n)
     return v_of_bits(vi_left(vi_add(n, vi_set1(127)), 23));
 }
 
-/* e^r for |r| <= ln 2 / 2. */
-static inline VF vm_exp_near_0(VF r)
+/* e^r - 1 for |r| <= ln 2 / 2. */
+static inline VF vm_expm1_near_0(VF r)
 {
     VF q = v_set1(0.00138146023f);
     q = v_fma(q, r, v_set1(0.00836871564f));
     q = v_fma(q, r, v_set1(0.041668389f));
     q = v_fma(q, r, v_set1(0.166665211f));
     q = v_fma(q, r, v_set1(0.49999994f));
-    return v_add(v_fma(v_mul(r, r), q, r), v_set1(1));
+    return v_fma(v_mul(r, r), q, r);
 }
 
 /* 1 ulp, results below FLT_MIN too. */
@@ -43,7 +43,8 @@ static inline VF vm_exp(VF x)
     VF n;
     VF r = vm_reduce(v_min(v_set1(89), v_max(v_set1(-104), x)), &n);
     VI whole = v_to_int(n), half = vi_right(whole, 1);
-    VF p = v_mul(vm_exp_near_0(r), vm_power_of_2(half));
+    VF power = vm_power_of_2(half);
+    VF p = v_fma(vm_expm1_near_0(r), power, power);
     return v_mul(p, vm_power_of_2(vi_sub(whole, half)));
 }
 
@@ -62,8 +63,8 @@ static inline VF vm_exp_low(VF x)
 {
     VF power;
     VF r = vm_reduce_low(v_max(v_set1(-87), x), &power);
-    VF p = v_mul(vm_exp_near_0(r), power);
-    return v_select(v_lt(x, v_set1(-87)), v_zero(), p);
+    VF p = v_fma(vm_expm1_near_0(r), power, power);
+    return v_drop(v_lt(x, v_set1(-87)), p);
 }
 
 /* 2 ulp; for x <= 87. */
@@ -80,23 +81,41 @@ static inline VF vm_expm1_low(VF x)
     return v_fma(p, s, v_sub(s, v_set1(1)));
 }
 
-/* 3 ulp; results below FLT_MIN too: x itself there. */
+/* e / (e + 2) with e = e^2x - 1, all by their halves; 3 ulp, results below FLT_MIN too. */
 static inline VF vm_tanh(VF x)
 {
-    VF sign = v_and(x, v_set1(-0.0f));
-    VF e = vm_expm1_low(v_mul(v_set1(2), v_min(v_set1(10), vm_abs(x))));
-    VF y = v_div(e, v_add(e, v_set1(2)));
-    /* Where e would be denormal, the reduction loses it. */
-    y = v_select(v_lt(vm_abs(x), v_set1(1e-4f)), vm_abs(x), y);
-    return v_or(v_select(v_unordered(x, x), x, y), sign);
+    const VF shift = v_set1(12583039);
+    VF c = v_min(v_set1(10), v_max(v_set1(-10), x));
+    VF t = v_fma(c, v_set1(2.88539008f), shift);
+    VF n = v_sub(t, shift), power = v_of_bits(vi_left(v_bits(t), 23));
+    VF r = v_fnma(n, v_set1(7.1430341e-7f), v_fnma(n, v_set1(0.346572876f), c));
+    VF q = v_set1(32 * 0.00138825213f);
+    q = v_fma(q, r, v_set1(16 * 0.00836651865f));
+    q = v_fma(q, r, v_set1(8 * 0.0416672006f));
+    q = v_fma(q, r, v_set1(4 * 0.166665435f));
+    q = v_fma(q, r, v_set1(2 * 0.49999997f));
+    VF p = v_fma(v_mul(r, r), q, r);
+    VF e = v_fma(p, power, v_fma(power, v_set1(0.5f), v_set1(-0.5f)));
+    VF y = v_div(e, v_add(e, v_set1(1)));
+    return v_or(y, v_and(x, v_set1(-0.0f)));
 }
 
-/* y sigmoid(x), without overflow on either side; for x < -87 0. */
+/* y sigmoid(x) = y / (1 + e^-x); for x < -87 y 0. What is left of the reduction is s = x + n ln 2, and e^-s - 1 = -p. */
 static inline VF vm_gated(VF y, VF x)
 {
-    VF e = vm_exp_low(v_or(v_set1(-0.0f), x));
-    VF top = v_select(v_lt(x, v_zero()), v_mul(y, e), y);
-    return v_div(top, v_add(v_set1(1), e));
+    const VF shift = v_set1(12583039), one = v_set1(1);
+    VF c = v_min(v_set1(87), v_max(v_set1(-87), x));
+    VF t = v_fnma(c, v_set1(1.44269504088896341f), shift);
+    VF n = v_sub(t, shift), power = v_of_bits(vi_left(v_bits(t), 23));
+    VF s = v_fma(n, v_set1(1.42860682e-6f), v_fma(n, v_set1(0.693145752f), c));
+    VF q = v_set1(0.00138146023f);
+    q = v_fma(q, s, v_set1(-0.00836871564f));
+    q = v_fma(q, s, v_set1(0.041668389f));
+    q = v_fma(q, s, v_set1(-0.166665211f));
+    q = v_fma(q, s, v_set1(0.49999994f));
+    VF p = v_fnma(v_mul(s, s), q, s);
+    VF inverse = v_div(one, v_fnma(p, power, v_add(power, one)));
+    return v_mul(y, v_drop(v_lt(x, v_set1(-87)), inverse));
 }
 
 /* 3 ulp. */

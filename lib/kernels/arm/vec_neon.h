@@ -65,6 +65,7 @@ static inline uint32x4_t v_unordered(float32x4_t a, float32x4_t b)
 #define v_select(m, a, b) vbslq_f32((m), (a), (b))
 /* a where the mask is set, 0 elsewhere. */
 #define v_keep(m, a) vreinterpretq_f32_u32(vandq_u32((m), V_WORDS(a)))
+#define v_drop(m, a) vreinterpretq_f32_u32(vbicq_u32(V_WORDS(a), (m)))
 
 #define vi_set1(x) vdupq_n_s32(x)
 #define vi_add(a, b) vaddq_s32((a), (b))

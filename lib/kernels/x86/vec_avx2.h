@@ -53,6 +53,8 @@ static inline void v_accumulate(__m256 *sum, __m256 a, __m256 b)
 #define v_select(m, a, b) _mm256_blendv_ps((b), (a), (m))
 /* a where the mask is set, 0 elsewhere. */
 #define v_keep(m, a) _mm256_and_ps((m), (a))
+/* 0 where the mask is set, a elsewhere. */
+#define v_drop(m, a) _mm256_andnot_ps((m), (a))
 
 #define vi_set1(x) _mm256_set1_epi32(x)
 #define vi_add(a, b) _mm256_add_epi32((a), (b))

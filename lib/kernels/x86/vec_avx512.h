@@ -55,6 +55,7 @@ static inline void v_accumulate(__m512 *sum, __m512 a, __m512 b)
 #define v_select(m, a, b) _mm512_mask_blend_ps((m), (b), (a))
 /* a where the mask is set, 0 elsewhere. */
 #define v_keep(m, a) _mm512_maskz_mov_ps((m), (a))
+#define v_drop(m, a) _mm512_maskz_mov_ps((__mmask16) ~(m), (a))
 
 #define vi_set1(x) _mm512_set1_epi32(x)
 #define vi_add(a, b) _mm512_add_epi32((a), (b))
