@@ -47,7 +47,9 @@ static const struct opt options[] = {
     {0, "empty", OPT_FLAG, FIELD(empty), NULL, NULL,
      "open dimensions of inputs may be 0; else they are taken to be at least 1"},
     {0, "fp16", OPT_FLAG, FIELD(fp16), NULL, NULL,
-     "compute in float16, but for what overflows; inputs and outputs stay"},
+     "compute in float16, but for what overflows or the target (onnxruntime's CPU, unless --for "
+     "names "
+     "one) has no kernels for; inputs and outputs stay"},
     {0, "bf16", OPT_FLAG, FIELD(bf16), NULL, NULL, "the same in bfloat16"},
     {0, "half-io", OPT_FLAG, FIELD(half_io), NULL, NULL,
      "of --fp16 and --bf16: inputs and outputs in that type too"},
@@ -377,7 +379,7 @@ static enum ox_status to_half(struct job *job)
     if (status != OX_OK)
         return cli_error(job->cli, &err);
     status = half_model(job->cli, job->path, next, job->args->fp16 ? OX_FLOAT16 : OX_BFLOAT16,
-                        &job->half, &job->n_wide);
+                        job->targets.targets, &job->half, &job->n_wide);
     if (status == OX_OK && !job->args->no_verify)
         status = prove(job, next, &job->proof);
     if (status == OX_OK && job->args->half_io)
@@ -395,6 +397,20 @@ static const char *plural(size_t n)
     return n == 1 ? "" : "s";
 }
 
+static void print_half(struct ox_strbuf *out, const struct ox_half_report *half, const char *type,
+                       size_t n_wide)
+{
+    ox_strbuf_printf(out,
+                     "%zu of %zu nodes in %s, %zu cast%s, %zu weight%s narrowed, %zu value%s too "
+                     "large",
+                     half->n_half, half->n_nodes, type, half->n_casts, plural(half->n_casts),
+                     half->n_weights, plural(half->n_weights), n_wide, plural(n_wide));
+    if (half->n_refused)
+        ox_strbuf_printf(out, ", %zu node%s without kernels in that type", half->n_refused,
+                         plural(half->n_refused));
+    ox_strbuf_putc(out, '\n');
+}
+
 static void print_text(const struct job *job)
 {
     struct ox_strbuf *out = &job->cli->out;
@@ -409,13 +425,7 @@ static void print_text(const struct job *job)
                              plural(step->changes), step->rolled_back ? ", rolled back" : "");
     }
     if (job->half.n_nodes)
-        ox_strbuf_printf(out,
-                         "%zu of %zu nodes in %s, %zu cast%s, %zu weight%s narrowed, %zu value%s "
-                         "too large\n",
-                         job->half.n_half, job->half.n_nodes,
-                         job->args->fp16 ? "float16" : "bfloat16", job->half.n_casts,
-                         plural(job->half.n_casts), job->half.n_weights,
-                         plural(job->half.n_weights), job->n_wide, plural(job->n_wide));
+        print_half(out, &job->half, job->args->fp16 ? "float16" : "bfloat16", job->n_wide);
     if (job->narrowed)
         ox_strbuf_puts(out, "inputs and outputs narrowed\n");
     ox_strbuf_printf(out, "%zu node%s, before %zu\n", job->nodes_after, plural(job->nodes_after),
@@ -458,6 +468,27 @@ static void print_json(const struct job *job)
         ox_json_end_object(&json);
     }
     ox_json_end_array(&json);
+    ox_json_key(&json, "half");
+    if (job->half.n_nodes) {
+        ox_json_object(&json);
+        ox_json_key(&json, "type");
+        ox_json_string(&json, job->args->fp16 ? "float16" : "bfloat16");
+        ox_json_key(&json, "nodes");
+        ox_json_uint(&json, job->half.n_half);
+        ox_json_key(&json, "of");
+        ox_json_uint(&json, job->half.n_nodes);
+        ox_json_key(&json, "casts");
+        ox_json_uint(&json, job->half.n_casts);
+        ox_json_key(&json, "weights");
+        ox_json_uint(&json, job->half.n_weights);
+        ox_json_key(&json, "too_large");
+        ox_json_uint(&json, job->n_wide);
+        ox_json_key(&json, "without_kernels");
+        ox_json_uint(&json, job->half.n_refused);
+        ox_json_end_object(&json);
+    } else {
+        ox_json_null(&json);
+    }
     ox_json_key(&json, "verified");
     if (job->proven) {
         ox_json_object(&json);

@@ -94,21 +94,37 @@ static enum ox_status find_wide(struct cli *cli, const char *path, struct ox_mod
     return status == OX_OK ? OX_OK : cli_error(cli, &err);
 }
 
+static enum ox_status default_target(struct cli *cli, struct ox_targets **out)
+{
+    struct ox_error err;
+    enum ox_status status = ox_targets_new(out, cli->env, &err);
+    if (status == OX_OK)
+        status = ox_targets_add(*out, "onnxruntime", &err);
+    return status == OX_OK ? OX_OK : cli_error(cli, &err);
+}
+
 enum ox_status half_model(struct cli *cli, const char *path, struct ox_model *model,
-                          enum ox_dtype dtype, struct ox_half_report *report, size_t *n_wide)
+                          enum ox_dtype dtype, const struct ox_targets *targets,
+                          struct ox_half_report *report, size_t *n_wide)
 {
     struct wide wide = {0};
+    struct ox_targets *own = NULL;
     struct ox_error err;
-    enum ox_status status = dtype == OX_FLOAT16 ? find_wide(cli, path, model, &wide) : OX_OK;
+    enum ox_status status = targets ? OX_OK : default_target(cli, &own);
+    if (status == OX_OK && dtype == OX_FLOAT16)
+        status = find_wide(cli, path, model, &wide);
     if (status == OX_OK && wide.failed)
         status = cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", path);
     if (status == OX_OK) {
-        struct ox_half_options with = {
-            .dtype = dtype, .wide = (const char *const *)wide.names, .n_wide = wide.n};
+        struct ox_half_options with = {.dtype = dtype,
+                                       .wide = (const char *const *)wide.names,
+                                       .n_wide = wide.n,
+                                       .targets = targets ? targets : own};
         status = ox_to_half(model, &with, report, &err);
         if (status != OX_OK)
             cli_error(cli, &err);
     }
+    ox_targets_release(own);
     *n_wide = wide.n;
     while (wide.n)
         free(wide.names[--wide.n]);

@@ -5,8 +5,10 @@
 #include "cli.h"
 
 /* Makes the model compute in that type; what does not fit in it, found by running the model on inputs drawn at random, stays in
- * float32. *n_wide: values that do not fit. Has reported errors. */
+ * float32, as does what the targets (NULL: the newest onnxruntime on a CPU) have no kernel for. *n_wide: values that do not fit. Has
+ * reported errors. */
 enum ox_status half_model(struct cli *cli, const char *path, struct ox_model *model,
-                          enum ox_dtype dtype, struct ox_half_report *report, size_t *n_wide);
+                          enum ox_dtype dtype, const struct ox_targets *targets,
+                          struct ox_half_report *report, size_t *n_wide);
 
 #endif

@@ -1242,19 +1242,25 @@ enum ox_status ox_inline_functions(struct ox_model *model, size_t *n_calls, stru
 /* Initializers of the main graph that are equal in type, shape and data become one. */
 enum ox_status ox_share_weights(struct ox_model *model, size_t *n_shared, struct ox_error *err);
 
+struct ox_targets;
 struct ox_half_options {
     enum ox_dtype dtype; /* OX_FLOAT16 or OX_BFLOAT16 */
     const char *const *
         wide; /* values of the main graph that do not fit: nodes that make or use them stay in float32 */
     size_t n_wide;
+    /* Nodes that one of them has no kernel for in halves, or whose provider would leave them to another, stay in float32. NULL:
+     * whatever the standard allows. */
+    const struct ox_targets *targets;
 };
 struct ox_half_report {
     size_t n_nodes, n_half; /* of the main graph as it was; of them those that compute in halves */
+    size_t n_refused;       /* those that targets keep in float32 */
     size_t n_weights, n_casts; /* narrowed, added */
 };
 /* Makes float32 nodes of the main graph compute in a 16-bit type, with casts around what stays in float32: operators that do not
- * take it, graphs within nodes, weights beyond its range, inputs and outputs. Values keep their names for their float32 form.
- * report may be NULL. */
+ * take it, graphs within nodes, weights beyond its range, inputs and outputs. Larger weights of nodes that stay in float32 are
+ * narrowed too, and cast. Values keep their names for their float32 form. report may be NULL. OX_UNSUPPORTED: the model's opset or a
+ * target has no casts to the type. */
 enum ox_status ox_to_half(struct ox_model *model, const struct ox_half_options *options,
                           struct ox_half_report *report, struct ox_error *err);
 

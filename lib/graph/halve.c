@@ -1,23 +1,28 @@
-/* Computing in 16-bit floats: weights and values of the main graph become halves where operators take them, with casts where
- * they do not. Each value keeps its name for its float32 form; its half is a new value. */
+/* Computing in 16-bit floats: weights and values of the main graph become halves where operators take them and targets have kernels
+ * for them, with casts where they do not. Each value keeps its name for its float32 form; its half is a new value. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/convert.h"
+#include "graph/target_survey.h"
 #include "schema/schema.h"
-#include "shape/shapes.h"
+
+enum {
+    WORTH_NARROWING = 1024, /* elements of a weight that is cast back for nodes in float */
+    CAST_TAKES_NUMBER = 6   /* before, `to` is a name */
+};
 
 struct halver {
     struct ox_model *model;
     struct ox_graph *graph;
     const struct ox_half_options *options;
     struct ox_shapes *shapes;
-    size_t n_values, n_nodes; /* of the model as it was */
-    bool *is_float;           /* by value id: a float32 tensor */
-    bool *wide;               /* by value id: does not fit in a half */
-    bool *half_node;          /* by node index */
-    struct ox_value **half;   /* by value id: the value in half; NULL: not made */
+    size_t n_values, n_nodes;        /* of the model as it was */
+    bool *is_float;                  /* by value id: a float32 tensor */
+    bool *wide;                      /* by value id: does not fit in a half */
+    bool *half_node;                 /* by node index */
+    struct ox_target_survey *survey; /* NULL: there are no targets */
+    struct ox_value **half;          /* by value id: the value in half; NULL: not made */
     struct ox_half_report report;
     struct ox_error *err;
 };
@@ -117,6 +122,145 @@ static enum ox_status look_at_weight(struct halver *h, const struct ox_stored *s
     return OX_OK;
 }
 
+/* Whether nodes of each class may be in halves for all targets; NULL: out of memory. */
+static bool *classes_taken(const struct halver *h)
+{
+    const struct ox_target_survey *survey = h->survey;
+    bool *taken = calloc(survey->n_classes + 1, sizeof *taken);
+    for (size_t i = 0; taken && i < survey->n_classes; i++)
+        taken[i] = ox_target_takes_half(h->options->targets, survey, &survey->classes[i],
+                                        h->options->dtype);
+    return taken;
+}
+
+/* Nodes that a target has no kernel for in halves stay in float. */
+static enum ox_status ask_targets(struct halver *h)
+{
+    const struct ox_target_survey *survey = h->survey;
+    bool *taken = classes_taken(h);
+    if (!taken)
+        return no_room(h);
+    for (size_t i = 0; i < survey->n_nodes; i++) {
+        const struct ox_node *node = survey->nodes[i].node;
+        if (node->graph != h->graph || !h->half_node[node->index])
+            continue;
+        h->half_node[node->index] =
+            taken[survey->nodes[i].class] &&
+            ox_target_runs_half(h->options->targets, node, h->options->dtype);
+        h->report.n_refused += !h->half_node[node->index];
+    }
+    free(taken);
+    return OX_OK;
+}
+
+/* ---- Islands ------------------------------------------------------------------------------------------------------ */
+
+/* Operators that only move elements: halves gain nothing there by themselves. */
+static bool only_moves(const struct ox_node *node)
+{
+    static const char *const names[] = {"Reshape",
+                                        "Transpose",
+                                        "Squeeze",
+                                        "Unsqueeze",
+                                        "Flatten",
+                                        "Identity",
+                                        "Concat",
+                                        "Split",
+                                        "Slice",
+                                        "Expand",
+                                        "Tile",
+                                        "Pad",
+                                        "Where",
+                                        "DepthToSpace",
+                                        "Gather",
+                                        "GatherElements",
+                                        "GatherND",
+                                        "Compress",
+                                        "ScatterND",
+                                        "SpaceToDepth",
+                                        "Shape",
+                                        "ScatterElements",
+                                        "ReverseSequence",
+                                        "Trilu",
+                                        "Size",
+                                        "NonZero",
+                                        "IsNaN",
+                                        "IsInf"};
+    for (size_t i = 0; i < OX_COUNT(names); i++) {
+        if (strcmp(node->op_type, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool reads_weight(const struct halver *h, const struct ox_node *node)
+{
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        const struct ox_value *value = node->inputs[i];
+        if (is_float(h, value) && value->init && !value->is_input && value->init->rank > 0)
+            return true;
+    }
+    return false;
+}
+
+/* A float value that the node reads or makes, by place; NULL: another. */
+static const struct ox_value *float_at(const struct halver *h, const struct ox_node *node, size_t k)
+{
+    const struct ox_value *value =
+        k < node->n_inputs ? node->inputs[k] : node->outputs[k - node->n_inputs];
+    return is_float(h, value) ? value : NULL;
+}
+
+static bool touches(const struct halver *h, const struct ox_node *node, const bool *near)
+{
+    for (size_t k = 0; k < node->n_inputs + node->n_outputs; k++) {
+        const struct ox_value *value = float_at(h, node, k);
+        if (value && near[value->id])
+            return true;
+    }
+    return false;
+}
+
+/* Whether something is near now that was not. */
+static bool bring_near(const struct halver *h, const struct ox_node *node, bool *near)
+{
+    bool more = false;
+    for (size_t k = 0; k < node->n_inputs + node->n_outputs; k++) {
+        const struct ox_value *value = float_at(h, node, k);
+        if (!value || near[value->id])
+            continue;
+        near[value->id] = true;
+        more = true;
+    }
+    return more;
+}
+
+/* Near is what nodes in halves touch that do more than move, and from there on what those do that only move. Those that are near
+ * nothing stay in float: casts around them would be all that they gain. */
+static enum ox_status leave_islands(struct halver *h)
+{
+    struct ox_node *const *nodes = h->graph->nodes;
+    bool *near = calloc(h->n_values + 1, sizeof *near);
+    if (!near)
+        return no_room(h);
+    for (size_t i = 0; i < h->n_nodes; i++) {
+        if (h->half_node[i] && (!only_moves(nodes[i]) || reads_weight(h, nodes[i])))
+            bring_near(h, nodes[i], near);
+    }
+    for (bool more = true; more;) { /* there and back: most ways are taken at once */
+        more = false;
+        for (size_t i = 0; i < 2 * h->n_nodes; i++) {
+            const size_t at = i < h->n_nodes ? i : 2 * h->n_nodes - 1 - i;
+            if (h->half_node[at] && touches(h, nodes[at], near))
+                more |= bring_near(h, nodes[at], near);
+        }
+    }
+    for (size_t i = 0; i < h->n_nodes; i++)
+        h->half_node[i] &= touches(h, nodes[i], near);
+    free(near);
+    return OX_OK;
+}
+
 static enum ox_status look(struct halver *h)
 {
     struct ox_graph *graph = h->graph;
@@ -136,10 +280,13 @@ static enum ox_status look(struct halver *h)
         if (value && value->id < h->n_values)
             h->wide[value->id] = true;
     }
-    for (size_t i = 0; i < h->n_nodes; i++) {
+    for (size_t i = 0; i < h->n_nodes; i++)
         h->half_node[i] = can_be_half(h, graph->nodes[i]);
+    if (h->survey)
+        OX_TRY(ask_targets(h));
+    OX_TRY(leave_islands(h));
+    for (size_t i = 0; i < h->n_nodes; i++)
         h->report.n_half += h->half_node[i];
-    }
     return OX_OK;
 }
 
@@ -248,11 +395,39 @@ static bool *float_uses(const struct halver *h)
     return used;
 }
 
+/* Weights of nodes that stay in float are kept in halves all the same, and cast: the file is what shrinks then. Scales and the like,
+ * which are small, and those of quantized values, which must be exact, are not. */
+static enum ox_status narrow_weights(struct halver *h, const bool *used)
+{
+    bool *exact = calloc(h->n_values + 1, sizeof *exact);
+    enum ox_status status = exact ? OX_OK : no_room(h);
+    for (size_t i = 0; exact && i < h->n_nodes; i++) {
+        const struct ox_node *node = h->graph->nodes[i];
+        for (size_t k = 0; k < node->n_inputs && strstr(node->op_type, "Quantize"); k++) {
+            if (is_float(h, node->inputs[k]))
+                exact[node->inputs[k]->id] = true;
+        }
+    }
+    for (size_t i = 0; i < h->n_values && status == OX_OK; i++) {
+        struct ox_value *value = h->graph->values[i], *half;
+        size_t n;
+        if (!used[i] || !h->is_float[i] || h->wide[i] || exact[i] || !value->init ||
+            value->is_input || value->is_output ||
+            !ox_dims_count(value->init->rank, value->init->dims, &n) || n < WORTH_NARROWING)
+            continue;
+        status = want_half(h, value, &half);
+        if (status == OX_OK)
+            status = add_cast(h, half, value, OX_FLOAT32);
+    }
+    free(exact);
+    return status;
+}
+
 static enum ox_status define_floats(struct halver *h)
 {
     bool *used = float_uses(h);
     bool *drop = calloc(h->graph->n_inits + 1, sizeof *drop);
-    enum ox_status status = used && drop ? OX_OK : no_room(h);
+    enum ox_status status = used && drop ? narrow_weights(h, used) : no_room(h);
     for (size_t i = 0; i < h->n_values && status == OX_OK; i++) {
         struct ox_value *value = h->graph->values[i];
         if (!used[i] || !h->is_float[i] || !h->half[i] || value->producer || value->is_input ||
@@ -264,10 +439,12 @@ static enum ox_status define_floats(struct halver *h)
     for (size_t i = 0; i < h->graph->n_inits && status == OX_OK; i++) {
         const struct ox_value *value = ox_graph_value(h->graph, h->graph->inits[i]->name);
         drop[i] = value && value->id < h->n_values && value->init == h->graph->inits[i] &&
-                  h->half[value->id] && !used[value->id] && !value->is_input;
+                  h->half[value->id] && (!used[value->id] || value->producer) && !value->is_input;
     }
     if (status == OX_OK)
         ox_graph_remove_inits(h->graph, drop);
+    for (size_t i = 0; i < h->n_values && status == OX_OK; i++)
+        h->graph->values[i]->removed &= !h->graph->values[i]->producer;
     free(used);
     free(drop);
     return status;
@@ -286,6 +463,22 @@ static enum ox_status rewrite(struct halver *h)
                : ox_fail(h->err, OX_INPUT, "%s: its nodes form a cycle", h->model->path);
 }
 
+/* Without casts there are no halves. */
+static enum ox_status check_casts(const struct halver *h)
+{
+    const int64_t opset = ox_graph_opset(h->graph, "");
+    const struct ox_schema *cast = opset ? ox_schema_find("", "Cast", opset) : NULL;
+    const char *type = ox_dtype_name(h->options->dtype);
+    if (opset && (!cast || cast->since < CAST_TAKES_NUMBER || !takes_half(h, &cast->inputs[0])))
+        return ox_fail(h->err, OX_UNSUPPORTED,
+                       "%s: opset %lld casts nothing to %s: convert it to 13 or newer first",
+                       h->model->path, (long long)opset, type);
+    if (opset && !ox_target_casts_half(h->options->targets, opset, h->options->dtype))
+        return ox_fail(h->err, OX_UNSUPPORTED, "%s: a target has no casts to %s", h->model->path,
+                       type);
+    return OX_OK;
+}
+
 enum ox_status ox_to_half(struct ox_model *model, const struct ox_half_options *options,
                           struct ox_half_report *report, struct ox_error *err)
 {
@@ -294,6 +487,7 @@ enum ox_status ox_to_half(struct ox_model *model, const struct ox_half_options *
         return ox_fail(err, OX_INPUT, "%s: it has no graph", model->path);
     if (options->dtype != OX_FLOAT16 && options->dtype != OX_BFLOAT16)
         return ox_fail(err, OX_USAGE, "%s is no 16-bit float", ox_dtype_name(options->dtype));
+    OX_TRY(check_casts(&h));
     OX_TRY(ox_shapes_infer(&h.shapes, model, NULL, NULL, err));
     h.n_values = h.graph->n_values;
     h.n_nodes = h.graph->n_nodes;
@@ -301,8 +495,12 @@ enum ox_status ox_to_half(struct ox_model *model, const struct ox_half_options *
     h.wide = calloc(h.n_values + 1, sizeof *h.wide);
     h.half_node = calloc(h.n_nodes + 1, sizeof *h.half_node);
     h.half = calloc(h.n_values + 1, sizeof(*h.half));
-    enum ox_status status =
-        h.is_float && h.wide && h.half_node && h.half ? rewrite(&h) : no_room(&h);
+    enum ox_status status = h.is_float && h.wide && h.half_node && h.half ? OX_OK : no_room(&h);
+    if (status == OX_OK && options->targets)
+        status = ox_target_survey_new(&h.survey, model, h.shapes, NULL, err);
+    if (status == OX_OK)
+        status = rewrite(&h);
+    ox_target_survey_release(h.survey);
     ox_shapes_release(h.shapes);
     free(h.is_float);
     free(h.wide);

@@ -79,6 +79,18 @@ bool ox_target_has_forms(const struct ox_target *target, const char *domain, con
 /* What it refuses about that node; NULL: nothing. */
 const char *ox_target_form(const struct ox_target *target, const struct ox_node *node);
 
+/* ---- target_half.c ---- */
+
+/* Whether all targets would take such nodes with that 16-bit type in the place of float32, and no provider would leave more to
+ * another. targets NULL: any. */
+bool ox_target_takes_half(const struct ox_targets *targets, const struct ox_target_survey *survey,
+                          const struct ox_target_class *class, enum ox_dtype dtype);
+/* Whether such a node, loaded, would also run. */
+bool ox_target_runs_half(const struct ox_targets *targets, const struct ox_node *node,
+                         enum ox_dtype dtype);
+/* Whether all cast between float32 and that type, at an opset that has such a Cast. */
+bool ox_target_casts_half(const struct ox_targets *targets, int64_t opset, enum ox_dtype dtype);
+
 /* ---- target_fix.c ---- */
 
 /* Fills verdict->fix and ->command. false: out of memory. */
