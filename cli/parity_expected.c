@@ -57,57 +57,85 @@ static enum ox_status compare_folder(struct parity *p, const char *dir)
 
 /* ---- A file of arrays ---------------------------------------------------------------------------------------------- */
 
-/* Member `at` as it is expected of sample i: a slice of it when it has a dimension of samples in front. */
-static enum ox_status load(struct parity *p, struct ox_tensor_file *file, size_t at, uint64_t i,
-                           const struct ox_datum *actual, struct ox_datum **out,
-                           struct ox_error *err)
+/* An output as it is expected of sample i: a slice of its array when that has a dimension of samples in front. *out is NULL where
+ * the file has nothing of that name. */
+static enum ox_status load(struct parity *p, struct ox_tensor_file *file, const char *name,
+                           uint64_t i, const struct ox_datum *actual, struct ox_datum **out)
 {
-    struct ox_tensor *tensor = NULL;
+    struct ox_error err = {0};
     struct ox_datum *all = NULL;
-    enum ox_status status = ox_tensor_file_load(&tensor, file, at, err);
-    if (status == OX_OK)
-        status = ox_datum_of_tensor(&all, tensor, err);
-    const struct ox_tensor *is = actual ? ox_datum_get_tensor(actual) : NULL;
-    bool sampled = status == OX_OK && is && ox_tensor_rank(tensor) == ox_tensor_rank(is) + 1 &&
+    if (ox_tensor_file_value(&all, file, name, &err) != OX_OK)
+        return cli_error(p->cli, &err);
+    const struct ox_tensor *tensor = all ? ox_datum_get_tensor(all) : NULL;
+    const struct ox_tensor *is = ox_datum_get_tensor(actual);
+    *out = all;
+    bool sampled = tensor && is && ox_tensor_rank(tensor) == ox_tensor_rank(is) + 1 &&
                    i < (uint64_t)ox_tensor_dims(tensor)[0] && p->n_samples > 1;
-    if (sampled) {
-        status = parity_slice(p->cli->env, all, i, out, err);
-        ox_datum_release(all);
-    } else {
-        *out = all;
+    if (!sampled)
+        return OX_OK;
+    enum ox_status status = parity_slice(p->cli->env, all, i, out, &err);
+    ox_datum_release(all);
+    return status == OX_OK ? OX_OK : cli_error(p->cli, &err);
+}
+
+/* "[0].keys" and the like: what ox_values_write() puts behind the name of a value that is no tensor. */
+static bool is_part(const char *rest)
+{
+    static const char *const parts[] = {".keys", ".values", ".some", ".none"};
+    while (*rest) {
+        size_t n = 0;
+        if (*rest == '[') {
+            n = 1 + strspn(rest + 1, "0123456789");
+            n = rest[n] == ']' ? n + 1 : 0;
+        }
+        for (size_t k = 0; k < sizeof parts / sizeof *parts && !n; k++)
+            n = strncmp(rest, parts[k], strlen(parts[k])) == 0 ? strlen(parts[k]) : 0;
+        if (!n)
+            return false;
+        rest += n;
     }
-    ox_tensor_release(tensor);
-    return status;
+    return true;
+}
+
+/* Whether an array of the file is an output, or a part of one, that A has. */
+static bool is_known(const struct parity *p, const char *member)
+{
+    const struct run *a = &p->sides[0].run;
+    for (size_t k = 0; k < a->n_outputs; k++) {
+        const char *name = parity_other_name(p, ox_session_output_name(a->session, k));
+        size_t n = strlen(name);
+        if (strncmp(member, name, n) == 0 && is_part(member + n))
+            return true;
+    }
+    return false;
 }
 
 static enum ox_status compare_members(struct parity *p, struct ox_tensor_file *file, uint64_t i)
 {
-    struct run *a = &p->sides[0].run;
-    struct ox_error err = {0};
+    const struct run *a = &p->sides[0].run;
     size_t n = ox_tensor_file_count(file);
     bool nameless = n == 1 && !*ox_tensor_file_name(file, 0) && a->n_outputs == 1;
-    for (size_t k = 0; k < n; k++) {
-        const char *name =
-            nameless ? ox_session_output_name(a->session, 0) : ox_tensor_file_name(file, k);
-        size_t at = nameless ? 0 : parity_output_called(p, name);
-        const struct ox_datum *actual = at < a->n_outputs ? a->outputs[at] : NULL;
+    for (size_t k = 0; k < a->n_outputs; k++) {
+        const char *name = ox_session_output_name(a->session, k);
+        const char *other = nameless ? "" : parity_other_name(p, name);
         struct ox_datum *expected = NULL;
-        enum ox_status status = load(p, file, k, i, actual, &expected, &err);
-        if (status != OX_OK)
-            return cli_error(p->cli, &err);
-        if (actual)
-            name = ox_session_output_name(a->session, at);
-        status = add(p, name, actual, expected, actual != NULL, true);
+        enum ox_status status = load(p, file, other, i, a->outputs[k], &expected);
+        if (status == OX_OK)
+            status = add(p, name, a->outputs[k], expected, true, expected != NULL);
         ox_datum_release(expected);
         if (status != OX_OK)
             return status;
     }
-    for (size_t k = 0; k < a->n_outputs; k++) {
-        size_t at;
-        const char *name = ox_session_output_name(a->session, k);
-        if (nameless || ox_tensor_file_find(file, parity_other_name(p, name), &at))
+    for (size_t k = 0; k < n && !nameless; k++) {
+        const char *member = ox_tensor_file_name(file, k);
+        struct ox_datum *expected = NULL;
+        struct ox_error err = {0};
+        if (is_known(p, member))
             continue;
-        enum ox_status status = add(p, name, a->outputs[k], NULL, true, false);
+        if (ox_tensor_file_value(&expected, file, member, &err) != OX_OK)
+            return cli_error(p->cli, &err);
+        enum ox_status status = add(p, member, NULL, expected, false, true);
+        ox_datum_release(expected);
         if (status != OX_OK)
             return status;
     }

@@ -807,8 +807,9 @@ struct ox_run_options {
     bool narrow;     /* ... unless this is set: then they are rounded to their declared types */
     bool all_values; /* every intermediate is an output too, after the graph's own */
     bool profile;    /* keep an event a node: ox_session_events() */
-    bool
-        saturating; /* level 2: products of uint8 by int8 add pairs in 16 bits that saturate, as AVX2 does without VNNI */
+    /* Products of uint8 by int8 as onnxruntime has them on x86 processors without VNNI: pairs of them are added in 16 bits that
+     * saturate. ConvInteger and int8 by int8 stay exact. Q/DQ around an operator is computed on integers at level 2 only. */
+    bool saturating;
     bool once;      /* it will be run but once: pack only what pays within that run */
     uint64_t seed;  /* for random operators without a seed of their own */
     const char *const *
@@ -1783,7 +1784,7 @@ bool ox_parity_layer(const struct ox_parity *parity, size_t i, struct ox_parity_
 /* The layers that layer i is computed from in B, nearest ones; at most `most` are written, the number is returned. */
 size_t ox_parity_sources(const struct ox_parity *parity, size_t i, size_t *sources, size_t most);
 /* The first that departs; SIZE_MAX: none. */
-size_t ox_parity_first(const struct ox_parity *parity);
+size_t ox_parity_first(struct ox_parity *parity);
 
 struct ox_parity_suspect {
     const char *op_type, *value; /* of B; NULL: nothing could be found */

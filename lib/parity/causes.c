@@ -98,7 +98,13 @@ static bool add_once(const void **list, size_t *n, const void *item)
     return true;
 }
 
-/* From the value backwards until values that both sides have; constants stay outside. */
+/* What a value's elements are says nothing about its shape. */
+static bool reads_shape_only(const struct ox_node *node)
+{
+    return strcmp(node->op_type, "Shape") == 0 || strcmp(node->op_type, "Size") == 0;
+}
+
+/* From the value backwards until values that both sides have; constants stay outside, and what is only asked for its shape. */
 static void cut_out(struct ox_region *region, const struct ox_parity *p, bool of_a,
                     const struct ox_value *value)
 {
@@ -107,7 +113,7 @@ static void cut_out(struct ox_region *region, const struct ox_parity *p, bool of
     add_once(nodes, &n_nodes, value->producer);
     for (size_t at = 0; at < n_nodes; at++) {
         const struct ox_node *node = nodes[at];
-        for (size_t i = 0; i < node->n_inputs; i++) {
+        for (size_t i = 0; i < node->n_inputs && !reads_shape_only(node); i++) {
             const struct ox_value *in = node->inputs[i];
             if (!in || in->init || in->sparse_init)
                 continue;

@@ -235,13 +235,22 @@ static void compare_wiring(struct ox_explaining *e, const struct ox_node *a,
 
 /* ---- Operators ----------------------------------------------------------------------------------------------------- */
 
+/* Constants are no step of a computation. */
 static void list_ops(struct ox_strbuf *out, const struct ox_region *region)
 {
-    size_t n = region->n_nodes;
-    for (size_t i = 0; i < n && i < 10; i++)
-        ox_strbuf_printf(out, "%s%.64s", i ? ", " : "", region->nodes[i]->op_type);
-    if (n > 10)
+    enum { MOST = 10 };
+    size_t n = 0;
+    for (size_t i = 0; i < region->n_nodes; i++) {
+        const char *op_type = region->nodes[i]->op_type;
+        if (strcmp(op_type, "Constant") == 0)
+            continue;
+        if (n < MOST)
+            ox_strbuf_printf(out, "%s%.64s", n ? ", " : "", op_type);
+        n++;
+    }
+    if (n > MOST)
         ox_strbuf_printf(out, ", ... (%zu)", n);
+    ox_strbuf_puts(out, n ? "" : "nothing");
 }
 
 static const struct ox_node *find_op(const struct ox_region *region, const char *op_type)
@@ -250,6 +259,23 @@ static const struct ox_node *find_op(const struct ox_region *region, const char 
         if (strcmp(region->nodes[i]->op_type, op_type) == 0)
             return region->nodes[i];
     return NULL;
+}
+
+static size_t count_op(const struct ox_region *region, const char *op_type)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < region->n_nodes; i++)
+        n += strcmp(region->nodes[i]->op_type, op_type) == 0;
+    return n;
+}
+
+/* The only node of that operator on each side; false: there is none, or there are more. */
+static bool find_single(const struct ox_explaining *e, const char *op_type,
+                        const struct ox_node **a, const struct ox_node **b)
+{
+    *a = find_op(&e->a, op_type);
+    *b = find_op(&e->b, op_type);
+    return count_op(&e->a, op_type) == 1 && count_op(&e->b, op_type) == 1;
 }
 
 /* The types that values are cast to on one side alone. */
@@ -357,17 +383,22 @@ static void find_random(struct ox_explaining *e, const struct ox_region *region,
 }
 
 /* Batch norm that takes the batch's own mean: what an exporter leaves when the model was not set to evaluation. */
-static void find_training(struct ox_explaining *e, const struct ox_region *region, const char *side)
+static bool is_training(const struct ox_region *region)
 {
     const struct ox_node *node = find_op(region, "BatchNormalization");
     const struct ox_attr *mode = node ? ox_node_attr(node, "training_mode") : NULL;
-    bool training = node && ((mode && mode->i) ||
-                             (ox_graph_opset(node->graph, "") < 14 && node->n_outputs > 1));
-    if (training)
+    return node &&
+           ((mode && mode->i) || (ox_graph_opset(node->graph, "") < 14 && node->n_outputs > 1));
+}
+
+static void compare_training(struct ox_explaining *e)
+{
+    bool a = is_training(&e->a), b = is_training(&e->b);
+    if (a != b)
         ox_cause_add(e->causes, 91, "training-mode",
                      "%s's BatchNormalization normalizes by this batch's mean and variance: the "
                      "model was exported in training mode",
-                     side);
+                     a ? "A" : "B");
 }
 
 enum ox_status ox_explain_nodes(struct ox_explaining *e, struct ox_error *err)
@@ -377,13 +408,12 @@ enum ox_status ox_explain_nodes(struct ox_explaining *e, struct ox_error *err)
     OX_TRY(compare_epsilons(e, false, err));
     find_random(e, &e->a, "A");
     find_random(e, &e->b, "B");
-    find_training(e, &e->a, "A");
-    find_training(e, &e->b, "B");
+    compare_training(e);
     /* Rewriting of one side alone changes attributes and constants as it must: layouts, fused weights. */
     const bool rewritten = e->parity->options.a_level != e->parity->options.b_level;
     for (size_t i = 0; i < e->b.n_nodes && !rewritten; i++) {
-        const struct ox_node *b = e->b.nodes[i], *a = find_op(&e->a, b->op_type);
-        if (!a || strcmp(a->domain, b->domain) != 0 || find_op(&e->b, b->op_type) != b)
+        const struct ox_node *a, *b;
+        if (!find_single(e, e->b.nodes[i]->op_type, &a, &b) || strcmp(a->domain, b->domain) != 0)
             continue;
         OX_TRY(ox_explain_attrs(e, a, b, err));
         compare_opsets(e, a, b);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parity/pairs.h"
+#include "parity/pairing.h"
 
 /* What a session makes, in the order of its main graph's file. */
 struct made {
@@ -207,6 +207,24 @@ static void match_sources(struct matching *m)
     }
 }
 
+/* Those that both sides have between pairs, in the same places. */
+static void match_gaps(struct matching *m)
+{
+    const struct ox_gap_side a = {&m->a.prints, m->a.matched}, b = {&m->b.prints, m->b.matched};
+    struct ox_gap_pair between[OX_MOST_GAP];
+    for (size_t j = 0; j < m->b.made.n; j++) {
+        if (!m->partner[j])
+            continue;
+        size_t n = ox_match_gap(&a, &b, m->partner[j], m->b.made.values[j], between);
+        for (size_t i = 0; i < n; i++) {
+            size_t at_a = place_of(&m->a.made, between[i].a);
+            size_t at_b = place_of(&m->b.made, between[i].b);
+            if (at_a != SIZE_MAX && at_b != SIZE_MAX)
+                pair_up(m, at_a, at_b, OX_MATCH_PLACE);
+        }
+    }
+}
+
 static bool all_taken(const struct made *made)
 {
     for (size_t i = 0; i < made->n; i++)
@@ -242,6 +260,7 @@ static enum ox_status match_structure(struct matching *m, struct ox_error *err)
         match_prints(m, a->weak, b->weak, OX_MATCH_PLACE);
         match_sources(m);
     }
+    match_gaps(m);
     return OX_OK;
 }
 

@@ -67,6 +67,13 @@ struct ox_walker {
     struct ox_strmap dequantized_of; /* A: name of what DQ makes -> the pair of what went in */
 };
 
+/* A compared value and what is computed from it. */
+struct ox_layer_users {
+    size_t n, n_apart; /* values computed from it; those that depart still */
+    double sqnr_db;    /* of the value itself */
+    bool at_fault;     /* it departs, and not for being but a step on another way */
+};
+
 struct ox_parity {
     struct ox_env *env;
     struct ox_model *models[2];
@@ -76,6 +83,7 @@ struct ox_parity {
     size_t n_pairs;
     size_t *compared; /* indices of those that were, in order */
     size_t n_compared;
+    struct ox_layer_users *users; /* of each of those; scratch of ox_parity_first() */
     struct ox_arena labels;
     /* One walker at a time, in turns. */
     pthread_mutex_t lock;

@@ -92,7 +92,9 @@ enum ox_status ox_parity_new(struct ox_parity **out, struct ox_model *a, struct 
     OX_TRY_CLEANUP(ox_match_sessions(p->walkers[OX_ROLE_A].session, p->walkers[OX_ROLE_B].session,
                                      &p->pairs, &p->n_pairs, err));
     p->compared = calloc(p->n_pairs + 1, sizeof *p->compared);
-    status = p->compared ? index_pairs(p, err) : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    p->users = calloc(p->n_pairs + 1, sizeof *p->users);
+    status =
+        p->compared && p->users ? index_pairs(p, err) : ox_fail(err, OX_NO_MEMORY, "out of memory");
 cleanup:
     if (status != OX_OK) {
         ox_parity_release(p);
@@ -124,6 +126,7 @@ void ox_parity_release(struct ox_parity *p)
     pthread_mutex_destroy(&p->lock);
     free(p->pairs);
     free(p->compared);
+    free(p->users);
     free(p);
 }
 
@@ -228,34 +231,44 @@ bool ox_parity_layer(const struct ox_parity *p, size_t i, struct ox_parity_layer
     return true;
 }
 
-static bool agrees(const struct ox_parity *p, size_t i)
+/* Whether two ways that had parted meet again between a value and what is computed from it: there they agree, and not only because
+ * what is left of the difference is small against the tolerance. */
+static bool meets_again(const struct ox_layer_users *value, const struct ox_layer_users *user)
 {
-    struct ox_metrics metrics;
-    ox_meter_read(p->pairs[p->compared[i]].meter, &metrics);
-    return metrics.agree;
+    static const double CLEARER_DB = 20;
+    return !user->at_fault && !(user->sqnr_db < value->sqnr_db + CLEARER_DB);
 }
 
-/* Values that only their places pair may be two steps on ways that part and meet again, as where one side scales before a product
- * and the other behind it: then what is computed from them agrees. */
-static bool meets_again(const struct ox_parity *p, size_t i)
+/* Values that only their places pair may be two steps on such ways, as where one side scales before a product and the other behind
+ * it: then they are at no fault. Users come later, so one way back tells. */
+static void find_faults(struct ox_parity *p)
 {
     enum { MOST = OX_MOST_REGION };
     size_t sources[MOST];
-    if (p->pairs[p->compared[i]].match != OX_MATCH_PLACE)
-        return false;
-    for (size_t j = i + 1; j < p->n_compared; j++) {
-        size_t n = agrees(p, j) ? ox_parity_sources(p, j, sources, MOST) : 0;
-        for (size_t k = 0; k < n && k < MOST; k++)
-            if (sources[k] == i)
-                return true;
+    for (size_t i = 0; i < p->n_compared; i++) {
+        struct ox_metrics metrics;
+        ox_meter_read(p->pairs[p->compared[i]].meter, &metrics);
+        p->users[i] =
+            (struct ox_layer_users){.at_fault = !metrics.agree, .sqnr_db = metrics.sqnr_db};
     }
-    return false;
+    for (size_t i = p->n_compared; i-- > 0;) {
+        struct ox_layer_users *user = &p->users[i];
+        if (p->pairs[p->compared[i]].match == OX_MATCH_PLACE && user->n && !user->n_apart)
+            user->at_fault = false;
+        size_t n = ox_parity_sources(p, i, sources, MOST);
+        for (size_t k = 0; k < n && k < MOST; k++) {
+            struct ox_layer_users *value = &p->users[sources[k]];
+            value->n++;
+            value->n_apart += !meets_again(value, user);
+        }
+    }
 }
 
-size_t ox_parity_first(const struct ox_parity *p)
+size_t ox_parity_first(struct ox_parity *p)
 {
-    for (size_t i = 0; i < ox_parity_n_layers(p); i++)
-        if (!agrees(p, i) && !meets_again(p, i))
+    find_faults(p);
+    for (size_t i = 0; i < p->n_compared; i++)
+        if (p->users[i].at_fault)
             return i;
     return SIZE_MAX;
 }

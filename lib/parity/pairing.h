@@ -1,0 +1,25 @@
+/* The parts of matching two models. */
+#ifndef OX_PARITY_PAIRING_H
+#define OX_PARITY_PAIRING_H
+
+#include "parity/pairs.h"
+
+enum { OX_MOST_GAP = 48 };
+
+struct ox_gap_side {
+    const struct ox_prints *prints;
+    const uint64_t
+        *matched; /* by value id: the same number on both sides of a pair; 0: not paired */
+};
+
+struct ox_gap_pair {
+    const struct ox_value *a, *b;
+};
+
+/* The values before a pair (a, b), back to those that are paired, where both sides have the same nodes there but for the
+ * constants and one operator; 0: they do not, or nothing lies between. */
+size_t ox_match_gap(const struct ox_gap_side *side_a, const struct ox_gap_side *side_b,
+                    const struct ox_value *a, const struct ox_value *b,
+                    struct ox_gap_pair pairs[OX_MOST_GAP]);
+
+#endif
