@@ -141,7 +141,7 @@ static void pair_row(const struct ox_row *row, const void *arg)
 
 static enum ox_status run_pair(struct ox_run *r, bool product, struct ox_error *err)
 {
-    const struct ox_tensor *in[2] = {ox_int8_in(r, 0), ox_int8_in(r, 3)};
+    const struct ox_tensor *in[2] = {ox_int8_even_empty(r, 0), ox_int8_even_empty(r, 3)};
     const struct ox_tensor *zero = ox_run_in(r, 7);
     struct ox_qparam a, b, c;
     struct ox_broadcast plan;
@@ -174,6 +174,8 @@ static enum ox_status run_pair(struct ox_run *r, bool product, struct ox_error *
     pair->scale_b = product ? 0 : (float)(b.scale / c.scale);
     job->combine = product ? table->multiply : table->add;
     OX_TRY(ox_run_out(r, 0, in[0]->dtype, plan.rank, plan.dims, &y, err));
+    if (!y->n)
+        return OX_OK;
     const void *data[2] = {in[0]->data, in[1]->data};
     const size_t sizes[2] = {1, 1};
     ox_broadcast_run(&plan, r->env, data, sizes, y->data, 1, pair_row, job);

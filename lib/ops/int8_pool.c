@@ -101,7 +101,7 @@ static void whole_window(const struct ox_tensor *shape, struct ox_window *w)
 
 static enum ox_status run(struct ox_run *r, bool global, struct ox_error *err)
 {
-    const struct ox_tensor *x = ox_int8_in(r, 0);
+    const struct ox_tensor *x = ox_int8_even_empty(r, 0);
     struct pool *p = ox_run_scratch(r, 1, sizeof *p, err);
     struct ox_tensor *shape, *y;
     if (!p)

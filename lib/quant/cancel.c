@@ -52,7 +52,7 @@ static const struct ox_node *product_of(const struct ox_value *value, const stru
 {
     const struct ox_node *node = value ? value->producer : NULL;
     *bias = NULL;
-    if (!node || *node->domain || node->n_inputs < 2)
+    if (!node || *node->domain || node->n_inputs < 2 || !node->inputs[0] || !node->inputs[1])
         return NULL;
     if (strcmp(node->op_type, "Add") == 0) {
         const int constant = ox_quant_constant(node->inputs[0]) ? 0 : 1;
@@ -94,8 +94,9 @@ enum ox_status ox_cancel_find_live(struct ox_quant *q, const struct ox_node *nod
                                    const bool **live, struct ox_error *err)
 {
     *live = NULL;
-    const struct ox_stored *weight = node->n_inputs > 1 ? ox_quant_constant(node->inputs[1]) : NULL;
-    const struct ox_node *relu = weight && node->inputs[0] ? node->inputs[0]->producer : NULL;
+    const bool two = node->n_inputs > 1 && node->inputs[0] && node->inputs[1];
+    const struct ox_stored *weight = two ? ox_quant_constant(node->inputs[1]) : NULL;
+    const struct ox_node *relu = weight ? node->inputs[0]->producer : NULL;
     const int outputs = weight ? ox_cancel_axis(node, weight->rank) : -1;
     if (outputs < 0 || weight->rank != 2 || !relu || *relu->domain ||
         strcmp(relu->op_type, "Relu") != 0)

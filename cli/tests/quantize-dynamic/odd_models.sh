@@ -17,3 +17,6 @@ onnxtool quantize-dynamic m.onnxtxt -o q.onnx && onnxtool check q.onnx && onnxto
 echo too old
 model 10 'g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) }'
 onnxtool quantize-dynamic m.onnxtxt -o q.onnx
+echo inputs left out
+model 13 'g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[4] s = {1, 1, 2, 2}, float[1,1,1,1] w = {2}> { a = Resize (x, , s) b = Relu (a) y = Conv (b, w) }'
+onnxtool quantize-dynamic m.onnxtxt -o q.onnx && onnxtool check q.onnx
