@@ -92,6 +92,7 @@ struct quantize_job {
     const struct ox_tensor *x;
     const double *scale, *zero; /* zero may be NULL */
     enum ox_dtype precision;    /* that the quotient is rounded to; OX_FLOAT64: not at all */
+    bool rounds_x;              /* x holds more than `precision`, which its division is in */
     bool saturate;
     double low, high; /* of an integer target; low > high: a float target */
     struct ox_tensor *y;
@@ -109,26 +110,6 @@ static void load_elements(const struct ox_tensor *t, size_t at, size_t n, double
 struct stretch {
     size_t at, n, scale, step;
 };
-
-static void round_quotients(enum ox_dtype precision, double *q, size_t n)
-{
-    switch (precision) {
-    case OX_FLOAT32:
-        for (size_t i = 0; i < n; i++)
-            q[i] = (double)(float)q[i];
-        break;
-    case OX_FLOAT16:
-        for (size_t i = 0; i < n; i++)
-            q[i] = (double)ox_half_to_float(ox_double_to_half(q[i]));
-        break;
-    case OX_BFLOAT16:
-        for (size_t i = 0; i < n; i++)
-            q[i] = (double)ox_bfloat_to_float(ox_double_to_bfloat(q[i]));
-        break;
-    default:
-        break;
-    }
-}
 
 /* Rounded to even by way of a number so great that its last bit is 1: no call of rint(), and vectors of it. */
 static void store_whole(const struct quantize_job *job, size_t at, double *q, size_t n,
@@ -170,9 +151,11 @@ static void quantize_stretch(const struct quantize_job *job, struct stretch s)
         const double *scale = job->scale + s.scale + done * s.step;
         const double *zero = job->zero ? job->zero + s.scale + done * s.step : NULL;
         load_elements(job->x, s.at + done, n, q);
+        if (job->rounds_x)
+            ox_real_round(job->precision, q, n);
         for (size_t i = 0; i < n; i++)
             q[i] /= scale[i * s.step];
-        round_quotients(job->precision, q, n);
+        ox_real_round(job->precision, q, n);
         if (whole)
             store_whole(job, s.at + done, q, n, zero, s.step);
         else
@@ -313,6 +296,28 @@ static enum ox_dtype division_type(struct ox_run *r, const struct ox_tensor *sca
     return dtype == OX_FLOAT16 || dtype == OX_BFLOAT16 ? dtype : OX_FLOAT32;
 }
 
+/* A division in a type has both operands in it. */
+static bool is_wider(enum ox_dtype dtype, enum ox_dtype precision)
+{
+    return precision != OX_FLOAT64 && dtype != precision &&
+           (dtype == OX_INT32 || precision != OX_FLOAT32);
+}
+
+static enum ox_status load_scales(struct ox_run *r, enum ox_dtype precision, const double **scales,
+                                  struct ox_error *err)
+{
+    const struct ox_tensor *t = ox_run_in(r, 1);
+    if (!is_wider(t->dtype, precision))
+        return ox_real_in(r, 1, scales, err);
+    double *rounded = ox_real_scratch(r, t->n, err);
+    if (!rounded)
+        return OX_NO_MEMORY;
+    ox_real_load(t, 0, t->n, rounded);
+    ox_real_round(precision, rounded, t->n);
+    *scales = rounded;
+    return OX_OK;
+}
+
 static enum ox_status run_quantize(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *scale = ox_run_in(r, 1);
@@ -320,9 +325,10 @@ static enum ox_status run_quantize(struct ox_run *r, struct ox_error *err)
     enum ox_dtype dtype = OX_UINT8;
     OX_TRY(spread_scale(r, job.x, scale, &job.spread, err));
     OX_TRY(quantized_type(r, &dtype, err));
-    OX_TRY(ox_real_in(r, 1, &job.scale, err));
-    OX_TRY(zero_points(r, scale, &job.zero, err));
     job.precision = division_type(r, scale);
+    job.rounds_x = is_wider(job.x->dtype, job.precision);
+    OX_TRY(load_scales(r, job.precision, &job.scale, err));
+    OX_TRY(zero_points(r, scale, &job.zero, err));
     job.saturate = ox_run_int(r, "saturate", 1) != 0;
     integer_range(dtype, &job.low, &job.high);
     OX_TRY(ox_run_out(r, 0, dtype, job.x->rank, job.x->dims, &job.y, err));
@@ -362,14 +368,14 @@ static enum ox_status run_dynamic_quantize(struct ox_run *r, struct ox_error *er
             range[1] = v[i] > range[1] ? v[i] : range[1];
         }
     }
-    round_quotients(job.precision, range, 2);
+    ox_real_round(job.precision, range, 2);
     double low = range[0], high = range[1], span = high - low;
-    round_quotients(job.precision, &span, 1);
+    ox_real_round(job.precision, &span, 1);
     double scale =
         high == low ? 1 : span / 255; /* of zeros alone: the formula's 0 could not be divided by */
-    round_quotients(job.precision, &scale, 1);
+    ox_real_round(job.precision, &scale, 1);
     double zero = -low / scale;
-    round_quotients(job.precision, &zero, 1);
+    ox_real_round(job.precision, &zero, 1);
     zero = rint(zero < 0 ? 0 : zero > 255 ? 255 : zero);
     OX_TRY(ox_run_out(r, 0, OX_UINT8, x->rank, x->dims, &job.y, err));
     OX_TRY(ox_run_out(r, 1, OX_FLOAT32, 0, NULL, &scale_out, err));

@@ -198,7 +198,8 @@ static bool put_word(struct ox_strbuf *out, const char *name, uint64_t *state)
 static bool put_any(struct ox_strbuf *out, const struct ox_schema_attr *attr, uint64_t *state)
 {
     const char *type = ox_schema_attr_type(attr);
-    bool is_type = strcmp(attr->name, "to") == 0 || strstr(attr->name, "dtype");
+    bool is_type = strcmp(attr->name, "to") == 0 || strcmp(attr->name, "precision") == 0 ||
+                   strstr(attr->name, "dtype");
     int n = (int)(draw(state) % 4);
     if (strcmp(type, "INT") == 0)
         ox_strbuf_printf(out, "%s = %d", attr->name,

@@ -287,6 +287,48 @@ START_TEST(quantize_to_small_floats)
 }
 END_TEST
 
+/* 1.1875 / 1.1171875 is 1.06294: in bfloat16 1.0625, which lies between the codes 1 and 1.125 and goes to the even one. */
+START_TEST(quantize_divides_in_the_type_of_the_scale)
+{
+    struct one_op *op = one_op_new("", "QuantizeLinear", 23);
+    ONE_OP_IN(op, OX_BFLOAT16, "1", 1.1875);
+    ONE_OP_IN(op, OX_BFLOAT16, "", 1.1171875);
+    one_op_int(op, "output_dtype", OX_FLOAT8E4M3FN);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT8E4M3FN, "1", 0, 1);
+    one_op_free(op);
+    op = one_op_new("", "QuantizeLinear", 23); /* 10.47 is 10.5 there, 10.5 / 3 a tie */
+    ONE_OP_IN(op, OX_FLOAT32, "1", 10.47);
+    ONE_OP_IN(op, OX_BFLOAT16, "", 3);
+    one_op_int(op, "output_dtype", OX_INT8);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT8, "1", 0, 4);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(quantize_divides_in_the_precision_asked_for)
+{
+    struct one_op *op = one_op_new("", "QuantizeLinear", 23);
+    ONE_OP_IN(op, OX_BFLOAT16, "1", 1.1875);
+    ONE_OP_IN(op, OX_BFLOAT16, "", 1.1171875);
+    one_op_int(op, "output_dtype", OX_FLOAT8E4M3FN);
+    one_op_int(op, "precision", OX_FLOAT32);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT8E4M3FN, "1", 0, 1.125);
+    one_op_free(op);
+    op = one_op_new("", "QuantizeLinear", 23);
+    ONE_OP_IN(op, OX_FLOAT32, "3", 10.47, 10.47, 10.47);
+    ONE_OP_IN(op, OX_FLOAT32, "3", 3, 3.004, -3); /* 3.004 is 3 in bfloat16 */
+    one_op_int(op, "axis", 0);
+    one_op_int(op, "output_dtype", OX_INT8);
+    one_op_int(op, "precision", OX_BFLOAT16);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT8, "3", 0, 4, 4, -4);
+    one_op_free(op);
+}
+END_TEST
+
 START_TEST(quantize_refuses_scales_that_do_not_fit)
 {
     struct one_op *op = one_op_new("", "QuantizeLinear", 13);
@@ -340,6 +382,8 @@ int main(void)
     tcase_add_test(tcase, quantize_by_axis);
     tcase_add_test(tcase, quantize_in_blocks_and_back);
     tcase_add_test(tcase, quantize_to_small_floats);
+    tcase_add_test(tcase, quantize_divides_in_the_type_of_the_scale);
+    tcase_add_test(tcase, quantize_divides_in_the_precision_asked_for);
     tcase_add_test(tcase, quantize_refuses_scales_that_do_not_fit);
     tcase_add_test(tcase, dynamic_quantization_covers_zero);
     suite_add_tcase(suite, tcase);
