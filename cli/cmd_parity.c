@@ -155,8 +155,10 @@ static enum ox_status run_samples(struct parity *p)
             status = parity_run_sample(p);
         for (size_t side = 1; side < p->n_sides && status == OX_OK; side++)
             status = compare_sides(p, side);
-        for (size_t side = 1; side < p->n_sides && status == OX_OK && p->args->oracle; side++)
-            status = parity_measure_truth(p, side);
+        if (status == OX_OK && p->args->oracle)
+            status = parity_measure_truth(p);
+        if (status == OX_OK)
+            status = parity_measure_products(p);
         if (status == OX_OK && p->n_sides == 1)
             status = parity_compare_expected(p, i);
         if (status != OX_OK)
@@ -205,9 +207,10 @@ static void tell_disagreement(struct parity *p)
     char others[64] = "";
     if (n > 1)
         snprintf(others, sizeof others, " (%zu of %zu outputs depart)", n, p->n_outputs);
-    cli_fail(p->cli, OX_NEGATIVE, "%s: '%s' departs from %s: %s%s", p->sides[0].model_path,
+    cli_fail(p->cli, OX_NEGATIVE, "%s: '%s' departs from %s: %s%s%s", p->sides[0].model_path,
              first->name, parity_reference(p, first->side),
-             first->failed[0] ? first->failed : first->metrics.reason, others);
+             first->failed[0] ? first->failed : first->metrics.reason, others,
+             first->products[0] ? "; its 8-bit products saturate" : "");
 }
 
 static enum ox_status compare(struct parity *p, const char *const *operands, size_t n_operands)
@@ -282,6 +285,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
         ox_meter_release(p.outputs[i].b_truth);
         ox_meter_release(p.outputs[i].truths);
         ox_meter_release(p.outputs[i].saturated);
+        ox_meter_release(p.outputs[i].exact);
     }
     parity_release_prefixes(&p);
     free(p.outputs);
@@ -314,7 +318,10 @@ const struct command command_parity = {
         "FILE.npz names them; exit statuses are those of onnxtool, "
         "and --version prints a line. It runs in a process of its own, so that it may crash. What "
         "it holds inside can't be seen: --bisect cuts prefixes out of the model and runs them, "
-        "and the evidence is what the values show. "
+        "and the evidence is what the values show, and whether a node departs alone or only "
+        "where the engine computes it as one with nodes before it. So are two levels of one model "
+        "held against each other. Where an engine departs, A is also computed with products of "
+        "uint8 by int8 that saturate, and told if that is what the engine does; the verdict stays. "
         "onnxruntime, openvino, reference (onnx's evaluator) and tensorrt (untested) ship as "
         "Python scripts; ONNXTOOL_PYTHON names the interpreter that has their packages.",
     .examples = "  onnxtool parity model.onnx fused.onnx --random 1 --samples 8\n"

@@ -40,7 +40,7 @@ struct parity_side {
     char version[128];                /* of the engine; "" */
     struct ox_datum **double_outputs; /* --oracle: the same in double precision; NULL */
     struct ox_session *double_session;
-    struct ox_datum **saturated_outputs; /* A's under --oracle with an engine; NULL */
+    struct ox_datum **saturated_outputs; /* A's against an engine that departs; NULL */
     struct ox_session *saturating_session;
 };
 
@@ -55,8 +55,10 @@ struct parity_output {
     /* --oracle: largest error of each side against double precision, and what float32 would have. */
     struct ox_meter *a_truth, *b_truth, *truths;
     struct ox_metrics a_error, b_error, truth_difference;
-    struct ox_meter *saturated; /* A with products that saturate, against an engine; NULL */
+    /* A with products that saturate, and as it is, against an engine over the samples from the first that departs; NULL. */
+    struct ox_meter *saturated, *exact;
     struct ox_metrics saturated_difference;
+    char products[256]; /* what that tells; "" */
     const char *nearer; /* "a", "b", "equal" */
     char verdict[320];
 };
@@ -91,6 +93,7 @@ struct parity {
     struct ox_parity_suspect suspect; /* found by prefixes; value NULL: none */
     char *probed;                     /* the value of the last prefix that departed; NULL */
     struct ox_datum *probed_values[2];
+    bool exact_alone; /* saturating products make no difference */
     bool agree;
 };
 
@@ -108,10 +111,15 @@ enum ox_status parity_open_sides(struct parity *p, const char *const *operands, 
 void parity_release_sides(struct parity *p);
 /* The outputs of all sides for the current inputs, in step where layers are asked for. */
 enum ox_status parity_run_sample(struct parity *p);
+/* Whether this process computes it. */
+bool parity_is_ours(const struct parity_side *side);
 /* Whether the sides walk in step: layers are asked for, and both sides are this process's. */
 bool parity_walks(const struct parity *p);
 /* Feeds all sides with that sample again. */
 enum ox_status parity_reload_sample(struct parity *p, uint64_t sample);
+
+/* ---- parity_explain.c ---- */
+
 /* Finds the first layer that departs, and why. */
 enum ox_status parity_explain(struct parity *p);
 
@@ -139,9 +147,17 @@ enum ox_status parity_compare_expected(struct parity *p, uint64_t i);
 
 /* ---- parity_engine.c ---- */
 
-/* Runs `onnxtool-engine-NAME MODEL IN.npz OUT.npz` on a side's inputs and reads the n outputs of those names. */
+/* Values by name. */
+struct parity_feed {
+    const char *const *names;
+    struct ox_datum *const *values;
+    size_t n;
+};
+
+/* Runs `onnxtool-engine-NAME MODEL IN.npz OUT.npz` on what is fed (NULL: the side's inputs) and reads the n outputs of those names. */
 enum ox_status parity_run_engine(struct parity *p, struct parity_side *side, const char *model_path,
-                                 const char *const *names, size_t n, struct ox_datum **outputs);
+                                 const struct parity_feed *feed, const char *const *names, size_t n,
+                                 struct ox_datum **outputs);
 /* OX_UNSUPPORTED when there is no such program; fills side->version. */
 enum ox_status parity_find_engine(struct parity *p, struct parity_side *side);
 
@@ -153,10 +169,17 @@ void parity_options_for(const struct parity *p, const char *output,
                         struct ox_metrics_options *options);
 /* The entry of that output against that reference; made when it is not there. NULL: out of memory. */
 struct parity_output *parity_output_of(struct parity *p, const char *name, size_t side);
-/* --oracle: holds the current outputs of A and a side against double precision. */
-enum ox_status parity_measure_truth(struct parity *p, size_t side);
 /* Reads the meters, applies --require and sets p->agree. */
 void parity_judge(struct parity *p);
+
+/* ---- parity_truth.c ---- */
+
+/* --oracle: holds the current outputs of all sides against double precision. */
+enum ox_status parity_measure_truth(struct parity *p);
+/* Where an engine departs: holds it against A with products of uint8 by int8 that saturate too. */
+enum ox_status parity_measure_products(struct parity *p);
+/* What that says of an output. */
+void parity_judge_truth(struct parity_output *output);
 
 /* ---- parity_text.c, parity_json.c, parity_html.c, parity_junit.c ---- */
 

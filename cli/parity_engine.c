@@ -165,10 +165,14 @@ enum ox_status parity_find_engine(struct parity *p, struct parity_side *side)
 /* ---- Values over and back ----------------------------------------------------------------------------------------- */
 
 static enum ox_status write_inputs(struct parity *p, const struct parity_side *side,
-                                   const char *path)
+                                   const struct parity_feed *feed, const char *path)
 {
     const struct run *run = &side->run;
     struct ox_error err = {0};
+    if (feed)
+        return ox_values_write(path, feed->n, feed->names, feed->values, &err) == OX_OK
+                   ? OX_OK
+                   : cli_error(p->cli, &err);
     const char **names = calloc(run->n_inputs + 1, sizeof *names);
     struct ox_datum **values = calloc(run->n_inputs + 1, sizeof *values);
     enum ox_status status =
@@ -281,14 +285,15 @@ static bool engine_command(struct job *job, const struct parity *p, const struct
 }
 
 enum ox_status parity_run_engine(struct parity *p, struct parity_side *side, const char *model_path,
-                                 const char *const *names, size_t n, struct ox_datum **outputs)
+                                 const struct parity_feed *feed, const char *const *names, size_t n,
+                                 struct ox_datum **outputs)
 {
     struct job job = {.dir = ""};
     const char *what = side->engine ? side->engine : side->cpu;
     pid_t pid;
     enum ox_status status = make_folder(p, &job);
     if (status == OX_OK)
-        status = write_inputs(p, side, job.in);
+        status = write_inputs(p, side, feed, job.in);
     if (status == OX_OK && !(side->engine ? engine_command(&job, p, side, model_path, names, n)
                                           : own_command(&job, side, model_path)))
         status = cli_fail(p->cli, OX_NO_MEMORY, "%s: out of memory", what);

@@ -63,6 +63,10 @@ static void outputs_table(struct parity *p, struct ox_strbuf *out)
             ox_strbuf_puts(out, " ");
             ox_strbuf_markup(out, o->verdict, 0);
         }
+        if (o->products[0]) {
+            ox_strbuf_puts(out, " ");
+            ox_strbuf_markup(out, o->products, 0);
+        }
         ox_strbuf_puts(out, "</td></tr>\n");
     }
     ox_strbuf_puts(out, "</table>\n");

@@ -107,10 +107,21 @@ static void truth(struct ox_json *json, const struct parity_output *output)
     number(json, "a_sqnr_db", output->a_error.sqnr_db);
     number(json, "b_sqnr_db", output->b_error.sqnr_db);
     number(json, "models_max_abs", output->truth_difference.max_abs);
-    if (output->saturated)
-        number(json, "saturating_sqnr_db", output->saturated_difference.sqnr_db);
     text(json, "nearer", output->nearer);
     text(json, "verdict", output->verdict);
+    ox_json_end_object(json);
+}
+
+static void products(struct ox_json *json, const struct parity_output *output)
+{
+    if (!output->products[0])
+        return;
+    ox_json_key(json, "saturating");
+    ox_json_object(json);
+    ox_json_key(json, "agree");
+    ox_json_bool(json, output->saturated_difference.agree);
+    number(json, "sqnr_db", output->saturated_difference.sqnr_db);
+    text(json, "evidence", output->products);
     ox_json_end_object(json);
 }
 
@@ -132,6 +143,7 @@ static void output_entry(struct ox_json *json, const struct parity *p,
         text(json, "type", ox_dtype_name(m->a_dtype));
         metrics(json, m, p->args->metric);
         truth(json, output);
+        products(json, output);
     }
     ox_json_end_object(json);
 }

@@ -5,45 +5,82 @@
 
 #include "parity.h"
 
-/* Our own value of that name. */
-static enum ox_status run_own(struct parity *p, struct parity_side *side, const char *name,
-                              struct ox_datum **out, struct ox_error *err)
-{
-    struct ox_session *session = NULL;
-    const struct ox_run_options options = {.level = side->level, .outputs = &name, .n_outputs = 1};
-    enum ox_status status = ox_session_new(&session, side->run.model, &options, err);
-    (void)p;
-    if (status == OX_OK)
-        status = ox_session_run(session, side->run.inputs, out, err);
-    ox_session_release(session);
-    return status;
-}
+/* A part of a model: what `outputs` need when `inputs` are given (none: the model's own). */
+struct part {
+    const char *const *inputs, *const *outputs;
+    size_t n_inputs, n_outputs;
+};
 
-/* The model down to that value, in a file. */
-static enum ox_status write_prefix(struct parity *p, struct parity_side *side, const char *name,
-                                   const char *path, struct ox_error *err)
+static enum ox_status cut_out(struct parity *p, const struct parity_side *side,
+                              const struct part *part, struct ox_model **out, struct ox_error *err)
 {
     struct ox_model *model = NULL;
     struct ox_shapes *shapes = NULL;
-    const struct ox_save_options options = {.format = OX_FORMAT_PROTOBUF, .inline_external = true};
     enum ox_status status = ox_model_open(&model, p->cli->env, side->model_path, err);
     if (status == OX_OK)
         status = ox_model_sort(model, NULL, err);
     if (status == OX_OK)
         status = ox_shapes_infer(&shapes, model, NULL, NULL, err);
     if (status == OX_OK)
-        status = ox_extract(model, shapes, NULL, 0, &name, 1, err);
-    if (status == OX_OK)
-        status = ox_model_save(model, path, &options, err);
+        status = ox_extract(model, shapes, part->inputs, part->n_inputs, part->outputs,
+                            part->n_outputs, err);
     ox_shapes_release(shapes);
+    if (status == OX_OK)
+        *out = model;
+    else
+        ox_model_release(model);
+    return status;
+}
+
+/* What our session of a part is fed. */
+static enum ox_status run_fed(struct ox_session *session, const struct parity_feed *feed,
+                              struct ox_datum **out, struct ox_error *err)
+{
+    size_t n = ox_session_n_inputs(session);
+    struct ox_datum **inputs = calloc(n + 1, sizeof *inputs);
+    if (!inputs) {
+        *err = (struct ox_error){.status = OX_NO_MEMORY, .message = "out of memory"};
+        return OX_NO_MEMORY;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < feed->n; k++)
+            if (strcmp(ox_session_input_name(session, i), feed->names[k]) == 0)
+                inputs[i] = feed->values[k];
+    enum ox_status status = ox_session_run(session, inputs, out, err);
+    free(inputs);
+    return status;
+}
+
+/* By ourselves. */
+static enum ox_status run_own(struct parity *p, const struct parity_side *side, int level,
+                              const struct part *part, const struct parity_feed *feed,
+                              struct ox_datum **out, struct ox_error *err)
+{
+    struct ox_session *session = NULL;
+    struct ox_model *model = NULL;
+    const struct ox_run_options options = {.level = level,
+                                           .saturating = side->run.args->simulate,
+                                           .outputs = part->outputs,
+                                           .n_outputs = part->n_outputs};
+    enum ox_status status = feed ? cut_out(p, side, part, &model, err) : OX_OK;
+    if (status == OX_OK)
+        status = ox_session_new(&session, feed ? model : side->run.model, &options, err);
+    if (status == OX_OK)
+        status = feed ? run_fed(session, feed, out, err)
+                      : ox_session_run(session, side->run.inputs, out, err);
+    ox_session_release(session);
     ox_model_release(model);
     return status;
 }
 
-static enum ox_status run_prefix(struct parity *p, struct parity_side *side, const char *name,
-                                 struct ox_datum **out, struct ox_error *err)
+/* By a program of its own, which reads the part from a file. */
+static enum ox_status run_foreign(struct parity *p, struct parity_side *side,
+                                  const struct part *part, const struct parity_feed *feed,
+                                  struct ox_datum **out, struct ox_error *err)
 {
+    const struct ox_save_options options = {.format = OX_FORMAT_PROTOBUF, .inline_external = true};
     const char *tmp = getenv("TMPDIR");
+    struct ox_model *model = NULL;
     char path[4200];
     snprintf(path, sizeof path, "%.4000s/onnxtool-prefix-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     int fd = mkstemp(path);
@@ -53,29 +90,42 @@ static enum ox_status run_prefix(struct parity *p, struct parity_side *side, con
         return OX_IO;
     }
     close(fd);
-    enum ox_status status = write_prefix(p, side, name, path, err);
+    enum ox_status status = cut_out(p, side, part, &model, err);
+    if (status == OX_OK)
+        status = ox_model_save(model, path, &options, err);
+    ox_model_release(model);
     if (status == OX_OK) {
-        status = parity_run_engine(p, side, path, &name, 1, out);
+        status = parity_run_engine(p, side, path, feed, part->outputs, part->n_outputs, out);
         if (status != OX_OK) {
             *err = (struct ox_error){.status = status};
-            snprintf(err->message, sizeof err->message, "%.300s: the prefix up to '%.300s' failed",
-                     side->model_path, name);
+            snprintf(err->message, sizeof err->message, "%.300s: the part up to '%.300s' failed",
+                     side->model_path, part->outputs[0]);
         }
     }
     unlink(path);
     return status;
 }
 
-/* A value as both sides make it. */
-static enum ox_status run_both(struct parity *p, const char *name, struct ox_datum **values,
+/* outputs[0] as both sides make it. */
+static enum ox_status run_both(struct parity *p, const struct part *part,
+                               const struct parity_feed *feed, struct ox_datum **values,
                                struct ox_error *err)
 {
     enum ox_status status = OX_OK;
+    struct ox_datum **made = calloc(part->n_outputs + 1, sizeof(struct ox_datum *));
+    if (!made) {
+        *err = (struct ox_error){.status = OX_NO_MEMORY, .message = "out of memory"};
+        return OX_NO_MEMORY;
+    }
     for (size_t i = 0; i < 2 && status == OX_OK; i++) {
         struct parity_side *side = &p->sides[i];
-        status = side->engine || side->cpu ? run_prefix(p, side, name, &values[i], err)
-                                           : run_own(p, side, name, &values[i], err);
+        status = parity_is_ours(side) ? run_own(p, side, side->level, part, feed, made, err)
+                                      : run_foreign(p, side, part, feed, made, err);
+        if (status == OX_OK)
+            values[i] = ox_datum_ref(made[0]);
+        run_release_data(made, part->n_outputs);
     }
+    free(made);
     return status;
 }
 
@@ -95,31 +145,71 @@ void parity_release_prefixes(struct parity *p)
     p->probed = NULL;
 }
 
-static enum ox_status probe(void *arg, const char *name, bool *departs, struct ox_error *err)
+static enum ox_status judge(struct parity *p, struct ox_datum *const *values, const char *name,
+                            bool *departs, struct ox_error *err)
 {
-    struct parity *p = arg;
-    struct ox_datum *values[2] = {NULL, NULL};
     struct ox_meter *meter = NULL;
     struct ox_metrics_options options;
-    enum ox_status status = run_both(p, name, values, err);
+    struct ox_metrics metrics;
     parity_options_for(p, NULL, &options);
-    if (status == OX_OK)
-        status = ox_meter_new(&meter, p->cli->env, &options, err);
+    enum ox_status status = ox_meter_new(&meter, p->cli->env, &options, err);
     if (status == OX_OK)
         status = ox_meter_add(meter, values[0], values[1], err);
     if (status == OX_OK) {
-        struct ox_metrics metrics;
         ox_meter_read(meter, &metrics);
         *departs = !metrics.agree;
-        if (*departs)
-            keep(p, name, values);
         cli_note(p->cli, "%s: '%s' %s", p->sides[0].model_path, name,
                  metrics.agree ? "agrees" : metrics.reason);
     }
     ox_meter_release(meter);
-    ox_datum_release(values[0]);
-    ox_datum_release(values[1]);
     return status;
+}
+
+static enum ox_status probe(void *arg, const char *name, bool *departs, struct ox_error *err)
+{
+    struct parity *p = arg;
+    const struct part part = {.outputs = &name, .n_outputs = 1};
+    struct ox_datum *values[2] = {NULL, NULL};
+    enum ox_status status = run_both(p, &part, NULL, values, err);
+    if (status == OX_OK)
+        status = judge(p, values, name, departs, err);
+    if (status == OX_OK && *departs)
+        keep(p, name, values);
+    run_release_data(values, 2);
+    return status;
+}
+
+/* A part that may begin inside the model, fed what our reference kernels make of what enters it. */
+static enum ox_status probe_part(void *arg, const char *const *inputs, size_t n_inputs,
+                                 const char *const *outputs, size_t n_outputs, bool *departs,
+                                 struct ox_error *err)
+{
+    struct parity *p = arg;
+    const struct part before = {.outputs = inputs, .n_outputs = n_inputs};
+    const struct part part = {inputs, outputs, n_inputs, n_outputs};
+    struct ox_datum *values[2] = {NULL, NULL};
+    struct ox_datum **entering = calloc(n_inputs + 1, sizeof(struct ox_datum *));
+    const struct parity_feed feed = {inputs, entering, n_inputs};
+    enum ox_status status = entering ? OX_OK : OX_NO_MEMORY;
+    if (status == OX_OK && n_inputs)
+        status = run_own(p, &p->sides[0], 0, &before, NULL, entering, err);
+    if (status == OX_OK)
+        status = run_both(p, &part, n_inputs ? &feed : NULL, values, err);
+    if (status == OX_OK)
+        status = judge(p, values, outputs[0], departs, err);
+    run_release_data(values, 2);
+    if (entering)
+        run_release_data(entering, n_inputs);
+    free(entering);
+    return status;
+}
+
+/* The side that may compute several nodes as one. */
+static const char *suspected_side(const struct parity *p)
+{
+    const struct parity_side *a = &p->sides[0], *b = &p->sides[1];
+    bool is_b = parity_is_ours(a) != parity_is_ours(b) ? parity_is_ours(a) : b->level >= a->level;
+    return is_b ? b->label : a->label;
 }
 
 /* What the values of the suspect tell. */
@@ -128,15 +218,24 @@ static enum ox_status explain(struct parity *p, struct ox_error *err)
     /* At level 0 every value is there to be asked for. */
     struct ox_parity_options options = {.a_level = 0};
     struct ox_datum **values = p->probed_values;
+    const struct part part = {.outputs = &p->suspect.value, .n_outputs = 1};
+    const struct ox_parity_parts parts = {probe_part, p, suspected_side(p)};
+    struct ox_error ignored = {0};
     parity_options_for(p, NULL, &options.metrics);
     if (!p->probed || strcmp(p->probed, p->suspect.value) != 0) {
         parity_release_prefixes(p);
-        enum ox_status status = run_both(p, p->suspect.value, values, err);
+        enum ox_status status = run_both(p, &part, NULL, values, err);
         if (status != OX_OK)
             return status;
     }
-    return ox_parity_explain_value(&p->causes, p->sides[0].run.model, p->suspect.value, values[0],
-                                   values[1], p->sides[0].run.inputs, &options, err);
+    enum ox_status status =
+        ox_parity_explain_value(&p->causes, p->sides[0].run.model, p->suspect.value, values[0],
+                                values[1], p->sides[0].run.inputs, &options, err);
+    /* Evidence on top: an engine may refuse a part whose whole it runs. Only of one model are the parts the same. */
+    if (status == OX_OK && strcmp(p->sides[0].model_path, p->sides[1].model_path) == 0)
+        ox_parity_explain_fusion(p->causes, p->sides[0].run.model, p->suspect.value, &parts,
+                                 &ignored);
+    return status;
 }
 
 enum ox_status parity_bisect_prefixes(struct parity *p)

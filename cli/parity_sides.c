@@ -204,7 +204,7 @@ static enum ox_status run_foreign(struct parity *p, struct parity_side *side)
     for (size_t i = 0; i < run->n_outputs; i++)
         names[i] = ox_session_output_name(run->session, i);
     enum ox_status status =
-        parity_run_engine(p, side, side->model_path, names, run->n_outputs, run->outputs);
+        parity_run_engine(p, side, side->model_path, NULL, names, run->n_outputs, run->outputs);
     free(names);
     return status;
 }
@@ -257,15 +257,18 @@ static enum ox_status run_side(struct parity *p, size_t i)
 
 /* ---- In step ------------------------------------------------------------------------------------------------------- */
 
-static bool is_ours(const struct parity_side *side)
+bool parity_is_ours(const struct parity_side *side)
 {
     return !side->engine && !side->cpu;
 }
 
+/* Of one model at two levels prefixes tell more: what is fused there has no values inside that could be compared. */
 bool parity_walks(const struct parity *p)
 {
-    return (p->args->layers || p->args->bisect) && p->n_sides == 2 && is_ours(&p->sides[0]) &&
-           is_ours(&p->sides[1]);
+    if (p->n_sides != 2 || !parity_is_ours(&p->sides[0]) || !parity_is_ours(&p->sides[1]))
+        return false;
+    bool levels = p->sides[1].shares_model && p->sides[0].level != p->sides[1].level;
+    return p->args->layers || (p->args->bisect && !levels);
 }
 
 static enum ox_status open_walk(struct parity *p)
@@ -308,62 +311,6 @@ enum ox_status parity_reload_sample(struct parity *p, uint64_t sample)
     return status;
 }
 
-enum ox_status parity_explain(struct parity *p)
-{
-    struct ox_parity_layer layer;
-    struct ox_error err = {0};
-    if (p->args->bisect && p->n_sides == 2 && !parity_walks(p))
-        return parity_bisect_prefixes(p);
-    p->first = p->layers ? ox_parity_first(p->layers) : SIZE_MAX;
-    if (p->first == SIZE_MAX || !ox_parity_layer(p->layers, p->first, &layer))
-        return OX_OK;
-    enum ox_status status =
-        p->n_samples > 1 ? parity_reload_sample(p, layer.metrics.worst.sample) : OX_OK;
-    if (status == OX_OK &&
-        ox_parity_explain(&p->causes, p->layers, p->first, p->sides[0].run.inputs,
-                          p->sides[1].run.inputs, &err) != OX_OK)
-        status = cli_error(p->cli, &err);
-    return status;
-}
-
-/* ---- Double precision ---------------------------------------------------------------------------------------------- */
-
-/* A side's model computed otherwise, on its inputs; session and outputs are made when they are first needed. */
-static enum ox_status run_otherwise(struct parity *p, const struct run *run,
-                                    const struct ox_run_options *options,
-                                    struct ox_session **session, struct ox_datum ***outputs)
-{
-    struct ox_error err = {0};
-    if (!*outputs) {
-        *outputs = calloc(run->n_outputs + 1, sizeof **outputs);
-        if (!*outputs)
-            return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
-        if (ox_session_new(session, run->model, options, &err) != OX_OK)
-            return cli_error(p->cli, &err);
-    }
-    run_release_data(*outputs, run->n_outputs);
-    if (ox_session_run(*session, run->inputs, *outputs, &err) != OX_OK)
-        return cli_error(p->cli, &err);
-    return OX_OK;
-}
-
-/* In double precision; an engine's model too, for it is the same. */
-static enum ox_status run_double(struct parity *p, struct parity_side *side)
-{
-    const struct ox_run_options options = {.oracle = true};
-    return run_otherwise(p, &side->run, &options, &side->double_session, &side->double_outputs);
-}
-
-/* A with products that saturate, for an engine whose products may. */
-static enum ox_status run_saturating(struct parity *p)
-{
-    struct parity_side *a = &p->sides[0];
-    const struct ox_run_options options = {.level = 2, .saturating = true};
-    if (p->n_sides < 2 || !p->sides[1].engine || !is_ours(a) || a->run.args->simulate)
-        return OX_OK;
-    return run_otherwise(p, &a->run, &options, &a->saturating_session, &a->saturated_outputs);
-}
-
 /* ---- Trace --------------------------------------------------------------------------------------------------------- */
 
 /* A once more, every value looked at. */
@@ -398,10 +345,6 @@ enum ox_status parity_run_sample(struct parity *p)
     else
         for (size_t i = 0; i < p->n_sides && status == OX_OK; i++)
             status = run_side(p, i);
-    for (size_t i = 0; i < p->n_sides && status == OX_OK && p->args->oracle; i++)
-        status = run_double(p, &p->sides[i]);
-    if (status == OX_OK && p->args->oracle)
-        status = run_saturating(p);
     if (status == OX_OK && p->args->run.trace)
         status = run_trace(p);
     return status;

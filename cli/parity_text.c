@@ -205,6 +205,10 @@ static void output_notes(struct parity *p, struct ox_strbuf *out, const struct p
         hint_pair(p, out, o);
     if (o->verdict[0])
         truth(out, o);
+    if (o->products[0]) {
+        ox_strbuf_puts(out, "    ");
+        wrapped(out, o->products, 4, 4);
+    }
     if (p->args->metric && o->in_a && o->in_b)
         detail(out, m);
 }

@@ -165,131 +165,6 @@ static void require(struct parity *p, struct parity_output *output)
     }
 }
 
-/* ---- Double precision ---------------------------------------------------------------------------------------------- */
-
-static size_t find_output(const struct run *run, const char *name)
-{
-    size_t i = 0;
-    while (i < run->n_outputs && strcmp(ox_session_output_name(run->session, i), name) != 0)
-        i++;
-    return i;
-}
-
-static enum ox_status measure(struct parity *p, struct ox_meter **meter, const struct ox_datum *a,
-                              const struct ox_datum *b)
-{
-    struct ox_error err = {0};
-    struct ox_metrics_options options;
-    parity_options_for(p, NULL, &options);
-    enum ox_status status = *meter ? OX_OK : ox_meter_new(meter, p->cli->env, &options, &err);
-    if (status == OX_OK)
-        status = ox_meter_add(*meter, a, b, &err);
-    return status == OX_OK ? OX_OK : cli_error(p->cli, &err);
-}
-
-enum ox_status parity_measure_truth(struct parity *p, size_t side)
-{
-    const struct parity_side *a = &p->sides[0], *b = &p->sides[side];
-    for (size_t k = 0; k < p->n_outputs; k++) {
-        struct parity_output *output = &p->outputs[k];
-        if (output->side != side || !output->in_a || !output->in_b)
-            continue;
-        size_t i = find_output(&a->run, output->name);
-        size_t j = find_output(&b->run, parity_other_name(p, output->name));
-        enum ox_status status =
-            measure(p, &output->a_truth, a->run.outputs[i], a->double_outputs[i]);
-        if (status == OX_OK)
-            status = measure(p, &output->b_truth, b->run.outputs[j], b->double_outputs[j]);
-        if (status == OX_OK)
-            status = measure(p, &output->truths, a->double_outputs[i], b->double_outputs[j]);
-        if (status == OX_OK && a->saturated_outputs && b->engine)
-            status = measure(p, &output->saturated, a->saturated_outputs[i], b->run.outputs[j]);
-        if (status != OX_OK)
-            return status;
-    }
-    return OX_OK;
-}
-
-/* Sums in another order differ by some such multiple of what one order is off the truth. */
-static const double ROUNDING_SPREAD = 8;
-
-/* What float32 leaves of a signal at least, unless something amplifies its rounding. */
-static const double FLOAT32_DB = 60;
-
-/* The decibels of the side that is farther from double precision; infinite where they mean nothing. */
-static double least_db(const struct parity_output *output)
-{
-    const double a = output->a_error.sqnr_db, b = output->b_error.sqnr_db;
-    return isnan(a) || isnan(b) ? INFINITY : fmin(a, b);
-}
-
-/* Both sides are far from double precision, and as far: a step of a quantizer went the other way here and there. */
-static bool amplifies_rounding(const struct parity_output *output)
-{
-    static const double ALIKE_DB = 6;
-    const double a = output->a_error.sqnr_db, b = output->b_error.sqnr_db;
-    return a < FLOAT32_DB && b < FLOAT32_DB && fabs(a - b) <= ALIKE_DB;
-}
-
-/* The engine's products of uint8 by int8 saturate: computed so, A comes near. */
-static void judge_products(struct parity_output *output, const char *who)
-{
-    const double nearness = output->saturated_difference.sqnr_db;
-    char there[64];
-    if (isinf(nearness))
-        snprintf(there, sizeof there, "equals B");
-    else
-        snprintf(there, sizeof there, "is %.2f dB from B, not %.2f", nearness,
-                 output->metrics.sqnr_db);
-    snprintf(output->verdict, sizeof output->verdict,
-             "%s; B's products of uint8 by int8 saturate: with such (--simulate avx2-saturating) "
-             "A %s",
-             who, there);
-}
-
-static void judge_truth(struct parity_output *output)
-{
-    const struct ox_metrics *m = &output->metrics;
-    ox_meter_read(output->a_truth, &output->a_error);
-    ox_meter_read(output->b_truth, &output->b_error);
-    ox_meter_read(output->truths, &output->truth_difference);
-    if (output->saturated)
-        ox_meter_read(output->saturated, &output->saturated_difference);
-    /* Strings and outputs without elements have no precision. */
-    if (isnan(m->max_abs) && !m->worst.found)
-        return;
-    double a = output->a_error.max_abs, b = output->b_error.max_abs;
-    double models = output->truth_difference.max_abs;
-    double size = fmax(fabs(m->b_min), fabs(m->b_max));
-    double least = fmin(a, b) + size * 0x1p-24;
-    output->nearer = isnan(a) || isnan(b) ? NULL : a < b ? "a" : b < a ? "b" : "equal";
-    const char *who = !output->nearer          ? "neither can be told to be nearer"
-                      : *output->nearer == 'a' ? "A is nearer"
-                      : *output->nearer == 'b' ? "B is nearer"
-                                               : "both are as near";
-    if (m->max_abs == 0)
-        snprintf(output->verdict, sizeof output->verdict, "both sides are equal");
-    else if (!(models <= 0.5 * m->max_abs) && models > 0)
-        snprintf(output->verdict, sizeof output->verdict,
-                 "the models differ in double precision too (by %.3g): they are not the same "
-                 "function",
-                 models);
-    else if (output->saturated && !m->agree &&
-             ox_parity_saturates(m->sqnr_db, output->saturated_difference.sqnr_db))
-        judge_products(output, who);
-    else if (amplifies_rounding(output))
-        snprintf(output->verdict, sizeof output->verdict,
-                 "%s; the model amplifies rounding, as quantizers do at ties: either side is "
-                 "about as far from double precision as from the other",
-                 who);
-    else if (m->max_abs <= ROUNDING_SPREAD * least && least_db(output) >= FLOAT32_DB)
-        snprintf(output->verdict, sizeof output->verdict,
-                 "%s; the difference is within what float32 allows", who);
-    else
-        snprintf(output->verdict, sizeof output->verdict,
-                 "%s; the difference is more than float32 allows", who);
-}
-
 /* ---- All ----------------------------------------------------------------------------------------------------------- */
 
 void parity_judge(struct parity *p)
@@ -300,8 +175,7 @@ void parity_judge(struct parity *p)
         struct ox_metrics *m = &output->metrics;
         ox_meter_read(output->meter, m);
         require(p, output);
-        if (output->a_truth)
-            judge_truth(output);
+        parity_judge_truth(output);
         if (!p->tolerance_counts && output->in_a && output->in_b)
             m->agree = !m->reason[0] || m->worst.found;
         m->agree = m->agree && !output->failed[0];

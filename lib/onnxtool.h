@@ -1818,6 +1818,20 @@ enum ox_status ox_parity_explain_value(struct ox_parity_causes **out, struct ox_
                                        const struct ox_datum *b, struct ox_datum *const *inputs,
                                        const struct ox_parity_options *options,
                                        struct ox_error *err);
+/* Runs a part of a model on both sides, fed what the reference makes of `inputs` (none: the model's own inputs), and says whether
+ * outputs[0] departs. */
+struct ox_parity_parts {
+    enum ox_status (*probe)(void *arg, const char *const *inputs, size_t n_inputs,
+                            const char *const *outputs, size_t n_outputs, bool *departs,
+                            struct ox_error *err);
+    void *arg;
+    const char *who; /* the side that may compute several nodes as one: "B" */
+};
+/* Adds to the causes of a value that departs whether its node departs alone, or only when it is computed together with nodes
+ * before it. */
+enum ox_status ox_parity_explain_fusion(struct ox_parity_causes *causes, struct ox_model *model,
+                                        const char *value, const struct ox_parity_parts *parts,
+                                        struct ox_error *err);
 /* Whether another engine's products of uint8 by int8 saturate: ours are that many decibels from it when they are exact, and
  * when they are computed so (ox_run_options.saturating). */
 bool ox_parity_saturates(double exact_db, double saturating_db);

@@ -136,6 +136,27 @@ static void cut_out(struct ox_region *region, const struct ox_parity *p, bool of
         region->entries[i] = entries[i];
 }
 
+const struct ox_node *ox_region_find(const struct ox_region *region, const char *op_type)
+{
+    for (size_t i = region->n_nodes; i-- > 0;)
+        if (strcmp(region->nodes[i]->op_type, op_type) == 0)
+            return region->nodes[i];
+    return NULL;
+}
+
+size_t ox_region_count(const struct ox_region *region, const char *op_type)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < region->n_nodes; i++)
+        n += strcmp(region->nodes[i]->op_type, op_type) == 0;
+    return n;
+}
+
+const struct ox_schema *ox_explain_schema(const struct ox_node *node)
+{
+    return ox_schema_find(node->domain, node->op_type, ox_graph_opset(node->graph, node->domain));
+}
+
 size_t ox_parity_sources(const struct ox_parity *p, size_t i, size_t *sources, size_t most)
 {
     struct ox_region region;
@@ -205,8 +226,7 @@ enum ox_status ox_explain_distance(const struct ox_explaining *e, const struct o
     return status;
 }
 
-/* Depends on no input: a walk back, bounded. */
-static bool is_constant(const struct ox_value *value)
+bool ox_explain_is_constant(const struct ox_value *value)
 {
     const void *seen[OX_MOST_REGION];
     size_t n = 0;
@@ -237,7 +257,7 @@ enum ox_status ox_explain_constant(struct ox_explaining *e, bool of_a, const str
     *out = NULL;
     if (value->init)
         return ox_stored_load(value->graph->model, value->init, out, err);
-    if (!is_constant(value))
+    if (!ox_explain_is_constant(value))
         return OX_OK;
     struct ox_datum *datum = NULL;
     OX_TRY(ox_explain_fetch(e, of_a, &value->name, 1, &datum, err));

@@ -24,8 +24,16 @@ struct ox_explaining {
     struct ox_datum *a_out, *b_out; /* the value on both sides */
 };
 
+/* The last node of that operator; NULL. */
+const struct ox_node *ox_region_find(const struct ox_region *region, const char *op_type);
+size_t ox_region_count(const struct ox_region *region, const char *op_type);
+/* Of the node's operator, as its model's opset has it; NULL. */
+const struct ox_schema *ox_explain_schema(const struct ox_node *node);
+
 /* Operators, attributes, opsets, wiring. */
 enum ox_status ox_explain_nodes(struct ox_explaining *e, struct ox_error *err);
+/* Epsilons, training left on, statistics never gathered. */
+enum ox_status ox_explain_conventions(struct ox_explaining *e, struct ox_error *err);
 /* Two attributes or defaults of nodes of one operator. */
 enum ox_status ox_explain_attrs(struct ox_explaining *e, const struct ox_node *a,
                                 const struct ox_node *b, struct ox_error *err);
@@ -49,6 +57,8 @@ bool ox_explain_is_of_model(const struct ox_explaining *e, bool of_a, const char
 /* Computes values of a model by name, each a reference; inputs as of the whole model. All are NULL if it does not have one. */
 enum ox_status ox_explain_fetch(struct ox_explaining *e, bool of_a, const char *const *names,
                                 size_t n, struct ox_datum **out, struct ox_error *err);
+/* Whether a value depends on no input: a walk back, bounded. */
+bool ox_explain_is_constant(const struct ox_value *value);
 /* A value that depends on no input, as a tensor: initializer, Constant, or computed. *out NULL: it is none. */
 enum ox_status ox_explain_constant(struct ox_explaining *e, bool of_a, const struct ox_value *value,
                                    struct ox_tensor **out, struct ox_error *err);

@@ -6,6 +6,8 @@
 #include "parity/causes.h"
 #include "parity/relate.h"
 
+enum { LEAST_WEIGHT = 4 }; /* elements that are hardly equal by chance */
+
 /* ---- Constants ----------------------------------------------------------------------------------------------------- */
 
 static void print_shape(char *text, size_t size, const struct ox_tensor *t)
@@ -59,6 +61,26 @@ cleanup:
     return status;
 }
 
+/* The initializer of B that holds those bytes: layers whose weights changed places. */
+static enum ox_status find_elsewhere(const struct ox_explaining *e, const struct ox_tensor *x,
+                                     const char **name, struct ox_error *err)
+{
+    const struct ox_graph *graph = e->parity->models[1]->graph;
+    *name = NULL;
+    for (size_t i = 0; graph && i < graph->n_inits && !*name; i++) {
+        const struct ox_stored *stored = graph->inits[i];
+        struct ox_tensor *t;
+        if (!stored->name || stored->dtype != x->dtype || stored->rank != x->rank ||
+            (x->rank && memcmp(stored->dims, x->dims, x->rank * sizeof *x->dims) != 0))
+            continue;
+        OX_TRY(ox_stored_load(graph->model, stored, &t, err));
+        if (same_bytes(t, x))
+            *name = stored->name;
+        ox_tensor_release(t);
+    }
+    return OX_OK;
+}
+
 static enum ox_status compare_constant(struct ox_explaining *e, const char *what,
                                        const struct ox_tensor *x, const struct ox_tensor *y,
                                        struct ox_error *err)
@@ -81,6 +103,14 @@ static enum ox_status compare_constant(struct ox_explaining *e, const char *what
         snprintf(id, sizeof id, "constant-%s", relation.id);
         ox_cause_add(e->causes, strcmp(relation.id, "reshaped") == 0 ? 30 : 89, id, "%s: %s", what,
                      relation.text);
+        return OX_OK;
+    }
+    const char *elsewhere = NULL;
+    if (x->n >= LEAST_WEIGHT)
+        OX_TRY(find_elsewhere(e, x, &elsewhere, err));
+    if (elsewhere) {
+        ox_cause_add(e->causes, 89, "constant-elsewhere", "%s: A has here what B has in '%.100s'",
+                     what, elsewhere);
         return OX_OK;
     }
     if (x->n == y->n)

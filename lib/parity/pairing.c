@@ -62,6 +62,13 @@ struct side {
     uint64_t *matched;   /* by value id: the print that a pair is known by; 0: none */
     struct print *list;  /* scratch */
     const uint64_t *key; /* the prints that are held against each other */
+    bool *needed;        /* scratch, by node */
+};
+
+/* Places whose prints are the same. */
+struct found {
+    size_t at_a, at_b;
+    bool crosses;
 };
 
 /* Pairs are kept by B's places. */
@@ -70,6 +77,7 @@ struct matching {
     const struct ox_value **partner;
     size_t *how;
     size_t n_pairs;
+    struct found *found; /* scratch */
 };
 
 static void pair_up(struct matching *m, size_t at_a, size_t at_b, enum ox_match how)
@@ -151,6 +159,50 @@ static size_t run_length(const struct print *prints, size_t at, size_t n)
     return end - at;
 }
 
+static int by_place_of_b(const void *x, const void *y)
+{
+    const struct found *a = x, *b = y;
+    return a->at_b < b->at_b ? -1 : a->at_b > b->at_b;
+}
+
+/* Whether a value is computed from an earlier one. */
+static bool depends(struct side *side, size_t later, size_t earlier)
+{
+    const struct ox_value *from = side->made.values[earlier], *value = side->made.values[later];
+    const struct ox_graph *graph = from->producer->graph;
+    bool *needed = side->needed;
+    memset(needed, 0, graph->n_nodes * sizeof *needed);
+    needed[value->producer->index] = true;
+    for (size_t i = value->producer->index + 1; i-- > from->producer->index;) {
+        const struct ox_node *node = graph->nodes[i];
+        for (size_t k = 0; k < node->n_inputs && needed[i]; k++) {
+            const struct ox_value *in = node->inputs[k];
+            if (in == from)
+                return true;
+            if (in && in->producer && in->producer->graph == graph)
+                needed[in->producer->index] = true;
+        }
+    }
+    return false;
+}
+
+/* A layer cannot stand before another on one side and behind it on the other: there weights have changed places. */
+static void drop_crossings(struct matching *m, size_t n)
+{
+    enum { MOST = 64 };
+    struct found *found = m->found;
+    size_t asked = 0;
+    qsort(found, n, sizeof *found, by_place_of_b);
+    for (size_t i = 0; i + 1 < n && asked < MOST; i++) {
+        struct found *x = &found[i], *y = &found[i + 1];
+        if (x->at_a < y->at_a)
+            continue;
+        asked++;
+        if (depends(&m->a, x->at_a, y->at_a) && depends(&m->b, y->at_b, x->at_b))
+            x->crosses = y->crosses = true;
+    }
+}
+
 /* The k-th with a fingerprint on one side is the k-th on the other, if there are as many. */
 static void match_prints(struct matching *m, const uint64_t *key_a, const uint64_t *key_b,
                          enum ox_match how)
@@ -158,7 +210,7 @@ static void match_prints(struct matching *m, const uint64_t *key_a, const uint64
     const struct print *x = m->a.list, *y = m->b.list;
     m->a.key = key_a;
     m->b.key = key_b;
-    size_t n = list_prints(&m->a), n_b = list_prints(&m->b);
+    size_t n = list_prints(&m->a), n_b = list_prints(&m->b), n_found = 0;
     for (size_t i = 0, j = 0; i < n && j < n_b;) {
         size_t p = run_length(x, i, n), q = run_length(y, j, n_b);
         if (x[i].print != y[j].print) {
@@ -169,10 +221,15 @@ static void match_prints(struct matching *m, const uint64_t *key_a, const uint64
             continue;
         }
         for (size_t k = 0; k < p && p == q; k++)
-            pair_up(m, x[i + k].at, y[j + k].at, how);
+            m->found[n_found++] = (struct found){.at_a = x[i + k].at, .at_b = y[j + k].at};
         i += p;
         j += q;
     }
+    if (key_a == m->a.prints.anchor)
+        drop_crossings(m, n_found);
+    for (size_t i = 0; i < n_found; i++)
+        if (!m->found[i].crosses)
+            pair_up(m, m->found[i].at_a, m->found[i].at_b, how);
 }
 
 static size_t place_of(const struct made *made, const struct ox_value *value)
@@ -271,7 +328,10 @@ static enum ox_status open_side(struct side *side, const struct ox_session *sess
     OX_TRY(list_made(&side->made, session, err));
     side->matched = calloc(session->main->graph->n_values + 1, sizeof *side->matched);
     side->list = calloc(side->made.n + 1, sizeof *side->list);
-    return side->matched && side->list ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    side->needed = calloc(session->main->graph->n_nodes + 1, sizeof *side->needed);
+    return side->matched && side->list && side->needed
+               ? OX_OK
+               : ox_fail(err, OX_NO_MEMORY, "out of memory");
 }
 
 static void release_side(struct side *side)
@@ -280,6 +340,7 @@ static void release_side(struct side *side)
     ox_prints_release(&side->prints);
     free(side->matched);
     free(side->list);
+    free(side->needed);
 }
 
 enum ox_status ox_match_sessions(const struct ox_session *session_a,
@@ -293,8 +354,9 @@ enum ox_status ox_match_sessions(const struct ox_session *session_a,
     size_t most = m.b.made.n + 1;
     m.partner = calloc(most, sizeof *m.partner);
     m.how = calloc(most, sizeof *m.how);
+    m.found = calloc(most, sizeof *m.found);
     *out = calloc(most, sizeof **out);
-    if (!m.partner || !m.how || !*out) {
+    if (!m.partner || !m.how || !m.found || !*out) {
         status = ox_fail(err, OX_NO_MEMORY, "out of memory");
         goto cleanup;
     }
@@ -310,6 +372,7 @@ cleanup:
     release_side(&m.b);
     free(m.partner);
     free(m.how);
+    free(m.found);
     if (status != OX_OK) {
         free(*out);
         *out = NULL;

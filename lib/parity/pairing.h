@@ -17,7 +17,7 @@ struct ox_gap_pair {
 };
 
 /* The values before a pair (a, b), back to those that are paired, where both sides have the same nodes there but for the
- * constants and one operator; 0: they do not, or nothing lies between. */
+ * constants and one node, which is another operator or missing on one side; 0: they do not, or nothing lies between. */
 size_t ox_match_gap(const struct ox_gap_side *side_a, const struct ox_gap_side *side_b,
                     const struct ox_value *a, const struct ox_value *b,
                     struct ox_gap_pair pairs[OX_MOST_GAP]);

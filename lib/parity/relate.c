@@ -65,12 +65,18 @@ static double wrapped_to_int32(double v, double arg)
     return fabs(v) < 9e18 ? (double)(int32_t)(uint32_t)(uint64_t)(int64_t)v : v;
 }
 
-/* Whether what would be narrowed passes int32 anywhere. */
-static bool is_wide(const struct ox_arrays *x, bool swap)
+static double wrapped_to_uint8(double v, double arg)
+{
+    (void)arg;
+    return v - 256 * floor(v / 256);
+}
+
+/* Whether what would be narrowed passes those bounds anywhere. */
+static bool is_beyond(const struct ox_arrays *x, bool swap, double low, double high)
 {
     const double *from = swap ? x->a : x->b;
     for (size_t i = 0; i < x->n; i++)
-        if (fabs(from[i]) > INT32_MAX)
+        if (from[i] < low || from[i] > high)
             return true;
     return false;
 }
@@ -231,21 +237,26 @@ bool ox_relate_values(const struct ox_arrays *x, struct ox_relation *r)
     static const struct {
         const char *id, *text;
         double (*make)(double, double);
-        bool wide; /* only of numbers beyond int32 */
+        double low, high; /* only of numbers beyond these; both 0: of any */
     } table[] = {
-        {"clipped-to-int32", "%s is %s held within int32", clipped_to_int32, true},
-        {"wrapped-to-int32", "%s holds the low 32 bits of %s", wrapped_to_int32, true},
-        {"zero", "%s is all zero where %s is not", times, false},
-        {"truncated", "%s is %s cut to whole numbers", truncated, false},
-        {"truncated", "%s is %s rounded to whole numbers", rounded, false},
-        {"inverted", "%s is the logical opposite of %s", logical_not, false},
-        {"square-root", "%s is the square root of %s", square_root, false},
+        {"clipped-to-int32", "%s is %s held within int32", clipped_to_int32, INT32_MIN, INT32_MAX},
+        {"wrapped-to-int32", "%s holds the low 32 bits of %s", wrapped_to_int32, INT32_MIN,
+         INT32_MAX},
+        {"wrapped-to-uint8", "%s is %s modulo 256: computed in 8 bits", wrapped_to_uint8, 0,
+         UINT8_MAX},
+        {"zero", "%s is all zero where %s is not", times, 0, 0},
+        {"truncated", "%s is %s cut to whole numbers", truncated, 0, 0},
+        {"truncated", "%s is %s rounded to whole numbers", rounded, 0, 0},
+        {"inverted", "%s is the logical opposite of %s", logical_not, 0, 0},
+        {"square-root", "%s is the square root of %s", square_root, 0, 0},
     };
     if (relate_narrowed(x, r))
         return true;
     for (size_t i = 0; i < OX_COUNT(table); i++)
-        for (int swap = 0; swap < 2; swap++)
-            if ((!table[i].wide || is_wide(x, swap)) && all_are(x, swap, table[i].make, 0)) {
+        for (int swap = 0; swap < 2; swap++) {
+            const bool any = table[i].low == 0 && table[i].high == 0;
+            if ((any || is_beyond(x, swap, table[i].low, table[i].high)) &&
+                all_are(x, swap, table[i].make, 0)) {
                 r->id = table[i].id;
                 /* The formats are those of this table. */
                 const char *to = swap ? "B" : "A", *from = swap ? "A" : "B";
@@ -254,6 +265,7 @@ bool ox_relate_values(const struct ox_arrays *x, struct ox_relation *r)
                          table[i].text + 2, from, rest + 2);
                 return true;
             }
+        }
     return relate_saturated(x, r) || relate_scaled(x, r) || relate_shifted(x, r) ||
            relate_biased(x, r);
 }

@@ -125,6 +125,44 @@ static bool relate_reversed(const struct ox_arrays *x, struct ox_relation *r)
     return false;
 }
 
+/* ---- Moved along one axis -------------------------------------------------------------------------------------------- */
+
+/* What was at place p along the axis is at p + by; what came in at the edge is anything. */
+static bool is_moved(const struct ox_arrays *x, size_t size, size_t inner, int by)
+{
+    bool tells = false;
+    for (size_t i = 0; i < x->n; i++) {
+        const size_t at = i / inner % size;
+        if (by > 0 ? at == 0 : at + 1 == size)
+            continue;
+        if (!ox_arrays_equal(x, x->a[i], x->b[by > 0 ? i - inner : i + inner]))
+            return false;
+        tells = tells || !ox_arrays_equal(x, x->a[i], x->b[i]);
+    }
+    return tells;
+}
+
+/* By one place: a mask of causes, positions, padding at the other end. */
+static bool relate_moved(const struct ox_arrays *x, struct ox_relation *r)
+{
+    enum { LEAST = 3, LEAST_ELEMENTS = 8 };
+    size_t inner = 1;
+    if (!same_dims(x->ta, x->tb) || x->n < LEAST_ELEMENTS)
+        return false;
+    for (unsigned k = x->tb->rank; k-- > 0;) {
+        const size_t size = (size_t)x->tb->dims[k];
+        for (int by = -1; by <= 1; by += 2)
+            if (size >= LEAST && is_moved(x, size, inner, by)) {
+                r->id = "moved";
+                snprintf(r->text, sizeof r->text, "A is B moved by one place %s along axis %u",
+                         by > 0 ? "up" : "down", k);
+                return true;
+            }
+        inner *= size;
+    }
+    return false;
+}
+
 /* ---- Reordered along one axis -------------------------------------------------------------------------------------- */
 
 struct slices {
@@ -212,5 +250,5 @@ static bool relate_reordered(const struct ox_arrays *x, struct ox_relation *r, b
 bool ox_relate_places(const struct ox_arrays *x, struct ox_relation *r, bool *failed)
 {
     return relate_reshaped(x, r) || relate_transposed(x, r) || relate_reversed(x, r) ||
-           relate_reordered(x, r, failed);
+           relate_reordered(x, r, failed) || (!*failed && relate_moved(x, r));
 }

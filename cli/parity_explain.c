@@ -1,0 +1,20 @@
+/* The first value that departs, and why. */
+#include "parity.h"
+
+enum ox_status parity_explain(struct parity *p)
+{
+    struct ox_parity_layer layer;
+    struct ox_error err = {0};
+    if (p->args->bisect && p->n_sides == 2 && !parity_walks(p))
+        return parity_bisect_prefixes(p);
+    p->first = p->layers ? ox_parity_first(p->layers) : SIZE_MAX;
+    if (p->first == SIZE_MAX || !ox_parity_layer(p->layers, p->first, &layer))
+        return OX_OK;
+    enum ox_status status =
+        p->n_samples > 1 ? parity_reload_sample(p, layer.metrics.worst.sample) : OX_OK;
+    if (status == OX_OK &&
+        ox_parity_explain(&p->causes, p->layers, p->first, p->sides[0].run.inputs,
+                          p->sides[1].run.inputs, &err) != OX_OK)
+        status = cli_error(p->cli, &err);
+    return status;
+}

@@ -1,0 +1,222 @@
+/* Which side is nearer to the truth: both computed in double precision, and A with products that saturate. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parity.h"
+
+/* ---- Running ------------------------------------------------------------------------------------------------------- */
+
+/* A side's model computed otherwise, on its inputs; session and outputs are made when they are first needed. */
+static enum ox_status run_otherwise(struct parity *p, const struct run *run,
+                                    const struct ox_run_options *options,
+                                    struct ox_session **session, struct ox_datum ***outputs)
+{
+    struct ox_error err = {0};
+    if (!*outputs) {
+        *outputs = calloc(run->n_outputs + 1, sizeof **outputs);
+        if (!*outputs)
+            return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
+        if (ox_session_new(session, run->model, options, &err) != OX_OK)
+            return cli_error(p->cli, &err);
+    }
+    run_release_data(*outputs, run->n_outputs);
+    if (ox_session_run(*session, run->inputs, *outputs, &err) != OX_OK)
+        return cli_error(p->cli, &err);
+    return OX_OK;
+}
+
+/* In double precision; an engine's model too, for it is the same. */
+static enum ox_status run_double(struct parity *p, struct parity_side *side)
+{
+    const struct ox_run_options options = {.oracle = true};
+    return run_otherwise(p, &side->run, &options, &side->double_session, &side->double_outputs);
+}
+
+/* A with products that saturate, for an engine whose products may. */
+static enum ox_status run_saturating(struct parity *p)
+{
+    struct parity_side *a = &p->sides[0];
+    const struct ox_run_options options = {.level = 2, .saturating = true};
+    return run_otherwise(p, &a->run, &options, &a->saturating_session, &a->saturated_outputs);
+}
+
+/* ---- Measuring ----------------------------------------------------------------------------------------------------- */
+
+static size_t find_output(const struct run *run, const char *name)
+{
+    size_t i = 0;
+    while (i < run->n_outputs && strcmp(ox_session_output_name(run->session, i), name) != 0)
+        i++;
+    return i;
+}
+
+static enum ox_status measure(struct parity *p, struct ox_meter **meter, const struct ox_datum *a,
+                              const struct ox_datum *b)
+{
+    struct ox_error err = {0};
+    struct ox_metrics_options options;
+    parity_options_for(p, NULL, &options);
+    enum ox_status status = *meter ? OX_OK : ox_meter_new(meter, p->cli->env, &options, &err);
+    if (status == OX_OK)
+        status = ox_meter_add(*meter, a, b, &err);
+    return status == OX_OK ? OX_OK : cli_error(p->cli, &err);
+}
+
+static enum ox_status measure_truth(struct parity *p, struct parity_output *output)
+{
+    const struct parity_side *a = &p->sides[0], *b = &p->sides[output->side];
+    size_t i = find_output(&a->run, output->name);
+    size_t j = find_output(&b->run, parity_other_name(p, output->name));
+    enum ox_status status = measure(p, &output->a_truth, a->run.outputs[i], a->double_outputs[i]);
+    if (status == OX_OK)
+        status = measure(p, &output->b_truth, b->run.outputs[j], b->double_outputs[j]);
+    if (status == OX_OK)
+        status = measure(p, &output->truths, a->double_outputs[i], b->double_outputs[j]);
+    return status;
+}
+
+enum ox_status parity_measure_truth(struct parity *p)
+{
+    enum ox_status status = OX_OK;
+    for (size_t i = 0; i < p->n_sides && status == OX_OK; i++)
+        status = run_double(p, &p->sides[i]);
+    for (size_t k = 0; k < p->n_outputs && status == OX_OK; k++) {
+        struct parity_output *output = &p->outputs[k];
+        if (output->side < p->n_sides && output->in_a && output->in_b)
+            status = measure_truth(p, output);
+    }
+    return status;
+}
+
+static bool departs(const struct parity_output *output)
+{
+    struct ox_metrics metrics;
+    ox_meter_read(output->meter, &metrics);
+    return output->in_a && output->in_b && !metrics.agree;
+}
+
+/* Whether A's products come out otherwise when they saturate. */
+static bool tells(const struct parity_output *output)
+{
+    struct ox_metrics exact, saturated;
+    ox_meter_read(output->exact, &exact);
+    ox_meter_read(output->saturated, &saturated);
+    return exact.sqnr_db != saturated.sqnr_db;
+}
+
+/* Both ways are measured over the same samples: from the first on that departs, unless it makes no difference there. */
+enum ox_status parity_measure_products(struct parity *p)
+{
+    const struct parity_side *a = &p->sides[0];
+    bool any = false, told = false;
+    if (p->n_sides < 2 || !parity_is_ours(a) || p->args->run.simulate || p->exact_alone)
+        return OX_OK;
+    for (size_t k = 0; k < p->n_outputs; k++)
+        any = any || (p->sides[p->outputs[k].side].engine && departs(&p->outputs[k]));
+    enum ox_status status = any ? run_saturating(p) : OX_OK;
+    for (size_t k = 0; k < p->n_outputs && status == OX_OK && any; k++) {
+        struct parity_output *output = &p->outputs[k];
+        const struct parity_side *b = &p->sides[output->side];
+        if (!b->engine || !output->in_a || !output->in_b)
+            continue;
+        size_t i = find_output(&a->run, output->name);
+        size_t j = find_output(&b->run, parity_other_name(p, output->name));
+        status = measure(p, &output->saturated, a->saturated_outputs[i], b->run.outputs[j]);
+        if (status == OX_OK)
+            status = measure(p, &output->exact, a->run.outputs[i], b->run.outputs[j]);
+        told = told || (status == OX_OK && tells(output));
+    }
+    p->exact_alone = any && !told;
+    return status;
+}
+
+/* ---- Judging ------------------------------------------------------------------------------------------------------- */
+
+/* Sums in another order differ by some such multiple of what one order is off the truth. */
+static const double ROUNDING_SPREAD = 8;
+
+/* What float32 leaves of a signal at least, unless something amplifies its rounding. */
+static const double FLOAT32_DB = 60;
+
+/* The decibels of the side that is farther from double precision; infinite where they mean nothing. */
+static double least_db(const struct parity_output *output)
+{
+    const double a = output->a_error.sqnr_db, b = output->b_error.sqnr_db;
+    return isnan(a) || isnan(b) ? INFINITY : fmin(a, b);
+}
+
+/* Both sides are far from double precision, and as far: a step of a quantizer went the other way here and there. */
+static bool amplifies_rounding(const struct parity_output *output)
+{
+    static const double ALIKE_DB = 6;
+    const double a = output->a_error.sqnr_db, b = output->b_error.sqnr_db;
+    return a < FLOAT32_DB && b < FLOAT32_DB && fabs(a - b) <= ALIKE_DB;
+}
+
+/* The engine's products of uint8 by int8 saturate: computed so, A comes near. Empty: they do not, or it was not asked. */
+static void judge_products(struct parity_output *output)
+{
+    struct ox_metrics exact;
+    char there[96];
+    if (!output->saturated || output->metrics.agree)
+        return;
+    ox_meter_read(output->saturated, &output->saturated_difference);
+    ox_meter_read(output->exact, &exact);
+    const double nearness = output->saturated_difference.sqnr_db;
+    if (!ox_parity_saturates(exact.sqnr_db, nearness))
+        return;
+    if (isinf(nearness))
+        snprintf(there, sizeof there, "equals B");
+    else
+        snprintf(there, sizeof there, "%s: %.2f dB from B, not %.2f",
+                 output->saturated_difference.agree ? "agrees" : "is nearer", nearness,
+                 exact.sqnr_db);
+    snprintf(output->products, sizeof output->products,
+             "B's products of uint8 by int8 saturate, as on processors without VNNI: with such "
+             "(--simulate avx2-saturating) A %s",
+             there);
+}
+
+void parity_judge_truth(struct parity_output *output)
+{
+    const struct ox_metrics *m = &output->metrics;
+    judge_products(output);
+    if (!output->a_truth)
+        return;
+    ox_meter_read(output->a_truth, &output->a_error);
+    ox_meter_read(output->b_truth, &output->b_error);
+    ox_meter_read(output->truths, &output->truth_difference);
+    /* Strings and outputs without elements have no precision. */
+    if (isnan(m->max_abs) && !m->worst.found)
+        return;
+    double a = output->a_error.max_abs, b = output->b_error.max_abs;
+    double models = output->truth_difference.max_abs;
+    double size = fmax(fabs(m->b_min), fabs(m->b_max));
+    double least = fmin(a, b) + size * 0x1p-24;
+    output->nearer = isnan(a) || isnan(b) ? NULL : a < b ? "a" : b < a ? "b" : "equal";
+    const char *who = !output->nearer          ? "neither can be told to be nearer"
+                      : *output->nearer == 'a' ? "A is nearer"
+                      : *output->nearer == 'b' ? "B is nearer"
+                                               : "both are as near";
+    if (m->max_abs == 0)
+        snprintf(output->verdict, sizeof output->verdict, "both sides are equal");
+    else if (!(models <= 0.5 * m->max_abs) && models > 0)
+        snprintf(output->verdict, sizeof output->verdict,
+                 "the models differ in double precision too (by %.3g): they are not the same "
+                 "function",
+                 models);
+    else if (output->products[0])
+        snprintf(output->verdict, sizeof output->verdict, "%s", who);
+    else if (amplifies_rounding(output))
+        snprintf(output->verdict, sizeof output->verdict,
+                 "%s; the model amplifies rounding, as quantizers do at ties: either side is "
+                 "about as far from double precision as from the other",
+                 who);
+    else if (m->max_abs <= ROUNDING_SPREAD * least && least_db(output) >= FLOAT32_DB)
+        snprintf(output->verdict, sizeof output->verdict,
+                 "%s; the difference is within what float32 allows", who);
+    else
+        snprintf(output->verdict, sizeof output->verdict,
+                 "%s; the difference is more than float32 allows", who);
+}
