@@ -100,59 +100,6 @@ static bool same_expr(const void *item, const void *wanted)
     return true;
 }
 
-/* ---- Bounds ----------------------------------------------------------------------------------------------------- */
-
-static struct ox_bounds bounds_mul(struct ox_bounds a, struct ox_bounds b)
-{
-    struct ox_bounds r = {0};
-    bool nonneg = a.has_lo && a.lo >= 0 && b.has_lo && b.lo >= 0;
-    if (nonneg) {
-        r.has_lo = !OX_MUL_OVERFLOWS(a.lo, b.lo, &r.lo);
-        r.has_hi = a.has_hi && b.has_hi && !OX_MUL_OVERFLOWS(a.hi, b.hi, &r.hi);
-        return r;
-    }
-    int64_t p[4];
-    if (!a.has_lo || !a.has_hi || !b.has_lo || !b.has_hi || OX_MUL_OVERFLOWS(a.lo, b.lo, &p[0]) ||
-        OX_MUL_OVERFLOWS(a.lo, b.hi, &p[1]) || OX_MUL_OVERFLOWS(a.hi, b.lo, &p[2]) ||
-        OX_MUL_OVERFLOWS(a.hi, b.hi, &p[3]))
-        return r;
-    r = (struct ox_bounds){true, true, p[0], p[0]};
-    for (int i = 1; i < 4; i++) {
-        r.lo = p[i] < r.lo ? p[i] : r.lo;
-        r.hi = p[i] > r.hi ? p[i] : r.hi;
-    }
-    return r;
-}
-
-static struct ox_bounds bounds_scale(struct ox_bounds a, int64_t coef)
-{
-    struct ox_bounds r = {0};
-    bool lo_known = coef > 0 ? a.has_lo : a.has_hi;
-    bool hi_known = coef > 0 ? a.has_hi : a.has_lo;
-    r.has_lo = lo_known && !OX_MUL_OVERFLOWS(coef > 0 ? a.lo : a.hi, coef, &r.lo);
-    r.has_hi = hi_known && !OX_MUL_OVERFLOWS(coef > 0 ? a.hi : a.lo, coef, &r.hi);
-    return r;
-}
-
-static struct ox_bounds term_bounds(const struct ox_term *term)
-{
-    struct ox_bounds r = {true, true, 1, 1};
-    for (unsigned i = 0; i < term->mono->degree; i++)
-        r = bounds_mul(r, term->mono->atoms[i]->bounds);
-    return bounds_scale(r, term->coef);
-}
-
-static struct ox_bounds sum_bounds(const struct ox_term *terms, size_t n)
-{
-    struct ox_bounds r = {true, true, 0, 0};
-    for (size_t i = 0; i < n; i++) {
-        struct ox_bounds t = term_bounds(&terms[i]);
-        r.has_lo = r.has_lo && t.has_lo && !OX_ADD_OVERFLOWS(r.lo, t.lo, &r.lo);
-        r.has_hi = r.has_hi && t.has_hi && !OX_ADD_OVERFLOWS(r.hi, t.hi, &r.hi);
-    }
-    return r;
-}
-
 /* ---- The pool --------------------------------------------------------------------------------------------------- */
 
 struct ox_exprs *ox_exprs_new(struct ox_budget *budget)
@@ -210,7 +157,7 @@ const struct ox_expr *ox_expr_of_terms(struct ox_exprs *pool, const struct ox_te
         e->hash = hash;
         e->n = (unsigned)n;
         e->weight = weight;
-        e->bounds = sum_bounds(terms, n);
+        e->bounds = ox_bounds_sum(terms, n);
         if (n)
             memcpy(e->terms, terms, n * sizeof e->terms[0]);
         *slot = e;
@@ -356,7 +303,7 @@ void ox_expr_assume_positive(struct ox_exprs *pool, const struct ox_expr *symbol
 
 static void renew_bounds(const struct ox_expr *e)
 {
-    ((struct ox_expr *)(uintptr_t)e)->bounds = sum_bounds(e->terms, e->n);
+    ((struct ox_expr *)(uintptr_t)e)->bounds = ox_bounds_sum(e->terms, e->n);
 }
 
 bool ox_exprs_assume_nothing(struct ox_exprs *pool)
@@ -611,23 +558,4 @@ bool ox_expr_greatest(const struct ox_expr *e, int64_t *greatest)
         return false;
     *greatest = e->bounds.hi;
     return true;
-}
-
-bool ox_expr_differ(struct ox_exprs *pool, const struct ox_expr *a, const struct ox_expr *b)
-{
-    if (!a || !b || a == b)
-        return false;
-    const struct ox_expr *d = ox_expr_sub(pool, a, b);
-    if (!d)
-        return false;
-    struct ox_bounds bounds = ox_expr_bounds(pool, d);
-    if ((bounds.has_lo && bounds.lo > 0) || (bounds.has_hi && bounds.hi < 0))
-        return true;
-    /* 2a and 2b + 1: what the symbols contribute is a multiple of g, the constant is not. */
-    int64_t g = 0;
-    for (unsigned i = 0; i < d->n; i++) {
-        if (d->terms[i].mono->degree)
-            g = ox_gcd(g, d->terms[i].coef);
-    }
-    return g > 1 && ox_expr_constant(d) % g != 0;
 }

@@ -41,6 +41,11 @@ const struct ox_expr *ox_expr_ceildiv(struct ox_exprs *pool, const struct ox_exp
                                       const struct ox_expr *b);
 const struct ox_expr *ox_expr_mod(struct ox_exprs *pool, const struct ox_expr *a,
                                   const struct ox_expr *b);
+/* e / by exactly, by > 0: a float on the way from a size to a size, H*0.5. Rounded it is whole again; no size holds one, and
+ * functions but +, -, * must not be given one. */
+const struct ox_expr *ox_expr_ratio(struct ox_exprs *pool, const struct ox_expr *e, int64_t by);
+/* What it is over what, itself over 1 where it is whole; false where it is NULL or a ratio is within a sum or product. */
+bool ox_expr_ratio_parts(const struct ox_expr *e, const struct ox_expr **over, int64_t *under);
 const struct ox_expr *ox_expr_min(struct ox_exprs *pool, const struct ox_expr *a,
                                   const struct ox_expr *b);
 const struct ox_expr *ox_expr_max(struct ox_exprs *pool, const struct ox_expr *a,

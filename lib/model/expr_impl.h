@@ -1,4 +1,5 @@
-/* The inside of model/expr.h, shared by expr.c (pool, sums, products), expr_ops.c (division, min, max) and expr_text.c. */
+/* The inside of model/expr.h. Each file uses those before it: expr_bounds.c, expr.c (pool, sums, products), expr_divide.c,
+ * expr_extremum.c (min, max), expr_ops.c (substitution, evaluation), expr_text.c. */
 #ifndef OX_MODEL_EXPR_IMPL_H
 #define OX_MODEL_EXPR_IMPL_H
 
@@ -18,7 +19,13 @@ struct ox_bounds {
     int64_t lo, hi;
 };
 
-enum ox_atom_kind { OX_ATOM_SYMBOL, OX_ATOM_FLOORDIV, OX_ATOM_MIN, OX_ATOM_MAX };
+enum ox_atom_kind {
+    OX_ATOM_SYMBOL,
+    OX_ATOM_FLOORDIV,
+    OX_ATOM_RATIO, /* not whole: an expression over an integer > 1, in lowest terms */
+    OX_ATOM_MIN,
+    OX_ATOM_MAX
+};
 
 /* What a product multiplies. Modulo and ceiling division are written with floor division, so that more of what is
  * equal looks equal: a % k = a - k * (a // k), ceil(a / k) = (a + k - 1) // k. */
@@ -79,6 +86,17 @@ struct ox_exprs {
     const struct ox_monomial *one; /* the empty product */
 };
 
+/* ---- expr_bounds.c ---- */
+int64_t ox_floor_div(int64_t a, int64_t b); /* b > 0 */
+int64_t ox_gcd(int64_t a, int64_t b);       /* >= 0; gcd(0, 0) = 0 */
+/* Of the greatest, or the least, of n; the list is used up. */
+struct ox_bounds ox_bounds_max(const struct ox_bounds *b, unsigned n);
+struct ox_bounds ox_bounds_min(struct ox_bounds *b, unsigned n);
+struct ox_bounds ox_bounds_sum(const struct ox_term *terms, size_t n);
+struct ox_bounds ox_atom_bounds(enum ox_atom_kind kind, const struct ox_expr *const *args,
+                                unsigned n);
+
+/* ---- expr.c ---- */
 int ox_mono_compare(const struct ox_monomial *a, const struct ox_monomial *b);
 const struct ox_monomial *ox_mono_mul(struct ox_exprs *pool, const struct ox_monomial *a,
                                       const struct ox_monomial *b);
@@ -103,21 +121,18 @@ const struct ox_expr *ox_expr_add_scaled(struct ox_exprs *pool, const struct ox_
 const struct ox_atom *ox_expr_atom(const struct ox_expr *e);
 int64_t
 ox_expr_constant(const struct ox_expr *e); /* the term without symbols; 0 when there is none */
+
+/* ---- expr_divide.c ---- */
+/* The greatest common divisor of the coefficients but the constant. */
+int64_t ox_expr_symbolic_gcd(const struct ox_expr *e);
+/* All coefficients divided by g, which divides all but the constant; that is rounded down. */
+const struct ox_expr *ox_expr_shrink(struct ox_exprs *pool, const struct ox_expr *e, int64_t g);
 /* Bounds of e, looking through its min and max (a - max(a - 1, 0) is at least 0). */
 struct ox_bounds ox_expr_bounds(struct ox_exprs *pool, const struct ox_expr *e);
-struct ox_bounds ox_atom_bounds(enum ox_atom_kind kind, const struct ox_expr *const *args,
-                                unsigned n);
-/* The same kind of atom over other operands, simplified. */
-const struct ox_expr *ox_expr_rebuild(struct ox_exprs *pool, enum ox_atom_kind kind,
-                                      const struct ox_expr *const *args, unsigned n);
-/* e = rest + factor * (x % k) for an integer k > 1; rest may be 0. */
-struct ox_mod_match {
-    const struct ox_expr *x, *rest;
-    int64_t factor, k;
-};
-bool ox_expr_match_mod(struct ox_exprs *pool, const struct ox_expr *e, struct ox_mod_match *match);
 
-int64_t ox_floor_div(int64_t a, int64_t b); /* b > 0 */
-int64_t ox_gcd(int64_t a, int64_t b);       /* >= 0; gcd(0, 0) = 0 */
+/* ---- expr_extremum.c ---- */
+/* min or max of n; NULL when one is NULL. */
+const struct ox_expr *ox_expr_extremum(struct ox_exprs *pool, enum ox_atom_kind kind,
+                                       const struct ox_expr *const *args, unsigned n);
 
 #endif

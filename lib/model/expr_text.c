@@ -76,8 +76,8 @@ static void print_operand(struct ox_strbuf *out, const struct ox_expr *e)
 {
     const struct ox_atom *atom = ox_expr_atom(e);
     int64_t value;
-    bool bare =
-        (ox_expr_is_int(e, &value) && value >= 0) || (atom && atom->kind != OX_ATOM_FLOORDIV);
+    bool bare = (ox_expr_is_int(e, &value) && value >= 0) ||
+                (atom && atom->kind != OX_ATOM_FLOORDIV && atom->kind != OX_ATOM_RATIO);
     if (!bare)
         ox_strbuf_putc(out, '(');
     ox_expr_print(out, e);
@@ -92,10 +92,11 @@ static void print_atom(struct ox_strbuf *out, const struct ox_atom *atom, enum t
         print_name(out, atom->name);
         break;
     case OX_ATOM_FLOORDIV:
+    case OX_ATOM_RATIO:
         if (tightness == FACTOR)
             ox_strbuf_putc(out, '(');
         print_operand(out, atom->args[0]);
-        ox_strbuf_puts(out, "//");
+        ox_strbuf_puts(out, atom->kind == OX_ATOM_RATIO ? "/" : "//");
         print_operand(out, atom->args[1]);
         if (tightness == FACTOR)
             ox_strbuf_putc(out, ')');

@@ -158,9 +158,19 @@ static const struct ox_expr *to_bool(struct ox_infer *c, const struct ox_expr *v
 static const struct ox_expr *value_as(struct ox_infer *c, enum ox_dtype to,
                                       const struct ox_expr *value)
 {
-    int64_t x, wrapped = 0;
+    const struct ox_expr *over;
+    int64_t x, under, wrapped = 0;
+    if (!ox_expr_ratio_parts(value, &over, &under))
+        return NULL;
+    if (under != 1 && (to == OX_FLOAT32 || to == OX_FLOAT64))
+        return value;
+    if (under != 1 && (to == OX_BOOL || !ox_expr_least(over, &x) || x < 0))
+        return NULL;
+    value = ox_infer_floordiv(c, over, ox_infer_num(c, under)); /* it truncates */
     if (to == OX_BOOL)
         return to_bool(c, value);
+    if ((to == OX_UINT64 || to == OX_UINT32) && !(ox_expr_least(value, &x) && x >= 0))
+        return NULL;
     if (to == OX_INT64 || to == OX_INT32 || to == OX_UINT64 || to == OX_UINT32 ||
         to == OX_FLOAT32 || to == OX_FLOAT64)
         return value;
@@ -184,7 +194,8 @@ static void infer_cast_to(struct ox_infer *c, enum ox_dtype to)
     if (to)
         ox_infer_set_dtype(c, 0, to);
     ox_infer_same_shape(c, 0, 0);
-    if (!to || !ox_rule_values(c, 0, &n, &values) || n > OX_RULE_VALUES)
+    if (!to || !(ox_infer_values(c, 0, &n, &values) || ox_rule_values(c, 0, &n, &values)) ||
+        n > OX_RULE_VALUES)
         return;
     const struct ox_expr **cast = ox_infer_dims(c, (unsigned)n);
     for (size_t i = 0; cast && i < n; i++)

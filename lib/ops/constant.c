@@ -351,27 +351,23 @@ static void infer_range(struct ox_infer *c)
     bool known = true;
 
     for (size_t i = 0; i < 3; i++) {
-        if (!ox_infer_values(c, i, &n, &value[i]) || n != 1)
+        if (!ox_rule_values(c, i, &n, &value[i]) || n != 1)
             known = false;
     }
-    if (known && ox_infer_is_num(value[2][0], &delta)) {
-        if (delta == 0) {
-            ox_infer_conflict(c, "delta is 0");
-        } else if (delta != INT64_MIN) {
-            const struct ox_expr *way = delta > 0 ? ox_infer_sub(c, value[1][0], value[0][0])
-                                                  : ox_infer_sub(c, value[0][0], value[1][0]);
-
-            count = ox_infer_ceildiv(c, way, ox_infer_num(c, delta > 0 ? delta : -delta));
-            if (!ox_carry_not_negative(count))
-                count = ox_infer_max(c, count, zero);
-        }
-    } else if (!known) {
+    if (known && ox_infer_is_num(value[2][0], &delta) && delta == 0) {
+        ox_infer_conflict(c, "delta is 0");
+    } else if (known) {
+        count = ox_infer_ceildiv(c, ox_infer_sub(c, value[1][0], value[0][0]), value[2][0]);
+        if (!ox_carry_not_negative(count))
+            count = ox_infer_max(c, count, zero);
+    } else {
         count = infer_range_floats(c);
     }
     if (!count)
         count = ox_infer_data_dim(c, "count");
     ox_infer_set_shape(c, 0, 1, &count);
-    if (known && ox_infer_is_num(count, &number) && number >= 0 && number <= OX_CARRY_VALUES)
+    if (known && ox_infer_is_num(count, &number) && number >= 0 && number <= OX_CARRY_VALUES &&
+        ox_dtype_is_integer(ox_infer_dtype(c, 0)))
         infer_range_values(c, value[0][0], value[2][0], number);
 }
 

@@ -78,40 +78,84 @@ static enum ox_status run_mod(struct ox_run *r, struct ox_error *err)
                               OX_UNDEFINED, NULL, err);
 }
 
+/* Floats are exact while what they are over is a power of two, and not too large. */
+static bool exact_parts(const struct ox_expr *e, const struct ox_expr **over, int64_t *under)
+{
+    enum { MOST_UNDER = 1 << 12 };
+    return ox_expr_ratio_parts(e, over, under) && (*under & (*under - 1)) == 0 &&
+           *under <= MOST_UNDER;
+}
+
+static const struct ox_expr *sum_of(struct ox_infer *c, const struct ox_expr *const *v,
+                                    int64_t sign)
+{
+    const struct ox_expr *over[2];
+    int64_t under[2];
+    if (!exact_parts(v[0], &over[0], &under[0]) || !exact_parts(v[1], &over[1], &under[1]))
+        return NULL;
+    int64_t both = under[0] > under[1] ? under[0] : under[1];
+    for (unsigned i = 0; i < 2; i++)
+        over[i] = ox_infer_mul(c, over[i], ox_infer_num(c, both / under[i]));
+    over[0] = sign > 0 ? ox_infer_add(c, over[0], over[1]) : ox_infer_sub(c, over[0], over[1]);
+    return ox_infer_ratio(c, over[0], both);
+}
+
 static const struct ox_expr *value_add(struct ox_infer *c, const struct ox_expr *const *v)
 {
-    return ox_infer_add(c, v[0], v[1]);
+    return sum_of(c, v, 1);
 }
 
 static const struct ox_expr *value_sub(struct ox_infer *c, const struct ox_expr *const *v)
 {
-    return ox_infer_sub(c, v[0], v[1]);
+    return sum_of(c, v, -1);
 }
 
 /* Zero times anything is known. */
 static const struct ox_expr *value_mul(struct ox_infer *c, const struct ox_expr *const *v)
 {
-    int64_t x;
+    const struct ox_expr *over[2];
+    int64_t x, under[2];
     if ((ox_infer_is_num(v[0], &x) && x == 0) || (ox_infer_is_num(v[1], &x) && x == 0))
         return ox_infer_num(c, 0);
-    return ox_infer_mul(c, v[0], v[1]);
+    if (!exact_parts(v[0], &over[0], &under[0]) || !exact_parts(v[1], &over[1], &under[1]))
+        return NULL;
+    return ox_infer_ratio(c, ox_infer_mul(c, over[0], over[1]), under[0] * under[1]);
 }
 
-/* Div truncates; floor division is the same where neither side can be negative. A quotient of floats is known only when it
- * is exact. */
+/* What is over a number is rounded once, which no floor or ceiling of sizes below 2^24 shows. */
+static const struct ox_expr *quotient_of_floats(struct ox_infer *c, const struct ox_expr *const *v)
+{
+    const struct ox_expr *over[2];
+    int64_t by, least, under[2];
+    if (!exact_parts(v[0], &over[0], &under[0]) || !exact_parts(v[1], &over[1], &under[1]))
+        return NULL;
+    over[0] = ox_infer_mul(c, over[0], ox_infer_num(c, under[1]));
+    if (!ox_infer_is_num(over[1], &by)) {
+        const struct ox_expr *whole = under[0] == 1 && ox_expr_least(over[1], &least) && least > 0
+                                          ? ox_infer_floordiv(c, over[0], over[1])
+                                          : NULL;
+        return whole && ox_infer_mul(c, whole, over[1]) == over[0] ? whole : NULL;
+    }
+    if (by == 0 || by > INT32_MAX || by < -INT32_MAX)
+        return NULL;
+    if (by < 0)
+        over[0] = ox_infer_sub(c, ox_infer_num(c, 0), over[0]);
+    return ox_infer_ratio(c, over[0], (by < 0 ? -by : by) * under[0]);
+}
+
+/* Div truncates; floor division is the same where neither side can be negative. */
 static const struct ox_expr *value_div(struct ox_infer *c, const struct ox_expr *const *v)
 {
     int64_t x, y, least;
-    bool integer = ox_dtype_is_integer(ox_infer_dtype(c, 0));
+    if (!ox_dtype_is_integer(ox_infer_dtype(c, 0)))
+        return quotient_of_floats(c, v);
     if (ox_infer_is_num(v[1], &y)) {
         if (y == 1)
             return v[0];
         if (ox_infer_is_num(v[0], &x))
-            return y == 0 || (x == INT64_MIN && y == -1) || (!integer && x % y)
-                       ? NULL
-                       : ox_infer_num(c, x / y);
+            return y == 0 || (x == INT64_MIN && y == -1) ? NULL : ox_infer_num(c, x / y);
     }
-    if (!integer || !v[0] || !v[1])
+    if (!v[0] || !v[1])
         return NULL;
     if (!ox_expr_least(v[0], &least) || least < 0 || !ox_expr_least(v[1], &least) || least < 1)
         return NULL;
@@ -137,25 +181,25 @@ static const struct ox_expr *value_mod(struct ox_infer *c, const struct ox_expr 
 static void infer_add(struct ox_infer *c)
 {
     ox_rule_broadcast(c);
-    ox_rule_map(c, 2, value_add);
+    ox_rule_map_ratios(c, 2, value_add);
 }
 
 static void infer_sub(struct ox_infer *c)
 {
     ox_rule_broadcast(c);
-    ox_rule_map(c, 2, value_sub);
+    ox_rule_map_ratios(c, 2, value_sub);
 }
 
 static void infer_mul(struct ox_infer *c)
 {
     ox_rule_broadcast(c);
-    ox_rule_map(c, 2, value_mul);
+    ox_rule_map_ratios(c, 2, value_mul);
 }
 
 static void infer_div(struct ox_infer *c)
 {
     ox_rule_broadcast(c);
-    ox_rule_map(c, 2, value_div);
+    ox_rule_map_ratios(c, 2, value_div);
 }
 
 static void infer_mod(struct ox_infer *c)

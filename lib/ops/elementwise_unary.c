@@ -197,7 +197,25 @@ static const struct ox_expr *value_sign(struct ox_infer *c, const struct ox_expr
     return NULL;
 }
 
-/* Ceil, Floor, Round: what is carried is an integer already. */
+static const struct ox_expr *value_floor(struct ox_infer *c, const struct ox_expr *const *v)
+{
+    const struct ox_expr *over;
+    int64_t under;
+    return ox_expr_ratio_parts(v[0], &over, &under)
+               ? ox_infer_floordiv(c, over, ox_infer_num(c, under))
+               : NULL;
+}
+
+static const struct ox_expr *value_ceil(struct ox_infer *c, const struct ox_expr *const *v)
+{
+    const struct ox_expr *over;
+    int64_t under;
+    return ox_expr_ratio_parts(v[0], &over, &under)
+               ? ox_infer_ceildiv(c, over, ox_infer_num(c, under))
+               : NULL;
+}
+
+/* Round: of what is whole already. */
 static const struct ox_expr *value_same(struct ox_infer *c, const struct ox_expr *const *v)
 {
     (void)c;
@@ -231,7 +249,19 @@ static void infer_sign(struct ox_infer *c)
     ox_rule_map(c, 1, value_sign);
 }
 
-static void infer_rounding(struct ox_infer *c)
+static void infer_floor(struct ox_infer *c)
+{
+    ox_rule_same(c);
+    ox_rule_map_ratios(c, 1, value_floor);
+}
+
+static void infer_ceil(struct ox_infer *c)
+{
+    ox_rule_same(c);
+    ox_rule_map_ratios(c, 1, value_ceil);
+}
+
+static void infer_round(struct ox_infer *c)
 {
     ox_rule_same(c);
     ox_rule_map(c, 1, value_same);
@@ -251,16 +281,16 @@ const struct ox_op ox_ops_elementwise_unary[] = {
     {"", "Asinh", 9, .infer = ox_rule_same, .run = run_asinh},
     {"", "Atan", 7, .infer = ox_rule_same, .run = run_atan},
     {"", "Atanh", 9, .infer = ox_rule_same, .run = run_atanh},
-    {"", "Ceil", 1, .infer = infer_rounding, .run = run_ceil, .fast = ox_fast_unary},
+    {"", "Ceil", 1, .infer = infer_ceil, .run = run_ceil, .fast = ox_fast_unary},
     {"", "Cos", 7, .infer = ox_rule_same, .run = run_cos, .fast = ox_fast_unary},
     {"", "Cosh", 9, .infer = ox_rule_same, .run = run_cosh},
     {"", "Erf", 9, .infer = ox_rule_same, .run = run_erf, .fast = ox_fast_unary},
     {"", "Exp", 1, .infer = ox_rule_same, .run = run_exp, .fast = ox_fast_unary},
-    {"", "Floor", 1, .infer = infer_rounding, .run = run_floor, .fast = ox_fast_unary},
+    {"", "Floor", 1, .infer = infer_floor, .run = run_floor, .fast = ox_fast_unary},
     {"", "Log", 1, .infer = ox_rule_same, .run = run_log, .fast = ox_fast_unary},
     {"", "Neg", 1, .infer = infer_neg, .run = run_neg, .fast = ox_fast_unary},
     {"", "Reciprocal", 1, .infer = ox_rule_same, .run = run_reciprocal, .fast = ox_fast_unary},
-    {"", "Round", 11, .infer = infer_rounding, .run = run_round, .fast = ox_fast_unary},
+    {"", "Round", 11, .infer = infer_round, .run = run_round, .fast = ox_fast_unary},
     {"", "Sign", 9, .infer = infer_sign, .run = run_sign},
     {"", "Sin", 7, .infer = ox_rule_same, .run = run_sin, .fast = ox_fast_unary},
     {"", "Sinh", 9, .infer = ox_rule_same, .run = run_sinh},

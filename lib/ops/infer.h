@@ -62,6 +62,7 @@ const struct ox_expr *ox_infer_min(struct ox_infer *c, const struct ox_expr *a,
                                    const struct ox_expr *b);
 const struct ox_expr *ox_infer_max(struct ox_infer *c, const struct ox_expr *a,
                                    const struct ox_expr *b);
+const struct ox_expr *ox_infer_ratio(struct ox_infer *c, const struct ox_expr *e, int64_t by);
 bool ox_infer_is_num(const struct ox_expr *e, int64_t *value);
 /* Two dimensions that must be equal: the more specific one; learns a == b; reports a conflict naming `what`. */
 const struct ox_expr *ox_infer_equal(struct ox_infer *c, const struct ox_expr *a,

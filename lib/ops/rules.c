@@ -42,31 +42,58 @@ enum ox_dtype ox_rule_dtype_attr(struct ox_infer *c, const char *name)
     return OX_UNDEFINED;
 }
 
-static bool constant_values(struct ox_infer *c, const struct ox_tensor *t,
-                            const struct ox_expr *const **values)
+/* A float that is whole, or with `ratios` a fraction so short that products of it and sizes are exact; NULL. */
+static const struct ox_expr *float_value(struct ox_infer *c, double x, bool ratios)
 {
-    const struct ox_expr **list = ox_infer_dims(c, (unsigned)t->n);
-    if (!list)
-        return false;
-    for (size_t i = 0; i < t->n; i++) {
-        double x = ox_tensor_get_double(t, i);
-        if (!(fabs(x) <= 9007199254740992.0) || x != floor(x))
-            return false;
-        list[i] = ox_infer_num(c, (int64_t)x);
+    if (fabs(x) <= 9007199254740992.0 && x == floor(x))
+        return ox_infer_num(c, (int64_t)x);
+    for (int64_t by = 2; ratios && by <= 1024; by *= 2) {
+        double over = x * (double)by;
+        if (over == floor(over))
+            return fabs(over) < 256 ? ox_infer_ratio(c, ox_infer_num(c, (int64_t)over), by) : NULL;
     }
-    *values = list;
-    return true;
+    return NULL;
 }
 
-bool ox_rule_values(struct ox_infer *c, size_t i, size_t *n, const struct ox_expr *const **values)
+static bool rule_values(struct ox_infer *c, size_t i, bool ratios, size_t *n,
+                        const struct ox_expr *const **values)
 {
     if (ox_infer_values(c, i, n, values))
         return true;
     const struct ox_tensor *t = ox_infer_const(c, i);
     if (!t || t->n > OX_RULE_VALUES || !ox_dtype_is_float(t->dtype))
         return false;
+    const struct ox_expr **list = ox_infer_dims(c, (unsigned)t->n);
+    for (size_t k = 0; list && k < t->n; k++) {
+        list[k] = float_value(c, ox_tensor_get_double(t, k), ratios);
+        if (!list[k])
+            return false;
+    }
     *n = t->n;
-    return constant_values(c, t, values);
+    *values = list;
+    return list != NULL;
+}
+
+static const struct ox_expr *whole(const struct ox_expr *e)
+{
+    int64_t under;
+    return ox_expr_ratio_parts(e, &e, &under) && under == 1 ? e : NULL;
+}
+
+bool ox_rule_values(struct ox_infer *c, size_t i, size_t *n, const struct ox_expr *const **values)
+{
+    if (!rule_values(c, i, false, n, values))
+        return false;
+    size_t k = 0;
+    while (k < *n && (!(*values)[k] || whole((*values)[k])))
+        k++;
+    if (k == *n)
+        return true;
+    const struct ox_expr **list = ox_infer_dims(c, (unsigned)*n);
+    for (k = 0; list && k < *n; k++)
+        list[k] = whole((*values)[k]);
+    *values = list;
+    return list != NULL;
 }
 
 struct map_input {
@@ -95,10 +122,12 @@ static bool map_strides(const struct ox_infer *c, size_t i, struct map_input *in
     return stride == input->n;
 }
 
-static bool map_inputs(struct ox_infer *c, unsigned n_in, struct map_input *inputs, unsigned rank)
+static bool map_inputs(struct ox_infer *c, unsigned n_in, bool ratios, struct map_input *inputs,
+                       unsigned rank)
 {
     for (unsigned k = 0; k < n_in; k++) {
-        if (!ox_rule_values(c, k, &inputs[k].n, &inputs[k].values) || inputs[k].n > OX_RULE_VALUES)
+        if (!rule_values(c, k, ratios, &inputs[k].n, &inputs[k].values) ||
+            inputs[k].n > OX_RULE_VALUES)
             return false;
         if (!map_strides(c, k, &inputs[k], rank))
             return false;
@@ -125,9 +154,9 @@ static const struct ox_expr *within(enum ox_dtype dtype, const struct ox_expr *v
                                      : (x >= 0 && x <= UINT32_MAX ? value : NULL);
 }
 
-void ox_rule_map(struct ox_infer *c, unsigned n_in,
-                 const struct ox_expr *(*of)(struct ox_infer *c,
-                                             const struct ox_expr *const *operands))
+static void map(struct ox_infer *c, unsigned n_in, bool ratios,
+                const struct ox_expr *(*of)(struct ox_infer *c,
+                                            const struct ox_expr *const *operands))
 {
     unsigned rank;
     const struct ox_expr *const *dims;
@@ -145,7 +174,7 @@ void ox_rule_map(struct ox_infer *c, unsigned n_in,
         sizes[axis] = (size_t)d;
         n *= (size_t)d;
     }
-    if (!map_inputs(c, n_in, inputs, rank))
+    if (!map_inputs(c, n_in, ratios, inputs, rank))
         return;
     const struct ox_expr **values = ox_infer_dims(c, (unsigned)n);
     for (size_t i = 0; values && i < n; i++) {
@@ -155,9 +184,24 @@ void ox_rule_map(struct ox_infer *c, unsigned n_in,
             for (unsigned k = 0; k < n_in; k++)
                 at[k] += rest % sizes[axis] * inputs[k].strides[axis];
         for (unsigned k = 0; k < n_in; k++)
-            operands[k] = inputs[k].values[at[k]];
+            operands[k] = ratios ? inputs[k].values[at[k]] : whole(inputs[k].values[at[k]]);
         values[i] = within(dtype, of(c, operands));
     }
     if (values)
         ox_infer_set_values(c, 0, n, values);
+}
+
+void ox_rule_map(struct ox_infer *c, unsigned n_in,
+                 const struct ox_expr *(*of)(struct ox_infer *c,
+                                             const struct ox_expr *const *operands))
+{
+    map(c, n_in, false, of);
+}
+
+void ox_rule_map_ratios(struct ox_infer *c, unsigned n_in,
+                        const struct ox_expr *(*of)(struct ox_infer *c,
+                                                    const struct ox_expr *const *operands))
+{
+    enum ox_dtype dtype = ox_infer_dtype(c, 0);
+    map(c, n_in, dtype == OX_FLOAT32 || dtype == OX_FLOAT64, of);
 }

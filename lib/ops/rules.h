@@ -18,7 +18,7 @@ enum ox_dtype ox_rule_dtype_attr(struct ox_infer *c, const char *name);
 /* False, and a finding, where input i has a rank, which is known and another. */
 bool ox_rule_rank(struct ox_infer *c, size_t i, unsigned rank);
 
-/* The values of an input, also of a float constant whose elements are all integers. As ox_infer_values(). */
+/* The values of an input, also of a float constant whose elements are all integers; NULL for ratios. As ox_infer_values(). */
 bool ox_rule_values(struct ox_infer *c, size_t i, size_t *n, const struct ox_expr *const **values);
 
 /* Values of output 0, whose shape was set like that of input 0 (unary), or as the broadcast of the first n_in <= 3 inputs.
@@ -27,6 +27,11 @@ bool ox_rule_values(struct ox_infer *c, size_t i, size_t *n, const struct ox_exp
 void ox_rule_map(struct ox_infer *c, unsigned n_in,
                  const struct ox_expr *(*of)(struct ox_infer *c,
                                              const struct ox_expr *const *operands));
+
+/* Likewise where operands, and results, of floats may be ratios (ox_expr_ratio()): elsewhere such operands are NULL. */
+void ox_rule_map_ratios(struct ox_infer *c, unsigned n_in,
+                        const struct ox_expr *(*of)(struct ox_infer *c,
+                                                    const struct ox_expr *const *operands));
 
 /* Elements that output i of the broadcast rule may carry. */
 enum { OX_RULE_VALUES = 1024 };

@@ -216,6 +216,11 @@ const struct ox_expr *ox_infer_max(struct ox_infer *c, const struct ox_expr *a,
     return ox_expr_max(c->s->pool, a, b);
 }
 
+const struct ox_expr *ox_infer_ratio(struct ox_infer *c, const struct ox_expr *e, int64_t by)
+{
+    return ox_expr_ratio(c->s->pool, e, by);
+}
+
 bool ox_infer_is_num(const struct ox_expr *e, int64_t *value)
 {
     return ox_expr_is_int(e, value);

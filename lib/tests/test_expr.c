@@ -229,6 +229,22 @@ START_TEST(assumptions_are_taken_back)
 }
 END_TEST
 
+START_TEST(ratios_are_in_lowest_terms)
+{
+    const struct ox_expr *over, *half = ox_expr_ratio(pool, parse("2*a+6*b"), 4);
+    int64_t under;
+    ck_assert_ptr_eq(half, ox_expr_ratio(pool, parse("a+3*b"), 2));
+    ck_assert(ox_expr_ratio_parts(half, &over, &under));
+    ck_assert_ptr_eq(over, parse("a+3*b"));
+    ck_assert_int_eq(under, 2);
+    ck_assert_ptr_eq(ox_expr_ratio(pool, parse("4*a"), 2), parse("2*a"));
+    ck_assert(ox_expr_ratio_parts(parse("a"), &over, &under) && under == 1 && over == parse("a"));
+    ck_assert(!ox_expr_ratio_parts(ox_expr_add(pool, half, parse("c")), &over, &under));
+    ck_assert(!ox_expr_ratio_parts(NULL, &over, &under));
+    ck_assert_ptr_eq(ox_expr_replace(pool, half, parse("b"), parse("a")), parse("2*a"));
+}
+END_TEST
+
 START_TEST(bad_text_is_refused)
 {
     static const char *const bad[] = {"",      "a+",      "(a",  "a b", "3x", "min(a",
@@ -435,6 +451,7 @@ int main(void)
     tcase_add_test(tcase, replacing_a_symbol_simplifies);
     tcase_add_test(tcase, positive_symbols_simplify_what_follows);
     tcase_add_test(tcase, assumptions_are_taken_back);
+    tcase_add_test(tcase, ratios_are_in_lowest_terms);
     tcase_add_test(tcase, bad_text_is_refused);
     tcase_add_test(tcase, algebra_agrees_with_arithmetic);
     tcase_add_test(tcase, what_differs_is_never_equal);

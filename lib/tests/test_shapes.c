@@ -438,6 +438,30 @@ START_TEST(elements_of_the_main_graph_last_through_a_loop)
 }
 END_TEST
 
+/* As exporters write int(h * 0.5), ceil(h / 8) * 8 and arange(h). */
+START_TEST(sizes_pass_through_floats)
+{
+    infer("g (float[n,h] x, int64 k) => (a, b, c, d, e) {\n"
+          "  s = Shape(x) one = Constant<value = int64 {1}>() h = Gather(s, one) f = Cast<to = "
+          "1>(h)\n"
+          "  half = Constant<value = float {0.5}>() p = Mul(f, half) q = Floor(p) r = Cast<to = "
+          "7>(q)\n"
+          "  ax = Constant<value = int64[1] {0}>() u = Unsqueeze(r, ax) a = ConstantOfShape(u)\n"
+          "  eight = Constant<value = float {8.0}>() p2 = Div(f, eight) q2 = Ceil(p2) r2 = Mul(q2, "
+          "eight) i2 = Cast<to = 7>(r2) u2 = Unsqueeze(i2, ax) b = ConstantOfShape(u2)\n"
+          "  zero = Constant<value = float {0.0}>() step = Constant<value = float {1.0}>() c = "
+          "Range(zero, f, step)\n"
+          "  third = Constant<value = float {0.3}>() p3 = Mul(f, third) i3 = Cast<to = 7>(p3) u3 = "
+          "Unsqueeze(i3, ax) d = ConstantOfShape(u3)\n"
+          "  i4 = Cast<to = 7>(p) u4 = Unsqueeze(i4, ax) e = ConstantOfShape(u4) }");
+    expect("a", "float32[h//2]");
+    expect("b", "float32[8*((h+7)//8)]");
+    expect("c", "float32[h]");
+    expect("d", "float32[i3.value]"); /* 0.3 is no short fraction: what it rounds to is not told */
+    expect("e", "float32[h//2]");
+}
+END_TEST
+
 START_TEST(elements_can_be_given)
 {
     const char *names[] = {"s[1]", "k.value"};
@@ -642,6 +666,7 @@ int main(void)
     tcase_add_test(tcase, doubling_chains_of_numbers_take_no_time);
     tcase_add_test(tcase, elements_of_integer_inputs_are_sizes);
     tcase_add_test(tcase, elements_of_the_main_graph_last_through_a_loop);
+    tcase_add_test(tcase, sizes_pass_through_floats);
     tcase_add_test(tcase, elements_can_be_given);
     tcase_add_test(tcase, inputs_can_be_given);
     tcase_add_test(tcase, inputs_that_do_not_fit_are_refused);
