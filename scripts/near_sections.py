@@ -2,18 +2,18 @@
 """Writes scripts/near.ld: the functions and tables that a small command touches, which the linker is to lay side by side.
 
     rm build/release/onnxtool && make all LDFLAGS=-Wl,-Map=build/release/onnxtool.map
-    scripts/near_sections.py build/release/onnxtool build/release/onnxtool.map MODEL > scripts/near.ld
+    scripts/near_sections.py build/release/onnxtool build/release/onnxtool.map MODEL [MODEL...] > scripts/near.ld
 
 The kernel maps 64 KB around each page that a program touches, and all of it counts as the program's memory; so 100 KB of code
 strewn over 3 MB cost more than a megabyte. This runs `check` and `shape-infer` on MODEL under valgrind's lackey, which tells every
-address that is read, written or executed, and looks up in the linker's map to which input section it belongs.
+address that is read, written or executed, and looks up in the linker's map to which input section it belongs. What only the further
+MODELs touch (a large exported one) lies behind, out of the way of the first.
 """
 import bisect
 import collections
 import re
 import subprocess
 import sys
-import tempfile
 
 COMMANDS = (["check", "--full"], ["shape-infer"], ["--version"])
 FEW_BYTES = 1024
@@ -97,15 +97,13 @@ def input_sections(map_file):
 
 def addresses(command):
     """Every address of the program's fixed image that the command touches."""
-    with tempfile.NamedTemporaryFile("r") as trace:
-        subprocess.run(["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={trace.name}", *command], stdout=subprocess.DEVNULL, check=True)
-        found = set()
-        for line in trace:
-            if line[0] in "I " and "," in line:
-                address = int(line[3:].split(",")[0], 16)
-                if address < 0x4000000:
-                    found.add(address)
-    return found
+    shell = 'exec valgrind --tool=lackey --trace-mem=yes --log-fd=9 "$@" 9>&1 >/dev/null'
+    trace = subprocess.Popen(["sh", "-c", shell, "sh", *command], stdout=subprocess.PIPE)
+    once = subprocess.run(["awk", '$2 ~ /^[0-9a-f]+,[0-9]+$/ && length($2) < 11 && !($2 in seen) {seen[$2]; print $2}'], stdin=trace.stdout, stdout=subprocess.PIPE, check=True, text=True)
+    trace.stdout.close()
+    if trace.wait():
+        sys.exit(f"{' '.join(command)} failed")
+    return {address for line in once.stdout.split() if (address := int(line.split(",")[0], 16)) < 0x4000000}
 
 
 def literals_of(files, sizes):
@@ -116,17 +114,20 @@ def literals_of(files, sizes):
     return found | {name for name, size in sizes.items() if size < FEW_BYTES and (of := long.fullmatch(name)) and of[1] in files}
 
 
-def functions_of(near, sections):
-    """Patterns of the functions among the near sections, with the clones that the compiler makes of them; then the files that are mostly near."""
+def mostly_near_files(near, sections):
+    """Patterns of the files whose functions are near for a good part."""
     sizes, near_sizes = collections.Counter(), collections.Counter()
     for _, size, name in sections:
         file, section = name[:-1].split("(")
         if section.startswith(".text"):
             sizes[file] += size
             near_sizes[file] += size * (name in near)
-    files = {file for file in near_sizes if near_sizes[file] >= MOSTLY_NEAR * sizes[file]}
-    functions = {re.sub(r"\((\.text\.[^.)]+)(\.(?:isra|part|constprop)\S*)?\)$", r"(\1 \1.*)", name) for name in near if "(.text" in name}
-    return sorted(functions) + sorted(f"{file}(.text .text.*)" for file in files)
+    return [f"{file}(.text .text.*)" for file in sorted(near_sizes) if near_sizes[file] >= MOSTLY_NEAR * sizes[file]]
+
+
+def functions_of(near):
+    """Patterns of the functions among the near sections, with the clones that the compiler makes of them."""
+    return sorted({re.sub(r"\((\.text\.[^.)]+)(\.(?:isra|part|constprop)\S*)?\)$", r"(\1 \1.*)", name) for name in near if "(.text" in name})
 
 
 def tables_of(near):
@@ -135,21 +136,33 @@ def tables_of(near):
     return sorted({re.sub(r"\(\.data\.rel\.ro(?:\.local)?\.(\S+)\)$", r"(.data.rel.ro.\1 .data.rel.ro.local.\1)", name) for name in near if "(.data.rel.ro" in name})
 
 
-def main():
-    program, map_file, model = sys.argv[1:]
-    sections = input_sections(map_file)
-    starts = [address for address, _, _ in sections]
-    near = set()
+def sections_of(program, model, sections):
+    """Names of the sections that the commands on the model touch."""
+    starts, near = [address for address, _, _ in sections], set()
     for words in COMMANDS:
         operands = [] if words == ["--version"] else [model]
         for address in addresses([program, *words, *operands]):
             at = bisect.bisect_right(starts, address) - 1
             if at >= 0 and address < sections[at][0] + sections[at][1]:
                 near.add(sections[at][2])
-    near = {name for name in near if not name.startswith("crt") and ".str1." not in name}
+    return {name for name in near if not name.startswith("crt") and ".str1." not in name}
+
+
+def lists_of(near, sections):
+    """Patterns of functions, constants and tables."""
     constants = {name for name in near if "(.rodata" in name}
     literals = literals_of({name.split("(")[0] for name in near}, {name: size for _, size, name in sections})
-    lists = (functions_of(near, sections), sorted(constants | literals), tables_of(near))
+    return functions_of(near), sorted(constants | literals), tables_of(near)
+
+
+def main():
+    program, map_file, *models = sys.argv[1:]
+    sections = input_sections(map_file)
+    near = [sections_of(program, model, sections) for model in models]
+    lists = lists_of(near[0], sections)
+    more = lists_of(set().union(*near), sections)
+    lists = [first + [name for name in every if name not in first] for first, every in zip(lists, more)]
+    lists[0] += mostly_near_files(near[0], sections)
     print(SCRIPT % tuple("\n".join(f"        *{name}" for name in names) for names in lists))
 
 
