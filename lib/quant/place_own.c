@@ -70,6 +70,13 @@ static bool constant(const struct ox_place *place, const struct ox_value *value)
     return ox_place_constant(place, value);
 }
 
+/* What was 0 in all samples tells nothing of what it may be: any scale would do, and be wrong for all else. */
+static bool has_range(struct ox_place *place, const struct ox_value *value)
+{
+    const struct ox_mark *mark = ox_place_mark(place, value);
+    return mark->has_range && (mark->range.least < 0 || mark->range.most > 0);
+}
+
 /* Why a heavy node stays in float; NULL. */
 static const char *not_heavy(struct ox_place *place, const struct ox_node *node)
 {
@@ -83,12 +90,12 @@ static const char *not_heavy(struct ox_place *place, const struct ox_node *node)
         return "its weight is not constant";
     if (constant(place, x))
         return "its first input is constant";
-    if (!ox_place_mark(place, x)->has_range)
-        return "the calibration saw nothing of its input";
-    if (!constant(place, w) && !ox_place_mark(place, w)->has_range)
-        return "the calibration saw nothing of its second input";
-    if (!product && !ox_place_mark(place, node->outputs[0])->has_range)
-        return "the calibration saw nothing of its output";
+    if (!has_range(place, x))
+        return "the calibration saw nothing of its input, or zeros alone";
+    if (!constant(place, w) && !has_range(place, w))
+        return "the calibration saw nothing of its second input, or zeros alone";
+    if (!product && !has_range(place, node->outputs[0]))
+        return "the calibration saw nothing of its output, or zeros alone";
     return NULL;
 }
 
@@ -259,8 +266,8 @@ static bool push_up(struct ox_place *place, struct ox_node *node)
     struct ox_value *in = node->inputs[0], *out = node->outputs[0];
     if (!is_any(node, movers) || node->n_outputs != 1 || !in || !out || !marked(place, out) ||
         ox_place_mark(place, out)->share || marked(place, in) || constant(place, in) ||
-        !ox_place_can(place, in) || !ox_place_mark(place, in)->has_range ||
-        !only_feeds(place, in) || !from_integers(in))
+        !ox_place_can(place, in) || !has_range(place, in) || !only_feeds(place, in) ||
+        !from_integers(in))
         return false;
     ox_place_activation(place, in);
     ox_place_same(place, out, in);
@@ -276,8 +283,7 @@ static void join_mixer(struct ox_place *place, struct ox_node *node)
     size_t n = is_op(node, "Resize") ? 1 : node->n_inputs;
     for (size_t i = 0; i < n; i++) {
         const struct ox_value *in = node->inputs[i];
-        if (!in || !ox_place_can(place, in) || constant(place, in) ||
-            !ox_place_mark(place, in)->has_range)
+        if (!in || !ox_place_can(place, in) || constant(place, in) || !has_range(place, in))
             return;
         n_marked += marked(place, in);
     }
@@ -329,7 +335,7 @@ static void part_from_activation(struct ox_place *place, const struct ox_node *g
                                           "Softsign", "ThresholdedRelu", NULL};
     struct ox_value *out = gemm->outputs[0];
     if (!out || !marked(place, gemm->inputs[0]) || marked(place, out) || !only_feeds(place, out) ||
-        !ox_place_mark(place, out)->has_range)
+        !has_range(place, out))
         return;
     const struct ox_node *user = place->uses.uses[place->uses.first[out->id]].node;
     if (is_any(user, fusable) && !place->gone[user->index])

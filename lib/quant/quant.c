@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/strmap.h"
 #include "kernels/cpu.h"
 
 const char *ox_quant_method_name(enum ox_quant_method method)
@@ -429,6 +430,32 @@ static int64_t least_ir(const struct ox_model *model)
     return opset >= 21 ? 10 : 4;
 }
 
+/* Values are named apart as they are made, nodes here: onnxruntime refuses two of one name. */
+static enum ox_status name_apart(struct ox_graph *graph, struct ox_error *err)
+{
+    struct ox_strmap names;
+    bool good = true, is_new;
+    ox_strmap_init(&names);
+    for (uint32_t i = 0; i < graph->n_nodes && good; i++) {
+        uint32_t first = i;
+        const char *name = graph->nodes[i]->name;
+        good = !*name || ox_strmap_add(&names, name, strlen(name), &first, NULL);
+    }
+    for (uint32_t i = 0; i < graph->n_nodes && good; i++) {
+        struct ox_node *node = graph->nodes[i];
+        const char *name = node->name;
+        is_new = !*name || ox_strmap_find(&names, name, strlen(name)) == i;
+        for (uint32_t k = i; good && !is_new; k++) {
+            uint32_t at = i;
+            name = ox_arena_printf(&graph->model->arena, "%s_%u", node->name, k);
+            good = name && ox_strmap_add(&names, name, strlen(name), &at, &is_new);
+        }
+        node->name = good ? name : node->name;
+    }
+    ox_strmap_release(&names);
+    return good ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+}
+
 enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err)
 {
     struct ox_model *model = q->model;
@@ -436,6 +463,7 @@ enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err)
     for (size_t g = 0; g < model->n_graphs; g++) {
         if (!ox_graph_sort(model->graphs[g]))
             return ox_fail(err, OX_INPUT, "the nodes cannot be ordered: there is a cycle");
+        OX_TRY(name_apart(model->graphs[g], err));
     }
     if (model->ir_version < least_ir(model))
         model->ir_version = least_ir(model);

@@ -134,8 +134,8 @@ static bool finite_span(struct ox_stats *stats, const float *values, size_t n, f
         odd += !finite;
         *least = finite && v < *least ? v : *least;
         *most = finite && v > *most ? v : *most;
-        stats->n_nan += isnan(v);
-        stats->n_inf += isinf(v);
+        stats->n_nan += isnan(v) != 0;
+        stats->n_inf += isinf(v) != 0; /* -1 for one sign */
     }
     return odd < n;
 }
