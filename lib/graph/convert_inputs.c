@@ -435,6 +435,8 @@ bool ox_up_upsample_scales(struct ox_adapt *c)
     float scales[4] = {1, 1, height, width};
     ox_adapt_drop(c, "height_scale");
     ox_adapt_drop(c, "width_scale");
+    if (ox_adapt_is(c, "mode", "bilinear") && !ox_adapt_set_string(c, "mode", "linear"))
+        return false;
     float *kept = ox_arena_copy(&c->model->arena, scales, sizeof scales);
     struct ox_attr *attr = kept ? ox_node_add_attr(c->node, "scales", OX_ATTR_FLOATS) : NULL;
     if (!attr)
@@ -544,6 +546,8 @@ bool ox_down_upsample_scales(struct ox_adapt *c)
         return ox_adapt_block(c, "opset %lld scales the height and the width of images only",
                               (long long)c->next);
     const float height = attr->floats[2], width = attr->floats[3];
+    if (ox_adapt_is(c, "mode", "linear") && !ox_adapt_set_string(c, "mode", "bilinear"))
+        return false;
     ox_adapt_drop(c, "scales");
     return (ox_node_set_float(c->node, "height_scale", height) &&
             ox_node_set_float(c->node, "width_scale", width)) ||

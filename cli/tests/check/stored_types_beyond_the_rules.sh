@@ -10,6 +10,16 @@ g (float[N,4] x) => (float[K,L] y) <float[N,2,3] z> {
 }
 M
 onnxtool check --full computed.onnxtxt
+# The standard has no shape rule for these regressors before ai.onnx.ml 3: CatBoost stores [N] for what is [N,1].
+cat > unruled.onnxtxt <<'M'
+<ir_version: 3, opset_import: ["ai.onnx.ml" : 2]>
+g (float[N,2] x) => (float[N] y) {
+    y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 1, nodes_treeids = [0], nodes_nodeids = [0], nodes_featureids = [0],
+        nodes_modes = ["LEAF"], nodes_values = [0.0], nodes_truenodeids = [0], nodes_falsenodeids = [0],
+        target_treeids = [0], target_nodeids = [0], target_ids = [0], target_weights = [1.5]> (x)
+}
+M
+onnxtool check --full unruled.onnxtxt
 cat > ruled.onnxtxt <<'M'
 <ir_version: 8, opset_import: ["" : 17]>
 g (float[N,4] x) => (float[K,L] y) <float[N,2,3] z> {
