@@ -488,6 +488,7 @@ enum ox_status ox_to_half(struct ox_model *model, const struct ox_half_options *
     if (options->dtype != OX_FLOAT16 && options->dtype != OX_BFLOAT16)
         return ox_fail(err, OX_USAGE, "%s is no 16-bit float", ox_dtype_name(options->dtype));
     OX_TRY(check_casts(&h));
+    ox_model_free_inits(model);
     OX_TRY(ox_shapes_infer(&h.shapes, model, NULL, NULL, err));
     h.n_values = h.graph->n_values;
     h.n_nodes = h.graph->n_nodes;

@@ -246,5 +246,6 @@ enum ox_status ox_optimize(struct ox_model *model, const struct ox_optimize_opti
                                          .correct_types = true,
                                          .may_be_empty = options->may_be_empty,
                                          .fold_bytes = options->fold_bytes};
+    ox_model_free_inits(model);
     return ox_rewrite_model(model, &plan, report, err);
 }

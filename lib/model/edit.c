@@ -221,6 +221,22 @@ void ox_graph_remove_inits(struct ox_graph *graph, const bool *remove)
     graph->n_inits = kept;
 }
 
+void ox_model_free_inits(struct ox_model *model)
+{
+    struct ox_graph *graph = model->graph;
+    size_t kept = 0;
+    if (!graph || model->ir_version < 1 || model->ir_version > 3)
+        return;
+    for (size_t i = 0; i < graph->n_inputs; i++) {
+        struct ox_value *value = graph->inputs[i];
+        value->is_input = !value->init;
+        if (value->is_input)
+            graph->inputs[kept++] = value;
+    }
+    graph->n_inputs = kept;
+    model->ir_version = 4;
+}
+
 /* ---- Attributes --------------------------------------------------------------------------------------------------- */
 
 struct ox_attr *ox_node_add_attr(struct ox_node *node, const char *name, enum ox_attr_type type)

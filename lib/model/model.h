@@ -314,6 +314,8 @@ struct ox_node *ox_graph_add_node(struct ox_graph *graph, const char *op_type, c
 struct ox_stored *ox_graph_add_init(struct ox_graph *graph, struct ox_value *value,
                                     const struct ox_tensor *tensor);
 void ox_graph_remove_inits(struct ox_graph *graph, const bool *remove); /* by index in inits */
+/* Initializers stop being inputs, which IR versions before 4 made of them though they are constants; the version becomes 4. */
+void ox_model_free_inits(struct ox_model *model);
 /* By index in nodes. What they produced becomes undefined, unless another node produces it by now; graphs in their attributes
  * leave the model, so that indices in model->graphs change. */
 void ox_graph_remove_nodes(struct ox_graph *graph, const bool *remove);
