@@ -591,7 +591,7 @@ static enum ox_status convert(struct job *job, const struct ox_opset_goal *goals
     }
     OX_TRY(drop_unused(job));
     set_ir(job->result, job->model, up);
-    return OX_OK;
+    return ox_model_part_names(job->model) ? OX_OK : no_room(job);
 }
 
 enum ox_status ox_convert_opset(struct ox_conversion **out, struct ox_model *model,

@@ -247,5 +247,6 @@ enum ox_status ox_optimize(struct ox_model *model, const struct ox_optimize_opti
                                          .may_be_empty = options->may_be_empty,
                                          .fold_bytes = options->fold_bytes};
     ox_model_free_inits(model);
-    return ox_rewrite_model(model, &plan, report, err);
+    OX_TRY(ox_rewrite_model(model, &plan, report, err));
+    return ox_model_part_names(model) ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
 }

@@ -237,6 +237,45 @@ void ox_model_free_inits(struct ox_model *model)
     model->ir_version = 4;
 }
 
+/* ---- Names of nodes ------------------------------------------------------------------------------------------------ */
+
+/* The node keeps its name if it is the first of it, else gets one that none has. */
+static bool own_name(struct ox_strmap *names, struct ox_node *node)
+{
+    struct ox_model *model = node->graph->model;
+    const char *name = node->name;
+    bool is_new;
+    for (;;) {
+        uint32_t index = node->index;
+        if (!ox_strmap_add(names, name, strlen(name), &index, &is_new))
+            return false;
+        if (is_new || index == node->index)
+            break;
+        name = ox_arena_printf(&model->arena, "%s_%u", node->name, ++model->fresh_names);
+        if (!name)
+            return false;
+    }
+    node->name = name;
+    return true;
+}
+
+bool ox_model_part_names(struct ox_model *model)
+{
+    bool good = true;
+    for (size_t g = 0; g < model->n_graphs && good; g++) {
+        struct ox_graph *graph = model->graphs[g];
+        struct ox_strmap names;
+        ox_strmap_init(&names);
+        for (size_t i = 0; i < 2 * graph->n_nodes && good; i++) {
+            struct ox_node *node = graph->nodes[i % graph->n_nodes];
+            if (*node->name && !node->proto == (i >= graph->n_nodes))
+                good = own_name(&names, node);
+        }
+        ox_strmap_release(&names);
+    }
+    return good;
+}
+
 /* ---- Attributes --------------------------------------------------------------------------------------------------- */
 
 struct ox_attr *ox_node_add_attr(struct ox_node *node, const char *name, enum ox_attr_type type)

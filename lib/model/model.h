@@ -319,6 +319,8 @@ void ox_model_free_inits(struct ox_model *model);
 /* By index in nodes. What they produced becomes undefined, unless another node produces it by now; graphs in their attributes
  * leave the model, so that indices in model->graphs change. */
 void ox_graph_remove_nodes(struct ox_graph *graph, const bool *remove);
+/* No two nodes of a graph share a name then, as onnxruntime asks for: those that are new get others. */
+bool ox_model_part_names(struct ox_model *model);
 /* Topological and stable; false also when there is a cycle (then nothing moves). */
 bool ox_graph_sort(struct ox_graph *graph);
 /* An attribute of that name that is there is emptied. Pointers to the node's other attributes become stale. */
