@@ -5,7 +5,7 @@
 #include "common/compiler.h"
 #include "kernels/dense_impl.h"
 
-enum { SEGMENTS = 256, BLOCK_BYTES = 1 << 18, TASKS = 16 };
+enum { SEGMENTS = 256, BLOCK_BYTES = 1 << 18, TASKS = 16, OVER = 16 };
 
 static size_t min_size(size_t a, size_t b)
 {
@@ -39,8 +39,8 @@ struct core {
     const struct ox_integer_end *end;
     size_t block_rows, block_cols, n_rows, n_cols;
     bool slack;    /* bytes may be read past a segment's end: the weights there are 0 */
-    size_t wide;   /* words of a widened row; 0: read as bytes */
-    int32_t *sums; /* a slot: mr x wide words, mr x block_cols sums */
+    size_t wide;   /* elements of a copied row, words and (MIXED) bytes; 0: read in place */
+    int32_t *sums; /* a slot: mr such rows, mr x block_cols sums */
     size_t slot;
 };
 
@@ -69,8 +69,21 @@ static void describe(const struct ox_integer *t, const struct ox_conv *c, size_t
     const bool runs = c->groups == 1 && c->dilation[1] == 1 && c->in_pixel == c->in_channels;
     k->segments = runs ? k->taps[0] : k->taps[0] * k->taps[1];
     k->depth = runs ? k->taps[1] * k->channels : k->channels;
-    k->panel =
-        k->segments * round_up(k->depth, 4) * t->nr * (t->layout == OX_INTEGER_PAIRS ? 2 : 1);
+    const size_t all = k->segments * round_up(k->depth, 4);
+    k->panel = all * t->nr * (t->layout == OX_INTEGER_QUADS ? 1 : 2) +
+               (t->layout == OX_INTEGER_MIXED ? ox_integer_head(all / 4) : 0);
+}
+
+/* Fours of k in a panel of MIXED. */
+static size_t fours(const struct core *k)
+{
+    return k->segments * round_up(k->depth, 4) / 4;
+}
+
+/* Bytes of a copied row. */
+static size_t row_bytes(const struct core *k)
+{
+    return k->wide * (k->t->layout == OX_INTEGER_MIXED ? 3 : 2);
 }
 
 /* Whether the input is copied into a frame of its zero point first; s8 is made u8 thereby,
@@ -103,7 +116,8 @@ static size_t packed_bytes(const struct core *k)
         return OX_MUL_OVERFLOWS(k->groups * 2, round_up(k->taps[0] * k->taps[1], 2), &all)
                    ? SIZE_MAX
                    : all;
-    if (OX_MUL_OVERFLOWS((k->n + k->t->nr - 1) / k->t->nr * k->groups, k->panel, &all))
+    if (fours(k) > UINT32_MAX / 8 ||
+        OX_MUL_OVERFLOWS((k->n + k->t->nr - 1) / k->t->nr * k->groups, k->panel, &all))
         return SIZE_MAX;
     return all;
 }
@@ -158,19 +172,16 @@ static void pack_rows(const struct packing *p, const uint8_t *from, size_t cols,
     }
 }
 
-static void pack_panel(void *arg, size_t i, size_t slot)
+static void fill_panel(const struct packing *p, size_t i, char *out)
 {
-    const struct packing *p = arg;
     const struct core *k = p->k;
     const size_t nr = k->t->nr, panels = (k->n + nr - 1) / nr;
     const size_t group = i / panels, first = i % panels * nr;
     const size_t per_segment = round_up(k->depth, 4), cols = min_size(nr, k->n - first);
     const bool pairs = k->t->layout == OX_INTEGER_PAIRS;
-    char *out = p->out + i * k->panel;
     const uint8_t *from = p->weights + (group * k->n + first) * p->col;
-    (void)slot;
     if (cols < nr || per_segment != k->depth)
-        memset(out, 0, k->panel);
+        memset(out, 0, k->segments * per_segment * nr * (pairs ? 2 : 1));
     if (p->col == 1 && k->segments == 1 && k->depth == k->channels) {
         pack_rows(p, from, cols, out);
         return;
@@ -191,6 +202,71 @@ static void pack_panel(void *arg, size_t i, size_t slot)
             }
         }
     }
+}
+
+/* Whether no pair of products can leave 16 bits. */
+static bool is_tight(const int8_t *quad, size_t nr)
+{
+    int most = 0;
+    for (size_t j = 0; j < 2 * nr; j++) {
+        const int a = quad[2 * j], b = quad[2 * j + 1];
+        const int both = (a < 0 ? -a : a) + (b < 0 ? -b : b);
+        most = both > most ? both : most;
+    }
+    return most <= 128;
+}
+
+static void four_as_words(const int8_t *bytes, size_t nr, int16_t *words)
+{
+    for (size_t j = 0; j < nr; j++) {
+        for (size_t i = 0; i < 4; i++)
+            words[i / 2 * 2 * nr + 2 * j + i % 2] = bytes[4 * j + i];
+    }
+}
+
+/* Sorts a panel of MIXED, whose fours lie as bytes in the upper half of their place: none is written over before it is read. Where
+ * few are tight, none is called so: two loops a tile would cost more than they spare. */
+static void sort_panel(const struct core *k, char *out)
+{
+    const size_t nr = k->t->nr, n = fours(k), quad = 4 * nr;
+    uint32_t *n_tight = (uint32_t *)(void *)out, *at = n_tight + 1;
+    const uint32_t *next = at;
+    char *to = out + ox_integer_head(n);
+    const char *from = to + n * quad;
+    for (size_t q = 0; q < n; q++) {
+        if (is_tight((const int8_t *)(from + q * quad), nr))
+            *at++ = (uint32_t)(4 * q);
+    }
+    if ((size_t)(at - next) < n / 2)
+        at = n_tight + 1;
+    const uint32_t *const end = at;
+    *n_tight = (uint32_t)(end - next);
+    for (size_t i = 0; i < *n_tight; i++, to += quad)
+        memcpy(to, from + next[i] / 4 * quad, quad);
+    for (size_t q = 0; q < n; q++) {
+        int8_t bytes[4 * OX_TILE_COLS_MAX];
+        if (next < end && *next == 4 * q) {
+            next++;
+            continue;
+        }
+        *at++ = (uint32_t)(8 * q);
+        *at++ = (uint32_t)(8 * q + 4);
+        memcpy(bytes, from + q * quad, quad);
+        four_as_words(bytes, nr, (int16_t *)(void *)to);
+        to += 2 * quad;
+    }
+}
+
+static void pack_panel(void *arg, size_t i, size_t slot)
+{
+    const struct packing *p = arg;
+    const struct core *k = p->k;
+    const bool mixed = k->t->layout == OX_INTEGER_MIXED;
+    char *out = p->out + i * k->panel;
+    (void)slot;
+    fill_panel(p, i, mixed ? out + ox_integer_head(fours(k)) + 4 * fours(k) * k->t->nr : out);
+    if (mixed)
+        sort_panel(k, out);
 }
 
 static void pack(struct ox_env *env, const struct packing *p)
@@ -232,8 +308,8 @@ static void plan(struct core *k, size_t images)
     k->n_rows = m ? (m + k->block_rows - 1) / k->block_rows : 0;
     k->slot = round_up(k->depthwise ? k->groups : k->t->mr * k->block_cols, 16);
     k->wide =
-        k->t->layout == OX_INTEGER_PAIRS && !k->depthwise ? k->segments * round_up(k->depth, 4) : 0;
-    k->slot += round_up(k->t->mr * k->wide / 2, 16);
+        k->t->layout != OX_INTEGER_QUADS && !k->depthwise ? k->segments * round_up(k->depth, 4) : 0;
+    k->slot += round_up(k->t->mr * row_bytes(k) / 4 + OVER, 16);
 }
 
 static int32_t row_sum(const struct core *k, const uint8_t *const *a, unsigned i)
@@ -264,24 +340,75 @@ static void find_segments(const struct core *k, const uint8_t *base, unsigned i,
     }
 }
 
-/* A tile's rows as words, segment after segment, each filled up to a multiple
- * of four. */
-static void widen_rows(const struct core *k, struct ox_integer_tile *tile, uint16_t *words,
-                       const uint8_t **rows)
+static void copy_bytes(const uint8_t *from, uint8_t flip, size_t n, uint8_t *to)
+{
+    if (!flip) {
+        memcpy(to, from, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[i] = from[i] ^ flip;
+}
+
+/* A row's segments one after another, each filled up to a multiple of four, as words. What fills them is multiplied by 0; where more
+ * may be read it is what comes next, up to whole vectors. */
+static void widen_row(const struct core *k, const uint8_t *const *segment, uint16_t *to)
 {
     const size_t per_segment = round_up(k->depth, 4);
-    for (unsigned i = 0; i < tile->rows; i++) {
-        uint16_t *to = words + i * k->wide;
-        rows[i] = (const uint8_t *)to;
-        for (size_t s = 0; s < k->segments; s++, to += per_segment) {
-            k->t->widen(k->depth, tile->a[s * k->t->mr + i], k->flip, to);
-            for (size_t p = k->depth; p < per_segment; p++)
-                to[p] = 0;
-        }
+    const size_t n = k->slack ? round_up(k->depth, OVER) : k->depth;
+    for (size_t s = 0; s < k->segments; s++, to += per_segment) {
+        k->t->widen(n, segment[s * k->t->mr], k->flip, to);
+        for (size_t p = n; p < per_segment; p++)
+            to[p] = 0;
+    }
+}
+
+/* As bytes. */
+static void copy_row(const struct core *k, const uint8_t *const *segment, uint8_t *to)
+{
+    const size_t per_segment = round_up(k->depth, 4);
+    for (size_t s = 0; s < k->segments; s++, to += per_segment) {
+        copy_bytes(segment[s * k->t->mr], k->flip, k->depth, to);
+        memset(to + k->depth, 0, per_segment - k->depth);
+    }
+}
+
+/* Which of a tile's rows its panels read. */
+struct forms {
+    bool bytes, words;
+};
+
+static struct forms forms_of(const struct core *k, const char *packed, size_t panels)
+{
+    if (k->t->layout != OX_INTEGER_MIXED)
+        return (struct forms){.words = k->wide > 0};
+    struct forms f = {false, false};
+    for (; panels > 0; panels--, packed += k->panel) {
+        const size_t tight = *(const uint32_t *)(const void *)packed;
+        f.bytes |= tight > 0;
+        f.words |= tight < fours(k);
+    }
+    return f;
+}
+
+/* A tile's rows in the forms that it reads; bytes stay where they are if they lie as they should. */
+static void copy_rows(const struct core *k, struct ox_integer_tile *tile, struct forms forms,
+                      uint8_t *copy, const uint8_t **rows)
+{
+    const bool mixed = k->t->layout == OX_INTEGER_MIXED;
+    const bool in_place = k->segments == 1 && !k->flip && k->wide == k->depth;
+    for (unsigned i = 0; i < tile->rows; i++, copy += row_bytes(k)) {
+        uint8_t *bytes = copy + k->wide * sizeof(uint16_t);
+        if (forms.words)
+            widen_row(k, tile->a + i, (uint16_t *)(void *)copy);
+        if (forms.bytes && !in_place)
+            copy_row(k, tile->a + i, bytes);
+        rows[i] = !mixed ? copy : in_place ? tile->a[i] : bytes;
+        rows[k->t->mr + i] = copy;
     }
     tile->a = rows;
     tile->segments = 1;
-    tile->depth = k->wide * sizeof *words;
+    tile->depth = mixed ? k->wide : k->wide * sizeof(uint16_t);
 }
 
 static void run_block(void *arg, size_t task, size_t slot)
@@ -295,11 +422,12 @@ static void run_block(void *arg, size_t task, size_t slot)
     const size_t cols = min_size(k->block_cols, k->n - col0), col = group * k->n + col0;
     const struct ox_integer_end end = end_at(k->end, col);
     const uint8_t *pointers[SEGMENTS * OX_TILE_ROWS_MAX];
-    uint16_t *words = (uint16_t *)(void *)(k->sums + slot * k->slot);
-    int32_t *sums = k->sums + slot * k->slot + round_up(t->mr * k->wide / 2, 16);
-    const uint8_t *wide[OX_TILE_ROWS_MAX];
+    void *copy = k->sums + slot * k->slot;
+    int32_t *sums = k->sums + slot * k->slot + round_up(t->mr * row_bytes(k) / 4 + OVER, 16);
+    const uint8_t *rows[2 * OX_TILE_ROWS_MAX];
     const char *packed =
         k->packed + (group * ((k->n + t->nr - 1) / t->nr) + col0 / t->nr) * k->panel;
+    const struct forms forms = forms_of(k, packed, (cols + t->nr - 1) / t->nr);
     struct ox_integer_tile tile = {.ldc = k->block_cols};
     const size_t step = ox_even_part(m1 - m0, t->mr, 1);
     for (size_t m = m0; m < m1; m += tile.rows) {
@@ -312,7 +440,7 @@ static void run_block(void *arg, size_t task, size_t slot)
         tile.segments = k->segments;
         tile.depth = k->slack ? round_up(k->depth, 4) : k->depth;
         if (k->wide)
-            widen_rows(k, &tile, words, wide);
+            copy_rows(k, &tile, forms, copy, rows);
         for (size_t j = 0; j < cols; j += t->nr) {
             tile.b = packed + j / t->nr * k->panel;
             tile.c = sums + j;
@@ -483,7 +611,7 @@ void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const 
 /* With what may be read past its end. */
 static size_t frame_bytes(size_t bytes)
 {
-    return bytes ? round_up(bytes + 4, 64) : 0;
+    return bytes ? round_up(bytes + OVER, 64) : 0;
 }
 
 size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env,
@@ -507,16 +635,6 @@ struct framing {
     uint8_t *out;
     uint8_t zero, flip; /* the zero point as it is stored */
 };
-
-static void copy_bytes(const uint8_t *from, uint8_t flip, size_t n, uint8_t *to)
-{
-    if (!flip) {
-        memcpy(to, from, n);
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        to[i] = from[i] ^ flip;
-}
 
 static void frame_row(void *arg, size_t row, size_t slot)
 {
@@ -551,8 +669,11 @@ void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const s
     const bool flips = in_signed && t->layout == OX_INTEGER_QUADS && !is_depthwise(c);
     describe_conv(t, c, in_signed, &k);
     plan(&k, 1);
-    if (framed)
-        bytes = frame_bytes(frame[0] * frame[1] * c->in_channels);
+    if (framed) {
+        const size_t held = frame[0] * frame[1] * c->in_channels;
+        bytes = frame_bytes(held);
+        memset((char *)work + held, 0, bytes - held);
+    }
     k.flip = in_signed && !flips ? 0x80 : 0;
     k.slack = framed && t->level > OX_CPU_C;
     k.packed = packed;

@@ -14,7 +14,8 @@
 
 /* One register tile: c[i][j] = sum over segments s, p < depth of (a[s * mr +
  * i][p] * w; packed panels have depth rounded up to 4 a segment. PAIRS:
- * one segment of words, their number even, depth in bytes. */
+ * one segment of words, their number even, depth in bytes. MIXED: one segment of bytes, depth a multiple of 4, and the same rows
+ * as words at a[mr + i], which are not read where all quads are tight. */
 struct ox_integer_tile {
     const uint8_t *const *a;
     size_t segments, depth;
@@ -57,15 +58,25 @@ static inline size_t ox_integer_tap(size_t channels, size_t tap, size_t c)
 
 /* How packed weights lie, panels of nr columns: for each four of k nr times
  * four bytes (QUADS), or for each two of k nr times two words (PAIRS). The left
- * side of PAIRS is widened to words first, a tile's rows at a time. */
-enum ox_integer_layout { OX_INTEGER_QUADS, OX_INTEGER_PAIRS };
+ * side of PAIRS is widened to words first, a tile's rows at a time.
+ *
+ * MIXED sorts the fours of k: first those in which 255 (|w0| + |w1|) of each pair of neighbours fits 16 bits in all columns, so that
+ * the sum of their products by any bytes does (tight), as in QUADS; then the others as in PAIRS. Before them stand, of n fours, how
+ * many are tight, where each of these begins in a row of bytes, and where each pair of the others does in a row of words, all uint32_t
+ * in ox_integer_head(n) bytes. */
+enum ox_integer_layout { OX_INTEGER_QUADS, OX_INTEGER_PAIRS, OX_INTEGER_MIXED };
+
+static inline size_t ox_integer_head(size_t n)
+{
+    return ((2 * n + 1) * sizeof(uint32_t) + 63) / 64 * 64;
+}
 
 struct ox_integer {
     enum ox_cpu level;
     unsigned mr, nr;
     enum ox_integer_layout layout;
     void (*tile)(const struct ox_integer_tile *t);
-    void (*widen)(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y); /* PAIRS only */
+    void (*widen)(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y); /* not QUADS */
     void (*taps)(const struct ox_integer_taps *t);
     int32_t (*sum)(size_t n, const uint8_t *x, uint8_t flip); /* of x ^ flip */
     void (*finish)(size_t n, const int32_t *sums, int32_t row_term,

@@ -3,7 +3,8 @@
  * iv_zero(), iv_load(p), iv_store(p, v), iv_set(x) and iv_dot(sum, x, b), which
  * adds to each lane the products of its four bytes, or two words, of x and b.
  * Where those want the left side less IV_LESS, iv_less(sum, b) adds b times -IV_LESS
- * and iv_sub(a, b) subtracts.
+ * and iv_sub(a, b) subtracts. iv_tight(sum, x, b), where it is defined, is iv_dot() of bytes for the
+ * tight fours of MIXED, and iv_dot() takes words.
  */
 #define INLINE static inline __attribute__((always_inline))
 enum { INR = 2 * IW };
@@ -39,6 +40,67 @@ static void int_leave(const struct ox_integer_tile *t, const IV (*sum)[2])
         memcpy(t->c + i * t->ldc, sum[i], t->cols * sizeof *t->c);
 }
 
+/* The sums of whole rows to where they belong. */
+INLINE void int_put(const struct ox_integer_tile *t, const unsigned rows, IV (*sum)[2])
+{
+    if (t->cols < INR) {
+        IV all[IR][2]; /* the sums' own address stays here, or they would live in
+                      memory */
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < rows; i++) {
+            all[i][0] = sum[i][0];
+            all[i][1] = sum[i][1];
+        }
+        int_leave(t, (const IV(*)[2])all);
+        return;
+    }
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < rows; i++) {
+        iv_store(t->c + i * t->ldc, sum[i][0]);
+        iv_store(t->c + i * t->ldc + IW, sum[i][1]);
+    }
+}
+
+#ifdef iv_tight
+INLINE void int_tight_step(const unsigned rows, const uint8_t *const *a, size_t p, const char *b,
+                           IV (*sum)[2])
+{
+    const IV b0 = iv_load(b), b1 = iv_load(b + sizeof(IV));
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < rows; i++) {
+        const IV x = iv_set(four_bytes(a[i] + p, 4));
+        sum[i][0] = iv_tight(sum[i][0], x, b0);
+        sum[i][1] = iv_tight(sum[i][1], x, b1);
+    }
+}
+
+INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows)
+{
+    enum { QUAD = 2 * sizeof(IV) };
+    IV sum[IR][2];
+    const uint8_t *a[IR];
+    const size_t n = t->depth / 4;
+    const uint32_t *at = t->b, *tight = at + 1 + at[0], *end = tight + 2 * (n - at[0]);
+    const char *b = (const char *)t->b + ox_integer_head(n);
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < rows; i++) {
+        sum[i][0] = iv_zero();
+        sum[i][1] = iv_zero();
+        a[i] = t->a[i];
+    }
+    for (at++; at < tight; at++, b += QUAD)
+        int_tight_step(rows, a, at[0], b, sum);
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < rows; i++)
+        a[i] = t->a[IR + i];
+    const size_t words = at == end - n * 2 ? 2 * t->depth : 0; /* all of them, in order */
+    for (size_t p = 0; p < words; p += 4, b += QUAD)
+        int_step(rows, a, p, 4, b, sum);
+    for (; !words && at < end; at++, b += QUAD)
+        int_step(rows, a, at[0], 4, b, sum);
+    int_put(t, rows, sum);
+}
+#else
 INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows)
 {
     enum { QUAD = 2 * sizeof(IV) };
@@ -77,23 +139,9 @@ INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows)
         sum[i][1] = iv_sub(sum[i][1], sum[IR][1]);
     }
 #endif
-    if (t->cols < INR) {
-        IV all[IR][2]; /* the sums' own address stays here, or they would live in
-                      memory */
-#pragma GCC unroll 16
-        for (unsigned i = 0; i < rows; i++) {
-            all[i][0] = sum[i][0];
-            all[i][1] = sum[i][1];
-        }
-        int_leave(t, (const IV(*)[2])all);
-        return;
-    }
-#pragma GCC unroll 16
-    for (unsigned i = 0; i < rows; i++) {
-        iv_store(t->c + i * t->ldc, sum[i][0]);
-        iv_store(t->c + i * t->ldc + IW, sum[i][1]);
-    }
+    int_put(t, rows, sum);
 }
+#endif
 
 #define ROWS(n)                                                                                    \
     static void int_rows_##n(const struct ox_integer_tile *t)                                      \

@@ -13,6 +13,8 @@ enum { IW = 8 };
 
 #define iv_dot(sum, x, b) _mm256_add_epi32((sum), _mm256_madd_epi16((x), (b)))
 
+#define iv_tight(sum, x, b) iv_dot((sum), _mm256_maddubs_epi16((x), (b)), _mm256_set1_epi16(1))
+
 #include "kernels/integer_tmpl.h"
 
 static inline __m256i sixteen_words(const uint8_t *p, __m128i flip)
@@ -258,7 +260,7 @@ void ox_integer_avx2(struct ox_integer *t)
 {
     t->mr = IR;
     t->nr = INR;
-    t->layout = OX_INTEGER_PAIRS;
+    t->layout = OX_INTEGER_MIXED;
     t->tile = int_tile;
     t->widen = widen;
     t->taps = taps;
