@@ -1,6 +1,7 @@
 /* Engines: programs of one contract, each run in a process of its own with a time limit. */
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -97,7 +98,8 @@ static enum ox_status start(struct parity *p, const char *path, const char *cons
 /* Waits for its end, at most until the time is over. */
 static enum ox_status finish(struct parity *p, const char *what, pid_t pid)
 {
-    static const enum ox_status by_code[] = {OX_OK,    OX_NEGATIVE,    OX_USAGE,
+    /* 1 is what interpreters end with: an engine has no verdict to give. */
+    static const enum ox_status by_code[] = {OX_OK,    OX_UNSUPPORTED, OX_USAGE,
                                              OX_INPUT, OX_UNSUPPORTED, OX_NO_MEMORY};
     double end = now() + p->args->engine_timeout;
     struct timespec nap = {0, 1000000};
@@ -127,6 +129,25 @@ static enum ox_status finish(struct parity *p, const char *what, pid_t pid)
                : cli_fail(p->cli, status, "%s: failed with exit status %zu", what, code);
 }
 
+/* To the end, what is too long too: a pipe that is closed early would end the program. */
+static void read_version(struct parity *p, struct parity_side *side, int fd)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    const double limit = fmin(p->args->engine_timeout, 1e6), end = now() + limit;
+    size_t n = 0;
+    while (now() < end && poll(&ready, 1, (int)(limit * 1e3)) == 1) {
+        char text[512];
+        ssize_t more = read(fd, text, sizeof text);
+        if (more <= 0)
+            break;
+        size_t room = sizeof side->version - 1 - n,
+               kept = (size_t)more < room ? (size_t)more : room;
+        memcpy(side->version + n, text, kept);
+        n += kept;
+    }
+    side->version[strcspn(side->version, "\n")] = '\0';
+}
+
 enum ox_status parity_find_engine(struct parity *p, struct parity_side *side)
 {
     struct ox_strbuf path = {0};
@@ -144,17 +165,9 @@ enum ox_status parity_find_engine(struct parity *p, struct parity_side *side)
         fcntl(ends[0], F_SETFD, FD_CLOEXEC);
         status = start(p, path.data, argv, ends[1], environ, &pid);
         close(ends[1]);
-        size_t n = 0;
-        struct pollfd ready = {.fd = ends[0], .events = POLLIN};
-        while (status == OX_OK && n + 1 < sizeof side->version &&
-               poll(&ready, 1, (int)(fmin(p->args->engine_timeout, 1e6) * 1e3)) == 1) {
-            ssize_t more = read(ends[0], side->version + n, sizeof side->version - 1 - n);
-            if (more <= 0)
-                break;
-            n += (size_t)more;
-        }
+        if (status == OX_OK)
+            read_version(p, side, ends[0]);
         close(ends[0]);
-        side->version[strcspn(side->version, "\n")] = '\0';
         if (status == OX_OK)
             status = finish(p, side->engine, pid);
     }
@@ -192,16 +205,22 @@ static enum ox_status write_inputs(struct parity *p, const struct parity_side *s
 }
 
 /* What is missing stays NULL. */
-static enum ox_status read_outputs(struct parity *p, const char *path, const char *const *names,
-                                   size_t n, struct ox_datum **outputs)
+static enum ox_status read_outputs(struct parity *p, const char *what, const char *path,
+                                   const char *const *names, size_t n, struct ox_datum **outputs)
 {
     struct ox_error err = {0};
     struct ox_tensor_file *file = NULL;
+    if (access(path, F_OK) != 0)
+        return cli_fail(p->cli, OX_INPUT, "%s: ended well, but wrote no outputs", what);
     enum ox_status status = ox_tensor_file_open(&file, p->cli->env, path, NULL, &err);
     for (size_t i = 0; i < n && status == OX_OK; i++)
         status = ox_tensor_file_value(&outputs[i], file, names[i], &err);
     ox_tensor_file_release(file);
-    return status == OX_OK ? OX_OK : cli_error(p->cli, &err);
+    if (status == OX_OK)
+        return OX_OK;
+    /* The file is gone when this is read. */
+    size_t skip = strncmp(err.message, path, strlen(path)) == 0 ? strlen(path) : 0;
+    return cli_fail(p->cli, status, "%s: its outputs cannot be read%s", what, err.message + skip);
 }
 
 /* ---- One run ------------------------------------------------------------------------------------------------------- */
@@ -228,13 +247,21 @@ static enum ox_status make_folder(struct parity *p, struct job *job)
     return OX_OK;
 }
 
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info;
+    (void)kind;
+    (void)place;
+    remove(path);
+    return 0;
+}
+
+/* With whatever the engine has left there. */
 static void remove_folder(struct job *job)
 {
-    if (!job->dir[0])
-        return;
-    unlink(job->in);
-    unlink(job->out);
-    rmdir(job->dir);
+    enum { OPEN_FOLDERS = 16 };
+    if (job->dir[0])
+        nftw(job->dir, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Ourselves, with another processor level in the environment. */
@@ -303,7 +330,7 @@ enum ox_status parity_run_engine(struct parity *p, struct parity_side *side, con
     if (status == OX_OK)
         status = finish(p, what, pid);
     if (status == OX_OK)
-        status = read_outputs(p, job.out, names, n, outputs);
+        status = read_outputs(p, what, job.out, names, n, outputs);
     remove_folder(&job);
     ox_strbuf_release(&job.program);
     ox_strbuf_release(&job.names);

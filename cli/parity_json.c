@@ -26,16 +26,21 @@ static void text(struct ox_json *json, const char *key, const char *value)
     ox_json_string(json, value);
 }
 
-/* All digits of an integer, which a double may not hold. */
+/* All digits of an integer, which a double may not hold; a complex number as text. */
 static void value(struct ox_json *json, const char *key, double number, const char *digits)
 {
-    char *end;
+    char *end, *unsigned_end;
     long long integer = strtoll(digits, &end, 10);
+    unsigned long long natural = strtoull(digits, &unsigned_end, 10);
+    size_t n = strlen(digits);
+    bool complex = n && digits[n - 1] == 'j';
     ox_json_key(json, key);
-    if (isnan(number) && strcmp(digits, "nan") != 0 && strcmp(digits, "-nan") != 0)
+    if (complex || (isnan(number) && strcmp(digits, "nan") != 0 && strcmp(digits, "-nan") != 0))
         ox_json_string(json, digits);
     else if (*digits && !*end && (double)integer == number)
         ox_json_int(json, integer);
+    else if (*digits && *digits != '-' && !*unsigned_end && (double)natural == number)
+        ox_json_uint(json, natural);
     else
         ox_json_double(json, number);
 }

@@ -123,7 +123,7 @@ static void histogram(struct ox_strbuf *out, const struct ox_metrics *m)
 
 static void detail(struct ox_strbuf *out, const struct ox_metrics *m)
 {
-    if (isnan(m->mean_abs) && !m->worst.found)
+    if (isnan(m->mean_abs))
         return;
     ox_strbuf_printf(out, "    mean abs %.3g, mean rel %.3g, RMSE %.3g, PSNR %.2f dB", m->mean_abs,
                      m->mean_rel, m->rmse, m->psnr_db);

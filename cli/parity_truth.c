@@ -199,7 +199,9 @@ void parity_judge_truth(struct parity_output *output)
                       : *output->nearer == 'a' ? "A is nearer"
                       : *output->nearer == 'b' ? "B is nearer"
                                                : "both are as near";
-    if (m->max_abs == 0)
+    if (isnan(m->max_abs) && isnan(a) && isnan(b))
+        snprintf(output->verdict, sizeof output->verdict, "there is no number to judge by");
+    else if (m->max_abs == 0)
         snprintf(output->verdict, sizeof output->verdict, "both sides are equal");
     else if (!(models <= 0.5 * m->max_abs) && models > 0)
         snprintf(output->verdict, sizeof output->verdict,

@@ -160,8 +160,13 @@ static void require(struct parity *p, struct parity_output *output)
         /* Strings and empty tensors have no figures to hold against a bound. */
         if (isnan(value) && output->metrics.agree && !output->metrics.worst.found)
             continue;
-        snprintf(output->failed, sizeof output->failed, "%s is %.6g, required is %s %.6g",
-                 bound->name, value, bound->at_least ? ">=" : "<=", bound->value);
+        const char *relation = bound->at_least ? ">=" : "<=";
+        if (isnan(value))
+            snprintf(output->failed, sizeof output->failed, "it has no %s, required is %s %.6g",
+                     bound->name, relation, bound->value);
+        else
+            snprintf(output->failed, sizeof output->failed, "%s is %.6g, required is %s %.6g",
+                     bound->name, value, relation, bound->value);
     }
 }
 

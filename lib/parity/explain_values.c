@@ -193,6 +193,11 @@ static void compare_ranges(struct ox_explaining *e, const struct ox_tensor *x,
             ox_cause_add(e->causes, 75, "nonfinite", "%s holds %zu NaN and %zu infinite elements",
                          name, r[k].nan, r[k].inf);
     }
+    if (r[0].nan && r[0].nan == r[1].nan)
+        ox_cause_add(e->causes, 55, "nan-on-both",
+                     "both sides hold %zu NaN: --equal-nan lets NaN agree with NaN, "
+                     "--trace-nonfinite says where the first arises",
+                     r[0].nan);
     if (x->dtype != y->dtype)
         ox_cause_add(e->causes, 40, "element-type", "A computes it in %s, B in %s",
                      ox_dtype_name(x->dtype), ox_dtype_name(y->dtype));

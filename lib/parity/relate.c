@@ -288,6 +288,14 @@ static double coarseness(enum ox_dtype dtype)
     }
 }
 
+static bool all_equal(const struct ox_arrays *x)
+{
+    for (size_t i = 0; i < x->n; i++)
+        if (!(x->a[i] == x->b[i] || (isnan(x->a[i]) && isnan(x->b[i]))))
+            return false;
+    return true;
+}
+
 enum ox_status ox_relate(const struct ox_tensor *a, const struct ox_tensor *b, bool *found,
                          struct ox_relation *relation, struct ox_error *err)
 {
@@ -309,9 +317,10 @@ enum ox_status ox_relate(const struct ox_tensor *a, const struct ox_tensor *b, b
         ox_elements_convert(OX_FLOAT64, x.b, b->dtype, b->data, b->n, false);
         bool same_shape = a->rank == b->rank &&
                           (!a->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
-        *found = (same_shape && ox_relate_values(&x, relation)) ||
-                 ox_relate_places(&x, relation, &failed) ||
-                 (same_shape && relate_parts(&x, relation));
+        *found =
+            !(same_shape && all_equal(&x)) &&
+            ((same_shape && ox_relate_values(&x, relation)) ||
+             ox_relate_places(&x, relation, &failed) || (same_shape && relate_parts(&x, relation)));
     }
     free(x.a);
     free(x.b);
