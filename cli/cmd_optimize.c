@@ -167,8 +167,9 @@ static enum ox_status prove(struct job *job, struct ox_model *model, struct proo
                                 .empty = job->args->empty,
                                 .tolerance = {.nan_agrees = true}};
     const struct args *args = job->args;
-    how.tolerance.rtol = args->rtol >= 0 ? args->rtol : job->half.n_half ? 2e-2 : 1e-3;
-    how.tolerance.atol = args->atol >= 0 ? args->atol : job->half.n_half ? 2e-2 : 1e-5;
+    const bool half = job->half.n_half || job->half.n_weights;
+    how.tolerance.rtol = args->rtol >= 0 ? args->rtol : half ? 2e-2 : 1e-3;
+    how.tolerance.atol = args->atol >= 0 ? args->atol : half ? 2e-2 : 1e-5;
     enum ox_status status = prove_equal(proof, job->expected, model, &how, &err);
     if (status != OX_OK)
         return cli_error(job->cli, &err);

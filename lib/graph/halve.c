@@ -423,11 +423,28 @@ static enum ox_status narrow_weights(struct halver *h, const bool *used)
     return status;
 }
 
+/* Float32 forms that have become what a cast makes, or that nobody reads, leave the initializers. */
+static enum ox_status drop_weights(struct halver *h, const bool *used)
+{
+    bool *drop = calloc(h->graph->n_inits + 1, sizeof *drop);
+    if (!drop)
+        return no_room(h);
+    for (size_t i = 0; i < h->graph->n_inits; i++) {
+        const struct ox_value *value = ox_graph_value(h->graph, h->graph->inits[i]->name);
+        drop[i] = value && value->id < h->n_values && value->init == h->graph->inits[i] &&
+                  h->half[value->id] && (!used[value->id] || value->producer) && !value->is_input;
+    }
+    ox_graph_remove_inits(h->graph, drop);
+    free(drop);
+    for (size_t i = 0; i < h->n_values; i++)
+        h->graph->values[i]->removed &= !h->graph->values[i]->producer;
+    return OX_OK;
+}
+
 static enum ox_status define_floats(struct halver *h)
 {
     bool *used = float_uses(h);
-    bool *drop = calloc(h->graph->n_inits + 1, sizeof *drop);
-    enum ox_status status = used && drop ? narrow_weights(h, used) : no_room(h);
+    enum ox_status status = used ? narrow_weights(h, used) : no_room(h);
     for (size_t i = 0; i < h->n_values && status == OX_OK; i++) {
         struct ox_value *value = h->graph->values[i];
         if (!used[i] || !h->is_float[i] || !h->half[i] || value->producer || value->is_input ||
@@ -436,17 +453,9 @@ static enum ox_status define_floats(struct halver *h)
         status = add_cast(h, h->half[i], value, OX_FLOAT32);
         value->removed = false;
     }
-    for (size_t i = 0; i < h->graph->n_inits && status == OX_OK; i++) {
-        const struct ox_value *value = ox_graph_value(h->graph, h->graph->inits[i]->name);
-        drop[i] = value && value->id < h->n_values && value->init == h->graph->inits[i] &&
-                  h->half[value->id] && (!used[value->id] || value->producer) && !value->is_input;
-    }
     if (status == OX_OK)
-        ox_graph_remove_inits(h->graph, drop);
-    for (size_t i = 0; i < h->n_values && status == OX_OK; i++)
-        h->graph->values[i]->removed &= !h->graph->values[i]->producer;
+        status = drop_weights(h, used);
     free(used);
-    free(drop);
     return status;
 }
 
