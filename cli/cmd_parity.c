@@ -229,6 +229,7 @@ static enum ox_status compare(struct parity *p, const char *const *operands, siz
     if (status != OX_OK)
         return status;
     parity_judge(p);
+    parity_judge_truth(p);
     status = print(p);
     if (!p->agree) {
         tell_disagreement(p);

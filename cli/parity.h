@@ -178,8 +178,8 @@ void parity_judge(struct parity *p);
 enum ox_status parity_measure_truth(struct parity *p);
 /* Where an engine departs: holds it against A with products of uint8 by int8 that saturate too. */
 enum ox_status parity_measure_products(struct parity *p);
-/* What that says of an output. */
-void parity_judge_truth(struct parity_output *output);
+/* What both say of the outputs, once parity_judge() has read their meters. */
+void parity_judge_truth(struct parity *p);
 
 /* ---- parity_text.c, parity_json.c, parity_html.c, parity_junit.c ---- */
 

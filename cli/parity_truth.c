@@ -178,12 +178,9 @@ static void judge_products(struct parity_output *output)
              there);
 }
 
-void parity_judge_truth(struct parity_output *output)
+static void judge_truth(struct parity_output *output)
 {
     const struct ox_metrics *m = &output->metrics;
-    judge_products(output);
-    if (!output->a_truth)
-        return;
     ox_meter_read(output->a_truth, &output->a_error);
     ox_meter_read(output->b_truth, &output->b_error);
     ox_meter_read(output->truths, &output->truth_difference);
@@ -221,4 +218,13 @@ void parity_judge_truth(struct parity_output *output)
     else
         snprintf(output->verdict, sizeof output->verdict,
                  "%s; the difference is more than float32 allows", who);
+}
+
+void parity_judge_truth(struct parity *p)
+{
+    for (size_t i = 0; i < p->n_outputs; i++) {
+        judge_products(&p->outputs[i]);
+        if (p->outputs[i].a_truth)
+            judge_truth(&p->outputs[i]);
+    }
 }

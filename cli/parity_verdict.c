@@ -180,7 +180,6 @@ void parity_judge(struct parity *p)
         struct ox_metrics *m = &output->metrics;
         ox_meter_read(output->meter, m);
         require(p, output);
-        parity_judge_truth(output);
         if (!p->tolerance_counts && output->in_a && output->in_b)
             m->agree = !m->reason[0] || m->worst.found;
         m->agree = m->agree && !output->failed[0];

@@ -24,6 +24,9 @@ struct ox_explaining {
     struct ox_datum *a_out, *b_out; /* the value on both sides */
 };
 
+/* From the value backwards until values that both sides have. */
+void ox_region_cut(struct ox_region *region, const struct ox_parity *p, bool of_a,
+                   const struct ox_value *value);
 /* The last node of that operator; NULL. */
 const struct ox_node *ox_region_find(const struct ox_region *region, const char *op_type);
 size_t ox_region_count(const struct ox_region *region, const char *op_type);

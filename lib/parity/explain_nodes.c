@@ -108,11 +108,33 @@ static bool same_tensor(const struct ox_attr *a, const struct ox_attr *b)
                                       memcmp(x->raw, y->raw, x->raw_bytes) == 0));
 }
 
+/* What stands for an attribute that is not given, where the schema has no default for it: it depends on the rank. */
+static bool is_implied(const struct ox_attr *attr)
+{
+    static const struct {
+        const char *name;
+        int64_t all;
+    } table[] = {{"dilations", 1}, {"output_padding", 0}, {"pads", 0}, {"strides", 1}};
+    /* Of the weights. */
+    if (strcmp(attr->name, "kernel_shape") == 0)
+        return true;
+    for (size_t k = 0; k < OX_COUNT(table); k++) {
+        bool same = attr->type == OX_ATTR_INTS && strcmp(attr->name, table[k].name) == 0;
+        for (size_t i = 0; i < attr->n && same; i++)
+            same = attr->ints[i] == table[k].all;
+        if (same)
+            return true;
+    }
+    return false;
+}
+
 static void compare_attr(struct ox_explaining *e, const struct ox_node *a, const struct ox_node *b,
                          const char *name)
 {
     struct ox_strbuf x = {0}, y = {0};
     const struct ox_attr *p = ox_node_attr(a, name), *q = ox_node_attr(b, name);
+    if (!p != !q && is_implied(p ? p : q))
+        return;
     bool tensors = p && q && p->type == OX_ATTR_TENSOR && q->type == OX_ATTR_TENSOR;
     print_side(&x, a, name);
     print_side(&y, b, name);
@@ -275,27 +297,46 @@ static void compare_casts(struct ox_explaining *e, const struct ox_region *regio
     }
 }
 
+/* The next node from *at on that is no constant; NULL. */
+static const struct ox_node *next_step(const struct ox_region *region, size_t *at)
+{
+    while (*at < region->n_nodes && strcmp(region->nodes[*at]->op_type, "Constant") == 0)
+        ++*at;
+    return *at < region->n_nodes ? region->nodes[(*at)++] : NULL;
+}
+
+/* The only operator that differs where both regions have as many; false: none does, or more. */
+static bool find_exchanged(const struct ox_explaining *e, const struct ox_node **a,
+                           const struct ox_node **b)
+{
+    size_t at_a = 0, at_b = 0, n_other = 0;
+    for (;;) {
+        const struct ox_node *x = next_step(&e->a, &at_a), *y = next_step(&e->b, &at_b);
+        if (!x || !y)
+            return !x && !y && n_other == 1;
+        if (strcmp(x->op_type, y->op_type) == 0)
+            continue;
+        *a = x;
+        *b = y;
+        n_other++;
+    }
+}
+
 /* The node that one region has more than the other, where they are the same otherwise; NULL. */
 static const struct ox_node *find_extra(const struct ox_region *more, const struct ox_region *less)
 {
-    const struct ox_node *extra = NULL;
-    size_t k = 0;
-    for (size_t i = 0; i < more->n_nodes; i++) {
-        const char *op_type = more->nodes[i]->op_type;
-        if (strcmp(op_type, "Constant") == 0)
-            continue;
-        while (k < less->n_nodes && strcmp(less->nodes[k]->op_type, "Constant") == 0)
-            k++;
-        if (k < less->n_nodes && strcmp(less->nodes[k]->op_type, op_type) == 0)
-            k++;
+    const struct ox_node *extra = NULL, *node;
+    size_t at = 0, other = 0;
+    const struct ox_node *expected = next_step(less, &other);
+    while ((node = next_step(more, &at))) {
+        if (expected && strcmp(expected->op_type, node->op_type) == 0)
+            expected = next_step(less, &other);
         else if (extra)
             return NULL;
         else
-            extra = more->nodes[i];
+            extra = node;
     }
-    while (k < less->n_nodes && strcmp(less->nodes[k]->op_type, "Constant") == 0)
-        k++;
-    return k == less->n_nodes ? extra : NULL;
+    return expected ? NULL : extra;
 }
 
 /* A step that one side forgot: a scale, a cast, a transposition. */
@@ -326,6 +367,10 @@ static void compare_ops(struct ox_explaining *e)
         ox_cause_add(e->causes, 94, "operator", "%s in A is %s in B", a->op_type, b->op_type);
         return;
     }
+    if (find_exchanged(e, &a, &b))
+        ox_cause_add(e->causes, 90, "operator",
+                     "%s in A (node '%.100s') is %s in B (node '%.100s')", a->op_type, a->name,
+                     b->op_type, b->name);
     struct ox_strbuf x = {0}, y = {0};
     list_ops(&x, &e->a);
     list_ops(&y, &e->b);
