@@ -72,6 +72,9 @@ enum ox_status cli_fail(struct cli *cli, enum ox_status status, const char *form
 void cli_warn(struct cli *cli, const char *format, ...) OX_PRINTF(2, 3);
 /* With -v. */
 void cli_note(struct cli *cli, const char *format, ...) OX_PRINTF(2, 3);
+/* A model to work with: nodes that stand before what they take are sorted, as runtimes do. *out is NULL when it fails. */
+enum ox_status cli_open_sorted(struct cli *cli, struct ox_model **out, const char *path,
+                               struct ox_error *err);
 /* Saves a model; "-" is standard output, which then carries nothing else. Has reported errors. */
 enum ox_status cli_save_model(struct cli *cli, struct ox_model *model, const char *path,
                               const struct ox_save_options *options);

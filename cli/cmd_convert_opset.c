@@ -281,7 +281,7 @@ static enum ox_status convert(struct job *job)
 {
     struct ox_error err;
     const struct args *args = job->args;
-    enum ox_status status = ox_model_open(&job->before, job->cli->env, job->path, &err);
+    enum ox_status status = cli_open_sorted(job->cli, &job->before, job->path, &err);
     if (status == OX_OK && args->targets.n) {
         status = add_target_goals(job);
         if (status != OX_OK)

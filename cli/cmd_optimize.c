@@ -309,7 +309,7 @@ static enum ox_status go_on_with_copy(struct job *job)
 static enum ox_status begin(struct job *job)
 {
     struct ox_error err;
-    enum ox_status status = ox_model_open(&job->original, job->cli->env, job->path, &err);
+    enum ox_status status = cli_open_sorted(job->cli, &job->original, job->path, &err);
     if (status != OX_OK)
         return cli_error(job->cli, &err);
     status = go_on_with_copy(job);

@@ -58,7 +58,7 @@ static enum ox_status quantize(struct cli *cli, const struct args *all, const ch
     struct ox_error err = {0};
     struct ox_model *model = NULL;
     struct ox_quant_report *report = NULL;
-    enum ox_status status = ox_model_open(&model, cli->env, path, &err);
+    enum ox_status status = cli_open_sorted(cli, &model, path, &err);
     if (status == OX_OK)
         status = ox_quantize_prepare(model, chosen, &err);
     if (status == OX_OK && chosen->weight_only)

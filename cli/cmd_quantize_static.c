@@ -167,7 +167,7 @@ static enum ox_status quantize(struct cli *cli, const struct args *args, const c
     struct ox_calibration *calibration = NULL;
     struct ox_quant_report *report = NULL;
     ox_quant_steady_kernels();
-    enum ox_status status = ox_model_open(&model, cli->env, path, &err);
+    enum ox_status status = cli_open_sorted(cli, &model, path, &err);
     if (status == OX_OK)
         status = ox_calibration_new(&calibration, cli->env, &err);
     if (status == OX_OK)

@@ -124,7 +124,7 @@ static enum ox_status open_session(struct run *run)
     const char **names = NULL;
     char *text = NULL;
     double start = now_ms();
-    enum ox_status status = ox_model_open(&run->model, run->cli->env, run->model_path, &err);
+    enum ox_status status = cli_open_sorted(run->cli, &run->model, run->model_path, &err);
     if (status != OX_OK)
         return cli_error(run->cli, &err);
     struct ox_run_options chosen = {

@@ -85,6 +85,24 @@ void cli_note(struct cli *cli, const char *format, ...)
     va_end(args);
 }
 
+enum ox_status cli_open_sorted(struct cli *cli, struct ox_model **out, const char *path,
+                               struct ox_error *err)
+{
+    struct ox_model *model = NULL;
+    bool sorted = false;
+    enum ox_status status = ox_model_open(&model, cli->env, path, err);
+    if (status == OX_OK)
+        status = ox_model_sort(model, &sorted, err);
+    if (status != OX_OK) {
+        ox_model_release(model);
+        model = NULL;
+    } else if (sorted) {
+        cli_note(cli, "%s: its nodes are not in order: they were sorted", path);
+    }
+    *out = model;
+    return status;
+}
+
 enum ox_status cli_save_model(struct cli *cli, struct ox_model *model, const char *path,
                               const struct ox_save_options *options)
 {

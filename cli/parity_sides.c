@@ -103,12 +103,8 @@ static enum ox_status open_model(struct parity *p, struct parity_side *side)
         side->shares_model = true;
         return OX_OK;
     }
-    bool sorted = false;
-    if (ox_model_open(&side->run.model, p->cli->env, side->model_path, &err) != OX_OK ||
-        ox_model_sort(side->run.model, &sorted, &err) != OX_OK)
+    if (cli_open_sorted(p->cli, &side->run.model, side->model_path, &err) != OX_OK)
         return cli_error(p->cli, &err);
-    if (sorted)
-        cli_note(p->cli, "%s: its nodes are not in order: they were sorted", side->model_path);
     return OX_OK;
 }
 

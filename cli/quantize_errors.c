@@ -106,9 +106,9 @@ enum ox_status quantize_errors_find(struct quantize_errors *errors, struct cli *
                                     const struct opt_strings *samples, uint64_t most,
                                     struct ox_error *err)
 {
-    enum ox_status status = ox_model_open(&errors->quantized, cli->env, quantized, err);
+    enum ox_status status = cli_open_sorted(cli, &errors->quantized, quantized, err);
     if (status == OX_OK)
-        status = ox_model_open(&errors->original, cli->env, original, err);
+        status = cli_open_sorted(cli, &errors->original, original, err);
     if (status == OX_OK)
         status = ox_quant_debug(&errors->parity, errors->quantized, errors->original,
                                 samples->items, samples->n, most, err);

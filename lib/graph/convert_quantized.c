@@ -62,8 +62,10 @@ bool ox_down_dequantize_axis(struct ox_adapt *c)
     struct along along;
     if (!lay_along(c, 1, &along))
         return false;
+    if (along.rank)
+        return dequantize(c);
     ox_adapt_drop(c, "axis");
-    return along.rank == 0 || dequantize(c);
+    return true;
 }
 
 bool ox_birth_dequantize(struct ox_adapt *c)
@@ -122,8 +124,10 @@ bool ox_down_quantize_axis(struct ox_adapt *c)
     struct along along;
     if (!lay_along(c, 1, &along))
         return false;
+    if (along.rank)
+        return quantize(c);
     ox_adapt_drop(c, "axis");
-    return along.rank == 0 || quantize(c);
+    return true;
 }
 
 bool ox_birth_quantize(struct ox_adapt *c)
