@@ -10,7 +10,11 @@ static void FOLD_RUN(void *to, const void *from, size_t n, const void *shifts)
     const ACC shift = shifts ? *(const ACC *)shifts : (ACC)0;
     (void)shift;
     /* What begins a part changes nothing where it is joined: short rows leave such parts out. */
-    if (n <= OX_FOLD_PARTS / 2) {
+    if (n <= OX_FOLD_PARTS / 8) {
+        half = OX_FOLD_PARTS / 16;
+        for (size_t k = 0; k < OX_FOLD_PARTS / 8; k++)
+            part[k] = START();
+    } else if (n <= OX_FOLD_PARTS / 2) {
         half = OX_FOLD_PARTS / 4;
         for (size_t k = 0; k < OX_FOLD_PARTS / 2; k++)
             part[k] = START();

@@ -28,6 +28,7 @@ enum ox_status ox_fast_group_norm(struct ox_run *r, struct ox_error *err);
 /* MaxPool without indices and AveragePool, of one or two axes. */
 enum ox_status ox_fast_max_pool(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_average_pool(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_global_average(struct ox_run *r, struct ox_error *err);
 /* Conv of any number of axes. */
 enum ox_status ox_fast_conv(struct ox_run *r, struct ox_error *err);
 /* Resize (11) of the last two axes, neither cubic nor cropped. */

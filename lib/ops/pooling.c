@@ -424,9 +424,9 @@ static enum ox_status run_unpool(struct ox_run *r, struct ox_error *err)
     {                                                                                              \
         "", name, since, .infer = ox_infer_pool, .run = kernel, .fast = faster                     \
     }
-#define GLOBAL(name, since, kernel)                                                                \
+#define GLOBAL(name, since, kernel, faster)                                                        \
     {                                                                                              \
-        "", name, since, .infer = infer_global, .run = kernel                                      \
+        "", name, since, .infer = infer_global, .run = kernel, .fast = faster                      \
     }
 
 const struct ox_op ox_ops_pooling[] = {
@@ -447,13 +447,13 @@ const struct ox_op ox_ops_pooling[] = {
     POOL("LpPool", 11, run_lp_pool, NULL),
     POOL("LpPool", 18, run_lp_pool, NULL),
     POOL("LpPool", 22, run_lp_pool, NULL),
-    GLOBAL("GlobalAveragePool", 1, run_global_average),
-    GLOBAL("GlobalAveragePool", 22, run_global_average),
-    GLOBAL("GlobalMaxPool", 1, run_global_max),
-    GLOBAL("GlobalMaxPool", 22, run_global_max),
-    GLOBAL("GlobalLpPool", 1, run_global_lp),
-    GLOBAL("GlobalLpPool", 2, run_global_lp),
-    GLOBAL("GlobalLpPool", 22, run_global_lp),
+    GLOBAL("GlobalAveragePool", 1, run_global_average, ox_fast_global_average),
+    GLOBAL("GlobalAveragePool", 22, run_global_average, ox_fast_global_average),
+    GLOBAL("GlobalMaxPool", 1, run_global_max, NULL),
+    GLOBAL("GlobalMaxPool", 22, run_global_max, NULL),
+    GLOBAL("GlobalLpPool", 1, run_global_lp, NULL),
+    GLOBAL("GlobalLpPool", 2, run_global_lp, NULL),
+    GLOBAL("GlobalLpPool", 22, run_global_lp, NULL),
     {"", "MaxUnpool", 9, .infer = infer_unpool, .run = run_unpool},
     {"", "MaxUnpool", 11, .infer = infer_unpool, .run = run_unpool},
     {"", "MaxUnpool", 22, .infer = infer_unpool, .run = run_unpool},

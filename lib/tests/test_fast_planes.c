@@ -1,4 +1,4 @@
-/* MaxPool, AveragePool, Resize, GridSample and Conv of planes: the quick forms against the reference. */
+/* MaxPool, AveragePool, GlobalAveragePool, Resize, GridSample and Conv of planes: the quick forms against the reference. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -108,6 +108,22 @@ static void draw_resize(struct dice *d, struct random_model *p)
         nearest[dice_between(d, 0, 3)], coordinates[dice_between(d, 0, 4)]);
 }
 
+static void draw_global(struct dice *d, struct random_model *p)
+{
+    const unsigned axes = (unsigned)dice_between(d, 1, 3);
+    static const char *const in[] = {"N,C,W", "N,C,H,W", "N,C,D,H,W"};
+    p->rank = axes + 2;
+    for (unsigned a = 0; a < p->rank; a++)
+        p->dims[a] = (int64_t)dice_between(d, 1, a < 2 ? 4 : 14);
+    snprintf(p->text, sizeof p->text,
+             "<ir_version: 10, opset_import: [\"\" : 22]> g (float[%s] x) => (float[%s] y) { "
+             "y = GlobalAveragePool (x) }",
+             in[axes - 1],
+             axes == 1   ? "N,C,1"
+             : axes == 2 ? "N,C,1,1"
+                         : "N,C,1,1,1");
+}
+
 static void draw_grid(struct dice *d, struct random_model *p)
 {
     static const char *const paddings[] = {"zeros", "border", "reflection"};
@@ -201,6 +217,15 @@ START_TEST(planes_of_other_sizes)
 }
 END_TEST
 
+START_TEST(means_of_whole_planes)
+{
+    struct dice d = {(uint64_t)_i * 179 + 1};
+    struct random_model p = {0};
+    draw_global(&d, &p);
+    compare(&d, &p, dice_between(&d, 0, 2) == 0);
+}
+END_TEST
+
 START_TEST(places_of_a_grid)
 {
     struct dice d = {(uint64_t)_i * 191 + 3};
@@ -225,6 +250,7 @@ int main(void)
     TCase *tcase = tcase_create("fast_planes");
     tcase_add_loop_test(tcase, windows_of_all_forms, 0, 300);
     tcase_add_loop_test(tcase, planes_of_other_sizes, 0, 300);
+    tcase_add_loop_test(tcase, means_of_whole_planes, 0, 60);
     tcase_add_loop_test(tcase, places_of_a_grid, 0, 200);
     tcase_add_loop_test(tcase, convolutions_over_any_axes, 0, 300);
     suite_add_tcase(suite, tcase);
