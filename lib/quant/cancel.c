@@ -13,8 +13,13 @@ int ox_cancel_axis(const struct ox_node *node, unsigned rank)
 {
     if (*node->domain)
         return -1;
-    if (strcmp(node->op_type, "Conv") == 0)
-        return rank > 2 ? 0 : -1;
+    if (strcmp(node->op_type, "Conv") == 0) {
+        /* Of the few weights of a depthwise kernel one moved costs more than their sum gains. */
+        const struct ox_stored *weight = ox_quant_constant(node->inputs[1]);
+        const bool deep = weight && weight->rank > 1 && weight->dims[1] == 1 &&
+                          ox_quant_int_attr(node, "group", 1) > 1;
+        return rank > 2 && !deep ? 0 : -1;
+    }
     if (rank == 2 && strcmp(node->op_type, "Gemm") == 0)
         return ox_quant_int_attr(node, "transB", 0) ? 0 : 1;
     return rank == 2 && strcmp(node->op_type, "MatMul") == 0 ? 1 : -1;

@@ -7,7 +7,8 @@
 
 struct ox_quant;
 
-/* The axis of a constant weight (input 1 of the node) along which outputs lie; -1: none that cancelling serves. */
+/* The axis of a constant weight (input 1 of the node) along which outputs lie; -1: none that cancelling serves, as of depthwise
+ * convolutions. */
 int ox_cancel_axis(const struct ox_node *node, unsigned rank);
 /* Whether cancelling is likely to serve the node: it is a convolution, or what it takes is of one sign (of Relu, say). */
 bool ox_cancel_pays(const struct ox_node *node);
