@@ -182,10 +182,22 @@ static enum ox_status sample(struct proof *proof, struct side *expected, struct 
     return status == OX_OK ? compare(proof, expected, actual, &options->tolerance, err) : status;
 }
 
+static enum ox_status run_sample(struct proof *proof, struct side *expected, struct side *actual,
+                                 const struct proof_options *options, struct drawing drawing,
+                                 struct ox_error *err)
+{
+    enum ox_status status = sample(proof, expected, actual, options, &drawing, err);
+    release_data(expected->outputs, expected->n_outputs);
+    release_data(actual->outputs, actual->n_outputs);
+    return status;
+}
+
 static enum ox_status run_samples(struct proof *proof, struct side *expected, struct side *actual,
                                   const struct proof_options *options, struct ox_error *err)
 {
     static const float edges[] = {0, -1, 10};
+    /* Windows, strides and poolings may need more than the small sizes of the first drawings. */
+    static const int64_t larger[] = {16, 64};
     unsigned plain = options->samples, n_edges = options->edges ? sizeof edges / sizeof *edges : 0;
     unsigned n = plain + n_edges + options->empty;
     enum ox_status status = OX_OK;
@@ -195,9 +207,12 @@ static enum ox_status run_samples(struct proof *proof, struct side *expected, st
             drawing = (struct drawing){.open = 0, .factor = 1};
         else if (k >= plain)
             drawing = (struct drawing){.open = 1, .factor = edges[k - plain]};
-        status = sample(proof, expected, actual, options, &drawing, err);
-        release_data(expected->outputs, expected->n_outputs);
-        release_data(actual->outputs, actual->n_outputs);
+        status = run_sample(proof, expected, actual, options, drawing, err);
+    }
+    for (unsigned k = 0; k < sizeof larger / sizeof *larger && plain; k++) {
+        if (status == OX_OK && !proof->samples)
+            status = run_sample(proof, expected, actual, options,
+                                (struct drawing){.open = larger[k], .factor = 1}, err);
     }
     return status;
 }

@@ -13,7 +13,8 @@ struct proof {
 };
 
 struct proof_options {
-    unsigned samples; /* at most so many; the first with open dimensions of 1, then 2, 3 */
+    unsigned
+        samples; /* at most so many; the first with open dimensions of 1, then 2, 3; where none of these run, 16 or 64 */
     uint64_t seed;
     struct ox_env *env;
     bool edges; /* then the first drawing again, times 0, -1 and 10 */
