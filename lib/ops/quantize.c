@@ -94,7 +94,8 @@ struct quantize_job {
     enum ox_dtype precision;    /* that the quotient is rounded to; OX_FLOAT64: not at all */
     bool rounds_x;              /* x holds more than `precision`, which its division is in */
     bool saturate;
-    double low, high; /* of an integer target; low > high: a float target */
+    double low, high;    /* of an integer target; low > high: a float target */
+    const double *codes; /* the values of x's codes, where they are floats of a byte; NULL */
     struct ox_tensor *y;
 };
 
@@ -182,7 +183,11 @@ static void dequantize_stretch(const struct quantize_job *job, struct stretch s)
         size_t n = s.n - done < CHUNK ? s.n - done : CHUNK;
         const double *scale = job->scale + s.scale + done * s.step;
         const double *zero = job->zero ? job->zero + s.scale + done * s.step : NULL;
-        load_elements(job->x, s.at + done, n, v);
+        if (job->codes)
+            for (size_t i = 0; i < n; i++)
+                v[i] = job->codes[((const uint8_t *)job->x->data)[s.at + done + i]];
+        else
+            load_elements(job->x, s.at + done, n, v);
         for (size_t i = 0; zero && i < n; i++)
             v[i] -= zero[i * s.step];
         for (size_t i = 0; i < n; i++)
@@ -336,6 +341,23 @@ static enum ox_status run_quantize(struct ox_run *r, struct ox_error *err)
     return OX_OK;
 }
 
+/* All codes of a float of a byte: made once, where each part that is loaded would make them again. */
+static enum ox_status list_codes(struct ox_run *r, struct quantize_job *job, struct ox_error *err)
+{
+    const enum ox_dtype dtype = job->x->dtype;
+    uint8_t all[256];
+    if (!ox_dtype_is_float(dtype) || ox_dtype_size(dtype) != 1)
+        return OX_OK;
+    double *codes = ox_real_scratch(r, OX_COUNT(all), err);
+    if (!codes)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < OX_COUNT(all); i++)
+        all[i] = (uint8_t)i;
+    ox_elements_convert(OX_FLOAT64, codes, dtype, all, OX_COUNT(all), true);
+    job->codes = codes;
+    return OX_OK;
+}
+
 static enum ox_status run_dequantize(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *scale = ox_run_in(r, 1);
@@ -347,6 +369,7 @@ static enum ox_status run_dequantize(struct ox_run *r, struct ox_error *err)
     OX_TRY(spread_scale(r, job.x, scale, &job.spread, err));
     OX_TRY(ox_real_in(r, 1, &job.scale, err));
     OX_TRY(zero_points(r, scale, &job.zero, err));
+    OX_TRY(list_codes(r, &job, err));
     OX_TRY(ox_run_out(r, 0, dtype, job.x->rank, job.x->dims, &job.y, err));
     run_job(r, &job, dequantize_task);
     return OX_OK;

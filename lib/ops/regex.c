@@ -379,7 +379,7 @@ static enum ox_status regex_build(struct ox_run *r, struct ox_regex *x, const ch
     x->code = pcre2_compile((PCRE2_SPTR)text, pattern->len,
                             PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_CIRCUMFLEX |
                                 PCRE2_NEVER_BACKSLASH_C | PCRE2_NO_AUTO_POSSESS |
-                                (whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0u),
+                                (whole ? PCRE2_ANCHORED : 0u),
                             &code, &at, x->compile);
     if (!x->code) {
         PCRE2_UCHAR reason[128] = "";
@@ -499,6 +499,9 @@ static enum ox_status run_regex(struct ox_run *r, struct ox_error *err)
         bool found = false;
         if (ox_utf8_valid(strings[i].p, strings[i].n))
             status = regex_match(r, &x, strings[i], 0, &found, err);
+        /* The longest match comes first. PCRE2_ENDANCHORED took shorter ones for whole behind ".*" (10.42). */
+        if (found)
+            found = pcre2_get_ovector_pointer(x.data)[1] == strings[i].n;
         ((uint8_t *)out->data)[i] = found;
         if (status == OX_OK)
             status = ox_env_poll(r->env, err);

@@ -117,6 +117,9 @@ START_TEST(regex_matches_the_whole)
     ck_assert(matches("www\\.[\\w.-]+\\.\\bcom\\b", "www.google.com"));
     ck_assert(!matches("a", "ab"));
     ck_assert(matches("a|ab", "ab"));
+    ck_assert(!matches("a.*b", "abc"));
+    ck_assert(!matches("a.*b+?", "abbc"));
+    ck_assert(matches("a.*b*c", "abcbc"));
     ck_assert(matches("", ""));
     ck_assert(matches("(?P<x>a+?)b{2,}", "aabb"));
     ck_assert(matches("(?i)\xC3\xA9", "\xC3\x89"));
