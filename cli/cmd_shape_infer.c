@@ -1,3 +1,5 @@
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,10 +262,14 @@ static enum ox_status sizes_split(struct cli *cli, const struct opt_strings *set
         if (!name)
             return cli_fail(cli, OX_NO_MEMORY, "out of memory");
         char *equals = strrchr(name, '=');
+        errno = 0;
         if (equals)
             sizes->sizes[i] = strtoll(equals + 1, &end, 10);
-        if (!equals || equals == name || end == equals + 1 || *end || sizes->sizes[i] < 0)
+        if (!equals || equals == name || end == equals + 1 || *end)
             return cli_fail(cli, OX_USAGE, "--set %s: what is needed is NAME=N", set->items[i]);
+        if (errno || sizes->sizes[i] < 0)
+            return cli_fail(cli, OX_USAGE, "--set %s: N is from 0 to %" PRId64, set->items[i],
+                            INT64_MAX);
         *equals = '\0';
     }
     return OX_OK;

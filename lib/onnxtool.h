@@ -765,7 +765,7 @@ struct ox_shape_step {
     size_t n_origins;
 };
 
-/* Calls on_step for the value of that name (the first one, main graph first), then for the one that it has its unknown or
+/* Calls on_step for each value of that name (main graph first), then for the one that it has its unknown or
  * made-up dimensions from, and so on, the cause last. OX_USAGE: there is no such value. */
 enum ox_status ox_shapes_explain(struct ox_shapes *shapes, const char *name,
                                  enum ox_status (*on_step)(void *arg,
@@ -810,8 +810,8 @@ struct ox_run_options {
     /* Products of uint8 by int8 as onnxruntime has them on x86 processors without VNNI: pairs of them are added in 16 bits that
      * saturate. ConvInteger and int8 by int8 stay exact. Q/DQ around an operator is computed on integers at level 2 only. */
     bool saturating;
-    bool once;      /* it will be run but once: pack only what pays within that run */
-    uint64_t seed;  /* for random operators without a seed of their own */
+    bool once;     /* it will be run but once: pack only what pays within that run */
+    uint64_t seed; /* for random operators without a seed of their own */
     const char *const *
         outputs; /* names of values to compute instead of the graph's outputs; what they do not need is */
     size_t n_outputs; /* not run. 0: the graph's outputs */

@@ -143,8 +143,10 @@ const struct ox_expr *ox_expr_of_terms(struct ox_exprs *pool, const struct ox_te
         hash = mix(mix(hash, (uint64_t)terms[i].coef), terms[i].mono->hash);
         weight += 1 + terms[i].mono->weight;
     }
-    if (n > OX_EXPR_MAX_TERMS || weight > OX_EXPR_MAX_WEIGHT)
+    if (n > OX_EXPR_MAX_TERMS || weight > OX_EXPR_MAX_WEIGHT) {
+        pool->n_refused++;
         return NULL;
+    }
     struct wanted_list wanted = {n, terms};
     const void **slot = intern_slot(&pool->exprs, hash, hash_of_expr, same_expr, &wanted);
     if (!slot)
@@ -164,6 +166,11 @@ const struct ox_expr *ox_expr_of_terms(struct ox_exprs *pool, const struct ox_te
         pool->exprs.n++;
     }
     return *slot;
+}
+
+size_t ox_exprs_n_refused(const struct ox_exprs *pool)
+{
+    return pool->n_refused;
 }
 
 static const struct ox_monomial *monomial_get(struct ox_exprs *pool,
@@ -208,8 +215,10 @@ const struct ox_atom *ox_atom_get(struct ox_exprs *pool, enum ox_atom_kind kind,
         hash = mix(hash, args[i]->id);
         weight += args[i]->weight;
     }
-    if (weight > OX_EXPR_MAX_WEIGHT)
+    if (weight > OX_EXPR_MAX_WEIGHT) {
+        pool->n_refused++;
         return NULL;
+    }
     struct wanted_atom wanted = {kind, n, args};
     const void **slot = intern_slot(&pool->atoms, hash, hash_of_atom, same_atom, &wanted);
     if (!slot)

@@ -55,6 +55,9 @@ const struct ox_expr *ox_expr_max(struct ox_exprs *pool, const struct ox_expr *a
 const struct ox_expr *ox_expr_broadcast(struct ox_exprs *pool, const struct ox_expr *a,
                                         const struct ox_expr *b);
 
+/* How many expressions were refused because they grew over a bound. */
+size_t ox_exprs_n_refused(const struct ox_exprs *pool);
+
 bool ox_expr_is_int(const struct ox_expr *e,
                     int64_t *value); /* value may be NULL; false for NULL */
 bool ox_expr_is_symbol(const struct ox_expr *e, const char **name);

@@ -135,8 +135,10 @@ const struct ox_expr *ox_expr_extremum(struct ox_exprs *pool, enum ox_atom_kind 
 {
     struct operands list = {.n = 0};
     for (unsigned i = 0; i < n; i++) {
-        if (!args[i] || !operands_add(pool, &list, kind, args[i]))
-            return NULL;
+        if (args[i] && operands_add(pool, &list, kind, args[i]))
+            continue;
+        pool->n_refused += args[i] != NULL;
+        return NULL;
     }
     return extremum(pool, kind, &list);
 }

@@ -82,6 +82,7 @@ struct ox_exprs {
     size_t n_prefixes, cap_prefixes;
     struct ox_intern atoms, monomials, exprs;
     uint32_t next_atom, next_expr;
+    size_t n_refused;              /* that grew over a bound */
     bool assumed;                  /* of some symbols more than that they are >= 0 */
     const struct ox_monomial *one; /* the empty product */
 };

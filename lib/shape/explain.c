@@ -28,12 +28,6 @@ struct walk {
 
 /* ---- Symbols ----------------------------------------------------------------------------------------------------- */
 
-static const struct ox_origin *origin_of(const struct ox_shapes *s, const char *symbol)
-{
-    uint32_t at = ox_strmap_find(&s->origins, symbol, strlen(symbol));
-    return at == OX_STRMAP_NONE ? NULL : &s->origin_list[at];
-}
-
 static bool is_symbol(void *symbol, const char *name)
 {
     return strcmp(symbol, name) == 0;
@@ -90,7 +84,7 @@ static bool note_origin(void *arg, const char *name)
     if (walk->n_origins == MOST_ORIGINS ||
         !ox_strmap_add(&walk->told, name, strlen(name), &value, &is_new) || !is_new)
         return false;
-    const struct ox_origin *origin = origin_of(walk->s, name);
+    const struct ox_origin *origin = ox_shapes_origin(walk->s, name);
     if (origin && !walk->symbol)
         walk->symbol = name;
     walk->dims_at[walk->n_origins] = walk->dims.len;
@@ -241,7 +235,7 @@ static void leave_type(struct walk *walk, const struct ox_node *node)
             go(walk, deciding_input(node, walk), ASPECT_VALUES);
         return;
     }
-    const struct ox_origin *origin = walk->symbol ? origin_of(walk->s, walk->symbol) : NULL;
+    const struct ox_origin *origin = walk->symbol ? ox_shapes_origin(walk->s, walk->symbol) : NULL;
     if (!origin || (origin->node == node && origin->by_data && !counts_by_scalars(node))) {
         walk->value = NULL;
     } else if (origin->node == node) {
@@ -351,27 +345,37 @@ static bool was_seen(struct walk *walk)
     return false;
 }
 
-static const struct ox_value *find_value(const struct ox_shapes *s, const char *name)
+/* The first node that calls the function. */
+static const struct ox_node *some_call(const struct ox_model *model,
+                                       const struct ox_function *function)
 {
-    for (size_t i = 0; i < s->n_list; i++) {
-        if (strcmp(s->list[i]->name, name) == 0)
-            return s->list[i];
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        const struct ox_graph *graph = model->graphs[g];
+        for (size_t i = 0; i < graph->n_nodes; i++) {
+            const struct ox_node *node = graph->nodes[i];
+            if (ox_model_function(model, node->domain, node->op_type, node->overload) == function)
+                return node;
+        }
     }
     return NULL;
 }
 
-/* From an input of a function to what its caller gave; false: it is none. */
+/* From an input of a function to what its caller gave, or one of them where the walk began within; false: it is none. */
 static bool leave_function(struct walk *walk)
 {
     const struct ox_value *value = walk->value;
     const struct ox_function *function = value->graph->function;
-    if (!function || !walk->n_calls)
+    if (!function)
         return false;
-    const struct ox_node *call = walk->calls[walk->n_calls - 1];
-    for (size_t i = 0; i < function->body->n_inputs && i < call->n_inputs; i++) {
+    const struct ox_node *call =
+        walk->n_calls ? walk->calls[walk->n_calls - 1] : some_call(walk->s->model, function);
+    for (size_t i = 0; call && i < function->body->n_inputs && i < call->n_inputs; i++) {
         if (function->body->inputs[i] != value || !call->inputs[i])
             continue;
-        walk->n_calls--;
+        if (walk->n_calls)
+            walk->n_calls--;
+        else
+            walk->symbol = NULL; /* it may stand for what calls differ in */
         walk->value = call->inputs[i];
         return true;
     }
@@ -409,11 +413,19 @@ enum ox_status ox_shapes_explain(struct ox_shapes *shapes, const char *name,
                                  void *arg, struct ox_error *err)
 {
     const char *path = shapes->model->path ? shapes->model->path : "model";
-    struct walk walk = {.s = shapes, .value = find_value(shapes, name)};
-    if (!walk.value)
-        return ox_fail(err, OX_USAGE, "%s: there is no value '%s'", path, name);
+    struct walk walk = {.s = shapes};
+    enum ox_status status = OX_OK;
+    bool found = false;
     ox_strmap_init(&walk.told);
-    enum ox_status status = walk_back(&walk, on_step, arg);
+    for (size_t i = 0; i < shapes->n_list && status == OX_OK; i++) { /* graphs may share names */
+        if (strcmp(shapes->list[i]->name, name) != 0)
+            continue;
+        found = true;
+        walk.symbol = NULL;
+        walk.n_calls = 0;
+        go(&walk, shapes->list[i], ASPECT_TYPE);
+        status = walk_back(&walk, on_step, arg);
+    }
     struct ox_strbuf *all[] = {&walk.type, &walk.producer, &walk.graph, &walk.rule, &walk.dims};
     for (size_t i = 0; i < OX_COUNT(all); i++) {
         if (all[i]->failed && status == OX_OK)
@@ -421,5 +433,7 @@ enum ox_status ox_shapes_explain(struct ox_shapes *shapes, const char *name,
         ox_strbuf_release(all[i]);
     }
     ox_strmap_release(&walk.told);
+    if (!found)
+        return ox_fail(err, OX_USAGE, "%s: there is no value '%s'", path, name);
     return status == OX_OK ? OX_OK : ox_fail(err, status, "%s: %s", path, ox_status_text(status));
 }

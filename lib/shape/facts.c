@@ -16,18 +16,22 @@ const struct ox_expr *ox_shapes_resolve(struct ox_shapes *s, const struct ox_exp
     return e;
 }
 
+const struct ox_origin *ox_shapes_origin(const struct ox_shapes *s, const char *symbol)
+{
+    uint32_t at = ox_strmap_find(&s->origins, symbol, strlen(symbol));
+    return at == OX_STRMAP_NONE ? NULL : &s->origin_list[at];
+}
+
 static bool is_made_up(void *arg, const char *name)
 {
-    const struct ox_shapes *s = arg;
-    return ox_strmap_find(&s->origins, name, strlen(name)) != OX_STRMAP_NONE;
+    return ox_shapes_origin(arg, name) != NULL;
 }
 
 static bool is_passing(void *arg, const char *name)
 {
     const struct ox_shapes *s = arg;
-    uint32_t at = ox_strmap_find(&s->origins, name, strlen(name));
-    const struct ox_node *node = at == OX_STRMAP_NONE ? NULL : s->origin_list[at].node;
-    return node && !ox_shapes_is_main(s, node->graph);
+    const struct ox_origin *origin = ox_shapes_origin(s, name);
+    return origin && origin->node && !ox_shapes_is_main(s, origin->node->graph);
 }
 
 bool ox_shapes_passing(const struct ox_shapes *s, const struct ox_expr *e)

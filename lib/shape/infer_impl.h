@@ -129,6 +129,7 @@ struct ox_infer {
     const struct ox_schema *schema; /* NULL: not known */
     const struct ox_op *op;         /* NULL: no row */
     int64_t opset;
+    size_t n_refused;          /* expressions, before its rule ran */
     struct ox_infer_out *outs; /* node->n_outputs */
     const struct ox_type *
         *in_types; /* with what was learned since put in; NULL: not asked for yet */
@@ -197,6 +198,8 @@ const struct ox_expr *ox_shapes_signed_symbol(struct ox_shapes *s, const char *p
                                               const struct ox_origin *origin);
 /* a = b from here on: false when they cannot be equal. */
 bool ox_shapes_learn(struct ox_shapes *s, const struct ox_expr *a, const struct ox_expr *b);
+/* Where a symbol that we made up is from; NULL: it is none. */
+const struct ox_origin *ox_shapes_origin(const struct ox_shapes *s, const char *symbol);
 /* Remembers the symbol for ox_infer_data_dim(). */
 bool ox_shapes_keep_symbol(struct ox_shapes *s, const char *key, const struct ox_expr *symbol);
 

@@ -84,6 +84,8 @@ static const char *default_reason(struct ox_infer *c)
     if (!c->op || !c->op->infer)
         return ox_arena_printf(&s->arena, "there is no shape rule for %s at opset %lld",
                                c->node->op_type, (long long)c->opset);
+    if (ox_exprs_n_refused(s->pool) > c->n_refused)
+        return "its formula is too long to be kept";
     return ox_arena_printf(&s->arena, "it depends on data that %s takes", c->node->op_type);
 }
 
@@ -297,6 +299,7 @@ void ox_shapes_node(struct ox_shapes *s, const struct ox_node *node)
         c.schema = row->schema;
         s->n_inferred++;
         s->n_in_trips += s->in_trips > 0;
+        c.n_refused = ox_exprs_n_refused(s->pool);
         if (!ox_shapes_call(&c))
             run_rule(&c);
         take_results(&c);

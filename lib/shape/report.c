@@ -43,9 +43,61 @@ static void add_graph(struct ox_shapes *s, const struct ox_graph *graph)
     }
 }
 
+static bool take_name(void *name, const char *symbol)
+{
+    *(const char **)name = symbol;
+    return true;
+}
+
+/* In another call of the function it is another size; what the last call knew of it. */
+static const struct ox_expr *differing_dim(struct ox_shapes *s, const struct ox_value *value,
+                                           unsigned axis)
+{
+    const struct ox_slot *slot = ox_slot_of(s, value);
+    const struct ox_type *last = slot ? slot->type : NULL;
+    const struct ox_origin *of_last = NULL;
+    const char *symbol = NULL;
+    if (last && last->has_rank && axis < last->rank &&
+        ox_expr_any_symbol(last->dims[axis], take_name, (void *)&symbol))
+        of_last = ox_shapes_origin(s, symbol);
+    struct ox_origin origin = {.node = value->producer};
+    if (of_last) {
+        origin.text = of_last->text;
+        origin.by_data = of_last->by_data && of_last->node == value->producer;
+    } else {
+        origin.text =
+            ox_arena_printf(&s->arena, "calls of %s differ in it", value->graph->function->name);
+    }
+    char *name = ox_arena_printf(&s->scratch, "%s.dim%u", value->name, axis);
+    return name && origin.text ? ox_shapes_symbol(s, name, &origin) : NULL;
+}
+
+/* Sizes in functions that are not the same in every call get a name, as all other sizes have that only a run tells. */
+static void name_differing(struct ox_shapes *s, const struct ox_graph *graph)
+{
+    const struct ox_type **joined = graph->function ? s->joined[graph->id] : NULL;
+    for (size_t i = 0; joined && i < graph->n_values; i++) {
+        const struct ox_type *type = joined[i];
+        const struct ox_type *named = NULL;
+        for (unsigned d = 0; type && type->has_rank && d < type->rank; d++) {
+            if (type->dims[d] || !is_listed(graph->values[i]))
+                continue;
+            if (!named)
+                named = ox_shapes_tensor(s, type->kind, type->elem, true, type->rank,
+                                         (const struct ox_expr *const *)type->dims);
+            if (!named)
+                return;
+            named->dims[d] = differing_dim(s, graph->values[i], d);
+        }
+        joined[i] = named ? named : type;
+    }
+}
+
 bool ox_shapes_list(struct ox_shapes *s)
 {
     size_t n = 0;
+    for (size_t g = 0; g < s->n_graphs; g++)
+        name_differing(s, s->model->graphs[g]);
     for (size_t g = 0; g < s->n_graphs; g++)
         n += count_graph(s->model->graphs[g]);
     s->list = ox_arena_array(&s->arena, n ? n : 1, sizeof(*s->list));

@@ -473,9 +473,16 @@ static bool has_element(struct ox_shapes *s, const char *name)
 static enum ox_status set_symbol(struct ox_shapes *s, const char *name, int64_t size,
                                  struct ox_error *err)
 {
-    if (size < 0 || !ox_shapes_learn(s, ox_expr_symbol(s->pool, name), ox_expr_int(s->pool, size)))
-        return ox_fail(err, OX_USAGE, "'%s' cannot be %lld", name, (long long)size);
-    return OX_OK;
+    const struct ox_expr *symbol = ox_expr_symbol(s->pool, name);
+    int64_t is;
+    if (size >= 0 && ox_shapes_learn(s, symbol, ox_expr_int(s->pool, size)))
+        return OX_OK;
+    if (ox_expr_is_int(ox_shapes_resolve(s, symbol), &is))
+        return ox_fail(err, OX_USAGE, "'%s' cannot be %lld and %lld", name, (long long)is,
+                       (long long)size);
+    return ox_fail(err, OX_USAGE, "'%s' cannot be %lld%s", name, (long long)size,
+                   size ? ""
+                        : ": open dimensions are at least 1 unless they may be empty (--empty)");
 }
 
 static enum ox_status apply_overrides(struct ox_shapes *s, const struct ox_shapes_options *options,
