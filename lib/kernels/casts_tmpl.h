@@ -1,22 +1,5 @@
 /* The casts that compilers make vectors of, and casts_find() to find them; stamped once an instruction set. */
-#include <stdint.h>
-#include <string.h>
-
-static inline uint16_t bfloat_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, nan = bits >> 16 | 0x40;
-    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? nan : rounded);
-}
-
-static inline float of_bfloat(uint16_t x)
-{
-    const uint32_t bits = (uint32_t)x << 16;
-    float y;
-    memcpy(&y, &bits, sizeof y);
-    return y;
-}
+#include "kernels/bfloat.h"
 
 #define FN f32_bool
 #define TX float
@@ -36,12 +19,12 @@ static inline float of_bfloat(uint16_t x)
 #define FN f32_bf16
 #define TX float
 #define TY uint16_t
-#define OP(x) bfloat_of(x)
+#define OP(x) ox_bfloat_narrow(x)
 #include "kernels/cast_row_tmpl.h"
 #define FN bf16_f32
 #define TX uint16_t
 #define TY float
-#define OP(x) of_bfloat(x)
+#define OP(x) ox_bfloat_widen(x)
 #include "kernels/cast_row_tmpl.h"
 #define FN i32_f32
 #define TX int32_t

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "kernels/bfloat.h"
+
 static float act(const struct ox_epilogue *end, float x)
 {
     if (end->act == OX_ACT_CLIP) {
@@ -170,7 +172,7 @@ static void widen_f16(size_t n, const uint16_t *x, float *y)
 static void widen_bf16(size_t n, const uint16_t *x, float *y)
 {
     for (size_t i = 0; i < n; i++)
-        y[i] = from_bits((uint32_t)x[i] << 16);
+        y[i] = ox_bfloat_widen(x[i]);
 }
 
 static float clip(float x, float lo, float hi)

@@ -606,12 +606,10 @@ static void infer_trilu(struct ox_infer *c)
     const struct ox_expr *values[OX_CARRY_VALUES], *zero = ox_infer_num(c, 0);
     struct ox_carry_value value;
     int64_t k = 0, from, to;
-    unsigned rank;
     bool upper = ox_infer_int_attr(c, "upper", 1) != 0;
 
     ox_infer_same(c, 0, 0);
-    if (ox_infer_shape(c, 0, &rank, NULL) && rank < 2)
-        ox_infer_conflict(c, "the input has rank %u, less than 2", rank);
+    ox_rule_rank_least(c, 0, 2);
     if ((ox_infer_has(c, 1) && !ox_carry_int(c, 1, &k)) || !ox_carry_value(c, 0, &value) ||
         value.rank < 2 || value.n == 0)
         return;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/carry.h"
+#include "ops/rules.h"
 
 /* n blocks of `size` bytes, block i from place index[i]. */
 #define GATHER_BLOCKS(size)                                                                        \
@@ -486,11 +487,8 @@ static enum ox_status run_compress(struct ox_run *r, struct ox_error *err)
 
 static void infer_reverse_sequence(struct ox_infer *c)
 {
-    unsigned rank;
-
     ox_infer_same(c, 0, 0);
-    if (ox_infer_shape(c, 0, &rank, NULL) && rank < 2)
-        ox_infer_conflict(c, "the input has rank %u, less than 2", rank);
+    ox_rule_rank_least(c, 0, 2);
 }
 
 static enum ox_status run_reverse_sequence(struct ox_run *r, struct ox_error *err)

@@ -3,6 +3,7 @@
 
 #include "ops/infer.h"
 #include "ops/real.h"
+#include "ops/rules.h"
 
 static void infer_det(struct ox_infer *c)
 {
@@ -12,10 +13,8 @@ static void infer_det(struct ox_infer *c)
         ox_infer_unknown(c, 0, "the input's rank is not known");
         return;
     }
-    if (rank < 2) {
-        ox_infer_conflict(c, "the input's rank is %u, not at least 2", rank);
+    if (!ox_rule_rank_least(c, 0, 2))
         return;
-    }
     ox_infer_equal(c, x[rank - 2], x[rank - 1], "rows and columns");
     ox_infer_set_shape(c, 0, rank - 2, x);
 }

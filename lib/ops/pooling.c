@@ -5,6 +5,7 @@
 #include "common/threads.h"
 #include "ops/fast.h"
 #include "ops/infer.h"
+#include "ops/rules.h"
 #include "ops/window.h"
 
 enum pool_kind { POOL_MAX, POOL_AVERAGE, POOL_LP };
@@ -241,10 +242,8 @@ static void infer_global(struct ox_infer *c)
         ox_infer_unknown(c, 0, "the input's rank is not known");
         return;
     }
-    if (rank < 2) {
-        ox_infer_conflict(c, "the input's rank is %u, not at least 2", rank);
+    if (!ox_rule_rank_least(c, 0, 2))
         return;
-    }
     const struct ox_expr **dims = ox_infer_dims(c, rank);
     if (!dims)
         return;

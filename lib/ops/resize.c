@@ -416,6 +416,18 @@ static const struct ox_expr *infer_scaled(struct ox_infer *c, const struct ox_ex
     return NULL;
 }
 
+/* The input's dims, and a copy of them for the output. */
+static bool copied_dims(struct ox_infer *c, unsigned *rank, const struct ox_expr *const **in,
+                        const struct ox_expr ***out)
+{
+    if (!ox_infer_shape(c, 0, rank, in))
+        return false;
+    *out = ox_infer_dims(c, *rank);
+    if (*out && *rank > 0)
+        memcpy(*out, *in, *rank * sizeof **out);
+    return *out || *rank == 0;
+}
+
 /* Output dims from a scale an axis; NULL scales: not known. */
 static void infer_by_scales(struct ox_infer *c, const unsigned *which, size_t n,
                             const double *scales)
@@ -423,13 +435,8 @@ static void infer_by_scales(struct ox_infer *c, const unsigned *which, size_t n,
     const struct ox_expr *const *in, **out;
     unsigned rank;
 
-    if (!ox_infer_shape(c, 0, &rank, &in))
+    if (!copied_dims(c, &rank, &in, &out))
         return;
-    out = ox_infer_dims(c, rank);
-    if (!out && rank > 0)
-        return;
-    if (rank > 0)
-        memcpy(out, in, rank * sizeof(out[0]));
     for (size_t i = 0; i < n; i++) {
         out[which[i]] = scales ? infer_scaled(c, in[which[i]], scales[i]) : NULL;
         if (!out[which[i]])
@@ -467,13 +474,8 @@ static void infer_by_sizes(struct ox_infer *c, const unsigned *which, size_t n,
     const struct ox_expr *const *in, **out;
     unsigned rank;
 
-    if (!ox_infer_shape(c, 0, &rank, &in))
+    if (!copied_dims(c, &rank, &in, &out))
         return;
-    out = ox_infer_dims(c, rank);
-    if (!out && rank > 0)
-        return;
-    if (rank > 0)
-        memcpy(out, in, rank * sizeof(out[0]));
     for (size_t i = 0; i < n; i++)
         out[which[i]] = policy && strcmp(policy, "stretch") != 0 ? NULL : sizes[i];
     if (policy && strcmp(policy, "stretch") != 0)
@@ -514,31 +516,51 @@ static const double *infer_scales(struct ox_infer *c, size_t input, size_t n, do
     return scales;
 }
 
-static void infer_resize(struct ox_infer *c)
+static bool no_axis_twice(struct ox_infer *c, const unsigned *which, size_t n)
 {
-    const char *mode = ox_infer_string_attr(c, "coordinate_transformation_mode");
-    const struct ox_expr *const *sizes, *const *dims;
-    unsigned which[OX_MOVE_RANK], rank;
-    double scales[OX_MOVE_RANK];
-    int64_t length = -1;
-    size_t n, n_sizes;
-
-    const char *policy = ox_infer_string_attr(c, "keep_aspect_ratio_policy");
-    if (policy && strcmp(policy, "stretch") != 0 && strcmp(policy, "not_larger") != 0 &&
-        strcmp(policy, "not_smaller") != 0)
-        ox_infer_conflict(c, "keep_aspect_ratio_policy '%.40s' is unknown", policy);
-    ox_infer_same_dtype(c, 0, 0);
-    if (!infer_which(c, which, &n))
-        return;
     for (size_t i = 1; i < n; i++) {
         for (size_t k = 0; k < i; k++) {
             if (which[i] == which[k]) {
                 ox_infer_conflict(c, "axis %u is named twice", which[i]);
-                return;
+                return false;
             }
         }
     }
-    if (!ox_rule_rank(c, 2, 1) || !ox_rule_rank(c, 3, 1))
+    return true;
+}
+
+/* By the sizes that input 3 gives. */
+static void infer_by_given_sizes(struct ox_infer *c, const unsigned *which, size_t n)
+{
+    const struct ox_expr *const *sizes;
+    size_t n_sizes;
+
+    if (!ox_infer_values(c, 3, &n_sizes, &sizes)) {
+        ox_infer_equal(c, ox_infer_dim(c, 3, 0), ox_infer_num(c, (int64_t)n), "sizes and axes");
+        infer_by_scales(c, which, n, NULL);
+    } else if (n_sizes == n) {
+        infer_by_sizes(c, which, n, sizes);
+    } else {
+        ox_infer_conflict(c, "%zu sizes for %zu axes", n_sizes, n);
+    }
+}
+
+static void infer_resize(struct ox_infer *c)
+{
+    const char *mode = ox_infer_string_attr(c, "coordinate_transformation_mode");
+    const char *policy = ox_infer_string_attr(c, "keep_aspect_ratio_policy");
+    const struct ox_expr *const *dims;
+    unsigned which[OX_MOVE_RANK], rank;
+    double scales[OX_MOVE_RANK];
+    int64_t length = -1;
+    size_t n;
+
+    if (policy && strcmp(policy, "stretch") != 0 && strcmp(policy, "not_larger") != 0 &&
+        strcmp(policy, "not_smaller") != 0)
+        ox_infer_conflict(c, "keep_aspect_ratio_policy '%.40s' is unknown", policy);
+    ox_infer_same_dtype(c, 0, 0);
+    if (!infer_which(c, which, &n) || !no_axis_twice(c, which, n) || !ox_rule_rank(c, 2, 1) ||
+        !ox_rule_rank(c, 3, 1))
         return;
     bool has_scales = ox_infer_has(c, 2);
 
@@ -546,18 +568,9 @@ static void infer_resize(struct ox_infer *c)
     if (has_scales && ox_infer_shape(c, 2, &rank, &dims) && rank == 1 &&
         ox_infer_is_num(dims[0], &length))
         has_scales = length != 0;
-    if (ox_infer_has(c, 3) && !(has_scales && length > 0)) {
-        if (!ox_infer_values(c, 3, &n_sizes, &sizes)) {
-            ox_infer_equal(c, ox_infer_dim(c, 3, 0), ox_infer_num(c, (int64_t)n), "sizes and axes");
-            infer_by_scales(c, which, n, NULL);
-        } else if (n_sizes == n) {
-            infer_by_sizes(c, which, n, sizes);
-        } else {
-            ox_infer_conflict(c, "%zu sizes for %zu axes", n_sizes, n);
-        }
-        return;
-    }
-    if (mode && strcmp(mode, "tf_crop_and_resize") == 0)
+    if (ox_infer_has(c, 3) && !(has_scales && length > 0))
+        infer_by_given_sizes(c, which, n);
+    else if (mode && strcmp(mode, "tf_crop_and_resize") == 0)
         infer_by_scales(c, which, n, NULL); /* the region of interest decides too */
     else
         infer_by_scales(c, which, n, infer_scales(c, 2, n, scales));

@@ -31,6 +31,15 @@ bool ox_rule_rank(struct ox_infer *c, size_t i, unsigned rank)
     return fits;
 }
 
+bool ox_rule_rank_least(struct ox_infer *c, size_t i, unsigned least)
+{
+    unsigned own;
+    bool fits = !ox_infer_shape(c, i, &own, NULL) || own >= least;
+    if (!fits)
+        ox_infer_conflict(c, "input %zu has rank %u, not at least %u", i, own, least);
+    return fits;
+}
+
 enum ox_dtype ox_rule_dtype_attr(struct ox_infer *c, const char *name)
 {
     const struct ox_attr *attr = ox_infer_attr(c, name);

@@ -17,6 +17,8 @@ enum ox_dtype ox_rule_dtype_attr(struct ox_infer *c, const char *name);
 
 /* False, and a finding, where input i has a rank, which is known and another. */
 bool ox_rule_rank(struct ox_infer *c, size_t i, unsigned rank);
+/* The same where it is known and less. */
+bool ox_rule_rank_least(struct ox_infer *c, size_t i, unsigned least);
 
 /* The values of an input, also of a float constant whose elements are all integers; NULL for ratios. As ox_infer_values(). */
 bool ox_rule_values(struct ox_infer *c, size_t i, size_t *n, const struct ox_expr *const **values);

@@ -113,10 +113,8 @@ static void infer_dft(struct ox_infer *c)
         ox_infer_unknown(c, 0, "the input's rank is not known");
         return;
     }
-    if (rank < 2) {
-        ox_infer_conflict(c, "the input's rank is %u, not at least 2", rank);
+    if (!ox_rule_rank_least(c, 0, 2))
         return;
-    }
     bool inverse = ox_infer_int_attr(c, "inverse", 0) != 0;
     bool onesided = ox_infer_int_attr(c, "onesided", 0) != 0;
     int64_t at = -2;

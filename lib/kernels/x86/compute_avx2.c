@@ -1,3 +1,4 @@
+#include "kernels/bfloat.h"
 #include "kernels/compute.h"
 #include "kernels/x86/turn_avx.h"
 #include "kernels/x86/vec_avx2.h"
@@ -22,14 +23,8 @@ static void widen_f16(size_t n, const uint16_t *x, float *y)
 
 static void widen_bf16(size_t n, const uint16_t *x, float *y)
 {
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        const __m256i wide =
-            _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(x + i)));
-        _mm256_storeu_ps(y + i, _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16)));
-    }
-    for (; i < n; i++)
-        y[i] = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128((int)((uint32_t)x[i] << 16))));
+    for (size_t i = 0; i < n; i++)
+        y[i] = ox_bfloat_widen(x[i]);
 }
 
 void ox_compute_avx2(struct ox_compute *t)
