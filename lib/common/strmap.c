@@ -94,10 +94,15 @@ static size_t slot_of(const struct ox_strmap *map, const char *key, size_t n, ui
     }
 }
 
-static bool grow(struct ox_strmap *map)
+/* Runs of neighbours stay short up to there. */
+static size_t most_at(size_t capacity)
 {
-    struct ox_strmap bigger = {.capacity = map->capacity ? map->capacity * 2 : 16,
-                               .seed = map->seed};
+    return capacity / 4 * 3;
+}
+
+static bool grow(struct ox_strmap *map, size_t capacity)
+{
+    struct ox_strmap bigger = {.capacity = capacity, .seed = map->seed};
     bigger.entries = calloc(bigger.capacity, sizeof *bigger.entries);
     if (!bigger.entries)
         return false;
@@ -112,6 +117,14 @@ static bool grow(struct ox_strmap *map)
     return true;
 }
 
+bool ox_strmap_reserve(struct ox_strmap *map, size_t n)
+{
+    size_t capacity = map->capacity ? map->capacity : 16;
+    while (most_at(capacity) < n && capacity <= SIZE_MAX / 4)
+        capacity *= 2;
+    return capacity == map->capacity || grow(map, capacity);
+}
+
 uint32_t ox_strmap_find(const struct ox_strmap *map, const char *key, size_t n)
 {
     if (!map->n)
@@ -123,7 +136,7 @@ uint32_t ox_strmap_find(const struct ox_strmap *map, const char *key, size_t n)
 
 bool ox_strmap_add(struct ox_strmap *map, const char *key, size_t n, uint32_t *value, bool *is_new)
 {
-    if (map->n >= map->capacity / 2 && !grow(map))
+    if (map->n >= most_at(map->capacity) && !grow(map, map->capacity ? map->capacity * 2 : 16))
         return false;
     uint64_t hash = hash_key(key, n, map->seed);
     struct ox_strmap_entry *entry = &map->entries[slot_of(map, key, n, hash)];

@@ -20,6 +20,8 @@ struct ox_strmap {
 
 void ox_strmap_init(struct ox_strmap *map);
 void ox_strmap_release(struct ox_strmap *map);
+/* Makes room for n keys in all, so that adding them moves nothing. false: out of memory. */
+bool ox_strmap_reserve(struct ox_strmap *map, size_t n);
 /* The value of the key, or OX_STRMAP_NONE. */
 uint32_t ox_strmap_find(const struct ox_strmap *map, const char *key, size_t n);
 /* Sets *value to the key's value: the present one if there is one, else *value is stored. false: out of memory;

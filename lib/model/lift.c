@@ -60,6 +60,8 @@ static enum ox_status reserve_values(struct ox_graph *graph, size_t n_others,
     for (size_t i = 0; i < n_nodes; i++)
         n += nodes[i]->n_output;
     graph->cap_values = n;
+    if (!ox_strmap_reserve(&graph->names, n))
+        return no_room(graph->model, err);
     return ox_model_array(&graph->values, graph->model, n, sizeof *graph->values, err);
 }
 
