@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "converter_steps.h"
 #include "optimize_target.h"
 #include "prove.h"
 #include "target_goals.h"
@@ -11,7 +12,7 @@ enum format { FORMAT_TEXT, FORMAT_JSON };
 struct args {
     struct opt_strings to, targets;
     const char *out;
-    bool dry_run;
+    bool dry_run, steps;
     bool no_verify;
     int64_t samples;
     double rtol, atol;
@@ -28,6 +29,8 @@ static const struct opt options[] = {
     {'o', "output", OPT_STRING, FIELD(out), "OUT", NULL, "write the converted model"},
     {'n', "dry-run", OPT_FLAG, FIELD(dry_run), NULL, NULL,
      "only tell what would be changed and what cannot be"},
+    {0, "steps", OPT_FLAG, FIELD(steps), NULL, NULL,
+     "list the steps down that onnx's own converter lacks and that are taken here"},
     {0, "no-verify", OPT_FLAG, FIELD(no_verify), NULL, NULL,
      "do not run both models on inputs drawn at random"},
     {0, "samples", OPT_INT, FIELD(samples), "N", NULL, "inputs to draw for that (2)"},
@@ -314,6 +317,10 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
                           size_t n_operands)
 {
     const struct args *args = args_;
+    if (args->steps) {
+        converter_steps_print(&cli->out);
+        return OX_OK;
+    }
     if (!args->to.n && !args->targets.n)
         return cli_fail(cli, OX_USAGE, "convert-opset: --to says to which version");
     if (args->samples < 1 || args->samples > 1000)

@@ -1339,7 +1339,8 @@ enum ox_target_cause {
     OX_CAUSE_VERSION,  /* kernels for other versions of the operator only */
     OX_CAUSE_TYPE,     /* kernels for other types only */
     OX_CAUSE_FUNCTION, /* functions in the model */
-    OX_CAUSE_ATTRIBUTE
+    OX_CAUSE_ATTRIBUTE,
+    OX_CAUSE_SHAPE /* its inputs do not go together: it runs nowhere */
 };
 const char *ox_target_cause_name(enum ox_target_cause cause); /* "operator" */
 

@@ -1,8 +1,8 @@
 """Holds `check --target onnxruntime=V` against what release V does when it really loads the model.
 
-usage: check_targets.py [--tool T] [--cache C] [--n 200] [--seed 1] [--list] [VERSION...]
+usage: check_targets.py [--tool T] [--cache C] [--n 200] [--seed 1] [--models DIR] [--list] [VERSION...]
 
-Models: a sample of the ONNX suite and of the oracle's trained models (all of them with --n 0). C/cpu/VERSION are unpacked wheels
+Models: a sample of the ONNX suite and of the oracle's trained models (all of them with --n 0), or those of the folders in DIR. C/cpu/VERSION are unpacked wheels
 and C/deps their numpy, as for target_probe.py. Each model is loaded as users load it: default optimizations, cpu provider.
 "wrong loads" is what must not be: we say it loads, the release refuses it. "wrong refusal": the other way round.
 "not judged": what this machine lacks keeps the release from loading it. Exit 1 if there is a wrong loads.
@@ -78,6 +78,7 @@ def main():
     parser.add_argument("--cache", default="/work/targets-cache")
     parser.add_argument("--n", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--models", metavar="DIR")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("versions", nargs="*")
     args = parser.parse_args()
@@ -87,7 +88,9 @@ def main():
     trained = [m for m in trained if os.path.getsize(m) < 50e6]
     pick = random.Random(args.seed)
     models = suite + trained
-    if args.n:
+    if args.models:
+        models = sorted(glob.glob(f"{args.models}/*/model.onnx"))
+    elif args.n:
         models = pick.sample(suite, args.n * 3 // 4) + pick.sample(trained, args.n - args.n * 3 // 4)
     said = ours(args.tool, versions, models)
     worst = 0

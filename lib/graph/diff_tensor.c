@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/forget.h"
 #include "graph/diff.h"
 
 enum { BLOCK = 4096 };
@@ -100,10 +101,12 @@ static bool compare_values(const struct ox_tensor *a, const struct ox_tensor *b,
     size_t size = ox_dtype_size(a->dtype);
     if (a->dtype == OX_STRING)
         return same_strings(a, b, s);
-    if (!a->n || memcmp(a->data, b->data, a->n * size) == 0)
+    if (!a->n || ox_mapping_equal(a->data, b->data, a->n * size))
         return true;
     for (size_t i = 0; i < a->n; i += BLOCK)
         compare_block(s, a, b, i, a->n - i < BLOCK ? a->n - i : BLOCK);
+    ox_mapping_forget(a->data, a->n * size);
+    ox_mapping_forget(b->data, b->n * size);
     /* What differs in bits alone (the sign of zero, the bits of NaN) is told too. */
     for (size_t i = 0; i < a->n && !s->n_differ; i++)
         s->n_differ +=

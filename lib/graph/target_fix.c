@@ -208,9 +208,10 @@ bool ox_target_find_fix(struct ox_target_verdict *verdict, struct ox_target_surv
     const struct ox_model *model = survey->model;
     if (!model->graph)
         return true;
-    /* No version of an operator takes what a form of its attributes is refused for. */
+    /* No version of an operator takes what a form of its attributes, or shapes, are refused for. */
     for (size_t i = 0; i < verdict->n_problems; i++)
-        if (verdict->problems[i].cause == OX_CAUSE_ATTRIBUTE)
+        if (verdict->problems[i].cause == OX_CAUSE_ATTRIBUTE ||
+            verdict->problems[i].cause == OX_CAUSE_SHAPE)
             return true;
     int64_t now = ox_graph_opset(model->graph, "");
     int64_t ml_now = ox_graph_opset(model->graph, "ai.onnx.ml");

@@ -51,6 +51,14 @@ static bool has_negative_axes_input(const struct ox_node *node)
     return axes && axes->producer && any_negative(ox_node_attr(axes->producer, "value_ints"));
 }
 
+enum { TRAINING_MODE = 14 }; /* the opset from which on an attribute says it, not the outputs */
+
+static bool is_training(const struct ox_node *node)
+{
+    return ox_graph_opset(node->graph, "") >= TRAINING_MODE ? attr_int(node, "training_mode") == 1
+                                                            : node->n_outputs > 1;
+}
+
 static const struct form {
     const char *op_type;
     const char *from, *to; /* releases of onnxruntime, both included */
@@ -60,6 +68,7 @@ static const struct form {
     {"RNN", "1.4", "1.31", is_batchwise, "layout = 1 (batch first)"},
     {"GRU", "1.4", "1.31", is_batchwise, "layout = 1 (batch first)"},
     {"LSTM", "1.4", "1.31", is_batchwise, "layout = 1 (batch first)"},
+    {"BatchNormalization", "1.8", "1.8", is_training, "training: it is built for inference"},
     {"DFT", "1.13", "1.24", is_onesided_inverse, "onesided together with inverse"},
     {"RotaryEmbedding", "1.23", "1.23", is_partial_rotation,
      "rotary_embedding_dim without num_heads"},

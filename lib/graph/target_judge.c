@@ -8,8 +8,8 @@
 
 const char *ox_target_cause_name(enum ox_target_cause cause)
 {
-    static const char *const names[] = {"ir",      "opset", "domain",   "operator",
-                                        "version", "type",  "function", "attribute"};
+    static const char *const names[] = {"ir",   "opset",    "domain",    "operator", "version",
+                                        "type", "function", "attribute", "shape"};
     return names[cause];
 }
 
@@ -212,6 +212,79 @@ static void judge_opset(struct judge *j, const char *domain, int64_t version)
     }
 }
 
+static const char *graph_path(struct judge *j, const struct ox_node *node, bool label)
+{
+    struct ox_strbuf text;
+    ox_strbuf_init(&text);
+    if (label)
+        ox_node_label(&text, node);
+    else
+        ox_graph_path(&text, node->graph);
+    const char *kept =
+        text.failed ? NULL
+                    : ox_arena_strndup(&j->survey->arena, text.data ? text.data : "", text.len);
+    ox_strbuf_release(&text);
+    j->failed |= !kept;
+    return kept;
+}
+
+/* What contradicts itself no release loads: its own inference says so. */
+static void judge_shapes(struct judge *j)
+{
+    const char *message;
+    const struct ox_node *node = ox_shapes_conflict(j->survey->shapes, &message);
+    if (node)
+        add_problem(j, &(struct ox_target_problem){.cause = OX_CAUSE_SHAPE,
+                                                   .fatal = true,
+                                                   .graph = graph_path(j, node, false),
+                                                   .node = graph_path(j, node, true),
+                                                   .op_type = node->op_type,
+                                                   .domain = node->domain,
+                                                   .reason = message});
+}
+
+/* The name of a function that is called and that another one, of another overload, has too; NULL. */
+static const char *overloaded_name(struct judge *j)
+{
+    const struct ox_model *model = j->survey->model;
+    struct ox_strmap names;
+    const char *found = NULL;
+    bool any = false;
+    for (size_t f = 0; f < model->n_functions; f++)
+        any |= *model->functions[f].overload && j->survey->called[f];
+    ox_strmap_init(&names);
+    for (size_t f = 0; any && f < model->n_functions && !found && !j->failed; f++) {
+        const struct ox_function *function = &model->functions[f];
+        const char *key =
+            ox_arena_printf(&j->survey->arena, "%s\n%s", function->domain, function->name);
+        uint32_t index = (uint32_t)f;
+        bool is_new = true;
+        j->failed |= !key || !ox_strmap_add(&names, key, strlen(key), &index, &is_new);
+        if (!is_new && (j->survey->called[f] || j->survey->called[index]))
+            found = function->name;
+    }
+    ox_strmap_release(&names);
+    return found;
+}
+
+/* onnxruntime takes functions of one name for one function, until it learnt of overloads. */
+static void judge_overloads(struct judge *j)
+{
+    const struct ox_target *target = j->target;
+    if (!target->functions || strncmp(target->runtime, "onnxruntime", strlen("onnxruntime")) != 0 ||
+        ox_target_compare_versions(target->version, "1.27") >= 0)
+        return;
+    const char *name = overloaded_name(j);
+    if (name)
+        add_problem(j, &(struct ox_target_problem){
+                           .cause = OX_CAUSE_FUNCTION,
+                           .fatal = true,
+                           .reason = ox_arena_printf(
+                               &j->survey->arena,
+                               "%s %s does not tell overloads of functions apart (%.64s)",
+                               target->runtime, target->version, name)});
+}
+
 static void judge_limits(struct judge *j)
 {
     const struct ox_model *model = j->survey->model;
@@ -241,22 +314,6 @@ static void judge_limits(struct judge *j)
             if (opset->version != ox_graph_opset(model->graph, opset->domain))
                 judge_opset(j, opset->domain, opset->version);
         }
-}
-
-static const char *graph_path(struct judge *j, const struct ox_node *node, bool label)
-{
-    struct ox_strbuf text;
-    ox_strbuf_init(&text);
-    if (label)
-        ox_node_label(&text, node);
-    else
-        ox_graph_path(&text, node->graph);
-    const char *kept =
-        text.failed ? NULL
-                    : ox_arena_strndup(&j->survey->arena, text.data ? text.data : "", text.len);
-    ox_strbuf_release(&text);
-    j->failed |= !kept;
-    return kept;
 }
 
 static void count_node(struct ox_target_verdict *verdict, const struct ox_target_node *node,
@@ -452,6 +509,8 @@ enum ox_status ox_target_judge(const struct ox_target_verdict **out,
                                           .ir_max = target->ir,
                                           .opset_max = info.opset};
     judge_limits(&j);
+    judge_overloads(&j);
+    judge_shapes(&j);
     rule_classes(&j);
     judge_nodes(&j);
     if (verdict->n_impossible == 0)

@@ -338,6 +338,10 @@ void ox_infer_conflict(struct ox_infer *c, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    if (!c->s->conflict && c->node->graph == c->s->model->graph) {
+        c->s->conflict_message = ox_arena_strdup(&c->s->arena, message);
+        c->s->conflict = c->s->conflict_message ? c->node : NULL;
+    }
     ox_shapes_finding(c->s, OX_F_SHAPE_CONFLICT,
                       &(struct ox_place){.graph = c->node->graph, .node = c->node}, message);
 }

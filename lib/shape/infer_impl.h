@@ -87,7 +87,9 @@ struct ox_shapes {
     struct ox_findings *findings;
     struct ox_findings *own_findings; /* the same where the caller gave none */
     struct ox_strmap reported;        /* findings made: a loop's body is passed more than once */
-    const struct ox_value **list;     /* what ox_shapes_at() counts by */
+    const struct ox_node *conflict; /* of the main graph: the first that contradicts itself; NULL */
+    const char *conflict_message;
+    const struct ox_value **list; /* what ox_shapes_at() counts by */
     size_t n_list, n_unknown;
     struct ox_slot **slots;         /* by graph and value id; NULL: the graph was not reached */
     const struct ox_type ***joined; /* as slots, of graphs in functions: what holds for all calls */

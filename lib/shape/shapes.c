@@ -670,6 +670,12 @@ const char *ox_shapes_reason(const struct ox_shapes *shapes, const struct ox_val
     return slot ? slot->reason : "nothing reaches it";
 }
 
+const struct ox_node *ox_shapes_conflict(const struct ox_shapes *shapes, const char **message)
+{
+    *message = shapes->conflict_message;
+    return shapes->conflict;
+}
+
 bool ox_shapes_number(const struct ox_shapes *shapes, const struct ox_value *value,
                       uint64_t *number)
 {

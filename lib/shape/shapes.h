@@ -23,6 +23,8 @@ enum ox_status ox_shapes_declare(const struct ox_shapes *shapes, struct ox_model
 /* Replaces stored entries between the main graph's inputs and outputs that contradict what was inferred. OX_NO_MEMORY. */
 enum ox_status ox_shapes_correct(const struct ox_shapes *shapes, struct ox_model *model,
                                  struct ox_error *err);
+/* The first node of the main graph whose inputs do not go together, and why; NULL: none. */
+const struct ox_node *ox_shapes_conflict(const struct ox_shapes *shapes, const char **message);
 /* The only element of a small integer or bool value, where it is known and not negative. */
 bool ox_shapes_number(const struct ox_shapes *shapes, const struct ox_value *value,
                       uint64_t *number);

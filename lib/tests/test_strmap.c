@@ -27,6 +27,23 @@ START_TEST(what_was_added_is_found)
 }
 END_TEST
 
+START_TEST(keys_that_there_is_room_for_move_nothing)
+{
+    static char names[N][NAME];
+    struct ox_strmap map;
+    ox_strmap_init(&map);
+    ck_assert(ox_strmap_reserve(&map, N));
+    const struct ox_strmap_entry *entries = map.entries;
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t value = i;
+        snprintf(names[i], NAME, "node_%u", i);
+        ck_assert(ox_strmap_add(&map, names[i], strlen(names[i]), &value, NULL));
+    }
+    ck_assert_ptr_eq(map.entries, entries);
+    ox_strmap_release(&map);
+}
+END_TEST
+
 START_TEST(adding_a_present_key_gives_its_value)
 {
     struct ox_strmap map;
@@ -111,6 +128,7 @@ int main(void)
     Suite *suite = suite_create("strmap");
     TCase *tests = tcase_create("strmap");
     tcase_add_test(tests, what_was_added_is_found);
+    tcase_add_test(tests, keys_that_there_is_room_for_move_nothing);
     tcase_add_test(tests, adding_a_present_key_gives_its_value);
     tcase_add_test(tests, keys_are_bytes_of_any_length);
     tcase_add_test(tests, removing_leaves_the_others_findable);

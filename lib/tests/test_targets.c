@@ -270,6 +270,61 @@ START_TEST(refused_attributes_are_told_as_that)
 }
 END_TEST
 
+#define NORM_INPUTS                                                                                \
+    "g (float[1,2,3,3] X, float[2] s, float[2] b, float[2] m, float[2] v) => (float[1,2,3,3] Y) "
+#define OVERLOADS                                                                                  \
+    "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1]> g (float[2] X) => (float[2] Y) "      \
+    "{ Y = my.F:one (X) } "                                                                        \
+    "<domain: \"my\", overload: \"one\", opset_import: [\"\" : 21]> F (x) => (y) { y = Neg (x) } " \
+    "<domain: \"my\", overload: \"two\", opset_import: [\"\" : 21]> "                              \
+    "F (x, z) => (y) { y = Add (x, z) }"
+
+/* As seen by loading them in the releases. */
+static const struct refusal {
+    const char *target, *text;
+    bool loads;
+    enum ox_target_cause cause;
+} refusals[] = {
+    /* Training: before opset 14 the outputs tell it, then an attribute. */
+    {"onnxruntime=1.7",
+     "<ir_version: 7, opset_import: [\"\" : 12]> " NORM_INPUTS
+     "{ Y, a, c = BatchNormalization (X, s, b, m, v) }",
+     true, 0},
+    {"onnxruntime=1.8",
+     "<ir_version: 7, opset_import: [\"\" : 12]> " NORM_INPUTS
+     "{ Y, a, c = BatchNormalization (X, s, b, m, v) }",
+     false, OX_CAUSE_ATTRIBUTE},
+    {"onnxruntime=1.8",
+     "<ir_version: 7, opset_import: [\"\" : 14]> " NORM_INPUTS
+     "{ Y, a, c = BatchNormalization <training_mode: int = 1> (X, s, b, m, v) }",
+     false, OX_CAUSE_ATTRIBUTE},
+    {"onnxruntime=1.9",
+     "<ir_version: 7, opset_import: [\"\" : 14]> " NORM_INPUTS
+     "{ Y, a, c = BatchNormalization <training_mode: int = 1> (X, s, b, m, v) }",
+     true, 0},
+    {"onnxruntime=1.9",
+     "<ir_version: 7, opset_import: [\"\" : 14]> " NORM_INPUTS
+     "{ Y = BatchNormalization <training_mode: int = 1> (X, s, b, m, v) }",
+     false, OX_CAUSE_SHAPE},
+    /* What contradicts itself loads nowhere. */
+    {"onnxruntime",
+     "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2,3] X, float[4] B) => (float[2,3] Y) "
+     "{ Y = Add (X, B) }",
+     false, OX_CAUSE_SHAPE},
+    {"onnxruntime=1.26", OVERLOADS, false, OX_CAUSE_FUNCTION},
+    {"onnxruntime=1.27", OVERLOADS, true, 0},
+};
+
+START_TEST(what_releases_refuse_is_told)
+{
+    const struct refusal *r = &refusals[_i];
+    const struct ox_target_verdict *verdict = judge(r->target, r->text);
+    ck_assert_int_eq(verdict->loads, r->loads);
+    ck_assert(r->loads || verdict->problems[0].cause == r->cause);
+    ck_assert_ptr_null(verdict->fix);
+}
+END_TEST
+
 int main(void)
 {
     TCase *cases = tcase_create("targets");
@@ -290,6 +345,7 @@ int main(void)
     tcase_add_test(cases, work_beside_a_fallback_is_one_piece);
     tcase_add_test(cases, an_unknown_domain_is_told_as_that);
     tcase_add_test(cases, refused_attributes_are_told_as_that);
+    tcase_add_loop_test(cases, what_releases_refuse_is_told, 0, (int)OX_COUNT(refusals));
     Suite *suite = suite_create("targets");
     suite_add_tcase(suite, cases);
     return run_suite(suite);
