@@ -524,7 +524,7 @@ static enum ox_status check_options(const struct ox_model *model,
         return ox_fail(err, OX_USAGE, "weights of %s cannot be used with dynamic quantization",
                        ox_dtype_name(options->weight_type));
     int64_t opset = model->graph ? ox_graph_opset(model->graph, "") : 0;
-    if (opset < 11)
+    if (opset && opset < 11)
         return ox_fail(err, OX_UNSUPPORTED,
                        "DynamicQuantizeLinear needs opset 11, the model is of %lld",
                        (long long)opset);

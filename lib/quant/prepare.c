@@ -140,11 +140,16 @@ static enum ox_status raise_opset(struct ox_model *model, const struct ox_quant_
         return OX_OK;
     struct ox_conversion *conversion = NULL;
     enum ox_status status = ox_convert_opset(&conversion, model, &goal, 1, err);
-    if (status == OX_OK && conversion && ox_conversion_blocked(conversion))
+    if (status == OX_OK && conversion && ox_conversion_blocked(conversion)) {
+        const struct ox_convert_note *note = ox_conversion_at(conversion, 0);
+        for (size_t i = 1; i < ox_conversion_count(conversion) && !note->blocked; i++)
+            note = ox_conversion_at(conversion, i);
         status = ox_fail(err, OX_UNSUPPORTED,
                          "these types need opset %lld, to which the model of opset %lld cannot be "
-                         "converted",
-                         (long long)goal.version, (long long)opset);
+                         "converted: %s (%s): %s",
+                         (long long)goal.version, (long long)opset, note->node, note->op_type,
+                         note->reason);
+    }
     ox_conversion_release(conversion);
     return status;
 }

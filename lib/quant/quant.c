@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/strmap.h"
 #include "kernels/cpu.h"
 
 const char *ox_quant_method_name(enum ox_quant_method method)
@@ -430,30 +429,30 @@ static int64_t least_ir(const struct ox_model *model)
     return opset >= 21 ? 10 : 4;
 }
 
-/* Values are named apart as they are made, nodes here: onnxruntime refuses two of one name. */
-static enum ox_status name_apart(struct ox_graph *graph, struct ox_error *err)
+/* Of trees and such there is nothing to quantize, of a quantized model nothing is left. */
+static void note_nothing(struct ox_quant *q)
 {
-    struct ox_strmap names;
-    bool good = true, is_new;
-    ox_strmap_init(&names);
-    for (uint32_t i = 0; i < graph->n_nodes && good; i++) {
-        uint32_t first = i;
-        const char *name = graph->nodes[i]->name;
-        good = !*name || ox_strmap_add(&names, name, strlen(name), &first, NULL);
+    bool integers = false;
+    for (size_t i = 0; i < q->report->n_nodes; i++) {
+        if (q->report->nodes[i].quantized)
+            return;
     }
-    for (uint32_t i = 0; i < graph->n_nodes && good; i++) {
-        struct ox_node *node = graph->nodes[i];
-        const char *name = node->name;
-        is_new = !*name || ox_strmap_find(&names, name, strlen(name)) == i;
-        for (uint32_t k = i; good && !is_new; k++) {
-            uint32_t at = i;
-            name = ox_arena_printf(&graph->model->arena, "%s_%u", node->name, k);
-            good = name && ox_strmap_add(&names, name, strlen(name), &at, &is_new);
+    for (size_t g = 0; g < q->model->n_graphs; g++) {
+        const struct ox_graph *graph = q->model->graphs[g];
+        for (size_t i = 0; i < graph->n_nodes; i++) {
+            const char *op_type = graph->nodes[i]->op_type;
+            integers |= strcmp(op_type, "DequantizeLinear") == 0 ||
+                        strncmp(op_type, "QLinear", 7) == 0 ||
+                        strcmp(op_type, "MatMulInteger") == 0 ||
+                        strcmp(op_type, "ConvInteger") == 0 || strcmp(op_type, "MatMulNBits") == 0;
         }
-        node->name = good ? name : node->name;
     }
-    ox_strmap_release(&names);
-    return good ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    if (integers)
+        ox_quant_report_add_note(q->report, "the model holds quantized operators already, and "
+                                            "nothing else that can be");
+    else if (!q->report->n_nodes)
+        ox_quant_report_add_note(q->report, "nothing to quantize: no products, convolutions or "
+                                            "recurrent layers with constant weights");
 }
 
 enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err)
@@ -463,11 +462,14 @@ enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err)
     for (size_t g = 0; g < model->n_graphs; g++) {
         if (!ox_graph_sort(model->graphs[g]))
             return ox_fail(err, OX_INPUT, "the nodes cannot be ordered: there is a cycle");
-        OX_TRY(name_apart(model->graphs[g], err));
     }
+    if (!ox_model_part_names(model))
+        return ox_fail(err, OX_NO_MEMORY, "out of memory");
     if (model->ir_version < least_ir(model))
         model->ir_version = least_ir(model);
     model->producer_name = q->options->compat_ort ? "onnx.quantize" : "onnxtool";
     model->producer_version = q->options->compat_ort ? "0.1.0" : OX_VERSION;
+    if (q->report)
+        note_nothing(q);
     return q->report && !q->report->failed ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
 }

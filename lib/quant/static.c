@@ -42,7 +42,7 @@ static enum ox_status check_options(const struct ox_model *model,
     if (wide && options->format == OX_QUANT_QOPERATOR)
         return ox_fail(err, OX_USAGE, "4 and 16 bits are for the format qdq");
     int64_t least = wide ? 21 : options->per_channel ? 13 : 10;
-    if (opset < least)
+    if (opset && opset < least)
         return ox_fail(err, OX_UNSUPPORTED, "this form needs opset %lld, the model is of %lld",
                        (long long)least, (long long)opset);
     return OX_OK;

@@ -471,7 +471,7 @@ static enum ox_status check_options(const struct ox_model *model,
     if (options->weight_method == OX_WEIGHT_GPTQ && !n_samples)
         return ox_fail(err, OX_USAGE, "gptq needs samples");
     int64_t opset = model->graph ? ox_graph_opset(model->graph, "") : 0;
-    if (opset < 21 && !options->contrib)
+    if (opset && opset < 21 && !options->contrib)
         return ox_fail(err, OX_UNSUPPORTED, "blocks need opset 21, the model is of %lld",
                        (long long)opset);
     return OX_OK;

@@ -20,3 +20,9 @@ onnxtool quantize-dynamic m.onnxtxt -o q.onnx
 echo inputs left out
 model 13 'g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[4] s = {1, 1, 2, 2}, float[1,1,1,1] w = {2}> { a = Resize (x, , s) b = Relu (a) y = Conv (b, w) }'
 onnxtool quantize-dynamic m.onnxtxt -o q.onnx && onnxtool check q.onnx
+echo trees, which have no integers
+printf '<ir_version: 8, opset_import: ["ai.onnx.ml" : 3]>\ng (float[n,2] x) => (float[n,2] y) { y = ai.onnx.ml.Scaler <offset = [1.0, 2.0], scale = [1.0, 2.0]> (x) }\n' >m.onnxtxt
+onnxtool quantize-dynamic m.onnxtxt -o q.onnx && onnxtool check q.onnx && onnxtool quantize-dynamic m.onnxtxt -o q.onnx --weight-only int4
+echo quantized already
+model 13 'g (float[n,2] x) => (float[n,2] y) <float s = {0.1}, uint8 z = {0}, int8[2,2] w = {1, 2, 3, 4}, int8 wz = {0}> { xq = QuantizeLinear (x, s, z) xd = DequantizeLinear (xq, s, z) wd = DequantizeLinear (w, s, wz) y = MatMul (xd, wd) }'
+onnxtool quantize-dynamic m.onnxtxt -o q.onnx
