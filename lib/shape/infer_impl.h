@@ -130,6 +130,7 @@ struct ox_infer {
     const struct ox_node *node;
     const struct ox_schema *schema; /* NULL: not known */
     const struct ox_op *op;         /* NULL: no row */
+    bool is_unknown;                /* nobody can say what it makes */
     int64_t opset;
     size_t n_refused;          /* expressions, before its rule ran */
     struct ox_infer_out *outs; /* node->n_outputs */

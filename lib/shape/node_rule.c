@@ -233,7 +233,9 @@ static void take_results(struct ox_infer *c)
             continue;
         bool differ = false;
         slot->type = c->outs[i].type;
-        if (value->type && !s->ignore_value_info)
+        if (c->is_unknown && s->rules_alone) /* no rule stands behind what is stored */
+            slot->type = ox_shapes_forget(s, value->type);
+        else if (value->type && !s->ignore_value_info)
             slot->type = ox_shapes_merge(s, c->outs[i].type, value->type, &differ);
         if (differ)
             ox_shapes_report_declared(c, value, c->outs[i].type, "makes");
@@ -300,7 +302,9 @@ void ox_shapes_node(struct ox_shapes *s, const struct ox_node *node)
         s->n_inferred++;
         s->n_in_trips += s->in_trips > 0;
         c.n_refused = ox_exprs_n_refused(s->pool);
-        if (!ox_shapes_call(&c))
+        bool is_call = ox_shapes_call(&c);
+        c.is_unknown = !is_call && !c.op && !c.schema;
+        if (!is_call)
             run_rule(&c);
         take_results(&c);
         ox_shapes_other_subgraphs(s, node);
