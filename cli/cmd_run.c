@@ -290,6 +290,9 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (args->top < 0 || (args->labels && !args->top))
         return cli_fail(cli, OX_USAGE,
                         "run: --top takes a number over 0, and --labels goes with it");
+    if (args->profile && !run_profile_form(args->profile))
+        return cli_fail(cli, OX_USAGE, "%s: --profile takes a .json, .txt or .folded file",
+                        args->profile);
     if (args->output && strcmp(args->output, "-") == 0)
         return cli_fail(cli, OX_USAGE, "run: -f npz prints the outputs; --output names a file");
     if (args->format == RUN_NPZ &&

@@ -81,6 +81,8 @@ bool run_parse_numbers(const char *text, double *numbers, unsigned *n);
 
 /* Takes in what the nodes took in the last run. */
 enum ox_status run_note_events(struct run *run);
+/* Whether the file's name says a form that run_write_profile() has. */
+bool run_profile_form(const char *path);
 /* Writes --profile: a Chrome trace (.json), a table (.txt) or folded stacks (.folded). */
 enum ox_status run_write_profile(struct run *run);
 

@@ -63,7 +63,7 @@ static bool parse_dims(const char *text, int64_t *dims, unsigned *rank)
 {
     for (*rank = 0; *text;) {
         char *end;
-        if (*rank == 64)
+        if (*rank == 64 || (*text != '?' && (*text < '0' || *text > '9')))
             return false;
         dims[*rank] =
             *text == '?' ? (end = (char *)(uintptr_t)text + 1, -1) : strtoll(text, &end, 10);
@@ -404,8 +404,9 @@ enum ox_status run_draw_inputs(struct run *run)
     if (!run->args->random)
         return OX_OK;
     char *end;
+    errno = 0;
     unsigned long long seed = strtoull(run->args->random, &end, 10);
-    if (end == run->args->random || *end)
+    if (*run->args->random < '0' || *run->args->random > '9' || *end || errno == ERANGE)
         return cli_fail(run->cli, OX_USAGE, "%s: --random takes a number as seed, not '%s'",
                         run->cli->command->name, run->args->random);
     enum ox_status status = verify_shapes(run);

@@ -134,6 +134,13 @@ enum ox_status run_note_events(struct run *run)
     return OX_OK;
 }
 
+bool run_profile_form(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot &&
+           (strcmp(dot, ".json") == 0 || strcmp(dot, ".txt") == 0 || strcmp(dot, ".folded") == 0);
+}
+
 enum ox_status run_write_profile(struct run *run)
 {
     const char *path = run->args->profile, *dot = strrchr(path, '.');
@@ -151,11 +158,8 @@ enum ox_status run_write_profile(struct run *run)
         chrome_trace(&text, events, n, peak);
     else if (dot && strcmp(dot, ".folded") == 0)
         folded(&text, events, n);
-    else if (dot && strcmp(dot, ".txt") == 0)
-        done = table(&text, events, n, peak);
     else
-        return cli_fail(run->cli, OX_USAGE, "%s: --profile takes a .json, .txt or .folded file",
-                        path);
+        done = table(&text, events, n, peak);
     enum ox_status status = done && !text.failed
                                 ? ox_file_write(path, text.data, text.len, &err)
                                 : cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", path);

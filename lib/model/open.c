@@ -56,6 +56,7 @@ const char *ox_format_foreign(const uint8_t *bytes, size_t n)
         {"TFL3", 4, 4, "a TensorFlow Lite model"},
         {"ORTM", 4, 4, "a model in onnxruntime's own format"},
         {"GGUF", 4, 0, "a GGUF model"},
+        {"\0\0\0{\"", 5, 5, "a safetensors file: tensors without a graph"},
     };
     for (size_t i = 0; i < OX_COUNT(rows); i++) {
         if (n >= rows[i].at + rows[i].n &&

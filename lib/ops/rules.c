@@ -111,8 +111,10 @@ struct map_input {
     size_t strides[MAP_RANK];
 };
 
-/* Strides of an input in the result's axes; false when a dimension is not a number or does not fit. */
-static bool map_strides(const struct ox_infer *c, size_t i, struct map_input *input, unsigned rank)
+/* Strides of an input in the result's axes; false when a dimension is not a number or does not fit. Sizes that contradict the
+ * result's have been told already, and must not be walked by. */
+static bool map_strides(const struct ox_infer *c, size_t i, struct map_input *input, unsigned rank,
+                        const size_t *sizes)
 {
     unsigned own;
     const struct ox_expr *const *dims;
@@ -123,7 +125,7 @@ static bool map_strides(const struct ox_infer *c, size_t i, struct map_input *in
         int64_t d = 1;
         if (axis + own >= rank && !ox_infer_is_num(dims[axis + own - rank], &d))
             return false;
-        if (d < 0 || d > OX_RULE_VALUES)
+        if (d < 0 || d > OX_RULE_VALUES || (d != 1 && (size_t)d != sizes[axis]))
             return false;
         input->strides[axis] = d == 1 ? 0 : stride;
         stride *= (size_t)d;
@@ -132,13 +134,13 @@ static bool map_strides(const struct ox_infer *c, size_t i, struct map_input *in
 }
 
 static bool map_inputs(struct ox_infer *c, unsigned n_in, bool ratios, struct map_input *inputs,
-                       unsigned rank)
+                       unsigned rank, const size_t *sizes)
 {
     for (unsigned k = 0; k < n_in; k++) {
         if (!rule_values(c, k, ratios, &inputs[k].n, &inputs[k].values) ||
             inputs[k].n > OX_RULE_VALUES)
             return false;
-        if (!map_strides(c, k, &inputs[k], rank))
+        if (!map_strides(c, k, &inputs[k], rank, sizes))
             return false;
     }
     return true;
@@ -183,7 +185,7 @@ static void map(struct ox_infer *c, unsigned n_in, bool ratios,
         sizes[axis] = (size_t)d;
         n *= (size_t)d;
     }
-    if (!map_inputs(c, n_in, ratios, inputs, rank))
+    if (!map_inputs(c, n_in, ratios, inputs, rank, sizes))
         return;
     const struct ox_expr **values = ox_infer_dims(c, (unsigned)n);
     for (size_t i = 0; values && i < n; i++) {

@@ -499,8 +499,11 @@ static enum ox_status apply_overrides(struct ox_shapes *s, const struct ox_shape
         else if (name && has_dimension(s, name) &&
                  ox_expr_is_int(ox_expr_parse(s->pool, options->input_dims[i]), &size))
             OX_TRY(set_symbol(s, name, size, err));
+        else if (!name)
+            return ox_fail(err, OX_USAGE, "'%s' names none of %zu inputs: say NAME=DIMS",
+                           options->input_dims[i], s->model->graph->n_inputs);
         else
-            return ox_fail(err, OX_USAGE, "there is no input '%s'", name ? name : "");
+            return ox_fail(err, OX_USAGE, "there is no input '%s'", name);
     }
     return OX_OK;
 }
