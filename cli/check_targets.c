@@ -137,7 +137,6 @@ enum ox_status target_report_status(struct cli *cli, const struct target_args *a
 
 void target_report_release(struct target_report *report)
 {
-    target_findings_release(report);
     free((void *)report->verdicts);
     ox_target_survey_release(report->survey);
     ox_costs_release(report->costs);

@@ -76,7 +76,7 @@ void target_put_command(struct ox_strbuf *out, const char *path,
 
 /* ---- check_target_findings.c ---- */
 
-/* Fills report->findings with what the verdicts come to. */
+/* Fills report->findings with what the verdicts come to; released before the report. */
 enum ox_status target_report_findings(struct cli *cli, const char *path,
                                       struct target_report *report);
 void target_findings_release(struct target_report *report);

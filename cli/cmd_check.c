@@ -204,6 +204,7 @@ static enum ox_status check_one(struct cli *cli, void *args_, const char *path)
                           report.n_warnings == 1 ? "" : "s");
     status = cli_worse(status, target_report_status(cli, &args->targets, path, &targets));
 cleanup:
+    target_findings_release(&targets);
     target_report_release(&targets);
     free(shown);
     ox_findings_release(findings);

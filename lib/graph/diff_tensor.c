@@ -161,6 +161,10 @@ enum ox_status ox_diff_tensors(struct ox_differ *d, const struct ox_graph *graph
     }
     ox_tensor_release(x);
     ox_tensor_release(y);
+    if (a->place == OX_STORED_RAW)
+        ox_mapping_forget(a->raw, a->raw_bytes);
+    if (b->place == OX_STORED_RAW)
+        ox_mapping_forget(b->raw, b->raw_bytes);
     ox_strbuf_release(&before);
     ox_strbuf_release(&after);
     return status;

@@ -43,6 +43,8 @@ size_t ox_target_bindings(struct ox_target_binding *out, size_t most,
                           const struct ox_target_survey *survey, const struct ox_node *node,
                           const struct ox_schema *schema);
 
+/* ---- target_rule.c ---- */
+
 /* Where a class of nodes runs. */
 enum ox_target_fate {
     OX_FATE_IMPOSSIBLE,

@@ -124,6 +124,15 @@ int ox_target_compare_versions(const char *version, const char *wanted);
 /* "float32, float16, seq(int64)" */
 void ox_target_types_print(struct ox_strbuf *out, uint64_t mask, const char *separator);
 
+/* ---- target_known.c ---- */
+
+/* ox_targets_add() of what is no file. */
+enum ox_status ox_targets_add_known(struct ox_targets *targets, const char *text,
+                                    struct ox_error *err);
+/* The target lives as long as the list. */
+enum ox_status ox_targets_append(struct ox_targets *targets, const struct ox_target *target,
+                                 struct ox_error *err);
+
 /* ---- target_file.c ---- */
 
 /* The target that a file describes; in the list's arena. */

@@ -219,16 +219,15 @@ static enum ox_status read_op(struct reader *r, char **words, size_t n)
     return OX_OK;
 }
 
-/* "rest onnxruntime=1.16:cpu": another target takes what this provider does not. */
+/* "rest onnxruntime=1.16:cpu": another target takes what this provider does not. It is one that is known: the tables of another file
+ * would go with its list. */
 static enum ox_status read_rest(struct reader *r, const char *spec)
 {
     struct ox_targets *other;
     OX_TRY(ox_targets_new(&other, r->list->env, r->err));
     enum ox_status status = OX_OK;
     struct ox_error err = {0};
-    /* Tables of another file would go with its list. */
-    if (ox_targets_add(other, spec, &err) != OX_OK || other->n != 1 ||
-        other->items[0]->sure == OX_SURE_STATED)
+    if (ox_targets_add_known(other, spec, &err) != OX_OK || other->n != 1)
         status = fault(r, "rest: no single runtime is called", spec);
     else {
         r->target->rest = other->items[0]->own;
@@ -397,4 +396,21 @@ void ox_target_print(struct ox_strbuf *out, const struct ox_target *target)
     for (size_t i = 0; i < target->own.n; i++)
         if (target->own.rows[i].releases & target->own_bit)
             print_row(out, &target->own.rows[i], target->own.pool);
+}
+
+static bool is_file(const char *spec)
+{
+    size_t n = strlen(spec);
+    static const char ending[] = ".target";
+    return strchr(spec, '/') ||
+           (n > sizeof ending && strcmp(spec + n - (sizeof ending - 1), ending) == 0);
+}
+
+enum ox_status ox_targets_add(struct ox_targets *targets, const char *text, struct ox_error *err)
+{
+    struct ox_target *target;
+    if (!is_file(text))
+        return ox_targets_add_known(targets, text, err);
+    OX_TRY(ox_target_read(&target, targets, text, err));
+    return ox_targets_append(targets, target, err);
 }
