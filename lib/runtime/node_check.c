@@ -119,6 +119,14 @@ static bool allows(const struct ox_schema_param *param, char kind, enum ox_dtype
             ox_param_takes(param, kind, OX_BFLOAT16));
 }
 
+bool ox_step_takes_sparse(const struct ox_run *run, const struct ox_schema *schema, size_t i,
+                          const struct ox_datum *datum)
+{
+    const struct ox_schema_param *param =
+        schema ? param_of(schema->inputs, schema->n_inputs, i) : NULL;
+    return !schema || (param && allows(param, 'p', ox_datum_dtype(datum), run->oracle));
+}
+
 static enum ox_status fail_type(const struct ox_run *run, size_t i,
                                 const struct ox_schema_param *param, char kind, enum ox_dtype elem,
                                 struct ox_error *err)

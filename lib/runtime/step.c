@@ -71,6 +71,19 @@ static enum ox_status get_value(struct activation *a, size_t i, struct ox_error 
     return ox_frame_value(a->frame, value, &a->in[i], err);
 }
 
+/* Sparse tensors, which only initializers, constants and a few operators make, are dense to all others. */
+static enum ox_status densify(struct activation *a, size_t i, struct ox_error *err)
+{
+    struct ox_error why;
+    enum ox_status status =
+        ox_datum_densify(&a->owned[i], ox_env_budget(a->run.env), a->in[i], &why);
+    if (status != OX_OK)
+        return ox_run_fail(&a->run, err, status, "input %zu ('%.64s'): %s", i,
+                           a->step->node->inputs[i]->name, why.message);
+    a->in[i] = a->owned[i];
+    return OX_OK;
+}
+
 static enum ox_status gather(struct activation *a, struct ox_error *err)
 {
     const struct ox_node *node = a->step->node;
@@ -79,10 +92,9 @@ static enum ox_status gather(struct activation *a, struct ox_error *err)
         if (!node->inputs[i] || (i < 64 && a->step->prepared.absorbed >> i & 1))
             continue;
         OX_TRY(get_value(a, i, err));
-        if (a->in[i] && a->in[i]->kind == OX_DATUM_SPARSE && !any_kind) {
-            OX_TRY(ox_datum_densify(&a->owned[i], ox_env_budget(a->run.env), a->in[i], err));
-            a->in[i] = a->owned[i];
-        }
+        if (a->in[i] && a->in[i]->kind == OX_DATUM_SPARSE &&
+            !(any_kind && ox_step_takes_sparse(&a->run, a->step->schema, i, a->in[i])))
+            OX_TRY(densify(a, i, err));
     }
     return OX_OK;
 }
