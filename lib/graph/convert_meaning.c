@@ -280,13 +280,13 @@ bool ox_up_spatial(struct ox_adapt *c)
     return true;
 }
 
-static bool one_output(struct ox_adapt *c)
+static bool cut_outputs(struct ox_adapt *c, size_t n)
 {
-    for (size_t i = 1; i < c->node->n_outputs; i++) {
+    for (size_t i = n; i < c->node->n_outputs; i++) {
         if (ox_adapt_used(c, c->node->outputs[i]))
             return ox_adapt_block(c, "output %zu, of training, is used", i);
     }
-    while (c->node->n_outputs > 1) {
+    while (c->node->n_outputs > n) {
         struct ox_value *last = c->node->outputs[--c->node->n_outputs];
         if (last) {
             last->producer = NULL;
@@ -296,9 +296,22 @@ static bool one_output(struct ox_adapt *c)
     return true;
 }
 
+static bool one_output(struct ox_adapt *c)
+{
+    return cut_outputs(c, 1);
+}
+
+/* It trained when its further outputs were named; from version 14 on an attribute says so, and two of them are left. */
 bool ox_up_training(struct ox_adapt *c)
 {
-    return one_output(c);
+    size_t n_named = 0;
+    for (size_t i = 1; i < c->node->n_outputs; i++)
+        n_named += c->node->outputs[i] != NULL;
+    if (!n_named)
+        return one_output(c);
+    if (!ox_adapt_output(c, 1) || !ox_adapt_output(c, 2))
+        return ox_adapt_block(c, "it trains, and its mean and variance have no names");
+    return cut_outputs(c, 3) && ox_adapt_set_int(c, "training_mode", 1);
 }
 
 bool ox_down_training(struct ox_adapt *c)
