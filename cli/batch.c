@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "lines.h"
 
 /* What the handler of SIGALRM may use: prepared before the timer is armed. */
 static char timeout_message[512];
@@ -52,52 +52,22 @@ void cli_start_timer(struct cli *cli, const char *file)
 struct names {
     const char **items;
     size_t n;
-    char *text; /* of --files-from */
 };
 
-static bool add_name(struct names *names, const char *name)
+/* The operands, then the lines that are not empty. */
+static bool list_names(struct names *names, const char *const *operands, size_t n,
+                       const struct lines *lines)
 {
-    const char **items = realloc(names->items, (names->n + 1) * sizeof *items);
-    if (!items)
+    names->items = calloc(n + lines->n + 1, sizeof *names->items);
+    if (!names->items)
         return false;
-    items[names->n++] = name;
-    names->items = items;
-    return true;
-}
-
-static enum ox_status read_names(struct cli *cli, const char *path, struct names *names)
-{
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-    if (!file)
-        return cli_fail(cli, OX_INPUT, "%s: %s", path, strerror(errno));
-    size_t len = 0, cap = 0;
-    bool ok = true;
-    do {
-        if (len + 1 >= cap) {
-            cap = cap ? cap * 2 : 4096;
-            char *grown = realloc(names->text, cap);
-            ok = grown != NULL;
-            if (!ok)
-                break;
-            names->text = grown;
-        }
-        len += fread(names->text + len, 1, cap - len - 1, file);
-    } while (!feof(file) && !ferror(file));
-    bool failed = ferror(file) != 0;
-    if (file != stdin)
-        fclose(file);
-    if (failed)
-        return cli_fail(cli, OX_INPUT, "%s: %s", path, strerror(errno));
-    if (ok) {
-        names->text[len] = '\0';
-        for (char *at = names->text; ok && at < names->text + len;) {
-            char *end = at + strcspn(at, "\n");
-            *end = '\0';
-            ok = *at == '\0' || add_name(names, at);
-            at = end + 1;
-        }
+    for (size_t i = 0; i < n; i++)
+        names->items[names->n++] = operands[i];
+    for (size_t i = 0; i < lines->n; i++) {
+        if (*lines->items[i])
+            names->items[names->n++] = lines->items[i];
     }
-    return ok ? OX_OK : cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", path);
+    return true;
 }
 
 /* ---- Workers ----------------------------------------------------------------------------------------------------- */
@@ -244,13 +214,12 @@ enum ox_status cli_each_model(struct cli *cli, void *args, const char *const *mo
                               enum ox_status (*one)(struct cli *cli, void *args, const char *model))
 {
     struct names names = {0};
-    enum ox_status status = OX_OK;
-    for (size_t i = 0; i < n && status == OX_OK; i++)
-        if (!add_name(&names, models[i]))
-            status = cli_fail(cli, OX_NO_MEMORY, "out of memory");
-    if (status == OX_OK && cli->common.files_from)
-        status = read_names(cli, cli->common.files_from, &names);
-    if (status == OX_OK && names.n == 0 && !cli->common.files_from)
+    struct lines lines = {0};
+    const char *from = cli->common.files_from;
+    enum ox_status status = from ? lines_read(cli, from, &lines) : OX_OK;
+    if (status == OX_OK && !list_names(&names, models, n, &lines))
+        status = cli_fail(cli, OX_NO_MEMORY, "out of memory");
+    if (status == OX_OK && names.n == 0 && !from)
         status = cli_fail(cli, OX_USAGE, "%s: a model is needed ('onnxtool %s --help' tells more)",
                           cli->command->name, cli->command->name);
     cli->several = names.n > 1;
@@ -261,7 +230,7 @@ enum ox_status cli_each_model(struct cli *cli, void *args, const char *const *mo
         status = run_workers(cli, args, &names, one);
     }
     free(names.items);
-    free(names.text);
+    lines_release(&lines);
     return status;
 }
 

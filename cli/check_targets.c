@@ -251,7 +251,7 @@ static void put_word(struct ox_strbuf *out, const char *word)
     struct ox_strbuf shown;
     ox_strbuf_init(&shown);
     ox_strbuf_name(&shown, word, 0);
-    const char *text = shown.data ? shown.data : "";
+    const char *text = ox_strbuf_text(&shown, out);
     const char *mark = *text && !text[strspn(text, plain)] ? "" : "'";
     ox_strbuf_puts(out, mark);
     ox_strbuf_puts(out, *text == '-' && text[1] ? "./" : "");

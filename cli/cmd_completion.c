@@ -112,8 +112,7 @@ static void zsh_help(struct ox_strbuf *out, const char *text)
             ox_strbuf_putc(&escaped, '\\');
         ox_strbuf_putc(&escaped, *text);
     }
-    cli_put_quoted(out, escaped.data ? escaped.data : "");
-    out->failed |= escaped.failed;
+    cli_put_quoted(out, ox_strbuf_text(&escaped, out));
     ox_strbuf_release(&escaped);
 }
 

@@ -99,7 +99,7 @@ static void print_row(struct ox_strbuf *out, struct ox_strbuf cells[COLUMNS],
                       const size_t widths[COLUMNS])
 {
     for (int i = 0; i < COLUMNS; i++) {
-        ox_strbuf_puts(out, cells[i].data ? cells[i].data : "");
+        ox_strbuf_puts(out, ox_strbuf_text(&cells[i], out));
         if (i + 1 < COLUMNS)
             ox_strbuf_printf(out, "%*s", (int)(widths[i] - text_width(cells[i].data)) + 2, "");
     }
@@ -108,10 +108,11 @@ static void print_row(struct ox_strbuf *out, struct ox_strbuf cells[COLUMNS],
 
 static bool same_graph(const struct ox_strbuf *graph, const char *path)
 {
-    return strcmp(graph->data ? graph->data : "", path) == 0;
+    return strcmp(ox_strbuf_text(graph, NULL), path) == 0;
 }
 
-static enum ox_status print_table(struct cli *cli, struct ox_shapes *shapes)
+/* False: out of memory. */
+static bool print_table(struct cli *cli, struct ox_shapes *shapes)
 {
     enum { WIDEST = 48 };
     size_t n = ox_shapes_count(shapes), widths[COLUMNS] = {0};
@@ -149,7 +150,7 @@ static enum ox_status print_table(struct cli *cli, struct ox_shapes *shapes)
     for (int k = 0; k < COLUMNS; k++)
         ox_strbuf_release(&cells[k]);
     ox_strbuf_release(&graph);
-    return good ? OX_OK : OX_NO_MEMORY;
+    return good;
 }
 
 static void json_value(struct ox_json *json, const struct ox_shape_entry *entry)
@@ -203,7 +204,8 @@ static void json_conflicts(struct ox_json *json, const struct ox_findings *findi
     ox_json_end_array(json);
 }
 
-static enum ox_status print_json(struct cli *cli, struct ox_shapes *shapes, const char *model)
+/* False: out of memory. */
+static bool print_json(struct cli *cli, struct ox_shapes *shapes, const char *model)
 {
     struct ox_json json;
     struct ox_shape_entry entry;
@@ -229,7 +231,7 @@ static enum ox_status print_json(struct cli *cli, struct ox_shapes *shapes, cons
     ox_json_uint(&json, ox_shapes_count(shapes));
     ox_json_end_object(&json);
     ox_strbuf_putc(&cli->out, '\n');
-    return good ? OX_OK : OX_NO_MEMORY;
+    return good;
 }
 
 /* ---- A model ------------------------------------------------------------------------------------------------------ */
@@ -334,7 +336,9 @@ static enum ox_status report(struct cli *cli, const struct args *args, struct ox
     if (!args->strict)
         return OX_OK;
     for (size_t i = 0; i < ox_shapes_count(shapes) && ox_shapes_unknown(shapes); i++) {
-        if (ox_shapes_at(shapes, i, &entry) && !entry.known)
+        if (!ox_shapes_at(shapes, i, &entry))
+            return cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", path);
+        if (!entry.known)
             cli_fail(cli, OX_NEGATIVE, "%s: '%s' is not known%s%s", path, entry.name,
                      entry.reason ? ": " : "", entry.reason ? entry.reason : "");
     }
@@ -469,16 +473,19 @@ static enum ox_status one_model(struct cli *cli, void *args_, const char *path)
     if (status == OX_OK)
         status = infer_model(cli, args, model, &shapes);
     if (status == OX_OK) {
+        bool good = true;
         status = report(cli, args, shapes, path);
         if (args->explain.n) {
             status = cli_worse(status, explain(cli, args, shapes, path));
         } else if (args->format == FORMAT_JSON) {
-            status = cli_worse(status, print_json(cli, shapes, path));
+            good = print_json(cli, shapes, path);
         } else if (!args->out) {
             if (cli->several)
                 ox_strbuf_printf(&cli->out, "%s:\n", path);
-            status = cli_worse(status, print_table(cli, shapes));
+            good = print_table(cli, shapes);
         }
+        if (!good)
+            status = cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", path);
         if (args->out && status == OX_OK)
             status = write_model(cli, args, shapes, model);
     }

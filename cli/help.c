@@ -75,7 +75,7 @@ static void help_options(struct ox_strbuf *out, const struct opt *opt)
         else
             ox_strbuf_printf(out, "%*s", HELP_INDENT - n, "");
         option_text(&text, opt);
-        cli_wrap(out, text.data, text.len, HELP_INDENT, HELP_INDENT);
+        cli_wrap(out, ox_strbuf_text(&text, out), text.len, HELP_INDENT, HELP_INDENT);
     }
     ox_strbuf_release(&text);
 }
@@ -151,7 +151,7 @@ static void man_options(struct ox_strbuf *out, const struct opt *opt)
             ox_strbuf_printf(out, " \\fI%s\\fR", opt->arg);
         ox_strbuf_putc(out, '\n');
         option_text(&text, opt);
-        roff(out, text.data, text.len);
+        roff(out, ox_strbuf_text(&text, out), text.len);
         ox_strbuf_puts(out, ".\n");
     }
     ox_strbuf_release(&text);

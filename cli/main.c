@@ -192,7 +192,8 @@ static int run_command(const struct command *command, int argc, char **argv)
         status = cli_worse(status, cli_flush(&cli));
     }
 cleanup:
-    opt_release(command->options, args, common_options, &cli.common, &result);
+    if (args)
+        opt_release(command->options, args, common_options, &cli.common, &result);
     ox_strbuf_release(&cli.out);
     ox_env_release(cli.env);
     free(args);

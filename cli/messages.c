@@ -21,6 +21,17 @@ static bool write_all(int fd, const char *bytes, size_t n)
     return true;
 }
 
+/* What takes no memory: byte by byte, with a ? for what could do harm on a terminal. */
+static void say_without_memory(const char *text)
+{
+    char plain[4 * OX_ERROR_BYTES + 1];
+    size_t n = 0;
+    for (; text[n] && n < sizeof plain - 1; n++)
+        plain[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
+    plain[n++] = '\n';
+    (void)!(write_all(2, "onnxtool: ", 10) && write_all(2, plain, n));
+}
+
 /* Line by line, so that a message of several lines stays one and names from files stay harmless. */
 static void say(const char *text)
 {
@@ -34,7 +45,9 @@ static void say(const char *text)
         ox_strbuf_putc(&line, '\n');
         at += n + (at[n] == '\n');
     }
-    if (!line.failed && line.data)
+    if (line.failed)
+        say_without_memory(text);
+    else
         (void)!write_all(2, line.data, line.len);
     ox_strbuf_release(&line);
 }

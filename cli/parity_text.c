@@ -12,7 +12,7 @@ static void wrapped(struct ox_strbuf *out, const char *text, size_t column, size
 {
     struct ox_strbuf safe = {0};
     ox_strbuf_name(&safe, text, 0);
-    cli_wrap(out, safe.data ? safe.data : "", safe.len, column, indent);
+    cli_wrap(out, ox_strbuf_text(&safe, out), safe.len, column, indent);
     ox_strbuf_release(&safe);
 }
 
@@ -51,9 +51,9 @@ static void name_cell(struct ox_strbuf *out, const char *name, size_t width)
         ox_strbuf_puts(&kept, "..");
         ox_strbuf_puts(&kept, name);
     }
-    ox_strbuf_name(&shown, kept.data ? kept.data : "", 0);
+    ox_strbuf_name(&shown, ox_strbuf_text(&kept, out), 0);
     ox_strbuf_release(&kept);
-    cell(out, shown.data ? shown.data : "", width, false);
+    cell(out, ox_strbuf_text(&shown, out), width, false);
     ox_strbuf_release(&shown);
 }
 

@@ -37,7 +37,7 @@ static enum ox_status bad_bound(struct parity *p, const char *text, size_t n)
         ox_strbuf_printf(&names, "%s%s", i ? ", " : "", ox_metric_name(i));
     enum ox_status status = cli_fail(
         p->cli, OX_USAGE, "parity: --require takes METRIC>=X or METRIC<=X, not '%.*s'; metrics: %s",
-        (int)n, text, names.data ? names.data : "");
+        (int)n, text, ox_strbuf_text(&names, NULL));
     ox_strbuf_release(&names);
     return status;
 }

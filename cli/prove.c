@@ -133,7 +133,7 @@ static enum ox_status compare(struct proof *proof, const struct side *expected,
             struct ox_strbuf name = {0};
             ox_strbuf_name(&name, ox_session_output_name(expected->session, i), 256);
             snprintf(proof->reason, sizeof proof->reason, "output '%s': %s",
-                     name.data ? name.data : "", one.reason);
+                     ox_strbuf_text(&name, NULL), one.reason);
             ox_strbuf_release(&name);
         }
     }
@@ -237,7 +237,7 @@ enum ox_status prove_equal(struct proof *proof, struct ox_model *expected, struc
             proof->agree = false;
             snprintf(proof->reason, sizeof proof->reason, "it has %zu outputs instead of %zu",
                      b.n_outputs, a.n_outputs);
-        } else {
+        } else if (status == OX_OK) {
             status = run_samples(proof, &a, &b, options, err);
         }
     }

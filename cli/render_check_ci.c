@@ -86,7 +86,7 @@ static void sarif_location(struct ox_json *json, const char *model,
     ox_json_key(json, "artifactLocation");
     ox_json_object(json);
     put_uri(&text, model);
-    json_text(json, "uri", text.data ? text.data : "");
+    json_text(json, "uri", ox_strbuf_text(&text, json->out));
     ox_json_end_object(json);
     ox_json_key(json, "region"); /* readers ask for one; a model has no lines */
     ox_json_object(json);
@@ -146,10 +146,9 @@ static void sarif_result(struct ox_json *json, const char *model, const struct o
     ox_json_object(json);
     json_text(json, "ruleId", finding->id);
     json_text(json, "level", sarif_level(finding->severity));
-    json_message(json, "message", message.data ? message.data : "");
+    json_message(json, "message", ox_strbuf_text(&message, json->out));
     sarif_location(json, model, finding);
     ox_json_end_object(json);
-    json->out->failed |= message.failed;
     ox_strbuf_release(&message);
 }
 
@@ -209,11 +208,11 @@ static void junit_case(struct ox_strbuf *out, const struct check_report *report,
     put_message(&text, finding);
     if (tag) {
         ox_strbuf_printf(out, "<%s type=\"%s\" message=\"", tag, finding->id);
-        ox_strbuf_markup(out, text.data ? text.data : "", 0);
+        ox_strbuf_markup(out, ox_strbuf_text(&text, out), 0);
         ox_strbuf_puts(out, "\"/>");
     } else {
         ox_strbuf_puts(out, "<system-out>");
-        ox_strbuf_markup(out, text.data ? text.data : "", 0);
+        ox_strbuf_markup(out, ox_strbuf_text(&text, out), 0);
         ox_strbuf_puts(out, "</system-out>");
     }
     ox_strbuf_puts(out, "</testcase>\n");
@@ -274,10 +273,9 @@ void render_check_github(struct cli *cli, const struct check_report *report)
         ox_strbuf_puts(&cli->out, ",title=");
         put_command_text(&cli->out, finding->id, true);
         ox_strbuf_puts(&cli->out, "::");
-        put_command_text(&cli->out, message.data ? message.data : "", false);
+        put_command_text(&cli->out, ox_strbuf_text(&message, &cli->out), false);
         ox_strbuf_putc(&cli->out, '\n');
     }
-    cli->out.failed |= message.failed;
     ox_strbuf_release(&message);
 }
 

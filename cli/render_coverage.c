@@ -55,8 +55,7 @@ static void text_row(struct ox_strbuf *out, const struct ox_schema *row,
     for (size_t i = 0; i < row->n_constraints; i++) {
         struct ox_strbuf types = {0};
         ox_schema_types_text(&types, row->constraints[i].allowed, NULL);
-        ox_strbuf_printf(out, "  %s: %s", row->constraints[i].name, types.data ? types.data : "");
-        out->failed |= types.failed;
+        ox_strbuf_printf(out, "  %s: %s", row->constraints[i].name, ox_strbuf_text(&types, out));
         ox_strbuf_release(&types);
     }
     ox_strbuf_putc(out, '\n');

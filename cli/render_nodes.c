@@ -26,7 +26,7 @@ static void amount_cell(struct table *table, uint64_t n, bool known)
         put_grouped(&text, n);
     if (!known && n)
         ox_strbuf_putc(&text, '+');
-    table_cell(table, text.data ? text.data : "");
+    table_cell(table, ox_strbuf_text(&text, &table->text));
     ox_strbuf_release(&text);
 }
 
@@ -44,7 +44,7 @@ static void add_row(struct table *table, const struct ox_node_entry *node)
     struct ox_strbuf text = {0};
     table_name(table, node->label);
     op_text(&text, node);
-    table_cell(table, text.data ? text.data : "");
+    table_cell(table, ox_strbuf_text(&text, &table->text));
     ox_strbuf_clear(&text);
     for (size_t i = 0; i < node->n_outputs && i < 4; i++) {
         ox_strbuf_puts(&text, i ? " " : "");
@@ -54,7 +54,7 @@ static void add_row(struct table *table, const struct ox_node_entry *node)
     amount_cell(table, node->cost.parameters, true);
     amount_cell(table, node->cost.macs, node->cost.macs_known);
     amount_cell(table, node->cost.output_bytes, node->cost.output_known);
-    table_cell(table, text.data ? text.data : "");
+    table_cell(table, ox_strbuf_text(&text, &table->text));
     ox_strbuf_release(&text);
 }
 
@@ -77,7 +77,7 @@ static enum ox_status nodes_text(struct dumped *d)
     for (size_t i = 0; i < ox_costs_count(d->costs) && status == OX_OK; i++) {
         if (!next_node(d, i, 0, &node, &status) || !dump_wants(d, node.graph))
             continue;
-        bool other = strcmp(graph.data ? graph.data : "", node.graph) != 0;
+        bool other = strcmp(ox_strbuf_text(&graph, &d->cli->out), node.graph) != 0;
         if (other || rows % TABLE_ROWS == 0) {
             table_print(&table, &d->cli->out);
             status = dump_flush_some(d);
@@ -108,12 +108,12 @@ static void edges_text(struct ox_strbuf *out, const char *what, const struct ox_
         struct ox_strbuf text = {0};
         ox_strbuf_printf(&text, "  %s ", what);
         ox_strbuf_name(&text, edges[i].param ? edges[i].param : "", 256);
-        table_cell(&table, text.data ? text.data : "");
+        table_cell(&table, ox_strbuf_text(&text, &table.text));
         table_name(&table, edges[i].name ? edges[i].name : "-");
         ox_strbuf_clear(&text);
         ox_strbuf_name(&text, edges[i].name ? edges[i].type : "omitted", 1024);
         ox_strbuf_puts(&text, edges[i].is_constant ? " constant" : "");
-        table_cell(&table, text.data ? text.data : "");
+        table_cell(&table, ox_strbuf_text(&text, &table.text));
         ox_strbuf_release(&text);
     }
     table_print(&table, out);

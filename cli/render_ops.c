@@ -65,8 +65,7 @@ static void put_item(struct ox_strbuf *out, const char *name, size_t name_width,
 {
     size_t indent = NAME_COLUMN + name_width + 2;
     ox_strbuf_printf(out, "%*s%-*s  ", NAME_COLUMN, "", (int)name_width, name);
-    put_words(out, text->data ? text->data : "", indent, indent);
-    out->failed |= text->failed;
+    put_words(out, ox_strbuf_text(text, out), indent, indent);
     ox_strbuf_clear(text);
 }
 
@@ -187,8 +186,7 @@ static void text_change(struct ox_strbuf *out, const struct ox_schema_change *c)
         ox_strbuf_printf(&text, "%s %s -> %s", c->property, or_none(c->before), or_none(c->after));
     }
     ox_strbuf_printf(out, "%*s", NAME_COLUMN, "");
-    put_words(out, text.data ? text.data : "", NAME_COLUMN, CHANGE_INDENT);
-    out->failed |= text.failed;
+    put_words(out, ox_strbuf_text(&text, out), NAME_COLUMN, CHANGE_INDENT);
     ox_strbuf_release(&text);
 }
 

@@ -91,13 +91,13 @@ static void text_ports(struct ox_strbuf *out, const char *what, const struct ox_
         for (size_t i = 0; i < shown; i++) {
             ox_strbuf_clear(&name);
             ox_strbuf_name(&name, ports[i].name, 256);
-            size_t own = text_width(name.data ? name.data : "");
+            size_t own = text_width(ox_strbuf_text(&name, out));
             if (pass == 0) {
                 wide = own > wide ? own : wide;
                 continue;
             }
             label(out, i ? "" : what);
-            ox_strbuf_puts(out, name.data ? name.data : "");
+            ox_strbuf_puts(out, ox_strbuf_text(&name, out));
             ox_strbuf_printf(out, "%*s  ", own < wide ? (int)(wide - own) : 0, "");
             ox_strbuf_name(out, ports[i].type, 512);
             ox_strbuf_puts(out, ports[i].has_default ? "  (has a default)\n" : "\n");
@@ -122,7 +122,7 @@ static void text_ops(struct ox_strbuf *out, const struct ox_summary *s)
             ox_strbuf_putc(&word, ':');
         }
         ox_strbuf_name(&word, s->ops[i].op_type, 256);
-        size_t wide = text_width(word.data ? word.data : "");
+        size_t wide = text_width(ox_strbuf_text(&word, out));
         bool fits = column + wide + 2 <= WIDTH;
         if (i)
             ox_strbuf_puts(out, fits ? ", " : ",\n");
@@ -130,7 +130,7 @@ static void text_ops(struct ox_strbuf *out, const struct ox_summary *s)
             label(out, "");
             column = LABEL;
         }
-        ox_strbuf_puts(out, word.data ? word.data : "");
+        ox_strbuf_puts(out, ox_strbuf_text(&word, out));
         column += wide + 2;
     }
     ox_strbuf_putc(out, '\n');

@@ -61,10 +61,10 @@ static void add_row(struct table *table, const struct ox_weight *weight,
 {
     struct ox_strbuf text = {0};
     name_text(&text, weight);
-    table_cell(table, text.data ? text.data : "");
+    table_cell(table, ox_strbuf_text(&text, &table->text));
     ox_strbuf_clear(&text);
     type_text(&text, weight);
-    table_cell(table, text.data ? text.data : "");
+    table_cell(table, ox_strbuf_text(&text, &table->text));
     ox_strbuf_release(&text);
     table_printf(table, "%llu", (unsigned long long)weight->bytes);
     stats_cells(table, stats);

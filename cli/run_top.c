@@ -1,50 +1,8 @@
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lines.h"
 #include "run.h"
-
-struct labels {
-    char *text;
-    char **lines;
-    size_t n;
-};
-
-static enum ox_status read_labels(struct run *run, struct labels *labels)
-{
-    const char *path = run->args->labels;
-    *labels = (struct labels){0};
-    FILE *file = path ? fopen(path, "r") : NULL;
-    if (!path)
-        return OX_OK;
-    if (!file)
-        return cli_fail(run->cli, OX_INPUT, "%s: %s", path, strerror(errno));
-    struct ox_strbuf text = {0};
-    char bytes[4096];
-    size_t n;
-    while ((n = fread(bytes, 1, sizeof bytes, file)) > 0)
-        ox_strbuf_add(&text, bytes, n);
-    bool failed = ferror(file) != 0;
-    fclose(file);
-    if (failed || text.failed) {
-        ox_strbuf_release(&text);
-        return cli_fail(run->cli, failed ? OX_INPUT : OX_NO_MEMORY, "%s: cannot be read", path);
-    }
-    size_t count = 1;
-    for (size_t i = 0; i < text.len; i++)
-        count += text.data[i] == '\n';
-    labels->text = text.data;
-    labels->lines = calloc(count, sizeof *labels->lines);
-    if (!labels->lines)
-        return cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", path);
-    for (char *at = text.data, *end = at + text.len; at && at < end;) {
-        char *stop = at + strcspn(at, "\n");
-        *stop = '\0';
-        labels->lines[labels->n++] = at;
-        at = stop + 1;
-    }
-    return OX_OK;
-}
 
 /* Index of the largest of n that `taken` does not hold; NaN is never it. */
 static size_t largest(const double *values, const bool *taken, size_t n)
@@ -56,7 +14,7 @@ static size_t largest(const double *values, const bool *taken, size_t n)
     return best;
 }
 
-static void print_row(struct run *run, const struct labels *labels, const double *values,
+static void print_row(struct run *run, const struct lines *labels, const double *values,
                       bool *taken, size_t n)
 {
     struct ox_strbuf *out = &run->cli->out;
@@ -69,13 +27,13 @@ static void print_row(struct run *run, const struct labels *labels, const double
         ox_strbuf_printf(out, "%8zu  %12.6g", at, values[at]);
         if (at < labels->n) {
             ox_strbuf_puts(out, "  ");
-            ox_strbuf_name(out, labels->lines[at], 256);
+            ox_strbuf_name(out, labels->items[at], 256);
         }
         ox_strbuf_putc(out, '\n');
     }
 }
 
-static enum ox_status print_output(struct run *run, const struct labels *labels, size_t at)
+static enum ox_status print_output(struct run *run, const struct lines *labels, size_t at)
 {
     const struct ox_tensor *t = run->outputs[at] ? ox_datum_get_tensor(run->outputs[at]) : NULL;
     unsigned rank = t ? ox_tensor_rank(t) : 0;
@@ -105,11 +63,11 @@ static enum ox_status print_output(struct run *run, const struct labels *labels,
 
 enum ox_status run_print_top(struct run *run)
 {
-    struct labels labels;
-    enum ox_status status = read_labels(run, &labels);
+    struct lines labels = {0};
+    enum ox_status status =
+        run->args->labels ? lines_read(run->cli, run->args->labels, &labels) : OX_OK;
     for (size_t i = 0; i < run->n_outputs && status == OX_OK; i++)
         status = print_output(run, &labels, i);
-    free(labels.lines);
-    free(labels.text);
+    lines_release(&labels);
     return status;
 }

@@ -139,6 +139,8 @@ void ox_strbuf_add(struct ox_strbuf *buf, const void *bytes, size_t n);
 void ox_strbuf_puts(struct ox_strbuf *buf, const char *text);
 void ox_strbuf_putc(struct ox_strbuf *buf, char c);
 void ox_strbuf_printf(struct ox_strbuf *buf, const char *format, ...) OX_PRINTF(2, 3);
+/* What buf holds, "" when that is nothing, to become part of `into`, which fails when buf did (NULL: nothing does). */
+const char *ox_strbuf_text(const struct ox_strbuf *buf, struct ox_strbuf *into);
 /* A name from a file made safe to print: control characters, invalid UTF-8 and bidirectional overrides become \xNN,
  * and what is longer than max_bytes (0: no limit) ends in "...". */
 void ox_strbuf_name(struct ox_strbuf *buf, const char *name, size_t max_bytes);

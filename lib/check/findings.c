@@ -102,6 +102,7 @@ static void set_place(struct ox_findings *findings, struct ox_finding *finding,
         ox_graph_path(&text, graph);
     finding->graph = keep(findings, text.data ? text.data : "");
     if (place->node) {
+        findings->out_of_memory |= text.failed;
         ox_strbuf_clear(&text);
         ox_node_label(&text, place->node);
         finding->node = keep(findings, text.data ? text.data : "");

@@ -1,5 +1,6 @@
 #include "common/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -20,6 +21,11 @@ int ox_status_exit_code(enum ox_status status)
 const char *ox_status_text(enum ox_status status)
 {
     return (size_t)status < OX_COUNT(statuses) ? statuses[status].text : "unknown status";
+}
+
+enum ox_status ox_errno_status(int error, enum ox_status otherwise)
+{
+    return error == ENOMEM || error == EMFILE || error == ENFILE ? OX_NO_MEMORY : otherwise;
 }
 
 enum ox_status ox_fail(struct ox_error *err, enum ox_status status, const char *format, ...)

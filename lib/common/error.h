@@ -14,6 +14,9 @@ enum ox_status ox_fail(struct ox_error *err, enum ox_status status, const char *
 enum ox_status ox_fail_context(struct ox_error *err, enum ox_status status, const char *format, ...)
     OX_PRINTF(3, 4);
 
+/* What an errno of the system means for us: OX_NO_MEMORY for want of memory or descriptors, else `otherwise`. */
+enum ox_status ox_errno_status(int error, enum ox_status otherwise);
+
 enum { OX_SHOWN_BYTES = 280 };
 /* A name from a file as a message may have it: ox_strbuf_name() at most 256 bytes long, without memory to fail for. */
 const char *ox_shown(char text[OX_SHOWN_BYTES], const char *name, size_t n);

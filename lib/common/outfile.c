@@ -13,6 +13,8 @@
 #include "common/file.h"
 #include "common/forget.h"
 
+#define SELF "/proc/self/fd/"
+
 enum { BUFFER_BYTES = 64 << 10, N_OPEN = 64, TRIES = 100, LIVE = 2 };
 
 /* Temporary files by folder and name: what a signal handler must remove. A table, for a handler can walk no list that
@@ -26,7 +28,7 @@ static struct pending {
 struct ox_outfile {
     char *path;
     char *base;              /* NULL: not renamed but copied to `direct` when committed */
-    struct pending *pending; /* the temporary file, until it is renamed or removed */
+    struct pending *pending; /* the temporary file's name, until it is renamed or removed; NULL: it has none */
     int dir;
     int fd;
     int direct;
@@ -55,7 +57,8 @@ static struct pending *take_slot(void)
 static enum ox_status failed(const struct ox_outfile *out, const char *what, int error,
                              struct ox_error *err)
 {
-    return ox_fail(err, OX_IO, "%s: %s: %s", out->path, what, strerror(error));
+    return ox_fail(err, ox_errno_status(error, OX_IO), "%s: %s: %s", out->path, what,
+                   strerror(error));
 }
 
 static uint64_t random_number(void)
@@ -69,13 +72,16 @@ static uint64_t random_number(void)
     return value;
 }
 
-/* The name is live in the table before the file exists: a signal between the two removes what is not there. */
-static enum ox_status make_temporary(struct ox_outfile *out, const struct stat *old,
-                                     struct ox_error *err)
+/* Gives the temporary file a name: makes one, or links the one that has none so far. The name is live in the table before the file
+ * exists: a signal between the two removes what is not there. Returns an errno. */
+static int make_name(struct ox_outfile *out)
 {
     struct pending *slot = take_slot();
     if (!slot)
-        return ox_fail(err, OX_IO, "%s: more than %d files are being written", out->path, N_OPEN);
+        return EMFILE;
+    char self[32];
+    bool made = out->fd >= 0;
+    snprintf(self, sizeof self, SELF "%d", out->fd);
     slot->dir = out->dir;
     int error = EEXIST;
     for (int i = 0; i < TRIES && error == EEXIST; i++) {
@@ -83,15 +89,29 @@ static enum ox_status make_temporary(struct ox_outfile *out, const struct stat *
         snprintf(slot->name, sizeof slot->name, ".%.200s.%016llx.tmp", out->base,
                  (unsigned long long)random_number());
         atomic_store(&slot->state, LIVE);
-        out->fd =
-            openat(out->dir, slot->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        error = out->fd < 0 ? errno : 0;
+        int got = made ? linkat(AT_FDCWD, self, out->dir, slot->name, AT_SYMLINK_FOLLOW)
+                       : openat(out->dir, slot->name,
+                                O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        error = got < 0 ? errno : 0;
+        if (!made && !error)
+            out->fd = got;
     }
-    if (error) {
+    if (error)
         atomic_store(&slot->state, 0);
+    else
+        out->pending = slot;
+    return error;
+}
+
+/* Without a name until it is whole, where the system can do that, so that not even a kill leaves it behind. */
+static enum ox_status make_temporary(struct ox_outfile *out, const struct stat *old,
+                                     struct ox_error *err)
+{
+    if (access(SELF, X_OK) == 0)
+        out->fd = openat(out->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    int error = out->fd < 0 ? make_name(out) : 0;
+    if (error)
         return failed(out, "cannot be written", error, err);
-    }
-    out->pending = slot;
     if (old && fchmod(out->fd, old->st_mode & 0777) != 0)
         return failed(out, "cannot take over the old file's mode", errno, err);
     return OX_OK;
@@ -315,10 +335,13 @@ enum ox_status ox_outfile_commit(struct ox_outfile *out, struct ox_error *err)
         return copy_to_direct(out, err);
     if (fsync(out->fd) != 0 && errno != EINVAL && errno != ENOTSUP)
         return failed(out, "cannot be written", errno, err);
+    int error = out->pending ? 0 : make_name(out);
     int fd = out->fd;
     out->fd = -1;
-    if (close(fd) != 0)
-        return failed(out, "cannot be written", errno, err);
+    if (close(fd) != 0 && !error)
+        error = errno;
+    if (error)
+        return failed(out, "cannot be written", error, err);
     if (renameat(out->dir, out->pending->name, out->dir, out->base) != 0)
         return failed(out, "cannot be replaced", errno, err);
     atomic_store(&out->pending->state, 0);

@@ -48,6 +48,13 @@ static bool reserve(struct ox_strbuf *buf, size_t n)
     return true;
 }
 
+const char *ox_strbuf_text(const struct ox_strbuf *buf, struct ox_strbuf *into)
+{
+    if (into)
+        into->failed |= buf->failed;
+    return buf->data ? buf->data : "";
+}
+
 void ox_strbuf_add(struct ox_strbuf *buf, const void *bytes, size_t n)
 {
     if (!reserve(buf, n))

@@ -322,9 +322,8 @@ static enum ox_status tidy(struct job *job, struct ox_graph *graph)
     if (any)
         ox_graph_remove_nodes(graph, remove);
     free(remove);
-    return ox_graph_sort(graph)
-               ? OX_OK
-               : ox_fail(job->err, OX_INPUT, "%s: its nodes form a cycle", job->model->path);
+    enum ox_status status = ox_graph_sort(graph, job->err);
+    return status == OX_OK ? OX_OK : ox_fail_context(job->err, status, "%s", job->model->path);
 }
 
 static bool in_unit(const struct ox_graph *graph, const struct ox_function *function)

@@ -22,7 +22,7 @@ static void dot_type(struct ox_strbuf *out, const struct ox_drawer *d, const str
     if (!type || type->kind == OX_TYPE_UNKNOWN)
         return;
     ox_type_print(&text, type, true);
-    dot_text(out, text.data ? text.data : "");
+    dot_text(out, ox_strbuf_text(&text, out));
     ox_strbuf_release(&text);
 }
 
@@ -34,7 +34,7 @@ static void dot_box(struct ox_drawer *d, const struct ox_box *box, uint32_t numb
         ox_node_label(&label, box->node);
         dot_text(d->out, box->node->op_type);
         ox_strbuf_puts(d->out, "\\n");
-        dot_text(d->out, label.data ? label.data : "");
+        dot_text(d->out, ox_strbuf_text(&label, d->out));
         ox_strbuf_puts(d->out, "\"];\n");
     } else {
         dot_text(d->out, box->value->name);

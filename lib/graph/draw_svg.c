@@ -95,20 +95,20 @@ static void draw_node(struct ox_drawer *d, const struct ox_box *box)
     type_text(&type, d, first);
     if (d->options->tint) {
         ox_graph_path(&path, node->graph);
-        tint = d->options->tint(d->options->tint_arg, path.data ? path.data : "",
-                                label.data ? label.data : "");
+        tint = d->options->tint(d->options->tint_arg, ox_strbuf_text(&path, d->out),
+                                ox_strbuf_text(&label, d->out));
         snprintf(tinted, sizeof tinted, "#%06lx", (unsigned long)tint & 0xffffff);
     }
     ox_strbuf_printf(d->out, "<g class=\"n\" data-n=\"%zu\"><title>",
                      d->costs->first[node->graph->id] + node->index);
     ox_strbuf_markup(d->out, node->op_type, 256);
     ox_strbuf_putc(d->out, ' ');
-    ox_strbuf_markup(d->out, label.data ? label.data : "", 256);
+    ox_strbuf_markup(d->out, ox_strbuf_text(&label, d->out), 256);
     ox_strbuf_printf(d->out,
                      "</title><rect x=\"%" PRIu64 "\" y=\"%" PRIu64
                      "\" width=\"%d\" height=\"%d\" rx=\"5\" fill=\"%s\"/>",
                      x, y, BOX_WIDTH, BOX_HEIGHT, tint < 0 ? colour_of(node) : tinted);
-    draw_label(d, node->op_type, type.data ? type.data : "", x, y);
+    draw_label(d, node->op_type, ox_strbuf_text(&type, d->out), x, y);
     ox_strbuf_puts(d->out, "</g>\n");
     ox_strbuf_release(&label);
     ox_strbuf_release(&type);
@@ -126,7 +126,7 @@ static void draw_port(struct ox_drawer *d, const struct ox_box *box)
                      "</title><rect x=\"%" PRIu64 "\" y=\"%" PRIu64
                      "\" width=\"%d\" height=\"%d\" rx=\"18\"/>",
                      x, y, BOX_WIDTH, BOX_HEIGHT);
-    draw_label(d, box->value->name, type.data ? type.data : "", x, y);
+    draw_label(d, box->value->name, ox_strbuf_text(&type, d->out), x, y);
     ox_strbuf_puts(d->out, "</g>\n");
     ox_strbuf_release(&type);
 }
@@ -151,7 +151,7 @@ static void draw_wire(struct ox_drawer *d, const struct ox_layout *layout,
     ox_strbuf_puts(d->out, "\"><title>");
     ox_strbuf_markup(d->out, wire->value->name, 256);
     ox_strbuf_putc(d->out, ' ');
-    ox_strbuf_markup(d->out, type.data ? type.data : "", 256);
+    ox_strbuf_markup(d->out, ox_strbuf_text(&type, d->out), 256);
     ox_strbuf_puts(d->out, "</title></path>\n");
     ox_strbuf_release(&type);
 }

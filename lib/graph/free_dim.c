@@ -93,6 +93,8 @@ static enum ox_status free_input(struct ox_freeing *free_, const char *name, con
         int64_t was, now;
         at[n] = '\0';
         const struct ox_expr *dim = n ? ox_expr_parse(model->exprs, at) : NULL;
+        if (ox_exprs_failed(model->exprs))
+            return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", ox_free_label(model));
         if (!dim || axis >= old->rank)
             return ox_fail(err, OX_USAGE, "%s: '%s' does not fit the %u dimensions of input '%s'",
                            ox_free_label(model), text, old->rank, value->name);
@@ -315,8 +317,9 @@ static enum ox_status rewrite(struct ox_freeing *free_, struct ox_error *err)
             size_t n = graph->n_nodes; /* nodes that are added come after */
             for (size_t i = 0; !graph->function && i < n; i++)
                 OX_TRY(ox_free_node(free_, graph->nodes[i], err));
-            if (graph->n_nodes > n && !ox_graph_sort(graph))
-                return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", ox_free_label(free_->model));
+            enum ox_status sorted = graph->n_nodes > n ? ox_graph_sort(graph, err) : OX_OK;
+            if (sorted != OX_OK)
+                return ox_fail_context(err, sorted, "%s", ox_free_label(free_->model));
         }
     }
     OX_TRY(drop_replaced(free_, err));

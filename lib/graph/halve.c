@@ -467,9 +467,8 @@ static enum ox_status rewrite(struct halver *h)
             OX_TRY(rewrite_node(h, h->graph->nodes[i]));
     }
     OX_TRY(define_floats(h));
-    return ox_graph_sort(h->graph)
-               ? OX_OK
-               : ox_fail(h->err, OX_INPUT, "%s: its nodes form a cycle", h->model->path);
+    enum ox_status status = ox_graph_sort(h->graph, h->err);
+    return status == OX_OK ? OX_OK : ox_fail_context(h->err, status, "%s", h->model->path);
 }
 
 /* Without casts there are no halves. */

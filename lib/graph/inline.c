@@ -82,8 +82,9 @@ static enum ox_status inline_graph(struct ox_graph *graph, size_t *n_calls, stru
             memset(remove + n, 0, (graph->n_nodes - n) * sizeof *remove);
             calls = remove;
             ox_graph_remove_nodes(graph, remove);
-            if (!ox_graph_sort(graph))
-                status = ox_fail(err, OX_INPUT, "%s: its nodes form a cycle", model->path);
+            status = ox_graph_sort(graph, err);
+            if (status != OX_OK)
+                ox_fail_context(err, status, "%s", model->path);
         } else {
             status = no_room(model, err);
         }

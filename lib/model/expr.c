@@ -31,14 +31,21 @@ static bool intern_grow(struct ox_intern *set, uint32_t (*hash_of)(const void *)
     return true;
 }
 
+/* Out of memory. */
+static void *fail(struct ox_exprs *pool)
+{
+    pool->failed = true;
+    return NULL;
+}
+
 /* The slot of what same() accepts, or the free one where it belongs; NULL when out of memory. */
-static const void **intern_slot(struct ox_intern *set, uint32_t hash,
+static const void **intern_slot(struct ox_exprs *pool, struct ox_intern *set, uint32_t hash,
                                 uint32_t (*hash_of)(const void *),
                                 bool (*same)(const void *item, const void *wanted),
                                 const void *wanted)
 {
     if (set->n >= set->cap / 2 && !intern_grow(set, hash_of))
-        return NULL;
+        return fail(pool);
     size_t at = hash & (set->cap - 1);
     while (set->slots[at] && !(hash_of(set->slots[at]) == hash && same(set->slots[at], wanted)))
         at = (at + 1) & (set->cap - 1);
@@ -135,6 +142,11 @@ void ox_exprs_release(struct ox_exprs *pool)
     free(pool);
 }
 
+bool ox_exprs_failed(const struct ox_exprs *pool)
+{
+    return pool->failed;
+}
+
 const struct ox_expr *ox_expr_of_terms(struct ox_exprs *pool, const struct ox_term *terms, size_t n)
 {
     uint32_t hash = (uint32_t)n;
@@ -148,13 +160,13 @@ const struct ox_expr *ox_expr_of_terms(struct ox_exprs *pool, const struct ox_te
         return NULL;
     }
     struct wanted_list wanted = {n, terms};
-    const void **slot = intern_slot(&pool->exprs, hash, hash_of_expr, same_expr, &wanted);
+    const void **slot = intern_slot(pool, &pool->exprs, hash, hash_of_expr, same_expr, &wanted);
     if (!slot)
         return NULL;
     if (!*slot) {
         struct ox_expr *e = ox_arena_alloc(&pool->arena, sizeof *e + n * sizeof e->terms[0]);
         if (!e)
-            return NULL;
+            return fail(pool);
         e->id = pool->next_expr++;
         e->hash = hash;
         e->n = (unsigned)n;
@@ -188,14 +200,14 @@ static const struct ox_monomial *monomial_get(struct ox_exprs *pool,
     }
     struct wanted_list wanted = {degree, atoms};
     const void **slot =
-        intern_slot(&pool->monomials, hash, hash_of_monomial, same_monomial, &wanted);
+        intern_slot(pool, &pool->monomials, hash, hash_of_monomial, same_monomial, &wanted);
     if (!slot)
         return NULL;
     if (!*slot) {
         struct ox_monomial *mono =
             ox_arena_alloc(&pool->arena, sizeof *mono + degree * sizeof mono->atoms[0]);
         if (!mono)
-            return NULL;
+            return fail(pool);
         mono->hash = hash;
         mono->degree = degree;
         mono->weight = weight;
@@ -220,14 +232,14 @@ const struct ox_atom *ox_atom_get(struct ox_exprs *pool, enum ox_atom_kind kind,
         return NULL;
     }
     struct wanted_atom wanted = {kind, n, args};
-    const void **slot = intern_slot(&pool->atoms, hash, hash_of_atom, same_atom, &wanted);
+    const void **slot = intern_slot(pool, &pool->atoms, hash, hash_of_atom, same_atom, &wanted);
     if (!slot)
         return NULL;
     if (!*slot) {
         struct ox_atom *atom =
             ox_arena_alloc(&pool->arena, sizeof *atom + n * sizeof(atom->args[0]));
         if (!atom)
-            return NULL;
+            return fail(pool);
         atom->id = pool->next_atom++;
         atom->hash = hash;
         atom->kind = kind;
@@ -277,13 +289,13 @@ static const struct ox_atom *symbol_atom(struct ox_exprs *pool, const char *name
         return pool->by_name[index];
     void *items = pool->by_name;
     if (!reserve(&items, &pool->cap_symbols, pool->n_symbols, sizeof *pool->by_name))
-        return NULL;
+        return fail(pool);
     pool->by_name = items;
     char *copy = ox_arena_strndup(&pool->arena, name, n);
     struct ox_atom *atom = ox_arena_alloc(&pool->arena, sizeof *atom);
     index = (uint32_t)pool->n_symbols;
     if (!copy || !atom || !ox_strmap_add(&pool->symbols, copy, n, &index, NULL))
-        return NULL;
+        return fail(pool);
     atom->id = pool->next_atom++;
     atom->hash = mix(0x51u, atom->id);
     atom->kind = OX_ATOM_SYMBOL;
@@ -354,13 +366,13 @@ const struct ox_expr *ox_expr_fresh(struct ox_exprs *pool, const char *prefix)
         return ox_expr_symbol(pool, prefix);
     void *items = pool->next_suffix;
     if (!reserve(&items, &pool->cap_prefixes, pool->n_prefixes, sizeof *pool->next_suffix))
-        return NULL;
+        return fail(pool);
     pool->next_suffix = items;
     uint32_t at = (uint32_t)pool->n_prefixes;
     bool is_new;
     char *copy = ox_arena_strndup(&pool->arena, prefix, n);
     if (!copy || !ox_strmap_add(&pool->prefixes, copy, n, &at, &is_new))
-        return NULL;
+        return fail(pool);
     if (is_new) {
         pool->next_suffix[at] = 1;
         pool->n_prefixes++;
@@ -368,7 +380,7 @@ const struct ox_expr *ox_expr_fresh(struct ox_exprs *pool, const char *prefix)
     for (;;) {
         char *name = ox_arena_printf(&pool->arena, "%s_%u", prefix, pool->next_suffix[at]++);
         if (!name)
-            return NULL;
+            return fail(pool);
         if (ox_strmap_find(&pool->symbols, name, strlen(name)) == OX_STRMAP_NONE)
             return ox_expr_symbol(pool, name);
     }

@@ -13,6 +13,8 @@ struct ox_exprs; /* a pool */
 
 struct ox_exprs *ox_exprs_new(struct ox_budget *budget);
 void ox_exprs_release(struct ox_exprs *pool);
+/* Whether some expression is NULL because memory ran out. */
+bool ox_exprs_failed(const struct ox_exprs *pool);
 
 /* All return NULL when an operand is NULL, on 64-bit overflow, when the expression grows over the pool's bound, or when out
  * of memory. */

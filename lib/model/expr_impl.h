@@ -83,6 +83,7 @@ struct ox_exprs {
     struct ox_intern atoms, monomials, exprs;
     uint32_t next_atom, next_expr;
     size_t n_refused;              /* that grew over a bound */
+    bool failed;                   /* out of memory once: what was NULL since may be so for that */
     bool assumed;                  /* of some symbols more than that they are >= 0 */
     const struct ox_monomial *one; /* the empty product */
 };

@@ -307,6 +307,7 @@ const struct ox_expr *ox_expr_parse(struct ox_exprs *pool, const char *text)
 {
     struct parser p = {.pool = pool, .at = text, .name = malloc(strlen(text) + 1)};
     const struct ox_expr *result = p.name ? parse_sum(&p) : NULL;
+    pool->failed |= !p.name;
     skip_space(&p);
     if (*p.at)
         result = NULL;

@@ -92,37 +92,40 @@ static bool place(const struct ox_graph *graph, const struct needs *needs, uint3
 }
 
 /* Depth first in the present order: what is in order stays so, what is needed earlier moves before its first user. */
-bool ox_graph_sort(struct ox_graph *graph)
+enum ox_status ox_graph_sort(struct ox_graph *graph, struct ox_error *err)
 {
     size_t n = graph->n_nodes;
     struct needs needs = {0};
     unsigned char *state = calloc(n ? n : 1, 1);
     uint32_t *stack = calloc(n ? n : 1, sizeof *stack);
     struct ox_node **order = calloc(n ? n : 1, sizeof(*order));
-    size_t *next = NULL;
-    bool good = state && stack && order && find_needs(graph, &needs);
-    if (good) {
-        next = malloc((n + 1) * sizeof *next);
-        good = next != NULL;
+    size_t *next = malloc((n + 1) * sizeof *next);
+    enum ox_status status = OX_OK;
+    if (!state || !stack || !order || !next || !find_needs(graph, &needs)) {
+        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+        goto cleanup;
     }
-    if (good)
-        memcpy(next, needs.start, (n + 1) * sizeof *next);
+    memcpy(next, needs.start, (n + 1) * sizeof *next);
     size_t n_order = 0;
-    for (size_t i = 0; i < n && good; i++) {
-        if (state[i] == UNSEEN)
-            good = place(graph, &needs, (uint32_t)i, state, next, stack, order, &n_order);
+    for (size_t i = 0; i < n; i++) {
+        if (state[i] == UNSEEN &&
+            !place(graph, &needs, (uint32_t)i, state, next, stack, order, &n_order)) {
+            status = ox_fail(err, OX_INPUT, "its nodes form a cycle");
+            goto cleanup;
+        }
     }
-    for (size_t i = 0; i < n && good; i++) {
+    for (size_t i = 0; i < n; i++) {
         graph->nodes[i] = order[i];
         graph->nodes[i]->index = (uint32_t)i;
     }
+cleanup:
     free(needs.start);
     free(needs.need);
     free(state);
     free(stack);
     free(order);
     free(next);
-    return good;
+    return status;
 }
 
 static bool is_sorted(const struct ox_graph *graph, bool *failed)
@@ -141,13 +144,15 @@ static bool is_sorted(const struct ox_graph *graph, bool *failed)
 enum ox_status ox_model_sort(struct ox_model *model, bool *changed, struct ox_error *err)
 {
     bool any = false, failed = false;
-    for (size_t i = 0; i < model->n_graphs && !failed; i++) {
+    for (size_t i = 0; i < model->n_graphs; i++) {
         struct ox_graph *graph = model->graphs[i];
-        if (!is_sorted(graph, &failed) && !failed)
-            any = ox_graph_sort(graph) || any;
+        if (is_sorted(graph, &failed))
+            continue;
+        enum ox_status status = failed ? OX_NO_MEMORY : ox_graph_sort(graph, NULL);
+        if (status == OX_NO_MEMORY)
+            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        any |= status == OX_OK;
     }
-    if (failed)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
     if (changed)
         *changed = any;
     return OX_OK;

@@ -321,8 +321,8 @@ void ox_model_free_inits(struct ox_model *model);
 void ox_graph_remove_nodes(struct ox_graph *graph, const bool *remove);
 /* No two nodes of a graph share a name then, as onnxruntime asks for: those that are new get others. */
 bool ox_model_part_names(struct ox_model *model);
-/* Topological and stable; false also when there is a cycle (then nothing moves). */
-bool ox_graph_sort(struct ox_graph *graph);
+/* Topological and stable. OX_INPUT: its nodes form a cycle; nothing moves then, nor at OX_NO_MEMORY. */
+enum ox_status ox_graph_sort(struct ox_graph *graph, struct ox_error *err);
 /* An attribute of that name that is there is emptied. Pointers to the node's other attributes become stale. */
 struct ox_attr *ox_node_add_attr(struct ox_node *node, const char *name, enum ox_attr_type type);
 bool ox_node_set_int(struct ox_node *node, const char *name, int64_t value);

@@ -499,8 +499,7 @@ static enum ox_status walk_node(struct ox_walk *walk, struct ox_node *node, stru
 static enum ox_status walk_graph(struct ox_quant *q, struct ox_graph *graph, struct ox_error *err)
 {
     struct ox_walk walk;
-    if (!ox_graph_sort(graph))
-        return ox_fail(err, OX_INPUT, "the nodes cannot be ordered: there is a cycle");
+    OX_TRY(ox_graph_sort(graph, err));
     OX_TRY(ox_walk_begin(&walk, q, graph, err));
     for (size_t i = 0; i < walk.n_nodes && !q->options->compat_ort; i++)
         OX_TRY(ox_cancel_find_live(q, graph->nodes[i], &walk.live[i], err));

@@ -117,7 +117,7 @@ static enum ox_status fold_norms(struct ox_quant *q, struct ox_graph *graph, str
         gone[conv->index] = gone[norm->index] = true;
     }
     ox_graph_remove_nodes(graph, gone);
-    return ox_graph_sort(graph) ? OX_OK : no_memory(err);
+    return ox_graph_sort(graph, err);
 }
 
 /* ---- The opset that the forms need -------------------------------------------------------------------------------- */

@@ -459,10 +459,8 @@ enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err)
 {
     struct ox_model *model = q->model;
     OX_TRY(ox_quant_drop_inits(q, err));
-    for (size_t g = 0; g < model->n_graphs; g++) {
-        if (!ox_graph_sort(model->graphs[g]))
-            return ox_fail(err, OX_INPUT, "the nodes cannot be ordered: there is a cycle");
-    }
+    for (size_t g = 0; g < model->n_graphs; g++)
+        OX_TRY(ox_graph_sort(model->graphs[g], err));
     if (!ox_model_part_names(model))
         return ox_fail(err, OX_NO_MEMORY, "out of memory");
     if (model->ir_version < least_ir(model))

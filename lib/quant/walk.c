@@ -134,8 +134,7 @@ enum ox_status ox_walk_end(struct ox_walk *walk, struct ox_error *err)
         return ox_fail(err, OX_NO_MEMORY, "out of memory");
     memcpy(remove, walk->gone, walk->n_nodes * sizeof *remove);
     ox_graph_remove_nodes(graph, remove);
-    return ox_graph_sort(graph) ? OX_OK
-                                : ox_fail(err, OX_NO_MEMORY, "out of memory, or nodes in a cycle");
+    return ox_graph_sort(graph, err);
 }
 
 /* ---- Constants ---------------------------------------------------------------------------------------------------- */

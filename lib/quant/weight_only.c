@@ -525,13 +525,13 @@ static enum ox_status quantize(struct job *job, const char *const *samples, size
         OX_TRY(rewrite(job, &job->targets[i], err));
     }
     for (size_t g = 0; g < model->n_graphs; g++) {
-        if (!model->graphs[g]->function && !ox_graph_sort(model->graphs[g]))
-            return ox_fail(err, OX_INPUT, "the nodes cannot be ordered: there is a cycle");
+        if (!model->graphs[g]->function)
+            OX_TRY(ox_graph_sort(model->graphs[g], err));
     }
     OX_TRY(clean(job, err));
     ox_estimate_end(&estimate, &job->q, false);
     note_sizes(job);
-    return OX_OK;
+    return job->q.report->failed ? ox_fail(err, OX_NO_MEMORY, "out of memory") : OX_OK;
 }
 
 enum ox_status ox_quantize_weights(struct ox_model *model, const char *const *samples,

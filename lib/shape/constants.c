@@ -29,8 +29,11 @@ static bool is_small(const struct ox_stored *stored)
 static void load(struct ox_shapes *s, struct ox_slot *slot, const struct ox_stored *stored)
 {
     struct ox_tensor *tensor;
-    if (is_small(stored) && ox_stored_load(s->model, stored, &tensor, NULL) == OX_OK)
+    enum ox_status status =
+        is_small(stored) ? ox_stored_load(s->model, stored, &tensor, NULL) : OX_LIMIT;
+    if (status == OX_OK)
         ox_shapes_keep(s, slot, tensor);
+    s->failed |= status == OX_NO_MEMORY;
 }
 
 /* A tensor of integers or bools from values that are all numbers. */
@@ -52,10 +55,13 @@ static void make_from_values(struct ox_shapes *s, struct ox_slot *slot)
             return;
     }
     struct ox_tensor *wide, *tensor;
-    if (!ox_dims_count(type->rank, dims, &n) || n != slot->n_values ||
-        ox_tensor_new(&wide, ox_env_budget(s->model->env), OX_INT64, type->rank, dims, NULL) !=
-            OX_OK)
+    if (!ox_dims_count(type->rank, dims, &n) || n != slot->n_values)
         return;
+    if (ox_tensor_new(&wide, ox_env_budget(s->model->env), OX_INT64, type->rank, dims, NULL) !=
+        OX_OK) {
+        s->failed = true;
+        return;
+    }
     for (size_t i = 0; i < n; i++)
         ox_expr_is_int(slot->values[i], &((int64_t *)wide->data)[i]);
     if (ox_tensor_convert(&tensor, ox_env_budget(s->model->env), wide, type->elem, true, NULL) ==

@@ -81,8 +81,11 @@ static bool note_origin(void *arg, const char *name)
     struct walk *walk = arg;
     uint32_t value = 0;
     bool is_new = false;
-    if (walk->n_origins == MOST_ORIGINS ||
-        !ox_strmap_add(&walk->told, name, strlen(name), &value, &is_new) || !is_new)
+    if (walk->n_origins == MOST_ORIGINS)
+        return false;
+    if (!ox_strmap_add(&walk->told, name, strlen(name), &value, &is_new))
+        walk->dims.failed = true;
+    if (!is_new)
         return false;
     const struct ox_origin *origin = ox_shapes_origin(walk->s, name);
     if (origin && !walk->symbol)

@@ -562,7 +562,7 @@ static enum ox_status infer_model(struct ox_shapes *s, const struct ox_shapes_op
             ox_shapes_graph(s, model->graph);
         resolve_all(s);
     }
-    s->failed |= !ox_shapes_list(s);
+    s->failed |= !ox_shapes_list(s) || ox_exprs_failed(model->exprs);
     if (status == OX_OK)
         status = ox_env_poll(model->env, err);
     if (status == OX_OK && s->failed)

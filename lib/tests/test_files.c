@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -12,8 +13,21 @@ static char *folder;
 static struct ox_env *env;
 static struct ox_error err;
 
+/* Instead of the system's: without /proc a file that has no name cannot be given one. */
+static bool has_proc;
+
+int access(const char *path, int mode)
+{
+    if (!has_proc && strncmp(path, "/proc/", 6) == 0) {
+        errno = ENOENT;
+        return -1;
+    }
+    return faccessat(AT_FDCWD, path, mode, 0);
+}
+
 static void setup(void)
 {
+    has_proc = true;
     static char name[] = "/tmp/ox-test-files-XXXXXX";
     strcpy(name + sizeof name - 7, "XXXXXX");
     folder = mkdtemp(name);
@@ -167,14 +181,33 @@ START_TEST(a_mapped_file_cut_short_is_named_in_the_handler)
 }
 END_TEST
 
+START_TEST(until_it_is_whole_a_file_has_no_name)
+{
+    int fd = open(".", O_TMPFILE | O_RDWR, 0600);
+    put("f", "old");
+    struct ox_outfile *out;
+    ck_assert_int_eq(ox_outfile_open(&out, "f", &err), OX_OK);
+    ck_assert_int_eq(ox_outfile_write(out, "new", 3, &err), OX_OK);
+    ck_assert_uint_eq(n_entries(), fd >= 0 ? 1 : 2);
+    check_content("f", "old");
+    ck_assert_int_eq(ox_outfile_commit(out, &err), OX_OK);
+    ox_outfile_release(out);
+    check_content("f", "new");
+    ck_assert_uint_eq(n_entries(), 1);
+    if (fd >= 0)
+        close(fd);
+}
+END_TEST
+
 START_TEST(without_commit_the_old_file_stays_and_nothing_else)
 {
+    has_proc = _i == 1;
     put("f", "old");
     struct ox_outfile *out;
     ck_assert_int_eq(ox_outfile_open(&out, "f", &err), OX_OK);
     ck_assert_int_eq(ox_outfile_write(out, "new", 3, &err), OX_OK);
     check_content("f", "old");
-    ck_assert_uint_eq(n_entries(), 2);
+    ck_assert_uint_le(n_entries(), 2);
     ox_outfile_release(out);
     check_content("f", "old");
     ck_assert_uint_eq(n_entries(), 1);
@@ -183,6 +216,7 @@ END_TEST
 
 START_TEST(cleanup_removes_open_temporary_files)
 {
+    has_proc = false;
     struct ox_outfile *a;
     struct ox_outfile *b;
     ck_assert_int_eq(ox_outfile_open(&a, "a", &err), OX_OK);
@@ -407,7 +441,8 @@ int main(void)
     tcase_add_test(tests, what_cannot_be_read_is_named);
     tcase_add_test(tests, a_mapped_file_is_known_by_address);
     tcase_add_test(tests, a_mapped_file_cut_short_is_named_in_the_handler);
-    tcase_add_test(tests, without_commit_the_old_file_stays_and_nothing_else);
+    tcase_add_test(tests, until_it_is_whole_a_file_has_no_name);
+    tcase_add_loop_test(tests, without_commit_the_old_file_stays_and_nothing_else, 0, 2);
     tcase_add_test(tests, cleanup_removes_open_temporary_files);
     tcase_add_test(tests, patches_reach_buffered_and_written_parts);
     tcase_add_test(tests, the_mode_of_the_old_file_is_kept);

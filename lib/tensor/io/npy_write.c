@@ -108,10 +108,9 @@ enum ox_status ox_npy_write_header(struct ox_strbuf *out, const struct ox_tensor
     for (unsigned i = 0; i < tensor->rank; i++)
         ox_strbuf_printf(&dictionary, "%s%lld", i ? ", " : "", (long long)tensor->dims[i]);
     ox_strbuf_puts(&dictionary, tensor->rank == 1 ? ",), }" : "), }");
-    while ((10 + dictionary.len + 1) % ALIGN)
-        ox_strbuf_putc(&dictionary, ' ');
-    ox_strbuf_putc(&dictionary, '\n');
     char prefix[10] = "\x93NUMPY\x01";
+    size_t filled = sizeof prefix + dictionary.len + 1; /* with the line's end */
+    ox_strbuf_printf(&dictionary, "%*s\n", (int)((ALIGN - filled % ALIGN) % ALIGN), "");
     prefix[8] = (char)(dictionary.len & 0xFF);
     prefix[9] = (char)(dictionary.len >> 8);
     ox_strbuf_add(out, prefix, sizeof prefix);

@@ -2,6 +2,7 @@
 #include <png.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tensor/picture/picture.h"
@@ -14,6 +15,7 @@ struct png_reader {
     const struct ox_picture_source *source;
     struct ox_picture *picture;
     size_t at;
+    bool no_memory; /* libpng asked for some in vain */
     jmp_buf back;
     struct ox_error *err;
     enum ox_status status;
@@ -34,8 +36,25 @@ static void png_fail(png_structp png, png_const_charp message)
     struct png_reader *p = png_get_error_ptr(png);
 
     p->status =
-        ox_fail(p->err, OX_INPUT, "%s: at byte %zu: PNG: %s", p->source->name, p->at, message);
+        p->no_memory
+            ? ox_fail(p->err, OX_NO_MEMORY, "%s: out of memory", p->source->name)
+            : ox_fail(p->err, OX_INPUT, "%s: at byte %zu: PNG: %s", p->source->name, p->at, message);
     longjmp(p->back, 1);
+}
+
+static png_voidp png_get(png_structp png, png_alloc_size_t n)
+{
+    struct png_reader *p = png_get_mem_ptr(png);
+    void *room = malloc(n);
+
+    p->no_memory |= !room;
+    return room;
+}
+
+static void png_give_back(png_structp png, png_voidp room)
+{
+    (void)png;
+    free(room);
 }
 
 static void png_hush(png_structp png, png_const_charp message)
@@ -93,7 +112,8 @@ enum ox_status ox_png_decode(struct ox_picture *picture, const struct ox_picture
     struct png_reader p = {
         .source = source, .picture = picture, .err = err, .status = OX_NO_MEMORY};
 
-    p.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &p, png_fail, png_hush);
+    p.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &p, png_fail, png_hush, &p, png_get,
+                                     png_give_back);
     p.info = p.png ? png_create_info_struct(p.png) : NULL;
     if (!p.info) {
         png_destroy_read_struct(&p.png, NULL, NULL);
