@@ -27,10 +27,8 @@ static enum ox_status collect(struct quantize_errors *errors, struct ox_error *e
     size_t n = ox_parity_n_layers(errors->parity);
     struct ox_parity_layer layer;
     errors->rows = calloc(n + 1, sizeof *errors->rows);
-    if (!errors->rows) {
-        *err = (struct ox_error){OX_NO_MEMORY, "out of memory"};
-        return OX_NO_MEMORY;
-    }
+    if (!errors->rows)
+        return cli_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         if (!ox_parity_layer(errors->parity, i, &layer))
             continue;
