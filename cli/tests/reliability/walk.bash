@@ -82,5 +82,5 @@ walk() {
             done
         done
     done <<< "$commands"
-    [ $runs -gt 300 ] && echo "all ended as they should"
+    [ $runs -gt 100 ] && echo "all ended as they should"
 }
