@@ -111,8 +111,8 @@ static enum ox_status save_part(struct dumped *d, struct ox_error *err)
     struct ox_strbuf location = {0};
     ox_strbuf_printf(&location, "%s.data", target + folder);
     const struct ox_save_options apart = {.external_location = location.data};
-    enum ox_status status = location.failed ? cli_no_memory(err)
-                                            : ox_model_save(d->model, target, &apart, err);
+    enum ox_status status =
+        location.failed ? cli_no_memory(err) : ox_model_save(d->model, target, &apart, err);
     ox_strbuf_release(&location);
     return status;
 }

@@ -51,7 +51,8 @@ enum ox_status lines_read(struct cli *cli, const char *path, struct lines *lines
         close(fd);
     *lines = (struct lines){.text = text.data};
     if (!good)
-        return cli_fail(cli, why == ENOMEM ? OX_NO_MEMORY : OX_INPUT, "%s: %s", path, strerror(why));
+        return cli_fail(cli, why == ENOMEM ? OX_NO_MEMORY : OX_INPUT, "%s: %s", path,
+                        strerror(why));
     if (text.failed || (text.len && !part(lines, text.len)))
         return cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", path);
     return OX_OK;

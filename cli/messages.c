@@ -26,7 +26,7 @@ static void say_without_memory(const char *text)
 {
     char plain[4 * OX_ERROR_BYTES + 1];
     size_t n = 0;
-    for (; text[n] && n < sizeof plain - 1; n++)
+    for (; n < sizeof plain - 1 && text[n]; n++)
         plain[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
     plain[n++] = '\n';
     (void)!(write_all(2, "onnxtool: ", 10) && write_all(2, plain, n));

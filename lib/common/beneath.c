@@ -129,7 +129,8 @@ static enum ox_status check_within(int fd, const char *root, const char *locatio
     where[n] = '\0';
     char *real_root = realpath(root, NULL);
     if (!real_root)
-        return ox_fail(err, ox_errno_status(errno, OX_INPUT), "%s: cannot be opened: %s", root, strerror(errno));
+        return ox_fail(err, ox_errno_status(errno, OX_INPUT), "%s: cannot be opened: %s", root,
+                       strerror(errno));
     size_t n_root = strlen(real_root);
     while (n_root > 0 && real_root[n_root - 1] == '/')
         n_root--;
@@ -165,7 +166,8 @@ enum ox_status ox_open_beneath(const char *dir, const char *location, enum ox_ex
     bool follow = mode == OX_EXTERNAL_FOLLOW && root;
     int folder = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
-        return ox_fail(err, ox_errno_status(errno, OX_INPUT), "%s: the folder cannot be opened: %s", dir, strerror(errno));
+        return ox_fail(err, ox_errno_status(errno, OX_INPUT), "%s: the folder cannot be opened: %s",
+                       dir, strerror(errno));
     int file;
     if (follow) {
         file = openat(folder, location, OPEN_FLAGS);

@@ -118,7 +118,8 @@ static enum ox_status read_all(struct ox_mapping *mapping, struct ox_env *env, i
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0) {
-            status = ox_fail(err, ox_errno_status(errno, OX_INPUT), "%s: cannot be read: %s", path, strerror(errno));
+            status = ox_fail(err, ox_errno_status(errno, OX_INPUT), "%s: cannot be read: %s", path,
+                             strerror(errno));
             goto cleanup;
         }
         if (got == 0)
@@ -149,7 +150,8 @@ static enum ox_status open_fd(struct ox_mapping *out, struct ox_env *env, int fd
     struct stat st;
     /* As fstat() does, but by an empty name of ours: libc's own lies in 64 KB that nothing else of a small check maps. */
     if (fstatat(fd, "", &st, AT_EMPTY_PATH) != 0)
-        return ox_fail(err, ox_errno_status(errno, OX_INPUT), "%s: cannot be read: %s", path, strerror(errno));
+        return ox_fail(err, ox_errno_status(errno, OX_INPUT), "%s: cannot be read: %s", path,
+                       strerror(errno));
     if (S_ISDIR(st.st_mode))
         return ox_fail(err, OX_INPUT, "%s: is a folder, not a file", path);
     struct ox_mapping mapping = {.budget = ox_env_budget(env)};
@@ -191,7 +193,8 @@ enum ox_status ox_mapping_open(struct ox_mapping *mapping, struct ox_env *env, c
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     } while (fd < 0 && errno == EINTR);
     if (fd < 0)
-        return ox_fail(err, ox_errno_status(errno, OX_INPUT), "%s: cannot be opened: %s", path, strerror(errno));
+        return ox_fail(err, ox_errno_status(errno, OX_INPUT), "%s: cannot be opened: %s", path,
+                       strerror(errno));
     enum ox_status status = open_fd(mapping, env, fd, path, max_bytes, err);
     close(fd);
     return status;

@@ -27,8 +27,9 @@ static struct pending {
 
 struct ox_outfile {
     char *path;
-    char *base;              /* NULL: not renamed but copied to `direct` when committed */
-    struct pending *pending; /* the temporary file's name, until it is renamed or removed; NULL: it has none */
+    char *base; /* NULL: not renamed but copied to `direct` when committed */
+    struct pending
+        *pending; /* the temporary file's name, until it is renamed or removed; NULL: it has none */
     int dir;
     int fd;
     int direct;

@@ -1,5 +1,6 @@
 #include "kernels/integer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/compiler.h"
@@ -209,8 +210,7 @@ static bool is_tight(const int8_t *quad, size_t nr)
 {
     int most = 0;
     for (size_t j = 0; j < 2 * nr; j++) {
-        const int a = quad[2 * j], b = quad[2 * j + 1];
-        const int both = (a < 0 ? -a : a) + (b < 0 ? -b : b);
+        const int both = abs(quad[2 * j]) + abs(quad[2 * j + 1]);
         most = both > most ? both : most;
     }
     return most <= 128;
@@ -220,7 +220,7 @@ static void four_as_words(const int8_t *bytes, size_t nr, int16_t *words)
 {
     for (size_t j = 0; j < nr; j++) {
         for (size_t i = 0; i < 4; i++)
-            words[i / 2 * 2 * nr + 2 * j + i % 2] = bytes[4 * j + i];
+            words[i / 2 * 2 * nr + 2 * j + i % 2] = (int16_t)bytes[4 * j + i];
     }
 }
 

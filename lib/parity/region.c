@@ -8,14 +8,13 @@
 const struct ox_value *ox_explain_partner(const struct ox_explaining *e, const struct ox_value *b)
 {
     const struct ox_parity *p = e->parity;
-    if (!b->producer) {
-        const struct ox_graph *other = p->walkers[OX_ROLE_A].session->main->graph;
-        return b->init ? NULL : ox_graph_value(other, b->name);
-    }
-    for (size_t i = 0; i < p->n_pairs; i++)
+    for (size_t i = 0; b->producer && i < p->n_pairs; i++) {
         if (p->pairs[i].b == b)
             return p->pairs[i].a;
-    return NULL;
+    }
+    if (b->producer || b->init)
+        return NULL;
+    return ox_graph_value(p->walkers[OX_ROLE_A].session->main->graph, b->name);
 }
 
 static bool is_paired(const struct ox_parity *p, bool of_a, const struct ox_value *value)

@@ -35,10 +35,9 @@ static void png_fail(png_structp png, png_const_charp message)
 {
     struct png_reader *p = png_get_error_ptr(png);
 
-    p->status =
-        p->no_memory
-            ? ox_fail(p->err, OX_NO_MEMORY, "%s: out of memory", p->source->name)
-            : ox_fail(p->err, OX_INPUT, "%s: at byte %zu: PNG: %s", p->source->name, p->at, message);
+    p->status = p->no_memory ? ox_fail(p->err, OX_NO_MEMORY, "%s: out of memory", p->source->name)
+                             : ox_fail(p->err, OX_INPUT, "%s: at byte %zu: PNG: %s",
+                                       p->source->name, p->at, message);
     longjmp(p->back, 1);
 }
 
