@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 
-COMMANDS = (["check", "--full"], ["shape-infer"], ["--version"])
+COMMANDS = (["check", "--full", "--stats"], ["shape-infer"], ["--version"])
 FEW_BYTES = 1024
 # The rest of a file's functions stands behind those that were touched where that part of them was: what the compiler makes of small ones differs with every change.
 MOSTLY_NEAR = 0.2
@@ -97,7 +97,7 @@ def input_sections(map_file):
 
 def addresses(command):
     """Every address of the program's fixed image that the command touches."""
-    shell = 'exec valgrind --tool=lackey --trace-mem=yes --log-fd=9 "$@" 9>&1 >/dev/null'
+    shell = 'exec valgrind --tool=lackey --trace-mem=yes --log-fd=9 "$@" 9>&1 >/dev/null 2>&1'
     trace = subprocess.Popen(["sh", "-c", shell, "sh", *command], stdout=subprocess.PIPE)
     once = subprocess.run(["awk", '$2 ~ /^[0-9a-f]+,[0-9]+$/ && length($2) < 11 && !($2 in seen) {seen[$2]; print $2}'], stdin=trace.stdout, stdout=subprocess.PIPE, check=True, text=True)
     trace.stdout.close()

@@ -1,5 +1,5 @@
 # What a small check holds is mostly code and tables that the kernel maps around those in use: 2.0 to 2.2 MB where scripts/near.ld is fresh
-# (CONTRIBUTING says how to make it again), more with each change that strews them; --stats itself takes 0.2. The goal is a twentieth of
+# (CONTRIBUTING says how to make it again), more with each change that strews them; --stats itself takes 0.1 to 0.2. The goal is a twentieth of
 # what Python onnx holds, 2.34 MB.
 build=$(dirname "$(readlink -f "$ONNXTOOL")")
 case $build in */release) ;; *) # other builds are not laid out, and sanitizers keep memory of their own
