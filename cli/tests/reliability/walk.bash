@@ -4,16 +4,15 @@ model='<ir_version: 8, opset_import: ["" : 17]> g (float[N,4] x) => (float[N,3] 
 <float[4,3] w = {1,2,3,4,5,6,7,8,9,10,11,12}, float[3] b = {1,2,3}, int64 zero = {0}, int64[1] axis = {0}, int64[1] three = {3}>
 { a = MatMul(x, w)  c = Add(a, b)  r = Relu(c)  s = Shape(x)  n = Gather<axis=0>(s, zero)  m = Unsqueeze(n, axis)
   t = Concat<axis=0>(m, three)  y = Reshape(r, t) }'
-digits=$TESTDATA/models/digits.onnx
 commands="check --full --lint m.onnxtxt
-check -f sarif $digits
+check -f sarif digits.onnx
 check --target onnxruntime=1.14 --min-target m.onnxtxt
-dump $digits
-dump -f tensors $digits
+dump digits.onnx
+dump -f tensors digits.onnx
 dump -f svg -o out m.onnxtxt
 shape-infer --explain y -f json m.onnxtxt
 shape-infer -o out m.onnxtxt
-run $digits --image $TESTDATA/models/digit-7.png --channels gray --scale 1/255 --top 2 --labels $TESTDATA/models/digits.txt
+run digits.onnx --image digit-7.png --channels gray --scale 1/255 --top 2 --labels digits.txt
 run m.onnxtxt --random 1 -o out.npz
 quantize-dynamic m.onnxtxt -o out
 quantize-dynamic m.onnxtxt -o out --weight-only int4
@@ -21,17 +20,18 @@ optimize --fp16 m.onnxtxt -o out
 convert-opset m.onnxtxt --to 11 -o out
 parity m.onnxtxt other.onnxtxt --random 1 --bisect
 diff m.onnxtxt other.onnxtxt
-external-data pack $digits -o out --threshold 16
+external-data pack digits.onnx -o out --threshold 16
 ops Conv --opset 11
 help run"
 
 faulty() { # COMMAND WORDS...
     rm -rf -- * .[!.]*
+    cp "$TESTDATA"/models/digit* .
     printf '%s' "$model" > m.onnxtxt
     printf '%s' "${model/4,5,6/4,5,7}" > other.onnxtxt
     printf old > out
     printf old > out.npz
-    LD_PRELOAD=$fault FAULT_MARK=../mark "$ONNXTOOL" "$@" > ../said 2> ../why
+    LD_PRELOAD=../fault.so FAULT_MARK=../mark "$ONNXTOOL" "$@" > ../said 2> ../why
 }
 
 judge() { # CODE COMMAND WORDS...
@@ -57,7 +57,6 @@ walk() {
         return ;;
     esac
     gcc -D_GNU_SOURCE -O1 -shared -fPIC -o fault.so "$CASES/fault.c" || exit 1
-    fault=$PWD/fault.so
     mkdir work
     cd work || exit 1
     while read -r words; do
