@@ -232,6 +232,7 @@ static void take_results(struct ox_infer *c)
         if (!slot)
             continue;
         bool differ = false;
+        ox_shapes_check_made(c, i);
         slot->type = c->outs[i].type;
         if (c->is_unknown && s->rules_alone) /* no rule stands behind what is stored */
             slot->type = ox_shapes_forget(s, value->type);

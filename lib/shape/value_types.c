@@ -306,18 +306,50 @@ static char kind_letter(const struct ox_type *type, enum ox_dtype *elem)
     return 'q';
 }
 
-static void report_type(struct ox_infer *c, size_t i, const struct ox_type *type,
+static void report_type(struct ox_infer *c, const char *side, size_t i, const struct ox_type *type,
                         const char *problem)
 {
+    const struct ox_value *value = *side == 'i' ? c->node->inputs[i] : c->node->outputs[i];
     struct ox_strbuf text = {0};
     char message[OX_ERROR_BYTES];
     ox_type_print(&text, type, false);
-    snprintf(message, sizeof message, "input %zu ('%.200s') is %.200s, %.300s", i,
-             c->node->inputs[i]->name, text.data ? text.data : "?", problem);
-    struct ox_place place = {
-        .graph = c->node->graph, .node = c->node, .tensor = c->node->inputs[i]->name};
+    snprintf(message, sizeof message, "%s %zu ('%.200s') is %.200s, %.300s", side, i, value->name,
+             text.data ? text.data : "?", problem);
+    struct ox_place place = {.graph = c->node->graph, .node = c->node, .tensor = value->name};
     ox_shapes_finding(c->s, OX_F_TYPE_CONFLICT, &place, message);
     ox_strbuf_release(&text);
+}
+
+/* The standard does not contradict itself; our signatures of com.microsoft are wider or narrower than the runtime's. */
+static bool is_judged(const struct ox_infer *c)
+{
+    return c->schema && c->node->graph->model == c->s->model &&
+           strcmp(c->schema->domain, "com.microsoft") != 0;
+}
+
+static bool an_input_has(const struct ox_schema *schema, int constraint)
+{
+    for (size_t i = 0; i < schema->n_inputs; i++) {
+        if (schema->inputs[i].constraint == constraint)
+            return true;
+    }
+    return false;
+}
+
+void ox_shapes_check_made(struct ox_infer *c, size_t i)
+{
+    enum ox_dtype elem = OX_UNDEFINED;
+    const struct ox_schema_param *param =
+        is_judged(c) ? param_at(c->schema->outputs, c->schema->n_outputs, i) : NULL;
+    const struct ox_type *type = param ? c->outs[i].type : NULL;
+    char letter = type ? kind_letter(type, &elem) : 0;
+    if (!letter || elem == OX_UNDEFINED || ox_param_takes(param, letter, elem) ||
+        an_input_has(c->schema, param->constraint))
+        return;
+    char problem[200];
+    snprintf(problem, sizeof problem, "which %.100s does not make at opset %lld", c->node->op_type,
+             (long long)c->opset);
+    report_type(c, "output", i, type, problem);
 }
 
 /* Inputs against the types that the operator takes, and against each other where they must be of one type. */
@@ -326,9 +358,6 @@ static void check_inputs(struct ox_infer *c)
     enum { MOST_CONSTRAINTS = 32 };
     enum ox_dtype bound[MOST_CONSTRAINTS] = {OX_UNDEFINED}, elem = OX_UNDEFINED;
     char letters[MOST_CONSTRAINTS] = {0};
-    if (strcmp(c->schema->domain, "com.microsoft") ==
-        0) /* our signatures of it are wider or narrower than the runtime's */
-        return;
     for (size_t i = 0; i < c->node->n_inputs; i++) {
         const struct ox_schema_param *param = param_at(c->schema->inputs, c->schema->n_inputs, i);
         const struct ox_type *type = param ? ox_infer_type(c, i) : NULL;
@@ -339,7 +368,7 @@ static void check_inputs(struct ox_infer *c)
             char problem[200];
             snprintf(problem, sizeof problem, "which %.100s does not take at opset %lld",
                      c->node->op_type, (long long)c->opset);
-            report_type(c, i, type, problem);
+            report_type(c, "input", i, type, problem);
             continue;
         }
         int k = param->constraint;
@@ -350,7 +379,7 @@ static void check_inputs(struct ox_infer *c)
             char problem[200];
             snprintf(problem, sizeof problem, "others of type %.40s are %s", param->type,
                      ox_dtype_name(bound[k]));
-            report_type(c, i, type, problem);
+            report_type(c, "input", i, type, problem);
         }
         letters[k] = letter;
         bound[k] = elem;
@@ -361,7 +390,7 @@ void ox_shapes_generic(struct ox_infer *c)
 {
     if (!c->schema)
         return;
-    if (c->node->graph->model == c->s->model) /* the standard does not contradict itself */
+    if (is_judged(c))
         check_inputs(c);
     for (size_t i = 0; i < c->node->n_outputs; i++) {
         const struct ox_schema_param *param = param_at(c->schema->outputs, c->schema->n_outputs, i);
