@@ -1,6 +1,8 @@
 /* What a kernel takes, gives and works in. */
 #include "ops/op.h"
 
+#include <string.h>
+
 const struct ox_tensor *ox_run_in(const struct ox_run *r, size_t i)
 {
     return i < r->n_in && r->in[i] ? r->in[i]->tensor : NULL;
@@ -44,6 +46,11 @@ enum ox_status ox_run_out(struct ox_run *r, size_t i, enum ox_dtype dtype, unsig
     enum ox_status status =
         r->alloc ? r->alloc(r, dtype, rank, dims, &tensor, err)
                  : ox_tensor_new(&tensor, ox_env_budget(r->env), dtype, rank, dims, err);
+    if (status != OX_OK && ox_run_wants(r, i)) {
+        const char *name = r->node->outputs[i]->name;
+        char shown[OX_SHOWN_BYTES];
+        return ox_fail_context(err, status, "output '%s'", ox_shown(shown, name, strlen(name)));
+    }
     if (status == OX_OK)
         status = put_tensor(r, i, tensor, err);
     if (status == OX_OK)
