@@ -35,6 +35,8 @@ ELEMENT = {
     "float8e8m0": TensorProto.FLOAT8E8M0, "uint2": TensorProto.UINT2, "int2": TensorProto.INT2,
 }  # fmt: skip
 TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype")
+# Optional inputs that these operators are given: Optional is nothing without, the others' kernels read them unasked.
+ALL_INPUTS = ("Optional", "QLinearLeakyRelu", "QLinearSigmoid")
 STRINGS = {"equation": "i->i", "mode": "TF", "kernel_type": "LINEAR", "default_string": ""}
 OPTIONAL = onnx.defs.OpSchema.FormalParameterOption.Optional.value
 VARIADIC = onnx.defs.OpSchema.FormalParameterOption.Variadic.value
@@ -99,7 +101,7 @@ class Schema:
         return [
             i
             for i, (_, t, option) in enumerate(self.inputs)
-            if option != OPTIONAL or t in wanted or t == extra or i < self.min_input or self.name == "Optional"
+            if option != OPTIONAL or t in wanted or t == extra or i < self.min_input or self.name in ALL_INPUTS
         ]
 
     def asked_outputs(self):

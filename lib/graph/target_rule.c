@@ -33,6 +33,11 @@ static const char *print_reason(struct ox_arena *arena, const struct ox_target *
                                 enum ox_target_cause cause, const struct ox_target_answer *answer)
 {
     const char *who = target->provider;
+    if (cause == OX_CAUSE_DOMAIN && strcmp(class->domain, "com.microsoft.nchwc") == 0)
+        return ox_arena_printf(arena,
+                               "'%s' is the layout of the processor on which onnxruntime wrote the "
+                               "file: it loads on such a processor only",
+                               class->domain);
     if (cause == OX_CAUSE_DOMAIN)
         return ox_arena_printf(arena, "%s %s has no domain '%s'", target->runtime, target->version,
                                class->domain);

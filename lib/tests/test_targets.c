@@ -136,6 +136,21 @@ START_TEST(kernels_are_for_versions_types_and_releases)
 }
 END_TEST
 
+START_TEST(operators_that_releases_crash_on_without_zero_points_have_kernels)
+{
+    const char *names[] = {"QLinearLeakyRelu", "QLinearSigmoid"};
+    const char *releases[] = {"onnxruntime=1.5", "onnxruntime=1.16", "onnxruntime"};
+    for (size_t i = 0; i < OX_COUNT(names); i++) {
+        for (size_t r = 0; r < OX_COUNT(releases); r++) {
+            ck_assert_int_eq(via(releases[r], "com.microsoft", names[i], 1, OX_INT8),
+                             OX_VIA_KERNEL);
+            ck_assert_int_eq(via(releases[r], "com.microsoft", names[i], 1, OX_UINT8),
+                             OX_VIA_KERNEL);
+        }
+    }
+}
+END_TEST
+
 START_TEST(an_unknown_type_fits_everywhere)
 {
     const struct ox_target *target = target_of("onnxruntime=1.16");
@@ -257,6 +272,18 @@ START_TEST(an_unknown_domain_is_told_as_that)
 }
 END_TEST
 
+START_TEST(a_processors_own_layout_is_told_as_that)
+{
+    const struct ox_target_verdict *verdict = judge(
+        "onnxruntime", "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft.nchwc\" : 1]>\n"
+                       "g (float[1,8,2,2] X) => (float[1,8,2,2] Y)\n"
+                       "{ Y = com.microsoft.nchwc.ReorderOutput <channels: int = 8> (X) }");
+    ck_assert(!verdict->loads);
+    ck_assert_int_eq(verdict->problems[0].cause, OX_CAUSE_DOMAIN);
+    ck_assert_ptr_nonnull(strstr(verdict->problems[0].reason, "layout of the processor"));
+}
+END_TEST
+
 START_TEST(refused_attributes_are_told_as_that)
 {
     const struct ox_target_verdict *verdict =
@@ -335,6 +362,7 @@ int main(void)
     tcase_add_test(cases, a_range_is_each_of_its_releases_with_that_provider);
     tcase_add_test(cases, what_is_no_target_is_a_usage_error);
     tcase_add_test(cases, kernels_are_for_versions_types_and_releases);
+    tcase_add_test(cases, operators_that_releases_crash_on_without_zero_points_have_kernels);
     tcase_add_test(cases, an_unknown_type_fits_everywhere);
     tcase_add_test(cases, rows_are_sorted_or_they_would_not_be_found);
     tcase_add_test(cases, a_printed_target_says_what_the_table_says);
@@ -344,6 +372,7 @@ int main(void)
     tcase_add_test(cases, fallback_cuts_the_work_in_two_and_copies_in_between);
     tcase_add_test(cases, work_beside_a_fallback_is_one_piece);
     tcase_add_test(cases, an_unknown_domain_is_told_as_that);
+    tcase_add_test(cases, a_processors_own_layout_is_told_as_that);
     tcase_add_test(cases, refused_attributes_are_told_as_that);
     tcase_add_loop_test(cases, what_releases_refuse_is_told, 0, (int)OX_COUNT(refusals));
     Suite *suite = suite_create("targets");
