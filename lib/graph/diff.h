@@ -54,6 +54,12 @@ enum ox_status ox_diff_match(struct ox_differ *d, struct ox_diff_pair *pair);
 bool ox_diff_same_value(const struct ox_diff_pair *pair, const struct ox_value *a,
                         const struct ox_value *b);
 
+/* The tensor that a value is in any run: an initializer that is no input, or what a Constant holds. NULL. */
+const struct ox_stored *ox_diff_stored(const struct ox_value *value);
+/* Whether a Constant stands where the other graph has an initializer: what `tied` (values_ab or _ba) says of its output. */
+bool ox_diff_stands_in(const struct ox_node *node, const uint32_t *tied_nodes,
+                       const uint32_t *tied_values);
+
 /* ---- diff_tensor.c ---- */
 
 /* Holds two tensors against each other; what differs is said of `subject`, and of `property` of it. */
@@ -73,6 +79,9 @@ enum ox_status ox_diff_attr_lists(struct ox_differ *d, struct ox_diff_pair *pair
                                   const char *subject, const struct ox_attr *a, size_t n_a,
                                   const struct ox_attr *b, size_t n_b);
 void ox_diff_attr_text(struct ox_strbuf *out, const struct ox_attr *attr);
+/* Holds two initializers, of `graph` and of its pair, against each other: once, however often it is asked for. */
+enum ox_status ox_diff_inits(struct ox_differ *d, const struct ox_graph *graph,
+                             const struct ox_value *a, const struct ox_value *b);
 
 /* ---- diff_graph.c ---- */
 

@@ -238,7 +238,7 @@ static enum ox_status diff_value_types(struct ox_differ *d, struct ox_diff_pair 
         if (p->values_ab[i] == OX_DIFF_NONE || a->is_input || a->is_output)
             continue;
         const struct ox_value *b = p->b->values[p->values_ab[i]];
-        if (b->is_input || b->is_output || (!a->type && !b->type))
+        if (b->is_input || b->is_output || (!a->type && !b->type) || !a->init != !b->init)
             continue;
         char *subject = quoted(d, "value", a->name);
         if (!subject)
@@ -246,19 +246,6 @@ static enum ox_status diff_value_types(struct ox_differ *d, struct ox_diff_pair 
         OX_TRY(diff_types(d, OX_DIFF_TYPE, p->a, subject, a->type, b->type));
     }
     return OX_OK;
-}
-
-static bool *uses_of(const struct ox_graph *graph)
-{
-    bool *used = calloc(graph->n_values + 1, sizeof *used);
-    for (size_t i = 0; used && i < graph->n_nodes; i++) {
-        const struct ox_node *node = graph->nodes[i];
-        for (size_t k = 0; k < node->n_inputs; k++) {
-            if (node->inputs[k])
-                used[node->inputs[k]->id] = true;
-        }
-    }
-    return used;
 }
 
 static enum ox_status weight_alone(struct ox_differ *d, const struct ox_graph *graph,
@@ -280,32 +267,56 @@ static enum ox_status weight_alone(struct ox_differ *d, const struct ox_graph *g
     return status;
 }
 
-/* Weights that nodes use were held against each other there; what is left is in one graph alone, or used by nobody. */
+/* An initializer in one graph, a Constant in the other. */
+static enum ox_status diff_kept(struct ox_differ *d, const struct ox_graph *graph,
+                                const struct ox_value *a, const struct ox_value *b)
+{
+    char *subject = quoted(d, "weight", a->name);
+    struct ox_strbuf maker;
+    ox_strbuf_init(&maker);
+    ox_diff_node_text(&maker, a->init ? b->producer : a->producer);
+    enum ox_status status = !subject || maker.failed
+                                ? ox_diff_no_memory(d)
+                                : ox_diff_add(d, OX_DIFF_NODE, graph, subject, "kept as",
+                                              a->init ? "initializer" : maker.data,
+                                              a->init ? maker.data : "initializer");
+    ox_strbuf_release(&maker);
+    if (status == OX_OK && strcmp(a->name, b->name) != 0)
+        status = ox_diff_add(d, OX_DIFF_NAME, graph, subject, "name", a->name, b->name);
+    return status == OX_OK
+               ? ox_diff_tensors(d, graph, subject, NULL, ox_diff_stored(a), ox_diff_stored(b))
+               : status;
+}
+
+/* Those that nodes have in the same place were held against each other there; what is left is in one graph alone, kept in
+ * another way, or used by nobody. */
 static enum ox_status diff_weights(struct ox_differ *d, struct ox_diff_pair *p)
 {
-    bool *used[2] = {uses_of(p->a), uses_of(p->b)};
-    enum ox_status status = used[0] && used[1] ? OX_OK : ox_diff_no_memory(d);
-    for (size_t i = 0; i < p->a->n_inits && status == OX_OK; i++) {
+    for (size_t i = 0; i < p->a->n_inits; i++) {
         const struct ox_value *a = ox_graph_value(p->a, p->a->inits[i]->name);
         uint32_t other = a ? p->values_ab[a->id] : OX_DIFF_NONE;
         const struct ox_value *b = other == OX_DIFF_NONE ? NULL : p->b->values[other];
         if (!a || a->init != p->a->inits[i] || a->is_input)
             continue;
-        if (!b || !b->init)
-            status = weight_alone(d, p->a, a->init, true);
-        else if (!used[0][a->id] || !used[1][b->id])
-            status = ox_diff_tensors(d, p->a, quoted(d, "weight", a->name), NULL, a->init, b->init);
+        if (!b)
+            OX_TRY(weight_alone(d, p->a, a->init, true));
+        else if (b->init)
+            OX_TRY(ox_diff_inits(d, p->a, a, b));
+        else
+            OX_TRY(diff_kept(d, p->a, a, b));
     }
-    for (size_t i = 0; i < p->b->n_inits && status == OX_OK; i++) {
+    for (size_t i = 0; i < p->b->n_inits; i++) {
         const struct ox_value *b = ox_graph_value(p->b, p->b->inits[i]->name);
         uint32_t other = b ? p->values_ba[b->id] : OX_DIFF_NONE;
-        if (b && b->init == p->b->inits[i] && !b->is_input &&
-            (other == OX_DIFF_NONE || !p->a->values[other]->init))
-            status = weight_alone(d, p->b, b->init, false);
+        const struct ox_value *a = other == OX_DIFF_NONE ? NULL : p->a->values[other];
+        if (!b || b->init != p->b->inits[i] || b->is_input)
+            continue;
+        if (!a)
+            OX_TRY(weight_alone(d, p->b, b->init, false));
+        else if (!a->init)
+            OX_TRY(diff_kept(d, p->a, a, b));
     }
-    free(used[0]);
-    free(used[1]);
-    return status;
+    return OX_OK;
 }
 
 static enum ox_status diff_sparse(struct ox_differ *d, struct ox_diff_pair *p)
@@ -356,6 +367,19 @@ static enum ox_status node_alone(struct ox_differ *d, const struct ox_node *node
     return status;
 }
 
+/* Those of the second graph from *next up to `end` that the first has not. */
+static enum ox_status diff_new_nodes(struct ox_differ *d, struct ox_diff_pair *p, size_t *next,
+                                     size_t end)
+{
+    for (; *next < end; (*next)++) {
+        const struct ox_node *node = p->b->nodes[*next];
+        if (p->nodes_ba[*next] == OX_DIFF_NONE &&
+            !ox_diff_stands_in(node, p->nodes_ba, p->values_ba))
+            OX_TRY(node_alone(d, node, false));
+    }
+    return OX_OK;
+}
+
 /* In the order of the first graph, and what is new where it stands in the second. */
 static enum ox_status diff_all_nodes(struct ox_differ *d, struct ox_diff_pair *p)
 {
@@ -363,21 +387,15 @@ static enum ox_status diff_all_nodes(struct ox_differ *d, struct ox_diff_pair *p
     for (size_t i = 0; i < p->a->n_nodes; i++) {
         uint32_t other = p->nodes_ab[i];
         if (other == OX_DIFF_NONE) {
-            OX_TRY(node_alone(d, p->a->nodes[i], true));
+            if (!ox_diff_stands_in(p->a->nodes[i], p->nodes_ab, p->values_ab))
+                OX_TRY(node_alone(d, p->a->nodes[i], true));
             continue;
         }
-        for (; next < other; next++) {
-            if (p->nodes_ba[next] == OX_DIFF_NONE)
-                OX_TRY(node_alone(d, p->b->nodes[next], false));
-        }
+        OX_TRY(diff_new_nodes(d, p, &next, other));
         OX_TRY(ox_diff_nodes(d, p, p->a->nodes[i], p->b->nodes[other]));
         OX_TRY(ox_env_poll(d->a->env, d->err));
     }
-    for (; next < p->b->n_nodes; next++) {
-        if (p->nodes_ba[next] == OX_DIFF_NONE)
-            OX_TRY(node_alone(d, p->b->nodes[next], false));
-    }
-    return OX_OK;
+    return diff_new_nodes(d, p, &next, p->b->n_nodes);
 }
 
 /* ---- The graph ---------------------------------------------------------------------------------------------------- */

@@ -30,7 +30,31 @@ bool ox_diff_same_value(const struct ox_diff_pair *pair, const struct ox_value *
     return pair && pair->b == b->graph && pair->values_ab[a->id] == b->id;
 }
 
+const struct ox_stored *ox_diff_stored(const struct ox_value *value)
+{
+    const struct ox_node *maker = value->producer;
+    if (value->init)
+        return value->is_input ? NULL : value->init;
+    if (!maker || strcmp(maker->op_type, "Constant") != 0 || *maker->domain)
+        return NULL;
+    const struct ox_attr *attr = ox_node_attr(maker, "value");
+    return attr && attr->type == OX_ATTR_TENSOR && !attr->ref && attr->n ? attr->tensor : NULL;
+}
+
+/* Whether one of them is an initializer and both are known before anything runs. */
+static bool are_stored(const struct ox_value *a, const struct ox_value *b)
+{
+    return a && b && (a->init || b->init) && ox_diff_stored(a) && ox_diff_stored(b);
+}
+
 /* ---- Nodes -------------------------------------------------------------------------------------------------------- */
+
+bool ox_diff_stands_in(const struct ox_node *node, const uint32_t *tied_nodes,
+                       const uint32_t *tied_values)
+{
+    return tied_nodes[node->index] == OX_DIFF_NONE && node->n_outputs && node->outputs[0] &&
+           tied_values[node->outputs[0]->id] != OX_DIFF_NONE;
+}
 
 static bool same_operator(const struct ox_node *a, const struct ox_node *b)
 {
@@ -40,7 +64,9 @@ static bool same_operator(const struct ox_node *a, const struct ox_node *b)
 static bool is_free(const struct ox_diff_pair *p, const struct ox_node *a, const struct ox_node *b)
 {
     return a && b && a->graph == p->a && b->graph == p->b &&
-           p->nodes_ab[a->index] == OX_DIFF_NONE && p->nodes_ba[b->index] == OX_DIFF_NONE;
+           p->nodes_ab[a->index] == OX_DIFF_NONE && p->nodes_ba[b->index] == OX_DIFF_NONE &&
+           !ox_diff_stands_in(a, p->nodes_ab, p->values_ab) &&
+           !ox_diff_stands_in(b, p->nodes_ba, p->values_ba);
 }
 
 static void tie_nodes(struct ox_diff_pair *p, const struct ox_node *a, const struct ox_node *b)
@@ -56,7 +82,7 @@ static void tie_nodes(struct ox_diff_pair *p, const struct ox_node *a, const str
             x = x->outer;
             y = y->outer;
         }
-        if (at && x && y && x->init && y->init)
+        if (at && are_stored(x, y))
             tie_values(at, x, y);
     }
 }
@@ -100,6 +126,9 @@ static enum ox_status match_node_names(struct ox_differ *d, struct ox_diff_pair 
 
 /* ---- By what is computed from what -------------------------------------------------------------------------------- */
 
+/* Numbers of values that nothing computes. */
+enum { OMITTED = 7, ENCLOSING = 11, STORED = 13, FIRST_INPUT = 17 };
+
 struct side {
     const struct ox_graph *graph;
     uint64_t *values; /* by id: a number that tells what the value is computed from */
@@ -109,9 +138,9 @@ struct side {
 static uint64_t value_number(const struct side *s, const struct ox_value *value)
 {
     if (!value)
-        return 7;
+        return OMITTED;
     if (value->outer)
-        return 11;
+        return ENCLOSING;
     return s->values[value->id];
 }
 
@@ -139,16 +168,20 @@ static void number_graph(struct side *s, bool exact)
     const struct ox_graph *graph = s->graph;
     for (size_t i = 0; i < graph->n_values; i++) {
         const struct ox_value *value = graph->values[i];
-        s->values[i] = value->init && exact ? ox_diff_tensor_hash(value->init) : 13;
+        s->values[i] = value->init && exact ? ox_diff_tensor_hash(value->init) : STORED;
     }
     for (size_t i = 0; i < graph->n_inputs; i++)
-        s->values[graph->inputs[i]->id] = 17 + i;
+        s->values[graph->inputs[i]->id] = FIRST_INPUT + i;
     for (size_t i = 0; i < graph->n_nodes; i++) {
         const struct ox_node *node = graph->nodes[i];
         s->nodes[i] = node_number(s, node, exact);
         for (size_t k = 0; k < node->n_outputs; k++) {
-            if (node->outputs[k])
-                s->values[node->outputs[k]->id] = ox_diff_mix(s->nodes[i], &k, sizeof k);
+            const struct ox_value *out = node->outputs[k];
+            const struct ox_stored *stored = out ? ox_diff_stored(out) : NULL;
+            if (stored)
+                s->values[out->id] = exact ? ox_diff_tensor_hash(stored) : STORED;
+            else if (out)
+                s->values[out->id] = ox_diff_mix(s->nodes[i], &k, sizeof k);
         }
     }
 }
@@ -311,11 +344,14 @@ static void match_ports(struct ox_diff_pair *p, bool ignore_names)
         if (same_count || !a->inputs[i]->init)
             tie_values(p, a->inputs[i], b->inputs[i]);
     }
-    for (size_t i = 0; i < a->n_inits && !ignore_names; i++) {
-        struct ox_value *x = ox_graph_value(a, a->inits[i]->name),
-                        *y = ox_graph_value(b, a->inits[i]->name);
-        if (x && y && y->init)
-            tie_values(p, x, y);
+    for (int side = 0; side < 2 && !ignore_names; side++) {
+        const struct ox_graph *from = side ? b : a;
+        for (size_t i = 0; i < from->n_inits; i++) {
+            const struct ox_value *x = ox_graph_value(a, from->inits[i]->name),
+                                  *y = ox_graph_value(b, from->inits[i]->name);
+            if (x && y && ((x->init && y->init) || are_stored(x, y)))
+                tie_values(p, x, y);
+        }
     }
 }
 

@@ -211,9 +211,17 @@ static const char *name_of(const struct ox_value *value)
     return value ? value->name : NULL;
 }
 
-static enum ox_status diff_init(struct ox_differ *d, struct ox_diff_pair *pair,
-                                const struct ox_value *a, const struct ox_value *b)
+enum ox_status ox_diff_inits(struct ox_differ *d, const struct ox_graph *graph,
+                             const struct ox_value *a, const struct ox_value *b)
 {
+    const void *key[2] = {a->init, b->init};
+    void *kept = ox_arena_copy(&d->diff->arena, key, sizeof key);
+    uint32_t one = 1;
+    bool is_new;
+    if (!kept || !ox_strmap_add(&d->compared, kept, sizeof key, &one, &is_new))
+        return ox_diff_no_memory(d);
+    if (!is_new)
+        return OX_OK;
     struct ox_strbuf text;
     ox_strbuf_init(&text);
     ox_strbuf_puts(&text, "weight '");
@@ -221,16 +229,16 @@ static enum ox_status diff_init(struct ox_differ *d, struct ox_diff_pair *pair,
     ox_strbuf_putc(&text, '\'');
     enum ox_status status = text.failed
                                 ? ox_diff_no_memory(d)
-                                : ox_diff_tensors(d, pair->a, text.data, NULL, a->init, b->init);
+                                : ox_diff_tensors(d, graph, text.data, NULL, a->init, b->init);
     if (status == OX_OK && strcmp(a->name, b->name) != 0)
-        status = ox_diff_add(d, OX_DIFF_NAME, pair->a, text.data, "name", a->name, b->name);
+        status = ox_diff_add(d, OX_DIFF_NAME, graph, text.data, "name", a->name, b->name);
     ox_strbuf_release(&text);
     return status;
 }
 
-/* Initializers that nodes have in the same place are held against each other, once. */
-static enum ox_status diff_inits(struct ox_differ *d, struct ox_diff_pair *pair,
-                                 const struct ox_value *a, const struct ox_value *b, bool *done)
+/* Initializers that nodes have in the same place, perhaps of a graph that encloses theirs. */
+static enum ox_status diff_operands(struct ox_differ *d, struct ox_diff_pair *pair,
+                                    const struct ox_value *a, const struct ox_value *b, bool *done)
 {
     while (a->outer && b->outer) {
         a = a->outer;
@@ -238,15 +246,7 @@ static enum ox_status diff_inits(struct ox_differ *d, struct ox_diff_pair *pair,
         pair = pair->up ? pair->up : pair;
     }
     *done = a->init && b->init && !a->is_input && !b->is_input;
-    if (!*done)
-        return OX_OK;
-    const void *key[2] = {a->init, b->init};
-    void *kept = ox_arena_copy(&d->diff->arena, key, sizeof key);
-    uint32_t one = 1;
-    bool is_new;
-    if (!kept || !ox_strmap_add(&d->compared, kept, sizeof key, &one, &is_new))
-        return ox_diff_no_memory(d);
-    return is_new ? diff_init(d, pair, a, b) : OX_OK;
+    return *done ? ox_diff_inits(d, pair->a, a, b) : OX_OK;
 }
 
 static enum ox_status diff_connections(struct ox_differ *d, struct ox_diff_pair *pair,
@@ -260,7 +260,7 @@ static enum ox_status diff_connections(struct ox_differ *d, struct ox_diff_pair 
         bool done = false;
         char property[32];
         if (x && y)
-            OX_TRY(diff_inits(d, pair, x, y, &done));
+            OX_TRY(diff_operands(d, pair, x, y, &done));
         if (done || ox_diff_same_value(pair, x, y))
             continue;
         snprintf(property, sizeof property, "input %zu", i);

@@ -59,3 +59,13 @@ plant 'weight name' 's/b1/bias/g'
 plant 'function body' 's/Add(a, a)/Mul(a, a)/'
 plant 'function opset' 's/opset_import: \["" : 18\]> twice/opset_import: ["" : 17]> twice/'
 plant 'function renamed' 's/twice/double/g'
+plant 'weight made a Constant' 's/float\[2\] b1 = {0.25, -0.25}, //; s/^  \[conv\]/  b1 = Constant<value: tensor = float[2] {0.25, -0.25}>()\n&/'
+plant 'weight made another Constant' 's/float\[2\] b1 = {0.25, -0.25}, //; s/^  \[conv\]/  bias = Constant<value: tensor = float[2] {0.25, 0.25}>()\n&/; s/, b1)/, bias)/'
+cat > a.txt <<'END'
+<ir_version: 10, opset_import: ["" : 18]>
+net (float[2] x, bool c) => (float[2] y) <float[2] w = {1, 2}> {
+  y = If (c) <then_branch = a () => (float[2] p) { p = Add(x, w) }, else_branch = b () => (float[2] q) { q = Neg(x) }>
+}
+END
+plant 'a weight that a subgraph uses' 's/{1, 2}/{1, 3}/'
+plant 'a weight that a subgraph uses made a Constant' 's/ <float\[2\] w = {1, 2}>//; s/^  y = If/  w = Constant<value: tensor = float[2] {1, 2}>()\n&/'
