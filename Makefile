@@ -81,27 +81,35 @@ LIBRARY := $(BUILD)/libonnxtool.a
 TEST_LIBRARY := $(BUILD)/libtestsupport.a
 PROGRAM := $(BUILD)/onnxtool
 
+# What compiles and what is linked, in files that change only when it does: what was made otherwise is made again.
+$(BUILD)/compile.flags: TEXT = $(filter-out %ccache,$(CC)) $(CFLAGS_ALL) $(foreach i,avx2 avx512 vnni dotprod,$(ISA_$(i)))
+$(BUILD)/link.flags: TEXT = $(LINK_$(CONFIG)) $(LINK_PROGRAM_$(CONFIG)) $(LDFLAGS) $(LDLIBS_ALL) $(ARCHIVES) $(LIB_OBJECTS) $(CLI_OBJECTS)
+$(BUILD)/compile.flags $(BUILD)/link.flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(TEXT))' > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
 ## all: build the library and the program (CONFIG=release|debug|sanitize|coverage)
 all: $(LIBRARY) $(if $(CLI_SOURCES),$(PROGRAM))
 
-$(PROGRAM): $(CLI_OBJECTS) $(LIBRARY) scripts/near.ld
+$(PROGRAM): $(CLI_OBJECTS) $(LIBRARY) scripts/near.ld $(BUILD)/link.flags
 	@echo "  LINK $@"
 	$(Q)$(CC) $(LINK_$(CONFIG)) $(LINK_PROGRAM_$(CONFIG)) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(PROGRAM_LIBS)
 
-$(LIBRARY): $(LIB_OBJECTS)
+$(LIBRARY): $(LIB_OBJECTS) $(BUILD)/link.flags
 	@echo "  AR   $@"
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 
 $(BUILD)/gen/proto/onnx.pb-c.c $(BUILD)/gen/proto/onnx.pb-c.h &: proto/onnx.proto
 	@mkdir -p $(BUILD)/gen
 	@echo "  PROTOC-C $<"
 	$(Q)$(PROTOC_C) --c_out=$(BUILD)/gen $<
 
-$(BUILD)/gen/%.o: $(BUILD)/gen/%.c
+$(BUILD)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/compile.flags
 	@echo "  CC   $<"
 	$(Q)$(CC) $(CFLAGS_ALL) -w -MMD -MP -c -o $@ $<
 
-$(BUILD)/%.o: %.c | $(BUILD)/gen/proto/onnx.pb-c.h
+$(BUILD)/%.o: %.c $(BUILD)/compile.flags | $(BUILD)/gen/proto/onnx.pb-c.h
 	@mkdir -p $(@D)
 	@echo "  CC   $<"
 	$(Q)$(CC) $(CFLAGS_ALL) $(call isa_flags,$<) -MMD -MP -c -o $@ $<
@@ -187,6 +195,6 @@ clean:
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST) | sort
 
-.PHONY: all tests test checkkernels unit golden sanitize fuzz coverage lint format generate check-generated install clean help
+.PHONY: FORCE all tests test checkkernels unit golden sanitize fuzz coverage lint format generate check-generated install clean help
 
 -include $(LIB_OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d) $(TEST_SUPPORT:.o=.d) $(TEST_SOURCES:%.c=$(BUILD)/%.d)

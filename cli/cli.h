@@ -68,8 +68,6 @@ enum ox_status cli_error(struct cli *cli, const struct ox_error *err);
 /* The same with a text of one's own. Returns status. */
 enum ox_status cli_fail(struct cli *cli, enum ox_status status, const char *format, ...)
     OX_PRINTF(3, 4);
-/* For what the program itself lacked memory for, below what reports errors. Returns OX_NO_MEMORY. */
-enum ox_status cli_no_memory(struct ox_error *err);
 /* Unless -q. */
 void cli_warn(struct cli *cli, const char *format, ...) OX_PRINTF(2, 3);
 /* With -v. */

@@ -112,7 +112,7 @@ static enum ox_status save_part(struct dumped *d, struct ox_error *err)
     ox_strbuf_printf(&location, "%s.data", target + folder);
     const struct ox_save_options apart = {.external_location = location.data};
     enum ox_status status =
-        location.failed ? cli_no_memory(err) : ox_model_save(d->model, target, &apart, err);
+        location.failed ? ox_no_memory(err) : ox_model_save(d->model, target, &apart, err);
     ox_strbuf_release(&location);
     return status;
 }

@@ -15,12 +15,9 @@ enum ox_status dump_flush(void *dumped, struct ox_strbuf *buf, struct ox_error *
             *err = (struct ox_error){.status = status};
         return status;
     }
-    if (buf->failed) {
-        if (err)
-            *err = (struct ox_error){OX_NO_MEMORY, "out of memory"};
-        return OX_NO_MEMORY;
-    }
-    status = ox_outfile_write(d->file, buf->data ? buf->data : "", buf->len, err);
+    if (buf->failed)
+        return ox_no_memory(err);
+    status = ox_outfile_write(d->file, ox_strbuf_text(buf, NULL), buf->len, err);
     ox_strbuf_clear(buf);
     return status;
 }

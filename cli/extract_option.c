@@ -45,7 +45,7 @@ static enum ox_status extract_at(const char *command, const char *spec, const ch
     size_t n_out = split_names(colon + 1, strlen(colon + 1), &outs, &out_text);
     enum ox_status status;
     if (n_in == SIZE_MAX || n_out == SIZE_MAX) {
-        status = cli_no_memory(err);
+        status = ox_no_memory(err);
     } else if (n_out == 0) {
         err->status = status = OX_USAGE;
         snprintf(err->message, sizeof err->message, "%s: --extract names no output", command);

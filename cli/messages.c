@@ -78,12 +78,6 @@ enum ox_status cli_fail(struct cli *cli, enum ox_status status, const char *form
     return status;
 }
 
-enum ox_status cli_no_memory(struct ox_error *err)
-{
-    *err = (struct ox_error){OX_NO_MEMORY, "out of memory"};
-    return OX_NO_MEMORY;
-}
-
 void cli_warn(struct cli *cli, const char *format, ...)
 {
     if (cli->common.quiet)

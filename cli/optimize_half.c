@@ -56,7 +56,7 @@ static enum ox_status run_once(struct ox_session *session, uint64_t seed, int64_
 {
     size_t n_in = ox_session_n_inputs(session), n_out = ox_session_n_outputs(session);
     struct ox_datum **in = calloc(n_in + 1, sizeof(*in)), **out = calloc(n_out + 1, sizeof(*out));
-    enum ox_status status = in && out ? OX_OK : cli_no_memory(err);
+    enum ox_status status = in && out ? OX_OK : ox_no_memory(err);
     if (status == OX_OK)
         status = prove_draw(session, seed, open, in, err);
     if (status == OX_OK)

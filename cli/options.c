@@ -47,12 +47,6 @@ bool opt_parse_size(const char *text, uint64_t *bytes)
 }
 
 /* The index of `value` among "a|b|c", or -1. */
-static enum ox_status no_memory(struct ox_error *err)
-{
-    *err = (struct ox_error){OX_NO_MEMORY, "out of memory"};
-    return OX_NO_MEMORY;
-}
-
 static int choice_index(const char *choices, const char *value)
 {
     size_t n = strlen(value);
@@ -110,7 +104,7 @@ static enum ox_status set_value(const struct opt *opt, void *args, const char *v
         return OX_OK;
     }
     case OPT_STRINGS:
-        return append(field, value) ? OX_OK : no_memory(err);
+        return append(field, value) ? OX_OK : ox_no_memory(err);
     case OPT_FLAG:
     case OPT_SECTION:
         break;
@@ -245,7 +239,7 @@ enum ox_status opt_parse(const struct opt *table, void *args, const struct opt *
     result->n_operands = 0;
     result->operands = calloc((size_t)argc + 1, sizeof *result->operands);
     if (!result->operands)
-        return no_memory(err);
+        return ox_no_memory(err);
     bool only_operands = false;
     while (p.at < argc) {
         char *word = argv[p.at++];

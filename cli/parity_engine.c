@@ -303,7 +303,7 @@ static bool engine_command(struct job *job, const struct parity *p, const struct
     job->argv[k++] = "--outputs";
     for (size_t i = 0; i < n; i++)
         ox_strbuf_printf(&job->names, "%s%s", i ? "\n" : "", names[i]);
-    job->argv[k++] = job->names.data ? job->names.data : "";
+    job->argv[k++] = ox_strbuf_text(&job->names, NULL);
     if (p->args->engine_options) {
         job->argv[k++] = "--options";
         job->argv[k++] = p->args->engine_options;

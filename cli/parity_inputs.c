@@ -68,12 +68,12 @@ enum ox_status parity_slice(struct ox_env *env, const struct ox_datum *all, uint
     if (ox_tensor_dtype(tensor) == OX_STRING) {
         const char **strings = calloc(n + 1, sizeof *strings);
         char **owned = calloc(n + 1, sizeof *owned);
-        status = strings && owned ? OX_OK : cli_no_memory(err);
+        status = strings && owned ? OX_OK : ox_no_memory(err);
         for (size_t k = 0; k < n && status == OX_OK; k++) {
             size_t len;
             const char *text = ox_tensor_string(tensor, begin + k, &len);
             strings[k] = owned[k] = strndup(text ? text : "", len);
-            status = owned[k] ? OX_OK : cli_no_memory(err);
+            status = owned[k] ? OX_OK : ox_no_memory(err);
         }
         if (status == OX_OK)
             status = ox_tensor_from_strings(&one, env, ox_tensor_rank(tensor) - 1, dims + 1,

@@ -39,7 +39,7 @@ static enum ox_status run_fed(struct ox_session *session, const struct parity_fe
     size_t n = ox_session_n_inputs(session);
     struct ox_datum **inputs = calloc(n + 1, sizeof *inputs);
     if (!inputs)
-        return cli_no_memory(err);
+        return ox_no_memory(err);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < feed->n; k++)
             if (strcmp(ox_session_input_name(session, i), feed->names[k]) == 0)
@@ -112,7 +112,7 @@ static enum ox_status run_both(struct parity *p, const struct part *part,
     enum ox_status status = OX_OK;
     struct ox_datum **made = calloc(part->n_outputs + 1, sizeof(struct ox_datum *));
     if (!made)
-        return cli_no_memory(err);
+        return ox_no_memory(err);
     for (size_t i = 0; i < 2 && status == OX_OK; i++) {
         struct parity_side *side = &p->sides[i];
         status = parity_is_ours(side) ? run_own(p, side, side->level, part, feed, made, err)
@@ -186,7 +186,7 @@ static enum ox_status probe_part(void *arg, const char *const *inputs, size_t n_
     struct ox_datum *values[2] = {NULL, NULL};
     struct ox_datum **entering = calloc(n_inputs + 1, sizeof(struct ox_datum *));
     const struct parity_feed feed = {inputs, entering, n_inputs};
-    enum ox_status status = entering ? OX_OK : cli_no_memory(err);
+    enum ox_status status = entering ? OX_OK : ox_no_memory(err);
     if (status == OX_OK && n_inputs)
         status = run_own(p, &p->sides[0], 0, &before, NULL, entering, err);
     if (status == OX_OK)

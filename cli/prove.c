@@ -41,7 +41,7 @@ static enum ox_status open_side(struct side *side, struct ox_model *model, struc
     side->outputs = calloc(side->n_outputs + 1, sizeof(*side->outputs));
     if (side->inputs && side->outputs)
         return OX_OK;
-    return cli_no_memory(err);
+    return ox_no_memory(err);
 }
 
 static enum ox_status scale(struct ox_datum **datum, struct ox_env *env, float factor,
@@ -55,7 +55,7 @@ static enum ox_status scale(struct ox_datum **datum, struct ox_env *env, float f
     size_t n = ox_tensor_count(from);
     float *values = malloc((n + 1) * sizeof *values);
     if (!values)
-        return cli_no_memory(err);
+        return ox_no_memory(err);
     for (size_t i = 0; i < n; i++)
         values[i] = ((const float *)ox_tensor_data(from))[i] * factor;
     enum ox_status status = ox_tensor_from_data(&to, env, OX_FLOAT32, ox_tensor_rank(from),

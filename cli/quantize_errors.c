@@ -28,7 +28,7 @@ static enum ox_status collect(struct quantize_errors *errors, struct ox_error *e
     struct ox_parity_layer layer;
     errors->rows = calloc(n + 1, sizeof *errors->rows);
     if (!errors->rows)
-        return cli_no_memory(err);
+        return ox_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         if (!ox_parity_layer(errors->parity, i, &layer))
             continue;

@@ -61,6 +61,9 @@ struct ox_error {
     char message[OX_ERROR_BYTES];
 };
 
+/* Makes *err (NULL is fine) "out of memory". Returns OX_NO_MEMORY. */
+enum ox_status ox_no_memory(struct ox_error *err);
+
 /* ---- Limits and environment ------------------------------------------------------------------------------------- */
 
 /* name, default, meaning; 0 is no limit. Names are those of `--limit NAME=VALUE` with '_' for '-'. */

@@ -36,7 +36,7 @@ enum ox_status ox_findings_new(struct ox_findings **out, struct ox_env *env, str
 {
     struct ox_findings *findings = calloc(1, sizeof *findings);
     if (!findings)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     ox_arena_init(&findings->arena, ox_env_budget(env));
     *out = findings;
     return OX_OK;
@@ -100,12 +100,12 @@ static void set_place(struct ox_findings *findings, struct ox_finding *finding,
     const struct ox_graph *graph = place->node ? place->node->graph : place->graph;
     if (graph)
         ox_graph_path(&text, graph);
-    finding->graph = keep(findings, text.data ? text.data : "");
+    finding->graph = keep(findings, ox_strbuf_text(&text, NULL));
     if (place->node) {
         findings->out_of_memory |= text.failed;
         ox_strbuf_clear(&text);
         ox_node_label(&text, place->node);
-        finding->node = keep(findings, text.data ? text.data : "");
+        finding->node = keep(findings, ox_strbuf_text(&text, NULL));
         finding->op_type = keep(findings, place->node->op_type);
     }
     finding->tensor = keep(findings, place->tensor);

@@ -79,7 +79,7 @@ static void lint_node(struct ox_linter *lint, const struct ox_node *node)
     size_t n_graphs = 0;
     struct ox_name shown;
     for (size_t i = 0; i < node->n_attrs; i++)
-        if (node->attrs[i].type == OX_ATTR_GRAPH || node->attrs[i].type == OX_ATTR_GRAPHS)
+        if (ox_attr_has_graphs(&node->attrs[i]))
             n_graphs += node->attrs[i].n;
     if (n_graphs)
         ox_findings_add(lint->findings, OX_F_LINT_SUBGRAPH, &place, NULL, "%s holds %zu graph%s",

@@ -95,7 +95,7 @@ static void lint_pair(struct ox_linter *lint, const struct ox_node *node)
             ox_findings_add(
                 lint->findings, OX_F_LINT_QDQ_MISMATCH, &(struct ox_place){.node = node}, NULL,
                 "the %s is not that of QuantizeLinear '%s' before it",
-                i == 1 ? "scale" : "zero point", ox_name(&shown, label.data ? label.data : ""));
+                i == 1 ? "scale" : "zero point", ox_name(&shown, ox_strbuf_text(&label, NULL)));
     ox_strbuf_release(&label);
 }
 

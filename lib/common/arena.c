@@ -134,6 +134,11 @@ char *ox_arena_strdup(struct ox_arena *arena, const char *text)
     return ox_arena_strndup(arena, text, strlen(text));
 }
 
+char *ox_arena_text(struct ox_arena *arena, const struct ox_strbuf *text)
+{
+    return text->failed ? NULL : ox_arena_strndup(arena, text->data, text->len);
+}
+
 char *ox_arena_printf(struct ox_arena *arena, const char *format, ...)
 {
     va_list args;

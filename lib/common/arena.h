@@ -40,6 +40,8 @@ void *ox_arena_array(struct ox_arena *arena, size_t count, size_t size);
 void *ox_arena_copy(struct ox_arena *arena, const void *bytes, size_t n);
 char *ox_arena_strdup(struct ox_arena *arena, const char *text);
 char *ox_arena_strndup(struct ox_arena *arena, const char *text, size_t n);
+/* What the string holds; NULL also when it failed before. */
+char *ox_arena_text(struct ox_arena *arena, const struct ox_strbuf *text);
 char *ox_arena_printf(struct ox_arena *arena, const char *format, ...) OX_PRINTF(2, 3);
 
 /* Bytes handed out so far are kept; everything allocated after the mark is given back. */

@@ -40,6 +40,11 @@ enum ox_status ox_fail(struct ox_error *err, enum ox_status status, const char *
     return status;
 }
 
+enum ox_status ox_no_memory(struct ox_error *err)
+{
+    return ox_fail(err, OX_NO_MEMORY, "out of memory");
+}
+
 enum ox_status ox_fail_context(struct ox_error *err, enum ox_status status, const char *format, ...)
 {
     if (!err)

@@ -56,7 +56,7 @@ static bool add_node(struct node_set *set, const struct ox_node *node)
 
 static char *text_of(struct ox_arena *arena, struct ox_strbuf *text)
 {
-    char *copy = text->failed ? NULL : ox_arena_strdup(arena, text->data ? text->data : "");
+    char *copy = ox_arena_text(arena, text);
     ox_strbuf_release(text);
     return copy;
 }

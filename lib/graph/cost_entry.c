@@ -9,9 +9,7 @@
 /* Text from a buffer that is used again, kept until the next entry; NULL: out of memory. */
 static const char *keep(struct ox_costs *c, struct ox_strbuf *text)
 {
-    const char *copy = text->failed
-                           ? NULL
-                           : ox_arena_strndup(&c->scratch, text->data ? text->data : "", text->len);
+    const char *copy = ox_arena_text(&c->scratch, text);
     ox_strbuf_clear(text);
     return copy;
 }

@@ -37,7 +37,7 @@ static bool use_captured(struct lives *l, const struct ox_node *node, uint32_t a
     bool constant = true;
     for (size_t a = 0; a < node->n_attrs; a++) {
         const struct ox_attr *attr = &node->attrs[a];
-        if (attr->type != OX_ATTR_GRAPH && attr->type != OX_ATTR_GRAPHS)
+        if (!ox_attr_has_graphs(attr))
             continue;
         for (size_t g = 0; g < attr->n; g++)
             for (size_t i = 0; i < attr->graphs[g]->n_values; i++)

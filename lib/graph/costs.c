@@ -113,7 +113,7 @@ static void add_subgraphs(struct ox_costs *c, const struct ox_node *node, struct
     size_t n = 0;
     for (size_t a = 0; a < node->n_attrs; a++) {
         const struct ox_attr *attr = &node->attrs[a];
-        if (attr->type != OX_ATTR_GRAPH && attr->type != OX_ATTR_GRAPHS)
+        if (!ox_attr_has_graphs(attr))
             continue;
         for (size_t g = 0; g < attr->n; g++, n++) {
             const struct ox_cost_total *in = &graph_cost(c, attr->graphs[g])->total;
@@ -261,7 +261,7 @@ static bool make_total(struct ox_costs *c)
         if (main->peak_node) {
             struct ox_strbuf label = {0};
             ox_node_label(&label, main->peak_node);
-            c->total.activation_at = label.failed ? NULL : ox_arena_strdup(&c->arena, label.data);
+            c->total.activation_at = ox_arena_text(&c->arena, &label);
             c->failed |= !c->total.activation_at;
             ox_strbuf_release(&label);
         }

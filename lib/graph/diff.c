@@ -94,7 +94,7 @@ static enum ox_status diff_function(struct ox_differ *d, const struct ox_functio
     }
     enum ox_status status = names[0].failed || names[1].failed ? ox_diff_no_memory(d) : OX_OK;
     if (status == OX_OK &&
-        strcmp(names[0].data ? names[0].data : "", names[1].data ? names[1].data : "") != 0)
+        strcmp(ox_strbuf_text(&names[0], NULL), ox_strbuf_text(&names[1], NULL)) != 0)
         status = ox_diff_add(d, OX_DIFF_ATTRIBUTE, a->body, "function", "attributes", names[0].data,
                              names[1].data);
     ox_strbuf_release(&names[0]);

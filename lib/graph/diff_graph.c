@@ -72,7 +72,7 @@ static char *quoted(struct ox_differ *d, const char *what, const char *name)
     ox_strbuf_puts(&text, " '");
     ox_strbuf_name(&text, name, 256);
     ox_strbuf_putc(&text, '\'');
-    char *copy = text.failed ? NULL : ox_arena_strdup(&d->diff->arena, text.data);
+    char *copy = ox_arena_text(&d->diff->arena, &text);
     ox_strbuf_release(&text);
     return copy;
 }

@@ -64,7 +64,7 @@ enum ox_status ox_diff_add(struct ox_differ *d, enum ox_diff_kind kind,
     bool good = !path.failed;
     struct ox_difference *entry = &diff->list[diff->n];
     *entry = (struct ox_difference){.kind = kind,
-                                    .graph = keep(d, path.data ? path.data : "", &good),
+                                    .graph = keep(d, ox_strbuf_text(&path, NULL), &good),
                                     .subject = keep(d, subject, &good),
                                     .property = keep(d, property, &good),
                                     .before = keep(d, before, &good),

@@ -149,8 +149,8 @@ static enum ox_status add_attr(struct ox_differ *d, const struct ox_graph *graph
     enum ox_status status = before.failed || after.failed
                                 ? ox_diff_no_memory(d)
                                 : ox_diff_add(d, OX_DIFF_ATTRIBUTE, graph, subject, name,
-                                              a ? (before.data ? before.data : "") : NULL,
-                                              b ? (after.data ? after.data : "") : NULL);
+                                              a ? ox_strbuf_text(&before, NULL) : NULL,
+                                              b ? ox_strbuf_text(&after, NULL) : NULL);
     ox_strbuf_release(&before);
     ox_strbuf_release(&after);
     return status;
@@ -160,7 +160,7 @@ static enum ox_status look_into(struct ox_differ *d, struct ox_diff_pair *pair, 
                                 const struct ox_attr *a, const struct ox_attr *b)
 {
     for (size_t i = 0; i < a->n; i++) {
-        if (a->type == OX_ATTR_GRAPH || a->type == OX_ATTR_GRAPHS) {
+        if (ox_attr_has_graphs(a)) {
             OX_TRY(ox_diff_graphs(d, a->graphs[i], b->graphs[i], pair));
         } else if (a->type == OX_ATTR_TENSOR || a->type == OX_ATTR_TENSORS) {
             OX_TRY(ox_diff_tensors(d, pair->a, subject, a->name, &a->tensor[i], &b->tensor[i]));

@@ -12,7 +12,7 @@ static const struct ox_graph *find_graph(const struct ox_drawer *d)
     for (size_t g = 0; g < d->model->n_graphs && !found; g++) {
         ox_strbuf_clear(&path);
         ox_graph_path(&path, d->model->graphs[g]);
-        if (strcmp(path.data ? path.data : "", d->options->graph) == 0)
+        if (strcmp(ox_strbuf_text(&path, NULL), d->options->graph) == 0)
             found = d->model->graphs[g];
     }
     ox_strbuf_release(&path);

@@ -37,7 +37,7 @@ static void put_name(struct page *page, const char *name)
 {
     struct ox_strbuf safe = {0};
     ox_strbuf_name(&safe, name ? name : "", 1024);
-    ox_json_string(&page->json, safe.data ? safe.data : "");
+    ox_json_string(&page->json, ox_strbuf_text(&safe, NULL));
     page->text.failed |= safe.failed;
     ox_strbuf_release(&safe);
 }
@@ -48,7 +48,7 @@ static void fact(struct page *page, const char *what, struct ox_strbuf *text)
 {
     ox_json_array(&page->json);
     ox_json_string(&page->json, what);
-    put_name(page, text->data ? text->data : "");
+    put_name(page, ox_strbuf_text(text, NULL));
     ox_json_end_array(&page->json);
     page->text.failed |= text->failed;
     ox_strbuf_clear(text);
@@ -112,7 +112,7 @@ static void put_graphs(struct page *page)
     for (size_t g = 0; g < page->d->model->n_graphs; g++) {
         ox_strbuf_clear(&path);
         ox_graph_path(&path, page->d->model->graphs[g]);
-        put_name(page, path.data ? path.data : "");
+        put_name(page, ox_strbuf_text(&path, NULL));
     }
     ox_json_end_array(&page->json);
     ox_strbuf_release(&path);
@@ -237,7 +237,7 @@ static enum ox_status put_weight(struct page *page, const struct ox_weight_list 
     ox_json_key(json, "n");
     put_name(page, weight->name);
     ox_json_key(json, "t");
-    put_name(page, type.data ? type.data : "");
+    put_name(page, ox_strbuf_text(&type, NULL));
     ox_json_key(json, "b");
     ox_json_uint(json, weight->bytes);
     if (status != OX_OK) {

@@ -119,10 +119,8 @@ static enum ox_status free_input(struct ox_freeing *free_, const char *name, con
 
 static bool all_fixed(const struct ox_node *node, const bool *fixed)
 {
-    for (size_t i = 0; i < node->n_attrs; i++) {
-        if (node->attrs[i].type == OX_ATTR_GRAPH || node->attrs[i].type == OX_ATTR_GRAPHS)
-            return false;
-    }
+    if (ox_node_has_graphs(node))
+        return false;
     for (size_t i = 0; i < node->n_inputs; i++) {
         const struct ox_value *value = node->inputs[i];
         if (value && (value->graph != node->graph || !fixed[value->id]))

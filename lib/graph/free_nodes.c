@@ -300,7 +300,7 @@ static enum ox_status refuse_view(struct ox_freeing *free_, const struct ox_node
         ox_fail(err, OX_NEGATIVE,
                 "%s: cannot be freed: Gather '%s' takes %lld elements, all that axis %lld of '%s' "
                 "had, where there are %s then",
-                ox_free_label(free_->model), label.data ? label.data : "", (long long)before[axis],
+                ox_free_label(free_->model), ox_strbuf_text(&label, NULL), (long long)before[axis],
                 (long long)axis, node->inputs[0]->name, size.data ? size.data : "others");
     ox_strbuf_release(&label);
     ox_strbuf_release(&size);

@@ -72,11 +72,7 @@ static bool stays_float(const struct ox_node *node)
         if (strcmp(node->op_type, names[i]) == 0)
             return true;
     }
-    for (size_t i = 0; i < node->n_attrs; i++) {
-        if (node->attrs[i].type == OX_ATTR_GRAPH || node->attrs[i].type == OX_ATTR_GRAPHS)
-            return true;
-    }
-    return false;
+    return ox_node_has_graphs(node);
 }
 
 static bool is_float(const struct halver *h, const struct ox_value *value)

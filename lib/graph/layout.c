@@ -54,7 +54,7 @@ static void wire_node(struct planner *p, const struct ox_node *node)
             add_wire(p, to, node->inputs[i]);
     for (size_t a = 0; a < node->n_attrs; a++) {
         const struct ox_attr *attr = &node->attrs[a];
-        if (attr->type != OX_ATTR_GRAPH && attr->type != OX_ATTR_GRAPHS)
+        if (!ox_attr_has_graphs(attr))
             continue;
         for (size_t g = 0; g < attr->n; g++)
             for (size_t i = 0; i < attr->graphs[g]->n_values; i++)
@@ -70,7 +70,7 @@ static uint64_t count_wires(const struct ox_graph *graph)
         const struct ox_node *node = graph->nodes[i];
         n += node->n_inputs;
         for (size_t a = 0; a < node->n_attrs; a++)
-            if (node->attrs[a].type == OX_ATTR_GRAPH || node->attrs[a].type == OX_ATTR_GRAPHS)
+            if (ox_attr_has_graphs(&node->attrs[a]))
                 for (size_t g = 0; g < node->attrs[a].n; g++)
                     n += node->attrs[a].graphs[g]->n_values;
     }

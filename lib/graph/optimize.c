@@ -167,7 +167,7 @@ static enum ox_status make_report(struct ox_model *model, const size_t *counts,
     struct ox_pass_count *list =
         ox_arena_array(&model->arena, OX_COUNT(passes), sizeof(struct ox_pass_count));
     if (!list)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     report->n_passes = 0;
     report->passes = list;
     for (size_t i = 0; i < OX_COUNT(passes); i++)
@@ -211,9 +211,9 @@ enum ox_status ox_rewrite_model(struct ox_model *model, const struct ox_rewrite_
     enum ox_status status = OX_OK;
     /* The first block stays, so that passes do not ask for it again and again. */
     if (!keep_names(&rw, plan) || !ox_arena_alloc(&rw.scratch, 1))
-        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+        status = ox_no_memory(err);
     else if (plan->to_run && !ox_model_import(model, OX_OWN_DOMAIN, 1))
-        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+        status = ox_no_memory(err);
     if (status == OX_OK && plan->correct_types)
         status = ox_rw_correct_types(&rw, err);
     if (status == OX_OK && is_sound(model))
@@ -248,5 +248,5 @@ enum ox_status ox_optimize(struct ox_model *model, const struct ox_optimize_opti
                                          .fold_bytes = options->fold_bytes};
     ox_model_free_inits(model);
     OX_TRY(ox_rewrite_model(model, &plan, report, err));
-    return ox_model_part_names(model) ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    return ox_model_part_names(model) ? OX_OK : ox_no_memory(err);
 }

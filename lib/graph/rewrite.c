@@ -207,7 +207,7 @@ static enum ox_status infer_shapes(struct ox_rewrite *rw, struct ox_error *err)
                                               .may_be_empty = rw->may_be_empty};
     rw->n_known = ox_arena_array(&rw->arena, model->n_graphs, sizeof *rw->n_known);
     if (!rw->n_known)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     OX_TRY(ox_shapes_infer(&rw->shapes, rw->model, &options, NULL, err));
     for (size_t g = 0; g < model->n_graphs; g++)
         rw->n_known[g] = (uint32_t)model->graphs[g]->n_values;
@@ -312,7 +312,7 @@ const struct ox_op *ox_rw_op(struct ox_rewrite *rw, const struct ox_node *node)
         op = rw->ops[index];
     } else {
         op = ox_op_find(node->domain, node->op_type, opset);
-        char *kept = key.failed ? NULL : ox_arena_copy(&rw->arena, key.data, key.len);
+        char *kept = ox_arena_text(&rw->arena, &key);
         bool room = rw->n_ops < rw->cap_ops;
         if (kept && !room) {
             size_t cap = rw->cap_ops * 2 + 32;

@@ -62,7 +62,7 @@ static struct ox_value *new_value(const struct splicer *s, struct ox_graph *to, 
         ox_strbuf_putc(&text, '_');
     ox_strbuf_puts(&text, name);
     struct ox_value *value =
-        text.failed ? NULL : ox_graph_add_value(to, text.data ? text.data : "");
+        text.failed ? NULL : ox_graph_add_value(to, ox_strbuf_text(&text, NULL));
     ox_strbuf_release(&text);
     return value;
 }
@@ -235,7 +235,7 @@ static enum ox_status copy_attr(struct splicer *s, const struct level *level, st
         to->proto = NULL;
         return to->name ? OX_OK : no_room(s);
     }
-    if (from->type == OX_ATTR_GRAPH || from->type == OX_ATTR_GRAPHS) {
+    if (ox_attr_has_graphs(from)) {
         to->name = ox_arena_strdup(&s->model->arena, from->name);
         return to->name ? copy_graphs(s, level, node, to) : no_room(s);
     }
@@ -262,7 +262,7 @@ static enum ox_status copy_node(struct splicer *s, const struct level *level,
         ox_strbuf_printf(&name, "_%s_%u", from->op_type, (unsigned)from->index);
     struct ox_node *node = name.failed ? NULL
                                        : ox_graph_add_node(level->to, from->op_type, from->domain,
-                                                           name.data ? name.data : "", inputs,
+                                                           ox_strbuf_text(&name, NULL), inputs,
                                                            n_inputs, outputs, from->n_outputs);
     ox_strbuf_release(&name);
     if (!node)

@@ -26,8 +26,7 @@ static void *array(struct maker *m, size_t n, size_t size)
 /* Takes the buffer's text and clears it. */
 static const char *keep(struct maker *m, struct ox_strbuf *text)
 {
-    const char *copy =
-        text->failed ? NULL : ox_arena_strndup(&m->arena, text->data ? text->data : "", text->len);
+    const char *copy = ox_arena_text(&m->arena, text);
     m->failed |= !copy;
     ox_strbuf_clear(text);
     return copy;

@@ -83,9 +83,7 @@ static const char *graph_path(struct judge *j, const struct ox_node *node, bool 
         ox_node_label(&text, node);
     else
         ox_graph_path(&text, node->graph);
-    const char *kept =
-        text.failed ? NULL
-                    : ox_arena_strndup(&j->survey->arena, text.data ? text.data : "", text.len);
+    const char *kept = ox_arena_text(&j->survey->arena, &text);
     ox_strbuf_release(&text);
     j->failed |= !kept;
     return kept;

@@ -58,7 +58,7 @@ static bool put_constant(struct ox_weight_list *list, const char *graph, const s
         return true;
     struct ox_strbuf label = {0};
     ox_node_label(&label, node);
-    const char *copy = label.failed ? NULL : ox_arena_strdup(&list->arena, label.data);
+    const char *copy = ox_arena_text(&list->arena, &label);
     ox_strbuf_release(&label);
     bool has_output = node->n_outputs && node->outputs[0];
     put(list, graph, has_output ? node->outputs[0]->name : "", copy, NULL, held);
@@ -69,8 +69,7 @@ static bool put_graph(struct ox_weight_list *list, const struct ox_graph *graph)
 {
     struct ox_strbuf path = {0};
     ox_graph_path(&path, graph);
-    const char *where =
-        path.failed ? NULL : ox_arena_strdup(&list->arena, path.data ? path.data : "");
+    const char *where = ox_arena_text(&list->arena, &path);
     ox_strbuf_release(&path);
     if (!where)
         return false;

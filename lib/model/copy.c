@@ -61,7 +61,7 @@ static struct ox_attr *attr_list(struct copier *c, const struct ox_attr *from, s
 {
     struct ox_attr *to = copy_bytes(c, from, n, sizeof *to);
     for (size_t i = 0; to && i < n; i++) {
-        bool graphs = from[i].type == OX_ATTR_GRAPH || from[i].type == OX_ATTR_GRAPHS;
+        bool graphs = ox_attr_has_graphs(&from[i]);
         if (!graphs || from[i].ref || !from[i].n)
             continue;
         struct ox_graph **list = copy_array(c, from[i].n, sizeof(struct ox_graph *));
@@ -140,7 +140,7 @@ static void copy_functions(struct copier *c)
         struct ox_strbuf key;
         ox_strbuf_init(&key);
         ox_strbuf_printf(&key, "%s\n%s\n%s", function->domain, function->name, function->overload);
-        char *kept = key.failed ? NULL : ox_arena_strndup(&to->arena, key.data, key.len);
+        char *kept = ox_arena_text(&to->arena, &key);
         uint32_t index = (uint32_t)i;
         /* Of two the first is found. */
         c->failed |= !kept || !ox_strmap_add(&to->function_names, kept, key.len, &index, NULL);

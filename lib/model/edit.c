@@ -140,9 +140,7 @@ void ox_graph_remove_nodes(struct ox_graph *graph, const bool *remove)
                 value->removed = true;
             }
         }
-        for (size_t j = 0; j < node->n_attrs; j++)
-            had_graphs |=
-                node->attrs[j].type == OX_ATTR_GRAPH || node->attrs[j].type == OX_ATTR_GRAPHS;
+        had_graphs |= ox_node_has_graphs(node);
     }
     graph->n_nodes = kept;
     if (had_graphs)

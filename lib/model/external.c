@@ -119,7 +119,7 @@ static enum ox_status find_file(struct ox_model *model, const char *location,
     if (!model->externals) {
         model->externals = calloc(1, sizeof *model->externals);
         if (!model->externals)
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         ox_strmap_init(&model->externals->names);
     }
     struct ox_externals *externals = model->externals;
@@ -132,7 +132,7 @@ static enum ox_status find_file(struct ox_model *model, const char *location,
         size_t capacity = externals->capacity ? externals->capacity * 2 : 8;
         struct external_file **files = realloc(externals->files, capacity * sizeof(*files));
         if (!files)
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         externals->files = files;
         externals->capacity = capacity;
     }
@@ -151,7 +151,7 @@ static enum ox_status find_file(struct ox_model *model, const char *location,
     if (!ox_strmap_add(&externals->names, key, strlen(key), &index, NULL)) {
         ox_mapping_release(&file->map);
         free(file);
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     }
     externals->files[externals->n++] = file;
     *out = file;

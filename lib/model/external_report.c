@@ -133,7 +133,7 @@ static enum ox_status add_stored(struct inspector *s, const struct ox_stored *st
     ox_strbuf_init(&path);
     if (graph)
         ox_graph_path(&path, graph);
-    char *place = path.failed ? NULL : ox_arena_strdup(&r->arena, path.data ? path.data : "");
+    char *place = ox_arena_text(&r->arena, &path);
     ox_strbuf_release(&path);
     if (!tensor || !place ||
         !reserve(&r->arena, &r->entries, r->n_entries, &r->cap_entries, sizeof *r->entries))

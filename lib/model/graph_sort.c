@@ -30,7 +30,7 @@ static size_t list_needs(const struct ox_graph *graph, const struct ox_node *nod
     }
     for (size_t i = 0; i < node->n_attrs; i++) {
         const struct ox_attr *attr = &node->attrs[i];
-        if (attr->type != OX_ATTR_GRAPH && attr->type != OX_ATTR_GRAPHS)
+        if (!ox_attr_has_graphs(attr))
             continue;
         for (size_t j = 0; j < attr->n; j++) {
             const struct ox_graph *inner = attr->graphs[j];
@@ -102,7 +102,7 @@ enum ox_status ox_graph_sort(struct ox_graph *graph, struct ox_error *err)
     size_t *next = malloc((n + 1) * sizeof *next);
     enum ox_status status = OX_OK;
     if (!state || !stack || !order || !next || !find_needs(graph, &needs)) {
-        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+        status = ox_no_memory(err);
         goto cleanup;
     }
     memcpy(next, needs.start, (n + 1) * sizeof *next);
@@ -150,7 +150,7 @@ enum ox_status ox_model_sort(struct ox_model *model, bool *changed, struct ox_er
             continue;
         enum ox_status status = failed ? OX_NO_MEMORY : ox_graph_sort(graph, NULL);
         if (status == OX_NO_MEMORY)
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         any |= status == OX_OK;
     }
     if (changed)

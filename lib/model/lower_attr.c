@@ -277,7 +277,7 @@ static void emit_value(struct ox_emit *e, struct ox_lower *lower, const struct o
             ox_emit_bytes(e, field, attr->s.p, attr->s.n);
         return;
     }
-    if (attr->type == OX_ATTR_GRAPH || attr->type == OX_ATTR_GRAPHS) {
+    if (ox_attr_has_graphs(attr)) {
         emit_graphs(e, lower, field, attr);
         return;
     }

@@ -55,6 +55,20 @@ const struct ox_attr *ox_node_attr(const struct ox_node *node, const char *name)
     return NULL;
 }
 
+bool ox_attr_has_graphs(const struct ox_attr *attr)
+{
+    return attr->type == OX_ATTR_GRAPH || attr->type == OX_ATTR_GRAPHS;
+}
+
+bool ox_node_has_graphs(const struct ox_node *node)
+{
+    for (size_t i = 0; i < node->n_attrs; i++) {
+        if (ox_attr_has_graphs(&node->attrs[i]))
+            return true;
+    }
+    return false;
+}
+
 struct ox_value *ox_graph_value(const struct ox_graph *graph, const char *name)
 {
     uint32_t index = ox_strmap_find(&graph->names, name, strlen(name));

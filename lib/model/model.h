@@ -285,6 +285,9 @@ struct ox_owned {
 int64_t ox_graph_opset(const struct ox_graph *graph, const char *domain);
 const struct ox_attr *ox_node_attr(const struct ox_node *node,
                                    const char *name); /* NULL: not there */
+/* Of type GRAPH or GRAPHS: `graphs` holds n, unless it is a reference. */
+bool ox_attr_has_graphs(const struct ox_attr *attr);
+bool ox_node_has_graphs(const struct ox_node *node);
 struct ox_value *ox_graph_value(const struct ox_graph *graph,
                                 const char *name); /* in this graph alone */
 const struct ox_function *ox_model_function(const struct ox_model *model, const char *domain,

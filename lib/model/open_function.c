@@ -20,7 +20,7 @@ enum ox_status ox_model_open_function(struct ox_model **out, struct ox_env *env,
 {
     uint8_t *message = n <= SIZE_MAX - PREFIX_BYTES ? malloc(n + PREFIX_BYTES) : NULL;
     if (!message)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     size_t at = put_varint(message, MODEL_IR_VERSION << 3);
     message[at++] = OX_ONNX_IR_VERSION;
     at += put_varint(message + at, MODEL_FUNCTIONS << 3 | LENGTH_DELIMITED);

@@ -42,7 +42,7 @@ static void bytes(struct ox_model_writer *w, struct ox_json *json, const Protobu
     size_t length = (n + 2) / 3 * 4;
     char *text = malloc(length + 1);
     if (!text) {
-        w->status = ox_fail(w->err, OX_NO_MEMORY, "out of memory");
+        w->status = ox_no_memory(w->err);
         return;
     }
     ox_base64_encode(data->data, n, text);

@@ -8,7 +8,7 @@ enum { FLUSH_BYTES = 1 << 20, SAMPLE = 4, ALWAYS_WHOLE = 16 };
 void ox_write_flush(struct ox_model_writer *w, bool all)
 {
     if (w->out->failed && w->status == OX_OK)
-        w->status = ox_fail(w->err, OX_NO_MEMORY, "out of memory");
+        w->status = ox_no_memory(w->err);
     if (w->status != OX_OK || !w->options->flush || (!all && w->out->len < FLUSH_BYTES))
         return;
     w->status = w->options->flush(w->options->flush_arg, w->out, w->err);
@@ -28,7 +28,7 @@ void *ox_write_numbers(struct ox_model_writer *w, const Onnx__TensorProto *tenso
 {
     void *numbers = n <= SIZE_MAX / bytes ? malloc(n * bytes + 1) : NULL;
     if (!numbers)
-        w->status = ox_fail(w->err, OX_NO_MEMORY, "out of memory");
+        w->status = ox_no_memory(w->err);
     else if (ox_wire_tensor_numbers(ox_wire_tensor(tensor), field, n, numbers))
         return numbers;
     else

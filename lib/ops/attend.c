@@ -123,7 +123,7 @@ enum ox_status ox_attend(struct ox_run *r, const struct ox_attend *a, struct ox_
     if (a->rows)
         ox_parallel(r->env, a->batch * a->heads, attend_task, &job);
     if (job.state.no_memory)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     return ox_env_poll(r->env, err);
 }
 

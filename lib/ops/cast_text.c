@@ -193,7 +193,7 @@ enum ox_status ox_cast_from_text(struct ox_run *r, const struct ox_tensor *in,
         ox_strbuf_name(&text, name, sizeof name);
         enum ox_status status =
             ox_run_fail(r, err, OX_INPUT, "element %zu of the input, '%s', is no number", i,
-                        text.data ? text.data : "");
+                        ox_strbuf_text(&text, NULL));
         ox_strbuf_release(&text);
         return status;
     }

@@ -48,7 +48,7 @@ bool ox_can_evaluate(const struct ox_node *node, const struct ox_op *op,
     for (size_t i = 0; i < node->n_attrs; i++) {
         const struct ox_attr *attr = &node->attrs[i];
         const struct ox_schema_attr *want = ox_schema_attr(schema, attr->name);
-        if (attr->type == OX_ATTR_GRAPH || attr->type == OX_ATTR_GRAPHS || !want ||
+        if (ox_attr_has_graphs(attr) || !want ||
             (!attr->ref && attr->type != (enum ox_attr_type)want->type))
             return false;
         if (!attr->ref && attr->type == OX_ATTR_TENSOR && (!attr->n || !attr->tensor))

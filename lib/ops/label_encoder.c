@@ -54,7 +54,7 @@ static enum ox_status index_keys(struct ox_run *r, const struct ox_tensor *list,
         if (last)
             ox_strmap_remove(&keys->map, key, bytes);
         if (!ox_strmap_add(&keys->map, key, bytes, &value, NULL))
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
     }
     return OX_OK;
 }

@@ -123,7 +123,7 @@ static enum ox_status number_of(struct ox_run *r, const struct ox_str *s, double
 {
     char *text = ox_arena_strndup(r->scratch, s->p ? s->p : "", s->n), *end;
     if (!text)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     *out = strtod(text, &end);
     if (end == text || *end)
         return ox_run_fail(r, err, OX_INPUT, "'%.64s' is no number", text);

@@ -98,7 +98,7 @@ struct ox_run {
     uint64_t
         seed; /* for random operators without a seed of their own: differs a node, the same a run */
     const struct ox_op *op; /* the row that runs; NULL: flags do not matter */
-    /* Memory for ox_run_out(); NULL: ox_tensor_new(). Set by the runtime, which uses blocks again. */
+    /* Memory for ox_run_tensor(); NULL: ox_tensor_new(). Set by the runtime, which uses blocks again. */
     enum ox_status (*alloc)(struct ox_run *r, enum ox_dtype dtype, unsigned rank,
                             const int64_t *dims, struct ox_tensor **out, struct ox_error *err);
     /* Whether nobody needs the memory of input i after this node; NULL: no. Set by the runtime. */
@@ -111,6 +111,9 @@ struct ox_run {
         once; /* the node will be run but once: what is packed is not kept, and only what pays is */
 };
 
+/* A tensor of the executor's memory where it lends some, else of its own; not zeroed. */
+enum ox_status ox_run_tensor(struct ox_run *r, enum ox_dtype dtype, unsigned rank,
+                             const int64_t *dims, struct ox_tensor **out, struct ox_error *err);
 /* Work memory of a kernel that is large or often asked for: neither zeroed nor asked of the system every time, 64-byte aligned,
  * at most 8 pieces. NULL with *err set. It is given back when the kernel has returned. */
 void *ox_run_work(struct ox_run *r, size_t count, size_t size, struct ox_error *err);

@@ -363,7 +363,7 @@ static void regex_release(struct ox_regex *x)
 static enum ox_status regex_build(struct ox_run *r, struct ox_regex *x, const char *shown,
                                   const struct ox_strbuf *pattern, bool whole, struct ox_error *err)
 {
-    const char *text = pattern->data ? pattern->data : "";
+    const char *text = ox_strbuf_text(pattern, NULL);
     PCRE2_SIZE at;
     int code;
 

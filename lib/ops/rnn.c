@@ -124,7 +124,7 @@ static enum ox_status check_part(struct ox_run *r, const char *what, size_t i, u
     for (unsigned d = 0; d < rank; d++)
         ox_strbuf_printf(&want, "%s%zu", d ? ", " : "", dims[d]);
     enum ox_status status =
-        ox_run_fail(r, err, OX_INPUT, "%s is not [%s]", what, want.data ? want.data : "");
+        ox_run_fail(r, err, OX_INPUT, "%s is not [%s]", what, ox_strbuf_text(&want, NULL));
     ox_strbuf_release(&want);
     return status;
 }

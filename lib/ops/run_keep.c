@@ -10,9 +10,9 @@ void *ox_run_keep(struct ox_run *r, size_t bytes, struct ox_error *err)
     struct ox_prepared *prepared = r->prepared;
     size_t rounded;
     void *state = NULL;
-    if (r->once && r->alloc && !prepared->state && bytes < INT64_MAX) {
+    if (r->once && !prepared->state && bytes < INT64_MAX) {
         const int64_t dim = (int64_t)bytes + !bytes;
-        if (r->alloc(r, OX_UINT8, 1, &dim, &prepared->lent, err) != OX_OK)
+        if (ox_run_tensor(r, OX_UINT8, 1, &dim, &prepared->lent, err) != OX_OK)
             return NULL;
         prepared->bytes = (size_t)dim;
         return prepared->state = prepared->lent->data;

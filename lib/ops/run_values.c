@@ -36,6 +36,13 @@ static enum ox_status put_tensor(struct ox_run *r, size_t i, struct ox_tensor *t
     return OX_OK;
 }
 
+enum ox_status ox_run_tensor(struct ox_run *r, enum ox_dtype dtype, unsigned rank,
+                             const int64_t *dims, struct ox_tensor **out, struct ox_error *err)
+{
+    return r->alloc ? r->alloc(r, dtype, rank, dims, out, err)
+                    : ox_tensor_new(out, ox_env_budget(r->env), dtype, rank, dims, err);
+}
+
 enum ox_status ox_run_out(struct ox_run *r, size_t i, enum ox_dtype dtype, unsigned rank,
                           const int64_t *dims, struct ox_tensor **out, struct ox_error *err)
 {
@@ -43,9 +50,7 @@ enum ox_status ox_run_out(struct ox_run *r, size_t i, enum ox_dtype dtype, unsig
     if (r->oracle && !keep && (dtype == OX_FLOAT16 || dtype == OX_BFLOAT16 || dtype == OX_FLOAT32))
         dtype = OX_FLOAT64;
     struct ox_tensor *tensor;
-    enum ox_status status =
-        r->alloc ? r->alloc(r, dtype, rank, dims, &tensor, err)
-                 : ox_tensor_new(&tensor, ox_env_budget(r->env), dtype, rank, dims, err);
+    enum ox_status status = ox_run_tensor(r, dtype, rank, dims, &tensor, err);
     if (status != OX_OK && ox_run_wants(r, i)) {
         const char *name = r->node->outputs[i]->name;
         char shown[OX_SHOWN_BYTES];
@@ -118,10 +123,7 @@ void *ox_run_work(struct ox_run *r, size_t count, size_t size, struct ox_error *
         return NULL;
     }
     int64_t dim = (int64_t)bytes + !bytes;
-    enum ox_status status =
-        r->alloc ? r->alloc(r, OX_UINT8, 1, &dim, &r->work[i], err)
-                 : ox_tensor_new(&r->work[i], ox_env_budget(r->env), OX_UINT8, 1, &dim, err);
-    return status == OX_OK ? r->work[i]->data : NULL;
+    return ox_run_tensor(r, OX_UINT8, 1, &dim, &r->work[i], err) == OX_OK ? r->work[i]->data : NULL;
 }
 
 void ox_run_release_work(struct ox_run *r)

@@ -299,8 +299,7 @@ static enum ox_status stop_words(struct ox_run *r, const struct caser *k, enum c
 
         ox_strbuf_clear(&word);
         add_cased(k, &word, words[i], fold);
-        char *key =
-            word.failed ? NULL : ox_arena_copy(r->scratch, word.data ? word.data : "", word.len);
+        char *key = ox_arena_text(r->scratch, &word);
 
         if (!key || !ox_strmap_add(map, key, word.len, &value, NULL))
             status = ox_run_fail(r, err, OX_NO_MEMORY, "out of memory");
@@ -326,7 +325,7 @@ static enum ox_status normalize(struct ox_run *r, const struct caser *k,
     for (size_t i = 0; i < in->n; i++) {
         ox_strbuf_clear(&text);
         add_cased(k, &text, strings[i], fold);
-        if (ox_strmap_find(stops, text.data ? text.data : "", text.len) == OX_STRMAP_NONE)
+        if (ox_strmap_find(stops, ox_strbuf_text(&text, NULL), text.len) == OX_STRMAP_NONE)
             kept[n++] = i;
     }
     int64_t dims[2] = {1, n > 0 ? (int64_t)n : 1};

@@ -422,7 +422,7 @@ static enum ox_status classify(struct ox_run *r, bool quick, struct ox_error *er
     s.state.budget = ox_env_budget(r->env);
     ox_parallel(r->env, s.rows.rows, classify_task, &s);
     if (s.state.no_memory)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     const int64_t dims[2] = {(int64_t)s.rows.rows, (int64_t)s.columns};
     OX_TRY(ox_real_out(r, 1, OX_FLOAT32, 2, dims, s.out, err));
     return ox_ml_labels_out(r, 0, &s.labels, s.rows.rows, s.picked, err);

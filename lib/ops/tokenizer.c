@@ -141,7 +141,7 @@ static enum ox_status compile(struct tokens *t, struct ox_error *err)
         char *pattern =
             ox_arena_strndup(r->scratch, separators[i].p ? separators[i].p : "", separators[i].n);
         if (!pattern)
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         OX_TRY(ox_regex_compile(r, pattern, &t->separators[i], err));
         t->n_separators++;
     }

@@ -156,7 +156,7 @@ static enum ox_status run_blocks(struct ox_run *r, struct ensemble *e, struct ox
     e->state.budget = ox_env_budget(r->env);
     ox_parallel(r->env, (e->rows.rows + BLOCK - 1) / BLOCK, block_task, e);
     if (e->state.no_memory)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     return ox_env_poll(r->env, err);
 }
 

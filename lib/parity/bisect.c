@@ -43,7 +43,7 @@ static enum ox_status list_values(struct bisecting *s, const struct ox_value *ou
     s->known = calloc(most + 1, sizeof *s->known);
     if (!needed || !s->values || !s->known) {
         free(needed);
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     }
     needed[output->producer->index] = true;
     for (size_t i = output->producer->index + 1; i-- > 0;) {
@@ -124,7 +124,7 @@ enum ox_status ox_parity_bisect(struct ox_model *a, struct ox_model *b, const ch
     if (status == OX_OK && s.n) {
         struct ox_strbuf label = {0};
         ox_node_label(&label, s.values[at]->producer);
-        snprintf(out->node, sizeof out->node, "%s", label.data ? label.data : "");
+        snprintf(out->node, sizeof out->node, "%s", ox_strbuf_text(&label, NULL));
         out->op_type = s.values[at]->producer->op_type;
         out->value = s.values[at]->name;
         ox_strbuf_release(&label);

@@ -33,7 +33,7 @@ static enum ox_status start_explaining(struct ox_explaining *e, struct ox_env *e
 {
     e->causes = calloc(1, sizeof *e->causes);
     if (!e->causes)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     ox_arena_init(&e->causes->arena, ox_env_budget(env));
     return OX_OK;
 }
@@ -42,7 +42,7 @@ static enum ox_status finish_explaining(struct ox_explaining *e, enum ox_status 
                                         struct ox_parity_causes **out, struct ox_error *err)
 {
     if (status == OX_OK && e->causes->failed)
-        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+        status = ox_no_memory(err);
     ox_datum_release(e->a_out);
     ox_datum_release(e->b_out);
     if (status == OX_OK)

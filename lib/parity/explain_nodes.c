@@ -157,7 +157,7 @@ enum ox_status ox_explain_attrs(struct ox_explaining *e, const struct ox_node *a
     for (size_t i = 0; i < a->n_attrs; i++)
         if (!ox_node_attr(b, a->attrs[i].name))
             compare_attr(e, a, b, a->attrs[i].name);
-    return e->causes->failed ? ox_fail(err, OX_NO_MEMORY, "out of memory") : OX_OK;
+    return e->causes->failed ? ox_no_memory(err) : OX_OK;
 }
 
 /* ---- Opsets -------------------------------------------------------------------------------------------------------- */
@@ -430,5 +430,5 @@ enum ox_status ox_explain_nodes(struct ox_explaining *e, struct ox_error *err)
             compare_wiring(e, a, b);
         OX_TRY(ox_explain_constants(e, a, b, err));
     }
-    return e->causes->failed ? ox_fail(err, OX_NO_MEMORY, "out of memory") : OX_OK;
+    return e->causes->failed ? ox_no_memory(err) : OX_OK;
 }

@@ -26,14 +26,6 @@ static bool is_inside(const struct fusing *f, const struct ox_node *node)
     return false;
 }
 
-static bool has_body(const struct ox_node *node)
-{
-    for (size_t i = 0; i < node->n_attrs; i++)
-        if (node->attrs[i].type == OX_ATTR_GRAPH || node->attrs[i].type == OX_ATTR_GRAPHS)
-            return true;
-    return false;
-}
-
 static bool add_name(struct names *names, const char *name)
 {
     for (size_t i = 0; i < names->n; i++)
@@ -96,8 +88,8 @@ static const struct ox_node *nearest_before(const struct fusing *f)
         for (size_t k = 0; k < f->nodes[i]->n_inputs; k++) {
             const struct ox_value *in = f->nodes[i]->inputs[k];
             const struct ox_node *node = in ? in->producer : NULL;
-            if (node && !is_inside(f, node) && !ox_explain_is_constant(in) && !has_body(node) &&
-                (!best || node->index > best->index))
+            if (node && !is_inside(f, node) && !ox_explain_is_constant(in) &&
+                !ox_node_has_graphs(node) && (!best || node->index > best->index))
                 best = node;
         }
     return best;
@@ -184,7 +176,7 @@ enum ox_status ox_parity_explain_fusion(struct ox_parity_causes *causes, struct 
     struct fusing f = {.value = model->graph ? ox_graph_value(model->graph, value) : NULL,
                        .parts = parts};
     bool departs;
-    if (!causes || !f.value || !f.value->producer || has_body(f.value->producer))
+    if (!causes || !f.value || !f.value->producer || ox_node_has_graphs(f.value->producer))
         return OX_OK;
     f.nodes[f.n++] = f.value->producer;
     OX_TRY(run_alone(&f, &departs, err));

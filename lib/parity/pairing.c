@@ -32,7 +32,7 @@ static enum ox_status list_made(struct made *made, const struct ox_session *sess
     made->values = calloc(most + 1, sizeof *made->values);
     made->taken = calloc(most + 1, sizeof *made->taken);
     if (!made->values || !made->taken)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     for (size_t i = 0; i < plan->n_steps; i++) {
         const struct ox_node *node = plan->steps[i].node;
         for (size_t k = 0; k < node->n_outputs; k++)
@@ -123,7 +123,7 @@ static enum ox_status match_names(struct matching *m, struct ox_error *err)
             pair_up(m, at, i, OX_MATCH_NAME);
     }
     ox_strmap_release(&names);
-    return fits ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    return fits ? OX_OK : ox_no_memory(err);
 }
 
 /* ---- By fingerprint ------------------------------------------------------------------------------------------------ */
@@ -329,9 +329,7 @@ static enum ox_status open_side(struct side *side, const struct ox_session *sess
     side->matched = calloc(session->main->graph->n_values + 1, sizeof *side->matched);
     side->list = calloc(side->made.n + 1, sizeof *side->list);
     side->needed = calloc(session->main->graph->n_nodes + 1, sizeof *side->needed);
-    return side->matched && side->list && side->needed
-               ? OX_OK
-               : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    return side->matched && side->list && side->needed ? OX_OK : ox_no_memory(err);
 }
 
 static void release_side(struct side *side)
@@ -357,7 +355,7 @@ enum ox_status ox_match_sessions(const struct ox_session *session_a,
     m.found = calloc(most, sizeof *m.found);
     *out = calloc(most, sizeof **out);
     if (!m.partner || !m.how || !m.found || !*out) {
-        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+        status = ox_no_memory(err);
         goto cleanup;
     }
     OX_TRY_CLEANUP(match_names(&m, err));

@@ -20,14 +20,6 @@ static const struct ox_value *varying_input(const struct ox_prints *prints,
     return NULL;
 }
 
-static bool has_body(const struct ox_node *node)
-{
-    for (size_t i = 0; i < node->n_attrs; i++)
-        if (node->attrs[i].type == OX_ATTR_GRAPH || node->attrs[i].type == OX_ATTR_GRAPHS)
-            return true;
-    return false;
-}
-
 /* What may differ, once. */
 enum change { OTHER_OPERATOR, EXTRA_IN_A, EXTRA_IN_B, N_CHANGES };
 
@@ -46,7 +38,8 @@ static bool same_operator(const struct ox_node *a, const struct ox_node *b)
 
 static bool may_be_other(const struct ox_node *a, const struct ox_node *b)
 {
-    return !has_body(a) && !has_body(b) && a->n_outputs == 1 && b->n_outputs == 1;
+    return !ox_node_has_graphs(a) && !ox_node_has_graphs(b) && a->n_outputs == 1 &&
+           b->n_outputs == 1;
 }
 
 /* Takes the values for one; false: they can't be. */

@@ -34,7 +34,7 @@ static const char *label(struct ox_parity *p, const struct ox_node *node)
     if (*node->name)
         return node->name;
     ox_node_label(&text, node);
-    const char *kept = text.failed ? NULL : ox_arena_strdup(&p->labels, text.data);
+    const char *kept = ox_arena_text(&p->labels, &text);
     ox_strbuf_release(&text);
     return kept;
 }
@@ -48,7 +48,7 @@ static enum ox_status index_pairs(struct ox_parity *p, struct ox_error *err)
             const struct ox_value *value = is_b ? p->pairs[i].b : p->pairs[i].a;
             uint32_t at = (uint32_t)i;
             if (!ox_strmap_add(&w->pair_of, value->name, strlen(value->name), &at, NULL))
-                return ox_fail(err, OX_NO_MEMORY, "out of memory");
+                return ox_no_memory(err);
         }
     }
     struct ox_walker *a = &p->walkers[OX_ROLE_A];
@@ -58,11 +58,11 @@ static enum ox_status index_pairs(struct ox_parity *p, struct ox_error *err)
         uint32_t at = (uint32_t)i;
         if (pair->dequantized && !ox_strmap_add(&a->dequantized_of, pair->dequantized->name,
                                                 strlen(pair->dequantized->name), &at, NULL))
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         pair->a_node = label(p, pair->a->producer);
         pair->b_node = label(p, pair->b->producer);
         if (!pair->a_node || !pair->b_node)
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
     }
     return OX_OK;
 }
@@ -72,7 +72,7 @@ enum ox_status ox_parity_new(struct ox_parity **out, struct ox_model *a, struct 
 {
     struct ox_parity *p = calloc(1, sizeof *p);
     if (!p)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     p->env = a->env;
     p->models[0] = a;
     p->models[1] = b;
@@ -93,8 +93,7 @@ enum ox_status ox_parity_new(struct ox_parity **out, struct ox_model *a, struct 
                                      &p->pairs, &p->n_pairs, err));
     p->compared = calloc(p->n_pairs + 1, sizeof *p->compared);
     p->users = calloc(p->n_pairs + 1, sizeof *p->users);
-    status =
-        p->compared && p->users ? index_pairs(p, err) : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    status = p->compared && p->users ? index_pairs(p, err) : ox_no_memory(err);
 cleanup:
     if (status != OX_OK) {
         ox_parity_release(p);
@@ -154,7 +153,7 @@ static enum ox_status run_walkers(struct ox_parity *p, struct ox_datum *const *a
             continue;
         w->outputs = spare[r] = calloc(w->session->n_outputs + 1, sizeof *spare[r]);
         if (!spare[r])
-            status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+            status = ox_no_memory(err);
     }
     if (status == OX_OK)
         status = ox_walk_in_step(p, err);

@@ -192,7 +192,7 @@ static enum ox_status evaluate(struct ox_prints *prints, const struct ox_session
     if (!data || !inputs) {
         free(data);
         free(inputs);
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     }
     if (ox_session_new(&small, session->main->graph->model, &options, &ignored) == OX_OK &&
         ox_session_run(small, inputs, data, &ignored) == OX_OK)
@@ -396,7 +396,7 @@ enum ox_status ox_prints_make(struct ox_prints *prints, const struct ox_session 
     prints->passed_on = calloc(n, sizeof *prints->passed_on);
     if (!prints->content || !prints->strong || !prints->weak || !prints->anchor ||
         !prints->constant || !prints->passed_on)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     OX_TRY(ox_prints_wire(prints, session, NULL, err));
     return evaluate_all(prints, session, err);
 }

@@ -72,7 +72,7 @@ enum ox_status ox_quant_debug(struct ox_parity **out, struct ox_model *quantized
     d.a_outputs = calloc(ox_session_n_outputs(d.quantized) + 1, sizeof *d.a_outputs);
     d.b_outputs = calloc(ox_session_n_outputs(d.original) + 1, sizeof *d.b_outputs);
     if (!d.inputs || !d.a_outputs || !d.b_outputs)
-        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+        status = ox_no_memory(err);
     if (status == OX_OK)
         status = run_all(&d, samples, n_samples, most, err);
     free(d.inputs);

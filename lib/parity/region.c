@@ -181,9 +181,8 @@ bool ox_explain_is_constant(const struct ox_value *value)
                 return false;
             add_once(seen, &n, in->producer);
         }
-        for (size_t i = 0; i < node->n_attrs; i++)
-            if (node->attrs[i].type == OX_ATTR_GRAPH || node->attrs[i].type == OX_ATTR_GRAPHS)
-                return false;
+        if (ox_node_has_graphs(node))
+            return false;
     }
     return true;
 }

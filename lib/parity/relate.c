@@ -85,5 +85,5 @@ enum ox_status ox_relate(const struct ox_tensor *a, const struct ox_tensor *b, b
     }
     free(x.a);
     free(x.b);
-    return failed ? ox_fail(err, OX_NO_MEMORY, "out of memory") : OX_OK;
+    return failed ? ox_no_memory(err) : OX_OK;
 }

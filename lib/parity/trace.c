@@ -19,7 +19,7 @@ enum ox_status ox_trace_new(struct ox_trace **out, struct ox_model *model, struc
 {
     struct ox_trace *trace = calloc(1, sizeof *trace);
     if (!trace)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     trace->model = model;
     ox_arena_init(&trace->arena, ox_env_budget(model->env));
     ox_strmap_init(&trace->index);
@@ -92,7 +92,7 @@ static enum ox_status add_entry(struct ox_trace *trace, const char *name, uint32
         size_t capacity = trace->capacity ? 2 * trace->capacity : 64;
         struct ox_trace_entry *more = realloc(trace->entries, capacity * sizeof *more);
         if (!more)
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         trace->entries = more;
         trace->capacity = capacity;
     }
@@ -100,7 +100,7 @@ static enum ox_status add_entry(struct ox_trace *trace, const char *name, uint32
     if (node)
         ox_node_label(&label, node);
     struct ox_trace_entry e = {.name = ox_arena_strdup(&trace->arena, name),
-                               .node = ox_arena_strdup(&trace->arena, label.data ? label.data : ""),
+                               .node = ox_arena_strdup(&trace->arena, ox_strbuf_text(&label, NULL)),
                                .op_type =
                                    ox_arena_strdup(&trace->arena, node ? node->op_type : "")};
     ox_strbuf_release(&label);
@@ -108,7 +108,7 @@ static enum ox_status add_entry(struct ox_trace *trace, const char *name, uint32
     bool is_new;
     if (!e.name || !e.node || !e.op_type ||
         !ox_strmap_add(&trace->index, e.name, strlen(e.name), at, &is_new))
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     trace->entries[trace->n++] = e;
     return OX_OK;
 }

@@ -338,7 +338,7 @@ enum ox_status ox_blocked_quantize(struct ox_blocked *out, struct ox_env *env,
     ox_parallel(env, (b->n + COLUMNS - 1) / COLUMNS, round_columns, &columns);
     if (columns.failed) {
         ox_blocked_release(&made);
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     }
     *out = made;
     return OX_OK;

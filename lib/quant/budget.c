@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum ox_status no_memory(struct ox_error *err)
-{
-    return ox_fail(err, OX_NO_MEMORY, "out of memory");
-}
-
 /* A node and what the loss would be without it on integers. */
 struct candidate {
     const char *name;
@@ -48,14 +43,14 @@ static enum ox_status collect(struct ox_arena *arena, const struct ox_quant_repo
     *out = ox_arena_array(arena, rows + 1, sizeof **out);
     *n = 0;
     if (!*out)
-        return no_memory(err);
+        return ox_no_memory(err);
     for (size_t i = 0; i < rows; i++) {
         const struct ox_quant_node *node = ox_quant_report_node(report, i);
         if (!node->quantized || *node->graph)
             continue;
         (*out)[*n].name = ox_arena_strdup(arena, node->name);
         if (!(*out)[(*n)++].name)
-            return no_memory(err);
+            return ox_no_memory(err);
     }
     return OX_OK;
 }
@@ -74,7 +69,7 @@ enum ox_status ox_budget_meet(struct ox_arena *arena, const struct ox_quant_opti
     OX_TRY(collect(arena, report, &candidates, &n, err));
     const char **names = ox_arena_array(arena, n_kept + n + 1, sizeof *names);
     if (!names)
-        return no_memory(err);
+        return ox_no_memory(err);
     if (n_kept)
         memcpy(names, options->exclude, n_kept * sizeof *names);
     for (size_t i = 0; i < n; i++) {

@@ -11,7 +11,7 @@ enum ox_status ox_calibration_new(struct ox_calibration **out, struct ox_env *en
 {
     struct ox_calibration *c = calloc(1, sizeof *c);
     if (!c)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     c->env = env;
     ox_strmap_init(&c->index);
     *out = c;
@@ -196,7 +196,7 @@ static enum ox_status consider(struct ox_calibration *c, struct ox_datum *const 
                            .has_label = label && *label >= 0,
                            .label = label ? *label : 0,
                            .inputs = calloc(c->n_inputs + 1, sizeof *kept.inputs)};
-    enum ox_status status = kept.inputs ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    enum ox_status status = kept.inputs ? OX_OK : ox_no_memory(err);
     for (size_t i = 0; i < c->n_inputs && status == OX_OK; i++) {
         const struct ox_tensor *in = feed[i] ? ox_datum_get_tensor(feed[i]) : NULL;
         if (in)
@@ -258,7 +258,7 @@ static enum ox_status see(const struct watch *watch, const char *name, const str
         return OX_OK;
     struct ox_calibrated *seen = ox_calibration_tensor_of(c, name, strlen(name));
     if (!seen)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     struct ox_tensor *real;
     OX_TRY(ox_tensor_convert(&real, ox_env_budget(c->env), tensor, OX_FLOAT32, false, err));
     bool good = true;
@@ -269,7 +269,7 @@ static enum ox_status see(const struct watch *watch, const char *name, const str
     if (watch->pass == PASS_STATS_ABS)
         ox_abs_range_add(seen, real->data, real->n);
     ox_tensor_release(real);
-    return good ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    return good ? OX_OK : ox_no_memory(err);
 }
 
 static enum ox_status on_value(void *arg, const char *name, const struct ox_datum *value,
@@ -286,8 +286,8 @@ static enum ox_status on_body_value(void *arg, const char *graph, const char *na
 {
     struct ox_strbuf key = {0};
     ox_strbuf_printf(&key, "%s:%s", graph, name);
-    enum ox_status status = !key.data || key.failed ? ox_fail(err, OX_NO_MEMORY, "out of memory")
-                                                    : on_value(arg, key.data, value, err);
+    enum ox_status status =
+        !key.data || key.failed ? ox_no_memory(err) : on_value(arg, key.data, value, err);
     ox_strbuf_release(&key);
     return status;
 }
@@ -399,7 +399,7 @@ static enum ox_status choose_values(struct watch *watch, const struct ox_model *
         if (ox_quant_is_body(model->graphs[g]))
             good = choose_in_graph(watch, model->graphs[g], false);
     }
-    return good ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    return good ? OX_OK : ox_no_memory(err);
 }
 
 /* An alias has what its root has, but for channels. */
@@ -411,12 +411,12 @@ static enum ox_status fill_aliases(struct watch *watch, struct ox_error *err)
             ox_calibration_tensor_of(watch->c, alias->name, strlen(alias->name));
         const struct ox_calibrated *from = ox_calibration_find(watch->c, alias->root);
         if (!to)
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         ox_stats_release(&to->stats);
         if (!from)
             continue;
         if (!ox_stats_merge(&to->stats, &from->stats))
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         ox_stats_drop_channels(&to->stats);
     }
     return OX_OK;
@@ -434,10 +434,10 @@ static enum ox_status name_inputs(struct ox_calibration *c, const struct ox_sess
     for (size_t i = 0; c->inputs && i < n; i++) {
         c->inputs[i] = strdup(ox_session_input_name(session, i));
         if (!c->inputs[i])
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         c->n_inputs = i + 1;
     }
-    return c->inputs ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    return c->inputs ? OX_OK : ox_no_memory(err);
 }
 
 static enum ox_status run_feed(struct watch *watch, struct ox_session *session,
@@ -479,7 +479,7 @@ static enum ox_status run_pass(struct watch *watch, struct ox_session *session,
     struct ox_samples *samples = NULL;
     watch->n_fed = 0;
     struct ox_datum **outputs = calloc(ox_session_n_outputs(session) + 1, sizeof *outputs);
-    enum ox_status status = outputs ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    enum ox_status status = outputs ? OX_OK : ox_no_memory(err);
     OX_TRY_CLEANUP(status);
     OX_TRY_CLEANUP(ox_samples_open(&samples, watch->c->env, session, paths, n_paths, err));
     uint64_t total = ox_samples_count(samples);

@@ -287,7 +287,7 @@ static enum ox_status read_bins(struct reader *r, struct ox_stats *stats, struct
         if (!stats->bins)
             stats->bins = calloc((size_t)2 * OX_BINS + OX_SPARE_BINS, sizeof *stats->bins);
         if (!stats->bins)
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         uint64_t at;
         OX_TRY(integer(r, 0, 2 * OX_BINS - 1, &at, err));
         for (;; at++) {
@@ -326,7 +326,7 @@ static enum ox_status read_channels(struct reader *r, struct ox_stats *stats, st
             cap = cap ? 2 * cap : 64;
             float *grown = realloc(stats->channels, cap * sizeof *grown);
             if (!grown)
-                return ox_fail(err, OX_NO_MEMORY, "out of memory");
+                return ox_no_memory(err);
             stats->channels = grown;
         }
         stats->channels[n] = (float)value;
@@ -339,7 +339,7 @@ static enum ox_status read_string(struct reader *r, char **out, struct ox_error 
 {
     OX_TRY(expect(r, OX_JSON_STRING, "a string", err));
     *out = strndup(r->json.text, r->json.n);
-    return *out ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    return *out ? OX_OK : ox_no_memory(err);
 }
 
 /* One member of a tensor's object. */
@@ -404,7 +404,7 @@ static enum ox_status read_tensor(struct reader *r, struct ox_error *err)
     }
     struct ox_calibrated *into = ox_calibration_tensor_of(r->c, name, strlen(name));
     if (!into || !ox_stats_merge(&into->stats, &stats))
-        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+        status = ox_no_memory(err);
 cleanup:
     free(name);
     ox_stats_release(&stats);
@@ -478,7 +478,7 @@ static enum ox_status read_kept(struct reader *r, struct ox_error *err)
     enum ox_json_token token;
     enum ox_status status = OX_OK;
     if (!kept.inputs)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     for (;;) {
         OX_TRY_CLEANUP(next(r, &token, err));
         if (token == OX_JSON_END_OBJECT)
@@ -524,11 +524,11 @@ static enum ox_status read_inputs(struct reader *r, struct ox_error *err)
         }
         char **grown = realloc(r->c->inputs, (n + 2) * sizeof *grown);
         if (!grown)
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         r->c->inputs = grown;
         grown[n] = strndup(r->json.text, r->json.n);
         if (!grown[n])
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         r->c->n_inputs = n + 1;
     }
     return n == r->c->n_inputs
@@ -595,7 +595,7 @@ static enum ox_status read_ranges(struct reader *r, struct ox_error *err)
             return OX_OK;
         struct ox_calibrated *tensor = ox_calibration_tensor_of(r->c, r->json.text, r->json.n);
         if (!tensor)
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         bool low = false, high = false;
         float rmin = 0, rmax = 0;
         OX_TRY(expect(r, OX_JSON_OBJECT, "a tensor", err));

@@ -115,7 +115,7 @@ enum ox_status ox_cancel_find_live(struct ox_quant *q, const struct ox_node *nod
     double *sums = ox_arena_array(&q->arena, n, sizeof *sums);
     bool *found = ox_arena_array(&q->arena, n, sizeof *found), fits, any = false;
     if (!sums || !found)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     OX_TRY(add_columns(q, before->inputs[1], turned, sums, n, &fits, err));
     if (fits && bias)
         OX_TRY(add_columns(q, bias, false, sums, n, &fits, err));
@@ -233,9 +233,8 @@ enum ox_status ox_quantize_cancelling(struct ox_tensor **out, struct ox_budget *
     o.errors = ox_arena_array(&scratch, o.n, sizeof *o.errors);
     o.candidates = ox_arena_array(&scratch, o.n, sizeof *o.candidates);
     double *scales = live ? ox_arena_array(&scratch, o.n, sizeof *scales) : NULL;
-    enum ox_status status = o.errors && o.candidates && (scales || !live)
-                                ? OX_OK
-                                : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    enum ox_status status =
+        o.errors && o.candidates && (scales || !live) ? OX_OK : ox_no_memory(err);
     for (size_t i = 0; scales && i < o.n; i++)
         scales[i] = live[i];
     o.scales = scales;

@@ -77,7 +77,7 @@ static enum ox_status correct(struct ox_place *place, struct ox_mark_bias *bias,
     /* The old bias may serve others: this node gets its own, which is marked for no more than that. */
     bias->moved = ox_model_store(q->model, bias->bias->name, moved);
     if (!bias->moved)
-        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+        status = ox_no_memory(err);
 cleanup:
     ox_tensor_release(w);
     ox_tensor_release(integers);

@@ -7,11 +7,6 @@
 #include "quant/quant.h"
 #include "quant/walk.h"
 
-static enum ox_status no_memory(struct ox_error *err)
-{
-    return ox_fail(err, OX_NO_MEMORY, "out of memory");
-}
-
 /* ---- Inputs ------------------------------------------------------------------------------------------------------- */
 
 /* The activation as integers: one DynamicQuantizeLinear serves all that ask. */
@@ -20,7 +15,7 @@ static enum ox_status quantize_input(struct ox_walk *walk, struct ox_value *valu
 {
     struct ox_walked *known = ox_walk_value(walk, value);
     if (!known)
-        return no_memory(err);
+        return ox_no_memory(err);
     if (!known->q) {
         struct ox_value *made[3] = {ox_walk_new(walk, value->name, "_quantized"),
                                     ox_walk_new(walk, value->name, "_scale"),
@@ -28,7 +23,7 @@ static enum ox_status quantize_input(struct ox_walk *walk, struct ox_value *valu
         const char *name = ox_quant_name(walk->q, value->name, "_QuantizeLinear");
         if (!made[0] || !made[1] || !made[2] || !name ||
             !ox_walk_add(walk, "DynamicQuantizeLinear", "", name, &value, 1, made, 3))
-            return no_memory(err);
+            return ox_no_memory(err);
         known = ox_walk_value(walk, value);
         known->q = made[0];
         known->scale = made[1];
@@ -71,14 +66,14 @@ static enum ox_status rescale(struct ox_walk *walk, const char *name, struct ox_
               : ox_arena_printf(&q->arena, "%s_%s_mul", x->scale->name, w->scale->name);
     const char *mul_name = *name ? ox_quant_name(q, name, "_output_scale_mul") : "";
     if (!real || !cast_name || !scales_name || !mul_name)
-        return no_memory(err);
+        return ox_no_memory(err);
     struct ox_value *scale = ox_walk_new(walk, scales_name, ":0");
     struct ox_node *cast = ox_walk_add(walk, "Cast", "", cast_name, &sums, 1, &real, 1);
     struct ox_value *scales[] = {x->scale, w->scale}, *factors[] = {real, scale};
     if (!scale || !cast || !ox_node_set_int(cast, "to", OX_FLOAT32) ||
         !ox_walk_add(walk, "Mul", "", scales_name, scales, 2, &scale, 1) ||
         !ox_walk_add(walk, "Mul", "", mul_name, factors, 2, &out, 1))
-        return no_memory(err);
+        return ox_no_memory(err);
     return OX_OK;
 }
 
@@ -95,7 +90,7 @@ static enum ox_status multiply(struct ox_walk *walk, const char *name, struct ox
     const char *q_name = *name ? ox_quant_name(walk->q, name, "_quant") : "";
     struct ox_value *inputs[] = {x.q, w->q, x.zero, w->zero};
     if (!sums || !q_name || !ox_walk_add(walk, "MatMulInteger", "", q_name, inputs, 4, &sums, 1))
-        return no_memory(err);
+        return ox_no_memory(err);
     return rescale(walk, q_name, sums, &x, w, out, err);
 }
 
@@ -151,7 +146,7 @@ static enum ox_status transposed(struct ox_walk *walk, const struct ox_value *va
     OX_TRY(ox_quant_turned(walk->q, value, &turned, &real, err));
     *out =
         ox_quant_add_init(walk->graph, ox_quant_name(walk->q, value->name, "_transposed"), turned);
-    return *out ? OX_OK : no_memory(err);
+    return *out ? OX_OK : ox_no_memory(err);
 }
 
 static const char *no_gemm(const struct ox_quant *q, const struct ox_node *node)
@@ -191,12 +186,12 @@ static enum ox_status walk_gemm(struct ox_walk *walk, struct ox_node *node, cons
     const char *name = *node->name ? ox_quant_name(q, node->name, "_MatMul") : "";
     const char *add_name = *node->name ? ox_quant_name(q, node->name, "_Add") : "";
     if (!product || !name || !add_name)
-        return no_memory(err);
+        return ox_no_memory(err);
     OX_TRY(multiply(walk, name, node->inputs[0], &weight, product, err));
     if (has_bias) {
         struct ox_value *terms[] = {product, node->inputs[2]};
         if (!ox_walk_add(walk, "Add", "", add_name, terms, 2, &out, 1))
-            return no_memory(err);
+            return ox_no_memory(err);
     }
     ox_walk_drop(walk, node);
     return OX_OK;
@@ -222,7 +217,7 @@ static enum ox_status add_bias(struct ox_walk *walk, const struct ox_node *node,
     if (!dims || !bias || !name || !ox_walk_value(walk, dims) ||
         !ox_walk_add(walk, "Reshape", "", "", reshaped, 2, &bias, 1) ||
         !ox_walk_add(walk, "Add", "", name, terms, 2, &out, 1))
-        return no_memory(err);
+        return ox_no_memory(err);
     return OX_OK;
 }
 
@@ -236,7 +231,7 @@ static enum ox_status spread_scale(struct ox_walk *walk, const struct ox_value *
     const unsigned rank = ox_quant_constant(value)->rank;
     int64_t *dims = ox_arena_array(&q->arena, rank, sizeof *dims);
     struct ox_qparams first = weight->params;
-    enum ox_status status = dims ? OX_OK : no_memory(err);
+    enum ox_status status = dims ? OX_OK : ox_no_memory(err);
     OX_TRY_CLEANUP(status);
     for (unsigned i = 0; i + 1 < rank; i++)
         dims[i] = i ? 1 : (int64_t)weight->params.n;
@@ -251,7 +246,7 @@ static enum ox_status spread_scale(struct ox_walk *walk, const struct ox_value *
                                      ox_tensor_ref(zero));
     if (!weight->scale || !weight->zero || !ox_walk_value(walk, weight->scale) ||
         !ox_walk_value(walk, weight->zero))
-        status = no_memory(err);
+        status = ox_no_memory(err);
 cleanup:
     ox_tensor_release(flat);
     ox_tensor_release(unused);
@@ -289,10 +284,10 @@ static enum ox_status walk_conv(struct ox_walk *walk, struct ox_node *node, cons
     const char *name = *node->name ? ox_quant_name(q, node->name, "_quant") : "";
     struct ox_value *inputs[] = {x.q, weight.q, x.zero, weight.zero};
     if (!sums || !scaled || !name)
-        return no_memory(err);
+        return ox_no_memory(err);
     struct ox_node *conv = ox_walk_add(walk, "ConvInteger", "", name, inputs, 4, &sums, 1);
     if (!conv || !ox_quant_copy_attrs(conv, node, NULL))
-        return no_memory(err);
+        return ox_no_memory(err);
     OX_TRY(rescale(walk, name, sums, &x, &weight, scaled, err));
     if (has_bias)
         OX_TRY(add_bias(walk, node, scaled, err));
@@ -311,12 +306,12 @@ static enum ox_status move_integers(struct ox_walk *walk, struct ox_node *node,
     struct ox_value **inputs =
         ox_arena_copy(&walk->q->arena, node->inputs, node->n_inputs * sizeof *inputs);
     if (!moved || !inputs)
-        return no_memory(err);
+        return ox_no_memory(err);
     inputs[0] = from->q;
     struct ox_node *made = ox_walk_add(walk, node->op_type, node->domain, node->name, inputs,
                                        node->n_inputs, &moved, 1);
     if (!made || !ox_quant_copy_attrs(made, node, NULL))
-        return no_memory(err);
+        return ox_no_memory(err);
     struct ox_walked *to = ox_walk_value(walk, out);
     *to = (struct ox_walked){.q = moved, .scale = from->scale, .zero = from->zero};
     ox_walk_drop(walk, node);
@@ -386,7 +381,7 @@ static enum ox_status lstm_weight(struct ox_walk *walk, const struct ox_value *v
                                   q->options->reduce_range, &why);
     if (status == OX_INPUT) {
         *reason = ox_arena_printf(&q->arena, "its weight '%s' %s", value->name, why.message);
-        status = *reason ? OX_OK : no_memory(err);
+        status = *reason ? OX_OK : ox_no_memory(err);
         goto cleanup;
     }
     OX_TRY_CLEANUP(status);
@@ -408,7 +403,7 @@ static enum ox_status lstm_weight(struct ox_walk *walk, const struct ox_value *v
     out[2] = ox_quant_add_init(walk->graph, ox_quant_name(q, value->name, "_zero_point"),
                                ox_tensor_ref(zeros));
     if (!out[0] || !out[1] || !out[2])
-        status = no_memory(err);
+        status = ox_no_memory(err);
 cleanup:
     ox_tensor_release(in);
     ox_tensor_release(flat);
@@ -456,7 +451,7 @@ static enum ox_status walk_lstm(struct ox_walk *walk, struct ox_node *node, cons
                                 : NULL;
     if (!lstm || !ox_quant_copy_attrs(lstm, node, but_layout) ||
         !ox_quant_set_opset(walk->q->model, "com.microsoft", 1))
-        return no_memory(err);
+        return ox_no_memory(err);
     ox_walk_drop(walk, node);
     return OX_OK;
 }

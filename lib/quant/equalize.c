@@ -11,11 +11,6 @@ struct layer {
     size_t group;
 };
 
-static enum ox_status no_memory(struct ox_error *err)
-{
-    return ox_fail(err, OX_NO_MEMORY, "out of memory");
-}
-
 static bool is_layer(const struct ox_node *node, const struct ox_quant_uses *uses)
 {
     if (*node->domain || node->n_inputs < 2 || !node->inputs[0] || !node->inputs[1])
@@ -133,7 +128,7 @@ static enum ox_status store(struct layer *l, struct ox_error *err)
     struct ox_graph *graph = l->node->graph;
     struct ox_value *w = ox_quant_add_init(graph, l->node->inputs[1]->name, ox_tensor_ref(l->w));
     if (!w)
-        return no_memory(err);
+        return ox_no_memory(err);
     l->node->inputs[1] = w;
     return OX_OK;
 }
@@ -155,7 +150,7 @@ static enum ox_status scale_bias(struct ox_quant *q, struct ox_node *node, const
         return status;
     struct ox_value *bias = ox_quant_add_init(node->graph, node->inputs[2]->name, scaled);
     if (!bias)
-        return no_memory(err);
+        return ox_no_memory(err);
     node->inputs[2] = bias;
     return OX_OK;
 }
@@ -190,7 +185,7 @@ static enum ox_status note_values(struct ox_quant *q, struct ox_value *const *be
     for (size_t i = 0; i < n; i++) {
         struct ox_equalized *row = ox_arena_alloc(&q->arena, sizeof *row);
         if (!row)
-            return no_memory(err);
+            return ox_no_memory(err);
         *row = (struct ox_equalized){between[i]->name, n_factors, factors, *changed};
         *changed = row;
     }
@@ -210,7 +205,7 @@ static enum ox_status equalize_pair(struct ox_quant *q, struct ox_node *first,
     if (n != n_inputs(&b) || !n)
         goto cleanup;
     float *factors = ox_arena_array(&q->arena, n, sizeof *factors);
-    OX_TRY_CLEANUP(factors ? OX_OK : no_memory(err));
+    OX_TRY_CLEANUP(factors ? OX_OK : ox_no_memory(err));
     if (!(choose_factors(&a, &b, n, factors) >= least_ratio))
         goto cleanup;
     for (size_t c = 0; c < n; c++) {

@@ -30,7 +30,7 @@ static enum ox_status list_nodes(struct ox_estimate *estimate, struct ox_quant *
     for (size_t i = 0; estimate->nodes && i < n; i++) {
         struct ox_node_entry entry;
         if (!ox_costs_node(costs, i, 0, &entry))
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         if (!entry.cost.macs)
             continue;
         struct ox_estimate_node *node = &estimate->nodes[estimate->n_nodes++];
@@ -38,9 +38,9 @@ static enum ox_status list_nodes(struct ox_estimate *estimate, struct ox_quant *
         node->name = ox_arena_strdup(&q->arena, entry.label);
         node->macs = entry.cost.macs;
         if (!node->graph || !node->name)
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
     }
-    return estimate->nodes ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    return estimate->nodes ? OX_OK : ox_no_memory(err);
 }
 
 enum ox_status ox_estimate_begin(struct ox_estimate *estimate, struct ox_quant *q,

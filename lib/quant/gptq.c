@@ -150,12 +150,12 @@ enum ox_status ox_gptq(struct ox_blocked *out, struct ox_env *env, const struct 
     enum ox_status status = OX_OK;
     double *row = NULL;
     if (OX_MUL_OVERFLOWS(n_tasks * COLUMNS, b->k, &size))
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     w.values = calloc(size + 1, sizeof *w.values);
     w.importance = calloc(b->k + 1, sizeof *w.importance);
     row = calloc(b->k + 1, sizeof *row);
     if (!w.values || !w.importance || !row) {
-        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+        status = ox_no_memory(err);
         goto cleanup;
     }
     dampen(b->hessian, b->k);

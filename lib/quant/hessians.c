@@ -8,11 +8,6 @@
 #include "quant/samples.h"
 #include "tensor/tensor.h"
 
-static enum ox_status no_memory(struct ox_error *err)
-{
-    return ox_fail(err, OX_NO_MEMORY, "out of memory");
-}
-
 struct watch {
     struct ox_env *env;
     struct ox_strmap index;
@@ -55,7 +50,7 @@ static enum ox_status on_value(void *arg, const char *name, const struct ox_datu
     if (!h->sums)
         h->sums = calloc(h->k * h->k, sizeof *h->sums);
     if (!h->sums)
-        return no_memory(err);
+        return ox_no_memory(err);
     struct ox_tensor *real;
     OX_TRY(ox_tensor_convert(&real, ox_env_budget(watch->env), tensor, OX_FLOAT32, false, err));
     add_rows(h, real->data, real->n / h->k);
@@ -103,19 +98,19 @@ enum ox_status ox_hessians_find(struct ox_hessian *hessians, size_t n, struct ox
     struct ox_datum **outputs = NULL;
     enum ox_status status = OX_OK;
     ox_strmap_init(&watch.index);
-    OX_TRY_CLEANUP(watched ? OX_OK : no_memory(err));
+    OX_TRY_CLEANUP(watched ? OX_OK : ox_no_memory(err));
     for (size_t i = 0; i < n; i++) {
         uint32_t at = (uint32_t)i;
         bool is_new;
         watched[i] = hessians[i].name;
         if (!ox_strmap_add(&watch.index, hessians[i].name, strlen(hessians[i].name), &at, &is_new))
-            OX_TRY_CLEANUP(no_memory(err));
+            OX_TRY_CLEANUP(ox_no_memory(err));
     }
     run.watched = watched;
     run.n_watched = n;
     OX_TRY_CLEANUP(ox_session_new(&session, model, &run, err));
     outputs = calloc(ox_session_n_outputs(session) + 1, sizeof *outputs);
-    OX_TRY_CLEANUP(outputs ? OX_OK : no_memory(err));
+    OX_TRY_CLEANUP(outputs ? OX_OK : ox_no_memory(err));
     OX_TRY_CLEANUP(run_all(&watch, session, paths, n_paths, outputs, err));
 cleanup:
     free(outputs);

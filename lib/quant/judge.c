@@ -10,11 +10,6 @@ static bool held_out(size_t i)
     return i % 2 == 0;
 }
 
-static enum ox_status no_memory(struct ox_error *err)
-{
-    return ox_fail(err, OX_NO_MEMORY, "out of memory");
-}
-
 /* One kept sample through a session; outputs are the caller's. */
 static enum ox_status run_sample(const struct ox_calibration *c, struct ox_session *session,
                                  const struct ox_kept *kept, struct ox_datum **outputs,
@@ -22,7 +17,7 @@ static enum ox_status run_sample(const struct ox_calibration *c, struct ox_sessi
 {
     size_t n = ox_session_n_inputs(session);
     struct ox_datum **inputs = calloc(n + 1, sizeof *inputs);
-    enum ox_status status = inputs ? OX_OK : no_memory(err);
+    enum ox_status status = inputs ? OX_OK : ox_no_memory(err);
     for (size_t i = 0; i < n && status == OX_OK; i++) {
         for (size_t k = 0; k < c->n_inputs; k++) {
             if (kept->inputs[k] && strcmp(c->inputs[k], ox_session_input_name(session, i)) == 0)
@@ -71,7 +66,7 @@ static enum ox_status each_held(const struct ox_calibration *c, struct ox_model 
     OX_TRY(ox_session_new(&session, model, &run, err));
     n = ox_session_n_outputs(session);
     outputs = calloc(n + 1, sizeof *outputs);
-    status = outputs ? OX_OK : no_memory(err);
+    status = outputs ? OX_OK : ox_no_memory(err);
     for (size_t i = 0; i < c->n_kept && status == OX_OK; i++) {
         if (!held_out(i))
             continue;
@@ -107,7 +102,7 @@ enum ox_status ox_judge_begin(struct ox_judge *judge, struct ox_model *model,
     judge->n_outputs = model->graph->n_outputs;
     judge->expected = calloc(judge->n_samples * judge->n_outputs + 1, sizeof *judge->expected);
     if (!judge->expected)
-        return no_memory(err);
+        return ox_no_memory(err);
     return each_held(calibration, model, take_expected, judge, err);
 }
 
@@ -227,7 +222,7 @@ static enum ox_status take_mean(void *arg, const char *name, const struct ox_dat
     if (!row->sums) {
         row->sums = ox_arena_array(means->arena, n, sizeof *row->sums);
         if (!row->sums)
-            return no_memory(err);
+            return ox_no_memory(err);
         row->n = n;
     }
     if (row->n != n)
@@ -256,7 +251,7 @@ static enum ox_status add_row(struct ox_means *means, const char *name, bool spa
     uint32_t at = (uint32_t)means->n_rows;
     bool is_new;
     if (!ox_strmap_add(&means->index, name, strlen(name), &at, &is_new))
-        return no_memory(err);
+        return ox_no_memory(err);
     if (!is_new)
         return OX_OK;
     means->rows[means->n_rows++] = (struct ox_mean_row){.name = name, .second = spatial};
@@ -277,7 +272,7 @@ enum ox_status ox_means_find(struct ox_means *means, struct ox_arena *arena, str
     ox_strmap_init(&means->index);
     means->rows = ox_arena_array(arena, graph->n_nodes + 1, sizeof *means->rows);
     if (!means->rows)
-        return no_memory(err);
+        return ox_no_memory(err);
     for (size_t i = 0; i < graph->n_nodes; i++) {
         bool spatial;
         if (wants_mean(graph->nodes[i], &spatial))
@@ -285,7 +280,7 @@ enum ox_status ox_means_find(struct ox_means *means, struct ox_arena *arena, str
     }
     watched = ox_arena_array(arena, means->n_rows + 1, sizeof *watched);
     if (!watched)
-        return no_memory(err);
+        return ox_no_memory(err);
     for (size_t i = 0; i < means->n_rows; i++)
         watched[i] = means->rows[i].name;
     run.watched = watched;
@@ -293,7 +288,7 @@ enum ox_status ox_means_find(struct ox_means *means, struct ox_arena *arena, str
     OX_TRY_CLEANUP(ox_session_new(&session, model, &run, err));
     n = ox_session_n_outputs(session);
     outputs = calloc(n + 1, sizeof *outputs);
-    OX_TRY_CLEANUP(outputs ? OX_OK : no_memory(err));
+    OX_TRY_CLEANUP(outputs ? OX_OK : ox_no_memory(err));
     for (size_t i = 0; i < c->n_kept; i++) {
         if (held_out(i) && c->n_kept > 1)
             continue;

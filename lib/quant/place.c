@@ -13,7 +13,7 @@ enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q, struct
     place->marks = ox_arena_array(&q->arena, graph->n_values + 1, sizeof *place->marks);
     place->gone = ox_arena_array(&q->arena, graph->n_nodes + 1, sizeof *place->gone);
     if (!place->marks || !place->gone)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     return OX_OK;
 }
 
@@ -96,7 +96,7 @@ enum ox_status ox_place_bias(struct ox_place *place, struct ox_node *node, size_
         size_t cap = place->cap_biases ? 2 * place->cap_biases : 32;
         struct ox_mark_bias *grown = ox_arena_array(&place->q->arena, cap, sizeof *grown);
         if (!grown)
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         if (place->n_biases)
             memcpy(grown, place->biases, place->n_biases * sizeof *grown);
         place->biases = grown;

@@ -42,7 +42,7 @@ static enum ox_status rule_gemm(struct ox_place *place, struct ox_node *node, st
     float beta = ox_quant_float_attr(node, "beta", 1);
     OX_TRY(ox_place_bias(place, node, 2, beta, err));
     if (ox_node_attr(node, "beta") && !ox_node_set_float(node, "beta", 1))
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     return OX_OK;
 }
 

@@ -154,9 +154,7 @@ static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, s
         return OX_OK;
     float beta = ox_quant_float_attr(node, "beta", 1);
     OX_TRY(ox_place_bias(place, node, 2, beta, err));
-    return beta == 1 || ox_node_set_float(node, "beta", 1)
-               ? OX_OK
-               : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    return beta == 1 || ox_node_set_float(node, "beta", 1) ? OX_OK : ox_no_memory(err);
 }
 
 static enum ox_status place_heavy(struct ox_place *place, struct ox_node *node,
@@ -222,7 +220,7 @@ static enum ox_status place_table(struct ox_place *place, struct ox_node *node,
     struct ox_value *to =
         ox_quant_add_init(place->graph, ox_quant_name(q, table->name, "_quantized"), integers);
     if (!inputs || !rows || !to)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     inputs[0] = to;
     OX_TRY(ox_quant_add_params(q, place->graph, &params, ox_quant_name(q, table->name, "_scale"),
                                ox_quant_name(q, table->name, "_zero_point"), &scale, &zero, err));
@@ -232,7 +230,7 @@ static enum ox_status place_table(struct ox_place *place, struct ox_node *node,
     if (!gather || !ox_quant_copy_attrs(gather, node, NULL) ||
         !ox_graph_add_node(place->graph, "DequantizeLinear", "",
                            ox_quant_name(q, out->name, "_DequantizeLinear"), parts, 3, &out, 1))
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     place->gone[node->index] = true;
     return OX_OK;
 }

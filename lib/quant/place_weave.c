@@ -6,11 +6,6 @@
 #include "quant/cancel.h"
 #include "quant/place.h"
 
-static enum ox_status no_memory(struct ox_error *err)
-{
-    return ox_fail(err, OX_NO_MEMORY, "out of memory");
-}
-
 /* ---- Parameters --------------------------------------------------------------------------------------------------- */
 
 static enum ox_status activation_params(struct ox_place *place, const struct ox_value *value,
@@ -27,7 +22,7 @@ static enum ox_status activation_params(struct ox_place *place, const struct ox_
         (struct ox_qparams){options->activation_type, ox_quant_dtype(place->q, value), -1, 1, NULL};
     mark->params.pairs = ox_arena_array(&place->q->arena, 1, sizeof *mark->params.pairs);
     if (!mark->params.pairs)
-        return no_memory(err);
+        return ox_no_memory(err);
     mark->params.pairs[0] =
         ox_qparam_of_range(mark->range.least, mark->range.most, options->activation_type,
                            mark->params.real, options->symmetric_activation, false);
@@ -104,7 +99,7 @@ static enum ox_status add_params(struct ox_place *place, const struct ox_value *
     const char *scale = ox_quant_name(q, value->name, "_scale");
     const char *zero = ox_quant_name(q, value->name, "_zero_point");
     if (!scale || !zero)
-        return no_memory(err);
+        return ox_no_memory(err);
     return ox_quant_add_params(q, place->graph, &mark->params, scale, zero, &mark->scale,
                                &mark->zero, err);
 }
@@ -192,7 +187,7 @@ static enum ox_status weave_constant(struct ox_place *place, struct ox_value *va
                                                     mark->scale, mark->zero, out)
                                          : NULL;
     if (!node || (mark->axis >= 0 && !ox_node_set_int(node, "axis", mark->axis)))
-        return no_memory(err);
+        return ox_no_memory(err);
     replace_uses(place, value, out);
     mark->done = true;
     return OX_OK;
@@ -209,12 +204,12 @@ static enum ox_status weave_activation(struct ox_place *place, struct ox_value *
     struct ox_value *integers =
         ox_graph_add_value(graph, ox_quant_name(q, value->name, "_QuantizeLinear_Output"));
     if (!integers)
-        return no_memory(err);
+        return ox_no_memory(err);
     if (value->is_output && value->producer) {
         struct ox_node *producer = value->producer;
         from = ox_graph_add_value(graph, ox_quant_name(q, value->name, "_QuantizeLinear_Input"));
         if (!from)
-            return no_memory(err);
+            return ox_no_memory(err);
         producer->outputs[value->output_index] = from;
         from->producer = producer;
         from->output_index = value->output_index;
@@ -223,12 +218,12 @@ static enum ox_status weave_activation(struct ox_place *place, struct ox_value *
     } else {
         to = ox_graph_add_value(graph, ox_quant_name(q, value->name, "_DequantizeLinear_Output"));
         if (!to)
-            return no_memory(err);
+            return ox_no_memory(err);
         replace_uses(place, value, to);
     }
     if (!add_node(place, "QuantizeLinear", value->name, from, mark->scale, mark->zero, integers) ||
         !add_node(place, "DequantizeLinear", value->name, integers, mark->scale, mark->zero, to))
-        return no_memory(err);
+        return ox_no_memory(err);
     mark->done = true;
     return OX_OK;
 }
@@ -338,7 +333,7 @@ static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bi
                                 weight->params.n, NULL};
     params.pairs = ox_arena_array(&q->arena, params.n, sizeof *params.pairs);
     if (!params.pairs)
-        return no_memory(err);
+        return ox_no_memory(err);
     for (size_t i = 0; i < params.n; i++)
         params.pairs[i].scale =
             input->params.pairs[0].scale * weight->params.pairs[i].scale * bias->beta;
@@ -365,7 +360,7 @@ static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bi
                                                     stored, scale, zero, out)
                                          : NULL;
     if (!node || (params.axis >= 0 && !ox_node_set_int(node, "axis", params.axis)))
-        status = no_memory(err);
+        status = ox_no_memory(err);
     else
         bias->node->inputs[bias->index] = out;
     if (status == OX_OK)
@@ -432,7 +427,7 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
         OX_TRY(weave_bias(place, &place->biases[i], err));
     bool *remove = ox_arena_array(&place->q->arena, graph->n_nodes + 1, sizeof *remove);
     if (!remove)
-        return no_memory(err);
+        return ox_no_memory(err);
     memcpy(remove, place->gone, place->n_nodes * sizeof *remove);
     ox_graph_remove_nodes(graph, remove);
     return OX_OK;

@@ -5,11 +5,6 @@
 #include "graph/pass.h"
 #include "quant/quant.h"
 
-static enum ox_status no_memory(struct ox_error *err)
-{
-    return ox_fail(err, OX_NO_MEMORY, "out of memory");
-}
-
 /* ---- Batch normalization into the convolution before it ----------------------------------------------------------- */
 
 enum { BN_X, BN_SCALE, BN_BIAS, BN_MEAN, BN_VAR, N_BN };
@@ -90,7 +85,7 @@ static enum ox_status fold_norm(struct ox_quant *q, struct ox_node *conv, struct
                                                    inputs, 3, norm->outputs, 1)
                                : NULL;
     if (!made || !ox_quant_copy_attrs(made, conv, NULL))
-        status = no_memory(err);
+        status = ox_no_memory(err);
 cleanup:
     for (int i = 0; i < N_BN; i++)
         ox_tensor_release(params[i]);
@@ -108,7 +103,7 @@ static enum ox_status fold_norms(struct ox_quant *q, struct ox_graph *graph, str
     size_t n = graph->n_nodes;
     bool *gone = ox_arena_array(&q->arena, 2 * n + 1, sizeof *gone);
     if (!gone)
-        return no_memory(err);
+        return ox_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         struct ox_node *norm = graph->nodes[i], *conv = foldable(&uses, norm);
         if (!conv)

@@ -29,11 +29,6 @@ struct rewriting {
     bool *gone;
 };
 
-static enum ox_status no_memory(struct ox_error *err)
-{
-    return ox_fail(err, OX_NO_MEMORY, "out of memory");
-}
-
 /* The node and the QuantizeLinear after it give way to one node on integers. */
 static enum ox_status replace(struct rewriting *r, struct ox_node *node, struct ox_node *after,
                               const char *op_type, struct ox_value *const *inputs, size_t n,
@@ -42,7 +37,7 @@ static enum ox_status replace(struct rewriting *r, struct ox_node *node, struct 
     struct ox_node *made =
         ox_graph_add_node(r->graph, op_type, "", node->name, inputs, n, after->outputs, 1);
     if (!made || !ox_quant_copy_attrs(made, node, NULL))
-        return no_memory(err);
+        return ox_no_memory(err);
     r->gone[node->index] = r->gone[after->index] = true;
     return OX_OK;
 }
@@ -73,7 +68,7 @@ static enum ox_status mover(struct rewriting *r, struct ox_node *node, struct ox
     struct ox_value **inputs =
         ox_arena_copy(&r->q->arena, node->inputs, node->n_inputs * sizeof *inputs);
     if (!inputs)
-        return no_memory(err);
+        return ox_no_memory(err);
     inputs[0] = x->inputs[0];
     return replace(r, node, y, node->op_type, inputs, node->n_inputs, err);
 }
@@ -96,7 +91,7 @@ static enum ox_status drop_unread(struct rewriting *r, struct ox_error *err)
     OX_TRY(ox_quant_find_uses(r->q, graph, &r->uses, err));
     bool *remove = ox_arena_array(&r->q->arena, graph->n_nodes + 1, sizeof *remove);
     if (!remove)
-        return no_memory(err);
+        return ox_no_memory(err);
     for (size_t i = 0; i < graph->n_nodes; i++) {
         const struct ox_node *node = graph->nodes[i];
         const struct ox_value *out = node->n_outputs ? node->outputs[0] : NULL;
@@ -115,7 +110,7 @@ enum ox_status ox_qoperator_standard(struct ox_quant *q, struct ox_graph *graph,
     OX_TRY(ox_quant_find_uses(q, graph, &r.uses, err));
     r.gone = ox_arena_array(&q->arena, 2 * n + 1, sizeof *r.gone);
     if (!r.gone)
-        return no_memory(err);
+        return ox_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         struct ox_node *node = graph->nodes[i];
         if (*node->domain || !node->n_inputs || !node->n_outputs)

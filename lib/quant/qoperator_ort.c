@@ -13,11 +13,6 @@ struct qop {
     bool contrib;           /* something of com.microsoft was written */
 };
 
-static enum ox_status no_memory(struct ox_error *err)
-{
-    return ox_fail(err, OX_NO_MEMORY, "out of memory");
-}
-
 static bool initializer(const struct ox_value *value)
 {
     return value && value->init && !value->producer;
@@ -56,7 +51,7 @@ static enum ox_status params_of(struct qop *p, const struct ox_value *value,
     const char *scale = ox_quant_name(q, value->name, "_scale");
     const char *zero = ox_quant_name(q, value->name, "_zero_point");
     if (!params.pairs || !scale || !zero)
-        return no_memory(err);
+        return ox_no_memory(err);
     params.pairs[0] =
         given ? *given
               : ox_qparam_of_range(mark->range.least, mark->range.most, options->activation_type,
@@ -69,7 +64,7 @@ static enum ox_status params_of(struct qop *p, const struct ox_value *value,
     out->params = params;
     return ox_walk_value(&p->walk, memo->scale) && ox_walk_value(&p->walk, memo->zero)
                ? OX_OK
-               : no_memory(err);
+               : ox_no_memory(err);
 }
 
 /* The value as integers. out->q NULL: it cannot be had. axis: of a weight, with per_channel. */
@@ -82,7 +77,7 @@ static enum ox_status quantized(struct qop *p, struct ox_value *value, bool weig
     struct ox_walked *known = ox_walk_value(&p->walk, value);
     *out = (struct ox_walked){0};
     if (!known)
-        return no_memory(err);
+        return ox_no_memory(err);
     if (known->q) {
         *out = *known;
         return OX_OK;
@@ -113,7 +108,7 @@ static enum ox_status quantized(struct qop *p, struct ox_value *value, bool weig
     struct ox_value *inputs[] = {value, out->scale, out->zero};
     if (!integers || !name ||
         !ox_walk_add(&p->walk, "QuantizeLinear", "", name, inputs, 3, &integers, 1))
-        return no_memory(err);
+        return ox_no_memory(err);
     known = ox_walk_value(&p->walk, value);
     known->q = integers;
     known->scale = out->scale;
@@ -141,11 +136,11 @@ static enum ox_status replace(struct qop *p, struct ox_node *node, const char *o
     struct ox_value *integers = ox_walk_new(&p->walk, out->name, "_quantized");
     const char *name = *node->name ? ox_quant_name(p->walk.q, node->name, "_quant") : "";
     if (!integers || !name)
-        return no_memory(err);
+        return ox_no_memory(err);
     struct ox_node *added = ox_walk_add(&p->walk, op_type, contrib ? "com.microsoft" : "", name,
                                         inputs, n_inputs, &integers, 1);
     if (!added || !ox_quant_copy_attrs(added, node, but_attrs))
-        return no_memory(err);
+        return ox_no_memory(err);
     struct ox_walked *to = ox_walk_value(&p->walk, out);
     *to = (struct ox_walked){
         .q = integers, .scale = params->scale, .zero = params->zero, .params = params->params};
@@ -165,7 +160,7 @@ static enum ox_status bias_of(struct qop *p, struct ox_value *bias, const struct
     struct ox_walked *known = ox_walk_value(&p->walk, bias);
     struct ox_walked *w = ox_walk_value(&p->walk, weight);
     if (!known || !w)
-        return no_memory(err);
+        return ox_no_memory(err);
     if (known->q) {
         *out = known->q;
         return OX_OK;
@@ -192,12 +187,12 @@ static enum ox_status bias_of(struct qop *p, struct ox_value *bias, const struct
         good = good && ox_graph_add_init(p->walk.graph, w->scale, scale);
         ox_tensor_release(scale);
         ox_tensor_release(zero);
-        OX_TRY_CLEANUP(good ? OX_OK : no_memory(err));
+        OX_TRY_CLEANUP(good ? OX_OK : ox_no_memory(err));
     }
     params.n = w->params.n;
     params.axis = params.n > 1 ? 0 : -1;
     params.pairs = ox_arena_array(&q->arena, params.n, sizeof *params.pairs);
-    OX_TRY_CLEANUP(params.pairs ? OX_OK : no_memory(err));
+    OX_TRY_CLEANUP(params.pairs ? OX_OK : ox_no_memory(err));
     for (size_t i = 0; i < params.n; i++)
         params.pairs[i].scale = x->params.pairs[0].scale * w->params.pairs[i].scale * beta;
     bool clipped;
@@ -207,7 +202,7 @@ static enum ox_status bias_of(struct qop *p, struct ox_value *bias, const struct
     struct ox_walked made = {.params = params};
     made.q = ox_quant_add_init(p->walk.graph, ox_quant_name(q, bias->name, "_quantized"),
                                ox_tensor_ref(integers));
-    OX_TRY_CLEANUP(made.q ? OX_OK : no_memory(err));
+    OX_TRY_CLEANUP(made.q ? OX_OK : ox_no_memory(err));
     OX_TRY_CLEANUP(ox_quant_add_params(
         q, p->walk.graph, &params, ox_quant_name(q, bias->name, "_quantized_scale"),
         ox_quant_name(q, bias->name, "_quantized_zero_point"), &made.scale, &made.zero, err));
@@ -297,10 +292,10 @@ static enum ox_status handle_linear(struct qop *p, struct ox_node *node, bool *d
     const char *name = ox_quant_name(p->walk.q, "QLinear", node->op_type);
     struct ox_node *made;
     if (!name)
-        return no_memory(err);
+        return ox_no_memory(err);
     OX_TRY(replace(p, node, name, true, inputs, n, &y, NULL, &made, err));
     if (softmax && !ox_node_set_int(made, "opset", ox_graph_opset(p->walk.graph, "")))
-        return no_memory(err);
+        return ox_no_memory(err);
     return OX_OK;
 }
 
@@ -313,7 +308,7 @@ static enum ox_status handle_concat(struct qop *p, struct ox_node *node, bool *d
     struct ox_value **inputs =
         ox_arena_array(&p->walk.q->arena, 3 * node->n_inputs + 2, sizeof *inputs);
     if (!inputs)
-        return no_memory(err);
+        return ox_no_memory(err);
     size_t n = 0;
     inputs[n++] = y.scale;
     inputs[n++] = y.zero;
@@ -345,7 +340,7 @@ static enum ox_status handle_global_pool(struct qop *p, struct ox_node *node, bo
     struct ox_node *made;
     *done = true;
     OX_TRY(replace(p, node, "QLinearGlobalAveragePool", true, inputs, 5, &y, NULL, &made, err));
-    return ox_node_set_int(made, "channels_last", 0) ? OX_OK : no_memory(err);
+    return ox_node_set_int(made, "channels_last", 0) ? OX_OK : ox_no_memory(err);
 }
 
 /* Relu and Clip of integers are done by their range: the output is the input. */
@@ -370,21 +365,21 @@ static enum ox_status move(struct qop *p, struct ox_node *node, const struct ox_
 {
     struct ox_value **inputs = ox_arena_array(&p->walk.q->arena, n_inputs + 1, sizeof *inputs);
     if (!inputs)
-        return no_memory(err);
+        return ox_no_memory(err);
     inputs[0] = x->q;
     for (size_t i = 1; i < n_inputs; i++)
         inputs[i] = others[i];
     size_t n_outputs = node->n_outputs;
     struct ox_value **outputs = ox_arena_array(&p->walk.q->arena, n_outputs + 1, sizeof *outputs);
     if (!outputs)
-        return no_memory(err);
+        return ox_no_memory(err);
     for (size_t i = 0; i < n_outputs; i++) {
         bool quantizes = i == 0 || strcmp(node->op_type, "Split") == 0;
         outputs[i] = node->outputs[i] && quantizes
                          ? ox_walk_new(&p->walk, node->outputs[i]->name, "_quantized")
                          : node->outputs[i];
         if (node->outputs[i] && !outputs[i])
-            return no_memory(err);
+            return ox_no_memory(err);
         if (outputs[i] == node->outputs[i])
             continue;
         struct ox_walked *to = ox_walk_value(&p->walk, node->outputs[i]);
@@ -395,7 +390,7 @@ static enum ox_status move(struct qop *p, struct ox_node *node, const struct ox_
     struct ox_node *made = ox_walk_add(&p->walk, node->op_type, node->domain, node->name, inputs,
                                        n_inputs, outputs, n_outputs);
     if (!made || !ox_quant_copy_attrs(made, node, NULL))
-        return no_memory(err);
+        return ox_no_memory(err);
     ox_walk_drop(&p->walk, node);
     return OX_OK;
 }
@@ -476,7 +471,7 @@ static enum ox_status handle_pad(struct qop *p, struct ox_node *node, bool *done
                 return status;
             inputs[2] = ox_quant_add_init(p->walk.graph, name, integers);
             if (!inputs[2] || !ox_walk_value(&p->walk, inputs[2]))
-                return no_memory(err);
+                return ox_no_memory(err);
         } else {
             return OX_OK;
         }
@@ -555,6 +550,6 @@ enum ox_status ox_qoperator_like_ort(struct ox_place *place, struct ox_error *er
         OX_TRY(walk_node(&p, place->graph->nodes[i], err));
     OX_TRY(ox_walk_end(&p.walk, err));
     if (p.contrib && !ox_quant_set_opset(place->q->model, "com.microsoft", 1))
-        return no_memory(err);
+        return ox_no_memory(err);
     return OX_OK;
 }

@@ -146,7 +146,7 @@ enum ox_status ox_qparams_of_tensor(struct ox_qparams *out, struct ox_arena *are
     struct ox_qparams params = {type, real, axis, view.n, NULL};
     params.pairs = ox_arena_array(arena, view.n, sizeof *params.pairs);
     if (!rmin || !rmax || !params.pairs)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     if (!ox_qparams_extremes(tensor, axis, rmin, rmax))
         return ox_fail(err, OX_INPUT, "holds a NaN");
     for (size_t c = 0; c < view.n; c++) {

@@ -49,7 +49,7 @@ enum ox_status ox_quant_init(struct ox_quant *q, struct ox_model *model,
         return ox_fail(err, OX_INPUT, "the model has no graph");
     q->report = ox_quant_report_new(ox_env_budget(model->env));
     if (!q->report)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     OX_TRY(ox_selection_make(&q->nodes, model, options->nodes, options->n_nodes,
                              options->compat_ort, strict, err));
     if (options->n_exclude)
@@ -95,7 +95,7 @@ enum ox_status ox_quant_infer(struct ox_quant *q, struct ox_error *err)
     q->n_graphs = q->model->n_graphs;
     q->n_values = calloc(q->n_graphs + 1, sizeof *q->n_values);
     if (!q->n_values)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     for (size_t i = 0; i < q->n_graphs; i++)
         q->n_values[i] = q->model->graphs[i]->n_values;
     return OX_OK;
@@ -124,7 +124,7 @@ enum ox_status ox_quant_name_scopes(struct ox_quant *q, struct ox_error *err)
     const struct ox_model *model = q->model;
     q->scopes = ox_arena_array(&q->arena, model->n_graphs + 1, sizeof *q->scopes);
     if (!q->scopes)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     for (size_t g = 0; g < model->n_graphs; g++) {
         q->scopes[g] = "";
         if (!ox_quant_is_body(model->graphs[g]))
@@ -135,7 +135,7 @@ enum ox_status ox_quant_name_scopes(struct ox_quant *q, struct ox_error *err)
             path.data && !path.failed ? ox_arena_printf(&q->arena, "%s:", path.data) : NULL;
         ox_strbuf_release(&path);
         if (!q->scopes[g])
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
     }
     return OX_OK;
 }
@@ -244,7 +244,7 @@ enum ox_status ox_quant_add_params(struct ox_quant *q, struct ox_graph *graph,
     OX_TRY(ox_qparams_tensors(params, ox_env_budget(q->model->env), &s, &z, err));
     *scale = ox_quant_add_init(graph, scale_name, s);
     *zero = ox_quant_add_init(graph, zero_name, z);
-    return *scale && *zero ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    return *scale && *zero ? OX_OK : ox_no_memory(err);
 }
 
 const char *ox_quant_name(struct ox_quant *q, const char *prefix, const char *suffix)
@@ -309,7 +309,7 @@ enum ox_status ox_quant_find_uses(struct ox_quant *q, struct ox_graph *graph,
     uint32_t *first = ox_arena_array(&q->arena, n + 2, sizeof *first);
     bool *captured = ox_arena_array(&q->arena, n + 1, sizeof *captured);
     if (!first || !captured)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     for (size_t i = 0; i < graph->n_nodes; i++) {
         for (size_t j = 0; j < graph->nodes[i]->n_inputs; j++) {
             const struct ox_value *value = graph->nodes[i]->inputs[j];
@@ -321,7 +321,7 @@ enum ox_status ox_quant_find_uses(struct ox_quant *q, struct ox_graph *graph,
     }
     struct ox_quant_use *uses = ox_arena_array(&q->arena, total + 1, sizeof *uses);
     if (!uses)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     for (size_t i = 0; i < n; i++)
         first[i + 2] += first[i + 1];
     for (size_t i = 0; i < graph->n_nodes; i++) {
@@ -356,7 +356,7 @@ static enum ox_status drop_inits(struct ox_quant *q, struct ox_graph *graph, str
     OX_TRY(ox_quant_find_uses(q, graph, &uses, err));
     bool *remove = ox_arena_array(&q->arena, graph->n_inits + 1, sizeof *remove);
     if (!remove)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     for (size_t i = 0; i < graph->n_inits; i++) {
         struct ox_value *value = ox_graph_value(graph, graph->inits[i]->name);
         remove[i] = value && value->init == graph->inits[i] && !value->is_output &&
@@ -383,7 +383,7 @@ static enum ox_status drop_constants(struct ox_quant *q, struct ox_graph *graph,
     OX_TRY(ox_quant_find_uses(q, graph, &uses, err));
     bool *remove = ox_arena_array(&q->arena, graph->n_nodes + 1, sizeof *remove);
     if (!remove)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     for (size_t i = 0; i < graph->n_nodes; i++) {
         const struct ox_node *node = graph->nodes[i];
         const struct ox_value *out = node->n_outputs == 1 ? node->outputs[0] : NULL;
@@ -462,12 +462,12 @@ enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err)
     for (size_t g = 0; g < model->n_graphs; g++)
         OX_TRY(ox_graph_sort(model->graphs[g], err));
     if (!ox_model_part_names(model))
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     if (model->ir_version < least_ir(model))
         model->ir_version = least_ir(model);
     model->producer_name = q->options->compat_ort ? "onnx.quantize" : "onnxtool";
     model->producer_version = q->options->compat_ort ? "0.1.0" : OX_VERSION;
     if (q->report)
         note_nothing(q);
-    return q->report && !q->report->failed ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    return q->report && !q->report->failed ? OX_OK : ox_no_memory(err);
 }

@@ -66,8 +66,8 @@ void ox_quant_report_add_node(struct ox_quant_report *report, const struct ox_no
     struct ox_quant_node *row = next_row(report, &report->nodes, &report->n_nodes,
                                          &report->cap_nodes, sizeof *report->nodes);
     if (row) {
-        *row = (struct ox_quant_node){.graph = keep(report, path.data ? path.data : ""),
-                                      .name = keep(report, label.data ? label.data : ""),
+        *row = (struct ox_quant_node){.graph = keep(report, ox_strbuf_text(&path, NULL)),
+                                      .name = keep(report, ox_strbuf_text(&label, NULL)),
                                       .op_type = keep(report, node->op_type),
                                       .quantized = !reason,
                                       .reason = reason ? keep(report, reason) : NULL};
@@ -96,7 +96,7 @@ void ox_quant_report_add_unfused(struct ox_quant_report *report, const char *ten
                                          &report->cap_unfused, sizeof *report->unfused);
     if (row)
         *row =
-            (struct ox_quant_pair){keep(report, tensor), keep(report, label.data ? label.data : ""),
+            (struct ox_quant_pair){keep(report, tensor), keep(report, ox_strbuf_text(&label, NULL)),
                                    keep(report, node->op_type), keep(report, reason)};
     report->failed |= label.failed;
     ox_strbuf_release(&label);

@@ -4,11 +4,6 @@
 
 #include "quant/quant.h"
 
-static enum ox_status no_memory(struct ox_error *err)
-{
-    return ox_fail(err, OX_NO_MEMORY, "out of memory");
-}
-
 /* [directions, rows, columns] with a scale a row. */
 static enum ox_status shrink(struct ox_quant *q, struct ox_node *node, size_t input,
                              struct ox_error *err)
@@ -44,7 +39,7 @@ static enum ox_status shrink(struct ox_quant *q, struct ox_node *node, size_t in
                                : NULL;
     if (!made || !ox_node_set_int(made, "to", real) ||
         !ox_graph_add_node(graph, "Mul", "", "", factors, 2, &out, 1))
-        status = no_memory(err);
+        status = ox_no_memory(err);
     else
         node->inputs[input] = out;
 cleanup:

@@ -34,11 +34,6 @@ struct ox_samples {
     struct ox_datum **inputs; /* the feed */
 };
 
-static enum ox_status no_memory(struct ox_error *err)
-{
-    return ox_fail(err, OX_NO_MEMORY, "out of memory");
-}
-
 /* ---- What there is ------------------------------------------------------------------------------------------------ */
 
 static bool ends_with(const char *text, const char *end)
@@ -54,13 +49,13 @@ static enum ox_status add_source(struct ox_samples *s, const char *path, bool fo
         size_t cap = s->cap_sources ? 2 * s->cap_sources : 16;
         struct source *grown = realloc(s->sources, cap * sizeof *grown);
         if (!grown)
-            return no_memory(err);
+            return ox_no_memory(err);
         s->sources = grown;
         s->cap_sources = cap;
     }
     char *copy = strdup(path);
     if (!copy)
-        return no_memory(err);
+        return ox_no_memory(err);
     struct source *source = &s->sources[s->n_sources++];
     source->path = copy;
     source->folder = folder;
@@ -109,7 +104,8 @@ static enum ox_status add_path(struct ox_samples *s, const char *path, int depth
         struct ox_strbuf inner = {0};
         ox_strbuf_printf(&inner, "%s/%s", path, entries[i]->d_name);
         if (status == OX_OK)
-            status = inner.failed ? no_memory(err) : add_path(s, inner.data, depth - 1, false, err);
+            status =
+                inner.failed ? ox_no_memory(err) : add_path(s, inner.data, depth - 1, false, err);
         ox_strbuf_release(&inner);
         free(entries[i]);
     }
@@ -218,7 +214,7 @@ static enum ox_status read_pb(struct ox_samples *s, struct ox_error *err)
         struct ox_strbuf path = {0};
         ox_strbuf_printf(&path, "%s/%s", s->sources[s->at].path, name);
         enum ox_status status = path.failed
-                                    ? no_memory(err)
+                                    ? ox_no_memory(err)
                                     : ox_datum_read_pb(&s->inputs[i], s->env, path.data,
                                                        ox_session_input(s->session, i)->type, err);
         ox_strbuf_release(&path);
@@ -283,13 +279,13 @@ enum ox_status ox_samples_open(struct ox_samples **out, struct ox_env *env,
     enum { FOLDERS_DEEP = 2 };
     struct ox_samples *s = calloc(1, sizeof *s);
     if (!s)
-        return no_memory(err);
+        return ox_no_memory(err);
     s->env = env;
     s->session = session;
     s->n_inputs = ox_session_n_inputs(session);
     s->arrays = calloc(s->n_inputs + 1, sizeof *s->arrays);
     s->inputs = calloc(s->n_inputs + 1, sizeof *s->inputs);
-    enum ox_status status = s->arrays && s->inputs ? OX_OK : no_memory(err);
+    enum ox_status status = s->arrays && s->inputs ? OX_OK : ox_no_memory(err);
     for (size_t i = 0; i < n_paths && status == OX_OK; i++)
         status = add_path(s, paths[i], FOLDERS_DEEP, true, err);
     for (size_t i = 0; i < s->n_sources && status == OX_OK; i++) {

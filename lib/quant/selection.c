@@ -58,7 +58,7 @@ static bool in_graph(const struct ox_graph *graph, const char *path)
 {
     struct ox_strbuf text = {0};
     ox_graph_path(&text, graph);
-    const char *found = text.data ? text.data : "";
+    const char *found = ox_strbuf_text(&text, NULL);
     size_t n = strlen(path);
     bool in = strncmp(found, path, n) == 0 && (!n || !found[n] || found[n] == '.');
     ox_strbuf_release(&text);
@@ -138,7 +138,7 @@ static enum ox_status compile(struct match *m, struct ox_error *err)
                        m->text, (const char *)why, (size_t)at);
     }
     m->data = pcre2_match_data_create_from_pattern(m->code, NULL);
-    return m->data ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    return m->data ? OX_OK : ox_no_memory(err);
 }
 
 /* How far two names are from each other: what they have in common at both ends, turned around. */
@@ -195,7 +195,7 @@ static enum ox_status select_one(struct ox_selection *out, const struct ox_model
     pcre2_match_data_free(m.data);
     pcre2_code_free(m.code);
     if (status == OX_OK && m.failed)
-        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+        status = ox_no_memory(err);
     if (status == OX_OK && !m.n_found && strict)
         status = nothing(model, selector, m.text, err);
     return status;

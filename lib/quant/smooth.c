@@ -5,11 +5,6 @@
 
 #include "quant/equalize.h"
 
-static enum ox_status no_memory(struct ox_error *err)
-{
-    return ox_fail(err, OX_NO_MEMORY, "out of memory");
-}
-
 static bool is_op(const struct ox_node *node, const char *op_type)
 {
     return !*node->domain && strcmp(node->op_type, op_type) == 0;
@@ -80,7 +75,7 @@ static enum ox_status scale_input(struct ox_quant *q, struct ox_node *node, size
         return status;
     struct ox_value *value = ox_quant_add_init(node->graph, node->inputs[index]->name, scaled);
     if (!value)
-        return no_memory(err);
+        return ox_no_memory(err);
     node->inputs[index] = value;
     return OX_OK;
 }
@@ -147,7 +142,7 @@ enum ox_status ox_quant_smooth(struct ox_quant *q, const struct ox_calibration *
         float *factors = ox_arena_array(&q->arena, (size_t)n, sizeof *factors);
         struct ox_equalized *row = ox_arena_alloc(&q->arena, sizeof *row);
         if (!factors || !row)
-            return no_memory(err);
+            return ox_no_memory(err);
         OX_TRY(weights_most(q, &uses, out, (size_t)n, factors, err));
         if (!choose_factors(seen, (size_t)n, factors))
             continue;

@@ -83,7 +83,7 @@ static enum ox_status look_at(struct ox_quant *q, const struct ox_quant_uses *us
         const struct ox_node *user = uses->uses[i].node;
         const char *reason;
         if (!why_float(q, uses, user, zero ? zero->dtype : OX_UINT8, &reason))
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         if (reason)
             ox_quant_report_add_unfused(q->report, name, user, reason);
     }

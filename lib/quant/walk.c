@@ -11,11 +11,11 @@ enum ox_status ox_walk_begin(struct ox_walk *walk, struct ox_quant *q, struct ox
     walk->gone = ox_arena_array(&q->arena, graph->n_nodes + 1, sizeof *walk->gone);
     walk->live = ox_arena_array(&q->arena, graph->n_nodes + 1, sizeof *walk->live);
     if (!walk->gone || !walk->live)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     for (size_t i = 0; i < graph->n_values; i++) {
         struct ox_walked *value = ox_walk_value(walk, graph->values[i]);
         if (!value)
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         value->generated = (graph->values[i]->is_input && !graph->values[i]->init) ||
                            (graph->values[i]->outer && !ox_quant_constant(graph->values[i]));
     }
@@ -67,7 +67,7 @@ static enum ox_status dequantize(struct ox_walk *walk, struct ox_value **value,
 {
     struct ox_walked *walked = ox_walk_value(walk, *value);
     if (!walked)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     if (!walked->q || walked->generated)
         return OX_OK;
     if (walked->floating) {
@@ -80,12 +80,12 @@ static enum ox_status dequantize(struct ox_walk *walk, struct ox_value **value,
         constant ? ox_walk_new(walk, (*value)->name, "_DequantizeLinear_Output") : *value;
     const char *name = ox_quant_name(walk->q, (*value)->name, "_DequantizeLinear");
     if (!to || !name)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     struct ox_value *inputs[] = {from.q, from.scale, from.zero};
     struct ox_node *node = ox_walk_add(walk, "DequantizeLinear", "", name, inputs, 3, &to, 1);
     if (!node || (from.params.n && from.params.axis >= 0 &&
                   !ox_node_set_int(node, "axis", from.params.axis)))
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     if (constant)
         ox_walk_value(walk, *value)->floating = to;
     *value = to;
@@ -131,7 +131,7 @@ enum ox_status ox_walk_end(struct ox_walk *walk, struct ox_error *err)
     }
     bool *remove = ox_arena_array(&walk->q->arena, graph->n_nodes + 1, sizeof *remove);
     if (!remove)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     memcpy(remove, walk->gone, walk->n_nodes * sizeof *remove);
     ox_graph_remove_nodes(graph, remove);
     return ox_graph_sort(graph, err);
@@ -154,7 +154,7 @@ static enum ox_status store(struct ox_walk *walk, const struct ox_value *value,
                                  &made->params);
     made->q = name ? ox_quant_add_init(walk->graph, name, quantized) : NULL;
     if (!made->q || !scale || !zero)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     return ox_quant_add_params(q, walk->graph, &made->params, scale, zero, &made->scale,
                                &made->zero, err);
 }
@@ -166,7 +166,7 @@ enum ox_status ox_walk_weight(struct ox_walk *walk, struct ox_value *value,
     struct ox_walked *known = ox_walk_value(walk, value);
     *out = known;
     if (!known)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     if (known->q)
         return OX_OK;
     struct ox_walked made = {0};
@@ -181,7 +181,7 @@ enum ox_status ox_walk_weight(struct ox_walk *walk, struct ox_value *value,
         ox_tensor_release(values);
         *reason = ox_arena_printf(&walk->q->arena, "its weight '%s' %s", value->name, why.message);
         *out = NULL;
-        return *reason ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return *reason ? OX_OK : ox_no_memory(err);
     }
     if (status == OX_OK && wish->as_unsigned && wish->type == OX_INT8) {
         made.params.type = OX_UINT8;

@@ -9,11 +9,6 @@
 #include "quant/hessians.h"
 #include "quant/quant.h"
 
-static enum ox_status no_memory(struct ox_error *err)
-{
-    return ox_fail(err, OX_NO_MEMORY, "out of memory");
-}
-
 /* A product that gets a blocked matrix. */
 struct target {
     struct ox_node *node;
@@ -125,7 +120,7 @@ static enum ox_status find_targets(struct job *job, struct ox_error *err)
         n += model->graphs[g]->n_nodes;
     job->targets = ox_arena_array(&job->q.arena, n + 1, sizeof *job->targets);
     if (!job->targets)
-        return no_memory(err);
+        return ox_no_memory(err);
     for (size_t g = 0; g < model->n_graphs; g++) {
         struct ox_graph *graph = model->graphs[g];
         for (size_t i = 0; i < graph->n_nodes && !graph->function; i++)
@@ -180,7 +175,7 @@ static enum ox_status round_some(struct job *job, size_t *at, const char *const 
     size_t n = 0, first = *at, end;
     uint64_t bytes = 0;
     struct ox_hessian *hessians = calloc(job->n_targets + 1, sizeof *hessians);
-    enum ox_status status = hessians ? OX_OK : no_memory(err);
+    enum ox_status status = hessians ? OX_OK : ox_no_memory(err);
     for (end = first; status == OX_OK && end < job->n_targets; end++) {
         const struct target *target = &job->targets[end];
         uint64_t size = (uint64_t)target->k * target->k * sizeof(double);
@@ -206,7 +201,7 @@ static enum ox_status round_some(struct job *job, size_t *at, const char *const 
                 hessians[h].k == target->k) {
                 own = malloc(size);
                 if (!own)
-                    status = no_memory(err);
+                    status = ox_no_memory(err);
                 else
                     memcpy(own, hessians[h].sums, size);
             }
@@ -262,14 +257,14 @@ static enum ox_status add_dequantized(struct job *job, struct target *target,
         inputs[2] = add_part(job, graph, name, "_zero_point", made->zeros);
     target->output = ox_graph_add_value(graph, ox_quant_name(q, name, "_DequantizeLinear_Output"));
     if (!inputs[0] || !inputs[1] || (made->zeros && !inputs[2]) || !target->output)
-        return no_memory(err);
+        return ox_no_memory(err);
     struct ox_node *node = ox_graph_add_node(graph, "DequantizeLinear", "",
                                              ox_quant_name(q, name, "_DequantizeLinear"), inputs,
                                              made->zeros ? 3 : 2, &target->output, 1);
     return node && ox_node_set_int(node, "axis", 0) &&
                    ox_node_set_int(node, "block_size", (int64_t)q->options->block_size)
                ? OX_OK
-               : no_memory(err);
+               : ox_no_memory(err);
 }
 
 /* Bits of `count` codes behind each other, the first one lowest. */
@@ -298,7 +293,7 @@ static enum ox_status pack_columns(struct job *job, const struct ox_blocked *mad
     const int64_t s_dims[] = {(int64_t)n, (int64_t)n_blocks};
     const int64_t z_dims[] = {(int64_t)n, (int64_t)zero_bytes};
     uint8_t *column = calloc(n_blocks * block + 1, 1);
-    enum ox_status status = column ? OX_OK : no_memory(err);
+    enum ox_status status = column ? OX_OK : ox_no_memory(err);
     OX_TRY_CLEANUP(status);
     OX_TRY_CLEANUP(ox_tensor_new(&packed[0], budget, OX_UINT8, 3, b_dims, err));
     OX_TRY_CLEANUP(ox_tensor_new(&packed[1], budget, made->scales->dtype, 2, s_dims, err));
@@ -340,7 +335,7 @@ static enum ox_status add_packed(struct job *job, struct target *target,
         target->parts[1] = add_scales(job, target, packed[1], real);
         target->parts[2] = packed[2] ? add_part(job, graph, name, "_zero_point", packed[2]) : NULL;
         if (!target->parts[0] || !target->parts[1] || (packed[2] && !target->parts[2]))
-            status = no_memory(err);
+            status = ox_no_memory(err);
     }
     for (int i = 0; i < 3; i++)
         ox_tensor_release(packed[i]);
@@ -357,7 +352,7 @@ static enum ox_status add_product(struct job *job, const struct target *target, 
     if (target->output)
         return ox_graph_add_node(node->graph, "MatMul", "", name, inputs, 2, &out, 1)
                    ? OX_OK
-                   : no_memory(err);
+                   : ox_no_memory(err);
     for (int i = 0; i < 3; i++)
         inputs[1 + i] = target->parts[i];
     struct ox_node *made = ox_graph_add_node(node->graph, "MatMulNBits", "com.microsoft", name,
@@ -369,7 +364,7 @@ static enum ox_status add_product(struct job *job, const struct target *target, 
                    ox_node_set_int(made, "block_size", (int64_t)options->block_size) &&
                    ox_quant_set_opset(job->q.model, "com.microsoft", 1)
                ? OX_OK
-               : no_memory(err);
+               : ox_no_memory(err);
 }
 
 /* Whether all that follows is one activation: runtimes make Gemm with an activation of product, sum and that before they look for
@@ -402,7 +397,7 @@ static enum ox_status keep_apart(struct job *job, const struct target *target, s
     if (*add->domain || strcmp(add->op_type, "Add") != 0 || !feeds_activation(job, add->outputs[0]))
         return OX_OK;
     add->op_type = ox_arena_strdup(&job->q.model->arena, "Sum");
-    return add->op_type ? OX_OK : no_memory(err);
+    return add->op_type ? OX_OK : ox_no_memory(err);
 }
 
 static enum ox_status rewrite(struct job *job, struct target *target, struct ox_error *err)
@@ -428,11 +423,11 @@ static enum ox_status rewrite(struct job *job, struct target *target, struct ox_
     const char *name = *node->name ? ox_quant_name(q, node->name, "_MatMul") : "";
     const char *add_name = *node->name ? ox_quant_name(q, node->name, "_Add") : "";
     if (!product || !name || !add_name)
-        return no_memory(err);
+        return ox_no_memory(err);
     OX_TRY(add_product(job, target, name, product, err));
     const char *sum = feeds_activation(job, out) ? "Sum" : "Add";
     return ox_graph_add_node(node->graph, sum, "", add_name, terms, 2, &out, 1) ? OX_OK
-                                                                                : no_memory(err);
+                                                                                : ox_no_memory(err);
 }
 
 /* Takes the nodes out that were replaced. */
@@ -443,7 +438,7 @@ static enum ox_status clean(struct job *job, struct ox_error *err)
         struct ox_graph *graph = model->graphs[g];
         bool *gone = ox_arena_array(&job->q.arena, graph->n_nodes + 1, sizeof *gone);
         if (!gone)
-            return no_memory(err);
+            return ox_no_memory(err);
         for (size_t i = 0; i < job->n_targets; i++) {
             if (job->targets[i].node->graph == graph)
                 gone[job->targets[i].node->index] = true;
@@ -516,7 +511,7 @@ static enum ox_status quantize(struct job *job, const char *const *samples, size
     }
     job->uses = ox_arena_array(&job->q.arena, model->n_graphs + 1, sizeof *job->uses);
     if (!job->uses)
-        return no_memory(err);
+        return ox_no_memory(err);
     for (size_t g = 0; g < model->n_graphs; g++)
         OX_TRY(ox_quant_find_uses(&job->q, model->graphs[g], &job->uses[g], err));
     for (size_t i = 0; i < job->n_targets; i++) {
@@ -531,7 +526,7 @@ static enum ox_status quantize(struct job *job, const char *const *samples, size
     OX_TRY(clean(job, err));
     ox_estimate_end(&estimate, &job->q, false);
     note_sizes(job);
-    return job->q.report->failed ? ox_fail(err, OX_NO_MEMORY, "out of memory") : OX_OK;
+    return job->q.report->failed ? ox_no_memory(err) : OX_OK;
 }
 
 enum ox_status ox_quantize_weights(struct ox_model *model, const char *const *samples,

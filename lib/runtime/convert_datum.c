@@ -46,7 +46,7 @@ static enum ox_status convert_items(struct ox_datum **out, struct ox_budget *bud
     enum ox_status status = OX_OK;
     struct ox_datum **items = calloc(in->n_items + 1, sizeof(struct ox_datum *));
     if (!items)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     for (size_t i = 0; i < in->n_items; i++)
         OX_TRY_CLEANUP(ox_datum_convert(&items[i], budget, in->items[i], types, to, err));
     enum ox_dtype elem = types & OX_DTYPE_BIT(in->elem) ? to : in->elem;

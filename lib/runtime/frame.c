@@ -315,7 +315,7 @@ enum ox_status ox_frame_run(struct ox_frame *frame, struct ox_datum *const *inpu
     frame->slots =
         ox_arena_array(&session->scratch, graph->n_values + 1, sizeof(struct ox_datum *));
     if (!frame->slots)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     frame->seed = mix(session->options.seed ^ mix(session->n_frames++));
     for (size_t i = 0; i < n_values; i++)
         outputs[i] = NULL;

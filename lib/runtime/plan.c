@@ -124,8 +124,7 @@ static const char *label_of(struct ox_session *session, const struct ox_node *no
     struct ox_strbuf text;
     ox_strbuf_init(&text);
     ox_node_label(&text, node);
-    const char *label =
-        text.failed ? NULL : ox_arena_strdup(&session->arena, text.data ? text.data : "");
+    const char *label = ox_arena_text(&session->arena, &text);
     ox_strbuf_release(&text);
     return label;
 }
@@ -135,8 +134,7 @@ static const char *path_of(struct ox_session *session, const struct ox_graph *gr
     struct ox_strbuf text;
     ox_strbuf_init(&text);
     ox_graph_path(&text, graph);
-    const char *path =
-        text.failed ? NULL : ox_arena_strdup(&session->arena, text.data ? text.data : "");
+    const char *path = ox_arena_text(&session->arena, &text);
     ox_strbuf_release(&text);
     return path;
 }
@@ -212,7 +210,7 @@ static enum ox_status use(struct liveness *l, const struct ox_value *value,
         struct ox_strbuf name;
         ox_strbuf_init(&name);
         ox_strbuf_name(&name, value->name, (size_t)session->env->limits.name_bytes);
-        const char *text = name.data ? name.data : "";
+        const char *text = ox_strbuf_text(&name, NULL);
         struct ox_run run = {.env = session->env, .node = by};
         if (by) {
             run.opset = ox_graph_opset(l->graph, by->domain);
@@ -237,7 +235,7 @@ static enum ox_status use_captured(struct liveness *l, const struct ox_node *own
 {
     for (size_t a = 0; a < node->n_attrs; a++) {
         const struct ox_attr *attr = &node->attrs[a];
-        if (attr->ref || (attr->type != OX_ATTR_GRAPH && attr->type != OX_ATTR_GRAPHS))
+        if (attr->ref || !ox_attr_has_graphs(attr))
             continue;
         for (size_t g = 0; g < attr->n; g++) {
             const struct ox_graph *graph = attr->graphs[g];
@@ -411,7 +409,7 @@ static enum ox_status plan_node(struct planner *p, struct ox_plan *plan, const s
     }
     for (size_t a = 0; a < node->n_attrs; a++) {
         const struct ox_attr *attr = &node->attrs[a];
-        bool graphs = !attr->ref && (attr->type == OX_ATTR_GRAPH || attr->type == OX_ATTR_GRAPHS);
+        bool graphs = !attr->ref && ox_attr_has_graphs(attr);
         struct ox_plan *nested;
         for (size_t g = 0; graphs && g < attr->n; g++)
             OX_TRY(plan_nested(p, plan, attr->graphs[g], depth, &nested, err));

@@ -16,7 +16,7 @@ static bool describe(struct ox_session *session, const struct ox_value *value, b
     struct ox_strbuf text;
     ox_strbuf_init(&text);
     ox_type_print(&text, type, true);
-    bool ok = !text.failed && (port->type = ox_arena_strdup(arena, text.data ? text.data : "?"));
+    bool ok = (port->type = ox_arena_text(arena, &text)) != NULL;
     if (ok && type->kind == OX_TYPE_TENSOR) {
         port->dtype = type->elem;
         port->has_rank = type->has_rank;
@@ -30,18 +30,13 @@ static bool describe(struct ox_session *session, const struct ox_value *value, b
                 continue;
             ox_strbuf_clear(&text);
             ox_expr_print(&text, type->dims[d]);
-            ok = !text.failed && (symbols[d] = ox_arena_strdup(arena, text.data ? text.data : "?"));
+            ok = (symbols[d] = ox_arena_text(arena, &text)) != NULL;
         }
         port->dims = dims;
         port->symbols = symbols;
     }
     ox_strbuf_release(&text);
     return ok;
-}
-
-static enum ox_status no_memory(struct ox_error *err)
-{
-    return ox_fail(err, OX_NO_MEMORY, "out of memory");
 }
 
 static enum ox_status list_inputs(struct ox_session *session, struct ox_error *err)
@@ -52,7 +47,7 @@ static enum ox_status list_inputs(struct ox_session *session, struct ox_error *e
     session->place = ox_arena_array(arena, graph->n_inputs + 1, sizeof *session->place);
     session->input_ports = ox_arena_array(arena, graph->n_inputs + 1, sizeof *session->input_ports);
     if (!session->inputs || !session->place || !session->input_ports)
-        return no_memory(err);
+        return ox_no_memory(err);
     for (int with_default = 0; with_default <= 1; with_default++) {
         for (size_t i = 0; i < graph->n_inputs; i++) {
             struct ox_value *value = graph->inputs[i];
@@ -62,7 +57,7 @@ static enum ox_status list_inputs(struct ox_session *session, struct ox_error *e
             session->inputs[k] = value;
             session->place[k] = i;
             if (!describe(session, value, !with_default, &session->input_ports[k]))
-                return no_memory(err);
+                return ox_no_memory(err);
         }
     }
     return OX_OK;
@@ -79,7 +74,7 @@ static enum ox_status choose_outputs(struct ox_session *session,
     session->outputs = ox_arena_array(&session->arena, most + 1, sizeof(struct ox_value *));
     bool *chosen = ox_arena_array(&session->arena, graph->n_values + 1, sizeof *chosen);
     if (!session->outputs || !chosen)
-        return no_memory(err);
+        return ox_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         struct ox_value *value =
             options->n_outputs ? ox_graph_value(graph, options->outputs[i]) : graph->outputs[i];
@@ -111,10 +106,10 @@ enum ox_status ox_ports_make(struct ox_session *session, const struct ox_run_opt
     session->output_ports =
         ox_arena_array(&session->arena, session->n_outputs + 1, sizeof *session->output_ports);
     if (!session->output_ports)
-        return no_memory(err);
+        return ox_no_memory(err);
     for (size_t i = 0; i < session->n_outputs; i++)
         if (!describe(session, session->outputs[i], false, &session->output_ports[i]))
-            return no_memory(err);
+            return ox_no_memory(err);
     return OX_OK;
 }
 
@@ -160,7 +155,7 @@ static enum ox_status fail_input(const struct ox_session *session, size_t i,
     ox_strbuf_init(&name);
     ox_strbuf_name(&name, session->input_ports[i].name, (size_t)session->env->limits.name_bytes);
     ox_fail(err, OX_INPUT, "input '%s' is %s, the model wants %.256s%s%s",
-            name.data ? name.data : "", shape, session->input_ports[i].type, what[0] ? ": " : "",
+            ox_strbuf_text(&name, NULL), shape, session->input_ports[i].type, what[0] ? ": " : "",
             what);
     ox_strbuf_release(&name);
     return OX_INPUT;
@@ -211,7 +206,7 @@ static enum ox_status check_tensor(const struct ox_session *session, size_t i,
         uint32_t index = (uint32_t)sizes->n;
         bool is_new;
         if (!ox_strmap_add(&sizes->index_of, symbol, strlen(symbol), &index, &is_new))
-            return no_memory(err);
+            return ox_no_memory(err);
         if (is_new)
             sizes->known[sizes->n++] = (struct size){tensor->dims[d], session->inputs[i]->name};
         const struct size *known = &sizes->known[index];
@@ -254,9 +249,8 @@ static bool is_needed(const struct ox_session *session, const struct ox_value *i
         for (size_t k = 0; k < node->n_inputs; k++)
             if (node->inputs[k] == input)
                 return true;
-        for (size_t k = 0; k < node->n_attrs; k++)
-            if (node->attrs[k].type == OX_ATTR_GRAPH || node->attrs[k].type == OX_ATTR_GRAPHS)
-                return true;
+        if (ox_node_has_graphs(node))
+            return true;
     }
     for (size_t i = 0; i < session->n_outputs; i++)
         if (session->outputs[i] == input)
@@ -275,7 +269,7 @@ enum ox_status ox_ports_check(const struct ox_session *session, struct ox_datum 
     ox_strmap_init(&sizes.index_of);
     sizes.known = calloc(n_dims + 1, sizeof *sizes.known);
     if (!sizes.known)
-        return no_memory(err);
+        return ox_no_memory(err);
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < session->n_inputs; i++) {
             const struct ox_type *type = session->inputs[i]->type;

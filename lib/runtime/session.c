@@ -43,14 +43,14 @@ static enum ox_status rewrite(struct ox_session *session, const struct ox_run_op
     session->made =
         ox_arena_array(&session->arena, session->n_outputs + 1, sizeof(struct ox_value *));
     if (!keep || !session->made)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     for (size_t i = 0; i < session->n_outputs; i++)
         keep[i] = session->outputs[i]->name;
     for (size_t i = 0; i < options->n_watched; i++)
         keep[session->n_outputs + i] = options->watched[i];
     OX_TRY(ox_model_copy(&session->planned, session->model, err));
     if (!name_nodes(session->planned))
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     const struct ox_rewrite_plan plan = {.level = options->level,
                                          .keep = keep,
                                          .n_keep = session->n_outputs + options->n_watched,
@@ -101,7 +101,7 @@ static enum ox_status make_other(const struct ox_session *session, struct ox_ses
     struct ox_run_options options = session->options;
     const char **names = calloc(session->n_outputs + 1, sizeof(const char *));
     if (!names)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     for (size_t i = 0; i < session->n_outputs; i++)
         names[i] = session->outputs[i]->name;
     options.level = level;
@@ -121,7 +121,7 @@ static enum ox_status keep_watched(struct ox_session *session, struct ox_error *
     for (size_t i = 0; i < n && kept; i++)
         kept = (names[i] = ox_arena_strdup(&session->arena, session->options.watched[i])) != NULL;
     if (!kept)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     session->options.watched = names;
     return OX_OK;
 }
@@ -133,7 +133,7 @@ static enum ox_status new_session(struct ox_session **out, struct ox_model *mode
     static const struct ox_run_options plain;
     struct ox_session *session = calloc(1, sizeof *session);
     if (!session)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     if (!options)
         options = &plain;
     session->env = model->env;
@@ -151,7 +151,7 @@ static enum ox_status new_session(struct ox_session **out, struct ox_model *mode
     }
     /* The first block stays, so that steady runs ask for none. */
     if (!ox_arena_alloc(&session->scratch, 1)) {
-        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+        status = ox_no_memory(err);
         goto cleanup;
     }
     OX_TRY_CLEANUP(ox_pool_new(&session->pool, ox_env_budget(model->env), err));
@@ -273,7 +273,7 @@ static enum ox_status run(struct ox_session *session, struct ox_datum *const *in
     struct ox_datum **placed =
         ox_arena_array(&session->scratch, session->n_inputs + 1, sizeof(struct ox_datum *));
     if (!placed)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     OX_TRY_CLEANUP(ox_ports_check(session, inputs, err));
     OX_TRY_CLEANUP(place_inputs(session, inputs, placed, err));
     struct ox_frame frame = {.session = session, .plan = session->main};

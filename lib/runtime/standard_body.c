@@ -50,14 +50,14 @@ enum ox_status ox_body_find(struct ox_session *session, const struct ox_schema *
         size_t cap = session->cap_bodies ? session->cap_bodies * 2 : 8;
         struct ox_body *more = realloc(session->bodies, cap * sizeof *more);
         if (!more)
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         session->bodies = more;
         session->cap_bodies = cap;
     }
     size_t n;
     const uint8_t *bytes = wrap(session, schema, &n);
     if (!bytes)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     struct ox_model *model;
     OX_TRY(ox_model_open_memory(&model, session->env, bytes, n, NULL, err));
     if (model->n_functions != 1) {

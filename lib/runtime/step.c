@@ -210,7 +210,7 @@ static enum ox_status prepare(struct activation *a, struct ox_error *err)
     struct ox_prepared *prepared = &a->step->prepared;
     bool *fixed = ox_arena_array(a->run.scratch, a->run.n_in + 1, sizeof *fixed);
     if (!fixed)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     for (size_t i = 0; i < a->run.n_in; i++)
         fixed[i] = a->in[i] && ox_frame_is_fixed(a->frame, a->step->node->inputs[i]);
     a->run.fixed = fixed;
@@ -256,7 +256,7 @@ static enum ox_status run_kernel(struct activation *a, struct ox_error *err)
     struct ox_datum **given = a->given =
         ox_arena_array(&session->scratch, n_in + 1, sizeof(struct ox_datum *));
     if (!given)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     enum ox_status status = OX_OK;
     if (!session->options.oracle && !(a->step->op->flags & OX_OP_HALF))
         OX_TRY_CLEANUP(widen(a, given, err));
@@ -377,7 +377,7 @@ enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct 
     a.will_prepare = step->op && step->op->prepare && session->options.level >= 2 &&
                      !session->options.oracle && !step->prepared.done && !frame->call;
     if (!a.in || !a.owned || !a.run.out)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     a.run.in = a.in;
     frame->step = step;
     enum ox_status status;

@@ -48,7 +48,7 @@ enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, struc
 {
     struct ox_pool *pool = calloc(1, sizeof *pool);
     if (!pool)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     pthread_mutex_init(&pool->lock, NULL);
     pool->budget = budget;
 #ifdef OX_SANITIZE

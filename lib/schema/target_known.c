@@ -8,7 +8,7 @@ enum ox_status ox_targets_new(struct ox_targets **out, struct ox_env *env, struc
 {
     struct ox_targets *targets = calloc(1, sizeof *targets);
     if (!targets)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     targets->env = env;
     ox_arena_init(&targets->arena, ox_env_budget(env));
     *out = targets;
@@ -42,7 +42,7 @@ enum ox_status ox_targets_append(struct ox_targets *targets, const struct ox_tar
         const struct ox_target **items =
             realloc((void *)targets->items, cap * sizeof *targets->items);
         if (!items)
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         targets->items = items;
         targets->cap = cap;
     }
@@ -89,7 +89,7 @@ static enum ox_status add_release(struct ox_targets *targets, const struct ox_ta
 {
     const struct ox_target *target = make(targets, family, release);
     if (!target)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     return ox_targets_append(targets, target, err);
 }
 

@@ -318,7 +318,7 @@ const struct ox_expr *ox_shapes_data_dim(struct ox_infer *c, const char *what, c
                                                     c->node->index, what);
     struct ox_origin origin = {.node = c->node, .by_data = by_data};
     origin.text = ox_arena_printf(&s->arena, "%s (%s %s)", reason, c->node->op_type,
-                                  label.data ? label.data : "");
+                                  ox_strbuf_text(&label, NULL));
     ox_strbuf_release(&label);
     const struct ox_expr *symbol = name && origin.text ? ox_shapes_symbol(s, name, &origin) : NULL;
     return symbol && ox_shapes_keep_symbol(s, key, symbol) ? symbol : NULL;

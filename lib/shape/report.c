@@ -130,9 +130,7 @@ const struct ox_findings *ox_shapes_findings(const struct ox_shapes *shapes)
 /* Text from a buffer that is used again, kept until the next entry. */
 static const char *keep(struct ox_shapes *s, struct ox_strbuf *text)
 {
-    char *copy = text->failed
-                     ? NULL
-                     : ox_arena_strndup(&s->scratch, text->data ? text->data : "", text->len);
+    char *copy = ox_arena_text(&s->scratch, text);
     ox_strbuf_clear(text);
     return copy;
 }

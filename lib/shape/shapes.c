@@ -214,7 +214,7 @@ void ox_shapes_other_subgraphs(struct ox_shapes *s, const struct ox_node *node)
 {
     for (size_t i = 0; i < node->n_attrs; i++) {
         const struct ox_attr *attr = &node->attrs[i];
-        if (attr->ref || (attr->type != OX_ATTR_GRAPH && attr->type != OX_ATTR_GRAPHS))
+        if (attr->ref || !ox_attr_has_graphs(attr))
             continue;
         for (size_t k = 0; k < attr->n; k++)
             infer_declared(s, attr->graphs[k]);
@@ -404,7 +404,7 @@ static enum ox_status override_dims(struct ox_shapes *s, const struct ox_value *
     unsigned rank = 0;
     char *copy = ox_arena_strdup(&s->arena, text);
     if (!copy)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     for (char *at = copy; *at;) {
         size_t n = strcspn(at, "x,");
         bool more = at[n] != '\0';
@@ -430,7 +430,7 @@ static enum ox_status override_dims(struct ox_shapes *s, const struct ox_value *
         ox_shapes_tensor(s, OX_TYPE_TENSOR, old ? old->elem : OX_UNDEFINED, true, rank, dims);
     slot->type = type ? name_open_dims(s, value, type) : NULL;
     assume_not_empty(s, slot->type);
-    return type ? OX_OK : ox_fail(err, OX_NO_MEMORY, "out of memory");
+    return type ? OX_OK : ox_no_memory(err);
 }
 
 static bool is_symbol(void *symbol, const char *name)

@@ -25,8 +25,8 @@ static void disagree(struct comparing *c, const char *format, ...)
     if (!result->agree)
         return;
     result->agree = false;
-    int n = snprintf(result->reason, sizeof result->reason, "%s%s",
-                     c->where.data ? c->where.data : "", c->where.len ? ": " : "");
+    int n = snprintf(result->reason, sizeof result->reason, "%s%s", ox_strbuf_text(&c->where, NULL),
+                     c->where.len ? ": " : "");
     size_t at = n < 0                               ? 0
                 : (size_t)n < sizeof result->reason ? (size_t)n
                                                     : sizeof result->reason - 1;

@@ -11,7 +11,7 @@ static enum ox_status new_datum(struct ox_datum **out, enum ox_datum_kind kind, 
     if (!datum || (n_items && !items)) {
         free(items);
         free(datum);
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     }
     datum->refs = 1;
     datum->kind = kind;
@@ -67,7 +67,7 @@ enum ox_status ox_datum_sparse(struct ox_datum **out, const struct ox_tensor *va
 {
     int64_t *copy = malloc((rank ? rank : 1) * sizeof *copy);
     if (!copy)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     if (rank)
         memcpy(copy, dims, rank * sizeof *copy);
     struct ox_datum *datum = NULL;

@@ -43,7 +43,7 @@ enum ox_status ox_meter_new(struct ox_meter **out, struct ox_env *env,
 {
     struct ox_meter *meter = calloc(1, sizeof *meter);
     if (!meter)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     meter->env = env;
     meter->options = *options;
     gathered_init(&meter->all);
@@ -53,7 +53,7 @@ enum ox_status ox_meter_new(struct ox_meter **out, struct ox_env *env,
         meter->detail[i] = calloc(1, sizeof *meter->detail[i]);
         if (!meter->detail[i]) {
             ox_meter_release(meter);
-            return ox_fail(err, OX_NO_MEMORY, "out of memory");
+            return ox_no_memory(err);
         }
     }
     *out = meter;
@@ -80,7 +80,7 @@ static void disagree(struct ox_meter *m, const char *format, ...)
     if (!g->agree)
         return;
     g->agree = false;
-    int n = snprintf(g->reason, sizeof g->reason, "%.200s%s", m->where.data ? m->where.data : "",
+    int n = snprintf(g->reason, sizeof g->reason, "%.200s%s", ox_strbuf_text(&m->where, NULL),
                      m->where.len ? ": " : "");
     size_t at = n > 0 ? (size_t)n : 0;
     va_list args;

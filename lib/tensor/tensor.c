@@ -39,7 +39,7 @@ static enum ox_status bad_dims(enum ox_status status, const char *what, enum ox_
 {
     struct ox_strbuf text;
     dims_text(&text, rank, dims);
-    ox_fail(err, status, "%s %s: %s", ox_dtype_name(dtype), text.data ? text.data : "", what);
+    ox_fail(err, status, "%s %s: %s", ox_dtype_name(dtype), ox_strbuf_text(&text, NULL), what);
     ox_strbuf_release(&text);
     return status;
 }
@@ -129,7 +129,7 @@ enum ox_status ox_tensor_view(struct ox_tensor **out, const struct ox_tensor *of
         return bad_dims(OX_INPUT, "is no shape for that many elements", of->dtype, rank, dims, err);
     struct ox_tensor *view = tensor_struct(of->dtype, rank, dims, n);
     if (!view)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     view->data = of->data;
     view->buffer = of->buffer;
     atomic_fetch_add(&of->buffer->refs, 1);
@@ -156,7 +156,7 @@ enum ox_status ox_tensor_borrow(struct ox_tensor **out, enum ox_dtype dtype, uns
     if (!tensor || !buffer) {
         free(buffer);
         free(tensor);
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     }
     buffer->refs = 1;
     buffer->data = (void *)(uintptr_t)data;

@@ -455,15 +455,15 @@ static bool write_recipe(struct ox_strbuf *out, const struct random_node *of,
     }
     ox_strbuf_printf(out, "<ir_version: 10, opset_import: [\"%s\" : %d%s]>\ng (%s) => (y0",
                      row->domain, row->since, derives ? ", \"\" : 21" : "",
-                     d.inputs.data ? d.inputs.data : "");
+                     ox_strbuf_text(&d.inputs, NULL));
     unsigned n_outputs = row->min_outputs + draw(state) % 3;
     n_outputs = n_outputs > row->max_outputs ? row->max_outputs : n_outputs;
     if (strcmp(row->name, "Loop") == 0)
         n_outputs = 2;
     for (unsigned i = 1; i < n_outputs; i++)
         ox_strbuf_printf(out, ", y%u", i);
-    ox_strbuf_printf(out, ") <%s> { %s y0", d.constants.data ? d.constants.data : "",
-                     d.before.data ? d.before.data : "");
+    ox_strbuf_printf(out, ") <%s> { %s y0", ox_strbuf_text(&d.constants, NULL),
+                     ox_strbuf_text(&d.before, NULL));
     for (unsigned i = 1; i < n_outputs; i++)
         ox_strbuf_printf(out, ", y%u", i);
     ox_strbuf_printf(out, " = %s.%s ", *row->domain ? row->domain : "ai.onnx", row->name);
@@ -481,7 +481,7 @@ static bool write_recipe(struct ox_strbuf *out, const struct random_node *of,
         else
             out->data[out->len = before] = '\0';
     }
-    ox_strbuf_printf(out, n_attrs ? "> (%s) }\n" : "(%s) }\n", d.passed.data ? d.passed.data : "");
+    ox_strbuf_printf(out, n_attrs ? "> (%s) }\n" : "(%s) }\n", ox_strbuf_text(&d.passed, NULL));
     fine = fine && !d.inputs.failed && !d.constants.failed && !d.before.failed && !d.passed.failed;
     ox_strbuf_release(&d.inputs);
     ox_strbuf_release(&d.constants);

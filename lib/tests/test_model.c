@@ -39,7 +39,7 @@ static void path_is(const struct ox_graph *graph, const char *expected)
     struct ox_strbuf path;
     ox_strbuf_init(&path);
     ox_graph_path(&path, graph);
-    ck_assert_str_eq(path.data ? path.data : "", expected);
+    ck_assert_str_eq(ox_strbuf_text(&path, NULL), expected);
     ox_strbuf_release(&path);
 }
 

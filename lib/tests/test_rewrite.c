@@ -17,7 +17,7 @@ static void operators_are(const struct ox_model *model, const char *expected)
     ox_strbuf_init(&text);
     for (size_t i = 0; i < model->graph->n_nodes; i++)
         ox_strbuf_printf(&text, "%s%s", i ? " " : "", model->graph->nodes[i]->op_type);
-    ck_assert_str_eq(text.data ? text.data : "", expected);
+    ck_assert_str_eq(ox_strbuf_text(&text, NULL), expected);
     ox_strbuf_release(&text);
 }
 

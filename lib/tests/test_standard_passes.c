@@ -59,7 +59,7 @@ static void becomes(const char *text, const char *operators, unsigned rank, cons
     ox_strbuf_init(&list);
     for (size_t i = 0; i < after.model->graph->n_nodes; i++)
         ox_strbuf_printf(&list, "%s%s", i ? " " : "", after.model->graph->nodes[i]->op_type);
-    ck_assert_str_eq(list.data ? list.data : "", operators);
+    ck_assert_str_eq(ox_strbuf_text(&list, NULL), operators);
     ox_strbuf_release(&list);
     run_plain(&after, rank, dims, &got);
     ck_assert_uint_eq(got.n, expected.n);

@@ -172,7 +172,7 @@ static enum ox_status set_string(struct ox_tensor *tensor, size_t i, const struc
     char *text = ox_arena_alloc(scratch, field->n);
     size_t n = 0;
     if (!text)
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     for (size_t k = 0; k < field->n; k++) {
         text[n++] = field->p[k];
         if (field->p[k] == '"')

@@ -117,7 +117,7 @@ enum ox_status ox_npy_write_header(struct ox_strbuf *out, const struct ox_tensor
     ox_strbuf_add(out, dictionary.data, dictionary.len);
     bool failed = out->failed || dictionary.failed;
     ox_strbuf_release(&dictionary);
-    return failed ? ox_fail(err, OX_NO_MEMORY, "out of memory") : OX_OK;
+    return failed ? ox_no_memory(err) : OX_OK;
 }
 
 /* Pads what was put with zeros up to n bytes. */

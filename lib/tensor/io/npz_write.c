@@ -294,7 +294,7 @@ enum ox_status ox_npz_writer_add(struct ox_npz_writer *writer, const char *name,
     size_t item_bytes;
     enum ox_status status;
     if (!member) {
-        status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+        status = ox_no_memory(err);
         goto cleanup;
     }
     member->writer = writer;

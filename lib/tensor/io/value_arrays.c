@@ -42,7 +42,7 @@ static enum ox_status add(struct arrays *a, const char *name, const struct ox_te
     char *copy = a->n < a->capacity || grow(a) ? strdup(name) : NULL;
     if (!copy) {
         ox_tensor_release(empty);
-        return ox_fail(err, OX_NO_MEMORY, "out of memory");
+        return ox_no_memory(err);
     }
     a->names[a->n] = copy;
     a->tensors[a->n] = tensor ? tensor : empty;
@@ -59,7 +59,7 @@ static enum ox_status spread_as(struct arrays *a, const struct ox_strbuf *name, 
 {
     struct ox_strbuf longer = {0};
     ox_strbuf_printf(&longer, "%s%s", name->data, suffix);
-    enum ox_status status = longer.failed ? ox_fail(err, OX_NO_MEMORY, "out of memory")
+    enum ox_status status = longer.failed ? ox_no_memory(err)
                             : value       ? spread(a, &longer, value, depth + 1, err)
                                           : add(a, longer.data, NULL, elem, err);
     ox_strbuf_release(&longer);
@@ -135,8 +135,8 @@ static enum ox_status gather_as(struct ox_datum **out, struct ox_tensor_file *fi
 {
     struct ox_strbuf longer = {0};
     ox_strbuf_printf(&longer, "%s%s", name, suffix);
-    enum ox_status status = longer.failed ? ox_fail(err, OX_NO_MEMORY, "out of memory")
-                                          : gather(out, file, longer.data, depth + 1, err);
+    enum ox_status status =
+        longer.failed ? ox_no_memory(err) : gather(out, file, longer.data, depth + 1, err);
     ox_strbuf_release(&longer);
     return status;
 }
@@ -156,7 +156,7 @@ static enum ox_status gather_sequence(struct ox_datum **out, struct ox_tensor_fi
         char index[32];
         struct ox_datum **longer = realloc(items, (n + 1) * sizeof(struct ox_datum *));
         if (!longer) {
-            status = ox_fail(err, OX_NO_MEMORY, "out of memory");
+            status = ox_no_memory(err);
             break;
         }
         items = longer;
