@@ -119,8 +119,8 @@ static void zsh_help(struct ox_strbuf *out, const char *text)
 static void zsh_spec(struct ox_strbuf *out, const struct opt *opt, const char *dashes,
                      const char *name, const char *ends)
 {
-    ox_strbuf_printf(out, " \\\n            '%s%s%s%s[", opt->type == OPT_STRINGS ? "*" : "",
-                     dashes, name, opt->type == OPT_FLAG ? "" : ends);
+    ox_strbuf_printf(out, " \\\n            '%s%s%s%s[", opt_is_list(opt) ? "*" : "", dashes, name,
+                     opt->type == OPT_FLAG ? "" : ends);
     zsh_help(out, opt->help);
     ox_strbuf_putc(out, ']');
     if (opt->type != OPT_FLAG) {

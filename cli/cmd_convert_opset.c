@@ -22,7 +22,7 @@ struct args {
 #define FIELD(name) offsetof(struct args, name)
 
 static const struct opt options[] = {
-    {0, "to", OPT_STRINGS, FIELD(to), "[DOMAIN=]N", NULL,
+    {0, "to", OPT_NAMED, FIELD(to), "[DOMAIN=]N", NULL,
      "the version to come to, of ai.onnx unless a domain is named"},
     {0, "target", OPT_STRINGS, FIELD(targets), "RUNTIME[=V]", NULL,
      "come down to the newest versions that this runtime takes; check --target list has them"},
@@ -114,6 +114,8 @@ static void print_text(const struct job *job)
         ox_strbuf_printf(out, ", opset %lld to %lld: %s\n", (long long)note->from,
                          (long long)note->to, note->reason);
     }
+    if (job->cli->common.quiet)
+        return;
     if (n_blocked) {
         ox_strbuf_printf(out, "%zu node%s cannot be converted\n", n_blocked,
                          n_blocked == 1 ? "" : "s");

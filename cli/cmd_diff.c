@@ -191,7 +191,7 @@ static enum ox_status report(struct cli *cli, const struct args *args, const str
     size_t n = ox_diff_count(diff);
     if (args->format == FORMAT_JSON)
         print_json(cli, diff, paths);
-    else if (n && !args->brief)
+    else if (n && !args->brief && !cli->common.quiet)
         print_text(cli, diff, paths);
     return n ? cli_fail(cli, OX_NEGATIVE, "%s and %s differ: %zu difference%s", paths[0], paths[1],
                         n, n == 1 ? "" : "s")

@@ -11,7 +11,7 @@ static const struct opt options[] = {
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", DUMP_FORMATS, "form of the output"},
     {0, "json", OPT_FLAG, FIELD(json), NULL, NULL,
      "the summary, nodes, tensors, --node or --tensor as JSON"},
-    {0, "input", OPT_STRINGS, FIELD(inputs), "NAME=DIMS", NULL,
+    {0, "input", OPT_NAMED, FIELD(inputs), "NAME=DIMS", NULL,
      "dimensions of an input, 1x3x224x224, so that shapes and costs are numbers"},
     {0, "graph", OPT_STRING, FIELD(graph), "PATH", NULL,
      "only the nodes and tensors of that graph: loop_1.body; with dot and svg the one to draw"},

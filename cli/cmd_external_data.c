@@ -111,6 +111,8 @@ static enum ox_status fail(struct job *job, const struct ox_error *err)
 static void tell_packed(struct job *job, const char *path, const struct ox_external_packed *packed)
 {
     struct ox_strbuf *out = &job->cli->out;
+    if (job->cli->common.quiet)
+        return;
     ox_strbuf_name(out, path, 0);
     ox_strbuf_printf(out, ": %zu tensor%s in %zu file%s, %llu bytes", packed->n_tensors,
                      packed->n_tensors == 1 ? "" : "s", packed->n_files,
@@ -201,8 +203,10 @@ static enum ox_status run_gc(struct job *job)
     bool waste = has_waste(report);
     ox_external_report_release(report);
     if (!waste && !job->args->out) {
-        ox_strbuf_name(&job->cli->out, job->path, 0);
-        ox_strbuf_puts(&job->cli->out, ": nothing to collect\n");
+        if (!job->cli->common.quiet) {
+            ox_strbuf_name(&job->cli->out, job->path, 0);
+            ox_strbuf_puts(&job->cli->out, ": nothing to collect\n");
+        }
         return OX_OK;
     }
     return pack(job, path, true, strcmp(path, job->path) == 0 && !job->args->keep_old);
@@ -243,14 +247,17 @@ static enum ox_status run_move(struct job *job)
 static void print_report(struct job *job, const struct ox_external_report *report)
 {
     struct ox_strbuf *out = &job->cli->out;
+    const bool quiet = job->cli->common.quiet;
     uint64_t bytes, used;
-    for (size_t i = 0; i < ox_external_files(report); i++) {
+    for (size_t i = 0; !quiet && i < ox_external_files(report); i++) {
         ox_strbuf_name(out, ox_external_file_at(report, i, &bytes, &used), 256);
         ox_strbuf_printf(out, ": %llu bytes, %llu used\n", (unsigned long long)bytes,
                          (unsigned long long)used);
     }
     for (size_t i = 0; i < ox_external_problems(report); i++) {
         const struct ox_external_problem *problem = ox_external_problem_at(report, i);
+        if (quiet && !problem->error)
+            continue;
         ox_strbuf_puts(out, problem->error ? "error: " : "warning: ");
         if (problem->tensor) {
             ox_strbuf_putc(out, '\'');
@@ -263,6 +270,8 @@ static void print_report(struct job *job, const struct ox_external_report *repor
         ox_strbuf_name(out, problem->message, 1024);
         ox_strbuf_putc(out, '\n');
     }
+    if (quiet)
+        return;
     size_t n_files = ox_external_files(report);
     ox_strbuf_printf(out, "%zu tensor%s in %zu file%s\n", ox_external_entries(report),
                      ox_external_entries(report) == 1 ? "" : "s", n_files, n_files == 1 ? "" : "s");

@@ -42,7 +42,7 @@ static const struct opt options[] = {
     {0, "inline", OPT_FLAG, FIELD(inline_functions), NULL, NULL,
      "put the bodies of the model's functions where they are called"},
     {0, "dedup", OPT_FLAG, FIELD(dedup), NULL, NULL, "keep equal weights once"},
-    {0, "freeze", OPT_STRINGS, FIELD(freeze), "NAME=DIMS", NULL,
+    {0, "freeze", OPT_NAMED, FIELD(freeze), "NAME=DIMS", NULL,
      "fix the dimensions of an input, 1x3x224x224, or a dimension that has a name, 1"},
     {0, "empty", OPT_FLAG, FIELD(empty), NULL, NULL,
      "open dimensions of inputs may be 0; else they are taken to be at least 1"},
@@ -532,7 +532,7 @@ static enum ox_status finish(struct job *job)
                  job->proof.reason);
     if (job->args->format == FORMAT_JSON)
         print_json(job);
-    else
+    else if (!job->cli->common.quiet)
         print_text(job);
     return job->args->out ? cli_save_model(job->cli, job->current, job->args->out, NULL) : OX_OK;
 }

@@ -35,7 +35,7 @@ static const struct opt options[] = {
      "one counts samples"},
     {0, "random", OPT_STRING, FIELD(run.random), "SEED", NULL,
      "draw the inputs that are not given: sample k from SEED + k"},
-    {0, "shape", OPT_STRINGS, FIELD(run.shapes), "NAME=DIMS", NULL,
+    {0, "shape", OPT_NAMED, FIELD(run.shapes), "NAME=DIMS", NULL,
      "shape of a drawn input, 1x3x224x224 (default: 1 where open)"},
     {0, "test-data", OPT_STRINGS, FIELD(run.test_data), "DIR", NULL,
      "a sample from the files input_K.pb of a folder, or of each test_data_set_* in it; its "
@@ -55,11 +55,11 @@ static const struct opt options[] = {
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Verdict"},
     {0, "rtol", OPT_DOUBLE, FIELD(rtol), "X", NULL, "relative tolerance (default 1e-3)"},
     {0, "atol", OPT_DOUBLE, FIELD(atol), "X", NULL, "absolute tolerance (default 1e-5)"},
-    {0, "tol", OPT_STRINGS, FIELD(tolerances), "NAME=RTOL,ATOL", NULL, "of one output"},
+    {0, "tol", OPT_NAMED, FIELD(tolerances), "NAME=RTOL,ATOL", NULL, "of one output"},
     {0, "agreement", OPT_CHOICE, FIELD(agreement), "RULE", "allclose|elementwise|max|mean",
      "allclose: |a - b| <= atol + rtol |b|; the others are Polygraphy's: an output departs when "
      "both tolerances are passed, by an element, by the largest differences, by the means"},
-    {0, "pair", OPT_STRINGS, FIELD(pairs), "A=B", NULL,
+    {0, "pair", OPT_NAMED, FIELD(pairs), "A=B", NULL,
      "hold A's output of that name against the one that the other side calls B"},
     {0, "equal-nan", OPT_FLAG, FIELD(nan_agrees), NULL, NULL, "NaN agrees with NaN"},
     {0, "require", OPT_STRINGS, FIELD(require), "METRIC>=X,...", NULL,

@@ -16,7 +16,7 @@ static const struct opt options[] = {
      "left out when only one is needed or the file names its tensors"},
     {0, "random", OPT_STRING, FIELD(random), "SEED", NULL,
      "draw the inputs that are not given: indices within range, masks 0 or 1"},
-    {0, "shape", OPT_STRINGS, FIELD(shapes), "NAME=DIMS", NULL,
+    {0, "shape", OPT_NAMED, FIELD(shapes), "NAME=DIMS", NULL,
      "shape of a drawn input, 1x3x224x224 (default: 1 where open)"},
     {0, "test-data", OPT_STRINGS, FIELD(test_data), "DIR", NULL,
      "feed the files input_K.pb of a folder and compare with its output_K.pb; a folder of "
@@ -196,9 +196,9 @@ static enum ox_status run_all(struct run *run)
 static enum ox_status run_test_set(struct run *run, const char *dir)
 {
     run_release_data(run->inputs, run->n_inputs);
-    enum ox_status status = run_read_test_inputs(run, dir);
+    enum ox_status status = run_read_inputs(run);
     if (status == OX_OK)
-        status = run_read_inputs(run);
+        status = run_read_test_inputs(run, dir);
     if (status == OX_OK)
         status = run_require_inputs(run);
     if (status == OX_OK)
@@ -321,7 +321,7 @@ const struct command command_run = {
         "on, or NAME[] without elements; a map NAME.keys and NAME.values; an optional "
         "NAME.some, or NAME.none without elements.\n\n"
         "With --test-data the outputs are held against expected ones: exit status 1 "
-        "when one departs.",
+        "when one departs, 3 when there are none and nothing else is asked of the run.",
     .examples = "  onnxtool run model.onnx -i x=x.pb -o out/\n"
                 "  onnxtool run model.onnx --test-data test_data_set_0\n"
                 "  onnxtool run model.onnx --random 1 --shape x=8x3x224x224 --repeat 100 -f json\n"

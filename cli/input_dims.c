@@ -17,6 +17,10 @@ enum ox_status input_dims_split(struct cli *cli, const struct opt_strings *optio
             return cli_fail(cli, OX_NO_MEMORY, "out of memory");
         inputs->copies[inputs->n++] = copy;
         char *equals = strrchr(copy, '=');
+        if (!equals && options->n > 1)
+            return cli_fail(cli, OX_USAGE,
+                            "%s: '%s' and '%s': with several a name is needed, NAME=%s",
+                            cli->command->name, options->items[0], options->items[1], copy);
         inputs->names[i] = equals ? copy : NULL;
         inputs->dims[i] = equals ? equals + 1 : copy;
         if (equals)

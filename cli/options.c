@@ -72,6 +72,24 @@ static bool append(struct opt_strings *list, const char *value)
     return true;
 }
 
+/* Whether two settings NAME=VALUE are of one name; it ends at the last '=', and without one there is none. */
+static bool same_name(const char *a, const char *b)
+{
+    const char *end_a = strrchr(a, '='), *end_b = strrchr(b, '=');
+    size_t n_a = end_a ? (size_t)(end_a - a) : 0, n_b = end_b ? (size_t)(end_b - b) : 0;
+    return n_a == n_b && memcmp(a, b, n_a) == 0;
+}
+
+static enum ox_status add_named(const struct opt *opt, struct opt_strings *list, const char *value,
+                                struct ox_error *err)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (same_name(list->items[i], value))
+            return usage(err, "--%s takes each name once, not '%s' and '%s'", opt->name,
+                         list->items[i], value);
+    return append(list, value) ? OX_OK : ox_no_memory(err);
+}
+
 static enum ox_status set_value(const struct opt *opt, void *args, const char *value,
                                 struct ox_error *err)
 {
@@ -105,6 +123,8 @@ static enum ox_status set_value(const struct opt *opt, void *args, const char *v
     }
     case OPT_STRINGS:
         return append(field, value) ? OX_OK : ox_no_memory(err);
+    case OPT_NAMED:
+        return add_named(opt, field, value, err);
     case OPT_FLAG:
     case OPT_SECTION:
         break;
@@ -258,10 +278,15 @@ enum ox_status opt_parse(const struct opt *table, void *args, const struct opt *
     return OX_OK;
 }
 
+bool opt_is_list(const struct opt *opt)
+{
+    return opt->type == OPT_STRINGS || opt->type == OPT_NAMED;
+}
+
 static void release_lists(const struct opt *table, void *args)
 {
     for (const struct opt *opt = table; opt && !opt_is_end(opt); opt++)
-        if (opt->type == OPT_STRINGS) {
+        if (opt_is_list(opt)) {
             struct opt_strings *list = (void *)((char *)args + opt->offset);
             free(list->items);
             *list = (struct opt_strings){0};

@@ -12,6 +12,7 @@ enum opt_type {
     OPT_SIZE,    /* uint64_t: bytes, with K, M, G (powers of 1024) behind */
     OPT_CHOICE,  /* int: index into `choices`, "text|json" */
     OPT_STRINGS, /* struct opt_strings: may be given again and again */
+    OPT_NAMED,   /* the same of NAME=VALUE, each name once */
     OPT_SECTION  /* no option: a heading in --help */
 };
 
@@ -51,6 +52,8 @@ void opt_release(const struct opt *table, void *args, const struct opt *common_t
 
 /* Whether the row ends its table. */
 bool opt_is_end(const struct opt *opt);
+/* Its field is a struct opt_strings. */
+bool opt_is_list(const struct opt *opt);
 
 /* A size as OPT_SIZE reads it; false when it is none. */
 bool opt_parse_size(const char *text, uint64_t *bytes);

@@ -176,7 +176,7 @@ enum ox_status quantize_report(struct cli *cli, const struct quantize_args *args
     snprintf(schema, sizeof schema, "onnxtool.%s/1", cli->command->name);
     if (args->format == QUANTIZE_JSON)
         report_json(&cli->out, schema, model, report, &none);
-    else
+    else if (!cli->common.quiet)
         report_text(cli, args, report);
     return args->report ? write_report(cli, args, model, schema, samples, report) : OX_OK;
 }

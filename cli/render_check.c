@@ -37,12 +37,21 @@ static void counted(struct ox_strbuf *out, size_t n, const char *what, const cha
     ox_strbuf_printf(out, "%s%zu %s%s", separator, n, what, n == 1 ? "" : "s");
 }
 
+bool check_fails(const struct check_report *report, const struct ox_finding *finding)
+{
+    /* Invalid without an error is what --werror makes of warnings. */
+    return finding->severity == OX_ERROR ||
+           (finding->severity == OX_WARNING && !report->valid && !report->n_errors);
+}
+
 static void text(struct cli *cli, const struct check_report *report)
 {
     struct ox_strbuf *out = &cli->out;
     const char *plain = cli->color ? "\033[0m" : "";
     for (size_t i = 0; i < report->n_findings; i++) {
         const struct ox_finding *finding = report->findings[i];
+        if (cli->common.quiet && !check_fails(report, finding))
+            continue;
         ox_strbuf_name(out, report->model, 0);
         ox_strbuf_printf(out, ": %s%s%s: ", colour(cli, finding->severity),
                          ox_severity_name(finding->severity), plain);

@@ -25,6 +25,9 @@ void render_check(struct cli *cli, enum check_format format, const struct check_
 void render_check_begin(struct cli *cli, enum check_format format);
 void render_check_end(struct cli *cli, enum check_format format);
 
+/* Whether the finding is of those that make the model invalid. */
+bool check_fails(const struct check_report *report, const struct ox_finding *finding);
+
 /* ---- render_check_ci.c ---- */
 void render_check_sarif(struct cli *cli, const struct check_report *report);
 void render_check_junit(struct cli *cli, const struct check_report *report);

@@ -183,18 +183,11 @@ void render_check_sarif(struct cli *cli, const struct check_report *report)
 
 /* ---- JUnit -------------------------------------------------------------------------------------------------------- */
 
-static bool fails(const struct check_report *report, const struct ox_finding *finding)
-{
-    /* Invalid without an error is what --werror makes of warnings. */
-    return finding->severity == OX_ERROR ||
-           (finding->severity == OX_WARNING && !report->valid && !report->n_errors);
-}
-
 static void junit_case(struct ox_strbuf *out, const struct check_report *report,
                        const struct ox_finding *finding)
 {
     struct ox_strbuf text = {0};
-    const char *tag = !report->readable ? "error" : fails(report, finding) ? "failure" : NULL;
+    const char *tag = !report->readable ? "error" : check_fails(report, finding) ? "failure" : NULL;
     put_place(&text, finding);
     ox_strbuf_puts(out, "    <testcase classname=\"");
     ox_strbuf_markup(out, report->model, 0);
@@ -226,7 +219,7 @@ void render_check_junit(struct cli *cli, const struct check_report *report)
     size_t n_failures = 0, n_errors = 0;
     for (size_t i = 0; i < report->n_findings; i++) {
         n_errors += !report->readable;
-        n_failures += report->readable && fails(report, report->findings[i]);
+        n_failures += report->readable && check_fails(report, report->findings[i]);
     }
     ox_strbuf_puts(out, "  <testsuite name=\"");
     ox_strbuf_markup(out, report->model, 0);

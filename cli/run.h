@@ -64,9 +64,9 @@ struct run {
 /* For ox_run_options.on_missing; arg is the struct run. */
 void run_report_missing(void *arg, const struct ox_missing_op *op);
 
-/* Fills run->inputs from --input and --image. */
+/* Fills run->inputs, all NULL, from --input and --image. */
 enum ox_status run_read_inputs(struct run *run);
-/* Fills run->inputs from the files input_K.pb of a folder. */
+/* Fills what is missing of run->inputs from the files input_K.pb of a folder. */
 enum ox_status run_read_test_inputs(struct run *run, const char *dir);
 /* Draws what is still missing, if --random asks for it. */
 enum ox_status run_draw_inputs(struct run *run);

@@ -52,10 +52,17 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static void set_input(struct run *run, size_t at, struct ox_datum *value)
+/* Takes the value. */
+static enum ox_status set_input(struct run *run, size_t at, struct ox_datum *value,
+                                const char *path)
 {
-    ox_datum_release(run->inputs[at]);
+    if (run->inputs[at]) {
+        ox_datum_release(value);
+        return cli_fail(run->cli, OX_USAGE, "%s: input '%s' is given twice, again by %s",
+                        run->model_path, ox_session_input_name(run->session, at), path);
+    }
     run->inputs[at] = value;
+    return OX_OK;
 }
 
 /* "1x3x224x224", "2,3" or "" for a scalar; ? and -1 are -1. */
@@ -153,17 +160,16 @@ static enum ox_status image_options(struct run *run, struct ox_image_options *im
 }
 
 static enum ox_status load(struct run *run, size_t at, struct ox_tensor_file *file, size_t member,
-                           struct ox_error *err)
+                           const char *path)
 {
+    struct ox_error err = {0};
     struct ox_tensor *tensor = NULL;
     struct ox_datum *value = NULL;
-    enum ox_status status = ox_tensor_file_load(&tensor, file, member, err);
+    enum ox_status status = ox_tensor_file_load(&tensor, file, member, &err);
     if (status == OX_OK)
-        status = ox_datum_of_tensor(&value, tensor, err);
+        status = ox_datum_of_tensor(&value, tensor, &err);
     ox_tensor_release(tensor);
-    if (status == OX_OK)
-        set_input(run, at, value);
-    return status;
+    return status == OX_OK ? set_input(run, at, value, path) : cli_error(run->cli, &err);
 }
 
 /* The input that a member of a file belongs to: its name, or that of a sequence or map that it is a part of. */
@@ -178,9 +184,9 @@ static size_t input_of_member(const struct run *run, const char *member)
 
 /* A value for each input that the file has arrays for; what fits no input is an error. */
 static enum ox_status load_named(struct run *run, struct ox_tensor_file *file, const char *path,
-                                 struct ox_error *err)
+                                 bool *found)
 {
-    size_t last = run->n_inputs;
+    struct ox_error err = {0};
     for (size_t i = 0; i < ox_tensor_file_count(file); i++) {
         const char *name = ox_tensor_file_name(file, i);
         size_t at = input_of_member(run, name);
@@ -191,16 +197,18 @@ static enum ox_status load_named(struct run *run, struct ox_tensor_file *file, c
         if (at == run->n_inputs)
             return cli_fail(run->cli, OX_USAGE, "%s: '%s' is no input of %s", path, name,
                             run->model_path);
-        if (at == last) /* a further part of it */
+        if (found[at]) /* a further part of it */
             continue;
-        last = at;
-        if (ox_tensor_file_value(&value, file, ox_session_input_name(run->session, at), err) !=
+        found[at] = true;
+        if (ox_tensor_file_value(&value, file, ox_session_input_name(run->session, at), &err) !=
             OX_OK)
-            return cli_error(run->cli, err);
+            return cli_error(run->cli, &err);
         if (!value)
             return cli_fail(run->cli, OX_INPUT, "%s: '%s' alone makes no value for '%s'", path,
                             name, ox_session_input_name(run->session, at));
-        set_input(run, at, value);
+        enum ox_status status = set_input(run, at, value, path);
+        if (status != OX_OK)
+            return status;
     }
     return OX_OK;
 }
@@ -216,15 +224,18 @@ static enum ox_status read_tensors(struct run *run, size_t at, const char *path,
         return cli_error(run->cli, &err);
     size_t member = 0;
     if (at == run->n_inputs) {
-        status = load_named(run, file, path, &err);
+        bool *found = calloc(run->n_inputs + 1, sizeof *found);
+        status = found ? load_named(run, file, path, found)
+                       : cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", path);
+        free(found);
     } else {
         bool several = ox_tensor_file_count(file) != 1;
         const char *name = ox_session_input_name(run->session, at);
         if (several && !ox_tensor_file_find(file, name, &member))
             status = cli_fail(run->cli, OX_INPUT, "%s: holds %zu tensors, none called '%s'", path,
                               ox_tensor_file_count(file), name);
-        else if ((status = load(run, at, file, member, &err)) != OX_OK)
-            cli_error(run->cli, &err);
+        else
+            status = load(run, at, file, member, path);
     }
     ox_tensor_file_release(file);
     return status;
@@ -238,8 +249,7 @@ static enum ox_status read_pb(struct run *run, size_t at, const char *path)
     enum ox_status status = ox_datum_read_pb(&value, run->cli->env, path, port->type, &err);
     if (status != OX_OK)
         return cli_error(run->cli, &err);
-    set_input(run, at, value);
-    return OX_OK;
+    return set_input(run, at, value, path);
 }
 
 static enum ox_status read_value(struct run *run, size_t at, const char *path, bool is_image)
@@ -426,7 +436,7 @@ enum ox_status run_draw_inputs(struct run *run)
             declared_dims(&sizes, ox_session_input(run->session, i), dims);
         status = ox_session_random_input(run->session, i, seed + run->sample, dims, &value, &err);
         if (status == OX_OK)
-            set_input(run, i, value);
+            run->inputs[i] = value;
         else
             cli_error(run->cli, &err);
     }
@@ -440,7 +450,7 @@ enum ox_status run_read_test_inputs(struct run *run, const char *dir)
         ox_strbuf_printf(&path, "%s/input_%zu.pb", dir, i);
         enum ox_status status =
             path.failed ? cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", dir) : OX_OK;
-        bool there = status == OX_OK && access(path.data, F_OK) == 0;
+        bool there = status == OX_OK && !run->inputs[i] && access(path.data, F_OK) == 0;
         if (there)
             status = read_pb(run, i, path.data);
         ox_strbuf_release(&path);

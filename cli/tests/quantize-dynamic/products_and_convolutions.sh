@@ -13,7 +13,7 @@ MODEL
 onnxtool quantize-dynamic m.onnxtxt -o q.onnx -v
 onnxtool check q.onnx
 onnxtool dump q.onnx -f text
-onnxtool quantize-dynamic m.onnxtxt -o q2.onnx -q -t 1 && cmp q.onnx q2.onnx
+onnxtool quantize-dynamic m.onnxtxt -o q2.onnx -t 1 && cmp q.onnx q2.onnx
 echo --- per channel, reduced
 onnxtool quantize-dynamic m.onnxtxt -o pc.onnx --per-channel --reduce-range --nodes 'prod*'
 onnxtool dump pc.onnx -f text | grep -E 'mw_|Gemm|Conv'

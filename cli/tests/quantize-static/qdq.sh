@@ -16,7 +16,7 @@ onnxtool run samples.onnxtxt --random 1 --shape a=60x1x2x3 -o all.npz >/dev/null
 onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --per-channel --accuracy plain -v
 onnxtool check q.onnx
 onnxtool dump q.onnx -f text | grep -o '\] .* (.*' | sort
-onnxtool quantize-static m.onnxtxt -o q2.onnx -q --calibration all.npz --per-channel --accuracy plain -t 1 && cmp q.onnx q2.onnx
+onnxtool quantize-static m.onnxtxt -o q2.onnx --calibration all.npz --per-channel --accuracy plain -t 1 && cmp q.onnx q2.onnx
 echo --- usage
 onnxtool quantize-static m.onnxtxt -o q.onnx
 onnxtool quantize-static m.onnxtxt --calibration all.npz

@@ -10,12 +10,12 @@ g (float[batch,4] x) => (float[batch,2] y)
 MODEL
 printf '<ir_version: 8, opset_import: ["" : 17]> g (float[batch,4] a) => (float[batch,4] x) { x = Identity (a) }\n' >samples.onnxtxt
 onnxtool run samples.onnxtxt --random 1 --shape a=60x4 -o all.npz >/dev/null
-onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --exclude-nodes second --report r.html -q
+onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --exclude-nodes second --report r.html
 grep -o '<p>[^<]*</p>' r.html | sed 's/measured on this machine: [^<]* times/measured on this machine: N/'
 grep -oE '<td>(&lt;first&gt;|second)</td><td>MatMul</td><td>[a-z]*</td>' r.html
 grep -c '<svg' r.html
 grep -c '<first>' r.html
-onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --exclude-nodes second --report r.json -q
+onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --exclude-nodes second --report r.json
 grep -E '"(model_bytes_before|model_bytes_after|integer_share|saturating_weights)"' r.json
 grep -c '"gathered_db"' r.json
 echo --- debug

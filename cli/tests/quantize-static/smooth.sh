@@ -9,12 +9,12 @@ g (float[batch,4] x) => (float[batch,3] y)
 MODEL
 printf '<ir_version: 8, opset_import: ["" : 17]> g (float[batch,4] a) => (float[batch,4] x) { x = Identity (a) }\n' >samples.onnxtxt
 onnxtool run samples.onnxtxt --random 1 --shape a=60x4 -o all.npz >/dev/null
-onnxtool quantize-static m.onnxtxt -o plain.onnx --calibration all.npz --accuracy plain -q
-onnxtool quantize-static m.onnxtxt -o smooth.onnx --calibration all.npz --accuracy plain --smooth -q
-onnxtool quantize-static m.onnxtxt -o best.onnx --calibration all.npz -q
+onnxtool quantize-static m.onnxtxt -o plain.onnx --calibration all.npz --accuracy plain
+onnxtool quantize-static m.onnxtxt -o smooth.onnx --calibration all.npz --accuracy plain --smooth
+onnxtool quantize-static m.onnxtxt -o best.onnx --calibration all.npz
 onnxtool dump smooth.onnx -f text | grep -o 'scale_*[0-9]* = {[0-9.,]*}' | head -1
 noise() { onnxtool parity "$1" m.onnxtxt --random 2 --shape x=60x4 -f json 2>/dev/null | tr -d ' ' | grep -o '"sqnr_db":[0-9]*' | head -1; }
 noise plain.onnx
 noise smooth.onnx
 onnxtool quantize-static m.onnxtxt --calibrate-only --calibration all.npz --table t.json
-onnxtool quantize-static m.onnxtxt -o again.onnx --table t.json -q >/dev/null && cmp best.onnx again.onnx && echo same
+onnxtool quantize-static m.onnxtxt -o again.onnx --table t.json >/dev/null && cmp best.onnx again.onnx && echo same
