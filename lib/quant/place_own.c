@@ -88,9 +88,9 @@ static const char *not_heavy(struct ox_place *place, const struct ox_node *node)
         return "its inputs are not float32, or float16 before opset 19";
     if (!product && !constant(place, w))
         return "its weight is not constant";
-    if (constant(place, x))
+    if (constant(place, x) && (!product || constant(place, w)))
         return "its first input is constant";
-    if (!has_range(place, x))
+    if (!constant(place, x) && !has_range(place, x))
         return "the calibration saw nothing of its input, or zeros alone";
     if (!constant(place, w) && !has_range(place, w))
         return "the calibration saw nothing of its second input, or zeros alone";
@@ -165,9 +165,11 @@ static enum ox_status place_heavy(struct ox_place *place, struct ox_node *node,
     bool finite = true;
     if (!reason)
         reason = not_heavy(place, node);
-    if (!reason && constant(place, node->inputs[1]) &&
-        !weights_finite(place, node->inputs[1], &finite, err, &status))
-        return status;
+    for (size_t i = 0; i < 2 && !reason && finite; i++) {
+        if (constant(place, node->inputs[i]) &&
+            !weights_finite(place, node->inputs[i], &finite, err, &status))
+            return status;
+    }
     if (!finite)
         reason = "its weight holds a NaN or an infinity";
     ox_quant_report_add_node(place->q->report, node, NULL, reason);
