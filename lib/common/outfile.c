@@ -162,7 +162,7 @@ static enum ox_status open_target(struct ox_outfile *out, const char *path, stru
         if (!folder || !out->base)
             return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", path);
         if (!*out->base)
-            return ox_fail(err, OX_IO, "%s: is no name of a file", path);
+            return ox_fail(err, OX_USAGE, "'%s' is no name of a file", path);
         if (out->dir < 0)
             return failed(out, "its folder cannot be opened", error, err);
         return make_temporary(out, exists && S_ISREG(st.st_mode) ? &st : NULL, err);

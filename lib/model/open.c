@@ -49,10 +49,14 @@ const char *ox_format_foreign(const uint8_t *bytes, size_t n)
         {"\x28\xB5\x2F\xFD", 4, 0, "compressed by zstd"},
         {"<!DOCTYPE", 9, 0, "an HTML page, perhaps of a download that failed"},
         {"<html", 5, 0, "an HTML page, perhaps of a download that failed"},
+        {"<?xml", 5, 0, "an XML file, perhaps of an OpenVINO model"},
         {"version https://git-lfs", 23, 0, "a Git LFS pointer, not yet the file (git lfs pull)"},
         {"\x93NUMPY", 6, 0, "a numpy array"},
         {"\x89HDF", 4, 0, "an HDF5 file, perhaps a Keras model"},
         {"\x80\x02", 2, 0, "a Python pickle, perhaps a PyTorch model"},
+        {"\x80\x03", 2, 0, "a Python pickle, perhaps of a fitted estimator"},
+        {"\x80\x04\x95", 3, 0, "a Python pickle, perhaps of a fitted estimator"},
+        {"\x80\x05\x95", 3, 0, "a Python pickle, perhaps of a fitted estimator"},
         {"TFL3", 4, 4, "a TensorFlow Lite model"},
         {"ORTM", 4, 4, "a model in onnxruntime's own format"},
         {"GGUF", 4, 0, "a GGUF model"},
@@ -110,6 +114,11 @@ static enum ox_status read_model(struct ox_model *model, const uint8_t *bytes, s
                                  struct ox_error *err)
 {
     model->file_bytes = n;
+    /* The mark that some editors put before text; no protobuf starts so. */
+    if (n >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) {
+        bytes += 3;
+        n -= 3;
+    }
     const char *foreign = ox_format_foreign(bytes, n);
     if (foreign)
         return ox_fail(err, OX_INPUT, "%s: is no ONNX model but %s", model->path, foreign);

@@ -104,7 +104,7 @@ static void refine(struct fitting *f)
 }
 
 /* Widths from the whole range down to half of it: what is clipped costs less than what all others gain. */
-enum { STEPS = 24, STEPS_WIDE = 6 };
+enum { STEPS = 48, STEPS_WIDE = 6 };
 
 static float width_of(int step, int steps)
 {
