@@ -32,6 +32,7 @@ static const char template[] =
     "for an operator: one of them\n"
     "# must fit. CONSTRAINT is a type parameter of the schema or the name of an input or output "
     "(onnxtool ops NAME).\n"
+    "op Constant *                   # exporters write constants as nodes too\n"
     "op Conv 11-22 T=float32,float16\n"
     "op Relu *\n"
     "op MatMul 9-13 T=float32\n"
