@@ -45,9 +45,6 @@ bool ox_down_new_axes(struct ox_adapt *c);
 bool ox_down_list_axes(struct ox_adapt *c);
 bool ox_up_softmax(struct ox_adapt *c);
 bool ox_down_softmax(struct ox_adapt *c);
-bool ox_up_broadcast(struct ox_adapt *c);
-bool ox_down_broadcast(struct ox_adapt *c);
-bool ox_down_variadic(struct ox_adapt *c);
 bool ox_up_is_test(struct ox_adapt *c);
 bool ox_down_is_test(struct ox_adapt *c);
 bool ox_up_spatial(struct ox_adapt *c);
@@ -75,14 +72,19 @@ bool ox_down_reduction(struct ox_adapt *c);
 bool ox_down_wrap(struct ox_adapt *c);
 bool ox_down_allow_zero(struct ox_adapt *c);
 bool ox_up_through_float(struct ox_adapt *c);
-bool ox_up_slope(struct ox_adapt *c);
-bool ox_down_slope(struct ox_adapt *c);
 bool ox_scan_batch(struct ox_adapt *c);
 bool ox_down_long_max(struct ox_adapt *c);
 bool ox_down_float_equal(struct ox_adapt *c);
 bool ox_down_constant_value(struct ox_adapt *c);
 bool ox_down_sparse_value(struct ox_adapt *c);
 bool ox_down_has_element(struct ox_adapt *c);
+
+/* convert_broadcast.c: operands of unequal shapes */
+bool ox_up_broadcast(struct ox_adapt *c);
+bool ox_down_broadcast(struct ox_adapt *c);
+bool ox_up_slope(struct ox_adapt *c);
+bool ox_down_slope(struct ox_adapt *c);
+bool ox_down_variadic(struct ox_adapt *c);
 
 /* convert_image.c: Resize, Upsample, GroupNormalization and the like */
 bool ox_up_resize_10(struct ox_adapt *c);
@@ -93,12 +95,22 @@ bool ox_down_resize_19(struct ox_adapt *c);
 bool ox_up_upsample_gone(struct ox_adapt *c);
 bool ox_up_group_norm(struct ox_adapt *c);
 bool ox_down_group_norm(struct ox_adapt *c);
-bool ox_down_dequantize_axis(struct ox_adapt *c);
-bool ox_down_dequantize_blocks(struct ox_adapt *c);
-bool ox_down_dequantize_type(struct ox_adapt *c);
-bool ox_down_quantize_axis(struct ox_adapt *c);
-bool ox_down_quantize_blocks(struct ox_adapt *c);
+bool ox_birth_resize(struct ox_adapt *c);
+bool ox_birth_group_norm(struct ox_adapt *c);
 bool ox_down_space_to_depth(struct ox_adapt *c);
+
+/* convert_quantized.c: linear quantization and products of integers */
+bool ox_down_dequantize_axis(struct ox_adapt *c);
+bool ox_birth_dequantize(struct ox_adapt *c);
+bool ox_down_quantize_axis(struct ox_adapt *c);
+bool ox_birth_quantize(struct ox_adapt *c);
+bool ox_birth_round(struct ox_adapt *c);
+bool ox_down_dequantize_blocks(struct ox_adapt *c);
+bool ox_down_quantize_blocks(struct ox_adapt *c);
+bool ox_down_dequantize_type(struct ox_adapt *c);
+bool ox_birth_matmul_integer(struct ox_adapt *c);
+bool ox_birth_conv_integer(struct ox_adapt *c);
+bool ox_birth_qlinear_matmul(struct ox_adapt *c);
 
 /* convert_node.c */
 bool ox_down_constant_init(struct ox_adapt *c);
@@ -113,8 +125,6 @@ bool ox_birth_gelu(struct ox_adapt *c);
 bool ox_birth_trilu(struct ox_adapt *c);
 bool ox_birth_layer_norm(struct ox_adapt *c);
 bool ox_birth_rms_norm(struct ox_adapt *c);
-bool ox_birth_group_norm(struct ox_adapt *c);
-bool ox_birth_round(struct ox_adapt *c);
 bool ox_birth_trigonometry(struct ox_adapt *c);
 bool ox_birth_sign(struct ox_adapt *c);
 bool ox_birth_constant_of_shape(struct ox_adapt *c);
@@ -124,16 +134,10 @@ bool ox_birth_shrink(struct ox_adapt *c);
 bool ox_birth_thresholded_relu(struct ox_adapt *c);
 bool ox_birth_is_nan(struct ox_adapt *c);
 bool ox_birth_is_inf(struct ox_adapt *c);
-bool ox_birth_matmul_integer(struct ox_adapt *c);
-bool ox_birth_conv_integer(struct ox_adapt *c);
-bool ox_birth_dequantize(struct ox_adapt *c);
-bool ox_birth_quantize(struct ox_adapt *c);
-bool ox_birth_qlinear_matmul(struct ox_adapt *c);
 bool ox_down_one_hot(struct ox_adapt *c);
 bool ox_birth_mod(struct ox_adapt *c);
 bool ox_birth_where(struct ox_adapt *c);
 bool ox_down_last_index(struct ox_adapt *c);
-bool ox_birth_resize(struct ox_adapt *c);
 bool ox_birth_range(struct ox_adapt *c);
 bool ox_birth_bernoulli(struct ox_adapt *c);
 bool ox_birth_attention(struct ox_adapt *c);
