@@ -1,12 +1,12 @@
 /* Depthwise convolutions with the pointwise ones before and behind them become ConvChain of our own domain (ops/fused_chain.c), where
- * the map between them is too large to stay in a core's cache from node to node. */
+ * the map between them does not leave a core's cache. */
 #include <string.h>
 
 #include "graph/match.h"
 #include "ops/fused.h"
 
 enum { IN_X, IN_WEIGHTS, IN_BIAS, IN_SCALE, IN_RESIDUAL, STAGES = 3, DEPTHWISE = 1 };
-enum { LEAST_BYTES = 2 << 20, ROWS_MOST = 16 };
+enum { ROWS_MOST = 16 };
 
 /* A convolution of maps by constant weights whose channels are last on both sides. */
 static bool is_map_conv(struct ox_rewrite *rw, const struct ox_node *node)
@@ -45,19 +45,6 @@ static bool is_depthwise(struct ox_rewrite *rw, const struct ox_node *node)
     const struct ox_stored *w = ox_rw_stored(rw, node->inputs[IN_WEIGHTS]);
     return w->dims[1] == 1 && w->dims[0] == ox_attr_int(node, "group", 1) && w->dims[0] > 1 &&
            w->dims[2] <= ROWS_MOST;
-}
-
-/* Bytes of one image of a map; 0: not known. */
-static int64_t map_bytes(struct ox_rewrite *rw, const struct ox_value *map)
-{
-    int64_t bytes = sizeof(float);
-    for (int d = 1; d < 4; d++) {
-        int64_t size = ox_rank_of(rw, map) == 4 ? ox_dim_of(rw, map, d) : -1;
-        if (size < 1 || size > 1 << 20 || bytes > INT64_MAX >> 20)
-            return 0;
-        bytes *= size;
-    }
-    return bytes;
 }
 
 struct activation {
@@ -131,12 +118,10 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
     struct ox_node *behind = ox_rw_only_user(rw, node->outputs[0]);
     struct ox_node *stage[STAGES] = {NULL, node, NULL};
     if (is_pointwise(rw, before) && before->graph == node->graph &&
-        ox_rw_only_user(rw, x) == node && !ox_input(before, IN_RESIDUAL) &&
-        map_bytes(rw, x) >= LEAST_BYTES)
+        ox_rw_only_user(rw, x) == node && !ox_input(before, IN_RESIDUAL))
         stage[0] = before;
     if (is_pointwise(rw, behind) && behind->inputs[IN_X] == node->outputs[0] &&
-        !ox_input(node, IN_RESIDUAL) &&
-        (stage[0] || map_bytes(rw, node->outputs[0]) >= LEAST_BYTES))
+        !ox_input(node, IN_RESIDUAL))
         stage[2] = behind;
     if (stage[0] || stage[2])
         join(rw, stage);

@@ -1,28 +1,44 @@
-/* Strips of rows go through all stages while they are in L2 (Howard et al., "MobileNets", and Sandler et al., "MobileNetV2", have
- * the blocks that this is for: the widest map is between the stages and is never in memory whole). The lines that the
- * depthwise stage needs again for the next strip are kept. */
+/* Stages run together (Howard et al., "MobileNets", and Sandler et al., "MobileNetV2", have the blocks that this is for: the widest
+ * map is between the stages and is never in memory whole). A panel of the expanded channels at a time: its lines are made in L1
+ * between the zeros that frame the image, go through the depthwise stage there, and what comes out is collected for a strip of
+ * rows that stays in L2 until the last product reads it. Without a stage before, strips go through the other two. */
+#include <math.h>
 #include <string.h>
 
 #include "common/compiler.h"
 #include "kernels/convolve_chain.h"
 #include "kernels/convolve_impl.h"
 
+/* Floats of lines that stay in L1 beside a panel of weights; pixels that make a product efficient. */
+enum { NEAR_FLOATS = 4096, PIXELS = 24 };
+
 struct job {
     const struct ox_compute *t;
     const struct ox_chain *c;
     const float *in;
     float *out, *work;
-    size_t parts;       /* tasks an image */
-    size_t part_rows;   /* of the output, in a task */
-    size_t strip;       /* of the output, at a time */
-    size_t wide_lines;  /* that a strip may need */
-    size_t wide, dense; /* floats of expanded lines, and of a strip between the last two stages */
+    size_t parts;           /* tasks an image */
+    size_t part_rows;       /* of the output, in a task */
+    size_t strip;           /* of the output, at a time through all panels */
+    size_t band;            /* of the output, at a time through one panel */
+    size_t panel, n_panels; /* channels of a panel */
+    size_t ring;            /* lines that a band needs */
+    size_t across;          /* pixels of a framed line */
+    size_t line, lines;     /* floats of a framed line of a panel, and of its ring */
+    size_t kept;            /* floats of lines of a panel that the next strip needs again */
+    size_t made;            /* floats of new lines before they are framed; of a finished row */
+    size_t dense;           /* floats of a strip between the last two stages */
     size_t slot;
 };
 
 static size_t min_size(size_t a, size_t b)
 {
     return a < b ? a : b;
+}
+
+static size_t max_size(size_t a, size_t b)
+{
+    return a > b ? a : b;
 }
 
 static size_t lines_of(const struct ox_conv *d, size_t rows)
@@ -65,11 +81,38 @@ static size_t round_up(size_t n)
     return (n + 15) / 16 * 16;
 }
 
+/* Rows at a time, and how wide a panel is. */
+static void plan_panels(struct job *j)
+{
+    const struct ox_conv *d = &j->c->depthwise;
+    const size_t nr = j->t->nr, rows = j->strip ? j->strip : 1;
+    j->across = max_size((d->out[1] - 1) * d->stride[1] + (d->kernel[1] - 1) * d->dilation[1] + 1,
+                         d->in[1] + d->pad[1]);
+    j->band = 1;
+    while (j->band < rows && lines_of(d, j->band + 1) * j->across * nr <= NEAR_FLOATS)
+        j->band++;
+    j->band = ox_even_part(rows, j->band, 1);
+    j->ring = lines_of(d, j->band);
+    j->panel = nr;
+    while (j->panel < d->in_channels && j->ring * j->across * (j->panel + nr) <= NEAR_FLOATS)
+        j->panel += nr;
+    j->panel = ox_even_part(d->in_channels, j->panel, nr);
+    j->n_panels = (d->in_channels + j->panel - 1) / j->panel;
+    j->line = j->across * j->panel;
+    j->lines = round_up(j->ring * j->line);
+    if (j->strip < j->part_rows && lines_of(d, 1) > d->stride[0])
+        j->kept = round_up((lines_of(d, 1) - d->stride[0]) * j->line);
+    const size_t batch = d->in[1] < PIXELS ? j->ring : 1;
+    j->made = round_up(max_size(batch * d->in[1], d->out[1]) * j->panel);
+    j->slot = round_up(j->line) + j->lines + j->made + j->n_panels * j->kept + j->dense;
+}
+
 static void plan(const struct ox_compute *t, const struct ox_env *env, const struct ox_chain *c,
                  struct job *j)
 {
     const struct ox_conv *d = &c->depthwise;
-    const size_t line = d->in[1] * d->in_channels, out_line = d->out[1] * d->in_channels;
+    const size_t line = c->in_channels ? 0 : d->in[1] * d->in_channels;
+    const size_t out_line = d->out[1] * d->in_channels;
     memset(j, 0, sizeof *j);
     j->t = t;
     j->c = c;
@@ -77,91 +120,270 @@ static void plan(const struct ox_compute *t, const struct ox_env *env, const str
     j->parts = min_size(ox_slots(env), (d->out[0] + 3) / 4);
     j->parts = j->parts && d->batch < 2 * ox_slots(env) ? j->parts : 1;
     j->part_rows = (d->out[0] + j->parts - 1) / j->parts;
-    j->strip = 1;
+    j->strip = c->in_channels && !c->out_channels ? j->part_rows : 1;
     while (j->strip < j->part_rows &&
            line * lines_of(d, j->strip + 1) + out_line * (j->strip + 1) <= t->block_floats)
         j->strip++;
     j->strip = ox_even_part(j->part_rows, j->strip, 1);
-    j->wide_lines = lines_of(d, j->strip ? j->strip : 1);
-    j->wide = c->in_channels ? round_up(j->wide_lines * line) : 0;
     j->dense = c->out_channels ? round_up(j->strip * out_line) : 0;
-    const struct ox_conv s = strip_of(d, j->strip ? j->strip : 1, j->wide_lines, d->pad[0]);
-    j->slot = j->wide + j->dense + round_up(ox_conv_depthwise_work(&s, NULL));
+    if (c->in_channels) {
+        plan_panels(j);
+        return;
+    }
+    const size_t rows = j->strip ? j->strip : 1;
+    const struct ox_conv s = strip_of(d, rows, lines_of(d, rows), d->pad[0]);
+    j->slot = j->dense + round_up(ox_conv_depthwise_work(&s, NULL));
 }
 
 size_t ox_chain_work(const struct ox_compute *t, const struct ox_env *env, const struct ox_chain *c)
 {
     struct job j;
     size_t all;
+    if (c->depthwise.out[0] * c->depthwise.out[1] == 0)
+        return 0;
     plan(t, env, c, &j);
     return OX_MUL_OVERFLOWS(j.slot, ox_slots(env), &all) ? SIZE_MAX : all;
 }
 
-static void pointwise(const struct job *j, unsigned stage, size_t m, const float *in, float *out,
-                      size_t row)
+/* The lines [first, last) that outputs [y0, y1) need of the image. */
+static void lines_for(const struct ox_conv *d, size_t y0, size_t y1, size_t *first, size_t *last)
 {
-    const struct ox_conv s = ox_chain_stage(j->c, stage);
+    const size_t top = y0 * d->stride[0], reach = top + lines_of(d, y1 - y0);
+    *first = min_size(top > d->pad[0] ? top - d->pad[0] : 0, d->in[0]);
+    *last = min_size(reach > d->pad[0] ? reach - d->pad[0] : 0, d->in[0]);
+    *last = max_size(*last, *first);
+}
+
+/* The last product, of a strip. */
+static void project(const struct job *j, size_t m, const float *in, size_t row)
+{
+    const struct ox_chain *c = j->c;
     const struct ox_dense d = {.m = m,
-                               .n = s.out_channels,
-                               .k = s.in_channels,
+                               .n = c->out_channels,
+                               .k = c->depthwise.out_channels,
                                .a = in,
-                               .a_row = s.in_channels,
+                               .a_row = c->depthwise.out_channels,
                                .a_col = 1,
-                               .packed = j->c->packed[stage],
-                               .c = out,
-                               .c_row = s.out_channels,
-                               .end = ox_end_at(&j->c->end[stage], row, 0)};
+                               .packed = c->packed[2],
+                               .c = j->out + row * c->out_channels,
+                               .c_row = c->out_channels,
+                               .end = ox_end_at(&c->end[2], row, 0)};
     ox_dense_run(j->t, NULL, &d, NULL);
 }
 
-/* The lines [first, last) of the image, expanded, behind those of the strip before that are needed again. */
-struct lines {
-    size_t first, last;
-    float *data;
+/* A panel of a strip: channels [first, first + channels), which lie `channels` floats from pixel to pixel. */
+struct panel {
+    size_t image, first, channels;
+    const float *zeros; /* a framed line */
+    float *ring, *made, *kept;
 };
 
-static void expand(const struct job *j, size_t image, size_t first, size_t last, struct lines *l)
+static void copy_pixels(size_t n, size_t channels, const float *from, size_t from_pixel, float *to,
+                        size_t to_pixel)
 {
-    const struct ox_conv *d = &j->c->depthwise;
-    const size_t line = d->in[1] * d->in_channels;
-    if (first > l->first && first < l->last)
-        memmove(l->data, l->data + (first - l->first) * line,
-                (l->last - first) * line * sizeof *l->data);
-    const size_t have = first < l->last ? l->last : first;
-    l->first = first;
-    l->last = last > have ? last : have;
-    if (last > have)
-        pointwise(j, 0, (last - have) * d->in[1],
-                  j->in + (image * d->in[0] + have) * d->in[1] * j->c->in_channels,
-                  l->data + (have - first) * line, (image * d->in[0] + have) * d->in[1]);
+    enum { PIECE = 16 };
+    for (size_t x = 0; x < n; x++, from += from_pixel, to += to_pixel) {
+        size_t i = 0;
+        for (; i + PIECE <= channels; i += PIECE)
+            memcpy(to + i, from + i, PIECE * sizeof *to);
+        if (i < channels)
+            memcpy(to + i, from + i, (channels - i) * sizeof *to);
+    }
 }
 
-static void one_strip(const struct job *j, size_t image, size_t y0, size_t y1, struct lines *l,
-                      float *between, float *work)
+/* `n` pixels of the panel, from pixel `at` of all images on. */
+static void expand(const struct job *j, const struct panel *p, size_t at, size_t n, float *to)
+{
+    const size_t k = j->c->in_channels;
+    const float *row = j->in + at * k;
+    struct ox_epilogue end = ox_end_at(&j->c->end[0], 0, p->first);
+    if (k <= j->t->depth_most) {
+        const struct ox_line l = {.row = &row,
+                                  .rows = 1,
+                                  .run = k,
+                                  .step = k,
+                                  .count = n,
+                                  .b = j->c->packed[0] + p->first * k,
+                                  .panel = k * j->t->nr,
+                                  .c = to,
+                                  .ldc = p->channels,
+                                  .cols = p->channels,
+                                  .end = &end};
+        j->t->line(&l);
+        if (end.act == OX_ACT_ROW)
+            end.row(end.row_arg, n * p->channels, to);
+        return;
+    }
+    const struct ox_dense d = {.m = n,
+                               .n = p->channels,
+                               .k = k,
+                               .a = row,
+                               .a_row = k,
+                               .a_col = 1,
+                               .packed = j->c->packed[0] + p->first * k,
+                               .c = to,
+                               .c_row = p->channels,
+                               .end = end};
+    ox_dense_run(j->t, NULL, &d, NULL);
+}
+
+/* Lines [first, last) of the image into the ring. Few pixels make a slow product: those of narrow maps are made together. */
+static void make_lines(const struct job *j, const struct panel *p, size_t first, size_t last)
+{
+    const struct ox_conv *d = &j->c->depthwise;
+    const size_t line = j->across * p->channels, width = d->in[1];
+    const size_t at = (p->image * d->in[0] + first) * width;
+    float *frame = p->ring + d->pad[1] * p->channels;
+    if (width >= PIXELS) {
+        for (size_t y = first; y < last; y++)
+            expand(j, p, at + (y - first) * width, width, frame + y % j->ring * line);
+    } else if (last > first) {
+        expand(j, p, at, (last - first) * width, p->made);
+        for (size_t y = first; y < last; y++)
+            memcpy(frame + y % j->ring * line, p->made + (y - first) * width * p->channels,
+                   width * p->channels * sizeof *frame);
+    }
+}
+
+/* One row of the depthwise stage, of a panel: `pixel` floats from output to output. */
+static void one_row(const struct job *j, const struct panel *p, size_t y, float *out, size_t pixel)
+{
+    const struct ox_conv *c = &j->c->depthwise;
+    const struct ox_epilogue *end = &j->c->end[1];
+    const bool bare = end->scale == 0 && !end->residual;
+    const bool plain = bare && (end->act == OX_ACT_NONE || end->act == OX_ACT_CLIP);
+    const bool clip = plain && end->act == OX_ACT_CLIP;
+    const float *row[OX_CONV_DEPTHWISE_ROWS];
+    for (size_t r = 0; r < c->kernel[0]; r++) {
+        const size_t at = y * c->stride[0] + r * c->dilation[0] - c->pad[0]; /* wraps above */
+        row[r] = at < c->in[0] ? p->ring + at % j->ring * j->across * p->channels : p->zeros;
+    }
+    const bool aside = !plain && pixel != p->channels;
+    struct ox_depthwise d = {.channels = p->channels,
+                             .count = c->out[1],
+                             .rows = (unsigned)c->kernel[0],
+                             .cols = (unsigned)c->kernel[1],
+                             .row = row,
+                             .pixel = p->channels,
+                             .step = c->stride[1],
+                             .dilation = c->dilation[1],
+                             .weights = j->c->packed[1] + p->first,
+                             .weights_ld = c->out_channels,
+                             .bias = bare && end->col_bias ? end->col_bias + p->first : NULL,
+                             .out = aside ? p->made : out,
+                             .out_pixel = aside ? p->channels : pixel,
+                             .lo = clip ? end->lo : -INFINITY,
+                             .hi = clip ? end->hi : INFINITY};
+    j->t->depthwise(&d);
+    if (bare && end->act == OX_ACT_ROW) {
+        end->row(end->row_arg, c->out[1] * p->channels, d.out);
+    } else if (!plain) {
+        struct ox_epilogue own = ox_end_at(end, (p->image * c->out[0] + y) * c->out[1], p->first);
+        own.row_bias = NULL;
+        own.col_bias = bare ? NULL : own.col_bias;
+        ox_end_all(j->t, c->out[1], p->channels, d.out, p->channels, &own);
+    }
+    if (aside)
+        copy_pixels(c->out[1], p->channels, p->made, p->channels, out, pixel);
+}
+
+/* Zeros left and right of the lines. */
+static void frame(const struct job *j, const struct panel *p)
+{
+    const struct ox_conv *d = &j->c->depthwise;
+    const size_t right = j->across - d->pad[1] - d->in[1];
+    float *line = p->ring;
+    for (size_t i = 0; i < j->ring; i++, line += j->across * p->channels) {
+        memset(line, 0, d->pad[1] * p->channels * sizeof *line);
+        memset(line + (d->pad[1] + d->in[1]) * p->channels, 0, right * p->channels * sizeof *line);
+    }
+}
+
+/* The lines [first, last) from the ring, or back into it. */
+static void keep(const struct job *j, const struct panel *p, size_t first, size_t last, bool back)
+{
+    const size_t line = j->across * p->channels;
+    for (size_t y = first; y < last; y++) {
+        float *here = p->ring + y % j->ring * line, *there = p->kept + (y - first) * line;
+        memcpy(back ? here : there, back ? there : here, line * sizeof *here);
+    }
+}
+
+/* Outputs [y0, y1) of a panel. `fresh`: no line of it is made yet; `more`: other outputs come after. */
+static void one_panel(const struct job *j, const struct panel *p, size_t y0, size_t y1, bool fresh,
+                      bool more, float *out)
+{
+    const struct ox_conv *d = &j->c->depthwise;
+    const size_t pixel = d->out_channels;
+    size_t have = 0, first, last;
+    if (!fresh) {
+        lines_for(d, y0 - 1, y0, &first, &have);
+        lines_for(d, y0, y0 + 1, &first, &last);
+        keep(j, p, first, have, true);
+    }
+    for (size_t y = y0; y < y1; y += j->band) {
+        const size_t end = min_size(y + j->band, y1);
+        lines_for(d, y, end, &first, &last);
+        make_lines(j, p, max_size(first, have), last);
+        have = max_size(last, have);
+        for (size_t i = y; i < end; i++)
+            one_row(j, p, i, out + (i - y0) * d->out[1] * pixel + p->first, pixel);
+    }
+    if (more) {
+        lines_for(d, y1, y1 + 1, &first, &last);
+        keep(j, p, first, have, false);
+    }
+}
+
+static void panels_task(const struct job *j, size_t image, size_t y0, size_t y1, float *work)
+{
+    const struct ox_conv *d = &j->c->depthwise;
+    float *ring = work + round_up(j->line), *made = ring + j->lines, *kept = made + j->made;
+    size_t framed = 0; /* channels of the panel that the ring was framed for */
+    memset(work, 0, j->line * sizeof *work);
+    for (size_t y = y0; y < y1; y += j->strip) {
+        const size_t end = min_size(y + j->strip, y1);
+        const size_t row = (image * d->out[0] + y) * d->out[1];
+        float *out = j->dense ? kept + j->n_panels * j->kept : j->out + row * d->out_channels;
+        for (size_t i = 0; i < j->n_panels; i++) {
+            const size_t first = i * j->panel;
+            const struct panel p = {.image = image,
+                                    .first = first,
+                                    .channels = min_size(j->panel, d->in_channels - first),
+                                    .zeros = work,
+                                    .ring = ring,
+                                    .made = made,
+                                    .kept = kept + i * j->kept};
+            if (framed != p.channels)
+                frame(j, &p);
+            framed = p.channels;
+            one_panel(j, &p, y, end, y == y0, end < y1, out);
+        }
+        if (j->dense)
+            project(j, (end - y) * d->out[1], out, row);
+    }
+}
+
+/* Outputs [y0, y1) without a stage before. */
+static void one_strip(const struct job *j, size_t image, size_t y0, size_t y1, float *work)
 {
     const struct ox_chain *c = j->c;
     const struct ox_conv *d = &c->depthwise;
     const size_t top = y0 * d->stride[0]; /* `pad` lines above the image's first are zeros */
     const size_t above = top < d->pad[0] ? d->pad[0] - top : 0;
-    const size_t first = min_size(top + above - d->pad[0], d->in[0]);
-    const size_t reach = top + lines_of(d, y1 - y0);
-    size_t last = min_size(reach > d->pad[0] ? reach - d->pad[0] : 0, d->in[0]);
-    last = last > first ? last : first;
-    const float *from = j->in + (image * d->in[0] + first) * d->in[1] * d->in_channels;
-    if (c->in_channels) {
-        expand(j, image, first, last, l);
-        from = l->data;
-    }
     const size_t row = (image * d->out[0] + y0) * d->out[1];
+    size_t first, last;
+    lines_for(d, y0, y1, &first, &last);
     const struct ox_conv s = strip_of(d, y1 - y0, last - first, above);
+    const float *from = j->in + (image * d->in[0] + first) * d->in[1] * d->in_channels;
     if (!c->out_channels) {
         const struct ox_epilogue end = ox_end_at(&c->end[1], row, 0);
         ox_conv_depthwise(j->t, NULL, &s, c->packed[1], from, j->out + row * d->in_channels, &end,
                           work);
         return;
     }
-    ox_conv_depthwise(j->t, NULL, &s, c->packed[1], from, between, &c->end[1], work);
-    pointwise(j, 2, (y1 - y0) * d->out[1], between, j->out + row * c->out_channels, row);
+    ox_conv_depthwise(j->t, NULL, &s, c->packed[1], from, work, &c->end[1], work + j->dense);
+    project(j, (y1 - y0) * d->out[1], work, row);
 }
 
 static void run_task(void *arg, size_t i, size_t slot)
@@ -170,10 +392,14 @@ static void run_task(void *arg, size_t i, size_t slot)
     const size_t image = i / j->parts, y0 = i % j->parts * j->part_rows;
     const size_t y1 = min_size(y0 + j->part_rows, j->c->depthwise.out[0]);
     float *work = j->work + slot * j->slot;
-    struct lines l = {.data = work};
+    if (y0 >= y1)
+        return;
+    if (j->c->in_channels) {
+        panels_task(j, image, y0, y1, work);
+        return;
+    }
     for (size_t y = y0; y < y1; y += j->strip)
-        one_strip(j, image, y, min_size(y + j->strip, y1), &l, work + j->wide,
-                  work + j->wide + j->dense);
+        one_strip(j, image, y, min_size(y + j->strip, y1), work);
 }
 
 void ox_chain_run(const struct ox_compute *t, struct ox_env *env, const struct ox_chain *c,

@@ -115,11 +115,23 @@ static void from_patch(const struct job *j, struct ox_depthwise *d, const float 
     j->t->depthwise(d);
 }
 
+/* The bias is where sums begin. */
+static bool is_bare(const struct ox_epilogue *end)
+{
+    return !end->residual && end->scale == 0;
+}
+
+/* What the kernel has not done to a row. */
 static void end_row(const struct job *j, size_t image, size_t y, float *out)
 {
     const struct ox_conv *c = j->c;
     struct ox_epilogue end = ox_end_at(j->end, (image * c->out[0] + y) * c->out[1], 0);
+    if (is_bare(j->end) && end.act == OX_ACT_ROW && c->out_pixel == c->out_channels) {
+        end.row(end.row_arg, c->out[1] * c->out_channels, out);
+        return;
+    }
     end.row_bias = NULL;
+    end.col_bias = is_bare(j->end) ? NULL : end.col_bias;
     ox_end_all(j->t, c->out[1], c->out_channels, out, c->out_pixel, &end);
 }
 
@@ -133,8 +145,7 @@ static struct ox_depthwise describe(const struct job *j, bool *plain)
 {
     const struct ox_conv *c = j->c;
     const struct ox_epilogue *end = j->end;
-    *plain =
-        !end->residual && end->scale == 0 && (end->act == OX_ACT_NONE || end->act == OX_ACT_CLIP);
+    *plain = is_bare(end) && (end->act == OX_ACT_NONE || end->act == OX_ACT_CLIP);
     const bool clip = *plain && end->act == OX_ACT_CLIP;
     return (struct ox_depthwise){.channels = c->out_channels,
                                  .rows = (unsigned)c->kernel[0],
@@ -143,7 +154,7 @@ static struct ox_depthwise describe(const struct job *j, bool *plain)
                                  .dilation = c->dilation[1],
                                  .weights = j->weights,
                                  .weights_ld = c->out_channels,
-                                 .bias = *plain ? end->col_bias : NULL,
+                                 .bias = is_bare(end) ? end->col_bias : NULL,
                                  .out_pixel = c->out_pixel,
                                  .lo = clip ? end->lo : -INFINITY,
                                  .hi = clip ? end->hi : INFINITY};

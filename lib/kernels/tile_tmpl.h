@@ -263,9 +263,11 @@ INLINE void tile_rows(const struct ox_tile *t, const unsigned rows)
     }
 }
 
-/* Outputs [x, x + rows) of a line, one panel. Two pointers serve six rows: the others are at equal steps. */
+/* Outputs [x, x + rows) of a line, one panel. Two pointers serve six rows: the others are at equal steps. `next` are weights that
+ * are read later, `next_step` bytes for each step of a run. */
 INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const unsigned rows,
-                       const unsigned vecs, size_t x, size_t first, const float *b, bool common)
+                       const unsigned vecs, size_t x, size_t first, const float *b, bool common,
+                       const char *next, size_t next_step)
 {
     VF sum[MR][2];
     clear(rows, vecs, sum);
@@ -275,6 +277,8 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
         const float *a = l->row[r] + x * step;
         size_t p = run;
         for (; p >= UNROLL; p -= UNROLL, a += UNROLL, b += UNROLL * NR) {
+            __builtin_prefetch(next, 0, 3);
+            next += UNROLL * next_step;
 #pragma GCC unroll 4
             for (unsigned u = 0; u < UNROLL; u++)
                 even_step(rows, vecs, a + u, step, b + u * NR, sum);
@@ -285,21 +289,45 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
     leave_panel(out, rows, vecs, first, common, sum);
 }
 
-INLINE void line_rows(const struct ox_line *l, const unsigned rows, size_t x, size_t first,
-                      const float *b)
+/* Tiles of a line that are equally high, one after another: `n` of them from output x on, of `all`. */
+struct line_part {
+    size_t x, n, before, all; /* `before`: tiles that came first */
+};
+
+INLINE void line_tiles(const struct ox_line *l, const unsigned rows, const unsigned vecs,
+                       const struct line_part *part, size_t first, const float *b)
 {
+    const bool common = is_common(l->end);
     struct ox_epilogue end;
-    struct ox_tile out = {.c = l->c + x * l->ldc, .ldc = l->ldc, .cols = l->cols, .rows = rows};
+    struct ox_tile out = {
+        .c = l->c + part->x * l->ldc, .ldc = l->ldc, .cols = l->cols, .rows = rows};
     if (l->end) {
         end = *l->end;
-        end.row_bias = end.row_bias ? end.row_bias + x : NULL;
-        end.residual = end.residual ? end.residual + x * end.residual_ld : NULL;
+        end.row_bias = end.row_bias ? end.row_bias + part->x : NULL;
+        end.residual = end.residual ? end.residual + part->x * end.residual_ld : NULL;
         out.end = &end;
     }
+    /* Each tile brings its part of the panel behind this one nearer. */
+    const size_t next_step = (NR * sizeof *b + part->all - 1) / part->all;
+    const char *next = (const char *)(b + l->panel) + part->before * next_step * l->rows * l->run;
+    for (size_t i = 0, x = part->x; i < part->n; i++, x += rows) {
+        line_panel(l, &out, rows, vecs, x, first, b, common, next, next_step);
+        next += next_step * l->rows * l->run;
+        out.c += rows * l->ldc;
+        if (l->end) {
+            end.row_bias = end.row_bias ? end.row_bias + rows : NULL;
+            end.residual = end.residual ? end.residual + rows * end.residual_ld : NULL;
+        }
+    }
+}
+
+INLINE void line_rows(const struct ox_line *l, const unsigned rows, const struct line_part *part,
+                      size_t first, const float *b)
+{
     if (l->cols - first > VW)
-        line_panel(l, &out, rows, 2, x, first, b, is_common(out.end));
+        line_tiles(l, rows, 2, part, first, b);
     else
-        line_panel(l, &out, rows, 1, x, first, b, is_common(out.end));
+        line_tiles(l, rows, 1, part, first, b);
 }
 
 /* A function for each number of rows. */
@@ -308,9 +336,10 @@ INLINE void line_rows(const struct ox_line *l, const unsigned rows, size_t x, si
     {                                                                                              \
         tile_rows(t, n);                                                                           \
     }                                                                                              \
-    static void line_##n(const struct ox_line *l, size_t x, size_t first, const float *b)          \
+    static void line_##n(const struct ox_line *l, const struct line_part *part, size_t first,      \
+                         const float *b)                                                           \
     {                                                                                              \
-        line_rows(l, n, x, first, b);                                                              \
+        line_rows(l, n, part, first, b);                                                           \
     }
 ROWS(1)
 ROWS(2)
@@ -339,7 +368,7 @@ ROWS(12)
 #undef ROWS
 
 static void (*const tiles[MR])(const struct ox_tile *t) = LIST(tile_);
-static void (*const lines[MR])(const struct ox_line *l, size_t x, size_t first,
+static void (*const lines[MR])(const struct ox_line *l, const struct line_part *part, size_t first,
                                const float *b) = LIST(line_);
 #undef LIST
 
@@ -352,13 +381,16 @@ static void tile(const struct ox_tile *t)
 static void line(const struct ox_line *l)
 {
     const size_t parts = (l->count + MR - 1) / MR;
+    if (parts == 0)
+        return;
+    const size_t rows = l->count / parts, higher = l->count % parts;
+    const struct line_part low = {.n = parts - higher, .all = parts};
+    const struct line_part high = {.x = low.n * rows, .n = higher, .before = low.n, .all = parts};
     const float *b = l->b;
     for (size_t j = 0; j < l->cols; j += NR, b += l->panel) {
-        for (size_t i = 0, x = 0; i < parts; i++) {
-            const size_t rows = (l->count - x) / (parts - i);
-            lines[rows - 1](l, x, j, b);
-            x += rows;
-        }
+        lines[rows - 1](l, &low, j, b);
+        if (higher)
+            lines[rows](l, &high, j, b);
     }
 }
 

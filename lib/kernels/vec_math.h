@@ -100,22 +100,23 @@ static inline VF vm_tanh(VF x)
     return v_or(y, v_and(x, v_set1(-0.0f)));
 }
 
-/* y sigmoid(x) = y / (1 + e^-x); for x < -87 y 0. What is left of the reduction is s = x + n ln 2, and e^-s - 1 = -p. */
+/* y sigmoid(x) = y / (1 + e^-x). What is left of the reduction is s = x + n ln 2, and e^-s = p; from x < -88.4 on 2^n is infinite,
+ * and y / infinity what is due. */
 static inline VF vm_gated(VF y, VF x)
 {
     const VF shift = v_set1(12583039), one = v_set1(1);
-    VF c = v_min(v_set1(87), v_max(v_set1(-87), x));
+    VF c = v_min(v_set1(87), v_max(v_set1(-89), x));
     VF t = v_fnma(c, v_set1(1.44269504088896341f), shift);
     VF n = v_sub(t, shift), power = v_of_bits(vi_left(v_bits(t), 23));
     VF s = v_fma(n, v_set1(1.42860682e-6f), v_fma(n, v_set1(0.693145752f), c));
-    VF q = v_set1(0.00138146023f);
-    q = v_fma(q, s, v_set1(-0.00836871564f));
-    q = v_fma(q, s, v_set1(0.041668389f));
-    q = v_fma(q, s, v_set1(-0.166665211f));
-    q = v_fma(q, s, v_set1(0.49999994f));
-    VF p = v_fnma(v_mul(s, s), q, s);
-    VF inverse = v_div(one, v_fnma(p, power, v_add(power, one)));
-    return v_mul(y, v_drop(v_lt(x, v_set1(-87)), inverse));
+    VF p = v_set1(0.00138146023f);
+    p = v_fma(p, s, v_set1(-0.00836871564f));
+    p = v_fma(p, s, v_set1(0.041668389f));
+    p = v_fma(p, s, v_set1(-0.166665211f));
+    p = v_fma(p, s, v_set1(0.49999994f));
+    p = v_fma(p, s, v_set1(-1));
+    p = v_fma(p, s, one);
+    return v_div(y, v_fma(p, power, one));
 }
 
 /* 3 ulp. */
