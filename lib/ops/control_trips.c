@@ -13,7 +13,8 @@ bool ox_control_number(const struct ox_infer_value *value, int64_t *number)
 struct ox_infer_value ox_control_merge_values(struct ox_infer *c, const struct ox_infer_value *a,
                                               const struct ox_infer_value *b)
 {
-    struct ox_infer_value both = {.type = ox_control_merge(c, a->type, b->type)};
+    struct ox_infer_value both = {.type = ox_control_merge(c, a->type, b->type),
+                                  .items = a->items == b->items ? a->items : NULL};
     if (!both.type || !a->values || !b->values || a->n_values != b->n_values)
         return both;
     const struct ox_expr **values = ox_infer_scratch(c, a->n_values + 1, sizeof(*values));

@@ -107,10 +107,19 @@ struct ox_infer_value {
     const struct ox_type *type;
     const struct ox_expr *const *values; /* n_values of them; NULL: none. As of ox_infer_values() */
     size_t n_values;
-    struct ox_tensor *constant; /* NULL; the inference's */
+    struct ox_tensor *constant;         /* NULL; the inference's */
+    const struct ox_infer_items *items; /* of a sequence; NULL: not known one by one */
+};
+/* The elements of a sequence. */
+struct ox_infer_items {
+    size_t n;
+    const struct ox_infer_value *of;
 };
 struct ox_infer_value ox_infer_value(const struct ox_infer *c, size_t i); /* of input i */
 void ox_infer_set_value(struct ox_infer *c, size_t i, const struct ox_infer_value *value);
+/* The elements of a sequence, where they are known one by one; NULL. Those given to _set_ are copied; too many are ignored. */
+const struct ox_infer_items *ox_infer_items(const struct ox_infer *c, size_t i);
+void ox_infer_set_items(struct ox_infer *c, size_t i, size_t n, const struct ox_infer_value *items);
 /* ox_infer_subgraph() with values. */
 bool ox_infer_subgraph_values(struct ox_infer *c, const char *attr,
                               const struct ox_infer_value *inputs, size_t n_inputs,

@@ -4,6 +4,7 @@
 
 #include "ops/carry.h"
 #include "ops/rules.h"
+#include "ops/sequence_items.h"
 
 /* ---- Shape and Size ---------------------------------------------------------------------------------------------- */
 
@@ -537,6 +538,7 @@ static void infer_identity(struct ox_infer *c)
     if (type)
         ox_infer_set_type(c, 0, type);
     pass_values(c);
+    ox_items_same(c);
 }
 
 static enum ox_status run_identity(struct ox_run *r, struct ox_error *err)

@@ -4,6 +4,9 @@
 
 #include "ops/carry.h"
 #include "ops/rules.h"
+#include "ops/sequence_items.h"
+
+enum { MOST_PARTS = 256 };
 
 /* The sequence that input i is. */
 static enum ox_status sequence_in(const struct ox_run *r, size_t i, const struct ox_datum **out,
@@ -62,23 +65,6 @@ static const struct ox_type *inner_type(const struct ox_infer *c, size_t i, enum
     return type && type->kind == kind ? type->inner : NULL;
 }
 
-/* What two items of a sequence have in common. */
-static const struct ox_type *common_type(struct ox_infer *c, const struct ox_type *a,
-                                         const struct ox_type *b)
-{
-    if (!a || !b || a->kind != OX_TYPE_TENSOR || b->kind != OX_TYPE_TENSOR)
-        return a ? a : b;
-    if (!a->has_rank || !b->has_rank || a->rank != b->rank)
-        return ox_infer_make_tensor(c, a->elem, false, 0, NULL);
-    const struct ox_expr **dims = ox_infer_dims(c, a->rank);
-
-    if (!dims && a->rank > 0)
-        return NULL;
-    for (unsigned i = 0; i < a->rank; i++)
-        dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : NULL;
-    return ox_infer_make_tensor(c, a->elem, true, a->rank, dims);
-}
-
 static void set_sequence(struct ox_infer *c, const struct ox_type *item)
 {
     const struct ox_type *type = item ? ox_infer_make_sequence(c, item) : NULL;
@@ -96,10 +82,11 @@ static void infer_sequence_construct(struct ox_infer *c)
     for (size_t i = 1; i < ox_infer_n_in(c); i++) {
         const struct ox_type *other = ox_infer_type(c, i);
 
-        item = other ? common_type(c, item, other)
+        item = other ? ox_items_common(c, item, other)
                      : ox_infer_make_tensor(c, item ? item->elem : OX_UNDEFINED, false, 0, NULL);
     }
     set_sequence(c, item);
+    ox_items_construct(c);
 }
 
 static enum ox_status run_sequence_construct(struct ox_run *r, struct ox_error *err)
@@ -124,6 +111,7 @@ static void infer_sequence_empty(struct ox_infer *c)
 
     if (dtype)
         set_sequence(c, ox_infer_make_tensor(c, dtype, false, 0, NULL));
+    ox_infer_set_items(c, 0, 0, NULL);
 }
 
 /* What tensors of that type are in this run: in double precision where it asks for it. */
@@ -162,7 +150,10 @@ static void infer_sequence_insert(struct ox_infer *c)
         ox_infer_conflict(c, "a sequence of %s takes no %s", ox_dtype_name(have->elem),
                           ox_dtype_name(item->elem));
     bool alone = have && item && have->elem == item->elem && begins_empty(c);
-    set_sequence(c, alone ? item : have && item ? common_type(c, have, item) : have);
+    const struct ox_type *of_all = ox_items_insert(c);
+    if (!of_all)
+        of_all = alone ? item : have && item ? ox_items_common(c, have, item) : have;
+    set_sequence(c, of_all);
 }
 
 static enum ox_status run_sequence_insert(struct ox_run *r, struct ox_error *err)
@@ -187,9 +178,10 @@ static enum ox_status run_sequence_insert(struct ox_run *r, struct ox_error *err
     return sequence_out(r, item->dtype, items, in->n_items + 1, err);
 }
 
-static void infer_sequence_same(struct ox_infer *c)
+static void infer_sequence_erase(struct ox_infer *c)
 {
-    set_sequence(c, inner_type(c, 0, OX_TYPE_SEQUENCE));
+    const struct ox_type *left = ox_items_erase(c);
+    set_sequence(c, left ? left : inner_type(c, 0, OX_TYPE_SEQUENCE));
 }
 
 static enum ox_status run_sequence_erase(struct ox_run *r, struct ox_error *err)
@@ -219,8 +211,11 @@ static enum ox_status run_sequence_erase(struct ox_run *r, struct ox_error *err)
 static void infer_sequence_at(struct ox_infer *c)
 {
     const struct ox_type *item = inner_type(c, 0, OX_TYPE_SEQUENCE);
+    const struct ox_infer_value *known = ox_items_at(c);
 
-    if (item)
+    if (known && known->type)
+        ox_infer_set_value(c, 0, known);
+    else if (item)
         ox_infer_set_type(c, 0, item);
 }
 
@@ -236,8 +231,13 @@ static enum ox_status run_sequence_at(struct ox_run *r, struct ox_error *err)
 
 static void infer_sequence_length(struct ox_infer *c)
 {
+    const struct ox_infer_items *items = ox_infer_items(c, 0);
+
     ox_infer_set_dtype(c, 0, OX_INT64);
     ox_infer_set_shape(c, 0, 0, NULL);
+    if (items)
+        ox_infer_set_values(c, 0, 1,
+                            (const struct ox_expr *[]){ox_infer_num(c, (int64_t)items->n)});
 }
 
 static enum ox_status run_sequence_length(struct ox_run *r, struct ox_error *err)
@@ -271,7 +271,9 @@ static void infer_concat_from_sequence(struct ox_infer *c)
         return;
     for (unsigned i = 0; i < rank; i++)
         out[i] = i == axis ? NULL : item->dims[stack ? at++ : i];
-    out[axis] = ox_infer_data_dim(c, "length");
+    out[axis] = ox_items_join(c, stack, axis);
+    if (!out[axis])
+        out[axis] = ox_infer_data_dim(c, "length");
     ox_infer_set_shape(c, 0, rank, out);
 }
 
@@ -341,6 +343,38 @@ static enum ox_status run_concat_from_sequence(struct ox_run *r, struct ox_error
 
 /* ---- SplitToSequence --------------------------------------------------------------------------------------------------- */
 
+/* The parts, where the lengths of all are known. */
+static void split_items(struct ox_infer *c, unsigned axis, bool drop, int64_t dim)
+{
+    const int64_t *given = NULL;
+    size_t n_given = 0;
+    unsigned rank = 0;
+    int64_t part = 1, sum = 0;
+
+    if (ox_infer_has(c, 1) &&
+        (!ox_infer_shape(c, 1, &rank, NULL) || !ox_infer_ints(c, 1, &n_given, &given)))
+        return;
+    if (given && rank == 0 && n_given == 1)
+        part = given[0];
+    if (given && rank == 1) {
+        for (size_t i = 0; i < n_given; i++) {
+            if (given[i] < 0 || given[i] > dim - sum)
+                return;
+            sum += given[i];
+        }
+        if (sum == dim)
+            ox_items_split(c, axis, drop, n_given, given);
+        return;
+    }
+    if (part < 1 || dim / part >= MOST_PARTS)
+        return;
+    int64_t lengths[MOST_PARTS];
+    size_t n = 0;
+    for (; sum < dim; sum += part)
+        lengths[n++] = dim - sum < part ? dim - sum : part;
+    ox_items_split(c, axis, drop, n, lengths);
+}
+
 static void infer_split_to_sequence(struct ox_infer *c)
 {
     const struct ox_expr *const *in, **out;
@@ -368,6 +402,8 @@ static void infer_split_to_sequence(struct ox_infer *c)
             out[n++] = length;
     }
     set_sequence(c, ox_infer_make_tensor(c, ox_infer_dtype(c, 0), true, n, out));
+    if (ox_infer_is_num(in[axis], &dim))
+        split_items(c, axis, drop, dim);
 }
 
 /* The lengths of the parts: a list, equal parts of a length, or ones. */
@@ -526,8 +562,13 @@ static enum ox_status run_optional_get(struct ox_run *r, struct ox_error *err)
 
 static void infer_optional_has(struct ox_infer *c)
 {
+    const struct ox_type *type = ox_infer_type(c, 0);
+    bool given = ox_infer_has(c, 0);
+
     ox_infer_set_dtype(c, 0, OX_BOOL);
     ox_infer_set_shape(c, 0, 0, NULL);
+    if (!given || (type && type->kind != OX_TYPE_OPTIONAL))
+        ox_infer_set_values(c, 0, 1, (const struct ox_expr *[]){ox_infer_num(c, given)});
 }
 
 static enum ox_status run_optional_has(struct ox_run *r, struct ox_error *err)
@@ -547,7 +588,7 @@ const struct ox_op ox_ops_sequence[] = {
      .run = run_sequence_construct},
     {"", "SequenceEmpty", 11, ANY, .infer = infer_sequence_empty, .run = run_sequence_empty},
     {"", "SequenceInsert", 11, ANY, .infer = infer_sequence_insert, .run = run_sequence_insert},
-    {"", "SequenceErase", 11, ANY, .infer = infer_sequence_same, .run = run_sequence_erase},
+    {"", "SequenceErase", 11, ANY, .infer = infer_sequence_erase, .run = run_sequence_erase},
     {"", "SequenceAt", 11, ANY, .infer = infer_sequence_at, .run = run_sequence_at},
     {"", "SequenceLength", 11, ANY, .infer = infer_sequence_length, .run = run_sequence_length},
     {"", "ConcatFromSequence", 11, ANY, .infer = infer_concat_from_sequence,

@@ -191,6 +191,7 @@ static void take_outputs(struct ox_infer *c, const struct ox_graph *body)
         c->outs[i].type = ox_shapes_merge(c->s, from->type, c->outs[i].type, NULL);
         c->outs[i].values = from->values;
         c->outs[i].n_values = from->n_values;
+        c->outs[i].items = from->items;
         if (from->reason)
             c->outs[i].reason = ox_arena_printf(&c->s->arena, "in %s, '%s': %s", c->node->op_type,
                                                 body->outputs[i]->name, from->reason);

@@ -247,6 +247,27 @@ void ox_infer_set_values(struct ox_infer *c, size_t i, size_t n,
     c->outs[i].n_values = n;
 }
 
+const struct ox_infer_items *ox_infer_items(const struct ox_infer *c, size_t i)
+{
+    const struct ox_slot *slot = ox_infer_has(c, i) ? ox_slot_of(c->s, c->node->inputs[i]) : NULL;
+    return slot ? slot->items : NULL;
+}
+
+void ox_infer_set_items(struct ox_infer *c, size_t i, size_t n, const struct ox_infer_value *items)
+{
+    if (i >= c->node->n_outputs || n > OX_SHAPE_ITEMS)
+        return;
+    struct ox_infer_items *made = ox_arena_alloc(&c->s->arena, sizeof *made);
+    const struct ox_infer_value *copy =
+        n ? ox_arena_copy(&c->s->arena, items, n * sizeof *items) : NULL;
+    if (!made || (n && !copy)) {
+        c->s->failed = true;
+        return;
+    }
+    *made = (struct ox_infer_items){n, copy};
+    c->outs[i].items = made;
+}
+
 const struct ox_type *ox_infer_make_tensor(struct ox_infer *c, enum ox_dtype elem, bool has_rank,
                                            unsigned rank, const struct ox_expr *const *dims)
 {

@@ -10,6 +10,7 @@
 enum {
     OX_SHAPE_VALUES = 1024,           /* elements of a tensor that is carried by value */
     OX_SHAPE_ELEMENTS = 16,           /* of one whose elements get a name each */
+    OX_SHAPE_ITEMS = 256,             /* of a sequence whose elements are known one by one */
     OX_SHAPE_CONST_BYTES = 64 * 1024, /* of a constant that rules may look into */
     OX_SHAPE_FACTS = 256,             /* equalities learned */
     OX_SHAPE_OVERRIDE_RANK = 64,      /* dimensions of an input given on the command line */
@@ -22,10 +23,11 @@ struct ox_slot {
     const struct ox_type *type;          /* NULL: nothing */
     const struct ox_expr *const *values; /* n_values of them, NULL elements unknown; NULL: none */
     size_t n_values;
-    struct ox_tensor *constant; /* counted */
-    const char *reason;         /* why type, rank or a dimension is not known; NULL */
-    bool const_tried;           /* an initializer was looked into */
-    bool is_named;              /* elements that are not known have names */
+    struct ox_tensor *constant;         /* counted */
+    const struct ox_infer_items *items; /* of a sequence; NULL */
+    const char *reason;                 /* why type, rank or a dimension is not known; NULL */
+    bool const_tried;                   /* an initializer was looked into */
+    bool is_named;                      /* elements that are not known have names */
     bool is_given; /* an initializer that the caller may replace: its data says nothing */
 };
 
@@ -122,6 +124,7 @@ struct ox_infer_out {
     const struct ox_type *type;
     const struct ox_expr *const *values;
     size_t n_values;
+    const struct ox_infer_items *items;
     const char *reason;
 };
 

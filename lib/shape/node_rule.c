@@ -244,6 +244,7 @@ static void take_results(struct ox_infer *c)
         if (!s->rules_alone || c->node->n_inputs == 0) {
             slot->values = c->outs[i].values;
             slot->n_values = c->outs[i].n_values;
+            slot->items = c->outs[i].items;
         }
         if (!ox_shapes_is_known(slot->type))
             slot->reason = c->outs[i].reason ? c->outs[i].reason : default_reason(c);

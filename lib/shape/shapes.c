@@ -243,6 +243,7 @@ static void give_value(struct ox_infer *c, const struct ox_value *input,
     slot->values = given->values;
     slot->n_values = given->n_values;
     slot->constant = given->constant;
+    slot->items = given->items;
 }
 
 static struct ox_infer_value value_of(struct ox_shapes *s, const struct ox_value *value)
@@ -252,6 +253,7 @@ static struct ox_infer_value value_of(struct ox_shapes *s, const struct ox_value
     if (!slot)
         return known;
     known.type = slot->type;
+    known.items = slot->items;
     /* Both as they are found: the one is made of the other. */
     if (!ox_shapes_values(s, value, &known.n_values, &known.values))
         known.values = NULL;
@@ -317,6 +319,7 @@ void ox_infer_set_value(struct ox_infer *c, size_t i, const struct ox_infer_valu
     ox_infer_set_type(c, i, value->type);
     if (value->values)
         ox_infer_set_values(c, i, value->n_values, value->values);
+    c->outs[i].items = value->items;
     slot->constant = value->constant;
 }
 
