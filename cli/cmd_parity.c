@@ -322,7 +322,9 @@ const struct command command_parity = {
         "and the evidence is what the values show, and whether a node departs alone or only "
         "where the engine computes it as one with nodes before it. So are two levels of one model "
         "held against each other. Where an engine departs, A is also computed with products of "
-        "uint8 by int8 that saturate, and told if that is what the engine does; the verdict stays. "
+        "uint8 by int8 that saturate, and told if that is what the engine does; the verdict stays: "
+        "an engine runs as it runs for its users. onnxruntime computes such products exactly with "
+        "--engine-options '{\"config\": {\"session.x64quantprecision\": \"1\"}}'. "
         "onnxruntime, openvino, reference (onnx's evaluator) and tensorrt (untested) ship as "
         "Python scripts; ONNXTOOL_PYTHON names the interpreter that has their packages.",
     .examples = "  onnxtool parity model.onnx fused.onnx --random 1 --samples 8\n"

@@ -115,6 +115,8 @@ enum ox_status parity_run_sample(struct parity *p);
 bool parity_is_ours(const struct parity_side *side);
 /* Whether the sides walk in step: layers are asked for, and both sides are this process's. */
 bool parity_walks(const struct parity *p);
+/* Of random operators: every session of a side draws the same numbers. */
+uint64_t parity_seed(const struct parity_side *side);
 /* Feeds all sides with that sample again. */
 enum ox_status parity_reload_sample(struct parity *p, uint64_t sample);
 

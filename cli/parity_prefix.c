@@ -58,6 +58,7 @@ static enum ox_status run_own(struct parity *p, const struct parity_side *side, 
     struct ox_model *model = NULL;
     const struct ox_run_options options = {.level = level,
                                            .saturating = side->run.args->simulate,
+                                           .seed = parity_seed(side),
                                            .outputs = part->outputs,
                                            .n_outputs = part->n_outputs};
     enum ox_status status = feed ? cut_out(p, side, part, &model, err) : OX_OK;

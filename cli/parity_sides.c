@@ -108,6 +108,12 @@ static enum ox_status open_model(struct parity *p, struct parity_side *side)
     return OX_OK;
 }
 
+uint64_t parity_seed(const struct parity_side *side)
+{
+    const char *given = side->run.args->random;
+    return (given ? strtoull(given, NULL, 10) : 0) + side->seed_gap;
+}
+
 /* Also for a side that an engine runs: it says what the inputs and outputs are. */
 static enum ox_status open_session(struct parity *p, struct parity_side *side)
 {
@@ -117,7 +123,7 @@ static enum ox_status open_session(struct parity *p, struct parity_side *side)
     struct ox_run_options options = {
         .level = foreign ? 0 : side->level,
         .saturating = !foreign && run->args->simulate,
-        .seed = (run->args->random ? strtoull(run->args->random, NULL, 10) : 0) + side->seed_gap,
+        .seed = parity_seed(side),
         .on_missing = run_report_missing,
         .missing_arg = run};
     enum ox_status status = ox_session_new(&run->session, run->model, &options, &err);
@@ -274,10 +280,9 @@ static enum ox_status open_walk(struct parity *p)
                                         .b_level = p->sides[1].level,
                                         .own = true,
                                         .saturating = p->args->run.simulate,
+                                        .seed = parity_seed(p->sides),
                                         .oracle = p->args->oracle && p->args->layers};
     parity_options_for(p, NULL, &options.metrics);
-    if (p->args->run.random)
-        options.seed = strtoull(p->args->run.random, NULL, 10);
     if (ox_parity_new(&p->layers, p->sides[0].run.model, p->sides[1].run.model, &options, &err) !=
         OX_OK)
         return cli_error(p->cli, &err);

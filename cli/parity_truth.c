@@ -29,7 +29,7 @@ static enum ox_status run_otherwise(struct parity *p, const struct run *run,
 /* In double precision; an engine's model too, for it is the same. */
 static enum ox_status run_double(struct parity *p, struct parity_side *side)
 {
-    const struct ox_run_options options = {.oracle = true};
+    const struct ox_run_options options = {.oracle = true, .seed = parity_seed(side)};
     return run_otherwise(p, &side->run, &options, &side->double_session, &side->double_outputs);
 }
 
@@ -37,7 +37,8 @@ static enum ox_status run_double(struct parity *p, struct parity_side *side)
 static enum ox_status run_saturating(struct parity *p)
 {
     struct parity_side *a = &p->sides[0];
-    const struct ox_run_options options = {.level = 2, .saturating = true};
+    const struct ox_run_options options = {
+        .level = 2, .saturating = true, .seed = parity_seed(a)};
     return run_otherwise(p, &a->run, &options, &a->saturating_session, &a->saturated_outputs);
 }
 

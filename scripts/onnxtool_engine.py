@@ -15,7 +15,10 @@ def restart():
     python = os.environ.get("ONNXTOOL_PYTHON")
     if python and os.path.abspath(python) != sys.executable and "ONNXTOOL_ENGINE_AGAIN" not in os.environ:
         os.environ["ONNXTOOL_ENGINE_AGAIN"] = "1"
-        os.execv(python, [python, *sys.argv])
+        try:
+            os.execv(python, [python, *sys.argv])
+        except OSError as error:
+            fail(4, f"ONNXTOOL_PYTHON={python}: {error.strerror}")
 
 
 def fail(code, text):
@@ -35,6 +38,8 @@ except ImportError as missing_package:
     lacks(missing_package)
 
 MISSING = object()
+OPTIONS = {"onnxruntime": ("providers", "optimization", "threads", "config"), "openvino": ("device", "properties"),
+           "tensorrt": ("fp16", "tf32", "workspace_bytes")}
 
 
 def put(arrays, name, value):
@@ -78,12 +83,25 @@ def take_all(arrays, names):
     return {name: value for name, value in values.items() if value is not MISSING}
 
 
-def read_files(arguments):
-    """The options, the names of the outputs and the arrays that are fed."""
+def read_options(text):
+    """A misspelled option that is silently left out would be a run of something else. What is another engine's may be there."""
     try:
-        with np.load(arguments.inputs) as file:
-            arrays = {name: file[name] for name in file.files}
-        return json.loads(arguments.options), [n for n in arguments.outputs.split("\n") if n], arrays
+        options = json.loads(text)
+    except ValueError as error:
+        fail(2, f"options: {error}")
+    if not isinstance(options, dict):
+        fail(2, f"options are a JSON object, not {text}")
+    engine = os.path.basename(sys.argv[0]).removeprefix("onnxtool-engine-")
+    for name in options:
+        if not any(name in known for known in OPTIONS.values()):
+            fail(2, f"there is no option {name!r}: {', '.join(OPTIONS[engine]) if engine in OPTIONS else 'none at all'}")
+    return options
+
+
+def read_arrays(path):
+    try:
+        with np.load(path) as file:
+            return {name: file[name] for name in file.files}
     except (OSError, ValueError) as error:
         fail(3, error)
 
@@ -99,7 +117,8 @@ def main(doc, version, run, code_of=lambda error: 3):
     parser.add_argument("--outputs", default="", help="names parted by line ends")
     parser.add_argument("--options", default="{}", help="JSON")
     arguments = parser.parse_args()
-    options, names, arrays = read_files(arguments)
+    options, arrays = read_options(arguments.options), read_arrays(arguments.inputs)
+    names = [n for n in arguments.outputs.split("\n") if n]
     try:
         values = run(arguments.model, arrays, names, options)
     except MemoryError as error:

@@ -28,8 +28,8 @@ static void use_graph(struct pruner *p, const struct ox_graph *graph)
         const struct ox_node *node = graph->nodes[i];
         const struct ox_function *function =
             ox_model_function(p->model, node->domain, node->op_type, node->overload);
-        if (!graph->function)
-            use_domain(p, node->domain);
+        /* Of functions too: who puts their nodes in place of the call reads them by the model's versions. */
+        use_domain(p, node->domain);
         if (!function || p->used[function - p->model->functions])
             continue;
         p->used[function - p->model->functions] = true;

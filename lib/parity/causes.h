@@ -4,7 +4,7 @@
 
 #include "parity/pairs.h"
 
-enum { OX_MOST_REGION = 48 };
+enum { OX_MOST_REGION = 48, OX_LABEL_SIZE = 104 };
 
 /* One side. */
 struct ox_region {
@@ -33,8 +33,18 @@ size_t ox_region_count(const struct ox_region *region, const char *op_type);
 /* Of the node's operator, as its model's opset has it; NULL. */
 const struct ox_schema *ox_explain_schema(const struct ox_node *node);
 
+/* A node in evidence: its name, "#12" where it has none. */
+const char *ox_explain_label(const struct ox_node *node, char text[OX_LABEL_SIZE]);
+
 /* Operators, attributes, opsets, wiring. */
 enum ox_status ox_explain_nodes(struct ox_explaining *e, struct ox_error *err);
+/* The graphs that two nodes of one operator hold. */
+enum ox_status ox_explain_bodies(struct ox_explaining *e, const struct ox_node *a,
+                                 const struct ox_node *b, struct ox_error *err);
+/* Operators of one side that draw random numbers; Dropout is told by ox_explain_dropout(). */
+void ox_explain_random(struct ox_explaining *e, const struct ox_region *region, const char *side);
+/* Dropout that drops, on either side. */
+enum ox_status ox_explain_dropout(struct ox_explaining *e, struct ox_error *err);
 /* Epsilons, training left on, statistics never gathered. */
 enum ox_status ox_explain_conventions(struct ox_explaining *e, struct ox_error *err);
 /* Two attributes or defaults of nodes of one operator. */
@@ -43,6 +53,10 @@ enum ox_status ox_explain_attrs(struct ox_explaining *e, const struct ox_node *a
 /* Constant inputs of two nodes of one operator. */
 enum ox_status ox_explain_constants(struct ox_explaining *e, const struct ox_node *a,
                                     const struct ox_node *b, struct ox_error *err);
+/* Two constants: what relates them, `what` they are. Nothing where they are equal. */
+enum ox_status ox_explain_tensors(struct ox_explaining *e, const char *what,
+                                  const struct ox_tensor *a, const struct ox_tensor *b,
+                                  struct ox_error *err);
 /* The values themselves. */
 enum ox_status ox_explain_values(struct ox_explaining *e, struct ox_error *err);
 /* How far B's value moves when what comes in moves by one unit in the last place. */

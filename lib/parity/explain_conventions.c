@@ -115,7 +115,7 @@ static enum ox_status scalar(struct ox_explaining *e, bool of_a, const struct ox
     return OX_OK;
 }
 
-static enum ox_status compare_dropout(struct ox_explaining *e, struct ox_error *err)
+enum ox_status ox_explain_dropout(struct ox_explaining *e, struct ox_error *err)
 {
     const struct ox_node *nodes[2] = {ox_region_find(&e->a, "Dropout"),
                                       ox_region_find(&e->b, "Dropout")};
@@ -129,7 +129,9 @@ static enum ox_status compare_dropout(struct ox_explaining *e, struct ox_error *
                 e->causes, drops[1 - k] == 0 ? 94 : 90, "training-mode",
                 "%s's Dropout drops elements at random: the model was exported in training "
                 "mode",
-                k ? "B" : "A");
+                !e->a.n_nodes ? "the model"
+                : k           ? "B"
+                              : "A");
     return OX_OK;
 }
 
@@ -179,6 +181,6 @@ enum ox_status ox_explain_conventions(struct ox_explaining *e, struct ox_error *
     OX_TRY(compare_epsilons(e, false, err));
     OX_TRY(compare_roots(e, err));
     compare_training(e);
-    OX_TRY(compare_dropout(e, err));
+    OX_TRY(ox_explain_dropout(e, err));
     return compare_statistics(e, err);
 }

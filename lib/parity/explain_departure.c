@@ -78,6 +78,8 @@ cleanup:
 static enum ox_status explain_unseen(struct ox_explaining *e, struct ox_error *err)
 {
     struct ox_datum *own = NULL;
+    ox_explain_random(e, &e->b, "the model");
+    OX_TRY(ox_explain_dropout(e, err));
     OX_TRY(ox_explain_values(e, err));
     OX_TRY(ox_explain_products(e, err));
     /* How far our own value moves: the other one's inputs can't be nudged inside. */

@@ -285,6 +285,7 @@ static void compare_casts(struct ox_explaining *e, const struct ox_region *regio
 {
     for (size_t i = 0; i < region->n_nodes; i++) {
         const struct ox_node *node = region->nodes[i];
+        char label[OX_LABEL_SIZE];
         const struct ox_attr *to = ox_node_attr(node, "to");
         if (strcmp(node->op_type, "Cast") != 0 || !to || to->i <= 0 || to->i >= OX_N_DTYPES ||
             ox_region_find(other, "Cast"))
@@ -292,8 +293,8 @@ static void compare_casts(struct ox_explaining *e, const struct ox_region *regio
         enum ox_dtype type = (enum ox_dtype)to->i;
         if (type == OX_FLOAT32 || type == OX_FLOAT64 || type == OX_INT64)
             continue;
-        ox_cause_add(e->causes, 87, "element-type", "%s casts to %s here (node '%.100s')", side,
-                     ox_dtype_name(type), node->name);
+        ox_cause_add(e->causes, 87, "element-type", "%s casts to %s here (node '%s')", side,
+                     ox_dtype_name(type), ox_explain_label(node, label));
     }
 }
 
@@ -344,7 +345,7 @@ static enum ox_status compare_counts(struct ox_explaining *e, bool of_a, struct 
 {
     const struct ox_node *node = find_extra(of_a ? &e->a : &e->b, of_a ? &e->b : &e->a);
     const char *has = of_a ? "A" : "B", *lacks = of_a ? "B" : "A";
-    char by[64] = "";
+    char by[64] = "", label[OX_LABEL_SIZE];
     for (size_t k = 0; node && k < node->n_inputs && node->n_inputs == 2; k++) {
         struct ox_tensor *t = NULL;
         if (node->inputs[k])
@@ -354,8 +355,8 @@ static enum ox_status compare_counts(struct ox_explaining *e, bool of_a, struct 
         ox_tensor_release(t);
     }
     if (node)
-        ox_cause_add(e->causes, 86, "node-missing", "%s has %s%s (node '%.100s') here, %s does not",
-                     has, node->op_type, by, node->name, lacks);
+        ox_cause_add(e->causes, 86, "node-missing", "%s has %s%s (node '%s') here, %s does not",
+                     has, node->op_type, by, ox_explain_label(node, label), lacks);
     return OX_OK;
 }
 
@@ -363,14 +364,15 @@ static void compare_ops(struct ox_explaining *e)
 {
     const struct ox_node *a = e->a.nodes[e->a.n_nodes - 1], *b = e->b.nodes[e->b.n_nodes - 1];
     bool one = e->a.n_nodes == 1 && e->b.n_nodes == 1;
+    char label[OX_LABEL_SIZE], other[OX_LABEL_SIZE];
     if (one && strcmp(a->op_type, b->op_type) != 0) {
         ox_cause_add(e->causes, 94, "operator", "%s in A is %s in B", a->op_type, b->op_type);
         return;
     }
     if (find_exchanged(e, &a, &b))
         ox_cause_add(e->causes, 90, "operator",
-                     "%s in A (node '%.100s') is %s in B (node '%.100s')", a->op_type, a->name,
-                     b->op_type, b->name);
+                     "%s in A (node '%s') is %s in B (node '%s')", a->op_type,
+                     ox_explain_label(a, label), b->op_type, ox_explain_label(b, other));
     struct ox_strbuf x = {0}, y = {0};
     list_ops(&x, &e->a);
     list_ops(&y, &e->b);
@@ -396,18 +398,6 @@ static void compare_ops(struct ox_explaining *e)
             norm_a ? "A" : "B", norm_a ? "B" : "A");
 }
 
-static void find_random(struct ox_explaining *e, const struct ox_region *region, const char *side)
-{
-    for (size_t i = 0; i < region->n_nodes; i++) {
-        const struct ox_schema *schema = ox_explain_schema(region->nodes[i]);
-        /* Dropout is asked whether it drops. */
-        if (schema && schema->non_deterministic &&
-            strcmp(region->nodes[i]->op_type, "Dropout") != 0)
-            ox_cause_add(e->causes, 93, "random", "%s in %s draws random numbers",
-                         region->nodes[i]->op_type, side);
-    }
-}
-
 enum ox_status ox_explain_nodes(struct ox_explaining *e, struct ox_error *err)
 {
     /* Rewriting of one side alone changes attributes and constants as it must: layouts, fused weights. */
@@ -418,8 +408,8 @@ enum ox_status ox_explain_nodes(struct ox_explaining *e, struct ox_error *err)
         OX_TRY(compare_counts(e, false, err));
     }
     OX_TRY(ox_explain_conventions(e, err));
-    find_random(e, &e->a, "A");
-    find_random(e, &e->b, "B");
+    ox_explain_random(e, &e->a, "A");
+    ox_explain_random(e, &e->b, "B");
     for (size_t i = 0; i < e->b.n_nodes && !rewritten; i++) {
         const struct ox_node *a, *b;
         if (!find_single(e, e->b.nodes[i]->op_type, &a, &b) || strcmp(a->domain, b->domain) != 0)
@@ -429,6 +419,7 @@ enum ox_status ox_explain_nodes(struct ox_explaining *e, struct ox_error *err)
         if (e->a.n_nodes == 1 && e->b.n_nodes == 1)
             compare_wiring(e, a, b);
         OX_TRY(ox_explain_constants(e, a, b, err));
+        OX_TRY(ox_explain_bodies(e, a, b, err));
     }
     return e->causes->failed ? ox_no_memory(err) : OX_OK;
 }

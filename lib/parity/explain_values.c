@@ -81,9 +81,9 @@ static enum ox_status find_elsewhere(const struct ox_explaining *e, const struct
     return OX_OK;
 }
 
-static enum ox_status compare_constant(struct ox_explaining *e, const char *what,
-                                       const struct ox_tensor *x, const struct ox_tensor *y,
-                                       struct ox_error *err)
+enum ox_status ox_explain_tensors(struct ox_explaining *e, const char *what,
+                                  const struct ox_tensor *x, const struct ox_tensor *y,
+                                  struct ox_error *err)
 {
     struct ox_relation relation = {0};
     bool found = false;
@@ -134,7 +134,7 @@ enum ox_status ox_explain_constants(struct ox_explaining *e, const struct ox_nod
             status = ox_explain_constant(e, false, b->inputs[i], &y, err);
         snprintf(what, sizeof what, "constant '%.150s' of %s", b->inputs[i]->name, b->op_type);
         if (status == OX_OK && x && y)
-            status = compare_constant(e, what, x, y, err);
+            status = ox_explain_tensors(e, what, x, y, err);
         ox_tensor_release(x);
         ox_tensor_release(y);
         OX_TRY(status);

@@ -94,6 +94,15 @@ const struct ox_schema *ox_explain_schema(const struct ox_node *node)
     return ox_schema_find(node->domain, node->op_type, ox_graph_opset(node->graph, node->domain));
 }
 
+const char *ox_explain_label(const struct ox_node *node, char text[OX_LABEL_SIZE])
+{
+    if (*node->name)
+        snprintf(text, OX_LABEL_SIZE, "%s", node->name);
+    else
+        snprintf(text, OX_LABEL_SIZE, "#%u", (unsigned)node->index);
+    return text;
+}
+
 size_t ox_parity_sources(const struct ox_parity *p, size_t i, size_t *sources, size_t most)
 {
     struct ox_region region;

@@ -348,7 +348,10 @@ static void merge(struct ox_meter *m)
                  (l->worst.bad || !g->worst.found || l->sums.max_abs > g->sums.max_abs);
     if (worse)
         g->worst = l->worst;
-    if (g->agree && !l->agree)
+    if (g->agree && !l->agree && g->n_samples)
+        snprintf(g->reason, sizeof g->reason, "sample %llu: %.480s",
+                 (unsigned long long)g->n_samples, l->reason);
+    else if (g->agree && !l->agree)
         memcpy(g->reason, l->reason, sizeof g->reason);
     if (!g->note[0])
         memcpy(g->note, l->note, sizeof g->note);
