@@ -229,7 +229,9 @@ static enum ox_status compare(struct parity *p, const char *const *operands, siz
     if (status != OX_OK)
         return status;
     parity_judge(p);
-    parity_judge_truth(p);
+    status = parity_judge_truth(p);
+    if (status != OX_OK)
+        return status;
     status = print(p);
     if (!p->agree) {
         tell_disagreement(p);

@@ -59,6 +59,7 @@ struct parity_output {
     struct ox_meter *saturated, *exact;
     struct ox_metrics saturated_difference;
     char products[256]; /* what that tells; "" */
+    const char *chance; /* the operator that draws random numbers for what departs; NULL */
     const char *nearer; /* "a", "b", "equal" */
     char verdict[320];
 };
@@ -181,7 +182,7 @@ enum ox_status parity_measure_truth(struct parity *p);
 /* Where an engine departs: holds it against A with products of uint8 by int8 that saturate too. */
 enum ox_status parity_measure_products(struct parity *p);
 /* What both say of the outputs, once parity_judge() has read their meters. */
-void parity_judge_truth(struct parity *p);
+enum ox_status parity_judge_truth(struct parity *p);
 
 /* ---- parity_text.c, parity_json.c, parity_html.c, parity_junit.c ---- */
 

@@ -67,6 +67,9 @@ static void outputs_table(struct parity *p, struct ox_strbuf *out)
             ox_strbuf_puts(out, " ");
             ox_strbuf_markup(out, o->products, 0);
         }
+        if (o->chance)
+            ox_strbuf_printf(out, " %s draws random numbers: each side may draw its own",
+                             o->chance);
         ox_strbuf_puts(out, "</td></tr>\n");
     }
     ox_strbuf_puts(out, "</table>\n");

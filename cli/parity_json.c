@@ -149,6 +149,8 @@ static void output_entry(struct ox_json *json, const struct parity *p,
         metrics(json, m, p->args->metric);
         truth(json, output);
         products(json, output);
+        if (output->chance)
+            text(json, "random", output->chance);
     }
     ox_json_end_object(json);
 }

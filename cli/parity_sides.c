@@ -120,12 +120,11 @@ static enum ox_status open_session(struct parity *p, struct parity_side *side)
     struct run *run = &side->run;
     struct ox_error err = {0};
     bool foreign = side->engine || side->cpu;
-    struct ox_run_options options = {
-        .level = foreign ? 0 : side->level,
-        .saturating = !foreign && run->args->simulate,
-        .seed = parity_seed(side),
-        .on_missing = run_report_missing,
-        .missing_arg = run};
+    struct ox_run_options options = {.level = foreign ? 0 : side->level,
+                                     .saturating = !foreign && run->args->simulate,
+                                     .seed = parity_seed(side),
+                                     .on_missing = run_report_missing,
+                                     .missing_arg = run};
     enum ox_status status = ox_session_new(&run->session, run->model, &options, &err);
     if (status != OX_OK)
         return run->n_missing ? status : cli_error(p->cli, &err);

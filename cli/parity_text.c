@@ -209,6 +209,9 @@ static void output_notes(struct parity *p, struct ox_strbuf *out, const struct p
         ox_strbuf_puts(out, "    ");
         wrapped(out, o->products, 4, 4);
     }
+    if (o->chance)
+        ox_strbuf_printf(out, "    %s draws random numbers: each side may draw its own\n",
+                         o->chance);
     if (p->args->metric && o->in_a && o->in_b)
         detail(out, m);
 }

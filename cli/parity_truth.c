@@ -37,8 +37,7 @@ static enum ox_status run_double(struct parity *p, struct parity_side *side)
 static enum ox_status run_saturating(struct parity *p)
 {
     struct parity_side *a = &p->sides[0];
-    const struct ox_run_options options = {
-        .level = 2, .saturating = true, .seed = parity_seed(a)};
+    const struct ox_run_options options = {.level = 2, .saturating = true, .seed = parity_seed(a)};
     return run_otherwise(p, &a->run, &options, &a->saturating_session, &a->saturated_outputs);
 }
 
@@ -201,7 +200,11 @@ static void judge_truth(struct parity_output *output)
         snprintf(output->verdict, sizeof output->verdict, "there is no number to judge by");
     else if (m->max_abs == 0)
         snprintf(output->verdict, sizeof output->verdict, "both sides are equal");
-    else if (!(models <= 0.5 * m->max_abs) && models > 0)
+    else if (output->chance) {
+        output->nearer = NULL;
+        snprintf(output->verdict, sizeof output->verdict,
+                 "double precision draws random numbers of its own: it judges neither");
+    } else if (!(models <= 0.5 * m->max_abs) && models > 0)
         snprintf(output->verdict, sizeof output->verdict,
                  "the models differ in double precision too (by %.3g): they are not the same "
                  "function",
@@ -221,11 +224,26 @@ static void judge_truth(struct parity_output *output)
                  "%s; the difference is more than float32 allows", who);
 }
 
-void parity_judge_truth(struct parity *p)
+/* What departs may be drawn: then the numbers tell nothing of either side. */
+static enum ox_status find_chance(struct parity *p, struct parity_output *output)
 {
-    for (size_t i = 0; i < p->n_outputs; i++) {
-        judge_products(&p->outputs[i]);
+    struct ox_error err = {0};
+    if (output->metrics.agree || !output->in_a || !output->in_b)
+        return OX_OK;
+    if (ox_parity_chance(p->sides[0].run.model, output->name, &output->chance, &err) != OX_OK)
+        return cli_error(p->cli, &err);
+    return OX_OK;
+}
+
+enum ox_status parity_judge_truth(struct parity *p)
+{
+    enum ox_status status = OX_OK;
+    for (size_t i = 0; i < p->n_outputs && status == OX_OK; i++) {
+        status = find_chance(p, &p->outputs[i]);
+        if (!p->outputs[i].chance)
+            judge_products(&p->outputs[i]);
         if (p->outputs[i].a_truth)
             judge_truth(&p->outputs[i]);
     }
+    return status;
 }

@@ -1838,6 +1838,9 @@ struct ox_parity_parts {
 enum ox_status ox_parity_explain_fusion(struct ox_parity_causes *causes, struct ox_model *model,
                                         const char *value, const struct ox_parity_parts *parts,
                                         struct ox_error *err);
+/* An operator that draws random numbers (Dropout: that drops) and that an output of the main graph depends on; NULL: none. */
+enum ox_status ox_parity_chance(struct ox_model *model, const char *output, const char **op_type,
+                                struct ox_error *err);
 /* Whether another engine's products of uint8 by int8 saturate: ours are that many decibels from it when they are exact, and
  * when they are computed so (ox_run_options.saturating). */
 bool ox_parity_saturates(double exact_db, double saturating_db);

@@ -84,7 +84,7 @@ static enum ox_status compare_bodies(struct ox_explaining *e, const struct bodie
         }
         OX_TRY(compare_steps(e, a, b, err));
     }
-    return e->causes->failed ? ox_fail(err, OX_NO_MEMORY, "out of memory") : OX_OK;
+    return e->causes->failed ? ox_no_memory(err) : OX_OK;
 }
 
 enum ox_status ox_explain_bodies(struct ox_explaining *e, const struct ox_node *a,

@@ -370,9 +370,9 @@ static void compare_ops(struct ox_explaining *e)
         return;
     }
     if (find_exchanged(e, &a, &b))
-        ox_cause_add(e->causes, 90, "operator",
-                     "%s in A (node '%s') is %s in B (node '%s')", a->op_type,
-                     ox_explain_label(a, label), b->op_type, ox_explain_label(b, other));
+        ox_cause_add(e->causes, 90, "operator", "%s in A (node '%s') is %s in B (node '%s')",
+                     a->op_type, ox_explain_label(a, label), b->op_type,
+                     ox_explain_label(b, other));
     struct ox_strbuf x = {0}, y = {0};
     list_ops(&x, &e->a);
     list_ops(&y, &e->b);

@@ -1,4 +1,5 @@
 /* Evidence of chance: operators that draw random numbers, alone, in the graphs of others or in the functions they call. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "parity/causes.h"
@@ -8,7 +9,7 @@ enum { MOST_FUNCTIONS = 64 };
 /* The standard calls every operator that holds a graph non-deterministic: not by that are these found. */
 static bool is_random(const struct ox_node *node)
 {
-    static const char *const ops[] = {"Bernoulli",     "Multinomial",      "RandomNormal",
+    static const char *const ops[] = {"Bernoulli",        "Multinomial",   "RandomNormal",
                                       "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
     for (size_t i = 0; i < OX_COUNT(ops); i++)
         if (!*node->domain && strcmp(node->op_type, ops[i]) == 0)
@@ -32,8 +33,8 @@ struct calls {
 
 static void add_call(struct calls *calls, const struct ox_node *node)
 {
-    const struct ox_function *function = ox_model_function(node->graph->model, node->domain,
-                                                           node->op_type, node->overload);
+    const struct ox_function *function =
+        ox_model_function(node->graph->model, node->domain, node->op_type, node->overload);
     for (size_t i = 0; i < calls->n; i++)
         if (calls->list[i] == function)
             return;
@@ -59,7 +60,7 @@ static const struct ox_node *find_drawing(const struct ox_node *node)
     const struct ox_node *found = is_random(node) ? node : NULL;
     struct calls calls = {.n = 0};
     add_call(&calls, node);
-    for (size_t i = 0; i < model->n_graphs && !found; i++)
+    for (size_t i = 0; i < model->n_graphs && !found && ox_node_has_graphs(node); i++)
         if (stands_in(model->graphs[i], node))
             found = find_in_graph(model->graphs[i], &calls);
     for (size_t k = 0; k < calls.n && !found; k++)
@@ -82,4 +83,84 @@ void ox_explain_random(struct ox_explaining *e, const struct ox_region *region, 
                          "%s in %s draws random numbers: %s (node '%s') inside does", node->op_type,
                          side, drawing->op_type, ox_explain_label(drawing, label));
     }
+}
+
+/* ---- Of an output -------------------------------------------------------------------------------------------------- */
+
+/* Dropout whose training_mode is a constant that says so. */
+static enum ox_status drops(const struct ox_node *node, bool *answer, struct ox_error *err)
+{
+    enum { TRAINING_MODE = 2 };
+    const struct ox_value *mode =
+        node->n_inputs > TRAINING_MODE ? node->inputs[TRAINING_MODE] : NULL;
+    const struct ox_attr *made =
+        mode && mode->producer ? ox_node_attr(mode->producer, "value") : NULL;
+    const struct ox_stored *stored = mode && mode->init ? mode->init
+                                     : made && made->type == OX_ATTR_TENSOR && made->n
+                                         ? made->tensor
+                                         : NULL;
+    struct ox_tensor *tensor;
+    *answer = false;
+    if (*node->domain || strcmp(node->op_type, "Dropout") != 0 || !stored)
+        return OX_OK;
+    OX_TRY(ox_stored_load(node->graph->model, stored, &tensor, err));
+    *answer = tensor->n == 1 && tensor->dtype == OX_BOOL && ox_tensor_get_double(tensor, 0) != 0;
+    ox_tensor_release(tensor);
+    return OX_OK;
+}
+
+static void need(const struct ox_value *value, bool *needed)
+{
+    if (value && value->producer)
+        needed[value->producer->index] = true;
+}
+
+/* What the graphs of a node capture of the main one. */
+static void need_captured(const struct ox_node *node, bool *needed)
+{
+    const struct ox_model *model = node->graph->model;
+    for (size_t i = 0; i < model->n_graphs; i++) {
+        const struct ox_graph *graph = model->graphs[i];
+        for (size_t k = 0; k < graph->n_values && stands_in(graph, node); k++)
+            if (graph->values[k]->outer && graph->values[k]->outer->graph == node->graph)
+                need(graph->values[k]->outer, needed);
+    }
+}
+
+/* One way back over the main graph, whose nodes are in order. */
+static enum ox_status find_needed(const struct ox_graph *graph, const struct ox_node *last,
+                                  bool *needed, const char **op_type, struct ox_error *err)
+{
+    needed[last->index] = true;
+    for (size_t i = last->index + 1; i-- > 0 && !*op_type;) {
+        const struct ox_node *node = graph->nodes[i];
+        if (!needed[i])
+            continue;
+        const struct ox_node *drawing = find_drawing(node);
+        bool dropping = false;
+        if (!drawing)
+            OX_TRY(drops(node, &dropping, err));
+        if (drawing || dropping)
+            *op_type = drawing ? drawing->op_type : node->op_type;
+        for (size_t k = 0; k < node->n_inputs; k++)
+            need(node->inputs[k], needed);
+        if (ox_node_has_graphs(node))
+            need_captured(node, needed);
+    }
+    return OX_OK;
+}
+
+enum ox_status ox_parity_chance(struct ox_model *model, const char *output, const char **op_type,
+                                struct ox_error *err)
+{
+    const struct ox_value *value = model->graph ? ox_graph_value(model->graph, output) : NULL;
+    *op_type = NULL;
+    if (!value || !value->producer)
+        return OX_OK;
+    bool *needed = calloc(model->graph->n_nodes + 1, sizeof *needed);
+    if (!needed)
+        return ox_no_memory(err);
+    enum ox_status status = find_needed(model->graph, value->producer, needed, op_type, err);
+    free(needed);
+    return status;
 }
