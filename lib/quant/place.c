@@ -87,6 +87,13 @@ int ox_place_axis(const struct ox_place *place, const struct ox_value *weight, i
 enum ox_status ox_place_bias(struct ox_place *place, struct ox_node *node, size_t index, float beta,
                              struct ox_error *err)
 {
+    return ox_place_bias_of(place, node, node, index, beta, err);
+}
+
+enum ox_status ox_place_bias_of(struct ox_place *place, const struct ox_node *product,
+                                struct ox_node *node, size_t index, float beta,
+                                struct ox_error *err)
+{
     struct ox_value *bias = index < node->n_inputs ? node->inputs[index] : NULL;
     const struct ox_stored *stored =
         ox_place_constant(place, bias) ? ox_quant_constant(bias) : NULL;
@@ -102,8 +109,8 @@ enum ox_status ox_place_bias(struct ox_place *place, struct ox_node *node, size_
         place->biases = grown;
         place->cap_biases = cap;
     }
-    place->biases[place->n_biases++] =
-        (struct ox_mark_bias){node, index, bias, node->inputs[0], node->inputs[1], beta, NULL};
+    place->biases[place->n_biases++] = (struct ox_mark_bias){
+        node, index, bias, product->inputs[0], product->inputs[1], beta, NULL};
     ox_place_mark(place, bias)->is_bias = true;
     return OX_OK;
 }

@@ -72,6 +72,10 @@ void ox_place_same(struct ox_place *place, struct ox_value *output, struct ox_va
 void ox_place_weight(struct ox_place *place, struct ox_value *value, int axis);
 enum ox_status ox_place_bias(struct ox_place *place, struct ox_node *node, size_t index, float beta,
                              struct ox_error *err);
+/* The same where the bias is another node's input: an Add's, after the product. */
+enum ox_status ox_place_bias_of(struct ox_place *place, const struct ox_node *product,
+                                struct ox_node *node, size_t index, float beta,
+                                struct ox_error *err);
 /* The only user of `input` is a Relu or Clip that makes `output`, which integers clip by themselves: what makes the one makes the
  * other now. false: it cannot be. */
 bool ox_place_absorb(struct ox_place *place, struct ox_node *node);

@@ -28,11 +28,25 @@ static const char *const mixers[] = {
     "Add",       "Mul",    "Concat",  "AveragePool", "GlobalAveragePool",
     "LeakyRelu", "Resize", "Sigmoid", NULL};
 static const char *const clippers[] = {"Relu", "Clip", NULL};
+/* onnxruntime makes one float operator of Gemm and one of them. */
+static const char *const joined[] = {"Relu",     "Sigmoid",         "Tanh", "LeakyRelu",
+                                     "Elu",      "HardSigmoid",     "Selu", "Softplus",
+                                     "Softsign", "ThresholdedRelu", NULL};
 
 static void want(bool *wanted, const struct ox_value *value)
 {
     if (value)
         wanted[value->id] = true;
+}
+
+static bool adds_to_product(const struct ox_value *value)
+{
+    const struct ox_node *add = value ? value->producer : NULL;
+    bool adds = false;
+    for (size_t i = 0; add && is_op(add, "Add") && i < add->n_inputs; i++)
+        adds |=
+            add->inputs[i] && add->inputs[i]->producer && is_op(add->inputs[i]->producer, "MatMul");
+    return adds;
 }
 
 /* Backwards from products and convolutions, through what may run on integers with them. */
@@ -56,12 +70,14 @@ void ox_place_wants(const struct ox_graph *graph, bool *wanted)
                 want(wanted, node->inputs[k]);
         }
     }
-    /* What clips the output of one of them takes its place. */
+    /* What clips the output of one of them takes its place. What follows a product and its Add may have to be kept apart. */
     for (size_t i = 0; i < graph->n_nodes; i++) {
         const struct ox_node *node = graph->nodes[i];
         if (is_any(node, clippers) && node->n_inputs && node->inputs[0] && node->n_outputs &&
             wanted[node->inputs[0]->id])
             want(wanted, node->outputs[0]);
+        if (is_any(node, joined) && node->n_inputs && adds_to_product(node->inputs[0]))
+            want(wanted, node->inputs[0]);
     }
 }
 
@@ -137,6 +153,40 @@ static int axis_of(const struct ox_place *place, const struct ox_node *node,
     return axis < 0 ? -1 : ox_place_axis(place, weight, axis);
 }
 
+/* Every use of the value is by one node, no output, no capture. */
+static bool only_feeds(const struct ox_place *place, const struct ox_value *value)
+{
+    return ox_quant_n_uses(&place->uses, value) == 1 && !value->is_output &&
+           !place->uses.captured[value->id];
+}
+
+static struct ox_node *only_user(const struct ox_place *place, const struct ox_value *value)
+{
+    return only_feeds(place, value) ? place->uses.uses[place->uses.first[value->id]].node : NULL;
+}
+
+/* The Add of a constant row that onnxruntime joins with the product into a Gemm, before it looks for integers: of matrices, and of
+ * stacks of them where all sizes are known. Its integer Gemm asks for a bias of integers. NULL; `index` is the bias's. */
+static struct ox_node *add_of_gemm(const struct ox_place *place, const struct ox_node *product,
+                                   size_t *index)
+{
+    const struct ox_quant *q = place->q;
+    const struct ox_stored *weight = ox_quant_constant(product->inputs[1]);
+    struct ox_node *add = only_user(place, product->outputs[0]);
+    int rank = ox_quant_rank(q, product->inputs[0]);
+    if (!add || !is_op(add, "Add") || add->n_inputs != 2 || !add->inputs[0] || !add->inputs[1] ||
+        !weight || weight->rank != 2 || rank < 2)
+        return NULL;
+    for (int i = 0; rank > 2 && i < rank; i++) {
+        if (ox_quant_dim(q, product->inputs[0], i) < 0)
+            return NULL;
+    }
+    *index = add->inputs[0] == product->outputs[0];
+    const struct ox_value *row = add->inputs[*index];
+    const struct ox_stored *bias = constant(place, row) ? ox_quant_constant(row) : NULL;
+    return bias && bias->rank == 1 && bias->dims[0] == weight->dims[1] ? add : NULL;
+}
+
 static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, struct ox_error *err)
 {
     struct ox_value *w = node->inputs[1];
@@ -150,6 +200,10 @@ static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, s
         ox_place_activation(place, node->outputs[0]);
     if (conv)
         return ox_place_bias(place, node, 2, 1, err);
+    size_t index;
+    struct ox_node *add = is_op(node, "MatMul") ? add_of_gemm(place, node, &index) : NULL;
+    if (add)
+        return ox_place_bias_of(place, node, add, index, 1, err);
     if (!is_op(node, "Gemm") || node->n_inputs < 3 || !constant(place, node->inputs[2]))
         return OX_OK;
     float beta = ox_quant_float_attr(node, "beta", 1);
@@ -244,13 +298,6 @@ static bool marked(struct ox_place *place, const struct ox_value *value)
     return value && ox_place_mark(place, value)->kind == OX_MARK_ACTIVATION;
 }
 
-/* Every use of the value is by one node, no output, no capture. */
-static bool only_feeds(const struct ox_place *place, const struct ox_value *value)
-{
-    return ox_quant_n_uses(&place->uses, value) == 1 && !value->is_output &&
-           !place->uses.captured[value->id];
-}
-
 /* Whether what is moved comes from where integers are made cheaply; not from an operator that stays in float anyway. */
 static bool from_integers(const struct ox_value *value)
 {
@@ -326,19 +373,14 @@ static void absorb_clip(struct ox_place *place, struct ox_node *node)
         ox_place_activation(place, out);
 }
 
-/* onnxruntime makes one float operator of Gemm and an activation before it looks for integers: integers between them keep it from
- * that. */
-static void part_from_activation(struct ox_place *place, const struct ox_node *gemm)
+/* onnxruntime joins Gemm and an activation before it looks for integers: integers between them keep it from that. */
+static void part_from_activation(struct ox_place *place, const struct ox_node *gemm,
+                                 struct ox_value *out)
 {
-    static const char *const fusable[] = {"Relu",     "Sigmoid",         "Tanh", "LeakyRelu",
-                                          "Elu",      "HardSigmoid",     "Selu", "Softplus",
-                                          "Softsign", "ThresholdedRelu", NULL};
-    struct ox_value *out = gemm->outputs[0];
-    if (!out || !marked(place, gemm->inputs[0]) || marked(place, out) || !only_feeds(place, out) ||
-        !has_range(place, out))
+    if (!out || !marked(place, gemm->inputs[0]) || marked(place, out) || !has_range(place, out))
         return;
-    const struct ox_node *user = place->uses.uses[place->uses.first[out->id]].node;
-    if (is_any(user, fusable) && !place->gone[user->index])
+    const struct ox_node *user = only_user(place, out);
+    if (user && is_any(user, joined) && !place->gone[user->index])
         ox_place_activation(place, out);
 }
 
@@ -372,8 +414,13 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
             join_ends(place, node);
     }
     for (size_t i = 0; i < place->n_nodes; i++) {
-        if (is_op(graph->nodes[i], "Gemm"))
-            part_from_activation(place, graph->nodes[i]);
+        struct ox_node *node = graph->nodes[i];
+        size_t index;
+        if (is_op(node, "Gemm"))
+            part_from_activation(place, node, node->outputs[0]);
+        const struct ox_node *add = is_op(node, "MatMul") ? add_of_gemm(place, node, &index) : NULL;
+        if (add)
+            part_from_activation(place, node, add->outputs[0]);
     }
     return OX_OK;
 }
