@@ -5,8 +5,9 @@
 
 #include "common/compiler.h"
 #include "kernels/dense_impl.h"
+#include "kernels/integer_impl.h"
 
-enum { SEGMENTS = 256, BLOCK_BYTES = 1 << 18, TASKS = 16, OVER = 16 };
+enum { SEGMENTS = 256, BLOCK_BYTES = 1 << 18, TASKS = 16, OVER = 16, ENOUGH = 128 };
 
 static size_t min_size(size_t a, size_t b)
 {
@@ -205,15 +206,16 @@ static void fill_panel(const struct packing *p, size_t i, char *out)
     }
 }
 
-/* Whether no pair of products can leave 16 bits. */
+/* Whether no pair of products can leave 16 bits: bytes are not negative, so weights of unlike signs do not add up. */
 static bool is_tight(const int8_t *quad, size_t nr)
 {
-    int most = 0;
+    int least = 0, most = 0;
     for (size_t j = 0; j < 2 * nr; j++) {
-        const int both = abs(quad[2 * j]) + abs(quad[2 * j + 1]);
+        const int both = quad[2 * j] + quad[2 * j + 1];
+        least = both < least ? both : least;
         most = both > most ? both : most;
     }
-    return most <= 128;
+    return least >= -128 && most <= 128;
 }
 
 static void four_as_words(const int8_t *bytes, size_t nr, int16_t *words)
@@ -225,7 +227,8 @@ static void four_as_words(const int8_t *bytes, size_t nr, int16_t *words)
 }
 
 /* Sorts a panel of MIXED, whose fours lie as bytes in the upper half of their place: none is written over before it is read. Where
- * few are tight, none is called so: two loops a tile would cost more than they spare. */
+ * few are tight, none is called so: two loops a tile would cost more than they spare, as bytes that must be copied beside the words
+ * do where few columns read them. */
 static void sort_panel(const struct core *k, char *out)
 {
     const size_t nr = k->t->nr, n = fours(k), quad = 4 * nr;
@@ -237,7 +240,7 @@ static void sort_panel(const struct core *k, char *out)
         if (is_tight((const int8_t *)(from + q * quad), nr))
             *at++ = (uint32_t)(4 * q);
     }
-    if ((size_t)(at - next) < n / 2)
+    if ((size_t)(at - next) < n / 2 || (k->segments > 1 && k->n < ENOUGH))
         at = n_tight + 1;
     const uint32_t *const end = at;
     *n_tight = (uint32_t)(end - next);
@@ -320,7 +323,7 @@ static int32_t row_sum(const struct core *k, const uint8_t *const *a, unsigned i
     return sum;
 }
 
-static struct ox_integer_end end_at(const struct ox_integer_end *end, size_t col)
+struct ox_integer_end ox_integer_end_at(const struct ox_integer_end *end, size_t col)
 {
     struct ox_integer_end out = *end;
     out.offset = end->offset ? end->offset + col : NULL;
@@ -368,7 +371,13 @@ static void copy_row(const struct core *k, const uint8_t *const *segment, uint8_
 {
     const size_t per_segment = round_up(k->depth, 4);
     for (size_t s = 0; s < k->segments; s++, to += per_segment) {
-        copy_bytes(segment[s * k->t->mr], k->flip, k->depth, to);
+        const uint8_t *from = segment[s * k->t->mr];
+        if (k->slack && !k->flip) {
+            for (size_t p = 0; p < k->depth; p += OVER)
+                memcpy(to + p, from + p, OVER);
+            continue;
+        }
+        copy_bytes(from, k->flip, k->depth, to);
         memset(to + k->depth, 0, per_segment - k->depth);
     }
 }
@@ -420,7 +429,7 @@ static void run_block(void *arg, size_t task, size_t slot)
     const size_t m0 = task % k->n_rows * k->block_rows;
     const size_t m1 = min_size(m0 + k->block_rows, k->rows * k->cols);
     const size_t cols = min_size(k->block_cols, k->n - col0), col = group * k->n + col0;
-    const struct ox_integer_end end = end_at(k->end, col);
+    const struct ox_integer_end end = ox_integer_end_at(k->end, col);
     const uint8_t *pointers[SEGMENTS * OX_TILE_ROWS_MAX];
     void *copy = k->sums + slot * k->slot;
     int32_t *sums = k->sums + slot * k->slot + round_up(t->mr * row_bytes(k) / 4 + OVER, 16);
@@ -479,7 +488,7 @@ static void run_taps(void *arg, size_t y, size_t slot)
     }
 }
 
-static size_t size_of(enum ox_integer_out type)
+size_t ox_integer_out_size(enum ox_integer_out type)
 {
     return type == OX_INTEGER_U8 || type == OX_INTEGER_S8 ? 1 : 4;
 }
@@ -513,7 +522,7 @@ static struct ox_conv as_conv(size_t m, size_t n, size_t k, size_t a_row)
 size_t ox_integer_dense_packed(const struct ox_integer *t, size_t k, size_t n)
 {
     const struct ox_conv c = as_conv(1, n, k, k);
-    return ox_integer_conv_packed(t, &c);
+    return ox_integer_conv_packed(t, &c, OX_INTEGER_COMPACT);
 }
 
 void ox_integer_dense_pack(const struct ox_integer *t, struct ox_env *env, size_t k, size_t n,
@@ -584,18 +593,42 @@ bool ox_integer_conv_can(const struct ox_conv *c)
            c->kernel[0] * c->kernel[1] > 0 && c->groups <= c->in_channels;
 }
 
-size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *c)
+/* What stands before the weights of a kernel that Winograd's filtering can do. */
+struct head {
+    bool winograd;
+};
+enum { HEAD = 64 };
+
+size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *c,
+                              enum ox_integer_form form)
 {
     struct core k;
     describe_conv(t, c, false, &k);
-    return packed_bytes(&k);
+    size_t bytes = packed_bytes(&k);
+    if (!ox_integer_winograd_can(t, c) || bytes > SIZE_MAX / 2)
+        return bytes;
+    if (form == OX_INTEGER_ANY && ox_integer_winograd_pays(t, c)) {
+        const size_t other = ox_integer_winograd_packed(t, c);
+        bytes = other > bytes ? other : bytes;
+    }
+    return bytes > SIZE_MAX - HEAD ? SIZE_MAX : bytes + HEAD;
 }
 
 void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
-                          const void *weights, bool is_signed, const int32_t *zero, void *out)
+                          enum ox_integer_form form, const void *weights, bool is_signed,
+                          const int32_t *zero, void *out)
 {
     struct core k;
     const size_t taps = c->kernel[0] * c->kernel[1];
+    const bool headed = ox_integer_winograd_can(t, c);
+    char *to = (char *)out + (headed ? HEAD : 0);
+    if (headed) {
+        struct head *head = out;
+        head->winograd = form == OX_INTEGER_ANY && ox_integer_winograd_pays(t, c) &&
+                         ox_integer_winograd_pack(t, env, c, weights, is_signed, to);
+        if (head->winograd)
+            return;
+    }
     describe_conv(t, c, false, &k);
     const struct packing p = {.k = &k,
                               .weights = weights,
@@ -604,7 +637,7 @@ void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const 
                               .tap = 1,
                               .channel = taps,
                               .col = k.channels * taps,
-                              .out = out};
+                              .out = to};
     pack(env, &p);
 }
 
@@ -625,7 +658,9 @@ size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env
         (OX_MUL_OVERFLOWS(frame[0], frame[1], &bytes) ||
          OX_MUL_OVERFLOWS(bytes, c->in_channels, &bytes) || bytes > SIZE_MAX / 2))
         return SIZE_MAX;
-    return frame_bytes(bytes) + ox_slots(env) * k.slot * sizeof(int32_t);
+    const size_t direct = frame_bytes(bytes) + ox_slots(env) * k.slot * sizeof(int32_t);
+    const size_t other = ox_integer_winograd_can(t, c) ? ox_integer_winograd_work(t, env, c) : 0;
+    return other > direct ? other : direct;
 }
 
 struct framing {
@@ -665,6 +700,14 @@ void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const s
 {
     struct core k;
     size_t frame[2], bytes = 0;
+    if (ox_integer_winograd_can(t, c)) {
+        const struct head *head = packed;
+        packed = (const char *)packed + HEAD;
+        if (head->winograd) {
+            ox_integer_winograd_run(t, env, c, packed, in, in_signed, in_zero, out, end, work);
+            return;
+        }
+    }
     const bool framed = needs_frame(t, c, in_signed, frame);
     const bool flips = in_signed && t->layout == OX_INTEGER_QUADS && !is_depthwise(c);
     describe_conv(t, c, in_signed, &k);
@@ -677,7 +720,7 @@ void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const s
     k.flip = in_signed && !flips ? 0x80 : 0;
     k.slack = framed && t->level > OX_CPU_C;
     k.packed = packed;
-    k.out_size = size_of(end->type);
+    k.out_size = ox_integer_out_size(end->type);
     k.out_pixel = c->out_pixel;
     k.end = end;
     k.sums = (int32_t *)(void *)((char *)work + bytes);

@@ -60,8 +60,8 @@ static inline size_t ox_integer_tap(size_t channels, size_t tap, size_t c)
  * four bytes (QUADS), or for each two of k nr times two words (PAIRS). The left
  * side of PAIRS is widened to words first, a tile's rows at a time.
  *
- * MIXED sorts the fours of k: first those in which 255 (|w0| + |w1|) of each pair of neighbours fits 16 bits in all columns, so that
- * the sum of their products by any bytes does (tight), as in QUADS; then the others as in PAIRS. Before them stand, of n fours, how
+ * MIXED sorts the fours of k: first those in which |w0 + w1| of each pair of neighbours is at most 128 in all columns, so that the sum
+ * of their products by any bytes fits 16 bits (tight), as in QUADS; then the others as in PAIRS. Before them stand, of n fours, how
  * many are tight, where each of these begins in a row of bytes, and where each pair of the others does in a row of words, all uint32_t
  * in ox_integer_head(n) bytes. */
 enum ox_integer_layout { OX_INTEGER_QUADS, OX_INTEGER_PAIRS, OX_INTEGER_MIXED };
@@ -71,6 +71,27 @@ static inline size_t ox_integer_head(size_t n)
     return ((2 * n + 1) * sizeof(uint32_t) + 63) / 64 * 64;
 }
 
+/* Winograd's transforms (integer_winograd.c). Of the 6x6 pixels at in[], line by line, each of `channels` codes: B' (x ^ flip) B,
+ * point p of channel c at out[p * plane + c], where there is room for whole sixteens. */
+struct ox_integer_points {
+    size_t channels;
+    const uint8_t *const *in;
+    uint8_t flip;
+    int16_t *out;
+    size_t plane;
+};
+
+enum { OX_INTEGER_NINTH = 954437177 }; /* 9 times it is 1 modulo 2^32 */
+
+/* Back: of sums in[p * plane + j] for 36 points and j < n the 4x4 outputs out[i * ld + j]. Both have room for whole eights of j. */
+struct ox_integer_outputs {
+    size_t n;
+    const int32_t *in;
+    size_t plane;
+    int32_t *out;
+    size_t ld;
+};
+
 struct ox_integer {
     enum ox_cpu level;
     unsigned mr, nr;
@@ -78,6 +99,10 @@ struct ox_integer {
     void (*tile)(const struct ox_integer_tile *t);
     void (*widen)(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y); /* not QUADS */
     void (*taps)(const struct ox_integer_taps *t);
+    /* All three or none: a tile of words by PAIRS whatever the layout is, and the transforms. */
+    void (*words)(const struct ox_integer_tile *t);
+    void (*points)(const struct ox_integer_points *p);
+    void (*outputs)(const struct ox_integer_outputs *o);
     int32_t (*sum)(size_t n, const uint8_t *x, uint8_t flip); /* of x ^ flip */
     void (*finish)(size_t n, const int32_t *sums, int32_t row_term,
                    const struct ox_integer_end *end, void *out);
@@ -88,6 +113,7 @@ const struct ox_integer *ox_integer(enum ox_cpu level);
 const struct ox_integer *ox_integer_saturating(void);
 void ox_integer_dotprod(struct ox_integer *t);
 void ox_integer_avx2(struct ox_integer *t);
+void ox_integer_winograd_avx2(struct ox_integer *t); /* the transforms alone */
 void ox_integer_avx512(struct ox_integer *t);
 void ox_integer_vnni(struct ox_integer *t);
 
@@ -128,9 +154,16 @@ void ox_integer_offsets(size_t n, size_t count, const int32_t *sums, int32_t za,
  * their zero points when they are packed (`zero`, a channel each, of the weights as
  * packed; NULL: 0), so end.weight_zero is NULL there. */
 bool ox_integer_conv_can(const struct ox_conv *c);
-size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *c);
+/* `form` says how the weights may be packed; both calls want the same. */
+enum ox_integer_form {
+    OX_INTEGER_ANY, /* for many runs whose end.weight_zero is NULL: also as they take more room */
+    OX_INTEGER_COMPACT /* for one run, or with zero points */
+};
+size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *c,
+                              enum ox_integer_form form);
 void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
-                          const void *weights, bool is_signed, const int32_t *zero, void *out);
+                          enum ox_integer_form form, const void *weights, bool is_signed,
+                          const int32_t *zero, void *out);
 size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env,
                             const struct ox_conv *c, bool in_signed);
 void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,

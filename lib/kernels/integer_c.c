@@ -113,12 +113,77 @@ static void finish(size_t n, const int32_t *sums, int32_t row_term,
     }
 }
 
+static void words(const struct ox_integer_tile *t)
+{
+    int32_t sum[OX_TILE_ROWS_MAX][NR] = {{0}};
+    const int16_t *b = t->b;
+    for (size_t p = 0; p < t->depth / 2; p++) {
+        for (unsigned i = 0; i < t->rows; i++) {
+            const int32_t x = ((const int16_t *)(const void *)t->a[i])[p];
+            for (unsigned j = 0; j < NR; j++)
+                sum[i][j] += x * b[(p / 2 * NR + j) * 2 + p % 2];
+        }
+    }
+    for (unsigned i = 0; i < t->rows; i++) {
+        for (unsigned j = 0; j < t->cols; j++)
+            t->c[i * t->ldc + j] = sum[i][j];
+    }
+}
+
+static const int16_t to_points[6][6] = {{4, 0, -5, 0, 1, 0},  {0, -4, -4, 1, 1, 0},
+                                        {0, 4, -4, -1, 1, 0}, {0, -2, -1, 2, 1, 0},
+                                        {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}};
+
+static void points(const struct ox_integer_points *p)
+{
+    for (size_t c = 0; c < p->channels; c++) {
+        int32_t half[6][6] = {{0}};
+        for (unsigned i = 0; i < 36; i++) {
+            for (unsigned k = 0; k < 6; k++)
+                half[i / 6][i % 6] += to_points[i / 6][k] * (p->in[k * 6 + i % 6][c] ^ p->flip);
+        }
+        for (unsigned i = 0; i < 36; i++) {
+            int32_t sum = 0;
+            for (unsigned k = 0; k < 6; k++)
+                sum += half[i / 6][k] * to_points[i % 6][k];
+            p->out[i * p->plane + c] = (int16_t)sum;
+        }
+    }
+}
+
+/* A', each row times 24, divided by 2 as often as it can be. */
+static const int32_t from_points[4][6] = {
+    {6, -4, -4, 1, 1, 0}, {0, -2, 2, 1, -1, 0}, {0, -1, -1, 1, 1, 0}, {0, -1, 1, 2, -2, 6}};
+static const unsigned twos[4] = {3, 2, 1, 1};
+
+static void outputs(const struct ox_integer_outputs *o)
+{
+    for (size_t j = 0; j < o->n; j++) {
+        uint32_t half[4][6] = {{0}}; /* all wraps */
+        for (unsigned i = 0; i < 24; i++) {
+            for (unsigned k = 0; k < 6; k++)
+                half[i / 6][i % 6] += (uint32_t)from_points[i / 6][k] *
+                                      (uint32_t)o->in[(k * 6 + i % 6) * o->plane + j];
+        }
+        for (unsigned i = 0; i < 16; i++) {
+            uint32_t sum = 0;
+            for (unsigned k = 0; k < 6; k++)
+                sum += half[i / 4][k] * (uint32_t)from_points[i % 4][k];
+            o->out[i * o->ld + j] =
+                (int32_t)(sum * OX_INTEGER_NINTH) >> (twos[i / 4] + twos[i % 4]);
+        }
+    }
+}
+
 static const struct ox_integer plain = {.level = OX_CPU_C,
                                         .mr = MR,
                                         .nr = NR,
                                         .layout = OX_INTEGER_QUADS,
                                         .tile = tile,
                                         .taps = taps,
+                                        .words = words,
+                                        .points = points,
+                                        .outputs = outputs,
                                         .sum = sum_bytes,
                                         .finish = finish};
 

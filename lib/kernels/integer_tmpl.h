@@ -100,6 +100,22 @@ INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows)
         int_step(rows, a, at[0], 4, b, sum);
     int_put(t, rows, sum);
 }
+/* Words, one segment of them. */
+INLINE void int_words(const struct ox_integer_tile *t, const unsigned rows)
+{
+    IV sum[IR][2];
+    const uint8_t *a[IR];
+    const char *b = t->b;
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < rows; i++) {
+        sum[i][0] = iv_zero();
+        sum[i][1] = iv_zero();
+        a[i] = t->a[i];
+    }
+    for (size_t p = 0; p < t->depth; p += 4, b += 2 * sizeof(IV))
+        int_step(rows, a, p, 4, b, sum);
+    int_put(t, rows, sum);
+}
 #else
 INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows)
 {
@@ -177,3 +193,27 @@ static void int_tile(const struct ox_integer_tile *t)
 {
     int_by_rows[t->rows - 1](t);
 }
+
+#ifdef iv_tight
+#define WORDS(n)                                                                                   \
+    static void int_words_##n(const struct ox_integer_tile *t)                                     \
+    {                                                                                              \
+        int_words(t, n);                                                                           \
+    }
+WORDS(1)
+WORDS(2)
+WORDS(3)
+WORDS(4)
+WORDS(5)
+WORDS(6)
+#undef WORDS
+
+static void (*const int_words_by_rows[IR])(const struct ox_integer_tile *t) = {
+    int_words_1, int_words_2, int_words_3, int_words_4, int_words_5, int_words_6,
+};
+
+static void int_words_tile(const struct ox_integer_tile *t)
+{
+    int_words_by_rows[t->rows - 1](t);
+}
+#endif

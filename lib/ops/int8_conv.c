@@ -65,6 +65,19 @@ static bool is_depthwise(const struct ox_conv *c)
     return c->groups > 1 && c->groups == c->in_channels && c->groups == c->out_channels;
 }
 
+/* Whether a weight's zero point is another than that of the form in which weights are packed. */
+static bool has_zeros(const struct ox_run *r, const struct ox_int8_ports *ports)
+{
+    const struct ox_tensor *zero = ox_run_in(r, ports->w_zero);
+    const bool is_signed = ox_run_in(r, ports->w)->dtype == OX_INT8;
+    const uint8_t none = is_signed ? 0 : 0x80;
+    for (size_t j = 0; zero && j < zero->n; j++) {
+        if (((const uint8_t *)zero->data)[j] != none)
+            return true;
+    }
+    return !zero && !is_signed;
+}
+
 /* The weights as the kernels want them, kept by the node or until the kernel returns. */
 static enum ox_status pack(struct ox_run *r, struct job *job, bool keep,
                            struct ox_int8_weights **out, struct ox_error *err)
@@ -77,7 +90,10 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep,
     const size_t n = job->c.out_channels, count = n ? w->n / n : 0;
     if (!ox_int8_fits(r, job->ports, n))
         return OX_UNSUPPORTED;
-    const size_t bytes = ox_int8_weights_bytes(n, ox_integer_conv_packed(job->table, &job->c));
+    const enum ox_integer_form form =
+        keep && !r->once && !has_zeros(r, job->ports) ? OX_INTEGER_ANY : OX_INTEGER_COMPACT;
+    const size_t bytes =
+        ox_int8_weights_bytes(n, ox_integer_conv_packed(job->table, &job->c, form));
     if (bytes == SIZE_MAX)
         return OX_UNSUPPORTED;
     void *block = keep ? ox_run_keep(r, bytes, err) : ox_run_work(r, bytes, 1, err);
@@ -86,7 +102,7 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep,
     struct ox_int8_weights *packed = *out = ox_int8_weights_at(block, n, count, w);
     const bool zeros = ox_int8_weight_zeros(r, job->ports, n, packed->zero);
     const bool depthwise = is_depthwise(&job->c);
-    ox_integer_conv_pack(job->table, r->env, &job->c, w->data, packed->is_signed,
+    ox_integer_conv_pack(job->table, r->env, &job->c, form, w->data, packed->is_signed,
                          zeros && depthwise ? packed->zero : NULL, packed->packed);
     ox_integer_sums(n, count, w->data, packed->is_signed, 1, count, packed->sums);
     for (size_t j = 0; depthwise && j < n; j++)

@@ -343,11 +343,11 @@ static void bench_integer(const struct ox_compute *probe, enum ox_cpu level, con
     float *weights = numbers(l->in * l->out / groups * taps), *scale = numbers(l->out);
     v.in = numbers(l->side * l->side * l->in);
     v.out = numbers(out * out * l->out);
-    v.packed = numbers(ox_integer_conv_packed(t, &v.c));
+    v.packed = numbers(ox_integer_conv_packed(t, &v.c, OX_INTEGER_ANY));
     v.work = numbers(ox_integer_conv_work(t, NULL, &v.c, false));
     v.end.scale = scale;
     v.end.hi = 255;
-    ox_integer_conv_pack(t, NULL, &v.c, weights, true, NULL, v.packed);
+    ox_integer_conv_pack(t, NULL, &v.c, OX_INTEGER_ANY, weights, true, NULL, v.packed);
     snprintf(name, sizeof name, "int8 %zux%zu s%zu g%zu %zux%zux%zu -> %zu", l->kernel, l->kernel,
              l->stride, groups, l->side, l->side, l->in, l->out);
     const struct subject s = {name,

@@ -184,6 +184,26 @@ static struct ox_conv random_conv(struct dice *d, bool depthwise)
     return c;
 }
 
+/* 3x3 without strides, of a size at which Winograd's filtering pays. */
+static struct ox_conv winograd_conv(struct dice *d)
+{
+    struct ox_conv c = {.batch = dice_between(d, 1, 3),
+                        .groups = 1,
+                        .in_channels = dice_between(d, 16, 50),
+                        .out_channels = dice_between(d, 16, 90),
+                        .kernel = {3, 3},
+                        .stride = {1, 1},
+                        .dilation = {1, 1}};
+    for (unsigned axis = 0; axis < 2; axis++) {
+        c.pad[axis] = dice_between(d, 0, 2);
+        c.in[axis] = dice_between(d, 10, 17);
+        c.out[axis] = c.in[axis] + 2 * c.pad[axis] - 2;
+    }
+    c.in_pixel = c.in_channels + dice_between(d, 0, 3);
+    c.out_pixel = c.out_channels + dice_between(d, 0, 5);
+    return c;
+}
+
 static int32_t conv_sum(const struct ox_conv *c, const struct numbers *x, const uint8_t *in,
                         const uint8_t *w, size_t image, size_t y, size_t col, size_t o)
 {
@@ -212,7 +232,7 @@ START_TEST(convolutions_are_exact)
     struct dice d = {(uint64_t)_i * 53};
     const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
     const bool zeros = dice_between(&d, 0, 1);
-    const struct ox_conv c = random_conv(&d, _i % 3 == 0);
+    const struct ox_conv c = _i % 5 == 1 ? winograd_conv(&d) : random_conv(&d, _i % 3 == 0);
     const bool depthwise = c.groups > 1 && c.groups == c.in_channels && c.groups == c.out_channels;
     const size_t k = c.in_channels / c.groups * c.kernel[0] * c.kernel[1];
     struct numbers x = numbers_new(&d, c.out_channels, zeros);
@@ -223,9 +243,10 @@ START_TEST(convolutions_are_exact)
     struct ox_integer_end end = random_end(&d, &x, zeros);
     struct guarded out = guarded_new(&d, c.batch * c.out[0] * c.out[1] * c.out_pixel, true);
     ck_assert(ox_integer_conv_can(&c));
-    struct guarded packed = guarded_new(&d, (ox_integer_conv_packed(t, &c) + 3) / 4, false);
+    const enum ox_integer_form form = zeros ? OX_INTEGER_COMPACT : OX_INTEGER_ANY;
+    struct guarded packed = guarded_new(&d, (ox_integer_conv_packed(t, &c, form) + 3) / 4, false);
     struct guarded work = guarded_new(&d, ox_integer_conv_work(t, NULL, &c, x.a_signed) / 4, false);
-    ox_integer_conv_pack(t, NULL, &c, w.at, x.w_signed, depthwise ? end.weight_zero : NULL,
+    ox_integer_conv_pack(t, NULL, &c, form, w.at, x.w_signed, depthwise ? end.weight_zero : NULL,
                          packed.at);
     ox_integer_sums(c.out_channels, k, w.at, x.w_signed, 1, k, x.offset);
     ox_integer_offsets(c.out_channels, k, x.offset, x.za, end.weight_zero, x.bias, x.offset);
@@ -277,6 +298,44 @@ START_TEST(sums_of_the_largest_products_do_not_saturate)
 }
 END_TEST
 
+/* On both sides of what Winograd's filtering can find again. */
+START_TEST(sums_of_the_largest_convolutions_are_exact)
+{
+    enum { SIDE = 12, OUT = 16 };
+    const size_t channels = _i % 2 ? 110 : 130;
+    struct dice d = {(uint64_t)_i};
+    const struct ox_integer *t = integer_table_at((unsigned)_i / 2 % n_integer_tables());
+    const struct ox_conv c = {.batch = 1,
+                              .groups = 1,
+                              .in_channels = channels,
+                              .out_channels = OUT,
+                              .kernel = {3, 3},
+                              .stride = {1, 1},
+                              .dilation = {1, 1},
+                              .in = {SIDE + 2, SIDE + 2},
+                              .out = {SIDE, SIDE},
+                              .in_pixel = channels,
+                              .out_pixel = OUT};
+    struct bytes in = bytes_new(&d, (SIDE + 2) * (SIDE + 2) * channels);
+    struct bytes w = bytes_new(&d, OUT * channels * 9);
+    static int32_t out[SIDE * SIDE * OUT];
+    struct guarded packed =
+        guarded_new(&d, ox_integer_conv_packed(t, &c, OX_INTEGER_ANY) / 4, false);
+    struct guarded work = guarded_new(&d, ox_integer_conv_work(t, NULL, &c, false) / 4, false);
+    const struct ox_integer_end end = {.type = OX_INTEGER_I32};
+    memset(in.at, 0xff, (SIDE + 2) * (SIDE + 2) * channels);
+    memset(w.at, 0x80, OUT * channels * 9); /* -128 */
+    ox_integer_conv_pack(t, NULL, &c, OX_INTEGER_ANY, w.at, true, NULL, packed.at);
+    ox_integer_conv_run(t, NULL, &c, packed.at, in.at, false, 0, out, &end, work.at);
+    for (size_t i = 0; i < SIDE * SIDE * OUT; i++)
+        ck_assert_int_eq(out[i], -128 * 255 * 9 * (int32_t)channels);
+    guarded_free(&in.room);
+    guarded_free(&w.room);
+    guarded_free(&packed);
+    guarded_free(&work);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("integer");
@@ -285,6 +344,7 @@ int main(void)
     tcase_add_loop_test(tc, products_are_exact, 0, 400);
     tcase_add_loop_test(tc, convolutions_are_exact, 0, 400);
     tcase_add_test(tc, sums_of_the_largest_products_do_not_saturate);
+    tcase_add_loop_test(tc, sums_of_the_largest_convolutions_are_exact, 0, 12);
     suite_add_tcase(s, tc);
     return run_suite(s);
 }

@@ -25,4 +25,5 @@ void ox_integer_dotprod(struct ox_integer *t)
     t->nr = INR;
     t->layout = OX_INTEGER_QUADS;
     t->tile = int_tile;
+    t->words = NULL;
 }

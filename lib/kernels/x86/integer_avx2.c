@@ -262,6 +262,8 @@ void ox_integer_avx2(struct ox_integer *t)
     t->nr = INR;
     t->layout = OX_INTEGER_MIXED;
     t->tile = int_tile;
+    t->words = int_words_tile;
+    ox_integer_winograd_avx2(t);
     t->widen = widen;
     t->taps = taps;
     t->sum = sum_bytes;

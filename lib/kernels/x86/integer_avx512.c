@@ -20,5 +20,5 @@ void ox_integer_avx512(struct ox_integer *t)
     t->mr = IR;
     t->nr = INR;
     t->layout = OX_INTEGER_PAIRS;
-    t->tile = int_tile;
+    t->tile = t->words = int_tile;
 }

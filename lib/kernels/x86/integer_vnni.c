@@ -20,4 +20,5 @@ void ox_integer_vnni(struct ox_integer *t)
     t->nr = INR;
     t->layout = OX_INTEGER_QUADS;
     t->tile = int_tile;
+    t->words = NULL; /* bytes are multiplied as fast as a quarter of them as words */
 }
