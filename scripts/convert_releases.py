@@ -4,8 +4,9 @@
     scripts/convert_releases.py [--tool T] [--cache C] [--min-size MB] [--max-size MB] [--filter TEXT,...] [--opsets 17-20] [VERSION...]
 
 Needs numpy and onnx. C/cpu/VERSION are unpacked wheels, as for target_probe.py; by default 1.8.1, 1.12.1 and 1.16.3. Each model
-ends as one of: equal (its test data's outputs, within its tolerance), refused (what blocks it is told), fails (the release does not
-load or run what we made), wrong (other outputs). Exit status 1 when one fails or is wrong."""
+ends as one of: equal (its test data's outputs, within its tolerance), plain (equal, but only without the release's own
+optimizations: what they break is told), refused (what blocks it is told), fails (the release does not load or run what we made),
+wrong (other outputs). Exit status 1 when one fails or is wrong."""
 import argparse
 import collections
 import glob
@@ -26,17 +27,22 @@ ORACLE = os.path.expanduser("~/.cache/onnxtool-oracle/models")
 WORKER = r"""
 import pickle, sys
 import numpy, onnxruntime as ort
-options = ort.SessionOptions()
-options.log_severity_level = 4
-options.intra_op_num_threads = 1
 for line in sys.stdin:
-    model, given, out = line.rstrip("\n").split("\t")
+    model, given, out, plain = line.rstrip("\n").split("\t")
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    if plain == "plain":
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
         session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         x = dict(numpy.load(given, allow_pickle=True))
         x = {i.name: x[i.name] for i in session.get_inputs() if i.name in x}
         x = {k: v.astype(object) if v.dtype.kind == "U" else v for k, v in x.items()}
-        y = [v if isinstance(v, numpy.ndarray) else list(v) for v in session.run(None, x)]
+        y = session.run(None, x)
+        if any(v is None for v in y):
+            raise ValueError("an output is missing")
+        y = [v if isinstance(v, numpy.ndarray) else list(v) for v in y]
         pickle.dump([v.astype(str).tolist() if isinstance(v, numpy.ndarray) and v.dtype == object else v for v in y], open(out, "wb"))
         print("ok", flush=True)
     except Exception as e:
@@ -54,11 +60,11 @@ def load(path, type=""):
         return numpy_helper.to_list(onnx.SequenceProto.FromString(data))
 
 
-def far(a, b):
-    """Largest difference over the largest value; of what is no float the share that differs."""
+def far(a, b, measure):
+    """Largest difference over the largest value, or the relative root mean square ("rms"); of what is no float the share that differs."""
     if isinstance(b, list) or isinstance(a, list):
         a, b = list(a), list(b)
-        return max((far(x, y) for x, y in zip(a, b)), default=0) if len(a) == len(b) else float("inf")
+        return max((far(x, y, measure) for x, y in zip(a, b)), default=0) if len(a) == len(b) else float("inf")
     if isinstance(a, dict) or isinstance(b, dict) or isinstance(a, (str, float, int)):
         return 0.0  # maps: their numbers stand in another output
     a, b = numpy.asarray(a), numpy.asarray(b)
@@ -69,9 +75,12 @@ def far(a, b):
     if b.dtype.kind not in "fc":
         return float((a.astype(str) != b.astype(str)).mean()) if b.dtype.kind in "OUS" else float((a != b).mean())
     a, b = a.astype(float), b.astype(float)
-    top = numpy.abs(b[numpy.isfinite(b)]).max(initial=0) or 1.0
+    size = numpy.abs(b[numpy.isfinite(b)])
     d = numpy.where((a == b) | (numpy.isnan(a) & numpy.isnan(b)), 0, numpy.abs(a - b))
-    return float(numpy.nan_to_num(d, nan=numpy.inf).max() / top)
+    d = numpy.nan_to_num(d, nan=numpy.inf)
+    if measure == "rms":
+        return float(numpy.sqrt((d**2).mean()) / (numpy.sqrt((size**2).mean()) if size.any() else 1.0))
+    return float(d.max() / (size.max(initial=0) or 1.0))
 
 
 def convert(tool, model, version, out):
@@ -96,40 +105,63 @@ def give(folder, path):
     numpy.savez(path, **x)
 
 
+class Release:
+    """A release that loads and runs models in a process of its own, which is started again when it crashes."""
+
+    def __init__(self, cache, version):
+        self.python, self.env = environment(cache, version)
+        self.start()
+
+    def start(self):
+        self.worker = subprocess.Popen([self.python, "-c", WORKER], env=self.env, stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, text=True)
+
+    def judge(self, here, folder, meta, plain):
+        """(fate, why) of here/model.onnx"""
+        self.worker.stdin.write(f"{here}/model.onnx\t{here}/in.npz\t{here}/out.pkl\t{plain}\n")
+        self.worker.stdin.flush()
+        answer = self.worker.stdout.readline().strip()
+        if answer != "ok":
+            if not answer:
+                self.start()
+            return "fails", answer[3:] or "crash"
+        with open(f"{here}/out.pkl", "rb") as file:
+            y = pickle.load(file)
+        expected = [load(f) for f in sorted(glob.glob(f"{folder}/test_data_set_0/output_*.pb"),
+                                            key=lambda f: int(f.rsplit("_", 1)[1][:-3]))]
+        worst = max((far(a, b, meta.get("measure")) for a, b in zip(y, expected)), default=0)
+        return ("equal", "") if worst <= meta.get("tolerance", 1e-3) else ("wrong", f"departs by {worst:.3g}")
+
+    def end(self):
+        self.worker.stdin.close()
+        self.worker.wait()
+
+
+def judge_model(args, version, release, folder, here):
+    with open(f"{folder}/meta.json") as file:
+        meta = json.load(file)
+    blocked = convert(args.tool, f"{folder}/model.onnx", version, f"{here}/model.onnx")
+    if blocked:
+        return "refused", blocked[:300]
+    give(folder, f"{here}/in.npz")
+    fate, why = release.judge(here, folder, meta, "")
+    if fate != "equal" and release.judge(here, folder, meta, "plain")[0] == "equal":
+        return "plain", "with its optimizations: " + why
+    return fate, why
+
+
 def judge_release(args, version, folders, scratch):
-    python, env = environment(args.cache, version)
-    worker = subprocess.Popen([python, "-c", WORKER], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    release = Release(args.cache, version)
     counts = collections.Counter()
     for folder in folders:
-        name, meta = os.path.basename(folder), json.load(open(f"{folder}/meta.json"))
+        name = os.path.basename(folder)
         here = tempfile.mkdtemp(dir=scratch)
-        blocked = convert(args.tool, f"{folder}/model.onnx", version, f"{here}/model.onnx")
-        if blocked:
-            fate, why = "refused", blocked[:300]
-        else:
-            give(folder, f"{here}/in.npz")
-            worker.stdin.write(f"{here}/model.onnx\t{here}/in.npz\t{here}/out.pkl\n")
-            worker.stdin.flush()
-            answer = worker.stdout.readline().strip()
-            if not answer:
-                fate, why = "fails", "crash"
-                worker = subprocess.Popen([python, "-c", WORKER], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-            elif answer != "ok":
-                fate, why = "fails", answer[3:]
-            else:
-                y = pickle.load(open(f"{here}/out.pkl", "rb"))
-                expected = [load(f) for f in sorted(glob.glob(f"{folder}/test_data_set_0/output_*.pb"),
-                                                     key=lambda f: int(f.rsplit("_", 1)[1][:-3])) ]
-                worst = max((far(a, b) for a, b in zip(y, expected)), default=0)
-                fate, why = ("equal", "") if worst <= meta.get("tolerance", 1e-3) else ("wrong", f"departs by {worst:.3g}")
+        fate, why = judge_model(args, version, release, folder, here)
         subprocess.run(["rm", "-rf", here], check=False)
         counts[fate] += 1
-        if args.list:
-            print(f"    {version} {name}: {fate}", flush=True)
-        if why:
-            print(f"    {version} {name}: {fate}: {why}", flush=True)
-    worker.stdin.close()
-    worker.wait()
+        if args.list or why:
+            print(f"    {version} {name}: {fate}" + (f": {why}" if why else ""), flush=True)
+    release.end()
     print(f"{version}: {dict(sorted(counts.items()))}", flush=True)
     return counts
 
