@@ -307,6 +307,15 @@ static enum ox_status add_cast(struct halver *h, struct ox_value *from, struct o
     return node && ox_node_set_int(node, "to", dtype) ? OX_OK : no_room(h);
 }
 
+/* What keeps a divisor from being 0 must not become 0 itself: an epsilon is the least half. */
+static void keep_epsilon(const struct ox_tensor *tensor, struct ox_tensor *narrow)
+{
+    const float *value = tensor->data;
+    uint16_t *half = narrow->data;
+    if (narrow->dtype == OX_FLOAT16 && tensor->n == 1 && *value != 0 && !(*half & 0x7fff))
+        *half |= 1;
+}
+
 static enum ox_status half_weight(struct halver *h, const struct ox_stored *stored,
                                   struct ox_value *half)
 {
@@ -314,6 +323,8 @@ static enum ox_status half_weight(struct halver *h, const struct ox_stored *stor
     OX_TRY(ox_stored_load(h->model, stored, &tensor, h->err));
     enum ox_status status = ox_tensor_convert(&narrow, ox_env_budget(h->model->env), tensor,
                                               h->options->dtype, true, h->err);
+    if (status == OX_OK)
+        keep_epsilon(tensor, narrow);
     ox_tensor_release(tensor);
     if (status != OX_OK)
         return status;
