@@ -338,6 +338,31 @@ static void join_mixer(struct ox_place *place, struct ox_node *node)
         ox_place_activation(place, node->inputs[i]);
 }
 
+/* What a mixer makes for others that all make integers, as in squeeze and excitation: with it on integers they run on integers too. */
+static void bridge_mixers(struct ox_place *place, const struct ox_node *node)
+{
+    struct ox_value *out = node->outputs[0];
+    const struct ox_quant_uses *uses = &place->uses;
+    bool from_marked = false;
+    if (!is_any(node, mixers) || marked(place, out) || out->is_output ||
+        place->uses.captured[out->id] || !ox_place_can(place, out) || !has_range(place, out) ||
+        ox_quant_n_uses(uses, out) < 2)
+        return;
+    for (size_t i = 0; i < node->n_inputs; i++)
+        from_marked |= marked(place, node->inputs[i]);
+    for (uint32_t i = uses->first[out->id]; i < uses->first[out->id + 1]; i++) {
+        const struct ox_node *user = uses->uses[i].node;
+        if (!is_any(user, mixers) || !marked(place, user->outputs[0]) ||
+            ox_quant_unwanted(place->q, user))
+            return;
+    }
+    if (!from_marked)
+        return;
+    ox_place_activation(place, out);
+    for (uint32_t i = uses->first[out->id]; i < uses->first[out->id + 1]; i++)
+        join_mixer(place, uses->uses[i].node);
+}
+
 /* Both ends of a mover are integers: they take the same scale, and it runs on integers. */
 static bool join_ends(struct ox_place *place, struct ox_node *node)
 {
@@ -401,8 +426,10 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
             place->gone[i])
             continue;
         push_up(place, node);
-        if (!ox_quant_unwanted(place->q, node))
+        if (!ox_quant_unwanted(place->q, node)) {
+            bridge_mixers(place, node);
             join_mixer(place, node);
+        }
     }
     for (size_t i = 0; i < place->n_nodes; i++) {
         struct ox_node *node = graph->nodes[i];
