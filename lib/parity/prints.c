@@ -78,45 +78,70 @@ static const struct ox_value *passes(const struct ox_node *node, const bool *con
 
 /* ---- Contents ------------------------------------------------------------------------------------------------------ */
 
-/* A sum over elements, each by its value in float32: any order and any layout gives the same. */
-static uint64_t tensor_print(const struct ox_tensor *t)
+/* A sum over elements, each by its value in float32: any order and any layout gives the same. They may lie at any address. */
+static uint64_t elements_print(enum ox_dtype dtype, const void *elements, size_t n)
 {
-    enum { FORGET_EVERY = 1 << 18 };
-    uint64_t sum = mix(t->n);
-    if (t->dtype == OX_STRING) {
-        const struct ox_str *s = t->data;
-        for (size_t i = 0; i < t->n; i++)
-            for (size_t k = 0; k < s[i].n; k++)
-                sum += mix((unsigned char)s[i].p[k] + k * 257);
-        return sum;
-    }
-    size_t size = ox_dtype_size(t->dtype);
-    for (size_t at = 0; at < t->n; at += 512) {
-        const char *from = (const char *)t->data + at * size;
-        float values[512];
-        size_t n = t->n - at < 512 ? t->n - at : 512;
-        ox_elements_convert(OX_FLOAT32, values, t->dtype, from, n, false);
-        for (size_t i = 0; i < n; i++) {
+    enum { FORGET_EVERY = 1 << 18, CHUNK = 512, MOST_BYTES = 16 };
+    union {
+        double aligned;
+        char bytes[CHUNK * MOST_BYTES];
+    } chunk;
+    uint64_t sum = mix(n);
+    size_t size = ox_dtype_size(dtype);
+    for (size_t at = 0; at < n; at += CHUNK) {
+        const char *from = (const char *)elements + at * size;
+        float values[CHUNK];
+        size_t count = n - at < CHUNK ? n - at : CHUNK;
+        memcpy(chunk.bytes, from, count * size);
+        ox_elements_convert(OX_FLOAT32, values, dtype, chunk.bytes, count, false);
+        for (size_t i = 0; i < count; i++) {
             uint32_t bits;
             memcpy(&bits, &values[i], sizeof bits);
             sum += mix(bits << 1 ? bits : 0);
         }
         /* What lies in the model's file need not stay in memory. */
         if ((at & (FORGET_EVERY - 1)) == 0 && at)
-            ox_mapping_forget((const char *)t->data + (at - FORGET_EVERY) * size,
+            ox_mapping_forget((const char *)elements + (at - FORGET_EVERY) * size,
                               FORGET_EVERY * size);
     }
     return sum;
+}
+
+static uint64_t tensor_print(const struct ox_tensor *t)
+{
+    if (t->dtype != OX_STRING)
+        return elements_print(t->dtype, t->data, t->n);
+    uint64_t sum = mix(t->n);
+    const struct ox_str *s = t->data;
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t k = 0; k < s[i].n; k++)
+            sum += mix((unsigned char)s[i].p[k] + k * 257);
+    return sum;
+}
+
+/* Whether the bytes in the file are elements as they lie in memory, and as many as the shape says. */
+static bool is_plain(const struct ox_stored *stored, size_t *n)
+{
+    size_t bytes, size = ox_dtype_size(stored->dtype);
+    return stored->place == OX_STORED_RAW && stored->dtype != OX_STRING && size && !OX_BIG_ENDIAN &&
+           ox_dtype_bits(stored->dtype) == 8 * size &&
+           ox_dims_count(stored->rank, stored->dims, n) && !OX_MUL_OVERFLOWS(*n, size, &bytes) &&
+           bytes == stored->raw_bytes;
 }
 
 static enum ox_status stored_print(struct ox_model *model, const struct ox_stored *stored,
                                    uint64_t *print, struct ox_error *err)
 {
     struct ox_tensor *tensor;
-    OX_TRY(ox_stored_load(model, stored, &tensor, err));
-    *print = tensor_print(tensor);
-    ox_mapping_forget(tensor->data, tensor->n * ox_dtype_size(tensor->dtype));
-    ox_tensor_release(tensor);
+    size_t n;
+    if (is_plain(stored, &n)) {
+        *print = elements_print(stored->dtype, stored->raw, n);
+    } else {
+        OX_TRY(ox_stored_load(model, stored, &tensor, err));
+        *print = tensor_print(tensor);
+        ox_mapping_forget(tensor->data, tensor->n * ox_dtype_size(tensor->dtype));
+        ox_tensor_release(tensor);
+    }
     ox_mapping_forget(stored->raw, stored->raw_bytes);
     return OX_OK;
 }

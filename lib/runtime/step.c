@@ -338,6 +338,15 @@ static void locate(struct activation *a, enum ox_status status, struct ox_error 
     ox_strbuf_release(&where);
 }
 
+/* Of an input that was borrowed; what a single run has packed of the file is not read again. */
+static void let_go(struct activation *a, size_t i)
+{
+    if (a->owned[i] && a->will_prepare && a->frame->session->options.once)
+        ox_frame_forget(a->frame, a->step->node->inputs[i]);
+    ox_datum_release(a->owned[i]);
+    a->owned[i] = NULL;
+}
+
 enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct ox_error *err)
 {
     struct ox_session *session = frame->session;
@@ -388,21 +397,16 @@ enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct 
     if (session->options.profile)
         ox_event_add(frame, step, start, &a.run);
     /* Before others take their turn at the value that is made now. */
-    for (size_t i = 0; session->options.lean && i < node->n_inputs; i++) {
-        ox_datum_release(a.owned[i]);
-        a.owned[i] = NULL;
-    }
+    for (size_t i = 0; session->options.lean && i < node->n_inputs; i++)
+        let_go(&a, i);
     if (session->options.lean && !frame->up)
         ox_frame_drop_constants(frame, node);
     status = store(&a, err);
 cleanup:
     if (status != OX_OK)
         locate(&a, status, err);
-    for (size_t i = 0; i < node->n_inputs; i++) {
-        if (a.owned[i] && a.will_prepare && session->options.once)
-            ox_frame_forget(frame, node->inputs[i]);
-        ox_datum_release(a.owned[i]);
-    }
+    for (size_t i = 0; i < node->n_inputs; i++)
+        let_go(&a, i);
     for (size_t i = 0; i < node->n_outputs; i++)
         ox_datum_release(a.run.out[i]);
     if (a.run.once)
