@@ -86,8 +86,7 @@ $(BUILD)/compile.flags: TEXT = $(filter-out %ccache,$(CC)) $(CFLAGS_ALL) $(forea
 $(BUILD)/link.flags: TEXT = $(LINK_$(CONFIG)) $(LINK_PROGRAM_$(CONFIG)) $(LDFLAGS) $(LDLIBS_ALL) $(ARCHIVES) $(LIB_OBJECTS) $(CLI_OBJECTS)
 $(BUILD)/compile.flags $(BUILD)/link.flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(subst ','\'',$(TEXT))' > $@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+	@printf '%s\n' '$(subst ','\'',$(TEXT))' > $@.$$$$ && if cmp -s $@.$$$$ $@; then rm $@.$$$$; else mv $@.$$$$ $@; fi
 
 ## all: build the library and the program (CONFIG=release|debug|sanitize|coverage)
 all: $(LIBRARY) $(if $(CLI_SOURCES),$(PROGRAM))
