@@ -112,13 +112,38 @@ bool ox_down_is_test(struct ox_adapt *c)
     return ox_adapt_set_int(c, "is_test", 1);
 }
 
+/* Statistics of each position, which version 9 has no more, broadcast over the batch as they stand. */
+static bool normalize_positions(struct ox_adapt *c)
+{
+    enum ox_dtype dtype;
+    float epsilon;
+    int rank, own;
+    if (!ox_adapt_need_dtype(c, 0, &dtype) || !ox_adapt_float(c, "epsilon", 1e-5f, &epsilon) ||
+        !ox_adapt_need_rank(c, 0, &rank))
+        return false;
+    for (size_t i = 1; i < 5; i++) {
+        if (!ox_adapt_need_rank(c, i, &own))
+            return false;
+        if (own + 1 != rank)
+            return ox_adapt_block(c, "input %zu has not a number for each position (spatial 0)", i);
+    }
+    for (size_t i = 1; i < c->node->n_outputs; i++)
+        if (ox_adapt_used(c, c->node->outputs[i]))
+            return ox_adapt_block(c, "it trains on statistics of each position (spatial 0)");
+    return ox_adapt_replace(c,
+                            "(x, s, b, m, v) => (y) { ef = Constant<value = float {%.9g}>() "
+                            "e = Cast<to = %d>(ef) ve = Add(v, e) d = Sqrt(ve) f = Div(s, d) "
+                            "c = Sub(x, m) p = Mul(c, f) y = Add(p, b) }",
+                            (double)epsilon, dtype);
+}
+
 bool ox_up_spatial(struct ox_adapt *c)
 {
     int64_t spatial;
     if (!ox_adapt_int(c, "spatial", 1, &spatial))
         return false;
     if (!spatial)
-        return ox_adapt_block(c, "statistics are of each position (spatial 0)");
+        return normalize_positions(c);
     ox_adapt_drop(c, "spatial");
     return true;
 }
