@@ -18,6 +18,15 @@ static bool is_left_alone(const struct ox_node *node)
 
 enum { SMALL_BYTES = 64 << 10 };
 
+/* The float8 weights that no kernel takes as they are. */
+static bool widens_weights(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    const struct ox_stored *stored =
+        ox_is_op(node, "DequantizeLinear") ? ox_rw_stored(rw, ox_input(node, 0)) : NULL;
+    return stored && (stored->dtype == OX_FLOAT8E4M3FN || stored->dtype == OX_FLOAT8E4M3FNUZ ||
+                      stored->dtype == OX_FLOAT8E5M2 || stored->dtype == OX_FLOAT8E5M2FNUZ);
+}
+
 /* Bytes that the outputs will take, where inference knows; false: it does not. */
 static bool output_bytes(struct ox_rewrite *rw, const struct ox_node *node, uint64_t *bytes)
 {
@@ -99,6 +108,12 @@ static bool is_worth(struct ox_rewrite *rw, const struct ox_node *node, struct b
     if (!output_bytes(rw, node, &balance->made) || !add_inputs(rw, node, balance) ||
         OX_ADD_OVERFLOWS(rw->fold_left, balance->freed, &left))
         return false;
+    if (widens_weights(rw, node)) {
+        bool fits = balance->made <= rw->wide_room;
+        rw->wide_room -= fits ? balance->made : 0;
+        balance->made = balance->freed = 0;
+        return fits;
+    }
     if (balance->made <= SMALL_BYTES) {
         balance->made = 0;
         return balance->given <= rw->fold_left;
@@ -159,7 +174,7 @@ static void fold_known(struct ox_rewrite *rw, struct ox_node *node)
 
 static bool may_fold(struct ox_rewrite *rw, const struct ox_node *node)
 {
-    if (strcmp(node->op_type, "DequantizeLinear") == 0)
+    if (strcmp(node->op_type, "DequantizeLinear") == 0 && !widens_weights(rw, node))
         return false;
     const struct ox_op *op = ox_rw_op(rw, node);
     return op && !(op->flags & OX_OP_RANDOM);

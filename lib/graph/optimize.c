@@ -11,7 +11,8 @@ enum {
     OTHER_STANDARD = 2, /* a phase */
     LAST_PHASE = 6,
     FOLD_BYTES = 16 << 20,
-    FOLD_ROOM = 8 /* times that */
+    FOLD_ROOM = 8, /* times that */
+    WIDE_BYTES = 256 << 20
 };
 
 #define P(phase) (1u << (phase))
@@ -201,6 +202,7 @@ enum ox_status ox_rewrite_model(struct ox_model *model, const struct ox_rewrite_
                             .fold_left = plan->fold_bytes ? plan->fold_bytes : FOLD_BYTES};
     if (OX_MUL_OVERFLOWS(rw.fold_left, FOLD_ROOM, &rw.fold_room))
         rw.fold_room = UINT64_MAX;
+    rw.wide_room = plan->repeats ? WIDE_BYTES : 0;
     ox_arena_init(&rw.arena, ox_env_budget(model->env));
     ox_arena_init(&rw.scratch, ox_env_budget(model->env));
     ox_strmap_init(&rw.kept);

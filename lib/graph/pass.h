@@ -32,6 +32,7 @@ struct ox_rewrite_plan {
     bool only_kept; /* the graph's outputs are needed only if they are among those kept */
     bool
         to_run; /* the result runs here and now: own operators are allowed, and inputs that have an initializer are constant */
+    bool repeats; /* it runs again and again: what each run would work out anew may take memory */
     bool correct_types;  /* stored types that contradict the nodes are replaced */
     bool may_be_empty;   /* open sizes of inputs may be 0; else they are taken to be at least 1 */
     uint64_t fold_bytes; /* 0: 16 MiB */
@@ -56,6 +57,7 @@ struct ox_rewrite {
     bool to_run, may_be_empty;
     uint64_t fold_left; /* bytes that constants may still grow by */
     uint64_t fold_room; /* bytes of new constants that there may still be in between */
+    uint64_t wide_room; /* bytes that 8-bit floats may still become */
     size_t n_changes;   /* of the pass */
     bool failed;        /* out of memory */
     /* The rest is for the functions below. */

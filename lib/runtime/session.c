@@ -56,6 +56,7 @@ static enum ox_status rewrite(struct ox_session *session, const struct ox_run_op
                                          .n_keep = session->n_outputs + options->n_watched,
                                          .only_kept = true,
                                          .to_run = true,
+                                         .repeats = !options->once,
                                          .may_be_empty = session->may_be_empty};
     OX_TRY(ox_rewrite_model(session->planned, &plan, NULL, err));
     for (size_t i = 0; i < session->n_outputs; i++)

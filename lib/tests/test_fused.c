@@ -238,6 +238,28 @@ START_TEST(products_by_a_transpose_that_is_not_folded)
 }
 END_TEST
 
+static size_t nodes_with_float8(bool repeats)
+{
+    static const char model[] =
+        "<ir_version: 9, opset_import: [\"\" : 19]> g (float[2,2] x) => (float[2,2] y) "
+        "<float[2,2] f = {1, 2, 3, 4}, float s = {0.5}> "
+        "{ w = Cast <to = 17> (f) d = DequantizeLinear(w, s) y = MatMul(x, d) }";
+    const struct ox_rewrite_plan plan = {.level = 2, .to_run = true, .repeats = repeats};
+    struct text_run f;
+    text_open(&f, model);
+    ck_assert_int_eq(ox_rewrite_model(f.model, &plan, NULL, &f.err), OX_OK);
+    size_t n = f.model->graph->n_nodes;
+    text_close(&f);
+    return n;
+}
+
+START_TEST(float8_weights_are_widened_once_where_runs_repeat)
+{
+    ck_assert_uint_eq(nodes_with_float8(false), 2);
+    ck_assert_uint_eq(nodes_with_float8(true), 1);
+}
+END_TEST
+
 START_TEST(what_would_change_the_meaning_is_left_alone)
 {
     /* The convolution's result is an output; the addend broadcasts; the pad is no zero. */
@@ -375,6 +397,7 @@ int main(void)
                                   weights_that_vary,
                                   gemm_with_factors_and_products_of_any_rank,
                                   products_by_a_transpose_that_is_not_folded,
+                                  float8_weights_are_widened_once_where_runs_repeat,
                                   what_would_change_the_meaning_is_left_alone,
                                   channels_are_shuffled_where_they_lie,
                                   halves_of_shuffled_channels_are_made_at_once,
