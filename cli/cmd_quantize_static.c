@@ -130,6 +130,13 @@ static enum ox_status calibrate(struct cli *cli, const struct args *args, struct
     free(tables);
     if (status != OX_OK)
         return cli_error(cli, &err);
+    const char *guessed = ox_calibration_guessed(calibration);
+    if (guessed)
+        cli_warn(
+            cli,
+            "%s: each row of '%s' is taken for a sample; where they are steps of a sequence, give "
+            "arrays with a dimension of samples before it",
+            path, guessed);
     uint64_t n = ox_calibration_samples(calibration);
     if (args->calibration.n && n == 0)
         return cli_fail(cli, OX_INPUT, "%s: no sample was found", path);
@@ -363,6 +370,10 @@ const struct command command_quantize_static = {
         "Tables from parts of the samples (--calibrate-only) merge to what one run over all of "
         "them gives, byte for byte. A table holds up to 64 of the samples themselves, which "
         "repairs are judged by.\n\n"
+        "Rows of an array of an input's own rank are samples, unless the model fixes the first "
+        "dimension (then so many rows are one), an LSTM, GRU or RNN goes along it, or its name "
+        "says "
+        "time.\n\n"
         "Selectors of nodes are those of quantize-dynamic.",
     .examples =
         "  onnxtool quantize-static model.onnx -o model.int8.onnx --calibration samples.npz "

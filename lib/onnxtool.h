@@ -1690,6 +1690,9 @@ enum ox_status ox_calibration_read(struct ox_calibration *calibration, const cha
 enum ox_status ox_calibration_write(const struct ox_calibration *calibration, const char *path,
                                     struct ox_error *err);
 uint64_t ox_calibration_samples(const struct ox_calibration *calibration);
+/* Names an input whose rows ox_calibration_run() took for samples though they may as well be steps of one sequence: its first two
+ * dimensions are open, and nothing tells which is time. NULL: there is none. */
+const char *ox_calibration_guessed(const struct ox_calibration *calibration);
 size_t ox_calibration_n_tensors(const struct ox_calibration *calibration);
 const char *ox_calibration_tensor(const struct ox_calibration *calibration, size_t i);
 /* What a method makes of tensor i. false: nothing was seen of it. */

@@ -76,6 +76,11 @@ struct ox_calibrated *ox_calibration_tensor_of(struct ox_calibration *c, const c
     return &c->tensors[c->n_tensors++];
 }
 
+const char *ox_calibration_guessed(const struct ox_calibration *c)
+{
+    return c->guessed ? c->inputs[c->guessed - 1] : NULL;
+}
+
 uint64_t ox_calibration_samples(const struct ox_calibration *c)
 {
     return c->n_samples;
@@ -482,6 +487,7 @@ static enum ox_status run_pass(struct watch *watch, struct ox_session *session,
     enum ox_status status = outputs ? OX_OK : ox_no_memory(err);
     OX_TRY_CLEANUP(status);
     OX_TRY_CLEANUP(ox_samples_open(&samples, watch->c->env, session, paths, n_paths, err));
+    watch->c->guessed = ox_samples_guessed(samples);
     uint64_t total = ox_samples_count(samples);
     for (uint64_t done = 0;; done++) {
         struct ox_datum *const *feed;

@@ -52,6 +52,7 @@ struct ox_calibration {
     size_t n_inputs;
     struct ox_kept kept[OX_KEPT_SAMPLES + 1]; /* by hash */
     size_t n_kept;
+    size_t guessed; /* 1 + the input of ox_calibration_guessed(); 0: none */
 };
 
 /* NULL: there is none of that name. */

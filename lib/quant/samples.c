@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "common/env.h"
+#include "runtime/runtime.h"
 #include "tensor/io/tensor_rows.h"
 
 /* A file of arrays, or a folder of input_N.pb. */
@@ -32,6 +33,7 @@ struct ox_samples {
         bool drop;                   /* that dimension */
     } * arrays;
     struct ox_datum **inputs; /* the feed */
+    size_t guessed;           /* 1 + an input that may begin with time as well */
 };
 
 /* ---- What there is ------------------------------------------------------------------------------------------------ */
@@ -142,14 +144,17 @@ static bool array_for(const struct ox_samples *s, const struct ox_tensor_file *f
 }
 
 /* How many rows of an array a feed takes; 0: all of it, each time. *drop: rows are feeds without that dimension. */
-static int64_t rows_a_feed(const struct ox_port *port, unsigned rank, bool *drop)
+static int64_t rows_a_feed(const struct ox_samples *s, size_t input, unsigned rank, bool *drop)
 {
+    const struct ox_port *port = ox_session_input(s->session, input);
     *drop = port->has_rank && port->rank + 1 == rank;
     if (rank == 0 || (port->has_rank && port->rank > rank))
         return 0;
-    if (*drop || !port->has_rank || port->dims[0] <= 0)
+    if (*drop || !port->has_rank)
         return 1;
-    return port->dims[0];
+    if (port->dims[0] > 0)
+        return port->dims[0];
+    return ox_first_axis(s->session->inputs[input]) == OX_FIRST_TIME ? 0 : 1;
 }
 
 static enum ox_status count_feeds(struct ox_samples *s, struct source *source, struct ox_error *err)
@@ -169,8 +174,11 @@ static enum ox_status count_feeds(struct ox_samples *s, struct source *source, s
             continue;
         }
         unsigned rank = ox_tensor_file_rank(file, at);
-        int64_t rows = rows_a_feed(ox_session_input(s->session, i), rank, &drop);
+        int64_t rows = rows_a_feed(s, i, rank, &drop);
         if (rows > 0) {
+            if (!drop && ox_tensor_file_dims(file, at)[0] > 1 &&
+                ox_first_axis(s->session->inputs[i]) == OX_FIRST_OPEN)
+                s->guessed = i + 1;
             uint64_t feeds = (uint64_t)(ox_tensor_file_dims(file, at)[0] / rows);
             n = feeds < n ? feeds : n;
             most = feeds > most ? feeds : most;
@@ -191,8 +199,7 @@ static enum ox_status open_source(struct ox_samples *s, struct ox_error *err)
         size_t at;
         if (!array_for(s, s->file, i, &at))
             continue;
-        array->n_rows = rows_a_feed(ox_session_input(s->session, i),
-                                    ox_tensor_file_rank(s->file, at), &array->drop);
+        array->n_rows = rows_a_feed(s, i, ox_tensor_file_rank(s->file, at), &array->drop);
         if (array->n_rows > 0 && !s->sources[s->at].whole)
             OX_TRY(ox_tensor_rows_open(&array->rows, s->file, at, err));
         else
@@ -314,6 +321,11 @@ void ox_samples_release(struct ox_samples *s)
     free(s->arrays);
     free(s->inputs);
     free(s);
+}
+
+size_t ox_samples_guessed(const struct ox_samples *s)
+{
+    return s->guessed;
 }
 
 uint64_t ox_samples_count(const struct ox_samples *s)

@@ -4,7 +4,7 @@
 
 #include "common/arena.h"
 #include "common/error.h"
-#include "tensor/tensor.h"
+#include "model/model.h"
 
 struct ox_samples;
 
@@ -14,10 +14,23 @@ enum ox_status ox_samples_open(struct ox_samples **out, struct ox_env *env,
                                const struct ox_session *session, const char *const *paths,
                                size_t n_paths, struct ox_error *err);
 void ox_samples_release(struct ox_samples *samples);
+/* 1 + an input whose rows were taken for samples though they may as well be steps: OX_FIRST_OPEN. 0: there is none. */
+size_t ox_samples_guessed(const struct ox_samples *samples);
 /* Feeds in all; what does not fill a fixed batch is left out. */
 uint64_t ox_samples_count(const struct ox_samples *samples);
 /* The next feed: one for each session input (NULL: its default), borrowed until the next call. *more false: that was all. */
 enum ox_status ox_samples_next(struct ox_samples *samples, struct ox_datum *const **feed,
                                bool *more, struct ox_error *err);
+
+/* ---- time_axis.c ---- */
+
+enum ox_first_axis {
+    OX_FIRST_SAMPLES, /* a batch */
+    OX_FIRST_TIME,    /* steps of one sequence: an LSTM goes along it, or it is called so */
+    OX_FIRST_OPEN     /* as open as the second, and neither is known to be time */
+};
+
+/* What the first dimension of a graph's input is, if an array of the input's own rank stands for it. */
+enum ox_first_axis ox_first_axis(const struct ox_value *input);
 
 #endif
