@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "input_dims.h"
+#include "prove.h"
 #include "text_table.h"
 
 enum format { FORMAT_TABLE, FORMAT_JSON };
@@ -15,7 +16,7 @@ struct args {
     struct opt_strings set;
     struct opt_strings free_dims;
     struct opt_strings explain;
-    bool freeze;
+    bool freeze, no_verify;
     bool empty;
     bool strict;
     bool overwrite;
@@ -38,6 +39,8 @@ static const struct opt options[] = {
      "with -o, declare the inputs with the dimensions given, which must be numbers all"},
     {0, "free", OPT_NAMED, FIELD(free_dims), "INPUT=DIMS", NULL,
      "with -o, make dimensions of an input dynamic: NxCx224x224, or N for the first"},
+    {0, "no-verify", OPT_FLAG, FIELD(no_verify), NULL, NULL,
+     "with --free, do not run both models on inputs drawn at random"},
     {0, "strict", OPT_FLAG, FIELD(strict), NULL, NULL,
      "contradictions and what cannot be inferred are errors"},
     {0, "overwrite", OPT_FLAG, FIELD(overwrite), NULL, NULL,
@@ -304,16 +307,26 @@ static enum ox_status infer_model(struct cli *cli, const struct args *args, stru
     return status;
 }
 
-static enum ox_status free_dims(struct cli *cli, const struct args *args, struct ox_model *model)
+static enum ox_status free_dims(struct cli *cli, const struct args *args, struct ox_model *model,
+                                const char *path)
 {
     struct input_dims inputs;
+    struct ox_model *before = NULL;
+    struct ox_error err;
     enum ox_status status = input_dims_split(cli, &args->free_dims, &inputs);
-    if (status == OX_OK) {
-        struct ox_error err;
-        status = ox_shapes_free_dims(model, inputs.names, inputs.dims, inputs.n, &err);
-        if (status != OX_OK)
-            cli_error(cli, &err);
+    if (status != OX_OK) {
+        input_dims_release(&inputs);
+        return status;
     }
+    if (!args->no_verify)
+        status = ox_model_copy(&before, model, &err);
+    if (status == OX_OK)
+        status = ox_shapes_free_dims(model, inputs.names, inputs.dims, inputs.n, &err);
+    if (status != OX_OK)
+        cli_error(cli, &err);
+    else if (before)
+        status = prove_freed(cli, path, before, model);
+    ox_model_release(before);
     input_dims_release(&inputs);
     return status;
 }
@@ -469,7 +482,7 @@ static enum ox_status one_model(struct cli *cli, void *args_, const char *path)
     if (status != OX_OK)
         return cli_error(cli, &err);
     if (args->free_dims.n)
-        status = free_dims(cli, args, model);
+        status = free_dims(cli, args, model, path);
     if (status == OX_OK)
         status = infer_model(cli, args, model, &shapes);
     if (status == OX_OK) {
@@ -508,6 +521,8 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
         return cli_fail(cli, OX_USAGE, "shape-infer: --free is of no use without -o");
     if (args->free_dims.n && args->freeze)
         return cli_fail(cli, OX_USAGE, "shape-infer: --free and --freeze contradict each other");
+    if (args->no_verify && !args->free_dims.n)
+        return cli_fail(cli, OX_USAGE, "shape-infer: --no-verify is of no use without --free");
     return cli_each_model(cli, args_, operands, n_operands, one_model);
 }
 
@@ -532,7 +547,8 @@ const struct command command_shape_infer = {
         "and --set. With --free an input's dimension that was exported as a number "
         "becomes dynamic again; the targets of Reshape and Expand that hold the old size "
         "are put right, and where another constant needs it the exit code is 1 and nothing "
-        "is written.\n\n"
+        "is written. The result is run: at the old size, where it must give the same, and at twice "
+        "that size and more; of a batch, against as many runs of the model as it was.\n\n"
         "--explain leads from a value that is not known, or known by a made-up name, back "
         "to the cause: each step a value, the node that makes it and the reason.",
     .examples = "  onnxtool shape-infer model.onnx\n"

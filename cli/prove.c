@@ -5,13 +5,7 @@
 
 enum { MOST_RANK = 64 };
 
-struct side {
-    struct ox_session *session;
-    struct ox_datum **inputs, **outputs;
-    size_t n_inputs, n_outputs;
-};
-
-static void release_data(struct ox_datum **data, size_t n)
+void prove_release(struct ox_datum **data, size_t n)
 {
     for (size_t i = 0; data && i < n; i++) {
         ox_datum_release(data[i]);
@@ -19,17 +13,17 @@ static void release_data(struct ox_datum **data, size_t n)
     }
 }
 
-static void close_side(struct side *side, bool owns_inputs)
+void prove_close(struct prove_side *side, bool owns_inputs)
 {
     if (owns_inputs)
-        release_data(side->inputs, side->n_inputs);
-    release_data(side->outputs, side->n_outputs);
+        prove_release(side->inputs, side->n_inputs);
+    prove_release(side->outputs, side->n_outputs);
     free(side->inputs);
     free(side->outputs);
     ox_session_release(side->session);
 }
 
-static enum ox_status open_side(struct side *side, struct ox_model *model, struct ox_error *err)
+enum ox_status prove_open(struct prove_side *side, struct ox_model *model, struct ox_error *err)
 {
     enum ox_status status =
         ox_session_new(&side->session, model, &(struct ox_run_options){.narrow = true}, err);
@@ -93,7 +87,7 @@ enum ox_status prove_draw(struct ox_session *session, uint64_t seed, int64_t ope
 }
 
 /* Input of that name gets what the other side has; false: there is none. */
-static bool share_inputs(const struct side *from, struct side *to)
+static bool share_inputs(const struct prove_side *from, struct prove_side *to)
 {
     for (size_t i = 0; i < to->n_inputs; i++) {
         const char *name = ox_session_input_name(to->session, i);
@@ -108,8 +102,8 @@ static bool share_inputs(const struct side *from, struct side *to)
     return true;
 }
 
-static enum ox_status compare(struct proof *proof, const struct side *expected,
-                              const struct side *actual, const struct ox_tolerance *tolerance,
+static enum ox_status compare(struct proof *proof, const struct prove_side *expected,
+                              const struct prove_side *actual, const struct ox_tolerance *tolerance,
                               struct ox_error *err)
 {
     for (size_t i = 0; i < expected->n_outputs; i++) {
@@ -142,9 +136,9 @@ struct drawing {
 };
 
 /* One drawing; what the model that is believed cannot run says nothing. */
-static enum ox_status sample(struct proof *proof, struct side *expected, struct side *actual,
-                             const struct proof_options *options, const struct drawing *drawing,
-                             struct ox_error *err)
+static enum ox_status sample(struct proof *proof, struct prove_side *expected,
+                             struct prove_side *actual, const struct proof_options *options,
+                             const struct drawing *drawing, struct ox_error *err)
 {
     enum ox_status status =
         prove_draw(expected->session, options->seed + 1000 * (uint64_t)drawing->seed, drawing->open,
@@ -177,18 +171,19 @@ static enum ox_status sample(struct proof *proof, struct side *expected, struct 
     return status == OX_OK ? compare(proof, expected, actual, &options->tolerance, err) : status;
 }
 
-static enum ox_status run_sample(struct proof *proof, struct side *expected, struct side *actual,
-                                 const struct proof_options *options, struct drawing drawing,
-                                 struct ox_error *err)
+static enum ox_status run_sample(struct proof *proof, struct prove_side *expected,
+                                 struct prove_side *actual, const struct proof_options *options,
+                                 struct drawing drawing, struct ox_error *err)
 {
     enum ox_status status = sample(proof, expected, actual, options, &drawing, err);
-    release_data(expected->outputs, expected->n_outputs);
-    release_data(actual->outputs, actual->n_outputs);
+    prove_release(expected->outputs, expected->n_outputs);
+    prove_release(actual->outputs, actual->n_outputs);
     return status;
 }
 
-static enum ox_status run_samples(struct proof *proof, struct side *expected, struct side *actual,
-                                  const struct proof_options *options, struct ox_error *err)
+static enum ox_status run_samples(struct proof *proof, struct prove_side *expected,
+                                  struct prove_side *actual, const struct proof_options *options,
+                                  struct ox_error *err)
 {
     static const float edges[] = {0, -1, 10};
     /* Windows, strides and poolings may need more than the small sizes of the first drawings. */
@@ -215,14 +210,14 @@ static enum ox_status run_samples(struct proof *proof, struct side *expected, st
 enum ox_status prove_equal(struct proof *proof, struct ox_model *expected, struct ox_model *actual,
                            const struct proof_options *options, struct ox_error *err)
 {
-    struct side a = {0}, b = {0};
+    struct prove_side a = {0}, b = {0};
     *proof = (struct proof){.agree = true};
-    enum ox_status status = open_side(&a, expected, err);
+    enum ox_status status = prove_open(&a, expected, err);
     if (status == OX_UNSUPPORTED || status == OX_INPUT) {
         snprintf(proof->reason, sizeof proof->reason, "%s", err->message);
         status = OX_OK;
     } else if (status == OX_OK) {
-        status = open_side(&b, actual, err);
+        status = prove_open(&b, actual, err);
         if (status == OX_UNSUPPORTED || status == OX_INPUT) {
             proof->agree = false;
             proof->samples = 1;
@@ -236,7 +231,7 @@ enum ox_status prove_equal(struct proof *proof, struct ox_model *expected, struc
             status = run_samples(proof, &a, &b, options, err);
         }
     }
-    close_side(&b, false);
-    close_side(&a, true);
+    prove_close(&b, false);
+    prove_close(&a, true);
     return status;
 }

@@ -22,6 +22,17 @@ struct proof_options {
     struct ox_tolerance tolerance;
 };
 
+/* One of the two. */
+struct prove_side {
+    struct ox_session *session;
+    struct ox_datum **inputs, **outputs; /* NULL elements: none */
+    size_t n_inputs, n_outputs;
+};
+
+enum ox_status prove_open(struct prove_side *side, struct ox_model *model, struct ox_error *err);
+void prove_close(struct prove_side *side, bool owns_inputs);
+void prove_release(struct ox_datum **data, size_t n);
+
 /* Draws the inputs that the session requires, `inputs` of them all (what was there is released); open dimensions are `open` in every
  * one, so that names agree. */
 enum ox_status prove_draw(struct ox_session *session, uint64_t seed, int64_t open,
@@ -30,5 +41,13 @@ enum ox_status prove_draw(struct ox_session *session, uint64_t seed, int64_t ope
 /* OX_OK also when they disagree or nothing could be run: see proof. Inputs are matched by name, outputs by place. */
 enum ox_status prove_equal(struct proof *proof, struct ox_model *expected, struct ox_model *actual,
                            const struct proof_options *options, struct ox_error *err);
+
+/* ---- prove_free.c ---- */
+
+/* What ox_shapes_free_dims() made of a model: run at its old sizes, where it must be equal, and with those that are free now
+ * twice and three times as large; where they are batches, held against as many runs of the model that was. OX_NEGATIVE when it
+ * does not run; rows that depend on each other are a warning, as is a model that cannot be run. Reports errors. */
+enum ox_status prove_freed(struct cli *cli, const char *path, struct ox_model *before,
+                           struct ox_model *after);
 
 #endif

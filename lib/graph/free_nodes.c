@@ -81,25 +81,34 @@ static enum ox_status set_constant(struct ox_freeing *free_, struct ox_node *nod
     return OX_OK;
 }
 
+/* The int64 values of a constant; *n is 0 where it has others, or more than a shape has. */
+static enum ox_status read_values(struct ox_freeing *free_, const struct ox_value *value,
+                                  int64_t values[OX_FREE_RANK], unsigned *n, struct ox_error *err)
+{
+    const struct ox_stored *stored = ox_free_constant(value);
+    struct ox_tensor *tensor = NULL;
+    *n = 0;
+    if (!stored)
+        return OX_OK;
+    OX_TRY(ox_stored_load(free_->model, stored, &tensor, err));
+    if (tensor->dtype == OX_INT64 && tensor->n <= OX_FREE_RANK) {
+        *n = (unsigned)tensor->n;
+        memcpy(values, tensor->data, tensor->n * sizeof *values);
+    }
+    ox_tensor_release(tensor);
+    return OX_OK;
+}
+
 /* The numbers that a target is written down as; what is made of other constants is known by what the node made
  * of them alone: no 0 and no -1 then. */
 static enum ox_status read_target(struct ox_freeing *free_, const struct ox_value *value,
                                   const struct ox_type *made, const int64_t *made_dims,
                                   int64_t target[OX_FREE_RANK], unsigned *n, struct ox_error *err)
 {
-    const struct ox_stored *stored = ox_free_constant(value);
-    struct ox_tensor *tensor = NULL;
+    if (ox_free_constant(value))
+        return read_values(free_, value, target, n, err);
     *n = made->rank;
     memcpy(target, made_dims, made->rank * sizeof *target);
-    if (!stored)
-        return OX_OK;
-    OX_TRY(ox_stored_load(free_->model, stored, &tensor, err));
-    *n = 0;
-    if (tensor->dtype == OX_INT64 && tensor->n <= OX_FREE_RANK) {
-        *n = (unsigned)tensor->n;
-        memcpy(target, tensor->data, tensor->n * sizeof *target);
-    }
-    ox_tensor_release(tensor);
     return OX_OK;
 }
 
@@ -130,6 +139,45 @@ static bool reshape_target(const struct ox_node *node, const struct ox_type *in,
             target[i] = old[i];
     }
     return true;
+}
+
+/* A Reshape whose target is put together as it runs, Concat([1], Shape(x)[1:]), and begins with the old size: the first dimension is
+ * copied then, or follows from the rest where 0 means 0. */
+static enum ox_status free_first(struct ox_freeing *free_, struct ox_node *node,
+                                 struct ox_error *err)
+{
+    int64_t first[OX_FREE_RANK], other[OX_FREE_RANK], was;
+    unsigned n, n_other;
+    struct ox_node *concat = node->inputs[1]->producer;
+    const struct ox_attr *allow = ox_node_attr(node, "allowzero");
+    const struct ox_type *in = ox_shapes_type(free_->after, node->inputs[0]);
+    const struct ox_type *before = ox_free_type_before(free_, node->inputs[0]);
+    bool copies = !allow || !allow->i;
+    if (!concat || strcmp(concat->op_type, "Concat") != 0 || *concat->domain ||
+        concat->n_inputs < 2 || !concat->inputs[0] || !in || !in->has_rank || !in->rank ||
+        ox_expr_is_int(in->dims[0], NULL) || !before || before->rank != in->rank ||
+        !ox_expr_is_int(before->dims[0], &was))
+        return OX_OK;
+    OX_TRY(read_values(free_, concat->inputs[0], first, &n, err));
+    if (!n || first[0] != was || was < 1)
+        return OX_OK;
+    for (size_t i = 0; i < concat->n_inputs && !copies; i++) {
+        OX_TRY(read_values(free_, concat->inputs[i], other, &n_other, err));
+        for (unsigned k = 0; k < n_other; k++)
+            if (other[k] < 0)
+                return OX_OK;
+    }
+    first[0] = copies ? 0 : -1;
+    struct ox_value *made = ox_graph_add_value(node->graph, node->inputs[1]->name);
+    struct ox_node *copy = made ? ox_graph_add_node(node->graph, "Concat", "", "", concat->inputs,
+                                                    concat->n_inputs, &made, 1)
+                                : NULL;
+    if (!copy || !ox_node_set_int(copy, "axis", 0))
+        return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", ox_free_label(free_->model));
+    OX_TRY(set_constant(free_, copy, 0, n, first, err));
+    note_replaced(free_, node->inputs[1]);
+    node->inputs[1] = made;
+    return OX_OK;
 }
 
 static enum ox_status free_target(struct ox_freeing *free_, struct ox_node *node, bool is_expand,
@@ -320,7 +368,9 @@ enum ox_status ox_free_node(struct ox_freeing *free_, struct ox_node *node, stru
     if (strcmp(node->op_type, "Gather") == 0)
         return refuse_view(free_, node, err);
     if ((!is_expand && strcmp(node->op_type, "Reshape") != 0) || node->n_inputs < 2 ||
-        !node->outputs[0] || !node->inputs[1] || !is_fixed(free_, node->inputs[1]))
+        !node->outputs[0] || !node->inputs[1])
         return OX_OK;
-    return free_target(free_, node, is_expand, err);
+    if (is_fixed(free_, node->inputs[1]))
+        return free_target(free_, node, is_expand, err);
+    return is_expand ? OX_OK : free_first(free_, node, err);
 }
