@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/match.h"
 #include "graph/target_survey.h"
 #include "schema/schema.h"
 
 enum {
     WORTH_NARROWING = 1024, /* elements of a weight that is cast back for nodes in float */
-    CAST_TAKES_NUMBER = 6   /* before, `to` is a name */
+    CAST_TAKES_NUMBER = 6,  /* before, `to` is a name */
+    DIFFERENCE_DEPTH = 4    /* sums of sums that a root is taken of */
 };
 
 struct halver {
@@ -257,6 +259,57 @@ static enum ox_status leave_islands(struct halver *h)
     return OX_OK;
 }
 
+/* ---- Roots of differences ----------------------------------------------------------------------------------------- */
+
+/* Whether what it makes may be a small difference of large values. */
+static bool may_cancel(const struct ox_node *node)
+{
+    static const char *const names[] = {"Add", "Gemm", "MatMul", "Sub", "Sum"};
+    for (size_t i = 0; node && i < OX_COUNT(names); i++) {
+        if (ox_is_op(node, names[i]))
+            return true;
+    }
+    return false;
+}
+
+/* The operand beside an epsilon; NULL: none of the two is a constant number. */
+static const struct ox_value *beside_epsilon(const struct ox_node *node)
+{
+    for (size_t i = 0; ox_is_op(node, "Add") && node->n_inputs == 2 && i < 2; i++) {
+        const struct ox_value *value = node->inputs[i];
+        size_t n;
+        if (value && value->init && ox_dims_count(value->init->rank, value->init->dims, &n) &&
+            n == 1)
+            return node->inputs[1 - i];
+    }
+    return NULL;
+}
+
+static void keep_exact(struct halver *h, const struct ox_value *value, int depth)
+{
+    if (!is_float(h, value) || !depth)
+        return;
+    h->wide[value->id] = true;
+    for (size_t i = 0; may_cancel(value->producer) && i < value->producer->n_inputs; i++)
+        keep_exact(h, value->producer->inputs[i], depth - 1);
+}
+
+/* A distance by x^2 - 2xy + y^2 and a variance by E(x^2) - E(x)^2 round to less than 0 in halves, and their roots to NaN. */
+static void keep_differences(struct halver *h)
+{
+    for (size_t i = 0; i < h->n_nodes; i++) {
+        const struct ox_node *node = h->graph->nodes[i];
+        if (!ox_is_op(node, "Sqrt") || !is_float(h, node->inputs[0]))
+            continue;
+        const struct ox_value *value = node->inputs[0];
+        const struct ox_value *other = value->producer ? beside_epsilon(value->producer) : NULL;
+        if (may_cancel(other ? other->producer : value->producer))
+            keep_exact(h, value, DIFFERENCE_DEPTH);
+    }
+}
+
+/* ---- Looking ------------------------------------------------------------------------------------------------------ */
+
 static enum ox_status look(struct halver *h)
 {
     struct ox_graph *graph = h->graph;
@@ -276,6 +329,7 @@ static enum ox_status look(struct halver *h)
         if (value && value->id < h->n_values)
             h->wide[value->id] = true;
     }
+    keep_differences(h);
     for (size_t i = 0; i < h->n_nodes; i++)
         h->half_node[i] = can_be_half(h, graph->nodes[i]);
     if (h->survey)
