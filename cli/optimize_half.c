@@ -70,7 +70,14 @@ static enum ox_status run_once(struct ox_session *session, uint64_t seed, int64_
     return status;
 }
 
-/* A model that cannot be run tells nothing: only its weights are looked at. */
+/* Whether the model does not run so, rather than that nothing can be run any more. */
+static bool is_its_own(enum ox_status status)
+{
+    return status == OX_INPUT || status == OX_UNSUPPORTED;
+}
+
+/* Sizes that do not fit each other (a mask's, of past and present) tell nothing. Of a model that runs with none only the weights are
+ * looked at. */
 static enum ox_status find_wide(struct cli *cli, const char *path, struct ox_model *model,
                                 struct wide *wide)
 {
@@ -80,10 +87,17 @@ static enum ox_status find_wide(struct cli *cli, const char *path, struct ox_mod
     struct ox_error err;
     struct ox_run_options with = {.on_value = on_value, .value_arg = wide};
     enum ox_status status = ox_session_new(&session, model, &with, &err);
-    for (size_t k = 0; k < sizeof open / sizeof *open && status == OX_OK; k++)
+    bool any = false;
+    for (size_t k = 0; k < sizeof open / sizeof *open && session; k++) {
         status = run_once(session, 7 + 100 * (uint64_t)k, open[k], &err);
+        any |= status == OX_OK;
+        if (status != OX_OK && !is_its_own(status))
+            break;
+    }
     ox_session_release(session);
-    if (status == OX_INPUT || status == OX_UNSUPPORTED) {
+    if (is_its_own(status) && any)
+        return OX_OK;
+    if (is_its_own(status)) {
         cli_warn(cli, "%s: warning: what overflows was not looked for: %s", path, err.message);
         return OX_OK;
     }
