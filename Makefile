@@ -173,16 +173,21 @@ generate:
 check-generated:
 	$(Q)scripts/generate --check
 
-## install: install program, library, header, pkg-config file, manual pages and completions under PREFIX
+## install: install program, library, headers, pkg-config file, manual pages, completions and engine adapters under PREFIX
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
-		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/libexec/onnxtool
+		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/libexec/onnxtool \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
+		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install -m 755 scripts/onnxtool-engine-* $(DESTDIR)$(PREFIX)/libexec/onnxtool
 	install -m 644 scripts/onnxtool_engine.py $(DESTDIR)$(PREFIX)/libexec/onnxtool
 	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/onnxtool
 	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/libonnxtool.a
 	install -m 644 lib/onnxtool.h lib/onnxtool_op.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	$(PROGRAM) completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/onnxtool
+	$(PROGRAM) completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_onnxtool
+	$(PROGRAM) completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/onnxtool.fish
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBS@|$(LDLIBS_ALL)|' scripts/onnxtool.pc.in \
 		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/onnxtool.pc
 
