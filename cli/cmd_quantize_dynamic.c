@@ -134,7 +134,7 @@ static void defaults(void *args_)
 
 const struct command command_quantize_dynamic = {
     .name = "quantize-dynamic",
-    .summary = "Make weights 8-bit integers and quantize activations as the model runs",
+    .summary = "Quantize weights now and activations as the model runs, or weights alone",
     .operands = "MODEL",
     .description =
         "Products and convolutions with constant weights become MatMulInteger and ConvInteger, "

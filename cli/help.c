@@ -176,8 +176,9 @@ static const char environment[] =
     "processor has serve.\n"
     ".TP\n\\fBNO_COLOR\\fR\nwhen set to anything, no colour unless \\fB\\-\\-color\\fR asks for "
     "it.\n"
-    ".TP\n\\fBPATH\\fR\nwhere engines of \\fBparity\\fR and \\fBrun\\fR are looked for: programs "
-    "onnxtool\\-engine\\-NAME.\n"
+    ".TP\n\\fBPATH\\fR\nwhere engines of \\fBparity\\fR are looked for, before libexec/onnxtool "
+    "beside "
+    "the program's folder: programs onnxtool\\-engine\\-NAME.\n"
     ".TP\n\\fBTMPDIR\\fR\nwhere engines exchange files with us, and what goes to a pipe is "
     "collected; /tmp without it.\n";
 
