@@ -3,7 +3,7 @@
 
 #include "render_ops.h"
 
-enum { WIDTH = 96, NAME_COLUMN = 2, CHANGE_INDENT = 6 };
+enum { NAME_COLUMN = 2, CHANGE_INDENT = 6 };
 
 const char *ops_domain_name(const char *domain)
 {
@@ -36,36 +36,13 @@ static enum ox_status changes_between(struct cli *cli, const struct ox_schema *f
 
 /* ---- Text ---- */
 
-/* Words from column `column` on; further lines begin at `indent`. */
-static void put_words(struct ox_strbuf *out, const char *text, size_t column, size_t indent)
-{
-    size_t at = column;
-    bool first = true;
-    while (*text) {
-        size_t n = strcspn(text, " ");
-        if (!first && at + 1 + n > WIDTH) {
-            ox_strbuf_printf(out, "\n%*s", (int)indent, "");
-            at = indent;
-        } else if (!first) {
-            ox_strbuf_putc(out, ' ');
-            at++;
-        }
-        ox_strbuf_add(out, text, n);
-        at += n;
-        first = false;
-        text += n;
-        text += strspn(text, " ");
-    }
-    ox_strbuf_putc(out, '\n');
-}
-
 /* A line "  name   text", the text wrapped; text is cleared. */
 static void put_item(struct ox_strbuf *out, const char *name, size_t name_width,
                      struct ox_strbuf *text)
 {
     size_t indent = NAME_COLUMN + name_width + 2;
     ox_strbuf_printf(out, "%*s%-*s  ", NAME_COLUMN, "", (int)name_width, name);
-    put_words(out, ox_strbuf_text(text, out), indent, indent);
+    cli_wrap(out, ox_strbuf_text(text, out), text->len, indent, indent);
     ox_strbuf_clear(text);
 }
 
@@ -186,7 +163,7 @@ static void text_change(struct ox_strbuf *out, const struct ox_schema_change *c)
         ox_strbuf_printf(&text, "%s %s -> %s", c->property, or_none(c->before), or_none(c->after));
     }
     ox_strbuf_printf(out, "%*s", NAME_COLUMN, "");
-    put_words(out, ox_strbuf_text(&text, out), NAME_COLUMN, CHANGE_INDENT);
+    cli_wrap(out, ox_strbuf_text(&text, out), text.len, NAME_COLUMN, CHANGE_INDENT);
     ox_strbuf_release(&text);
 }
 

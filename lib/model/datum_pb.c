@@ -271,15 +271,8 @@ enum ox_status ox_datum_read_pb(struct ox_datum **out, struct ox_env *env, const
                                 const char *type, struct ox_error *err)
 {
     struct ox_model *model;
-    OX_TRY(ox_model_new(&model, env, path, err));
-    enum ox_status status = ox_mapping_open(&model->map, env, path, env->limits.message_bytes, err);
-    if (status == OX_OK && strcmp(path, "-") != 0) {
-        model->dir = ox_path_dir(path);
-        if (!model->dir)
-            status = ox_fail(err, OX_NO_MEMORY, "%s: out of memory", path);
-    }
-    if (status == OX_OK)
-        status = read_message(&(struct reader){model, err}, type ? type : "", out);
+    OX_TRY(ox_model_map(&model, env, path, err));
+    enum ox_status status = read_message(&(struct reader){model, err}, type ? type : "", out);
     ox_model_release(model);
     return status;
 }

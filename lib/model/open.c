@@ -159,8 +159,8 @@ enum ox_status ox_model_new(struct ox_model **out, struct ox_env *env, const cha
     return OX_OK;
 }
 
-enum ox_status ox_model_open(struct ox_model **out, struct ox_env *env, const char *path,
-                             struct ox_error *err)
+enum ox_status ox_model_map(struct ox_model **out, struct ox_env *env, const char *path,
+                            struct ox_error *err)
 {
     struct ox_model *model;
     OX_TRY(ox_model_new(&model, env, path, err));
@@ -170,8 +170,19 @@ enum ox_status ox_model_open(struct ox_model **out, struct ox_env *env, const ch
         if (!model->dir)
             status = ox_fail(err, OX_NO_MEMORY, "%s: out of memory", path);
     }
-    if (status == OX_OK)
-        status = read_model(model, model->map.data, model->map.bytes, err);
+    if (status != OX_OK)
+        ox_model_release(model);
+    else
+        *out = model;
+    return status;
+}
+
+enum ox_status ox_model_open(struct ox_model **out, struct ox_env *env, const char *path,
+                             struct ox_error *err)
+{
+    struct ox_model *model;
+    OX_TRY(ox_model_map(&model, env, path, err));
+    enum ox_status status = read_model(model, model->map.data, model->map.bytes, err);
     if (status != OX_OK)
         ox_model_release(model);
     else

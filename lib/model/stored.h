@@ -16,5 +16,8 @@ void ox_emit_tensor(struct ox_emit *e, const struct ox_tensor *tensor, const cha
 /* A model with nothing in it, for reading other files by the same rules. path is the file's name in messages. */
 enum ox_status ox_model_new(struct ox_model **out, struct ox_env *env, const char *path,
                             struct ox_error *err);
+/* The same with the file mapped, nothing of it read, and its folder known. */
+enum ox_status ox_model_map(struct ox_model **out, struct ox_env *env, const char *path,
+                            struct ox_error *err);
 
 #endif
