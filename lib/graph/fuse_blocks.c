@@ -12,7 +12,7 @@ enum { ROWS_MOST = 16 };
 static bool is_map_conv(struct ox_rewrite *rw, const struct ox_node *node)
 {
     if (!node || !ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv") || node->n_outputs != 1 ||
-        ox_attr_int(node, "transposed", 0) ||
+        ox_attr_int(node, "transposed", 0) || ox_attr_int(node, "join_channels", 0) ||
         ox_attr_int(node, "layout", 0) != (OX_IN_LAST | OX_OUT_LAST))
         return false;
     const struct ox_stored *w = ox_rw_stored(rw, node->inputs[IN_WEIGHTS]);

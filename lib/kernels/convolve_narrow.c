@@ -1,6 +1,6 @@
-/* Convolution of few channels (first layers): lines are copied once between their zeros, planar ones turned on the way, into a
- * ring of as many as the kernel is high. There the taps of an output in one line are a run of memory, and outputs lie at equal
- * steps: the kernel needs no pointers to pixels. */
+/* Convolution of few channels (first layers, groups): lines are copied once between their zeros, planar ones turned on the way, into
+ * a ring of as many as the kernel is high. There outputs lie at equal steps, so the kernel needs no pointers to pixels, and the
+ * taps of an output in one line are a run of memory; those of a group of channels are a run each. */
 #include <string.h>
 
 #include "common/compiler.h"
@@ -34,13 +34,24 @@ static size_t height(const struct ox_conv *c)
 /* Floats of a line with its zeros, as far as outputs read it. */
 static size_t framed(const struct ox_conv *c)
 {
-    return c->out[1] ? ((c->out[1] - 1) * c->stride[1] + c->kernel[1]) * c->in_channels : 0;
+    const size_t reach = (c->kernel[1] - 1) * c->dilation[1] + 1;
+    return c->out[1] ? ((c->out[1] - 1) * c->stride[1] + reach) * c->in_channels : 0;
+}
+
+/* Whether the taps of a kernel's row are one run. */
+static bool is_run(const struct ox_conv *c)
+{
+    return c->groups == 1 && c->dilation[1] == 1;
 }
 
 bool ox_conv_narrow_fits(const struct ox_conv *c)
 {
-    return c->groups == 1 && c->dilation[1] == 1 && c->in_channels <= OX_CONV_NARROW_CHANNELS &&
-           c->kernel[0] <= OX_CONV_NARROW_ROWS && height(c) <= OX_CONV_NARROW_LINES;
+    if (c->kernel[0] > OX_CONV_NARROW_ROWS || height(c) > OX_CONV_NARROW_LINES)
+        return false;
+    if (is_run(c))
+        return c->in_channels <= OX_CONV_NARROW_CHANNELS;
+    return c->groups > 1 && c->kernel[0] * c->kernel[1] <= OX_CONV_NARROW_TAPS &&
+           c->in_channels / c->groups <= OX_CONV_NARROW_GROUP;
 }
 
 size_t ox_conv_narrow_work(const struct ox_conv *c, const struct ox_env *env)
@@ -80,6 +91,38 @@ struct ring {
     float *room;
 };
 
+/* Outputs of a line, of one group; `row` are its lines. */
+static void one_group(const struct job *j, size_t group, const float *const *row, float *out,
+                      const struct ox_epilogue *end)
+{
+    const struct ox_conv *c = j->c;
+    const size_t channels = c->in_channels / c->groups, n = c->out_channels / c->groups;
+    const size_t taps = c->kernel[0] * c->kernel[1];
+    const size_t panels = (n + j->t->nr - 1) / j->t->nr, panel = taps * channels * j->t->nr;
+    const float *tap[OX_CONV_NARROW_TAPS];
+    const struct ox_epilogue own = ox_end_at(end, 0, group * n);
+    struct ox_line line = {.row = row,
+                           .rows = (unsigned)c->kernel[0],
+                           .run = c->kernel[1] * channels,
+                           .step = c->stride[1] * c->in_channels,
+                           .count = c->out[1],
+                           .b = j->packed + group * panels * panel,
+                           .panel = panel,
+                           .c = out + group * n,
+                           .ldc = c->out_pixel,
+                           .cols = n,
+                           .end = &own};
+    if (!is_run(c)) {
+        for (size_t i = 0; i < taps; i++)
+            tap[i] = row[i / c->kernel[1]] + i % c->kernel[1] * c->dilation[1] * c->in_channels +
+                     group * channels;
+        line.row = tap;
+        line.rows = (unsigned)taps;
+        line.run = channels;
+    }
+    j->t->line(&line);
+}
+
 static void one_row(const struct job *j, size_t image, size_t y, struct ring *ring)
 {
     const struct ox_conv *c = j->c;
@@ -99,18 +142,8 @@ static void one_row(const struct job *j, size_t image, size_t y, struct ring *ri
     float *out = j->out + image * j->out_batch + y * c->out[1] * c->out_pixel;
     struct ox_epilogue end = ox_end_at(j->end, (image * c->out[0] + y) * c->out[1], 0);
     end.row_bias = NULL;
-    const struct ox_line line = {.row = row,
-                                 .rows = (unsigned)c->kernel[0],
-                                 .run = c->kernel[1] * c->in_channels,
-                                 .step = c->stride[1] * c->in_channels,
-                                 .count = c->out[1],
-                                 .b = j->packed,
-                                 .panel = c->kernel[0] * c->kernel[1] * c->in_channels * j->t->nr,
-                                 .c = out,
-                                 .ldc = c->out_pixel,
-                                 .cols = c->out_channels,
-                                 .end = &end};
-    j->t->line(&line);
+    for (size_t group = 0; group < c->groups; group++)
+        one_group(j, group, row, out, &end);
     ox_end_rows(j->t, c->out[1], c->out_channels, out, c->out_pixel, &end);
 }
 
@@ -149,6 +182,6 @@ void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct
     /* Neighbouring tasks copy the lines that they share: not too many tasks. */
     j.rows = j.rows < 2 * j.lines ? 2 * j.lines : j.rows;
     const double flops = 2.0 * (double)(all * c->out[1]) * (double)c->out_channels *
-                         (double)(c->kernel[0] * c->kernel[1] * c->in_channels);
+                         (double)(c->kernel[0] * c->kernel[1] * c->in_channels / c->groups);
     ox_spread(env, (all + j.rows - 1) / j.rows, flops, run_task, &j);
 }

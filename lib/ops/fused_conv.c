@@ -1,6 +1,7 @@
 /* FusedConv: Conv over one or two axes with what follows it, in either layout. Inputs: data, weights (OIHW), bias (O), scale (O,
  * multiplies the sum before the bias), residual (of the output's shape and layout, added before the activation). With the attribute
- * `transposed` it is ConvTranspose (weights IOHW). */
+ * `transposed` it is ConvTranspose (weights IOHW). With `join_channels` the output has so many of them, its own from `join_at` on, and
+ * the others of a sixth input, in whose memory it is made (without one they are not set): a Concat that is no copy. */
 #include <string.h>
 
 #include "kernels/convolve.h"
@@ -9,7 +10,7 @@
 #include "ops/infer.h"
 #include "ops/window.h"
 
-enum { IN_X, IN_WEIGHTS, IN_BIAS, IN_SCALE, IN_RESIDUAL };
+enum { IN_X, IN_WEIGHTS, IN_BIAS, IN_SCALE, IN_RESIDUAL, IN_JOINED };
 
 /* What stays with the node: how, the weights' shape, and the packed weights and the bias behind it. */
 struct packed_conv {
@@ -25,9 +26,25 @@ struct job {
     const struct ox_compute *table;
     unsigned rank;
     bool in_last, out_last;
+    size_t at;       /* channel of the output where its own begin */
     int64_t dims[4]; /* of the output, in its layout */
     struct packed_conv *packed;
 };
+
+/* Where the output is a slice of a larger one. */
+static enum ox_status read_slice(struct ox_run *r, struct job *job, struct ox_error *err)
+{
+    const int64_t all = ox_run_int(r, "join_channels", 0), at = ox_run_int(r, "join_at", 0);
+    const int64_t own = (int64_t)job->c.out_channels;
+    if (all == 0)
+        return OX_OK;
+    if (!job->out_last || at < 0 || own > all || at > all - own)
+        return ox_run_fail(r, err, OX_INPUT, "its channels are no slice of %lld", (long long)all);
+    job->at = (size_t)at;
+    job->c.out_pixel = (size_t)all;
+    job->dims[job->rank - 1] = all;
+    return OX_OK;
+}
 
 static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsigned rank,
                                  struct job *job, struct ox_error *err)
@@ -79,6 +96,7 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
     job->rank = rank;
     job->dims[0] = shape->dims[0];
     job->dims[job->out_last ? rank - 1 : 1] = out;
+    OX_TRY(read_slice(r, job, err));
     for (unsigned d = 0; d < w->n; d++)
         job->dims[d + (job->out_last ? 1 : 2)] = w->out[d];
     return OX_OK;
@@ -170,8 +188,11 @@ static enum ox_status residual_of(struct ox_run *r, struct job *job, const struc
     const struct ox_tensor *residual = ox_run_in(r, IN_RESIDUAL);
     if (!residual)
         return OX_OK;
-    if (residual->dtype != OX_FLOAT32 || residual->rank != y->rank ||
-        memcmp(residual->dims, y->dims, y->rank * sizeof *y->dims) != 0)
+    bool fits = residual->dtype == OX_FLOAT32 && residual->rank == y->rank;
+    for (unsigned d = 0; fits && d < y->rank; d++)
+        fits = residual->dims[d] ==
+               (job->out_last && d == y->rank - 1 ? (int64_t)job->c.out_channels : y->dims[d]);
+    if (!fits)
         return ox_run_fail(r, err, OX_INPUT, "the residual has not the output's shape");
     end->residual = residual->data;
     end->residual_ld = job->c.out_channels;
@@ -186,6 +207,21 @@ static enum ox_status residual_of(struct ox_run *r, struct job *job, const struc
     return OX_OK;
 }
 
+static enum ox_status make_output(struct ox_run *r, const struct job *job, struct ox_tensor **y,
+                                  struct ox_error *err)
+{
+    const struct ox_tensor *joined = ox_run_in(r, IN_JOINED);
+    if (!joined)
+        return ox_run_out(r, 0, OX_FLOAT32, job->rank, job->dims, y, err);
+    if (joined->dtype != OX_FLOAT32 || joined->rank != job->rank ||
+        memcmp(joined->dims, job->dims, job->rank * sizeof *job->dims) != 0)
+        return ox_run_fail(r, err, OX_INPUT, "the map to write into has not the output's shape");
+    OX_TRY(ox_run_out_reuse(r, 0, IN_JOINED, OX_FLOAT32, job->rank, job->dims, y, err));
+    if ((*y)->data != joined->data)
+        memcpy((*y)->data, joined->data, joined->n * sizeof(float));
+    return OX_OK;
+}
+
 static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
 {
     struct job job = {.table = ox_compute(ox_cpu()), .packed = ox_run_state(r)};
@@ -196,14 +232,15 @@ static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
     struct ox_tensor *y;
     struct ox_fused_row row;
     struct ox_epilogue end = {.col_bias = job.packed->bias};
-    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, job.rank, job.dims, &y, err));
+    OX_TRY(make_output(r, &job, &y, err));
     if (!y->n)
         return OX_OK;
     OX_TRY(ox_fused_activation(r, &end, &row, err));
     OX_TRY(residual_of(r, &job, y, &end, err));
     job.c.planar = is_planar(&job);
     const float *x = input_of(r, &job, err);
-    float *out = job.out_last ? y->data : ox_run_work(r, y->n, sizeof(float), err);
+    float *out =
+        job.out_last ? (float *)y->data + job.at : ox_run_work(r, y->n, sizeof(float), err);
     size_t n_work = ox_conv_work(job.table, r->env, job.packed->way, &job.c);
     float *work = ox_run_work(r, n_work, sizeof(float), err);
     if (!x || !out || !work)

@@ -139,7 +139,13 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
         }
     } else if (way == OX_CONV_PADDED) {
         c.planar = dice_between(d, 0, 1);
-        c.dilation[1] = 1;
+        if (!c.planar && dice_between(d, 0, 1)) {
+            c.groups = dice_between(d, 2, 4);
+            c.in_channels = c.groups * dice_between(d, 1, 9);
+            c.out_channels = c.groups * dice_between(d, 1, 20);
+        } else {
+            c.dilation[1] = 1;
+        }
     }
     c.in_pixel = c.in_channels + (dice_between(d, 0, 1) ? dice_between(d, 0, 5) : 0);
     c.out_pixel = c.out_channels + dice_between(d, 0, 5);

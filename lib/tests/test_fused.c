@@ -304,7 +304,23 @@ START_TEST(halves_of_shuffled_channels_are_made_at_once)
 }
 END_TEST
 
-/* The map between them takes 2 MB; the residual comes from between the stages. */
+START_TEST(convolutions_write_into_what_joins_them)
+{
+    check_same("g (float[2,3,9,8] x) => (float[A,B,C,D] y) { "
+               "a = Conv <pads = [1,1,1,1]> (x, w0, w1) b = Relu(a) "
+               "c = Conv (b, w2) d = ConvTranspose <group = 2> (b, w3) "
+               "e = Conv <pads = [1,1,1,1]> (b, w4) f = Add(e, b) g = Relu(f) "
+               "j = Concat <axis = 1> (g, c, d) y = Conv (j, w5) }",
+               LIST("16,3,3,3", "16", "7,16,1,1", "16,3,1,1", "16,16,3,3", "4,29,1,1"),
+               DIMS(2, 3, 9, 8), WANT({"FusedConv", 5}, {"Concat", 0}, {"Transpose", 1}));
+    /* What others need too is copied. */
+    check_same("g (float[1,3,9] x) => (float[A,B,C] y) { a = Conv (x, w0) b = Conv (x, w1) "
+               "c = Conv (b, w2) j = Concat <axis = 1> (a, b, c) y = Conv (j, w3) }",
+               LIST("4,3,1", "5,3,1", "6,5,1", "2,15,1"), DIMS(1, 3, 9),
+               WANT({"FusedConv", 4}, {"Concat", 1}));
+}
+END_TEST
+
 START_TEST(transposed_convolutions_take_in_what_follows)
 {
     check_same("g (float[2,6,5,4] x) => (float[A,B,C,D] y) { a = Conv (x, w0) "
@@ -320,6 +336,7 @@ START_TEST(transposed_convolutions_take_in_what_follows)
 }
 END_TEST
 
+/* The residual comes from between the stages. */
 START_TEST(large_blocks_around_depthwise_run_in_strips)
 {
     check_same("g (float[1,5,60,60] x) => (float[A,B,C,D] y) { a = Conv (x, w0, w1) "
@@ -401,6 +418,7 @@ int main(void)
                                   what_would_change_the_meaning_is_left_alone,
                                   channels_are_shuffled_where_they_lie,
                                   halves_of_shuffled_channels_are_made_at_once,
+                                  convolutions_write_into_what_joins_them,
                                   large_blocks_around_depthwise_run_in_strips,
                                   transposed_convolutions_take_in_what_follows,
                                   spelled_activations_are_seen};
