@@ -123,8 +123,8 @@ static enum ox_status open_session(struct parity *p, struct parity_side *side)
     bool single = p->args->samples < 2 && run->args->test_data.n < 2;
     struct ox_run_options options = {.level = foreign ? 0 : side->level,
                                      .saturating = !foreign && run->args->simulate,
-        .once = single,
-        .lean = single,
+                                     .once = single,
+                                     .lean = single,
                                      .seed = parity_seed(side),
                                      .on_missing = run_report_missing,
                                      .missing_arg = run};

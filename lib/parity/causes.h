@@ -4,7 +4,7 @@
 
 #include "parity/pairs.h"
 
-enum { OX_MOST_REGION = 48, OX_LABEL_SIZE = 104 };
+enum { OX_MOST_REGION = 48, OX_LABEL_SIZE = 104, OX_WHAT_SIZE = 192 };
 
 /* One side. */
 struct ox_region {
@@ -35,6 +35,10 @@ const struct ox_schema *ox_explain_schema(const struct ox_node *node);
 
 /* A node in evidence: its name, "#12" where it has none. */
 const char *ox_explain_label(const struct ox_node *node, char text[OX_LABEL_SIZE]);
+
+/* Its operator, with the node where there are others beside it. */
+const char *ox_explain_what(const struct ox_explaining *e, const struct ox_node *node,
+                            char text[OX_WHAT_SIZE]);
 
 /* Operators, attributes, opsets, wiring. */
 enum ox_status ox_explain_nodes(struct ox_explaining *e, struct ox_error *err);

@@ -132,6 +132,7 @@ static void compare_attr(struct ox_explaining *e, const struct ox_node *a, const
                          const char *name)
 {
     struct ox_strbuf x = {0}, y = {0};
+    char what[OX_WHAT_SIZE];
     const struct ox_attr *p = ox_node_attr(a, name), *q = ox_node_attr(b, name);
     if (!p != !q && is_implied(p ? p : q))
         return;
@@ -141,10 +142,11 @@ static void compare_attr(struct ox_explaining *e, const struct ox_node *a, const
     if (x.failed || y.failed)
         e->causes->failed = true;
     else if (strcmp(x.data, y.data) != 0)
-        ox_cause_add(e->causes, 90, attr_id(name), "%s of %s is %s in A, %s in B", name, b->op_type,
-                     x.data, y.data);
+        ox_cause_add(e->causes, 90, attr_id(name), "%s of %s is %s in A, %s in B", name,
+                     ox_explain_what(e, b, what), x.data, y.data);
     else if (tensors && strcmp(b->op_type, "Constant") != 0 && !same_tensor(p, q))
-        ox_cause_add(e->causes, 85, attr_id(name), "%s of %s holds other values", name, b->op_type);
+        ox_cause_add(e->causes, 85, attr_id(name), "%s of %s holds other values", name,
+                     ox_explain_what(e, b, what));
     ox_strbuf_release(&x);
     ox_strbuf_release(&y);
 }
@@ -416,7 +418,7 @@ enum ox_status ox_explain_nodes(struct ox_explaining *e, struct ox_error *err)
             continue;
         OX_TRY(ox_explain_attrs(e, a, b, err));
         compare_opsets(e, a, b);
-        if (e->a.n_nodes == 1 && e->b.n_nodes == 1)
+        if (e->a.n_nodes == e->b.n_nodes)
             compare_wiring(e, a, b);
         OX_TRY(ox_explain_constants(e, a, b, err));
         OX_TRY(ox_explain_bodies(e, a, b, err));

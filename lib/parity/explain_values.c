@@ -126,13 +126,14 @@ enum ox_status ox_explain_constants(struct ox_explaining *e, const struct ox_nod
 {
     for (size_t i = 0; i < a->n_inputs && i < b->n_inputs; i++) {
         struct ox_tensor *x = NULL, *y = NULL;
-        char what[400];
+        char what[400], of[OX_WHAT_SIZE];
         if (!a->inputs[i] || !b->inputs[i])
             continue;
         enum ox_status status = ox_explain_constant(e, true, a->inputs[i], &x, err);
         if (status == OX_OK)
             status = ox_explain_constant(e, false, b->inputs[i], &y, err);
-        snprintf(what, sizeof what, "constant '%.150s' of %s", b->inputs[i]->name, b->op_type);
+        snprintf(what, sizeof what, "constant '%.150s' of %s", b->inputs[i]->name,
+                 ox_explain_what(e, b, of));
         if (status == OX_OK && x && y)
             status = ox_explain_tensors(e, what, x, y, err);
         ox_tensor_release(x);

@@ -296,11 +296,15 @@ static enum ox_status leaf(struct printing *p, const struct ox_value *value)
     return OX_OK;
 }
 
-/* Elements of a constant that tell a layer from others. */
+/* Elements of a constant that tell a layer from others; it may be stored quantized, or in another type or layout. */
 static size_t weight_size(const struct ox_value *value)
 {
-    enum { LEAST = 64 };
+    enum { LEAST = 64, MOST_STEPS = 4 };
     size_t n;
+    for (int i = 0; i < MOST_STEPS && value->producer && value->producer->n_inputs &&
+                    value->producer->inputs[0];
+         i++)
+        value = value->producer->inputs[0];
     const struct ox_stored *stored = value->init;
     if (!stored || !ox_dims_count(stored->rank, stored->dims, &n))
         return 0;

@@ -103,6 +103,17 @@ const char *ox_explain_label(const struct ox_node *node, char text[OX_LABEL_SIZE
     return text;
 }
 
+const char *ox_explain_what(const struct ox_explaining *e, const struct ox_node *node,
+                            char text[OX_WHAT_SIZE])
+{
+    char label[OX_LABEL_SIZE];
+    if (e->b.n_nodes > 1 && node->graph == e->b.nodes[0]->graph)
+        snprintf(text, OX_WHAT_SIZE, "%.64s '%s'", node->op_type, ox_explain_label(node, label));
+    else
+        snprintf(text, OX_WHAT_SIZE, "%.64s", node->op_type);
+    return text;
+}
+
 size_t ox_parity_sources(const struct ox_parity *p, size_t i, size_t *sources, size_t most)
 {
     struct ox_region region;
