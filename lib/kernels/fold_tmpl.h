@@ -1,6 +1,6 @@
 /* How a reduction takes in elements of type T. FOLD_RUN and FOLD_LANES are the names (undefined at the end), ACC the accumulator's type, START() the
  * value that changes nothing, STEP(a, x, s) one element (s: the shift of its lane, where there is one), JOIN(a, b) two
- * accumulators. */
+ * accumulators. FOLD_ROWS and FOLD_SHORT, where they are defined, name rows of at most OX_FOLD_PARTS / 2 elements, and what they use. */
 static void FOLD_RUN(void *to, const void *from, size_t n, const void *shifts)
 {
     ACC *acc = to;
@@ -42,5 +42,40 @@ static void FOLD_LANES(void *to, const void *from, size_t lanes, const void *shi
     for (size_t i = 0; i < lanes; i++)
         acc[i] = (ACC)(STEP(acc[i], in[i], shift[i]));
 }
+
+#ifdef FOLD_ROWS
+/* Four short rows side by side, a part each element: joined in FOLD_RUN's order. */
+static inline __attribute__((always_inline)) void FOLD_SHORT(ACC *acc, const T *in, size_t n,
+                                                             size_t rows, const size_t most)
+{
+    ACC part[OX_FOLD_PARTS / 2][4];
+    for (size_t k = 0; k < n; k++)
+        for (size_t b = 0; b < 4; b++)
+            part[k][b] = (ACC)(STEP((ACC)(START()), in[(b < rows ? b : 0) * n + k], (ACC)0));
+    for (size_t half = most / 2; half; half /= 2)
+        for (size_t k = 0; k < half && k + half < n; k++)
+            for (size_t b = 0; b < 4; b++)
+                part[k][b] = (ACC)(JOIN(part[k][b], part[k + half][b]));
+    for (size_t b = 0; b < rows; b++)
+        acc[b] = (ACC)(JOIN(acc[b], part[0][b]));
+}
+
+static void FOLD_ROWS(void *to, const void *from, size_t rows, size_t n)
+{
+    ACC *acc = to;
+    const T *in = from;
+    for (size_t i = 0; i < rows; i += 4) {
+        const size_t some = rows - i < 4 ? rows - i : 4;
+        if (n > OX_FOLD_PARTS / 8)
+            FOLD_SHORT(acc + i, in + i * n, n, some, OX_FOLD_PARTS / 2);
+        else if (some == 4)
+            FOLD_SHORT(acc + i, in + i * n, n, 4, OX_FOLD_PARTS / 8);
+        else
+            FOLD_SHORT(acc + i, in + i * n, n, some, OX_FOLD_PARTS / 8);
+    }
+}
+#undef FOLD_ROWS
+#undef FOLD_SHORT
+#endif
 #undef FOLD_RUN
 #undef FOLD_LANES

@@ -17,6 +17,8 @@ struct reducer {
     void (*lanes)(void *acc, const void *in, size_t lanes, const void *shifts);
     void (*end)(const void *acc, void *out, size_t lanes, size_t n, const void *shifts);
     const struct reducer *shift; /* run before: its accumulators are the shifts; NULL */
+    /* rows of at most OX_FOLD_PARTS / 2 elements, an accumulator each; NULL */
+    void (*rows)(void *acc, const void *in, size_t rows, size_t n);
 };
 
 union accumulators {
@@ -169,10 +171,32 @@ static void take_in(const struct reduction *p, const struct reducer *reducer, si
     }
 }
 
+/* Outputs that take in a short row each, one after another. */
+static bool has_short_rows(const struct reduction *p)
+{
+    return p->reducer->rows && p->run > 1 && p->run <= OX_FOLD_PARTS / 2 && p->lanes == 1 &&
+           p->reduced.depth == 0 && p->kept.depth == 1 && p->kept.strides[0] == p->run;
+}
+
+static void reduce_rows(const struct reduction *p, size_t from, size_t to)
+{
+    union accumulators sums;
+    for (size_t n; from < to; from += n) {
+        n = to - from < LANES ? to - from : LANES;
+        p->reducer->start(&sums, n);
+        p->reducer->rows(&sums, p->in + from * p->run * p->bytes, n, p->run);
+        p->reducer->end(&sums, p->out + from * p->bytes, n, p->n_reduced, NULL);
+    }
+}
+
 static void reduce_task(void *arg, size_t from, size_t to)
 {
     const struct reduction *p = arg;
     union accumulators sums, shifts;
+    if (has_short_rows(p)) {
+        reduce_rows(p, from, to);
+        return;
+    }
     for (size_t group = from; group < to; group++) {
         size_t base = loop_offset(&p->kept, group);
         for (size_t lane = 0; lane < p->lanes; lane += LANES) {
@@ -264,6 +288,7 @@ static const struct reducer *quickest(const struct reducer *reducer, struct redu
     *own = *reducer;
     own->run = fold->run;
     own->lanes = fold->lanes;
+    own->rows = fold->rows;
     return own;
 }
 

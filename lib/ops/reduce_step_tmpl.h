@@ -24,8 +24,12 @@ static void N(OX_STAMP(RED, _end))(const void *from, void *to, size_t lanes, siz
         out[i] = (T)(END(acc[i], n, shift[i]));
 }
 
-static const struct reducer N(RED) = {N(OX_STAMP(RED, _start)), N(OX_STAMP(RED, _run)),
-                                      N(OX_STAMP(RED, _lanes)), N(OX_STAMP(RED, _end)), SHIFT};
+static const struct reducer N(RED) = {N(OX_STAMP(RED, _start)),
+                                      N(OX_STAMP(RED, _run)),
+                                      N(OX_STAMP(RED, _lanes)),
+                                      N(OX_STAMP(RED, _end)),
+                                      SHIFT,
+                                      NULL};
 
 #undef RED
 #undef ACC

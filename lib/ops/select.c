@@ -165,10 +165,10 @@ static enum ox_status topk_rows(struct ox_run *r, const struct topk *t, const st
     static void (*const kernels[OX_N_DTYPES])(const void *, size_t, size_t, bool,
                                               int64_t *) = {OX_KERNELS_NUMBER(topk_row)};
     size_t size = ox_dtype_size(in->dtype);
-    char *row = ox_run_scratch(r, t->n + 1, size, err);
+    char *copy = ox_run_scratch(r, t->inner > 1 ? t->n + 1 : 1, size, err);
     int64_t *heap = ox_run_scratch(r, t->k + 1, sizeof(*heap), err), *place = places->data;
 
-    if (!row || !heap)
+    if (!copy || !heap)
         return OX_NO_MEMORY;
     if (!kernels[in->dtype])
         return ox_run_fail(r, err, OX_UNSUPPORTED, "element type %s", ox_dtype_name(in->dtype));
@@ -176,10 +176,13 @@ static enum ox_status topk_rows(struct ox_run *r, const struct topk *t, const st
         for (size_t i = 0; i < t->inner; i++) {
             const char *from = (const char *)in->data + (o * t->n * t->inner + i) * size;
             size_t to = o * t->k * t->inner + i;
-            struct ox_move m = {.rank = 0};
+            const char *row = t->inner > 1 ? copy : from;
 
-            ox_move_axis(&m, (int64_t)t->n, 1, (int64_t)t->inner);
-            ox_move_run(&m, size, row, from);
+            if (t->inner > 1) {
+                struct ox_move m = {.rank = 0};
+                ox_move_axis(&m, (int64_t)t->n, 1, (int64_t)t->inner);
+                ox_move_run(&m, size, copy, from);
+            }
             kernels[in->dtype](row, t->n, t->k, t->largest, heap);
             for (size_t j = 0; j < t->k; j++) {
                 place[to + j * t->inner] = heap[j];
