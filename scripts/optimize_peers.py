@@ -10,7 +10,7 @@ by onnxruntime on the model's test data; passes rolled back. With --time the CPU
 ours and on theirs, by turns, the least of several. --ops tells where the operators counted differ from the better peer's.
 Exit status 1 where we have more nodes than a peer whose result is right, outputs depart, a pass is rolled back or (with
 --time) we are more than 5 % slower than the best, also when measured again (what else runs here only ever adds time), and
-onnxruntime does not make the same nodes of our result and of the best one."""
+onnxruntime does not make the same nodes of our result and of the best one, but for no more that only move elements."""
 import argparse
 import collections
 import glob
@@ -122,8 +122,10 @@ if job["time"] and base:
     x = feeds(base, folders[0])
     best = {}
     spent, rounds = 0.0, 0
+    turns = list(good.items())
     while (spent < job["time"] or rounds < 4) and rounds < 400:
-        for n, s in good.items():
+        turns = turns[1:] + turns[:1]  # who comes after whom finds other things in the caches
+        for n, s in turns:
             names = {i.name for i in s.get_inputs()}
             y = {k: v for k, v in x.items() if k in names}
             t = time.process_time()
@@ -191,6 +193,14 @@ def is_slower(rows):
     return rows.get("ours", {}).get("ms", 0) > 1.05 * best_of(rows)
 
 
+def same_work(ours, best):
+    """Whether the nodes are the same, but for those that only move elements, of which there are no more."""
+    moves = ("Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
+    split = lambda nodes: [[n for n in nodes if (json.loads(n)[1] in moves) == moving] for moving in (False, True)]
+    (work, moved), (best_work, best_moved) = split(ours), split(best)
+    return work == best_work and len(moved) <= len(best_moved)
+
+
 def examine(args, folder):
     name = os.path.basename(folder)
     model = f"{folder}/model.onnx"
@@ -227,7 +237,7 @@ def examine(args, folder):
         paths = json.dumps({n: models[n] for n in ("ours", best)})
         fused = subprocess.run([args.peers, "-c", FUSED, paths], capture_output=True, text=True)
         fused = json.loads(fused.stdout) if fused.returncode == 0 else {}
-        rows["same_as"] = best if fused and fused["ours"] == fused[best] else ""
+        rows["same_as"] = best if fused and same_work(fused["ours"], fused[best]) else ""
     rows["rolled_back"] = [p["name"] for p in report.get("passes", []) if p["rolled_back"]]
     rows["failed"] = "" if report else done.stderr[-300:]
     rows["verified"] = report.get("verified")
