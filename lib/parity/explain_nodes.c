@@ -300,10 +300,15 @@ static void compare_casts(struct ox_explaining *e, const struct ox_region *regio
     }
 }
 
-/* The next node from *at on that is no constant; NULL. */
+static bool computes(const struct ox_node *node)
+{
+    return strcmp(node->op_type, "Constant") != 0 && strcmp(node->op_type, "Identity") != 0;
+}
+
+/* The next node from *at on that computes something; NULL. */
 static const struct ox_node *next_step(const struct ox_region *region, size_t *at)
 {
-    while (*at < region->n_nodes && strcmp(region->nodes[*at]->op_type, "Constant") == 0)
+    while (*at < region->n_nodes && !computes(region->nodes[*at]))
         ++*at;
     return *at < region->n_nodes ? region->nodes[(*at)++] : NULL;
 }
@@ -405,7 +410,7 @@ enum ox_status ox_explain_nodes(struct ox_explaining *e, struct ox_error *err)
     /* Rewriting of one side alone changes attributes and constants as it must: layouts, fused weights. */
     const bool rewritten = e->parity->options.a_level != e->parity->options.b_level;
     compare_ops(e);
-    if (e->a.n_nodes != e->b.n_nodes && !rewritten) {
+    if ((e->a.n_nodes > 1 || e->b.n_nodes > 1) && !rewritten) {
         OX_TRY(compare_counts(e, true, err));
         OX_TRY(compare_counts(e, false, err));
     }
