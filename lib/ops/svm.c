@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "common/threads.h"
+#include "kernels/compute.h"
 #include "ops/fast.h"
 #include "ops/ml_common.h"
 #include "ops/product.h"
 #include "ops/real.h"
 
 enum kernel { LINEAR, POLY, RBF, SIGMOID };
-enum { STRETCH = 256 }; /* support vectors that are worked on side by side */
+enum { STRETCH = 256, FEATURES = 8 }; /* of support vectors, worked on side by side */
 
 struct svm {
     struct ox_ml_rows rows;
@@ -71,14 +72,23 @@ static double power(double x, double degree)
 static void quick_kernels(const struct svm *s, const double *x, size_t from, size_t n, double *out)
 {
     const struct ox_rows *t = ox_fast_rows();
-    float sum[STRETCH] = {0};
-    for (size_t c = 0; c < s->rows.cols; c++)
-        t->accumulate(n, (float)x[c], s->turned + c * s->n_vectors + from, sum);
+    float sum[STRETCH] = {0}, part[FEATURES];
+    struct ox_stream stream = {
+        .n = n, .rows = 1, .a = part, .a_step = 1, .ldb = s->n_vectors, .c = sum};
+    for (size_t c = 0; c < s->rows.cols; c += stream.depth) {
+        stream.depth = s->rows.cols - c < FEATURES ? (unsigned)(s->rows.cols - c) : FEATURES;
+        for (size_t k = 0; k < stream.depth; k++)
+            part[k] = (float)x[c + k];
+        stream.b = s->turned + c * s->n_vectors + from;
+        ox_compute(ox_cpu())->stream(&stream);
+    }
     t->unary[OX_UNARY_AFFINE](n, sum, sum, (float)s->gamma, (float)s->coef0);
     if (s->kernel == SIGMOID)
         t->unary[OX_UNARY_TANH](n, sum, sum, 0, 0);
     for (size_t i = 0; i < n; i++)
-        out[i] = s->kernel == POLY ? power((double)sum[i], s->degree) : (double)sum[i];
+        out[i] = (double)sum[i];
+    for (size_t i = 0; s->kernel == POLY && i < n; i++)
+        out[i] = power(out[i], s->degree);
 }
 
 /* kernel(x, v) of support vectors [from, from + n), n <= STRETCH. */
