@@ -125,6 +125,8 @@ enum ox_status parity_reload_sample(struct parity *p, uint64_t sample);
 
 /* Finds the first layer that departs, and why. */
 enum ox_status parity_explain(struct parity *p);
+/* That layer; of what prefixes found only node, operator and value are known. False: nothing departs, or it was not asked. */
+bool parity_first_layer(const struct parity *p, struct ox_parity_layer *layer);
 
 /* ---- parity_prefix.c ---- */
 

@@ -18,3 +18,11 @@ enum ox_status parity_explain(struct parity *p)
         status = cli_error(p->cli, &err);
     return status;
 }
+
+bool parity_first_layer(const struct parity *p, struct ox_parity_layer *layer)
+{
+    *layer = (struct ox_parity_layer){
+        .b_node = p->suspect.node, .b_op = p->suspect.op_type, .b_name = p->suspect.value};
+    return p->suspect.value ||
+           (p->first != SIZE_MAX && ox_parity_layer(p->layers, p->first, layer));
+}

@@ -60,15 +60,15 @@ static void outputs_table(struct parity *p, struct ox_strbuf *out)
         if (!m->agree)
             ox_strbuf_markup(out, o->failed[0] ? o->failed : m->reason, 0);
         if (o->verdict[0]) {
-            ox_strbuf_puts(out, " ");
+            ox_strbuf_puts(out, m->agree ? "" : "; ");
             ox_strbuf_markup(out, o->verdict, 0);
         }
         if (o->products[0]) {
-            ox_strbuf_puts(out, " ");
+            ox_strbuf_puts(out, "; ");
             ox_strbuf_markup(out, o->products, 0);
         }
         if (o->chance)
-            ox_strbuf_printf(out, " %s draws random numbers: each side may draw its own",
+            ox_strbuf_printf(out, "; %s draws random numbers: each side may draw its own",
                              o->chance);
         ox_strbuf_puts(out, "</td></tr>\n");
     }
@@ -77,9 +77,8 @@ static void outputs_table(struct parity *p, struct ox_strbuf *out)
 
 static void causes_list(struct parity *p, struct ox_strbuf *out)
 {
-    struct ox_parity_layer layer = {.b_node = p->suspect.node, .b_op = p->suspect.op_type};
-    if (!p->suspect.value &&
-        (p->first == SIZE_MAX || !ox_parity_layer(p->layers, p->first, &layer)))
+    struct ox_parity_layer layer;
+    if (!parity_first_layer(p, &layer))
         return;
     ox_strbuf_puts(out, "<h2>First divergence: ");
     ox_strbuf_markup(out, layer.b_node, 256);

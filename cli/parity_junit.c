@@ -2,6 +2,41 @@
 
 #include "parity.h"
 
+/* The first value that departs, with the evidence. */
+static void tell_first(const struct parity *p, struct ox_strbuf *out)
+{
+    struct ox_parity_layer layer;
+    if (!parity_first_layer(p, &layer))
+        return;
+    ox_strbuf_puts(out, "    <system-out>first divergence: node ");
+    ox_strbuf_markup(out, layer.b_node, 256);
+    ox_strbuf_puts(out, " (");
+    ox_strbuf_markup(out, layer.b_op, 64);
+    ox_strbuf_puts(out, "), value ");
+    ox_strbuf_markup(out, layer.b_name, 256);
+    for (size_t i = 0; i < ox_parity_causes_count(p->causes); i++) {
+        const struct ox_parity_cause *cause = ox_parity_causes_at(p->causes, i);
+        ox_strbuf_puts(out, "\n  ");
+        ox_strbuf_markup(out, cause->id, 64);
+        ox_strbuf_puts(out, ": ");
+        ox_strbuf_markup(out, cause->text, 0);
+    }
+    ox_strbuf_puts(out, "</system-out>\n");
+}
+
+/* What is said of an output beside its figures. */
+static void tell_more(const struct parity_output *o, struct ox_strbuf *out)
+{
+    const char *const more[] = {o->verdict, o->products};
+    for (size_t i = 0; i < 2; i++)
+        if (more[i][0]) {
+            ox_strbuf_puts(out, "; ");
+            ox_strbuf_markup(out, more[i], 0);
+        }
+    if (o->chance)
+        ox_strbuf_printf(out, "; %s draws random numbers", o->chance);
+}
+
 void parity_print_junit(struct parity *p, struct ox_strbuf *out)
 {
     size_t n_failed = 0;
@@ -27,12 +62,13 @@ void parity_print_junit(struct parity *p, struct ox_strbuf *out)
             ox_strbuf_puts(out, "\"/>\n    </testcase>\n");
             continue;
         }
-        ox_strbuf_printf(out,
-                         "\">%llu of %llu elements depart; max abs %.6g, max rel %.6g</failure>\n"
-                         "    </testcase>\n",
+        ox_strbuf_printf(out, "\">%llu of %llu elements depart; max abs %.6g, max rel %.6g",
                          (unsigned long long)o->metrics.n_mismatched,
                          (unsigned long long)o->metrics.n_elements, o->metrics.max_abs,
                          o->metrics.max_rel);
+        tell_more(o, out);
+        ox_strbuf_puts(out, "</failure>\n    </testcase>\n");
     }
+    tell_first(p, out);
     ox_strbuf_puts(out, "  </testsuite>\n</testsuites>\n");
 }

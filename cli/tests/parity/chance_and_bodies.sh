@@ -38,3 +38,6 @@ show branch.onnx branchNeg.onnx -i x.json
 
 echo "== parts of a model import what their functions use"
 "$ONNXTOOL" dump noisy.onnx --extract a:y -o tail.onnx && "$ONNXTOOL" dump tail.onnx -f text | head -4
+echo "== what continuous integration shows"
+"$ONNXTOOL" parity drop.onnx --engine dice --random 1 --bisect --oracle -f junit 2>/dev/null
+echo "exit $?"
