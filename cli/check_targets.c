@@ -317,18 +317,6 @@ void target_report_text(struct cli *cli, const char *path, const struct target_r
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static void json_string(struct ox_json *json, const char *key, const char *value)
-{
-    ox_json_key(json, key);
-    ox_json_string(json, value);
-}
-
-static void json_count(struct ox_json *json, const char *key, uint64_t value)
-{
-    ox_json_key(json, key);
-    ox_json_uint(json, value);
-}
-
 static void json_problems(struct ox_json *json, const struct ox_target_verdict *verdict,
                           bool of_nodes)
 {
@@ -340,14 +328,14 @@ static void json_problems(struct ox_json *json, const struct ox_target_verdict *
             continue;
         ox_json_object(json);
         if (of_nodes) {
-            json_string(json, "graph", problem->graph);
-            json_string(json, "node", problem->node);
-            json_string(json, "op_type", problem->op_type);
+            cli_json_string(json, "graph", problem->graph);
+            cli_json_string(json, "node", problem->node);
+            cli_json_string(json, "op_type", problem->op_type);
         }
-        json_string(json, "reason", problem->reason);
-        json_string(json, "cause", ox_target_cause_name(problem->cause));
+        cli_json_string(json, "reason", problem->reason);
+        cli_json_string(json, "cause", ox_target_cause_name(problem->cause));
         if (of_nodes)
-            json_string(json, "result", problem->fatal ? "fails" : "falls back");
+            cli_json_string(json, "result", problem->fatal ? "fails" : "falls back");
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -365,39 +353,37 @@ static void json_limit(struct ox_json *json, const char *key, int64_t value)
 static void json_verdict(struct ox_json *json, const struct ox_target_verdict *verdict)
 {
     ox_json_object(json);
-    json_string(json, "target", verdict->target);
-    json_string(json, "known_by", verdict->sure);
-    ox_json_key(json, "loads");
-    ox_json_bool(json, verdict->loads);
+    cli_json_string(json, "target", verdict->target);
+    cli_json_string(json, "known_by", verdict->sure);
+    cli_json_bool(json, "loads", verdict->loads);
     json_limit(json, "ir_max", verdict->ir_max);
     json_limit(json, "opset_max", verdict->opset_max);
     json_problems(json, verdict, false);
     json_problems(json, verdict, true);
-    ox_json_key(json, "coverage");
-    ox_json_double(json,
-                   verdict->n_nodes ? (double)verdict->n_taken / (double)verdict->n_nodes : 1);
-    json_count(json, "nodes", verdict->n_nodes);
-    json_count(json, "taken", verdict->n_taken);
-    json_count(json, "between_casts", verdict->n_cast);
-    json_count(json, "by_function_body", verdict->n_body);
-    json_count(json, "fallback", verdict->n_fallback);
-    json_count(json, "partitions", verdict->n_partitions);
-    json_count(json, "copies", verdict->n_copies);
-    json_count(json, "macs", verdict->macs);
-    json_count(json, "fallback_macs", verdict->fallback_macs);
+    cli_json_double(json, "coverage",
+                    verdict->n_nodes ? (double)verdict->n_taken / (double)verdict->n_nodes : 1);
+    cli_json_uint(json, "nodes", verdict->n_nodes);
+    cli_json_uint(json, "taken", verdict->n_taken);
+    cli_json_uint(json, "between_casts", verdict->n_cast);
+    cli_json_uint(json, "by_function_body", verdict->n_body);
+    cli_json_uint(json, "fallback", verdict->n_fallback);
+    cli_json_uint(json, "partitions", verdict->n_partitions);
+    cli_json_uint(json, "copies", verdict->n_copies);
+    cli_json_uint(json, "macs", verdict->macs);
+    cli_json_uint(json, "fallback_macs", verdict->fallback_macs);
     ox_json_key(json, "largest_fallback");
     if (verdict->largest) {
         ox_json_object(json);
-        json_string(json, "node", verdict->largest);
-        json_string(json, "op_type", verdict->largest_op);
-        json_count(json, "macs", verdict->largest_macs);
+        cli_json_string(json, "node", verdict->largest);
+        cli_json_string(json, "op_type", verdict->largest_op);
+        cli_json_uint(json, "macs", verdict->largest_macs);
         ox_json_end_object(json);
     } else {
         ox_json_null(json);
     }
-    json_string(json, "note", verdict->note);
-    json_string(json, "smallest_change", verdict->fix);
-    json_string(json, "command", verdict->command);
+    cli_json_string(json, "note", verdict->note);
+    cli_json_string(json, "smallest_change", verdict->fix);
+    cli_json_string(json, "command", verdict->command);
     ox_json_end_object(json);
 }
 
@@ -408,5 +394,5 @@ void target_report_json(struct ox_json *json, const struct target_report *report
         json_verdict(json, report->verdicts[i]);
     ox_json_end_array(json);
     if (report->asked_oldest)
-        json_string(json, "min_target", report->oldest);
+        cli_json_string(json, "min_target", report->oldest);
 }

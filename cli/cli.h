@@ -107,4 +107,11 @@ void help_man(struct ox_strbuf *out, const struct command *command);
  * line. */
 void cli_wrap(struct ox_strbuf *out, const char *text, size_t n, size_t column, size_t indent);
 
+/* ---- json_fields.c: a key with its value ---- */
+void cli_json_string(struct ox_json *json, const char *key, const char *text); /* NULL: null */
+void cli_json_int(struct ox_json *json, const char *key, int64_t value);
+void cli_json_uint(struct ox_json *json, const char *key, uint64_t value);
+void cli_json_double(struct ox_json *json, const char *key, double value);
+void cli_json_bool(struct ox_json *json, const char *key, bool value);
+
 #endif

@@ -149,20 +149,13 @@ static void json_blocked(struct ox_json *json, const struct ox_conversion *conve
     for (size_t i = 0; i < ox_conversion_count(conversion); i++) {
         const struct ox_convert_note *note = ox_conversion_at(conversion, i);
         ox_json_object(json);
-        ox_json_key(json, "graph");
-        ox_json_string(json, note->graph);
-        ox_json_key(json, "node");
-        ox_json_string(json, note->node);
-        ox_json_key(json, "op_type");
-        ox_json_string(json, note->op_type);
-        ox_json_key(json, "domain");
-        ox_json_string(json, note->domain);
-        ox_json_key(json, "from");
-        ox_json_int(json, note->from);
-        ox_json_key(json, "to");
-        ox_json_int(json, note->to);
-        ox_json_key(json, "reason");
-        ox_json_string(json, note->reason);
+        cli_json_string(json, "graph", note->graph);
+        cli_json_string(json, "node", note->node);
+        cli_json_string(json, "op_type", note->op_type);
+        cli_json_string(json, "domain", note->domain);
+        cli_json_int(json, "from", note->from);
+        cli_json_int(json, "to", note->to);
+        cli_json_string(json, "reason", note->reason);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -188,17 +181,12 @@ static void json_proof(struct ox_json *json, const struct job *job)
         return;
     }
     ox_json_object(json);
-    ox_json_key(json, "samples");
-    ox_json_uint(json, job->proof.samples);
-    ox_json_key(json, "agree");
-    ox_json_bool(json, job->proof.agree && job->proof.samples);
-    ox_json_key(json, "max_abs");
-    ox_json_double(json, job->proof.max_abs);
-    ox_json_key(json, "max_rel");
-    ox_json_double(json, job->proof.max_rel);
+    cli_json_uint(json, "samples", job->proof.samples);
+    cli_json_bool(json, "agree", job->proof.agree && job->proof.samples);
+    cli_json_double(json, "max_abs", job->proof.max_abs);
+    cli_json_double(json, "max_rel", job->proof.max_rel);
     if (job->proof.reason[0]) {
-        ox_json_key(json, "reason");
-        ox_json_string(json, job->proof.reason);
+        cli_json_string(json, "reason", job->proof.reason);
     }
     ox_json_end_object(json);
 }
@@ -209,23 +197,17 @@ static void print_json(const struct job *job)
     int64_t ir_before, ir_after = ox_conversion_ir(job->conversion, &ir_before);
     ox_json_init(&json, &job->cli->out, true);
     ox_json_object(&json);
-    ox_json_key(&json, "schema");
-    ox_json_string(&json, "onnxtool.convert-opset/1");
-    ox_json_key(&json, "model");
-    ox_json_string(&json, job->path);
+    cli_json_string(&json, "schema", "onnxtool.convert-opset/1");
+    cli_json_string(&json, "model", job->path);
     json_opsets(&json, "from", job->before);
     json_opsets(&json, "to", job->after);
     ox_json_key(&json, "ir_version");
     ox_json_object(&json);
-    ox_json_key(&json, "from");
-    ox_json_int(&json, ir_before);
-    ox_json_key(&json, "to");
-    ox_json_int(&json, ir_after);
+    cli_json_int(&json, "from", ir_before);
+    cli_json_int(&json, "to", ir_after);
     ox_json_end_object(&json);
-    ox_json_key(&json, "converted");
-    ox_json_bool(&json, ox_conversion_blocked(job->conversion) == 0);
-    ox_json_key(&json, "rewritten");
-    ox_json_uint(&json, ox_conversion_changed(job->conversion));
+    cli_json_bool(&json, "converted", ox_conversion_blocked(job->conversion) == 0);
+    cli_json_uint(&json, "rewritten", ox_conversion_changed(job->conversion));
     json_blocked(&json, job->conversion);
     json_proof(&json, job);
     ox_json_end_object(&json);

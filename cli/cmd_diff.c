@@ -133,33 +133,25 @@ static void print_text(struct cli *cli, const struct ox_diff *diff, const char *
 
 /* ---- JSON --------------------------------------------------------------------------------------------------------- */
 
-static void json_string(struct ox_json *json, const char *key, const char *text)
-{
-    ox_json_key(json, key);
-    ox_json_string(json, text);
-}
-
 static void json_entry(struct ox_json *json, const struct ox_difference *entry)
 {
     ox_json_object(json);
-    json_string(json, "kind", ox_diff_kind_word(entry->kind));
-    json_string(json, "change", !entry->before ? "added" : !entry->after ? "removed" : "changed");
-    json_string(json, "graph", entry->graph);
-    json_string(json, "subject", entry->subject);
-    json_string(json, "property", entry->property);
-    json_string(json, "before", entry->before);
-    json_string(json, "after", entry->after);
+    cli_json_string(json, "kind", ox_diff_kind_word(entry->kind));
+    cli_json_string(json, "change",
+                    !entry->before  ? "added"
+                    : !entry->after ? "removed"
+                                    : "changed");
+    cli_json_string(json, "graph", entry->graph);
+    cli_json_string(json, "subject", entry->subject);
+    cli_json_string(json, "property", entry->property);
+    cli_json_string(json, "before", entry->before);
+    cli_json_string(json, "after", entry->after);
     if (entry->values) {
-        ox_json_key(json, "elements");
-        ox_json_uint(json, entry->n_elements);
-        ox_json_key(json, "differ");
-        ox_json_uint(json, entry->n_differ);
-        ox_json_key(json, "max_abs");
-        ox_json_double(json, entry->max_abs);
-        ox_json_key(json, "max_rel");
-        ox_json_double(json, entry->max_rel);
-        ox_json_key(json, "sqnr_db");
-        ox_json_double(json, entry->sqnr_db);
+        cli_json_uint(json, "elements", entry->n_elements);
+        cli_json_uint(json, "differ", entry->n_differ);
+        cli_json_double(json, "max_abs", entry->max_abs);
+        cli_json_double(json, "max_rel", entry->max_rel);
+        cli_json_double(json, "sqnr_db", entry->sqnr_db);
     }
     ox_json_end_object(json);
 }
@@ -169,11 +161,10 @@ static void print_json(struct cli *cli, const struct ox_diff *diff, const char *
     struct ox_json json;
     ox_json_init(&json, &cli->out, true);
     ox_json_object(&json);
-    json_string(&json, "schema", "onnxtool.diff/1");
-    json_string(&json, "a", paths[0]);
-    json_string(&json, "b", paths[1]);
-    ox_json_key(&json, "equal");
-    ox_json_bool(&json, ox_diff_count(diff) == 0);
+    cli_json_string(&json, "schema", "onnxtool.diff/1");
+    cli_json_string(&json, "a", paths[0]);
+    cli_json_string(&json, "b", paths[1]);
+    cli_json_bool(&json, "equal", ox_diff_count(diff) == 0);
     ox_json_key(&json, "differences");
     ox_json_array(&json);
     for (size_t i = 0; i < ox_diff_count(diff); i++)

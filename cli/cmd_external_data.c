@@ -277,34 +277,22 @@ static void print_report(struct job *job, const struct ox_external_report *repor
                      ox_external_entries(report) == 1 ? "" : "s", n_files, n_files == 1 ? "" : "s");
 }
 
-static void json_string(struct ox_json *json, const char *key, const char *text)
-{
-    ox_json_key(json, key);
-    ox_json_string(json, text);
-}
-
-static void json_number(struct ox_json *json, const char *key, uint64_t value)
-{
-    ox_json_key(json, key);
-    ox_json_uint(json, value);
-}
-
 static void json_report(struct job *job, const struct ox_external_report *report)
 {
     struct ox_json json;
     ox_json_init(&json, &job->cli->out, true);
     ox_json_object(&json);
-    json_string(&json, "schema", "onnxtool.external-data/1");
-    json_string(&json, "model", job->path);
+    cli_json_string(&json, "schema", "onnxtool.external-data/1");
+    cli_json_string(&json, "model", job->path);
     ox_json_key(&json, "files");
     ox_json_array(&json);
     for (size_t i = 0; i < ox_external_files(report); i++) {
         uint64_t bytes, used;
         const char *location = ox_external_file_at(report, i, &bytes, &used);
         ox_json_object(&json);
-        json_string(&json, "location", location);
-        json_number(&json, "bytes", bytes);
-        json_number(&json, "used", used);
+        cli_json_string(&json, "location", location);
+        cli_json_uint(&json, "bytes", bytes);
+        cli_json_uint(&json, "used", used);
         ox_json_end_object(&json);
     }
     ox_json_end_array(&json);
@@ -313,11 +301,11 @@ static void json_report(struct job *job, const struct ox_external_report *report
     for (size_t i = 0; i < ox_external_entries(report); i++) {
         const struct ox_external_entry *entry = ox_external_entry_at(report, i);
         ox_json_object(&json);
-        json_string(&json, "graph", entry->graph);
-        json_string(&json, "tensor", entry->tensor);
-        json_string(&json, "location", entry->location);
-        json_number(&json, "offset", entry->offset);
-        json_number(&json, "bytes", entry->bytes);
+        cli_json_string(&json, "graph", entry->graph);
+        cli_json_string(&json, "tensor", entry->tensor);
+        cli_json_string(&json, "location", entry->location);
+        cli_json_uint(&json, "offset", entry->offset);
+        cli_json_uint(&json, "bytes", entry->bytes);
         ox_json_end_object(&json);
     }
     ox_json_end_array(&json);
@@ -326,10 +314,10 @@ static void json_report(struct job *job, const struct ox_external_report *report
     for (size_t i = 0; i < ox_external_problems(report); i++) {
         const struct ox_external_problem *problem = ox_external_problem_at(report, i);
         ox_json_object(&json);
-        json_string(&json, "severity", problem->error ? "error" : "warning");
-        json_string(&json, "location", problem->location);
-        json_string(&json, "tensor", problem->tensor);
-        json_string(&json, "message", problem->message);
+        cli_json_string(&json, "severity", problem->error ? "error" : "warning");
+        cli_json_string(&json, "location", problem->location);
+        cli_json_string(&json, "tensor", problem->tensor);
+        cli_json_string(&json, "message", problem->message);
         ox_json_end_object(&json);
     }
     ox_json_end_array(&json);

@@ -441,51 +441,34 @@ static void print_json(const struct job *job)
     struct ox_json json;
     ox_json_init(&json, &job->cli->out, true);
     ox_json_object(&json);
-    ox_json_key(&json, "schema");
-    ox_json_string(&json, "onnxtool.optimize/1");
-    ox_json_key(&json, "model");
-    ox_json_string(&json, job->path);
-    ox_json_key(&json, "nodes_before");
-    ox_json_uint(&json, job->nodes_before);
-    ox_json_key(&json, "nodes_after");
-    ox_json_uint(&json, job->nodes_after);
-    ox_json_key(&json, "inlined");
-    ox_json_uint(&json, job->inlined);
-    ox_json_key(&json, "shared");
-    ox_json_uint(&json, job->shared);
+    cli_json_string(&json, "schema", "onnxtool.optimize/1");
+    cli_json_string(&json, "model", job->path);
+    cli_json_uint(&json, "nodes_before", job->nodes_before);
+    cli_json_uint(&json, "nodes_after", job->nodes_after);
+    cli_json_uint(&json, "inlined", job->inlined);
+    cli_json_uint(&json, "shared", job->shared);
     ox_json_key(&json, "passes");
     ox_json_array(&json);
     for (size_t i = 0; i < job->n_steps; i++) {
         const struct step *step = &job->steps[i];
         ox_json_object(&json);
-        ox_json_key(&json, "name");
-        ox_json_string(&json, step->name);
-        ox_json_key(&json, "changes");
-        ox_json_uint(&json, step->changes);
-        ox_json_key(&json, "rolled_back");
-        ox_json_bool(&json, step->rolled_back);
-        ox_json_key(&json, "reason");
-        ox_json_string(&json, step->rolled_back ? step->reason : NULL);
+        cli_json_string(&json, "name", step->name);
+        cli_json_uint(&json, "changes", step->changes);
+        cli_json_bool(&json, "rolled_back", step->rolled_back);
+        cli_json_string(&json, "reason", step->rolled_back ? step->reason : NULL);
         ox_json_end_object(&json);
     }
     ox_json_end_array(&json);
     ox_json_key(&json, "half");
     if (job->half.n_nodes) {
         ox_json_object(&json);
-        ox_json_key(&json, "type");
-        ox_json_string(&json, job->args->fp16 ? "float16" : "bfloat16");
-        ox_json_key(&json, "nodes");
-        ox_json_uint(&json, job->half.n_half);
-        ox_json_key(&json, "of");
-        ox_json_uint(&json, job->half.n_nodes);
-        ox_json_key(&json, "casts");
-        ox_json_uint(&json, job->half.n_casts);
-        ox_json_key(&json, "weights");
-        ox_json_uint(&json, job->half.n_weights);
-        ox_json_key(&json, "too_large");
-        ox_json_uint(&json, job->n_wide);
-        ox_json_key(&json, "without_kernels");
-        ox_json_uint(&json, job->half.n_refused);
+        cli_json_string(&json, "type", job->args->fp16 ? "float16" : "bfloat16");
+        cli_json_uint(&json, "nodes", job->half.n_half);
+        cli_json_uint(&json, "of", job->half.n_nodes);
+        cli_json_uint(&json, "casts", job->half.n_casts);
+        cli_json_uint(&json, "weights", job->half.n_weights);
+        cli_json_uint(&json, "too_large", job->n_wide);
+        cli_json_uint(&json, "without_kernels", job->half.n_refused);
         ox_json_end_object(&json);
     } else {
         ox_json_null(&json);
@@ -493,14 +476,10 @@ static void print_json(const struct job *job)
     ox_json_key(&json, "verified");
     if (job->proven) {
         ox_json_object(&json);
-        ox_json_key(&json, "samples");
-        ox_json_uint(&json, job->proof.samples);
-        ox_json_key(&json, "agree");
-        ox_json_bool(&json, job->proof.agree);
-        ox_json_key(&json, "max_abs");
-        ox_json_double(&json, job->proof.max_abs);
-        ox_json_key(&json, "max_rel");
-        ox_json_double(&json, job->proof.max_rel);
+        cli_json_uint(&json, "samples", job->proof.samples);
+        cli_json_bool(&json, "agree", job->proof.agree);
+        cli_json_double(&json, "max_abs", job->proof.max_abs);
+        cli_json_double(&json, "max_rel", job->proof.max_rel);
         ox_json_end_object(&json);
     } else {
         ox_json_null(&json);

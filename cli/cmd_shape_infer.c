@@ -159,12 +159,9 @@ static bool print_table(struct cli *cli, struct ox_shapes *shapes)
 static void json_value(struct ox_json *json, const struct ox_shape_entry *entry)
 {
     ox_json_object(json);
-    ox_json_key(json, "graph");
-    ox_json_string(json, entry->graph);
-    ox_json_key(json, "name");
-    ox_json_string(json, entry->name);
-    ox_json_key(json, "type");
-    ox_json_string(json, entry->type);
+    cli_json_string(json, "graph", entry->graph);
+    cli_json_string(json, "name", entry->name);
+    cli_json_string(json, "type", entry->type);
     ox_json_key(json, "shape");
     if (entry->has_shape) {
         ox_json_array(json);
@@ -178,11 +175,9 @@ static void json_value(struct ox_json *json, const struct ox_shape_entry *entry)
     } else {
         ox_json_null(json);
     }
-    ox_json_key(json, "producer");
-    ox_json_string(json, entry->producer);
+    cli_json_string(json, "producer", entry->producer);
     if (!entry->known && entry->reason) {
-        ox_json_key(json, "reason");
-        ox_json_string(json, entry->reason);
+        cli_json_string(json, "reason", entry->reason);
     }
     ox_json_end_object(json);
 }
@@ -194,14 +189,10 @@ static void json_conflicts(struct ox_json *json, const struct ox_findings *findi
     for (size_t i = 0; i < ox_findings_count(findings); i++) {
         const struct ox_finding *finding = ox_findings_at(findings, i);
         ox_json_object(json);
-        ox_json_key(json, "message");
-        ox_json_string(json, finding->message);
-        ox_json_key(json, "graph");
-        ox_json_string(json, finding->graph);
-        ox_json_key(json, "node");
-        ox_json_string(json, finding->node);
-        ox_json_key(json, "op_type");
-        ox_json_string(json, finding->op_type);
+        cli_json_string(json, "message", finding->message);
+        cli_json_string(json, "graph", finding->graph);
+        cli_json_string(json, "node", finding->node);
+        cli_json_string(json, "op_type", finding->op_type);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -215,10 +206,8 @@ static bool print_json(struct cli *cli, struct ox_shapes *shapes, const char *mo
     bool good = true;
     ox_json_init(&json, &cli->out, !cli->several);
     ox_json_object(&json);
-    ox_json_key(&json, "schema");
-    ox_json_string(&json, "onnxtool.shape-infer/1");
-    ox_json_key(&json, "model");
-    ox_json_string(&json, model);
+    cli_json_string(&json, "schema", "onnxtool.shape-infer/1");
+    cli_json_string(&json, "model", model);
     ox_json_key(&json, "values");
     ox_json_array(&json);
     for (size_t i = 0; i < ox_shapes_count(shapes) && good; i++) {
@@ -228,10 +217,8 @@ static bool print_json(struct cli *cli, struct ox_shapes *shapes, const char *mo
     }
     ox_json_end_array(&json);
     json_conflicts(&json, ox_shapes_findings(shapes));
-    ox_json_key(&json, "unknown");
-    ox_json_uint(&json, ox_shapes_unknown(shapes));
-    ox_json_key(&json, "total");
-    ox_json_uint(&json, ox_shapes_count(shapes));
+    cli_json_uint(&json, "unknown", ox_shapes_unknown(shapes));
+    cli_json_uint(&json, "total", ox_shapes_count(shapes));
     ox_json_end_object(&json);
     ox_strbuf_putc(&cli->out, '\n');
     return good;
@@ -401,16 +388,13 @@ static enum ox_status step_json(void *arg, const struct ox_shape_step *step)
                                      {"reason", step->reason}};
     ox_json_object(json);
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        ox_json_key(json, fields[i][0]);
-        ox_json_string(json, fields[i][1]);
+        cli_json_string(json, fields[i][0], fields[i][1]);
     }
-    ox_json_key(json, "is_input");
-    ox_json_bool(json, step->is_input);
+    cli_json_bool(json, "is_input", step->is_input);
     ox_json_key(json, "symbols");
     ox_json_object(json);
     for (size_t i = 0; i < step->n_origins; i++) {
-        ox_json_key(json, step->origins[i].symbol);
-        ox_json_string(json, step->origins[i].text);
+        cli_json_string(json, step->origins[i].symbol, step->origins[i].text);
     }
     ox_json_end_object(json);
     ox_json_end_object(json);
@@ -427,18 +411,15 @@ static enum ox_status explain(struct cli *cli, const struct args *args, struct o
     ox_json_init(&json, &cli->out, !cli->several);
     if (as_json) {
         ox_json_object(&json);
-        ox_json_key(&json, "schema");
-        ox_json_string(&json, "onnxtool.shape-infer/1");
-        ox_json_key(&json, "model");
-        ox_json_string(&json, model);
+        cli_json_string(&json, "schema", "onnxtool.shape-infer/1");
+        cli_json_string(&json, "model", model);
         ox_json_key(&json, "explain");
         ox_json_array(&json);
     }
     for (size_t i = 0; i < args->explain.n; i++) {
         if (as_json) {
             ox_json_object(&json);
-            ox_json_key(&json, "name");
-            ox_json_string(&json, args->explain.items[i]);
+            cli_json_string(&json, "name", args->explain.items[i]);
             ox_json_key(&json, "steps");
             ox_json_array(&json);
         }

@@ -46,10 +46,6 @@ enum ox_status dump_flush_some(struct dumped *d);
 
 /* ---- render_summary.c ---- */
 enum ox_status dump_summary(struct dumped *d);
-/* A key and its value. */
-void dump_put_string(struct ox_json *json, const char *key, const char *value);
-void dump_put_uint(struct ox_json *json, const char *key, uint64_t value);
-void dump_put_bool(struct ox_json *json, const char *key, bool value);
 
 /* ---- render_nodes.c ---- */
 enum ox_status dump_nodes(struct dumped *d);

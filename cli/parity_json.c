@@ -14,18 +14,6 @@ static void number(struct ox_json *json, const char *key, double value)
         ox_json_double(json, value);
 }
 
-static void count(struct ox_json *json, const char *key, uint64_t n)
-{
-    ox_json_key(json, key);
-    ox_json_uint(json, n);
-}
-
-static void text(struct ox_json *json, const char *key, const char *value)
-{
-    ox_json_key(json, key);
-    ox_json_string(json, value);
-}
-
 /* All digits of an integer, which a double may not hold; a complex number as text. */
 static void value(struct ox_json *json, const char *key, double number, const char *digits)
 {
@@ -61,7 +49,7 @@ static void worst(struct ox_json *json, const struct ox_worst *w, uint64_t n_sam
     value(json, "a", w->a, w->a_text);
     value(json, "b", w->b, w->b_text);
     if (n_samples > 1)
-        count(json, "sample", w->sample);
+        cli_json_uint(json, "sample", w->sample);
     ox_json_end_object(json);
 }
 
@@ -80,15 +68,15 @@ static void metrics(struct ox_json *json, const struct ox_metrics *m, bool detai
         if (!more || detail)
             number(json, name, figure);
     }
-    count(json, "elements", m->n_elements);
-    count(json, "mismatched_elements", m->n_mismatched);
+    cli_json_uint(json, "elements", m->n_elements);
+    cli_json_uint(json, "mismatched_elements", m->n_mismatched);
     if (m->a_nan || m->b_nan || m->a_inf || m->b_inf) {
         ox_json_key(json, "nonfinite");
         ox_json_object(json);
-        count(json, "a_nan", m->a_nan);
-        count(json, "b_nan", m->b_nan);
-        count(json, "a_inf", m->a_inf);
-        count(json, "b_inf", m->b_inf);
+        cli_json_uint(json, "a_nan", m->a_nan);
+        cli_json_uint(json, "b_nan", m->b_nan);
+        cli_json_uint(json, "a_inf", m->a_inf);
+        cli_json_uint(json, "b_inf", m->b_inf);
         ox_json_end_object(json);
     }
     worst(json, &m->worst, m->n_samples);
@@ -112,8 +100,8 @@ static void truth(struct ox_json *json, const struct parity_output *output)
     number(json, "a_sqnr_db", output->a_error.sqnr_db);
     number(json, "b_sqnr_db", output->b_error.sqnr_db);
     number(json, "models_max_abs", output->truth_difference.max_abs);
-    text(json, "nearer", output->nearer);
-    text(json, "verdict", output->verdict);
+    cli_json_string(json, "nearer", output->nearer);
+    cli_json_string(json, "verdict", output->verdict);
     ox_json_end_object(json);
 }
 
@@ -123,10 +111,9 @@ static void products(struct ox_json *json, const struct parity_output *output)
         return;
     ox_json_key(json, "saturating");
     ox_json_object(json);
-    ox_json_key(json, "agree");
-    ox_json_bool(json, output->saturated_difference.agree);
+    cli_json_bool(json, "agree", output->saturated_difference.agree);
     number(json, "sqnr_db", output->saturated_difference.sqnr_db);
-    text(json, "evidence", output->products);
+    cli_json_string(json, "evidence", output->products);
     ox_json_end_object(json);
 }
 
@@ -135,22 +122,21 @@ static void output_entry(struct ox_json *json, const struct parity *p,
 {
     const struct ox_metrics *m = &output->metrics;
     ox_json_object(json);
-    text(json, "name", output->name);
-    ox_json_key(json, "agree");
-    ox_json_bool(json, m->agree);
+    cli_json_string(json, "name", output->name);
+    cli_json_bool(json, "agree", m->agree);
     if (p->n_sides > 2)
-        text(json, "against", parity_reference(p, output->side));
+        cli_json_string(json, "against", parity_reference(p, output->side));
     if (!m->agree)
-        text(json, "reason", output->failed[0] ? output->failed : m->reason);
+        cli_json_string(json, "reason", output->failed[0] ? output->failed : m->reason);
     if (m->note[0])
-        text(json, "note", m->note);
+        cli_json_string(json, "note", m->note);
     if (output->in_a && output->in_b) {
-        text(json, "type", ox_dtype_name(m->a_dtype));
+        cli_json_string(json, "type", ox_dtype_name(m->a_dtype));
         metrics(json, m, p->args->metric);
         truth(json, output);
         products(json, output);
         if (output->chance)
-            text(json, "random", output->chance);
+            cli_json_string(json, "random", output->chance);
     }
     ox_json_end_object(json);
 }
@@ -160,23 +146,21 @@ static void output_entry(struct ox_json *json, const struct parity *p,
 static void layer_entry(struct ox_json *json, const struct ox_parity_layer *layer)
 {
     ox_json_object(json);
-    text(json, "a", layer->a_name);
-    text(json, "b", layer->b_name);
-    text(json, "node", layer->a_node);
-    text(json, "b_node", layer->b_node);
-    text(json, "op_type", layer->a_op);
-    text(json, "b_op_type", layer->b_op);
-    text(json, "match", layer->match);
-    ox_json_key(json, "agree");
-    ox_json_bool(json, layer->metrics.agree);
+    cli_json_string(json, "a", layer->a_name);
+    cli_json_string(json, "b", layer->b_name);
+    cli_json_string(json, "node", layer->a_node);
+    cli_json_string(json, "b_node", layer->b_node);
+    cli_json_string(json, "op_type", layer->a_op);
+    cli_json_string(json, "b_op_type", layer->b_op);
+    cli_json_string(json, "match", layer->match);
+    cli_json_bool(json, "agree", layer->metrics.agree);
     if (!layer->metrics.agree)
-        text(json, "reason", layer->metrics.reason);
+        cli_json_string(json, "reason", layer->metrics.reason);
     metrics(json, &layer->metrics, false);
     if (layer->has_own) {
         number(json, "own_max_abs", layer->own.max_abs);
         number(json, "own_sqnr_db", layer->own.sqnr_db);
-        ox_json_key(json, "own_agree");
-        ox_json_bool(json, layer->own.agree);
+        cli_json_bool(json, "own_agree", layer->own.agree);
     }
     if (layer->has_qdq) {
         number(json, "qdq_sqnr_db", layer->qdq.sqnr_db);
@@ -199,18 +183,18 @@ static void first_divergence(struct ox_json *json, const struct parity *p)
     }
     ox_json_object(json);
     if (p->first == SIZE_MAX) {
-        text(json, "node", p->suspect.node);
-        text(json, "output", p->suspect.value);
-        text(json, "op_type", p->suspect.op_type);
-        count(json, "runs", p->suspect.n_runs);
+        cli_json_string(json, "node", p->suspect.node);
+        cli_json_string(json, "output", p->suspect.value);
+        cli_json_string(json, "op_type", p->suspect.op_type);
+        cli_json_uint(json, "runs", p->suspect.n_runs);
     } else {
         ox_parity_layer(p->layers, p->first, &layer);
-        text(json, "node", layer.b_node);
-        text(json, "a_node", layer.a_node);
-        text(json, "output", layer.b_name);
-        text(json, "op_type", layer.b_op);
-        text(json, "a_op_type", layer.a_op);
-        text(json, "reason", layer.metrics.reason);
+        cli_json_string(json, "node", layer.b_node);
+        cli_json_string(json, "a_node", layer.a_node);
+        cli_json_string(json, "output", layer.b_name);
+        cli_json_string(json, "op_type", layer.b_op);
+        cli_json_string(json, "a_op_type", layer.a_op);
+        cli_json_string(json, "reason", layer.metrics.reason);
         number(json, "max_abs", layer.metrics.max_abs);
         if (layer.has_own)
             number(json, "own_max_abs", layer.own.max_abs);
@@ -220,8 +204,8 @@ static void first_divergence(struct ox_json *json, const struct parity *p)
     for (size_t i = 0; i < ox_parity_causes_count(p->causes); i++) {
         const struct ox_parity_cause *cause = ox_parity_causes_at(p->causes, i);
         ox_json_object(json);
-        text(json, "id", cause->id);
-        text(json, "evidence", cause->text);
+        cli_json_string(json, "id", cause->id);
+        cli_json_string(json, "evidence", cause->text);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -233,8 +217,8 @@ void parity_print_json(struct parity *p, struct ox_strbuf *out)
     struct ox_json json;
     ox_json_init(&json, out, false);
     ox_json_object(&json);
-    text(&json, "schema", "onnxtool.parity/1");
-    text(&json, "a", p->sides[0].label);
+    cli_json_string(&json, "schema", "onnxtool.parity/1");
+    cli_json_string(&json, "a", p->sides[0].label);
     ox_json_key(&json, "b");
     if (p->n_sides > 2) {
         ox_json_array(&json);
@@ -246,10 +230,9 @@ void parity_print_json(struct parity *p, struct ox_strbuf *out)
     }
     for (size_t i = 0; i < p->n_sides; i++)
         if (p->sides[i].version[0])
-            text(&json, i ? "b_engine" : "a_engine", p->sides[i].version);
-    count(&json, "samples", p->n_samples);
-    ox_json_key(&json, "agree");
-    ox_json_bool(&json, p->agree);
+            cli_json_string(&json, i ? "b_engine" : "a_engine", p->sides[i].version);
+    cli_json_uint(&json, "samples", p->n_samples);
+    cli_json_bool(&json, "agree", p->agree);
     ox_json_key(&json, "outputs");
     ox_json_array(&json);
     for (size_t i = 0; i < p->n_outputs; i++)

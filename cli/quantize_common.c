@@ -117,10 +117,8 @@ static void report_json(struct ox_strbuf *out, const char *schema, const char *m
     struct ox_json json;
     ox_json_init(&json, out, true);
     ox_json_object(&json);
-    ox_json_key(&json, "schema");
-    ox_json_string(&json, schema);
-    ox_json_key(&json, "model");
-    ox_json_string(&json, model);
+    cli_json_string(&json, "schema", schema);
+    cli_json_string(&json, "model", model);
     ox_quant_report_json(&json, report);
     if (errors->n) {
         ox_json_key(&json, "errors");

@@ -161,12 +161,9 @@ void quantize_errors_json(struct ox_json *json, const struct quantize_errors *er
     for (size_t i = 0; i < errors->n; i++) {
         const struct quantize_error error = errors->rows[i];
         ox_json_object(json);
-        ox_json_key(json, "node");
-        ox_json_string(json, error.node);
-        ox_json_key(json, "op_type");
-        ox_json_string(json, error.op_type);
-        ox_json_key(json, "value");
-        ox_json_string(json, error.value);
+        cli_json_string(json, "node", error.node);
+        cli_json_string(json, "op_type", error.op_type);
+        cli_json_string(json, "value", error.value);
         ox_json_finite(json, "own_db", error.own_db);
         ox_json_finite(json, "rounding_db", error.rounded_db);
         ox_json_finite(json, "gathered_db", error.gathered_db);

@@ -81,14 +81,10 @@ static void text(struct cli *cli, const struct check_report *report)
 static void json_finding(struct ox_json *json, const struct ox_finding *finding)
 {
     ox_json_object(json);
-    ox_json_key(json, "id");
-    ox_json_string(json, finding->id);
-    ox_json_key(json, "severity");
-    ox_json_string(json, ox_severity_name(finding->severity));
-    ox_json_key(json, "message");
-    ox_json_string(json, finding->message);
-    ox_json_key(json, "hint");
-    ox_json_string(json, finding->hint);
+    cli_json_string(json, "id", finding->id);
+    cli_json_string(json, "severity", ox_severity_name(finding->severity));
+    cli_json_string(json, "message", finding->message);
+    cli_json_string(json, "hint", finding->hint);
     ox_json_key(json, "where");
     ox_json_object(json);
     const struct {
@@ -99,8 +95,7 @@ static void json_finding(struct ox_json *json, const struct ox_finding *finding)
                  {"tensor", finding->tensor},
                  {"attribute", finding->attribute}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        ox_json_key(json, parts[i].key);
-        ox_json_string(json, parts[i].value);
+        cli_json_string(json, parts[i].key, parts[i].value);
     }
     ox_json_end_object(json);
     ox_json_end_object(json);
@@ -111,12 +106,9 @@ static void json(struct cli *cli, const struct check_report *report)
     struct ox_json json;
     ox_json_init(&json, &cli->out, !cli->several);
     ox_json_object(&json);
-    ox_json_key(&json, "schema");
-    ox_json_string(&json, "onnxtool.check/1");
-    ox_json_key(&json, "model");
-    ox_json_string(&json, report->model);
-    ox_json_key(&json, "valid");
-    ox_json_bool(&json, report->valid);
+    cli_json_string(&json, "schema", "onnxtool.check/1");
+    cli_json_string(&json, "model", report->model);
+    cli_json_bool(&json, "valid", report->valid);
     ox_json_key(&json, "ir_version");
     if (report->opened)
         ox_json_int(&json, report->ir_version);

@@ -44,17 +44,11 @@ static void put_message(struct ox_strbuf *out, const struct ox_finding *finding)
 
 /* ---- SARIF -------------------------------------------------------------------------------------------------------- */
 
-static void json_text(struct ox_json *json, const char *key, const char *text)
-{
-    ox_json_key(json, key);
-    ox_json_string(json, text);
-}
-
 static void json_message(struct ox_json *json, const char *key, const char *text)
 {
     ox_json_key(json, key);
     ox_json_object(json);
-    json_text(json, "text", text);
+    cli_json_string(json, "text", text);
     ox_json_end_object(json);
 }
 
@@ -86,12 +80,11 @@ static void sarif_location(struct ox_json *json, const char *model,
     ox_json_key(json, "artifactLocation");
     ox_json_object(json);
     put_uri(&text, model);
-    json_text(json, "uri", ox_strbuf_text(&text, json->out));
+    cli_json_string(json, "uri", ox_strbuf_text(&text, json->out));
     ox_json_end_object(json);
     ox_json_key(json, "region"); /* readers ask for one; a model has no lines */
     ox_json_object(json);
-    ox_json_key(json, "startLine");
-    ox_json_int(json, 1);
+    cli_json_int(json, "startLine", 1);
     ox_json_end_object(json);
     ox_json_end_object(json);
     ox_strbuf_clear(&text);
@@ -100,9 +93,9 @@ static void sarif_location(struct ox_json *json, const char *model,
         ox_json_key(json, "logicalLocations");
         ox_json_array(json);
         ox_json_object(json);
-        json_text(json, "fullyQualifiedName", text.data);
+        cli_json_string(json, "fullyQualifiedName", text.data);
         if (finding->node)
-            json_text(json, "name", finding->node);
+            cli_json_string(json, "name", finding->node);
         ox_json_end_object(json);
         ox_json_end_array(json);
     }
@@ -126,7 +119,7 @@ static void sarif_rules(struct ox_json *json, const struct check_report *report)
         if (i == report->n_findings)
             continue;
         ox_json_object(json);
-        json_text(json, "id", kinds[k].id);
+        cli_json_string(json, "id", kinds[k].id);
         json_message(json, "shortDescription", kinds[k].title);
         json_message(json, "fullDescription", kinds[k].explanation);
         ox_json_end_object(json);
@@ -144,8 +137,8 @@ static void sarif_result(struct ox_json *json, const char *model, const struct o
     struct ox_strbuf message = {0};
     put_message(&message, finding);
     ox_json_object(json);
-    json_text(json, "ruleId", finding->id);
-    json_text(json, "level", sarif_level(finding->severity));
+    cli_json_string(json, "ruleId", finding->id);
+    cli_json_string(json, "level", sarif_level(finding->severity));
     json_message(json, "message", ox_strbuf_text(&message, json->out));
     sarif_location(json, model, finding);
     ox_json_end_object(json);
@@ -161,16 +154,15 @@ void render_check_sarif(struct cli *cli, const struct check_report *report)
     ox_json_object(&json);
     ox_json_key(&json, "driver");
     ox_json_object(&json);
-    json_text(&json, "name", "onnxtool");
-    json_text(&json, "version", OX_VERSION);
+    cli_json_string(&json, "name", "onnxtool");
+    cli_json_string(&json, "version", OX_VERSION);
     sarif_rules(&json, report);
     ox_json_end_object(&json);
     ox_json_end_object(&json);
     ox_json_key(&json, "invocations");
     ox_json_array(&json);
     ox_json_object(&json);
-    ox_json_key(&json, "executionSuccessful");
-    ox_json_bool(&json, report->readable);
+    cli_json_bool(&json, "executionSuccessful", report->readable);
     ox_json_end_object(&json);
     ox_json_end_array(&json);
     ox_json_key(&json, "results");

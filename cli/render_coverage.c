@@ -99,15 +99,11 @@ static void json_row(struct ox_json *json, const struct ox_schema *row,
                  {"reference", coverage->reference}, {"by_body", coverage->by_body},
                  {"fast", coverage->fast},           {"complete", is_complete(row, coverage)}};
     ox_json_object(json);
-    ox_json_key(json, "name");
-    ox_json_string(json, row->name);
-    ox_json_key(json, "domain");
-    ox_json_string(json, ops_domain_name(row->domain));
-    ox_json_key(json, "version");
-    ox_json_int(json, row->since);
+    cli_json_string(json, "name", row->name);
+    cli_json_string(json, "domain", ops_domain_name(row->domain));
+    cli_json_int(json, "version", row->since);
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
-        ox_json_key(json, flags[i].key);
-        ox_json_bool(json, flags[i].value);
+        cli_json_bool(json, flags[i].key, flags[i].value);
     }
     ox_json_key(json, "types");
     ox_json_object(json);
@@ -128,8 +124,7 @@ static void json_total(struct ox_json *json, const struct tally *tally)
                   {"lacking", tally->lacking},       {"foreign_lacking", tally->foreign},
                   {"deprecated", tally->deprecated}, {"fast", tally->fast}};
     for (size_t i = 0; i < sizeof totals / sizeof totals[0]; i++) {
-        ox_json_key(json, totals[i].key);
-        ox_json_uint(json, totals[i].value);
+        cli_json_uint(json, totals[i].key, totals[i].value);
     }
 }
 
@@ -141,8 +136,7 @@ enum ox_status render_coverage(struct cli *cli, enum ops_format format,
     ox_json_init(&json, &cli->out, true);
     if (format == OPS_JSON) {
         ox_json_object(&json);
-        ox_json_key(&json, "schema");
-        ox_json_string(&json, "onnxtool.ops/1");
+        cli_json_string(&json, "schema", "onnxtool.ops/1");
         ox_json_key(&json, "coverage");
         ox_json_array(&json);
     }

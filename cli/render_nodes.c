@@ -160,14 +160,10 @@ static void edges_json(struct ox_json *json, const char *key, const struct ox_ed
     ox_json_array(json);
     for (size_t i = 0; i < n; i++) {
         ox_json_object(json);
-        ox_json_key(json, "param");
-        ox_json_string(json, edges[i].param);
-        ox_json_key(json, "name");
-        ox_json_string(json, edges[i].name);
-        ox_json_key(json, "type");
-        ox_json_string(json, edges[i].type);
-        ox_json_key(json, "constant");
-        ox_json_bool(json, edges[i].is_constant);
+        cli_json_string(json, "param", edges[i].param);
+        cli_json_string(json, "name", edges[i].name);
+        cli_json_string(json, "type", edges[i].type);
+        cli_json_bool(json, "constant", edges[i].is_constant);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -183,36 +179,26 @@ static void node_json(struct ox_json *json, const struct ox_node_entry *node)
                  {"domain", node->domain}};
     ox_json_object(json);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        ox_json_key(json, parts[i].key);
-        ox_json_string(json, parts[i].value);
+        cli_json_string(json, parts[i].key, parts[i].value);
     }
-    ox_json_key(json, "opset");
-    ox_json_int(json, node->opset);
+    cli_json_int(json, "opset", node->opset);
     edges_json(json, "inputs", node->inputs, node->n_inputs);
     edges_json(json, "outputs", node->outputs, node->n_outputs);
     ox_json_key(json, "attributes");
     ox_json_array(json);
     for (size_t i = 0; i < node->n_attrs; i++) {
         ox_json_object(json);
-        ox_json_key(json, "name");
-        ox_json_string(json, node->attrs[i].name);
-        ox_json_key(json, "type");
-        ox_json_string(json, node->attrs[i].type);
-        ox_json_key(json, "text");
-        ox_json_string(json, node->attrs[i].text);
+        cli_json_string(json, "name", node->attrs[i].name);
+        cli_json_string(json, "type", node->attrs[i].type);
+        cli_json_string(json, "text", node->attrs[i].text);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
-    ox_json_key(json, "parameters");
-    ox_json_uint(json, node->cost.parameters);
-    ox_json_key(json, "macs");
-    ox_json_uint(json, node->cost.macs);
-    ox_json_key(json, "macs_known");
-    ox_json_bool(json, node->cost.macs_known);
-    ox_json_key(json, "output_bytes");
-    ox_json_uint(json, node->cost.output_bytes);
-    ox_json_key(json, "output_known");
-    ox_json_bool(json, node->cost.output_known);
+    cli_json_uint(json, "parameters", node->cost.parameters);
+    cli_json_uint(json, "macs", node->cost.macs);
+    cli_json_bool(json, "macs_known", node->cost.macs_known);
+    cli_json_uint(json, "output_bytes", node->cost.output_bytes);
+    cli_json_bool(json, "output_known", node->cost.output_known);
     ox_json_end_object(json);
 }
 
@@ -220,10 +206,8 @@ static void begin_json(struct dumped *d, struct ox_json *json)
 {
     ox_json_init(json, &d->cli->out, !d->cli->several);
     ox_json_object(json);
-    ox_json_key(json, "schema");
-    ox_json_string(json, "onnxtool.dump/1");
-    ox_json_key(json, "model");
-    ox_json_string(json, d->path);
+    cli_json_string(json, "schema", "onnxtool.dump/1");
+    cli_json_string(json, "model", d->path);
     ox_json_key(json, "nodes");
     ox_json_array(json);
 }

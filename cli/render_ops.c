@@ -276,24 +276,6 @@ static enum ox_status render_text(struct cli *cli, const struct ops_report *repo
 
 /* ---- JSON ---- */
 
-static void json_text(struct ox_json *json, const char *key, const char *text)
-{
-    ox_json_key(json, key);
-    ox_json_string(json, text);
-}
-
-static void json_flag(struct ox_json *json, const char *key, bool value)
-{
-    ox_json_key(json, key);
-    ox_json_bool(json, value);
-}
-
-static void json_number(struct ox_json *json, const char *key, int64_t value)
-{
-    ox_json_key(json, key);
-    ox_json_int(json, value);
-}
-
 /* null for no limit */
 static void json_most(struct ox_json *json, const char *key, unsigned value)
 {
@@ -333,12 +315,12 @@ static void json_params(struct ox_json *json, const char *key, const struct ox_s
     for (size_t i = 0; i < n; i++) {
         const struct ox_schema_param *p = &params[i];
         ox_json_object(json);
-        json_text(json, "name", p->name);
-        json_text(json, "constraint", p->constraint >= 0 ? p->type : NULL);
-        json_text(json, "option", options[p->option]);
+        cli_json_string(json, "name", p->name);
+        cli_json_string(json, "constraint", p->constraint >= 0 ? p->type : NULL);
+        cli_json_string(json, "option", options[p->option]);
         if (p->option == OX_PARAM_VARIADIC) {
-            json_flag(json, "homogeneous", p->homogeneous);
-            json_number(json, "min_arity", p->min_arity);
+            cli_json_bool(json, "homogeneous", p->homogeneous);
+            cli_json_int(json, "min_arity", p->min_arity);
         }
         json_types(json, p->allowed);
         ox_json_end_object(json);
@@ -352,9 +334,9 @@ static void json_attrs(struct ox_json *json, const struct ox_schema *row)
     ox_json_array(json);
     for (size_t i = 0; i < row->n_attrs; i++) {
         ox_json_object(json);
-        json_text(json, "name", row->attrs[i].name);
-        json_text(json, "type", ox_schema_attr_type(&row->attrs[i]));
-        json_flag(json, "required", row->attrs[i].required);
+        cli_json_string(json, "name", row->attrs[i].name);
+        cli_json_string(json, "type", ox_schema_attr_type(&row->attrs[i]));
+        cli_json_bool(json, "required", row->attrs[i].required);
         ox_json_key(json, "default");
         ox_schema_default_json(json, &row->attrs[i]);
         ox_json_end_object(json);
@@ -368,7 +350,7 @@ static void json_constraints(struct ox_json *json, const struct ox_schema *row)
     ox_json_array(json);
     for (size_t i = 0; i < row->n_constraints; i++) {
         ox_json_object(json);
-        json_text(json, "name", row->constraints[i].name);
+        cli_json_string(json, "name", row->constraints[i].name);
         json_types(json, row->constraints[i].allowed);
         ox_json_end_object(json);
     }
@@ -385,13 +367,13 @@ static enum ox_status json_changes(struct cli *cli, struct ox_json *json,
     for (size_t i = 0; i < ox_schema_changes_count(changes); i++) {
         const struct ox_schema_change *c = ox_schema_changes_at(changes, i);
         ox_json_object(json);
-        json_number(json, "from", from->since);
-        json_number(json, "to", to->since);
-        json_text(json, "part", ox_schema_part_name(c->part));
-        json_text(json, "name", c->name);
-        json_text(json, "property", c->property);
-        json_text(json, "before", c->before);
-        json_text(json, "after", c->after);
+        cli_json_int(json, "from", from->since);
+        cli_json_int(json, "to", to->since);
+        cli_json_string(json, "part", ox_schema_part_name(c->part));
+        cli_json_string(json, "name", c->name);
+        cli_json_string(json, "property", c->property);
+        cli_json_string(json, "before", c->before);
+        cli_json_string(json, "after", c->after);
         ox_json_end_object(json);
     }
     ox_schema_changes_release(changes);
@@ -436,25 +418,25 @@ static enum ox_status json_row(struct cli *cli, struct ox_json *json,
                                const struct ops_report *report, const struct ox_schema *row)
 {
     ox_json_object(json);
-    json_text(json, "domain", ops_domain_name(row->domain));
-    json_text(json, "name", row->name);
-    json_number(json, "since", row->since);
+    cli_json_string(json, "domain", ops_domain_name(row->domain));
+    cli_json_string(json, "name", row->name);
+    cli_json_int(json, "since", row->since);
     ox_json_key(json, "until");
     if (row->until)
         ox_json_int(json, row->until);
     else
         ox_json_null(json);
-    json_text(json, "release", release_of(row));
+    cli_json_string(json, "release", release_of(row));
     json_versions(json, row);
-    json_flag(json, "standard",
-              row != ox_schema_find_foreign(row->domain, row->name, row->since) &&
-                  strncmp(row->domain, "com.microsoft", 13) != 0);
-    json_flag(json, "deprecated", row->deprecated);
-    json_flag(json, "deterministic", !row->non_deterministic);
-    json_flag(json, "function", row->has_function);
-    json_number(json, "min_inputs", row->min_inputs);
+    cli_json_bool(json, "standard",
+                  row != ox_schema_find_foreign(row->domain, row->name, row->since) &&
+                      strncmp(row->domain, "com.microsoft", 13) != 0);
+    cli_json_bool(json, "deprecated", row->deprecated);
+    cli_json_bool(json, "deterministic", !row->non_deterministic);
+    cli_json_bool(json, "function", row->has_function);
+    cli_json_int(json, "min_inputs", row->min_inputs);
     json_most(json, "max_inputs", row->max_inputs);
-    json_number(json, "min_outputs", row->min_outputs);
+    cli_json_int(json, "min_outputs", row->min_outputs);
     json_most(json, "max_outputs", row->max_outputs);
     json_params(json, "inputs", row->inputs, row->n_inputs);
     json_params(json, "outputs", row->outputs, row->n_outputs);
@@ -471,8 +453,8 @@ static enum ox_status render_json(struct cli *cli, const struct ops_report *repo
     enum ox_status status = OX_OK;
     ox_json_init(&json, &cli->out, true);
     ox_json_object(&json);
-    json_text(&json, "schema", "onnxtool.ops/1");
-    json_text(&json, "onnx_version", OX_ONNX_VERSION);
+    cli_json_string(&json, "schema", "onnxtool.ops/1");
+    cli_json_string(&json, "onnx_version", OX_ONNX_VERSION);
     ox_json_key(&json, "operators");
     ox_json_array(&json);
     for (size_t i = 0; status == OX_OK && i < report->n_rows; i++)

@@ -293,24 +293,6 @@ static void print_text(struct ox_strbuf *out, const struct ox_summary *s)
 
 /* ---- JSON --------------------------------------------------------------------------------------------------------- */
 
-void dump_put_string(struct ox_json *json, const char *key, const char *value)
-{
-    ox_json_key(json, key);
-    ox_json_string(json, value);
-}
-
-void dump_put_uint(struct ox_json *json, const char *key, uint64_t value)
-{
-    ox_json_key(json, key);
-    ox_json_uint(json, value);
-}
-
-void dump_put_bool(struct ox_json *json, const char *key, bool value)
-{
-    ox_json_key(json, key);
-    ox_json_bool(json, value);
-}
-
 static void json_ports(struct ox_json *json, const char *key, const struct ox_summary_port *ports,
                        size_t n)
 {
@@ -318,9 +300,9 @@ static void json_ports(struct ox_json *json, const char *key, const struct ox_su
     ox_json_array(json);
     for (size_t i = 0; i < n; i++) {
         ox_json_object(json);
-        dump_put_string(json, "name", ports[i].name);
-        dump_put_string(json, "type", ports[i].type);
-        dump_put_bool(json, "has_default", ports[i].has_default);
+        cli_json_string(json, "name", ports[i].name);
+        cli_json_string(json, "type", ports[i].type);
+        cli_json_bool(json, "has_default", ports[i].has_default);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -332,10 +314,10 @@ static void json_weights(struct ox_json *json, const struct ox_summary *s)
     ox_json_array(json);
     for (size_t i = 0; i < s->n_weights; i++) {
         ox_json_object(json);
-        dump_put_string(json, "type", ox_dtype_name(s->weights[i].dtype));
-        dump_put_uint(json, "tensors", s->weights[i].n_tensors);
-        dump_put_uint(json, "elements", s->weights[i].n);
-        dump_put_uint(json, "bytes", s->weights[i].bytes);
+        cli_json_string(json, "type", ox_dtype_name(s->weights[i].dtype));
+        cli_json_uint(json, "tensors", s->weights[i].n_tensors);
+        cli_json_uint(json, "elements", s->weights[i].n);
+        cli_json_uint(json, "bytes", s->weights[i].bytes);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -343,11 +325,11 @@ static void json_weights(struct ox_json *json, const struct ox_summary *s)
     ox_json_array(json);
     for (size_t i = 0; i < s->n_files; i++) {
         ox_json_object(json);
-        dump_put_string(json, "location", s->files[i].location);
-        dump_put_uint(json, "tensors", s->files[i].n_tensors);
-        dump_put_uint(json, "bytes", s->files[i].bytes);
-        dump_put_bool(json, "found", s->files[i].found);
-        dump_put_uint(json, "file_bytes", s->files[i].file_bytes);
+        cli_json_string(json, "location", s->files[i].location);
+        cli_json_uint(json, "tensors", s->files[i].n_tensors);
+        cli_json_uint(json, "bytes", s->files[i].bytes);
+        cli_json_bool(json, "found", s->files[i].found);
+        cli_json_uint(json, "file_bytes", s->files[i].file_bytes);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -359,9 +341,9 @@ static void json_parts(struct ox_json *json, const struct ox_summary *s)
     ox_json_array(json);
     for (size_t i = 0; i < s->n_ops; i++) {
         ox_json_object(json);
-        dump_put_string(json, "domain", s->ops[i].domain);
-        dump_put_string(json, "op_type", s->ops[i].op_type);
-        dump_put_uint(json, "count", s->ops[i].n);
+        cli_json_string(json, "domain", s->ops[i].domain);
+        cli_json_string(json, "op_type", s->ops[i].op_type);
+        cli_json_uint(json, "count", s->ops[i].n);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -369,8 +351,8 @@ static void json_parts(struct ox_json *json, const struct ox_summary *s)
     ox_json_array(json);
     for (size_t i = 0; i < s->n_subgraphs; i++) {
         ox_json_object(json);
-        dump_put_string(json, "graph", s->subgraphs[i].path);
-        dump_put_uint(json, "nodes", s->subgraphs[i].n_nodes);
+        cli_json_string(json, "graph", s->subgraphs[i].path);
+        cli_json_uint(json, "nodes", s->subgraphs[i].n_nodes);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -378,11 +360,11 @@ static void json_parts(struct ox_json *json, const struct ox_summary *s)
     ox_json_array(json);
     for (size_t i = 0; i < s->n_functions; i++) {
         ox_json_object(json);
-        dump_put_string(json, "domain", s->functions[i].domain);
-        dump_put_string(json, "name", s->functions[i].name);
-        dump_put_string(json, "overload", s->functions[i].overload);
-        dump_put_uint(json, "nodes", s->functions[i].n_nodes);
-        dump_put_uint(json, "calls", s->functions[i].n_calls);
+        cli_json_string(json, "domain", s->functions[i].domain);
+        cli_json_string(json, "name", s->functions[i].name);
+        cli_json_string(json, "overload", s->functions[i].overload);
+        cli_json_uint(json, "nodes", s->functions[i].n_nodes);
+        cli_json_uint(json, "calls", s->functions[i].n_calls);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -390,56 +372,53 @@ static void json_parts(struct ox_json *json, const struct ox_summary *s)
 
 static void json_costs(struct ox_json *json, const struct ox_summary *s)
 {
-    dump_put_uint(json, "parameters", s->cost.parameters);
-    dump_put_uint(json, "weight_bytes", s->cost.weight_bytes);
-    dump_put_uint(json, "macs", s->cost.macs);
-    dump_put_bool(json, "macs_known", s->cost.macs_known);
-    dump_put_uint(json, "loops_counted_once", s->cost.n_guessed);
-    dump_put_uint(json, "activation_bytes", s->cost.activation_bytes);
-    dump_put_bool(json, "activation_known", s->cost.activation_known);
-    dump_put_string(json, "activation_at", s->cost.activation_at);
-    dump_put_uint(json, "values", s->n_values);
-    dump_put_uint(json, "values_unknown", s->n_unknown);
+    cli_json_uint(json, "parameters", s->cost.parameters);
+    cli_json_uint(json, "weight_bytes", s->cost.weight_bytes);
+    cli_json_uint(json, "macs", s->cost.macs);
+    cli_json_bool(json, "macs_known", s->cost.macs_known);
+    cli_json_uint(json, "loops_counted_once", s->cost.n_guessed);
+    cli_json_uint(json, "activation_bytes", s->cost.activation_bytes);
+    cli_json_bool(json, "activation_known", s->cost.activation_known);
+    cli_json_string(json, "activation_at", s->cost.activation_at);
+    cli_json_uint(json, "values", s->n_values);
+    cli_json_uint(json, "values_unknown", s->n_unknown);
     ox_json_key(json, "quantization");
     ox_json_object(json);
-    dump_put_uint(json, "quantize_linear", s->n_quantize);
-    dump_put_uint(json, "dequantize_linear", s->n_dequantize);
-    dump_put_uint(json, "integer_operators", s->n_integer_ops);
-    dump_put_uint(json, "annotations", s->n_annotations);
+    cli_json_uint(json, "quantize_linear", s->n_quantize);
+    cli_json_uint(json, "dequantize_linear", s->n_dequantize);
+    cli_json_uint(json, "integer_operators", s->n_integer_ops);
+    cli_json_uint(json, "annotations", s->n_annotations);
     ox_json_end_object(json);
 }
 
 static void json_head(struct ox_json *json, const struct ox_summary *s)
 {
-    dump_put_uint(json, "file_bytes", s->file_bytes);
-    ox_json_key(json, "ir_version");
-    ox_json_int(json, s->ir_version);
+    cli_json_uint(json, "file_bytes", s->file_bytes);
+    cli_json_int(json, "ir_version", s->ir_version);
     ox_json_key(json, "opset");
     ox_json_object(json);
     for (size_t i = 0; i < s->n_opsets; i++) {
-        ox_json_key(json, s->opsets[i].domain);
-        ox_json_int(json, s->opsets[i].version);
+        cli_json_int(json, s->opsets[i].domain, s->opsets[i].version);
     }
     ox_json_end_object(json);
     ox_json_key(json, "producer");
     ox_json_object(json);
-    dump_put_string(json, "name", s->producer_name);
-    dump_put_string(json, "version", s->producer_version);
+    cli_json_string(json, "name", s->producer_name);
+    cli_json_string(json, "version", s->producer_version);
     ox_json_end_object(json);
-    dump_put_string(json, "domain", s->domain);
-    ox_json_key(json, "model_version");
-    ox_json_int(json, s->model_version);
-    dump_put_string(json, "doc", s->doc);
-    dump_put_string(json, "graph", s->graph_name);
-    dump_put_uint(json, "nodes", s->n_nodes);
-    dump_put_uint(json, "nodes_all", s->n_nodes_all);
-    dump_put_uint(json, "training", s->n_training);
+    cli_json_string(json, "domain", s->domain);
+    cli_json_int(json, "model_version", s->model_version);
+    cli_json_string(json, "doc", s->doc);
+    cli_json_string(json, "graph", s->graph_name);
+    cli_json_uint(json, "nodes", s->n_nodes);
+    cli_json_uint(json, "nodes_all", s->n_nodes_all);
+    cli_json_uint(json, "training", s->n_training);
     ox_json_key(json, "metadata");
     ox_json_array(json);
     for (size_t i = 0; i < s->n_props; i++) {
         ox_json_object(json);
-        dump_put_string(json, "key", s->props[i].key);
-        dump_put_string(json, "value", s->props[i].value);
+        cli_json_string(json, "key", s->props[i].key);
+        cli_json_string(json, "value", s->props[i].value);
         ox_json_end_object(json);
     }
     ox_json_end_array(json);
@@ -450,8 +429,8 @@ static void print_json(struct cli *cli, const struct ox_summary *s)
     struct ox_json json;
     ox_json_init(&json, &cli->out, !cli->several);
     ox_json_object(&json);
-    dump_put_string(&json, "schema", "onnxtool.dump/1");
-    dump_put_string(&json, "model", s->path);
+    cli_json_string(&json, "schema", "onnxtool.dump/1");
+    cli_json_string(&json, "model", s->path);
     json_head(&json, s);
     json_ports(&json, "inputs", s->inputs, s->n_inputs);
     json_ports(&json, "outputs", s->outputs, s->n_outputs);

@@ -70,42 +70,30 @@ static void add_row(struct table *table, const struct ox_weight *weight,
     stats_cells(table, stats);
 }
 
-static void put_double(struct ox_json *json, const char *key, double value)
-{
-    ox_json_key(json, key);
-    ox_json_double(json, value);
-}
-
 static void weight_json(struct ox_json *json, const struct ox_weight *weight,
                         const struct ox_weight_stats *stats)
 {
-    ox_json_key(json, "graph");
-    ox_json_string(json, weight->graph);
-    ox_json_key(json, "name");
-    ox_json_string(json, weight->name);
-    ox_json_key(json, "node");
-    ox_json_string(json, weight->node);
-    ox_json_key(json, "type");
-    ox_json_string(json, ox_dtype_name(weight->dtype));
+    cli_json_string(json, "graph", weight->graph);
+    cli_json_string(json, "name", weight->name);
+    cli_json_string(json, "node", weight->node);
+    cli_json_string(json, "type", ox_dtype_name(weight->dtype));
     ox_json_key(json, "shape");
     ox_json_array(json);
     for (unsigned i = 0; i < weight->rank; i++)
         ox_json_int(json, weight->dims[i]);
     ox_json_end_array(json);
-    dump_put_uint(json, "bytes", weight->bytes);
-    ox_json_key(json, "part");
-    ox_json_string(json, weight->part);
-    ox_json_key(json, "location");
-    ox_json_string(json, weight->location);
+    cli_json_uint(json, "bytes", weight->bytes);
+    cli_json_string(json, "part", weight->part);
+    cli_json_string(json, "location", weight->location);
     if (!stats->numeric)
         return;
-    put_double(json, "min", stats->min);
-    put_double(json, "max", stats->max);
-    put_double(json, "mean", stats->mean);
-    put_double(json, "std", stats->std);
-    dump_put_uint(json, "zeros", stats->n_zeros);
-    dump_put_uint(json, "nans", stats->n_nans);
-    dump_put_uint(json, "infs", stats->n_infs);
+    cli_json_double(json, "min", stats->min);
+    cli_json_double(json, "max", stats->max);
+    cli_json_double(json, "mean", stats->mean);
+    cli_json_double(json, "std", stats->std);
+    cli_json_uint(json, "zeros", stats->n_zeros);
+    cli_json_uint(json, "nans", stats->n_nans);
+    cli_json_uint(json, "infs", stats->n_infs);
 }
 
 /* What a tensor cannot be read for is said, and the others follow. */
@@ -152,10 +140,8 @@ enum ox_status dump_tensors(struct dumped *d)
     if (d->args->json) {
         ox_json_init(&json, &d->cli->out, !d->cli->several);
         ox_json_object(&json);
-        ox_json_key(&json, "schema");
-        ox_json_string(&json, "onnxtool.dump/1");
-        ox_json_key(&json, "model");
-        ox_json_string(&json, d->path);
+        cli_json_string(&json, "schema", "onnxtool.dump/1");
+        cli_json_string(&json, "model", d->path);
         ox_json_key(&json, "tensors");
         ox_json_array(&json);
     } else {
@@ -218,10 +204,8 @@ static enum ox_status print_tensor(struct dumped *d, const struct ox_weight *wei
         struct ox_json json;
         ox_json_init(&json, out, !d->cli->several);
         ox_json_object(&json);
-        ox_json_key(&json, "schema");
-        ox_json_string(&json, "onnxtool.dump/1");
-        ox_json_key(&json, "model");
-        ox_json_string(&json, d->path);
+        cli_json_string(&json, "schema", "onnxtool.dump/1");
+        cli_json_string(&json, "model", d->path);
         weight_json(&json, weight, stats);
         if (d->args->weights != OX_WEIGHTS_NONE) {
             ox_json_key(&json, "data");

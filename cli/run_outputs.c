@@ -171,21 +171,17 @@ static void print_json(struct run *run)
     ox_session_stats(run->session, &stats);
     ox_json_init(&json, &run->cli->out, !run->cli->several);
     ox_json_object(&json);
-    ox_json_key(&json, "schema");
-    ox_json_string(&json, "onnxtool.run/1");
-    ox_json_key(&json, "model");
-    ox_json_string(&json, run->model_path);
+    cli_json_string(&json, "schema", "onnxtool.run/1");
+    cli_json_string(&json, "model", run->model_path);
     ox_json_key(&json, "outputs");
     ox_json_array(&json);
     for (size_t i = 0; i < run->n_outputs; i++) {
         ox_json_object(&json);
-        ox_json_key(&json, "name");
-        ox_json_string(&json, ox_session_output_name(run->session, i));
+        cli_json_string(&json, "name", ox_session_output_name(run->session, i));
         if (run->outputs[i])
             ox_datum_json(&json, run->outputs[i], !run->args->output);
         if (run->args->output) {
-            ox_json_key(&json, "file");
-            ox_json_string(&json, run->args->output);
+            cli_json_string(&json, "file", run->args->output);
         }
         ox_json_end_object(&json);
     }
@@ -204,22 +200,16 @@ static void print_json(struct run *run)
     ox_json_key(&json, "timing");
     ox_json_object(&json);
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        ox_json_key(&json, times[i].key);
-        ox_json_double(&json, times[i].value);
+        cli_json_double(&json, times[i].key, times[i].value);
     }
-    ox_json_key(&json, "repeat");
-    ox_json_uint(&json, timing->n);
-    ox_json_key(&json, "threads");
-    ox_json_uint(&json, ox_env_threads(run->cli->env));
+    cli_json_uint(&json, "repeat", timing->n);
+    cli_json_uint(&json, "threads", ox_env_threads(run->cli->env));
     ox_json_end_object(&json);
     ox_json_key(&json, "memory");
     ox_json_object(&json);
-    ox_json_key(&json, "peak_rss_bytes");
-    ox_json_uint(&json, cli_peak_resident());
-    ox_json_key(&json, "arena_bytes");
-    ox_json_uint(&json, stats.arena_bytes);
-    ox_json_key(&json, "weights_bytes");
-    ox_json_uint(&json, stats.weights_bytes);
+    cli_json_uint(&json, "peak_rss_bytes", cli_peak_resident());
+    cli_json_uint(&json, "arena_bytes", stats.arena_bytes);
+    cli_json_uint(&json, "weights_bytes", stats.weights_bytes);
     ox_json_end_object(&json);
     if (run->trace)
         trace_print_json(run->trace, &json);

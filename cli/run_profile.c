@@ -19,35 +19,22 @@ static void chrome_trace(struct ox_strbuf *out, const struct ox_node_event *even
     for (size_t i = 0; i < n; i++) {
         const struct ox_node_event *e = &events[i];
         ox_json_object(&json);
-        ox_json_key(&json, "name");
-        ox_json_string(&json, e->node);
-        ox_json_key(&json, "cat");
-        ox_json_string(&json, e->op_type);
-        ox_json_key(&json, "ph");
-        ox_json_string(&json, "X");
-        ox_json_key(&json, "ts");
-        ox_json_double(&json, (double)e->start_ns / 1e3);
-        ox_json_key(&json, "dur");
-        ox_json_double(&json, (double)e->ns / 1e3);
-        ox_json_key(&json, "pid");
-        ox_json_int(&json, 1);
-        ox_json_key(&json, "tid");
-        ox_json_int(&json, 1);
+        cli_json_string(&json, "name", e->node);
+        cli_json_string(&json, "cat", e->op_type);
+        cli_json_string(&json, "ph", "X");
+        cli_json_double(&json, "ts", (double)e->start_ns / 1e3);
+        cli_json_double(&json, "dur", (double)e->ns / 1e3);
+        cli_json_int(&json, "pid", 1);
+        cli_json_int(&json, "tid", 1);
         ox_json_key(&json, "args");
         ox_json_object(&json);
-        ox_json_key(&json, "graph");
-        ox_json_string(&json, e->graph);
-        ox_json_key(&json, "op_type");
-        ox_json_string(&json, e->op_type);
-        ox_json_key(&json, "bytes");
-        ox_json_uint(&json, e->bytes);
-        ox_json_key(&json, "in_bytes");
-        ox_json_uint(&json, e->in_bytes);
+        cli_json_string(&json, "graph", e->graph);
+        cli_json_string(&json, "op_type", e->op_type);
+        cli_json_uint(&json, "bytes", e->bytes);
+        cli_json_uint(&json, "in_bytes", e->in_bytes);
         if (e->macs) {
-            ox_json_key(&json, "gflops");
-            ox_json_double(&json, gflops(e));
-            ox_json_key(&json, "share_of_peak");
-            ox_json_double(&json, peak > 0 ? gflops(e) * 1e9 / peak : 0);
+            cli_json_double(&json, "gflops", gflops(e));
+            cli_json_double(&json, "share_of_peak", peak > 0 ? gflops(e) * 1e9 / peak : 0);
         }
         ox_json_end_object(&json);
         ox_json_end_object(&json);
