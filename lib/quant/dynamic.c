@@ -328,6 +328,10 @@ static enum ox_status walk_gather(struct ox_walk *walk, struct ox_node *node, co
         *reason = "what it gathers from is no constant of float32";
         return OX_OK;
     }
+    if (stored->dtype == OX_FLOAT16 && ox_graph_opset(walk->graph, "") < 19) {
+        *reason = "DequantizeLinear takes float16 since opset 19";
+        return OX_OK;
+    }
     const struct ox_weight_wish wish = {.type = OX_UINT8, .axis = -1, .outputs = -1};
     OX_TRY(ox_walk_weight(walk, node->inputs[0], &wish, &table, reason, err));
     if (!table)

@@ -250,6 +250,8 @@ static enum ox_status place_table(struct ox_place *place, struct ox_node *node,
     const char *reason = ox_quant_unwanted(q, node);
     if (!stored || !ox_quant_is_float(stored->dtype) || stored->rank < 2 || !out)
         return OX_OK;
+    if (!reason && !ox_place_can(place, table))
+        reason = "DequantizeLinear takes float16 since opset 19";
     struct ox_tensor *values, *integers;
     struct ox_qparams params;
     enum ox_dtype real;
