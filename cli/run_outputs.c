@@ -220,7 +220,8 @@ static void print_json(struct run *run)
 static void print_text(struct run *run)
 {
     struct ox_strbuf *out = &run->cli->out;
-    if (!run->args->output && !run->args->test_data.n && !run->args->top)
+    const bool compared = run->args->test_data.n && !run->args->select.n;
+    if (!run->args->output && !compared && !run->args->top)
         for (size_t i = 0; i < run->n_outputs; i++) {
             if (!run->outputs[i])
                 continue;

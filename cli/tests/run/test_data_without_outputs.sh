@@ -6,3 +6,5 @@ rm set/output_0.pb
 onnxtool run m.txt --test-data set -q; echo "exit $?"
 onnxtool run m.txt --test-data set -o y.npz -q; echo "exit $?"
 onnxtool run m.txt --test-data set --top 1; echo "exit $?"
+# With --outputs the folder feeds and no more: output_0.pb need not be the first of those.
+onnxtool run m.txt -i x.json --save-test-data set -q && onnxtool run m.txt --test-data set --outputs x; echo "exit $?"
