@@ -82,18 +82,17 @@ static const struct ox_value *passes(const struct ox_node *node, const bool *con
 static uint64_t elements_print(enum ox_dtype dtype, const void *elements, size_t n)
 {
     enum { FORGET_EVERY = 1 << 18, CHUNK = 512, MOST_BYTES = 16 };
-    union {
-        double aligned;
-        char bytes[CHUNK * MOST_BYTES];
-    } chunk;
+    _Alignas(MOST_BYTES) char chunk[CHUNK * MOST_BYTES];
     uint64_t sum = mix(n);
     size_t size = ox_dtype_size(dtype);
     for (size_t at = 0; at < n; at += CHUNK) {
         const char *from = (const char *)elements + at * size;
         float values[CHUNK];
-        size_t count = n - at < CHUNK ? n - at : CHUNK;
-        memcpy(chunk.bytes, from, count * size);
-        ox_elements_convert(OX_FLOAT32, values, dtype, chunk.bytes, count, false);
+        size_t count = n - at;
+        if (count > CHUNK)
+            count = CHUNK;
+        memcpy(chunk, from, count * size);
+        ox_elements_convert(OX_FLOAT32, values, dtype, chunk, count, false);
         for (size_t i = 0; i < count; i++) {
             uint32_t bits;
             memcpy(&bits, &values[i], sizeof bits);
