@@ -397,8 +397,10 @@ static enum ox_status run_range_ints(struct ox_run *r, enum ox_dtype dtype, stru
     OX_TRY(ox_run_out(r, 0, dtype, 1, (int64_t[]){(int64_t)count}, &out, err));
     /* start + i * delta stays between start and limit. */
     if (dtype == OX_INT64) {
-        for (uint64_t i = 0; i < count; i++)
-            ((int64_t *)out->data)[i] = (int64_t)((uint64_t)start + i * (uint64_t)delta);
+        int64_t *to = out->data;
+        uint64_t next = (uint64_t)start; /* sums: there are no vectors of 64-bit products */
+        for (uint64_t i = 0; i < count; i++, next += (uint64_t)delta)
+            to[i] = (int64_t)next;
     } else if (dtype == OX_INT32) {
         for (uint64_t i = 0; i < count; i++)
             ((int32_t *)out->data)[i] = (int32_t)(start + (int64_t)i * delta);
