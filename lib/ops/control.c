@@ -172,7 +172,7 @@ static enum ox_status loop_end(struct ox_run *r, struct loop *loop, struct ox_er
         if (scan->n)
             OX_TRY(ox_stack_join(r, scan, 0, false, 0, value ? value->name : "", &joined, err));
         else
-            OX_TRY(ox_stack_empty(r, value, 0, 0, &joined, err));
+            OX_TRY(ox_stack_empty(r, value, NULL, 0, 0, &joined, err));
         enum ox_status status = ox_run_out_tensor(r, i, joined, err);
         ox_tensor_release(joined);
         OX_TRY(status);

@@ -140,6 +140,30 @@ static enum ox_status prepare(struct ox_run *r, const struct scan *scan, size_t 
 
 /* ---- From opset 9 ------------------------------------------------------------------------------------------------- */
 
+/* No trip is made: one on zeros, whose results are left in scan->out, tells the shapes that the body does not declare. What it
+ * fails of is no error. */
+static enum ox_status try_trip(struct ox_run *r, struct scan *scan, const struct scanned *scanned,
+                               struct ox_error *err)
+{
+    for (size_t i = 0; i < scan->n_scans; i++) {
+        struct ox_tensor *zeros;
+        OX_TRY(ox_slice_zeros(r, scanned[i].tensor, scanned[i].axis, &zeros, err));
+        enum ox_status status = ox_datum_of_tensor(&scan->in[scan->n_states + i], zeros, err);
+        ox_tensor_release(zeros);
+        OX_TRY(status);
+    }
+    if (r->subgraph(r, scan->body, scan->in, scan->n_states + scan->n_scans, scan->out, r->n_out,
+                    NULL) != OX_OK)
+        clear(scan->out, r->n_out);
+    return OX_OK;
+}
+
+static const struct ox_tensor *sample_of(const struct scan *scan, size_t i)
+{
+    const struct ox_datum *sample = scan->out[scan->n_states + i];
+    return sample ? sample->tensor : NULL;
+}
+
 static enum ox_status put_stacked(struct ox_run *r, struct scan *scan, const int64_t *axes,
                                   const int64_t *directions, struct ox_error *err)
 {
@@ -154,7 +178,7 @@ static enum ox_status put_stacked(struct ox_run *r, struct scan *scan, const int
             OX_TRY(
                 ox_stack_join(r, stack, axis, reverse, 0, value ? value->name : "", &joined, err));
         else
-            OX_TRY(ox_stack_empty(r, value, axis, 0, &joined, err));
+            OX_TRY(ox_stack_empty(r, value, sample_of(scan, i), axis, 0, &joined, err));
         enum ox_status status = ox_run_out_tensor(r, scan->n_states + i, joined, err);
         ox_tensor_release(joined);
         OX_TRY(status);
@@ -181,7 +205,10 @@ static enum ox_status run_scan(struct ox_run *r, struct ox_error *err)
     OX_TRY_CLEANUP(prepare(r, &scan, scan.n_states, in_axes, in_directions, scanned, &length, err));
     for (size_t i = 0; i < scan.n_states; i++)
         scan.in[i] = ox_datum_ref(r->in[i]);
-    OX_TRY_CLEANUP(run_trips(r, &scan, scanned, length, err));
+    if (length)
+        OX_TRY_CLEANUP(run_trips(r, &scan, scanned, length, err));
+    else
+        OX_TRY_CLEANUP(try_trip(r, &scan, scanned, err));
     for (size_t i = 0; i < scan.n_states; i++)
         OX_TRY_CLEANUP(ox_run_out_datum(r, i, scan.in[i], err));
     status = put_stacked(r, &scan, out_axes, out_directions, err);
@@ -230,7 +257,7 @@ static enum ox_status run_batch(struct ox_run *r, struct scan *scan, const struc
         struct ox_datum *datum;
         OX_TRY_CLEANUP(stack->n ? ox_stack_join(r, stack, 0, false, (size_t)longest,
                                                 value ? value->name : "", &joined, err)
-                                : ox_stack_empty(r, value, 0, (size_t)longest, &joined, err));
+                                : ox_stack_empty(r, value, NULL, 0, (size_t)longest, &joined, err));
         status = ox_datum_of_tensor(&datum, joined, err);
         ox_tensor_release(joined);
         if (status != OX_OK)

@@ -172,9 +172,40 @@ enum ox_status ox_stack_join(struct ox_run *r, struct ox_stack *stack, int64_t a
     return status;
 }
 
-enum ox_status ox_stack_empty(struct ox_run *r, const struct ox_value *value, int64_t axis,
-                              size_t length, struct ox_tensor **out, struct ox_error *err)
+enum ox_status ox_slice_zeros(struct ox_run *r, const struct ox_tensor *of, unsigned axis,
+                              struct ox_tensor **out, struct ox_error *err)
 {
+    int64_t dims[OX_MOST_RANK];
+    unsigned rank = 0;
+    for (unsigned d = 0; d < of->rank; d++)
+        if (d != axis)
+            dims[rank++] = of->dims[d];
+    OX_TRY(new_tensor(r, of->dtype, rank, dims, out, err));
+    clear(*out);
+    return OX_OK;
+}
+
+static enum ox_status empty_of(struct ox_run *r, enum ox_dtype dtype, unsigned rank,
+                               const int64_t *known, int64_t axis, size_t length,
+                               struct ox_tensor **out, struct ox_error *err)
+{
+    int64_t dims[OX_MOST_RANK];
+    unsigned at;
+    if (rank >= OX_MOST_RANK)
+        return ox_run_fail(r, err, OX_LIMIT, "an output of rank %u; the limit is %d", rank + 1,
+                           OX_MOST_RANK);
+    OX_TRY(joined_dims(r, rank, known, axis, length, dims, &at, err));
+    OX_TRY(new_tensor(r, dtype, rank + 1, dims, out, err));
+    clear(*out);
+    return OX_OK;
+}
+
+enum ox_status ox_stack_empty(struct ox_run *r, const struct ox_value *value,
+                              const struct ox_tensor *like, int64_t axis, size_t length,
+                              struct ox_tensor **out, struct ox_error *err)
+{
+    if (like)
+        return empty_of(r, like->dtype, like->rank, like->dims, axis, length, out, err);
     const struct ox_type *type = value ? value->type : NULL;
     if (!type || type->kind != OX_TYPE_TENSOR || type->elem == OX_UNDEFINED)
         return ox_run_fail(r, err, OX_INPUT,
@@ -183,18 +214,10 @@ enum ox_status ox_stack_empty(struct ox_run *r, const struct ox_value *value, in
     enum ox_dtype dtype = type->elem;
     if (r->oracle && (dtype == OX_FLOAT16 || dtype == OX_BFLOAT16 || dtype == OX_FLOAT32))
         dtype = OX_FLOAT64;
-    unsigned rank = type->has_rank ? type->rank : 0, at;
-    int64_t known[OX_MOST_RANK], dims[OX_MOST_RANK];
-    if (rank >= OX_MOST_RANK)
-        return ox_run_fail(r, err, OX_LIMIT, "an output of rank %u; the limit is %d", rank + 1,
-                           OX_MOST_RANK);
-    for (unsigned d = 0; d < rank; d++)
+    unsigned rank = type->has_rank ? type->rank : 0;
+    int64_t known[OX_MOST_RANK];
+    for (unsigned d = 0; d < rank && d < OX_MOST_RANK; d++)
         if (!ox_expr_is_int(type->dims[d], &known[d]))
             known[d] = 0;
-    OX_TRY(joined_dims(r, rank, known, axis, length, dims, &at, err));
-    struct ox_tensor *empty;
-    OX_TRY(new_tensor(r, dtype, rank + 1, dims, &empty, err));
-    clear(empty);
-    *out = empty;
-    return OX_OK;
+    return empty_of(r, dtype, rank, known, axis, length, out, err);
 }

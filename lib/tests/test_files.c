@@ -317,7 +317,8 @@ START_TEST(output_that_cannot_be_opened_is_named)
     ck_assert_str_eq(err.message,
                      "absent/f: its folder cannot be opened: No such file or directory");
     ck_assert_int_eq(ox_file_write(".", "x", 1, &err), OX_IO);
-    ck_assert_int_eq(ox_file_write("x/", "x", 1, &err), OX_IO);
+    ck_assert_int_eq(ox_file_write("x/", "x", 1, &err), OX_USAGE);
+    ck_assert_int_eq(ox_file_write("", "x", 1, &err), OX_USAGE);
     ck_assert_uint_eq(n_entries(), 0);
 }
 END_TEST
