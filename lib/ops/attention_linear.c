@@ -16,6 +16,16 @@ struct linear {
     double *work; /* v_size for each batch and head */
 };
 
+/* The last dimension of decay (input 4) and beta (5): one of two. */
+static void check_width(struct ox_infer *c, size_t i, const char *name, int64_t a, int64_t b)
+{
+    int64_t width;
+    if (ox_infer_has(c, i) && ox_infer_is_num(ox_infer_dim(c, i, 2), &width) && width != a &&
+        width != b)
+        ox_infer_conflict(c, "%s has rows of %lld, neither %lld nor %lld", name, (long long)width,
+                          (long long)a, (long long)b);
+}
+
 static void infer_linear(struct ox_infer *c)
 {
     static const char *const rules[] = {"linear", "gated", "delta", "gated_delta"};
@@ -48,6 +58,9 @@ static void infer_linear(struct ox_infer *c)
         ox_infer_equal(c, ox_infer_dim(c, 0, 0), ox_infer_dim(c, i, 0), "batches");
         ox_infer_equal(c, ox_infer_dim(c, 0, 1), ox_infer_dim(c, i, 1), "lengths of sequences");
     }
+    if (ox_infer_is_num(ox_infer_dim(c, 1, 2), &width))
+        check_width(c, 4, "decay", kv, width);
+    check_width(c, 5, "beta", kv, 1);
     const struct ox_expr *n = ox_infer_num(c, kv);
     const struct ox_expr *size = ox_infer_floordiv(c, ox_infer_dim(c, 2, 2), n);
     const struct ox_expr *y[3] = {ox_infer_dim(c, 0, 0), ox_infer_dim(c, 0, 1),
