@@ -103,7 +103,8 @@ static void pack_panel(void *arg, size_t i, size_t slot)
         for (size_t l = 0; l < 2 * nr; l++) {
             const size_t col = first + l / 2, channel = u + l % 2;
             for (size_t q = 0; col < n && channel < k && q < 9; q++)
-                g[q][l] = (int8_t)(p->weights[(col * k + channel) * 9 + q] ^ p->flip);
+                g[q][l] =
+                    (int16_t)((p->weights[(col * k + channel) * 9 + q] ^ p->flip ^ 0x80) - 0x80);
         }
         for (size_t q = 0; q < 3; q++)
             transform(2 * nr, (const int16_t(*)[LANES])g + q, 3, half + q * ALPHA);
