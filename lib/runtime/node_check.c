@@ -51,7 +51,7 @@ enum ox_status ox_node_check(const struct ox_session *session, const struct ox_n
                            node->n_outputs, schema->min_outputs, schema->max_outputs);
     for (size_t i = 0; i < node->n_inputs; i++) {
         const struct ox_schema_param *param = param_of(schema->inputs, schema->n_inputs, i);
-        if (param && param->option == OX_PARAM_SINGLE && !node->inputs[i])
+        if (param && param->option != OX_PARAM_OPTIONAL && !node->inputs[i])
             return ox_run_fail(&run, err, OX_INPUT, "input %zu ('%s') is required", i, param->name);
     }
     return check_attrs(&run, schema, err);
@@ -210,7 +210,7 @@ enum ox_status ox_step_check_types(const struct ox_run *run, struct ox_step *ste
     for (size_t i = 0; i < run->n_in; i++) {
         const struct ox_schema_param *param = param_of(schema->inputs, schema->n_inputs, i);
         if (!run->in[i] || !param) {
-            if (param && param->option == OX_PARAM_SINGLE && !is_absorbed(run, i))
+            if (param && param->option != OX_PARAM_OPTIONAL && !is_absorbed(run, i))
                 return ox_run_fail(run, err, OX_INPUT, "input %zu ('%s') was not made", i,
                                    param->name);
             continue;
