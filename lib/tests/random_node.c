@@ -395,6 +395,11 @@ static const char *element_type(const struct random_node *of, const struct ox_sc
     return sequence && strncmp(type, seq, sizeof seq - 1) == 0 ? type + sizeof seq - 1 : type;
 }
 
+static const struct ox_schema_param *param_of(const struct ox_schema *row, size_t i)
+{
+    return &row->inputs[i < row->n_inputs ? i : row->n_inputs - 1];
+}
+
 static bool add_recipe_inputs(struct draft *d, const struct random_node *of,
                               const struct recipe *recipe, const struct sizes *sizes,
                               uint64_t *state)
@@ -402,8 +407,7 @@ static bool add_recipe_inputs(struct draft *d, const struct random_node *of,
     const struct ox_schema *row = of->row;
     const char *p = recipe->inputs;
     for (size_t i = 0; *p; i++) {
-        const struct ox_schema_param *param =
-            &row->inputs[i < row->n_inputs ? i : row->n_inputs - 1];
+        const struct ox_schema_param *param = param_of(row, i);
         const char *type = *p == '+' ? of->type : element_type(of, param, *p == '@');
         if (!add_recipe_input(d, &p, type, i, sizes, state))
             return false;
@@ -412,15 +416,15 @@ static bool add_recipe_inputs(struct draft *d, const struct random_node *of,
     return true;
 }
 
+/* "$T" is the element type of the last input, "$N" the size of N. */
 static void put_recipe_attributes(struct ox_strbuf *out, const struct random_node *of,
                                   const struct recipe *recipe, const struct sizes *sizes)
 {
     const struct shape none = {.rank = 0};
     for (const char *p = recipe->attributes; *p; p++) {
         if (*p == '$' && p[1] == 'T') {
-            static const char seq[] = "seq(";
-            bool nested = strncmp(of->type, seq, sizeof seq - 1) == 0;
-            put_type(out, nested ? of->type + sizeof seq - 1 : of->type, &none);
+            put_type(out, element_type(of, param_of(of->row, n_inputs_of(recipe) - 1), true),
+                     &none);
             p++;
         } else if (*p == '$') {
             ox_strbuf_printf(out, "%lld", (long long)sizes->of[*++p - 'A']);
