@@ -138,17 +138,18 @@ static enum ox_status prepare(struct ox_run *r, const struct scan *scan, size_t 
     return OX_OK;
 }
 
-/* ---- From opset 9 ------------------------------------------------------------------------------------------------- */
-
 /* No trip is made: one on zeros, whose results are left in scan->out, tells the shapes that the body does not declare. What it
  * fails of is no error. */
 static enum ox_status try_trip(struct ox_run *r, struct scan *scan, const struct scanned *scanned,
                                struct ox_error *err)
 {
     for (size_t i = 0; i < scan->n_scans; i++) {
+        struct ox_datum **slot = &scan->in[scan->n_states + i];
         struct ox_tensor *zeros;
+        ox_datum_release(*slot);
+        *slot = NULL;
         OX_TRY(ox_slice_zeros(r, scanned[i].tensor, scanned[i].axis, &zeros, err));
-        enum ox_status status = ox_datum_of_tensor(&scan->in[scan->n_states + i], zeros, err);
+        enum ox_status status = ox_datum_of_tensor(slot, zeros, err);
         ox_tensor_release(zeros);
         OX_TRY(status);
     }
@@ -163,6 +164,8 @@ static const struct ox_tensor *sample_of(const struct scan *scan, size_t i)
     const struct ox_datum *sample = scan->out[scan->n_states + i];
     return sample ? sample->tensor : NULL;
 }
+
+/* ---- From opset 9 ------------------------------------------------------------------------------------------------- */
 
 static enum ox_status put_stacked(struct ox_run *r, struct scan *scan, const int64_t *axes,
                                   const int64_t *directions, struct ox_error *err)
@@ -219,6 +222,13 @@ cleanup:
 
 /* ---- Opset 8 ---------------------------------------------------------------------------------------------------- */
 
+/* One batch of a tensor; -1: zeros in the place of one. */
+static enum ox_status take_batch(struct ox_run *r, const struct ox_tensor *of, int64_t batch,
+                                 struct ox_tensor **out, struct ox_error *err)
+{
+    return batch < 0 ? ox_slice_zeros(r, of, 0, out, err) : ox_slice_at(r, of, 0, batch, out, err);
+}
+
 /* Runs the sequence of one batch and puts its results on the stacks of batches. */
 static enum ox_status run_batch(struct ox_run *r, struct scan *scan, const struct scanned *scanned,
                                 int64_t batch, int64_t length, int64_t longest,
@@ -233,7 +243,7 @@ static enum ox_status run_batch(struct ox_run *r, struct scan *scan, const struc
     }
     for (size_t i = 0; i < scan->n_scans; i++) {
         struct ox_tensor *row;
-        OX_TRY_CLEANUP(ox_slice_at(r, scanned[i].tensor, 0, batch, &row, err));
+        OX_TRY_CLEANUP(take_batch(r, scanned[i].tensor, batch, &row, err));
         rows[i] = (struct scanned){.tensor = row, .reverse = scanned[i].reverse};
         owned[i] = row;
     }
@@ -241,13 +251,16 @@ static enum ox_status run_batch(struct ox_run *r, struct scan *scan, const struc
         struct ox_tensor *state;
         ox_datum_release(scan->in[i]);
         scan->in[i] = NULL;
-        OX_TRY_CLEANUP(ox_slice_at(r, ox_run_in(r, 1 + i), 0, batch, &state, err));
+        OX_TRY_CLEANUP(take_batch(r, ox_run_in(r, 1 + i), batch, &state, err));
         status = ox_datum_of_tensor(&scan->in[i], state, err);
         ox_tensor_release(state);
         if (status != OX_OK)
             goto cleanup;
     }
-    OX_TRY_CLEANUP(run_trips(r, scan, rows, length, err));
+    if (length)
+        OX_TRY_CLEANUP(run_trips(r, scan, rows, length, err));
+    else
+        OX_TRY_CLEANUP(try_trip(r, scan, rows, err));
     for (size_t i = 0; i < scan->n_states; i++)
         OX_TRY_CLEANUP(ox_stack_push(r, &batches[i], scan->in[i], err));
     for (size_t i = 0; i < scan->n_stacked; i++) {
@@ -257,7 +270,8 @@ static enum ox_status run_batch(struct ox_run *r, struct scan *scan, const struc
         struct ox_datum *datum;
         OX_TRY_CLEANUP(stack->n ? ox_stack_join(r, stack, 0, false, (size_t)longest,
                                                 value ? value->name : "", &joined, err)
-                                : ox_stack_empty(r, value, NULL, 0, (size_t)longest, &joined, err));
+                                : ox_stack_empty(r, value, sample_of(scan, i), 0, (size_t)longest,
+                                                 &joined, err));
         status = ox_datum_of_tensor(&datum, joined, err);
         ox_tensor_release(joined);
         if (status != OX_OK)
@@ -267,6 +281,7 @@ static enum ox_status run_batch(struct ox_run *r, struct scan *scan, const struc
         if (status != OX_OK)
             goto cleanup;
     }
+    clear(scan->out, r->n_out);
 cleanup:
     for (size_t i = 0; owned && i < scan->n_scans; i++)
         ox_tensor_release(owned[i]);
@@ -302,8 +317,6 @@ static enum ox_status measure_batches(struct ox_run *r, const struct scan *scan,
         scanned[k].tensor = tensor;
         OX_TRY(check_direction(r, directions ? directions[k] : 0, &scanned[k].reverse, err));
     }
-    if (*n_batches < 1)
-        return ox_run_fail(r, err, OX_INPUT, "the batch is empty");
     const struct ox_tensor *lengths = ox_run_in(r, 0);
     if (lengths && (lengths->dtype != OX_INT64 || lengths->n != (size_t)*n_batches))
         return ox_run_fail(r, err, OX_INPUT, "sequence_lens has %zu elements for a batch of %lld",
@@ -338,11 +351,15 @@ static enum ox_status run_scan_batched(struct ox_run *r, struct ox_error *err)
         int64_t length = lengths ? ((const int64_t *)lengths->data)[b] : longest;
         OX_TRY_CLEANUP(run_batch(r, &scan, scanned, b, length, longest, batches, err));
     }
+    if (!n_batches) /* tells the shapes */
+        OX_TRY_CLEANUP(run_batch(r, &scan, scanned, -1, 0, longest, batches, err));
     for (size_t i = 0; i < r->n_out; i++) {
         const struct ox_value *value = scan.body->outputs[i];
         struct ox_tensor *joined;
         OX_TRY_CLEANUP(
-            ox_stack_join(r, &batches[i], 0, false, 0, value ? value->name : "", &joined, err));
+            n_batches
+                ? ox_stack_join(r, &batches[i], 0, false, 0, value ? value->name : "", &joined, err)
+                : ox_stack_empty(r, value, batches[i].items[0]->tensor, 0, 0, &joined, err));
         status = ox_run_out_tensor(r, i, joined, err);
         ox_tensor_release(joined);
         if (status != OX_OK)
