@@ -474,8 +474,10 @@ static enum ox_status one_model(struct cli *cli, void *args_, const char *path)
         } else if (args->format == FORMAT_JSON) {
             good = print_json(cli, shapes, path);
         } else if (!args->out) {
-            if (cli->several)
-                ox_strbuf_printf(&cli->out, "%s:\n", path);
+            if (cli->several) {
+                ox_strbuf_name(&cli->out, path, 0);
+                ox_strbuf_puts(&cli->out, ":\n");
+            }
             good = print_table(cli, shapes);
         }
         if (!good)

@@ -32,19 +32,13 @@ static void say_without_memory(const char *text)
     (void)!(write_all(2, "onnxtool: ", 10) && write_all(2, plain, n));
 }
 
-/* Line by line, so that a message of several lines stays one and names from files stay harmless. */
+/* One line, whatever is in names of files and from files: a message has no other. */
 static void say(const char *text)
 {
     struct ox_strbuf line = {0};
     ox_strbuf_puts(&line, "onnxtool: ");
-    for (const char *at = text; *at;) {
-        size_t n = strcspn(at, "\n");
-        char piece[OX_ERROR_BYTES + 1];
-        snprintf(piece, sizeof piece, "%.*s", (int)(n < OX_ERROR_BYTES ? n : OX_ERROR_BYTES), at);
-        ox_strbuf_name(&line, piece, 0);
-        ox_strbuf_putc(&line, '\n');
-        at += n + (at[n] == '\n');
-    }
+    ox_strbuf_name(&line, text, 0);
+    ox_strbuf_putc(&line, '\n');
     if (line.failed)
         say_without_memory(text);
     else

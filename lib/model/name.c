@@ -27,6 +27,24 @@ enum ox_status ox_fail_tensor(struct ox_error *err, enum ox_status status,
                            ox_name(&shown, stored->name));
 }
 
+enum ox_status ox_fail_model(struct ox_error *err, enum ox_status status,
+                             const struct ox_model *model)
+{
+    const size_t n = model->path ? strlen(model->path) : 0;
+    if (!err || !n)
+        return status;
+    bool begins = true; /* what is called by a name and a colon */
+    for (char *at = err->message; *at;) {
+        if (begins && strncmp(at, model->path, n) == 0 && strncmp(at + n, ": ", 2) == 0) {
+            memmove(at, at + n + 2, strlen(at + n + 2) + 1);
+        } else {
+            begins = strncmp(at, ": ", 2) == 0;
+            at += begins ? 2 : 1;
+        }
+    }
+    return ox_fail_context(err, status, "%.400s", model->path);
+}
+
 const char *ox_attr_type_name(enum ox_attr_type type)
 {
     static const char *const names[] = {

@@ -17,5 +17,8 @@ const char *ox_name(struct ox_name *shown, const char *name);
 /* Puts `FILE: tensor "NAME": ` before the message. */
 enum ox_status ox_fail_tensor(struct ox_error *err, enum ox_status status,
                               const struct ox_model *model, const struct ox_stored *stored);
+/* Puts `FILE: ` before the message and takes it out where it names that file already; nothing for a model without a file. */
+enum ox_status ox_fail_model(struct ox_error *err, enum ox_status status,
+                             const struct ox_model *model);
 
 #endif

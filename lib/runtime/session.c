@@ -2,16 +2,8 @@
 #include <string.h>
 
 #include "graph/pass.h"
+#include "model/name.h"
 #include "runtime/runtime.h"
-
-static enum ox_status in_file(const struct ox_session *session, enum ox_status status,
-                              struct ox_error *err)
-{
-    const char *path = session->model->path;
-    if (err && path)
-        ox_fail_context(err, status, "%.400s", path);
-    return status;
-}
 
 /* ---- Rewriting -------------------------------------------------------------------------------------------------- */
 
@@ -163,7 +155,7 @@ static enum ox_status new_session(struct ox_session **out, struct ox_model *mode
 cleanup:
     session->options.outputs = NULL;
     if (status != OX_OK) {
-        in_file(session, status, err);
+        ox_fail_model(err, status, session->model);
         ox_session_release(session);
         return status;
     }
@@ -317,7 +309,7 @@ enum ox_status ox_session_run(struct ox_session *session, struct ox_datum *const
     struct ox_arena_mark mark = ox_arena_mark(&session->scratch);
     enum ox_status status = run(session, inputs, outputs, err);
     ox_arena_rewind(&session->scratch, mark);
-    return status == OX_OK ? status : in_file(session, status, err);
+    return status == OX_OK ? status : ox_fail_model(err, status, session->model);
 }
 
 void ox_session_stats(const struct ox_session *session, struct ox_session_stats *stats)
