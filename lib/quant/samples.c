@@ -21,6 +21,7 @@ struct ox_samples {
     struct ox_env *env;
     const struct ox_session *session;
     size_t n_inputs;
+    enum ox_first_axis *first; /* by input */
     struct source *sources;
     size_t n_sources, cap_sources;
     size_t at;                   /* source */
@@ -154,7 +155,7 @@ static int64_t rows_a_feed(const struct ox_samples *s, size_t input, unsigned ra
         return 1;
     if (port->dims[0] > 0)
         return port->dims[0];
-    return ox_first_axis(s->session->inputs[input]) == OX_FIRST_TIME ? 0 : 1;
+    return s->first[input] == OX_FIRST_TIME ? 0 : 1;
 }
 
 static enum ox_status count_feeds(struct ox_samples *s, struct source *source, struct ox_error *err)
@@ -176,8 +177,7 @@ static enum ox_status count_feeds(struct ox_samples *s, struct source *source, s
         unsigned rank = ox_tensor_file_rank(file, at);
         int64_t rows = rows_a_feed(s, i, rank, &drop);
         if (rows > 0) {
-            if (!drop && ox_tensor_file_dims(file, at)[0] > 1 &&
-                ox_first_axis(s->session->inputs[i]) == OX_FIRST_OPEN)
+            if (!drop && ox_tensor_file_dims(file, at)[0] > 1 && s->first[i] == OX_FIRST_OPEN)
                 s->guessed = i + 1;
             uint64_t feeds = (uint64_t)(ox_tensor_file_dims(file, at)[0] / rows);
             n = feeds < n ? feeds : n;
@@ -290,9 +290,12 @@ enum ox_status ox_samples_open(struct ox_samples **out, struct ox_env *env,
     s->env = env;
     s->session = session;
     s->n_inputs = ox_session_n_inputs(session);
+    s->first = calloc(s->n_inputs + 1, sizeof *s->first);
     s->arrays = calloc(s->n_inputs + 1, sizeof *s->arrays);
     s->inputs = calloc(s->n_inputs + 1, sizeof *s->inputs);
-    enum ox_status status = s->arrays && s->inputs ? OX_OK : ox_no_memory(err);
+    enum ox_status status = s->first && s->arrays && s->inputs ? OX_OK : ox_no_memory(err);
+    for (size_t i = 0; i < s->n_inputs && status == OX_OK; i++)
+        s->first[i] = ox_first_axis(session->inputs[i]);
     for (size_t i = 0; i < n_paths && status == OX_OK; i++)
         status = add_path(s, paths[i], FOLDERS_DEEP, true, err);
     for (size_t i = 0; i < s->n_sources && status == OX_OK; i++) {
@@ -318,6 +321,7 @@ void ox_samples_release(struct ox_samples *s)
     for (size_t i = 0; i < s->n_sources; i++)
         free(s->sources[i].path);
     free(s->sources);
+    free(s->first);
     free(s->arrays);
     free(s->inputs);
     free(s);

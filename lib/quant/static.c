@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "model/name.h"
 #include "quant/budget.h"
 #include "quant/estimate.h"
 #include "quant/judge.h"
@@ -317,7 +318,5 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
         ox_means_release(&s.means);
         ox_arena_release(&s.arena);
     }
-    if (status != OX_OK && model->path)
-        ox_fail_context(err, status, "%s", model->path);
-    return status;
+    return status == OX_OK ? status : ox_fail_model(err, status, model);
 }

@@ -73,8 +73,9 @@ enum ox_first_axis ox_first_axis(const struct ox_value *input)
     for (unsigned i = 1; i < type->rank; i++)
         if (is_walked(input, (int)i, type->rank, 0))
             return OX_FIRST_SAMPLES;
-    if (called(type->dims[0]) != NEITHER)
-        return called(type->dims[0]) == TIME ? OX_FIRST_TIME : OX_FIRST_SAMPLES;
+    const enum called first = called(type->dims[0]);
+    if (first != NEITHER)
+        return first == TIME ? OX_FIRST_TIME : OX_FIRST_SAMPLES;
     bool open = (type->rank == 2 || type->rank == 3) && !ox_expr_is_int(type->dims[1], NULL);
     return open && called(type->dims[1]) != TIME ? OX_FIRST_OPEN : OX_FIRST_SAMPLES;
 }
