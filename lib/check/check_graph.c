@@ -2,15 +2,8 @@
 #include <string.h>
 
 #include "check/structure.h"
+#include "model/value.h"
 #include "proto/onnx.pb-c.h"
-
-/* The value that a captured one stands for. */
-static const struct ox_value *root_of(const struct ox_value *value)
-{
-    while (value->outer)
-        value = value->outer;
-    return value;
-}
 
 static bool *defined_flag(struct ox_checker *c, const struct ox_value *value)
 {
@@ -122,7 +115,7 @@ static void check_reads(struct ox_checker *c, const struct ox_node *node)
     for (size_t i = 0; i < node->n_inputs; i++) {
         if (!node->inputs[i])
             continue;
-        const struct ox_value *value = root_of(node->inputs[i]);
+        const struct ox_value *value = ox_value_origin(node->inputs[i]);
         const struct ox_place place = {.node = node, .tensor = value->name};
         if (*defined_flag(c, value))
             continue;

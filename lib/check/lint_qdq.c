@@ -6,6 +6,7 @@
 
 #include "check/lint.h"
 #include "model/name.h"
+#include "model/value.h"
 
 /* Beyond this a bias is off by more than its own rounding. */
 static const double MOST_SCALE_ERROR = 1e-3;
@@ -28,24 +29,11 @@ static const struct ox_node *dequantizer(const struct ox_node *node, size_t i)
     return value && is_op(value->producer, "DequantizeLinear") ? value->producer : NULL;
 }
 
-static const struct ox_stored *constant(const struct ox_value *value)
-{
-    while (value && value->outer)
-        value = value->outer;
-    if (!value)
-        return NULL;
-    if (value->init)
-        return value->init;
-    const struct ox_attr *attr =
-        is_op(value->producer, "Constant") ? ox_node_attr(value->producer, "value") : NULL;
-    return attr && attr->type == OX_ATTR_TENSOR && attr->n ? attr->tensor : NULL;
-}
-
 static struct ox_tensor *load(struct ox_linter *lint, const struct ox_value *value)
 {
     struct ox_error ignored;
     struct ox_tensor *tensor = NULL;
-    const struct ox_stored *stored = constant(value);
+    const struct ox_stored *stored = ox_value_stored(value);
     if (!stored || stored->dtype == OX_STRING ||
         ox_stored_load(lint->model, stored, &tensor, &ignored) != OX_OK)
         return NULL;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/diff.h"
+#include "model/value.h"
 
 /* ---- Values ------------------------------------------------------------------------------------------------------- */
 
@@ -32,13 +33,7 @@ bool ox_diff_same_value(const struct ox_diff_pair *pair, const struct ox_value *
 
 const struct ox_stored *ox_diff_stored(const struct ox_value *value)
 {
-    const struct ox_node *maker = value->producer;
-    if (value->init)
-        return value->is_input ? NULL : value->init;
-    if (!maker || strcmp(maker->op_type, "Constant") != 0 || *maker->domain)
-        return NULL;
-    const struct ox_attr *attr = ox_node_attr(maker, "value");
-    return attr && attr->type == OX_ATTR_TENSOR && !attr->ref && attr->n ? attr->tensor : NULL;
+    return value->is_input || value->outer ? NULL : ox_value_stored(value);
 }
 
 /* Whether one of them is an initializer and both are known before anything runs. */

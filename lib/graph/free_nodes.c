@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "graph/free_dim.h"
+#include "model/value.h"
 
 const char *ox_free_label(const struct ox_model *model)
 {
@@ -22,25 +23,16 @@ bool ox_type_numbers(const struct ox_type *type, int64_t dims[OX_FREE_RANK])
 
 const struct ox_stored *ox_free_constant(const struct ox_value *value)
 {
-    while (value && value->outer)
-        value = value->outer;
-    if (!value || value->is_input)
-        return value && value->graph->model->ir_version < 4 ? value->init : NULL;
-    if (value->init)
-        return value->init;
-    const struct ox_node *node = value->producer;
-    const struct ox_attr *attr = node && strcmp(node->op_type, "Constant") == 0 && !*node->domain
-                                     ? ox_node_attr(node, "value")
-                                     : NULL;
-    return attr && attr->type == OX_ATTR_TENSOR && attr->n == 1 ? attr->tensor : NULL;
+    const struct ox_value *origin = value ? ox_value_origin(value) : NULL;
+    const bool replaceable = origin && origin->is_input && origin->graph->model->ir_version >= 4;
+    return replaceable ? NULL : ox_value_stored(origin);
 }
 
 /* NULL for what was added since. */
 const struct ox_type *ox_free_type_before(const struct ox_freeing *free_,
                                           const struct ox_value *value)
 {
-    while (value->outer)
-        value = value->outer;
+    value = ox_value_origin(value);
     return value->id < free_->n_fixed[value->graph->id] ? ox_shapes_type(free_->before, value)
                                                         : NULL;
 }
@@ -48,8 +40,7 @@ const struct ox_type *ox_free_type_before(const struct ox_freeing *free_,
 /* Whether no input of the graph leads to it: it comes from constants alone. */
 static bool is_fixed(const struct ox_freeing *free_, const struct ox_value *value)
 {
-    while (value->outer)
-        value = value->outer;
+    value = ox_value_origin(value);
     const bool *fixed = free_->fixed[value->graph->id];
     return fixed && value->id < free_->n_fixed[value->graph->id] ? fixed[value->id]
                                                                  : ox_free_constant(value) != NULL;
@@ -57,8 +48,7 @@ static bool is_fixed(const struct ox_freeing *free_, const struct ox_value *valu
 
 static void note_replaced(struct ox_freeing *free_, const struct ox_value *value)
 {
-    while (value->outer)
-        value = value->outer;
+    value = ox_value_origin(value);
     if (value->id < free_->n_fixed[value->graph->id])
         free_->replaced[value->graph->id][value->id] = true;
 }

@@ -1,6 +1,7 @@
 /* Evidence inside If, Loop and Scan: their graphs on both sides, step by step. */
 #include <string.h>
 
+#include "model/value.h"
 #include "parity/causes.h"
 
 /* A graph of a node on both sides. */
@@ -30,15 +31,14 @@ static size_t count_steps(const struct ox_graph *graph)
 static enum ox_status compare_made(struct ox_explaining *e, const struct ox_value *a,
                                    const struct ox_value *b, struct ox_error *err)
 {
-    const struct ox_node *x = a->producer, *y = b->producer;
-    const struct ox_attr *p = ox_node_attr(x, "value"), *q = ox_node_attr(y, "value");
+    const struct ox_stored *p = ox_value_stored(a), *q = ox_value_stored(b);
     struct ox_tensor *t = NULL, *u = NULL;
     char what[256];
-    if (!p || !q || p->type != OX_ATTR_TENSOR || q->type != OX_ATTR_TENSOR || !p->n || !q->n)
-        return ox_explain_attrs(e, x, y, err);
-    enum ox_status status = ox_stored_load(a->graph->model, p->tensor, &t, err);
+    if (!p || !q)
+        return ox_explain_attrs(e, a->producer, b->producer, err);
+    enum ox_status status = ox_stored_load(a->graph->model, p, &t, err);
     if (status == OX_OK)
-        status = ox_stored_load(b->graph->model, q->tensor, &u, err);
+        status = ox_stored_load(b->graph->model, q, &u, err);
     snprintf(what, sizeof what, "constant '%.150s'", b->name);
     if (status == OX_OK)
         status = ox_explain_tensors(e, what, t, u, err);

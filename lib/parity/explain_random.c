@@ -2,19 +2,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/value.h"
+#include "ops/op.h"
 #include "parity/causes.h"
 
 enum { MOST_FUNCTIONS = 64 };
 
-/* The standard calls every operator that holds a graph non-deterministic: not by that are these found. */
+/* Which input of a node is its training_mode, without which it draws nothing; its number of inputs: none. */
+static size_t training_mode(const struct ox_node *node)
+{
+    const struct ox_schema *schema = ox_explain_schema(node);
+    for (size_t i = 0; schema && i < schema->n_inputs && i < node->n_inputs; i++)
+        if (strcmp(schema->inputs[i].name, "training_mode") == 0)
+            return i;
+    return node->n_inputs;
+}
+
+/* Dropout of onnx and of onnxruntime: what it does depends on how it is asked for. */
+static bool is_dropout(const struct ox_node *node)
+{
+    return strcmp(node->op_type, "Dropout") == 0 || strcmp(node->op_type, "BiasDropout") == 0;
+}
+
+/* By the operator, whatever its inputs are. (The standard calls operators that hold graphs non-deterministic too.) */
 static bool is_random(const struct ox_node *node)
 {
-    static const char *const ops[] = {"Bernoulli",        "Multinomial",   "RandomNormal",
-                                      "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
-    for (size_t i = 0; i < OX_COUNT(ops); i++)
-        if (!*node->domain && strcmp(node->op_type, ops[i]) == 0)
-            return true;
-    return false;
+    const struct ox_op *op =
+        ox_op_find(node->domain, node->op_type, ox_graph_opset(node->graph, node->domain));
+    return op && op->flags & OX_OP_RANDOM && !is_dropout(node);
 }
 
 static bool stands_in(const struct ox_graph *graph, const struct ox_node *node)
@@ -90,18 +105,12 @@ void ox_explain_random(struct ox_explaining *e, const struct ox_region *region, 
 /* Dropout whose training_mode is a constant that says so. */
 static enum ox_status drops(const struct ox_node *node, bool *answer, struct ox_error *err)
 {
-    enum { TRAINING_MODE = 2 };
-    const struct ox_value *mode =
-        node->n_inputs > TRAINING_MODE ? node->inputs[TRAINING_MODE] : NULL;
-    const struct ox_attr *made =
-        mode && mode->producer ? ox_node_attr(mode->producer, "value") : NULL;
-    const struct ox_stored *stored = mode && mode->init ? mode->init
-                                     : made && made->type == OX_ATTR_TENSOR && made->n
-                                         ? made->tensor
-                                         : NULL;
+    const size_t mode = training_mode(node);
+    const struct ox_stored *stored =
+        mode < node->n_inputs ? ox_value_stored(node->inputs[mode]) : NULL;
     struct ox_tensor *tensor;
     *answer = false;
-    if (*node->domain || strcmp(node->op_type, "Dropout") != 0 || !stored)
+    if (!stored)
         return OX_OK;
     OX_TRY(ox_stored_load(node->graph->model, stored, &tensor, err));
     *answer = tensor->n == 1 && tensor->dtype == OX_BOOL && ox_tensor_get_double(tensor, 0) != 0;

@@ -15,7 +15,7 @@ int ox_cancel_axis(const struct ox_node *node, unsigned rank)
         return -1;
     if (strcmp(node->op_type, "Conv") == 0) {
         /* Of the few weights of a depthwise kernel one moved costs more than their sum gains. */
-        const struct ox_stored *weight = ox_quant_constant(node->inputs[1]);
+        const struct ox_stored *weight = ox_value_stored(node->inputs[1]);
         const bool deep = weight && weight->rank > 1 && weight->dims[1] == 1 &&
                           ox_quant_int_attr(node, "group", 1) > 1;
         return rank > 2 && !deep ? 0 : -1;
@@ -60,7 +60,7 @@ static const struct ox_node *product_of(const struct ox_value *value, const stru
     if (!node || *node->domain || node->n_inputs < 2 || !node->inputs[0] || !node->inputs[1])
         return NULL;
     if (strcmp(node->op_type, "Add") == 0) {
-        const int constant = ox_quant_constant(node->inputs[0]) ? 0 : 1;
+        const int constant = ox_value_stored(node->inputs[0]) ? 0 : 1;
         const struct ox_value *sum = node->inputs[1 - constant];
         *bias = node->inputs[constant];
         node = sum ? sum->producer : NULL;
@@ -79,7 +79,7 @@ static enum ox_status add_columns(struct ox_quant *q, const struct ox_value *val
 {
     struct ox_tensor *values;
     enum ox_dtype real;
-    const struct ox_stored *stored = ox_quant_constant(value);
+    const struct ox_stored *stored = ox_value_stored(value);
     *fits = stored && ox_quant_is_float(stored->dtype) && stored->rank >= 1 && stored->rank <= 2 &&
             (size_t)stored->dims[turned ? 0 : stored->rank - 1] == n &&
             (stored->rank == 2 || !turned);
@@ -100,7 +100,7 @@ enum ox_status ox_cancel_find_live(struct ox_quant *q, const struct ox_node *nod
 {
     *live = NULL;
     const bool two = node->n_inputs > 1 && node->inputs[0] && node->inputs[1];
-    const struct ox_stored *weight = two ? ox_quant_constant(node->inputs[1]) : NULL;
+    const struct ox_stored *weight = two ? ox_value_stored(node->inputs[1]) : NULL;
     const struct ox_node *relu = weight ? node->inputs[0]->producer : NULL;
     const int outputs = weight ? ox_cancel_axis(node, weight->rank) : -1;
     if (outputs < 0 || weight->rank != 2 || !relu || *relu->domain ||

@@ -61,7 +61,7 @@ static enum ox_status correct(struct ox_place *place, struct ox_mark_bias *bias,
     struct layout layout;
     enum ox_dtype real;
     enum ox_status status;
-    if (!mean || !(mean->count > 0) || bias->beta == 0 || !ox_quant_constant(bias->weight) ||
+    if (!mean || !(mean->count > 0) || bias->beta == 0 || !ox_value_stored(bias->weight) ||
         !mark->params.n || strcmp(bias->node->op_type, "ConvTranspose") == 0)
         return OX_OK;
     OX_TRY_CLEANUP(ox_quant_values(q, bias->weight, &w, &real, err));

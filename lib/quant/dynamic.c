@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/name.h"
 #include "quant/cancel.h"
 #include "quant/equalize.h"
 #include "quant/estimate.h"
@@ -38,7 +39,7 @@ static struct ox_weight_wish weights_of(const struct ox_walk *walk, const struct
                                         int axis)
 {
     const struct ox_quant *q = walk->q;
-    const unsigned rank = ox_quant_constant(node->inputs[1])->rank;
+    const unsigned rank = ox_value_stored(node->inputs[1])->rank;
     const struct ox_quant_options *options = q->options;
     bool plain =
         options->compat_ort || options->accuracy == OX_QUANT_PLAIN || !ox_cancel_pays(node);
@@ -100,12 +101,12 @@ static const char *no_product(const struct ox_quant *q, const struct ox_node *no
     const struct ox_value *a = node->inputs[0], *b = node->inputs[1];
     if (!a || !b)
         return "it lacks an input";
-    const struct ox_stored *weight = ox_quant_constant(b);
+    const struct ox_stored *weight = ox_value_stored(b);
     if (!weight)
         return "its second input is not constant";
     if (!ox_quant_is_float(weight->dtype))
         return "its weight is not of float32";
-    if (ox_quant_constant(a))
+    if (ox_value_stored(a))
         return "both of its inputs are constant";
     enum ox_dtype dtype = ox_quant_dtype(q, a);
     if (dtype != OX_FLOAT32 && dtype != OX_UNDEFINED)
@@ -171,7 +172,7 @@ static enum ox_status walk_gemm(struct ox_walk *walk, struct ox_node *node, cons
     bool has_bias = node->n_inputs > 2 && node->inputs[2];
     struct ox_weight_wish wish = weights_of(walk, node, options->per_channel ? 1 : -1);
     struct ox_walked *w;
-    if (ox_quant_constant(b)->rank != 2) {
+    if (ox_value_stored(b)->rank != 2) {
         *reason = "its weight is no matrix";
         return OX_OK;
     }
@@ -204,7 +205,7 @@ static enum ox_status add_bias(struct ox_walk *walk, const struct ox_node *node,
 {
     struct ox_quant *q = walk->q;
     struct ox_value *out = node->outputs[0];
-    int64_t rank = ox_quant_constant(node->inputs[1])->rank;
+    int64_t rank = ox_value_stored(node->inputs[1])->rank;
     struct ox_tensor *shape;
     OX_TRY(ox_tensor_new(&shape, ox_env_budget(q->model->env), OX_INT64, 1, &rank, err));
     for (int64_t i = 0; i < rank; i++)
@@ -228,7 +229,7 @@ static enum ox_status spread_scale(struct ox_walk *walk, const struct ox_value *
     struct ox_quant *q = walk->q;
     struct ox_budget *budget = ox_env_budget(q->model->env);
     struct ox_tensor *flat = NULL, *unused = NULL, *column = NULL, *one = NULL, *zero = NULL;
-    const unsigned rank = ox_quant_constant(value)->rank;
+    const unsigned rank = ox_value_stored(value)->rank;
     int64_t *dims = ox_arena_array(&q->arena, rank, sizeof *dims);
     struct ox_qparams first = weight->params;
     enum ox_status status = dims ? OX_OK : ox_no_memory(err);
@@ -323,7 +324,7 @@ static enum ox_status walk_gather(struct ox_walk *walk, struct ox_node *node, co
                                   struct ox_error *err)
 {
     struct ox_walked *table;
-    const struct ox_stored *stored = node->inputs[0] ? ox_quant_constant(node->inputs[0]) : NULL;
+    const struct ox_stored *stored = ox_value_stored(node->inputs[0]);
     if (!stored || !ox_quant_is_float(stored->dtype)) {
         *reason = "what it gathers from is no constant of float32";
         return OX_OK;
@@ -434,7 +435,7 @@ static enum ox_status walk_lstm(struct ox_walk *walk, struct ox_node *node, cons
     for (size_t i = 0; i < node->n_inputs && i < N_PLAIN; i++)
         inputs[i] = node->inputs[i];
     for (int i = W; i <= R; i++) {
-        const struct ox_stored *stored = inputs[i] ? ox_quant_constant(inputs[i]) : NULL;
+        const struct ox_stored *stored = ox_value_stored(inputs[i]);
         if (!stored || stored->dtype != OX_FLOAT32 || stored->rank != 3) {
             *reason = "its weights are no constants of float32";
             return OX_OK;
@@ -567,7 +568,5 @@ enum ox_status ox_quantize_dynamic(struct ox_model *model, const struct ox_quant
         q.report = NULL;
     }
     ox_quant_release(&q);
-    if (status != OX_OK && model->path)
-        ox_fail_context(err, status, "%s", model->path);
-    return status;
+    return status == OX_OK ? status : ox_fail_model(err, status, model);
 }

@@ -15,12 +15,12 @@ static bool is_layer(const struct ox_node *node, const struct ox_quant_uses *use
 {
     if (*node->domain || node->n_inputs < 2 || !node->inputs[0] || !node->inputs[1])
         return false;
-    const struct ox_stored *w = ox_quant_constant(node->inputs[1]);
+    const struct ox_stored *w = ox_value_stored(node->inputs[1]);
     if (!w || w->dtype != OX_FLOAT32 || ox_quant_n_uses(uses, node->inputs[1]) != 1 ||
         uses->captured[node->inputs[1]->id])
         return false;
     if (node->n_inputs > 2 && node->inputs[2]) {
-        const struct ox_stored *b = ox_quant_constant(node->inputs[2]);
+        const struct ox_stored *b = ox_value_stored(node->inputs[2]);
         if (!b || b->dtype != OX_FLOAT32 || b->rank != 1 ||
             ox_quant_n_uses(uses, node->inputs[2]) != 1)
             return false;

@@ -33,7 +33,7 @@ bool ox_place_constant(const struct ox_place *place, const struct ox_value *valu
     if (!value)
         return false;
     return place->q->options->compat_ort ? value->init && !value->producer
-                                         : ox_quant_constant(value) != NULL;
+                                         : ox_value_stored(value) != NULL;
 }
 
 bool ox_place_has(const struct ox_place *place, const struct ox_value *value)
@@ -78,7 +78,7 @@ void ox_place_weight(struct ox_place *place, struct ox_value *value, int axis)
 
 int ox_place_axis(const struct ox_place *place, const struct ox_value *weight, int axis)
 {
-    const struct ox_stored *stored = ox_quant_constant(weight);
+    const struct ox_stored *stored = ox_value_stored(weight);
     if (!place->q->options->per_channel || !stored)
         return -1;
     return axis < (int)stored->rank ? axis : -1;
@@ -95,8 +95,7 @@ enum ox_status ox_place_bias_of(struct ox_place *place, const struct ox_node *pr
                                 struct ox_error *err)
 {
     struct ox_value *bias = index < node->n_inputs ? node->inputs[index] : NULL;
-    const struct ox_stored *stored =
-        ox_place_constant(place, bias) ? ox_quant_constant(bias) : NULL;
+    const struct ox_stored *stored = ox_place_constant(place, bias) ? ox_value_stored(bias) : NULL;
     if (!stored || !ox_quant_is_float(stored->dtype))
         return OX_OK;
     if (place->n_biases == place->cap_biases) {
@@ -138,8 +137,7 @@ struct ox_calibrated *ox_place_seen(const struct ox_quant *q,
                                     const struct ox_calibration *calibration,
                                     const struct ox_value *value)
 {
-    while (value->outer)
-        value = value->outer;
+    value = ox_value_origin(value);
     const char *scope = q->scopes[value->graph->id];
     if (!*scope)
         return ox_calibration_find(calibration, value->name);

@@ -147,7 +147,7 @@ static enum ox_status pads_with_same(struct ox_place *place, const struct ox_nod
         return OX_OK;
     }
     *same = node->n_inputs < 3 || !node->inputs[2];
-    const struct ox_stored *stored = *same ? NULL : ox_quant_constant(node->inputs[2]);
+    const struct ox_stored *stored = *same ? NULL : ox_value_stored(node->inputs[2]);
     if (!stored || !ox_quant_is_float(stored->dtype))
         return OX_OK;
     struct ox_tensor *value;

@@ -146,7 +146,7 @@ static int weight_axis(const struct ox_node *node, const struct ox_stored *weigh
 static int axis_of(const struct ox_place *place, const struct ox_node *node,
                    const struct ox_value *weight)
 {
-    const struct ox_stored *stored = ox_quant_constant(weight);
+    const struct ox_stored *stored = ox_value_stored(weight);
     if (!stored || (is_op(node, "MatMul") && stored->rank != 2))
         return -1;
     int axis = weight_axis(node, stored);
@@ -171,7 +171,7 @@ static struct ox_node *add_of_gemm(const struct ox_place *place, const struct ox
                                    size_t *index)
 {
     const struct ox_quant *q = place->q;
-    const struct ox_stored *weight = ox_quant_constant(product->inputs[1]);
+    const struct ox_stored *weight = ox_value_stored(product->inputs[1]);
     struct ox_node *add = only_user(place, product->outputs[0]);
     int rank = ox_quant_rank(q, product->inputs[0]);
     if (!add || !is_op(add, "Add") || add->n_inputs != 2 || !add->inputs[0] || !add->inputs[1] ||
@@ -183,7 +183,7 @@ static struct ox_node *add_of_gemm(const struct ox_place *place, const struct ox
     }
     *index = add->inputs[0] == product->outputs[0];
     const struct ox_value *row = add->inputs[*index];
-    const struct ox_stored *bias = constant(place, row) ? ox_quant_constant(row) : NULL;
+    const struct ox_stored *bias = constant(place, row) ? ox_value_stored(row) : NULL;
     return bias && bias->rank == 1 && bias->dims[0] == weight->dims[1] ? add : NULL;
 }
 
@@ -246,7 +246,7 @@ static enum ox_status place_table(struct ox_place *place, struct ox_node *node,
 {
     struct ox_quant *q = place->q;
     struct ox_value *table = node->inputs[0], *out = node->outputs[0], *scale, *zero;
-    const struct ox_stored *stored = table ? ox_quant_constant(table) : NULL;
+    const struct ox_stored *stored = ox_value_stored(table);
     const char *reason = ox_quant_unwanted(q, node);
     if (!stored || !ox_quant_is_float(stored->dtype) || stored->rank < 2 || !out)
         return OX_OK;

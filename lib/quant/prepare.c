@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/pass.h"
+#include "model/name.h"
 #include "quant/quant.h"
 
 /* ---- Batch normalization into the convolution before it ----------------------------------------------------------- */
@@ -21,8 +22,7 @@ static struct ox_node *foldable(const struct ox_quant_uses *uses, const struct o
             return NULL;
     }
     for (int i = BN_SCALE; i < N_BN; i++) {
-        const struct ox_stored *stored =
-            norm->inputs[i] ? ox_quant_constant(norm->inputs[i]) : NULL;
+        const struct ox_stored *stored = ox_value_stored(norm->inputs[i]);
         if (!stored || stored->dtype != OX_FLOAT32 || stored->rank != 1)
             return NULL;
     }
@@ -35,12 +35,11 @@ static struct ox_node *foldable(const struct ox_quant_uses *uses, const struct o
     if (strcmp(conv->op_type, "Conv") != 0 &&
         (!transposed || ox_quant_int_attr(conv, "group", 1) != 1))
         return NULL;
-    const struct ox_stored *weight = ox_quant_constant(conv->inputs[1]);
-    const struct ox_stored *bias =
-        conv->n_inputs > 2 && conv->inputs[2] ? ox_quant_constant(conv->inputs[2]) : NULL;
+    const struct ox_stored *weight = ox_value_stored(conv->inputs[1]);
+    const struct ox_stored *bias = conv->n_inputs > 2 ? ox_value_stored(conv->inputs[2]) : NULL;
     bool has_bias = conv->n_inputs > 2 && conv->inputs[2];
     if (!weight || weight->dtype != OX_FLOAT32 || weight->rank < 3 ||
-        weight->dims[transposed] != ox_quant_constant(norm->inputs[BN_SCALE])->dims[0] ||
+        weight->dims[transposed] != ox_value_stored(norm->inputs[BN_SCALE])->dims[0] ||
         (has_bias && (!bias || bias->dtype != OX_FLOAT32 || bias->rank != 1 ||
                       bias->dims[0] != weight->dims[transposed])))
         return NULL;
@@ -174,7 +173,5 @@ enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant
             status = ox_quant_drop_inits(&q, err);
     }
     ox_quant_release(&q);
-    if (status != OX_OK && model->path)
-        ox_fail_context(err, status, "%s", model->path);
-    return status;
+    return status == OX_OK ? status : ox_fail_model(err, status, model);
 }

@@ -105,9 +105,7 @@ enum ox_status ox_quant_infer(struct ox_quant *q, struct ox_error *err)
 
 static const struct ox_type *type_of(const struct ox_quant *q, const struct ox_value *value)
 {
-    const struct ox_value *root = value;
-    while (root->outer)
-        root = root->outer;
+    const struct ox_value *root = ox_value_origin(value);
     bool seen = q->shapes && root->graph->id < q->n_graphs &&
                 root->id < q->n_values[root->graph->id]; /* else it was made since */
     const struct ox_type *type = seen ? ox_shapes_type(q->shapes, root) : NULL;
@@ -142,7 +140,7 @@ enum ox_status ox_quant_name_scopes(struct ox_quant *q, struct ox_error *err)
 
 enum ox_dtype ox_quant_dtype(const struct ox_quant *q, const struct ox_value *value)
 {
-    const struct ox_stored *constant = ox_quant_constant(value);
+    const struct ox_stored *constant = ox_value_stored(value);
     if (constant)
         return constant->dtype;
     const struct ox_type *type = type_of(q, value);
@@ -151,7 +149,7 @@ enum ox_dtype ox_quant_dtype(const struct ox_quant *q, const struct ox_value *va
 
 int ox_quant_rank(const struct ox_quant *q, const struct ox_value *value)
 {
-    const struct ox_stored *constant = ox_quant_constant(value);
+    const struct ox_stored *constant = ox_value_stored(value);
     if (constant)
         return (int)constant->rank;
     const struct ox_type *type = type_of(q, value);
@@ -160,7 +158,7 @@ int ox_quant_rank(const struct ox_quant *q, const struct ox_value *value)
 
 int64_t ox_quant_dim(const struct ox_quant *q, const struct ox_value *value, unsigned axis)
 {
-    const struct ox_stored *constant = ox_quant_constant(value);
+    const struct ox_stored *constant = ox_value_stored(value);
     if (constant)
         return axis < constant->rank ? constant->dims[axis] : -1;
     const struct ox_type *type = type_of(q, value);
@@ -168,19 +166,6 @@ int64_t ox_quant_dim(const struct ox_quant *q, const struct ox_value *value, uns
     bool known = type && type->kind == OX_TYPE_TENSOR && type->has_rank && axis < type->rank &&
                  ox_expr_is_int(type->dims[axis], &n);
     return known ? n : -1;
-}
-
-const struct ox_stored *ox_quant_constant(const struct ox_value *value)
-{
-    while (value->outer)
-        value = value->outer;
-    if (value->init)
-        return value->init;
-    const struct ox_node *node = value->producer;
-    if (!node || strcmp(node->op_type, "Constant") != 0 || *node->domain)
-        return NULL;
-    const struct ox_attr *attr = ox_node_attr(node, "value");
-    return attr && attr->type == OX_ATTR_TENSOR && attr->n ? attr->tensor : NULL;
 }
 
 bool ox_quant_is_float(enum ox_dtype dtype)
@@ -191,7 +176,7 @@ bool ox_quant_is_float(enum ox_dtype dtype)
 enum ox_status ox_quant_values(struct ox_quant *q, const struct ox_value *value,
                                struct ox_tensor **out, enum ox_dtype *real, struct ox_error *err)
 {
-    const struct ox_stored *stored = ox_quant_constant(value);
+    const struct ox_stored *stored = ox_value_stored(value);
     char shown[OX_SHOWN_BYTES];
     if (!stored || !ox_quant_is_float(stored->dtype))
         return ox_fail(err, OX_INPUT, "%s: is no constant of float32 or float16",

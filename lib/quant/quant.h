@@ -2,7 +2,7 @@
 #ifndef OX_QUANT_QUANT_H
 #define OX_QUANT_QUANT_H
 
-#include "model/model.h"
+#include "model/value.h"
 #include "quant/qparams.h"
 #include "quant/quant_report.h"
 #include "quant/selection.h"
@@ -40,9 +40,7 @@ int ox_quant_rank(const struct ox_quant *q, const struct ox_value *value);
 /* Dimension `axis`; -1 when it is no number. */
 int64_t ox_quant_dim(const struct ox_quant *q, const struct ox_value *value, unsigned axis);
 
-/* The initializer that a value stands for, also through captures and Constant nodes; NULL. */
-const struct ox_stored *ox_quant_constant(const struct ox_value *value);
-/* Its values as float32 and the type they were. The caller releases *out. OX_INPUT: no float tensor. */
+/* The values of a constant (ox_value_stored()) as float32 and the type they were. The caller releases *out. OX_INPUT: no float tensor. */
 enum ox_status ox_quant_values(struct ox_quant *q, const struct ox_value *value,
                                struct ox_tensor **out, enum ox_dtype *real, struct ox_error *err);
 /* The same of a matrix, turned around. */

@@ -65,7 +65,7 @@ enum ox_status ox_quant_shrink_recurrent(struct ox_quant *q, struct ox_node *nod
 {
     for (size_t i = 1; i < 3; i++) {
         const struct ox_stored *stored =
-            i < node->n_inputs && node->inputs[i] ? ox_quant_constant(node->inputs[i]) : NULL;
+            i < node->n_inputs ? ox_value_stored(node->inputs[i]) : NULL;
         if (!stored || stored->dtype != OX_FLOAT32 || stored->rank != 3) {
             *reason = "its weights are no constants of float32";
             return OX_OK;

@@ -13,7 +13,7 @@ static bool is_op(const struct ox_node *node, const char *op_type)
 /* A constant float32 vector of n elements. */
 static bool is_vector(const struct ox_value *value, int64_t n)
 {
-    const struct ox_stored *stored = value ? ox_quant_constant(value) : NULL;
+    const struct ox_stored *stored = ox_value_stored(value);
     return stored && stored->dtype == OX_FLOAT32 && stored->rank == 1 && stored->dims[0] == n;
 }
 
@@ -25,7 +25,7 @@ static bool is_product(struct ox_quant_use use, int64_t n, bool *turned)
     if (use.index != 0 || (!gemm && !is_op(node, "MatMul")) || node->n_inputs < 2 ||
         !node->inputs[1])
         return false;
-    const struct ox_stored *w = ox_quant_constant(node->inputs[1]);
+    const struct ox_stored *w = ox_value_stored(node->inputs[1]);
     *turned = gemm && ox_quant_int_attr(node, "transB", 0);
     return w && w->dtype == OX_FLOAT32 && w->rank == 2 && w->dims[*turned] == n &&
            !(gemm && ox_quant_int_attr(node, "transA", 0));
@@ -39,7 +39,7 @@ static bool is_candidate(const struct ox_quant *q, const struct ox_quant_uses *u
         !node->inputs[1] || !node->outputs[0])
         return false;
     const struct ox_value *out = node->outputs[0];
-    const struct ox_stored *scale = ox_quant_constant(node->inputs[1]);
+    const struct ox_stored *scale = ox_value_stored(node->inputs[1]);
     *n = scale && scale->rank == 1 ? scale->dims[0] : 0;
     if (*n <= 0 || !is_vector(node->inputs[1], *n) || out->is_output || uses->captured[out->id] ||
         (node->n_inputs > 2 && node->inputs[2] && !is_vector(node->inputs[2], *n)) ||

@@ -78,7 +78,7 @@ static enum ox_status look_at(struct ox_quant *q, const struct ox_quant_uses *us
         return OX_OK;
     const char *name = in->producer->inputs[0]->name;
     const struct ox_stored *zero =
-        dequantize->n_inputs > 2 ? ox_quant_constant(dequantize->inputs[2]) : NULL;
+        dequantize->n_inputs > 2 ? ox_value_stored(dequantize->inputs[2]) : NULL;
     for (uint32_t i = uses->first[out->id]; i < uses->first[out->id + 1]; i++) {
         const struct ox_node *user = uses->uses[i].node;
         const char *reason;

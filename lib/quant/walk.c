@@ -17,7 +17,7 @@ enum ox_status ox_walk_begin(struct ox_walk *walk, struct ox_quant *q, struct ox
         if (!value)
             return ox_no_memory(err);
         value->generated = (graph->values[i]->is_input && !graph->values[i]->init) ||
-                           (graph->values[i]->outer && !ox_quant_constant(graph->values[i]));
+                           (graph->values[i]->outer && !ox_value_stored(graph->values[i]));
     }
     return OX_OK;
 }
@@ -74,7 +74,7 @@ static enum ox_status dequantize(struct ox_walk *walk, struct ox_value **value,
         *value = walked->floating;
         return OX_OK;
     }
-    bool constant = ox_quant_constant(*value) != NULL;
+    bool constant = ox_value_stored(*value) != NULL;
     struct ox_walked from = *walked;
     struct ox_value *to =
         constant ? ox_walk_new(walk, (*value)->name, "_DequantizeLinear_Output") : *value;
@@ -117,7 +117,7 @@ enum ox_status ox_walk_end(struct ox_walk *walk, struct ox_error *err)
     struct ox_graph *graph = walk->graph;
     for (size_t i = 0; i < graph->n_outputs; i++) {
         struct ox_value *value = graph->outputs[i];
-        if (!ox_quant_constant(value))
+        if (!ox_value_stored(value))
             OX_TRY(dequantize(walk, &value, err));
     }
     /* What a subgraph captures must stay. */
@@ -125,7 +125,7 @@ enum ox_status ox_walk_end(struct ox_walk *walk, struct ox_error *err)
         const struct ox_graph *inner = graph->model->graphs[g];
         for (size_t i = 0; i < inner->n_values; i++) {
             struct ox_value *outer = inner->values[i]->outer;
-            if (outer && outer->graph == graph && !ox_quant_constant(outer))
+            if (outer && outer->graph == graph && !ox_value_stored(outer))
                 OX_TRY(dequantize(walk, &outer, err));
         }
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/name.h"
 #include "quant/blocked.h"
 #include "quant/cancel.h"
 #include "quant/estimate.h"
@@ -42,14 +43,14 @@ static const char *not_a_product(const struct ox_quant *q, const struct ox_node 
     const struct ox_value *a = node->inputs[0], *b = node->inputs[1];
     if (!a || !b || !node->outputs[0])
         return "it lacks an input";
-    const struct ox_stored *weight = ox_quant_constant(b);
+    const struct ox_stored *weight = ox_value_stored(b);
     if (!weight)
         return "its second input is not constant";
     if (!ox_quant_is_float(weight->dtype))
         return "its weight is not of float32 or float16";
     if (weight->rank != 2 || weight->dims[0] == 0 || weight->dims[1] == 0)
         return "its weight is no matrix";
-    if (ox_quant_constant(a))
+    if (ox_value_stored(a))
         return "both of its inputs are constant";
     if (is_gemm(node) &&
         (ox_quant_float_attr(node, "alpha", 1) != 1 || ox_quant_float_attr(node, "beta", 1) != 1))
@@ -100,7 +101,7 @@ static enum ox_status consider(struct job *job, struct ox_node *node, struct ox_
     ox_quant_report_add_node(q->report, node, NULL, reason);
     if (reason)
         return OX_OK;
-    target.weight = ox_quant_constant(node->inputs[1]);
+    target.weight = ox_value_stored(node->inputs[1]);
     target.turned = is_gemm(node) && ox_quant_int_attr(node, "transB", 0);
     target.k = (size_t)target.weight->dims[target.turned];
     for (size_t i = 0; i < job->n_targets && !target.shared; i++) {
@@ -546,7 +547,5 @@ enum ox_status ox_quantize_weights(struct ox_model *model, const char *const *sa
     for (size_t i = 0; i < job.n_targets; i++)
         ox_blocked_release(&job.targets[i].made);
     ox_quant_release(&job.q);
-    if (status != OX_OK && model->path)
-        ox_fail_context(err, status, "%s", model->path);
-    return status;
+    return status == OX_OK ? status : ox_fail_model(err, status, model);
 }

@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 
 #include "common/forget.h"
+#include "model/value.h"
 #include "runtime/runtime.h"
 
 static enum ox_status check_rank(const struct ox_session *session, const char *what,
@@ -120,9 +121,7 @@ static void read_ahead(const struct ox_stored *stored)
 enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *value, bool any_address,
                              bool may_copy, struct ox_datum **out, struct ox_error *err)
 {
-    const struct ox_value *origin = value;
-    while (origin->outer)
-        origin = origin->outer;
+    const struct ox_value *origin = ox_value_origin(value);
     struct ox_model *model = origin->graph->model;
     const struct ox_stored *stored = origin->init;
     size_t n;
@@ -156,9 +155,7 @@ cleanup:
 
 void ox_frame_forget(struct ox_frame *frame, const struct ox_value *value)
 {
-    const struct ox_value *origin = value;
-    while (origin->outer)
-        origin = origin->outer;
+    const struct ox_value *origin = ox_value_origin(value);
     if (origin->init && !frame->plan->constants[value->id])
         drop_source(origin->graph->model, origin->init);
 }

@@ -1,0 +1,22 @@
+#include "model/value.h"
+
+#include <string.h>
+
+const struct ox_value *ox_value_origin(const struct ox_value *value)
+{
+    while (value->outer)
+        value = value->outer;
+    return value;
+}
+
+const struct ox_stored *ox_value_stored(const struct ox_value *value)
+{
+    const struct ox_value *origin = value ? ox_value_origin(value) : NULL;
+    if (!origin || origin->init)
+        return origin ? origin->init : NULL;
+    const struct ox_node *maker = origin->producer;
+    if (!maker || strcmp(maker->op_type, "Constant") != 0 || *maker->domain)
+        return NULL;
+    const struct ox_attr *attr = ox_node_attr(maker, "value");
+    return attr && attr->type == OX_ATTR_TENSOR && attr->n && !attr->ref ? attr->tensor : NULL;
+}
