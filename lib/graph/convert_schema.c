@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/convert.h"
+#include "schema/param.h"
 #include "schema/schema.h"
 
 /* ---- Attributes --------------------------------------------------------------------------------------------------- */
@@ -130,23 +131,15 @@ static bool adapt_attrs(struct ox_adapt *c)
 
 /* ---- Arity -------------------------------------------------------------------------------------------------------- */
 
-static const struct ox_schema_param *param_of(const struct ox_schema_param *params, size_t n,
-                                              size_t i)
-{
-    if (i < n)
-        return &params[i];
-    return n && params[n - 1].option == OX_PARAM_VARIADIC ? &params[n - 1] : NULL;
-}
-
 static bool adapt_inputs(struct ox_adapt *c)
 {
     const struct ox_schema *to = c->to;
     while (c->node->n_inputs && !c->node->inputs[c->node->n_inputs - 1])
         c->node->n_inputs--;
     for (size_t i = 0; i < c->node->n_inputs; i++) {
-        if (!c->node->inputs[i] || param_of(to->inputs, to->n_inputs, i))
+        if (!c->node->inputs[i] || ox_param_at(to->inputs, to->n_inputs, i))
             continue;
-        const struct ox_schema_param *was = param_of(c->from->inputs, c->from->n_inputs, i);
+        const struct ox_schema_param *was = ox_param_at(c->from->inputs, c->from->n_inputs, i);
         return ox_adapt_block(c, "opset %lld has no input '%s'", (long long)c->next,
                               was ? was->name : "?");
     }
@@ -162,9 +155,9 @@ static bool adapt_outputs(struct ox_adapt *c)
 {
     const struct ox_schema *to = c->to;
     struct ox_node *node = c->node;
-    while (node->n_outputs && !param_of(to->outputs, to->n_outputs, node->n_outputs - 1)) {
+    while (node->n_outputs && !ox_param_at(to->outputs, to->n_outputs, node->n_outputs - 1)) {
         size_t last = node->n_outputs - 1;
-        const struct ox_schema_param *was = param_of(c->from->outputs, c->from->n_outputs, last);
+        const struct ox_schema_param *was = ox_param_at(c->from->outputs, c->from->n_outputs, last);
         if (ox_adapt_used(c, node->outputs[last]))
             return ox_adapt_block(c, "opset %lld has no output '%s'", (long long)c->next,
                                   was ? was->name : "?");
@@ -220,8 +213,8 @@ static bool adapt_types(struct ox_adapt *c)
         size_t n = pass ? node->n_outputs : node->n_inputs;
         for (size_t i = 0; i < n; i++) {
             const struct ox_value *value = pass ? node->outputs[i] : node->inputs[i];
-            const struct ox_schema_param *param = pass ? param_of(to->outputs, to->n_outputs, i)
-                                                       : param_of(to->inputs, to->n_inputs, i);
+            const struct ox_schema_param *param = pass ? ox_param_at(to->outputs, to->n_outputs, i)
+                                                       : ox_param_at(to->inputs, to->n_inputs, i);
             if (!value || type_fits(c, value, param))
                 continue;
             if (!ox_adapt_by_casts(c, &done))
@@ -358,8 +351,8 @@ static const struct ox_schema_param *first_misfit(const struct ox_adapt *c, enum
         bool output = i >= node->n_inputs;
         const struct ox_value *value = output ? node->outputs[i - node->n_inputs] : node->inputs[i];
         const struct ox_schema_param *param =
-            output ? param_of(c->to->outputs, c->to->n_outputs, i - node->n_inputs)
-                   : param_of(c->to->inputs, c->to->n_inputs, i);
+            output ? ox_param_at(c->to->outputs, c->to->n_outputs, i - node->n_inputs)
+                   : ox_param_at(c->to->inputs, c->to->n_inputs, i);
         if (value && param && !type_fits(c, value, param)) {
             *elem = ox_adapt_dtype(c, value);
             return param;
@@ -379,13 +372,13 @@ static bool cast_constraint(struct ox_adapt *c, const char *type_name, enum ox_d
 {
     struct ox_node *node = c->node;
     for (size_t i = 0; i < node->n_inputs; i++) {
-        const struct ox_schema_param *param = param_of(c->to->inputs, c->to->n_inputs, i);
+        const struct ox_schema_param *param = ox_param_at(c->to->inputs, c->to->n_inputs, i);
         if (node->inputs[i] && param && strcmp(param->type, type_name) == 0 &&
             !cast_to(c, ox_adapt_before(c, i, "Cast"), by))
             return false;
     }
     for (size_t i = 0; i < node->n_outputs; i++) {
-        const struct ox_schema_param *param = param_of(c->to->outputs, c->to->n_outputs, i);
+        const struct ox_schema_param *param = ox_param_at(c->to->outputs, c->to->n_outputs, i);
         if (node->outputs[i] && param && strcmp(param->type, type_name) == 0 &&
             !cast_to(c, ox_adapt_after(c, i, "Cast"), elem))
             return false;

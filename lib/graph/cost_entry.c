@@ -4,6 +4,7 @@
 #include "common/number.h"
 #include "graph/cost.h"
 #include "proto/onnx.pb-c.h"
+#include "schema/param.h"
 #include "schema/schema.h"
 
 /* Text from a buffer that is used again, kept until the next entry; NULL: out of memory. */
@@ -14,20 +15,14 @@ static const char *keep(struct ox_costs *c, struct ox_strbuf *text)
     return copy;
 }
 
-static const char *param_name(const struct ox_schema_param *params, size_t n, size_t i)
-{
-    if (i < n)
-        return params[i].name;
-    return n && params[n - 1].option == OX_PARAM_VARIADIC ? params[n - 1].name : NULL;
-}
-
 static const struct ox_edge *edges(struct ox_costs *c, struct ox_value *const *values, size_t n,
                                    const struct ox_schema_param *params, size_t n_params,
                                    struct ox_strbuf *text)
 {
     struct ox_edge *list = ox_arena_array(&c->scratch, n + 1, sizeof *list);
     for (size_t i = 0; list && i < n; i++) {
-        list[i].param = param_name(params, n_params, i);
+        const struct ox_schema_param *param = ox_param_at(params, n_params, i);
+        list[i].param = param ? param->name : NULL;
         if (!values[i])
             continue;
         const struct ox_type *type = ox_shapes_type(c->shapes, values[i]);

@@ -6,6 +6,7 @@
 
 #include "graph/match.h"
 #include "graph/target_survey.h"
+#include "schema/param.h"
 #include "schema/schema.h"
 
 enum {
@@ -35,14 +36,6 @@ static enum ox_status no_room(const struct halver *h)
 }
 
 /* ---- What may be half --------------------------------------------------------------------------------------------- */
-
-static const struct ox_schema_param *param_of(const struct ox_schema_param *params, size_t n,
-                                              size_t i)
-{
-    if (i < n)
-        return &params[i];
-    return n && params[n - 1].option == OX_PARAM_VARIADIC ? &params[n - 1] : NULL;
-}
 
 static bool takes_half(const struct halver *h, const struct ox_schema_param *param)
 {
@@ -94,8 +87,8 @@ static bool can_be_half(const struct halver *h, const struct ox_node *node)
         bool output = i >= node->n_inputs;
         const struct ox_value *value = output ? node->outputs[i - node->n_inputs] : node->inputs[i];
         const struct ox_schema_param *param =
-            output ? param_of(schema->outputs, schema->n_outputs, i - node->n_inputs)
-                   : param_of(schema->inputs, schema->n_inputs, i);
+            output ? ox_param_at(schema->outputs, schema->n_outputs, i - node->n_inputs)
+                   : ox_param_at(schema->inputs, schema->n_inputs, i);
         if (!is_float(h, value))
             continue;
         if (!takes_half(h, param) || h->wide[value->id])

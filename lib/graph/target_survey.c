@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/param.h"
 #include "schema/schema.h"
 
 enum { MOST_BINDINGS = 256 };
@@ -34,16 +35,6 @@ static uint64_t value_bit(const struct ox_target_survey *survey, const struct ox
     return type_bit(type ? type : value->type);
 }
 
-/* The parameter that value i of a node is; a variadic one takes all that follow. */
-static const struct ox_schema_param *param_at(const struct ox_schema_param *params, size_t n,
-                                              size_t i)
-{
-    if (n == 0)
-        return NULL;
-    const struct ox_schema_param *last = &params[n - 1];
-    return i < n ? &params[i] : last->option == OX_PARAM_VARIADIC ? last : NULL;
-}
-
 size_t ox_target_bindings(struct ox_target_binding *out, size_t most,
                           const struct ox_target_survey *survey, const struct ox_node *node,
                           const struct ox_schema *schema)
@@ -54,8 +45,8 @@ size_t ox_target_bindings(struct ox_target_binding *out, size_t most,
         size_t n_values = side ? node->n_outputs : node->n_inputs;
         for (size_t i = 0; i < n_values && n < most; i++) {
             const struct ox_schema_param *param =
-                schema ? param_at(side ? schema->outputs : schema->inputs,
-                                  side ? schema->n_outputs : schema->n_inputs, i)
+                schema ? ox_param_at(side ? schema->outputs : schema->inputs,
+                                     side ? schema->n_outputs : schema->n_inputs, i)
                        : NULL;
             if (values[i])
                 out[n++] = (struct ox_target_binding){

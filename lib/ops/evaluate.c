@@ -1,23 +1,20 @@
 #include "ops/evaluate.h"
 
+#include "schema/param.h"
+
 static bool type_allowed(const struct ox_schema *schema, size_t i, const struct ox_tensor *tensor)
 {
-    if (!schema->n_inputs)
-        return false;
-    const struct ox_schema_param *param =
-        &schema->inputs[i < schema->n_inputs ? i : schema->n_inputs - 1];
-    return ox_param_takes(param, 't', tensor->dtype);
+    const struct ox_schema_param *param = ox_param_at(schema->inputs, schema->n_inputs, i);
+    return param && ox_param_takes(param, 't', tensor->dtype);
 }
 
 /* Inputs of one type variable have one type. */
 static bool types_agree(const struct ox_schema *schema, const struct ox_tensor *const *in, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct ox_schema_param *a =
-            &schema->inputs[i < schema->n_inputs ? i : schema->n_inputs - 1];
+        const struct ox_schema_param *a = ox_param_at(schema->inputs, schema->n_inputs, i);
         for (size_t k = 0; k < i && in[i] && a->constraint >= 0; k++) {
-            const struct ox_schema_param *b =
-                &schema->inputs[k < schema->n_inputs ? k : schema->n_inputs - 1];
+            const struct ox_schema_param *b = ox_param_at(schema->inputs, schema->n_inputs, k);
             bool bound = a->constraint == b->constraint && (a != b || a->homogeneous);
             if (bound && in[k] && in[k]->dtype != in[i]->dtype)
                 return false;
@@ -37,7 +34,7 @@ bool ox_can_evaluate(const struct ox_node *node, const struct ox_op *op,
         return false;
     for (size_t i = 0; i < node->n_inputs; i++) {
         if (!in[i]) {
-            if (i >= schema->n_inputs || schema->inputs[i].option != OX_PARAM_OPTIONAL)
+            if (ox_param_is_required(ox_param_at(schema->inputs, schema->n_inputs, i)))
                 return false; /* kernels take it that what is required is there */
             continue;
         }

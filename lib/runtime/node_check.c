@@ -2,14 +2,7 @@
 #include <string.h>
 
 #include "runtime/runtime.h"
-
-static const struct ox_schema_param *param_of(const struct ox_schema_param *params, size_t n,
-                                              size_t i)
-{
-    if (i < n)
-        return &params[i];
-    return params && n && params[n - 1].option == OX_PARAM_VARIADIC ? &params[n - 1] : NULL;
-}
+#include "schema/param.h"
 
 /* ---- Before running --------------------------------------------------------------------------------------------- */
 
@@ -50,8 +43,8 @@ enum ox_status ox_node_check(const struct ox_session *session, const struct ox_n
         return ox_run_fail(&run, err, OX_INPUT, "%zu outputs, where %u to %u are allowed",
                            node->n_outputs, schema->min_outputs, schema->max_outputs);
     for (size_t i = 0; i < node->n_inputs; i++) {
-        const struct ox_schema_param *param = param_of(schema->inputs, schema->n_inputs, i);
-        if (param && param->option != OX_PARAM_OPTIONAL && !node->inputs[i])
+        const struct ox_schema_param *param = ox_param_at(schema->inputs, schema->n_inputs, i);
+        if (ox_param_is_required(param) && !node->inputs[i])
             return ox_run_fail(&run, err, OX_INPUT, "input %zu ('%s') is required", i, param->name);
     }
     return check_attrs(&run, schema, err);
@@ -123,7 +116,7 @@ bool ox_step_takes_sparse(const struct ox_run *run, const struct ox_schema *sche
                           const struct ox_datum *datum)
 {
     const struct ox_schema_param *param =
-        schema ? param_of(schema->inputs, schema->n_inputs, i) : NULL;
+        schema ? ox_param_at(schema->inputs, schema->n_inputs, i) : NULL;
     return !schema || (param && allows(param, 'p', ox_datum_dtype(datum), run->oracle));
 }
 
@@ -157,7 +150,7 @@ static enum ox_status check_bound(const struct ox_run *run, size_t i,
 {
     const struct ox_schema *schema = run->schema;
     for (size_t k = 0; k < i; k++) {
-        const struct ox_schema_param *other = param_of(schema->inputs, schema->n_inputs, k);
+        const struct ox_schema_param *other = ox_param_at(schema->inputs, schema->n_inputs, k);
         if (!run->in[k] || !other || other->constraint != param->constraint)
             continue;
         char kind;
@@ -208,9 +201,9 @@ enum ox_status ox_step_check_types(const struct ox_run *run, struct ox_step *ste
     if (!schema)
         return check_kind_alone(run, err);
     for (size_t i = 0; i < run->n_in; i++) {
-        const struct ox_schema_param *param = param_of(schema->inputs, schema->n_inputs, i);
+        const struct ox_schema_param *param = ox_param_at(schema->inputs, schema->n_inputs, i);
         if (!run->in[i] || !param) {
-            if (param && param->option != OX_PARAM_OPTIONAL && !is_absorbed(run, i))
+            if (ox_param_is_required(param) && !is_absorbed(run, i))
                 return ox_run_fail(run, err, OX_INPUT, "input %zu ('%s') was not made", i,
                                    param->name);
             continue;

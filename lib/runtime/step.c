@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "runtime/runtime.h"
+#include "schema/param.h"
 
 /* ---- What kernels ask of the runtime ------------------------------------------------------------------------------ */
 
@@ -126,22 +127,17 @@ static enum ox_dtype narrow_type(const struct activation *a, struct ox_datum *co
                                  size_t i)
 {
     const struct ox_schema *schema = a->step->schema;
-    int constraint = -1;
-    if (schema) {
-        if (!schema->n_outputs)
-            return OX_UNDEFINED;
-        constraint = schema->outputs[i < schema->n_outputs ? i : schema->n_outputs - 1].constraint;
-        if (constraint < 0)
-            return OX_UNDEFINED;
-    }
+    const struct ox_schema_param *out =
+        schema ? ox_param_at(schema->outputs, schema->n_outputs, i) : NULL;
+    if (schema && (!out || out->constraint < 0))
+        return OX_UNDEFINED;
     for (size_t k = 0; k < a->step->node->n_inputs; k++) {
         if (!given[k])
             continue;
         enum ox_dtype dtype = ox_datum_dtype(given[k]);
         if (!(OX_HALF_TYPES & OX_DTYPE_BIT(dtype)))
             continue;
-        if (!schema || schema->inputs[k < schema->n_inputs ? k : schema->n_inputs - 1].constraint ==
-                           constraint)
+        if (!out || ox_param_at(schema->inputs, schema->n_inputs, k)->constraint == out->constraint)
             return dtype;
     }
     return OX_UNDEFINED;

@@ -1,6 +1,7 @@
 /* Types of values: building, joining, merging, and what an operator's schema says of them. */
 #include <string.h>
 
+#include "schema/param.h"
 #include "shape/infer_impl.h"
 
 const struct ox_type *ox_shapes_tensor(struct ox_shapes *s, enum ox_type_kind kind,
@@ -258,19 +259,12 @@ const struct ox_type *ox_shapes_parse_type(struct ox_shapes *s, const char *text
     return parse_type(s, &text, 0);
 }
 
-static const struct ox_schema_param *param_at(const struct ox_schema_param *params, size_t n,
-                                              size_t i)
-{
-    if (i < n)
-        return &params[i];
-    return n && params[n - 1].option == OX_PARAM_VARIADIC ? &params[n - 1] : NULL;
-}
-
 /* The type that a constraint of the schema has here, by the inputs. */
 static const struct ox_type *bound_type(struct ox_infer *c, int constraint)
 {
     for (size_t i = 0; i < c->node->n_inputs; i++) {
-        const struct ox_schema_param *param = param_at(c->schema->inputs, c->schema->n_inputs, i);
+        const struct ox_schema_param *param =
+            ox_param_at(c->schema->inputs, c->schema->n_inputs, i);
         if (!param || param->constraint != constraint ||
             (param->option == OX_PARAM_VARIADIC && !param->homogeneous))
             continue;
@@ -340,7 +334,7 @@ void ox_shapes_check_made(struct ox_infer *c, size_t i)
 {
     enum ox_dtype elem = OX_UNDEFINED;
     const struct ox_schema_param *param =
-        is_judged(c) ? param_at(c->schema->outputs, c->schema->n_outputs, i) : NULL;
+        is_judged(c) ? ox_param_at(c->schema->outputs, c->schema->n_outputs, i) : NULL;
     const struct ox_type *type = param ? c->outs[i].type : NULL;
     char letter = type ? kind_letter(type, &elem) : 0;
     if (!letter || elem == OX_UNDEFINED || ox_param_takes(param, letter, elem) ||
@@ -359,7 +353,8 @@ static void check_inputs(struct ox_infer *c)
     enum ox_dtype bound[MOST_CONSTRAINTS] = {OX_UNDEFINED}, elem = OX_UNDEFINED;
     char letters[MOST_CONSTRAINTS] = {0};
     for (size_t i = 0; i < c->node->n_inputs; i++) {
-        const struct ox_schema_param *param = param_at(c->schema->inputs, c->schema->n_inputs, i);
+        const struct ox_schema_param *param =
+            ox_param_at(c->schema->inputs, c->schema->n_inputs, i);
         const struct ox_type *type = param ? ox_infer_type(c, i) : NULL;
         char letter = type ? kind_letter(type, &elem) : 0;
         if (!letter || elem == OX_UNDEFINED)
@@ -393,7 +388,8 @@ void ox_shapes_generic(struct ox_infer *c)
     if (is_judged(c))
         check_inputs(c);
     for (size_t i = 0; i < c->node->n_outputs; i++) {
-        const struct ox_schema_param *param = param_at(c->schema->outputs, c->schema->n_outputs, i);
+        const struct ox_schema_param *param =
+            ox_param_at(c->schema->outputs, c->schema->n_outputs, i);
         if (!param || (param->option == OX_PARAM_VARIADIC && !param->homogeneous))
             continue;
         c->outs[i].type = param->constraint >= 0 ? bound_type(c, param->constraint)
