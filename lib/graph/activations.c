@@ -165,19 +165,18 @@ static bool spelled_quotient(struct ox_rewrite *rw, struct ox_node *node)
     return false;
 }
 
+static void look_at(struct ox_rewrite *rw, struct ox_node *node)
+{
+    bool mul = ox_is_op(node, "Mul"), div = ox_is_op(node, "Div");
+    if (!(mul || div) || node->n_inputs != 2 || !node->inputs[0] || !node->inputs[1] ||
+        !node->outputs[0] || ox_dtype_of_value(rw, node->outputs[0]) != OX_FLOAT32)
+        return;
+    if (!spelled_quotient(rw, node) && mul)
+        spelled_product(rw, node);
+}
+
 enum ox_status ox_pass_activations(struct ox_rewrite *rw, struct ox_graph *graph,
                                    struct ox_error *err)
 {
-    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        OX_TRY(ox_env_poll(rw->env, err));
-        bool mul = ox_is_op(node, "Mul"), div = ox_is_op(node, "Div");
-        if (ox_rw_gone(rw, node) || !(mul || div) || node->n_inputs != 2 || !node->inputs[0] ||
-            !node->inputs[1] || !node->outputs[0] ||
-            ox_dtype_of_value(rw, node->outputs[0]) != OX_FLOAT32)
-            continue;
-        if (!spelled_quotient(rw, node) && mul)
-            spelled_product(rw, node);
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, NULL, look_at, err);
 }

@@ -327,17 +327,15 @@ static const struct {
     {"Mul", on_pair},      {"Sub", on_pair},
 };
 
+static void look_at(struct ox_rewrite *rw, struct ox_node *node)
+{
+    for (size_t k = 0; node->outputs[0] && k < OX_COUNT(rules); k++)
+        if (ox_is_op(node, rules[k].op_type) && rules[k].rewrite(rw, node))
+            return;
+}
+
 enum ox_status ox_pass_codes_ops(struct ox_rewrite *rw, struct ox_graph *graph,
                                  struct ox_error *err)
 {
-    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        OX_TRY(ox_env_poll(rw->env, err));
-        if (ox_rw_gone(rw, node) || !node->n_outputs || !node->outputs[0])
-            continue;
-        for (size_t k = 0; k < OX_COUNT(rules); k++)
-            if (ox_is_op(node, rules[k].op_type) && rules[k].rewrite(rw, node))
-                break;
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, NULL, look_at, err);
 }

@@ -63,12 +63,13 @@ static bool zeros_of(const struct ox_node *node, size_t *first, size_t *last)
     return false;
 }
 
-static void drop_zeros(struct ox_rewrite *rw, struct ox_node *node, size_t first, size_t last)
+static void drop_zeros(struct ox_rewrite *rw, struct ox_node *node)
 {
     enum { MOST = 8 };
     struct ox_value *in[MOST];
+    size_t first, last;
     bool any = false;
-    if (node->n_inputs > MOST)
+    if (node->n_inputs > MOST || !zeros_of(node, &first, &last))
         return;
     for (size_t i = 0; i < node->n_inputs; i++) {
         in[i] = node->inputs[i];
@@ -87,12 +88,5 @@ static void drop_zeros(struct ox_rewrite *rw, struct ox_node *node, size_t first
 enum ox_status ox_pass_drop_defaults(struct ox_rewrite *rw, struct ox_graph *graph,
                                      struct ox_error *err)
 {
-    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        size_t first, last;
-        OX_TRY(ox_env_poll(rw->env, err));
-        if (!ox_rw_gone(rw, node) && zeros_of(node, &first, &last))
-            drop_zeros(rw, node, first, last);
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, NULL, drop_zeros, err);
 }

@@ -77,7 +77,7 @@ static void flatten(struct ox_rewrite *rw, struct ox_node *first)
     struct ox_value *x = ox_input(first, 0);
     struct product list[MOST_SHARED];
     size_t n = 0;
-    if (!x || ox_rank_of(rw, x) < 3)
+    if (!x || ox_rank_of(rw, x) < 3 || ox_node_opset(first) < 7)
         return;
     for (const struct ox_use *use = ox_rw_uses(rw, x); use && n < MOST_SHARED; use = use->next)
         n += read_product(rw, x, use->node, &list[n]);
@@ -102,11 +102,5 @@ static void flatten(struct ox_rewrite *rw, struct ox_node *first)
 enum ox_status ox_pass_flatten_products(struct ox_rewrite *rw, struct ox_graph *graph,
                                         struct ox_error *err)
 {
-    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        OX_TRY(ox_env_poll(rw->env, err));
-        if (!ox_rw_gone(rw, node) && ox_is_op(node, "MatMul") && ox_node_opset(node) >= 7)
-            flatten(rw, node);
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, "MatMul", flatten, err);
 }

@@ -180,17 +180,17 @@ static bool may_fold(struct ox_rewrite *rw, const struct ox_node *node)
     return op && !(op->flags & OX_OP_RANDOM);
 }
 
+static void look_at(struct ox_rewrite *rw, struct ox_node *node)
+{
+    if (all_constant(rw, node)) {
+        if (may_fold(rw, node))
+            run_node(rw, node);
+    } else if (node->n_outputs == 1 && may_fold(rw, node)) {
+        fold_known(rw, node);
+    }
+}
+
 enum ox_status ox_pass_fold(struct ox_rewrite *rw, struct ox_graph *graph, struct ox_error *err)
 {
-    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        OX_TRY(ox_env_poll(rw->env, err));
-        if (all_constant(rw, node)) {
-            if (may_fold(rw, node))
-                run_node(rw, node);
-        } else if (node->n_outputs == 1 && may_fold(rw, node)) {
-            fold_known(rw, node);
-        }
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, NULL, look_at, err);
 }

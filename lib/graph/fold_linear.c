@@ -251,18 +251,18 @@ static bool take_arithmetic(struct ox_rewrite *rw, const struct linear *linear,
     return values && take(rw, linear, next, mul || div ? values : NULL, add || sub ? values : NULL);
 }
 
+static void look_at(struct ox_rewrite *rw, struct ox_node *node)
+{
+    struct linear linear;
+    if (kind_of(node) == NOT_LINEAR || !lay_out(rw, node, &linear))
+        return;
+    struct ox_node *next = ox_rw_only_user(rw, node->outputs[0]);
+    if (next && !take_batch_norm(rw, &linear, next))
+        take_arithmetic(rw, &linear, next);
+}
+
 enum ox_status ox_pass_fold_linear(struct ox_rewrite *rw, struct ox_graph *graph,
                                    struct ox_error *err)
 {
-    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        struct linear linear;
-        OX_TRY(ox_env_poll(rw->env, err));
-        if (ox_rw_gone(rw, node) || kind_of(node) == NOT_LINEAR || !lay_out(rw, node, &linear))
-            continue;
-        struct ox_node *next = ox_rw_only_user(rw, node->outputs[0]);
-        if (next && !take_batch_norm(rw, &linear, next))
-            take_arithmetic(rw, &linear, next);
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, NULL, look_at, err);
 }

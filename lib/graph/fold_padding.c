@@ -74,19 +74,19 @@ static void into_average(struct ox_rewrite *rw, struct ox_node *node)
         rw->failed |= !ox_node_set_int(node, "count_include_pad", 1);
 }
 
+static void look_at(struct ox_rewrite *rw, struct ox_node *node)
+{
+    if (!ox_input(node, 0))
+        return;
+    int rank = ox_is_op(node, "Conv") ? ox_rank_of(rw, ox_input(node, 1)) : 0;
+    if (rank > 2)
+        ox_take_padding(rw, node, (unsigned)rank - 2);
+    else if (ox_is_op(node, "AveragePool"))
+        into_average(rw, node);
+}
+
 enum ox_status ox_pass_fold_padding(struct ox_rewrite *rw, struct ox_graph *graph,
                                     struct ox_error *err)
 {
-    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        OX_TRY(ox_env_poll(rw->env, err));
-        if (ox_rw_gone(rw, node) || !ox_input(node, 0))
-            continue;
-        int rank = ox_is_op(node, "Conv") ? ox_rank_of(rw, ox_input(node, 1)) : 0;
-        if (rank > 2)
-            ox_take_padding(rw, node, (unsigned)rank - 2);
-        else if (ox_is_op(node, "AveragePool"))
-            into_average(rw, node);
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, NULL, look_at, err);
 }

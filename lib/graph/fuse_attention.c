@@ -223,18 +223,17 @@ static void fuse(struct ox_rewrite *rw, const struct attention *a)
                   !ox_node_set_int(node, "group", a->k.group);
 }
 
+static void look_at(struct ox_rewrite *rw, struct ox_node *softmax)
+{
+    struct attention a = {.mask = NULL};
+    if (softmax->n_outputs != 1 || !match(rw, softmax, &a))
+        return;
+    match_result(rw, &a);
+    fuse(rw, &a);
+}
+
 enum ox_status ox_pass_fuse_attention(struct ox_rewrite *rw, struct ox_graph *graph,
                                       struct ox_error *err)
 {
-    (void)err;
-    for (size_t i = 0; i < graph->n_nodes && !rw->failed; i++) {
-        const struct ox_node *node = graph->nodes[i];
-        struct attention a = {.mask = NULL};
-        if (ox_rw_gone(rw, node) || !ox_is_op(node, "Softmax") || node->n_outputs != 1 ||
-            !match(rw, node, &a))
-            continue;
-        match_result(rw, &a);
-        fuse(rw, &a);
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, "Softmax", look_at, err);
 }

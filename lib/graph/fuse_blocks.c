@@ -113,6 +113,8 @@ static void join(struct ox_rewrite *rw, struct ox_node *const stage[STAGES])
 
 static void look_at(struct ox_rewrite *rw, struct ox_node *node)
 {
+    if (!is_depthwise(rw, node))
+        return;
     struct ox_value *x = node->inputs[IN_X];
     struct ox_node *before = x ? x->producer : NULL;
     struct ox_node *behind = ox_rw_only_user(rw, node->outputs[0]);
@@ -130,11 +132,5 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
 enum ox_status ox_pass_fuse_blocks(struct ox_rewrite *rw, struct ox_graph *graph,
                                    struct ox_error *err)
 {
-    for (size_t i = 0; i < graph->n_nodes && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        OX_TRY(ox_env_poll(rw->env, err));
-        if (!ox_rw_gone(rw, node) && is_depthwise(rw, node))
-            look_at(rw, node);
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, NULL, look_at, err);
 }

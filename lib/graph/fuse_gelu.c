@@ -131,22 +131,23 @@ static void fuse(struct ox_rewrite *rw, struct ox_node *last, struct activation 
                   !ox_node_set_float(last, "alpha", found->alpha);
 }
 
+static void look_at(struct ox_rewrite *rw, struct ox_node *node)
+{
+    struct ox_node *last = NULL;
+    struct activation found = {.x = NULL};
+    if (node->n_inputs == 0 || node->n_outputs != 1 ||
+        ox_dtype_of_value(rw, node->inputs[0]) != OX_FLOAT32)
+        return;
+    for (size_t m = 0; m < OX_COUNT(matches) && !last; m++) {
+        if (ox_is_op(node, matches[m].op_type))
+            last = matches[m].match(rw, node, &found);
+    }
+    if (last && ox_same_shape(rw, found.x, last->outputs[0]))
+        fuse(rw, last, &found);
+}
+
 enum ox_status ox_pass_fuse_gelu(struct ox_rewrite *rw, struct ox_graph *graph,
                                  struct ox_error *err)
 {
-    (void)err;
-    for (size_t i = 0; i < graph->n_nodes && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i], *last = NULL;
-        struct activation found = {.x = NULL};
-        if (ox_rw_gone(rw, node) || node->n_inputs == 0 || node->n_outputs != 1 ||
-            ox_dtype_of_value(rw, node->inputs[0]) != OX_FLOAT32)
-            continue;
-        for (size_t m = 0; m < OX_COUNT(matches) && !last; m++) {
-            if (ox_is_op(node, matches[m].op_type))
-                last = matches[m].match(rw, node, &found);
-        }
-        if (last && ox_same_shape(rw, found.x, last->outputs[0]))
-            fuse(rw, last, &found);
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, NULL, look_at, err);
 }

@@ -298,37 +298,35 @@ static bool take_activation(struct ox_rewrite *rw, struct ox_node *fused, struct
     return set_activation(rw, next, name, a, b);
 }
 
+static void look_at(struct ox_rewrite *rw, struct ox_node *node)
+{
+    if (ox_is_op(node, "Conv"))
+        begin_conv(rw, node);
+    else if (ox_is_op(node, "ConvTranspose"))
+        begin_transposed(rw, node);
+    else if (ox_is_op(node, "MatMul"))
+        begin_matmul(rw, node);
+    else if (ox_is_op(node, "Gemm"))
+        begin_gemm(rw, node);
+    while (is_fused(node) && is_float_const(rw, node->inputs[IN_WEIGHTS]) && !rw->failed) {
+        if (is_conv(node) && !ox_attr_int(node, "transposed", 0) &&
+            ox_take_padding(rw, node, ox_rw_stored(rw, node->inputs[IN_WEIGHTS])->rank - 2))
+            continue;
+        struct ox_node *next = ox_rw_only_user(rw, node->outputs[0]);
+        bool linear = !ox_attr_string(node, "activation", NULL) && !node->inputs[IN_RESIDUAL];
+        bool taken =
+            next &&
+            ((linear && (take_batch_norm(rw, node, next) || take_arithmetic(rw, node, next))) ||
+             (!ox_attr_string(node, "activation", NULL) && take_residual(rw, node, next)) ||
+             take_activation(rw, node, next));
+        if (!taken)
+            return;
+        node = next;
+    }
+}
+
 enum ox_status ox_pass_fuse_linear(struct ox_rewrite *rw, struct ox_graph *graph,
                                    struct ox_error *err)
 {
-    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        OX_TRY(ox_env_poll(rw->env, err));
-        if (ox_rw_gone(rw, node) || node->n_outputs == 0)
-            continue;
-        if (ox_is_op(node, "Conv"))
-            begin_conv(rw, node);
-        else if (ox_is_op(node, "ConvTranspose"))
-            begin_transposed(rw, node);
-        else if (ox_is_op(node, "MatMul"))
-            begin_matmul(rw, node);
-        else if (ox_is_op(node, "Gemm"))
-            begin_gemm(rw, node);
-        while (is_fused(node) && is_float_const(rw, node->inputs[IN_WEIGHTS]) && !rw->failed) {
-            if (is_conv(node) && !ox_attr_int(node, "transposed", 0) &&
-                ox_take_padding(rw, node, ox_rw_stored(rw, node->inputs[IN_WEIGHTS])->rank - 2))
-                continue;
-            struct ox_node *next = ox_rw_only_user(rw, node->outputs[0]);
-            bool linear = !ox_attr_string(node, "activation", NULL) && !node->inputs[IN_RESIDUAL];
-            bool taken =
-                next &&
-                ((linear && (take_batch_norm(rw, node, next) || take_arithmetic(rw, node, next))) ||
-                 (!ox_attr_string(node, "activation", NULL) && take_residual(rw, node, next)) ||
-                 take_activation(rw, node, next));
-            if (!taken)
-                break;
-            node = next;
-        }
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, NULL, look_at, err);
 }

@@ -107,11 +107,5 @@ static void fuse(struct ox_rewrite *rw, struct ox_node *root)
 enum ox_status ox_pass_fuse_norm(struct ox_rewrite *rw, struct ox_graph *graph,
                                  struct ox_error *err)
 {
-    (void)err;
-    for (size_t i = 0; i < graph->n_nodes && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        if (!ox_rw_gone(rw, node) && ox_is_op(node, "Sqrt"))
-            fuse(rw, node);
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, "Sqrt", fuse, err);
 }

@@ -63,7 +63,7 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *concat)
 {
     struct ox_node *apart = ox_used_by(rw, concat->outputs[0], "Reshape"), *turn, *whole, *user[2];
     int64_t axis = ox_attr_int(concat, "axis", 0);
-    if (concat->n_inputs != 2 || (axis != 3 && axis != -1) || !apart ||
+    if (concat->n_outputs != 1 || concat->n_inputs != 2 || (axis != 3 && axis != -1) || !apart ||
         ox_rank_of(rw, concat->inputs[0]) != 4 ||
         !ox_same_shape(rw, concat->inputs[0], concat->inputs[1]) ||
         ox_dtype_of_value(rw, concat->inputs[0]) != OX_FLOAT32)
@@ -94,11 +94,5 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *concat)
 enum ox_status ox_pass_fuse_shuffle(struct ox_rewrite *rw, struct ox_graph *graph,
                                     struct ox_error *err)
 {
-    for (size_t i = 0; i < graph->n_nodes && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        OX_TRY(ox_env_poll(rw->env, err));
-        if (!ox_rw_gone(rw, node) && ox_is_op(node, "Concat") && node->n_outputs == 1)
-            look_at(rw, node);
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, "Concat", look_at, err);
 }

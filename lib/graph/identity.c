@@ -157,22 +157,20 @@ static bool undo_cast(struct ox_rewrite *rw, struct ox_node *node)
            ox_rw_bypass(rw, node, first->inputs[0]);
 }
 
+static void look_at(struct ox_rewrite *rw, struct ox_node *node)
+{
+    struct ox_value *same = node->outputs[0] ? passed_on(rw, node) : NULL;
+    if (!node->outputs[0] || (same && ox_rw_bypass(rw, node, same)))
+        return;
+    if (ox_is_op(node, "Transpose"))
+        merge_transposes(rw, node);
+    else if (ox_is_op(node, "Reshape") && ox_node_opset(node) >= 5)
+        merge_reshapes(rw, node);
+    else if (ox_is_op(node, "Cast"))
+        undo_cast(rw, node);
+}
+
 enum ox_status ox_pass_identity(struct ox_rewrite *rw, struct ox_graph *graph, struct ox_error *err)
 {
-    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        OX_TRY(ox_env_poll(rw->env, err));
-        if (ox_rw_gone(rw, node) || node->n_outputs < 1 || !node->outputs[0])
-            continue;
-        struct ox_value *same = passed_on(rw, node);
-        if (same && ox_rw_bypass(rw, node, same))
-            continue;
-        if (ox_is_op(node, "Transpose"))
-            merge_transposes(rw, node);
-        else if (ox_is_op(node, "Reshape") && ox_node_opset(node) >= 5)
-            merge_reshapes(rw, node);
-        else if (ox_is_op(node, "Cast"))
-            undo_cast(rw, node);
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, NULL, look_at, err);
 }

@@ -54,7 +54,7 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *concat)
     const size_t n = concat->n_inputs;
     const int rank = (int)ox_rank_of(rw, whole);
     int64_t all = 0;
-    if (n < 2 || n > MOST || rank < 3 || (axis != rank - 1 && axis != -1))
+    if (concat->n_outputs != 1 || n < 2 || n > MOST || rank < 3 || (axis != rank - 1 && axis != -1))
         return;
     for (size_t i = 0; i < n; i++) {
         slices[i] = (struct slice){maker_of(rw, concat, concat->inputs[i]), all};
@@ -85,11 +85,5 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *concat)
 enum ox_status ox_pass_join_maps(struct ox_rewrite *rw, struct ox_graph *graph,
                                  struct ox_error *err)
 {
-    for (size_t i = 0; i < graph->n_nodes && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        OX_TRY(ox_env_poll(rw->env, err));
-        if (!ox_rw_gone(rw, node) && ox_is_op(node, "Concat") && node->n_outputs == 1)
-            look_at(rw, node);
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, "Concat", look_at, err);
 }

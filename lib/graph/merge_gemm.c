@@ -51,20 +51,18 @@ static void take_transpose(struct ox_rewrite *rw, struct ox_node *gemm, size_t i
     rw->failed |= !ox_node_set_int(gemm, name, !ox_attr_int(gemm, name, 0));
 }
 
+static void look_at(struct ox_rewrite *rw, struct ox_node *node)
+{
+    if (ox_is_op(node, "Add"))
+        take_product(rw, node);
+    if (ox_is_op(node, "Gemm")) {
+        take_transpose(rw, node, 0, "transA");
+        take_transpose(rw, node, 1, "transB");
+    }
+}
+
 enum ox_status ox_pass_merge_gemm(struct ox_rewrite *rw, struct ox_graph *graph,
                                   struct ox_error *err)
 {
-    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        OX_TRY(ox_env_poll(rw->env, err));
-        if (ox_rw_gone(rw, node))
-            continue;
-        if (ox_is_op(node, "Add"))
-            take_product(rw, node);
-        if (ox_is_op(node, "Gemm")) {
-            take_transpose(rw, node, 0, "transA");
-            take_transpose(rw, node, 1, "transB");
-        }
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, NULL, look_at, err);
 }

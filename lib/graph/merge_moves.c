@@ -181,8 +181,7 @@ static void cancel_quantization(struct ox_rewrite *rw, struct ox_node *node)
         ox_rw_bypass(rw, node, first->inputs[0]);
 }
 
-enum ox_status ox_pass_merge_moves(struct ox_rewrite *rw, struct ox_graph *graph,
-                                   struct ox_error *err)
+static void look_at(struct ox_rewrite *rw, struct ox_node *node)
 {
     static const struct {
         const char *op_type;
@@ -190,16 +189,15 @@ enum ox_status ox_pass_merge_moves(struct ox_rewrite *rw, struct ox_graph *graph
     } rows[] = {{"Concat", merge_concats},    {"Slice", merge_slices},
                 {"Squeeze", merge_reduction}, {"Unsqueeze", merge_reduction},
                 {"Cast", skip_exact_cast},    {"QuantizeLinear", cancel_quantization}};
-    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        OX_TRY(ox_env_poll(rw->env, err));
-        if (ox_rw_gone(rw, node) || node->n_outputs != 1 || !node->outputs[0])
-            continue;
-        for (size_t r = 0; r < OX_COUNT(rows); r++)
-            if (ox_is_op(node, rows[r].op_type)) {
-                rows[r].merge(rw, node);
-                break;
-            }
-    }
-    return OX_OK;
+    for (size_t r = 0; node->n_outputs == 1 && node->outputs[0] && r < OX_COUNT(rows); r++)
+        if (ox_is_op(node, rows[r].op_type)) {
+            rows[r].merge(rw, node);
+            return;
+        }
+}
+
+enum ox_status ox_pass_merge_moves(struct ox_rewrite *rw, struct ox_graph *graph,
+                                   struct ox_error *err)
+{
+    return ox_rw_each(rw, graph, NULL, look_at, err);
 }

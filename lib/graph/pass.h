@@ -107,6 +107,12 @@ const struct ox_tensor *ox_rw_const(struct ox_rewrite *rw, const struct ox_value
 /* Integers and bools that inference can tell, constants included; NULL. */
 const struct ox_tensor *ox_rw_known(struct ox_rewrite *rw, const struct ox_value *value);
 
+/* Hands the nodes of that operator of ai.onnx (NULL: of any), in order, to `look_at`: those that were there when the pass began, are
+ * there when their turn comes, and make something. OX_TIMEOUT: time is up. */
+enum ox_status ox_rw_each(struct ox_rewrite *rw, const struct ox_graph *graph, const char *op_type,
+                          void (*look_at)(struct ox_rewrite *rw, struct ox_node *node),
+                          struct ox_error *err);
+
 /* ---- Changing: each counts as a change -------------------------------------------------------------------------- */
 
 /* A new value of that type (NULL: not known). NULL: out of memory. */

@@ -331,6 +331,20 @@ const struct ox_op *ox_rw_op(struct ox_rewrite *rw, const struct ox_node *node)
     return op;
 }
 
+enum ox_status ox_rw_each(struct ox_rewrite *rw, const struct ox_graph *graph, const char *op_type,
+                          void (*look_at)(struct ox_rewrite *rw, struct ox_node *node),
+                          struct ox_error *err)
+{
+    for (size_t i = 0; i < rw->n_old && !rw->failed; i++) {
+        struct ox_node *node = graph->nodes[i];
+        OX_TRY(ox_env_poll(rw->env, err));
+        if (!ox_rw_gone(rw, node) && node->n_outputs > 0 &&
+            (!op_type || (!*node->domain && strcmp(node->op_type, op_type) == 0)))
+            look_at(rw, node);
+    }
+    return OX_OK;
+}
+
 /* ---- Changing --------------------------------------------------------------------------------------------------- */
 
 void *ox_rw_scratch(struct ox_rewrite *rw, size_t n, size_t size)

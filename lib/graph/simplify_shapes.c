@@ -95,23 +95,22 @@ static void become_reshape(struct ox_rewrite *rw, struct ox_node *node, struct o
     ox_rw_become(rw, node, "Reshape", "", (struct ox_value *[]){x, shape}, 2);
 }
 
+static void look_at(struct ox_rewrite *rw, struct ox_node *node)
+{
+    struct ox_value *x = ox_input(node, 0);
+    if (!moves_nothing(node) || !x || node->n_outputs != 1 || !node->outputs[0] ||
+        ox_node_opset(node) < 5)
+        return;
+    const struct ox_node *first = ox_rw_only_user(rw, x) ? x->producer : NULL;
+    if (first && first->graph == node->graph && !ox_rw_gone(rw, first) &&
+        (moves_nothing(first) || moves_ones(rw, first)) && ox_input(first, 0))
+        become_reshape(rw, node, first->inputs[0]);
+    else if (ox_is_op(node, "Reshape") && ox_input(node, 1) && !ox_rw_stored(rw, node->inputs[1]))
+        become_reshape(rw, node, x);
+}
+
 enum ox_status ox_pass_simplify_shapes(struct ox_rewrite *rw, struct ox_graph *graph,
                                        struct ox_error *err)
 {
-    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        struct ox_value *x = ox_input(node, 0);
-        OX_TRY(ox_env_poll(rw->env, err));
-        if (ox_rw_gone(rw, node) || !moves_nothing(node) || !x || node->n_outputs != 1 ||
-            !node->outputs[0] || ox_node_opset(node) < 5)
-            continue;
-        const struct ox_node *first = ox_rw_only_user(rw, x) ? x->producer : NULL;
-        if (first && first->graph == graph && !ox_rw_gone(rw, first) &&
-            (moves_nothing(first) || moves_ones(rw, first)) && ox_input(first, 0))
-            become_reshape(rw, node, first->inputs[0]);
-        else if (ox_is_op(node, "Reshape") && ox_input(node, 1) &&
-                 !ox_rw_stored(rw, node->inputs[1]))
-            become_reshape(rw, node, x);
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, NULL, look_at, err);
 }

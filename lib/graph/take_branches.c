@@ -47,17 +47,15 @@ static const struct ox_graph *branch_taken(struct ox_rewrite *rw, const struct o
     return attr->graphs[0];
 }
 
+static void look_at(struct ox_rewrite *rw, struct ox_node *node)
+{
+    const struct ox_graph *branch = branch_taken(rw, node);
+    if (branch && can_move(rw, branch))
+        ox_rw_take_subgraph(rw, node, branch);
+}
+
 enum ox_status ox_pass_take_branches(struct ox_rewrite *rw, struct ox_graph *graph,
                                      struct ox_error *err)
 {
-    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
-        struct ox_node *node = graph->nodes[i];
-        if (!ox_is_op(node, "If"))
-            continue;
-        OX_TRY(ox_env_poll(rw->env, err));
-        const struct ox_graph *branch = branch_taken(rw, node);
-        if (branch && can_move(rw, branch))
-            ox_rw_take_subgraph(rw, node, branch);
-    }
-    return OX_OK;
+    return ox_rw_each(rw, graph, "If", look_at, err);
 }
