@@ -6,8 +6,6 @@
 #include "ops/rules.h"
 #include "ops/sequence_items.h"
 
-enum { MOST_PARTS = 256 };
-
 /* The sequence that input i is. */
 static enum ox_status sequence_in(const struct ox_run *r, size_t i, const struct ox_datum **out,
                                   struct ox_error *err)
@@ -133,14 +131,6 @@ static enum ox_status run_sequence_empty(struct ox_run *r, struct ox_error *err)
 
 /* ---- Changing -------------------------------------------------------------------------------------------------------- */
 
-/* Whether the sequence has no elements yet, whose shapes an inserted one would have to share. */
-static bool begins_empty(const struct ox_infer *c)
-{
-    const struct ox_value *sequence = ox_infer_has(c, 0) ? ox_infer_node(c)->inputs[0] : NULL;
-    const struct ox_node *from = sequence ? sequence->producer : NULL;
-    return from && strcmp(from->op_type, "SequenceEmpty") == 0 && !from->domain[0];
-}
-
 static void infer_sequence_insert(struct ox_infer *c)
 {
     const struct ox_type *have = inner_type(c, 0, OX_TYPE_SEQUENCE), *item = ox_infer_type(c, 1);
@@ -149,10 +139,9 @@ static void infer_sequence_insert(struct ox_infer *c)
         have->elem && item->elem && have->elem != item->elem)
         ox_infer_conflict(c, "a sequence of %s takes no %s", ox_dtype_name(have->elem),
                           ox_dtype_name(item->elem));
-    bool alone = have && item && have->elem == item->elem && begins_empty(c);
     const struct ox_type *of_all = ox_items_insert(c);
     if (!of_all)
-        of_all = alone ? item : have && item ? ox_items_common(c, have, item) : have;
+        of_all = have && item ? ox_items_common(c, have, item) : have;
     set_sequence(c, of_all);
 }
 
@@ -366,9 +355,9 @@ static void split_items(struct ox_infer *c, unsigned axis, bool drop, int64_t di
             ox_items_split(c, axis, drop, n_given, given);
         return;
     }
-    if (part < 1 || dim / part >= MOST_PARTS)
+    if (part < 1 || dim / part >= OX_ITEMS_MOST)
         return;
-    int64_t lengths[MOST_PARTS];
+    int64_t lengths[OX_ITEMS_MOST];
     size_t n = 0;
     for (; sum < dim; sum += part)
         lengths[n++] = dim - sum < part ? dim - sum : part;

@@ -54,7 +54,11 @@ static bool position(struct ox_infer *c, size_t i, size_t n, bool past, size_t n
     *at = none;
     if (!ox_infer_has(c, i))
         return past || n > 0;
-    if (!ox_carry_int(c, i, &given) || given < -length || given > length - !past)
+    if (!ox_carry_int(c, i, &given)) {
+        *at = 0;
+        return n + past == 1; /* there is but one */
+    }
+    if (given < -length || given > length - !past)
         return false;
     *at = (size_t)(given < 0 ? given + length : given);
     return true;

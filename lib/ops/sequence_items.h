@@ -4,6 +4,9 @@
 
 #include "ops/infer.h"
 
+/* The longest that is known one by one. */
+enum { OX_ITEMS_MOST = 256 };
+
 /* SequenceConstruct: the elements are the inputs. */
 void ox_items_construct(struct ox_infer *c);
 /* SequenceInsert and SequenceErase; the type that the elements then share, NULL where they are not known or share none. */

@@ -3,13 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum ox_status new_tensor(struct ox_run *r, enum ox_dtype dtype, unsigned rank,
-                                 const int64_t *dims, struct ox_tensor **out, struct ox_error *err)
-{
-    return r->alloc ? r->alloc(r, dtype, rank, dims, out, err)
-                    : ox_tensor_new(out, ox_env_budget(r->env), dtype, rank, dims, err);
-}
-
 /* Blocks of `inner` elements: from every `from_stride`-th to every `to_stride`-th element, `outer` times. */
 static enum ox_status copy_blocks(const struct ox_tensor *from, size_t from_at, size_t from_stride,
                                   struct ox_tensor *to, size_t to_at, size_t to_stride,
@@ -36,6 +29,16 @@ static void release_whole(struct ox_buffer *buffer)
     ox_tensor_release(buffer->owner);
 }
 
+/* All but that axis; how many. */
+static unsigned sliced_dims(const struct ox_tensor *of, unsigned axis, int64_t *dims)
+{
+    unsigned rank = 0;
+    for (unsigned d = 0; d < of->rank; d++)
+        if (d != axis)
+            dims[rank++] = of->dims[d];
+    return rank;
+}
+
 enum ox_status ox_slice_at(struct ox_run *r, const struct ox_tensor *of, unsigned axis,
                            int64_t index, struct ox_tensor **out, struct ox_error *err)
 {
@@ -44,10 +47,8 @@ enum ox_status ox_slice_at(struct ox_run *r, const struct ox_tensor *of, unsigne
         outer *= (size_t)of->dims[d];
     for (unsigned d = axis + 1; d < of->rank; d++)
         inner *= (size_t)of->dims[d];
-    unsigned rank = of->rank - 1;
     int64_t dims[OX_MOST_RANK];
-    for (unsigned d = 0; d < rank; d++)
-        dims[d] = of->dims[d < axis ? d : d + 1];
+    const unsigned rank = sliced_dims(of, axis, dims);
     size_t at = (size_t)index * inner;
     if (outer == 1) {
         struct ox_tensor *whole = ox_tensor_ref(of);
@@ -59,7 +60,7 @@ enum ox_status ox_slice_at(struct ox_run *r, const struct ox_tensor *of, unsigne
         return status;
     }
     struct ox_tensor *slice;
-    OX_TRY(new_tensor(r, of->dtype, rank, dims, &slice, err));
+    OX_TRY(ox_run_tensor(r, of->dtype, rank, dims, &slice, err));
     enum ox_status status =
         copy_blocks(of, at, inner * (size_t)of->dims[axis], slice, 0, inner, outer, inner, err);
     if (status != OX_OK)
@@ -148,7 +149,7 @@ enum ox_status ox_stack_join(struct ox_run *r, struct ox_stack *stack, int64_t a
     unsigned at;
     OX_TRY(joined_dims(r, first->rank, first->dims, axis, length, dims, &at, err));
     struct ox_tensor *joined;
-    OX_TRY(new_tensor(r, first->dtype, first->rank + 1, dims, &joined, err));
+    OX_TRY(ox_run_tensor(r, first->dtype, first->rank + 1, dims, &joined, err));
     if (length > stack->n)
         clear(joined);
     size_t outer = 1, inner = 1;
@@ -176,11 +177,8 @@ enum ox_status ox_slice_zeros(struct ox_run *r, const struct ox_tensor *of, unsi
                               struct ox_tensor **out, struct ox_error *err)
 {
     int64_t dims[OX_MOST_RANK];
-    unsigned rank = 0;
-    for (unsigned d = 0; d < of->rank; d++)
-        if (d != axis)
-            dims[rank++] = of->dims[d];
-    OX_TRY(new_tensor(r, of->dtype, rank, dims, out, err));
+    const unsigned rank = sliced_dims(of, axis, dims);
+    OX_TRY(ox_run_tensor(r, of->dtype, rank, dims, out, err));
     clear(*out);
     return OX_OK;
 }
@@ -195,7 +193,7 @@ static enum ox_status empty_of(struct ox_run *r, enum ox_dtype dtype, unsigned r
         return ox_run_fail(r, err, OX_LIMIT, "an output of rank %u; the limit is %d", rank + 1,
                            OX_MOST_RANK);
     OX_TRY(joined_dims(r, rank, known, axis, length, dims, &at, err));
-    OX_TRY(new_tensor(r, dtype, rank + 1, dims, out, err));
+    OX_TRY(ox_run_tensor(r, dtype, rank + 1, dims, out, err));
     clear(*out);
     return OX_OK;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/attr_find.h"
+#include "ops/sequence_items.h"
 #include "shape/infer_impl.h"
 
 /* ---- Inputs ----------------------------------------------------------------------------------------------------- */
@@ -255,7 +256,7 @@ const struct ox_infer_items *ox_infer_items(const struct ox_infer *c, size_t i)
 
 void ox_infer_set_items(struct ox_infer *c, size_t i, size_t n, const struct ox_infer_value *items)
 {
-    if (i >= c->node->n_outputs || n > OX_SHAPE_ITEMS)
+    if (i >= c->node->n_outputs || n > OX_ITEMS_MOST)
         return;
     struct ox_infer_items *made = ox_arena_alloc(&c->s->arena, sizeof *made);
     const struct ox_infer_value *copy =

@@ -10,7 +10,6 @@
 enum {
     OX_SHAPE_VALUES = 1024,           /* elements of a tensor that is carried by value */
     OX_SHAPE_ELEMENTS = 16,           /* of one whose elements get a name each */
-    OX_SHAPE_ITEMS = 256,             /* of a sequence whose elements are known one by one */
     OX_SHAPE_CONST_BYTES = 64 * 1024, /* of a constant that rules may look into */
     OX_SHAPE_FACTS = 256,             /* equalities learned */
     OX_SHAPE_OVERRIDE_RANK = 64,      /* dimensions of an input given on the command line */

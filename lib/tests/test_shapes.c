@@ -550,6 +550,19 @@ START_TEST(the_first_element_of_a_sequence_gives_it_a_shape)
 }
 END_TEST
 
+START_TEST(where_a_sequence_has_one_place_any_position_is_it)
+{
+    infer("g (float[2,n,4] x, float[1,n,4] y, int64 i) => (z, w) {\n"
+          "  e = SequenceEmpty() a = SequenceInsert(e, x, i) z = SequenceAt(a, i)\n"
+          "  b = SequenceErase(a, i) c = SequenceInsert(b, y, i) w = ConcatFromSequence<axis = "
+          "0>(c)\n"
+          "  d = SequenceInsert(a, y, i) v = SequenceAt(d, i) }");
+    expect("z", "float32[2,n,4]");
+    expect("w", "float32[1,n,4]");
+    expect("v", "float32[SequenceAt_7.dim0,n,4]");
+}
+END_TEST
+
 START_TEST(sizes_that_the_data_cannot_change_are_known)
 {
     infer("g (float[n,3] x, int64[1] t, float[0] e, int64[2] p, float[1] o, string[4] s) => (y) {\n"
@@ -675,6 +688,7 @@ int main(void)
     tcase_add_test(tcase, a_loop_that_appends_grows);
     tcase_add_test(tcase, the_last_of_an_axis_is_no_more_than_there_is);
     tcase_add_test(tcase, the_first_element_of_a_sequence_gives_it_a_shape);
+    tcase_add_test(tcase, where_a_sequence_has_one_place_any_position_is_it);
     tcase_add_test(tcase, sizes_that_the_data_cannot_change_are_known);
     tcase_add_test(tcase, graphs_of_attention_are_given_the_scores);
     tcase_add_test(tcase, nodes_out_of_order_are_inferred_all_the_same);
