@@ -29,8 +29,7 @@ bool ox_up_broadcast(struct ox_adapt *c)
 }
 
 /* Whether b's sizes are those at the end of a's; all known. */
-static bool is_suffix(const struct ox_adapt *c, const struct ox_value *a, const struct ox_value *b,
-                      bool *same)
+static bool is_suffix(const struct ox_adapt *c, const struct ox_value *a, const struct ox_value *b)
 {
     int64_t x[OX_ADAPT_RANK], y[OX_ADAPT_RANK];
     if (!ox_adapt_dims(c, a, x) || !ox_adapt_dims(c, b, y))
@@ -40,7 +39,6 @@ static bool is_suffix(const struct ox_adapt *c, const struct ox_value *a, const 
         if (x[n - i] != y[m - i])
             return false;
     }
-    *same = n == m;
     return m <= n;
 }
 
@@ -61,13 +59,12 @@ static bool same_shape(const struct ox_adapt *c, const struct ox_value *a, const
 bool ox_down_broadcast(struct ox_adapt *c)
 {
     struct ox_value *a = ox_adapt_input(c, 0), *b = ox_adapt_input(c, 1);
-    bool same = false;
     if (same_shape(c, a, b))
         return true;
-    if (is_suffix(c, a, b, &same))
+    if (is_suffix(c, a, b))
         return ox_adapt_set_int(c, "broadcast", 1);
     bool swaps = strcmp(c->node->op_type, "Add") == 0 || strcmp(c->node->op_type, "Mul") == 0;
-    if (swaps && is_suffix(c, b, a, &same)) {
+    if (swaps && is_suffix(c, b, a)) {
         c->node->inputs[0] = b;
         c->node->inputs[1] = a;
         return ox_adapt_set_int(c, "broadcast", 1);

@@ -90,6 +90,11 @@ struct packing {
     int16_t *out;
 };
 
+static int16_t weight_at(const struct packing *p, size_t i)
+{
+    return (int16_t)((p->weights[i] ^ p->flip ^ 0x80) - 0x80);
+}
+
 /* One panel of output channels at all points, two input channels at a time. */
 static void pack_panel(void *arg, size_t i, size_t slot)
 {
@@ -103,8 +108,7 @@ static void pack_panel(void *arg, size_t i, size_t slot)
         for (size_t l = 0; l < 2 * nr; l++) {
             const size_t col = first + l / 2, channel = u + l % 2;
             for (size_t q = 0; col < n && channel < k && q < 9; q++)
-                g[q][l] =
-                    (int16_t)((p->weights[(col * k + channel) * 9 + q] ^ p->flip ^ 0x80) - 0x80);
+                g[q][l] = weight_at(p, (col * k + channel) * 9 + q);
         }
         for (size_t q = 0; q < 3; q++)
             transform(2 * nr, (const int16_t(*)[LANES])g + q, 3, half + q * ALPHA);
@@ -122,7 +126,7 @@ static bool sums_are_small(const struct packing *p)
     for (size_t j = 0; j < p->c->out_channels; j++) {
         int64_t above = 0, below = 0;
         for (size_t i = 0; i < count; i++) {
-            const int8_t w = (int8_t)(p->weights[j * count + i] ^ p->flip);
+            const int16_t w = weight_at(p, j * count + i);
             above += w > 0 ? w : 0;
             below += w < 0 ? -w : 0;
         }
