@@ -68,6 +68,8 @@ enum ox_status ox_diff_tensors(struct ox_differ *d, const struct ox_graph *graph
                                const struct ox_stored *b);
 /* A number that is equal for equal tensors, from type, shape and some of the data. */
 uint64_t ox_diff_tensor_hash(const struct ox_stored *stored);
+/* Appends element type and shape: float32[2,3]. */
+void ox_diff_tensor_type(struct ox_strbuf *out, const struct ox_stored *stored);
 uint64_t ox_diff_mix(uint64_t seed, const void *bytes, size_t n);
 uint64_t ox_diff_mix_text(uint64_t seed, const char *text);
 

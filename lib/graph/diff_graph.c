@@ -254,11 +254,7 @@ static enum ox_status weight_alone(struct ox_differ *d, const struct ox_graph *g
     struct ox_strbuf type;
     char *subject = quoted(d, "weight", stored->name);
     ox_strbuf_init(&type);
-    ox_strbuf_puts(&type, ox_dtype_name(stored->dtype));
-    ox_strbuf_putc(&type, '[');
-    for (unsigned i = 0; i < stored->rank; i++)
-        ox_strbuf_printf(&type, i ? ",%lld" : "%lld", (long long)stored->dims[i]);
-    ox_strbuf_putc(&type, ']');
+    ox_diff_tensor_type(&type, stored);
     enum ox_status status = !subject || type.failed ? ox_diff_no_memory(d)
                                                     : ox_diff_add(d, OX_DIFF_WEIGHT, graph, subject,
                                                                   NULL, removed ? type.data : NULL,
@@ -319,24 +315,60 @@ static enum ox_status diff_weights(struct ox_differ *d, struct ox_diff_pair *p)
     return OX_OK;
 }
 
-static enum ox_status diff_sparse(struct ox_differ *d, struct ox_diff_pair *p)
+/* What the sparse tensor stands for, without its elements. */
+static struct ox_stored whole(const struct ox_stored_sparse *sparse)
 {
-    for (size_t i = 0; i < p->a->n_sparse_inits && i < p->b->n_sparse_inits; i++) {
-        const struct ox_stored_sparse *a = p->a->sparse_inits[i], *b = p->b->sparse_inits[i];
-        if (!a->values || !b->values || !a->indices || !b->indices)
+    return (struct ox_stored){.name = sparse->values->name,
+                              .dtype = sparse->values->dtype,
+                              .rank = sparse->rank,
+                              .dims = sparse->dims};
+}
+
+static enum ox_status diff_sparse_pair(struct ox_differ *d, const struct ox_graph *graph,
+                                       const struct ox_stored_sparse *a,
+                                       const struct ox_stored_sparse *b)
+{
+    char *subject = quoted(d, "sparse weight", a->values->name);
+    struct ox_stored whole_a = whole(a), whole_b = whole(b);
+    struct ox_strbuf before, after;
+    ox_strbuf_init(&before);
+    ox_strbuf_init(&after);
+    ox_diff_tensor_type(&before, &whole_a);
+    ox_diff_tensor_type(&after, &whole_b);
+    enum ox_status status = OX_OK;
+    if (!subject || before.failed || after.failed)
+        status = ox_diff_no_memory(d);
+    else if (strcmp(before.data, after.data) != 0)
+        status = ox_diff_add(d, OX_DIFF_WEIGHT, graph, subject, "type", before.data, after.data);
+    ox_strbuf_release(&before);
+    ox_strbuf_release(&after);
+    if (status == OX_OK)
+        status = ox_diff_tensors(d, graph, subject, "values", a->values, b->values);
+    return status == OX_OK ? ox_diff_tensors(d, graph, subject, "indices", a->indices, b->indices)
+                           : status;
+}
+
+/* One side's, against what the other has in their place; both sides see those that are alone. */
+static enum ox_status diff_sparse(struct ox_differ *d, struct ox_diff_pair *p, bool second)
+{
+    const struct ox_graph *from = second ? p->b : p->a, *to = second ? p->a : p->b;
+    for (size_t i = 0; i < from->n_sparse_inits; i++) {
+        const struct ox_stored_sparse *sparse = from->sparse_inits[i];
+        if (!sparse->values || !sparse->indices)
             continue;
-        char *subject = quoted(d, "sparse weight", a->values->name);
-        if (!subject)
-            return ox_diff_no_memory(d);
-        OX_TRY(ox_diff_tensors(d, p->a, subject, "values", a->values, b->values));
-        OX_TRY(ox_diff_tensors(d, p->a, subject, "indices", a->indices, b->indices));
+        const struct ox_value *value = ox_graph_value(from, sparse->values->name);
+        uint32_t id = !value   ? OX_DIFF_NONE
+                      : second ? p->values_ba[value->id]
+                               : p->values_ab[value->id];
+        const struct ox_stored_sparse *other =
+            id == OX_DIFF_NONE ? NULL : to->values[id]->sparse_init;
+        struct ox_stored alone = whole(sparse);
+        if (!other)
+            OX_TRY(weight_alone(d, from, &alone, !second));
+        else if (!second && other->values && other->indices)
+            OX_TRY(diff_sparse_pair(d, from, sparse, other));
     }
-    char before[24], after[24];
-    snprintf(before, sizeof before, "%zu", p->a->n_sparse_inits);
-    snprintf(after, sizeof after, "%zu", p->b->n_sparse_inits);
-    return p->a->n_sparse_inits == p->b->n_sparse_inits
-               ? OX_OK
-               : ox_diff_add(d, OX_DIFF_WEIGHT, p->a, "sparse weights", "number", before, after);
+    return OX_OK;
 }
 
 /* ---- Nodes -------------------------------------------------------------------------------------------------------- */
@@ -444,7 +476,8 @@ static enum ox_status diff_contents(struct ox_differ *d, struct ox_diff_pair *p)
     OX_TRY(diff_outputs(d, p));
     OX_TRY(diff_all_nodes(d, p));
     OX_TRY(diff_weights(d, p));
-    OX_TRY(diff_sparse(d, p));
+    OX_TRY(diff_sparse(d, p, false));
+    OX_TRY(diff_sparse(d, p, true));
     return diff_value_types(d, p);
 }
 

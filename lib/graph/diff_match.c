@@ -326,6 +326,12 @@ static void spread(struct ox_diff_pair *p)
 
 /* ---- Graphs ------------------------------------------------------------------------------------------------------- */
 
+static const struct ox_value *sparse_value(const struct ox_graph *graph, size_t i)
+{
+    const struct ox_stored *values = graph->sparse_inits[i]->values;
+    return values ? ox_graph_value(graph, values->name) : NULL;
+}
+
 static void match_ports(struct ox_diff_pair *p, bool ignore_names)
 {
     const struct ox_graph *a = p->a, *b = p->b;
@@ -347,6 +353,13 @@ static void match_ports(struct ox_diff_pair *p, bool ignore_names)
             if (x && y && ((x->init && y->init) || are_stored(x, y)))
                 tie_values(p, x, y);
         }
+    }
+    for (size_t i = 0; i < a->n_sparse_inits; i++) {
+        const struct ox_value *x = sparse_value(a, i);
+        if (x && !ignore_names)
+            tie_values(p, x, ox_graph_value(b, x->name));
+        else if (i < b->n_sparse_inits)
+            tie_values(p, x, sparse_value(b, i));
     }
 }
 

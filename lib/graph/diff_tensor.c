@@ -28,7 +28,7 @@ uint64_t ox_diff_tensor_hash(const struct ox_stored *stored)
     return ox_diff_mix(hash, stored->dims, stored->rank * sizeof *stored->dims);
 }
 
-static void type_text(struct ox_strbuf *out, const struct ox_stored *stored)
+void ox_diff_tensor_type(struct ox_strbuf *out, const struct ox_stored *stored)
 {
     ox_strbuf_puts(out, ox_dtype_name(stored->dtype));
     ox_strbuf_putc(out, '[');
@@ -146,8 +146,8 @@ enum ox_status ox_diff_tensors(struct ox_differ *d, const struct ox_graph *graph
         return OX_OK;
     ox_strbuf_init(&before);
     ox_strbuf_init(&after);
-    type_text(&before, a);
-    type_text(&after, b);
+    ox_diff_tensor_type(&before, a);
+    ox_diff_tensor_type(&after, b);
     if (before.failed || after.failed) {
         status = ox_diff_no_memory(d);
     } else if (!same_type(a, b)) {
