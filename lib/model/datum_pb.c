@@ -242,20 +242,51 @@ static const struct {
     {"sparse(", &onnx__sparse_tensor_proto__descriptor},
 };
 
-static enum ox_status read_message(struct reader *r, const char *type, struct ox_datum **out)
+static const ProtobufCMessageDescriptor *message_of(const char *type)
 {
-    const ProtobufCMessageDescriptor *descriptor = &onnx__tensor_proto__descriptor;
     for (size_t i = 0; i < OX_COUNT(messages); i++) {
         if (strncmp(type, messages[i].prefix, strlen(messages[i].prefix)) == 0)
-            descriptor = messages[i].message;
+            return messages[i].message;
     }
+    return &onnx__tensor_proto__descriptor;
+}
+
+/* Optionals and sequences have the same fields. */
+static bool is_bare_sequence(const ProtobufCMessage *message, const char *type)
+{
+    return strncmp(type, "optional(seq(", strlen("optional(seq(")) == 0 &&
+           ((const Onnx__OptionalProto *)message)->elem_type == OF_TENSOR;
+}
+
+/* A file does not say what message it holds. A tensor reads as an optional or a sequence until a field comes that those do
+ * not have, and all of its data are such. An optional may be given by what it holds. */
+static enum ox_status unpack(struct reader *r, const char **type, ProtobufCMessage **message)
+{
     struct ox_model *model = r->model;
-    struct ox_unpack_counts counts;
+    for (;;) {
+        const ProtobufCMessageDescriptor *descriptor = message_of(*type);
+        bool optional = descriptor == &onnx__optional_proto__descriptor;
+        struct ox_unpack_counts counts;
+        OX_TRY(ox_unpack(message, descriptor, model->map.data, model->map.bytes, model->env,
+                         &model->arena, model->path, &counts, r->err));
+        bool other =
+            (model->map.bytes && !counts.known_fields) ||
+            (descriptor != &onnx__tensor_proto__descriptor && (*message)->n_unknown_fields) ||
+            is_bare_sequence(*message, *type);
+        if (!other)
+            return OX_OK;
+        if (!optional)
+            return ox_fail(r->err, OX_INPUT, "%s: holds no %s", model->path,
+                           descriptor->short_name);
+        *type += strlen("optional(");
+    }
+}
+
+static enum ox_status read_message(struct reader *r, const char *type, struct ox_datum **out)
+{
     ProtobufCMessage *message;
-    OX_TRY(ox_unpack(&message, descriptor, model->map.data, model->map.bytes, model->env,
-                     &model->arena, model->path, &counts, r->err));
-    if (model->map.bytes && !counts.known_fields)
-        return ox_fail(r->err, OX_INPUT, "%s: holds no %s", model->path, descriptor->short_name);
+    OX_TRY(unpack(r, &type, &message));
+    const ProtobufCMessageDescriptor *descriptor = message->descriptor;
     if (descriptor == &onnx__sequence_proto__descriptor)
         return read_sequence(r, (const Onnx__SequenceProto *)message, innermost(type), out);
     if (descriptor == &onnx__optional_proto__descriptor)

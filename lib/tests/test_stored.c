@@ -490,6 +490,34 @@ START_TEST(sequences_and_optionals_go_through_files)
 }
 END_TEST
 
+START_TEST(an_optional_may_be_given_by_what_it_holds)
+{
+    struct ox_datum *item =
+        tensor_datum(OX_INT32, 1, (const int64_t[]){2}, (const int32_t[]){5, 6});
+    struct ox_datum *back = round_trip(item, "optional(int32[2])"), *sequence;
+    ck_assert_int_eq(back->kind, OX_DATUM_TENSOR);
+    ck_assert_int_eq(((const int32_t *)back->tensor->data)[1], 6);
+    ck_assert_int_eq(ox_datum_sequence(&sequence, OX_INT32, &back, 1, &err), OX_OK);
+    ox_datum_release(back);
+    back = round_trip(sequence, "optional(seq(int32[?]))");
+    ck_assert_int_eq(back->kind, OX_DATUM_SEQUENCE);
+    ck_assert_uint_eq(back->n_items, 1);
+    ox_datum_release(back);
+}
+END_TEST
+
+START_TEST(a_tensor_is_no_sequence)
+{
+    struct ox_datum *back, *one = tensor_datum(OX_INT32, 0, NULL, (const int32_t[]){5});
+    char path[128];
+    snprintf(path, sizeof path, "%s/d.pb", dir);
+    ck_assert_int_eq(ox_datum_write_pb(one, "d", path, &err), OX_OK);
+    ox_datum_release(one);
+    ck_assert_int_eq(ox_datum_read_pb(&back, env, path, "seq(int32)", &err), OX_INPUT);
+    ck_assert_ptr_nonnull(strstr(err.message, "d.pb: holds no SequenceProto"));
+}
+END_TEST
+
 START_TEST(empty_ones_keep_the_declared_element_type)
 {
     struct ox_datum *sequence, *optional;
@@ -587,6 +615,8 @@ int main(void)
         external_data_can_be_denied,
         tensors_go_through_files,
         sequences_and_optionals_go_through_files,
+        an_optional_may_be_given_by_what_it_holds,
+        a_tensor_is_no_sequence,
         empty_ones_keep_the_declared_element_type,
         maps_go_through_files,
         a_file_of_test_data_cut_off_anywhere_does_no_harm,
