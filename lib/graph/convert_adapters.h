@@ -72,7 +72,6 @@ bool ox_down_reduction(struct ox_adapt *c);
 bool ox_down_wrap(struct ox_adapt *c);
 bool ox_down_allow_zero(struct ox_adapt *c);
 bool ox_up_through_float(struct ox_adapt *c);
-bool ox_scan_batch(struct ox_adapt *c);
 bool ox_down_long_max(struct ox_adapt *c);
 bool ox_down_float_equal(struct ox_adapt *c);
 bool ox_down_constant_value(struct ox_adapt *c);
@@ -111,6 +110,10 @@ bool ox_down_dequantize_type(struct ox_adapt *c);
 bool ox_birth_matmul_integer(struct ox_adapt *c);
 bool ox_birth_conv_integer(struct ox_adapt *c);
 bool ox_birth_qlinear_matmul(struct ox_adapt *c);
+
+/* convert_scan.c */
+bool ox_up_scan(struct ox_adapt *c);
+bool ox_down_scan(struct ox_adapt *c);
 
 /* convert_node.c */
 bool ox_down_constant_init(struct ox_adapt *c);

@@ -358,11 +358,6 @@ bool ox_down_output_sequence(struct ox_adapt *c)
 
 /* ---- Smaller things ----------------------------------------------------------------------------------------------- */
 
-bool ox_scan_batch(struct ox_adapt *c)
-{
-    return ox_adapt_block(c, "Scan 8 has a batch axis and lengths, Scan 9 has neither");
-}
-
 /* TopK of the smallest: the largest of the negated. */
 bool ox_down_smallest(struct ox_adapt *c)
 {

@@ -128,7 +128,7 @@ static const struct ox_adapter_row rows[] = {
     {"", "RoiAlign", 16, ox_up_roi_align, ox_down_roi_align},
     {"", "RotaryEmbedding", 23, NULL, ox_birth_rotary},
     {"", "Round", 11, NULL, ox_birth_round},
-    {"", "Scan", 9, ox_scan_batch, ox_scan_batch},
+    {"", "Scan", 9, ox_up_scan, ox_down_scan},
     {"", "Scatter", 11, ox_gone_scatter, NULL},
     {"", "ScatterElements", 11, NULL, ox_birth_scatter},
     {"", "ScatterElements", 18, NULL, ox_down_reduction},
