@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,9 @@
 #include "prove.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
+
+/* dB between an output and its noise: roundings of many layers leave that much, what overflows or cancels does not. */
+enum { ENOUGH_FOR_HALF = 30, ENOUGH_FOR_BRAIN = 20 };
 
 struct args {
     const char *out;
@@ -57,7 +61,7 @@ static const struct opt options[] = {
      "do not hold the result against the model"},
     {0, "samples", OPT_INT, FIELD(samples), "N", NULL, "random inputs to draw for that (2)"},
     {0, "rtol", OPT_DOUBLE, FIELD(rtol), "R", NULL,
-     "relative tolerance of outputs (1e-3; of halves 2e-2)"},
+     "relative tolerance of outputs (1e-3; of halves 2e-2, or an SQNR of 30 dB, of bfloat16 20)"},
     {0, "atol", OPT_DOUBLE, FIELD(atol), "A", NULL,
      "absolute tolerance of outputs (1e-5; of halves 2e-2)"},
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", "text|json", "form of the report"},
@@ -170,6 +174,8 @@ static enum ox_status prove(struct job *job, struct ox_model *model, struct proo
     const bool half = job->half.n_half || job->half.n_weights;
     how.tolerance.rtol = args->rtol >= 0 ? args->rtol : half ? 2e-2 : 1e-3;
     how.tolerance.atol = args->atol >= 0 ? args->atol : half ? 2e-2 : 1e-5;
+    if (half && args->rtol < 0 && args->atol < 0)
+        how.enough_db = args->fp16 ? ENOUGH_FOR_HALF : ENOUGH_FOR_BRAIN;
     enum ox_status status = prove_equal(proof, job->expected, model, &how, &err);
     if (status != OX_OK)
         return cli_error(job->cli, &err);
@@ -432,8 +438,12 @@ static void print_text(const struct job *job)
     ox_strbuf_printf(out, "%zu node%s, before %zu\n", job->nodes_after, plural(job->nodes_after),
                      job->nodes_before);
     if (job->proven && job->proof.samples)
-        ox_strbuf_printf(out, "verified on %u inputs: largest difference %.3g, relative %.3g\n",
+        ox_strbuf_printf(out, "verified on %u inputs: largest difference %.3g, relative %.3g",
                          job->proof.samples, job->proof.max_abs, job->proof.max_rel);
+    if (job->proven && job->proof.samples && isfinite(job->proof.least_db))
+        ox_strbuf_printf(out, ", SQNR %.1f dB", job->proof.least_db);
+    if (job->proven && job->proof.samples)
+        ox_strbuf_putc(out, '\n');
 }
 
 static void print_json(const struct job *job)
@@ -480,6 +490,8 @@ static void print_json(const struct job *job)
         cli_json_bool(&json, "agree", job->proof.agree);
         cli_json_double(&json, "max_abs", job->proof.max_abs);
         cli_json_double(&json, "max_rel", job->proof.max_rel);
+        if (isfinite(job->proof.least_db))
+            cli_json_double(&json, "sqnr_db", job->proof.least_db);
         ox_json_end_object(&json);
     } else {
         ox_json_null(&json);

@@ -1,5 +1,6 @@
 #include "prove.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,18 +103,49 @@ static bool share_inputs(const struct prove_side *from, struct prove_side *to)
     return true;
 }
 
+/* Rounding to fewer bits is noise as large as the largest elements make it: small ones may be off by more than any rtol. NAN where
+ * the noise of an output has no meaning: integers, NaN or infinities on one side. */
+static enum ox_status measure_noise(const struct ox_datum *expected, const struct ox_datum *actual,
+                                    const struct proof_options *options, double *db,
+                                    struct ox_error *err)
+{
+    const struct ox_tensor *tensor = ox_datum_get_tensor(expected);
+    const enum ox_dtype dtype = tensor ? ox_tensor_dtype(tensor) : OX_UNDEFINED;
+    struct ox_meter *meter;
+    struct ox_metrics metrics;
+    *db = NAN;
+    if (dtype != OX_FLOAT32 && dtype != OX_FLOAT16 && dtype != OX_BFLOAT16 && dtype != OX_FLOAT64)
+        return OX_OK;
+    enum ox_status status = ox_meter_new(
+        &meter, options->env, &(struct ox_metrics_options){.tolerance = options->tolerance}, err);
+    if (status == OX_OK)
+        status = ox_meter_add(meter, actual, expected, err);
+    if (status == OX_OK) {
+        ox_meter_read(meter, &metrics);
+        if (!metrics.worst.bad)
+            *db = metrics.sqnr_db;
+    }
+    ox_meter_release(meter);
+    return status;
+}
+
 static enum ox_status compare(struct proof *proof, const struct prove_side *expected,
-                              const struct prove_side *actual, const struct ox_tolerance *tolerance,
+                              const struct prove_side *actual, const struct proof_options *options,
                               struct ox_error *err)
 {
     for (size_t i = 0; i < expected->n_outputs; i++) {
         struct ox_comparison one;
+        double db = NAN;
         if (!expected->outputs[i] || !actual->outputs[i])
             continue;
         enum ox_status status =
-            ox_compare(actual->outputs[i], expected->outputs[i], tolerance, &one, err);
+            ox_compare(actual->outputs[i], expected->outputs[i], &options->tolerance, &one, err);
+        if (status == OX_OK && options->enough_db > 0)
+            status = measure_noise(expected->outputs[i], actual->outputs[i], options, &db, err);
         if (status != OX_OK)
             return status;
+        one.agree |= options->enough_db > 0 && db >= options->enough_db;
+        proof->least_db = db < proof->least_db ? db : proof->least_db;
         proof->n_elements += one.n_elements;
         proof->max_abs = one.max_abs > proof->max_abs ? one.max_abs : proof->max_abs;
         proof->max_rel = one.max_rel > proof->max_rel ? one.max_rel : proof->max_rel;
@@ -123,6 +155,9 @@ static enum ox_status compare(struct proof *proof, const struct prove_side *expe
             ox_strbuf_name(&name, ox_session_output_name(expected->session, i), 256);
             snprintf(proof->reason, sizeof proof->reason, "output '%s': %s",
                      ox_strbuf_text(&name, NULL), one.reason);
+            const size_t n = strlen(proof->reason);
+            if (!isnan(db))
+                snprintf(proof->reason + n, sizeof proof->reason - n, "; SQNR %.1f dB", db);
             ox_strbuf_release(&name);
         }
     }
@@ -168,7 +203,7 @@ static enum ox_status sample(struct proof *proof, struct prove_side *expected,
         proof->agree = false;
         return OX_OK;
     }
-    return status == OX_OK ? compare(proof, expected, actual, &options->tolerance, err) : status;
+    return status == OX_OK ? compare(proof, expected, actual, options, err) : status;
 }
 
 static enum ox_status run_sample(struct proof *proof, struct prove_side *expected,
@@ -211,7 +246,7 @@ enum ox_status prove_equal(struct proof *proof, struct ox_model *expected, struc
                            const struct proof_options *options, struct ox_error *err)
 {
     struct prove_side a = {0}, b = {0};
-    *proof = (struct proof){.agree = true};
+    *proof = (struct proof){.agree = true, .least_db = INFINITY};
     enum ox_status status = prove_open(&a, expected, err);
     if (status == OX_UNSUPPORTED || status == OX_INPUT) {
         snprintf(proof->reason, sizeof proof->reason, "%s", err->message);

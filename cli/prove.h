@@ -8,6 +8,8 @@ struct proof {
     unsigned samples; /* that both ran on; 0: nothing is shown, and `reason` says why */
     bool agree;
     double max_abs, max_rel; /* over all outputs */
+    double
+        least_db; /* with enough_db the SQNR of the worst output of floats; INFINITY: none differs */
     uint64_t n_elements;
     char reason[OX_ERROR_BYTES]; /* of the first disagreement, with the output's name */
 };
@@ -20,6 +22,8 @@ struct proof_options {
     bool edges; /* then the first drawing again, times 0, -1 and 10 */
     bool empty; /* and at last one with open dimensions of 0 */
     struct ox_tolerance tolerance;
+    double
+        enough_db; /* an output of floats agrees also with that SQNR, whatever its single elements; 0: elements alone decide */
 };
 
 /* One of the two. */

@@ -144,6 +144,50 @@ static enum ox_status ask_targets(struct halver *h)
     return OX_OK;
 }
 
+/* ---- What halves only spoil ---------------------------------------------------------------------------------------- */
+
+static bool decides(const struct ox_node *node)
+{
+    static const char *const names[] = {"ArgMax",         "ArgMin",      "Equal", "Greater",
+                                        "GreaterOrEqual", "LessOrEqual", "Less",  "TopK"};
+    for (size_t i = 0; i < OX_COUNT(names); i++) {
+        if (ox_is_op(node, names[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool is_made_in_half(const struct halver *h, const struct ox_value *value)
+{
+    const struct ox_node *maker = value->producer;
+    return maker && maker->index < h->n_nodes && h->half_node[maker->index];
+}
+
+static bool is_quantized(const struct ox_value *value)
+{
+    const struct ox_node *maker = value->producer;
+    return maker && ox_is_op(maker, "DequantizeLinear") && maker->n_inputs && maker->inputs[0] &&
+           !maker->inputs[0]->init;
+}
+
+/* A decision on values that are there in float would only round them to ties. What computes on quantized values is computed in integers
+ * where nothing stands between it and them. */
+static void keep_in_float(struct halver *h)
+{
+    for (size_t i = 0; i < h->n_nodes; i++) {
+        const struct ox_node *node = h->graph->nodes[i];
+        bool any_half = false, any_quantized = false;
+        for (size_t k = 0; k < node->n_inputs; k++) {
+            if (!is_float(h, node->inputs[k]))
+                continue;
+            any_half |= is_made_in_half(h, node->inputs[k]);
+            any_quantized |= is_quantized(node->inputs[k]);
+        }
+        if (any_quantized || (decides(node) && !any_half))
+            h->half_node[i] = false;
+    }
+}
+
 /* ---- Islands ------------------------------------------------------------------------------------------------------ */
 
 /* Operators that only move elements: halves gain nothing there by themselves. */
@@ -327,6 +371,7 @@ static enum ox_status look(struct halver *h)
         h->half_node[i] = can_be_half(h, graph->nodes[i]);
     if (h->survey)
         OX_TRY(ask_targets(h));
+    keep_in_float(h);
     OX_TRY(leave_islands(h));
     for (size_t i = 0; i < h->n_nodes; i++)
         h->report.n_half += h->half_node[i];
