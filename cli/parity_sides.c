@@ -291,6 +291,26 @@ static enum ox_status open_walk(struct parity *p)
     return OX_OK;
 }
 
+/* Where a side could not go on, what departs before may be why. */
+static void name_first(struct parity *p, struct ox_error *err)
+{
+    struct ox_parity_layer layer;
+    struct ox_parity_causes *causes = NULL;
+    struct ox_error ignored;
+    const size_t first = ox_parity_first(p->layers);
+    if (!ox_parity_layer(p->layers, first, &layer))
+        return;
+    size_t at = strlen(err->message), size = sizeof err->message;
+    at += (size_t)snprintf(err->message + at, size - at,
+                           "; what departs first is '%.128s' of node '%.128s' (%.64s)",
+                           layer.b_name, layer.b_node, layer.b_op);
+    if (ox_parity_explain(&causes, p->layers, first, p->sides[0].run.inputs, p->sides[1].run.inputs,
+                          &ignored) == OX_OK &&
+        ox_parity_causes_count(causes) && at < size)
+        snprintf(err->message + at, size - at, ": %s", ox_parity_causes_at(causes, 0)->text);
+    ox_parity_causes_release(causes);
+}
+
 static enum ox_status walk(struct parity *p)
 {
     struct run *a = &p->sides[0].run, *b = &p->sides[1].run;
@@ -300,10 +320,12 @@ static enum ox_status walk(struct parity *p)
     enum ox_status status = feed(p, 1);
     if (status == OX_OK && !p->layers)
         status = open_walk(p);
-    if (status == OX_OK &&
-        ox_parity_run(p->layers, a->inputs, b->inputs, a->outputs, b->outputs, &err) != OX_OK)
-        status = cli_error(p->cli, &err);
-    return status;
+    if (status != OX_OK)
+        return status;
+    status = ox_parity_run(p->layers, a->inputs, b->inputs, a->outputs, b->outputs, &err);
+    if (status == OX_INPUT)
+        name_first(p, &err);
+    return status == OX_OK ? OX_OK : cli_error(p->cli, &err);
 }
 
 enum ox_status parity_reload_sample(struct parity *p, uint64_t sample)

@@ -78,6 +78,30 @@ static bool same_shape(const struct ox_datum *a, const struct ox_datum *b)
                                          a->tensor->rank * sizeof *a->tensor->dims) == 0)));
 }
 
+/* Whether values that no name pairs are the same one in spite of their shapes: of an operator whose attributes make the sizes behind
+ * batch and channels. Else the pair is a mistake. */
+static bool sizes_differ(const struct ox_pair *pair, const struct ox_datum *a,
+                         const struct ox_datum *b)
+{
+    static const char *const sizing[] = {"AveragePool", "Conv", "ConvTranspose", "LpPool",
+                                         "MaxPool",     "Pad",  "Resize",        "Upsample"};
+    const char *op_type = pair->b->producer->op_type;
+    bool sizes = false;
+    for (size_t i = 0; i < OX_COUNT(sizing); i++)
+        sizes = sizes || strcmp(op_type, sizing[i]) == 0;
+    if (!sizes || strcmp(pair->a->producer->op_type, op_type) != 0 || !a->tensor || !b->tensor)
+        return false;
+    const struct ox_tensor *x = a->tensor, *y = b->tensor;
+    return x->rank == y->rank && x->rank > 2 && x->dims[0] == y->dims[0] &&
+           x->dims[1] == y->dims[1];
+}
+
+static bool is_mistaken(const struct ox_pair *pair, const struct ox_datum *a,
+                        const struct ox_datum *b)
+{
+    return pair->match != OX_MATCH_NAME && !same_shape(a, b) && !sizes_differ(pair, a, b);
+}
+
 /* What quantization makes of A's value, against the value itself and against B's. */
 static enum ox_status measure_dequantized(struct ox_walker *w, struct ox_pair *pair,
                                           const struct ox_datum *value, struct ox_error *err)
@@ -101,7 +125,7 @@ static enum ox_status settle(struct ox_parity *p, struct ox_pair *pair, struct o
     const struct ox_datum *a = held[OX_ROLE_A], *b = held[OX_ROLE_B];
     enum ox_status status = OX_OK;
     if (a && b) {
-        if (pair->match != OX_MATCH_NAME && !same_shape(a, b))
+        if (is_mistaken(pair, a, b))
             pair->mismatched_shape = true;
         else
             status = measure(p, &pair->meter, a, b, err);
@@ -145,7 +169,7 @@ static enum ox_status take_over(struct ox_walker *w, struct ox_pair *pair, struc
     while (!(pair->have & 1u << OX_ROLE_B) && b->started && !b->finished && hand_on(w))
         await_turn(w);
     const struct ox_datum *theirs = pair->held[OX_ROLE_B];
-    if (!theirs || p->failed || (pair->match != OX_MATCH_NAME && !same_shape(*value, theirs)))
+    if (!theirs || p->failed || is_mistaken(pair, *value, theirs))
         return OX_OK;
     OX_TRY(measure(p, &pair->own, *value, theirs, err));
     enum ox_dtype has = ox_datum_dtype(theirs), needs = ox_datum_dtype(*value);

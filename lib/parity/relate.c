@@ -57,6 +57,25 @@ static bool all_equal(const struct ox_arrays *x)
     return true;
 }
 
+/* Element by element the same bytes, backwards: written on a machine of the other order. */
+static bool relate_bytes(const struct ox_tensor *a, const struct ox_tensor *b,
+                         struct ox_relation *r)
+{
+    const size_t size = ox_dtype_size(a->dtype);
+    const unsigned char *x = a->data, *y = b->data;
+    if (a->dtype != b->dtype || size < 2 || ox_dtype_bits(a->dtype) != 8 * size)
+        return false;
+    for (size_t i = 0; i < a->n; i++)
+        for (size_t k = 0; k < size; k++)
+            if (x[i * size + k] != y[i * size + size - 1 - k])
+                return false;
+    r->id = "byte-swapped";
+    snprintf(
+        r->text, sizeof r->text,
+        "A's elements are B's with their bytes in the other order (big against little endian)");
+    return true;
+}
+
 enum ox_status ox_relate(const struct ox_tensor *a, const struct ox_tensor *b, bool *found,
                          struct ox_relation *relation, struct ox_error *err)
 {
@@ -66,6 +85,10 @@ enum ox_status ox_relate(const struct ox_tensor *a, const struct ox_tensor *b, b
     *relation = (struct ox_relation){.id = NULL};
     if (none)
         return OX_OK;
+    if (relate_bytes(a, b, relation)) {
+        *found = memcmp(a->data, b->data, a->n * ox_dtype_size(a->dtype)) != 0;
+        return OX_OK;
+    }
     struct ox_arrays x = {.ta = a,
                           .tb = b,
                           .n = a->n,

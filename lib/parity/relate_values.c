@@ -67,6 +67,18 @@ static double wrapped_to_uint8(double v, double arg)
     return v - 256 * floor(v / 256);
 }
 
+/* The upper half of a float32, as a converter takes it that does not round. */
+static double cut_to_bfloat16(double v, double arg)
+{
+    (void)arg;
+    float f = (float)v;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    bits &= 0xFFFF0000u;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
 /* Whether what would be narrowed passes those bounds anywhere. */
 static bool is_beyond(const struct ox_arrays *x, bool swap, double low, double high)
 {
@@ -213,6 +225,7 @@ bool ox_relate_values(const struct ox_arrays *x, struct ox_relation *r)
          INT32_MAX},
         {"wrapped-to-uint8", "%s is %s modulo 256: computed in 8 bits", wrapped_to_uint8, 0,
          UINT8_MAX},
+        {"narrowed", "%s is %s cut to bfloat16, not rounded", cut_to_bfloat16, 0, 0},
         {"zero", "%s is all zero where %s is not", times, 0, 0},
         {"truncated", "%s is %s cut to whole numbers", truncated, 0, 0},
         {"truncated", "%s is %s rounded to whole numbers", rounded, 0, 0},

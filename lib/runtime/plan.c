@@ -24,8 +24,9 @@ struct planner {
 /* Where a graph's values are used last; id + 1 of the node by value id. */
 struct liveness {
     const struct ox_graph *graph;
-    uint32_t *last; /* index of the node, NEVER for what stays until the end, UNUSED */
-    bool *live;     /* nodes that are needed */
+    uint32_t *last;  /* index of the node, NEVER for what stays until the end, UNUSED */
+    uint32_t *first; /* of the first that uses it, likewise */
+    bool *live;      /* nodes that are needed */
 };
 
 #define UNUSED UINT32_MAX
@@ -226,6 +227,7 @@ static enum ox_status use(struct liveness *l, const struct ox_value *value,
     }
     if (l->last[value->id] == UNUSED)
         l->last[value->id] = by ? by->index : NEVER;
+    l->first[value->id] = by ? by->index : NEVER;
     return OX_OK;
 }
 
@@ -259,6 +261,7 @@ static enum ox_status find_liveness(struct liveness *l, const struct ox_session 
 {
     const struct ox_graph *graph = l->graph;
     memset(l->last, 0xFF, graph->n_values * sizeof *l->last);
+    memset(l->first, 0xFF, graph->n_values * sizeof *l->first);
     for (size_t i = 0; i < n_outputs; i++)
         if (outputs[i])
             OX_TRY(use(l, outputs[i], NULL, session, err));
@@ -422,6 +425,49 @@ static enum ox_status plan_node(struct planner *p, struct ox_plan *plan, const s
     return OX_OK;
 }
 
+/* The node before which it runs at the latest, where it takes nothing but weights; else itself. Quantizers put what dequantizes
+ * weights at the front of the file, and all of them would be there as floats at once. */
+static size_t latest_place(const struct liveness *l, const struct ox_node *node)
+{
+    const struct ox_value *made = node->n_outputs == 1 ? node->outputs[0] : NULL;
+    if (!node->n_inputs || !made || ox_node_has_graphs(node) || l->first[made->id] >= NEVER)
+        return node->index;
+    for (size_t k = 0; k < node->n_inputs; k++)
+        if (node->inputs[k] && !node->inputs[k]->init)
+            return node->index;
+    return l->first[made->id];
+}
+
+/* Indices of the nodes that are needed, as they run. */
+static bool list_order(struct ox_session *session, const struct liveness *l, uint32_t *order)
+{
+    const struct ox_graph *graph = l->graph;
+    const size_t n = graph->n_nodes;
+    uint32_t *place = ox_arena_array(&session->scratch, n + 1, sizeof *place);
+    uint32_t *before = ox_arena_array(&session->scratch, n + 1, sizeof *before);
+    uint32_t *next = ox_arena_array(&session->scratch, n + 1, sizeof *next);
+    if (!place || !before || !next)
+        return false;
+    memset(before, 0xFF, n * sizeof *before);
+    for (size_t i = n; i-- > 0;) {
+        const bool may_wait = l->live[i] && session->options.lean;
+        place[i] = (uint32_t)(may_wait ? latest_place(l, graph->nodes[i]) : i);
+        if (place[i] == i)
+            continue;
+        next[i] = before[place[i]];
+        before[place[i]] = (uint32_t)i;
+    }
+    size_t n_listed = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!l->live[i] || place[i] != i)
+            continue;
+        for (uint32_t k = before[i]; k != UNUSED; k = next[k])
+            order[n_listed++] = k;
+        order[n_listed++] = (uint32_t)i;
+    }
+    return true;
+}
+
 static enum ox_status plan_steps(struct planner *p, struct ox_plan *plan,
                                  struct ox_value *const *outputs, size_t n_outputs, unsigned depth,
                                  struct ox_error *err)
@@ -431,21 +477,21 @@ static enum ox_status plan_steps(struct planner *p, struct ox_plan *plan,
     struct liveness l = {
         .graph = graph,
         .last = ox_arena_array(&session->scratch, graph->n_values + 1, sizeof *l.last),
+        .first = ox_arena_array(&session->scratch, graph->n_values + 1, sizeof *l.first),
         .live = ox_arena_array(&session->scratch, graph->n_nodes + 1, sizeof *l.live)};
-    if (!l.last || !l.live)
+    uint32_t *order = ox_arena_array(&session->scratch, graph->n_nodes + 1, sizeof *order);
+    if (!l.last || !l.first || !l.live || !order)
         return no_memory(err);
     OX_TRY(find_liveness(&l, session, outputs, n_outputs, err));
     size_t n_live = 0;
     for (size_t i = 0; i < graph->n_nodes; i++)
         n_live += l.live[i];
     plan->steps = ox_arena_array(&session->arena, n_live + 1, sizeof *plan->steps);
-    if (!plan->steps)
+    if (!plan->steps || !list_order(session, &l, order))
         return no_memory(err);
-    for (size_t i = 0; i < graph->n_nodes; i++) {
-        if (!l.live[i])
-            continue;
+    for (size_t i = 0; i < n_live; i++) {
         OX_TRY(ox_env_poll(session->env, err));
-        OX_TRY(plan_node(p, plan, graph->nodes[i], depth, err));
+        OX_TRY(plan_node(p, plan, graph->nodes[order[i]], depth, err));
     }
     return make_release_lists(session, plan, &l) ? OX_OK : no_memory(err);
 }

@@ -334,10 +334,13 @@ static void locate(struct activation *a, enum ox_status status, struct ox_error 
     ox_strbuf_release(&where);
 }
 
-/* Of an input that was borrowed; what a single run has packed of the file is not read again. */
+/* Of an input that was borrowed; what a single run has packed of the file is not read again, and what one of several in step has
+ * read where it lies need not stay in memory. */
 static void let_go(struct activation *a, size_t i)
 {
-    if (a->owned[i] && a->will_prepare && a->frame->session->options.once)
+    const struct ox_run_options *options = &a->frame->session->options;
+    const bool done = a->will_prepare || (options->lean && !a->frame->up);
+    if (a->owned[i] && done && options->once)
         ox_frame_forget(a->frame, a->step->node->inputs[i]);
     ox_datum_release(a->owned[i]);
     a->owned[i] = NULL;
