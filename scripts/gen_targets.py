@@ -157,6 +157,20 @@ def bounded_boxes(points, names, full, bounds):
     return tuple(sorted(out))
 
 
+def add_early_casts(rows, since_of):
+    """Models of an opset before 6 cannot take the casts that onnxruntime puts around float32's kernels for float16, and each
+    version was asked for at the opset that it begins with. Where it serves newer opsets, as Conv 1 does up to 10, it has them."""
+    half, single = type_bit("tensor(float16)"), type_bit("tensor(float)")
+    casts = collections.defaultdict(int)
+    for (domain, name, since, via, boxes), releases in rows.items():
+        known = domain == "" and since < 6 and since in since_of[(domain, name)]
+        if known and not name.startswith("Random") and via == "OX_VIA_KERNEL" and any(
+                len(box) == 1 and box[0][0] == "T" and box[0][1] & single and not box[0][1] & half for box in boxes):
+            casts[(domain, name, since, "OX_VIA_CAST", ((("T", half),),))] |= releases
+    for row, releases in casts.items():
+        rows[row] |= releases
+
+
 def versions_served(since_of, domain, name, first, last):
     """Schema versions for which onnxruntime takes a kernel that is registered for first to last: an open end serves only the
     version that it starts at."""
@@ -366,6 +380,7 @@ def main():
             allowed[(s.domain, s.name, s.since, c)] = mask_of(texts)
     probes = [Probe(v, keys) for v in RELEASES]
     cpu, asked = cpu_rows(keys, probes)
+    add_early_casts(cpu, since_of)
     print("cpu rows", len(cpu), "from kernel lists", supplement(cpu, asked, keys, probes, since_of, allowed))
     cuda, sure = cuda_rows(since_of, allowed)
     writer = Writer()

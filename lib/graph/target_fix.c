@@ -107,7 +107,9 @@ size_t ox_target_blocked_at(const struct ox_target_survey *survey, const struct 
                 continue;
             }
         }
-        ox_target_rule(&ruling, survey, target, class, schema, NULL);
+        struct ox_target_class moved = *class;
+        moved.opset = at;
+        ox_target_rule(&ruling, survey, target, &moved, schema, NULL);
         if (ruling.fate == OX_FATE_IMPOSSIBLE || (schema && !has_types(survey, class, schema)))
             blocked += class->n_nodes;
     }

@@ -90,6 +90,9 @@ const struct ox_schema *ox_target_schema(const struct ox_target *target,
                : NULL;
 }
 
+/* From this opset on Cast names its type by number, and runtimes that put casts around nodes know no other. */
+enum { FIRST_NUMBERED_CAST = 6 };
+
 void ox_target_rule(struct ox_target_ruling *ruling, const struct ox_target_survey *survey,
                     const struct ox_target *target, const struct ox_target_class *class,
                     const struct ox_schema *schema, struct ox_arena *arena)
@@ -116,6 +119,8 @@ void ox_target_rule(struct ox_target_ruling *ruling, const struct ox_target_surv
     struct ox_target_answer own;
     ox_target_ask(&own, &target->own, target->own_bit, class->domain, class->op_type, since,
                   bindings, n);
+    if (own.via == OX_VIA_CAST && !*class->domain && class->opset < FIRST_NUMBERED_CAST)
+        own.via = OX_VIA_NONE;
     ruling->fate = fates[own.via];
     if (own.via != OX_VIA_NONE)
         return;

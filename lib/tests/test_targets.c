@@ -136,6 +136,17 @@ START_TEST(kernels_are_for_versions_types_and_releases)
 }
 END_TEST
 
+START_TEST(operators_older_than_cast_are_cast_around_too)
+{
+    static const char *const names[] = {"Conv", "GlobalAveragePool", "MaxPool", "Softmax"};
+    for (size_t i = 0; i < OX_COUNT(names); i++) {
+        ck_assert_int_eq(via("onnxruntime", "", names[i], 1, OX_FLOAT16), OX_VIA_CAST);
+        ck_assert_int_eq(via("onnxruntime=1.8", "", names[i], 1, OX_FLOAT16), OX_VIA_CAST);
+        ck_assert_int_eq(via("onnxruntime", "", names[i], 1, OX_BFLOAT16), OX_VIA_NONE);
+    }
+}
+END_TEST
+
 START_TEST(operators_that_releases_crash_on_without_zero_points_have_kernels)
 {
     const char *names[] = {"QLinearLeakyRelu", "QLinearSigmoid"};
@@ -362,6 +373,7 @@ int main(void)
     tcase_add_test(cases, a_range_is_each_of_its_releases_with_that_provider);
     tcase_add_test(cases, what_is_no_target_is_a_usage_error);
     tcase_add_test(cases, kernels_are_for_versions_types_and_releases);
+    tcase_add_test(cases, operators_older_than_cast_are_cast_around_too);
     tcase_add_test(cases, operators_that_releases_crash_on_without_zero_points_have_kernels);
     tcase_add_test(cases, an_unknown_type_fits_everywhere);
     tcase_add_test(cases, rows_are_sorted_or_they_would_not_be_found);
