@@ -1,5 +1,5 @@
-/* MaxPool and AveragePool in float32 over planes as they lie. A window is its rows, then its columns: the rows of one line of outputs
- * become one row of the plane's width; its columns, dealt into as many rows as the stride is wide, become rows that lie beside each
+/* MaxPool and AveragePool in float32 over volumes as they lie. A window is its rows, then its columns: the rows of one line of outputs,
+ * of all planes that it reaches, become one row of the volume's width; its columns, dealt into as many rows as the stride is wide, become rows that lie beside each
  * other, one a tap. */
 #include <math.h>
 #include <stdint.h>
@@ -18,9 +18,10 @@ struct axis {
 
 struct pools {
     const struct ox_compute *t;
-    struct axis y, x;
+    struct axis z, y, x;
     bool max;
-    const float *in, *counts; /* counts: taps of a window along each axis, y then x; NULL: max */
+    const float *in,
+        *counts; /* counts: taps of a window along each axis, z, y, then x; NULL: max */
     float *out, *work;
     size_t row,
         slot; /* floats of a row with its padding; of a task: that row, and that row dealt out */
@@ -96,18 +97,30 @@ static void deal(const float *row, size_t n, size_t stride, size_t pitch, float 
             out[k++] = row[i];
 }
 
-static void pool_line(const struct pools *p, const float *plane, size_t oy, float *row, float *out)
+/* The rows that the windows of a line of outputs have taps in. */
+static size_t list_rows(const struct pools *p, const float *volume, size_t oz, size_t oy,
+                        const float **list)
 {
-    const struct axis *y = &p->y, *x = &p->x;
+    const struct axis *z = &p->z, *y = &p->y;
+    size_t n = 0;
+    for (size_t d = 0; d < z->kernel; d++) {
+        const size_t plane = oz * z->stride + d * z->dilation - z->before; /* wraps before it */
+        for (size_t q = 0; q < y->kernel && plane < z->in; q++) {
+            const size_t at = oy * y->stride + q * y->dilation - y->before;
+            if (at < y->in)
+                list[n++] = volume + (plane * y->in + at) * p->x.in;
+        }
+    }
+    return n;
+}
+
+static void pool_line(const struct pools *p, const float *volume, size_t oz, size_t oy, float *row,
+                      float *out)
+{
+    const struct axis *x = &p->x;
     const float *list[TAPS];
     const size_t pitch = (span(x) + x->stride - 1) / x->stride;
-    size_t n = 0;
-    for (size_t q = 0; q < y->kernel; q++) {
-        const size_t at = oy * y->stride + q * y->dilation - y->before; /* wraps above the plane */
-        if (at < y->in)
-            list[n++] = plane + at * x->in;
-    }
-    reduce(p, x->in, n, list, row + x->before);
+    reduce(p, x->in, list_rows(p, volume, oz, oy, list), list, row + x->before);
     const float *dealt = row;
     if (x->stride > 1) {
         deal(row, span(x), x->stride, pitch, row + p->row);
@@ -118,12 +131,15 @@ static void pool_line(const struct pools *p, const float *plane, size_t oy, floa
         list[q] = dealt + at % x->stride * pitch + at / x->stride;
     }
     reduce(p, x->out, x->kernel, list, out);
-    const float rows = p->max ? 1 : p->counts[oy], *columns = p->max ? NULL : p->counts + y->out;
-    for (size_t i = 0; !p->max && i < x->out; i++)
+    if (p->max)
+        return;
+    const float *counts_y = p->counts + p->z.out, *columns = counts_y + p->y.out;
+    const float rows = p->counts[oz] * counts_y[oy];
+    for (size_t i = 0; i < x->out; i++)
         out[i] /= rows * columns[i];
 }
 
-static void pool_plane(void *arg, size_t i, size_t slot)
+static void pool_volume(void *arg, size_t i, size_t slot)
 {
     const struct pools *p = arg;
     const struct axis *x = &p->x;
@@ -131,15 +147,19 @@ static void pool_plane(void *arg, size_t i, size_t slot)
     const float pad = p->max ? NAN : 0; /* the largest passes over what is no number */
     for (size_t k = 0; k < p->row; k++)
         row[k] = pad;
-    for (size_t oy = 0; oy < p->y.out; oy++)
-        pool_line(p, p->in + i * p->y.in * x->in, oy, row, p->out + (i * p->y.out + oy) * x->out);
+    const float *in = p->in + i * p->z.in * p->y.in * x->in;
+    float *out = p->out + i * p->z.out * p->y.out * x->out;
+    for (size_t oz = 0; oz < p->z.out; oz++)
+        for (size_t oy = 0; oy < p->y.out; oy++, out += x->out)
+            pool_line(p, in, oz, oy, row, out);
 }
 
 static float *count_taps(struct ox_run *r, const struct pools *p, bool padded, struct ox_error *err)
 {
-    const struct axis *axes[2] = {&p->y, &p->x};
-    float *counts = ox_run_scratch(r, p->y.out + p->x.out, sizeof *counts, err), *to = counts;
-    for (unsigned d = 0; counts && d < 2; d++) {
+    const struct axis *axes[3] = {&p->z, &p->y, &p->x};
+    const size_t n = p->z.out + p->y.out + p->x.out;
+    float *counts = ox_run_scratch(r, n, sizeof *counts, err), *to = counts;
+    for (unsigned d = 0; counts && d < 3; d++) {
         const struct axis *a = axes[d];
         for (size_t o = 0; o < a->out; o++)
             *to++ = (float)(padded ? taps_in(a, o, 0, a->before + a->in + a->after)
@@ -151,7 +171,7 @@ static float *count_taps(struct ox_run *r, const struct pools *p, bool padded, s
 static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_fast_in(r, 0);
-    if (!x || x->rank < 3 || x->rank > 4 || !x->n || ox_run_wants(r, 1))
+    if (!x || x->rank < 3 || x->rank > 5 || !x->n || ox_run_wants(r, 1))
         return OX_UNSUPPORTED;
     struct ox_window *w = ox_run_scratch(r, 1, sizeof *w, err);
     if (!w)
@@ -159,9 +179,11 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
     if (ox_window_init(r, x, NULL, ox_run_int(r, "ceil_mode", 0) != 0, w, err) != OX_OK)
         return OX_UNSUPPORTED;
     struct pools p = {.t = ox_compute(ox_cpu()), .max = max, .in = x->data};
-    p.y = w->n == 2 ? axis_of(w, 0) : (struct axis){.in = 1, .out = 1, .kernel = 1, .stride = 1};
+    const struct axis none = {.in = 1, .out = 1, .kernel = 1, .stride = 1};
+    p.z = w->n > 2 ? axis_of(w, 0) : none;
+    p.y = w->n > 1 ? axis_of(w, w->n - 2) : none;
     p.x = axis_of(w, w->n - 1);
-    if (!w->n_out || !fits(&p.y) || !fits(&p.x))
+    if (!w->n_out || !fits(&p.z) || !fits(&p.y) || !fits(&p.x) || p.z.kernel * p.y.kernel > TAPS)
         return OX_UNSUPPORTED;
     const size_t reach = p.x.before + p.x.in;
     p.row = ((span(&p.x) > reach ? span(&p.x) : reach) + LINE - 1) / LINE * LINE;
@@ -172,13 +194,14 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
     if (!p.work)
         return OX_NO_MEMORY;
     struct ox_tensor *y;
-    int64_t dims[4] = {x->dims[0], x->dims[1]};
+    int64_t dims[5] = {x->dims[0], x->dims[1]};
     memcpy(dims + 2, w->out, w->n * sizeof *dims);
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
     p.out = y->data;
-    const size_t planes = (size_t)(x->dims[0] * x->dims[1]);
-    ox_spread(r->env, planes, (double)(x->n + y->n) * (double)(p.x.kernel + p.y.kernel) * 4,
-              pool_plane, &p);
+    const size_t volumes = (size_t)(x->dims[0] * x->dims[1]);
+    ox_spread(r->env, volumes,
+              (double)(x->n + y->n) * (double)(p.x.kernel + p.y.kernel * p.z.kernel) * 4,
+              pool_volume, &p);
     return ox_env_poll(r->env, err);
 }
 

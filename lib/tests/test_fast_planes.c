@@ -17,11 +17,13 @@ struct random_model {
     float apart; /* 0: 1e-6 */
 };
 
-/* A window that fits the plane, so that there is an output. */
+/* A window that fits the volume, so that there is an output. */
 static void draw_pool(struct dice *d, struct random_model *p)
 {
-    size_t kernel[2], stride[2], dilation[2], pad[4];
-    const unsigned axes = dice_between(d, 0, 3) ? 2 : 1;
+    size_t kernel[3], stride[3], dilation[3], pad[6];
+    static const char *const shapes[][2] = {
+        {"N,C,W", "N,C,Q"}, {"N,C,H,W", "N,C,P,Q"}, {"N,C,D,H,W", "N,C,O,P,Q"}};
+    const unsigned axes = (unsigned)dice_between(d, 1, 3);
     p->rank = axes + 2;
     p->exact = dice_between(d, 0, 1); /* the largest */
     p->dims[0] = (int64_t)dice_between(d, 1, 2);
@@ -33,7 +35,7 @@ static void draw_pool(struct dice *d, struct random_model *p)
         pad[a] = dice_between(d, 0, kernel[a] - 1);
         pad[a + axes] = dice_between(d, 0, kernel[a] - 1);
         const size_t reach = (kernel[a] - 1) * dilation[a] + 1;
-        p->dims[2 + a] = (int64_t)dice_between(d, reach, reach + 17);
+        p->dims[2 + a] = (int64_t)dice_between(d, reach, reach + (axes > 2 ? 3 : 17));
     }
     char lists[4][40];
     for (unsigned i = 0; i < 4; i++) {
@@ -47,9 +49,8 @@ static void draw_pool(struct dice *d, struct random_model *p)
              "<ir_version: 10, opset_import: [\"\" : 22]> g (float[%s] x) => (float[%s] y) { "
              "y = %s <kernel_shape = [%s], strides = [%s], dilations = [%s], pads = [%s], "
              "ceil_mode = %d%s> (x) }",
-             axes == 2 ? "N,C,H,W" : "N,C,W", axes == 2 ? "N,C,P,Q" : "N,C,Q",
-             p->exact ? "MaxPool" : "AveragePool", lists[0], lists[1], lists[2], lists[3],
-             (int)dice_between(d, 0, 1),
+             shapes[axes - 1][0], shapes[axes - 1][1], p->exact ? "MaxPool" : "AveragePool",
+             lists[0], lists[1], lists[2], lists[3], (int)dice_between(d, 0, 1),
              !p->exact && dice_between(d, 0, 1) ? ", count_include_pad = 1" : "");
 }
 
