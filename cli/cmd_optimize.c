@@ -14,6 +14,10 @@ enum format { FORMAT_TEXT, FORMAT_JSON };
 /* dB between an output and its noise: roundings of many layers leave that much, what overflows or cancels does not. */
 enum { ENOUGH_FOR_HALF = 30, ENOUGH_FOR_BRAIN = 20 };
 
+enum {
+    BEYOND_EDGES = 16
+}; /* what inputs are drawn times to find all that overflows: more than a proof's 10 */
+
 struct args {
     const char *out;
     const char *passes;
@@ -377,18 +381,30 @@ static enum ox_status narrow_ends(struct job *job, struct ox_model *model)
     return status == OX_OK ? OX_OK : cli_error(job->cli, &err);
 }
 
-/* After the passes, so that these see one type. */
+static enum ox_status try_half(struct job *job, float factor, struct ox_model **next)
+{
+    struct ox_error err;
+    enum ox_status status = ox_model_copy(next, job->current, &err);
+    if (status != OX_OK)
+        return cli_error(job->cli, &err);
+    status = half_model(job->cli, job->path, *next, job->args->fp16 ? OX_FLOAT16 : OX_BFLOAT16,
+                        factor, job->targets.targets, &job->half, &job->n_wide);
+    if (status == OX_OK && !job->args->no_verify)
+        status = prove(job, *next, &job->proof);
+    return status;
+}
+
+/* After the passes, so that these see one type. What overflows on large inputs alone may stay in halves where the proof does not
+ * find it. */
 static enum ox_status to_half(struct job *job)
 {
     struct ox_model *next = NULL;
-    struct ox_error err;
-    enum ox_status status = ox_model_copy(&next, job->current, &err);
-    if (status != OX_OK)
-        return cli_error(job->cli, &err);
-    status = half_model(job->cli, job->path, next, job->args->fp16 ? OX_FLOAT16 : OX_BFLOAT16,
-                        job->targets.targets, &job->half, &job->n_wide);
-    if (status == OX_OK && !job->args->no_verify)
-        status = prove(job, next, &job->proof);
+    enum ox_status status = try_half(job, 1, &next);
+    if (status == OX_OK && !job->args->no_verify && !job->proof.agree) {
+        ox_model_release(next);
+        next = NULL;
+        status = try_half(job, BEYOND_EDGES, &next);
+    }
     if (status == OX_OK && job->args->half_io)
         status = narrow_ends(job, next);
     if (status == OX_OK)

@@ -51,14 +51,16 @@ static enum ox_status on_value(void *arg, const char *name, const struct ox_datu
     return OX_OK;
 }
 
-static enum ox_status run_once(struct ox_session *session, uint64_t seed, int64_t open,
-                               struct ox_error *err)
+static enum ox_status run_once(struct cli *cli, struct ox_session *session, uint64_t seed,
+                               int64_t open, float factor, struct ox_error *err)
 {
     size_t n_in = ox_session_n_inputs(session), n_out = ox_session_n_outputs(session);
     struct ox_datum **in = calloc(n_in + 1, sizeof(*in)), **out = calloc(n_out + 1, sizeof(*out));
     enum ox_status status = in && out ? OX_OK : ox_no_memory(err);
     if (status == OX_OK)
         status = prove_draw(session, seed, open, in, err);
+    for (size_t i = 0; i < n_in && factor != 1 && status == OX_OK; i++)
+        status = prove_scale(&in[i], cli->env, factor, err);
     if (status == OX_OK)
         status = ox_session_run(session, in, out, err);
     for (size_t i = 0; in && i < n_in; i++)
@@ -79,7 +81,7 @@ static bool is_its_own(enum ox_status status)
 /* Sizes that do not fit each other (a mask's, of past and present) tell nothing. Of a model that runs with none only the weights are
  * looked at. */
 static enum ox_status find_wide(struct cli *cli, const char *path, struct ox_model *model,
-                                struct wide *wide)
+                                float factor, struct wide *wide)
 {
     /* Masks leave something out only where there is room. */
     static const int64_t open[] = {1, 2, 3, 8};
@@ -89,7 +91,7 @@ static enum ox_status find_wide(struct cli *cli, const char *path, struct ox_mod
     enum ox_status status = ox_session_new(&session, model, &with, &err);
     bool any = false;
     for (size_t k = 0; k < sizeof open / sizeof *open && session; k++) {
-        status = run_once(session, 7 + 100 * (uint64_t)k, open[k], &err);
+        status = run_once(cli, session, 7 + 100 * (uint64_t)k, open[k], factor, &err);
         any |= status == OX_OK;
         if (status != OX_OK && !is_its_own(status))
             break;
@@ -114,7 +116,7 @@ static enum ox_status default_target(struct cli *cli, struct ox_targets **out)
 }
 
 enum ox_status half_model(struct cli *cli, const char *path, struct ox_model *model,
-                          enum ox_dtype dtype, const struct ox_targets *targets,
+                          enum ox_dtype dtype, float factor, const struct ox_targets *targets,
                           struct ox_half_report *report, size_t *n_wide)
 {
     struct wide wide = {0};
@@ -122,7 +124,7 @@ enum ox_status half_model(struct cli *cli, const char *path, struct ox_model *mo
     struct ox_error err;
     enum ox_status status = targets ? OX_OK : default_target(cli, &own);
     if (status == OX_OK && dtype == OX_FLOAT16)
-        status = find_wide(cli, path, model, &wide);
+        status = find_wide(cli, path, model, factor, &wide);
     if (status == OX_OK && wide.failed)
         status = cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", path);
     if (status == OX_OK) {

@@ -39,8 +39,8 @@ enum ox_status prove_open(struct prove_side *side, struct ox_model *model, struc
     return ox_no_memory(err);
 }
 
-static enum ox_status scale(struct ox_datum **datum, struct ox_env *env, float factor,
-                            struct ox_error *err)
+enum ox_status prove_scale(struct ox_datum **datum, struct ox_env *env, float factor,
+                           struct ox_error *err)
 {
     const struct ox_tensor *from = ox_datum_get_tensor(*datum);
     struct ox_tensor *to = NULL;
@@ -104,7 +104,7 @@ static bool share_inputs(const struct prove_side *from, struct prove_side *to)
 }
 
 /* Rounding to fewer bits is noise as large as the largest elements make it: small ones may be off by more than any rtol. NAN where
- * the noise of an output has no meaning: integers, NaN or infinities on one side. */
+ * the noise of an output has no meaning: integers, NaN or infinities on one side, less than the least half that has all its digits. */
 static enum ox_status measure_noise(const struct ox_datum *expected, const struct ox_datum *actual,
                                     const struct proof_options *options, double *db,
                                     struct ox_error *err)
@@ -122,7 +122,7 @@ static enum ox_status measure_noise(const struct ox_datum *expected, const struc
         status = ox_meter_add(meter, actual, expected, err);
     if (status == OX_OK) {
         ox_meter_read(meter, &metrics);
-        if (!metrics.worst.bad)
+        if (!metrics.worst.bad && fmax(fabs(metrics.b_min), fabs(metrics.b_max)) >= 0x1p-14)
             *db = metrics.sqnr_db;
     }
     ox_meter_release(meter);
@@ -180,7 +180,7 @@ static enum ox_status sample(struct proof *proof, struct prove_side *expected,
                    expected->inputs, err);
     for (size_t i = 0; i < expected->n_inputs && drawing->factor != 1 && status == OX_OK; i++) {
         if (expected->inputs[i])
-            status = scale(&expected->inputs[i], options->env, drawing->factor, err);
+            status = prove_scale(&expected->inputs[i], options->env, drawing->factor, err);
     }
     if (status == OX_OK)
         status = ox_session_run(expected->session, expected->inputs, expected->outputs, err);

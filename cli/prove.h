@@ -42,6 +42,10 @@ void prove_release(struct ox_datum **data, size_t n);
 enum ox_status prove_draw(struct ox_session *session, uint64_t seed, int64_t open,
                           struct ox_datum **inputs, struct ox_error *err);
 
+/* Multiplies a tensor of float32; others stay as they are. */
+enum ox_status prove_scale(struct ox_datum **datum, struct ox_env *env, float factor,
+                           struct ox_error *err);
+
 /* OX_OK also when they disagree or nothing could be run: see proof. Inputs are matched by name, outputs by place. */
 enum ox_status prove_equal(struct proof *proof, struct ox_model *expected, struct ox_model *actual,
                            const struct proof_options *options, struct ox_error *err);
