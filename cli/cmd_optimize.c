@@ -12,7 +12,7 @@
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
 /* dB between an output and its noise: roundings of many layers leave that much, what overflows or cancels does not. */
-enum { ENOUGH_FOR_HALF = 30, ENOUGH_FOR_BRAIN = 20 };
+enum { ENOUGH_FOR_HALF = 25, ENOUGH_FOR_BRAIN = 20 };
 
 enum {
     BEYOND_EDGES = 16
@@ -65,7 +65,7 @@ static const struct opt options[] = {
      "do not hold the result against the model"},
     {0, "samples", OPT_INT, FIELD(samples), "N", NULL, "random inputs to draw for that (2)"},
     {0, "rtol", OPT_DOUBLE, FIELD(rtol), "R", NULL,
-     "relative tolerance of outputs (1e-3; of halves 2e-2, or an SQNR of 30 dB, of bfloat16 20)"},
+     "relative tolerance of outputs (1e-3; of halves 2e-2, or an SQNR of 25 dB, of bfloat16 20)"},
     {0, "atol", OPT_DOUBLE, FIELD(atol), "A", NULL,
      "absolute tolerance of outputs (1e-5; of halves 2e-2)"},
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", "text|json", "form of the report"},

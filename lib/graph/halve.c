@@ -163,11 +163,22 @@ static bool is_made_in_half(const struct halver *h, const struct ox_value *value
     return maker && maker->index < h->n_nodes && h->half_node[maker->index];
 }
 
+static bool is_of(const struct ox_node *node, const char *op_type)
+{
+    return node && ox_is_op(node, op_type);
+}
+
+/* Sums of integers pass what a half can hold, and products of two scales are less than the least half. */
 static bool is_quantized(const struct ox_value *value)
 {
     const struct ox_node *maker = value->producer;
-    return maker && ox_is_op(maker, "DequantizeLinear") && maker->n_inputs && maker->inputs[0] &&
-           !maker->inputs[0]->init;
+    const struct ox_value *from = maker && maker->n_inputs ? maker->inputs[0] : NULL;
+    if (!from || is_of(maker, "DynamicQuantizeLinear"))
+        return from != NULL;
+    if (is_of(maker, "DequantizeLinear"))
+        return !from->init;
+    return is_of(maker, "Cast") &&
+           (is_of(from->producer, "MatMulInteger") || is_of(from->producer, "ConvInteger"));
 }
 
 /* A decision on values that are there in float would only round them to ties. What computes on quantized values is computed in integers
