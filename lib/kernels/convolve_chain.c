@@ -2,7 +2,6 @@
  * map is between the stages and is never in memory whole). A panel of the expanded channels at a time: its lines are made in L1
  * between the zeros that frame the image, go through the depthwise stage there, and what comes out is collected for a strip of
  * rows that stays in L2 until the last product reads it. Without a stage before, strips go through the other two. */
-#include <math.h>
 #include <string.h>
 
 #include "common/compiler.h"
@@ -250,15 +249,11 @@ static void one_row(const struct job *j, const struct panel *p, size_t y, float 
 {
     const struct ox_conv *c = &j->c->depthwise;
     const struct ox_epilogue *end = &j->c->end[1];
-    const bool bare = end->scale == 0 && !end->residual;
-    const bool plain = bare && (end->act == OX_ACT_NONE || end->act == OX_ACT_CLIP);
-    const bool clip = plain && end->act == OX_ACT_CLIP;
     const float *row[OX_CONV_DEPTHWISE_ROWS];
     for (size_t r = 0; r < c->kernel[0]; r++) {
         const size_t at = y * c->stride[0] + r * c->dilation[0] - c->pad[0]; /* wraps above */
         row[r] = at < c->in[0] ? p->ring + at % j->ring * j->across * p->channels : p->zeros;
     }
-    const bool aside = !plain && pixel != p->channels;
     struct ox_depthwise d = {.channels = p->channels,
                              .count = c->out[1],
                              .rows = (unsigned)c->kernel[0],
@@ -268,21 +263,15 @@ static void one_row(const struct job *j, const struct panel *p, size_t y, float 
                              .step = c->stride[1],
                              .dilation = c->dilation[1],
                              .weights = j->c->packed[1] + p->first,
-                             .weights_ld = c->out_channels,
-                             .bias = bare && end->col_bias ? end->col_bias + p->first : NULL,
-                             .out = aside ? p->made : out,
-                             .out_pixel = aside ? p->channels : pixel,
-                             .lo = clip ? end->lo : -INFINITY,
-                             .hi = clip ? end->hi : INFINITY};
+                             .weights_ld = c->out_channels};
+    const bool done = ox_conv_depthwise_begin(&d, end, p->first);
+    const bool aside = !done && pixel != p->channels;
+    d.out = aside ? p->made : out;
+    d.out_pixel = aside ? p->channels : pixel;
     j->t->depthwise(&d);
-    if (bare && end->act == OX_ACT_ROW) {
-        end->row(end->row_arg, c->out[1] * p->channels, d.out);
-    } else if (!plain) {
-        struct ox_epilogue own = ox_end_at(end, (p->image * c->out[0] + y) * c->out[1], p->first);
-        own.row_bias = NULL;
-        own.col_bias = bare ? NULL : own.col_bias;
-        ox_end_all(j->t, c->out[1], p->channels, d.out, p->channels, &own);
-    }
+    if (!done)
+        ox_conv_depthwise_end(j->t, &d, end, (p->image * c->out[0] + y) * c->out[1], p->first,
+                              c->out[1], d.out);
     if (aside)
         copy_pixels(c->out[1], p->channels, p->made, p->channels, out, pixel);
 }

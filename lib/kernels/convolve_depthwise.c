@@ -121,18 +121,28 @@ static bool is_bare(const struct ox_epilogue *end)
     return !end->residual && end->scale == 0;
 }
 
-/* What the kernel has not done to a row. */
-static void end_row(const struct job *j, size_t image, size_t y, float *out)
+bool ox_conv_depthwise_begin(struct ox_depthwise *d, const struct ox_epilogue *end, size_t first)
 {
-    const struct ox_conv *c = j->c;
-    struct ox_epilogue end = ox_end_at(j->end, (image * c->out[0] + y) * c->out[1], 0);
-    if (is_bare(j->end) && end.act == OX_ACT_ROW && c->out_pixel == c->out_channels) {
-        end.row(end.row_arg, c->out[1] * c->out_channels, out);
+    const bool bare = is_bare(end), clip = bare && end->act == OX_ACT_CLIP;
+    d->bias = bare && end->col_bias ? end->col_bias + first : NULL;
+    d->lo = clip ? end->lo : -INFINITY;
+    d->hi = clip ? end->hi : INFINITY;
+    return clip || (bare && end->act == OX_ACT_NONE);
+}
+
+void ox_conv_depthwise_end(const struct ox_compute *t, const struct ox_depthwise *d,
+                           const struct ox_epilogue *end, size_t row, size_t first, size_t n,
+                           float *out)
+{
+    const bool bare = is_bare(end);
+    if (bare && end->act == OX_ACT_ROW && d->out_pixel == d->channels) {
+        end->row(end->row_arg, n * d->channels, out);
         return;
     }
-    end.row_bias = NULL;
-    end.col_bias = is_bare(j->end) ? NULL : end.col_bias;
-    ox_end_all(j->t, c->out[1], c->out_channels, out, c->out_pixel, &end);
+    struct ox_epilogue own = ox_end_at(end, row, first);
+    own.row_bias = NULL;
+    own.col_bias = bare ? NULL : own.col_bias;
+    ox_end_all(t, n, d->channels, out, d->out_pixel, &own);
 }
 
 struct row {
@@ -141,12 +151,9 @@ struct row {
     float *room;
 };
 
-static struct ox_depthwise describe(const struct job *j, bool *plain)
+static struct ox_depthwise describe(const struct job *j)
 {
     const struct ox_conv *c = j->c;
-    const struct ox_epilogue *end = j->end;
-    *plain = is_bare(end) && (end->act == OX_ACT_NONE || end->act == OX_ACT_CLIP);
-    const bool clip = *plain && end->act == OX_ACT_CLIP;
     return (struct ox_depthwise){.channels = c->out_channels,
                                  .rows = (unsigned)c->kernel[0],
                                  .cols = (unsigned)c->kernel[1],
@@ -154,10 +161,7 @@ static struct ox_depthwise describe(const struct job *j, bool *plain)
                                  .dilation = c->dilation[1],
                                  .weights = j->weights,
                                  .weights_ld = c->out_channels,
-                                 .bias = is_bare(end) ? end->col_bias : NULL,
-                                 .out_pixel = c->out_pixel,
-                                 .lo = clip ? end->lo : -INFINITY,
-                                 .hi = clip ? end->hi : INFINITY};
+                                 .out_pixel = c->out_pixel};
 }
 
 static void wide_row(const struct job *j, struct ox_depthwise *d, float *out, struct row *row)
@@ -224,8 +228,8 @@ static void narrow_row(const struct job *j, struct ox_depthwise *d, size_t image
 static void one_row(const struct job *j, size_t image, size_t y, struct row *row)
 {
     const struct ox_conv *c = j->c;
-    bool plain;
-    struct ox_depthwise d = describe(j, &plain);
+    struct ox_depthwise d = describe(j);
+    const bool done = ox_conv_depthwise_begin(&d, j->end, 0);
     float *out = j->out + image * j->out_batch + y * c->out[1] * c->out_pixel;
     for (size_t r = 0; r < c->kernel[0]; r++) {
         const size_t at = y * c->stride[0] + r * c->dilation[0] - c->pad[0];
@@ -236,8 +240,9 @@ static void one_row(const struct job *j, size_t image, size_t y, struct row *row
         narrow_row(j, &d, image, y, out, row);
     else
         wide_row(j, &d, out, row);
-    if (!plain)
-        end_row(j, image, y, out);
+    if (!done)
+        ox_conv_depthwise_end(j->t, &d, j->end, (image * c->out[0] + y) * c->out[1], 0, c->out[1],
+                              out);
 }
 
 static void run_task(void *arg, size_t i, size_t slot)

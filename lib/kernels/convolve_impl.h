@@ -42,6 +42,12 @@ size_t ox_conv_depthwise_work(const struct ox_conv *c, const struct ox_env *env)
 void ox_conv_depthwise(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
                        const float *packed, const float *in, float *out,
                        const struct ox_epilogue *end, float *work);
+/* Lets the kernel do what it can of an epilogue (of channels from `first` on): sets its bias and bounds. Whether nothing is left. */
+bool ox_conv_depthwise_begin(struct ox_depthwise *d, const struct ox_epilogue *end, size_t first);
+/* What is left, of n pixels at `out`, the first of which is row `row` of the epilogue; they lie as d says. */
+void ox_conv_depthwise_end(const struct ox_compute *t, const struct ox_depthwise *d,
+                           const struct ox_epilogue *end, size_t row, size_t first, size_t n,
+                           float *out);
 
 /* tile: 2 or 4. */
 size_t ox_conv_winograd_packed(const struct ox_compute *t, const struct ox_conv *c, unsigned tile);
