@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
+
 /* ---- Interning -------------------------------------------------------------------------------------------------- */
 
 static uint32_t mix(uint32_t hash, uint64_t word)
@@ -268,19 +270,6 @@ const struct ox_expr *ox_expr_int(struct ox_exprs *pool, int64_t value)
 
 /* ---- Symbols ---------------------------------------------------------------------------------------------------- */
 
-static bool reserve(void **items, size_t *cap, size_t n, size_t size)
-{
-    if (n < *cap)
-        return true;
-    size_t more = *cap ? *cap * 2 : 16;
-    void *grown = realloc(*items, more * size);
-    if (!grown)
-        return false;
-    *items = grown;
-    *cap = more;
-    return true;
-}
-
 static const struct ox_atom *symbol_atom(struct ox_exprs *pool, const char *name)
 {
     size_t n = strlen(name);
@@ -288,7 +277,7 @@ static const struct ox_atom *symbol_atom(struct ox_exprs *pool, const char *name
     if (index != OX_STRMAP_NONE)
         return pool->by_name[index];
     void *items = pool->by_name;
-    if (!reserve(&items, &pool->cap_symbols, pool->n_symbols, sizeof *pool->by_name))
+    if (!ox_grow(&items, &pool->cap_symbols, pool->n_symbols, sizeof *pool->by_name))
         return fail(pool);
     pool->by_name = items;
     char *copy = ox_arena_strndup(&pool->arena, name, n);
@@ -365,7 +354,7 @@ const struct ox_expr *ox_expr_fresh(struct ox_exprs *pool, const char *prefix)
     if (ox_strmap_find(&pool->symbols, prefix, n) == OX_STRMAP_NONE)
         return ox_expr_symbol(pool, prefix);
     void *items = pool->next_suffix;
-    if (!reserve(&items, &pool->cap_prefixes, pool->n_prefixes, sizeof *pool->next_suffix))
+    if (!ox_grow(&items, &pool->cap_prefixes, pool->n_prefixes, sizeof *pool->next_suffix))
         return fail(pool);
     pool->next_suffix = items;
     uint32_t at = (uint32_t)pool->n_prefixes;

@@ -1,7 +1,7 @@
 /* Calls of functions: the model's own, and operators that the standard defines by others. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
 #include "shape/infer_impl.h"
 
 enum { MEMOS_PER_FUNCTION = 64 };
@@ -18,29 +18,6 @@ struct ox_memo {
 
 /* ---- Bodies of the standard's functions -------------------------------------------------------------------------- */
 
-static size_t put_varint(uint8_t *to, uint64_t value)
-{
-    size_t n = 0;
-    for (; value >= 0x80; value >>= 7)
-        to[n++] = (uint8_t)(value | 0x80);
-    to[n++] = (uint8_t)value;
-    return n;
-}
-
-/* A ModelProto with nothing but the function, for the one reader that there is. */
-static uint8_t *wrap_body(struct ox_shapes *s, const struct ox_schema_body *body, size_t *n)
-{
-    enum { FIELD_FUNCTIONS = 25, LENGTH_DELIMITED = 2, PREFIX_BYTES = 16 };
-    uint8_t *bytes = ox_arena_alloc(&s->arena, body->bytes + PREFIX_BYTES);
-    if (!bytes)
-        return NULL;
-    size_t at = put_varint(bytes, FIELD_FUNCTIONS << 3 | LENGTH_DELIMITED);
-    at += put_varint(bytes + at, body->bytes);
-    memcpy(bytes + at, body->data, body->bytes);
-    *n = at + body->bytes;
-    return bytes;
-}
-
 static const struct ox_function *open_body(struct ox_shapes *s, const struct ox_schema *schema,
                                            const struct ox_schema_body *body)
 {
@@ -48,21 +25,15 @@ static const struct ox_function *open_body(struct ox_shapes *s, const struct ox_
         if (s->bodies[i].data == body->data)
             return s->bodies[i].model ? &s->bodies[i].model->functions[0] : NULL;
     }
-    if (s->n_bodies == s->cap_bodies) {
-        size_t cap = s->cap_bodies ? s->cap_bodies * 2 : 8;
-        struct ox_shape_body *more = realloc(s->bodies, cap * sizeof *more);
-        if (!more)
-            return NULL;
-        s->bodies = more;
-        s->cap_bodies = cap;
-    }
-    size_t n;
-    struct ox_model *model = NULL;
-    const uint8_t *bytes = wrap_body(s, body, &n);
-    if (!bytes || ox_model_open_memory(&model, s->model->env, bytes, n, NULL, NULL) != OX_OK)
+    void *bodies = s->bodies;
+    if (!ox_grow(&bodies, &s->cap_bodies, s->n_bodies, sizeof *s->bodies))
+        return NULL;
+    s->bodies = bodies;
+    struct ox_model *model;
+    if (ox_model_open_function(&model, s->model->env, body->data, body->bytes, NULL) != OX_OK)
         return NULL;
     struct ox_slot **slots = ox_arena_array(&s->arena, model->n_graphs + 1, sizeof(*slots));
-    if (model->n_functions != 1 || !slots) {
+    if (!slots) {
         ox_model_release(model);
         model = NULL;
     }

@@ -1,8 +1,8 @@
 /* Equalities between dimensions: learned where an operator needs two to be equal, used ever after. And the arithmetic
  * that rules do on dimensions. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
 #include "shape/infer_impl.h"
 
 /* ---- Facts ------------------------------------------------------------------------------------------------------ */
@@ -49,19 +49,6 @@ bool ox_shapes_made_up(const struct ox_shapes *s, const struct ox_expr *e)
     return s->n_origins && ox_expr_any_symbol(e, is_made_up, (void *)(uintptr_t)s);
 }
 
-static bool reserve(void **items, size_t *cap, size_t n, size_t size)
-{
-    if (n < *cap)
-        return true;
-    size_t more = *cap ? *cap * 2 : 16;
-    void *grown = realloc(*items, more * size);
-    if (!grown)
-        return false;
-    *items = grown;
-    *cap = more;
-    return true;
-}
-
 static const struct ox_expr *add_origin(struct ox_shapes *s, const struct ox_expr *symbol,
                                         const struct ox_origin *origin)
 {
@@ -70,7 +57,7 @@ static const struct ox_expr *add_origin(struct ox_shapes *s, const struct ox_exp
         return NULL;
     void *list = s->origin_list;
     uint32_t at = (uint32_t)s->n_origins;
-    if (!reserve(&list, &s->cap_origins, s->n_origins, sizeof *s->origin_list)) {
+    if (!ox_grow(&list, &s->cap_origins, s->n_origins, sizeof *s->origin_list)) {
         s->failed = true;
         return NULL;
     }
@@ -102,7 +89,7 @@ bool ox_shapes_keep_symbol(struct ox_shapes *s, const char *key, const struct ox
     uint32_t at = (uint32_t)s->n_data_symbols;
     char *copy = ox_arena_strndup(&s->arena, key, n);
     if (copy &&
-        reserve(&symbols, &s->cap_data_symbols, s->n_data_symbols, sizeof(*s->data_symbols))) {
+        ox_grow(&symbols, &s->cap_data_symbols, s->n_data_symbols, sizeof(*s->data_symbols))) {
         s->data_symbols = symbols;
         if (ox_strmap_add(&s->data_dims, copy, n, &at, NULL)) {
             s->data_symbols[s->n_data_symbols++] = symbol;
