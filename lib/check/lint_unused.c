@@ -3,6 +3,7 @@
 
 #include "check/lint.h"
 #include "model/name.h"
+#include "model/value.h"
 
 /* Of one graph: by value id and by place of the node. */
 struct reach {
@@ -30,14 +31,9 @@ static void each_input(struct reach *r, const struct ox_node *node,
 {
     for (size_t i = 0; i < node->n_inputs; i++)
         what(r, node->inputs[i]);
-    for (size_t a = 0; a < node->n_attrs; a++) {
-        const struct ox_attr *attr = &node->attrs[a];
-        if (!ox_attr_has_graphs(attr))
-            continue;
-        for (size_t g = 0; g < attr->n; g++)
-            for (size_t i = 0; i < attr->graphs[g]->n_values; i++)
-                what(r, attr->graphs[g]->values[i]->outer);
-    }
+    struct ox_captures at = {.node = node};
+    for (const struct ox_value *outer; (outer = ox_captures_next(&at));)
+        what(r, outer);
 }
 
 static void use(struct reach *r, const struct ox_value *value)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "graph/cost.h"
+#include "model/value.h"
 
 /* What becomes of the values of one graph, by value id. */
 struct lives {
@@ -32,18 +33,12 @@ static bool use(struct lives *l, const struct ox_value *value, uint32_t at)
 }
 
 /* What graphs within the node take from this one is needed as long as it runs. */
-static bool use_captured(struct lives *l, const struct ox_node *node, uint32_t at)
+static bool use_captured(struct lives *l, const struct ox_node *node, uint32_t time)
 {
     bool constant = true;
-    for (size_t a = 0; a < node->n_attrs; a++) {
-        const struct ox_attr *attr = &node->attrs[a];
-        if (!ox_attr_has_graphs(attr))
-            continue;
-        for (size_t g = 0; g < attr->n; g++)
-            for (size_t i = 0; i < attr->graphs[g]->n_values; i++)
-                if (attr->graphs[g]->values[i]->outer)
-                    constant &= use(l, attr->graphs[g]->values[i]->outer, at);
-    }
+    struct ox_captures at = {.node = node};
+    for (const struct ox_value *outer; (outer = ox_captures_next(&at));)
+        constant &= use(l, outer, time);
     return constant;
 }
 

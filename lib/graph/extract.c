@@ -1,5 +1,6 @@
 /* A part of the main graph made the whole of it. */
 #include "graph/extract.h"
+#include "model/value.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,15 +76,9 @@ static enum ox_status need_inputs(struct extraction *x, const struct ox_node *no
 {
     for (size_t i = 0; i < node->n_inputs; i++)
         OX_TRY(need(x, node->inputs[i]));
-    for (size_t a = 0; a < node->n_attrs; a++) {
-        const struct ox_attr *attr = &node->attrs[a];
-        if (!ox_attr_has_graphs(attr))
-            continue;
-        for (size_t g = 0; g < attr->n; g++)
-            for (size_t i = 0; i < attr->graphs[g]->n_values; i++)
-                if (attr->graphs[g]->values[i]->outer)
-                    OX_TRY(need(x, attr->graphs[g]->values[i]->outer));
-    }
+    struct ox_captures at = {.node = node};
+    for (const struct ox_value *outer; (outer = ox_captures_next(&at));)
+        OX_TRY(need(x, outer));
     return OX_OK;
 }
 

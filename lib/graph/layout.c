@@ -1,4 +1,5 @@
 #include "graph/layout.h"
+#include "model/value.h"
 
 #include <string.h>
 
@@ -52,15 +53,9 @@ static void wire_node(struct planner *p, const struct ox_node *node)
     for (size_t i = 0; i < node->n_inputs; i++)
         if (node->inputs[i])
             add_wire(p, to, node->inputs[i]);
-    for (size_t a = 0; a < node->n_attrs; a++) {
-        const struct ox_attr *attr = &node->attrs[a];
-        if (!ox_attr_has_graphs(attr))
-            continue;
-        for (size_t g = 0; g < attr->n; g++)
-            for (size_t i = 0; i < attr->graphs[g]->n_values; i++)
-                if (attr->graphs[g]->values[i]->outer)
-                    add_wire(p, to, attr->graphs[g]->values[i]->outer);
-    }
+    struct ox_captures at = {.node = node};
+    for (const struct ox_value *outer; (outer = ox_captures_next(&at));)
+        add_wire(p, to, outer);
 }
 
 static uint64_t count_wires(const struct ox_graph *graph)

@@ -20,3 +20,17 @@ const struct ox_stored *ox_value_stored(const struct ox_value *value)
     const struct ox_attr *attr = ox_node_attr(maker, "value");
     return attr && attr->type == OX_ATTR_TENSOR && attr->n && !attr->ref ? attr->tensor : NULL;
 }
+
+const struct ox_value *ox_captures_next(struct ox_captures *at)
+{
+    for (; at->attr < at->node->n_attrs; at->attr++, at->graph = 0) {
+        const struct ox_attr *attr = &at->node->attrs[at->attr];
+        for (; ox_attr_has_graphs(attr) && at->graph < attr->n; at->graph++, at->value = 0)
+            while (at->value < attr->graphs[at->graph]->n_values) {
+                const struct ox_value *outer = attr->graphs[at->graph]->values[at->value++]->outer;
+                if (outer)
+                    return outer;
+            }
+    }
+    return NULL;
+}

@@ -10,4 +10,12 @@ const struct ox_value *ox_value_origin(const struct ox_value *value);
  * the Constant that makes it. NULL: it has neither, or value is NULL. */
 const struct ox_stored *ox_value_stored(const struct ox_value *value);
 
+/* What graphs within a node take from the graph that it stands in, one value after the other: begin with {.node = node}. */
+struct ox_captures {
+    const struct ox_node *node;
+    size_t attr, graph, value; /* the next to look at */
+};
+/* The next value of the node's own graph; NULL: that was all. */
+const struct ox_value *ox_captures_next(struct ox_captures *at);
+
 #endif
