@@ -194,18 +194,25 @@ static enum ox_status check_input(struct ox_run *r, const struct ox_tensor *x, s
     return OX_OK;
 }
 
-static enum ox_status run_contrib_attention(struct ox_run *r, struct ox_error *err)
+/* Inputs 0 to 2 are the rows, weights and bias. */
+static enum ox_status project_in(struct ox_run *r, struct projection *p, struct ox_error *err)
 {
-    const struct ox_tensor *x = ox_run_in(r, 0), *weights = ox_run_in(r, 1);
-    struct projection p = {0};
+    const struct ox_tensor *weights = ox_run_in(r, 1);
     const double *left, *right, *bias;
-    OX_TRY(check_input(r, x, &p, err));
-    OX_TRY(check_weights(r, weights, ox_run_in(r, 2), p.depth, err));
-    OX_TRY(read_widths(r, (size_t)weights->dims[1], &p, err));
+    OX_TRY(check_weights(r, weights, ox_run_in(r, 2), p->depth, err));
+    OX_TRY(read_widths(r, (size_t)weights->dims[1], p, err));
     OX_TRY(ox_real_in(r, 0, &left, err));
     OX_TRY(ox_real_in(r, 1, &right, err));
     OX_TRY(ox_real_in(r, 2, &bias, err));
-    OX_TRY(project(r, left, right, NULL, bias, &p, err));
+    return project(r, left, right, NULL, bias, p, err);
+}
+
+static enum ox_status run_contrib_attention(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0);
+    struct projection p = {0};
+    OX_TRY(check_input(r, x, &p, err));
+    OX_TRY(project_in(r, &p, err));
     return attend_projected(r, &p, (size_t)x->dims[0], x->dtype, 3, 4, 5, err);
 }
 
@@ -276,20 +283,13 @@ static enum ox_status attend_sequence(struct ox_run *r, const struct projection 
 
 static enum ox_status run_packed_attention(struct ox_run *r, struct ox_error *err)
 {
-    const struct ox_tensor *x = ox_run_in(r, 0), *weights = ox_run_in(r, 1);
-    const struct ox_tensor *ends = ox_run_in(r, 4);
+    const struct ox_tensor *x = ox_run_in(r, 0), *ends = ox_run_in(r, 4);
     struct projection p = {0};
-    const double *left, *right, *bias;
     if (x->rank != 2)
         return ox_run_fail(r, err, OX_INPUT, "the input has rank %u, not 2", x->rank);
     p.rows = (size_t)x->dims[0];
     p.depth = (size_t)x->dims[1];
-    OX_TRY(check_weights(r, weights, ox_run_in(r, 2), p.depth, err));
-    OX_TRY(read_widths(r, (size_t)weights->dims[1], &p, err));
-    OX_TRY(ox_real_in(r, 0, &left, err));
-    OX_TRY(ox_real_in(r, 1, &right, err));
-    OX_TRY(ox_real_in(r, 2, &bias, err));
-    OX_TRY(project(r, left, right, NULL, bias, &p, err));
+    OX_TRY(project_in(r, &p, err));
     double *y = ox_real_scratch(r, p.rows * p.v, err);
     if (!y)
         return OX_NO_MEMORY;

@@ -75,11 +75,28 @@ static enum ox_status scatter_out(struct ox_run *r, const struct ox_tensor *in,
     return ox_move_own(out, err);
 }
 
+/* Output 0's values: those of a list in which n elements are set anew. */
+static void carry_updates(struct ox_infer *c, const struct ox_carry_value *list, size_t n,
+                          const int64_t *index, const struct ox_expr *const *updates)
+{
+    const struct ox_expr *values[OX_CARRY_VALUES];
+
+    memcpy(values, list->values, list->n * sizeof(values[0]));
+    for (size_t i = 0; i < n; i++) {
+        int64_t at = index[i] < 0 ? index[i] + (int64_t)list->n : index[i];
+
+        if (at < 0 || at >= (int64_t)list->n)
+            return;
+        values[at] = updates[i];
+    }
+    ox_infer_set_values(c, 0, list->n, values);
+}
+
 /* ---- Scatter and ScatterElements ------------------------------------------------------------------------------------ */
 
 static void infer_scatter_elements(struct ox_infer *c)
 {
-    const struct ox_expr *const *updates, *values[OX_CARRY_VALUES];
+    const struct ox_expr *const *updates;
     const char *reduction = ox_infer_string_attr(c, "reduction");
     struct ox_carry_value value;
     const int64_t *index;
@@ -94,15 +111,7 @@ static void infer_scatter_elements(struct ox_infer *c)
         value.rank != 1 || !ox_infer_ints(c, 1, &n, &index) ||
         !ox_infer_values(c, 2, &n_updates, &updates) || n != n_updates)
         return;
-    memcpy(values, value.values, value.n * sizeof(values[0]));
-    for (size_t i = 0; i < n; i++) {
-        int64_t at = index[i] < 0 ? index[i] + (int64_t)value.n : index[i];
-
-        if (at < 0 || at >= (int64_t)value.n)
-            return;
-        values[at] = updates[i];
-    }
-    ox_infer_set_values(c, 0, value.n, values);
+    carry_updates(c, &value, n, index, updates);
 }
 
 static enum ox_status element_shapes(const struct ox_run *r, const struct ox_tensor *in,
@@ -155,7 +164,7 @@ static enum ox_status run_scatter_elements(struct ox_run *r, struct ox_error *er
 
 static void infer_scatter_nd(struct ox_infer *c)
 {
-    const struct ox_expr *const *updates, *const *dims, *values[OX_CARRY_VALUES];
+    const struct ox_expr *const *updates, *const *dims;
     const char *reduction = ox_infer_string_attr(c, "reduction");
     struct ox_carry_value value;
     const int64_t *index;
@@ -169,15 +178,7 @@ static void infer_scatter_nd(struct ox_infer *c)
         !ox_infer_is_num(dims[rank - 1], &k) || k != 1 || !ox_infer_ints(c, 1, &n, &index) ||
         !ox_infer_values(c, 2, &n_updates, &updates) || n != n_updates)
         return;
-    memcpy(values, value.values, value.n * sizeof(values[0]));
-    for (size_t i = 0; i < n; i++) {
-        int64_t at = index[i] < 0 ? index[i] + (int64_t)value.n : index[i];
-
-        if (at < 0 || at >= (int64_t)value.n)
-            return;
-        values[at] = updates[i];
-    }
-    ox_infer_set_values(c, 0, value.n, values);
+    carry_updates(c, &value, n, index, updates);
 }
 
 static enum ox_status nd_check(const struct ox_run *r, const struct ox_tensor *in,

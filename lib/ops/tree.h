@@ -98,6 +98,9 @@ enum ox_status ox_tree_draft_lists(struct ox_run *r, const char *prefix,
 /* Drafts from the attributes of TreeEnsemble 5. */
 enum ox_status ox_tree_draft_tensors(struct ox_run *r, struct ox_tree_draft *draft, bool *wide,
                                      struct ox_error *err);
+/* A list attribute of `want` integers. OX_INPUT: it has more or less. */
+enum ox_status ox_tree_ints(struct ox_run *r, const char *name, size_t want, const int64_t **out,
+                            struct ox_error *err);
 /* A list attribute of floats, or the tensor attribute of that name with "_as_tensor" behind it, as doubles in scratch. *wide (may
  * be NULL) is set when the tensor is of float64. */
 enum ox_status ox_tree_numbers(struct ox_run *r, const char *name, const double **values, size_t *n,

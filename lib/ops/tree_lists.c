@@ -109,8 +109,8 @@ static const struct key *find_name(const struct names *names, size_t near, int64
 
 /* ---- Lists -------------------------------------------------------------------------------------------------------- */
 
-static enum ox_status ints_of(struct ox_run *r, const char *name, size_t want, const int64_t **out,
-                              struct ox_error *err)
+enum ox_status ox_tree_ints(struct ox_run *r, const char *name, size_t want, const int64_t **out,
+                            struct ox_error *err)
 {
     size_t n;
     *out = ox_run_ints(r, name, &n);
@@ -159,10 +159,10 @@ static enum ox_status read_nodes(struct ox_run *r, struct ox_tree_draft *d, stru
     l->trees = ox_run_ints(r, "nodes_treeids", &d->n);
     if (d->n >= UINT32_MAX)
         return ox_run_fail(r, err, OX_LIMIT, "%zu nodes are too many", d->n);
-    OX_TRY(ints_of(r, "nodes_nodeids", d->n, &l->nodes, err));
-    OX_TRY(ints_of(r, "nodes_truenodeids", d->n, &l->yes, err));
-    OX_TRY(ints_of(r, "nodes_falsenodeids", d->n, &l->no, err));
-    OX_TRY(ints_of(r, "nodes_featureids", d->n, &l->features, err));
+    OX_TRY(ox_tree_ints(r, "nodes_nodeids", d->n, &l->nodes, err));
+    OX_TRY(ox_tree_ints(r, "nodes_truenodeids", d->n, &l->yes, err));
+    OX_TRY(ox_tree_ints(r, "nodes_falsenodeids", d->n, &l->no, err));
+    OX_TRY(ox_tree_ints(r, "nodes_featureids", d->n, &l->features, err));
     size_t n_values;
     OX_TRY(ox_tree_numbers(r, "nodes_values", &l->values, &n_values, wide, err));
     if (n_values != d->n)
@@ -236,11 +236,11 @@ static enum ox_status read_weights(struct ox_run *r, const char *prefix, struct 
     memcpy(name + stem, "_weights", sizeof "_weights");
     OX_TRY(ox_tree_numbers(r, name, &weights, &n, NULL, err));
     memcpy(name + stem, "_treeids", sizeof "_treeids");
-    OX_TRY(ints_of(r, name, n, &trees, err));
+    OX_TRY(ox_tree_ints(r, name, n, &trees, err));
     memcpy(name + stem, "_nodeids", sizeof "_nodeids");
-    OX_TRY(ints_of(r, name, n, &nodes, err));
+    OX_TRY(ox_tree_ints(r, name, n, &nodes, err));
     memcpy(name + stem, "_ids", sizeof "_ids");
-    OX_TRY(ints_of(r, name, n, &ids, err));
+    OX_TRY(ox_tree_ints(r, name, n, &ids, err));
     d->n_weights = n;
     d->weight_leaf = ox_run_scratch(r, n, sizeof *d->weight_leaf, err);
     d->weight_target = ox_run_scratch(r, n, sizeof *d->weight_target, err);

@@ -6,17 +6,6 @@
 #include "ops/real.h"
 #include "ops/tree.h"
 
-static enum ox_status ints_of(struct ox_run *r, const char *name, size_t want, const int64_t **out,
-                              struct ox_error *err)
-{
-    size_t n;
-    *out = ox_run_ints(r, name, &n);
-    if (n != want)
-        return ox_run_fail(r, err, OX_INPUT, "attribute %s has %zu elements, not %zu", name, n,
-                           want);
-    return OX_OK;
-}
-
 static enum ox_status alloc_draft(struct ox_run *r, size_t n, size_t n_leaves,
                                   struct ox_tree_draft *d, struct ox_error *err)
 {
@@ -74,10 +63,10 @@ static enum ox_status read_inner(struct ox_run *r, size_t n, const double *modes
 {
     const int64_t *features, *missing = NULL;
     size_t n_missing;
-    OX_TRY(ints_of(r, "nodes_featureids", n, &features, err));
+    OX_TRY(ox_tree_ints(r, "nodes_featureids", n, &features, err));
     (void)ox_run_ints(r, "nodes_missing_value_tracks_true", &n_missing);
     if (n_missing)
-        OX_TRY(ints_of(r, "nodes_missing_value_tracks_true", n, &missing, err));
+        OX_TRY(ox_tree_ints(r, "nodes_missing_value_tracks_true", n, &missing, err));
     for (size_t i = 0; i < n; i++) {
         if (!(modes[i] >= OX_TREE_LEQ && modes[i] <= OX_TREE_MEMBER))
             return ox_run_fail(r, err, OX_INPUT, "nodes_modes[%zu] is %g", i, modes[i]);
@@ -98,8 +87,8 @@ static enum ox_status read_children(struct ox_run *r, size_t n, size_t n_leaves,
                                             {"nodes_truenodeids", "nodes_trueleafs"}};
     for (unsigned side = 0; side < 2; side++) {
         const int64_t *ids, *leaf;
-        OX_TRY(ints_of(r, names[side][0], n, &ids, err));
-        OX_TRY(ints_of(r, names[side][1], n, &leaf, err));
+        OX_TRY(ox_tree_ints(r, names[side][0], n, &ids, err));
+        OX_TRY(ox_tree_ints(r, names[side][1], n, &leaf, err));
         for (size_t i = 0; i < n; i++) {
             size_t limit = leaf[i] ? n_leaves : n;
             if (ids[i] < 0 || (uint64_t)ids[i] >= limit)
@@ -138,7 +127,7 @@ enum ox_status ox_tree_draft_tensors(struct ox_run *r, struct ox_tree_draft *dra
     OX_TRY(ox_tree_tensor(r, "nodes_modes", &modes, &n, NULL, err));
     OX_TRY(ox_tree_tensor(r, "nodes_splits", &splits, &n_splits, wide, err));
     OX_TRY(ox_tree_tensor(r, "leaf_weights", &weights, &n_leaves, NULL, err));
-    OX_TRY(ints_of(r, "leaf_targetids", n_leaves, &targets, err));
+    OX_TRY(ox_tree_ints(r, "leaf_targetids", n_leaves, &targets, err));
     if (n_splits != n)
         return ox_run_fail(r, err, OX_INPUT, "attribute nodes_splits has %zu elements, not %zu",
                            n_splits, n);
