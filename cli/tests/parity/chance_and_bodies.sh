@@ -12,6 +12,8 @@ model noise 'g (float[4] x) => (float[4] y) { r = RandomNormalLike(x) y = Add(x,
 show noise.onnx --engine dice --random 1 --oracle
 model drop 'g (float[64] x) => (float[64] y) <bool train = {1}, float half = {0.5}> { y = Dropout(x, half, train) }'
 show drop.onnx --engine dice --random 1
+sed 's/"me" : 1/"com.microsoft" : 1/; s/= Dropout(x, half/= com.microsoft.BiasDropout(x, none, , half/; s/float half/float[64] none = {'$(printf '0,%.0s' {1..63})'0}, float half/' drop.onnx >bias.onnx
+show bias.onnx --engine dice --random 1
 echo "== in a function that a function calls"
 model noisy 'g (float[4] x) => (float[4] y) { a = Neg(x) y = me.noisy(a) }
 <domain: "me", opset_import: ["" : 17, "me" : 1]> noisy (x) => (y) { y = me.inner(x) }
