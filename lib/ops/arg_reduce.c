@@ -120,7 +120,8 @@ static void infer_arg(struct ox_infer *c)
     int64_t given = ox_infer_int_attr(c, "axis", 0);
     if (!ox_infer_shape(c, 0, &rank, &in))
         return;
-    if (rank == 0 && (given == 0 || given == -1)) {
+    if (rank == 0 && (given == 0 || given == -1)) { /* which the kernel takes, as numpy does */
+        ox_infer_conflict(c, "axis %lld of a scalar", (long long)given);
         ox_infer_set_shape(c, 0, 0, in);
         return;
     }

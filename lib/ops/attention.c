@@ -8,6 +8,7 @@
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"
+#include "ops/rules.h"
 
 enum { QUERIES = 64 };
 
@@ -401,6 +402,8 @@ static void infer_attention(struct ox_infer *c)
         return;
     }
     check_windows(c);
+    ox_rule_rank(c, 4, 4);
+    ox_rule_rank(c, 5, 4);
     if ((rank_q != 3 && rank_q != 4) || rank_k != rank_q || rank_v != rank_q) {
         ox_infer_conflict(c, "Q, K and V are of ranks %u, %u, %u: not all 3 or all 4", rank_q,
                           rank_k, rank_v);

@@ -1,4 +1,5 @@
 /* FlexAttention (ai.onnx.preview): attention whose scores and probabilities pass through subgraphs of the node. */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -198,6 +199,12 @@ static void infer_flex(struct ox_infer *c)
     dims[0] = ox_infer_equal(c, dims[0], key_batch, "batch of query and key");
     dims[0] = ox_infer_equal(c, dims[0], ox_infer_dim(c, 2, 0), "batch of query and value");
     ox_infer_equal(c, ox_infer_dim(c, 1, 1), ox_infer_dim(c, 2, 1), "heads of key and value");
+    int64_t q_heads, kv_heads;
+    if (ox_infer_is_num(dims[1], &q_heads) && ox_infer_is_num(ox_infer_dim(c, 1, 1), &kv_heads) &&
+        q_heads != kv_heads && (kv_heads < 1 || q_heads % kv_heads))
+        ox_infer_conflict(
+            c, "%" PRId64 " heads of the query are no multiple of %" PRId64 " of the key", q_heads,
+            kv_heads);
     const struct ox_expr *keys =
         ox_infer_equal(c, ox_infer_dim(c, 1, 2), ox_infer_dim(c, 2, 2), "length of key and value");
     ox_infer_equal(c, ox_infer_dim(c, 0, 3), ox_infer_dim(c, 1, 3), "size of query and key");

@@ -52,7 +52,10 @@ static void infer_linear(struct ox_infer *c)
         ox_infer_equal(c, ox_infer_dim(c, 0, 0), ox_infer_dim(c, i, 0), "batches");
         ox_infer_equal(c, ox_infer_dim(c, 0, 1), ox_infer_dim(c, i, 1), "lengths of sequences");
     }
-    ox_rule_rank(c, 3, 4);
+    bool gated = rule && strncmp(rule, "gated", 5) == 0, delta = rule && strstr(rule, "delta");
+    if ((gated && !ox_infer_has(c, 4)) || (delta && !ox_infer_has(c, 5)))
+        ox_infer_conflict(c, "update_rule '%.40s' needs input '%s'", rule,
+                          gated && !ox_infer_has(c, 4) ? "decay" : "beta");
     for (size_t i = 4; i < 6; i++) {
         ox_rule_rank(c, i, 3);
         ox_infer_equal(c, ox_infer_dim(c, 0, 0), ox_infer_dim(c, i, 0), "batches");
@@ -67,6 +70,11 @@ static void infer_linear(struct ox_infer *c)
                                   ox_infer_mul(c, size, ox_infer_num(c, q))};
     const struct ox_expr *state[4] = {
         y[0], n, ox_infer_floordiv(c, ox_infer_dim(c, 0, 2), ox_infer_num(c, q)), size};
+    ox_infer_equal(c, state[2], ox_infer_floordiv(c, ox_infer_dim(c, 1, 2), ox_infer_num(c, kv)),
+                   "sizes of query and key");
+    ox_rule_rank(c, 3, 4);
+    for (unsigned d = 0; d < 4; d++)
+        ox_infer_equal(c, state[d], ox_infer_dim(c, 3, d), "the state before");
     ox_infer_set_shape(c, 0, 3, y);
     if (ox_infer_n_out(c) > 1)
         ox_infer_set_shape(c, 1, 4, state);

@@ -159,6 +159,7 @@ static void infer_col2im(struct ox_infer *c)
     const struct ox_expr *const *in, *const *image, *const *block, **out;
     unsigned rank;
     size_t n, n_block;
+    int64_t size;
 
     ox_infer_same_dtype(c, 0, 0);
     bool has_in = ox_infer_shape(c, 0, &rank, &in);
@@ -182,9 +183,14 @@ static void infer_col2im(struct ox_infer *c)
         return;
     ox_infer_equal(c, ox_infer_dim(c, 1, 0), ox_infer_num(c, (int64_t)n), "the axes of the image");
     ox_infer_equal(c, ox_infer_dim(c, 2, 0), ox_infer_num(c, (int64_t)n), "the axes of a block");
+    bool has_block = ox_infer_values(c, 2, &n_block, &block);
+    for (size_t i = 0; has_block && i < n_block; i++) {
+        if (ox_infer_is_num(block[i], &size) && size < 1)
+            ox_infer_conflict(c, "block_shape[%zu] is %" PRId64 ", not at least 1", i, size);
+    }
     if (has_in) {
         out[0] = in[0];
-        if (ox_infer_values(c, 2, &n_block, &block))
+        if (has_block)
             out[1] = ox_carry_quotient(c, 1, &in[1], n_block, block);
     }
     for (size_t i = 0; i < n; i++)

@@ -80,6 +80,8 @@ static void infer_constant(struct ox_infer *c)
         ox_infer_set_dtype(c, 0, attr->type == OX_ATTR_FLOATS ? OX_FLOAT32 : OX_STRING);
         length = (int64_t)attr->n;
         infer_dims_of(c, 1, &length);
+    } else {
+        ox_infer_conflict(c, "no attribute holds a value");
     }
 }
 

@@ -1,4 +1,5 @@
 /* ConvTranspose: a matrix product gives what each input pixel adds under each tap, then all is added up in place. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "common/threads.h"
@@ -160,55 +161,72 @@ static enum ox_status run_conv_transpose(struct ox_run *r, struct ox_error *err)
 
 struct lists {
     const int64_t *strides, *dilations, *pads, *extra, *shape, *kernel;
-    size_t n_strides, n_dilations, n_pads, n_extra, n_shape, n_kernel;
     enum ox_auto_pad mode;
 };
 
+/* output_shape, also in the form that begins with N and C, which onnxruntime takes. */
+static bool read_output_shape(struct ox_infer *c, unsigned n, struct lists *l)
+{
+    size_t have;
+    const int64_t *all = ox_infer_ints_attr(c, "output_shape", &have);
+    if (!all || have != (size_t)n + 2)
+        return ox_infer_window_list(c, "output_shape", n, 0, &l->shape);
+    ox_infer_conflict(c, "output_shape has %zu values, not %u: no N and C", have, n);
+    l->shape = all + 2;
+    return true;
+}
+
 static bool read_lists(struct ox_infer *c, unsigned n, struct lists *l)
 {
-    l->strides = ox_infer_ints_attr(c, "strides", &l->n_strides);
-    l->dilations = ox_infer_ints_attr(c, "dilations", &l->n_dilations);
-    l->pads = ox_infer_ints_attr(c, "pads", &l->n_pads);
-    l->extra = ox_infer_ints_attr(c, "output_padding", &l->n_extra);
-    l->shape = ox_infer_ints_attr(c, "output_shape", &l->n_shape);
-    l->kernel = ox_infer_ints_attr(c, "kernel_shape", &l->n_kernel);
-    l->mode = ox_auto_pad(ox_infer_string_attr(c, "auto_pad"));
-    if (l->n_shape == (size_t)n + 2) {
-        l->shape += 2;
-        l->n_shape = n;
+    const char *text = ox_infer_string_attr(c, "auto_pad");
+    l->mode = ox_auto_pad(text);
+    if (l->mode == OX_PAD_BAD) {
+        ox_infer_conflict(c, "auto_pad '%.40s' is unknown", text);
+        return false;
     }
-    bool fits = (!l->n_strides || l->n_strides == n) && (!l->n_dilations || l->n_dilations == n) &&
-                (!l->n_pads || l->n_pads == 2 * (size_t)n) && (!l->n_extra || l->n_extra == n) &&
-                (!l->n_shape || l->n_shape == n) && (!l->n_kernel || l->n_kernel == n) &&
-                l->mode != OX_PAD_BAD;
-    if (!fits)
-        ox_infer_conflict(c, "a list attribute has not one value for each of %u spatial axes", n);
-    for (size_t d = 0; fits && d < l->n_strides; d++) {
-        fits = l->strides[d] > 0;
-        if (!fits)
-            ox_infer_conflict(c, "stride %lld of axis %zu", (long long)l->strides[d], d);
-    }
-    return fits;
+    if (!ox_infer_window_list(c, "strides", n, 1, &l->strides) ||
+        !ox_infer_window_list(c, "dilations", n, 1, &l->dilations) ||
+        !ox_infer_window_list(c, "pads", 2 * (size_t)n, 0, &l->pads) ||
+        !ox_infer_window_list(c, "output_padding", n, 0, &l->extra) ||
+        !ox_infer_window_list(c, "kernel_shape", n, 1, &l->kernel) || !read_output_shape(c, n, l))
+        return false;
+    if (l->pads && l->mode != OX_PAD_NOTSET && ox_infer_opset(c) >= 11)
+        ox_infer_conflict(c, "pads are given beside auto_pad '%s'", text);
+    return true;
+}
+
+/* The groups share the input's channels out. */
+static const struct ox_expr *infer_groups(struct ox_infer *c, const struct ox_expr *channels)
+{
+    int64_t groups = ox_infer_int_attr(c, "group", 1), n;
+    if (groups < 1)
+        ox_infer_conflict(c, "group is %" PRId64, groups);
+    else if (ox_infer_is_num(channels, &n) && n % groups != 0)
+        ox_infer_conflict(c, "%" PRId64 " channels are not shared out among %" PRId64 " groups", n,
+                          groups);
+    return ox_infer_num(c, groups);
 }
 
 static const struct ox_expr *infer_axis(struct ox_infer *c, const struct lists *l, unsigned n,
                                         unsigned d, const struct ox_expr *in,
                                         const struct ox_expr *kernel)
 {
-    if (l->n_shape)
+    if (l->kernel)
+        kernel = kernel ? ox_infer_equal(c, kernel, ox_infer_num(c, l->kernel[d]), "kernel_shape")
+                        : ox_infer_num(c, l->kernel[d]);
+    ox_infer_some_taps(c, kernel, d);
+    if (l->shape)
         return ox_infer_num(c, l->shape[d]);
-    const struct ox_expr *stride = ox_infer_num(c, l->n_strides ? l->strides[d] : 1);
+    const struct ox_expr *stride = ox_infer_num(c, l->strides ? l->strides[d] : 1);
     if (l->mode == OX_PAD_SAME_UPPER || l->mode == OX_PAD_SAME_LOWER)
         return ox_infer_mul(c, in, stride);
     const struct ox_expr *one = ox_infer_num(c, 1);
-    if (l->n_kernel)
-        kernel = ox_infer_num(c, l->kernel[d]);
-    const struct ox_expr *reach = ox_infer_mul(
-        c, ox_infer_sub(c, kernel, one), ox_infer_num(c, l->n_dilations ? l->dilations[d] : 1));
+    const struct ox_expr *reach = ox_infer_mul(c, ox_infer_sub(c, kernel, one),
+                                               ox_infer_num(c, l->dilations ? l->dilations[d] : 1));
     const struct ox_expr *full = ox_infer_mul(c, ox_infer_sub(c, in, one), stride);
     full = ox_infer_add(c, ox_infer_add(c, full, reach), one);
-    full = ox_infer_add(c, full, ox_infer_num(c, l->n_extra ? l->extra[d] : 0));
-    if (l->mode == OX_PAD_NOTSET && l->n_pads) {
+    full = ox_infer_add(c, full, ox_infer_num(c, l->extra ? l->extra[d] : 0));
+    if (l->mode == OX_PAD_NOTSET && l->pads) {
         full = ox_infer_sub(c, full, ox_infer_num(c, l->pads[d]));
         full = ox_infer_sub(c, full, ox_infer_num(c, l->pads[n + d]));
     }
@@ -231,15 +249,15 @@ void ox_infer_conv_transpose(struct ox_infer *c)
         return;
     }
     rank = has_x ? rank : rank_w;
-    struct lists l;
+    struct lists l = {0};
     const struct ox_expr **dims = ox_infer_dims(c, rank);
     if (!dims || !read_lists(c, rank - 2, &l))
         return;
     if (has_x && has_w)
         ox_infer_equal(c, x[1], w[0], "the number of input channels");
     dims[0] = has_x ? x[0] : NULL;
-    dims[1] =
-        has_w ? ox_infer_mul(c, w[1], ox_infer_num(c, ox_infer_int_attr(c, "group", 1))) : NULL;
+    const struct ox_expr *groups = infer_groups(c, has_x ? x[1] : NULL);
+    dims[1] = has_w ? ox_infer_mul(c, w[1], groups) : NULL;
     for (unsigned d = 0; d < rank - 2; d++)
         dims[2 + d] =
             infer_axis(c, &l, rank - 2, d, has_x ? x[2 + d] : NULL, has_w ? w[2 + d] : NULL);

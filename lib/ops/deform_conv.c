@@ -196,11 +196,13 @@ static void infer_causal_conv(struct ox_infer *c)
     ox_infer_equal(c, x[1], ox_infer_dim(c, 2, 0), "channels and biases");
     ox_infer_equal(c, x[0], ox_infer_dim(c, 3, 0), "batches");
     ox_infer_equal(c, x[1], ox_infer_dim(c, 3, 1), "channels of the state");
-    if (ox_infer_n_out(c) < 2)
-        return;
+    ox_infer_equal(c, ox_infer_dim(c, 1, 1), ox_infer_num(c, 1), "channels of a filter");
     dims[0] = x[0];
     dims[1] = x[1];
     dims[2] = ox_infer_sub(c, ox_infer_dim(c, 1, 2), ox_infer_num(c, 1));
+    ox_infer_equal(c, dims[2], ox_infer_dim(c, 3, 2), "the length of the state");
+    if (ox_infer_n_out(c) < 2)
+        return;
     ox_infer_set_shape(c, 1, 3, dims);
 }
 

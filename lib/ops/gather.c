@@ -416,6 +416,7 @@ static void infer_compress(struct ox_infer *c)
     bool known = ox_infer_ints(c, 1, &n, &condition);
 
     ox_infer_same_dtype(c, 0, 0);
+    ox_rule_rank_least(c, 0, 1);
     for (size_t i = 0; known && i < n; i++)
         kept += condition[i] != 0;
     count = known ? ox_infer_num(c, (int64_t)kept) : ox_infer_data_dim(c, "count");

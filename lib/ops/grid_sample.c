@@ -7,6 +7,7 @@
 #include "ops/fast.h"
 #include "ops/real.h"
 #include "ops/resample.h"
+#include "ops/rules.h"
 
 /* Weights multiply over the axes: more of them than this are refused. */
 enum { GRID_AXES = 8, GRID_TAPS = 4 };
@@ -419,12 +420,17 @@ static void infer_affine_grid(struct ox_infer *c)
     size_t n;
 
     ox_infer_same_dtype(c, 0, 0);
+    ox_rule_rank(c, 1, 1);
     if (!ox_infer_values(c, 1, &n, &size)) {
         int64_t length;
 
         ox_infer_unknown(c, 0, "the size is not known");
-        if (!ox_infer_is_num(ox_infer_dim(c, 1, 0), &length) || (length != 4 && length != 5))
+        if (!ox_infer_is_num(ox_infer_dim(c, 1, 0), &length))
             return;
+        if (length != 4 && length != 5) {
+            ox_infer_conflict(c, "size has %" PRId64 " elements, neither 4 nor 5", length);
+            return;
+        }
         out = ox_infer_dims(c, (unsigned)length);
         if (!out)
             return;

@@ -306,6 +306,10 @@ static void infer_unpool(struct ox_infer *c)
     const struct ox_expr *const *x;
     const struct ox_expr *const *values;
     size_t n;
+    for (size_t i = 0; i < 2; i++) {
+        if (ox_infer_shape(c, i, &rank, NULL) && rank < 3)
+            ox_infer_conflict(c, "the rank of input %zu is %u, not at least 3", i, rank);
+    }
     if (ox_infer_has(c, 2)) {
         const struct ox_expr *n_dims = ox_infer_dim(c, 2, 0);
         int64_t known;
@@ -318,27 +322,20 @@ static void infer_unpool(struct ox_infer *c)
     }
     if (!ox_infer_shape(c, 0, &rank, &x) || rank < 3)
         return;
-    size_t n_kernel, n_strides, n_pads;
-    const int64_t *kernel = ox_infer_ints_attr(c, "kernel_shape", &n_kernel);
-    const int64_t *strides = ox_infer_ints_attr(c, "strides", &n_strides);
-    const int64_t *pads = ox_infer_ints_attr(c, "pads", &n_pads);
+    const int64_t *kernel, *strides, *pads;
     unsigned axes = rank - 2;
     const struct ox_expr **dims = ox_infer_dims(c, rank);
-    if (n_kernel != axes || (n_strides && n_strides != axes) ||
-        (n_pads && n_pads != 2 * (size_t)axes)) {
-        ox_infer_conflict(c, "kernel_shape, strides or pads have not one value for each of %u axes",
-                          axes);
-        return;
-    }
-    if (!dims)
+    if (!dims || !ox_infer_window_list(c, "kernel_shape", axes, 1, &kernel) ||
+        !ox_infer_window_list(c, "strides", axes, 1, &strides) ||
+        !ox_infer_window_list(c, "pads", 2 * (size_t)axes, 0, &pads) || !kernel)
         return;
     dims[0] = x[0];
     dims[1] = x[1];
     for (unsigned d = 0; d < axes; d++) {
         const struct ox_expr *steps = ox_infer_sub(c, x[2 + d], ox_infer_num(c, 1));
         dims[2 + d] =
-            ox_infer_add(c, ox_infer_mul(c, steps, ox_infer_num(c, n_strides ? strides[d] : 1)),
-                         ox_infer_num(c, kernel[d] - (n_pads ? pads[d] + pads[axes + d] : 0)));
+            ox_infer_add(c, ox_infer_mul(c, steps, ox_infer_num(c, strides ? strides[d] : 1)),
+                         ox_infer_num(c, kernel[d] - (pads ? pads[d] + pads[axes + d] : 0)));
     }
     ox_infer_set_shape(c, 0, rank, dims);
 }

@@ -130,6 +130,11 @@ static void infer_dft(struct ox_infer *c)
     const struct ox_expr **dims = ox_infer_dims(c, rank);
     if (!dims)
         return;
+    int64_t parts;
+    if (onesided && ox_infer_is_num(x[rank - 1], &parts) && parts != (inverse ? 2 : 1))
+        ox_infer_conflict(c, "one side %s numbers whose last dimension is %d, not %lld",
+                          inverse ? "comes from complex" : "is made of real", inverse ? 2 : 1,
+                          (long long)parts);
     dims[rank - 1] = ox_infer_num(c, inverse && onesided ? 1 : 2);
     if (!known) { /* without a length of its own the transform keeps sizes on any axis */
         for (unsigned d = 0; d + 1 < rank && !onesided && !ox_infer_has(c, 1); d++)

@@ -60,6 +60,14 @@ static enum ox_status run_hann(struct ox_run *r, struct ox_error *err)
     return run_taper(r, (struct taper){0.5, 0.5, 0}, err);
 }
 
+static void infer_size(struct ox_infer *c, const struct ox_expr *const *size)
+{
+    int64_t n;
+    if (ox_infer_is_num(size[0], &n) && n < 1)
+        ox_infer_conflict(c, "the size is %" PRId64 ", not at least 1", n);
+    ox_infer_set_shape(c, 0, 1, size);
+}
+
 static void infer_taper(struct ox_infer *c)
 {
     size_t n;
@@ -68,7 +76,7 @@ static void infer_taper(struct ox_infer *c)
     if (dtype)
         ox_infer_set_dtype(c, 0, dtype);
     if (ox_infer_values(c, 0, &n, &size) && n == 1)
-        ox_infer_set_shape(c, 0, 1, size);
+        infer_size(c, size);
     else
         ox_infer_set_shape(c, 0, 1, (const struct ox_expr *const[]){NULL});
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/carry.h"
+#include "ops/rules.h"
 
 /* Output 0 of that shape, filled by the copy; the strings in it become its own. */
 static enum ox_status run_move(struct ox_run *r, const struct ox_tensor *in, unsigned rank,
@@ -260,6 +261,7 @@ static void infer_expand(struct ox_infer *c)
     size_t n;
 
     ox_infer_same_dtype(c, 0, 0);
+    ox_rule_rank(c, 1, 1);
     if (!ox_infer_shape(c, 0, &rank, &in))
         return;
     if (!ox_infer_values(c, 1, &n, &shape)) {

@@ -164,13 +164,13 @@ void ox_window_table(const struct ox_window *w, const int64_t *grid, const int64
 
 /* ---- Shape rules ------------------------------------------------------------------------------------------------- */
 
-static bool list_attr(struct ox_infer *c, const char *name, size_t n, int64_t least,
-                      const int64_t **out)
+bool ox_infer_window_list(struct ox_infer *c, const char *name, size_t n, int64_t least,
+                          const int64_t **out)
 {
     size_t have;
     const int64_t *list = ox_infer_ints_attr(c, name, &have);
     *out = NULL;
-    if (!list || (have == 0 && n > 0))
+    if (!list)
         return true;
     if (have != n) {
         ox_infer_conflict(c, "%s has %zu values, not %zu", name, have, n);
@@ -232,6 +232,13 @@ static const struct ox_expr *infer_slide(struct ox_infer *c, const struct infer_
     return ox_infer_min(c, result, ox_infer_ceildiv(c, end, step));
 }
 
+void ox_infer_some_taps(struct ox_infer *c, const struct ox_expr *kernel, unsigned d)
+{
+    int64_t n;
+    if (ox_infer_is_num(kernel, &n) && n < 1)
+        ox_infer_conflict(c, "the kernel has no elements on spatial axis %u", d);
+}
+
 bool ox_infer_window(struct ox_infer *c, unsigned n, const struct ox_expr *const *in,
                      const struct ox_expr *const *kernel, bool ceil_mode,
                      const struct ox_expr **out)
@@ -242,15 +249,16 @@ bool ox_infer_window(struct ox_infer *c, unsigned n, const struct ox_expr *const
         ox_infer_conflict(c, "auto_pad '%.40s' is unknown", text);
         return false;
     }
-    if (!list_attr(c, "kernel_shape", n, 1, &w.shape) ||
-        !list_attr(c, "strides", n, 1, &w.strides) ||
-        !list_attr(c, "dilations", n, 1, &w.dilations) ||
-        !list_attr(c, "pads", 2 * (size_t)n, 0, &w.pads))
+    if (!ox_infer_window_list(c, "kernel_shape", n, 1, &w.shape) ||
+        !ox_infer_window_list(c, "strides", n, 1, &w.strides) ||
+        !ox_infer_window_list(c, "dilations", n, 1, &w.dilations) ||
+        !ox_infer_window_list(c, "pads", 2 * (size_t)n, 0, &w.pads))
         return false;
     for (unsigned d = 0; d < n; d++) {
         const struct ox_expr *size = w.shape ? ox_infer_num(c, w.shape[d]) : NULL;
         if (kernel && kernel[d])
             size = size ? ox_infer_equal(c, kernel[d], size, "kernel_shape") : kernel[d];
+        ox_infer_some_taps(c, size, d);
         out[d] = infer_slide(c, &w, n, d, in[d], size);
     }
     return true;

@@ -59,6 +59,11 @@ static inline void ox_window_range(const struct ox_window *w, unsigned d, int64_
 bool ox_infer_window(struct ox_infer *c, unsigned n, const struct ox_expr *const *in,
                      const struct ox_expr *const *kernel, bool ceil_mode,
                      const struct ox_expr **out);
+/* Its parts. A list attribute of n values, each at least `least`; *out is NULL when there is none. False after a conflict. */
+bool ox_infer_window_list(struct ox_infer *c, const char *name, size_t n, int64_t least,
+                          const int64_t **out);
+/* A kernel (NULL: unknown) of no elements on spatial axis d is a conflict. */
+void ox_infer_some_taps(struct ox_infer *c, const struct ox_expr *kernel, unsigned d);
 /* Shape of output 0 of a convolution; ix and iw: inputs that are data and weights. */
 void ox_infer_conv(struct ox_infer *c, size_t ix, size_t iw);
 /* ... of a transposed one whose data and weights are inputs 0 and 1. */
