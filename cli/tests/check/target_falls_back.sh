@@ -1,7 +1,7 @@
 # NonZero's neighbours run on the other device: two pieces, two copies; --require-full makes that a no.
 cat > model.onnxtxt <<'X'
 <ir_version: 8, opset_import: ["" : 17]>
-agraph (float[8,8] X, float[8,8] W) => (float[8,8] Y)
+agraph (float[1,1,8,8] X, float[1,1,8,8] W) => (float[1,1,8,8] Y)
 {
     [first] A = MatMul(X, W)
     [slow] B = Det(A)
