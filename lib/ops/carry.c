@@ -1,5 +1,7 @@
 #include "ops/carry.h"
 
+#include <inttypes.h>
+
 const struct ox_expr *ox_carry_product(struct ox_infer *c, size_t n,
                                        const struct ox_expr *const *dims)
 {
@@ -111,4 +113,18 @@ bool ox_carry_not_negative(const struct ox_expr *e)
 bool ox_carry_has_attr(const struct ox_infer *c, const char *name)
 {
     return ox_infer_attr(c, name) != NULL;
+}
+
+void ox_carry_check_parts(struct ox_infer *c, size_t n, const int64_t *lengths,
+                          const struct ox_expr *axis)
+{
+    int64_t sum = 0, dim;
+    for (size_t i = 0; i < n; i++) {
+        if (OX_ADD_OVERFLOWS(sum, lengths[i], &sum)) {
+            ox_infer_conflict(c, "the lengths of the parts sum to more than 64 bits hold");
+            return;
+        }
+    }
+    if (ox_infer_is_num(axis, &dim) && sum != dim)
+        ox_infer_conflict(c, "the parts have %" PRId64 " elements, the axis %" PRId64, sum, dim);
 }

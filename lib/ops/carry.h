@@ -35,6 +35,9 @@ void ox_carry_set_value(struct ox_infer *c, size_t i, unsigned rank, const int64
 bool ox_carry_int(struct ox_infer *c, size_t i, int64_t *value);
 /* Rank stays as of input `from`, all dims unknown. */
 void ox_carry_rank_only(struct ox_infer *c, size_t out, unsigned rank);
+/* Reports n lengths of parts, one at least, that have not all the elements of the axis in all, where those are known. */
+void ox_carry_check_parts(struct ox_infer *c, size_t n, const int64_t *lengths,
+                          const struct ox_expr *axis);
 /* Least value of e >= 0: a symbolic index or size that is surely not negative. */
 bool ox_carry_not_negative(const struct ox_expr *e);
 /* An attribute that is there, as an integer. */

@@ -507,6 +507,7 @@ static void infer_one_hot(struct ox_infer *c)
         ox_infer_equal(c, ox_infer_dim(c, 2, 0), ox_infer_num(c, 2), "values, off and on");
     if (!ox_infer_shape(c, 0, &rank, &in))
         return;
+    ox_rule_rank_least(c, 0, 1);
     out = ox_infer_dims(c, rank + 1);
     if (!out || !ox_infer_axis(c, ox_infer_int_attr(c, "axis", -1), rank + 1, &axis))
         return;

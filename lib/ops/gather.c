@@ -490,6 +490,7 @@ static void infer_reverse_sequence(struct ox_infer *c)
 {
     ox_infer_same(c, 0, 0);
     ox_rule_rank_least(c, 0, 2);
+    ox_rule_rank(c, 1, 1);
 }
 
 static enum ox_status run_reverse_sequence(struct ox_run *r, struct ox_error *err)

@@ -287,11 +287,24 @@ static const char *const label_lists[][2] = {{"keys_strings", "values_strings"},
                                              {"keys_floats", "values_floats"},
                                              {"keys_tensor", "values_tensor"}};
 
+static void keys_are(struct ox_infer *c, const char *name, enum ox_dtype dtype)
+{
+    enum ox_dtype x = ox_infer_dtype(c, 0);
+    if (x != OX_UNDEFINED && x != dtype)
+        ox_infer_conflict(c, "X is %s, %s %s", ox_dtype_name(x), name, ox_dtype_name(dtype));
+}
+
 static void infer_label_encoder(struct ox_infer *c)
 {
+    static const enum ox_dtype of_lists[] = {OX_STRING, OX_INT64, OX_FLOAT32};
     const struct ox_attr *tensor = ox_infer_attr(c, "values_tensor");
+    const struct ox_attr *key_tensor = ox_infer_attr(c, "keys_tensor");
     size_t n_keys = 0, n_values = 0;
+    if (key_tensor && key_tensor->type == OX_ATTR_TENSOR && key_tensor->n)
+        keys_are(c, "keys_tensor", key_tensor->tensor->dtype);
     for (size_t i = 0; i < OX_COUNT(label_lists); i++) {
+        if (i < OX_COUNT(of_lists) && ox_infer_attr(c, label_lists[i][0]))
+            keys_are(c, label_lists[i][0], of_lists[i]);
         n_keys += ox_ml_attr_length(c, label_lists[i][0]);
         n_values += ox_ml_attr_length(c, label_lists[i][1]);
     }

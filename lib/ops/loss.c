@@ -18,6 +18,7 @@ static enum reduction reduction_of(const char *text)
 static void infer_loss(struct ox_infer *c)
 {
     unsigned rank;
+    ox_rule_rank_least(c, 0, 2);
     if (ox_infer_shape(c, 0, &rank, NULL) && rank > 0 && ox_rule_rank(c, 1, rank - 1))
         for (unsigned i = 0; i + 1 < rank; i++)
             ox_infer_equal(c, ox_infer_dim(c, 0, i ? i + 1 : 0), ox_infer_dim(c, 1, i),

@@ -129,10 +129,14 @@ static void infer_layer_norm(struct ox_infer *c)
 static void infer_rms_norm(struct ox_infer *c)
 {
     unsigned rank, axis;
+    enum ox_dtype x = ox_infer_dtype(c, 0), scale = ox_infer_dtype(c, 1);
     ox_infer_same_shape(c, 0, 0);
     ox_infer_same_dtype(c, 0, 1);
     if (ox_infer_shape(c, 0, &rank, NULL))
         ox_infer_axis(c, ox_infer_int_attr(c, "axis", -1), rank, &axis);
+    /* The signature has a type for each, but the rule that the standard's checker runs gives Y that of X. */
+    if (x && scale && x != scale)
+        ox_infer_conflict(c, "X is %s, scale %s", ox_dtype_name(x), ox_dtype_name(scale));
 }
 
 /* Spreads input i over x where it is not simply the last axes of it. */

@@ -222,6 +222,28 @@ static enum ox_status run_pad(struct ox_run *r, struct ox_error *err)
     return ox_move_own(out, err);
 }
 
+/* The axes that input 3 gives; true where there are none, false where they are not known or cannot be. */
+static bool infer_axes(struct ox_infer *c, unsigned rank, size_t *n, const int64_t **axes)
+{
+    bool is_named[OX_MOVE_RANK] = {false};
+    unsigned axis;
+
+    if (ox_infer_opset(c) < 11 || !ox_infer_has(c, 3))
+        return true;
+    if (!ox_infer_ints(c, 3, n, axes))
+        return false;
+    for (size_t i = 0; i < *n; i++) {
+        if (!ox_infer_axis(c, (*axes)[i], rank, &axis))
+            return false;
+        if (is_named[axis]) {
+            ox_infer_conflict(c, "axis %u is named twice", axis);
+            return false;
+        }
+        is_named[axis] = true;
+    }
+    return true;
+}
+
 /* Pads and axes as a rule knows them: expressions a margin, NULL where one is not known. */
 static bool infer_margins(struct ox_infer *c, unsigned rank, const struct ox_expr **before,
                           const struct ox_expr **after)
@@ -238,11 +260,8 @@ static bool infer_margins(struct ox_infer *c, unsigned rank, const struct ox_exp
         for (size_t i = 0; i < n && i < OX_COUNT(numbers); i++)
             numbers[i] = ox_infer_num(c, attr[i]);
         pads = numbers;
-    } else {
-        if (ox_infer_has(c, 3) && !ox_infer_ints(c, 3, &n_axes, &axes))
-            return false;
-        if (!ox_infer_values(c, 1, &n, &pads))
-            return false;
+    } else if (!infer_axes(c, rank, &n_axes, &axes) || !ox_infer_values(c, 1, &n, &pads)) {
+        return false;
     }
     if (n != 2 * n_axes) {
         ox_infer_conflict(c, "%zu pads for %zu axes", n, n_axes);

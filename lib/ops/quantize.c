@@ -414,24 +414,32 @@ static enum ox_status run_dynamic_quantize(struct ox_run *r, struct ox_error *er
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------------- */
 
+/* OX_UNDEFINED: left to the inputs, which output_dtype = 0 says too. */
+static enum ox_dtype wanted_dtype(struct ox_infer *c)
+{
+    return ox_infer_int_attr(c, "output_dtype", 0) ? ox_rule_dtype_attr(c, "output_dtype")
+                                                   : OX_UNDEFINED;
+}
+
 static void infer_quantize(struct ox_infer *c)
 {
-    int64_t wanted = ox_infer_int_attr(c, "output_dtype", 0);
+    enum ox_dtype wanted = wanted_dtype(c), zero = ox_infer_dtype(c, 2);
     ox_infer_same_shape(c, 0, 0);
-    if (ox_infer_has(c, 2))
-        ox_infer_same_dtype(c, 0, 2);
+    if (!ox_infer_has(c, 2))
+        ox_infer_set_dtype(c, 0, wanted ? wanted : OX_UINT8);
     else
-        ox_infer_set_dtype(c, 0,
-                           wanted > 0 && wanted < OX_N_DTYPES ? (enum ox_dtype)wanted : OX_UINT8);
+        ox_infer_same_dtype(c, 0, 2);
+    if (wanted && zero && wanted != zero)
+        ox_infer_conflict(c, "output_dtype is %s, y_zero_point %s", ox_dtype_name(wanted),
+                          ox_dtype_name(zero));
 }
 
 static void infer_dequantize(struct ox_infer *c)
 {
-    int64_t wanted = ox_infer_int_attr(c, "output_dtype", 0);
-    enum ox_dtype scale = ox_infer_dtype(c, 1);
+    enum ox_dtype wanted = wanted_dtype(c), scale = ox_infer_dtype(c, 1);
     ox_infer_same_shape(c, 0, 0);
-    if (wanted > 0 && wanted < OX_N_DTYPES)
-        ox_infer_set_dtype(c, 0, (enum ox_dtype)wanted);
+    if (wanted)
+        ox_infer_set_dtype(c, 0, wanted);
     else if (scale)
         ox_infer_set_dtype(c, 0, scale == OX_FLOAT8E8M0 ? OX_FLOAT32 : scale);
 }

@@ -488,8 +488,12 @@ static bool infer_which(struct ox_infer *c, unsigned *which, size_t *n)
     const int64_t *axes = ox_infer_ints_attr(c, "axes", n);
     unsigned rank;
 
-    if (!ox_infer_shape(c, 0, &rank, NULL) || rank > OX_MOVE_RANK || (axes && *n > rank))
+    if (!ox_infer_shape(c, 0, &rank, NULL) || rank > OX_MOVE_RANK)
         return false;
+    if (axes && *n > rank) {
+        ox_infer_conflict(c, "%zu axes for an input of rank %u", *n, rank);
+        return false;
+    }
     if (!axes)
         *n = rank;
     for (size_t i = 0; i < *n; i++) {
@@ -545,6 +549,28 @@ static void infer_by_given_sizes(struct ox_infer *c, const unsigned *which, size
     }
 }
 
+enum { SCALES = 2, SIZES = 3 };
+
+/* Whether scales or sizes say anything: an empty list says as much as none, of scales an empty constant. */
+static bool says_something(struct ox_infer *c, size_t input)
+{
+    const struct ox_value *value = ox_infer_has(c, input) ? ox_infer_node(c)->inputs[input] : NULL;
+    int64_t length;
+
+    if (!value || !ox_infer_is_num(ox_infer_dim(c, input, 0), &length) || length != 0)
+        return value != NULL;
+    return input == SCALES && !value->init && !ox_infer_const(c, input);
+}
+
+static void scales_or_sizes(struct ox_infer *c)
+{
+    bool scales = says_something(c, SCALES), sizes = says_something(c, SIZES);
+
+    if (ox_infer_opset(c) >= 13 && scales == sizes)
+        ox_infer_conflict(c, scales ? "both scales and sizes are given"
+                                    : "neither scales nor sizes are given");
+}
+
 static void infer_resize(struct ox_infer *c)
 {
     const char *mode = ox_infer_string_attr(c, "coordinate_transformation_mode");
@@ -559,6 +585,7 @@ static void infer_resize(struct ox_infer *c)
         strcmp(policy, "not_smaller") != 0)
         ox_infer_conflict(c, "keep_aspect_ratio_policy '%.40s' is unknown", policy);
     ox_infer_same_dtype(c, 0, 0);
+    scales_or_sizes(c);
     if (!infer_which(c, which, &n) || !no_axis_twice(c, which, n) || !ox_rule_rank(c, 2, 1) ||
         !ox_rule_rank(c, 3, 1))
         return;

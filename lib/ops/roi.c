@@ -135,8 +135,12 @@ static enum ox_status run_max_roi_pool(struct ox_run *r, struct ox_error *err)
 
 static void infer_roi_align(struct ox_infer *c)
 {
-    ox_rule_rank(c, 1, 2);
-    ox_rule_rank(c, 2, 1);
+    ox_rule_rank(c, 0, 4);
+    if (ox_rule_rank(c, 1, 2) && ox_rule_rank(c, 2, 1))
+        ox_infer_equal(c, ox_infer_dim(c, 1, 0), ox_infer_dim(c, 2, 0),
+                       "regions and their batches");
+    if (ox_infer_opset(c) >= 22)
+        ox_infer_equal(c, ox_infer_dim(c, 1, 1), ox_infer_num(c, 4), "coordinates of a region");
     infer_rois(c, ox_infer_int_attr(c, "output_height", 1),
                ox_infer_int_attr(c, "output_width", 1));
 }

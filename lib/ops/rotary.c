@@ -16,7 +16,14 @@ struct rotary {
 
 static void infer_rotary(struct ox_infer *c)
 {
+    unsigned rank;
     ox_infer_same_shape(c, 0, 0);
+    if (!ox_infer_shape(c, 0, &rank, NULL))
+        return;
+    if (rank != 3 && rank != 4)
+        ox_infer_conflict(c, "the input's rank is %u, not 3 or 4", rank);
+    else if (rank == 3 && ox_infer_int_attr(c, "num_heads", 0) < 1)
+        ox_infer_conflict(c, "the input's rank is 3, and num_heads is not given");
 }
 
 /* All heads of one token. */

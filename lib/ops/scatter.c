@@ -260,8 +260,16 @@ static void infer_tensor_scatter(struct ox_infer *c)
     unsigned rank, axis;
 
     ox_infer_same(c, 0, 0);
-    if (ox_infer_shape(c, 0, &rank, NULL) && ox_rule_rank(c, 1, rank))
-        ox_infer_axis(c, ox_infer_int_attr(c, "axis", -2), rank, &axis);
+    if (!ox_infer_shape(c, 0, &rank, NULL) || !ox_rule_rank(c, 1, rank) ||
+        !ox_infer_axis(c, ox_infer_int_attr(c, "axis", -2), rank, &axis))
+        return;
+    if (axis == 0)
+        ox_infer_conflict(c, "axis 0 is the batch's");
+    for (unsigned i = 0; i < rank; i++)
+        if (i != axis)
+            ox_infer_equal(c, ox_infer_dim(c, 0, i), ox_infer_dim(c, 1, i), "cache and update");
+    if (ox_rule_rank(c, 2, 1))
+        ox_infer_equal(c, ox_infer_dim(c, 0, 0), ox_infer_dim(c, 2, 0), "batch and write_indices");
 }
 
 static enum ox_status cache_shapes(const struct ox_run *r, const struct ox_tensor *cache,

@@ -124,6 +124,7 @@ static void infer_topk_values(struct ox_infer *c, int64_t k)
 static void infer_topk(struct ox_infer *c)
 {
     const struct ox_expr *const *in, *const *given, **out, *k = NULL;
+    const struct ox_tensor *constant = ox_infer_const(c, 1);
     unsigned rank, axis;
     int64_t number, dim;
     size_t n;
@@ -138,6 +139,9 @@ static void infer_topk(struct ox_infer *c)
         return;
     if (ox_infer_opset(c) < 10)
         k = ox_infer_num(c, ox_infer_int_attr(c, "k", 0));
+    else if (constant && (constant->rank != 1 || constant->n != 1))
+        ox_infer_conflict(c, "K has rank %u and %zu elements, not one element in a list",
+                          constant->rank, constant->n);
     else if (ox_infer_values(c, 1, &n, &given) && n == 1)
         k = given[0];
     if (ox_infer_is_num(k, &number) &&

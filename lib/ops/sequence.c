@@ -370,7 +370,9 @@ static void infer_split_to_sequence(struct ox_infer *c)
     unsigned rank, axis, split_rank, n = 0;
     bool given = ox_infer_has(c, 1);
     bool drop = !given && ox_infer_int_attr(c, "keepdims", 1) == 0;
-    int64_t part, dim;
+    int64_t dim;
+    const int64_t *parts;
+    size_t n_parts;
 
     if (!ox_infer_shape(c, 0, &rank, &in)) {
         set_sequence(c, ox_infer_make_tensor(c, ox_infer_dtype(c, 0), false, 0, NULL));
@@ -381,9 +383,15 @@ static void infer_split_to_sequence(struct ox_infer *c)
         return;
     const struct ox_expr *length = given ? NULL : ox_infer_num(c, 1);
 
-    if (given && ox_infer_shape(c, 1, &split_rank, NULL) && split_rank == 0 &&
-        ox_carry_int(c, 1, &part) && part > 0 && ox_infer_is_num(in[axis], &dim) && dim % part == 0)
-        length = ox_infer_num(c, part);
+    if (given && ox_infer_shape(c, 1, &split_rank, NULL) && ox_infer_ints(c, 1, &n_parts, &parts)) {
+        if (split_rank == 1)
+            ox_carry_check_parts(c, n_parts, parts, in[axis]);
+        else if (split_rank == 0 && n_parts == 1 && parts[0] < 1)
+            ox_infer_conflict(c, "split is %" PRId64 ", not at least 1", parts[0]);
+        else if (split_rank == 0 && n_parts == 1 && ox_infer_is_num(in[axis], &dim) &&
+                 dim % parts[0] == 0)
+            length = ox_infer_num(c, parts[0]);
+    }
     for (unsigned i = 0; i < rank; i++) {
         if (i != axis)
             out[n++] = in[i];

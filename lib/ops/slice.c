@@ -277,6 +277,24 @@ static void infer_split_values(struct ox_infer *c)
     }
 }
 
+/* How long the parts of an axis of known length are: the attribute or the input, and from version 18 on one of input and number. */
+static void check_parts(struct ox_infer *c, const struct ox_expr *axis)
+{
+    const bool by_lengths = ox_infer_has(c, 1), by_number = ox_infer_attr(c, "num_outputs") != NULL;
+    const int64_t *lengths = NULL;
+    size_t n = 0;
+
+    if (!by_lengths && ox_infer_opset(c) < 13)
+        lengths = ox_infer_ints_attr(c, "split", &n);
+    else if (by_lengths && !ox_infer_ints(c, 1, &n, &lengths))
+        n = 0;
+    if (n > 0)
+        ox_carry_check_parts(c, n, lengths, axis);
+    if (ox_infer_opset(c) >= 18 && by_lengths == by_number && ox_infer_is_num(axis, NULL))
+        ox_infer_conflict(c, by_number ? "both split and num_outputs are given"
+                                       : "neither split nor num_outputs is given");
+}
+
 static void infer_split(struct ox_infer *c)
 {
     const struct ox_expr *const *in, **out;
@@ -293,6 +311,7 @@ static void infer_split(struct ox_infer *c)
         ox_infer_conflict(c, "num_outputs is %" PRId64 ", the node has %zu",
                           ox_infer_int_attr(c, "num_outputs", (int64_t)n_out), n_out);
     size_t n_lengths;
+    check_parts(c, in[axis]);
     ox_infer_equal(c, ox_infer_dim(c, 1, 0), ox_infer_num(c, (int64_t)n_out), "parts and outputs");
     if (ox_infer_opset(c) < 13 && ox_infer_ints_attr(c, "split", &n_lengths) && n_lengths != n_out)
         ox_infer_conflict(c, "split has %zu lengths, the node %zu outputs", n_lengths, n_out);

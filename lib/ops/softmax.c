@@ -138,9 +138,7 @@ static void infer_softmax(struct ox_infer *c)
     unsigned rank, axis;
     ox_rule_same(c);
     int64_t given = ox_infer_int_attr(c, "axis", ox_infer_opset(c) < 13 ? 1 : -1);
-    if (!ox_infer_shape(c, 0, &rank, NULL) || (rank == 0 && (given == 0 || given == -1)))
-        return;
-    if (ox_infer_opset(c) >= 13 || given != (int64_t)rank)
+    if (ox_infer_shape(c, 0, &rank, NULL) && ox_infer_opset(c) >= 11 && ox_rule_rank_least(c, 0, 1))
         (void)ox_infer_axis(c, given, rank, &axis);
 }
 

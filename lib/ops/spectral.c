@@ -243,6 +243,7 @@ static void infer_stft(struct ox_infer *c)
     if (!dims)
         return;
     dims[3] = ox_infer_num(c, 2);
+    ox_rule_rank_least(c, 0, 2);
     if (ox_infer_shape(c, 0, &rank, &x) && rank >= 2) {
         const struct ox_expr *n = x[1], *one = ox_infer_num(c, 1);
         if (ox_infer_has(c, 3))

@@ -231,13 +231,18 @@ static void infer_tfidf(struct ox_infer *c)
     unsigned rank;
 
     ox_infer_set_dtype(c, 0, OX_FLOAT32);
+    if (!n)
+        ox_infer_conflict(c, "ngram_indexes is empty");
+    for (size_t i = 0; i < n; i++) {
+        width = indexes[i] >= width && indexes[i] < INT64_MAX ? indexes[i] + 1 : width;
+        if (indexes[i] < 0)
+            ox_infer_conflict(c, "ngram_indexes[%zu] is %" PRId64, i, indexes[i]);
+    }
     if (!ox_infer_shape(c, 0, &rank, &in))
         return;
-    for (size_t i = 0; i < n; i++)
-        width = indexes[i] >= width && indexes[i] < INT64_MAX ? indexes[i] + 1 : width;
     dims[0] = rank == 2 ? in[0] : NULL;
     dims[1] = ox_infer_num(c, width);
-    if (rank > 2)
+    if (rank == 0 || rank > 2)
         ox_infer_conflict(c, "the input has rank %u, neither 1 nor 2", rank);
     else
         ox_infer_set_shape(c, 0, rank == 2 ? 2 : 1, rank == 2 ? dims : dims + 1);

@@ -10,6 +10,7 @@
 #include "ops/ml_common.h"
 #include "ops/product.h"
 #include "ops/real.h"
+#include "ops/rules.h"
 #include "ops/tree.h"
 
 enum aggregate { AVERAGE, SUM, MIN, MAX }; /* numbered as in TreeEnsemble 5 */
@@ -463,6 +464,12 @@ static void infer_tree_ensemble(struct ox_infer *c)
                                            NULL};
     infer_lengths(c, "nodes_featureids", of_nodes);
     infer_lengths(c, "leaf_targetids", (const char *const[]){"leaf_weights", NULL});
+    const struct ox_attr *splits = ox_infer_attr(c, "nodes_splits");
+    enum ox_dtype x = ox_infer_dtype(c, 0);
+    if (x && splits && splits->type == OX_ATTR_TENSOR && splits->n && splits->tensor->dtype != x)
+        ox_infer_conflict(c, "X is %s, nodes_splits %s", ox_dtype_name(x),
+                          ox_dtype_name(splits->tensor->dtype));
+    ox_rule_rank(c, 0, 2);
     infer_tree_targets(c);
 }
 

@@ -321,10 +321,10 @@ static bool is_judged(const struct ox_infer *c)
            strcmp(c->schema->domain, "com.microsoft") != 0;
 }
 
-static bool an_input_has(const struct ox_schema *schema, int constraint)
+static bool an_input_has(const struct ox_infer *c, int constraint)
 {
-    for (size_t i = 0; i < schema->n_inputs; i++) {
-        if (schema->inputs[i].constraint == constraint)
+    for (size_t i = 0; i < c->schema->n_inputs && i < c->node->n_inputs; i++) {
+        if (c->node->inputs[i] && c->schema->inputs[i].constraint == constraint)
             return true;
     }
     return false;
@@ -338,7 +338,7 @@ void ox_shapes_check_made(struct ox_infer *c, size_t i)
     const struct ox_type *type = param ? c->outs[i].type : NULL;
     char letter = type ? kind_letter(type, &elem) : 0;
     if (!letter || elem == OX_UNDEFINED || ox_param_takes(param, letter, elem) ||
-        an_input_has(c->schema, param->constraint))
+        an_input_has(c, param->constraint))
         return;
     char problem[200];
     snprintf(problem, sizeof problem, "which %.100s does not make at opset %lld", c->node->op_type,
@@ -355,6 +355,8 @@ static void check_inputs(struct ox_infer *c)
     for (size_t i = 0; i < c->node->n_inputs; i++) {
         const struct ox_schema_param *param =
             ox_param_at(c->schema->inputs, c->schema->n_inputs, i);
+        if (param && param->option == OX_PARAM_VARIADIC && !c->node->inputs[i])
+            ox_infer_conflict(c, "input %zu is left out of the list '%.100s'", i, param->name);
         const struct ox_type *type = param ? ox_infer_type(c, i) : NULL;
         char letter = type ? kind_letter(type, &elem) : 0;
         if (!letter || elem == OX_UNDEFINED)
