@@ -61,9 +61,11 @@ endif
 ISA_avx2 := -mavx2 -mfma -mf16c
 ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl
 ISA_vnni := $(ISA_avx512) -mavx512vnni
+# Compilers older than the instructions leave them out.
+ISA_amx := $(ISA_vnni) $(shell $(CC) -mamx-tile -mamx-int8 -E -x c /dev/null >/dev/null 2>&1 && echo -mamx-tile -mamx-int8)
 ISA_dotprod := -march=armv8.2-a+dotprod
 # The instruction set in the name of a source, as flags.
-isa_flags = $(foreach i,avx2 avx512 vnni,$(if $(filter lib/kernels/x86/%_$(i).c,$(1)),$(ISA_$(i)))) \
+isa_flags = $(foreach i,avx2 avx512 vnni amx,$(if $(filter lib/kernels/x86/%_$(i).c,$(1)),$(ISA_$(i)))) \
 	$(if $(filter lib/kernels/arm/%_dotprod.c,$(1)),$(ISA_dotprod)) \
 	$(if $(filter lib/tests/%_emulated.c,$(1)),-Wno-psabi)
 CLI_SOURCES := $(sort $(wildcard cli/*.c))
@@ -82,7 +84,7 @@ TEST_LIBRARY := $(BUILD)/libtestsupport.a
 PROGRAM := $(BUILD)/onnxtool
 
 # What compiles and what is linked, in files that change only when it does: what was made otherwise is made again.
-$(BUILD)/compile.flags: TEXT = $(filter-out %ccache,$(CC)) $(CFLAGS_ALL) $(foreach i,avx2 avx512 vnni dotprod,$(ISA_$(i)))
+$(BUILD)/compile.flags: TEXT = $(filter-out %ccache,$(CC)) $(CFLAGS_ALL) $(foreach i,avx2 avx512 vnni amx dotprod,$(ISA_$(i)))
 $(BUILD)/link.flags: TEXT = $(LINK_$(CONFIG)) $(LINK_PROGRAM_$(CONFIG)) $(LDFLAGS) $(LDLIBS_ALL) $(ARCHIVES) $(LIB_OBJECTS) $(CLI_OBJECTS)
 $(BUILD)/compile.flags $(BUILD)/link.flags: FORCE
 	@mkdir -p $(@D)
@@ -132,7 +134,7 @@ test: all tests
 unit: tests
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit $(T)
 
-## checkkernels: every kernel against plain C, and what each reaches (LEVEL=c|avx2|avx512|vnni, KIND=product|few|convolution|integer|maps)
+## checkkernels: every kernel against plain C, and what each reaches (LEVEL=c|avx2|avx512|vnni|amx, KIND=product|few|convolution|integer|maps)
 checkkernels: tests
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit dense
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit convolve

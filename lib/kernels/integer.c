@@ -19,40 +19,13 @@ static size_t round_up(size_t x, size_t to)
     return (x + to - 1) / to * to;
 }
 
-/* A convolution whose image has been padded, or a product as a convolution over
- * an image of one line. */
-struct core {
-    const struct ox_integer *t;
-    size_t groups, channels, n;      /* of a group */
-    size_t taps[2], depth, segments; /* a segment is a kernel row when its taps
-                                      are one run of memory */
-    size_t rows, cols;               /* outputs of an image */
-    size_t line, pixel;              /* bytes from output row to row and from output to output,
-                         in the input */
-    size_t tap_line, tap_pixel;      /* from tap to tap */
-    size_t panel;                    /* bytes of a packed panel */
-    bool depthwise;
-    /* of a run */
-    const uint8_t *in;
-    uint8_t flip;
-    const char *packed;
-    char *out;
-    size_t out_size, out_pixel; /* bytes of an element; elements */
-    const struct ox_integer_end *end;
-    size_t block_rows, block_cols, n_rows, n_cols;
-    bool slack;    /* bytes may be read past a segment's end: the weights there are 0 */
-    size_t wide;   /* elements of a copied row, words and (MIXED) bytes; 0: read in place */
-    int32_t *sums; /* a slot: mr such rows, mr x block_cols sums */
-    size_t slot;
-};
-
 static bool is_depthwise(const struct ox_conv *c)
 {
     return c->groups > 1 && c->groups == c->in_channels && c->groups == c->out_channels;
 }
 
 static void describe(const struct ox_integer *t, const struct ox_conv *c, size_t width,
-                     size_t pixel, struct core *k)
+                     size_t pixel, struct ox_integer_core *k)
 {
     memset(k, 0, sizeof *k);
     k->t = t;
@@ -77,13 +50,13 @@ static void describe(const struct ox_integer *t, const struct ox_conv *c, size_t
 }
 
 /* Fours of k in a panel of MIXED. */
-static size_t fours(const struct core *k)
+static size_t fours(const struct ox_integer_core *k)
 {
     return k->segments * round_up(k->depth, 4) / 4;
 }
 
 /* Bytes of a copied row. */
-static size_t row_bytes(const struct core *k)
+static size_t row_bytes(const struct ox_integer_core *k)
 {
     return k->wide * (k->t->layout == OX_INTEGER_MIXED ? 3 : 2);
 }
@@ -104,14 +77,14 @@ static bool needs_frame(const struct ox_integer *t, const struct ox_conv *c, boo
 }
 
 static void describe_conv(const struct ox_integer *t, const struct ox_conv *c, bool is_signed,
-                          struct core *k)
+                          struct ox_integer_core *k)
 {
     size_t frame[2];
     const bool framed = needs_frame(t, c, is_signed, frame);
     describe(t, c, framed ? frame[1] : c->in[1], framed ? c->in_channels : c->in_pixel, k);
 }
 
-static size_t packed_bytes(const struct core *k)
+static size_t packed_bytes(const struct ox_integer_core *k)
 {
     size_t all;
     if (k->depthwise)
@@ -125,7 +98,7 @@ static size_t packed_bytes(const struct core *k)
 }
 
 struct packing {
-    const struct core *k;
+    const struct ox_integer_core *k;
     const uint8_t *weights;
     const int32_t *zero; /* of depthwise weights; NULL: 0 */
     uint8_t flip;
@@ -176,7 +149,7 @@ static void pack_rows(const struct packing *p, const uint8_t *from, size_t cols,
 
 static void fill_panel(const struct packing *p, size_t i, char *out)
 {
-    const struct core *k = p->k;
+    const struct ox_integer_core *k = p->k;
     const size_t nr = k->t->nr, panels = (k->n + nr - 1) / nr;
     const size_t group = i / panels, first = i % panels * nr;
     const size_t per_segment = round_up(k->depth, 4), cols = min_size(nr, k->n - first);
@@ -229,7 +202,7 @@ static void four_as_words(const int8_t *bytes, size_t nr, int16_t *words)
 /* Sorts a panel of MIXED, whose fours lie as bytes in the upper half of their place: none is written over before it is read. Where
  * few are tight, none is called so: two loops a tile would cost more than they spare, as bytes that must be copied beside the words
  * do where few columns read them. */
-static void sort_panel(const struct core *k, char *out)
+static void sort_panel(const struct ox_integer_core *k, char *out)
 {
     const size_t nr = k->t->nr, n = fours(k), quad = 4 * nr;
     uint32_t *n_tight = (uint32_t *)(void *)out, *at = n_tight + 1;
@@ -263,7 +236,7 @@ static void sort_panel(const struct core *k, char *out)
 static void pack_panel(void *arg, size_t i, size_t slot)
 {
     const struct packing *p = arg;
-    const struct core *k = p->k;
+    const struct ox_integer_core *k = p->k;
     const bool mixed = k->t->layout == OX_INTEGER_MIXED;
     char *out = p->out + i * k->panel;
     (void)slot;
@@ -274,7 +247,7 @@ static void pack_panel(void *arg, size_t i, size_t slot)
 
 static void pack(struct ox_env *env, const struct packing *p)
 {
-    const struct core *k = p->k;
+    const struct ox_integer_core *k = p->k;
     struct packing copy = *p;
     if (k->depthwise) {
         const size_t taps = k->taps[0] * k->taps[1];
@@ -293,9 +266,13 @@ static void pack(struct ox_env *env, const struct packing *p)
               &copy);
 }
 
-static void plan(struct core *k, size_t images)
+static void plan(struct ox_integer_core *k, size_t images)
 {
     const size_t m = k->rows * k->cols, nr = k->t->nr;
+    if (ox_integer_strips_pay(k)) {
+        ox_integer_strips_plan(k);
+        return;
+    }
     const double work =
         2.0 * (double)(m * images) * (double)(k->n * k->groups) * (double)(k->segments * k->depth);
     const size_t wanted = work < TASKS * 4e6 ? (size_t)(work / 4e6) + 1 : TASKS;
@@ -315,7 +292,7 @@ static void plan(struct core *k, size_t images)
     k->slot += round_up(k->t->mr * row_bytes(k) / 4 + OVER, 16);
 }
 
-static int32_t row_sum(const struct core *k, const uint8_t *const *a, unsigned i)
+static int32_t row_sum(const struct ox_integer_core *k, const uint8_t *const *a, unsigned i)
 {
     int32_t sum = 0;
     for (size_t s = 0; s < k->segments; s++)
@@ -333,7 +310,7 @@ struct ox_integer_end ox_integer_end_at(const struct ox_integer_end *end, size_t
     return out;
 }
 
-static void find_segments(const struct core *k, const uint8_t *base, unsigned i, const uint8_t **a)
+static void find_segments(const struct ox_integer_core *k, const uint8_t *base, unsigned i, const uint8_t **a)
 {
     const unsigned mr = k->t->mr;
     const size_t across = k->segments == k->taps[0] ? 1 : k->taps[1];
@@ -355,7 +332,7 @@ static void copy_bytes(const uint8_t *from, uint8_t flip, size_t n, uint8_t *to)
 
 /* A row's segments one after another, each filled up to a multiple of four, as words. What fills them is multiplied by 0; where more
  * may be read it is what comes next, up to whole vectors. */
-static void widen_row(const struct core *k, const uint8_t *const *segment, uint16_t *to)
+static void widen_row(const struct ox_integer_core *k, const uint8_t *const *segment, uint16_t *to)
 {
     const size_t per_segment = round_up(k->depth, 4);
     const size_t n = k->slack ? round_up(k->depth, OVER) : k->depth;
@@ -367,7 +344,7 @@ static void widen_row(const struct core *k, const uint8_t *const *segment, uint1
 }
 
 /* As bytes. */
-static void copy_row(const struct core *k, const uint8_t *const *segment, uint8_t *to)
+static void copy_row(const struct ox_integer_core *k, const uint8_t *const *segment, uint8_t *to)
 {
     const size_t per_segment = round_up(k->depth, 4);
     for (size_t s = 0; s < k->segments; s++, to += per_segment) {
@@ -387,7 +364,7 @@ struct forms {
     bool bytes, words;
 };
 
-static struct forms forms_of(const struct core *k, const char *packed, size_t panels)
+static struct forms forms_of(const struct ox_integer_core *k, const char *packed, size_t panels)
 {
     if (k->t->layout != OX_INTEGER_MIXED)
         return (struct forms){.words = k->wide > 0};
@@ -401,7 +378,7 @@ static struct forms forms_of(const struct core *k, const char *packed, size_t pa
 }
 
 /* A tile's rows in the forms that it reads; bytes stay where they are if they lie as they should. */
-static void copy_rows(const struct core *k, struct ox_integer_tile *tile, struct forms forms,
+static void copy_rows(const struct ox_integer_core *k, struct ox_integer_tile *tile, struct forms forms,
                       uint8_t *copy, const uint8_t **rows)
 {
     const bool mixed = k->t->layout == OX_INTEGER_MIXED;
@@ -420,46 +397,54 @@ static void copy_rows(const struct core *k, struct ox_integer_tile *tile, struct
     tile->depth = mixed ? k->wide : k->wide * sizeof(uint16_t);
 }
 
+struct ox_integer_block ox_integer_block_of(const struct ox_integer_core *k, size_t task)
+{
+    const size_t nr = k->t->nr, blocks = k->n_rows * k->n_cols, group = task / blocks;
+    const size_t col0 = task % blocks / k->n_rows * k->block_cols;
+    const size_t m0 = task % k->n_rows * k->block_rows, col = group * k->n + col0;
+    return (struct ox_integer_block){
+        .group = group,
+        .m0 = m0,
+        .m1 = min_size(m0 + k->block_rows, k->rows * k->cols),
+        .cols = min_size(k->block_cols, k->n - col0),
+        .col = col,
+        .packed = k->packed + (group * ((k->n + nr - 1) / nr) + col0 / nr) * k->panel,
+        .end = ox_integer_end_at(k->end, col)};
+}
+
 static void run_block(void *arg, size_t task, size_t slot)
 {
-    const struct core *k = arg;
+    const struct ox_integer_core *k = arg;
     const struct ox_integer *t = k->t;
-    const size_t blocks = k->n_rows * k->n_cols, group = task / blocks;
-    const size_t col0 = task % blocks / k->n_rows * k->block_cols;
-    const size_t m0 = task % k->n_rows * k->block_rows;
-    const size_t m1 = min_size(m0 + k->block_rows, k->rows * k->cols);
-    const size_t cols = min_size(k->block_cols, k->n - col0), col = group * k->n + col0;
-    const struct ox_integer_end end = ox_integer_end_at(k->end, col);
+    const struct ox_integer_block b = ox_integer_block_of(k, task);
     const uint8_t *pointers[SEGMENTS * OX_TILE_ROWS_MAX];
     void *copy = k->sums + slot * k->slot;
     int32_t *sums = k->sums + slot * k->slot + round_up(t->mr * row_bytes(k) / 4 + OVER, 16);
     const uint8_t *rows[2 * OX_TILE_ROWS_MAX];
-    const char *packed =
-        k->packed + (group * ((k->n + t->nr - 1) / t->nr) + col0 / t->nr) * k->panel;
-    const struct forms forms = forms_of(k, packed, (cols + t->nr - 1) / t->nr);
+    const struct forms forms = forms_of(k, b.packed, (b.cols + t->nr - 1) / t->nr);
     struct ox_integer_tile tile = {.ldc = k->block_cols};
-    const size_t step = ox_even_part(m1 - m0, t->mr, 1);
-    for (size_t m = m0; m < m1; m += tile.rows) {
-        tile.rows = (unsigned)min_size(step, m1 - m);
+    const size_t step = ox_even_part(b.m1 - b.m0, t->mr, 1);
+    for (size_t m = b.m0; m < b.m1; m += tile.rows) {
+        tile.rows = (unsigned)min_size(step, b.m1 - m);
         for (unsigned i = 0; i < tile.rows; i++) {
             const size_t y = (m + i) / k->cols, x = (m + i) % k->cols;
-            find_segments(k, k->in + y * k->line + x * k->pixel + group * k->channels, i, pointers);
+            find_segments(k, k->in + y * k->line + x * k->pixel + b.group * k->channels, i, pointers);
         }
         tile.a = pointers;
         tile.segments = k->segments;
         tile.depth = k->slack ? round_up(k->depth, 4) : k->depth;
         if (k->wide)
             copy_rows(k, &tile, forms, copy, rows);
-        for (size_t j = 0; j < cols; j += t->nr) {
-            tile.b = packed + j / t->nr * k->panel;
+        for (size_t j = 0; j < b.cols; j += t->nr) {
+            tile.b = b.packed + j / t->nr * k->panel;
             tile.c = sums + j;
-            tile.cols = (unsigned)min_size(t->nr, cols - j);
+            tile.cols = (unsigned)min_size(t->nr, b.cols - j);
             t->tile(&tile);
         }
         for (unsigned i = 0; i < tile.rows; i++) {
-            const int32_t term = end.weight_zero ? row_sum(k, pointers, i) : 0;
-            t->finish(cols, sums + i * k->block_cols, term, &end,
-                      k->out + ((m + i) * k->out_pixel + col) * k->out_size);
+            const int32_t term = b.end.weight_zero ? row_sum(k, pointers, i) : 0;
+            t->finish(b.cols, sums + i * k->block_cols, term, &b.end,
+                      k->out + ((m + i) * k->out_pixel + b.col) * k->out_size);
         }
     }
 }
@@ -467,7 +452,7 @@ static void run_block(void *arg, size_t task, size_t slot)
 /* Depthwise: a row of outputs a task. */
 static void run_taps(void *arg, size_t y, size_t slot)
 {
-    const struct core *k = arg;
+    const struct ox_integer_core *k = arg;
     const uint8_t *in[SEGMENTS];
     int32_t *sums = k->sums + slot * k->slot;
     struct ox_integer_taps taps = {.channels = k->groups,
@@ -493,15 +478,16 @@ size_t ox_integer_out_size(enum ox_integer_out type)
     return type == OX_INTEGER_U8 || type == OX_INTEGER_S8 ? 1 : 4;
 }
 
-static void run_image(const struct core *k, struct ox_env *env)
+static void run_image(const struct ox_integer_core *k, struct ox_env *env)
 {
-    struct core copy = *k;
+    struct ox_integer_core copy = *k;
     const double work =
         (double)(k->rows * k->cols) * (double)(k->n * k->groups) * (double)(k->segments * k->depth);
     if (k->depthwise)
         ox_spread(env, k->rows, work * 4, run_taps, &copy);
     else
-        ox_spread(env, k->groups * k->n_rows * k->n_cols, work, run_block, &copy);
+        ox_spread(env, k->groups * k->n_rows * k->n_cols, work,
+                  k->strips ? ox_integer_strips_run : run_block, &copy);
 }
 
 static struct ox_conv as_conv(size_t m, size_t n, size_t k, size_t a_row)
@@ -529,7 +515,7 @@ void ox_integer_dense_pack(const struct ox_integer *t, struct ox_env *env, size_
                            const void *weights, bool is_signed, size_t row, size_t col, void *out)
 {
     const struct ox_conv c = as_conv(1, n, k, k);
-    struct core core;
+    struct ox_integer_core core;
     describe(t, &c, 1, k, &core);
     const struct packing p = {.k = &core,
                               .weights = weights,
@@ -602,7 +588,7 @@ enum { HEAD = 64 };
 size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *c,
                               enum ox_integer_form form)
 {
-    struct core k;
+    struct ox_integer_core k;
     describe_conv(t, c, false, &k);
     size_t bytes = packed_bytes(&k);
     if (!ox_integer_winograd_can(t, c) || bytes > SIZE_MAX / 2)
@@ -618,7 +604,7 @@ void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const 
                           enum ox_integer_form form, const void *weights, bool is_signed,
                           const int32_t *zero, void *out)
 {
-    struct core k;
+    struct ox_integer_core k;
     const size_t taps = c->kernel[0] * c->kernel[1];
     const bool headed = ox_integer_winograd_can(t, c);
     char *to = (char *)out + (headed ? HEAD : 0);
@@ -650,7 +636,7 @@ static size_t frame_bytes(size_t bytes)
 size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env,
                             const struct ox_conv *c, bool in_signed)
 {
-    struct core k;
+    struct ox_integer_core k;
     size_t frame[2], bytes = 0;
     describe_conv(t, c, in_signed, &k);
     plan(&k, 1);
@@ -698,7 +684,7 @@ void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const s
                          const void *packed, const void *in, bool in_signed, int32_t in_zero,
                          void *out, const struct ox_integer_end *end, void *work)
 {
-    struct core k;
+    struct ox_integer_core k;
     size_t frame[2], bytes = 0;
     if (ox_integer_winograd_can(t, c)) {
         const struct head *head = packed;

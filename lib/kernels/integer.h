@@ -92,11 +92,25 @@ struct ox_integer_outputs {
     size_t ld;
 };
 
+/* c[i][j] = sum over segments s, p < depth of a[s][i * a_row + p] * w: up to OX_INTEGER_STRIP rows, panels of QUADS side by side,
+ * each `panel` bytes. depth is a multiple of 4; c has room for whole panels. */
+struct ox_integer_strip {
+    const uint8_t *const *a;
+    size_t a_row, segments, depth;
+    const void *b;
+    size_t panel;
+    int32_t *c;
+    size_t ldc, panels;
+    unsigned rows;
+};
+enum { OX_INTEGER_STRIP = 32 };
+
 struct ox_integer {
     enum ox_cpu level;
     unsigned mr, nr;
     enum ox_integer_layout layout;
     void (*tile)(const struct ox_integer_tile *t);
+    void (*strip)(const struct ox_integer_strip *s); /* QUADS alone; NULL: tiles do it */
     void (*widen)(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y); /* not QUADS */
     void (*taps)(const struct ox_integer_taps *t);
     /* All three or none: a tile of words by PAIRS whatever the layout is, and the transforms. */
@@ -116,6 +130,7 @@ void ox_integer_avx2(struct ox_integer *t);
 void ox_integer_winograd_avx2(struct ox_integer *t); /* the transforms alone */
 void ox_integer_avx512(struct ox_integer *t);
 void ox_integer_vnni(struct ox_integer *t);
+void ox_integer_amx(struct ox_integer *t); /* strips alone, and those only where the compiler can */
 
 /* c[m x n] = end(a[m x k] w[k x n]); one convolution or product. */
 struct ox_integer_dense {

@@ -216,6 +216,8 @@ static void fill(void)
             ox_integer_avx512(t);
         if (level >= OX_CPU_VNNI)
             ox_integer_vnni(t);
+        if (level >= OX_CPU_AMX)
+            ox_integer_amx(t);
 #elif defined(__aarch64__)
         if (level >= OX_CPU_DOTPROD)
             ox_integer_dotprod(t);

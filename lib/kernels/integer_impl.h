@@ -4,6 +4,49 @@
 
 #include "kernels/integer.h"
 
+/* A convolution whose image has been padded, or a product as a convolution over
+ * an image of one line. */
+struct ox_integer_core {
+    const struct ox_integer *t;
+    size_t groups, channels, n;      /* of a group */
+    size_t taps[2], depth, segments; /* a segment is a kernel row when its taps
+                                      are one run of memory */
+    size_t rows, cols;               /* outputs of an image */
+    size_t line, pixel;              /* bytes from output row to row and from output to output,
+                         in the input */
+    size_t tap_line, tap_pixel;      /* from tap to tap */
+    size_t panel;                    /* bytes of a packed panel */
+    bool depthwise;
+    /* of a run */
+    const uint8_t *in;
+    uint8_t flip;
+    const char *packed;
+    char *out;
+    size_t out_size, out_pixel; /* bytes of an element; elements */
+    const struct ox_integer_end *end;
+    size_t block_rows, block_cols, n_rows, n_cols;
+    bool slack;    /* bytes may be read past a segment's end: the weights there are 0 */
+    size_t wide;   /* elements of a copied row, words and (MIXED) bytes; 0: read in place */
+    int32_t *sums; /* a slot: mr such rows, mr x block_cols sums */
+    size_t slot;
+    bool strips;     /* else tiles; a slot: the sums of a strip's chunk, and its rows copied */
+    size_t copy_row; /* bytes of such a row */
+};
+
+/* A task's part of the outputs: rows m0 to m1 - 1 and columns of a group. */
+struct ox_integer_block {
+    size_t group, m0, m1, cols;
+    size_t col; /* of all groups' */
+    const char *packed;
+    struct ox_integer_end end;
+};
+struct ox_integer_block ox_integer_block_of(const struct ox_integer_core *k, size_t task);
+
+/* Strips, where the table has them: whether they pay for these outputs, how they are divided, and one such task. */
+bool ox_integer_strips_pay(const struct ox_integer_core *k);
+void ox_integer_strips_plan(struct ox_integer_core *k);
+void ox_integer_strips_run(void *core, size_t task, size_t slot);
+
 /* The end of the columns from `col` on. */
 struct ox_integer_end ox_integer_end_at(const struct ox_integer_end *end, size_t col);
 /* Bytes of a result's element. */

@@ -21,7 +21,7 @@ static void fill(void)
 {
     emulated = *ox_compute(ox_cpu_probe());
     emulated_rows = *ox_rows(ox_cpu_probe());
-    emulated_integer[0] = emulated_integer[1] = *ox_integer(ox_cpu_probe());
+    emulated_integer[0] = emulated_integer[1] = *ox_integer(ox_cpu_common());
 #if EMULATION
     ox_compute_emulated(&emulated);
     ox_rows_emulated(&emulated_rows);

@@ -1,0 +1,142 @@
+/* 8-bit products and convolutions by strips of rows that lie at one distance, where the table has a kernel for them. Rows that do
+ * not, as those of an image's next line, are laid side by side first. */
+#include <string.h>
+
+#include "kernels/dense_impl.h"
+#include "kernels/integer_impl.h"
+
+enum {
+    LEAST_ROWS = 5,
+    TASKS = 8,
+    BLOCK_BYTES = 1 << 20,
+    CHUNK = 128, /* columns whose sums stay near */
+    DEEP = 64,   /* a segment that is no multiple of it leaves a part of the kernel's step unused */
+    SEGMENTS = 256
+};
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t round_up(size_t x, size_t to)
+{
+    return (x + to - 1) / to * to;
+}
+
+bool ox_integer_strips_pay(const struct ox_integer_core *k)
+{
+    return k->t->strip && !k->depthwise && k->rows * k->cols >= LEAST_ROWS;
+}
+
+/* Whether segments can be read where they are. */
+static bool reads_in_place(const struct ox_integer_core *k)
+{
+    return k->depth % 4 == 0 && (k->segments == 1 || k->depth % DEEP == 0);
+}
+
+void ox_integer_strips_plan(struct ox_integer_core *k)
+{
+    const size_t m = k->rows * k->cols, nr = k->t->nr;
+    const size_t wide = k->segments * round_up(k->depth, 4);
+    const double work = 2.0 * (double)m * (double)(k->n * k->groups) * (double)wide;
+    const size_t wanted = work < TASKS * 4e6 ? (size_t)(work / 4e6) + 1 : TASKS;
+    size_t cols = BLOCK_BYTES / (k->panel / nr + 1) / nr * nr;
+    cols = cols < nr ? nr : cols;
+    const size_t by_rows = min_size(wanted, (m + OX_INTEGER_STRIP - 1) / OX_INTEGER_STRIP);
+    const size_t by_cols = (wanted + by_rows * k->groups - 1) / (by_rows * k->groups);
+    if (by_cols > 1)
+        cols = min_size(cols, round_up((k->n + by_cols - 1) / by_cols, nr));
+    k->strips = true;
+    k->block_cols = ox_even_part(k->n, cols, nr);
+    k->block_rows = ox_even_part(m, (m + by_rows - 1) / by_rows, OX_INTEGER_STRIP);
+    k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
+    k->n_rows = (m + k->block_rows - 1) / k->block_rows;
+    k->copy_row = round_up(wide, 64) | 64; /* an odd number of lines, or rows would share few of a cache's sets */
+    k->slot = OX_INTEGER_STRIP * CHUNK;
+    if (!reads_in_place(k) || k->segments > 1 || k->line != k->cols * k->pixel)
+        k->slot += OX_INTEGER_STRIP * k->copy_row / 4;
+}
+
+/* Where the first row of each segment is. */
+static void find_segments(const struct ox_integer_core *k, const uint8_t *first, const uint8_t **a)
+{
+    const size_t across = k->segments == k->taps[0] ? 1 : k->taps[1];
+    for (size_t r = 0; r < k->taps[0]; r++) {
+        for (size_t q = 0; q < across; q++)
+            *a++ = first + r * k->tap_line + q * k->tap_pixel;
+    }
+}
+
+static const uint8_t *pixel_of(const struct ox_integer_core *k, const struct ox_integer_block *b,
+                               size_t m)
+{
+    return k->in + m / k->cols * k->line + m % k->cols * k->pixel + b->group * k->channels;
+}
+
+/* A row's segments one after another, each filled up to a multiple of four by what the weights there, 0, leave without effect. */
+static void copy_row(const struct ox_integer_core *k, const uint8_t *first, uint8_t *to)
+{
+    const uint8_t *a[SEGMENTS];
+    find_segments(k, first, a);
+    for (size_t s = 0; s < k->segments; s++, to += round_up(k->depth, 4)) {
+        memcpy(to, a[s], k->depth);
+        memset(to + k->depth, 0, round_up(k->depth, 4) - k->depth);
+    }
+}
+
+static int32_t row_sum(const struct ox_integer_core *k, const uint8_t *first)
+{
+    const uint8_t *a[SEGMENTS];
+    int32_t sum = 0;
+    find_segments(k, first, a);
+    for (size_t s = 0; s < k->segments; s++)
+        sum += k->t->sum(k->depth, a[s], 0);
+    return sum;
+}
+
+/* All columns of rows m to m + rows - 1. */
+static void run_strip(const struct ox_integer_core *k, const struct ox_integer_block *b, size_t m,
+                      unsigned rows, int32_t *sums)
+{
+    const uint8_t *a[SEGMENTS];
+    uint8_t *copy = (uint8_t *)(sums + OX_INTEGER_STRIP * CHUNK);
+    const size_t nr = k->t->nr;
+    int32_t terms[OX_INTEGER_STRIP] = {0};
+    struct ox_integer_strip s = {.a = a, .panel = k->panel, .c = sums, .ldc = CHUNK, .rows = rows};
+    const bool even = k->line == k->cols * k->pixel || m % k->cols + rows <= k->cols;
+    if (even && reads_in_place(k)) {
+        find_segments(k, pixel_of(k, b, m), a);
+        s.a_row = k->pixel;
+        s.segments = k->segments;
+        s.depth = k->depth;
+    } else {
+        for (unsigned i = 0; i < rows; i++)
+            copy_row(k, pixel_of(k, b, m + i), copy + i * k->copy_row);
+        a[0] = copy;
+        s.a_row = k->copy_row;
+        s.segments = 1;
+        s.depth = k->segments * round_up(k->depth, 4);
+    }
+    for (unsigned i = 0; b->end.weight_zero && i < rows; i++)
+        terms[i] = row_sum(k, pixel_of(k, b, m + i));
+    for (size_t j = 0; j < b->cols; j += CHUNK) {
+        const size_t cols = min_size(CHUNK, b->cols - j);
+        const struct ox_integer_end end = ox_integer_end_at(&b->end, j);
+        s.b = b->packed + j / nr * k->panel;
+        s.panels = (cols + nr - 1) / nr;
+        k->t->strip(&s);
+        for (unsigned i = 0; i < rows; i++)
+            k->t->finish(cols, sums + i * CHUNK, terms[i], &end,
+                         k->out + ((m + i) * k->out_pixel + b->col + j) * k->out_size);
+    }
+}
+
+void ox_integer_strips_run(void *core, size_t task, size_t slot)
+{
+    const struct ox_integer_core *k = core;
+    const struct ox_integer_block b = ox_integer_block_of(k, task);
+    for (size_t m = b.m0; m < b.m1; m += OX_INTEGER_STRIP)
+        run_strip(k, &b, m, (unsigned)min_size(OX_INTEGER_STRIP, b.m1 - m),
+                  k->sums + slot * k->slot);
+}

@@ -1,0 +1,114 @@
+/* Strips of 8-bit products by AMX: 32 rows by the 32 columns of a panel of QUADS, whose lines are the tiles' as they are. */
+#include "kernels/integer.h"
+
+#if defined(__AMX_INT8__) && defined(__AMX_TILE__)
+#include <immintrin.h>
+#include <string.h>
+
+enum {
+    TALL = 16,           /* rows of a tile */
+    DEEP = 64,           /* bytes of a row */
+    LINE = 4 * 32,       /* bytes of a four of k in a panel */
+    STEP = LINE * DEEP / 4
+};
+/* Sums 00, 01, 10, 11 are tiles 0 to 3; 4 and 6 are rows and weights of whole steps, 5 and 7 of what is left behind them. */
+#define ROWS 4
+#define LAST_ROWS 5
+#define WEIGHTS 6
+#define LAST_WEIGHTS 7
+enum { TILES = 8 };
+
+/* As Intel's manual lays it out for palette 1. */
+struct tiles {
+    uint8_t palette, start_row, zero[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+} __attribute__((aligned(64)));
+
+/* The compiler does not know that tiles are loaded from memory. */
+#define memory_is_written() __asm__ volatile("" ::: "memory")
+
+static void configure(unsigned rows, size_t last)
+{
+    struct tiles t = {.palette = 1};
+    for (unsigned i = 0; i < TILES; i++) {
+        t.row_bytes[i] = DEEP;
+        t.rows[i] = (uint8_t)(i < WEIGHTS && rows < TALL ? rows : TALL);
+    }
+    if (last) {
+        t.row_bytes[LAST_ROWS] = (uint16_t)last;
+        t.rows[LAST_WEIGHTS] = (uint8_t)(last / 4);
+    }
+    memory_is_written();
+    _tile_loadconfig(&t);
+}
+
+/* One step: the tiles that hold rows and weights are numbers in the instructions. */
+#define STEP_OF(rows, weights, two)                                                                \
+    do {                                                                                           \
+        _tile_loadd(rows, a, a_row);                                                               \
+        _tile_loadd(weights, b, LINE);                                                             \
+        _tile_dpbusd(0, rows, weights);                                                            \
+        _tile_loadd(weights, b + LINE / 2, LINE);                                                  \
+        _tile_dpbusd(1, rows, weights);                                                            \
+        if (two) {                                                                                 \
+            _tile_loadd(rows, a + below, a_row);                                                   \
+            _tile_dpbusd(3, rows, weights);                                                        \
+            _tile_loadd(weights, b, LINE);                                                         \
+            _tile_dpbusd(2, rows, weights);                                                        \
+        }                                                                                          \
+    } while (0)
+
+static inline __attribute__((always_inline)) void panel_of(const struct ox_integer_strip *s,
+                                                           const char *b, int32_t *c,
+                                                           const bool two)
+{
+    const size_t a_row = s->a_row, last = s->depth % DEEP, whole = s->depth - last;
+    const size_t first = two ? s->rows - TALL : 0, below = first * a_row;
+    const size_t ldc = s->ldc * sizeof *c;
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (size_t i = 0; i < s->segments; i++) {
+        const uint8_t *a = s->a[i], *const end = a + whole;
+        for (; a < end; a += DEEP, b += STEP)
+            STEP_OF(ROWS, WEIGHTS, two);
+        if (last)
+            STEP_OF(LAST_ROWS, LAST_WEIGHTS, two);
+        b += last * LINE / 4;
+    }
+    _tile_stored(0, c, ldc);
+    _tile_stored(1, c + TALL, ldc);
+    if (two) {
+        _tile_stored(2, c + first * s->ldc, ldc);
+        _tile_stored(3, c + first * s->ldc + TALL, ldc);
+    }
+}
+
+/* Where the lower tiles' rows are fewer than they hold, they begin higher and do some of the upper ones' again. */
+static void strip(const struct ox_integer_strip *s)
+{
+    const char *b = s->b;
+    int32_t *c = s->c;
+    configure(s->rows, s->depth % DEEP);
+    for (size_t i = 0; i < s->panels; i++, b += s->panel, c += 2 * TALL) {
+        if (s->rows > TALL)
+            panel_of(s, b, c, true);
+        else
+            panel_of(s, b, c, false);
+    }
+    _tile_release();
+    memory_is_written();
+}
+
+void ox_integer_amx(struct ox_integer *t)
+{
+    t->strip = strip;
+}
+#else
+void ox_integer_amx(struct ox_integer *t)
+{
+    (void)t;
+}
+#endif
