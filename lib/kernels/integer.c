@@ -7,7 +7,7 @@
 #include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
 
-enum { SEGMENTS = 256, BLOCK_BYTES = 1 << 18, TASKS = 16, OVER = 16, ENOUGH = 128 };
+enum { SEGMENTS = 256, BLOCK_BYTES = 1 << 18, TASKS = 16, ENOUGH = 128 };
 
 static size_t min_size(size_t a, size_t b)
 {
@@ -289,7 +289,7 @@ static void plan(struct ox_integer_core *k, size_t images)
     k->slot = round_up(k->depthwise ? k->groups : k->t->mr * k->block_cols, 16);
     k->wide =
         k->t->layout != OX_INTEGER_QUADS && !k->depthwise ? k->segments * round_up(k->depth, 4) : 0;
-    k->slot += round_up(k->t->mr * row_bytes(k) / 4 + OVER, 16);
+    k->slot += round_up(k->t->mr * row_bytes(k) / 4 + OX_INTEGER_OVER, 16);
 }
 
 static int32_t row_sum(const struct ox_integer_core *k, const uint8_t *const *a, unsigned i)
@@ -335,7 +335,7 @@ static void copy_bytes(const uint8_t *from, uint8_t flip, size_t n, uint8_t *to)
 static void widen_row(const struct ox_integer_core *k, const uint8_t *const *segment, uint16_t *to)
 {
     const size_t per_segment = round_up(k->depth, 4);
-    const size_t n = k->slack ? round_up(k->depth, OVER) : k->depth;
+    const size_t n = k->slack ? round_up(k->depth, OX_INTEGER_OVER) : k->depth;
     for (size_t s = 0; s < k->segments; s++, to += per_segment) {
         k->t->widen(n, segment[s * k->t->mr], k->flip, to);
         for (size_t p = n; p < per_segment; p++)
@@ -350,8 +350,8 @@ static void copy_row(const struct ox_integer_core *k, const uint8_t *const *segm
     for (size_t s = 0; s < k->segments; s++, to += per_segment) {
         const uint8_t *from = segment[s * k->t->mr];
         if (k->slack && !k->flip) {
-            for (size_t p = 0; p < k->depth; p += OVER)
-                memcpy(to + p, from + p, OVER);
+            for (size_t p = 0; p < k->depth; p += OX_INTEGER_OVER)
+                memcpy(to + p, from + p, OX_INTEGER_OVER);
             continue;
         }
         copy_bytes(from, k->flip, k->depth, to);
@@ -419,7 +419,7 @@ static void run_block(void *arg, size_t task, size_t slot)
     const struct ox_integer_block b = ox_integer_block_of(k, task);
     const uint8_t *pointers[SEGMENTS * OX_TILE_ROWS_MAX];
     void *copy = k->sums + slot * k->slot;
-    int32_t *sums = k->sums + slot * k->slot + round_up(t->mr * row_bytes(k) / 4 + OVER, 16);
+    int32_t *sums = k->sums + slot * k->slot + round_up(t->mr * row_bytes(k) / 4 + OX_INTEGER_OVER, 16);
     const uint8_t *rows[2 * OX_TILE_ROWS_MAX];
     const struct forms forms = forms_of(k, b.packed, (b.cols + t->nr - 1) / t->nr);
     struct ox_integer_tile tile = {.ldc = k->block_cols};
@@ -630,7 +630,7 @@ void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const 
 /* With what may be read past its end. */
 static size_t frame_bytes(size_t bytes)
 {
-    return bytes ? round_up(bytes + OVER, 64) : 0;
+    return bytes ? round_up(bytes + OX_INTEGER_OVER, 64) : 0;
 }
 
 size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env,

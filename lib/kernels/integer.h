@@ -129,6 +129,7 @@ void ox_integer_dotprod(struct ox_integer *t);
 void ox_integer_avx2(struct ox_integer *t);
 void ox_integer_winograd_avx2(struct ox_integer *t); /* the transforms alone */
 void ox_integer_avx512(struct ox_integer *t);
+void ox_integer_end_avx512(struct ox_integer *t); /* finish() alone */
 void ox_integer_vnni(struct ox_integer *t);
 void ox_integer_amx(struct ox_integer *t); /* strips alone, and those only where the compiler can */
 

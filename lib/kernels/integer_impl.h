@@ -4,6 +4,8 @@
 
 #include "kernels/integer.h"
 
+enum { OX_INTEGER_OVER = 16 }; /* bytes behind a frame that may be read */
+
 /* A convolution whose image has been padded, or a product as a convolution over
  * an image of one line. */
 struct ox_integer_core {

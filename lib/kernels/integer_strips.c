@@ -11,7 +11,8 @@ enum {
     BLOCK_BYTES = 1 << 20,
     CHUNK = 128, /* columns whose sums stay near */
     DEEP = 64,   /* a segment that is no multiple of it leaves a part of the kernel's step unused */
-    SEGMENTS = 256
+    SEGMENTS = 256,
+    SHORT = 128 /* bytes that are sooner moved than memcpy() is called */
 };
 
 static size_t min_size(size_t a, size_t b)
@@ -55,7 +56,7 @@ void ox_integer_strips_plan(struct ox_integer_core *k)
     k->copy_row = round_up(wide, 64) | 64; /* an odd number of lines, or rows would share few of a cache's sets */
     k->slot = OX_INTEGER_STRIP * CHUNK;
     if (!reads_in_place(k) || k->segments > 1 || k->line != k->cols * k->pixel)
-        k->slot += OX_INTEGER_STRIP * k->copy_row / 4;
+        k->slot += (OX_INTEGER_STRIP * k->copy_row + OX_INTEGER_OVER) / 4;
 }
 
 /* Where the first row of each segment is. */
@@ -74,14 +75,22 @@ static const uint8_t *pixel_of(const struct ox_integer_core *k, const struct ox_
     return k->in + m / k->cols * k->line + m % k->cols * k->pixel + b->group * k->channels;
 }
 
-/* A row's segments one after another, each filled up to a multiple of four by what the weights there, 0, leave without effect. */
+/* A row's segments one after another, each filled up to a multiple of four: by what comes next where that may be read, as the
+ * weights there are 0. */
 static void copy_row(const struct ox_integer_core *k, const uint8_t *first, uint8_t *to)
 {
     const uint8_t *a[SEGMENTS];
+    const size_t full = round_up(k->depth, 4);
     find_segments(k, first, a);
-    for (size_t s = 0; s < k->segments; s++, to += round_up(k->depth, 4)) {
+    for (size_t s = 0; s < k->segments; s++, to += full) {
+        if (k->slack && k->depth < SHORT) {
+            for (size_t p = 0; p < k->depth; p += OX_INTEGER_OVER)
+                memcpy(to + p, a[s] + p, OX_INTEGER_OVER);
+            continue;
+        }
         memcpy(to, a[s], k->depth);
-        memset(to + k->depth, 0, round_up(k->depth, 4) - k->depth);
+        if (full > k->depth)
+            memset(to + k->depth, 0, full - k->depth);
     }
 }
 
