@@ -310,7 +310,8 @@ struct ox_integer_end ox_integer_end_at(const struct ox_integer_end *end, size_t
     return out;
 }
 
-static void find_segments(const struct ox_integer_core *k, const uint8_t *base, unsigned i, const uint8_t **a)
+static void find_segments(const struct ox_integer_core *k, const uint8_t *base, unsigned i,
+                          const uint8_t **a)
 {
     const unsigned mr = k->t->mr;
     const size_t across = k->segments == k->taps[0] ? 1 : k->taps[1];
@@ -378,8 +379,8 @@ static struct forms forms_of(const struct ox_integer_core *k, const char *packed
 }
 
 /* A tile's rows in the forms that it reads; bytes stay where they are if they lie as they should. */
-static void copy_rows(const struct ox_integer_core *k, struct ox_integer_tile *tile, struct forms forms,
-                      uint8_t *copy, const uint8_t **rows)
+static void copy_rows(const struct ox_integer_core *k, struct ox_integer_tile *tile,
+                      struct forms forms, uint8_t *copy, const uint8_t **rows)
 {
     const bool mixed = k->t->layout == OX_INTEGER_MIXED;
     const bool in_place = k->segments == 1 && !k->flip && k->wide == k->depth;
@@ -419,7 +420,8 @@ static void run_block(void *arg, size_t task, size_t slot)
     const struct ox_integer_block b = ox_integer_block_of(k, task);
     const uint8_t *pointers[SEGMENTS * OX_TILE_ROWS_MAX];
     void *copy = k->sums + slot * k->slot;
-    int32_t *sums = k->sums + slot * k->slot + round_up(t->mr * row_bytes(k) / 4 + OX_INTEGER_OVER, 16);
+    int32_t *sums =
+        k->sums + slot * k->slot + round_up(t->mr * row_bytes(k) / 4 + OX_INTEGER_OVER, 16);
     const uint8_t *rows[2 * OX_TILE_ROWS_MAX];
     const struct forms forms = forms_of(k, b.packed, (b.cols + t->nr - 1) / t->nr);
     struct ox_integer_tile tile = {.ldc = k->block_cols};
@@ -428,7 +430,8 @@ static void run_block(void *arg, size_t task, size_t slot)
         tile.rows = (unsigned)min_size(step, b.m1 - m);
         for (unsigned i = 0; i < tile.rows; i++) {
             const size_t y = (m + i) / k->cols, x = (m + i) % k->cols;
-            find_segments(k, k->in + y * k->line + x * k->pixel + b.group * k->channels, i, pointers);
+            find_segments(k, k->in + y * k->line + x * k->pixel + b.group * k->channels, i,
+                          pointers);
         }
         tile.a = pointers;
         tile.segments = k->segments;

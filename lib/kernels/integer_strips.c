@@ -53,10 +53,11 @@ void ox_integer_strips_plan(struct ox_integer_core *k)
     k->block_rows = ox_even_part(m, (m + by_rows - 1) / by_rows, OX_INTEGER_STRIP);
     k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
     k->n_rows = (m + k->block_rows - 1) / k->block_rows;
-    k->copy_row = round_up(wide, 64) | 64; /* an odd number of lines, or rows would share few of a cache's sets */
+    k->copy_row = round_up(wide, 64) |
+                  64; /* an odd number of lines, or rows would share few of a cache's sets */
     k->slot = OX_INTEGER_STRIP * CHUNK;
     if (!reads_in_place(k) || k->segments > 1 || k->line != k->cols * k->pixel)
-        k->slot += (OX_INTEGER_STRIP * k->copy_row + OX_INTEGER_OVER) / 4;
+        k->slot += round_up(OX_INTEGER_STRIP * k->copy_row + OX_INTEGER_OVER, 64) / 4;
 }
 
 /* Where the first row of each segment is. */

@@ -13,15 +13,32 @@ void ox_rows_emulated(struct ox_rows *t);
 #endif
 
 static struct ox_compute emulated;
-static struct ox_integer emulated_integer[2];
+static struct ox_integer emulated_integer[3];
 static struct ox_rows emulated_rows;
 static pthread_once_t filled = PTHREAD_ONCE_INIT;
+
+static void plain_strip(const struct ox_integer_strip *s)
+{
+    const size_t nr = ox_integer(OX_CPU_C)->nr;
+    for (size_t cell = 0; cell < s->rows * s->panels * nr; cell++) {
+        const size_t i = cell / (s->panels * nr), j = cell % (s->panels * nr);
+        const int8_t *b = (const int8_t *)s->b + j / nr * s->panel + j % nr * 4;
+        int32_t sum = 0;
+        for (size_t segment = 0; segment < s->segments; segment++, b += s->depth * nr) {
+            for (size_t p = 0; p < s->depth; p++)
+                sum += s->a[segment][i * s->a_row + p] * b[p / 4 * 4 * nr + p % 4];
+        }
+        s->c[i * s->ldc + j] = sum;
+    }
+}
 
 static void fill(void)
 {
     emulated = *ox_compute(ox_cpu_probe());
     emulated_rows = *ox_rows(ox_cpu_probe());
     emulated_integer[0] = emulated_integer[1] = *ox_integer(ox_cpu_common());
+    emulated_integer[2] = *ox_integer(OX_CPU_C);
+    emulated_integer[2].strip = plain_strip;
 #if EMULATION
     ox_compute_emulated(&emulated);
     ox_rows_emulated(&emulated_rows);
@@ -45,7 +62,7 @@ const struct ox_compute *table_at(unsigned i)
 
 unsigned n_integer_tables(void)
 {
-    return n_tables() + (EMULATION && ox_cpu_probe() >= OX_CPU_AVX2);
+    return 1 + n_tables() + (EMULATION && ox_cpu_probe() >= OX_CPU_AVX2);
 }
 
 const struct ox_integer *integer_table_at(unsigned i)
@@ -53,7 +70,7 @@ const struct ox_integer *integer_table_at(unsigned i)
     if (i <= (unsigned)ox_cpu_probe())
         return ox_integer((enum ox_cpu)i);
     pthread_once(&filled, fill);
-    return &emulated_integer[i - (unsigned)ox_cpu_probe() - 1];
+    return &emulated_integer[i + 1 == n_integer_tables() ? 2 : i - (unsigned)ox_cpu_probe() - 1];
 }
 
 const struct ox_rows *rows_table_at(unsigned i)

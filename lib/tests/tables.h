@@ -9,7 +9,7 @@
 unsigned n_tables(void);
 /* i < n_tables(); 0 is plain C. */
 const struct ox_compute *table_at(unsigned i);
-/* The same for 8-bit products, with AVX-512 and VNNI emulated. */
+/* The same for 8-bit products, with AVX-512 and VNNI emulated, and plain C by strips as AMX does them. */
 unsigned n_integer_tables(void);
 const struct ox_integer *integer_table_at(unsigned i);
 /* The same for rows, i < n_tables(). */

@@ -344,7 +344,7 @@ int main(void)
     tcase_add_loop_test(tc, products_are_exact, 0, 400);
     tcase_add_loop_test(tc, convolutions_are_exact, 0, 400);
     tcase_add_test(tc, sums_of_the_largest_products_do_not_saturate);
-    tcase_add_loop_test(tc, sums_of_the_largest_convolutions_are_exact, 0, 12);
+    tcase_add_loop_test(tc, sums_of_the_largest_convolutions_are_exact, 0, 16);
     suite_add_tcase(s, tc);
     return run_suite(s);
 }

@@ -6,9 +6,9 @@
 #include <string.h>
 
 enum {
-    TALL = 16,           /* rows of a tile */
-    DEEP = 64,           /* bytes of a row */
-    LINE = 4 * 32,       /* bytes of a four of k in a panel */
+    TALL = 16,     /* rows of a tile */
+    DEEP = 64,     /* bytes of a row */
+    LINE = 4 * 32, /* bytes of a four of k in a panel */
     STEP = LINE * DEEP / 4
 };
 /* Sums 00, 01, 10, 11 are tiles 0 to 3; 4 and 6 are rows and weights of whole steps, 5 and 7 of what is left behind them. */
@@ -59,9 +59,8 @@ static void configure(unsigned rows, size_t last)
         }                                                                                          \
     } while (0)
 
-static inline __attribute__((always_inline)) void panel_of(const struct ox_integer_strip *s,
-                                                           const char *b, int32_t *c,
-                                                           const bool two)
+static inline __attribute__((always_inline)) void
+panel_of(const struct ox_integer_strip *s, const char *b, int32_t *c, const bool two)
 {
     const size_t a_row = s->a_row, last = s->depth % DEEP, whole = s->depth - last;
     const size_t first = two ? s->rows - TALL : 0, below = first * a_row;

@@ -36,8 +36,7 @@ static __attribute__((noinline)) __m512i whole_in_double(__m512i sums, __m512 sc
 {
     __m256i out[2];
     for (unsigned half = 0; half < 2; half++) {
-        const __m256i s =
-            half ? _mm512_extracti64x4_epi64(sums, 1) : _mm512_castsi512_si256(sums);
+        const __m256i s = half ? _mm512_extracti64x4_epi64(sums, 1) : _mm512_castsi512_si256(sums);
         const __m256 by = half ? _mm512_extractf32x8_ps(scale, 1) : _mm512_castps512_ps256(scale);
         const __m512d x = _mm512_mul_pd(_mm512_cvtepi32_pd(s), _mm512_cvtps_pd(by));
         const __m512d within =
