@@ -25,15 +25,17 @@ static size_t round_up(size_t x, size_t to)
     return (x + to - 1) / to * to;
 }
 
-bool ox_integer_strips_pay(const struct ox_integer_core *k)
-{
-    return k->t->strip && !k->depthwise && k->rows * k->cols >= LEAST_ROWS;
-}
-
 /* Whether segments can be read where they are. */
 static bool reads_in_place(const struct ox_integer_core *k)
 {
     return k->depth % 4 == 0 && (k->segments == 1 || k->depth % DEEP == 0);
+}
+
+/* Copying rows of little depth takes longer than multiplying them by tiles. */
+bool ox_integer_strips_pay(const struct ox_integer_core *k)
+{
+    return k->t->strip && !k->depthwise && k->rows * k->cols >= LEAST_ROWS &&
+           (reads_in_place(k) || k->segments * k->depth >= 2 * DEEP);
 }
 
 void ox_integer_strips_plan(struct ox_integer_core *k)
