@@ -300,35 +300,40 @@ static enum ox_status run_global_lp(struct ox_run *r, struct ox_error *err)
 
 /* ---- MaxUnpool ---------------------------------------------------------------------------------------------------- */
 
-static void infer_unpool(struct ox_infer *c)
+/* The output's shape by input 2. */
+static void infer_unpool_given(struct ox_infer *c, unsigned rank)
 {
-    unsigned rank, rank_y;
-    const struct ox_expr *const *x;
     const struct ox_expr *const *values;
     size_t n;
-    for (size_t i = 0; i < 2; i++) {
-        if (ox_infer_shape(c, i, &rank, NULL) && rank < 3)
-            ox_infer_conflict(c, "the rank of input %zu is %u, not at least 3", i, rank);
-    }
-    if (ox_infer_has(c, 2)) {
-        const struct ox_expr *n_dims = ox_infer_dim(c, 2, 0);
-        int64_t known;
-        if (ox_infer_values(c, 2, &n, &values))
-            ox_infer_set_shape(c, 0, (unsigned)n, values);
-        else if (ox_infer_shape(c, 0, &rank_y, NULL) ||
-                 (ox_infer_is_num(n_dims, &known) && (rank_y = (unsigned)known, true)))
-            ox_infer_set_shape(c, 0, rank_y, ox_infer_dims(c, rank_y));
-        return;
-    }
-    if (!ox_infer_shape(c, 0, &rank, &x) || rank < 3)
-        return;
+
+    ox_rule_rank(c, 2, 1);
+    ox_infer_equal(c, ox_infer_dim(c, 2, 0), ox_infer_num(c, rank), "output_shape and axes");
+    if (ox_infer_values(c, 2, &n, &values) && n == rank)
+        ox_infer_set_shape(c, 0, rank, values);
+    else
+        ox_infer_set_shape(c, 0, rank, ox_infer_dims(c, rank));
+}
+
+static void infer_unpool(struct ox_infer *c)
+{
+    unsigned rank;
+    const struct ox_expr *const *x;
     const int64_t *kernel, *strides, *pads;
+
+    ox_rule_rank_least(c, 0, 3);
+    ox_rule_rank_least(c, 1, 3);
+    if (!(ox_infer_shape(c, 0, &rank, &x) || ox_infer_shape(c, 1, &rank, &x)) || rank < 3)
+        return;
     unsigned axes = rank - 2;
     const struct ox_expr **dims = ox_infer_dims(c, rank);
     if (!dims || !ox_infer_window_list(c, "kernel_shape", axes, 1, &kernel) ||
         !ox_infer_window_list(c, "strides", axes, 1, &strides) ||
         !ox_infer_window_list(c, "pads", 2 * (size_t)axes, 0, &pads) || !kernel)
         return;
+    if (ox_infer_has(c, 2)) {
+        infer_unpool_given(c, rank);
+        return;
+    }
     dims[0] = x[0];
     dims[1] = x[1];
     for (unsigned d = 0; d < axes; d++) {

@@ -11,6 +11,8 @@ done
 for list in 'strides: ints = []' 'pads: ints = []' 'kernel_shape: ints = []'; do conv "Conv <group = 2, $list>"; done
 refuse 22 'g (float[1,1,7,7] x) => (int64 n) { y = MaxPool <kernel_shape = [3,3], dilations: ints = []> (x) n = Size (y) }'
 refuse 22 'g (float[1,1] x, int64[1,1] at) => (int64 n) { y = MaxUnpool <kernel_shape = [2,2]> (x, at) n = Size (y) }'
+refuse 22 'g (float[1,1,2,2] x, int64[1,1,2,2] at, int64[3] s) => (int64 n) { y = MaxUnpool <kernel_shape = [2,2]> (x, at, s) n = Size (y) }'
+refuse 22 'g (float[1,1,2,2] x, int64[1,1,2,2] at, int64[4] s) => (int64 n) { y = MaxUnpool <kernel_shape = [2]> (x, at, s) n = Size (y) }'
 refuse 22 'g (float x) => (int64 n) { y = ArgMax <axis = 0> (x) n = Size (y) }'
 refuse 22 'g (float x, bool[2] keep) => (int64 n) { y = Compress (x, keep) n = Size (y) }'
 refuse 22 'g (float[2,1] x, int64 shape) => (int64 n) { y = Expand (x, shape) n = Size (y) }'
