@@ -490,6 +490,20 @@ static enum ox_status run_eye_like(struct ox_run *r, struct ox_error *err)
 
 /* ---- OneHot -------------------------------------------------------------------------------------------------------- */
 
+/* Before version 11 nothing is counted from the end. */
+static void check_indices(struct ox_infer *c)
+{
+    const int64_t *index;
+    size_t n;
+
+    if (ox_infer_opset(c) >= 11 || !ox_infer_ints(c, 0, &n, &index))
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (index[i] < 0)
+            ox_infer_conflict(c, "indices[%zu] is %" PRId64 ", negative, which version 11 brought",
+                              i, index[i]);
+}
+
 static void infer_one_hot(struct ox_infer *c)
 {
     const struct ox_expr *const *in, *const *depth, **out;
@@ -500,6 +514,7 @@ static void infer_one_hot(struct ox_infer *c)
     int64_t least;
 
     ox_infer_same_dtype(c, 0, 2);
+    check_indices(c);
     if (ox_infer_shape(c, 1, &rank, &in) &&
         (rank > 1 || (rank == 1 && ox_infer_is_num(in[0], &least) && least > 1)))
         ox_infer_conflict(c, "depth has more than one element");
