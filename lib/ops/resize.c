@@ -559,7 +559,8 @@ static bool says_something(struct ox_infer *c, size_t input)
 
     if (!value || !ox_infer_is_num(ox_infer_dim(c, input, 0), &length) || length != 0)
         return value != NULL;
-    return input == SCALES && !value->init && !ox_infer_const(c, input);
+    bool constant = value->producer && strcmp(value->producer->op_type, "Constant") == 0;
+    return input == SCALES && !value->init && !constant && !ox_infer_const(c, input);
 }
 
 static void scales_or_sizes(struct ox_infer *c)

@@ -342,6 +342,8 @@ static const struct refusal {
     {11, "float[2,3] x, float[2] s, int64[2] t", "z = Resize(x, s, s, t)", NULL},
     {13, "float[2,3] x, int64[2] t", "e = Constant<value = float[0] {}>() z = Resize(x, e, e, t)",
      NULL},
+    {13, "float[2,3] x, int64[2] t",
+     "e = Constant<value_floats: floats = []>() z = Resize(x, , e, t)", NULL},
     {18, "float x, int64[2] t", "z = Resize<axes = [0,1]>(x, , , t)", "2 axes"},
     /* The batch of a cache, its other axes, and its indices. */
     {24, "float[2,3,4] x, float[2,1,4] u, int64[2] i", "z = TensorScatter(x, u, i)", NULL},
