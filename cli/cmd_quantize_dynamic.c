@@ -5,6 +5,7 @@
 struct args {
     struct quantize_args common;
     int weight_only;
+    int accuracy; /* 1: plain */
     int64_t block_size;
     int method;     /* enum ox_weight_method */
     int scale_type; /* 0: float16 */
@@ -40,6 +41,8 @@ static const struct opt options[] = {
      "of rounding weights alone: nearest; outliers counting less; by samples"},
     {0, "calibration", OPT_STRINGS, offsetof(struct args, calibration), "DATA", NULL,
      "samples for gptq, as for quantize-static"},
+    {0, "accuracy", OPT_CHOICE, offsetof(struct args, accuracy), "HOW", "default|plain",
+     "repairs that need no samples: channels evened out, rounding whose errors cancel; plain none"},
     {0, "contrib", OPT_FLAG, FIELD(contrib), NULL, NULL,
      "operators of com.microsoft may be written"},
     {0, "compat", OPT_CHOICE, FIELD(compat), "PROGRAM", QUANTIZE_COMPATS,
@@ -110,6 +113,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     struct ox_quant_options chosen;
     const char **lists[QUANTIZE_LISTS];
     ox_quant_options_init(&chosen);
+    chosen.accuracy = args->accuracy ? OX_QUANT_PLAIN : OX_QUANT_DEFAULT;
     chosen.weight_type = types[args->common.weight_type];
     if (args->weight_only) {
         chosen.weight_only = true;

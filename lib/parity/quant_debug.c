@@ -7,6 +7,10 @@
 #include "tensor/tensor.h"
 
 struct debug {
+    struct ox_model *a, *b; /* quantized and original */
+    const char *const *paths;
+    size_t n_paths;
+    uint64_t most; /* samples; 0: all */
     struct ox_parity *parity;
     struct ox_env *env;
     const struct ox_session *quantized, *original;
@@ -33,14 +37,13 @@ static enum ox_status run_one(struct debug *d, struct ox_datum *const *feed, str
     return status;
 }
 
-static enum ox_status run_all(struct debug *d, const char *const *paths, size_t n_paths,
-                              uint64_t most, struct ox_error *err)
+static enum ox_status run_all(struct debug *d, struct ox_samples_batch *batch, struct ox_error *err)
 {
     struct ox_samples *samples;
-    OX_TRY(ox_samples_open(&samples, d->env, d->original, paths, n_paths, err));
+    OX_TRY(ox_samples_open(&samples, d->env, d->original, d->paths, d->n_paths, batch, err));
     enum ox_status status = OX_OK;
     uint64_t n = 0;
-    for (; status == OX_OK && (most == 0 || n < most); n++) {
+    for (; status == OX_OK && (d->most == 0 || n < d->most); n++) {
         struct ox_datum *const *feed;
         bool more = false;
         status = ox_env_poll(d->env, err);
@@ -49,6 +52,7 @@ static enum ox_status run_all(struct debug *d, const char *const *paths, size_t 
         if (status != OX_OK || !more)
             break;
         status = run_one(d, feed, err);
+        batch->wider = ox_samples_wider(samples, status);
     }
     if (status == OX_OK && n == 0)
         status = ox_fail(err, OX_INPUT, "no sample was found");
@@ -56,28 +60,42 @@ static enum ox_status run_all(struct debug *d, const char *const *paths, size_t 
     return status;
 }
 
+static enum ox_status compare(void *arg, struct ox_samples_batch *batch, struct ox_error *err)
+{
+    const struct ox_parity_options options = {.own = true,
+                                              .metrics.tolerance = {.rtol = 1e-3, .atol = 1e-5}};
+    struct debug *d = arg;
+    enum ox_status status = OX_OK;
+    ox_parity_release(d->parity); /* of a batch that did not run */
+    d->parity = NULL;
+    OX_TRY(ox_parity_new(&d->parity, d->a, d->b, &options, err));
+    d->quantized = ox_parity_session(d->parity, 0);
+    d->original = ox_parity_session(d->parity, 1);
+    d->n_inputs = ox_session_n_inputs(d->quantized);
+    d->inputs = calloc(d->n_inputs + 1, sizeof *d->inputs);
+    d->a_outputs = calloc(ox_session_n_outputs(d->quantized) + 1, sizeof *d->a_outputs);
+    d->b_outputs = calloc(ox_session_n_outputs(d->original) + 1, sizeof *d->b_outputs);
+    if (!d->inputs || !d->a_outputs || !d->b_outputs)
+        status = ox_no_memory(err);
+    if (status == OX_OK)
+        status = run_all(d, batch, err);
+    free(d->inputs);
+    free(d->a_outputs);
+    free(d->b_outputs);
+    return status;
+}
+
 enum ox_status ox_quant_debug(struct ox_parity **out, struct ox_model *quantized,
                               struct ox_model *original, const char *const *samples,
                               size_t n_samples, uint64_t most, struct ox_error *err)
 {
-    const struct ox_parity_options options = {.own = true,
-                                              .metrics.tolerance = {.rtol = 1e-3, .atol = 1e-5}};
-    struct debug d = {.env = original->env};
-    enum ox_status status = OX_OK;
-    OX_TRY(ox_parity_new(&d.parity, quantized, original, &options, err));
-    d.quantized = ox_parity_session(d.parity, 0);
-    d.original = ox_parity_session(d.parity, 1);
-    d.n_inputs = ox_session_n_inputs(d.quantized);
-    d.inputs = calloc(d.n_inputs + 1, sizeof *d.inputs);
-    d.a_outputs = calloc(ox_session_n_outputs(d.quantized) + 1, sizeof *d.a_outputs);
-    d.b_outputs = calloc(ox_session_n_outputs(d.original) + 1, sizeof *d.b_outputs);
-    if (!d.inputs || !d.a_outputs || !d.b_outputs)
-        status = ox_no_memory(err);
-    if (status == OX_OK)
-        status = run_all(&d, samples, n_samples, most, err);
-    free(d.inputs);
-    free(d.a_outputs);
-    free(d.b_outputs);
+    struct debug d = {.a = quantized,
+                      .b = original,
+                      .paths = samples,
+                      .n_paths = n_samples,
+                      .most = most,
+                      .env = original->env};
+    enum ox_status status = ox_samples_try(compare, &d, err);
     if (status == OX_OK)
         *out = d.parity;
     else

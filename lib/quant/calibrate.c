@@ -26,10 +26,9 @@ void ox_kept_release(struct ox_kept *kept, size_t n_inputs)
     kept->inputs = NULL;
 }
 
-void ox_calibration_release(struct ox_calibration *c)
+/* All that was seen. */
+static void forget(struct ox_calibration *c)
 {
-    if (!c)
-        return;
     for (size_t i = 0; i < c->n_tensors; i++) {
         ox_stats_release(&c->tensors[i].stats);
         free(c->tensors[i].name);
@@ -37,11 +36,20 @@ void ox_calibration_release(struct ox_calibration *c)
     }
     for (size_t i = 0; i < c->n_kept; i++)
         ox_kept_release(&c->kept[i], c->n_inputs);
+    free(c->tensors);
+    ox_strmap_release(&c->index);
+    c->tensors = NULL;
+    c->n_tensors = c->cap_tensors = c->n_kept = 0;
+}
+
+void ox_calibration_release(struct ox_calibration *c)
+{
+    if (!c)
+        return;
+    forget(c);
     for (size_t i = 0; i < c->n_inputs; i++)
         free(c->inputs[i]);
     free(c->inputs);
-    free(c->tensors);
-    ox_strmap_release(&c->index);
     free(c);
 }
 
@@ -476,17 +484,29 @@ struct progress {
     void *arg;
 };
 
+struct passes {
+    struct watch *watch;
+    struct ox_session *session;
+    const char *const *paths;
+    size_t n_paths;
+    struct progress progress;
+    bool two;
+};
+
 /* All samples once. */
-static enum ox_status run_pass(struct watch *watch, struct ox_session *session,
-                               const char *const *paths, size_t n_paths,
-                               const struct progress *progress, struct ox_error *err)
+static enum ox_status run_pass(const struct passes *passes, struct ox_samples_batch *batch,
+                               struct ox_error *err)
 {
+    struct watch *watch = passes->watch;
+    struct ox_session *session = passes->session;
+    const struct progress *progress = &passes->progress;
     struct ox_samples *samples = NULL;
     watch->n_fed = 0;
     struct ox_datum **outputs = calloc(ox_session_n_outputs(session) + 1, sizeof *outputs);
     enum ox_status status = outputs ? OX_OK : ox_no_memory(err);
     OX_TRY_CLEANUP(status);
-    OX_TRY_CLEANUP(ox_samples_open(&samples, watch->c->env, session, paths, n_paths, err));
+    OX_TRY_CLEANUP(ox_samples_open(&samples, watch->c->env, session, passes->paths, passes->n_paths,
+                                   batch, err));
     watch->c->guessed = ox_samples_guessed(samples);
     uint64_t total = ox_samples_count(samples);
     for (uint64_t done = 0;; done++) {
@@ -498,12 +518,35 @@ static enum ox_status run_pass(struct watch *watch, struct ox_session *session,
             progress->report(progress->arg, done, total);
         if (!more)
             break;
-        OX_TRY_CLEANUP(run_feed(watch, session, feed, outputs, err));
+        status = run_feed(watch, session, feed, outputs, err);
+        batch->wider = ox_samples_wider(samples, status);
+        OX_TRY_CLEANUP(status);
     }
 cleanup:
     free(outputs);
     ox_samples_release(samples);
     return status;
+}
+
+static enum ox_status run_passes(void *arg, struct ox_samples_batch *batch, struct ox_error *err)
+{
+    const struct passes *passes = arg;
+    struct watch *watch = passes->watch;
+    struct ox_calibration *c = watch->c;
+    const bool anew = c->n_samples == 0;
+    if (anew)
+        forget(c); /* what a batch left that did not run */
+    watch->pass = passes->two ? PASS_STATS_ABS : PASS_STATS;
+    enum ox_status status = run_pass(passes, batch, err);
+    if (!anew)
+        batch->wider = 0;
+    if (status != OX_OK || !passes->two)
+        return status;
+    watch->pass = PASS_HISTOGRAM_ABS;
+    OX_TRY(run_pass(passes, batch, err));
+    for (size_t i = 0; i < c->n_tensors; i++)
+        ox_abs_histogram_decide(&c->tensors[i], watch->options->percentile);
+    return OX_OK;
 }
 
 enum ox_status ox_calibration_run(struct ox_calibration *c, struct ox_model *model,
@@ -512,10 +555,12 @@ enum ox_status ox_calibration_run(struct ox_calibration *c, struct ox_model *mod
                                   void (*report)(void *arg, uint64_t done, uint64_t total),
                                   void *report_arg, struct ox_error *err)
 {
-    bool two = options->compat_ort && options->method == OX_QUANT_PERCENTILE;
-    struct watch watch = {.c = c, .pass = two ? PASS_STATS_ABS : PASS_STATS, .options = options};
-    struct progress progress = {report, report_arg};
-    struct ox_session *session = NULL;
+    struct watch watch = {.c = c, .options = options};
+    struct passes passes = {.watch = &watch,
+                            .paths = paths,
+                            .n_paths = n_paths,
+                            .progress = {report, report_arg},
+                            .two = options->compat_ort && options->method == OX_QUANT_PERCENTILE};
     /* What Constant nodes make has a range in onnxruntime's calibration too: there the model runs as it stands. */
     struct ox_run_options run = {
         .level = options->compat_ort ? 0 : 2, .on_value = on_value, .value_arg = &watch};
@@ -528,18 +573,12 @@ enum ox_status ox_calibration_run(struct ox_calibration *c, struct ox_model *mod
     run.on_body_value = watch.n_bodies ? on_body_value : NULL;
     run.watched = watch.watched;
     run.n_watched = options->compat_ort || watch.n_bodies ? 0 : watch.n_watched;
-    OX_TRY_CLEANUP(ox_session_new(&session, model, &run, err));
-    OX_TRY_CLEANUP(name_inputs(c, session, err));
-    OX_TRY_CLEANUP(run_pass(&watch, session, paths, n_paths, &progress, err));
-    if (two) {
-        watch.pass = PASS_HISTOGRAM_ABS;
-        OX_TRY_CLEANUP(run_pass(&watch, session, paths, n_paths, &progress, err));
-        for (size_t i = 0; i < c->n_tensors; i++)
-            ox_abs_histogram_decide(&c->tensors[i], options->percentile);
-    }
+    OX_TRY_CLEANUP(ox_session_new(&passes.session, model, &run, err));
+    OX_TRY_CLEANUP(name_inputs(c, passes.session, err));
+    OX_TRY_CLEANUP(ox_samples_try(run_passes, &passes, err));
     OX_TRY_CLEANUP(fill_aliases(&watch, err));
 cleanup:
-    ox_session_release(session);
+    ox_session_release(passes.session);
     ox_strmap_release(&watch.names);
     ox_strmap_release(&watch.normalized);
     free(watch.watched);

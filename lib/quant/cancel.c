@@ -42,8 +42,9 @@ bool ox_cancel_pays(const struct ox_node *node)
         "Reshape", "Flatten",     "Transpose",         "Squeeze", "Unsqueeze",
         "MaxPool", "AveragePool", "GlobalAveragePool", "Dropout", "Identity",
         "Slice",   "Split",       "GlobalMaxPool",     "Resize",  "ReduceMean"};
+    /* What comes from without may have been centred, or be noise. */
     if (strcmp(node->op_type, "Conv") == 0)
-        return true;
+        return node->inputs[0]->producer != NULL;
     const struct ox_value *value = node->inputs[0];
     while (value && value->producer && !*value->producer->domain && value->producer->n_inputs &&
            is_among(value->producer->op_type, keep_sign, OX_COUNT(keep_sign)))

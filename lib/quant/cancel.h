@@ -10,7 +10,8 @@ struct ox_quant;
 /* The axis of a constant weight (input 1 of the node) along which outputs lie; -1: none that cancelling serves, as of depthwise
  * convolutions. */
 int ox_cancel_axis(const struct ox_node *node, unsigned rank);
-/* Whether cancelling is likely to serve the node: it is a convolution, or what it takes is of one sign (of Relu, say). */
+/* Whether cancelling is likely to serve the node: it is a convolution of what another node makes, or what
+ * it takes is of one sign (of Relu, say). */
 bool ox_cancel_pays(const struct ox_node *node);
 /* Which of the n features that the product `node` adds up are likely to be other than 0; *live in q->arena, NULL: all may be.
  * A Relu of a product of what is of one sign gives nothing but 0 where the product's weights, with its bias, add up to less. */

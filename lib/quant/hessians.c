@@ -12,6 +12,11 @@ struct watch {
     struct ox_env *env;
     struct ox_strmap index;
     struct ox_hessian *hessians;
+    size_t n_hessians;
+    struct ox_session *session;
+    const char *const *paths;
+    size_t n_paths;
+    struct ox_datum **outputs;
 };
 
 /* Four rows at a time: each element of the sums is loaded once for all of them. */
@@ -58,12 +63,18 @@ static enum ox_status on_value(void *arg, const char *name, const struct ox_datu
     return OX_OK;
 }
 
-static enum ox_status run_all(struct watch *watch, struct ox_session *session,
-                              const char *const *paths, size_t n_paths, struct ox_datum **outputs,
-                              struct ox_error *err)
+static enum ox_status run_all(void *arg, struct ox_samples_batch *batch, struct ox_error *err)
 {
+    struct watch *watch = arg;
+    struct ox_session *session = watch->session;
+    struct ox_datum **outputs = watch->outputs;
     struct ox_samples *samples;
-    OX_TRY(ox_samples_open(&samples, watch->env, session, paths, n_paths, err));
+    for (size_t i = 0; i < watch->n_hessians; i++) {
+        free(watch->hessians[i].sums);
+        watch->hessians[i].sums = NULL;
+    }
+    OX_TRY(
+        ox_samples_open(&samples, watch->env, session, watch->paths, watch->n_paths, batch, err));
     enum ox_status status = OX_OK;
     while (status == OX_OK) {
         struct ox_datum *const *feed;
@@ -83,6 +94,7 @@ static enum ox_status run_all(struct watch *watch, struct ox_session *session,
             ox_datum_release(outputs[i]);
             outputs[i] = NULL;
         }
+        batch->wider = ox_samples_wider(samples, status);
     }
     ox_samples_release(samples);
     return status;
@@ -91,11 +103,13 @@ static enum ox_status run_all(struct watch *watch, struct ox_session *session,
 enum ox_status ox_hessians_find(struct ox_hessian *hessians, size_t n, struct ox_model *model,
                                 const char *const *paths, size_t n_paths, struct ox_error *err)
 {
-    struct watch watch = {.env = model->env, .hessians = hessians};
+    struct watch watch = {.env = model->env,
+                          .hessians = hessians,
+                          .n_hessians = n,
+                          .paths = paths,
+                          .n_paths = n_paths};
     struct ox_run_options run = {.level = 2, .on_value = on_value, .value_arg = &watch};
     const char **watched = calloc(n + 1, sizeof *watched);
-    struct ox_session *session = NULL;
-    struct ox_datum **outputs = NULL;
     enum ox_status status = OX_OK;
     ox_strmap_init(&watch.index);
     OX_TRY_CLEANUP(watched ? OX_OK : ox_no_memory(err));
@@ -108,14 +122,14 @@ enum ox_status ox_hessians_find(struct ox_hessian *hessians, size_t n, struct ox
     }
     run.watched = watched;
     run.n_watched = n;
-    OX_TRY_CLEANUP(ox_session_new(&session, model, &run, err));
-    outputs = calloc(ox_session_n_outputs(session) + 1, sizeof *outputs);
-    OX_TRY_CLEANUP(outputs ? OX_OK : ox_no_memory(err));
-    OX_TRY_CLEANUP(run_all(&watch, session, paths, n_paths, outputs, err));
+    OX_TRY_CLEANUP(ox_session_new(&watch.session, model, &run, err));
+    watch.outputs = calloc(ox_session_n_outputs(watch.session) + 1, sizeof(struct ox_datum *));
+    OX_TRY_CLEANUP(watch.outputs ? OX_OK : ox_no_memory(err));
+    OX_TRY_CLEANUP(ox_samples_try(run_all, &watch, err));
 cleanup:
-    free(outputs);
+    free(watch.outputs);
     free(watched);
-    ox_session_release(session);
+    ox_session_release(watch.session);
     ox_strmap_release(&watch.index);
     return status;
 }

@@ -35,6 +35,7 @@ struct ox_samples {
     } * arrays;
     struct ox_datum **inputs; /* the feed */
     size_t guessed;           /* 1 + an input that may begin with time as well */
+    int64_t batch;            /* rows that a feed takes where the model does not say how many */
 };
 
 /* ---- What there is ------------------------------------------------------------------------------------------------ */
@@ -145,8 +146,10 @@ static bool array_for(const struct ox_samples *s, const struct ox_tensor_file *f
 }
 
 /* How many rows of an array a feed takes; 0: all of it, each time. *drop: rows are feeds without that dimension. */
-static int64_t rows_a_feed(const struct ox_samples *s, size_t input, unsigned rank, bool *drop)
+static int64_t rows_a_feed(const struct ox_samples *s, size_t input,
+                           const struct ox_tensor_file *file, size_t at, bool *drop)
 {
+    const unsigned rank = ox_tensor_file_rank(file, at);
     const struct ox_port *port = ox_session_input(s->session, input);
     *drop = port->has_rank && port->rank + 1 == rank;
     if (rank == 0 || (port->has_rank && port->rank > rank))
@@ -155,7 +158,10 @@ static int64_t rows_a_feed(const struct ox_samples *s, size_t input, unsigned ra
         return 1;
     if (port->dims[0] > 0)
         return port->dims[0];
-    return s->first[input] == OX_FIRST_TIME ? 0 : 1;
+    const int64_t rows = ox_tensor_file_dims(file, at)[0];
+    if (s->first[input] == OX_FIRST_TIME)
+        return 0;
+    return s->batch < rows || rows == 0 ? s->batch : rows;
 }
 
 static enum ox_status count_feeds(struct ox_samples *s, struct source *source, struct ox_error *err)
@@ -174,8 +180,7 @@ static enum ox_status count_feeds(struct ox_samples *s, struct source *source, s
                                  ox_session_input_name(s->session, i));
             continue;
         }
-        unsigned rank = ox_tensor_file_rank(file, at);
-        int64_t rows = rows_a_feed(s, i, rank, &drop);
+        int64_t rows = rows_a_feed(s, i, file, at, &drop);
         if (rows > 0) {
             if (!drop && ox_tensor_file_dims(file, at)[0] > 1 && s->first[i] == OX_FIRST_OPEN)
                 s->guessed = i + 1;
@@ -199,7 +204,7 @@ static enum ox_status open_source(struct ox_samples *s, struct ox_error *err)
         size_t at;
         if (!array_for(s, s->file, i, &at))
             continue;
-        array->n_rows = rows_a_feed(s, i, ox_tensor_file_rank(s->file, at), &array->drop);
+        array->n_rows = rows_a_feed(s, i, s->file, at, &array->drop);
         if (array->n_rows > 0 && !s->sources[s->at].whole)
             OX_TRY(ox_tensor_rows_open(&array->rows, s->file, at, err));
         else
@@ -281,7 +286,8 @@ static enum ox_status read_arrays(struct ox_samples *s, struct ox_error *err)
 
 enum ox_status ox_samples_open(struct ox_samples **out, struct ox_env *env,
                                const struct ox_session *session, const char *const *paths,
-                               size_t n_paths, struct ox_error *err)
+                               size_t n_paths, const struct ox_samples_batch *batch,
+                               struct ox_error *err)
 {
     enum { FOLDERS_DEEP = 2 };
     struct ox_samples *s = calloc(1, sizeof *s);
@@ -289,6 +295,7 @@ enum ox_status ox_samples_open(struct ox_samples **out, struct ox_env *env,
         return ox_no_memory(err);
     s->env = env;
     s->session = session;
+    s->batch = batch->rows;
     s->n_inputs = ox_session_n_inputs(session);
     s->first = calloc(s->n_inputs + 1, sizeof *s->first);
     s->arrays = calloc(s->n_inputs + 1, sizeof *s->arrays);
@@ -360,4 +367,41 @@ enum ox_status ox_samples_next(struct ox_samples *s, struct ox_datum *const **fe
     s->feed++;
     *feed = s->inputs;
     return OX_OK;
+}
+
+/* ---- Batches that the model does not tell ------------------------------------------------------------------------- */
+
+int64_t ox_samples_wider(const struct ox_samples *s, enum ox_status status)
+{
+    if ((status != OX_INPUT && status != OX_UNSUPPORTED) || s->at != 0 || s->feed != 1)
+        return 0;
+    for (size_t i = 0; i < s->n_inputs && !s->sources[0].whole; i++) {
+        const struct ox_port *port = ox_session_input(s->session, i);
+        const bool open = port->has_rank && port->rank && port->dims[0] <= 0;
+        size_t at;
+        if (s->arrays[i].rows && open && !s->arrays[i].drop && array_for(s, s->file, i, &at) &&
+            ox_tensor_file_dims(s->file, at)[0] > s->batch)
+            return 2 * s->batch;
+    }
+    return 0;
+}
+
+enum ox_status ox_samples_try(enum ox_status (*run)(void *arg, struct ox_samples_batch *batch,
+                                                    struct ox_error *err),
+                              void *arg, struct ox_error *err)
+{
+    struct ox_samples_batch batch = {.rows = 1};
+    enum ox_status status = run(arg, &batch, err);
+    while (batch.wider) {
+        struct ox_error other;
+        batch = (struct ox_samples_batch){.rows = batch.wider};
+        const enum ox_status now = run(arg, &batch, &other);
+        if (now == OX_OK)
+            return now;
+        if (!batch.wider && now != OX_INPUT && now != OX_UNSUPPORTED) {
+            *err = other;
+            return now;
+        }
+    }
+    return status;
 }

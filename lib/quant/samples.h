@@ -8,11 +8,26 @@
 
 struct ox_samples;
 
+/* How many rows of an array a feed takes where the model leaves the first dimension open. */
+struct ox_samples_batch {
+    int64_t rows;
+    int64_t wider; /* what to try where the first feed failed; 0: nothing, or it did not */
+};
+
+/* Calls run() with a row a feed, then, where the first feed fails, with 2, 4, 8 ... rows until one passes: exporters fix batches
+ * that the model's inputs do not tell. run() begins anew each time. Its first error stands if no batch passes. */
+enum ox_status ox_samples_try(enum ox_status (*run)(void *arg, struct ox_samples_batch *batch,
+                                                    struct ox_error *err),
+                              void *arg, struct ox_error *err);
+
 /* paths: .npz and .npy files whose leading dimension is samples, folders of them, folders of input_N.pb, folders of such
  * folders. The session tells inputs and their types; it must outlive this. OX_INPUT: missing, or nothing in it. */
 enum ox_status ox_samples_open(struct ox_samples **out, struct ox_env *env,
                                const struct ox_session *session, const char *const *paths,
-                               size_t n_paths, struct ox_error *err);
+                               size_t n_paths, const struct ox_samples_batch *batch,
+                               struct ox_error *err);
+/* For batch->wider, when the feed that was given last failed with the status. */
+int64_t ox_samples_wider(const struct ox_samples *samples, enum ox_status status);
 void ox_samples_release(struct ox_samples *samples);
 /* 1 + an input whose rows were taken for samples though they may as well be steps: OX_FIRST_OPEN. 0: there is none. */
 size_t ox_samples_guessed(const struct ox_samples *samples);

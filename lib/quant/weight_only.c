@@ -149,7 +149,8 @@ static enum ox_status round_target(struct job *job, struct target *target, doubl
                                    .type = options->weight_type,
                                    .real = OX_FLOAT16,
                                    .method = options->weight_method,
-                                   .cancelling = ox_cancel_pays(target->node),
+                                   .cancelling = options->accuracy != OX_QUANT_PLAIN &&
+                                                 ox_cancel_pays(target->node),
                                    .live = live,
                                    .hessian = hessian};
     if (options->wide_scales || !ox_blocked_fits_half(&blocking))

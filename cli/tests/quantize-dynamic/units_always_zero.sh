@@ -14,3 +14,7 @@ g (float[n, 1] x) => (float[n, 1] z)
 END
 onnxtool quantize-dynamic m.onnxtxt -o q.onnx > report.txt
 onnxtool dump q.onnx --tensor w3_quantized | tail -n 1
+# Without that each is rounded to the nearest.
+onnxtool quantize-dynamic m.onnxtxt -q --accuracy plain -o q.onnx
+onnxtool dump q.onnx --tensor w3_quantized | tail -n 1
+onnxtool quantize-dynamic m.onnxtxt -q --accuracy best -o q.onnx 2>&1 | head -n 1
