@@ -42,6 +42,10 @@ struct parity_side {
     struct ox_session *double_session;
     struct ox_datum **saturated_outputs; /* A's against an engine that departs; NULL */
     struct ox_session *saturating_session;
+    /* --layers of an engine: the values that it is asked for, by name in order, and what it made of them; NULL: it gave none. */
+    const char **asked;
+    struct ox_datum **recorded;
+    size_t n_asked;
 };
 
 /* One output of A against one reference. */
@@ -120,6 +124,17 @@ bool parity_walks(const struct parity *p);
 uint64_t parity_seed(const struct parity_side *side);
 /* Feeds all sides with that sample again. */
 enum ox_status parity_reload_sample(struct parity *p, uint64_t sample);
+
+/* ---- parity_record.c ---- */
+
+/* Has the engines among the sides compute every value that the walk compares, on the current inputs. */
+enum ox_status parity_record(struct parity *p);
+/* For ox_parity_options.recorded; arg is the side. */
+enum ox_status parity_recorded(void *arg, const char *name, struct ox_datum **out,
+                               struct ox_error *err);
+/* The outputs of such sides: as recorded. */
+void parity_take_outputs(struct parity *p);
+void parity_release_record(struct parity_side *side);
 
 /* ---- parity_explain.c ---- */
 

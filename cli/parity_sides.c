@@ -166,7 +166,7 @@ enum ox_status parity_open_sides(struct parity *p, const char *const *operands, 
                           operands[0]);
     if (status == OX_OK && p->args->layers && !parity_walks(p))
         status = cli_fail(p->cli, OX_USAGE,
-                          "%s: --layers can't look inside another program; "
+                          "%s: --layers can't look inside a run with another --cpu; "
                           "--bisect runs prefixes of the model",
                           operands[0]);
     return status;
@@ -189,6 +189,7 @@ void parity_release_sides(struct parity *p)
         free(p->sides[i].saturated_outputs);
         ox_session_release(p->sides[i].double_session);
         ox_session_release(p->sides[i].saturating_session);
+        parity_release_record(&p->sides[i]);
         ox_session_release(run->session);
         if (!p->sides[i].shares_model)
             ox_model_release(run->model);
@@ -269,7 +270,12 @@ bool parity_is_ours(const struct parity_side *side)
 /* Of one model at two levels prefixes tell more: what is fused there has no values inside that could be compared. */
 bool parity_walks(const struct parity *p)
 {
-    if (p->n_sides != 2 || !parity_is_ours(&p->sides[0]) || !parity_is_ours(&p->sides[1]))
+    bool all_ours = true, told = true;
+    for (size_t i = 0; i < p->n_sides; i++) {
+        all_ours = all_ours && parity_is_ours(&p->sides[i]);
+        told = told && !p->sides[i].cpu;
+    }
+    if (p->n_sides != 2 || !(p->args->layers ? told : all_ours))
         return false;
     bool levels = p->sides[1].shares_model && p->sides[0].level != p->sides[1].level;
     return p->args->layers || (p->args->bisect && !levels);
@@ -278,12 +284,16 @@ bool parity_walks(const struct parity *p)
 static enum ox_status open_walk(struct parity *p)
 {
     struct ox_error err = {0};
-    struct ox_parity_options options = {.a_level = p->sides[0].level,
-                                        .b_level = p->sides[1].level,
+    struct ox_parity_options options = {.a_level = p->sides[0].engine ? 0 : p->sides[0].level,
+                                        .b_level = p->sides[1].engine ? 0 : p->sides[1].level,
                                         .own = true,
                                         .saturating = p->args->run.simulate,
                                         .seed = parity_seed(p->sides),
                                         .oracle = p->args->oracle && p->args->layers};
+    for (size_t i = 0; i < 2; i++) {
+        options.recorded[i] = p->sides[i].engine ? parity_recorded : NULL;
+        options.recorded_arg[i] = &p->sides[i];
+    }
     parity_options_for(p, NULL, &options.metrics);
     if (ox_parity_new(&p->layers, p->sides[0].run.model, p->sides[1].run.model, &options, &err) !=
         OX_OK)
@@ -320,9 +330,13 @@ static enum ox_status walk(struct parity *p)
     enum ox_status status = feed(p, 1);
     if (status == OX_OK && !p->layers)
         status = open_walk(p);
+    if (status == OX_OK)
+        status = parity_record(p);
     if (status != OX_OK)
         return status;
     status = ox_parity_run(p->layers, a->inputs, b->inputs, a->outputs, b->outputs, &err);
+    if (status == OX_OK)
+        parity_take_outputs(p);
     if (status == OX_INPUT)
         name_first(p, &err);
     return status == OX_OK ? OX_OK : cli_error(p->cli, &err);
@@ -333,7 +347,7 @@ enum ox_status parity_reload_sample(struct parity *p, uint64_t sample)
     enum ox_status status = parity_load_sample(p, sample);
     for (size_t i = 1; i < p->n_sides && status == OX_OK; i++)
         status = feed(p, i);
-    return status;
+    return status == OX_OK && p->layers ? parity_record(p) : status;
 }
 
 /* ---- Trace --------------------------------------------------------------------------------------------------------- */

@@ -104,29 +104,10 @@ static bool share_inputs(const struct prove_side *from, struct prove_side *to)
 }
 
 /* Rounding to fewer bits is noise as large as the largest elements make it: small ones may be off by more than any rtol. NAN where
- * the noise of an output has no meaning: integers, NaN or infinities on one side, less than the least half that has all its digits. */
-static enum ox_status measure_noise(const struct ox_datum *expected, const struct ox_datum *actual,
-                                    const struct proof_options *options, double *db,
-                                    struct ox_error *err)
+ * the noise of an output has no meaning: it is less than the least half that has all its digits. */
+static double noise_of(const struct ox_comparison *one)
 {
-    const struct ox_tensor *tensor = ox_datum_get_tensor(expected);
-    const enum ox_dtype dtype = tensor ? ox_tensor_dtype(tensor) : OX_UNDEFINED;
-    struct ox_meter *meter;
-    struct ox_metrics metrics;
-    *db = NAN;
-    if (dtype != OX_FLOAT32 && dtype != OX_FLOAT16 && dtype != OX_BFLOAT16 && dtype != OX_FLOAT64)
-        return OX_OK;
-    enum ox_status status = ox_meter_new(
-        &meter, options->env, &(struct ox_metrics_options){.tolerance = options->tolerance}, err);
-    if (status == OX_OK)
-        status = ox_meter_add(meter, actual, expected, err);
-    if (status == OX_OK) {
-        ox_meter_read(meter, &metrics);
-        if (!metrics.worst.bad && fmax(fabs(metrics.b_min), fabs(metrics.b_max)) >= 0x1p-14)
-            *db = metrics.sqnr_db;
-    }
-    ox_meter_release(meter);
-    return status;
+    return one->largest >= 0x1p-14 ? one->sqnr_db : NAN;
 }
 
 static enum ox_status compare(struct proof *proof, const struct prove_side *expected,
@@ -140,10 +121,10 @@ static enum ox_status compare(struct proof *proof, const struct prove_side *expe
             continue;
         enum ox_status status =
             ox_compare(actual->outputs[i], expected->outputs[i], &options->tolerance, &one, err);
-        if (status == OX_OK && options->enough_db > 0)
-            status = measure_noise(expected->outputs[i], actual->outputs[i], options, &db, err);
         if (status != OX_OK)
             return status;
+        if (options->enough_db > 0)
+            db = noise_of(&one);
         one.agree |= options->enough_db > 0 && db >= options->enough_db;
         proof->least_db = db < proof->least_db ? db : proof->least_db;
         proof->n_elements += one.n_elements;

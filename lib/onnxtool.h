@@ -403,6 +403,9 @@ struct ox_comparison {
     bool agree;
     uint64_t n_elements, n_mismatched;
     double max_abs, max_rel; /* over finite pairs; max_rel where expected is not 0 */
+    double
+        sqnr_db; /* 20 log10(|expected| / |actual - expected|); NaN: not of real floats alone, or NaN or infinite on one side */
+    double largest; /* |expected| of those floats */
     char
         reason[512]; /* of the first disagreement: kind, type, shape, or element with both values */
 };
@@ -1760,6 +1763,11 @@ struct ox_parity_options {
     bool own;        /* A once more, each node fed what B has: its node's own error */
     bool oracle;     /* both models in double precision too */
     bool saturating; /* as in ox_run_options, of both */
+    /* A's (0) or B's (1) values as somebody else computed them, who is compared instead of our own run: *out is a reference to the
+     * value of that name, NULL when it is not known, and then not compared. Asked for those of ox_parity_names(). NULL. */
+    enum ox_status (*recorded[2])(void *arg, const char *name, struct ox_datum **out,
+                                  struct ox_error *err);
+    void *recorded_arg[2];
 };
 
 /* A value that both have. */
@@ -1783,6 +1791,9 @@ enum ox_status ox_parity_new(struct ox_parity **out, struct ox_model *a, struct 
 void ox_parity_release(struct ox_parity *parity);
 /* Sessions of A (0) and B (1), for their ports. */
 const struct ox_session *ox_parity_session(const struct ox_parity *parity, size_t side);
+/* The values of A (0) or B (1) that are compared, in any order; at most `most` are written, the number is returned. */
+size_t ox_parity_names(const struct ox_parity *parity, size_t side, const char **names,
+                       size_t most);
 /* One sample: inputs and outputs as of ox_session_run(). Figures gather over samples. */
 enum ox_status ox_parity_run(struct ox_parity *parity, struct ox_datum *const *a_inputs,
                              struct ox_datum *const *b_inputs, struct ox_datum **a_outputs,

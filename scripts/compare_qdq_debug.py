@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Holds the figures of `onnxtool parity QUANTIZED FLOAT --layers` against onnxruntime's qdq_loss_debug.
 
-    compare_qdq_debug.py TOOL FLOAT.onnx INPUTS.npz [QUANTIZED.onnx] [--samples N]
+    compare_qdq_debug.py TOOL FLOAT.onnx INPUTS.npz [QUANTIZED.onnx] [--samples N] [--same-values]
 
 INPUTS.npz holds an array an input whose leading dimension counts samples. Without QUANTIZED.onnx the tool quantizes the model with
 the first half of them. For each tensor that both judge, own error (before against after Q and DQ) and accumulated error (the float
 model against after DQ) are compared in decibels; peak memory of both is measured, each in a process of its own.
+With --same-values ours judges what onnxruntime computes, as qdq_loss_debug does (--engine): else each rounds on its own, and codes
+near a tie differ. Memory is then not ours alone.
 Prints a line a model: tensors compared, largest difference of either, peak memory. Exit code 1 if one differs by more than 0.1 dB.
 Needs onnxruntime, onnx, numpy and time(1).
 """
@@ -56,9 +58,12 @@ def theirs(float_path, quantized_path, inputs_path):
     print(json.dumps({k: [float(v["qdq_err"]), float(v.get("xmodel_err", math.nan))] for k, v in errors.items()}))
 
 
-def ours(tool, float_path, quantized_path, inputs_path):
-    command = [tool, "parity", quantized_path, float_path, "--layers", "-i", inputs_path, "-f", "json", "-q"]
-    output, peak = peak_of(command, stderr=subprocess.DEVNULL)
+SAME_VALUES = ["--engine", "onnxruntime", "--engine-options", '{"optimization": "disable"}']
+
+
+def ours(tool, float_path, quantized_path, inputs_path, more):
+    command = [tool, "parity", quantized_path, float_path, "--layers", "-i", inputs_path, "-f", "json", "-q", *more]
+    output, peak = peak_of(command, stderr=subprocess.DEVNULL, env={"ONNXTOOL_PYTHON": sys.executable, **os.environ})
     figures = {}
     for layer in json.loads(output)["layers"]:
         if "qdq_sqnr_db" in layer:
@@ -87,6 +92,7 @@ def main():
     parser.add_argument("inputs")
     parser.add_argument("quantized", nargs="?")
     parser.add_argument("--samples", type=int, default=64)
+    parser.add_argument("--same-values", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         inputs, quantized = os.path.join(folder, "inputs.npz"), options.quantized
@@ -96,7 +102,7 @@ def main():
             write_samples(calibration, options.inputs, options.samples // 2, 2 * options.samples)
             subprocess.run([options.tool, "quantize-static", options.model, "-o", quantized, "--calibration", calibration, "-q"],
                            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        mine, our_peak = ours(options.tool, options.model, quantized, inputs)
+        mine, our_peak = ours(options.tool, options.model, quantized, inputs, SAME_VALUES if options.same_values else [])
         output, their_peak = peak_of([sys.executable, __file__, "--theirs", options.model, quantized, inputs])
         other = json.loads(output.splitlines()[-1])
     both = sorted(set(mine) & set(other))

@@ -376,25 +376,36 @@ static enum ox_status nudge_value(void *arg, const char *name, struct ox_datum *
     return OX_OK;
 }
 
+/* B's value by our kernels; nudge NULL: as it is. */
+static enum ox_status compute_value(const struct ox_explaining *e, struct nudge *nudge,
+                                    struct ox_datum **out, struct ox_error *err)
+{
+    const struct ox_run_options options = {.lean = true,
+                                           .seed = e->parity->options.seed,
+                                           .outputs = &e->pair->b->name,
+                                           .n_outputs = 1,
+                                           .on_replace = nudge ? nudge_value : NULL,
+                                           .replace_arg = nudge};
+    struct ox_session *session;
+    OX_TRY(ox_session_new(&session, e->parity->models[1], &options, err));
+    enum ox_status status = ox_session_run(session, e->b_inputs, out, err);
+    ox_session_release(session);
+    return status;
+}
+
 enum ox_status ox_explain_condition(struct ox_explaining *e, struct ox_error *err)
 {
-    const struct ox_parity *p = e->parity;
     struct nudge nudge = {e, 12345};
-    struct ox_run_options options = {.lean = true,
-                                     .seed = p->options.seed,
-                                     .outputs = &e->pair->b->name,
-                                     .n_outputs = 1,
-                                     .on_replace = nudge_value,
-                                     .replace_arg = &nudge};
-    struct ox_session *session = NULL;
-    struct ox_datum *moved = NULL;
+    struct ox_datum *moved = NULL, *still = NULL;
     struct ox_metrics by_nudge, seen;
     enum ox_status status;
     if (!e->b_out || !ox_explain_is_of_model(e, false, e->pair->b->name))
         return OX_OK;
-    OX_TRY_CLEANUP(ox_session_new(&session, p->models[1], &options, err));
-    OX_TRY_CLEANUP(ox_session_run(session, e->b_inputs, &moved, err));
-    OX_TRY_CLEANUP(ox_explain_distance(e, moved, e->b_out, &by_nudge, err));
+    /* What another engine computed is off ours for other reasons too. */
+    if (e->parity->options.recorded[1])
+        OX_TRY_CLEANUP(compute_value(e, NULL, &still, err));
+    OX_TRY_CLEANUP(compute_value(e, &nudge, &moved, err));
+    OX_TRY_CLEANUP(ox_explain_distance(e, moved, still ? still : e->b_out, &by_nudge, err));
     ox_meter_read(e->pair->meter, &seen);
     if (by_nudge.max_abs > 0 && seen.max_abs <= 16 * by_nudge.max_abs)
         ox_cause_add(
@@ -405,6 +416,6 @@ enum ox_status ox_explain_condition(struct ox_explaining *e, struct ox_error *er
             by_nudge.max_abs, seen.max_abs);
 cleanup:
     ox_datum_release(moved);
-    ox_session_release(session);
+    ox_datum_release(still);
     return status;
 }

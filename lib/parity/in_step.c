@@ -206,36 +206,57 @@ static enum ox_status keep_wanted(struct ox_walker *w, const struct ox_pair *pai
     return OX_OK;
 }
 
-enum ox_status ox_step_value(void *arg, const char *name, struct ox_datum **value,
-                             struct ox_error *err)
+/* `value`: what is compared, NULL: it is not known. `made`: what nodes to come are given. */
+static enum ox_status step(struct ox_walker *w, const char *name, struct ox_datum *value,
+                           struct ox_datum **made, struct ox_error *err)
 {
-    struct ox_walker *w = arg;
     struct ox_parity *p = w->parity;
     uint32_t at = ox_strmap_find(&w->pair_of, name, strlen(name));
-    if (p->failed)
-        return ox_fail(err, OX_CANCELLED, "another run failed");
     if (p->wanted)
-        return at == OX_STRMAP_NONE ? OX_OK : keep_wanted(w, &p->pairs[at], *value);
+        return at == OX_STRMAP_NONE || !value ? OX_OK : keep_wanted(w, &p->pairs[at], value);
     if (at == OX_STRMAP_NONE) {
         at = ox_strmap_find(&w->dequantized_of, name, strlen(name));
         if (at == OX_STRMAP_NONE)
             return OX_OK;
-        OX_TRY(measure_dequantized(w, &p->pairs[at], *value, err));
+        if (value)
+            OX_TRY(measure_dequantized(w, &p->pairs[at], value, err));
         p->pairs[at].have |= DEQUANTIZED;
         return settle_when_complete(p, &p->pairs[at], err);
     }
     struct ox_pair *pair = &p->pairs[at];
     if (w->role == OX_ROLE_OWN) {
-        OX_TRY(take_over(w, pair, value, err));
+        OX_TRY(take_over(w, pair, made, err));
     } else {
         ox_datum_release(pair->held[w->role]);
-        pair->held[w->role] = ox_datum_ref(*value);
+        pair->held[w->role] = value ? ox_datum_ref(value) : NULL;
     }
     pair->have |= 1u << w->role;
     OX_TRY(settle_when_complete(p, pair, err));
     if (hand_on(w))
         await_turn(w);
     return OX_OK;
+}
+
+enum ox_status ox_step_value(void *arg, const char *name, struct ox_datum **value,
+                             struct ox_error *err)
+{
+    struct ox_walker *w = arg;
+    const struct ox_parity_options *options = &w->parity->options;
+    const size_t side = w->role == OX_ROLE_B;
+    if (w->parity->failed)
+        return ox_fail(err, OX_CANCELLED, "another run failed");
+    if ((w->role != OX_ROLE_A && w->role != OX_ROLE_B) || !options->recorded[side])
+        return step(w, name, *value, value, err);
+    struct ox_datum *recorded = NULL;
+    OX_TRY(options->recorded[side](options->recorded_arg[side], name, &recorded, err));
+    if (recorded && same_shape(recorded, *value) &&
+        ox_datum_dtype(recorded) == ox_datum_dtype(*value)) {
+        ox_datum_release(*value);
+        *value = ox_datum_ref(recorded);
+    }
+    const enum ox_status status = step(w, name, recorded, value, err);
+    ox_datum_release(recorded);
+    return status;
 }
 
 /* ---- All ----------------------------------------------------------------------------------------------------------- */

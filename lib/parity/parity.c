@@ -134,6 +134,19 @@ const struct ox_session *ox_parity_session(const struct ox_parity *p, size_t sid
     return p->walkers[side ? OX_ROLE_B : OX_ROLE_A].session;
 }
 
+size_t ox_parity_names(const struct ox_parity *p, size_t side, const char **names, size_t most)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_pairs; i++) {
+        const struct ox_value *asked[] = {side ? p->pairs[i].b : p->pairs[i].a,
+                                          side ? NULL : p->pairs[i].dequantized};
+        for (size_t k = 0; k < OX_COUNT(asked); k++)
+            if (asked[k] && n++ < most)
+                names[n - 1] = asked[k]->name;
+    }
+    return n;
+}
+
 /* ---- Running ------------------------------------------------------------------------------------------------------- */
 
 /* a_outputs, b_outputs: NULL where they are not asked for. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/forget.h"
+#include "kernels/fingerprint.h"
 #include "parity/pairs.h"
 
 static uint64_t mix(uint64_t x)
@@ -78,36 +79,26 @@ static const struct ox_value *passes(const struct ox_node *node, const bool *con
 
 /* ---- Contents ------------------------------------------------------------------------------------------------------ */
 
-/* Of a float32 by its bits, both zeros alike. All weights are read through this: one product of 32 bits, which every
- * processor has for several elements at a time. */
-static inline uint64_t element_print(uint32_t bits)
-{
-    bits = bits << 1 ? bits : 0;
-    const uint64_t product =
-        (uint64_t)(bits + 0x9E3779B9u) * ((bits >> 16 | bits << 16) + 0x85EBCA6Bu);
-    return product ^ product >> 29;
-}
-
-/* A sum over elements, each by its value in float32: any order and any layout gives the same. They may lie at any address. */
+/* A sum over elements, each by its value in float32: any order and any layout gives the same. They may lie at any address. All
+ * weights are read through this. */
 static uint64_t elements_print(enum ox_dtype dtype, const void *elements, size_t n)
 {
     enum { FORGET_EVERY = 1 << 18, CHUNK = 512, MOST_BYTES = 16 };
     _Alignas(MOST_BYTES) char chunk[CHUNK * MOST_BYTES];
     uint64_t sum = mix(n);
     size_t size = ox_dtype_size(dtype);
-    for (size_t at = 0; at < n; at += CHUNK) {
+    const size_t step = dtype == OX_FLOAT32 ? FORGET_EVERY : CHUNK;
+    for (size_t at = 0; at < n; at += step) {
         const char *from = (const char *)elements + at * size;
-        float values[CHUNK];
-        uint32_t bits[CHUNK];
-        size_t count = n - at;
-        if (count > CHUNK)
-            count = CHUNK;
-        memcpy(chunk, from, count * size);
-        if (dtype != OX_FLOAT32)
+        const size_t count = n - at < step ? n - at : step;
+        if (dtype == OX_FLOAT32) {
+            sum += ox_fingerprint(ox_cpu(), count, from);
+        } else {
+            float values[CHUNK];
+            memcpy(chunk, from, count * size);
             ox_elements_convert(OX_FLOAT32, values, dtype, chunk, count, false);
-        memcpy(bits, dtype == OX_FLOAT32 ? (const void *)chunk : values, count * sizeof *bits);
-        for (size_t i = 0; i < count; i++)
-            sum += element_print(bits[i]);
+            sum += ox_fingerprint(ox_cpu(), count, values);
+        }
         /* What lies in the model's file need not stay in memory. */
         if ((at & (FORGET_EVERY - 1)) == 0 && at)
             ox_mapping_forget((const char *)elements + (at - FORGET_EVERY) * size,
@@ -160,7 +151,7 @@ static uint64_t number_print(double value)
     float f = (float)value;
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);
-    return element_print(bits);
+    return ox_fingerprint_one(bits);
 }
 
 /* As an input with that content has it, for attributes that became inputs. */

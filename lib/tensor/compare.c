@@ -15,6 +15,8 @@ struct comparing {
     const struct ox_tolerance *tolerance;
     struct ox_comparison *result;
     struct ox_strbuf where;
+    double squares, expected_squares; /* of floats: of differences, of what is expected */
+    bool has_reals, no_noise;
 };
 
 static void disagree(struct comparing *c, const char *format, ...) OX_PRINTF(2, 3);
@@ -70,13 +72,21 @@ static void compare_reals(struct comparing *c, const struct ox_tensor *a, const 
     for (size_t i = 0; i < a->n; i++) {
         double x = ox_tensor_get_double(a, i), y = ox_tensor_get_double(b, i);
         if (isnan(x) || isnan(y)) {
-            if (!(isnan(x) && isnan(y) && c->tolerance->nan_agrees))
+            if (!(isnan(x) && isnan(y) && c->tolerance->nan_agrees)) {
+                c->no_noise = true;
                 mismatch(c, a, i, x, y);
+            }
             continue;
         }
         double far = fabs(x - y);
+        if (isfinite(y)) {
+            c->expected_squares += y * y;
+            c->result->largest = fmax(c->result->largest, fabs(y));
+        }
         if (x == y)
             continue;
+        c->no_noise |= isinf(far);
+        c->squares += far * far;
         if (far > c->result->max_abs)
             c->result->max_abs = far;
         if (y != 0 && far / fabs(y) > c->result->max_rel)
@@ -170,6 +180,9 @@ static void compare_tensors(struct comparing *c, const struct ox_tensor *a,
         return;
     }
     c->result->n_elements += a->n;
+    const bool real = ox_dtype_is_float(a->dtype);
+    c->has_reals |= real && a->n;
+    c->no_noise |= !real;
     if (a->dtype == OX_STRING)
         compare_strings(c, a, b);
     else if (a->dtype == OX_COMPLEX64 || a->dtype == OX_COMPLEX128)
@@ -217,6 +230,10 @@ enum ox_status ox_compare(const struct ox_datum *actual, const struct ox_datum *
     struct comparing c = {.tolerance = tolerance, .result = result};
     ox_strbuf_init(&c.where);
     compare_data(&c, actual, expected, 0);
+    const bool noise = c.has_reals && !c.no_noise;
+    result->sqnr_db = !noise           ? NAN
+                      : c.squares == 0 ? INFINITY
+                                       : 10 * log10(c.expected_squares / c.squares);
     bool failed = c.where.failed;
     ox_strbuf_release(&c.where);
     return failed ? ox_fail(err, OX_NO_MEMORY, "out of memory while comparing") : OX_OK;

@@ -2,9 +2,10 @@
  * free to use vectors; chunks of 512 keep sums of millions of elements accurate. */
 #include <math.h>
 
+#include "kernels/differences.h"
 #include "tensor/metrics.h"
 
-enum { CHUNK = 512, LANES = 8 };
+enum { CHUNK = 512, LANES = OX_DIFFERENCE_LANES };
 
 /* A chunk in doubles: both sides, |a - b|, |b| and a * b. */
 struct chunk {
@@ -188,49 +189,16 @@ static void pack_finite(struct chunk *c, struct ox_sums *s, bool nan_agrees)
 
 /* ---- Sums ---------------------------------------------------------------------------------------------------------- */
 
-struct lanes {
-    double abs[LANES], rel[LANES], squares[LANES], aa[LANES], bb[LANES], ab[LANES];
-    double max_abs[LANES], max_rel[LANES], n_rel[LANES], n_bad[LANES];
-    double a_min[LANES], a_max[LANES], b_min[LANES], b_max[LANES];
-};
-
-static inline double larger(double x, double y)
-{
-    return x > y ? x : y;
-}
-
-static inline double smaller(double x, double y)
-{
-    return x < y ? x : y;
-}
-
-static inline void add_one(struct lanes *s, size_t l, const struct chunk *c, size_t i,
+static inline void add_one(struct ox_difference_lanes *s, size_t l, const struct chunk *c, size_t i,
                            const struct ox_metrics_options *options, bool element)
 {
-    double d = c->d[i], m = c->m[i], a = c->a[i], b = c->b[i];
-    double rtol = options->tolerance.rtol, atol = options->tolerance.atol;
-    double some = m > 0 ? 1 : 0;
-    double rel = d / (m > 0 ? m : 1) * some;
-    s->abs[l] += d;
-    s->rel[l] += rel;
-    s->n_rel[l] += some;
-    s->squares[l] += d * d;
-    s->aa[l] += a * a;
-    s->bb[l] += b * b;
-    s->ab[l] += c->p[i];
-    s->max_abs[l] = larger(s->max_abs[l], d);
-    s->max_rel[l] = larger(s->max_rel[l], rel);
-    s->a_min[l] = smaller(s->a_min[l], a);
-    s->a_max[l] = larger(s->a_max[l], a);
-    s->b_min[l] = smaller(s->b_min[l], b);
-    s->b_max[l] = larger(s->b_max[l], b);
-    if (element)
-        s->n_bad[l] += d > atol && (m > 0 ? rel : d / TINY) > rtol ? 1 : 0;
-    else
-        s->n_bad[l] += d > atol + rtol * m ? 1 : 0;
+    const double d = c->d[i], m = c->m[i];
+    const double rtol = options->tolerance.rtol, atol = options->tolerance.atol;
+    const bool bad = element ? d > atol && d / (m > 0 ? m : TINY) > rtol : d > atol + rtol * m;
+    ox_difference_add(s, l, c->a[i], c->b[i], d, m, c->p[i], bad);
 }
 
-static void sum_chunk(struct lanes *s, const struct chunk *c,
+static void sum_chunk(struct ox_difference_lanes *s, const struct chunk *c,
                       const struct ox_metrics_options *options, bool element)
 {
     size_t i = 0;
@@ -249,40 +217,75 @@ static size_t place_of(const struct chunk *c, double difference)
     return SIZE_MAX;
 }
 
+static void lanes_init(struct ox_difference_lanes *s)
+{
+    *s = (struct ox_difference_lanes){.abs = {0}};
+    for (size_t l = 0; l < LANES; l++) {
+        s->a_min[l] = s->b_min[l] = INFINITY;
+        s->a_max[l] = s->b_max[l] = -INFINITY;
+    }
+}
+
+static void join_lanes(struct ox_sums *all, const struct ox_difference_lanes *s, size_t n)
+{
+    ox_sums_init(all);
+    all->n = n;
+    for (size_t l = 0; l < LANES; l++) {
+        all->abs += s->abs[l];
+        all->rel += s->rel[l];
+        all->squares += s->squares[l];
+        all->aa += s->aa[l];
+        all->bb += s->bb[l];
+        all->ab += s->ab[l];
+        all->n_rel += (uint64_t)s->n_rel[l];
+        all->n_mismatched += (uint64_t)s->n_bad[l];
+        all->max_abs = ox_larger(all->max_abs, s->max_abs[l]);
+        all->max_rel = ox_larger(all->max_rel, s->max_rel[l]);
+        all->a_min = ox_smaller(all->a_min, s->a_min[l]);
+        all->a_max = ox_larger(all->a_max, s->a_max[l]);
+        all->b_min = ox_smaller(all->b_min, s->b_min[l]);
+        all->b_max = ox_larger(all->b_max, s->b_max[l]);
+    }
+}
+
 static void add_chunk(struct ox_sums *sums, const struct chunk *c,
                       const struct ox_metrics_options *options)
 {
-    struct lanes s = {.abs = {0}};
+    struct ox_difference_lanes s;
     struct ox_sums all;
-    for (size_t l = 0; l < LANES; l++) {
-        s.a_min[l] = s.b_min[l] = INFINITY;
-        s.a_max[l] = s.b_max[l] = -INFINITY;
-    }
+    lanes_init(&s);
     if (options->agreement == OX_AGREE_ELEMENT)
         sum_chunk(&s, c, options, true);
     else
         sum_chunk(&s, c, options, false);
-    ox_sums_init(&all);
-    all.n = c->n;
-    for (size_t l = 0; l < LANES; l++) {
-        all.abs += s.abs[l];
-        all.rel += s.rel[l];
-        all.squares += s.squares[l];
-        all.aa += s.aa[l];
-        all.bb += s.bb[l];
-        all.ab += s.ab[l];
-        all.n_rel += (uint64_t)s.n_rel[l];
-        all.n_mismatched += (uint64_t)s.n_bad[l];
-        all.max_abs = larger(all.max_abs, s.max_abs[l]);
-        all.max_rel = larger(all.max_rel, s.max_rel[l]);
-        all.a_min = smaller(all.a_min, s.a_min[l]);
-        all.a_max = larger(all.a_max, s.a_max[l]);
-        all.b_min = smaller(all.b_min, s.b_min[l]);
-        all.b_max = larger(all.b_max, s.b_max[l]);
-    }
+    join_lanes(&all, &s, c->n);
     if (all.max_abs > sums->max_abs)
         all.worst = place_of(c, all.max_abs);
     ox_sums_merge(sums, &all);
+}
+
+/* The same figures by vectors, for n floats that are all finite. */
+static bool add_floats(struct ox_sums *sums, const struct ox_metrics_options *options,
+                       const struct ox_tensor *a, const struct ox_tensor *b, size_t begin, size_t n)
+{
+    const struct ox_tolerance *tolerance = &options->tolerance;
+    struct ox_difference_lanes s;
+    struct ox_sums all;
+    if (a->dtype != OX_FLOAT32 || b->dtype != OX_FLOAT32 || n % LANES ||
+        options->agreement == OX_AGREE_ELEMENT)
+        return false;
+    lanes_init(&s);
+    if (!ox_differences(ox_cpu(), &s, n, (const float *)a->data + begin,
+                        (const float *)b->data + begin, tolerance->rtol, tolerance->atol))
+        return false;
+    join_lanes(&all, &s, n);
+    if (all.max_abs > sums->max_abs) {
+        struct chunk c;
+        load(&c, a, b, begin, n);
+        all.worst = place_of(&c, all.max_abs);
+    }
+    ox_sums_merge(sums, &all);
+    return true;
 }
 
 void ox_sums_add(struct ox_sums *sums, const struct ox_metrics_options *options,
@@ -290,7 +293,10 @@ void ox_sums_add(struct ox_sums *sums, const struct ox_metrics_options *options,
 {
     struct chunk c;
     for (size_t at = begin; at < end; at += CHUNK) {
-        load(&c, a, b, at, end - at < CHUNK ? end - at : CHUNK);
+        const size_t n = end - at < CHUNK ? end - at : CHUNK;
+        if (add_floats(sums, options, a, b, at, n))
+            continue;
+        load(&c, a, b, at, n);
         if (!all_finite(&c))
             pack_finite(&c, sums, options->tolerance.nan_agrees);
         add_chunk(sums, &c, options);

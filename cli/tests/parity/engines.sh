@@ -32,6 +32,17 @@ code=$?
 rm -f "$3.onnx"
 exit $code
 END
+# As wrong, and it tells what is inside.
+engine open <<'END'
+"$ONNXTOOL" dump "$1" -f text | sed 's/alpha = 0.1/alpha = 0.2/; s/alpha: float = 0.1/alpha: float = 0.2/' >"$3.onnx" && "$ONNXTOOL" run -q "$3.onnx" -i "$2" -o "$3" --outputs "$(echo "$5" | tr '\n' , | sed 's/,$//')"
+code=$?
+rm -f "$3.onnx"
+exit $code
+END
+# It knows the model's outputs alone.
+engine shut <<'END'
+exec "$ONNXTOOL" run -q "$1" -i "$2" -o "$3"
+END
 engine crash <<'END'
 kill -SEGV $$
 END
@@ -72,7 +83,11 @@ show int8.onnx --engine saturate -i x=x.json --oracle --bisect
 show int8.onnx --engine saturate -i x=x.json
 show fusing.onnx --engine fuse --random 1 --bisect
 show int8.onnx --engine saturate -i x=x.json --simulate avx2-saturating
+show m.onnx --engine open --random 1 --samples 2 --layers --bisect
+show m.onnx --engine shut --random 1 --layers
+show m.onnx m.onnx --engine open --engine open --random 1 --layers
 show -O0 m.onnx --engine crash --random 1
+show -O0 m.onnx --engine crash --random 1 --layers
 show -O0 m.onnx --engine hang --random 1 --engine-timeout 0.2
 show -O0 m.onnx --engine refuse --random 1
 ls "$TMPDIR"
