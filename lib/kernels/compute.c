@@ -60,7 +60,7 @@ static void line(const struct ox_line *l)
 {
     for (size_t x = 0; x < l->count; x++) {
         struct ox_epilogue end;
-        struct ox_tile out = {.c = l->c + x * l->ldc, .cols = l->cols, .rows = 1};
+        struct ox_tile out = {.c = l->c + x * l->ldc, .cols = l->cols, .rows = 1, .add = l->add};
         if (l->end) {
             end = *l->end;
             end.row_bias = end.row_bias ? end.row_bias + x : NULL;

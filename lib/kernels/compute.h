@@ -54,7 +54,7 @@ struct ox_tile {
         ahead_step; /* bytes: panel + ahead + p * ahead_step is read later, and brought nearer at each p */
 };
 
-/* The same sums where the left side lies at equal steps, `count` outputs of a line: c[x][j] = sum over r < rows, p < run of
+/* The same sums where the left side lies at equal steps, `count` outputs of a line: c[x][j] = (add ? c : 0) + sum over r < rows, p < run of
  * row[r][x * step + p] * b[j / nr * panel + (r * run + p) * nr + j % nr]. */
 struct ox_line {
     const float *const *row;
@@ -64,6 +64,7 @@ struct ox_line {
     size_t panel;
     float *c;
     size_t ldc, cols;
+    bool add; /* to c */
     const struct ox_epilogue *end;
 };
 

@@ -164,36 +164,26 @@ static void inputs(const struct job *j, size_t first, size_t n, float *v)
     }
 }
 
+/* A panel of weights at a time past all tiles, whose values stay in L2. */
 static void products(const struct job *j, size_t n, const float *v, float *m)
 {
     const struct ox_compute *t = j->t;
     const size_t k = j->c->in_channels, cols = j->c->out_channels;
     const size_t depth = ox_even_part(k, t->depth_most, 1);
-    const size_t plane = ox_dense_packed(t, k, cols);
-    const float *a[OX_TILE_ROWS_MAX] = {NULL};
-    const size_t step = ox_even_part(n, t->mr, 1);
-    struct ox_block b = {.t = t, .a = a, .segments = 1, .panel = k, .ldc = cols};
-    /* Panels that stay in L2 while all tiles pass. */
-    size_t most = t->block_floats / depth / t->nr * t->nr;
-    most = ox_even_part(cols, most < t->nr ? t->nr : most, t->nr);
-    const size_t tiles = (n + step - 1) / step;
-    b.ahead_step = ox_block_ahead_step(&b, tiles);
+    const float *b = j->packed, *row;
+    struct ox_line l = {.row = &row, .rows = 1, .step = k, .count = n, .ldc = cols};
     for (size_t p = 0; p < points(j->tile); p++) {
-        const float *left = v + p * j->in_plane;
-        for (size_t col = 0; col < cols; col += most) {
-            b.cols = min_size(most, cols - col);
-            for (size_t k0 = 0; k0 < k; k0 += depth) {
-                b.depth = min_size(depth, k - k0);
-                b.add = k0 > 0;
-                b.packed = j->packed + p * plane + col * k + k0 * t->nr;
-                for (size_t r = 0; r < n; r += step) {
-                    b.ahead = ox_block_ahead(&b, k, k0, b.cols, r / step, tiles);
-                    b.rows = (unsigned)min_size(step, n - r);
-                    for (unsigned q = 0; q < b.rows; q++)
-                        a[q] = left + (r + q) * k + k0;
-                    b.c = m + p * j->out_plane + r * cols + col;
-                    ox_block_panels(&b);
-                }
+        for (size_t col = 0; col < cols; col += t->nr) {
+            l.cols = min_size(t->nr, cols - col);
+            l.c = m + p * j->out_plane + col;
+            for (size_t k0 = 0; k0 < k; k0 += l.run) {
+                l.run = min_size(depth, k - k0);
+                l.panel = l.run * t->nr;
+                l.add = k0 > 0;
+                l.b = b;
+                row = v + p * j->in_plane + k0;
+                t->line(&l);
+                b += l.panel;
             }
         }
     }

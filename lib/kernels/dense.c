@@ -213,6 +213,39 @@ static const float *right_side(const struct job *j, size_t offset, size_t k0, si
     return out;
 }
 
+/* Rows by columns of a block that were both made before: a panel at a time goes past a part of the rows, which stays in L2 with its
+ * sums. */
+static void past_panels(const struct job *j, const float *a, float *c, size_t row0, size_t col0,
+                        size_t rows, size_t cols)
+{
+    const struct ox_dense *d = j->d;
+    const size_t nr = j->t->nr;
+    const float *row;
+    struct ox_line l = {.row = &row, .rows = 1, .step = d->a_row, .ldc = d->c_row};
+    l.count = ox_even_part(rows, 2 * j->t->block_floats / (d->k + cols) + 1, j->t->mr);
+    for (size_t r = 0; r < rows; r += l.count) {
+        struct ox_epilogue end;
+        l.count = min_size(l.count, rows - r);
+        l.b = d->packed + col0 * d->k;
+        for (size_t col = 0; col < cols; col += nr) {
+            end = ox_end_at(&d->end, row0 + r, col0 + col);
+            l.c = c + r * d->c_row + col;
+            l.cols = min_size(nr, cols - col);
+            for (size_t k0 = 0; k0 < d->k; k0 += l.run) {
+                row = a + r * d->a_row + k0;
+                l.run = min_size(j->by.depth, d->k - k0);
+                l.panel = l.run * nr;
+                l.add = k0 > 0;
+                l.end = k0 + l.run == d->k ? &end : NULL;
+                j->t->line(&l);
+                l.b += l.panel;
+            }
+        }
+        end = ox_end_at(&d->end, row0 + r, col0);
+        ox_end_rows(j->t, l.count, cols, c + r * d->c_row, d->c_row, &end);
+    }
+}
+
 /* One block of rows by one block of columns, all of k. */
 static void block(void *arg, size_t i, size_t slot)
 {
@@ -227,6 +260,10 @@ static void block(void *arg, size_t i, size_t slot)
     const size_t cols = min_size(j->by.cols, d->n - col0);
     const float *a = d->a + g0 * d->a_batch[0] + g1 * d->a_batch[1] + row0 * d->a_row;
     float *c = d->c + g0 * d->c_batch[0] + g1 * d->c_batch[1] + row0 * d->c_row + col0;
+    if (d->packed && d->a_col == 1) {
+        past_panels(j, a, c, row0, col0, rows, cols);
+        return;
+    }
     float *work = j->work + slot * round_up(j->right + j->left, 16);
     float *left = work + j->right;
     const float *pointers[OX_TILE_ROWS_MAX] = {NULL};

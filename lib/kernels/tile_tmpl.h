@@ -78,6 +78,14 @@ INLINE void even_step(const unsigned rows, const unsigned vecs, const float *a, 
     }
 }
 
+/* The weights of a step that comes soon. */
+INLINE void near(const float *b, const unsigned vecs)
+{
+    __builtin_prefetch(b, 0, 3);
+    if (VW == LINE && vecs > 1)
+        __builtin_prefetch(b + VW, 0, 3);
+}
+
 /* What UNROLL steps bring towards L2, `step` bytes each. */
 INLINE void come_nearer(const char *next, size_t step)
 {
@@ -172,17 +180,23 @@ INLINE void clear(const unsigned rows, const unsigned vecs, VF (*sum)[2])
 }
 
 /* Where the sums will go, and what is added to them, comes nearer while they are summed. */
-INLINE void expect(const struct ox_tile *t, const unsigned rows, size_t first)
+INLINE void expect(const struct ox_tile *t, const unsigned rows, const unsigned vecs, size_t first)
 {
     const float *c = t->c + first;
 #pragma GCC unroll 16
-    for (unsigned i = 0; i < rows; i++, c += t->ldc)
+    for (unsigned i = 0; i < rows; i++, c += t->ldc) {
         __builtin_prefetch(c, 1);
+        if (VW == LINE && vecs > 1)
+            __builtin_prefetch(c + VW, 1);
+    }
     if (t->end && t->end->residual) {
         const float *r = t->end->residual + first;
 #pragma GCC unroll 16
-        for (unsigned i = 0; i < rows; i++, r += t->end->residual_ld)
+        for (unsigned i = 0; i < rows; i++, r += t->end->residual_ld) {
             __builtin_prefetch(r);
+            if (VW == LINE && vecs > 1)
+                __builtin_prefetch(r + VW);
+        }
     }
 }
 
@@ -194,7 +208,7 @@ INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsig
     const float *const *pointers = t->a;
     const size_t depth = t->depth, next_step = t->ahead_step;
     const char *next = (const char *)b + t->ahead;
-    expect(t, rows, first);
+    expect(t, rows, vecs, first);
     for (size_t s = t->segments; s > 0; s--, pointers += MR) {
         const float *a[MR];
 #pragma GCC unroll 16
@@ -207,7 +221,7 @@ INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsig
 #pragma GCC unroll 4
             for (unsigned u = 0; u < UNROLL; u++) {
                 if (AHEAD)
-                    __builtin_prefetch(b + u * NR + AHEAD, 0, 3);
+                    near(b + u * NR + AHEAD, vecs);
                 step(rows, vecs, a, p + u, b + u * NR, sum);
             }
         }
@@ -229,9 +243,9 @@ INLINE void even_panel(const struct ox_tile *t, const unsigned rows, const unsig
     const float *a = t->a[0];
     const size_t apart = (size_t)(t->a[1] - t->a[0]), next_step = t->ahead_step;
     const char *next = (const char *)b + t->ahead;
-    expect(t, rows, first);
+    expect(t, rows, vecs, first);
     for (size_t p = t->depth; p > 0; p--, a++, b += NR) {
-        __builtin_prefetch(b + AHEAD, 0, 3);
+        near(b + AHEAD, vecs);
         __builtin_prefetch(next, 0, 2);
         next += next_step;
         even_step(rows, vecs, a, apart, b, sum);
@@ -272,12 +286,12 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
     VF sum[MR][2];
     clear(rows, vecs, sum);
     const size_t run = l->run, step = l->step;
-    expect(out, rows, first);
+    expect(out, rows, vecs, first);
     for (unsigned r = 0; r < l->rows; r++) {
         const float *a = l->row[r] + x * step;
         size_t p = run;
         for (; p >= UNROLL; p -= UNROLL, a += UNROLL, b += UNROLL * NR) {
-            __builtin_prefetch(next, 0, 3);
+            come_nearer(next, next_step);
             next += UNROLL * next_step;
 #pragma GCC unroll 4
             for (unsigned u = 0; u < UNROLL; u++)
@@ -300,7 +314,7 @@ INLINE void line_tiles(const struct ox_line *l, const unsigned rows, const unsig
     const bool common = is_common(l->end);
     struct ox_epilogue end;
     struct ox_tile out = {
-        .c = l->c + part->x * l->ldc, .ldc = l->ldc, .cols = l->cols, .rows = rows};
+        .c = l->c + part->x * l->ldc, .ldc = l->ldc, .cols = l->cols, .rows = rows, .add = l->add};
     if (l->end) {
         end = *l->end;
         end.row_bias = end.row_bias ? end.row_bias + part->x : NULL;
