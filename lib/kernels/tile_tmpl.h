@@ -82,7 +82,7 @@ INLINE void even_step(const unsigned rows, const unsigned vecs, const float *a, 
 INLINE void near(const float *b, const unsigned vecs)
 {
     __builtin_prefetch(b, 0, 3);
-    if (VW == LINE && vecs > 1)
+    if (VW > 8 && vecs > 1)
         __builtin_prefetch(b + VW, 0, 3);
 }
 
@@ -186,7 +186,7 @@ INLINE void expect(const struct ox_tile *t, const unsigned rows, const unsigned 
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++, c += t->ldc) {
         __builtin_prefetch(c, 1);
-        if (VW == LINE && vecs > 1)
+        if (VW > 8 && vecs > 1)
             __builtin_prefetch(c + VW, 1);
     }
     if (t->end && t->end->residual) {
@@ -194,7 +194,7 @@ INLINE void expect(const struct ox_tile *t, const unsigned rows, const unsigned 
 #pragma GCC unroll 16
         for (unsigned i = 0; i < rows; i++, r += t->end->residual_ld) {
             __builtin_prefetch(r);
-            if (VW == LINE && vecs > 1)
+            if (VW > 8 && vecs > 1)
                 __builtin_prefetch(r + VW);
         }
     }
