@@ -1791,7 +1791,7 @@ enum ox_status ox_parity_new(struct ox_parity **out, struct ox_model *a, struct 
 void ox_parity_release(struct ox_parity *parity);
 /* Sessions of A (0) and B (1), for their ports. */
 const struct ox_session *ox_parity_session(const struct ox_parity *parity, size_t side);
-/* The values of A (0) or B (1) that are compared, in any order; at most `most` are written, the number is returned. */
+/* The values of A (0) or B (1) that are compared and computed, in any order; at most `most` are written, the number is returned. */
 size_t ox_parity_names(const struct ox_parity *parity, size_t side, const char **names,
                        size_t most);
 /* One sample: inputs and outputs as of ox_session_run(). Figures gather over samples. */

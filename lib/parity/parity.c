@@ -141,7 +141,7 @@ size_t ox_parity_names(const struct ox_parity *p, size_t side, const char **name
         const struct ox_value *asked[] = {side ? p->pairs[i].b : p->pairs[i].a,
                                           side ? NULL : p->pairs[i].dequantized};
         for (size_t k = 0; k < OX_COUNT(asked); k++)
-            if (asked[k] && n++ < most)
+            if (asked[k] && strcmp(asked[k]->producer->op_type, "Constant") != 0 && n++ < most)
                 names[n - 1] = asked[k]->name;
     }
     return n;
