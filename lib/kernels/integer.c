@@ -310,6 +310,18 @@ struct ox_integer_end ox_integer_end_at(const struct ox_integer_end *end, size_t
     return out;
 }
 
+void ox_integer_leave(const struct ox_integer *t, const struct ox_integer_sums *s,
+                      const struct ox_integer_end *end)
+{
+    if (t->leave) {
+        t->leave(s, end);
+        return;
+    }
+    for (size_t i = 0; i < s->rows; i++)
+        t->finish(s->n, s->sums + i * s->ld, end->weight_zero ? s->terms[i] : 0, end,
+                  (char *)s->out + i * s->out_row * ox_integer_out_size(end->type));
+}
+
 static void find_segments(const struct ox_integer_core *k, const uint8_t *base, unsigned i,
                           const uint8_t **a)
 {
@@ -423,6 +435,7 @@ static void run_block(void *arg, size_t task, size_t slot)
     int32_t *sums =
         k->sums + slot * k->slot + round_up(t->mr * row_bytes(k) / 4 + OX_INTEGER_OVER, 16);
     const uint8_t *rows[2 * OX_TILE_ROWS_MAX];
+    int32_t terms[OX_TILE_ROWS_MAX];
     const struct forms forms = forms_of(k, b.packed, (b.cols + t->nr - 1) / t->nr);
     struct ox_integer_tile tile = {.ldc = k->block_cols};
     const size_t step = ox_even_part(b.m1 - b.m0, t->mr, 1);
@@ -444,11 +457,17 @@ static void run_block(void *arg, size_t task, size_t slot)
             tile.cols = (unsigned)min_size(t->nr, b.cols - j);
             t->tile(&tile);
         }
-        for (unsigned i = 0; i < tile.rows; i++) {
-            const int32_t term = b.end.weight_zero ? row_sum(k, pointers, i) : 0;
-            t->finish(b.cols, sums + i * k->block_cols, term, &b.end,
-                      k->out + ((m + i) * k->out_pixel + b.col) * k->out_size);
-        }
+        for (unsigned i = 0; b.end.weight_zero && i < tile.rows; i++)
+            terms[i] = row_sum(k, pointers, i);
+        const struct ox_integer_sums all = {
+            .rows = tile.rows,
+            .n = b.cols,
+            .sums = sums,
+            .ld = k->block_cols,
+            .terms = terms,
+            .out = k->out + (m * k->out_pixel + b.col) * k->out_size,
+            .out_row = k->out_pixel};
+        ox_integer_leave(t, &all, &b.end);
     }
 }
 

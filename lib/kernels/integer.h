@@ -41,6 +41,17 @@ struct ox_integer_end {
     float lo_f, hi_f;
 };
 
+/* Rows of n sums, row i at sums + i * ld, which leave to out + i * out_row (elements of end.type). terms: a row_term each, where the
+ * end has weight_zero. */
+struct ox_integer_sums {
+    size_t rows, n;
+    const int32_t *sums;
+    size_t ld;
+    const int32_t *terms;
+    void *out;
+    size_t out_row;
+};
+
 /* Depthwise, one output pixel: sums[c] = sum over taps of (in[tap][c] ^ flip) *
  * weights[ox_integer_tap()]: taps lie two by two, side by side; where their number is odd the weights behind the last are 0. */
 struct ox_integer_taps {
@@ -120,6 +131,8 @@ struct ox_integer {
     int32_t (*sum)(size_t n, const uint8_t *x, uint8_t flip); /* of x ^ flip */
     void (*finish)(size_t n, const int32_t *sums, int32_t row_term,
                    const struct ox_integer_end *end, void *out);
+    /* finish() of all rows; NULL: row by row. */
+    void (*leave)(const struct ox_integer_sums *s, const struct ox_integer_end *end);
 };
 const struct ox_integer *ox_integer(enum ox_cpu level);
 /* Products of u8 by s8 as AVX2 without VNNI has them at its fastest: each pair of neighbours saturates at 16 bits. Depthwise is
@@ -129,7 +142,7 @@ void ox_integer_dotprod(struct ox_integer *t);
 void ox_integer_avx2(struct ox_integer *t);
 void ox_integer_winograd_avx2(struct ox_integer *t); /* the transforms alone */
 void ox_integer_avx512(struct ox_integer *t);
-void ox_integer_end_avx512(struct ox_integer *t); /* finish() alone */
+void ox_integer_end_avx512(struct ox_integer *t); /* finish() and leave() alone */
 void ox_integer_vnni(struct ox_integer *t);
 void ox_integer_amx(struct ox_integer *t); /* strips alone, and those only where the compiler can */
 

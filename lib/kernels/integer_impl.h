@@ -53,6 +53,9 @@ void ox_integer_strips_run(void *core, size_t task, size_t slot);
 struct ox_integer_end ox_integer_end_at(const struct ox_integer_end *end, size_t col);
 /* Bytes of a result's element. */
 size_t ox_integer_out_size(enum ox_integer_out type);
+/* All rows by the table's leave(), or one by one. */
+void ox_integer_leave(const struct ox_integer *t, const struct ox_integer_sums *s,
+                      const struct ox_integer_end *end);
 
 /* 3x3 kernels, stride 1, by Winograd's minimal filtering, exactly. Whether the table has it and the kernel is one; pays(): whether
  * for this image it is less work, with weights of four times the size. */

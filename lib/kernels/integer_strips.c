@@ -138,9 +138,15 @@ static void run_strip(const struct ox_integer_core *k, const struct ox_integer_b
         s.b = b->packed + j / nr * k->panel;
         s.panels = (cols + nr - 1) / nr;
         k->t->strip(&s);
-        for (unsigned i = 0; i < rows; i++)
-            k->t->finish(cols, sums + i * CHUNK, terms[i], &end,
-                         k->out + ((m + i) * k->out_pixel + b->col + j) * k->out_size);
+        const struct ox_integer_sums all = {
+            .rows = rows,
+            .n = cols,
+            .sums = sums,
+            .ld = CHUNK,
+            .terms = terms,
+            .out = k->out + (m * k->out_pixel + b->col + j) * k->out_size,
+            .out_row = k->out_pixel};
+        ox_integer_leave(k->t, &all, &end);
     }
 }
 

@@ -272,9 +272,14 @@ static void leave(const struct job *j, size_t tile, size_t col, size_t cols, con
     tile_at(j, tile, &image, &y, &x);
     char *out = j->out + (image * j->out_batch + col) * j->out_size;
     for (size_t i = 0; i < SIDE && y + i < c->out[0]; i++) {
-        for (size_t k = 0; k < SIDE && x + k < c->out[1]; k++)
-            j->t->finish(cols, sums + (i * SIDE + k) * j->cols, 0, &end,
-                         out + ((y + i) * c->out[1] + x + k) * c->out_pixel * j->out_size);
+        const struct ox_integer_sums line = {
+            .rows = min_size(SIDE, c->out[1] - x),
+            .n = cols,
+            .sums = sums + i * SIDE * j->cols,
+            .ld = j->cols,
+            .out = out + ((y + i) * c->out[1] + x) * c->out_pixel * j->out_size,
+            .out_row = c->out_pixel};
+        ox_integer_leave(j->t, &line, &end);
     }
 }
 

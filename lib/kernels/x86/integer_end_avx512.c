@@ -1,98 +1,201 @@
-/* Rows of 32-bit sums on their way out, sixteen at a time. */
+/* Rows of 32-bit sums on their way out: columns sixty-four at a time where they become bytes, else sixteen. */
 #include <immintrin.h>
 
 #include "kernels/integer.h"
 
-/* Up to sixteen columns. */
-struct part {
-    const int32_t *sums;
-    const struct ox_integer_end *end;
-    size_t at;
-    __mmask16 mask;
+enum { LANES = 16, PARTS = 4, COLS = LANES * PARTS };
+
+/* Floats of this size are whole: adding it rounds, halves to even, and the bits' difference is the number. */
+#define WHOLE 0x1.8p23f
+
+struct ends {
+    __m512 whole, least; /* least: below 16 bits, and above where bits turn over */
+    __m512i less;        /* WHOLE's bits less the zero point */
+    __m512i lo, hi;
+    bool is_signed;
 };
 
-static inline __m512i sums_of(const struct part *p, int32_t row_term)
+/* What is the same for all rows of up to 64 columns. */
+struct columns {
+    size_t at;
+    const int32_t *weight_zero;
+    __mmask16 mask[PARTS];
+    __m512i offset[PARTS];
+    __m512 scale[PARTS];
+};
+
+static inline __mmask16 lanes_of(size_t n)
 {
-    const struct ox_integer_end *end = p->end;
-    __m512i x = _mm512_maskz_loadu_epi32(p->mask, p->sums + p->at);
-    if (end->offset)
-        x = _mm512_add_epi32(x, _mm512_maskz_loadu_epi32(p->mask, end->offset + p->at));
-    if (end->weight_zero) {
-        const __m512i zero = _mm512_maskz_loadu_epi32(p->mask, end->weight_zero + p->at);
-        x = _mm512_sub_epi32(x, _mm512_mullo_epi32(_mm512_set1_epi32(row_term), zero));
+    return n < LANES ? (__mmask16)((1U << n) - 1) : (__mmask16)0xffff;
+}
+
+static inline __attribute__((always_inline)) struct columns
+columns_at(const struct ox_integer_end *end, size_t at, size_t n, const unsigned parts)
+{
+    struct columns c = {.at = at, .weight_zero = end->weight_zero};
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < parts; k++) {
+        const size_t j = at + k * LANES;
+        c.mask[k] = k + 1 < parts ? (__mmask16)0xffff : lanes_of(n - k * LANES);
+        c.offset[k] = end->offset ? _mm512_maskz_loadu_epi32(c.mask[k], end->offset + j)
+                                  : _mm512_setzero_si512();
+        c.scale[k] = end->scale ? _mm512_maskz_loadu_ps(c.mask[k], end->scale + j)
+                                : _mm512_setzero_ps();
     }
-    return x;
+    return c;
 }
 
-static inline __m512 scale_of(const struct part *p)
+/* Part k of a row; lanes behind the last column are 0. */
+static inline __attribute__((always_inline)) __m512i
+sums_of(const struct ox_integer_sums *s, size_t row, const struct columns *c, const unsigned k,
+        const bool zeros)
 {
-    return _mm512_maskz_loadu_ps(p->mask, p->end->scale + p->at);
+    const size_t j = c->at + k * LANES;
+    const __m512i x = _mm512_add_epi32(
+        c->offset[k], _mm512_maskz_loadu_epi32(c->mask[k], s->sums + row * s->ld + j));
+    if (!zeros)
+        return x;
+    const __m512i zero = _mm512_maskz_loadu_epi32(c->mask[k], c->weight_zero + j);
+    return _mm512_sub_epi32(x, _mm512_mullo_epi32(_mm512_set1_epi32(s->terms[row]), zero));
 }
 
-/* The double's nearest integer, where a product in float may have another: it fell on a half that is none, or the sum has more bits
- * than a float. */
-static __attribute__((noinline)) __m512i whole_in_double(__m512i sums, __m512 scale, double lo,
-                                                         double hi)
+/* As whole_of(), where a sum has more bits than a float. */
+static __attribute__((noinline)) __m512i whole_in_double(const struct ends *e, __m512i sums,
+                                                         __m512 scale)
 {
+    const __m512d most = _mm512_set1_pd(1 << 20), least = _mm512_set1_pd(-(1 << 20));
     __m256i out[2];
     for (unsigned half = 0; half < 2; half++) {
-        const __m256i s = half ? _mm512_extracti64x4_epi64(sums, 1) : _mm512_castsi512_si256(sums);
+        const __m256i x = half ? _mm512_extracti64x4_epi64(sums, 1) : _mm512_castsi512_si256(sums);
         const __m256 by = half ? _mm512_extractf32x8_ps(scale, 1) : _mm512_castps512_ps256(scale);
-        const __m512d x = _mm512_mul_pd(_mm512_cvtepi32_pd(s), _mm512_cvtps_pd(by));
-        const __m512d within =
-            _mm512_min_pd(_mm512_set1_pd(hi), _mm512_max_pd(_mm512_set1_pd(lo), x));
-        out[half] = _mm512_cvtpd_epi32(within);
+        const __m512d y = _mm512_mul_pd(_mm512_cvtepi32_pd(x), _mm512_cvtps_pd(by));
+        out[half] = _mm512_cvtpd_epi32(_mm512_min_pd(_mm512_max_pd(y, least), most));
     }
-    return _mm512_inserti64x4(_mm512_castsi256_si512(out[0]), out[1], 1);
+    const __m512i whole = _mm512_inserti64x4(_mm512_castsi256_si512(out[0]), out[1], 1);
+    return _mm512_add_epi32(whole, _mm512_sub_epi32(_mm512_castps_si512(e->whole), e->less));
 }
 
-static inline void bytes_of(const struct part *p, int32_t row_term, __m512 lo, __m512 hi,
-                            __m512i zero, uint8_t *out)
+/* The nearest integers plus zero, or what is beyond 16 bits like them. NaN is the least. */
+static inline __m512i whole_of(const struct ends *e, __m512i sums, __m512 scale)
 {
-    const struct ox_integer_end *end = p->end;
-    const __m512i sums = sums_of(p, row_term);
-    const __m512 scale = scale_of(p), s = _mm512_cvtepi32_ps(sums);
-    const __m512 within = _mm512_min_ps(hi, _mm512_max_ps(lo, _mm512_mul_ps(s, scale)));
-    __m512i whole = _mm512_cvtps_epi32(within);
-    const __m512 off = _mm512_abs_ps(_mm512_sub_ps(within, _mm512_cvtepi32_ps(whole)));
-    const __mmask16 unsure =
-        _mm512_cmp_ps_mask(off, _mm512_set1_ps(0.5f), _CMP_EQ_OQ) |
-        _mm512_cmp_ps_mask(_mm512_abs_ps(s), _mm512_set1_ps(0x1p24f), _CMP_GE_OQ);
-    if (__builtin_expect(unsure, 0))
-        whole = whole_in_double(sums, scale, end->lo - end->zero, end->hi - end->zero);
-    _mm512_mask_cvtepi32_storeu_epi8(out + p->at, p->mask, _mm512_add_epi32(whole, zero));
+    const __m512 x = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scale, e->whole);
+    return _mm512_sub_epi32(_mm512_castps_si512(_mm512_max_ps(x, e->least)), e->less);
 }
 
-static inline void floats_of(const struct part *p, int32_t row_term, float *out)
+static inline __attribute__((always_inline)) __m512i bytes_of(const struct ends *e,
+                                                              const __m512i *whole)
 {
-    const struct ox_integer_end *end = p->end;
-    __m512 x = _mm512_mul_ps(_mm512_cvtepi32_ps(sums_of(p, row_term)), scale_of(p));
-    if (end->bias)
-        x = _mm512_add_ps(x, _mm512_maskz_loadu_ps(p->mask, end->bias + p->at));
-    x = _mm512_min_ps(_mm512_set1_ps(end->hi_f), _mm512_max_ps(_mm512_set1_ps(end->lo_f), x));
-    _mm512_mask_storeu_ps(out + p->at, p->mask, x);
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i words = _mm512_packs_epi32(whole[0], whole[1]);
+    const __m512i more = _mm512_packs_epi32(whole[2], whole[3]);
+    __m512i bytes;
+    if (e->is_signed) {
+        bytes = _mm512_packs_epi16(words, more);
+        bytes = _mm512_min_epi8(_mm512_max_epi8(bytes, e->lo), e->hi);
+    } else {
+        bytes = _mm512_packus_epi16(words, more);
+        bytes = _mm512_min_epu8(_mm512_max_epu8(bytes, e->lo), e->hi);
+    }
+    return _mm512_permutexvar_epi32(order, bytes);
+}
+
+/* Up to 64 columns, in as many parts. A sum that is unlike its sign in a bit from the 24th on has more bits than a float. */
+static inline __attribute__((always_inline)) void
+to_bytes(const struct ox_integer_sums *s, const struct ox_integer_end *end, const struct ends *e,
+         size_t at, size_t n, const unsigned parts, const bool zeros)
+{
+    const struct columns c = columns_at(end, at, n, parts);
+    const __mmask64 mask = n < COLS ? ((__mmask64)1 << n) - 1 : ~(__mmask64)0;
+    uint8_t *out = (uint8_t *)s->out + at;
+    for (size_t i = 0; i < s->rows; i++, out += s->out_row) {
+        __m512i x[PARTS], whole[PARTS], beyond = _mm512_setzero_si512();
+#pragma GCC unroll 4
+        for (unsigned k = 0; k < PARTS; k++) {
+            whole[k] = _mm512_setzero_si512();
+            if (k >= parts)
+                continue;
+            x[k] = sums_of(s, i, &c, k, zeros);
+            beyond = _mm512_or_si512(beyond, _mm512_xor_si512(x[k], _mm512_srai_epi32(x[k], 31)));
+            whole[k] = whole_of(e, x[k], c.scale[k]);
+        }
+        if (__builtin_expect(_mm512_cmpge_epu32_mask(beyond, _mm512_set1_epi32(1 << 24)), 0)) {
+#pragma GCC unroll 4
+            for (unsigned k = 0; k < parts; k++)
+                whole[k] = whole_in_double(e, x[k], c.scale[k]);
+        }
+        _mm512_mask_storeu_epi8(out, mask, bytes_of(e, whole));
+    }
+}
+
+static inline __attribute__((always_inline)) void
+all_bytes(const struct ox_integer_sums *s, const struct ox_integer_end *end, const bool zeros)
+{
+    const __m512 whole = _mm512_set1_ps(WHOLE);
+    const struct ends e = {
+        whole,
+        _mm512_set1_ps(WHOLE - 0x1p17f),
+        _mm512_sub_epi32(_mm512_castps_si512(whole), _mm512_set1_epi32(end->zero)),
+        _mm512_set1_epi8((char)end->lo),
+        _mm512_set1_epi8((char)end->hi),
+        end->type == OX_INTEGER_S8};
+    size_t j = 0;
+    for (; j + COLS <= s->n; j += COLS)
+        to_bytes(s, end, &e, j, COLS, PARTS, zeros);
+    const size_t left = s->n - j;
+    if (left > 2 * LANES)
+        to_bytes(s, end, &e, j, left, left > 3 * LANES ? 4 : 3, zeros);
+    else if (left > LANES)
+        to_bytes(s, end, &e, j, left, 2, zeros);
+    else if (left)
+        to_bytes(s, end, &e, j, left, 1, zeros);
+}
+
+/* Sixteen columns. */
+static inline __attribute__((always_inline)) void to_words(const struct ox_integer_sums *s,
+                                                           const struct ox_integer_end *end,
+                                                           size_t at, const bool zeros)
+{
+    const struct columns c = columns_at(end, at, s->n - at, 1);
+    const __m512 lo = _mm512_set1_ps(end->lo_f), hi = _mm512_set1_ps(end->hi_f);
+    const __m512 bias = end->bias ? _mm512_maskz_loadu_ps(c.mask[0], end->bias + at)
+                                  : _mm512_set1_ps(-0.0F); /* adding it changes nothing */
+    int32_t *out = (int32_t *)s->out + at;
+    for (size_t i = 0; i < s->rows; i++, out += s->out_row) {
+        const __m512i x = sums_of(s, i, &c, 0, zeros);
+        if (end->type == OX_INTEGER_I32) {
+            _mm512_mask_storeu_epi32(out, c.mask[0], x);
+            continue;
+        }
+        const __m512 y = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(x), c.scale[0]), bias);
+        _mm512_mask_storeu_ps(out, c.mask[0], _mm512_min_ps(hi, _mm512_max_ps(lo, y)));
+    }
+}
+
+static void leave(const struct ox_integer_sums *s, const struct ox_integer_end *end)
+{
+    const bool bytes = end->type == OX_INTEGER_U8 || end->type == OX_INTEGER_S8;
+    if (bytes && end->weight_zero)
+        all_bytes(s, end, true);
+    else if (bytes)
+        all_bytes(s, end, false);
+    for (size_t j = 0; !bytes && j < s->n; j += LANES) {
+        if (end->weight_zero)
+            to_words(s, end, j, true);
+        else
+            to_words(s, end, j, false);
+    }
 }
 
 static void finish(size_t n, const int32_t *sums, int32_t row_term,
                    const struct ox_integer_end *end, void *out)
 {
-    const __m512 lo = _mm512_set1_ps((float)(end->lo - end->zero));
-    const __m512 hi = _mm512_set1_ps((float)(end->hi - end->zero));
-    const __m512i zero = _mm512_set1_epi32(end->zero);
-    struct part p = {sums, end, 0, 0xffff};
-    for (; p.at < n; p.at += 16) {
-        if (n - p.at < 16)
-            p.mask = (__mmask16)((1u << (n - p.at)) - 1);
-        if (end->type == OX_INTEGER_I32)
-            _mm512_mask_storeu_epi32((int32_t *)out + p.at, p.mask, sums_of(&p, row_term));
-        else if (end->type == OX_INTEGER_F32)
-            floats_of(&p, row_term, out);
-        else
-            bytes_of(&p, row_term, lo, hi, zero, out);
-    }
+    const struct ox_integer_sums s = {
+        .rows = 1, .n = n, .sums = sums, .terms = &row_term, .out = out};
+    leave(&s, end);
 }
 
 void ox_integer_end_avx512(struct ox_integer *t)
 {
     t->finish = finish;
+    t->leave = leave;
 }
