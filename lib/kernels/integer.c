@@ -9,21 +9,6 @@
 
 enum { SEGMENTS = 256, BLOCK_BYTES = 1 << 18, TASKS = 16, ENOUGH = 128 };
 
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t round_up(size_t x, size_t to)
-{
-    return (x + to - 1) / to * to;
-}
-
-static bool is_depthwise(const struct ox_conv *c)
-{
-    return c->groups > 1 && c->groups == c->in_channels && c->groups == c->out_channels;
-}
-
 static void describe(const struct ox_integer *t, const struct ox_conv *c, size_t width,
                      size_t pixel, struct ox_integer_core *k)
 {
@@ -32,7 +17,7 @@ static void describe(const struct ox_integer *t, const struct ox_conv *c, size_t
     k->groups = c->groups;
     k->channels = c->in_channels / c->groups;
     k->n = c->out_channels / c->groups;
-    k->depthwise = is_depthwise(c);
+    k->depthwise = ox_integer_is_depthwise(c);
     k->taps[0] = c->kernel[0];
     k->taps[1] = c->kernel[1];
     k->rows = c->out[0];
@@ -44,7 +29,7 @@ static void describe(const struct ox_integer *t, const struct ox_conv *c, size_t
     const bool runs = c->groups == 1 && c->dilation[1] == 1 && c->in_pixel == c->in_channels;
     k->segments = runs ? k->taps[0] : k->taps[0] * k->taps[1];
     k->depth = runs ? k->taps[1] * k->channels : k->channels;
-    const size_t all = k->segments * round_up(k->depth, 4);
+    const size_t all = k->segments * ox_integer_round_up(k->depth, 4);
     k->panel = all * t->nr * (t->layout == OX_INTEGER_QUADS ? 1 : 2) +
                (t->layout == OX_INTEGER_MIXED ? ox_integer_head(all / 4) : 0);
 }
@@ -52,7 +37,7 @@ static void describe(const struct ox_integer *t, const struct ox_conv *c, size_t
 /* Fours of k in a panel of MIXED. */
 static size_t fours(const struct ox_integer_core *k)
 {
-    return k->segments * round_up(k->depth, 4) / 4;
+    return k->segments * ox_integer_round_up(k->depth, 4) / 4;
 }
 
 /* Bytes of a copied row. */
@@ -66,7 +51,7 @@ static size_t row_bytes(const struct ox_integer_core *k)
 static bool needs_frame(const struct ox_integer *t, const struct ox_conv *c, bool is_signed,
                         size_t frame[2])
 {
-    bool needs = is_signed && t->layout == OX_INTEGER_QUADS && !is_depthwise(c);
+    bool needs = is_signed && t->layout == OX_INTEGER_QUADS && !ox_integer_is_depthwise(c);
     for (unsigned axis = 0; axis < 2; axis++) {
         const size_t reach = (c->kernel[axis] - 1) * c->dilation[axis] + 1;
         const size_t span = c->out[axis] ? (c->out[axis] - 1) * c->stride[axis] + reach : 0;
@@ -88,7 +73,8 @@ static size_t packed_bytes(const struct ox_integer_core *k)
 {
     size_t all;
     if (k->depthwise)
-        return OX_MUL_OVERFLOWS(k->groups * 2, round_up(k->taps[0] * k->taps[1], 2), &all)
+        return OX_MUL_OVERFLOWS(k->groups * 2, ox_integer_round_up(k->taps[0] * k->taps[1], 2),
+                                &all)
                    ? SIZE_MAX
                    : all;
     if (fours(k) > UINT32_MAX / 8 ||
@@ -152,7 +138,8 @@ static void fill_panel(const struct packing *p, size_t i, char *out)
     const struct ox_integer_core *k = p->k;
     const size_t nr = k->t->nr, panels = (k->n + nr - 1) / nr;
     const size_t group = i / panels, first = i % panels * nr;
-    const size_t per_segment = round_up(k->depth, 4), cols = min_size(nr, k->n - first);
+    const size_t per_segment = ox_integer_round_up(k->depth, 4),
+                 cols = ox_integer_least(nr, k->n - first);
     const bool pairs = k->t->layout == OX_INTEGER_PAIRS;
     const uint8_t *from = p->weights + (group * k->n + first) * p->col;
     if (cols < nr || per_segment != k->depth)
@@ -278,25 +265,27 @@ static void plan(struct ox_integer_core *k, size_t images)
     const size_t wanted = work < TASKS * 4e6 ? (size_t)(work / 4e6) + 1 : TASKS;
     size_t cols = BLOCK_BYTES / (k->panel / nr + 1) / nr * nr;
     cols = cols < nr ? nr : cols;
-    const size_t least = (size_t)4 * k->t->mr, by_rows = min_size(wanted, (m + least - 1) / least);
+    const size_t least = (size_t)4 * k->t->mr,
+                 by_rows = ox_integer_least(wanted, (m + least - 1) / least);
     const size_t by_cols = by_rows ? (wanted + by_rows * k->groups - 1) / (by_rows * k->groups) : 1;
     if (by_cols > 1)
-        cols = min_size(cols, round_up((k->n + by_cols - 1) / by_cols, nr));
+        cols = ox_integer_least(cols, ox_integer_round_up((k->n + by_cols - 1) / by_cols, nr));
     k->block_cols = ox_even_part(k->n, cols, nr);
     k->block_rows = ox_even_part(m, by_rows ? (m + by_rows - 1) / by_rows : 1, k->t->mr);
     k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
     k->n_rows = m ? (m + k->block_rows - 1) / k->block_rows : 0;
-    k->slot = round_up(k->depthwise ? k->groups : k->t->mr * k->block_cols, 16);
-    k->wide =
-        k->t->layout != OX_INTEGER_QUADS && !k->depthwise ? k->segments * round_up(k->depth, 4) : 0;
-    k->slot += round_up(k->t->mr * row_bytes(k) / 4 + OX_INTEGER_OVER, 16);
+    k->slot = ox_integer_round_up(k->depthwise ? k->groups : k->t->mr * k->block_cols, 16);
+    k->wide = k->t->layout != OX_INTEGER_QUADS && !k->depthwise
+                  ? k->segments * ox_integer_round_up(k->depth, 4)
+                  : 0;
+    k->slot += ox_integer_round_up(k->t->mr * row_bytes(k) / 4 + OX_INTEGER_OVER, 16);
 }
 
-static int32_t row_sum(const struct ox_integer_core *k, const uint8_t *const *a, unsigned i)
+int32_t ox_integer_row_sum(const struct ox_integer_core *k, const uint8_t *const *a, size_t step)
 {
     int32_t sum = 0;
     for (size_t s = 0; s < k->segments; s++)
-        sum += k->t->sum(k->depth, a[s * k->t->mr + i], k->flip);
+        sum += k->t->sum(k->depth, a[s * step], k->flip);
     return sum;
 }
 
@@ -322,14 +311,13 @@ void ox_integer_leave(const struct ox_integer *t, const struct ox_integer_sums *
                   (char *)s->out + i * s->out_row * ox_integer_out_size(end->type));
 }
 
-static void find_segments(const struct ox_integer_core *k, const uint8_t *base, unsigned i,
-                          const uint8_t **a)
+void ox_integer_find_segments(const struct ox_integer_core *k, const uint8_t *first, size_t step,
+                              const uint8_t **a)
 {
-    const unsigned mr = k->t->mr;
     const size_t across = k->segments == k->taps[0] ? 1 : k->taps[1];
     for (size_t r = 0; r < k->taps[0]; r++) {
         for (size_t q = 0; q < across; q++)
-            a[(r * across + q) * mr + i] = base + r * k->tap_line + q * k->tap_pixel;
+            a[(r * across + q) * step] = first + r * k->tap_line + q * k->tap_pixel;
     }
 }
 
@@ -347,8 +335,8 @@ static void copy_bytes(const uint8_t *from, uint8_t flip, size_t n, uint8_t *to)
  * may be read it is what comes next, up to whole vectors. */
 static void widen_row(const struct ox_integer_core *k, const uint8_t *const *segment, uint16_t *to)
 {
-    const size_t per_segment = round_up(k->depth, 4);
-    const size_t n = k->slack ? round_up(k->depth, OX_INTEGER_OVER) : k->depth;
+    const size_t per_segment = ox_integer_round_up(k->depth, 4);
+    const size_t n = k->slack ? ox_integer_round_up(k->depth, OX_INTEGER_OVER) : k->depth;
     for (size_t s = 0; s < k->segments; s++, to += per_segment) {
         k->t->widen(n, segment[s * k->t->mr], k->flip, to);
         for (size_t p = n; p < per_segment; p++)
@@ -359,7 +347,7 @@ static void widen_row(const struct ox_integer_core *k, const uint8_t *const *seg
 /* As bytes. */
 static void copy_row(const struct ox_integer_core *k, const uint8_t *const *segment, uint8_t *to)
 {
-    const size_t per_segment = round_up(k->depth, 4);
+    const size_t per_segment = ox_integer_round_up(k->depth, 4);
     for (size_t s = 0; s < k->segments; s++, to += per_segment) {
         const uint8_t *from = segment[s * k->t->mr];
         if (k->slack && !k->flip) {
@@ -418,8 +406,8 @@ struct ox_integer_block ox_integer_block_of(const struct ox_integer_core *k, siz
     return (struct ox_integer_block){
         .group = group,
         .m0 = m0,
-        .m1 = min_size(m0 + k->block_rows, k->rows * k->cols),
-        .cols = min_size(k->block_cols, k->n - col0),
+        .m1 = ox_integer_least(m0 + k->block_rows, k->rows * k->cols),
+        .cols = ox_integer_least(k->block_cols, k->n - col0),
         .col = col,
         .packed = k->packed + (group * ((k->n + nr - 1) / nr) + col0 / nr) * k->panel,
         .end = ox_integer_end_at(k->end, col)};
@@ -432,41 +420,41 @@ static void run_block(void *arg, size_t task, size_t slot)
     const struct ox_integer_block b = ox_integer_block_of(k, task);
     const uint8_t *pointers[SEGMENTS * OX_TILE_ROWS_MAX];
     void *copy = k->sums + slot * k->slot;
-    int32_t *sums =
-        k->sums + slot * k->slot + round_up(t->mr * row_bytes(k) / 4 + OX_INTEGER_OVER, 16);
+    int32_t *sums = k->sums + slot * k->slot +
+                    ox_integer_round_up(t->mr * row_bytes(k) / 4 + OX_INTEGER_OVER, 16);
     const uint8_t *rows[2 * OX_TILE_ROWS_MAX];
     int32_t terms[OX_TILE_ROWS_MAX];
     const struct forms forms = forms_of(k, b.packed, (b.cols + t->nr - 1) / t->nr);
     struct ox_integer_tile tile = {.ldc = k->block_cols};
     const size_t step = ox_even_part(b.m1 - b.m0, t->mr, 1);
     for (size_t m = b.m0; m < b.m1; m += tile.rows) {
-        tile.rows = (unsigned)min_size(step, b.m1 - m);
+        tile.rows = (unsigned)ox_integer_least(step, b.m1 - m);
         for (unsigned i = 0; i < tile.rows; i++) {
             const size_t y = (m + i) / k->cols, x = (m + i) % k->cols;
-            find_segments(k, k->in + y * k->line + x * k->pixel + b.group * k->channels, i,
-                          pointers);
+            ox_integer_find_segments(k, k->in + y * k->line + x * k->pixel + b.group * k->channels,
+                                     t->mr, pointers + i);
         }
         tile.a = pointers;
         tile.segments = k->segments;
-        tile.depth = k->slack ? round_up(k->depth, 4) : k->depth;
+        tile.depth = k->slack ? ox_integer_round_up(k->depth, 4) : k->depth;
         if (k->wide)
             copy_rows(k, &tile, forms, copy, rows);
         for (size_t j = 0; j < b.cols; j += t->nr) {
             tile.b = b.packed + j / t->nr * k->panel;
             tile.c = sums + j;
-            tile.cols = (unsigned)min_size(t->nr, b.cols - j);
+            tile.cols = (unsigned)ox_integer_least(t->nr, b.cols - j);
             t->tile(&tile);
         }
         for (unsigned i = 0; b.end.weight_zero && i < tile.rows; i++)
-            terms[i] = row_sum(k, pointers, i);
-        const struct ox_integer_sums all = {
-            .rows = tile.rows,
-            .n = b.cols,
-            .sums = sums,
-            .ld = k->block_cols,
-            .terms = terms,
-            .out = k->out + (m * k->out_pixel + b.col) * k->out_size,
-            .out_row = k->out_pixel};
+            terms[i] = ox_integer_row_sum(k, pointers + i, t->mr);
+        const struct ox_integer_sums all = {.rows = tile.rows,
+                                            .n = b.cols,
+                                            .sums = sums,
+                                            .ld = k->block_cols,
+                                            .terms = terms,
+                                            .out =
+                                                k->out + (m * k->out_pixel + b.col) * k->out_size,
+                                            .out_row = k->out_pixel};
         ox_integer_leave(t, &all, &b.end);
     }
 }
@@ -601,11 +589,16 @@ bool ox_integer_conv_can(const struct ox_conv *c)
            c->kernel[0] * c->kernel[1] > 0 && c->groups <= c->in_channels;
 }
 
-/* What stands before the weights of a kernel that Winograd's filtering can do. */
+/* What stands before the weights of a kernel that Winograd's filtering or lines can do. */
 struct head {
-    bool winograd;
+    bool winograd, lines;
 };
 enum { HEAD = 64 };
+
+static bool is_headed(const struct ox_integer *t, const struct ox_conv *c)
+{
+    return ox_integer_winograd_can(t, c) || ox_integer_lines_can(t, c);
+}
 
 size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *c,
                               enum ox_integer_form form)
@@ -613,9 +606,12 @@ size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *
     struct ox_integer_core k;
     describe_conv(t, c, false, &k);
     size_t bytes = packed_bytes(&k);
-    if (!ox_integer_winograd_can(t, c) || bytes > SIZE_MAX / 2)
+    if (!is_headed(t, c) || bytes > SIZE_MAX / 2)
         return bytes;
-    if (form == OX_INTEGER_ANY && ox_integer_winograd_pays(t, c)) {
+    if (ox_integer_lines_can(t, c)) {
+        const size_t other = t->lines_packed(c);
+        bytes = other > bytes ? other : bytes;
+    } else if (form == OX_INTEGER_ANY && ox_integer_winograd_pays(t, c)) {
         const size_t other = ox_integer_winograd_packed(t, c);
         bytes = other > bytes ? other : bytes;
     }
@@ -628,13 +624,16 @@ void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const 
 {
     struct ox_integer_core k;
     const size_t taps = c->kernel[0] * c->kernel[1];
-    const bool headed = ox_integer_winograd_can(t, c);
+    const bool headed = is_headed(t, c);
     char *to = (char *)out + (headed ? HEAD : 0);
     if (headed) {
         struct head *head = out;
         head->winograd = form == OX_INTEGER_ANY && ox_integer_winograd_pays(t, c) &&
                          ox_integer_winograd_pack(t, env, c, weights, is_signed, to);
-        if (head->winograd)
+        head->lines = !zero && ox_integer_lines_can(t, c);
+        if (head->lines)
+            t->lines_pack(c, weights, is_signed ? 0 : 0x80, to);
+        if (head->winograd || head->lines)
             return;
     }
     describe_conv(t, c, false, &k);
@@ -652,7 +651,7 @@ void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const 
 /* With what may be read past its end. */
 static size_t frame_bytes(size_t bytes)
 {
-    return bytes ? round_up(bytes + OX_INTEGER_OVER, 64) : 0;
+    return bytes ? ox_integer_round_up(bytes + OX_INTEGER_OVER, 64) : 0;
 }
 
 size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env,
@@ -667,7 +666,8 @@ size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env
          OX_MUL_OVERFLOWS(bytes, c->in_channels, &bytes) || bytes > SIZE_MAX / 2))
         return SIZE_MAX;
     const size_t direct = frame_bytes(bytes) + ox_slots(env) * k.slot * sizeof(int32_t);
-    const size_t other = ox_integer_winograd_can(t, c) ? ox_integer_winograd_work(t, env, c) : 0;
+    const size_t other =
+        ox_integer_winograd_can(t, c) ? ox_integer_winograd_work(t, env, c) : OX_INTEGER_LINES_WORK;
     return other > direct ? other : direct;
 }
 
@@ -684,8 +684,8 @@ static void frame_row(void *arg, size_t row, size_t slot)
     const struct framing *f = arg;
     const struct ox_conv *c = f->c;
     const size_t channels = c->in_channels, y = row - c->pad[0];
-    const size_t left = min_size(c->pad[1], f->across),
-                 width = min_size(c->in[1], f->across - left);
+    const size_t left = ox_integer_least(c->pad[1], f->across),
+                 width = ox_integer_least(c->in[1], f->across - left);
     uint8_t *out = f->out + row * f->across * channels;
     const uint8_t zero = f->zero ^ f->flip;
     (void)slot;
@@ -708,16 +708,20 @@ void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const s
 {
     struct ox_integer_core k;
     size_t frame[2], bytes = 0;
-    if (ox_integer_winograd_can(t, c)) {
+    if (is_headed(t, c)) {
         const struct head *head = packed;
         packed = (const char *)packed + HEAD;
+        if (head->lines) {
+            ox_integer_lines_run(t, env, c, packed, in, in_signed, in_zero, out, end, work);
+            return;
+        }
         if (head->winograd) {
             ox_integer_winograd_run(t, env, c, packed, in, in_signed, in_zero, out, end, work);
             return;
         }
     }
     const bool framed = needs_frame(t, c, in_signed, frame);
-    const bool flips = in_signed && t->layout == OX_INTEGER_QUADS && !is_depthwise(c);
+    const bool flips = in_signed && t->layout == OX_INTEGER_QUADS && !ox_integer_is_depthwise(c);
     describe_conv(t, c, in_signed, &k);
     plan(&k, 1);
     if (framed) {

@@ -116,6 +116,19 @@ struct ox_integer_strip {
 };
 enum { OX_INTEGER_STRIP = 32 };
 
+/* Depthwise, lines of outputs from an image without a frame. Kernels of up to OX_INTEGER_LINES_ROWS by _COLUMNS taps. */
+struct ox_integer_lines {
+    const struct ox_conv *c;
+    const uint8_t *in, *zeros; /* zeros: 64 bytes of what padding reads */
+    uint8_t flip;
+    const void *packed; /* by lines_pack() */
+    void *out;
+    const struct ox_integer_end *end; /* without weight_zero */
+    void (*finish)(size_t n, const int32_t *sums, int32_t row_term,
+                   const struct ox_integer_end *end, void *out);
+};
+enum { OX_INTEGER_LINES_ROWS = 8, OX_INTEGER_LINES_COLUMNS = 8 };
+
 struct ox_integer {
     enum ox_cpu level;
     unsigned mr, nr;
@@ -124,6 +137,11 @@ struct ox_integer {
     void (*strip)(const struct ox_integer_strip *s); /* QUADS alone; NULL: tiles do it */
     void (*widen)(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y); /* not QUADS */
     void (*taps)(const struct ox_integer_taps *t);
+    /* All three or none: lines y0 to y1 - 1 of an image, weights of `groups` times the taps as lines() wants them (flip makes them
+     * signed), and the bytes of these. */
+    void (*lines)(const struct ox_integer_lines *l, size_t y0, size_t y1);
+    void (*lines_pack)(const struct ox_conv *c, const uint8_t *weights, uint8_t flip, void *out);
+    size_t (*lines_packed)(const struct ox_conv *c);
     /* All three or none: a tile of words by PAIRS whatever the layout is, and the transforms. */
     void (*words)(const struct ox_integer_tile *t);
     void (*points)(const struct ox_integer_points *p);
@@ -144,6 +162,7 @@ void ox_integer_winograd_avx2(struct ox_integer *t); /* the transforms alone */
 void ox_integer_avx512(struct ox_integer *t);
 void ox_integer_end_avx512(struct ox_integer *t); /* finish() and leave() alone */
 void ox_integer_vnni(struct ox_integer *t);
+void ox_integer_lines_vnni(struct ox_integer *t); /* lines() and its packing alone */
 void ox_integer_amx(struct ox_integer *t); /* strips alone, and those only where the compiler can */
 
 /* c[m x n] = end(a[m x k] w[k x n]); one convolution or product. */

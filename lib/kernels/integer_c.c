@@ -216,8 +216,10 @@ static void fill(void)
             ox_integer_avx512(t);
             ox_integer_end_avx512(t);
         }
-        if (level >= OX_CPU_VNNI)
+        if (level >= OX_CPU_VNNI) {
             ox_integer_vnni(t);
+            ox_integer_lines_vnni(t);
+        }
         if (level >= OX_CPU_AMX)
             ox_integer_amx(t);
 #elif defined(__aarch64__)

@@ -44,6 +44,21 @@ struct ox_integer_block {
 };
 struct ox_integer_block ox_integer_block_of(const struct ox_integer_core *k, size_t task);
 
+static inline size_t ox_integer_least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline size_t ox_integer_round_up(size_t x, size_t to)
+{
+    return (x + to - 1) / to * to;
+}
+
+/* Where the segments of a row lie whose first byte is at `first`: a[s * step]; and the sum of all their bytes. */
+void ox_integer_find_segments(const struct ox_integer_core *k, const uint8_t *first, size_t step,
+                              const uint8_t **a);
+int32_t ox_integer_row_sum(const struct ox_integer_core *k, const uint8_t *const *a, size_t step);
+
 /* Strips, where the table has them: whether they pay for these outputs, how they are divided, and one such task. */
 bool ox_integer_strips_pay(const struct ox_integer_core *k);
 void ox_integer_strips_plan(struct ox_integer_core *k);
@@ -56,6 +71,14 @@ size_t ox_integer_out_size(enum ox_integer_out type);
 /* All rows by the table's leave(), or one by one. */
 void ox_integer_leave(const struct ox_integer *t, const struct ox_integer_sums *s,
                       const struct ox_integer_end *end);
+
+bool ox_integer_is_depthwise(const struct ox_conv *c);
+/* Depthwise by lines, where the table has them and the kernel fits. The weights have no zero points. */
+bool ox_integer_lines_can(const struct ox_integer *t, const struct ox_conv *c);
+enum { OX_INTEGER_LINES_WORK = 64 }; /* bytes */
+void ox_integer_lines_run(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
+                          const void *packed, const void *in, bool in_signed, int32_t in_zero,
+                          void *out, const struct ox_integer_end *end, void *work);
 
 /* 3x3 kernels, stride 1, by Winograd's minimal filtering, exactly. Whether the table has it and the kernel is one; pays(): whether
  * for this image it is less work, with weights of four times the size. */

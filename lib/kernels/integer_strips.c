@@ -15,16 +15,6 @@ enum {
     SHORT = 128 /* bytes that are sooner moved than memcpy() is called */
 };
 
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t round_up(size_t x, size_t to)
-{
-    return (x + to - 1) / to * to;
-}
-
 /* Whether segments can be read where they are. */
 static bool reads_in_place(const struct ox_integer_core *k)
 {
@@ -41,35 +31,25 @@ bool ox_integer_strips_pay(const struct ox_integer_core *k)
 void ox_integer_strips_plan(struct ox_integer_core *k)
 {
     const size_t m = k->rows * k->cols, nr = k->t->nr;
-    const size_t wide = k->segments * round_up(k->depth, 4);
+    const size_t wide = k->segments * ox_integer_round_up(k->depth, 4);
     const double work = 2.0 * (double)m * (double)(k->n * k->groups) * (double)wide;
     const size_t wanted = work < TASKS * 4e6 ? (size_t)(work / 4e6) + 1 : TASKS;
     size_t cols = BLOCK_BYTES / (k->panel / nr + 1) / nr * nr;
     cols = cols < nr ? nr : cols;
-    const size_t by_rows = min_size(wanted, (m + OX_INTEGER_STRIP - 1) / OX_INTEGER_STRIP);
+    const size_t by_rows = ox_integer_least(wanted, (m + OX_INTEGER_STRIP - 1) / OX_INTEGER_STRIP);
     const size_t by_cols = (wanted + by_rows * k->groups - 1) / (by_rows * k->groups);
     if (by_cols > 1)
-        cols = min_size(cols, round_up((k->n + by_cols - 1) / by_cols, nr));
+        cols = ox_integer_least(cols, ox_integer_round_up((k->n + by_cols - 1) / by_cols, nr));
     k->strips = true;
     k->block_cols = ox_even_part(k->n, cols, nr);
     k->block_rows = ox_even_part(m, (m + by_rows - 1) / by_rows, OX_INTEGER_STRIP);
     k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
     k->n_rows = (m + k->block_rows - 1) / k->block_rows;
-    k->copy_row = round_up(wide, 64) |
+    k->copy_row = ox_integer_round_up(wide, 64) |
                   64; /* an odd number of lines, or rows would share few of a cache's sets */
     k->slot = OX_INTEGER_STRIP * CHUNK;
     if (!reads_in_place(k) || k->segments > 1 || k->line != k->cols * k->pixel)
-        k->slot += round_up(OX_INTEGER_STRIP * k->copy_row + OX_INTEGER_OVER, 64) / 4;
-}
-
-/* Where the first row of each segment is. */
-static void find_segments(const struct ox_integer_core *k, const uint8_t *first, const uint8_t **a)
-{
-    const size_t across = k->segments == k->taps[0] ? 1 : k->taps[1];
-    for (size_t r = 0; r < k->taps[0]; r++) {
-        for (size_t q = 0; q < across; q++)
-            *a++ = first + r * k->tap_line + q * k->tap_pixel;
-    }
+        k->slot += ox_integer_round_up(OX_INTEGER_STRIP * k->copy_row + OX_INTEGER_OVER, 64) / 4;
 }
 
 static const uint8_t *pixel_of(const struct ox_integer_core *k, const struct ox_integer_block *b,
@@ -83,8 +63,8 @@ static const uint8_t *pixel_of(const struct ox_integer_core *k, const struct ox_
 static void copy_row(const struct ox_integer_core *k, const uint8_t *first, uint8_t *to)
 {
     const uint8_t *a[SEGMENTS];
-    const size_t full = round_up(k->depth, 4);
-    find_segments(k, first, a);
+    const size_t full = ox_integer_round_up(k->depth, 4);
+    ox_integer_find_segments(k, first, 1, a);
     for (size_t s = 0; s < k->segments; s++, to += full) {
         if (k->slack && k->depth < SHORT) {
             for (size_t p = 0; p < k->depth; p += OX_INTEGER_OVER)
@@ -95,16 +75,6 @@ static void copy_row(const struct ox_integer_core *k, const uint8_t *first, uint
         if (full > k->depth)
             memset(to + k->depth, 0, full - k->depth);
     }
-}
-
-static int32_t row_sum(const struct ox_integer_core *k, const uint8_t *first)
-{
-    const uint8_t *a[SEGMENTS];
-    int32_t sum = 0;
-    find_segments(k, first, a);
-    for (size_t s = 0; s < k->segments; s++)
-        sum += k->t->sum(k->depth, a[s], 0);
-    return sum;
 }
 
 /* All columns of rows m to m + rows - 1. */
@@ -118,7 +88,7 @@ static void run_strip(const struct ox_integer_core *k, const struct ox_integer_b
     struct ox_integer_strip s = {.a = a, .panel = k->panel, .c = sums, .ldc = CHUNK, .rows = rows};
     const bool even = k->line == k->cols * k->pixel || m % k->cols + rows <= k->cols;
     if (even && reads_in_place(k)) {
-        find_segments(k, pixel_of(k, b, m), a);
+        ox_integer_find_segments(k, pixel_of(k, b, m), 1, a);
         s.a_row = k->pixel;
         s.segments = k->segments;
         s.depth = k->depth;
@@ -128,24 +98,27 @@ static void run_strip(const struct ox_integer_core *k, const struct ox_integer_b
         a[0] = copy;
         s.a_row = k->copy_row;
         s.segments = 1;
-        s.depth = k->segments * round_up(k->depth, 4);
+        s.depth = k->segments * ox_integer_round_up(k->depth, 4);
     }
-    for (unsigned i = 0; b->end.weight_zero && i < rows; i++)
-        terms[i] = row_sum(k, pixel_of(k, b, m + i));
+    for (unsigned i = 0; b->end.weight_zero && i < rows; i++) {
+        const uint8_t *segments[SEGMENTS];
+        ox_integer_find_segments(k, pixel_of(k, b, m + i), 1, segments);
+        terms[i] = ox_integer_row_sum(k, segments, 1);
+    }
     for (size_t j = 0; j < b->cols; j += CHUNK) {
-        const size_t cols = min_size(CHUNK, b->cols - j);
+        const size_t cols = ox_integer_least(CHUNK, b->cols - j);
         const struct ox_integer_end end = ox_integer_end_at(&b->end, j);
         s.b = b->packed + j / nr * k->panel;
         s.panels = (cols + nr - 1) / nr;
         k->t->strip(&s);
-        const struct ox_integer_sums all = {
-            .rows = rows,
-            .n = cols,
-            .sums = sums,
-            .ld = CHUNK,
-            .terms = terms,
-            .out = k->out + (m * k->out_pixel + b->col + j) * k->out_size,
-            .out_row = k->out_pixel};
+        const struct ox_integer_sums all = {.rows = rows,
+                                            .n = cols,
+                                            .sums = sums,
+                                            .ld = CHUNK,
+                                            .terms = terms,
+                                            .out = k->out +
+                                                   (m * k->out_pixel + b->col + j) * k->out_size,
+                                            .out_row = k->out_pixel};
         ox_integer_leave(k->t, &all, &end);
     }
 }
@@ -155,6 +128,6 @@ void ox_integer_strips_run(void *core, size_t task, size_t slot)
     const struct ox_integer_core *k = core;
     const struct ox_integer_block b = ox_integer_block_of(k, task);
     for (size_t m = b.m0; m < b.m1; m += OX_INTEGER_STRIP)
-        run_strip(k, &b, m, (unsigned)min_size(OX_INTEGER_STRIP, b.m1 - m),
+        run_strip(k, &b, m, (unsigned)ox_integer_least(OX_INTEGER_STRIP, b.m1 - m),
                   k->sums + slot * k->slot);
 }

@@ -60,10 +60,12 @@ static struct numbers numbers_new(struct dice *d, size_t n, bool weight_zeros)
     x.scale = calloc(n, sizeof *x.scale);
     x.shift = calloc(n, sizeof *x.shift);
     ck_assert(x.offset && x.weight_zero && x.bias && x.scale && x.shift);
+    const bool large = !dice_between(d, 0, 7); /* sums of more bits than a float has */
     for (size_t j = 0; j < n; j++) {
-        x.bias[j] = (int32_t)dice_between(d, 0, 20000) - 10000;
+        const int32_t most = large ? 1 << 30 : 10000;
+        x.bias[j] = (int32_t)dice_between(d, 0, 2 * (size_t)most) - most;
         x.weight_zero[j] = weight_zeros ? (int32_t)dice_between(d, 0, 255) - 128 : 0;
-        x.scale[j] = fabsf(dice_float(d)) * 0.01f;
+        x.scale[j] = fabsf(dice_float(d)) * (large ? 1e-7f : 0.01f);
         x.shift[j] = dice_float(d);
     }
     return x;
@@ -169,9 +171,9 @@ static struct ox_conv random_conv(struct dice *d, bool depthwise)
     c.in_channels = c.groups * dice_between(d, 1, 13);
     c.out_channels = c.groups * dice_between(d, 1, 40);
     if (depthwise)
-        c.groups = c.in_channels = c.out_channels = dice_between(d, 2, 70);
+        c.groups = c.in_channels = c.out_channels = dice_between(d, 2, 150);
     for (unsigned axis = 0; axis < 2; axis++) {
-        c.kernel[axis] = dice_between(d, 1, 4);
+        c.kernel[axis] = dice_between(d, 1, depthwise ? 6 : 4);
         c.stride[axis] = dice_between(d, 1, 2);
         c.dilation[axis] = dice_between(d, 0, 3) ? 1 : 2;
         const size_t reach = (c.kernel[axis] - 1) * c.dilation[axis] + 1;

@@ -1,19 +1,7 @@
 /* Rows of 32-bit sums on their way out: columns sixty-four at a time where they become bytes, else sixteen. */
-#include <immintrin.h>
-
-#include "kernels/integer.h"
+#include "kernels/x86/integer_end_avx512.h"
 
 enum { LANES = 16, PARTS = 4, COLS = LANES * PARTS };
-
-/* Floats of this size are whole: adding it rounds, halves to even, and the bits' difference is the number. */
-#define WHOLE 0x1.8p23f
-
-struct ends {
-    __m512 whole, least; /* least: below 16 bits, and above where bits turn over */
-    __m512i less;        /* WHOLE's bits less the zero point */
-    __m512i lo, hi;
-    bool is_signed;
-};
 
 /* What is the same for all rows of up to 64 columns. */
 struct columns {
@@ -39,16 +27,16 @@ columns_at(const struct ox_integer_end *end, size_t at, size_t n, const unsigned
         c.mask[k] = k + 1 < parts ? (__mmask16)0xffff : lanes_of(n - k * LANES);
         c.offset[k] = end->offset ? _mm512_maskz_loadu_epi32(c.mask[k], end->offset + j)
                                   : _mm512_setzero_si512();
-        c.scale[k] = end->scale ? _mm512_maskz_loadu_ps(c.mask[k], end->scale + j)
-                                : _mm512_setzero_ps();
+        c.scale[k] =
+            end->scale ? _mm512_maskz_loadu_ps(c.mask[k], end->scale + j) : _mm512_setzero_ps();
     }
     return c;
 }
 
 /* Part k of a row; lanes behind the last column are 0. */
-static inline __attribute__((always_inline)) __m512i
-sums_of(const struct ox_integer_sums *s, size_t row, const struct columns *c, const unsigned k,
-        const bool zeros)
+static inline __attribute__((always_inline)) __m512i sums_of(const struct ox_integer_sums *s,
+                                                             size_t row, const struct columns *c,
+                                                             const unsigned k, const bool zeros)
 {
     const size_t j = c->at + k * LANES;
     const __m512i x = _mm512_add_epi32(
@@ -59,52 +47,13 @@ sums_of(const struct ox_integer_sums *s, size_t row, const struct columns *c, co
     return _mm512_sub_epi32(x, _mm512_mullo_epi32(_mm512_set1_epi32(s->terms[row]), zero));
 }
 
-/* As whole_of(), where a sum has more bits than a float. */
-static __attribute__((noinline)) __m512i whole_in_double(const struct ends *e, __m512i sums,
-                                                         __m512 scale)
-{
-    const __m512d most = _mm512_set1_pd(1 << 20), least = _mm512_set1_pd(-(1 << 20));
-    __m256i out[2];
-    for (unsigned half = 0; half < 2; half++) {
-        const __m256i x = half ? _mm512_extracti64x4_epi64(sums, 1) : _mm512_castsi512_si256(sums);
-        const __m256 by = half ? _mm512_extractf32x8_ps(scale, 1) : _mm512_castps512_ps256(scale);
-        const __m512d y = _mm512_mul_pd(_mm512_cvtepi32_pd(x), _mm512_cvtps_pd(by));
-        out[half] = _mm512_cvtpd_epi32(_mm512_min_pd(_mm512_max_pd(y, least), most));
-    }
-    const __m512i whole = _mm512_inserti64x4(_mm512_castsi256_si512(out[0]), out[1], 1);
-    return _mm512_add_epi32(whole, _mm512_sub_epi32(_mm512_castps_si512(e->whole), e->less));
-}
-
-/* The nearest integers plus zero, or what is beyond 16 bits like them. NaN is the least. */
-static inline __m512i whole_of(const struct ends *e, __m512i sums, __m512 scale)
-{
-    const __m512 x = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scale, e->whole);
-    return _mm512_sub_epi32(_mm512_castps_si512(_mm512_max_ps(x, e->least)), e->less);
-}
-
-static inline __attribute__((always_inline)) __m512i bytes_of(const struct ends *e,
-                                                              const __m512i *whole)
-{
-    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    const __m512i words = _mm512_packs_epi32(whole[0], whole[1]);
-    const __m512i more = _mm512_packs_epi32(whole[2], whole[3]);
-    __m512i bytes;
-    if (e->is_signed) {
-        bytes = _mm512_packs_epi16(words, more);
-        bytes = _mm512_min_epi8(_mm512_max_epi8(bytes, e->lo), e->hi);
-    } else {
-        bytes = _mm512_packus_epi16(words, more);
-        bytes = _mm512_min_epu8(_mm512_max_epu8(bytes, e->lo), e->hi);
-    }
-    return _mm512_permutexvar_epi32(order, bytes);
-}
-
 /* Up to 64 columns, in as many parts. A sum that is unlike its sign in a bit from the 24th on has more bits than a float. */
 static inline __attribute__((always_inline)) void
 to_bytes(const struct ox_integer_sums *s, const struct ox_integer_end *end, const struct ends *e,
          size_t at, size_t n, const unsigned parts, const bool zeros)
 {
     const struct columns c = columns_at(end, at, n, parts);
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     const __mmask64 mask = n < COLS ? ((__mmask64)1 << n) - 1 : ~(__mmask64)0;
     uint8_t *out = (uint8_t *)s->out + at;
     for (size_t i = 0; i < s->rows; i++, out += s->out_row) {
@@ -123,21 +72,14 @@ to_bytes(const struct ox_integer_sums *s, const struct ox_integer_end *end, cons
             for (unsigned k = 0; k < parts; k++)
                 whole[k] = whole_in_double(e, x[k], c.scale[k]);
         }
-        _mm512_mask_storeu_epi8(out, mask, bytes_of(e, whole));
+        _mm512_mask_storeu_epi8(out, mask, _mm512_permutexvar_epi32(order, bytes_of(e, whole)));
     }
 }
 
 static inline __attribute__((always_inline)) void
 all_bytes(const struct ox_integer_sums *s, const struct ox_integer_end *end, const bool zeros)
 {
-    const __m512 whole = _mm512_set1_ps(WHOLE);
-    const struct ends e = {
-        whole,
-        _mm512_set1_ps(WHOLE - 0x1p17f),
-        _mm512_sub_epi32(_mm512_castps_si512(whole), _mm512_set1_epi32(end->zero)),
-        _mm512_set1_epi8((char)end->lo),
-        _mm512_set1_epi8((char)end->hi),
-        end->type == OX_INTEGER_S8};
+    const struct ends e = ends_of(end);
     size_t j = 0;
     for (; j + COLS <= s->n; j += COLS)
         to_bytes(s, end, &e, j, COLS, PARTS, zeros);

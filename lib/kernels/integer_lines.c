@@ -1,0 +1,59 @@
+/* Depthwise convolution of 8-bit integers by lines. */
+#include <string.h>
+
+#include "kernels/dense_impl.h"
+#include "kernels/integer_impl.h"
+
+enum { LEAST_CHANNELS = 16, TASKS = 4 /* a thread */, MOST_REACH = 32, MOST_STRIDE = 4 };
+
+bool ox_integer_is_depthwise(const struct ox_conv *c)
+{
+    return c->groups > 1 && c->groups == c->in_channels && c->groups == c->out_channels;
+}
+
+bool ox_integer_lines_can(const struct ox_integer *t, const struct ox_conv *c)
+{
+    return t->lines && ox_integer_is_depthwise(c) && c->groups >= LEAST_CHANNELS &&
+           c->kernel[0] <= OX_INTEGER_LINES_ROWS && c->kernel[1] <= OX_INTEGER_LINES_COLUMNS &&
+           c->stride[1] <= MOST_STRIDE && (c->kernel[1] - 1) * c->dilation[1] <= MOST_REACH;
+}
+
+struct job {
+    const struct ox_integer *t;
+    struct ox_integer_lines lines;
+    size_t each; /* lines of a task */
+};
+
+static void run_lines(void *arg, size_t task, size_t slot)
+{
+    const struct job *j = arg;
+    const size_t y = task * j->each, end = j->lines.c->out[0];
+    (void)slot;
+    j->t->lines(&j->lines, y, end - y < j->each ? end : y + j->each);
+}
+
+void ox_integer_lines_run(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
+                          const void *packed, const void *in, bool in_signed, int32_t in_zero,
+                          void *out, const struct ox_integer_end *end, void *work)
+{
+    struct job j = {.t = t,
+                    .lines = {.c = c,
+                              .zeros = work,
+                              .flip = in_signed ? 0x80 : 0,
+                              .packed = packed,
+                              .end = end,
+                              .finish = t->finish},
+                    .each = c->out[0]};
+    const size_t in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * c->in_pixel;
+    const size_t out_batch = c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
+    const double each = (double)(c->out[0] * c->out[1] * c->groups);
+    if (ox_slots(env) > 1)
+        j.each = ox_even_part(c->out[0], c->out[0] / (ox_slots(env) * TASKS) + 1, 1);
+    memset(work, (uint8_t)in_zero, OX_INTEGER_LINES_WORK);
+    for (size_t n = 0; n < c->batch; n++) {
+        j.lines.in = (const uint8_t *)in + n * in_batch;
+        j.lines.out = (char *)out + n * out_batch * ox_integer_out_size(end->type);
+        ox_spread(env, (c->out[0] + j.each - 1) / j.each,
+                  each * (double)(c->kernel[0] * c->kernel[1]), run_lines, &j);
+    }
+}

@@ -1,0 +1,319 @@
+/* Depthwise convolution of bytes by VNNI. Four rows of a column of pixels are interleaved, so that each four bytes are what a
+ * channel's four weights of a kernel's column meet; a column is interleaved once for all outputs of a line that read it. Interleaving
+ * leaves channels in an order that packing the sums to bytes undoes.
+ *
+ * Channels go 64 at a time, then 32 or 16 at a time, of which two or four outputs fill a vector: columns lie by their number modulo
+ * the stride, so that what neighbouring outputs read is adjacent. */
+#include <string.h>
+
+#include "kernels/integer_impl.h"
+#include "kernels/x86/integer_end_avx512.h"
+
+enum { FULL = 64, PARTS = 4, SPAN = 80, LANES = 16 };
+enum { QUADS = OX_INTEGER_LINES_ROWS / 4, COLUMNS = OX_INTEGER_LINES_COLUMNS };
+
+/* Channels of the block that begins where so many are left. */
+static size_t width_of(size_t left)
+{
+    return left > 32 ? 64 : left > 16 ? 32 : 16;
+}
+
+static size_t quads_of(const struct ox_conv *c)
+{
+    return (c->kernel[0] + 3) / 4;
+}
+
+/* Bytes of a block's weights. */
+static size_t block_bytes(const struct ox_conv *c, size_t width)
+{
+    return quads_of(c) * c->kernel[1] * PARTS * width;
+}
+
+static size_t lines_packed(const struct ox_conv *c)
+{
+    size_t bytes = 0;
+    for (size_t at = 0; at < c->groups; at += FULL)
+        bytes += block_bytes(c, width_of(c->groups - at));
+    return bytes;
+}
+
+/* Weights of a quad and a column: four vectors, of which vector k has channels 4k to 4k + 3 of each sixteen. */
+static void lines_pack(const struct ox_conv *c, const uint8_t *weights, uint8_t flip, void *packed)
+{
+    int8_t *out = packed;
+    const size_t rows = c->kernel[0], cols = c->kernel[1];
+    memset(out, 0, lines_packed(c));
+    for (size_t at = 0; at < c->groups; at += FULL) {
+        const size_t left = c->groups - at, width = width_of(left);
+        const size_t n = left < width ? left : width;
+        for (size_t j = 0; j < n; j++) {
+            const size_t part = j % 16 / 4, lane = j / 16 * 4 + j % 4;
+            for (size_t i = 0; i < rows * cols; i++) {
+                const size_t quad = i / cols / 4 * cols + i % cols;
+                out[(quad * PARTS + part) * width + lane * 4 + i / cols % 4] =
+                    (int8_t)(weights[(at + j) * rows * cols + i] ^ flip);
+            }
+        }
+        out += block_bytes(c, width);
+    }
+}
+
+/* A block of channels of a run. */
+struct block {
+    const struct ox_integer_lines *l;
+    const struct ends *ends;
+    size_t at, n, width, per;   /* channels, and outputs in a vector */
+    size_t quads, taps, stride; /* taps: of four rows */
+    size_t plane;               /* columns of one remainder */
+    bool wide;                  /* sums may have more bits than a float */
+    struct ox_integer_end end;
+    size_t pixel[QUADS * COLUMNS]; /* where a tap's begin, in bytes */
+    __m512i weights[QUADS * COLUMNS * PARTS], offset[PARTS];
+    __m512 scale[PARTS];
+    size_t part; /* bytes of a quad's part: what is stored behind the last column lies in it too */
+    __m512i
+        pixels[QUADS * PARTS * (SPAN + 1)]; /* by quad, part, remainder, column: width bytes each */
+};
+
+/* Width bytes over and over. */
+static __m512i repeated(const void *from, size_t width)
+{
+    if (width == 16)
+        return _mm512_broadcast_i32x4(_mm_loadu_si128(from));
+    return width == 32 ? _mm512_broadcast_i64x4(_mm256_loadu_si256(from))
+                       : _mm512_loadu_si512(from);
+}
+
+/* What each channel has, in the sums' order; NULL: 0. */
+static void in_order(const struct block *b, const void *from, __m512i *out)
+{
+    __m128i own[FULL / 4];
+    memset(own, 0, sizeof own);
+    if (from)
+        memcpy(own, (const int32_t *)from + b->at, b->n * sizeof(int32_t));
+    const size_t sixteens = b->width / 16;
+    for (size_t k = 0; k < PARTS; k++) {
+        __m512i x = _mm512_castsi128_si512(own[k]);
+        x = _mm512_inserti32x4(x, own[1 % sixteens * 4 + k], 1);
+        x = _mm512_inserti32x4(x, own[2 % sixteens * 4 + k], 2);
+        out[k] = _mm512_inserti32x4(x, own[3 % sixteens * 4 + k], 3);
+    }
+}
+
+static void start_block(struct block *b, const struct ox_integer_lines *l, size_t at,
+                        const int8_t *weights)
+{
+    const size_t left = l->c->groups - at;
+    __m512i scale[PARTS], far = _mm512_setzero_si512();
+    b->l = l;
+    b->at = at;
+    b->width = width_of(left);
+    b->n = left < b->width ? left : b->width;
+    b->per = FULL / b->width;
+    b->quads = quads_of(l->c);
+    b->stride = l->c->stride[1];
+    b->taps = b->quads * l->c->kernel[1];
+    for (size_t i = 0; i < b->taps * PARTS; i++)
+        b->weights[i] = repeated(weights + i * b->width, b->width);
+    in_order(b, l->end->offset, b->offset);
+    in_order(b, l->end->scale, scale);
+    for (size_t k = 0; k < PARTS; k++) {
+        b->scale[k] = _mm512_castsi512_ps(scale[k]);
+        far = _mm512_or_si512(far,
+                              _mm512_xor_si512(b->offset[k], _mm512_srai_epi32(b->offset[k], 31)));
+    }
+    b->wide = _mm512_cmpge_epu32_mask(far, _mm512_set1_epi32(1 << 23)) != 0;
+}
+
+/* ---- Pixels -------------------------------------------------------------------------------------------------------- */
+
+static inline __m512i of_64(const uint8_t *p, __mmask64 mask, __m512i turn)
+{
+    return _mm512_xor_si512(_mm512_maskz_loadu_epi8(mask, p), turn);
+}
+
+static inline void interleave_64(const uint8_t *const *rows, __mmask64 mask, uint8_t flip, char *to,
+                                 size_t part)
+{
+    const __m512i turn = _mm512_set1_epi8((char)flip);
+    const __m512i a = of_64(rows[0], mask, turn), b = of_64(rows[1], mask, turn);
+    const __m512i c = of_64(rows[2], mask, turn), d = of_64(rows[3], mask, turn);
+    const __m512i ab = _mm512_unpacklo_epi8(a, b), cd = _mm512_unpacklo_epi8(c, d);
+    const __m512i ef = _mm512_unpackhi_epi8(a, b), gh = _mm512_unpackhi_epi8(c, d);
+    _mm512_storeu_si512(to, _mm512_unpacklo_epi16(ab, cd));
+    _mm512_storeu_si512(to + part, _mm512_unpackhi_epi16(ab, cd));
+    _mm512_storeu_si512(to + 2 * part, _mm512_unpacklo_epi16(ef, gh));
+    _mm512_storeu_si512(to + 3 * part, _mm512_unpackhi_epi16(ef, gh));
+}
+
+static inline __m256i of_32(const uint8_t *p, __mmask32 mask, __m256i turn)
+{
+    return _mm256_xor_si256(_mm256_maskz_loadu_epi8(mask, p), turn);
+}
+
+/* Also of sixteen, whose upper half is stored over by the next column. */
+static inline void interleave_32(const uint8_t *const *rows, __mmask32 mask, uint8_t flip, char *to,
+                                 size_t part)
+{
+    const __m256i turn = _mm256_set1_epi8((char)flip);
+    const __m256i a = of_32(rows[0], mask, turn), b = of_32(rows[1], mask, turn);
+    const __m256i c = of_32(rows[2], mask, turn), d = of_32(rows[3], mask, turn);
+    const __m256i ab = _mm256_unpacklo_epi8(a, b), cd = _mm256_unpacklo_epi8(c, d);
+    const __m256i ef = _mm256_unpackhi_epi8(a, b), gh = _mm256_unpackhi_epi8(c, d);
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_unpacklo_epi16(ab, cd));
+    _mm256_storeu_si256((__m256i *)(void *)(to + part), _mm256_unpackhi_epi16(ab, cd));
+    _mm256_storeu_si256((__m256i *)(void *)(to + 2 * part), _mm256_unpacklo_epi16(ef, gh));
+    _mm256_storeu_si256((__m256i *)(void *)(to + 3 * part), _mm256_unpackhi_epi16(ef, gh));
+}
+
+/* Columns of one remainder, a quad of rows: first, first + stride and so on of the image, from which `rows` begin; `steps` of rows
+ * outside it are 0. */
+static void fill_plane(const struct block *b, const uint8_t *const *rows, const size_t *steps,
+                       size_t first, char *to)
+{
+    const struct ox_integer_lines *l = b->l;
+    const struct ox_conv *c = l->c;
+    const __mmask64 mask = b->n < FULL ? ((__mmask64)1 << b->n) - 1 : ~(__mmask64)0;
+    for (size_t i = 0; i < b->plane; i++, first += b->stride, to += b->width) {
+        const uint8_t *at[4] = {l->zeros, l->zeros, l->zeros, l->zeros};
+        for (size_t r = 0; first < c->in[1] && r < 4; r++)
+            at[r] = rows[r] + first * steps[r];
+        if (b->n == FULL)
+            interleave_64(at, ~(__mmask64)0, l->flip, to, b->part);
+        else if (b->width == FULL)
+            interleave_64(at, mask, l->flip, to, b->part);
+        else
+            interleave_32(at, (__mmask32)mask, l->flip, to, b->part);
+    }
+}
+
+/* All that outputs x to x + n - 1 of line y read. */
+static void fill_pixels(struct block *b, size_t y, size_t x)
+{
+    const struct ox_integer_lines *l = b->l;
+    const struct ox_conv *c = l->c;
+    for (size_t q = 0; q < b->quads; q++) {
+        const uint8_t *rows[4];
+        size_t steps[4];
+        for (size_t r = 0; r < 4; r++) {
+            const size_t tap = 4 * q + r, row = y * c->stride[0] + tap * c->dilation[0] - c->pad[0];
+            const bool inside = tap < c->kernel[0] && row < c->in[0]; /* above it wraps */
+            rows[r] = inside ? l->in + row * c->in[1] * c->in_pixel + b->at : l->zeros;
+            steps[r] = inside ? c->in_pixel : 0;
+        }
+        for (size_t p = 0; p < b->stride; p++)
+            fill_plane(b, rows, steps, x * b->stride + p - c->pad[1],
+                       (char *)b->pixels + q * PARTS * b->part + p * b->plane * b->width);
+    }
+}
+
+/* ---- Outputs ------------------------------------------------------------------------------------------------------- */
+
+/* Of results that are no bytes. */
+static void leave_words(const struct block *b, const __m512i *sums, size_t n, char *out)
+{
+    int32_t lanes[PARTS][LANES], own[FULL];
+    for (size_t k = 0; k < PARTS; k++)
+        _mm512_storeu_si512(lanes[k], sums[k]);
+    for (size_t i = 0; i < FULL; i++)
+        own[i] = lanes[i % 16 / 4][i / 16 * 4 + i % 4];
+    for (size_t i = 0; i < n; i++)
+        b->l->finish(b->n, own + i * b->width, 0, &b->end,
+                     out + i * b->l->c->out_pixel * sizeof(int32_t));
+}
+
+static inline void leave_bytes(const struct block *b, const __m512i *sums, size_t n, uint8_t *out)
+{
+    const size_t step = b->l->c->out_pixel;
+    __m512i whole[PARTS];
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < PARTS; k++)
+        whole[k] = whole_of(b->ends, sums[k], b->scale[k]);
+    if (__builtin_expect(b->wide, 0)) {
+        for (unsigned k = 0; k < PARTS; k++)
+            whole[k] = whole_in_double(b->ends, sums[k], b->scale[k]);
+    }
+    const __m512i bytes = bytes_of(b->ends, whole);
+    if (b->n == FULL) {
+        _mm512_storeu_si512(out, bytes);
+        return;
+    }
+    const __mmask64 mask = ((__mmask64)1 << b->n) - 1;
+    for (size_t i = 0; i < n; i++)
+        _mm512_mask_storeu_epi8(out + i * step - i * b->width, mask << (i * b->width), bytes);
+}
+
+/* n outputs of a line, from the first for which there are pixels. */
+static inline __attribute__((always_inline)) void outputs(const struct block *b, size_t n,
+                                                          char *out, const bool bytes)
+{
+    const size_t per = b->per, taps = b->taps, part = b->part, width = b->width;
+    const size_t step = b->l->c->out_pixel * (bytes ? 1 : sizeof(int32_t)) * per;
+    const char *pixels = (const char *)b->pixels;
+    for (size_t i = 0; i < n; i += per, pixels += per * width, out += step) {
+        const __m512i *w = b->weights;
+        __m512i sums[PARTS];
+#pragma GCC unroll 4
+        for (unsigned k = 0; k < PARTS; k++)
+            sums[k] = bytes ? b->offset[k] : _mm512_setzero_si512();
+        for (size_t tap = 0; tap < taps; tap++, w += PARTS) {
+            const char *at = pixels + b->pixel[tap];
+#pragma GCC unroll 4
+            for (unsigned k = 0; k < PARTS; k++)
+                sums[k] = _mm512_dpbusd_epi32(sums[k], _mm512_loadu_si512(at + k * part), w[k]);
+        }
+        if (bytes)
+            leave_bytes(b, sums, n - i < per ? n - i : per, (uint8_t *)out);
+        else
+            leave_words(b, sums, n - i < per ? n - i : per, out);
+    }
+}
+
+/* Where pixels of n outputs lie. */
+static void place_pixels(struct block *b, size_t n, size_t beyond)
+{
+    const struct ox_conv *c = b->l->c;
+    b->plane = (n + b->per - 1) / b->per * b->per + beyond;
+    b->part = b->stride * b->plane * b->width + FULL;
+    for (size_t tap = 0; tap < b->taps; tap++) {
+        const size_t away = tap % c->kernel[1] * c->dilation[1];
+        b->pixel[tap] = tap / c->kernel[1] * PARTS * b->part +
+                        (away % b->stride * b->plane + away / b->stride) * b->width;
+    }
+}
+
+static void lines(const struct ox_integer_lines *l, size_t y0, size_t y1)
+{
+    const struct ox_conv *c = l->c;
+    const struct ends ends = ends_of(l->end);
+    const size_t size = ox_integer_out_size(l->end->type);
+    const size_t beyond = (c->kernel[1] - 1) * c->dilation[1] / c->stride[1] + 1;
+    const int8_t *weights = l->packed;
+    struct block b;
+    b.ends = &ends;
+    for (size_t at = 0; at < c->groups; at += FULL) {
+        start_block(&b, l, at, weights);
+        weights += block_bytes(c, b.width);
+        b.end = ox_integer_end_at(l->end, at);
+        const size_t most = (SPAN / c->stride[1] - beyond) / b.per * b.per;
+        for (size_t y = y0; y < y1; y++) {
+            for (size_t x = 0; x < c->out[1]; x += most) {
+                const size_t n = c->out[1] - x < most ? c->out[1] - x : most;
+                char *out = (char *)l->out + ((y * c->out[1] + x) * c->out_pixel + at) * size;
+                place_pixels(&b, n, beyond);
+                fill_pixels(&b, y, x);
+                if (size == 1)
+                    outputs(&b, n, out, true);
+                else
+                    outputs(&b, n, out, false);
+            }
+        }
+    }
+}
+
+void ox_integer_lines_vnni(struct ox_integer *t)
+{
+    t->lines_packed = lines_packed;
+    t->lines_pack = lines_pack;
+    t->lines = lines;
+}
