@@ -102,6 +102,10 @@ static void fill(void)
 #if defined(__x86_64__)
         if (level >= OX_CPU_AVX2)
             ox_bytes_avx2(&tables[level]);
+        if (level >= OX_CPU_AVX512)
+            ox_bytes_avx512(&tables[level]);
+        if (level >= OX_CPU_AMX)
+            ox_bytes_amx(&tables[level]);
 #endif
         tables[level].level = (enum ox_cpu)level;
     }

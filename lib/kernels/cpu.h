@@ -10,7 +10,7 @@ enum ox_cpu {
     OX_CPU_AVX2,    /* AVX2, FMA, F16C */
     OX_CPU_AVX512,  /* F, BW, DQ, VL */
     OX_CPU_VNNI,    /* AVX512_VNNI */
-    OX_CPU_AMX,     /* AMX-INT8 and AMX-BF16, allowed by the kernel */
+    OX_CPU_AMX,     /* AMX-INT8 and AMX-BF16, allowed by the kernel; AVX512_VBMI */
     OX_CPU_NEON,    /* 64-bit ARM's Advanced SIMD */
     OX_CPU_DOTPROD, /* its products of bytes (FEAT_DotProd) */
     OX_CPU_LEVELS

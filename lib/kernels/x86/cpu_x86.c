@@ -51,6 +51,7 @@ enum ox_cpu ox_cpu_probe(void)
         AVX512F = 1 << 16,
         AVX512DQ = 1 << 17,
         AVX512BW = 1 << 30,
+        AVX512VBMI = 1 << 1,
         AVX512VNNI = 1 << 11,
         AMX_BF16 = 1 << 22,
         AMX_TILE = 1 << 24,
@@ -68,8 +69,8 @@ enum ox_cpu ox_cpu_probe(void)
         return OX_CPU_AVX2;
     if (!has(seven.c, AVX512VNNI))
         return OX_CPU_AVX512;
-    if (!has(seven.d, AMX_BF16 | AMX_TILE | AMX_INT8) || !has(saved_states(), TILES) ||
-        !tiles_allowed())
+    if (!has(seven.c, AVX512VBMI) || !has(seven.d, AMX_BF16 | AMX_TILE | AMX_INT8) ||
+        !has(saved_states(), TILES) || !tiles_allowed())
         return OX_CPU_VNNI;
     return OX_CPU_AMX;
 }
