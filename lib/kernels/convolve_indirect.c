@@ -4,7 +4,7 @@
 
 #include "kernels/convolve_impl.h"
 
-enum { SEGMENTS = 64, RUN_MOST = 768 };
+enum { SEGMENTS = 64, RUN_MOST = 768, GROUP = 8 };
 
 static size_t min_size(size_t a, size_t b)
 {
@@ -227,45 +227,86 @@ static size_t find_segments(const struct job *j, const struct tile_rows *at, uns
     return n_segments;
 }
 
-static void block_of_k(const struct job *j, size_t group, size_t col0, size_t m0, size_t m1,
-                       size_t tap0, size_t channel0, size_t depth)
+/* Tiles that a panel of weights goes past while it is near, and their pointers. */
+struct group {
+    size_t n;
+    struct ox_tile tile[GROUP];
+    struct ox_epilogue end[GROUP];
+    const float *pointers[2 * SEGMENTS * OX_TILE_ROWS_MAX];
+};
+
+/* A block of k for some of the columns: weights, floats from panel to panel. */
+struct block {
+    size_t group, col0, cols;
+    size_t tap0, taps, channel0, depth;
+    const float *packed;
+    size_t panel;
+    bool add, last;
+};
+
+/* The tiles at outputs from `m` on; gives the first that was left out. */
+static size_t find_tiles(const struct job *j, const struct block *b, size_t m, size_t m1,
+                         size_t step, struct group *out)
 {
-    const struct ox_compute *t = j->t;
     const struct ox_conv *c = j->c;
     const struct ox_conv_phase *p = &j->phase;
-    const size_t k = j->taps * j->channels, k0 = tap0 * j->channels + channel0;
-    const size_t taps = min_size(j->block_taps, j->taps - tap0), col = group * j->n + col0;
-    const size_t panel0 = (group * ((j->n + t->nr - 1) / t->nr * t->nr) + col0) * k;
-    const float *pointers[SEGMENTS * OX_TILE_ROWS_MAX];
-    struct tile_rows at;
-    struct ox_block b = {.t = t,
-                         .a = pointers,
-                         .packed = j->packed + panel0 + k0 * t->nr,
-                         .panel = k,
-                         .ldc = j->ldc,
-                         .cols = min_size(j->by.cols, j->n - col0),
-                         .add = k0 > 0};
-    const bool last = k0 + taps * depth == k;
     const size_t area = p->count[0] * p->count[1], image_area = c->out[0] * c->out[1];
-    struct cursor cursor = {m0 / area, m0 % area / p->count[1], m0 % p->count[1]};
-    size_t line = j->line - m0 % j->line; /* what is left of it */
-    /* Tiles of equal height: a last one of a row or two would be slow. */
-    const size_t step = ox_even_part(min_size(m1 - m0, j->line), t->mr, 1);
-    for (size_t m = m0; m < m1; m += b.rows) {
-        b.rows = (unsigned)min_size(min_size(step, m1 - m), line);
-        find_rows(j, cursor, b.rows, group, &at);
-        b.segments = find_segments(j, &at, b.rows, tap0, taps, channel0, pointers);
-        b.depth = depth * (taps / b.segments);
+    const size_t col = b->group * j->n + b->col0, most = min_size(GROUP, 2 * SEGMENTS / b->taps);
+    struct cursor cursor = {m / area, m % area / p->count[1], m % p->count[1]};
+    struct tile_rows at;
+    const float **pointers = out->pointers;
+    for (out->n = 0; out->n < most && m < m1; out->n++) {
+        struct ox_tile *t = &out->tile[out->n];
         const size_t pixel = (p->first_out[0] + cursor.ty * p->out_step[0]) * c->out[1] +
                              p->first_out[1] + cursor.tx * p->out_step[1];
-        b.c = j->out + cursor.image * j->out_batch + pixel * c->out_pixel + col;
-        struct ox_epilogue end = ox_end_at(j->end, cursor.image * image_area + pixel, col);
-        end.row_bias = NULL;
-        end.residual_ld *= p->out_step[1];
-        b.end = last ? &end : NULL;
-        ox_block_panels(&b);
-        advance(p, &cursor, b.rows);
-        line = line == b.rows ? j->line : line - b.rows;
+        *t = (struct ox_tile){.a = pointers, .panel = b->panel, .ldc = j->ldc, .add = b->add};
+        t->rows = (unsigned)min_size(min_size(step, m1 - m), j->line - m % j->line);
+        find_rows(j, cursor, t->rows, b->group, &at);
+        t->segments = find_segments(j, &at, t->rows, b->tap0, b->taps, b->channel0, pointers);
+        t->depth = b->depth * (b->taps / t->segments);
+        t->c = j->out + cursor.image * j->out_batch + pixel * c->out_pixel + col;
+        out->end[out->n] = ox_end_at(j->end, cursor.image * image_area + pixel, col);
+        out->end[out->n].row_bias = NULL;
+        out->end[out->n].residual_ld *= p->out_step[1];
+        pointers += t->segments * j->t->mr;
+        advance(p, &cursor, t->rows);
+        m += t->rows;
+    }
+    return m;
+}
+
+/* `fresh`: the weights come from afar, so each tile brings its part of the next panel nearer. */
+static void run_tiles(const struct job *j, const struct block *b, const struct group *g, bool fresh)
+{
+    const size_t nr = j->t->nr, part = b->taps * b->depth * nr;
+    for (size_t col = 0; col < b->cols; col += nr) {
+        for (size_t i = 0; i < g->n; i++) {
+            const struct ox_epilogue end = ox_end_at(&g->end[i], 0, col);
+            struct ox_tile t = g->tile[i];
+            t.b = b->packed + col / nr * b->panel;
+            t.c += col;
+            t.cols = min_size(nr, b->cols - col);
+            t.end = b->last ? &end : NULL;
+            if (fresh) {
+                t.ahead = (b->panel + i * (part / g->n)) * sizeof(float);
+                t.ahead_step = (nr * sizeof(float) + g->n - 1) / g->n;
+            }
+            j->t->tile(&t);
+        }
+    }
+    for (size_t i = 0; b->last && i < g->n; i++)
+        ox_end_rows(j->t, g->tile[i].rows, b->cols, g->tile[i].c, j->ldc, &g->end[i]);
+}
+
+static void block_of_k(const struct job *j, const struct block *b, size_t m0, size_t m1)
+{
+    struct group g;
+    /* Tiles of equal height: a last one of a row or two would be slow. */
+    const size_t step = ox_even_part(min_size(m1 - m0, j->line), j->t->mr, 1);
+    for (size_t m = m0; m < m1;) {
+        const bool fresh = m == m0;
+        m = find_tiles(j, b, m, m1, step, &g);
+        run_tiles(j, b, &g, fresh);
     }
 }
 
@@ -276,10 +317,20 @@ static void run_task(void *arg, size_t i, size_t slot)
     const size_t group = i / blocks, col0 = i % blocks / j->by.n_rows * j->by.cols;
     const size_t m0 = i % j->by.n_rows * j->by.rows, m1 = min_size(m0 + j->by.rows, j->m);
     (void)slot;
-    for (size_t tap = 0; tap < j->taps; tap += j->block_taps) {
-        for (size_t channel = 0; channel < j->channels; channel += j->by.depth)
-            block_of_k(j, group, col0, m0, m1, tap, channel,
-                       min_size(j->by.depth, j->channels - channel));
+    const size_t k = j->taps * j->channels, nr = j->t->nr;
+    struct block b = {.group = group, .col0 = col0, .cols = min_size(j->by.cols, j->n - col0)};
+    const float *packed = j->packed + (group * ((j->n + nr - 1) / nr * nr) + col0) * k;
+    b.panel = k * nr;
+    for (b.tap0 = 0; b.tap0 < j->taps; b.tap0 += j->block_taps) {
+        b.taps = min_size(j->block_taps, j->taps - b.tap0);
+        for (b.channel0 = 0; b.channel0 < j->channels; b.channel0 += j->by.depth) {
+            const size_t k0 = b.tap0 * j->channels + b.channel0;
+            b.depth = min_size(j->by.depth, j->channels - b.channel0);
+            b.packed = packed + k0 * nr;
+            b.add = k0 > 0;
+            b.last = k0 + b.taps * b.depth == k;
+            block_of_k(j, &b, m0, m1);
+        }
     }
 }
 
