@@ -9,7 +9,7 @@ struct args {
     struct opt_strings calibration, tables;
     int method, quant_format, activation_type;
     double percentile;
-    bool moving_average, symmetric_activation, calibrate_only, merge;
+    bool moving_average, symmetric_activation, calibrate_only, keep_partial, merge;
     bool bias_correction, equalize, smooth;
     int accuracy;
     const char *max_drop;
@@ -34,6 +34,8 @@ static const struct opt options[] = {
      "calibrate from tables, merged, instead; onnxruntime's calibration cache is read too"},
     {0, "calibrate-only", OPT_FLAG, FIELD(calibrate_only), NULL, NULL,
      "write the --table and no model; it holds some of the samples"},
+    {0, "keep-partial", OPT_FLAG, FIELD(keep_partial), NULL, NULL,
+     "with --calibrate-only: Ctrl-C writes the table of the samples so far"},
     {0, "merge", OPT_FLAG, FIELD(merge), NULL, NULL,
      "the operands are tables: write what they come to, in any order, as one table"},
     {0, "method", OPT_CHOICE, FIELD(method), "METHOD", "minmax|percentile|entropy|mse|auto|compare",
@@ -99,14 +101,20 @@ static const struct opt options[] = {
 
 /* ---- Calibration -------------------------------------------------------------------------------------------------- */
 
-static void show_progress(void *arg, uint64_t done, uint64_t total)
+/* The samples run through the model; *cut: Ctrl-C came, and the table of those before it is wanted. */
+static enum ox_status run_samples(struct cli *cli, const struct args *args, struct ox_model *model,
+                                  const struct ox_quant_options *chosen,
+                                  struct ox_calibration *calibration, bool *cut,
+                                  struct ox_error *err)
 {
-    struct cli *cli = arg;
-    if (cli->common.quiet || cli->common.progress == WHEN_NEVER ||
-        (cli->common.progress == WHEN_AUTO && !isatty(2)))
-        return;
-    fprintf(stderr, "\rcalibrating: %llu of %llu%s", (unsigned long long)done,
-            (unsigned long long)total, done == total ? "\n" : "");
+    struct quantize_progress progress;
+    quantize_progress_begin(&progress, cli, args->keep_partial);
+    enum ox_status status =
+        ox_calibration_run(calibration, model, args->calibration.items, args->calibration.n, chosen,
+                           quantize_progress_show, &progress, err);
+    *cut = quantize_progress_end(&progress) && status == OX_CANCELLED &&
+           ox_calibration_samples(calibration) > 0;
+    return *cut ? OX_OK : status;
 }
 
 /* Tables, or samples run through the model. */
@@ -120,16 +128,21 @@ static enum ox_status calibrate(struct cli *cli, const struct args *args, struct
     const char **tables = quantize_split(&args->tables, &n_tables);
     if (!tables)
         return cli_fail(cli, OX_NO_MEMORY, "out of memory");
+    bool cut = false;
     if (args->calibration.n)
-        status = ox_calibration_run(calibration, model, args->calibration.items,
-                                    args->calibration.n, chosen, show_progress, cli, &err);
+        status = run_samples(cli, args, model, chosen, calibration, &cut, &err);
     for (size_t i = 0; i < n_tables && status == OX_OK && !args->calibrate_only; i++)
         status = ox_calibration_read(calibration, tables[i], &err);
     if (status == OX_OK && args->calibrate_only)
         status = ox_calibration_write(calibration, tables[0], &err);
+    if (status != OX_OK)
+        cli_error(cli, &err);
+    else if (cut)
+        status = cli_fail(cli, OX_CANCELLED, "%s: cancelled; %s holds the first %llu samples", path,
+                          tables[0], (unsigned long long)ox_calibration_samples(calibration));
     free(tables);
     if (status != OX_OK)
-        return cli_error(cli, &err);
+        return status;
     const char *guessed = ox_calibration_guessed(calibration);
     if (guessed)
         cli_warn(
@@ -276,6 +289,10 @@ static enum ox_status check(struct cli *cli, const struct args *args)
     if (args->calibrate_only && (!args->calibration.n || args->tables.n != 1))
         return cli_fail(cli, OX_USAGE,
                         "quantize-static: --calibrate-only needs --calibration and one --table");
+    if (args->keep_partial && (!args->calibrate_only || args->common.compat))
+        return cli_fail(cli, OX_USAGE,
+                        "quantize-static: --keep-partial goes with --calibrate-only, and not with "
+                        "--compat");
     if (!args->common.out && !args->common.dry_run && !args->calibrate_only &&
         args->method != METHOD_COMPARE)
         return cli_fail(cli, OX_USAGE,

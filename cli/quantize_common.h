@@ -62,6 +62,22 @@ const struct quantize_error *quantize_error_of(const struct quantize_errors *err
 void quantize_errors_text(struct ox_strbuf *out, const struct quantize_errors *errors);
 void quantize_errors_json(struct ox_json *json, const struct quantize_errors *errors);
 
+double quantize_seconds(void); /* of a clock that goes on evenly */
+
+/* ---- quantize_progress.c ---- */
+
+struct quantize_progress {
+    struct cli *cli;
+    bool
+        partial; /* Ctrl-C ends the calibration between two samples, and the program only if it comes again */
+    double started, shown; /* quantize_seconds(); shown 0: nothing yet */
+};
+void quantize_progress_begin(struct quantize_progress *progress, struct cli *cli, bool partial);
+/* What ox_calibration_run() reports to: the bar with what is left. */
+void quantize_progress_show(void *progress, uint64_t done, uint64_t total);
+/* Whether Ctrl-C came. */
+bool quantize_progress_end(const struct quantize_progress *progress);
+
 /* ---- quantize_html.c ---- */
 
 enum ox_status quantize_html(struct ox_strbuf *out, const char *model_path,

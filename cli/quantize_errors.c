@@ -43,7 +43,7 @@ static enum ox_status collect(struct quantize_errors *errors, struct ox_error *e
     return OX_OK;
 }
 
-static double now(void)
+double quantize_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -69,9 +69,9 @@ static enum ox_status time_runs(struct ox_session *session, struct ox_datum **in
             status = ox_session_random_input(session, i, 1, NULL, &inputs[i], err);
     }
     for (int run = 0; run < RUNS && status == OX_OK; run++) {
-        double start = now();
+        double start = quantize_seconds();
         status = ox_session_run(session, inputs, outputs, err);
-        double took = now() - start;
+        double took = quantize_seconds() - start;
         release_all(outputs, ox_session_n_outputs(session));
         *least = run > 0 && (*least == 0 || took < *least) ? took : *least;
     }

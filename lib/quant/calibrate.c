@@ -512,12 +512,12 @@ static enum ox_status run_pass(const struct passes *passes, struct ox_samples_ba
     for (uint64_t done = 0;; done++) {
         struct ox_datum *const *feed;
         bool more;
-        OX_TRY_CLEANUP(ox_env_poll(watch->c->env, err));
         OX_TRY_CLEANUP(ox_samples_next(samples, &feed, &more, err));
-        if (progress->report)
+        if (progress->report) /* which may cancel */
             progress->report(progress->arg, done, total);
         if (!more)
             break;
+        OX_TRY_CLEANUP(ox_env_poll(watch->c->env, err));
         status = run_feed(watch, session, feed, outputs, err);
         batch->wider = ox_samples_wider(samples, status);
         OX_TRY_CLEANUP(status);
@@ -575,8 +575,10 @@ enum ox_status ox_calibration_run(struct ox_calibration *c, struct ox_model *mod
     run.n_watched = options->compat_ort || watch.n_bodies ? 0 : watch.n_watched;
     OX_TRY_CLEANUP(ox_session_new(&passes.session, model, &run, err));
     OX_TRY_CLEANUP(name_inputs(c, passes.session, err));
-    OX_TRY_CLEANUP(ox_samples_try(run_passes, &passes, err));
+    const enum ox_status ended = ox_samples_try(run_passes, &passes, err);
+    OX_TRY_CLEANUP(ended == OX_CANCELLED ? OX_OK : ended); /* what was seen till then is whole */
     OX_TRY_CLEANUP(fill_aliases(&watch, err));
+    status = ended;
 cleanup:
     ox_session_release(passes.session);
     ox_strmap_release(&watch.names);

@@ -253,6 +253,10 @@ static enum ox_status try_all(struct search *s, struct ox_error *err)
     way.method = options->method;
     if (options->method != OX_QUANT_MINMAX)
         OX_TRY(try_way(s, way, sure_of(way.method), err));
+    /* Where clipping is welcome, squared errors may tell better where. */
+    way.method = OX_QUANT_MSE;
+    if (options->method == OX_QUANT_PERCENTILE || options->method == OX_QUANT_ENTROPY)
+        OX_TRY(try_way(s, way, sure_of(way.method), err));
     way = s->best;
     way.cancel = true;
     OX_TRY(try_way(s, way, sure_repair, err));
