@@ -453,13 +453,13 @@ static void print_text(const struct job *job)
         ox_strbuf_puts(out, "inputs and outputs narrowed\n");
     ox_strbuf_printf(out, "%zu node%s, before %zu\n", job->nodes_after, plural(job->nodes_after),
                      job->nodes_before);
-    if (job->proven && job->proof.samples)
-        ox_strbuf_printf(out, "verified on %u inputs: largest difference %.3g, relative %.3g",
-                         job->proof.samples, job->proof.max_abs, job->proof.max_rel);
-    if (job->proven && job->proof.samples && isfinite(job->proof.least_db))
+    if (!job->proven || !job->proof.samples)
+        return;
+    ox_strbuf_printf(out, "verified on %u inputs: largest difference %.3g, relative %.3g",
+                     job->proof.samples, job->proof.max_abs, job->proof.max_rel);
+    if (isfinite(job->proof.least_db))
         ox_strbuf_printf(out, ", SQNR %.1f dB", job->proof.least_db);
-    if (job->proven && job->proof.samples)
-        ox_strbuf_putc(out, '\n');
+    ox_strbuf_putc(out, '\n');
 }
 
 static void print_json(const struct job *job)

@@ -27,16 +27,22 @@ static bool count_states(struct ox_adapt *c, size_t first, size_t *n_states)
     return true;
 }
 
+/* The attribute's list, which the node has no longer. *n is 0 when there is none. */
+static bool take_list(struct ox_adapt *c, const char *name, int64_t *list, size_t *n)
+{
+    bool found;
+    if (!ox_adapt_int_list(c, name, list, n, &found))
+        return false;
+    ox_adapt_drop(c, name);
+    return true;
+}
+
 /* The attribute takes the name that it has in the other version. */
 static bool rename_directions(struct ox_adapt *c, const char *from, const char *to)
 {
     int64_t list[OX_ADAPT_RANK];
     size_t n;
-    bool found;
-    if (!ox_adapt_int_list(c, from, list, &n, &found))
-        return false;
-    ox_adapt_drop(c, from);
-    return !found || ox_adapt_set_ints(c, to, list, n);
+    return take_list(c, from, list, &n) && (!n || ox_adapt_set_ints(c, to, list, n));
 }
 
 /* ---- Up ----------------------------------------------------------------------------------------------------------- */
@@ -118,10 +124,8 @@ static bool down_inputs(struct ox_adapt *c, size_t n_states)
 {
     int64_t axes[OX_ADAPT_RANK];
     size_t n_axes;
-    bool found;
-    if (!ox_adapt_int_list(c, "scan_input_axes", axes, &n_axes, &found))
+    if (!take_list(c, "scan_input_axes", axes, &n_axes))
         return false;
-    ox_adapt_drop(c, "scan_input_axes");
     for (size_t i = 0; i < c->node->n_inputs; i++) {
         const bool scanned = i >= n_states && i - n_states < n_axes;
         if (!turn(c, i, false, scanned ? axes[i - n_states] : 0) ||
@@ -139,10 +143,8 @@ static bool down_outputs(struct ox_adapt *c, size_t n_states)
 {
     int64_t axes[OX_ADAPT_RANK];
     size_t n_axes;
-    bool found;
-    if (!ox_adapt_int_list(c, "scan_output_axes", axes, &n_axes, &found))
+    if (!take_list(c, "scan_output_axes", axes, &n_axes))
         return false;
-    ox_adapt_drop(c, "scan_output_axes");
     for (size_t i = 0; i < c->node->n_outputs; i++) {
         const bool scanned = i >= n_states && i - n_states < n_axes;
         if (!c->node->outputs[i])
@@ -158,15 +160,12 @@ bool ox_down_scan(struct ox_adapt *c)
 {
     int64_t reversed[OX_ADAPT_RANK];
     size_t n_states = 0, n;
-    bool found;
-    if (!count_states(c, 0, &n_states) ||
-        !ox_adapt_int_list(c, "scan_output_directions", reversed, &n, &found))
+    if (!count_states(c, 0, &n_states) || !take_list(c, "scan_output_directions", reversed, &n))
         return false;
     for (size_t i = 0; i < n; i++) {
         if (reversed[i])
             return ox_adapt_block(c, "opset 8 does not stack outputs from the end");
     }
-    ox_adapt_drop(c, "scan_output_directions");
     return rename_directions(c, "scan_input_directions", "directions") &&
            down_inputs(c, n_states) && down_outputs(c, n_states);
 }
