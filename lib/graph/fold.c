@@ -78,24 +78,64 @@ struct balance {
     uint64_t made;
 };
 
+static bool comes_again(const struct ox_node *node, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (node->inputs[k] == node->inputs[i])
+            return true;
+    return false;
+}
+
+static bool stored_bytes(const struct ox_stored *stored, uint64_t *bytes)
+{
+    size_t n;
+    return ox_dims_count(stored->rank, stored->dims, &n) &&
+           !OX_MUL_OVERFLOWS((uint64_t)n, ox_dtype_size(stored->dtype), bytes);
+}
+
+/* Nothing but this node, however often, and then nothing at all. */
+static bool is_for_it_alone(const struct ox_rewrite *rw, const struct ox_value *value,
+                            const struct ox_node *node)
+{
+    if (value->graph != rw->graph || value->is_input || ox_rw_is_pinned(rw, value))
+        return false;
+    for (const struct ox_use *use = ox_rw_uses(rw, value); use; use = use->next)
+        if (use->node != node)
+            return false;
+    return true;
+}
+
 /* false: their sizes are beyond counting. */
 static bool add_inputs(struct ox_rewrite *rw, const struct ox_node *node, struct balance *balance)
 {
     for (size_t i = 0; i < node->n_inputs; i++) {
         const struct ox_value *value = node->inputs[i];
         const struct ox_stored *stored = value ? ox_rw_stored(rw, value) : NULL;
-        size_t n;
         uint64_t bytes;
-        if (!stored)
+        if (!stored || comes_again(node, i))
             continue;
-        if (!ox_dims_count(stored->rank, stored->dims, &n) ||
-            OX_MUL_OVERFLOWS((uint64_t)n, ox_dtype_size(stored->dtype), &bytes) ||
+        if (!stored_bytes(stored, &bytes) ||
             OX_ADD_OVERFLOWS(balance->given, bytes, &balance->given))
             return false;
-        if (bytes > SMALL_BYTES && !value->is_input && ox_rw_only_user(rw, value) == node)
+        if (bytes > SMALL_BYTES && is_for_it_alone(rw, value, node))
             balance->freed += bytes;
     }
     return true;
+}
+
+/* Large values on the way from one constant to another go as soon as they were used. */
+static void drop_used(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        struct ox_value *value = node->inputs[i];
+        const struct ox_stored *stored = value ? ox_rw_stored(rw, value) : NULL;
+        uint64_t bytes;
+        if (stored && stored->place == OX_STORED_TENSOR && stored_bytes(stored, &bytes) &&
+            bytes > SMALL_BYTES && is_for_it_alone(rw, value, node)) {
+            ox_rw_drop_const(rw, value);
+            rw->fold_room += bytes;
+        }
+    }
 }
 
 /* Whether the size of what would be made is known and worth it. */
@@ -156,6 +196,7 @@ static void run_node(struct ox_rewrite *rw, struct ox_node *node)
         rw->fold_left += balance.freed;
         rw->fold_left -= balance.made;
         rw->fold_room -= balance.made;
+        drop_used(rw, node);
     }
 }
 

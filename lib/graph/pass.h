@@ -104,6 +104,8 @@ const struct ox_type *ox_rw_type(struct ox_rewrite *rw, const struct ox_value *v
 const struct ox_stored *ox_rw_stored(const struct ox_rewrite *rw, const struct ox_value *value);
 /* Its elements, loaded; kept until rewriting ends. NULL: no constant, or it cannot be read. */
 const struct ox_tensor *ox_rw_const(struct ox_rewrite *rw, const struct ox_value *value);
+/* The constant of a value that nothing uses any more leaves the graph, and memory where a pass made it. */
+void ox_rw_drop_const(struct ox_rewrite *rw, struct ox_value *value);
 /* Integers and bools that inference can tell, constants included; NULL. */
 const struct ox_tensor *ox_rw_known(struct ox_rewrite *rw, const struct ox_value *value);
 

@@ -288,6 +288,17 @@ const struct ox_tensor *ox_rw_const(struct ox_rewrite *rw, const struct ox_value
     return tensor;
 }
 
+void ox_rw_drop_const(struct ox_rewrite *rw, struct ox_value *value)
+{
+    const struct ox_stored *stored = value->init;
+    const uint32_t index = ox_strmap_find(&rw->loaded, (const char *)&stored, sizeof stored);
+    if (index != OX_STRMAP_NONE) {
+        ox_tensor_release(rw->constants[index]);
+        rw->constants[index] = NULL;
+    }
+    ox_graph_drop_init(rw->graph, value);
+}
+
 const struct ox_tensor *ox_rw_known(struct ox_rewrite *rw, const struct ox_value *value)
 {
     while (value->outer)

@@ -202,6 +202,25 @@ struct ox_stored *ox_graph_add_init(struct ox_graph *graph, struct ox_value *val
     return stored;
 }
 
+void ox_graph_drop_init(struct ox_graph *graph, struct ox_value *value)
+{
+    const struct ox_stored *stored = value->init;
+    size_t kept = 0;
+    for (size_t i = 0; i < graph->n_inits; i++)
+        if (graph->inits[i] != stored)
+            graph->inits[kept++] = graph->inits[i];
+    graph->n_inits = kept;
+    value->init = NULL;
+    value->removed = true;
+    for (struct ox_owned *owned = graph->model->owned; owned; owned = owned->next) {
+        if (stored->tensor && owned->tensor == stored->tensor) {
+            ox_tensor_release(owned->tensor);
+            owned->tensor = NULL;
+            return;
+        }
+    }
+}
+
 void ox_graph_remove_inits(struct ox_graph *graph, const bool *remove)
 {
     size_t kept = 0;

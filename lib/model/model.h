@@ -316,6 +316,8 @@ struct ox_node *ox_graph_add_node(struct ox_graph *graph, const char *op_type, c
 /* Takes a reference. An initializer that the value has already is replaced. */
 struct ox_stored *ox_graph_add_init(struct ox_graph *graph, struct ox_value *value,
                                     const struct ox_tensor *tensor);
+/* The initializer of a value that nothing uses leaves the graph; a tensor that a pass gave it is released. */
+void ox_graph_drop_init(struct ox_graph *graph, struct ox_value *value);
 void ox_graph_remove_inits(struct ox_graph *graph, const bool *remove); /* by index in inits */
 /* Initializers stop being inputs, which IR versions before 4 made of them though they are constants; the version becomes 4. */
 void ox_model_free_inits(struct ox_model *model);
