@@ -156,7 +156,7 @@ static bool is_worth(struct ox_rewrite *rw, const struct ox_node *node, struct b
     }
     if (balance->made <= SMALL_BYTES) {
         balance->made = 0;
-        return balance->given <= rw->fold_left;
+        return balance->given <= left;
     }
     return balance->made <= left && balance->made <= rw->fold_room && !is_left_alone(node);
 }
