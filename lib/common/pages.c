@@ -12,14 +12,25 @@ enum {
     HUGE = 2 << 20
 };
 
+void *ox_pages_plain(size_t bytes)
+{
+    void *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return block != MAP_FAILED ? block : NULL;
+}
+
+void ox_pages_plain_release(void *block, size_t bytes)
+{
+    if (block)
+        munmap(block, bytes);
+}
+
 /* A mapping whose inner part begins at a huge page's boundary; what lies before and behind it is given back. */
 static void *map_aligned(size_t bytes)
 {
     if (bytes > SIZE_MAX - HUGE)
         return NULL;
-    uint8_t *base =
-        mmap(NULL, bytes + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (base == MAP_FAILED)
+    uint8_t *base = ox_pages_plain(bytes + HUGE);
+    if (!base)
         return NULL;
     size_t before = (HUGE - (uintptr_t)base % HUGE) % HUGE;
     size_t used = (bytes + PAGE - 1) / PAGE * PAGE;

@@ -3,6 +3,7 @@
  * added. Arithmetic is in double and rounded once. */
 #include <math.h>
 
+#include "graph/channels.h"
 #include "graph/match.h"
 
 enum linear_kind { NOT_LINEAR, CONV, CONV_TRANSPOSE, GEMM, MATMUL };
@@ -15,12 +16,6 @@ struct linear {
     int64_t channels, n, inner, outer, blocks;
     int axis; /* of channels in the output; from the end when negative */
 };
-
-static bool is_real(enum ox_dtype dtype)
-{
-    return dtype == OX_FLOAT32 || dtype == OX_FLOAT64 || dtype == OX_FLOAT16 ||
-           dtype == OX_BFLOAT16;
-}
 
 static enum linear_kind kind_of(const struct ox_node *node)
 {
@@ -37,7 +32,7 @@ static const struct ox_stored *own_weights(struct ox_rewrite *rw, const struct o
 {
     const struct ox_value *value = ox_input(node, i);
     const struct ox_stored *stored = value ? ox_rw_stored(rw, value) : NULL;
-    return stored && is_real(stored->dtype) && ox_rw_only_user(rw, value) ? stored : NULL;
+    return stored && ox_is_real(stored->dtype) && ox_rw_only_user(rw, value) ? stored : NULL;
 }
 
 static bool lay_out(struct ox_rewrite *rw, struct ox_node *node, struct linear *out)
@@ -69,38 +64,11 @@ static bool lay_out(struct ox_rewrite *rw, struct ox_node *node, struct linear *
     return true;
 }
 
-/* A constant with one element, or one for each channel of the output, as `channels` doubles. NULL: it is something else, or would
- * widen the output. */
 static const double *channel_const(struct ox_rewrite *rw, const struct linear *linear,
                                    const struct ox_value *value)
 {
-    int rank = ox_rank_of(rw, linear->node->outputs[0]);
-    const struct ox_stored *stored = value ? ox_rw_stored(rw, value) : NULL;
-    size_t count;
-    if (!stored || !is_real(stored->dtype) || rank < 2 || (int)stored->rank > rank ||
-        !ox_dims_count(stored->rank, stored->dims, &count) ||
-        (count != 1 && count != (size_t)linear->channels))
-        return NULL;
-    int axis = (linear->axis < 0 ? rank - 1 : linear->axis) - (rank - (int)stored->rank);
-    if (count != 1 && (axis < 0 || stored->dims[axis] != linear->channels))
-        return NULL;
-    const struct ox_tensor *tensor = ox_rw_const(rw, value);
-    double *out = tensor ? ox_rw_scratch(rw, (size_t)linear->channels, sizeof *out) : NULL;
-    for (int64_t i = 0; out && i < linear->channels; i++)
-        out[i] = ox_tensor_get_double(tensor, count == 1 ? 0 : (size_t)i);
-    return out;
-}
-
-/* A constant vector, an element a channel, as doubles. */
-static bool vector_of(struct ox_rewrite *rw, const struct linear *linear,
-                      const struct ox_value *value, double *out)
-{
-    const struct ox_tensor *tensor =
-        value && ox_rw_stored(rw, value) ? ox_rw_const(rw, value) : NULL;
-    if (!tensor || tensor->n != (size_t)linear->channels || !is_real(tensor->dtype))
-        return false;
-    ox_elements_convert(OX_FLOAT64, out, tensor->dtype, tensor->data, tensor->n, false);
-    return true;
+    return ox_channel_const(rw, value, ox_rank_of(rw, linear->node->outputs[0]), linear->axis,
+                            linear->channels);
 }
 
 /* ---- The new constants ------------------------------------------------------------------------------------------- */
@@ -165,7 +133,7 @@ static double *old_bias(struct ox_rewrite *rw, const struct linear *linear)
             out[i] = given[i] * (double)ox_attr_float(linear->node, "beta", 1);
         return given ? out : NULL;
     }
-    return vector_of(rw, linear, bias, out) ? out : NULL;
+    return ox_channel_vector(rw, bias, linear->channels, out) ? out : NULL;
 }
 
 /* y becomes y * by + plus, a channel each (NULL: 1 and 0), and `next`, which made that, goes. */
@@ -197,39 +165,14 @@ static bool take(struct ox_rewrite *rw, const struct linear *linear, struct ox_n
 
 /* ---- What is taken in -------------------------------------------------------------------------------------------- */
 
-bool ox_batch_norm_is_affine(const struct ox_rewrite *rw, const struct ox_node *node)
-{
-    if (!ox_is_op(node, "BatchNormalization") || ox_attr_int(node, "training_mode", 0) ||
-        ox_attr_int(node, "spatial", 1) != 1 ||
-        (ox_node_opset(node) < 7 && !ox_attr_int(node, "is_test", 0)))
-        return false;
-    for (size_t i = 1; i < node->n_outputs; i++)
-        if (node->outputs[i] &&
-            (ox_rw_n_uses(rw, node->outputs[i]) || ox_rw_is_pinned(rw, node->outputs[i])))
-            return false;
-    return true;
-}
-
 static bool take_batch_norm(struct ox_rewrite *rw, const struct linear *linear,
                             struct ox_node *next)
 {
     if (!ox_batch_norm_is_affine(rw, next) || next->inputs[0] != linear->node->outputs[0] ||
         (linear->axis < 0 && ox_rank_of(rw, linear->node->outputs[0]) != 2))
         return false;
-    double *vectors[4];
-    for (size_t i = 0; i < 4; i++) {
-        vectors[i] = ox_rw_scratch(rw, (size_t)linear->channels, sizeof(double));
-        if (!vectors[i] || !vector_of(rw, linear, ox_input(next, i + 1), vectors[i]))
-            return false;
-    }
-    double epsilon = (double)ox_attr_float(next, "epsilon", 1e-5f);
-    double *by = ox_rw_scratch(rw, (size_t)linear->channels, 2 * sizeof *by);
-    double *plus = by ? by + linear->channels : NULL;
-    for (int64_t i = 0; by && i < linear->channels; i++) {
-        by[i] = vectors[0][i] / sqrt(vectors[3][i] + epsilon);
-        plus[i] = vectors[1][i] - vectors[2][i] * by[i];
-    }
-    return by && take(rw, linear, next, by, plus);
+    const double *by = ox_batch_norm_factors(rw, next, linear->channels);
+    return by && take(rw, linear, next, by, by + linear->channels);
 }
 
 static bool take_arithmetic(struct ox_rewrite *rw, const struct linear *linear,

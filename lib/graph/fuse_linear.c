@@ -1,9 +1,9 @@
 /* Convolutions and matrix products by constant weights take in what follows them: batch norm, arithmetic with a constant a channel, an
  * addition of equal shape, an activation; and zero padding before a convolution. They become FusedConv and FusedMatMul of our own domain
  * (ops/fused_conv.c, ops/fused_product.c), whose inputs are data, weights, bias, scale, residual. */
-#include <math.h>
 #include <string.h>
 
+#include "graph/channels.h"
 #include "graph/match.h"
 #include "ops/fused.h"
 
@@ -159,7 +159,7 @@ static void take_over(struct ox_rewrite *rw, struct ox_node *fused, struct ox_no
 
 /* The constants of the fused node multiplied by `by` (NULL: 1) and moved by `plus` (NULL: 0), a channel each. */
 static bool take_affine(struct ox_rewrite *rw, struct ox_node *fused, struct ox_node *next,
-                        const float *by, const float *plus)
+                        const double *by, const double *plus)
 {
     int64_t n = channels_of(rw, fused);
     struct ox_value *in[N_IN];
@@ -172,9 +172,9 @@ static bool take_affine(struct ox_rewrite *rw, struct ox_node *fused, struct ox_
         return false;
     float *s = both, *b = both + n;
     for (int64_t i = 0; i < n; i++) {
-        float factor = by ? by[i] : 1;
-        s[i] = (scale ? ((const float *)scale->data)[i] : 1) * factor;
-        b[i] = (bias ? ((const float *)bias->data)[i] : 0) * factor + (plus ? plus[i] : 0);
+        const double factor = by ? by[i] : 1, old = bias ? ((const float *)bias->data)[i] : 0;
+        s[i] = (float)((scale ? ((const float *)scale->data)[i] : 1) * factor);
+        b[i] = (float)(old * factor + (plus ? plus[i] : 0));
     }
     const char *name = fused->outputs[0]->name;
     if (by || scale)
@@ -187,55 +187,14 @@ static bool take_affine(struct ox_rewrite *rw, struct ox_node *fused, struct ox_
     return true;
 }
 
-/* A vector of n floats, one for each channel. */
-static const float *vector_of(struct ox_rewrite *rw, const struct ox_node *node, size_t i,
-                              int64_t n)
-{
-    const struct ox_tensor *tensor =
-        ox_input(node, i) ? ox_const_floats(rw, node->inputs[i]) : NULL;
-    return tensor && tensor->rank == 1 && tensor->dims[0] == n ? tensor->data : NULL;
-}
-
 static bool take_batch_norm(struct ox_rewrite *rw, struct ox_node *fused, struct ox_node *next)
 {
     if (!ox_batch_norm_is_affine(rw, next) || next->inputs[0] != fused->outputs[0] ||
         (!is_conv(fused) && ox_rank_of(rw, fused->outputs[0]) != 2))
         return false;
-    int64_t n = channels_of(rw, fused);
-    const float *gamma = vector_of(rw, next, 1, n), *beta = vector_of(rw, next, 2, n),
-                *mean = vector_of(rw, next, 3, n), *variance = vector_of(rw, next, 4, n);
-    float *both = ox_rw_scratch(rw, (size_t)n, 2 * sizeof *both);
-    if (!gamma || !beta || !mean || !variance || !both)
-        return false;
-    double epsilon = ox_attr_float(next, "epsilon", 1e-5f);
-    for (int64_t i = 0; i < n; i++) {
-        double by = gamma[i] / sqrt((double)variance[i] + epsilon);
-        both[i] = (float)by;
-        both[n + i] = (float)(beta[i] - mean[i] * by);
-    }
-    return take_affine(rw, fused, next, both, both + n);
-}
-
-/* A constant that has one element for each channel of the fused node's output, or one for all: spread over n floats. NULL: it is
- * something else, or would widen the output. */
-static const float *channel_const(struct ox_rewrite *rw, const struct ox_node *fused,
-                                  const struct ox_value *value)
-{
-    int rank = ox_rank_of(rw, fused->outputs[0]);
-    int64_t n = channels_of(rw, fused);
-    const struct ox_stored *stored = ox_rw_stored(rw, value);
-    size_t count;
-    if (!stored || stored->dtype != OX_FLOAT32 || rank < 2 || (int)stored->rank > rank ||
-        !ox_dims_count(stored->rank, stored->dims, &count) || (count != 1 && count != (size_t)n))
-        return NULL;
-    int axis = (is_conv(fused) ? 1 : rank - 1) - (rank - (int)stored->rank);
-    if (count != 1 && (axis < 0 || stored->dims[axis] != n))
-        return NULL;
-    const struct ox_tensor *tensor = ox_rw_const(rw, value);
-    float *out = tensor ? ox_rw_scratch(rw, (size_t)n, sizeof *out) : NULL;
-    for (int64_t i = 0; out && i < n; i++)
-        out[i] = ((const float *)tensor->data)[count == 1 ? 0 : i];
-    return out;
+    const int64_t n = channels_of(rw, fused);
+    const double *by = ox_batch_norm_factors(rw, next, n);
+    return by && take_affine(rw, fused, next, by, by + n);
 }
 
 static bool take_arithmetic(struct ox_rewrite *rw, struct ox_node *fused, struct ox_node *next)
@@ -247,11 +206,12 @@ static bool take_arithmetic(struct ox_rewrite *rw, struct ox_node *fused, struct
     struct ox_value *y = fused->outputs[0], *other = ox_other_input(next, y);
     if (!other || other == y || ((sub || div) && next->inputs[0] != y))
         return false;
-    const float *constant = channel_const(rw, fused, other);
+    const int64_t n = channels_of(rw, fused);
+    const double *constant =
+        ox_channel_const(rw, other, ox_rank_of(rw, y), is_conv(fused) ? 1 : -1, n);
     if (!constant)
         return false;
-    int64_t n = channels_of(rw, fused);
-    float *values = ox_rw_scratch(rw, (size_t)n, sizeof *values);
+    double *values = ox_rw_scratch(rw, (size_t)n, sizeof *values);
     for (int64_t i = 0; values && i < n; i++) {
         if (div && constant[i] == 0)
             return false;

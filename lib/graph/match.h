@@ -43,8 +43,6 @@ bool ox_activation_of(struct ox_rewrite *rw, const struct ox_node *node, const c
 
 /* Whether every value of the one type is a value of the other. */
 bool ox_cast_is_exact(enum ox_dtype from, enum ox_dtype to);
-/* Whether a node is batch norm by given statistics, whose other outputs nobody uses. */
-bool ox_batch_norm_is_affine(const struct ox_rewrite *rw, const struct ox_node *node);
 /* A Pad of zeros before a convolution with that many spatial axes, used by it alone, becomes its attribute. */
 bool ox_take_padding(struct ox_rewrite *rw, struct ox_node *node, unsigned spatial);
 

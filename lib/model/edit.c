@@ -205,11 +205,15 @@ struct ox_stored *ox_graph_add_init(struct ox_graph *graph, struct ox_value *val
 void ox_graph_drop_init(struct ox_graph *graph, struct ox_value *value)
 {
     const struct ox_stored *stored = value->init;
-    size_t kept = 0;
-    for (size_t i = 0; i < graph->n_inits; i++)
-        if (graph->inits[i] != stored)
-            graph->inits[kept++] = graph->inits[i];
-    graph->n_inits = kept;
+    /* what is dropped was mostly added last: both lists are searched from there */
+    size_t i = graph->n_inits;
+    while (i > 0 && graph->inits[i - 1] != stored)
+        i--;
+    if (i > 0) {
+        memmove(&graph->inits[i - 1], &graph->inits[i],
+                (graph->n_inits - i) * sizeof(struct ox_stored *));
+        graph->n_inits--;
+    }
     value->init = NULL;
     value->removed = true;
     for (struct ox_owned *owned = graph->model->owned; owned; owned = owned->next) {

@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "quant/place.h"
 #include "quant/samples.h"
+#include "tensor/tensor_apart.h"
 
 enum ox_status ox_calibration_new(struct ox_calibration **out, struct ox_env *env,
                                   struct ox_error *err)
@@ -186,38 +186,6 @@ static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
     return mix(h, n);
 }
 
-static void unmap(struct ox_buffer *buffer)
-{
-    munmap(buffer->data, buffer->bytes);
-}
-
-/* A copy that does not lie among what malloc gives out: samples take each other's place all the time, and each would leave a
- * gap there that something small settles in, so that memory grew with their number. */
-static enum ox_status copy_apart(struct ox_tensor **out, struct ox_env *env,
-                                 const struct ox_tensor *in, struct ox_error *err)
-{
-    enum { WORTH_PAGES = 1 << 16 };
-    struct ox_budget *budget = ox_env_budget(env);
-    const size_t bytes = in->n * ox_dtype_size(in->dtype);
-    if (bytes < WORTH_PAGES)
-        return ox_tensor_from_data(out, env, in->dtype, in->rank, in->dims, in->data, err);
-    if (!ox_budget_take(budget, bytes))
-        return ox_fail(err, OX_LIMIT, "a sample of %zu bytes goes over the memory limit", bytes);
-    void *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    enum ox_status status = data == MAP_FAILED ? ox_no_memory(err) : OX_OK;
-    if (status == OX_OK) {
-        memcpy(data, in->data, bytes);
-        status = ox_tensor_borrow(out, in->dtype, in->rank, in->dims, data, unmap, NULL, err);
-        if (status != OX_OK)
-            munmap(data, bytes);
-    }
-    if (status == OX_OK)
-        (*out)->buffer->budget = budget;
-    else
-        ox_budget_give(budget, bytes);
-    return status;
-}
-
 /* A feed is kept when its hash is among the least. label NULL: none is known. */
 static enum ox_status consider(struct ox_calibration *c, struct ox_datum *const *feed,
                                const int64_t *label, struct ox_error *err)
@@ -246,7 +214,8 @@ static enum ox_status consider(struct ox_calibration *c, struct ox_datum *const 
     for (size_t i = 0; i < c->n_inputs && status == OX_OK; i++) {
         const struct ox_tensor *in = feed[i] ? ox_datum_get_tensor(feed[i]) : NULL;
         if (in)
-            status = copy_apart(&kept.inputs[i], c->env, in, err);
+            status = ox_tensor_copy_apart(&kept.inputs[i], ox_env_budget(c->env), in->dtype,
+                                          in->rank, in->dims, in->data, err);
     }
     if (status == OX_OK)
         return ox_calibration_keep(c, kept, err);

@@ -8,6 +8,7 @@
 #include "common/file.h"
 #include "common/json_reader.h"
 #include "quant/calibrate.h"
+#include "tensor/tensor_apart.h"
 
 #define SCHEMA "onnxtool.calibration/1"
 
@@ -465,7 +466,8 @@ static enum ox_status read_kept_input(struct reader *r, struct ox_kept *kept, st
         goto cleanup;
     }
     kept->bytes += n_bytes;
-    status = ox_tensor_from_data(&kept->inputs[input], r->c->env, dtype, rank, dims, bytes, err);
+    status = ox_tensor_copy_apart(&kept->inputs[input], ox_env_budget(r->c->env), dtype, rank, dims,
+                                  bytes, err);
 cleanup:
     free(bytes);
     return status;

@@ -1,0 +1,23 @@
+/* Constants that have an element for each channel. What is returned is valid until rewriting ends. */
+#ifndef OX_GRAPH_CHANNELS_H
+#define OX_GRAPH_CHANNELS_H
+
+#include "graph/pass.h"
+
+/* Whether elements are of a type that weights have: float32, float64, float16, bfloat16. */
+bool ox_is_real(enum ox_dtype dtype);
+/* A constant vector of `channels` elements, written to out. false: it is none, or is not real. */
+bool ox_channel_vector(struct ox_rewrite *rw, const struct ox_value *value, int64_t channels,
+                       double *out);
+/* A constant of one element or one for each channel, [channels], where it is broadcast to a value of that rank whose channels are
+ * `axis` (from the end when negative). NULL: it is something else, or would widen the value. */
+const double *ox_channel_const(struct ox_rewrite *rw, const struct ox_value *value, int rank,
+                               int axis, int64_t channels);
+/* Whether a node is batch norm by given statistics, whose other outputs nobody uses. */
+bool ox_batch_norm_is_affine(const struct ox_rewrite *rw, const struct ox_node *node);
+/* What such a node multiplies each channel by, [channels], and behind it what it adds then, [channels]: scale / sqrt(variance +
+ * epsilon), bias - mean * that (ONNX, BatchNormalization). NULL: statistics that vary, or of another count. */
+const double *ox_batch_norm_factors(struct ox_rewrite *rw, const struct ox_node *norm,
+                                    int64_t channels);
+
+#endif
