@@ -27,7 +27,24 @@ static bool is_training_dropout(struct ox_rewrite *rw, const struct ox_node *nod
     return ox_input(node, 2) && (!ox_const_scalar(rw, node->inputs[2], &mode) || mode != 0);
 }
 
-/* x + 0, x * 1, x / 1, x - 0, where the constant does not widen x. */
+/* A constant whose elements all are `want`; those that may be large weights are not looked at. */
+static bool is_all(struct ox_rewrite *rw, const struct ox_value *constant, double want)
+{
+    enum { MOST = 1 << 16 };
+    const struct ox_stored *stored = ox_rw_stored(rw, constant);
+    size_t n;
+    if (stored->dtype == OX_STRING || !ox_dims_count(stored->rank, stored->dims, &n) || n == 0 ||
+        n > MOST)
+        return false;
+    const struct ox_tensor *tensor = ox_rw_const(rw, constant);
+    for (size_t i = 0; tensor && i < n; i++)
+        if (ox_tensor_get_double(tensor, i) != want)
+            return false;
+    return tensor;
+}
+
+/* x + 0, x * 1, x / 1, x - 0, where the constant does not widen x. x + 0 turns -0 into 0, which nobody tells apart; the others are
+ * exact. */
 static struct ox_value *neutral(struct ox_rewrite *rw, const struct ox_node *node)
 {
     bool add = ox_is_op(node, "Add"), sub = ox_is_op(node, "Sub"), mul = ox_is_op(node, "Mul"),
@@ -37,24 +54,39 @@ static struct ox_value *neutral(struct ox_rewrite *rw, const struct ox_node *nod
     for (size_t k = 0; k < (add || mul ? 2u : 1u); k++) {
         struct ox_value *x = node->inputs[k];
         const struct ox_value *constant = node->inputs[1 - k];
-        double scalar;
         const struct ox_stored *stored = constant ? ox_rw_stored(rw, constant) : NULL;
-        if (!x || !stored || !ox_const_scalar(rw, constant, &scalar) ||
-            (int)stored->rank > ox_rank_of(rw, x))
+        double scalar;
+        if (!x || !stored)
             continue;
-        /* x + 0 turns -0 into 0, which nobody tells apart; x - 0 and x * 1 are exact. */
-        if (scalar == (mul || div ? 1 : 0))
+        const bool one =
+            (int)stored->rank <= ox_rank_of(rw, x) && ox_const_scalar(rw, constant, &scalar);
+        if ((one || ox_same_shape(rw, x, node->outputs[0])) &&
+            is_all(rw, constant, mul || div ? 1 : 0))
             return x;
     }
     return NULL;
 }
 
-/* A reduction that gives back what it is given one element of: where it keeps the shape its axes are all of size 1. */
-static bool reduces_one(const struct ox_node *node)
+/* Slices that do not step backwards, and pads that do not cancel: those that keep the shape keep all. */
+static bool keeps_ends(struct ox_rewrite *rw, const struct ox_node *node)
 {
-    static const char *const names[] = {"ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
-                                        "ReduceSum"};
-    for (size_t i = 0; i < OX_COUNT(names); i++)
+    const bool slice = ox_is_op(node, "Slice");
+    const struct ox_value *given = ox_input(node, slice ? 4 : 1);
+    if (slice && !given)
+        return true;
+    size_t n;
+    const int64_t *values = given ? ox_const_ints(rw, given, &n) : ox_attr_ints(node, "pads", &n);
+    if (!values)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (slice ? values[i] < 1 : values[i] != 0)
+            return false;
+    return true;
+}
+
+static bool is_one_of(const struct ox_node *node, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
         if (ox_is_op(node, names[i]))
             return true;
     return false;
@@ -63,6 +95,11 @@ static bool reduces_one(const struct ox_node *node)
 /* The input that the node's only output equals; NULL. */
 static struct ox_value *passed_on(struct ox_rewrite *rw, const struct ox_node *node)
 {
+    static const char *const many[] = {"Concat", "Sum", "Max", "Min", "Mean"};
+    /* What copies where the output has the shape of the input; a reduction gives back what it is given one element of. */
+    static const char *const copies[] = {
+        "Reshape", "Flatten",   "Expand",     "Slice",     "Pad",        "Squeeze",  "Unsqueeze",
+        "Tile",    "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"};
     struct ox_value *x = ox_input(node, 0);
     if (!x || node->domain[0])
         return NULL;
@@ -76,34 +113,12 @@ static struct ox_value *passed_on(struct ox_rewrite *rw, const struct ox_node *n
     }
     if (ox_is_op(node, "Transpose"))
         return keeps_order(node, ox_rank_of(rw, x)) ? x : NULL;
-    if (ox_is_op(node, "Concat") || ox_is_op(node, "Sum") || ox_is_op(node, "Max") ||
-        ox_is_op(node, "Min") || ox_is_op(node, "Mean"))
+    if (is_one_of(node, many, OX_COUNT(many)))
         return node->n_inputs == 1 ? x : NULL;
-    if (ox_is_op(node, "Reshape") || ox_is_op(node, "Flatten") || ox_is_op(node, "Expand") ||
-        ox_is_op(node, "Slice") || ox_is_op(node, "Pad") || ox_is_op(node, "Squeeze") ||
-        ox_is_op(node, "Unsqueeze") || ox_is_op(node, "Tile")) {
-        /* Of known dimensions that are equal: then all of these are copies. */
-        const struct ox_type *type = ox_rw_type(rw, x);
-        if (ox_is_op(node, "Slice") || ox_is_op(node, "Pad")) {
-            /* Backward slices keep the shape; pads may cancel. */
-            size_t n;
-            const int64_t *values =
-                ox_is_op(node, "Slice")
-                    ? (ox_input(node, 4) ? ox_const_ints(rw, node->inputs[4], &n) : NULL)
-                : ox_input(node, 1) ? ox_const_ints(rw, node->inputs[1], &n)
-                                    : ox_attr_ints(node, "pads", &n);
-            if (ox_is_op(node, "Pad") && !values)
-                return NULL;
-            if (ox_is_op(node, "Slice") && ox_input(node, 4) && !values)
-                return NULL;
-            for (size_t i = 0; values && i < n; i++)
-                if (ox_is_op(node, "Slice") ? values[i] < 1 : values[i] != 0)
-                    return NULL;
-        }
-        return type && ox_same_shape(rw, x, node->outputs[0]) ? x : NULL;
+    if (is_one_of(node, copies, OX_COUNT(copies))) {
+        const bool ends = ox_is_op(node, "Slice") || ox_is_op(node, "Pad");
+        return (!ends || keeps_ends(rw, node)) && ox_same_shape(rw, x, node->outputs[0]) ? x : NULL;
     }
-    if (reduces_one(node))
-        return ox_same_shape(rw, x, node->outputs[0]) ? x : NULL;
     return neutral(rw, node);
 }
 

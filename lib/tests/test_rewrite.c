@@ -179,6 +179,23 @@ START_TEST(a_neutral_constant_that_widens_is_kept)
 }
 END_TEST
 
+START_TEST(neutral_constants_of_any_shape_are_dropped)
+{
+    optimized_is(HEAD "g (float[N,2] x) => (float[N,2] y) <float[2] o = {1, 1}, "
+                      "float[1,2] z = {0, 0}> { a = Mul(o, x) b = Sub(a, z) y = Relu(b) }",
+                 "Relu");
+    optimized_is(HEAD "g (float[N,2] x) => (float[N,2] y) <float[2] o = {1, 2}> "
+                      "{ a = Mul(x, o) y = Relu(a) }",
+                 "Mul Relu");
+    optimized_is(HEAD "g (float[N,1] x) => (float[N,2] y) <float[2] o = {1, 1}> "
+                      "{ a = Mul(x, o) y = Relu(a) }",
+                 "Mul Relu");
+    optimized_is(HEAD "g (float[2] x) => (float[2] y) <float[2] o = {1, 1}> "
+                      "{ a = Div(o, x) y = Relu(a) }",
+                 "Div Relu");
+}
+END_TEST
+
 START_TEST(equal_nodes_are_merged)
 {
     optimized_is(HEAD "g (float[2] x) => (float[2] y) "
@@ -330,6 +347,7 @@ int main(void)
                                   identities_are_dropped_and_names_of_outputs_stay,
                                   transposes_that_cancel_are_dropped,
                                   a_neutral_constant_that_widens_is_kept,
+                                  neutral_constants_of_any_shape_are_dropped,
                                   equal_nodes_are_merged,
                                   a_captured_value_stays,
                                   kept_values_stay,
