@@ -7,7 +7,7 @@
 #include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
 
-enum { SEGMENTS = 256, BLOCK_BYTES = 1 << 18, TASKS = 16, ENOUGH = 128 };
+enum { BLOCK_BYTES = 1 << 18, TASKS = 16 };
 
 static void describe(const struct ox_integer *t, const struct ox_conv *c, size_t width,
                      size_t pixel, struct ox_integer_core *k)
@@ -29,15 +29,7 @@ static void describe(const struct ox_integer *t, const struct ox_conv *c, size_t
     const bool runs = c->groups == 1 && c->dilation[1] == 1 && c->in_pixel == c->in_channels;
     k->segments = runs ? k->taps[0] : k->taps[0] * k->taps[1];
     k->depth = runs ? k->taps[1] * k->channels : k->channels;
-    const size_t all = k->segments * ox_integer_round_up(k->depth, 4);
-    k->panel = all * t->nr * (t->layout == OX_INTEGER_QUADS ? 1 : 2) +
-               (t->layout == OX_INTEGER_MIXED ? ox_integer_head(all / 4) : 0);
-}
-
-/* Fours of k in a panel of MIXED. */
-static size_t fours(const struct ox_integer_core *k)
-{
-    return k->segments * ox_integer_round_up(k->depth, 4) / 4;
+    k->panel = ox_integer_panel_bytes(k);
 }
 
 /* Bytes of a copied row. */
@@ -67,217 +59,6 @@ static void describe_conv(const struct ox_integer *t, const struct ox_conv *c, b
     size_t frame[2];
     const bool framed = needs_frame(t, c, is_signed, frame);
     describe(t, c, framed ? frame[1] : c->in[1], framed ? c->in_channels : c->in_pixel, k);
-}
-
-static size_t packed_bytes(const struct ox_integer_core *k)
-{
-    size_t all;
-    if (k->depthwise)
-        return OX_MUL_OVERFLOWS(k->groups * 2, ox_integer_round_up(k->taps[0] * k->taps[1], 2),
-                                &all)
-                   ? SIZE_MAX
-                   : all;
-    if (fours(k) > UINT32_MAX / 8 ||
-        OX_MUL_OVERFLOWS((k->n + k->t->nr - 1) / k->t->nr * k->groups, k->panel, &all))
-        return SIZE_MAX;
-    return all;
-}
-
-struct packing {
-    const struct ox_integer_core *k;
-    const uint8_t *weights;
-    const int32_t *zero; /* of depthwise weights; NULL: 0 */
-    uint8_t flip;
-    size_t tap, channel, col; /* elements between taps, input channels and output channels */
-    char *out;
-};
-
-/* A byte in two's complement. */
-static int16_t as_signed(uint8_t byte)
-{
-    return (int16_t)((byte ^ 0x80) - 0x80);
-}
-
-/* The same in 32 bits. */
-static uint32_t widened(uint32_t byte)
-{
-    return (byte ^ 0x80U) - 0x80U;
-}
-
-/* Panels of a product whose columns are adjacent, rows of them four or two at a time; what is missing of the last is zero. */
-static void pack_rows(const struct packing *p, const uint8_t *from, size_t cols, char *out)
-{
-    const size_t nr = p->k->t->nr, depth = p->k->depth, row = p->channel;
-    const uint32_t flip = p->flip;
-    const bool pairs = p->k->t->layout == OX_INTEGER_PAIRS;
-    uint32_t *to = (uint32_t *)(void *)out;
-    for (size_t q = 0; q < depth; q += 4) {
-        const uint8_t *x[4];
-        uint32_t keep[4];
-        for (size_t i = 0; i < 4; i++) {
-            keep[i] = q + i < depth ? 0xff : 0;
-            x[i] = from + (keep[i] ? q + i : q) * row;
-        }
-        for (size_t j = 0; pairs && j < cols; j++) {
-            const uint32_t a = widened((x[0][j] ^ flip) & keep[0]);
-            const uint32_t b = widened((x[1][j] ^ flip) & keep[1]);
-            const uint32_t c = widened((x[2][j] ^ flip) & keep[2]);
-            const uint32_t d = widened((x[3][j] ^ flip) & keep[3]);
-            to[j] = (a & 0xffff) | b << 16;
-            to[nr + j] = (c & 0xffff) | d << 16;
-        }
-        for (size_t j = 0; !pairs && j < cols; j++)
-            to[j] = ((x[0][j] ^ flip) & keep[0]) | ((x[1][j] ^ flip) & keep[1]) << 8 |
-                    ((x[2][j] ^ flip) & keep[2]) << 16 | ((x[3][j] ^ flip) & keep[3]) << 24;
-        to += pairs ? 2 * nr : nr;
-    }
-}
-
-/* Panels of bytes whose fours are of one tap each: a few columns at a time, whose weights stay near. */
-static void pack_fours(const struct packing *p, const uint8_t *from, size_t cols, char *out)
-{
-    enum { FEW = 8 };
-    const struct ox_integer_core *k = p->k;
-    const size_t nr = k->t->nr, taps = k->segments * k->depth / k->channels, step = p->channel;
-    const uint32_t flip = p->flip * 0x01010101U;
-    for (size_t j0 = 0; j0 < cols; j0 += FEW) {
-        const size_t n = ox_integer_least(FEW, cols - j0);
-        uint32_t *to = (uint32_t *)(void *)out + j0;
-        for (size_t tap = 0; tap < taps; tap++) {
-            const uint8_t *x = from + j0 * p->col + tap * p->tap;
-            for (size_t c = 0; c < k->channels; c += 4, x += 4 * step, to += nr) {
-                const uint8_t *w = x;
-                for (size_t j = 0; j < n; j++, w += p->col)
-                    to[j] = (w[0] | (uint32_t)w[step] << 8 | (uint32_t)w[2 * step] << 16 |
-                             (uint32_t)w[3 * step] << 24) ^
-                            flip;
-            }
-        }
-    }
-}
-
-static void fill_panel(const struct packing *p, size_t i, char *out)
-{
-    const struct ox_integer_core *k = p->k;
-    const size_t nr = k->t->nr, panels = (k->n + nr - 1) / nr;
-    const size_t group = i / panels, first = i % panels * nr;
-    const size_t per_segment = ox_integer_round_up(k->depth, 4),
-                 cols = ox_integer_least(nr, k->n - first);
-    const bool pairs = k->t->layout == OX_INTEGER_PAIRS;
-    const uint8_t *from = p->weights + (group * k->n + first) * p->col;
-    if (cols < nr || per_segment != k->depth)
-        memset(out, 0, k->segments * per_segment * nr * (pairs ? 2 : 1));
-    if (p->col == 1 && k->segments == 1 && k->depth == k->channels) {
-        pack_rows(p, from, cols, out);
-        return;
-    }
-    if (!pairs && k->channels > 0 && k->channels % 4 == 0) {
-        pack_fours(p, from, cols, out);
-        return;
-    }
-    for (size_t j = 0; j < cols; j++, from += p->col) {
-        size_t tap = 0, channel = 0, at = 0;
-        for (size_t s = 0; s < k->segments; s++, at += per_segment - k->depth) {
-            for (size_t q = 0; q < k->depth; q++, at++) {
-                const uint8_t w = from[tap * p->tap + channel * p->channel] ^ p->flip;
-                if (pairs)
-                    ((int16_t *)(void *)out)[(at / 2 * nr + j) * 2 + at % 2] = as_signed(w);
-                else
-                    ((uint8_t *)out)[(at / 4 * nr + j) * 4 + at % 4] = w;
-                if (++channel == k->channels) {
-                    channel = 0;
-                    tap++;
-                }
-            }
-        }
-    }
-}
-
-/* Whether no pair of products can leave 16 bits: bytes are not negative, so weights of unlike signs do not add up. */
-static bool is_tight(const int8_t *quad, size_t nr)
-{
-    int least = 0, most = 0;
-    for (size_t j = 0; j < 2 * nr; j++) {
-        const int both = quad[2 * j] + quad[2 * j + 1];
-        least = both < least ? both : least;
-        most = both > most ? both : most;
-    }
-    return least >= -128 && most <= 128;
-}
-
-static void four_as_words(const int8_t *bytes, size_t nr, int16_t *words)
-{
-    for (size_t j = 0; j < nr; j++) {
-        for (size_t i = 0; i < 4; i++)
-            words[i / 2 * 2 * nr + 2 * j + i % 2] = (int16_t)bytes[4 * j + i];
-    }
-}
-
-/* Sorts a panel of MIXED, whose fours lie as bytes in the upper half of their place: none is written over before it is read. Where
- * few are tight, none is called so: two loops a tile would cost more than they spare, as bytes that must be copied beside the words
- * do where few columns read them. */
-static void sort_panel(const struct ox_integer_core *k, char *out)
-{
-    const size_t nr = k->t->nr, n = fours(k), quad = 4 * nr;
-    uint32_t *n_tight = (uint32_t *)(void *)out, *at = n_tight + 1;
-    const uint32_t *next = at;
-    char *to = out + ox_integer_head(n);
-    const char *from = to + n * quad;
-    for (size_t q = 0; q < n; q++) {
-        if (is_tight((const int8_t *)(from + q * quad), nr))
-            *at++ = (uint32_t)(4 * q);
-    }
-    if ((size_t)(at - next) < n / 2 || (k->segments > 1 && k->n < ENOUGH))
-        at = n_tight + 1;
-    const uint32_t *const end = at;
-    *n_tight = (uint32_t)(end - next);
-    for (size_t i = 0; i < *n_tight; i++, to += quad)
-        memcpy(to, from + next[i] / 4 * quad, quad);
-    for (size_t q = 0; q < n; q++) {
-        int8_t bytes[4 * OX_TILE_COLS_MAX];
-        if (next < end && *next == 4 * q) {
-            next++;
-            continue;
-        }
-        *at++ = (uint32_t)(8 * q);
-        *at++ = (uint32_t)(8 * q + 4);
-        memcpy(bytes, from + q * quad, quad);
-        four_as_words(bytes, nr, (int16_t *)(void *)to);
-        to += 2 * quad;
-    }
-}
-
-static void pack_panel(void *arg, size_t i, size_t slot)
-{
-    const struct packing *p = arg;
-    const struct ox_integer_core *k = p->k;
-    const bool mixed = k->t->layout == OX_INTEGER_MIXED;
-    char *out = p->out + i * k->panel;
-    (void)slot;
-    fill_panel(p, i, mixed ? out + ox_integer_head(fours(k)) + 4 * fours(k) * k->t->nr : out);
-    if (mixed)
-        sort_panel(k, out);
-}
-
-static void pack(struct ox_env *env, const struct packing *p)
-{
-    const struct ox_integer_core *k = p->k;
-    struct packing copy = *p;
-    if (k->depthwise) {
-        const size_t taps = k->taps[0] * k->taps[1];
-        memset(p->out, 0, packed_bytes(k));
-        for (size_t tap = 0; tap < taps; tap++) {
-            for (size_t j = 0; j < k->groups; j++)
-                ((int16_t *)(void *)p->out)[ox_integer_tap(k->groups, tap, j)] =
-                    (int16_t)(as_signed(
-                                  (uint8_t)(p->weights[j * p->col + tap * p->tap] ^ p->flip)) -
-                              (p->zero ? p->zero[j] : 0));
-        }
-        return;
-    }
-    ox_spread(env, (k->n + k->t->nr - 1) / k->t->nr * k->groups,
-              (double)(k->n * k->groups) * (double)(k->segments * k->depth) * 60, pack_panel,
-              &copy);
 }
 
 static void plan(struct ox_integer_core *k, size_t images)
@@ -400,7 +181,7 @@ static struct forms forms_of(const struct ox_integer_core *k, const char *packed
     for (; panels > 0; panels--, packed += k->panel) {
         const size_t tight = *(const uint32_t *)(const void *)packed;
         f.bytes |= tight > 0;
-        f.words |= tight < fours(k);
+        f.words |= tight < ox_integer_fours(k);
     }
     return f;
 }
@@ -445,7 +226,7 @@ static void run_block(void *arg, size_t task, size_t slot)
     const struct ox_integer_core *k = arg;
     const struct ox_integer *t = k->t;
     const struct ox_integer_block b = ox_integer_block_of(k, task);
-    const uint8_t *pointers[SEGMENTS * OX_TILE_ROWS_MAX];
+    const uint8_t *pointers[OX_INTEGER_SEGMENTS * OX_TILE_ROWS_MAX];
     void *copy = k->sums + slot * k->slot;
     int32_t *sums = k->sums + slot * k->slot +
                     ox_integer_round_up(t->mr * row_bytes(k) / 4 + OX_INTEGER_OVER, 16);
@@ -490,7 +271,7 @@ static void run_block(void *arg, size_t task, size_t slot)
 static void run_taps(void *arg, size_t y, size_t slot)
 {
     const struct ox_integer_core *k = arg;
-    const uint8_t *in[SEGMENTS];
+    const uint8_t *in[OX_INTEGER_SEGMENTS];
     int32_t *sums = k->sums + slot * k->slot;
     struct ox_integer_taps taps = {.channels = k->groups,
                                    .n = k->taps[0] * k->taps[1],
@@ -554,13 +335,13 @@ void ox_integer_dense_pack(const struct ox_integer *t, struct ox_env *env, size_
     const struct ox_conv c = as_conv(1, n, k, k);
     struct ox_integer_core core;
     describe(t, &c, 1, k, &core);
-    const struct packing p = {.k = &core,
-                              .weights = weights,
-                              .flip = is_signed ? 0 : 0x80,
-                              .channel = row,
-                              .col = col,
-                              .out = out};
-    pack(env, &p);
+    const struct ox_integer_packing p = {.k = &core,
+                                         .weights = weights,
+                                         .flip = is_signed ? 0 : 0x80,
+                                         .channel = row,
+                                         .col = col,
+                                         .out = out};
+    ox_integer_pack(env, &p);
 }
 
 size_t ox_integer_dense_work(const struct ox_integer *t, const struct ox_env *env,
@@ -611,8 +392,8 @@ void ox_integer_offsets(size_t n, size_t count, const int32_t *sums, int32_t za,
 
 bool ox_integer_conv_can(const struct ox_conv *c)
 {
-    return !c->planar && !c->transposed && c->kernel[0] <= SEGMENTS &&
-           c->kernel[1] <= SEGMENTS / (c->kernel[0] ? c->kernel[0] : 1) &&
+    return !c->planar && !c->transposed && c->kernel[0] <= OX_INTEGER_SEGMENTS &&
+           c->kernel[1] <= OX_INTEGER_SEGMENTS / (c->kernel[0] ? c->kernel[0] : 1) &&
            c->kernel[0] * c->kernel[1] > 0 && c->groups <= c->in_channels;
 }
 
@@ -632,7 +413,7 @@ size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *
 {
     struct ox_integer_core k;
     describe_conv(t, c, false, &k);
-    size_t bytes = packed_bytes(&k);
+    size_t bytes = ox_integer_packed_bytes(&k);
     if (!is_headed(t, c) || bytes > SIZE_MAX / 2)
         return bytes;
     if (ox_integer_lines_can(t, c)) {
@@ -664,15 +445,15 @@ void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const 
             return;
     }
     describe_conv(t, c, false, &k);
-    const struct packing p = {.k = &k,
-                              .weights = weights,
-                              .zero = zero,
-                              .flip = is_signed ? 0 : 0x80,
-                              .tap = 1,
-                              .channel = taps,
-                              .col = k.channels * taps,
-                              .out = to};
-    pack(env, &p);
+    const struct ox_integer_packing p = {.k = &k,
+                                         .weights = weights,
+                                         .zero = zero,
+                                         .flip = is_signed ? 0 : 0x80,
+                                         .tap = 1,
+                                         .channel = taps,
+                                         .col = k.channels * taps,
+                                         .out = to};
+    ox_integer_pack(env, &p);
 }
 
 /* With what may be read past its end. */

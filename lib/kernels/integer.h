@@ -11,6 +11,7 @@
 #define OX_KERNELS_INTEGER_H
 
 #include "kernels/convolve.h"
+#include "kernels/integer_pack.h"
 
 /* One register tile: c[i][j] = sum over segments s, p < depth of (a[s * mr +
  * i][p] * w; packed panels have depth rounded up to 4 a segment. PAIRS:
@@ -53,7 +54,7 @@ struct ox_integer_sums {
 };
 
 /* Depthwise, one output pixel: sums[c] = sum over taps of (in[tap][c] ^ flip) *
- * weights[ox_integer_tap()]: taps lie two by two, side by side; where their number is odd the weights behind the last are 0. */
+ * weights[ox_integer_tap()]. */
 struct ox_integer_taps {
     size_t channels, n;
     const uint8_t *const *in;
@@ -61,26 +62,6 @@ struct ox_integer_taps {
     const int16_t *weights;
     int32_t *sums;
 };
-
-static inline size_t ox_integer_tap(size_t channels, size_t tap, size_t c)
-{
-    return (tap / 2 * channels + c) * 2 + tap % 2;
-}
-
-/* How packed weights lie, panels of nr columns: for each four of k nr times
- * four bytes (QUADS), or for each two of k nr times two words (PAIRS). The left
- * side of PAIRS is widened to words first, a tile's rows at a time.
- *
- * MIXED sorts the fours of k: first those in which |w0 + w1| of each pair of neighbours is at most 128 in all columns, so that the sum
- * of their products by any bytes fits 16 bits (tight), as in QUADS; then the others as in PAIRS. Before them stand, of n fours, how
- * many are tight, where each of these begins in a row of bytes, and where each pair of the others does in a row of words, all uint32_t
- * in ox_integer_head(n) bytes. */
-enum ox_integer_layout { OX_INTEGER_QUADS, OX_INTEGER_PAIRS, OX_INTEGER_MIXED };
-
-static inline size_t ox_integer_head(size_t n)
-{
-    return ((2 * n + 1) * sizeof(uint32_t) + 63) / 64 * 64;
-}
 
 /* Winograd's transforms (integer_winograd.c). Of the 6x6 pixels at in[], line by line, each of `channels` codes: B' (x ^ flip) B,
  * point p of channel c at out[p * plane + c], where there is room for whole sixteens. */

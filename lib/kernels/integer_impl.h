@@ -4,7 +4,10 @@
 
 #include "kernels/integer.h"
 
-enum { OX_INTEGER_OVER = 16 }; /* bytes behind a frame that may be read */
+enum {
+    OX_INTEGER_OVER = 16,     /* bytes behind a frame that may be read */
+    OX_INTEGER_SEGMENTS = 256 /* of a row, at most */
+};
 
 /* A convolution whose image has been padded, or a product as a convolution over
  * an image of one line. */

@@ -11,8 +11,7 @@ enum {
     BLOCK_BYTES = 1 << 20,
     CHUNK = 128, /* columns whose sums stay near */
     DEEP = 64,   /* a segment that is no multiple of it leaves a part of the kernel's step unused */
-    SEGMENTS = 256,
-    SHORT = 128 /* bytes that are sooner moved than memcpy() is called */
+    SHORT = 128  /* bytes that are sooner moved than memcpy() is called */
 };
 
 /* Whether segments can be read where they are. */
@@ -62,7 +61,7 @@ static const uint8_t *pixel_of(const struct ox_integer_core *k, const struct ox_
  * weights there are 0. */
 static void copy_row(const struct ox_integer_core *k, const uint8_t *first, uint8_t *to)
 {
-    const uint8_t *a[SEGMENTS];
+    const uint8_t *a[OX_INTEGER_SEGMENTS];
     const size_t full = ox_integer_round_up(k->depth, 4);
     ox_integer_find_segments(k, first, 1, a);
     for (size_t s = 0; s < k->segments; s++, to += full) {
@@ -81,7 +80,7 @@ static void copy_row(const struct ox_integer_core *k, const uint8_t *first, uint
 static void run_strip(const struct ox_integer_core *k, const struct ox_integer_block *b, size_t m,
                       unsigned rows, int32_t *sums)
 {
-    const uint8_t *a[SEGMENTS];
+    const uint8_t *a[OX_INTEGER_SEGMENTS];
     uint8_t *copy = (uint8_t *)(sums + OX_INTEGER_STRIP * CHUNK);
     const size_t nr = k->t->nr;
     int32_t terms[OX_INTEGER_STRIP] = {0};
@@ -101,7 +100,7 @@ static void run_strip(const struct ox_integer_core *k, const struct ox_integer_b
         s.depth = k->segments * ox_integer_round_up(k->depth, 4);
     }
     for (unsigned i = 0; b->end.weight_zero && i < rows; i++) {
-        const uint8_t *segments[SEGMENTS];
+        const uint8_t *segments[OX_INTEGER_SEGMENTS];
         ox_integer_find_segments(k, pixel_of(k, b, m + i), 1, segments);
         terms[i] = ox_integer_row_sum(k, segments, 1);
     }

@@ -127,44 +127,18 @@ static void start_block(struct block *b, const struct ox_integer_lines *l, size_
 
 /* ---- Pixels -------------------------------------------------------------------------------------------------------- */
 
-static inline __m512i of_64(const uint8_t *p, __mmask64 mask, __m512i turn)
-{
-    return _mm512_xor_si512(_mm512_maskz_loadu_epi8(mask, p), turn);
-}
-
-static inline void interleave_64(const uint8_t *const *rows, __mmask64 mask, uint8_t flip, char *to,
-                                 size_t part)
-{
-    const __m512i turn = _mm512_set1_epi8((char)flip);
-    const __m512i a = of_64(rows[0], mask, turn), b = of_64(rows[1], mask, turn);
-    const __m512i c = of_64(rows[2], mask, turn), d = of_64(rows[3], mask, turn);
-    const __m512i ab = _mm512_unpacklo_epi8(a, b), cd = _mm512_unpacklo_epi8(c, d);
-    const __m512i ef = _mm512_unpackhi_epi8(a, b), gh = _mm512_unpackhi_epi8(c, d);
-    _mm512_storeu_si512(to, _mm512_unpacklo_epi16(ab, cd));
-    _mm512_storeu_si512(to + part, _mm512_unpackhi_epi16(ab, cd));
-    _mm512_storeu_si512(to + 2 * part, _mm512_unpacklo_epi16(ef, gh));
-    _mm512_storeu_si512(to + 3 * part, _mm512_unpackhi_epi16(ef, gh));
-}
-
-static inline __m256i of_32(const uint8_t *p, __mmask32 mask, __m256i turn)
-{
-    return _mm256_xor_si256(_mm256_maskz_loadu_epi8(mask, p), turn);
-}
+#define INTERLEAVE interleave_64
+#define IL(op) _mm512_##op
+#define ILV __m512i
+#define ILM __mmask64
+#include "kernels/x86/interleave_tmpl.h"
 
 /* Also of sixteen, whose upper half is stored over by the next column. */
-static inline void interleave_32(const uint8_t *const *rows, __mmask32 mask, uint8_t flip, char *to,
-                                 size_t part)
-{
-    const __m256i turn = _mm256_set1_epi8((char)flip);
-    const __m256i a = of_32(rows[0], mask, turn), b = of_32(rows[1], mask, turn);
-    const __m256i c = of_32(rows[2], mask, turn), d = of_32(rows[3], mask, turn);
-    const __m256i ab = _mm256_unpacklo_epi8(a, b), cd = _mm256_unpacklo_epi8(c, d);
-    const __m256i ef = _mm256_unpackhi_epi8(a, b), gh = _mm256_unpackhi_epi8(c, d);
-    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_unpacklo_epi16(ab, cd));
-    _mm256_storeu_si256((__m256i *)(void *)(to + part), _mm256_unpackhi_epi16(ab, cd));
-    _mm256_storeu_si256((__m256i *)(void *)(to + 2 * part), _mm256_unpacklo_epi16(ef, gh));
-    _mm256_storeu_si256((__m256i *)(void *)(to + 3 * part), _mm256_unpackhi_epi16(ef, gh));
-}
+#define INTERLEAVE interleave_32
+#define IL(op) _mm256_##op
+#define ILV __m256i
+#define ILM __mmask32
+#include "kernels/x86/interleave_tmpl.h"
 
 /* Columns of one remainder, a quad of rows: first, first + stride and so on of the image, from which `rows` begin; `steps` of rows
  * outside it are 0. */

@@ -1,0 +1,49 @@
+/* Weights of 8-bit products as the kernels read them: the layouts, and packing. Winograd's (integer_winograd.c) and those of lines
+ * (x86/integer_lines_vnni.c) are packed there. */
+#ifndef OX_KERNELS_INTEGER_PACK_H
+#define OX_KERNELS_INTEGER_PACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ox_env;
+
+/* How packed weights lie, panels of nr columns: for each four of k nr times
+ * four bytes (QUADS), or for each two of k nr times two words (PAIRS). The left
+ * side of PAIRS is widened to words first, a tile's rows at a time.
+ *
+ * MIXED sorts the fours of k: first those in which |w0 + w1| of each pair of neighbours is at most 128 in all columns, so that the sum
+ * of their products by any bytes fits 16 bits (tight), as in QUADS; then the others as in PAIRS. Before them stand, of n fours, how
+ * many are tight, where each of these begins in a row of bytes, and where each pair of the others does in a row of words, all uint32_t
+ * in ox_integer_head(n) bytes. */
+enum ox_integer_layout { OX_INTEGER_QUADS, OX_INTEGER_PAIRS, OX_INTEGER_MIXED };
+
+static inline size_t ox_integer_head(size_t n)
+{
+    return ((2 * n + 1) * sizeof(uint32_t) + 63) / 64 * 64;
+}
+
+/* Depthwise: taps lie two by two, side by side; where their number is odd the weights behind the last are 0. */
+static inline size_t ox_integer_tap(size_t channels, size_t tap, size_t c)
+{
+    return (tap / 2 * channels + c) * 2 + tap % 2;
+}
+
+struct ox_integer_core;
+
+struct ox_integer_packing {
+    const struct ox_integer_core *k;
+    const uint8_t *weights;
+    const int32_t *zero;      /* of depthwise weights; NULL: 0 */
+    uint8_t flip;             /* 0x80: the weights are u8 */
+    size_t tap, channel, col; /* elements between taps, input channels and output channels */
+    char *out;                /* ox_integer_packed_bytes() */
+};
+/* Fours of k in a panel, and the panel's bytes. */
+size_t ox_integer_fours(const struct ox_integer_core *k);
+size_t ox_integer_panel_bytes(const struct ox_integer_core *k);
+/* All panels, or the depthwise weights. Bytes; SIZE_MAX when they overflow. */
+size_t ox_integer_packed_bytes(const struct ox_integer_core *k);
+void ox_integer_pack(struct ox_env *env, const struct ox_integer_packing *p);
+
+#endif
