@@ -146,6 +146,46 @@ START_TEST(pairs_are_rounded_exactly)
 }
 END_TEST
 
+/* Each number of codes up to three vectors and a tail: the same as plain C, also where the result lies on an operand, and nothing behind
+ * the last. */
+START_TEST(rows_of_every_length_are_those_of_plain_c)
+{
+    enum { LONGEST = 3 * 64 + 3 };
+    struct dice d = {(uint64_t)_i * 17};
+    const struct ox_bytes *t = bytes_at(_i), *plain = ox_bytes(OX_CPU_C);
+    for (size_t n = 0; n <= LONGEST; n++) {
+        const bool product = n & 1;
+        struct ox_bytes_pair pair;
+        uint8_t want[LONGEST + 1];
+        fill_pair(&d, product, &pair);
+        const struct ox_bytes_code code = {0.03f, pair.zero, pair.lo, pair.hi};
+        struct codes a = codes_new(&d, n), b = codes_new(&d, n), table = codes_new(&d, 256);
+        struct guarded x = guarded_new(&d, n, true), y = guarded_new(&d, n, true);
+        plain->quantize(n, x.at, &code, want);
+        t->quantize(n, x.at, &code, a.at);
+        ck_assert_mem_eq(want, a.at, n);
+        t->dequantize(n, a.at, pair.flip, pair.zero_a, 0.03f, y.at);
+        for (size_t i = 0; i < n; i++)
+            ck_assert(y.at[i] == (float)((a.at[i] ^ pair.flip) - pair.zero_a) * 0.03f);
+        (product ? plain->multiply : plain->add)(n, a.at, b.at, &pair, want);
+        (product ? t->multiply : t->add)(n, a.at, b.at, &pair, a.at);
+        ck_assert_mem_eq(want, a.at, n);
+        plain->look_up(n, a.at, table.at, want);
+        t->look_up(n, a.at, table.at, a.at);
+        ck_assert_mem_eq(want, a.at, n);
+        memcpy(want, a.at, n);
+        plain->greatest(n, b.at, pair.flip, want);
+        t->greatest(n, b.at, pair.flip, a.at);
+        ck_assert_mem_eq(want, a.at, n);
+        guarded_free(&x);
+        guarded_free(&y);
+        guarded_free(&a.room);
+        guarded_free(&b.room);
+        guarded_free(&table.room);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("bytes");
@@ -153,6 +193,7 @@ int main(void)
     tcase_add_loop_test(tests, floats_become_codes_and_back, 0, 300);
     tcase_add_loop_test(tests, codes_are_looked_up_pooled_and_turned, 0, 300);
     tcase_add_loop_test(tests, pairs_are_rounded_exactly, 0, 600);
+    tcase_add_loop_test(tests, rows_of_every_length_are_those_of_plain_c, 0, 30);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

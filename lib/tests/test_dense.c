@@ -127,6 +127,82 @@ START_TEST(products_of_any_shape_are_near_the_sums_in_double)
 }
 END_TEST
 
+/* What line() is given, and room for its weights and results. */
+struct line {
+    struct guarded in, weights, out, bias, residual;
+    const float *row[3];
+    struct ox_line l;
+    struct ox_epilogue end;
+};
+
+static void random_line(struct dice *d, const struct ox_compute *t, struct line *x)
+{
+    const size_t nr = t->nr, run = dice_between(d, 1, dice_between(d, 0, 1) ? 4 : 70);
+    const size_t count = dice_between(d, 0, 3 * t->mr + 2), cols = dice_between(d, 1, 3 * nr + 1);
+    const size_t panels = (cols + nr - 1) / nr, ldc = cols + dice_between(d, 0, 3);
+    const unsigned rows = (unsigned)dice_between(d, 1, 3);
+    const size_t step = dice_between(d, 1, run + 2), span = count * step + run;
+    const size_t panel = rows * run * nr + dice_between(d, 0, 1) * nr;
+    x->in = guarded_new(d, rows * span, true);
+    x->weights = guarded_new(d, panels * panel, false);
+    x->out = guarded_new(d, count * ldc, true);
+    x->bias = guarded_new(d, cols, true);
+    x->residual = guarded_new(d, count * ldc, true);
+    x->end = (struct ox_epilogue){.col_bias = dice_between(d, 0, 1) ? x->bias.at : NULL,
+                                  .residual = dice_between(d, 0, 1) ? x->residual.at : NULL,
+                                  .residual_ld = ldc,
+                                  .act = dice_between(d, 0, 1) ? OX_ACT_CLIP : OX_ACT_NONE,
+                                  .hi = INFINITY};
+    for (unsigned r = 0; r < rows; r++)
+        x->row[r] = x->in.at + r * span;
+    x->l = (struct ox_line){.row = x->row,
+                            .rows = rows,
+                            .run = run,
+                            .step = step,
+                            .count = count,
+                            .b = x->weights.at,
+                            .panel = panel,
+                            .c = x->out.at,
+                            .ldc = ldc,
+                            .cols = cols,
+                            .add = dice_between(d, 0, 1),
+                            .end = dice_between(d, 0, 1) ? &x->end : NULL};
+}
+
+START_TEST(lines_of_any_size_are_near_the_sums_in_double)
+{
+    struct dice d = {(uint64_t)_i * 101};
+    const struct ox_compute *t = table_at((unsigned)_i % n_tables());
+    struct line x;
+    random_line(&d, t, &x);
+    const struct ox_line *l = &x.l;
+    float *before = calloc(x.out.n + 1, sizeof *before);
+    ck_assert_ptr_nonnull(before);
+    memcpy(before, x.out.at, x.out.n * sizeof *before);
+    t->line(l);
+    for (size_t i = 0; i < l->count; i++) {
+        for (size_t j = 0; j < l->ldc; j++) {
+            double sum = l->add ? (double)before[i * l->ldc + j] : 0, size = 4;
+            for (size_t q = 0; j < l->cols && q < l->rows * l->run; q++) {
+                const double term = (double)l->row[q / l->run][i * l->step + q % l->run] *
+                                    l->b[j / t->nr * l->panel + q * t->nr + j % t->nr];
+                sum += term;
+                size += fabs(term);
+            }
+            double want = l->end && j < l->cols ? ending(l->end, sum, i, j) : sum;
+            want = j < l->cols ? want : (double)before[i * l->ldc + j]; /* not its own */
+            ck_assert(fabs(want - (double)x.out.at[i * l->ldc + j]) <= size * 20 * 0x1p-24);
+        }
+    }
+    free(before);
+    guarded_free(&x.in);
+    guarded_free(&x.weights);
+    guarded_free(&x.out);
+    guarded_free(&x.bias);
+    guarded_free(&x.residual);
+}
+END_TEST
+
 START_TEST(the_bits_are_the_same_for_any_number_of_threads)
 {
     struct dice d = {(uint64_t)_i};
@@ -282,6 +358,7 @@ int main(int argc, char **argv)
     TCase *tc = tcase_create("dense");
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, products_of_any_shape_are_near_the_sums_in_double, 0, 600);
+    tcase_add_loop_test(tc, lines_of_any_size_are_near_the_sums_in_double, 0, 400);
     tcase_add_loop_test(tc, the_bits_are_the_same_for_any_number_of_threads, 0, 16);
     tcase_add_loop_test(tc, weights_of_two_bytes_give_what_they_are_worth, 0, 24);
     tcase_add_test(tc, every_half_and_bfloat_widens_to_the_same_bits);

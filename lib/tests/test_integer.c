@@ -229,25 +229,22 @@ static int32_t conv_sum(const struct ox_conv *c, const struct numbers *x, const 
     return sum;
 }
 
-START_TEST(convolutions_are_exact)
+static void check_convolution(const struct ox_integer *t, struct dice *d, struct ox_conv c)
 {
-    struct dice d = {(uint64_t)_i * 53};
-    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
-    const bool zeros = dice_between(&d, 0, 1);
-    const struct ox_conv c = _i % 5 == 1 ? winograd_conv(&d) : random_conv(&d, _i % 3 == 0);
+    const bool zeros = dice_between(d, 0, 1);
     const bool depthwise = c.groups > 1 && c.groups == c.in_channels && c.groups == c.out_channels;
     const size_t k = c.in_channels / c.groups * c.kernel[0] * c.kernel[1];
-    struct numbers x = numbers_new(&d, c.out_channels, zeros);
+    struct numbers x = numbers_new(d, c.out_channels, zeros);
     const size_t pixels = c.batch * c.in[0] * c.in[1];
-    struct bytes in = bytes_new(&d, (pixels - 1) * c.in_pixel + c.in_channels);
-    struct bytes w = bytes_new(&d, c.out_channels * k);
-    soften(&d, w.at, c.out_channels * k, x.w_signed);
-    struct ox_integer_end end = random_end(&d, &x, zeros);
-    struct guarded out = guarded_new(&d, c.batch * c.out[0] * c.out[1] * c.out_pixel, true);
+    struct bytes in = bytes_new(d, (pixels - 1) * c.in_pixel + c.in_channels);
+    struct bytes w = bytes_new(d, c.out_channels * k);
+    soften(d, w.at, c.out_channels * k, x.w_signed);
+    struct ox_integer_end end = random_end(d, &x, zeros);
+    struct guarded out = guarded_new(d, c.batch * c.out[0] * c.out[1] * c.out_pixel, true);
     ck_assert(ox_integer_conv_can(&c));
     const enum ox_integer_form form = zeros ? OX_INTEGER_COMPACT : OX_INTEGER_ANY;
-    struct guarded packed = guarded_new(&d, (ox_integer_conv_packed(t, &c, form) + 3) / 4, false);
-    struct guarded work = guarded_new(&d, ox_integer_conv_work(t, NULL, &c, x.a_signed) / 4, false);
+    struct guarded packed = guarded_new(d, (ox_integer_conv_packed(t, &c, form) + 3) / 4, false);
+    struct guarded work = guarded_new(d, ox_integer_conv_work(t, NULL, &c, x.a_signed) / 4, false);
     ox_integer_conv_pack(t, NULL, &c, form, w.at, x.w_signed, depthwise ? end.weight_zero : NULL,
                          packed.at);
     ox_integer_sums(c.out_channels, k, w.at, x.w_signed, 1, k, x.offset);
@@ -269,6 +266,89 @@ START_TEST(convolutions_are_exact)
     guarded_free(&out);
     guarded_free(&packed);
     guarded_free(&work);
+}
+
+START_TEST(convolutions_are_exact)
+{
+    struct dice d = {(uint64_t)_i * 53};
+    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
+    check_convolution(t, &d, _i % 5 == 1 ? winograd_conv(&d) : random_conv(&d, _i % 3 == 0));
+}
+END_TEST
+
+/* Depthwise, as lines() takes it: about its widths of channels, to kernels, strides and reaches just beyond what it can, in lines
+ * longer than it holds. */
+static struct ox_conv lines_conv(struct dice *d)
+{
+    static const size_t around[] = {16, 32, 48, 64, 80, 128, 192};
+    const size_t channels = around[dice_between(d, 0, 6)] - 1 + dice_between(d, 0, 2);
+    struct ox_conv c = {.batch = dice_between(d, 1, 2),
+                        .groups = channels,
+                        .in_channels = channels,
+                        .out_channels = channels,
+                        .in_pixel = channels + dice_between(d, 0, 1) * dice_between(d, 0, 5),
+                        .out_pixel = channels + dice_between(d, 0, 1) * dice_between(d, 0, 5)};
+    for (unsigned axis = 0; axis < 2; axis++) {
+        c.kernel[axis] = dice_between(d, 1, dice_between(d, 0, 3) ? 5 : 9);
+        c.stride[axis] = dice_between(d, 1, dice_between(d, 0, 3) ? 2 : 5);
+        c.dilation[axis] = dice_between(d, 0, 2) ? 1 : dice_between(d, 2, 6);
+        const size_t reach = (c.kernel[axis] - 1) * c.dilation[axis] + 1;
+        c.pad[axis] = dice_between(d, 0, reach - 1);
+        c.out[axis] = dice_between(d, 1, axis == 0 ? 4 : dice_between(d, 0, 3) ? 20 : 100);
+        const size_t span = (c.out[axis] - 1) * c.stride[axis] + reach;
+        c.in[axis] = span > 2 * c.pad[axis] ? span - 2 * c.pad[axis] : 1;
+    }
+    return c;
+}
+
+START_TEST(depthwise_lines_are_exact)
+{
+    struct dice d = {(uint64_t)_i * 59};
+    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
+    check_convolution(t, &d, lines_conv(&d));
+}
+END_TEST
+
+/* Any number of columns: sixty-fours and parts of them, and what is behind the last is not written. */
+START_TEST(rows_of_sums_leave_as_plain_c_lets_them)
+{
+    enum { ROWS = 3, MOST = 200 };
+    struct dice d = {(uint64_t)_i * 61};
+    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
+    for (size_t n = 1; n <= MOST; n += dice_between(&d, 1, 4)) {
+        const bool zeros = dice_between(&d, 0, 1);
+        struct numbers x = numbers_new(&d, n, zeros);
+        const struct ox_integer_end end = random_end(&d, &x, zeros);
+        const size_t ld = n + dice_between(&d, 0, 3), out_row = n + dice_between(&d, 0, 3);
+        const size_t size = end.type == OX_INTEGER_U8 || end.type == OX_INTEGER_S8 ? 1 : 4;
+        struct guarded sums = guarded_new(&d, (ROWS - 1) * ld + n, true);
+        int32_t *sum = (int32_t *)(void *)sums.at, terms[ROWS];
+        for (size_t i = 0; i < sums.n; i++)
+            sum[i] = (int32_t)dice_between(&d, 0, 60000) - 30000;
+        for (size_t i = 0; i < ROWS; i++)
+            terms[i] = (int32_t)dice_between(&d, 0, 10000);
+        struct bytes out = bytes_new(&d, ((ROWS - 1) * out_row + n) * size);
+        uint8_t want[ROWS * (MOST + 3) * 4];
+        memcpy(want, out.at, ((ROWS - 1) * out_row + n) * size);
+        for (size_t i = 0; i < ROWS; i++)
+            ox_integer(OX_CPU_C)->finish(n, sum + i * ld, zeros ? terms[i] : 0, &end,
+                                         want + i * out_row * size);
+        const struct ox_integer_sums all = {.rows = ROWS,
+                                            .n = n,
+                                            .sums = sum,
+                                            .ld = ld,
+                                            .terms = terms,
+                                            .out = out.at,
+                                            .out_row = out_row};
+        if (t->leave)
+            t->leave(&all, &end);
+        for (size_t i = 0; !t->leave && i < ROWS; i++)
+            t->finish(n, sum + i * ld, zeros ? terms[i] : 0, &end, out.at + i * out_row * size);
+        ck_assert_mem_eq(want, out.at, ((ROWS - 1) * out_row + n) * size);
+        numbers_free(&x);
+        guarded_free(&sums);
+        guarded_free(&out.room);
+    }
 }
 END_TEST
 
@@ -345,6 +425,8 @@ int main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, products_are_exact, 0, 400);
     tcase_add_loop_test(tc, convolutions_are_exact, 0, 400);
+    tcase_add_loop_test(tc, depthwise_lines_are_exact, 0, 300);
+    tcase_add_loop_test(tc, rows_of_sums_leave_as_plain_c_lets_them, 0, 40);
     tcase_add_test(tc, sums_of_the_largest_products_do_not_saturate);
     tcase_add_loop_test(tc, sums_of_the_largest_convolutions_are_exact, 0, 16);
     suite_add_tcase(s, tc);
