@@ -68,6 +68,8 @@ enum ox_status cli_error(struct cli *cli, const struct ox_error *err);
 /* The same with a text of one's own. Returns status. */
 enum ox_status cli_fail(struct cli *cli, enum ox_status status, const char *format, ...)
     OX_PRINTF(3, 4);
+/* The part of a message of the library's behind the file's name, for what names it already. */
+const char *cli_unnamed(const char *message, const char *path);
 /* Unless -q. */
 void cli_warn(struct cli *cli, const char *format, ...) OX_PRINTF(2, 3);
 /* With -v. */

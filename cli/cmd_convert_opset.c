@@ -248,6 +248,7 @@ static enum ox_status verify(struct job *job)
         .samples = (unsigned)job->args->samples,
         .seed = 1,
         .env = job->cli->env,
+        .path = job->path,
         .tolerance = {.rtol = job->args->rtol, .atol = job->args->atol, .nan_agrees = true}};
     struct ox_error err;
     enum ox_status status = prove_equal(&job->proof, job->before, job->after, &how, &err);

@@ -260,9 +260,9 @@ static void print_report(struct job *job, const struct ox_external_report *repor
             continue;
         ox_strbuf_puts(out, problem->error ? "error: " : "warning: ");
         if (problem->tensor) {
-            ox_strbuf_putc(out, '\'');
+            ox_strbuf_puts(out, "tensor '");
             ox_strbuf_name(out, problem->tensor, 256);
-            ox_strbuf_puts(out, "' ");
+            ox_strbuf_puts(out, "': ");
         } else if (problem->location) {
             ox_strbuf_name(out, problem->location, 256);
             ox_strbuf_puts(out, ": ");

@@ -171,6 +171,7 @@ static enum ox_status prove(struct job *job, struct ox_model *model, struct proo
     struct proof_options how = {.samples = (unsigned)job->args->samples,
                                 .seed = 1,
                                 .env = job->cli->env,
+                                .path = job->path,
                                 .edges = true,
                                 .empty = job->args->empty,
                                 .tolerance = {.nan_agrees = true}};

@@ -55,6 +55,13 @@ static void say_args(const char *format, va_list args)
     say(text);
 }
 
+const char *cli_unnamed(const char *message, const char *path)
+{
+    const size_t n = strlen(path);
+    const bool named = strncmp(message, path, n) == 0 && strncmp(message + n, ": ", 2) == 0;
+    return message + (named ? n + 2 : 0);
+}
+
 enum ox_status cli_error(struct cli *cli, const struct ox_error *err)
 {
     (void)cli;

@@ -167,7 +167,8 @@ static enum ox_status sample(struct proof *proof, struct prove_side *expected,
         status = ox_session_run(expected->session, expected->inputs, expected->outputs, err);
     if (status == OX_INPUT || status == OX_UNSUPPORTED || status == OX_LIMIT) {
         if (!proof->samples)
-            snprintf(proof->reason, sizeof proof->reason, "%s", err->message);
+            snprintf(proof->reason, sizeof proof->reason, "%s",
+                     cli_unnamed(err->message, options->path));
         return OX_OK;
     }
     if (status != OX_OK)
@@ -180,7 +181,8 @@ static enum ox_status sample(struct proof *proof, struct prove_side *expected,
                  : OX_INPUT;
     if (status == OX_INPUT || status == OX_UNSUPPORTED) {
         if (proof->agree)
-            snprintf(proof->reason, sizeof proof->reason, "it does not run: %.900s", err->message);
+            snprintf(proof->reason, sizeof proof->reason, "it does not run: %.900s",
+                     cli_unnamed(err->message, options->path));
         proof->agree = false;
         return OX_OK;
     }
@@ -230,14 +232,16 @@ enum ox_status prove_equal(struct proof *proof, struct ox_model *expected, struc
     *proof = (struct proof){.agree = true, .least_db = INFINITY};
     enum ox_status status = prove_open(&a, expected, err);
     if (status == OX_UNSUPPORTED || status == OX_INPUT) {
-        snprintf(proof->reason, sizeof proof->reason, "%s", err->message);
+        snprintf(proof->reason, sizeof proof->reason, "%s",
+                 cli_unnamed(err->message, options->path));
         status = OX_OK;
     } else if (status == OX_OK) {
         status = prove_open(&b, actual, err);
         if (status == OX_UNSUPPORTED || status == OX_INPUT) {
             proof->agree = false;
             proof->samples = 1;
-            snprintf(proof->reason, sizeof proof->reason, "it does not run: %.900s", err->message);
+            snprintf(proof->reason, sizeof proof->reason, "it does not run: %.900s",
+                     cli_unnamed(err->message, options->path));
             status = OX_OK;
         } else if (status == OX_OK && b.n_outputs != a.n_outputs) {
             proof->agree = false;

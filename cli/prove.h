@@ -19,8 +19,9 @@ struct proof_options {
         samples; /* at most so many; the first with open dimensions of 1, then 2, 3; where none of these run, 16 or 64 */
     uint64_t seed;
     struct ox_env *env;
-    bool edges; /* then the first drawing again, times 0, -1 and 10 */
-    bool empty; /* and at last one with open dimensions of 0 */
+    const char *path; /* of both models: reasons leave it out */
+    bool edges;       /* then the first drawing again, times 0, -1 and 10 */
+    bool empty;       /* and at last one with open dimensions of 0 */
     struct ox_tolerance tolerance;
     double
         enough_db; /* an output of floats agrees also with that SQNR, whatever its single elements; 0: elements alone decide */

@@ -226,14 +226,6 @@ static void release(struct freed *f)
     prove_close(&f->before, false);
 }
 
-/* Without the model's name, which stands before it anyway. */
-static const char *reason(const struct freed *f, const struct ox_error *err)
-{
-    size_t n = strlen(f->path);
-    bool named = strncmp(err->message, f->path, n) == 0 && err->message[n] == ':';
-    return err->message + (named ? n + 2 : 0);
-}
-
 /* A batch must do at both sizes, of others one is enough: longer sequences than a model has positions for are no fault of ours. */
 static enum ox_status run_freed(struct freed *f, struct ox_model *before, struct ox_model *after)
 {
@@ -250,7 +242,7 @@ static enum ox_status run_freed(struct freed *f, struct ox_model *before, struct
         failed[n] = status == OX_INPUT;
         if (status == OX_UNSUPPORTED || status == OX_LIMIT) {
             cli_warn(f->cli, "%s: warning: not verified with %s = %lld: %s", f->path, f->symbol,
-                     (long long)nth_size(f, f->size, n), reason(f, &err));
+                     (long long)nth_size(f, f->size, n), cli_unnamed(err.message, f->path));
             return OX_OK;
         }
         if (status != OX_OK && status != OX_INPUT)
@@ -263,17 +255,21 @@ static enum ox_status run_freed(struct freed *f, struct ox_model *before, struct
         return OX_OK;
     if (!f->batch && !failed[3]) {
         cli_warn(f->cli, "%s: warning: with %s = %lld it does not run: %s", f->path, f->symbol,
-                 (long long)nth_size(f, f->size, n), reason(f, &first));
+                 (long long)nth_size(f, f->size, n), cli_unnamed(first.message, f->path));
         return OX_OK;
     }
     return cli_fail(f->cli, OX_NEGATIVE, "%s: cannot be freed: with %s = %lld: %s", f->path,
-                    f->symbol, (long long)nth_size(f, f->size, n), reason(f, &first));
+                    f->symbol, (long long)nth_size(f, f->size, n),
+                    cli_unnamed(first.message, f->path));
 }
 
 static enum ox_status prove_sorted(struct freed *f, struct ox_model *before, struct ox_model *after)
 {
-    const struct proof_options how = {
-        .samples = 1, .seed = SEED, .env = f->cli->env, .tolerance = {1e-3, 1e-5, true}};
+    const struct proof_options how = {.samples = 1,
+                                      .seed = SEED,
+                                      .env = f->cli->env,
+                                      .path = f->path,
+                                      .tolerance = {1e-3, 1e-5, true}};
     struct proof proof;
     struct ox_error err;
     bool changed;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "graph/cost.h"
+#include "model/name.h"
 
 enum { CHUNK = 4096 }; /* elements that are looked at together */
 
@@ -265,8 +266,11 @@ enum ox_status ox_weight_list_stats(struct ox_weight_stats *stats,
     struct ox_tensor *tensor = NULL;
     struct ox_weight_stats found = {.n = list->items[i].n};
     if (!is_numeric(list->items[i].dtype)) {
-        if (list->items[i].dtype == OX_UNDEFINED)
-            return ox_stored_verify(list->model, list->stored[i], err);
+        if (list->items[i].dtype == OX_UNDEFINED) {
+            const enum ox_status status = ox_stored_verify(list->model, list->stored[i], err);
+            return status == OX_OK ? OX_OK
+                                   : ox_fail_tensor(err, status, list->model, list->stored[i]);
+        }
         *stats = found;
         return OX_OK;
     }

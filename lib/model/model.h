@@ -102,7 +102,7 @@ enum ox_status ox_stored_load(struct ox_model *model, const struct ox_stored *st
 enum ox_status ox_stored_fill(struct ox_model *model, const struct ox_stored *stored,
                               struct ox_tensor *tensor, struct ox_error *err);
 /* Whether the data is there and as long as dims and type need, without reading it (the external file is opened and
- * measured; it is read only when a checksum is given). */
+ * measured; it is read only when a checksum is given). Of the errors of these this one alone does not name file and tensor. */
 enum ox_status ox_stored_verify(struct ox_model *model, const struct ox_stored *stored,
                                 struct ox_error *err);
 

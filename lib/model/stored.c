@@ -144,8 +144,7 @@ enum ox_status ox_stored_verify(struct ox_model *model, const struct ox_stored *
                                 struct ox_error *err)
 {
     struct located at;
-    enum ox_status status = locate(model, stored, &at, err);
-    return status == OX_OK ? OX_OK : ox_fail_tensor(err, status, model, stored);
+    return locate(model, stored, &at, err);
 }
 
 /* ---- Loading ------------------------------------------------------------------------------------------------------ */
