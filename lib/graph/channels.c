@@ -76,3 +76,16 @@ const double *ox_batch_norm_factors(struct ox_rewrite *rw, const struct ox_node 
     }
     return out;
 }
+
+struct ox_value *ox_rounded_constant(struct ox_rewrite *rw, const char *name, enum ox_dtype dtype,
+                                     unsigned rank, const int64_t *dims, const double *data)
+{
+    struct ox_tensor *tensor = NULL;
+    struct ox_value *out = NULL;
+    if (ox_tensor_new(&tensor, ox_env_budget(rw->env), dtype, rank, dims, NULL) == OX_OK) {
+        ox_elements_convert(dtype, tensor->data, OX_FLOAT64, data, tensor->n, false);
+        out = ox_rw_constant(rw, name, tensor);
+    }
+    ox_tensor_release(tensor);
+    return out;
+}

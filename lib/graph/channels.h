@@ -20,4 +20,11 @@ bool ox_batch_norm_is_affine(const struct ox_rewrite *rw, const struct ox_node *
 const double *ox_batch_norm_factors(struct ox_rewrite *rw, const struct ox_node *norm,
                                     int64_t channels);
 
+/* A new constant of a type that weights have, of doubles rounded to it. NULL: out of memory. */
+struct ox_value *ox_rounded_constant(struct ox_rewrite *rw, const char *name, enum ox_dtype dtype,
+                                     unsigned rank, const int64_t *dims, const double *data);
+/* What follows Conv, ConvTranspose, Gemm or MatMul by constant weights of its own goes into these where it is batch norm or
+ * arithmetic by a constant a channel; the node makes what that made. false: it is something else, nothing was done. */
+bool ox_fold_next(struct ox_rewrite *rw, struct ox_node *node);
+
 #endif

@@ -90,18 +90,16 @@ static struct ox_value *scaled(struct ox_rewrite *rw, const struct linear *linea
 {
     const struct ox_value *weights = linear->node->inputs[1];
     const struct ox_tensor *tensor = ox_rw_const(rw, weights);
-    struct ox_budget *budget = ox_env_budget(rw->env);
-    struct ox_tensor *wide = NULL, *back = NULL;
+    struct ox_tensor *wide = NULL;
     struct ox_value *out = NULL;
-    if (tensor &&
-        ox_tensor_new(&wide, budget, OX_FLOAT64, tensor->rank, tensor->dims, NULL) == OX_OK) {
+    if (tensor && ox_tensor_new(&wide, ox_env_budget(rw->env), OX_FLOAT64, tensor->rank,
+                                tensor->dims, NULL) == OX_OK) {
         ox_elements_convert(OX_FLOAT64, wide->data, tensor->dtype, tensor->data, tensor->n, false);
         scale_blocks(linear, by, wide->data);
-        if (ox_tensor_convert(&back, budget, wide, tensor->dtype, false, NULL) == OX_OK)
-            out = ox_rw_constant(rw, weights->name, back);
+        out = ox_rounded_constant(rw, weights->name, tensor->dtype, tensor->rank, tensor->dims,
+                                  wide->data);
     }
     ox_tensor_release(wide);
-    ox_tensor_release(back);
     return out;
 }
 
@@ -109,15 +107,7 @@ static struct ox_value *bias_of(struct ox_rewrite *rw, const struct linear *line
                                 const char *name, const double *data)
 {
     enum ox_dtype dtype = ox_rw_stored(rw, linear->node->inputs[1])->dtype;
-    struct ox_tensor *tensor = NULL;
-    struct ox_value *out = NULL;
-    if (ox_tensor_new(&tensor, ox_env_budget(rw->env), dtype, 1, &linear->channels, NULL) ==
-        OX_OK) {
-        ox_elements_convert(dtype, tensor->data, OX_FLOAT64, data, tensor->n, false);
-        out = ox_rw_constant(rw, name, tensor);
-    }
-    ox_tensor_release(tensor);
-    return out;
+    return ox_rounded_constant(rw, name, dtype, 1, &linear->channels, data);
 }
 
 /* The operator's bias as doubles, zeros when it has none; NULL: it cannot be changed. */
@@ -194,14 +184,18 @@ static bool take_arithmetic(struct ox_rewrite *rw, const struct linear *linear,
     return values && take(rw, linear, next, mul || div ? values : NULL, add || sub ? values : NULL);
 }
 
-static void look_at(struct ox_rewrite *rw, struct ox_node *node)
+bool ox_fold_next(struct ox_rewrite *rw, struct ox_node *node)
 {
     struct linear linear;
     if (kind_of(node) == NOT_LINEAR || !lay_out(rw, node, &linear))
-        return;
+        return false;
     struct ox_node *next = ox_rw_only_user(rw, node->outputs[0]);
-    if (next && !take_batch_norm(rw, &linear, next))
-        take_arithmetic(rw, &linear, next);
+    return next && (take_batch_norm(rw, &linear, next) || take_arithmetic(rw, &linear, next));
+}
+
+static void look_at(struct ox_rewrite *rw, struct ox_node *node)
+{
+    ox_fold_next(rw, node);
 }
 
 enum ox_status ox_pass_fold_linear(struct ox_rewrite *rw, struct ox_graph *graph,

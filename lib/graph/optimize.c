@@ -197,6 +197,7 @@ enum ox_status ox_rewrite_model(struct ox_model *model, const struct ox_rewrite_
     struct ox_rewrite rw = {.model = model,
                             .env = model->env,
                             .to_run = plan->to_run,
+                            .once = plan->to_run && !plan->repeats,
                             .may_be_empty = plan->may_be_empty,
                             .only_kept = plan->only_kept,
                             .fold_left = plan->fold_bytes ? plan->fold_bytes : FOLD_BYTES};

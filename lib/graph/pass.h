@@ -55,6 +55,7 @@ struct ox_rewrite {
     struct ox_arena arena;   /* until the end of rewriting */
     struct ox_arena scratch; /* of the pass; may be marked and rewound */
     bool to_run, may_be_empty;
+    bool once;          /* it runs once: what is prepared must pay at once */
     uint64_t fold_left; /* bytes that constants may still grow by */
     uint64_t fold_room; /* bytes of new constants that there may still be in between */
     uint64_t wide_room; /* bytes that 8-bit floats may still become */

@@ -396,6 +396,20 @@ START_TEST(products_stay_where_more_nodes_would_be_left_or_axes_are_copied)
 }
 END_TEST
 
+START_TEST(branches_over_one_input_become_one_convolution)
+{
+    becomes(HEAD
+            "g (float[1,2,3,3] x) => (float[1,2,3,3] y) <float[2,2,2,2] w = {1, -2, 3, 0.5, 1, 0, "
+            "2, -1, 3, 1, 2, -2, 0.5, 1, 1, 4}, float[2,2,1,1] k = {1, -2, 3, 0.5}, " NORM
+            "> { c = Conv <pads = [1,0,0,1]> (x, w, b) p = Conv(x, k, m) n = BatchNormalization(x, "
+            "g, b, m, v) s = Add(c, p) y = Sub(n, s) }",
+            "Conv", 4, SHAPE(1, 2, 3, 3));
+    becomes(HEAD "g (float[1,2,3,3] x) => (float[1,2,3,3] y) <float[2,2,1,1] w = {1, -2, 3, 0.5}> "
+                 "{ c = Conv(x, w) y = Add(c, x) }",
+            "Conv Add", 4, SHAPE(1, 2, 3, 3));
+}
+END_TEST
+
 START_TEST(zero_states_are_left_out)
 {
     becomes(HEAD
@@ -439,6 +453,7 @@ int main(void)
         quantizing_what_was_dequantized_is_nothing,
         products_that_share_their_left_side_become_gemm_of_rows,
         products_stay_where_more_nodes_would_be_left_or_axes_are_copied,
+        branches_over_one_input_become_one_convolution,
         zero_states_are_left_out,
     };
     Suite *suite = suite_create("standard passes");
