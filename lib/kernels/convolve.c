@@ -29,6 +29,15 @@ static double way_cost(const struct ox_conv *c, double points, double spots, dou
     return points * ((double)c->batch * spots * (1 + more / channels) + weight);
 }
 
+/* Winograd's weights take 16 or 36 floats where 9 were. From so many pairs of channels on, what is no faster to speak of is not
+ * worth that memory: tiles of 4 must save a tenth over those of 2, and these an eighth over none. */
+enum { LARGE_PAIRS = 36864 };
+
+static bool is_large(const struct ox_conv *c)
+{
+    return (double)c->in_channels * (double)c->out_channels >= LARGE_PAIRS;
+}
+
 /* Weights come from memory once: as many multiplications are done in the time that a float takes; and in that which it takes to make
  * one of Winograd's. */
 enum { LOAD = 10, TRANSFORM = 120 };
@@ -57,9 +66,10 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
         const double direct = way_cost(c, 9, (double)(c->out[0] * c->out[1]), 0, LOAD) * 0.9;
         const double two = may & OX_CONV_MAY_WINOGRAD2 ? winograd_cost(c, 2, 16, may) : direct;
         const double four = may & OX_CONV_MAY_WINOGRAD4 ? winograd_cost(c, 4, 14, may) : direct;
-        if (four < direct && four < two)
+        const double by_two = is_large(c) ? 0.875 : 1, by_four = is_large(c) ? 0.9 : 1;
+        if (four < direct * by_two && four < two * by_four)
             return OX_CONV_WINOGRAD4;
-        if (two < direct)
+        if (two < direct * by_two)
             return OX_CONV_WINOGRAD2;
     }
     if (ox_conv_narrow_fits(c))

@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 
 #include "common/forget.h"
+#include "model/external.h"
 #include "model/value.h"
 #include "runtime/runtime.h"
 
@@ -37,15 +38,24 @@ cleanup:
     return status;
 }
 
-/* What had to be copied (bytes that are not aligned for their type) is not needed in the map any more: its pages are given back, so
- * that weights are in memory once. They come back from the file if somebody looks again. */
-static void drop_source(const struct ox_model *model, const struct ox_stored *stored)
+/* What had to be copied (bytes that are not aligned for their type) or was packed is not needed in the map any more: its pages are
+ * given back, so that weights are in memory once. They come back from the file if somebody looks again. */
+static void drop_source(struct ox_model *model, const struct ox_stored *stored)
 {
     enum { LEAST = 1 << 18 };
-    if (!model->map.mapped || stored->place != OX_STORED_RAW || stored->raw_bytes < LEAST ||
-        stored->raw < model->map.data || stored->raw >= model->map.data + model->map.bytes)
+    const uint8_t *bytes = stored->raw;
+    uint64_t n = stored->raw_bytes;
+    size_t count;
+    if (stored->place == OX_STORED_EXTERNAL) {
+        if (!ox_dims_count(stored->rank, stored->dims, &count) ||
+            !ox_dtype_packed_bytes(stored->dtype, count, &n) || n < LEAST ||
+            ox_external_find(model, stored, n, &bytes, NULL) != OX_OK)
+            return;
+    } else if (!model->map.mapped || stored->place != OX_STORED_RAW || n < LEAST ||
+               bytes < model->map.data || bytes >= model->map.data + model->map.bytes) {
         return;
-    ox_mapping_forget(stored->raw, stored->raw_bytes);
+    }
+    ox_mapping_forget(bytes, n);
 }
 
 static enum ox_status load_constant(struct ox_frame *frame, const struct ox_value *value,
@@ -153,10 +163,10 @@ cleanup:
     return status;
 }
 
-void ox_frame_forget(struct ox_frame *frame, const struct ox_value *value)
+void ox_frame_forget(const struct ox_value *value)
 {
     const struct ox_value *origin = ox_value_origin(value);
-    if (origin->init && !frame->plan->constants[value->id])
+    if (origin->init)
         drop_source(origin->graph->model, origin->init);
 }
 

@@ -127,7 +127,7 @@ enum ox_status ox_step_check_types(const struct ox_run *run, struct ox_step *ste
 enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *value, bool any_address,
                              bool may_copy, struct ox_datum **out, struct ox_error *err);
 /* What was packed is not needed in the map of the file any more. */
-void ox_frame_forget(struct ox_frame *frame, const struct ox_value *value);
+void ox_frame_forget(const struct ox_value *value);
 /* Gives back the large constants that a node takes. Runs side by side would else hold every weight as often as there are
  * runs. */
 void ox_frame_drop_constants(struct ox_frame *frame, const struct ox_node *node);

@@ -225,7 +225,7 @@ static enum ox_status prepare(struct activation *a, struct ox_error *err)
             ox_datum_release(a->given[i]);
         ox_datum_release(a->owned[i]);
         a->in[i] = a->owned[i] = a->given[i] = NULL;
-        ox_frame_forget(a->frame, a->step->node->inputs[i]);
+        ox_frame_forget(a->step->node->inputs[i]);
     }
     return OX_OK;
 }
@@ -341,7 +341,7 @@ static void let_go(struct activation *a, size_t i)
     const struct ox_run_options *options = &a->frame->session->options;
     const bool done = a->will_prepare || (options->lean && !a->frame->up);
     if (a->owned[i] && done && options->once)
-        ox_frame_forget(a->frame, a->step->node->inputs[i]);
+        ox_frame_forget(a->step->node->inputs[i]);
     ox_datum_release(a->owned[i]);
     a->owned[i] = NULL;
 }
