@@ -162,13 +162,30 @@ static struct summary summarize(double *ms, size_t n)
     return s;
 }
 
+/* Copies of the outputs' names; NULL: out of memory. */
+static char **names_of_outputs(const struct run *run)
+{
+    char **names = calloc(run->n_outputs + 1, sizeof *names);
+    for (size_t i = 0; names && i < run->n_outputs; i++) {
+        names[i] = strdup(ox_session_output_name(run->session, i));
+        run->cli->out.failed |= !names[i];
+    }
+    return names;
+}
+
 static void print_json(struct run *run)
 {
     struct ox_json json;
+    char **names = names_of_outputs(run);
     struct run_timing *timing = &run->timing;
     struct summary s = summarize(timing->ms, timing->n);
     struct ox_session_stats stats;
     ox_session_stats(run->session, &stats);
+    if (!run->trace && !run->args->profile && !run->args->top) {
+        /* Nothing runs any more, and the text may be as large as what the session holds. */
+        ox_session_release(run->session);
+        run->session = NULL;
+    }
     ox_json_init(&json, &run->cli->out, !run->cli->several);
     ox_json_object(&json);
     cli_json_string(&json, "schema", "onnxtool.run/1");
@@ -177,7 +194,7 @@ static void print_json(struct run *run)
     ox_json_array(&json);
     for (size_t i = 0; i < run->n_outputs; i++) {
         ox_json_object(&json);
-        cli_json_string(&json, "name", ox_session_output_name(run->session, i));
+        cli_json_string(&json, "name", names && names[i] ? names[i] : "");
         if (run->outputs[i])
             ox_datum_json(&json, run->outputs[i], !run->args->output);
         if (run->args->output) {
@@ -215,6 +232,10 @@ static void print_json(struct run *run)
         trace_print_json(run->trace, &json);
     ox_json_end_object(&json);
     ox_strbuf_putc(&run->cli->out, '\n');
+    run->cli->out.failed |= !names;
+    for (size_t i = 0; names && i < run->n_outputs; i++)
+        free(names[i]);
+    free(names);
 }
 
 static void print_text(struct run *run)
