@@ -410,6 +410,36 @@ START_TEST(branches_over_one_input_become_one_convolution)
 }
 END_TEST
 
+#define TURNS(shape, perm)                                                                         \
+    HEAD "g (float[N,2,3,16] x) => (float[A,B,C,D,E] y) <int64[5] s = {" shape "}> "               \
+         "{ t = Transpose <perm = [0,3,1,2]> (x) r = Reshape(t, s) y = Transpose <perm = [" perm   \
+         "]> (r) }"
+
+/* A head of a detector, whose channels are boxes by values; maps that become a sequence; the sequence that becomes maps. */
+START_TEST(transposes_on_either_side_of_a_reshape_are_one)
+{
+    becomes(TURNS("-1, 2, 8, 2, 3", "0,1,3,4,2"), "Reshape Transpose", 4, SHAPE(2, 2, 3, 16));
+    becomes(TURNS("0, 2, 8, 2, 3", "3,4,0,1,2"), "Reshape Transpose", 4, SHAPE(3, 2, 3, 16));
+    becomes(HEAD "g (float[N,2,3,16] x) => (float[A,B,C] y) <int64[3] s = {0, 16, 6}> { t = "
+                 "Transpose <perm = [0,3,1,2]> (x) r = Reshape(t, s) y = Transpose <perm = "
+                 "[0,2,1]> (r) }",
+            "Reshape", 4, SHAPE(2, 2, 3, 16));
+    becomes(HEAD "g (float[2,6,9] x) => (float[A,B,C,D] y) <int64[4] s = {2, 9, 2, 3}> { t = "
+                 "Transpose <perm = [0,2,1]> (x) r = Reshape(t, s) y = Transpose <perm = "
+                 "[0,3,2,1]> (r) }",
+            "Reshape Transpose", 3, SHAPE(2, 6, 9));
+}
+END_TEST
+
+START_TEST(transposes_stay_where_short_runs_or_mixed_axes_would_move)
+{
+    becomes(TURNS("-1, 8, 2, 2, 3", "0,1,3,4,2"), "Transpose Reshape Transpose", 4,
+            SHAPE(2, 2, 3, 16));
+    becomes(TURNS("-1, 4, 8, 3, 1", "0,2,3,4,1"), "Transpose Reshape Transpose", 4,
+            SHAPE(2, 2, 3, 16));
+}
+END_TEST
+
 START_TEST(zero_states_are_left_out)
 {
     becomes(HEAD
@@ -454,6 +484,8 @@ int main(void)
         products_that_share_their_left_side_become_gemm_of_rows,
         products_stay_where_more_nodes_would_be_left_or_axes_are_copied,
         branches_over_one_input_become_one_convolution,
+        transposes_on_either_side_of_a_reshape_are_one,
+        transposes_stay_where_short_runs_or_mixed_axes_would_move,
         zero_states_are_left_out,
     };
     Suite *suite = suite_create("standard passes");
