@@ -63,15 +63,53 @@ INLINE void step(const unsigned rows, const unsigned vecs, const float *const *a
     }
 }
 
-/* The same where the rows lie at equal steps: two pointers serve six of them. */
-INLINE void even_step(const unsigned rows, const unsigned vecs, const float *a, size_t apart,
-                      const float *b, VF (*sum)[2])
+/* Rows at equal steps: a pointer for each two of them, of which an instruction takes the first as it is and the second at an index.
+ * More instructions a step, or pointers kept in memory, cost where the core is shared with a neighbour. */
+enum { PAIRS = (MR + 1) / 2 };
+
+struct pairs {
+    const float *at[PAIRS];
+    size_t apart;
+};
+
+INLINE struct pairs pairs_of(const float *a, size_t apart, const unsigned rows)
+{
+    struct pairs x;
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < (rows + 1) / 2; i++)
+        x.at[i] = a + 2 * i * apart;
+    x.apart = apart;
+    return x;
+}
+
+/* The compiler is kept from making one pointer and many offsets of them. */
+INLINE void advance(struct pairs *a, const unsigned rows, size_t by)
+{
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < (rows + 1) / 2; i++) {
+        a->at[i] += by;
+        __asm__("" : "+r"(a->at[i]));
+    }
+}
+
+/* The same as step(). */
+INLINE void even_step(const unsigned rows, const unsigned vecs, const struct pairs *a,
+                      const size_t p, const float *b, VF (*sum)[2])
 {
     const VF b0 = v_load(b);
     const VF b1 = vecs > 1 ? v_load(b + VW) : b0;
 #pragma GCC unroll 16
-    for (unsigned i = 0; i < rows; i++, a += apart) {
-        const VF x = v_set1(*a);
+    for (unsigned i = 0; i < rows; i++) {
+        const float *at = a->at[i / 2] + p + (i % 2 ? a->apart : 0);
+#ifdef v_accumulate_at
+        if (i % 2 == 0) {
+            v_accumulate_at(&sum[i][0], at, b0);
+            if (vecs > 1)
+                v_accumulate_at(&sum[i][1], at, b1);
+            continue;
+        }
+#endif
+        const VF x = v_set1(*at);
         v_accumulate(&sum[i][0], x, b0);
         if (vecs > 1)
             v_accumulate(&sum[i][1], x, b1);
@@ -240,15 +278,16 @@ INLINE void even_panel(const struct ox_tile *t, const unsigned rows, const unsig
 {
     VF sum[MR][2];
     clear(rows, vecs, sum);
-    const float *a = t->a[0];
-    const size_t apart = (size_t)(t->a[1] - t->a[0]), next_step = t->ahead_step;
+    struct pairs a = pairs_of(t->a[0], (size_t)(t->a[1] - t->a[0]), rows);
+    const size_t next_step = t->ahead_step;
     const char *next = (const char *)b + t->ahead;
     expect(t, rows, vecs, first);
-    for (size_t p = t->depth; p > 0; p--, a++, b += NR) {
+    for (size_t p = t->depth; p > 0; p--, b += NR) {
         near(b + AHEAD, vecs);
         __builtin_prefetch(next, 0, 2);
         next += next_step;
-        even_step(rows, vecs, a, apart, b, sum);
+        even_step(rows, vecs, &a, 0, b, sum);
+        advance(&a, rows, 1);
     }
     leave_panel(t, rows, vecs, first, common, sum);
 }
@@ -288,17 +327,20 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
     const size_t run = l->run, step = l->step;
     expect(out, rows, vecs, first);
     for (unsigned r = 0; r < l->rows; r++) {
-        const float *a = l->row[r] + x * step;
+        struct pairs a = pairs_of(l->row[r] + x * step, step, rows);
         size_t p = run;
-        for (; p >= UNROLL; p -= UNROLL, a += UNROLL, b += UNROLL * NR) {
+        for (; p >= UNROLL; p -= UNROLL, b += UNROLL * NR) {
             come_nearer(next, next_step);
             next += UNROLL * next_step;
 #pragma GCC unroll 4
             for (unsigned u = 0; u < UNROLL; u++)
-                even_step(rows, vecs, a + u, step, b + u * NR, sum);
+                even_step(rows, vecs, &a, u, b + u * NR, sum);
+            advance(&a, rows, UNROLL);
         }
-        for (; p > 0; p--, a++, b += NR)
-            even_step(rows, vecs, a, step, b, sum);
+        for (; p > 0; p--, b += NR) {
+            even_step(rows, vecs, &a, 0, b, sum);
+            advance(&a, rows, 1);
+        }
     }
     leave_panel(out, rows, vecs, first, common, sum);
 }

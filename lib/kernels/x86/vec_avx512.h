@@ -32,6 +32,12 @@ static inline void v_accumulate(__m512 *sum, __m512 a, __m512 b)
 {
     __asm__("vfmadd231ps %2, %1, %0" : "+v"(*sum) : "v"(a), "v"(b));
 }
+/* The same of a float in memory: one instruction where the address has no index. */
+static inline void v_accumulate_at(__m512 *sum, const float *a, __m512 b)
+{
+    __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(*sum) : "v"(b), "m"(*a));
+}
+#define v_accumulate_at v_accumulate_at
 #else /* the emulation in tests/ */
 #define v_accumulate(sum, a, b) (*(sum) = _mm512_fmadd_ps((a), (b), *(sum)))
 #endif
