@@ -29,9 +29,18 @@ static bool layout_of(const struct ox_node *node, const struct ox_tensor *w, str
            ox_quant_float_attr(node, "alpha", 1) == 1;
 }
 
+/* How much smaller each channel of a value was made; NULL: as it was. */
+static const struct ox_equalized *evened_out(const struct ox_place *place, const char *name)
+{
+    const struct ox_equalized *row = place->equalized;
+    while (row && strcmp(row->name, name) != 0)
+        row = row->next;
+    return row;
+}
+
 static void shift_bias(const struct layout *l, const struct ox_tensor *w,
-                       const struct ox_tensor *rounded, const struct ox_mean_row *mean, float beta,
-                       float *bias)
+                       const struct ox_tensor *rounded, const struct ox_mean_row *mean,
+                       const float *factors, float beta, float *bias)
 {
     const float *a = w->data, *b = rounded->data;
     size_t out_a_group = l->n_out / l->groups;
@@ -44,7 +53,8 @@ static void shift_bias(const struct layout *l, const struct ox_tensor *w,
                 size_t at = l->columns ? c * l->n_out + o : (o * l->n_in + c) * l->inner + i;
                 sum += (double)a[at] - (double)b[at];
             }
-            shift += sum * mean->sums[channel] / mean->count;
+            double factor = factors ? (double)factors[channel] : 1;
+            shift += sum * mean->sums[channel] / mean->count / factor;
         }
         bias[o] += (float)(shift / (double)beta);
     }
@@ -56,6 +66,7 @@ static enum ox_status correct(struct ox_place *place, struct ox_mark_bias *bias,
     struct ox_quant *q = place->q;
     struct ox_budget *budget = ox_env_budget(q->model->env);
     const struct ox_mean_row *mean = ox_means_of(means, bias->input->name);
+    const struct ox_equalized *evened = evened_out(place, bias->input->name);
     const struct ox_mark *mark = ox_place_mark(place, bias->weight);
     struct ox_tensor *w = NULL, *integers = NULL, *rounded = NULL, *values = NULL, *moved = NULL;
     struct layout layout;
@@ -67,13 +78,13 @@ static enum ox_status correct(struct ox_place *place, struct ox_mark_bias *bias,
     OX_TRY_CLEANUP(ox_quant_values(q, bias->weight, &w, &real, err));
     OX_TRY_CLEANUP(ox_quant_values(q, bias->bias, &values, &real, err));
     if (!layout_of(bias->node, w, &layout) || mean->n != layout.n_in * layout.groups ||
-        values->n != layout.n_out || real != OX_FLOAT32)
+        values->n != layout.n_out || real != OX_FLOAT32 || (evened && evened->n != mean->n))
         goto cleanup;
     OX_TRY_CLEANUP(ox_place_integers(place, bias->weight, w, &integers, err));
     OX_TRY_CLEANUP(ox_dequantize_tensor(&rounded, budget, integers, &mark->params, err));
     OX_TRY_CLEANUP(ox_tensor_new(&moved, budget, OX_FLOAT32, values->rank, values->dims, err));
     memcpy(moved->data, values->data, values->n * sizeof(float));
-    shift_bias(&layout, w, rounded, mean, bias->beta, moved->data);
+    shift_bias(&layout, w, rounded, mean, evened ? evened->factors : NULL, bias->beta, moved->data);
     /* The old bias may serve others: this node gets its own, which is marked for no more than that. */
     bias->moved = ox_model_store(q->model, bias->bias->name, moved);
     if (!bias->moved)

@@ -340,7 +340,10 @@ static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bi
     struct ox_tensor *values, *quantized = NULL;
     bool clipped;
     enum ox_status status;
-    OX_TRY(ox_quant_values(q, bias->bias, &values, &params.real, err));
+    if (bias->moved)
+        OX_TRY(ox_stored_load(q->model, bias->moved, &values, err));
+    else
+        OX_TRY(ox_quant_values(q, bias->bias, &values, &params.real, err));
     OX_TRY_CLEANUP(
         ox_quantize_bias(&quantized, ox_env_budget(q->model->env), values, &params, &clipped, err));
     if (clipped)

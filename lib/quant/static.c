@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <string.h>
 
 #include "model/name.h"
@@ -24,7 +25,7 @@ struct search {
     struct repairs best;
     struct ox_quant_options chosen; /* with what the budget leaves in float */
     struct ox_judged best_judged;
-    unsigned n_tried;
+    unsigned n_kept; /* ways that were better than all before */
 };
 
 static enum ox_status check_options(const struct ox_model *model,
@@ -121,7 +122,7 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
     OX_TRY(ox_place_begin(&place, q, q->model->graph, calibration, err));
     place.equalized = equalized;
     place.cancelling = repairs->cancel;
-    place.means = repairs->correct && !equalized ? means : NULL;
+    place.means = repairs->correct ? means : NULL;
     ox_place_ranges(&place);
     if (options->compat_ort && options->format == OX_QUANT_QOPERATOR) {
         OX_TRY(ox_qoperator_like_ort(&place, err));
@@ -187,10 +188,11 @@ static enum ox_status try_way(struct search *s, struct repairs way, double sure,
     const double gain = 0.1; /* dB: less is chance */
     struct ox_judged judged;
     OX_TRY(judge_way(s, s->options, &way, &judged, NULL, err));
-    if (s->n_tried++ == 0 || (judged.sqnr_db > s->best_judged.sqnr_db + gain &&
-                              ox_judged_gain(&s->best_judged, &judged) > sure)) {
+    if (s->n_kept == 0 || (judged.sqnr_db > s->best_judged.sqnr_db + gain &&
+                           ox_judged_gain(&s->best_judged, &judged) > sure)) {
         s->best = way;
         s->best_judged = judged;
+        s->n_kept++;
     }
     return OX_OK;
 }
@@ -245,6 +247,51 @@ static double sure_of(enum ox_quant_method method)
     return method == OX_QUANT_ENTROPY ? 3 : 2;
 }
 
+/* What the best way does not do yet, one after the other. */
+static enum ox_status try_repairs(struct search *s, struct ox_error *err)
+{
+    struct repairs way = s->best;
+    way.cancel = true;
+    if (!s->best.cancel)
+        OX_TRY(try_way(s, way, sure_repair, err));
+    way = s->best;
+    way.correct = true;
+    if (!s->best.correct)
+        OX_TRY(try_way(s, way, sure_repair, err));
+    /* Errors that cancel leave the mean in place already, and cost some for that: the mean may be had for less. */
+    way = s->best;
+    way.correct = true;
+    way.cancel = false;
+    if (s->best.cancel)
+        OX_TRY(try_way(s, way, sure_repair, err));
+    way = s->best;
+    way.equalize = true;
+    if (!s->best.equalize)
+        OX_TRY(try_way(s, way, sure_repair, err));
+    way = s->best;
+    way.smooth = true;
+    if (!s->best.smooth && normalizes(s->model))
+        OX_TRY(try_way(s, way, sure_repair, err));
+    return OX_OK;
+}
+
+/* What clips moves means, so it may pay only with biases that are corrected. */
+static enum ox_status try_methods(struct search *s, struct ox_error *err)
+{
+    for (int m = 0; m < OX_N_QUANT_METHODS; m++) {
+        struct repairs way = s->best;
+        way.method = (enum ox_quant_method)m;
+        if (way.method == s->best.method || way.method == OX_QUANT_MOVING_AVERAGE)
+            continue;
+        OX_TRY(try_way(s, way, sure_of(way.method), err));
+        way.correct = true;
+        way.cancel = false;
+        if (!s->best.correct)
+            OX_TRY(try_way(s, way, sure_of(way.method), err));
+    }
+    return OX_OK;
+}
+
 static enum ox_status try_all(struct search *s, struct ox_error *err)
 {
     const struct ox_quant_options *options = s->options;
@@ -257,34 +304,21 @@ static enum ox_status try_all(struct search *s, struct ox_error *err)
     way.method = OX_QUANT_MSE;
     if (options->method == OX_QUANT_PERCENTILE || options->method == OX_QUANT_ENTROPY)
         OX_TRY(try_way(s, way, sure_of(way.method), err));
-    way = s->best;
-    way.cancel = true;
-    OX_TRY(try_way(s, way, sure_repair, err));
-    way = s->best;
-    way.correct = true;
-    OX_TRY(try_way(s, way, sure_repair, err));
-    way = s->best;
-    way.equalize = true;
-    OX_TRY(try_way(s, way, sure_repair, err));
-    way = s->best;
-    way.smooth = true;
-    if (normalizes(s->model))
-        OX_TRY(try_way(s, way, sure_repair, err));
-    for (int m = 0; m < OX_N_QUANT_METHODS && options->accuracy == OX_QUANT_BEST; m++) {
-        way = s->best;
-        way.method = (enum ox_quant_method)m;
-        if (way.method != s->best.method && way.method != OX_QUANT_MOVING_AVERAGE)
-            OX_TRY(try_way(s, way, sure_of(way.method), err));
+    OX_TRY(try_repairs(s, err));
+    if (options->accuracy != OX_QUANT_BEST)
+        return OX_OK;
+    for (unsigned round = 0, kept = UINT_MAX; round < 3 && kept != s->n_kept; round++) {
+        kept = s->n_kept;
+        OX_TRY(try_methods(s, err));
+        if (kept != s->n_kept)
+            OX_TRY(try_repairs(s, err));
     }
     return OX_OK;
 }
 
 static enum ox_status search(struct search *s, struct ox_error *err)
 {
-    ox_arena_init(&s->arena, ox_env_budget(s->calibration->env));
     enum ox_status status = ox_judge_begin(&s->judge, s->model, s->calibration, err);
-    if (status == OX_OK)
-        status = ox_means_find(&s->means, &s->arena, s->model, s->calibration, err);
     if (status == OX_OK)
         status = try_all(s, err);
     return status == OX_OK && s->options->has_budget ? meet_budget(s, err) : status;
@@ -296,20 +330,26 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
 {
     enum { LEAST_KEPT = 8 };
     struct search s = {.model = model, .calibration = calibration, .options = options};
+    ox_arena_init(&s.arena, ox_env_budget(calibration->env));
     s.chosen = *options;
-    s.best = (struct repairs){
-        .equalize = options->equalize, .smooth = options->smooth, .method = options->method};
+    s.best = (struct repairs){.correct = options->bias_correction,
+                              .equalize = options->equalize,
+                              .smooth = options->smooth,
+                              .method = options->method};
     enum ox_status status = check_options(model, options, err);
     bool judged = !options->compat_ort && options->accuracy != OX_QUANT_PLAIN &&
                   calibration->n_kept >= LEAST_KEPT;
     if (status == OX_OK && options->has_budget && !judged)
         status = ox_fail(err, OX_USAGE, "a budget needs samples to judge by, at least %d of them",
                          LEAST_KEPT);
+    bool needs_means = judged || (s.best.correct && !options->compat_ort);
+    if (status == OX_OK && needs_means)
+        status = ox_means_find(&s.means, &s.arena, model, calibration, err);
     if (status == OX_OK && judged)
         status = search(&s, err);
     if (status == OX_OK)
-        status = quantize_model(model, calibration, &s.chosen, &s.best, judged ? &s.means : NULL,
-                                report, err);
+        status = quantize_model(model, calibration, &s.chosen, &s.best,
+                                needs_means ? &s.means : NULL, report, err);
     if (status == OX_OK && judged && report)
         ox_quant_report_add_note(
             *report, "on samples held out: %.1f dB%s%s%s%s, ranges by %s", s.best_judged.sqnr_db,
@@ -317,10 +357,8 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
             s.best.correct ? ", biases corrected" : "",
             s.best.equalize ? ", channels evened out" : "",
             s.best.smooth ? ", normalizations smoothed" : "", ox_quant_method_name(s.best.method));
-    if (judged) {
-        ox_judge_end(&s.judge);
-        ox_means_release(&s.means);
-        ox_arena_release(&s.arena);
-    }
+    ox_judge_end(&s.judge);
+    ox_means_release(&s.means);
+    ox_arena_release(&s.arena);
     return status == OX_OK ? status : ox_fail_model(err, status, model);
 }
