@@ -189,7 +189,7 @@ void ox_cancel(struct ox_cancelling *o, size_t first, size_t n)
         const size_t i = o->candidates[k].i;
         const double scale = fabs(scale_of(o, i));
         const int32_t move = move_of(o, i, sign);
-        if (fabs(sum) <= scale / 2)
+        if (sign * sum <= scale / 2) /* what is left, beyond 0 too where scales differ */
             continue;
         o->q[i * o->step] = (int8_t)(integer_at(o, i) + move);
         o->errors[i] += move;

@@ -163,6 +163,36 @@ START_TEST(errors_of_the_weights_of_an_output_cancel)
 }
 END_TEST
 
+/* Once what is left is less than half of one scale, a smaller one must not add to it on the other side. */
+START_TEST(errors_cancel_where_scales_differ)
+{
+    enum { N = 256, TRIALS = 100 };
+    for (int trial = 0; trial < TRIALS; trial++) {
+        int8_t q[N] = {0};
+        double errors[N], scales[N], sum = 0, most = 0;
+        struct ox_cancel_candidate candidates[N];
+        for (int i = 0; i < N; i++) {
+            errors[i] = (double)((i + trial * N) * 7919 % 1009) / 1009 - 0.5;
+            scales[i] = (i % 3 ? -1 : 1) * (1 + (double)(i * 31 % 16));
+        }
+        struct ox_cancelling o = {.q = q,
+                                  .step = 1,
+                                  .n = N,
+                                  .least = -8,
+                                  .most = 7,
+                                  .errors = errors,
+                                  .scales = scales,
+                                  .candidates = candidates};
+        ox_cancel(&o, 0, N);
+        for (int i = 0; i < N; i++) {
+            sum += errors[i] * scales[i];
+            most = fmax(most, fabs(scales[i]));
+        }
+        ck_assert_msg(fabs(sum) <= most / 2 + 1e-9, "trial %d: %g", trial, sum);
+    }
+}
+END_TEST
+
 START_TEST(what_is_no_number_is_refused)
 {
     const int64_t dims[] = {2};
@@ -219,6 +249,7 @@ int main(void)
     tcase_add_test(tests, rounds_half_to_even_and_clips_to_the_type);
     tcase_add_test(tests, a_scale_for_each_index_of_an_axis);
     tcase_add_test(tests, errors_of_the_weights_of_an_output_cancel);
+    tcase_add_test(tests, errors_cancel_where_scales_differ);
     tcase_add_test(tests, what_is_no_number_is_refused);
     tcase_add_test(tests, a_bias_is_clipped_to_int32_and_says_so);
     tcase_add_test(tests, weights_scales_grow_where_a_bias_would_not_fit);
