@@ -184,13 +184,34 @@ static struct ox_node *add_of_gemm(const struct ox_place *place, const struct ox
     *index = add->inputs[0] == product->outputs[0];
     const struct ox_value *row = add->inputs[*index];
     const struct ox_stored *bias = constant(place, row) ? ox_value_stored(row) : NULL;
-    return bias && bias->rank == 1 && bias->dims[0] == weight->dims[1] ? add : NULL;
+    bool is_row = bias && (bias->rank == 1 || (bias->rank == 2 && bias->dims[0] == 1)) &&
+                  bias->dims[bias->rank - 1] == weight->dims[1];
+    return is_row ? add : NULL;
+}
+
+/* A Gemm adds any matrix: one whose rows differ has no scale a column. */
+static bool bias_fits(struct ox_place *place, const struct ox_value *weight,
+                      const struct ox_value *bias)
+{
+    const struct ox_mark *mark = ox_place_mark(place, weight);
+    const struct ox_stored *w = ox_value_stored(weight), *b = ox_value_stored(bias);
+    uint64_t n = 1;
+    for (unsigned i = 0; i < b->rank; i++)
+        n *= (uint64_t)b->dims[i];
+    return mark->kind != OX_MARK_WEIGHT || mark->axis < 0 || n == 1 ||
+           (n == (uint64_t)w->dims[mark->axis] && b->dims[b->rank - 1] == w->dims[mark->axis]);
 }
 
 static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, struct ox_error *err)
 {
     struct ox_value *w = node->inputs[1];
     bool conv = is_op(node, "Conv") || is_op(node, "ConvTranspose");
+    /* There is no such operator on integers: its weight is stored small, and rounds nothing else. */
+    if (is_op(node, "ConvTranspose") && place->q->options->format == OX_QUANT_QOPERATOR &&
+        constant(place, w)) {
+        ox_place_weight(place, w, axis_of(place, node, w));
+        return OX_OK;
+    }
     ox_place_activation(place, node->inputs[0]);
     if (constant(place, w))
         ox_place_weight(place, w, axis_of(place, node, w));
@@ -204,7 +225,8 @@ static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, s
     struct ox_node *add = is_op(node, "MatMul") ? add_of_gemm(place, node, &index) : NULL;
     if (add)
         return ox_place_bias_of(place, node, add, index, 1, err);
-    if (!is_op(node, "Gemm") || node->n_inputs < 3 || !constant(place, node->inputs[2]))
+    if (!is_op(node, "Gemm") || node->n_inputs < 3 || !constant(place, node->inputs[2]) ||
+        !bias_fits(place, w, node->inputs[2]))
         return OX_OK;
     float beta = ox_quant_float_attr(node, "beta", 1);
     OX_TRY(ox_place_bias(place, node, 2, beta, err));

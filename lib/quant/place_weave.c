@@ -321,6 +321,23 @@ static void share_bias(struct ox_place *place, const struct ox_value *bias, stru
     }
 }
 
+/* A bias [1, n], or one value for n channels, as [n], which is what scales of channels and integer operators ask for. */
+static enum ox_status make_row(struct ox_quant *q, struct ox_tensor **bias, size_t n_channels,
+                               struct ox_error *err)
+{
+    struct ox_tensor *given = *bias, *row;
+    bool one = given->n == 1 && n_channels > 1;
+    if (!one && (given->rank != 2 || given->dims[0] != 1))
+        return OX_OK;
+    int64_t n = (int64_t)(one ? n_channels : given->n);
+    OX_TRY(ox_tensor_new(&row, ox_env_budget(q->model->env), OX_FLOAT32, 1, &n, err));
+    for (size_t i = 0; i < row->n; i++)
+        ((float *)row->data)[i] = ((const float *)given->data)[one ? 0 : i];
+    ox_tensor_release(given);
+    *bias = row;
+    return OX_OK;
+}
+
 static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bias *bias,
                                  struct ox_error *err)
 {
@@ -344,6 +361,8 @@ static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bi
         OX_TRY(ox_stored_load(q->model, bias->moved, &values, err));
     else
         OX_TRY(ox_quant_values(q, bias->bias, &values, &params.real, err));
+    if (!q->options->compat_ort)
+        OX_TRY_CLEANUP(make_row(q, &values, params.n, err));
     OX_TRY_CLEANUP(
         ox_quantize_bias(&quantized, ox_env_budget(q->model->env), values, &params, &clipped, err));
     if (clipped)

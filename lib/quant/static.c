@@ -11,6 +11,7 @@
 /* What is done beside rounding. */
 struct repairs {
     bool correct, equalize, smooth, cancel;
+    bool float_bodies; /* nothing in bodies of If, Loop and Scan is quantized */
     enum ox_quant_method method;
 };
 
@@ -66,6 +67,19 @@ static bool saw(const struct ox_quant *q, const struct ox_calibration *calibrati
 }
 
 /* A body that no sample ran (an old table, a branch never taken) is quantized as it runs. */
+/* Reports its products and convolutions. */
+static void leave_body(struct ox_quant *q, const struct ox_graph *body)
+{
+    static const char *const heavy[] = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+    for (size_t i = 0; i < body->n_nodes; i++) {
+        for (size_t k = 0; k < OX_COUNT(heavy); k++) {
+            if (strcmp(body->nodes[i]->op_type, heavy[k]) == 0)
+                ox_quant_report_add_node(q->report, body->nodes[i], NULL,
+                                         "what its body decides changes too much by rounding");
+        }
+    }
+}
+
 static enum ox_status quantize_bodies(struct ox_quant *q, const struct ox_calibration *calibration,
                                       const struct repairs *repairs, struct ox_error *err)
 {
@@ -73,6 +87,10 @@ static enum ox_status quantize_bodies(struct ox_quant *q, const struct ox_calibr
         struct ox_graph *body = q->model->graphs[g];
         if (!ox_quant_is_body(body))
             continue;
+        if (repairs->float_bodies) {
+            leave_body(q, body);
+            continue;
+        }
         if (!saw(q, calibration, body)) {
             OX_TRY(ox_quant_body(q, body, err));
             continue;
@@ -292,6 +310,27 @@ static enum ox_status try_methods(struct search *s, struct ox_error *err)
     return OX_OK;
 }
 
+/* What a loop decides by rounded values (the next word, when to end) may be another thing altogether: where outputs suffer from
+ * that, bodies are worth more than their products in integers. */
+static enum ox_status try_float_bodies(struct search *s, struct ox_error *err)
+{
+    const double poor = 20, gain = 6; /* dB */
+    struct repairs way = s->best;
+    struct ox_judged judged;
+    bool has_bodies = false;
+    for (size_t g = 0; g < s->model->n_graphs; g++)
+        has_bodies |= ox_quant_is_body(s->model->graphs[g]);
+    if (!has_bodies || s->best_judged.sqnr_db >= poor)
+        return OX_OK;
+    way.float_bodies = true;
+    OX_TRY(judge_way(s, s->options, &way, &judged, NULL, err));
+    if (judged.sqnr_db < s->best_judged.sqnr_db + gain)
+        return OX_OK;
+    s->best = way;
+    s->best_judged = judged;
+    return OX_OK;
+}
+
 static enum ox_status try_all(struct search *s, struct ox_error *err)
 {
     const struct ox_quant_options *options = s->options;
@@ -305,6 +344,7 @@ static enum ox_status try_all(struct search *s, struct ox_error *err)
     if (options->method == OX_QUANT_PERCENTILE || options->method == OX_QUANT_ENTROPY)
         OX_TRY(try_way(s, way, sure_of(way.method), err));
     OX_TRY(try_repairs(s, err));
+    OX_TRY(try_float_bodies(s, err));
     if (options->accuracy != OX_QUANT_BEST)
         return OX_OK;
     for (unsigned round = 0, kept = UINT_MAX; round < 3 && kept != s->n_kept; round++) {
@@ -352,11 +392,12 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
                                 needs_means ? &s.means : NULL, report, err);
     if (status == OX_OK && judged && report)
         ox_quant_report_add_note(
-            *report, "on samples held out: %.1f dB%s%s%s%s, ranges by %s", s.best_judged.sqnr_db,
+            *report, "on samples held out: %.1f dB%s%s%s%s%s, ranges by %s", s.best_judged.sqnr_db,
             s.best.cancel ? ", rounding evened out" : "",
             s.best.correct ? ", biases corrected" : "",
             s.best.equalize ? ", channels evened out" : "",
-            s.best.smooth ? ", normalizations smoothed" : "", ox_quant_method_name(s.best.method));
+            s.best.smooth ? ", normalizations smoothed" : "",
+            s.best.float_bodies ? ", bodies in float" : "", ox_quant_method_name(s.best.method));
     ox_judge_end(&s.judge);
     ox_means_release(&s.means);
     ox_arena_release(&s.arena);

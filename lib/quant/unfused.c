@@ -32,6 +32,34 @@ static bool becomes_integers(const struct ox_quant_uses *uses, const struct ox_v
     return is_op(uses->uses[uses->first[value->id]].node, "QuantizeLinear");
 }
 
+static bool many_read(const struct ox_quant_uses *uses, const struct ox_value *integers)
+{
+    if (ox_quant_n_uses(uses, integers) != 1)
+        return true;
+    const struct ox_node *user = uses->uses[uses->first[integers->id]].node;
+    return is_op(user, "DequantizeLinear") && ox_quant_n_uses(uses, user->outputs[0]) > 1;
+}
+
+/* On x86 onnxruntime turns int8 into uint8 between a QuantizeLinear and the one node that reads it; with several it stays int8,
+ * for which there are neither convolutions nor products there, nor anything that takes both types. NULL: each is read once. */
+static const struct ox_value *feeds_several(const struct ox_quant_uses *uses,
+                                            const struct ox_node *node)
+{
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        const struct ox_node *from = node->inputs[i] ? node->inputs[i]->producer : NULL;
+        const struct ox_value *integers = is_op(from, "DequantizeLinear") ? from->inputs[0] : NULL;
+        if (integers && is_op(integers->producer, "QuantizeLinear") && many_read(uses, integers))
+            return integers->producer->inputs[0];
+    }
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        const struct ox_value *out = node->outputs[i];
+        if (out && becomes_integers(uses, out) &&
+            many_read(uses, uses->uses[uses->first[out->id]].node->outputs[0]))
+            return out;
+    }
+    return NULL;
+}
+
 /* *reason NULL: the node runs on integers. type: of the integers that it is given. false: out of memory. */
 static bool why_float(struct ox_quant *q, const struct ox_quant_uses *uses,
                       const struct ox_node *node, enum ox_dtype type, const char **reason)
@@ -49,6 +77,11 @@ static bool why_float(struct ox_quant *q, const struct ox_quant_uses *uses,
     if (!(rule->types & 1u << type)) {
         *reason = ox_arena_printf(&q->arena, "there is no kernel for %s of %s", node->op_type,
                                   ox_dtype_name(type));
+        return *reason != NULL;
+    }
+    const struct ox_value *several = type == OX_INT8 ? feeds_several(uses, node) : NULL;
+    if (several) {
+        *reason = ox_arena_printf(&q->arena, "'%s' feeds several, of int8 on x86", several->name);
         return *reason != NULL;
     }
     for (size_t i = rule->first; i < rule->end && i < node->n_inputs; i++) {

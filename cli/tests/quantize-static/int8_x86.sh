@@ -1,0 +1,20 @@
+# On x86 onnxruntime runs a convolution of int8 activations in float where its input or output goes to several nodes.
+cat >m.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[batch,2,4,4] x) => (float[batch,2,4,4] y)
+<float[2,2,1,1] w1 = {1, 0.5, 0.5, -1}, float[2,2,1,1] w2 = {0.7, 1, -0.5, 2}>
+{
+    ["first"] a = Conv (x, w1)
+    ["second"] b = Conv (a, w2)
+    ["third"] c = Conv (b, w1)
+    ["sum"] d = Add (a, c)
+    ["fourth"] e = Conv (d, w2)
+    ["fifth"] f = Conv (e, w2)
+    ["tanh"] y = Tanh (f)
+}
+MODEL
+printf '<ir_version: 8, opset_import: ["" : 17]> g (float[batch,2,4,4] a) => (float[batch,2,4,4] x) { x = Identity (a) }\n' >samples.onnxtxt
+onnxtool run samples.onnxtxt --random 1 --shape a=60x2x4x4 -o all.npz >/dev/null
+for type in qint8 quint8; do
+    onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --accuracy plain --activation-type $type -v | grep unfused
+done
