@@ -1,5 +1,6 @@
-/* Several runs in step. Each is a thread, but only the one whose turn it is moves: it passes the turn on whenever it has made a
- * value that the others make too. So no run gets far ahead, and what waits for its counterpart is little. */
+/* Several runs in step. Each is a thread, but only the one whose turn it is moves: whenever it has made a value that the others make
+ * too it passes the turn on, to the one that is ahead of the others by the least bytes. So no run gets far ahead, and what waits for
+ * its counterpart is little, however differently the files order their nodes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,21 +20,45 @@ static void await_turn(struct ox_walker *w)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* To the next that has not finished; false: there is none but the caller. */
-static bool hand_on(struct ox_walker *w)
+static void give_turn(struct ox_parity *p, const struct ox_walker *to)
+{
+    pthread_mutex_lock(&p->lock);
+    p->turn = to ? (int)to->role : -1;
+    pthread_cond_broadcast(&p->moved);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static bool at_work(const struct ox_walker *w)
+{
+    return w->started && !w->finished;
+}
+
+/* Lets the one move on that is behind the others, which may be the caller itself. */
+static void hand_on(struct ox_walker *w)
 {
     struct ox_parity *p = w->parity;
+    struct ox_walker *next = at_work(w) ? w : NULL;
     for (int k = 1; k < OX_N_ROLES; k++) {
-        const struct ox_walker *next = &p->walkers[((int)w->role + k) % OX_N_ROLES];
-        if (!next->started || next->finished)
-            continue;
-        pthread_mutex_lock(&p->lock);
-        p->turn = (int)next->role;
-        pthread_cond_broadcast(&p->moved);
-        pthread_mutex_unlock(&p->lock);
-        return true;
+        struct ox_walker *other = &p->walkers[((int)w->role + k) % OX_N_ROLES];
+        if (at_work(other) && (!next || other->ahead < next->ahead))
+            next = other;
     }
-    return false;
+    if (next == w)
+        return;
+    give_turn(p, next);
+    if (!w->finished)
+        await_turn(w);
+}
+
+/* Until B has made a value, or will not. */
+static void await_theirs(struct ox_walker *w, const struct ox_pair *pair)
+{
+    struct ox_parity *p = w->parity;
+    const struct ox_walker *b = &p->walkers[OX_ROLE_B];
+    while (!(pair->have & 1u << OX_ROLE_B) && at_work(b)) {
+        give_turn(p, b);
+        await_turn(w);
+    }
 }
 
 static void *walk(void *arg)
@@ -48,11 +73,7 @@ static void *walk(void *arg)
     /* A node's own error is a luxury: its run may fail where B's values do not fit A's nodes. */
     if (w->status != OX_OK && w->role != OX_ROLE_OWN)
         w->parity->failed = true;
-    if (!hand_on(w)) {
-        pthread_mutex_lock(&w->parity->lock);
-        w->parity->turn = -1;
-        pthread_mutex_unlock(&w->parity->lock);
-    }
+    hand_on(w);
     return NULL;
 }
 
@@ -107,9 +128,7 @@ static enum ox_status measure_dequantized(struct ox_walker *w, struct ox_pair *p
                                           const struct ox_datum *value, struct ox_error *err)
 {
     struct ox_parity *p = w->parity;
-    const struct ox_walker *b = &p->walkers[OX_ROLE_B];
-    while (!(pair->have & 1u << OX_ROLE_B) && b->started && !b->finished && hand_on(w))
-        await_turn(w);
+    await_theirs(w, pair);
     const struct ox_datum *before = pair->held[OX_ROLE_A], *theirs = pair->held[OX_ROLE_B];
     if (before && same_shape(before, value))
         OX_TRY(measure(p, &pair->qdq, value, before, err));
@@ -137,7 +156,9 @@ static enum ox_status settle(struct ox_parity *p, struct ox_pair *pair, struct o
     for (size_t r = 0; r < OX_N_ROLES; r++) {
         ox_datum_release(pair->held[r]);
         pair->held[r] = NULL;
+        p->walkers[r].ahead -= pair->have & 1u << r ? pair->bytes : 0;
     }
+    pair->bytes = 0;
     return status;
 }
 
@@ -145,7 +166,7 @@ static unsigned roles_at_work(const struct ox_parity *p)
 {
     unsigned roles = 0;
     for (size_t r = 0; r < OX_N_ROLES; r++)
-        if (p->walkers[r].started && !p->walkers[r].finished)
+        if (at_work(&p->walkers[r]))
             roles |= 1u << r;
     return roles;
 }
@@ -165,9 +186,7 @@ static enum ox_status take_over(struct ox_walker *w, struct ox_pair *pair, struc
                                 struct ox_error *err)
 {
     struct ox_parity *p = w->parity;
-    struct ox_walker *b = &p->walkers[OX_ROLE_B];
-    while (!(pair->have & 1u << OX_ROLE_B) && b->started && !b->finished && hand_on(w))
-        await_turn(w);
+    await_theirs(w, pair);
     const struct ox_datum *theirs = pair->held[OX_ROLE_B];
     if (!theirs || p->failed || is_mistaken(pair, *value, theirs))
         return OX_OK;
@@ -196,14 +215,25 @@ static enum ox_status keep_wanted(struct ox_walker *w, const struct ox_pair *pai
 {
     struct ox_parity *p = w->parity;
     struct ox_datum **found = &p->found[w->role == OX_ROLE_B];
-    if (pair == p->wanted) {
-        ox_datum_release(*found);
-        *found = ox_datum_ref(value);
-        p->failed = p->found[0] && p->found[1];
-    }
-    if (hand_on(w))
-        await_turn(w);
+    if (pair != p->wanted)
+        return OX_OK;
+    ox_datum_release(*found);
+    *found = ox_datum_ref(value);
+    p->failed = p->found[0] && p->found[1];
+    w->ahead = 1;
+    hand_on(w);
     return OX_OK;
+}
+
+/* Where a walker has made a value that others make too. */
+static void note_made(struct ox_walker *w, struct ox_pair *pair, const struct ox_datum *value)
+{
+    const unsigned bit = 1u << w->role;
+    if (!pair->bytes)
+        pair->bytes = ox_datum_bytes(value) + 1;
+    if (!(pair->have & bit))
+        w->ahead += pair->bytes;
+    pair->have |= bit;
 }
 
 /* `value`: what is compared, NULL: it is not known. `made`: what nodes to come are given. */
@@ -230,10 +260,9 @@ static enum ox_status step(struct ox_walker *w, const char *name, struct ox_datu
         ox_datum_release(pair->held[w->role]);
         pair->held[w->role] = value ? ox_datum_ref(value) : NULL;
     }
-    pair->have |= 1u << w->role;
+    note_made(w, pair, *made);
     OX_TRY(settle_when_complete(p, pair, err));
-    if (hand_on(w))
-        await_turn(w);
+    hand_on(w);
     return OX_OK;
 }
 
@@ -266,6 +295,7 @@ static enum ox_status start_all(struct ox_parity *p, struct ox_error *err)
     for (size_t r = 0; r < OX_N_ROLES; r++) {
         struct ox_walker *w = &p->walkers[r];
         w->started = w->finished = false;
+        w->ahead = 0;
         w->status = OX_OK;
     }
     /* Nobody moves before all are there: the turn is nobody's. */
@@ -287,18 +317,16 @@ static enum ox_status start_all(struct ox_parity *p, struct ox_error *err)
 
 enum ox_status ox_walk_in_step(struct ox_parity *p, struct ox_error *err)
 {
-    for (size_t i = 0; i < p->n_pairs; i++)
+    for (size_t i = 0; i < p->n_pairs; i++) {
         p->pairs[i].have = 0;
+        p->pairs[i].bytes = 0;
+    }
     enum ox_status status = start_all(p, err);
     size_t first = 0;
     while (first < OX_N_ROLES && !p->walkers[first].started)
         first++;
-    if (first < OX_N_ROLES) {
-        pthread_mutex_lock(&p->lock);
-        p->turn = (int)first;
-        pthread_cond_broadcast(&p->moved);
-        pthread_mutex_unlock(&p->lock);
-    }
+    if (first < OX_N_ROLES)
+        give_turn(p, &p->walkers[first]);
     const struct ox_walker *guilty = NULL;
     for (size_t r = 0; r < OX_N_ROLES; r++) {
         struct ox_walker *w = &p->walkers[r];

@@ -17,6 +17,7 @@ struct ox_pair {
     struct ox_meter *meter, *own, *a_truth, *b_truth; /* made when first needed */
     struct ox_datum *held[5];                         /* by role; of the current run */
     unsigned have;                                    /* roles that have made it, as bits */
+    uint64_t bytes;                                   /* of what the first of them made */
     const struct ox_value *dequantized; /* A's value once it went through Q and DQ; NULL */
     struct ox_meter *qdq, *cross;       /* that against A's value before, and against B's */
     bool mismatched_shape;              /* matched by structure, but the shapes say otherwise */
@@ -59,6 +60,7 @@ struct ox_walker {
     struct ox_session *session;
     pthread_t thread;
     bool active, started, finished;
+    uint64_t ahead; /* bytes of what it has made and others have not: it waits for them */
     struct ox_datum *const *inputs;
     struct ox_datum **outputs;
     enum ox_status status;
