@@ -26,6 +26,7 @@ struct liveness {
     const struct ox_graph *graph;
     uint32_t *last;  /* index of the node, NEVER for what stays until the end, UNUSED */
     uint32_t *first; /* of the first that uses it, likewise */
+    bool *captured;  /* by a subgraph */
     bool *live;      /* nodes that are needed */
 };
 
@@ -245,8 +246,10 @@ static enum ox_status use_captured(struct liveness *l, const struct ox_node *own
                 const struct ox_value *value = graph->values[v]->outer;
                 while (value && value->graph != l->graph)
                     value = value->outer;
-                if (value)
-                    OX_TRY(use(l, value, owner, session, err));
+                if (!value)
+                    continue;
+                l->captured[value->id] = true;
+                OX_TRY(use(l, value, owner, session, err));
             }
             for (size_t n = 0; n < graph->n_nodes; n++)
                 OX_TRY(use_captured(l, owner, graph->nodes[n], session, err));
@@ -425,43 +428,94 @@ static enum ox_status plan_node(struct planner *p, struct ox_plan *plan, const s
     return OX_OK;
 }
 
-/* The node before which it runs at the latest, where it takes nothing but weights; else itself. Quantizers put what dequantizes
- * weights at the front of the file, and all of them would be there as floats at once. */
-static size_t latest_place(const struct liveness *l, const struct ox_node *node)
+/* Constants are put off until the first node that takes them: quantizers put what dequantizes weights at the front of the file, and
+ * all of them would be there as floats at once; and runs in step would wait for each other where one has all Constants there. */
+struct order {
+    const struct liveness *l;
+    bool *waits;     /* nodes that are put off: they take nothing but constants */
+    uint32_t *place; /* index of the node before which each runs, its own where it is not put off */
+    uint32_t *until; /* by value id: of the first that takes it */
+    uint32_t *before, *next; /* those put off, by that node and chained */
+};
+
+static bool make_order(struct order *o, struct ox_session *session, const struct liveness *l)
 {
-    const struct ox_value *made = node->n_outputs == 1 ? node->outputs[0] : NULL;
-    if (!node->n_inputs || !made || ox_node_has_graphs(node) || l->first[made->id] >= NEVER)
-        return node->index;
+    const size_t n = l->graph->n_nodes + 1, n_values = l->graph->n_values + 1;
+    struct ox_arena *arena = &session->scratch;
+    *o = (struct order){.l = l,
+                        .waits = ox_arena_array(arena, n, sizeof *o->waits),
+                        .place = ox_arena_array(arena, n, sizeof *o->place),
+                        .until = ox_arena_array(arena, n_values, sizeof *o->until),
+                        .before = ox_arena_array(arena, n, sizeof *o->before),
+                        .next = ox_arena_array(arena, n, sizeof *o->next)};
+    if (!o->waits || !o->place || !o->until || !o->before || !o->next)
+        return false;
+    memset(o->until, 0xFF, n_values * sizeof *o->until);
+    memset(o->before, 0xFF, n * sizeof *o->before);
+    return true;
+}
+
+/* Whether a value is there whenever it is taken, or is put off itself and taken by this node alone. */
+static bool is_there(const struct order *o, const struct ox_node *node, const struct ox_value *value)
+{
+    if (value->init)
+        return true;
+    const struct ox_node *maker = value->producer;
+    if (!maker || !o->waits[maker->index])
+        return false;
+    return is_fixed_constant(maker) ||
+           (o->l->first[value->id] == node->index && o->l->last[value->id] == node->index);
+}
+
+static bool can_wait(const struct order *o, const struct ox_node *node)
+{
+    if (!o->l->live[node->index] || ox_node_has_graphs(node) ||
+        (!node->n_inputs && !is_fixed_constant(node)))
+        return false;
+    for (size_t k = 0; k < node->n_outputs; k++) {
+        const struct ox_value *value = node->outputs[k];
+        if (value && (o->l->first[value->id] >= NEVER || o->l->captured[value->id]))
+            return false;
+    }
     for (size_t k = 0; k < node->n_inputs; k++)
-        if (node->inputs[k] && !node->inputs[k]->init)
-            return node->index;
-    return l->first[made->id];
+        if (node->inputs[k] && !is_there(o, node, node->inputs[k]))
+            return false;
+    return true;
+}
+
+static void put_off(struct order *o, const struct ox_node *node)
+{
+    const uint32_t i = (uint32_t)node->index;
+    o->place[i] = o->waits[i] ? NEVER : i;
+    for (size_t k = 0; k < node->n_outputs && o->waits[i]; k++)
+        if (node->outputs[k] && o->until[node->outputs[k]->id] < o->place[i])
+            o->place[i] = o->until[node->outputs[k]->id];
+    for (size_t k = 0; k < node->n_inputs; k++)
+        if (node->inputs[k] && o->place[i] < o->until[node->inputs[k]->id])
+            o->until[node->inputs[k]->id] = o->place[i];
+    if (o->place[i] == i)
+        return;
+    o->next[i] = o->before[o->place[i]];
+    o->before[o->place[i]] = i;
 }
 
 /* Indices of the nodes that are needed, as they run. */
 static bool list_order(struct ox_session *session, const struct liveness *l, uint32_t *order)
 {
     const struct ox_graph *graph = l->graph;
-    const size_t n = graph->n_nodes;
-    uint32_t *place = ox_arena_array(&session->scratch, n + 1, sizeof *place);
-    uint32_t *before = ox_arena_array(&session->scratch, n + 1, sizeof *before);
-    uint32_t *next = ox_arena_array(&session->scratch, n + 1, sizeof *next);
-    if (!place || !before || !next)
+    struct order o;
+    if (!make_order(&o, session, l))
         return false;
-    memset(before, 0xFF, n * sizeof *before);
-    for (size_t i = n; i-- > 0;) {
-        const bool may_wait = l->live[i] && session->options.lean;
-        place[i] = (uint32_t)(may_wait ? latest_place(l, graph->nodes[i]) : i);
-        if (place[i] == i)
-            continue;
-        next[i] = before[place[i]];
-        before[place[i]] = (uint32_t)i;
-    }
+    for (size_t i = 0; i < graph->n_nodes; i++)
+        o.waits[i] = session->options.lean && can_wait(&o, graph->nodes[i]);
+    for (size_t i = graph->n_nodes; i-- > 0;)
+        if (l->live[i])
+            put_off(&o, graph->nodes[i]);
     size_t n_listed = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!l->live[i] || place[i] != i)
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        if (!l->live[i] || o.waits[i])
             continue;
-        for (uint32_t k = before[i]; k != UNUSED; k = next[k])
+        for (uint32_t k = o.before[i]; k != UNUSED; k = o.next[k])
             order[n_listed++] = k;
         order[n_listed++] = (uint32_t)i;
     }
@@ -478,9 +532,10 @@ static enum ox_status plan_steps(struct planner *p, struct ox_plan *plan,
         .graph = graph,
         .last = ox_arena_array(&session->scratch, graph->n_values + 1, sizeof *l.last),
         .first = ox_arena_array(&session->scratch, graph->n_values + 1, sizeof *l.first),
+        .captured = ox_arena_array(&session->scratch, graph->n_values + 1, sizeof *l.captured),
         .live = ox_arena_array(&session->scratch, graph->n_nodes + 1, sizeof *l.live)};
     uint32_t *order = ox_arena_array(&session->scratch, graph->n_nodes + 1, sizeof *order);
-    if (!l.last || !l.first || !l.live || !order)
+    if (!l.last || !l.first || !l.captured || !l.live || !order)
         return no_memory(err);
     OX_TRY(find_liveness(&l, session, outputs, n_outputs, err));
     size_t n_live = 0;
