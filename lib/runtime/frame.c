@@ -104,18 +104,19 @@ bool ox_frame_is_fixed(struct ox_frame *frame, const struct ox_value *value)
     return value->init || value->sparse_init || frame->plan->constants[value->id];
 }
 
-/* Floats as they lie in the map: at any address, which x86 allows, or where they are aligned. */
+/* Elements as they lie in the map: where they are aligned, or floats at any address, which x86 allows. */
 static bool may_read_in_place(const struct ox_stored *stored, size_t n, bool any_address)
 {
+    const size_t size = ox_dtype_size(stored->dtype);
 #if defined(__x86_64__) && !defined(OX_SANITIZE)
-    bool readable = any_address;
+    bool readable = any_address && stored->dtype == OX_FLOAT32;
 #else
     bool readable = false;
     (void)any_address;
 #endif
-    readable |= (uintptr_t)stored->raw % sizeof(float) == 0;
-    return readable && stored->dtype == OX_FLOAT32 && stored->raw_bytes == n * sizeof(float) &&
-           !OX_BIG_ENDIAN;
+    readable |= size && (uintptr_t)stored->raw % size == 0;
+    return readable && ox_dtype_bits(stored->dtype) == 8 * size &&
+           stored->raw_bytes == n * size && !OX_BIG_ENDIAN;
 }
 
 /* What is about to be read whole enters the page table at once, not with a fault for every few pages. */
@@ -128,8 +129,8 @@ static void read_ahead(const struct ox_stored *stored)
         (void)madvise((void *)from, to - from, POPULATE_READ); /* kernels before 5.14 have none */
 }
 
-enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *value, bool any_address,
-                             bool may_copy, struct ox_datum **out, struct ox_error *err)
+enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *value, unsigned how,
+                             struct ox_datum **out, struct ox_error *err)
 {
     const struct ox_value *origin = ox_value_origin(value);
     struct ox_model *model = origin->graph->model;
@@ -137,8 +138,8 @@ enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *valu
     size_t n;
     bool raw = stored && stored->place == OX_STORED_RAW && stored->dtype != OX_STRING &&
                stored->rank <= OX_MOST_RANK && ox_dims_count(stored->rank, stored->dims, &n);
-    bool in_place = raw && may_read_in_place(stored, n, any_address);
-    if (!in_place && !(raw && may_copy)) {
+    bool in_place = raw && may_read_in_place(stored, n, how & OX_LEND_ANY_ADDRESS);
+    if (!in_place && !(raw && how & OX_LEND_COPY)) {
         struct ox_datum *datum;
         OX_TRY(ox_frame_value(frame, value, &datum, err));
         *out = datum ? ox_datum_ref(datum) : NULL;
@@ -147,7 +148,7 @@ enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *valu
     struct ox_tensor *tensor = NULL;
     enum ox_status status;
     if (in_place) {
-        if (frame->session->options.once && may_copy)
+        if (how & OX_LEND_WHOLE)
             read_ahead(stored);
         OX_TRY_CLEANUP(ox_tensor_borrow(&tensor, stored->dtype, stored->rank, stored->dims,
                                         stored->raw, NULL, NULL, err));

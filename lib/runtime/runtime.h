@@ -122,10 +122,15 @@ bool ox_step_takes_sparse(const struct ox_run *run, const struct ox_schema *sche
 enum ox_status ox_step_check_types(const struct ox_run *run, struct ox_step *step,
                                    struct ox_error *err);
 
-/* The value of a constant for this node alone, as it lies in the file's map (float32 at any address, if allowed) or in memory that is
- * used again (may_copy): for what is packed at once. Else as the frame has it. A new reference. */
-enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *value, bool any_address,
-                             bool may_copy, struct ox_datum **out, struct ox_error *err);
+enum ox_lend {
+    OX_LEND_ANY_ADDRESS = 1, /* floats may lie at any address */
+    OX_LEND_COPY = 2,        /* else it may be copied to memory that is used again */
+    OX_LEND_WHOLE = 4        /* all of it is about to be read */
+};
+/* The value of a constant for this node alone, as it lies in the file's map or copied, as `how` (of enum ox_lend) allows. Else as the
+ * frame has it. A new reference. */
+enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *value, unsigned how,
+                             struct ox_datum **out, struct ox_error *err);
 /* What was packed is not needed in the map of the file any more. */
 void ox_frame_forget(const struct ox_value *value);
 /* Gives back the large constants that a node takes. Runs side by side would else hold every weight as often as there are

@@ -54,18 +54,32 @@ struct activation {
     struct ox_run run;
 };
 
-/* Constants that are about to be packed are lent, unless they are in memory already; so are, in a single run, those that a kernel
- * can read where they lie. */
+/* Weights that are not kept between runs: small ones may stay. */
+static bool is_passing(const struct activation *a, const struct ox_value *value)
+{
+    enum { LEAST = 1 << 12 };
+    const struct ox_run_options *options = &a->frame->session->options;
+    return options->lean && !options->oracle && !a->frame->up && value->init &&
+           value->init->raw_bytes >= LEAST;
+}
+
+/* Constants that are about to be packed are lent, unless they are in memory already; so are those that no run keeps, and, in a
+ * single run, those that a kernel can read where they lie. */
 static enum ox_status get_value(struct activation *a, size_t i, struct ox_error *err)
 {
     const struct ox_value *value = a->step->node->inputs[i];
-    const bool any_address = a->step->op && a->step->op->flags & OX_OP_ANY_ADDRESS;
     const struct ox_run_options *options = &a->frame->session->options;
-    const bool lend = a->will_prepare || (any_address && options->once && !options->oracle);
+    const bool any_address = a->step->op && a->step->op->flags & OX_OP_ANY_ADDRESS;
+    const bool packed = a->will_prepare && !a->step->prepared.asked;
+    const bool passing = is_passing(a, value);
+    const bool lend =
+        a->will_prepare || passing || (any_address && options->once && !options->oracle);
     if (lend && ox_frame_is_fixed(a->frame, value) && !value->outer &&
         !a->frame->plan->constants[value->id]) {
-        OX_TRY(ox_frame_lend(a->frame, value, any_address,
-                             a->will_prepare && !a->step->prepared.asked, &a->owned[i], err));
+        const unsigned how = (any_address ? OX_LEND_ANY_ADDRESS : 0) |
+                             (packed || passing ? OX_LEND_COPY : 0) |
+                             (packed && options->once ? OX_LEND_WHOLE : 0);
+        OX_TRY(ox_frame_lend(a->frame, value, how, &a->owned[i], err));
         a->in[i] = a->owned[i];
         return OX_OK;
     }
@@ -340,7 +354,7 @@ static void let_go(struct activation *a, size_t i)
 {
     const struct ox_run_options *options = &a->frame->session->options;
     const bool done = a->will_prepare || (options->lean && !a->frame->up);
-    if (a->owned[i] && done && options->once)
+    if (a->owned[i] && done && (options->once || options->lean))
         ox_frame_forget(a->step->node->inputs[i]);
     ox_datum_release(a->owned[i]);
     a->owned[i] = NULL;
