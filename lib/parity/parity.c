@@ -24,7 +24,10 @@ static enum ox_status open_walker(struct ox_parity *p, enum ox_role role, struct
     w->active = true;
     ox_strmap_init(&w->pair_of);
     ox_strmap_init(&w->dequantized_of);
-    return ox_session_new(&w->session, p->models[is_a ? 0 : 1], &options, err);
+    OX_TRY(ox_session_new(&w->session, p->models[is_a ? 0 : 1], &options, err));
+    if (role != OX_ROLE_A)
+        ox_session_share_memory(w->session, p->walkers[OX_ROLE_A].session);
+    return OX_OK;
 }
 
 /* The node's name, or "#12". */

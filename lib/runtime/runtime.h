@@ -93,6 +93,10 @@ struct ox_frame {
     unsigned depth;
 };
 
+/* Before the first run: the session takes memory for values where another does. Runs in turns are then largest together, not each
+ * on its own. */
+void ox_session_share_memory(struct ox_session *session, const struct ox_session *other);
+
 /* Lists inputs and outputs of the main graph as the options ask. */
 enum ox_status ox_ports_make(struct ox_session *session, const struct ox_run_options *options,
                              struct ox_error *err);

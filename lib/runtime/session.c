@@ -169,6 +169,12 @@ enum ox_status ox_session_new(struct ox_session **out, struct ox_model *model,
     return new_session(out, model, options, false, err);
 }
 
+void ox_session_share_memory(struct ox_session *session, const struct ox_session *other)
+{
+    ox_pool_release(session->pool);
+    session->pool = ox_pool_ref(other->pool);
+}
+
 void ox_session_release(struct ox_session *session)
 {
     if (!session)

@@ -22,10 +22,10 @@ struct ox_pool {
     size_t top;  /* end of the last block; counted in the budget */
     struct block *last;
     struct block *free_list;
-    size_t n_used; /* tensors, small ones too */
+    size_t n_used;   /* tensors, small ones too */
+    size_t n_owners; /* 0: released, and there for its tensors alone */
     size_t small_bytes, peak;
     bool no_range; /* the system gives none: everything is from malloc */
-    bool released;
 };
 
 /* Stands before the data of a tensor from malloc. */
@@ -51,6 +51,7 @@ enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, struc
         return ox_no_memory(err);
     pthread_mutex_init(&pool->lock, NULL);
     pool->budget = budget;
+    pool->n_owners = 1;
 #ifdef OX_SANITIZE
     pool->no_range = true; /* so that each tensor has its own red zones */
 #endif
@@ -71,24 +72,43 @@ static void destroy(struct ox_pool *pool)
     free(pool);
 }
 
+static void trim(const struct ox_pool *pool)
+{
+    const size_t page = 4096;
+    for (const struct block *block = pool->free_list; block; block = block->free_next) {
+        size_t from = (block->offset + page - 1) / page * page;
+        size_t to = (block->offset + block->bytes) / page * page;
+        if (to > from)
+            madvise(pool->base + from, to - from, MADV_DONTNEED);
+    }
+    size_t from = (pool->top + page - 1) / page * page;
+    if (from < pool->open)
+        madvise(pool->base + from, pool->open - from, MADV_DONTNEED);
+}
+
+struct ox_pool *ox_pool_ref(struct ox_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->n_owners++;
+    pthread_mutex_unlock(&pool->lock);
+    return pool;
+}
+
+void ox_pool_trim(struct ox_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    trim(pool);
+    pthread_mutex_unlock(&pool->lock);
+}
+
 void ox_pool_release(struct ox_pool *pool)
 {
     if (!pool)
         return;
     pthread_mutex_lock(&pool->lock);
-    pool->released = true;
-    bool unused = pool->n_used == 0;
-    if (!unused) {
-        size_t page = 4096;
-        for (const struct block *block = pool->free_list; block; block = block->free_next) {
-            size_t from = (block->offset + page - 1) / page * page;
-            size_t to = (block->offset + block->bytes) / page * page;
-            if (to > from)
-                madvise(pool->base + from, to - from, MADV_DONTNEED);
-        }
-        size_t from = (pool->top + page - 1) / page * page;
-        madvise(pool->base + from, pool->reserved - from, MADV_DONTNEED);
-    }
+    const bool unused = --pool->n_owners == 0 && pool->n_used == 0;
+    if (!unused && pool->n_owners == 0)
+        trim(pool);
     pthread_mutex_unlock(&pool->lock);
     if (unused)
         destroy(pool);
@@ -259,7 +279,7 @@ static void count(struct ox_pool *pool)
 /* Unlocks the pool after a tensor was given back. */
 static void uncount(struct ox_pool *pool)
 {
-    bool last = --pool->n_used == 0 && pool->released;
+    bool last = --pool->n_used == 0 && pool->n_owners == 0;
     pthread_mutex_unlock(&pool->lock);
     if (last)
         destroy(pool);

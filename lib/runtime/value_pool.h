@@ -11,8 +11,12 @@
 struct ox_pool;
 
 enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, struct ox_error *err);
-/* Gives memory that no tensor holds back to the system at once. */
+/* The same pool once more, to be released once more. */
+struct ox_pool *ox_pool_ref(struct ox_pool *pool);
+/* The last release gives memory that no tensor holds back to the system at once. */
 void ox_pool_release(struct ox_pool *pool);
+/* Gives memory that no tensor holds back to the system; the pool can be used on. */
+void ox_pool_trim(struct ox_pool *pool);
 
 /* As ox_tensor_new(). */
 enum ox_status ox_pool_tensor(struct ox_pool *pool, enum ox_dtype dtype, unsigned rank,
