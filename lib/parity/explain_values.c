@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/forget.h"
 #include "parity/causes.h"
 #include "parity/relate.h"
 
@@ -28,13 +29,22 @@ static bool same_strings(const struct ox_tensor *a, const struct ox_tensor *b)
     return same;
 }
 
+/* Weights are read piece by piece. */
+static bool same_stored(const struct ox_stored *a, const struct ox_stored *b)
+{
+    return a->place == OX_STORED_RAW && b->place == OX_STORED_RAW && a->dtype == b->dtype &&
+           a->rank == b->rank && a->raw_bytes == b->raw_bytes &&
+           (!a->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0) &&
+           ox_mapping_equal(a->raw, b->raw, a->raw_bytes);
+}
+
 static bool same_bytes(const struct ox_tensor *a, const struct ox_tensor *b)
 {
     if (a->dtype == OX_STRING && b->dtype == OX_STRING)
         return same_strings(a, b);
     return a->dtype == b->dtype && a->rank == b->rank &&
            (!a->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0) &&
-           (!a->n || memcmp(a->data, b->data, a->n * ox_dtype_size(a->dtype)) == 0);
+           (!a->n || ox_mapping_equal(a->data, b->data, a->n * ox_dtype_size(a->dtype)));
 }
 
 static enum ox_status different_constant(struct ox_explaining *e, const char *what,
@@ -76,6 +86,7 @@ static enum ox_status find_elsewhere(const struct ox_explaining *e, const struct
         OX_TRY(ox_stored_load(graph->model, stored, &t, err));
         if (same_bytes(t, x))
             *name = stored->name;
+        ox_mapping_forget(t->data, t->n * ox_dtype_size(t->dtype));
         ox_tensor_release(t);
     }
     return OX_OK;
@@ -127,7 +138,9 @@ enum ox_status ox_explain_constants(struct ox_explaining *e, const struct ox_nod
     for (size_t i = 0; i < a->n_inputs && i < b->n_inputs; i++) {
         struct ox_tensor *x = NULL, *y = NULL;
         char what[400], of[OX_WHAT_SIZE];
-        if (!a->inputs[i] || !b->inputs[i])
+        if (!a->inputs[i] || !b->inputs[i] ||
+            (a->inputs[i]->init && b->inputs[i]->init &&
+             same_stored(a->inputs[i]->init, b->inputs[i]->init)))
             continue;
         enum ox_status status = ox_explain_constant(e, true, a->inputs[i], &x, err);
         if (status == OX_OK)

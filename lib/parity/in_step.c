@@ -352,5 +352,6 @@ enum ox_status ox_walk_in_step(struct ox_parity *p, struct ox_error *err)
         }
         status = status == OX_OK ? last : status;
     }
+    ox_pool_trim(p->walkers[OX_ROLE_A].session->pool);
     return status;
 }

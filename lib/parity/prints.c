@@ -204,66 +204,76 @@ static bool is_default(const struct ox_schema *schema, const struct ox_attr *att
 
 /* ---- Constants ----------------------------------------------------------------------------------------------------- */
 
-/* Those that nodes make of constants: their contents count, not how they are made. What can't be had keeps its wiring. */
-static enum ox_status evaluate(struct ox_prints *prints, const struct ox_session *session,
-                               const struct ox_value **values, const char **names, size_t n,
-                               struct ox_error *err)
+/* Of those that nodes make of constants: their contents count, not how they are made. */
+struct evaluation {
+    struct ox_prints *prints;
+    const struct ox_session *session;
+    bool *listed; /* by value id */
+};
+
+static enum ox_status take_print(void *arg, const char *name, const struct ox_datum *datum,
+                                 struct ox_error *err)
 {
-    const struct ox_run_options options = {.lean = true, .outputs = names, .n_outputs = n};
-    struct ox_session *small = NULL;
-    struct ox_datum **data = calloc(n + 1, sizeof *data);
-    struct ox_datum **inputs = calloc(session->n_inputs + 1, sizeof *inputs);
-    struct ox_error ignored;
-    if (!data || !inputs) {
-        free(data);
-        free(inputs);
-        return ox_no_memory(err);
-    }
-    if (ox_session_new(&small, session->main->graph->model, &options, &ignored) == OX_OK &&
-        ox_session_run(small, inputs, data, &ignored) == OX_OK)
-        for (size_t i = 0; i < n; i++)
-            if (data[i] && data[i]->kind == OX_DATUM_TENSOR)
-                prints->content[values[i]->id] = tensor_print(data[i]->tensor);
-    for (size_t i = 0; i < n; i++)
-        ox_datum_release(data[i]);
-    ox_session_release(small);
-    free(inputs);
-    free(data);
+    const struct evaluation *e = arg;
+    const struct ox_value *value = ox_graph_value(e->session->main->graph, name);
+    (void)err;
+    if (value && e->listed[value->id] && datum->kind == OX_DATUM_TENSOR)
+        e->prints->content[value->id] = tensor_print(datum->tensor);
     return OX_OK;
 }
 
-/* Constants that nodes make and that a node which is none takes. */
+/* What can't be had keeps its wiring. */
+static enum ox_status evaluate(struct evaluation *e, const char **names, size_t n,
+                               struct ox_error *err)
+{
+    const struct ox_run_options options = {.lean = true,
+                                           .outputs = names,
+                                           .n_outputs = 1,
+                                           .on_value = take_print,
+                                           .value_arg = e,
+                                           .watched = names,
+                                           .n_watched = n};
+    struct ox_session *small = NULL;
+    struct ox_datum *made = NULL, **inputs = calloc(e->session->n_inputs + 1, sizeof *inputs);
+    struct ox_error ignored;
+    if (!inputs)
+        return ox_no_memory(err);
+    if (ox_session_new(&small, e->session->main->graph->model, &options, &ignored) == OX_OK &&
+        ox_session_run(small, inputs, &made, &ignored) == OX_OK)
+        ox_datum_release(made);
+    ox_session_release(small);
+    free(inputs);
+    return OX_OK;
+}
+
+/* Constants that nodes make and that a node which is none takes: one after the other, since together they may be all weights of a
+ * quantized model as floats. What one of them can't be made of must not keep the others away. */
 static enum ox_status evaluate_all(struct ox_prints *prints, const struct ox_session *session,
                                    struct ox_error *err)
 {
     enum { AT_ONCE = 16 };
     const struct ox_plan *plan = session->main;
     size_t most = plan->graph->n_values + 1, n = 0;
-    const struct ox_value **values = calloc(most, sizeof *values);
     const char **names = calloc(most, sizeof *names);
-    bool *listed = calloc(most, sizeof *listed);
-    enum ox_status status = values && names && listed ? OX_OK : OX_NO_MEMORY;
+    struct evaluation e = {prints, session, calloc(most, sizeof *e.listed)};
+    enum ox_status status = names && e.listed ? OX_OK : ox_no_memory(err);
     for (size_t i = 0; i < plan->n_steps && status == OX_OK; i++) {
         const struct ox_node *node = plan->steps[i].node;
         bool makes = node->n_outputs && node->outputs[0] && !prints->constant[node->outputs[0]->id];
         for (size_t k = 0; k < node->n_inputs && makes; k++) {
             const struct ox_value *in = node->inputs[k];
             if (!in || !in->producer || !prints->constant[in->id] || prints->content[in->id] ||
-                listed[in->id])
+                e.listed[in->id])
                 continue;
-            listed[in->id] = true;
-            values[n] = in;
+            e.listed[in->id] = true;
             names[n++] = in->name;
         }
     }
-    /* A few at a time: together they may be all weights of a quantized model as floats. */
     for (size_t i = 0; i < n && status == OX_OK; i += AT_ONCE)
-        status = evaluate(prints, session, values + i, names + i, n - i < AT_ONCE ? n - i : AT_ONCE,
-                          err);
-    free(values);
+        status = evaluate(&e, names + i, n - i < AT_ONCE ? n - i : AT_ONCE, err);
     free(names);
-    free(listed);
-    return status == OX_NO_MEMORY ? ox_fail(err, status, "out of memory") : status;
+    free(e.listed);
+    return status;
 }
 
 /* ---- Values -------------------------------------------------------------------------------------------------------- */
