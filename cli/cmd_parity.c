@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,6 +272,16 @@ static enum ox_status check_args(struct cli *cli, const struct parity_args *args
     return OX_OK;
 }
 
+/* Walkers are threads that move in turns, and weights come and go. From one heap, and large blocks from the system, memory is what
+ * is live; else each thread's heap would stay as large as it ever was. */
+static void share_heap(void)
+{
+#ifdef M_ARENA_MAX
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
+
 static enum ox_status run(struct cli *cli, void *args_, const char *const *operands,
                           size_t n_operands)
 {
@@ -279,6 +290,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (status != OX_OK)
         return status;
     cli_start_timer(cli, operands[0]);
+    share_heap();
     struct parity p = {.cli = cli, .args = args, .first = SIZE_MAX};
     status = compare(&p, operands, n_operands);
     for (size_t i = 0; i < p.n_outputs; i++) {

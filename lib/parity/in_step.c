@@ -156,9 +156,11 @@ static enum ox_status settle(struct ox_parity *p, struct ox_pair *pair, struct o
     for (size_t r = 0; r < OX_N_ROLES; r++) {
         ox_datum_release(pair->held[r]);
         pair->held[r] = NULL;
-        p->walkers[r].ahead -= pair->have & 1u << r ? pair->bytes : 0;
+        if (pair->have & 1u << r && !(pair->awaited && r == OX_ROLE_A))
+            p->walkers[r].ahead -= pair->bytes;
     }
     pair->bytes = 0;
+    pair->awaited = false;
     return status;
 }
 
@@ -178,7 +180,12 @@ static enum ox_status settle_when_complete(struct ox_parity *p, struct ox_pair *
     unsigned needed = roles_at_work(p);
     if (pair->dequantized && needed & 1u << OX_ROLE_A)
         needed |= DEQUANTIZED;
-    return needed & ~pair->have ? OX_OK : settle(p, pair, err);
+    needed &= ~pair->have;
+    if (needed == DEQUANTIZED && !pair->awaited) {
+        p->walkers[OX_ROLE_A].ahead -= pair->bytes;
+        pair->awaited = true;
+    }
+    return needed ? OX_OK : settle(p, pair, err);
 }
 
 /* What A's node makes of B's values, and B's value in its place for those that follow. */
@@ -320,6 +327,7 @@ enum ox_status ox_walk_in_step(struct ox_parity *p, struct ox_error *err)
     for (size_t i = 0; i < p->n_pairs; i++) {
         p->pairs[i].have = 0;
         p->pairs[i].bytes = 0;
+        p->pairs[i].awaited = false;
     }
     enum ox_status status = start_all(p, err);
     size_t first = 0;

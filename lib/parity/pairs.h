@@ -18,6 +18,7 @@ struct ox_pair {
     struct ox_datum *held[5];                         /* by role; of the current run */
     unsigned have;                                    /* roles that have made it, as bits */
     uint64_t bytes;                                   /* of what the first of them made */
+    bool awaited;                                     /* by all others, until A dequantizes it */
     const struct ox_value *dequantized; /* A's value once it went through Q and DQ; NULL */
     struct ox_meter *qdq, *cross;       /* that against A's value before, and against B's */
     bool mismatched_shape;              /* matched by structure, but the shapes say otherwise */

@@ -298,6 +298,14 @@ static enum ox_status show_inputs(const struct ox_frame *frame, struct ox_error 
     return OX_OK;
 }
 
+void ox_frame_release_values(struct ox_frame *frame, const struct ox_step *step)
+{
+    for (uint32_t k = 0; k < step->n_release; k++) {
+        ox_datum_release(frame->slots[step->release[k]]);
+        frame->slots[step->release[k]] = NULL;
+    }
+}
+
 static enum ox_status run_steps(struct ox_frame *frame, struct ox_error *err)
 {
     const struct ox_plan *plan = frame->plan;
@@ -305,10 +313,7 @@ static enum ox_status run_steps(struct ox_frame *frame, struct ox_error *err)
         struct ox_step *step = &plan->steps[i];
         OX_TRY(ox_env_poll(frame->session->env, err));
         OX_TRY(ox_step_run(frame, step, err));
-        for (uint32_t k = 0; k < step->n_release; k++) {
-            ox_datum_release(frame->slots[step->release[k]]);
-            frame->slots[step->release[k]] = NULL;
-        }
+        ox_frame_release_values(frame, step);
     }
     return OX_OK;
 }

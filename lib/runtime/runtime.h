@@ -160,6 +160,8 @@ enum ox_status ox_frame_value(struct ox_frame *frame, const struct ox_value *val
 enum ox_status ox_frame_wide(struct ox_frame *frame, const struct ox_value *value,
                              struct ox_datum *datum, struct ox_datum **out, struct ox_error *err);
 
+/* Gives back the values that nobody needs after a step. */
+void ox_frame_release_values(struct ox_frame *frame, const struct ox_step *step);
 /* Runs a step in its frame and puts its outputs in place. */
 enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct ox_error *err);
 

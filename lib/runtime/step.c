@@ -412,8 +412,10 @@ enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct 
     /* Before others take their turn at the value that is made now. */
     for (size_t i = 0; session->options.lean && i < node->n_inputs; i++)
         let_go(&a, i);
-    if (session->options.lean && !frame->up)
+    if (session->options.lean && !frame->up) {
         ox_frame_drop_constants(frame, node);
+        ox_frame_release_values(frame, step);
+    }
     status = store(&a, err);
 cleanup:
     if (status != OX_OK)
