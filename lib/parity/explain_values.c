@@ -86,8 +86,8 @@ static enum ox_status find_elsewhere(const struct ox_explaining *e, const struct
         OX_TRY(ox_stored_load(graph->model, stored, &t, err));
         if (same_bytes(t, x))
             *name = stored->name;
-        ox_mapping_forget(t->data, t->n * ox_dtype_size(t->dtype));
         ox_tensor_release(t);
+        ox_mapping_forget(stored->raw, stored->raw_bytes);
     }
     return OX_OK;
 }
@@ -132,6 +132,13 @@ enum ox_status ox_explain_tensors(struct ox_explaining *e, const char *what,
     return OX_OK;
 }
 
+static void forget_constant(const struct ox_value *value, struct ox_tensor *t)
+{
+    ox_tensor_release(t);
+    if (value->init)
+        ox_mapping_forget(value->init->raw, value->init->raw_bytes);
+}
+
 enum ox_status ox_explain_constants(struct ox_explaining *e, const struct ox_node *a,
                                     const struct ox_node *b, struct ox_error *err)
 {
@@ -149,8 +156,8 @@ enum ox_status ox_explain_constants(struct ox_explaining *e, const struct ox_nod
                  ox_explain_what(e, b, of));
         if (status == OX_OK && x && y)
             status = ox_explain_tensors(e, what, x, y, err);
-        ox_tensor_release(x);
-        ox_tensor_release(y);
+        forget_constant(a->inputs[i], x);
+        forget_constant(b->inputs[i], y);
         OX_TRY(status);
     }
     return OX_OK;
