@@ -115,8 +115,8 @@ static bool may_read_in_place(const struct ox_stored *stored, size_t n, bool any
     (void)any_address;
 #endif
     readable |= size && (uintptr_t)stored->raw % size == 0;
-    return readable && ox_dtype_bits(stored->dtype) == 8 * size &&
-           stored->raw_bytes == n * size && !OX_BIG_ENDIAN;
+    return readable && ox_dtype_bits(stored->dtype) == 8 * size && stored->raw_bytes == n * size &&
+           !OX_BIG_ENDIAN;
 }
 
 /* What is about to be read whole enters the page table at once, not with a fault for every few pages. */

@@ -24,10 +24,10 @@ struct planner {
 /* Where a graph's values are used last; id + 1 of the node by value id. */
 struct liveness {
     const struct ox_graph *graph;
-    uint32_t *last;  /* index of the node, NEVER for what stays until the end, UNUSED */
-    uint32_t *first; /* of the first that uses it, likewise */
-    bool *captured;  /* by a subgraph */
-    bool *live;      /* nodes that are needed */
+    uint32_t *last;     /* index of the node, NEVER for what stays until the end, UNUSED */
+    uint32_t *first;    /* of the first that uses it, likewise */
+    uint32_t *captured; /* of the first that has a subgraph which takes it, UNUSED */
+    bool *live;         /* nodes that are needed */
 };
 
 #define UNUSED UINT32_MAX
@@ -248,7 +248,7 @@ static enum ox_status use_captured(struct liveness *l, const struct ox_node *own
                     value = value->outer;
                 if (!value)
                     continue;
-                l->captured[value->id] = true;
+                l->captured[value->id] = owner->index;
                 OX_TRY(use(l, value, owner, session, err));
             }
             for (size_t n = 0; n < graph->n_nodes; n++)
@@ -265,6 +265,7 @@ static enum ox_status find_liveness(struct liveness *l, const struct ox_session 
     const struct ox_graph *graph = l->graph;
     memset(l->last, 0xFF, graph->n_values * sizeof *l->last);
     memset(l->first, 0xFF, graph->n_values * sizeof *l->first);
+    memset(l->captured, 0xFF, graph->n_values * sizeof *l->captured);
     for (size_t i = 0; i < n_outputs; i++)
         if (outputs[i])
             OX_TRY(use(l, outputs[i], NULL, session, err));
@@ -450,13 +451,14 @@ static bool make_order(struct order *o, struct ox_session *session, const struct
                         .next = ox_arena_array(arena, n, sizeof *o->next)};
     if (!o->waits || !o->place || !o->until || !o->before || !o->next)
         return false;
-    memset(o->until, 0xFF, n_values * sizeof *o->until);
+    memcpy(o->until, l->captured, l->graph->n_values * sizeof *o->until);
     memset(o->before, 0xFF, n * sizeof *o->before);
     return true;
 }
 
 /* Whether a value is there whenever it is taken, or is put off itself and taken by this node alone. */
-static bool is_there(const struct order *o, const struct ox_node *node, const struct ox_value *value)
+static bool is_there(const struct order *o, const struct ox_node *node,
+                     const struct ox_value *value)
 {
     if (value->init)
         return true;
@@ -474,7 +476,7 @@ static bool can_wait(const struct order *o, const struct ox_node *node)
         return false;
     for (size_t k = 0; k < node->n_outputs; k++) {
         const struct ox_value *value = node->outputs[k];
-        if (value && (o->l->first[value->id] >= NEVER || o->l->captured[value->id]))
+        if (value && o->l->first[value->id] >= NEVER)
             return false;
     }
     for (size_t k = 0; k < node->n_inputs; k++)

@@ -147,7 +147,7 @@ static enum ox_status new_session(struct ox_session **out, struct ox_model *mode
         status = ox_no_memory(err);
         goto cleanup;
     }
-    OX_TRY_CLEANUP(ox_pool_new(&session->pool, ox_env_budget(model->env), err));
+    OX_TRY_CLEANUP(ox_pool_new(&session->pool, ox_env_budget(model->env), options->lean, err));
     OX_TRY_CLEANUP(keep_watched(session, err));
     OX_TRY_CLEANUP(ox_ports_make(session, options, err));
     OX_TRY_CLEANUP(rewrite(session, options, err));

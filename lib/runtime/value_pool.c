@@ -25,6 +25,7 @@ struct ox_pool {
     size_t n_used;   /* tensors, small ones too */
     size_t n_owners; /* 0: released, and there for its tensors alone */
     size_t small_bytes, peak;
+    bool exact;
     bool no_range; /* the system gives none: everything is from malloc */
 };
 
@@ -44,7 +45,8 @@ enum {
 
 _Static_assert(sizeof(struct small) <= ALIGN, "data stand ALIGN bytes behind their header");
 
-enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, struct ox_error *err)
+enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, bool exact,
+                           struct ox_error *err)
 {
     struct ox_pool *pool = calloc(1, sizeof *pool);
     if (!pool)
@@ -52,6 +54,7 @@ enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, struc
     pthread_mutex_init(&pool->lock, NULL);
     pool->budget = budget;
     pool->n_owners = 1;
+    pool->exact = exact;
 #ifdef OX_SANITIZE
     pool->no_range = true; /* so that each tensor has its own red zones */
 #endif
@@ -129,7 +132,7 @@ static bool reserve(struct ox_pool *pool)
             continue;
         pool->base = base;
         pool->reserved = bytes;
-        if (bytes > HUGE_FROM)
+        if (bytes > HUGE_FROM && !pool->exact)
             madvise(pool->base + HUGE_FROM, bytes - HUGE_FROM, MADV_HUGEPAGE);
         return true;
     }

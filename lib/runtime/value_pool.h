@@ -10,7 +10,9 @@
  * another thread. */
 struct ox_pool;
 
-enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, struct ox_error *err);
+/* exact: no more memory than is touched, where else larger pages make it faster. */
+enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, bool exact,
+                           struct ox_error *err);
 /* The same pool once more, to be released once more. */
 struct ox_pool *ox_pool_ref(struct ox_pool *pool);
 /* The last release gives memory that no tensor holds back to the system at once. */
