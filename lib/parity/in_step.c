@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parity/pairs.h"
+#include "parity/causes.h"
 
 /* Among the bits of roles that have made a value: A has dequantized it too. */
 enum { DEQUANTIZED = 1u << OX_N_ROLES };
@@ -117,10 +117,51 @@ static bool sizes_differ(const struct ox_pair *pair, const struct ox_datum *a,
            x->dims[1] == y->dims[1];
 }
 
-static bool is_mistaken(const struct ox_pair *pair, const struct ox_datum *a,
-                        const struct ox_datum *b)
+/* Both are constant, or are paired. */
+static bool is_same_input(const struct ox_parity *p, const struct ox_value *a,
+                          const struct ox_value *b)
 {
-    return pair->match != OX_MATCH_NAME && !same_shape(a, b) && !sizes_differ(pair, a, b);
+    const struct ox_strmap *pairs = &p->walkers[OX_ROLE_A].pair_of;
+    if (!a || !b || (ox_explain_is_constant(a) && ox_explain_is_constant(b)))
+        return !a == !b;
+    if (!a->producer || !b->producer)
+        return !a->producer && !b->producer && strcmp(a->name, b->name) == 0;
+    const uint32_t at = ox_strmap_find(pairs, a->name, strlen(a->name));
+    return at != OX_STRMAP_NONE && p->pairs[at].b == b && !p->pairs[at].mismatched_shape;
+}
+
+/* Whether one operator makes both of the same: then they are the same value, whatever its shape. */
+static bool has_same_inputs(const struct ox_parity *p, const struct ox_pair *pair)
+{
+    const struct ox_node *a = pair->a->producer, *b = pair->b->producer;
+    if (strcmp(a->op_type, b->op_type) != 0 || a->n_inputs != b->n_inputs || !a->n_inputs ||
+        pair->a->output_index != pair->b->output_index)
+        return false;
+    for (size_t i = 0; i < a->n_inputs; i++)
+        if (!is_same_input(p, a->inputs[i], b->inputs[i]))
+            return false;
+    return true;
+}
+
+/* Exporters shape a value one way or another before they compute, and meet again; other sizes of what is computed do not. */
+static bool computes_otherwise(const struct ox_parity *p, const struct ox_pair *pair,
+                               const struct ox_datum *a, const struct ox_datum *b)
+{
+    static const char *const shaping[] = {"Expand",  "Flatten",   "Reshape",  "Shape",
+                                          "Squeeze", "Transpose", "Unsqueeze"};
+    for (size_t i = 0; i < OX_COUNT(shaping); i++)
+        if (strcmp(pair->b->producer->op_type, shaping[i]) == 0)
+            return false;
+    return a->tensor && b->tensor &&
+           (a->tensor->n != b->tensor->n || a->tensor->rank == b->tensor->rank) &&
+           has_same_inputs(p, pair);
+}
+
+static bool is_mistaken(const struct ox_parity *p, const struct ox_pair *pair,
+                        const struct ox_datum *a, const struct ox_datum *b)
+{
+    return pair->match != OX_MATCH_NAME && !same_shape(a, b) && !sizes_differ(pair, a, b) &&
+           !computes_otherwise(p, pair, a, b);
 }
 
 /* What quantization makes of A's value, against the value itself and against B's. */
@@ -144,9 +185,10 @@ static enum ox_status settle(struct ox_parity *p, struct ox_pair *pair, struct o
     const struct ox_datum *a = held[OX_ROLE_A], *b = held[OX_ROLE_B];
     enum ox_status status = OX_OK;
     if (a && b) {
-        if (is_mistaken(pair, a, b))
-            pair->mismatched_shape = true;
-        else
+        const bool mistaken = is_mistaken(p, pair, a, b);
+        pair->mismatched_shape |= mistaken;
+        pair->suspect |= mistaken && has_same_inputs(p, pair);
+        if (!mistaken || pair->suspect)
             status = measure(p, &pair->meter, a, b, err);
     }
     if (status == OX_OK && a && held[OX_ROLE_A_DOUBLE])
@@ -195,7 +237,7 @@ static enum ox_status take_over(struct ox_walker *w, struct ox_pair *pair, struc
     struct ox_parity *p = w->parity;
     await_theirs(w, pair);
     const struct ox_datum *theirs = pair->held[OX_ROLE_B];
-    if (!theirs || p->failed || is_mistaken(pair, *value, theirs))
+    if (!theirs || p->failed || is_mistaken(p, pair, *value, theirs))
         return OX_OK;
     OX_TRY(measure(p, &pair->own, *value, theirs, err));
     enum ox_dtype has = ox_datum_dtype(theirs), needs = ox_datum_dtype(*value);

@@ -22,6 +22,7 @@ struct ox_pair {
     const struct ox_value *dequantized; /* A's value once it went through Q and DQ; NULL */
     struct ox_meter *qdq, *cross;       /* that against A's value before, and against B's */
     bool mismatched_shape;              /* matched by structure, but the shapes say otherwise */
+    bool suspect;                       /* so, but its node takes the same on both sides */
 };
 
 /* Pairs of what two sessions make, in B's order; *out is calloc'ed. */

@@ -187,8 +187,10 @@ enum ox_status ox_parity_run(struct ox_parity *p, struct ox_datum *const *a_inpu
 {
     enum ox_status status = run_walkers(p, a_inputs, b_inputs, a_outputs, b_outputs, err);
     p->n_compared = 0;
+    /* Where a side could not go on, a shape that differs may be why. */
     for (size_t i = 0; i < p->n_pairs; i++)
-        if (p->pairs[i].meter && !p->pairs[i].mismatched_shape)
+        if (p->pairs[i].meter && (!p->pairs[i].mismatched_shape ||
+                                  (status == OX_INPUT && p->pairs[i].suspect)))
             p->compared[p->n_compared++] = i;
     return status;
 }
