@@ -186,6 +186,27 @@ static bool depends(struct side *side, size_t later, size_t earlier)
     return false;
 }
 
+static bool take_same(const struct side *side, size_t x, size_t y)
+{
+    const struct ox_value *from = ox_prints_source(&side->prints, side->made.values[x]);
+    return from && from == ox_prints_source(&side->prints, side->made.values[y]);
+}
+
+/* Layers beside each other, of which one side does with each what the other side does with the other one. */
+static bool are_exchanged(const struct matching *m, const struct found *x, const struct found *y)
+{
+    enum { STEPS = 6 };
+    const struct found *const both[2] = {x, y};
+    uint64_t a[2], b[2];
+    if (!take_same(&m->a, x->at_a, y->at_a) || !take_same(&m->b, x->at_b, y->at_b))
+        return false;
+    for (size_t k = 0; k < 2; k++) {
+        a[k] = ox_match_context(&m->a.prints, m->a.made.values[both[k]->at_a], STEPS);
+        b[k] = ox_match_context(&m->b.prints, m->b.made.values[both[k]->at_b], STEPS);
+    }
+    return a[0] == b[1] && a[1] == b[0] && a[0] != b[0];
+}
+
 /* A layer cannot stand before another on one side and behind it on the other: there weights have changed places. */
 static void drop_crossings(struct matching *m, size_t n)
 {
@@ -198,7 +219,8 @@ static void drop_crossings(struct matching *m, size_t n)
         if (x->at_a < y->at_a)
             continue;
         asked++;
-        if (depends(&m->a, x->at_a, y->at_a) && depends(&m->b, y->at_b, x->at_b))
+        if (are_exchanged(m, x, y) ||
+            (depends(&m->a, x->at_a, y->at_a) && depends(&m->b, y->at_b, x->at_b)))
             x->crosses = y->crosses = true;
     }
 }

@@ -22,4 +22,8 @@ size_t ox_match_gap(const struct ox_gap_side *side_a, const struct ox_gap_side *
                     const struct ox_value *a, const struct ox_value *b,
                     struct ox_gap_pair pairs[OX_MOST_GAP]);
 
+/* A fingerprint of what is made of a value within so many nodes behind it: operators, constants, places of inputs. */
+uint64_t ox_match_context(const struct ox_prints *prints, const struct ox_value *value,
+                          unsigned steps);
+
 #endif

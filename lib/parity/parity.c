@@ -189,8 +189,8 @@ enum ox_status ox_parity_run(struct ox_parity *p, struct ox_datum *const *a_inpu
     p->n_compared = 0;
     /* Where a side could not go on, a shape that differs may be why. */
     for (size_t i = 0; i < p->n_pairs; i++)
-        if (p->pairs[i].meter && (!p->pairs[i].mismatched_shape ||
-                                  (status == OX_INPUT && p->pairs[i].suspect)))
+        if (p->pairs[i].meter &&
+            (!p->pairs[i].mismatched_shape || (status == OX_INPUT && p->pairs[i].suspect)))
             p->compared[p->n_compared++] = i;
     return status;
 }

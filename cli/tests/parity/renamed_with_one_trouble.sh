@@ -33,3 +33,22 @@ for at in 0 500; do
 { [a$at] a$at = MatMul(x, w) [n$at] n$at, rm$at, rv$at = BatchNormalization<training_mode = 1>(a$at, s$at, b, m, v) [u] y = Neg(n$at) }"
 done
 show norm500.onnx norm0.onnx --random 1
+
+echo "== an axis that makes another shape, with which the model goes on or can't"
+for at in 1 2; do
+    model concat$at "g (float[1,2,2] x) => (float[N,M] y) { [a$at] a$at = Tanh(x) [b$at] b$at = Concat<axis = $at>(a$at, x) [c$at] c$at = Flatten(b$at) [u] y = Neg(c$at) }"
+    model reduce$at "g (float[1,8,4] x) => (float[1,N] y) <float[4] k = {1, 2, 3, 4}> { [a$at] a$at = Tanh(x) [b$at] b$at = ReduceMean<keepdims = 0>(a$at, ax$at) [u] y = Mul(b$at, k) }"
+    sed "s/<float\[4\] k/<int64[1] ax$at = {$at}, float[4] k/" reduce$at.onnx >axes$at.onnx
+done
+show concat2.onnx concat1.onnx --random 1
+"$ONNXTOOL" parity axes2.onnx axes1.onnx --bisect --random 1 2>&1
+
+echo "== queries and keys have each other's weights, but not biases"
+for at in q k; do
+    wq=vq wk=vk
+    [ $at = k ] && wq=vk wk=vq
+    model attend$at "g (float[1,4,8] x) => (float[1,4,8] y) <float[8,8] vq = {$(numbers 64 0)}, float[8,8] vk = {$(numbers 64 500)}, float[8,8] vv = {$(numbers 64 900)}, float[8] bq = {$(numbers 8 90)}, float[8] bk = {$(numbers 8 190)}>
+{ [q$at] q$at = MatMul(x, $wq) [qb$at] qb$at = Add(q$at, bq) [k$at] k$at = MatMul(x, $wk) [kb$at] kb$at = Add(k$at, bk) [t$at] t$at = Transpose<perm = [0, 2, 1]>(kb$at)
+  [s$at] s$at = MatMul(qb$at, t$at) [p$at] p$at = Softmax(s$at) [vv$at] vv$at = MatMul(x, vv) [u] y = MatMul(p$at, vv$at) }"
+done
+show attendk.onnx attendq.onnx --random 1
