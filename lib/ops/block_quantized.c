@@ -5,21 +5,17 @@
 #include "common/threads.h"
 #include "ops/infer.h"
 #include "ops/matmul.h"
+#include "ops/nbits.h"
 #include "ops/product.h"
 #include "ops/real.h"
 
 /* ---- MatMulNBits -------------------------------------------------------------------------------------------------- */
 
 struct nbits {
-    size_t n, k, bits, block, blocks; /* blocks of a column */
-    const uint8_t *codes;             /* [n, blocks, block * bits / 8] */
-    size_t code_bytes;                /* of a block */
-    const double *scales;             /* [n, blocks] */
-    const uint8_t *packed_zeros;      /* [n, bytes] or NULL */
-    size_t zero_bytes;                /* of a column */
-    const double *zeros;              /* as floats, [n, blocks], or NULL */
-    const int64_t *group;             /* [k]: the block of each row; NULL: in order */
-    double *weights;                  /* [n, k] */
+    struct ox_nbits in;
+    const double *scales, *zeros; /* [n, blocks]; zeros may be NULL */
+    const int64_t *group;         /* [k]: the block of each row; NULL: in order */
+    double *weights;              /* [n, k] */
 };
 
 static unsigned code_at(const uint8_t *bytes, size_t i, size_t bits)
@@ -30,22 +26,23 @@ static unsigned code_at(const uint8_t *bytes, size_t i, size_t bits)
 
 static void column_task(void *arg, size_t column)
 {
-    const struct nbits *w = arg;
+    const struct nbits *all = arg;
+    const struct ox_nbits *w = &all->in;
     const uint8_t *codes = w->codes + column * w->blocks * w->code_bytes;
-    double *out = w->weights + column * w->k, middle = (double)(1u << (w->bits - 1));
+    double *out = all->weights + column * w->k, middle = (double)(1u << (w->bits - 1));
     for (size_t k = 0; k < w->k; k++) {
-        size_t block = w->group ? (size_t)w->group[k] : k / w->block;
+        size_t block = all->group ? (size_t)all->group[k] : k / w->block;
         double zero = middle;
-        if (w->zeros)
-            zero = w->zeros[column * w->blocks + block];
-        else if (w->packed_zeros)
-            zero = code_at(w->packed_zeros + column * w->zero_bytes, block, w->bits);
+        if (all->zeros)
+            zero = all->zeros[column * w->blocks + block];
+        else if (w->zeros)
+            zero = code_at(w->zeros + column * w->zero_bytes, block, w->bits);
         unsigned code = code_at(codes + k / w->block * w->code_bytes, k % w->block, w->bits);
-        out[k] = (code - zero) * w->scales[column * w->blocks + block];
+        out[k] = (code - zero) * all->scales[column * w->blocks + block];
     }
 }
 
-static enum ox_status read_sizes(struct ox_run *r, struct nbits *w, struct ox_error *err)
+static enum ox_status read_sizes(struct ox_run *r, struct ox_nbits *w, struct ox_error *err)
 {
     int64_t n = ox_run_int(r, "N", 0), k = ox_run_int(r, "K", 0), bits = ox_run_int(r, "bits", 4);
     int64_t block = ox_run_int(r, "block_size", 0);
@@ -59,7 +56,7 @@ static enum ox_status read_sizes(struct ox_run *r, struct nbits *w, struct ox_er
         return ox_run_fail(r, err, OX_UNSUPPORTED, "the weights are packed for a GPU");
     w->n = (size_t)n;
     w->k = (size_t)k;
-    w->bits = (size_t)bits;
+    w->bits = (unsigned)bits;
     w->block = (size_t)block;
     w->blocks = (w->k + w->block - 1) / w->block;
     w->code_bytes = w->block * w->bits / 8;
@@ -77,28 +74,58 @@ static enum ox_status expect_count(struct ox_run *r, const char *what, const str
     return OX_OK;
 }
 
-static enum ox_status read_zeros(struct ox_run *r, struct nbits *w, struct ox_error *err)
+static enum ox_status read_zeros(struct ox_run *r, struct ox_nbits *w, struct ox_error *err)
 {
-    const struct ox_tensor *zeros = ox_run_in(r, 3), *group = ox_run_in(r, 4);
+    const struct ox_tensor *zeros = ox_run_in(r, 3);
+    w->group = ox_run_in(r, 4);
     if (zeros && zeros->dtype == OX_UINT8) {
         OX_TRY(expect_count(r, "zero_points", zeros, w->n, w->zero_bytes, err));
-        w->packed_zeros = zeros->data;
+        w->zeros = zeros->data;
     } else if (zeros) {
         OX_TRY(expect_count(r, "zero_points", zeros, w->n, w->blocks, err));
-        OX_TRY(ox_real_in(r, 3, &w->zeros, err));
+        w->as_reals = zeros;
     }
+    if (w->group && w->group->n < w->k)
+        return ox_run_fail(r, err, OX_INPUT, "g_idx has %zu elements, not %zu", w->group->n, w->k);
+    return OX_OK;
+}
+
+enum ox_status ox_nbits_read(struct ox_run *r, struct ox_nbits *w, struct ox_error *err)
+{
+    const struct ox_tensor *a = ox_run_in(r, 0), *codes = ox_run_in(r, 1);
+    *w = (struct ox_nbits){.scales = ox_run_in(r, 2), .bias = ox_run_in(r, 5)};
+    OX_TRY(read_sizes(r, w, err));
+    if (a->rank == 0 || a->rank > OX_MOST_RANK || (size_t)a->dims[a->rank - 1] != w->k)
+        return ox_run_fail(r, err, OX_INPUT, "A does not have %zu columns", w->k);
+    OX_TRY(expect_count(r, "B", codes, w->n, w->blocks * w->code_bytes, err));
+    OX_TRY(expect_count(r, "scales", w->scales, w->n, w->blocks, err));
+    if (w->bias)
+        OX_TRY(expect_count(r, "bias", w->bias, w->n, 1, err));
+    w->codes = codes->data;
+    w->m = a->n / w->k;
+    return read_zeros(r, w, err);
+}
+
+void ox_nbits_dims(const struct ox_run *r, const struct ox_nbits *w, int64_t *dims)
+{
+    const struct ox_tensor *a = ox_run_in(r, 0);
+    memcpy(dims, a->dims, a->rank * sizeof *dims);
+    dims[a->rank - 1] = (int64_t)w->n;
+}
+
+static enum ox_status read_group(struct ox_run *r, struct nbits *w, struct ox_error *err)
+{
+    const struct ox_tensor *group = w->in.group;
+    int64_t *blocks = group ? ox_run_scratch(r, w->in.k, sizeof *blocks, err) : NULL;
     if (!group)
         return OX_OK;
-    if (group->n < w->k)
-        return ox_run_fail(r, err, OX_INPUT, "g_idx has %zu elements, not %zu", group->n, w->k);
-    int64_t *blocks = ox_run_scratch(r, w->k, sizeof *blocks, err);
     if (!blocks)
         return OX_NO_MEMORY;
-    for (size_t i = 0; i < w->k; i++) {
+    for (size_t i = 0; i < w->in.k; i++) {
         blocks[i] = ox_tensor_get_int(group, i);
-        if (blocks[i] < 0 || (size_t)blocks[i] >= w->blocks)
+        if (blocks[i] < 0 || (size_t)blocks[i] >= w->in.blocks)
             return ox_run_fail(r, err, OX_INPUT, "g_idx[%zu] is %" PRId64 ", outside of %zu blocks",
-                               i, blocks[i], w->blocks);
+                               i, blocks[i], w->in.blocks);
     }
     w->group = blocks;
     return OX_OK;
@@ -106,49 +133,43 @@ static enum ox_status read_zeros(struct ox_run *r, struct nbits *w, struct ox_er
 
 static enum ox_status run_matmul_nbits(struct ox_run *r, struct ox_error *err)
 {
-    struct nbits w = {0};
-    const struct ox_tensor *a = ox_run_in(r, 0), *codes = ox_run_in(r, 1), *bias = ox_run_in(r, 5);
+    struct nbits all = {.scales = NULL};
+    const struct ox_nbits *w = &all.in;
     const double *left, *add;
     size_t n_weights, n_out;
-    OX_TRY(read_sizes(r, &w, err));
-    if (a->rank == 0 || a->rank > OX_MOST_RANK || (size_t)a->dims[a->rank - 1] != w.k)
-        return ox_run_fail(r, err, OX_INPUT, "A does not have %zu columns", w.k);
-    OX_TRY(expect_count(r, "B", codes, w.n, w.blocks * w.code_bytes, err));
-    OX_TRY(expect_count(r, "scales", ox_run_in(r, 2), w.n, w.blocks, err));
-    if (bias)
-        OX_TRY(expect_count(r, "bias", bias, w.n, 1, err));
-    w.codes = codes->data;
-    OX_TRY(ox_real_in(r, 2, &w.scales, err));
-    OX_TRY(read_zeros(r, &w, err));
+    OX_TRY(ox_nbits_read(r, &all.in, err));
+    OX_TRY(ox_real_in(r, 2, &all.scales, err));
+    if (w->as_reals)
+        OX_TRY(ox_real_in(r, 3, &all.zeros, err));
+    OX_TRY(read_group(r, &all, err));
     OX_TRY(ox_real_in(r, 0, &left, err));
     OX_TRY(ox_real_in(r, 5, &add, err));
-    size_t m = a->n / w.k;
-    if (OX_MUL_OVERFLOWS(w.n, w.k, &n_weights) || OX_MUL_OVERFLOWS(m, w.n, &n_out))
+    if (OX_MUL_OVERFLOWS(w->n, w->k, &n_weights) || OX_MUL_OVERFLOWS(w->m, w->n, &n_out))
         return ox_run_fail(r, err, OX_LIMIT, "the product is too big");
-    w.weights = ox_real_scratch(r, n_weights, err);
+    all.weights = ox_real_scratch(r, n_weights, err);
     double *y = ox_real_scratch(r, n_out, err);
-    if (!w.weights || !y)
+    if (!all.weights || !y)
         return OX_NO_MEMORY;
-    ox_parallel(r->env, w.n, column_task, &w);
+    ox_parallel(r->env, w->n, column_task, &all);
     struct ox_product p = {.dtype = OX_FLOAT64,
-                           .m = m,
-                           .n = w.n,
-                           .k = w.k,
+                           .m = w->m,
+                           .n = w->n,
+                           .k = w->k,
                            .a = left,
-                           .a_row = w.k,
+                           .a_row = w->k,
                            .a_col = 1,
-                           .b = w.weights,
+                           .b = all.weights,
                            .b_row = 1,
-                           .b_col = w.k,
+                           .b_col = w->k,
                            .c = y,
-                           .ldc = w.n,
+                           .ldc = w->n,
                            .batches = 1};
     OX_TRY(ox_product_run(r, &p, err));
     for (size_t i = 0; add && i < n_out; i++)
-        y[i] += add[i % w.n];
+        y[i] += add[i % w->n];
+    const struct ox_tensor *a = ox_run_in(r, 0);
     int64_t dims[OX_MOST_RANK];
-    memcpy(dims, a->dims, a->rank * sizeof *dims);
-    dims[a->rank - 1] = (int64_t)w.n;
+    ox_nbits_dims(r, w, dims);
     return ox_real_out(r, 0, a->dtype, a->rank, dims, y, err);
 }
 
@@ -320,8 +341,9 @@ static void infer_gather_block_quantized(struct ox_infer *c)
 
 #define MS "com.microsoft"
 
-const struct ox_op ox_ops_block_quantized[] = {
-    {MS, "GatherBlockQuantized", 1, .infer = infer_gather_block_quantized,
-     .run = run_gather_block_quantized},
-    {MS, "MatMulNBits", 1, .infer = infer_matmul_nbits, .run = run_matmul_nbits},
-    {0}};
+const struct ox_op ox_ops_block_quantized[] = {{MS, "GatherBlockQuantized", 1,
+                                                .infer = infer_gather_block_quantized,
+                                                .run = run_gather_block_quantized},
+                                               {MS, "MatMulNBits", 1, .infer = infer_matmul_nbits,
+                                                .run = run_matmul_nbits, .fast = ox_fast_nbits},
+                                               {0}};

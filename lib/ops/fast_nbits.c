@@ -1,0 +1,120 @@
+/* MatMulNBits in float32: for few rows codes become weights in registers; for many a slab of columns is widened and multiplied, so that
+ * no more than that ever lies in memory as floats. */
+#include "kernels/blocked.h"
+#include "kernels/dense.h"
+#include "ops/fast.h"
+#include "ops/nbits.h"
+
+enum {
+    FEW = 8,   /* rows for which a slab costs more than it saves */
+    COLS = 32, /* of a task of few rows */
+    SLAB_COLS = 256,
+    CODE_COSTS = 8 /* as many operations, where rows are few */
+};
+
+struct job {
+    const struct ox_nbits *w;
+    struct ox_blocked side;
+    const struct ox_blocked_kernels *t;
+    const float *a; /* [m, k], arranged */
+    float *y;       /* [m, n] */
+    float *slab;    /* [columns, k] */
+    size_t first;   /* column of the slab */
+};
+
+static void few_task(void *arg, size_t i, size_t slot)
+{
+    const struct job *j = arg;
+    const struct ox_nbits *w = j->w;
+    const float *bias = w->bias ? w->bias->data : NULL;
+    const size_t first = i * COLS, n = w->n - first < COLS ? w->n - first : COLS;
+    (void)slot;
+    for (size_t row = 0; row < w->m; row += OX_BLOCKED_ROWS) {
+        const size_t rows = w->m - row < OX_BLOCKED_ROWS ? w->m - row : OX_BLOCKED_ROWS;
+        float *y = j->y + row * w->n + first;
+        j->t->dots(&j->side, first, n, (unsigned)rows, j->a + row * w->k, w->k, y, w->n);
+        for (size_t q = 0; bias && q < rows; q++)
+            for (size_t c = 0; c < n; c++)
+                y[q * w->n + c] += bias[first + c];
+    }
+}
+
+static void widen_task(void *arg, size_t i, size_t slot)
+{
+    const struct job *j = arg;
+    (void)slot;
+    j->t->widen(&j->side, j->first + i, j->slab + i * j->w->k);
+}
+
+static enum ox_status run_slabs(struct ox_run *r, struct job *j, struct ox_error *err)
+{
+    const struct ox_nbits *w = j->w;
+    const float *bias = w->bias ? w->bias->data : NULL;
+    const struct ox_compute *t = ox_compute(ox_cpu());
+    size_t floats, all;
+    const size_t cols = w->n < SLAB_COLS ? w->n : SLAB_COLS;
+    struct ox_dense d = {.m = w->m,
+                         .n = cols,
+                         .k = w->k,
+                         .a = j->a,
+                         .a_row = w->k,
+                         .a_col = 1,
+                         .b_row = 1,
+                         .b_col = w->k,
+                         .c_row = w->n,
+                         .end = {.scale = 1}};
+    const size_t work = (ox_dense_work(t, r->env, &d) + 15) / 16 * 16;
+    if (OX_MUL_OVERFLOWS(cols, w->k, &floats) || OX_ADD_OVERFLOWS(floats, work, &all))
+        return ox_run_fail(r, err, OX_LIMIT, "the product is too big");
+    float *room = ox_run_work(r, all, sizeof *room, err);
+    if (!room)
+        return OX_NO_MEMORY;
+    d.b = j->slab = room + work;
+    for (j->first = 0; j->first < w->n; j->first += cols) {
+        const size_t n = w->n - j->first < cols ? w->n - j->first : cols;
+        ox_spread(r->env, n, (double)(n * w->k), widen_task, j);
+        d.n = n;
+        d.c = j->y + j->first;
+        d.end.col_bias = bias ? bias + j->first : NULL;
+        ox_dense_run(t, r->env, &d, room);
+        OX_TRY(ox_env_poll(r->env, err));
+    }
+    return OX_OK;
+}
+
+enum ox_status ox_fast_nbits(struct ox_run *r, struct ox_error *err)
+{
+    struct ox_nbits w;
+    const struct ox_tensor *a = ox_fast_in(r, 0);
+    struct ox_tensor *y;
+    OX_TRY(ox_nbits_read(r, &w, err));
+    if (!a || !ox_fast_in(r, 2) || w.group || w.k % w.block || w.m == 0 ||
+        (w.as_reals && !ox_fast_in(r, 3)) || (w.bias && !ox_fast_in(r, 5)))
+        return OX_UNSUPPORTED;
+    struct job j = {.w = &w,
+                    .side = {.k = w.k,
+                             .block = w.block,
+                             .blocks = w.blocks,
+                             .bits = w.bits,
+                             .codes = w.codes,
+                             .scales = w.scales->data,
+                             .zeros = w.zeros,
+                             .zero_bytes = w.zero_bytes,
+                             .real_zeros = w.as_reals ? w.as_reals->data : NULL}};
+    j.t = ox_blocked_kernels(ox_cpu(), &j.side);
+    int64_t dims[OX_MOST_RANK];
+    ox_nbits_dims(r, &w, dims);
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, a->rank, dims, &y, err));
+    float *arranged = ox_run_scratch(r, a->n, sizeof *arranged, err);
+    if (!arranged)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < w.m; i++)
+        ox_blocked_arrange(j.t, &j.side, (const float *)a->data + i * w.k, arranged + i * w.k);
+    j.a = arranged;
+    j.y = y->data;
+    if (w.m > FEW)
+        return run_slabs(r, &j, err);
+    ox_spread(r->env, (w.n + COLS - 1) / COLS, (double)CODE_COSTS * (double)w.n * (double)w.k,
+              few_task, &j);
+    return OX_OK;
+}

@@ -1,0 +1,27 @@
+/* What MatMulNBits of com.microsoft is given. */
+#ifndef OX_OPS_NBITS_H
+#define OX_OPS_NBITS_H
+
+#include "ops/op.h"
+
+struct ox_nbits {
+    size_t m, n, k, block, blocks; /* rows of A; blocks of a column */
+    unsigned bits;
+    size_t code_bytes;                /* of a block */
+    const uint8_t *codes;             /* [n, blocks, code_bytes] */
+    const struct ox_tensor *scales;   /* [n, blocks] */
+    const uint8_t *zeros;             /* [n, zero_bytes], packed, or NULL */
+    size_t zero_bytes;                /* of a column */
+    const struct ox_tensor *as_reals; /* zeros as floats, [n, blocks], or NULL */
+    const struct ox_tensor *group;    /* the block of each row of B, unchecked; NULL: in order */
+    const struct ox_tensor *bias;     /* [n] or NULL */
+};
+
+/* Sizes and types are checked. */
+enum ox_status ox_nbits_read(struct ox_run *r, struct ox_nbits *w, struct ox_error *err);
+/* The output's, as many as A has. */
+void ox_nbits_dims(const struct ox_run *r, const struct ox_nbits *w, int64_t *dims);
+/* In float32, codes widened in registers (kernels/blocked.h). */
+enum ox_status ox_fast_nbits(struct ox_run *r, struct ox_error *err);
+
+#endif
