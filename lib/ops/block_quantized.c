@@ -341,9 +341,11 @@ static void infer_gather_block_quantized(struct ox_infer *c)
 
 #define MS "com.microsoft"
 
-const struct ox_op ox_ops_block_quantized[] = {{MS, "GatherBlockQuantized", 1,
-                                                .infer = infer_gather_block_quantized,
-                                                .run = run_gather_block_quantized},
-                                               {MS, "MatMulNBits", 1, .infer = infer_matmul_nbits,
-                                                .run = run_matmul_nbits, .fast = ox_fast_nbits},
-                                               {0}};
+const struct ox_op ox_ops_block_quantized[] = {
+    {MS, "GatherBlockQuantized", 1, .infer = infer_gather_block_quantized,
+     .run = run_gather_block_quantized},
+    {MS, "MatMulNBits", 1, .infer = infer_matmul_nbits, .run = run_matmul_nbits,
+     .fast = ox_fast_nbits},
+    {OX_OWN_DOMAIN, "MatMulNBits", 1, .infer = infer_matmul_nbits, .run = run_matmul_nbits,
+     .fast = ox_fast_nbits},
+    {0}};

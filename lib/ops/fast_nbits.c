@@ -1,7 +1,7 @@
 /* MatMulNBits in float32: for few rows codes become weights in registers; for many a slab of columns is widened and multiplied, so that
  * no more than that ever lies in memory as floats. */
-#include "kernels/blocked.h"
 #include "kernels/dense.h"
+#include "kernels/few_bits.h"
 #include "ops/fast.h"
 #include "ops/nbits.h"
 
@@ -14,8 +14,8 @@ enum {
 
 struct job {
     const struct ox_nbits *w;
-    struct ox_blocked side;
-    const struct ox_blocked_kernels *t;
+    struct ox_few_bits side;
+    const struct ox_few_bits_kernels *t;
     const float *a; /* [m, k], arranged */
     float *y;       /* [m, n] */
     float *slab;    /* [columns, k] */
@@ -29,8 +29,8 @@ static void few_task(void *arg, size_t i, size_t slot)
     const float *bias = w->bias ? w->bias->data : NULL;
     const size_t first = i * COLS, n = w->n - first < COLS ? w->n - first : COLS;
     (void)slot;
-    for (size_t row = 0; row < w->m; row += OX_BLOCKED_ROWS) {
-        const size_t rows = w->m - row < OX_BLOCKED_ROWS ? w->m - row : OX_BLOCKED_ROWS;
+    for (size_t row = 0; row < w->m; row += OX_FEW_BITS_ROWS) {
+        const size_t rows = w->m - row < OX_FEW_BITS_ROWS ? w->m - row : OX_FEW_BITS_ROWS;
         float *y = j->y + row * w->n + first;
         j->t->dots(&j->side, first, n, (unsigned)rows, j->a + row * w->k, w->k, y, w->n);
         for (size_t q = 0; bias && q < rows; q++)
@@ -101,7 +101,7 @@ enum ox_status ox_fast_nbits(struct ox_run *r, struct ox_error *err)
                              .zeros = w.zeros,
                              .zero_bytes = w.zero_bytes,
                              .real_zeros = w.as_reals ? w.as_reals->data : NULL}};
-    j.t = ox_blocked_kernels(ox_cpu(), &j.side);
+    j.t = ox_few_bits_kernels(ox_cpu(), &j.side);
     int64_t dims[OX_MOST_RANK];
     ox_nbits_dims(r, &w, dims);
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, a->rank, dims, &y, err));
@@ -109,7 +109,7 @@ enum ox_status ox_fast_nbits(struct ox_run *r, struct ox_error *err)
     if (!arranged)
         return OX_NO_MEMORY;
     for (size_t i = 0; i < w.m; i++)
-        ox_blocked_arrange(j.t, &j.side, (const float *)a->data + i * w.k, arranged + i * w.k);
+        ox_few_bits_arrange(j.t, &j.side, (const float *)a->data + i * w.k, arranged + i * w.k);
     j.a = arranged;
     j.y = y->data;
     if (w.m > FEW)

@@ -21,7 +21,7 @@ struct ox_nbits {
 enum ox_status ox_nbits_read(struct ox_run *r, struct ox_nbits *w, struct ox_error *err);
 /* The output's, as many as A has. */
 void ox_nbits_dims(const struct ox_run *r, const struct ox_nbits *w, int64_t *dims);
-/* In float32, codes widened in registers (kernels/blocked.h). */
+/* In float32, codes widened in registers (kernels/few_bits.h). */
 enum ox_status ox_fast_nbits(struct ox_run *r, struct ox_error *err);
 
 #endif

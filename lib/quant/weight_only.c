@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/pack_blocks.h"
 #include "model/name.h"
 #include "quant/blocked.h"
 #include "quant/cancel.h"
@@ -269,61 +270,6 @@ static enum ox_status add_dequantized(struct job *job, struct target *target,
                : ox_no_memory(err);
 }
 
-/* Bits of `count` codes behind each other, the first one lowest. */
-static void pack(uint8_t *to, const uint8_t *codes, size_t count, unsigned bits)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (bits == 8)
-            to[i] = codes[i];
-        else
-            to[i / 2] |= (uint8_t)((codes[i] & 15) << (i % 2 * 4));
-    }
-}
-
-/* MatMulNBits has columns one after the other, each in whole blocks of unsigned integers. */
-static enum ox_status pack_columns(struct job *job, const struct ox_blocked *made,
-                                   struct ox_tensor *packed[3], struct ox_error *err)
-{
-    struct ox_budget *budget = ox_env_budget(job->q.model->env);
-    const size_t block = job->q.options->block_size, k = (size_t)made->integers->dims[0];
-    const size_t n = (size_t)made->integers->dims[1], n_blocks = (k + block - 1) / block;
-    const unsigned bits = ox_dtype_bits(made->integers->dtype);
-    const bool symmetric = !made->zeros;
-    const uint8_t middle = symmetric ? (uint8_t)(1u << (bits - 1)) : 0;
-    const size_t blob = block * bits / 8, zero_bytes = (n_blocks * bits + 7) / 8;
-    const int64_t b_dims[] = {(int64_t)n, (int64_t)n_blocks, (int64_t)blob};
-    const int64_t s_dims[] = {(int64_t)n, (int64_t)n_blocks};
-    const int64_t z_dims[] = {(int64_t)n, (int64_t)zero_bytes};
-    uint8_t *column = calloc(n_blocks * block + 1, 1);
-    enum ox_status status = column ? OX_OK : ox_no_memory(err);
-    OX_TRY_CLEANUP(status);
-    OX_TRY_CLEANUP(ox_tensor_new(&packed[0], budget, OX_UINT8, 3, b_dims, err));
-    OX_TRY_CLEANUP(ox_tensor_new(&packed[1], budget, made->scales->dtype, 2, s_dims, err));
-    if (!symmetric)
-        OX_TRY_CLEANUP(ox_tensor_new(&packed[2], budget, OX_UINT8, 2, z_dims, err));
-    memset(packed[0]->data, 0, n * n_blocks * blob);
-    if (!symmetric)
-        memset(packed[2]->data, 0, n * zero_bytes);
-    const uint8_t *codes = made->integers->data;
-    const size_t size = ox_dtype_size(made->scales->dtype);
-    for (size_t j = 0; j < n; j++) {
-        for (size_t i = 0; i < n_blocks * block; i++)
-            column[i] = (uint8_t)((i < k ? codes[i * n + j] : 0) + middle);
-        pack((uint8_t *)packed[0]->data + j * n_blocks * blob, column, n_blocks * block, bits);
-        for (size_t i = 0; i < n_blocks; i++) {
-            memcpy((char *)packed[1]->data + (j * n_blocks + i) * size,
-                   (const char *)made->scales->data + (i * n + j) * size, size);
-            if (!symmetric)
-                column[i] = ((const uint8_t *)made->zeros->data)[i * n + j];
-        }
-        if (!symmetric)
-            pack((uint8_t *)packed[2]->data + j * zero_bytes, column, n_blocks, bits);
-    }
-cleanup:
-    free(column);
-    return status;
-}
-
 static enum ox_status add_packed(struct job *job, struct target *target,
                                  const struct ox_blocked *made, enum ox_dtype real,
                                  struct ox_error *err)
@@ -331,7 +277,11 @@ static enum ox_status add_packed(struct job *job, struct target *target,
     struct ox_tensor *packed[3] = {0};
     struct ox_graph *graph = target->node->graph;
     const char *name = target->node->inputs[1]->name;
-    enum ox_status status = pack_columns(job, made, packed, err);
+    const struct ox_block_weights weights = {.integers = made->integers,
+                                             .scales = made->scales,
+                                             .zeros = made->zeros,
+                                             .block = job->q.options->block_size};
+    enum ox_status status = ox_pack_blocks(packed, ox_env_budget(job->q.model->env), &weights, err);
     if (status == OX_OK) {
         target->parts[0] = add_part(job, graph, name, "_packed", packed[0]);
         target->parts[1] = add_scales(job, target, packed[1], real);

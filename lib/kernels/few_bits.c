@@ -1,18 +1,18 @@
-#include "kernels/blocked.h"
+#include "kernels/few_bits.h"
 
-static float weight(const struct ox_blocked *w, size_t column, size_t p)
+static float weight(const struct ox_few_bits *w, size_t column, size_t p)
 {
     const uint8_t *codes = w->codes + column * (w->k * w->bits / 8);
     const size_t block = p / w->block;
-    return ((float)ox_blocked_code(codes, p, w->bits) - ox_blocked_zero(w, column, block)) *
+    return ((float)ox_few_bits_code(codes, p, w->bits) - ox_few_bits_zero(w, column, block)) *
            w->scales[column * w->blocks + block];
 }
 
-static void dots(const struct ox_blocked *w, size_t first, size_t n, unsigned rows, const float *a,
+static void dots(const struct ox_few_bits *w, size_t first, size_t n, unsigned rows, const float *a,
                  size_t lda, float *c, size_t ldc)
 {
     for (size_t j = 0; j < n; j++) {
-        float sum[OX_BLOCKED_ROWS] = {0};
+        float sum[OX_FEW_BITS_ROWS] = {0};
         for (size_t p = 0; p < w->k; p++) {
             const float value = weight(w, first + j, p);
             for (unsigned i = 0; i < rows; i++)
@@ -23,29 +23,30 @@ static void dots(const struct ox_blocked *w, size_t first, size_t n, unsigned ro
     }
 }
 
-static void widen(const struct ox_blocked *w, size_t column, float *out)
+static void widen(const struct ox_few_bits *w, size_t column, float *out)
 {
     for (size_t p = 0; p < w->k; p++)
         out[p] = weight(w, column, p);
 }
 
-const struct ox_blocked_kernels *ox_blocked_kernels(enum ox_cpu level, const struct ox_blocked *w)
+const struct ox_few_bits_kernels *ox_few_bits_kernels(enum ox_cpu level,
+                                                      const struct ox_few_bits *w)
 {
-    static const struct ox_blocked_kernels plain = {.chunk = 1, .dots = dots, .widen = widen};
+    static const struct ox_few_bits_kernels plain = {.chunk = 1, .dots = dots, .widen = widen};
 #if defined(__x86_64__)
     const size_t codes = w->bits == 4 ? 2 : 1; /* of a byte */
     if (level >= OX_CPU_AVX512 && w->bits >= 4 && w->block % (16 * codes) == 0)
-        return &ox_blocked_avx512;
+        return &ox_few_bits_avx512;
     if (level >= OX_CPU_AVX2 && w->bits >= 4 && w->block % (8 * codes) == 0)
-        return &ox_blocked_avx2;
+        return &ox_few_bits_avx2;
 #endif
     (void)level;
     (void)w;
     return &plain;
 }
 
-void ox_blocked_arrange(const struct ox_blocked_kernels *t, const struct ox_blocked *w,
-                        const float *a, float *out)
+void ox_few_bits_arrange(const struct ox_few_bits_kernels *t, const struct ox_few_bits *w,
+                         const float *a, float *out)
 {
     const size_t chunk = w->bits == 4 ? t->chunk : 1, half = chunk / 2;
     for (size_t p = 0; p < w->k; p += chunk) {

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/blocked.h"
+#include "kernels/few_bits.h"
 #include "tests/guarded.h"
 #include "tests/run_suite.h"
 #include "tests/run_text.h"
 
 struct side {
-    struct ox_blocked w;
+    struct ox_few_bits w;
     size_t n;
     struct guarded scales, real_zeros;
     uint8_t *codes, *zeros;
@@ -29,7 +29,7 @@ static struct side random_side(struct dice *d)
 {
     static const unsigned bits[] = {2, 4, 8};
     struct side s = {.n = dice_between(d, 1, 9)};
-    struct ox_blocked *w = &s.w;
+    struct ox_few_bits *w = &s.w;
     w->bits = bits[dice_between(d, 0, 2)];
     w->block = (size_t)16 << dice_between(d, 0, 3);
     w->blocks = dice_between(d, 1, 5);
@@ -55,12 +55,12 @@ static void side_free(struct side *s)
     free(s->zeros);
 }
 
-static double weight(const struct ox_blocked *w, size_t column, size_t p)
+static double weight(const struct ox_few_bits *w, size_t column, size_t p)
 {
     const size_t block = p / w->block, per_byte = 8 / w->bits;
     const uint8_t byte = w->codes[(column * w->k + p) / per_byte];
     const unsigned code = byte >> (p % per_byte * w->bits) & ((1U << w->bits) - 1);
-    return ((double)code - (double)ox_blocked_zero(w, column, block)) *
+    return ((double)code - (double)ox_few_bits_zero(w, column, block)) *
            (double)w->scales[column * w->blocks + block];
 }
 
@@ -73,16 +73,16 @@ START_TEST(sums_are_near_those_in_double)
 {
     struct dice d = {(uint64_t)_i * 83 + 1};
     struct side s = random_side(&d);
-    const struct ox_blocked *w = &s.w;
-    const struct ox_blocked_kernels *t = ox_blocked_kernels(level_of(_i), w);
-    const unsigned rows = (unsigned)dice_between(&d, 1, OX_BLOCKED_ROWS);
+    const struct ox_few_bits *w = &s.w;
+    const struct ox_few_bits_kernels *t = ox_few_bits_kernels(level_of(_i), w);
+    const unsigned rows = (unsigned)dice_between(&d, 1, OX_FEW_BITS_ROWS);
     const size_t first = dice_between(&d, 0, s.n - 1), n = s.n - first, ldc = n + 2;
     struct guarded a = guarded_new(&d, rows * w->k, true),
                    ready = guarded_new(&d, rows * w->k, true),
                    c = guarded_new(&d, rows * ldc, true);
     const float untouched = c.at[ldc - 1];
     for (unsigned i = 0; i < rows; i++)
-        ox_blocked_arrange(t, w, a.at + i * w->k, ready.at + i * w->k);
+        ox_few_bits_arrange(t, w, a.at + i * w->k, ready.at + i * w->k);
     t->dots(w, first, n, rows, ready.at, w->k, c.at, ldc);
     for (unsigned i = 0; i < rows; i++) {
         for (size_t j = 0; j < n; j++) {
@@ -107,14 +107,14 @@ START_TEST(widened_weights_are_those_of_plain_c)
 {
     struct dice d = {(uint64_t)_i * 89 + 2};
     struct side s = random_side(&d);
-    const struct ox_blocked *w = &s.w;
-    const struct ox_blocked_kernels *t = ox_blocked_kernels(level_of(_i), w);
-    const struct ox_blocked_kernels *plain = ox_blocked_kernels(OX_CPU_C, w);
+    const struct ox_few_bits *w = &s.w;
+    const struct ox_few_bits_kernels *t = ox_few_bits_kernels(level_of(_i), w);
+    const struct ox_few_bits_kernels *plain = ox_few_bits_kernels(OX_CPU_C, w);
     struct guarded want = guarded_new(&d, w->k, true), ready = guarded_new(&d, w->k, true),
                    got = guarded_new(&d, w->k, true);
     for (size_t j = 0; j < s.n; j++) {
         plain->widen(w, j, want.at);
-        ox_blocked_arrange(t, w, want.at, ready.at);
+        ox_few_bits_arrange(t, w, want.at, ready.at);
         t->widen(w, j, got.at);
         for (size_t p = 0; p < w->k; p++) {
             ck_assert(ready.at[p] == got.at[p]);
@@ -173,13 +173,72 @@ START_TEST(the_fast_engine_gives_what_the_reference_gives)
 }
 END_TEST
 
+/* n codes from 0 to `most`, as text: those of 4 bits two a number. */
+static size_t write_codes(struct dice *d, char *text, size_t room, int n, bool wide, size_t most)
+{
+    size_t at = 0;
+    for (int i = 0; i < n; i += wide ? 1 : 2) {
+        size_t number = dice_between(d, 0, most);
+        if (!wide && i + 1 < n)
+            number |= dice_between(d, 0, most) << 4;
+        at += (size_t)snprintf(text + at, room - at, "%s%d", i ? "," : "", (int)number);
+    }
+    return at;
+}
+
+/* The standard form: codes behind DequantizeLinear, as they are or transposed, signed or not, with and without zero points. */
+START_TEST(products_of_dequantized_blocks_are_fused)
+{
+    static const char *const forms[] = {"MatMul(x, d)", "MatMul(x, t)"};
+    struct dice d = {(uint64_t)_i * 101 + 4};
+    const bool turned = _i & 1, zeros = _i & 2, is_signed = _i & 4, wide = _i & 8;
+    const int n = (int)dice_between(&d, 1, 40), blocks = (int)dice_between(&d, 1, 3),
+              k = 16 * blocks;
+    const char *type = wide ? (is_signed ? "int8" : "uint8") : is_signed ? "int4" : "uint4";
+    char text[8192], dims[32], few[32];
+    snprintf(dims, sizeof dims, "%d,%d", turned ? n : k, turned ? k : n);
+    snprintf(few, sizeof few, "%d,%d", turned ? n : blocks, turned ? blocks : n);
+    size_t at = (size_t)snprintf(text, sizeof text,
+                                 "<ir_version: 10, opset_import: [\"\" : 21]> g (float[M,%d] x) => "
+                                 "(float[M,%d] y) <%s[%s] w = {",
+                                 k, n, type, dims);
+    at += write_codes(&d, text + at, sizeof text - at, k * n, wide, 15);
+    at += (size_t)snprintf(text + at, sizeof text - at, "}, %s[%s] z = {", type, few);
+    at += write_codes(&d, text + at, sizeof text - at, blocks * n, wide, 7);
+    at += (size_t)snprintf(text + at, sizeof text - at, "}, float[%s] s = {", few);
+    for (int i = 0; i < blocks * n; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%.3f", i ? "," : "",
+                               0.001 * (double)dice_between(&d, 1, 99));
+    snprintf(text + at, sizeof text - at,
+             "}> { d = DequantizeLinear <axis = %d, block_size = 16> (w, s%s) %s y = %s }", turned,
+             zeros ? ", z" : "", turned ? "t = Transpose <perm = [1, 0]> (d)" : "", forms[turned]);
+    const size_t m = dice_between(&d, 1, 12);
+    struct guarded x = guarded_new(&d, m * (size_t)k, false);
+    struct text_run runs[2];
+    for (int i = 0; i < 2; i++) {
+        const struct ox_run_options options = {.level = 2 * i};
+        text_must_plan(&runs[i], text, &options);
+        text_give(&runs[i], OX_FLOAT32, 2, (const int64_t[]){(int64_t)m, k}, x.at);
+        text_must_run(&runs[i]);
+    }
+    const float *want = ox_datum_get_tensor(runs[0].out[0])->data;
+    const float *got = ox_datum_get_tensor(runs[1].out[0])->data;
+    for (size_t i = 0; i < m * (size_t)n; i++)
+        ck_assert(fabsf(want[i] - got[i]) <= 1e-4f);
+    for (int i = 0; i < 2; i++)
+        text_close(&runs[i]);
+    guarded_free(&x);
+}
+END_TEST
+
 int main(void)
 {
-    Suite *s = suite_create("blocked_kernels");
-    TCase *tc = tcase_create("blocked_kernels");
+    Suite *s = suite_create("few_bits");
+    TCase *tc = tcase_create("few_bits");
     tcase_add_loop_test(tc, sums_are_near_those_in_double, 0, 400);
     tcase_add_loop_test(tc, widened_weights_are_those_of_plain_c, 0, 120);
     tcase_add_loop_test(tc, the_fast_engine_gives_what_the_reference_gives, 0, 60);
+    tcase_add_loop_test(tc, products_of_dequantized_blocks_are_fused, 0, 32);
     suite_add_tcase(s, tc);
     return run_suite(s);
 }

@@ -1,7 +1,7 @@
 /* Products by weights of few bits with a scale a block, which are widened in registers, and never lie in memory as floats but for a
  * slab at a time. The weights are those of com.microsoft's MatMulNBits: columns of whole blocks of unsigned codes, low bits first. */
-#ifndef OX_KERNELS_BLOCKED_H
-#define OX_KERNELS_BLOCKED_H
+#ifndef OX_KERNELS_FEW_BITS_H
+#define OX_KERNELS_FEW_BITS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include "kernels/cpu.h"
 
 /* Weight p of column j is (code - zero) * scale, with the scale and the zero of block p / block. */
-struct ox_blocked {
+struct ox_few_bits {
     size_t k, block, blocks; /* k = block * blocks */
     unsigned bits;           /* 2, 4 or 8 */
     const uint8_t *codes;    /* [n][k * bits / 8] */
@@ -19,43 +19,44 @@ struct ox_blocked {
     const float *real_zeros; /* [n][blocks]; NULL: 2^(bits - 1) */
 };
 
-enum { OX_BLOCKED_ROWS = 8 };
+enum { OX_FEW_BITS_ROWS = 4 };
 
-struct ox_blocked_kernels {
+struct ox_few_bits_kernels {
     /* Elements of a row lie as the weights of a vector come out of their bytes: of each `chunk` of them those in even places before
      * the odd ones. 1: as they are. Only for 4 bits. */
     size_t chunk;
-    /* c[i * ldc + j - first] = sum over p of a[i * lda + p] * weight p of column j, for i < rows <= OX_BLOCKED_ROWS, j in [first,
+    /* c[i * ldc + j - first] = sum over p of a[i * lda + p] * weight p of column j, for i < rows <= OX_FEW_BITS_ROWS, j in [first,
      * first + n); rows of a are arranged. */
-    void (*dots)(const struct ox_blocked *w, size_t first, size_t n, unsigned rows, const float *a,
+    void (*dots)(const struct ox_few_bits *w, size_t first, size_t n, unsigned rows, const float *a,
                  size_t lda, float *c, size_t ldc);
     /* The weights of a column, arranged: out[k]. */
-    void (*widen)(const struct ox_blocked *w, size_t column, float *out);
+    void (*widen)(const struct ox_few_bits *w, size_t column, float *out);
 };
 
 /* For these sizes at that level. */
-const struct ox_blocked_kernels *ox_blocked_kernels(enum ox_cpu level, const struct ox_blocked *w);
+const struct ox_few_bits_kernels *ox_few_bits_kernels(enum ox_cpu level,
+                                                      const struct ox_few_bits *w);
 /* A row of k elements as the kernels want it. */
-void ox_blocked_arrange(const struct ox_blocked_kernels *t, const struct ox_blocked *w,
-                        const float *a, float *out);
+void ox_few_bits_arrange(const struct ox_few_bits_kernels *t, const struct ox_few_bits *w,
+                         const float *a, float *out);
 
 /* Code i of a row of bytes. */
-static inline unsigned ox_blocked_code(const uint8_t *bytes, size_t i, unsigned bits)
+static inline unsigned ox_few_bits_code(const uint8_t *bytes, size_t i, unsigned bits)
 {
     const size_t per_byte = 8 / bits;
     return bytes[i / per_byte] >> (i % per_byte * bits) & ((1u << bits) - 1);
 }
 
-static inline float ox_blocked_zero(const struct ox_blocked *w, size_t column, size_t block)
+static inline float ox_few_bits_zero(const struct ox_few_bits *w, size_t column, size_t block)
 {
     if (w->real_zeros)
         return w->real_zeros[column * w->blocks + block];
     if (w->zeros)
-        return (float)ox_blocked_code(w->zeros + column * w->zero_bytes, block, w->bits);
+        return (float)ox_few_bits_code(w->zeros + column * w->zero_bytes, block, w->bits);
     return (float)(1u << (w->bits - 1));
 }
 
-/* For blocked.c. */
-extern const struct ox_blocked_kernels ox_blocked_avx2, ox_blocked_avx512;
+/* For few_bits.c. */
+extern const struct ox_few_bits_kernels ox_few_bits_avx2, ox_few_bits_avx512;
 
 #endif
