@@ -2,6 +2,7 @@
  * run at all. Constant nodes become initializers. */
 #include <string.h>
 
+#include "graph/codes.h"
 #include "graph/match.h"
 #include "ops/evaluate.h"
 
@@ -139,7 +140,8 @@ static void drop_used(struct ox_rewrite *rw, const struct ox_node *node)
 }
 
 /* Whether the size of what would be made is known and worth it. */
-static bool is_worth(struct ox_rewrite *rw, const struct ox_node *node, struct balance *balance)
+static bool is_worth(struct ox_rewrite *rw, const struct ox_node *node, bool widens,
+                     struct balance *balance)
 {
     *balance = (struct balance){0};
     if (node->n_inputs == 0)
@@ -148,7 +150,7 @@ static bool is_worth(struct ox_rewrite *rw, const struct ox_node *node, struct b
     if (!output_bytes(rw, node, &balance->made) || !add_inputs(rw, node, balance) ||
         OX_ADD_OVERFLOWS(rw->fold_left, balance->freed, &left))
         return false;
-    if (widens_weights(rw, node)) {
+    if (widens) {
         bool fits = balance->made <= rw->wide_room;
         rw->wide_room -= fits ? balance->made : 0;
         balance->made = balance->freed = 0;
@@ -161,7 +163,7 @@ static bool is_worth(struct ox_rewrite *rw, const struct ox_node *node, struct b
     return balance->made <= left && balance->made <= rw->fold_room && !is_left_alone(node);
 }
 
-static void run_node(struct ox_rewrite *rw, struct ox_node *node)
+static void run_node(struct ox_rewrite *rw, struct ox_node *node, bool widens)
 {
     int64_t opset = ox_node_opset(node);
     const struct ox_op *op = ox_rw_op(rw, node);
@@ -169,7 +171,7 @@ static void run_node(struct ox_rewrite *rw, struct ox_node *node)
     const struct ox_tensor *in[OX_EVALUATE_MOST] = {NULL};
     struct ox_tensor *out[OX_EVALUATE_MOST] = {NULL};
     struct balance balance;
-    if (!is_worth(rw, node, &balance))
+    if (!is_worth(rw, node, widens, &balance))
         return;
     for (size_t i = 0; i < node->n_inputs; i++) {
         if (!node->inputs[i])
@@ -225,7 +227,7 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
 {
     if (all_constant(rw, node)) {
         if (may_fold(rw, node))
-            run_node(rw, node);
+            run_node(rw, node, widens_weights(rw, node));
     } else if (node->n_outputs == 1 && may_fold(rw, node)) {
         fold_known(rw, node);
     }
@@ -234,4 +236,16 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
 enum ox_status ox_pass_fold(struct ox_rewrite *rw, struct ox_graph *graph, struct ox_error *err)
 {
     return ox_rw_each(rw, graph, NULL, look_at, err);
+}
+
+/* Weights behind DequantizeLinear that no kernel took as they are. In a single run they are widened once anyway. */
+static void widen(struct ox_rewrite *rw, struct ox_node *node)
+{
+    if (ox_is_dequantize(node) && !rw->once && all_constant(rw, node))
+        run_node(rw, node, true);
+}
+
+enum ox_status ox_pass_widen(struct ox_rewrite *rw, struct ox_graph *graph, struct ox_error *err)
+{
+    return ox_rw_each(rw, graph, NULL, widen, err);
 }

@@ -1,9 +1,9 @@
-/* Faster QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear of one scale between float32 and 8 bits, QLinearAdd and
+/* Faster QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear of one scale between float32 and 8 or 16 bits, QLinearAdd and
  * QLinearMul, and Lookup of our own domain: y[i] = table[x[i]], a code's bits being the place in a table of 256 elements. */
 #include <math.h>
 #include <string.h>
 
-#include "kernels/bytes.h"
+#include "kernels/words.h"
 #include "ops/broadcast.h"
 #include "ops/infer.h"
 #include "ops/int8.h"
@@ -23,26 +23,51 @@ struct rows {
     const void *x;
     void *y;
     struct ox_bytes_code code;
-    uint8_t flip;
+    uint16_t flip;
+    bool words; /* 16 bits */
 };
 
 static void quantize_rows(void *arg, size_t from, size_t to)
 {
     const struct rows *w = arg;
-    w->table->quantize(to - from, (const float *)w->x + from, &w->code, (uint8_t *)w->y + from);
+    const float *x = (const float *)w->x + from;
+    if (w->words)
+        ox_words_quantize(w->table->level, to - from, x, &w->code, (uint16_t *)w->y + from);
+    else
+        w->table->quantize(to - from, x, &w->code, (uint8_t *)w->y + from);
 }
 
 static void dequantize_rows(void *arg, size_t from, size_t to)
 {
     const struct rows *w = arg;
-    w->table->dequantize(to - from, (const uint8_t *)w->x + from, w->flip, w->code.zero,
-                         w->code.scale, (float *)w->y + from);
+    float *y = (float *)w->y + from;
+    if (w->words)
+        ox_words_dequantize(w->table->level, to - from, (const uint16_t *)w->x + from, w->flip,
+                            w->code.zero, w->code.scale, y);
+    else
+        w->table->dequantize(to - from, (const uint8_t *)w->x + from, (uint8_t)w->flip,
+                             w->code.zero, w->code.scale, y);
 }
 
 /* A block of one element each is not one scale. */
 static bool has_blocks(const struct ox_run *r)
 {
     return ox_run_int(r, "block_size", 0) != 0;
+}
+
+static bool is_signed(enum ox_dtype dtype)
+{
+    return dtype == OX_INT8 || dtype == OX_INT16;
+}
+
+static bool is_wide(enum ox_dtype dtype)
+{
+    return dtype == OX_UINT16 || dtype == OX_INT16;
+}
+
+static int32_t zero_of(const struct ox_tensor *zero)
+{
+    return zero && is_wide(zero->dtype) ? (int32_t)ox_tensor_get_int(zero, 0) : ox_int8_zero(zero);
 }
 
 enum ox_status ox_int8_quantize(struct ox_run *r, struct ox_error *err)
@@ -53,13 +78,15 @@ enum ox_status ox_int8_quantize(struct ox_run *r, struct ox_error *err)
     const enum ox_dtype dtype = zero ? zero->dtype : wanted ? (enum ox_dtype)wanted : OX_UINT8;
     struct rows w = {.table = ox_bytes(ox_cpu()), .x = x->data};
     struct ox_tensor *y;
-    if (x->dtype != OX_FLOAT32 || (dtype != OX_UINT8 && dtype != OX_INT8) ||
+    if (x->dtype != OX_FLOAT32 || (dtype != OX_UINT8 && dtype != OX_INT8 && !is_wide(dtype)) ||
         (zero && (zero->n != 1 || (wanted && wanted != (int64_t)dtype))) || has_blocks(r) ||
         (precision && precision != OX_FLOAT32) || !one_float(r, 1, &w.code.scale))
         return OX_UNSUPPORTED;
-    w.code.zero = ox_int8_zero(zero);
-    w.code.lo = dtype == OX_INT8 ? -128 : 0;
-    w.code.hi = w.code.lo + 255;
+    const int32_t most = is_wide(dtype) ? UINT16_MAX : UINT8_MAX;
+    w.words = is_wide(dtype);
+    w.code.zero = zero_of(zero);
+    w.code.lo = is_signed(dtype) ? -(most / 2) - 1 : 0;
+    w.code.hi = w.code.lo + most;
     OX_TRY(ox_run_out(r, 0, dtype, x->rank, x->dims, &y, err));
     w.y = y->data;
     ox_ranges_run(r->env, x->n, OX_GRAIN, quantize_rows, &w);
@@ -68,15 +95,15 @@ enum ox_status ox_int8_quantize(struct ox_run *r, struct ox_error *err)
 
 enum ox_status ox_int8_dequantize(struct ox_run *r, struct ox_error *err)
 {
-    const struct ox_tensor *x = ox_int8_in(r, 0), *zero = ox_run_in(r, 2);
+    const struct ox_tensor *x = ox_run_in(r, 0), *zero = ox_run_in(r, 2);
     const int64_t wanted = ox_run_int(r, "output_dtype", 0);
-    struct rows w = {.table = ox_bytes(ox_cpu())};
+    struct rows w = {.table = ox_bytes(ox_cpu()), .words = is_wide(x->dtype)};
     struct ox_tensor *y;
-    if (!x || (zero && (zero->n != 1 || zero->dtype != x->dtype)) || has_blocks(r) ||
-        (wanted && wanted != OX_FLOAT32) || !one_float(r, 1, &w.code.scale))
+    if ((!w.words && !ox_int8_in(r, 0)) || (zero && (zero->n != 1 || zero->dtype != x->dtype)) ||
+        has_blocks(r) || (wanted && wanted != OX_FLOAT32) || !one_float(r, 1, &w.code.scale))
         return OX_UNSUPPORTED;
-    w.flip = x->dtype == OX_INT8 ? 0x80 : 0;
-    w.code.zero = ox_int8_zero(zero) + w.flip;
+    w.flip = !is_signed(x->dtype) ? 0 : w.words ? 0x8000 : 0x80;
+    w.code.zero = zero_of(zero) + w.flip;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
     w.x = x->data;
     w.y = y->data;
