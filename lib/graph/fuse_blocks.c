@@ -7,6 +7,8 @@
 
 enum { IN_X, IN_WEIGHTS, IN_BIAS, IN_SCALE, IN_RESIDUAL, STAGES = 3, DEPTHWISE = 1 };
 enum { ROWS_MOST = 16 };
+/* Weights that do not stay in L2 beside a strip come anew for each, which takes longer than the map between. */
+enum { WEIGHTS_MOST = 3 << 17 };
 
 /* A convolution of maps by constant weights whose channels are last on both sides. */
 static bool is_map_conv(struct ox_rewrite *rw, const struct ox_node *node)
@@ -45,6 +47,12 @@ static bool is_depthwise(struct ox_rewrite *rw, const struct ox_node *node)
     const struct ox_stored *w = ox_rw_stored(rw, node->inputs[IN_WEIGHTS]);
     return w->dims[1] == 1 && w->dims[0] == ox_attr_int(node, "group", 1) && w->dims[0] > 1 &&
            w->dims[2] <= ROWS_MOST;
+}
+
+static bool stays_near(struct ox_rewrite *rw, const struct ox_node *pointwise)
+{
+    const struct ox_stored *w = ox_rw_stored(rw, pointwise->inputs[IN_WEIGHTS]);
+    return w->dims[1] <= WEIGHTS_MOST / w->dims[0];
 }
 
 struct activation {
@@ -123,7 +131,7 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
         ox_rw_only_user(rw, x) == node && !ox_input(before, IN_RESIDUAL))
         stage[0] = before;
     if (is_pointwise(rw, behind) && behind->inputs[IN_X] == node->outputs[0] &&
-        !ox_input(node, IN_RESIDUAL))
+        !ox_input(node, IN_RESIDUAL) && (stage[0] || stays_near(rw, behind)))
         stage[2] = behind;
     if (stage[0] || stage[2])
         join(rw, stage);

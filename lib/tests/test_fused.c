@@ -257,6 +257,15 @@ START_TEST(one_run_merges_branches_only_where_it_pays)
 }
 END_TEST
 
+START_TEST(a_depthwise_stage_is_apart_from_a_product_by_large_weights)
+{
+    check_same("g (float[1,640,2,3] x) => (float[A,B,C,D] y) { "
+               "a = Conv <group = 640, pads = [1,1,1,1]> (x, w0) y = Conv (a, w1) }",
+               LIST("640,1,3,3", "640,640,1,1"), DIMS(1, 640, 2, 3),
+               WANT({"FusedConv", 2}, {"ConvChain", 0}));
+}
+END_TEST
+
 START_TEST(weights_that_vary)
 {
     check_same(
@@ -483,6 +492,7 @@ int main(void)
                                   branches_with_groups_steps_and_one_axis_are_merged,
                                   branches_that_do_not_fit_stay,
                                   one_run_merges_branches_only_where_it_pays,
+                                  a_depthwise_stage_is_apart_from_a_product_by_large_weights,
                                   weights_that_vary,
                                   gemm_with_factors_and_products_of_any_rank,
                                   products_by_a_transpose_that_is_not_folded,
