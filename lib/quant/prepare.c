@@ -153,8 +153,10 @@ static enum ox_status raise_opset(struct ox_model *model, const struct ox_quant_
 enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant_options *options,
                                    struct ox_error *err)
 {
-    static const char *const passes[] = {"fold-constants", "drop-identities", "drop-dead"};
-    struct ox_rewrite_plan plan = {.level = 1, .passes = passes, .n_passes = OX_COUNT(passes)};
+    /* No runtime pads integers between Q and DQ: convolutions do. */
+    static const char *const passes[] = {"fold-constants", "drop-identities", "fold-padding",
+                                         "drop-dead"};
+    struct ox_rewrite_plan plan = {.level = 2, .passes = passes, .n_passes = OX_COUNT(passes)};
     struct ox_quant q;
     enum ox_status status = ox_quant_init(&q, model, options, true, err);
     if (status == OX_OK && (!options->compat_ort || needed_opset(options) == 21))
