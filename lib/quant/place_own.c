@@ -345,6 +345,13 @@ static bool push_up(struct ox_place *place, struct ox_node *node)
     return true;
 }
 
+/* One of several parts of integers, which are such without rounding. */
+static bool part_of_marked(struct ox_place *place, const struct ox_value *value)
+{
+    const struct ox_node *split = value->producer;
+    return split && is_op(split, "Split") && marked(place, split->inputs[0]);
+}
+
 /* A sum, product or pool between integers runs on integers, if all of its inputs become such. */
 static void join_mixer(struct ox_place *place, struct ox_node *node)
 {
@@ -356,7 +363,7 @@ static void join_mixer(struct ox_place *place, struct ox_node *node)
         const struct ox_value *in = node->inputs[i];
         if (!in || !ox_place_can(place, in) || constant(place, in) || !has_range(place, in))
             return;
-        n_marked += marked(place, in);
+        n_marked += marked(place, in) || part_of_marked(place, in);
     }
     for (size_t i = 0; n_marked && i < n; i++)
         ox_place_activation(place, node->inputs[i]);
@@ -403,6 +410,16 @@ static bool join_ends(struct ox_place *place, struct ox_node *node)
         return false;
     ox_place_same(place, out, in);
     return true;
+}
+
+/* Parts that become integers keep the scale of the whole: another one would round once more. */
+static void join_parts(struct ox_place *place, struct ox_node *split)
+{
+    for (size_t i = 0; i < split->n_outputs && marked(place, split->inputs[0]); i++) {
+        struct ox_value *part = split->outputs[i];
+        if (marked(place, part) && !ox_place_mark(place, part)->share)
+            ox_place_same(place, part, split->inputs[0]);
+    }
 }
 
 /* A convolution, then Relu or Clip: integers clip by themselves. */
@@ -461,6 +478,8 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
             continue;
         if (is_any(node, clippers))
             absorb_clip(place, node);
+        else if (is_op(node, "Split") && node->n_outputs > 1)
+            join_parts(place, node);
         else
             join_ends(place, node);
     }
