@@ -233,14 +233,35 @@ static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, s
     return beta == 1 || ox_node_set_float(node, "beta", 1) ? OX_OK : ox_no_memory(err);
 }
 
+/* Weights of zeros, as the last ones of residual blocks before training: what they make is 0 whatever comes, and any range is right. */
+static enum ox_status settle_zeros(struct ox_place *place, const struct ox_node *node,
+                                   struct ox_error *err)
+{
+    const struct ox_value *w = node->inputs[1], *out = node->outputs[0];
+    struct ox_mark *mark = out ? ox_place_mark(place, out) : NULL;
+    enum ox_dtype real;
+    struct ox_tensor *values;
+    float low, high;
+    if (!mark || !mark->has_range || has_range(place, out) || !w || !constant(place, w) ||
+        !ox_quant_is_float(ox_value_stored(w)->dtype))
+        return OX_OK;
+    OX_TRY(ox_quant_values(place->q, w, &values, &real, err));
+    if (ox_qparams_extremes(values, -1, &low, &high) && low == 0 && high == 0)
+        mark->range = (struct ox_qrange){0, 1};
+    ox_tensor_release(values);
+    return OX_OK;
+}
+
 static enum ox_status place_heavy(struct ox_place *place, struct ox_node *node,
                                   struct ox_error *err)
 {
     const char *reason = ox_quant_unwanted(place->q, node);
     enum ox_status status = OX_OK;
     bool finite = true;
-    if (!reason)
+    if (!reason) {
+        OX_TRY(settle_zeros(place, node, err));
         reason = not_heavy(place, node);
+    }
     for (size_t i = 0; i < 2 && !reason && finite; i++) {
         if (constant(place, node->inputs[i]) &&
             !weights_finite(place, node->inputs[i], &finite, err, &status))
@@ -345,11 +366,13 @@ static bool push_up(struct ox_place *place, struct ox_node *node)
     return true;
 }
 
-/* One of several parts of integers, which are such without rounding. */
-static bool part_of_marked(struct ox_place *place, const struct ox_value *value)
+/* What integers are without rounding: one of several parts of them, or their positive ones. */
+static bool from_marked(struct ox_place *place, const struct ox_value *value)
 {
-    const struct ox_node *split = value->producer;
-    return split && is_op(split, "Split") && marked(place, split->inputs[0]);
+    const struct ox_node *node = value->producer;
+    if (!node || !node->inputs[0] || !marked(place, node->inputs[0]))
+        return false;
+    return is_op(node, "Split") || (is_any(node, clippers) && only_feeds(place, node->inputs[0]));
 }
 
 /* A sum, product or pool between integers runs on integers, if all of its inputs become such. */
@@ -363,7 +386,7 @@ static void join_mixer(struct ox_place *place, struct ox_node *node)
         const struct ox_value *in = node->inputs[i];
         if (!in || !ox_place_can(place, in) || constant(place, in) || !has_range(place, in))
             return;
-        n_marked += marked(place, in) || part_of_marked(place, in);
+        n_marked += marked(place, in) || from_marked(place, in);
     }
     for (size_t i = 0; n_marked && i < n; i++)
         ox_place_activation(place, node->inputs[i]);
