@@ -47,6 +47,8 @@ enum ox_status ox_explain_bodies(struct ox_explaining *e, const struct ox_node *
                                  const struct ox_node *b, struct ox_error *err);
 /* Operators of one side that draw random numbers; Dropout is told by ox_explain_dropout(). */
 void ox_explain_random(struct ox_explaining *e, const struct ox_region *region, const char *side);
+/* Dropout before opset 7, which is in training unless its is_test says otherwise. */
+bool ox_explain_is_old_training(const struct ox_node *node);
 /* Dropout that drops, on either side. */
 enum ox_status ox_explain_dropout(struct ox_explaining *e, struct ox_error *err);
 /* Epsilons, training left on, statistics never gathered. */

@@ -121,17 +121,20 @@ enum ox_status ox_explain_dropout(struct ox_explaining *e, struct ox_error *err)
                                       ox_region_find(&e->b, "Dropout")};
     double drops[2] = {0, 0};
     for (int k = 0; k < 2; k++)
-        if (nodes[k])
+        if (nodes[k] && ox_explain_is_old_training(nodes[k]))
+            drops[k] = 1;
+        else if (nodes[k])
             OX_TRY(scalar(e, k == 0, nodes[k], 2, 0, &drops[k], err));
     for (int k = 0; k < 2; k++)
         if (drops[k] != 0)
-            ox_cause_add(
-                e->causes, drops[1 - k] == 0 ? 94 : 90, "training-mode",
-                "%s's Dropout drops elements at random: the model was exported in training "
-                "mode",
-                !e->a.n_nodes ? "the model"
-                : k           ? "B"
-                              : "A");
+            ox_cause_add(e->causes, drops[1 - k] == 0 ? 94 : 90, "training-mode",
+                         "%s's Dropout drops elements at random: %s",
+                         !e->a.n_nodes ? "the model"
+                         : k           ? "B"
+                                       : "A",
+                         ox_explain_is_old_training(nodes[k])
+                             ? "before opset 7 it does unless is_test is 1"
+                             : "the model was exported in training mode");
     return OX_OK;
 }
 

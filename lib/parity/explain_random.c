@@ -102,14 +102,21 @@ void ox_explain_random(struct ox_explaining *e, const struct ox_region *region, 
 
 /* ---- Of an output -------------------------------------------------------------------------------------------------- */
 
-/* Dropout whose training_mode is a constant that says so. */
+bool ox_explain_is_old_training(const struct ox_node *node)
+{
+    const struct ox_attr *quiet = ox_node_attr(node, "is_test");
+    return strcmp(node->op_type, "Dropout") == 0 && !node->domain[0] &&
+           ox_graph_opset(node->graph, "") < 7 && (!quiet || quiet->i == 0);
+}
+
+/* Dropout whose training_mode is a constant that says so, or that is in training unless told otherwise. */
 static enum ox_status drops(const struct ox_node *node, bool *answer, struct ox_error *err)
 {
     const size_t mode = training_mode(node);
     const struct ox_stored *stored =
         mode < node->n_inputs ? ox_value_stored(node->inputs[mode]) : NULL;
     struct ox_tensor *tensor;
-    *answer = false;
+    *answer = ox_explain_is_old_training(node);
     if (!stored)
         return OX_OK;
     OX_TRY(ox_stored_load(node->graph->model, stored, &tensor, err));

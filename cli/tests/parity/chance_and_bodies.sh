@@ -14,6 +14,12 @@ model drop 'g (float[64] x) => (float[64] y) <bool train = {1}, float half = {0.
 show drop.onnx --engine dice --random 1
 sed 's/"me" : 1/"com.microsoft" : 1/; s/= Dropout(x, half/= com.microsoft.BiasDropout(x, none, , half/; s/float half/float[64] none = {'$(printf '0,%.0s' {1..63})'0}, float half/' drop.onnx >bias.onnx
 show bias.onnx --engine dice --random 1
+echo "== before opset 7 Dropout drops unless is_test is 1"
+for quiet in 0 1; do
+    printf '<ir_version: 3, opset_import: ["" : 6]>\ng (float[64] x) => (float[64] y) { a = Tanh(x) b = Dropout<ratio = 0.5, is_test = %s>(a) y = Neg(b) }\n' $quiet >old$quiet.onnx
+done
+show old0.onnx --engine dice --random 1
+show old0.onnx old1.onnx --random 1
 echo "== in a function that a function calls"
 model noisy 'g (float[4] x) => (float[4] y) { a = Neg(x) y = me.noisy(a) }
 <domain: "me", opset_import: ["" : 17, "me" : 1]> noisy (x) => (y) { y = me.inner(x) }
