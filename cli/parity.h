@@ -98,7 +98,13 @@ struct parity {
     struct ox_parity_suspect suspect; /* found by prefixes; value NULL: none */
     char *probed;                     /* the value of the last prefix that departed; NULL */
     struct ox_datum *probed_values[2];
-    bool exact_alone; /* saturating products make no difference */
+    struct ox_metrics probed_metrics;
+    /* The search has met a tie and goes on: codes a step apart agree, and a value departs at so many decibels or fewer. */
+    bool past_ties;
+    double departs_db;
+    char ties[512];             /* what became of the tie; "" */
+    struct ox_parity_cause tie; /* that, as one cause more */
+    bool exact_alone;           /* saturating products make no difference */
     bool agree;
 };
 
@@ -140,6 +146,8 @@ void parity_release_record(struct parity_side *side);
 
 /* Finds the first layer that departs, and why. */
 enum ox_status parity_explain(struct parity *p);
+/* What is known of it, in order; NULL past the last. */
+const struct ox_parity_cause *parity_cause(const struct parity *p, size_t i);
 /* That layer; of what prefixes found only node, operator and value are known. False: nothing departs, or it was not asked. */
 bool parity_first_layer(const struct parity *p, struct ox_parity_layer *layer);
 

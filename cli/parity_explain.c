@@ -19,6 +19,14 @@ enum ox_status parity_explain(struct parity *p)
     return status;
 }
 
+const struct ox_parity_cause *parity_cause(const struct parity *p, size_t i)
+{
+    const size_t n = ox_parity_causes_count(p->causes);
+    if (i < n)
+        return ox_parity_causes_at(p->causes, i);
+    return i == n && p->ties[0] ? &p->tie : NULL;
+}
+
 bool parity_first_layer(const struct parity *p, struct ox_parity_layer *layer)
 {
     *layer = (struct ox_parity_layer){

@@ -90,8 +90,8 @@ static void causes_list(struct parity *p, struct ox_strbuf *out)
     else
         ox_strbuf_markup(out, layer.metrics.reason, 0);
     ox_strbuf_puts(out, "</p>\n<ul>\n");
-    for (size_t i = 0; i < ox_parity_causes_count(p->causes); i++) {
-        const struct ox_parity_cause *cause = ox_parity_causes_at(p->causes, i);
+    const struct ox_parity_cause *cause;
+    for (size_t i = 0; (cause = parity_cause(p, i)); i++) {
         ox_strbuf_puts(out, "<li><b>");
         ox_strbuf_markup(out, cause->id, 64);
         ox_strbuf_puts(out, "</b>: ");

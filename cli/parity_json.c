@@ -201,8 +201,8 @@ static void first_divergence(struct ox_json *json, const struct parity *p)
     }
     ox_json_key(json, "causes");
     ox_json_array(json);
-    for (size_t i = 0; i < ox_parity_causes_count(p->causes); i++) {
-        const struct ox_parity_cause *cause = ox_parity_causes_at(p->causes, i);
+    const struct ox_parity_cause *cause;
+    for (size_t i = 0; (cause = parity_cause(p, i)); i++) {
         ox_json_object(json);
         cli_json_string(json, "id", cause->id);
         cli_json_string(json, "evidence", cause->text);

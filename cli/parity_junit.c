@@ -14,8 +14,8 @@ static void tell_first(const struct parity *p, struct ox_strbuf *out)
     ox_strbuf_markup(out, layer.b_op, 64);
     ox_strbuf_puts(out, "), value ");
     ox_strbuf_markup(out, layer.b_name, 256);
-    for (size_t i = 0; i < ox_parity_causes_count(p->causes); i++) {
-        const struct ox_parity_cause *cause = ox_parity_causes_at(p->causes, i);
+    const struct ox_parity_cause *cause;
+    for (size_t i = 0; (cause = parity_cause(p, i)); i++) {
         ox_strbuf_puts(out, "\n  ");
         ox_strbuf_markup(out, cause->id, 64);
         ox_strbuf_puts(out, ": ");

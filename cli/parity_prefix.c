@@ -1,4 +1,5 @@
 /* --bisect where an engine's inside can't be seen: prefixes of the model are cut out and run. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -142,21 +143,30 @@ void parity_release_prefixes(struct parity *p)
     p->probed = NULL;
 }
 
+/* Few codes, a step apart: what was rounded lay near a half. */
+static bool is_tie(const struct ox_metrics *m)
+{
+    enum { LEAST = 2, SHARE = 50 };
+    const bool codes = m->a_dtype == OX_UINT8 || m->a_dtype == OX_INT8 || m->a_dtype == OX_UINT16 ||
+                       m->a_dtype == OX_INT16;
+    return codes && m->a_dtype == m->b_dtype && m->max_abs == 1 &&
+           (m->n_mismatched <= LEAST || m->n_mismatched <= m->n_elements / SHARE);
+}
+
 static enum ox_status judge(struct parity *p, struct ox_datum *const *values, const char *name,
-                            bool *departs, struct ox_error *err)
+                            bool *departs, struct ox_metrics *metrics, struct ox_error *err)
 {
     struct ox_meter *meter = NULL;
     struct ox_metrics_options options;
-    struct ox_metrics metrics;
     parity_options_for(p, NULL, &options);
     enum ox_status status = ox_meter_new(&meter, p->cli->env, &options, err);
     if (status == OX_OK)
         status = ox_meter_add(meter, values[0], values[1], err);
     if (status == OX_OK) {
-        ox_meter_read(meter, &metrics);
-        *departs = !metrics.agree;
+        ox_meter_read(meter, metrics);
+        *departs = !metrics->agree && !(p->past_ties && is_tie(metrics));
         cli_note(p->cli, "%s: '%s' %s", p->sides[0].model_path, name,
-                 metrics.agree ? "agrees" : metrics.reason);
+                 metrics->agree ? "agrees" : metrics->reason);
     }
     ox_meter_release(meter);
     return status;
@@ -167,11 +177,16 @@ static enum ox_status probe(void *arg, const char *name, bool *departs, struct o
     struct parity *p = arg;
     const struct part part = {.outputs = &name, .n_outputs = 1};
     struct ox_datum *values[2] = {NULL, NULL};
+    struct ox_metrics metrics;
     enum ox_status status = run_both(p, &part, NULL, values, err);
     if (status == OX_OK)
-        status = judge(p, values, name, departs, err);
-    if (status == OX_OK && *departs)
+        status = judge(p, values, name, departs, &metrics, err);
+    if (status == OX_OK && p->past_ties)
+        *departs = *departs && !(metrics.sqnr_db > p->departs_db);
+    if (status == OX_OK && *departs) {
         keep(p, name, values);
+        p->probed_metrics = metrics;
+    }
     run_release_data(values, 2);
     return status;
 }
@@ -185,6 +200,7 @@ static enum ox_status probe_part(void *arg, const char *const *inputs, size_t n_
     const struct part before = {.outputs = inputs, .n_outputs = n_inputs};
     const struct part part = {inputs, outputs, n_inputs, n_outputs};
     struct ox_datum *values[2] = {NULL, NULL};
+    struct ox_metrics metrics;
     struct ox_datum **entering = calloc(n_inputs + 1, sizeof(struct ox_datum *));
     const struct parity_feed feed = {inputs, entering, n_inputs};
     enum ox_status status = entering ? OX_OK : ox_no_memory(err);
@@ -193,7 +209,7 @@ static enum ox_status probe_part(void *arg, const char *const *inputs, size_t n_
     if (status == OX_OK)
         status = run_both(p, &part, n_inputs ? &feed : NULL, values, err);
     if (status == OX_OK)
-        status = judge(p, values, outputs[0], departs, err);
+        status = judge(p, values, outputs[0], departs, &metrics, err);
     run_release_data(values, 2);
     if (entering)
         run_release_data(entering, n_inputs);
@@ -235,6 +251,88 @@ static enum ox_status explain(struct parity *p, struct ox_error *err)
     return status;
 }
 
+/* ---- Past ties ----------------------------------------------------------------------------------------------------- */
+
+/* Whether the node itself is at fault, alone or with those that an engine computes as one with it. */
+static bool is_at_fault(const struct parity *p)
+{
+    for (size_t i = 0; i < ox_parity_causes_count(p->causes); i++) {
+        const char *id = ox_parity_causes_at(p->causes, i)->id;
+        if (strcmp(id, "own") == 0 || strcmp(id, "fused") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The first value that departs as far as the output does, or nearly, and why. */
+static enum ox_status search_farther(struct parity *p, const char *output, double db,
+                                     struct ox_error *err)
+{
+    p->departs_db = db;
+    parity_release_prefixes(p);
+    enum ox_status status = ox_parity_bisect(p->sides[0].run.model, p->sides[1].run.model, output,
+                                             probe, p, &p->suspect, err);
+    return status == OX_OK && p->suspect.value ? explain(p, err) : status;
+}
+
+/* A tie explains what departs only if no node behind it is at fault. Values nearer to the output than the fault are as far apart as
+ * the output, or nearly; before it there is no more than ties have made. */
+static enum ox_status look_past_tie(struct parity *p, const char *output, double output_db,
+                                    struct ox_error *err)
+{
+    enum { STEP_DB = 10, MOST_STEPS = 3 };
+    const struct ox_parity_suspect tie = p->suspect;
+    struct ox_parity_causes *causes = p->causes;
+    const struct ox_metrics metrics = p->probed_metrics;
+    size_t n_runs = tie.n_runs;
+    enum ox_status status = OX_OK;
+    bool found = false;
+    p->past_ties = true;
+    for (int i = 1; i <= MOST_STEPS && !found && status == OX_OK; i++) {
+        p->causes = NULL;
+        status = search_farther(p, output, output_db + STEP_DB * i, err);
+        n_runs += p->suspect.n_runs;
+        found = status == OX_OK && p->suspect.value && is_at_fault(p);
+        if (!found)
+            ox_parity_causes_release(p->causes);
+    }
+    p->past_ties = false;
+    if (found)
+        ox_parity_causes_release(causes);
+    else {
+        p->causes = causes;
+        p->suspect = tie;
+    }
+    p->suspect.n_runs = n_runs;
+    p->tie = (struct ox_parity_cause){"ties", p->ties};
+    if (found)
+        snprintf(p->ties, sizeof p->ties,
+                 "passed by on the way here, for they do not explain the output: the first are in "
+                 "'%.128s' (%.64s), where %llu of %llu codes are one step apart",
+                 tie.value, tie.op_type, (unsigned long long)metrics.n_mismatched,
+                 (unsigned long long)metrics.n_elements);
+    else
+        snprintf(p->ties, sizeof p->ties,
+                 "%llu of %llu codes are one step apart, and no node behind that was found to "
+                 "depart when fed the same: ties alone lead to the %.1f dB of the output",
+                 (unsigned long long)metrics.n_mismatched, (unsigned long long)metrics.n_elements,
+                 output_db);
+    return status;
+}
+
+static enum ox_status bisect_output(struct parity *p, const char *output, double output_db,
+                                    struct ox_error *err)
+{
+    enum ox_status status = ox_parity_bisect(p->sides[0].run.model, p->sides[1].run.model, output,
+                                             probe, p, &p->suspect, err);
+    if (status == OX_OK && p->suspect.value)
+        status = explain(p, err);
+    const bool tie = status == OX_OK && p->suspect.value && p->probed &&
+                     strcmp(p->probed, p->suspect.value) == 0 && is_tie(&p->probed_metrics);
+    return tie && strcmp(p->suspect.value, output) != 0 ? look_past_tie(p, output, output_db, err)
+                                                        : status;
+}
+
 enum ox_status parity_bisect_prefixes(struct parity *p)
 {
     struct ox_error err = {0};
@@ -248,11 +346,8 @@ enum ox_status parity_bisect_prefixes(struct parity *p)
             p->n_samples > 1 ? parity_reload_sample(p, metrics.worst.sample) : OX_OK;
         if (status != OX_OK)
             return status;
-        if (ox_parity_bisect(p->sides[0].run.model, p->sides[1].run.model, output->name, probe, p,
-                             &p->suspect, &err) != OX_OK ||
-            (p->suspect.value && explain(p, &err) != OX_OK))
-            return cli_error(p->cli, &err);
-        return OX_OK;
+        status = bisect_output(p, output->name, metrics.sqnr_db, &err);
+        return status == OX_OK ? OX_OK : cli_error(p->cli, &err);
     }
     return OX_OK;
 }

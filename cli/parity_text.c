@@ -316,8 +316,8 @@ static void layer_rows(struct parity *p, struct ox_strbuf *out, size_t begin, si
 
 static void causes(const struct parity *p, struct ox_strbuf *out)
 {
-    for (size_t i = 0; i < ox_parity_causes_count(p->causes); i++) {
-        const struct ox_parity_cause *cause = ox_parity_causes_at(p->causes, i);
+    const struct ox_parity_cause *cause;
+    for (size_t i = 0; (cause = parity_cause(p, i)); i++) {
         ox_strbuf_printf(out, "  %s: ", cause->id);
         wrapped(out, cause->text, strlen(cause->id) + 4, 4);
     }
