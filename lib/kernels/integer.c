@@ -544,15 +544,18 @@ void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const s
     k.out_pixel = c->out_pixel;
     k.end = end;
     k.sums = (int32_t *)(void *)((char *)work + bytes);
-    const size_t in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * c->in_pixel;
+    const size_t pixels = c->in[0] * c->in[1];
+    const size_t in_batch = c->in_batch ? c->in_batch : pixels * c->in_pixel;
     const size_t out_batch = c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
     for (size_t n = 0; n < c->batch; n++) {
         k.in = (const uint8_t *)in + n * in_batch;
+        k.end_of_in = k.in + (pixels ? (pixels - 1) * c->in_pixel + c->in_channels : 0);
         k.out = (char *)out + n * out_batch * k.out_size;
         if (framed) {
             struct framing f = {c, frame[1], k.in, work, (uint8_t)in_zero, flips ? 0x80 : 0};
             ox_spread(env, frame[0], (double)bytes * 10, frame_row, &f);
             k.in = work;
+            k.end_of_in = k.in + bytes;
         }
         run_image(&k, env);
     }

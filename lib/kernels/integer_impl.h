@@ -23,7 +23,7 @@ struct ox_integer_core {
     size_t panel;                    /* bytes of a packed panel */
     bool depthwise;
     /* of a run */
-    const uint8_t *in;
+    const uint8_t *in, *end_of_in; /* what is before the end may be read */
     uint8_t flip;
     const char *packed;
     char *out;

@@ -7,6 +7,7 @@
 
 enum {
     LEAST_ROWS = 5,
+    LEAST_DEPTH = 32,
     TASKS = 8,
     BLOCK_BYTES = 1 << 20,
     CHUNK = 128, /* columns whose sums stay near */
@@ -24,7 +25,7 @@ static bool reads_in_place(const struct ox_integer_core *k)
 bool ox_integer_strips_pay(const struct ox_integer_core *k)
 {
     return k->t->strip && !k->depthwise && k->rows * k->cols >= LEAST_ROWS &&
-           (reads_in_place(k) || k->segments * k->depth >= 2 * DEEP);
+           (reads_in_place(k) || k->segments * k->depth >= LEAST_DEPTH);
 }
 
 void ox_integer_strips_plan(struct ox_integer_core *k)
@@ -44,7 +45,7 @@ void ox_integer_strips_plan(struct ox_integer_core *k)
     k->block_rows = ox_even_part(m, (m + by_rows - 1) / by_rows, OX_INTEGER_STRIP);
     k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
     k->n_rows = (m + k->block_rows - 1) / k->block_rows;
-    k->copy_row = ox_integer_round_up(wide, 64) |
+    k->copy_row = ox_integer_round_up(wide + OX_INTEGER_OVER, 64) |
                   64; /* an odd number of lines, or rows would share few of a cache's sets */
     k->slot = OX_INTEGER_STRIP * CHUNK;
     if (!reads_in_place(k) || k->segments > 1 || k->line != k->cols * k->pixel)
@@ -57,22 +58,36 @@ static const uint8_t *pixel_of(const struct ox_integer_core *k, const struct ox_
     return k->in + m / k->cols * k->line + m % k->cols * k->pixel + b->group * k->channels;
 }
 
-/* A row's segments one after another, each filled up to a multiple of four: by what comes next where that may be read, as the
- * weights there are 0. */
-static void copy_row(const struct ox_integer_core *k, const uint8_t *first, uint8_t *to)
+/* A segment of n rows that are neighbours in a line, filled up to a multiple of four: by what comes next where that may be read, as
+ * the weights there are 0. What is written behind it is the next segment's, or room between rows. */
+static void copy_segment(const struct ox_integer_core *k, const uint8_t *from, size_t n,
+                         uint8_t *to)
 {
-    const uint8_t *a[OX_INTEGER_SEGMENTS];
+    const size_t full = ox_integer_round_up(k->depth, 4), row = k->copy_row, pixel = k->pixel;
+    const size_t reach = (n - 1) * pixel + ox_integer_round_up(k->depth, OX_INTEGER_OVER);
+    if (k->depth < SHORT && reach <= (size_t)(k->end_of_in - from)) {
+        for (size_t p = 0; p < k->depth; p += OX_INTEGER_OVER)
+            for (size_t i = 0; i < n; i++)
+                memcpy(to + i * row + p, from + i * pixel + p, OX_INTEGER_OVER);
+        return;
+    }
+    for (size_t i = 0; i < n; i++, from += pixel, to += row) {
+        memcpy(to, from, k->depth);
+        memset(to + k->depth, 0, full - k->depth);
+    }
+}
+
+/* Rows m to m + rows - 1, their segments one after another. */
+static void copy_rows(const struct ox_integer_core *k, const struct ox_integer_block *b, size_t m,
+                      size_t rows, uint8_t *to)
+{
     const size_t full = ox_integer_round_up(k->depth, 4);
-    ox_integer_find_segments(k, first, 1, a);
-    for (size_t s = 0; s < k->segments; s++, to += full) {
-        if (k->slack && k->depth < SHORT) {
-            for (size_t p = 0; p < k->depth; p += OX_INTEGER_OVER)
-                memcpy(to + p, a[s] + p, OX_INTEGER_OVER);
-            continue;
-        }
-        memcpy(to, a[s], k->depth);
-        if (full > k->depth)
-            memset(to + k->depth, 0, full - k->depth);
+    for (size_t i = 0, n; i < rows; i += n) {
+        const uint8_t *a[OX_INTEGER_SEGMENTS];
+        n = ox_integer_least(rows - i, k->cols - (m + i) % k->cols);
+        ox_integer_find_segments(k, pixel_of(k, b, m + i), 1, a);
+        for (size_t s = 0; s < k->segments; s++)
+            copy_segment(k, a[s], n, to + i * k->copy_row + s * full);
     }
 }
 
@@ -92,8 +107,7 @@ static void run_strip(const struct ox_integer_core *k, const struct ox_integer_b
         s.segments = k->segments;
         s.depth = k->depth;
     } else {
-        for (unsigned i = 0; i < rows; i++)
-            copy_row(k, pixel_of(k, b, m + i), copy + i * k->copy_row);
+        copy_rows(k, b, m, rows, copy);
         a[0] = copy;
         s.a_row = k->copy_row;
         s.segments = 1;
