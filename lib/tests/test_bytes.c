@@ -186,6 +186,26 @@ START_TEST(rows_of_every_length_are_those_of_plain_c)
 }
 END_TEST
 
+/* A few planes without gaps, one of them within a wider map, and planes that are parts of longer ones. */
+START_TEST(few_planes_become_pixels)
+{
+    struct dice d = {(uint64_t)_i * 29};
+    const struct ox_bytes *t = bytes_at(_i);
+    const size_t rows = dice_between(&d, 1, 5), cols = dice_between(&d, 0, 100);
+    const size_t ldx = cols + dice_between(&d, 0, 3), ldy = rows + dice_between(&d, 0, 2) / 2;
+    struct codes x = codes_new(&d, rows * ldx), y = codes_new(&d, cols * ldy);
+    uint8_t want[600];
+    memcpy(want, y.at, cols * ldy);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            want[j * ldy + i] = x.at[i * ldx + j];
+    t->transpose(rows, cols, x.at, ldx, y.at, ldy);
+    ck_assert_mem_eq(want, y.at, cols * ldy);
+    guarded_free(&x.room);
+    guarded_free(&y.room);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("bytes");
@@ -193,6 +213,7 @@ int main(void)
     tcase_add_loop_test(tests, floats_become_codes_and_back, 0, 300);
     tcase_add_loop_test(tests, codes_are_looked_up_pooled_and_turned, 0, 300);
     tcase_add_loop_test(tests, pairs_are_rounded_exactly, 0, 600);
+    tcase_add_loop_test(tests, few_planes_become_pixels, 0, 200);
     tcase_add_loop_test(tests, rows_of_every_length_are_those_of_plain_c, 0, 30);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -253,11 +253,44 @@ static void sixteen_square(const uint8_t *x, size_t ldx, uint8_t *y, size_t ldy)
         _mm_storeu_si128((__m128i *)(void *)(y + i * ldy), v[i]);
 }
 
+/* Up to FEW planes to pixels without gaps: a vector of pixels has of each plane what a shuffle puts there. Returns how many columns
+ * are done. */
+enum { FEW = 4 };
+
+static size_t few_planes(size_t rows, size_t cols, const uint8_t *x, size_t ldx, uint8_t *y)
+{
+    __m128i from[FEW][FEW];
+    for (size_t i = 0; i < rows * rows; i++) {
+        const size_t plane = i / rows, vector = i % rows;
+        char at[16];
+        for (size_t k = 0; k < 16; k++) {
+            const size_t place = 16 * vector + k;
+            at[k] = (char)(place % rows == plane ? place / rows : 0x80);
+        }
+        from[plane][vector] = _mm_loadu_si128((const __m128i *)(const void *)at);
+    }
+    size_t j = 0;
+    for (; j + 16 <= cols; j += 16) {
+        for (size_t v = 0; v < rows; v++, y += 16) {
+            __m128i all = _mm_setzero_si128();
+            for (size_t i = 0; i < rows; i++) {
+                const __m128i plane =
+                    _mm_loadu_si128((const __m128i *)(const void *)(x + i * ldx + j));
+                all = _mm_or_si128(all, _mm_shuffle_epi8(plane, from[i][v]));
+            }
+            _mm_storeu_si128((__m128i *)(void *)y, all);
+        }
+    }
+    return j;
+}
+
 static void transpose(size_t rows, size_t cols, const uint8_t *x, size_t ldx, uint8_t *y,
                       size_t ldy)
 {
-    const size_t by_rows = rows / 16 * 16, by_cols = cols / 16 * 16;
-    for (size_t i = 0; i < by_rows; i += 16)
+    const bool few = rows > 1 && rows <= FEW && ldy == rows;
+    const size_t by_rows = few ? rows : rows / 16 * 16;
+    const size_t by_cols = few ? few_planes(rows, cols, x, ldx, y) : cols / 16 * 16;
+    for (size_t i = 0; !few && i < by_rows; i += 16)
         for (size_t j = 0; j < by_cols; j += 16)
             sixteen_square(x + i * ldx + j, ldx, y + j * ldy + i, ldy);
     for (size_t i = 0; i < rows; i++)
