@@ -1,7 +1,7 @@
 /* What operators between convolutions become when the channels are last. */
-#include <math.h>
 #include <string.h>
 
+#include "graph/channels.h"
 #include "graph/channels_last.h"
 #include "ops/fused.h"
 
@@ -337,33 +337,16 @@ static bool convert_shuffle(struct ox_twins *l, struct ox_node *node)
 static bool convert_batch_norm(struct ox_twins *l, struct ox_node *node)
 {
     int64_t n = ox_dim_of(l->rw, node->inputs[0], 1);
-    const struct ox_tensor *in[5];
     if (!ox_twins_is_last(l, node->inputs[0]) || !is_map(l, node->inputs[0]) || n < 1 ||
-        ox_attr_int(node, "training_mode", 0) || ox_attr_int(node, "spatial", 1) != 1 ||
-        (ox_node_opset(node) < 7 && !ox_attr_int(node, "is_test", 0)) || node->n_inputs != 5)
+        !ox_batch_norm_is_affine(l->rw, node))
         return false;
-    for (size_t i = 1; i < node->n_outputs; i++)
-        if (node->outputs[i] &&
-            (ox_rw_n_uses(l->rw, node->outputs[i]) || ox_rw_is_pinned(l->rw, node->outputs[i])))
-            return false;
-    for (size_t i = 1; i < 5; i++) {
-        in[i] = ox_const_floats(l->rw, node->inputs[i]);
-        if (!in[i] || in[i]->rank != 1 || in[i]->dims[0] != n)
-            return false;
-    }
-    float *both = ox_rw_scratch(l->rw, (size_t)n, 2 * sizeof *both);
-    double epsilon = ox_attr_float(node, "epsilon", 1e-5f);
-    for (int64_t c = 0; both && c < n; c++) {
-        const float *gamma = in[1]->data, *beta = in[2]->data, *mean = in[3]->data,
-                    *variance = in[4]->data;
-        double by = gamma[c] / sqrt((double)variance[c] + epsilon);
-        both[c] = (float)by;
-        both[n + c] = (float)(beta[c] - mean[c] * by);
-    }
+    const double *by = ox_batch_norm_factors(l->rw, node, n);
+    if (!by)
+        return false;
     const char *name = node->outputs[0]->name;
     struct ox_value *list[3] = {node->inputs[0],
-                                both ? ox_rw_floats(l->rw, name, 1, &n, both) : NULL,
-                                both ? ox_rw_floats(l->rw, name, 1, &n, both + n) : NULL};
+                                ox_rounded_constant(l->rw, name, OX_FLOAT32, 1, &n, by),
+                                ox_rounded_constant(l->rw, name, OX_FLOAT32, 1, &n, by + n)};
     if (!list[1] || !list[2])
         return false;
     ox_rw_clear_attrs(l->rw, node);

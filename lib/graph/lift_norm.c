@@ -24,10 +24,8 @@ static struct ox_value *along_channels(struct ox_rewrite *rw, struct ox_node *be
                                        const double *vector)
 {
     const struct ox_type *type = ox_rw_type(rw, x);
-    float *floats = ox_rw_scratch(rw, (size_t)channels, sizeof *floats);
-    for (int64_t i = 0; floats && i < channels; i++)
-        floats[i] = (float)vector[i];
-    struct ox_value *in[2] = {x, floats ? ox_rw_floats(rw, x->name, 1, &channels, floats) : NULL};
+    struct ox_value *in[2] = {x,
+                              ox_rounded_constant(rw, x->name, OX_FLOAT32, 1, &channels, vector)};
     struct ox_value *out =
         ox_rw_value(rw, x->name, ox_rw_tensor_type(rw, OX_FLOAT32, type->rank, type->dims));
     return in[1] && out && ox_rw_insert(rw, before, op, "", before->name, in, 2, &out, 1) ? out

@@ -101,6 +101,8 @@ enum ox_status ox_stored_load(struct ox_model *model, const struct ox_stored *st
 /* The same into a tensor of its type and shape (not of strings) that the caller made. */
 enum ox_status ox_stored_fill(struct ox_model *model, const struct ox_stored *stored,
                               struct ox_tensor *tensor, struct ox_error *err);
+/* Whether n packed elements, where they lie, are also what they are in memory: aligned, each of whole bytes, no bool but 0 and 1. */
+bool ox_packed_is_plain(enum ox_dtype dtype, const uint8_t *bytes, size_t n);
 /* Whether the data is there and as long as dims and type need, without reading it (the external file is opened and
  * measured; it is read only when a checksum is given). Of the errors of these this one alone does not name file and tensor. */
 enum ox_status ox_stored_verify(struct ox_model *model, const struct ox_stored *stored,

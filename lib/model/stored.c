@@ -149,8 +149,7 @@ enum ox_status ox_stored_verify(struct ox_model *model, const struct ox_stored *
 
 /* ---- Loading ------------------------------------------------------------------------------------------------------ */
 
-/* Whether packed bytes are also the form in memory. */
-static bool can_view(enum ox_dtype dtype, const uint8_t *bytes, size_t n)
+bool ox_packed_is_plain(enum ox_dtype dtype, const uint8_t *bytes, size_t n)
 {
     size_t size = ox_dtype_size(dtype), unit = size;
     if (dtype == OX_COMPLEX64 || dtype == OX_COMPLEX128)
@@ -171,7 +170,7 @@ static enum ox_status load_packed(struct ox_model *model, const struct ox_stored
                                   const struct located *at, bool copy, struct ox_tensor **out,
                                   struct ox_error *err)
 {
-    if (!copy && can_view(stored->dtype, at->bytes, at->n))
+    if (!copy && ox_packed_is_plain(stored->dtype, at->bytes, at->n))
         return ox_tensor_borrow(out, stored->dtype, stored->rank, stored->dims, at->bytes, NULL,
                                 NULL, err);
     struct ox_tensor *tensor;

@@ -104,19 +104,17 @@ bool ox_frame_is_fixed(struct ox_frame *frame, const struct ox_value *value)
     return value->init || value->sparse_init || frame->plan->constants[value->id];
 }
 
-/* Elements as they lie in the map: where they are aligned, or floats at any address, which x86 allows. */
+/* Elements as they lie in the map; floats at any address, which x86 allows. */
 static bool may_read_in_place(const struct ox_stored *stored, size_t n, bool any_address)
 {
-    const size_t size = ox_dtype_size(stored->dtype);
 #if defined(__x86_64__) && !defined(OX_SANITIZE)
-    bool readable = any_address && stored->dtype == OX_FLOAT32;
+    const bool anywhere = any_address && stored->dtype == OX_FLOAT32;
 #else
-    bool readable = false;
+    const bool anywhere = false;
     (void)any_address;
 #endif
-    readable |= size && (uintptr_t)stored->raw % size == 0;
-    return readable && ox_dtype_bits(stored->dtype) == 8 * size && stored->raw_bytes == n * size &&
-           !OX_BIG_ENDIAN;
+    return stored->raw_bytes == n * ox_dtype_size(stored->dtype) &&
+           (anywhere || ox_packed_is_plain(stored->dtype, stored->raw, n));
 }
 
 /* What is about to be read whole enters the page table at once, not with a fault for every few pages. */
