@@ -141,6 +141,8 @@ checkkernels: tests
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit maps
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit integer
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit bytes
+	$(Q)BUILD=$(BUILD) scripts/run-tests --unit words
+	$(Q)BUILD=$(BUILD) scripts/run-tests --unit few_bits
 	$(Q)$(BUILD)/lib/tests/test_dense --bench $(LEVEL) $(KIND)
 
 ## golden: run the command-line cases alone (T=command for one)

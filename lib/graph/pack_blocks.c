@@ -31,6 +31,19 @@ static unsigned code_at(const struct matrix *m, size_t i, size_t j)
     return (uint8_t)(code + m->middle) & ((1u << m->bits) - 1);
 }
 
+/* Two rows, both there, of columns [first, end) to bytes of two codes of 4 bits. */
+static void pack_pairs(const struct matrix *m, size_t i, size_t first, size_t end, uint8_t *out,
+                       size_t bytes)
+{
+    const uint8_t *low = m->at + i * m->row, *high = low + m->row;
+    out += i / 2;
+    for (size_t j = first; j < end; j++) {
+        const unsigned a = (low[j * m->col] + m->middle) & 15u;
+        const unsigned b = (high[j * m->col] + m->middle) & 15u;
+        out[j * bytes] = (uint8_t)(a | b << 4);
+    }
+}
+
 /* Some columns at a time: lines of either side are used whole. */
 static void pack_codes(const struct matrix *m, uint8_t *out, size_t bytes)
 {
@@ -38,6 +51,10 @@ static void pack_codes(const struct matrix *m, uint8_t *out, size_t bytes)
     for (size_t first = 0; first < m->cols; first += COLS) {
         const size_t end = m->cols - first < COLS ? m->cols : first + COLS;
         for (size_t i = 0; i < m->padded; i += 8 / m->bits) {
+            if (m->bits == 4 && i + 1 < m->rows) {
+                pack_pairs(m, i, first, end, out, bytes);
+                continue;
+            }
             for (size_t j = first; j < end; j++)
                 out[j * bytes + i * m->bits / 8] =
                     (uint8_t)(m->bits == 8
