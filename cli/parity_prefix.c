@@ -177,7 +177,7 @@ static enum ox_status probe(void *arg, const char *name, bool *departs, struct o
     struct parity *p = arg;
     const struct part part = {.outputs = &name, .n_outputs = 1};
     struct ox_datum *values[2] = {NULL, NULL};
-    struct ox_metrics metrics;
+    struct ox_metrics metrics = {.agree = false};
     enum ox_status status = run_both(p, &part, NULL, values, err);
     if (status == OX_OK)
         status = judge(p, values, name, departs, &metrics, err);

@@ -214,7 +214,7 @@ int main(void)
     tcase_add_loop_test(tests, codes_are_looked_up_pooled_and_turned, 0, 300);
     tcase_add_loop_test(tests, pairs_are_rounded_exactly, 0, 600);
     tcase_add_loop_test(tests, few_planes_become_pixels, 0, 200);
-    tcase_add_loop_test(tests, rows_of_every_length_are_those_of_plain_c, 0, 30);
+    tcase_add_loop_test(tests, rows_of_every_length_are_those_of_plain_c, 0, 12);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -425,7 +425,7 @@ int main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, products_are_exact, 0, 400);
     tcase_add_loop_test(tc, convolutions_are_exact, 0, 400);
-    tcase_add_loop_test(tc, depthwise_lines_are_exact, 0, 300);
+    tcase_add_loop_test(tc, depthwise_lines_are_exact, 0, 120);
     tcase_add_loop_test(tc, rows_of_sums_leave_as_plain_c_lets_them, 0, 40);
     tcase_add_test(tc, sums_of_the_largest_products_do_not_saturate);
     tcase_add_loop_test(tc, sums_of_the_largest_convolutions_are_exact, 0, 16);
