@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "ops/contrib.h"
+#include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 #include "ops/rnn.h"
@@ -132,5 +133,6 @@ static void infer_dynamic_lstm(struct ox_infer *c)
 }
 
 const struct ox_op ox_ops_dynamic_lstm[] = {{"com.microsoft", "DynamicQuantizeLSTM", 1,
-                                             .infer = infer_dynamic_lstm, .run = run_dynamic_lstm},
+                                             .infer = infer_dynamic_lstm, .run = run_dynamic_lstm,
+                                             .fast = ox_fast_rnn, .prepare = ox_prepare_rnn},
                                             {0}};

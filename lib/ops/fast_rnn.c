@@ -8,6 +8,7 @@
 #include "kernels/dense.h"
 #include "ops/fast.h"
 #include "ops/rnn.h"
+#include "ops/rnn_bytes.h"
 
 static const size_t n_gates[] = {1, 3, 4};
 
@@ -53,7 +54,9 @@ struct direction {
     struct function f[3];
     const float *recurrence, *bias, *peephole; /* bias, peephole: NULL for none */
     const float *packed[2];                    /* the recurrence, a part of the gates each; NULL */
-    const float *from_input;                   /* [steps, batch, gates * hidden], biases in it */
+    const struct ox_rnn_bytes *bytes;          /* the recurrence of DynamicQuantizeLSTM; NULL */
+    void *bytes_work;
+    const float *from_input; /* [steps, batch, gates * hidden], biases in it */
     float *h, *c, *gates, *reset, *candidate, *spare;
     float *y, *y_h, *y_c; /* NULL: not wanted */
     const struct ox_tensor *lens;
@@ -130,6 +133,10 @@ static void multiply(const struct direction *d, size_t step, const float *state,
                      float *out, size_t out_row)
 {
     const size_t first = which ? part_rows(d->rnn, 0) : 0, n = part_rows(d->rnn, which);
+    if (d->bytes) {
+        ox_rnn_bytes_multiply(d->bytes, d->env, d->rnn->batch, state, NULL, out, d->bytes_work);
+        return;
+    }
     struct product p = {.d = d,
                         .state = state,
                         .weights = d->recurrence + first * d->rnn->hidden,
@@ -293,18 +300,30 @@ static void run_direction(void *arg, size_t which, size_t slot)
 
 /* ---- The whole --------------------------------------------------------------------------------------------------- */
 
+/* Inputs of DynamicQuantizeLSTM. */
+enum { W = 1, R = 2, LENS = 4, P = 7, W_SCALE = 8, R_SCALE = 10 };
+
+static bool has_bytes(const struct ox_run *r)
+{
+    return strcmp(r->node->op_type, "DynamicQuantizeLSTM") == 0;
+}
+
 static bool are_floats(const struct ox_run *r)
 {
-    for (size_t i = 0; i < r->n_in; i++) {
-        if (i != 4 && ox_run_has(r, i) && !ox_fast_in(r, i))
+    const bool bytes = has_bytes(r);
+    for (size_t i = 0; i < r->n_in && !(bytes && i > P); i++) {
+        if (i != LENS && !(bytes && (i == W || i == R)) && ox_run_has(r, i) && !ox_fast_in(r, i))
             return false;
     }
-    return ox_run_in(r, 0)->n > 0;
+    return ox_run_in(r, 0)->n > 0 &&
+           (!bytes ||
+            (!r->saturating && ox_rnn_bytes_can(r, W, W_SCALE) && ox_rnn_bytes_can(r, R, R_SCALE)));
 }
 
 /* What prepare() leaves: W and R packed, a direction after another; NULL: not. */
 struct kept {
     const float *w, *r;
+    struct ox_rnn_bytes bytes[2][2]; /* of a direction W and R */
 };
 
 static const struct kept *kept_of(const struct ox_run *r)
@@ -340,9 +359,9 @@ static bool wants_packed(const struct ox_rnn *rnn)
 static enum ox_rnn_kind kind_of(const struct ox_run *r)
 {
     const char *name = r->node->op_type;
-    return strcmp(name, "LSTM") == 0  ? OX_RNN_LSTM
-           : strcmp(name, "GRU") == 0 ? OX_RNN_GRU
-                                      : OX_RNN_PLAIN;
+    return strcmp(name, "LSTM") == 0 || has_bytes(r) ? OX_RNN_LSTM
+           : strcmp(name, "GRU") == 0                ? OX_RNN_GRU
+                                                     : OX_RNN_PLAIN;
 }
 
 static bool is_fixed(const struct ox_run *r, size_t i)
@@ -351,8 +370,57 @@ static bool is_fixed(const struct ox_run *r, size_t i)
     return r->fixed && r->fixed[i] && in && in->n > 0;
 }
 
+enum { HEAD = (sizeof(struct kept) + 63) / 64 * 64 };
+
+/* Bytes of all that is packed of 8-bit weights; SIZE_MAX: too many. */
+static size_t bytes_size(const struct ox_run *r, size_t directions)
+{
+    const size_t w = ox_rnn_bytes_size(ox_run_in(r, W)), rec = ox_rnn_bytes_size(ox_run_in(r, R));
+    size_t all;
+    return OX_ADD_OVERFLOWS(w, rec, &all) || OX_MUL_OVERFLOWS(all, directions, &all) ||
+                   OX_ADD_OVERFLOWS(all, (size_t)HEAD, &all)
+               ? SIZE_MAX
+               : all;
+}
+
+/* block: bytes_size() of them. */
+static struct kept *pack_bytes(const struct ox_run *r, size_t directions, char *block)
+{
+    struct kept *kept = (struct kept *)(void *)block;
+    const size_t sizes[2] = {ox_rnn_bytes_size(ox_run_in(r, W)),
+                             ox_rnn_bytes_size(ox_run_in(r, R))};
+    *kept = (struct kept){NULL, NULL, {{{0}}}};
+    block += HEAD;
+    for (size_t i = 0; i < 2 * directions; i++) {
+        const bool recurrent = i % 2 != 0;
+        ox_rnn_bytes_pack(r, recurrent ? R : W, recurrent ? R_SCALE : W_SCALE, i / 2, block,
+                          &kept->bytes[i / 2][recurrent]);
+        block += sizes[recurrent];
+    }
+    return kept;
+}
+
+static enum ox_status prepare_bytes(struct ox_run *r, struct ox_error *err)
+{
+    static const size_t inputs[] = {W, R, W_SCALE, W_SCALE + 1, R_SCALE, R_SCALE + 1};
+    struct ox_rnn rnn;
+    for (size_t i = 0; i < OX_COUNT(inputs); i++)
+        if (inputs[i] >= r->n_in || !r->fixed || !r->fixed[inputs[i]])
+            return OX_OK;
+    if (!are_floats(r) || ox_rnn_read(r, OX_RNN_LSTM, &rnn, NULL) != OX_OK ||
+        bytes_size(r, rnn.directions) == SIZE_MAX)
+        return OX_OK;
+    char *block = ox_run_keep(r, bytes_size(r, rnn.directions), err);
+    if (!block)
+        return err->status;
+    pack_bytes(r, rnn.directions, block);
+    return OX_OK;
+}
+
 enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err)
 {
+    if (has_bytes(r))
+        return prepare_bytes(r, err);
     const struct ox_compute *t = ox_compute(ox_cpu());
     struct ox_rnn rnn;
     if (r->once || !is_fixed(r, 1) || ox_rnn_read(r, kind_of(r), &rnn, NULL) != OX_OK ||
@@ -363,7 +431,6 @@ enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err)
     const size_t floats = ox_dense_packed(t, k, n);
     const size_t recurrent = both ? recurrence_floats(t, &rnn) : 0;
     size_t bytes;
-    enum { HEAD = 64 };
     if (OX_ADD_OVERFLOWS(floats, recurrent, &bytes) ||
         OX_MUL_OVERFLOWS(bytes, rnn.directions * sizeof(float), &bytes) ||
         OX_ADD_OVERFLOWS(bytes, (size_t)HEAD, &bytes))
@@ -372,7 +439,7 @@ enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err)
     if (!block)
         return err->status;
     float *w = (float *)(void *)(block + HEAD), *to = w + rnn.directions * floats;
-    *(struct kept *)(void *)block = (struct kept){w, both ? to : NULL};
+    *(struct kept *)(void *)block = (struct kept){w, both ? to : NULL, {{{0}}}};
     for (size_t i = 0; i < rnn.directions; i++) {
         ox_dense_pack(t, r->env, k, n, (const float *)ox_fast_in(r, 1)->data + i * n * k,
                       OX_WEIGHT_F32, 1, k, w + i * floats);
@@ -384,15 +451,27 @@ enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err)
     return OX_OK;
 }
 
-/* Products of the inputs of all steps, with the biases that can be added in advance. */
+/* Work memory of a product with 8-bit weights; NULL with *err set. */
+static void *bytes_room(struct ox_run *r, const struct ox_rnn_bytes *w, const struct ox_env *env,
+                        size_t rows, struct ox_error *err)
+{
+    const size_t bytes = ox_rnn_bytes_work(w, env, rows);
+    char *room = bytes < SIZE_MAX - 64 ? ox_run_scratch(r, bytes + 64, 1, err) : NULL;
+    if (!room) {
+        ox_run_fail(r, err, OX_NO_MEMORY, "out of memory");
+        return NULL;
+    }
+    return room + (64 - (uintptr_t)room % 64) % 64;
+}
+
+/* Products of the inputs of all steps, with the biases that can be added in advance. bytes: W and R of 8 bits; NULL. */
 static enum ox_status from_input(struct ox_run *r, const struct ox_rnn *rnn, size_t which,
-                                 const float *bias, float *out, struct ox_error *err)
+                                 const struct ox_rnn_bytes *bytes, const float *bias, float *out,
+                                 struct ox_error *err)
 {
     const struct ox_compute *t = ox_compute(ox_cpu());
     const size_t g = n_gates[rnn->kind] * rnn->hidden, k = rnn->input;
     const size_t both = rnn->kind == OX_RNN_GRU && rnn->linear_before_reset ? 2 * rnn->hidden : g;
-    const float *packed = kept_of(r)->w;
-    const struct ox_tensor *w = ox_fast_in(r, 1);
     float *sum = NULL;
     if (bias) {
         sum = ox_run_scratch(r, g, sizeof *sum, err);
@@ -401,6 +480,16 @@ static enum ox_status from_input(struct ox_run *r, const struct ox_rnn *rnn, siz
         for (size_t j = 0; j < g; j++)
             sum[j] = bias[j] + (j < both ? bias[g + j] : 0);
     }
+    if (bytes) {
+        void *room = bytes_room(r, &bytes[0], r->env, rnn->steps * rnn->batch, err);
+        if (!room)
+            return err->status;
+        ox_rnn_bytes_multiply(&bytes[0], r->env, rnn->steps * rnn->batch, ox_fast_in(r, 0)->data,
+                              sum, out, room);
+        return OX_OK;
+    }
+    const float *packed = kept_of(r)->w;
+    const struct ox_tensor *w = ox_fast_in(r, 1);
     struct ox_dense d = {.m = rnn->steps * rnn->batch,
                          .n = g,
                          .k = k,
@@ -454,8 +543,10 @@ static enum ox_status pack_direction(struct ox_run *r, struct direction *d, stru
     return OX_OK;
 }
 
+/* kept: of 8-bit weights, or NULL. */
 static enum ox_status set_direction(struct ox_run *r, const struct ox_rnn *rnn, size_t which,
-                                    struct direction *d, struct ox_error *err)
+                                    const struct kept *kept, struct direction *d,
+                                    struct ox_error *err)
 {
     const size_t n = rnn->hidden, g = n_gates[rnn->kind] * n, cells = rnn->batch * n;
     size_t rows, floats;
@@ -488,8 +579,15 @@ static enum ox_status set_direction(struct ox_run *r, const struct ox_rnn *rnn, 
         memcpy(d->h, h0, cells * sizeof *h0);
     if (c0)
         memcpy(d->c, c0, cells * sizeof *c0);
-    OX_TRY(pack_direction(r, d, err));
-    return from_input(r, rnn, which, d->bias, input, err);
+    if (kept) {
+        d->bytes = &kept->bytes[which][1];
+        d->bytes_work = bytes_room(r, d->bytes, d->env, rnn->batch, err);
+        if (!d->bytes_work)
+            return err->status;
+    } else {
+        OX_TRY(pack_direction(r, d, err));
+    }
+    return from_input(r, rnn, which, kept ? kept->bytes[which] : NULL, d->bias, input, err);
 }
 
 /* Output i, made if it is wanted; sequences that end early leave zeros. */
@@ -520,6 +618,15 @@ enum ox_status ox_fast_rnn(struct ox_run *r, struct ox_error *err)
         if (!find_function(&rnn.functions[which][f], &d[which].f[f]))
             return OX_UNSUPPORTED;
     }
+    const struct kept *kept = NULL;
+    if (has_bytes(r)) {
+        kept = ox_run_state(r);
+        const size_t bytes = kept ? 0 : bytes_size(r, rnn.directions);
+        char *block = kept ? NULL : bytes == SIZE_MAX ? NULL : ox_run_work(r, bytes, 1, err);
+        if (!kept && !block)
+            return ox_run_fail(r, err, OX_NO_MEMORY, "out of memory");
+        kept = kept ? kept : pack_bytes(r, rnn.directions, block);
+    }
     const int64_t n = (int64_t)rnn.directions, batch = (int64_t)rnn.batch;
     const int64_t dims[] = {(int64_t)rnn.steps, n, batch, (int64_t)rnn.hidden};
     float *y = NULL, *y_h = NULL, *y_c = NULL;
@@ -528,7 +635,7 @@ enum ox_status ox_fast_rnn(struct ox_run *r, struct ox_error *err)
     if (rnn.kind == OX_RNN_LSTM)
         OX_TRY(make(r, 2, 3, dims + 1, &y_c, err));
     for (size_t which = 0; which < rnn.directions; which++) {
-        OX_TRY(set_direction(r, &rnn, which, &d[which], err));
+        OX_TRY(set_direction(r, &rnn, which, kept, &d[which], err));
         d[which].y = y;
         d[which].y_h = y_h;
         d[which].y_c = y_c;

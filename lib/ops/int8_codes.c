@@ -112,21 +112,26 @@ enum ox_status ox_int8_dequantize(struct ox_run *r, struct ox_error *err)
 }
 
 /* Step by step in float32, as the reference does it. */
+bool ox_int8_code_of(size_t n, const float *x, struct ox_bytes_code *code)
+{
+    float low = 0, high = 0;
+    ox_bytes(ox_cpu())->range(n, x, &low, &high);
+    *code = (struct ox_bytes_code){.scale = high == low ? 1 : (high - low) / 255, .hi = 255};
+    float at = -low / code->scale;
+    at = rintf(at < 0 ? 0 : at > 255 ? 255 : at);
+    if (!(at >= 0)) /* infinities */
+        return false;
+    code->zero = (int32_t)at;
+    return true;
+}
+
 enum ox_status ox_int8_dynamic_quantize(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0);
-    struct rows w = {.table = ox_bytes(ox_cpu()), .x = x->data, .code = {.hi = 255}};
+    struct rows w = {.table = ox_bytes(ox_cpu()), .x = x->data};
     struct ox_tensor *y, *scale, *zero;
-    float low = 0, high = 0;
-    if (x->dtype != OX_FLOAT32)
+    if (x->dtype != OX_FLOAT32 || !ox_int8_code_of(x->n, x->data, &w.code))
         return OX_UNSUPPORTED;
-    w.table->range(x->n, x->data, &low, &high);
-    w.code.scale = high == low ? 1 : (high - low) / 255;
-    float at = -low / w.code.scale;
-    at = rintf(at < 0 ? 0 : at > 255 ? 255 : at);
-    if (!(at >= 0)) /* infinities */
-        return OX_UNSUPPORTED;
-    w.code.zero = (int32_t)at;
     OX_TRY(ox_run_out(r, 0, OX_UINT8, x->rank, x->dims, &y, err));
     OX_TRY(ox_run_out(r, 1, OX_FLOAT32, 0, NULL, &scale, err));
     OX_TRY(ox_run_out(r, 2, OX_UINT8, 0, NULL, &zero, err));

@@ -133,8 +133,13 @@ static enum ox_status check_parts(struct ox_run *r, const struct ox_rnn *rnn, st
 {
     size_t d = rnn->directions, h = rnn->hidden, g = n_gates[rnn->kind] * h;
     size_t first = rnn->layout ? rnn->batch : d, second = rnn->layout ? d : rnn->batch;
-    OX_TRY(check_part(r, "W", 1, 3, (const size_t[]){d, g, rnn->input}, err));
-    OX_TRY(check_part(r, "R", 2, 3, (const size_t[]){d, g, h}, err));
+    if (rnn->turned) {
+        OX_TRY(check_part(r, "W", 1, 3, (const size_t[]){d, rnn->input, g}, err));
+        OX_TRY(check_part(r, "R", 2, 3, (const size_t[]){d, h, g}, err));
+    } else {
+        OX_TRY(check_part(r, "W", 1, 3, (const size_t[]){d, g, rnn->input}, err));
+        OX_TRY(check_part(r, "R", 2, 3, (const size_t[]){d, g, h}, err));
+    }
     OX_TRY(check_part(r, "B", 3, 2, (const size_t[]){d, 2 * g}, err));
     OX_TRY(check_part(r, "sequence_lens", 4, 1, (const size_t[]){rnn->batch}, err));
     OX_TRY(check_part(r, "initial_h", 5, 3, (const size_t[]){first, second, h}, err));
@@ -171,11 +176,13 @@ enum ox_status ox_rnn_read(struct ox_run *r, enum ox_rnn_kind kind, struct ox_rn
     rnn->steps = (size_t)x->dims[rnn->layout ? 1 : 0];
     rnn->batch = (size_t)x->dims[rnn->layout ? 0 : 1];
     rnn->input = (size_t)x->dims[2];
-    rnn->hidden = (size_t)recurrence->dims[2];
-    int64_t hidden = ox_run_int(r, "hidden_size", recurrence->dims[2]);
-    if (hidden != recurrence->dims[2])
+    rnn->turned = recurrence->dtype == OX_INT8 || recurrence->dtype == OX_UINT8;
+    const int64_t has = recurrence->dims[rnn->turned ? 1 : 2];
+    const int64_t hidden = ox_run_int(r, "hidden_size", has);
+    if (hidden != has)
         return ox_run_fail(r, err, OX_INPUT, "hidden_size is %lld, R has %lld", (long long)hidden,
-                           (long long)recurrence->dims[2]);
+                           (long long)has);
+    rnn->hidden = (size_t)has;
     rnn->linear_before_reset = ox_run_int(r, "linear_before_reset", 0) != 0;
     rnn->input_forget = ox_run_int(r, "input_forget", 0) != 0;
     rnn->clip = (double)ox_run_float(r, "clip", 0);
@@ -329,17 +336,15 @@ static enum ox_status step_other(struct ox_run *r, const struct direction *d, si
     const struct ox_rnn *rnn = d->rnn;
     size_t n = rnn->hidden, g = n_gates[rnn->kind] * n;
     const double *state = d->h;
+    double scale = 1;
     if (rnn->round_state && n) {
         memcpy(d->candidate, d->h, rnn->batch * n * sizeof *d->h);
-        for (size_t b = 0; b < rnn->batch; b++)
-            d->reset[b] =
-                ox_round_dynamic(d->candidate + b * n, n, d->codes ? d->codes + b * n : NULL);
+        scale = ox_round_dynamic(d->candidate, rnn->batch * n, d->codes);
         state = d->candidate;
     }
     OX_TRY(multiply(r, rnn->batch, g, n, state, d->recurrence, d->gates, g, err));
-    for (size_t b = 0; d->codes && b < rnn->batch; b++)
-        OX_TRY(saturate(r, OX_RNN_R, d->which, 1, d->codes + b * n, d->reset[b], d->gates + b * g,
-                        err));
+    if (d->codes)
+        OX_TRY(saturate(r, OX_RNN_R, d->which, rnn->batch, d->codes, scale, d->gates, err));
     for (size_t b = 0; b < rnn->batch; b++) {
         size_t length = length_of(d, b);
         if (s >= length)

@@ -32,7 +32,8 @@ struct ox_rnn {
     enum ox_rnn_kind kind;
     size_t directions, steps, batch, input, hidden;
     bool reverse, layout, linear_before_reset, input_forget;
-    bool round_state; /* the state is quantized to 8 bits, a row at a time, before its product */
+    bool turned;      /* W and R are [directions, depth, gates * hidden], of 8 bits */
+    bool round_state; /* the state, of all the batch, is quantized to 8 bits before its product */
     double clip;      /* 0: none */
     struct ox_activation functions[2][3];
 };

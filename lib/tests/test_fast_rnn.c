@@ -107,11 +107,103 @@ START_TEST(the_fast_engine_gives_what_the_reference_gives)
 }
 END_TEST
 
+/* Weights of 8 bits from their places; their scales a direction's or a column's, their zero points not 0 where `zeros`. */
+static void write_bytes(const struct net *n, const char *type, bool columns, bool zeros, char *text,
+                        size_t room)
+{
+    const int width = 4 * n->hidden, scales = n->directions * (columns ? width : 1);
+    snprintf(
+        text, room,
+        "<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1]> "
+        "g (float[%d,%d,%d] x, int32[%d] lens) => (float[%d,%d,%d,%d] y, float[%d,%d,%d] h) "
+        "<float zero = {0}, float one = {1}, float nw = {%d}, float nr = {%d}, float nb = {%d}, "
+        "float ns = {%d}, float fw = {0.37}, float fr = {0.73}, float fb = {1.1}, "
+        "float less = {0.001}, float least = {0.004}, "
+        "float step = {0.01}, %s origin = {%d}, float part = {%g}, "
+        "int64[3] sw = {%d, %d, %d}, int64[3] sr = {%d, %d, %d}, int64[2] sb = {%d, %d}> "
+        "{ iw = Range(zero, nw, one) aw = Mul(iw, fw) bw = Sin(aw) "
+        "qw = QuantizeLinear(bw, step, origin) w = Reshape(qw, sw) "
+        "ir = Range(zero, nr, one) ar = Mul(ir, fr) br = Sin(ar) "
+        "qr = QuantizeLinear(br, step, origin) r = Reshape(qr, sr) "
+        "ib = Range(zero, nb, one) ab = Mul(ib, fb) bb = Sin(ab) b = Reshape(bb, sb) "
+        "is = Range(zero, ns, one) as = Sin(is) bs = Mul(as, less) scales = Add(bs, least) "
+        "iz = Mul(is, part) zeros = QuantizeLinear(iz, one, origin) "
+        "y, h = com.microsoft.DynamicQuantizeLSTM <hidden_size = %d, direction = \"%s\"> "
+        "(x, w, r, b, lens, , , , scales, zeros, scales, zeros) }",
+        n->steps, n->batch, n->input, n->batch, n->steps, n->directions, n->batch, n->hidden,
+        n->directions, n->batch, n->hidden, n->directions * width * n->input,
+        n->directions * width * n->hidden, n->directions * 2 * width, scales, type,
+        type[0] == 'u' ? 128 : 0, zeros ? 0.3 : 0.0, n->directions, n->input, width, n->directions,
+        n->hidden, width, n->directions, 2 * width, n->hidden,
+        n->directions == 2 ? "bidirectional" : "forward");
+}
+
+/* Numbers that lie near the middle of two codes may leave for the other one: of one step, and rarely. */
+START_TEST(eight_bit_weights_give_what_the_reference_gives)
+{
+    struct dice d = {(uint64_t)_i * 53 + 1};
+    struct net n = draw_net(&d);
+    n.gates = 4;
+    const char *type = dice_between(&d, 0, 1) ? "int8" : "uint8";
+    const bool columns = dice_between(&d, 0, 1) != 0, zeros = dice_between(&d, 0, 1) != 0;
+    const struct dice before = d;
+    const struct ox_run_options levels[2] = {{.level = 0}, {.level = 2}};
+    char text[2560];
+    struct text_run run[2];
+    write_bytes(&n, type, columns, zeros, text, sizeof text);
+    for (size_t i = 0; i < 2; i++) {
+        d = before;
+        text_must_plan(&run[i], text, &levels[i]);
+        give_all(&run[i], &n, &d);
+        text_must_run(&run[i]);
+    }
+    for (size_t o = 0; o < 2; o++) {
+        const float *want = output(&run[0], o)->data, *got = output(&run[1], o)->data;
+        const size_t count = output(&run[0], o)->n;
+        double sum = 0;
+        ck_assert_uint_eq(output(&run[1], o)->n, count);
+        for (size_t i = 0; i < count; i++) {
+            ck_assert_msg(fabsf(want[i] - got[i]) < 0.02f, "%g for %g", (double)got[i],
+                          (double)want[i]);
+            sum += (double)fabsf(want[i] - got[i]);
+        }
+        ck_assert_double_lt(sum, 1e-4 * (double)count);
+    }
+    text_close(&run[0]);
+    text_close(&run[1]);
+}
+END_TEST
+
+/* Identities for activations, and weights that pass the state on as it was rounded: by a scale of 1, for 255 is the most. */
+START_TEST(the_state_of_a_batch_has_one_scale)
+{
+    static const char text[] =
+        "<ir_version: 8, opset_import: [\"\" : 13, \"com.microsoft\" : 1]> "
+        "g (float[1,2,1] x) => (float[1,1,2,1] y) <int8[1,1,4] w = {0, 0, 0, 0}, "
+        "int8[1,1,4] r = {0, 0, 0, 1}, float[1,8] b = {1, 1, 0, 0, 0, 0, 0, 0}, "
+        "float[1,2,1] h = {255, 0.4}, float[1] step = {1}, int8[1] zero = {0}> "
+        "{ y = com.microsoft.DynamicQuantizeLSTM <hidden_size = 1, "
+        "activations = [\"Affine\", \"Affine\", \"Affine\"]> "
+        "(x, w, r, b, , h, , , step, zero, step, zero) }";
+    const struct ox_run_options options = {.level = (unsigned char)_i};
+    const int64_t dims[3] = {1, 2, 1};
+    struct text_run run;
+    text_must_plan(&run, text, &options);
+    text_give(&run, OX_FLOAT32, 3, dims, (const float[]){0, 0});
+    text_must_run(&run);
+    const float *y = output(&run, 0)->data;
+    ck_assert(y[0] == 255 && y[1] == 0);
+    text_close(&run);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("fast_rnn");
     TCase *tc = tcase_create("fast_rnn");
     tcase_add_loop_test(tc, the_fast_engine_gives_what_the_reference_gives, 0, 120);
+    tcase_add_loop_test(tc, eight_bit_weights_give_what_the_reference_gives, 0, 60);
+    tcase_add_loop_test(tc, the_state_of_a_batch_has_one_scale, 0, 3);
     suite_add_tcase(s, tc);
     return run_suite(s);
 }
