@@ -119,6 +119,15 @@ static enum ox_status keep_watched(struct ox_session *session, struct ox_error *
     return OX_OK;
 }
 
+/* A first block that stays and holds what a run of the main graph asks for, so that steady runs ask the system for none. */
+static bool keep_scratch(struct ox_session *session)
+{
+    enum { OF_KERNELS = 1 << 15 };
+    ox_arena_release(&session->scratch);
+    return ox_arena_reserve(&session->scratch, OF_KERNELS + session->planned->graph->n_values *
+                                                                sizeof(struct ox_datum *));
+}
+
 static enum ox_status new_session(struct ox_session **out, struct ox_model *model,
                                   const struct ox_run_options *options, bool may_be_empty,
                                   struct ox_error *err)
@@ -142,16 +151,12 @@ static enum ox_status new_session(struct ox_session **out, struct ox_model *mode
         status = ox_fail(err, OX_INPUT, "the model has no graph");
         goto cleanup;
     }
-    /* The first block stays, so that steady runs ask for none. */
-    if (!ox_arena_alloc(&session->scratch, 1)) {
-        status = ox_no_memory(err);
-        goto cleanup;
-    }
     OX_TRY_CLEANUP(ox_pool_new(&session->pool, ox_env_budget(model->env), options->lean, err));
     OX_TRY_CLEANUP(keep_watched(session, err));
     OX_TRY_CLEANUP(ox_ports_make(session, options, err));
     OX_TRY_CLEANUP(rewrite(session, options, err));
-    status = ox_plan_make(session, err);
+    OX_TRY_CLEANUP(ox_plan_make(session, err));
+    status = keep_scratch(session) ? OX_OK : ox_no_memory(err);
 cleanup:
     session->options.outputs = NULL;
     if (status != OX_OK) {

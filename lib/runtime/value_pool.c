@@ -13,6 +13,28 @@ struct block {
     bool free;
 };
 
+/* Stands before the data of a small tensor. */
+struct small {
+    struct ox_pool *pool;
+    size_t bytes;
+    struct small *next; /* of those that no tensor holds */
+};
+
+enum {
+    ALIGN = 64,
+    SMALLEST = 1 << 16,    /* below, memory is from malloc, and kept for the next of its size */
+    LEAST_SPLIT = 1 << 12, /* no smaller remainder is cut off */
+    HUGE_FROM = 4 << 20,   /* huge pages only where a program is large already */
+    LEAST_RANGE = 64 << 20,
+    FINE = ALIGN, /* sizes of small ones are multiples of this up to FINE_MOST, then of COARSE */
+    FINE_MOST = 1 << 12,
+    COARSE = 1 << 10,
+    N_SIZES = FINE_MOST / FINE + SMALLEST / COARSE + 1,
+    MOST_IDLE = 1 << 20 /* bytes of small ones that are kept */
+};
+
+_Static_assert(sizeof(struct small) <= ALIGN, "data stand ALIGN bytes behind their header");
+
 struct ox_pool {
     pthread_mutex_t lock;
     struct ox_budget *budget;
@@ -25,25 +47,11 @@ struct ox_pool {
     size_t n_used;   /* tensors, small ones too */
     size_t n_owners; /* 0: released, and there for its tensors alone */
     size_t small_bytes, peak;
+    struct small *idle[N_SIZES]; /* by size_class() */
+    size_t idle_bytes;           /* of no budget: nobody holds them */
     bool exact;
     bool no_range; /* the system gives none: everything is from malloc */
 };
-
-/* Stands before the data of a tensor from malloc. */
-struct small {
-    struct ox_pool *pool;
-    size_t bytes;
-};
-
-enum {
-    ALIGN = 64,
-    SMALLEST = 1 << 16,    /* below, malloc needs no system call in a steady state */
-    LEAST_SPLIT = 1 << 12, /* no smaller remainder is cut off */
-    HUGE_FROM = 4 << 20,   /* huge pages only where a program is large already */
-    LEAST_RANGE = 64 << 20
-};
-
-_Static_assert(sizeof(struct small) <= ALIGN, "data stand ALIGN bytes behind their header");
 
 enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, bool exact,
                            struct ox_error *err)
@@ -62,8 +70,38 @@ enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, bool 
     return OX_OK;
 }
 
+static size_t size_class(size_t bytes)
+{
+    return bytes <= FINE_MOST ? bytes / FINE : FINE_MOST / FINE + bytes / COARSE;
+}
+
+static size_t round_small(size_t bytes)
+{
+    const size_t step = bytes <= FINE_MOST ? FINE : COARSE;
+    return (bytes + step - 1) / step * step;
+}
+
+/* Whether small ones of so many bytes are kept when a tensor gives them back. */
+static bool keeps(const struct ox_pool *pool, size_t bytes)
+{
+    return bytes <= SMALLEST && !pool->exact && !pool->no_range;
+}
+
+static void free_idle(struct ox_pool *pool)
+{
+    for (size_t i = 0; i < N_SIZES; i++) {
+        for (struct small *small = pool->idle[i], *next; small; small = next) {
+            next = small->next;
+            free(small);
+        }
+        pool->idle[i] = NULL;
+    }
+    pool->idle_bytes = 0;
+}
+
 static void destroy(struct ox_pool *pool)
 {
+    free_idle(pool);
     for (struct block *block = pool->last, *prev; block; block = prev) {
         prev = block->prev;
         free(block);
@@ -75,9 +113,10 @@ static void destroy(struct ox_pool *pool)
     free(pool);
 }
 
-static void trim(const struct ox_pool *pool)
+static void trim(struct ox_pool *pool)
 {
     const size_t page = 4096;
+    free_idle(pool);
     for (const struct block *block = pool->free_list; block; block = block->free_next) {
         size_t from = (block->offset + page - 1) / page * page;
         size_t to = (block->offset + block->bytes) / page * page;
@@ -299,9 +338,17 @@ static void release_block(struct ox_buffer *buffer)
 
 static void give_small(struct small *small)
 {
-    small->pool->small_bytes -= small->bytes;
-    ox_budget_give(small->pool->budget, small->bytes);
-    free(small);
+    struct ox_pool *pool = small->pool;
+    pool->small_bytes -= small->bytes;
+    ox_budget_give(pool->budget, small->bytes);
+    if (!keeps(pool, small->bytes) || pool->idle_bytes + small->bytes > MOST_IDLE) {
+        free(small);
+        return;
+    }
+    struct small **idle = &pool->idle[size_class(small->bytes)];
+    small->next = *idle;
+    *idle = small;
+    pool->idle_bytes += small->bytes;
 }
 
 static void release_small(struct ox_buffer *buffer)
@@ -315,15 +362,22 @@ static void release_small(struct ox_buffer *buffer)
 
 static struct small *take_small(struct ox_pool *pool, size_t bytes)
 {
-    bytes += ALIGN;
+    bytes = round_small(bytes + ALIGN);
     if (!ox_budget_take(pool->budget, bytes))
         return NULL;
-    struct small *small = aligned_alloc(ALIGN, bytes);
+    struct small **idle = keeps(pool, bytes) ? &pool->idle[size_class(bytes)] : NULL;
+    struct small *small = idle ? *idle : NULL;
+    if (small) {
+        *idle = small->next;
+        pool->idle_bytes -= bytes;
+    } else {
+        small = aligned_alloc(ALIGN, bytes);
+    }
     if (!small) {
         ox_budget_give(pool->budget, bytes);
         return NULL;
     }
-    *small = (struct small){pool, bytes};
+    *small = (struct small){.pool = pool, .bytes = bytes};
     pool->small_bytes += bytes;
     return small;
 }

@@ -152,17 +152,17 @@ enum ox_status ox_tensor_borrow(struct ox_tensor **out, enum ox_dtype dtype, uns
     size_t bytes;
     OX_TRY(count_elements(dtype, rank, dims, &n, &bytes, err));
     struct ox_tensor *tensor = tensor_struct(dtype, rank, dims, n);
-    struct ox_buffer *buffer = calloc(1, sizeof *buffer);
+    struct ox_buffer *buffer = malloc(sizeof *buffer);
     if (!tensor || !buffer) {
         free(buffer);
         free(tensor);
         return ox_no_memory(err);
     }
-    buffer->refs = 1;
-    buffer->data = (void *)(uintptr_t)data;
-    buffer->bytes = bytes;
-    buffer->on_release = on_release ? on_release : keep_data;
-    buffer->owner = owner;
+    *buffer = (struct ox_buffer){.refs = 1,
+                                 .data = (void *)(uintptr_t)data,
+                                 .bytes = bytes,
+                                 .on_release = on_release ? on_release : keep_data,
+                                 .owner = owner};
     tensor->data = buffer->data;
     tensor->buffer = buffer;
     *out = tensor;
