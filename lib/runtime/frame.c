@@ -310,7 +310,11 @@ static enum ox_status run_steps(struct ox_frame *frame, struct ox_error *err)
     for (size_t i = 0; i < plan->n_steps; i++) {
         struct ox_step *step = &plan->steps[i];
         OX_TRY(ox_env_poll(frame->session->env, err));
-        OX_TRY(ox_step_run(frame, step, err));
+        if (!step->shaped || !ox_shaped_take(frame, step)) {
+            OX_TRY(ox_step_run(frame, step, err));
+            if (step->shaped)
+                ox_shaped_keep(frame, step);
+        }
         ox_frame_release_values(frame, step);
     }
     return OX_OK;

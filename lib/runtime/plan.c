@@ -599,6 +599,8 @@ enum ox_status ox_plan_make(struct ox_session *session, struct ox_error *err)
     enum ox_status status = plan_graph(&planner, session->planned->graph, 1, &session->main, err);
     if (status == OX_OK && planner.n_missing)
         status = report_missing(&planner, err);
+    if (status == OX_OK)
+        status = ox_shaped_plan(session, session->main, err);
     ox_strmap_release(&planner.resolved_of);
     free(planner.resolved);
     return status;
@@ -607,7 +609,8 @@ enum ox_status ox_plan_make(struct ox_session *session, struct ox_error *err)
 void ox_plan_release(struct ox_session *session)
 {
     for (size_t i = 0; i < session->n_plans; i++) {
-        const struct ox_plan *plan = session->plans[i];
+        struct ox_plan *plan = session->plans[i];
+        ox_shaped_drop(plan);
         for (size_t v = 0; v < plan->graph->n_values; v++) {
             ox_datum_release(plan->constants[v]);
             ox_datum_release(plan->wide[v]);

@@ -22,6 +22,7 @@ struct ox_step {
     uint16_t *checked; /* type of each input when it was last found right: kind and element type */
     const char *label; /* for the profile; NULL without one */
     struct ox_prepared prepared;
+    struct ox_shaped *shaped; /* outputs follow from sizes alone; NULL: not so */
 };
 
 struct ox_plan {
@@ -32,10 +33,11 @@ struct ox_plan {
      * kernels that need it. */
     struct ox_datum **constants;
     struct ox_datum **wide;
-    uint64_t expanded; /* nodes, functions and subgraphs included */
-    unsigned depth;    /* of nested frames, this one included */
-    bool open;         /* being made: meeting it again is recursion */
-    const char *path;  /* for the profile and for who watches bodies; else NULL */
+    uint64_t shaped_bytes; /* of what ox_shaped_keep() keeps */
+    uint64_t expanded;     /* nodes, functions and subgraphs included */
+    unsigned depth;        /* of nested frames, this one included */
+    bool open;             /* being made: meeting it again is recursion */
+    const char *path;      /* for the profile and for who watches bodies; else NULL */
 };
 
 /* ---- Session ---------------------------------------------------------------------------------------------------- */
@@ -159,6 +161,17 @@ enum ox_status ox_frame_value(struct ox_frame *frame, const struct ox_value *val
 /* The value with 16-bit floats as float32: a new reference. Constants are widened once. */
 enum ox_status ox_frame_wide(struct ox_frame *frame, const struct ox_value *value,
                              struct ox_datum *datum, struct ox_datum **out, struct ox_error *err);
+
+/* Marks the steps of the main graph whose outputs follow from sizes of values alone, where runs recur. */
+enum ox_status ox_shaped_plan(struct ox_session *session, struct ox_plan *plan,
+                              struct ox_error *err);
+/* Puts the outputs of such a step in place as an earlier run kept them; false: it must run, for sizes have changed or nothing was
+ * kept. */
+bool ox_shaped_take(struct ox_frame *frame, const struct ox_step *step);
+/* Keeps the outputs of such a step that has run, if they are small. */
+void ox_shaped_keep(struct ox_frame *frame, const struct ox_step *step);
+/* Gives back all that is kept. */
+void ox_shaped_drop(struct ox_plan *plan);
 
 /* Gives back the values that nobody needs after a step. */
 void ox_frame_release_values(struct ox_frame *frame, const struct ox_step *step);
