@@ -14,7 +14,6 @@ enum {
     N_RECENT = 1024, /* a power of two */
     POLL_EVERY = 4096,
     FAR_BYTES = 128 * 1024, /* a record behind which the walk goes on in other pages */
-    FORGET_EVERY = 4,       /* such records: with each the kernel maps 64 KiB around */
     MAX_NESTING = 10000     /* whatever the limit says: what walks messages again may recurse */
 };
 
@@ -48,9 +47,7 @@ struct unpacker {
     size_t depth, capacity;
     struct ox_unpack_counts counts;
     size_t until_poll;
-    const uint8_t *passed; /* from here on pages may be mapped that nobody will look into again */
-    size_t n_far;          /* records of FAR_BYTES since then */
-    char *chunk;           /* strings are laid end to end in chunks */
+    char *chunk; /* strings are laid end to end in chunks */
     size_t chunk_left;
     struct recent recent
         [N_RECENT]; /* strings repeat: operators, domains, a producer's output at its consumers */
@@ -189,17 +186,6 @@ static void rewind_frame(struct frame *f)
     f->end = f->first.p + f->first.n;
 }
 
-/* Weights are stepped over, but not the pages that the kernel maps around what stands between them. */
-static void pass_far(struct unpacker *u, const struct ox_record *record)
-{
-    if (u->n_far == 0 || record->start < u->passed)
-        u->passed = record->start;
-    if (++u->n_far < FORGET_EVERY)
-        return;
-    ox_mapping_forget(u->passed, (size_t)(record->bytes.p - u->passed) + record->bytes.n);
-    u->n_far = 0;
-}
-
 /* The next record of the message, over the ends of its parts; *more is false behind the last. */
 static enum ox_status next_record(struct unpacker *u, struct frame *f, struct ox_record *record,
                                   bool *more)
@@ -213,8 +199,11 @@ static enum ox_status next_record(struct unpacker *u, struct frame *f, struct ox
     const char *why;
     if (!ox_record_read(record, &f->at, f->end, &why))
         return malformed(u, f, NULL, f->at, why);
+    /* Weights are stepped over, but not the pages that the kernel maps around what stands between them: 64 KiB, or 2 MiB
+     * where the file system keeps files in such pieces. */
     if (record->type == OX_WIRE_BYTES && record->bytes.n >= FAR_BYTES)
-        pass_far(u, record);
+        ox_mapping_forget(record->start,
+                          (size_t)(record->bytes.p - record->start) + record->bytes.n);
     *more = true;
     return poll(u);
 }
