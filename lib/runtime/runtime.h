@@ -34,6 +34,7 @@ struct ox_plan {
     struct ox_datum **constants;
     struct ox_datum **wide;
     uint64_t shaped_bytes; /* of what ox_shaped_keep() keeps */
+    bool shaped_off;       /* there was no memory to keep a size: nothing kept counts */
     uint64_t expanded;     /* nodes, functions and subgraphs included */
     unsigned depth;        /* of nested frames, this one included */
     bool open;             /* being made: meeting it again is recursion */

@@ -101,7 +101,7 @@ static const struct ox_tensor *measured(const struct ox_frame *frame, const stru
 bool ox_shaped_take(struct ox_frame *frame, const struct ox_step *step)
 {
     const struct ox_shaped *shaped = step->shaped;
-    if (!shaped->kept)
+    if (!shaped->kept || frame->plan->shaped_off)
         return false;
     if (shaped->measures) {
         const struct ox_tensor *now = measured(frame, step);
@@ -138,13 +138,17 @@ void ox_shaped_keep(struct ox_frame *frame, const struct ox_step *step)
     const struct ox_node *node = step->node;
     const struct ox_tensor *from = shaped->measures ? measured(frame, step) : NULL;
     const uint64_t bytes = bytes_made(frame, node);
-    if (bytes > MOST_OF_STEP || frame->plan->shaped_bytes + bytes > MOST_OF_PLAN ||
-        (shaped->measures && !from))
+    /* What is measured is kept always: by it what follows is known to be old. */
+    const bool fits = shaped->measures ? from != NULL
+                                       : bytes <= MOST_OF_STEP &&
+                                             frame->plan->shaped_bytes + bytes <= MOST_OF_PLAN;
+    if (!fits || frame->plan->shaped_off)
         return;
     const unsigned rank = from ? from->rank : 0;
     struct ox_datum **kept = calloc(node->n_outputs + 1, sizeof(struct ox_datum *));
     int64_t *dims = malloc((rank + 1) * sizeof *dims);
-    if (!kept || !dims) { /* it is made again at every run */
+    if (!kept || !dims) {
+        frame->plan->shaped_off = true;
         free(kept);
         free(dims);
         return;

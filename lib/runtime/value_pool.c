@@ -362,10 +362,13 @@ static void release_small(struct ox_buffer *buffer)
 
 static struct small *take_small(struct ox_pool *pool, size_t bytes)
 {
-    bytes = round_small(bytes + ALIGN);
+    bytes += ALIGN;
+    const bool kept = keeps(pool, bytes);
+    if (kept) /* others have their own size, so that sanitizers see what goes past it */
+        bytes = round_small(bytes);
     if (!ox_budget_take(pool->budget, bytes))
         return NULL;
-    struct small **idle = keeps(pool, bytes) ? &pool->idle[size_class(bytes)] : NULL;
+    struct small **idle = kept ? &pool->idle[size_class(bytes)] : NULL;
     struct small *small = idle ? *idle : NULL;
     if (small) {
         *idle = small->next;
