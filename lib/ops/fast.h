@@ -36,6 +36,8 @@ enum ox_status ox_fast_resize(struct ox_run *r, struct ox_error *err);
 /* LSTM, GRU and RNN, batch after time; the weights of the input are packed by prepare(). */
 enum ox_status ox_fast_rnn(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err);
+/* STFT of real signals in frames of an even length without large prime factors. */
+enum ox_status ox_fast_stft(struct ox_run *r, struct ox_error *err);
 /* Attention (23). */
 enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err);
 

@@ -130,8 +130,11 @@ enum ox_status ox_fft_init(struct ox_run *r, size_t n, struct ox_fft *fft, struc
     struct ox_complex *roots = ox_run_scratch(r, whole, sizeof *roots, err);
     if (!roots)
         return OX_NO_MEMORY;
-    for (size_t k = 0; k < whole; k++)
-        roots[k] = root(k, whole);
+    for (size_t k = 0; k < whole; k++) {
+        const size_t mirror = whole - k;
+        roots[k] = k <= whole / 2 ? root(k, whole)
+                                  : (struct ox_complex){roots[mirror].re, -roots[mirror].im};
+    }
     fft->roots = roots;
     return fft->m ? init_bluestein(r, fft, err) : OX_OK;
 }

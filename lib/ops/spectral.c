@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/threads.h"
+#include "ops/fast.h"
 #include "ops/fft.h"
 #include "ops/infer.h"
 #include "ops/product.h"
@@ -342,6 +343,6 @@ static enum ox_status run_mel(struct ox_run *r, struct ox_error *err)
 const struct ox_op ox_ops_spectral[] = {
     {"", "DFT", 17, .infer = infer_dft, .run = run_dft},
     {"", "DFT", 20, .infer = infer_dft, .run = run_dft},
-    {"", "STFT", 17, .infer = infer_stft, .run = run_stft},
+    {"", "STFT", 17, .infer = infer_stft, .run = run_stft, .fast = ox_fast_stft},
     {"", "MelWeightMatrix", 17, .infer = infer_mel, .run = run_mel},
     {0}};
