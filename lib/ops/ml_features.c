@@ -9,6 +9,17 @@
 
 /* ---- ArrayFeatureExtractor ---------------------------------------------------------------------------------------- */
 
+/* Sizes that recur are copied without a call. */
+static void copy_element(char *to, const char *from, size_t size)
+{
+    if (size == 4)
+        memcpy(to, from, 4);
+    else if (size == 8)
+        memcpy(to, from, 8);
+    else
+        memcpy(to, from, size);
+}
+
 static enum ox_status run_array_feature_extractor(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0), *index = ox_run_in(r, 1);
@@ -35,7 +46,7 @@ static enum ox_status run_array_feature_extractor(struct ox_run *r, struct ox_er
     char *to = z->data;
     for (size_t row = 0; row < rows; row++, from += (size_t)cols * size)
         for (size_t i = 0; i < index->n; i++, to += size)
-            memcpy(to, from + (size_t)at[i] * size, size);
+            copy_element(to, from + (size_t)at[i] * size, size);
     return ox_move_own(z, err);
 }
 

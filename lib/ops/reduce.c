@@ -174,8 +174,9 @@ static void take_in(const struct reduction *p, const struct reducer *reducer, si
 /* Outputs that take in a short row each, one after another. */
 static bool has_short_rows(const struct reduction *p)
 {
-    return p->reducer->rows && p->run > 1 && p->run <= OX_FOLD_PARTS / 2 && p->lanes == 1 &&
-           p->reduced.depth == 0 && p->kept.depth == 1 && p->kept.strides[0] == p->run;
+    return p->reducer->rows && !p->reducer->shift && p->run > 1 && p->run <= OX_FOLD_PARTS / 2 &&
+           p->lanes == 1 && p->reduced.depth == 0 && p->kept.depth == 1 &&
+           p->kept.strides[0] == p->run;
 }
 
 static void reduce_rows(const struct reduction *p, size_t from, size_t to)

@@ -10,6 +10,13 @@ static void N(OX_STAMP(RED, _start))(void *to, size_t lanes)
 
 #define FOLD_RUN N(OX_STAMP(RED, _run))
 #define FOLD_LANES N(OX_STAMP(RED, _lanes))
+#ifdef T_FLOAT
+#define FOLD_ROWS N(OX_STAMP(RED, _rows))
+#define FOLD_SHORT N(OX_STAMP(RED, _short))
+#define ROWS N(OX_STAMP(RED, _rows))
+#else
+#define ROWS NULL
+#endif
 #include "kernels/fold_tmpl.h"
 
 static void N(OX_STAMP(RED, _end))(const void *from, void *to, size_t lanes, size_t n,
@@ -29,7 +36,7 @@ static const struct reducer N(RED) = {N(OX_STAMP(RED, _start)),
                                       N(OX_STAMP(RED, _lanes)),
                                       N(OX_STAMP(RED, _end)),
                                       SHIFT,
-                                      NULL};
+                                      ROWS};
 
 #undef RED
 #undef ACC
@@ -38,3 +45,4 @@ static const struct reducer N(RED) = {N(OX_STAMP(RED, _start)),
 #undef JOIN
 #undef END
 #undef SHIFT
+#undef ROWS

@@ -1,47 +1,90 @@
 /* Softmax LogSoftmax Hardmax: over all axes from `axis` on (1, 11), or along one axis (13). */
 #include <math.h>
 
+#include "kernels/casts.h"
 #include "ops/broadcast.h"
 #include "ops/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
-#include "tensor/half.h"
 
 enum { LANES = 64, PARTS = 32 };
 
 #define STAMP "ops/softmax_tmpl.h"
 #include "ops/stamp_floats.h"
 
+enum { CHUNK = 128 };
+
+/* Elements of a half type that are `inner` apart, n <= CHUNK, as float32. */
+static void widen(enum ox_dtype dtype, size_t n, const uint16_t *x, size_t inner, float *y)
+{
+    uint16_t near[CHUNK];
+    for (size_t i = 0; inner > 1 && i < n; i++)
+        near[i] = x[i * inner];
+    if (inner > 1)
+        x = near;
+    if (!ox_cast_run(ox_cpu(), dtype, OX_FLOAT32, n, x, y))
+        ox_elements_convert(OX_FLOAT32, y, dtype, x, n, false);
+}
+
+/* Rounds them, puts them there, and gives back what they were rounded to. */
+static void narrow(enum ox_dtype dtype, size_t n, float *x, uint16_t *y, size_t inner)
+{
+    uint16_t near[CHUNK];
+    if (!ox_cast_run(ox_cpu(), OX_FLOAT32, dtype, n, x, near))
+        ox_elements_convert(dtype, near, OX_FLOAT32, x, n, false);
+    for (size_t i = 0; i < n; i++)
+        y[i * inner] = near[i];
+    widen(dtype, n, near, 1, x);
+}
+
 /* Softmax 13 is a function of the standard: in half types each of its steps (Sub, Exp, ReduceSum, Div) rounds. Older versions do
  * the same, so that converted models compute what they did. */
-static void softmax_half(const uint16_t *x, size_t count, size_t inner, size_t lanes, uint16_t *y,
-                         float (*widen)(uint16_t), uint16_t (*narrow)(float))
+static void softmax_half(enum ox_dtype dtype, const uint16_t *x, size_t count, size_t inner,
+                         uint16_t *y)
 {
-    for (size_t lane = 0; lane < lanes; lane++) {
-        float most = -INFINITY, sum = 0;
-        for (size_t i = 0; i < count; i++) {
-            const float one = widen(x[i * inner + lane]);
-            most = one > most ? one : most; /* at fmaxf() gcc 12 for ARM dies */
-        }
-        for (size_t i = 0; i < count; i++) {
-            float shifted = widen(narrow(widen(x[i * inner + lane]) - most));
-            y[i * inner + lane] = narrow(expf(shifted));
-            sum += widen(y[i * inner + lane]);
-        }
-        sum = widen(narrow(sum));
-        for (size_t i = 0; i < count; i++)
-            y[i * inner + lane] = narrow(widen(y[i * inner + lane]) / sum);
+    float wide[CHUNK], most = -INFINITY, sum = 0;
+    size_t n;
+    for (size_t from = 0; from < count; from += n) {
+        n = count - from < CHUNK ? count - from : CHUNK;
+        widen(dtype, n, x + from * inner, inner, wide);
+        for (size_t i = 0; i < n; i++)
+            most = wide[i] > most ? wide[i] : most; /* at fmaxf() gcc 12 for ARM dies */
+    }
+    for (size_t from = 0; from < count; from += n) {
+        n = count - from < CHUNK ? count - from : CHUNK;
+        widen(dtype, n, x + from * inner, inner, wide);
+        for (size_t i = 0; i < n; i++)
+            wide[i] -= most;
+        narrow(dtype, n, wide, y + from * inner, inner);
+        for (size_t i = 0; i < n; i++)
+            wide[i] = expf(wide[i]);
+        narrow(dtype, n, wide, y + from * inner, inner);
+        for (size_t i = 0; i < n; i++)
+            sum += wide[i];
+    }
+    uint16_t rounded;
+    narrow(dtype, 1, &sum, &rounded, 1);
+    for (size_t from = 0; from < count; from += n) {
+        n = count - from < CHUNK ? count - from : CHUNK;
+        widen(dtype, n, y + from * inner, inner, wide);
+        for (size_t i = 0; i < n; i++)
+            wide[i] /= sum;
+        narrow(dtype, n, wide, y + from * inner, inner);
     }
 }
 
 static void softmax_lanes_f16(const void *from, size_t count, size_t inner, size_t lanes, void *to)
 {
-    softmax_half(from, count, inner, lanes, to, ox_half_to_float, ox_float_to_half);
+    for (size_t lane = 0; lane < lanes; lane++)
+        softmax_half(OX_FLOAT16, (const uint16_t *)from + lane, count, inner,
+                     (uint16_t *)to + lane);
 }
 
 static void softmax_lanes_bf16(const void *from, size_t count, size_t inner, size_t lanes, void *to)
 {
-    softmax_half(from, count, inner, lanes, to, ox_bfloat_to_float, ox_float_to_bfloat);
+    for (size_t lane = 0; lane < lanes; lane++)
+        softmax_half(OX_BFLOAT16, (const uint16_t *)from + lane, count, inner,
+                     (uint16_t *)to + lane);
 }
 
 struct softmax_kernels {

@@ -226,7 +226,7 @@ enum ox_status ox_frame_wide(struct ox_frame *frame, const struct ox_value *valu
     struct ox_budget *budget = ox_env_budget(frame->session->env);
     struct ox_frame *home = find_home(frame, &value);
     if (!home || home->plan->constants[value->id] != datum)
-        return ox_datum_convert(out, budget, datum, OX_HALF_TYPES, OX_FLOAT32, err);
+        return ox_session_convert(out, frame->session, datum, OX_HALF_TYPES, OX_FLOAT32, err);
     struct ox_datum **kept = &home->plan->wide[value->id];
     if (!*kept)
         OX_TRY(ox_datum_convert(kept, budget, datum, OX_HALF_TYPES, OX_FLOAT32, err));

@@ -197,6 +197,10 @@ void ox_event_add(struct ox_frame *frame, const struct ox_step *step, uint64_t s
 enum ox_status ox_datum_convert(struct ox_datum **out, struct ox_budget *budget,
                                 struct ox_datum *in, unsigned types, enum ox_dtype to,
                                 struct ox_error *err);
+/* The same in the memory for values between nodes. */
+enum ox_status ox_session_convert(struct ox_datum **out, struct ox_session *session,
+                                  struct ox_datum *in, unsigned types, enum ox_dtype to,
+                                  struct ox_error *err);
 /* The element type of a tensor, sparse tensor, sequence or optional. */
 enum ox_dtype ox_datum_dtype(const struct ox_datum *datum);
 /* The dense tensor of a sparse one. OX_INPUT: an index is outside. */

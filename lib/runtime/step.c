@@ -124,8 +124,8 @@ static enum ox_status widen(struct activation *a, struct ox_datum **given, struc
             continue;
         struct ox_datum *wide;
         if (a->owned[i])
-            OX_TRY(ox_datum_convert(&wide, ox_env_budget(a->run.env), a->in[i], OX_HALF_TYPES,
-                                    OX_FLOAT32, err));
+            OX_TRY(ox_session_convert(&wide, a->frame->session, a->in[i], OX_HALF_TYPES, OX_FLOAT32,
+                                      err));
         else
             OX_TRY(ox_frame_wide(a->frame, node->inputs[i], a->in[i], &wide, err));
         given[i] = ox_datum_ref(a->in[i]);
@@ -161,7 +161,7 @@ static enum ox_status replace_out(struct activation *a, size_t i, unsigned types
                                   struct ox_error *err)
 {
     struct ox_datum *converted;
-    OX_TRY(ox_datum_convert(&converted, ox_env_budget(a->run.env), a->run.out[i], types, to, err));
+    OX_TRY(ox_session_convert(&converted, a->frame->session, a->run.out[i], types, to, err));
     ox_datum_release(a->run.out[i]);
     a->run.out[i] = converted;
     return OX_OK;

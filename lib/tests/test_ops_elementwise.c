@@ -7,6 +7,7 @@
 #include "common/compiler.h"
 #include "tests/run_op.h"
 #include "tests/run_suite.h"
+#include "tests/run_text.h"
 
 static const double inf = (double)INFINITY, nan_ = (double)NAN;
 
@@ -385,6 +386,36 @@ START_TEST(nan_wins_in_max_and_min)
 }
 END_TEST
 
+/* At -O2: by products, near what the power function of C gives, which -O0 calls. */
+START_TEST(small_powers_at_every_level)
+{
+    static const float x[] = {0,     -0.0f, 1,     -1,       0.3f,      -7.25f,
+                              1e-9f, 3e12f, 1e20f, INFINITY, -INFINITY, NAN};
+    for (int power = 2; power <= 4; power++) {
+        char text[200];
+        struct text_run f[2];
+        snprintf(text, sizeof text,
+                 "<ir_version: 10, opset_import: [\"\" : 20]> g (float[N] x) => (float[N] y) "
+                 "<float p = {%d}> { y = Pow(x, p) }",
+                 power);
+        for (int k = 0; k < 2; k++) {
+            const struct ox_run_options options = {.level = 2 * k};
+            text_must_plan(&f[k], text, &options);
+            text_give_floats(&f[k], OX_COUNT(x), x);
+            text_must_run(&f[k]);
+        }
+        for (size_t i = 0; i < OX_COUNT(x); i++) {
+            const double a = ox_tensor_get_double(ox_datum_get_tensor(f[0].out[0]), i);
+            const double b = ox_tensor_get_double(ox_datum_get_tensor(f[1].out[0]), i);
+            ck_assert_msg(isnan(a) ? isnan(b) : a == b || fabs(a - b) <= 2.4e-7 * fabs(a),
+                          "%g^%d: %.9g, not %.9g", (double)x[i], power, b, a);
+        }
+        text_close(&f[0]);
+        text_close(&f[1]);
+    }
+}
+END_TEST
+
 START_TEST(many_inputs_had_one_shape_before_version_8)
 {
     struct one_op *op = one_op_new("", "Sum", 6);
@@ -424,6 +455,7 @@ int main(void)
     tcase_add_test(tcase, where_copies_strings);
     tcase_add_test(tcase, many_inputs_broadcast_together);
     tcase_add_test(tcase, nan_wins_in_max_and_min);
+    tcase_add_test(tcase, small_powers_at_every_level);
     tcase_add_test(tcase, many_inputs_had_one_shape_before_version_8);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/env.h"
+#include "ops/real.h"
 #include "tests/run_op.h"
 #include "tests/run_suite.h"
 
@@ -182,6 +183,39 @@ START_TEST(float_sums_keep_what_single_precision_loses)
 }
 END_TEST
 
+/* Rows of 1 to 40 elements, which are worked out four side by side while they are short, as they are alone. */
+START_TEST(short_rows_reduce_as_each_alone)
+{
+    static const char *const names[] = {"ReduceProd",   "ReduceL1",        "ReduceL2",
+                                        "ReduceLogSum", "ReduceSumSquare", "ReduceLogSumExp",
+                                        "ReduceMean",   "ReduceMax"};
+    enum { ROWS = 7, MOST = 40 };
+    double x[ROWS * MOST];
+    const size_t n = (size_t)_i + 1;
+    for (size_t i = 0; i < ROWS * n; i++)
+        x[i] = 0.5 + (double)(i * 7 % 11) / 10;
+    for (size_t k = 0; k < OX_COUNT(names); k++) {
+        char shape[32];
+        snprintf(shape, sizeof shape, "%dx%zu", ROWS, n);
+        struct one_op *all = one_op_new("", names[k], 18);
+        one_op_in(all, OX_FLOAT32, shape, x, ROWS * n);
+        ONE_OP_IN(all, OX_INT64, "1", 1);
+        ck_assert_msg(one_op_run(all, 1) == OX_OK, "%s", one_op_error(all));
+        snprintf(shape, sizeof shape, "1x%zu", n);
+        for (size_t row = 0; row < ROWS; row++) {
+            struct one_op *op = one_op_new("", names[k], 18);
+            one_op_in(op, OX_FLOAT32, shape, x + row * n, n);
+            ONE_OP_IN(op, OX_INT64, "1", 1);
+            ck_assert_msg(one_op_run(op, 1) == OX_OK, "%s", one_op_error(op));
+            const double alone = ox_tensor_get_double(one_op_out(op, 0), 0);
+            ck_assert_double_eq(ox_tensor_get_double(one_op_out(all, 0), row), alone);
+            one_op_free(op);
+        }
+        one_op_free(all);
+    }
+}
+END_TEST
+
 START_TEST(an_axis_out_of_range_is_named)
 {
     struct one_op *op = one_op_new("", "ReduceMean", 18);
@@ -279,6 +313,43 @@ START_TEST(softmax_took_all_following_axes_before_13)
 }
 END_TEST
 
+/* Against the steps of the standard, each rounded; rows of some stretches and columns. */
+START_TEST(softmax_of_halves_rounds_each_step)
+{
+    const enum ox_dtype dtype = _i % 2 ? OX_FLOAT16 : OX_BFLOAT16;
+    const bool rows = _i / 2 % 2;
+    const size_t n = (const size_t[]){1, 5, 128, 300}[_i / 4];
+    double x[300], e[300], most = -inf, sum = 0;
+    char shape[32];
+    for (size_t i = 0; i < n; i++) {
+        x[i] = (double)(i * 37 % 64) / 8 - 3;
+        most = fmax(most, x[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        e[i] = x[i] - most;
+        ox_real_round(dtype, &e[i], 1);
+        e[i] = (double)expf((float)e[i]);
+        ox_real_round(dtype, &e[i], 1);
+        sum = (double)((float)sum + (float)e[i]);
+    }
+    ox_real_round(dtype, &sum, 1);
+    snprintf(shape, sizeof shape, rows ? "1x%zux1" : "1x%zux2", n);
+    double in[600];
+    for (size_t i = 0; i < n; i++)
+        in[rows ? i : 2 * i] = in[rows ? i : 2 * i + 1] = x[i];
+    struct one_op *op = one_op_new("", "Softmax", 13);
+    one_op_in(op, dtype, shape, in, rows ? n : 2 * n);
+    one_op_int(op, "axis", 1);
+    ck_assert_msg(one_op_run(op, 1) == OX_OK, "%s", one_op_error(op));
+    for (size_t i = 0; i < (rows ? n : 2 * n); i++) {
+        double expected = (double)((float)e[rows ? i : i / 2] / (float)sum);
+        ox_real_round(dtype, &expected, 1);
+        ck_assert_double_eq(ox_tensor_get_double(one_op_out(op, 0), i), expected);
+    }
+    one_op_free(op);
+}
+END_TEST
+
 /* ---- CumSum ------------------------------------------------------------------------------------------------------ */
 
 START_TEST(cum_sum_in_all_four_ways)
@@ -321,12 +392,14 @@ int main(void)
     tcase_add_test(tcase, nothing_reduces_to_the_neutral_element);
     tcase_add_test(tcase, log_sum_exp_neither_overflows_nor_loses_infinities);
     tcase_add_test(tcase, float_sums_keep_what_single_precision_loses);
+    tcase_add_loop_test(tcase, short_rows_reduce_as_each_alone, 0, 40);
     tcase_add_test(tcase, an_axis_out_of_range_is_named);
     tcase_add_test(tcase, scalars_reduce_to_themselves);
     tcase_add_test(tcase, arg_max_and_min_take_the_first_or_the_last);
     tcase_add_test(tcase, arg_max_finds_nan);
     tcase_add_test(tcase, arg_max_of_nothing_is_an_error);
     tcase_add_test(tcase, softmax_took_all_following_axes_before_13);
+    tcase_add_loop_test(tcase, softmax_of_halves_rounds_each_step, 0, 16);
     tcase_add_test(tcase, cum_sum_in_all_four_ways);
     tcase_add_test(tcase, cum_prod_multiplies);
     suite_add_tcase(suite, tcase);
