@@ -121,6 +121,16 @@ static void cubic_weights(double x, double *weight)
     weight[3] = ((a * (2 - x) - 5 * a) * (2 - x) + 8 * a) * (2 - x) - 4 * a;
 }
 
+/* floor() without a call where integers hold it. */
+static double floor_of(double x)
+{
+    const double most = 1e15;
+    if (!(x > -most && x < most))
+        return floor(x);
+    const double near = (double)(int64_t)x;
+    return near > x ? near - 1 : near;
+}
+
 /* From a normalized coordinate (-1 to 1) to elements and weights. */
 static void grid_place(const struct grid *g, double normal, unsigned axis, struct grid_axis *out)
 {
@@ -134,7 +144,7 @@ static void grid_place(const struct grid *g, double normal, unsigned axis, struc
         x = x < 0 ? 0 : x > dim - 1 ? dim - 1 : x;
     else if ((x < low || x > high) && g->padding == GRID_REFLECTION)
         x = reflect(x, low, high);
-    double left = floor(x);
+    double left = floor_of(x);
 
     switch (g->mode) {
     case GRID_NEAREST:

@@ -7,6 +7,8 @@
 #include "ops/real.h"
 #include "ops/rules.h"
 
+enum { CHANNELS = 32 }; /* of a region, worked on side by side */
+
 struct roi_job {
     const struct ox_tensor *x;
     struct ox_tensor *y;
@@ -192,11 +194,44 @@ static bool around(double at, size_t limit, size_t *low, size_t *high, double *p
     return true;
 }
 
-static double pool_bin(const struct roi_job *j, const double *plane, const struct samples *v,
-                       const struct samples *h)
+/* Channels [from, from + n) of a region. */
+struct bin_sums {
+    const double *plane; /* of the first channel */
+    size_t n;
+    double sum[CHANNELS], best[CHANNELS];
+    int64_t inside;
+};
+
+/* Takes in one sample: four neighbours and their weights. */
+static void take_sample(struct bin_sums *s, size_t area, const size_t at[4], const double weight[4],
+                        bool max)
 {
-    double sum = 0, best = -INFINITY;
-    int64_t inside = 0;
+    for (size_t c = 0; c < s->n; c++) {
+        const double *plane = s->plane + c * area;
+        const double p = weight[0] * plane[at[0]], q = weight[1] * plane[at[1]];
+        const double u = weight[2] * plane[at[2]], v = weight[3] * plane[at[3]];
+        if (!max) {
+            s->sum[c] += p + q + u + v;
+            continue;
+        }
+        /* The largest weighted neighbour, as the reference has it, not the largest interpolated value. */
+        double best = s->best[c];
+        best = p > best ? p : best;
+        best = q > best ? q : best;
+        best = u > best ? u : best;
+        s->best[c] = v > best ? v : best;
+    }
+    s->inside++;
+}
+
+static void pool_bin(const struct roi_job *j, const struct samples *v, const struct samples *h,
+                     struct bin_sums *s)
+{
+    s->inside = 0;
+    for (size_t c = 0; c < s->n; c++) {
+        s->sum[c] = 0;
+        s->best[c] = -INFINITY;
+    }
     for (int64_t a = v->lo; a < v->hi; a++) {
         size_t y0, y1, x0, x1;
         double y, x;
@@ -205,29 +240,33 @@ static double pool_bin(const struct roi_job *j, const double *plane, const struc
         for (int64_t b = h->lo; b < h->hi; b++) {
             if (!around(h->start + ((double)b + 0.5) * h->step, j->width, &x0, &x1, &x))
                 continue;
-            double p = (1 - y) * (1 - x) * plane[y0 * j->width + x0];
-            double q = (1 - y) * x * plane[y0 * j->width + x1];
-            double s = y * (1 - x) * plane[y1 * j->width + x0];
-            double t = y * x * plane[y1 * j->width + x1];
-            sum += p + q + s + t;
-            /* The largest weighted neighbour, as the reference has it, not the largest interpolated value. */
-            best = fmax(best, fmax(fmax(p, q), fmax(s, t)));
-            inside++;
+            const size_t at[4] = {y0 * j->width + x0, y0 * j->width + x1, y1 * j->width + x0,
+                                  y1 * j->width + x1};
+            const double weight[4] = {(1 - y) * (1 - x), (1 - y) * x, y * (1 - x), y * x};
+            take_sample(s, j->height * j->width, at, weight, j->max);
         }
     }
-    double count = v->count * h->count;
-    if (j->max)
-        return count < 1 ? 0 : (double)inside < count ? fmax(best, 0) : best;
-    return sum / (count > 1 ? count : 1);
+    const double count = v->count * h->count;
+    for (size_t c = 0; c < s->n; c++) {
+        const double best = s->best[c];
+        if (!j->max)
+            s->sum[c] /= count > 1 ? count : 1;
+        else
+            s->sum[c] = count < 1 ? 0 : (double)s->inside < count && !(best > 0) ? 0 : best;
+    }
 }
 
+/* A region's channels, CHANNELS of them in a task. */
 static void roi_align_task(void *arg, size_t i)
 {
     const struct roi_job *j = arg;
-    size_t region = i / j->channels;
+    const size_t groups = (j->channels - 1) / CHANNELS + 1;
+    const size_t region = i / groups, first = i % groups * CHANNELS;
+    const size_t bins = j->out_height * j->out_width;
     const double *roi = j->rois + region * 4;
-    const double *plane = j->planes + ((size_t)j->images[region] * j->channels + i % j->channels) *
-                                          j->height * j->width;
+    struct bin_sums s = {.plane = j->planes + ((size_t)j->images[region] * j->channels + first) *
+                                                  j->height * j->width,
+                         .n = j->channels - first < CHANNELS ? j->channels - first : CHANNELS};
     double x = roi[0] * j->scale - j->shift, y = roi[1] * j->scale - j->shift;
     double width = roi[2] * j->scale - j->shift - x, height = roi[3] * j->scale - j->shift - y;
     if (j->at_least_one) {
@@ -237,14 +276,16 @@ static void roi_align_task(void *arg, size_t i)
     double bin_h = height / (double)j->out_height, bin_w = width / (double)j->out_width;
     double n_v = j->sampling > 0 ? (double)j->sampling : ceil(bin_h);
     double n_h = j->sampling > 0 ? (double)j->sampling : ceil(bin_w);
-    for (size_t o = 0; o < j->out_height * j->out_width; o++) {
-        double out = 0;
-        if (n_v > 0 && n_h > 0 && j->height && j->width) {
+    const bool any = n_v > 0 && n_h > 0 && j->height && j->width;
+    for (size_t o = 0; o < bins; o++) {
+        if (any) {
             struct samples v = sample_axis(y, bin_h, o / j->out_width, n_v, j->height);
             struct samples h = sample_axis(x, bin_w, o % j->out_width, n_h, j->width);
-            out = pool_bin(j, plane, &v, &h);
+            pool_bin(j, &v, &h, &s);
         }
-        ox_real_store(j->y, i * j->out_height * j->out_width + o, 1, &out);
+        for (size_t c = 0; c < s.n; c++)
+            ox_real_store(j->y, (region * j->channels + first + c) * bins + o, 1,
+                          any ? &s.sum[c] : &(const double){0});
     }
 }
 
@@ -277,7 +318,8 @@ static enum ox_status run_roi_align(struct ox_run *r, struct ox_error *err)
     j.images = images->data;
     for (size_t i = 0; i < regions; i++)
         OX_TRY(check_image(r, i, (double)j.images[i], err));
-    ox_parallel(r->env, regions * j.channels, roi_align_task, &j);
+    if (j.channels)
+        ox_parallel(r->env, regions * ((j.channels - 1) / CHANNELS + 1), roi_align_task, &j);
     return ox_env_poll(r->env, err);
 }
 

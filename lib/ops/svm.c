@@ -19,9 +19,11 @@ struct svm {
     double gamma, coef0, degree;
     size_t n_vectors;      /* 0: linear, by the coefficients alone */
     const double *vectors; /* [n_vectors, cols] */
-    const float
-        *turned; /* the vectors as [cols, n_vectors], for work in float32; NULL: in double */
+    /* The vectors as [cols, n_vectors], for work side by side: in float32, or in double; NULL. */
+    const float *turned;
+    const double *turned_wide;
     const double *coefficients;
+    const float *given; /* coefficients as they stand in the attribute */
     size_t n_coefficients;
     const double *rho;
     size_t n_rho;
@@ -81,11 +83,11 @@ static double power(double x, double degree)
     return degree == 2 ? x * x : pow(x, degree);
 }
 
-/* As kernels_of(), in float32, vectors side by side: POLY and SIGMOID. */
-static void quick_kernels(const struct svm *s, const double *x, size_t from, size_t n, double *out)
+/* As kernels_of(), in float32, vectors side by side: POLY, without its power, and SIGMOID. */
+static void quick_kernels(const struct svm *s, const double *x, size_t from, size_t n, float *sum)
 {
     const struct ox_rows *t = ox_fast_rows();
-    float sum[STRETCH], part[FEATURES];
+    float part[FEATURES];
     struct ox_stream stream = {
         .n = n, .rows = 1, .a = part, .a_step = 1, .ldb = s->n_vectors, .c = sum};
     memset(sum, 0, n * sizeof *sum);
@@ -99,22 +101,36 @@ static void quick_kernels(const struct svm *s, const double *x, size_t from, siz
     t->unary[OX_UNARY_AFFINE](n, sum, sum, (float)s->gamma, (float)s->coef0);
     if (s->kernel == SIGMOID)
         t->unary[OX_UNARY_TANH](n, sum, sum, 0, 0);
+}
+
+/* -gamma |x - v|^2 of vectors side by side. */
+static void distances(const struct svm *s, const double *x, size_t from, size_t n, double *out)
+{
+    double sum[STRETCH] = {0};
+    for (size_t c = 0; c < s->rows.cols; c++) {
+        const double *v = s->turned_wide + c * s->n_vectors + from, at = x[c];
+        for (size_t i = 0; i < n; i++)
+            sum[i] += (at - v[i]) * (at - v[i]);
+    }
     for (size_t i = 0; i < n; i++)
-        out[i] = (double)sum[i];
-    for (size_t i = 0; s->kernel == POLY && i < n; i++)
-        out[i] = power(out[i], s->degree);
+        out[i] = -s->gamma * sum[i];
 }
 
 /* kernel(x, v) of support vectors [from, from + n), n <= STRETCH. */
 static void kernels_of(const struct svm *s, const double *x, size_t from, size_t n, double *out)
 {
     const size_t cols = s->rows.cols;
-    const double *v = s->vectors + from * cols;
     if (s->turned) {
-        quick_kernels(s, x, from, n, out);
+        float quick[STRETCH];
+        quick_kernels(s, x, from, n, quick);
+        for (size_t i = 0; i < n; i++)
+            out[i] = s->kernel == POLY ? power((double)quick[i], s->degree) : (double)quick[i];
         return;
     }
-    for (size_t i = 0; i < n; i++, v += cols)
+    if (s->turned_wide)
+        distances(s, x, from, n, out);
+    const double *v = s->turned_wide ? NULL : s->vectors + from * cols;
+    for (size_t i = 0; v && i < n; i++, v += cols)
         out[i] = s->kernel == RBF ? -s->gamma * squared_distance(cols, x, v)
                                   : s->gamma * dot(cols, x, v) + s->coef0;
     if (s->kernel == POLY) {
@@ -146,16 +162,25 @@ static enum ox_status floats_of(struct ox_run *r, const char *name, const double
     return OX_OK;
 }
 
-static enum ox_status read_svm(struct ox_run *r, struct svm *s, struct ox_error *err)
+static bool find_kernel(const struct ox_run *r, enum kernel *out)
 {
     static const char *const names[] = {"LINEAR", "POLY", "RBF", "SIGMOID"};
     const char *name = ox_run_string(r, "kernel_type");
-    size_t kernel = 0, n_params, n_vectors;
+    size_t kernel = 0;
     while (name && kernel < OX_COUNT(names) && strcmp(name, names[kernel]) != 0)
         kernel++;
-    if (kernel == OX_COUNT(names))
-        return ox_run_fail(r, err, OX_INPUT, "attribute kernel_type is '%s'", name);
-    s->kernel = s->n_vectors ? (enum kernel)kernel : LINEAR;
+    *out = (enum kernel)kernel;
+    return kernel < OX_COUNT(names);
+}
+
+static enum ox_status read_svm(struct ox_run *r, struct svm *s, struct ox_error *err)
+{
+    size_t n_params, n_vectors;
+    if (!find_kernel(r, &s->kernel))
+        return ox_run_fail(r, err, OX_INPUT, "attribute kernel_type is '%s'",
+                           ox_run_string(r, "kernel_type"));
+    if (!s->n_vectors)
+        s->kernel = LINEAR;
     const float *params = ox_run_floats(r, "kernel_params", &n_params);
     if (n_params && n_params != 3)
         return ox_run_fail(r, err, OX_INPUT,
@@ -168,7 +193,8 @@ static enum ox_status read_svm(struct ox_run *r, struct svm *s, struct ox_error 
     OX_TRY(ox_post_transform(r, &s->transform, err));
     OX_TRY(floats_of(r, "coefficients", &s->coefficients, &s->n_coefficients, err));
     OX_TRY(floats_of(r, "rho", &s->rho, &s->n_rho, err));
-    OX_TRY(floats_of(r, "support_vectors", &s->vectors, &n_vectors, err));
+    s->given = ox_run_floats(r, "coefficients", &s->n_coefficients);
+    (void)ox_run_floats(r, "support_vectors", &n_vectors);
     size_t need;
     if (OX_MUL_OVERFLOWS(s->n_vectors, s->rows.cols, &need) || (s->n_vectors && n_vectors != need))
         return ox_run_fail(r, err, OX_INPUT,
@@ -181,18 +207,65 @@ static enum ox_status read_svm(struct ox_run *r, struct svm *s, struct ox_error 
 }
 
 /* Kernels of RBF are all near each other and their sums cancel: they stay in double. */
-static enum ox_status turn_vectors(struct ox_run *r, struct svm *s, struct ox_error *err)
+static void turn(enum kernel kernel, size_t n, size_t cols, const float *vectors, void *to)
+{
+    double *wide = to;
+    float *narrow = to;
+    for (size_t c = 0; c < cols; c++)
+        for (size_t v = 0; v < n; v++) {
+            if (kernel == RBF)
+                wide[c * n + v] = (double)vectors[v * cols + c];
+            else
+                narrow[c * n + v] = vectors[v * cols + c];
+        }
+}
+
+/* What prepare() leaves: they are right for rows of so many columns. */
+struct turned {
+    size_t cols;
+    _Alignas(64) char vectors[];
+};
+
+/* The vectors for the quick form, as prepare() has left them or made now; for the other as they stand. */
+static enum ox_status take_vectors(struct ox_run *r, struct svm *s, bool quick,
+                                   struct ox_error *err)
 {
     const size_t n = s->n_vectors, cols = s->rows.cols;
-    if (s->kernel != POLY && s->kernel != SIGMOID)
+    size_t n_floats;
+    if (!quick || s->kernel == LINEAR || !n)
+        return floats_of(r, "support_vectors", &s->vectors, &n_floats, err);
+    const struct turned *kept = ox_run_state(r);
+    const void *turned = kept && kept->cols == cols ? kept->vectors : NULL;
+    if (!turned) {
+        void *fresh = ox_run_scratch(r, n * cols + 1, sizeof(double), err);
+        if (!fresh)
+            return OX_NO_MEMORY;
+        turn(s->kernel, n, cols, ox_run_floats(r, "support_vectors", &n_floats), fresh);
+        turned = fresh;
+    }
+    if (s->kernel == RBF)
+        s->turned_wide = turned;
+    else
+        s->turned = turned;
+    return OX_OK;
+}
+
+/* Turns the vectors once; what is wrong with them is told where they are used. */
+static enum ox_status prepare_svm(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0);
+    const size_t cols = x->rank ? (size_t)x->dims[x->rank - 1] : 0;
+    enum kernel kernel;
+    size_t n_floats;
+    const float *vectors = ox_run_floats(r, "support_vectors", &n_floats);
+    if (r->once || !find_kernel(r, &kernel) || kernel == LINEAR || !cols || !n_floats ||
+        n_floats % cols)
         return OX_OK;
-    float *turned = ox_run_scratch(r, n * cols + 1, sizeof *turned, err);
-    if (!turned)
+    struct turned *kept = ox_run_keep(r, sizeof *kept + n_floats * sizeof(double), err);
+    if (!kept)
         return OX_NO_MEMORY;
-    for (size_t c = 0; c < cols; c++)
-        for (size_t v = 0; v < n; v++)
-            turned[c * n + v] = (float)s->vectors[v * cols + c];
-    s->turned = n ? turned : NULL;
+    kept->cols = cols;
+    turn(kernel, n_floats / cols, cols, vectors, kept->vectors);
     return OX_OK;
 }
 
@@ -218,8 +291,14 @@ static void regress_task(void *arg, size_t row)
     for (size_t from = 0; from < s->n_vectors; from += STRETCH) {
         const size_t n = s->n_vectors - from < STRETCH ? s->n_vectors - from : STRETCH;
         double kernels[STRETCH];
+        float quick[STRETCH];
+        if (s->turned && s->kernel == SIGMOID) {
+            quick_kernels(s, x, from, n, quick);
+            sum += (double)ox_fast_rows()->dot(n, s->given + from, quick);
+            continue;
+        }
         kernels_of(s, x, from, n, kernels);
-        sum += (s->turned ? quick_dot : dot)(n, s->coefficients + from, kernels);
+        sum += (s->turned || s->turned_wide ? quick_dot : dot)(n, s->coefficients + from, kernels);
     }
     s->out[row] = sum + s->rho[0];
 }
@@ -233,8 +312,7 @@ static enum ox_status regress(struct ox_run *r, bool quick, struct ox_error *err
         return ox_run_fail(r, err, OX_INPUT, "attribute n_supports is %" PRId64, n_supports);
     s.n_vectors = (size_t)n_supports;
     OX_TRY(read_svm(r, &s, err));
-    if (quick)
-        OX_TRY(turn_vectors(r, &s, err));
+    OX_TRY(take_vectors(r, &s, quick, err));
     OX_TRY(check_coefficients(r, &s, 1, s.n_vectors ? s.n_vectors : s.rows.cols, err));
     s.out = ox_real_scratch(r, s.rows.rows, err);
     if (!s.out)
@@ -430,8 +508,7 @@ static enum ox_status classify(struct ox_run *r, bool quick, struct ox_error *er
 {
     struct svm s = {.all_positive = true};
     OX_TRY(read_classes(r, &s, err));
-    if (quick)
-        OX_TRY(turn_vectors(r, &s, err));
+    OX_TRY(take_vectors(r, &s, quick, err));
     for (size_t i = 0; i < s.n_coefficients; i++)
         s.all_positive = s.all_positive && s.coefficients[i] >= 0;
     s.n_scores = s.n_vectors && !s.prob_a ? s.classes * (s.classes - 1) / 2 : s.classes;
@@ -477,8 +554,9 @@ static void infer_svm_classifier(struct ox_infer *c)
     ox_ml_infer_scores(c, 1, n > 65535 ? -1 : pairs ? (n == 2 ? 2 : n * (n - 1) / 2) : n);
 }
 
-const struct ox_op ox_ops_svm[] = {{"ai.onnx.ml", "SVMClassifier", 1, .infer = infer_svm_classifier,
-                                    .run = run_svm_classifier, .fast = fast_svm_classifier},
-                                   {"ai.onnx.ml", "SVMRegressor", 1, .infer = infer_svm_regressor,
-                                    .run = run_svm_regressor, .fast = fast_svm_regressor},
-                                   {0}};
+const struct ox_op ox_ops_svm[] = {
+    {"ai.onnx.ml", "SVMClassifier", 1, .infer = infer_svm_classifier, .run = run_svm_classifier,
+     .fast = fast_svm_classifier, .prepare = prepare_svm},
+    {"ai.onnx.ml", "SVMRegressor", 1, .infer = infer_svm_regressor, .run = run_svm_regressor,
+     .fast = fast_svm_regressor, .prepare = prepare_svm},
+    {0}};

@@ -33,6 +33,43 @@ START_TEST(regions_name_an_image_that_is_not_there)
 }
 END_TEST
 
+static struct one_op *align(bool max, size_t channels, size_t first)
+{
+    enum { AREA = 30 };
+    static double x[70 * AREA];
+    char shape[32];
+    for (size_t i = 0; i < channels * AREA; i++)
+        x[i] = (double)((first * AREA + i) * 37 % 101) / 10 - 5;
+    struct one_op *op = one_op_new("", "RoiAlign", 16);
+    snprintf(shape, sizeof shape, "1x%zux5x6", channels);
+    one_op_in(op, OX_FLOAT32, shape, x, channels * AREA);
+    ONE_OP_IN(op, OX_FLOAT32, "2x4", -1, 0.5, 4, 3.5, 1, 1, 9, 4);
+    ONE_OP_IN(op, OX_INT64, "2", 0, 0);
+    one_op_int(op, "output_height", 2);
+    one_op_int(op, "output_width", 3);
+    if (max)
+        one_op_string(op, "mode", "max");
+    RUN_OK(op, 1);
+    return op;
+}
+
+/* More channels than are worked on side by side. */
+START_TEST(roi_align_of_many_channels_is_that_of_each)
+{
+    enum { CHANNELS = 70, BINS = 6 };
+    struct one_op *all = align(_i, CHANNELS, 0);
+    for (size_t c = 0; c < CHANNELS; c++) {
+        struct one_op *op = align(_i, 1, c);
+        for (size_t i = 0; i < 2 * BINS; i++)
+            ck_assert_double_eq(ox_tensor_get_double(one_op_out(op, 0), i),
+                                ox_tensor_get_double(one_op_out(all, 0),
+                                                     (i / BINS * CHANNELS + c) * BINS + i % BINS));
+        one_op_free(op);
+    }
+    one_op_free(all);
+}
+END_TEST
+
 START_TEST(roi_align_of_a_huge_region_ends)
 {
     struct one_op *op = one_op_new("", "RoiAlign", 16);
@@ -161,6 +198,7 @@ int main(void)
     tcase_add_test(tc, max_roi_pool_rounds_bins_outward);
     tcase_add_test(tc, regions_name_an_image_that_is_not_there);
     tcase_add_test(tc, roi_align_of_a_huge_region_ends);
+    tcase_add_loop_test(tc, roi_align_of_many_channels_is_that_of_each, 0, 2);
     tcase_add_test(tc, nms_keeps_the_first_of_equals_and_an_overlap_at_the_threshold);
     tcase_add_test(tc, nms_without_a_count_selects_nothing);
     tcase_add_test(tc, losses_check_targets_unless_they_are_ignored);
