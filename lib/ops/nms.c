@@ -1,6 +1,7 @@
 /* NonMaxSuppression. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ops/infer.h"
 #include "ops/kernel_tables.h"
@@ -38,30 +39,101 @@ static int by_score(const void *left, const void *right)
     return a->box < b->box ? -1 : a->box > b->box;
 }
 
+/* ---- Order by keys of float32 scores ------------------------------------------------------------------------------ */
+
+/* Keys whose order is that of by_score(): the score's bits turned so that the best comes first, then the box. */
+static uint64_t key_of(float score, size_t box)
+{
+    uint32_t bits;
+    score += 0.0f; /* of -0 it makes 0 */
+    memcpy(&bits, &score, sizeof bits);
+    bits = bits >> 31 ? bits : ~bits & 0x7FFFFFFFu;
+    return (uint64_t)(isnan(score) ? UINT32_MAX : bits) << 32 | (uint32_t)box;
+}
+
+/* Merges sorted [0, middle) and [middle, n). */
+static void merge(const uint64_t *from, size_t middle, size_t n, uint64_t *to)
+{
+    size_t a = 0, b = middle;
+    for (size_t i = 0; i < n; i++) {
+        const bool first = b == n || (a < middle && from[a] < from[b]);
+        to[i] = from[first ? a : b];
+        a += first;
+        b += !first;
+    }
+}
+
+/* In ascending order; the result is in one of both, which is returned. */
+static uint64_t *sort_keys(uint64_t *keys, size_t n, uint64_t *work)
+{
+    enum { RUN = 8 };
+    for (size_t from = 0; from < n; from += RUN) {
+        const size_t to = n - from < RUN ? n : from + RUN;
+        for (size_t i = from + 1; i < to; i++) {
+            const uint64_t key = keys[i];
+            size_t at = i;
+            for (; at > from && keys[at - 1] > key; at--)
+                keys[at] = keys[at - 1];
+            keys[at] = key;
+        }
+    }
+    for (size_t run = RUN; run < n; run *= 2) {
+        for (size_t from = 0; from < n; from += 2 * run) {
+            const size_t some = n - from < 2 * run ? n - from : 2 * run;
+            merge(keys + from, some < run ? some : run, some, work + from);
+        }
+        uint64_t *sorted = work;
+        work = keys;
+        keys = sorted;
+    }
+    return keys;
+}
+
 struct nms {
     const struct ox_tensor *boxes, *scores;
     size_t n_boxes, most;
     bool centre, has_score;
     double iou, score;
-    struct candidate *candidates;
+    struct candidate *candidates; /* or keys and their work, where the scores are float32 */
     size_t *kept;
     void *sides, *kept_sides; /* of a batch's boxes, and of the kept ones side by side */
 };
 
-/* Fills kept with the boxes of one class; returns how many. */
-static size_t select_boxes(const struct nms *s, size_t plane)
+/* Boxes of one class whose scores suffice, the best first, in `kept`; returns how many. */
+static size_t order_boxes(const struct nms *s, size_t plane)
 {
-    bool (*const keep)(const void *all, size_t box, void *list, size_t n_kept, double threshold) =
-        s->boxes->dtype == OX_FLOAT32 ? keep_f32 : keep_f64;
-    size_t n = 0, n_kept = 0;
+    size_t n = 0;
+    if (s->scores->dtype == OX_FLOAT32 && s->n_boxes <= UINT32_MAX) {
+        const float *scores = (const float *)s->scores->data + plane * s->n_boxes;
+        uint64_t *keys = (uint64_t *)(void *)s->candidates;
+        for (size_t i = 0; i < s->n_boxes; i++)
+            if (!s->has_score || (double)scores[i] > s->score)
+                keys[n++] = key_of(scores[i], i);
+        keys = sort_keys(keys, n, keys + s->n_boxes);
+        for (size_t i = 0; i < n; i++)
+            s->kept[i] = (uint32_t)keys[i];
+        return n;
+    }
     for (size_t i = 0; i < s->n_boxes; i++) {
         double score = ox_tensor_get_double(s->scores, plane * s->n_boxes + i);
         if (!s->has_score || score > s->score)
             s->candidates[n++] = (struct candidate){score, i};
     }
     qsort(s->candidates, n, sizeof *s->candidates, by_score);
+    for (size_t i = 0; i < n; i++)
+        s->kept[i] = s->candidates[i].box;
+    return n;
+}
+
+/* Fills kept with the boxes of one class; returns how many. */
+static size_t select_boxes(const struct nms *s, size_t plane)
+{
+    bool (*const keep)(const void *all, size_t box, void *list, size_t n_kept, double threshold) =
+        s->boxes->dtype == OX_FLOAT32 ? keep_f32 : keep_f64;
+    const size_t n = order_boxes(s, plane);
+    size_t n_kept = 0;
     for (size_t i = 0; i < n && n_kept < s->most; i++) {
-        size_t box = s->candidates[i].box;
+        const size_t box = s->kept[i];
         if (keep(s->sides, box, s->kept_sides, n_kept, s->iou))
             s->kept[n_kept++] = box;
     }

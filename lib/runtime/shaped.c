@@ -142,6 +142,7 @@ void ox_shaped_keep(struct ox_frame *frame, const struct ox_step *step)
     const bool fits = shaped->measures ? from != NULL
                                        : bytes <= MOST_OF_STEP &&
                                              frame->plan->shaped_bytes + bytes <= MOST_OF_PLAN;
+    frame->plan->shaped_off |= shaped->measures && !fits; /* of a sparse tensor, say */
     if (!fits || frame->plan->shaped_off)
         return;
     const unsigned rank = from ? from->rank : 0;

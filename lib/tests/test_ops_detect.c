@@ -1,5 +1,7 @@
 /* Regions, non-maximum suppression, losses, training steps. */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "tests/expect_op.h"
 #include "tests/run_suite.h"
@@ -106,6 +108,43 @@ START_TEST(nms_keeps_the_first_of_equals_and_an_overlap_at_the_threshold)
 }
 END_TEST
 
+/* All are kept: the best first, of equals (0 and -0 are) the first box, NaN last. */
+START_TEST(nms_orders_any_number_of_boxes)
+{
+    enum { MOST = 200 };
+    static const double special[] = {NAN,           INFINITY,       -INFINITY,      0,  -0.0,
+                                     (double)3e38f, (double)-3e38f, (double)1e-45f, NAN};
+    static double boxes[MOST * 4], scores[MOST];
+    static bool taken[MOST];
+    const size_t n = (size_t)_i;
+    for (size_t i = 0; i < n; i++) {
+        const double box[4] = {(double)i, 0, (double)i + 0.5, 1};
+        memcpy(boxes + 4 * i, box, sizeof box);
+        scores[i] = i % 5 == 4 ? special[i / 5 % 9] : (double)(i * 37 % 23) - 11;
+        taken[i] = false;
+    }
+    char of_boxes[32], of_scores[32];
+    snprintf(of_boxes, sizeof of_boxes, "1x%zux4", n);
+    snprintf(of_scores, sizeof of_scores, "1x1x%zu", n);
+    struct one_op *op = one_op_new("", "NonMaxSuppression", 11);
+    one_op_in(op, OX_FLOAT32, of_boxes, boxes, 4 * n);
+    one_op_in(op, OX_FLOAT32, of_scores, scores, n);
+    ONE_OP_IN(op, OX_INT64, "1", MOST);
+    RUN_OK(op, 1);
+    ck_assert_uint_eq(one_op_out(op, 0)->n, 3 * n);
+    for (size_t i = 0; i < n; i++) {
+        size_t best = n;
+        for (size_t k = n; k-- > 0;)
+            if (!taken[k] && (best == n || isnan(scores[best]) || scores[k] >= scores[best]) &&
+                !(best < n && isnan(scores[k]) && !isnan(scores[best])))
+                best = k;
+        taken[best] = true;
+        ck_assert_double_eq(ox_tensor_get_double(one_op_out(op, 0), 3 * i + 2), (double)best);
+    }
+    one_op_free(op);
+}
+END_TEST
+
 START_TEST(nms_without_a_count_selects_nothing)
 {
     struct one_op *op = one_op_new("", "NonMaxSuppression", 10);
@@ -200,6 +239,7 @@ int main(void)
     tcase_add_test(tc, roi_align_of_a_huge_region_ends);
     tcase_add_loop_test(tc, roi_align_of_many_channels_is_that_of_each, 0, 2);
     tcase_add_test(tc, nms_keeps_the_first_of_equals_and_an_overlap_at_the_threshold);
+    tcase_add_loop_test(tc, nms_orders_any_number_of_boxes, 1, 200);
     tcase_add_test(tc, nms_without_a_count_selects_nothing);
     tcase_add_test(tc, losses_check_targets_unless_they_are_ignored);
     tcase_add_test(tc, cross_entropy_is_stable_for_large_scores);
