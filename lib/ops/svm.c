@@ -65,6 +65,11 @@ static double quick_dot(size_t n, const double *a, const double *b)
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
+static bool is_quick(const struct svm *s)
+{
+    return s->turned || s->turned_wide;
+}
+
 static double squared_distance(size_t n, const double *a, const double *b)
 {
     double even = 0, odd = 0;
@@ -76,11 +81,18 @@ static double squared_distance(size_t n, const double *a, const double *b)
     return even + odd + (i < n ? (a[i] - b[i]) * (a[i] - b[i]) : 0);
 }
 
-static double power(double x, double degree)
+static void powers(size_t n, double degree, double *x)
 {
-    if (degree == 3)
-        return x * x * x;
-    return degree == 2 ? x * x : pow(x, degree);
+    if (degree == 2) {
+        for (size_t i = 0; i < n; i++)
+            x[i] *= x[i];
+    } else if (degree == 3) {
+        for (size_t i = 0; i < n; i++)
+            x[i] = x[i] * x[i] * x[i];
+    } else {
+        for (size_t i = 0; i < n; i++)
+            x[i] = pow(x[i], degree);
+    }
 }
 
 /* As kernels_of(), in float32, vectors side by side: POLY, without its power, and SIGMOID. */
@@ -124,7 +136,9 @@ static void kernels_of(const struct svm *s, const double *x, size_t from, size_t
         float quick[STRETCH];
         quick_kernels(s, x, from, n, quick);
         for (size_t i = 0; i < n; i++)
-            out[i] = s->kernel == POLY ? power((double)quick[i], s->degree) : (double)quick[i];
+            out[i] = (double)quick[i];
+        if (s->kernel == POLY)
+            powers(n, s->degree, out);
         return;
     }
     if (s->turned_wide)
@@ -134,8 +148,7 @@ static void kernels_of(const struct svm *s, const double *x, size_t from, size_t
         out[i] = s->kernel == RBF ? -s->gamma * squared_distance(cols, x, v)
                                   : s->gamma * dot(cols, x, v) + s->coef0;
     if (s->kernel == POLY) {
-        for (size_t i = 0; i < n; i++)
-            out[i] = power(out[i], s->degree);
+        powers(n, s->degree, out);
     } else if (s->kernel == LINEAR) {
         for (size_t i = 0; i < n; i++)
             out[i] = dot(cols, x, s->vectors + (from + i) * cols);
@@ -298,7 +311,7 @@ static void regress_task(void *arg, size_t row)
             continue;
         }
         kernels_of(s, x, from, n, kernels);
-        sum += (s->turned || s->turned_wide ? quick_dot : dot)(n, s->coefficients + from, kernels);
+        sum += (is_quick(s) ? quick_dot : dot)(n, s->coefficients + from, kernels);
     }
     s->out[row] = sum + s->rho[0];
 }
@@ -348,9 +361,13 @@ static void score_pairs(const struct svm *s, const double *kernels, double *scor
             const double *of_i = s->coefficients + (j - 1) * s->n_vectors + start_i;
             const double *of_j = s->coefficients + i * s->n_vectors + start_j;
             double sum = 0;
-            for (size_t v = 0; v < n_i; v++)
+            if (is_quick(s)) {
+                sum = quick_dot(n_i, of_i, kernels + start_i);
+                sum += quick_dot(n_j, of_j, kernels + start_j);
+            }
+            for (size_t v = 0; !is_quick(s) && v < n_i; v++)
                 sum += of_i[v] * kernels[start_i + v];
-            for (size_t v = 0; v < n_j; v++)
+            for (size_t v = 0; !is_quick(s) && v < n_j; v++)
                 sum += of_j[v] * kernels[start_j + v];
             sum += s->rho[pair];
             scores[pair++] = sum;

@@ -72,6 +72,8 @@ static enum ox_status pool_read(struct ox_run *r, struct pool *p, size_t n_index
 
     if (!numbers)
         return OX_NO_MEMORY;
+    if (!ox_strmap_reserve(&p->items, n) || !ox_strmap_reserve(&p->grams, n_indexes))
+        return ox_run_fail(r, err, OX_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < n; i++) {
         const void *bytes = !text ? (const void *)&ints[i] : strings[i].n > 0 ? strings[i].p : "";
 
