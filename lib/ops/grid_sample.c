@@ -470,6 +470,18 @@ static double affine_place(int64_t i, int64_t n, bool align_corners)
     return -1 + (2.0 * (double)i + 1) / (double)n;
 }
 
+/* One coordinate of a line of n places (x, y, z): a row of the matrix by (x, y, z, 1), or (x, y, 1). */
+static void affine_line(const double *row, unsigned axes, const double *x, double y, double z,
+                        size_t n, double *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        double sum = row[0] * x[i] + row[1] * y;
+
+        sum += axes == 3 ? row[2] * z : row[2];
+        out[i * axes] = axes == 3 ? sum + row[3] : sum;
+    }
+}
+
 static enum ox_status run_affine_grid(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *theta = ox_run_in(r, 0);
@@ -478,7 +490,7 @@ static enum ox_status run_affine_grid(struct ox_run *r, struct ox_error *err)
     const int64_t *size;
     struct ox_tensor *out;
     size_t n, at = 0;
-    double row[12], values[3];
+    double matrix[12];
 
     OX_TRY(ox_move_list(r, 1, &size, &n, err));
     if (n != 4 && n != 5)
@@ -499,23 +511,25 @@ static enum ox_status run_affine_grid(struct ox_run *r, struct ox_error *err)
     OX_TRY(ox_run_out(r, 0, theta->dtype, (unsigned)n, dims, &out, err));
     if (out->n == 0)
         return OX_OK;
-    int64_t depth = axes == 3 ? dims[1] : 1, height = dims[n - 3], width = dims[n - 2];
+    const int64_t height = dims[n - 3], width = dims[n - 2];
+    const int64_t lines = (axes == 3 ? dims[1] : 1) * height;
+    const size_t line = (size_t)width * axes;
+    double *x = ox_real_scratch(r, (size_t)width, err), *values = ox_real_scratch(r, line, err);
 
+    if (!x || !values)
+        return OX_NO_MEMORY;
+    for (int64_t i = 0; i < width; i++)
+        x[i] = affine_place(i, width, align_corners);
     for (int64_t b = 0; b < dims[0]; b++) {
-        ox_real_load(theta, (size_t)b * axes * (axes + 1), (size_t)axes * (axes + 1), row);
-        for (int64_t i = 0; i < depth * height * width; i++, at += axes) {
-            /* x, y, z, 1; without z in two dimensions. */
-            double place[4] = {
-                affine_place(i % width, width, align_corners),
-                affine_place(i / width % height, height, align_corners),
-                axes == 3 ? affine_place(i / width / height, depth, align_corners) : 1, 1};
+        ox_real_load(theta, (size_t)b * axes * (axes + 1), (size_t)axes * (axes + 1), matrix);
+        for (int64_t i = 0; i < lines; i++, at += line) {
+            const double y = affine_place(i % height, height, align_corners);
+            const double z =
+                axes == 3 ? affine_place(i / height, lines / height, align_corners) : 0;
 
-            for (unsigned k = 0; k < axes; k++) {
-                values[k] = 0;
-                for (unsigned j = 0; j <= axes; j++)
-                    values[k] += row[k * (axes + 1) + j] * place[j];
-            }
-            ox_real_store(out, at, axes, values);
+            for (unsigned k = 0; k < axes; k++)
+                affine_line(matrix + k * (axes + 1), axes, x, y, z, (size_t)width, values + k);
+            ox_real_store(out, at, line, values);
         }
     }
     return OX_OK;
