@@ -297,6 +297,8 @@ static enum ox_status look_past_tie(struct parity *p, const char *output, double
             ox_parity_causes_release(p->causes);
     }
     p->past_ties = false;
+    /* The tie is known, whatever became of the engine behind it. */
+    const bool failed = status != OX_OK && status != OX_NO_MEMORY;
     if (found)
         ox_parity_causes_release(causes);
     else {
@@ -311,13 +313,19 @@ static enum ox_status look_past_tie(struct parity *p, const char *output, double
                  "'%.128s' (%.64s), where %llu of %llu codes are one step apart",
                  tie.value, tie.op_type, (unsigned long long)metrics.n_mismatched,
                  (unsigned long long)metrics.n_elements);
+    else if (failed)
+        snprintf(p->ties, sizeof p->ties,
+                 "%llu of %llu codes are one step apart; what lies behind could not be searched: "
+                 "%.300s",
+                 (unsigned long long)metrics.n_mismatched, (unsigned long long)metrics.n_elements,
+                 err->message);
     else
         snprintf(p->ties, sizeof p->ties,
                  "%llu of %llu codes are one step apart, and no node behind that was found to "
                  "depart when fed the same: ties alone lead to the %.1f dB of the output",
                  (unsigned long long)metrics.n_mismatched, (unsigned long long)metrics.n_elements,
                  output_db);
-    return status;
+    return failed ? OX_OK : status;
 }
 
 static enum ox_status bisect_output(struct parity *p, const char *output, double output_db,

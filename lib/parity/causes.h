@@ -47,6 +47,8 @@ enum ox_status ox_explain_bodies(struct ox_explaining *e, const struct ox_node *
                                  const struct ox_node *b, struct ox_error *err);
 /* Operators of one side that draw random numbers; Dropout is told by ox_explain_dropout(). */
 void ox_explain_random(struct ox_explaining *e, const struct ox_region *region, const char *side);
+/* Batch norm by the batch's own mean. */
+bool ox_explain_is_training(const struct ox_region *region);
 /* Dropout before opset 7, which is in training unless its is_test says otherwise. */
 bool ox_explain_is_old_training(const struct ox_node *node);
 /* Dropout that drops, on either side. */
@@ -65,6 +67,8 @@ enum ox_status ox_explain_tensors(struct ox_explaining *e, const char *what,
                                   struct ox_error *err);
 /* The values themselves. */
 enum ox_status ox_explain_values(struct ox_explaining *e, struct ox_error *err);
+/* The node that makes a side's first NaN or infinity, where the other side has none. */
+enum ox_status ox_explain_nonfinite(struct ox_explaining *e, struct ox_error *err);
 /* How far B's value moves when what comes in moves by one unit in the last place. */
 enum ox_status ox_explain_condition(struct ox_explaining *e, struct ox_error *err);
 

@@ -82,7 +82,7 @@ static enum ox_status compare_roots(struct ox_explaining *e, struct ox_error *er
 /* ---- Training ------------------------------------------------------------------------------------------------------ */
 
 /* Batch norm that takes the batch's own mean: what an exporter leaves when the model was not set to evaluation. */
-static bool is_training(const struct ox_region *region)
+bool ox_explain_is_training(const struct ox_region *region)
 {
     const struct ox_node *node = ox_region_find(region, "BatchNormalization");
     const struct ox_attr *mode = node ? ox_node_attr(node, "training_mode") : NULL;
@@ -92,7 +92,7 @@ static bool is_training(const struct ox_region *region)
 
 static void compare_training(struct ox_explaining *e)
 {
-    bool a = is_training(&e->a), b = is_training(&e->b);
+    bool a = ox_explain_is_training(&e->a), b = ox_explain_is_training(&e->b);
     if (a != b)
         ox_cause_add(e->causes, 91, "training-mode",
                      "%s's BatchNormalization normalizes by this batch's mean and variance: the "

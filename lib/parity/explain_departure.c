@@ -28,6 +28,17 @@ static void explain_origin(struct ox_explaining *e)
                      own.max_abs);
 }
 
+/* What was passed by on the way here. */
+static void explain_rounding(struct ox_explaining *e)
+{
+    const struct ox_parity *p = e->parity;
+    if (p->n_rounded)
+        ox_cause_add(e->causes, 10, "rounded-before",
+                     "%zu %s by no more than 16-bit floats round, the first in node '%.200s'",
+                     p->n_rounded, p->n_rounded == 1 ? "other value departs" : "others depart",
+                     p->pairs[p->compared[p->rounded]].b_node);
+}
+
 static enum ox_status start_explaining(struct ox_explaining *e, struct ox_env *env,
                                        struct ox_error *err)
 {
@@ -67,8 +78,10 @@ enum ox_status ox_parity_explain(struct ox_parity_causes **out, struct ox_parity
     ox_region_cut(&e.b, parity, false, pair->b);
     OX_TRY_CLEANUP(ox_parity_fetch(parity, pair, a_inputs, b_inputs, &e.a_out, &e.b_out, err));
     explain_origin(&e);
+    explain_rounding(&e);
     OX_TRY_CLEANUP(ox_explain_nodes(&e, err));
     OX_TRY_CLEANUP(ox_explain_values(&e, err));
+    OX_TRY_CLEANUP(ox_explain_nonfinite(&e, err));
     status = ox_explain_condition(&e, err);
 cleanup:
     return finish_explaining(&e, status, out, err);

@@ -347,12 +347,33 @@ static const struct ox_node *find_extra(const struct ox_region *more, const stru
     return expected ? NULL : extra;
 }
 
+/* Slice by -1, or Gather of all from the last to the first. */
+static enum ox_status goes_backwards(struct ox_explaining *e, bool of_a, const struct ox_node *node,
+                                     bool *backwards, struct ox_error *err)
+{
+    const bool slices = strcmp(node->op_type, "Slice") == 0;
+    const size_t at = slices ? 4 : 1;
+    struct ox_tensor *t = NULL;
+    if ((!slices && strcmp(node->op_type, "Gather") != 0) || node->n_inputs <= at ||
+        !node->inputs[at])
+        return OX_OK;
+    OX_TRY(ox_explain_constant(e, of_a, node->inputs[at], &t, err));
+    *backwards = t && t->n > (slices ? 0 : 1);
+    for (size_t i = 0; *backwards && i < t->n; i++)
+        *backwards = ox_tensor_get_double(t, i) == (slices ? -1.0 : (double)(t->n - 1 - i));
+    ox_tensor_release(t);
+    return OX_OK;
+}
+
 /* A step that one side forgot: a scale, a cast, a transposition. */
 static enum ox_status compare_counts(struct ox_explaining *e, bool of_a, struct ox_error *err)
 {
     const struct ox_node *node = find_extra(of_a ? &e->a : &e->b, of_a ? &e->b : &e->a);
     const char *has = of_a ? "A" : "B", *lacks = of_a ? "B" : "A";
     char by[64] = "", label[OX_LABEL_SIZE];
+    bool backwards = false;
+    if (node)
+        OX_TRY(goes_backwards(e, of_a, node, &backwards, err));
     for (size_t k = 0; node && k < node->n_inputs && node->n_inputs == 2; k++) {
         struct ox_tensor *t = NULL;
         if (node->inputs[k])
@@ -362,8 +383,9 @@ static enum ox_status compare_counts(struct ox_explaining *e, bool of_a, struct 
         ox_tensor_release(t);
     }
     if (node)
-        ox_cause_add(e->causes, 86, "node-missing", "%s has %s%s (node '%s') here, %s does not",
-                     has, node->op_type, by, ox_explain_label(node, label), lacks);
+        ox_cause_add(e->causes, 86, "node-missing", "%s has %s%s (node '%s') here, %s does not%s",
+                     has, node->op_type, by, ox_explain_label(node, label), lacks,
+                     backwards ? ": it turns an axis round, as for RGB and BGR" : "");
     return OX_OK;
 }
 
@@ -398,7 +420,8 @@ static void compare_ops(struct ox_explaining *e)
     compare_casts(e, &e->b, &e->a, "B");
     bool norm_a = ox_region_find(&e->a, "BatchNormalization"),
          norm_b = ox_region_find(&e->b, "BatchNormalization");
-    if (norm_a != norm_b)
+    /* Of the batch's own statistics there is no fusion. */
+    if (norm_a != norm_b && !ox_explain_is_training(norm_a ? &e->a : &e->b))
         ox_cause_add(
             e->causes, 80, "fused-batch-norm",
             "%s has a BatchNormalization that %s has in other weights: the fusion is wrong",

@@ -1,6 +1,5 @@
 /* Which value of one model is which of the other: by name, then by what it is computed from, then by its place in
  * the wiring. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,38 +91,32 @@ static void pair_up(struct matching *m, size_t at_a, size_t at_b, enum ox_match 
 
 /* ---- By name ------------------------------------------------------------------------------------------------------- */
 
-/* "123", "onnx::Conv_123": exporters count, and a change at the top renames all that follows. */
-static bool is_counted(const char *name)
+static size_t place_of(const struct made *made, const struct ox_value *value)
 {
-    size_t n = strlen(name);
-    while (n && isdigit((unsigned char)name[n - 1]))
-        n--;
-    return name[n] && (!n || strncmp(name, "onnx::", 6) == 0);
-}
-
-static bool name_tells(const struct ox_value *a, const struct ox_value *b)
-{
-    return !is_counted(a->name) || strcmp(a->producer->op_type, b->producer->op_type) == 0;
+    size_t low = 0, high = made->n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (by_place(&made->values[middle], &value) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < made->n && made->values[low] == value ? low : SIZE_MAX;
 }
 
 static enum ox_status match_names(struct matching *m, struct ox_error *err)
 {
-    const struct made *a = &m->a.made, *b = &m->b.made;
-    struct ox_strmap names;
-    bool fits = true;
-    ox_strmap_init(&names);
-    for (size_t i = 0; i < a->n && fits; i++) {
-        uint32_t at = (uint32_t)i;
-        fits = ox_strmap_add(&names, a->values[i]->name, strlen(a->values[i]->name), &at, NULL);
-    }
-    for (size_t i = 0; i < b->n && fits; i++) {
-        const char *name = b->values[i]->name;
-        uint32_t at = ox_strmap_find(&names, name, strlen(name));
-        if (at != OX_STRMAP_NONE && name_tells(a->values[at], b->values[i]))
+    const struct made *b = &m->b.made;
+    const struct ox_value **named = NULL;
+    OX_TRY(ox_match_names(m->a.session->main->graph, m->b.session->main->graph, &named, err));
+    for (size_t i = 0; i < b->n; i++) {
+        const struct ox_value *a = named[b->values[i]->id];
+        size_t at = a ? place_of(&m->a.made, a) : SIZE_MAX;
+        if (at != SIZE_MAX)
             pair_up(m, at, i, OX_MATCH_NAME);
     }
-    ox_strmap_release(&names);
-    return fits ? OX_OK : ox_no_memory(err);
+    free(named);
+    return OX_OK;
 }
 
 /* ---- By fingerprint ------------------------------------------------------------------------------------------------ */
@@ -252,19 +245,6 @@ static void match_prints(struct matching *m, const uint64_t *key_a, const uint64
     for (size_t i = 0; i < n_found; i++)
         if (!m->found[i].crosses)
             pair_up(m, m->found[i].at_a, m->found[i].at_b, how);
-}
-
-static size_t place_of(const struct made *made, const struct ox_value *value)
-{
-    size_t low = 0, high = made->n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (by_place(&made->values[middle], &value) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < made->n && made->values[low] == value ? low : SIZE_MAX;
 }
 
 /* What enters layers of the same weights should be the same, however each side has made it. */

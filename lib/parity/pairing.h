@@ -26,4 +26,8 @@ size_t ox_match_gap(const struct ox_gap_side *side_a, const struct ox_gap_side *
 uint64_t ox_match_context(const struct ox_prints *prints, const struct ox_value *value,
                           unsigned steps);
 
+/* For B's values by id, calloc'ed into *partner: A's value of that name, or the one that is the same where names mislead; NULL: none. */
+enum ox_status ox_match_names(const struct ox_graph *a, const struct ox_graph *b,
+                              const struct ox_value ***partner, struct ox_error *err);
+
 #endif

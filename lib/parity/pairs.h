@@ -88,6 +88,7 @@ struct ox_parity {
     size_t *compared; /* indices of those that were, in order */
     size_t n_compared;
     struct ox_layer_users *users; /* of each of those; scratch of ox_parity_first() */
+    size_t n_rounded, rounded;    /* passed by for 16-bit rounding: how many, and the first */
     struct ox_arena labels;
     /* One walker at a time, in turns. */
     pthread_mutex_t lock;

@@ -222,9 +222,8 @@ static enum ox_status take_print(void *arg, const char *name, const struct ox_da
     return OX_OK;
 }
 
-/* What can't be had keeps its wiring. */
-static enum ox_status evaluate(struct evaluation *e, const char **names, size_t n,
-                               struct ox_error *err)
+static enum ox_status compute(struct evaluation *e, const char **names, size_t n, bool *computed,
+                              struct ox_error *err)
 {
     const struct ox_run_options options = {.lean = true,
                                            .outputs = names,
@@ -238,16 +237,30 @@ static enum ox_status evaluate(struct evaluation *e, const char **names, size_t 
     struct ox_error ignored;
     if (!inputs)
         return ox_no_memory(err);
-    if (ox_session_new(&small, e->session->main->graph->model, &options, &ignored) == OX_OK &&
-        ox_session_run(small, inputs, &made, &ignored) == OX_OK)
+    *computed =
+        ox_session_new(&small, e->session->main->graph->model, &options, &ignored) == OX_OK &&
+        ox_session_run(small, inputs, &made, &ignored) == OX_OK;
+    if (*computed)
         ox_datum_release(made);
     ox_session_release(small);
     free(inputs);
     return OX_OK;
 }
 
+/* What can't be had keeps its wiring, and keeps no other away. */
+static enum ox_status evaluate(struct evaluation *e, const char **names, size_t n,
+                               struct ox_error *err)
+{
+    bool computed;
+    OX_TRY(compute(e, names, n, &computed, err));
+    if (computed || n == 1)
+        return OX_OK;
+    OX_TRY(evaluate(e, names, n / 2, err));
+    return evaluate(e, names + n / 2, n - n / 2, err);
+}
+
 /* Constants that nodes make and that a node which is none takes: one after the other, since together they may be all weights of a
- * quantized model as floats. What one of them can't be made of must not keep the others away. */
+ * quantized model as floats. */
 static enum ox_status evaluate_all(struct ox_prints *prints, const struct ox_session *session,
                                    struct ox_error *err)
 {
