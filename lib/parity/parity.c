@@ -271,7 +271,7 @@ static void pass_rounding_by(struct ox_parity *p)
     bool narrow = false, other_fault = false;
     for (size_t i = 0; i < p->n_compared && passed; i++) {
         const struct ox_pair *pair = &p->pairs[p->compared[i]];
-        struct ox_metrics all, own;
+        struct ox_metrics all, own = {.agree = false};
         ox_meter_read(pair->meter, &all);
         narrow = narrow || is_narrow(all.a_dtype) != is_narrow(all.b_dtype);
         if (!p->users[i].at_fault)
