@@ -74,6 +74,9 @@ const char *cli_unnamed(const char *message, const char *path);
 void cli_warn(struct cli *cli, const char *format, ...) OX_PRINTF(2, 3);
 /* With -v. */
 void cli_note(struct cli *cli, const char *format, ...) OX_PRINTF(2, 3);
+/* A model whose nodes of com.microsoft have a version, with a warning where it does not say which. *out is NULL when it fails. */
+enum ox_status cli_open(struct cli *cli, struct ox_model **out, const char *path,
+                        struct ox_error *err);
 /* A model to work with: nodes that stand before what they take are sorted, as runtimes do. *out is NULL when it fails. */
 enum ox_status cli_open_sorted(struct cli *cli, struct ox_model **out, const char *path,
                                struct ox_error *err);

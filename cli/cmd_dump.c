@@ -164,7 +164,7 @@ static enum ox_status dump_one(struct cli *cli, void *args_, const char *path)
     struct dumped d = {.cli = cli, .args = args, .path = path};
     struct ox_error err = {0};
     bool own_output = args->output && !args->tensor && !args->extract;
-    enum ox_status status = ox_model_open(&d.model, cli->env, path, &err);
+    enum ox_status status = cli_open(cli, &d.model, path, &err);
     if (status == OX_OK && own_output)
         status = ox_outfile_open(&d.file, args->output, &err);
     if (status != OX_OK) {

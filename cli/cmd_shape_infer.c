@@ -459,7 +459,7 @@ static enum ox_status one_model(struct cli *cli, void *args_, const char *path)
     struct ox_model *model;
     struct ox_shapes *shapes = NULL;
     struct ox_error err;
-    enum ox_status status = ox_model_open(&model, cli->env, path, &err);
+    enum ox_status status = cli_open(cli, &model, path, &err);
     if (status != OX_OK)
         return cli_error(cli, &err);
     if (args->free_dims.n)

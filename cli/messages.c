@@ -99,12 +99,31 @@ void cli_note(struct cli *cli, const char *format, ...)
     va_end(args);
 }
 
+enum ox_status cli_open(struct cli *cli, struct ox_model **out, const char *path,
+                        struct ox_error *err)
+{
+    struct ox_model *model = NULL;
+    bool assumed = false;
+    enum ox_status status = ox_model_open(&model, cli->env, path, err);
+    if (status == OX_OK)
+        status = ox_model_assume_contrib(model, &assumed, err);
+    if (status != OX_OK) {
+        ox_model_release(model);
+        model = NULL;
+    } else if (assumed) {
+        cli_warn(cli, "%s: does not import com.microsoft: version 1 is assumed, as by onnxruntime",
+                 path);
+    }
+    *out = model;
+    return status;
+}
+
 enum ox_status cli_open_sorted(struct cli *cli, struct ox_model **out, const char *path,
                                struct ox_error *err)
 {
     struct ox_model *model = NULL;
     bool sorted = false;
-    enum ox_status status = ox_model_open(&model, cli->env, path, err);
+    enum ox_status status = cli_open(cli, &model, path, err);
     if (status == OX_OK)
         status = ox_model_sort(model, &sorted, err);
     if (status != OX_OK) {

@@ -17,7 +17,10 @@ static enum ox_status cut_out(struct parity *p, const struct parity_side *side,
 {
     struct ox_model *model = NULL;
     struct ox_shapes *shapes = NULL;
+    bool assumed;
     enum ox_status status = ox_model_open(&model, p->cli->env, side->model_path, err);
+    if (status == OX_OK)
+        status = ox_model_assume_contrib(model, &assumed, err);
     if (status == OX_OK)
         status = ox_model_sort(model, NULL, err);
     if (status == OX_OK)

@@ -462,6 +462,9 @@ int64_t ox_model_ir_version(const struct ox_model *model);
 /* Domain ("ai.onnx" for the default one) and version of opset import i. */
 size_t ox_model_n_opsets(const struct ox_model *model);
 const char *ox_model_opset(const struct ox_model *model, size_t i, int64_t *version);
+/* Imports version 1 of com.microsoft where nodes are of that domain and the model does not name it, as onnxruntime does;
+ * *assumed: it did. */
+enum ox_status ox_model_assume_contrib(struct ox_model *model, bool *assumed, struct ox_error *err);
 
 struct ox_model_size {
     uint64_t file_bytes;    /* of the model file */

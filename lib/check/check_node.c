@@ -162,7 +162,11 @@ static void check_operator(struct ox_checker *c, const struct ox_node *node)
     const struct ox_place place = {.node = node};
     int64_t version = ox_check_opset(node);
     if (!version)
-        ox_findings_add(c->findings, OX_F_NODE_DOMAIN, &place, "add the domain to opset_import",
+        ox_findings_add(c->findings, OX_F_NODE_DOMAIN, &place,
+                        strcmp(node->domain, "com.microsoft") == 0
+                            ? "add the domain to opset_import; onnxruntime assumes version 1, as "
+                              "commands that run the model do"
+                            : "add the domain to opset_import",
                         "domain '%s' is not imported", domain_name(node->domain));
     const struct ox_function *function = ox_model_function(c->model, node->domain, node->op_type,
                                                            node->overload ? node->overload : "");

@@ -68,6 +68,29 @@ bool ox_model_import(struct ox_model *model, const char *domain, int64_t version
     return true;
 }
 
+static bool has_contrib_nodes(const struct ox_model *model)
+{
+    for (size_t i = 0; i < model->n_graphs; i++) {
+        const struct ox_graph *graph = model->graphs[i];
+        for (size_t k = 0; k < graph->n_nodes && !graph->function; k++)
+            if (strcmp(graph->nodes[k]->domain, "com.microsoft") == 0)
+                return true;
+    }
+    return false;
+}
+
+enum ox_status ox_model_assume_contrib(struct ox_model *model, bool *assumed, struct ox_error *err)
+{
+    bool imports = false;
+    for (size_t i = 0; i < model->n_opsets; i++)
+        imports = imports || strcmp(model->opsets[i].domain, "com.microsoft") == 0;
+    const bool lacks = !imports && has_contrib_nodes(model);
+    if (lacks && !ox_model_import(model, "com.microsoft", 1))
+        return ox_no_memory(err);
+    *assumed = lacks;
+    return OX_OK;
+}
+
 /* ---- Nodes -------------------------------------------------------------------------------------------------------- */
 
 struct ox_node *ox_graph_add_node(struct ox_graph *graph, const char *op_type, const char *domain,
