@@ -12,7 +12,7 @@ enum { LANES = 64, PARTS = 32 };
 #define STAMP "ops/softmax_tmpl.h"
 #include "ops/stamp_floats.h"
 
-enum { CHUNK = 128 };
+enum { CHUNK = 256 };
 
 /* Elements of a half type that are `inner` apart, n <= CHUNK, as float32. */
 static void widen(enum ox_dtype dtype, size_t n, const uint16_t *x, size_t inner, float *y)
@@ -39,6 +39,21 @@ static void narrow(enum ox_dtype dtype, size_t n, float *x, uint16_t *y, size_t 
 
 /* Softmax 13 is a function of the standard: in half types each of its steps (Sub, Exp, ReduceSum, Div) rounds. Older versions do
  * the same, so that converted models compute what they did. */
+static void half_exponentials(enum ox_dtype dtype, size_t n, float *wide, uint16_t *y, size_t inner)
+{
+    narrow(dtype, n, wide, y, inner);
+    for (size_t i = 0; i < n; i++)
+        wide[i] = expf(wide[i]);
+    narrow(dtype, n, wide, y, inner);
+}
+
+static float greatest_of(size_t n, const float *x, float most)
+{
+    for (size_t i = 0; i < n; i++)
+        most = x[i] > most ? x[i] : most; /* at fmaxf() gcc 12 for ARM dies */
+    return most;
+}
+
 static void softmax_half(enum ox_dtype dtype, const uint16_t *x, size_t count, size_t inner,
                          uint16_t *y)
 {
@@ -47,18 +62,14 @@ static void softmax_half(enum ox_dtype dtype, const uint16_t *x, size_t count, s
     for (size_t from = 0; from < count; from += n) {
         n = count - from < CHUNK ? count - from : CHUNK;
         widen(dtype, n, x + from * inner, inner, wide);
-        for (size_t i = 0; i < n; i++)
-            most = wide[i] > most ? wide[i] : most; /* at fmaxf() gcc 12 for ARM dies */
+        most = greatest_of(n, wide, most);
     }
     for (size_t from = 0; from < count; from += n) {
         n = count - from < CHUNK ? count - from : CHUNK;
         widen(dtype, n, x + from * inner, inner, wide);
         for (size_t i = 0; i < n; i++)
             wide[i] -= most;
-        narrow(dtype, n, wide, y + from * inner, inner);
-        for (size_t i = 0; i < n; i++)
-            wide[i] = expf(wide[i]);
-        narrow(dtype, n, wide, y + from * inner, inner);
+        half_exponentials(dtype, n, wide, y + from * inner, inner);
         for (size_t i = 0; i < n; i++)
             sum += wide[i];
     }
@@ -71,6 +82,54 @@ static void softmax_half(enum ox_dtype dtype, const uint16_t *x, size_t count, s
             wide[i] /= sum;
         narrow(dtype, n, wide, y + from * inner, inner);
     }
+}
+
+/* The same of rows that are in `wide` together. */
+static void softmax_short(enum ox_dtype dtype, const uint16_t *x, size_t count, size_t rows,
+                          uint16_t *y)
+{
+    float wide[CHUNK], sum[CHUNK];
+    uint16_t rounded[CHUNK];
+    const size_t n = rows * count;
+    widen(dtype, n, x, 1, wide);
+    for (size_t from = 0; from < n; from += count) {
+        const float most = greatest_of(count, wide + from, -INFINITY);
+        for (size_t i = 0; i < count; i++)
+            wide[from + i] -= most;
+    }
+    half_exponentials(dtype, n, wide, y, 1);
+    for (size_t row = 0; row < rows; row++) {
+        sum[row] = 0;
+        for (size_t i = 0; i < count; i++)
+            sum[row] += wide[row * count + i];
+    }
+    narrow(dtype, rows, sum, rounded, 1);
+    for (size_t i = 0; i < n; i++)
+        wide[i] /= sum[i / count];
+    narrow(dtype, n, wide, y, 1);
+}
+
+static void softmax_rows(enum ox_dtype dtype, const uint16_t *x, size_t count, size_t rows,
+                         uint16_t *y)
+{
+    const size_t most = count < CHUNK ? CHUNK / count : 1;
+    for (size_t from = 0, n; from < rows; from += n) {
+        n = rows - from < most ? rows - from : most;
+        if (count <= CHUNK)
+            softmax_short(dtype, x + from * count, count, n, y + from * count);
+        else
+            softmax_half(dtype, x + from * count, count, 1, y + from * count);
+    }
+}
+
+static void softmax_rows_f16(const void *from, size_t count, size_t rows, void *to)
+{
+    softmax_rows(OX_FLOAT16, from, count, rows, to);
+}
+
+static void softmax_rows_bf16(const void *from, size_t count, size_t rows, void *to)
+{
+    softmax_rows(OX_BFLOAT16, from, count, rows, to);
 }
 
 static void softmax_lanes_f16(const void *from, size_t count, size_t inner, size_t lanes, void *to)
@@ -89,16 +148,21 @@ static void softmax_lanes_bf16(const void *from, size_t count, size_t inner, siz
 
 struct softmax_kernels {
     void (*of[OX_N_DTYPES])(const void *from, size_t count, size_t inner, size_t lanes, void *to);
+    /* Rows of adjacent elements one after another; NULL: as lanes, row by row. */
+    void (*rows[OX_N_DTYPES])(const void *from, size_t count, size_t rows, void *to);
 };
 
 static const struct softmax_kernels softmax_kernels = {
     {OX_KERNELS_FLOAT(softmax_lanes), [OX_FLOAT16] = softmax_lanes_f16,
-     [OX_BFLOAT16] = softmax_lanes_bf16}};
-static const struct softmax_kernels log_softmax_kernels = {{OX_KERNELS_FLOAT(log_softmax_lanes)}};
-static const struct softmax_kernels hardmax_kernels = {{OX_KERNELS_FLOAT(hardmax_lanes)}};
+     [OX_BFLOAT16] = softmax_lanes_bf16},
+    {[OX_FLOAT16] = softmax_rows_f16, [OX_BFLOAT16] = softmax_rows_bf16}};
+static const struct softmax_kernels log_softmax_kernels = {{OX_KERNELS_FLOAT(log_softmax_lanes)},
+                                                           {NULL}};
+static const struct softmax_kernels hardmax_kernels = {{OX_KERNELS_FLOAT(hardmax_lanes)}, {NULL}};
 
 struct softmax_job {
     void (*lanes)(const void *from, size_t count, size_t inner, size_t lanes, void *to);
+    void (*rows)(const void *from, size_t count, size_t rows, void *to); /* NULL */
     const char *in;
     char *out;
     size_t bytes, count, inner;
@@ -107,6 +171,11 @@ struct softmax_job {
 static void softmax_task(void *arg, size_t from, size_t to)
 {
     const struct softmax_job *job = arg;
+    if (job->rows && job->inner == 1) {
+        const size_t at = from * job->count * job->bytes;
+        job->rows(job->in + at, job->count, to - from, job->out + at);
+        return;
+    }
     for (size_t outer = from; outer < to; outer++)
         for (size_t lane = 0; lane < job->inner; lane += LANES) {
             size_t lanes = job->inner - lane < LANES ? job->inner - lane : LANES;
@@ -132,8 +201,11 @@ static enum ox_status run_rows(struct ox_run *r, const struct softmax_kernels *k
     OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, in->dims, &out, err));
     if (in->n == 0)
         return OX_OK;
-    struct softmax_job job = {
-        .lanes = kernels->of[in->dtype], .in = in->data, .out = out->data, .count = 1};
+    struct softmax_job job = {.lanes = kernels->of[in->dtype],
+                              .rows = kernels->rows[in->dtype],
+                              .in = in->data,
+                              .out = out->data,
+                              .count = 1};
     job.bytes = ox_dtype_size(in->dtype);
     job.inner = 1;
     size_t outer = 1;

@@ -333,16 +333,16 @@ START_TEST(softmax_of_halves_rounds_each_step)
         sum = (double)((float)sum + (float)e[i]);
     }
     ox_real_round(dtype, &sum, 1);
-    snprintf(shape, sizeof shape, rows ? "1x%zux1" : "1x%zux2", n);
+    snprintf(shape, sizeof shape, rows ? "2x%zu" : "1x%zux2", n);
     double in[600];
     for (size_t i = 0; i < n; i++)
-        in[rows ? i : 2 * i] = in[rows ? i : 2 * i + 1] = x[i];
+        in[rows ? i : 2 * i] = in[rows ? n + i : 2 * i + 1] = x[i];
     struct one_op *op = one_op_new("", "Softmax", 13);
-    one_op_in(op, dtype, shape, in, rows ? n : 2 * n);
+    one_op_in(op, dtype, shape, in, 2 * n);
     one_op_int(op, "axis", 1);
     ck_assert_msg(one_op_run(op, 1) == OX_OK, "%s", one_op_error(op));
-    for (size_t i = 0; i < (rows ? n : 2 * n); i++) {
-        double expected = (double)((float)e[rows ? i : i / 2] / (float)sum);
+    for (size_t i = 0; i < 2 * n; i++) {
+        double expected = (double)((float)e[rows ? i % n : i / 2] / (float)sum);
         ox_real_round(dtype, &expected, 1);
         ck_assert_double_eq(ox_tensor_get_double(one_op_out(op, 0), i), expected);
     }
