@@ -115,6 +115,31 @@ static void quick_kernels(const struct svm *s, const double *x, size_t from, siz
         t->unary[OX_UNARY_TANH](n, sum, sum, 0, 0);
 }
 
+/* e^x of numbers of at most 0, by 2^k e^r with |r| <= ln 2 / 2 and the series of e^r as far as a double shows it. Without calls and
+ * branches, where compilers work on several at once. */
+static void exponentials(size_t n, double *x)
+{
+    static const double log2_e = 1.44269504088896340736, magic = 6755399441055744.0; /* 1.5 2^52 */
+    static const double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
+    enum { SERIES = 13, BIAS = 1023, FRACTION = 52 };
+    static const double least = -708; /* what lies below is 0 */
+    double inverse[SERIES + 1] = {1};
+    for (unsigned k = 1; k <= SERIES; k++)
+        inverse[k] = inverse[k - 1] / k;
+    for (size_t i = 0; i < n; i++) {
+        const double v = x[i] < least ? least : x[i], shifted = v * log2_e + magic;
+        const double whole = shifted - magic, r = v - whole * ln2_high - whole * ln2_low;
+        double sum = inverse[SERIES], scale;
+        uint64_t bits;
+        for (unsigned k = SERIES; k-- > 0;)
+            sum = sum * r + inverse[k];
+        memcpy(&bits, &shifted, sizeof bits);
+        bits = (bits + BIAS) << FRACTION;
+        memcpy(&scale, &bits, sizeof scale);
+        x[i] = x[i] < least ? 0 : sum * scale;
+    }
+}
+
 /* -gamma |x - v|^2 of vectors side by side. */
 static void distances(const struct svm *s, const double *x, size_t from, size_t n, double *out)
 {
@@ -152,6 +177,8 @@ static void kernels_of(const struct svm *s, const double *x, size_t from, size_t
     } else if (s->kernel == LINEAR) {
         for (size_t i = 0; i < n; i++)
             out[i] = dot(cols, x, s->vectors + (from + i) * cols);
+    } else if (s->turned_wide && s->gamma >= 0) {
+        exponentials(n, out);
     } else {
         for (size_t i = 0; i < n; i++)
             out[i] = s->kernel == RBF ? exp(out[i]) : tanh(out[i]);
