@@ -10,7 +10,9 @@
 /* Keys of one kind: strings, integers, or numbers; the latter two by eight bytes each, floats as doubles with one zero and one
  * NaN. */
 struct keys {
-    struct ox_strmap map;
+    struct ox_strmap
+        map; /* empty where few numbers are looked up: they are searched for in a row */
+    bool in_a_row, last;
     size_t n;
     const struct ox_str *strings; /* NULL: numbers */
     uint64_t *bits;
@@ -33,10 +35,12 @@ static uint64_t bits_of(const struct ox_tensor *t, size_t i, bool floats)
 
 /* Of a key that is listed twice the first place counts, or the last one: onnxruntime does the former where the standard pairs
  * keys and values, the latter elsewhere. The map is the caller's to release, also on failure. */
-static enum ox_status index_keys(struct ox_run *r, const struct ox_tensor *list, bool last,
-                                 struct keys *keys, struct ox_error *err)
+static enum ox_status index_keys(struct ox_run *r, const struct ox_tensor *list, size_t n_searches,
+                                 bool last, struct keys *keys, struct ox_error *err)
 {
+    enum { FEW = 32 }; /* searches that take less time than making the map */
     ox_strmap_init(&keys->map);
+    keys->last = last;
     keys->n = list->n;
     keys->strings = list->dtype == OX_STRING ? list->data : NULL;
     keys->floats = ox_dtype_is_float(list->dtype);
@@ -44,19 +48,35 @@ static enum ox_status index_keys(struct ox_run *r, const struct ox_tensor *list,
         return ox_run_fail(r, err, OX_LIMIT, "%zu keys are too many", keys->n);
     if (!keys->strings && !(keys->bits = ox_run_scratch(r, keys->n, sizeof *keys->bits, err)))
         return OX_NO_MEMORY;
-    for (size_t i = 0; i < keys->n; i++) {
+    keys->in_a_row = !keys->strings && n_searches <= FEW;
+    for (size_t i = 0; !keys->strings && i < keys->n; i++)
+        keys->bits[i] = bits_of(list, i, keys->floats);
+    if (!keys->in_a_row && !ox_strmap_reserve(&keys->map, keys->n))
+        return ox_no_memory(err);
+    for (size_t i = 0; !keys->in_a_row && i < keys->n; i++) {
         uint32_t value = (uint32_t)i;
         const char *key = keys->strings ? keys->strings[i].p : (const char *)&keys->bits[i];
         size_t bytes = keys->strings ? keys->strings[i].n : sizeof keys->bits[i];
         key = key ? key : "";
-        if (!keys->strings)
-            keys->bits[i] = bits_of(list, i, keys->floats);
         if (last)
             ox_strmap_remove(&keys->map, key, bytes);
         if (!ox_strmap_add(&keys->map, key, bytes, &value, NULL))
             return ox_no_memory(err);
     }
     return OX_OK;
+}
+
+static uint32_t search(const struct keys *keys, uint64_t bits)
+{
+    uint32_t at = OX_STRMAP_NONE;
+    for (size_t i = 0; i < keys->n; i++) {
+        if (keys->bits[i] != bits)
+            continue;
+        at = (uint32_t)i;
+        if (!keys->last)
+            break;
+    }
+    return at;
 }
 
 /* The place of element i of x among the keys; OX_STRMAP_NONE. */
@@ -67,6 +87,8 @@ static uint32_t look_up(const struct keys *keys, const struct ox_tensor *x, size
         return ox_strmap_find(&keys->map, s->p ? s->p : "", s->n);
     }
     uint64_t bits = bits_of(x, i, keys->floats);
+    if (keys->in_a_row)
+        return search(keys, bits);
     return ox_strmap_find(&keys->map, (const char *)&bits, sizeof bits);
 }
 
@@ -149,7 +171,7 @@ static enum ox_status map_elements(struct ox_run *r, const struct ox_tensor *lis
         return ox_run_fail(r, err, OX_INPUT, "keys are %s, but X is %s", ox_dtype_name(list->dtype),
                            ox_dtype_name(x->dtype));
     OX_TRY(ox_run_out(r, 0, values->dtype, x->rank, x->dims, &y, err));
-    enum ox_status status = index_keys(r, list, last, &keys, err);
+    enum ox_status status = index_keys(r, list, x->n, last, &keys, err);
     size_t from_size = ox_dtype_size(values->dtype), to_size = ox_dtype_size(y->dtype);
     for (size_t i = 0; status == OX_OK && i < x->n; i++) {
         uint32_t at = look_up(&keys, x, i);
@@ -272,7 +294,7 @@ static enum ox_status run_one_hot_encoder(struct ox_run *r, struct ox_error *err
     OX_TRY(text ? borrow(OX_STRING, n_strings, strings, &list, err)
                 : borrow(OX_INT64, n_ints, ints, &list, err));
     struct keys keys = {.n = 0};
-    enum ox_status status = index_keys(r, list, true, &keys, err);
+    enum ox_status status = index_keys(r, list, x->n, true, &keys, err);
     if (status == OX_OK)
         status = fill_one_hot(r, x, &keys, y, err);
     ox_strmap_release(&keys.map);

@@ -89,6 +89,11 @@ struct joining {
 static void copy_rows(size_t rows, const char *from, size_t bytes, char *to, size_t step)
 {
     const bool inline_copy = bytes % 16 == 0 && bytes <= 512;
+    if (bytes == 4) {
+        for (size_t k = 0; k < rows; k++)
+            memcpy(to + k * step, from + k * 4, 4);
+        return;
+    }
     for (size_t k = 0; k < rows; k++, from += bytes, to += step) {
         for (size_t i = 0; inline_copy && i < bytes; i += 16)
             memcpy(to + i, from + i, 16);

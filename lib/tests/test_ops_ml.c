@@ -137,13 +137,39 @@ END_TEST
 START_TEST(labels_are_mapped_and_nan_is_a_key)
 {
     static const int64_t versions[] = {2, 4};
-    struct one_op *op = ml("LabelEncoder", versions[_i]);
+    struct one_op *op = ml("LabelEncoder", versions[_i % 2]);
     ONE_OP_FLOATS(op, "keys_floats", 1, NAN, 0, 1);
     ONE_OP_INTS(op, "values_int64s", 10, 20, 30, 40);
     one_op_int(op, "default_int64", 99);
-    ONE_OP_IN(op, OX_FLOAT32, "4", (double)NAN, -0.0, 1, 7);
+    /* A few are searched for in a row, many in a table. */
+    static const double some[] = {(double)NAN, -0.0, 1, 7}, places[] = {20, 30, 10, 99};
+    const size_t n = _i / 2 ? 80 : 4;
+    double x[80];
+    for (size_t i = 0; i < n; i++)
+        x[i] = some[i % 4];
+    one_op_in(op, OX_FLOAT32, n == 4 ? "4" : "80", x, n);
     must_run(op, 1);
-    ONE_OP_OUT(op, 0, OX_INT64, "4", 0, 20, 30, 10, 99);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_double_eq(ox_tensor_get_double(one_op_out(op, 0), i), places[i % 4]);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(of_equal_categories_the_last_counts)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    const size_t n = _i ? 40 : 2;
+    double x[40];
+    struct one_op *op = ml("CategoryMapper", 1);
+    one_op_strings(op, "cats_strings", names, 3);
+    ONE_OP_INTS(op, "cats_int64s", 1, 2, 1);
+    for (size_t i = 0; i < n; i++)
+        x[i] = (double)(1 + i % 2);
+    one_op_in(op, OX_INT64, n == 2 ? "2" : "40", x, n);
+    must_run(op, 1);
+    const struct ox_str *y = one_op_out(op, 0)->data;
+    for (size_t i = 0; i < n; i++)
+        ck_assert(y[i].n == 1 && *y[i].p == (i % 2 ? 'b' : 'c'));
     one_op_free(op);
 }
 END_TEST
@@ -378,7 +404,8 @@ int main(void)
     tcase_add_test(tcase, features_stand_side_by_side);
     tcase_add_test(tcase, features_of_three_axes_are_refused);
     tcase_add_test(tcase, strings_become_numbers_and_back);
-    tcase_add_loop_test(tcase, labels_are_mapped_and_nan_is_a_key, 0, 2);
+    tcase_add_loop_test(tcase, labels_are_mapped_and_nan_is_a_key, 0, 4);
+    tcase_add_loop_test(tcase, of_equal_categories_the_last_counts, 0, 2);
     tcase_add_test(tcase, keys_without_values_are_refused);
     tcase_add_test(tcase, categories_become_columns);
     tcase_add_test(tcase, an_unknown_category_may_be_refused);
