@@ -166,7 +166,8 @@ START_TEST(stft_at_every_level_is_the_same)
     ck_assert_uint_gt(slow->n, 0);
     for (size_t i = 0; i < slow->n; i++) {
         const double a = ox_tensor_get_double(slow, i), b = ox_tensor_get_double(fast, i);
-        ck_assert_msg(fabs(a - b) <= 1e-7 * fabs(a) + 1e-13, "%zu: %.9g, not %.9g", i, b, a);
+        /* Sums of few bits lie between two floats, where the last bit of a double decides. */
+        ck_assert_msg(fabs(a - b) <= 0x1p-23 * fabs(a) + 1e-13, "%zu: %.9g, not %.9g", i, b, a);
     }
     text_close(&f[0]);
     text_close(&f[1]);
