@@ -4,7 +4,7 @@
 #include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
 
-enum { LEAST_CHANNELS = 16, TASKS = 4 /* a thread */, MOST_REACH = 32, MOST_STRIDE = 4 };
+enum { TASKS = 4 /* a thread */, MOST_REACH = 32, MOST_STRIDE = 4 };
 
 bool ox_integer_is_depthwise(const struct ox_conv *c)
 {
@@ -13,9 +13,9 @@ bool ox_integer_is_depthwise(const struct ox_conv *c)
 
 bool ox_integer_lines_can(const struct ox_integer *t, const struct ox_conv *c)
 {
-    return t->lines && ox_integer_is_depthwise(c) && c->groups >= LEAST_CHANNELS &&
-           c->kernel[0] <= OX_INTEGER_LINES_ROWS && c->kernel[1] <= OX_INTEGER_LINES_COLUMNS &&
-           c->stride[1] <= MOST_STRIDE && (c->kernel[1] - 1) * c->dilation[1] <= MOST_REACH;
+    return t->lines && ox_integer_is_depthwise(c) && c->kernel[0] <= OX_INTEGER_LINES_ROWS &&
+           c->kernel[1] <= OX_INTEGER_LINES_COLUMNS && c->stride[1] <= MOST_STRIDE &&
+           (c->kernel[1] - 1) * c->dilation[1] <= MOST_REACH;
 }
 
 struct job {

@@ -75,6 +75,8 @@ bool ox_int8_code_of(size_t n, const float *x, struct ox_bytes_code *code);
 /* QLinearAdd, QLinearMul. */
 enum ox_status ox_int8_add(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_int8_multiply(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_int8_prepare_add(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_int8_prepare_multiply(struct ox_run *r, struct ox_error *err);
 
 struct ox_window;
 /* Greatest codes of windows over [N, H, W, C]. */

@@ -150,10 +150,11 @@ struct pair_job {
                     uint8_t *y);
 };
 
+enum { CHUNK = 1024 }; /* codes at a time */
+
 /* An operand that stays where it is becomes a stretch of copies. */
 static void pair_row(const struct ox_row *row, const void *arg)
 {
-    enum { CHUNK = 512 };
     const struct pair_job *job = arg;
     const uint8_t *in[2] = {row->in[0], row->in[1]};
     uint8_t copies[2][CHUNK], *out = row->out;
@@ -171,43 +172,148 @@ static void pair_row(const struct ox_row *row, const void *arg)
     }
 }
 
-static enum ox_status run_pair(struct ox_run *r, bool product, struct ox_error *err)
+/* An operand that each row of the result reads, as a bias is, written over and over. */
+
+struct tiled_job {
+    const struct pair_job *job;
+    const uint8_t *whole, *tile;
+    size_t n, stretch; /* elements of the result and of the tile */
+    bool first;        /* the whole one is the first operand */
+    uint8_t *y;
+};
+
+static void run_tiles(void *arg, size_t from, size_t to)
 {
-    const struct ox_tensor *in[2] = {ox_int8_even_empty(r, 0), ox_int8_even_empty(r, 3)};
-    const struct ox_tensor *zero = ox_run_in(r, 7);
+    const struct tiled_job *t = arg;
+    for (size_t i = from; i < to; i++) {
+        const size_t at = i * t->stretch, n = t->n - at < t->stretch ? t->n - at : t->stretch;
+        t->job->combine(n, t->first ? t->whole + at : t->tile, t->first ? t->tile : t->whole + at,
+                        &t->job->pair, t->y + at);
+    }
+}
+
+/* Whether `in` is the last axes of the result, and short. */
+static bool repeats(const struct ox_tensor *in, const struct ox_broadcast *plan)
+{
+    size_t left = in->n;
+    if (in->n < 2 || in->n >= CHUNK / 2)
+        return false;
+    for (unsigned k = 0; k < plan->rank && left > 1; k++) {
+        const size_t size = (size_t)plan->dims[plan->rank - 1 - k];
+        if (k >= in->rank || (size_t)in->dims[in->rank - 1 - k] != size)
+            return false;
+        left /= size;
+    }
+    return true;
+}
+
+static void run_repeated(struct ox_env *env, const struct pair_job *job,
+                         const struct ox_tensor *const in[2], bool first, struct ox_tensor *y)
+{
+    uint8_t tile[2 * CHUNK];
+    const struct ox_tensor *small = in[first];
+    struct tiled_job t = {.job = job,
+                          .whole = in[!first]->data,
+                          .tile = tile,
+                          .n = y->n,
+                          .first = first,
+                          .y = y->data};
+    for (; t.stretch < CHUNK && t.stretch < y->n; t.stretch += small->n)
+        memcpy(tile + t.stretch, small->data, small->n);
+    ox_ranges_run(env, (y->n - 1) / t.stretch + 1, OX_GRAIN / CHUNK, run_tiles, &t);
+}
+
+static enum ox_status fill_pair(struct ox_run *r, enum ox_dtype dtype, bool product,
+                                struct ox_bytes_pair *pair, struct ox_error *err)
+{
     struct ox_qparam a, b, c;
-    struct ox_broadcast plan;
-    struct ox_tensor *y;
-    if (!in[0] || !in[1] || in[0]->dtype != in[1]->dtype || (zero && zero->dtype != in[0]->dtype))
-        return OX_UNSUPPORTED;
     OX_TRY(ox_qparam_in(r, 1, 2, &a, err));
     OX_TRY(ox_qparam_in(r, 4, 5, &b, err));
     OX_TRY(ox_qparam_in(r, 6, 7, &c, err));
-    OX_TRY(ox_broadcast_init(&plan, r, 2, in, err));
-    struct pair_job *job = ox_run_scratch(r, 1, sizeof *job, err);
-    if (!job)
-        return OX_NO_MEMORY;
-    const struct ox_bytes *table = ox_bytes(ox_cpu());
-    struct ox_bytes_pair *pair = &job->pair;
-    *pair = (struct ox_bytes_pair){
-        .flip = in[0]->dtype == OX_INT8 ? 0x80 : 0,
-        .zero = (int32_t)c.zero,
-        .lo = (int32_t)ox_run_int(r, "lo", in[0]->dtype == OX_INT8 ? -128 : 0),
-        .hi = (int32_t)ox_run_int(r, "hi", in[0]->dtype == OX_INT8 ? 127 : 255)};
+    *pair =
+        (struct ox_bytes_pair){.flip = dtype == OX_INT8 ? 0x80 : 0,
+                               .zero = (int32_t)c.zero,
+                               .lo = (int32_t)ox_run_int(r, "lo", dtype == OX_INT8 ? -128 : 0),
+                               .hi = (int32_t)ox_run_int(r, "hi", dtype == OX_INT8 ? 127 : 255)};
     pair->zero_a = (int32_t)a.zero + pair->flip;
     pair->zero_b = (int32_t)b.zero + pair->flip;
-    ox_qtable(in[0]->dtype, &a, pair->a);
-    ox_qtable(in[0]->dtype, &b, pair->b);
+    ox_qtable(dtype, &a, pair->a);
+    ox_qtable(dtype, &b, pair->b);
     for (int i = 0; i < 256; i++) {
         pair->a[i] /= c.scale;
         pair->b[i] /= product ? 1 : c.scale;
     }
     pair->scale_a = (float)(a.scale / c.scale * (product ? b.scale : 1));
     pair->scale_b = product ? 0 : (float)(b.scale / c.scale);
-    job->combine = product ? table->multiply : table->add;
-    OX_TRY(ox_run_out(r, 0, in[0]->dtype, plan.rank, plan.dims, &y, err));
+    return OX_OK;
+}
+
+/* The type of two operands that fit each other and the result; OX_UNDEFINED: they do not. */
+static enum ox_dtype pair_dtype(const struct ox_run *r)
+{
+    const struct ox_tensor *a = ox_int8_even_empty(r, 0), *b = ox_int8_even_empty(r, 3);
+    const struct ox_tensor *zero = ox_run_in(r, 7);
+    return a && b && a->dtype == b->dtype && (!zero || zero->dtype == a->dtype) ? a->dtype
+                                                                                : OX_UNDEFINED;
+}
+
+/* Whether input i, with that zero point, is zeros at every run, as biases that training left alone are. */
+static bool is_nothing(const struct ox_run *r, size_t i, int32_t zero)
+{
+    const struct ox_tensor *x = ox_run_in(r, i);
+    const uint8_t flip = x->dtype == OX_INT8 ? 0x80 : 0;
+    for (size_t k = 0; r->fixed[i] && k < x->n; k++)
+        if ((((const uint8_t *)x->data)[k] ^ flip) != zero)
+            return false;
+    return r->fixed[i];
+}
+
+static enum ox_status prepare_pair(struct ox_run *r, bool product, struct ox_error *err)
+{
+    static const size_t params[] = {1, 2, 4, 5, 6, 7};
+    const enum ox_dtype dtype = pair_dtype(r);
+    if (dtype == OX_UNDEFINED)
+        return OX_OK;
+    for (size_t i = 0; i < OX_COUNT(params); i++)
+        if (ox_run_has(r, params[i]) && !r->fixed[params[i]])
+            return OX_OK;
+    struct pair_job *job = ox_run_keep(r, sizeof *job, err);
+    if (!job)
+        return OX_NO_MEMORY;
+    OX_TRY(fill_pair(r, dtype, product, &job->pair, err));
+    /* The scale of zeros may be anything, and one far from the other's would leave no sum for certain. */
+    if (!product && is_nothing(r, 0, job->pair.zero_a))
+        job->pair.scale_a = 0;
+    if (!product && is_nothing(r, 3, job->pair.zero_b))
+        job->pair.scale_b = 0;
+    return OX_OK;
+}
+
+static enum ox_status run_pair(struct ox_run *r, bool product, struct ox_error *err)
+{
+    const struct ox_tensor *in[2] = {ox_run_in(r, 0), ox_run_in(r, 3)};
+    const enum ox_dtype dtype = pair_dtype(r);
+    struct ox_broadcast plan;
+    struct ox_tensor *y;
+    if (dtype == OX_UNDEFINED)
+        return OX_UNSUPPORTED;
+    OX_TRY(ox_broadcast_init(&plan, r, 2, in, err));
+    struct pair_job *job = ox_run_state(r);
+    if (!job) {
+        job = ox_run_scratch(r, 1, sizeof *job, err);
+        if (!job)
+            return OX_NO_MEMORY;
+        OX_TRY(fill_pair(r, dtype, product, &job->pair, err));
+    }
+    job->combine = product ? ox_bytes(ox_cpu())->multiply : ox_bytes(ox_cpu())->add;
+    OX_TRY(ox_run_out(r, 0, dtype, plan.rank, plan.dims, &y, err));
     if (!y->n)
         return OX_OK;
+    for (size_t k = 0; k < 2; k++)
+        if (in[k]->n == y->n && repeats(in[!k], &plan)) {
+            run_repeated(r->env, job, in, k == 0, y);
+            return OX_OK;
+        }
     const void *data[2] = {in[0]->data, in[1]->data};
     const size_t sizes[2] = {1, 1};
     ox_broadcast_run(&plan, r->env, data, sizes, y->data, 1, pair_row, job);
@@ -222,6 +328,16 @@ enum ox_status ox_int8_add(struct ox_run *r, struct ox_error *err)
 enum ox_status ox_int8_multiply(struct ox_run *r, struct ox_error *err)
 {
     return run_pair(r, true, err);
+}
+
+enum ox_status ox_int8_prepare_add(struct ox_run *r, struct ox_error *err)
+{
+    return prepare_pair(r, false, err);
+}
+
+enum ox_status ox_int8_prepare_multiply(struct ox_run *r, struct ox_error *err)
+{
+    return prepare_pair(r, true, err);
 }
 
 /* ---- Lookup ------------------------------------------------------------------------------------------------------- */
@@ -288,7 +404,9 @@ static enum ox_status run_own_multiply(struct ox_run *r, struct ox_error *err)
 }
 
 const struct ox_op ox_ops_int8_codes[] = {
-    {OX_OWN_DOMAIN, "IntegerAdd", 1, .infer = ox_infer_qlinear_pair, .run = run_own_add},
-    {OX_OWN_DOMAIN, "IntegerMul", 1, .infer = ox_infer_qlinear_pair, .run = run_own_multiply},
+    {OX_OWN_DOMAIN, "IntegerAdd", 1, .infer = ox_infer_qlinear_pair, .run = run_own_add,
+     .prepare = ox_int8_prepare_add},
+    {OX_OWN_DOMAIN, "IntegerMul", 1, .infer = ox_infer_qlinear_pair, .run = run_own_multiply,
+     .prepare = ox_int8_prepare_multiply},
     {OX_OWN_DOMAIN, "Lookup", 1, .infer = infer_lookup, .run = run_lookup},
     {0}};

@@ -293,11 +293,11 @@ static void infer_qlinear_concat(struct ox_infer *c)
 
 const struct ox_op ox_ops_qlinear_elementwise[] = {
     {MS, "QLinearAdd", 1, .infer = ox_infer_qlinear_pair, .run = run_qlinear_add,
-     .fast = ox_int8_add},
+     .fast = ox_int8_add, .prepare = ox_int8_prepare_add},
     {MS, "QLinearConcat", 1, .infer = infer_qlinear_concat, .run = run_qlinear_concat},
     {MS, "QLinearLeakyRelu", 1, .infer = ox_rule_same, .run = run_qlinear_leaky_relu},
     {MS, "QLinearMul", 1, .infer = ox_infer_qlinear_pair, .run = run_qlinear_mul,
-     .fast = ox_int8_multiply},
+     .fast = ox_int8_multiply, .prepare = ox_int8_prepare_multiply},
     {MS, "QLinearSigmoid", 1, .infer = ox_rule_same, .run = run_qlinear_sigmoid},
     {MS, "QLinearWhere", 1, .infer = infer_qlinear_where, .run = run_qlinear_where},
     {0}};

@@ -208,6 +208,26 @@ START_TEST(stacks_of_codes_are_multiplied)
 }
 END_TEST
 
+/* Operands of the last axes, on either side, more of them than are combined at once; zeros by a scale that has no bearing. */
+START_TEST(biases_are_added_in_codes)
+{
+    check_same("g (float[130,3,7] x) => (float[A,B,C] y) { "
+               "a = QuantizeLinear(x, s, z) "
+               "b = com.microsoft.QLinearAdd(a, s, z, b0, t, o, t, z) "
+               "c = com.microsoft.QLinearAdd(m0, t, z, b, t, z, t, o) "
+               "d = com.microsoft.QLinearMul(b0, s, o, c, t, o, s, z) "
+               "e = com.microsoft.QLinearAdd(d, s, z, n0, far, o, t, z) "
+               "f = com.microsoft.QLinearAdd(n0, far, o, e, t, z, t, z) "
+               "g = com.microsoft.QLinearAdd(f, t, z, one, t, o, t, z) "
+               "h = com.microsoft.QLinearAdd(g, t, z, column, t, o, t, z) "
+               "y = DequantizeLinear(h, t, z) }",
+               CONSTANTS({"uint8[7] b0", 0, 255}, {"uint8[1,3,7] m0", 0, 255},
+                         {"uint8[3,7] n0", 3, 3}, {"uint8[1] one", 9, 9},
+                         {"uint8[3,1] column", 0, 255}, {"float[1] far", 1 << 30, 1 << 30}, SCALES),
+               (struct shape){3, {130, 3, 7}}, 0, WANT({"IntegerAdd", 6}, {"IntegerMul", 1}));
+}
+END_TEST
+
 START_TEST(functions_of_a_code_are_one_table)
 {
     check_same("g (float[5,50] x) => (float[A,B] y) { "
@@ -290,6 +310,7 @@ int main(void)
     tcase_add_test(tests, qlinear_operators_keep_channels_last);
     tcase_add_test(tests, products_take_a_bias_and_give_floats);
     tcase_add_test(tests, stacks_of_codes_are_multiplied);
+    tcase_add_test(tests, biases_are_added_in_codes);
     tcase_add_test(tests, functions_of_a_code_are_one_table);
     tcase_add_test(tests, codes_move_and_meet);
     tcase_add_test(tests, dynamic_products_are_one_node);
