@@ -100,13 +100,24 @@ static void draw_resize(struct dice *d, struct random_model *p)
     size_t at = (size_t)snprintf(sizes, sizeof sizes, "%d,%d", (int)p->dims[0], (int)p->dims[1]);
     for (unsigned a = 0; a < axes; a++)
         at += (size_t)snprintf(sizes + at, sizeof sizes - at, ",%zu", dice_between(d, 1, 25));
-    snprintf(
-        p->text, sizeof p->text,
-        "<ir_version: 10, opset_import: [\"\" : 19]> g (float[%s] x) => (float[%s] y) { "
-        "s = Constant <value_ints = [%s]> () y = Resize <mode = \"%s\", nearest_mode = \"%s\", "
-        "coordinate_transformation_mode = \"%s\"> (x, , , s) }",
-        axes == 2 ? "N,C,H,W" : "N,C,W", axes == 2 ? "N,C,P,Q" : "N,C,Q", sizes, modes[mode],
-        nearest[dice_between(d, 0, 3)], coordinates[dice_between(d, 0, 4)]);
+    /* Of 8-bit integers the same codes come. */
+    static const struct {
+        const char *before, *name, *after;
+    } types[] = {{"", "x", "y = Identity(r)"},
+                 {"step = Constant <value_float = 0.01> () q = QuantizeLinear(x, step, u)", "q",
+                  "y = Cast <to = 1> (r)"},
+                 {"step = Constant <value_float = 0.01> () q = QuantizeLinear(x, step, i)", "q",
+                  "y = Cast <to = 1> (r)"}};
+    const size_t type = dice_between(d, 0, 2);
+    p->exact |= type > 0;
+    snprintf(p->text, sizeof p->text,
+             "<ir_version: 10, opset_import: [\"\" : 19]> g (float[%s] x) => (float[%s] y) "
+             "<uint8 u = {100}, int8 i = {9}> { s = Constant <value_ints = [%s]> () %s "
+             "r = Resize <mode = \"%s\", nearest_mode = \"%s\", "
+             "coordinate_transformation_mode = \"%s\"> (%s, , , s) %s }",
+             axes == 2 ? "N,C,H,W" : "N,C,W", axes == 2 ? "N,C,P,Q" : "N,C,Q", sizes,
+             types[type].before, modes[mode], nearest[dice_between(d, 0, 3)],
+             coordinates[dice_between(d, 0, 4)], types[type].name, types[type].after);
 }
 
 static void draw_global(struct dice *d, struct random_model *p)
