@@ -116,6 +116,10 @@ struct ox_integer {
     enum ox_integer_layout layout;
     void (*tile)(const struct ox_integer_tile *t);
     void (*strip)(const struct ox_integer_strip *s); /* QUADS alone; NULL: tiles do it */
+    /* Around calls of strip() by one thread that have as many rows, or all of them OX_INTEGER_STRIP / 2 or more, and whose depths
+     * leave the same remainder by 64; NULL: nothing is to be done. */
+    void (*strips_start)(unsigned rows, size_t depth);
+    void (*strips_end)(void);
     void (*widen)(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y); /* not QUADS */
     void (*taps)(const struct ox_integer_taps *t);
     /* All three or none: lines y0 to y1 - 1 of an image, weights of `groups` times the taps as lines() wants them (flip makes them

@@ -140,7 +140,13 @@ void ox_integer_strips_run(void *core, size_t task, size_t slot)
 {
     const struct ox_integer_core *k = core;
     const struct ox_integer_block b = ox_integer_block_of(k, task);
-    for (size_t m = b.m0; m < b.m1; m += OX_INTEGER_STRIP)
-        run_strip(k, &b, m, (unsigned)ox_integer_least(OX_INTEGER_STRIP, b.m1 - m),
-                  k->sums + slot * k->slot);
+    const size_t depth = k->segments * ox_integer_round_up(k->depth, 4);
+    for (size_t m = b.m0; m < b.m1; m += OX_INTEGER_STRIP) {
+        const unsigned rows = (unsigned)ox_integer_least(OX_INTEGER_STRIP, b.m1 - m);
+        if (k->t->strips_start && (m == b.m0 || rows < OX_INTEGER_STRIP / 2))
+            k->t->strips_start(rows, depth);
+        run_strip(k, &b, m, rows, k->sums + slot * k->slot);
+    }
+    if (k->t->strips_end)
+        k->t->strips_end();
 }

@@ -28,8 +28,10 @@ struct tiles {
 /* The compiler does not know that tiles are loaded from memory. */
 #define memory_is_written() __asm__ volatile("" ::: "memory")
 
-static void configure(unsigned rows, size_t last)
+/* It takes as long as a panel of little depth. */
+static void start(unsigned rows, size_t depth)
 {
+    const size_t last = depth % DEEP;
     struct tiles t = {.palette = 1};
     for (unsigned i = 0; i < TILES; i++) {
         t.row_bytes[i] = DEEP;
@@ -41,6 +43,12 @@ static void configure(unsigned rows, size_t last)
     }
     memory_is_written();
     _tile_loadconfig(&t);
+}
+
+static void end(void)
+{
+    _tile_release();
+    memory_is_written();
 }
 
 /* Weights lie in L2 at best: a quarter of those of the step after the next. All at once would hold up the loads of tiles. */
@@ -105,20 +113,20 @@ static void strip(const struct ox_integer_strip *s)
 {
     const char *b = s->b;
     int32_t *c = s->c;
-    configure(s->rows, s->depth % DEEP);
     for (size_t i = 0; i < s->panels; i++, b += s->panel, c += 2 * TALL) {
         if (s->rows > TALL)
             panel_of(s, b, c, true);
         else
             panel_of(s, b, c, false);
     }
-    _tile_release();
     memory_is_written();
 }
 
 void ox_integer_amx(struct ox_integer *t)
 {
     t->strip = strip;
+    t->strips_start = start;
+    t->strips_end = end;
 }
 #else
 void ox_integer_amx(struct ox_integer *t)
