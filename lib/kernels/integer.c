@@ -221,6 +221,39 @@ struct ox_integer_block ox_integer_block_of(const struct ox_integer_core *k, siz
         .end = ox_integer_end_at(k->end, col)};
 }
 
+/* Whether rows lie as the table's shallow() reads them, and become bytes. */
+static bool is_shallow(const struct ox_integer_core *k)
+{
+    const enum ox_integer_out type = k->end->type;
+    return k->t->shallow && k->t->layout == OX_INTEGER_QUADS && k->segments == 1 &&
+           k->depth % 4 == 0 && k->depth <= OX_INTEGER_SHALLOW && !k->flip &&
+           !k->end->weight_zero && (type == OX_INTEGER_U8 || type == OX_INTEGER_S8);
+}
+
+/* A stretch of pixels that lie at one distance after another. */
+static void run_shallow(void *arg, size_t task, size_t slot)
+{
+    const struct ox_integer_core *k = arg;
+    const struct ox_integer_block b = ox_integer_block_of(k, task);
+    const size_t line = k->line == k->cols * k->pixel ? k->rows * k->cols : k->cols;
+    (void)slot;
+    for (size_t m = b.m0, n; m < b.m1; m += n) {
+        n = ox_integer_least(line - m % line, b.m1 - m);
+        const struct ox_integer_shallow s = {.a = k->in + m / k->cols * k->line +
+                                                  m % k->cols * k->pixel + b.group * k->channels,
+                                             .a_row = k->pixel,
+                                             .rows = n,
+                                             .depth = k->depth,
+                                             .n = b.cols,
+                                             .b = b.packed,
+                                             .panel = k->panel,
+                                             .out = k->out + m * k->out_pixel + b.col,
+                                             .out_row = k->out_pixel,
+                                             .end = &b.end};
+        k->t->shallow(&s);
+    }
+}
+
 static void run_block(void *arg, size_t task, size_t slot)
 {
     const struct ox_integer_core *k = arg;
@@ -305,7 +338,10 @@ static void run_image(const struct ox_integer_core *k, struct ox_env *env)
         ox_spread(env, k->rows, work * 4, run_taps, &copy);
     else
         ox_spread(env, k->groups * k->n_rows * k->n_cols, work,
-                  k->strips ? ox_integer_strips_run : run_block, &copy);
+                  is_shallow(k) ? run_shallow
+                  : k->strips   ? ox_integer_strips_run
+                                : run_block,
+                  &copy);
 }
 
 static struct ox_conv as_conv(size_t m, size_t n, size_t k, size_t a_row)

@@ -97,6 +97,19 @@ struct ox_integer_strip {
 };
 enum { OX_INTEGER_STRIP = 32 };
 
+/* Rows of `depth` bytes (a multiple of 4, at most OX_INTEGER_SHALLOW), row i at a + i * a_row, by panels of QUADS side by side,
+ * each `panel` bytes, to n bytes each at out + i * out_row. */
+struct ox_integer_shallow {
+    const uint8_t *a;
+    size_t a_row, rows, depth, n;
+    const void *b;
+    size_t panel;
+    void *out;
+    size_t out_row;
+    const struct ox_integer_end *end; /* of bytes, without weight_zero */
+};
+enum { OX_INTEGER_SHALLOW = 32 };
+
 /* Depthwise, lines of outputs from an image without a frame. Kernels of up to OX_INTEGER_LINES_ROWS by _COLUMNS taps. */
 struct ox_integer_lines {
     const struct ox_conv *c;
@@ -120,6 +133,7 @@ struct ox_integer {
      * leave the same remainder by 64; NULL: nothing is to be done. */
     void (*strips_start)(unsigned rows, size_t depth);
     void (*strips_end)(void);
+    void (*shallow)(const struct ox_integer_shallow *s); /* QUADS of 32 columns alone; NULL */
     void (*widen)(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y); /* not QUADS */
     void (*taps)(const struct ox_integer_taps *t);
     /* All three or none: lines y0 to y1 - 1 of an image, weights of `groups` times the taps as lines() wants them (flip makes them
@@ -147,7 +161,8 @@ void ox_integer_winograd_avx2(struct ox_integer *t); /* the transforms alone */
 void ox_integer_avx512(struct ox_integer *t);
 void ox_integer_end_avx512(struct ox_integer *t); /* finish() and leave() alone */
 void ox_integer_vnni(struct ox_integer *t);
-void ox_integer_lines_vnni(struct ox_integer *t); /* lines() and its packing alone */
+void ox_integer_lines_vnni(struct ox_integer *t);   /* lines() and its packing alone */
+void ox_integer_shallow_vnni(struct ox_integer *t); /* shallow() alone */
 void ox_integer_amx(struct ox_integer *t); /* strips alone, and those only where the compiler can */
 
 /* c[m x n] = end(a[m x k] w[k x n]); one convolution or product. */

@@ -219,6 +219,7 @@ static void fill(void)
         if (level >= OX_CPU_VNNI) {
             ox_integer_vnni(t);
             ox_integer_lines_vnni(t);
+            ox_integer_shallow_vnni(t);
         }
         if (level >= OX_CPU_AMX)
             ox_integer_amx(t);

@@ -268,6 +268,35 @@ static void check_convolution(const struct ox_integer *t, struct dice *d, struct
     guarded_free(&work);
 }
 
+/* 1x1 of few channels, to just beyond what shallow() takes; columns about its blocks. */
+static struct ox_conv shallow_conv(struct dice *d)
+{
+    static const size_t around[] = {16, 32, 64, 96, 128, 192};
+    struct ox_conv c = {.batch = dice_between(d, 1, 2),
+                        .groups = dice_between(d, 0, 3) ? 1 : 2,
+                        .kernel = {1, 1},
+                        .dilation = {1, 1}};
+    c.in_channels = c.groups * dice_between(d, 1, 9) * (dice_between(d, 0, 4) ? 4 : 3);
+    c.out_channels = c.groups * (around[dice_between(d, 0, 5)] - 1 + dice_between(d, 0, 2));
+    for (unsigned axis = 0; axis < 2; axis++) {
+        c.stride[axis] = dice_between(d, 1, 2);
+        c.pad[axis] = dice_between(d, 0, 4) ? 0 : 1;
+        c.in[axis] = dice_between(d, 1, 12);
+        c.out[axis] = (c.in[axis] + 2 * c.pad[axis] - 1) / c.stride[axis] + 1;
+    }
+    c.in_pixel = c.in_channels + (dice_between(d, 0, 1) ? dice_between(d, 0, 5) : 0);
+    c.out_pixel = c.out_channels + (dice_between(d, 0, 1) ? dice_between(d, 0, 5) : 0);
+    return c;
+}
+
+START_TEST(shallow_convolutions_are_exact)
+{
+    struct dice d = {(uint64_t)_i * 67};
+    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
+    check_convolution(t, &d, shallow_conv(&d));
+}
+END_TEST
+
 START_TEST(convolutions_are_exact)
 {
     struct dice d = {(uint64_t)_i * 53};
@@ -425,6 +454,7 @@ int main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, products_are_exact, 0, 400);
     tcase_add_loop_test(tc, convolutions_are_exact, 0, 400);
+    tcase_add_loop_test(tc, shallow_convolutions_are_exact, 0, 240);
     tcase_add_loop_test(tc, depthwise_lines_are_exact, 0, 120);
     tcase_add_loop_test(tc, rows_of_sums_leave_as_plain_c_lets_them, 0, 40);
     tcase_add_test(tc, sums_of_the_largest_products_do_not_saturate);

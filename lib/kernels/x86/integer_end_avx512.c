@@ -47,7 +47,7 @@ static inline __attribute__((always_inline)) __m512i sums_of(const struct ox_int
     return _mm512_sub_epi32(x, _mm512_mullo_epi32(_mm512_set1_epi32(s->terms[row]), zero));
 }
 
-/* Up to 64 columns, in as many parts. A sum that is unlike its sign in a bit from the 24th on has more bits than a float. */
+/* Up to 64 columns, in as many parts. A sum whose size has a bit from the 24th on has more bits than a float. */
 static inline __attribute__((always_inline)) void
 to_bytes(const struct ox_integer_sums *s, const struct ox_integer_end *end, const struct ends *e,
          size_t at, size_t n, const unsigned parts, const bool zeros)
@@ -64,7 +64,7 @@ to_bytes(const struct ox_integer_sums *s, const struct ox_integer_end *end, cons
             if (k >= parts)
                 continue;
             x[k] = sums_of(s, i, &c, k, zeros);
-            beyond = _mm512_or_si512(beyond, _mm512_xor_si512(x[k], _mm512_srai_epi32(x[k], 31)));
+            beyond = _mm512_or_si512(beyond, _mm512_abs_epi32(x[k]));
             whole[k] = whole_of(e, x[k], c.scale[k]);
         }
         if (__builtin_expect(_mm512_cmpge_epu32_mask(beyond, _mm512_set1_epi32(1 << 24)), 0)) {

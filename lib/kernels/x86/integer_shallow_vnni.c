@@ -1,0 +1,107 @@
+/* Products of few bytes, whose sums become bytes before they leave the registers: writing them to memory and reading them again would
+ * take longer than forming them. */
+#include <string.h>
+
+#include "kernels/x86/integer_end_avx512.h"
+
+enum { LANES = 16, PARTS = 4, COLS = LANES * PARTS, LINE = 4 * 32, PANEL = 32, ROWS = 2 };
+
+/* What all rows of up to 64 columns share. */
+struct columns {
+    __mmask64 mask;
+    __m512i offset[PARTS];
+    __m512 scale[PARTS];
+    bool wide; /* sums may have more bits than a float */
+    const char *weights[PARTS];
+};
+
+static struct columns columns_at(const struct ox_integer_shallow *s, size_t at)
+{
+    const struct ox_integer_end *end = s->end;
+    const size_t n = s->n - at < COLS ? s->n - at : COLS;
+    struct columns c = {.mask = n < COLS ? ((__mmask64)1 << n) - 1 : ~(__mmask64)0};
+    __m512i far = _mm512_setzero_si512();
+    for (unsigned k = 0; k < PARTS; k++) {
+        const size_t j = at + k * LANES;
+        const __mmask16 mask = (__mmask16)(c.mask >> k * LANES);
+        c.offset[k] = end->offset && mask ? _mm512_maskz_loadu_epi32(mask, end->offset + j)
+                                          : _mm512_setzero_si512();
+        c.scale[k] = mask ? _mm512_maskz_loadu_ps(mask, end->scale + j) : _mm512_setzero_ps();
+        far = _mm512_or_si512(far, _mm512_abs_epi32(c.offset[k]));
+        c.weights[k] = (const char *)s->b + j / PANEL * s->panel + j % PANEL * sizeof(int32_t);
+    }
+    c.wide = _mm512_cmpge_epu32_mask(far, _mm512_set1_epi32(1 << 23)) != 0;
+    return c;
+}
+
+static inline __attribute__((always_inline)) void
+leave(const struct ends *e, const struct columns *c, const __m512i *sums, uint8_t *out)
+{
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512i whole[PARTS];
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < PARTS; k++)
+        whole[k] = __builtin_expect(c->wide, 0) ? whole_in_double(e, sums[k], c->scale[k])
+                                                : whole_of(e, sums[k], c->scale[k]);
+    _mm512_mask_storeu_epi8(out, c->mask, _mm512_permutexvar_epi32(order, bytes_of(e, whole)));
+}
+
+static inline __m512i four_of(const uint8_t *a)
+{
+    int32_t four;
+    memcpy(&four, a, sizeof four);
+    return _mm512_set1_epi32(four);
+}
+
+static inline __attribute__((always_inline)) void block_of(const struct ox_integer_shallow *s,
+                                                           const struct ends *e, size_t at,
+                                                           const size_t fours, const unsigned parts)
+{
+    const struct columns c = columns_at(s, at);
+    uint8_t *out = (uint8_t *)s->out + at;
+    for (size_t i = 0; i < s->rows; i += ROWS) {
+        const bool two = i + 1 < s->rows;
+        const uint8_t *a = s->a + i * s->a_row, *b = two ? a + s->a_row : a;
+        __m512i x[PARTS], y[PARTS];
+#pragma GCC unroll 4
+        for (unsigned k = 0; k < PARTS; k++)
+            x[k] = y[k] = c.offset[k];
+#pragma GCC unroll 8
+        for (size_t q = 0; q < fours; q++) {
+            const __m512i u = four_of(a + 4 * q), v = four_of(b + 4 * q);
+#pragma GCC unroll 4
+            for (unsigned k = 0; k < parts; k++) {
+                const __m512i w = _mm512_loadu_si512(c.weights[k] + q * LINE);
+                x[k] = _mm512_dpbusd_epi32(x[k], u, w);
+                y[k] = _mm512_dpbusd_epi32(y[k], v, w);
+            }
+        }
+        leave(e, &c, x, out + i * s->out_row);
+        if (two)
+            leave(e, &c, y, out + (i + 1) * s->out_row);
+    }
+}
+
+static inline __attribute__((always_inline)) void of_depth(const struct ox_integer_shallow *s,
+                                                           const struct ends *e, const size_t fours)
+{
+    size_t j = 0;
+    for (; j + COLS / 2 < s->n; j += COLS)
+        block_of(s, e, j, fours, PARTS);
+    if (j < s->n)
+        block_of(s, e, j, fours, PARTS / 2);
+}
+
+static void shallow(const struct ox_integer_shallow *s)
+{
+    const struct ends e = ends_of(s->end);
+    if (s->depth == 16)
+        of_depth(s, &e, 4);
+    else
+        of_depth(s, &e, s->depth / 4);
+}
+
+void ox_integer_shallow_vnni(struct ox_integer *t)
+{
+    t->shallow = shallow;
+}
