@@ -33,6 +33,9 @@ enum ox_status ox_fused_activation_by(const struct ox_run *r, const char *by, co
 const float *ox_fused_scaled(struct ox_run *r, const struct ox_tensor *weights,
                              const struct ox_tensor *scale, size_t groups, struct ox_error *err);
 
+/* MaxPool of our own domain: float32 or 8-bit integers of rank 4, channels last. */
+enum ox_status ox_fused_max_pool(struct ox_run *r, struct ox_error *err);
+
 /* A tensor with x's shape as if its channels were second, without data: for reading sizes. */
 enum ox_status ox_fused_first(struct ox_run *r, const struct ox_tensor *x, bool last,
                               struct ox_tensor **out, struct ox_error *err);

@@ -61,7 +61,7 @@ static enum ox_status run_pool(struct ox_run *r, enum ox_pool_kind kind, struct 
     return ox_env_poll(r->env, err);
 }
 
-static enum ox_status run_max_pool(struct ox_run *r, struct ox_error *err)
+enum ox_status ox_fused_max_pool(struct ox_run *r, struct ox_error *err)
 {
     return run_pool(r, OX_POOL_MAX, err);
 }
@@ -225,6 +225,6 @@ const struct ox_op ox_ops_fused_maps[] = {
     {OX_OWN_DOMAIN, "ChannelAffine", 1, .infer = ox_rule_same, .run = run_affine},
     {OX_OWN_DOMAIN, "GlobalAveragePool", 1, .run = run_global_average},
     {OX_OWN_DOMAIN, "GlobalMaxPool", 1, .run = run_global_max},
-    {OX_OWN_DOMAIN, "MaxPool", 1, .run = run_max_pool},
+    {OX_OWN_DOMAIN, "MaxPool", 1, .run = ox_fused_max_pool},
     {OX_OWN_DOMAIN, "Resize", 1, .run = run_resize},
     {0}};

@@ -78,6 +78,10 @@ enum ox_status ox_int8_multiply(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_int8_prepare_add(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_int8_prepare_multiply(struct ox_run *r, struct ox_error *err);
 
+/* QLinearAveragePool and QLinearGlobalAveragePool. */
+enum ox_status ox_int8_average_pool(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_int8_global_average(struct ox_run *r, struct ox_error *err);
+
 struct ox_window;
 /* Greatest codes of windows over [N, H, W, C]. */
 void ox_int8_max_pool(struct ox_run *r, const struct ox_tensor *x, const struct ox_window *w,

@@ -1,4 +1,4 @@
-/* Convolutions of 8-bit tensors over one or two axes: QLinearConv and ConvInteger, and IntegerConv of our own domain, which has
+/* Convolutions of 8-bit tensors over one or two axes: QLinearConv (also com.microsoft's) and ConvInteger, and IntegerConv of our own domain, which has
  * QLinearConv's inputs, a bias that may be float32, no y_scale and y_zero_point for a float32 result, and `layout`. */
 #include <string.h>
 
@@ -21,7 +21,9 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
                                  struct job *job, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_int8_even_empty(r, job->ports->x);
-    const int64_t layout = ox_run_int(r, "layout", 0), groups = ox_run_int(r, "group", 1);
+    const bool last = ox_run_int(r, "channels_last", 0) != 0; /* com.microsoft.QLinearConv */
+    const int64_t layout = ox_run_int(r, "layout", last ? OX_IN_LAST | OX_OUT_LAST : 0);
+    const int64_t groups = ox_run_int(r, "group", 1);
     struct ox_window *w = ox_run_scratch(r, 1, sizeof *w, err);
     struct ox_tensor *shape;
     if (!w)

@@ -108,7 +108,7 @@ static enum ox_status run(struct ox_run *r, bool global, struct ox_error *err)
         return OX_NO_MEMORY;
     if (!x || x->rank != 4)
         return ox_run_fail(r, err, OX_INPUT, "the data are no 8-bit codes of rank 4");
-    const bool last = ox_run_int(r, "layout", 0) & OX_IN_LAST;
+    const bool last = ox_run_int(r, "layout", 0) & OX_IN_LAST || ox_run_int(r, "channels_last", 0);
     OX_TRY(ox_fused_first(r, x, last, &shape, err));
     *p = (struct pool){.table = ox_bytes(ox_cpu()),
                        .x = x->data,
@@ -209,6 +209,22 @@ static enum ox_status run_average(struct ox_run *r, struct ox_error *err)
 static enum ox_status run_global(struct ox_run *r, struct ox_error *err)
 {
     return run(r, true, err);
+}
+
+static bool is_map(const struct ox_run *r)
+{
+    const struct ox_tensor *x = ox_int8_even_empty(r, 0);
+    return x && x->rank == 4;
+}
+
+enum ox_status ox_int8_average_pool(struct ox_run *r, struct ox_error *err)
+{
+    return is_map(r) ? run_average(r, err) : OX_UNSUPPORTED;
+}
+
+enum ox_status ox_int8_global_average(struct ox_run *r, struct ox_error *err)
+{
+    return is_map(r) ? run_global(r, err) : OX_UNSUPPORTED;
 }
 
 static void infer_average(struct ox_infer *c)

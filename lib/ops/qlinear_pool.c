@@ -1,9 +1,11 @@
-/* QLinearAveragePool QLinearGlobalAveragePool QLinearReduceMean QLinearSoftmax, NhwcMaxPool, NhwcConv: the standard's operators between
- * quantized values or with channels last. */
+/* QLinearAveragePool QLinearGlobalAveragePool QLinearReduceMean QLinearSoftmax, NhwcMaxPool, NhwcConv, QLinearConv (com.microsoft): the
+ * standard's operators between quantized values or with channels last. */
 #include <string.h>
 
 #include "ops/contrib.h"
+#include "ops/fused.h"
 #include "ops/infer.h"
+#include "ops/int8.h"
 #include "ops/qlinear.h"
 #include "ops/rules.h"
 #include "ops/window.h"
@@ -14,7 +16,7 @@ static enum ox_status call_channels(struct ox_run *r, const char *name, int64_t 
                                     struct ox_tensor **out, struct ox_error *err)
 {
     unsigned perm[OX_MOST_RANK];
-    const struct ox_tensor *inputs[4] = {NULL};
+    const struct ox_tensor *inputs[9] = {NULL};
     struct ox_tensor *first, *result = NULL;
     if (!last)
         return ox_call_standard(r, name, opset, in, n_in, out, err);
@@ -90,6 +92,12 @@ static enum ox_status run_nhwc_max_pool(struct ox_run *r, struct ox_error *err)
     return give(r, y, err);
 }
 
+static enum ox_status fast_nhwc_max_pool(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_int8_in(r, 0);
+    return x && x->rank == 4 ? ox_fused_max_pool(r, err) : OX_UNSUPPORTED;
+}
+
 /* The weights are (M, k1, ..., kn, C / group), as onnxruntime's optimizer for transformers writes them; the schema's words are those
  * of Conv. */
 static enum ox_status run_nhwc_conv(struct ox_run *r, struct ox_error *err)
@@ -108,6 +116,19 @@ static enum ox_status run_nhwc_conv(struct ox_run *r, struct ox_error *err)
     return give(r, y, err);
 }
 
+/* The standard's, with weights as there, whether channels are last or not: what onnxruntime makes of it when it saves a model that it
+ * has optimized. */
+static enum ox_status run_qlinear_conv(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in[9];
+    struct ox_tensor *y;
+    for (size_t i = 0; i < OX_COUNT(in); i++)
+        in[i] = ox_run_in(r, i);
+    OX_TRY(call_channels(r, "QLinearConv", 10, ox_run_int(r, "channels_last", 0) != 0, in,
+                         OX_COUNT(in), &y, err));
+    return give(r, y, err);
+}
+
 /* ---- Shapes ------------------------------------------------------------------------------------------------------- */
 
 /* Windows over the axes between the first and the last. kernel NULL: by kernel_shape. */
@@ -116,7 +137,6 @@ static void infer_last(struct ox_infer *c, const struct ox_expr *const *kernel,
 {
     unsigned rank;
     const struct ox_expr *const *x;
-    ox_infer_same_dtype(c, 0, 0);
     if (!ox_infer_shape(c, 0, &rank, &x) || rank < 3 || rank - 2 > OX_WINDOW_AXES)
         return;
     const struct ox_expr **dims = ox_infer_dims(c, rank);
@@ -130,6 +150,7 @@ static void infer_last(struct ox_infer *c, const struct ox_expr *const *kernel,
 
 static void infer_nhwc_max_pool(struct ox_infer *c)
 {
+    ox_infer_same_dtype(c, 0, 0);
     infer_last(c, NULL, NULL);
 }
 
@@ -137,8 +158,21 @@ static void infer_nhwc_conv(struct ox_infer *c)
 {
     unsigned rank;
     const struct ox_expr *const *w;
+    ox_infer_same_dtype(c, 0, 0);
     if (ox_infer_shape(c, 1, &rank, &w) && rank >= 3)
         infer_last(c, w + 1, w[0]);
+}
+
+static void infer_qlinear_conv(struct ox_infer *c)
+{
+    enum { X, W = 3, Y_ZERO = 7 };
+    unsigned rank;
+    const struct ox_expr *const *w;
+    ox_infer_same_dtype(c, 0, Y_ZERO);
+    if (!ox_infer_int_attr(c, "channels_last", 0))
+        ox_infer_conv(c, X, W);
+    else if (ox_infer_shape(c, W, &rank, &w) && rank >= 3)
+        infer_last(c, w + 2, w[0]);
 }
 
 static void infer_average_pool(struct ox_infer *c)
@@ -175,10 +209,14 @@ static void infer_reduce_mean(struct ox_infer *c)
 
 const struct ox_op ox_ops_qlinear_pool[] = {
     {MS, "NhwcConv", 1, .infer = infer_nhwc_conv, .run = run_nhwc_conv},
-    {MS, "NhwcMaxPool", 1, .infer = infer_nhwc_max_pool, .run = run_nhwc_max_pool},
-    {MS, "QLinearAveragePool", 1, .infer = infer_average_pool, .run = run_qlinear_average_pool},
+    {MS, "NhwcMaxPool", 1, .infer = infer_nhwc_max_pool, .run = run_nhwc_max_pool,
+     .fast = fast_nhwc_max_pool},
+    {MS, "QLinearAveragePool", 1, .infer = infer_average_pool, .run = run_qlinear_average_pool,
+     .fast = ox_int8_average_pool},
+    {MS, "QLinearConv", 1, .infer = infer_qlinear_conv, .run = run_qlinear_conv,
+     .fast = ox_int8_qlinear_conv, .prepare = ox_int8_prepare_qlinear_conv},
     {MS, "QLinearGlobalAveragePool", 1, .infer = infer_global_average_pool,
-     .run = run_qlinear_global_average_pool},
+     .run = run_qlinear_global_average_pool, .fast = ox_int8_global_average},
     {MS, "QLinearReduceMean", 1, .infer = infer_reduce_mean, .run = run_qlinear_reduce_mean},
     {MS, "QLinearSoftmax", 1, .infer = ox_rule_same, .run = run_qlinear_softmax},
     {0}};

@@ -183,6 +183,26 @@ START_TEST(qlinear_operators_keep_channels_last)
 }
 END_TEST
 
+/* As onnxruntime saves models that it has optimized: pixel by pixel between turns of the map, and as the standard's. */
+START_TEST(saved_convolutions_have_channels_last)
+{
+    check_same(
+        "g (float[2,3,9,8] x) => (float[A,B,C,D] y) { a = QuantizeLinear(x, s, z) "
+        "t0 = Transpose <perm = [0,2,3,1]> (a) "
+        "b = com.microsoft.QLinearConv <channels_last = 1, pads = [1,0,0,1], strides = [1,2]> "
+        "(t0, s, z, w0, ws, wz, t, o, b0) "
+        "c = com.microsoft.QLinearConv <channels_last = 1, group = 8, auto_pad = \"SAME_UPPER\"> "
+        "(b, t, o, v0, s, vz, t, z) "
+        "d = Transpose <perm = [0,3,1,2]> (c) "
+        "e = com.microsoft.QLinearConv (d, t, z, u0, s, vz, t, z) "
+        "y = DequantizeLinear(e, t, z) }",
+        CONSTANTS({"int8[8,3,3,3] w0", -127, 127}, {"float[8] ws", 1, 9}, {"int8[8] wz", 0, 0},
+                  {"int32[8] b0", -900, 900}, {"int8[8,1,3,3] v0", -127, 127},
+                  {"int8[5,8,1,1] u0", -127, 127}, {"int8[1] vz", 0, 0}, SCALES),
+        (struct shape){4, {2, 3, 9, 8}}, 0, WANT({"QLinearConv", 3}));
+}
+END_TEST
+
 START_TEST(products_take_a_bias_and_give_floats)
 {
     check_same(
@@ -308,6 +328,7 @@ int main(void)
     TCase *tests = tcase_create("codes");
     tcase_add_test(tests, convolutions_and_sums_stay_in_codes);
     tcase_add_test(tests, qlinear_operators_keep_channels_last);
+    tcase_add_test(tests, saved_convolutions_have_channels_last);
     tcase_add_test(tests, products_take_a_bias_and_give_floats);
     tcase_add_test(tests, stacks_of_codes_are_multiplied);
     tcase_add_test(tests, biases_are_added_in_codes);
