@@ -299,6 +299,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
         ox_meter_release(p.outputs[i].a_truth);
         ox_meter_release(p.outputs[i].b_truth);
         ox_meter_release(p.outputs[i].truths);
+        ox_meter_release(p.outputs[i].tipped);
         ox_meter_release(p.outputs[i].saturated);
         ox_meter_release(p.outputs[i].exact);
     }

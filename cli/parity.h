@@ -40,6 +40,9 @@ struct parity_side {
     char version[128];                /* of the engine; "" */
     struct ox_datum **double_outputs; /* --oracle: the same in double precision; NULL */
     struct ox_session *double_session;
+    struct ox_ties *near_ties;        /* of that session; NULL */
+    struct ox_datum **tipped_outputs; /* in double precision, all ties on their other side; NULL */
+    struct ox_session *tipped_session;
     struct ox_datum **saturated_outputs; /* A's against an engine that departs; NULL */
     struct ox_session *saturating_session;
     /* --layers of an engine: the values that it is asked for, by name in order, and what it made of them; NULL: it gave none. */
@@ -58,6 +61,7 @@ struct parity_output {
     char failed[128]; /* the requirement that was missed; "" */
     /* --oracle: largest error of each side against double precision, and what float32 would have. */
     struct ox_meter *a_truth, *b_truth, *truths;
+    struct ox_meter *tipped; /* how far ties move it in double precision; NULL: there are none */
     struct ox_metrics a_error, b_error, truth_difference;
     /* A with products that saturate, and as it is, against an engine over the samples from the first that departs; NULL. */
     struct ox_meter *saturated, *exact;

@@ -188,6 +188,10 @@ void parity_release_sides(struct parity *p)
         run_release_data(p->sides[i].saturated_outputs, run->n_outputs);
         free(p->sides[i].saturated_outputs);
         ox_session_release(p->sides[i].double_session);
+        run_release_data(p->sides[i].tipped_outputs, run->n_outputs);
+        free(p->sides[i].tipped_outputs);
+        ox_session_release(p->sides[i].tipped_session);
+        ox_ties_release(p->sides[i].near_ties);
         ox_session_release(p->sides[i].saturating_session);
         parity_release_record(&p->sides[i]);
         ox_session_release(run->session);

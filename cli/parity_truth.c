@@ -29,8 +29,28 @@ static enum ox_status run_otherwise(struct parity *p, const struct run *run,
 /* In double precision; an engine's model too, for it is the same. */
 static enum ox_status run_double(struct parity *p, struct parity_side *side)
 {
-    const struct ox_run_options options = {.oracle = true, .seed = parity_seed(side)};
+    struct ox_error err = {0};
+    if (!side->near_ties && ox_ties_new(&side->near_ties, side->run.model, &err) != OX_OK)
+        return cli_error(p->cli, &err);
+    const struct ox_run_options options = {.oracle = true,
+                                           .seed = parity_seed(side),
+                                           .on_value = ox_ties_value,
+                                           .value_arg = side->near_ties};
     return run_otherwise(p, &side->run, &options, &side->double_session, &side->double_outputs);
+}
+
+/* The same with every code that lies on a tie tipped to the other side, if there are any. */
+static enum ox_status run_tipped(struct parity *p, struct parity_side *side)
+{
+    struct ox_tie tie;
+    const struct ox_run_options options = {.oracle = true,
+                                           .seed = parity_seed(side),
+                                           .on_replace = ox_ties_tip,
+                                           .replace_arg = side->near_ties};
+    return ox_ties_first(side->near_ties, &tie)
+               ? run_otherwise(p, &side->run, &options, &side->tipped_session,
+                               &side->tipped_outputs)
+               : OX_OK;
 }
 
 /* A with products that saturate, for an engine whose products may. */
@@ -73,6 +93,10 @@ static enum ox_status measure_truth(struct parity *p, struct parity_output *outp
         status = measure(p, &output->b_truth, b->run.outputs[j], b->double_outputs[j]);
     if (status == OX_OK)
         status = measure(p, &output->truths, a->double_outputs[i], b->double_outputs[j]);
+    if (status == OX_OK && a->tipped_outputs)
+        status = measure(p, &output->tipped, a->tipped_outputs[i], a->double_outputs[i]);
+    if (status == OX_OK && b->tipped_outputs)
+        status = measure(p, &output->tipped, b->tipped_outputs[j], b->double_outputs[j]);
     return status;
 }
 
@@ -81,6 +105,8 @@ enum ox_status parity_measure_truth(struct parity *p)
     enum ox_status status = OX_OK;
     for (size_t i = 0; i < p->n_sides && status == OX_OK; i++)
         status = run_double(p, &p->sides[i]);
+    for (size_t i = 0; i < p->n_sides && status == OX_OK; i++)
+        status = run_tipped(p, &p->sides[i]);
     for (size_t k = 0; k < p->n_outputs && status == OX_OK; k++) {
         struct parity_output *output = &p->outputs[k];
         if (output->side < p->n_sides && output->in_a && output->in_b)
@@ -139,6 +165,8 @@ static const double ROUNDING_SPREAD = 8;
 /* What float32 leaves of a signal at least, unless something amplifies its rounding. */
 static const double FLOAT32_DB = 60;
 
+enum { TIES_SIZE = 256 };
+
 /* The decibels of the side that is farther from double precision; infinite where they mean nothing. */
 static double least_db(const struct parity_output *output)
 {
@@ -178,7 +206,29 @@ static void judge_products(struct parity_output *output)
              there);
 }
 
-static void judge_truth(struct parity_output *output)
+/* A step of a quantizer that one side alone takes, where a value lies on a half. Empty: none does, or all of them on their other side
+ * move the output by less than the sides differ. */
+static void judge_ties(const struct parity *p, const struct parity_output *output,
+                       char text[static TIES_SIZE])
+{
+    static const double APART = 2; /* some may tip this way and others that way */
+    struct ox_metrics moved = {.max_abs = 0};
+    struct ox_tie tie;
+    text[0] = '\0';
+    if (output->tipped)
+        ox_meter_read(output->tipped, &moved);
+    if (!(output->metrics.max_abs <= APART * moved.max_abs))
+        return;
+    if (ox_ties_first(p->sides[0].near_ties, &tie) ||
+        ox_ties_first(p->sides[output->side].near_ties, &tie))
+        snprintf(text, TIES_SIZE,
+                 "a tie of INT8: %llu of %llu codes lie nearer to a half than float32 rounds, the "
+                 "first in '%.80s'; tipped, they move the output by up to %.3g",
+                 (unsigned long long)tie.n_near, (unsigned long long)tie.n, tie.node,
+                 moved.max_abs);
+}
+
+static void judge_truth(const struct parity *p, struct parity_output *output)
 {
     const struct ox_metrics *m = &output->metrics;
     ox_meter_read(output->a_truth, &output->a_error);
@@ -196,6 +246,8 @@ static void judge_truth(struct parity_output *output)
                       : *output->nearer == 'a' ? "A is nearer"
                       : *output->nearer == 'b' ? "B is nearer"
                                                : "both are as near";
+    char ties[TIES_SIZE];
+    judge_ties(p, output, ties);
     if (isnan(m->max_abs) && isnan(a) && isnan(b))
         snprintf(output->verdict, sizeof output->verdict, "there is no number to judge by");
     else if (m->max_abs == 0)
@@ -220,8 +272,8 @@ static void judge_truth(struct parity_output *output)
         snprintf(output->verdict, sizeof output->verdict,
                  "%s; the difference is within what float32 allows", who);
     else
-        snprintf(output->verdict, sizeof output->verdict,
-                 "%s; the difference is more than float32 allows", who);
+        snprintf(output->verdict, sizeof output->verdict, "%s; %s", who,
+                 ties[0] ? ties : "the difference is more than float32 allows");
 }
 
 /* What departs may be drawn: then the numbers tell nothing of either side. */
@@ -243,7 +295,7 @@ enum ox_status parity_judge_truth(struct parity *p)
         if (!p->outputs[i].chance)
             judge_products(&p->outputs[i]);
         if (p->outputs[i].a_truth)
-            judge_truth(&p->outputs[i]);
+            judge_truth(p, &p->outputs[i]);
     }
     return status;
 }

@@ -1727,6 +1727,25 @@ enum ox_status ox_parity_feed(struct ox_env *env, const struct ox_session *from,
                               struct ox_datum *const *inputs, const struct ox_session *to,
                               struct ox_datum **out, struct ox_error *err);
 
+/* ---- Ties ------------------------------------------------------------------------------------------------------- */
+
+/* Codes that a model's QuantizeLinear rounds within float32's rounding of a half. The model outlives it. */
+struct ox_ties;
+enum ox_status ox_ties_new(struct ox_ties **out, struct ox_model *model, struct ox_error *err);
+void ox_ties_release(struct ox_ties *ties);
+/* For ox_run_options.on_value of a run in double precision; arg is the struct ox_ties, which counts over all runs. */
+enum ox_status ox_ties_value(void *arg, const char *name, const struct ox_datum *datum,
+                             struct ox_error *err);
+/* For ox_run_options.on_replace of such a run: all of them fall to the other side. */
+enum ox_status ox_ties_tip(void *arg, const char *name, struct ox_datum **value,
+                           struct ox_error *err);
+struct ox_tie {
+    const char *node; /* the first with such codes: its name, or what it makes */
+    uint64_t n_near, n;
+};
+/* False: there are none; ties may be NULL. */
+bool ox_ties_first(const struct ox_ties *ties, struct ox_tie *out);
+
 /* What numbers flow through a model. */
 struct ox_trace;
 

@@ -45,3 +45,9 @@ echo "== the engine fails behind the tie, which is told all the same"
 sed -i 's/^"\$ONNXTOOL" dump/echo >>runs; [ $(wc -l <runs) -le 6 ] || exit 3\n&/' bin/onnxtool-engine-tips
 "$ONNXTOOL" parity m.onnx --engine tips -i x=x.json --bisect 2>&1 | sed -n -e '/^onnxtool: tips/p' -e '/^first divergence/,$p'
 ls tmp
+
+echo "== one side alone tips: double precision tells that the code lies on a tie"
+engine tips_least 's/one = {1}/one = {1.0000001}/'
+"$ONNXTOOL" parity m.onnx --engine tips_least -i x=x.json --oracle 2>/dev/null | sed -n '/^$/,$p'
+engine off "s/alpha = 0.1/alpha = 0.6/; s/alpha: float = 0.1/alpha: float = 0.6/"
+"$ONNXTOOL" parity m.onnx --engine off -i x=x.json --oracle 2>/dev/null | sed -n '/^$/,$p'
