@@ -177,19 +177,6 @@ struct panel {
     float *ring, *made, *kept;
 };
 
-static void copy_pixels(size_t n, size_t channels, const float *from, size_t from_pixel, float *to,
-                        size_t to_pixel)
-{
-    enum { PIECE = 16 };
-    for (size_t x = 0; x < n; x++, from += from_pixel, to += to_pixel) {
-        size_t i = 0;
-        for (; i + PIECE <= channels; i += PIECE)
-            memcpy(to + i, from + i, PIECE * sizeof *to);
-        if (i < channels)
-            memcpy(to + i, from + i, (channels - i) * sizeof *to);
-    }
-}
-
 /* `n` pixels of the panel, from pixel `at` of all images on. */
 static void expand(const struct job *j, const struct panel *p, size_t at, size_t n, float *to)
 {
@@ -273,7 +260,7 @@ static void one_row(const struct job *j, const struct panel *p, size_t y, float 
         ox_conv_depthwise_end(j->t, &d, end, (p->image * c->out[0] + y) * c->out[1], p->first,
                               c->out[1], d.out);
     if (aside)
-        copy_pixels(c->out[1], p->channels, p->made, p->channels, out, pixel);
+        ox_conv_copy_pixels(c->out[1], p->channels, p->made, p->channels, out, pixel);
 }
 
 /* Zeros left and right of the lines. */

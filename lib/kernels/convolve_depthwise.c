@@ -1,6 +1,7 @@
 /* Depthwise convolution: an output row at a time, vectors over channels. Of a narrow image each line is copied once between
- * its zeros, into a ring of as many lines as the kernel is high. Of a wide one only the outputs whose taps leave the image at
- * the left or right are computed from a small patch that has the zeros in it. */
+ * its zeros, into a ring of as many lines as the kernel is high; for kernels of many taps of so few channels at a time that the
+ * ring stays in L1, where their pixels are adjacent. Of a wide one only the outputs whose taps leave the image at the left or
+ * right are computed from a small patch that has the zeros in it. */
 #include <math.h>
 #include <string.h>
 
@@ -26,6 +27,8 @@ void ox_conv_depthwise_pack(const struct ox_compute *t, const struct ox_conv *c,
 }
 
 enum { NARROW = 32, RING_FLOATS = 1 << 17, RING_LINES = 64 };
+/* Taps from which on channels are taken a block at a time; floats of the ring of one, and at most. */
+enum { MANY_TAPS = 15, NEAR_FLOATS = 8192, NEAR_MOST = 16384, BLOCK = 16 };
 
 struct job {
     const struct ox_compute *t;
@@ -34,19 +37,36 @@ struct job {
     float *out;
     const struct ox_epilogue *end;
     size_t in_batch, out_batch;
-    size_t inner[2];    /* outputs [inner[0], inner[1]) of a row have all columns of taps inside */
-    size_t edge;        /* most outputs that are done from a patch at once */
-    size_t patch;       /* its pixels across */
-    size_t ring;        /* lines of the ring; 0: patches */
-    size_t rows;        /* output rows of a task */
-    size_t slot;        /* floats of work */
-    const float *zeros; /* a row of the image */
+    size_t inner[2]; /* outputs [inner[0], inner[1]) of a row have all columns of taps inside */
+    size_t edge;     /* most outputs that are done from a patch at once */
+    size_t patch;    /* its pixels across */
+    size_t ring;     /* lines of the ring; 0: patches */
+    size_t block, blocks; /* channels in the ring, and how often */
+    size_t rows;          /* output rows of a task */
+    size_t slot;          /* floats of work */
+    const float *zeros;   /* a row of the image */
     float *work;
 };
 
 static size_t span(const struct ox_conv *c, size_t outputs)
 {
     return (outputs - 1) * c->stride[1] + (c->kernel[1] - 1) * c->dilation[1] + 1;
+}
+
+/* A block and its finished row take a slot. Neighbouring tasks copy the lines that they share: blocks are tasks first. */
+static void plan_blocks(const struct ox_conv *c, size_t lines, size_t across, struct job *j)
+{
+    enum { TASKS = 16 };
+    const size_t most = NEAR_FLOATS / (across * lines + 1) / BLOCK * BLOCK;
+    const size_t all = c->batch * c->out[0];
+    j->ring = lines;
+    j->block = ox_even_part(c->in_channels, most > BLOCK ? most : BLOCK, BLOCK);
+    j->blocks = (c->in_channels + j->block - 1) / j->block;
+    const size_t parts = (TASKS + j->blocks - 1) / j->blocks;
+    j->rows = (all + parts - 1) / parts;
+    j->rows = j->rows < 2 * lines ? 2 * lines : j->rows;
+    j->slot = (across * lines + c->out[1]) * j->block;
+    j->slot = (j->slot + 15) / 16 * 16;
 }
 
 static void plan(const struct ox_conv *c, struct job *j)
@@ -68,8 +88,15 @@ static void plan(const struct ox_conv *c, struct job *j)
     j->rows = j->rows ? j->rows : 1;
     j->slot = (j->patch * c->kernel[0] * c->in_channels + 15) / 16 * 16;
     const size_t lines = (c->kernel[0] - 1) * c->dilation[0] + 1;
-    const size_t line = c->out[1] ? span(c, c->out[1]) * c->in_channels : 0;
+    const size_t across = c->out[1] ? span(c, c->out[1]) : 0, line = across * c->in_channels;
+    j->block = c->in_channels;
+    j->blocks = 1;
     j->ring = c->out[1] <= NARROW && lines <= RING_LINES && line * lines <= RING_FLOATS ? lines : 0;
+    if (c->kernel[0] * c->kernel[1] >= MANY_TAPS && lines <= RING_LINES &&
+        across * lines * BLOCK <= NEAR_MOST) {
+        plan_blocks(c, lines, across, j);
+        return;
+    }
     if (j->ring == 0)
         return;
     j->slot = (line * lines + 15) / 16 * 16;
@@ -185,27 +212,39 @@ static void wide_row(const struct job *j, struct ox_depthwise *d, float *out, st
     }
 }
 
-/* A line between its zeros. */
-static void copy_line(const struct ox_conv *c, const float *from, float *to)
+void ox_conv_copy_pixels(size_t n, size_t channels, const float *from, size_t from_pixel, float *to,
+                         size_t to_pixel)
 {
-    const size_t channels = c->in_channels, across = span(c, c->out[1]);
+    enum { PIECE = 16 };
+    for (size_t x = 0; x < n; x++, from += from_pixel, to += to_pixel) {
+        size_t i = 0;
+        for (; i + PIECE <= channels; i += PIECE)
+            memcpy(to + i, from + i, PIECE * sizeof *to);
+        if (i < channels)
+            memcpy(to + i, from + i, (channels - i) * sizeof *to);
+    }
+}
+
+/* `channels` of a line between its zeros. */
+static void copy_line(const struct ox_conv *c, size_t channels, const float *from, float *to)
+{
+    const size_t across = span(c, c->out[1]);
     const size_t left = min_size(c->pad[1], across), width = min_size(c->in[1], across - left);
     memset(to, 0, left * channels * sizeof *to);
     memset(to + (left + width) * channels, 0, (across - left - width) * channels * sizeof *to);
     to += left * channels;
-    if (c->in_pixel == channels) {
+    if (c->in_pixel == channels)
         memcpy(to, from, width * channels * sizeof *to);
-        return;
-    }
-    for (size_t x = 0; x < width; x++)
-        memcpy(to + x * channels, from + x * c->in_pixel, channels * sizeof *to);
+    else
+        ox_conv_copy_pixels(width, channels, from, c->in_pixel, to, channels);
 }
 
-static void narrow_row(const struct job *j, struct ox_depthwise *d, size_t image, size_t y,
-                       float *out, struct row *row)
+/* Channels [first, first + d->channels), which alone are in the ring. */
+static void ring_row(const struct job *j, struct ox_depthwise *d, size_t image, size_t y,
+                     size_t first, struct row *row)
 {
     const struct ox_conv *c = j->c;
-    const size_t line = span(c, c->out[1]) * c->in_channels;
+    const size_t line = span(c, c->out[1]) * d->channels;
     for (size_t r = 0; r < c->kernel[0]; r++) {
         const size_t at = y * c->stride[0] + r * c->dilation[0] - c->pad[0];
         row->at[r] = j->zeros;
@@ -214,35 +253,40 @@ static void narrow_row(const struct job *j, struct ox_depthwise *d, size_t image
         const size_t place = at % j->ring, known = image * c->in[0] + at + 1;
         float *to = row->room + place * line;
         if (row->held[place] != known)
-            copy_line(c, row->lines[r], to);
+            copy_line(c, d->channels, row->lines[r] + first, to);
         row->held[place] = known;
         row->at[r] = to;
     }
     d->row = row->at;
-    d->pixel = c->in_channels;
+    d->pixel = d->channels;
     d->count = c->out[1];
-    d->out = out;
     j->t->depthwise(d);
 }
 
-static void one_row(const struct job *j, size_t image, size_t y, struct row *row)
+static void one_row(const struct job *j, size_t image, size_t y, size_t first, struct row *row)
 {
     const struct ox_conv *c = j->c;
     struct ox_depthwise d = describe(j);
-    const bool done = ox_conv_depthwise_begin(&d, j->end, 0);
-    float *out = j->out + image * j->out_batch + y * c->out[1] * c->out_pixel;
+    const size_t pixel = (image * c->out[0] + y) * c->out[1];
+    float *out = j->out + image * j->out_batch + y * c->out[1] * c->out_pixel + first;
+    const bool done = ox_conv_depthwise_begin(&d, j->end, first), aside = !done && j->blocks > 1;
+    d.channels = min_size(j->block, c->in_channels - first);
+    d.weights += first;
+    d.out = aside ? row->room + j->ring * span(c, c->out[1]) * j->block : out;
+    d.out_pixel = aside ? d.channels : c->out_pixel;
     for (size_t r = 0; r < c->kernel[0]; r++) {
         const size_t at = y * c->stride[0] + r * c->dilation[0] - c->pad[0];
         row->lines[r] =
             at < c->in[0] ? j->in + image * j->in_batch + at * c->in[1] * c->in_pixel : j->zeros;
     }
     if (j->ring)
-        narrow_row(j, &d, image, y, out, row);
+        ring_row(j, &d, image, y, first, row);
     else
         wide_row(j, &d, out, row);
     if (!done)
-        ox_conv_depthwise_end(j->t, &d, j->end, (image * c->out[0] + y) * c->out[1], 0, c->out[1],
-                              out);
+        ox_conv_depthwise_end(j->t, &d, j->end, pixel, first, c->out[1], aside ? d.out : out);
+    if (aside)
+        ox_conv_copy_pixels(c->out[1], d.channels, d.out, d.out_pixel, out, c->out_pixel);
 }
 
 static void run_task(void *arg, size_t i, size_t slot)
@@ -250,9 +294,9 @@ static void run_task(void *arg, size_t i, size_t slot)
     const struct job *j = arg;
     const struct ox_conv *c = j->c;
     struct row row = {.room = j->work + slot * j->slot};
-    const size_t all = c->batch * c->out[0];
-    for (size_t y = i * j->rows; y < all && y < (i + 1) * j->rows; y++)
-        one_row(j, y / c->out[0], y % c->out[0], &row);
+    const size_t all = c->batch * c->out[0], y0 = i / j->blocks * j->rows;
+    for (size_t y = y0; y < all && y < y0 + j->rows; y++)
+        one_row(j, y / c->out[0], y % c->out[0], i % j->blocks * j->block, &row);
 }
 
 void ox_conv_depthwise(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
@@ -276,5 +320,5 @@ void ox_conv_depthwise(const struct ox_compute *t, struct ox_env *env, const str
     const size_t all = c->batch * c->out[0];
     const double flops = 2.0 * (double)all * (double)c->out[1] * (double)c->out_channels *
                          (double)(c->kernel[0] * c->kernel[1]);
-    ox_spread(env, (all + j.rows - 1) / j.rows, flops * 3, run_task, &j);
+    ox_spread(env, (all + j.rows - 1) / j.rows * j.blocks, flops * 3, run_task, &j);
 }

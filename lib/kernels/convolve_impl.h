@@ -48,6 +48,9 @@ bool ox_conv_depthwise_begin(struct ox_depthwise *d, const struct ox_epilogue *e
 void ox_conv_depthwise_end(const struct ox_compute *t, const struct ox_depthwise *d,
                            const struct ox_epilogue *end, size_t row, size_t first, size_t n,
                            float *out);
+/* n pixels of `channels` floats, at steps of their own on either side. */
+void ox_conv_copy_pixels(size_t n, size_t channels, const float *from, size_t from_pixel, float *to,
+                         size_t to_pixel);
 
 /* tile: 2 or 4. */
 size_t ox_conv_winograd_packed(const struct ox_compute *t, const struct ox_conv *c, unsigned tile);

@@ -103,7 +103,7 @@ INLINE void depthwise_some(const struct ox_depthwise *d, size_t c, size_t x0, co
     const size_t step = d->step * d->pixel, next = d->dilation * d->pixel, ld = d->weights_ld;
     VF sum[8];
 #pragma GCC unroll 8
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < 8; i++)
         sum[i] = bias;
     const float *w = d->weights + c;
     for (unsigned r = 0; r < d->rows; r++) {
@@ -124,36 +124,83 @@ INLINE void depthwise_some(const struct ox_depthwise *d, size_t c, size_t x0, co
         store_part(d->out + (x0 + i) * d->out_pixel + c, some, m, clipped(sum[i], lo, hi));
 }
 
+/* The same at step 1 without dilation: what is read once goes into as many outputs as the kernel is wide. */
+INLINE void depthwise_run(const struct ox_depthwise *d, size_t c, size_t x0, const unsigned n,
+                          const unsigned cols, bool some, size_t m)
+{
+    const VF bias = d->bias ? load_part(d->bias + c, some, m) : v_zero();
+    const VF lo = v_set1(d->lo), hi = v_set1(d->hi);
+    const size_t pixel = d->pixel, ld = d->weights_ld;
+    VF sum[8], w[7];
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < 8; i++)
+        sum[i] = bias;
+    const float *weights = d->weights + c;
+    for (unsigned r = 0; r < d->rows; r++) {
+        const float *in = d->row[r] + x0 * pixel + c;
+#pragma GCC unroll 7
+        for (unsigned q = 0; q < cols; q++, weights += ld)
+            w[q] = load_part(weights, some, m);
+#pragma GCC unroll 14
+        for (unsigned x = 0; x < n + cols - 1; x++, in += pixel) {
+            const VF v = load_part(in, some, m);
+#pragma GCC unroll 7
+            for (unsigned q = 0; q < cols; q++) {
+                if (x >= q && x - q < n)
+                    sum[x - q] = v_fma(v, w[q], sum[x - q]);
+            }
+        }
+    }
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < n; i++)
+        store_part(d->out + (x0 + i) * d->out_pixel + c, some, m, clipped(sum[i], lo, hi));
+}
+
+enum form { FORM_3X3, FORM_3X3_2, FORM_RUN_5, FORM_RUN_7, FORM_COLS_5, FORM_COLS_7, FORM_ANY };
+
+INLINE void depthwise_outputs(const struct ox_depthwise *d, const enum form form, size_t c,
+                              size_t x, const unsigned n, bool some, size_t m)
+{
+    if (form == FORM_RUN_5)
+        depthwise_run(d, c, x, n, 5, some, m);
+    else if (form == FORM_RUN_7)
+        depthwise_run(d, c, x, n, 7, some, m);
+    else if (form == FORM_COLS_5)
+        depthwise_some(d, c, x, n, 5, some, m);
+    else if (form == FORM_COLS_7)
+        depthwise_some(d, c, x, n, 7, some, m);
+    else
+        depthwise_some(d, c, x, n, d->cols, some, m);
+}
+
 /* Outputs [x, x + n) of a vector of channels. */
 INLINE void depthwise_strip(const struct ox_depthwise *d, size_t c, size_t x, size_t n,
-                            const unsigned cols, bool some, size_t m)
+                            const enum form form, bool some, size_t m)
 {
     size_t i = 0;
-    /* The last eight or four overlap those before: that is faster than one at a time. */
     for (; i + 8 <= n; i += 8)
-        depthwise_some(d, c, x + i, 8, cols, some, m);
-    if (i == n)
-        return;
-    if (n >= 8) {
-        depthwise_some(d, c, x + n - 8, 8, cols, some, m);
-        return;
-    }
-    if (n >= 4) {
-        depthwise_some(d, c, x, 4, cols, some, m);
-        depthwise_some(d, c, x + n - 4, 4, cols, some, m);
+        depthwise_outputs(d, form, c, x + i, 8, some, m);
+    if (n < 4) {
+        for (; i < n; i++)
+            depthwise_outputs(d, form, c, x + i, 1, some, m);
         return;
     }
-    for (; i < n; i++)
-        depthwise_some(d, c, x + i, 1, cols, some, m);
+    /* The last eight or four overlap those before: that is faster than one at a time. */
+    if (n - i > 4 && n >= 8) {
+        depthwise_outputs(d, form, c, x + n - 8, 8, some, m);
+        return;
+    }
+    if (n - i > 4)
+        depthwise_outputs(d, form, c, x, 4, some, m);
+    if (i < n)
+        depthwise_outputs(d, form, c, x + n - 4, 4, some, m);
 }
 
 static void depthwise_slow(const struct ox_depthwise *d, size_t c, size_t x, size_t n, bool some,
                            size_t m)
 {
-    depthwise_strip(d, c, x, n, d->cols, some, m);
+    depthwise_strip(d, c, x, n, FORM_ANY, some, m);
 }
-
-enum form { FORM_3X3, FORM_3X3_2, FORM_COLS_5, FORM_COLS_7, FORM_ANY };
 
 INLINE void depthwise_part(const struct ox_depthwise *d, enum form form, size_t c, size_t x,
                            size_t n)
@@ -162,10 +209,14 @@ INLINE void depthwise_part(const struct ox_depthwise *d, enum form form, size_t 
         depthwise_3x3(d, c, x, n, false, VW);
     else if (form == FORM_3X3_2)
         depthwise_3x3_2(d, c, x, n, false, VW);
+    else if (form == FORM_RUN_5)
+        depthwise_strip(d, c, x, n, FORM_RUN_5, false, VW);
+    else if (form == FORM_RUN_7)
+        depthwise_strip(d, c, x, n, FORM_RUN_7, false, VW);
     else if (form == FORM_COLS_5)
-        depthwise_strip(d, c, x, n, 5, false, VW);
+        depthwise_strip(d, c, x, n, FORM_COLS_5, false, VW);
     else if (form == FORM_COLS_7)
-        depthwise_strip(d, c, x, n, 7, false, VW);
+        depthwise_strip(d, c, x, n, FORM_COLS_7, false, VW);
     else
         depthwise_slow(d, c, x, n, false, VW);
 }
@@ -174,6 +225,8 @@ static enum form depthwise_form(const struct ox_depthwise *d)
 {
     if (d->rows == 3 && d->cols == 3 && d->dilation == 1 && d->step <= 2)
         return d->step == 1 ? FORM_3X3 : FORM_3X3_2;
+    if (d->dilation == 1 && d->step == 1)
+        return d->cols == 5 ? FORM_RUN_5 : d->cols == 7 ? FORM_RUN_7 : FORM_ANY;
     return d->cols == 5 ? FORM_COLS_5 : d->cols == 7 ? FORM_COLS_7 : FORM_ANY;
 }
 
@@ -210,7 +263,7 @@ static void depthwise_ahead(const struct ox_depthwise *d, size_t c0, size_t c1, 
 static void depthwise(const struct ox_depthwise *d)
 {
     /* A block of channels by a block of outputs whose lines stay in L1 from one vector to the next. */
-    enum { FLOATS = 6144, OUTPUTS = 28 };
+    enum { FLOATS = 6144, OUTPUTS = 32 };
     const enum form form = depthwise_form(d);
     const size_t each = FLOATS / ((OUTPUTS * d->step + d->cols) * d->rows) / LINE * LINE;
     const size_t channels = each ? each : LINE;

@@ -232,6 +232,8 @@ static const struct layer layers[] = {
     {.side = 14, .in = 576, .out = 576, .kernel = 3, .stride = 1, .depthwise = true},
     {.side = 7, .in = 960, .out = 960, .kernel = 3, .stride = 1, .depthwise = true},
     {.side = 56, .in = 96, .out = 96, .kernel = 7, .stride = 1, .depthwise = true},
+    {.side = 32, .in = 768, .out = 768, .kernel = 7, .stride = 1, .depthwise = true},
+    {.side = 14, .in = 384, .out = 384, .kernel = 7, .stride = 1, .depthwise = true},
     {.side = 14, .in = 256, .out = 256, .kernel = 3, .stride = 1, .groups = 32},
     {.side = 28, .in = 232, .out = 232, .kernel = 1, .stride = 1, .groups = 2},
     {.side = 28, .in = 256, .out = 128, .kernel = 2, .stride = 2, .transposed = true},

@@ -127,8 +127,9 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
         c.out_channels = c.groups * dice_between(d, 1, 20);
     } else if (way == OX_CONV_DEPTHWISE) {
         c.groups = c.in_channels = c.out_channels = dice_between(d, 1, 90);
-        if (dice_between(d, 0, 1))
-            c.kernel[0] = c.kernel[1] = 3, c.stride[1] = c.dilation[1] = 1;
+        const size_t side = 1 + 2 * dice_between(d, 0, 3); /* 1: as it is; 7: blocks of channels */
+        if (side > 1)
+            c.kernel[0] = c.kernel[1] = side, c.stride[1] = c.dilation[1] = 1;
     } else if (way == OX_CONV_WINOGRAD2 || way == OX_CONV_WINOGRAD4) {
         make_3x3(&c);
     } else if (way == OX_CONV_POINTWISE) {
