@@ -40,7 +40,7 @@ size_t ox_plane_conv_work(const struct ox_compute *t, const struct ox_env *env,
 /* Where the pixels of a panel start, and up to two runs of adjacent ones. */
 struct panel {
     unsigned n, first; /* pixels; those of the first run */
-    bool runs;
+    bool runs;         /* at most two */
     size_t at[OX_TILE_COLS_MAX];
 };
 
@@ -49,9 +49,9 @@ static void find_pixels(const struct ox_plane_conv *c, size_t from, unsigned n, 
     size_t line = from / c->width, column = from % c->width;
     p->n = n;
     p->first = c->width - column < n ? (unsigned)(c->width - column) : n;
-    p->runs = c->step == 1 && (p->first == n || c->width >= n - p->first);
+    p->runs = p->first == n || c->width >= n - p->first;
     for (unsigned q = 0; q < n; q++) {
-        p->at[q] = c->line[line] + column * c->step;
+        p->at[q] = c->line[line] + column;
         if (++column == c->width) {
             column = 0;
             line++;

@@ -5,11 +5,10 @@
 
 #include "kernels/dense.h"
 
-/* y[i][p] = bias[i] + sum over c, t of weights[i][c][t] * x[c][start(p) + tap[t]], where pixel p = l * width + o starts at line[l] + o *
- * step. */
+/* y[i][p] = bias[i] + sum over c, t of weights[i][c][t] * x[c][start(p) + tap[t]], where pixel p = l * width + o starts at line[l] + o. */
 struct ox_plane_conv {
     size_t rows, channels, taps;
-    size_t lines, width, step;
+    size_t lines, width;
     const size_t *tap, *line;
     size_t
         plane; /* floats from channel to channel of x; OX_PLANE_SLACK may be read behind the last */

@@ -1,5 +1,6 @@
 /* Conv in float32 where it was not made a FusedConv: more than two spatial axes and the like. The input is copied into planes with
- * their padding, so that no tap lies outside. */
+ * their padding, so that no tap lies outside; of a line every stride-th element lies together, so that what neighbouring outputs
+ * read at a tap is adjacent. */
 #include <stdint.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@ enum { AXES = 6 };
 
 struct padded {
     const struct ox_window *w;
-    size_t dims[AXES], planes, plane, line;
+    size_t dims[AXES], planes, plane;
+    size_t stride, phase; /* along a line, which has `stride` phases of so many elements */
     const float *x;
     float *y;
 };
@@ -21,15 +23,35 @@ static bool find_padded(const struct ox_plain_conv *cv, struct padded *p)
 {
     const struct ox_window *w = &cv->w;
     *p = (struct padded){.w = w, .plane = 1, .planes = cv->images * cv->groups * cv->in_group};
+    p->stride = (size_t)w->stride[w->n - 1];
     for (unsigned d = 0; d < w->n; d++) {
-        const int64_t reach =
-            (w->out[d] - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
+        int64_t reach = (w->out[d] - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
+        if (d == w->n - 1 && reach > 0) {
+            p->phase = ((size_t)reach + p->stride - 1) / p->stride;
+            reach = p->phase < (size_t)1 << 31 && p->stride < (size_t)1 << 31
+                        ? (int64_t)(p->phase * p->stride)
+                        : 0;
+        }
         if (w->before[d] < 0 || reach < 1 || reach > (int64_t)1 << 31 ||
             OX_MUL_OVERFLOWS(p->plane, (size_t)reach, &p->plane))
             return false;
         p->dims[d] = (size_t)reach;
     }
     return p->plane < SIZE_MAX / 64 / (p->planes + 1);
+}
+
+/* n elements of a line, the first at place `at` of the padded one. */
+static void copy_line(const struct padded *p, const float *x, size_t at, size_t n, float *y)
+{
+    if (p->stride == 1) {
+        memcpy(y + at, x, n * sizeof *y);
+        return;
+    }
+    for (size_t first = 0; first < p->stride && first < n; first++) {
+        float *to = y + (at + first) % p->stride * p->phase + (at + first) / p->stride;
+        for (size_t i = first; i < n; i += p->stride)
+            *to++ = x[i];
+    }
 }
 
 /* Copies what of a plane lies in the padded one; the rest is zero. */
@@ -52,7 +74,7 @@ static void copy_plane(const struct padded *p, const float *x, float *y)
             step *= p->dims[d];
         }
         if (inside && n)
-            memcpy(y + at + before, x + line * whole, n * sizeof *y);
+            copy_line(p, x + line * whole, before, n, y + at);
     }
 }
 
@@ -63,7 +85,7 @@ static void copy_task(void *arg, size_t from, size_t to)
         copy_plane(p, p->x + i * p->w->n_in, p->y + i * p->plane);
 }
 
-/* Offsets in a padded plane of the points of a grid of `n` sizes, `step` apart on each axis. */
+/* Offsets in a padded plane of the points of a grid of `n` sizes, `step` apart on each of the first axes. */
 static void grid_offsets(const struct padded *p, unsigned axes, const int64_t *sizes,
                          const int64_t *step, size_t n, size_t *out)
 {
@@ -71,8 +93,10 @@ static void grid_offsets(const struct padded *p, unsigned axes, const int64_t *s
         size_t rest = i, scale = 1, at = 0;
         for (unsigned d = p->w->n; d-- > 0;) {
             if (d < axes) {
-                at += rest % (size_t)sizes[d] * (size_t)step[d] * scale;
+                const size_t place = rest % (size_t)sizes[d] * (size_t)step[d];
                 rest /= (size_t)sizes[d];
+                at += d + 1 < p->w->n ? place * scale
+                                      : place % p->stride * p->phase + place / p->stride;
             }
             scale *= p->dims[d];
         }
@@ -89,7 +113,6 @@ static enum ox_status convolve(struct ox_run *r, const struct ox_plain_conv *cv,
                               .channels = cv->in_group,
                               .taps = w->taps,
                               .width = (size_t)w->out[w->n - 1],
-                              .step = (size_t)w->stride[w->n - 1],
                               .plane = p->plane,
                               .weights = cv->weights,
                               .bias = cv->bias,

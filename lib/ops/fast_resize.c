@@ -1,6 +1,5 @@
-/* Resize over planes as they lie: the last two axes, of float32 to the nearest element or between two along each axis, of 8-bit
- * integers between two. */
-#include <math.h>
+/* Resize in float32 over planes as they lie: the last two axes and the one before, to the nearest element or between two along
+ * each axis. */
 #include <stdint.h>
 #include <string.h>
 
@@ -36,10 +35,11 @@ enum ox_status ox_resize_pairs(struct ox_run *r, const struct ox_resize *z, unsi
 struct planes {
     const float *x;
     float *y, *work;
-    size_t in[2], out[2];
-    bool nearest, twice; /* twice: nearest, each column two times */
-    const size_t *row, *col;
-    const float *row_weight, *col_weight;
+    size_t in[2], out[2], deep[2]; /* deep: planes that lie along an axis, before and after */
+    bool nearest, twice;           /* twice: nearest, each column two times */
+    const size_t *row, *col, *level;
+    const float *row_weight, *col_weight, *level_weight;
+    size_t slot; /* floats of work: a line, and a plane where planes are mixed */
 };
 
 static bool as_before(const struct planes *p, size_t y)
@@ -73,17 +73,32 @@ static bool doubles_columns(const struct planes *p)
     return twice;
 }
 
+/* The plane that output plane i is resized from. */
+static const float *between_planes(const struct planes *p, size_t i, float *work)
+{
+    const size_t level = i % p->deep[1], plane = p->in[0] * p->in[1];
+    const float *x = p->x + i / p->deep[1] * p->deep[0] * plane;
+    const float *a = x + p->level[2 * level] * plane, *b = x + p->level[2 * level + 1] * plane;
+    const float f = p->level_weight[level], g = 1 - f;
+    if (a == b)
+        return a;
+    for (size_t k = 0; k < plane; k++)
+        work[k] = f * a[k] + g * b[k];
+    return work;
+}
+
 static void resize_plane(void *arg, size_t i, size_t slot)
 {
     const struct planes *p = arg;
-    const float *plane = p->x + i * p->in[0] * p->in[1];
+    float *work = p->work + slot * p->slot;
+    const float *plane = between_planes(p, i, work + p->in[1]);
     float *out = p->y + i * p->out[0] * p->out[1];
     for (size_t y = 0; y < p->out[0]; y++, out += p->out[1]) {
         if (as_before(p, y)) {
             memcpy(out, out - p->out[1], p->out[1] * sizeof *out);
             continue;
         }
-        const float *line = between_rows(p, plane, y, p->work + slot * p->in[1]);
+        const float *line = between_rows(p, plane, y, work);
         const size_t *col = p->col;
         if (p->twice)
             double_row(line, p->in[1], out);
@@ -95,14 +110,14 @@ static void resize_plane(void *arg, size_t i, size_t slot)
     }
 }
 
-/* Whether nothing but the last two axes changes, and these by one or two points a place. */
+/* Whether nothing but the last three axes changes, and these by one or two points a place. */
 static bool is_simple(const struct ox_resize *z, const struct ox_tensor *x)
 {
     if (z->how.coordinates == OX_COORD_CROP || z->how.antialias || z->how.mode == OX_RESAMPLE_CUBIC)
         return false;
     for (unsigned d = 0; d < x->rank; d++) {
         const bool same = ox_resample_is_identity(&z->how, &z->axes[d]);
-        if (d + 2 < x->rank ? !same
+        if (d + 3 < x->rank ? !same
                             : !same && z->how.mode != OX_RESAMPLE_NEAREST &&
                                   ox_resample_taps(&z->how, &z->axes[d]) != 2)
             return false;
@@ -110,86 +125,24 @@ static bool is_simple(const struct ox_resize *z, const struct ox_tensor *x)
     return true;
 }
 
-/* ---- Integers ---------------------------------------------------------------------------------------------------- */
-
-/* The elements that each place of an axis lies between, and their weights. */
-struct places {
-    int64_t *at;
-    double *weight;
-};
-
-static enum ox_status find_places(struct ox_run *r, const struct ox_resize *z, unsigned axis,
-                                  struct places *p, struct ox_error *err)
+/* What is taken along each of the last three axes. */
+static enum ox_status make_tables(struct ox_run *r, const struct ox_resize *z, unsigned rank,
+                                  struct planes *p, struct ox_error *err)
 {
-    const struct ox_resample_axis *a = &z->axes[axis];
-    const size_t out = (size_t)a->out;
-    p->at = ox_run_scratch(r, 2 * out, sizeof *p->at, err);
-    p->weight = ox_run_scratch(r, 2 * out, sizeof *p->weight, err);
-    if (!p->at || !p->weight)
-        return OX_NO_MEMORY;
-    if (!ox_resample_is_identity(&z->how, a)) {
-        ox_resample_table(&z->how, a, 2, p->at, p->weight);
-        return OX_OK;
+    const size_t n[3] = {p->deep[1], p->out[0], p->out[1]};
+    const size_t **table[3] = {&p->level, &p->row, &p->col};
+    const float **weight[3] = {&p->level_weight, &p->row_weight, &p->col_weight};
+    for (unsigned k = 0; k < 3; k++) {
+        size_t *t = ox_run_scratch(r, 2 * n[k], sizeof *t, err);
+        float *w = ox_run_scratch(r, n[k], sizeof *w, err);
+        if (!t || !w)
+            return OX_NO_MEMORY;
+        OX_TRY(ox_resize_pairs(r, z, rank - 3 + k, t, w, err));
+        *table[k] = t;
+        *weight[k] = w;
     }
-    for (size_t i = 0; i < out; i++) {
-        p->at[2 * i] = p->at[2 * i + 1] = (int64_t)i;
-        p->weight[2 * i] = 1;
-        p->weight[2 * i + 1] = 0;
-    }
+    p->twice = doubles_columns(p);
     return OX_OK;
-}
-
-struct byte_planes {
-    const uint8_t *x;
-    uint8_t *y, flip; /* flip: 0x80 of signed ones */
-    double *work;
-    size_t in[2], out[2];
-    struct places rows, cols;
-};
-
-/* In doubles, an axis after the other, as the reference kernel does it: the same codes. */
-static void resize_byte_plane(void *arg, size_t i, size_t slot)
-{
-    const struct byte_planes *p = arg;
-    const uint8_t *plane = p->x + i * p->in[0] * p->in[1];
-    uint8_t *out = p->y + i * p->out[0] * p->out[1];
-    double *line = p->work + slot * p->in[1];
-    const int zero = p->flip;
-    for (size_t y = 0; y < p->out[0]; y++) {
-        const uint8_t *a = plane + (size_t)p->rows.at[2 * y] * p->in[1];
-        const uint8_t *b = plane + (size_t)p->rows.at[2 * y + 1] * p->in[1];
-        const double f = p->rows.weight[2 * y], g = p->rows.weight[2 * y + 1];
-        for (size_t x = 0; x < p->in[1]; x++)
-            line[x] = f * ((a[x] ^ p->flip) - zero) + g * ((b[x] ^ p->flip) - zero);
-        for (size_t x = 0; x < p->out[1]; x++) {
-            const double value = p->cols.weight[2 * x] * line[p->cols.at[2 * x]] +
-                                 p->cols.weight[2 * x + 1] * line[p->cols.at[2 * x + 1]];
-            const int code = (int)rint(value) + zero;
-            *out++ = (uint8_t)(code < 0 ? 0 : code > UINT8_MAX ? UINT8_MAX : code) ^ p->flip;
-        }
-    }
-}
-
-static enum ox_status resize_bytes(struct ox_run *r, const struct ox_resize *z, size_t planes,
-                                   const int64_t *dims, struct ox_error *err)
-{
-    const struct ox_tensor *x = ox_run_in(r, 0);
-    const unsigned h = x->rank - 2, w = x->rank - 1;
-    struct ox_tensor *y;
-    struct byte_planes p = {.x = x->data,
-                            .flip = x->dtype == OX_INT8 ? 0x80 : 0,
-                            .in = {(size_t)x->dims[h], (size_t)x->dims[w]},
-                            .out = {(size_t)dims[h], (size_t)dims[w]}};
-    OX_TRY(find_places(r, z, h, &p.rows, err));
-    OX_TRY(find_places(r, z, w, &p.cols, err));
-    p.work = ox_run_work(r, ox_slots(r->env) * p.in[1], sizeof *p.work, err);
-    if (!p.work)
-        return OX_NO_MEMORY;
-    OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, dims, &y, err));
-    p.y = y->data;
-    if (y->n)
-        ox_spread(r->env, planes, (double)y->n * 40, resize_byte_plane, &p);
-    return ox_env_poll(r->env, err);
 }
 
 enum ox_status ox_fast_resize(struct ox_run *r, struct ox_error *err)
@@ -198,36 +151,31 @@ enum ox_status ox_fast_resize(struct ox_run *r, struct ox_error *err)
     const bool bytes = x && (x->dtype == OX_UINT8 || x->dtype == OX_INT8);
     struct ox_resize z;
     struct ox_tensor *y;
-    int64_t dims[4];
-    if (!x || (!bytes && !ox_fast_in(r, 0)) || x->rank < 3 || x->rank > 4 || !x->n ||
-        ox_resize_plan(r, x, &z, err) != OX_OK || !is_simple(&z, x) ||
-        (bytes && z.how.mode == OX_RESAMPLE_NEAREST))
+    int64_t dims[5];
+    if (!x || (!bytes && !ox_fast_in(r, 0)) || x->rank < 3 || x->rank > 5 || !x->n ||
+        ox_resize_plan(r, x, &z, err) != OX_OK || !is_simple(&z, x))
         return OX_UNSUPPORTED;
     size_t planes = 1;
     for (unsigned d = 0; d < x->rank; d++) {
         dims[d] = z.axes[d].out;
-        planes *= d + 2 < x->rank ? (size_t)x->dims[d] : 1;
+        planes *= d + 2 < x->rank ? (size_t)dims[d] : 1;
     }
+    const unsigned l = x->rank - 3, h = x->rank - 2, w = x->rank - 1;
+    const bool level = ox_resample_is_identity(&z.how, &z.axes[l]);
     if (bytes)
-        return resize_bytes(r, &z, planes, dims, err);
-    const unsigned h = x->rank - 2, w = x->rank - 1;
-    const size_t rows = (size_t)dims[h], cols = (size_t)dims[w];
-    size_t *table = ox_run_scratch(r, 2 * (rows + cols), sizeof *table, err);
-    float *weights = ox_run_scratch(r, rows + cols, sizeof *weights, err);
-    if (!table || !weights)
-        return OX_NO_MEMORY;
-    OX_TRY(ox_resize_pairs(r, &z, h, table, weights, err));
-    OX_TRY(ox_resize_pairs(r, &z, w, table + 2 * rows, weights + rows, err));
+        return level && z.how.mode != OX_RESAMPLE_NEAREST
+                   ? ox_fast_resize_bytes(r, &z, planes, dims, err)
+                   : OX_UNSUPPORTED;
     struct planes p = {.x = x->data,
                        .in = {(size_t)x->dims[h], (size_t)x->dims[w]},
-                       .out = {rows, cols},
+                       .out = {(size_t)dims[h], (size_t)dims[w]},
+                       .deep = {(size_t)x->dims[l], (size_t)dims[l]},
                        .nearest = z.how.mode == OX_RESAMPLE_NEAREST,
-                       .row = table,
-                       .col = table + 2 * rows,
-                       .row_weight = weights,
-                       .col_weight = weights + rows};
-    p.twice = doubles_columns(&p);
-    p.work = ox_run_work(r, ox_slots(r->env) * p.in[1], sizeof *p.work, err);
+                       .slot = (size_t)x->dims[w]};
+    if (!p.nearest && !level)
+        p.slot += p.in[0] * p.in[1];
+    OX_TRY(make_tables(r, &z, x->rank, &p, err));
+    p.work = ox_run_work(r, ox_slots(r->env) * p.slot, sizeof *p.work, err);
     if (!p.work)
         return OX_NO_MEMORY;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));

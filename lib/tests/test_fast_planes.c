@@ -82,7 +82,7 @@ static size_t run_level(const struct random_model *p, int level, const float *x,
     return n;
 }
 
-/* Scales and sizes of a Resize that leaves the first axes alone. */
+/* Sizes of a Resize that leaves the first axis alone, mostly the second too. */
 static void draw_resize(struct dice *d, struct random_model *p)
 {
     static const char *const modes[] = {"nearest", "linear"};
@@ -90,16 +90,20 @@ static void draw_resize(struct dice *d, struct random_model *p)
                                           "ceil"};
     static const char *const coordinates[] = {"half_pixel", "align_corners", "asymmetric",
                                               "pytorch_half_pixel", "half_pixel_symmetric"};
-    const unsigned axes = dice_between(d, 0, 3) ? 2 : 1;
+    static const char *const shapes[][2] = {
+        {"N,C,W", "N,c,Q"}, {"N,C,H,W", "N,c,P,Q"}, {"N,C,D,H,W", "N,c,O,P,Q"}};
+    const unsigned axes = (unsigned)dice_between(d, 1, 3);
     const size_t mode = dice_between(d, 0, 1);
     p->rank = axes + 2;
     p->exact = mode == 0;
     for (unsigned a = 0; a < p->rank; a++)
-        p->dims[a] = (int64_t)dice_between(d, 1, a < 2 ? 3 : 12);
+        p->dims[a] = (int64_t)dice_between(d, 1, a < 2 ? 3 : axes > 2 ? 7 : 12);
     char sizes[80];
-    size_t at = (size_t)snprintf(sizes, sizeof sizes, "%d,%d", (int)p->dims[0], (int)p->dims[1]);
+    size_t at = (size_t)snprintf(sizes, sizeof sizes, "%d,%d", (int)p->dims[0],
+                                 (int)(dice_between(d, 0, 3) ? p->dims[1] : 1 + p->dims[0]));
     for (unsigned a = 0; a < axes; a++)
-        at += (size_t)snprintf(sizes + at, sizeof sizes - at, ",%zu", dice_between(d, 1, 25));
+        at += (size_t)snprintf(sizes + at, sizeof sizes - at, ",%zu",
+                               dice_between(d, 1, axes > 2 ? 11 : 25));
     /* Of 8-bit integers the same codes come. */
     static const struct {
         const char *before, *name, *after;
@@ -115,9 +119,9 @@ static void draw_resize(struct dice *d, struct random_model *p)
              "<uint8 u = {100}, int8 i = {9}> { s = Constant <value_ints = [%s]> () %s "
              "r = Resize <mode = \"%s\", nearest_mode = \"%s\", "
              "coordinate_transformation_mode = \"%s\"> (%s, , , s) %s }",
-             axes == 2 ? "N,C,H,W" : "N,C,W", axes == 2 ? "N,C,P,Q" : "N,C,Q", sizes,
-             types[type].before, modes[mode], nearest[dice_between(d, 0, 3)],
-             coordinates[dice_between(d, 0, 4)], types[type].name, types[type].after);
+             shapes[axes - 1][0], shapes[axes - 1][1], sizes, types[type].before, modes[mode],
+             nearest[dice_between(d, 0, 3)], coordinates[dice_between(d, 0, 4)], types[type].name,
+             types[type].after);
 }
 
 static void draw_global(struct dice *d, struct random_model *p)
@@ -166,7 +170,7 @@ static void draw_conv(struct dice *d, struct random_model *p)
     p->other[0] = groups * (int64_t)dice_between(d, 4, 9);
     for (unsigned a = 0; a < axes; a++) {
         const size_t kernel = dice_between(d, 1, 3), dilation = dice_between(d, 1, 2);
-        const size_t reach = (kernel - 1) * dilation + 1, stride = dice_between(d, 1, 2);
+        const size_t reach = (kernel - 1) * dilation + 1, stride = dice_between(d, 1, 3);
         p->other[2 + a] = (int64_t)kernel;
         pads[a] = dice_between(d, 0, 2);
         pads[a + axes] = dice_between(d, 0, 2);
