@@ -198,7 +198,14 @@ static void depthwise(const struct ox_depthwise *d)
 
 /* F(m x m, 3x3) at the points 0, 1, -1, infinity (m = 2) and 0, 1, -1, 1/2, -2, infinity (m = 4): Lavin and Gray, "Fast
  * Algorithms for Convolutional Neural Networks"; the points after Barabasz et al., "Error Analysis and Improving the
- * Accuracy of Winograd Convolution for Deep Neural Networks". convolve_winograd.c has G, which belongs to them. */
+ * Accuracy of Winograd Convolution for Deep Neural Networks". G, which belongs to them, is in convolve_winograd.c too, in double. */
+static const float g_2[4][3] = {{1, 0, 0}, {0.5f, 0.5f, 0.5f}, {0.5f, -0.5f, 0.5f}, {0, 0, 1}};
+static const float g_4[6][3] = {{1, 0, 0},
+                                {1.0f / 3, 1.0f / 3, 1.0f / 3},
+                                {-1.0f / 3, 1.0f / 3, -1.0f / 3},
+                                {-16.0f / 15, -8.0f / 15, -4.0f / 15},
+                                {1.0f / 15, -2.0f / 15, 4.0f / 15},
+                                {0, 0, 1}};
 static const float in_2[4][6] = {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}};
 static const float in_4[6][6] = {{1, -1.5f, -2, 1.5f, 1, 0}, {0, -1, 0.5f, 2.5f, 1, 0},
                                  {0, 1, -2.5f, 0.5f, 1, 0},  {0, -2, -1, 2, 1, 0},
@@ -256,6 +263,34 @@ static void winograd_out(unsigned alpha, const float (*m)[6], const struct ox_wi
             }
         }
     }
+}
+
+static void winograd_weights(unsigned alpha, const float (*g)[3],
+                             const struct ox_winograd_weights *w)
+{
+    for (size_t n = 0; n < w->n; n++) {
+        float half[6][3];
+        for (unsigned i = 0; i < alpha; i++) {
+            for (unsigned q = 0; q < 3; q++)
+                half[i][q] = g[i][0] * w->in[q * w->tap + n] +
+                             g[i][1] * w->in[(3 + q) * w->tap + n] +
+                             g[i][2] * w->in[(6 + q) * w->tap + n];
+        }
+        for (unsigned i = 0; i < alpha * alpha; i++) {
+            const float *h = half[i / alpha], *row = g[i % alpha];
+            w->out[i * w->plane + n] = h[0] * row[0] + h[1] * row[1] + h[2] * row[2];
+        }
+    }
+}
+
+static void winograd_weights2(const struct ox_winograd_weights *w)
+{
+    winograd_weights(4, g_2, w);
+}
+
+static void winograd_weights4(const struct ox_winograd_weights *w)
+{
+    winograd_weights(6, g_4, w);
 }
 
 static void winograd_in2(const struct ox_winograd_in *w)
@@ -349,6 +384,7 @@ static const struct ox_compute plain = {
     .depthwise = depthwise,
     .winograd_in = {winograd_in2, winograd_in4},
     .winograd_out = {winograd_out2, winograd_out4},
+    .winograd_weights = {winograd_weights2, winograd_weights4},
     .pool_max = pool_max,
     .pool_sum = pool_sum,
     .transpose = transpose,

@@ -105,6 +105,14 @@ struct ox_winograd_in {
     float *out;             /* alpha^2 matrices, `plane` floats apart */
     size_t plane;
 };
+/* Its weights: n at each of nine taps, `tap` floats apart; n a multiple of 2 * width. */
+struct ox_winograd_weights {
+    size_t n;
+    const float *in;
+    size_t tap;
+    float *out; /* alpha^2 pieces, `plane` floats apart */
+    size_t plane;
+};
 struct ox_winograd_out {
     size_t channels;
     const float *in; /* alpha^2 matrices, `plane` floats apart */
@@ -149,6 +157,7 @@ struct ox_compute {
     void (*depthwise)(const struct ox_depthwise *d);
     void (*winograd_in[2])(const struct ox_winograd_in *w); /* F(2x2,3x3), F(4x4,3x3) */
     void (*winograd_out[2])(const struct ox_winograd_out *w);
+    void (*winograd_weights[2])(const struct ox_winograd_weights *w);
 
     void (*pool_max)(const struct ox_pool *p);
     void (*pool_sum)(const struct ox_pool *p);

@@ -19,35 +19,44 @@ static bool winograd(const struct ox_conv *c)
            c->in_channels >= 16 && c->out_channels >= 8;
 }
 
-/* What `spots` products an image at each of `points` cost, in multiplications for a pair of channels, if a weight costs as much as
- * `weight` of them and the transforms of data as much as `more` channels. */
+/* What `spots` products an image at each of `points` cost, in multiplications for a pair of channels, if weights cost as much as
+ * `weights` of them and the transforms of data as much as `more` channels. */
 static double way_cost(const struct ox_conv *c, double points, double spots, double more,
-                       double weight)
+                       double weights)
 {
     const double channels =
         (double)(c->in_channels < c->out_channels ? c->in_channels : c->out_channels);
-    return points * ((double)c->batch * spots * (1 + more / channels) + weight);
-}
-
-/* Winograd's weights take 16 or 36 floats where 9 were. From so many pairs of channels on, what is no faster to speak of is not
- * worth that memory: tiles of 4 must save a tenth over those of 2, and these an eighth over none. */
-enum { LARGE_PAIRS = 36864 };
-
-static bool is_large(const struct ox_conv *c)
-{
-    return (double)c->in_channels * (double)c->out_channels >= LARGE_PAIRS;
+    return points * (double)c->batch * spots * (1 + more / channels) + weights;
 }
 
 /* Weights come from memory once: as many multiplications are done in the time that a float takes; and in that which it takes to make
- * one of Winograd's. */
-enum { LOAD = 10, TRANSFORM = 120 };
+ * one of Winograd's beforehand, or those of a pair of channels as they are used. */
+enum { LOAD = 10, TRANSFORM = 120, LATE_2 = 40, LATE_4 = 100 };
 
-/* Tiles of Winograd's product, partial ones at the edges counted whole. */
-static double winograd_cost(const struct ox_conv *c, size_t tile, double more, unsigned may)
+/* Winograd's weights take 16 or 36 floats where 9 were. From so many pairs of channels on, where they would not stay in L2, they are
+ * transformed as they are used, if the transformed input, which then is in memory whole, has no more than so many floats. */
+enum { LATE_PAIRS = 8192, LATE_FLOATS = 1 << 21 };
+
+struct winograd_way {
+    enum ox_conv_way way;
+    double cost;
+};
+
+/* Of tiles of 2 or 4; partial ones at the edges are counted whole. */
+static struct winograd_way winograd_by(const struct ox_conv *c, size_t tile, unsigned may)
 {
     const size_t down = (c->out[0] + tile - 1) / tile, across = (c->out[1] + tile - 1) / tile;
-    return way_cost(c, (double)((tile + 2) * (tile + 2)), (double)(down * across), more,
-                    LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
+    const bool four = tile == 4;
+    const double points = (double)((tile + 2) * (tile + 2)), spots = (double)(down * across);
+    const double tiles = (double)c->batch * spots, more = four ? 14 : 16;
+    const double late = 9 * LOAD + (four ? LATE_4 : LATE_2) * (1 + tiles / OX_CONV_LATE_TILES);
+    const double before = points * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
+    if ((double)c->in_channels * (double)c->out_channels >= LATE_PAIRS &&
+        points * tiles * (double)c->in_channels <= LATE_FLOATS)
+        return (struct winograd_way){four ? OX_CONV_WINOGRAD4_LATE : OX_CONV_WINOGRAD2_LATE,
+                                     way_cost(c, points, spots, more, late)};
+    return (struct winograd_way){four ? OX_CONV_WINOGRAD4 : OX_CONV_WINOGRAD2,
+                                 way_cost(c, points, spots, more, before)};
 }
 
 enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv *c, unsigned may)
@@ -63,14 +72,18 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
         c->kernel[0] <= OX_CONV_DEPTHWISE_ROWS)
         return OX_CONV_DEPTHWISE;
     if (winograd(c) && c->batch * c->out[0] * c->out[1] >= 16) {
-        const double direct = way_cost(c, 9, (double)(c->out[0] * c->out[1]), 0, LOAD) * 0.9;
-        const double two = may & OX_CONV_MAY_WINOGRAD2 ? winograd_cost(c, 2, 16, may) : direct;
-        const double four = may & OX_CONV_MAY_WINOGRAD4 ? winograd_cost(c, 4, 14, may) : direct;
-        const double by_two = is_large(c) ? 0.875 : 1, by_four = is_large(c) ? 0.9 : 1;
-        if (four < direct * by_two && four < two * by_four)
-            return OX_CONV_WINOGRAD4;
-        if (two < direct * by_two)
-            return OX_CONV_WINOGRAD2;
+        double least = way_cost(c, 9, (double)(c->out[0] * c->out[1]), 0, 9 * LOAD) * 0.9;
+        enum ox_conv_way way = OX_CONV_INDIRECT;
+        for (unsigned tile = 2; tile <= 4; tile += 2) {
+            const struct winograd_way by = winograd_by(c, tile, may);
+            if ((may & (tile == 2 ? OX_CONV_MAY_WINOGRAD2 : OX_CONV_MAY_WINOGRAD4)) &&
+                by.cost < least) {
+                least = by.cost;
+                way = by.way;
+            }
+        }
+        if (way != OX_CONV_INDIRECT)
+            return way;
     }
     if (ox_conv_narrow_fits(c))
         return OX_CONV_PADDED;
@@ -91,6 +104,8 @@ size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const st
         return ox_conv_winograd_packed(t, c, 2);
     case OX_CONV_WINOGRAD4:
         return ox_conv_winograd_packed(t, c, 4);
+    case OX_CONV_WINOGRAD2_LATE:
+    case OX_CONV_WINOGRAD4_LATE:
     case OX_CONV_INDIRECT:
     case OX_CONV_PADDED:
         break;
@@ -116,6 +131,8 @@ void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_w
     case OX_CONV_WINOGRAD4:
         ox_conv_winograd_pack(t, env, c, 4, weights, type, out);
         break;
+    case OX_CONV_WINOGRAD2_LATE:
+    case OX_CONV_WINOGRAD4_LATE:
     case OX_CONV_INDIRECT:
     case OX_CONV_PADDED:
         ox_conv_indirect_pack(t, env, c, weights, type, out);
@@ -145,6 +162,10 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
         return ox_conv_winograd_work(t, env, c, 2);
     case OX_CONV_WINOGRAD4:
         return ox_conv_winograd_work(t, env, c, 4);
+    case OX_CONV_WINOGRAD2_LATE:
+        return ox_conv_winograd_late_work(t, env, c, 2);
+    case OX_CONV_WINOGRAD4_LATE:
+        return ox_conv_winograd_late_work(t, env, c, 4);
     case OX_CONV_PADDED:
         return ox_conv_narrow_work(c, env);
     case OX_CONV_INDIRECT:
@@ -175,6 +196,12 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
         break;
     case OX_CONV_WINOGRAD4:
         ox_conv_winograd(t, env, c, 4, packed, in, out, end, work);
+        break;
+    case OX_CONV_WINOGRAD2_LATE:
+        ox_conv_winograd_late(t, env, c, 2, packed, in, out, end, work);
+        break;
+    case OX_CONV_WINOGRAD4_LATE:
+        ox_conv_winograd_late(t, env, c, 4, packed, in, out, end, work);
         break;
     case OX_CONV_PADDED:
         ox_conv_narrow(t, env, c, packed, in, out, end, work);

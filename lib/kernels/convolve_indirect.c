@@ -376,6 +376,28 @@ static void plan(struct job *j)
     j->by.depth = depth;
 }
 
+/* There may be no outputs of a phase. */
+static void run_phase(struct job *j, struct ox_env *env)
+{
+    const struct ox_conv *c = j->c;
+    const size_t area = j->phase.count[0] * j->phase.count[1];
+    j->m = c->batch * area;
+    if (j->m == 0)
+        return;
+    j->ldc = j->phase.out_step[1] * c->out_pixel;
+    j->line = c->transposed ? j->phase.count[1] : area;
+    if (!c->transposed && j->out_batch == c->out[0] * c->out[1] * c->out_pixel)
+        j->line = j->m;
+    plan(j);
+    if (j->taps * j->channels == 0) {
+        no_taps(j);
+        return;
+    }
+    const double flops =
+        2.0 * (double)j->m * (double)c->out_channels * (double)j->taps * (double)j->channels;
+    ox_spread(env, c->groups * j->by.n_rows * j->by.n_cols, flops, run_task, j);
+}
+
 void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
                       const float *packed, const float *in, float *out,
                       const struct ox_epilogue *end, float *work)
@@ -389,27 +411,12 @@ void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const stru
                     .end = end,
                     .channels = c->in_channels / c->groups,
                     .n = c->out_channels / c->groups};
-    const size_t image = c->out[0] * c->out[1];
     memset(work, 0, ox_conv_indirect_work(c) * sizeof *work);
     j.in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * c->in_pixel;
-    j.out_batch = c->out_batch ? c->out_batch : image * c->out_pixel;
+    j.out_batch = c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
     for (size_t i = 0; ox_conv_phase(c, i, &j.phase); i++) {
-        const size_t area = j.phase.count[0] * j.phase.count[1];
-        j.m = c->batch * area;
-        if (j.m == 0)
-            continue;
-        j.ldc = j.phase.out_step[1] * c->out_pixel;
-        j.line = c->transposed ? j.phase.count[1] : area;
-        if (!c->transposed && j.out_batch == image * c->out_pixel)
-            j.line = j.m;
-        plan(&j);
-        if (j.taps * j.channels == 0) {
-            no_taps(&j);
-            continue;
-        }
-        const double flops =
-            2.0 * (double)j.m * (double)c->out_channels * (double)j.taps * (double)j.channels;
-        ox_spread(env, c->groups * j.by.n_rows * j.by.n_cols, flops, run_task, &j);
-        j.packed += ox_dense_packed(t, j.channels, j.n) * c->groups * j.taps;
+        run_phase(&j, env);
+        j.packed +=
+            ox_dense_packed(t, j.channels, j.n) * c->groups * j.phase.taps[0] * j.phase.taps[1];
     }
 }

@@ -1,12 +1,14 @@
 /* 3x3 convolution, stride 1, by Winograd's minimal filtering: Y = A' [(G g G') . (B' d B)] A over tiles of 2x2 or 4x4 outputs,
  * where the products at each of the 16 or 36 points are a matrix product of tiles by channels. B and A are in the
- * microkernels; points and error are said in compute.c. Tiles are taken a group at a time so that both sides stay in L2. */
+ * microkernels; points and error are said in compute.c. Tiles are taken a group at a time so that both sides stay in L2.
+ * Weights that would take much memory transformed are transformed when they are used: all input comes first then, and a panel of
+ * output channels at a time goes through the products, so that a weight is read and transformed once for many tiles. */
 #include <math.h>
 #include <string.h>
 
 #include "kernels/convolve_impl.h"
 
-enum { POINTS_MOST = 36 };
+enum { POINTS_MOST = 36, LATE_INPUTS = 8 };
 
 static const double g2[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
 static const double g4[6][3] = {{1, 0, 0},
@@ -99,6 +101,10 @@ struct job {
     size_t in_plane,
         out_plane; /* floats from point to point: lines of different points must not share their cache sets */
     size_t slot; /* floats of work */
+    size_t
+        depth; /* channels of the input that lie together; late: whose weights are transformed at a time, */
+    size_t cols;  /* of a task: panels that go past the input together, */
+    size_t piece; /* and floats of their weights from point to point */
 };
 
 static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned tile, struct job *j)
@@ -122,9 +128,31 @@ static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned t
         group = share < (size_t)LEAST * t->mr ? (size_t)LEAST * t->mr : share;
     group = (group + t->mr - 1) / t->mr * t->mr;
     j->group = ox_even_part(j->tiles, group, t->mr);
+    j->depth = c->in_channels;
     j->in_plane = (j->group * c->in_channels + 15) / 16 * 16 + 16;
     j->out_plane = (j->group * c->out_channels + 15) / 16 * 16 + 16;
     j->slot = points(tile) * (j->in_plane + j->out_plane);
+}
+
+/* A group is what one panel of weights goes past. */
+static void plan_late(const struct ox_compute *t, const struct ox_conv *c, unsigned tile,
+                      struct job *j)
+{
+    plan(t, c, tile, j);
+    j->group = ox_even_part(j->tiles, OX_CONV_LATE_TILES, 1);
+    /* Two panels past few tiles: the input is often too large for L2. */
+    j->cols = j->tiles <= OX_CONV_LATE_TILES / 2 && c->out_channels > t->nr ? 2 * t->nr : t->nr;
+    j->depth = ox_even_part(c->in_channels, OX_CONV_LATE_DEPTH * t->nr / j->cols, 1);
+    j->piece = j->depth * j->cols + 16;
+    j->in_plane = (j->tiles * j->depth + 15) / 16 * 16 + 16;
+    j->out_plane = j->group * j->cols + 16;
+    j->slot = points(tile) * (j->piece + j->out_plane);
+}
+
+/* Of the whole input, transformed. */
+static size_t late_floats(const struct job *j)
+{
+    return (j->c->in_channels + j->depth - 1) / j->depth * points(j->tile) * j->in_plane;
 }
 
 static size_t zero_floats(const struct ox_conv *c)
@@ -140,12 +168,21 @@ size_t ox_conv_winograd_work(const struct ox_compute *t, const struct ox_env *en
     return zero_floats(c) + ox_slots(env) * j.slot;
 }
 
+size_t ox_conv_winograd_late_work(const struct ox_compute *t, const struct ox_env *env,
+                                  const struct ox_conv *c, unsigned tile)
+{
+    struct job j;
+    plan_late(t, c, tile, &j);
+    return zero_floats(c) + late_floats(&j) + ox_slots(env) * j.slot;
+}
+
+/* Channels lie `depth` together: all points of those, then all points of the next. */
 static void inputs(const struct job *j, size_t first, size_t n, float *v)
 {
     const struct ox_conv *c = j->c;
     const unsigned alpha = j->tile + 2;
     const float *pixels[POINTS_MOST];
-    struct ox_winograd_in w = {.channels = c->in_channels, .in = pixels, .plane = j->in_plane};
+    struct ox_winograd_in w = {.in = pixels, .plane = j->in_plane};
     for (size_t i = 0; i < n; i++) {
         const size_t at = first + i, image = at / (j->down * j->across);
         const size_t y0 = at / j->across % j->down * j->tile - c->pad[0];
@@ -159,8 +196,14 @@ static void inputs(const struct job *j, size_t first, size_t n, float *v)
                     y < c->in[0] && x < c->in[1] ? in + (y * c->in[1] + x) * c->in_pixel : j->zeros;
             }
         }
-        w.out = v + i * c->in_channels;
-        j->t->winograd_in[j->tile / 4](&w);
+        w.out = v + i * j->depth;
+        for (size_t k0 = 0; k0 < c->in_channels; k0 += w.channels) {
+            w.channels = min_size(j->depth, c->in_channels - k0);
+            j->t->winograd_in[j->tile / 4](&w);
+            w.out += points(j->tile) * j->in_plane;
+            for (unsigned p = 0; p < alpha * alpha; p++)
+                pixels[p] += w.channels;
+        }
     }
 }
 
@@ -190,30 +233,52 @@ static void products(const struct job *j, size_t n, const float *v, float *m)
 }
 
 /* What the transform does not do itself. */
-static void end_tile(const struct job *j, size_t image, size_t pixel,
+static void end_tile(const struct job *j, size_t image, size_t pixel, size_t col,
                      const struct ox_winograd_out *w)
 {
     const struct ox_conv *c = j->c;
     for (size_t y = 0; y < w->rows; y++) {
         struct ox_epilogue end =
-            ox_end_at(j->end, image * c->out[0] * c->out[1] + pixel + y * c->out[1], 0);
+            ox_end_at(j->end, image * c->out[0] * c->out[1] + pixel + y * c->out[1], col);
         end.row_bias = NULL;
-        ox_end_all(j->t, w->cols, c->out_channels, w->out + y * w->row, w->pixel, &end);
+        ox_end_all(j->t, w->cols, w->channels, w->out + y * w->row, w->pixel, &end);
     }
 }
 
-static void outputs(const struct job *j, size_t first, size_t n, const float *m)
+/* What is done to few floats at a time takes long: the pixels of a tile go through their activation together and are copied then. */
+static void act_aside(const struct job *j, struct ox_winograd_out *w, float *out)
+{
+    float tile[16 * OX_TILE_COLS_MAX];
+    w->out = tile;
+    w->pixel = w->channels;
+    w->row = w->cols * w->channels;
+    j->t->winograd_out[j->tile / 4](w);
+    const struct ox_epilogue leaky = {.act = j->end->act, .alpha = j->end->alpha};
+    if (j->end->act == OX_ACT_ROW)
+        j->end->row(j->end->row_arg, w->rows * w->row, tile);
+    else
+        j->t->finish(w->rows * w->row, &leaky, tile);
+    for (size_t y = 0; y < w->rows; y++)
+        ox_conv_copy_pixels(w->cols, w->channels, tile + y * w->row, w->channels,
+                            out + y * j->c->out[1] * j->c->out_pixel, j->c->out_pixel);
+}
+
+/* Channels [col, col + cols) of tiles whose products are `ld` apart. */
+static void outputs(const struct job *j, size_t first, size_t n, size_t col, size_t cols,
+                    const float *m, size_t ld)
 {
     const struct ox_conv *c = j->c;
     const struct ox_epilogue *end = j->end;
-    const bool plain = (!end->residual || !end->residual_last) && end->scale == 0 &&
-                       (end->act == OX_ACT_NONE || end->act == OX_ACT_CLIP);
-    const bool clip = plain && end->act == OX_ACT_CLIP;
-    struct ox_winograd_out w = {.channels = c->out_channels,
+    const bool linear = (!end->residual || !end->residual_last) && end->scale == 0;
+    const bool aside =
+        linear && (end->act == OX_ACT_ROW || end->act == OX_ACT_LEAKY) && cols <= OX_TILE_COLS_MAX;
+    const bool clip = linear && end->act == OX_ACT_CLIP;
+    const bool plain = aside || clip || (linear && end->act == OX_ACT_NONE);
+    struct ox_winograd_out w = {.channels = cols,
                                 .plane = j->out_plane,
                                 .row = c->out[1] * c->out_pixel,
                                 .pixel = c->out_pixel,
-                                .bias = plain ? end->col_bias : NULL,
+                                .bias = plain && end->col_bias ? end->col_bias + col : NULL,
                                 .residual_row = c->out[1] * end->residual_ld,
                                 .residual_pixel = end->residual_ld,
                                 .lo = clip ? end->lo : -INFINITY,
@@ -222,17 +287,22 @@ static void outputs(const struct job *j, size_t first, size_t n, const float *m)
         const size_t at = first + i, image = at / (j->down * j->across);
         const size_t y = at / j->across % j->down * j->tile, x = at % j->across * j->tile;
         const size_t pixel = y * c->out[1] + x;
-        w.in = m + i * c->out_channels;
-        w.out = j->out + image * j->out_batch + pixel * c->out_pixel;
+        float *out = j->out + image * j->out_batch + pixel * c->out_pixel + col;
+        w.in = m + i * ld;
+        w.out = out;
         w.rows = (unsigned)min_size(j->tile, c->out[0] - y);
         w.cols = (unsigned)min_size(j->tile, c->out[1] - x);
         w.residual =
             plain && end->residual
-                ? end->residual + (image * c->out[0] * c->out[1] + pixel) * end->residual_ld
+                ? end->residual + (image * c->out[0] * c->out[1] + pixel) * end->residual_ld + col
                 : NULL;
+        if (aside) {
+            act_aside(j, &w, out);
+            continue;
+        }
         j->t->winograd_out[j->tile / 4](&w);
         if (!plain)
-            end_tile(j, image, pixel, &w);
+            end_tile(j, image, pixel, col, &w);
     }
 }
 
@@ -244,7 +314,85 @@ static void run_task(void *arg, size_t i, size_t slot)
     float *m = v + points(j->tile) * j->in_plane;
     inputs(j, first, n, v);
     products(j, n, v, m);
-    outputs(j, first, n, m);
+    outputs(j, first, n, 0, j->c->out_channels, m, j->c->out_channels);
+}
+
+static void inputs_task(void *arg, size_t i, size_t slot)
+{
+    const struct job *j = arg;
+    const size_t first = i * LATE_INPUTS, n = min_size(LATE_INPUTS, j->tiles - first);
+    (void)slot;
+    inputs(j, first, n, j->work + first * j->depth);
+}
+
+/* The products of a group of tiles by panels of weights, which begin at `col`. */
+static void late_products(const struct job *j, size_t first, size_t n, size_t col, float *weights,
+                          float *m)
+{
+    const struct ox_compute *t = j->t;
+    const size_t k = j->c->in_channels;
+    const float *row;
+    struct ox_line l = {.row = &row,
+                        .rows = 1,
+                        .step = j->depth,
+                        .count = n,
+                        .ldc = j->cols,
+                        .cols = min_size(j->cols, j->c->out_channels - col)};
+    for (size_t k0 = 0; k0 < k; k0 += j->depth) {
+        l.run = min_size(j->depth, k - k0);
+        l.panel = l.run * t->nr;
+        l.add = k0 > 0;
+        for (size_t i = 0; i < l.cols; i += t->nr) {
+            const struct ox_winograd_weights w = {.n = l.panel,
+                                                  .in = j->packed + (col + i) * k * 9 + k0 * t->nr,
+                                                  .tap = k * t->nr,
+                                                  .out = weights + i * l.run,
+                                                  .plane = j->piece};
+            t->winograd_weights[j->tile / 4](&w);
+        }
+        const float *in = j->work + k0 / j->depth * points(j->tile) * j->in_plane;
+        for (size_t p = 0; p < points(j->tile); p++) {
+            row = in + p * j->in_plane + first * j->depth;
+            l.b = weights + p * j->piece;
+            l.c = m + p * j->out_plane;
+            t->line(&l);
+        }
+    }
+}
+
+static void late_task(void *arg, size_t i, size_t slot)
+{
+    const struct job *j = arg;
+    const size_t groups = (j->tiles + j->group - 1) / j->group;
+    const size_t first = i % groups * j->group, n = min_size(j->group, j->tiles - first);
+    const size_t nr = j->t->nr, col = i / groups * j->cols;
+    const size_t end = min_size(col + j->cols, j->c->out_channels);
+    float *weights = j->work + late_floats(j) + slot * j->slot;
+    float *m = weights + points(j->tile) * j->piece;
+    late_products(j, first, n, col, weights, m);
+    for (size_t at = col; at < end; at += nr)
+        outputs(j, first, n, at, min_size(nr, end - at), m + at - col, j->cols);
+}
+
+static void begin(struct job *j, const float *packed, const float *in, float *out,
+                  const struct ox_epilogue *end, float *work)
+{
+    const struct ox_conv *c = j->c;
+    j->packed = packed;
+    j->in = in;
+    j->out = out;
+    j->end = end;
+    j->in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * c->in_pixel;
+    j->out_batch = c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
+    j->zeros = work;
+    j->work = work + zero_floats(c);
+    memset(work, 0, zero_floats(c) * sizeof *work);
+}
+
+static double flops(const struct job *j)
+{
+    return 2.0 * (double)(j->tiles * points(j->tile)) * (double)j->c->in_channels *
+           (double)j->c->out_channels;
 }
 
 void ox_conv_winograd(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
@@ -254,16 +402,20 @@ void ox_conv_winograd(const struct ox_compute *t, struct ox_env *env, const stru
     struct job j;
     memset(&j, 0, sizeof j);
     plan(t, c, tile, &j);
-    j.packed = packed;
-    j.in = in;
-    j.out = out;
-    j.end = end;
-    j.in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * c->in_pixel;
-    j.out_batch = c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
-    j.zeros = work;
-    j.work = work + zero_floats(c);
-    memset(work, 0, zero_floats(c) * sizeof *work);
-    const double flops =
-        2.0 * (double)(j.tiles * points(tile)) * (double)c->in_channels * (double)c->out_channels;
-    ox_spread(env, (j.tiles + j.group - 1) / j.group, flops, run_task, &j);
+    begin(&j, packed, in, out, end, work);
+    ox_spread(env, (j.tiles + j.group - 1) / j.group, flops(&j), run_task, &j);
+}
+
+void ox_conv_winograd_late(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                           unsigned tile, const float *packed, const float *in, float *out,
+                           const struct ox_epilogue *end, float *work)
+{
+    struct job j;
+    memset(&j, 0, sizeof j);
+    plan_late(t, c, tile, &j);
+    begin(&j, packed, in, out, end, work);
+    const size_t strips = (c->out_channels + j.cols - 1) / j.cols;
+    ox_spread(env, (j.tiles + LATE_INPUTS - 1) / LATE_INPUTS,
+              10.0 * (double)(j.tiles * points(tile) * c->in_channels), inputs_task, &j);
+    ox_spread(env, strips * ((j.tiles + j.group - 1) / j.group), flops(&j), late_task, &j);
 }

@@ -402,6 +402,68 @@ WINOGRAD(winograd_out, 2, 4)
 WINOGRAD(winograd_out, 4, 6)
 #undef WINOGRAD
 
+/* G of F(2,3) and of F(4,3), common parts taken out. */
+INLINE void weights_2(const VF w[3], VF v[6])
+{
+    const VF half = v_set1(0.5f), ends = v_mul(half, v_add(w[0], w[2]));
+    v[0] = w[0];
+    v[1] = v_fma(half, w[1], ends);
+    v[2] = v_fnma(half, w[1], ends);
+    v[3] = w[2];
+}
+
+INLINE void weights_4(const VF w[3], VF v[6])
+{
+    const VF third = v_set1(1.0f / 3), ends = v_add(w[0], w[2]), twice = v_add(w[1], w[1]);
+    v[0] = w[0];
+    v[1] = v_mul(third, v_add(w[1], ends));
+    v[2] = v_mul(third, v_sub(w[1], ends));
+    v[3] = v_mul(v_set1(-4.0f / 15), v_fma(v_set1(4), w[0], v_add(twice, w[2])));
+    v[4] = v_mul(v_set1(1.0f / 15), v_fma(v_set1(4), w[2], v_sub(w[0], twice)));
+    v[5] = w[2];
+}
+
+INLINE void winograd_weights(const struct ox_winograd_weights *w, const unsigned alpha)
+{
+    for (size_t n = 0; n < w->n; n += VW) {
+        VF half[6][3], g[3], v[6];
+#pragma GCC unroll 3
+        for (unsigned q = 0; q < 3; q++) {
+#pragma GCC unroll 3
+            for (unsigned r = 0; r < 3; r++)
+                g[r] = v_load(w->in + (3 * r + q) * w->tap + n);
+            if (alpha == 6)
+                weights_4(g, v);
+            else
+                weights_2(g, v);
+#pragma GCC unroll 6
+            for (unsigned i = 0; i < alpha; i++)
+                half[i][q] = v[i];
+        }
+        float *out = w->out + n;
+#pragma GCC unroll 6
+        for (unsigned i = 0; i < alpha; i++) {
+            if (alpha == 6)
+                weights_4(half[i], v);
+            else
+                weights_2(half[i], v);
+#pragma GCC unroll 6
+            for (unsigned p = 0; p < alpha; p++, out += w->plane)
+                v_store(out, v[p]);
+        }
+    }
+}
+
+static void winograd_weights2(const struct ox_winograd_weights *w)
+{
+    winograd_weights(w, 4);
+}
+
+static void winograd_weights4(const struct ox_winograd_weights *w)
+{
+    winograd_weights(w, 6);
+}
+
 INLINE void pool_part(const struct ox_pool *p, const bool max, size_t c, bool some, size_t m)
 {
     VF x = load_part(p->in[0] + c, some, m);
@@ -465,6 +527,8 @@ static void fill_table(struct ox_compute *t)
     t->winograd_in[1] = winograd_in4;
     t->winograd_out[0] = winograd_out2;
     t->winograd_out[1] = winograd_out4;
+    t->winograd_weights[0] = winograd_weights2;
+    t->winograd_weights[1] = winograd_weights4;
     t->pool_max = pool_max;
     t->pool_sum = pool_sum;
     t->blend = blend;
