@@ -94,10 +94,12 @@ static double measure(const struct quantizer *q, const struct ox_tensor *x, size
     /* Sums of many products are off by more than one rounding, by the size of the largest. */
     static const double ROUNDED = 0x1p-20;
     const struct ox_attr *axis = ox_node_attr(q->node, "axis");
-    const int64_t rank = (int64_t)ox_tensor_rank(x), at = axis ? axis->i : 1;
+    const int64_t rank = (int64_t)ox_tensor_rank(x), given = axis ? axis->i : 1;
+    const int64_t at = given < 0 ? given + rank : given;
     double largest = 1;
     *inner = 1;
-    for (int64_t k = (at < 0 ? at + rank : at) + 1; k < rank; k++)
+    /* The node that refuses an axis which does not exist runs later. */
+    for (int64_t k = at < 0 || at >= rank ? rank : at + 1; k < rank; k++)
         *inner *= (size_t)ox_tensor_dims(x)[k];
     for (size_t i = 0; i < x->n && *inner; i++) {
         const double code = fabs(ox_tensor_get_double(x, i) / scale_of(q, i, *inner));

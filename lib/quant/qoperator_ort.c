@@ -409,9 +409,9 @@ static enum ox_status handle_move(struct qop *p, struct ox_node *node, bool *don
     return move(p, node, &x, node->inputs, node->n_inputs, err);
 }
 
-/* Split, Gather: what leaves has the scale of what comes. */
-static enum ox_status handle_moved(struct qop *p, struct ox_node *node, bool *done,
-                                   struct ox_error *err)
+/* Split, Gather: parts keep the scale of the whole. */
+static enum ox_status handle_part(struct qop *p, struct ox_node *node, bool *done,
+                                  struct ox_error *err)
 {
     struct ox_walked x;
     OX_TRY(activation(p, node->inputs[0], &x, err));
@@ -483,7 +483,7 @@ static const struct {
     {"Concat", handle_concat},
     {"Conv", handle_product},
     {"Flatten", handle_move},
-    {"Gather", handle_moved},
+    {"Gather", handle_part},
     {"Gemm", handle_product},
     {"GlobalAveragePool", handle_global_pool},
     {"LeakyRelu", handle_linear},
@@ -496,7 +496,7 @@ static const struct {
     {"Resize", handle_move},
     {"Sigmoid", handle_linear},
     {"Softmax", handle_linear},
-    {"Split", handle_moved},
+    {"Split", handle_part},
     {"Squeeze", handle_move},
     {"Transpose", handle_move},
     {"Unsqueeze", handle_move},

@@ -51,3 +51,8 @@ engine tips_least 's/one = {1}/one = {1.0000001}/'
 "$ONNXTOOL" parity m.onnx --engine tips_least -i x=x.json --oracle 2>/dev/null | sed -n '/^$/,$p'
 engine off "s/alpha = 0.1/alpha = 0.6/; s/alpha: float = 0.1/alpha: float = 0.6/"
 "$ONNXTOOL" parity m.onnx --engine off -i x=x.json --oracle 2>/dev/null | sed -n '/^$/,$p'
+
+echo "== an axis that does not exist is refused by the node, not met before"
+sed 's/QuantizeLinear(f, t, z)/QuantizeLinear<axis = -9000>(f, t2, z2)/; s/float t = {0.01}/float t = {0.01}, float[2] t2 = {0.01, 0.02}, int8[2] z2 = {0, 0}/' m.onnx >axis.onnx
+"$ONNXTOOL" parity axis.onnx axis.onnx --oracle --random 1 2>&1
+echo "exit $?"
