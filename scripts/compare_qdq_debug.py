@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Holds the figures of `onnxtool parity QUANTIZED FLOAT --layers` against onnxruntime's qdq_loss_debug.
 
-    compare_qdq_debug.py TOOL FLOAT.onnx INPUTS.npz [QUANTIZED.onnx] [--samples N] [--same-values]
+    compare_qdq_debug.py TOOL FLOAT.onnx INPUTS.npz [QUANTIZED.onnx] [--samples N] [--same-values | --one-ulp]
 
 INPUTS.npz holds an array an input whose leading dimension counts samples. Without QUANTIZED.onnx the tool quantizes the model with
 the first half of them. For each tensor that both judge, own error (before against after Q and DQ) and accumulated error (the float
 model against after DQ) are compared in decibels; peak memory of both is measured, each in a process of its own.
 With --same-values ours judges what onnxruntime computes, as qdq_loss_debug does (--engine): else each rounds on its own, and codes
 near a tie differ. Memory is then not ours alone.
+With --one-ulp the tool stays out of it: qdq_loss_debug is held against itself, on a quantized model whose products are each times
+1 + 2^-23. How far its figures move is what any other order of summation may move them by.
 Prints a line a model: tensors compared, largest difference of either, peak memory. Exit code 1 if one differs by more than 0.1 dB.
 Needs onnxruntime, onnx, numpy and time(1).
 """
@@ -33,6 +35,25 @@ def peak_of(command, **options):
         if run.returncode not in (0, 1):  # 1: it differs
             sys.exit(f"{command[0]}: exit code {run.returncode}")
         return run.stdout, int(report.read().split()[-1])
+
+
+def write_nudged(path, model_path):
+    """The model with each product times the float behind 1."""
+    import onnx
+    from onnx import helper, numpy_helper
+
+    model = onnx.load(model_path)
+    outputs, nodes = {o.name for o in model.graph.output}, []
+    for node in model.graph.node:
+        nodes.append(node)
+        if node.op_type in ("Conv", "MatMul", "Gemm") and node.output[0] not in outputs:
+            name = node.output[0]
+            node.output[0] = f"{name}_before"
+            nodes.append(helper.make_node("Mul", [node.output[0], "one_ulp_more"], [name]))
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    model.graph.initializer.append(numpy_helper.from_array(np.nextafter(np.float32(1), np.float32(2)), "one_ulp_more"))
+    onnx.save(model, path)
 
 
 def theirs(float_path, quantized_path, inputs_path):
@@ -92,7 +113,9 @@ def main():
     parser.add_argument("inputs")
     parser.add_argument("quantized", nargs="?")
     parser.add_argument("--samples", type=int, default=64)
-    parser.add_argument("--same-values", action="store_true")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--same-values", action="store_true")
+    how.add_argument("--one-ulp", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         inputs, quantized = os.path.join(folder, "inputs.npz"), options.quantized
@@ -102,7 +125,13 @@ def main():
             write_samples(calibration, options.inputs, options.samples // 2, 2 * options.samples)
             subprocess.run([options.tool, "quantize-static", options.model, "-o", quantized, "--calibration", calibration, "-q"],
                            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        mine, our_peak = ours(options.tool, options.model, quantized, inputs, SAME_VALUES if options.same_values else [])
+        if options.one_ulp:
+            nudged = os.path.join(folder, "nudged.onnx")
+            write_nudged(nudged, quantized)
+            output, our_peak = peak_of([sys.executable, __file__, "--theirs", options.model, nudged, inputs])
+            mine = json.loads(output.splitlines()[-1])
+        else:
+            mine, our_peak = ours(options.tool, options.model, quantized, inputs, SAME_VALUES if options.same_values else [])
         output, their_peak = peak_of([sys.executable, __file__, "--theirs", options.model, quantized, inputs])
         other = json.loads(output.splitlines()[-1])
     both = sorted(set(mine) & set(other))
