@@ -8,6 +8,7 @@
 
 struct naming {
     const struct ox_graph *a, *b;
+    struct ox_strmap ops[2];         /* names of A's and B's operators */
     const struct ox_value **partner; /* of B's values by id */
     bool shifted;                    /* a count stands for one thing in A and another in B */
 };
@@ -69,8 +70,8 @@ static bool is_weight_of(const struct ox_graph *graph, const char *name)
     return value && value->init;
 }
 
-static void vote_weights(const struct naming *n, const struct ox_value *x, const struct ox_value *y,
-                         struct votes *votes)
+static void vote_weights(const struct naming *n, bool same_op, const struct ox_value *x,
+                         const struct ox_value *y, struct votes *votes)
 {
     if (is_counted(n->a, x->name) || is_counted(n->b, y->name))
         return;
@@ -78,8 +79,13 @@ static void vote_weights(const struct naming *n, const struct ox_value *x, const
         votes->agree++;
     } else if (is_weight_of(n->a, y->name) && is_weight_of(n->b, x->name)) {
         votes->contradict++;
-        votes->other_weights = true;
+        votes->other_weights = same_op;
     }
+}
+
+static bool is_same_op(const struct ox_node *a, const struct ox_node *b)
+{
+    return strcmp(a->op_type, b->op_type) == 0;
 }
 
 static bool takes_other_weights(const struct naming *n, const struct ox_node *a,
@@ -88,7 +94,7 @@ static bool takes_other_weights(const struct naming *n, const struct ox_node *a,
     struct votes votes = {.agree = 0};
     for (size_t k = 0; a && b && k < a->n_inputs && k < b->n_inputs; k++)
         if (a->inputs[k] && a->inputs[k]->init && b->inputs[k] && b->inputs[k]->init)
-            vote_weights(n, a->inputs[k], b->inputs[k], &votes);
+            vote_weights(n, is_same_op(a, b), a->inputs[k], b->inputs[k], &votes);
     return votes.other_weights;
 }
 
@@ -99,8 +105,9 @@ static void vote_inputs(const struct naming *n, const struct ox_value *x, const 
         votes->agree += strcmp(x->name, y->name) == 0;
     else if (n->partner[y->id] == x)
         votes->agree++;
-    else if (n->shifted || strcmp(x->name, y->name) == 0 || ox_graph_value(n->a, y->name) ||
-             ox_graph_value(n->b, x->name) || takes_other_weights(n, x->producer, y->producer))
+    else if (n->shifted || strcmp(x->name, y->name) == 0 ||
+             (ox_graph_value(n->a, y->name) && ox_graph_value(n->b, x->name)) ||
+             takes_other_weights(n, x->producer, y->producer))
         votes->contradict++;
 }
 
@@ -112,11 +119,31 @@ static struct votes vote(const struct naming *n, const struct ox_node *a, const 
         if (!x || !y || !x->init != !y->init)
             continue;
         if (x->init)
-            vote_weights(n, x, y, &votes);
+            vote_weights(n, is_same_op(a, b), x, y, &votes);
         else
             vote_inputs(n, x, y, &votes);
     }
     return votes;
+}
+
+static bool has_op(const struct ox_strmap *ops, const char *op_type)
+{
+    return ox_strmap_find(ops, op_type, strlen(op_type)) != OX_STRMAP_NONE;
+}
+
+/* "more" ends in what "less" does without a step behind it, as where an activation was taken into the node before. */
+static bool ends_behind(const struct ox_node *more, const struct ox_node *less)
+{
+    const struct ox_value *in = more->n_inputs ? more->inputs[0] : NULL;
+    return in && in->producer && strcmp(in->producer->op_type, less->op_type) == 0;
+}
+
+/* Other operators alone may as well be the work of who fused or quantized: then one kind is missing on one side. */
+static bool are_other_operators(const struct naming *n, const struct ox_node *a,
+                                const struct ox_node *b)
+{
+    return !is_same_op(a, b) && !ends_behind(a, b) && !ends_behind(b, a) &&
+           has_op(&n->ops[0], b->op_type) && has_op(&n->ops[1], a->op_type);
 }
 
 /* Both have what the first input of each is, made by operators that differ. */
@@ -125,13 +152,13 @@ static bool comes_from_elsewhere(const struct naming *n, const struct ox_node *a
 {
     const struct ox_value *x = a->inputs[0], *y = b->inputs[0];
     return x && y && x->producer && y->producer && ox_graph_value(n->a, y->name) &&
-           ox_graph_value(n->b, x->name) && strcmp(x->producer->op_type, y->producer->op_type) != 0;
+           ox_graph_value(n->b, x->name) && are_other_operators(n, x->producer, y->producer);
 }
 
 static bool does_otherwise(const struct naming *n, const struct ox_node *a, const struct ox_node *b)
 {
     const struct ox_attr *x = ox_node_attr(a, "to"), *y = ox_node_attr(b, "to");
-    return strcmp(a->op_type, b->op_type) != 0 || (x && y && x->i != y->i) ||
+    return are_other_operators(n, a, b) || (x && y && x->i != y->i) ||
            comes_from_elsewhere(n, a, b);
 }
 
@@ -157,7 +184,7 @@ static void find_shift(struct naming *n)
         const struct ox_node *node = n->b->nodes[i];
         for (size_t k = 0; k < node->n_outputs && !n->shifted; k++) {
             const struct ox_value *b = node->outputs[k], *a = b ? n->partner[b->id] : NULL;
-            if (!a || !is_made_by_count(b))
+            if (!a || !is_made_by_count(a) || !is_made_by_count(b))
                 continue;
             const struct votes votes = vote(n, a->producer, node);
             const bool elsewhere = votes.contradict && !votes.agree;
@@ -231,6 +258,24 @@ static void pair_folded(struct naming *n)
     }
 }
 
+/* Whether one side alone is quantized: its names are the other's, and what it does not share is Q and DQ. */
+static bool is_quantized_alone(const struct naming *n)
+{
+    return has_op(&n->ops[0], "DequantizeLinear") != has_op(&n->ops[1], "DequantizeLinear");
+}
+
+static enum ox_status list_ops(struct ox_strmap *ops, const struct ox_graph *graph,
+                               struct ox_error *err)
+{
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        const char *op = graph->nodes[i]->op_type;
+        uint32_t there = 0;
+        if (!ox_strmap_add(ops, op, strlen(op), &there, NULL))
+            return ox_no_memory(err);
+    }
+    return OX_OK;
+}
+
 enum ox_status ox_match_names(const struct ox_graph *a, const struct ox_graph *b,
                               const struct ox_value ***partner, struct ox_error *err)
 {
@@ -238,11 +283,23 @@ enum ox_status ox_match_names(const struct ox_graph *a, const struct ox_graph *b
     n.partner = calloc(b->n_values + 1, sizeof *n.partner);
     if (!n.partner)
         return ox_no_memory(err);
+    enum ox_status status;
+    ox_strmap_init(&n.ops[0]);
+    ox_strmap_init(&n.ops[1]);
+    OX_TRY_CLEANUP(list_ops(&n.ops[0], a, err));
+    OX_TRY_CLEANUP(list_ops(&n.ops[1], b, err));
     pair_names(&n);
-    find_shift(&n);
+    if (!is_quantized_alone(&n))
+        find_shift(&n);
     if (n.shifted)
         drop_shifted(&n);
     pair_folded(&n);
     *partner = n.partner;
-    return OX_OK;
+    n.partner = NULL;
+    status = OX_OK;
+cleanup:
+    ox_strmap_release(&n.ops[0]);
+    ox_strmap_release(&n.ops[1]);
+    free(n.partner);
+    return status;
 }
