@@ -88,10 +88,13 @@ static size_t padded(size_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
+/* Sums, zero point, offset and scale. */
+enum { BYTES_OF_A_COLUMN = 3 * sizeof(int32_t) + sizeof(float) };
+
 size_t ox_int8_weights_bytes(size_t n, size_t packed)
 {
     size_t columns, all;
-    if (OX_MUL_OVERFLOWS(n + 16, 2 * sizeof(int32_t), &columns) || packed > SIZE_MAX / 2 ||
+    if (OX_MUL_OVERFLOWS(n + 16, BYTES_OF_A_COLUMN, &columns) || packed > SIZE_MAX / 2 ||
         columns > SIZE_MAX / 4)
         return SIZE_MAX;
     all = padded(sizeof(struct ox_int8_weights)) + padded(columns);
@@ -108,8 +111,10 @@ struct ox_int8_weights *ox_int8_weights_at(void *block, size_t n, size_t count,
                                     .rank = w->rank,
                                     .is_signed = w->dtype == OX_INT8,
                                     .sums = (int32_t *)(void *)at,
-                                    .packed = at + padded((n + 16) * 2 * sizeof(int32_t))};
+                                    .packed = at + padded((n + 16) * BYTES_OF_A_COLUMN)};
     out->zero = out->sums + n;
+    out->offset = out->zero + n;
+    out->scale = (float *)(void *)(out->offset + n);
     for (unsigned d = 0; d < w->rank && d < OX_COUNT(out->dims); d++)
         out->dims[d] = w->dims[d];
     return out;
@@ -172,15 +177,12 @@ enum ox_dtype ox_int8_out_dtype(const struct ox_run *r, const struct ox_int8_por
     return y_zero ? y_zero->dtype : OX_UINT8;
 }
 
-enum ox_status ox_int8_end(struct ox_run *r, const struct ox_int8_ports *p,
-                           const struct ox_int8_weights *w, struct ox_integer_end *end,
-                           int32_t *in_zero, struct ox_error *err)
+/* offset, scale: w->n of each, for the end to point at. */
+static void make_end(const struct ox_run *r, const struct ox_int8_ports *p,
+                     const struct ox_int8_weights *w, int32_t *offset, float *scale,
+                     struct ox_integer_end *end, int32_t *in_zero)
 {
     const enum ox_dtype dtype = ox_int8_out_dtype(r, p);
-    int32_t *offset = ox_run_scratch(r, w->n, sizeof *offset, err);
-    float *scale = ox_run_scratch(r, w->n, sizeof *scale, err);
-    if (!offset || !scale)
-        return OX_NO_MEMORY;
     *in_zero = ox_int8_zero(ox_run_in(r, p->x_zero));
     const int32_t za = *in_zero + (ox_run_in(r, p->x)->dtype == OX_INT8 ? 128 : 0);
     *end = (struct ox_integer_end){.offset = offset,
@@ -198,5 +200,37 @@ enum ox_status ox_int8_end(struct ox_run *r, const struct ox_int8_ports *p,
     ox_integer_offsets(w->n, w->count, w->sums, za, w->zero, NULL, offset);
     set_scales(r, p, w, scale);
     add_bias(r, p, w, end, offset);
+}
+
+void ox_int8_keep_end(const struct ox_run *r, const struct ox_int8_ports *p,
+                      struct ox_int8_weights *w)
+{
+    const uint8_t read[] = {p->x_scale, p->x_zero, p->w_scale, p->w_zero,
+                            p->y_scale, p->y_zero, p->bias};
+    for (size_t i = 0; i < OX_COUNT(read); i++) {
+        if (ox_run_has(r, read[i]) && !r->fixed[read[i]])
+            return;
+    }
+    make_end(r, p, w, w->offset, w->scale, &w->end, &w->in_zero);
+    w->x_signed = ox_run_in(r, p->x)->dtype == OX_INT8;
+    w->has_end = true;
+}
+
+enum ox_status ox_int8_end(struct ox_run *r, const struct ox_int8_ports *p,
+                           const struct ox_int8_weights *w, struct ox_integer_end *end,
+                           int32_t *in_zero, struct ox_error *err)
+{
+    if (w->has_end && w->x_signed == (ox_run_in(r, p->x)->dtype == OX_INT8)) {
+        *end = w->end;
+        *in_zero = w->in_zero;
+        if (end->bias) /* where it lies in this run */
+            end->bias = ox_run_in(r, p->bias)->data;
+        return OX_OK;
+    }
+    int32_t *offset = ox_run_scratch(r, w->n, sizeof *offset, err);
+    float *scale = ox_run_scratch(r, w->n, sizeof *scale, err);
+    if (!offset || !scale)
+        return OX_NO_MEMORY;
+    make_end(r, p, w, offset, scale, end, in_zero);
     return OX_OK;
 }

@@ -25,7 +25,13 @@ struct ox_int8_weights {
     int64_t dims[4]; /* of the tensor */
     bool is_signed;
     int32_t *sums, *zero; /* a column each, of weights as packed; zero NULL: all are 0 */
+    int32_t *offset;      /* a column each, for `end` */
+    float *scale;
     void *packed;
+    /* What ox_int8_keep_end() kept of ox_int8_end(), for inputs of that sign. */
+    bool has_end, x_signed;
+    int32_t in_zero;
+    struct ox_integer_end end;
 };
 
 /* An 8-bit tensor of more than no elements; else NULL. */
@@ -52,6 +58,9 @@ struct ox_int8_weights *ox_int8_weights_at(void *block, size_t n, size_t count,
 enum ox_status ox_int8_end(struct ox_run *r, const struct ox_int8_ports *p,
                            const struct ox_int8_weights *w, struct ox_integer_end *end,
                            int32_t *in_zero, struct ox_error *err);
+/* The same for all runs, at the end of prepare(): where scales, zero points and bias are fixed. */
+void ox_int8_keep_end(const struct ox_run *r, const struct ox_int8_ports *p,
+                      struct ox_int8_weights *w);
 enum ox_dtype ox_int8_out_dtype(const struct ox_run *r, const struct ox_int8_ports *p);
 
 /* QLinearConv and ConvInteger. */

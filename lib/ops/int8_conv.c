@@ -125,9 +125,11 @@ static enum ox_status prepare(struct ox_run *r, const struct ox_int8_ports *port
     const enum ox_status status = pack(r, &job, true, &packed, err);
     if (status == OX_UNSUPPORTED)
         return OX_OK;
-    if (status == OX_OK)
-        ox_run_absorb(r, ports->w);
-    return status;
+    if (status != OX_OK)
+        return status;
+    ox_int8_keep_end(r, ports, packed);
+    ox_run_absorb(r, ports->w);
+    return OX_OK;
 }
 
 /* Data with its channels last. */

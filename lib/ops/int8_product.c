@@ -104,7 +104,9 @@ static enum ox_status prepare(struct ox_run *r, struct job *job, struct ox_error
     void *block = ox_run_keep(r, bytes_of(job), err);
     if (!block)
         return OX_NO_MEMORY;
-    fill_weights(job, r->env, w->data, describe(r, job, block));
+    struct ox_int8_weights *packed = describe(r, job, block);
+    fill_weights(job, r->env, w->data, packed);
+    ox_int8_keep_end(r, job->ports, packed);
     ox_run_absorb(r, job->ports->w);
     return OX_OK;
 }

@@ -322,6 +322,57 @@ START_TEST(integer_operators_give_the_same_bits)
 }
 END_TEST
 
+static void give_codes(struct text_run *f, const float *scales, uint8_t zero, int32_t bias)
+{
+    static const uint8_t x[2][3] = {{10, 200, 90}, {255, 0, 77}};
+    for (; f->n_in; f->n_in--)
+        ox_datum_release(f->in[f->n_in - 1]);
+    text_give(f, OX_UINT8, 4, (const int64_t[]){1, 2, 1, 3}, x);
+    text_give(f, OX_FLOAT32, 0, NULL, &scales[0]);
+    text_give(f, OX_FLOAT32, 0, NULL, &scales[1]);
+    text_give(f, OX_FLOAT32, 0, NULL, &scales[2]);
+    text_give(f, OX_UINT8, 0, NULL, &zero);
+    text_give(f, OX_INT32, 1, (const int64_t[]){2}, (const int32_t[]){bias, -bias});
+}
+
+/* Weights are packed at the first run; what the sums are multiplied by must not stay with them. */
+START_TEST(scales_and_biases_from_without_are_read_at_every_run)
+{
+    static const char text[] = HEAD
+        "g (uint8[1,2,1,3] x, float s, float v, float t, uint8 z, int32[2] b) "
+        "=> (uint8[A,B,C,D] y, float[E,F,G,H] m) "
+        "<int8[2,2,1,1] w = {50, -70, 90, 30}, int8 o = {0}, int8[3,2] u = {9, -8, 7, 6, 5, 4}> "
+        "{ y = QLinearConv(x, s, z, w, v, o, t, z, b) i = MatMulInteger(x, u, z) "
+        "m = Cast <to = 1> (i) }";
+    const struct {
+        float scales[3];
+        uint8_t zero;
+        int32_t bias;
+    } runs[] = {{{.5f, .25f, 16}, 100, 40}, {{1, .25f, 16}, 100, 40}, {{1, .5f, 16}, 100, 40},
+                {{1, .5f, 64}, 100, 40},    {{1, .5f, 64}, 130, 40},  {{1, .5f, 64}, 130, 4000}};
+    struct text_run slow, fast;
+    uint8_t before[6] = {0};
+    text_must_plan(&slow, text, &(const struct ox_run_options){.level = 0});
+    text_must_plan(&fast, text, &(const struct ox_run_options){.level = 2});
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        give_codes(&slow, runs[i].scales, runs[i].zero, runs[i].bias);
+        give_codes(&fast, runs[i].scales, runs[i].zero, runs[i].bias);
+        text_must_run(&slow);
+        text_must_run(&fast);
+        for (size_t k = 0; k < 2; k++) {
+            const struct ox_tensor *want = ox_datum_get_tensor(slow.out[k]);
+            const struct ox_tensor *is = ox_datum_get_tensor(fast.out[k]);
+            ck_assert_mem_eq(is->data, want->data, want->n * ox_dtype_size(want->dtype));
+        }
+        const struct ox_tensor *y = ox_datum_get_tensor(slow.out[0]);
+        ck_assert_mem_ne(y->data, before, sizeof before); /* each change shows */
+        memcpy(before, y->data, sizeof before);
+    }
+    text_close(&slow);
+    text_close(&fast);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("codes");
@@ -337,6 +388,7 @@ int main(void)
     tcase_add_test(tests, dynamic_products_are_one_node);
     tcase_add_test(tests, dynamic_convolutions_take_their_bias_and_stay_last);
     tcase_add_test(tests, integer_operators_give_the_same_bits);
+    tcase_add_test(tests, scales_and_biases_from_without_are_read_at_every_run);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
