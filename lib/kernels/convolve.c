@@ -61,9 +61,8 @@ static struct winograd_way winograd_by(const struct ox_conv *c, size_t tile, uns
 
 enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv *c, unsigned may)
 {
-    (void)t;
     if (c->transposed)
-        return OX_CONV_INDIRECT;
+        return ox_conv_joined_fits(t, c) ? OX_CONV_JOINED : OX_CONV_INDIRECT;
     if (c->planar)
         return OX_CONV_PADDED;
     if (pointwise(c))
@@ -100,6 +99,8 @@ size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const st
         return ox_dense_packed(t, c->in_channels, c->out_channels);
     case OX_CONV_DEPTHWISE:
         return OX_MUL_OVERFLOWS(taps, c->out_channels, &all) ? SIZE_MAX : all;
+    case OX_CONV_JOINED:
+        return ox_conv_joined_packed(t, c);
     case OX_CONV_WINOGRAD2:
         return ox_conv_winograd_packed(t, c, 2);
     case OX_CONV_WINOGRAD4:
@@ -124,6 +125,9 @@ void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_w
         break;
     case OX_CONV_DEPTHWISE:
         ox_conv_depthwise_pack(t, c, weights, type, out);
+        break;
+    case OX_CONV_JOINED:
+        ox_conv_joined_pack(t, c, weights, type, out);
         break;
     case OX_CONV_WINOGRAD2:
         ox_conv_winograd_pack(t, env, c, 2, weights, type, out);
@@ -158,6 +162,8 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
         return 0;
     case OX_CONV_DEPTHWISE:
         return ox_conv_depthwise_work(c, env);
+    case OX_CONV_JOINED:
+        return ox_conv_joined_work(t, env, c);
     case OX_CONV_WINOGRAD2:
         return ox_conv_winograd_work(t, env, c, 2);
     case OX_CONV_WINOGRAD4:
@@ -190,6 +196,9 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
         break;
     case OX_CONV_DEPTHWISE:
         ox_conv_depthwise(t, env, c, packed, in, out, end, work);
+        break;
+    case OX_CONV_JOINED:
+        ox_conv_joined(t, env, c, packed, in, out, end, work);
         break;
     case OX_CONV_WINOGRAD2:
         ox_conv_winograd(t, env, c, 2, packed, in, out, end, work);

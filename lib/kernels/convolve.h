@@ -8,7 +8,8 @@ enum ox_conv_way {
     OX_CONV_POINTWISE, /* 1x1, stride 1, no padding: a product over all pixels */
     OX_CONV_INDIRECT,  /* any, also groups: pointers to pixels */
     OX_CONV_PADDED, /* few channels (first layers, also from planar input; groups): a padded copy, kernel rows as runs */
-    OX_CONV_DEPTHWISE,      /* groups == in_channels == out_channels */
+    OX_CONV_DEPTHWISE, /* groups == in_channels == out_channels */
+    OX_CONV_JOINED, /* transposed, few channels, kernel a multiple of the stride, dilation 1: all phases at once */
     OX_CONV_WINOGRAD2,      /* F(2x2,3x3): 3x3, stride 1, dilation 1, one group */
     OX_CONV_WINOGRAD4,      /* F(4x4,3x3) */
     OX_CONV_WINOGRAD2_LATE, /* the same with weights that are transformed as they are used: */
@@ -29,7 +30,7 @@ struct ox_conv {
         out_batch; /* floats from image to image; 0: in[0] * in[1] * in_pixel, and out so */
     bool planar;   /* the input is NCHW (OX_CONV_PADDED only); in_pixel is then ignored */
     bool
-        transposed; /* ConvTranspose: out = (in - 1) * stride + dilation * (kernel - 1) + 1 - pads; OX_CONV_INDIRECT */
+        transposed; /* ConvTranspose: out = (in - 1) * stride + dilation * (kernel - 1) + 1 - pads; OX_CONV_INDIRECT, OX_CONV_JOINED */
 };
 
 enum { OX_CONV_MAY_WINOGRAD2 = 1, OX_CONV_MAY_WINOGRAD4 = 2, OX_CONV_PACKED_FOR_ONE_RUN = 4 };

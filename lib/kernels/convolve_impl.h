@@ -35,6 +35,16 @@ void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct
                     const float *packed, const float *in, float *out, const struct ox_epilogue *end,
                     float *work);
 
+bool ox_conv_joined_fits(const struct ox_compute *t, const struct ox_conv *c);
+size_t ox_conv_joined_packed(const struct ox_compute *t, const struct ox_conv *c);
+void ox_conv_joined_pack(const struct ox_compute *t, const struct ox_conv *c, const void *weights,
+                         enum ox_weight_type type, float *out);
+size_t ox_conv_joined_work(const struct ox_compute *t, const struct ox_env *env,
+                           const struct ox_conv *c);
+void ox_conv_joined(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                    const float *packed, const float *in, float *out, const struct ox_epilogue *end,
+                    float *work);
+
 enum { OX_CONV_DEPTHWISE_ROWS = 16 }; /* of a kernel, at most */
 void ox_conv_depthwise_pack(const struct ox_compute *t, const struct ox_conv *c,
                             const void *weights, enum ox_weight_type type, float *out);

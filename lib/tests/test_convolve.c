@@ -113,14 +113,38 @@ static void make_3x3(struct ox_conv *c)
     c->groups = 1;
 }
 
+/* The kernel is a whole number of strides; outputs may lie past all taps, padding may be as large. */
+static void make_joined(struct dice *d, struct ox_conv *c)
+{
+    for (unsigned axis = 0; axis < 2; axis++) {
+        c->stride[axis] = dice_between(d, 1, 4);
+        c->dilation[axis] = 1;
+        c->kernel[axis] = c->stride[axis] * dice_between(d, 1, 3);
+        c->pad[axis] = dice_between(d, 0, c->kernel[axis] + 1);
+        const size_t all = (c->in[axis] - 1) * c->stride[axis] + c->kernel[axis];
+        const size_t after = dice_between(d, 0, 7); /* less 3: output_padding */
+        c->out[axis] = all + 3 > c->pad[axis] + after ? all + 3 - c->pad[axis] - after : 0;
+    }
+    if (dice_between(d, 0, 3) == 0) { /* a line of more than a band */
+        c->kernel[0] = c->stride[0] = c->in[0] = c->out[0] = 1;
+        c->pad[0] = 0;
+        c->in_channels = dice_between(d, 1, 4);
+        c->out_channels += 16;
+        c->in[1] += 600;
+        c->out[1] += 600 * c->stride[1];
+    }
+}
+
 static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
 {
     struct ox_conv c = {.batch = dice_between(d, 1, 2), .groups = 1};
     c.in_channels = dice_between(d, 1, 40);
     c.out_channels = dice_between(d, 1, 40);
-    c.transposed = way == OX_CONV_INDIRECT && dice_between(d, 0, 1);
+    c.transposed = way == OX_CONV_JOINED || (way == OX_CONV_INDIRECT && dice_between(d, 0, 1));
     random_axis(d, &c, 0);
     random_axis(d, &c, 1);
+    if (way == OX_CONV_JOINED)
+        make_joined(d, &c);
     if (way == OX_CONV_INDIRECT && dice_between(d, 0, 1)) {
         c.groups = dice_between(d, 2, 4);
         c.in_channels = c.groups * dice_between(d, 1, 9);
@@ -213,7 +237,7 @@ static void try_conv(struct dice *d, const struct ox_compute *t, enum ox_conv_wa
 START_TEST(convolutions_of_any_shape_are_near_the_sums_in_double)
 {
     struct dice d = {(uint64_t)_i * 104729};
-    try_conv(&d, table_at((unsigned)_i / 8 % n_tables()), (enum ox_conv_way)(_i % 8),
+    try_conv(&d, table_at((unsigned)_i / 9 % n_tables()), (enum ox_conv_way)(_i % 9),
              1 + (unsigned)_i % 2);
 }
 END_TEST
@@ -419,9 +443,14 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
                         .out = {40, 41},
                         .in_pixel = 64,
                         .out_pixel = 64};
+    if (way == OX_CONV_JOINED) {
+        c.transposed = true;
+        for (unsigned axis = 0; axis < 2; axis++)
+            c.kernel[axis] = 4, c.stride[axis] = 2, c.in[axis] = 20;
+    }
     const size_t all = 2 * 40 * 41 * 64;
     struct guarded in = guarded_new(&d, all, true), one = guarded_new(&d, all, true);
-    struct guarded three = guarded_new(&d, all, true), w = guarded_new(&d, 64 * 64 * 9, true);
+    struct guarded three = guarded_new(&d, all, true), w = guarded_new(&d, 64 * 64 * 16, true);
     struct guarded packed = guarded_new(&d, ox_conv_packed(t, way, &c), false);
     const struct ox_epilogue end = {.act = OX_ACT_CLIP, .hi = 6};
     ox_conv_pack(t, NULL, way, &c, w.at, OX_WEIGHT_F32, packed.at);
@@ -443,16 +472,55 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
 }
 END_TEST
 
+/* A kernel that is not a whole number of strides would have taps that are filled up: 0 times infinity is no number. */
+START_TEST(phases_are_joined_where_they_are_narrow_and_alike)
+{
+    for (unsigned level = 0; level < n_tables(); level++) {
+        const struct ox_compute *t = table_at(level);
+        struct ox_conv c = {.batch = 1,
+                            .groups = 1,
+                            .in_channels = 16,
+                            .out_channels = 4,
+                            .kernel = {1, 8},
+                            .stride = {1, 4},
+                            .dilation = {1, 1},
+                            .pad = {0, 2},
+                            .in = {1, 200},
+                            .out = {1, 800},
+                            .in_pixel = 16,
+                            .out_pixel = 4,
+                            .transposed = true};
+        ck_assert_int_eq(ox_conv_choose(t, &c, 0), OX_CONV_JOINED);
+        struct ox_conv other = c;
+        other.kernel[1] = 7;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
+        other = c;
+        other.dilation[1] = 2;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
+        other = c;
+        other.groups = 2;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
+        other = c;
+        other.in_channels = other.in_pixel = 1000; /* a sum that had better be cut */
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
+        other = c;
+        other.out_channels = other.out_pixel = 64;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("convolve");
     TCase *tc = tcase_create("convolve");
     tcase_set_timeout(tc, 60);
-    tcase_add_loop_test(tc, convolutions_of_any_shape_are_near_the_sums_in_double, 0, 960);
+    tcase_add_loop_test(tc, convolutions_of_any_shape_are_near_the_sums_in_double, 0, 1080);
     tcase_add_loop_test(tc, a_chain_gives_the_bits_of_its_stages, 0, 120);
     tcase_add_loop_test(tc, deep_sums_are_cut_and_put_together, 0, 2);
     tcase_add_test(tc, winograd_keeps_the_error_that_is_documented);
-    tcase_add_loop_test(tc, the_bits_are_the_same_for_any_number_of_threads, 0, 8);
+    tcase_add_loop_test(tc, the_bits_are_the_same_for_any_number_of_threads, 0, 9);
+    tcase_add_test(tc, phases_are_joined_where_they_are_narrow_and_alike);
     suite_add_tcase(s, tc);
     return run_suite(s);
 }
