@@ -33,6 +33,17 @@ struct ox_conv {
         transposed; /* ConvTranspose: out = (in - 1) * stride + dilation * (kernel - 1) + 1 - pads; OX_CONV_INDIRECT, OX_CONV_JOINED */
 };
 
+/* Floats (bytes, where elements are such) from image to image. */
+static inline size_t ox_conv_in_batch(const struct ox_conv *c)
+{
+    return c->in_batch ? c->in_batch : c->in[0] * c->in[1] * c->in_pixel;
+}
+
+static inline size_t ox_conv_out_batch(const struct ox_conv *c)
+{
+    return c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
+}
+
 enum { OX_CONV_MAY_WINOGRAD2 = 1, OX_CONV_MAY_WINOGRAD4 = 2, OX_CONV_PACKED_FOR_ONE_RUN = 4 };
 
 /* The fastest way for this shape; Winograd only when `may` allows: F(2,3)'s mean error is that of the direct sum, F(4,3)'s

@@ -412,8 +412,8 @@ void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const stru
                     .channels = c->in_channels / c->groups,
                     .n = c->out_channels / c->groups};
     memset(work, 0, ox_conv_indirect_work(c) * sizeof *work);
-    j.in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * c->in_pixel;
-    j.out_batch = c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
+    j.in_batch = ox_conv_in_batch(c);
+    j.out_batch = ox_conv_out_batch(c);
     for (size_t i = 0; ox_conv_phase(c, i, &j.phase); i++) {
         run_phase(&j, env);
         j.packed +=

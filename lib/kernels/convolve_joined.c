@@ -206,8 +206,8 @@ void ox_conv_joined(const struct ox_compute *t, struct ox_env *env, const struct
     j.in = in;
     j.out = out;
     j.end = end;
-    j.in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * c->in_pixel;
-    j.out_batch = c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
+    j.in_batch = ox_conv_in_batch(c);
+    j.out_batch = ox_conv_out_batch(c);
     j.sums = ox_end_at(end, 0, 0);
     j.sums.row_bias = NULL;
     if (end->residual) {

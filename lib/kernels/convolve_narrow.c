@@ -173,7 +173,7 @@ void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct
                     .work = work,
                     .end = end,
                     .in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * pixel,
-                    .out_batch = c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel,
+                    .out_batch = ox_conv_out_batch(c),
                     .across = framed(c),
                     .lines = height(c),
                     .rows = (all + TASKS - 1) / TASKS};

@@ -382,8 +382,8 @@ static void begin(struct job *j, const float *packed, const float *in, float *ou
     j->in = in;
     j->out = out;
     j->end = end;
-    j->in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * c->in_pixel;
-    j->out_batch = c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
+    j->in_batch = ox_conv_in_batch(c);
+    j->out_batch = ox_conv_out_batch(c);
     j->zeros = work;
     j->work = work + zero_floats(c);
     memset(work, 0, zero_floats(c) * sizeof *work);

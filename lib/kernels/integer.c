@@ -581,8 +581,8 @@ void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const s
     k.end = end;
     k.sums = (int32_t *)(void *)((char *)work + bytes);
     const size_t pixels = c->in[0] * c->in[1];
-    const size_t in_batch = c->in_batch ? c->in_batch : pixels * c->in_pixel;
-    const size_t out_batch = c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
+    const size_t in_batch = ox_conv_in_batch(c);
+    const size_t out_batch = ox_conv_out_batch(c);
     for (size_t n = 0; n < c->batch; n++) {
         k.in = (const uint8_t *)in + n * in_batch;
         k.end_of_in = k.in + (pixels ? (pixels - 1) * c->in_pixel + c->in_channels : 0);

@@ -44,8 +44,8 @@ void ox_integer_lines_run(const struct ox_integer *t, struct ox_env *env, const 
                               .end = end,
                               .finish = t->finish},
                     .each = c->out[0]};
-    const size_t in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * c->in_pixel;
-    const size_t out_batch = c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
+    const size_t in_batch = ox_conv_in_batch(c);
+    const size_t out_batch = ox_conv_out_batch(c);
     const double each = (double)(c->out[0] * c->out[1] * c->groups);
     if (ox_slots(env) > 1)
         j.each = ox_even_part(c->out[0], c->out[0] / (ox_slots(env) * TASKS) + 1, 1);

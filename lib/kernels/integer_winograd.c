@@ -304,8 +304,8 @@ void ox_integer_winograd_run(const struct ox_integer *t, struct ox_env *env,
     j.flip = in_signed ? 0x80 : 0;
     j.end = end;
     j.out_size = ox_integer_out_size(end->type);
-    j.in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * c->in_pixel;
-    j.out_batch = c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
+    j.in_batch = ox_conv_in_batch(c);
+    j.out_batch = ox_conv_out_batch(c);
     j.points = (int16_t *)(void *)((char *)work + zero_bytes(c));
     j.sums = (int32_t *)(void *)(j.points + POINTS * j.plane);
     memset(work, (uint8_t)in_zero, zero_bytes(c));

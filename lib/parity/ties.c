@@ -5,7 +5,7 @@
 
 #include "common/env.h"
 #include "common/strmap.h"
-#include "model/model.h"
+#include "model/value.h"
 
 /* A QuantizeLinear whose scale is known. */
 struct quantizer {
@@ -21,19 +21,6 @@ struct ox_ties {
     struct ox_strmap index; /* what goes in -> the first that takes it */
 };
 
-/* Of an initializer or a Constant; *out NULL: it is neither. */
-static enum ox_status load_scale(struct ox_model *model, const struct ox_value *value,
-                                 struct ox_tensor **out, struct ox_error *err)
-{
-    const struct ox_stored *stored = value->init;
-    *out = NULL;
-    if (!stored && value->producer && strcmp(value->producer->op_type, "Constant") == 0) {
-        const struct ox_attr *attr = ox_node_attr(value->producer, "value");
-        stored = attr && attr->type == OX_ATTR_TENSOR && attr->n ? attr->tensor : NULL;
-    }
-    return stored ? ox_stored_load(model, stored, out, err) : OX_OK;
-}
-
 static enum ox_status add_quantizer(struct ox_ties *ties, struct ox_model *model,
                                     const struct ox_node *node, struct ox_error *err)
 {
@@ -41,8 +28,11 @@ static enum ox_status add_quantizer(struct ox_ties *ties, struct ox_model *model
     struct ox_tensor *scale = NULL;
     if (strcmp(node->op_type, "QuantizeLinear") != 0 || !in || !in->producer || !node->inputs[1])
         return OX_OK;
-    OX_TRY(load_scale(model, node->inputs[1], &scale, err));
-    if (!scale || ox_tensor_rank(scale) > 1) {
+    const struct ox_stored *stored = ox_value_stored(node->inputs[1]);
+    if (!stored)
+        return OX_OK;
+    OX_TRY(ox_stored_load(model, stored, &scale, err));
+    if (ox_tensor_rank(scale) > 1) {
         ox_tensor_release(scale);
         return OX_OK;
     }
