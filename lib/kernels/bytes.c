@@ -97,17 +97,20 @@ static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
 static void fill(void)
 {
-    for (unsigned level = 0; level < OX_CPU_LEVELS; level++) {
-        tables[level] = plain;
+    const enum ox_cpu most = ox_cpu_probe();
+    for (unsigned i = 0; i < OX_CPU_LEVELS; i++) {
+        const enum ox_cpu level = i < most ? (enum ox_cpu)i : most;
+        tables[i] = plain;
 #if defined(__x86_64__)
         if (level >= OX_CPU_AVX2)
-            ox_bytes_avx2(&tables[level]);
+            ox_bytes_avx2(&tables[i]);
         if (level >= OX_CPU_AVX512)
-            ox_bytes_avx512(&tables[level]);
+            ox_bytes_avx512(&tables[i]);
         if (level >= OX_CPU_AMX)
-            ox_bytes_amx(&tables[level]);
+            ox_bytes_amx(&tables[i]);
 #endif
-        tables[level].level = (enum ox_cpu)level;
+        (void)level;
+        tables[i].level = (enum ox_cpu)i;
     }
 }
 

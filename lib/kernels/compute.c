@@ -397,8 +397,10 @@ static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
 static void fill(void)
 {
-    for (unsigned level = 0; level < OX_CPU_LEVELS; level++) {
-        struct ox_compute *t = &tables[level];
+    const enum ox_cpu most = ox_cpu_probe();
+    for (unsigned i = 0; i < OX_CPU_LEVELS; i++) {
+        const enum ox_cpu level = i < most ? (enum ox_cpu)i : most;
+        struct ox_compute *t = &tables[i];
         *t = plain;
 #if defined(__x86_64__)
         if (level >= OX_CPU_AVX2)
@@ -409,7 +411,8 @@ static void fill(void)
         if (level >= OX_CPU_NEON)
             ox_compute_neon(t);
 #endif
-        t->level = (enum ox_cpu)level;
+        (void)level;
+        t->level = (enum ox_cpu)i;
     }
 }
 

@@ -21,7 +21,8 @@ const char *ox_cpu_name(enum ox_cpu level);
 /* False when there is no such word; *level is then left as it was. */
 bool ox_cpu_find(const char *name, enum ox_cpu *level);
 
-/* The highest level that processor and system have. */
+/* The highest level that processor and system have. What fills a table of kernels is itself compiled for their instruction set, so
+ * that no table is filled beyond this level. */
 enum ox_cpu ox_cpu_probe(void);
 /* The level that nearly every processor of this architecture has: what should give the same bits on all of them runs at it. */
 enum ox_cpu ox_cpu_common(void);

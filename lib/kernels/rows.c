@@ -315,22 +315,23 @@ static void attend(const struct ox_attend_head *h, size_t from, size_t n, float 
 static struct ox_rows tables[OX_CPU_LEVELS];
 static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
-/* What fills a table is itself compiled for its instruction set: none is filled that this processor could not. */
 static void fill(void)
 {
+    const enum ox_cpu most = ox_cpu_probe();
     for (unsigned i = 0; i < OX_CPU_LEVELS; i++) {
+        const enum ox_cpu level = i < most ? (enum ox_cpu)i : most;
         tables[i] = plain;
         tables[i].level = (enum ox_cpu)i;
 #ifdef __x86_64__
-        enum ox_cpu level = ox_cpu_probe() < i ? ox_cpu_probe() : (enum ox_cpu)i;
         if (level >= OX_CPU_AVX2)
             ox_rows_avx2(&tables[i]);
         if (level >= OX_CPU_AVX512)
             ox_rows_avx512(&tables[i]);
 #elif defined(__aarch64__)
-        if (i >= OX_CPU_NEON)
+        if (level >= OX_CPU_NEON)
             ox_rows_neon(&tables[i]);
 #endif
+        (void)level;
     }
 }
 
