@@ -123,6 +123,10 @@ uint64_t ox_env_memory_peak(const struct ox_env *env);
 /* Whether the environment's ONNXTOOL_CPU, which keeps kernels to what a lesser processor has, may be that word: "c", "avx2",
  * "avx512", "vnni", "amx", "neon" or "dotprod". What is none of them limits nothing. */
 bool ox_cpu_is_known(const char *word);
+/* Whether this processor has what that word names. False for one that is not known. */
+bool ox_cpu_is_here(const char *word);
+/* The most that it has, as such a word. */
+const char *ox_cpu_most(void);
 
 /* ---- Byte strings and JSON out ---------------------------------------------------------------------------------- */
 

@@ -34,6 +34,19 @@ bool ox_cpu_is_known(const char *word)
     return ox_cpu_find(word, &level);
 }
 
+bool ox_cpu_is_here(const char *word)
+{
+    enum ox_cpu level, most = ox_cpu_probe();
+    if (!ox_cpu_find(word, &level))
+        return false;
+    return level == OX_CPU_C || (level <= most && (level < OX_CPU_NEON) == (most < OX_CPU_NEON));
+}
+
+const char *ox_cpu_most(void)
+{
+    return ox_cpu_name(ox_cpu_probe());
+}
+
 #if !defined(__x86_64__) && !defined(__aarch64__)
 enum ox_cpu ox_cpu_probe(void)
 {

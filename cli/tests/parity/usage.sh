@@ -18,3 +18,7 @@ show parity a.onnx --engine nonesuch --random 1
 show parity a.onnx -O0 -O7 --random 1
 show parity a.onnx --expected y.npz --random 1 --layers
 show parity a.onnx --cpu c --random 1 --layers
+show parity a.onnx --cpu fast --random 1
+# A level of another architecture is on no machine beside c.
+"$ONNXTOOL" parity a.onnx --cpu c --cpu "$(uname -m | sed 's/x86_64/neon/; t; s/.*/avx2/')" --random 1 >/dev/null 2>&1
+echo "a foreign level: exit $?"
