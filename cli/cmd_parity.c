@@ -13,7 +13,7 @@ static const struct opt options[] = {
      "outputs by name in an .npz, .npy, .json or .safetensors file, or a folder of output_K.pb"},
     {'O', "optimize", OPT_STRINGS, FIELD(levels), "LEVEL", NULL,
      "level of A and, given again, of B: -O0 -O2 holds one model's levels against each other "
-     "(default 2; 0 with --layers and --bisect, unless --simulate is given)"},
+     "(default 2; 0 with --layers and --bisect of two sides, unless --simulate is given)"},
     {0, "cpu", OPT_STRINGS, FIELD(cpus), "LEVEL", NULL,
      "A as the processor's kernels of that level compute it (c, avx2, avx512, vnni, amx, neon, "
      "dotprod; an error where it has less); given again: B"},
@@ -71,7 +71,8 @@ static const struct opt options[] = {
     {0, "layers", OPT_FLAG, FIELD(layers), NULL, NULL,
      "compare every value that both models have: with all errors before it, and its node's own"},
     {0, "bisect", OPT_FLAG, FIELD(bisect), NULL, NULL,
-     "name the first node whose output departs, and why it may"},
+     "name the first node whose output departs, and why it may; with --expected, what would make "
+     "A's outputs agree"},
     {0, "oracle", OPT_FLAG, FIELD(oracle), NULL, NULL,
      "which side is nearer to double precision, and whether float32 allows the difference"},
     {0, "trace-nonfinite", OPT_FLAG, FIELD(run.trace), NULL, NULL,
@@ -160,7 +161,7 @@ static enum ox_status run_samples(struct parity *p)
         if (status == OX_OK)
             status = parity_measure_products(p);
         if (status == OX_OK && p->n_sides == 1)
-            status = parity_compare_expected(p, i);
+            status = parity_take_expected(p, i, NULL);
         if (status != OX_OK)
             return status;
     }
@@ -346,7 +347,14 @@ const struct command command_parity = {
         "prefixes out and runs them, and the evidence is what the values show, and whether a node "
         "departs alone or only "
         "where the engine computes it as one with nodes before it. So are two levels of one model "
-        "held against each other. Where an engine departs, A is also computed with products of "
+        "held against each other. Of --expected (and of output_K.pb) outputs alone are known: "
+        "there "
+        "--bisect runs A with other readings, 200 at most, and names those under which all that is "
+        "expected agrees, simplest first: outputs exchanged, transposed, scaled, with softmax and "
+        "the like left out or done twice; inputs exchanged, with channels turned, values in other "
+        "ranges or normalized, in another order of dimensions, masks inverted; attributes that "
+        "frameworks set apart (Resize, Gelu, epsilon, padding, axis of Softmax). "
+        "Where an engine departs, A is also computed with products of "
         "uint8 by int8 that saturate, and told if that is what the engine does; the verdict stays: "
         "an engine runs as it runs for its users. onnxruntime computes such products exactly with "
         "--engine-options '{\"config\": {\"session.x64quantprecision\": \"1\"}}'. "
@@ -361,6 +369,7 @@ const struct command command_parity = {
         "qdq_loss_debug judges, and so are the figures.",
     .examples = "  onnxtool parity model.onnx fused.onnx --random 1 --samples 8\n"
                 "  onnxtool parity model.onnx --expected outputs.npz -i inputs.npz\n"
+                "  onnxtool parity model.onnx --expected outputs.npz -i inputs.npz --bisect\n"
                 "  onnxtool parity model.onnx quantized.onnx -i x=x.npy --require sqnr>=30\n"
                 "  onnxtool parity model.onnx --engine onnxruntime --random 1\n"
                 "  onnxtool parity exported.onnx converted.onnx -i inputs.npz --bisect\n",

@@ -98,9 +98,10 @@ struct parity {
     struct ox_parity_causes *causes; /* of the first divergence; NULL */
     struct ox_trace *trace;          /* --trace-nonfinite; NULL */
     struct ox_session *trace_session;
-    size_t first;                     /* layer that departs first; SIZE_MAX */
-    struct ox_parity_suspect suspect; /* found by prefixes; value NULL: none */
-    char *probed;                     /* the value of the last prefix that departed; NULL */
+    size_t first; /* layer that departs first; SIZE_MAX */
+    /* Found by prefixes; value NULL: none. Of expected outputs the output itself, whose node is not known: op_type is NULL. */
+    struct ox_parity_suspect suspect;
+    char *probed; /* the value of the last prefix that departed; NULL */
     struct ox_datum *probed_values[2];
     struct ox_metrics probed_metrics;
     /* The search has met a tie and goes on: codes a step apart agree, and a value departs at so many decibels or fewer. */
@@ -152,7 +153,7 @@ void parity_release_record(struct parity_side *side);
 enum ox_status parity_explain(struct parity *p);
 /* What is known of it, in order; NULL past the last. */
 const struct ox_parity_cause *parity_cause(const struct parity *p, size_t i);
-/* That layer; of what prefixes found only node, operator and value are known. False: nothing departs, or it was not asked. */
+/* That layer; of what prefixes found only node, operator (NULL: these are not known) and value are known. False: nothing departs, or it was not asked. */
 bool parity_first_layer(const struct parity *p, struct ox_parity_layer *layer);
 
 /* ---- parity_prefix.c ---- */
@@ -174,8 +175,16 @@ enum ox_status parity_slice(struct ox_env *env, const struct ox_datum *all, uint
 
 /* ---- parity_expected.c ---- */
 
-/* Holds the outputs of A for sample i against --expected (or the files output_K.pb of its folder). */
-enum ox_status parity_compare_expected(struct parity *p, uint64_t i);
+/* What is expected of a sample. */
+struct parity_wants {
+    struct ox_expected *items;
+    size_t n;
+};
+
+/* Holds the outputs of A for sample i against --expected (or the files output_K.pb of its folder), or, where wants is not NULL,
+ * puts there what is expected. */
+enum ox_status parity_take_expected(struct parity *p, uint64_t i, struct parity_wants *wants);
+void parity_release_wants(struct parity_wants *wants);
 
 /* ---- parity_engine.c ---- */
 

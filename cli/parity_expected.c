@@ -11,10 +11,38 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static enum ox_status add(struct parity *p, const char *name, const struct ox_datum *a,
-                          const struct ox_datum *b, bool in_a, bool in_b)
+void parity_release_wants(struct parity_wants *wants)
+{
+    for (size_t i = 0; i < wants->n; i++) {
+        free((void *)(uintptr_t)wants->items[i].name);
+        ox_datum_release(wants->items[i].value);
+    }
+    free(wants->items);
+}
+
+static enum ox_status keep(struct parity *p, struct parity_wants *wants, const char *name,
+                           const struct ox_datum *expected)
+{
+    struct ox_expected *more = realloc(wants->items, (wants->n + 1) * sizeof *more);
+    char *kept = strdup(name);
+    if (more)
+        wants->items = more;
+    if (!more || !kept) {
+        free(kept);
+        return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
+    }
+    more[wants->n] = (struct ox_expected){.name = kept, .value = ox_datum_ref(expected)};
+    parity_options_for(p, name, &more[wants->n++].metrics);
+    return OX_OK;
+}
+
+/* Compares, or only keeps what is expected. */
+static enum ox_status add(struct parity *p, struct parity_wants *wants, const char *name,
+                          const struct ox_datum *a, const struct ox_datum *b, bool in_a, bool in_b)
 {
     struct ox_error err = {0};
+    if (wants)
+        return b ? keep(p, wants, name, b) : OX_OK;
     struct parity_output *output = parity_output_of(p, name, p->n_sides);
     if (!output)
         return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
@@ -27,7 +55,7 @@ static enum ox_status add(struct parity *p, const char *name, const struct ox_da
 
 /* ---- A folder of output_K.pb --------------------------------------------------------------------------------------- */
 
-static enum ox_status compare_folder(struct parity *p, const char *dir)
+static enum ox_status take_folder(struct parity *p, struct parity_wants *wants, const char *dir)
 {
     struct run *a = &p->sides[0].run;
     size_t n = 0;
@@ -47,7 +75,7 @@ static enum ox_status compare_folder(struct parity *p, const char *dir)
         ox_strbuf_release(&path);
         if (status != OX_OK)
             return cli_error(p->cli, &err);
-        status = add(p, port->name, a->outputs[i], expected, true, true);
+        status = add(p, wants, port->name, a->outputs[i], expected, true, true);
         ox_datum_release(expected);
         if (status != OX_OK)
             return status;
@@ -110,7 +138,8 @@ static bool is_known(const struct parity *p, const char *member)
     return false;
 }
 
-static enum ox_status compare_members(struct parity *p, struct ox_tensor_file *file, uint64_t i)
+static enum ox_status take_members(struct parity *p, struct parity_wants *wants,
+                                   struct ox_tensor_file *file, uint64_t i)
 {
     const struct run *a = &p->sides[0].run;
     size_t n = ox_tensor_file_count(file);
@@ -121,7 +150,7 @@ static enum ox_status compare_members(struct parity *p, struct ox_tensor_file *f
         struct ox_datum *expected = NULL;
         enum ox_status status = load(p, file, other, i, a->outputs[k], &expected);
         if (status == OX_OK)
-            status = add(p, name, a->outputs[k], expected, true, expected != NULL);
+            status = add(p, wants, name, a->outputs[k], expected, true, expected != NULL);
         ox_datum_release(expected);
         if (status != OX_OK)
             return status;
@@ -134,7 +163,7 @@ static enum ox_status compare_members(struct parity *p, struct ox_tensor_file *f
             continue;
         if (ox_tensor_file_value(&expected, file, member, &err) != OX_OK)
             return cli_error(p->cli, &err);
-        enum ox_status status = add(p, member, NULL, expected, false, true);
+        enum ox_status status = add(p, wants, member, NULL, expected, false, true);
         ox_datum_release(expected);
         if (status != OX_OK)
             return status;
@@ -142,14 +171,14 @@ static enum ox_status compare_members(struct parity *p, struct ox_tensor_file *f
     return OX_OK;
 }
 
-enum ox_status parity_compare_expected(struct parity *p, uint64_t i)
+enum ox_status parity_take_expected(struct parity *p, uint64_t i, struct parity_wants *wants)
 {
     const char *path = p->args->expected;
     struct ox_error err = {0};
     if (!path)
-        return compare_folder(p, p->folders[i]);
+        return take_folder(p, wants, p->folders[i]);
     if (is_folder(path))
-        return compare_folder(p, path);
+        return take_folder(p, wants, path);
     size_t n = strlen(path);
     if (n > 3 && strcmp(path + n - 3, ".pb") == 0) {
         struct run *a = &p->sides[0].run;
@@ -157,15 +186,15 @@ enum ox_status parity_compare_expected(struct parity *p, uint64_t i)
         if (ox_datum_read_pb(&expected, p->cli->env, path, ox_session_output(a->session, 0)->type,
                              &err) != OX_OK)
             return cli_error(p->cli, &err);
-        enum ox_status status =
-            add(p, ox_session_output_name(a->session, 0), a->outputs[0], expected, true, true);
+        enum ox_status status = add(p, wants, ox_session_output_name(a->session, 0), a->outputs[0],
+                                    expected, true, true);
         ox_datum_release(expected);
         return status;
     }
     struct ox_tensor_file *file = NULL;
     if (ox_tensor_file_open(&file, p->cli->env, path, NULL, &err) != OX_OK)
         return cli_error(p->cli, &err);
-    enum ox_status status = compare_members(p, file, i);
+    enum ox_status status = take_members(p, wants, file, i);
     ox_tensor_file_release(file);
     return status;
 }

@@ -1,10 +1,50 @@
 /* The first value that departs, and why. */
 #include "parity.h"
 
+/* The first output that departs from what is expected; NULL: none does. */
+static const struct parity_output *departing(const struct parity *p, struct ox_metrics *metrics)
+{
+    for (size_t i = 0; i < p->n_outputs; i++) {
+        ox_meter_read(p->outputs[i].meter, metrics);
+        if (!metrics->agree)
+            return &p->outputs[i];
+    }
+    return NULL;
+}
+
+/* Where outputs alone are known: what would make A's agree, on the sample where the first that departs is worst. */
+static enum ox_status explain_expected(struct parity *p)
+{
+    struct run *a = &p->sides[0].run;
+    struct parity_wants wants = {0};
+    struct ox_metrics metrics;
+    struct ox_error err = {0};
+    const struct ox_parity_options options = {.a_level = p->sides[0].level,
+                                              .saturating = p->args->run.simulate,
+                                              .seed = parity_seed(p->sides)};
+    const struct parity_output *output = departing(p, &metrics);
+    if (!output)
+        return OX_OK;
+    const uint64_t sample = metrics.worst.found ? metrics.worst.sample : 0;
+    enum ox_status status = p->n_samples > 1 ? parity_reload_sample(p, sample) : OX_OK;
+    if (status == OX_OK)
+        status = parity_take_expected(p, sample, &wants);
+    if (status == OX_OK &&
+        ox_parity_explain_expected(&p->causes, a->model, a->inputs, wants.items, wants.n, &options,
+                                   &p->suspect.n_runs, &err) != OX_OK)
+        status = cli_error(p->cli, &err);
+    parity_release_wants(&wants);
+    if (status == OX_OK && ox_parity_causes_count(p->causes))
+        p->suspect.value = output->name;
+    return status;
+}
+
 enum ox_status parity_explain(struct parity *p)
 {
     struct ox_parity_layer layer;
     struct ox_error err = {0};
+    if (p->args->bisect && p->n_sides == 1)
+        return explain_expected(p);
     if (p->args->bisect && p->n_sides == 2 && !parity_walks(p))
         return parity_bisect_prefixes(p);
     p->first = p->layers ? ox_parity_first(p->layers) : SIZE_MAX;

@@ -81,10 +81,15 @@ static void causes_list(struct parity *p, struct ox_strbuf *out)
     if (!parity_first_layer(p, &layer))
         return;
     ox_strbuf_puts(out, "<h2>First divergence: ");
-    ox_strbuf_markup(out, layer.b_node, 256);
-    ox_strbuf_puts(out, " (");
-    ox_strbuf_markup(out, layer.b_op, 64);
-    ox_strbuf_puts(out, ")</h2>\n<p>");
+    if (layer.b_op) {
+        ox_strbuf_markup(out, layer.b_node, 256);
+        ox_strbuf_puts(out, " (");
+        ox_strbuf_markup(out, layer.b_op, 64);
+        ox_strbuf_putc(out, ')');
+    } else {
+        ox_strbuf_puts(out, "an output");
+    }
+    ox_strbuf_puts(out, "</h2>\n<p>");
     if (p->suspect.value)
         ox_strbuf_markup(out, p->suspect.value, 0);
     else

@@ -183,7 +183,7 @@ static void first_divergence(struct ox_json *json, const struct parity *p)
     }
     ox_json_object(json);
     if (p->first == SIZE_MAX) {
-        cli_json_string(json, "node", p->suspect.node);
+        cli_json_string(json, "node", p->suspect.op_type ? p->suspect.node : NULL);
         cli_json_string(json, "output", p->suspect.value);
         cli_json_string(json, "op_type", p->suspect.op_type);
         cli_json_uint(json, "runs", p->suspect.n_runs);

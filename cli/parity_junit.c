@@ -8,11 +8,16 @@ static void tell_first(const struct parity *p, struct ox_strbuf *out)
     struct ox_parity_layer layer;
     if (!parity_first_layer(p, &layer))
         return;
-    ox_strbuf_puts(out, "    <system-out>first divergence: node ");
-    ox_strbuf_markup(out, layer.b_node, 256);
-    ox_strbuf_puts(out, " (");
-    ox_strbuf_markup(out, layer.b_op, 64);
-    ox_strbuf_puts(out, "), value ");
+    ox_strbuf_puts(out, "    <system-out>first divergence: ");
+    if (layer.b_op) {
+        ox_strbuf_puts(out, "node ");
+        ox_strbuf_markup(out, layer.b_node, 256);
+        ox_strbuf_puts(out, " (");
+        ox_strbuf_markup(out, layer.b_op, 64);
+        ox_strbuf_puts(out, "), value ");
+    } else {
+        ox_strbuf_puts(out, "output ");
+    }
     ox_strbuf_markup(out, layer.b_name, 256);
     const struct ox_parity_cause *cause;
     for (size_t i = 0; (cause = parity_cause(p, i)); i++) {

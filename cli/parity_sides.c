@@ -8,7 +8,9 @@
 static enum ox_status read_level(struct parity *p, size_t i, int *level)
 {
     const struct parity_args *args = p->args;
-    *level = (args->layers || args->bisect) && !args->run.simulate ? 0 : 2;
+    /* Of expected outputs nothing inside is compared. */
+    const bool inside = (args->layers || args->bisect) && p->n_sides > 1;
+    *level = inside && !args->run.simulate ? 0 : 2;
     if (!args->levels.n)
         return OX_OK;
     const char *text = args->levels.items[i < args->levels.n ? i : args->levels.n - 1];
@@ -159,11 +161,16 @@ enum ox_status parity_open_sides(struct parity *p, const char *const *operands, 
         name_side(p, side);
     }
     bool inside = p->args->layers || p->args->bisect;
-    if (status == OX_OK && inside && p->n_sides != 2)
+    if (status == OX_OK && p->args->layers && p->n_sides == 1)
         status = cli_fail(p->cli, OX_USAGE,
-                          "%s: --layers and --bisect take one thing to hold it "
-                          "against, which can be run",
+                          "%s: --layers takes something to hold it against that can be run: of "
+                          "what is expected outputs alone are known; --bisect tries what would "
+                          "make them agree",
                           operands[0]);
+    if (status == OX_OK && inside && p->n_sides > 2)
+        status =
+            cli_fail(p->cli, OX_USAGE,
+                     "%s: --layers and --bisect take one thing to hold it against", operands[0]);
     if (status == OX_OK && p->args->layers && !parity_walks(p))
         status = cli_fail(p->cli, OX_USAGE,
                           "%s: --layers can't look inside a run with another --cpu; "

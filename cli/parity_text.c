@@ -326,6 +326,14 @@ static void causes(const struct parity *p, struct ox_strbuf *out)
 static void divergence(struct parity *p, struct ox_strbuf *out)
 {
     struct ox_parity_layer layer;
+    if (p->suspect.value && !p->suspect.op_type) {
+        ox_strbuf_puts(out, "\nfirst divergence: output ");
+        ox_strbuf_name(out, p->suspect.value, 256);
+        ox_strbuf_printf(out, "; nothing before it is known of the other side (%zu runs of A)\n",
+                         p->suspect.n_runs);
+        causes(p, out);
+        return;
+    }
     if (p->suspect.value) {
         ox_strbuf_puts(out, "\nfirst divergence: node ");
         ox_strbuf_name(out, p->suspect.node, 256);

@@ -1888,4 +1888,24 @@ void ox_parity_causes_release(struct ox_parity_causes *causes);
 size_t ox_parity_causes_count(const struct ox_parity_causes *causes); /* 0 for NULL */
 const struct ox_parity_cause *ox_parity_causes_at(const struct ox_parity_causes *causes, size_t i);
 
+/* ---- Expected outputs ------------------------------------------------------------------------------------------- */
+
+/* What an output should be, by the name that the model gives it, or by one of its own where the model has none such. */
+struct ox_expected {
+    const char *name;
+    struct ox_datum *value;
+    struct ox_metrics_options metrics;
+};
+
+/* Why the model's outputs are not those expected of one sample, where nothing is known of how these were computed: readings of
+ * inputs (channels, numbers, order, masks), outputs (exchanged, another function or layout) and nodes (attributes, conventions) are
+ * tried, 200 runs at most, and those are causes under which all that is expected agrees, simplest first. If there is none: what came
+ * nearest, if it is tenfold nearer ("nearer"), and how many were tried ("unexplained"). No causes: nothing departs. Of options
+ * a_level, seed and saturating are used. */
+enum ox_status ox_parity_explain_expected(struct ox_parity_causes **out, struct ox_model *model,
+                                          struct ox_datum *const *inputs,
+                                          const struct ox_expected *expected, size_t n_expected,
+                                          const struct ox_parity_options *options, size_t *n_runs,
+                                          struct ox_error *err);
+
 #endif

@@ -101,15 +101,7 @@ bool ox_adapt_has(const struct ox_adapt *c, const char *name)
 
 void ox_adapt_drop(struct ox_adapt *c, const char *name)
 {
-    struct ox_node *node = c->node;
-    for (size_t i = 0; i < node->n_attrs; i++) {
-        if (strcmp(node->attrs[i].name, name) == 0) {
-            memmove(&node->attrs[i], &node->attrs[i + 1],
-                    (node->n_attrs - i - 1) * sizeof *node->attrs);
-            node->n_attrs--;
-            return;
-        }
-    }
+    ox_node_drop_attr(c->node, name);
 }
 
 bool ox_adapt_set_int(struct ox_adapt *c, const char *name, int64_t value)

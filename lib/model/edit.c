@@ -346,6 +346,17 @@ struct ox_attr *ox_node_add_attr(struct ox_node *node, const char *name, enum ox
     return attr;
 }
 
+void ox_node_drop_attr(struct ox_node *node, const char *name)
+{
+    for (size_t i = 0; i < node->n_attrs; i++)
+        if (strcmp(node->attrs[i].name, name) == 0) {
+            memmove(&node->attrs[i], &node->attrs[i + 1],
+                    (node->n_attrs - i - 1) * sizeof *node->attrs);
+            node->n_attrs--;
+            return;
+        }
+}
+
 bool ox_node_set_int(struct ox_node *node, const char *name, int64_t value)
 {
     struct ox_attr *attr = ox_node_add_attr(node, name, OX_ATTR_INT);

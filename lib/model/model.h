@@ -332,6 +332,8 @@ bool ox_model_part_names(struct ox_model *model);
 enum ox_status ox_graph_sort(struct ox_graph *graph, struct ox_error *err);
 /* An attribute of that name that is there is emptied. Pointers to the node's other attributes become stale. */
 struct ox_attr *ox_node_add_attr(struct ox_node *node, const char *name, enum ox_attr_type type);
+/* Nothing where it is not there. */
+void ox_node_drop_attr(struct ox_node *node, const char *name);
 bool ox_node_set_int(struct ox_node *node, const char *name, int64_t value);
 bool ox_node_set_ints(struct ox_node *node, const char *name, const int64_t *values, size_t n);
 bool ox_node_set_float(struct ox_node *node, const char *name, float value);
