@@ -323,26 +323,33 @@ static void causes(const struct parity *p, struct ox_strbuf *out)
     }
 }
 
+/* "node x (Op), value y", or of a value whose node is not known "output y". */
+static void place(struct ox_strbuf *out, const char *node, const char *op_type, const char *value)
+{
+    ox_strbuf_puts(out, "\nfirst divergence: ");
+    if (op_type) {
+        ox_strbuf_puts(out, "node ");
+        ox_strbuf_name(out, node, 256);
+        ox_strbuf_puts(out, " (");
+        ox_strbuf_name(out, op_type, 64);
+        ox_strbuf_puts(out, "), value ");
+    } else {
+        ox_strbuf_puts(out, "output ");
+    }
+    ox_strbuf_name(out, value, 256);
+}
+
 static void divergence(struct parity *p, struct ox_strbuf *out)
 {
     struct ox_parity_layer layer;
-    if (p->suspect.value && !p->suspect.op_type) {
-        ox_strbuf_puts(out, "\nfirst divergence: output ");
-        ox_strbuf_name(out, p->suspect.value, 256);
-        ox_strbuf_printf(out, "; nothing before it is known of the other side (%zu runs of A)\n",
-                         p->suspect.n_runs);
-        causes(p, out);
-        return;
-    }
-    if (p->suspect.value) {
-        ox_strbuf_puts(out, "\nfirst divergence: node ");
-        ox_strbuf_name(out, p->suspect.node, 256);
-        ox_strbuf_puts(out, " (");
-        ox_strbuf_name(out, p->suspect.op_type, 64);
-        ox_strbuf_puts(out, "), value ");
-        ox_strbuf_name(out, p->suspect.value, 256);
-        ox_strbuf_printf(out, "; what enters it agrees (%zu runs of prefixes)\n",
-                         p->suspect.n_runs);
+    const struct ox_parity_suspect *suspect = &p->suspect;
+    if (suspect->value) {
+        place(out, suspect->node, suspect->op_type, suspect->value);
+        ox_strbuf_printf(out,
+                         suspect->op_type
+                             ? "; what enters it agrees (%zu runs of prefixes)\n"
+                             : "; nothing before it is known of the other side (%zu runs of A)\n",
+                         suspect->n_runs);
         causes(p, out);
         return;
     }
@@ -352,12 +359,7 @@ static void divergence(struct parity *p, struct ox_strbuf *out)
         ox_strbuf_printf(out, "\nno value departs (%zu compared)\n", ox_parity_n_layers(p->layers));
         return;
     }
-    ox_strbuf_puts(out, "\nfirst divergence: node ");
-    ox_strbuf_name(out, layer.b_node, 256);
-    ox_strbuf_puts(out, " (");
-    ox_strbuf_name(out, layer.b_op, 64);
-    ox_strbuf_puts(out, "), value ");
-    ox_strbuf_name(out, layer.b_name, 256);
+    place(out, layer.b_node, layer.b_op, layer.b_name);
     ox_strbuf_puts(out, "\n  ");
     ox_strbuf_name(out, layer.metrics.reason, 0);
     ox_strbuf_putc(out, '\n');

@@ -47,12 +47,6 @@ static void activation_task(void *arg, size_t from, size_t to)
     }
 }
 
-static bool same_shape(const struct ox_tensor *a, const struct ox_tensor *b)
-{
-    return a->rank == b->rank &&
-           (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
-}
-
 /* Output 0 from input 0, with the list of input 1 (may be omitted) added along the last axis and input i_skip as it is. */
 static enum ox_status run_activation(struct ox_run *r, enum ox_fused kind, double alpha,
                                      size_t i_skip, struct ox_error *err)
@@ -68,7 +62,7 @@ static enum ox_status run_activation(struct ox_run *r, enum ox_fused kind, doubl
         job.n_bias = bias->n;
     }
     job.skip = i_skip ? ox_run_in(r, i_skip) : NULL;
-    if (job.skip && !same_shape(job.skip, job.x))
+    if (job.skip && !ox_tensor_same_dims(job.skip, job.x))
         return ox_run_fail(r, err, OX_INPUT, "skip does not have the shape of X");
     OX_TRY(ox_run_out(r, 0, job.x->dtype, job.x->rank, job.x->dims, &job.y, err));
     ox_ranges_run(r->env, job.x->n, OX_GRAIN, activation_task, &job);
@@ -214,7 +208,7 @@ static enum ox_status run_fused_conv(struct ox_run *r, struct ox_error *err)
     OX_TRY(ox_call_standard(r, "Conv", 11, in, 3, &y, err));
     if (z) {
         const struct ox_tensor *both[2] = {y, z};
-        enum ox_status status = same_shape(y, z)
+        enum ox_status status = ox_tensor_same_dims(y, z)
                                     ? ox_call_standard(r, "Add", 14, both, 2, &sum, err)
                                     : ox_run_fail(r, err, OX_INPUT, "Z and Y differ in shape");
         ox_tensor_release(y);

@@ -126,17 +126,11 @@ const struct ox_tensor *ox_tape_in(const struct ox_tape *tape, const struct ox_n
     return i < node->n_inputs && node->inputs[i] ? tape->values[node->inputs[i]->id] : NULL;
 }
 
-static bool same_dims(const struct ox_tensor *a, const struct ox_tensor *b)
-{
-    return a->rank == b->rank &&
-           (!a->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
-}
-
 /* The sum over axes that broadcasting added or stretched. */
 static const struct ox_tensor *unbroadcast(struct ox_tape *tape, const struct ox_tensor *grad,
                                            const struct ox_tensor *like)
 {
-    if (same_dims(grad, like))
+    if (ox_tensor_same_dims(grad, like))
         return grad;
     int64_t axes[OX_MOST_RANK];
     size_t n = 0;

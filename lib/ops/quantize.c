@@ -15,16 +15,6 @@ struct spread {
     size_t block, per_outer, per_block, per_inner;
 };
 
-static bool same_dims(const struct ox_tensor *a, const struct ox_tensor *b)
-{
-    if (a->rank != b->rank)
-        return false;
-    for (unsigned i = 0; i < a->rank; i++)
-        if (a->dims[i] != b->dims[i])
-            return false;
-    return true;
-}
-
 /* The axis attribute; a list of scales for a list of numbers needs none, so there its default may be out of range. */
 static enum ox_status scale_axis(struct ox_run *r, const struct ox_tensor *x, unsigned *axis,
                                  struct ox_error *err)
@@ -256,7 +246,7 @@ static enum ox_status zero_points(struct ox_run *r, const struct ox_tensor *scal
     *zero = NULL;
     if (!t)
         return OX_OK;
-    if (!same_dims(t, scale) && !(t->n == 1 && scale->n == 1))
+    if (!ox_tensor_same_dims(t, scale) && !(t->n == 1 && scale->n == 1))
         return ox_run_fail(r, err, OX_INPUT, "zero point and scale have different shapes");
     return ox_real_in(r, 2, zero, err);
 }

@@ -80,9 +80,6 @@ enum ox_status ox_expected_permute(struct ox_tensor **out, struct ox_env *env,
                                    const struct ox_tensor *in, unsigned rank, const int64_t *dims,
                                    const unsigned *perm, unsigned out_rank, const int64_t *out_dims,
                                    struct ox_error *err);
-/* "[1,3,224,224]" */
-const char *ox_expected_shape(const struct ox_tensor *t, char text[OX_LABEL_SIZE]);
-bool ox_expected_same_dims(const struct ox_tensor *a, const struct ox_tensor *b);
 
 /* ---- Changes of a node that are more than an attribute's value: in a copy of the model. *changed: it took place. */
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "parity/expected.h"
+#include "parity/relate.h"
 
 /* ---- Functions ----------------------------------------------------------------------------------------------------- */
 
@@ -80,7 +81,7 @@ static const struct function {
 
 /* ---- One output ---------------------------------------------------------------------------------------------------- */
 
-/* What is looked at, and the reading that came nearest so far. */
+/* What is looked at, and what explains it. */
 struct forming {
     struct ox_expecting *e;
     const struct ox_expected_pair *pair;
@@ -108,7 +109,7 @@ static bool is_constant(const struct ox_tensor *t)
 /* Holds a form of A's output against a form of what is expected, in the shape of the latter. Of constants agreement says
  * nothing. */
 static enum ox_status hold(const struct forming *f, const struct ox_tensor *x,
-                           const struct ox_tensor *y, bool *agrees, double *max_abs)
+                           const struct ox_tensor *y, bool *agrees)
 {
     struct ox_tensor *view = NULL;
     struct ox_datum *is = NULL, *expected = NULL;
@@ -121,7 +122,6 @@ static enum ox_status hold(const struct forming *f, const struct ox_tensor *x,
     OX_TRY_CLEANUP(ox_datum_of_tensor(&is, view, err));
     OX_TRY_CLEANUP(ox_datum_of_tensor(&expected, y, err));
     OX_TRY_CLEANUP(ox_expecting_compare(f->e, f->pair, is, expected, &m, err));
-    *max_abs = m.max_abs;
     *agrees = m.agree && (y->n == 1 || !is_constant(y)) &&
               ox_expecting_is_clear(f->pair->max_abs, m.max_abs);
 cleanup:
@@ -129,6 +129,13 @@ cleanup:
     ox_datum_release(is);
     ox_datum_release(expected);
     return status;
+}
+
+/* What was made of one side against the other. */
+static enum ox_status hold_made(const struct forming *f, const struct ox_tensor *made,
+                                bool of_expected, bool *agrees)
+{
+    return of_expected ? hold(f, f->x, made, agrees) : hold(f, made, f->y, agrees);
 }
 
 /* Steps of an axis. */
@@ -195,18 +202,16 @@ static void tell_function(const struct forming *f, const struct function *functi
 static enum ox_status try_function(const struct forming *f, const struct function *function,
                                    unsigned axis, bool of_expected)
 {
-    const struct ox_tensor *from = of_expected ? f->y : f->x, *other = of_expected ? f->x : f->y;
+    const struct ox_tensor *from = of_expected ? f->y : f->x;
     struct ox_tensor *made = NULL;
     bool agrees = false;
-    double max_abs;
     if (function->by_axis && from->dims[axis] < 2)
         return OX_OK;
     OX_TRY(as_doubles(f, from, &made));
     apply(function, made, axis);
     enum ox_status status = OX_OK;
     if (!is_constant(made))
-        status = of_expected ? hold(f, other, made, &agrees, &max_abs)
-                             : hold(f, made, other, &agrees, &max_abs);
+        status = hold_made(f, made, of_expected, &agrees);
     if (agrees)
         tell_function(f, function, axis, of_expected);
     ox_tensor_release(made);
@@ -215,7 +220,7 @@ static enum ox_status try_function(const struct forming *f, const struct functio
 
 static enum ox_status try_functions(const struct forming *f)
 {
-    if (!ox_expected_same_dims(f->x, f->y) || !f->x->rank)
+    if (!ox_tensor_same_dims(f->x, f->y) || !f->x->rank)
         return OX_OK;
     for (size_t i = 0; i < OX_COUNT(functions); i++)
         for (int of_expected = 0; of_expected < (functions[i].inverse ? 1 : 2); of_expected++) {
@@ -230,32 +235,6 @@ static enum ox_status try_functions(const struct forming *f)
 /* ---- Places -------------------------------------------------------------------------------------------------------- */
 
 enum { MOST_AXES = 5 };
-
-/* The next order in the dictionary. */
-static bool next_order(unsigned *perm, unsigned n)
-{
-    unsigned i = n - 1, k = i;
-    while (i > 0 && perm[i - 1] >= perm[i])
-        i--;
-    if (i == 0)
-        return false;
-    while (perm[k] <= perm[i - 1])
-        k--;
-    for (unsigned a = i - 1, b = k;;) {
-        const unsigned t = perm[a];
-        perm[a] = perm[b];
-        perm[b] = t;
-        if (a == i - 1) {
-            a = i;
-            b = n - 1;
-        } else {
-            a++;
-            b--;
-        }
-        if (a >= b)
-            return true;
-    }
-}
 
 /* Whether an order moves any axis of more than one element past another. */
 static bool moves(const struct ox_tensor *t, const unsigned *perm)
@@ -282,11 +261,10 @@ static void print_order(const struct ox_tensor *x, const unsigned *perm, char *t
 static enum ox_status try_order(const struct forming *f, const unsigned *perm, bool *agrees)
 {
     struct ox_tensor *turned = NULL;
-    double max_abs;
     char order[32], shape[OX_LABEL_SIZE];
     OX_TRY(ox_expected_permute(&turned, f->e->env, f->x, f->x->rank, f->x->dims, perm, f->x->rank,
                                f->x->dims, f->err));
-    enum ox_status status = hold(f, turned, f->y, agrees, &max_abs);
+    enum ox_status status = hold(f, turned, f->y, agrees);
     ox_tensor_release(turned);
     print_order(f->x, perm, order, sizeof order);
     if (*agrees)
@@ -296,7 +274,7 @@ static enum ox_status try_order(const struct forming *f, const unsigned *perm, b
                      f->x->rank == 4 && strcmp(order, "[0,2,3,1]") == 0   ? " (channels last)"
                      : f->x->rank == 4 && strcmp(order, "[0,3,1,2]") == 0 ? " (channels first)"
                                                                           : "",
-                     ox_expected_shape(f->y, shape));
+                     ox_tensor_print_dims(shape, sizeof shape, f->y));
     return status;
 }
 
@@ -305,20 +283,19 @@ static enum ox_status try_places(const struct forming *f)
     unsigned perm[MOST_AXES] = {0, 1, 2, 3, 4};
     char is[OX_LABEL_SIZE], other[OX_LABEL_SIZE];
     bool agrees = false;
-    double max_abs;
     if (f->x->n != f->y->n || f->x->n < 2)
         return OX_OK;
-    if (!ox_expected_same_dims(f->x, f->y)) {
-        OX_TRY(hold(f, f->x, f->y, &agrees, &max_abs));
+    if (!ox_tensor_same_dims(f->x, f->y)) {
+        OX_TRY(hold(f, f->x, f->y, &agrees));
         if (agrees)
             ox_cause_add(f->found, 89, "output-shape",
                          "'%.80s' is %s, what is expected holds the same elements as %s",
-                         f->pair->name, ox_expected_shape(f->x, is),
-                         ox_expected_shape(f->y, other));
+                         f->pair->name, ox_tensor_print_dims(is, sizeof is, f->x),
+                         ox_tensor_print_dims(other, sizeof other, f->y));
     }
     if (f->x->rank < 2 || f->x->rank > MOST_AXES)
         return OX_OK;
-    while (!agrees && next_order(perm, f->x->rank))
+    while (!agrees && ox_next_permutation(perm, f->x->rank))
         if (moves(f->x, perm))
             OX_TRY(try_order(f, perm, &agrees));
     return OX_OK;
@@ -363,7 +340,6 @@ static enum ox_status try_fit(const struct forming *f, bool scales, bool shifts,
 {
     const struct fit fit = fit_line(f, scales, shifts);
     struct ox_tensor *made = NULL;
-    double max_abs;
     char factor[64], text[160] = "";
     if (!isfinite(fit.factor) || !isfinite(fit.offset) || fit.factor == 0)
         return OX_OK;
@@ -371,7 +347,7 @@ static enum ox_status try_fit(const struct forming *f, bool scales, bool shifts,
     double *to = made->data;
     for (size_t i = 0; i < made->n; i++)
         to[i] = fit.factor * to[i] + fit.offset;
-    enum ox_status status = hold(f, made, f->y, agrees, &max_abs);
+    enum ox_status status = hold(f, made, f->y, agrees);
     ox_tensor_release(made);
     print_factor(fit.factor, factor, sizeof factor);
     if (scales)
@@ -390,8 +366,8 @@ static enum ox_status try_fits(const struct forming *f)
     enum { LEAST = 4, LEAST_OF_BOTH = 8 };
     struct ox_tensor *level = NULL;
     bool agrees = false;
-    double max_abs, sum = 0;
-    if (!ox_expected_same_dims(f->x, f->y) || f->x->n < LEAST)
+    double sum = 0;
+    if (!ox_tensor_same_dims(f->x, f->y) || f->x->n < LEAST)
         return OX_OK;
     /* Where its mean alone would do, any line does. */
     OX_TRY(as_doubles(f, f->y, &level));
@@ -400,7 +376,7 @@ static enum ox_status try_fits(const struct forming *f)
         sum += to[i];
     for (size_t i = 0; i < level->n; i++)
         to[i] = sum / (double)level->n;
-    enum ox_status status = hold(f, level, f->y, &agrees, &max_abs);
+    enum ox_status status = hold(f, level, f->y, &agrees);
     ox_tensor_release(level);
     OX_TRY(status);
     if (agrees)
@@ -419,10 +395,8 @@ static enum ox_status make_largest(const struct forming *f, const struct ox_tens
                                    unsigned axis, const struct ox_tensor *like,
                                    struct ox_tensor **out)
 {
-    const size_t n = (size_t)t->dims[axis];
-    size_t inner = 1;
-    for (unsigned k = axis + 1; k < t->rank; k++)
-        inner *= (size_t)t->dims[k];
+    const struct line line = first_line(t, axis);
+    const size_t n = line.n, inner = line.step;
     OX_TRY(ox_tensor_new(out, ox_env_budget(f->e->env), OX_INT64, like->rank, like->dims, f->err));
     int64_t *to = (*out)->data;
     for (size_t i = 0; i < like->n; i++) {
@@ -443,13 +417,11 @@ static enum ox_status try_largest(const struct forming *f, unsigned axis, bool o
     const struct ox_tensor *from = of_expected ? f->y : f->x, *other = of_expected ? f->x : f->y;
     struct ox_tensor *made = NULL;
     bool agrees = false;
-    double max_abs;
     if (axis >= from->rank || from->dims[axis] < 2 || !other->n ||
         from->n != other->n * (size_t)from->dims[axis])
         return OX_OK;
     OX_TRY(make_largest(f, from, axis, other, &made));
-    enum ox_status status = of_expected ? hold(f, other, made, &agrees, &max_abs)
-                                        : hold(f, made, other, &agrees, &max_abs);
+    enum ox_status status = hold_made(f, made, of_expected, &agrees);
     ox_tensor_release(made);
     if (agrees && of_expected)
         ox_cause_add(f->found, 87, "output-argmax",

@@ -113,7 +113,7 @@ static enum ox_status turn_channels(struct ox_tensor **out, const struct ox_inpu
     const size_t n = (size_t)t->dims[axis->at], bytes = axis->inner * size;
     OX_TRY(ox_tensor_new(out, ox_env_budget(env), t->dtype, t->rank, t->dims, err));
     for (size_t i = 0; i * axis->inner < t->n; i++) {
-        const size_t c = i % n, from = c < 3 ? i - c + 2 - c : i;
+        const size_t c = i % n, from = i - c + ox_turned_channel(c);
         memcpy((char *)(*out)->data + i * bytes, (const char *)t->data + from * bytes, bytes);
     }
     return OX_OK;
@@ -225,7 +225,7 @@ static enum ox_status exchange_inputs(struct ox_expecting *e, size_t i, size_t k
     struct ox_datum *inputs[MOST_INPUTS];
     struct ox_verdict verdict;
     char text[OX_READING_TEXT];
-    if (!x || !y || x->dtype != y->dtype || !ox_expected_same_dims(x, y) ||
+    if (!x || !y || x->dtype != y->dtype || !ox_tensor_same_dims(x, y) ||
         memcmp(x->data, y->data, x->n * ox_dtype_size(x->dtype)) == 0)
         return OX_OK;
     memcpy(inputs, e->inputs, e->n_inputs * sizeof *inputs);

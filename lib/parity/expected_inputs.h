@@ -28,6 +28,12 @@ struct ox_input_reading {
 /* Of 1, 3 or 4 channels of a tensor of rank 3 to 5; NULL: it has none there. Of rank 3 axis 1 is the first. */
 const struct ox_axis *ox_axis_of(const struct ox_tensor *t, unsigned which, struct ox_axis *axis);
 
+/* The place of a channel once they are turned; the fourth is transparency, and stays. */
+static inline size_t ox_turned_channel(size_t c)
+{
+    return c < 3 ? 2 - c : c;
+}
+
 /* Tries it on all inputs that it fits at once, where these are several, and on each. */
 enum ox_status ox_try_reading(struct ox_expecting *e, const struct ox_input_reading *r,
                               struct ox_error *err);

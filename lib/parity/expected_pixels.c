@@ -39,12 +39,6 @@ static bool takes(const struct numbers *c, const struct ox_tensor *t, const stru
     return !c->n_channels || (axis && t->dims[axis->at] == c->n_channels);
 }
 
-/* The place of a channel once they are turned; the fourth is transparency, and stays. */
-static size_t turned_channel(size_t c, bool turned)
-{
-    return turned && c < 3 ? 2 - c : c;
-}
-
 static enum ox_status read_pixels(struct ox_tensor **out, const struct ox_input_reading *r,
                                   struct ox_env *env, const struct ox_tensor *t,
                                   struct ox_error *err)
@@ -61,7 +55,7 @@ static enum ox_status read_pixels(struct ox_tensor **out, const struct ox_input_
     OX_TRY(ox_tensor_new(&wide, ox_env_budget(env), OX_FLOAT64, t->rank, t->dims, err));
     double *values = wide->data;
     for (size_t i = 0; i < t->n; i++) {
-        const size_t c = i / inner % n, source = turned_channel(c, r->turned);
+        const size_t c = i / inner % n, source = r->turned ? ox_turned_channel(c) : c;
         const size_t f = from->n_channels ? source : 0, g = to->n_channels ? c : 0;
         const double x = ox_tensor_get_double(t, i + source * inner - c * inner);
         const double p = (x * from->std[f] + from->mean[f]) / from->scale;

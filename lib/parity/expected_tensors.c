@@ -3,23 +3,6 @@
 
 #include "parity/expected.h"
 
-bool ox_expected_same_dims(const struct ox_tensor *a, const struct ox_tensor *b)
-{
-    return a->rank == b->rank &&
-           (!a->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
-}
-
-const char *ox_expected_shape(const struct ox_tensor *t, char text[OX_LABEL_SIZE])
-{
-    size_t at = (size_t)snprintf(text, OX_LABEL_SIZE, "[");
-    for (unsigned k = 0; k < t->rank && at < OX_LABEL_SIZE; k++)
-        at += (size_t)snprintf(text + at, OX_LABEL_SIZE - at, "%s%lld", k ? "," : "",
-                               (long long)t->dims[k]);
-    if (at < OX_LABEL_SIZE)
-        snprintf(text + at, OX_LABEL_SIZE - at, "]");
-    return text;
-}
-
 enum ox_status ox_expected_permute(struct ox_tensor **out, struct ox_env *env,
                                    const struct ox_tensor *in, unsigned rank, const int64_t *dims,
                                    const unsigned *perm, unsigned out_rank, const int64_t *out_dims,

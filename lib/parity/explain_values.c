@@ -13,11 +13,9 @@ enum { LEAST_WEIGHT = 4 }; /* elements that are hardly equal by chance */
 
 static void print_shape(char *text, size_t size, const struct ox_tensor *t)
 {
-    size_t at = (size_t)snprintf(text, size, "%s[", ox_dtype_name(t->dtype));
-    for (unsigned k = 0; k < t->rank && at < size; k++)
-        at += (size_t)snprintf(text + at, size - at, "%s%lld", k ? "," : "", (long long)t->dims[k]);
+    size_t at = (size_t)snprintf(text, size, "%s", ox_dtype_name(t->dtype));
     if (at < size)
-        snprintf(text + at, size - at, "]");
+        ox_tensor_print_dims(text + at, size - at, t);
 }
 
 static bool same_strings(const struct ox_tensor *a, const struct ox_tensor *b)
@@ -42,8 +40,7 @@ static bool same_bytes(const struct ox_tensor *a, const struct ox_tensor *b)
 {
     if (a->dtype == OX_STRING && b->dtype == OX_STRING)
         return same_strings(a, b);
-    return a->dtype == b->dtype && a->rank == b->rank &&
-           (!a->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0) &&
+    return a->dtype == b->dtype && ox_tensor_same_dims(a, b) &&
            (!a->n || ox_mapping_equal(a->data, b->data, a->n * ox_dtype_size(a->dtype)));
 }
 

@@ -99,8 +99,7 @@ enum ox_status ox_relate(const struct ox_tensor *a, const struct ox_tensor *b, b
     if (!failed) {
         ox_elements_convert(OX_FLOAT64, x.a, a->dtype, a->data, a->n, false);
         ox_elements_convert(OX_FLOAT64, x.b, b->dtype, b->data, b->n, false);
-        bool same_shape = a->rank == b->rank &&
-                          (!a->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
+        const bool same_shape = ox_tensor_same_dims(a, b);
         *found =
             !(same_shape && all_equal(&x)) &&
             ((same_shape && ox_relate_values(&x, relation)) ||

@@ -24,6 +24,8 @@ struct ox_arrays {
 bool ox_arrays_equal(const struct ox_arrays *x, double a, double b);
 /* Relations of places: the elements are the same, elsewhere. */
 bool ox_relate_places(const struct ox_arrays *x, struct ox_relation *relation, bool *failed);
+/* The next order of 0 to n - 1 in the dictionary; false past the last. */
+bool ox_next_permutation(unsigned *perm, unsigned n);
 /* Relations of values, element by element. */
 bool ox_relate_values(const struct ox_arrays *x, struct ox_relation *relation);
 

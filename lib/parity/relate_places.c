@@ -37,7 +37,7 @@ static bool is_transposed(const struct ox_arrays *x, const unsigned *perm, unsig
     return true;
 }
 
-static bool next_permutation(unsigned *perm, unsigned n)
+bool ox_next_permutation(unsigned *perm, unsigned n)
 {
     unsigned i = n - 1;
     while (i > 0 && perm[i - 1] >= perm[i])
@@ -58,12 +58,6 @@ static bool next_permutation(unsigned *perm, unsigned n)
     return true;
 }
 
-static bool same_dims(const struct ox_tensor *a, const struct ox_tensor *b)
-{
-    return a->rank == b->rank &&
-           (!a->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
-}
-
 static bool relate_transposed(const struct ox_arrays *x, struct ox_relation *r)
 {
     unsigned rank = x->tb->rank, perm[MOST_RANK];
@@ -71,7 +65,7 @@ static bool relate_transposed(const struct ox_arrays *x, struct ox_relation *r)
         return false;
     for (unsigned k = 0; k < rank; k++)
         perm[k] = k;
-    while (next_permutation(perm, rank)) {
+    while (ox_next_permutation(perm, rank)) {
         if (!is_transposed(x, perm, 0))
             continue;
         size_t at = (size_t)snprintf(r->text, sizeof r->text, "A is B transposed by [");
@@ -79,7 +73,8 @@ static bool relate_transposed(const struct ox_arrays *x, struct ox_relation *r)
             at +=
                 (size_t)snprintf(r->text + at, sizeof r->text - at, "%s%u", k ? "," : "", perm[k]);
         snprintf(r->text + at, sizeof r->text - at, "]%s",
-                 rank == 4 ? same_dims(x->ta, x->tb) ? " but has B's shape" : " (layout)" : "");
+                 rank == 4 ? ox_tensor_same_dims(x->ta, x->tb) ? " but has B's shape" : " (layout)"
+                           : "");
         r->id = "transposed";
         return true;
     }
@@ -91,7 +86,7 @@ static bool relate_reshaped(const struct ox_arrays *x, struct ox_relation *r)
     for (size_t i = 0; i < x->n; i++)
         if (!ox_arrays_equal(x, x->a[i], x->b[i]))
             return false;
-    if (same_dims(x->ta, x->tb))
+    if (ox_tensor_same_dims(x->ta, x->tb))
         return false;
     r->id = "reshaped";
     snprintf(r->text, sizeof r->text, "the same elements in another shape");
@@ -101,7 +96,7 @@ static bool relate_reshaped(const struct ox_arrays *x, struct ox_relation *r)
 static bool relate_reversed(const struct ox_arrays *x, struct ox_relation *r)
 {
     unsigned rank = x->tb->rank, perm[MOST_RANK];
-    if (!same_dims(x->ta, x->tb) || rank < 1 || rank > MOST_RANK)
+    if (!ox_tensor_same_dims(x->ta, x->tb) || rank < 1 || rank > MOST_RANK)
         return false;
     for (unsigned k = 0; k < rank; k++)
         perm[k] = k;
@@ -147,7 +142,7 @@ static bool relate_moved(const struct ox_arrays *x, struct ox_relation *r)
 {
     enum { LEAST = 3, LEAST_ELEMENTS = 8 };
     size_t inner = 1;
-    if (!same_dims(x->ta, x->tb) || x->n < LEAST_ELEMENTS)
+    if (!ox_tensor_same_dims(x->ta, x->tb) || x->n < LEAST_ELEMENTS)
         return false;
     for (unsigned k = x->tb->rank; k-- > 0;) {
         const size_t size = (size_t)x->tb->dims[k];
@@ -218,7 +213,7 @@ static void print_order(char *text, size_t size, const size_t *from, size_t n)
 static bool relate_reordered(const struct ox_arrays *x, struct ox_relation *r, bool *failed)
 {
     const struct ox_tensor *b = x->tb;
-    if (!same_dims(x->ta, b))
+    if (!ox_tensor_same_dims(x->ta, b))
         return false;
     for (unsigned axis = 0; axis < b->rank; axis++) {
         struct slices s = {1, (size_t)b->dims[axis], 1};

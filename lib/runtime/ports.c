@@ -137,12 +137,9 @@ static bool look_up(void *arg, const char *symbol, int64_t *value)
 
 static void print_shape(char *out, size_t cap, const struct ox_tensor *tensor)
 {
-    size_t at = (size_t)snprintf(out, cap, "%s[", ox_dtype_name(tensor->dtype));
-    for (unsigned d = 0; d < tensor->rank && at < cap; d++)
-        at += (size_t)snprintf(out + at, cap - at, "%s%lld", d ? "," : "",
-                               (long long)tensor->dims[d]);
+    size_t at = (size_t)snprintf(out, cap, "%s", ox_dtype_name(tensor->dtype));
     if (at < cap)
-        snprintf(out + at, cap - at, "]");
+        ox_tensor_print_dims(out + at, cap - at, tensor);
 }
 
 static enum ox_status fail_input(const struct ox_session *session, size_t i,

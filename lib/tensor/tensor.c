@@ -1,5 +1,6 @@
 #include "tensor/tensor.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -264,4 +265,21 @@ const char *ox_tensor_string(const struct ox_tensor *tensor, size_t i, size_t *n
     const struct ox_str *string = (const struct ox_str *)tensor->data + i;
     *n = string->n;
     return string->p ? string->p : "";
+}
+
+bool ox_tensor_same_dims(const struct ox_tensor *a, const struct ox_tensor *b)
+{
+    return a->rank == b->rank &&
+           (!a->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
+}
+
+const char *ox_tensor_print_dims(char *text, size_t size, const struct ox_tensor *tensor)
+{
+    size_t at = (size_t)snprintf(text, size, "[");
+    for (unsigned k = 0; k < tensor->rank && at < size; k++)
+        at += (size_t)snprintf(text + at, size - at, "%s%lld", k ? "," : "",
+                               (long long)tensor->dims[k]);
+    if (at < size)
+        snprintf(text + at, size - at, "]");
+    return text;
 }

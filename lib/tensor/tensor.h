@@ -72,6 +72,9 @@ bool ox_dtype_packed_bytes(enum ox_dtype dtype, uint64_t n, uint64_t *bytes);
 
 /* Product of dims with every check; false: a negative dimension or overflow. */
 bool ox_dims_count(unsigned rank, const int64_t *dims, size_t *n);
+bool ox_tensor_same_dims(const struct ox_tensor *a, const struct ox_tensor *b);
+/* "[1,3,224,224]", cut where it is longer than `size`: text. */
+const char *ox_tensor_print_dims(char *text, size_t size, const struct ox_tensor *tensor);
 
 /* One element as a number: exact for integers in range, of complex the real part. Not for strings. */
 double ox_tensor_get_double(const struct ox_tensor *tensor, size_t i);
