@@ -5,6 +5,9 @@
 #include "onnxtool.h"
 #include "options.h"
 
+/* What ox_cpu_is_known() takes. */
+#define CLI_CPU_WORDS "c, avx2, avx512, vnni, amx, neon or dotprod"
+
 enum when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
 
 /* Options that every command takes. */

@@ -15,8 +15,8 @@ static const struct opt options[] = {
      "level of A and, given again, of B: -O0 -O2 holds one model's levels against each other "
      "(default 2; 0 with --layers and --bisect of two sides, unless --simulate is given)"},
     {0, "cpu", OPT_STRINGS, FIELD(cpus), "LEVEL", NULL,
-     "A as the processor's kernels of that level compute it (c, avx2, avx512, vnni, amx, neon, "
-     "dotprod; an error where it has less); given again: B"},
+     "A as the processor's kernels of that level compute it (" CLI_CPU_WORDS "; an error where it "
+     "has less); given again: B"},
     {0, "simulate", OPT_CHOICE, FIELD(run.simulate), "WHAT", "nothing|avx2-saturating",
      "our sides as onnxruntime computes on processors without VNNI: sums of uint8 by int8 that "
      "saturate in pairs at 16 bits, for every operator but ConvInteger (-O2)"},
@@ -265,10 +265,8 @@ static enum ox_status check_args(struct cli *cli, const struct parity_args *args
         return cli_fail(cli, OX_USAGE, "parity: -O and --cpu are given at most twice");
     for (size_t i = 0; i < args->cpus.n; i++)
         if (!ox_cpu_is_known(args->cpus.items[i]))
-            return cli_fail(
-                cli, OX_USAGE,
-                "parity: --cpu is c, avx2, avx512, vnni, amx, neon or dotprod, not '%s'",
-                args->cpus.items[i]);
+            return cli_fail(cli, OX_USAGE, "parity: --cpu is " CLI_CPU_WORDS ", not '%s'",
+                            args->cpus.items[i]);
         else if (!ox_cpu_is_here(args->cpus.items[i]))
             return cli_fail(cli, OX_UNSUPPORTED, "parity: --cpu %s: this processor has %s at most",
                             args->cpus.items[i], ox_cpu_most());

@@ -116,9 +116,7 @@ static enum ox_status apply_common(struct cli *cli)
     const char *cpu = getenv("ONNXTOOL_CPU");
     if (cpu && *cpu && !ox_cpu_is_known(cpu))
         return cli_fail(cli, OX_USAGE,
-                        "the environment's ONNXTOOL_CPU is c, avx2, avx512, vnni, amx, neon or "
-                        "dotprod, not '%s'",
-                        cpu);
+                        "the environment's ONNXTOOL_CPU is " CLI_CPU_WORDS ", not '%s'", cpu);
     if (!(common->timeout >= 0))
         return cli_fail(cli, OX_USAGE, "--timeout takes a number of seconds over 0");
     cli->color = common->color == WHEN_ALWAYS || (common->color == WHEN_AUTO && isatty(1) &&
