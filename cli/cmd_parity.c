@@ -74,7 +74,8 @@ static const struct opt options[] = {
      "name the first node whose output departs, and why it may; with --expected, what would make "
      "A's outputs agree"},
     {0, "oracle", OPT_FLAG, FIELD(oracle), NULL, NULL,
-     "which side is nearer to double precision, and whether float32 allows the difference"},
+     "which side is nearer to double precision, and whether float32 allows the difference; what "
+     "is expected is held against A in double precision"},
     {0, "trace-nonfinite", OPT_FLAG, FIELD(run.trace), NULL, NULL,
      "the first NaN, infinity and flood of denormals in A, and which values would not fit "
      "16-bit floats"},

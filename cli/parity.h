@@ -60,7 +60,7 @@ struct parity_output {
     struct ox_metrics metrics;
     char failed[128]; /* the requirement that was missed; "" */
     /* --oracle: largest error of each side against double precision, and what float32 would have. */
-    struct ox_meter *a_truth, *b_truth, *truths;
+    struct ox_meter *a_truth, *b_truth, *truths; /* truths NULL: B is what is expected */
     struct ox_meter *tipped; /* how far ties move it in double precision; NULL: there are none */
     struct ox_metrics a_error, b_error, truth_difference;
     /* A with products that saturate, and as it is, against an engine over the samples from the first that departs; NULL. */
@@ -92,7 +92,9 @@ struct parity {
     bool tolerance_counts;   /* a verdict by tolerance, not by --require alone */
     uint64_t n_samples;      /* 0 until the inputs are known */
     struct ox_datum **given; /* inputs of A as the files have them, perhaps with all samples */
-    const char **folders;    /* --test-data, a folder a sample */
+    struct ox_datum **
+        wide; /* those of the sample, before floats took the width that A has; B is fed from them */
+    const char **folders; /* --test-data, a folder a sample */
     size_t n_folders;
     struct ox_parity *layers;        /* --layers, --bisect; NULL */
     struct ox_parity_causes *causes; /* of the first divergence; NULL */
@@ -217,6 +219,9 @@ void parity_judge(struct parity *p);
 
 /* --oracle: holds the current outputs of all sides against double precision. */
 enum ox_status parity_measure_truth(struct parity *p);
+/* Then, where no side but A is there, what is expected of an output against A in double precision. */
+enum ox_status parity_measure_expected(struct parity *p, struct parity_output *output,
+                                       const struct ox_datum *expected);
 /* Where an engine departs: holds it against A with products of uint8 by int8 that saturate too. */
 enum ox_status parity_measure_products(struct parity *p);
 /* What both say of the outputs, once parity_judge() has read their meters. */

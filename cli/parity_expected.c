@@ -50,7 +50,7 @@ static enum ox_status add(struct parity *p, struct parity_wants *wants, const ch
     output->in_b = in_b;
     if (ox_meter_add(output->meter, a, b, &err) != OX_OK)
         return cli_error(p->cli, &err);
-    return OX_OK;
+    return p->args->oracle && in_a && in_b ? parity_measure_expected(p, output, b) : OX_OK;
 }
 
 /* ---- A folder of output_K.pb --------------------------------------------------------------------------------------- */

@@ -125,7 +125,8 @@ enum ox_status parity_read_inputs(struct parity *p)
     if (status != OX_OK)
         return status;
     p->given = calloc(a->n_inputs + 1, sizeof *p->given);
-    if (!p->given)
+    p->wide = calloc(a->n_inputs + 1, sizeof *p->wide);
+    if (!p->given || !p->wide)
         return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
     memcpy(p->given, a->inputs, a->n_inputs * sizeof *p->given);
     memset(a->inputs, 0, a->n_inputs * sizeof *a->inputs);
@@ -149,6 +150,7 @@ enum ox_status parity_load_sample(struct parity *p, uint64_t sample)
     struct ox_error err = {0};
     enum ox_status status = OX_OK;
     run_release_data(a->inputs, a->n_inputs);
+    run_release_data(p->wide, a->n_inputs);
     a->sample = sample;
     for (size_t i = 0; i < a->n_inputs; i++) {
         if (!p->given[i])
@@ -164,14 +166,24 @@ enum ox_status parity_load_sample(struct parity *p, uint64_t sample)
         status = run_read_test_inputs(a, p->folders[sample]);
     if (status == OX_OK)
         status = run_draw_inputs(a);
-    return status == OX_OK ? run_require_inputs(a) : status;
+    if (status == OX_OK)
+        status = run_require_inputs(a);
+    if (status != OX_OK)
+        return status;
+    memcpy(p->wide, a->inputs, a->n_inputs * sizeof *p->wide);
+    memset(a->inputs, 0, a->n_inputs * sizeof *a->inputs);
+    if (ox_parity_feed_floats(p->cli->env, a->session, p->wide, a->inputs, &err) != OX_OK)
+        return cli_error(p->cli, &err);
+    return OX_OK;
 }
 
 void parity_release_inputs(struct parity *p)
 {
-    if (p->given)
-        run_release_data(p->given, p->sides[0].run.n_inputs);
+    const size_t n = p->given ? p->sides[0].run.n_inputs : 0;
+    run_release_data(p->given, n);
+    run_release_data(p->wide, n);
     free(p->given);
+    free(p->wide);
     for (size_t i = 0; i < p->n_folders; i++)
         free((void *)(uintptr_t)p->folders[i]);
     free(p->folders);

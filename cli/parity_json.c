@@ -99,7 +99,8 @@ static void truth(struct ox_json *json, const struct parity_output *output)
     number(json, "b_max_abs", output->b_error.max_abs);
     number(json, "a_sqnr_db", output->a_error.sqnr_db);
     number(json, "b_sqnr_db", output->b_error.sqnr_db);
-    number(json, "models_max_abs", output->truth_difference.max_abs);
+    if (output->truths)
+        number(json, "models_max_abs", output->truth_difference.max_abs);
     cli_json_string(json, "nearer", output->nearer);
     cli_json_string(json, "verdict", output->verdict);
     ox_json_end_object(json);

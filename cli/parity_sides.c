@@ -248,8 +248,8 @@ static enum ox_status feed(struct parity *p, size_t i)
     if (p->sides[i].draws)
         return draw(p, &p->sides[i]);
     run_release_data(run->inputs, run->n_inputs);
-    if (ox_parity_feed(p->cli->env, first->session, first->inputs, run->session, run->inputs,
-                       &err) != OX_OK)
+    if (ox_parity_feed(p->cli->env, first->session, p->wide, run->session, run->inputs, &err) !=
+        OX_OK)
         return cli_error(p->cli, &err);
     return run_require_inputs(run);
 }

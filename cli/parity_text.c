@@ -151,7 +151,7 @@ static void truth(struct ox_strbuf *out, const struct parity_output *o)
 {
     ox_strbuf_puts(out, "    against double precision: A ");
     error_of(out, &o->a_error);
-    ox_strbuf_puts(out, ", B ");
+    ox_strbuf_puts(out, o->truths ? ", B " : ", what is expected ");
     error_of(out, &o->b_error);
     ox_strbuf_puts(out, "\n    ");
     wrapped(out, o->verdict, 4, 4);

@@ -100,6 +100,20 @@ static enum ox_status measure_truth(struct parity *p, struct parity_output *outp
     return status;
 }
 
+/* What is expected has no model of its own: A's stands for it. */
+enum ox_status parity_measure_expected(struct parity *p, struct parity_output *output,
+                                       const struct ox_datum *expected)
+{
+    const struct parity_side *a = &p->sides[0];
+    size_t i = find_output(&a->run, output->name);
+    enum ox_status status = measure(p, &output->a_truth, a->run.outputs[i], a->double_outputs[i]);
+    if (status == OX_OK)
+        status = measure(p, &output->b_truth, expected, a->double_outputs[i]);
+    if (status == OX_OK && a->tipped_outputs)
+        status = measure(p, &output->tipped, a->tipped_outputs[i], a->double_outputs[i]);
+    return status;
+}
+
 enum ox_status parity_measure_truth(struct parity *p)
 {
     enum ox_status status = OX_OK;
@@ -162,8 +176,11 @@ enum ox_status parity_measure_products(struct parity *p)
 /* Sums in another order differ by some such multiple of what one order is off the truth. */
 static const double ROUNDING_SPREAD = 8;
 
-/* What float32 leaves of a signal at least, unless something amplifies its rounding. */
-static const double FLOAT32_DB = 60;
+/* What a type leaves of a signal at least, unless something amplifies its rounding. */
+static double type_db(enum ox_dtype type)
+{
+    return type == OX_FLOAT16 ? 25 : type == OX_BFLOAT16 ? 20 : 60;
+}
 
 enum { TIES_SIZE = 256 };
 
@@ -175,11 +192,11 @@ static double least_db(const struct parity_output *output)
 }
 
 /* Both sides are far from double precision, and as far: a step of a quantizer went the other way here and there. */
-static bool amplifies_rounding(const struct parity_output *output)
+static bool amplifies_rounding(const struct parity_output *output, enum ox_dtype type)
 {
     static const double ALIKE_DB = 6;
     const double a = output->a_error.sqnr_db, b = output->b_error.sqnr_db;
-    return a < FLOAT32_DB && b < FLOAT32_DB && fabs(a - b) <= ALIKE_DB;
+    return a < type_db(type) && b < type_db(type) && fabs(a - b) <= ALIKE_DB;
 }
 
 /* The engine's products of uint8 by int8 saturate: computed so, A comes near. Empty: they do not, or it was not asked. */
@@ -220,7 +237,7 @@ static void judge_ties(const struct parity *p, const struct parity_output *outpu
     if (!(output->metrics.max_abs <= APART * moved.max_abs))
         return;
     if (ox_ties_first(p->sides[0].near_ties, &tie) ||
-        ox_ties_first(p->sides[output->side].near_ties, &tie))
+        (output->truths && ox_ties_first(p->sides[output->side].near_ties, &tie)))
         snprintf(text, TIES_SIZE,
                  "a tie of INT8: %llu of %llu codes lie nearer to a half than float32 rounds, the "
                  "first in '%.80s'; tipped, they move the output by up to %.3g",
@@ -233,7 +250,8 @@ static void judge_truth(const struct parity *p, struct parity_output *output)
     const struct ox_metrics *m = &output->metrics;
     ox_meter_read(output->a_truth, &output->a_error);
     ox_meter_read(output->b_truth, &output->b_error);
-    ox_meter_read(output->truths, &output->truth_difference);
+    if (output->truths)
+        ox_meter_read(output->truths, &output->truth_difference);
     /* Strings and outputs without elements have no precision. */
     if (isnan(m->max_abs) && !m->worst.found)
         return;
@@ -242,10 +260,13 @@ static void judge_truth(const struct parity *p, struct parity_output *output)
     double size = fmax(fabs(m->b_min), fabs(m->b_max));
     double least = fmin(a, b) + size * 0x1p-24;
     output->nearer = isnan(a) || isnan(b) ? NULL : a < b ? "a" : b < a ? "b" : "equal";
+    const enum ox_dtype half = ox_parity_half(p->sides[0].run.model);
+    const enum ox_dtype type = half != OX_UNDEFINED ? half : OX_FLOAT32;
     const char *who = !output->nearer          ? "neither can be told to be nearer"
                       : *output->nearer == 'a' ? "A is nearer"
-                      : *output->nearer == 'b' ? "B is nearer"
-                                               : "both are as near";
+                      : *output->nearer == 'e' ? "both are as near"
+                      : output->truths         ? "B is nearer"
+                                               : "what is expected is nearer";
     char ties[TIES_SIZE];
     judge_ties(p, output, ties);
     if (isnan(m->max_abs) && isnan(a) && isnan(b))
@@ -263,17 +284,23 @@ static void judge_truth(const struct parity *p, struct parity_output *output)
                  models);
     else if (output->products[0])
         snprintf(output->verdict, sizeof output->verdict, "%s", who);
-    else if (amplifies_rounding(output))
+    else if (amplifies_rounding(output, type))
         snprintf(output->verdict, sizeof output->verdict,
                  "%s; the model amplifies rounding, as quantizers do at ties: either side is "
                  "about as far from double precision as from the other",
                  who);
-    else if (m->max_abs <= ROUNDING_SPREAD * least && least_db(output) >= FLOAT32_DB)
+    else if (m->max_abs <= ROUNDING_SPREAD * least && least_db(output) >= type_db(type))
         snprintf(output->verdict, sizeof output->verdict,
-                 "%s; the difference is within what float32 allows", who);
+                 "%s; the difference is within what %s allows", who, ox_dtype_name(type));
+    else if (ties[0])
+        snprintf(output->verdict, sizeof output->verdict, "%s; %s", who, ties);
     else
-        snprintf(output->verdict, sizeof output->verdict, "%s; %s", who,
-                 ties[0] ? ties : "the difference is more than float32 allows");
+        snprintf(output->verdict, sizeof output->verdict,
+                 "%s; the difference is more than %s allows%s", who, ox_dtype_name(type),
+                 output->truths || a >= b
+                     ? ""
+                     : ": what is expected is of another function or other inputs, or was "
+                       "computed with less precision");
 }
 
 /* What departs may be drawn: then the numbers tell nothing of either side. */

@@ -1731,6 +1731,12 @@ enum ox_status ox_parity_feed(struct ox_env *env, const struct ox_session *from,
                               struct ox_datum *const *inputs, const struct ox_session *to,
                               struct ox_datum **out, struct ox_error *err);
 
+/* Inputs meant for a model of other precision: floats of another width than the session takes are converted, what else differs
+ * is left for ox_session_run() to refuse. out: filled as above. */
+enum ox_status ox_parity_feed_floats(struct ox_env *env, const struct ox_session *session,
+                                     struct ox_datum *const *inputs, struct ox_datum **out,
+                                     struct ox_error *err);
+
 /* ---- Ties ------------------------------------------------------------------------------------------------------- */
 
 /* Codes that a model's QuantizeLinear rounds within float32's rounding of a half. The model outlives it. */
@@ -1878,6 +1884,8 @@ struct ox_parity_parts {
 enum ox_status ox_parity_explain_fusion(struct ox_parity_causes *causes, struct ox_model *model,
                                         const char *value, const struct ox_parity_parts *parts,
                                         struct ox_error *err);
+/* OX_FLOAT16 or OX_BFLOAT16 where some node computes in it, by declared types, constants and casts; OX_UNDEFINED: none. */
+enum ox_dtype ox_parity_half(const struct ox_model *model);
 /* An operator that draws random numbers (Dropout: that drops) and that an output of the main graph depends on; NULL: none. */
 enum ox_status ox_parity_chance(struct ox_model *model, const char *output, const char **op_type,
                                 struct ox_error *err);

@@ -29,6 +29,19 @@ static bool names_fit(const struct ox_session *from, const struct ox_session *to
     return false;
 }
 
+/* The value as the port types it: the same one where that is nothing to convert. */
+static enum ox_status as_port(struct ox_env *env, const struct ox_port *port,
+                              struct ox_datum *value, struct ox_datum **out, struct ox_error *err)
+{
+    enum ox_dtype has = ox_datum_dtype(value);
+    bool differs = port->dtype != OX_UNDEFINED && has != port->dtype;
+    if (differs && has != OX_STRING && port->dtype != OX_STRING)
+        return ox_datum_convert(out, ox_env_budget(env), value, OX_DTYPE_BIT(has), port->dtype,
+                                err);
+    *out = ox_datum_ref(value);
+    return OX_OK;
+}
+
 enum ox_status ox_parity_feed(struct ox_env *env, const struct ox_session *from,
                               struct ox_datum *const *inputs, const struct ox_session *to,
                               struct ox_datum **out, struct ox_error *err)
@@ -40,16 +53,23 @@ enum ox_status ox_parity_feed(struct ox_env *env, const struct ox_session *from,
         out[i] = NULL;
         if (at >= from->n_inputs || !inputs[at])
             continue;
-        enum ox_dtype has = ox_datum_dtype(inputs[at]);
-        bool differs = port->dtype != OX_UNDEFINED && has != port->dtype;
-        if (!differs || has == OX_STRING || port->dtype == OX_STRING) {
-            out[i] = ox_datum_ref(inputs[at]);
-            continue;
-        }
-        enum ox_status status = ox_datum_convert(&out[i], ox_env_budget(env), inputs[at],
-                                                 OX_DTYPE_BIT(has), port->dtype, err);
-        if (status != OX_OK)
-            return status;
+        OX_TRY(as_port(env, port, inputs[at], &out[i], err));
+    }
+    return OX_OK;
+}
+
+enum ox_status ox_parity_feed_floats(struct ox_env *env, const struct ox_session *session,
+                                     struct ox_datum *const *inputs, struct ox_datum **out,
+                                     struct ox_error *err)
+{
+    for (size_t i = 0; i < session->n_inputs; i++) {
+        const struct ox_port *port = &session->input_ports[i];
+        out[i] = NULL;
+        if (inputs[i] && ox_dtype_is_float(port->dtype) &&
+            ox_dtype_is_float(ox_datum_dtype(inputs[i])))
+            OX_TRY(as_port(env, port, inputs[i], &out[i], err));
+        else if (inputs[i])
+            out[i] = ox_datum_ref(inputs[i]);
     }
     return OX_OK;
 }
