@@ -33,6 +33,7 @@ static enum ox_status run_double(struct parity *p, struct parity_side *side)
     if (!side->near_ties && ox_ties_new(&side->near_ties, side->run.model, &err) != OX_OK)
         return cli_error(p->cli, &err);
     const struct ox_run_options options = {.oracle = true,
+                                           .lean = true,
                                            .seed = parity_seed(side),
                                            .on_value = ox_ties_value,
                                            .value_arg = side->near_ties};
@@ -44,6 +45,7 @@ static enum ox_status run_tipped(struct parity *p, struct parity_side *side)
 {
     struct ox_tie tie;
     const struct ox_run_options options = {.oracle = true,
+                                           .lean = true,
                                            .seed = parity_seed(side),
                                            .on_replace = ox_ties_tip,
                                            .replace_arg = side->near_ties};
