@@ -34,7 +34,7 @@ static enum ox_status quantize_input(struct ox_walk *walk, struct ox_value *valu
     return OX_OK;
 }
 
-/* The weights of a product or convolution. axis: of their scales. */
+/* The weights of a product or convolution. axis: of their scales. What they are added up in is the caller's to say. */
 static struct ox_weight_wish weights_of(const struct ox_walk *walk, const struct ox_node *node,
                                         int axis)
 {
@@ -128,7 +128,10 @@ static enum ox_status walk_matmul(struct ox_walk *walk, struct ox_node *node, co
     /* MatMulInteger takes a vector of zero points for a matrix alone. */
     if (!options->compat_ort && rank != 2)
         axis = -1;
+    const struct ox_stored *stored = ox_value_stored(node->inputs[1]);
+    const struct ox_saturation sums = ox_saturation_of_columns(stored->rank, stored->dims);
     struct ox_weight_wish wish = weights_of(walk, node, axis);
+    wish.sums = &sums;
     OX_TRY(ox_walk_weight(walk, node->inputs[1], &wish, &w, reason, err));
     if (!w)
         return OX_OK;
@@ -178,6 +181,9 @@ static enum ox_status walk_gemm(struct ox_walk *walk, struct ox_node *node, cons
     }
     if (ox_quant_int_attr(node, "transB", 0))
         OX_TRY(transposed(walk, b, &b, err));
+    const struct ox_stored *stored = ox_value_stored(b);
+    const struct ox_saturation sums = ox_saturation_of_columns(stored->rank, stored->dims);
+    wish.sums = &sums;
     wish.outputs = wish.outputs < 0 ? -1 : 1; /* of the matrix as it is now */
     OX_TRY(ox_walk_weight(walk, b, &wish, &w, reason, err));
     if (!w)
@@ -379,6 +385,7 @@ static enum ox_status lstm_weight(struct ox_walk *walk, const struct ox_value *v
     const int64_t d = in->dims[0], r = in->dims[1], c = in->dims[2];
     const int64_t folded[] = {d * (fine ? r : 1), fine ? c : r * c}, back[] = {d, c, r};
     const int64_t shape[] = {d, r};
+    const struct ox_saturation sums = ox_saturation_of_rows((size_t)(d * r), (size_t)c);
     struct ox_error why = {OX_OK, ""};
     enum ox_status status;
     OX_TRY_CLEANUP(ox_tensor_view(&flat, in, 2, folded, err));
@@ -392,6 +399,8 @@ static enum ox_status lstm_weight(struct ox_walk *walk, const struct ox_value *v
     OX_TRY_CLEANUP(status);
     OX_TRY_CLEANUP(ox_quantize_tensor(&rows, budget, flat, &params, err));
     ox_quant_report_add_constant(q->report, value->name, "weight", flat, rows, &params);
+    if (ox_saturation_can(&sums, rows->data))
+        ox_quant_report_add_saturating(q->report);
     OX_TRY_CLEANUP(ox_tensor_new(&turned, budget, OX_INT8, 3, back, err));
     for (int64_t i = 0; i < d * r; i++) {
         for (int64_t j = 0; j < c; j++)
@@ -561,8 +570,10 @@ enum ox_status ox_quantize_dynamic(struct ox_model *model, const struct ox_quant
     }
     if (status == OX_OK)
         status = ox_quant_finish(&q, err);
-    if (status == OX_OK)
+    if (status == OX_OK) {
         ox_estimate_end(&estimate, &q, true);
+        ox_saturation_note(&q);
+    }
     if (status == OX_OK && report) {
         *report = q.report;
         q.report = NULL;

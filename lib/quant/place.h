@@ -6,6 +6,7 @@
 #include "quant/equalize.h"
 #include "quant/quant.h"
 #include "quant/ranges.h"
+#include "quant/saturation.h"
 
 enum ox_mark_kind { OX_MARK_NONE, OX_MARK_ACTIVATION, OX_MARK_WEIGHT };
 
@@ -20,6 +21,9 @@ struct ox_mark {
     bool done;
     bool has_range;
     struct ox_qrange range;
+    const struct ox_saturation
+        *sums; /* of a constant: those with it that are not exact everywhere */
+    size_t n_sums;
 };
 
 /* A bias that becomes int32 with the scale of input times weight. */
@@ -47,7 +51,6 @@ struct ox_place {
     const struct ox_equalized *equalized;
     const struct ox_means *means; /* NULL: biases are not corrected */
     bool cancelling;              /* weights are rounded so that errors cancel */
-    size_t n_saturating;          /* weights whose products may leave 16 bits on old processors */
 };
 
 enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q, struct ox_graph *graph,
@@ -85,6 +88,9 @@ int ox_place_axis(const struct ox_place *place, const struct ox_value *weight, i
 /* Sets has_range and range of all values that were seen; then what nodes imply (Relu, Clip, Softmax). */
 void ox_place_ranges(struct ox_place *place);
 
+/* Finds the sums that its users make of a constant of that shape, as they are marked, before any of them is changed. */
+enum ox_status ox_place_sums(struct ox_place *place, const struct ox_value *value,
+                             const struct ox_tensor *shape, struct ox_error *err);
 /* A constant as integers, by the parameters of its mark. */
 enum ox_status ox_place_integers(struct ox_place *place, const struct ox_value *value,
                                  const struct ox_tensor *values, struct ox_tensor **out,

@@ -49,6 +49,8 @@ static enum ox_status constant_params(struct ox_place *place, const struct ox_va
         ox_qparams_of_tensor(&mark->params, &place->q->arena, values, mark->axis,
                              weight ? options->weight_type : options->activation_type, real,
                              symmetric, options->reduce_range, err);
+    if (status == OX_OK && mark->params.type == OX_INT8)
+        status = ox_place_sums(place, value, values, err);
     ox_tensor_release(values);
     if (status == OX_INPUT)
         ox_fail_context(err, status, "the weight '%s'", value->name);
@@ -125,23 +127,6 @@ static void replace_uses(struct ox_place *place, const struct ox_value *value, s
     }
 }
 
-/* Whether two neighbours of a sum over products can leave 16 bits together: u8 times s8 on x86 processors without VNNI. */
-static bool can_saturate(const struct ox_tensor *integers, const struct ox_qparams *params)
-{
-    if (integers->dtype != OX_INT8 || params->pairs[0].zero != 0 || integers->rank < 2)
-        return false;
-    /* Neighbours in the sum: along the last dimension, or the one before it where that is the outputs'. */
-    size_t step = 1;
-    if (integers->rank == 2 && params->axis != 0)
-        step = (size_t)integers->dims[1];
-    const int8_t *q = integers->data;
-    for (size_t i = 0; i + step < integers->n; i++) {
-        if (abs(q[i] + q[i + step]) * 255 > INT16_MAX)
-            return true;
-    }
-    return false;
-}
-
 enum ox_status ox_place_integers(struct ox_place *place, const struct ox_value *value,
                                  const struct ox_tensor *values, struct ox_tensor **out,
                                  struct ox_error *err)
@@ -172,12 +157,11 @@ static enum ox_status weave_constant(struct ox_place *place, struct ox_value *va
     ox_tensor_release(values);
     if (status != OX_OK)
         return status;
-    if (q->options->activation_type == OX_UINT8 && mark->kind == OX_MARK_WEIGHT &&
-        can_saturate(quantized, &mark->params)) {
-        place->n_saturating++;
-        if (q->report->n_tensors)
-            q->report->tensors[q->report->n_tensors - 1].saturates = true;
-    }
+    bool can = false;
+    for (size_t i = 0; i < mark->n_sums && !can; i++)
+        can = ox_saturation_can(&mark->sums[i], quantized->data);
+    if (can)
+        ox_quant_report_add_saturating(q->report);
     struct ox_value *stored =
         ox_quant_add_init(place->graph, ox_quant_name(q, value->name, "_quantized"), quantized);
     struct ox_value *out =
@@ -443,7 +427,6 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
         OX_TRY(weave_activation(place, value, err));
         report_activation(place, value);
     }
-    place->q->report->summary.n_saturating += place->n_saturating;
     OX_TRY(weave_shared(place, err));
     for (size_t i = 0; i < place->n_biases; i++)
         OX_TRY(weave_bias(place, &place->biases[i], err));

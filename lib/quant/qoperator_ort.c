@@ -67,10 +67,11 @@ static enum ox_status params_of(struct qop *p, const struct ox_value *value,
                : ox_no_memory(err);
 }
 
-/* The value as integers. out->q NULL: it cannot be had. axis: of a weight, with per_channel. */
-static enum ox_status quantized(struct qop *p, struct ox_value *value, bool weight, bool reduce,
-                                int axis, enum ox_dtype type, struct ox_walked *out,
-                                struct ox_error *err)
+/* The value as integers. out->q NULL: it cannot be had. product: of which it is the second input; NULL. axis: of a weight, with
+ * per_channel. */
+static enum ox_status quantized(struct qop *p, struct ox_value *value,
+                                const struct ox_node *product, int axis, enum ox_dtype type,
+                                struct ox_walked *out, struct ox_error *err)
 {
     struct ox_quant *q = p->walk.q;
     const struct ox_quant_options *options = q->options;
@@ -84,14 +85,18 @@ static enum ox_status quantized(struct qop *p, struct ox_value *value, bool weig
     }
     if (initializer(value)) {
         /* A constant follows the weights' rule whenever its type is theirs. */
-        bool as_weight = type == options->weight_type || (weight && axis >= 0);
+        bool as_weight = type == options->weight_type || (product && axis >= 0);
         bool symmetric = as_weight ? ox_dtype_is_signed(type) || options->symmetric_weights
                                    : options->symmetric_activation;
+        struct ox_saturation sums;
+        const bool adds = product && options->activation_type == OX_UINT8 &&
+                          ox_saturation_of(&sums, product, value->init->rank, value->init->dims);
         const struct ox_weight_wish wish = {.type = type,
                                             .symmetric = symmetric,
-                                            .reduce = reduce && options->reduce_range,
+                                            .reduce = product && options->reduce_range,
                                             .axis = axis,
-                                            .outputs = -1};
+                                            .outputs = -1,
+                                            .sums = adds ? &sums : NULL};
         const char *reason = NULL;
         OX_TRY(ox_walk_weight(&p->walk, value, &wish, &known, &reason, err));
         if (!known)
@@ -121,7 +126,7 @@ static enum ox_status quantized(struct qop *p, struct ox_value *value, bool weig
 static enum ox_status activation(struct qop *p, struct ox_value *value, struct ox_walked *out,
                                  struct ox_error *err)
 {
-    return quantized(p, value, false, false, -1, p->walk.q->options->activation_type, out, err);
+    return quantized(p, value, NULL, -1, p->walk.q->options->activation_type, out, err);
 }
 
 /* ---- Nodes -------------------------------------------------------------------------------------------------------- */
@@ -233,7 +238,7 @@ static enum ox_status handle_product(struct qop *p, struct ox_node *node, bool *
     else if (fine)
         axis = conv || ox_quant_int_attr(node, "transB", 0) > 0 ? 0 : 1;
     /* A second input that is no initializer is quantized as an activation. */
-    OX_TRY(quantized(p, node->inputs[1], true, true, axis,
+    OX_TRY(quantized(p, node->inputs[1], node, axis,
                      initializer(node->inputs[1]) ? (conv && fine ? OX_INT8 : options->weight_type)
                                                   : options->activation_type,
                      &w, err));

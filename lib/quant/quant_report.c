@@ -170,6 +170,13 @@ void ox_quant_report_add_constant(struct ox_quant_report *report, const char *na
     ox_quant_report_add_tensor(report, &row);
 }
 
+void ox_quant_report_add_saturating(struct ox_quant_report *report)
+{
+    report->summary.n_saturating++;
+    if (report->n_tensors)
+        report->tensors[report->n_tensors - 1].saturates = true;
+}
+
 void ox_quant_report_add_blocks(struct ox_quant_report *report, const char *name,
                                 const struct ox_tensor *values, enum ox_dtype real,
                                 const struct ox_tensor *left, const struct ox_blocked *made)

@@ -32,6 +32,8 @@ void ox_quant_report_add_constant(struct ox_quant_report *report, const char *na
                                   const char *kind, const struct ox_tensor *values,
                                   const struct ox_tensor *quantized,
                                   const struct ox_qparams *params);
+/* Of the constant that was added last: its products can saturate on x86 processors without VNNI. */
+void ox_quant_report_add_saturating(struct ox_quant_report *report);
 /* A matrix in blocks: its values (as float32) before, of type `real` in the model, and what is left of them. */
 void ox_quant_report_add_blocks(struct ox_quant_report *report, const char *name,
                                 const struct ox_tensor *values, enum ox_dtype real,

@@ -107,17 +107,6 @@ static enum ox_status quantize_bodies(struct ox_quant *q, const struct ox_calibr
     return OX_OK;
 }
 
-static void note_saturating(struct ox_quant *q)
-{
-    size_t n = q->report->summary.n_saturating;
-    if (n)
-        ox_quant_report_add_note(
-            q->report,
-            "weights whose products can saturate on x86 processors without VNNI: %zu; "
-            "uint8 weights or a reduced range avoid it",
-            n);
-}
-
 static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *calibration,
                                const struct repairs *repairs, const struct ox_means *means,
                                struct ox_error *err)
@@ -144,6 +133,7 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
     ox_place_ranges(&place);
     if (options->compat_ort && options->format == OX_QUANT_QOPERATOR) {
         OX_TRY(ox_qoperator_like_ort(&place, err));
+        ox_saturation_note(q);
         OX_TRY(ox_quant_finish(q, err));
         ox_estimate_end(&estimate, q, true);
         return OX_OK;
@@ -153,7 +143,7 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
     else
         OX_TRY(ox_place_own(&place, err));
     OX_TRY(ox_place_weave(&place, err));
-    note_saturating(q);
+    ox_saturation_note(q);
     if (options->format == OX_QUANT_QOPERATOR)
         OX_TRY(ox_qoperator_standard(q, place.graph, err));
     OX_TRY(ox_quant_finish(q, err));

@@ -152,6 +152,8 @@ static enum ox_status store(struct ox_walk *walk, const struct ox_value *value,
     const char *zero = ox_quant_name(q, value->name, "_zero_point");
     ox_quant_report_add_constant(q->report, value->name, "weight", values, quantized,
                                  &made->params);
+    if (wish->sums && quantized->dtype == OX_INT8 && ox_saturation_can(wish->sums, quantized->data))
+        ox_quant_report_add_saturating(q->report);
     made->q = name ? ox_quant_add_init(walk->graph, name, quantized) : NULL;
     if (!made->q || !scale || !zero)
         return ox_no_memory(err);

@@ -2,7 +2,7 @@
 #ifndef OX_QUANT_WALK_H
 #define OX_QUANT_WALK_H
 
-#include "quant/quant.h"
+#include "quant/saturation.h"
 
 /* What a value is as integers; NULL: it is not. */
 struct ox_walked {
@@ -50,6 +50,7 @@ struct ox_weight_wish {
     int axis;         /* of the scales; -1: one */
     int outputs;      /* axis of outputs whose errors are to cancel; -1: rounded as ever */
     const bool *live; /* ... and which weights of each count; NULL: all */
+    const struct ox_saturation *sums; /* of uint8 by them; NULL: they are exact everywhere */
 };
 
 /* A constant as integers, once for all that ask. *reason is set where it cannot be (NaN), and *out is NULL then. */

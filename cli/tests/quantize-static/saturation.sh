@@ -1,0 +1,36 @@
+# Neighbours of a sum saturate together where there is no VNNI: of a product along what is summed, of a convolution channels of one tap,
+# with an odd number of them over taps, and nothing where each channel has a kernel of its own. On x86 int8 activations become
+# uint8 between Q and DQ, but not in operators on integers.
+cat >m.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[batch,2,1,2] x) => (float[batch,2] y)
+<float[2,2,1,2] channels = {1, 0, 1, 0, 0.1, 0, 0, 0}, float[3,2,1,1] three = {1, 0.5, -0.5, 0.2, 0.3, -1}, float[2,3,1,2] over_taps = {0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0},
+ float[2,2,1,2] taps = {1, 1, 0, 0, 0, 0, -1, -1}, float[2,1,1,1] own = {1, 1}, float[2,2] rows = {1, 1, 0, 0.1}, float[2,2] columns = {1, 1, 0, 0.1}, int64[2] flat = {-1, 2}>
+{
+    ["a"] a = Conv <pads = [0, 0, 0, 1]> (x, channels)
+    ["b"] b = Conv (a, three)
+    ["c"] c = Conv <pads = [0, 0, 0, 1]> (b, over_taps)
+    ["d"] d = Conv (c, taps)
+    ["e"] e = Conv <group = 2> (d, own)
+    ["f"] f = Reshape (e, flat)
+    ["h"] h = Gemm <transB = 1> (f, rows)
+    ["i"] i = Tanh (h)
+    ["j"] y = MatMul (i, columns)
+}
+MODEL
+printf '<ir_version: 8, opset_import: ["" : 17]> g (float[batch,2,1,2] a) => (float[batch,2,1,2] x) { x = Identity (a) }\n' >samples.onnxtxt
+onnxtool run samples.onnxtxt --random 1 --shape a=60x2x1x2 -o all.npz >/dev/null
+show() {
+    echo "--- $*"
+    onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz "$@" -f json >report.json || return
+    grep -E '"(name|kind|saturates)"' report.json | paste - - - | grep 'weight.*true' | grep -o '"name": "[a-z_]*"'
+    grep -E '"saturating_weights"|can saturate' report.json
+    onnxtool run q.onnx -i all.npz -O2 -o exact.npz -q && onnxtool run q.onnx -i all.npz -O2 --simulate avx2-saturating -o simulated.npz -q
+    if cmp -s exact.npz simulated.npz; then echo "the same where pairs saturate"; fi
+}
+show --accuracy plain
+show --accuracy plain --activation-type qint8
+show --accuracy plain --activation-type qint8 --quant-format qoperator
+show --accuracy plain --reduce-range
+show --accuracy plain --weight-type quint8
+show --compat ort --quant-format qoperator

@@ -1,0 +1,34 @@
+/* Sums of uint8 by int8 as x86 processors without VNNI make them. vpmaddubsw adds the products of two neighbours of a sum in 16
+ * bits, which saturate (Intel SDM, PMADDUBSW): with activations of 255 what two weights of one sign add up to must be 128 at most.
+ * Which are neighbours, and which operators are exact, is what onnxruntime 1.31 was seen to do on a processor with AVX2 alone, by
+ * weights of two terms of 127 each, every pair of terms an output of its own. */
+#ifndef OX_QUANT_SATURATION_H
+#define OX_QUANT_SATURATION_H
+
+#include "quant/quant.h"
+
+/* How weights lie in the sums that an operator makes of them. Terms 2i and 2i + 1 of a sum are a pair; a term left over is exact. */
+struct ox_saturation {
+    size_t n_outputs, n_terms; /* sums, and weights in each */
+    size_t columns;            /* sums whose weights lie side by side; 1: all weights of a sum do */
+    size_t
+        channels; /* terms that are added before those of the next tap of a kernel; n_terms: there are no taps */
+};
+
+/* Of MatMul, Gemm or Conv by the constant at input 1, whose dimensions these are. Terms of products go along K. Those of
+ * convolutions go through the channels of a group, tap by tap, and with an odd number of channels a pair lies in two taps. false:
+ * the operator is another one, or exact: a convolution with one channel in and one out a group. */
+bool ox_saturation_of(struct ox_saturation *out, const struct ox_node *node, unsigned rank,
+                      const int64_t *dims);
+/* Of a product by [..., terms, outputs], or by [terms]. */
+struct ox_saturation ox_saturation_of_columns(unsigned rank, const int64_t *dims);
+/* Of a product by [outputs, terms]. */
+struct ox_saturation ox_saturation_of_rows(size_t n_outputs, size_t n_terms);
+
+/* Whether some activations make a pair of these weights saturate. */
+bool ox_saturation_can(const struct ox_saturation *s, const int8_t *weights);
+
+/* The note of the report on all weights that can. */
+void ox_saturation_note(struct ox_quant *q);
+
+#endif

@@ -1,0 +1,139 @@
+/* Which sums of uint8 by int8 can saturate, against all activations of 0 and 255 by every pair of terms. */
+#include <check.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "quant/saturation.h"
+#include "tests/run_suite.h"
+
+static uint32_t state;
+
+static int random_below(int n)
+{
+    state = state * 1664525 + 1013904223;
+    return (int)((uint64_t)(state >> 8) * (uint64_t)n >> 24);
+}
+
+/* Where term t of output o lies is worked out anew in at(). */
+static const struct shape {
+    const char *op_type;
+    int64_t trans_b, group;
+    unsigned rank;
+    int64_t dims[5];
+    size_t outputs, terms;
+} shapes[] = {
+    {"MatMul", 0, 1, 2, {6, 5}, 5, 6},         {"MatMul", 0, 1, 2, {7, 3}, 3, 7},
+    {"MatMul", 0, 1, 3, {2, 5, 4}, 8, 5},      {"MatMul", 0, 1, 1, {9}, 1, 9},
+    {"Gemm", 0, 1, 2, {5, 6}, 6, 5},           {"Gemm", 1, 1, 2, {4, 7}, 4, 7},
+    {"Conv", 0, 1, 4, {3, 4, 2, 2}, 3, 16},    {"Conv", 0, 1, 4, {3, 3, 3, 3}, 3, 27},
+    {"Conv", 0, 2, 4, {4, 5, 1, 3}, 4, 15},    {"Conv", 0, 1, 3, {2, 3, 4}, 2, 12},
+    {"Conv", 0, 1, 5, {2, 3, 2, 1, 3}, 2, 18}, {"Conv", 0, 4, 4, {8, 1, 3, 3}, 8, 9},
+    {"Conv", 0, 1, 4, {16, 1, 3, 3}, 16, 9},
+};
+
+static size_t at(const struct shape *s, size_t o, size_t t)
+{
+    const size_t last = (size_t)s->dims[s->rank - 1], channels = (size_t)s->dims[1];
+    if (s->op_type[0] == 'C')
+        return o * s->terms + t % channels * (s->terms / channels) + t / channels;
+    if (s->rank == 1 || s->trans_b)
+        return o * s->terms + t;
+    return (o / last * s->terms + t) * last + o % last;
+}
+
+static bool leaves_16_bits(int a, int b)
+{
+    for (int x = 0; x <= 255; x += 255) {
+        for (int y = 0; y <= 255; y += 255) {
+            if (x * a + y * b > 32767 || x * a + y * b < -32768)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool brute_force(const struct shape *s, const int8_t *weights)
+{
+    for (size_t o = 0; o < s->outputs; o++) {
+        for (size_t t = 0; t + 1 < s->terms; t += 2) {
+            if (leaves_16_bits(weights[at(s, o, t)], weights[at(s, o, t + 1)]))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool sums_of(const struct shape *s, struct ox_saturation *sums)
+{
+    struct ox_attr attrs[] = {{.name = "group", .type = OX_ATTR_INT, .n = 1, .i = s->group},
+                              {.name = "transB", .type = OX_ATTR_INT, .n = 1, .i = s->trans_b}};
+    const struct ox_node node = {
+        .name = "", .op_type = s->op_type, .domain = "", .attrs = attrs, .n_attrs = 2};
+    return ox_saturation_of(sums, &node, s->rank, s->dims);
+}
+
+enum { TRIALS = 400, MOST = 256 };
+
+START_TEST(what_can_saturate_is_what_some_activations_make_saturate)
+{
+    const struct shape *s = &shapes[_i];
+    struct ox_saturation sums;
+    int8_t weights[MOST];
+    size_t n_can = 0;
+    ck_assert(sums_of(s, &sums));
+    ck_assert_uint_eq(sums.n_outputs, s->outputs);
+    ck_assert_uint_eq(sums.n_terms, s->terms);
+    state = (uint32_t)_i;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        const int n = (int)(s->outputs * s->terms);
+        memset(weights, 0, sizeof weights);
+        /* Few that are large: one pair decides. */
+        for (int i = 0; i < 2 + trial % 5; i++)
+            weights[random_below(n)] =
+                (int8_t)((random_below(2) ? 1 : -1) * (56 + random_below(20)));
+        const bool can = brute_force(s, weights);
+        ck_assert_int_eq(ox_saturation_can(&sums, weights), can);
+        n_can += can;
+    }
+    ck_assert_uint_gt(n_can, 2);
+    ck_assert_uint_lt(n_can, TRIALS - TRIALS / 4);
+}
+END_TEST
+
+START_TEST(a_pair_may_add_up_to_128_and_a_last_term_to_anything)
+{
+    const int64_t dims[] = {3};
+    const struct ox_saturation sums = ox_saturation_of_columns(1, dims);
+    ck_assert(!ox_saturation_can(&sums, (const int8_t[]){64, 64, 127}));
+    ck_assert(ox_saturation_can(&sums, (const int8_t[]){64, 65, 0}));
+    ck_assert(!ox_saturation_can(&sums, (const int8_t[]){-1, -127, -128}));
+    ck_assert(ox_saturation_can(&sums, (const int8_t[]){-1, -128, 0}));
+    ck_assert(!ox_saturation_can(&sums, (const int8_t[]){127, -128, 0}));
+}
+END_TEST
+
+START_TEST(what_is_computed_exactly_has_no_such_sums)
+{
+    static const struct shape exact[] = {{"Conv", 0, 8, 4, {8, 1, 3, 3}, 0, 0},
+                                         {"Conv", 0, 1, 4, {1, 1, 3, 3}, 0, 0},
+                                         {"ConvInteger", 0, 1, 4, {3, 4, 2, 2}, 0, 0},
+                                         {"ConvTranspose", 0, 1, 4, {3, 4, 2, 2}, 0, 0},
+                                         {"LSTM", 0, 1, 3, {1, 8, 4}, 0, 0}};
+    for (size_t i = 0; i < OX_COUNT(exact); i++) {
+        struct ox_saturation sums;
+        ck_assert_msg(!sums_of(&exact[i], &sums), "%zu", i);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("saturation");
+    tcase_add_loop_test(tests, what_can_saturate_is_what_some_activations_make_saturate, 0,
+                        (int)OX_COUNT(shapes));
+    tcase_add_test(tests, a_pair_may_add_up_to_128_and_a_last_term_to_anything);
+    tcase_add_test(tests, what_is_computed_exactly_has_no_such_sums);
+    Suite *suite = suite_create("saturation");
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
