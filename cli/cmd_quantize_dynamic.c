@@ -23,7 +23,10 @@ static const struct opt options[] = {
     {0, "per-channel", OPT_FLAG, FIELD(per_channel), NULL, NULL,
      "a scale for each output channel of a product's weights"},
     {0, "reduce-range", OPT_FLAG, FIELD(reduce_range), NULL, NULL,
-     "weights of 7 bits, for processors whose 8-bit products saturate"},
+     "weights of 7 bits; --processor narrows only those that need it"},
+    {0, "processor", OPT_CHOICE, FIELD(processor), "HOW", QUANTIZE_PROCESSORS,
+     "it adds 8-bit products exactly (VNNI, ARM), or in pairs that saturate at 16 bits (x86 "
+     "without VNNI), which larger scales of int8 weights then keep from happening"},
     {0, "symmetric-weights", OPT_FLAG, FIELD(symmetric_weights), NULL, NULL,
      "unsigned weights around 128; signed ones are symmetric anyway"},
     {0, "op-types", OPT_STRINGS, FIELD(op_types), "TYPE,...", NULL,
@@ -94,6 +97,8 @@ static enum ox_status check(struct cli *cli, const struct args *args)
                         "quantize-dynamic: --method gptq and --calibration go together");
     if (args->weight_only && args->common.compat)
         return cli_fail(cli, OX_USAGE, "quantize-dynamic: --compat is not for --weight-only");
+    if (args->weight_only && args->common.processor)
+        return cli_fail(cli, OX_USAGE, "quantize-dynamic: --processor is not for --weight-only");
     if (args->block_size < 1)
         return cli_fail(cli, OX_USAGE, "quantize-dynamic: --block-size is 16, 32, 64 ... 1024");
     return OX_OK;
@@ -149,6 +154,8 @@ const struct command command_quantize_dynamic = {
         "with a scale for each block of a column, behind DequantizeLinear (opset 21), which "
         "runtimes "
         "fuse with the product, or in MatMulNBits with --contrib.\n\n"
+        "Products of int8 weights saturate on x86 processors without VNNI, as quantize-static's "
+        "manual tells; --processor avx2-saturating avoids it. ConvInteger is exact.\n\n"
         "A SELECTOR is the name of a node, a name with * ? [ ], re: and a regular expression, "
         "op:TYPE, after:NAME or before:NAME (the node and what depends on it, or what it depends "
         "on), graph:PATH. One that selects nothing is an error.",

@@ -56,7 +56,10 @@ static const struct opt options[] = {
     {0, "per-channel", OPT_FLAG, COMMON(per_channel), NULL, NULL,
      "a scale for each output channel of the weights"},
     {0, "reduce-range", OPT_FLAG, COMMON(reduce_range), NULL, NULL,
-     "weights of 7 bits, for processors whose 8-bit products saturate"},
+     "weights of 7 bits; --processor narrows only those that need it"},
+    {0, "processor", OPT_CHOICE, COMMON(processor), "HOW", QUANTIZE_PROCESSORS,
+     "it adds 8-bit products exactly (VNNI, ARM), or in pairs that saturate at 16 bits (x86 "
+     "without VNNI), which larger scales of int8 weights then keep from happening"},
     {0, "symmetric-activation", OPT_FLAG, FIELD(symmetric_activation), NULL, NULL,
      "ranges of activations around 0"},
     {0, "symmetric-weights", OPT_FLAG, COMMON(symmetric_weights), NULL, NULL,
@@ -391,6 +394,11 @@ const struct command command_quantize_static = {
         "dimension (then so many rows are one), an LSTM, GRU or RNN goes along it, or its name "
         "says "
         "time.\n\n"
+        "On x86 processors without VNNI products of uint8 activations by int8 weights saturate in "
+        "onnxruntime, and a model may fall apart there; the report tells how many weights can do "
+        "that. With --processor avx2-saturating none can: such a model gives the same everywhere, "
+        "for less accuracy where scales had to grow. (Of a model that is there already "
+        "onnxruntime's session option session.x64quantprecision=1 avoids it.)\n\n"
         "Selectors of nodes are those of quantize-dynamic.",
     .examples =
         "  onnxtool quantize-static model.onnx -o model.int8.onnx --calibration samples.npz "

@@ -38,6 +38,7 @@ enum ox_status quantize_options(struct cli *cli, const struct quantize_args *arg
 {
     options->per_channel = args->per_channel;
     options->reduce_range = args->reduce_range;
+    options->processor = (enum ox_quant_processor)args->processor;
     options->symmetric_weights = args->symmetric_weights;
     options->compat_ort = args->compat == 1;
     options->contrib = args->contrib;
@@ -47,6 +48,10 @@ enum ox_status quantize_options(struct cli *cli, const struct quantize_args *arg
     options->op_types = lists[0];
     options->nodes = lists[1];
     options->exclude = lists[2];
+    if (args->processor && (args->reduce_range || args->compat))
+        return cli_fail(cli, OX_USAGE,
+                        "%s: --processor is not for --reduce-range and not for --compat",
+                        cli->command->name);
     return lists[0] && lists[1] && lists[2] ? OX_OK : cli_fail(cli, OX_NO_MEMORY, "out of memory");
 }
 

@@ -10,7 +10,8 @@ struct quantize_args {
     int weight_type; /* index into QUANTIZE_TYPES */
     bool per_channel, reduce_range, symmetric_weights;
     struct opt_strings op_types, nodes, exclude;
-    int compat; /* 1: ort */
+    int processor; /* enum ox_quant_processor */
+    int compat;    /* 1: ort */
     bool contrib;
     bool dry_run;
     const char *report;
@@ -21,6 +22,7 @@ enum quantize_output { QUANTIZE_TEXT, QUANTIZE_JSON };
 
 #define QUANTIZE_FORMATS "text|json"
 #define QUANTIZE_COMPATS "none|ort"
+#define QUANTIZE_PROCESSORS "exact|avx2-saturating"
 
 /* Strings cut at commas; one allocation for text and pointers, to be freed. */
 const char **quantize_split(const struct opt_strings *strings, size_t *n);

@@ -49,6 +49,11 @@ static void summary(struct ox_strbuf *out, const struct ox_quant_report *report,
                          "<p>Products of %zu weights can saturate on x86 processors without "
                          "VNNI.</p>\n",
                          s.n_saturating);
+    if (s.n_widened)
+        ox_strbuf_printf(out,
+                         "<p>Scales of %zu weights are larger, by %.2f at most, so that products "
+                         "do not saturate on x86 processors without VNNI.</p>\n",
+                         s.n_widened, s.most_widened);
     if (ox_quant_report_n_notes(report))
         ox_strbuf_puts(out, "<ul>\n");
     for (size_t i = 0; i < ox_quant_report_n_notes(report); i++) {

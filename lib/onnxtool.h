@@ -1543,6 +1543,14 @@ enum ox_quant_accuracy {
     OX_QUANT_PLAIN    /* none */
 };
 
+/* How the processors that a model is for add products of uint8 by int8. */
+enum ox_quant_processor {
+    OX_QUANT_EXACT, /* as they are: x86 with VNNI, ARM */
+    /* In pairs of 16 bits that saturate, as x86 without VNNI: scales of int8 weights become as much larger as it takes that no
+     * pair can. */
+    OX_QUANT_AVX2_SATURATING
+};
+
 /* How weights alone are rounded, a scale for each block of them. */
 enum ox_weight_method {
     OX_WEIGHT_RTN, /* to nearest, by the scale of least squared error */
@@ -1567,7 +1575,8 @@ struct ox_quant_options {
     enum ox_dtype activation_type; /* static only */
     bool per_channel;
     bool reduce_range;
-    bool symmetric_weights; /* unsigned ones too; signed weights are always */
+    enum ox_quant_processor processor; /* OX_QUANT_EXACT with compat_ort or reduce_range */
+    bool symmetric_weights;            /* unsigned ones too; signed weights are always */
     bool symmetric_activation;
     enum ox_quant_format format;
     enum ox_quant_method method;
@@ -1621,7 +1630,9 @@ struct ox_quant_tensor {
     uint64_t bytes_before, bytes_after; /* of constants */
     double
         accumulated_db; /* of an activation, with the error of all that leads to it; NaN: not measured */
-    bool saturates;            /* a weight: its products may, on x86 processors without VNNI */
+    bool saturates; /* a weight: its products may, on x86 processors without VNNI */
+    double
+        widened; /* a weight whose products would: by how much its scales are larger at most; 0 */
     const uint64_t *histogram; /* of what was seen, from rmin to rmax; NULL */
     size_t n_histogram;
 };
@@ -1639,6 +1650,8 @@ struct ox_quant_summary {
     double integer_share; /* of the multiplications, those that run on integers; NaN: not known */
     double speedup;       /* what that may make of the whole on processors with VNNI; NaN */
     size_t n_saturating;  /* weights whose products may saturate on x86 processors without VNNI */
+    size_t n_widened;     /* ... and those that have larger scales so that they cannot ... */
+    double most_widened;  /* ... at most by that factor; 0: there are none */
 };
 
 struct ox_quant_report;

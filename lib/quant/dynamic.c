@@ -386,6 +386,7 @@ static enum ox_status lstm_weight(struct ox_walk *walk, const struct ox_value *v
     const int64_t folded[] = {d * (fine ? r : 1), fine ? c : r * c}, back[] = {d, c, r};
     const int64_t shape[] = {d, r};
     const struct ox_saturation sums = ox_saturation_of_rows((size_t)(d * r), (size_t)c);
+    double widened = 1;
     struct ox_error why = {OX_OK, ""};
     enum ox_status status;
     OX_TRY_CLEANUP(ox_tensor_view(&flat, in, 2, folded, err));
@@ -397,10 +398,11 @@ static enum ox_status lstm_weight(struct ox_walk *walk, const struct ox_value *v
         goto cleanup;
     }
     OX_TRY_CLEANUP(status);
+    if (q->options->processor == OX_QUANT_AVX2_SATURATING)
+        OX_TRY_CLEANUP(ox_saturation_widen(&sums, 1, flat, &params, &q->arena, &widened, err));
     OX_TRY_CLEANUP(ox_quantize_tensor(&rows, budget, flat, &params, err));
     ox_quant_report_add_constant(q->report, value->name, "weight", flat, rows, &params);
-    if (ox_saturation_can(&sums, rows->data))
-        ox_quant_report_add_saturating(q->report);
+    ox_quant_report_add_sums(q->report, ox_saturation_can(&sums, 1, rows->data), widened);
     OX_TRY_CLEANUP(ox_tensor_new(&turned, budget, OX_INT8, 3, back, err));
     for (int64_t i = 0; i < d * r; i++) {
         for (int64_t j = 0; j < c; j++)

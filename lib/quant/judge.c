@@ -54,13 +54,14 @@ static enum ox_status as_float(struct ox_env *env, const struct ox_datum *datum,
 
 /* Runs the held-out samples and hands each one's outputs on. */
 static enum ox_status each_held(const struct ox_calibration *c, struct ox_model *model,
+                                bool saturating,
                                 enum ox_status (*take)(void *arg, size_t sample, size_t output,
                                                        const struct ox_tensor *value),
                                 void *arg, struct ox_error *err)
 {
     struct ox_session *session = NULL;
     struct ox_datum **outputs = NULL;
-    struct ox_run_options run = {.level = 2};
+    struct ox_run_options run = {.level = 2, .saturating = saturating};
     enum ox_status status;
     size_t n = 0, sample = 0;
     OX_TRY(ox_session_new(&session, model, &run, err));
@@ -103,7 +104,7 @@ enum ox_status ox_judge_begin(struct ox_judge *judge, struct ox_model *model,
     judge->expected = calloc(judge->n_samples * judge->n_outputs + 1, sizeof *judge->expected);
     if (!judge->expected)
         return ox_no_memory(err);
-    return each_held(calibration, model, take_expected, judge, err);
+    return each_held(calibration, model, false, take_expected, judge, err);
 }
 
 void ox_judge_end(struct ox_judge *judge)
@@ -175,7 +176,7 @@ enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *mod
 {
     struct noise sum = {.judge = judge, .judged = judged};
     *judged = (struct ox_judged){.n_samples = judge->n_samples};
-    OX_TRY(each_held(judge->calibration, model, take_noise, &sum, err));
+    OX_TRY(each_held(judge->calibration, model, judge->saturating, take_noise, &sum, err));
     double length = sqrt(sum.signal) * sqrt(sum.power);
     judged->cosine = sum.noise > 0 && length > 0 ? sum.product / length : sum.noise == 0;
     judged->top1_changed = sum.n_rows ? (double)sum.lost / (double)sum.n_rows : 0;

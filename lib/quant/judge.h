@@ -9,6 +9,7 @@
 struct ox_judge {
     struct ox_env *env;
     const struct ox_calibration *calibration;
+    bool saturating; /* models judged run as in ox_run_options */
     size_t n_samples, n_outputs;
     struct ox_tensor **expected; /* by sample, output; NULL: no float tensor */
 };

@@ -24,6 +24,7 @@ struct ox_mark {
     const struct ox_saturation
         *sums; /* of a constant: those with it that are not exact everywhere */
     size_t n_sums;
+    double widened; /* ... by how much its scales are larger for them; 1 */
 };
 
 /* A bias that becomes int32 with the scale of input times weight. */

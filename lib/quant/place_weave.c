@@ -51,6 +51,9 @@ static enum ox_status constant_params(struct ox_place *place, const struct ox_va
                              symmetric, options->reduce_range, err);
     if (status == OX_OK && mark->params.type == OX_INT8)
         status = ox_place_sums(place, value, values, err);
+    if (status == OX_OK && mark->n_sums && options->processor == OX_QUANT_AVX2_SATURATING)
+        status = ox_saturation_widen(mark->sums, mark->n_sums, values, &mark->params,
+                                     &place->q->arena, &mark->widened, err);
     ox_tensor_release(values);
     if (status == OX_INPUT)
         ox_fail_context(err, status, "the weight '%s'", value->name);
@@ -138,8 +141,11 @@ enum ox_status ox_place_integers(struct ox_place *place, const struct ox_value *
         struct ox_quant_use use = uses->uses[uses->first[value->id]];
         outputs = use.index == 1 ? ox_cancel_axis(use.node, values->rank) : -1;
     }
-    return ox_quantize_cancelling(out, ox_env_budget(place->q->model->env), values, &mark->params,
-                                  outputs, NULL, err);
+    OX_TRY(ox_quantize_cancelling(out, ox_env_budget(place->q->model->env), values, &mark->params,
+                                  outputs, NULL, err));
+    if (place->q->options->processor == OX_QUANT_AVX2_SATURATING)
+        ox_saturation_settle(mark->sums, mark->n_sums, values, &mark->params, *out);
+    return OX_OK;
 }
 
 static enum ox_status weave_constant(struct ox_place *place, struct ox_value *value,
@@ -157,11 +163,8 @@ static enum ox_status weave_constant(struct ox_place *place, struct ox_value *va
     ox_tensor_release(values);
     if (status != OX_OK)
         return status;
-    bool can = false;
-    for (size_t i = 0; i < mark->n_sums && !can; i++)
-        can = ox_saturation_can(&mark->sums[i], quantized->data);
-    if (can)
-        ox_quant_report_add_saturating(q->report);
+    ox_quant_report_add_sums(
+        q->report, ox_saturation_can(mark->sums, mark->n_sums, quantized->data), mark->widened);
     struct ox_value *stored =
         ox_quant_add_init(place->graph, ox_quant_name(q, value->name, "_quantized"), quantized);
     struct ox_value *out =

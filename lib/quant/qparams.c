@@ -53,7 +53,7 @@ void ox_qtype_limits(enum ox_dtype type, int32_t *least, int32_t *most)
 
 /* ---- Scale and zero point ----------------------------------------------------------------------------------------- */
 
-static float round_to(double value, enum ox_dtype real)
+float ox_qparam_scale(double value, enum ox_dtype real)
 {
     float out;
     if (real == OX_FLOAT16) {
@@ -82,7 +82,7 @@ struct ox_qparam ox_qparam_of_range(float rmin, float rmax, enum ox_dtype type, 
     if (!(scale >= tiny))
         return (struct ox_qparam){1, 0};
     double zero = symmetric ? rint((qmin + qmax) / 2.0) : rint(qmin - (double)rmin / scale);
-    return (struct ox_qparam){round_to(scale, real), (int32_t)zero};
+    return (struct ox_qparam){ox_qparam_scale(scale, real), (int32_t)zero};
 }
 
 /* ---- Tensors ------------------------------------------------------------------------------------------------------ */
@@ -289,7 +289,7 @@ bool ox_qparams_repair(struct ox_qparams *weights, float input_scale, const stru
         }
         double scale = (double)weights->pairs[c].scale, product = (double)input_scale * scale;
         if (product < least && product > 0) {
-            weights->pairs[c].scale = round_to(scale * (least / product), weights->real);
+            weights->pairs[c].scale = ox_qparam_scale(scale * (least / product), weights->real);
             changed = true;
         }
     }

@@ -18,6 +18,8 @@ struct ox_qparam {
     int32_t zero;
 };
 
+/* The scale nearest to a value in the type of the real tensor. */
+float ox_qparam_scale(double value, enum ox_dtype real);
 /* Of values from rmin to rmax (0 is always included) of element type `real`, float32 or float16. A range that is
  * too small for a scale gives scale 1, zero point 0. */
 struct ox_qparam ox_qparam_of_range(float rmin, float rmax, enum ox_dtype type, enum ox_dtype real,

@@ -170,11 +170,20 @@ void ox_quant_report_add_constant(struct ox_quant_report *report, const char *na
     ox_quant_report_add_tensor(report, &row);
 }
 
-void ox_quant_report_add_saturating(struct ox_quant_report *report)
+void ox_quant_report_add_sums(struct ox_quant_report *report, bool saturates, double widened)
 {
-    report->summary.n_saturating++;
-    if (report->n_tensors)
-        report->tensors[report->n_tensors - 1].saturates = true;
+    struct ox_quant_summary *summary = &report->summary;
+    struct ox_quant_tensor *row =
+        report->n_tensors ? &report->tensors[report->n_tensors - 1] : NULL;
+    summary->n_saturating += saturates;
+    if (row)
+        row->saturates = saturates;
+    if (!(widened > 1))
+        return;
+    summary->n_widened++;
+    summary->most_widened = fmax(summary->most_widened, widened);
+    if (row)
+        row->widened = widened;
 }
 
 void ox_quant_report_add_blocks(struct ox_quant_report *report, const char *name,
@@ -317,6 +326,7 @@ static void json_tensor(struct ox_json *json, const struct ox_quant_tensor *tens
     ox_json_finite(json, "accumulated_db", tensor->accumulated_db);
     ox_json_key(json, "saturates");
     ox_json_bool(json, tensor->saturates);
+    ox_json_finite(json, "widened", tensor->widened > 0 ? tensor->widened : NAN);
     json_count(json, "bytes_before", tensor->bytes_before);
     json_count(json, "bytes_after", tensor->bytes_after);
     if (tensor->n_histogram) {
@@ -355,6 +365,8 @@ static void json_summary(struct ox_json *json, const struct ox_quant_report *rep
     ox_json_finite(json, "integer_share", summary.integer_share);
     ox_json_finite(json, "estimated_speedup", summary.speedup);
     json_count(json, "saturating_weights", summary.n_saturating);
+    json_count(json, "widened_weights", summary.n_widened);
+    ox_json_finite(json, "most_widened", summary.n_widened ? summary.most_widened : NAN);
     ox_json_end_object(json);
 }
 

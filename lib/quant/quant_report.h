@@ -32,8 +32,9 @@ void ox_quant_report_add_constant(struct ox_quant_report *report, const char *na
                                   const char *kind, const struct ox_tensor *values,
                                   const struct ox_tensor *quantized,
                                   const struct ox_qparams *params);
-/* Of the constant that was added last: its products can saturate on x86 processors without VNNI. */
-void ox_quant_report_add_saturating(struct ox_quant_report *report);
+/* Of the constant that was added last: whether its products can saturate on x86 processors without VNNI, and by how much its scales
+ * were made larger, so that they cannot. */
+void ox_quant_report_add_sums(struct ox_quant_report *report, bool saturates, double widened);
 /* A matrix in blocks: its values (as float32) before, of type `real` in the model, and what is left of them. */
 void ox_quant_report_add_blocks(struct ox_quant_report *report, const char *name,
                                 const struct ox_tensor *values, enum ox_dtype real,

@@ -1,5 +1,6 @@
 #include "quant/saturation.h"
 
+#include <math.h>
 #include <string.h>
 
 struct ox_saturation ox_saturation_of_columns(unsigned rank, const int64_t *dims)
@@ -78,29 +79,143 @@ static bool visit_pairs(const struct ox_saturation *s,
     return false;
 }
 
-struct integers {
-    const int8_t *weights;
-};
-
 static bool pair_can(void *arg, size_t first, size_t second)
 {
-    const struct integers *q = arg;
-    return beyond(q->weights[first], q->weights[second]);
+    const int8_t *const *weights = arg;
+    return beyond((*weights)[first], (*weights)[second]);
 }
 
-bool ox_saturation_can(const struct ox_saturation *s, const int8_t *weights)
+bool ox_saturation_can(const struct ox_saturation *sums, size_t n_sums, const int8_t *weights)
 {
-    struct integers q = {weights};
-    return visit_pairs(s, pair_can, &q);
+    for (size_t i = 0; i < n_sums; i++) {
+        if (visit_pairs(&sums[i], pair_can, &weights))
+            return true;
+    }
+    return false;
 }
+
+/* ---- Scales by which none does ------------------------------------------------------------------------------------ */
+
+struct rounding {
+    const float *values;
+    const struct ox_qparams *params;
+    struct ox_qview view; /* of the values by the axis of the scales */
+    int8_t *weights;
+    bool moved;
+};
+
+static struct ox_qparam *pair_of(const struct rounding *r, size_t i)
+{
+    return &r->params->pairs[r->view.n > 1 ? i / r->view.inner % r->view.n : 0];
+}
+
+static int8_t nearest(float value, struct ox_qparam pair)
+{
+    int8_t q;
+    ox_quantize_elements(&value, 1, pair, OX_INT8, &q);
+    return q;
+}
+
+static bool beyond_by(float a, float b, float scale)
+{
+    const struct ox_qparam pair = {scale, 0};
+    return beyond(nearest(a, pair), nearest(b, pair));
+}
+
+/* Integers get no larger as the scale grows, so that halving finds the least one. */
+static float least_scale(float a, float b, float low, enum ox_dtype real)
+{
+    float high = 2 * low;
+    while (beyond_by(a, b, high))
+        high *= 2;
+    for (;;) {
+        const float middle = ox_qparam_scale(((double)low + (double)high) / 2, real);
+        if (!(middle > low && middle < high))
+            return high;
+        if (beyond_by(a, b, middle))
+            low = middle;
+        else
+            high = middle;
+    }
+}
+
+static bool widen_pair(void *arg, size_t first, size_t second)
+{
+    const struct rounding *r = arg;
+    const float a = r->values[first], b = r->values[second];
+    struct ox_qparam *pair = pair_of(r, first);
+    /* Most are far from it. Scales that differ along what is summed are for no operator on integers. */
+    if (fabsf(a + b) > 127 * pair->scale && pair == pair_of(r, second) &&
+        beyond_by(a, b, pair->scale))
+        pair->scale = least_scale(a, b, pair->scale, r->params->real);
+    return false;
+}
+
+enum ox_status ox_saturation_widen(const struct ox_saturation *sums, size_t n_sums,
+                                   const struct ox_tensor *values, struct ox_qparams *params,
+                                   struct ox_arena *arena, double *factor, struct ox_error *err)
+{
+    const struct ox_qparam *before = params->pairs;
+    *factor = 1;
+    params->pairs = ox_arena_copy(arena, before, params->n * sizeof *before);
+    if (!params->pairs)
+        return ox_no_memory(err);
+    struct rounding r = {
+        .values = values->data, .params = params, .view = ox_qview_of(values, params->axis)};
+    for (size_t i = 0; i < n_sums; i++)
+        visit_pairs(&sums[i], widen_pair, &r);
+    for (size_t i = 0; i < params->n; i++)
+        *factor = fmax(*factor, (double)params->pairs[i].scale / (double)before[i].scale);
+    return OX_OK;
+}
+
+static bool settle_pair(void *arg, size_t first, size_t second)
+{
+    struct rounding *r = arg;
+    int8_t *a = &r->weights[first], *b = &r->weights[second];
+    if (!beyond(*a, *b))
+        return false;
+    const int8_t near_a = nearest(r->values[first], *pair_of(r, first));
+    const int8_t near_b = nearest(r->values[second], *pair_of(r, second));
+    r->moved |= near_a != *a || near_b != *b;
+    *a = near_a;
+    *b = near_b;
+    return false;
+}
+
+void ox_saturation_settle(const struct ox_saturation *sums, size_t n_sums,
+                          const struct ox_tensor *values, const struct ox_qparams *params,
+                          struct ox_tensor *weights)
+{
+    struct rounding r = {.values = values->data,
+                         .params = params,
+                         .view = ox_qview_of(values, params->axis),
+                         .weights = weights->data,
+                         .moved = true};
+    /* What one sum wants may make another saturate; weights that are the nearest stay so. */
+    while (r.moved) {
+        r.moved = false;
+        for (size_t i = 0; i < n_sums; i++)
+            visit_pairs(&sums[i], settle_pair, &r);
+    }
+}
+
+/* ---- What was done ------------------------------------------------------------------------------------------------ */
 
 void ox_saturation_note(struct ox_quant *q)
 {
-    const size_t n = q->report->summary.n_saturating;
-    if (n)
+    const struct ox_quant_summary *summary = &q->report->summary;
+    if (summary->n_saturating)
         ox_quant_report_add_note(
             q->report,
             "weights whose products can saturate on x86 processors without VNNI: %zu; "
-            "uint8 weights or a reduced range avoid it",
-            n);
+            "%s or uint8 weights avoid it",
+            summary->n_saturating,
+            q->options->compat_ort ? "a reduced range" : "--processor avx2-saturating");
+    if (summary->n_widened)
+        ox_quant_report_add_note(
+            q->report,
+            "weights with larger scales, so that their products cannot saturate on x86 processors "
+            "without VNNI: %zu; by %.2f at most",
+            summary->n_widened, summary->most_widened);
 }

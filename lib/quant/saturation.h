@@ -25,10 +25,20 @@ struct ox_saturation ox_saturation_of_columns(unsigned rank, const int64_t *dims
 /* Of a product by [outputs, terms]. */
 struct ox_saturation ox_saturation_of_rows(size_t n_outputs, size_t n_terms);
 
-/* Whether some activations make a pair of these weights saturate. */
-bool ox_saturation_can(const struct ox_saturation *s, const int8_t *weights);
+/* Whether some activations make a pair of these weights saturate in one of n sums. */
+bool ox_saturation_can(const struct ox_saturation *sums, size_t n_sums, const int8_t *weights);
 
-/* The note of the report on all weights that can. */
+/* Makes scales of int8 weights larger, each as little as keeps all pairs of `values` (float32), rounded to the nearest, from
+ * saturating in any of the sums. params->pairs become other ones of the arena's; *factor is the largest by which one grew. */
+enum ox_status ox_saturation_widen(const struct ox_saturation *sums, size_t n_sums,
+                                   const struct ox_tensor *values, struct ox_qparams *params,
+                                   struct ox_arena *arena, double *factor, struct ox_error *err);
+/* By such scales no pair saturates, once those that do because they were rounded otherwise are rounded to the nearest. */
+void ox_saturation_settle(const struct ox_saturation *sums, size_t n_sums,
+                          const struct ox_tensor *values, const struct ox_qparams *params,
+                          struct ox_tensor *weights);
+
+/* The note of the report on all weights that can, and on those that would. */
 void ox_saturation_note(struct ox_quant *q);
 
 #endif

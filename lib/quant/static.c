@@ -349,6 +349,7 @@ static enum ox_status try_all(struct search *s, struct ox_error *err)
 static enum ox_status search(struct search *s, struct ox_error *err)
 {
     enum ox_status status = ox_judge_begin(&s->judge, s->model, s->calibration, err);
+    s->judge.saturating = s->options->processor == OX_QUANT_AVX2_SATURATING;
     if (status == OX_OK)
         status = try_all(s, err);
     return status == OX_OK && s->options->has_budget ? meet_budget(s, err) : status;

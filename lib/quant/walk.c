@@ -145,15 +145,23 @@ static enum ox_status store(struct ox_walk *walk, const struct ox_value *value,
 {
     struct ox_quant *q = walk->q;
     struct ox_tensor *quantized;
+    double widened = 1;
+    const bool adds = wish->sums && made->params.type == OX_INT8;
+    const bool avoid = adds && q->options->processor == OX_QUANT_AVX2_SATURATING;
+    if (avoid)
+        OX_TRY(ox_saturation_widen(wish->sums, 1, values, &made->params, &q->arena, &widened, err));
     OX_TRY(ox_quantize_cancelling(&quantized, ox_env_budget(q->model->env), values, &made->params,
                                   wish->outputs, wish->live, err));
+    if (avoid)
+        ox_saturation_settle(wish->sums, 1, values, &made->params, quantized);
     const char *name = ox_quant_name(q, value->name, "_quantized");
     const char *scale = ox_quant_name(q, value->name, "_scale");
     const char *zero = ox_quant_name(q, value->name, "_zero_point");
     ox_quant_report_add_constant(q->report, value->name, "weight", values, quantized,
                                  &made->params);
-    if (wish->sums && quantized->dtype == OX_INT8 && ox_saturation_can(wish->sums, quantized->data))
-        ox_quant_report_add_saturating(q->report);
+    if (adds)
+        ox_quant_report_add_sums(q->report, ox_saturation_can(wish->sums, 1, quantized->data),
+                                 widened);
     made->q = name ? ox_quant_add_init(walk->graph, name, quantized) : NULL;
     if (!made->q || !scale || !zero)
         return ox_no_memory(err);

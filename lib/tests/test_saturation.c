@@ -1,5 +1,6 @@
 /* Which sums of uint8 by int8 can saturate, against all activations of 0 and 255 by every pair of terms. */
 #include <check.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -92,7 +93,7 @@ START_TEST(what_can_saturate_is_what_some_activations_make_saturate)
             weights[random_below(n)] =
                 (int8_t)((random_below(2) ? 1 : -1) * (56 + random_below(20)));
         const bool can = brute_force(s, weights);
-        ck_assert_int_eq(ox_saturation_can(&sums, weights), can);
+        ck_assert_int_eq(ox_saturation_can(&sums, 1, weights), can);
         n_can += can;
     }
     ck_assert_uint_gt(n_can, 2);
@@ -104,11 +105,11 @@ START_TEST(a_pair_may_add_up_to_128_and_a_last_term_to_anything)
 {
     const int64_t dims[] = {3};
     const struct ox_saturation sums = ox_saturation_of_columns(1, dims);
-    ck_assert(!ox_saturation_can(&sums, (const int8_t[]){64, 64, 127}));
-    ck_assert(ox_saturation_can(&sums, (const int8_t[]){64, 65, 0}));
-    ck_assert(!ox_saturation_can(&sums, (const int8_t[]){-1, -127, -128}));
-    ck_assert(ox_saturation_can(&sums, (const int8_t[]){-1, -128, 0}));
-    ck_assert(!ox_saturation_can(&sums, (const int8_t[]){127, -128, 0}));
+    ck_assert(!ox_saturation_can(&sums, 1, (const int8_t[]){64, 64, 127}));
+    ck_assert(ox_saturation_can(&sums, 1, (const int8_t[]){64, 65, 0}));
+    ck_assert(!ox_saturation_can(&sums, 1, (const int8_t[]){-1, -127, -128}));
+    ck_assert(ox_saturation_can(&sums, 1, (const int8_t[]){-1, -128, 0}));
+    ck_assert(!ox_saturation_can(&sums, 1, (const int8_t[]){127, -128, 0}));
 }
 END_TEST
 
@@ -126,6 +127,125 @@ START_TEST(what_is_computed_exactly_has_no_such_sums)
 }
 END_TEST
 
+/* Weights of all magnitudes, so that the largest of an output are not always a pair. */
+static struct ox_tensor *random_values(const struct shape *s)
+{
+    struct ox_tensor *values;
+    ck_assert_int_eq(ox_tensor_new(&values, NULL, OX_FLOAT32, s->rank, s->dims, NULL), OX_OK);
+    for (size_t i = 0; i < values->n; i++) {
+        const float v = (float)random_below(2001) / 1000 - 1;
+        ((float *)values->data)[i] = random_below(3) ? v * v * v : v;
+    }
+    return values;
+}
+
+static struct ox_tensor *rounded(const struct ox_tensor *values, const struct ox_qparams *params)
+{
+    struct ox_tensor *weights;
+    ck_assert_int_eq(ox_quantize_tensor(&weights, NULL, values, params, NULL), OX_OK);
+    return weights;
+}
+
+/* The axis of scales an output; of stacks of matrices there is one scale. */
+static int axis_of(const struct shape *s)
+{
+    return s->op_type[0] == 'C' || s->trans_b ? 0 : s->rank == 2 ? 1 : -1;
+}
+
+/* Steps of a scale back: one of float16 is 2^13 of float32. */
+static float next_below(float scale, enum ox_dtype real)
+{
+    float below = scale;
+    while (ox_qparam_scale((double)below, real) >= scale)
+        below = nextafterf(below, 0);
+    return ox_qparam_scale((double)below, real);
+}
+
+static void scales_are_the_least(const struct shape *s, int axis, enum ox_dtype real,
+                                 size_t *n_grown, size_t *n_kept)
+{
+    struct ox_saturation sums;
+    struct ox_tensor *values = random_values(s), *weights;
+    struct ox_arena arena;
+    struct ox_qparams params, before;
+    double factor, largest = 1;
+    ck_assert(sums_of(s, &sums));
+    ox_arena_init(&arena, NULL);
+    ck_assert_int_eq(
+        ox_qparams_of_tensor(&params, &arena, values, axis, OX_INT8, real, true, false, NULL),
+        OX_OK);
+    before = params;
+    ck_assert_int_eq(ox_saturation_widen(&sums, 1, values, &params, &arena, &factor, NULL), OX_OK);
+    weights = rounded(values, &params);
+    ck_assert(!brute_force(s, weights->data));
+    ox_tensor_release(weights);
+    for (size_t i = 0; i < params.n; i++) {
+        const float scale = params.pairs[i].scale, first = before.pairs[i].scale;
+        ck_assert(scale >= first);
+        ck_assert(ox_qparam_scale((double)scale, real) == scale);
+        largest = fmax(largest, (double)scale / (double)first);
+        *n_kept += scale == first;
+        if (scale == first)
+            continue;
+        params.pairs[i].scale = next_below(scale, real);
+        weights = rounded(values, &params);
+        ck_assert(brute_force(s, weights->data));
+        ox_tensor_release(weights);
+        params.pairs[i].scale = scale;
+        ++*n_grown;
+    }
+    ck_assert(factor == largest && factor < 2.02);
+    ox_arena_release(&arena);
+    ox_tensor_release(values);
+}
+
+START_TEST(scales_grow_by_the_least_that_keeps_pairs_from_saturating)
+{
+    size_t n_grown = 0, n_kept = 0;
+    state = (uint32_t)_i;
+    for (int trial = 0; trial < TRIALS / 4; trial++)
+        scales_are_the_least(&shapes[_i], trial % 2 ? axis_of(&shapes[_i]) : -1,
+                             trial % 4 < 2 ? OX_FLOAT32 : OX_FLOAT16, &n_grown, &n_kept);
+    ck_assert_uint_gt(n_grown, 5);
+    ck_assert_uint_gt(n_kept, 0);
+}
+END_TEST
+
+/* The same weights in two products, one of them by the transposed matrix: pairs of either have a weight in common. */
+START_TEST(no_pair_of_several_sums_is_left_saturating_by_other_rounding)
+{
+    enum { N = 6 };
+    const struct shape both[] = {{"Gemm", 0, 1, 2, {N, N}, N, N}, {"Gemm", 1, 1, 2, {N, N}, N, N}};
+    size_t n_moved = 0;
+    state = 1;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        struct ox_saturation sums[2];
+        struct ox_tensor *values = random_values(both), *weights;
+        struct ox_arena arena;
+        struct ox_qparams params;
+        double factor;
+        ck_assert(sums_of(&both[0], &sums[0]) && sums_of(&both[1], &sums[1]));
+        ox_arena_init(&arena, NULL);
+        ck_assert_int_eq(ox_qparams_of_tensor(&params, &arena, values, -1, OX_INT8, OX_FLOAT32,
+                                              true, false, NULL),
+                         OX_OK);
+        ck_assert_int_eq(ox_saturation_widen(sums, 2, values, &params, &arena, &factor, NULL),
+                         OX_OK);
+        weights = rounded(values, &params);
+        int8_t *q = weights->data;
+        for (size_t i = 0; i < weights->n; i++)
+            q[i] = (int8_t)(q[i] + (q[i] > 2 && q[i] < 127) - (q[i] < -2 && q[i] > -127));
+        n_moved += brute_force(&both[0], q) || brute_force(&both[1], q);
+        ox_saturation_settle(sums, 2, values, &params, weights);
+        ck_assert(!brute_force(&both[0], q) && !brute_force(&both[1], q));
+        ox_tensor_release(weights);
+        ox_tensor_release(values);
+        ox_arena_release(&arena);
+    }
+    ck_assert_uint_gt(n_moved, TRIALS / 4);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("saturation");
@@ -133,6 +253,9 @@ int main(void)
                         (int)OX_COUNT(shapes));
     tcase_add_test(tests, a_pair_may_add_up_to_128_and_a_last_term_to_anything);
     tcase_add_test(tests, what_is_computed_exactly_has_no_such_sums);
+    tcase_add_loop_test(tests, scales_grow_by_the_least_that_keeps_pairs_from_saturating, 0,
+                        (int)OX_COUNT(shapes));
+    tcase_add_test(tests, no_pair_of_several_sums_is_left_saturating_by_other_rounding);
     Suite *suite = suite_create("saturation");
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -20,7 +20,7 @@ show() {
     echo "--- $*"
     onnxtool quantize-dynamic m.onnxtxt -o q.onnx "$@" -f json >report.json || return
     grep -E '"(name|kind|saturates)"' report.json | paste - - - | grep 'weight.*true' | grep -o '"name": "[a-z_]*"'
-    grep -E '"saturating_weights"|can saturate' report.json
+    grep -oE '"(saturating|widened)_weights": [0-9]*|"most_widened": .*|weights (whose|with).*[^",]' report.json
 }
 show
 show --contrib
@@ -29,3 +29,11 @@ show --reduce-range
 show --weight-type quint8
 onnxtool quantize-dynamic m.onnxtxt -o q.onnx --report r.html
 grep -o '<p>Products[^<]*' r.html
+show --processor avx2-saturating
+onnxtool dump q.onnx --tensor rows_transposed_quantized | tail -n 1
+onnxtool dump q.onnx --tensor kernel_quantized | tail -n 1
+show --processor avx2-saturating --per-channel --contrib
+show --processor avx2-saturating --weight-type quint8
+show --processor avx2-saturating --reduce-range
+show --processor avx2-saturating --compat ort
+show --processor avx2-saturating --weight-only int8

@@ -24,7 +24,7 @@ show() {
     echo "--- $*"
     onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz "$@" -f json >report.json || return
     grep -E '"(name|kind|saturates)"' report.json | paste - - - | grep 'weight.*true' | grep -o '"name": "[a-z_]*"'
-    grep -E '"saturating_weights"|can saturate' report.json
+    grep -oE '"(saturating|widened)_weights": [0-9]*|"most_widened": .*|weights (whose|with).*[^",]' report.json
     onnxtool run q.onnx -i all.npz -O2 -o exact.npz -q && onnxtool run q.onnx -i all.npz -O2 --simulate avx2-saturating -o simulated.npz -q
     if cmp -s exact.npz simulated.npz; then echo "the same where pairs saturate"; fi
 }
@@ -34,3 +34,17 @@ show --accuracy plain --activation-type qint8 --quant-format qoperator
 show --accuracy plain --reduce-range
 show --accuracy plain --weight-type quint8
 show --compat ort --quant-format qoperator
+show --accuracy plain --processor avx2-saturating
+show --accuracy plain --processor avx2-saturating --activation-type qint8
+onnxtool dump q.onnx --tensor over_taps_quantized | tail -n 1
+onnxtool dump q.onnx --tensor taps_quantized | tail -n 1
+show --accuracy plain --processor avx2-saturating --per-channel
+grep -E '"(name|widened)"' report.json | paste - - | grep 'rows"'
+onnxtool dump q.onnx --tensor rows_quantized | tail -n 1
+onnxtool dump q.onnx --tensor rows_scale | tail -n 1
+show --accuracy plain --processor avx2-saturating --weight-type quint8
+show --processor avx2-saturating --accuracy best
+onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --processor avx2-saturating --report r.html
+grep -o '<p>Scales[^<]*' r.html
+show --processor avx2-saturating --reduce-range
+show --processor avx2-saturating --compat ort
