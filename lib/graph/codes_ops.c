@@ -312,6 +312,8 @@ static bool on_integer(struct ox_rewrite *rw, struct ox_node *node)
     ox_rw_remove(rw, mul);
     if (add)
         ox_rw_remove(rw, add);
+    if (conv) /* see saturates() of ops/int8.c */
+        set_int(rw, node, "exact", 1);
     become(rw, node, conv ? "IntegerConv" : "IntegerMatMul", &x, &w, list, &sink);
     return true;
 }

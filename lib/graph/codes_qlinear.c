@@ -57,6 +57,8 @@ static void on_conv(struct ox_rewrite *rw, struct ox_node *node)
         !is_each(rw, ox_input(node, W_ZERO), w, n) ||
         (ox_input(node, BIAS) && !is_each(rw, node->inputs[BIAS], OX_INT32, n)))
         return;
+    if (x == OX_INT8) /* see saturates() of ops/int8.c */
+        rw->failed |= !ox_node_set_int(node, "exact", 1);
     become(rw, node, "IntegerConv");
 }
 

@@ -23,13 +23,13 @@ const struct ox_tensor *ox_int8_in(const struct ox_run *r, size_t i)
 }
 
 /* onnxruntime's ways without VNNI: ConvInteger has its weights on the left, which is exact, as int8 by int8 is; models with Q/DQ,
- * of which rows of our own domain come, have their int8 activations made uint8 first. */
+ * of which rows of our own domain come, have their int8 activations made uint8 first. Rows that come of what is exact say so. */
 static bool saturates(const struct ox_run *r, bool weights_signed)
 {
     const struct ox_tensor *x = ox_run_in(r, 0);
     const bool own = strcmp(r->node->domain, OX_OWN_DOMAIN) == 0;
     return weights_signed && strcmp(r->node->op_type, "ConvInteger") != 0 &&
-           (own || !x || x->dtype == OX_UINT8);
+           (own ? !ox_run_int(r, "exact", 0) : !x || x->dtype == OX_UINT8);
 }
 
 const struct ox_integer *ox_int8_kernels(const struct ox_run *r, bool weights_signed)

@@ -62,6 +62,14 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
     return ox_integer_conv_can(&job->c) ? OX_OK : OX_UNSUPPORTED;
 }
 
+/* One channel in and one out a group is exact where others saturate. */
+static const struct ox_integer *kernels(const struct ox_run *r, const struct ox_conv *c,
+                                        bool weights_signed)
+{
+    const bool deep = c->groups == c->in_channels && c->groups == c->out_channels;
+    return ox_int8_kernels(r, weights_signed && !deep);
+}
+
 static bool is_depthwise(const struct ox_conv *c)
 {
     return c->groups > 1 && c->groups == c->in_channels && c->groups == c->out_channels;
@@ -87,8 +95,8 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep,
     const struct ox_tensor *w = ox_int8_in(r, job->ports->w);
     if (!w || w->rank < 3 || w->rank > 4)
         return OX_UNSUPPORTED;
-    job->table = ox_int8_kernels(r, w->dtype == OX_INT8);
     OX_TRY(read_sizes(r, w->dims, w->rank, job, err));
+    job->table = kernels(r, &job->c, w->dtype == OX_INT8);
     const size_t n = job->c.out_channels, count = n ? w->n / n : 0;
     if (!ox_int8_fits(r, job->ports, n))
         return OX_UNSUPPORTED;
@@ -167,15 +175,16 @@ static void turn_back(const struct job *job, size_t size, const char *from, char
 static enum ox_status run(struct ox_run *r, const struct ox_int8_ports *ports, struct ox_error *err)
 {
     struct ox_int8_weights *packed = ox_run_state(r);
-    struct job job = {.ports = ports,
-                      .table = packed ? ox_int8_kernels(r, packed->is_signed) : NULL};
+    struct job job = {.ports = ports};
     struct ox_integer_end end;
     struct ox_tensor *y;
     int32_t in_zero;
-    if (packed)
+    if (packed) {
         OX_TRY(read_sizes(r, packed->dims, packed->rank, &job, err));
-    else
+        job.table = kernels(r, &job.c, packed->is_signed);
+    } else {
         OX_TRY(pack(r, &job, false, &packed, err));
+    }
     if (!ox_int8_fits(r, ports, packed->n))
         return OX_UNSUPPORTED;
     OX_TRY(ox_int8_end(r, ports, packed, &end, &in_zero, err));
