@@ -346,10 +346,24 @@ static enum ox_status try_all(struct search *s, struct ox_error *err)
     return OX_OK;
 }
 
+static bool holds_int8(const struct ox_model *model)
+{
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        const struct ox_graph *graph = model->graphs[g];
+        for (size_t i = 0; i < graph->n_values; i++) {
+            const struct ox_stored *stored = ox_value_stored(graph->values[i]);
+            if (stored && stored->dtype == OX_INT8)
+                return true;
+        }
+    }
+    return false;
+}
+
 static enum ox_status search(struct search *s, struct ox_error *err)
 {
     enum ox_status status = ox_judge_begin(&s->judge, s->model, s->calibration, err);
-    s->judge.saturating = s->options->processor == OX_QUANT_AVX2_SATURATING;
+    /* What is made for such sums does not saturate, and exact ones are quicker: only what is there already may. */
+    s->judge.saturating = s->options->processor == OX_QUANT_AVX2_SATURATING && holds_int8(s->model);
     if (status == OX_OK)
         status = try_all(s, err);
     return status == OX_OK && s->options->has_budget ? meet_budget(s, err) : status;

@@ -48,3 +48,22 @@ onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --processor a
 grep -o '<p>Scales[^<]*' r.html
 show --processor avx2-saturating --reduce-range
 show --processor avx2-saturating --compat ort
+# Integers that are there already may saturate, which judging tells.
+cat >m.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[batch,2] x) => (float[batch,2] y)
+<int8[2,2] w = {127, 100, 127, -100}, float one = {0.01}, float[2,2] v = {1, 0.3, 0.2, 1}>
+{
+    q, s, z = DynamicQuantizeLinear (x)
+    i = MatMulInteger (q, w, z)
+    f = Cast <to = 1> (i)
+    m = Mul (s, one)
+    a = Mul (f, m)
+    y = MatMul (a, v)
+}
+MODEL
+printf '<ir_version: 8, opset_import: ["" : 17]> g (float[batch,2] a) => (float[batch,2] x) { x = Abs (a) }\n' >samples.onnxtxt
+onnxtool run samples.onnxtxt --random 1 --shape a=60x2 -o all.npz >/dev/null
+for processor in exact avx2-saturating; do
+    onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --processor $processor | grep dB
+done
