@@ -151,6 +151,73 @@ static bool widen_pair(void *arg, size_t first, size_t second)
     return false;
 }
 
+/* Larger scales serve as well, and the least leaves a large pair halfway between integers. */
+enum { N_LARGER = 8, LARGER_STEPS = 512 };
+
+static float larger(const struct rounding *r, float least, int k)
+{
+    return ox_qparam_scale((double)least * (LARGER_STEPS + k) / LARGER_STEPS, r->params->real);
+}
+
+/* Of q rounded to the nearest, as quantize_tmpl.h rounds. */
+static float lost(float q)
+{
+    const float magic = 12582912.0f;
+    return q - ((q + magic) - magic);
+}
+
+/* Adds to sums[c] the squared errors, in steps, of [n, inner] values by the inverse of each one's scale. */
+static void add_errors(const float *values, size_t n, size_t inner, const float *inverse,
+                       float *sums)
+{
+    for (size_t c = 0; inner == 1 && c < n; c++)
+        sums[c] += lost(values[c] * inverse[c]) * lost(values[c] * inverse[c]);
+    for (size_t c = 0; inner > 1 && c < n; c++) {
+        double sum = 0;
+        for (size_t i = 0; inverse[c] > 0 && i < inner; i++) {
+            const float error = lost(values[c * inner + i] * inverse[c]);
+            sum += (double)(error * error);
+        }
+        sums[c] += (float)sum;
+    }
+}
+
+/* Of the scales that grew, each becomes the one of least error among some that are a little larger. */
+static enum ox_status refine(const struct rounding *r, const struct ox_qparam *before,
+                             struct ox_arena *arena, struct ox_error *err)
+{
+    const struct ox_qview view = r->view;
+    struct ox_qparam *pairs = r->params->pairs;
+    float *least = ox_arena_array(arena, view.n, sizeof *least);
+    float *inverse = ox_arena_array(arena, view.n, sizeof *inverse);
+    float *sums = ox_arena_array(arena, view.n, sizeof *sums);
+    double *best = ox_arena_array(arena, view.n, sizeof *best);
+    bool any = false;
+    if (!least || !inverse || !sums || !best)
+        return ox_no_memory(err);
+    for (size_t c = 0; c < view.n; c++) {
+        least[c] = pairs[c].scale > before[c].scale ? pairs[c].scale : 0;
+        any |= least[c] > 0;
+    }
+    for (int k = 0; any && k < N_LARGER; k++) {
+        for (size_t c = 0; c < view.n; c++) {
+            inverse[c] = least[c] > 0 ? 1 / larger(r, least[c], k) : 0;
+            sums[c] = 0;
+        }
+        for (size_t o = 0; o < view.outer; o++)
+            add_errors(r->values + o * view.n * view.inner, view.n, view.inner, inverse, sums);
+        for (size_t c = 0; c < view.n; c++) {
+            const double scale = (double)larger(r, least[c], k);
+            const double error = (double)sums[c] * scale * scale;
+            if (least[c] > 0 && (!k || error < best[c])) {
+                best[c] = error;
+                pairs[c].scale = (float)scale;
+            }
+        }
+    }
+    return OX_OK;
+}
+
 enum ox_status ox_saturation_widen(const struct ox_saturation *sums, size_t n_sums,
                                    const struct ox_tensor *values, struct ox_qparams *params,
                                    struct ox_arena *arena, double *factor, struct ox_error *err)
@@ -164,6 +231,7 @@ enum ox_status ox_saturation_widen(const struct ox_saturation *sums, size_t n_su
         .values = values->data, .params = params, .view = ox_qview_of(values, params->axis)};
     for (size_t i = 0; i < n_sums; i++)
         visit_pairs(&sums[i], widen_pair, &r);
+    OX_TRY(refine(&r, before, arena, err));
     for (size_t i = 0; i < params->n; i++)
         *factor = fmax(*factor, (double)params->pairs[i].scale / (double)before[i].scale);
     return OX_OK;
