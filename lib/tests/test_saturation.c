@@ -270,6 +270,24 @@ START_TEST(no_pair_of_several_sums_is_left_saturating_by_other_rounding)
 }
 END_TEST
 
+START_TEST(what_one_sum_wants_is_looked_at_in_the_others_again)
+{
+    const struct shape both[] = {{"Gemm", 0, 1, 2, {2, 2}, 2, 2}, {"Gemm", 1, 1, 2, {2, 2}, 2, 2}};
+    struct ox_qparam pair = {1, 0};
+    const struct ox_qparams params = {OX_INT8, OX_FLOAT32, -1, 1, &pair};
+    struct ox_saturation sums[2];
+    struct ox_tensor *values = random_values(both), *weights;
+    ck_assert(sums_of(&both[0], &sums[0]) && sums_of(&both[1], &sums[1]));
+    memcpy(values->data, (const float[]){64, 64, 64, 0}, 4 * sizeof(float));
+    weights = rounded(values, &params);
+    memcpy(weights->data, (const int8_t[]){63, 66, 65, 0}, 4); /* 63 and 66 are a row */
+    ox_saturation_settle(sums, 2, values, &params, weights);
+    ck_assert_mem_eq(weights->data, ((const int8_t[]){64, 64, 64, 0}), 4);
+    ox_tensor_release(weights);
+    ox_tensor_release(values);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("saturation");
@@ -280,6 +298,7 @@ int main(void)
     tcase_add_loop_test(tests, scales_grow_little_more_than_keeps_pairs_from_saturating, 0,
                         (int)OX_COUNT(shapes));
     tcase_add_test(tests, no_pair_of_several_sums_is_left_saturating_by_other_rounding);
+    tcase_add_test(tests, what_one_sum_wants_is_looked_at_in_the_others_again);
     Suite *suite = suite_create("saturation");
     suite_add_tcase(suite, tests);
     return run_suite(suite);
