@@ -29,7 +29,7 @@ struct ox_saturation ox_saturation_of_rows(size_t n_outputs, size_t n_terms);
 bool ox_saturation_can(const struct ox_saturation *sums, size_t n_sums, const int8_t *weights);
 
 /* Makes scales of int8 weights larger where pairs of `values` (float32), rounded to the nearest, could saturate in any of the sums: each
- * becomes, from the least by which none can to 1.4 % more, what rounds with the least error. params->pairs become other ones of the arena's; *factor is the largest by which one grew. */
+ * becomes the least by which none can, or up to 1.4 % more where that rounds better. params->pairs become other ones of the arena's; *factor is the largest by which one grew. */
 enum ox_status ox_saturation_widen(const struct ox_saturation *sums, size_t n_sums,
                                    const struct ox_tensor *values, struct ox_qparams *params,
                                    struct ox_arena *arena, double *factor, struct ox_error *err);
