@@ -268,13 +268,13 @@ static void winograd_out(unsigned alpha, const float (*m)[6], const struct ox_wi
 static void winograd_weights(unsigned alpha, const float (*g)[3],
                              const struct ox_winograd_weights *w)
 {
-    for (size_t n = 0; n < w->n; n++) {
+    for (size_t n = 0; n < w->depth * NR; n++) {
+        const float *in = w->in + n / NR * w->step + n % NR;
         float half[6][3];
         for (unsigned i = 0; i < alpha; i++) {
             for (unsigned q = 0; q < 3; q++)
-                half[i][q] = g[i][0] * w->in[q * w->tap + n] +
-                             g[i][1] * w->in[(3 + q) * w->tap + n] +
-                             g[i][2] * w->in[(6 + q) * w->tap + n];
+                half[i][q] = g[i][0] * in[q * w->tap] + g[i][1] * in[(3 + q) * w->tap] +
+                             g[i][2] * in[(6 + q) * w->tap];
         }
         for (unsigned i = 0; i < alpha * alpha; i++) {
             const float *h = half[i / alpha], *row = g[i % alpha];

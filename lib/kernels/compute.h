@@ -105,12 +105,12 @@ struct ox_winograd_in {
     float *out;             /* alpha^2 matrices, `plane` floats apart */
     size_t plane;
 };
-/* Its weights: n at each of nine taps, `tap` floats apart; n a multiple of 2 * width. */
+/* Its weights: nr of each of `depth` channels, `step` floats apart, at each of nine taps, `tap` floats apart. */
 struct ox_winograd_weights {
-    size_t n;
+    size_t depth;
     const float *in;
-    size_t tap;
-    float *out; /* alpha^2 pieces, `plane` floats apart */
+    size_t step, tap;
+    float *out; /* alpha^2 pieces of depth * nr, `plane` floats apart */
     size_t plane;
 };
 struct ox_winograd_out {
@@ -140,6 +140,8 @@ struct ox_compute {
     unsigned width;      /* floats of a vector */
     size_t depth_most;   /* of a block of k: left tile in L1 */
     size_t block_floats; /* of a packed block of the right side: in L2 */
+    bool
+        taps_together; /* Winograd's late weights are packed tap by tap within a channel: one stream instead of nine */
 
     void (*tile)(const struct ox_tile *t);
     void (*line)(const struct ox_line *l);

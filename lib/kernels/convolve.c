@@ -137,6 +137,8 @@ void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_w
         break;
     case OX_CONV_WINOGRAD2_LATE:
     case OX_CONV_WINOGRAD4_LATE:
+        ox_conv_winograd_late_pack(t, env, c, weights, type, out);
+        break;
     case OX_CONV_INDIRECT:
     case OX_CONV_PADDED:
         ox_conv_indirect_pack(t, env, c, weights, type, out);

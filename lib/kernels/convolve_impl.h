@@ -72,9 +72,12 @@ size_t ox_conv_winograd_work(const struct ox_compute *t, const struct ox_env *en
 void ox_conv_winograd(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
                       unsigned tile, const float *packed, const float *in, float *out,
                       const struct ox_epilogue *end, float *work);
-/* The same of weights as ox_conv_indirect_pack() packs them, transformed as they are used: so many channels at a time, for at most
- * so many tiles. */
+/* The same of weights that are transformed as they are used: so many channels at a time, for at most so many tiles. Packed they take
+ * ox_conv_indirect_packed() floats. */
 enum { OX_CONV_LATE_DEPTH = 128, OX_CONV_LATE_TILES = 128 };
+void ox_conv_winograd_late_pack(const struct ox_compute *t, struct ox_env *env,
+                                const struct ox_conv *c, const void *weights,
+                                enum ox_weight_type type, float *out);
 size_t ox_conv_winograd_late_work(const struct ox_compute *t, const struct ox_env *env,
                                   const struct ox_conv *c, unsigned tile);
 void ox_conv_winograd_late(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,

@@ -88,6 +88,17 @@ void ox_conv_winograd_pack(const struct ox_compute *t, struct ox_env *env, const
               (double)(c->in_channels * c->out_channels) * 1000, pack_panel, &p);
 }
 
+void ox_conv_winograd_late_pack(const struct ox_compute *t, struct ox_env *env,
+                                const struct ox_conv *c, const void *weights,
+                                enum ox_weight_type type, float *out)
+{
+    const size_t k = c->in_channels * 9;
+    if (t->taps_together)
+        ox_dense_pack(t, env, k, c->out_channels, weights, type, 1, k, out);
+    else
+        ox_conv_indirect_pack(t, env, c, weights, type, out);
+}
+
 struct job {
     const struct ox_compute *t;
     const struct ox_conv *c;
@@ -330,7 +341,7 @@ static void late_products(const struct job *j, size_t first, size_t n, size_t co
                           float *m)
 {
     const struct ox_compute *t = j->t;
-    const size_t k = j->c->in_channels;
+    const size_t k = j->c->in_channels, step = t->taps_together ? 9 * t->nr : t->nr;
     const float *row;
     struct ox_line l = {.row = &row,
                         .rows = 1,
@@ -343,9 +354,10 @@ static void late_products(const struct job *j, size_t first, size_t n, size_t co
         l.panel = l.run * t->nr;
         l.add = k0 > 0;
         for (size_t i = 0; i < l.cols; i += t->nr) {
-            const struct ox_winograd_weights w = {.n = l.panel,
-                                                  .in = j->packed + (col + i) * k * 9 + k0 * t->nr,
-                                                  .tap = k * t->nr,
+            const struct ox_winograd_weights w = {.depth = l.run,
+                                                  .in = j->packed + (col + i) * k * 9 + k0 * step,
+                                                  .step = step,
+                                                  .tap = t->taps_together ? t->nr : k * t->nr,
                                                   .out = weights + i * l.run,
                                                   .plane = j->piece};
             t->winograd_weights[j->tile / 4](&w);

@@ -423,34 +423,49 @@ INLINE void weights_4(const VF w[3], VF v[6])
     v[5] = w[2];
 }
 
+INLINE void weights_part(const struct ox_winograd_weights *w, const unsigned alpha, const float *in,
+                         float *out)
+{
+    VF half[6][3], g[3], v[6];
+#pragma GCC unroll 3
+    for (unsigned q = 0; q < 3; q++) {
+#pragma GCC unroll 3
+        for (unsigned r = 0; r < 3; r++)
+            g[r] = v_load(in + (3 * r + q) * w->tap);
+        if (alpha == 6)
+            weights_4(g, v);
+        else
+            weights_2(g, v);
+#pragma GCC unroll 6
+        for (unsigned i = 0; i < alpha; i++)
+            half[i][q] = v[i];
+    }
+#pragma GCC unroll 6
+    for (unsigned i = 0; i < alpha; i++) {
+        if (alpha == 6)
+            weights_4(half[i], v);
+        else
+            weights_2(half[i], v);
+#pragma GCC unroll 6
+        for (unsigned p = 0; p < alpha; p++, out += w->plane)
+            v_store(out, v[p]);
+    }
+}
+
 INLINE void winograd_weights(const struct ox_winograd_weights *w, const unsigned alpha)
 {
-    for (size_t n = 0; n < w->n; n += VW) {
-        VF half[6][3], g[3], v[6];
-#pragma GCC unroll 3
-        for (unsigned q = 0; q < 3; q++) {
-#pragma GCC unroll 3
-            for (unsigned r = 0; r < 3; r++)
-                g[r] = v_load(w->in + (3 * r + q) * w->tap + n);
-            if (alpha == 6)
-                weights_4(g, v);
-            else
-                weights_2(g, v);
-#pragma GCC unroll 6
-            for (unsigned i = 0; i < alpha; i++)
-                half[i][q] = v[i];
+    enum { AHEAD_CHANNELS = 4 };
+    const float *in = w->in;
+    float *out = w->out;
+    for (size_t u = 0; u < w->depth; u++, in += w->step, out += 2 * VW) {
+        if (w->tap ==
+            2 * VW) { /* one stream: the processor does not look as far ahead as in nine */
+#pragma GCC unroll 9
+            for (unsigned tap = 0; tap < 9; tap++)
+                __builtin_prefetch(in + AHEAD_CHANNELS * w->step + tap * 2 * VW);
         }
-        float *out = w->out + n;
-#pragma GCC unroll 6
-        for (unsigned i = 0; i < alpha; i++) {
-            if (alpha == 6)
-                weights_4(half[i], v);
-            else
-                weights_2(half[i], v);
-#pragma GCC unroll 6
-            for (unsigned p = 0; p < alpha; p++, out += w->plane)
-                v_store(out, v[p]);
-        }
+        weights_part(w, alpha, in, out);
+        weights_part(w, alpha, in + VW, out + VW);
     }
 }
 

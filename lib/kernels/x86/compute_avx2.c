@@ -32,6 +32,7 @@ void ox_compute_avx2(struct ox_compute *t)
     fill_table(t);
     t->depth_most = 384; /* longer chains of sums would lose digits that the peer keeps */
     t->block_floats = 1 << 16;
+    t->taps_together = true;
     t->widen_f16 = widen_f16;
     t->widen_bf16 = widen_bf16;
     t->transpose = transpose_floats;
