@@ -176,6 +176,14 @@ INLINE void leave_whole(const struct ox_tile *t, const unsigned rows, const unsi
             for (unsigned v = 0; v < vecs; v++)
                 sum[i][v] = v_min(hi, v_max(lo, sum[i][v]));
         }
+    } else if (end && end->act == OX_ACT_LEAKY) {
+        const VF alpha = v_set1(end->alpha);
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < rows; i++) {
+#pragma GCC unroll 2
+            for (unsigned v = 0; v < vecs; v++)
+                sum[i][v] = v_select(v_lt(sum[i][v], v_zero()), v_mul(sum[i][v], alpha), sum[i][v]);
+        }
     }
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++, c += t->ldc) {
@@ -204,7 +212,7 @@ INLINE void leave_panel(const struct ox_tile *t, const unsigned rows, const unsi
 
 INLINE bool is_common(const struct ox_epilogue *end)
 {
-    return !end || (end->scale == 0 && !end->row_bias && end->act != OX_ACT_LEAKY);
+    return !end || (end->scale == 0 && !end->row_bias);
 }
 
 INLINE void clear(const unsigned rows, const unsigned vecs, VF (*sum)[2])
