@@ -212,8 +212,10 @@ static void fill(void)
         struct ox_integer *t = &tables[i];
         *t = plain;
 #if defined(__x86_64__)
-        if (level >= OX_CPU_AVX2)
+        if (level >= OX_CPU_AVX2) {
             ox_integer_avx2(t);
+            ox_integer_end_avx2(t);
+        }
         if (level >= OX_CPU_AVX512) {
             ox_integer_avx512(t);
             ox_integer_end_avx512(t);
