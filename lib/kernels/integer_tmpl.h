@@ -3,8 +3,8 @@
  * iv_zero(), iv_load(p), iv_store(p, v), iv_set(x) and iv_dot(sum, x, b), which
  * adds to each lane the products of its four bytes, or two words, of x and b.
  * Where those want the left side less IV_LESS, iv_less(sum, b) adds b times -IV_LESS
- * and iv_sub(a, b) subtracts. iv_tight(sum, x, b), where it is defined, is iv_dot() of bytes for the
- * tight fours of MIXED, and iv_dot() takes words.
+ * and iv_sub(a, b) subtracts. iv_tight(sum, pairs), where it is defined, adds what iv_pairs(x, b) makes of the
+ * tight fours of MIXED, or iv_pairs_at(x, p) of weights that stay in memory; iv_dot() takes words then.
  */
 #define INLINE static inline __attribute__((always_inline))
 enum { INR = 2 * IW };
@@ -65,12 +65,12 @@ INLINE void int_put(const struct ox_integer_tile *t, const unsigned rows, IV (*s
 INLINE void int_tight_step(const unsigned rows, const uint8_t *const *a, size_t p, const char *b,
                            IV (*sum)[2])
 {
-    const IV b0 = iv_load(b), b1 = iv_load(b + sizeof(IV));
+    const IV b0 = iv_load(b);
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
         const IV x = iv_set(four_bytes(a[i] + p, 4));
-        sum[i][0] = iv_tight(sum[i][0], x, b0);
-        sum[i][1] = iv_tight(sum[i][1], x, b1);
+        sum[i][0] = iv_tight(sum[i][0], iv_pairs(x, b0));
+        sum[i][1] = iv_tight(sum[i][1], iv_pairs_at(x, b + sizeof(IV)));
     }
 }
 

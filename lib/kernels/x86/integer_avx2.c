@@ -13,7 +13,17 @@ enum { IW = 8 };
 
 #define iv_dot(sum, x, b) _mm256_add_epi32((sum), _mm256_madd_epi16((x), (b)))
 
-#define iv_tight(sum, x, b) iv_dot((sum), _mm256_maddubs_epi16((x), (b)), _mm256_set1_epi16(1))
+#define iv_pairs(x, b) _mm256_maddubs_epi16((x), (b))
+#define iv_pairs_at(x, p) pairs_at((x), (const __m256i *)(const void *)(p))
+#define iv_tight(sum, pairs) iv_dot((sum), (pairs), _mm256_set1_epi16(1))
+
+/* A compiler that loads the weights first has no register left for a sum. */
+static inline __m256i pairs_at(__m256i x, const __m256i *weights)
+{
+    __m256i pairs;
+    __asm__("vpmaddubsw %2, %1, %0" : "=x"(pairs) : "x"(x), "m"(*weights));
+    return pairs;
+}
 
 #include "kernels/integer_tmpl.h"
 
