@@ -6,7 +6,8 @@
 
 enum {
     OX_INTEGER_OVER = 16,     /* bytes behind a frame that may be read */
-    OX_INTEGER_SEGMENTS = 256 /* of a row, at most */
+    OX_INTEGER_SEGMENTS = 256, /* of a row, at most */
+    OX_INTEGER_ENOUGH = 128    /* columns from which rows in two forms pay (MIXED) */
 };
 
 /* A convolution whose image has been padded, or a product as a convolution over
@@ -57,6 +58,11 @@ static inline size_t ox_integer_round_up(size_t x, size_t to)
     return (x + to - 1) / to * to;
 }
 
+/* How outputs are divided into tasks (an image's), and all of them. */
+void ox_integer_blocks_plan(struct ox_integer_core *k);
+void ox_integer_blocks_run(const struct ox_integer_core *k, struct ox_env *env);
+
+void ox_integer_copy(const uint8_t *from, uint8_t flip, size_t n, uint8_t *to);
 /* Where the segments of a row lie whose first byte is at `first`: a[s * step]; and the sum of all their bytes. */
 void ox_integer_find_segments(const struct ox_integer_core *k, const uint8_t *first, size_t step,
                               const uint8_t **a);

@@ -6,8 +6,6 @@
 #include "common/compiler.h"
 #include "kernels/integer_impl.h"
 
-enum { ENOUGH = 128 /* columns from which rows in two forms pay */ };
-
 size_t ox_integer_fours(const struct ox_integer_core *k)
 {
     return k->segments * ox_integer_round_up(k->depth, 4) / 4;
@@ -172,7 +170,7 @@ static void sort_panel(const struct ox_integer_core *k, char *out)
         if (is_tight((const int8_t *)(from + q * quad), nr))
             *at++ = (uint32_t)(4 * q);
     }
-    if ((size_t)(at - next) < n / 2 || (k->segments > 1 && k->n < ENOUGH))
+    if ((size_t)(at - next) < n / 2 || (k->segments > 1 && k->n < OX_INTEGER_ENOUGH))
         at = n_tight + 1;
     const uint32_t *const end = at;
     *n_tight = (uint32_t)(end - next);

@@ -1,0 +1,242 @@
+/* 8-bit products and convolutions by tiles: a block of rows and columns a task. */
+#include <string.h>
+
+#include "kernels/dense_impl.h"
+#include "kernels/integer_impl.h"
+
+enum { BLOCK_BYTES = 1 << 18, TASKS = 16 };
+
+/* Bytes of a copied row. */
+static size_t row_bytes(const struct ox_integer_core *k)
+{
+    return k->wide * (k->t->layout == OX_INTEGER_MIXED ? 3 : 2);
+}
+
+void ox_integer_blocks_plan(struct ox_integer_core *k)
+{
+    const size_t m = k->rows * k->cols, nr = k->t->nr;
+    if (ox_integer_strips_pay(k)) {
+        ox_integer_strips_plan(k);
+        return;
+    }
+    const double work =
+        2.0 * (double)m * (double)(k->n * k->groups) * (double)(k->segments * k->depth);
+    const size_t wanted = work < TASKS * 4e6 ? (size_t)(work / 4e6) + 1 : TASKS;
+    size_t cols = BLOCK_BYTES / (k->panel / nr + 1) / nr * nr;
+    const size_t enough = k->t->layout == OX_INTEGER_MIXED ? OX_INTEGER_ENOUGH : nr;
+    cols = cols < enough ? ox_integer_round_up(enough, nr) : cols;
+    const size_t least = (size_t)4 * k->t->mr,
+                 by_rows = ox_integer_least(wanted, (m + least - 1) / least);
+    const size_t by_cols = by_rows ? (wanted + by_rows * k->groups - 1) / (by_rows * k->groups) : 1;
+    if (by_cols > 1)
+        cols = ox_integer_least(cols, ox_integer_round_up((k->n + by_cols - 1) / by_cols, nr));
+    k->block_cols = ox_even_part(k->n, cols, nr);
+    k->block_rows = ox_even_part(m, by_rows ? (m + by_rows - 1) / by_rows : 1, k->t->mr);
+    k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
+    k->n_rows = m ? (m + k->block_rows - 1) / k->block_rows : 0;
+    k->slot = ox_integer_round_up(k->depthwise ? k->groups : k->t->mr * k->block_cols, 16);
+    k->wide = k->t->layout != OX_INTEGER_QUADS && !k->depthwise
+                  ? k->segments * ox_integer_round_up(k->depth, 4)
+                  : 0;
+    k->slot += ox_integer_round_up(k->t->mr * row_bytes(k) / 4 + OX_INTEGER_OVER, 16);
+}
+
+/* A row's segments one after another, each filled up to a multiple of four, as words. What fills them is multiplied by 0; where more
+ * may be read it is what comes next, up to whole vectors. */
+static void widen_row(const struct ox_integer_core *k, const uint8_t *const *segment, uint16_t *to)
+{
+    const size_t per_segment = ox_integer_round_up(k->depth, 4);
+    const size_t n = k->slack ? ox_integer_round_up(k->depth, OX_INTEGER_OVER) : k->depth;
+    for (size_t s = 0; s < k->segments; s++, to += per_segment) {
+        k->t->widen(n, segment[s * k->t->mr], k->flip, to);
+        for (size_t p = n; p < per_segment; p++)
+            to[p] = 0;
+    }
+}
+
+/* As bytes. */
+static void copy_row(const struct ox_integer_core *k, const uint8_t *const *segment, uint8_t *to)
+{
+    const size_t per_segment = ox_integer_round_up(k->depth, 4);
+    for (size_t s = 0; s < k->segments; s++, to += per_segment) {
+        const uint8_t *from = segment[s * k->t->mr];
+        if (k->slack && !k->flip) {
+            for (size_t p = 0; p < k->depth; p += OX_INTEGER_OVER)
+                memcpy(to + p, from + p, OX_INTEGER_OVER);
+            continue;
+        }
+        ox_integer_copy(from, k->flip, k->depth, to);
+        memset(to + k->depth, 0, per_segment - k->depth);
+    }
+}
+
+/* Which of a tile's rows its panels read. */
+struct forms {
+    bool bytes, words;
+};
+
+static struct forms forms_of(const struct ox_integer_core *k, const char *packed, size_t panels)
+{
+    if (k->t->layout != OX_INTEGER_MIXED)
+        return (struct forms){.words = k->wide > 0};
+    struct forms f = {false, false};
+    for (; panels > 0; panels--, packed += k->panel) {
+        const size_t tight = *(const uint32_t *)(const void *)packed;
+        f.bytes |= tight > 0;
+        f.words |= tight < ox_integer_fours(k);
+    }
+    return f;
+}
+
+/* A tile's rows in the forms that it reads; bytes stay where they are if they lie as they should. */
+static void copy_rows(const struct ox_integer_core *k, struct ox_integer_tile *tile,
+                      struct forms forms, uint8_t *copy, const uint8_t **rows)
+{
+    const bool mixed = k->t->layout == OX_INTEGER_MIXED;
+    const bool in_place = k->segments == 1 && !k->flip && k->wide == k->depth;
+    for (unsigned i = 0; i < tile->rows; i++, copy += row_bytes(k)) {
+        uint8_t *bytes = copy + k->wide * sizeof(uint16_t);
+        if (forms.words)
+            widen_row(k, tile->a + i, (uint16_t *)(void *)copy);
+        if (forms.bytes && !in_place)
+            copy_row(k, tile->a + i, bytes);
+        rows[i] = !mixed ? copy : in_place ? tile->a[i] : bytes;
+        rows[k->t->mr + i] = copy;
+    }
+    tile->a = rows;
+    tile->segments = 1;
+    tile->depth = mixed ? k->wide : k->wide * sizeof(uint16_t);
+}
+
+struct ox_integer_block ox_integer_block_of(const struct ox_integer_core *k, size_t task)
+{
+    const size_t nr = k->t->nr, blocks = k->n_rows * k->n_cols, group = task / blocks;
+    const size_t col0 = task % blocks / k->n_rows * k->block_cols;
+    const size_t m0 = task % k->n_rows * k->block_rows, col = group * k->n + col0;
+    return (struct ox_integer_block){
+        .group = group,
+        .m0 = m0,
+        .m1 = ox_integer_least(m0 + k->block_rows, k->rows * k->cols),
+        .cols = ox_integer_least(k->block_cols, k->n - col0),
+        .col = col,
+        .packed = k->packed + (group * ((k->n + nr - 1) / nr) + col0 / nr) * k->panel,
+        .end = ox_integer_end_at(k->end, col)};
+}
+
+/* Whether rows lie as the table's shallow() reads them, and become bytes. */
+static bool is_shallow(const struct ox_integer_core *k)
+{
+    const enum ox_integer_out type = k->end->type;
+    return k->t->shallow && k->t->layout == OX_INTEGER_QUADS && k->segments == 1 &&
+           k->depth % 4 == 0 && k->depth <= OX_INTEGER_SHALLOW && !k->flip &&
+           !k->end->weight_zero && (type == OX_INTEGER_U8 || type == OX_INTEGER_S8);
+}
+
+/* A stretch of pixels that lie at one distance after another. */
+static void run_shallow(void *arg, size_t task, size_t slot)
+{
+    const struct ox_integer_core *k = arg;
+    const struct ox_integer_block b = ox_integer_block_of(k, task);
+    const size_t line = k->line == k->cols * k->pixel ? k->rows * k->cols : k->cols;
+    (void)slot;
+    for (size_t m = b.m0, n; m < b.m1; m += n) {
+        n = ox_integer_least(line - m % line, b.m1 - m);
+        const struct ox_integer_shallow s = {.a = k->in + m / k->cols * k->line +
+                                                  m % k->cols * k->pixel + b.group * k->channels,
+                                             .a_row = k->pixel,
+                                             .rows = n,
+                                             .depth = k->depth,
+                                             .n = b.cols,
+                                             .b = b.packed,
+                                             .panel = k->panel,
+                                             .out = k->out + m * k->out_pixel + b.col,
+                                             .out_row = k->out_pixel,
+                                             .end = &b.end};
+        k->t->shallow(&s);
+    }
+}
+
+static void run_block(void *arg, size_t task, size_t slot)
+{
+    const struct ox_integer_core *k = arg;
+    const struct ox_integer *t = k->t;
+    const struct ox_integer_block b = ox_integer_block_of(k, task);
+    const uint8_t *pointers[OX_INTEGER_SEGMENTS * OX_TILE_ROWS_MAX];
+    void *copy = k->sums + slot * k->slot;
+    int32_t *sums = k->sums + slot * k->slot +
+                    ox_integer_round_up(t->mr * row_bytes(k) / 4 + OX_INTEGER_OVER, 16);
+    const uint8_t *rows[2 * OX_TILE_ROWS_MAX];
+    int32_t terms[OX_TILE_ROWS_MAX];
+    const struct forms forms = forms_of(k, b.packed, (b.cols + t->nr - 1) / t->nr);
+    struct ox_integer_tile tile = {.ldc = k->block_cols};
+    const size_t step = ox_even_part(b.m1 - b.m0, t->mr, 1);
+    for (size_t m = b.m0; m < b.m1; m += tile.rows) {
+        tile.rows = (unsigned)ox_integer_least(step, b.m1 - m);
+        for (unsigned i = 0; i < tile.rows; i++) {
+            const size_t y = (m + i) / k->cols, x = (m + i) % k->cols;
+            ox_integer_find_segments(k, k->in + y * k->line + x * k->pixel + b.group * k->channels,
+                                     t->mr, pointers + i);
+        }
+        tile.a = pointers;
+        tile.segments = k->segments;
+        tile.depth = k->slack ? ox_integer_round_up(k->depth, 4) : k->depth;
+        if (k->wide)
+            copy_rows(k, &tile, forms, copy, rows);
+        for (size_t j = 0; j < b.cols; j += t->nr) {
+            tile.b = b.packed + j / t->nr * k->panel;
+            tile.c = sums + j;
+            tile.cols = (unsigned)ox_integer_least(t->nr, b.cols - j);
+            t->tile(&tile);
+        }
+        for (unsigned i = 0; b.end.weight_zero && i < tile.rows; i++)
+            terms[i] = ox_integer_row_sum(k, pointers + i, t->mr);
+        const struct ox_integer_sums all = {.rows = tile.rows,
+                                            .n = b.cols,
+                                            .sums = sums,
+                                            .ld = k->block_cols,
+                                            .terms = terms,
+                                            .out =
+                                                k->out + (m * k->out_pixel + b.col) * k->out_size,
+                                            .out_row = k->out_pixel};
+        ox_integer_leave(t, &all, &b.end);
+    }
+}
+
+/* Depthwise: a row of outputs a task. */
+static void run_taps(void *arg, size_t y, size_t slot)
+{
+    const struct ox_integer_core *k = arg;
+    const uint8_t *in[OX_INTEGER_SEGMENTS];
+    int32_t *sums = k->sums + slot * k->slot;
+    struct ox_integer_taps taps = {.channels = k->groups,
+                                   .n = k->taps[0] * k->taps[1],
+                                   .in = in,
+                                   .flip = k->flip,
+                                   .weights = (const int16_t *)(const void *)k->packed,
+                                   .sums = sums};
+    for (size_t x = 0; x < k->cols; x++) {
+        for (size_t r = 0; r < k->taps[0]; r++) {
+            for (size_t q = 0; q < k->taps[1]; q++)
+                in[r * k->taps[1] + q] =
+                    k->in + y * k->line + x * k->pixel + r * k->tap_line + q * k->tap_pixel;
+        }
+        k->t->taps(&taps);
+        k->t->finish(k->groups, sums, 0, k->end,
+                     k->out + (y * k->cols + x) * k->out_pixel * k->out_size);
+    }
+}
+
+void ox_integer_blocks_run(const struct ox_integer_core *k, struct ox_env *env)
+{
+    struct ox_integer_core copy = *k;
+    const double work =
+        (double)(k->rows * k->cols) * (double)(k->n * k->groups) * (double)(k->segments * k->depth);
+    if (k->depthwise)
+        ox_spread(env, k->rows, work * 4, run_taps, &copy);
+    else
+        ox_spread(env, k->groups * k->n_rows * k->n_cols, work,
+                  is_shallow(k) ? run_shallow
+                  : k->strips   ? ox_integer_strips_run
+                                : run_block,
+                  &copy);
+}
