@@ -158,6 +158,7 @@ const struct ox_integer *ox_integer_saturating(void);
 void ox_integer_dotprod(struct ox_integer *t);
 void ox_integer_avx2(struct ox_integer *t);
 void ox_integer_end_avx2(struct ox_integer *t);      /* finish() and leave() alone */
+void ox_integer_lines_avx2(struct ox_integer *t);    /* lines() and its packing alone */
 void ox_integer_winograd_avx2(struct ox_integer *t); /* the transforms alone */
 void ox_integer_avx512(struct ox_integer *t);
 void ox_integer_end_avx512(struct ox_integer *t); /* finish() and leave() alone */

@@ -215,6 +215,7 @@ static void fill(void)
         if (level >= OX_CPU_AVX2) {
             ox_integer_avx2(t);
             ox_integer_end_avx2(t);
+            ox_integer_lines_avx2(t);
         }
         if (level >= OX_CPU_AVX512) {
             ox_integer_avx512(t);
