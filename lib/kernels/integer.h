@@ -97,6 +97,19 @@ struct ox_integer_strip {
 };
 enum { OX_INTEGER_STRIP = 32 };
 
+/* n bytes of each row, row i at x + i * x_row, turned by flip, as words and as bytes (either may be NULL) that begin i * y_row
+ * bytes further. There is room for whole sixteens of them, and what is behind n in the last may be anything; it is not read unless
+ * there is slack. */
+struct ox_integer_lay {
+    size_t rows, n;
+    const uint8_t *x;
+    size_t x_row;
+    uint8_t flip;
+    bool slack;
+    uint8_t *words, *bytes;
+    size_t y_row;
+};
+
 /* Rows of `depth` bytes (a multiple of 4, at most OX_INTEGER_SHALLOW), row i at a + i * a_row, by panels of QUADS side by side,
  * each `panel` bytes, to n bytes each at out + i * out_row. */
 struct ox_integer_shallow {
@@ -134,7 +147,8 @@ struct ox_integer {
     void (*strips_start)(unsigned rows, size_t depth);
     void (*strips_end)(void);
     void (*shallow)(const struct ox_integer_shallow *s); /* QUADS of 32 columns alone; NULL */
-    void (*widen)(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y); /* not QUADS */
+    void (*widen)(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y); /* PAIRS alone */
+    void (*lay)(const struct ox_integer_lay *l);                          /* MIXED alone */
     void (*taps)(const struct ox_integer_taps *t);
     /* All three or none: lines y0 to y1 - 1 of an image, weights of `groups` times the taps as lines() wants them (flip makes them
      * signed), and the bytes of these. */

@@ -6,15 +6,16 @@
 
 enum { BLOCK_BYTES = 1 << 18, TASKS = 16 };
 
-/* Bytes of a copied row. */
-static size_t row_bytes(const struct ox_integer_core *k)
+/* Room for a tile's rows as words, in sums. */
+static size_t copied_words(const struct ox_integer_core *k)
 {
-    return k->wide * (k->t->layout == OX_INTEGER_MIXED ? 3 : 2);
+    return ox_integer_round_up(k->t->mr * k->wide / 2 + OX_INTEGER_OVER, 16);
 }
 
 void ox_integer_blocks_plan(struct ox_integer_core *k)
 {
     const size_t m = k->rows * k->cols, nr = k->t->nr;
+    const bool mixed = k->t->layout == OX_INTEGER_MIXED;
     if (ox_integer_strips_pay(k)) {
         ox_integer_strips_plan(k);
         return;
@@ -23,7 +24,7 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
         2.0 * (double)m * (double)(k->n * k->groups) * (double)(k->segments * k->depth);
     const size_t wanted = work < TASKS * 4e6 ? (size_t)(work / 4e6) + 1 : TASKS;
     size_t cols = BLOCK_BYTES / (k->panel / nr + 1) / nr * nr;
-    const size_t enough = k->t->layout == OX_INTEGER_MIXED ? OX_INTEGER_ENOUGH : nr;
+    const size_t enough = mixed ? OX_INTEGER_ENOUGH : nr;
     cols = cols < enough ? ox_integer_round_up(enough, nr) : cols;
     const size_t least = (size_t)4 * k->t->mr,
                  by_rows = ox_integer_least(wanted, (m + least - 1) / least);
@@ -38,7 +39,9 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
     k->wide = k->t->layout != OX_INTEGER_QUADS && !k->depthwise
                   ? k->segments * ox_integer_round_up(k->depth, 4)
                   : 0;
-    k->slot += ox_integer_round_up(k->t->mr * row_bytes(k) / 4 + OX_INTEGER_OVER, 16);
+    k->slot += copied_words(k);
+    if (mixed && !k->depthwise)
+        k->slot = ox_integer_rows_slot(k);
 }
 
 /* A row's segments one after another, each filled up to a multiple of four, as words. What fills them is multiplied by 0; where more
@@ -54,58 +57,18 @@ static void widen_row(const struct ox_integer_core *k, const uint8_t *const *seg
     }
 }
 
-/* As bytes. */
-static void copy_row(const struct ox_integer_core *k, const uint8_t *const *segment, uint8_t *to)
+/* A tile's rows as words. */
+static void widen_rows(const struct ox_integer_core *k, struct ox_integer_tile *tile, uint8_t *copy,
+                       const uint8_t **rows)
 {
-    const size_t per_segment = ox_integer_round_up(k->depth, 4);
-    for (size_t s = 0; s < k->segments; s++, to += per_segment) {
-        const uint8_t *from = segment[s * k->t->mr];
-        if (k->slack && !k->flip) {
-            for (size_t p = 0; p < k->depth; p += OX_INTEGER_OVER)
-                memcpy(to + p, from + p, OX_INTEGER_OVER);
-            continue;
-        }
-        ox_integer_copy(from, k->flip, k->depth, to);
-        memset(to + k->depth, 0, per_segment - k->depth);
-    }
-}
-
-/* Which of a tile's rows its panels read. */
-struct forms {
-    bool bytes, words;
-};
-
-static struct forms forms_of(const struct ox_integer_core *k, const char *packed, size_t panels)
-{
-    if (k->t->layout != OX_INTEGER_MIXED)
-        return (struct forms){.words = k->wide > 0};
-    struct forms f = {false, false};
-    for (; panels > 0; panels--, packed += k->panel) {
-        const size_t tight = *(const uint32_t *)(const void *)packed;
-        f.bytes |= tight > 0;
-        f.words |= tight < ox_integer_fours(k);
-    }
-    return f;
-}
-
-/* A tile's rows in the forms that it reads; bytes stay where they are if they lie as they should. */
-static void copy_rows(const struct ox_integer_core *k, struct ox_integer_tile *tile,
-                      struct forms forms, uint8_t *copy, const uint8_t **rows)
-{
-    const bool mixed = k->t->layout == OX_INTEGER_MIXED;
-    const bool in_place = k->segments == 1 && !k->flip && k->wide == k->depth;
-    for (unsigned i = 0; i < tile->rows; i++, copy += row_bytes(k)) {
-        uint8_t *bytes = copy + k->wide * sizeof(uint16_t);
-        if (forms.words)
-            widen_row(k, tile->a + i, (uint16_t *)(void *)copy);
-        if (forms.bytes && !in_place)
-            copy_row(k, tile->a + i, bytes);
-        rows[i] = !mixed ? copy : in_place ? tile->a[i] : bytes;
-        rows[k->t->mr + i] = copy;
+    const size_t row = k->wide * sizeof(uint16_t);
+    for (unsigned i = 0; i < tile->rows; i++, copy += row) {
+        widen_row(k, tile->a + i, (uint16_t *)(void *)copy);
+        rows[i] = copy;
     }
     tile->a = rows;
     tile->segments = 1;
-    tile->depth = mixed ? k->wide : k->wide * sizeof(uint16_t);
+    tile->depth = row;
 }
 
 struct ox_integer_block ox_integer_block_of(const struct ox_integer_core *k, size_t task)
@@ -163,11 +126,9 @@ static void run_block(void *arg, size_t task, size_t slot)
     const struct ox_integer_block b = ox_integer_block_of(k, task);
     const uint8_t *pointers[OX_INTEGER_SEGMENTS * OX_TILE_ROWS_MAX];
     void *copy = k->sums + slot * k->slot;
-    int32_t *sums = k->sums + slot * k->slot +
-                    ox_integer_round_up(t->mr * row_bytes(k) / 4 + OX_INTEGER_OVER, 16);
-    const uint8_t *rows[2 * OX_TILE_ROWS_MAX];
+    int32_t *sums = k->sums + slot * k->slot + copied_words(k);
+    const uint8_t *rows[OX_TILE_ROWS_MAX];
     int32_t terms[OX_TILE_ROWS_MAX];
-    const struct forms forms = forms_of(k, b.packed, (b.cols + t->nr - 1) / t->nr);
     struct ox_integer_tile tile = {.ldc = k->block_cols};
     const size_t step = ox_even_part(b.m1 - b.m0, t->mr, 1);
     for (size_t m = b.m0; m < b.m1; m += tile.rows) {
@@ -181,7 +142,7 @@ static void run_block(void *arg, size_t task, size_t slot)
         tile.segments = k->segments;
         tile.depth = k->slack ? ox_integer_round_up(k->depth, 4) : k->depth;
         if (k->wide)
-            copy_rows(k, &tile, forms, copy, rows);
+            widen_rows(k, &tile, copy, rows);
         for (size_t j = 0; j < b.cols; j += t->nr) {
             tile.b = b.packed + j / t->nr * k->panel;
             tile.c = sums + j;
@@ -237,6 +198,7 @@ void ox_integer_blocks_run(const struct ox_integer_core *k, struct ox_env *env)
         ox_spread(env, k->groups * k->n_rows * k->n_cols, work,
                   is_shallow(k) ? run_shallow
                   : k->strips   ? ox_integer_strips_run
-                                : run_block,
+                  : k->t->layout == OX_INTEGER_MIXED ? ox_integer_rows_run
+                                                     : run_block,
                   &copy);
 }

@@ -32,7 +32,7 @@ struct ox_integer_core {
     const struct ox_integer_end *end;
     size_t block_rows, block_cols, n_rows, n_cols;
     bool slack;    /* bytes may be read past a segment's end: the weights there are 0 */
-    size_t wide;   /* elements of a copied row, words and (MIXED) bytes; 0: read in place */
+    size_t wide;   /* elements of a row as words (MIXED: and bytes); 0: read in place */
     int32_t *sums; /* a slot: mr such rows, mr x block_cols sums */
     size_t slot;
     bool strips;     /* else tiles; a slot: the sums of a strip's chunk, and its rows copied */
@@ -72,6 +72,10 @@ int32_t ox_integer_row_sum(const struct ox_integer_core *k, const uint8_t *const
 bool ox_integer_strips_pay(const struct ox_integer_core *k);
 void ox_integer_strips_plan(struct ox_integer_core *k);
 void ox_integer_strips_run(void *core, size_t task, size_t slot);
+
+/* Tables of MIXED: a slot's size in sums, and a task. */
+size_t ox_integer_rows_slot(const struct ox_integer_core *k);
+void ox_integer_rows_run(void *core, size_t task, size_t slot);
 
 /* The end of the columns from `col` on. */
 struct ox_integer_end ox_integer_end_at(const struct ox_integer_end *end, size_t col);
