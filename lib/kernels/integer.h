@@ -15,8 +15,8 @@
 
 /* One register tile: c[i][j] = sum over segments s, p < depth of (a[s * mr +
  * i][p] * w; packed panels have depth rounded up to 4 a segment. PAIRS:
- * one segment of words, their number even, depth in bytes. MIXED: one segment of bytes, depth a multiple of 4, and the same rows
- * as words at a[mr + i], which are not read where all quads are tight. */
+ * one segment of words, their number even, depth in bytes. MIXED: one segment of bytes, depth a multiple of 4, the same rows
+ * as words at a[mr + i] and as turned bytes at a[2 * mr + i]; what no quad is read from may be missing. */
 struct ox_integer_tile {
     const uint8_t *const *a;
     size_t segments, depth;
@@ -97,16 +97,16 @@ struct ox_integer_strip {
 };
 enum { OX_INTEGER_STRIP = 32 };
 
-/* n bytes of each row, row i at x + i * x_row, turned by flip, as words and as bytes (either may be NULL) that begin i * y_row
- * bytes further. There is room for whole sixteens of them, and what is behind n in the last may be anything; it is not read unless
- * there is slack. */
+/* n bytes of each row, row i at x + i * x_row, turned by flip, as words, as bytes and as bytes of which every second is taken from
+ * 255 (each may be NULL), which begin i * y_row bytes further. There is room for whole sixteens of them, and what is behind n in the
+ * last may be anything; it is not read unless there is slack. */
 struct ox_integer_lay {
     size_t rows, n;
     const uint8_t *x;
     size_t x_row;
     uint8_t flip;
     bool slack;
-    uint8_t *words, *bytes;
+    uint8_t *words, *bytes, *turned;
     size_t y_row;
 };
 

@@ -16,7 +16,8 @@ size_t ox_integer_panel_bytes(const struct ox_integer_core *k)
     const size_t fours = ox_integer_fours(k), bytes = fours * 4 * k->t->nr;
     if (k->t->layout == OX_INTEGER_QUADS)
         return bytes;
-    return bytes * 2 + (k->t->layout == OX_INTEGER_MIXED ? ox_integer_head(fours) : 0);
+    const size_t before = ox_integer_head(fours) + k->t->nr * sizeof(int32_t);
+    return bytes * 2 + (k->t->layout == OX_INTEGER_MIXED ? before : 0);
 }
 
 size_t ox_integer_packed_bytes(const struct ox_integer_core *k)
@@ -136,16 +137,23 @@ static void fill_panel(const struct ox_integer_packing *p, size_t i, char *out)
     }
 }
 
-/* Whether no pair of products can leave 16 bits: bytes are not negative, so weights of unlike signs do not add up. */
-static bool is_tight(const int8_t *quad, size_t nr)
+enum kind { WORDS, TIGHT, TURNED };
+
+/* TIGHT where no pair of products can leave 16 bits: bytes are not negative, so weights of unlike signs do not add up. */
+static enum kind kind_of(const int8_t *quad, size_t nr)
 {
-    int least = 0, most = 0;
+    int least = 0, most = 0, least_turned = 0, most_turned = 0, least_odd = 0;
     for (size_t j = 0; j < 2 * nr; j++) {
-        const int both = quad[2 * j] + quad[2 * j + 1];
+        const int even = quad[2 * j], odd = quad[2 * j + 1], both = even + odd, apart = even - odd;
         least = both < least ? both : least;
         most = both > most ? both : most;
+        least_turned = apart < least_turned ? apart : least_turned;
+        most_turned = apart > most_turned ? apart : most_turned;
+        least_odd = odd < least_odd ? odd : least_odd;
     }
-    return least >= -128 && most <= 128;
+    if (least >= -128 && most <= 128)
+        return TIGHT;
+    return least_turned >= -128 && most_turned <= 128 && least_odd > INT8_MIN ? TURNED : WORDS;
 }
 
 static void four_as_words(const int8_t *bytes, size_t nr, int16_t *words)
@@ -156,30 +164,61 @@ static void four_as_words(const int8_t *bytes, size_t nr, int16_t *words)
     }
 }
 
-/* Sorts a panel of MIXED, whose fours lie as bytes in the upper half of their place: none is written over before it is read. Where
- * few are tight, none is called so: two loops a tile would cost more than they spare, as bytes that must be copied beside the words
- * do where few columns read them. */
+/* Negates a four's odd weights; what turned bytes lack then joins the sums. */
+static void turn_four(int8_t *quad, size_t nr, int32_t *sums)
+{
+    for (size_t j = 0; j < nr; j++)
+        sums[j] += 255 * (quad[4 * j + 1] + quad[4 * j + 3]);
+    for (size_t j = 1; j < 4 * nr; j += 2)
+        quad[j] = (int8_t)-quad[j];
+}
+
+/* Where the fours of `fours` begin that are tight, then of those that are turned; counts: how many. Where few are either, none is
+ * called so: more loops a tile would cost more than they spare, as bytes that must be copied beside the words do where few columns
+ * read them. There is room at `at` for twice all fours. */
+static void find_kinds(const struct ox_integer_core *k, const char *fours, uint32_t *counts,
+                       uint32_t *at)
+{
+    const size_t n = ox_integer_fours(k), nr = k->t->nr;
+    uint32_t tight = 0, turned = 0;
+    for (size_t q = 0; q < n; q++) {
+        const enum kind kind = kind_of((const int8_t *)(fours + q * 4 * nr), nr);
+        if (kind == TIGHT)
+            at[tight++] = (uint32_t)(4 * q);
+        else if (kind == TURNED)
+            at[2 * n - ++turned] = (uint32_t)(4 * q);
+    }
+    for (size_t i = 0; i < turned; i++)
+        at[tight + i] = at[2 * n - 1 - i];
+    const bool few = tight + turned < n / 2 || (k->segments > 1 && k->n < OX_INTEGER_ENOUGH);
+    counts[0] = few ? 0 : tight;
+    counts[1] = few ? 0 : turned;
+}
+
+/* Sorts a panel of MIXED, whose fours lie as bytes at the end of their place: none is written over before it is read. */
 static void sort_panel(const struct ox_integer_core *k, char *out)
 {
     const size_t nr = k->t->nr, n = ox_integer_fours(k), quad = 4 * nr;
-    uint32_t *n_tight = (uint32_t *)(void *)out, *at = n_tight + 1;
-    const uint32_t *next = at;
-    char *to = out + ox_integer_head(n);
-    const char *from = to + n * quad;
-    for (size_t q = 0; q < n; q++) {
-        if (is_tight((const int8_t *)(from + q * quad), nr))
-            *at++ = (uint32_t)(4 * q);
+    uint32_t *counts = (uint32_t *)(void *)out, *at = counts + 2;
+    int32_t *sums = (int32_t *)(void *)(out + ox_integer_head(n));
+    char *to = (char *)(sums + nr), *const from = to + n * quad;
+    memset(sums, 0, nr * sizeof *sums);
+    find_kinds(k, from, counts, at);
+    const uint32_t *tight = at, *turned = tight + counts[0], *const end = turned + counts[1];
+    const uint32_t *const tight_end = turned;
+    for (; at < end; at++, to += quad) {
+        memcpy(to, from + *at / 4 * quad, quad);
+        if (at >= tight_end)
+            turn_four((int8_t *)to, nr, sums);
     }
-    if ((size_t)(at - next) < n / 2 || (k->segments > 1 && k->n < OX_INTEGER_ENOUGH))
-        at = n_tight + 1;
-    const uint32_t *const end = at;
-    *n_tight = (uint32_t)(end - next);
-    for (size_t i = 0; i < *n_tight; i++, to += quad)
-        memcpy(to, from + next[i] / 4 * quad, quad);
     for (size_t q = 0; q < n; q++) {
         int8_t bytes[4 * OX_TILE_COLS_MAX];
-        if (next < end && *next == 4 * q) {
-            next++;
+        if (tight < tight_end && *tight == 4 * q) {
+            tight++;
+            continue;
+        }
+        if (turned < end && *turned == 4 * q) {
+            turned++;
             continue;
         }
         *at++ = (uint32_t)(8 * q);
@@ -198,9 +237,7 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     char *out = p->out + i * k->panel;
     (void)slot;
     fill_panel(p, i,
-               mixed
-                   ? out + ox_integer_head(ox_integer_fours(k)) + 4 * ox_integer_fours(k) * k->t->nr
-                   : out);
+               mixed ? out + k->panel - 4 * ox_integer_fours(k) * k->t->nr : out);
     if (mixed)
         sort_panel(k, out);
 }

@@ -13,14 +13,15 @@ struct ox_env;
  * side of PAIRS is widened to words first, a tile's rows at a time.
  *
  * MIXED sorts the fours of k: first those in which |w0 + w1| of each pair of neighbours is at most 128 in all columns, so that the sum
- * of their products by any bytes fits 16 bits (tight), as in QUADS; then the others as in PAIRS. Before them stand, of n fours, how
- * many are tight, where each of these begins in a row of bytes, and where each pair of the others does in a row of words, all uint32_t
- * in ox_integer_head(n) bytes. */
+ * of their products by any bytes fits 16 bits (tight), as in QUADS; then those for which that is true of |w0 - w1|, with w1 negated and
+ * to be multiplied by 255 less the byte (turned), as a w1 = 255 w1 + (255 - a) (-w1); then the others as in PAIRS. Before them stand nr
+ * sums to begin with, the 255 w1 of each column, and before these, of n fours, how many are tight and how many turned, where each of
+ * these begins in a row of bytes, and where each pair of the others does in a row of words, all uint32_t in ox_integer_head(n) bytes. */
 enum ox_integer_layout { OX_INTEGER_QUADS, OX_INTEGER_PAIRS, OX_INTEGER_MIXED };
 
 static inline size_t ox_integer_head(size_t n)
 {
-    return ((2 * n + 1) * sizeof(uint32_t) + 63) / 64 * 64;
+    return ((2 * n + 2) * sizeof(uint32_t) + 63) / 64 * 64;
 }
 
 /* Depthwise: taps lie two by two, side by side; where their number is odd the weights behind the last are 0. */

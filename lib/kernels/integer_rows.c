@@ -12,15 +12,15 @@ enum {
     PANELS = 2
 };
 
-/* A row that is laid out: its words, then its bytes; what is laid behind a segment is the next one's, or room. */
-static size_t words_of(const struct ox_integer_core *k)
+/* A row that is laid out: its words, its bytes, its turned bytes; what is laid behind a segment is the next one's, or room. */
+static size_t form_of(const struct ox_integer_core *k)
 {
     return k->wide + OX_INTEGER_OVER;
 }
 
 static size_t row_bytes(const struct ox_integer_core *k)
 {
-    return ox_integer_round_up(words_of(k) * 3, 64) |
+    return ox_integer_round_up(form_of(k) * 4, 64) |
            64; /* an odd number of lines, or rows would share few of a cache's sets */
 }
 
@@ -44,11 +44,12 @@ size_t ox_integer_rows_slot(const struct ox_integer_core *k)
 struct strip {
     const struct ox_integer_core *k;
     struct ox_integer_block b;
-    bool words, bytes, in_place; /* which forms its panels read; bytes where they are */
+    bool words, bytes, turned; /* which forms its panels read */
+    bool in_place;             /* bytes, where they are */
     size_t step;                 /* rows of a tile */
     uint8_t *rows;
     int32_t *sums;
-    const uint8_t *tiles[ROWS * 2]; /* of each tile its rows' bytes, then their words, mr of each */
+    const uint8_t *tiles[ROWS * 3]; /* of each tile its rows in each form, mr of each */
 };
 
 static struct strip strip_of(const struct ox_integer_core *k, size_t task, size_t slot)
@@ -57,9 +58,10 @@ static struct strip strip_of(const struct ox_integer_core *k, size_t task, size_
     const char *panel = s.b.packed;
     s.rows = (uint8_t *)(s.sums + sums_of(k));
     for (size_t j = 0; j < s.b.cols; j += k->t->nr, panel += k->panel) {
-        const size_t tight = *(const uint32_t *)(const void *)panel;
-        s.bytes |= tight > 0;
-        s.words |= tight < ox_integer_fours(k);
+        const uint32_t *counts = (const uint32_t *)(const void *)panel;
+        s.bytes |= counts[0] > 0;
+        s.turned |= counts[1] > 0;
+        s.words |= counts[0] + counts[1] < ox_integer_fours(k);
     }
     s.in_place = k->segments == 1 && !k->flip && k->wide == k->depth;
     return s;
@@ -71,7 +73,7 @@ static void lay_rows(const struct strip *s, const uint8_t *first, size_t i, size
     const struct ox_integer_core *k = s->k;
     const uint8_t *segments[OX_INTEGER_SEGMENTS];
     const bool bytes = s->bytes && !s->in_place;
-    if (!bytes && !s->words)
+    if (!bytes && !s->turned && !s->words)
         return;
     uint8_t *to = s->rows + i * row_bytes(k);
     ox_integer_find_segments(k, first, 1, segments);
@@ -85,7 +87,8 @@ static void lay_rows(const struct strip *s, const uint8_t *first, size_t i, size
         const size_t at = q * ox_integer_round_up(k->depth, 4);
         l.x = segments[q];
         l.words = s->words ? to + at * sizeof(uint16_t) : NULL;
-        l.bytes = bytes ? to + words_of(k) * sizeof(uint16_t) + at : NULL;
+        l.bytes = bytes ? to + 2 * form_of(k) + at : NULL;
+        l.turned = s->turned ? to + 3 * form_of(k) + at : NULL;
         k->t->lay(&l);
     }
 }
@@ -105,9 +108,10 @@ static void start_strip(struct strip *s, size_t m, size_t rows, int32_t *terms)
         lay_rows(s, first, i, n);
         for (size_t r = 0; r < n; r++) {
             const uint8_t *laid = s->rows + (i + r) * row_bytes(k);
-            const uint8_t **to = s->tiles + tile * 2 * mr + place;
-            to[0] = s->in_place ? first + r * k->pixel : laid + words_of(k) * sizeof(uint16_t);
+            const uint8_t **to = s->tiles + tile * 3 * mr + place;
+            to[0] = s->in_place ? first + r * k->pixel : laid + 2 * form_of(k);
             to[mr] = laid;
+            to[2 * mr] = laid + 3 * form_of(k);
             place = place + 1 < s->step ? place + 1 : 0;
             tile += place == 0;
             if (s->b.end.weight_zero) {
@@ -136,7 +140,7 @@ void ox_integer_rows_run(void *core, size_t task, size_t slot)
                 tile.b = s.b.packed + (j + p) / t->nr * k->panel;
                 tile.cols = (unsigned)ox_integer_least(t->nr, cols - p);
                 for (size_t i = 0; i < rows; i += s.step) {
-                    tile.a = s.tiles + i / s.step * 2 * t->mr;
+                    tile.a = s.tiles + i / s.step * 3 * t->mr;
                     tile.rows = (unsigned)ox_integer_least(s.step, rows - i);
                     tile.c = s.sums + i * chunk + p;
                     t->tile(&tile);

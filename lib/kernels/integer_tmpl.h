@@ -80,15 +80,22 @@ INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows)
     IV sum[IR][2];
     const uint8_t *a[IR];
     const size_t n = t->depth / 4;
-    const uint32_t *at = t->b, *tight = at + 1 + at[0], *end = tight + 2 * (n - at[0]);
+    const uint32_t *at = t->b, *tight = at + 2 + at[0], *turned = tight + at[1];
+    const uint32_t *end = turned + 2 * (n - at[0] - at[1]);
     const char *b = (const char *)t->b + ox_integer_head(n);
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
-        sum[i][0] = iv_zero();
-        sum[i][1] = iv_zero();
+        sum[i][0] = iv_load(b);
+        sum[i][1] = iv_load(b + sizeof(IV));
         a[i] = t->a[i];
     }
-    for (at++; at < tight; at++, b += QUAD)
+    b += QUAD;
+    for (at += 2; at < tight; at++, b += QUAD)
+        int_tight_step(rows, a, at[0], b, sum);
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < rows; i++)
+        a[i] = t->a[2 * IR + i];
+    for (; at < turned; at++, b += QUAD)
         int_tight_step(rows, a, at[0], b, sum);
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++)

@@ -45,22 +45,24 @@ static void widen(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y)
 
 static void lay(const struct ox_integer_lay *l)
 {
-    const __m128i turn = _mm_set1_epi8((char)l->flip);
+    const __m128i flip = _mm_set1_epi8((char)l->flip), turn = _mm_set1_epi16((short)0xff00);
     const size_t whole = l->slack ? l->n + 15 : l->n;
     for (size_t i = 0; i < l->rows; i++) {
         const uint8_t *x = l->x + i * l->x_row;
-        uint8_t *words = l->words + i * l->y_row, *bytes = l->bytes + i * l->y_row;
-        for (size_t p = 0; p < l->n; p += 16) {
+        for (size_t p = 0, to = i * l->y_row; p < l->n; p += 16) {
             __m128i part = _mm_setzero_si128();
             if (p + 16 <= whole)
                 part = _mm_loadu_si128((const __m128i *)(const void *)(x + p));
             else
                 memcpy(&part, x + p, l->n - p);
-            part = _mm_xor_si128(part, turn);
+            part = _mm_xor_si128(part, flip);
             if (l->words)
-                iv_store(words + 2 * p, _mm256_cvtepu8_epi16(part));
+                iv_store(l->words + to + 2 * p, _mm256_cvtepu8_epi16(part));
             if (l->bytes)
-                _mm_storeu_si128((__m128i *)(void *)(bytes + p), part);
+                _mm_storeu_si128((__m128i *)(void *)(l->bytes + to + p), part);
+            if (l->turned)
+                _mm_storeu_si128((__m128i *)(void *)(l->turned + to + p),
+                                 _mm_xor_si128(part, turn));
         }
     }
 }
