@@ -4,7 +4,13 @@
 #include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
 
-enum { BLOCK_BYTES = 1 << 18, TASKS = 16 };
+enum {
+    BLOCK_BYTES = 1 << 18,
+    TASKS = 16,
+    /* MIXED: laying rows out again for other columns takes longer than reading weights from afar once for them all. */
+    ROWS_BLOCK_BYTES = 1 << 20,
+    ROWS_TASKS = 8
+};
 
 /* Room for a tile's rows as words, in sums. */
 static size_t copied_words(const struct ox_integer_core *k)
@@ -22,10 +28,10 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
     }
     const double work =
         2.0 * (double)m * (double)(k->n * k->groups) * (double)(k->segments * k->depth);
-    const size_t wanted = work < TASKS * 4e6 ? (size_t)(work / 4e6) + 1 : TASKS;
-    size_t cols = BLOCK_BYTES / (k->panel / nr + 1) / nr * nr;
-    const size_t enough = mixed ? OX_INTEGER_ENOUGH : nr;
-    cols = cols < enough ? ox_integer_round_up(enough, nr) : cols;
+    const size_t tasks = mixed ? ROWS_TASKS : TASKS;
+    const size_t wanted = work < (double)tasks * 4e6 ? (size_t)(work / 4e6) + 1 : tasks;
+    size_t cols = (mixed ? ROWS_BLOCK_BYTES : BLOCK_BYTES) / (k->panel / nr + 1) / nr * nr;
+    cols = cols < nr ? nr : cols;
     const size_t least = (size_t)4 * k->t->mr,
                  by_rows = ox_integer_least(wanted, (m + least - 1) / least);
     const size_t by_cols = by_rows ? (wanted + by_rows * k->groups - 1) / (by_rows * k->groups) : 1;
@@ -37,7 +43,7 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
     k->n_rows = m ? (m + k->block_rows - 1) / k->block_rows : 0;
     k->slot = ox_integer_round_up(k->depthwise ? k->groups : k->t->mr * k->block_cols, 16);
     k->wide = k->t->layout != OX_INTEGER_QUADS && !k->depthwise
-                  ? k->segments * ox_integer_round_up(k->depth, 4)
+                  ? 4 * ox_integer_fours(k)
                   : 0;
     k->slot += copied_words(k);
     if (mixed && !k->depthwise)

@@ -6,9 +6,14 @@
 #include "common/compiler.h"
 #include "kernels/integer_impl.h"
 
+size_t ox_integer_segment(const struct ox_integer_core *k)
+{
+    return k->t->layout == OX_INTEGER_MIXED ? k->depth : ox_integer_round_up(k->depth, 4);
+}
+
 size_t ox_integer_fours(const struct ox_integer_core *k)
 {
-    return k->segments * ox_integer_round_up(k->depth, 4) / 4;
+    return (k->segments * ox_integer_segment(k) + 3) / 4;
 }
 
 size_t ox_integer_panel_bytes(const struct ox_integer_core *k)
@@ -105,12 +110,12 @@ static void fill_panel(const struct ox_integer_packing *p, size_t i, char *out)
     const struct ox_integer_core *k = p->k;
     const size_t nr = k->t->nr, panels = (k->n + nr - 1) / nr;
     const size_t group = i / panels, first = i % panels * nr;
-    const size_t per_segment = ox_integer_round_up(k->depth, 4),
-                 cols = ox_integer_least(nr, k->n - first);
+    const size_t per_segment = ox_integer_segment(k), cols = ox_integer_least(nr, k->n - first);
+    const size_t fours = ox_integer_fours(k);
     const bool pairs = k->t->layout == OX_INTEGER_PAIRS;
     const uint8_t *from = p->weights + (group * k->n + first) * p->col;
-    if (cols < nr || per_segment != k->depth)
-        memset(out, 0, k->segments * per_segment * nr * (pairs ? 2 : 1));
+    if (cols < nr || 4 * fours != k->segments * k->depth)
+        memset(out, 0, 4 * fours * nr * (pairs ? 2 : 1));
     if (p->col == 1 && k->segments == 1 && k->depth == k->channels) {
         pack_rows(p, from, cols, out);
         return;

@@ -40,7 +40,8 @@ struct ox_integer_packing {
     size_t tap, channel, col; /* elements between taps, input channels and output channels */
     char *out;                /* ox_integer_packed_bytes() */
 };
-/* Fours of k in a panel, and the panel's bytes. */
+/* Elements of k from segment to segment (MIXED joins them, else each is filled up to a four), fours of k in a panel, and its bytes. */
+size_t ox_integer_segment(const struct ox_integer_core *k);
 size_t ox_integer_fours(const struct ox_integer_core *k);
 size_t ox_integer_panel_bytes(const struct ox_integer_core *k);
 /* All panels, or the depthwise weights. Bytes; SIZE_MAX when they overflow. */

@@ -84,7 +84,7 @@ static void lay_rows(const struct strip *s, const uint8_t *first, size_t i, size
                                .slack = k->slack,
                                .y_row = row_bytes(k)};
     for (size_t q = 0; q < k->segments; q++) {
-        const size_t at = q * ox_integer_round_up(k->depth, 4);
+        const size_t at = q * ox_integer_segment(k);
         l.x = segments[q];
         l.words = s->words ? to + at * sizeof(uint16_t) : NULL;
         l.bytes = bytes ? to + 2 * form_of(k) + at : NULL;

@@ -43,28 +43,60 @@ static void widen(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y)
         y[i] = x[i] ^ flip;
 }
 
+/* Sixteen bytes to place p of a row's forms. */
+static inline __attribute__((always_inline)) void lay_sixteen(const struct ox_integer_lay *l,
+                                                              __m128i x, size_t p, const bool words,
+                                                              const bool bytes, const bool turned)
+{
+    if (words)
+        iv_store(l->words + 2 * p, _mm256_cvtepu8_epi16(x));
+    if (bytes)
+        _mm_storeu_si128((__m128i *)(void *)(l->bytes + p), x);
+    if (turned)
+        _mm_storeu_si128((__m128i *)(void *)(l->turned + p),
+                         _mm_xor_si128(x, _mm_set1_epi16((short)0xff00)));
+}
+
+static inline __attribute__((always_inline)) void
+lay_forms(const struct ox_integer_lay *rows, const bool words, const bool bytes, const bool turned)
+{
+    struct ox_integer_lay l = *rows;
+    const __m128i flip = _mm_set1_epi8((char)l.flip);
+    const size_t n = l.n, whole = (l.slack ? n + 15 : n) / 16 * 16;
+    for (size_t i = 0; i < l.rows; i++) {
+        size_t p = 0;
+        for (; p < whole; p += 16) {
+            const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(l.x + p));
+            lay_sixteen(&l, _mm_xor_si128(x, flip), p, words, bytes, turned);
+        }
+        if (p < n) {
+            __m128i x = _mm_setzero_si128();
+            memcpy(&x, l.x + p, n - p);
+            lay_sixteen(&l, _mm_xor_si128(x, flip), p, words, bytes, turned);
+        }
+        l.x += l.x_row;
+        l.words += words ? l.y_row : 0;
+        l.bytes += bytes ? l.y_row : 0;
+        l.turned += turned ? l.y_row : 0;
+    }
+}
+
 static void lay(const struct ox_integer_lay *l)
 {
-    const __m128i flip = _mm_set1_epi8((char)l->flip), turn = _mm_set1_epi16((short)0xff00);
-    const size_t whole = l->slack ? l->n + 15 : l->n;
-    for (size_t i = 0; i < l->rows; i++) {
-        const uint8_t *x = l->x + i * l->x_row;
-        for (size_t p = 0, to = i * l->y_row; p < l->n; p += 16) {
-            __m128i part = _mm_setzero_si128();
-            if (p + 16 <= whole)
-                part = _mm_loadu_si128((const __m128i *)(const void *)(x + p));
-            else
-                memcpy(&part, x + p, l->n - p);
-            part = _mm_xor_si128(part, flip);
-            if (l->words)
-                iv_store(l->words + to + 2 * p, _mm256_cvtepu8_epi16(part));
-            if (l->bytes)
-                _mm_storeu_si128((__m128i *)(void *)(l->bytes + to + p), part);
-            if (l->turned)
-                _mm_storeu_si128((__m128i *)(void *)(l->turned + to + p),
-                                 _mm_xor_si128(part, turn));
-        }
-    }
+    if (!l->turned && !l->bytes)
+        lay_forms(l, true, false, false);
+    else if (!l->turned && !l->words)
+        lay_forms(l, false, true, false);
+    else if (!l->turned)
+        lay_forms(l, true, true, false);
+    else if (!l->bytes && !l->words)
+        lay_forms(l, false, false, true);
+    else if (!l->bytes)
+        lay_forms(l, true, false, true);
+    else if (!l->words)
+        lay_forms(l, false, true, true);
+    else
+        lay_forms(l, true, true, true);
 }
 
 static int32_t sum_bytes(size_t n, const uint8_t *x, uint8_t flip)
