@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/bytes.h"
+#include "kernels/x86/integer_end_avx2.h"
 
 static inline __m256i eight_wide(const uint8_t *x, __m256i flip)
 {
@@ -128,88 +129,98 @@ static void look_up(size_t n, const uint8_t *x, const uint8_t table[256], uint8_
 }
 
 struct pair {
-    __m256 a, b, lo, hi, margin;
-    __m256i flip, zero, zero_a, zero_b;
+    __m256 a, b, c, margin;
+    struct ends ends;
 };
 
-static struct pair broadcast(const struct ox_bytes_pair *p)
+/* Codes as numbers: signed ones are 128 less than their flipped bits. */
+static inline __attribute__((always_inline)) __m256 numbers(const uint8_t *x, const bool is_signed)
 {
-    const float span = 256 * (fabsf(p->scale_a) + fabsf(p->scale_b)) + 256;
-    return (struct pair){.a = _mm256_set1_ps(p->scale_a),
-                         .b = _mm256_set1_ps(p->scale_b),
-                         .lo = _mm256_set1_ps((float)(p->lo - p->zero)),
-                         .hi = _mm256_set1_ps((float)(p->hi - p->zero)),
-                         .margin = _mm256_set1_ps(0.5f - span * 0x1p-20f),
-                         .flip = _mm256_set1_epi32(p->flip),
-                         .zero = _mm256_set1_epi32(p->zero),
-                         .zero_a = _mm256_set1_epi32(p->zero_a),
-                         .zero_b = _mm256_set1_epi32(p->zero_b)};
+    const __m128i code = _mm_loadl_epi64((const __m128i *)(const void *)x);
+    return _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(code) : _mm256_cvtepu8_epi32(code));
 }
 
-/* Rounds; *unsure has a bit where a half is so near that the exact rule must decide. */
-static inline __m256i settle(const struct pair *p, __m256 value, unsigned *unsure)
+/* Thirty-two results. Sums: u * a + v * b + c; products: (u + a) * (v + b) * c. Where a half is near the exact rule decides. */
+static inline __attribute__((always_inline)) void
+pairs_32(const uint8_t *a, const uint8_t *b, const struct pair *p, uint8_t *y,
+         const struct ox_bytes_pair *pair, const bool is_signed, const bool product)
 {
-    const __m256 within = _mm256_min_ps(p->hi, _mm256_max_ps(p->lo, value));
-    const __m256i whole = _mm256_cvtps_epi32(within);
-    const __m256 off =
-        _mm256_andnot_ps(_mm256_set1_ps(-0.0f), _mm256_sub_ps(within, _mm256_cvtepi32_ps(whole)));
-    *unsure = (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(off, p->margin, _CMP_GE_OQ));
-    return _mm256_add_epi32(whole, p->zero);
+    __m256 rest[4], most = _mm256_setzero_ps();
+    __m256i whole[4];
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < 4; k++) {
+        const __m256 u = numbers(a + k * 8, is_signed), v = numbers(b + k * 8, is_signed);
+        const __m256 value =
+            product
+                ? _mm256_mul_ps(_mm256_mul_ps(_mm256_add_ps(u, p->a), _mm256_add_ps(v, p->b)), p->c)
+                : _mm256_fmadd_ps(u, p->a, _mm256_fmadd_ps(v, p->b, p->c));
+        const __m256 moved = _mm256_add_ps(value, p->ends.whole);
+        const __m256 off = _mm256_sub_ps(value, _mm256_sub_ps(moved, p->ends.whole));
+        rest[k] = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), off);
+        most = _mm256_max_ps(most, rest[k]);
+        whole[k] = _mm256_sub_epi32(_mm256_castps_si256(moved), p->ends.less);
+    }
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    const __m256i bytes = _mm256_permutevar8x32_epi32(bytes_of(&p->ends, whole), order);
+    if (__builtin_expect(!_mm256_movemask_ps(_mm256_cmp_ps(most, p->margin, _CMP_NLT_UQ)), 1)) {
+        store(y, bytes);
+        return;
+    }
+    uint8_t codes[32]; /* the result may lie where an operand does */
+    store(codes, bytes);
+    for (unsigned k = 0; k < 4; k++) {
+        unsigned left =
+            (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(rest[k], p->margin, _CMP_NLT_UQ));
+        for (; left; left &= left - 1) {
+            const unsigned i = k * 8 + (unsigned)__builtin_ctz(left);
+            codes[i] = product ? ox_bytes_multiply_one(a[i], b[i], pair)
+                               : ox_bytes_add_one(a[i], b[i], pair);
+        }
+    }
+    memcpy(y, codes, sizeof codes);
 }
 
-static inline __m256i eight_added(const uint8_t *a, const uint8_t *b, const struct pair *p,
-                                  unsigned *unsure)
-{
-    const __m256 u = _mm256_cvtepi32_ps(_mm256_sub_epi32(eight_wide(a, p->flip), p->zero_a));
-    const __m256 v = _mm256_cvtepi32_ps(_mm256_sub_epi32(eight_wide(b, p->flip), p->zero_b));
-    return settle(p, _mm256_fmadd_ps(u, p->a, _mm256_mul_ps(v, p->b)), unsure);
-}
-
-static inline __m256i eight_multiplied(const uint8_t *a, const uint8_t *b, const struct pair *p,
-                                       unsigned *unsure)
-{
-    const __m256i u = _mm256_sub_epi32(eight_wide(a, p->flip), p->zero_a);
-    const __m256i v = _mm256_sub_epi32(eight_wide(b, p->flip), p->zero_b);
-    const __m256 uv = _mm256_cvtepi32_ps(_mm256_mullo_epi32(u, v));
-    return settle(p, _mm256_mul_ps(uv, p->a), unsure);
-}
-
-/* `eight` and `one` are known where this is called, and inlined. */
 static inline __attribute__((always_inline)) void
 pairs(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair, uint8_t *y,
-      __m256i (*eight)(const uint8_t *a, const uint8_t *b, const struct pair *p, unsigned *unsure),
-      uint8_t (*one)(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair))
+      const bool is_signed, const bool product)
 {
-    const struct pair p = broadcast(pair);
+    const float turned = is_signed ? 128 : 0;
+    const float za = (float)pair->zero_a - turned, zb = (float)pair->zero_b - turned;
+    const float sa = pair->scale_a, sb = pair->scale_b;
+    const float span = product ? 65536 * fabsf(sa) : 256 * (fabsf(sa) + fabsf(sb));
+    const struct ox_integer_end end = {.type = is_signed ? OX_INTEGER_S8 : OX_INTEGER_U8,
+                                       .zero = pair->zero,
+                                       .lo = pair->lo,
+                                       .hi = pair->hi};
+    const struct pair p = {.a = _mm256_set1_ps(product ? -za : sa),
+                           .b = _mm256_set1_ps(product ? -zb : sb),
+                           .c = _mm256_set1_ps(product ? sa : -(za * sa + zb * sb)),
+                           .margin = _mm256_set1_ps(0.5f - span * 0x1p-20f),
+                           .ends = ends_of(&end)};
     size_t i = 0;
-    for (; i + 32 <= n; i += 32) {
-        unsigned unsure[4];
-        __m256i part[4];
-        for (unsigned k = 0; k < 4; k++)
-            part[k] = eight(a + i + k * 8, b + i + k * 8, &p, &unsure[k]);
-        uint8_t codes[32]; /* the result may lie where an operand does */
-        unsigned left = unsure[0] | unsure[1] << 8 | unsure[2] << 16 | unsure[3] << 24;
-        store(codes, join(part[0], part[1], part[2], part[3]));
-        for (; left; left &= left - 1) {
-            const unsigned k = (unsigned)__builtin_ctz(left);
-            codes[k] = one(a[i + k], b[i + k], pair);
-        }
-        memcpy(y + i, codes, sizeof codes);
-    }
+    for (; span < 0x1p16f && i + 32 <= n; i += 32) /* beyond it nothing is sure */
+        pairs_32(a + i, b + i, &p, y + i, pair, is_signed, product);
     for (; i < n; i++)
-        y[i] = one(a[i], b[i], pair);
+        y[i] =
+            product ? ox_bytes_multiply_one(a[i], b[i], pair) : ox_bytes_add_one(a[i], b[i], pair);
 }
 
 static void add(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
                 uint8_t *y)
 {
-    pairs(n, a, b, pair, y, eight_added, ox_bytes_add_one);
+    if (pair->flip)
+        pairs(n, a, b, pair, y, true, false);
+    else
+        pairs(n, a, b, pair, y, false, false);
 }
 
 static void multiply(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
                      uint8_t *y)
 {
-    pairs(n, a, b, pair, y, eight_multiplied, ox_bytes_multiply_one);
+    if (pair->flip)
+        pairs(n, a, b, pair, y, true, true);
+    else
+        pairs(n, a, b, pair, y, false, true);
 }
 
 static void greatest(size_t n, const uint8_t *x, uint8_t flip, uint8_t *y)
