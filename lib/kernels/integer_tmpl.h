@@ -1,10 +1,9 @@
 /* Register tiles of 8-bit products: stamped for each vector width. The includer
- * defines IV (a vector of 32-bit lanes), IW (their number), IR (rows),
+ * defines IV (a vector of 32-bit lanes), IW (their number), IR (rows: 12),
  * iv_zero(), iv_load(p), iv_store(p, v), iv_set(x) and iv_dot(sum, x, b), which
  * adds to each lane the products of its four bytes, or two words, of x and b.
  * Where those want the left side less IV_LESS, iv_less(sum, b) adds b times -IV_LESS
- * and iv_sub(a, b) subtracts. iv_tight(sum, pairs), where it is defined, adds what iv_pairs(x, b) makes of the
- * tight fours of MIXED, or iv_pairs_at(x, p) of weights that stay in memory; iv_dot() takes words then.
+ * and iv_sub(a, b) subtracts.
  */
 #define INLINE static inline __attribute__((always_inline))
 enum { INR = 2 * IW };
@@ -61,69 +60,6 @@ INLINE void int_put(const struct ox_integer_tile *t, const unsigned rows, IV (*s
     }
 }
 
-#ifdef iv_tight
-INLINE void int_tight_step(const unsigned rows, const uint8_t *const *a, size_t p, const char *b,
-                           IV (*sum)[2])
-{
-    const IV b0 = iv_load(b);
-#pragma GCC unroll 16
-    for (unsigned i = 0; i < rows; i++) {
-        const IV x = iv_set(four_bytes(a[i] + p, 4));
-        sum[i][0] = iv_tight(sum[i][0], iv_pairs(x, b0));
-        sum[i][1] = iv_tight(sum[i][1], iv_pairs_at(x, b + sizeof(IV)));
-    }
-}
-
-INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows)
-{
-    enum { QUAD = 2 * sizeof(IV) };
-    IV sum[IR][2];
-    const uint8_t *a[IR];
-    const size_t n = t->depth / 4;
-    const uint32_t *at = t->b, *tight = at + 2 + at[0], *turned = tight + at[1];
-    const uint32_t *end = turned + 2 * (n - at[0] - at[1]);
-    const char *b = (const char *)t->b + ox_integer_head(n);
-#pragma GCC unroll 16
-    for (unsigned i = 0; i < rows; i++) {
-        sum[i][0] = iv_load(b);
-        sum[i][1] = iv_load(b + sizeof(IV));
-        a[i] = t->a[i];
-    }
-    b += QUAD;
-    for (at += 2; at < tight; at++, b += QUAD)
-        int_tight_step(rows, a, at[0], b, sum);
-#pragma GCC unroll 16
-    for (unsigned i = 0; i < rows; i++)
-        a[i] = t->a[2 * IR + i];
-    for (; at < turned; at++, b += QUAD)
-        int_tight_step(rows, a, at[0], b, sum);
-#pragma GCC unroll 16
-    for (unsigned i = 0; i < rows; i++)
-        a[i] = t->a[IR + i];
-    const size_t words = at == end - n * 2 ? 2 * t->depth : 0; /* all of them, in order */
-    for (size_t p = 0; p < words; p += 4, b += QUAD)
-        int_step(rows, a, p, 4, b, sum);
-    for (; !words && at < end; at++, b += QUAD)
-        int_step(rows, a, at[0], 4, b, sum);
-    int_put(t, rows, sum);
-}
-/* Words, one segment of them. */
-INLINE void int_words(const struct ox_integer_tile *t, const unsigned rows)
-{
-    IV sum[IR][2];
-    const uint8_t *a[IR];
-    const char *b = t->b;
-#pragma GCC unroll 16
-    for (unsigned i = 0; i < rows; i++) {
-        sum[i][0] = iv_zero();
-        sum[i][1] = iv_zero();
-        a[i] = t->a[i];
-    }
-    for (size_t p = 0; p < t->depth; p += 4, b += 2 * sizeof(IV))
-        int_step(rows, a, p, 4, b, sum);
-    int_put(t, rows, sum);
-}
-#else
 INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows)
 {
     enum { QUAD = 2 * sizeof(IV) };
@@ -164,7 +100,6 @@ INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows)
 #endif
     int_put(t, rows, sum);
 }
-#endif
 
 #define ROWS(n)                                                                                    \
     static void int_rows_##n(const struct ox_integer_tile *t)                                      \
@@ -177,50 +112,22 @@ ROWS(3)
 ROWS(4)
 ROWS(5)
 ROWS(6)
-#if IR > 6
 ROWS(7)
 ROWS(8)
 ROWS(9)
 ROWS(10)
 ROWS(11)
 ROWS(12)
-#endif
 #undef ROWS
 
 static void (*const int_by_rows[IR])(const struct ox_integer_tile *t) = {
     int_rows_1,  int_rows_2, int_rows_3, int_rows_4,
     int_rows_5,  int_rows_6,
-#if IR > 6
     int_rows_7,  int_rows_8, int_rows_9, int_rows_10,
     int_rows_11, int_rows_12
-#endif
 };
 
 static void int_tile(const struct ox_integer_tile *t)
 {
     int_by_rows[t->rows - 1](t);
 }
-
-#ifdef iv_tight
-#define WORDS(n)                                                                                   \
-    static void int_words_##n(const struct ox_integer_tile *t)                                     \
-    {                                                                                              \
-        int_words(t, n);                                                                           \
-    }
-WORDS(1)
-WORDS(2)
-WORDS(3)
-WORDS(4)
-WORDS(5)
-WORDS(6)
-#undef WORDS
-
-static void (*const int_words_by_rows[IR])(const struct ox_integer_tile *t) = {
-    int_words_1, int_words_2, int_words_3, int_words_4, int_words_5, int_words_6,
-};
-
-static void int_words_tile(const struct ox_integer_tile *t)
-{
-    int_words_by_rows[t->rows - 1](t);
-}
-#endif

@@ -1,31 +1,88 @@
-#include <immintrin.h>
-#include <string.h>
+/* Tiles of 8-bit products for AVX2, and what else no file of their own does. */
+#include "kernels/x86/integer_mixed_avx2.h"
 
-#include "kernels/integer.h"
-
-#define IV __m256i
-#define IR 6
-enum { IW = 8 };
-#define iv_zero() _mm256_setzero_si256()
-#define iv_set(x) _mm256_set1_epi32(x)
-#define iv_load(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#define iv_store(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), (v))
-
-#define iv_dot(sum, x, b) _mm256_add_epi32((sum), _mm256_madd_epi16((x), (b)))
-
-#define iv_pairs(x, b) _mm256_maddubs_epi16((x), (b))
-#define iv_pairs_at(x, p) pairs_at((x), (const __m256i *)(const void *)(p))
-#define iv_tight(sum, pairs) iv_dot((sum), (pairs), _mm256_set1_epi16(1))
-
-/* A compiler that loads the weights first has no register left for a sum. */
-static inline __m256i pairs_at(__m256i x, const __m256i *weights)
+INLINE void store(void *p, __m256i x)
 {
-    __m256i pairs;
-    __asm__("vpmaddubsw %2, %1, %0" : "=x"(pairs) : "x"(x), "m"(*weights));
-    return pairs;
+    _mm256_storeu_si256((__m256i *)p, x);
 }
 
-#include "kernels/integer_tmpl.h"
+/* A tile that is cut at the right. */
+static void put_part(const struct ox_integer_tile *t, __m256i (*sum)[2])
+{
+    for (unsigned i = 0; i < t->rows; i++)
+        memcpy(t->c + i * t->ldc, sum[i], t->cols * sizeof *t->c);
+}
+
+INLINE void put(const struct ox_integer_tile *t, const unsigned rows, __m256i (*sum)[2])
+{
+    if (t->cols < COLS) {
+        __m256i all[ROWS][2]; /* the sums' own address stays here, or they would live in memory */
+#pragma GCC unroll 6
+        for (unsigned i = 0; i < rows; i++) {
+            all[i][0] = sum[i][0];
+            all[i][1] = sum[i][1];
+        }
+        put_part(t, all);
+        return;
+    }
+#pragma GCC unroll 6
+    for (unsigned i = 0; i < rows; i++) {
+        store(t->c + i * t->ldc, sum[i][0]);
+        store(t->c + i * t->ldc + LANES, sum[i][1]);
+    }
+}
+
+INLINE void tile_of(const struct ox_integer_tile *t, const unsigned rows)
+{
+    const int32_t *first = first_sums(t->b, t->depth);
+    __m256i sum[ROWS][2];
+    start_sums(rows, load(first), load(first + LANES), sum);
+    sum_up(rows, t->a, t->depth, t->b, sum);
+    put(t, rows, sum);
+}
+
+INLINE void words_of(const struct ox_integer_tile *t, const unsigned rows)
+{
+    const uint8_t *a[ROWS];
+    const char *b = t->b;
+    __m256i sum[ROWS][2];
+    start_sums(rows, _mm256_setzero_si256(), _mm256_setzero_si256(), sum);
+    use_rows(rows, t->a, a);
+    for (size_t p = 0; p < t->depth; p += 4, b += QUAD)
+        words_step(rows, a, p, b, sum);
+    put(t, rows, sum);
+}
+
+#define BY_ROWS(n)                                                                                 \
+    static void tile_##n(const struct ox_integer_tile *t)                                          \
+    {                                                                                              \
+        tile_of(t, n);                                                                             \
+    }                                                                                              \
+    static void words_##n(const struct ox_integer_tile *t)                                         \
+    {                                                                                              \
+        words_of(t, n);                                                                            \
+    }
+BY_ROWS(1)
+BY_ROWS(2)
+BY_ROWS(3)
+BY_ROWS(4)
+BY_ROWS(5)
+BY_ROWS(6)
+#undef BY_ROWS
+
+static void tile(const struct ox_integer_tile *t)
+{
+    static void (*const by_rows[ROWS])(const struct ox_integer_tile *t) = {tile_1, tile_2, tile_3,
+                                                                           tile_4, tile_5, tile_6};
+    by_rows[t->rows - 1](t);
+}
+
+static void words(const struct ox_integer_tile *t)
+{
+    static void (*const by_rows[ROWS])(const struct ox_integer_tile *t) = {
+        words_1, words_2, words_3, words_4, words_5, words_6};
+    by_rows[t->rows - 1](t);
+}
 
 static inline __m256i sixteen_words(const uint8_t *p, __m128i flip)
 {
@@ -38,7 +95,7 @@ static void widen(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y)
     const __m128i turn = _mm_set1_epi8((char)flip);
     size_t i = 0;
     for (; i + 16 <= n; i += 16)
-        iv_store(y + i, sixteen_words(x + i, turn));
+        store(y + i, sixteen_words(x + i, turn));
     for (; i < n; i++)
         y[i] = x[i] ^ flip;
 }
@@ -49,7 +106,7 @@ static inline __attribute__((always_inline)) void lay_sixteen(const struct ox_in
                                                               const bool bytes, const bool turned)
 {
     if (words)
-        iv_store(l->words + 2 * p, _mm256_cvtepu8_epi16(x));
+        store(l->words + 2 * p, _mm256_cvtepu8_epi16(x));
     if (bytes)
         _mm_storeu_si128((__m128i *)(void *)(l->bytes + p), x);
     if (turned)
@@ -105,9 +162,9 @@ static int32_t sum_bytes(size_t n, const uint8_t *x, uint8_t flip)
     __m256i sum = _mm256_setzero_si256();
     size_t i = 0;
     for (; i + 32 <= n; i += 32)
-        sum = _mm256_add_epi64(sum, _mm256_sad_epu8(_mm256_xor_si256(iv_load(x + i), turn), zero));
+        sum = _mm256_add_epi64(sum, _mm256_sad_epu8(_mm256_xor_si256(load(x + i), turn), zero));
     int64_t lanes[4];
-    iv_store(lanes, sum);
+    store(lanes, sum);
     int32_t all = (int32_t)(lanes[0] + lanes[1] + lanes[2] + lanes[3]);
     for (; i < n; i++)
         all += x[i] ^ flip;
@@ -127,11 +184,11 @@ static void sixteen_channels(const struct ox_integer_taps *t, size_t c)
         const int16_t *weights = t->weights + (i * t->channels + 2 * c);
         const __m256i a = _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(u, v));
         const __m256i b = _mm256_cvtepu8_epi16(_mm_unpackhi_epi8(u, v));
-        low = _mm256_add_epi32(low, _mm256_madd_epi16(a, iv_load(weights)));
-        high = _mm256_add_epi32(high, _mm256_madd_epi16(b, iv_load(weights + 16)));
+        low = _mm256_add_epi32(low, _mm256_madd_epi16(a, load(weights)));
+        high = _mm256_add_epi32(high, _mm256_madd_epi16(b, load(weights + 16)));
     }
-    iv_store(t->sums + c, low);
-    iv_store(t->sums + c + 8, high);
+    store(t->sums + c, low);
+    store(t->sums + c + 8, high);
 }
 
 static void taps(const struct ox_integer_taps *t)
@@ -149,11 +206,11 @@ static void taps(const struct ox_integer_taps *t)
 
 void ox_integer_avx2(struct ox_integer *t)
 {
-    t->mr = IR;
-    t->nr = INR;
+    t->mr = ROWS;
+    t->nr = COLS;
     t->layout = OX_INTEGER_MIXED;
-    t->tile = int_tile;
-    t->words = int_words_tile;
+    t->tile = tile;
+    t->words = words;
     ox_integer_winograd_avx2(t);
     t->widen = widen;
     t->lay = lay;
