@@ -42,9 +42,7 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
     k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
     k->n_rows = m ? (m + k->block_rows - 1) / k->block_rows : 0;
     k->slot = ox_integer_round_up(k->depthwise ? k->groups : k->t->mr * k->block_cols, 16);
-    k->wide = k->t->layout != OX_INTEGER_QUADS && !k->depthwise
-                  ? 4 * ox_integer_fours(k)
-                  : 0;
+    k->wide = k->t->layout != OX_INTEGER_QUADS && !k->depthwise ? 4 * ox_integer_fours(k) : 0;
     k->slot += copied_words(k);
     if (mixed && !k->depthwise)
         k->slot = ox_integer_rows_slot(k);
@@ -202,8 +200,8 @@ void ox_integer_blocks_run(const struct ox_integer_core *k, struct ox_env *env)
         ox_spread(env, k->rows, work * 4, run_taps, &copy);
     else
         ox_spread(env, k->groups * k->n_rows * k->n_cols, work,
-                  is_shallow(k) ? run_shallow
-                  : k->strips   ? ox_integer_strips_run
+                  is_shallow(k)                      ? run_shallow
+                  : k->strips                        ? ox_integer_strips_run
                   : k->t->layout == OX_INTEGER_MIXED ? ox_integer_rows_run
                                                      : run_block,
                   &copy);

@@ -5,7 +5,7 @@
 #include "kernels/integer.h"
 
 enum {
-    OX_INTEGER_OVER = 16,     /* bytes behind a frame that may be read */
+    OX_INTEGER_OVER = 16,      /* bytes behind a frame that may be read */
     OX_INTEGER_SEGMENTS = 256, /* of a row, at most */
     OX_INTEGER_ENOUGH = 128    /* columns from which rows in two forms pay (MIXED) */
 };

@@ -241,8 +241,7 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     const bool mixed = k->t->layout == OX_INTEGER_MIXED;
     char *out = p->out + i * k->panel;
     (void)slot;
-    fill_panel(p, i,
-               mixed ? out + k->panel - 4 * ox_integer_fours(k) * k->t->nr : out);
+    fill_panel(p, i, mixed ? out + k->panel - 4 * ox_integer_fours(k) * k->t->nr : out);
     if (mixed)
         sort_panel(k, out);
 }

@@ -46,7 +46,7 @@ struct strip {
     struct ox_integer_block b;
     bool words, bytes, turned; /* which forms its panels read */
     bool in_place;             /* bytes, where they are */
-    size_t step;                 /* rows of a tile */
+    size_t step;               /* rows of a tile */
     uint8_t *rows;
     int32_t *sums;
     const uint8_t *tiles[ROWS * 3]; /* of each tile its rows in each form, mr of each */
@@ -147,14 +147,14 @@ void ox_integer_rows_run(void *core, size_t task, size_t slot)
                 }
             }
             const struct ox_integer_end end = ox_integer_end_at(&s.b.end, j);
-            const struct ox_integer_sums all = {
-                .rows = rows,
-                .n = cols,
-                .sums = s.sums,
-                .ld = chunk,
-                .terms = terms,
-                .out = k->out + (m * k->out_pixel + s.b.col + j) * k->out_size,
-                .out_row = k->out_pixel};
+            const struct ox_integer_sums all = {.rows = rows,
+                                                .n = cols,
+                                                .sums = s.sums,
+                                                .ld = chunk,
+                                                .terms = terms,
+                                                .out = k->out + (m * k->out_pixel + s.b.col + j) *
+                                                                    k->out_size,
+                                                .out_row = k->out_pixel};
             ox_integer_leave(t, &all, &end);
         }
     }

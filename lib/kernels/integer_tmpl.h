@@ -121,11 +121,8 @@ ROWS(12)
 #undef ROWS
 
 static void (*const int_by_rows[IR])(const struct ox_integer_tile *t) = {
-    int_rows_1,  int_rows_2, int_rows_3, int_rows_4,
-    int_rows_5,  int_rows_6,
-    int_rows_7,  int_rows_8, int_rows_9, int_rows_10,
-    int_rows_11, int_rows_12
-};
+    int_rows_1, int_rows_2, int_rows_3, int_rows_4,  int_rows_5,  int_rows_6,
+    int_rows_7, int_rows_8, int_rows_9, int_rows_10, int_rows_11, int_rows_12};
 
 static void int_tile(const struct ox_integer_tile *t)
 {

@@ -141,9 +141,10 @@ static inline __attribute__((always_inline)) __m256 numbers(const uint8_t *x, co
 }
 
 /* Thirty-two results. Sums: u * a + v * b + c; products: (u + a) * (v + b) * c. Where a half is near the exact rule decides. */
-static inline __attribute__((always_inline)) void
-pairs_32(const uint8_t *a, const uint8_t *b, const struct pair *p, uint8_t *y,
-         const struct ox_bytes_pair *pair, const bool is_signed, const bool product)
+static inline __attribute__((always_inline)) void pairs_32(const uint8_t *a, const uint8_t *b,
+                                                           const struct pair *p, uint8_t *y,
+                                                           const struct ox_bytes_pair *pair,
+                                                           const bool is_signed, const bool product)
 {
     __m256 rest[4], most = _mm256_setzero_ps();
     __m256i whole[4];

@@ -39,8 +39,7 @@ columns_at(const struct ox_integer_end *end, size_t at, size_t n, const unsigned
     for (unsigned k = 0; k < parts; k++) {
         const size_t j = at + k * LANES;
         const bool last = cut && k + 1 == parts;
-        c.offset[k] =
-            end->offset ? eight(end->offset + j, c.mask, last) : _mm256_setzero_si256();
+        c.offset[k] = end->offset ? eight(end->offset + j, c.mask, last) : _mm256_setzero_si256();
         c.scale[k] = end->scale ? eight_floats(end->scale + j, c.mask, last) : _mm256_setzero_ps();
     }
     return c;

@@ -136,9 +136,8 @@ static void leave_words(const struct block *b, __m256i (*sums)[PARTS], size_t n,
     }
 }
 
-static inline __attribute__((always_inline)) void leave_bytes(const struct block *b,
-                                                              __m256i (*sums)[PARTS], size_t n,
-                                                              uint8_t *out)
+static inline __attribute__((always_inline)) void
+leave_bytes(const struct block *b, __m256i (*sums)[PARTS], size_t n, uint8_t *out)
 {
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     const size_t step = b->l->c->out_pixel;
@@ -186,10 +185,8 @@ static inline __attribute__((always_inline)) void outputs(const struct block *b,
             const __m256i *at = pixels + b->pixel[tap], u = w[0], v = w[1];
 #pragma GCC unroll 4
             for (unsigned k = 0; k < OUTPUTS; k++) {
-                sums[k][0] =
-                    _mm256_add_epi32(sums[k][0], _mm256_madd_epi16(at[k * apart], u));
-                sums[k][1] =
-                    _mm256_add_epi32(sums[k][1], _mm256_madd_epi16(at[k * apart + 1], v));
+                sums[k][0] = _mm256_add_epi32(sums[k][0], _mm256_madd_epi16(at[k * apart], u));
+                sums[k][1] = _mm256_add_epi32(sums[k][1], _mm256_madd_epi16(at[k * apart + 1], v));
             }
         }
         const size_t left = n - i < OUTPUTS ? n - i : OUTPUTS;
@@ -212,8 +209,7 @@ static void lines(const struct ox_integer_lines *l, size_t y0, size_t y1)
     b.ends = &ends;
     b.taps = taps_of(c);
     for (size_t tap = 0; tap < b.taps; tap++)
-        b.pixel[tap] =
-            (tap / c->kernel[1] * SPAN + tap % c->kernel[1] * c->dilation[1]) * PARTS;
+        b.pixel[tap] = (tap / c->kernel[1] * SPAN + tap % c->kernel[1] * c->dilation[1]) * PARTS;
     for (size_t at = 0; at < c->groups; at += CHANNELS) {
         start_block(&b, l, at);
         for (size_t y = y0; y < y1; y++) {
