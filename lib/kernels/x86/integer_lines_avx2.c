@@ -1,22 +1,46 @@
 /* Depthwise convolution of bytes by AVX2. Two rows of a column of pixels are interleaved as words, so that one instruction forms both
- * products of eight channels and their sum; a column is interleaved once for all outputs of a line that read it. Channels go sixteen
- * at a time, outputs four at a time, which share the weights in registers. */
+ * products of eight channels and their sum; a column is interleaved once for all outputs that read it, also those of the next lines: pairs
+ * of rows begin at even ones (padding counted), and for lines whose first row is odd the weights are moved by one row. Channels go
+ * sixteen at a time, outputs four at a time, which share the weights in registers. */
 #include <string.h>
 
 #include "kernels/integer_impl.h"
 #include "kernels/x86/integer_end_avx2.h"
 
 enum { CHANNELS = 16, PARTS = 2, OUTPUTS = 4, SPAN = 128, VECTOR = 32, PIXEL = PARTS * VECTOR };
-enum { PAIRS = OX_INTEGER_LINES_ROWS / 2, COLUMNS = OX_INTEGER_LINES_COLUMNS };
+enum { PAIRS = OX_INTEGER_LINES_ROWS / 2 + 1, COLUMNS = OX_INTEGER_LINES_COLUMNS };
 
+/* Pairs of rows that a line reads whose first row is the first or second of its pair. */
+static size_t pairs_of(const struct ox_conv *c, size_t second)
+{
+    return (c->kernel[0] + second + 1) / 2;
+}
+
+/* Whether lines read pairs of neighbouring rows, and whether some begin in the second of one. */
+static bool is_shared(const struct ox_conv *c)
+{
+    return c->dilation[0] == 1;
+}
+
+static size_t has_second(const struct ox_conv *c)
+{
+    return is_shared(c) && c->stride[0] % 2 == 1;
+}
+
+/* Of a block's weights for lines that begin in one of the two ways. */
 static size_t taps_of(const struct ox_conv *c)
 {
-    return (c->kernel[0] + 1) / 2 * c->kernel[1];
+    return pairs_of(c, has_second(c)) * c->kernel[1];
+}
+
+static size_t block_taps(const struct ox_conv *c)
+{
+    return (has_second(c) + 1) * taps_of(c);
 }
 
 static size_t lines_packed(const struct ox_conv *c)
 {
-    return (c->groups + CHANNELS - 1) / CHANNELS * taps_of(c) * PIXEL;
+    return (c->groups + CHANNELS - 1) / CHANNELS * block_taps(c) * PIXEL;
 }
 
 /* Of a block of channels and a tap of two rows: each channel's two weights side by side; what is missing is 0. */
@@ -26,11 +50,14 @@ static void lines_pack(const struct ox_conv *c, const uint8_t *weights, uint8_t 
     int16_t *out = packed;
     memset(out, 0, lines_packed(c));
     for (size_t j = 0; j < c->groups; j++) {
-        int16_t *block = out + j / CHANNELS * taps_of(c) * (PIXEL / 2);
-        for (size_t i = 0; i < n; i++) {
-            const size_t row = i / cols, tap = row / 2 * cols + i % cols;
-            block[tap * (PIXEL / 2) + j % CHANNELS * 2 + row % 2] =
-                (int8_t)(weights[j * n + i] ^ flip);
+        int16_t *block = out + j / CHANNELS * block_taps(c) * (PIXEL / 2);
+        for (size_t second = 0; second <= has_second(c); second++) {
+            for (size_t i = 0; i < n; i++) {
+                const size_t row = i / cols + second;
+                const size_t tap = second * taps_of(c) + row / 2 * cols + i % cols;
+                block[tap * (PIXEL / 2) + j % CHANNELS * 2 + row % 2] =
+                    (int8_t)(weights[j * n + i] ^ flip);
+            }
         }
     }
 }
@@ -39,14 +66,17 @@ static void lines_pack(const struct ox_conv *c, const uint8_t *weights, uint8_t 
 struct block {
     const struct ox_integer_lines *l;
     const struct ends *ends;
-    size_t at, n, taps, columns; /* n: channels; columns: of pixels that are filled */
-    bool wide;                   /* sums may have more bits than a float */
+    size_t at, n, columns; /* n: channels; columns: of pixels that are filled */
+    bool wide;             /* sums may have more bits than a float */
     struct ox_integer_end end;
-    const __m256i *weights;
+    const __m256i *weights; /* of both ways to begin */
     __m256i offset[PARTS];
     __m256 scale[PARTS];
-    size_t pixel[PAIRS * COLUMNS]; /* where a tap's begin */
-    __m256i pixels[PAIRS * SPAN * PARTS];
+    /* Of a line: */
+    size_t taps, pixel[PAIRS * COLUMNS]; /* where a tap's pixels begin */
+    const __m256i *line_weights;
+    size_t next;                          /* the first pair of rows that is not filled yet */
+    __m256i pixels[PAIRS * SPAN * PARTS]; /* pair i in place i % PAIRS */
 };
 
 static void start_block(struct block *b, const struct ox_integer_lines *l, size_t at)
@@ -57,7 +87,7 @@ static void start_block(struct block *b, const struct ox_integer_lines *l, size_
     b->at = at;
     b->n = left < CHANNELS ? left : CHANNELS;
     b->end = ox_integer_end_at(l->end, at);
-    b->weights = (const __m256i *)l->packed + at / CHANNELS * b->taps * PARTS;
+    b->weights = (const __m256i *)l->packed + at / CHANNELS * block_taps(l->c) * PARTS;
     if (b->end.offset)
         memcpy(offset, b->end.offset, b->n * sizeof *offset);
     if (b->end.scale)
@@ -106,22 +136,42 @@ static void fill_pair(const struct block *b, const uint8_t *const rows[2], const
     }
 }
 
-/* All that outputs of line y read from the column `first` on. */
-static void fill_pixels(struct block *b, size_t y, size_t first)
+/* A pair of rows, padding counted, from the column `first` on, to its place. */
+static void fill_rows(struct block *b, size_t place, const size_t row[2], size_t first)
 {
     const struct ox_integer_lines *l = b->l;
     const struct ox_conv *c = l->c;
-    for (size_t p = 0; 2 * p < c->kernel[0]; p++) {
-        const uint8_t *rows[2];
-        size_t steps[2];
-        for (size_t r = 0; r < 2; r++) {
-            const size_t tap = 2 * p + r, row = y * c->stride[0] + tap * c->dilation[0] - c->pad[0];
-            const bool inside = tap < c->kernel[0] && row < c->in[0]; /* above it wraps */
-            rows[r] = inside ? l->in + row * c->in[1] * c->in_pixel + b->at : l->zeros;
-            steps[r] = inside ? c->in_pixel : 0;
-        }
-        fill_pair(b, rows, steps, first, b->pixels + p * SPAN * PARTS);
+    const uint8_t *rows[2];
+    size_t steps[2];
+    for (size_t r = 0; r < 2; r++) {
+        const size_t y = row[r] - c->pad[0]; /* above the image it wraps */
+        const bool inside = y < c->in[0];
+        rows[r] = inside ? l->in + y * c->in[1] * c->in_pixel + b->at : l->zeros;
+        steps[r] = inside ? c->in_pixel : 0;
     }
+    fill_pair(b, rows, steps, first, b->pixels + place * SPAN * PARTS);
+}
+
+/* All that outputs of line y read from the column `first` on, as far as the line before did not. */
+static void start_line(struct block *b, size_t y, size_t first)
+{
+    const struct ox_conv *c = b->l->c;
+    const size_t row = y * c->stride[0], apart = c->dilation[0];
+    const size_t second = is_shared(c) ? row % 2 : 0, n = pairs_of(c, second);
+    const size_t base = is_shared(c) ? row / 2 : 0;
+    for (size_t p = 0; p < n; p++) {
+        const size_t pair = base + p, place = pair % PAIRS;
+        const size_t pair_rows[2] = {is_shared(c) ? 2 * pair : row + 2 * p * apart,
+                                     is_shared(c) ? 2 * pair + 1 : row + (2 * p + 1) * apart};
+        for (size_t q = 0; q < c->kernel[1]; q++)
+            b->pixel[p * c->kernel[1] + q] = (place * SPAN + q * c->dilation[1]) * PARTS;
+        if (pair < b->next && is_shared(c))
+            continue;
+        fill_rows(b, place, pair_rows, first);
+        b->next = pair + 1;
+    }
+    b->taps = n * c->kernel[1];
+    b->line_weights = b->weights + second * taps_of(c) * PARTS;
 }
 
 /* ---- Outputs ------------------------------------------------------------------------------------------------------- */
@@ -174,7 +224,7 @@ static inline __attribute__((always_inline)) void outputs(const struct block *b,
     const size_t step = b->l->c->out_pixel * (bytes ? 1 : sizeof(int32_t)) * OUTPUTS;
     const __m256i *pixels = b->pixels;
     for (size_t i = 0; i < n; i += OUTPUTS, pixels += OUTPUTS * apart, out += step) {
-        const __m256i *w = b->weights;
+        const __m256i *w = b->line_weights;
         __m256i sums[OUTPUTS][PARTS];
 #pragma GCC unroll 4
         for (unsigned k = 0; k < OUTPUTS; k++) {
@@ -207,17 +257,15 @@ static void lines(const struct ox_integer_lines *l, size_t y0, size_t y1)
     struct block b;
     b.l = l;
     b.ends = &ends;
-    b.taps = taps_of(c);
-    for (size_t tap = 0; tap < b.taps; tap++)
-        b.pixel[tap] = (tap / c->kernel[1] * SPAN + tap % c->kernel[1] * c->dilation[1]) * PARTS;
     for (size_t at = 0; at < c->groups; at += CHANNELS) {
         start_block(&b, l, at);
-        for (size_t y = y0; y < y1; y++) {
-            for (size_t x = 0; x < c->out[1]; x += most) {
-                const size_t n = c->out[1] - x < most ? c->out[1] - x : most;
+        for (size_t x = 0; x < c->out[1]; x += most) {
+            const size_t n = c->out[1] - x < most ? c->out[1] - x : most;
+            b.columns = (ox_integer_round_up(n, OUTPUTS) - 1) * stride + reach;
+            b.next = 0;
+            for (size_t y = y0; y < y1; y++) {
                 char *out = (char *)l->out + ((y * c->out[1] + x) * c->out_pixel + at) * size;
-                b.columns = (ox_integer_round_up(n, OUTPUTS) - 1) * stride + reach;
-                fill_pixels(&b, y, x * stride - c->pad[1]);
+                start_line(&b, y, x * stride - c->pad[1]);
                 if (size == 1)
                     outputs(&b, n, out, true);
                 else
