@@ -1,5 +1,5 @@
 /* Weights of 8-bit products as the kernels read them: the layouts, and packing. Winograd's (integer_winograd.c) and those of lines
- * (x86/integer_lines_vnni.c) are packed there. */
+ * (x86/integer_lines_*.c) are packed there. */
 #ifndef OX_KERNELS_INTEGER_PACK_H
 #define OX_KERNELS_INTEGER_PACK_H
 
