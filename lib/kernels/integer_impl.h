@@ -53,6 +53,12 @@ static inline size_t ox_integer_least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+/* A byte in two's complement. */
+static inline int16_t ox_integer_signed(uint8_t byte)
+{
+    return (int16_t)((byte ^ 0x80) - 0x80);
+}
+
 static inline size_t ox_integer_round_up(size_t x, size_t to)
 {
     return (x + to - 1) / to * to;

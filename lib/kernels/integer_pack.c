@@ -39,13 +39,7 @@ size_t ox_integer_packed_bytes(const struct ox_integer_core *k)
     return all;
 }
 
-/* A byte in two's complement. */
-static int16_t as_signed(uint8_t byte)
-{
-    return (int16_t)((byte ^ 0x80) - 0x80);
-}
-
-/* The same in 32 bits. */
+/* As ox_integer_signed(), in 32 bits. */
 static uint32_t widened(uint32_t byte)
 {
     return (byte ^ 0x80U) - 0x80U;
@@ -130,7 +124,7 @@ static void fill_panel(const struct ox_integer_packing *p, size_t i, char *out)
             for (size_t q = 0; q < k->depth; q++, at++) {
                 const uint8_t w = from[tap * p->tap + channel * p->channel] ^ p->flip;
                 if (pairs)
-                    ((int16_t *)(void *)out)[(at / 2 * nr + j) * 2 + at % 2] = as_signed(w);
+                    ((int16_t *)(void *)out)[(at / 2 * nr + j) * 2 + at % 2] = ox_integer_signed(w);
                 else
                     ((uint8_t *)out)[(at / 4 * nr + j) * 4 + at % 4] = w;
                 if (++channel == k->channels) {
@@ -145,11 +139,12 @@ static void fill_panel(const struct ox_integer_packing *p, size_t i, char *out)
 enum kind { WORDS, TIGHT, TURNED };
 
 /* TIGHT where no pair of products can leave 16 bits: bytes are not negative, so weights of unlike signs do not add up. */
-static enum kind kind_of(const int8_t *quad, size_t nr)
+static enum kind kind_of(const uint8_t *quad, size_t nr)
 {
     int least = 0, most = 0, least_turned = 0, most_turned = 0, least_odd = 0;
     for (size_t j = 0; j < 2 * nr; j++) {
-        const int even = quad[2 * j], odd = quad[2 * j + 1], both = even + odd, apart = even - odd;
+        const int even = ox_integer_signed(quad[2 * j]), odd = ox_integer_signed(quad[2 * j + 1]);
+        const int both = even + odd, apart = even - odd;
         least = both < least ? both : least;
         most = both > most ? both : most;
         least_turned = apart < least_turned ? apart : least_turned;
@@ -187,7 +182,7 @@ static void find_kinds(const struct ox_integer_core *k, const char *fours, uint3
     const size_t n = ox_integer_fours(k), nr = k->t->nr;
     uint32_t tight = 0, turned = 0;
     for (size_t q = 0; q < n; q++) {
-        const enum kind kind = kind_of((const int8_t *)(fours + q * 4 * nr), nr);
+        const enum kind kind = kind_of((const uint8_t *)(fours + q * 4 * nr), nr);
         if (kind == TIGHT)
             at[tight++] = (uint32_t)(4 * q);
         else if (kind == TURNED)
@@ -256,7 +251,7 @@ void ox_integer_pack(struct ox_env *env, const struct ox_integer_packing *p)
         for (size_t tap = 0; tap < taps; tap++) {
             for (size_t j = 0; j < k->groups; j++)
                 ((int16_t *)(void *)p->out)[ox_integer_tap(k->groups, tap, j)] =
-                    (int16_t)(as_signed(
+                    (int16_t)(ox_integer_signed(
                                   (uint8_t)(p->weights[j * p->col + tap * p->tap] ^ p->flip)) -
                               (p->zero ? p->zero[j] : 0));
         }

@@ -56,7 +56,7 @@ static void lines_pack(const struct ox_conv *c, const uint8_t *weights, uint8_t 
                 const size_t row = i / cols + second;
                 const size_t tap = second * taps_of(c) + row / 2 * cols + i % cols;
                 block[tap * (PIXEL / 2) + j % CHANNELS * 2 + row % 2] =
-                    (int8_t)(weights[j * n + i] ^ flip);
+                    ox_integer_signed(weights[j * n + i] ^ flip);
             }
         }
     }
