@@ -85,18 +85,26 @@ static enum ox_status measure(struct parity *p, struct ox_meter **meter, const s
     return status == OX_OK ? OX_OK : cli_error(p->cli, &err);
 }
 
+/* A itself; i: its output. */
+static enum ox_status measure_a(struct parity *p, struct parity_output *output, size_t i)
+{
+    const struct parity_side *a = &p->sides[0];
+    enum ox_status status = measure(p, &output->a_truth, a->run.outputs[i], a->double_outputs[i]);
+    if (status == OX_OK && a->tipped_outputs)
+        status = measure(p, &output->tipped, a->tipped_outputs[i], a->double_outputs[i]);
+    return status;
+}
+
 static enum ox_status measure_truth(struct parity *p, struct parity_output *output)
 {
     const struct parity_side *a = &p->sides[0], *b = &p->sides[output->side];
     size_t i = find_output(&a->run, output->name);
     size_t j = find_output(&b->run, parity_other_name(p, output->name));
-    enum ox_status status = measure(p, &output->a_truth, a->run.outputs[i], a->double_outputs[i]);
+    enum ox_status status = measure_a(p, output, i);
     if (status == OX_OK)
         status = measure(p, &output->b_truth, b->run.outputs[j], b->double_outputs[j]);
     if (status == OX_OK)
         status = measure(p, &output->truths, a->double_outputs[i], b->double_outputs[j]);
-    if (status == OX_OK && a->tipped_outputs)
-        status = measure(p, &output->tipped, a->tipped_outputs[i], a->double_outputs[i]);
     if (status == OX_OK && b->tipped_outputs)
         status = measure(p, &output->tipped, b->tipped_outputs[j], b->double_outputs[j]);
     return status;
@@ -108,12 +116,8 @@ enum ox_status parity_measure_expected(struct parity *p, struct parity_output *o
 {
     const struct parity_side *a = &p->sides[0];
     size_t i = find_output(&a->run, output->name);
-    enum ox_status status = measure(p, &output->a_truth, a->run.outputs[i], a->double_outputs[i]);
-    if (status == OX_OK)
-        status = measure(p, &output->b_truth, expected, a->double_outputs[i]);
-    if (status == OX_OK && a->tipped_outputs)
-        status = measure(p, &output->tipped, a->tipped_outputs[i], a->double_outputs[i]);
-    return status;
+    enum ox_status status = measure_a(p, output, i);
+    return status == OX_OK ? measure(p, &output->b_truth, expected, a->double_outputs[i]) : status;
 }
 
 enum ox_status parity_measure_truth(struct parity *p)

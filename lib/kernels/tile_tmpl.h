@@ -6,6 +6,11 @@
 #endif
 enum { NR = 2 * VW, LINE = 16, FAR = 128, PACK_AHEAD = 12, UNROLL = 4 };
 
+INLINE VF leaky(VF x, VF alpha)
+{
+    return v_select(v_lt(x, v_zero()), v_mul(x, alpha), x);
+}
+
 /* x = end(x) for lanes of row i at column j. */
 INLINE VF ending(const struct ox_epilogue *end, VF x, size_t i, size_t j, bool some, size_t m)
 {
@@ -22,7 +27,7 @@ INLINE VF ending(const struct ox_epilogue *end, VF x, size_t i, size_t j, bool s
     if (end->act == OX_ACT_CLIP)
         x = v_min(v_set1(end->hi), v_max(v_set1(end->lo), x));
     else if (end->act == OX_ACT_LEAKY)
-        x = v_select(v_lt(x, v_zero()), v_mul(x, v_set1(end->alpha)), x);
+        x = leaky(x, v_set1(end->alpha));
     return x;
 }
 
@@ -135,7 +140,7 @@ INLINE void come_nearer(const char *next, size_t step)
     }
 }
 
-/* The common ends of a whole panel, in registers: bias, residual, limits. */
+/* The common ends of a whole panel, in registers: bias, residual, limits or LeakyRelu. */
 INLINE void leave_whole(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
                         size_t first, VF (*sum)[2])
 {
@@ -182,7 +187,7 @@ INLINE void leave_whole(const struct ox_tile *t, const unsigned rows, const unsi
         for (unsigned i = 0; i < rows; i++) {
 #pragma GCC unroll 2
             for (unsigned v = 0; v < vecs; v++)
-                sum[i][v] = v_select(v_lt(sum[i][v], v_zero()), v_mul(sum[i][v], alpha), sum[i][v]);
+                sum[i][v] = leaky(sum[i][v], alpha);
         }
     }
 #pragma GCC unroll 16
