@@ -98,7 +98,7 @@ static bool stored_bytes(const struct ox_stored *stored, uint64_t *bytes)
 static bool is_for_it_alone(const struct ox_rewrite *rw, const struct ox_value *value,
                             const struct ox_node *node)
 {
-    if (value->graph != rw->graph || value->is_input || ox_rw_is_pinned(rw, value))
+    if (value->outer || value->is_input || ox_rw_is_pinned(rw, value))
         return false;
     for (const struct ox_use *use = ox_rw_uses(rw, value); use; use = use->next)
         if (use->node != node)

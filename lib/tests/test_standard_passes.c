@@ -289,8 +289,8 @@ START_TEST(a_transpose_of_axes_of_one_is_a_change_of_shape)
 }
 END_TEST
 
-/* What computes on a weight w of 256 KB, with 300,000 bytes to grow by, leaves one node. */
-static void folds_away(const char *nodes)
+/* What computes on a weight w of 256 KB, with 300,000 bytes to grow by, leaves so many nodes and constants. */
+static void folds_to(const char *nodes, size_t n_nodes, size_t n_inits)
 {
     struct ox_strbuf text;
     struct text_run f;
@@ -304,10 +304,15 @@ static void folds_away(const char *nodes)
     ck_assert(!text.failed);
     text_open(&f, text.data);
     ck_assert_msg(ox_optimize(f.model, &options, NULL, &f.err) == OX_OK, "%s", f.err.message);
-    ck_assert_uint_eq(f.model->graph->n_nodes, 1);
-    ck_assert_uint_eq(f.model->graph->n_inits, 1);
+    ck_assert_uint_eq(f.model->graph->n_nodes, n_nodes);
+    ck_assert_uint_eq(f.model->graph->n_inits, n_inits);
     text_close(&f);
     ox_strbuf_release(&text);
+}
+
+static void folds_away(const char *nodes)
+{
+    folds_to(nodes, 1, 1);
 }
 
 START_TEST(folding_counts_the_constants_that_go)
@@ -319,6 +324,17 @@ START_TEST(folding_counts_the_constants_that_go)
     folds_away("m = ReduceMean(w, o) s = Sub(w, m) q = Mul(s, s) "
                "v = ReduceMean(q, o) r = Sqrt(v) d = Div(s, r) u = Unsqueeze(d, o) "
                "y = MatMul(x, u)");
+}
+END_TEST
+
+START_TEST(a_branch_leaves_constants_of_the_graph_around_it)
+{
+    /* a is made by folding and used in the branch alone, by one node; z goes, a stays: it is not the branch's to drop. */
+    folds_to("a = Neg(w) m = ReduceMax <keepdims = 0> (x) z = Sub(m, m) k = Less(m, z) "
+             "y = If(k) <then_branch = t () => (float[1,1,256] p) "
+             "{ q = Mul(a, a) u = Unsqueeze(q, o) p = MatMul(x, u) }, "
+             "else_branch = e () => (float[1,1,256] r) { r = Unsqueeze(x, o) }>",
+             4, 2);
 }
 END_TEST
 
@@ -476,6 +492,7 @@ int main(void)
         changes_of_shape_are_merged,
         a_transpose_of_axes_of_one_is_a_change_of_shape,
         folding_counts_the_constants_that_go,
+        a_branch_leaves_constants_of_the_graph_around_it,
         concats_and_slices_are_merged,
         slices_of_the_same_axis_stay,
         axes_that_are_put_back_are_kept,
