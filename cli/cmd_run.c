@@ -179,7 +179,11 @@ static enum ox_status run_once(struct run *run, double *ms)
 static enum ox_status run_all(struct run *run)
 {
     enum ox_status status = run_once(run, &run->timing.first_ms);
+    const char *warning = ox_session_warning(run->session);
     double ms;
+    if (status == OX_OK && warning)
+        cli_warn(run->cli, "%s: warning: %s; run as if its dimensions had no names",
+                 run->model_path, warning);
     if (!run->args->repeat || status != OX_OK)
         return status;
     for (int64_t i = 1; i < run->args->warmup && status == OX_OK; i++)

@@ -897,6 +897,10 @@ enum ox_status ox_session_random_input(struct ox_session *session, size_t i, uin
                                        const int64_t *dims, struct ox_datum **out,
                                        struct ox_error *err);
 
+/* What the last run has to say of inputs that it took all the same, NULL: nothing. They may give a name of the model's dimensions
+ * two sizes, which its names forbid, but not its operators. The session's, until the next run. */
+const char *ox_session_warning(const struct ox_session *session);
+
 struct ox_session_stats {
     uint64_t arena_bytes;   /* most that values between nodes took at a time, over all runs */
     uint64_t weights_bytes; /* constants loaded so far, mapped ones too */

@@ -281,6 +281,35 @@ void ox_model_free_inits(struct ox_model *model)
     model->ir_version = 4;
 }
 
+/* NULL: no memory. */
+static const struct ox_type *without_symbols(struct ox_model *model, const struct ox_type *type)
+{
+    struct ox_type *copy = ox_arena_copy(&model->arena, type, sizeof *type);
+    int64_t number;
+    if (!copy || (type->inner && !(copy->inner = without_symbols(model, type->inner))))
+        return NULL;
+    if (!type->has_rank)
+        return copy;
+    copy->dims = ox_arena_array(&model->arena, type->rank + 1, sizeof *copy->dims);
+    for (unsigned i = 0; copy->dims && i < type->rank; i++)
+        copy->dims[i] =
+            type->dims[i] && ox_expr_is_int(type->dims[i], &number) ? type->dims[i] : NULL;
+    return copy->dims ? copy : NULL;
+}
+
+bool ox_model_drop_symbols(struct ox_model *model)
+{
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        const struct ox_graph *graph = model->graphs[g];
+        for (size_t i = 0; i < graph->n_values; i++) {
+            struct ox_value *value = graph->values[i];
+            if (value->type && !(value->type = without_symbols(model, value->type)))
+                return false;
+        }
+    }
+    return true;
+}
+
 /* ---- Names of nodes ------------------------------------------------------------------------------------------------ */
 
 /* The node keeps its name if it is the first of it, else gets one that none has. */

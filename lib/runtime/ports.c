@@ -179,9 +179,9 @@ static enum ox_status check_kind(const struct ox_session *session, size_t i,
                           session->input_ports[i].type);
 }
 
+/* What numbers declare comes first; what names do, in the second and third pass. */
 static enum ox_status check_tensor(const struct ox_session *session, size_t i,
-                                   const struct ox_tensor *tensor, struct sizes *sizes,
-                                   struct ox_error *err)
+                                   const struct ox_tensor *tensor, struct ox_error *err)
 {
     const struct ox_type *type = session->inputs[i]->type;
     bool widened = session->options.oracle && tensor->dtype == OX_FLOAT64 &&
@@ -194,10 +194,20 @@ static enum ox_status check_tensor(const struct ox_session *session, size_t i,
         return fail_input(session, i, tensor, "", err);
     for (unsigned d = 0; d < type->rank; d++) {
         int64_t fixed;
-        const char *symbol;
-        char what[320];
         if (ox_expr_is_int(type->dims[d], &fixed) && fixed != tensor->dims[d])
             return fail_input(session, i, tensor, "", err);
+    }
+    return OX_OK;
+}
+
+static enum ox_status check_symbols(const struct ox_session *session, size_t i,
+                                    const struct ox_tensor *tensor, struct sizes *sizes,
+                                    struct ox_error *err)
+{
+    const struct ox_type *type = session->inputs[i]->type;
+    for (unsigned d = 0; type->has_rank && d < type->rank; d++) {
+        const char *symbol;
+        char what[320];
         if (!ox_expr_is_symbol(type->dims[d], &symbol))
             continue;
         uint32_t index = (uint32_t)sizes->n;
@@ -256,9 +266,10 @@ static bool is_needed(const struct ox_session *session, const struct ox_value *i
 }
 
 enum ox_status ox_ports_check(const struct ox_session *session, struct ox_datum *const *inputs,
-                              struct ox_error *err)
+                              bool *misnamed, struct ox_error *err)
 {
     enum ox_status status = OX_OK;
+    *misnamed = false;
     struct sizes sizes = {0};
     size_t n_dims = 0;
     for (size_t i = 0; i < session->n_inputs; i++)
@@ -267,7 +278,8 @@ enum ox_status ox_ports_check(const struct ox_session *session, struct ox_datum 
     sizes.known = calloc(n_dims + 1, sizeof *sizes.known);
     if (!sizes.known)
         return ox_no_memory(err);
-    for (int pass = 0; pass < 2; pass++) {
+    for (int pass = 0; pass < 3; pass++) {
+        *misnamed = pass > 0;
         for (size_t i = 0; i < session->n_inputs; i++) {
             const struct ox_type *type = session->inputs[i]->type;
             if (!inputs[i]) {
@@ -280,12 +292,15 @@ enum ox_status ox_ports_check(const struct ox_session *session, struct ox_datum 
             OX_TRY_CLEANUP(check_kind(session, i, inputs[i], err));
             if (!type || type->kind != OX_TYPE_TENSOR || inputs[i]->kind != OX_DATUM_TENSOR)
                 continue;
-            OX_TRY_CLEANUP(pass == 0
-                               ? check_tensor(session, i, inputs[i]->tensor, &sizes, err)
-                               : check_expressions(session, i, inputs[i]->tensor, &sizes, err));
+            const struct ox_tensor *tensor = inputs[i]->tensor;
+            OX_TRY_CLEANUP(pass == 0   ? check_tensor(session, i, tensor, err)
+                           : pass == 1 ? check_symbols(session, i, tensor, &sizes, err)
+                                       : check_expressions(session, i, tensor, &sizes, err));
         }
     }
+    *misnamed = false;
 cleanup:
+    *misnamed &= status == OX_INPUT;
     ox_strmap_release(&sizes.index_of);
     free(sizes.known);
     return status;

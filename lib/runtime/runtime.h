@@ -58,7 +58,10 @@ struct ox_session {
         *plain; /* as the model stands, for runs that give what was taken as constant; NULL */
     struct ox_session
         *empty; /* rewritten for open sizes that are 0, which `planned` takes as at least 1; NULL */
-    const struct ox_session *ran;  /* the last run: this one or one of those two */
+    struct ox_session *unnamed; /* for inputs that give a name two sizes: of a copy without; NULL */
+    struct ox_model *copy;      /* that copy, if this is such a one; NULL */
+    char *warning;              /* of the last run, NULL: none */
+    const struct ox_session *ran;  /* the last run: this one or one of those three */
     bool may_be_empty;             /* this is such a one */
     struct ox_run_options options; /* arrays are not kept */
     struct ox_arena arena;         /* plans and ports */
@@ -104,9 +107,9 @@ void ox_session_share_memory(struct ox_session *session, const struct ox_session
 enum ox_status ox_ports_make(struct ox_session *session, const struct ox_run_options *options,
                              struct ox_error *err);
 /* Checks given inputs (session->n_inputs of them, NULL: default) against what the model declares: kind, element type, rank,
- * dimensions, and that a symbol has one size everywhere. */
+ * dimensions, and that a symbol has one size everywhere. *misnamed: only the last fails. */
 enum ox_status ox_ports_check(const struct ox_session *session, struct ox_datum *const *inputs,
-                              struct ox_error *err);
+                              bool *misnamed, struct ox_error *err);
 
 /* Plans the main graph for these outputs, and all graphs and functions that it leads to. Reports what is missing. */
 enum ox_status ox_plan_make(struct ox_session *session, struct ox_error *err);

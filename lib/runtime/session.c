@@ -85,9 +85,10 @@ static enum ox_status new_session(struct ox_session **out, struct ox_model *mode
                                   const struct ox_run_options *options, bool may_be_empty,
                                   struct ox_error *err);
 
-/* Another session over the same model, for runs that this one was not made for. */
+/* Another session over the same model, or a copy, for runs that this one was not made for. */
 static enum ox_status make_other(const struct ox_session *session, struct ox_session **other,
-                                 int level, bool may_be_empty, struct ox_error *err)
+                                 struct ox_model *model, int level, bool may_be_empty,
+                                 struct ox_error *err)
 {
     if (*other)
         return OX_OK;
@@ -100,8 +101,27 @@ static enum ox_status make_other(const struct ox_session *session, struct ox_ses
     options.level = level;
     options.outputs = names;
     options.n_outputs = session->n_outputs;
-    enum ox_status status = new_session(other, session->model, &options, may_be_empty, err);
+    enum ox_status status = new_session(other, model, &options, may_be_empty, err);
     free(names);
+    return status;
+}
+
+/* For inputs that contradict the names of their dimensions, as exporters' models do that gave one name to different sizes: a
+ * session over a copy without names. */
+static enum ox_status make_unnamed(struct ox_session *session, struct ox_error *err)
+{
+    struct ox_model *copy;
+    if (session->unnamed)
+        return OX_OK;
+    OX_TRY(ox_model_copy(&copy, session->model, err));
+    enum ox_status status = ox_model_drop_symbols(copy) ? OX_OK : ox_no_memory(err);
+    if (status == OX_OK)
+        status = make_other(session, &session->unnamed, copy, session->options.level,
+                            session->may_be_empty, err);
+    if (status == OX_OK)
+        session->unnamed->copy = copy;
+    else
+        ox_model_release(copy);
     return status;
 }
 
@@ -186,10 +206,13 @@ void ox_session_release(struct ox_session *session)
         return;
     ox_session_release(session->plain);
     ox_session_release(session->empty);
+    ox_session_release(session->unnamed);
+    free(session->warning);
     ox_plan_release(session);
     ox_pool_release(session->pool);
     if (session->planned != session->model)
         ox_model_release(session->planned);
+    ox_model_release(session->copy);
     ox_arena_release(&session->scratch);
     ox_arena_release(&session->arena);
     free(session->events);
@@ -271,14 +294,14 @@ static enum ox_status place_inputs(struct ox_session *session, struct ox_datum *
 }
 
 static enum ox_status run(struct ox_session *session, struct ox_datum *const *inputs,
-                          struct ox_datum **outputs, struct ox_error *err)
+                          struct ox_datum **outputs, bool *misnamed, struct ox_error *err)
 {
     enum ox_status status;
     struct ox_datum **placed =
         ox_arena_array(&session->scratch, session->n_inputs + 1, sizeof(struct ox_datum *));
     if (!placed)
         return ox_no_memory(err);
-    OX_TRY_CLEANUP(ox_ports_check(session, inputs, err));
+    OX_TRY_CLEANUP(ox_ports_check(session, inputs, misnamed, err));
     OX_TRY_CLEANUP(place_inputs(session, inputs, placed, err));
     struct ox_frame frame = {.session = session, .plan = session->main};
     OX_TRY_CLEANUP(ox_frame_run(&frame, placed, session->n_inputs, session->made,
@@ -303,11 +326,15 @@ enum ox_status ox_session_run(struct ox_session *session, struct ox_datum *const
                               struct ox_datum **outputs, struct ox_error *err)
 {
     struct ox_session *by = session;
+    bool misnamed = false;
+    free(session->warning);
+    session->warning = NULL;
     if (overrides_constant(session, inputs)) {
-        OX_TRY(make_other(session, &session->plain, 0, false, err));
+        OX_TRY(make_other(session, &session->plain, session->model, 0, false, err));
         by = session->plain;
     } else if (is_empty(session, inputs)) {
-        OX_TRY(make_other(session, &session->empty, session->options.level, true, err));
+        OX_TRY(make_other(session, &session->empty, session->model, session->options.level, true,
+                          err));
         by = session->empty;
     }
     session->ran = by;
@@ -318,14 +345,35 @@ enum ox_status ox_session_run(struct ox_session *session, struct ox_datum *const
     session->n_events = 0;
     session->run_start = session->options.profile ? ox_clock_ns() : 0;
     struct ox_arena_mark mark = ox_arena_mark(&session->scratch);
-    enum ox_status status = run(session, inputs, outputs, err);
+    enum ox_status status = run(session, inputs, outputs, &misnamed, err);
     ox_arena_rewind(&session->scratch, mark);
+    if (misnamed && !session->copy) {
+        if (!(session->warning = strdup(err->message)))
+            return ox_no_memory(err);
+        OX_TRY(make_unnamed(session, err));
+        session->ran = session->unnamed;
+        return ox_session_run(session->unnamed, inputs, outputs, err);
+    }
     return status == OX_OK ? status : ox_fail_model(err, status, session->model);
+}
+
+const char *ox_session_warning(const struct ox_session *session)
+{
+    while (!session->warning && session->ran != session)
+        session = session->ran;
+    return session->warning;
+}
+
+static const struct ox_session *last_run(const struct ox_session *session)
+{
+    while (session->ran != session)
+        session = session->ran;
+    return session;
 }
 
 void ox_session_stats(const struct ox_session *session, struct ox_session_stats *stats)
 {
-    session = session->ran;
+    session = last_run(session);
     *stats = (struct ox_session_stats){.arena_bytes = ox_pool_peak(session->pool),
                                        .weights_bytes = session->weights_bytes,
                                        .n_nodes = session->main->expanded};
@@ -333,6 +381,6 @@ void ox_session_stats(const struct ox_session *session, struct ox_session_stats 
 
 const struct ox_node_event *ox_session_events(const struct ox_session *session, size_t *n)
 {
-    *n = session->ran->n_events;
-    return session->ran->events;
+    *n = last_run(session)->n_events;
+    return last_run(session)->events;
 }

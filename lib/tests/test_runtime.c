@@ -112,15 +112,36 @@ START_TEST(wrong_dimension_is_refused)
 }
 END_TEST
 
-START_TEST(symbol_has_one_size)
+/* Exporters' names lie: what they say is no reason not to run. */
+static void runs_though(const char *text, int level, int64_t n, const char *warning)
 {
+    const float sums[2][3] = {{-11, -12, -13}, {-11, -22, -33}};
+    const struct ox_run_options options = {.level = level};
     struct text_run f;
-    text_must_plan(&f, HEAD "g (float[N] x, float[N] z) => (float[N] y) { y = Add(x, z) }", NULL);
-    text_give_floats(&f, 2, (const float[]){1, 2});
-    text_give_floats(&f, 1, (const float[]){1});
-    ck_assert_int_eq(text_run_once(&f), OX_INPUT);
-    expect_message(&f, "'N' is 1 here and 2 in 'x'");
+    text_must_plan(&f, text, &options);
+    text_give_floats(&f, 3, (const float[]){1, 2, 3});
+    text_give_floats(&f, n, (const float[]){10, 20, 30});
+    for (int again = 0; again < 2; again++) {
+        text_must_run(&f);
+        EXPECT(&f, 0, OX_FLOAT32, sums[n == 3][0], sums[n == 3][1], sums[n == 3][2]);
+        const char *said = ox_session_warning(f.session);
+        ck_assert_msg(warning ? said && strstr(said, warning) : !said, "%s", said ? said : "-");
+    }
     text_close(&f);
+}
+
+START_TEST(a_name_with_two_sizes_is_a_warning)
+{
+    static const char name[] = HEAD "g (float[N] x, float[N] z) => (float[N] y) "
+                                    "{ a = Add(x, z) y = Neg(a) }";
+    static const char formula[] = HEAD "g (float[N] x, float[\"N-2\"] z) => (float[N] y) "
+                                       "{ a = Add(x, z) y = Neg(a) }";
+    for (int level = 0; level < 3; level++) {
+        runs_though(name, level, 3, NULL);
+        runs_though(name, level, 1, "'N' is 1 here and 3 in 'x'");
+        runs_though(formula, level, 1, NULL);
+        runs_though(formula, level, 3, "dimension 0 is 3, not 1");
+    }
 }
 END_TEST
 
@@ -670,7 +691,7 @@ int main(void)
                                   missing_input_is_named,
                                   wrong_element_type_is_refused,
                                   wrong_dimension_is_refused,
-                                  symbol_has_one_size,
+                                  a_name_with_two_sizes_is_a_warning,
                                   chosen_outputs_run_only_what_they_need,
                                   unknown_chosen_output_is_named,
                                   all_values_come_after_the_outputs,
