@@ -202,12 +202,9 @@ struct ox_stored *ox_model_store(struct ox_model *model, const char *name,
     return stored;
 }
 
-struct ox_stored *ox_graph_add_init(struct ox_graph *graph, struct ox_value *value,
-                                    const struct ox_tensor *tensor)
+static struct ox_stored *add_stored(struct ox_graph *graph, struct ox_value *value,
+                                    struct ox_stored *stored)
 {
-    struct ox_stored *stored = ox_model_store(graph->model, value->name, tensor);
-    if (!stored)
-        return NULL;
     for (size_t i = 0; value->init && i < graph->n_inits; i++) {
         if (graph->inits[i] == value->init) {
             graph->inits[i] = stored;
@@ -223,6 +220,28 @@ struct ox_stored *ox_graph_add_init(struct ox_graph *graph, struct ox_value *val
     value->init = stored;
     value->removed = false;
     return stored;
+}
+
+struct ox_stored *ox_graph_add_init(struct ox_graph *graph, struct ox_value *value,
+                                    const struct ox_tensor *tensor)
+{
+    struct ox_stored *stored = ox_model_store(graph->model, value->name, tensor);
+    return stored ? add_stored(graph, value, stored) : NULL;
+}
+
+struct ox_stored *ox_graph_add_wide_init(struct ox_graph *graph, struct ox_value *value,
+                                         const struct ox_stored *narrow)
+{
+    struct ox_stored *stored = ox_arena_copy(&graph->model->arena, narrow, sizeof *stored);
+    if (!stored || (narrow->tensor && !own_tensor(graph->model, narrow->tensor)))
+        return NULL;
+    stored->name = value->name;
+    stored->dtype = OX_FLOAT32;
+    stored->data_type = OX_FLOAT32;
+    stored->place = OX_STORED_WIDE;
+    stored->tensor = NULL;
+    stored->narrow = narrow;
+    return add_stored(graph, value, stored);
 }
 
 void ox_graph_drop_init(struct ox_graph *graph, struct ox_value *value)

@@ -69,7 +69,8 @@ enum ox_stored_place {
     OX_STORED_RAW,
     OX_STORED_TYPED,
     OX_STORED_EXTERNAL,
-    OX_STORED_TENSOR
+    OX_STORED_TENSOR,
+    OX_STORED_WIDE
 };
 
 /* A TensorProto wherever it stands (initializer, attribute, sparse part). */
@@ -87,6 +88,8 @@ struct ox_stored {
     uint64_t offset, length;
     bool has_length;
     struct ox_tensor *tensor; /* TENSOR: made in memory by a pass */
+    const struct ox_stored *
+        narrow; /* WIDE: the 16-bit floats that it is in float32, as a pass wants them; widened whenever it is read */
     const struct Onnx__TensorProto
         *proto; /* its float_data, int32_data, int64_data, double_data and uint64_data are counted
                                               (n_float_data) but not decoded: their pointers are NULL */
@@ -318,6 +321,9 @@ struct ox_node *ox_graph_add_node(struct ox_graph *graph, const char *op_type, c
 /* Takes a reference. An initializer that the value has already is replaced. */
 struct ox_stored *ox_graph_add_init(struct ox_graph *graph, struct ox_value *value,
                                     const struct ox_tensor *tensor);
+/* One of 16-bit floats in float32, widened whenever it is read; `narrow` must stay as long as the model. */
+struct ox_stored *ox_graph_add_wide_init(struct ox_graph *graph, struct ox_value *value,
+                                         const struct ox_stored *narrow);
 /* The initializer of a value that nothing uses leaves the graph; a tensor that a pass gave it is released. */
 void ox_graph_drop_init(struct ox_graph *graph, struct ox_value *value);
 void ox_graph_remove_inits(struct ox_graph *graph, const bool *remove); /* by index in inits */

@@ -251,9 +251,22 @@ static enum ox_status load_typed(struct ox_model *model, const struct ox_stored 
     return status;
 }
 
+static enum ox_status load_wide(struct ox_model *model, const struct ox_stored *stored,
+                                struct ox_tensor **out, struct ox_error *err)
+{
+    struct ox_tensor *narrow;
+    OX_TRY(ox_stored_load(model, stored->narrow, &narrow, err));
+    enum ox_status status =
+        ox_tensor_convert(out, ox_env_budget(model->env), narrow, stored->dtype, true, err);
+    ox_tensor_release(narrow);
+    return status;
+}
+
 enum ox_status ox_stored_read(struct ox_model *model, const struct ox_stored *stored, bool copy,
                               struct ox_tensor **out, struct ox_error *err)
 {
+    if (stored->place == OX_STORED_WIDE)
+        return load_wide(model, stored, out, err);
     if (stored->place == OX_STORED_TENSOR) {
         *out = ox_tensor_ref(stored->tensor);
         return OX_OK;
@@ -275,7 +288,7 @@ enum ox_status ox_stored_load(struct ox_model *model, const struct ox_stored *st
 enum ox_status ox_stored_fill(struct ox_model *model, const struct ox_stored *stored,
                               struct ox_tensor *tensor, struct ox_error *err)
 {
-    if (stored->place != OX_STORED_TENSOR) {
+    if (stored->place != OX_STORED_TENSOR && stored->place != OX_STORED_WIDE) {
         struct located at;
         enum ox_status status = locate(model, stored, &at, err);
         if (status != OX_OK)
@@ -285,10 +298,10 @@ enum ox_status ox_stored_fill(struct ox_model *model, const struct ox_stored *st
             return OX_OK;
         }
     }
+    const bool wide = stored->place == OX_STORED_WIDE;
     struct ox_tensor *loaded;
-    OX_TRY(ox_stored_load(model, stored, &loaded, err));
-    if (loaded->n)
-        memcpy(tensor->data, loaded->data, loaded->n * ox_dtype_size(loaded->dtype));
+    OX_TRY(ox_stored_load(model, wide ? stored->narrow : stored, &loaded, err));
+    ox_elements_convert(tensor->dtype, tensor->data, loaded->dtype, loaded->data, loaded->n, true);
     ox_tensor_release(loaded);
     return OX_OK;
 }

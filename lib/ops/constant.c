@@ -679,7 +679,7 @@ const struct ox_op ox_ops_constant[] = {
      .run = run_constant_of_shape},
     /* In half types computed in float32 and rounded at the end: stash_type 1, the default. */
     {"", "Range", 11, 0, .infer = infer_range, .run = run_range},
-    {"", "EyeLike", 9, OX_OP_HALF, .infer = infer_eye_like, .run = run_eye_like},
+    {"", "EyeLike", 9, OX_OP_HALF | OX_OP_ROUNDED, .infer = infer_eye_like, .run = run_eye_like},
     {"", "OneHot", 9, OX_OP_HALF, .infer = infer_one_hot, .run = run_one_hot},
     {"", "Trilu", 14, OX_OP_HALF, .infer = infer_trilu, .run = run_trilu},
     {0}};

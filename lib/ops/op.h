@@ -30,7 +30,9 @@ enum {
     /* Its prepare(), and its kernel in the run after it, read float32 constants at any address where the machine can. */
     OX_OP_ANY_ADDRESS = 16,
     /* Random without a seed attribute: never folded, never merged. */
-    OX_OP_RANDOM = 8
+    OX_OP_RANDOM = 8,
+    /* What it makes depends on the very type of its inputs, or on how they are rounded: -O2 gives it 16-bit floats as such. */
+    OX_OP_ROUNDED = 32
 };
 
 struct ox_op {

@@ -443,10 +443,10 @@ static void infer_dynamic_quantize(struct ox_infer *c)
 }
 
 const struct ox_op ox_ops_quantize[] = {
-    {"", "DequantizeLinear", 10, .flags = OX_OP_HALF, .infer = infer_dequantize,
+    {"", "DequantizeLinear", 10, .flags = OX_OP_HALF | OX_OP_ROUNDED, .infer = infer_dequantize,
      .run = run_dequantize, .fast = ox_int8_dequantize},
     {"", "DynamicQuantizeLinear", 11, .infer = infer_dynamic_quantize, .run = run_dynamic_quantize,
      .fast = ox_int8_dynamic_quantize},
-    {"", "QuantizeLinear", 10, .flags = OX_OP_HALF, .infer = infer_quantize, .run = run_quantize,
+    {"", "QuantizeLinear", 10, .flags = OX_OP_HALF | OX_OP_ROUNDED, .infer = infer_quantize, .run = run_quantize,
      .fast = ox_int8_quantize},
     {0}};

@@ -43,6 +43,8 @@ cleanup:
 static void drop_source(struct ox_model *model, const struct ox_stored *stored)
 {
     enum { LEAST = 1 << 18 };
+    if (stored->place == OX_STORED_WIDE)
+        stored = stored->narrow;
     const uint8_t *bytes = stored->raw;
     uint64_t n = stored->raw_bytes;
     size_t count;
@@ -134,9 +136,10 @@ enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *valu
     struct ox_model *model = origin->graph->model;
     const struct ox_stored *stored = origin->init;
     size_t n;
-    bool raw = stored && stored->place == OX_STORED_RAW && stored->dtype != OX_STRING &&
+    bool wide = stored && stored->place == OX_STORED_WIDE;
+    bool raw = stored && (stored->place == OX_STORED_RAW || wide) && stored->dtype != OX_STRING &&
                stored->rank <= OX_MOST_RANK && ox_dims_count(stored->rank, stored->dims, &n);
-    bool in_place = raw && may_read_in_place(stored, n, how & OX_LEND_ANY_ADDRESS);
+    bool in_place = raw && !wide && may_read_in_place(stored, n, how & OX_LEND_ANY_ADDRESS);
     if (!in_place && !(raw && how & OX_LEND_COPY)) {
         struct ox_datum *datum;
         OX_TRY(ox_frame_value(frame, value, &datum, err));
