@@ -273,10 +273,11 @@ static enum ox_status walk_conv(struct ox_walk *walk, struct ox_node *node, cons
         return OX_OK;
     struct ox_walked *w, x;
     /* Not every runtime has ConvInteger for int8 weights: around 128 they say the same. Runtimes want one zero point for all
-     * channels, but scales come after the convolution: a scale a channel costs nothing. */
+     * channels, but scales come after the convolution: a scale a channel costs nothing, asked for or not, and batch norm that was
+     * folded in makes channels of very different sizes. */
     struct ox_weight_wish wish = weights_of(walk, node, -1);
     wish.as_unsigned = !options->compat_ort;
-    wish.axis = options->per_channel && !options->compat_ort && wish.symmetric ? 0 : -1;
+    wish.axis = !options->compat_ort && wish.symmetric ? 0 : -1;
     OX_TRY(ox_walk_weight(walk, node->inputs[1], &wish, &w, reason, err));
     if (!w)
         return OX_OK;
