@@ -7,6 +7,8 @@
 #include "schema/param.h"
 #include "schema/schema.h"
 
+enum { CAST_TAKES_NUMBER = 6 }; /* before, `to` is a name */
+
 struct widener {
     struct ox_rewrite *rw;
     struct ox_graph *graph;
@@ -214,7 +216,7 @@ enum ox_status ox_pass_widen_halves(struct ox_rewrite *rw, struct ox_graph *grap
 {
     struct widener w = {
         .rw = rw, .graph = graph, .n_values = graph->n_values, .n_nodes = graph->n_nodes};
-    if (!mentions_half(graph))
+    if (ox_graph_opset(graph, "") < CAST_TAKES_NUMBER || !mentions_half(graph))
         return OX_OK;
     /* Each node's outputs as they were: halves that somebody needs are made again in the end. */
     w.wide = ox_rw_scratch(rw, w.n_values, sizeof *w.wide);

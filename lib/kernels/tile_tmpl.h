@@ -586,10 +586,21 @@ INLINE void dot_block(size_t k, const unsigned rows, const unsigned cols, const 
         }
     }
     const size_t m = k - p;
-    for (unsigned i = 0; i < rows; i++) {
+    for (unsigned i = 0; i < rows && m > 0; i++) {
         const VF x = v_load_n(a + i * lda + p, m);
+#pragma GCC unroll 8
         for (unsigned j = 0; j < cols; j++)
-            c[i * ldc + j] = v_sum(v_fma(x, v_load_n(b + j * ldb + p, m), sum[i][j]));
+            sum[i][j] = v_fma(x, v_load_n(b + j * ldb + p, m), sum[i][j]);
+    }
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < rows; i++) {
+        if (cols == 8) {
+            v_sum_8(sum[i], c + i * ldc);
+            continue;
+        }
+#pragma GCC unroll 4
+        for (unsigned j = 0; j < cols; j++)
+            c[i * ldc + j] = v_sum(sum[i][j]);
     }
 }
 

@@ -276,8 +276,13 @@ static void run_direction(void *arg, size_t which, size_t slot)
     const struct direction *d = (const struct direction *)arg + which;
     const struct ox_rnn *rnn = d->rnn;
     const size_t n = rnn->hidden;
+    size_t steps = 0; /* of the longest */
     (void)slot;
-    for (size_t s = 0; s < rnn->steps; s++) {
+    for (size_t b = 0; b < rnn->batch; b++) {
+        const size_t length = length_of(d, b);
+        steps = length > steps ? length : steps;
+    }
+    for (size_t s = 0; s < steps; s++) {
         if (rnn->kind == OX_RNN_GRU)
             step_gru(d, s);
         else

@@ -110,6 +110,12 @@ static inline float v_sum(float32x4_t v)
     return vget_lane_f32(s, 0) + vget_lane_f32(s, 1);
 }
 
+static inline void v_sum_8(const float32x4_t *v, float *sums)
+{
+    for (int i = 0; i < 8; i++)
+        sums[i] = v_sum(v[i]);
+}
+
 static inline float v_most(float32x4_t v)
 {
     const float32x4_t s = v_max(v, vextq_f32(v, v, 2));

@@ -96,6 +96,20 @@ static inline float v_sum(__m256 v)
     return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
 }
 
+/* v_sum() of eight, each in its order. */
+static inline void v_sum_8(const __m256 *v, float *sums)
+{
+    __m256 s[4], t[2];
+    for (int i = 0; i < 4; i++)
+        s[i] = _mm256_add_ps(_mm256_permute2f128_ps(v[i], v[i + 4], 0x20),
+                             _mm256_permute2f128_ps(v[i], v[i + 4], 0x31));
+    for (int i = 0; i < 2; i++)
+        t[i] = _mm256_add_ps(_mm256_unpacklo_ps(s[2 * i], s[2 * i + 1]),
+                             _mm256_unpackhi_ps(s[2 * i], s[2 * i + 1]));
+    _mm256_storeu_ps(sums, _mm256_add_ps(_mm256_shuffle_ps(t[0], t[1], 0x44),
+                                         _mm256_shuffle_ps(t[0], t[1], 0xee)));
+}
+
 static inline float v_most(__m256 v)
 {
     __m128 s = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));

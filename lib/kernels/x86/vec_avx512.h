@@ -101,6 +101,12 @@ static inline float v_sum(__m512 v)
     return _mm512_reduce_add_ps(v);
 }
 
+static inline void v_sum_8(const __m512 *v, float *sums)
+{
+    for (int i = 0; i < 8; i++)
+        sums[i] = v_sum(v[i]);
+}
+
 static inline float v_most(__m512 v)
 {
     return _mm512_reduce_max_ps(v);
