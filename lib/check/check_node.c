@@ -117,10 +117,42 @@ static void check_against_schema(struct ox_checker *c, const struct ox_node *nod
     ox_check_subgraph_arity(c, node);
 }
 
+/* Those that onnx's checker lets pass, and what says the same today. */
+static const struct {
+    const char *name, *instead;
+} experimental[] = {
+    {"ATen", "it stands for an operator of PyTorch: export the model with a newer version of that"},
+    {"Affine", "Mul and Add say the same"},
+    {"ConstantFill", "ConstantOfShape, or Constant and Expand, say the same"},
+    {"Crop", "Slice says the same"},
+    {"DynamicSlice", "Slice says the same from opset 10 on"},
+    {"GRUUnit", "GRU says the same"},
+    {"GivenTensorFill", "Constant says the same"},
+    {"ImageScaler", "Mul, and Add of [C, 1, 1], say the same"},
+    {"ParametricSoftplus", "Mul, Softplus and Mul say the same"},
+    {"Scale", "Mul says the same"},
+    {"ScaledTanh", "Mul, Tanh and Mul say the same"},
+};
+
+static bool check_experimental(struct ox_checker *c, const struct ox_node *node)
+{
+    const struct ox_place place = {.node = node};
+    for (size_t i = 0; !*node->domain && i < OX_COUNT(experimental); i++) {
+        if (strcmp(node->op_type, experimental[i].name) != 0)
+            continue;
+        ox_findings_add(c->findings, OX_F_NODE_EXPERIMENTAL, &place, experimental[i].instead,
+                        "%s was experimental and left the standard", node->op_type);
+        return true;
+    }
+    return false;
+}
+
 static void check_unknown(struct ox_checker *c, const struct ox_node *node, int64_t version)
 {
     const struct ox_place place = {.node = node};
     char hint[256];
+    if (check_experimental(c, node))
+        return;
     const struct ox_schema *later = ox_schema_find(node->domain, node->op_type, INT_MAX);
     const char *similar = ox_schema_similar(node->domain, node->op_type);
     const char *advice = NULL;

@@ -179,7 +179,8 @@ bool ox_costs_node(struct ox_costs *c, size_t i, size_t most, struct ox_node_ent
         .n_outputs = node->n_outputs,
         .n_attrs = most ? node->n_attrs : 0,
         .cost = *ox_costs_of(c, node)};
-    schema = ox_schema_lookup(node->graph->model->env, node->domain, node->op_type, entry->opset);
+    schema =
+        ox_schema_lookup_any(node->graph->model->env, node->domain, node->op_type, entry->opset);
     ox_graph_path(&text, node->graph);
     entry->graph = keep(c, &text);
     ox_node_label(&text, node);

@@ -1,5 +1,5 @@
 /* Activations: Celu Elu Gelu HardSigmoid HardSwish LeakyRelu Mish Relu Selu Shrink Sigmoid Softplus Softsign Swish
- * ThresholdedRelu. */
+ * ThresholdedRelu, and those that left the standard: Affine ParametricSoftplus Scale ScaledTanh. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "ops/rules.h"
 #include "ops/whole.h"
 
-/* Coefficients by their place in the formula: alpha (lambd of Shrink), beta (gamma of Selu, bias of Shrink). */
+/* Coefficients by their place in the formula: alpha (lambd of Shrink, scale of Scale), beta (gamma of Selu, bias of Shrink). */
 struct activation {
     double alpha, beta;
 };
@@ -29,6 +29,12 @@ static enum ox_status run_with(struct ox_run *r, const struct ox_kernels *kernel
     if (beta)
         p.beta = ox_run_float(r, beta, beta_default);
     return ox_run_elementwise(r, kernels, 1, OX_UNDEFINED, &p, err);
+}
+
+static enum ox_status run_affine(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(affine)}};
+    return run_with(r, &kernels, "alpha", 1, "beta", 0, err);
 }
 
 static enum ox_status run_celu(struct ox_run *r, struct ox_error *err)
@@ -80,10 +86,39 @@ static enum ox_status run_mish(struct ox_run *r, struct ox_error *err)
     return run_with(r, &kernels, NULL, 0, NULL, 0, err);
 }
 
+/* Both coefficients must be given: the operators' page never had defaults, and onnxruntime knows none. */
+static enum ox_status run_given(struct ox_run *r, const struct ox_kernels *kernels,
+                                struct ox_error *err)
+{
+    static const char *const names[] = {"alpha", "beta"};
+    for (size_t i = 0; i < OX_COUNT(names); i++)
+        if (!ox_run_attr(r, names[i]))
+            return ox_run_fail(r, err, OX_INPUT, "attribute '%s' is missing", names[i]);
+    return run_with(r, kernels, "alpha", 0, "beta", 0, err);
+}
+
+static enum ox_status run_parametric_softplus(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(parametric_softplus)}};
+    return run_given(r, &kernels, err);
+}
+
 static enum ox_status run_relu(struct ox_run *r, struct ox_error *err)
 {
     static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(relu), OX_KERNELS_SIGNED(relu)}};
     return run_with(r, &kernels, NULL, 0, NULL, 0, err);
+}
+
+static enum ox_status run_scale(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(scale)}};
+    return run_with(r, &kernels, "scale", 1, NULL, 0, err);
+}
+
+static enum ox_status run_scaled_tanh(struct ox_run *r, struct ox_error *err)
+{
+    static const struct ox_kernels kernels = {{OX_KERNELS_FLOAT(scaled_tanh)}};
+    return run_given(r, &kernels, err);
 }
 
 /* Version 1 has other defaults; the schema gives them. */
@@ -151,6 +186,7 @@ static void infer_relu(struct ox_infer *c)
 }
 
 const struct ox_op ox_ops_activation[] = {
+    {"", "Affine", 1, .infer = ox_rule_same, .run = run_affine},
     {"", "Celu", 12, .infer = ox_rule_same, .run = run_celu, .fast = ox_fast_unary},
     {"", "Elu", 1, .infer = ox_rule_same, .run = run_elu, .fast = ox_fast_unary},
     {"", "Gelu", 20, .infer = ox_rule_same, .run = run_gelu, .fast = ox_fast_unary},
@@ -158,7 +194,10 @@ const struct ox_op ox_ops_activation[] = {
     {"", "HardSwish", 14, .infer = ox_rule_same, .run = run_hard_swish, .fast = ox_fast_unary},
     {"", "LeakyRelu", 1, .infer = ox_rule_same, .run = run_leaky_relu, .fast = ox_fast_unary},
     {"", "Mish", 18, .infer = ox_rule_same, .run = run_mish, .fast = ox_fast_unary},
+    {"", "ParametricSoftplus", 1, .infer = ox_rule_same, .run = run_parametric_softplus},
     {"", "Relu", 1, .infer = infer_relu, .run = run_relu, .fast = ox_fast_unary},
+    {"", "Scale", 1, .infer = ox_rule_same, .run = run_scale},
+    {"", "ScaledTanh", 1, .infer = ox_rule_same, .run = run_scaled_tanh},
     {"", "Selu", 1, .infer = ox_rule_same, .run = run_selu_1},
     {"", "Selu", 6, .infer = ox_rule_same, .run = run_selu, .fast = ox_fast_unary},
     {"", "Shrink", 9, .infer = ox_rule_same, .run = run_shrink},

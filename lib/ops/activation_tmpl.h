@@ -37,6 +37,10 @@ static T N(gelu_tanh_of)(T x)
     return x * N(sigmoid_of)(root_8_over_pi * (x + (T)0.044715 * x * x * x));
 }
 
+#define FN N(affine)
+#define SETUP ALPHA BETA
+#define OP(x) (alpha * (x) + beta)
+#include "ops/unary_loop_tmpl.h"
 #define FN N(celu)
 #define SETUP ALPHA
 #define OP(x) N(celu_of)((x), alpha)
@@ -66,8 +70,20 @@ static T N(gelu_tanh_of)(T x)
 #define FN N(mish)
 #define OP(x) ((x)*M(tanh)(N(softplus_of)(x)))
 #include "ops/unary_loop_tmpl.h"
+#define FN N(parametric_softplus)
+#define SETUP ALPHA BETA
+#define OP(x) (alpha * N(softplus_of)(beta * (x)))
+#include "ops/unary_loop_tmpl.h"
 #define FN N(relu)
 #define OP(x) ((x) < 0 ? 0 : (x))
+#include "ops/unary_loop_tmpl.h"
+#define FN N(scale)
+#define SETUP ALPHA
+#define OP(x) (alpha * (x))
+#include "ops/unary_loop_tmpl.h"
+#define FN N(scaled_tanh)
+#define SETUP ALPHA BETA
+#define OP(x) (alpha * M(tanh)(beta * (x)))
 #include "ops/unary_loop_tmpl.h"
 #define FN N(selu)
 #define SETUP ALPHA BETA

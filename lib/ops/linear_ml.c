@@ -8,10 +8,19 @@
 /* Scores of rows: X by the coefficients, a row of them a score, and the intercepts. */
 struct linear {
     struct ox_ml_rows rows;
-    size_t n; /* scores a row */
+    size_t n;   /* scores a row */
+    bool spare; /* coefficients beyond those of the last score are left alone */
     enum ox_post_transform transform;
     double *scores; /* [rows, n] */
 };
+
+/* As many coefficients as the scores need; a classifier may have more (see run_linear_classifier). */
+static bool coefficients_fit(const struct linear *l, size_t n, size_t *need)
+{
+    if (OX_MUL_OVERFLOWS(l->n, l->rows.cols, need))
+        return false;
+    return n == *need || (l->spare && n > *need && n % l->n == 0);
+}
 
 static enum ox_status linear_scores(struct ox_run *r, struct linear *l, struct ox_error *err)
 {
@@ -19,7 +28,7 @@ static enum ox_status linear_scores(struct ox_run *r, struct linear *l, struct o
     const float *coefficients = ox_run_floats(r, "coefficients", &n_coefficients);
     const float *intercepts = ox_run_floats(r, "intercepts", &n_intercepts);
     size_t cols = l->rows.cols, need;
-    if (OX_MUL_OVERFLOWS(l->n, cols, &need) || n_coefficients != need)
+    if (!coefficients_fit(l, n_coefficients, &need))
         return ox_run_fail(r, err, OX_INPUT,
                            "there are %zu coefficients for %zu scores of %zu features",
                            n_coefficients, l->n, cols);
@@ -58,7 +67,7 @@ static enum ox_status linear_scores(struct ox_run *r, struct linear *l, struct o
 
 static enum ox_status run_linear_regressor(struct ox_run *r, struct ox_error *err)
 {
-    struct linear l;
+    struct linear l = {.spare = false};
     int64_t targets = ox_run_int(r, "targets", 1);
     OX_TRY(ox_ml_rows(r, &l.rows, err));
     OX_TRY(ox_post_transform(r, &l.transform, err));
@@ -86,18 +95,22 @@ static size_t pick(const double *scores, size_t n)
     return best;
 }
 
+/* There are as many scores as intercepts. Rows of coefficients lie at the distance of X's features, so that a narrower X than the
+ * model was made for meets the first of them and none of the last, as in onnxruntime: of this the standard says nothing. */
 static enum ox_status run_linear_classifier(struct ox_run *r, struct ox_error *err)
 {
     struct linear l;
     struct ox_ml_labels labels;
-    size_t n_coefficients;
+    size_t n_coefficients, n_intercepts;
     OX_TRY(ox_ml_rows(r, &l.rows, err));
     OX_TRY(ox_post_transform(r, &l.transform, err));
     ox_ml_labels(r, "classlabels_ints", "classlabels_strings", &labels);
     (void)ox_run_floats(r, "coefficients", &n_coefficients);
+    (void)ox_run_floats(r, "intercepts", &n_intercepts);
     if (l.rows.cols == 0 || n_coefficients == 0)
         return ox_run_fail(r, err, OX_INPUT, "there are no features or no coefficients");
-    l.n = n_coefficients / l.rows.cols;
+    l.n = n_intercepts ? n_intercepts : n_coefficients / l.rows.cols;
+    l.spare = n_intercepts > 0;
     OX_TRY(linear_scores(r, &l, err));
     bool paired = l.n == 1 && labels.n == 2;
     size_t columns = paired ? 2 : l.n;

@@ -147,7 +147,7 @@ static const struct ox_expr *row_dim(struct ox_infer *c)
     const struct ox_expr *const *dims;
     if (!ox_infer_shape(c, 0, &rank, &dims))
         return NULL;
-    return rank == 2 ? dims[0] : ox_infer_num(c, 1);
+    return rank > 1 ? dims[0] : ox_infer_num(c, 1);
 }
 
 void ox_ml_infer_labels(struct ox_infer *c, size_t i, const char *ints, const char *strings)

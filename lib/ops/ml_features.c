@@ -252,7 +252,8 @@ static enum ox_status vectorizer_width(struct ox_run *r, const int64_t *widths, 
     return OX_OK;
 }
 
-/* Inputs side by side, each cut to its width or filled up with zeros; a list is one row. */
+/* Inputs side by side, each cut to its width or filled up with zeros; a list is one row, and of more than two axes those after the
+ * first make the columns. */
 static enum ox_status run_feature_vectorizer(struct ox_run *r, struct ox_error *err)
 {
     size_t n, column = 0;
@@ -268,8 +269,6 @@ static enum ox_status run_feature_vectorizer(struct ox_run *r, struct ox_error *
     for (size_t k = 0; k < n; column += (size_t)widths[k++]) {
         const struct ox_tensor *x = ox_run_in(r, k);
         size_t own_rows = x->rank > 1 ? (size_t)x->dims[0] : 1;
-        if (x->rank > 2)
-            return ox_run_fail(r, err, OX_INPUT, "input %zu has rank %u, not 1 or 2", k, x->rank);
         if (own_rows != rows)
             return ox_run_fail(r, err, OX_INPUT, "input %zu has %zu rows, the first one %zu", k,
                                own_rows, rows);

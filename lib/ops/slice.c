@@ -1,4 +1,4 @@
-/* Operators that cut and join: Concat, Split, Slice. */
+/* Operators that cut and join: Concat, Split, Slice, and DynamicSlice, which is what Slice became in opset 10, without steps. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -593,7 +593,7 @@ static void infer_slice_values(struct ox_infer *c, const struct bounds *b)
     ox_infer_set_values(c, 0, n, values);
 }
 
-static void infer_slice(struct ox_infer *c)
+static void infer_slice_by(struct ox_infer *c, bool by_inputs)
 {
     const struct ox_expr *const *in, **out;
     struct bounds b = {.n = 0};
@@ -606,7 +606,7 @@ static void infer_slice(struct ox_infer *c)
     out = ox_infer_dims(c, rank);
     if (!out)
         return;
-    if (!(ox_infer_opset(c) < 10 ? infer_bounds_attr(c, &b) : infer_bounds_input(c, rank, &b))) {
+    if (!(by_inputs ? infer_bounds_input(c, rank, &b) : infer_bounds_attr(c, &b))) {
         ox_infer_unknown(c, 0, "starts, ends or axes are not known");
         ox_infer_set_shape(c, 0, rank, out);
         return;
@@ -623,6 +623,16 @@ static void infer_slice(struct ox_infer *c)
     }
     ox_infer_set_shape(c, 0, rank, out);
     infer_slice_values(c, &b);
+}
+
+static void infer_slice_attr(struct ox_infer *c)
+{
+    infer_slice_by(c, false);
+}
+
+static void infer_slice(struct ox_infer *c)
+{
+    infer_slice_by(c, true);
 }
 
 static enum ox_status run_slice_by(struct ox_run *r, const int64_t *starts, const int64_t *ends,
@@ -688,6 +698,7 @@ static enum ox_status run_slice(struct ox_run *r, struct ox_error *err)
 const struct ox_op ox_ops_slice[] = {
     {"", "Concat", 1, OX_OP_HALF, .infer = infer_concat, .run = run_concat},
     {"", "Split", 1, OX_OP_HALF, .infer = infer_split, .run = run_split},
-    {"", "Slice", 1, OX_OP_HALF, .infer = infer_slice, .run = run_slice_attr},
+    {"", "DynamicSlice", 1, OX_OP_HALF, .infer = infer_slice, .run = run_slice},
+    {"", "Slice", 1, OX_OP_HALF, .infer = infer_slice_attr, .run = run_slice_attr},
     {"", "Slice", 10, OX_OP_HALF, .infer = infer_slice, .run = run_slice},
     {0}};

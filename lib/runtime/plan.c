@@ -59,7 +59,7 @@ static enum ox_status resolve_new(struct planner *p, const struct ox_node *node,
                                       (long long)opset, newest);
         return to->missing ? OX_OK : no_memory(err);
     }
-    to->schema = ox_schema_lookup(p->session->env, node->domain, node->op_type, opset);
+    to->schema = ox_schema_lookup_any(p->session->env, node->domain, node->op_type, opset);
     if (to->schema && to->schema->deprecated) {
         to->missing = ox_arena_printf(arena, "deprecated since opset %d", to->schema->since);
         return to->missing ? OX_OK : no_memory(err);

@@ -100,3 +100,10 @@ const struct ox_schema *ox_schema_lookup(const struct ox_env *env, const char *d
     const struct ox_operator *custom = ox_operators_find(env, domain, name, opset);
     return custom ? &custom->schema : NULL;
 }
+
+const struct ox_schema *ox_schema_lookup_any(const struct ox_env *env, const char *domain,
+                                             const char *name, int64_t opset)
+{
+    const struct ox_schema *schema = ox_schema_lookup(env, domain, name, opset);
+    return schema ? schema : ox_schema_find_foreign(domain, name, opset);
+}

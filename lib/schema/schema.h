@@ -24,5 +24,9 @@ struct ox_env;
 /* ox_schema_find(), and where that has none what the environment was given (schema/operators.h). env may be NULL. */
 const struct ox_schema *ox_schema_lookup(const struct ox_env *env, const char *domain,
                                          const char *name, int64_t opset);
+/* The same with what onnxruntime adds to the domains of the standard: what a node is run by and its shapes are inferred by, while
+ * the checker holds it against ox_schema_lookup(). */
+const struct ox_schema *ox_schema_lookup_any(const struct ox_env *env, const char *domain,
+                                             const char *name, int64_t opset);
 
 #endif

@@ -17,11 +17,8 @@ static bool add_row(struct ox_shapes *s, const struct ox_node *node, int64_t ops
         s->rules = grown;
         s->cap_rules = cap;
     }
-    const struct ox_schema *schema = ox_schema_find(node->domain, node->op_type, opset);
-    if (!schema)
-        schema = ox_schema_find_foreign(node->domain, node->op_type, opset);
-    if (!schema)
-        schema = ox_schema_lookup(s->model->env, node->domain, node->op_type, opset);
+    const struct ox_schema *schema =
+        ox_schema_lookup_any(s->model->env, node->domain, node->op_type, opset);
     *index = (uint32_t)s->n_rules;
     s->rules[s->n_rules++] = (struct ox_rule_row){
         node->domain, opset, ox_op_lookup(s->model->env, node->domain, node->op_type, opset),
