@@ -15,6 +15,16 @@ struct places {
 static const struct places multi_head = {3, 4, 5, 6, 7, 8, 9};
 static const struct places decoder = {10, 3, 4, 5, 6, 7, 9};
 
+/* The past is a buffer that the present takes over. MultiHeadAttention has no attribute to say so: to onnxruntime its input
+ * past_sequence_length does. */
+static bool shares_buffer(const struct ox_run *r, const struct places *at)
+{
+    if (!ox_run_has(r, at->past_key))
+        return false;
+    return at == &decoder ? ox_run_int(r, "past_present_share_buffer", 0) != 0
+                          : ox_run_has(r, at->past_length);
+}
+
 /* Queries, keys and values as they were given, and how to step through them. */
 struct given {
     const double *q, *k, *v;
@@ -145,14 +155,15 @@ static enum ox_status read_past(struct ox_run *r, size_t i, const struct ox_atte
     return ox_real_in(r, i, out, err);
 }
 
-/* Where each batch's rows of the past really are, when beams took them over from each other. */
+/* Where each batch's rows of the past really are, when beams took them over from each other. Of MultiHeadAttention a single token
+ * follows them through a shared buffer, as in onnxruntime. */
 static enum ox_status follow_beams(struct ox_run *r, const struct places *at, size_t rows,
                                    const struct ox_attend *a, size_t size, size_t stored,
                                    const double *past, double *to, size_t total,
                                    struct ox_error *err)
 {
     const struct ox_tensor *beams = ox_run_in(r, at->cache_indirection);
-    if (!beams || at != &decoder)
+    if (!beams || (at != &decoder && (a->rows != 1 || !shares_buffer(r, at))))
         return OX_OK;
     if (beams->rank != 3 || beams->dims[0] == 0 ||
         a->batch != (size_t)beams->dims[0] * (size_t)beams->dims[1] ||
@@ -197,8 +208,7 @@ static enum ox_status join(struct ox_run *r, const struct places *at, size_t i_p
                          a->batch, a->heads, g->new_rows, size, bias);
     *out = all;
     if (ox_run_wants(r, i_present)) {
-        bool shared = ox_run_int(r, "past_present_share_buffer", 0) && past;
-        size_t rows = shared && stored > a->cols ? stored : a->cols;
+        size_t rows = shares_buffer(r, at) && stored > a->cols ? stored : a->cols;
         const int64_t dims[4] = {(int64_t)a->batch, (int64_t)a->heads, (int64_t)rows,
                                  (int64_t)size};
         double *present = all;
@@ -224,8 +234,11 @@ static enum ox_status past_length(struct ox_run *r, const struct places *at, con
     const struct ox_tensor *past = ox_run_in(r, at->past_key);
     const struct ox_tensor *length = ox_run_in(r, at->past_length);
     *rows = past && past->rank == 4 ? (size_t)past->dims[2] : 0;
-    if (!past || !length || length->n != 1 || !ox_run_int(r, "past_present_share_buffer", 0))
+    if (!past || !length || !shares_buffer(r, at))
         return OX_OK;
+    if (length->n != 1)
+        return ox_run_fail(r, err, OX_INPUT, "past_sequence_length has %zu elements, not one",
+                           length->n);
     int64_t given = ox_tensor_get_int(length, 0);
     if (given < 0 || (size_t)given + g->new_rows > *rows)
         return ox_run_fail(r, err, OX_INPUT,
@@ -325,7 +338,8 @@ static void infer_present(struct ox_infer *c, const struct places *at, const str
                           const struct ox_expr *new_rows)
 {
     const struct ox_expr *heads = ox_infer_num(c, ox_infer_int_attr(c, "num_heads", 0));
-    bool shared = ox_infer_int_attr(c, "past_present_share_buffer", 0) != 0;
+    bool shared = at == &decoder ? ox_infer_int_attr(c, "past_present_share_buffer", 0) != 0
+                                 : ox_infer_has(c, at->past_length);
     for (size_t i = 1; i < 3 && i < ox_infer_n_out(c); i++) {
         size_t i_past = i == 1 ? at->past_key : at->past_value;
         unsigned rank;
