@@ -25,8 +25,9 @@ static enum ox_status run_image_scaler(struct ox_run *r, struct ox_error *err)
     struct ox_tensor *y;
     OX_TRY(check_images(r, x, err));
     if (n != (size_t)x->dims[1])
-        return ox_run_fail(r, err, OX_INPUT, "attribute bias has %zu elements for %" PRId64
-                           " channels", n, x->dims[1]);
+        return ox_run_fail(r, err, OX_INPUT,
+                           "attribute bias has %zu elements for %" PRId64 " channels", n,
+                           x->dims[1]);
     OX_TRY(ox_run_out(r, 0, x->dtype, 4, x->dims, &y, err));
     const size_t plane = (size_t)(x->dims[2] * x->dims[3]);
     for (size_t at = 0, c = 0; at < x->n; at += plane, c = c + 1 == n ? 0 : c + 1) {
@@ -141,9 +142,9 @@ static void infer_crop(struct ox_infer *c)
         } else if (crop.n_scale) {
             dims[2 + k] = ox_infer_num(c, crop.scale[k]);
         } else {
-            dims[2 + k] = ox_infer_sub(
-                c, ox_infer_sub(c, x[2 + k], ox_infer_num(c, crop.border[1 - k])),
-                ox_infer_num(c, crop.border[3 - k]));
+            dims[2 + k] =
+                ox_infer_sub(c, ox_infer_sub(c, x[2 + k], ox_infer_num(c, crop.border[1 - k])),
+                             ox_infer_num(c, crop.border[3 - k]));
         }
     }
     ox_infer_set_shape(c, 0, 4, dims);

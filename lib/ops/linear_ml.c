@@ -107,7 +107,7 @@ static enum ox_status run_linear_classifier(struct ox_run *r, struct ox_error *e
     ox_ml_labels(r, "classlabels_ints", "classlabels_strings", &labels);
     (void)ox_run_floats(r, "coefficients", &n_coefficients);
     (void)ox_run_floats(r, "intercepts", &n_intercepts);
-    if (l.rows.cols == 0 || n_coefficients == 0)
+    if ((l.rows.cols == 0 && n_intercepts == 0) || n_coefficients == 0)
         return ox_run_fail(r, err, OX_INPUT, "there are no features or no coefficients");
     l.n = n_intercepts ? n_intercepts : n_coefficients / l.rows.cols;
     l.spare = n_intercepts > 0;

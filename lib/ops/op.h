@@ -97,6 +97,9 @@ struct ox_run {
     enum ox_status (*subgraph)(struct ox_run *r, const struct ox_graph *graph,
                                struct ox_datum *const *inputs, size_t n_inputs,
                                struct ox_datum **outputs, size_t n_outputs, struct ox_error *err);
+    /* What inference tells of a value of this node's subgraphs where the file does not; NULL: nothing. It lives as long as the
+     * executor. Set by the runtime; NULL: never asked. */
+    const struct ox_type *(*inferred)(struct ox_run *r, const struct ox_value *value);
     uint64_t
         seed; /* for random operators without a seed of their own: differs a node, the same a run */
     const struct ox_op *op; /* the row that runs; NULL: flags do not matter */

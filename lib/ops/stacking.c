@@ -198,16 +198,25 @@ static enum ox_status empty_of(struct ox_run *r, enum ox_dtype dtype, unsigned r
     return OX_OK;
 }
 
+/* As the graph declares it, or where it does not say all, as it is inferred. */
+static const struct ox_type *type_of(struct ox_run *r, const struct ox_value *value)
+{
+    const struct ox_type *type = value ? value->type : NULL, *inferred = NULL;
+    if (value && r->inferred && (!type || type->elem == OX_UNDEFINED || !type->has_rank))
+        inferred = r->inferred(r, value);
+    return inferred ? inferred : type;
+}
+
 enum ox_status ox_stack_empty(struct ox_run *r, const struct ox_value *value,
                               const struct ox_tensor *like, int64_t axis, size_t length,
                               struct ox_tensor **out, struct ox_error *err)
 {
     if (like)
         return empty_of(r, like->dtype, like->rank, like->dims, axis, length, out, err);
-    const struct ox_type *type = value ? value->type : NULL;
+    const struct ox_type *type = type_of(r, value);
     if (!type || type->kind != OX_TYPE_TENSOR || type->elem == OX_UNDEFINED)
         return ox_run_fail(r, err, OX_INPUT,
-                           "no trip was made and the graph does not declare the type of '%.128s'",
+                           "no trip was made and nothing tells the type of '%.128s'",
                            value ? value->name : "");
     enum ox_dtype dtype = type->elem;
     if (r->oracle && (dtype == OX_FLOAT16 || dtype == OX_BFLOAT16 || dtype == OX_FLOAT32))

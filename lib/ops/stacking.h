@@ -22,8 +22,8 @@ void ox_stack_release(struct ox_stack *stack);
 enum ox_status ox_stack_join(struct ox_run *r, struct ox_stack *stack, int64_t axis, bool reverse,
                              size_t length, const char *what, struct ox_tensor **out,
                              struct ox_error *err);
-/* What a join of no items is: the element type and dims of `like` (NULL: those that the graph declares for the value, open
- * dims 0). */
+/* What a join of no items is: the element type and dims of `like` (NULL: those that the graph declares for the value or that
+ * are inferred, open dims 0). */
 enum ox_status ox_stack_empty(struct ox_run *r, const struct ox_value *value,
                               const struct ox_tensor *like, int64_t axis, size_t length,
                               struct ox_tensor **out, struct ox_error *err);

@@ -72,6 +72,7 @@ struct ox_session {
     size_t n_plans, cap_plans;
     struct ox_body *bodies;
     size_t n_bodies, cap_bodies;
+    struct ox_shapes *shapes; /* of `planned`, once a kernel has asked what is inferred; NULL */
     struct ox_plan *main;
     /* Ports; `place` is the index of an input among the graph's. The first n_must outputs must be made. */
     struct ox_value **inputs, **outputs;

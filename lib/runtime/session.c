@@ -210,6 +210,7 @@ void ox_session_release(struct ox_session *session)
     free(session->warning);
     ox_plan_release(session);
     ox_pool_release(session->pool);
+    ox_shapes_release(session->shapes);
     if (session->planned != session->model)
         ox_model_release(session->planned);
     ox_model_release(session->copy);

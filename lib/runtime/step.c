@@ -3,6 +3,7 @@
 
 #include "runtime/runtime.h"
 #include "schema/param.h"
+#include "shape/shapes.h"
 
 /* ---- What kernels ask of the runtime ------------------------------------------------------------------------------ */
 
@@ -38,6 +39,19 @@ static enum ox_status run_subgraph(struct ox_run *r, const struct ox_graph *grap
                              .call = home->call,
                              .depth = frame->depth + 1};
     return ox_frame_run(&inner, inputs, n_inputs, graph->outputs, graph->n_outputs, outputs, err);
+}
+
+/* Inference takes its time and is seldom asked for: it runs when it is. */
+static const struct ox_type *inferred_type(struct ox_run *r, const struct ox_value *value)
+{
+    const struct ox_frame *frame = r->executor;
+    struct ox_session *session = frame->session;
+    if (value->graph->model != session->planned)
+        return NULL;
+    if (!session->shapes &&
+        ox_shapes_infer(&session->shapes, session->planned, NULL, NULL, NULL) != OX_OK)
+        return NULL;
+    return ox_shapes_type(session->shapes, value);
 }
 
 /* ---- A step ----------------------------------------------------------------------------------------------------- */
@@ -387,6 +401,7 @@ enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct 
                 .call = frame->call,
                 .executor = frame,
                 .subgraph = run_subgraph,
+                .inferred = inferred_type,
                 .seed = frame->seed +
                         (node->place ? node->place : node->index + 1) * 0x9E3779B97F4A7C15u,
                 .op = step->op,

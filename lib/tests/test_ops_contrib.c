@@ -271,6 +271,40 @@ START_TEST(queries_see_the_past_and_themselves)
 }
 END_TEST
 
+/* Two beams of a query, a key and a value of one number; what past_sequence_length leaves of a past of three rows. */
+static struct one_op *shared_past(double length)
+{
+    struct one_op *op = ms("MultiHeadAttention");
+    one_op_int(op, "num_heads", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "2x1x1", 0, 0);
+    ONE_OP_IN(op, OX_FLOAT32, "2x1x1", 1, 1);
+    ONE_OP_IN(op, OX_FLOAT32, "2x1x1", 4, 8);
+    for (size_t i = 0; i < 3; i++)
+        one_op_in_none(op);
+    ONE_OP_IN(op, OX_FLOAT32, "2x1x3x1", 1, 1, 1, 1, 1, 1);
+    ONE_OP_IN(op, OX_FLOAT32, "2x1x3x1", 2, 50, 50, 6, 60, 60);
+    ONE_OP_IN(op, OX_INT32, "1", length);
+    return op;
+}
+
+START_TEST(a_past_with_a_length_is_a_buffer)
+{
+    struct one_op *op = shared_past(1);
+    RUN_OK(op, 3);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2x1x1", 1e-6, 3, 7);
+    ONE_OP_OUT(op, 2, OX_FLOAT32, "2x1x3x1", 0, 2, 4, 50, 6, 8, 60);
+    one_op_free(op);
+    op = shared_past(1);
+    ONE_OP_IN(op, OX_INT32, "1x2x3", 1, 0, 0, 0, 0, 0); /* each beam goes on from the other */
+    RUN_OK(op, 3);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2x1x1", 1e-6, 5, 5);
+    ONE_OP_OUT(op, 2, OX_FLOAT32, "2x1x3x1", 0, 2, 4, 50, 6, 8, 60);
+    one_op_free(op);
+    RUN_FAILS(shared_past(3), 3, "past_sequence_length is 3 in a buffer of 3 rows");
+    RUN_FAILS(shared_past(-1), 3, "past_sequence_length is -1");
+}
+END_TEST
+
 START_TEST(heads_share_keys_and_windows_slide)
 {
     struct one_op *op = ms("GroupQueryAttention");
@@ -629,6 +663,7 @@ static Suite *contrib_suite(void)
     tcase_add_test(tcase, the_sum_is_normalized_and_given);
     tcase_add_test(tcase, an_id_that_is_not_there_is_named);
     tcase_add_test(tcase, queries_see_the_past_and_themselves);
+    tcase_add_test(tcase, a_past_with_a_length_is_a_buffer);
     tcase_add_test(tcase, heads_share_keys_and_windows_slide);
     tcase_add_test(tcase, a_new_cache_has_the_querys_type);
     tcase_add_test(tcase, more_keys_than_there_are_is_refused);

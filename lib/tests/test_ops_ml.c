@@ -106,12 +106,21 @@ START_TEST(features_stand_side_by_side)
 }
 END_TEST
 
-START_TEST(features_of_three_axes_are_refused)
+START_TEST(features_of_more_axes_are_those_of_their_row)
 {
     struct one_op *op = ml("FeatureVectorizer", 1);
-    ONE_OP_INTS(op, "inputdimensions", 1);
-    ONE_OP_IN(op, OX_FLOAT32, "1x2x1", 1, 2);
-    RUN_FAILS(op, 1, "input 0 has rank 3, not 1 or 2");
+    ONE_OP_INTS(op, "inputdimensions", 3, 1, 3);
+    ONE_OP_IN(op, OX_FLOAT32, "2x2x2", 1, 2, 3, 4, 5, 6, 7, 8);
+    ONE_OP_IN(op, OX_FLOAT32, "2x1", 9, 10);
+    ONE_OP_IN(op, OX_FLOAT32, "2x1x2", 11, 12, 13, 14);
+    must_run(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2x7", 0, 1, 2, 3, 9, 11, 12, 0, 5, 6, 7, 10, 13, 14, 0);
+    one_op_free(op);
+    op = ml("FeatureVectorizer", 1);
+    ONE_OP_INTS(op, "inputdimensions", 2, 2);
+    ONE_OP_IN(op, OX_FLOAT32, "2x1x2", 1, 2, 3, 4);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 5, 6);
+    must_fail(op, "input 1 has 1 rows, the first one 2");
 }
 END_TEST
 
@@ -218,6 +227,41 @@ START_TEST(linear_scores_choose_the_label)
     one_op_expect_strings(op, 0, "2", (const char *const[]){"p", "q"}, 2);
     ONE_OP_OUT(op, 1, OX_FLOAT32, "2x2", 1e-6, a, b, b, a);
     one_op_free(op);
+}
+END_TEST
+
+/* Made for four features: of rows of two the last coefficients are left. */
+START_TEST(a_narrower_row_meets_the_first_coefficients)
+{
+    struct one_op *op = ml("LinearClassifier", 1);
+    ONE_OP_FLOATS(op, "coefficients", 1, 0, 0, 1, 2, 2, 9, 9, 9, 9, 9, 9);
+    ONE_OP_FLOATS(op, "intercepts", 0, 1, -1);
+    ONE_OP_INTS(op, "classlabels_ints", 5, 6, 7);
+    ONE_OP_IN(op, OX_FLOAT32, "2x2", 3, 1, -3, 1);
+    must_run(op, 2);
+    ONE_OP_OUT(op, 0, OX_INT64, "2", 0, 7, 6);
+    ONE_OP_OUT(op, 1, OX_FLOAT32, "2x3", 0, 3, 2, 7, -3, 2, -5);
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(coefficients_that_are_too_few_or_no_rows_are_refused)
+{
+    static const struct {
+        size_t n;
+        const char *words;
+    } rows[] = {{4, "4 coefficients for 3 scores of 2"}, {7, "7 coefficients for 3 scores of 2"}};
+    const float ones[7] = {1, 1, 1, 1, 1, 1, 1};
+    struct one_op *op = ml("LinearClassifier", 1);
+    one_op_floats(op, "coefficients", ones, rows[_i].n);
+    ONE_OP_FLOATS(op, "intercepts", 0, 1, -1);
+    ONE_OP_INTS(op, "classlabels_ints", 5, 6, 7);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 3, 1);
+    must_fail(op, rows[_i].words);
+    op = ml("LinearRegressor", 1);
+    one_op_floats(op, "coefficients", ones, rows[_i].n);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2", 3, 1);
+    must_fail(op, "for 1 scores of 2");
 }
 END_TEST
 
@@ -402,7 +446,7 @@ int main(void)
     tcase_add_test(tcase, scaling_is_offset_first);
     tcase_add_loop_test(tcase, rows_are_normalized, 0, 3);
     tcase_add_test(tcase, features_stand_side_by_side);
-    tcase_add_test(tcase, features_of_three_axes_are_refused);
+    tcase_add_test(tcase, features_of_more_axes_are_those_of_their_row);
     tcase_add_test(tcase, strings_become_numbers_and_back);
     tcase_add_loop_test(tcase, labels_are_mapped_and_nan_is_a_key, 0, 4);
     tcase_add_loop_test(tcase, of_equal_categories_the_last_counts, 0, 2);
@@ -410,6 +454,8 @@ int main(void)
     tcase_add_test(tcase, categories_become_columns);
     tcase_add_test(tcase, an_unknown_category_may_be_refused);
     tcase_add_test(tcase, linear_scores_choose_the_label);
+    tcase_add_test(tcase, a_narrower_row_meets_the_first_coefficients);
+    tcase_add_loop_test(tcase, coefficients_that_are_too_few_or_no_rows_are_refused, 0, 2);
     tcase_add_test(tcase, linear_regression_of_two_targets);
     tcase_add_test(tcase, support_vectors_add_up);
     tcase_add_test(tcase, pairs_of_classes_vote);

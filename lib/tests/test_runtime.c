@@ -382,6 +382,37 @@ START_TEST(loop_without_trips_gives_empty_scan_outputs)
 }
 END_TEST
 
+static void stack_what_is_inferred(int level)
+{
+    struct text_run f;
+    text_must_plan(&f,
+                   HEAD "g (int64 n, bool c, float[2] x) => (double[T,U] all) {"
+                        "w = Cast <to = 11> (x) "
+                        "last, all = Loop (n, c, w) <body = b (int64 i, bool on, s) => (bool on2, "
+                        "s2, t) { on2 = Identity(on) s2 = Add(s, w) t = Concat <axis = 0> (s2, w)"
+                        " }> }",
+                   &(struct ox_run_options){.level = level});
+    text_give(&f, OX_INT64, 0, NULL, (const int64_t[]){0});
+    text_give(&f, OX_BOOL, 0, NULL, (const uint8_t[]){1});
+    text_give_floats(&f, 2, (const float[]){2, 3});
+    for (int run = 0; run < 2; run++) {
+        text_must_run(&f);
+        const struct ox_tensor *all = ox_datum_get_tensor(f.out[0]);
+        ck_assert_int_eq(all->dtype, OX_FLOAT64);
+        ck_assert_uint_eq(all->rank, 2);
+        ck_assert_int_eq(all->dims[0], 0);
+        ck_assert_int_eq(all->dims[1], 4);
+    }
+    text_close(&f);
+}
+
+START_TEST(loop_without_trips_stacks_what_is_inferred)
+{
+    stack_what_is_inferred(0);
+    stack_what_is_inferred(2);
+}
+END_TEST
+
 START_TEST(loop_trips_are_limited)
 {
     struct text_run f;
@@ -706,6 +737,7 @@ int main(void)
                                   values_are_captured_at_any_depth,
                                   loop_carries_and_stacks,
                                   loop_without_trips_gives_empty_scan_outputs,
+                                  loop_without_trips_stacks_what_is_inferred,
                                   loop_trips_are_limited,
                                   endless_loop_can_be_cancelled,
                                   function_attributes_are_given_by_reference_or_default,
