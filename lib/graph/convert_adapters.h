@@ -146,6 +146,15 @@ bool ox_birth_bernoulli(struct ox_adapt *c);
 bool ox_birth_attention(struct ox_adapt *c);
 bool ox_birth_rotary(struct ox_adapt *c);
 
+/* convert_experimental.c: what was never standard, as onnxruntime has it until opset 9 */
+bool ox_up_affine(struct ox_adapt *c);
+bool ox_up_crop(struct ox_adapt *c);
+bool ox_up_dynamic_slice(struct ox_adapt *c);
+bool ox_up_image_scaler(struct ox_adapt *c);
+bool ox_up_parametric_softplus(struct ox_adapt *c);
+bool ox_up_scale(struct ox_adapt *c);
+bool ox_up_scaled_tanh(struct ox_adapt *c);
+
 /* convert_plain.c: operators that stay as they are, on the way down */
 bool ox_down_plain(struct ox_adapt *c);
 bool ox_has_plain(const struct ox_node *node); /* it may be in another form now */

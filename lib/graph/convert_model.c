@@ -154,10 +154,19 @@ static enum ox_status infer_again(struct job *job)
 
 /* ---- A node ------------------------------------------------------------------------------------------------------- */
 
+/* The row that says that `next` has no more what onnxruntime had added to the domain until then; NULL. */
+static const struct ox_schema *withdrawn(const struct job *job, const char *op_type,
+                                         int64_t version, int64_t next)
+{
+    const struct ox_schema *row = ox_schema_find_foreign(job->domain, op_type, next);
+    bool is_last = row && row->deprecated && row->since == next && next > version;
+    return is_last && !ox_schema_find(job->domain, op_type, version) ? row : NULL;
+}
+
 static struct ox_adapt adapt_of(struct job *job, struct ox_node *node, int64_t version,
                                 int64_t next, struct ox_strbuf *blocked)
 {
-    return (struct ox_adapt){
+    struct ox_adapt c = {
         .model = job->model,
         .shapes = job->shapes,
         .n_known = job->n_known,
@@ -173,6 +182,12 @@ static struct ox_adapt adapt_of(struct job *job, struct ox_node *node, int64_t v
         .freed = &job->freed,
         .err = job->err,
     };
+    const struct ox_schema *gone = withdrawn(job, node->op_type, version, next);
+    if (gone) {
+        c.from = ox_schema_find_foreign(job->domain, node->op_type, version);
+        c.to = gone;
+    }
+    return c;
 }
 
 static bool convert_node(struct ox_adapt *c)
@@ -385,6 +400,7 @@ static bool differs(const struct job *job, const struct ox_function *function, i
             if (is_ours(job, graph->nodes[i]) &&
                 (ox_schema_find(job->domain, op, version) !=
                      ox_schema_find(job->domain, op, next) ||
+                 withdrawn(job, op, version, next) ||
                  (next < version && ox_has_plain(graph->nodes[i]))))
                 return true;
         }
