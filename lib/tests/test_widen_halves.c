@@ -1,0 +1,126 @@
+/* Models of 16-bit floats at -O2: what is rounded, and what is not. Numbers are chosen so that a rounding between would show: 2049 is no
+ * half, and 1 + 2^-11 rounds to 1. */
+#include <check.h>
+
+#include "graph/pass.h"
+#include "tests/run_suite.h"
+#include "tests/run_text.h"
+
+#define HEAD "<ir_version: 10, opset_import: [\"\" : 20]> "
+
+/* The first element of output 0 of a run at `level`, given x. */
+static double first(const char *text, int level, float x)
+{
+    struct text_run f;
+    const struct ox_run_options options = {.level = level};
+    text_must_plan(&f, text, &options);
+    text_give_floats(&f, 1, &x);
+    text_must_run(&f);
+    const double y = ox_tensor_get_double(ox_datum_get_tensor(f.out[0]), 0);
+    text_close(&f);
+    return y;
+}
+
+/* What each node rounds, and what one rounding in the end leaves. */
+static void gives(const char *text, float x, double rounded, double once)
+{
+    ck_assert_double_eq(first(text, 0, x), rounded);
+    ck_assert_double_eq(first(text, 2, x), once);
+}
+
+START_TEST(nothing_is_rounded_between_inputs_and_outputs)
+{
+    /* 2048 + 1 - 2048 */
+    gives(HEAD "g (float[1] x) => (float[1] y) <float16[1] b = {15360}, float16[1] c = {26624}> "
+               "{ h = Cast<to = 10>(x) s = Add(h, b) d = Sub(s, c) y = Cast<to = 1>(d) }",
+          2048, 0, 1);
+    /* the same of the other type: 256 + 1 - 256 */
+    gives(HEAD "g (float[1] x) => (float[1] y) <bfloat16[1] b = {16256}, bfloat16[1] c = {17280}> "
+               "{ h = Cast<to = 16>(x) s = Add(h, b) d = Sub(s, c) y = Cast<to = 1>(d) }",
+          256, 0, 1);
+    /* constants that nodes hold, and operators that move halves as they are */
+    gives(HEAD "g (float[1] x) => (float[1] y) { b = Constant<value = float16[1] {15360}>() "
+               "c = Constant<value = float16[1] {26624}>() h = Cast<to = 10>(x) s = Add(h, b) "
+               "n = Identity(s) a = Abs(n) q = Concat<axis = 0>(a, b) "
+               "i = Constant<value = int64[1] {0}>() g = Gather(q, i) d = Sub(g, c) "
+               "y = Cast<to = 1>(d) }",
+          2048, 0, 1);
+}
+END_TEST
+
+START_TEST(casts_and_outputs_round)
+{
+    /* to a half and back, as the model says */
+    gives(HEAD "g (float[1] x) => (float[1] y) { h = Cast<to = 10>(x) y = Cast<to = 1>(h) }", 2049,
+          2048, 2048);
+    /* an output of 16 bits that also goes on */
+    gives(HEAD "g (float[1] x) => (float16[1] s, float[1] y) <float16[1] b = {15360}> "
+               "{ h = Cast<to = 10>(x) s = Add(h, b) y = Cast<to = 1>(s) }",
+          2048, 2048, 2048);
+    /* operators that look at the type itself: 2^16 is infinite as a half */
+    gives(HEAD "g (float[1] x) => (bool[1] y) <float16[1] b = {31744}> "
+               "{ h = Cast<to = 10>(x) s = Add(h, h) y = IsInf(s) }",
+          65504, 1, 1);
+}
+END_TEST
+
+START_TEST(values_that_others_need_are_halves)
+{
+    /* by a branch, where 2048 + 1 is rounded */
+    gives(HEAD
+          "g (float[1] x) => (float[1] y) <float16[1] b = {15360}, float16[1] c = {26624}> "
+          "{ h = Cast<to = 10>(x) s = Add(h, b) m = ReduceMax<keepdims = 0>(x) "
+          "z = Sub(m, m) k = Less(z, m) "
+          "y = If(k) <then_branch = t () => (float[1] p) { d = Sub(s, c) p = Cast<to = 1>(d) }, "
+          "else_branch = e () => (float[1] q) { q = Neg(x) }> }",
+          2048, 0, 0);
+    /* by name */
+    struct text_run f;
+    const char *names[] = {"s"};
+    const struct ox_run_options options = {.level = 2, .outputs = names, .n_outputs = 1};
+    text_must_plan(&f,
+                   HEAD "g (float[1] x) => (float[1] y) <float16[1] b = {15360}> "
+                        "{ h = Cast<to = 10>(x) s = Add(h, b) y = Cast<to = 1>(s) }",
+                   &options);
+    text_give_floats(&f, 1, &(float){2048});
+    text_must_run(&f);
+    ck_assert_int_eq(ox_tensor_dtype(ox_datum_get_tensor(f.out[0])), OX_FLOAT16);
+    text_close(&f);
+}
+END_TEST
+
+START_TEST(a_table_stays_as_small_as_it_is)
+{
+    /* looked up in as halves, then 2048 + 1 - 2048 */
+    gives(HEAD "g (float[1] x) => (float[1] y) <float16[2] w = {15360, 26624}> "
+               "{ i = Cast<to = 7>(x) t = Gather(w, i) o = Sub(i, i) b = Gather(w, o) "
+               "s = Add(t, b) d = Sub(s, t) y = Cast<to = 1>(d) }",
+          1, 0, 1);
+}
+END_TEST
+
+START_TEST(before_casts_took_numbers_nodes_round)
+{
+    gives("<ir_version: 3, opset_import: [\"\" : 5]> g (float[1] x) => (float[1] y) "
+          "<float16[1] b = {15360}, float16[1] c = {26624}> "
+          "{ h = Cast<to = \"FLOAT16\">(x) s = Sum(h, b) y = Cast<to = \"FLOAT\">(s) }",
+          2048, 2048, 2048);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        nothing_is_rounded_between_inputs_and_outputs,
+        casts_and_outputs_round,
+        values_that_others_need_are_halves,
+        a_table_stays_as_small_as_it_is,
+        before_casts_took_numbers_nodes_round,
+    };
+    Suite *suite = suite_create("widen halves");
+    TCase *tcase = tcase_create("widen halves");
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
