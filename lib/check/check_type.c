@@ -42,11 +42,10 @@ static void check_shape(const struct declared *d, const struct Onnx__TensorShape
         const struct Onnx__TensorShapeProto__Dimension *dim = shape->dim[i];
         if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
             dim->dim_value < 0)
-            ox_findings_add(d->c->findings,
-                            dim->dim_value == -1 ? OX_F_VALUE_DIM_OPEN : OX_F_VALUE_DIM, &d->place,
-                            "leave an unknown dimension open or name it",
-                            "dimension %zu of '%s' is %lld", i, d->place.tensor,
-                            (long long)dim->dim_value);
+            ox_findings_add(
+                d->c->findings, dim->dim_value == -1 ? OX_F_VALUE_DIM_OPEN : OX_F_VALUE_DIM,
+                &d->place, "leave an unknown dimension open or name it",
+                "dimension %zu of '%s' is %lld", i, d->place.tensor, (long long)dim->dim_value);
     }
 }
 

@@ -234,7 +234,8 @@ static void infer_bit_cast(struct ox_infer *c)
 }
 
 const struct ox_op ox_ops_cast[] = {
-    {"", "BitCast", 26, .flags = OX_OP_HALF | OX_OP_ROUNDED, .infer = infer_bit_cast, .run = run_bit_cast},
+    {"", "BitCast", 26, .flags = OX_OP_HALF | OX_OP_ROUNDED, .infer = infer_bit_cast,
+     .run = run_bit_cast},
     {"", "Cast", 1, .flags = OX_OP_HALF, .infer = infer_cast_by_name, .run = run_cast_by_name},
     {"", "Cast", 6, .flags = OX_OP_HALF, .infer = infer_cast, .run = run_cast},
     {"", "CastLike", 15, .flags = OX_OP_HALF, .infer = infer_cast_like, .run = run_cast_like},

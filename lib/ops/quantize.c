@@ -447,6 +447,6 @@ const struct ox_op ox_ops_quantize[] = {
      .run = run_dequantize, .fast = ox_int8_dequantize},
     {"", "DynamicQuantizeLinear", 11, .infer = infer_dynamic_quantize, .run = run_dynamic_quantize,
      .fast = ox_int8_dynamic_quantize},
-    {"", "QuantizeLinear", 10, .flags = OX_OP_HALF | OX_OP_ROUNDED, .infer = infer_quantize, .run = run_quantize,
-     .fast = ox_int8_quantize},
+    {"", "QuantizeLinear", 10, .flags = OX_OP_HALF | OX_OP_ROUNDED, .infer = infer_quantize,
+     .run = run_quantize, .fast = ox_int8_quantize},
     {0}};
