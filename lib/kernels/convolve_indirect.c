@@ -231,6 +231,7 @@ static size_t find_segments(const struct job *j, const struct tile_rows *at, uns
 struct group {
     size_t n;
     struct ox_tile tile[GROUP];
+    size_t skip[GROUP]; /* rows of the panel before the first of them that counts */
     struct ox_epilogue end[GROUP];
     const float *pointers[2 * SEGMENTS * OX_TILE_ROWS_MAX];
 };
@@ -244,6 +245,48 @@ struct block {
     bool add, last;
 };
 
+static bool is_empty_segment(const struct job *j, const float *const *a, unsigned rows)
+{
+    for (unsigned i = 0; i < rows; i++)
+        if (a[i] != j->zeros)
+            return false;
+    return true;
+}
+
+/* Whether one of the first n taps of a tile lies in the image. */
+static bool meets_image(const struct job *j, const struct tile_rows *at, unsigned rows, size_t n)
+{
+    const struct ox_conv_phase *p = &j->phase;
+    for (size_t tap = 0; tap < n; tap++) {
+        const ptrdiff_t dy = (ptrdiff_t)(tap / p->taps[1]) * p->tap_offset[0];
+        const ptrdiff_t dx = (ptrdiff_t)(tap % p->taps[1]) * p->tap_offset[1];
+        for (unsigned i = 0; i < rows; i++)
+            if ((size_t)(at->y[i] + dy) < j->c->in[0] && (size_t)(at->x[i] + dx) < j->c->in[1])
+                return true;
+    }
+    return false;
+}
+
+/* Leaves out the segments at either end that are padding in all rows; false: nothing is left of a block that may be left out. */
+static bool trim(const struct job *j, const struct block *b, const struct tile_rows *at,
+                 struct ox_tile *t, size_t depth, size_t *skip)
+{
+    const unsigned mr = j->t->mr;
+    size_t first = 0, n = t->segments;
+    while (n > 1 && is_empty_segment(j, t->a + (first + n - 1) * mr, t->rows))
+        n--;
+    while (n > 1 && is_empty_segment(j, t->a + first * mr, t->rows)) {
+        first++;
+        n--;
+    }
+    const bool empty = n == 1 && is_empty_segment(j, t->a + first * mr, t->rows);
+    t->add = b->add && ((b->channel0 > 0 && !empty) || meets_image(j, at, t->rows, b->tap0));
+    t->a += first * mr;
+    t->segments = n;
+    *skip = first * depth;
+    return !empty || b->last;
+}
+
 /* The tiles at outputs from `m` on; gives the first that was left out. */
 static size_t find_tiles(const struct job *j, const struct block *b, size_t m, size_t m1,
                          size_t step, struct group *out)
@@ -255,7 +298,7 @@ static size_t find_tiles(const struct job *j, const struct block *b, size_t m, s
     struct cursor cursor = {m / area, m % area / p->count[1], m % p->count[1]};
     struct tile_rows at;
     const float **pointers = out->pointers;
-    for (out->n = 0; out->n < most && m < m1; out->n++) {
+    for (out->n = 0; out->n < most && m < m1;) {
         struct ox_tile *t = &out->tile[out->n];
         const size_t pixel = (p->first_out[0] + cursor.ty * p->out_step[0]) * c->out[1] +
                              p->first_out[1] + cursor.tx * p->out_step[1];
@@ -264,13 +307,18 @@ static size_t find_tiles(const struct job *j, const struct block *b, size_t m, s
         find_rows(j, cursor, t->rows, b->group, &at);
         t->segments = find_segments(j, &at, t->rows, b->tap0, b->taps, b->channel0, pointers);
         t->depth = b->depth * (b->taps / t->segments);
+        const size_t n_segments = t->segments;
+        const bool counts = trim(j, b, &at, t, t->depth, &out->skip[out->n]);
         t->c = j->out + cursor.image * j->out_batch + pixel * c->out_pixel + col;
         out->end[out->n] = ox_end_at(j->end, cursor.image * image_area + pixel, col);
         out->end[out->n].row_bias = NULL;
         out->end[out->n].residual_ld *= p->out_step[1];
-        pointers += t->segments * j->t->mr;
         advance(p, &cursor, t->rows);
         m += t->rows;
+        if (!counts)
+            continue;
+        pointers += n_segments * j->t->mr;
+        out->n++;
     }
     return m;
 }
@@ -283,7 +331,7 @@ static void run_tiles(const struct job *j, const struct block *b, const struct g
         for (size_t i = 0; i < g->n; i++) {
             const struct ox_epilogue end = ox_end_at(&g->end[i], 0, col);
             struct ox_tile t = g->tile[i];
-            t.b = b->packed + col / nr * b->panel;
+            t.b = b->packed + col / nr * b->panel + g->skip[i] * nr;
             t.c += col;
             t.cols = min_size(nr, b->cols - col);
             t.end = b->last ? &end : NULL;
