@@ -49,6 +49,7 @@ struct ox_tile {
     size_t ldc, cols;
     unsigned rows;
     bool add;
+    bool follow; /* as many rows follow the last segment in `a`: those of the next tile, worth fetching */
     const struct ox_epilogue *end;
     size_t ahead,
         ahead_step; /* bytes: panel + ahead + p * ahead_step is read later, and brought nearer at each p */

@@ -335,6 +335,7 @@ static void run_tiles(const struct job *j, const struct block *b, const struct g
             t.c += col;
             t.cols = min_size(nr, b->cols - col);
             t.end = b->last ? &end : NULL;
+            t.follow = col == 0 && i + 1 < g->n && g->tile[i + 1].rows >= t.rows;
             if (fresh) {
                 t.ahead = (b->panel + i * (part / g->n)) * sizeof(float);
                 t.ahead_step = (nr * sizeof(float) + g->n - 1) / g->n;

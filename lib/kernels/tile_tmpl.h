@@ -269,6 +269,11 @@ INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsig
         for (; p + UNROLL <= depth; p += UNROLL, b += UNROLL * NR) {
             come_nearer(next, next_step);
             next += UNROLL * next_step;
+            if (ROWS_AHEAD && t->follow && p % LINE == 0) {
+#pragma GCC unroll 16
+                for (unsigned i = 0; i < rows; i++)
+                    __builtin_prefetch(pointers[MR + i] + p, 0, 3);
+            }
 #pragma GCC unroll 4
             for (unsigned u = 0; u < UNROLL; u++) {
                 if (AHEAD)

@@ -7,6 +7,7 @@
 
 #define MR 6
 #define AHEAD 192
+#define ROWS_AHEAD 1
 #include "kernels/tile_tmpl.h"
 
 #include "kernels/maps_tmpl.h"

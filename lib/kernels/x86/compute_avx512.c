@@ -6,6 +6,7 @@
 
 #define MR 12
 #define AHEAD 384
+#define ROWS_AHEAD 0
 #include "kernels/tile_tmpl.h"
 
 #include "kernels/maps_tmpl.h"
