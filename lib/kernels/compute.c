@@ -206,19 +206,34 @@ static const float g_4[6][3] = {{1, 0, 0},
                                 {-16.0f / 15, -8.0f / 15, -4.0f / 15},
                                 {1.0f / 15, -2.0f / 15, 4.0f / 15},
                                 {0, 0, 1}};
-static const float in_2[4][6] = {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}};
-static const float in_4[6][6] = {{1, -1.5f, -2, 1.5f, 1, 0}, {0, -1, 0.5f, 2.5f, 1, 0},
+static const float in_2[4][9] = {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}};
+static const float in_4[6][9] = {{1, -1.5f, -2, 1.5f, 1, 0}, {0, -1, 0.5f, 2.5f, 1, 0},
                                  {0, 1, -2.5f, 0.5f, 1, 0},  {0, -2, -1, 2, 1, 0},
                                  {0, 0.5f, -1, -0.5f, 1, 0}, {0, 1, -1.5f, -2, 1.5f, 1}};
-static const float out_2[2][6] = {{1, 1, 1, 0}, {0, 1, -1, -1}};
-static const float out_4[4][6] = {
+static const float out_2[2][9] = {{1, 1, 1, 0}, {0, 1, -1, -1}};
+static const float out_4[4][9] = {
     {1, 1, 1, 1, 1, 0}, {0, 1, -1, 0.5f, -2, 0}, {0, 1, 1, 0.25f, 4, 0}, {0, 1, -1, 0.125f, -8, 1}};
 
+/* Stride 2: F(4,2) at the points 0, 1, -1, 1/2, infinity for pixels 0, 2, 4, 6, 8; the others are as they are. */
+static const float in_strided[9][9] = {{0.5f, 0, -1, 0, -0.5f, 0, 1},
+                                       {0, 0, -0.5f, 0, 0.5f, 0, 1},
+                                       {0, 0, 0.5f, 0, -1.5f, 0, 1},
+                                       {0, 0, -1, 0, 0, 0, 1},
+                                       {0, 0, 0.5f, 0, -1, 0, -0.5f, 0, 1},
+                                       {0, 1},
+                                       {0, 0, 0, 1},
+                                       {0, 0, 0, 0, 0, 1},
+                                       {0, 0, 0, 0, 0, 0, 0, 1}};
+static const float out_strided[4][9] = {{1, 1, 1, 1, 0, 1},
+                                        {0, 1, -1, 0.5f, 0, 0, 1},
+                                        {0, 1, 1, 0.25f, 0, 0, 0, 1},
+                                        {0, 1, -1, 0.125f, 1, 0, 0, 0, 1}};
+
 /* out[rows x rows] = m in[cols x cols] m', m being rows x cols. */
-static void sandwich(unsigned rows, unsigned cols, const float (*m)[6], float (*in)[6],
-                     float (*out)[6])
+static void sandwich(unsigned rows, unsigned cols, const float (*m)[9], float (*in)[9],
+                     float (*out)[9])
 {
-    float half[6][6];
+    float half[9][9];
     for (unsigned i = 0; i < rows; i++) {
         for (unsigned j = 0; j < cols; j++) {
             half[i][j] = 0;
@@ -235,10 +250,10 @@ static void sandwich(unsigned rows, unsigned cols, const float (*m)[6], float (*
     }
 }
 
-static void winograd_in(unsigned alpha, const float (*m)[6], const struct ox_winograd_in *w)
+static void winograd_in(unsigned alpha, const float (*m)[9], const struct ox_winograd_in *w)
 {
     for (size_t c = 0; c < w->channels; c++) {
-        float d[6][6], v[6][6];
+        float d[9][9], v[9][9];
         for (unsigned i = 0; i < alpha * alpha; i++)
             d[i / alpha][i % alpha] = w->in[i][c];
         sandwich(alpha, alpha, m, d, v);
@@ -247,13 +262,14 @@ static void winograd_in(unsigned alpha, const float (*m)[6], const struct ox_win
     }
 }
 
-static void winograd_out(unsigned alpha, const float (*m)[6], const struct ox_winograd_out *w)
+static void winograd_out(unsigned tile, unsigned alpha, const float (*m)[9],
+                         const struct ox_winograd_out *w)
 {
     for (size_t c = 0; c < w->channels; c++) {
-        float v[6][6], y[6][6];
+        float v[9][9], y[9][9];
         for (unsigned i = 0; i < alpha * alpha; i++)
             v[i / alpha][i % alpha] = w->in[i * w->plane + c];
-        sandwich(alpha - 2, alpha, m, v, y);
+        sandwich(tile, alpha, m, v, y);
         for (unsigned i = 0; i < w->rows; i++) {
             for (unsigned j = 0; j < w->cols; j++) {
                 float x = w->bias ? y[i][j] + w->bias[c] : y[i][j];
@@ -305,12 +321,22 @@ static void winograd_in4(const struct ox_winograd_in *w)
 
 static void winograd_out2(const struct ox_winograd_out *w)
 {
-    winograd_out(4, out_2, w);
+    winograd_out(2, 4, out_2, w);
 }
 
 static void winograd_out4(const struct ox_winograd_out *w)
 {
-    winograd_out(6, out_4, w);
+    winograd_out(4, 6, out_4, w);
+}
+
+static void winograd_in_strided(const struct ox_winograd_in *w)
+{
+    winograd_in(9, in_strided, w);
+}
+
+static void winograd_out_strided(const struct ox_winograd_out *w)
+{
+    winograd_out(4, 9, out_strided, w);
 }
 
 static void pool_max(const struct ox_pool *p)
@@ -382,8 +408,8 @@ static const struct ox_compute plain = {
     .widen_f16 = widen_f16,
     .widen_bf16 = widen_bf16,
     .depthwise = depthwise,
-    .winograd_in = {winograd_in2, winograd_in4},
-    .winograd_out = {winograd_out2, winograd_out4},
+    .winograd_in = {winograd_in2, winograd_in4, winograd_in_strided},
+    .winograd_out = {winograd_out2, winograd_out4, winograd_out_strided},
     .winograd_weights = {winograd_weights2, winograd_weights4},
     .pool_max = pool_max,
     .pool_sum = pool_sum,

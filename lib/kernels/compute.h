@@ -49,7 +49,8 @@ struct ox_tile {
     size_t ldc, cols;
     unsigned rows;
     bool add;
-    bool follow; /* as many rows follow the last segment in `a`: those of the next tile, worth fetching */
+    bool
+        follow; /* as many rows follow the last segment in `a`: those of the next tile, worth fetching */
     const struct ox_epilogue *end;
     size_t ahead,
         ahead_step; /* bytes: panel + ahead + p * ahead_step is read later, and brought nearer at each p */
@@ -99,10 +100,10 @@ struct ox_depthwise {
 };
 
 /* Winograd transforms of one tile over channels; see convolve_winograd.c. Pixels of the patch outside the image are given as
- * pointers to zeros, so `in` has alpha^2 pointers, row after row. */
+ * pointers to zeros, so `in` has alpha^2 pointers, row after row. alpha = tile + 2, at stride 2 it is 2 tile + 1. */
 struct ox_winograd_in {
     size_t channels;
-    const float *const *in; /* alpha^2 pixels of the patch, alpha = tile + 2 */
+    const float *const *in; /* alpha^2 pixels of the patch */
     float *out;             /* alpha^2 matrices, `plane` floats apart */
     size_t plane;
 };
@@ -137,10 +138,11 @@ struct ox_pool {
 
 struct ox_compute {
     enum ox_cpu level;
-    unsigned mr, nr;     /* of a tile */
-    unsigned width;      /* floats of a vector */
-    size_t depth_most;   /* of a block of k: left tile in L1 */
-    size_t block_floats; /* of a packed block of the right side: in L2 */
+    unsigned mr, nr;       /* of a tile */
+    unsigned width;        /* floats of a vector */
+    size_t depth_most;     /* of a block of k: left tile in L1 */
+    size_t block_floats;   /* of a packed block of the right side: in L2 */
+    bool winograd_strided; /* is faster than the sum itself */
     bool
         taps_together; /* Winograd's late weights are packed tap by tap within a channel: one stream instead of nine */
 
@@ -158,8 +160,9 @@ struct ox_compute {
     void (*widen_bf16)(size_t n, const uint16_t *x, float *y);
 
     void (*depthwise)(const struct ox_depthwise *d);
-    void (*winograd_in[2])(const struct ox_winograd_in *w); /* F(2x2,3x3), F(4x4,3x3) */
-    void (*winograd_out[2])(const struct ox_winograd_out *w);
+    void (*winograd_in[3])(
+        const struct ox_winograd_in *w); /* F(2x2,3x3), F(4x4,3x3), the same at stride 2 */
+    void (*winograd_out[3])(const struct ox_winograd_out *w);
     void (*winograd_weights[2])(const struct ox_winograd_weights *w);
 
     void (*pool_max)(const struct ox_pool *p);

@@ -12,10 +12,10 @@ static bool pointwise(const struct ox_conv *c)
            c->in[1] == c->out[1];
 }
 
-static bool winograd(const struct ox_conv *c)
+static bool winograd(const struct ox_conv *c, size_t stride)
 {
-    return c->groups == 1 && c->kernel[0] == 3 && c->kernel[1] == 3 && c->stride[0] == 1 &&
-           c->stride[1] == 1 && c->dilation[0] == 1 && c->dilation[1] == 1 &&
+    return c->groups == 1 && c->kernel[0] == 3 && c->kernel[1] == 3 && c->stride[0] == stride &&
+           c->stride[1] == stride && c->dilation[0] == 1 && c->dilation[1] == 1 &&
            c->in_channels >= 16 && c->out_channels >= 8;
 }
 
@@ -59,6 +59,19 @@ static struct winograd_way winograd_by(const struct ox_conv *c, size_t tile, uns
                                  way_cost(c, points, spots, more, before)};
 }
 
+/* Stride 2: 36 different weights at 81 points. They take much memory, and few tiles do not pay for reading them. */
+static bool winograd_strided(const struct ox_compute *t, const struct ox_conv *c, unsigned may)
+{
+    enum { PAIRS_MOST = 1 << 15, TILES_LEAST = 48, MORE = 24 };
+    const double spots = (double)(((c->out[0] + 3) / 4) * ((c->out[1] + 3) / 4));
+    const double before = 36 * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
+    return t->winograd_strided && may & OX_CONV_MAY_WINOGRAD4 && winograd(c, 2) &&
+           c->in_channels * c->out_channels <= PAIRS_MOST &&
+           (double)c->batch * spots >= TILES_LEAST &&
+           way_cost(c, 81, spots, MORE, before) <
+               way_cost(c, 9, (double)(c->out[0] * c->out[1]), 0, 9 * LOAD) * 0.9;
+}
+
 enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv *c, unsigned may)
 {
     if (c->transposed)
@@ -70,7 +83,7 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
     if (c->groups > 1 && c->groups == c->in_channels && c->groups == c->out_channels &&
         c->kernel[0] <= OX_CONV_DEPTHWISE_ROWS)
         return OX_CONV_DEPTHWISE;
-    if (winograd(c) && c->batch * c->out[0] * c->out[1] >= 16) {
+    if (winograd(c, 1) && c->batch * c->out[0] * c->out[1] >= 16) {
         double least = way_cost(c, 9, (double)(c->out[0] * c->out[1]), 0, 9 * LOAD) * 0.9;
         enum ox_conv_way way = OX_CONV_INDIRECT;
         for (unsigned tile = 2; tile <= 4; tile += 2) {
@@ -84,6 +97,8 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
         if (way != OX_CONV_INDIRECT)
             return way;
     }
+    if (winograd_strided(t, c, may))
+        return OX_CONV_WINOGRAD_STRIDED;
     if (ox_conv_narrow_fits(c))
         return OX_CONV_PADDED;
     return OX_CONV_INDIRECT;
@@ -104,6 +119,7 @@ size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const st
     case OX_CONV_WINOGRAD2:
         return ox_conv_winograd_packed(t, c, 2);
     case OX_CONV_WINOGRAD4:
+    case OX_CONV_WINOGRAD_STRIDED:
         return ox_conv_winograd_packed(t, c, 4);
     case OX_CONV_WINOGRAD2_LATE:
     case OX_CONV_WINOGRAD4_LATE:
@@ -133,6 +149,7 @@ void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_w
         ox_conv_winograd_pack(t, env, c, 2, weights, type, out);
         break;
     case OX_CONV_WINOGRAD4:
+    case OX_CONV_WINOGRAD_STRIDED:
         ox_conv_winograd_pack(t, env, c, 4, weights, type, out);
         break;
     case OX_CONV_WINOGRAD2_LATE:
@@ -169,6 +186,7 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
     case OX_CONV_WINOGRAD2:
         return ox_conv_winograd_work(t, env, c, 2);
     case OX_CONV_WINOGRAD4:
+    case OX_CONV_WINOGRAD_STRIDED:
         return ox_conv_winograd_work(t, env, c, 4);
     case OX_CONV_WINOGRAD2_LATE:
         return ox_conv_winograd_late_work(t, env, c, 2);
@@ -206,6 +224,7 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
         ox_conv_winograd(t, env, c, 2, packed, in, out, end, work);
         break;
     case OX_CONV_WINOGRAD4:
+    case OX_CONV_WINOGRAD_STRIDED:
         ox_conv_winograd(t, env, c, 4, packed, in, out, end, work);
         break;
     case OX_CONV_WINOGRAD2_LATE:

@@ -10,10 +10,11 @@ enum ox_conv_way {
     OX_CONV_PADDED, /* few channels (first layers, also from planar input; groups): a padded copy, kernel rows as runs */
     OX_CONV_DEPTHWISE, /* groups == in_channels == out_channels */
     OX_CONV_JOINED, /* transposed, few channels, kernel a multiple of the stride, dilation 1: all phases at once */
-    OX_CONV_WINOGRAD2,      /* F(2x2,3x3): 3x3, stride 1, dilation 1, one group */
-    OX_CONV_WINOGRAD4,      /* F(4x4,3x3) */
-    OX_CONV_WINOGRAD2_LATE, /* the same with weights that are transformed as they are used: */
-    OX_CONV_WINOGRAD4_LATE  /* they take no more memory than those of OX_CONV_INDIRECT */
+    OX_CONV_WINOGRAD2,       /* F(2x2,3x3): 3x3, stride 1, dilation 1, one group */
+    OX_CONV_WINOGRAD4,       /* F(4x4,3x3) */
+    OX_CONV_WINOGRAD2_LATE,  /* the same with weights that are transformed as they are used: */
+    OX_CONV_WINOGRAD4_LATE,  /* they take no more memory than those of OX_CONV_INDIRECT */
+    OX_CONV_WINOGRAD_STRIDED /* tiles of 4x4: 3x3, stride 2, dilation 1, one group */
 };
 
 /* Height first in every pair. Every size is checked by the caller: the output fits what the formulas of Conv say. */
@@ -47,8 +48,8 @@ static inline size_t ox_conv_out_batch(const struct ox_conv *c)
 enum { OX_CONV_MAY_WINOGRAD2 = 1, OX_CONV_MAY_WINOGRAD4 = 2, OX_CONV_PACKED_FOR_ONE_RUN = 4 };
 
 /* The fastest way for this shape; Winograd only when `may` allows: F(2,3)'s mean error is that of the direct sum, F(4,3)'s
- * some 3 times as much; for one run only where transforming the weights pays within it. Input that is planar gets
- * OX_CONV_PADDED. */
+ * some 3 times as much, at stride 2 (allowed with F(4,3)) twice; for one run only where transforming the weights pays within
+ * it. Input that is planar gets OX_CONV_PADDED. */
 enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv *c, unsigned may);
 /* Floats that packed weights take; SIZE_MAX when that overflows. */
 size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const struct ox_conv *c);

@@ -1,6 +1,7 @@
-/* 3x3 convolution, stride 1, by Winograd's minimal filtering: Y = A' [(G g G') . (B' d B)] A over tiles of 2x2 or 4x4 outputs,
- * where the products at each of the 16 or 36 points are a matrix product of tiles by channels. B and A are in the
- * microkernels; points and error are said in compute.c. Tiles are taken a group at a time so that both sides stay in L2.
+/* 3x3 convolution by Winograd's minimal filtering: Y = A' [(G g G') . (B' d B)] A over tiles of 2x2 or 4x4 outputs, where the
+ * products at each of the 16 or 36 points are a matrix product of tiles by channels. At stride 2 the even pixels of a line meet the
+ * outer taps, five products for four outputs, and the odd ones the middle tap, as they are: 81 points, of which those of one tap
+ * share their weights. B and A are in the microkernels; points and error are said in compute.c. Tiles are taken a group at a time so that both sides stay in L2.
  * Weights that would take much memory transformed are transformed when they are used: all input comes first then, and a panel of
  * output channels at a time goes through the products, so that a weight is read and transformed once for many tiles. */
 #include <math.h>
@@ -8,7 +9,7 @@
 
 #include "kernels/convolve_impl.h"
 
-enum { POINTS_MOST = 36, LATE_INPUTS = 8 };
+enum { POINTS_MOST = 81, LATE_INPUTS = 8 };
 
 static const double g2[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
 static const double g4[6][3] = {{1, 0, 0},
@@ -18,20 +19,55 @@ static const double g4[6][3] = {{1, 0, 0},
                                 {1.0 / 15, -2.0 / 15, 4.0 / 15},
                                 {0, 0, 1}};
 
+/* Of stride 2: F(4,2) of the outer taps, and the middle one. */
+static const double g_strided[6][3] = {
+    {2, 0, 0}, {1, 0, 1}, {-1.0 / 3, 0, 1.0 / 3}, {-8.0 / 3, 0, -4.0 / 3}, {0, 0, 1}, {0, 1, 0}};
+
 static size_t min_size(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-static size_t points(unsigned tile)
+static bool strided(const struct ox_conv *c)
 {
-    return (size_t)(tile + 2) * (tile + 2);
+    return c->stride[0] == 2;
+}
+
+/* Pixels that a tile of outputs reads each way, and points. */
+static unsigned reach(const struct ox_conv *c, unsigned tile)
+{
+    return strided(c) ? 2 * tile + 1 : tile + 2;
+}
+
+static size_t points(const struct ox_conv *c, unsigned tile)
+{
+    return (size_t)reach(c, tile) * reach(c, tile);
+}
+
+/* Of the microkernels in their table. */
+static unsigned form(const struct ox_conv *c, unsigned tile)
+{
+    return strided(c) ? 2 : tile / 4;
+}
+
+/* Points each way of which the weights differ: the last are of one tap. */
+static unsigned weight_reach(unsigned tile)
+{
+    return tile + 2;
+}
+
+/* Which of the packed weights belong to point p. */
+static size_t weights_of(const struct ox_conv *c, unsigned tile, size_t p)
+{
+    const size_t n = reach(c, tile), most = weight_reach(tile);
+    return min_size(p / n, most - 1) * most + min_size(p % n, most - 1);
 }
 
 size_t ox_conv_winograd_packed(const struct ox_compute *t, const struct ox_conv *c, unsigned tile)
 {
     const size_t one = ox_dense_packed(t, c->in_channels, c->out_channels);
-    return one > SIZE_MAX / 4 / points(tile) ? SIZE_MAX : one * points(tile);
+    const size_t pieces = (size_t)weight_reach(tile) * weight_reach(tile);
+    return one > SIZE_MAX / 4 / pieces ? SIZE_MAX : one * pieces;
 }
 
 struct packing {
@@ -65,7 +101,7 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     const struct ox_compute *t = p->t;
     const size_t k = p->c->in_channels, n = p->c->out_channels;
     const size_t plane = ox_dense_packed(t, k, n), first = i * t->nr;
-    const double(*g)[3] = p->tile == 4 ? g4 : g2;
+    const double(*g)[3] = strided(p->c) ? g_strided : p->tile == 4 ? g4 : g2;
     (void)slot;
     for (size_t u = 0; u < k; u++) {
         for (size_t j = 0; j < t->nr; j++) {
@@ -75,7 +111,7 @@ static void pack_panel(void *arg, size_t i, size_t slot)
                 memcpy(w, (const float *)p->weights + at, sizeof w);
             else if (first + j < n)
                 ox_widen(t, p->type, 9, (const uint16_t *)p->weights + at, w);
-            transform(g, p->tile + 2, w, p->out + (first * k + u * t->nr + j), plane);
+            transform(g, weight_reach(p->tile), w, p->out + (first * k + u * t->nr + j), plane);
         }
     }
 }
@@ -122,7 +158,7 @@ static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned t
 {
     enum { TASKS = 8, LEAST = 4 };
     /* Both sides of a group: transformed input and products. */
-    const size_t per_tile = points(tile) * (c->in_channels + c->out_channels);
+    const size_t per_tile = points(c, tile) * (c->in_channels + c->out_channels);
     j->t = t;
     j->c = c;
     j->tile = tile;
@@ -142,7 +178,7 @@ static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned t
     j->depth = c->in_channels;
     j->in_plane = (j->group * c->in_channels + 15) / 16 * 16 + 16;
     j->out_plane = (j->group * c->out_channels + 15) / 16 * 16 + 16;
-    j->slot = points(tile) * (j->in_plane + j->out_plane);
+    j->slot = points(c, tile) * (j->in_plane + j->out_plane);
 }
 
 /* A group is what one panel of weights goes past. */
@@ -157,13 +193,13 @@ static void plan_late(const struct ox_compute *t, const struct ox_conv *c, unsig
     j->piece = j->depth * j->cols + 16;
     j->in_plane = (j->tiles * j->depth + 15) / 16 * 16 + 16;
     j->out_plane = j->group * j->cols + 16;
-    j->slot = points(tile) * (j->piece + j->out_plane);
+    j->slot = points(c, tile) * (j->piece + j->out_plane);
 }
 
 /* Of the whole input, transformed. */
 static size_t late_floats(const struct job *j)
 {
-    return (j->c->in_channels + j->depth - 1) / j->depth * points(j->tile) * j->in_plane;
+    return (j->c->in_channels + j->depth - 1) / j->depth * points(j->c, j->tile) * j->in_plane;
 }
 
 static size_t zero_floats(const struct ox_conv *c)
@@ -191,13 +227,13 @@ size_t ox_conv_winograd_late_work(const struct ox_compute *t, const struct ox_en
 static void inputs(const struct job *j, size_t first, size_t n, float *v)
 {
     const struct ox_conv *c = j->c;
-    const unsigned alpha = j->tile + 2;
+    const unsigned alpha = reach(c, j->tile);
     const float *pixels[POINTS_MOST];
     struct ox_winograd_in w = {.in = pixels, .plane = j->in_plane};
     for (size_t i = 0; i < n; i++) {
         const size_t at = first + i, image = at / (j->down * j->across);
-        const size_t y0 = at / j->across % j->down * j->tile - c->pad[0];
-        const size_t x0 = at % j->across * j->tile - c->pad[1];
+        const size_t y0 = at / j->across % j->down * j->tile * c->stride[0] - c->pad[0];
+        const size_t x0 = at % j->across * j->tile * c->stride[1] - c->pad[1];
         const float *in = j->in + image * j->in_batch;
         for (unsigned r = 0; r < alpha; r++) {
             const size_t y = y0 + r; /* wraps above the image, x left of it */
@@ -210,8 +246,8 @@ static void inputs(const struct job *j, size_t first, size_t n, float *v)
         w.out = v + i * j->depth;
         for (size_t k0 = 0; k0 < c->in_channels; k0 += w.channels) {
             w.channels = min_size(j->depth, c->in_channels - k0);
-            j->t->winograd_in[j->tile / 4](&w);
-            w.out += points(j->tile) * j->in_plane;
+            j->t->winograd_in[form(c, j->tile)](&w);
+            w.out += points(c, j->tile) * j->in_plane;
             for (unsigned p = 0; p < alpha * alpha; p++)
                 pixels[p] += w.channels;
         }
@@ -224,9 +260,11 @@ static void products(const struct job *j, size_t n, const float *v, float *m)
     const struct ox_compute *t = j->t;
     const size_t k = j->c->in_channels, cols = j->c->out_channels;
     const size_t depth = ox_even_part(k, t->depth_most, 1);
-    const float *b = j->packed, *row;
+    const size_t plane = ox_dense_packed(t, k, cols);
+    const float *row;
     struct ox_line l = {.row = &row, .rows = 1, .step = k, .count = n, .ldc = cols};
-    for (size_t p = 0; p < points(j->tile); p++) {
+    for (size_t p = 0; p < points(j->c, j->tile); p++) {
+        const float *b = j->packed + weights_of(j->c, j->tile, p) * plane;
         for (size_t col = 0; col < cols; col += t->nr) {
             l.cols = min_size(t->nr, cols - col);
             l.c = m + p * j->out_plane + col;
@@ -263,7 +301,7 @@ static void act_aside(const struct job *j, struct ox_winograd_out *w, float *out
     w->out = tile;
     w->pixel = w->channels;
     w->row = w->cols * w->channels;
-    j->t->winograd_out[j->tile / 4](w);
+    j->t->winograd_out[form(j->c, j->tile)](w);
     const struct ox_epilogue leaky = {.act = j->end->act, .alpha = j->end->alpha};
     if (j->end->act == OX_ACT_ROW)
         j->end->row(j->end->row_arg, w->rows * w->row, tile);
@@ -311,7 +349,7 @@ static void outputs(const struct job *j, size_t first, size_t n, size_t col, siz
             act_aside(j, &w, out);
             continue;
         }
-        j->t->winograd_out[j->tile / 4](&w);
+        j->t->winograd_out[form(j->c, j->tile)](&w);
         if (!plain)
             end_tile(j, image, pixel, col, &w);
     }
@@ -322,7 +360,7 @@ static void run_task(void *arg, size_t i, size_t slot)
     const struct job *j = arg;
     const size_t first = i * j->group, n = min_size(j->group, j->tiles - first);
     float *v = j->work + slot * j->slot;
-    float *m = v + points(j->tile) * j->in_plane;
+    float *m = v + points(j->c, j->tile) * j->in_plane;
     inputs(j, first, n, v);
     products(j, n, v, m);
     outputs(j, first, n, 0, j->c->out_channels, m, j->c->out_channels);
@@ -362,8 +400,8 @@ static void late_products(const struct job *j, size_t first, size_t n, size_t co
                                                   .plane = j->piece};
             t->winograd_weights[j->tile / 4](&w);
         }
-        const float *in = j->work + k0 / j->depth * points(j->tile) * j->in_plane;
-        for (size_t p = 0; p < points(j->tile); p++) {
+        const float *in = j->work + k0 / j->depth * points(j->c, j->tile) * j->in_plane;
+        for (size_t p = 0; p < points(j->c, j->tile); p++) {
             row = in + p * j->in_plane + first * j->depth;
             l.b = weights + p * j->piece;
             l.c = m + p * j->out_plane;
@@ -380,7 +418,7 @@ static void late_task(void *arg, size_t i, size_t slot)
     const size_t nr = j->t->nr, col = i / groups * j->cols;
     const size_t end = min_size(col + j->cols, j->c->out_channels);
     float *weights = j->work + late_floats(j) + slot * j->slot;
-    float *m = weights + points(j->tile) * j->piece;
+    float *m = weights + points(j->c, j->tile) * j->piece;
     late_products(j, first, n, col, weights, m);
     for (size_t at = col; at < end; at += nr)
         outputs(j, first, n, at, min_size(nr, end - at), m + at - col, j->cols);
@@ -403,7 +441,7 @@ static void begin(struct job *j, const float *packed, const float *in, float *ou
 
 static double flops(const struct job *j)
 {
-    return 2.0 * (double)(j->tiles * points(j->tile)) * (double)j->c->in_channels *
+    return 2.0 * (double)(j->tiles * points(j->c, j->tile)) * (double)j->c->in_channels *
            (double)j->c->out_channels;
 }
 
@@ -428,6 +466,6 @@ void ox_conv_winograd_late(const struct ox_compute *t, struct ox_env *env, const
     begin(&j, packed, in, out, end, work);
     const size_t strips = (c->out_channels + j.cols - 1) / j.cols;
     ox_spread(env, (j.tiles + LATE_INPUTS - 1) / LATE_INPUTS,
-              10.0 * (double)(j.tiles * points(tile) * c->in_channels), inputs_task, &j);
+              10.0 * (double)(j.tiles * points(c, tile) * c->in_channels), inputs_task, &j);
     ox_spread(env, strips * ((j.tiles + j.group - 1) / j.group), flops(&j), late_task, &j);
 }

@@ -230,7 +230,8 @@ static inline VF vm_gelu(VF x)
     p = v_fma(p, t, v_set1(0.119815789f));
     p = v_fma(p, t, v_set1(0.139864296f));
     p = v_fma(p, t, v_set1(0.139621258f));
-    VF half = v_mul(a, v_set1(-0.5f)), u = v_fma(v_mul(half, a), v_set1(1.44269504088896341f), shift);
+    VF half = v_mul(a, v_set1(-0.5f)),
+       u = v_fma(v_mul(half, a), v_set1(1.44269504088896341f), shift);
     VF n = v_sub(u, shift), power = v_of_bits(vi_left(v_bits(u), 23));
     VF r = v_fma(half, a, v_mul(n, v_set1(-0.693145752f))); /* the product with n is exact */
     r = v_fnma(n, v_set1(1.42860682e-6f), r);

@@ -102,13 +102,16 @@ static void random_axis(struct dice *d, struct ox_conv *c, unsigned axis)
     }
 }
 
-static void make_3x3(struct ox_conv *c)
+enum { N_WAYS = OX_CONV_WINOGRAD_STRIDED + 1 };
+
+static void make_3x3(struct ox_conv *c, size_t stride)
 {
     for (unsigned axis = 0; axis < 2; axis++) {
         c->kernel[axis] = 3;
-        c->stride[axis] = c->dilation[axis] = 1;
+        c->stride[axis] = stride;
+        c->dilation[axis] = 1;
         c->pad[axis] = c->pad[axis] % 3;
-        c->out[axis] = c->in[axis] + c->pad[axis];
+        c->out[axis] = (c->in[axis] + c->pad[axis] + stride - 1) / stride;
     }
     c->groups = 1;
 }
@@ -157,7 +160,7 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
     } else if (way >= OX_CONV_WINOGRAD2) {
         if (way >= OX_CONV_WINOGRAD2_LATE && dice_between(d, 0, 3) == 0)
             c.in_channels += 256; /* not all are transformed at a time */
-        make_3x3(&c);
+        make_3x3(&c, way == OX_CONV_WINOGRAD_STRIDED ? 2 : 1);
     } else if (way == OX_CONV_POINTWISE) {
         for (unsigned axis = 0; axis < 2; axis++) {
             c.kernel[axis] = c.stride[axis] = c.dilation[axis] = 1;
@@ -237,8 +240,9 @@ static void try_conv(struct dice *d, const struct ox_compute *t, enum ox_conv_wa
 START_TEST(convolutions_of_any_shape_are_near_the_sums_in_double)
 {
     struct dice d = {(uint64_t)_i * 104729};
-    try_conv(&d, table_at((unsigned)_i / 9 % n_tables()), (enum ox_conv_way)(_i % 9),
-             1 + (unsigned)_i % 2);
+    const unsigned turn = (unsigned)_i / N_WAYS;
+    try_conv(&d, table_at(turn % n_tables()), (enum ox_conv_way)(_i % N_WAYS),
+             1 + turn / n_tables() % 2);
 }
 END_TEST
 
@@ -365,17 +369,18 @@ static double mean_error(unsigned level, enum ox_conv_way way)
 {
     enum { CHANNELS = 64, SIDE = 12 };
     const struct ox_compute *t = table_at(level);
+    const size_t stride = way == OX_CONV_WINOGRAD_STRIDED ? 2 : 1, side = SIDE / stride;
     struct dice d = {5};
     struct ox_conv c = {.batch = 1,
                         .groups = 1,
                         .in_channels = CHANNELS,
                         .out_channels = 16,
                         .kernel = {3, 3},
-                        .stride = {1, 1},
+                        .stride = {stride, stride},
                         .dilation = {1, 1},
                         .pad = {1, 1},
                         .in = {SIDE, SIDE},
-                        .out = {SIDE, SIDE},
+                        .out = {side, side},
                         .in_pixel = CHANNELS,
                         .out_pixel = 16};
     struct sides s;
@@ -388,10 +393,10 @@ static double mean_error(unsigned level, enum ox_conv_way way)
     double error = 0, size = 0;
     ox_conv_pack(t, NULL, way, &c, s.weights.at, OX_WEIGHT_F32, s.packed.at);
     ox_conv_run(t, NULL, way, &c, s.packed.at, s.in.at, s.out.at, &end, s.work.at);
-    for (size_t pixel = 0; pixel < SIDE * SIDE; pixel++) {
+    for (size_t pixel = 0; pixel < side * side; pixel++) {
         for (size_t o = 0; o < 16; o++) {
             double terms = 0;
-            const double want = direct(&c, &s, 0, o, pixel / SIDE, pixel % SIDE, &terms);
+            const double want = direct(&c, &s, 0, o, pixel / side, pixel % side, &terms);
             error += fabs(want - s.out.at[pixel * 16 + o]);
             size += fabs(want);
         }
@@ -412,14 +417,17 @@ START_TEST(winograd_keeps_the_error_that_is_documented)
         const double four = mean_error(level, OX_CONV_WINOGRAD4);
         const double two_late = mean_error(level, OX_CONV_WINOGRAD2_LATE);
         const double four_late = mean_error(level, OX_CONV_WINOGRAD4_LATE);
+        const double strided = mean_error(level, OX_CONV_WINOGRAD_STRIDED);
         if (getenv("SHOW"))
-            printf("%s: direct %.2g, F(2,3) %.2g, late %.2g, F(4,3) %.2g, late %.2g\n",
-                   table_name(level), direct_error, two, two_late, four, four_late);
+            printf(
+                "%s: direct %.2g, F(2,3) %.2g, late %.2g, F(4,3) %.2g, late %.2g, stride 2 %.2g\n",
+                table_name(level), direct_error, two, two_late, four, four_late, strided);
         ck_assert(direct_error < 7.3e-7);
         ck_assert(two < 5.5e-7);
         ck_assert(four < 2e-6);
         ck_assert(two_late < 5.5e-7);
         ck_assert(four_late < 2e-6);
+        ck_assert(strided < 7.3e-7);
     }
 }
 END_TEST
@@ -448,6 +456,10 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
         for (unsigned axis = 0; axis < 2; axis++)
             c.kernel[axis] = 4, c.stride[axis] = 2, c.in[axis] = 20;
     }
+    if (way == OX_CONV_WINOGRAD_STRIDED) {
+        for (unsigned axis = 0; axis < 2; axis++)
+            c.stride[axis] = 2, c.out[axis] = 20;
+    }
     const size_t all = 2 * 40 * 41 * 64;
     struct guarded in = guarded_new(&d, all, true), one = guarded_new(&d, all, true);
     struct guarded three = guarded_new(&d, all, true), w = guarded_new(&d, 64 * 64 * 16, true);
@@ -463,7 +475,7 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
         guarded_free(&work);
         ox_env_release(env);
     }
-    ck_assert(memcmp(one.at, three.at, all * sizeof(float)) == 0);
+    ck_assert(memcmp(one.at, three.at, 2 * c.out[0] * c.out[1] * 64 * sizeof(float)) == 0);
     guarded_free(&in);
     guarded_free(&one);
     guarded_free(&three);
@@ -510,17 +522,54 @@ START_TEST(phases_are_joined_where_they_are_narrow_and_alike)
 }
 END_TEST
 
+START_TEST(stride_2_goes_by_winograd_where_tiles_are_many_and_weights_few)
+{
+    for (unsigned level = 0; level < n_tables(); level++) {
+        const struct ox_compute *t = table_at(level);
+        const unsigned may = OX_CONV_MAY_WINOGRAD2 | OX_CONV_MAY_WINOGRAD4;
+        struct ox_conv c = {.batch = 1,
+                            .groups = 1,
+                            .in_channels = 128,
+                            .out_channels = 128,
+                            .kernel = {3, 3},
+                            .stride = {2, 2},
+                            .dilation = {1, 1},
+                            .pad = {1, 1},
+                            .in = {56, 56},
+                            .out = {28, 28},
+                            .in_pixel = 128,
+                            .out_pixel = 128};
+        const enum ox_conv_way wanted =
+            t->winograd_strided ? OX_CONV_WINOGRAD_STRIDED : OX_CONV_INDIRECT;
+        ck_assert_int_eq(ox_conv_choose(t, &c, may), wanted);
+        ck_assert_int_eq(ox_conv_choose(t, &c, 0), OX_CONV_INDIRECT);
+        struct ox_conv other = c;
+        other.in_channels = other.out_channels = 256;
+        ck_assert_int_eq(ox_conv_choose(t, &other, may), OX_CONV_INDIRECT);
+        other = c;
+        other.in[0] = other.in[1] = 28;
+        other.out[0] = other.out[1] = 14;
+        ck_assert_int_eq(ox_conv_choose(t, &other, may), OX_CONV_INDIRECT);
+        other = c;
+        other.stride[1] = 1;
+        other.out[1] = 56;
+        ck_assert_int_eq(ox_conv_choose(t, &other, may), OX_CONV_INDIRECT);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("convolve");
     TCase *tc = tcase_create("convolve");
     tcase_set_timeout(tc, 60);
-    tcase_add_loop_test(tc, convolutions_of_any_shape_are_near_the_sums_in_double, 0, 1080);
+    tcase_add_loop_test(tc, convolutions_of_any_shape_are_near_the_sums_in_double, 0, 120 * N_WAYS);
     tcase_add_loop_test(tc, a_chain_gives_the_bits_of_its_stages, 0, 120);
     tcase_add_loop_test(tc, deep_sums_are_cut_and_put_together, 0, 2);
     tcase_add_test(tc, winograd_keeps_the_error_that_is_documented);
-    tcase_add_loop_test(tc, the_bits_are_the_same_for_any_number_of_threads, 0, 9);
+    tcase_add_loop_test(tc, the_bits_are_the_same_for_any_number_of_threads, 0, N_WAYS);
     tcase_add_test(tc, phases_are_joined_where_they_are_narrow_and_alike);
+    tcase_add_test(tc, stride_2_goes_by_winograd_where_tiles_are_many_and_weights_few);
     suite_add_tcase(s, tc);
     return run_suite(s);
 }

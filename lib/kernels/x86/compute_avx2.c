@@ -11,6 +11,7 @@
 #include "kernels/tile_tmpl.h"
 
 #include "kernels/maps_tmpl.h"
+#include "kernels/winograd_strided_tmpl.h"
 
 static void widen_f16(size_t n, const uint16_t *x, float *y)
 {
@@ -34,6 +35,9 @@ void ox_compute_avx2(struct ox_compute *t)
     t->depth_most = 384; /* longer chains of sums would lose digits that the peer keeps */
     t->block_floats = 1 << 16;
     t->taps_together = true;
+    t->winograd_in[2] = winograd_in_strided;
+    t->winograd_out[2] = winograd_out_strided;
+    t->winograd_strided = true;
     t->widen_f16 = widen_f16;
     t->widen_bf16 = widen_bf16;
     t->transpose = transpose_floats;

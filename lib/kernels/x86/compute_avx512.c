@@ -16,4 +16,5 @@ void ox_compute_avx512(struct ox_compute *t)
     fill_table(t);
     t->depth_most = 512;
     t->block_floats = 1 << 17;
+    t->winograd_strided = false; /* not measured */
 }
