@@ -1,7 +1,8 @@
 /* 3x3 convolution by Winograd's minimal filtering: Y = A' [(G g G') . (B' d B)] A over tiles of 2x2 or 4x4 outputs, where the
  * products at each of the 16 or 36 points are a matrix product of tiles by channels. At stride 2 the even pixels of a line meet the
  * outer taps, five products for four outputs, and the odd ones the middle tap, as they are: 81 points, of which those of one tap
- * share their weights. B and A are in the microkernels; points and error are said in compute.c. Tiles are taken a group at a time so that both sides stay in L2.
+ * share their weights. B and A are in the microkernels; points and error are said in compute.c. Tiles are taken a group at a time
+ * so that both sides stay in L2.
  * Weights that would take much memory transformed are transformed when they are used: all input comes first then, and a panel of
  * output channels at a time goes through the products, so that a weight is read and transformed once for many tiles. */
 #include <math.h>
