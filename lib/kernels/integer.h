@@ -15,8 +15,7 @@
 
 /* One register tile: c[i][j] = sum over segments s, p < depth of (a[s * mr +
  * i][p] * w; packed panels have depth rounded up to 4 a segment. PAIRS:
- * one segment of words, their number even, depth in bytes. MIXED: one segment of bytes, depth a multiple of 4, the same rows
- * as words at a[mr + i] and as turned bytes at a[2 * mr + i]; what no quad is read from may be missing. */
+ * one segment of words, their number even, depth in bytes. */
 struct ox_integer_tile {
     const uint8_t *const *a;
     size_t segments, depth;
@@ -97,18 +96,33 @@ struct ox_integer_strip {
 };
 enum { OX_INTEGER_STRIP = 32 };
 
-/* n bytes of each row, row i at x + i * x_row, turned by flip, as words, as bytes and as bytes of which every second is taken from
- * 255 (each may be NULL), which begin i * y_row bytes further. There is room for whole sixteens of them, and what is behind n in the
- * last may be anything; it is not read unless there is slack. */
+/* n bytes of each row, row i at x + i * x_row, turned by flip, to y + i * y_row. There is room for whole sixteens of them, and what is
+ * behind n in the last may be anything; it is not read unless there is slack. */
 struct ox_integer_lay {
     size_t rows, n;
     const uint8_t *x;
     size_t x_row;
     uint8_t flip;
     bool slack;
-    uint8_t *words, *bytes, *turned;
+    uint8_t *y;
     size_t y_row;
 };
+
+/* Rows of `depth` bytes (a multiple of 4), row i at a + i * a_row, by panels of MIXED side by side, each `panel` bytes. With an end, of
+ * bytes, without weight_zero, and of sums that have no more bits than a float, to n bytes each at out + i * out_row; else to sums at
+ * sums + i * ld, where there is room for whole panels. */
+struct ox_integer_mixed {
+    const uint8_t *a;
+    size_t a_row, rows, depth, n;
+    const void *b;
+    size_t panel;
+    const struct ox_integer_end *end;
+    void *out;
+    size_t out_row;
+    int32_t *sums;
+    size_t ld;
+};
+enum { OX_INTEGER_MIXED_ROWS = 4 }; /* that are multiplied at a time */
 
 /* Rows of `depth` bytes (a multiple of 4, at most OX_INTEGER_SHALLOW), row i at a + i * a_row, by panels of QUADS side by side,
  * each `panel` bytes, to n bytes each at out + i * out_row. */
@@ -140,7 +154,7 @@ struct ox_integer {
     enum ox_cpu level;
     unsigned mr, nr;
     enum ox_integer_layout layout;
-    void (*tile)(const struct ox_integer_tile *t);
+    void (*tile)(const struct ox_integer_tile *t);   /* not of MIXED, which has lay() and mixed() alone */
     void (*strip)(const struct ox_integer_strip *s); /* QUADS alone; NULL: tiles do it */
     /* Around calls of strip() by one thread that have as many rows, or all of them OX_INTEGER_STRIP / 2 or more, and whose depths
      * leave the same remainder by 64; NULL: nothing is to be done. */
@@ -148,7 +162,8 @@ struct ox_integer {
     void (*strips_end)(void);
     void (*shallow)(const struct ox_integer_shallow *s); /* QUADS of 32 columns alone; NULL */
     void (*widen)(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y); /* PAIRS alone */
-    void (*lay)(const struct ox_integer_lay *l);                          /* MIXED alone */
+    void (*lay)(const struct ox_integer_lay *l);
+    void (*mixed)(const struct ox_integer_mixed *m);
     void (*taps)(const struct ox_integer_taps *t);
     /* All three or none: lines y0 to y1 - 1 of an image, weights of `groups` times the taps as lines() wants them (flip makes them
      * signed), and the bytes of these. */
@@ -172,6 +187,7 @@ const struct ox_integer *ox_integer_saturating(void);
 void ox_integer_dotprod(struct ox_integer *t);
 void ox_integer_avx2(struct ox_integer *t);
 void ox_integer_end_avx2(struct ox_integer *t);      /* finish() and leave() alone */
+void ox_integer_mixed_avx2(struct ox_integer *t);    /* mixed() alone */
 void ox_integer_lines_avx2(struct ox_integer *t);    /* lines() and its packing alone */
 void ox_integer_winograd_avx2(struct ox_integer *t); /* the transforms alone */
 void ox_integer_avx512(struct ox_integer *t);

@@ -22,6 +22,7 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
 {
     const size_t m = k->rows * k->cols, nr = k->t->nr;
     const bool mixed = k->t->layout == OX_INTEGER_MIXED;
+    const size_t mr = mixed ? OX_INTEGER_MIXED_ROWS : k->t->mr;
     if (ox_integer_strips_pay(k)) {
         ox_integer_strips_plan(k);
         return;
@@ -32,13 +33,12 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
     const size_t wanted = work < (double)tasks * 4e6 ? (size_t)(work / 4e6) + 1 : tasks;
     size_t cols = (mixed ? ROWS_BLOCK_BYTES : BLOCK_BYTES) / (k->panel / nr + 1) / nr * nr;
     cols = cols < nr ? nr : cols;
-    const size_t least = (size_t)4 * k->t->mr,
-                 by_rows = ox_integer_least(wanted, (m + least - 1) / least);
+    const size_t least = 4 * mr, by_rows = ox_integer_least(wanted, (m + least - 1) / least);
     const size_t by_cols = by_rows ? (wanted + by_rows * k->groups - 1) / (by_rows * k->groups) : 1;
     if (by_cols > 1)
         cols = ox_integer_least(cols, ox_integer_round_up((k->n + by_cols - 1) / by_cols, nr));
     k->block_cols = ox_even_part(k->n, cols, nr);
-    k->block_rows = ox_even_part(m, by_rows ? (m + by_rows - 1) / by_rows : 1, k->t->mr);
+    k->block_rows = ox_even_part(m, by_rows ? (m + by_rows - 1) / by_rows : 1, mr);
     k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
     k->n_rows = m ? (m + k->block_rows - 1) / k->block_rows : 0;
     k->slot = ox_integer_round_up(k->depthwise ? k->groups : k->t->mr * k->block_cols, 16);

@@ -214,6 +214,7 @@ static void fill(void)
 #if defined(__x86_64__)
         if (level >= OX_CPU_AVX2) {
             ox_integer_avx2(t);
+            ox_integer_mixed_avx2(t);
             ox_integer_end_avx2(t);
             ox_integer_lines_avx2(t);
         }

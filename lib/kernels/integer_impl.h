@@ -6,8 +6,7 @@
 
 enum {
     OX_INTEGER_OVER = 16,      /* bytes behind a frame that may be read */
-    OX_INTEGER_SEGMENTS = 256, /* of a row, at most */
-    OX_INTEGER_ENOUGH = 128    /* columns from which rows in two forms pay (MIXED) */
+    OX_INTEGER_SEGMENTS = 256  /* of a row, at most */
 };
 
 /* A convolution whose image has been padded, or a product as a convolution over
@@ -32,7 +31,7 @@ struct ox_integer_core {
     const struct ox_integer_end *end;
     size_t block_rows, block_cols, n_rows, n_cols;
     bool slack;    /* bytes may be read past a segment's end: the weights there are 0 */
-    size_t wide;   /* elements of a row as words (MIXED: and bytes); 0: read in place */
+    size_t wide;   /* elements of a row as words (MIXED: as bytes); 0: read in place */
     int32_t *sums; /* a slot: mr such rows, mr x block_cols sums */
     size_t slot;
     bool strips;     /* else tiles; a slot: the sums of a strip's chunk, and its rows copied */

@@ -1,6 +1,7 @@
 /* Weights as the kernels of 8-bit products read them: integer_pack.h says how they lie. */
 #include "kernels/integer_pack.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/compiler.h"
@@ -136,96 +137,98 @@ static void fill_panel(const struct ox_integer_packing *p, size_t i, char *out)
     }
 }
 
-enum kind { WORDS, TIGHT, TURNED };
-
-/* TIGHT where no pair of products can leave 16 bits: bytes are not negative, so weights of unlike signs do not add up. */
-static enum kind kind_of(const uint8_t *quad, size_t nr)
+/* What turns the bytes of a tight four; false: it is not tight. Bytes are not negative, so weights of unlike signs do not add up. */
+static bool find_turn(const int8_t *quad, size_t nr, uint32_t *turn)
 {
-    int least = 0, most = 0, least_turned = 0, most_turned = 0, least_odd = 0;
-    for (size_t j = 0; j < 2 * nr; j++) {
-        const int even = ox_integer_signed(quad[2 * j]), odd = ox_integer_signed(quad[2 * j + 1]);
-        const int both = even + odd, apart = even - odd;
-        least = both < least ? both : least;
-        most = both > most ? both : most;
-        least_turned = apart < least_turned ? apart : least_turned;
-        most_turned = apart > most_turned ? apart : most_turned;
-        least_odd = odd < least_odd ? odd : least_odd;
+    *turn = 0;
+    for (unsigned pair = 0; pair < 2; pair++) {
+        int least = 0, most = 0, least_apart = 0, most_apart = 0, least_odd = 0;
+        for (size_t j = 0; j < nr; j++) {
+            const int even = quad[4 * j + 2 * pair], odd = quad[4 * j + 2 * pair + 1];
+            const int both = even + odd, apart = even - odd;
+            least = both < least ? both : least;
+            most = both > most ? both : most;
+            least_apart = apart < least_apart ? apart : least_apart;
+            most_apart = apart > most_apart ? apart : most_apart;
+            least_odd = odd < least_odd ? odd : least_odd;
+        }
+        if (least >= -128 && most <= 128)
+            continue;
+        if (least_apart < -128 || most_apart > 128 || least_odd == INT8_MIN)
+            return false;
+        *turn |= 0xff00U << 16 * pair;
     }
-    if (least >= -128 && most <= 128)
-        return TIGHT;
-    return least_turned >= -128 && most_turned <= 128 && least_odd > INT8_MIN ? TURNED : WORDS;
+    return true;
 }
 
-static void four_as_words(const int8_t *bytes, size_t nr, int16_t *words)
+/* Negates weights whose bytes are turned; what these lack then joins the sums. */
+static void turn_four(int8_t *quad, size_t nr, uint32_t turn, int32_t *sums)
 {
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t j = 0; turn >> 8 * i & 0xff && j < nr; j++) {
+            sums[j] += 255 * quad[4 * j + i];
+            quad[4 * j + i] = (int8_t)-quad[4 * j + i];
+        }
+    }
+}
+
+static void four_by_sizes(const int8_t *quad, size_t nr, uint8_t *sizes, uint8_t *turns,
+                          int32_t *sums)
+{
+    for (size_t i = 0; i < 4 * nr; i++) {
+        const int w = quad[i];
+        sizes[i] = (uint8_t)(w < 0 ? -w : w);
+        turns[i] = w < 0 ? 0x7f : 0x80;
+        sums[i / 4] += w < 0 ? 127 * w : 128 * w;
+    }
+}
+
+/* The most that a panel's sums can be in size. */
+static uint32_t most_of(const int8_t *fours, size_t n, size_t nr)
+{
+    uint64_t most = 0;
     for (size_t j = 0; j < nr; j++) {
-        for (size_t i = 0; i < 4; i++)
-            words[i / 2 * 2 * nr + 2 * j + i % 2] = (int16_t)bytes[4 * j + i];
+        uint64_t sum = 0;
+        for (size_t q = 0; q < n; q++) {
+            const int8_t *w = fours + (q * nr + j) * 4;
+            sum += (uint64_t)(abs(w[0]) + abs(w[1]) + abs(w[2]) + abs(w[3]));
+        }
+        most = sum > most ? sum : most;
     }
-}
-
-/* Negates a four's odd weights; what turned bytes lack then joins the sums. */
-static void turn_four(int8_t *quad, size_t nr, int32_t *sums)
-{
-    for (size_t j = 0; j < nr; j++)
-        sums[j] += 255 * (quad[4 * j + 1] + quad[4 * j + 3]);
-    for (size_t j = 1; j < 4 * nr; j += 2)
-        quad[j] = (int8_t)-quad[j];
-}
-
-/* Where the fours of `fours` begin that are tight, then of those that are turned; counts: how many. Where few are either, none is
- * called so: more loops a tile would cost more than they spare, as bytes that must be copied beside the words do where few columns
- * read them. There is room at `at` for twice all fours. */
-static void find_kinds(const struct ox_integer_core *k, const char *fours, uint32_t *counts,
-                       uint32_t *at)
-{
-    const size_t n = ox_integer_fours(k), nr = k->t->nr;
-    uint32_t tight = 0, turned = 0;
-    for (size_t q = 0; q < n; q++) {
-        const enum kind kind = kind_of((const uint8_t *)(fours + q * 4 * nr), nr);
-        if (kind == TIGHT)
-            at[tight++] = (uint32_t)(4 * q);
-        else if (kind == TURNED)
-            at[2 * n - ++turned] = (uint32_t)(4 * q);
-    }
-    for (size_t i = 0; i < turned; i++)
-        at[tight + i] = at[2 * n - 1 - i];
-    const bool few = tight + turned < n / 2 || (k->segments > 1 && k->n < OX_INTEGER_ENOUGH);
-    counts[0] = few ? 0 : tight;
-    counts[1] = few ? 0 : turned;
+    return most < UINT32_MAX / 255 ? (uint32_t)most * 255 : UINT32_MAX;
 }
 
 /* Sorts a panel of MIXED, whose fours lie as bytes at the end of their place: none is written over before it is read. */
 static void sort_panel(const struct ox_integer_core *k, char *out)
 {
     const size_t nr = k->t->nr, n = ox_integer_fours(k), quad = 4 * nr;
-    uint32_t *counts = (uint32_t *)(void *)out, *at = counts + 2;
+    uint32_t *counts = (uint32_t *)(void *)out, *at = counts + OX_INTEGER_COUNTS;
     int32_t *sums = (int32_t *)(void *)(out + ox_integer_head(n));
-    char *to = (char *)(sums + nr), *const from = to + n * quad;
+    int8_t *to = (int8_t *)(sums + nr), *const from = to + n * quad;
     memset(sums, 0, nr * sizeof *sums);
-    find_kinds(k, from, counts, at);
-    const uint32_t *tight = at, *turned = tight + counts[0], *const end = turned + counts[1];
-    const uint32_t *const tight_end = turned;
-    for (; at < end; at++, to += quad) {
-        memcpy(to, from + *at / 4 * quad, quad);
-        if (at >= tight_end)
-            turn_four((int8_t *)to, nr, sums);
-    }
+    counts[0] = 0;
+    counts[1] = most_of(from, n, nr);
+    uint32_t *const end = at + 2 * n, *other = end; /* from the end on, for now */
     for (size_t q = 0; q < n; q++) {
-        int8_t bytes[4 * OX_TILE_COLS_MAX];
-        if (tight < tight_end && *tight == 4 * q) {
-            tight++;
+        int8_t four[4 * OX_TILE_COLS_MAX];
+        uint32_t turn;
+        if (!find_turn(from + q * quad, nr, &turn)) {
+            *--other = (uint32_t)q;
             continue;
         }
-        if (turned < end && *turned == 4 * q) {
-            turned++;
-            continue;
-        }
-        *at++ = (uint32_t)(8 * q);
-        *at++ = (uint32_t)(8 * q + 4);
-        memcpy(bytes, from + q * quad, quad);
-        four_as_words(bytes, nr, (int16_t *)(void *)to);
-        to += 2 * quad;
+        memcpy(four, from + q * quad, quad);
+        turn_four(four, nr, turn, sums);
+        *at++ = (uint32_t)(4 * q);
+        *at++ = turn;
+        counts[0]++;
+        memcpy(to, four, quad);
+        to += quad;
+    }
+    for (const uint32_t *q = end; q > other; to += 2 * quad) {
+        int8_t four[4 * OX_TILE_COLS_MAX];
+        memcpy(four, from + *--q * quad, quad);
+        *at++ = 4 * *q;
+        four_by_sizes(four, nr, (uint8_t *)to, (uint8_t *)to + quad, sums);
     }
 }
 

@@ -12,16 +12,23 @@ struct ox_env;
  * four bytes (QUADS), or for each two of k nr times two words (PAIRS). The left
  * side of PAIRS is widened to words first, a tile's rows at a time.
  *
- * MIXED sorts the fours of k: first those in which |w0 + w1| of each pair of neighbours is at most 128 in all columns, so that the sum
- * of their products by any bytes fits 16 bits (tight), as in QUADS; then those for which that is true of |w0 - w1|, with w1 negated and
- * to be multiplied by 255 less the byte (turned), as a w1 = 255 w1 + (255 - a) (-w1); then the others as in PAIRS. Before them stand nr
- * sums to begin with, the 255 w1 of each column, and before these, of n fours, how many are tight and how many turned, where each of
- * these begins in a row of bytes, and where each pair of the others does in a row of words, all uint32_t in ox_integer_head(n) bytes. */
+ * MIXED sorts the fours of k. First come those that are tight: the sum of each pair of neighbours' products by any bytes fits 16 bits
+ * in all columns, for |w0 + w1| is at most 128, or |w0 - w1| is and w1 stands negated, to be multiplied by 255 less the byte, as
+ * a w1 = 255 w1 + (255 - a) (-w1). They lie as in QUADS. Of the others stand the sizes |w|, and behind these what turns the byte, read
+ * as a - 128 in two's complement, where w is negative to 127 - a: such pairs fit always. Before all that stand nr sums to begin
+ * with, which make up for what was turned, and before these uint32_t in ox_integer_head(n) bytes for n fours: how many are tight, the most that a
+ * sum can be in size, where in a row each tight four begins and what turns its bytes, and where each of the others does. */
 enum ox_integer_layout { OX_INTEGER_QUADS, OX_INTEGER_PAIRS, OX_INTEGER_MIXED };
+enum { OX_INTEGER_COUNTS = 2 };
 
 static inline size_t ox_integer_head(size_t n)
 {
-    return ((2 * n + 2) * sizeof(uint32_t) + 63) / 64 * 64;
+    return ((2 * n + OX_INTEGER_COUNTS) * sizeof(uint32_t) + 63) / 64 * 64;
+}
+
+static inline const int32_t *ox_integer_first(const void *panel, size_t n)
+{
+    return (const int32_t *)(const void *)((const char *)panel + ox_integer_head(n));
 }
 
 /* Depthwise: taps lie two by two, side by side; where their number is odd the weights behind the last are 0. */

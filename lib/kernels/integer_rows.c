@@ -1,33 +1,29 @@
-/* 8-bit products and convolutions by tiles of MIXED: a few dozen rows are laid out as their panels read them, bytes and words, and
- * go by two panels at a time, so that what the panels hold is read from afar once for all these rows and sums become results while
- * they are near. */
+/* 8-bit products and convolutions of MIXED: a few dozen rows at a time, read in place where they lie at one distance, else laid out
+ * first, go by all panels, so that these are read from afar once for all these rows. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
 
 enum {
-    ROWS = 24,
-    NEAR = 1 << 17, /* bytes of rows that are laid out */
-    PANELS = 2
+    ROWS = 48,
+    LEAST_ROWS = 24,
+    NEAR = 1 << 14, /* bytes of rows that stay near beside a panel */
+    PANELS = 2      /* whose sums stay near until they become results */
 };
 
-/* A row that is laid out: its words, its bytes, its turned bytes; what is laid behind a segment is the next one's, or room. */
-static size_t form_of(const struct ox_integer_core *k)
-{
-    return k->wide + OX_INTEGER_OVER;
-}
-
+/* A row that is laid out; what is laid behind a segment is the next one's, or room. */
 static size_t row_bytes(const struct ox_integer_core *k)
 {
-    return ox_integer_round_up(form_of(k) * 4, 64) |
+    return ox_integer_round_up(k->wide + OX_INTEGER_OVER, 64) |
            64; /* an odd number of lines, or rows would share few of a cache's sets */
 }
 
 static size_t strip_rows(const struct ox_integer_core *k)
 {
-    const size_t mr = k->t->mr, near = NEAR / row_bytes(k) / mr * mr;
-    return near < mr ? mr : ox_integer_least(near, ROWS);
+    const size_t near = NEAR / row_bytes(k) / OX_INTEGER_MIXED_ROWS * OX_INTEGER_MIXED_ROWS;
+    return near < LEAST_ROWS ? LEAST_ROWS : ox_integer_least(near, ROWS);
 }
 
 static size_t sums_of(const struct ox_integer_core *k)
@@ -44,26 +40,33 @@ size_t ox_integer_rows_slot(const struct ox_integer_core *k)
 struct strip {
     const struct ox_integer_core *k;
     struct ox_integer_block b;
-    bool words, bytes, turned; /* which forms its panels read */
-    bool in_place;             /* bytes, where they are */
-    size_t step;               /* rows of a tile */
+    bool bytes; /* sums become bytes before they are stored */
     uint8_t *rows;
     int32_t *sums;
-    const uint8_t *tiles[ROWS * 3]; /* of each tile its rows in each form, mr of each */
 };
+
+/* Whether no sum, the offset counted, has more bits than a float. */
+static bool fits_float(const struct ox_integer_core *k, const struct ox_integer_block *b)
+{
+    const char *panel = b->packed;
+    uint32_t most = 0, most_offset = 0;
+    for (size_t j = 0; j < b->cols; j += k->t->nr, panel += k->panel) {
+        const uint32_t *counts = (const uint32_t *)(const void *)panel;
+        most = counts[1] > most ? counts[1] : most;
+    }
+    for (size_t j = 0; b->end.offset && j < b->cols; j++) {
+        const int32_t offset = b->end.offset[j];
+        const uint32_t size = offset < 0 ? 0U - (uint32_t)offset : (uint32_t)offset;
+        most_offset = size > most_offset ? size : most_offset;
+    }
+    return most < 1 << 24 && most_offset < (1 << 24) - most;
+}
 
 static struct strip strip_of(const struct ox_integer_core *k, size_t task, size_t slot)
 {
     struct strip s = {.k = k, .b = ox_integer_block_of(k, task), .sums = k->sums + slot * k->slot};
-    const char *panel = s.b.packed;
     s.rows = (uint8_t *)(s.sums + sums_of(k));
-    for (size_t j = 0; j < s.b.cols; j += k->t->nr, panel += k->panel) {
-        const uint32_t *counts = (const uint32_t *)(const void *)panel;
-        s.bytes |= counts[0] > 0;
-        s.turned |= counts[1] > 0;
-        s.words |= counts[0] + counts[1] < ox_integer_fours(k);
-    }
-    s.in_place = k->segments == 1 && !k->flip && k->wide == k->depth;
+    s.bytes = k->out_size == 1 && !s.b.end.weight_zero && fits_float(k, &s.b);
     return s;
 }
 
@@ -72,87 +75,78 @@ static void lay_rows(const struct strip *s, const uint8_t *first, size_t i, size
 {
     const struct ox_integer_core *k = s->k;
     const uint8_t *segments[OX_INTEGER_SEGMENTS];
-    const bool bytes = s->bytes && !s->in_place;
-    if (!bytes && !s->turned && !s->words)
-        return;
-    uint8_t *to = s->rows + i * row_bytes(k);
     ox_integer_find_segments(k, first, 1, segments);
+    const uint8_t *last = segments[k->segments - 1] + (n - 1) * k->pixel + k->depth;
     struct ox_integer_lay l = {.rows = n,
                                .n = k->depth,
                                .x_row = k->pixel,
                                .flip = k->flip,
-                               .slack = k->slack,
+                               .slack = k->end_of_in - last >= OX_INTEGER_OVER,
                                .y_row = row_bytes(k)};
     for (size_t q = 0; q < k->segments; q++) {
-        const size_t at = q * ox_integer_segment(k);
         l.x = segments[q];
-        l.words = s->words ? to + at * sizeof(uint16_t) : NULL;
-        l.bytes = bytes ? to + 2 * form_of(k) + at : NULL;
-        l.turned = s->turned ? to + 3 * form_of(k) + at : NULL;
+        l.y = s->rows + i * l.y_row + q * ox_integer_segment(k);
         k->t->lay(&l);
     }
 }
 
-/* Lays out rows m to m + rows - 1 and finds them for their tiles. */
-static void start_strip(struct strip *s, size_t m, size_t rows, int32_t *terms)
+/* Where rows m to m + rows - 1 begin, and the distance between them. */
+static const uint8_t *find_rows(const struct strip *s, size_t m, size_t rows, size_t *distance,
+                                int32_t *terms)
 {
     const struct ox_integer_core *k = s->k;
-    const size_t mr = k->t->mr;
     const bool even = k->line == k->cols * k->pixel;
-    size_t tile = 0, place = 0;
-    s->step = ox_even_part(rows, mr, 1);
-    for (size_t i = 0, n; i < rows; i += n) {
+    const bool in_place = k->segments == 1 && !k->flip && k->wide == k->depth && even;
+    const uint8_t *in = k->in + s->b.group * k->channels;
+    for (size_t i = 0, n; i < rows && (!in_place || s->b.end.weight_zero); i += n) {
         const size_t y = (m + i) / k->cols, x = (m + i) % k->cols;
-        const uint8_t *first = k->in + y * k->line + x * k->pixel + s->b.group * k->channels;
+        const uint8_t *first = in + y * k->line + x * k->pixel;
         n = even ? rows - i : ox_integer_least(rows - i, k->cols - x);
-        lay_rows(s, first, i, n);
-        for (size_t r = 0; r < n; r++) {
-            const uint8_t *laid = s->rows + (i + r) * row_bytes(k);
-            const uint8_t **to = s->tiles + tile * 3 * mr + place;
-            to[0] = s->in_place ? first + r * k->pixel : laid + 2 * form_of(k);
-            to[mr] = laid;
-            to[2 * mr] = laid + 3 * form_of(k);
-            place = place + 1 < s->step ? place + 1 : 0;
-            tile += place == 0;
-            if (s->b.end.weight_zero) {
-                const uint8_t *segments[OX_INTEGER_SEGMENTS];
-                ox_integer_find_segments(k, first + r * k->pixel, 1, segments);
-                terms[i + r] = ox_integer_row_sum(k, segments, 1);
-            }
+        if (!in_place)
+            lay_rows(s, first, i, n);
+        for (size_t r = 0; s->b.end.weight_zero && r < n; r++) {
+            const uint8_t *segments[OX_INTEGER_SEGMENTS];
+            ox_integer_find_segments(k, first + r * k->pixel, 1, segments);
+            terms[i + r] = ox_integer_row_sum(k, segments, 1);
         }
     }
+    *distance = in_place ? k->pixel : row_bytes(k);
+    return in_place ? in + m * k->pixel : s->rows;
 }
 
 void ox_integer_rows_run(void *core, size_t task, size_t slot)
 {
     const struct ox_integer_core *k = core;
     const struct ox_integer *t = k->t;
-    struct strip s = strip_of(k, task, slot);
-    const size_t most = ox_even_part(s.b.m1 - s.b.m0, strip_rows(k), t->mr), chunk = PANELS * t->nr;
+    const struct strip s = strip_of(k, task, slot);
+    const struct ox_integer_block *b = &s.b;
+    const size_t most = ox_even_part(b->m1 - b->m0, strip_rows(k), OX_INTEGER_MIXED_ROWS);
+    const size_t chunk = s.bytes ? b->cols : PANELS * t->nr;
     int32_t terms[ROWS];
-    for (size_t m = s.b.m0, rows; m < s.b.m1; m += rows) {
-        rows = ox_integer_least(most, s.b.m1 - m);
-        start_strip(&s, m, rows, terms);
-        for (size_t j = 0; j < s.b.cols; j += chunk) {
-            const size_t cols = ox_integer_least(chunk, s.b.cols - j);
-            struct ox_integer_tile tile = {.segments = 1, .depth = k->wide, .ldc = chunk};
-            for (size_t p = 0; p < cols; p += t->nr) {
-                tile.b = s.b.packed + (j + p) / t->nr * k->panel;
-                tile.cols = (unsigned)ox_integer_least(t->nr, cols - p);
-                for (size_t i = 0; i < rows; i += s.step) {
-                    tile.a = s.tiles + i / s.step * 3 * t->mr;
-                    tile.rows = (unsigned)ox_integer_least(s.step, rows - i);
-                    tile.c = s.sums + i * chunk + p;
-                    t->tile(&tile);
-                }
-            }
-            const struct ox_integer_end end = ox_integer_end_at(&s.b.end, j);
+    for (size_t m = b->m0, rows; m < b->m1; m += rows) {
+        rows = ox_integer_least(most, b->m1 - m);
+        struct ox_integer_mixed mixed = {.rows = rows,
+                                         .depth = k->wide,
+                                         .panel = k->panel,
+                                         .end = s.bytes ? &b->end : NULL,
+                                         .out = k->out + m * k->out_pixel + b->col,
+                                         .out_row = k->out_pixel,
+                                         .sums = s.sums,
+                                         .ld = chunk};
+        mixed.a = find_rows(&s, m, rows, &mixed.a_row, terms);
+        for (size_t j = 0; j < b->cols; j += chunk) {
+            mixed.b = b->packed + j / t->nr * k->panel;
+            mixed.n = ox_integer_least(chunk, b->cols - j);
+            t->mixed(&mixed);
+            if (s.bytes)
+                continue;
+            const struct ox_integer_end end = ox_integer_end_at(&b->end, j);
             const struct ox_integer_sums all = {.rows = rows,
-                                                .n = cols,
+                                                .n = mixed.n,
                                                 .sums = s.sums,
                                                 .ld = chunk,
                                                 .terms = terms,
-                                                .out = k->out + (m * k->out_pixel + s.b.col + j) *
+                                                .out = k->out + (m * k->out_pixel + b->col + j) *
                                                                     k->out_size,
                                                 .out_row = k->out_pixel};
             ox_integer_leave(t, &all, &end);

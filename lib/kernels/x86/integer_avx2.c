@@ -1,5 +1,16 @@
-/* Tiles of 8-bit products for AVX2, and what else no file of their own does. */
-#include "kernels/x86/integer_mixed_avx2.h"
+/* Tiles of words for AVX2, and what of 8-bit products no file of their own does. */
+#include <immintrin.h>
+#include <string.h>
+
+#include "kernels/integer.h"
+
+enum { ROWS = 6, LANES = 8, COLS = 2 * LANES, QUAD = 4 * COLS };
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE __m256i load(const void *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
 
 INLINE void store(void *p, __m256i x)
 {
@@ -32,13 +43,24 @@ INLINE void put(const struct ox_integer_tile *t, const unsigned rows, __m256i (*
     }
 }
 
-INLINE void tile_of(const struct ox_integer_tile *t, const unsigned rows)
+/* Two words over and over. */
+INLINE __m256i two_of(const uint8_t *p)
 {
-    const int32_t *first = first_sums(t->b, t->depth);
-    __m256i sum[ROWS][2];
-    start_sums(rows, load(first), load(first + LANES), sum);
-    sum_up(rows, t->a, t->depth, t->b, sum);
-    put(t, rows, sum);
+    int32_t two;
+    memcpy(&two, p, sizeof two);
+    return _mm256_set1_epi32(two);
+}
+
+INLINE void words_step(const unsigned rows, const uint8_t *const *a, size_t p, const char *b,
+                       __m256i (*sum)[2])
+{
+    const __m256i u = load(b), v = load(b + sizeof(__m256i));
+#pragma GCC unroll 6
+    for (unsigned i = 0; i < rows; i++) {
+        const __m256i x = two_of(a[i] + p);
+        sum[i][0] = _mm256_add_epi32(sum[i][0], _mm256_madd_epi16(x, u));
+        sum[i][1] = _mm256_add_epi32(sum[i][1], _mm256_madd_epi16(x, v));
+    }
 }
 
 INLINE void words_of(const struct ox_integer_tile *t, const unsigned rows)
@@ -46,18 +68,17 @@ INLINE void words_of(const struct ox_integer_tile *t, const unsigned rows)
     const uint8_t *a[ROWS];
     const char *b = t->b;
     __m256i sum[ROWS][2];
-    start_sums(rows, _mm256_setzero_si256(), _mm256_setzero_si256(), sum);
-    use_rows(rows, t->a, a);
+#pragma GCC unroll 6
+    for (unsigned i = 0; i < rows; i++) {
+        sum[i][0] = sum[i][1] = _mm256_setzero_si256();
+        a[i] = t->a[i];
+    }
     for (size_t p = 0; p < t->depth; p += 4, b += QUAD)
         words_step(rows, a, p, b, sum);
     put(t, rows, sum);
 }
 
 #define BY_ROWS(n)                                                                                 \
-    static void tile_##n(const struct ox_integer_tile *t)                                          \
-    {                                                                                              \
-        tile_of(t, n);                                                                             \
-    }                                                                                              \
     static void words_##n(const struct ox_integer_tile *t)                                         \
     {                                                                                              \
         words_of(t, n);                                                                            \
@@ -69,13 +90,6 @@ BY_ROWS(4)
 BY_ROWS(5)
 BY_ROWS(6)
 #undef BY_ROWS
-
-static void tile(const struct ox_integer_tile *t)
-{
-    static void (*const by_rows[ROWS])(const struct ox_integer_tile *t) = {tile_1, tile_2, tile_3,
-                                                                           tile_4, tile_5, tile_6};
-    by_rows[t->rows - 1](t);
-}
 
 static void words(const struct ox_integer_tile *t)
 {
@@ -100,60 +114,21 @@ static void widen(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y)
         y[i] = x[i] ^ flip;
 }
 
-/* Sixteen bytes to place p of a row's forms. */
-static inline __attribute__((always_inline)) void lay_sixteen(const struct ox_integer_lay *l,
-                                                              __m128i x, size_t p, const bool words,
-                                                              const bool bytes, const bool turned)
-{
-    if (words)
-        store(l->words + 2 * p, _mm256_cvtepu8_epi16(x));
-    if (bytes)
-        _mm_storeu_si128((__m128i *)(void *)(l->bytes + p), x);
-    if (turned)
-        _mm_storeu_si128((__m128i *)(void *)(l->turned + p),
-                         _mm_xor_si128(x, _mm_set1_epi16((short)0xff00)));
-}
-
-static inline __attribute__((always_inline)) void
-lay_forms(const struct ox_integer_lay *rows, const bool words, const bool bytes, const bool turned)
-{
-    struct ox_integer_lay l = *rows;
-    const __m128i flip = _mm_set1_epi8((char)l.flip);
-    const size_t n = l.n, whole = (l.slack ? n + 15 : n) / 16 * 16;
-    for (size_t i = 0; i < l.rows; i++) {
-        size_t p = 0;
-        for (; p < whole; p += 16) {
-            const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(l.x + p));
-            lay_sixteen(&l, _mm_xor_si128(x, flip), p, words, bytes, turned);
-        }
-        if (p < n) {
-            __m128i x = _mm_setzero_si128();
-            memcpy(&x, l.x + p, n - p);
-            lay_sixteen(&l, _mm_xor_si128(x, flip), p, words, bytes, turned);
-        }
-        l.x += l.x_row;
-        l.words += words ? l.y_row : 0;
-        l.bytes += bytes ? l.y_row : 0;
-        l.turned += turned ? l.y_row : 0;
-    }
-}
-
 static void lay(const struct ox_integer_lay *l)
 {
-    if (!l->turned && !l->bytes)
-        lay_forms(l, true, false, false);
-    else if (!l->turned && !l->words)
-        lay_forms(l, false, true, false);
-    else if (!l->turned)
-        lay_forms(l, true, true, false);
-    else if (!l->bytes && !l->words)
-        lay_forms(l, false, false, true);
-    else if (!l->bytes)
-        lay_forms(l, true, false, true);
-    else if (!l->words)
-        lay_forms(l, false, true, true);
-    else
-        lay_forms(l, true, true, true);
+    const __m128i flip = _mm_set1_epi8((char)l->flip);
+    const size_t n = l->n, whole = (l->slack ? n + 15 : n) / 16 * 16;
+    const uint8_t *x = l->x;
+    uint8_t *y = l->y;
+    for (size_t i = 0; i < l->rows; i++, x += l->x_row, y += l->y_row) {
+        size_t p = 0;
+        for (; p < whole; p += 16) {
+            const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(x + p));
+            _mm_storeu_si128((__m128i *)(void *)(y + p), _mm_xor_si128(bytes, flip));
+        }
+        for (; p < n; p++)
+            y[p] = x[p] ^ l->flip;
+    }
 }
 
 static int32_t sum_bytes(size_t n, const uint8_t *x, uint8_t flip)
@@ -209,7 +184,7 @@ void ox_integer_avx2(struct ox_integer *t)
     t->mr = ROWS;
     t->nr = COLS;
     t->layout = OX_INTEGER_MIXED;
-    t->tile = tile;
+    t->tile = NULL;
     t->words = words;
     ox_integer_winograd_avx2(t);
     t->widen = widen;
