@@ -154,7 +154,8 @@ struct ox_integer {
     enum ox_cpu level;
     unsigned mr, nr;
     enum ox_integer_layout layout;
-    void (*tile)(const struct ox_integer_tile *t);   /* not of MIXED, which has lay() and mixed() alone */
+    void (*tile)(
+        const struct ox_integer_tile *t); /* not of MIXED, which has lay() and mixed() alone */
     void (*strip)(const struct ox_integer_strip *s); /* QUADS alone; NULL: tiles do it */
     /* Around calls of strip() by one thread that have as many rows, or all of them OX_INTEGER_STRIP / 2 or more, and whose depths
      * leave the same remainder by 64; NULL: nothing is to be done. */

@@ -5,8 +5,8 @@
 #include "kernels/integer.h"
 
 enum {
-    OX_INTEGER_OVER = 16,      /* bytes behind a frame that may be read */
-    OX_INTEGER_SEGMENTS = 256  /* of a row, at most */
+    OX_INTEGER_OVER = 16,     /* bytes behind a frame that may be read */
+    OX_INTEGER_SEGMENTS = 256 /* of a row, at most */
 };
 
 /* A convolution whose image has been padded, or a product as a convolution over

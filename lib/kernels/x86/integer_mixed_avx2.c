@@ -53,10 +53,8 @@ INLINE void sized_step(const unsigned rows, const uint8_t *a, size_t a_row, cons
 #pragma GCC unroll 4
     for (unsigned i = 0; i < rows; i++) {
         const __m256i x = four_of(a + i * a_row);
-        sum[i][0] =
-            add_pairs(sum[i][0], _mm256_maddubs_epi16(u, _mm256_xor_si256(x, turn_u)));
-        sum[i][1] =
-            add_pairs(sum[i][1], _mm256_maddubs_epi16(v, _mm256_xor_si256(x, turn_v)));
+        sum[i][0] = add_pairs(sum[i][0], _mm256_maddubs_epi16(u, _mm256_xor_si256(x, turn_u)));
+        sum[i][1] = add_pairs(sum[i][1], _mm256_maddubs_epi16(v, _mm256_xor_si256(x, turn_v)));
     }
 }
 
@@ -65,7 +63,8 @@ INLINE void sum_up(const struct ox_integer_mixed *m, const unsigned rows, const 
 {
     const size_t n = m->depth / 4, a_row = m->a_row;
     const uint32_t *at = (const uint32_t *)(const void *)panel;
-    const uint32_t *const tight = at + OX_INTEGER_COUNTS + 2 * at[0], *const end = tight + n - at[0];
+    const uint32_t *const tight = at + OX_INTEGER_COUNTS + 2 * at[0], *const end =
+                                                                          tight + n - at[0];
     const char *b = panel + ox_integer_head(n) + COLS * sizeof(int32_t);
 #pragma GCC unroll 4
     for (unsigned i = 0; i < rows; i++) {
