@@ -7,7 +7,7 @@
 #include "kernels/integer_impl.h"
 
 enum {
-    ROWS = 48,
+    ROWS = 128,
     LEAST_ROWS = 24,
     NEAR = 1 << 14, /* bytes of rows that stay near beside a panel */
     PANELS = 2      /* whose sums stay near until they become results */
