@@ -104,25 +104,38 @@ static void range(size_t n, const float *x, float *lo, float *hi)
     *hi = h[0];
 }
 
-/* Sixteen tables of sixteen entries. A code less 16 times the table's number is below 16 only where it is that table's: 0x70
- * added to it, with saturation, leaves the top bit clear there alone, and where it is set the shuffle gives 0. */
+/* Of two tables of sixteen entries that are asked the one that the code's bit chooses, which is the top one in `bit`. */
+static inline __m256i look_up_two(const __m256i *part, __m256i low, __m256i bit)
+{
+    return _mm256_blendv_epi8(_mm256_shuffle_epi8(part[0], low), _mm256_shuffle_epi8(part[1], low),
+                              bit);
+}
+
+static inline __m256i look_up_four(const __m256i *part, __m256i low, __m256i at)
+{
+    const __m256i bit_4 = _mm256_slli_epi16(at, 3), bit_5 = _mm256_slli_epi16(at, 2);
+    return _mm256_blendv_epi8(look_up_two(part, low, bit_4), look_up_two(part + 2, low, bit_4),
+                              bit_5);
+}
+
+static inline __m256i look_up_eight(const __m256i *part, __m256i low, __m256i at)
+{
+    return _mm256_blendv_epi8(look_up_four(part, low, at), look_up_four(part + 4, low, at),
+                              _mm256_slli_epi16(at, 1));
+}
+
 static void look_up(size_t n, const uint8_t *x, const uint8_t table[256], uint8_t *y)
 {
     __m256i part[16];
     for (unsigned k = 0; k < 16; k++)
         part[k] = _mm256_broadcastsi128_si256(
             _mm_loadu_si128((const __m128i *)(const void *)(table + k * 16)));
-    const __m256i top = _mm256_set1_epi8(0x70), step = _mm256_set1_epi8(0x10);
     size_t i = 0;
     for (; i + 32 <= n; i += 32) {
-        __m256i at = _mm256_loadu_si256((const __m256i *)(const void *)(x + i));
-        __m256i out = _mm256_setzero_si256();
-        for (unsigned k = 0; k < 16; k++) {
-            const __m256i asked = _mm256_shuffle_epi8(part[k], _mm256_adds_epu8(at, top));
-            out = _mm256_or_si256(out, asked);
-            at = _mm256_sub_epi8(at, step);
-        }
-        store(y + i, out);
+        const __m256i at = _mm256_loadu_si256((const __m256i *)(const void *)(x + i));
+        const __m256i low = _mm256_and_si256(at, _mm256_set1_epi8(15));
+        store(y + i, _mm256_blendv_epi8(look_up_eight(part, low, at),
+                                        look_up_eight(part + 8, low, at), at));
     }
     for (; i < n; i++)
         y[i] = table[x[i]];
