@@ -31,6 +31,13 @@ INLINE __m256i add_pairs(__m256i sum, __m256i pairs)
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 
+INLINE __m256i turned_at(__m256i x, const char *turn)
+{
+    __m256i turned;
+    __asm__("vpxor %2, %1, %0" : "=x"(turned) : "x"(x), "m"(*(const __m256i *)(const void *)turn));
+    return turned;
+}
+
 /* A tight four: some of its bytes are taken from 255. */
 INLINE void tight_step(const unsigned rows, const uint8_t *a, size_t a_row, uint32_t turned,
                        const char *b, __m256i (*sum)[PARTS])
@@ -49,112 +56,154 @@ INLINE void sized_step(const unsigned rows, const uint8_t *a, size_t a_row, cons
                        __m256i (*sum)[PARTS])
 {
     const __m256i u = load(b), v = load(b + VECTOR);
-    const __m256i turn_u = load(b + QUAD), turn_v = load(b + QUAD + VECTOR);
 #pragma GCC unroll 4
     for (unsigned i = 0; i < rows; i++) {
         const __m256i x = four_of(a + i * a_row);
-        sum[i][0] = add_pairs(sum[i][0], _mm256_maddubs_epi16(u, _mm256_xor_si256(x, turn_u)));
-        sum[i][1] = add_pairs(sum[i][1], _mm256_maddubs_epi16(v, _mm256_xor_si256(x, turn_v)));
+        sum[i][0] = add_pairs(sum[i][0], _mm256_maddubs_epi16(u, turned_at(x, b + QUAD)));
+        sum[i][1] = add_pairs(sum[i][1], _mm256_maddubs_epi16(v, turned_at(x, b + QUAD + VECTOR)));
     }
 }
 
-INLINE void sum_up(const struct ox_integer_mixed *m, const unsigned rows, const uint8_t *a,
-                   const char *panel, const __m256i *first, __m256i (*sum)[PARTS])
+/* A panel. */
+struct panel {
+    const uint32_t *at, *tight, *end; /* of its fours, tight ones and others */
+    const char *weights;
+    __m256i first[PARTS]; /* sums to begin with */
+    /* Where sums become bytes: */
+    struct ends ends;
+    __m256 scale[PARTS];
+};
+
+static void find_fours(struct panel *p, const char *packed, size_t n)
 {
-    const size_t n = m->depth / 4, a_row = m->a_row;
-    const uint32_t *at = (const uint32_t *)(const void *)panel;
-    const uint32_t *const tight = at + OX_INTEGER_COUNTS + 2 * at[0], *const end =
-                                                                          tight + n - at[0];
-    const char *b = panel + ox_integer_head(n) + COLS * sizeof(int32_t);
+    const uint32_t *counts = (const uint32_t *)(const void *)packed;
+    const int32_t *first = ox_integer_first(packed, n);
+    p->at = counts + OX_INTEGER_COUNTS;
+    p->tight = p->at + (size_t)2 * counts[0];
+    p->end = p->tight + n - counts[0];
+    p->weights = (const char *)(first + COLS);
+    for (unsigned k = 0; k < PARTS; k++)
+        p->first[k] = load(first + k * LANES);
+}
+
+/* What makes bytes of n columns' sums. */
+static void find_end(struct panel *p, const struct ox_integer_end *end, size_t at, size_t n)
+{
+    int32_t offset[COLS] = {0};
+    float scale[COLS] = {0};
+    if (end->offset)
+        memcpy(offset, end->offset + at, n * sizeof *offset);
+    memcpy(scale, end->scale + at, n * sizeof *scale);
+    for (unsigned k = 0; k < PARTS; k++) {
+        p->first[k] = _mm256_add_epi32(p->first[k], load(offset + k * LANES));
+        p->scale[k] = _mm256_loadu_ps(scale + k * LANES);
+    }
+}
+
+INLINE void sum_up(const struct panel *p, const unsigned rows, const uint8_t *a, size_t a_row,
+                   __m256i (*sum)[PARTS])
+{
+    const uint32_t *at = p->at, *const tight = p->tight, *const end = p->end;
+    const char *b = p->weights;
 #pragma GCC unroll 4
     for (unsigned i = 0; i < rows; i++) {
-        sum[i][0] = first[0];
-        sum[i][1] = first[1];
+        sum[i][0] = p->first[0];
+        sum[i][1] = p->first[1];
     }
-    for (at += OX_INTEGER_COUNTS; at < tight; at += 2, b += QUAD)
+    for (; at < tight; at += 2, b += QUAD)
         tight_step(rows, a + at[0], a_row, at[1], b, sum);
     for (; at < end; at++, b += 2 * QUAD)
         sized_step(rows, a + at[0], a_row, b, sum);
 }
 
-/* What is the same for all rows of a panel. */
-struct columns {
-    const struct ends *ends;
-    size_t n;
-    __m256i first[PARTS]; /* sums to begin with */
-    __m256 scale[PARTS];
-};
-
-INLINE void leave(const struct columns *c, const unsigned rows, __m256i (*sum)[PARTS], uint8_t *out,
-                  size_t out_row)
+/* Two rows. */
+INLINE __m256i leave_two(const struct panel *p, __m256i (*sum)[PARTS], const unsigned next)
 {
-    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-#pragma GCC unroll 2
-    for (unsigned i = 0; i < rows; i += 2) {
-        const unsigned last = i + 1 < rows ? i + 1 : i;
-        const __m256i whole[2 * PARTS] = {whole_of(c->ends, sum[i][0], c->scale[0]),
-                                          whole_of(c->ends, sum[i][1], c->scale[1]),
-                                          whole_of(c->ends, sum[last][0], c->scale[0]),
-                                          whole_of(c->ends, sum[last][1], c->scale[1])};
-        const __m256i two = _mm256_permutevar8x32_epi32(bytes_of(c->ends, whole), order);
-        const __m128i one = _mm256_castsi256_si128(two), next = _mm256_extracti128_si256(two, 1);
-        if (c->n == COLS) {
-            _mm_storeu_si128((__m128i *)(void *)(out + i * out_row), one);
-            _mm_storeu_si128((__m128i *)(void *)(out + last * out_row), next);
-        } else {
-            memcpy(out + i * out_row, &one, c->n);
-            memcpy(out + last * out_row, &next, c->n);
-        }
-    }
+    const __m256i whole[2 * PARTS] = {whole_of(&p->ends, sum[0][0], p->scale[0]),
+                                      whole_of(&p->ends, sum[0][1], p->scale[1]),
+                                      whole_of(&p->ends, sum[next][0], p->scale[0]),
+                                      whole_of(&p->ends, sum[next][1], p->scale[1])};
+    return _mm256_permutevar8x32_epi32(bytes_of(&p->ends, whole),
+                                       _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-INLINE void tile(const struct ox_integer_mixed *m, const unsigned rows, size_t i, const char *panel,
-                 const struct columns *c, size_t at)
+INLINE void store_sixteen(uint8_t *out, __m128i x, const bool whole, size_t n)
+{
+    if (whole)
+        _mm_storeu_si128((__m128i *)(void *)out, x);
+    else
+        memcpy(out, &x, n);
+}
+
+INLINE void tile_to_bytes(const struct panel *p, const unsigned rows, const uint8_t *a,
+                          size_t a_row, const bool whole, size_t n, uint8_t *out, size_t out_row)
 {
     __m256i sum[ROWS][PARTS];
-    sum_up(m, rows, m->a + i * m->a_row, panel, c->first, sum);
-    if (m->end) {
-        leave(c, rows, sum, (uint8_t *)m->out + i * m->out_row + at, m->out_row);
-        return;
-    }
-    int32_t *to = m->sums + i * m->ld + at;
-#pragma GCC unroll 4
-    for (unsigned r = 0; r < rows; r++, to += m->ld) {
-        _mm256_storeu_si256((__m256i *)(void *)to, sum[r][0]);
-        _mm256_storeu_si256((__m256i *)(void *)(to + LANES), sum[r][1]);
+    sum_up(p, rows, a, a_row, sum);
+    /* What the end needs is read from memory again: kept in registers it would be stored and read around each loop above. */
+    __asm__ volatile("" : : "r"(p) : "memory");
+#pragma GCC unroll 2
+    for (unsigned i = 0; i < rows; i += 2, out += 2 * out_row) {
+        const bool both = i + 1 < rows;
+        const __m256i two = leave_two(p, sum + i, both);
+        store_sixteen(out, _mm256_castsi256_si128(two), whole, n);
+        if (both)
+            store_sixteen(out + out_row, _mm256_extracti128_si256(two, 1), whole, n);
     }
 }
 
-static struct columns columns_at(const struct ox_integer_mixed *m, const struct ends *ends,
-                                 const char *panel, size_t at)
+INLINE void to_bytes(const struct ox_integer_mixed *m, const struct panel *p, size_t at,
+                     const bool whole, size_t n)
 {
-    const size_t n = m->n - at < COLS ? m->n - at : COLS;
-    struct columns c = {.ends = ends, .n = n};
-    int32_t offset[COLS] = {0};
-    float scale[COLS] = {0};
-    if (m->end && m->end->offset)
-        memcpy(offset, m->end->offset + at, n * sizeof *offset);
-    if (m->end)
-        memcpy(scale, m->end->scale + at, n * sizeof *scale);
-    const int32_t *first = ox_integer_first(panel, m->depth / 4);
-    for (unsigned k = 0; k < PARTS; k++) {
-        c.first[k] = _mm256_add_epi32(load(first + k * LANES), load(offset + k * LANES));
-        c.scale[k] = _mm256_loadu_ps(scale + k * LANES);
+    const size_t a_row = m->a_row, out_row = m->out_row;
+    const uint8_t *a = m->a;
+    uint8_t *out = (uint8_t *)m->out + at;
+    size_t left = m->rows;
+    for (; left >= ROWS; left -= ROWS, a += ROWS * a_row, out += ROWS * out_row)
+        tile_to_bytes(p, ROWS, a, a_row, whole, n, out, out_row);
+    for (; left > 0; left--, a += a_row, out += out_row)
+        tile_to_bytes(p, 1, a, a_row, whole, n, out, out_row);
+}
+
+INLINE void tile_to_sums(const struct panel *p, const unsigned rows, const uint8_t *a, size_t a_row,
+                         int32_t *sums, size_t ld)
+{
+    __m256i sum[ROWS][PARTS];
+    sum_up(p, rows, a, a_row, sum);
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < rows; i++, sums += ld) {
+        _mm256_storeu_si256((__m256i *)(void *)sums, sum[i][0]);
+        _mm256_storeu_si256((__m256i *)(void *)(sums + LANES), sum[i][1]);
     }
-    return c;
+}
+
+static void to_sums(const struct ox_integer_mixed *m, const struct panel *p, size_t at)
+{
+    size_t i = 0;
+    for (; i + ROWS <= m->rows; i += ROWS)
+        tile_to_sums(p, ROWS, m->a + i * m->a_row, m->a_row, m->sums + i * m->ld + at, m->ld);
+    for (; i < m->rows; i++)
+        tile_to_sums(p, 1, m->a + i * m->a_row, m->a_row, m->sums + i * m->ld + at, m->ld);
 }
 
 static void mixed(const struct ox_integer_mixed *m)
 {
-    const struct ends ends = m->end ? ends_of(m->end) : (struct ends){0};
-    const char *panel = m->b;
-    for (size_t at = 0; at < m->n; at += COLS, panel += m->panel) {
-        const struct columns c = columns_at(m, &ends, panel, at);
-        size_t i = 0;
-        for (; i + ROWS <= m->rows; i += ROWS)
-            tile(m, ROWS, i, panel, &c, at);
-        for (; i < m->rows; i++)
-            tile(m, 1, i, panel, &c, at);
+    const char *packed = m->b;
+    struct panel p;
+    if (m->end)
+        p.ends = ends_of(m->end);
+    for (size_t at = 0; at < m->n; at += COLS, packed += m->panel) {
+        const size_t n = m->n - at < COLS ? m->n - at : COLS;
+        find_fours(&p, packed, m->depth / 4);
+        if (!m->end) {
+            to_sums(m, &p, at);
+            continue;
+        }
+        find_end(&p, m->end, at, n);
+        if (n == COLS)
+            to_bytes(m, &p, at, true, COLS);
+        else
+            to_bytes(m, &p, at, false, n);
     }
 }
 
