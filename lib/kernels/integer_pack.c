@@ -198,34 +198,148 @@ static uint32_t most_of(const int8_t *fours, size_t n, size_t nr)
     return most < UINT32_MAX / 255 ? (uint32_t)most * 255 : UINT32_MAX;
 }
 
+enum { WORDS = 2 * OX_INTEGER_MIXED_COLS / sizeof(uint64_t) };
+
+/* How far the sums of a tight four's pairs reach, by weights of either sign: bytes of which none has its top bit where the four may be
+ * coupled, of each column the first pair and then the second. */
+struct reach {
+    uint64_t up[WORDS], down[WORDS];
+};
+
+static const uint64_t top_bits = 0x8080808080808080U;
+
+static struct reach reach_of(const int8_t *quad, uint32_t turn)
+{
+    struct reach r;
+    uint8_t up[2 * OX_INTEGER_MIXED_COLS], down[2 * OX_INTEGER_MIXED_COLS];
+    for (size_t pair = 0; pair < 2; pair++) {
+        const int even = turn >> 16 * pair & 0xff ? -1 : 1;
+        const int odd = turn >> 16 * pair & 0xff00 ? -1 : 1;
+        for (size_t j = 0; j < OX_INTEGER_MIXED_COLS; j++) {
+            const int v = even * quad[4 * j + 2 * pair], w = odd * quad[4 * j + 2 * pair + 1];
+            up[2 * j + pair] = (uint8_t)((v > 0 ? v : 0) + (w > 0 ? w : 0));
+            down[2 * j + pair] = (uint8_t) - ((v < 0 ? v : 0) + (w < 0 ? w : 0));
+        }
+    }
+    memcpy(r.up, up, sizeof up);
+    memcpy(r.down, down, sizeof down);
+    return r;
+}
+
+/* Whether no sum of bytes reaches the top bit. */
+static bool all_fit(const uint64_t *a, const uint64_t *b)
+{
+    uint64_t sums = 0;
+    for (size_t i = 0; i < WORDS; i++)
+        sums |= a[i] + b[i];
+    return !(sums & top_bits);
+}
+
+static bool may_couple(const struct reach *r)
+{
+    static const uint64_t none[WORDS];
+    return all_fit(r->up, none) && all_fit(r->down, none);
+}
+
+/* Tight fours, each where it begins and what turns it: couples first, then the others. */
+struct couples {
+    uint32_t (*at)[2];
+    size_t n, coupled;
+};
+
+static void put_four(struct couples *c, const uint32_t *four)
+{
+    memcpy(c->at[c->n++], four, sizeof *c->at);
+}
+
+static void put_couple(struct couples *c, const uint32_t *four, const uint32_t *other)
+{
+    const size_t moved = ox_integer_least(c->n - c->coupled, 2);
+    c->n += 2;
+    for (size_t i = 0; i < moved; i++)
+        memcpy(c->at[c->n - moved + i], c->at[c->coupled + i], sizeof *c->at);
+    memcpy(c->at[c->coupled++], four, sizeof *c->at);
+    memcpy(c->at[c->coupled++], other, sizeof *c->at);
+}
+
+/* Another of n fours, from place i on, that fits the one before it, also if it is turned altogether, which it is then; n: none. */
+static size_t find_other(const struct reach *reach, const bool *used, size_t i, size_t n,
+                         bool *turned)
+{
+    const struct reach *a = &reach[i];
+    while (++i < n) {
+        const struct reach *b = &reach[i];
+        if (used[i])
+            continue;
+        *turned = all_fit(a->up, b->down) && all_fit(a->down, b->up);
+        if (*turned || (all_fit(a->up, b->up) && all_fit(a->down, b->down)))
+            break;
+    }
+    return i;
+}
+
+/* Couples n tight fours, each with one among some of those that come next: the sums of both fit 16 bits. How many are coupled. */
+static size_t couple_fours(const int8_t *fours, size_t n, uint32_t (*at)[2])
+{
+    enum { NEXT = 128, TRIED = 64, LEAST = 8 /* one more loop a tile must pay */ };
+    struct couples c = {.at = at};
+    for (size_t first = 0, some; first < n; first += some) {
+        uint32_t own[NEXT][2];
+        struct reach reach[NEXT];
+        bool used[NEXT];
+        some = ox_integer_least(NEXT, n - first);
+        memcpy(own, at + first, some * sizeof *own);
+        for (size_t i = 0; i < some; i++) {
+            reach[i] = reach_of(fours + own[i][0] * OX_INTEGER_MIXED_COLS, own[i][1]);
+            used[i] = !may_couple(&reach[i]);
+            if (used[i])
+                put_four(&c, own[i]);
+        }
+        for (size_t i = 0; i < some; i++) {
+            bool turned;
+            if (used[i])
+                continue;
+            const size_t most = ox_integer_least(i + TRIED, some);
+            const size_t other = find_other(reach, used, i, most, &turned);
+            if (other == most) {
+                put_four(&c, own[i]);
+                continue;
+            }
+            used[other] = true;
+            own[other][1] ^= turned ? UINT32_MAX : 0;
+            put_couple(&c, own[i], own[other]);
+        }
+    }
+    return c.coupled < n / LEAST ? 0 : c.coupled;
+}
+
 /* Sorts a panel of MIXED, whose fours lie as bytes at the end of their place: none is written over before it is read. */
 static void sort_panel(const struct ox_integer_core *k, char *out)
 {
     const size_t nr = k->t->nr, n = ox_integer_fours(k), quad = 4 * nr;
     uint32_t *counts = (uint32_t *)(void *)out, *at = counts + OX_INTEGER_COUNTS;
     int32_t *sums = (int32_t *)(void *)(out + ox_integer_head(n));
-    int8_t *to = (int8_t *)(sums + nr), *const from = to + n * quad;
-    memset(sums, 0, nr * sizeof *sums);
-    counts[0] = 0;
-    counts[1] = most_of(from, n, nr);
+    int8_t *to = (int8_t *)(sums + nr), *const from = to + n * quad, four[4 * OX_TILE_COLS_MAX];
+    uint32_t(*tight)[2] = (uint32_t(*)[2])(void *)at;
     uint32_t *const end = at + 2 * n, *other = end; /* from the end on, for now */
+    memset(sums, 0, nr * sizeof *sums);
     for (size_t q = 0; q < n; q++) {
-        int8_t four[4 * OX_TILE_COLS_MAX];
         uint32_t turn;
         if (!find_turn(from + q * quad, nr, &turn)) {
             *--other = (uint32_t)q;
             continue;
         }
-        memcpy(four, from + q * quad, quad);
-        turn_four(four, nr, turn, sums);
         *at++ = (uint32_t)(4 * q);
         *at++ = turn;
-        counts[0]++;
-        memcpy(to, four, quad);
-        to += quad;
+    }
+    counts[0] = (uint32_t)((at - tight[0]) / 2);
+    counts[1] = (uint32_t)couple_fours(from, counts[0], tight);
+    counts[2] = most_of(from, n, nr);
+    for (size_t i = 0; i < counts[0]; i++, to += quad) {
+        memcpy(to, from + tight[i][0] * nr, quad);
+        turn_four(to, nr, tight[i][1], sums);
     }
     for (const uint32_t *q = end; q > other; to += 2 * quad) {
-        int8_t four[4 * OX_TILE_COLS_MAX];
         memcpy(four, from + *--q * quad, quad);
         *at++ = 4 * *q;
         four_by_sizes(four, nr, (uint8_t *)to, (uint8_t *)to + quad, sums);

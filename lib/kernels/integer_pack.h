@@ -14,12 +14,13 @@ struct ox_env;
  *
  * MIXED sorts the fours of k. First come those that are tight: the sum of each pair of neighbours' products by any bytes fits 16 bits
  * in all columns, for |w0 + w1| is at most 128, or |w0 - w1| is and w1 stands negated, to be multiplied by 255 less the byte, as
- * a w1 = 255 w1 + (255 - a) (-w1). They lie as in QUADS. Of the others stand the sizes |w|, and behind these what turns the byte, read
- * as a - 128 in two's complement, where w is negative to 127 - a: such pairs fit always. Before all that stand nr sums to begin
- * with, which make up for what was turned, and before these uint32_t in ox_integer_head(n) bytes for n fours: how many are tight, the most that a
- * sum can be in size, where in a row each tight four begins and what turns its bytes, and where each of the others does. */
+ * a w1 = 255 w1 + (255 - a) (-w1). Of these come first couples, of which the sums of both fit 16 bits together. They lie as in
+ * QUADS. Of the others stand the sizes |w|, and behind these what turns the byte: to a - 128 in two's complement, where w is
+ * negative to 127 - a; such pairs fit always. Before all that stand the columns' sums to begin with, which make up for what was
+ * turned, and before these uint32_t in ox_integer_head(n) bytes for n fours: how many are tight, how many of these in couples, the
+ * most that a sum can be in size, where in a row each tight four begins and what turns its bytes, and where each of the others does. */
 enum ox_integer_layout { OX_INTEGER_QUADS, OX_INTEGER_PAIRS, OX_INTEGER_MIXED };
-enum { OX_INTEGER_COUNTS = 2 };
+enum { OX_INTEGER_COUNTS = 3, OX_INTEGER_MIXED_COLS = 16 };
 
 static inline size_t ox_integer_head(size_t n)
 {

@@ -52,7 +52,7 @@ static bool fits_float(const struct ox_integer_core *k, const struct ox_integer_
     uint32_t most = 0, most_offset = 0;
     for (size_t j = 0; j < b->cols; j += k->t->nr, panel += k->panel) {
         const uint32_t *counts = (const uint32_t *)(const void *)panel;
-        most = counts[1] > most ? counts[1] : most;
+        most = counts[2] > most ? counts[2] : most;
     }
     for (size_t j = 0; b->end.offset && j < b->cols; j++) {
         const int32_t offset = b->end.offset[j];

@@ -7,7 +7,7 @@ enum {
     ROWS = OX_INTEGER_MIXED_ROWS,
     LANES = 8,
     PARTS = 2,
-    COLS = LANES * PARTS,
+    COLS = OX_INTEGER_MIXED_COLS,
     VECTOR = 32,
     QUAD = PARTS * VECTOR
 };
@@ -31,6 +31,16 @@ INLINE __m256i add_pairs(__m256i sum, __m256i pairs)
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 
+/* Weights stay in memory: a compiler that loads them first has no register left for a sum. */
+INLINE __m256i pairs_at(__m256i x, const char *weights)
+{
+    __m256i pairs;
+    __asm__("vpmaddubsw %2, %1, %0"
+            : "=x"(pairs)
+            : "x"(x), "m"(*(const __m256i *)(const void *)weights));
+    return pairs;
+}
+
 INLINE __m256i turned_at(__m256i x, const char *turn)
 {
     __m256i turned;
@@ -51,6 +61,26 @@ INLINE void tight_step(const unsigned rows, const uint8_t *a, size_t a_row, uint
     }
 }
 
+/* A couple of tight fours. */
+INLINE void coupled_step(const unsigned rows, const uint8_t *a, size_t a_row, const uint32_t *at,
+                         const char *b, __m256i (*sum)[PARTS])
+{
+    const __m256i turn = _mm256_set1_epi32((int32_t)at[1]);
+    const __m256i turn_other = _mm256_set1_epi32((int32_t)at[3]);
+    const uint8_t *one = a + at[0], *other = a + at[2];
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < rows; i++, one += a_row, other += a_row) {
+        const __m256i x = _mm256_xor_si256(four_of(one), turn);
+        const __m256i y = _mm256_xor_si256(four_of(other), turn_other);
+#pragma GCC unroll 2
+        for (unsigned k = 0; k < PARTS; k++) {
+            const __m256i pairs = pairs_at(x, b + k * VECTOR);
+            sum[i][k] =
+                add_pairs(sum[i][k], _mm256_add_epi16(pairs, pairs_at(y, b + QUAD + k * VECTOR)));
+        }
+    }
+}
+
 /* A four by its weights' sizes: of each product the byte has the sign. */
 INLINE void sized_step(const unsigned rows, const uint8_t *a, size_t a_row, const char *b,
                        __m256i (*sum)[PARTS])
@@ -66,7 +96,8 @@ INLINE void sized_step(const unsigned rows, const uint8_t *a, size_t a_row, cons
 
 /* A panel. */
 struct panel {
-    const uint32_t *at, *tight, *end; /* of its fours, tight ones and others */
+    const uint32_t *at, *coupled, *tight,
+        *end; /* of its fours: coupled and other tight ones, others */
     const char *weights;
     __m256i first[PARTS]; /* sums to begin with */
     /* Where sums become bytes: */
@@ -80,6 +111,7 @@ static void find_fours(struct panel *p, const char *packed, size_t n)
     const int32_t *first = ox_integer_first(packed, n);
     p->at = counts + OX_INTEGER_COUNTS;
     p->tight = p->at + (size_t)2 * counts[0];
+    p->coupled = p->at + (size_t)2 * counts[1];
     p->end = p->tight + n - counts[0];
     p->weights = (const char *)(first + COLS);
     for (unsigned k = 0; k < PARTS; k++)
@@ -103,13 +135,16 @@ static void find_end(struct panel *p, const struct ox_integer_end *end, size_t a
 INLINE void sum_up(const struct panel *p, const unsigned rows, const uint8_t *a, size_t a_row,
                    __m256i (*sum)[PARTS])
 {
-    const uint32_t *at = p->at, *const tight = p->tight, *const end = p->end;
+    const uint32_t *at = p->at, *const coupled = p->coupled, *const tight = p->tight;
+    const uint32_t *const end = p->end;
     const char *b = p->weights;
 #pragma GCC unroll 4
     for (unsigned i = 0; i < rows; i++) {
         sum[i][0] = p->first[0];
         sum[i][1] = p->first[1];
     }
+    for (; at < coupled; at += 4, b += 2 * QUAD)
+        coupled_step(rows, a, a_row, at, b, sum);
     for (; at < tight; at += 2, b += QUAD)
         tight_step(rows, a + at[0], a_row, at[1], b, sum);
     for (; at < end; at++, b += 2 * QUAD)
