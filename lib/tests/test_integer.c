@@ -26,14 +26,14 @@ static struct bytes bytes_new(struct dice *d, size_t n)
     return b;
 }
 
-/* Weights of any size (0), none beyond half of it, so that no two products leave 16 bits (1), or few beyond (2). */
+/* Weights of any size (0), none beyond half of it, so that no two products leave 16 bits (1), or few beyond that (2) or a sixth (3). */
 static void soften(struct dice *d, uint8_t *w, size_t n, bool is_signed)
 {
-    const size_t kind = dice_between(d, 0, 2);
+    const size_t kind = dice_between(d, 0, 3);
     const uint8_t flip = is_signed ? 0 : 0x80;
     for (size_t i = 0; kind && i < n; i++) {
         if (kind == 1 || dice_between(d, 0, 99))
-            w[i] = (uint8_t)((int8_t)(w[i] ^ flip) / 2) ^ flip;
+            w[i] = (uint8_t)((int8_t)(w[i] ^ flip) / (kind == 3 ? 6 : 2)) ^ flip;
     }
 }
 
