@@ -130,7 +130,8 @@ size_t ox_integer_dense_packed(const struct ox_integer *t, size_t k, size_t n)
 }
 
 void ox_integer_dense_pack(const struct ox_integer *t, struct ox_env *env, size_t k, size_t n,
-                           const void *weights, bool is_signed, size_t row, size_t col, void *out)
+                           const void *weights, bool is_signed, size_t row, size_t col, bool once,
+                           void *out)
 {
     const struct ox_conv c = as_conv(1, n, k, k);
     struct ox_integer_core core;
@@ -138,6 +139,7 @@ void ox_integer_dense_pack(const struct ox_integer *t, struct ox_env *env, size_
     const struct ox_integer_packing p = {.k = &core,
                                          .weights = weights,
                                          .flip = is_signed ? 0 : 0x80,
+                                         .once = once,
                                          .channel = row,
                                          .col = col,
                                          .out = out};
@@ -249,6 +251,7 @@ void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const 
                                          .weights = weights,
                                          .zero = zero,
                                          .flip = is_signed ? 0 : 0x80,
+                                         .once = form == OX_INTEGER_ONCE,
                                          .tap = 1,
                                          .channel = taps,
                                          .col = k.channels * taps,

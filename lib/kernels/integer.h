@@ -210,10 +210,11 @@ struct ox_integer_dense {
     struct ox_integer_end end;
 };
 /* Bytes; SIZE_MAX when they overflow. Element (p, j) of the weights is at p *
- * row + j * col. */
+ * row + j * col. `once`: for one run, packed quickly. */
 size_t ox_integer_dense_packed(const struct ox_integer *t, size_t k, size_t n);
 void ox_integer_dense_pack(const struct ox_integer *t, struct ox_env *env, size_t k, size_t n,
-                           const void *weights, bool is_signed, size_t row, size_t col, void *out);
+                           const void *weights, bool is_signed, size_t row, size_t col, bool once,
+                           void *out);
 size_t ox_integer_dense_work(const struct ox_integer *t, const struct ox_env *env,
                              const struct ox_integer_dense *d);
 void ox_integer_dense_run(const struct ox_integer *t, struct ox_env *env,
@@ -238,7 +239,8 @@ bool ox_integer_conv_can(const struct ox_conv *c);
 /* `form` says how the weights may be packed; both calls want the same. */
 enum ox_integer_form {
     OX_INTEGER_ANY, /* for many runs whose end.weight_zero is NULL: also as they take more room */
-    OX_INTEGER_COMPACT /* for one run, or with zero points */
+    OX_INTEGER_COMPACT, /* with zero points */
+    OX_INTEGER_ONCE     /* for one run: compact, and packed quickly */
 };
 size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *c,
                               enum ox_integer_form form);

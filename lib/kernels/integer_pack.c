@@ -138,23 +138,24 @@ static void fill_panel(const struct ox_integer_packing *p, size_t i, char *out)
 }
 
 /* What turns the bytes of a tight four; false: it is not tight. Bytes are not negative, so weights of unlike signs do not add up. */
-static bool find_turn(const int8_t *quad, size_t nr, uint32_t *turn)
+static bool find_turn(const int8_t *quad, uint32_t *turn)
 {
+    enum { N = OX_INTEGER_MIXED_COLS };
     *turn = 0;
     for (unsigned pair = 0; pair < 2; pair++) {
-        int least = 0, most = 0, least_apart = 0, most_apart = 0, least_odd = 0;
-        for (size_t j = 0; j < nr; j++) {
-            const int even = quad[4 * j + 2 * pair], odd = quad[4 * j + 2 * pair + 1];
-            const int both = even + odd, apart = even - odd;
-            least = both < least ? both : least;
-            most = both > most ? both : most;
-            least_apart = apart < least_apart ? apart : least_apart;
-            most_apart = apart > most_apart ? apart : most_apart;
-            least_odd = odd < least_odd ? odd : least_odd;
+        int16_t even[N], odd[N], wide = 0, wide_apart = 0;
+        for (size_t j = 0; j < N; j++) {
+            even[j] = quad[4 * j + 2 * pair];
+            odd[j] = quad[4 * j + 2 * pair + 1];
         }
-        if (least >= -128 && most <= 128)
+        for (size_t j = 0; j < N; j++) {
+            const int16_t both = (int16_t)(even[j] + odd[j]), apart = (int16_t)(even[j] - odd[j]);
+            wide |= (int16_t)((both < -128) | (both > 128));
+            wide_apart |= (int16_t)((apart < -128) | (apart > 128) | (odd[j] == INT8_MIN));
+        }
+        if (!wide)
             continue;
-        if (least_apart < -128 || most_apart > 128 || least_odd == INT8_MIN)
+        if (wide_apart)
             return false;
         *turn |= 0xff00U << 16 * pair;
     }
@@ -186,15 +187,21 @@ static void four_by_sizes(const int8_t *quad, size_t nr, uint8_t *sizes, uint8_t
 /* The most that a panel's sums can be in size. */
 static uint32_t most_of(const int8_t *fours, size_t n, size_t nr)
 {
+    enum { AT_ONCE = UINT16_MAX / 128 };
+    uint32_t sums[OX_TILE_COLS_MAX] = {0};
     uint64_t most = 0;
-    for (size_t j = 0; j < nr; j++) {
-        uint64_t sum = 0;
-        for (size_t q = 0; q < n; q++) {
-            const int8_t *w = fours + (q * nr + j) * 4;
-            sum += (uint64_t)(abs(w[0]) + abs(w[1]) + abs(w[2]) + abs(w[3]));
+    for (size_t q = 0; q < n;) {
+        const size_t end = q + ox_integer_least(AT_ONCE, n - q);
+        uint16_t some[4 * OX_INTEGER_MIXED_COLS] = {0};
+        for (; q < end; q++) {
+            for (size_t i = 0; i < 4 * OX_INTEGER_MIXED_COLS; i++)
+                some[i] = (uint16_t)(some[i] + abs(fours[q * 4 * OX_INTEGER_MIXED_COLS + i]));
         }
-        most = sum > most ? sum : most;
+        for (size_t i = 0; i < 4 * nr; i++)
+            sums[i / 4] += some[i];
     }
+    for (size_t j = 0; j < nr; j++)
+        most = sums[j] > most ? sums[j] : most;
     return most < UINT32_MAX / 255 ? (uint32_t)most * 255 : UINT32_MAX;
 }
 
@@ -314,7 +321,7 @@ static size_t couple_fours(const int8_t *fours, size_t n, uint32_t (*at)[2])
 }
 
 /* Sorts a panel of MIXED, whose fours lie as bytes at the end of their place: none is written over before it is read. */
-static void sort_panel(const struct ox_integer_core *k, char *out)
+static void sort_panel(const struct ox_integer_core *k, bool once, char *out)
 {
     const size_t nr = k->t->nr, n = ox_integer_fours(k), quad = 4 * nr;
     uint32_t *counts = (uint32_t *)(void *)out, *at = counts + OX_INTEGER_COUNTS;
@@ -325,7 +332,7 @@ static void sort_panel(const struct ox_integer_core *k, char *out)
     memset(sums, 0, nr * sizeof *sums);
     for (size_t q = 0; q < n; q++) {
         uint32_t turn;
-        if (!find_turn(from + q * quad, nr, &turn)) {
+        if (!find_turn(from + q * quad, &turn)) {
             *--other = (uint32_t)q;
             continue;
         }
@@ -333,7 +340,7 @@ static void sort_panel(const struct ox_integer_core *k, char *out)
         *at++ = turn;
     }
     counts[0] = (uint32_t)((at - tight[0]) / 2);
-    counts[1] = (uint32_t)couple_fours(from, counts[0], tight);
+    counts[1] = once ? 0 : (uint32_t)couple_fours(from, counts[0], tight);
     counts[2] = most_of(from, n, nr);
     for (size_t i = 0; i < counts[0]; i++, to += quad) {
         memcpy(to, from + tight[i][0] * nr, quad);
@@ -355,7 +362,7 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     (void)slot;
     fill_panel(p, i, mixed ? out + k->panel - 4 * ox_integer_fours(k) * k->t->nr : out);
     if (mixed)
-        sort_panel(k, out);
+        sort_panel(k, p->once, out);
 }
 
 void ox_integer_pack(struct ox_env *env, const struct ox_integer_packing *p)

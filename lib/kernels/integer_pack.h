@@ -3,6 +3,7 @@
 #ifndef OX_KERNELS_INTEGER_PACK_H
 #define OX_KERNELS_INTEGER_PACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,7 @@ struct ox_integer_packing {
     const uint8_t *weights;
     const int32_t *zero;      /* of depthwise weights; NULL: 0 */
     uint8_t flip;             /* 0x80: the weights are u8 */
+    bool once;                /* for one run: what takes longer than that run gains is left out */
     size_t tap, channel, col; /* elements between taps, input channels and output channels */
     char *out;                /* ox_integer_packed_bytes() */
 };

@@ -100,8 +100,9 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep,
     const size_t n = job->c.out_channels, count = n ? w->n / n : 0;
     if (!ox_int8_fits(r, job->ports, n))
         return OX_UNSUPPORTED;
-    const enum ox_integer_form form =
-        keep && !r->once && !has_zeros(r, job->ports) ? OX_INTEGER_ANY : OX_INTEGER_COMPACT;
+    const enum ox_integer_form form = !keep || r->once           ? OX_INTEGER_ONCE
+                                      : has_zeros(r, job->ports) ? OX_INTEGER_COMPACT
+                                                                 : OX_INTEGER_ANY;
     const size_t bytes =
         ox_int8_weights_bytes(n, ox_integer_conv_packed(job->table, &job->c, form));
     if (bytes == SIZE_MAX)

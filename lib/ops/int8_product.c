@@ -69,11 +69,12 @@ static enum ox_status by_stacks(struct ox_run *r, struct job *job, struct ox_err
     return OX_OK;
 }
 
-static void fill_weights(const struct job *job, struct ox_env *env, const uint8_t *w,
+/* `once`: they are of this run alone. */
+static void fill_weights(const struct job *job, struct ox_env *env, const uint8_t *w, bool once,
                          struct ox_int8_weights *packed)
 {
     const size_t row = job->turned ? 1 : job->n, col = job->turned ? job->k : 1;
-    ox_integer_dense_pack(job->table, env, job->k, job->n, w, packed->is_signed, row, col,
+    ox_integer_dense_pack(job->table, env, job->k, job->n, w, packed->is_signed, row, col, once,
                           packed->packed);
     ox_integer_sums(job->n, job->k, w, packed->is_signed, row, col, packed->sums);
 }
@@ -105,7 +106,7 @@ static enum ox_status prepare(struct ox_run *r, struct job *job, struct ox_error
     if (!block)
         return OX_NO_MEMORY;
     struct ox_int8_weights *packed = describe(r, job, block);
-    fill_weights(job, r->env, w->data, packed);
+    fill_weights(job, r->env, w->data, r->once, packed);
     ox_int8_keep_end(r, job->ports, packed);
     ox_run_absorb(r, job->ports->w);
     return OX_OK;
@@ -169,7 +170,7 @@ static void run_one(void *arg, size_t i, size_t slot)
     struct ox_int8_weights own = *s->like;
     own.sums = (int32_t *)(void *)(block + s->weights_bytes + s->work_bytes);
     own.packed = block;
-    fill_weights(job, NULL, s->b + job->b_at[i], &own);
+    fill_weights(job, NULL, s->b + job->b_at[i], true, &own);
     ox_integer_offsets(job->n, job->k, own.sums, s->za, own.zero, s->bias, own.sums);
     d.end.offset = own.sums;
     d.packed = own.packed;
@@ -262,7 +263,7 @@ static enum ox_status run(struct ox_run *r, struct job *job, struct ox_error *er
     if (!block)
         return OX_NO_MEMORY;
     struct ox_int8_weights *made = describe(r, job, block);
-    fill_weights(job, r->env, w->data, made);
+    fill_weights(job, r->env, w->data, true, made);
     return run_packed(r, job, made, err);
 }
 

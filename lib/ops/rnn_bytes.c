@@ -47,7 +47,7 @@ void ox_rnn_bytes_pack(const struct ox_run *r, size_t i, size_t i_scale, size_t 
     float *scale = (float *)(void *)(at + 2 * part);
     void *packed = at + 3 * part;
     bool any = false;
-    ox_integer_dense_pack(t, r->env, k, n, weights, is_signed, n, 1, packed);
+    ox_integer_dense_pack(t, r->env, k, n, weights, is_signed, n, 1, r->once, packed);
     ox_integer_sums(n, k, weights, is_signed, n, 1, sums);
     for (size_t j = 0; j < n; j++) {
         const size_t from = columns ? which * n + j : which;

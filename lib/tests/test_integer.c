@@ -139,7 +139,7 @@ START_TEST(products_are_exact)
                                  .c = out.at,
                                  .c_row = c_row,
                                  .end = end};
-    ox_integer_dense_pack(t, NULL, k, n, w.at, x.w_signed, row, col, packed.at);
+    ox_integer_dense_pack(t, NULL, k, n, w.at, x.w_signed, row, col, _i % 3 == 0, packed.at);
     ox_integer_sums(n, k, w.at, x.w_signed, row, col, x.offset);
     ox_integer_offsets(n, k, x.offset, x.za, end.weight_zero, x.bias, x.offset);
     struct guarded work = guarded_new(&d, ox_integer_dense_work(t, NULL, &p) / 4, false);
@@ -392,7 +392,7 @@ START_TEST(sums_of_the_largest_products_do_not_saturate)
         memset(a, 0xff, sizeof a);
         memset(w, 0x80, sizeof w); /* -128 */
         ck_assert(ox_integer_dense_packed(t, K, 1) <= sizeof packed);
-        ox_integer_dense_pack(t, NULL, K, 1, w, true, 1, K, packed);
+        ox_integer_dense_pack(t, NULL, K, 1, w, true, 1, K, false, packed);
         struct ox_integer_dense p = {.m = 1,
                                      .n = 1,
                                      .k = K,
