@@ -163,12 +163,11 @@ static struct ox_value *new_wide(struct widener *w, const struct ox_value *value
 static struct ox_value *want_wide(struct widener *w, struct ox_node *node, struct ox_value *value)
 {
     struct ox_value **wide = &w->wide[value->id];
+    if (!*wide)
+        *wide = before_cast(w->rw, value);
     if (*wide)
         return *wide;
     const struct ox_stored *stored = stored_halves(w->rw, value);
-    *wide = before_cast(w->rw, value);
-    if (*wide)
-        return *wide;
     struct ox_value *made = new_wide(w, value);
     if (made && stored) {
         if (!ox_graph_add_wide_init(w->graph, made, stored))

@@ -145,8 +145,8 @@ static bool find_turn(const int8_t *quad, uint32_t *turn)
     for (unsigned pair = 0; pair < 2; pair++) {
         int16_t even[N], odd[N], wide = 0, wide_apart = 0;
         for (size_t j = 0; j < N; j++) {
-            even[j] = quad[4 * j + 2 * pair];
-            odd[j] = quad[4 * j + 2 * pair + 1];
+            even[j] = ox_integer_signed((uint8_t)quad[4 * j + 2 * pair]);
+            odd[j] = ox_integer_signed((uint8_t)quad[4 * j + 2 * pair + 1]);
         }
         for (size_t j = 0; j < N; j++) {
             const int16_t both = (int16_t)(even[j] + odd[j]), apart = (int16_t)(even[j] - odd[j]);
@@ -177,7 +177,7 @@ static void four_by_sizes(const int8_t *quad, size_t nr, uint8_t *sizes, uint8_t
                           int32_t *sums)
 {
     for (size_t i = 0; i < 4 * nr; i++) {
-        const int w = quad[i];
+        const int w = ox_integer_signed((uint8_t)quad[i]);
         sizes[i] = (uint8_t)(w < 0 ? -w : w);
         turns[i] = w < 0 ? 0x7f : 0x80;
         sums[i / 4] += w < 0 ? 127 * w : 128 * w;
