@@ -162,11 +162,11 @@ static struct ox_value *new_wide(struct widener *w, const struct ox_value *value
 /* In float32, for `node`: a weight, what a cast was given, or by a cast. NULL: out of memory. */
 static struct ox_value *want_wide(struct widener *w, struct ox_node *node, struct ox_value *value)
 {
-    struct ox_value **wide = &w->wide[value->id];
-    if (!*wide)
-        *wide = before_cast(w->rw, value);
-    if (*wide)
-        return *wide;
+    struct ox_value *known = w->wide[value->id];
+    if (!known)
+        known = before_cast(w->rw, value);
+    if (known)
+        return w->wide[value->id] = known;
     const struct ox_stored *stored = stored_halves(w->rw, value);
     struct ox_value *made = new_wide(w, value);
     if (made && stored) {
@@ -178,7 +178,7 @@ static struct ox_value *want_wide(struct widener *w, struct ox_node *node, struc
             made = NULL;
     }
     w->rw->failed |= !made;
-    return *wide = made;
+    return w->wide[value->id] = made;
 }
 
 /* Makes the half that a node made before, for who else needs it. */
