@@ -72,13 +72,13 @@ static const struct ox_stored *stored_halves(const struct ox_rewrite *rw,
     return stored && is_half_type(stored->dtype) ? stored : NULL;
 }
 
-/* The float32 that a cast makes a half of; NULL: it is made otherwise. */
+/* The float32 that a cast makes a half of; NULL: it is made otherwise, or of nothing, which is told when it runs. */
 static struct ox_value *before_cast(struct ox_rewrite *rw, const struct ox_value *value)
 {
     const struct ox_node *maker = ox_made_by(rw, value, "Cast", false);
-    const struct ox_type *type = maker ? ox_rw_type(rw, maker->inputs[0]) : NULL;
-    return type && type->kind == OX_TYPE_TENSOR && type->elem == OX_FLOAT32 ? maker->inputs[0]
-                                                                            : NULL;
+    struct ox_value *from = maker && maker->n_inputs ? maker->inputs[0] : NULL;
+    const struct ox_type *type = from ? ox_rw_type(rw, from) : NULL;
+    return type && type->kind == OX_TYPE_TENSOR && type->elem == OX_FLOAT32 ? from : NULL;
 }
 
 /* ---- Which nodes compute in float32 ------------------------------------------------------------------------------------ */

@@ -108,6 +108,17 @@ START_TEST(before_casts_took_numbers_nodes_round)
 }
 END_TEST
 
+START_TEST(a_cast_of_nothing_is_refused)
+{
+    struct text_run f;
+    const struct ox_run_options options = {.level = 2};
+    text_open(&f, HEAD "g (float[1] x) => (float16[1] y) <float16[1] b = {15360}> "
+                       "{ h = Cast<to = 10>() y = Add(h, b) }");
+    ck_assert_int_eq(text_plan(&f, &options), OX_INPUT);
+    text_close(&f);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -116,6 +127,7 @@ int main(void)
         values_that_others_need_are_halves,
         a_table_stays_as_small_as_it_is,
         before_casts_took_numbers_nodes_round,
+        a_cast_of_nothing_is_refused,
     };
     Suite *suite = suite_create("widen halves");
     TCase *tcase = tcase_create("widen halves");
