@@ -5,7 +5,7 @@
 
 #include "runtime/runtime.h"
 
-enum { MOST_STEPS = 256 };
+enum { MOST_STEPS = 256, PIECE = 512 /* numbers drawn at a time */ };
 
 /* What the users of a value ask of it; max < min: nothing yet. */
 struct demand {
@@ -189,24 +189,66 @@ static struct demand usual(enum ox_dtype dtype)
     }
 }
 
-/* Normal by Box and Muller; masks 0 or 1, the first of each row 1, so that something is seen. */
-static void fill_reals(double *to, size_t n, size_t row, bool mask, uint64_t *state)
+static double double_of(uint64_t bits)
 {
-    for (size_t i = 0; i < n; i++) {
-        double radius = sqrt(-2 * log(1 - uniform(state))),
-               angle = 6.283185307179586 * uniform(state);
-        to[i] = mask ? (i % row == 0 || angle < 4) : radius * cos(angle);
-    }
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
 }
 
-static void fill_ints(int64_t *to, size_t n, size_t row, bool mask, struct demand demand,
+/* log x, 0 < x <= 1, to 1e-15: of m = x 2^-e by s = (m - 1) / (m + 1), log m = 2 (s + s^3/3 + ...). libm's differ between
+ * processors. Without a branch, so that compilers make vectors of it. */
+static double log_of(double x)
+{
+    const uint64_t root = 0x3FE6A09E667F3BCDu;  /* sqrt(1/2): m lies between it and sqrt(2) */
+    const uint64_t large = 0x4330000000000000u; /* 2^52, whose last bit is 1 */
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const uint64_t biased = (bits - root + (UINT64_C(1023) << 52)) >> 52;
+    const double e = double_of(large | biased) - (0x1p52 + 1023);
+    const double m = double_of(bits - (biased << 52) + (UINT64_C(1023) << 52));
+    const double s = (m - 1) / (m + 1), q = s * s;
+    double sum = 1.0 / 19;
+#pragma GCC unroll 8
+    for (int k = 17; k > 1; k -= 2)
+        sum = sum * q + 1.0 / k;
+    return 2 * (sum * q * s + s) + e * 0.6931471805599453;
+}
+
+/* cos(2 pi v), 0 <= v < 1: sin(2 pi (|v - 1/2| - 1/4)) by its Taylor series. */
+static double cos_of_turn(double v)
+{
+    const double t = 6.283185307179586 * (fabs(v - 0.5) - 0.25), q = t * t;
+    double sum = 1;
+#pragma GCC unroll 10
+    for (int k = 20; k > 0; k -= 2)
+        sum = 1 - q * (1.0 / (k * (k + 1))) * sum;
+    return t * sum;
+}
+
+/* Normal by Box and Muller; masks 0 or 1, the first of each row 1, so that something is seen. `at` counts from the tensor's first
+ * element. n <= PIECE. */
+static void fill_reals(double *to, size_t at, size_t n, size_t row, bool mask, uint64_t *state)
+{
+    double turn[PIECE];
+    for (size_t i = 0; i < n; i++) {
+        to[i] = 1 - uniform(state);
+        turn[i] = uniform(state);
+    }
+    for (size_t i = 0; mask && i < n; i++)
+        to[i] = (at + i) % row == 0 || turn[i] * 6.283185307179586 < 4;
+    for (size_t i = 0; !mask && i < n; i++)
+        to[i] = sqrt(-2 * log_of(to[i])) * cos_of_turn(turn[i]);
+}
+
+static void fill_ints(int64_t *to, size_t at, size_t n, size_t row, bool mask, struct demand demand,
                       uint64_t *state)
 {
     uint64_t span = (uint64_t)demand.max - (uint64_t)demand.min + 1;
     for (size_t i = 0; i < n; i++) {
         uint64_t drawn = next(state);
-        to[i] =
-            mask && i % row == 0 ? demand.max : demand.min + (int64_t)(span ? drawn % span : drawn);
+        to[i] = mask && (at + i) % row == 0 ? demand.max
+                                            : demand.min + (int64_t)(span ? drawn % span : drawn);
     }
 }
 
@@ -222,36 +264,48 @@ static enum ox_status fill_strings(struct ox_tensor *t, uint64_t *state, struct 
     return OX_OK;
 }
 
+static void fill_numbers(struct ox_tensor *t, const char *name, const struct ox_value *input,
+                         uint64_t *state)
+{
+    union {
+        double real[PIECE];
+        int64_t whole[PIECE];
+    } drawn;
+    const bool real =
+        ox_dtype_is_float(t->dtype) || t->dtype == OX_COMPLEX64 || t->dtype == OX_COMPLEX128;
+    const bool mask = named(name, "mask");
+    const size_t row = t->rank && t->dims[t->rank - 1] > 0 ? (size_t)t->dims[t->rank - 1] : 1;
+    struct demand demand = real ? usual(OX_BOOL) : demand_of(input);
+    if (demand.max < demand.min)
+        demand = mask ? usual(OX_BOOL) : usual(t->dtype);
+    for (size_t at = 0; at < t->n; at += PIECE) {
+        const size_t n = t->n - at < PIECE ? t->n - at : PIECE;
+        if (real)
+            fill_reals(drawn.real, at, n, row, mask, state);
+        else
+            fill_ints(drawn.whole, at, n, row, mask, demand, state);
+        ox_elements_convert(t->dtype, (char *)t->data + at * ox_dtype_size(t->dtype),
+                            real ? OX_FLOAT64 : OX_INT64, &drawn, n, true);
+    }
+}
+
 static enum ox_status draw(struct ox_session *session, size_t at, uint64_t seed, unsigned rank,
                            const int64_t *dims, struct ox_tensor **out, struct ox_error *err)
 {
     const struct ox_port *port = &session->input_ports[at];
-    struct ox_budget *budget = ox_env_budget(session->env);
-    struct ox_tensor *wide;
+    struct ox_tensor *t;
     uint64_t state = seed * 0x9E3779B97F4A7C15u + at;
     next(&state);
-    bool real = ox_dtype_is_float(port->dtype) || port->dtype == OX_COMPLEX64 ||
-                port->dtype == OX_COMPLEX128;
-    enum ox_dtype drawn = port->dtype == OX_STRING ? OX_STRING : real ? OX_FLOAT64 : OX_INT64;
-    OX_TRY(ox_tensor_new(&wide, budget, drawn, rank, dims, err));
-    bool mask = named(port->name, "mask");
-    size_t row = rank && dims[rank - 1] > 0 ? (size_t)dims[rank - 1] : 1;
+    OX_TRY(ox_tensor_new(&t, ox_env_budget(session->env), port->dtype, rank, dims, err));
     enum ox_status status = OX_OK;
-    struct demand demand =
-        real || drawn == OX_STRING ? usual(OX_BOOL) : demand_of(session->inputs[at]);
-    if (demand.max < demand.min)
-        demand = mask ? usual(OX_BOOL) : usual(port->dtype);
-    if (drawn == OX_STRING)
-        status = fill_strings(wide, &state, err);
-    else if (real)
-        fill_reals(wide->data, wide->n, row, mask, &state);
+    if (port->dtype == OX_STRING)
+        status = fill_strings(t, &state, err);
     else
-        fill_ints(wide->data, wide->n, row, mask, demand, &state);
-    if (status == OX_OK && drawn != port->dtype)
-        status = ox_tensor_convert(out, budget, wide, port->dtype, true, err);
-    else if (status == OX_OK)
-        *out = ox_tensor_ref(wide);
-    ox_tensor_release(wide);
+        fill_numbers(t, port->name, session->inputs[at], &state);
+    if (status == OX_OK)
+        *out = t;
+    else
+        ox_tensor_release(t);
     return status;
 }
 

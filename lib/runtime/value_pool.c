@@ -24,7 +24,7 @@ enum {
     ALIGN = 64,
     SMALLEST = 1 << 16,    /* below, memory is from malloc, and kept for the next of its size */
     LEAST_SPLIT = 1 << 12, /* no smaller remainder is cut off */
-    HUGE_FROM = 4 << 20,   /* huge pages only where a program is large already */
+    HUGE_FROM = 1 << 20,   /* of tensors: huge pages where one costs little beside them */
     LEAST_RANGE = 64 << 20,
     FINE = ALIGN, /* sizes of small ones are multiples of this up to FINE_MOST, then of COARSE */
     FINE_MOST = 1 << 12,
@@ -51,6 +51,7 @@ struct ox_pool {
     size_t idle_bytes;           /* of no budget: nobody holds them */
     bool exact;
     bool no_range; /* the system gives none: everything is from malloc */
+    bool huge;     /* pages are, from here on */
 };
 
 enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, bool exact,
@@ -171,8 +172,6 @@ static bool reserve(struct ox_pool *pool)
             continue;
         pool->base = base;
         pool->reserved = bytes;
-        if (bytes > HUGE_FROM && !pool->exact)
-            madvise(pool->base + HUGE_FROM, bytes - HUGE_FROM, MADV_HUGEPAGE);
         return true;
     }
     pool->no_range = true;
@@ -184,6 +183,10 @@ static bool reserve(struct ox_pool *pool)
 static bool open_up(struct ox_pool *pool, size_t to)
 {
     enum { STEP = 1 << 24 };
+    if (to >= HUGE_FROM && !pool->huge && !pool->exact) {
+        madvise(pool->base, pool->reserved, MADV_HUGEPAGE);
+        pool->huge = true;
+    }
     if (to <= pool->open)
         return true;
     size_t end = to / STEP * STEP;
