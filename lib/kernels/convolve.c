@@ -62,7 +62,7 @@ static struct winograd_way winograd_by(const struct ox_conv *c, size_t tile, uns
 /* Stride 2: 36 different weights at 81 points. They take much memory, and few tiles do not pay for reading them. */
 static bool winograd_strided(const struct ox_compute *t, const struct ox_conv *c, unsigned may)
 {
-    enum { PAIRS_MOST = 1 << 15, TILES_LEAST = 48, MORE = 24 };
+    enum { PAIRS_MOST = 1 << 16, TILES_LEAST = 24, MORE = 12 };
     const double spots = (double)(((c->out[0] + 3) / 4) * ((c->out[1] + 3) / 4));
     const double before = 36 * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
     return t->winograd_strided && may & OX_CONV_MAY_WINOGRAD4 && winograd(c, 2) &&

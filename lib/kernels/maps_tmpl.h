@@ -458,11 +458,11 @@ INLINE void winograd_weights(const struct ox_winograd_weights *w, const unsigned
     const float *in = w->in;
     float *out = w->out;
     for (size_t u = 0; u < w->depth; u++, in += w->step, out += 2 * VW) {
-        if (w->tap ==
-            2 * VW) { /* one stream: the processor does not look as far ahead as in nine */
-#pragma GCC unroll 9
-            for (unsigned tap = 0; tap < 9; tap++)
-                __builtin_prefetch(in + AHEAD_CHANNELS * w->step + tap * 2 * VW);
+        if (w->tap == 2 * VW) {
+            /* One stream: the processor does not look as far ahead as in nine. */
+#pragma GCC unroll 18
+            for (unsigned at = 0; at < 9 * 2 * VW; at += 16)
+                __builtin_prefetch(in + AHEAD_CHANNELS * w->step + at);
         }
         weights_part(w, alpha, in, out);
         weights_part(w, alpha, in + VW, out + VW);

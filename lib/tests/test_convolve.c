@@ -544,7 +544,7 @@ START_TEST(stride_2_goes_by_winograd_where_tiles_are_many_and_weights_few)
         ck_assert_int_eq(ox_conv_choose(t, &c, may), wanted);
         ck_assert_int_eq(ox_conv_choose(t, &c, 0), OX_CONV_INDIRECT);
         struct ox_conv other = c;
-        other.in_channels = other.out_channels = 256;
+        other.in_channels = other.out_channels = 512;
         ck_assert_int_eq(ox_conv_choose(t, &other, may), OX_CONV_INDIRECT);
         other = c;
         other.in[0] = other.in[1] = 28;

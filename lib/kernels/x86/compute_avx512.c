@@ -10,11 +10,13 @@
 #include "kernels/tile_tmpl.h"
 
 #include "kernels/maps_tmpl.h"
+#include "kernels/winograd_strided_tmpl.h"
 
 void ox_compute_avx512(struct ox_compute *t)
 {
     fill_table(t);
     t->depth_most = 512;
     t->block_floats = 1 << 17;
-    t->winograd_strided = false; /* not measured */
+    t->winograd_in[2] = winograd_in_strided;
+    t->winograd_out[2] = winograd_out_strided;
 }
