@@ -109,8 +109,10 @@ enum ox_status ox_tree_numbers(struct ox_run *r, const char *name, const double 
 enum ox_status ox_tree_tensor(struct ox_run *r, const char *name, const double **values, size_t *n,
                               bool *wide, struct ox_error *err);
 
-/* The leaves that n rows reach in the tree of that root; rows are `stride` elements apart. */
-void ox_tree_walk(const struct ox_forest *forest, uint32_t root, const void *rows, size_t stride,
-                  size_t n, uint32_t *leaves);
+/* leaves[t * n + i]: what row i reaches in the tree of roots[t]; rows are `stride` elements apart. So many walks go side by side:
+ * where rows are fewer, trees should be more. */
+enum { OX_TREE_LANES = 8 };
+void ox_tree_walk(const struct ox_forest *forest, const uint32_t *roots, size_t n_trees,
+                  const void *rows, size_t stride, size_t n, uint32_t *leaves);
 
 #endif

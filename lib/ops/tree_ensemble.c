@@ -51,28 +51,29 @@ struct ensemble {
 /* Memory of a block. */
 struct block {
     size_t from, n;
-    uint32_t *leaves;
-    double *sums;    /* [n, targets] */
-    bool *seen;      /* [n, targets] */
-    double *widened; /* [n, cols], where rows are not in the forest's type */
+    uint32_t *leaves; /* [trees, n] */
+    size_t trees;     /* that are walked together */
+    double *sums;     /* [n, targets] */
+    bool *seen;       /* [n, targets] */
+    double *widened;  /* [n, cols], where rows are not in the forest's type */
 };
 
 /* ---- Aggregating -------------------------------------------------------------------------------------------------- */
 
-static void add_plain(const struct ensemble *e, struct block *b)
+static void add_plain(const struct ensemble *e, struct block *b, const uint32_t *leaves)
 {
     const struct ox_tree_weight *weights = e->forest.weights;
     for (size_t i = 0; i < b->n; i++)
-        b->sums[i] += weights[b->leaves[i]].weight;
+        b->sums[i] += weights[leaves[i]].weight;
 }
 
-static void add_weights(const struct ensemble *e, struct block *b)
+static void add_weights(const struct ensemble *e, struct block *b, const uint32_t *leaves)
 {
     const struct ox_forest *f = &e->forest;
     for (size_t i = 0; i < b->n; i++) {
         double *sums = b->sums + i * e->targets;
         bool *seen = b->seen + i * e->targets;
-        for (uint32_t k = f->leaf_start[b->leaves[i]]; k < f->leaf_start[b->leaves[i] + 1]; k++) {
+        for (uint32_t k = f->leaf_start[leaves[i]]; k < f->leaf_start[leaves[i] + 1]; k++) {
             uint32_t target = f->weights[k].target;
             sums[target] += f->weights[k].weight;
             seen[target] = true;
@@ -80,13 +81,13 @@ static void add_weights(const struct ensemble *e, struct block *b)
     }
 }
 
-static void keep_extremes(const struct ensemble *e, struct block *b)
+static void keep_extremes(const struct ensemble *e, struct block *b, const uint32_t *leaves)
 {
     const struct ox_forest *f = &e->forest;
     for (size_t i = 0; i < b->n; i++) {
         double *sums = b->sums + i * e->targets;
         bool *seen = b->seen + i * e->targets;
-        for (uint32_t k = f->leaf_start[b->leaves[i]]; k < f->leaf_start[b->leaves[i] + 1]; k++) {
+        for (uint32_t k = f->leaf_start[leaves[i]]; k < f->leaf_start[leaves[i] + 1]; k++) {
             uint32_t target = f->weights[k].target;
             double w = f->weights[k].weight;
             bool better = e->aggregate == MIN ? w < sums[target] : w > sums[target];
@@ -100,7 +101,7 @@ static void keep_extremes(const struct ensemble *e, struct block *b)
 static bool alloc_block(struct ensemble *e, struct block *b)
 {
     size_t scores = b->n * e->targets;
-    b->leaves = ox_task_alloc(&e->state, b->n, sizeof *b->leaves);
+    b->leaves = ox_task_alloc(&e->state, b->trees * b->n, sizeof *b->leaves);
     b->sums = ox_task_alloc(&e->state, scores, sizeof *b->sums);
     b->seen = ox_task_alloc(&e->state, scores, sizeof *b->seen);
     bool widen = e->forest.wide && e->rows.x->dtype != OX_FLOAT64;
@@ -112,7 +113,7 @@ static bool alloc_block(struct ensemble *e, struct block *b)
 static void free_block(struct ensemble *e, struct block *b)
 {
     size_t scores = b->n * e->targets;
-    ox_task_free(&e->state, b->leaves, b->n, sizeof *b->leaves);
+    ox_task_free(&e->state, b->leaves, b->trees * b->n, sizeof *b->leaves);
     ox_task_free(&e->state, b->sums, scores, sizeof *b->sums);
     ox_task_free(&e->state, b->seen, scores, sizeof *b->seen);
     ox_task_free(&e->state, b->widened, b->n * e->rows.cols, sizeof *b->widened);
@@ -125,6 +126,7 @@ static void block_task(void *arg, size_t index)
     size_t cols = e->rows.cols, from = index * BLOCK;
     struct block b = {.from = from, .n = e->rows.rows - from};
     b.n = b.n < BLOCK ? b.n : BLOCK;
+    b.trees = b.n < OX_TREE_LANES ? OX_TREE_LANES : 1;
     if (alloc_block(e, &b)) {
         const void *x =
             (const char *)e->rows.x->data + from * cols * ox_dtype_size(e->rows.x->dtype);
@@ -132,15 +134,16 @@ static void block_task(void *arg, size_t index)
             ox_real_load(e->rows.x, from * cols, b.n * cols, b.widened);
             x = b.widened;
         }
-        bool plain = f->plain && e->aggregate <= SUM && e->targets == 1;
-        for (size_t t = 0; t < f->n_trees; t++) {
-            ox_tree_walk(f, f->roots[t], x, cols, b.n, b.leaves);
-            if (plain)
-                add_plain(e, &b);
-            else if (e->aggregate <= SUM)
-                add_weights(e, &b);
-            else
-                keep_extremes(e, &b);
+        const bool plain = f->plain && e->aggregate <= SUM && e->targets == 1;
+        void (*aggregate)(const struct ensemble *e, struct block *b, const uint32_t *leaves) =
+            plain                 ? add_plain
+            : e->aggregate <= SUM ? add_weights
+                                  : keep_extremes;
+        for (size_t t = 0; t < f->n_trees; t += b.trees) {
+            const size_t left = f->n_trees - t, trees = left < b.trees ? left : b.trees;
+            ox_tree_walk(f, f->roots + t, trees, x, cols, b.n, b.leaves);
+            for (size_t k = 0; k < trees; k++)
+                aggregate(e, &b, b.leaves + k * b.n);
         }
         if (plain && f->n_trees)
             memset(b.seen, 1, b.n);

@@ -24,17 +24,17 @@ static bool NAME(holds)(const struct ox_forest *forest, uint8_t kind, const T x,
     return true;
 }
 
-static void NAME(walk_mixed)(const struct ox_forest *forest, uint32_t root, const T *rows,
-                             size_t stride, size_t n, uint32_t *leaves)
+static void NAME(walk_mixed)(const struct ox_forest *forest, const uint32_t *roots, size_t n_trees,
+                             const T *rows, size_t stride, size_t n, uint32_t *leaves)
 {
     const struct NODE *nodes = forest->nodes;
-    for (size_t row = 0; row < n; row++) {
-        const T *x = rows + row * stride;
-        uint32_t at = root;
+    for (size_t i = 0; i < n_trees * n; i++) {
+        const T *x = rows + i % n * stride;
+        uint32_t at = roots[i / n];
         while (forest->kinds[at] != OX_TREE_LEAF)
             at = nodes[at].child[NAME(holds)(forest, forest->kinds[at], x[nodes[at].feature],
                                              nodes[at].threshold)];
-        leaves[row] = (uint32_t)nodes[at].leaf;
+        leaves[i] = (uint32_t)nodes[at].leaf;
     }
 }
 
@@ -62,31 +62,31 @@ static void NAME(walk_mixed)(const struct ox_forest *forest, uint32_t root, cons
 #define N(x) NAME(x##_neq)
 #include "ops/tree_walk_tmpl.h"
 
-static void NAME(walk)(const struct ox_forest *forest, uint32_t root, const T *rows, size_t stride,
-                       size_t n, uint32_t *leaves)
+static void NAME(walk)(const struct ox_forest *forest, const uint32_t *roots, size_t n_trees,
+                       const T *rows, size_t stride, size_t n, uint32_t *leaves)
 {
     switch (forest->mode) {
     case OX_TREE_LEQ:
-        NAME(walk_leq)(forest, root, rows, stride, n, leaves);
+        NAME(walk_leq)(forest, roots, n_trees, rows, stride, n, leaves);
         break;
     case OX_TREE_LT:
-        NAME(walk_lt)(forest, root, rows, stride, n, leaves);
+        NAME(walk_lt)(forest, roots, n_trees, rows, stride, n, leaves);
         break;
     case OX_TREE_GTE:
-        NAME(walk_gte)(forest, root, rows, stride, n, leaves);
+        NAME(walk_gte)(forest, roots, n_trees, rows, stride, n, leaves);
         break;
     case OX_TREE_GT:
-        NAME(walk_gt)(forest, root, rows, stride, n, leaves);
+        NAME(walk_gt)(forest, roots, n_trees, rows, stride, n, leaves);
         break;
     case OX_TREE_EQ:
-        NAME(walk_eq)(forest, root, rows, stride, n, leaves);
+        NAME(walk_eq)(forest, roots, n_trees, rows, stride, n, leaves);
         break;
     case OX_TREE_NEQ:
-        NAME(walk_neq)(forest, root, rows, stride, n, leaves);
+        NAME(walk_neq)(forest, roots, n_trees, rows, stride, n, leaves);
         break;
     case OX_TREE_MEMBER:
     case OX_TREE_LEAF:
-        NAME(walk_mixed)(forest, root, rows, stride, n, leaves);
+        NAME(walk_mixed)(forest, roots, n_trees, rows, stride, n, leaves);
         break;
     }
 }

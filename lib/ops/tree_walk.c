@@ -1,6 +1,6 @@
 #include "ops/tree.h"
 
-enum { LANES = 8 }; /* rows that walk side by side */
+enum { LANES = OX_TREE_LANES };
 
 static bool is_member(const struct ox_forest *forest, size_t set, double x)
 {
@@ -27,11 +27,11 @@ static bool is_member(const struct ox_forest *forest, size_t set, double x)
 #define NAME(x) x##_f64
 #include "ops/tree_mixed_tmpl.h"
 
-void ox_tree_walk(const struct ox_forest *forest, uint32_t root, const void *rows, size_t stride,
-                  size_t n, uint32_t *leaves)
+void ox_tree_walk(const struct ox_forest *forest, const uint32_t *roots, size_t n_trees,
+                  const void *rows, size_t stride, size_t n, uint32_t *leaves)
 {
     if (forest->wide)
-        walk_f64(forest, root, rows, stride, n, leaves);
+        walk_f64(forest, roots, n_trees, rows, stride, n, leaves);
     else
-        walk_f32(forest, root, rows, stride, n, leaves);
+        walk_f32(forest, roots, n_trees, rows, stride, n, leaves);
 }

@@ -86,6 +86,61 @@ START_TEST(many_rows_walk_as_one_does)
 }
 END_TEST
 
+/* Eleven trees of one comparison each by three targets: fewer rows than go side by side share the walk among trees. */
+START_TEST(few_rows_go_through_several_trees_at_once)
+{
+    enum { TREES = 11, TARGETS = 3, ROWS = 20 };
+    int64_t tree[3 * TREES], node[3 * TREES], feature[3 * TREES] = {0}, yes[3 * TREES] = {0},
+                                                          no[3 * TREES] = {0};
+    int64_t leaf_tree[2 * TREES], leaf[2 * TREES], target[2 * TREES];
+    float value[3 * TREES] = {0}, weight[2 * TREES];
+    double x[ROWS], y[ROWS * TARGETS] = {0};
+    const char *modes[3 * TREES];
+    const size_t rows = (size_t)_i + 1;
+    for (int t = 0; t < TREES; t++) {
+        for (int k = 0; k < 3; k++) {
+            tree[3 * t + k] = t;
+            node[3 * t + k] = k;
+            modes[3 * t + k] = k ? "LEAF" : "BRANCH_LEQ";
+        }
+        yes[3 * t] = 1;
+        no[3 * t] = 2;
+        value[3 * t] = (float)t;
+        for (int k = 0; k < 2; k++) {
+            leaf_tree[2 * t + k] = t;
+            leaf[2 * t + k] = k + 1;
+            target[2 * t + k] = (t + k) % TARGETS;
+            weight[2 * t + k] = (float)(1 << t);
+        }
+    }
+    for (size_t i = 0; i < rows; i++) {
+        x[i] = (double)(i * 7 % 13) - 0.5;
+        for (int t = 0; t < TREES; t++)
+            y[i * TARGETS + (size_t)((t + (x[i] > t)) % TARGETS)] += 1 << t;
+    }
+    struct one_op *op = one_op_new("ai.onnx.ml", "TreeEnsembleRegressor", 3);
+    one_op_ints(op, "nodes_treeids", tree, 3 * TREES);
+    one_op_ints(op, "nodes_nodeids", node, 3 * TREES);
+    one_op_ints(op, "nodes_featureids", feature, 3 * TREES);
+    one_op_ints(op, "nodes_truenodeids", yes, 3 * TREES);
+    one_op_ints(op, "nodes_falsenodeids", no, 3 * TREES);
+    one_op_floats(op, "nodes_values", value, 3 * TREES);
+    one_op_strings(op, "nodes_modes", modes, 3 * TREES);
+    one_op_ints(op, "target_treeids", leaf_tree, 2 * TREES);
+    one_op_ints(op, "target_nodeids", leaf, 2 * TREES);
+    one_op_ints(op, "target_ids", target, 2 * TREES);
+    one_op_floats(op, "target_weights", weight, 2 * TREES);
+    one_op_int(op, "n_targets", TARGETS);
+    char shape[2][16];
+    snprintf(shape[0], sizeof shape[0], "%zux1", rows);
+    snprintf(shape[1], sizeof shape[1], "%zux%d", rows, TARGETS);
+    one_op_in(op, OX_FLOAT32, shape[0], x, rows);
+    must_run(op, 1);
+    one_op_expect(op, 0, OX_FLOAT32, shape[1], 0, y, rows * TARGETS);
+    one_op_free(op);
+}
+END_TEST
+
 START_TEST(whole_numbers_are_compared_exactly)
 {
     static const enum ox_dtype types[] = {OX_FLOAT64, OX_INT64, OX_INT32};
@@ -340,6 +395,7 @@ int main(void)
     TCase *tcase = tcase_create("trees");
     tcase_add_loop_test(tcase, rows_reach_their_leaves, 0, 3);
     tcase_add_test(tcase, many_rows_walk_as_one_does);
+    tcase_add_loop_test(tcase, few_rows_go_through_several_trees_at_once, 0, 20);
     tcase_add_loop_test(tcase, whole_numbers_are_compared_exactly, 0, 3);
     tcase_add_test(tcase, missing_values_go_to_the_false_side);
     tcase_add_test(tcase, missing_values_that_track_true_go_to_the_true_side);
