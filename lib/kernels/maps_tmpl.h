@@ -1,18 +1,5 @@
 /* Depthwise convolution, Winograd's transforms, pooling and blending: stamped for each vector width after tile_tmpl.h. */
 
-INLINE VF load_part(const float *p, bool some, size_t m)
-{
-    return some ? v_load_n(p, m) : v_load(p);
-}
-
-INLINE void store_part(float *p, bool some, size_t m, VF x)
-{
-    if (some)
-        v_store_n(p, x, m);
-    else
-        v_store(p, x);
-}
-
 INLINE VF clipped(VF x, VF lo, VF hi)
 {
     return v_min(hi, v_max(lo, x));

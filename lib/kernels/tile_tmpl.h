@@ -6,6 +6,20 @@
 #endif
 enum { NR = 2 * VW, LINE = 16, FAR = 128, PACK_AHEAD = 12, UNROLL = 4 };
 
+/* A whole vector, or its first m lanes. */
+INLINE VF load_part(const float *p, bool some, size_t m)
+{
+    return some ? v_load_n(p, m) : v_load(p);
+}
+
+INLINE void store_part(float *p, bool some, size_t m, VF x)
+{
+    if (some)
+        v_store_n(p, x, m);
+    else
+        v_store(p, x);
+}
+
 INLINE VF leaky(VF x, VF alpha)
 {
     return v_select(v_lt(x, v_zero()), v_mul(x, alpha), x);
@@ -17,12 +31,11 @@ INLINE VF ending(const struct ox_epilogue *end, VF x, size_t i, size_t j, bool s
     if (end->scale != 0)
         x = v_mul(x, v_set1(end->scale));
     if (end->col_bias)
-        x = v_add(x, some ? v_load_n(end->col_bias + j, m) : v_load(end->col_bias + j));
+        x = v_add(x, load_part(end->col_bias + j, some, m));
     if (end->row_bias)
         x = v_add(x, v_set1(end->row_bias[i]));
     if (end->residual && !end->residual_last) {
-        const float *r = end->residual + i * end->residual_ld + j;
-        x = v_add(x, some ? v_load_n(r, m) : v_load(r));
+        x = v_add(x, load_part(end->residual + i * end->residual_ld + j, some, m));
     }
     if (end->act == OX_ACT_CLIP)
         x = v_min(v_set1(end->hi), v_max(v_set1(end->lo), x));
@@ -42,13 +55,10 @@ static void leave(const struct ox_tile *t, const unsigned rows, size_t first, co
             float *to = t->c + i * t->ldc + j;
             VF x = sums[i][v];
             if (t->add)
-                x = v_add(x, some ? v_load_n(to, m) : v_load(to));
+                x = v_add(x, load_part(to, some, m));
             if (t->end)
                 x = ending(t->end, x, i, j, some, m);
-            if (some)
-                v_store_n(to, x, m);
-            else
-                v_store(to, x);
+            store_part(to, some, m, x);
         }
     }
 }
@@ -140,10 +150,11 @@ INLINE void come_nearer(const char *next, size_t step)
     }
 }
 
-/* The common ends of a whole panel, in registers: bias, residual, limits or LeakyRelu. */
-INLINE void leave_whole(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
-                        size_t first, VF (*sum)[2])
+/* The common ends of a panel, in registers: bias, residual, limits or LeakyRelu. Of its last vector the first m lanes. */
+INLINE void leave_common(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
+                         size_t first, const bool some, const size_t m, VF (*sum)[2])
 {
+    const unsigned last = some ? vecs - 1 : vecs;
     const struct ox_epilogue *end = t->end;
     const bool clip = end && end->act == OX_ACT_CLIP;
     const float *r = end && end->residual && !end->residual_last ? end->residual + first : NULL;
@@ -153,13 +164,13 @@ INLINE void leave_whole(const struct ox_tile *t, const unsigned rows, const unsi
         for (unsigned i = 0; i < rows; i++) {
 #pragma GCC unroll 2
             for (unsigned v = 0; v < vecs; v++)
-                sum[i][v] = v_add(sum[i][v], v_load(c + i * t->ldc + v * VW));
+                sum[i][v] = v_add(sum[i][v], load_part(c + i * t->ldc + v * VW, v == last, m));
         }
     }
     if (end && end->col_bias) {
 #pragma GCC unroll 2
         for (unsigned v = 0; v < vecs; v++) {
-            const VF bias = v_load(end->col_bias + first + v * VW);
+            const VF bias = load_part(end->col_bias + first + v * VW, v == last, m);
 #pragma GCC unroll 16
             for (unsigned i = 0; i < rows; i++)
                 sum[i][v] = v_add(sum[i][v], bias);
@@ -170,7 +181,7 @@ INLINE void leave_whole(const struct ox_tile *t, const unsigned rows, const unsi
         for (unsigned i = 0; i < rows; i++, r += end->residual_ld) {
 #pragma GCC unroll 2
             for (unsigned v = 0; v < vecs; v++)
-                sum[i][v] = v_add(sum[i][v], v_load(r + v * VW));
+                sum[i][v] = v_add(sum[i][v], load_part(r + v * VW, v == last, m));
         }
     }
     if (clip) {
@@ -194,16 +205,21 @@ INLINE void leave_whole(const struct ox_tile *t, const unsigned rows, const unsi
     for (unsigned i = 0; i < rows; i++, c += t->ldc) {
 #pragma GCC unroll 2
         for (unsigned v = 0; v < vecs; v++)
-            v_store(c + v * VW, sum[i][v]);
+            store_part(c + v * VW, v == last, m, sum[i][v]);
     }
 }
 
-/* Of a whole panel that needs nothing rare the sums never leave their registers. */
+/* Of a panel that needs nothing rare the sums never leave their registers. */
 INLINE void leave_panel(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
                         size_t first, bool common, VF (*sum)[2])
 {
-    if (common && t->cols - first >= vecs * VW) {
-        leave_whole(t, rows, vecs, first, sum);
+    const size_t left = t->cols - first;
+    if (common && left >= vecs * VW) {
+        leave_common(t, rows, vecs, first, false, VW, sum);
+        return;
+    }
+    if (common) {
+        leave_common(t, rows, vecs, first, true, left - (vecs - 1) * VW, sum);
         return;
     }
     VF sums[MR][2];
