@@ -479,23 +479,51 @@ INLINE void pool_part(const struct ox_pool *p, const bool max, size_t c, bool so
     store_part(p->out + c, some, m, x);
 }
 
-INLINE void pool_all(const struct ox_pool *p, const bool max)
+/* Channels from c on. */
+INLINE void pool_rest(const struct ox_pool *p, const bool max, size_t c)
 {
-    size_t c = 0;
     for (; c + VW <= p->channels; c += VW)
         pool_part(p, max, c, false, VW);
     if (c < p->channels)
         pool_part(p, max, c, true, p->channels - c);
 }
 
+/* Four vectors of channels. A maximum that begins at minus infinity passes over NaN by itself; only where nothing larger came does it
+ * matter whether all was NaN. */
+INLINE void pool_max_four(const struct ox_pool *p, size_t c)
+{
+    VF x[4];
+#pragma GCC unroll 4
+    for (unsigned v = 0; v < 4; v++)
+        x[v] = v_set1(-INFINITY);
+    for (size_t i = 0; i < p->n; i++) {
+        const float *in = p->in[i] + c;
+#pragma GCC unroll 4
+        for (unsigned v = 0; v < 4; v++)
+            x[v] = v_max(v_load(in + v * VW), x[v]);
+    }
+    const VF least = v_min(v_min(x[0], x[1]), v_min(x[2], x[3]));
+    if (v_most(v_sub(v_zero(), least)) == INFINITY) {
+        for (unsigned v = 0; v < 4; v++)
+            pool_part(p, true, c + v * VW, false, VW);
+        return;
+    }
+#pragma GCC unroll 4
+    for (unsigned v = 0; v < 4; v++)
+        v_store(p->out + c + v * VW, x[v]);
+}
+
 static void pool_max(const struct ox_pool *p)
 {
-    pool_all(p, true);
+    size_t c = 0;
+    for (; c + 4 * VW <= p->channels; c += 4 * VW)
+        pool_max_four(p, c);
+    pool_rest(p, true, c);
 }
 
 static void pool_sum(const struct ox_pool *p)
 {
-    pool_all(p, false);
+    pool_rest(p, false, 0);
 }
 
 static void blend(size_t n, const float w[4], const float *const in[4], float *y)

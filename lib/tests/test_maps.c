@@ -38,11 +38,11 @@ START_TEST(layouts_are_turned_and_turned_back)
 }
 END_TEST
 
-static struct ox_pooling random_pooling(struct dice *d)
+static struct ox_pooling random_pooling(struct dice *d, bool nans)
 {
-    struct ox_pooling p = {.kind = (enum ox_pool_kind)dice_between(d, 0, 2),
+    struct ox_pooling p = {.kind = nans ? OX_POOL_MAX : (enum ox_pool_kind)dice_between(d, 0, 2),
                            .batch = dice_between(d, 1, 2),
-                           .channels = dice_between(d, 1, 40)};
+                           .channels = dice_between(d, 1, nans ? 150 : 40)};
     for (unsigned axis = 0; axis < 2; axis++) {
         p.kernel[axis] = dice_between(d, 1, dice_between(d, 0, 3) ? 4 : 11);
         p.stride[axis] = dice_between(d, 1, 3);
@@ -89,11 +89,14 @@ static double pooled(const struct ox_pooling *p, const float *in, size_t n, size
 START_TEST(pooling_does_what_its_definition_says)
 {
     struct dice d = {(uint64_t)_i * 31};
-    const struct ox_pooling p = random_pooling(&d);
+    const bool nans = _i % 7 == 0; /* at every level */
+    const struct ox_pooling p = random_pooling(&d, nans);
     struct guarded in = guarded_new(&d, p.batch * p.in[0] * p.in[1] * p.in_pixel, true);
     struct guarded out = guarded_new(&d, p.batch * p.out[0] * p.out[1] * p.out_pixel, true);
-    for (size_t i = 0; _i % 5 == 0 && p.kind == OX_POOL_MAX && i < in.n; i++)
-        in.at[i] = dice_between(&d, 0, 2) ? NAN : in.at[i];
+    for (size_t i = 0; nans && i < in.n; i++) {
+        const uint64_t roll = dice_between(&d, 0, 5);
+        in.at[i] = roll < 4 ? NAN : roll < 5 ? -INFINITY : in.at[i];
+    }
     ox_maps_pool(table(_i), NULL, &p, in.at, out.at);
     for (size_t n = 0; n < p.batch; n++) {
         for (size_t at = 0; at < p.out[0] * p.out[1]; at++) {

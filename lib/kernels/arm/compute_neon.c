@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "kernels/arm/turn_neon.h"
 #include "kernels/arm/vec_neon.h"
 #include "kernels/compute.h"

@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "kernels/compute.h"
 #include "kernels/x86/turn_avx.h"
 #include "kernels/x86/vec_avx512.h"
