@@ -15,7 +15,9 @@
 
 /* One register tile: c[i][j] = sum over segments s, p < depth of (a[s * mr +
  * i][p] * w; packed panels have depth rounded up to 4 a segment. PAIRS:
- * one segment of words, their number even, depth in bytes. */
+ * one segment of words, their number even, depth in bytes. With an end, which tables that have `ends` take, of bytes and without
+ * weight_zero: not to c, but to bytes at out + i * out_row, by the end's columns from `col` on. */
+struct ox_integer_end;
 struct ox_integer_tile {
     const uint8_t *const *a;
     size_t segments, depth;
@@ -23,6 +25,10 @@ struct ox_integer_tile {
     int32_t *c;
     size_t ldc;
     unsigned rows, cols;
+    const struct ox_integer_end *end;
+    size_t col;
+    uint8_t *out;
+    size_t out_row;
 };
 
 enum ox_integer_out { OX_INTEGER_U8, OX_INTEGER_S8, OX_INTEGER_F32, OX_INTEGER_I32 };
@@ -154,6 +160,7 @@ struct ox_integer {
     enum ox_cpu level;
     unsigned mr, nr;
     enum ox_integer_layout layout;
+    bool ends; /* tile() takes an end */
     void (*tile)(
         const struct ox_integer_tile *t); /* not of MIXED, which has lay() and mixed() alone */
     void (*strip)(const struct ox_integer_strip *s); /* QUADS alone; NULL: tiles do it */

@@ -90,13 +90,18 @@ struct ox_integer_block ox_integer_block_of(const struct ox_integer_core *k, siz
         .end = ox_integer_end_at(k->end, col)};
 }
 
+/* Whether sums become bytes by what stands with their columns alone. */
+static bool leaves_bytes(const struct ox_integer_core *k)
+{
+    const enum ox_integer_out type = k->end->type;
+    return !k->end->weight_zero && (type == OX_INTEGER_U8 || type == OX_INTEGER_S8);
+}
+
 /* Whether rows lie as the table's shallow() reads them, and become bytes. */
 static bool is_shallow(const struct ox_integer_core *k)
 {
-    const enum ox_integer_out type = k->end->type;
     return k->t->shallow && k->t->layout == OX_INTEGER_QUADS && k->segments == 1 &&
-           k->depth % 4 == 0 && k->depth <= OX_INTEGER_SHALLOW && !k->flip &&
-           !k->end->weight_zero && (type == OX_INTEGER_U8 || type == OX_INTEGER_S8);
+           k->depth % 4 == 0 && k->depth <= OX_INTEGER_SHALLOW && !k->flip && leaves_bytes(k);
 }
 
 /* A stretch of pixels that lie at one distance after another. */
@@ -123,6 +128,24 @@ static void run_shallow(void *arg, size_t task, size_t slot)
     }
 }
 
+/* A tile's rows from m on: segment s of row i at pointers[s * mr + i]. */
+static void find_rows(const struct ox_integer_core *k, size_t group, size_t m, unsigned rows,
+                      const uint8_t **pointers)
+{
+    size_t x = m % k->cols;
+    const uint8_t *line = k->in + m / k->cols * k->line + group * k->channels;
+    for (unsigned i = 0; i < rows; i++, x++) {
+        if (x == k->cols) {
+            x = 0;
+            line += k->line;
+        }
+        if (k->segments == 1)
+            pointers[i] = line + x * k->pixel;
+        else
+            ox_integer_find_segments(k, line + x * k->pixel, k->t->mr, pointers + i);
+    }
+}
+
 static void run_block(void *arg, size_t task, size_t slot)
 {
     const struct ox_integer_core *k = arg;
@@ -133,15 +156,13 @@ static void run_block(void *arg, size_t task, size_t slot)
     int32_t *sums = k->sums + slot * k->slot + copied_words(k);
     const uint8_t *rows[OX_TILE_ROWS_MAX];
     int32_t terms[OX_TILE_ROWS_MAX];
-    struct ox_integer_tile tile = {.ldc = k->block_cols};
+    const bool ends = t->ends && leaves_bytes(k);
+    struct ox_integer_tile tile = {
+        .ldc = k->block_cols, .end = ends ? &b.end : NULL, .out_row = k->out_pixel};
     const size_t step = ox_even_part(b.m1 - b.m0, t->mr, 1);
     for (size_t m = b.m0; m < b.m1; m += tile.rows) {
         tile.rows = (unsigned)ox_integer_least(step, b.m1 - m);
-        for (unsigned i = 0; i < tile.rows; i++) {
-            const size_t y = (m + i) / k->cols, x = (m + i) % k->cols;
-            ox_integer_find_segments(k, k->in + y * k->line + x * k->pixel + b.group * k->channels,
-                                     t->mr, pointers + i);
-        }
+        find_rows(k, b.group, m, tile.rows, pointers);
         tile.a = pointers;
         tile.segments = k->segments;
         tile.depth = k->slack ? ox_integer_round_up(k->depth, 4) : k->depth;
@@ -151,8 +172,12 @@ static void run_block(void *arg, size_t task, size_t slot)
             tile.b = b.packed + j / t->nr * k->panel;
             tile.c = sums + j;
             tile.cols = (unsigned)ox_integer_least(t->nr, b.cols - j);
+            tile.col = j;
+            tile.out = (uint8_t *)k->out + m * k->out_pixel + b.col + j;
             t->tile(&tile);
         }
+        if (ends)
+            continue;
         for (unsigned i = 0; b.end.weight_zero && i < tile.rows; i++)
             terms[i] = ox_integer_row_sum(k, pointers + i, t->mr);
         const struct ox_integer_sums all = {.rows = tile.rows,

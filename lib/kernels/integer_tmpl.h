@@ -3,7 +3,8 @@
  * iv_zero(), iv_load(p), iv_store(p, v), iv_set(x) and iv_dot(sum, x, b), which
  * adds to each lane the products of its four bytes, or two words, of x and b.
  * Where those want the left side less IV_LESS, iv_less(sum, b) adds b times -IV_LESS
- * and iv_sub(a, b) subtracts.
+ * and iv_sub(a, b) subtracts. Where tiles take an end, iv_start(t, k) is what half k of a tile's rows begins with and iv_end(t, rows,
+ * sum) lets them leave.
  */
 #define INLINE static inline __attribute__((always_inline))
 enum { INR = 2 * IW };
@@ -39,9 +40,19 @@ static void int_leave(const struct ox_integer_tile *t, const IV (*sum)[2])
         memcpy(t->c + i * t->ldc, sum[i], t->cols * sizeof *t->c);
 }
 
+#ifndef iv_start
+#define iv_start(t, k) iv_zero()
+#endif
+
 /* The sums of whole rows to where they belong. */
 INLINE void int_put(const struct ox_integer_tile *t, const unsigned rows, IV (*sum)[2])
 {
+#ifdef iv_end
+    if (t->end) {
+        iv_end(t, rows, sum);
+        return;
+    }
+#endif
     if (t->cols < INR) {
         IV all[IR][2]; /* the sums' own address stays here, or they would live in
                       memory */
@@ -64,10 +75,11 @@ INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows)
 {
     enum { QUAD = 2 * sizeof(IV) };
     IV sum[IR + 1][2]; /* the last: what the others lack */
+    const IV start[2] = {iv_start(t, 0), iv_start(t, 1)};
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
-        sum[i][0] = iv_zero();
-        sum[i][1] = iv_zero();
+        sum[i][0] = start[0];
+        sum[i][1] = start[1];
     }
     sum[IR][0] = sum[IR][1] = iv_zero();
     const char *b = t->b;

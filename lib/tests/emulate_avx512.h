@@ -64,6 +64,15 @@ EMULATE_3(fnmadd_ps, _mm256_fnmadd_ps)
 EMULATE_2(add_epi32, __m512i, i, half_i, _mm256_add_epi32)
 EMULATE_2(sub_epi32, __m512i, i, half_i, _mm256_sub_epi32)
 EMULATE_2(and_si512, __m512i, i, half_i, _mm256_and_si256)
+EMULATE_2(or_si512, __m512i, i, half_i, _mm256_or_si256)
+EMULATE_1(abs_epi32, __m512i, i, half_i, _mm256_abs_epi32)
+EMULATE_2(packs_epi32, __m512i, i, half_i, _mm256_packs_epi32)
+EMULATE_2(packs_epi16, __m512i, i, half_i, _mm256_packs_epi16)
+EMULATE_2(packus_epi16, __m512i, i, half_i, _mm256_packus_epi16)
+EMULATE_2(max_epi8, __m512i, i, half_i, _mm256_max_epi8)
+EMULATE_2(min_epi8, __m512i, i, half_i, _mm256_min_epi8)
+EMULATE_2(max_epu8, __m512i, i, half_i, _mm256_max_epu8)
+EMULATE_2(min_epu8, __m512i, i, half_i, _mm256_min_epu8)
 
 EMULATED __m512 emulated_of_lanes(const float *p)
 {
@@ -86,6 +95,13 @@ EMULATED __m512i emulated_set1_epi32(int32_t a)
     return x.i;
 }
 
+EMULATED __m512i emulated_set1_epi8(char a)
+{
+    union emulated x;
+    x.half_i[0] = x.half_i[1] = _mm256_set1_epi8(a);
+    return x.i;
+}
+
 EMULATED void emulated_storeu_ps(float *p, __m512 a)
 {
     memcpy(p, &a, sizeof a);
@@ -97,6 +113,47 @@ EMULATED __m512 emulated_maskz_loadu_ps(__mmask16 m, const float *p)
     for (unsigned i = 0; i < 16; i++)
         x.lane[i] = m >> i & 1 ? p[i] : 0;
     return x.f;
+}
+
+EMULATED __m512i emulated_maskz_loadu_epi32(__mmask16 m, const void *p)
+{
+    union emulated x;
+    for (unsigned i = 0; i < 16; i++)
+        x.word[i] = m >> i & 1 ? ((const int32_t *)p)[i] : 0;
+    return x.i;
+}
+
+EMULATED void emulated_mask_storeu_epi8(void *p, __mmask32 m, __m256i a)
+{
+    const union emulated x = {.half_i = {a}};
+    for (unsigned i = 0; i < 32; i++) {
+        if (m >> i & 1)
+            ((uint8_t *)p)[i] = x.byte[i];
+    }
+}
+
+EMULATED __m512i emulated_permutexvar_epi32(__m512i from, __m512i a)
+{
+    const union emulated x = {.i = a}, at = {.i = from};
+    union emulated y;
+    for (unsigned i = 0; i < 16; i++)
+        y.word[i] = x.word[at.word[i] & 15];
+    return y.i;
+}
+
+EMULATED __mmask16 emulated_cmpgt_epu32_mask(__m512i a, __m512i b)
+{
+    const union emulated x = {.i = a}, y = {.i = b};
+    unsigned mask = 0;
+    for (unsigned i = 0; i < 16; i++)
+        mask |= (unsigned)((uint32_t)x.word[i] > (uint32_t)y.word[i]) << i;
+    return (__mmask16)mask;
+}
+
+EMULATED __m256i emulated_extracti64x4_epi64(__m512i a, unsigned half)
+{
+    const union emulated x = {.i = a};
+    return x.half_i[half];
 }
 
 EMULATED void emulated_mask_storeu_ps(float *p, __mmask16 m, __m512 a)
@@ -260,6 +317,24 @@ static __attribute__((noinline, unused)) __m512i emulated_dpbusd_epi32(__m512i a
 #define _mm512_add_epi32 emulated_add_epi32
 #define _mm512_sub_epi32 emulated_sub_epi32
 #define _mm512_and_si512 emulated_and_si512
+#define _mm512_or_si512 emulated_or_si512
+#define _mm512_abs_epi32 emulated_abs_epi32
+#define _mm512_packs_epi32 emulated_packs_epi32
+#define _mm512_packs_epi16 emulated_packs_epi16
+#define _mm512_packus_epi16 emulated_packus_epi16
+#define _mm512_max_epi8 emulated_max_epi8
+#define _mm512_min_epi8 emulated_min_epi8
+#define _mm512_max_epu8 emulated_max_epu8
+#define _mm512_min_epu8 emulated_min_epu8
+#define _mm512_set1_epi8 emulated_set1_epi8
+#define _mm512_maskz_loadu_epi32 emulated_maskz_loadu_epi32
+#define _mm256_mask_storeu_epi8 emulated_mask_storeu_epi8
+#define _mm512_permutexvar_epi32 emulated_permutexvar_epi32
+#undef _mm512_cmpgt_epu32_mask
+#define _mm512_cmpgt_epu32_mask emulated_cmpgt_epu32_mask
+#undef _mm512_extracti64x4_epi64
+#define _mm512_extracti64x4_epi64 emulated_extracti64x4_epi64
+#define _mm512_castsi512_si256(a) emulated_extracti64x4_epi64(a, 0)
 #define _mm512_loadu_ps emulated_of_lanes
 #define _mm512_storeu_ps emulated_storeu_ps
 #define _mm512_set1_ps emulated_set1_ps

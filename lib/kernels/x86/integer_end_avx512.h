@@ -40,6 +40,13 @@ static inline __m512i whole_of(const struct ends *e, __m512i sums, __m512 scale)
     return _mm512_sub_epi32(_mm512_castps_si512(_mm512_max_ps(x, e->least)), e->less);
 }
 
+/* The same of products below 2^22 in size. */
+static inline __m512i near_of(const struct ends *e, __m512i sums, __m512 scale)
+{
+    const __m512 x = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scale, e->whole);
+    return _mm512_sub_epi32(_mm512_castps_si512(x), e->less);
+}
+
 /* The 128 bits i of the result are those of each of the four, one after another. */
 static inline __attribute__((always_inline)) __m512i bytes_of(const struct ends *e,
                                                               const __m512i *whole)
