@@ -69,7 +69,7 @@ struct ox_integer_taps {
 };
 
 /* Winograd's transforms (integer_winograd.c). Of the 6x6 pixels at in[], line by line, each of `channels` codes: B' (x ^ flip) B,
- * point p of channel c at out[p * plane + c], where there is room for whole sixteens. */
+ * point p of channel c at out[p * plane + c], where there is room for whole thirty-twos. */
 struct ox_integer_points {
     size_t channels;
     const uint8_t *const *in;
@@ -80,7 +80,7 @@ struct ox_integer_points {
 
 enum { OX_INTEGER_NINTH = 954437177 }; /* 9 times it is 1 modulo 2^32 */
 
-/* Back: of sums in[p * plane + j] for 36 points and j < n the 4x4 outputs out[i * ld + j]. Both have room for whole eights of j. */
+/* Back: of sums in[p * plane + j] for 36 points and j < n the 4x4 outputs out[i * ld + j]. Both have room for whole sixteens of j. */
 struct ox_integer_outputs {
     size_t n;
     const int32_t *in;
@@ -179,6 +179,7 @@ struct ox_integer {
     void (*lines_pack)(const struct ox_conv *c, const uint8_t *weights, uint8_t flip, void *out);
     size_t (*lines_packed)(const struct ox_conv *c);
     /* All three or none: a tile of words by PAIRS whatever the layout is, and the transforms. */
+    bool fast_bytes; /* tile() forms twice as many products in a time as words() */
     void (*words)(const struct ox_integer_tile *t);
     void (*points)(const struct ox_integer_points *p);
     void (*outputs)(const struct ox_integer_outputs *o);
@@ -199,8 +200,10 @@ void ox_integer_mixed_avx2(struct ox_integer *t);    /* mixed() alone */
 void ox_integer_lines_avx2(struct ox_integer *t);    /* lines() and its packing alone */
 void ox_integer_winograd_avx2(struct ox_integer *t); /* the transforms alone */
 void ox_integer_avx512(struct ox_integer *t);
-void ox_integer_end_avx512(struct ox_integer *t); /* finish() and leave() alone */
+void ox_integer_end_avx512(struct ox_integer *t);      /* finish() and leave() alone */
+void ox_integer_winograd_avx512(struct ox_integer *t); /* the transforms alone */
 void ox_integer_vnni(struct ox_integer *t);
+void ox_integer_words_vnni(struct ox_integer *t);   /* words() alone */
 void ox_integer_lines_vnni(struct ox_integer *t);   /* lines() and its packing alone */
 void ox_integer_shallow_vnni(struct ox_integer *t); /* shallow() alone */
 void ox_integer_amx(struct ox_integer *t); /* strips alone, and those only where the compiler can */

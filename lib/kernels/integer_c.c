@@ -221,9 +221,11 @@ static void fill(void)
         if (level >= OX_CPU_AVX512) {
             ox_integer_avx512(t);
             ox_integer_end_avx512(t);
+            ox_integer_winograd_avx512(t);
         }
         if (level >= OX_CPU_VNNI) {
             ox_integer_vnni(t);
+            ox_integer_words_vnni(t);
             ox_integer_lines_vnni(t);
             ox_integer_shallow_vnni(t);
         }

@@ -125,6 +125,7 @@ static void strip(const struct ox_integer_strip *s)
 void ox_integer_amx(struct ox_integer *t)
 {
     t->strip = strip;
+    t->words = NULL; /* strips of bytes take a fraction of their time */
     t->strips_start = start;
     t->strips_end = end;
 }

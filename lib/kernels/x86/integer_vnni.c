@@ -109,5 +109,5 @@ void ox_integer_vnni(struct ox_integer *t)
     t->layout = OX_INTEGER_QUADS;
     t->ends = true;
     t->tile = int_tile;
-    t->words = NULL; /* bytes are multiplied as fast as a quarter of them as words */
+    t->words = NULL; /* that of words_vnni, for panels of this width */
 }
