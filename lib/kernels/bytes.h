@@ -54,7 +54,7 @@ const struct ox_bytes *ox_bytes(enum ox_cpu level);
 /* Fills in what the instruction set does better; for bytes.c. */
 void ox_bytes_avx2(struct ox_bytes *t);
 void ox_bytes_avx512(struct ox_bytes *t);
-void ox_bytes_amx(struct ox_bytes *t);
+void ox_bytes_vbmi(struct ox_bytes *t);
 
 /* One element by the exact rule: what the vectors fall back on where they are not sure. */
 uint8_t ox_bytes_add_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair);

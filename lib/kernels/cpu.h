@@ -24,6 +24,8 @@ bool ox_cpu_find(const char *name, enum ox_cpu *level);
 /* The highest level that processor and system have. What fills a table of kernels is itself compiled for their instruction set, so
  * that no table is filled beyond this level. */
 enum ox_cpu ox_cpu_probe(void);
+/* Whether the processor has AVX512_VBMI: all with AMX, and most with VNNI. x86 alone. */
+bool ox_cpu_has_vbmi(void);
 /* The level that nearly every processor of this architecture has: what should give the same bits on all of them runs at it. */
 enum ox_cpu ox_cpu_common(void);
 /* The level in use: ox_cpu_probe(), or less where the environment's ONNXTOOL_CPU or ox_cpu_limit() says so. A word that

@@ -40,6 +40,12 @@ static bool has(unsigned word, unsigned bits)
     return (word & bits) == bits;
 }
 
+bool ox_cpu_has_vbmi(void)
+{
+    enum { AVX512VBMI = 1 << 1 };
+    return has(ask(7, 0).c, AVX512VBMI);
+}
+
 enum ox_cpu ox_cpu_probe(void)
 {
     enum {
@@ -51,7 +57,6 @@ enum ox_cpu ox_cpu_probe(void)
         AVX512F = 1 << 16,
         AVX512DQ = 1 << 17,
         AVX512BW = 1 << 30,
-        AVX512VBMI = 1 << 1,
         AVX512VNNI = 1 << 11,
         AMX_BF16 = 1 << 22,
         AMX_TILE = 1 << 24,
@@ -69,7 +74,7 @@ enum ox_cpu ox_cpu_probe(void)
         return OX_CPU_AVX2;
     if (!has(seven.c, AVX512VNNI))
         return OX_CPU_AVX512;
-    if (!has(seven.c, AVX512VBMI) || !has(seven.d, AMX_BF16 | AMX_TILE | AMX_INT8) ||
+    if (!ox_cpu_has_vbmi() || !has(seven.d, AMX_BF16 | AMX_TILE | AMX_INT8) ||
         !has(saved_states(), TILES) || !tiles_allowed())
         return OX_CPU_VNNI;
     return OX_CPU_AMX;

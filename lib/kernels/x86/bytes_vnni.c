@@ -1,0 +1,32 @@
+/* Rows of 8-bit codes with VBMI, which nearly every processor with VNNI has. */
+#include <immintrin.h>
+
+#include "kernels/bytes.h"
+
+#define VBMI __attribute__((target("avx512vbmi")))
+
+/* Two shuffles, each of half of the table; the code's top bit chooses. */
+VBMI static inline __m512i look_up_64(const __m512i *table, __m512i at)
+{
+    const __m512i low = _mm512_permutex2var_epi8(table[0], at, table[1]);
+    const __m512i high = _mm512_permutex2var_epi8(table[2], at, table[3]);
+    return _mm512_mask_mov_epi8(low, _mm512_movepi8_mask(at), high);
+}
+
+VBMI static void look_up(size_t n, const uint8_t *x, const uint8_t table[256], uint8_t *y)
+{
+    const __m512i parts[] = {_mm512_loadu_si512(table), _mm512_loadu_si512(table + 64),
+                             _mm512_loadu_si512(table + 128), _mm512_loadu_si512(table + 192)};
+    size_t i = 0;
+    for (; i + 64 <= n; i += 64)
+        _mm512_storeu_si512(y + i, look_up_64(parts, _mm512_loadu_si512(x + i)));
+    if (i == n)
+        return;
+    const __mmask64 mask = ((__mmask64)1 << (n - i)) - 1;
+    _mm512_mask_storeu_epi8(y + i, mask, look_up_64(parts, _mm512_maskz_loadu_epi8(mask, x + i)));
+}
+
+void ox_bytes_vbmi(struct ox_bytes *t)
+{
+    t->look_up = look_up;
+}
