@@ -132,17 +132,16 @@ static void run_shallow(void *arg, size_t task, size_t slot)
 static void find_rows(const struct ox_integer_core *k, size_t group, size_t m, unsigned rows,
                       const uint8_t **pointers)
 {
-    size_t x = m % k->cols;
+    const size_t mr = k->t->mr, pixel = k->pixel;
     const uint8_t *line = k->in + m / k->cols * k->line + group * k->channels;
-    for (unsigned i = 0; i < rows; i++, x++) {
-        if (x == k->cols) {
-            x = 0;
-            line += k->line;
+    for (size_t i = 0, x = m % k->cols, n; i < rows; i += n, x = 0, line += k->line) {
+        const uint8_t *first[OX_INTEGER_SEGMENTS];
+        n = ox_integer_least(rows - i, k->cols - x);
+        ox_integer_find_segments(k, line + x * pixel, 1, first);
+        for (size_t s = 0; s < k->segments; s++) {
+            for (size_t l = 0; l < n; l++)
+                pointers[s * mr + i + l] = first[s] + l * pixel;
         }
-        if (k->segments == 1)
-            pointers[i] = line + x * k->pixel;
-        else
-            ox_integer_find_segments(k, line + x * k->pixel, k->t->mr, pointers + i);
     }
 }
 
