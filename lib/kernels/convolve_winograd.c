@@ -375,6 +375,33 @@ static void inputs_task(void *arg, size_t i, size_t slot)
     inputs(j, first, n, j->work + first * j->depth);
 }
 
+/* Weights as they were packed: those that a block of channels `run` deep at k0 needs of the panel at `col`. */
+static const float *late_weights(const struct job *j, size_t col, size_t k0)
+{
+    const size_t nr = j->t->nr;
+    return j->packed + col * j->c->in_channels * 9 + k0 * (j->t->taps_together ? 9 * nr : nr);
+}
+
+/* Weights come from memory: during the products at point p of all a part of the next block's comes nearer. */
+static void bring_nearer(const struct job *j, size_t col, size_t k0, size_t p)
+{
+    enum { LINE = 16 };
+    const size_t k = j->c->in_channels, n = j->c->out_channels, all = points(j->c, j->tile);
+    if (k0 + j->depth < k) {
+        k0 += j->depth;
+    } else {
+        k0 = 0;
+        col += j->cols;
+    }
+    const size_t end = min_size(col + j->cols, (n + j->t->nr - 1) / j->t->nr * j->t->nr);
+    const size_t part = (min_size(j->depth, k - k0) * j->t->nr * 9 + all - 1) / all;
+    for (; col < end; col += j->t->nr) {
+        const float *from = late_weights(j, col, k0) + p * part;
+        for (size_t i = 0; i < part; i += LINE)
+            __builtin_prefetch(from + i, 0, 2);
+    }
+}
+
 /* The products of a group of tiles by panels of weights, which begin at `col`. */
 static void late_products(const struct job *j, size_t first, size_t n, size_t col, float *weights,
                           float *m)
@@ -394,7 +421,7 @@ static void late_products(const struct job *j, size_t first, size_t n, size_t co
         l.add = k0 > 0;
         for (size_t i = 0; i < l.cols; i += t->nr) {
             const struct ox_winograd_weights w = {.depth = l.run,
-                                                  .in = j->packed + (col + i) * k * 9 + k0 * step,
+                                                  .in = late_weights(j, col + i, k0),
                                                   .step = step,
                                                   .tap = t->taps_together ? t->nr : k * t->nr,
                                                   .out = weights + i * l.run,
@@ -406,6 +433,8 @@ static void late_products(const struct job *j, size_t first, size_t n, size_t co
             row = in + p * j->in_plane + first * j->depth;
             l.b = weights + p * j->piece;
             l.c = m + p * j->out_plane;
+            if (t->taps_together)
+                bring_nearer(j, col, k0, p);
             t->line(&l);
         }
     }

@@ -19,6 +19,7 @@ void ox_compute_avx512(struct ox_compute *t)
     fill_table(t);
     t->depth_most = 512;
     t->block_floats = 1 << 17;
+    t->taps_together = true;
     t->winograd_in[2] = winograd_in_strided;
     t->winograd_out[2] = winograd_out_strided;
 }
