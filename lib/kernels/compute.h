@@ -80,6 +80,7 @@ struct ox_stream {
     size_t ldb;
     float *c;
     size_t ldc;
+    size_t ahead; /* floats: so far ahead a row of b is fetched */
 };
 
 /* Depthwise: `count` adjacent output pixels of one output row; y[x][c] = act(bias[c] + sum over taps of in * weight).
@@ -142,6 +143,7 @@ struct ox_compute {
     unsigned width;        /* floats of a vector */
     size_t depth_most;     /* of a block of k: left tile in L1 */
     size_t block_floats;   /* of a packed block of the right side: in L2 */
+    size_t stream_ahead;   /* of struct ox_stream */
     bool winograd_strided; /* is faster than the sum itself */
     bool
         taps_together; /* Winograd's late weights are packed tap by tap within a channel: one stream instead of nine */

@@ -124,8 +124,13 @@ static void stream(const struct few *f, const float *a, size_t depth, const char
 {
     const struct ox_dense *d = f->d;
     const size_t apart = depth / STREAMS;
-    struct ox_stream s = {
-        .n = cols, .depth = STREAMS, .rows = (unsigned)d->m, .lda = d->a_row, .c = c, .ldc = ldc};
+    struct ox_stream s = {.n = cols,
+                          .depth = STREAMS,
+                          .rows = (unsigned)d->m,
+                          .lda = d->a_row,
+                          .c = c,
+                          .ldc = ldc,
+                          .ahead = f->t->stream_ahead};
     for (size_t r = 0; r < d->m; r++)
         memset(c + r * ldc, 0, cols * sizeof *c);
     for (size_t p = 0; p < apart; p++)

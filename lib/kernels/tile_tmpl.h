@@ -517,7 +517,7 @@ INLINE void stream_part(const struct ox_stream *s, const unsigned rows, const un
         const float *b = s->b + p * s->ldb + j;
 #pragma GCC unroll 4
         for (unsigned v = 0; v < vecs; v += LINE / VW)
-            __builtin_prefetch(b + v * VW + FAR, 0, 3);
+            __builtin_prefetch(b + v * VW + s->ahead, 0, 3);
 #pragma GCC unroll 4
         for (unsigned v = 0; v < vecs; v++) {
             const VF x = some ? v_load_n(b + v * VW, left) : v_load(b + v * VW);

@@ -99,16 +99,22 @@ static void powers(size_t n, double degree, double *x)
 static void quick_kernels(const struct svm *s, const double *x, size_t from, size_t n, float *sum)
 {
     const struct ox_rows *t = ox_fast_rows();
+    const struct ox_compute *compute = ox_compute(ox_cpu());
     float part[FEATURES];
-    struct ox_stream stream = {
-        .n = n, .rows = 1, .a = part, .a_step = 1, .ldb = s->n_vectors, .c = sum};
+    struct ox_stream stream = {.n = n,
+                               .rows = 1,
+                               .a = part,
+                               .a_step = 1,
+                               .ldb = s->n_vectors,
+                               .c = sum,
+                               .ahead = compute->stream_ahead};
     memset(sum, 0, n * sizeof *sum);
     for (size_t c = 0; c < s->rows.cols; c += stream.depth) {
         stream.depth = s->rows.cols - c < FEATURES ? (unsigned)(s->rows.cols - c) : FEATURES;
         for (size_t k = 0; k < stream.depth; k++)
             part[k] = (float)x[c + k];
         stream.b = s->turned + c * s->n_vectors + from;
-        ox_compute(ox_cpu())->stream(&stream);
+        compute->stream(&stream);
     }
     t->unary[OX_UNARY_AFFINE](n, sum, sum, (float)s->gamma, (float)s->coef0);
     if (s->kernel == SIGMOID)

@@ -27,6 +27,7 @@ void ox_compute_neon(struct ox_compute *t)
     fill_table(t);
     t->depth_most = 512;
     t->block_floats = 1 << 16;
+    t->stream_ahead = 128;
     t->widen_f16 = widen_f16;
     t->transpose = transpose_floats;
 }

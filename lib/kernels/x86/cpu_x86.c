@@ -46,6 +46,13 @@ bool ox_cpu_has_vbmi(void)
     return has(ask(7, 0).c, AVX512VBMI);
 }
 
+bool ox_cpu_follows_streams(void)
+{
+    const struct leaf zero = ask(0, 0);
+    return zero.b == signature_AMD_ebx && zero.c == signature_AMD_ecx &&
+           zero.d == signature_AMD_edx;
+}
+
 enum ox_cpu ox_cpu_probe(void)
 {
     enum {
