@@ -13,11 +13,12 @@
 #include "kernels/convolve.h"
 #include "kernels/integer_pack.h"
 
+struct ox_integer_end;
+
 /* One register tile: c[i][j] = sum over segments s, p < depth of (a[s * mr +
  * i][p] * w; packed panels have depth rounded up to 4 a segment. PAIRS:
  * one segment of words, their number even, depth in bytes. With an end, which tables that have `ends` take, of bytes and without
  * weight_zero: not to c, but to bytes at out + i * out_row, by the end's columns from `col` on. */
-struct ox_integer_end;
 struct ox_integer_tile {
     const uint8_t *const *a;
     size_t segments, depth;
@@ -160,7 +161,8 @@ struct ox_integer {
     enum ox_cpu level;
     unsigned mr, nr;
     enum ox_integer_layout layout;
-    bool ends; /* tile() takes an end */
+    bool ends;       /* tile() takes an end */
+    bool fast_bytes; /* it forms twice as many products in a time as words() does */
     void (*tile)(
         const struct ox_integer_tile *t); /* not of MIXED, which has lay() and mixed() alone */
     void (*strip)(const struct ox_integer_strip *s); /* QUADS alone; NULL: tiles do it */
@@ -179,7 +181,6 @@ struct ox_integer {
     void (*lines_pack)(const struct ox_conv *c, const uint8_t *weights, uint8_t flip, void *out);
     size_t (*lines_packed)(const struct ox_conv *c);
     /* All three or none: a tile of words by PAIRS whatever the layout is, and the transforms. */
-    bool fast_bytes; /* tile() forms twice as many products in a time as words() */
     void (*words)(const struct ox_integer_tile *t);
     void (*points)(const struct ox_integer_points *p);
     void (*outputs)(const struct ox_integer_outputs *o);
