@@ -61,11 +61,12 @@ static struct numbers numbers_new(struct dice *d, size_t n, bool weight_zeros)
     x.shift = calloc(n, sizeof *x.shift);
     ck_assert(x.offset && x.weight_zero && x.bias && x.scale && x.shift);
     const bool large = !dice_between(d, 0, 7); /* sums of more bits than a float has */
+    const float unit = large ? 1e-7f : dice_between(d, 0, 7) ? 0.01f : 1;
     for (size_t j = 0; j < n; j++) {
         const int32_t most = large ? 1 << 30 : 10000;
         x.bias[j] = (int32_t)dice_between(d, 0, 2 * (size_t)most) - most;
         x.weight_zero[j] = weight_zeros ? (int32_t)dice_between(d, 0, 255) - 128 : 0;
-        x.scale[j] = fabsf(dice_float(d)) * (large ? 1e-7f : 0.01f);
+        x.scale[j] = fabsf(dice_float(d)) * unit;
         x.shift[j] = dice_float(d);
     }
     return x;

@@ -11,7 +11,8 @@ struct columns {
     __mmask64 mask;
     __m512i offset[PARTS];
     __m512 scale[PARTS];
-    bool wide; /* sums may have more bits than a float */
+    bool
+        near; /* sums have the bits of a float, and times scales of at most a quarter those of 22 */
     const char *weights[PARTS];
 };
 
@@ -20,17 +21,20 @@ static struct columns columns_at(const struct ox_integer_shallow *s, size_t at)
     const struct ox_integer_end *end = s->end;
     const size_t n = s->n - at < COLS ? s->n - at : COLS;
     struct columns c = {.mask = n < COLS ? ((__mmask64)1 << n) - 1 : ~(__mmask64)0};
-    __m512i far = _mm512_setzero_si512();
+    __m512i far = _mm512_setzero_si512(), scales = far;
     for (unsigned k = 0; k < PARTS; k++) {
         const size_t j = at + k * LANES;
         const __mmask16 mask = (__mmask16)(c.mask >> k * LANES);
         c.offset[k] = end->offset && mask ? _mm512_maskz_loadu_epi32(mask, end->offset + j)
                                           : _mm512_setzero_si512();
         c.scale[k] = mask ? _mm512_maskz_loadu_ps(mask, end->scale + j) : _mm512_setzero_ps();
+        scales =
+            _mm512_max_epu32(scales, _mm512_castps_si512(c.scale[k])); /* -x and NaN have more */
         far = _mm512_or_si512(far, _mm512_abs_epi32(c.offset[k]));
         c.weights[k] = (const char *)s->b + j / PANEL * s->panel + j % PANEL * sizeof(int32_t);
     }
-    c.wide = _mm512_cmpge_epu32_mask(far, _mm512_set1_epi32(1 << 23)) != 0;
+    c.near = !_mm512_cmpge_epu32_mask(far, _mm512_set1_epi32(1 << 23)) &&
+             !_mm512_cmpgt_epu32_mask(scales, _mm512_castps_si512(_mm512_set1_ps(0.25F)));
     return c;
 }
 
@@ -41,8 +45,8 @@ leave(const struct ends *e, const struct columns *c, const __m512i *sums, uint8_
     __m512i whole[PARTS];
 #pragma GCC unroll 4
     for (unsigned k = 0; k < PARTS; k++)
-        whole[k] = __builtin_expect(c->wide, 0) ? whole_in_double(e, sums[k], c->scale[k])
-                                                : whole_of(e, sums[k], c->scale[k]);
+        whole[k] = __builtin_expect(c->near, 1) ? near_of(e, sums[k], c->scale[k])
+                                                : whole_in_double(e, sums[k], c->scale[k]);
     _mm512_mask_storeu_epi8(out, c->mask, _mm512_permutexvar_epi32(order, bytes_of(e, whole)));
 }
 
