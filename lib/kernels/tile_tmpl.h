@@ -190,7 +190,15 @@ INLINE void leave_common(const struct ox_tile *t, const unsigned rows, const uns
         for (unsigned i = 0; i < rows; i++) {
 #pragma GCC unroll 2
             for (unsigned v = 0; v < vecs; v++)
-                sum[i][v] = v_min(hi, v_max(lo, sum[i][v]));
+                sum[i][v] = v_max(lo, sum[i][v]);
+        }
+        if (end->hi != INFINITY) {
+#pragma GCC unroll 16
+            for (unsigned i = 0; i < rows; i++) {
+#pragma GCC unroll 2
+                for (unsigned v = 0; v < vecs; v++)
+                    sum[i][v] = v_min(hi, sum[i][v]);
+            }
         }
     } else if (end && end->act == OX_ACT_LEAKY) {
         const VF alpha = v_set1(end->alpha);
