@@ -206,6 +206,9 @@ static const float g_4[6][3] = {{1, 0, 0},
                                 {-16.0f / 15, -8.0f / 15, -4.0f / 15},
                                 {1.0f / 15, -2.0f / 15, 4.0f / 15},
                                 {0, 0, 1}};
+static const float g_strided[6][3] = {
+    {2, 0, 0}, {1, 0, 1}, {-1.0f / 3, 0, 1.0f / 3}, {-8.0f / 3, 0, -4.0f / 3},
+    {0, 0, 1}, {0, 1, 0}};
 static const float in_2[4][9] = {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}};
 static const float in_4[6][9] = {{1, -1.5f, -2, 1.5f, 1, 0}, {0, -1, 0.5f, 2.5f, 1, 0},
                                  {0, 1, -2.5f, 0.5f, 1, 0},  {0, -2, -1, 2, 1, 0},
@@ -309,6 +312,11 @@ static void winograd_weights4(const struct ox_winograd_weights *w)
     winograd_weights(6, g_4, w);
 }
 
+static void winograd_weights_strided(const struct ox_winograd_weights *w)
+{
+    winograd_weights(6, g_strided, w);
+}
+
 static void winograd_in2(const struct ox_winograd_in *w)
 {
     winograd_in(4, in_2, w);
@@ -410,7 +418,7 @@ static const struct ox_compute plain = {
     .depthwise = depthwise,
     .winograd_in = {winograd_in2, winograd_in4, winograd_in_strided},
     .winograd_out = {winograd_out2, winograd_out4, winograd_out_strided},
-    .winograd_weights = {winograd_weights2, winograd_weights4},
+    .winograd_weights = {winograd_weights2, winograd_weights4, winograd_weights_strided},
     .pool_max = pool_max,
     .pool_sum = pool_sum,
     .transpose = transpose,

@@ -108,7 +108,8 @@ struct ox_winograd_in {
     float *out;             /* alpha^2 matrices, `plane` floats apart */
     size_t plane;
 };
-/* Its weights: nr of each of `depth` channels, `step` floats apart, at each of nine taps, `tap` floats apart. */
+/* Its weights: nr of each of `depth` channels, `step` floats apart, at each of nine taps, `tap` floats apart. Those of stride 2 have
+ * alpha = tile + 2 as well. */
 struct ox_winograd_weights {
     size_t depth;
     const float *in;
@@ -165,7 +166,7 @@ struct ox_compute {
     void (*winograd_in[3])(
         const struct ox_winograd_in *w); /* F(2x2,3x3), F(4x4,3x3), the same at stride 2 */
     void (*winograd_out[3])(const struct ox_winograd_out *w);
-    void (*winograd_weights[2])(const struct ox_winograd_weights *w);
+    void (*winograd_weights[3])(const struct ox_winograd_weights *w);
 
     void (*pool_max)(const struct ox_pool *p);
     void (*pool_sum)(const struct ox_pool *p);

@@ -59,17 +59,23 @@ static struct winograd_way winograd_by(const struct ox_conv *c, size_t tile, uns
                                  way_cost(c, points, spots, more, before)};
 }
 
-/* Stride 2: 36 different weights at 81 points. They take much memory, and few tiles do not pay for reading them. */
-static bool winograd_strided(const struct ox_compute *t, const struct ox_conv *c, unsigned may)
+/* Stride 2: 36 different weights at 81 points. They take much memory, so that those of many channels are transformed as they are used;
+ * few tiles do not pay for reading them. OX_CONV_INDIRECT where none of it pays. */
+static enum ox_conv_way winograd_strided(const struct ox_compute *t, const struct ox_conv *c,
+                                         unsigned may)
 {
     enum { PAIRS_MOST = 1 << 16, TILES_LEAST = 24, MORE = 12 };
     const double spots = (double)(((c->out[0] + 3) / 4) * ((c->out[1] + 3) / 4));
-    const double before = 36 * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
-    return t->winograd_strided && may & OX_CONV_MAY_WINOGRAD4 && winograd(c, 2) &&
-           c->in_channels * c->out_channels <= PAIRS_MOST &&
-           (double)c->batch * spots >= TILES_LEAST &&
-           way_cost(c, 81, spots, MORE, before) <
-               way_cost(c, 9, (double)(c->out[0] * c->out[1]), 0, 9 * LOAD) * 0.9;
+    const double tiles = (double)c->batch * spots;
+    const bool late = c->in_channels * c->out_channels > PAIRS_MOST;
+    const double weights = late ? 9 * LOAD + LATE_4 * (1 + tiles / OX_CONV_LATE_TILES)
+                                : 36 * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
+    if (!t->winograd_strided || !(may & OX_CONV_MAY_WINOGRAD4) || !winograd(c, 2) ||
+        tiles < TILES_LEAST || (late && 81 * tiles * (double)c->in_channels > LATE_FLOATS) ||
+        way_cost(c, 81, spots, MORE, weights) >=
+            way_cost(c, 9, (double)(c->out[0] * c->out[1]), 0, 9 * LOAD) * 0.9)
+        return OX_CONV_INDIRECT;
+    return late ? OX_CONV_WINOGRAD_STRIDED_LATE : OX_CONV_WINOGRAD_STRIDED;
 }
 
 enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv *c, unsigned may)
@@ -97,11 +103,9 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
         if (way != OX_CONV_INDIRECT)
             return way;
     }
-    if (winograd_strided(t, c, may))
-        return OX_CONV_WINOGRAD_STRIDED;
     if (ox_conv_narrow_fits(c))
         return OX_CONV_PADDED;
-    return OX_CONV_INDIRECT;
+    return winograd_strided(t, c, may);
 }
 
 size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const struct ox_conv *c)
@@ -123,6 +127,7 @@ size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const st
         return ox_conv_winograd_packed(t, c, 4);
     case OX_CONV_WINOGRAD2_LATE:
     case OX_CONV_WINOGRAD4_LATE:
+    case OX_CONV_WINOGRAD_STRIDED_LATE:
     case OX_CONV_INDIRECT:
     case OX_CONV_PADDED:
         break;
@@ -154,6 +159,7 @@ void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_w
         break;
     case OX_CONV_WINOGRAD2_LATE:
     case OX_CONV_WINOGRAD4_LATE:
+    case OX_CONV_WINOGRAD_STRIDED_LATE:
         ox_conv_winograd_late_pack(t, env, c, weights, type, out);
         break;
     case OX_CONV_INDIRECT:
@@ -191,6 +197,7 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
     case OX_CONV_WINOGRAD2_LATE:
         return ox_conv_winograd_late_work(t, env, c, 2);
     case OX_CONV_WINOGRAD4_LATE:
+    case OX_CONV_WINOGRAD_STRIDED_LATE:
         return ox_conv_winograd_late_work(t, env, c, 4);
     case OX_CONV_PADDED:
         return ox_conv_narrow_work(c, env);
@@ -231,6 +238,7 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
         ox_conv_winograd_late(t, env, c, 2, packed, in, out, end, work);
         break;
     case OX_CONV_WINOGRAD4_LATE:
+    case OX_CONV_WINOGRAD_STRIDED_LATE:
         ox_conv_winograd_late(t, env, c, 4, packed, in, out, end, work);
         break;
     case OX_CONV_PADDED:

@@ -57,6 +57,12 @@ static unsigned weight_reach(unsigned tile)
     return tile + 2;
 }
 
+/* Different weights of a pair of channels. */
+static size_t pieces(unsigned tile)
+{
+    return (size_t)weight_reach(tile) * weight_reach(tile);
+}
+
 /* Which of the packed weights belong to point p. */
 static size_t weights_of(const struct ox_conv *c, unsigned tile, size_t p)
 {
@@ -67,8 +73,7 @@ static size_t weights_of(const struct ox_conv *c, unsigned tile, size_t p)
 size_t ox_conv_winograd_packed(const struct ox_compute *t, const struct ox_conv *c, unsigned tile)
 {
     const size_t one = ox_dense_packed(t, c->in_channels, c->out_channels);
-    const size_t pieces = (size_t)weight_reach(tile) * weight_reach(tile);
-    return one > SIZE_MAX / 4 / pieces ? SIZE_MAX : one * pieces;
+    return one > SIZE_MAX / 4 / pieces(tile) ? SIZE_MAX : one * pieces(tile);
 }
 
 struct packing {
@@ -194,7 +199,7 @@ static void plan_late(const struct ox_compute *t, const struct ox_conv *c, unsig
     j->piece = j->depth * j->cols + 16;
     j->in_plane = (j->tiles * j->depth + 15) / 16 * 16 + 16;
     j->out_plane = j->group * j->cols + 16;
-    j->slot = points(c, tile) * (j->piece + j->out_plane);
+    j->slot = pieces(tile) * j->piece + points(c, tile) * j->out_plane;
 }
 
 /* Of the whole input, transformed. */
@@ -426,12 +431,12 @@ static void late_products(const struct job *j, size_t first, size_t n, size_t co
                                                   .tap = t->taps_together ? t->nr : k * t->nr,
                                                   .out = weights + i * l.run,
                                                   .plane = j->piece};
-            t->winograd_weights[j->tile / 4](&w);
+            t->winograd_weights[form(j->c, j->tile)](&w);
         }
         const float *in = j->work + k0 / j->depth * points(j->c, j->tile) * j->in_plane;
         for (size_t p = 0; p < points(j->c, j->tile); p++) {
             row = in + p * j->in_plane + first * j->depth;
-            l.b = weights + p * j->piece;
+            l.b = weights + weights_of(j->c, j->tile, p) * j->piece;
             l.c = m + p * j->out_plane;
             if (t->taps_together)
                 bring_nearer(j, col, k0, p);
@@ -448,7 +453,7 @@ static void late_task(void *arg, size_t i, size_t slot)
     const size_t nr = j->t->nr, col = i / groups * j->cols;
     const size_t end = min_size(col + j->cols, j->c->out_channels);
     float *weights = j->work + late_floats(j) + slot * j->slot;
-    float *m = weights + points(j->c, j->tile) * j->piece;
+    float *m = weights + pieces(j->tile) * j->piece;
     late_products(j, first, n, col, weights, m);
     for (size_t at = col; at < end; at += nr)
         outputs(j, first, n, at, min_size(nr, end - at), m + at - col, j->cols);

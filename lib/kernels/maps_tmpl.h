@@ -410,36 +410,55 @@ INLINE void weights_4(const VF w[3], VF v[6])
     v[5] = w[2];
 }
 
-INLINE void weights_part(const struct ox_winograd_weights *w, const unsigned alpha, const float *in,
-                         float *out)
+/* At stride 2: F(4,2) of the outer taps, and the middle one as it is. */
+INLINE void weights_strided(const VF w[3], VF v[6])
 {
+    const VF twice = v_add(w[0], w[0]);
+    v[0] = twice;
+    v[1] = v_add(w[0], w[2]);
+    v[2] = v_mul(v_set1(1.0f / 3), v_sub(w[2], w[0]));
+    v[3] = v_mul(v_set1(-4.0f / 3), v_add(twice, w[2]));
+    v[4] = w[2];
+    v[5] = w[1];
+}
+
+enum weights_form { WEIGHTS_2, WEIGHTS_4, WEIGHTS_STRIDED };
+
+INLINE void weights_line(const enum weights_form form, const VF w[3], VF v[6])
+{
+    if (form == WEIGHTS_4)
+        weights_4(w, v);
+    else if (form == WEIGHTS_STRIDED)
+        weights_strided(w, v);
+    else
+        weights_2(w, v);
+}
+
+INLINE void weights_part(const struct ox_winograd_weights *w, const enum weights_form form,
+                         const float *in, float *out)
+{
+    const unsigned alpha = form == WEIGHTS_2 ? 4 : 6;
     VF half[6][3], g[3], v[6];
 #pragma GCC unroll 3
     for (unsigned q = 0; q < 3; q++) {
 #pragma GCC unroll 3
         for (unsigned r = 0; r < 3; r++)
             g[r] = v_load(in + (3 * r + q) * w->tap);
-        if (alpha == 6)
-            weights_4(g, v);
-        else
-            weights_2(g, v);
+        weights_line(form, g, v);
 #pragma GCC unroll 6
         for (unsigned i = 0; i < alpha; i++)
             half[i][q] = v[i];
     }
 #pragma GCC unroll 6
     for (unsigned i = 0; i < alpha; i++) {
-        if (alpha == 6)
-            weights_4(half[i], v);
-        else
-            weights_2(half[i], v);
+        weights_line(form, half[i], v);
 #pragma GCC unroll 6
         for (unsigned p = 0; p < alpha; p++, out += w->plane)
             v_store(out, v[p]);
     }
 }
 
-INLINE void winograd_weights(const struct ox_winograd_weights *w, const unsigned alpha)
+INLINE void winograd_weights(const struct ox_winograd_weights *w, const enum weights_form form)
 {
     enum { AHEAD_CHANNELS = 4 };
     const float *in = w->in;
@@ -451,19 +470,24 @@ INLINE void winograd_weights(const struct ox_winograd_weights *w, const unsigned
             for (unsigned at = 0; at < 9 * 2 * VW; at += 16)
                 __builtin_prefetch(in + AHEAD_CHANNELS * w->step + at);
         }
-        weights_part(w, alpha, in, out);
-        weights_part(w, alpha, in + VW, out + VW);
+        weights_part(w, form, in, out);
+        weights_part(w, form, in + VW, out + VW);
     }
 }
 
 static void winograd_weights2(const struct ox_winograd_weights *w)
 {
-    winograd_weights(w, 4);
+    winograd_weights(w, WEIGHTS_2);
 }
 
 static void winograd_weights4(const struct ox_winograd_weights *w)
 {
-    winograd_weights(w, 6);
+    winograd_weights(w, WEIGHTS_4);
+}
+
+static void winograd_weights_strided(const struct ox_winograd_weights *w)
+{
+    winograd_weights(w, WEIGHTS_STRIDED);
 }
 
 INLINE void pool_part(const struct ox_pool *p, const bool max, size_t c, bool some, size_t m)
@@ -559,6 +583,7 @@ static void fill_table(struct ox_compute *t)
     t->winograd_out[1] = winograd_out4;
     t->winograd_weights[0] = winograd_weights2;
     t->winograd_weights[1] = winograd_weights4;
+    t->winograd_weights[2] = winograd_weights_strided;
     t->pool_max = pool_max;
     t->pool_sum = pool_sum;
     t->blend = blend;
