@@ -32,7 +32,7 @@ FLAGS_coverage := -O0 -g --coverage
 # Fixed addresses: the tables hold 30,000 pointers, and relocating them is half of what a small command takes.
 LINK_release := -no-pie
 # What a small command touches lies side by side (the file says how it is made).
-LINK_PROGRAM_release := -Wl,--gc-sections -Wl,-T,scripts/near.ld
+LINK_PROGRAM_release := -Wl,-z,now -Wl,--gc-sections -Wl,-T,scripts/near.ld
 LINK_sanitize := -fsanitize=address,undefined
 LINK_coverage := --coverage
 

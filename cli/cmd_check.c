@@ -168,6 +168,7 @@ static enum ox_status check_one(struct cli *cli, void *args_, const char *path)
     enum ox_status status = ox_model_open(&model, cli->env, path, &err);
     if (status != OX_OK)
         return unreadable(cli, args, path, &err);
+    cli_forget_reading(cli);
     const struct ox_check_options what = {.full = args->full, .lint = args->lint};
     status = ox_check(&findings, model, &what, &err);
     if (status != OX_OK) {

@@ -114,10 +114,10 @@ static bool same_graph(const struct ox_strbuf *graph, const char *path)
     return strcmp(ox_strbuf_text(graph, NULL), path) == 0;
 }
 
-/* False: out of memory. */
-static bool print_table(struct cli *cli, struct ox_shapes *shapes)
+static enum ox_status print_table(struct cli *cli, struct ox_shapes *shapes, const char *model)
 {
-    enum { WIDEST = 48 };
+    enum { WIDEST = 48, AT_ONCE = 16 << 10 };
+    enum ox_status status = OX_OK;
     size_t n = ox_shapes_count(shapes), widths[COLUMNS] = {0};
     struct ox_strbuf cells[COLUMNS] = {{0}}, graph = {0};
     struct ox_shape_entry entry;
@@ -130,7 +130,7 @@ static bool print_table(struct cli *cli, struct ox_shapes *shapes)
                 widths[k] = wide < WIDEST ? wide : WIDEST;
         }
     }
-    for (size_t i = 0; i < n && good; i++) {
+    for (size_t i = 0; i < n && good && status == OX_OK; i++) {
         good = ox_shapes_at(shapes, i, &entry);
         if (good && !same_graph(&graph, entry.graph)) {
             ox_strbuf_clear(&graph);
@@ -147,13 +147,15 @@ static bool print_table(struct cli *cli, struct ox_shapes *shapes)
         }
         if (good)
             print_row(&cli->out, cells, row);
+        if (cli->out.len >= AT_ONCE)
+            status = cli_flush(cli);
     }
     ox_strbuf_printf(&cli->out, "%zu values, %zu not known in full\n", n,
                      ox_shapes_unknown(shapes));
     for (int k = 0; k < COLUMNS; k++)
         ox_strbuf_release(&cells[k]);
     ox_strbuf_release(&graph);
-    return good;
+    return good ? status : cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", model);
 }
 
 static void json_value(struct ox_json *json, const struct ox_shape_entry *entry)
@@ -462,6 +464,7 @@ static enum ox_status one_model(struct cli *cli, void *args_, const char *path)
     enum ox_status status = cli_open(cli, &model, path, &err);
     if (status != OX_OK)
         return cli_error(cli, &err);
+    cli_forget_reading(cli);
     if (args->free_dims.n)
         status = free_dims(cli, args, model, path);
     if (status == OX_OK)
@@ -478,7 +481,7 @@ static enum ox_status one_model(struct cli *cli, void *args_, const char *path)
                 ox_strbuf_name(&cli->out, path, 0);
                 ox_strbuf_puts(&cli->out, ":\n");
             }
-            good = print_table(cli, shapes);
+            status = cli_worse(status, print_table(cli, shapes, path));
         }
         if (!good)
             status = cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", path);

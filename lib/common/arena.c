@@ -13,7 +13,7 @@ struct ox_arena_block {
     char *end;
 };
 
-enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20, ALIGN = alignof(max_align_t) };
+enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20, ALIGN = alignof(max_align_t), WORD = 8 };
 
 bool ox_budget_take(struct ox_budget *budget, uint64_t bytes)
 {
@@ -88,23 +88,52 @@ static bool add_block(struct ox_arena *arena, size_t need)
     return true;
 }
 
+static size_t padding(const struct ox_arena *arena, size_t align)
+{
+    return (align - (uintptr_t)arena->at % align) % align;
+}
+
 bool ox_arena_reserve(struct ox_arena *arena, size_t bytes)
 {
-    return (size_t)(arena->end - arena->at) >= bytes || add_block(arena, bytes);
+    size_t left = (size_t)(arena->end - arena->at), before = padding(arena, ALIGN);
+    return (left >= before && left - before >= bytes) || add_block(arena, bytes);
+}
+
+static size_t rounded(size_t bytes, size_t align)
+{
+    return bytes ? (bytes + align - 1) / align * align : align;
+}
+
+static void *take(struct ox_arena *arena, size_t bytes, size_t align)
+{
+    if (bytes > SIZE_MAX - 2 * ALIGN)
+        return NULL;
+    bytes = rounded(bytes, align);
+    size_t before = padding(arena, align);
+    if ((size_t)(arena->end - arena->at) < before + bytes) {
+        if (!add_block(arena, bytes))
+            return NULL;
+        before = 0;
+    }
+    void *result = arena->at + before;
+    arena->at += before + bytes;
+    return memset(result, 0, bytes);
 }
 
 void *ox_arena_alloc(struct ox_arena *arena, size_t bytes)
 {
-    if (bytes > SIZE_MAX - ALIGN)
-        return NULL;
-    bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    if (bytes == 0)
-        bytes = ALIGN;
-    if ((size_t)(arena->end - arena->at) < bytes && !add_block(arena, bytes))
-        return NULL;
-    void *result = arena->at;
-    arena->at += bytes;
-    return memset(result, 0, bytes);
+    return take(arena, bytes, ALIGN);
+}
+
+void *ox_arena_words(struct ox_arena *arena, size_t bytes)
+{
+    return take(arena, bytes, WORD);
+}
+
+void ox_arena_undo(struct ox_arena *arena, void *words, size_t bytes)
+{
+    if (arena->at == (char *)words + rounded(bytes, WORD))
+        arena->at = words;
 }
 
 void *ox_arena_array(struct ox_arena *arena, size_t count, size_t size)

@@ -13,7 +13,7 @@
 
 enum {
     READ_BELOW =
-        256 << 10, /* bytes: reading is as quick as mapping, and what was read cannot change */
+        64 << 10, /* bytes: reading is as quick as mapping, and what was read cannot change */
     FIRST_READ = 64 << 10,
     N_MAPPED = 256,
     LIVE = 2
@@ -144,12 +144,16 @@ cleanup:
     return status;
 }
 
+int ox_fd_stat(int fd, struct stat *st)
+{
+    return fstatat(fd, "", st, AT_EMPTY_PATH);
+}
+
 static enum ox_status open_fd(struct ox_mapping *out, struct ox_env *env, int fd, const char *path,
                               uint64_t max_bytes, struct ox_error *err)
 {
     struct stat st;
-    /* As fstat() does, but by an empty name of ours: libc's own lies in 64 KB that nothing else of a small check maps. */
-    if (fstatat(fd, "", &st, AT_EMPTY_PATH) != 0)
+    if (ox_fd_stat(fd, &st) != 0)
         return ox_fail(err, ox_errno_status(errno, OX_INPUT), "%s: cannot be read: %s", path,
                        strerror(errno));
     if (S_ISDIR(st.st_mode))

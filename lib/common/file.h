@@ -28,6 +28,10 @@ enum ox_status ox_mapping_open_fd(struct ox_mapping *mapping, struct ox_env *env
                                   const char *path, uint64_t max_bytes, struct ox_error *err);
 void ox_mapping_release(struct ox_mapping *mapping);
 
+/* As fstat() does, but by an empty name of ours: libc's own lies in 64 KB that nothing else of a small check maps. */
+struct stat;
+int ox_fd_stat(int fd, struct stat *st);
+
 /* Why a location of external data is refused by its spelling alone ("it is absolute"), or NULL: empty, absolute, a
  * component "..", a backslash, not UTF-8, control characters, over 4095 bytes, a leading '#', an _ORT_MEM_ADDR_ marker. */
 const char *ox_location_fault(const char *location);

@@ -67,15 +67,22 @@ static bool operands_add(struct ox_exprs *pool, struct operands *list, enum ox_a
     return true;
 }
 
-/* Numbers first, then by age. */
-static int compare_operands(const void *a, const void *b)
+static bool stands_before(const struct ox_expr *x, const struct ox_expr *y)
 {
-    const struct ox_expr *x = *(const struct ox_expr *const *)a;
-    const struct ox_expr *y = *(const struct ox_expr *const *)b;
     bool x_number = ox_expr_is_int(x, NULL), y_number = ox_expr_is_int(y, NULL);
-    if (x_number != y_number)
-        return x_number ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
+    return x_number != y_number ? x_number : x->id < y->id;
+}
+
+/* Numbers first, then by age. They are few. */
+static void sort_operands(const struct ox_expr **items, unsigned n)
+{
+    for (unsigned i = 1; i < n; i++) {
+        const struct ox_expr *item = items[i];
+        unsigned at = i;
+        for (; at > 0 && stands_before(item, items[at - 1]); at--)
+            items[at] = items[at - 1];
+        items[at] = item;
+    }
 }
 
 /* The terms that all operands share, and of the constants the least: max(a + 2, b + 1) = 1 + max(a + 1, b). */
@@ -124,7 +131,7 @@ static const struct ox_expr *extremum(struct ox_exprs *pool, enum ox_atom_kind k
         if (!list->items[i])
             return NULL;
     }
-    qsort(list->items, list->n, sizeof list->items[0], compare_operands);
+    sort_operands(list->items, list->n);
     const struct ox_expr *result =
         ox_expr_of_atom(pool, ox_atom_get(pool, kind, list->items, list->n));
     return result ? ox_expr_add_scaled(pool, shared, result, g > 1 ? g : 1) : NULL;
@@ -193,7 +200,7 @@ const struct ox_expr *ox_expr_broadcast(struct ox_exprs *pool, const struct ox_e
         return NULL;
     if (n <= 1)
         return n ? sizes[0] : ox_expr_int(pool, 1);
-    qsort(sizes, n, sizeof(sizes[0]), compare_operands);
+    sort_operands(sizes, n);
     const struct ox_expr *greatest = ox_expr_extremum(pool, OX_ATOM_MAX, sizes, n);
     sizes[n] = ox_expr_int(pool, 1);
     const struct ox_expr *least = ox_expr_extremum(pool, OX_ATOM_MIN, sizes, n + 1);

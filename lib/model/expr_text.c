@@ -1,5 +1,4 @@
 /* Expressions as text: printing and parsing. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,14 +6,21 @@
 
 /* ---- Printing --------------------------------------------------------------------------------------------------- */
 
+/* Of ASCII, whatever the locale; and libc's own table is in 64 KB that nothing else of a small command touches. */
+static bool is_digit(char c)
+{
+    return '0' <= c && c <= '9';
+}
+
 static bool is_name_start(unsigned char c)
 {
-    return isalpha(c) || c == '_' || c == '#' || c == '$' || c == '@' || c >= 0x80;
+    return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || c == '_' || c == '#' || c == '$' ||
+           c == '@' || c >= 0x80;
 }
 
 static bool is_name_char(unsigned char c)
 {
-    return is_name_start(c) || isdigit(c) || c == '.' || c == ':';
+    return is_name_start(c) || is_digit((char)c) || c == '.' || c == ':';
 }
 
 /* Up to where a name that needs no quotes goes: letters, digits and indices, "size[0]". */
@@ -26,7 +32,7 @@ static const char *end_of_name(const char *at)
         const char *digits = at + 1, *end = digits;
         if (*at != '[')
             return at;
-        while (isdigit((unsigned char)*end))
+        while (is_digit(*end))
             end++;
         if (end == digits || *end != ']')
             return at;
@@ -183,7 +189,7 @@ static bool accept(struct parser *p, const char *token)
 static const struct ox_expr *parse_number(struct parser *p)
 {
     int64_t value = 0;
-    for (; isdigit((unsigned char)*p->at); p->at++) {
+    for (; is_digit(*p->at); p->at++) {
         if (OX_MUL_OVERFLOWS(value, (int64_t)10, &value) ||
             OX_ADD_OVERFLOWS(value, (int64_t)(*p->at - '0'), &value))
             return NULL;
@@ -254,7 +260,7 @@ static const struct ox_expr *parse_factor(struct parser *p)
         result = of ? ox_expr_sub(p->pool, ox_expr_int(p->pool, 0), of) : NULL;
     } else if (*p->at == '\'') {
         result = parse_quoted(p);
-    } else if (isdigit((unsigned char)*p->at)) {
+    } else if (is_digit(*p->at)) {
         result = parse_number(p);
     } else if (is_name_start((unsigned char)*p->at)) {
         result = parse_named(p);

@@ -8,7 +8,8 @@ enum ox_status ox_model_array(void *out, struct ox_model *model, size_t n, size_
 {
     void *memory = NULL;
     if (n) {
-        memory = ox_arena_array(&model->arena, n, bytes);
+        size_t all;
+        memory = OX_MUL_OVERFLOWS(n, bytes, &all) ? NULL : ox_arena_words(&model->arena, all);
         if (!memory)
             return ox_no_room(model->arena.budget, n > 1 << 20 ? n * bytes : 1 << 20, model->path,
                               err);

@@ -106,8 +106,11 @@ static enum ox_status unpack_model(struct ox_model *model, const uint8_t *bytes,
                        model->path);
     model->proto = (const Onnx__ModelProto *)message;
     model->payload_bytes = counts.payload_bytes;
-    ox_mapping_forget(bytes, n); /* all but payloads was copied, and of those few are looked into */
-    return ox_lift_model(model, err);
+    /* All but payloads and strings of attributes was copied, and lifting copies those; of payloads few are looked into. */
+    ox_mapping_forget(bytes, n);
+    OX_TRY(ox_lift_model(model, err));
+    ox_mapping_forget(bytes, n);
+    return OX_OK;
 }
 
 static enum ox_status read_model(struct ox_model *model, const uint8_t *bytes, size_t n,

@@ -11,7 +11,9 @@
 enum {
     MAX_FIELDS = 32, /* of a message type */
     STRING_CHUNK = 4096,
+    FEW_BYTES = 64,
     N_RECENT = 1024, /* a power of two */
+    N_ENTRIES = 256,
     POLL_EVERY = 4096,
     FAR_BYTES = 128 * 1024, /* a record behind which the walk goes on in other pages */
     MAX_NESTING = 10000     /* whatever the limit says: what walks messages again may recurse */
@@ -20,6 +22,7 @@ enum {
 /* A message that is being read. */
 struct frame {
     ProtobufCMessage *message;
+    ProtobufCMessage **slot; /* where the message around it has it; NULL for the outermost */
     struct ox_span first;
     const struct ox_span *more; /* the parts that are merged into it */
     size_t n_more;
@@ -47,10 +50,13 @@ struct unpacker {
     size_t depth, capacity;
     struct ox_unpack_counts counts;
     size_t until_poll;
-    char *chunk; /* strings are laid end to end in chunks */
+    const uint8_t *kept; /* the messages that were read from here on may be in memory still */
+    char *chunk;         /* strings are laid end to end in chunks */
     size_t chunk_left;
     struct recent recent
         [N_RECENT]; /* strings repeat: operators, domains, a producer's output at its consumers */
+    /* ... and so do entries of metadata: where a node comes from says the same of many */
+    Onnx__StringStringEntryProto *entries[N_ENTRIES];
     struct ox_error *err;
 };
 
@@ -201,9 +207,11 @@ static enum ox_status next_record(struct unpacker *u, struct frame *f, struct ox
         return malformed(u, f, NULL, f->at, why);
     /* Weights are stepped over, but not the pages that the kernel maps around what stands between them: 64 KiB, or 2 MiB
      * where the file system keeps files in such pieces. */
-    if (record->type == OX_WIRE_BYTES && record->bytes.n >= FAR_BYTES)
+    if (record->type == OX_WIRE_BYTES && record->bytes.n >= FAR_BYTES) {
         ox_mapping_forget(record->start,
                           (size_t)(record->bytes.p - record->start) + record->bytes.n);
+        u->kept = f->at;
+    }
     *more = true;
     return poll(u);
 }
@@ -284,9 +292,12 @@ static enum ox_status allocate_fields(struct unpacker *u, struct frame *f)
         if (!n || field->label != PROTOBUF_C_LABEL_REPEATED || is_lazy(type, field))
             continue;
         void **array = member(f->message, field->offset);
-        *array = ox_arena_array(u->arena, n, ox_field_bytes(field));
+        size_t bytes;
+        if (OX_MUL_OVERFLOWS(n, ox_field_bytes(field), &bytes))
+            return no_room(u, SIZE_MAX);
+        *array = ox_arena_words(u->arena, bytes);
         if (!*array)
-            return no_room(u, n * ox_field_bytes(field));
+            return no_room(u, bytes);
     }
     if (f->n_unknown) {
         size_t bytes = sizeof(ProtobufCMessageUnknownField);
@@ -304,7 +315,7 @@ static enum ox_status new_message(struct unpacker *u, const ProtobufCMessageDesc
 {
     size_t bytes = type == &onnx__tensor_proto__descriptor ? sizeof(struct ox_wire_tensor)
                                                            : type->sizeof_message;
-    ProtobufCMessage *message = ox_arena_alloc(u->arena, bytes);
+    ProtobufCMessage *message = ox_arena_words(u->arena, bytes);
     if (!message)
         return no_room(u, bytes);
     type->message_init(message);
@@ -313,8 +324,8 @@ static enum ox_status new_message(struct unpacker *u, const ProtobufCMessageDesc
 }
 
 /* Enters a message: from here on its records are the next. */
-static enum ox_status push(struct unpacker *u, ProtobufCMessage *message, struct ox_span first,
-                           const struct ox_span *more, size_t n_more)
+static enum ox_status push(struct unpacker *u, ProtobufCMessage *message, ProtobufCMessage **slot,
+                           struct ox_span first, const struct ox_span *more, size_t n_more)
 {
     uint64_t nesting = u->env->limits.nesting, submessages = u->env->limits.submessages;
     if (!nesting || nesting > MAX_NESTING)
@@ -336,7 +347,8 @@ static enum ox_status push(struct unpacker *u, ProtobufCMessage *message, struct
         u->capacity = capacity;
     }
     struct frame *f = &u->stack[u->depth++];
-    *f = (struct frame){.message = message, .first = first, .more = more, .n_more = n_more};
+    *f = (struct frame){
+        .message = message, .slot = slot, .first = first, .more = more, .n_more = n_more};
     rewind_frame(f);
     if (message->descriptor == &onnx__tensor_proto__descriptor) {
         struct ox_wire_tensor *tensor = (struct ox_wire_tensor *)message;
@@ -410,6 +422,29 @@ static enum ox_status read_string(struct unpacker *u, const struct frame *f,
     OX_TRY(check_string(u, f, field, text, bytes));
     *recent = (struct recent){text, bytes.n};
     *out = text;
+    return OX_OK;
+}
+
+/* Bytes stay where they are, but for short strings of attributes and tensors of a few elements: they are looked at, each in other pages,
+ * which so need not come back. */
+static enum ox_status read_bytes(struct unpacker *u, const struct frame *f,
+                                 const ProtobufCFieldDescriptor *field, struct ox_span bytes,
+                                 ProtobufCBinaryData *out)
+{
+    const ProtobufCMessageDescriptor *type = f->message->descriptor;
+    size_t most =
+        type == &onnx__attribute_proto__descriptor ? STRING_CHUNK / 4
+        : type == &onnx__tensor_proto__descriptor && field->label != PROTOBUF_C_LABEL_REPEATED
+            ? FEW_BYTES
+            : 0;
+    const void *data = bytes.p;
+    if (bytes.n && bytes.n <= most) {
+        void *copy = string_room(u, bytes.n);
+        if (!copy)
+            return no_room(u, bytes.n);
+        data = memcpy(copy, bytes.p, bytes.n);
+    }
+    *out = (ProtobufCBinaryData){bytes.n, (uint8_t *)(uintptr_t)data};
     return OX_OK;
 }
 
@@ -521,7 +556,7 @@ static enum ox_status enter_message(struct unpacker *u, struct frame *f,
     if (field->label != PROTOBUF_C_LABEL_REPEATED)
         OX_TRY(gather(u, f, index, &more, &n_more));
     OX_TRY(new_message(u, field->descriptor, slot));
-    return push(u, *slot, bytes, more, n_more);
+    return push(u, *slot, slot, bytes, more, n_more);
 }
 
 static enum ox_status read_repeated(struct unpacker *u, struct frame *f,
@@ -541,9 +576,7 @@ static enum ox_status read_repeated(struct unpacker *u, struct frame *f,
         return read_string(u, f, field, record->bytes, (char **)to);
     case PROTOBUF_C_TYPE_BYTES:
         (*n)++;
-        *(ProtobufCBinaryData *)to =
-            (ProtobufCBinaryData){record->bytes.n, (uint8_t *)(uintptr_t)record->bytes.p};
-        return OX_OK;
+        return read_bytes(u, f, field, record->bytes, (ProtobufCBinaryData *)to);
     case PROTOBUF_C_TYPE_MESSAGE:
         (*n)++;
         return enter_message(u, f, field, index, record->bytes, (ProtobufCMessage **)to);
@@ -578,8 +611,7 @@ static enum ox_status read_singular(struct unpacker *u, struct frame *f,
     case PROTOBUF_C_TYPE_STRING:
         return read_string(u, f, field, record->bytes, to);
     case PROTOBUF_C_TYPE_BYTES:
-        *(ProtobufCBinaryData *)to =
-            (ProtobufCBinaryData){record->bytes.n, (uint8_t *)(uintptr_t)record->bytes.p};
+        OX_TRY(read_bytes(u, f, field, record->bytes, to));
         if (f->message->descriptor == &onnx__tensor_proto__descriptor)
             u->counts.payload_bytes += record->bytes.n;
         break;
@@ -606,6 +638,33 @@ static enum ox_status keep_unknown(struct unpacker *u, struct frame *f,
     return OX_OK;
 }
 
+/* The input up to here was read and is not needed again. */
+static void leave(struct unpacker *u, const uint8_t *at)
+{
+    if (at < u->kept) { /* a walk that went ahead had left this too */
+        u->kept = at;
+    } else if (at - u->kept >= FAR_BYTES) {
+        ox_mapping_forget(u->kept, (size_t)(at - u->kept));
+        u->kept = at;
+    }
+}
+
+/* The message around it gets the entry of the same two strings that came before, if there is one. */
+static void share_entry(struct unpacker *u, const struct frame *f)
+{
+    Onnx__StringStringEntryProto *entry = (Onnx__StringStringEntryProto *)f->message;
+    if (f->n_unknown)
+        return;
+    uintptr_t hash = (uintptr_t)entry->key ^ (uintptr_t)entry->value * 31;
+    Onnx__StringStringEntryProto **known = &u->entries[(hash ^ hash >> 8) % N_ENTRIES];
+    if (*known && (*known)->key == entry->key && (*known)->value == entry->value) {
+        *f->slot = &(*known)->base;
+        ox_arena_undo(u->arena, entry, sizeof *entry);
+    } else {
+        *known = entry;
+    }
+}
+
 static enum ox_status read_fields(struct unpacker *u)
 {
     while (u->depth > 0) {
@@ -614,6 +673,9 @@ static enum ox_status read_fields(struct unpacker *u)
         bool more;
         OX_TRY(next_record(u, f, &record, &more));
         if (!more) {
+            leave(u, f->at);
+            if (f->message->descriptor == &onnx__string_string_entry_proto__descriptor && f->slot)
+                share_entry(u, f);
             u->depth--;
             continue;
         }
@@ -645,13 +707,13 @@ enum ox_status ox_unpack(ProtobufCMessage **out, const ProtobufCMessageDescripto
     u->env = env;
     u->arena = arena;
     u->name = name;
-    u->base = bytes;
+    u->base = u->kept = bytes;
     u->until_poll = 1;
     u->err = err;
     ProtobufCMessage *message = NULL;
     enum ox_status status = new_message(u, type, &message);
     if (status == OX_OK)
-        status = push(u, message, (struct ox_span){bytes, n}, NULL, 0);
+        status = push(u, message, NULL, (struct ox_span){bytes, n}, NULL, 0);
     if (status == OX_OK)
         status = read_fields(u);
     if (status == OX_OK) {

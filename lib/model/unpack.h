@@ -2,7 +2,7 @@
  *
  * This stands in for protobuf-c's own unpacker, which recurses without bound, copies every byte string, cuts strings at NUL
  * and refuses what protobuf accepts. Here the walk is iterative, nesting and submessages are bounded, bytes fields point into
- * the input, a singular message that occurs twice is merged, packed and unpacked runs of numbers are both taken, and a
+ * the input but for short ones, equal entries of metadata are one message, a singular message that occurs twice is merged, packed and unpacked runs of numbers are both taken, and a
  * field with an unexpected wire type, or a group, is kept as an unknown field. */
 #ifndef OX_MODEL_UNPACK_H
 #define OX_MODEL_UNPACK_H

@@ -178,6 +178,8 @@ void ox_infer_set_dtype(struct ox_infer *c, size_t i, enum ox_dtype dtype)
         return;
     const struct ox_type *old = c->outs[i].type;
     bool keep = is_tensor(old);
+    if (keep && old->elem == dtype)
+        return;
     c->outs[i].type = ox_shapes_tensor(c->s, keep ? old->kind : OX_TYPE_TENSOR, dtype,
                                        keep && old->has_rank, keep ? old->rank : 0,
                                        keep ? (const struct ox_expr *const *)old->dims : NULL);

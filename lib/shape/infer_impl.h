@@ -80,6 +80,7 @@ struct ox_shapes {
     struct ox_arena arena;
     struct ox_arena scratch; /* given back after each node */
     struct ox_arena_mark scratch_start;
+    const struct ox_type *unranked[OX_N_DTYPES]; /* tensors without a rank, made when needed */
     bool strict, ignore_value_info, keep_names, may_be_empty;
     bool rules_alone; /* constants are known, but no values are computed from them or from sizes */
     bool defers_declared; /* what contradicts stored types is kept for ox_shapes_check() to judge */

@@ -8,9 +8,9 @@ const struct ox_type *ox_shapes_tensor(struct ox_shapes *s, enum ox_type_kind ki
                                        enum ox_dtype elem, bool has_rank, unsigned rank,
                                        const struct ox_expr *const *dims)
 {
-    struct ox_type *type = ox_arena_alloc(&s->arena, sizeof *type);
+    struct ox_type *type = ox_arena_words(&s->arena, sizeof *type);
     const struct ox_expr **copy =
-        has_rank && rank ? ox_arena_array(&s->arena, rank, sizeof(*copy)) : NULL;
+        has_rank && rank ? ox_arena_words(&s->arena, rank * sizeof(*copy)) : NULL;
     if (!type || (has_rank && rank && !copy)) {
         s->failed = true;
         return NULL;
@@ -98,6 +98,13 @@ static const struct ox_expr *merge_dim(struct ox_shapes *s, const struct ox_expr
     return ox_shapes_made_up(s, inferred) ? declared : inferred;
 }
 
+static const struct ox_type *copy_of(struct ox_shapes *s, const struct ox_type *type,
+                                     enum ox_dtype elem)
+{
+    return ox_shapes_tensor(s, type->kind, elem, type->has_rank, type->rank,
+                            (const struct ox_expr *const *)type->dims);
+}
+
 const struct ox_type *ox_shapes_merge(struct ox_shapes *s, const struct ox_type *inferred,
                                       const struct ox_type *declared, bool *differ)
 {
@@ -124,17 +131,29 @@ const struct ox_type *ox_shapes_merge(struct ox_shapes *s, const struct ox_type 
     *differ |= inferred->rank != declared->rank;
     if (inferred->rank != declared->rank)
         return inferred;
-    const struct ox_type *type = ox_shapes_tensor(s, inferred->kind, elem, true, inferred->rank,
-                                                  (const struct ox_expr *const *)inferred->dims);
-    for (unsigned i = 0; type && i < type->rank; i++)
-        type->dims[i] = merge_dim(s, inferred->dims[i], declared->dims[i], differ);
-    return type;
+    const struct ox_type *made = NULL;
+    for (unsigned i = 0; i < inferred->rank; i++) {
+        const struct ox_expr *dim = merge_dim(s, inferred->dims[i], declared->dims[i], differ);
+        if (dim != inferred->dims[i] && !made)
+            made = copy_of(s, inferred, elem);
+        if (made)
+            made->dims[i] = dim;
+    }
+    if (!made && elem != inferred->elem)
+        made = copy_of(s, inferred, elem);
+    return made ? made : inferred;
 }
 
 const struct ox_type *ox_shapes_forget(struct ox_shapes *s, const struct ox_type *type)
 {
     if (!type)
         return NULL;
+    if (type->kind == OX_TYPE_TENSOR && type->has_rank) { /* what nearly every node begins with */
+        const struct ox_type **known = &s->unranked[type->elem];
+        if (!*known)
+            *known = ox_shapes_tensor(s, OX_TYPE_TENSOR, type->elem, false, 0, NULL);
+        return *known;
+    }
     if (is_tensor(type))
         return type->has_rank ? ox_shapes_tensor(s, type->kind, type->elem, false, 0, NULL) : type;
     return type->inner ? nested(s, type->kind, type->elem, ox_shapes_forget(s, type->inner)) : type;
@@ -234,7 +253,9 @@ static const struct ox_type *parse_type(struct ox_shapes *s, const char **at, in
         kind = OX_TYPE_OPTIONAL;
     else if (skip(at, "map("))
         kind = OX_TYPE_MAP;
-    const char *end = *at + strcspn(*at, ",)");
+    const char *end = *at;
+    while (*end && *end != ',' && *end != ')')
+        end++;
     enum ox_dtype elem = OX_UNDEFINED;
     if (kind != OX_TYPE_SEQUENCE && kind != OX_TYPE_OPTIONAL) {
         elem = element_type(*at, end);

@@ -18,6 +18,28 @@ START_TEST(memory_is_zeroed_and_aligned)
 }
 END_TEST
 
+START_TEST(words_stand_close_and_leave_others_aligned)
+{
+    struct ox_arena arena;
+    ox_arena_init(&arena, NULL);
+    char *first = ox_arena_words(&arena, 40);
+    char *second = ox_arena_words(&arena, 3);
+    ck_assert_ptr_eq(second, first + 40);
+    memset(second, 0xA5, 8);
+    ox_arena_undo(&arena, second, 3);
+    char *third = ox_arena_words(&arena, 5);
+    ck_assert_ptr_eq(third, second);
+    ck_assert_int_eq(third[0], 0);
+    unsigned char *other = ox_arena_alloc(&arena, 1);
+    ck_assert_uint_eq((uintptr_t)other % _Alignof(max_align_t), 0);
+    ox_arena_undo(&arena, third, 5); /* not the last any more */
+    ck_assert_ptr_ne(ox_arena_words(&arena, 5), third);
+    ck_assert_ptr_null(ox_arena_words(&arena, SIZE_MAX));
+    ck_assert(ox_arena_reserve(&arena, 100));
+    ox_arena_release(&arena);
+}
+END_TEST
+
 START_TEST(a_budget_counts_what_is_held_and_its_peak)
 {
     struct ox_budget budget = {.limit = 100000};
@@ -123,6 +145,7 @@ int main(void)
     Suite *suite = suite_create("arena");
     TCase *tests = tcase_create("arena");
     tcase_add_test(tests, memory_is_zeroed_and_aligned);
+    tcase_add_test(tests, words_stand_close_and_leave_others_aligned);
     tcase_add_test(tests, a_budget_counts_what_is_held_and_its_peak);
     tcase_add_test(tests, sizes_that_overflow_are_refused);
     tcase_add_test(tests, copies_are_copies);

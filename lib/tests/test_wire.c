@@ -98,10 +98,21 @@ END_TEST
 
 START_TEST(raw_data_stays_where_it_is)
 {
-    wire_bytes(&w, 9, "abcd", 4);
+    char bytes[100] = "abcd";
+    wire_bytes(&w, 9, bytes, sizeof bytes);
     const Onnx__TensorProto *t = tensor();
     ck_assert_ptr_eq(t->raw_data.data, w.data + 2);
+    ck_assert_uint_eq(t->raw_data.len, sizeof bytes);
+}
+END_TEST
+
+START_TEST(a_few_bytes_of_raw_data_are_copied)
+{
+    wire_bytes(&w, 9, "a\0cd", 4);
+    const Onnx__TensorProto *t = tensor();
+    w.data[2] = 'b';
     ck_assert_uint_eq(t->raw_data.len, 4);
+    ck_assert_mem_eq(t->raw_data.data, "a\0cd", 4);
 }
 END_TEST
 
@@ -233,6 +244,40 @@ START_TEST(repeated_strings_are_one_copy)
     const Onnx__NodeProto *n = (Onnx__NodeProto *)m;
     ck_assert_str_eq(n->input[2], "same");
     ck_assert_ptr_eq(n->input[0], n->input[2]);
+}
+END_TEST
+
+static void entry(const char *key, const char *value, bool unknown)
+{
+    wire_begin(&w, 9);
+    wire_text(&w, 1, key);
+    if (value)
+        wire_text(&w, 2, value);
+    if (unknown)
+        wire_int(&w, 77, 1);
+    wire_end(&w);
+}
+
+START_TEST(equal_entries_of_metadata_are_one)
+{
+    entry("key", "value", false);
+    entry("key", "other", false);
+    entry("key", "value", false);
+    entry("key", "value", true);
+    entry("key", NULL, false);
+    entry("new", "text", false);
+    ProtobufCMessage *m;
+    ck_assert_int_eq(unpack(&m, &onnx__node_proto__descriptor), OX_OK);
+    Onnx__StringStringEntryProto **entries = ((Onnx__NodeProto *)m)->metadata_props;
+    ck_assert_uint_eq(((Onnx__NodeProto *)m)->n_metadata_props, 6);
+    ck_assert_ptr_eq(entries[0], entries[2]);
+    ck_assert_ptr_ne(entries[0], entries[3]);
+    ck_assert_uint_eq(entries[3]->base.n_unknown_fields, 1);
+    ck_assert_str_eq(entries[1]->value, "other");
+    ck_assert_str_eq(entries[3]->value, "value");
+    ck_assert_ptr_ne(entries[4], entries[3]);
+    ck_assert_str_eq(entries[5]->key, "new");
+    ck_assert_str_eq(entries[5]->value, "text");
 }
 END_TEST
 
@@ -419,6 +464,7 @@ int main(void)
         negative_numbers_take_ten_bytes,
         runs_of_numbers_are_counted_and_decoded_on_demand,
         raw_data_stays_where_it_is,
+        a_few_bytes_of_raw_data_are_copied,
         the_last_of_a_singular_field_wins,
         a_singular_message_given_twice_is_merged,
         merging_goes_through_all_levels,
@@ -426,6 +472,7 @@ int main(void)
         of_scalar_members_of_a_oneof_the_last_stays,
         unknown_fields_groups_and_odd_wire_types_are_kept,
         repeated_strings_are_one_copy,
+        equal_entries_of_metadata_are_one,
         long_strings_and_short_ones_do_not_overlap,
         strings_with_nul_are_refused_at_the_byte,
         strings_that_are_not_utf8_are_refused_at_the_byte,
