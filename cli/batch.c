@@ -223,7 +223,7 @@ enum ox_status cli_each_model(struct cli *cli, void *args, const char *const *mo
         status = cli_fail(cli, OX_USAGE, "%s: a model is needed ('onnxtool %s --help' tells more)",
                           cli->command->name, cli->command->name);
     cli->several = names.n > 1;
-    cli_forget_libraries();
+    cli_forget_libraries(cli);
     if (status == OX_OK && names.n == 1) {
         cli_start_timer(cli, names.items[0]);
         status = one(cli, args, names.items[0]);

@@ -68,9 +68,9 @@ const struct command *command_find(const char *name);
 
 /* The system may take back what the dynamic linker touched of the shared libraries, which is most of what a small process holds, and
  * what was used of them since. What is needed still is mapped again, 64 KB at a time: it takes some 30 us. */
-void cli_forget_libraries(void);
+void cli_forget_libraries(const struct cli *cli);
 /* After a model was read: the same if it takes so much memory that it pays. */
-void cli_forget_reading(struct cli *cli);
+void cli_forget_reading(const struct cli *cli);
 
 /* ---- messages.c ---- */
 

@@ -1,5 +1,6 @@
 /* What loading the program's libraries left in memory. */
 #include <link.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "cli.h"
@@ -29,20 +30,26 @@ static int list_parts(struct dl_phdr_info *object, size_t bytes, void *parts_)
     return 0;
 }
 
-void cli_forget_libraries(void)
+void cli_forget_libraries(const struct cli *cli)
 {
 #ifdef NDEBUG                  /* a debugger's breakpoints would go with the pages */
     static struct parts parts; /* listed once: to list them takes back 256 KB */
+    /* Objects of others may be such as have their code written to, or write to libc's. */
+    if (cli->common.op_libraries.n || getenv("LD_PRELOAD"))
+        return;
     if (!parts.n)
         dl_iterate_phdr(list_parts, &parts);
     for (size_t i = 0; i < parts.n; i++)
         madvise((void *)parts.at[i].start, parts.at[i].end - parts.at[i].start, MADV_DONTNEED);
+#else
+    (void)cli;
+    (void)list_parts;
 #endif
 }
 
-void cli_forget_reading(struct cli *cli)
+void cli_forget_reading(const struct cli *cli)
 {
     enum { WORTH_BYTES = 128 << 10 };
     if (ox_env_memory_peak(cli->env) >= WORTH_BYTES)
-        cli_forget_libraries();
+        cli_forget_libraries(cli);
 }

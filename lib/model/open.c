@@ -106,7 +106,7 @@ static enum ox_status unpack_model(struct ox_model *model, const uint8_t *bytes,
                        model->path);
     model->proto = (const Onnx__ModelProto *)message;
     model->payload_bytes = counts.payload_bytes;
-    /* All but payloads and strings of attributes was copied, and lifting copies those; of payloads few are looked into. */
+    /* All but payloads and long strings of attributes was copied, and lifting copies those; of payloads few are looked into. */
     ox_mapping_forget(bytes, n);
     OX_TRY(ox_lift_model(model, err));
     ox_mapping_forget(bytes, n);
