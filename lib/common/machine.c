@@ -10,7 +10,7 @@
 #include "common/compiler.h"
 #include "common/threads.h"
 
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096, GROUPS_BYTES = 4 * PATH_BYTES };
 
 /* Reads a small file of /sys or /proc whole, ended by a 0. Every command comes here before it does anything: plain system calls and
  * integers, for stdio and floating-point conversions would cost a small command more than its work does. */
@@ -59,29 +59,32 @@ static bool in_list(const char *list, size_t n, const char *controller)
     return false;
 }
 
-/* Where this process is in the hierarchy of `controller` ("" for version 2), as in /proc/self/cgroup: lines of
+/* Where this process is in the hierarchy of `controller` ("" for version 2), by the text of /proc/self/cgroup: lines of
  * number:controllers:path. Keeps the first `keep` bytes of `path` and writes behind them; false if there is none or it is too long. */
-static bool group_path(const char *controller, char *path, size_t keep)
+static bool group_path(const char *groups, const char *controller, char *path, size_t keep)
 {
-    char text[4 * PATH_BYTES];
-    if (!read_text("/proc/self/cgroup", text, sizeof text))
-        return false;
-    for (char *line = text; *line;) {
-        char *end = strchr(line, '\n'), *next = end ? end + 1 : strchr(line, '\0');
-        if (end)
-            *end = '\0';
-        char *list = strchr(line, ':');
-        char *where = list ? strchr(list + 1, ':') : NULL;
+    for (const char *line = groups; *line;) {
+        const char *newline = strchr(line, '\n'), *end = newline ? newline : strchr(line, '\0');
+        const char *list = memchr(line, ':', (size_t)(end - line));
+        const char *where = list ? memchr(list + 1, ':', (size_t)(end - list - 1)) : NULL;
         if (where && in_list(list + 1, (size_t)(where - list - 1), controller)) {
-            size_t bytes = strlen(++where) + 1;
-            if (bytes > PATH_BYTES - keep)
+            size_t bytes = (size_t)(end - ++where);
+            if (bytes >= PATH_BYTES - keep)
                 return false;
             memcpy(path + keep, where, bytes);
+            path[keep + bytes] = '\0';
             return true;
         }
-        line = next;
+        line = *end ? end + 1 : end;
     }
     return false;
+}
+
+/* No text where it cannot be read. */
+static void read_groups(char *groups, size_t bytes)
+{
+    if (!read_text("/proc/self/cgroup", groups, bytes))
+        groups[0] = '\0';
 }
 
 /* The text of the file `name` in the folder of the n first bytes of `path`, which is restored. */
@@ -136,13 +139,13 @@ static uint64_t memory_v1(char *path, size_t n)
 
 /* The least of `most` (0: none) and what this process's group and each group above it allow, up to the root. In a container the path
  * may name folders that are not visible: they just fail to read. */
-static uint64_t least_of_groups(const char *root, const char *controller,
+static uint64_t least_of_groups(const char *groups, const char *root, const char *controller,
                                 uint64_t (*read_limit)(char *path, size_t n), uint64_t most)
 {
     char path[PATH_BYTES];
     size_t root_bytes = strlen(root);
     memcpy(path, root, root_bytes);
-    if (!group_path(controller, path, root_bytes))
+    if (!group_path(groups, controller, path, root_bytes))
         return most;
     for (size_t n = strlen(path);; n--) {
         while (n > root_bytes && path[n - 1] == '/')
@@ -176,9 +179,11 @@ static unsigned affinity_cores(void)
 
 unsigned ox_cores(void)
 {
+    char groups[GROUPS_BYTES];
+    read_groups(groups, sizeof groups);
     uint64_t cores = affinity_cores();
-    cores = least_of_groups("/sys/fs/cgroup", "", cores_v2, cores);
-    cores = least_of_groups("/sys/fs/cgroup/cpu", "cpu", cores_v1, cores);
+    cores = least_of_groups(groups, "/sys/fs/cgroup", "", cores_v2, cores);
+    cores = least_of_groups(groups, "/sys/fs/cgroup/cpu", "cpu", cores_v1, cores);
     return (unsigned)cores;
 }
 
@@ -189,6 +194,8 @@ uint64_t ox_machine_memory(void)
     if (sysinfo(&machine) != 0 ||
         OX_MUL_OVERFLOWS((uint64_t)machine.totalram, (uint64_t)machine.mem_unit, &bytes))
         bytes = 0;
-    bytes = least_of_groups("/sys/fs/cgroup", "", memory_v2, bytes);
-    return least_of_groups("/sys/fs/cgroup/memory", "memory", memory_v1, bytes);
+    char groups[GROUPS_BYTES];
+    read_groups(groups, sizeof groups);
+    bytes = least_of_groups(groups, "/sys/fs/cgroup", "", memory_v2, bytes);
+    return least_of_groups(groups, "/sys/fs/cgroup/memory", "memory", memory_v1, bytes);
 }
