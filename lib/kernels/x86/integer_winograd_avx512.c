@@ -10,7 +10,7 @@ enum { WN = 32 };
 #define w_store(p, v) _mm512_storeu_si512((p), (v))
 #define h_set(x) _mm256_set1_epi8(x)
 #define h_load(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#define h_part(p, n) _mm256_maskz_loadu_epi8((__mmask32)((1U << (n)) - 1), (p))
+#define h_part(p, n) _mm256_maskz_loadu_epi8((__mmask32)(((uint64_t)1 << (n)) - 1), (p))
 
 #include "kernels/x86/integer_winograd_tmpl.h"
 
