@@ -33,6 +33,12 @@ static double way_cost(const struct ox_conv *c, double points, double spots, dou
  * one of Winograd's beforehand, or those of a pair of channels as they are used. */
 enum { LOAD = 10, TRANSFORM = 120, LATE_2 = 40, LATE_4 = 100 };
 
+/* Weights of a pair of channels that are transformed as they are used, `each` time that OX_CONV_LATE_TILES go by. */
+static double late_cost(double each, double tiles)
+{
+    return 9 * LOAD + each * (1 + tiles / OX_CONV_LATE_TILES);
+}
+
 /* Winograd's weights take 16 or 36 floats where 9 were. From so many pairs of channels on, where they would not stay in L2, they are
  * transformed as they are used, if the transformed input, which then is in memory whole, has no more than so many floats. */
 enum { LATE_PAIRS = 8192, LATE_FLOATS = 1 << 21 };
@@ -49,7 +55,7 @@ static struct winograd_way winograd_by(const struct ox_conv *c, size_t tile, uns
     const bool four = tile == 4;
     const double points = (double)((tile + 2) * (tile + 2)), spots = (double)(down * across);
     const double tiles = (double)c->batch * spots, more = four ? 14 : 16;
-    const double late = 9 * LOAD + (four ? LATE_4 : LATE_2) * (1 + tiles / OX_CONV_LATE_TILES);
+    const double late = late_cost(four ? LATE_4 : LATE_2, tiles);
     const double before = points * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
     if ((double)c->in_channels * (double)c->out_channels >= LATE_PAIRS &&
         points * tiles * (double)c->in_channels <= LATE_FLOATS)
@@ -68,7 +74,7 @@ static enum ox_conv_way winograd_strided(const struct ox_compute *t, const struc
     const double spots = (double)(((c->out[0] + 3) / 4) * ((c->out[1] + 3) / 4));
     const double tiles = (double)c->batch * spots;
     const bool late = c->in_channels * c->out_channels > PAIRS_MOST;
-    const double weights = late ? 9 * LOAD + LATE_4 * (1 + tiles / OX_CONV_LATE_TILES)
+    const double weights = late ? late_cost(LATE_4, tiles)
                                 : 36 * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
     if (!t->winograd_strided || !(may & OX_CONV_MAY_WINOGRAD4) || !winograd(c, 2) ||
         tiles < TILES_LEAST || (late && 81 * tiles * (double)c->in_channels > LATE_FLOATS) ||

@@ -497,13 +497,10 @@ static void finish(size_t n, const struct ox_epilogue *end, float *x)
     for (size_t j = 0; j < n; j += VW) {
         const bool some = n - j < VW;
         const size_t m = some ? n - j : VW;
-        VF y = ending(end, some ? v_load_n(x + j, m) : v_load(x + j), 0, j, some, m);
+        VF y = ending(end, load_part(x + j, some, m), 0, j, some, m);
         if (end->residual && end->residual_last)
-            y = v_add(y, some ? v_load_n(end->residual + j, m) : v_load(end->residual + j));
-        if (some)
-            v_store_n(x + j, y, m);
-        else
-            v_store(x + j, y);
+            y = v_add(y, load_part(end->residual + j, some, m));
+        store_part(x + j, some, m, y);
     }
 }
 
