@@ -3,7 +3,10 @@
  * leaves channels in an order that packing the sums to bytes undoes.
  *
  * Channels go 64 at a time, then 32 or 16 at a time, of which two or four outputs fill a vector: columns lie by their number modulo
- * the stride, so that what neighbouring outputs read is adjacent. */
+ * the stride, so that what neighbouring outputs read is adjacent.
+ *
+ * 3x3 kernels whose results are bytes keep columns in registers instead: outputs wait half summed for the columns to come, and it is
+ * lines below one another that fill a vector. */
 #include <string.h>
 
 #include "kernels/integer_impl.h"
@@ -196,18 +199,28 @@ static void leave_words(const struct block *b, const __m512i *sums, size_t n, ch
                      out + i * b->l->c->out_pixel * sizeof(int32_t));
 }
 
+static __attribute__((noinline)) __m512i codes_in_double(const struct ends *e, const __m512i *sums,
+                                                         const __m512 *scale)
+{
+    __m512i whole[PARTS];
+    for (unsigned k = 0; k < PARTS; k++)
+        whole[k] = whole_in_double(e, sums[k], scale[k]);
+    return bytes_of(e, whole);
+}
+
+static inline __attribute__((always_inline)) __m512i
+codes_of(const struct ends *e, const __m512i *sums, const __m512 *scale)
+{
+    const __m512i whole[PARTS] = {whole_of(e, sums[0], scale[0]), whole_of(e, sums[1], scale[1]),
+                                  whole_of(e, sums[2], scale[2]), whole_of(e, sums[3], scale[3])};
+    return bytes_of(e, whole);
+}
+
 static inline void leave_bytes(const struct block *b, const __m512i *sums, size_t n, uint8_t *out)
 {
     const size_t step = b->l->c->out_pixel;
-    __m512i whole[PARTS];
-#pragma GCC unroll 4
-    for (unsigned k = 0; k < PARTS; k++)
-        whole[k] = whole_of(b->ends, sums[k], b->scale[k]);
-    if (__builtin_expect(b->wide, 0)) {
-        for (unsigned k = 0; k < PARTS; k++)
-            whole[k] = whole_in_double(b->ends, sums[k], b->scale[k]);
-    }
-    const __m512i bytes = bytes_of(b->ends, whole);
+    const __m512i bytes =
+        b->wide ? codes_in_double(b->ends, sums, b->scale) : codes_of(b->ends, sums, b->scale);
     if (b->n == FULL) {
         _mm512_storeu_si512(out, bytes);
         return;
@@ -243,6 +256,181 @@ static inline __attribute__((always_inline)) void outputs(const struct block *b,
     }
 }
 
+/* ---- 3x3 ----------------------------------------------------------------------------------------------------------- */
+
+enum { SIDE = 3, LINES = FULL / 16 };
+
+/* As many lines below one another as fill a vector: the rows each reads, from column 0, and where its next output goes. What is
+ * outside the image is read from `zeros` over and over. */
+struct slide {
+    const uint8_t *rows[SIDE][LINES];
+    size_t steps[SIDE][LINES];
+    uint8_t *out[LINES];
+    size_t lines; /* that are outputs */
+    __mmask64 mask;
+    size_t width, x; /* of the image, and the column that comes; before it wraps */
+    size_t step;     /* from an output to the next */
+    __m512i zeros, turn;
+};
+
+static void start_slide(const struct block *b, size_t y, size_t y1, struct slide *s)
+{
+    const struct ox_integer_lines *l = b->l;
+    const struct ox_conv *c = l->c;
+    s->lines = y1 - y < b->per ? y1 - y : b->per;
+    s->mask = b->n < FULL ? ((__mmask64)1 << b->n) - 1 : ~(__mmask64)0;
+    s->width = c->in[1];
+    s->x = 0 - c->pad[1];
+    s->step = c->out_pixel;
+    s->turn = _mm512_set1_epi8((char)l->flip);
+    s->zeros = _mm512_loadu_si512(l->zeros) ^ s->turn;
+    for (size_t i = 0; i < b->per; i++) {
+        const size_t line = y + (i < s->lines ? i : 0);
+        s->out[i] = (uint8_t *)l->out + line * c->out[1] * c->out_pixel + b->at;
+        for (size_t r = 0; r < SIDE; r++) {
+            const size_t row = line * c->stride[0] + r * c->dilation[0] - c->pad[0];
+            const bool inside = row < c->in[0]; /* above it wraps */
+            s->rows[r][i] = inside ? l->in + row * c->in[1] * c->in_pixel + b->at : l->zeros;
+            s->steps[r][i] = inside ? c->in_pixel : 0;
+        }
+    }
+}
+
+/* The parts of a column or of sums, by name, for arrays would lie in memory. */
+struct four {
+    __m512i a, b, c, d;
+};
+
+/* What a block's outputs share, out of reach of what is stored. */
+struct shared {
+    struct four weights[SIDE], offset, scale;
+    struct ends ends;
+};
+
+static inline struct four four_at(const void *from)
+{
+    const __m512i *v = from;
+    return (struct four){v[0], v[1], v[2], v[3]};
+}
+
+/* Width bytes of each of as many lines. */
+static inline __attribute__((always_inline)) __m512i next_pixels(struct slide *s, const size_t r,
+                                                                 const size_t per)
+{
+    const size_t width = FULL / per;
+    __m512i x = _mm512_maskz_loadu_epi8(s->mask, s->rows[r][0]);
+    s->rows[r][0] += s->steps[r][0];
+#pragma GCC unroll 4
+    for (size_t i = 1; i < per; i++) {
+        x = _mm512_mask_loadu_epi8(x, s->mask << i * width, s->rows[r][i] - i * width);
+        s->rows[r][i] += s->steps[r][i];
+    }
+    return x ^ s->turn;
+}
+
+/* The next column. Part k has channels 4k to 4k + 3 of each sixteen. */
+static inline __attribute__((always_inline)) struct four next_column(struct slide *s,
+                                                                     const size_t per)
+{
+    __m512i x = s->zeros, y = x, z = x;
+    if (s->x++ < s->width) {
+        x = next_pixels(s, 0, per);
+        y = next_pixels(s, 1, per);
+        z = next_pixels(s, 2, per);
+    }
+    const __m512i none = _mm512_setzero_si512();
+    const __m512i low = _mm512_unpacklo_epi8(x, y), high = _mm512_unpackhi_epi8(x, y);
+    const __m512i last_low = _mm512_unpacklo_epi8(z, none),
+                  last_high = _mm512_unpackhi_epi8(z, none);
+    return (struct four){_mm512_unpacklo_epi16(low, last_low), _mm512_unpackhi_epi16(low, last_low),
+                         _mm512_unpacklo_epi16(high, last_high),
+                         _mm512_unpackhi_epi16(high, last_high)};
+}
+
+static inline __attribute__((always_inline)) struct four
+plus_column(struct four sums, struct four column, struct four weights)
+{
+    return (struct four){_mm512_dpbusd_epi32(sums.a, column.a, weights.a),
+                         _mm512_dpbusd_epi32(sums.b, column.b, weights.b),
+                         _mm512_dpbusd_epi32(sums.c, column.c, weights.c),
+                         _mm512_dpbusd_epi32(sums.d, column.d, weights.d)};
+}
+
+static inline __attribute__((always_inline)) void
+leave_slide(const struct shared *h, struct slide *s, const size_t per, struct four sums)
+{
+    const size_t width = FULL / per;
+    const __m512i all[PARTS] = {sums.a, sums.b, sums.c, sums.d};
+    const __m512 scale[PARTS] = {_mm512_castsi512_ps(h->scale.a), _mm512_castsi512_ps(h->scale.b),
+                                 _mm512_castsi512_ps(h->scale.c), _mm512_castsi512_ps(h->scale.d)};
+    const __m512i bytes = codes_of(&h->ends, all, scale);
+#pragma GCC unroll 4
+    for (size_t i = 0; i < per; i++) {
+        if (i < s->lines)
+            _mm512_mask_storeu_epi8(s->out[i] - i * width, s->mask << i * width, bytes);
+        s->out[i] += s->step;
+    }
+}
+
+static inline __attribute__((always_inline)) void slide(const struct block *b, struct slide state,
+                                                        const size_t per, const size_t stride)
+{
+    struct slide *s = &state;
+    const struct shared h = {
+        {four_at(b->weights), four_at(b->weights + PARTS), four_at(b->weights + 2 * PARTS)},
+        four_at(b->offset),
+        four_at(b->scale),
+        *b->ends};
+    struct four column = next_column(s, per), now = plus_column(h.offset, column, h.weights[0]),
+                next = now;
+    if (stride == 1) {
+        column = next_column(s, per);
+        now = plus_column(now, column, h.weights[1]);
+        next = plus_column(h.offset, column, h.weights[0]);
+    }
+    for (size_t n = b->l->c->out[1]; n > 0; n--) {
+        column = next_column(s, per);
+        if (stride == 2) {
+            now = plus_column(now, column, h.weights[1]);
+            column = next_column(s, per);
+        }
+        leave_slide(&h, s, per, plus_column(now, column, h.weights[2]));
+        if (stride == 1)
+            now = plus_column(next, column, h.weights[1]);
+        next = plus_column(h.offset, column, h.weights[0]);
+        if (stride == 2)
+            now = next;
+    }
+}
+
+static void slide_lines(const struct block *b, size_t y0, size_t y1)
+{
+    const bool one = b->stride == 1;
+    struct slide s;
+    for (size_t y = y0; y < y1; y += b->per) {
+        start_slide(b, y, y1, &s);
+        if (b->per == 1 && one)
+            slide(b, s, 1, 1);
+        else if (b->per == 1)
+            slide(b, s, 1, 2);
+        else if (b->per == 2 && one)
+            slide(b, s, 2, 1);
+        else if (b->per == 2)
+            slide(b, s, 2, 2);
+        else if (one)
+            slide(b, s, 4, 1);
+        else
+            slide(b, s, 4, 2);
+    }
+}
+
+static bool slides(const struct ox_integer_lines *l)
+{
+    const struct ox_conv *c = l->c;
+    return c->kernel[0] == SIDE && c->kernel[1] == SIDE && c->stride[1] <= 2 &&
+           c->dilation[1] == 1 && ox_integer_out_size(l->end->type) == 1;
+}
+
 /* Where pixels of n outputs lie. */
 static void place_pixels(struct block *b, size_t n, size_t beyond)
 {
@@ -269,6 +457,10 @@ static void lines(const struct ox_integer_lines *l, size_t y0, size_t y1)
         start_block(&b, l, at, weights);
         weights += block_bytes(c, b.width);
         b.end = ox_integer_end_at(l->end, at);
+        if (slides(l) && !b.wide) {
+            slide_lines(&b, y0, y1);
+            continue;
+        }
         const size_t most = (SPAN / c->stride[1] - beyond) / b.per * b.per;
         for (size_t y = y0; y < y1; y++) {
             for (size_t x = 0; x < c->out[1]; x += most) {
