@@ -4,9 +4,9 @@
 
 #include "kernels/x86/integer_end_avx512.h"
 
-enum { LANES = 16, PARTS = 4, COLS = LANES * PARTS, LINE = 4 * 32, PANEL = 32, ROWS = 2 };
+enum { LANES = 16, PARTS = 4, COLS = LANES * PARTS, LINE = 4 * 32, PANEL = 32, SUMS = 2 * PARTS };
 
-/* What all rows of up to 64 columns share. */
+/* What all rows of up to 64 columns share; of up to 32 or 16 columns two or four rows leave together. */
 struct columns {
     __mmask64 mask;
     __m512i offset[PARTS];
@@ -38,16 +38,24 @@ static struct columns columns_at(const struct ox_integer_shallow *s, size_t at)
     return c;
 }
 
+/* As many rows as fill a vector, or `rows` that there are of them. */
 static inline __attribute__((always_inline)) void
-leave(const struct ends *e, const struct columns *c, const __m512i *sums, uint8_t *out)
+leave(const struct ox_integer_shallow *s, const struct ends *e, const struct columns *c,
+      const unsigned parts, const __m512i *sums, size_t rows, uint8_t *out)
 {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     __m512i whole[PARTS];
 #pragma GCC unroll 4
     for (unsigned k = 0; k < PARTS; k++)
-        whole[k] = __builtin_expect(c->near, 1) ? near_of(e, sums[k], c->scale[k])
-                                                : whole_in_double(e, sums[k], c->scale[k]);
-    _mm512_mask_storeu_epi8(out, c->mask, _mm512_permutexvar_epi32(order, bytes_of(e, whole)));
+        whole[k] = __builtin_expect(c->near, 1) ? near_of(e, sums[k], c->scale[k % parts])
+                                                : whole_in_double(e, sums[k], c->scale[k % parts]);
+    const __m512i bytes = _mm512_permutexvar_epi32(order, bytes_of(e, whole));
+#pragma GCC unroll 4
+    for (unsigned r = 0; r < PARTS / parts; r++) {
+        const unsigned width = r * parts * LANES;
+        if (r < rows)
+            _mm512_mask_storeu_epi8(out + r * s->out_row - width, c->mask << width, bytes);
+    }
 }
 
 static inline __m512i four_of(const uint8_t *a)
@@ -62,27 +70,29 @@ static inline __attribute__((always_inline)) void block_of(const struct ox_integ
                                                            const size_t fours, const unsigned parts)
 {
     const struct columns c = columns_at(s, at);
+    enum { ROWS_MOST = SUMS };
+    const unsigned rows = SUMS / parts, together = PARTS / parts;
     uint8_t *out = (uint8_t *)s->out + at;
-    for (size_t i = 0; i < s->rows; i += ROWS) {
-        const bool two = i + 1 < s->rows;
-        const uint8_t *a = s->a + i * s->a_row, *b = two ? a + s->a_row : a;
-        __m512i x[PARTS], y[PARTS];
-#pragma GCC unroll 4
-        for (unsigned k = 0; k < PARTS; k++)
-            x[k] = y[k] = c.offset[k];
+    for (size_t i = 0; i < s->rows; i += rows, out += rows * s->out_row) {
+        const size_t left = s->rows - i;
+        const uint8_t *a[ROWS_MOST];
+        __m512i x[SUMS];
+#pragma GCC unroll 8
+        for (unsigned r = 0; r < rows; r++)
+            a[r] = s->a + (r < left ? i + r : i) * s->a_row;
+#pragma GCC unroll 8
+        for (unsigned k = 0; k < SUMS; k++)
+            x[k] = c.offset[k % parts];
 #pragma GCC unroll 8
         for (size_t q = 0; q < fours; q++) {
-            const __m512i u = four_of(a + 4 * q), v = four_of(b + 4 * q);
-#pragma GCC unroll 4
-            for (unsigned k = 0; k < parts; k++) {
-                const __m512i w = _mm512_loadu_si512(c.weights[k] + q * LINE);
-                x[k] = _mm512_dpbusd_epi32(x[k], u, w);
-                y[k] = _mm512_dpbusd_epi32(y[k], v, w);
-            }
+#pragma GCC unroll 8
+            for (unsigned k = 0; k < SUMS; k++)
+                x[k] = _mm512_dpbusd_epi32(x[k], four_of(a[k / parts] + 4 * q),
+                                           _mm512_loadu_si512(c.weights[k % parts] + q * LINE));
         }
-        leave(e, &c, x, out + i * s->out_row);
-        if (two)
-            leave(e, &c, y, out + (i + 1) * s->out_row);
+        leave(s, e, &c, parts, x, left, out);
+        if (left > together)
+            leave(s, e, &c, parts, x + PARTS, left - together, out + together * s->out_row);
     }
 }
 
@@ -92,8 +102,10 @@ static inline __attribute__((always_inline)) void of_depth(const struct ox_integ
     size_t j = 0;
     for (; j + COLS / 2 < s->n; j += COLS)
         block_of(s, e, j, fours, PARTS);
-    if (j < s->n)
+    if (j + LANES < s->n)
         block_of(s, e, j, fours, PARTS / 2);
+    else if (j < s->n)
+        block_of(s, e, j, fours, 1);
 }
 
 static void shallow(const struct ox_integer_shallow *s)
