@@ -4,7 +4,7 @@
  * adds to each lane the products of its four bytes, or two words, of x and b.
  * Where those want the left side less IV_LESS, iv_less(sum, b) adds b times -IV_LESS
  * and iv_sub(a, b) subtracts. Where tiles take an end, iv_start(t, k) is what half k of a tile's rows begins with and iv_end(t, rows,
- * sum) lets them leave.
+ * halves, sum) lets them leave. A tile of no more columns than a vector has forms the first half alone.
  */
 #define INLINE static inline __attribute__((always_inline))
 enum { INR = 2 * IW };
@@ -17,19 +17,21 @@ INLINE int32_t four_bytes(const uint8_t *p, size_t n)
     return x;
 }
 
-INLINE void int_step(const unsigned rows, const uint8_t *const *a, size_t p, const size_t bytes,
-                     const char *b, IV (*sum)[2])
+INLINE void int_step(const unsigned rows, const unsigned halves, const uint8_t *const *a, size_t p,
+                     const size_t bytes, const char *b, IV (*sum)[2])
 {
-    const IV b0 = iv_load(b), b1 = iv_load(b + sizeof(IV));
+    const IV b0 = iv_load(b), b1 = halves > 1 ? iv_load(b + sizeof(IV)) : b0;
 #ifdef IV_LESS
     sum[IR][0] = iv_less(sum[IR][0], b0);
-    sum[IR][1] = iv_less(sum[IR][1], b1);
+    if (halves > 1)
+        sum[IR][1] = iv_less(sum[IR][1], b1);
 #endif
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
         const IV x = iv_set(four_bytes(a[i] + p, bytes));
         sum[i][0] = iv_dot(sum[i][0], x, b0);
-        sum[i][1] = iv_dot(sum[i][1], x, b1);
+        if (halves > 1)
+            sum[i][1] = iv_dot(sum[i][1], x, b1);
     }
 }
 
@@ -45,11 +47,13 @@ static void int_leave(const struct ox_integer_tile *t, const IV (*sum)[2])
 #endif
 
 /* The sums of whole rows to where they belong. */
-INLINE void int_put(const struct ox_integer_tile *t, const unsigned rows, IV (*sum)[2])
+INLINE void int_put(const struct ox_integer_tile *t, const unsigned rows, const unsigned halves,
+                    IV (*sum)[2])
 {
+    (void)halves;
 #ifdef iv_end
     if (t->end) {
-        iv_end(t, rows, sum);
+        iv_end(t, rows, halves, sum);
         return;
     }
 #endif
@@ -71,7 +75,7 @@ INLINE void int_put(const struct ox_integer_tile *t, const unsigned rows, IV (*s
     }
 }
 
-INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows)
+INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows, const unsigned halves)
 {
     enum { QUAD = 2 * sizeof(IV) };
     IV sum[IR + 1][2]; /* the last: what the others lack */
@@ -91,15 +95,15 @@ INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows)
             a[i] = pointers[i];
         size_t p = 0;
         for (; p + 4 <= t->depth; p += 4, b += QUAD)
-            int_step(rows, a, p, 4, b, sum);
+            int_step(rows, halves, a, p, 4, b, sum);
         if (p < t->depth) {
             const size_t left = t->depth - p;
             if (left == 1)
-                int_step(rows, a, p, 1, b, sum);
+                int_step(rows, halves, a, p, 1, b, sum);
             else if (left == 2)
-                int_step(rows, a, p, 2, b, sum);
+                int_step(rows, halves, a, p, 2, b, sum);
             else
-                int_step(rows, a, p, 3, b, sum);
+                int_step(rows, halves, a, p, 3, b, sum);
             b += QUAD;
         }
     }
@@ -110,13 +114,17 @@ INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows)
         sum[i][1] = iv_sub(sum[i][1], sum[IR][1]);
     }
 #endif
-    int_put(t, rows, sum);
+    int_put(t, rows, halves, sum);
 }
 
 #define ROWS(n)                                                                                    \
     static void int_rows_##n(const struct ox_integer_tile *t)                                      \
     {                                                                                              \
-        int_sum_up(t, n);                                                                          \
+        int_sum_up(t, n, 2);                                                                       \
+    }                                                                                              \
+    static void int_narrow_##n(const struct ox_integer_tile *t)                                    \
+    {                                                                                              \
+        int_sum_up(t, n, 1);                                                                       \
     }
 ROWS(1)
 ROWS(2)
@@ -135,8 +143,14 @@ ROWS(12)
 static void (*const int_by_rows[IR])(const struct ox_integer_tile *t) = {
     int_rows_1, int_rows_2, int_rows_3, int_rows_4,  int_rows_5,  int_rows_6,
     int_rows_7, int_rows_8, int_rows_9, int_rows_10, int_rows_11, int_rows_12};
+static void (*const int_narrow_by_rows[IR])(const struct ox_integer_tile *t) = {
+    int_narrow_1, int_narrow_2, int_narrow_3, int_narrow_4,  int_narrow_5,  int_narrow_6,
+    int_narrow_7, int_narrow_8, int_narrow_9, int_narrow_10, int_narrow_11, int_narrow_12};
 
 static void int_tile(const struct ox_integer_tile *t)
 {
-    int_by_rows[t->rows - 1](t);
+    if (t->cols <= IW)
+        int_narrow_by_rows[t->rows - 1](t);
+    else
+        int_by_rows[t->rows - 1](t);
 }

@@ -41,10 +41,9 @@ static __attribute__((noinline)) void leave_far(const struct ox_integer_tile *t,
 }
 
 /* Whether all sums have the bits of a float, and times their scales, which are no more than a quarter, those of 22. */
-static inline __attribute__((always_inline)) bool are_near(const struct ox_integer_tile *t,
-                                                           const unsigned rows,
-                                                           const __m512i (*sum)[2],
-                                                           const __m512 *scale)
+static inline __attribute__((always_inline)) bool
+are_near(const struct ox_integer_tile *t, const unsigned rows, const unsigned halves,
+         const __m512i (*sum)[2], const __m512 *scale)
 {
     const __m512i quarter = _mm512_castps_si512(_mm512_set1_ps(0.25F)); /* -x and NaN have more */
     __m512i beyond =
@@ -56,15 +55,17 @@ static inline __attribute__((always_inline)) bool are_near(const struct ox_integ
         return !_mm512_cmpgt_epu32_mask(beyond, _mm512_set1_epi32((1 << 23) - 1));
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++)
-        beyond = _mm512_or_si512(
-            beyond, _mm512_or_si512(_mm512_abs_epi32(sum[i][0]), _mm512_abs_epi32(sum[i][1])));
+        for (unsigned k = 0; k < halves; k++)
+            beyond = _mm512_or_si512(beyond, _mm512_abs_epi32(sum[i][k]));
     return !_mm512_cmpgt_epu32_mask(beyond, _mm512_set1_epi32((1 << 24) - 1));
 }
 
-/* Two rows at a time become bytes. */
+/* Two rows at a time become bytes, or four of one half. */
 static inline __attribute__((always_inline)) void end_rows(const struct ox_integer_tile *t,
-                                                           const unsigned rows, __m512i (*sum)[2])
+                                                           const unsigned rows,
+                                                           const unsigned halves, __m512i (*sum)[2])
 {
+    enum { PARTS = 4 };
     const struct ends e = ends_of(t->end);
     const __mmask16 low = half_of(t, 0), high = half_of(t, 1);
     const __mmask32 mask = (__mmask32)(low | (uint32_t)high << IW);
@@ -72,7 +73,7 @@ static inline __attribute__((always_inline)) void end_rows(const struct ox_integ
                              _mm512_maskz_loadu_ps(high, t->end->scale + t->col + IW)};
     static const int32_t places[] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
     const __m512i order = _mm512_loadu_si512(places);
-    if (__builtin_expect(!are_near(t, rows, (const __m512i(*)[2])sum, scale), 0)) {
+    if (__builtin_expect(!are_near(t, rows, halves, (const __m512i(*)[2])sum, scale), 0)) {
         __m512i all[IR][2];
 #pragma GCC unroll 16
         for (unsigned i = 0; i < rows; i++) {
@@ -83,22 +84,32 @@ static inline __attribute__((always_inline)) void end_rows(const struct ox_integ
         return;
     }
     const size_t row = t->out_row;
+    const unsigned together = PARTS / halves;
     uint8_t *out = t->out;
 #pragma GCC unroll 16
-    for (unsigned i = 0; i < rows; i += 2, out += 2 * row) {
-        const unsigned next = i + 1 < rows ? i + 1 : i;
-        const __m512i whole[4] = {
-            near_of(&e, sum[i][0], scale[0]), near_of(&e, sum[i][1], scale[1]),
-            near_of(&e, sum[next][0], scale[0]), near_of(&e, sum[next][1], scale[1])};
+    for (unsigned i = 0; i < rows; i += together, out += together * row) {
+        __m512i whole[PARTS];
+#pragma GCC unroll 4
+        for (unsigned k = 0; k < PARTS; k++) {
+            const unsigned at = i + k / halves < rows ? i + k / halves : i;
+            whole[k] = near_of(&e, sum[at][k % halves], scale[k % halves]);
+        }
         const __m512i bytes = _mm512_permutexvar_epi32(order, bytes_of(&e, whole));
-        _mm256_mask_storeu_epi8(out, mask, _mm512_castsi512_si256(bytes));
-        if (i + 1 < rows)
-            _mm256_mask_storeu_epi8(out + row, mask, _mm512_extracti64x4_epi64(bytes, 1));
+        const __m256i low_bytes = _mm512_castsi512_si256(bytes),
+                      high_bytes = _mm512_extracti64x4_epi64(bytes, 1);
+#pragma GCC unroll 4
+        for (unsigned r = 0; r < together; r++) {
+            if (i + r >= rows)
+                break;
+            const unsigned first = r * halves * IW, at = first % (2 * IW);
+            _mm256_mask_storeu_epi8(out + r * row - at, mask << at,
+                                    first < 2 * IW ? low_bytes : high_bytes);
+        }
     }
 }
 
 #define iv_start(t, k) start_of((t), (k))
-#define iv_end(t, rows, sum) end_rows((t), (rows), (sum))
+#define iv_end(t, rows, halves, sum) end_rows((t), (rows), (halves), (sum))
 
 #include "kernels/integer_tmpl.h"
 
