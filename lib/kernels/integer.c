@@ -7,6 +7,20 @@
 #include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
 
+/* Whether joining segments saves more than it costs, in products of a vector by four bytes: of copying sixteen bytes, and of tiles
+ * that then read what has hardly been written. */
+static bool joins(const struct ox_integer_core *k)
+{
+    enum { COLS = 16, COPY = 1, COPY_TO_TILE = 2 };
+    if (k->t->layout != OX_INTEGER_QUADS || k->t->strip || k->depthwise || k->segments == 1)
+        return false;
+    const size_t apart = k->segments * ((k->depth + 3) / 4);
+    const size_t joined = (k->segments * k->depth + 3) / 4;
+    const size_t copies = k->segments * ((k->depth + OX_INTEGER_OVER - 1) / OX_INTEGER_OVER);
+    const bool shallow = k->t->shallow && 4 * joined <= OX_INTEGER_SHALLOW;
+    return (apart - joined) * ((k->n + COLS - 1) / COLS) > copies * (shallow ? COPY : COPY_TO_TILE);
+}
+
 static void describe(const struct ox_integer *t, const struct ox_conv *c, size_t width,
                      size_t pixel, struct ox_integer_core *k)
 {
@@ -27,6 +41,7 @@ static void describe(const struct ox_integer *t, const struct ox_conv *c, size_t
     const bool runs = c->groups == 1 && c->dilation[1] == 1 && c->in_pixel == c->in_channels;
     k->segments = runs ? k->taps[0] : k->taps[0] * k->taps[1];
     k->depth = runs ? k->taps[1] * k->channels : k->channels;
+    k->joined = joins(k);
     k->panel = ox_integer_panel_bytes(k);
 }
 

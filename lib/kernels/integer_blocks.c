@@ -9,7 +9,8 @@ enum {
     TASKS = 16,
     /* MIXED: laying rows out again for other columns takes longer than reading weights from afar once for them all. */
     ROWS_BLOCK_BYTES = 1 << 20,
-    ROWS_TASKS = 8
+    ROWS_TASKS = 8,
+    JOINED_ROWS = 48 /* of OX_TILE_ROWS_MAX or more */
 };
 
 /* Room for a tile's rows as words, in sums. */
@@ -44,6 +45,10 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
     k->slot = ox_integer_round_up(k->depthwise ? k->groups : k->t->mr * k->block_cols, 16);
     k->wide = k->t->layout != OX_INTEGER_QUADS && !k->depthwise ? 4 * ox_integer_fours(k) : 0;
     k->slot += copied_words(k);
+    if (k->joined) {
+        k->copy_row = ox_integer_copy_row(k);
+        k->slot += JOINED_ROWS * k->copy_row / sizeof(int32_t);
+    }
     if (mixed && !k->depthwise)
         k->slot = ox_integer_rows_slot(k);
 }
@@ -100,24 +105,34 @@ static bool leaves_bytes(const struct ox_integer_core *k)
 /* Whether rows lie as the table's shallow() reads them, and become bytes. */
 static bool is_shallow(const struct ox_integer_core *k)
 {
-    return k->t->shallow && k->t->layout == OX_INTEGER_QUADS && k->segments == 1 &&
-           k->depth % 4 == 0 && k->depth <= OX_INTEGER_SHALLOW && !k->flip && leaves_bytes(k);
+    return k->t->shallow && k->t->layout == OX_INTEGER_QUADS && !k->flip && leaves_bytes(k) &&
+           (k->joined || (k->segments == 1 && k->depth % 4 == 0)) &&
+           4 * ox_integer_fours(k) <= OX_INTEGER_SHALLOW;
 }
 
-/* A stretch of pixels that lie at one distance after another. */
+/* Where a slot's joined rows are. */
+static uint8_t *joined_of(const struct ox_integer_core *k, size_t slot)
+{
+    return (uint8_t *)(k->sums + (slot + 1) * k->slot) - JOINED_ROWS * k->copy_row;
+}
+
+/* A stretch of pixels that lie at one distance after another, or that are laid so. */
 static void run_shallow(void *arg, size_t task, size_t slot)
 {
     const struct ox_integer_core *k = arg;
     const struct ox_integer_block b = ox_integer_block_of(k, task);
     const size_t line = k->line == k->cols * k->pixel ? k->rows * k->cols : k->cols;
-    (void)slot;
+    uint8_t *joined = k->joined ? joined_of(k, slot) : NULL;
     for (size_t m = b.m0, n; m < b.m1; m += n) {
-        n = ox_integer_least(line - m % line, b.m1 - m);
-        const struct ox_integer_shallow s = {.a = k->in + m / k->cols * k->line +
-                                                  m % k->cols * k->pixel + b.group * k->channels,
-                                             .a_row = k->pixel,
+        n = ox_integer_least(joined ? JOINED_ROWS : line - m % line, b.m1 - m);
+        const uint8_t *first =
+            k->in + m / k->cols * k->line + m % k->cols * k->pixel + b.group * k->channels;
+        if (joined)
+            ox_integer_copy_rows(k, &b, m, n, joined);
+        const struct ox_integer_shallow s = {.a = joined ? joined : first,
+                                             .a_row = joined ? k->copy_row : k->pixel,
                                              .rows = n,
-                                             .depth = k->depth,
+                                             .depth = 4 * ox_integer_fours(k),
                                              .n = b.cols,
                                              .b = b.packed,
                                              .panel = k->panel,
@@ -145,6 +160,31 @@ static void find_rows(const struct ox_integer_core *k, size_t group, size_t m, u
     }
 }
 
+/* A tile's rows from m on where they are, or joined. */
+static void find_tile(const struct ox_integer_core *k, const struct ox_integer_block *b, size_t m,
+                      uint8_t *joined, const uint8_t **pointers, struct ox_integer_tile *tile)
+{
+    tile->a = pointers;
+    if (!k->joined) {
+        find_rows(k, b->group, m, tile->rows, pointers);
+        tile->segments = k->segments;
+        tile->depth = k->slack ? ox_integer_round_up(k->depth, 4) : k->depth;
+        return;
+    }
+    ox_integer_copy_rows(k, b, m, tile->rows, joined);
+    for (size_t i = 0; i < tile->rows; i++)
+        pointers[i] = joined + i * k->copy_row;
+    tile->segments = 1;
+    tile->depth = 4 * ox_integer_fours(k);
+}
+
+/* The sum of a row's bytes. */
+static int32_t term_of(const struct ox_integer_core *k, const uint8_t *const *pointers)
+{
+    return k->joined ? k->t->sum(k->segments * k->depth, *pointers, k->flip)
+                     : ox_integer_row_sum(k, pointers, k->t->mr);
+}
+
 static void run_block(void *arg, size_t task, size_t slot)
 {
     const struct ox_integer_core *k = arg;
@@ -153,6 +193,7 @@ static void run_block(void *arg, size_t task, size_t slot)
     const uint8_t *pointers[OX_INTEGER_SEGMENTS * OX_TILE_ROWS_MAX];
     void *copy = k->sums + slot * k->slot;
     int32_t *sums = k->sums + slot * k->slot + copied_words(k);
+    uint8_t *joined = k->joined ? joined_of(k, slot) : NULL;
     const uint8_t *rows[OX_TILE_ROWS_MAX];
     int32_t terms[OX_TILE_ROWS_MAX];
     const bool ends = t->ends && leaves_bytes(k);
@@ -161,10 +202,7 @@ static void run_block(void *arg, size_t task, size_t slot)
     const size_t step = ox_even_part(b.m1 - b.m0, t->mr, 1);
     for (size_t m = b.m0; m < b.m1; m += tile.rows) {
         tile.rows = (unsigned)ox_integer_least(step, b.m1 - m);
-        find_rows(k, b.group, m, tile.rows, pointers);
-        tile.a = pointers;
-        tile.segments = k->segments;
-        tile.depth = k->slack ? ox_integer_round_up(k->depth, 4) : k->depth;
+        find_tile(k, &b, m, joined, pointers, &tile);
         if (k->wide)
             widen_rows(k, &tile, copy, rows);
         for (size_t j = 0; j < b.cols; j += t->nr) {
@@ -178,7 +216,7 @@ static void run_block(void *arg, size_t task, size_t slot)
         if (ends)
             continue;
         for (unsigned i = 0; b.end.weight_zero && i < tile.rows; i++)
-            terms[i] = ox_integer_row_sum(k, pointers + i, t->mr);
+            terms[i] = term_of(k, pointers + i);
         const struct ox_integer_sums all = {.rows = tile.rows,
                                             .n = b.cols,
                                             .sums = sums,

@@ -30,12 +30,14 @@ struct ox_integer_core {
     size_t out_size, out_pixel; /* bytes of an element; elements */
     const struct ox_integer_end *end;
     size_t block_rows, block_cols, n_rows, n_cols;
-    bool slack;    /* bytes may be read past a segment's end: the weights there are 0 */
+    bool slack; /* bytes may be read past a segment's end: the weights there are 0 */
+    bool
+        joined; /* QUADS: rows are copied, their segments without gaps, so that fewer fours are multiplied */
     size_t wide;   /* elements of a row as words (MIXED: as bytes); 0: read in place */
     int32_t *sums; /* a slot: mr such rows, mr x block_cols sums */
     size_t slot;
     bool strips;     /* else tiles; a slot: the sums of a strip's chunk, and its rows copied */
-    size_t copy_row; /* bytes of such a row */
+    size_t copy_row; /* bytes of such a row, or of one that is joined */
 };
 
 /* A task's part of the outputs: rows m0 to m1 - 1 and columns of a group. */
@@ -77,6 +79,11 @@ int32_t ox_integer_row_sum(const struct ox_integer_core *k, const uint8_t *const
 bool ox_integer_strips_pay(const struct ox_integer_core *k);
 void ox_integer_strips_plan(struct ox_integer_core *k);
 void ox_integer_strips_run(void *core, size_t task, size_t slot);
+/* Rows m to m + rows - 1, their segments one after another as ox_integer_segment() has them, copy_row bytes apart, of which
+ * OX_INTEGER_OVER are room. */
+size_t ox_integer_copy_row(const struct ox_integer_core *k);
+void ox_integer_copy_rows(const struct ox_integer_core *k, const struct ox_integer_block *b,
+                          size_t m, size_t rows, uint8_t *to);
 
 /* Tables of MIXED: a slot's size in sums, and a task. */
 size_t ox_integer_rows_slot(const struct ox_integer_core *k);

@@ -9,7 +9,8 @@
 
 size_t ox_integer_segment(const struct ox_integer_core *k)
 {
-    return k->t->layout == OX_INTEGER_MIXED ? k->depth : ox_integer_round_up(k->depth, 4);
+    const bool joins = k->joined || k->t->layout == OX_INTEGER_MIXED;
+    return joins ? k->depth : ox_integer_round_up(k->depth, 4);
 }
 
 size_t ox_integer_fours(const struct ox_integer_core *k)

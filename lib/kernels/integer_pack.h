@@ -50,7 +50,7 @@ struct ox_integer_packing {
     size_t tap, channel, col; /* elements between taps, input channels and output channels */
     char *out;                /* ox_integer_packed_bytes() */
 };
-/* Elements of k from segment to segment (MIXED joins them, else each is filled up to a four), fours of k in a panel, and its bytes. */
+/* Elements of k from segment to segment (MIXED joins them, and so do cores that say so, else each is filled up to a four), fours of k in a panel, and its bytes. */
 size_t ox_integer_segment(const struct ox_integer_core *k);
 size_t ox_integer_fours(const struct ox_integer_core *k);
 size_t ox_integer_panel_bytes(const struct ox_integer_core *k);

@@ -45,8 +45,7 @@ void ox_integer_strips_plan(struct ox_integer_core *k)
     k->block_rows = ox_even_part(m, (m + by_rows - 1) / by_rows, OX_INTEGER_STRIP);
     k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
     k->n_rows = (m + k->block_rows - 1) / k->block_rows;
-    k->copy_row = ox_integer_round_up(wide + OX_INTEGER_OVER, 64) |
-                  64; /* an odd number of lines, or rows would share few of a cache's sets */
+    k->copy_row = ox_integer_copy_row(k);
     k->slot = OX_INTEGER_STRIP * CHUNK;
     if (!reads_in_place(k) || k->segments > 1 || k->line != k->cols * k->pixel)
         k->slot += ox_integer_round_up(OX_INTEGER_STRIP * k->copy_row + OX_INTEGER_OVER, 64) / 4;
@@ -63,7 +62,7 @@ static const uint8_t *pixel_of(const struct ox_integer_core *k, const struct ox_
 static void copy_segment(const struct ox_integer_core *k, const uint8_t *from, size_t n,
                          uint8_t *to)
 {
-    const size_t full = ox_integer_round_up(k->depth, 4), row = k->copy_row, pixel = k->pixel;
+    const size_t full = ox_integer_segment(k), row = k->copy_row, pixel = k->pixel;
     const size_t reach = (n - 1) * pixel + ox_integer_round_up(k->depth, OX_INTEGER_OVER);
     if (k->depth < SHORT && reach <= (size_t)(k->end_of_in - from)) {
         for (size_t p = 0; p < k->depth; p += OX_INTEGER_OVER)
@@ -77,11 +76,16 @@ static void copy_segment(const struct ox_integer_core *k, const uint8_t *from, s
     }
 }
 
-/* Rows m to m + rows - 1, their segments one after another. */
-static void copy_rows(const struct ox_integer_core *k, const struct ox_integer_block *b, size_t m,
-                      size_t rows, uint8_t *to)
+size_t ox_integer_copy_row(const struct ox_integer_core *k)
 {
-    const size_t full = ox_integer_round_up(k->depth, 4);
+    return ox_integer_round_up(4 * ox_integer_fours(k) + OX_INTEGER_OVER, 64) |
+           64; /* an odd number of lines, or rows would share few of a cache's sets */
+}
+
+void ox_integer_copy_rows(const struct ox_integer_core *k, const struct ox_integer_block *b,
+                          size_t m, size_t rows, uint8_t *to)
+{
+    const size_t full = ox_integer_segment(k);
     for (size_t i = 0, n; i < rows; i += n) {
         const uint8_t *a[OX_INTEGER_SEGMENTS];
         n = ox_integer_least(rows - i, k->cols - (m + i) % k->cols);
@@ -107,7 +111,7 @@ static void run_strip(const struct ox_integer_core *k, const struct ox_integer_b
         s.segments = k->segments;
         s.depth = k->depth;
     } else {
-        copy_rows(k, b, m, rows, copy);
+        ox_integer_copy_rows(k, b, m, rows, copy);
         a[0] = copy;
         s.a_row = k->copy_row;
         s.segments = 1;
