@@ -28,18 +28,25 @@ static inline struct codes codes_of(int32_t zero, int32_t lo, int32_t hi)
                           _mm512_set1_epi8((char)hi), lo < 0};
 }
 
+/* Of four neighbours in each sixteen. */
+static inline __attribute__((always_inline)) __m512i codes_in_order(const struct codes *c,
+                                                                    __m512i whole0, __m512i whole1,
+                                                                    __m512i whole2, __m512i whole3)
+{
+    const __m512i words = _mm512_adds_epi16(_mm512_packs_epi32(whole0, whole1), c->zero);
+    const __m512i more = _mm512_adds_epi16(_mm512_packs_epi32(whole2, whole3), c->zero);
+    if (c->is_signed)
+        return _mm512_min_epi8(_mm512_max_epi8(_mm512_packs_epi16(words, more), c->lo), c->hi);
+    return _mm512_min_epu8(_mm512_max_epu8(_mm512_packus_epi16(words, more), c->lo), c->hi);
+}
+
+/* Of sixteen neighbours. */
 static inline __attribute__((always_inline)) __m512i bytes_of(const struct codes *c,
                                                               const __m512i *whole)
 {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    const __m512i words = _mm512_adds_epi16(_mm512_packs_epi32(whole[0], whole[1]), c->zero);
-    const __m512i more = _mm512_adds_epi16(_mm512_packs_epi32(whole[2], whole[3]), c->zero);
-    __m512i bytes;
-    if (c->is_signed)
-        bytes = _mm512_min_epi8(_mm512_max_epi8(_mm512_packs_epi16(words, more), c->lo), c->hi);
-    else
-        bytes = _mm512_min_epu8(_mm512_max_epu8(_mm512_packus_epi16(words, more), c->lo), c->hi);
-    return _mm512_permutexvar_epi32(order, bytes);
+    return _mm512_permutexvar_epi32(order,
+                                    codes_in_order(c, whole[0], whole[1], whole[2], whole[3]));
 }
 
 /* What lies between x and the nearest whole number; and the larger of it and `most`, without signs. */
@@ -112,9 +119,9 @@ static void dequantize(size_t n, const uint8_t *x, uint8_t flip, int32_t zero, f
     }
 }
 
-/* ---- Two operands ------------------------------------------------------------------------------------------------- */
+/* ---- Products ----------------------------------------------------------------------------------------------------- */
 
-struct pair {
+struct product {
     __m512 a, b, c, margin;
     struct codes codes;
 };
@@ -127,10 +134,10 @@ static inline __attribute__((always_inline)) __m512 numbers(const uint8_t *x, __
     return _mm512_cvtepi32_ps(is_signed ? _mm512_cvtepi8_epi32(code) : _mm512_cvtepu8_epi32(code));
 }
 
-/* Sums: u * a + v * b + c; products: (u + a) * (v + b) * c. */
+/* (u + a) * (v + b) * c */
 static inline __attribute__((always_inline)) void
-pairs_64(const uint8_t *a, const uint8_t *b, const struct pair *p, __mmask64 mask, uint8_t *y,
-         const struct ox_bytes_pair *pair, const bool is_signed, const bool product)
+multiply_64(const uint8_t *a, const uint8_t *b, const struct product *p, __mmask64 mask, uint8_t *y,
+            const struct ox_bytes_pair *pair, const bool is_signed)
 {
     __m512 value[PARTS], rest = _mm512_setzero_ps();
     __m512i whole[PARTS];
@@ -138,11 +145,8 @@ pairs_64(const uint8_t *a, const uint8_t *b, const struct pair *p, __mmask64 mas
     for (unsigned k = 0; k < PARTS; k++) {
         const __m512 u = numbers(a + k * LANES, part_of(mask, k), is_signed);
         const __m512 v = numbers(b + k * LANES, part_of(mask, k), is_signed);
-        if (product)
-            value[k] =
-                _mm512_mul_ps(_mm512_mul_ps(_mm512_add_ps(u, p->a), _mm512_add_ps(v, p->b)), p->c);
-        else
-            value[k] = _mm512_fmadd_ps(u, p->a, _mm512_fmadd_ps(v, p->b, p->c));
+        value[k] =
+            _mm512_mul_ps(_mm512_mul_ps(_mm512_add_ps(u, p->a), _mm512_add_ps(v, p->b)), p->c);
         rest = larger_rest(rest, value[k]);
         whole[k] = _mm512_cvtps_epi32(value[k]);
     }
@@ -158,55 +162,157 @@ pairs_64(const uint8_t *a, const uint8_t *b, const struct pair *p, __mmask64 mas
         unsigned left = _mm512_cmp_ps_mask(own, p->margin, _CMP_NLT_UQ) & part_of(mask, k);
         for (; left; left &= left - 1) {
             const unsigned i = k * LANES + (unsigned)__builtin_ctz(left);
-            codes[i] = product ? ox_bytes_multiply_one(a[i], b[i], pair)
-                               : ox_bytes_add_one(a[i], b[i], pair);
+            codes[i] = ox_bytes_multiply_one(a[i], b[i], pair);
         }
     }
     _mm512_mask_storeu_epi8(y, mask, _mm512_loadu_si512(codes));
 }
 
-static inline __attribute__((always_inline)) void
-pairs(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair, uint8_t *y,
-      const bool is_signed, const bool product)
+static inline __attribute__((always_inline)) void products(size_t n, const uint8_t *a,
+                                                           const uint8_t *b,
+                                                           const struct ox_bytes_pair *pair,
+                                                           uint8_t *y, const bool is_signed)
 {
     const float turned = is_signed ? 128 : 0;
-    const float za = (float)pair->zero_a - turned, zb = (float)pair->zero_b - turned;
-    const float sa = pair->scale_a, sb = pair->scale_b;
-    const float span = product ? 65536 * fabsf(sa) : 256 * (fabsf(sa) + fabsf(sb));
-    struct pair p = {.margin = _mm512_set1_ps(0.5F - span * 0x1p-20F),
-                     .codes = codes_of(pair->zero, pair->lo, pair->hi)};
+    const float span = 65536 * fabsf(pair->scale_a);
     if (!(span < 0x1p16F)) { /* beyond it nothing is sure, and 32 bits may not hold it */
         for (size_t i = 0; i < n; i++)
-            y[i] = product ? ox_bytes_multiply_one(a[i], b[i], pair)
-                           : ox_bytes_add_one(a[i], b[i], pair);
+            y[i] = ox_bytes_multiply_one(a[i], b[i], pair);
         return;
     }
-    p.a = _mm512_set1_ps(product ? -za : sa);
-    p.b = _mm512_set1_ps(product ? -zb : sb);
-    p.c = _mm512_set1_ps(product ? sa : -(za * sa + zb * sb));
+    const struct product p = {.a = _mm512_set1_ps(turned - (float)pair->zero_a),
+                              .b = _mm512_set1_ps(turned - (float)pair->zero_b),
+                              .c = _mm512_set1_ps(pair->scale_a),
+                              .margin = _mm512_set1_ps(0.5F - span * 0x1p-20F),
+                              .codes = codes_of(pair->zero, pair->lo, pair->hi)};
     size_t i = 0;
     for (; i + ALL <= n; i += ALL)
-        pairs_64(a + i, b + i, &p, ~(__mmask64)0, y + i, pair, is_signed, product);
+        multiply_64(a + i, b + i, &p, ~(__mmask64)0, y + i, pair, is_signed);
     if (i < n)
-        pairs_64(a + i, b + i, &p, first(n - i), y + i, pair, is_signed, product);
-}
-
-static void add(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
-                uint8_t *y)
-{
-    if (pair->flip)
-        pairs(n, a, b, pair, y, true, false);
-    else
-        pairs(n, a, b, pair, y, false, false);
+        multiply_64(a + i, b + i, &p, first(n - i), y + i, pair, is_signed);
 }
 
 static void multiply(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
                      uint8_t *y)
 {
     if (pair->flip)
-        pairs(n, a, b, pair, y, true, true);
+        products(n, a, b, pair, y, true);
     else
-        pairs(n, a, b, pair, y, false, true);
+        products(n, a, b, pair, y, false);
+}
+
+/* ---- Sums --------------------------------------------------------------------------------------------------------- */
+
+/* Fixed point: u * A + v * B + C in 32 bits, of which the lower are a fraction, with factors of 15 and 7 bits for words. */
+enum {
+    LOW_BITS = 7,
+    FACTOR_BITS = 22,
+    LEAST_FRACTION = 8,
+    UNSURE = 258 /* units each way, at most */
+};
+
+struct sum {
+    __m512i high, low, start, fraction, unsure, turn;
+    __m128i shift;
+    struct codes codes;
+};
+
+static int32_t factor_pair(int32_t a, int32_t b)
+{
+    return (int32_t)(((uint32_t)b << 16) | ((uint32_t)a & 0xffff));
+}
+
+/* False where the sums do not fit. What is added and taken off again in whole units lets the sums lie about 0. */
+static bool start_sum(const struct ox_bytes_pair *pair, struct sum *s)
+{
+    const unsigned least = pair->flip, most = least ^ 255;
+    const double a = (pair->a[most] - pair->a[least]) / 255,
+                 b = (pair->b[most] - pair->b[least]) / 255;
+    const double base = pair->a[least] + pair->b[least], reach = 255 * (fabs(a) + fabs(b)) / 2 + 2;
+    if (!(reach < 1 << 14) || !(fabs(base) < 1 << 14))
+        return false;
+    const double middle = rint(base + 255 * (a + b) / 2);
+    int bits = 30 - ilogb(reach);
+    const double larger = fabs(a) > fabs(b) ? fabs(a) : fabs(b);
+    while (bits >= LEAST_FRACTION && ldexp(larger, bits) >= (1 << FACTOR_BITS) - (1 << LOW_BITS))
+        bits--;
+    if (bits < LEAST_FRACTION)
+        return false;
+    enum { HALF = 1 << (LOW_BITS - 1) };
+    const int32_t by_a = (int32_t)rint(ldexp(a, bits)), by_b = (int32_t)rint(ldexp(b, bits));
+    const int32_t high_a = (by_a + HALF) >> LOW_BITS, high_b = (by_b + HALF) >> LOW_BITS;
+    const double start = ldexp(base - middle + 0.5, bits) + UNSURE;
+    s->high = _mm512_set1_epi32(factor_pair(high_a, high_b));
+    s->low = _mm512_set1_epi32(
+        factor_pair(by_a - high_a * (1 << LOW_BITS), by_b - high_b * (1 << LOW_BITS)));
+    s->start = _mm512_set1_epi32((int32_t)rint(start));
+    s->fraction = _mm512_set1_epi32((1 << bits) - 1);
+    s->unsure = _mm512_set1_epi32(2 * UNSURE);
+    s->turn = _mm512_set1_epi8((char)pair->flip);
+    s->shift = _mm_cvtsi32_si128(bits);
+    s->codes = codes_of(pair->zero + (int32_t)middle, pair->lo, pair->hi);
+    return true;
+}
+
+/* Of four neighbours in each sixteen, pairs of words. */
+static inline __attribute__((always_inline)) __m512i sums_of(const struct sum *s, __m512i pairs)
+{
+    const __m512i high = _mm512_madd_epi16(_mm512_slli_epi16(pairs, LOW_BITS), s->high);
+    const __m512i low = _mm512_madd_epi16(pairs, s->low);
+    return _mm512_add_epi32(_mm512_add_epi32(high, s->start), low);
+}
+
+static inline __attribute__((always_inline)) void add_64(const uint8_t *a, const uint8_t *b,
+                                                         const struct sum *s, __mmask64 mask,
+                                                         uint8_t *y,
+                                                         const struct ox_bytes_pair *pair)
+{
+    const __m512i u = _mm512_xor_si512(_mm512_maskz_loadu_epi8(mask, a), s->turn);
+    const __m512i v = _mm512_xor_si512(_mm512_maskz_loadu_epi8(mask, b), s->turn);
+    const __m512i none = _mm512_setzero_si512();
+    const __m512i low = _mm512_unpacklo_epi8(u, v), high = _mm512_unpackhi_epi8(u, v);
+    const __m512i sums[PARTS] = {
+        sums_of(s, _mm512_unpacklo_epi8(low, none)), sums_of(s, _mm512_unpackhi_epi8(low, none)),
+        sums_of(s, _mm512_unpacklo_epi8(high, none)), sums_of(s, _mm512_unpackhi_epi8(high, none))};
+    const __m512i rest = _mm512_min_epu32(_mm512_min_epu32(_mm512_and_si512(sums[0], s->fraction),
+                                                           _mm512_and_si512(sums[1], s->fraction)),
+                                          _mm512_min_epu32(_mm512_and_si512(sums[2], s->fraction),
+                                                           _mm512_and_si512(sums[3], s->fraction)));
+    const __m512i bytes = codes_in_order(
+        &s->codes, _mm512_sra_epi32(sums[0], s->shift), _mm512_sra_epi32(sums[1], s->shift),
+        _mm512_sra_epi32(sums[2], s->shift), _mm512_sra_epi32(sums[3], s->shift));
+    if (__builtin_expect(!_mm512_cmple_epu32_mask(rest, s->unsure), 1)) {
+        _mm512_mask_storeu_epi8(y, mask, bytes);
+        return;
+    }
+    uint8_t codes[ALL]; /* the result may lie where an operand does */
+    _mm512_storeu_si512(codes, bytes);
+    for (unsigned k = 0; k < PARTS; k++) {
+        unsigned left = _mm512_cmple_epu32_mask(_mm512_and_si512(sums[k], s->fraction), s->unsure);
+        for (; left; left &= left - 1) {
+            const unsigned lane = (unsigned)__builtin_ctz(left),
+                           i = lane / 4 * 16 + 4 * k + lane % 4;
+            if (mask >> i & 1)
+                codes[i] = ox_bytes_add_one(a[i], b[i], pair);
+        }
+    }
+    _mm512_mask_storeu_epi8(y, mask, _mm512_loadu_si512(codes));
+}
+
+static void add(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
+                uint8_t *y)
+{
+    struct sum s;
+    size_t i = 0;
+    if (!start_sum(pair, &s)) {
+        for (; i < n; i++)
+            y[i] = ox_bytes_add_one(a[i], b[i], pair);
+        return;
+    }
+    for (; i + ALL <= n; i += ALL)
+        add_64(a + i, b + i, &s, ~(__mmask64)0, y + i, pair);
+    if (i < n)
+        add_64(a + i, b + i, &s, first(n - i), y + i, pair);
 }
 
 /* Whole vectors without masks: what is stored under one cannot be handed to the next tap's load. */
