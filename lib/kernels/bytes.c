@@ -53,10 +53,11 @@ static void multiply(size_t n, const uint8_t *a, const uint8_t *b, const struct 
         y[i] = ox_bytes_multiply_one(a[i], b[i], pair);
 }
 
-static void greatest(size_t n, const uint8_t *x, uint8_t flip, uint8_t *y)
+static void greatest(size_t n, size_t rows, const uint8_t *const *x, uint8_t flip, uint8_t *y)
 {
-    for (size_t i = 0; i < n; i++)
-        y[i] = (x[i] ^ flip) > (y[i] ^ flip) ? x[i] : y[i];
+    for (size_t k = 0; k < rows; k++)
+        for (size_t i = 0; i < n; i++)
+            y[i] = (x[k][i] ^ flip) > (y[i] ^ flip) ? x[k][i] : y[i];
 }
 
 static void accumulate(size_t n, const uint8_t *x, uint8_t flip, int32_t *y)

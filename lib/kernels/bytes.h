@@ -40,8 +40,8 @@ struct ox_bytes {
                 uint8_t *y);
     void (*multiply)(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
                      uint8_t *y);
-    /* y = max(y, x) of codes whose order is that of x ^ flip as unsigned numbers. */
-    void (*greatest)(size_t n, const uint8_t *x, uint8_t flip, uint8_t *y);
+    /* y = max(y, x[0], x[1] ... x[rows - 1]) of codes whose order is that of x ^ flip as unsigned numbers. */
+    void (*greatest)(size_t n, size_t rows, const uint8_t *const *x, uint8_t flip, uint8_t *y);
     /* y += x ^ flip */
     void (*accumulate)(size_t n, const uint8_t *x, uint8_t flip, int32_t *y);
     /* y[j * ldy + i] = x[i * ldx + j] for i < rows, j < cols. */

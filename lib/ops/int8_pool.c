@@ -157,6 +157,29 @@ struct greatest {
     size_t channels;
 };
 
+/* An output's window, a few dozen pixels at a time. */
+static void greatest_of(const struct greatest *g, const uint8_t *image, int64_t row, int64_t col,
+                        const int64_t *lo, const int64_t *hi, uint8_t *out)
+{
+    enum { PIXELS = 64 };
+    const struct ox_window *w = g->w;
+    const uint8_t *pixels[PIXELS];
+    size_t n = 0;
+    memset(out, g->flip, g->channels); /* the least */
+    for (int64_t r = lo[0]; r < hi[0]; r++) {
+        const int64_t at = row * w->stride[0] - w->before[0] + r * w->dilation[0];
+        for (int64_t q = lo[1]; q < hi[1]; q++) {
+            const int64_t across = col * w->stride[1] - w->before[1] + q * w->dilation[1];
+            pixels[n++] = image + (size_t)(at * w->in[1] + across) * g->channels;
+            if (n == PIXELS) {
+                g->table->greatest(g->channels, n, pixels, g->flip, out);
+                n = 0;
+            }
+        }
+    }
+    g->table->greatest(g->channels, n, pixels, g->flip, out);
+}
+
 /* Rows of outputs. */
 static void greatest_rows(void *arg, size_t from, size_t to)
 {
@@ -170,17 +193,8 @@ static void greatest_rows(void *arg, size_t from, size_t to)
         int64_t lo[2], hi[2];
         ox_window_range(w, 0, row, &lo[0], &hi[0]);
         for (int64_t col = 0; col < w->out[1]; col++, out += channels) {
-            memset(out, g->flip, channels); /* the least */
             ox_window_range(w, 1, col, &lo[1], &hi[1]);
-            for (int64_t r = lo[0]; r < hi[0]; r++) {
-                const int64_t at = row * w->stride[0] - w->before[0] + r * w->dilation[0];
-                for (int64_t q = lo[1]; q < hi[1]; q++) {
-                    const int64_t across = col * w->stride[1] - w->before[1] + q * w->dilation[1];
-                    g->table->greatest(channels,
-                                       image + (size_t)(at * w->in[1] + across) * channels, g->flip,
-                                       out);
-                }
-            }
+            greatest_of(g, image, row, col, lo, hi, out);
         }
     }
 }

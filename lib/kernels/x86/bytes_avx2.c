@@ -237,16 +237,20 @@ static void multiply(size_t n, const uint8_t *a, const uint8_t *b, const struct 
         pairs(n, a, b, pair, y, false, true);
 }
 
-static void greatest(size_t n, const uint8_t *x, uint8_t flip, uint8_t *y)
+static void greatest(size_t n, size_t rows, const uint8_t *const *x, uint8_t flip, uint8_t *y)
 {
     size_t i = 0;
     for (; i + 32 <= n; i += 32) {
-        const __m256i u = _mm256_loadu_si256((const __m256i *)(const void *)(x + i));
-        const __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(y + i));
-        store(y + i, flip ? _mm256_max_epi8(u, v) : _mm256_max_epu8(u, v));
+        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(y + i));
+        for (size_t k = 0; k < rows; k++) {
+            const __m256i u = _mm256_loadu_si256((const __m256i *)(const void *)(x[k] + i));
+            v = flip ? _mm256_max_epi8(u, v) : _mm256_max_epu8(u, v);
+        }
+        store(y + i, v);
     }
     for (; i < n; i++)
-        y[i] = (x[i] ^ flip) > (y[i] ^ flip) ? x[i] : y[i];
+        for (size_t k = 0; k < rows; k++)
+            y[i] = (x[k][i] ^ flip) > (y[i] ^ flip) ? x[k][i] : y[i];
 }
 
 static void accumulate(size_t n, const uint8_t *x, uint8_t flip, int32_t *y)

@@ -315,20 +315,17 @@ static void add(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_by
         add_64(a + i, b + i, &s, first(n - i), y + i, pair);
 }
 
-/* Whole vectors without masks: what is stored under one cannot be handed to the next tap's load. */
-static void greatest(size_t n, const uint8_t *x, uint8_t flip, uint8_t *y)
+static void greatest(size_t n, size_t rows, const uint8_t *const *x, uint8_t flip, uint8_t *y)
 {
-    size_t i = 0;
-    for (; i + ALL <= n; i += ALL) {
-        const __m512i u = _mm512_loadu_si512(x + i), v = _mm512_loadu_si512(y + i);
-        _mm512_storeu_si512(y + i, flip ? _mm512_max_epi8(u, v) : _mm512_max_epu8(u, v));
+    for (size_t i = 0; i < n; i += ALL) {
+        const __mmask64 mask = first(n - i);
+        __m512i most = _mm512_maskz_loadu_epi8(mask, y + i);
+        for (size_t k = 0; k < rows; k++) {
+            const __m512i u = _mm512_maskz_loadu_epi8(mask, x[k] + i);
+            most = flip ? _mm512_max_epi8(u, most) : _mm512_max_epu8(u, most);
+        }
+        _mm512_mask_storeu_epi8(y + i, mask, most);
     }
-    if (i == n)
-        return;
-    const __mmask64 mask = first(n - i);
-    const __m512i u = _mm512_maskz_loadu_epi8(mask, x + i);
-    const __m512i v = _mm512_maskz_loadu_epi8(mask, y + i);
-    _mm512_mask_storeu_epi8(y + i, mask, flip ? _mm512_max_epi8(u, v) : _mm512_max_epu8(u, v));
 }
 
 void ox_bytes_avx512(struct ox_bytes *t)
