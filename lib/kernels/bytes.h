@@ -25,6 +25,14 @@ struct ox_bytes_pair {
         scale_b; /* sums: of a unit of each; products: of a unit of the product, in scale_a */
     int32_t zero, lo,
         hi; /* of the result as it is stored (in two's complement when flip is 0x80) */
+    /* Sums in fixed point, by ox_bytes_pair_plan(): of codes u and v after the flip, start + u * a + v * b is a sum less `middle`, a
+     * half and OX_BYTES_UNSURE units more, in 32 bits of which so many are a fraction; 0 bits: they do not fit. */
+    unsigned bits;
+    int32_t by_a, by_b, start, middle;
+};
+enum {
+    OX_BYTES_UNSURE = 258,
+    OX_BYTES_LOW_BITS = 7 /* of by_a and by_b, whose others fit a word */
 };
 
 struct ox_bytes {
@@ -56,6 +64,8 @@ void ox_bytes_avx2(struct ox_bytes *t);
 void ox_bytes_avx512(struct ox_bytes *t);
 void ox_bytes_vbmi(struct ox_bytes *t);
 
+/* At the end of filling a pair for sums. A side whose scale is 0 is zeros at every run, whatever its table says. */
+void ox_bytes_pair_plan(struct ox_bytes_pair *pair);
 /* One element by the exact rule: what the vectors fall back on where they are not sure. */
 uint8_t ox_bytes_add_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair);
 uint8_t ox_bytes_multiply_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair);

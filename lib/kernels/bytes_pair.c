@@ -18,3 +18,29 @@ uint8_t ox_bytes_multiply_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *
 {
     return code_of(pair->a[a] * pair->b[b], pair);
 }
+
+void ox_bytes_pair_plan(struct ox_bytes_pair *pair)
+{
+    enum { MOST_BITS = 30, LEAST_BITS = 8, FACTOR = (1 << 22) - (1 << OX_BYTES_LOW_BITS) };
+    const double range = 1 << 14;
+    const unsigned least = pair->flip, most = least ^ 255;
+    const double a = pair->scale_a != 0 ? (pair->a[most] - pair->a[least]) / 255 : 0;
+    const double b = pair->scale_b != 0 ? (pair->b[most] - pair->b[least]) / 255 : 0;
+    const double base =
+        (pair->scale_a != 0 ? pair->a[least] : 0) + (pair->scale_b != 0 ? pair->b[least] : 0);
+    const double reach = 255 * (fabs(a) + fabs(b)) / 2 + 2;
+    pair->bits = 0;
+    if (!(reach < range) || !(fabs(base) < range))
+        return;
+    int bits = MOST_BITS - ilogb(reach);
+    while (bits >= LEAST_BITS && ldexp(fmax(fabs(a), fabs(b)), bits) >= FACTOR)
+        bits--;
+    if (bits < LEAST_BITS)
+        return;
+    const double middle = rint(base + 255 * (a + b) / 2);
+    pair->by_a = (int32_t)rint(ldexp(a, bits));
+    pair->by_b = (int32_t)rint(ldexp(b, bits));
+    pair->start = (int32_t)(rint(ldexp(base - middle + 0.5, bits)) + OX_BYTES_UNSURE);
+    pair->middle = (int32_t)middle;
+    pair->bits = (unsigned)bits;
+}

@@ -124,6 +124,8 @@ static void fill_pair(struct dice *d, bool product, struct ox_bytes_pair *p)
     }
     p->scale_a = product ? (float)(a * b) : (float)a;
     p->scale_b = product ? 0 : (float)b;
+    if (!product)
+        ox_bytes_pair_plan(p);
 }
 
 START_TEST(pairs_are_rounded_exactly)

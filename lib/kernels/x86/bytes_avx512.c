@@ -203,61 +203,37 @@ static void multiply(size_t n, const uint8_t *a, const uint8_t *b, const struct 
 
 /* ---- Sums --------------------------------------------------------------------------------------------------------- */
 
-/* Fixed point: u * A + v * B + C in 32 bits, of which the lower are a fraction, with factors of 15 and 7 bits for words. */
-enum {
-    LOW_BITS = 7,
-    FACTOR_BITS = 22,
-    LEAST_FRACTION = 8,
-    UNSURE = 258 /* units each way, at most */
-};
-
 struct sum {
     __m512i high, low, start, fraction, unsure, turn;
     __m128i shift;
     struct codes codes;
 };
 
-static int32_t factor_pair(int32_t a, int32_t b)
+/* The factors of a pair of words. */
+static __m512i factors(int32_t a, int32_t b)
 {
-    return (int32_t)(((uint32_t)b << 16) | ((uint32_t)a & 0xffff));
+    return _mm512_set1_epi32((int32_t)(((uint32_t)b << 16) | ((uint32_t)a & 0xffff)));
 }
 
-/* False where the sums do not fit. What is added and taken off again in whole units lets the sums lie about 0. */
-static bool start_sum(const struct ox_bytes_pair *pair, struct sum *s)
+static struct sum sum_of(const struct ox_bytes_pair *pair)
 {
-    const unsigned least = pair->flip, most = least ^ 255;
-    const double a = (pair->a[most] - pair->a[least]) / 255,
-                 b = (pair->b[most] - pair->b[least]) / 255;
-    const double base = pair->a[least] + pair->b[least], reach = 255 * (fabs(a) + fabs(b)) / 2 + 2;
-    if (!(reach < 1 << 14) || !(fabs(base) < 1 << 14))
-        return false;
-    const double middle = rint(base + 255 * (a + b) / 2);
-    int bits = 30 - ilogb(reach);
-    const double larger = fabs(a) > fabs(b) ? fabs(a) : fabs(b);
-    while (bits >= LEAST_FRACTION && ldexp(larger, bits) >= (1 << FACTOR_BITS) - (1 << LOW_BITS))
-        bits--;
-    if (bits < LEAST_FRACTION)
-        return false;
-    enum { HALF = 1 << (LOW_BITS - 1) };
-    const int32_t by_a = (int32_t)rint(ldexp(a, bits)), by_b = (int32_t)rint(ldexp(b, bits));
-    const int32_t high_a = (by_a + HALF) >> LOW_BITS, high_b = (by_b + HALF) >> LOW_BITS;
-    const double start = ldexp(base - middle + 0.5, bits) + UNSURE;
-    s->high = _mm512_set1_epi32(factor_pair(high_a, high_b));
-    s->low = _mm512_set1_epi32(
-        factor_pair(by_a - high_a * (1 << LOW_BITS), by_b - high_b * (1 << LOW_BITS)));
-    s->start = _mm512_set1_epi32((int32_t)rint(start));
-    s->fraction = _mm512_set1_epi32((1 << bits) - 1);
-    s->unsure = _mm512_set1_epi32(2 * UNSURE);
-    s->turn = _mm512_set1_epi8((char)pair->flip);
-    s->shift = _mm_cvtsi32_si128(bits);
-    s->codes = codes_of(pair->zero + (int32_t)middle, pair->lo, pair->hi);
-    return true;
+    enum { LOW = 1 << OX_BYTES_LOW_BITS };
+    const int32_t a = (pair->by_a + LOW / 2) >> OX_BYTES_LOW_BITS;
+    const int32_t b = (pair->by_b + LOW / 2) >> OX_BYTES_LOW_BITS;
+    return (struct sum){.high = factors(a, b),
+                        .low = factors(pair->by_a - a * LOW, pair->by_b - b * LOW),
+                        .start = _mm512_set1_epi32(pair->start),
+                        .fraction = _mm512_set1_epi32((1 << pair->bits) - 1),
+                        .unsure = _mm512_set1_epi32(2 * OX_BYTES_UNSURE),
+                        .turn = _mm512_set1_epi8((char)pair->flip),
+                        .shift = _mm_cvtsi32_si128((int32_t)pair->bits),
+                        .codes = codes_of(pair->zero + pair->middle, pair->lo, pair->hi)};
 }
 
 /* Of four neighbours in each sixteen, pairs of words. */
 static inline __attribute__((always_inline)) __m512i sums_of(const struct sum *s, __m512i pairs)
 {
-    const __m512i high = _mm512_madd_epi16(_mm512_slli_epi16(pairs, LOW_BITS), s->high);
+    const __m512i high = _mm512_madd_epi16(_mm512_slli_epi16(pairs, OX_BYTES_LOW_BITS), s->high);
     const __m512i low = _mm512_madd_epi16(pairs, s->low);
     return _mm512_add_epi32(_mm512_add_epi32(high, s->start), low);
 }
@@ -302,13 +278,13 @@ static inline __attribute__((always_inline)) void add_64(const uint8_t *a, const
 static void add(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
                 uint8_t *y)
 {
-    struct sum s;
     size_t i = 0;
-    if (!start_sum(pair, &s)) {
+    if (!pair->bits) {
         for (; i < n; i++)
             y[i] = ox_bytes_add_one(a[i], b[i], pair);
         return;
     }
+    const struct sum s = sum_of(pair);
     for (; i + ALL <= n; i += ALL)
         add_64(a + i, b + i, &s, ~(__mmask64)0, y + i, pair);
     if (i < n)
