@@ -238,30 +238,30 @@ static inline __attribute__((always_inline)) __m512i sums_of(const struct sum *s
     return _mm512_add_epi32(_mm512_add_epi32(high, s->start), low);
 }
 
-static inline __attribute__((always_inline)) void add_64(const uint8_t *a, const uint8_t *b,
-                                                         const struct sum *s, __mmask64 mask,
-                                                         uint8_t *y,
-                                                         const struct ox_bytes_pair *pair)
+struct sums {
+    __m512i a, b, c, d;
+};
+
+static inline __attribute__((always_inline)) struct sums
+four_sums(const uint8_t *a, const uint8_t *b, const struct sum *s, __mmask64 mask)
 {
     const __m512i u = _mm512_xor_si512(_mm512_maskz_loadu_epi8(mask, a), s->turn);
     const __m512i v = _mm512_xor_si512(_mm512_maskz_loadu_epi8(mask, b), s->turn);
     const __m512i none = _mm512_setzero_si512();
     const __m512i low = _mm512_unpacklo_epi8(u, v), high = _mm512_unpackhi_epi8(u, v);
-    const __m512i sums[PARTS] = {
+    return (struct sums){
         sums_of(s, _mm512_unpacklo_epi8(low, none)), sums_of(s, _mm512_unpackhi_epi8(low, none)),
         sums_of(s, _mm512_unpacklo_epi8(high, none)), sums_of(s, _mm512_unpackhi_epi8(high, none))};
-    const __m512i rest = _mm512_min_epu32(_mm512_min_epu32(_mm512_and_si512(sums[0], s->fraction),
-                                                           _mm512_and_si512(sums[1], s->fraction)),
-                                          _mm512_min_epu32(_mm512_and_si512(sums[2], s->fraction),
-                                                           _mm512_and_si512(sums[3], s->fraction)));
-    const __m512i bytes = codes_in_order(
-        &s->codes, _mm512_sra_epi32(sums[0], s->shift), _mm512_sra_epi32(sums[1], s->shift),
-        _mm512_sra_epi32(sums[2], s->shift), _mm512_sra_epi32(sums[3], s->shift));
-    if (__builtin_expect(!_mm512_cmple_epu32_mask(rest, s->unsure), 1)) {
-        _mm512_mask_storeu_epi8(y, mask, bytes);
-        return;
-    }
-    uint8_t codes[ALL]; /* the result may lie where an operand does */
+}
+
+/* The bytes of sums of which one or the other is near a half. */
+static __attribute__((noinline)) __m512i add_unsure(const uint8_t *a, const uint8_t *b,
+                                                    const struct sum *s, __mmask64 mask,
+                                                    const struct ox_bytes_pair *pair, __m512i bytes)
+{
+    const struct sums all = four_sums(a, b, s, mask);
+    const __m512i sums[PARTS] = {all.a, all.b, all.c, all.d};
+    uint8_t codes[ALL];
     _mm512_storeu_si512(codes, bytes);
     for (unsigned k = 0; k < PARTS; k++) {
         unsigned left = _mm512_cmple_epu32_mask(_mm512_and_si512(sums[k], s->fraction), s->unsure);
@@ -272,7 +272,25 @@ static inline __attribute__((always_inline)) void add_64(const uint8_t *a, const
                 codes[i] = ox_bytes_add_one(a[i], b[i], pair);
         }
     }
-    _mm512_mask_storeu_epi8(y, mask, _mm512_loadu_si512(codes));
+    return _mm512_loadu_si512(codes);
+}
+
+static inline __attribute__((always_inline)) void add_64(const uint8_t *a, const uint8_t *b,
+                                                         const struct sum *s, __mmask64 mask,
+                                                         uint8_t *y,
+                                                         const struct ox_bytes_pair *pair)
+{
+    const struct sums all = four_sums(a, b, s, mask);
+    const __m512i rest = _mm512_min_epu32(_mm512_min_epu32(_mm512_and_si512(all.a, s->fraction),
+                                                           _mm512_and_si512(all.b, s->fraction)),
+                                          _mm512_min_epu32(_mm512_and_si512(all.c, s->fraction),
+                                                           _mm512_and_si512(all.d, s->fraction)));
+    __m512i bytes = codes_in_order(
+        &s->codes, _mm512_sra_epi32(all.a, s->shift), _mm512_sra_epi32(all.b, s->shift),
+        _mm512_sra_epi32(all.c, s->shift), _mm512_sra_epi32(all.d, s->shift));
+    if (__builtin_expect(_mm512_cmple_epu32_mask(rest, s->unsure), 0))
+        bytes = add_unsure(a, b, s, mask, pair, bytes);
+    _mm512_mask_storeu_epi8(y, mask, bytes);
 }
 
 static void add(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
