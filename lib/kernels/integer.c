@@ -176,6 +176,30 @@ void ox_integer_dense_run(const struct ox_integer *t, struct ox_env *env,
     ox_integer_conv_run(t, env, &c, d->packed, d->a, d->a_signed, 0, d->c, &d->end, work);
 }
 
+/* Products by ones. */
+bool ox_integer_dense_sums(const struct ox_integer *t, size_t k, size_t n, const void *packed,
+                           int32_t *sums)
+{
+    enum { MOST = 512 };
+    uint8_t ones[MOST];
+    const uint8_t *const row = ones;
+    if (t->layout != OX_INTEGER_QUADS || k > MOST)
+        return false;
+    const struct ox_conv c = as_conv(1, n, k, k);
+    struct ox_integer_core core;
+    describe(t, &c, 1, k, &core);
+    struct ox_integer_tile tile = {
+        .a = &row, .segments = 1, .depth = ox_integer_round_up(k, 4), .rows = 1};
+    memset(ones, 1, tile.depth);
+    for (size_t j = 0; j < n; j += t->nr) {
+        tile.b = (const char *)packed + j / t->nr * core.panel;
+        tile.c = sums + j;
+        tile.cols = (unsigned)ox_integer_least(t->nr, n - j);
+        t->tile(&tile);
+    }
+    return true;
+}
+
 void ox_integer_sums(size_t n, size_t count, const void *weights, bool is_signed, size_t step,
                      size_t col, int32_t *sums)
 {

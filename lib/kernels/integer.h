@@ -171,6 +171,8 @@ struct ox_integer {
     void (*strips_start)(unsigned rows, size_t depth);
     void (*strips_end)(void);
     void (*shallow)(const struct ox_integer_shallow *s); /* QUADS of 32 columns alone; NULL */
+    /* The bytes of four rows, turned by flip, each four of one column adjacent. */
+    void (*fours)(size_t n, const uint8_t *const *rows, uint8_t flip, void *out);
     void (*widen)(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y); /* PAIRS alone */
     void (*lay)(const struct ox_integer_lay *l);
     void (*mixed)(const struct ox_integer_mixed *m);
@@ -231,6 +233,9 @@ size_t ox_integer_dense_work(const struct ox_integer *t, const struct ox_env *en
 void ox_integer_dense_run(const struct ox_integer *t, struct ox_env *env,
                           const struct ox_integer_dense *d, void *work);
 
+/* sums[j] of column j's weights as they are packed: what ox_integer_sums() gives. False: not of this table or depth. */
+bool ox_integer_dense_sums(const struct ox_integer *t, size_t k, size_t n, const void *packed,
+                           int32_t *sums);
 /* sums[j]: of the `count` weights of column j as packed (signed); they stand at j * col, `step` apart (OIHW: step 1, count =
  * col = all of I, H, W). */
 void ox_integer_sums(size_t n, size_t count, const void *weights, bool is_signed, size_t step,

@@ -175,6 +175,14 @@ static void outputs(const struct ox_integer_outputs *o)
     }
 }
 
+static void fours(size_t n, const uint8_t *const *rows, uint8_t flip, void *out)
+{
+    uint8_t *y = out;
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = 0; i < 4; i++)
+            y[4 * j + i] = rows[i][j] ^ flip;
+}
+
 static const struct ox_integer plain = {.level = OX_CPU_C,
                                         .mr = MR,
                                         .nr = NR,
@@ -184,6 +192,7 @@ static const struct ox_integer plain = {.level = OX_CPU_C,
                                         .words = words,
                                         .points = points,
                                         .outputs = outputs,
+                                        .fours = fours,
                                         .sum = sum_bytes,
                                         .finish = finish};
 
@@ -193,6 +202,7 @@ static const struct ox_integer saturating = {.level = OX_CPU_C,
                                              .layout = OX_INTEGER_QUADS,
                                              .tile = saturating_tile,
                                              .taps = taps,
+                                             .fours = fours,
                                              .sum = sum_bytes,
                                              .finish = finish};
 

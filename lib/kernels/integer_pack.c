@@ -70,6 +70,11 @@ static void pack_rows(const struct ox_integer_packing *p, const uint8_t *from, s
             to[j] = (a & 0xffff) | b << 16;
             to[nr + j] = (c & 0xffff) | d << 16;
         }
+        if (!pairs && q + 4 <= depth) {
+            p->k->t->fours(cols, x, p->flip, to);
+            to += nr;
+            continue;
+        }
         for (size_t j = 0; !pairs && j < cols; j++)
             to[j] = ((x[0][j] ^ flip) & keep[0]) | ((x[1][j] ^ flip) & keep[1]) << 8 |
                     ((x[2][j] ^ flip) & keep[2]) << 16 | ((x[3][j] ^ flip) & keep[3]) << 24;

@@ -179,8 +179,34 @@ static void taps(const struct ox_integer_taps *t)
     }
 }
 
+static inline __m128i turned(const uint8_t *x, __m128i turn)
+{
+    return _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)x), turn);
+}
+
+static void fours(size_t n, const uint8_t *const *rows, uint8_t flip, void *out)
+{
+    const __m128i turn = _mm_set1_epi8((char)flip);
+    __m128i *to = out;
+    size_t j = 0;
+    for (; j + 16 <= n; j += 16, to += 4) {
+        const __m128i a = turned(rows[0] + j, turn), b = turned(rows[1] + j, turn);
+        const __m128i c = turned(rows[2] + j, turn), d = turned(rows[3] + j, turn);
+        const __m128i ab = _mm_unpacklo_epi8(a, b), cd = _mm_unpacklo_epi8(c, d);
+        const __m128i ef = _mm_unpackhi_epi8(a, b), gh = _mm_unpackhi_epi8(c, d);
+        _mm_storeu_si128(to, _mm_unpacklo_epi16(ab, cd));
+        _mm_storeu_si128(to + 1, _mm_unpackhi_epi16(ab, cd));
+        _mm_storeu_si128(to + 2, _mm_unpacklo_epi16(ef, gh));
+        _mm_storeu_si128(to + 3, _mm_unpackhi_epi16(ef, gh));
+    }
+    for (; j < n; j++)
+        for (size_t i = 0; i < 4; i++)
+            ((uint8_t *)out)[4 * j + i] = rows[i][j] ^ flip;
+}
+
 void ox_integer_avx2(struct ox_integer *t)
 {
+    t->fours = fours;
     t->mr = ROWS;
     t->nr = COLS;
     t->layout = OX_INTEGER_MIXED;
