@@ -111,7 +111,14 @@ static void dequantize(size_t n, const uint8_t *x, uint8_t flip, int32_t zero, f
     const __m512i less = _mm512_set1_epi32(zero);
     const __m512 by = _mm512_set1_ps(scale);
     const __m128i turn = _mm_set1_epi8((char)flip);
-    for (size_t i = 0; i < n; i += LANES) {
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        const __m128i code =
+            _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)(x + i)), turn);
+        const __m512i whole = _mm512_sub_epi32(_mm512_cvtepu8_epi32(code), less);
+        _mm512_storeu_ps(y + i, _mm512_mul_ps(_mm512_cvtepi32_ps(whole), by));
+    }
+    if (i < n) {
         const __mmask16 mask = (__mmask16)first(n - i);
         const __m128i code = _mm_xor_si128(_mm_maskz_loadu_epi8(mask, x + i), turn);
         const __m512i whole = _mm512_sub_epi32(_mm512_cvtepu8_epi32(code), less);
