@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/codes.h"
 #include "graph/match.h"
 #include "ops/fast.h"
 #include "ops/fused_steps.h"
@@ -12,10 +13,12 @@ enum { MOST_JOINED = 100 };
 struct run {
     int64_t field[OX_MOST_STEPS * OX_STEP_FIELDS];
     size_t n_steps;
-    struct ox_value *input[2 * OX_MOST_STEPS + 1 + MOST_JOINED];
+    struct ox_value *input[2 * OX_MOST_STEPS + 5 + MOST_JOINED];
     size_t n_inputs;
-    struct ox_node *node[OX_MOST_STEPS];
+    struct ox_node *node[OX_MOST_STEPS + 2];
     size_t n_nodes;
+    size_t from, to,
+        table; /* inputs: scales of codes at either end, what codes stand for; 0: floats */
 };
 
 static int64_t bits_of(float value)
@@ -74,6 +77,15 @@ static bool repeats_in(struct ox_rewrite *rw, const struct ox_value *other,
     return d > rank;
 }
 
+/* Gelu in one of its spellings. */
+static bool is_gelu(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    const char *name;
+    float a, b;
+    return ox_is_domain_op(node, OX_OWN_DOMAIN, "Activation") &&
+           ox_activation_of(rw, node, &name, &a, &b) && strcmp(name, "Gelu") == 0;
+}
+
 /* Clip and Pow as functions of one input by constants. */
 static bool by_constants(struct ox_rewrite *rw, const struct ox_node *node, const struct ox_op *op,
                          enum ox_unary *function, float *a, float *b)
@@ -111,6 +123,8 @@ static bool take(struct ox_rewrite *rw, struct run *run, struct ox_node *node,
         !ox_node_attr(node, "activation") && node->inputs[0] == x) {
         add_pair(run, OX_STEP_LEFT, OX_BINARY_MUL, node->inputs[1]);
         add_pair(run, OX_STEP_LEFT, OX_BINARY_ADD, node->inputs[2]);
+    } else if (is_gelu(rw, node)) {
+        add_step(run, OX_STEP_UNARY, OX_UNARY_GELU, 0, 0);
     } else if (op->fast == ox_fast_unary && ox_fast_function(node, &function, &a, &b)) {
         add_step(run, OX_STEP_UNARY, (int64_t)function, bits_of(a), bits_of(b));
     } else if (op->fast == ox_fast_binary && node->n_inputs == 2 &&
@@ -180,27 +194,62 @@ static size_t take_concat(struct ox_rewrite *rw, struct run *run)
     return n > 1 ? first : 0;
 }
 
+static size_t add_codes(struct run *run, struct ox_node *node, const struct ox_codes *codes)
+{
+    const size_t at = run->n_inputs;
+    run->node[run->n_nodes++] = node;
+    run->input[run->n_inputs++] = codes->scale;
+    run->input[run->n_inputs++] = codes->zero;
+    return at;
+}
+
+/* The value that the run begins with; NULL: the node does not begin one. */
+static struct ox_value *begin(struct ox_rewrite *rw, struct run *run, struct ox_node *node)
+{
+    struct ox_codes codes;
+    run->n_steps = run->n_nodes = run->from = run->to = run->table = 0;
+    run->n_inputs = 1;
+    if (ox_is_dequantize(node) && node->n_outputs == 1 &&
+        ox_codes_of_one(rw, node->outputs[0], &codes)) {
+        run->from = add_codes(run, node, &codes);
+        return codes.codes;
+    }
+    if (ox_is_domain_op(node, OX_OWN_DOMAIN, "Lookup") && is_float(rw, node->inputs[1])) {
+        run->node[run->n_nodes++] = node;
+        run->table = run->n_inputs;
+        run->input[run->n_inputs++] = node->inputs[1];
+        return node->inputs[0];
+    }
+    return take(rw, run, node, NULL) ? run->input[0] : NULL;
+}
+
 static void look_at(struct ox_rewrite *rw, struct ox_node *node, struct run *run)
 {
-    run->n_steps = run->n_nodes = 0;
-    run->n_inputs = 1;
-    run->input[0] = NULL;
-    if (!take(rw, run, node, NULL))
+    struct ox_value *first = begin(rw, run, node);
+    struct ox_codes codes;
+    if (!first)
         return;
-    struct ox_value *first = run->input[0];
     for (struct ox_node *last = node, *next; (next = ox_rw_only_user(rw, last->outputs[0]));
-         last = next)
+         last = next) {
+        if (run->n_steps && ox_codes_made(rw, next, &codes)) {
+            run->to = add_codes(run, next, &codes);
+            break;
+        }
         if (!take(rw, run, next, last->outputs[0]))
             break;
+    }
     if (run->n_nodes < 2)
         return;
     struct ox_node *last = run->node[run->n_nodes - 1];
     run->input[0] = first;
-    const size_t joined = take_concat(rw, run);
+    const size_t joined = run->from || run->table ? 0 : take_concat(rw, run);
     ox_rw_become(rw, last, "Elementwise", OX_OWN_DOMAIN, run->input, run->n_inputs);
     ox_rw_clear_attrs(rw, last);
     rw->failed |= !ox_node_set_ints(last, "steps", run->field, run->n_steps * OX_STEP_FIELDS);
     rw->failed |= joined && !ox_node_set_int(last, "joined", (int64_t)joined);
+    rw->failed |= run->table && !ox_node_set_int(last, "table", (int64_t)run->table);
+    rw->failed |= run->from && !ox_node_set_int(last, "from", (int64_t)run->from);
+    rw->failed |= run->to && !ox_node_set_int(last, "to", (int64_t)run->to);
     for (size_t i = 0; i + 1 < run->n_nodes; i++)
         ox_rw_remove(rw, run->node[i]);
 }

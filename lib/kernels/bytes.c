@@ -82,6 +82,19 @@ static void transpose(size_t rows, size_t cols, const uint8_t *x, size_t ldx, ui
     }
 }
 
+/* Four at a time: a loop of one takes twice as long where it lies badly. */
+void ox_bytes_look_up_floats(size_t n, const uint8_t *x, const float *table, float *y)
+{
+    for (; n >= 4; n -= 4, x += 4, y += 4) {
+        y[0] = table[x[0]];
+        y[1] = table[x[1]];
+        y[2] = table[x[2]];
+        y[3] = table[x[3]];
+    }
+    for (size_t i = 0; i < n; i++)
+        y[i] = table[x[i]];
+}
+
 static const struct ox_bytes plain = {.level = OX_CPU_C,
                                       .quantize = quantize,
                                       .dequantize = dequantize,

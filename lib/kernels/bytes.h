@@ -59,6 +59,8 @@ struct ox_bytes {
 
 /* The table of that level (of the highest below it that is built in); constant. */
 const struct ox_bytes *ox_bytes(enum ox_cpu level);
+/* y[i] = table[x[i]] */
+void ox_bytes_look_up_floats(size_t n, const uint8_t *x, const float *table, float *y);
 /* Fills in what the instruction set does better; for bytes.c. */
 void ox_bytes_avx2(struct ox_bytes *t);
 void ox_bytes_avx512(struct ox_bytes *t);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ops/fast.h"
+#include "ops/int8.h"
 #include "ops/rules.h"
 
 enum { STRETCH = 2048 };
@@ -30,9 +31,21 @@ struct part {
     size_t n; /* of a row */
 };
 
+/* Codes at an end. */
+struct codes {
+    bool is; /* else floats are there */
+    uint8_t flip;
+    struct ox_bytes_code code;
+};
+
 struct job {
     const float *x;
     float *y;
+    const struct ox_bytes *bytes;
+    struct codes from, to;
+    const float *table; /* NULL: codes have a scale */
+    const uint8_t *x_codes;
+    uint8_t *y_codes;
     struct part *part; /* NULL: x is there */
     size_t n_parts, row;
     size_t n, n_steps;
@@ -113,19 +126,27 @@ static void run_stretches(void *arg, size_t first, size_t last)
     float work[STRETCH];
     for (size_t i = first; i < last; i++) {
         const size_t from = i * STRETCH, n = job->n - from < STRETCH ? job->n - from : STRETCH;
-        const float *x = job->part ? work : job->x + from;
+        const bool is_code = job->from.is || job->table;
+        const float *x = job->part || is_code ? work : job->x + from;
         if (job->part)
             gather(job, from, n, work);
+        if (job->table)
+            ox_bytes_look_up_floats(n, job->x_codes + from, job->table, work);
+        if (job->from.is)
+            job->bytes->dequantize(n, job->x_codes + from, job->from.flip, job->from.code.zero,
+                                   job->from.code.scale, work);
         for (size_t k = 0; k < job->n_steps; k++) {
             const struct step *s = &job->step[k];
             /* The result may lie where input 0 does: it is written last. */
-            float *y = k + 1 == job->n_steps ? job->y + from : work;
+            float *y = k + 1 == job->n_steps && !job->to.is ? job->y + from : work;
             if (s->unary)
                 s->unary(n, x, y, s->a, s->b);
             else
                 apply_pair(s, from, n, x, y);
             x = work;
         }
+        if (job->to.is)
+            job->bytes->quantize(n, work, &job->to.code, job->y_codes + from);
     }
 }
 
@@ -209,9 +230,52 @@ static enum ox_status read_parts(struct ox_run *r, const struct ox_tensor *x, st
     return OX_OK;
 }
 
+/* The codes of which the input that the attribute names is the scale. */
+static enum ox_status read_codes(struct ox_run *r, const char *name, enum ox_dtype dtype,
+                                 struct codes *codes, struct ox_error *err)
+{
+    const int64_t at = ox_run_int(r, name, 0);
+    const struct ox_tensor *scale = at > 0 ? ox_fast_in(r, (size_t)at) : NULL;
+    const struct ox_tensor *zero = ox_run_in(r, (size_t)at + 1);
+    codes->is = at != 0;
+    if (!at)
+        return OX_OK;
+    if (!scale || scale->n != 1 || (dtype != OX_UINT8 && dtype != OX_INT8) ||
+        (zero && (zero->n != 1 || zero->dtype != dtype)))
+        return ox_run_fail(r, err, OX_INPUT, "codes without one scale and zero point");
+    codes->flip = dtype == OX_INT8 ? 0x80 : 0;
+    codes->code = (struct ox_bytes_code){.scale = *(const float *)scale->data,
+                                         .zero = ox_int8_zero(zero),
+                                         .lo = dtype == OX_INT8 ? -128 : 0,
+                                         .hi = dtype == OX_INT8 ? 127 : 255};
+    return OX_OK;
+}
+
+static enum ox_status read_ends(struct ox_run *r, const struct ox_tensor *x, struct job *job,
+                                enum ox_dtype *dtype, struct ox_error *err)
+{
+    const struct ox_tensor *zero = ox_run_in(r, (size_t)ox_run_int(r, "to", 0) + 1);
+    const size_t at = (size_t)ox_run_int(r, "table", 0);
+    const struct ox_tensor *table = at ? ox_fast_in(r, at) : NULL;
+    if (at && (!table || table->n != 256 || (x->dtype != OX_UINT8 && x->dtype != OX_INT8)))
+        return ox_run_fail(r, err, OX_INPUT, "the table has not 256 floats, or there are no codes");
+    job->table = table ? table->data : NULL;
+    OX_TRY(read_codes(r, "from", x->dtype, &job->from, err));
+    *dtype = zero ? zero->dtype : OX_UINT8;
+    OX_TRY(read_codes(r, "to", *dtype, &job->to, err));
+    if (!job->to.is)
+        *dtype = OX_FLOAT32;
+    job->from.code.zero += job->from.flip;
+    job->bytes = ox_bytes(ox_cpu());
+    job->x_codes = x->data;
+    return OX_OK;
+}
+
 static enum ox_status run_steps(struct ox_run *r, struct ox_error *err)
 {
-    const struct ox_tensor *x = ox_fast_in(r, 0);
+    const bool from = ox_run_int(r, "from", 0) != 0 || ox_run_int(r, "table", 0) != 0;
+    const struct ox_tensor *x = from ? ox_run_in(r, 0) : ox_fast_in(r, 0);
+    enum ox_dtype dtype = OX_FLOAT32;
     const struct ox_attr *steps = ox_node_attr(r->node, "steps");
     struct ox_tensor *y;
     if (!x || !steps || steps->type != OX_ATTR_INTS || !steps->n || steps->n % OX_STEP_FIELDS ||
@@ -219,15 +283,17 @@ static enum ox_status run_steps(struct ox_run *r, struct ox_error *err)
         return ox_run_fail(r, err, OX_INPUT, "the data is no float32, or there are no steps");
     struct shape shape;
     struct job job = {.x = x->data, .n_steps = steps->n / OX_STEP_FIELDS};
+    OX_TRY(read_ends(r, x, &job, &dtype, err));
     OX_TRY(read_parts(r, x, &job, &shape, err));
     job.n = shape.n;
     for (size_t k = 0; job.n && k < job.n_steps; k++)
         OX_TRY(read_step(r, steps->ints + k * OX_STEP_FIELDS, &shape, &job.step[k], err));
-    if (job.part)
-        OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, shape.dims, &y, err));
+    if (job.part || from || job.to.is)
+        OX_TRY(ox_run_out(r, 0, dtype, x->rank, shape.dims, &y, err));
     else
         OX_TRY(ox_run_out_reuse(r, 0, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
     job.y = y->data;
+    job.y_codes = y->data;
     if (job.n)
         ox_fast_spread(r->env, (job.n - 1) / STRETCH + 1, 4, STRETCH * 0.3 * (double)job.n_steps,
                        run_stretches, &job);
@@ -236,10 +302,16 @@ static enum ox_status run_steps(struct ox_run *r, struct ox_error *err)
 
 static void infer_steps(struct ox_infer *c)
 {
-    if (ox_infer_int_attr(c, "joined", 0))
-        ox_infer_same_dtype(c, 0, 0);
+    const int64_t from = ox_infer_int_attr(c, "from", 0) + ox_infer_int_attr(c, "table", 0);
+    const int64_t to = ox_infer_int_attr(c, "to", 0);
+    if (!ox_infer_int_attr(c, "joined", 0))
+        ox_infer_same_shape(c, 0, 0);
+    if (to && ox_infer_has(c, (size_t)to + 1))
+        ox_infer_same_dtype(c, 0, (size_t)to + 1);
+    else if (from || to)
+        ox_infer_set_dtype(c, 0, to ? OX_UINT8 : OX_FLOAT32);
     else
-        ox_rule_same(c);
+        ox_infer_same_dtype(c, 0, 0);
 }
 
 const struct ox_op ox_ops_fused_steps[] = {

@@ -1,6 +1,8 @@
 /* Elementwise of our own domain: a chain of elementwise functions, worked out a stretch at a time. Input 0 begins it; the others are
  * operands of its functions of two. `steps` is a list of integers, OX_STEP_FIELDS a step. `joined` (0: none) is the first of the inputs that are joined to input 0
- * along the last axis before. */
+ * along the last axis before. Codes of 8 bits may stand at either end: `from` and `to` (0: floats) are inputs that are the scale of
+ * input 0's or of the result's, and behind each is its zero point, or nothing; `table` is an input of 256 floats that input 0's codes
+ * stand for instead. */
 #ifndef OX_OPS_FUSED_STEPS_H
 #define OX_OPS_FUSED_STEPS_H
 
