@@ -275,6 +275,28 @@ START_TEST(codes_move_and_meet)
 }
 END_TEST
 
+/* A bias a column keeps a function of codes from being a table: floats between codes stay in a stretch. */
+START_TEST(runs_of_functions_end_in_codes)
+{
+    check_same("g (float[5,40,90] x) => (float[A,B,C] y) { "
+               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) c = Add(b, bias) "
+               "r = Relu(c) d = QuantizeLinear(r, s, o) e = DequantizeLinear(d, s, o) "
+               "f = Mul(row, e) i = QuantizeLinear(f, t, sz) j = DequantizeLinear(i, t, sz) "
+               "k = Sub(j, bias) n = Neg(k) y = Add(n, row) }",
+               CONSTANTS({"float[90] bias", -64, 64}, {"float[40,1] row", -64, 64},
+                         {"int8[1] sz", -7, -7}, SCALES),
+               (struct shape){3, {5, 40, 90}}, 0,
+               WANT({"Elementwise", 3}, {"QuantizeLinear", 1}, {"DequantizeLinear", 0}));
+    check_same(
+        "g (float[5,50] x) => (float[A,B] y) { "
+        "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) c = Exp(b) "
+        "d = Add(c, bias) e = Gelu(d) f = QuantizeLinear(e, t, o) "
+        "y = DequantizeLinear(f, t, o) }",
+        CONSTANTS({"float[50] bias", -64, 64}, SCALES), (struct shape){2, {5, 50}}, 2 / 64.0f,
+        WANT({"Elementwise", 1}, {"QuantizeLinear", 1}, {"DequantizeLinear", 1}, {"Lookup", 0}));
+}
+END_TEST
+
 START_TEST(dynamic_products_are_one_node)
 {
     check_same(
@@ -385,6 +407,7 @@ int main(void)
     tcase_add_test(tests, biases_are_added_in_codes);
     tcase_add_test(tests, functions_of_a_code_are_one_table);
     tcase_add_test(tests, codes_move_and_meet);
+    tcase_add_test(tests, runs_of_functions_end_in_codes);
     tcase_add_test(tests, dynamic_products_are_one_node);
     tcase_add_test(tests, dynamic_convolutions_take_their_bias_and_stay_last);
     tcase_add_test(tests, integer_operators_give_the_same_bits);
