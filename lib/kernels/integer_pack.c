@@ -62,22 +62,21 @@ static void pack_rows(const struct ox_integer_packing *p, const uint8_t *from, s
             keep[i] = q + i < depth ? 0xff : 0;
             x[i] = from + (keep[i] ? q + i : q) * row;
         }
-        for (size_t j = 0; pairs && j < cols; j++) {
-            const uint32_t a = widened((x[0][j] ^ flip) & keep[0]);
-            const uint32_t b = widened((x[1][j] ^ flip) & keep[1]);
-            const uint32_t c = widened((x[2][j] ^ flip) & keep[2]);
-            const uint32_t d = widened((x[3][j] ^ flip) & keep[3]);
-            to[j] = (a & 0xffff) | b << 16;
-            to[nr + j] = (c & 0xffff) | d << 16;
-        }
-        if (!pairs && q + 4 <= depth) {
+        if (pairs)
+            for (size_t j = 0; j < cols; j++) {
+                const uint32_t a = widened((x[0][j] ^ flip) & keep[0]);
+                const uint32_t b = widened((x[1][j] ^ flip) & keep[1]);
+                const uint32_t c = widened((x[2][j] ^ flip) & keep[2]);
+                const uint32_t d = widened((x[3][j] ^ flip) & keep[3]);
+                to[j] = (a & 0xffff) | b << 16;
+                to[nr + j] = (c & 0xffff) | d << 16;
+            }
+        else if (q + 4 <= depth)
             p->k->t->fours(cols, x, p->flip, to);
-            to += nr;
-            continue;
-        }
-        for (size_t j = 0; !pairs && j < cols; j++)
-            to[j] = ((x[0][j] ^ flip) & keep[0]) | ((x[1][j] ^ flip) & keep[1]) << 8 |
-                    ((x[2][j] ^ flip) & keep[2]) << 16 | ((x[3][j] ^ flip) & keep[3]) << 24;
+        else
+            for (size_t j = 0; j < cols; j++)
+                to[j] = ((x[0][j] ^ flip) & keep[0]) | ((x[1][j] ^ flip) & keep[1]) << 8 |
+                        ((x[2][j] ^ flip) & keep[2]) << 16 | ((x[3][j] ^ flip) & keep[3]) << 24;
         to += pairs ? 2 * nr : nr;
     }
 }

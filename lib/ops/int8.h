@@ -82,13 +82,6 @@ enum ox_status ox_int8_dynamic_quantize(struct ox_run *r, struct ox_error *err);
 /* How DynamicQuantizeLinear codes these floats; false where one is infinite (code->zero is not set then). */
 bool ox_int8_code_of(size_t n, const float *x, struct ox_bytes_code *code);
 /* QLinearAdd, QLinearMul. */
-struct ox_int8_pair_ports {
-    uint8_t a_scale, b_scale, y_scale; /* inputs; behind each is its zero point */
-    const char *lo, *hi;               /* attributes: codes that clamp the result */
-};
-enum ox_status ox_int8_fill_pair(struct ox_run *r, const struct ox_int8_pair_ports *p,
-                                 enum ox_dtype dtype, bool product, struct ox_bytes_pair *pair,
-                                 struct ox_error *err);
 enum ox_status ox_int8_add(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_int8_multiply(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_int8_prepare_add(struct ox_run *r, struct ox_error *err);
