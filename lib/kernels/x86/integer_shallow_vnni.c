@@ -51,9 +51,9 @@ leave(const struct ox_integer_shallow *s, const struct ends *e, const struct col
                                                 : whole_in_double(e, sums[k], c->scale[k % parts]);
     const __m512i bytes = _mm512_permutexvar_epi32(order, bytes_of(e, whole));
 #pragma GCC unroll 4
-    for (unsigned r = 0; r < PARTS / parts; r++) {
+    for (unsigned r = 0; r < PARTS; r++) {
         const unsigned width = r * parts * LANES;
-        if (r < rows)
+        if (width < COLS && r < rows)
             _mm512_mask_storeu_epi8(out + r * s->out_row - width, c->mask << width, bytes);
     }
 }
