@@ -57,7 +57,8 @@ static struct winograd_way winograd_by(const struct ox_conv *c, size_t tile, uns
     const double tiles = (double)c->batch * spots, more = four ? 14 : 16;
     const double late = late_cost(four ? LATE_4 : LATE_2, tiles);
     const double before = points * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
-    if ((double)c->in_channels * (double)c->out_channels >= LATE_PAIRS &&
+    const double pairs = (double)c->in_channels * (double)c->out_channels;
+    if ((pairs >= LATE_PAIRS || (may & OX_CONV_PACKED_FOR_ONE_RUN && late < before)) &&
         points * tiles * (double)c->in_channels <= LATE_FLOATS)
         return (struct winograd_way){four ? OX_CONV_WINOGRAD4_LATE : OX_CONV_WINOGRAD2_LATE,
                                      way_cost(c, points, spots, more, late)};
@@ -180,17 +181,46 @@ static struct ox_dense as_product(const struct ox_conv *c)
     return (struct ox_dense){.m = c->batch * c->out[0] * c->out[1],
                              .n = c->out_channels,
                              .k = c->in_channels,
+                             .b = c->stored,
+                             .b_row = 1,
+                             .b_col = c->in_channels,
                              .a_row = c->in_pixel,
                              .a_col = 1,
                              .c_row = c->out_pixel};
 }
 
+bool ox_conv_reads_stored(const struct ox_compute *t, enum ox_conv_way way, const struct ox_conv *c)
+{
+    enum { ROWS_MOST = 256 }; /* more go by in parts, each of which packs for itself */
+    const size_t m = c->batch * c->out[0] * c->out[1], k = c->in_channels;
+    switch (way) {
+    case OX_CONV_POINTWISE:
+        /* Few would be summed in another order. */
+        return m <= ROWS_MOST && !ox_dense_wants_unpacked(t, m, c->out_channels, k, 1, k);
+    case OX_CONV_WINOGRAD2_LATE:
+        return ox_conv_winograd_late_reads_stored(t, c, 2);
+    case OX_CONV_WINOGRAD4_LATE:
+    case OX_CONV_WINOGRAD_STRIDED_LATE:
+        return ox_conv_winograd_late_reads_stored(t, c, 4);
+    case OX_CONV_DEPTHWISE:
+    case OX_CONV_JOINED:
+    case OX_CONV_WINOGRAD2:
+    case OX_CONV_WINOGRAD4:
+    case OX_CONV_WINOGRAD_STRIDED:
+    case OX_CONV_INDIRECT:
+    case OX_CONV_PADDED:
+        break;
+    }
+    return false;
+}
+
 size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum ox_conv_way way,
                     const struct ox_conv *c)
 {
+    const struct ox_dense d = as_product(c);
     switch (way) {
     case OX_CONV_POINTWISE:
-        return 0;
+        return c->stored ? ox_dense_work(t, env, &d) : 0;
     case OX_CONV_DEPTHWISE:
         return ox_conv_depthwise_work(c, env);
     case OX_CONV_JOINED:
@@ -222,7 +252,7 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
     case OX_CONV_POINTWISE:
         d = as_product(c);
         d.a = in;
-        d.packed = packed;
+        d.packed = c->stored ? NULL : packed;
         d.c = out;
         d.end = *end;
         ox_dense_run(t, env, &d, work);

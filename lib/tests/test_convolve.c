@@ -216,6 +216,25 @@ static void free_sides(struct sides *s)
     guarded_free(&s->residual);
 }
 
+/* Weights that are read where they lie give the same bits. */
+static void compare_stored(struct dice *d, const struct ox_compute *t, struct ox_env *env,
+                           enum ox_conv_way way, struct ox_conv c, const struct sides *s,
+                           const struct ox_epilogue *end)
+{
+    if (!ox_conv_reads_stored(t, way, &c))
+        return;
+    c.stored = s->weights.at;
+    struct guarded work = guarded_new(d, ox_conv_work(t, env, way, &c), false);
+    struct guarded out = guarded_new(d, s->out.n, false);
+    memcpy(out.at, s->out.at, s->out.n * sizeof *out.at);
+    for (size_t i = 0; i < c.batch * c.out[0] * c.out[1]; i++)
+        memset(out.at + i * c.out_pixel, 0, c.out_channels * sizeof *out.at);
+    ox_conv_run(t, env, way, &c, NULL, s->in.at, out.at, end, work.at);
+    ck_assert(memcmp(out.at, s->out.at, s->out.n * sizeof *out.at) == 0);
+    guarded_free(&work);
+    guarded_free(&out);
+}
+
 static void try_conv(struct dice *d, const struct ox_compute *t, enum ox_conv_way way,
                      unsigned threads)
 {
@@ -238,6 +257,7 @@ static void try_conv(struct dice *d, const struct ox_compute *t, enum ox_conv_wa
     const bool four = way == OX_CONV_WINOGRAD4 || way == OX_CONV_WINOGRAD4_LATE;
     const double grown = four ? 30 : way >= OX_CONV_WINOGRAD2 ? 4 : 1;
     compare(&c, &s, &end, (sqrt(terms) + 4) * grown, way);
+    compare_stored(d, t, env, way, c, &s, &end);
     free_sides(&s);
     ox_env_release(env);
 }
