@@ -74,9 +74,10 @@ static void fill_weights(const struct job *job, struct ox_env *env, const uint8_
                          struct ox_int8_weights *packed)
 {
     const size_t row = job->turned ? 1 : job->n, col = job->turned ? job->k : 1;
+    /* Sums first: they read the weights as they lie, and bring them near. */
+    ox_integer_sums(job->n, job->k, w, packed->is_signed, row, col, packed->sums);
     ox_integer_dense_pack(job->table, env, job->k, job->n, w, packed->is_signed, row, col, once,
                           packed->packed);
-    ox_integer_sums(job->n, job->k, w, packed->is_signed, row, col, packed->sums);
 }
 
 static size_t bytes_of(const struct job *job)
