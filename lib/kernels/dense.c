@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/compiler.h"
+#include "common/forget.h"
 #include "kernels/dense_impl.h"
 
 enum { WIDEN = 64 };
@@ -35,6 +36,8 @@ struct packing {
     enum ox_weight_type type;
     size_t row, col;
     float *out;
+    size_t panel; /* floats from panel to panel of out */
+    bool forget;  /* columns of a mapped file, once they are packed */
 };
 
 /* Columns of two-byte weights are widened a piece at a time and packed from there. */
@@ -81,7 +84,7 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     const struct ox_compute *t = p->t;
     const size_t first = i * t->nr;
     const unsigned cols = (unsigned)min_size(t->nr, p->n - first);
-    float *out = p->out + first * p->k;
+    float *out = p->out + i * p->panel;
     (void)slot;
     if (p->type == OX_WEIGHT_F32) {
         if (p->row == 1)
@@ -103,11 +106,36 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     }
 }
 
+static size_t weight_bytes(enum ox_weight_type type)
+{
+    return type == OX_WEIGHT_F32 ? sizeof(float) : sizeof(uint16_t);
+}
+
+static void pack_task(void *arg, size_t i, size_t slot)
+{
+    const struct packing *p = arg;
+    const size_t first = i * p->t->nr, column = p->col * weight_bytes(p->type);
+    pack_panel(arg, i, slot);
+    if (p->forget)
+        ox_mapping_forget(p->b + first * column, min_size(p->t->nr, p->n - first) * column);
+}
+
+/* Of a large matrix in a mapped file what is packed is given back while the rest is, so that not all of it is in memory twice. */
 void ox_dense_pack(const struct ox_compute *t, struct ox_env *env, size_t k, size_t n,
                    const void *b, enum ox_weight_type type, size_t b_row, size_t b_col, float *out)
 {
-    struct packing p = {t, k, n, b, type, b_row, b_col, out};
-    ox_spread(env, (n + t->nr - 1) / t->nr, (double)k * (double)n * 40, pack_panel, &p);
+    enum { LARGE = 1 << 19 };
+    const size_t panels = (n + t->nr - 1) / t->nr, row = b_row * weight_bytes(type);
+    const bool parts = n > 0 && k > LARGE / n, by_rows = parts && b_col == 1;
+    struct packing p = {t, k, n, b, type, b_row, b_col, out, k * t->nr, parts && b_row == 1};
+    for (size_t k0 = 0; k0 < k; k0 += p.k) {
+        p.k = by_rows ? min_size(LARGE / 4 / n + 1, k - k0) : k;
+        p.b = (const char *)b + k0 * row;
+        p.out = out + k0 * t->nr;
+        ox_spread(env, panels, (double)p.k * (double)n * 40, pack_task, &p);
+        if (by_rows)
+            ox_mapping_forget(p.b, p.k * row);
+    }
 }
 
 void ox_block_panels(const struct ox_block *b)
@@ -220,7 +248,7 @@ static const float *right_side(const struct job *j, size_t offset, size_t k0, si
                                size_t first, size_t cols, float *out)
 {
     const struct ox_dense *d = j->d;
-    const size_t size = d->b_type == OX_WEIGHT_F32 ? sizeof(float) : sizeof(uint16_t);
+    const size_t size = weight_bytes(d->b_type);
     struct packing p = {.t = j->t,
                         .k = depth,
                         .n = cols,
@@ -229,7 +257,8 @@ static const float *right_side(const struct job *j, size_t offset, size_t k0, si
                         .type = d->b_type,
                         .row = d->b_row,
                         .col = d->b_col,
-                        .out = out};
+                        .out = out,
+                        .panel = depth * j->t->nr};
     for (size_t i = 0; i * j->t->nr < cols; i++)
         pack_panel(&p, i, 0);
     return out;
