@@ -162,14 +162,15 @@ void ox_block_panels(const struct ox_block *b)
 void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t depth,
                       size_t others, bool pack, struct ox_blocking *out)
 {
-    enum { TASKS = 16, COLS_LEAST = 64, ROWS_PACKING = 192 };
+    enum { TASKS = 16, COLS_LEAST = 64, ROWS_PACKING = 192, COLS_PACKING = 192 };
     const double work = 2.0 * (double)m * (double)n * (double)k * (double)others;
     out->depth = depth;
     size_t most = t->block_floats / (out->depth ? out->depth : 1) / t->nr * t->nr;
     most = most < t->nr ? t->nr : most;
     size_t rows_most = SIZE_MAX;
     /* Enough pieces for every thread there may be, none so small that a thread is not worth its call. Columns are parted
-     * first: packed ones stay in L2 while all rows go by. Those who pack part rows first, so as to pack once. */
+     * first: packed ones stay in L2 while all rows go by. Those who pack part rows first, so as to pack once, and columns no finer
+     * than pays for reading the rows again. */
     size_t wanted = work < TASKS * 2e6 ? (size_t)(work / 2e6) : TASKS;
     wanted = (wanted + others - 1) / others;
     if (wanted > 1 && m > 0 && n > 0) {
@@ -177,7 +178,8 @@ void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, 
         const size_t cols_least = round_up(COLS_LEAST, t->nr);
         size_t row_parts = min_size(
             wanted, pack && m > rows_least ? m / rows_least : (m + rows_least - 1) / rows_least);
-        size_t col_parts = (wanted + row_parts - 1) / row_parts;
+        size_t col_parts =
+            min_size((wanted + row_parts - 1) / row_parts, (n + COLS_PACKING - 1) / COLS_PACKING);
         if (!pack) {
             col_parts = min_size(wanted, (n + cols_least - 1) / cols_least);
             row_parts =
@@ -247,6 +249,7 @@ static void straighten(const struct job *j, const float *a, size_t rows, size_t 
 static const float *right_side(const struct job *j, size_t offset, size_t k0, size_t depth,
                                size_t first, size_t cols, float *out)
 {
+    enum { ROWS = 8 };
     const struct ox_dense *d = j->d;
     const size_t size = weight_bytes(d->b_type);
     struct packing p = {.t = j->t,
@@ -259,8 +262,15 @@ static const float *right_side(const struct job *j, size_t offset, size_t k0, si
                         .col = d->b_col,
                         .out = out,
                         .panel = depth * j->t->nr};
-    for (size_t i = 0; i * j->t->nr < cols; i++)
-        pack_panel(&p, i, 0);
+    /* Some rows at a time past all panels, so that what is read of each lies together. */
+    p.k = d->b_col == 1 ? ROWS : depth;
+    for (size_t at = 0; at < depth; at += p.k) {
+        p.k = min_size(p.k, depth - at);
+        for (size_t i = 0; i * j->t->nr < cols; i++)
+            pack_panel(&p, i, 0);
+        p.b += p.k * d->b_row * size;
+        p.out += p.k * j->t->nr;
+    }
     return out;
 }
 

@@ -271,6 +271,36 @@ START_TEST(convolutions_of_any_shape_are_near_the_sums_in_double)
 }
 END_TEST
 
+START_TEST(stored_weights_of_many_channels_are_read_in_parts)
+{
+    struct dice d = {(uint64_t)_i};
+    const struct ox_compute *t = table_at((unsigned)_i % n_tables());
+    const struct ox_conv c = {.batch = 1,
+                              .groups = 1,
+                              .in_channels = 70,
+                              .out_channels = 301,
+                              .kernel = {3, 3},
+                              .stride = {2, 2},
+                              .dilation = {1, 1},
+                              .pad = {1, 1},
+                              .in = {9, 7},
+                              .out = {5, 4},
+                              .in_pixel = 70,
+                              .out_pixel = 303};
+    struct sides s = {.in = guarded_new(&d, 9 * 7 * 70, true),
+                      .out = guarded_new(&d, 5 * 4 * 303, true),
+                      .weights = guarded_new(&d, 301 * 70 * 9, true)};
+    s.packed = guarded_new(&d, ox_conv_packed(t, OX_CONV_INDIRECT, &c), false);
+    s.work = guarded_new(&d, ox_conv_work(t, NULL, OX_CONV_INDIRECT, &c), false);
+    const struct ox_epilogue end = random_end(&d, &c, &s);
+    ox_conv_pack(t, NULL, OX_CONV_INDIRECT, &c, s.weights.at, OX_WEIGHT_F32, s.packed.at);
+    ox_conv_run(t, NULL, OX_CONV_INDIRECT, &c, s.packed.at, s.in.at, s.out.at, &end, s.work.at);
+    ck_assert(ox_conv_reads_stored(t, OX_CONV_INDIRECT, &c));
+    compare_stored(&d, t, NULL, OX_CONV_INDIRECT, c, &s, &end);
+    free_sides(&s);
+}
+END_TEST
+
 /* Runs the stages of a chain one after another. */
 static void run_stages(struct dice *d, const struct ox_compute *t, const struct ox_chain *c,
                        const float *in, float *out)
@@ -596,6 +626,7 @@ int main(void)
     TCase *tc = tcase_create("convolve");
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, convolutions_of_any_shape_are_near_the_sums_in_double, 0, 120 * N_WAYS);
+    tcase_add_loop_test(tc, stored_weights_of_many_channels_are_read_in_parts, 0, 10);
     tcase_add_loop_test(tc, a_chain_gives_the_bits_of_its_stages, 0, 120);
     tcase_add_loop_test(tc, deep_sums_are_cut_and_put_together, 0, 2);
     tcase_add_test(tc, winograd_keeps_the_error_that_is_documented);
