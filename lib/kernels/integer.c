@@ -174,7 +174,9 @@ void ox_integer_sums(size_t n, size_t count, const void *weights, bool is_signed
     }
     for (size_t j = 0; col != 1 && j < n; j++) {
         int32_t sum = 0;
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; step == 1 && i < count; i++)
+            sum += (int8_t)(w[j * col + i] ^ flip);
+        for (size_t i = 0; step != 1 && i < count; i++)
             sum += (int8_t)(w[j * col + i * step] ^ flip);
         sums[j] = sum;
     }
