@@ -60,24 +60,6 @@ static void pack_narrow(const struct packing *p, const uint16_t *b, unsigned col
     }
 }
 
-/* Columns that are rows of memory, a part of the depth at a time, in each of which some of the next panel's come nearer: so many
- * streams are more than the processor follows by itself. */
-static void turn_panel(const struct packing *p, size_t first, unsigned cols, float *out)
-{
-    enum { DEPTH = 8, LINE = 16 };
-    const float *b = (const float *)(const void *)p->b + first * p->col;
-    const size_t nr = p->t->nr, more = min_size(nr, p->n - first - cols);
-    const size_t parts = p->k / DEPTH < nr ? p->k / DEPTH + 1 : nr;
-    const size_t depth = round_up((p->k + parts - 1) / parts, DEPTH);
-    for (size_t at = 0, col = 0; at < p->k; at += depth) {
-        const size_t end = at + depth < p->k ? (at + depth) * more / p->k : more;
-        for (; col < end; col++)
-            for (size_t q = 0; q < p->k; q += LINE)
-                __builtin_prefetch(b + (nr + col) * p->col + q, 0, 2);
-        p->t->pack(min_size(depth, p->k - at), cols, b + at, 1, p->col, out + at * nr);
-    }
-}
-
 static void pack_panel(void *arg, size_t i, size_t slot)
 {
     const struct packing *p = arg;
@@ -87,11 +69,8 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     float *out = p->out + i * p->panel;
     (void)slot;
     if (p->type == OX_WEIGHT_F32) {
-        if (p->row == 1)
-            turn_panel(p, first, cols, out);
-        else
-            t->pack(p->k, cols, (const float *)(const void *)p->b + first * p->col, p->row, p->col,
-                    out);
+        t->pack(p->k, cols, (const float *)(const void *)p->b + first * p->col, p->row, p->col,
+                out);
         return;
     }
     const uint16_t *b = (const uint16_t *)(const void *)p->b + first * p->col;

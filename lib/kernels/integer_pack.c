@@ -50,7 +50,6 @@ static uint32_t widened(uint32_t byte)
 static void pack_rows(const struct ox_integer_packing *p, const uint8_t *from, size_t cols,
                       char *out)
 {
-    enum { AHEAD = 32 }; /* rows: a few bytes of each are read, which no processor expects */
     const size_t nr = p->k->t->nr, depth = p->k->depth, row = p->channel;
     const uint32_t flip = p->flip;
     const bool pairs = p->k->t->layout == OX_INTEGER_PAIRS;
@@ -61,7 +60,6 @@ static void pack_rows(const struct ox_integer_packing *p, const uint8_t *from, s
         for (size_t i = 0; i < 4; i++) {
             keep[i] = q + i < depth ? 0xff : 0;
             x[i] = from + (keep[i] ? q + i : q) * row;
-            __builtin_prefetch(x[i] + AHEAD * row, 0, 3);
         }
         for (size_t j = 0; pairs && j < cols; j++) {
             const uint32_t a = widened((x[0][j] ^ flip) & keep[0]);
