@@ -62,8 +62,7 @@ static struct winograd_way winograd_by(const struct ox_conv *c, size_t tile, uns
     const double tiles = (double)c->batch * spots, more = four ? 14 : 16;
     const double late = late_cost(four ? LATE_4 : LATE_2, tiles);
     const double before = points * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
-    const double pairs = (double)c->in_channels * (double)c->out_channels;
-    if ((pairs >= LATE_PAIRS || (may & OX_CONV_PACKED_FOR_ONE_RUN && late < before)) &&
+    if ((double)c->in_channels * (double)c->out_channels >= LATE_PAIRS &&
         points * tiles * (double)c->in_channels <= LATE_FLOATS)
         return (struct winograd_way){four ? OX_CONV_WINOGRAD4_LATE : OX_CONV_WINOGRAD2_LATE,
                                      way_cost(c, points, spots, more, late)};
