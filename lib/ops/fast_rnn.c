@@ -445,6 +445,11 @@ enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err)
         return OX_OK;
     const bool both = wants_packed(&rnn) && is_fixed(r, 2);
     const size_t n = n_gates[rnn.kind] * rnn.hidden, k = rnn.input;
+    const bool few = ox_dense_wants_unpacked(t, rnn.steps * rnn.batch, n, k, 1, k);
+    if (few && !both) {
+        r->prepared->again = true; /* there may be more rows next time */
+        return OX_OK;
+    }
     const size_t floats = ox_dense_packed(t, k, n);
     const size_t recurrent = both ? recurrence_floats(t, &rnn) : 0;
     size_t bytes;
@@ -465,7 +470,8 @@ enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err)
                             (const float *)ox_fast_in(r, 2)->data + i * n * rnn.hidden,
                             to + i * recurrent);
     }
-    ox_run_absorb(r, W);
+    if (!few)
+        ox_run_absorb(r, W);
     return OX_OK;
 }
 
