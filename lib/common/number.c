@@ -64,6 +64,51 @@ static const char *shortest(char text[OX_NUMBER_BYTES], double value, bool singl
     return text;
 }
 
+/* N / 10^k, its zeros cut. */
+static void put_decimal(char text[OX_NUMBER_BYTES], bool negative, uint64_t n, unsigned k)
+{
+    char digits[OX_NUMBER_BYTES];
+    unsigned count = 0, zeros = 0;
+    for (; zeros < k && n % 10 == 0; zeros++)
+        n /= 10;
+    for (k -= zeros; n || (k && count < k + 2); n /= 10) {
+        digits[count++] = (char)('0' + n % 10);
+        if (count == k)
+            digits[count++] = '.';
+    }
+    if (negative)
+        *text++ = '-';
+    while (count)
+        *text++ = digits[--count];
+    *text = '\0';
+}
+
+/* What shortest() finds for most floats. A float by a power of ten up to 10^12 is exact in double, as is half the gap between floats
+ * by it, so that whether a decimal reads back is seen without reading it. False: it takes longer. */
+static bool shortest_float(char text[OX_NUMBER_BYTES], float value)
+{
+    enum { LEAST = -4, MOST = 5 }; /* powers of ten that %g writes without an exponent */
+    static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12};
+    const double size = fabs((double)value);
+    int exponent, power = LEAST;
+    if (!(size >= 1e-4 && size < 1e6) || frexp(size, &exponent) == 0.5)
+        return false;
+    while (power < MOST && size * tens[-LEAST] >= tens[power + 1 - LEAST])
+        power++;
+    for (int digits = FLT_DIG; digits <= FLT_DECIMAL_DIG; digits++) {
+        const int k = digits - 1 - power;
+        const double exact = size * tens[k], nearest = nearbyint(exact);
+        const double half_gap = ldexp(tens[k], exponent - FLT_MANT_DIG - 1);
+        if (fabs(nearest - exact) == half_gap)
+            return false;
+        if (fabs(nearest - exact) < half_gap) {
+            put_decimal(text, value < 0, (uint64_t)nearest, (unsigned)k);
+            return true;
+        }
+    }
+    return false;
+}
+
 static const char *whole(char text[OX_NUMBER_BYTES], double value)
 {
     snprintf(text, OX_NUMBER_BYTES, "%s%lld", value == 0 && signbit(value) ? "-" : "",
@@ -86,7 +131,7 @@ const char *ox_number_float(char text[OX_NUMBER_BYTES], float value)
         return not_finite(text, (double)value);
     if (fabsf(value) < 1e6f && value == truncf(value))
         return whole(text, (double)value);
-    return shortest(text, (double)value, true);
+    return shortest_float(text, value) ? text : shortest(text, (double)value, true);
 }
 
 static bool special_value(const char *text, size_t n, double *value)

@@ -2,6 +2,7 @@
  * run at all. Constant nodes become initializers. */
 #include <string.h>
 
+#include "common/forget.h"
 #include "graph/codes.h"
 #include "graph/match.h"
 #include "ops/evaluate.h"
@@ -139,6 +140,14 @@ static void drop_used(struct ox_rewrite *rw, const struct ox_node *node)
     }
 }
 
+/* What a mapped file's pages held is in the result now. */
+static void forget_inputs(const struct ox_node *node, const struct ox_tensor *const *in)
+{
+    for (size_t i = 0; i < node->n_inputs; i++)
+        if (in[i] && in[i]->dtype != OX_STRING)
+            ox_mapping_forget(in[i]->data, in[i]->n * ox_dtype_size(in[i]->dtype));
+}
+
 /* Whether the size of what would be made is known and worth it. */
 static bool is_worth(struct ox_rewrite *rw, const struct ox_node *node, bool widens,
                      struct balance *balance)
@@ -198,6 +207,7 @@ static void run_node(struct ox_rewrite *rw, struct ox_node *node, bool widens)
         rw->fold_left += balance.freed;
         rw->fold_left -= balance.made;
         rw->fold_room -= balance.made;
+        forget_inputs(node, in);
         drop_used(rw, node);
     }
 }

@@ -185,6 +185,7 @@ static bool keep_names(struct ox_rewrite *rw, const struct ox_rewrite_plan *plan
         char *name = ox_arena_strdup(&rw->arena, plan->keep[i]);
         if (!name || !ox_strmap_add(&rw->kept, name, strlen(name), &one, NULL))
             return false;
+        rw->kept_lengths |= UINT64_C(1) << strlen(name) % 64;
     }
     return true;
 }

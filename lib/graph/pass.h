@@ -63,6 +63,8 @@ struct ox_rewrite {
     bool failed;        /* out of memory */
     /* The rest is for the functions below. */
     struct ox_strmap kept;
+    uint64_t
+        kept_lengths; /* of those names: bit n % 64 for n characters, so that most values need no look into the map */
     bool only_kept;
     struct ox_shapes *shapes;
     uint32_t *n_known; /* values of each graph when shapes were inferred */

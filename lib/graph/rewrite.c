@@ -93,7 +93,8 @@ static void pin_captured(struct ox_rewrite *rw)
 
 static bool is_kept(const struct ox_rewrite *rw, const char *name)
 {
-    return ox_strmap_find(&rw->kept, name, strlen(name)) != OX_STRMAP_NONE;
+    const size_t n = strlen(name);
+    return rw->kept_lengths >> n % 64 & 1 && ox_strmap_find(&rw->kept, name, n) != OX_STRMAP_NONE;
 }
 
 bool ox_rw_enter(struct ox_rewrite *rw, struct ox_graph *graph)

@@ -3,6 +3,11 @@
 #include "common/compiler.h"
 #include "kernels/convolve_impl.h"
 
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 static bool pointwise(const struct ox_conv *c)
 {
     bool gaps = c->in_batch && c->in_batch != c->in[0] * c->in[1] * c->in_pixel;
@@ -180,17 +185,72 @@ static struct ox_dense as_product(const struct ox_conv *c)
     return (struct ox_dense){.m = c->batch * c->out[0] * c->out[1],
                              .n = c->out_channels,
                              .k = c->in_channels,
+                             .b = c->stored,
+                             .b_row = 1,
+                             .b_col = c->in_channels,
                              .a_row = c->in_pixel,
                              .a_col = 1,
                              .c_row = c->out_pixel};
 }
 
+bool ox_conv_reads_stored(const struct ox_compute *t, enum ox_conv_way way, const struct ox_conv *c)
+{
+    enum { ROWS_MOST = 256 }; /* more go by in parts, each of which packs for itself */
+    const size_t m = c->batch * c->out[0] * c->out[1], k = c->in_channels;
+    switch (way) {
+    case OX_CONV_POINTWISE:
+        /* Few would be summed in another order. */
+        return m <= ROWS_MOST && !ox_dense_wants_unpacked(t, m, c->out_channels, k, 1, k);
+    case OX_CONV_WINOGRAD2_LATE:
+        return ox_conv_winograd_late_reads_stored(t, c, 2);
+    case OX_CONV_WINOGRAD4_LATE:
+    case OX_CONV_WINOGRAD_STRIDED_LATE:
+        return ox_conv_winograd_late_reads_stored(t, c, 4);
+    case OX_CONV_DEPTHWISE:
+    case OX_CONV_JOINED:
+    case OX_CONV_WINOGRAD2:
+    case OX_CONV_WINOGRAD4:
+    case OX_CONV_WINOGRAD_STRIDED:
+    case OX_CONV_PADDED:
+        break;
+    case OX_CONV_INDIRECT:
+        return !c->transposed && c->groups == 1 && c->batch * c->out[0] * c->out[1] <= ROWS_MOST;
+    }
+    return false;
+}
+
+/* Of weights that are read where they lie so many output channels are packed at a time: they stay in L2. */
+static struct ox_conv some_channels(const struct ox_compute *t, const struct ox_conv *c)
+{
+    const size_t each = c->kernel[0] * c->kernel[1] * c->in_channels;
+    const size_t panels = t->block_floats / (each * t->nr + 1);
+    struct ox_conv part = *c;
+    part.stored = NULL;
+    part.out_channels = min_size((panels ? panels : 1) * t->nr, c->out_channels);
+    return part;
+}
+
+static void run_by_channels(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                            const float *in, float *out, const struct ox_epilogue *end, float *work)
+{
+    const size_t each = c->kernel[0] * c->kernel[1] * c->in_channels;
+    struct ox_conv part = some_channels(t, c);
+    float *packed = work + (ox_conv_indirect_work(c) + 15) / 16 * 16;
+    for (size_t at = 0; at < c->out_channels; at += part.out_channels) {
+        part.out_channels = min_size(part.out_channels, c->out_channels - at);
+        const struct ox_epilogue own = ox_end_at(end, 0, at);
+        ox_conv_indirect_pack(t, env, &part, c->stored + at * each, OX_WEIGHT_F32, packed);
+        ox_conv_indirect(t, env, &part, packed, in, out + at, &own, work);
+    }
+}
+
 size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum ox_conv_way way,
                     const struct ox_conv *c)
 {
+    const struct ox_dense d = as_product(c);
     switch (way) {
     case OX_CONV_POINTWISE:
-        return 0;
+        return c->stored ? ox_dense_work(t, env, &d) : 0;
     case OX_CONV_DEPTHWISE:
         return ox_conv_depthwise_work(c, env);
     case OX_CONV_JOINED:
@@ -210,7 +270,10 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
     case OX_CONV_INDIRECT:
         break;
     }
-    return ox_conv_indirect_work(c);
+    if (!c->stored)
+        return ox_conv_indirect_work(c);
+    const struct ox_conv part = some_channels(t, c);
+    return (ox_conv_indirect_work(c) + 15) / 16 * 16 + ox_conv_indirect_packed(t, &part);
 }
 
 void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_way way,
@@ -222,7 +285,7 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
     case OX_CONV_POINTWISE:
         d = as_product(c);
         d.a = in;
-        d.packed = packed;
+        d.packed = c->stored ? NULL : packed;
         d.c = out;
         d.end = *end;
         ox_dense_run(t, env, &d, work);
@@ -251,7 +314,10 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
         ox_conv_narrow(t, env, c, packed, in, out, end, work);
         break;
     case OX_CONV_INDIRECT:
-        ox_conv_indirect(t, env, c, packed, in, out, end, work);
+        if (c->stored)
+            run_by_channels(t, env, c, in, out, end, work);
+        else
+            ox_conv_indirect(t, env, c, packed, in, out, end, work);
         break;
     }
 }

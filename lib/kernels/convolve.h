@@ -30,7 +30,9 @@ struct ox_conv {
         out_pixel; /* floats from pixel to pixel: at least the channels; more reads or writes a slice */
     size_t in_batch,
         out_batch; /* floats from image to image; 0: in[0] * in[1] * in_pixel, and out so */
-    bool planar;   /* the input is NCHW (OX_CONV_PADDED only); in_pixel is then ignored */
+    const float *
+        stored; /* what ox_conv_reads_stored() takes: the weights as ox_conv_pack() would; NULL: packed */
+    bool planar; /* the input is NCHW (OX_CONV_PADDED only); in_pixel is then ignored */
     bool
         transposed; /* ConvTranspose: out = (in - 1) * stride + dilation * (kernel - 1) + 1 - pads; OX_CONV_INDIRECT, OX_CONV_JOINED */
 };
@@ -58,6 +60,10 @@ size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const st
 void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_way way,
                   const struct ox_conv *c, const void *weights, enum ox_weight_type type,
                   float *out);
+/* Whether weights that are used once need not be packed before: each is read once then, and by few outputs. They are told in c->stored,
+ * of which ox_conv_work() must know. The same bits. */
+bool ox_conv_reads_stored(const struct ox_compute *t, enum ox_conv_way way,
+                          const struct ox_conv *c);
 /* Floats of work that ox_conv_run() needs; SIZE_MAX when that overflows. */
 size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum ox_conv_way way,
                     const struct ox_conv *c);

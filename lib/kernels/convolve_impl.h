@@ -78,6 +78,9 @@ enum { OX_CONV_LATE_DEPTH = 128, OX_CONV_LATE_TILES = 128 };
 void ox_conv_winograd_late_pack(const struct ox_compute *t, struct ox_env *env,
                                 const struct ox_conv *c, const void *weights,
                                 enum ox_weight_type type, float *out);
+/* Whether every panel of weights goes past all tiles at once, so that none is packed twice. */
+bool ox_conv_winograd_late_reads_stored(const struct ox_compute *t, const struct ox_conv *c,
+                                        unsigned tile);
 size_t ox_conv_winograd_late_work(const struct ox_compute *t, const struct ox_env *env,
                                   const struct ox_conv *c, unsigned tile);
 void ox_conv_winograd_late(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,

@@ -88,6 +88,24 @@ struct packing {
     float *out;
 };
 
+/* The taps of a panel whose channels' taps are adjacent: turned as they lie, some channels at a time, and sorted by taps then. */
+static void pack_taps(const struct packing *p, const float *from, unsigned cols, float *out)
+{
+    enum { FLOATS = 1 << 13 };
+    const struct ox_compute *t = p->t;
+    const size_t k = p->c->in_channels / p->c->groups, taps = p->phase.taps[0] * p->phase.taps[1];
+    const size_t some = FLOATS / (taps * t->nr);
+    float turned[FLOATS];
+    for (size_t u0 = 0; u0 < k; u0 += some) {
+        const size_t n = min_size(some, k - u0);
+        t->pack(n * taps, cols, from + u0 * taps, 1, k * taps, turned);
+        for (size_t tap = 0; tap < taps; tap++)
+            for (size_t u = 0; u < n; u++)
+                memcpy(out + (tap * k + u0 + u) * t->nr, turned + (u * taps + tap) * t->nr,
+                       t->nr * sizeof *out);
+    }
+}
+
 /* One panel of one group: taps outermost, then channels. */
 static void pack_panel(void *arg, size_t i, size_t slot)
 {
@@ -103,7 +121,12 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     const size_t from = (c->transposed ? group * k * n : (group * n + first) * k) * taps +
                         (c->transposed ? first * taps : 0);
     float *out = p->out + i * t->nr * k * ph->taps[0] * ph->taps[1];
+    enum { TAPS_MOST = 64 };
     (void)slot;
+    if (p->type == OX_WEIGHT_F32 && !c->transposed && taps > 1 && taps <= TAPS_MOST) {
+        pack_taps(p, (const float *)p->weights + from, cols, out);
+        return;
+    }
     for (size_t r = 0; r < ph->taps[0]; r++) {
         for (size_t q = 0; q < ph->taps[1]; q++, out += k * t->nr) {
             const size_t at = from + (ph->first_tap[0] + r * ph->tap_step[0]) * c->kernel[1] +

@@ -156,8 +156,9 @@ struct job {
     size_t slot; /* floats of work */
     size_t
         depth; /* channels of the input that lie together; late: whose weights are transformed at a time, */
-    size_t cols;  /* of a task: panels that go past the input together, */
-    size_t piece; /* and floats of their weights from point to point */
+    size_t cols;        /* of a task: panels that go past the input together, */
+    size_t piece;       /* and floats of their weights from point to point */
+    size_t packed_part; /* floats of a panel that is packed as it is used */
 };
 
 static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned tile, struct job *j)
@@ -199,7 +200,16 @@ static void plan_late(const struct ox_compute *t, const struct ox_conv *c, unsig
     j->piece = j->depth * j->cols + 16;
     j->in_plane = (j->tiles * j->depth + 15) / 16 * 16 + 16;
     j->out_plane = j->group * j->cols + 16;
-    j->slot = pieces(tile) * j->piece + points(c, tile) * j->out_plane;
+    j->packed_part = c->stored ? j->depth * 9 * t->nr : 0;
+    j->slot = pieces(tile) * j->piece + points(c, tile) * j->out_plane + j->packed_part;
+}
+
+bool ox_conv_winograd_late_reads_stored(const struct ox_compute *t, const struct ox_conv *c,
+                                        unsigned tile)
+{
+    struct job j;
+    plan_late(t, c, tile, &j);
+    return t->taps_together && j.group == j.tiles;
 }
 
 /* Of the whole input, transformed. */
@@ -380,10 +390,16 @@ static void inputs_task(void *arg, size_t i, size_t slot)
     inputs(j, first, n, j->work + first * j->depth);
 }
 
-/* Weights as they were packed: those that a block of channels `run` deep at k0 needs of the panel at `col`. */
-static const float *late_weights(const struct job *j, size_t col, size_t k0)
+/* Weights as they were packed, or are now: those that a block of channels `run` deep at k0 needs of the panel at `col`. */
+static const float *late_weights(const struct job *j, size_t col, size_t k0, size_t run,
+                                 float *part)
 {
-    const size_t nr = j->t->nr;
+    const size_t nr = j->t->nr, all = j->c->in_channels * 9;
+    if (j->c->stored) {
+        j->t->pack(run * 9, (unsigned)min_size(nr, j->c->out_channels - col),
+                   j->c->stored + col * all + k0 * 9, 1, all, part);
+        return part;
+    }
     return j->packed + col * j->c->in_channels * 9 + k0 * (j->t->taps_together ? 9 * nr : nr);
 }
 
@@ -398,10 +414,18 @@ static void bring_nearer(const struct job *j, size_t col, size_t k0, size_t p)
         k0 = 0;
         col += j->cols;
     }
+    const size_t run = min_size(j->depth, k - k0) * 9;
+    if (j->c->stored) {
+        const size_t cols = min_size(col + j->cols, n) - min_size(col, n);
+        for (size_t i = p * cols / all; i < (p + 1) * cols / all; i++)
+            for (size_t q = 0; q < run; q += LINE)
+                __builtin_prefetch(j->c->stored + ((col + i) * k + k0) * 9 + q, 0, 2);
+        return;
+    }
     const size_t end = min_size(col + j->cols, (n + j->t->nr - 1) / j->t->nr * j->t->nr);
-    const size_t part = (min_size(j->depth, k - k0) * j->t->nr * 9 + all - 1) / all;
+    const size_t part = (run * j->t->nr + all - 1) / all;
     for (; col < end; col += j->t->nr) {
-        const float *from = late_weights(j, col, k0) + p * part;
+        const float *from = late_weights(j, col, k0, run / 9, NULL) + p * part;
         for (size_t i = 0; i < part; i += LINE)
             __builtin_prefetch(from + i, 0, 2);
     }
@@ -413,6 +437,7 @@ static void late_products(const struct job *j, size_t first, size_t n, size_t co
 {
     const struct ox_compute *t = j->t;
     const size_t k = j->c->in_channels, step = t->taps_together ? 9 * t->nr : t->nr;
+    float *const part = m + points(j->c, j->tile) * j->out_plane;
     const float *row;
     struct ox_line l = {.row = &row,
                         .rows = 1,
@@ -426,7 +451,7 @@ static void late_products(const struct job *j, size_t first, size_t n, size_t co
         l.add = k0 > 0;
         for (size_t i = 0; i < l.cols; i += t->nr) {
             const struct ox_winograd_weights w = {.depth = l.run,
-                                                  .in = late_weights(j, col + i, k0),
+                                                  .in = late_weights(j, col + i, k0, l.run, part),
                                                   .step = step,
                                                   .tap = t->taps_together ? t->nr : k * t->nr,
                                                   .out = weights + i * l.run,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/compiler.h"
+#include "common/forget.h"
 #include "kernels/dense_impl.h"
 
 enum { WIDEN = 64 };
@@ -35,6 +36,8 @@ struct packing {
     enum ox_weight_type type;
     size_t row, col;
     float *out;
+    size_t panel; /* floats from panel to panel of out */
+    bool forget;  /* columns of a mapped file, once they are packed */
 };
 
 /* Columns of two-byte weights are widened a piece at a time and packed from there. */
@@ -63,7 +66,7 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     const struct ox_compute *t = p->t;
     const size_t first = i * t->nr;
     const unsigned cols = (unsigned)min_size(t->nr, p->n - first);
-    float *out = p->out + first * p->k;
+    float *out = p->out + i * p->panel;
     (void)slot;
     if (p->type == OX_WEIGHT_F32) {
         t->pack(p->k, cols, (const float *)(const void *)p->b + first * p->col, p->row, p->col,
@@ -82,11 +85,36 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     }
 }
 
+static size_t weight_bytes(enum ox_weight_type type)
+{
+    return type == OX_WEIGHT_F32 ? sizeof(float) : sizeof(uint16_t);
+}
+
+static void pack_task(void *arg, size_t i, size_t slot)
+{
+    const struct packing *p = arg;
+    const size_t first = i * p->t->nr, column = p->col * weight_bytes(p->type);
+    pack_panel(arg, i, slot);
+    if (p->forget)
+        ox_mapping_forget(p->b + first * column, min_size(p->t->nr, p->n - first) * column);
+}
+
+/* Of a large matrix in a mapped file what is packed is given back while the rest is, so that not all of it is in memory twice. */
 void ox_dense_pack(const struct ox_compute *t, struct ox_env *env, size_t k, size_t n,
                    const void *b, enum ox_weight_type type, size_t b_row, size_t b_col, float *out)
 {
-    struct packing p = {t, k, n, b, type, b_row, b_col, out};
-    ox_spread(env, (n + t->nr - 1) / t->nr, (double)k * (double)n * 40, pack_panel, &p);
+    enum { LARGE = 1 << 19 };
+    const size_t panels = (n + t->nr - 1) / t->nr, row = b_row * weight_bytes(type);
+    const bool parts = n > 0 && k > LARGE / n, by_rows = parts && b_col == 1;
+    struct packing p = {t, k, n, b, type, b_row, b_col, out, k * t->nr, parts && b_row == 1};
+    for (size_t k0 = 0; k0 < k; k0 += p.k) {
+        p.k = by_rows ? min_size(LARGE / 4 / n + 1, k - k0) : k;
+        p.b = (const char *)b + k0 * row;
+        p.out = out + k0 * t->nr;
+        ox_spread(env, panels, (double)p.k * (double)n * 40, pack_task, &p);
+        if (by_rows)
+            ox_mapping_forget(p.b, p.k * row);
+    }
 }
 
 void ox_block_panels(const struct ox_block *b)
@@ -113,21 +141,24 @@ void ox_block_panels(const struct ox_block *b)
 void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t depth,
                       size_t others, bool pack, struct ox_blocking *out)
 {
-    enum { TASKS = 16, COLS_LEAST = 64, ROWS_PACKING = 192 };
+    enum { TASKS = 16, COLS_LEAST = 64, ROWS_PACKING = 192, COLS_PACKING = 192 };
     const double work = 2.0 * (double)m * (double)n * (double)k * (double)others;
     out->depth = depth;
     size_t most = t->block_floats / (out->depth ? out->depth : 1) / t->nr * t->nr;
     most = most < t->nr ? t->nr : most;
     size_t rows_most = SIZE_MAX;
     /* Enough pieces for every thread there may be, none so small that a thread is not worth its call. Columns are parted
-     * first: packed ones stay in L2 while all rows go by. Those who pack part rows first, so as to pack once. */
+     * first: packed ones stay in L2 while all rows go by. Those who pack part rows first, so as to pack once, and columns no finer
+     * than pays for reading the rows again. */
     size_t wanted = work < TASKS * 2e6 ? (size_t)(work / 2e6) : TASKS;
     wanted = (wanted + others - 1) / others;
     if (wanted > 1 && m > 0 && n > 0) {
         const size_t rows_least = pack ? ROWS_PACKING : (size_t)4 * t->mr;
         const size_t cols_least = round_up(COLS_LEAST, t->nr);
-        size_t row_parts = min_size(wanted, (m + rows_least - 1) / rows_least);
-        size_t col_parts = (wanted + row_parts - 1) / row_parts;
+        size_t row_parts = min_size(
+            wanted, pack && m > rows_least ? m / rows_least : (m + rows_least - 1) / rows_least);
+        size_t col_parts =
+            min_size((wanted + row_parts - 1) / row_parts, (n + COLS_PACKING - 1) / COLS_PACKING);
         if (!pack) {
             col_parts = min_size(wanted, (n + cols_least - 1) / cols_least);
             row_parts =
@@ -197,8 +228,9 @@ static void straighten(const struct job *j, const float *a, size_t rows, size_t 
 static const float *right_side(const struct job *j, size_t offset, size_t k0, size_t depth,
                                size_t first, size_t cols, float *out)
 {
+    enum { ROWS = 8 };
     const struct ox_dense *d = j->d;
-    const size_t size = d->b_type == OX_WEIGHT_F32 ? sizeof(float) : sizeof(uint16_t);
+    const size_t size = weight_bytes(d->b_type);
     struct packing p = {.t = j->t,
                         .k = depth,
                         .n = cols,
@@ -207,9 +239,17 @@ static const float *right_side(const struct job *j, size_t offset, size_t k0, si
                         .type = d->b_type,
                         .row = d->b_row,
                         .col = d->b_col,
-                        .out = out};
-    for (size_t i = 0; i * j->t->nr < cols; i++)
-        pack_panel(&p, i, 0);
+                        .out = out,
+                        .panel = depth * j->t->nr};
+    /* Some rows at a time past all panels, so that what is read of each lies together. */
+    p.k = d->b_col == 1 ? ROWS : depth;
+    for (size_t at = 0; at < depth; at += p.k) {
+        p.k = min_size(p.k, depth - at);
+        for (size_t i = 0; i * j->t->nr < cols; i++)
+            pack_panel(&p, i, 0);
+        p.b += p.k * d->b_row * size;
+        p.out += p.k * j->t->nr;
+    }
     return out;
 }
 

@@ -176,15 +176,19 @@ void ox_integer_dense_run(const struct ox_integer *t, struct ox_env *env,
     ox_integer_conv_run(t, env, &c, d->packed, d->a, d->a_signed, 0, d->c, &d->end, work);
 }
 
+enum { SUMS_MOST = 512 };
+
+bool ox_integer_dense_summed(const struct ox_integer *t, size_t k)
+{
+    return t->layout == OX_INTEGER_QUADS && k <= SUMS_MOST;
+}
+
 /* Products by ones. */
-bool ox_integer_dense_sums(const struct ox_integer *t, size_t k, size_t n, const void *packed,
+void ox_integer_dense_sums(const struct ox_integer *t, size_t k, size_t n, const void *packed,
                            int32_t *sums)
 {
-    enum { MOST = 512 };
-    uint8_t ones[MOST];
+    uint8_t ones[SUMS_MOST];
     const uint8_t *const row = ones;
-    if (t->layout != OX_INTEGER_QUADS || k > MOST)
-        return false;
     const struct ox_conv c = as_conv(1, n, k, k);
     struct ox_integer_core core;
     describe(t, &c, 1, k, &core);
@@ -197,7 +201,6 @@ bool ox_integer_dense_sums(const struct ox_integer *t, size_t k, size_t n, const
         tile.cols = (unsigned)ox_integer_least(t->nr, n - j);
         t->tile(&tile);
     }
-    return true;
 }
 
 void ox_integer_sums(size_t n, size_t count, const void *weights, bool is_signed, size_t step,
@@ -213,7 +216,9 @@ void ox_integer_sums(size_t n, size_t count, const void *weights, bool is_signed
     }
     for (size_t j = 0; col != 1 && j < n; j++) {
         int32_t sum = 0;
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; step == 1 && i < count; i++)
+            sum += (int8_t)(w[j * col + i] ^ flip);
+        for (size_t i = 0; step != 1 && i < count; i++)
             sum += (int8_t)(w[j * col + i * step] ^ flip);
         sums[j] = sum;
     }

@@ -233,8 +233,9 @@ size_t ox_integer_dense_work(const struct ox_integer *t, const struct ox_env *en
 void ox_integer_dense_run(const struct ox_integer *t, struct ox_env *env,
                           const struct ox_integer_dense *d, void *work);
 
-/* sums[j] of column j's weights as they are packed: what ox_integer_sums() gives. False: not of this table or depth. */
-bool ox_integer_dense_sums(const struct ox_integer *t, size_t k, size_t n, const void *packed,
+/* sums[j] of column j's weights as they are packed: what ox_integer_sums() gives; for tables and depths that are summed so. */
+bool ox_integer_dense_summed(const struct ox_integer *t, size_t k);
+void ox_integer_dense_sums(const struct ox_integer *t, size_t k, size_t n, const void *packed,
                            int32_t *sums);
 /* sums[j]: of the `count` weights of column j as packed (signed); they stand at j * col, `step` apart (OIHW: step 1, count =
  * col = all of I, H, W). */

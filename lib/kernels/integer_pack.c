@@ -96,7 +96,11 @@ static void pack_fours(const struct ox_integer_packing *p, const uint8_t *from, 
             const uint8_t *x = from + j0 * p->col + tap * p->tap;
             for (size_t c = 0; c < k->channels; c += 4, x += 4 * step, to += nr) {
                 const uint8_t *w = x;
-                for (size_t j = 0; j < n; j++, w += p->col)
+                for (size_t j = 0; step == 1 && j < n; j++, w += p->col) {
+                    memcpy(to + j, w, 4);
+                    to[j] ^= flip;
+                }
+                for (size_t j = 0; step != 1 && j < n; j++, w += p->col)
                     to[j] = (w[0] | (uint32_t)w[step] << 8 | (uint32_t)w[2 * step] << 16 |
                              (uint32_t)w[3 * step] << 24) ^
                             flip;

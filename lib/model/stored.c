@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/forget.h"
 #include "model/external.h"
 #include "model/name.h"
 #include "model/stored.h"
@@ -166,6 +167,20 @@ bool ox_packed_is_plain(enum ox_dtype dtype, const uint8_t *bytes, size_t n)
     return true;
 }
 
+/* Of a large tensor in a mapped file what is copied is given back while the rest is, so that not all of it is in memory twice. */
+static void unpack(enum ox_dtype dtype, const struct located *at, void *out)
+{
+    enum { PIECE = 1 << 18 };
+    const unsigned bits = ox_dtype_bits(dtype);
+    for (size_t i = 0; i < at->n; i += PIECE) {
+        const size_t n = at->n - i < PIECE ? at->n - i : PIECE;
+        const uint8_t *from = at->bytes + i / 8 * bits;
+        ox_tensor_unpack(dtype, from, n, (uint8_t *)out + i * ox_dtype_size(dtype));
+        if (at->n > 2 * PIECE)
+            ox_mapping_forget(from, n / 8 * bits);
+    }
+}
+
 static enum ox_status load_packed(struct ox_model *model, const struct ox_stored *stored,
                                   const struct located *at, bool copy, struct ox_tensor **out,
                                   struct ox_error *err)
@@ -176,7 +191,7 @@ static enum ox_status load_packed(struct ox_model *model, const struct ox_stored
     struct ox_tensor *tensor;
     OX_TRY(ox_tensor_new(&tensor, ox_env_budget(model->env), stored->dtype, stored->rank,
                          stored->dims, err));
-    ox_tensor_unpack(stored->dtype, at->bytes, at->n, tensor->data);
+    unpack(stored->dtype, at, tensor->data);
     *out = tensor;
     return OX_OK;
 }
@@ -294,7 +309,7 @@ enum ox_status ox_stored_fill(struct ox_model *model, const struct ox_stored *st
         if (status != OX_OK)
             return ox_fail_tensor(err, status, model, stored);
         if (at.bytes && at.n) {
-            ox_tensor_unpack(stored->dtype, at.bytes, at.n, tensor->data);
+            unpack(stored->dtype, &at, tensor->data);
             return OX_OK;
         }
     }

@@ -422,17 +422,34 @@ static enum ox_status prepare_bytes(struct ox_run *r, struct ox_error *err)
     return OX_OK;
 }
 
+/* Activations of one direction or both; false: one of them is not known here. */
+static bool find_functions(const struct ox_rnn *rnn, struct direction d[2])
+{
+    const size_t n = rnn->kind == OX_RNN_LSTM ? 3 : rnn->kind == OX_RNN_GRU ? 2 : 1;
+    for (size_t i = 0; i < rnn->directions * n; i++)
+        if (!find_function(&rnn->functions[i / n][i % n], &d[i / n].f[i % n]))
+            return false;
+    return true;
+}
+
 enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err)
 {
     if (has_bytes(r))
         return prepare_bytes(r, err);
     const struct ox_compute *t = ox_compute(ox_cpu());
+    struct direction unused[2];
     struct ox_rnn rnn;
-    if (r->once || !is_fixed(r, 1) || ox_rnn_read(r, kind_of(r), &rnn, NULL) != OX_OK ||
-        rnn.hidden == 0)
+    if (r->once || !is_fixed(r, 1) || ox_run_int(r, "layout", 0) != 0 ||
+        ox_rnn_read(r, kind_of(r), &rnn, NULL) != OX_OK || rnn.hidden == 0 ||
+        !find_functions(&rnn, unused))
         return OX_OK;
     const bool both = wants_packed(&rnn) && is_fixed(r, 2);
     const size_t n = n_gates[rnn.kind] * rnn.hidden, k = rnn.input;
+    const bool few = ox_dense_wants_unpacked(t, rnn.steps * rnn.batch, n, k, 1, k);
+    if (few && !both) {
+        r->prepared->again = true; /* there may be more rows next time */
+        return OX_OK;
+    }
     const size_t floats = ox_dense_packed(t, k, n);
     const size_t recurrent = both ? recurrence_floats(t, &rnn) : 0;
     size_t bytes;
@@ -453,6 +470,8 @@ enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err)
                             (const float *)ox_fast_in(r, 2)->data + i * n * rnn.hidden,
                             to + i * recurrent);
     }
+    if (!few)
+        ox_run_absorb(r, W);
     return OX_OK;
 }
 
@@ -502,7 +521,7 @@ static enum ox_status from_input(struct ox_run *r, const struct ox_rnn *rnn, siz
                          .a_row = k,
                          .a_col = 1,
                          .packed = packed ? packed + which * ox_dense_packed(t, k, g) : NULL,
-                         .b = (const float *)w->data + which * g * k,
+                         .b = packed ? NULL : (const float *)w->data + which * g * k,
                          .b_row = 1,
                          .b_col = k,
                          .c = out,
@@ -617,12 +636,8 @@ enum ox_status ox_fast_rnn(struct ox_run *r, struct ox_error *err)
     OX_TRY(ox_rnn_read(r, kind_of(r), &rnn, err));
     if (rnn.hidden == 0)
         return OX_UNSUPPORTED;
-    const size_t n_functions = rnn.kind == OX_RNN_LSTM ? 3 : rnn.kind == OX_RNN_GRU ? 2 : 1;
-    for (size_t i = 0; i < rnn.directions * n_functions; i++) {
-        const size_t which = i / n_functions, f = i % n_functions;
-        if (!find_function(&rnn.functions[which][f], &d[which].f[f]))
-            return OX_UNSUPPORTED;
-    }
+    if (!find_functions(&rnn, d))
+        return OX_UNSUPPORTED;
     const struct kept *kept = NULL;
     if (has_bytes(r)) {
         kept = ox_run_state(r);

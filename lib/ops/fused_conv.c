@@ -131,7 +131,8 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct 
     const unsigned may = OX_CONV_MAY_WINOGRAD2 | OX_CONV_MAY_WINOGRAD4 |
                          (r->once || !keep ? OX_CONV_PACKED_FOR_ONE_RUN : 0);
     enum ox_conv_way way = ox_conv_choose(job->table, &c, may);
-    size_t n = ox_conv_packed(job->table, way, &c);
+    const bool in_place = !keep && ox_conv_reads_stored(job->table, way, &c);
+    size_t n = in_place ? 0 : ox_conv_packed(job->table, way, &c);
     size_t head = (sizeof(struct packed_conv) + 63) / 64 * 64, n_bias = bias ? bias->n : 0;
     size_t floats;
     if (OX_ADD_OVERFLOWS(n, n_bias + 16, &floats) || floats > SIZE_MAX / 8)
@@ -152,13 +153,18 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct 
         packed->bias = packed->weights + (n + 15) / 16 * 16;
         memcpy(packed->bias, bias->data, n_bias * sizeof(float));
     }
-    ox_conv_pack(job->table, r->env, way, &c, from, OX_WEIGHT_F32, packed->weights);
+    if (in_place)
+        job->c.stored = from;
+    else
+        ox_conv_pack(job->table, r->env, way, &c, from, OX_WEIGHT_F32, packed->weights);
     return OX_OK;
 }
 
 static enum ox_status prepare_conv(struct ox_run *r, struct ox_error *err)
 {
     struct job job = {.table = ox_compute(ox_cpu())};
+    if (r->once)
+        return OX_OK;
     for (size_t i = IN_WEIGHTS; i <= IN_SCALE; i++)
         if (ox_run_has(r, i) && !r->fixed[i])
             return OX_OK;

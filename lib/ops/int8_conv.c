@@ -113,9 +113,10 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep,
     struct ox_int8_weights *packed = *out = ox_int8_weights_at(block, n, count, w);
     const bool zeros = ox_int8_weight_zeros(r, job->ports, n, packed->zero);
     const bool depthwise = is_depthwise(&job->c);
+    /* Sums first: they read the weights as they lie, and bring them near. */
+    ox_integer_sums(n, count, w->data, packed->is_signed, 1, count, packed->sums);
     ox_integer_conv_pack(job->table, r->env, &job->c, form, w->data, packed->is_signed,
                          zeros && depthwise ? packed->zero : NULL, packed->packed);
-    ox_integer_sums(n, count, w->data, packed->is_signed, 1, count, packed->sums);
     for (size_t j = 0; depthwise && j < n; j++)
         packed->sums[j] -= (int32_t)count * packed->zero[j];
     if (!zeros || depthwise)

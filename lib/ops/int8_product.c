@@ -74,10 +74,14 @@ static void fill_weights(const struct job *job, struct ox_env *env, const uint8_
                          struct ox_int8_weights *packed)
 {
     const size_t row = job->turned ? 1 : job->n, col = job->turned ? job->k : 1;
+    const bool shallow = once && ox_integer_dense_summed(job->table, job->k);
+    /* Sums of deep weights first: they read them as they lie, and bring them near. */
+    if (!shallow)
+        ox_integer_sums(job->n, job->k, w, packed->is_signed, row, col, packed->sums);
     ox_integer_dense_pack(job->table, env, job->k, job->n, w, packed->is_signed, row, col, once,
                           packed->packed);
-    if (!once || !ox_integer_dense_sums(job->table, job->k, job->n, packed->packed, packed->sums))
-        ox_integer_sums(job->n, job->k, w, packed->is_signed, row, col, packed->sums);
+    if (shallow)
+        ox_integer_dense_sums(job->table, job->k, job->n, packed->packed, packed->sums);
 }
 
 static size_t bytes_of(const struct job *job)

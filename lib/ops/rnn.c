@@ -388,7 +388,9 @@ static enum ox_status from_input(struct ox_run *r, const struct ox_rnn *rnn,
                                  struct ox_error *err)
 {
     size_t g = n_gates[rnn->kind] * rnn->hidden, rows = rnn->steps * rnn->batch;
-    OX_TRY(multiply(r, rows, g, rnn->input, q->x, q->w + which * g * rnn->input, out, g, err));
+    /* Without rows the weights may be gone: the fast kernels had packed them. */
+    const double *w = q->w ? q->w + which * g * rnn->input : NULL;
+    OX_TRY(multiply(r, rows, g, rnn->input, q->x, w, out, g, err));
     if (ox_run_has(r, OX_RNN_CODES))
         OX_TRY(saturate(r, OX_RNN_W, which, rows, ox_run_in(r, OX_RNN_CODES)->data,
                         ox_real_scalar(r, OX_RNN_CODES_SCALE, 1), out, err));
@@ -541,8 +543,8 @@ static void infer_rnn(struct ox_infer *c)
 
 #define RECURRENT(name, since, kernel)                                                             \
     {                                                                                              \
-        "", name, since, .infer = infer_rnn, .run = kernel, .fast = ox_fast_rnn,                   \
-                         .prepare = ox_prepare_rnn                                                 \
+        "", name, since, OX_OP_ANY_ADDRESS, .infer = infer_rnn, .run = kernel,                     \
+                                            .fast = ox_fast_rnn, .prepare = ox_prepare_rnn         \
     }
 
 const struct ox_op ox_ops_rnn[] = {RECURRENT("RNN", 1, run_rnn),    RECURRENT("RNN", 7, run_rnn),

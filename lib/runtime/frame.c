@@ -42,7 +42,7 @@ cleanup:
  * given back, so that weights are in memory once. They come back from the file if somebody looks again. */
 static void drop_source(struct ox_model *model, const struct ox_stored *stored)
 {
-    enum { LEAST = 1 << 18 };
+    enum { LEAST = 1 << 16 };
     if (stored->place == OX_STORED_WIDE)
         stored = stored->narrow;
     const uint8_t *bytes = stored->raw;

@@ -1,8 +1,9 @@
 /* Inputs drawn at random that a model can take: what is used as an index lies within what it indexes, masks are 0 or 1, lengths
  * are positive. Found by following the input through nodes that pass values on, to those that use them. */
-#include <math.h>
 #include <string.h>
 
+#include "kernels/casts.h"
+#include "kernels/normals.h"
 #include "runtime/runtime.h"
 
 enum { MOST_STEPS = 256, PIECE = 512 /* numbers drawn at a time */ };
@@ -18,18 +19,10 @@ struct walk {
     struct demand demand;
 };
 
-/* SplitMix64 (Steele, Lea, Flood 2014): the same numbers on every machine. */
+/* The same numbers on every machine. */
 static uint64_t next(uint64_t *state)
 {
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
-}
-
-static double uniform(uint64_t *state)
-{
-    return (double)(next(state) >> 11) * 0x1p-53;
+    return ox_split_mix(*state += OX_SPLIT_STEP);
 }
 
 /* A dimension of a value where it is a number; -1. */
@@ -189,56 +182,15 @@ static struct demand usual(enum ox_dtype dtype)
     }
 }
 
-static double double_of(uint64_t bits)
+/* Masks are 0 or 1, the first of each row 1, so that something is seen; of two draws each, as other numbers are. `at` counts from
+ * the tensor's first element. n <= PIECE. */
+static void fill_mask(double *to, size_t at, size_t n, size_t row, uint64_t *state)
 {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-/* log x, 0 < x <= 1, to 1e-15: of m = x 2^-e by s = (m - 1) / (m + 1), log m = 2 (s + s^3/3 + ...). libm's differ between
- * processors. Without a branch, so that compilers make vectors of it. */
-static double log_of(double x)
-{
-    const uint64_t root = 0x3FE6A09E667F3BCDu;  /* sqrt(1/2): m lies between it and sqrt(2) */
-    const uint64_t large = 0x4330000000000000u; /* 2^52, whose last bit is 1 */
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    const uint64_t biased = (bits - root + (UINT64_C(1023) << 52)) >> 52;
-    const double e = double_of(large | biased) - (0x1p52 + 1023);
-    const double m = double_of(bits - (biased << 52) + (UINT64_C(1023) << 52));
-    const double s = (m - 1) / (m + 1), q = s * s;
-    double sum = 1.0 / 19;
-#pragma GCC unroll 8
-    for (int k = 17; k > 1; k -= 2)
-        sum = sum * q + 1.0 / k;
-    return 2 * (sum * q * s + s) + e * 0.6931471805599453;
-}
-
-/* cos(2 pi v), 0 <= v < 1: sin(2 pi (|v - 1/2| - 1/4)) by its Taylor series. */
-static double cos_of_turn(double v)
-{
-    const double t = 6.283185307179586 * (fabs(v - 0.5) - 0.25), q = t * t;
-    double sum = 1;
-#pragma GCC unroll 10
-    for (int k = 20; k > 0; k -= 2)
-        sum = 1 - q * (1.0 / (k * (k + 1))) * sum;
-    return t * sum;
-}
-
-/* Normal by Box and Muller; masks 0 or 1, the first of each row 1, so that something is seen. `at` counts from the tensor's first
- * element. n <= PIECE. */
-static void fill_reals(double *to, size_t at, size_t n, size_t row, bool mask, uint64_t *state)
-{
-    double turn[PIECE];
     for (size_t i = 0; i < n; i++) {
-        to[i] = 1 - uniform(state);
-        turn[i] = uniform(state);
+        next(state);
+        const double turn = (double)(next(state) >> 11) * 0x1p-53;
+        to[i] = (at + i) % row == 0 || turn * 6.283185307179586 < 4;
     }
-    for (size_t i = 0; mask && i < n; i++)
-        to[i] = (at + i) % row == 0 || turn[i] * 6.283185307179586 < 4;
-    for (size_t i = 0; !mask && i < n; i++)
-        to[i] = sqrt(-2 * log_of(to[i])) * cos_of_turn(turn[i]);
 }
 
 static void fill_ints(int64_t *to, size_t at, size_t n, size_t row, bool mask, struct demand demand,
@@ -280,12 +232,15 @@ static void fill_numbers(struct ox_tensor *t, const char *name, const struct ox_
         demand = mask ? usual(OX_BOOL) : usual(t->dtype);
     for (size_t at = 0; at < t->n; at += PIECE) {
         const size_t n = t->n - at < PIECE ? t->n - at : PIECE;
-        if (real)
-            fill_reals(drawn.real, at, n, row, mask, state);
+        void *to = (char *)t->data + at * ox_dtype_size(t->dtype);
+        if (real && mask)
+            fill_mask(drawn.real, at, n, row, state);
+        else if (real)
+            ox_normals(ox_cpu(), state, n, drawn.real);
         else
             fill_ints(drawn.whole, at, n, row, mask, demand, state);
-        ox_elements_convert(t->dtype, (char *)t->data + at * ox_dtype_size(t->dtype),
-                            real ? OX_FLOAT64 : OX_INT64, &drawn, n, true);
+        if (!real || !ox_cast_run(ox_cpu(), OX_FLOAT64, t->dtype, n, &drawn, to))
+            ox_elements_convert(t->dtype, to, real ? OX_FLOAT64 : OX_INT64, &drawn, n, true);
     }
 }
 

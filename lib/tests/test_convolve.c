@@ -216,6 +216,25 @@ static void free_sides(struct sides *s)
     guarded_free(&s->residual);
 }
 
+/* Weights that are read where they lie give the same bits. */
+static void compare_stored(struct dice *d, const struct ox_compute *t, struct ox_env *env,
+                           enum ox_conv_way way, struct ox_conv c, const struct sides *s,
+                           const struct ox_epilogue *end)
+{
+    if (!ox_conv_reads_stored(t, way, &c))
+        return;
+    c.stored = s->weights.at;
+    struct guarded work = guarded_new(d, ox_conv_work(t, env, way, &c), false);
+    struct guarded out = guarded_new(d, s->out.n, false);
+    memcpy(out.at, s->out.at, s->out.n * sizeof *out.at);
+    for (size_t i = 0; i < c.batch * c.out[0] * c.out[1]; i++)
+        memset(out.at + i * c.out_pixel, 0, c.out_channels * sizeof *out.at);
+    ox_conv_run(t, env, way, &c, NULL, s->in.at, out.at, end, work.at);
+    ck_assert(memcmp(out.at, s->out.at, s->out.n * sizeof *out.at) == 0);
+    guarded_free(&work);
+    guarded_free(&out);
+}
+
 static void try_conv(struct dice *d, const struct ox_compute *t, enum ox_conv_way way,
                      unsigned threads)
 {
@@ -238,6 +257,7 @@ static void try_conv(struct dice *d, const struct ox_compute *t, enum ox_conv_wa
     const bool four = way == OX_CONV_WINOGRAD4 || way == OX_CONV_WINOGRAD4_LATE;
     const double grown = four ? 30 : way >= OX_CONV_WINOGRAD2 ? 4 : 1;
     compare(&c, &s, &end, (sqrt(terms) + 4) * grown, way);
+    compare_stored(d, t, env, way, c, &s, &end);
     free_sides(&s);
     ox_env_release(env);
 }
@@ -248,6 +268,36 @@ START_TEST(convolutions_of_any_shape_are_near_the_sums_in_double)
     const unsigned turn = (unsigned)_i / N_WAYS;
     try_conv(&d, table_at(turn % n_tables()), (enum ox_conv_way)(_i % N_WAYS),
              1 + turn / n_tables() % 2);
+}
+END_TEST
+
+START_TEST(stored_weights_of_many_channels_are_read_in_parts)
+{
+    struct dice d = {(uint64_t)_i};
+    const struct ox_compute *t = table_at((unsigned)_i % n_tables());
+    const struct ox_conv c = {.batch = 1,
+                              .groups = 1,
+                              .in_channels = 70,
+                              .out_channels = 301,
+                              .kernel = {3, 3},
+                              .stride = {2, 2},
+                              .dilation = {1, 1},
+                              .pad = {1, 1},
+                              .in = {9, 7},
+                              .out = {5, 4},
+                              .in_pixel = 70,
+                              .out_pixel = 303};
+    struct sides s = {.in = guarded_new(&d, 9 * 7 * 70, true),
+                      .out = guarded_new(&d, 5 * 4 * 303, true),
+                      .weights = guarded_new(&d, 301 * 70 * 9, true)};
+    s.packed = guarded_new(&d, ox_conv_packed(t, OX_CONV_INDIRECT, &c), false);
+    s.work = guarded_new(&d, ox_conv_work(t, NULL, OX_CONV_INDIRECT, &c), false);
+    const struct ox_epilogue end = random_end(&d, &c, &s);
+    ox_conv_pack(t, NULL, OX_CONV_INDIRECT, &c, s.weights.at, OX_WEIGHT_F32, s.packed.at);
+    ox_conv_run(t, NULL, OX_CONV_INDIRECT, &c, s.packed.at, s.in.at, s.out.at, &end, s.work.at);
+    ck_assert(ox_conv_reads_stored(t, OX_CONV_INDIRECT, &c));
+    compare_stored(&d, t, NULL, OX_CONV_INDIRECT, c, &s, &end);
+    free_sides(&s);
 }
 END_TEST
 
@@ -576,6 +626,7 @@ int main(void)
     TCase *tc = tcase_create("convolve");
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, convolutions_of_any_shape_are_near_the_sums_in_double, 0, 120 * N_WAYS);
+    tcase_add_loop_test(tc, stored_weights_of_many_channels_are_read_in_parts, 0, 10);
     tcase_add_loop_test(tc, a_chain_gives_the_bits_of_its_stages, 0, 120);
     tcase_add_loop_test(tc, deep_sums_are_cut_and_put_together, 0, 2);
     tcase_add_test(tc, winograd_keeps_the_error_that_is_documented);

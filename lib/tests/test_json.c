@@ -1,5 +1,6 @@
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "common/number.h"
 #include "onnxtool.h"
@@ -118,6 +119,35 @@ static const char *single(float value)
     return ox_number_float(text, value);
 }
 
+/* By trying one length after another. */
+static void expect_shortest(float value)
+{
+    char text[OX_NUMBER_BYTES];
+    for (int digits = FLT_DIG; digits <= FLT_DECIMAL_DIG; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, (double)value);
+        if (strtof(text, NULL) == value)
+            break;
+    }
+    ck_assert_str_eq(single(value), text);
+}
+
+START_TEST(floats_of_usual_size_are_printed_as_by_trial)
+{
+    uint64_t state = 1;
+    for (int i = 0; i < 50000; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        const float some = (float)(int32_t)(state >> 32) / (float)(1 << i % 31);
+        const float few = (float)(int32_t)(state >> 44) / 1000;
+        expect_shortest(some == truncf(some) ? some + 0.5f : some);
+        expect_shortest(few == truncf(few) ? 0.3f : few);
+    }
+    expect_shortest(0x1.ffffep-1f);
+    expect_shortest(999999.94f);
+    expect_shortest(1e-4f);
+    expect_shortest(0x1.a36e3p-14f);
+}
+END_TEST
+
 START_TEST(floats_have_the_fewest_digits_that_read_back)
 {
     ck_assert_str_eq(real(0.1), "0.1");
@@ -201,6 +231,7 @@ int main(void)
     tcase_add_test(tests, integers_keep_all_their_digits);
     tcase_add_test(tests, what_json_has_no_number_for_is_a_string);
     tcase_add_test(tests, floats_have_the_fewest_digits_that_read_back);
+    tcase_add_test(tests, floats_of_usual_size_are_printed_as_by_trial);
     tcase_add_test(tests, every_float_reads_back);
     tcase_add_test(tests, numbers_are_read_whole_or_not_at_all);
     suite_add_tcase(suite, tests);
