@@ -7,8 +7,9 @@
 
 #include "common/env.h"
 
-/* Threads look for work this often before they sleep: waking one costs as much as a small operator. */
-enum { SPINS = 2000, MOST_THREADS = 1024 };
+/* Threads look for work IDLE_SPINS times before they sleep, for waking one costs as much as a small operator; a caller looks SPINS times
+ * for the end of a job, for whom it waits for may need its core. */
+enum { SPINS = 2000, IDLE_SPINS = 2 * SPINS, MOST_THREADS = 1024 };
 
 /* Of ox_threads.job: a worker may join, which adds JOINED. */
 enum { OPEN = 1, JOINED = 2 };
@@ -25,7 +26,7 @@ struct ox_threads {
     void *arg;
     size_t n;
     _Atomic size_t next;
-    unsigned spins;
+    bool spins;
     size_t n_workers;
     pthread_t workers[];
 };
@@ -56,7 +57,7 @@ static void *work(void *arg)
     struct ox_threads *pool = arg;
     unsigned seen = 0;
     for (;;) {
-        for (unsigned spin = 0; spin < pool->spins && !news(pool, seen); spin++)
+        for (unsigned spin = 0; pool->spins && spin < IDLE_SPINS && !news(pool, seen); spin++)
             OX_RELAX();
         if (!news(pool, seen)) {
             pthread_mutex_lock(&pool->lock);
@@ -105,7 +106,7 @@ static struct ox_threads *make_pool(unsigned n_threads)
     pthread_cond_init(&pool->done, NULL);
     atomic_flag_clear(&pool->busy);
     /* With more threads than cores a thread that spins keeps another from its work. */
-    pool->spins = n_threads <= ox_cores() ? SPINS : 0;
+    pool->spins = n_threads <= ox_cores();
     /* Signals sent to the program are for its own threads; faults must reach the thread at fault. */
     sigset_t blocked;
     sigset_t old;
@@ -156,7 +157,7 @@ static void run_job(struct ox_threads *pool, size_t n, void (*task)(void *arg, s
     pthread_mutex_unlock(&pool->lock);
     take_tasks(pool);
     atomic_fetch_and(&pool->job, ~(size_t)OPEN);
-    for (unsigned spin = 0; spin < pool->spins && atomic_load(&pool->job) > 0; spin++)
+    for (unsigned spin = 0; pool->spins && spin < SPINS && atomic_load(&pool->job) > 0; spin++)
         OX_RELAX();
     if (atomic_load(&pool->job) == 0)
         return;
