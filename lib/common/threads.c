@@ -7,22 +7,26 @@
 
 #include "common/env.h"
 
-/* Threads look for work this often before they sleep: waking one costs as much as a small operator. */
-enum { SPINS = 2000, MOST_THREADS = 1024 };
+/* Threads look for work IDLE_SPINS times before they sleep, for waking one costs as much as a small operator; a caller looks SPINS times
+ * for the end of a job, for whom it waits for may need its core. */
+enum { SPINS = 2000, IDLE_SPINS = 2 * SPINS, MOST_THREADS = 1024 };
+
+/* Of ox_threads.job: a worker may join, which adds JOINED. */
+enum { OPEN = 1, JOINED = 2 };
 
 struct ox_threads {
     pthread_mutex_t lock;
     pthread_cond_t wake; /* generation or stop changed */
-    pthread_cond_t done; /* running fell to 0 */
+    pthread_cond_t done; /* job fell to 0 */
     atomic_flag busy;    /* a job is under way */
     _Atomic unsigned generation;
     _Atomic bool stop;
-    _Atomic size_t running; /* workers that have not finished the present job */
+    _Atomic size_t job; /* OPEN, and JOINED a worker that has not finished it */
     void (*task)(void *arg, size_t i);
     void *arg;
     size_t n;
     _Atomic size_t next;
-    unsigned spins;
+    bool spins;
     size_t n_workers;
     pthread_t workers[];
 };
@@ -39,12 +43,21 @@ static bool news(struct ox_threads *pool, unsigned seen)
     return atomic_load(&pool->generation) != seen || atomic_load(&pool->stop);
 }
 
+static bool join(struct ox_threads *pool)
+{
+    size_t job = atomic_load(&pool->job);
+    while (job & OPEN)
+        if (atomic_compare_exchange_weak(&pool->job, &job, job + JOINED))
+            return true;
+    return false;
+}
+
 static void *work(void *arg)
 {
     struct ox_threads *pool = arg;
     unsigned seen = 0;
     for (;;) {
-        for (unsigned spin = 0; spin < pool->spins && !news(pool, seen); spin++)
+        for (unsigned spin = 0; pool->spins && spin < IDLE_SPINS && !news(pool, seen); spin++)
             OX_RELAX();
         if (!news(pool, seen)) {
             pthread_mutex_lock(&pool->lock);
@@ -55,8 +68,10 @@ static void *work(void *arg)
         if (atomic_load(&pool->stop))
             return NULL;
         seen = atomic_load(&pool->generation);
+        if (!join(pool))
+            continue;
         take_tasks(pool);
-        if (atomic_fetch_sub(&pool->running, 1) == 1) {
+        if (atomic_fetch_sub(&pool->job, JOINED) == JOINED) {
             pthread_mutex_lock(&pool->lock);
             pthread_cond_signal(&pool->done);
             pthread_mutex_unlock(&pool->lock);
@@ -91,7 +106,7 @@ static struct ox_threads *make_pool(unsigned n_threads)
     pthread_cond_init(&pool->done, NULL);
     atomic_flag_clear(&pool->busy);
     /* With more threads than cores a thread that spins keeps another from its work. */
-    pool->spins = n_threads <= ox_cores() ? SPINS : 0;
+    pool->spins = n_threads <= ox_cores();
     /* Signals sent to the program are for its own threads; faults must reach the thread at fault. */
     sigset_t blocked;
     sigset_t old;
@@ -128,22 +143,26 @@ static struct ox_threads *pool_of(struct ox_env *env)
     return fresh;
 }
 
+/* Nobody waits for a worker that has not come by the time the last task is taken: its core may be another program's. */
 static void run_job(struct ox_threads *pool, size_t n, void (*task)(void *arg, size_t i), void *arg)
 {
     pool->task = task;
     pool->arg = arg;
     pool->n = n;
     atomic_store(&pool->next, 0);
-    atomic_store(&pool->running, pool->n_workers);
+    atomic_store(&pool->job, OPEN);
     pthread_mutex_lock(&pool->lock);
     atomic_fetch_add(&pool->generation, 1);
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
     take_tasks(pool);
-    for (unsigned spin = 0; spin < pool->spins && atomic_load(&pool->running) > 0; spin++)
+    atomic_fetch_and(&pool->job, ~(size_t)OPEN);
+    for (unsigned spin = 0; pool->spins && spin < SPINS && atomic_load(&pool->job) > 0; spin++)
         OX_RELAX();
-    pthread_mutex_lock(&pool->lock); /* also lets the last worker leave its signal behind */
-    while (atomic_load(&pool->running) > 0)
+    if (atomic_load(&pool->job) == 0)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    while (atomic_load(&pool->job) > 0)
         pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
 }
