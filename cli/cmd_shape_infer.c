@@ -103,8 +103,10 @@ static void print_row(struct ox_strbuf *out, struct ox_strbuf cells[COLUMNS],
 {
     for (int i = 0; i < COLUMNS; i++) {
         ox_strbuf_puts(out, ox_strbuf_text(&cells[i], out));
-        if (i + 1 < COLUMNS)
-            ox_strbuf_printf(out, "%*s", (int)(widths[i] - text_width(cells[i].data)) + 2, "");
+        if (i + 1 == COLUMNS)
+            break;
+        size_t own = text_width(cells[i].data);
+        ox_strbuf_printf(out, "%*s", (own < widths[i] ? (int)(widths[i] - own) : 0) + 2, "");
     }
     ox_strbuf_putc(out, '\n');
 }
@@ -140,13 +142,8 @@ static enum ox_status print_table(struct cli *cli, struct ox_shapes *shapes, con
             ox_strbuf_puts(&cli->out, ":\n");
         }
         good = good && fill_row(cells, &entry);
-        size_t row[COLUMNS];
-        for (int k = 0; k < COLUMNS && good; k++) {
-            size_t wide = text_width(cells[k].data);
-            row[k] = wide > widths[k] ? wide : widths[k];
-        }
         if (good)
-            print_row(&cli->out, cells, row);
+            print_row(&cli->out, cells, widths);
         if (cli->out.len >= AT_ONCE)
             status = cli_flush(cli);
     }

@@ -130,12 +130,6 @@ void *ox_arena_words(struct ox_arena *arena, size_t bytes)
     return take(arena, bytes, WORD);
 }
 
-void ox_arena_undo(struct ox_arena *arena, void *words, size_t bytes)
-{
-    if (arena->at == (char *)words + rounded(bytes, WORD))
-        arena->at = words;
-}
-
 void *ox_arena_array(struct ox_arena *arena, size_t count, size_t size)
 {
     size_t bytes;

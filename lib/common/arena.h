@@ -35,8 +35,6 @@ void ox_arena_release(struct ox_arena *arena);
 void *ox_arena_alloc(struct ox_arena *arena, size_t bytes);
 /* ... aligned for pointers and numbers of 8 bytes: many small ones take less room so. */
 void *ox_arena_words(struct ox_arena *arena, size_t bytes);
-/* Gives back what ox_arena_words() just made, unless something was allocated since. */
-void ox_arena_undo(struct ox_arena *arena, void *words, size_t bytes);
 /* Makes the next `bytes` come from one block, without touching them. False: out of memory or over the budget. */
 bool ox_arena_reserve(struct ox_arena *arena, size_t bytes);
 /* count * size, checked. */

@@ -1,5 +1,7 @@
 #include "common/utf8.h"
 
+#include <string.h>
+
 size_t ox_utf8_next(const char *p, size_t n, uint32_t *code)
 {
     if (n == 0)
@@ -24,6 +26,19 @@ size_t ox_utf8_next(const char *p, size_t n, uint32_t *code)
         return 0;
     *code = value;
     return length;
+}
+
+size_t ox_utf8_plain(const char *p, size_t n)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+    size_t at = 0;
+    for (uint64_t word; n - at >= sizeof word; at += sizeof word) {
+        memcpy(&word, p + at, sizeof word);
+        if ((word | (word - ones)) &
+            tops) /* where no top bit is set, taking 1 sets one in a zero byte alone or above it */
+            break;
+    }
+    return at;
 }
 
 size_t ox_utf8_encode(uint32_t code, char bytes[4])

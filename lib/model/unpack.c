@@ -22,7 +22,6 @@ enum {
 /* A message that is being read. */
 struct frame {
     ProtobufCMessage *message;
-    ProtobufCMessage **slot; /* where the message around it has it; NULL for the outermost */
     struct ox_span first;
     const struct ox_span *more; /* the parts that are merged into it */
     size_t n_more;
@@ -77,13 +76,12 @@ static enum ox_status no_room(const struct unpacker *u, size_t bytes)
     return ox_no_room(u->arena->budget, bytes > 1 << 20 ? bytes : 1 << 20, u->name, u->err);
 }
 
-static enum ox_status malformed(const struct unpacker *u, const struct frame *f,
+static enum ox_status malformed(const struct unpacker *u, const ProtobufCMessageDescriptor *type,
                                 const ProtobufCFieldDescriptor *field, const uint8_t *at,
                                 const char *why)
 {
     return ox_fail(u->err, OX_INPUT, "%s: byte %zu: %s%s%s: %s", u->name, (size_t)(at - u->base),
-                   f->message->descriptor->short_name, field ? "." : "", field ? field->name : "",
-                   why);
+                   type->short_name, field ? "." : "", field ? field->name : "", why);
 }
 
 static enum ox_status changed(const struct unpacker *u)
@@ -204,7 +202,7 @@ static enum ox_status next_record(struct unpacker *u, struct frame *f, struct ox
     }
     const char *why;
     if (!ox_record_read(record, &f->at, f->end, &why))
-        return malformed(u, f, NULL, f->at, why);
+        return malformed(u, f->message->descriptor, NULL, f->at, why);
     /* Weights are stepped over, but not the pages that the kernel maps around what stands between them: 64 KiB, or 2 MiB
      * where the file system keeps files in such pieces. */
     if (record->type == OX_WIRE_BYTES && record->bytes.n >= FAR_BYTES) {
@@ -218,7 +216,7 @@ static enum ox_status next_record(struct unpacker *u, struct frame *f, struct ox
 
 /* ---- First walk over a message: what is there, how often --------------------------------------------------------- */
 
-static enum ox_status count_packed(struct unpacker *u, const struct frame *f,
+static enum ox_status count_packed(struct unpacker *u, const ProtobufCMessageDescriptor *type,
                                    const ProtobufCFieldDescriptor *field, struct ox_span bytes,
                                    size_t *n)
 {
@@ -226,9 +224,9 @@ static enum ox_status count_packed(struct unpacker *u, const struct frame *f,
     const uint8_t *at;
     const char *why;
     if (forms[field->type].wire == OX_WIRE_VARINT)
-        return ox_varints_count(bytes, n, &at, &why) ? OX_OK : malformed(u, f, field, at, why);
+        return ox_varints_count(bytes, n, &at, &why) ? OX_OK : malformed(u, type, field, at, why);
     if (bytes.n % width)
-        return malformed(u, f, field, bytes.p, "its length is no multiple of its elements'");
+        return malformed(u, type, field, bytes.p, "its length is no multiple of its elements'");
     *n = bytes.n / width;
     return OX_OK;
 }
@@ -264,7 +262,7 @@ static enum ox_status count_fields(struct unpacker *u, struct frame *f)
         }
         size_t n = 1;
         if (use == USE_PACKED)
-            OX_TRY(count_packed(u, f, field, record.bytes, &n));
+            OX_TRY(count_packed(u, type, field, record.bytes, &n));
         if (is_oneof(field) && chosen != record.number) {
             restart_oneof(f, record.start, (int32_t)record.number);
             chosen = record.number;
@@ -323,9 +321,8 @@ static enum ox_status new_message(struct unpacker *u, const ProtobufCMessageDesc
     return OX_OK;
 }
 
-/* Enters a message: from here on its records are the next. */
-static enum ox_status push(struct unpacker *u, ProtobufCMessage *message, ProtobufCMessage **slot,
-                           struct ox_span first, const struct ox_span *more, size_t n_more)
+/* Counts a message that begins here, within the limits. */
+static enum ox_status count_message(struct unpacker *u, struct ox_span first)
 {
     uint64_t nesting = u->env->limits.nesting, submessages = u->env->limits.submessages;
     if (!nesting || nesting > MAX_NESTING)
@@ -338,6 +335,14 @@ static enum ox_status push(struct unpacker *u, ProtobufCMessage *message, Protob
         return ox_fail(u->err, OX_LIMIT,
                        "%s: more than %" PRIu64 " submessages (limit submessages)", u->name,
                        submessages);
+    return OX_OK;
+}
+
+/* Enters a message: from here on its records are the next. */
+static enum ox_status push(struct unpacker *u, ProtobufCMessage *message, struct ox_span first,
+                           const struct ox_span *more, size_t n_more)
+{
+    OX_TRY(count_message(u, first));
     if (u->depth == u->capacity) {
         size_t capacity = u->capacity ? u->capacity * 2 : 16;
         struct frame *stack = realloc(u->stack, capacity * sizeof *stack);
@@ -347,8 +352,12 @@ static enum ox_status push(struct unpacker *u, ProtobufCMessage *message, Protob
         u->capacity = capacity;
     }
     struct frame *f = &u->stack[u->depth++];
-    *f = (struct frame){
-        .message = message, .slot = slot, .first = first, .more = more, .n_more = n_more};
+    memset(f, 0,
+           offsetof(struct frame, counts) + message->descriptor->n_fields * sizeof *f->counts);
+    f->message = message;
+    f->first = first;
+    f->more = more;
+    f->n_more = n_more;
     rewind_frame(f);
     if (message->descriptor == &onnx__tensor_proto__descriptor) {
         struct ox_wire_tensor *tensor = (struct ox_wire_tensor *)message;
@@ -386,25 +395,25 @@ static char *string_room(struct unpacker *u, size_t bytes)
     return room;
 }
 
-static enum ox_status check_string(const struct unpacker *u, const struct frame *f,
+static enum ox_status check_string(const struct unpacker *u, const ProtobufCMessageDescriptor *type,
                                    const ProtobufCFieldDescriptor *field, const char *text,
                                    struct ox_span bytes)
 {
-    for (size_t at = 0; at < bytes.n;) {
+    for (size_t at = ox_utf8_plain(text, bytes.n); at < bytes.n;) {
         uint32_t code;
         uint8_t byte = (uint8_t)text[at];
         size_t length = byte && byte < 0x80 ? 1
                         : byte              ? ox_utf8_next(text + at, bytes.n - at, &code)
                                             : 0;
         if (!length)
-            return malformed(u, f, field, bytes.p + at,
+            return malformed(u, type, field, bytes.p + at,
                              byte ? "a string is not UTF-8" : "a string holds a NUL");
         at += length;
     }
     return OX_OK;
 }
 
-static enum ox_status read_string(struct unpacker *u, const struct frame *f,
+static enum ox_status read_string(struct unpacker *u, const ProtobufCMessageDescriptor *type,
                                   const ProtobufCFieldDescriptor *field, struct ox_span bytes,
                                   char **out)
 {
@@ -419,7 +428,7 @@ static enum ox_status read_string(struct unpacker *u, const struct frame *f,
         return no_room(u, bytes.n + 1);
     memcpy(text, bytes.p, bytes.n); /* judged after copying: a mapped file may change */
     text[bytes.n] = '\0';
-    OX_TRY(check_string(u, f, field, text, bytes));
+    OX_TRY(check_string(u, type, field, text, bytes));
     *recent = (struct recent){text, bytes.n};
     *out = text;
     return OX_OK;
@@ -547,6 +556,64 @@ static enum ox_status gather(struct unpacker *u, const struct frame *f, unsigned
     return OX_OK;
 }
 
+/* The input up to here was read and is not needed again. */
+static void leave(struct unpacker *u, const uint8_t *at)
+{
+    if (at < u->kept) { /* a walk that went ahead had left this too */
+        u->kept = at;
+    } else if (at - u->kept >= FAR_BYTES) {
+        ox_mapping_forget(u->kept, (size_t)(at - u->kept));
+        u->kept = at;
+    }
+}
+
+/* The place of the entry of these two strings among those that came before. */
+static Onnx__StringStringEntryProto **known_entry(struct unpacker *u, const char *key,
+                                                  const char *value)
+{
+    uintptr_t hash = (uintptr_t)key ^ (uintptr_t)value * 31;
+    return &u->entries[(hash ^ hash >> 8) % N_ENTRIES];
+}
+
+static bool is_entry_of(const Onnx__StringStringEntryProto *entry, const char *key,
+                        const char *value)
+{
+    return entry && entry->key == key && entry->value == value;
+}
+
+/* An entry as all exporters write it, key and value once and in this order, without a frame of its own: models have more of them than of
+ * all else. *done is false for any other. */
+static enum ox_status read_entry(struct unpacker *u, struct ox_span bytes, ProtobufCMessage **slot,
+                                 bool *done)
+{
+    const ProtobufCMessageDescriptor *type = &onnx__string_string_entry_proto__descriptor;
+    struct ox_record key, value;
+    const uint8_t *at = bytes.p, *end = bytes.p + bytes.n;
+    const char *why;
+    *done = at < end && ox_record_read(&key, &at, end, &why) && key.type == OX_WIRE_BYTES &&
+            key.number == type->fields[0].id && at < end &&
+            ox_record_read(&value, &at, end, &why) && value.type == OX_WIRE_BYTES &&
+            value.number == type->fields[1].id && at == end;
+    if (!*done)
+        return OX_OK;
+    OX_TRY(count_message(u, bytes));
+    OX_TRY(poll(u));
+    char *strings[2] = {NULL, NULL};
+    OX_TRY(read_string(u, type, &type->fields[0], key.bytes, &strings[0]));
+    OX_TRY(read_string(u, type, &type->fields[1], value.bytes, &strings[1]));
+    Onnx__StringStringEntryProto **known = known_entry(u, strings[0], strings[1]);
+    if (!is_entry_of(*known, strings[0], strings[1])) {
+        ProtobufCMessage *message = NULL;
+        OX_TRY(new_message(u, type, &message));
+        *known = (Onnx__StringStringEntryProto *)message;
+        (*known)->key = strings[0];
+        (*known)->value = strings[1];
+    }
+    *slot = &(*known)->base;
+    leave(u, end);
+    return OX_OK;
+}
+
 static enum ox_status enter_message(struct unpacker *u, struct frame *f,
                                     const ProtobufCFieldDescriptor *field, unsigned index,
                                     struct ox_span bytes, ProtobufCMessage **slot)
@@ -555,8 +622,14 @@ static enum ox_status enter_message(struct unpacker *u, struct frame *f,
     size_t n_more = 0;
     if (field->label != PROTOBUF_C_LABEL_REPEATED)
         OX_TRY(gather(u, f, index, &more, &n_more));
+    if (field->descriptor == &onnx__string_string_entry_proto__descriptor && !n_more) {
+        bool done;
+        OX_TRY(read_entry(u, bytes, slot, &done));
+        if (done)
+            return OX_OK;
+    }
     OX_TRY(new_message(u, field->descriptor, slot));
-    return push(u, *slot, slot, bytes, more, n_more);
+    return push(u, *slot, bytes, more, n_more);
 }
 
 static enum ox_status read_repeated(struct unpacker *u, struct frame *f,
@@ -573,7 +646,7 @@ static enum ox_status read_repeated(struct unpacker *u, struct frame *f,
     switch (field->type) {
     case PROTOBUF_C_TYPE_STRING:
         (*n)++;
-        return read_string(u, f, field, record->bytes, (char **)to);
+        return read_string(u, f->message->descriptor, field, record->bytes, (char **)to);
     case PROTOBUF_C_TYPE_BYTES:
         (*n)++;
         return read_bytes(u, f, field, record->bytes, (ProtobufCBinaryData *)to);
@@ -609,7 +682,7 @@ static enum ox_status read_singular(struct unpacker *u, struct frame *f,
             return changed(u);
         return enter_message(u, f, field, index, record->bytes, to);
     case PROTOBUF_C_TYPE_STRING:
-        return read_string(u, f, field, record->bytes, to);
+        return read_string(u, f->message->descriptor, field, record->bytes, to);
     case PROTOBUF_C_TYPE_BYTES:
         OX_TRY(read_bytes(u, f, field, record->bytes, to));
         if (f->message->descriptor == &onnx__tensor_proto__descriptor)
@@ -638,33 +711,6 @@ static enum ox_status keep_unknown(struct unpacker *u, struct frame *f,
     return OX_OK;
 }
 
-/* The input up to here was read and is not needed again. */
-static void leave(struct unpacker *u, const uint8_t *at)
-{
-    if (at < u->kept) { /* a walk that went ahead had left this too */
-        u->kept = at;
-    } else if (at - u->kept >= FAR_BYTES) {
-        ox_mapping_forget(u->kept, (size_t)(at - u->kept));
-        u->kept = at;
-    }
-}
-
-/* The message around it gets the entry of the same two strings that came before, if there is one. */
-static void share_entry(struct unpacker *u, const struct frame *f)
-{
-    Onnx__StringStringEntryProto *entry = (Onnx__StringStringEntryProto *)f->message;
-    if (f->n_unknown)
-        return;
-    uintptr_t hash = (uintptr_t)entry->key ^ (uintptr_t)entry->value * 31;
-    Onnx__StringStringEntryProto **known = &u->entries[(hash ^ hash >> 8) % N_ENTRIES];
-    if (*known && (*known)->key == entry->key && (*known)->value == entry->value) {
-        *f->slot = &(*known)->base;
-        ox_arena_undo(u->arena, entry, sizeof *entry);
-    } else {
-        *known = entry;
-    }
-}
-
 static enum ox_status read_fields(struct unpacker *u)
 {
     while (u->depth > 0) {
@@ -674,8 +720,6 @@ static enum ox_status read_fields(struct unpacker *u)
         OX_TRY(next_record(u, f, &record, &more));
         if (!more) {
             leave(u, f->at);
-            if (f->message->descriptor == &onnx__string_string_entry_proto__descriptor && f->slot)
-                share_entry(u, f);
             u->depth--;
             continue;
         }
@@ -713,7 +757,7 @@ enum ox_status ox_unpack(ProtobufCMessage **out, const ProtobufCMessageDescripto
     ProtobufCMessage *message = NULL;
     enum ox_status status = new_message(u, type, &message);
     if (status == OX_OK)
-        status = push(u, message, NULL, (struct ox_span){bytes, n}, NULL, 0);
+        status = push(u, message, (struct ox_span){bytes, n}, NULL, 0);
     if (status == OX_OK)
         status = read_fields(u);
     if (status == OX_OK) {

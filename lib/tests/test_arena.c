@@ -25,15 +25,9 @@ START_TEST(words_stand_close_and_leave_others_aligned)
     char *first = ox_arena_words(&arena, 40);
     char *second = ox_arena_words(&arena, 3);
     ck_assert_ptr_eq(second, first + 40);
-    memset(second, 0xA5, 8);
-    ox_arena_undo(&arena, second, 3);
-    char *third = ox_arena_words(&arena, 5);
-    ck_assert_ptr_eq(third, second);
-    ck_assert_int_eq(third[0], 0);
+    ck_assert_int_eq(second[0], 0);
     unsigned char *other = ox_arena_alloc(&arena, 1);
     ck_assert_uint_eq((uintptr_t)other % _Alignof(max_align_t), 0);
-    ox_arena_undo(&arena, third, 5); /* not the last any more */
-    ck_assert_ptr_ne(ox_arena_words(&arena, 5), third);
     ck_assert_ptr_null(ox_arena_words(&arena, SIZE_MAX));
     ck_assert(ox_arena_reserve(&arena, 100));
     ox_arena_release(&arena);
