@@ -1,6 +1,7 @@
 /* 8-bit products and convolutions by tiles: a block of rows and columns a task. */
 #include <string.h>
 
+#include "kernels/compute.h"
 #include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
 
@@ -10,8 +11,10 @@ enum {
     /* MIXED: laying rows out again for other columns takes longer than reading weights from afar once for them all. */
     ROWS_BLOCK_BYTES = 1 << 20,
     ROWS_TASKS = 8,
-    JOINED_ROWS = 48 /* of OX_TILE_ROWS_MAX or more */
+    JOINED_ROWS = 48
 };
+
+_Static_assert(JOINED_ROWS >= (int)OX_TILE_ROWS_MAX, "a tile of joined rows has room");
 
 /* Room for a tile's rows as words, in sums. */
 static size_t copied_words(const struct ox_integer_core *k)
