@@ -161,7 +161,7 @@ static enum ox_status run_blocks(struct ox_run *r, struct ensemble *e, struct ox
     const size_t part = e->rows.rows / PARTS, block = part < LEAST   ? LEAST
                                                       : part < BLOCK ? part
                                                                      : BLOCK;
-    const double tree_ns = 8; /* for a row, of usual depth */
+    const double tree_ns = 10; /* for a row, of usual depth */
     ox_fast_spread(r->env, e->rows.rows, block, tree_ns * (double)e->forest.n_trees, block_task, e);
     if (e->state.no_memory)
         return ox_no_memory(err);
