@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/sysinfo.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/compiler.h"
@@ -198,4 +199,11 @@ uint64_t ox_machine_memory(void)
     read_groups(groups, sizeof groups);
     bytes = least_of_groups(groups, "/sys/fs/cgroup", "", memory_v2, bytes);
     return least_of_groups(groups, "/sys/fs/cgroup/memory", "memory", memory_v1, bytes);
+}
+
+uint64_t ox_clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }

@@ -9,4 +9,7 @@ uint64_t ox_machine_memory(void);
 
 /* ox_cores() is declared in threads.h. */
 
+/* Nanoseconds since some moment, never less than before. */
+uint64_t ox_clock_ns(void);
+
 #endif

@@ -1,6 +1,7 @@
 #include "common/threads.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -21,7 +22,9 @@ struct ox_threads {
     atomic_flag busy;    /* a job is under way */
     _Atomic unsigned generation;
     _Atomic bool stop;
-    _Atomic size_t job; /* OPEN, and JOINED a worker that has not finished it */
+    _Atomic size_t n_asleep; /* changed under the lock */
+    _Atomic int caller_core; /* of the last job */
+    _Atomic size_t job;      /* OPEN, and JOINED a worker that has not finished it */
     void (*task)(void *arg, size_t i);
     void *arg;
     size_t n;
@@ -52,19 +55,33 @@ static bool join(struct ox_threads *pool)
     return false;
 }
 
+/* Who shares a core with the caller keeps it from its work by looking for more: the kernel wakes threads there where the others are busy. */
+static bool may_spin(struct ox_threads *pool)
+{
+    return pool->spins && sched_getcpu() != atomic_load(&pool->caller_core);
+}
+
+static void wait_for_news(struct ox_threads *pool, unsigned seen)
+{
+    const unsigned spins = may_spin(pool) ? IDLE_SPINS : 0;
+    for (unsigned spin = 0; spin < spins && !news(pool, seen); spin++)
+        OX_RELAX();
+    if (news(pool, seen))
+        return;
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_add(&pool->n_asleep, 1);
+    while (!news(pool, seen))
+        pthread_cond_wait(&pool->wake, &pool->lock);
+    atomic_fetch_sub(&pool->n_asleep, 1);
+    pthread_mutex_unlock(&pool->lock);
+}
+
 static void *work(void *arg)
 {
     struct ox_threads *pool = arg;
     unsigned seen = 0;
     for (;;) {
-        for (unsigned spin = 0; pool->spins && spin < IDLE_SPINS && !news(pool, seen); spin++)
-            OX_RELAX();
-        if (!news(pool, seen)) {
-            pthread_mutex_lock(&pool->lock);
-            while (!news(pool, seen))
-                pthread_cond_wait(&pool->wake, &pool->lock);
-            pthread_mutex_unlock(&pool->lock);
-        }
+        wait_for_news(pool, seen);
         if (atomic_load(&pool->stop))
             return NULL;
         seen = atomic_load(&pool->generation);
@@ -143,18 +160,23 @@ static struct ox_threads *pool_of(struct ox_env *env)
     return fresh;
 }
 
-/* Nobody waits for a worker that has not come by the time the last task is taken: its core may be another program's. */
-static void run_job(struct ox_threads *pool, size_t n, void (*task)(void *arg, size_t i), void *arg)
+/* Nobody waits for a worker that has not come by the time the last task is taken: its core may be another program's. A worker
+ * counts itself asleep before it looks for news a last time, the caller tells the news before it looks for sleepers: one sees the other. */
+static void run_job(struct ox_threads *pool, bool wakes, size_t n,
+                    void (*task)(void *arg, size_t i), void *arg)
 {
     pool->task = task;
     pool->arg = arg;
     pool->n = n;
     atomic_store(&pool->next, 0);
+    atomic_store(&pool->caller_core, sched_getcpu());
     atomic_store(&pool->job, OPEN);
-    pthread_mutex_lock(&pool->lock);
     atomic_fetch_add(&pool->generation, 1);
-    pthread_cond_broadcast(&pool->wake);
-    pthread_mutex_unlock(&pool->lock);
+    if (wakes && atomic_load(&pool->n_asleep) > 0) {
+        pthread_mutex_lock(&pool->lock);
+        pthread_cond_broadcast(&pool->wake);
+        pthread_mutex_unlock(&pool->lock);
+    }
     take_tasks(pool);
     atomic_fetch_and(&pool->job, ~(size_t)OPEN);
     for (unsigned spin = 0; pool->spins && spin < SPINS && atomic_load(&pool->job) > 0; spin++)
@@ -167,15 +189,28 @@ static void run_job(struct ox_threads *pool, size_t n, void (*task)(void *arg, s
     pthread_mutex_unlock(&pool->lock);
 }
 
-void ox_parallel(struct ox_env *env, size_t n, void (*task)(void *arg, size_t i), void *arg)
+/* Runs the tasks on the pool unless there is none or a job is under way. */
+static void run_tasks(struct ox_threads *pool, bool wakes, size_t n,
+                      void (*task)(void *arg, size_t i), void *arg)
 {
-    struct ox_threads *pool =
-        env && n > 1 && atomic_load(&env->n_threads) != 1 ? pool_of(env) : NULL;
     if (pool && pool->n_workers > 0 && !atomic_flag_test_and_set(&pool->busy)) {
-        run_job(pool, n, task, arg);
+        run_job(pool, wakes, n, task, arg);
         atomic_flag_clear(&pool->busy);
         return;
     }
     for (size_t i = 0; i < n; i++)
         task(arg, i);
+}
+
+void ox_parallel(struct ox_env *env, size_t n, void (*task)(void *arg, size_t i), void *arg)
+{
+    const bool alone = !env || n < 2 || atomic_load(&env->n_threads) == 1;
+    run_tasks(alone ? NULL : pool_of(env), true, n, task, arg);
+}
+
+void ox_parallel_awake(struct ox_env *env, size_t n, void (*task)(void *arg, size_t i), void *arg)
+{
+    struct ox_threads *pool = env && n > 1 ? atomic_load(&env->threads) : NULL;
+    const bool all_asleep = pool && atomic_load(&pool->n_asleep) == pool->n_workers;
+    run_tasks(all_asleep ? NULL : pool, false, n, task, arg);
 }

@@ -11,12 +11,16 @@
 /* Floats of lines that stay in L1 beside a panel of weights; pixels that make a product efficient. */
 enum { NEAR_FLOATS = 4096, PIXELS = 24 };
 
+/* Parts of the image's lines of which one may be made twice. */
+enum { TWICE_SHARE = 10 };
+
 struct job {
     const struct ox_compute *t;
     const struct ox_chain *c;
     const float *in;
     float *out, *work;
-    size_t parts;           /* tasks an image */
+    size_t parts; /* tasks an image: of rows, or a panel each */
+    bool by_panels;
     size_t part_rows;       /* of the output, in a task */
     size_t strip;           /* of the output, at a time through all panels */
     size_t band;            /* of the output, at a time through one panel */
@@ -118,6 +122,11 @@ static void plan(const struct ox_compute *t, const struct ox_env *env, const str
     /* Rows do not know of each other: parts may go by the number of threads. */
     j->parts = min_size(ox_slots(env), (d->out[0] + 3) / 4);
     j->parts = j->parts && d->batch < 2 * ox_slots(env) ? j->parts : 1;
+    /* Lines that two parts need are made twice: of small maps that costs more than it gains. Panels share nothing. */
+    const size_t twice = lines_of(d, 1) > d->stride[0] ? lines_of(d, 1) - d->stride[0] : 0;
+    j->by_panels =
+        j->parts > 1 && c->in_channels && !c->out_channels && twice * TWICE_SHARE > d->in[0];
+    j->parts = j->by_panels ? 1 : j->parts;
     j->part_rows = (d->out[0] + j->parts - 1) / j->parts;
     j->strip = c->in_channels && !c->out_channels ? j->part_rows : 1;
     while (j->strip < j->part_rows &&
@@ -127,6 +136,7 @@ static void plan(const struct ox_compute *t, const struct ox_env *env, const str
     j->dense = c->out_channels ? round_up(j->strip * out_line) : 0;
     if (c->in_channels) {
         plan_panels(j);
+        j->parts = j->by_panels ? j->n_panels : j->parts;
         return;
     }
     const size_t rows = j->strip ? j->strip : 1;
@@ -311,7 +321,9 @@ static void one_panel(const struct job *j, const struct panel *p, size_t y0, siz
     }
 }
 
-static void panels_task(const struct job *j, size_t image, size_t y0, size_t y1, float *work)
+/* Rows [y0, y1) of the panels [from, to). */
+static void panels_task(const struct job *j, size_t image, size_t y0, size_t y1, size_t from,
+                        size_t to, float *work)
 {
     const struct ox_conv *d = &j->c->depthwise;
     float *ring = work + round_up(j->line), *made = ring + j->lines, *kept = made + j->made;
@@ -321,7 +333,7 @@ static void panels_task(const struct job *j, size_t image, size_t y0, size_t y1,
         const size_t end = min_size(y + j->strip, y1);
         const size_t row = (image * d->out[0] + y) * d->out[1];
         float *out = j->dense ? kept + j->n_panels * j->kept : j->out + row * d->out_channels;
-        for (size_t i = 0; i < j->n_panels; i++) {
+        for (size_t i = from; i < to; i++) {
             const size_t first = i * j->panel;
             const struct panel p = {.image = image,
                                     .first = first,
@@ -365,13 +377,15 @@ static void one_strip(const struct job *j, size_t image, size_t y0, size_t y1, f
 static void run_task(void *arg, size_t i, size_t slot)
 {
     const struct job *j = arg;
-    const size_t image = i / j->parts, y0 = i % j->parts * j->part_rows;
+    const size_t image = i / j->parts, part = i % j->parts;
+    const size_t y0 = j->by_panels ? 0 : part * j->part_rows;
     const size_t y1 = min_size(y0 + j->part_rows, j->c->depthwise.out[0]);
     float *work = j->work + slot * j->slot;
     if (y0 >= y1)
         return;
     if (j->c->in_channels) {
-        panels_task(j, image, y0, y1, work);
+        panels_task(j, image, y0, y1, j->by_panels ? part : 0,
+                    j->by_panels ? part + 1 : j->n_panels, work);
         return;
     }
     for (size_t y = y0; y < y1; y += j->strip)

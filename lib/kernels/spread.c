@@ -7,15 +7,23 @@
 
 enum { MOST_SLOTS = 64 };
 
-/* What takes some 50 microseconds on one core: waking a second one does not gain below. */
-static const double alone = 4e6;
+/* What takes some 50 microseconds on one core: waking a second one does not gain below. One that is awake is worth its part
+ * of 12, for it comes within one. */
+static const double to_wake = 4e6, to_share = 1e6;
 
 struct spread {
-    size_t n;
-    _Atomic size_t next;
+    size_t n, slots;
     void (*task)(void *arg, size_t i, size_t slot);
     void *arg;
+    _Atomic size_t next[MOST_SLOTS]; /* of each slot's share */
 };
+
+/* Where the share of a slot begins; that of the next slot is where it ends. */
+static size_t share(const struct spread *s, size_t slot)
+{
+    const size_t longer = s->n % s->slots;
+    return s->n / s->slots * slot + (slot < longer ? slot : longer);
+}
 
 size_t ox_slots(const struct ox_env *env)
 {
@@ -23,21 +31,34 @@ size_t ox_slots(const struct ox_env *env)
     return n < 1 ? 1 : n > MOST_SLOTS ? MOST_SLOTS : n;
 }
 
+/* A slot's own share first, which is the same part of the data in one job after the other and so perhaps in its core's cache;
+ * then what others have left. */
 static void take(void *arg, size_t slot)
 {
     struct spread *s = arg;
-    size_t i;
-    while ((i = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed)) < s->n)
-        s->task(s->arg, i, slot);
+    for (size_t k = 0; k < s->slots; k++) {
+        const size_t from = (slot + k) % s->slots, end = share(s, from + 1);
+        size_t i;
+        while ((i = atomic_fetch_add_explicit(&s->next[from], 1, memory_order_relaxed)) < end)
+            s->task(s->arg, i, slot);
+    }
 }
 
 void ox_spread(struct ox_env *env, size_t n, double work,
                void (*task)(void *arg, size_t i, size_t slot), void *arg)
 {
-    struct spread s = {.n = n, .task = task, .arg = arg};
-    const size_t slots = n < 2 || work < alone ? 1 : ox_slots(env);
-    if (slots < 2)
-        take(&s, 0);
-    else
-        ox_parallel(env, slots < n ? slots : n, take, &s);
+    const size_t slots = n < 2 || work < to_share ? 1 : ox_slots(env);
+    struct spread s;
+    s.n = n;
+    s.slots = slots < n ? slots : n;
+    s.task = task;
+    s.arg = arg;
+    if (s.slots < 2) {
+        for (size_t i = 0; i < n; i++)
+            task(arg, i, 0);
+        return;
+    }
+    for (size_t slot = 0; slot < s.slots; slot++)
+        atomic_init(&s.next[slot], share(&s, slot));
+    (work < to_wake ? ox_parallel_awake : ox_parallel)(env, s.slots, take, &s);
 }

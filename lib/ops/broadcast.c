@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "common/env.h"
+#include "common/machine.h"
 #include "common/threads.h"
 
 static int64_t aligned_dim(unsigned out_rank, unsigned rank, const int64_t *dims, unsigned axis)
@@ -131,18 +132,25 @@ enum ox_status ox_broadcast_into_first(const struct ox_broadcast *b, const struc
 
 /* ---- Running ------------------------------------------------------------------------------------------------------ */
 
+/* A loop over elements mostly waits for memory, and what another core last wrote comes slowly: shorter ones gain nothing by threads. */
+static const uint64_t alone_ns = 60000;
+
 struct ranges {
     size_t n, grain;
     void (*task)(void *arg, size_t from, size_t to);
     void *arg;
 };
 
-static void run_range(void *arg, size_t i)
+static void run_range(const struct ranges *ranges, size_t i)
 {
-    const struct ranges *ranges = arg;
     size_t from = i * ranges->grain;
     size_t left = ranges->n - from;
     ranges->task(ranges->arg, from, from + (left < ranges->grain ? left : ranges->grain));
+}
+
+static void run_later_range(void *arg, size_t i)
+{
+    run_range(arg, i + 1);
 }
 
 void ox_ranges_run(struct ox_env *env, size_t n, size_t grain,
@@ -151,10 +159,16 @@ void ox_ranges_run(struct ox_env *env, size_t n, size_t grain,
     struct ranges ranges = {.n = n, .grain = grain ? grain : 1, .task = task, .arg = arg};
     if (!n)
         return;
-    if (n <= ranges.grain)
+    const size_t later = (n - 1) / ranges.grain;
+    if (later == 0) {
         task(arg, 0, n);
-    else
-        ox_parallel(env, (n - 1) / ranges.grain + 1, run_range, &ranges);
+        return;
+    }
+    /* What an element costs lies a hundredfold apart: the first range tells. */
+    const uint64_t start = ox_clock_ns();
+    run_range(&ranges, 0);
+    const bool is_short = (ox_clock_ns() - start) * later < alone_ns;
+    ox_parallel(is_short ? NULL : env, later, run_later_range, &ranges);
 }
 
 struct broadcast_job {

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/threads.h"
 #include "kernels/compute.h"
 #include "ops/fast.h"
 #include "ops/ml_common.h"
@@ -325,11 +324,18 @@ static enum ox_status check_coefficients(struct ox_run *r, const struct svm *s, 
     return OX_OK;
 }
 
+static void run_rows(struct ox_run *r, struct svm *s,
+                     void (*task)(void *arg, size_t from, size_t to))
+{
+    const double a_number = is_quick(s) ? 0.1 : 1, a_vector = 10 * a_number; /* ns */
+    const double ns = (double)(s->n_vectors + 1) * (a_vector + a_number * (double)s->rows.cols);
+    ox_fast_spread(r->env, s->rows.rows, 1, ns, task, s);
+}
+
 /* ---- Regressor ---------------------------------------------------------------------------------------------------- */
 
-static void regress_task(void *arg, size_t row)
+static void regress_row(const struct svm *s, size_t row)
 {
-    struct svm *s = arg;
     const double *x = s->x + row * s->rows.cols;
     double sum = 0;
     if (s->n_vectors == 0)
@@ -349,6 +355,12 @@ static void regress_task(void *arg, size_t row)
     s->out[row] = sum + s->rho[0];
 }
 
+static void regress_rows(void *arg, size_t from, size_t to)
+{
+    for (size_t row = from; row < to; row++)
+        regress_row(arg, row);
+}
+
 static enum ox_status regress(struct ox_run *r, bool quick, struct ox_error *err)
 {
     struct svm s = {0};
@@ -363,7 +375,7 @@ static enum ox_status regress(struct ox_run *r, bool quick, struct ox_error *err
     s.out = ox_real_scratch(r, s.rows.rows, err);
     if (!s.out)
         return OX_NO_MEMORY;
-    ox_parallel(r->env, s.rows.rows, regress_task, &s);
+    run_rows(r, &s, regress_rows);
     for (size_t i = 0; i < s.rows.rows; i++) {
         if (one_class)
             s.out[i] = s.out[i] > 0 ? 1 : -1;
@@ -487,9 +499,8 @@ static size_t pick(const struct svm *s, const double *scores, const double *vote
     return best;
 }
 
-static void classify_task(void *arg, size_t row)
+static void classify_row(struct svm *s, size_t row)
 {
-    struct svm *s = arg;
     size_t k = s->classes, pairs = k * (k - 1) / 2;
     size_t n_work = s->n_vectors + pairs + 2 * k + 2 * k * k + k + s->n_scores + 2;
     double *work = ox_task_alloc(&s->state, n_work, sizeof *work);
@@ -520,6 +531,12 @@ static void classify_task(void *arg, size_t row)
     }
     memcpy(s->out + row * s->columns, scores, s->columns * sizeof *scores);
     ox_task_free(&s->state, work, n_work, sizeof *work);
+}
+
+static void classify_rows(void *arg, size_t from, size_t to)
+{
+    for (size_t row = from; row < to; row++)
+        classify_row(arg, row);
 }
 
 static enum ox_status read_classes(struct ox_run *r, struct svm *s, struct ox_error *err)
@@ -571,7 +588,7 @@ static enum ox_status classify(struct ox_run *r, bool quick, struct ox_error *er
     if (!s.out || !s.picked)
         return OX_NO_MEMORY;
     s.state.budget = ox_env_budget(r->env);
-    ox_parallel(r->env, s.rows.rows, classify_task, &s);
+    run_rows(r, &s, classify_rows);
     if (s.state.no_memory)
         return ox_no_memory(err);
     const int64_t dims[2] = {(int64_t)s.rows.rows, (int64_t)s.columns};

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/threads.h"
+#include "ops/fast.h"
 #include "ops/ml_common.h"
 #include "ops/product.h"
 #include "ops/real.h"
@@ -15,8 +15,9 @@
 
 enum aggregate { AVERAGE, SUM, MIN, MAX }; /* numbered as in TreeEnsemble 5 */
 
-/* Rows that go through a tree before the next tree is taken up: many, so that a tree is fetched seldom. */
-enum { BLOCK = 512 };
+/* Rows that go through a tree before the next tree is taken up: many, so that a tree is fetched seldom, but so few that there are
+ * PARTS for threads, none of less than LEAST. */
+enum { BLOCK = 512, PARTS = 8, LEAST = 2 * OX_TREE_LANES };
 
 /* Where the trees stand in the attributes. */
 enum form { CLASS_LISTS, TARGET_LISTS, TENSORS };
@@ -119,13 +120,12 @@ static void free_block(struct ensemble *e, struct block *b)
     ox_task_free(&e->state, b->widened, b->n * e->rows.cols, sizeof *b->widened);
 }
 
-static void block_task(void *arg, size_t index)
+static void block_task(void *arg, size_t from, size_t to)
 {
     struct ensemble *e = arg;
     const struct ox_forest *f = &e->forest;
-    size_t cols = e->rows.cols, from = index * BLOCK;
-    struct block b = {.from = from, .n = e->rows.rows - from};
-    b.n = b.n < BLOCK ? b.n : BLOCK;
+    size_t cols = e->rows.cols;
+    struct block b = {.from = from, .n = to - from};
     b.trees = b.n < OX_TREE_LANES ? OX_TREE_LANES : 1;
     if (alloc_block(e, &b)) {
         const void *x =
@@ -158,7 +158,11 @@ static enum ox_status run_blocks(struct ox_run *r, struct ensemble *e, struct ox
     if (e->rows.cols == 0 && e->rows.rows)
         return ox_run_fail(r, err, OX_INPUT, "X has no features");
     e->state.budget = ox_env_budget(r->env);
-    ox_parallel(r->env, (e->rows.rows + BLOCK - 1) / BLOCK, block_task, e);
+    const size_t part = e->rows.rows / PARTS, block = part < LEAST   ? LEAST
+                                                      : part < BLOCK ? part
+                                                                     : BLOCK;
+    const double tree_ns = 10; /* for a row, of usual depth */
+    ox_fast_spread(r->env, e->rows.rows, block, tree_ns * (double)e->forest.n_trees, block_task, e);
     if (e->state.no_memory)
         return ox_no_memory(err);
     return ox_env_poll(r->env, err);

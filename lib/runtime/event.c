@@ -1,17 +1,10 @@
 /* What --profile writes down of a step. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/machine.h"
 #include "kernels/compute.h"
 #include "runtime/runtime.h"
-
-uint64_t ox_clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Dimensions of an input, packed constants too; false: not known. */
 static bool dims_of(const struct ox_run *run, size_t i, unsigned *rank, const int64_t **dims)

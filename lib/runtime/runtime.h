@@ -183,8 +183,6 @@ void ox_frame_release_values(struct ox_frame *frame, const struct ox_step *step)
 /* Runs a step in its frame and puts its outputs in place. */
 enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct ox_error *err);
 
-/* Nanoseconds of a clock that only goes forward. */
-uint64_t ox_clock_ns(void);
 /* Writes down what a step took, if it is asked. */
 void ox_event_add(struct ox_frame *frame, const struct ox_step *step, uint64_t start,
                   const struct ox_run *run);

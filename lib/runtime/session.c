@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/machine.h"
 #include "graph/pass.h"
 #include "model/name.h"
 #include "runtime/runtime.h"

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/machine.h"
 #include "runtime/runtime.h"
 #include "schema/param.h"
 #include "shape/shapes.h"

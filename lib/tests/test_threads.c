@@ -1,7 +1,9 @@
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "common/env.h"
 #include "common/threads.h"
+#include "kernels/dense.h"
 #include "tests/run_suite.h"
 
 enum { N = 1000 };
@@ -57,6 +59,49 @@ START_TEST(many_small_jobs_follow_each_other)
     ox_parallel(env, 0, count, NULL);
     ox_parallel(env, 1, count, NULL);
     ck_assert_int_eq(counts[0], 2001);
+}
+END_TEST
+
+START_TEST(short_jobs_are_done_whether_threads_are_awake_or_asleep)
+{
+    ox_env_set_threads(env, 3);
+    ox_parallel_awake(env, N, count, NULL);
+    check_counts(1);
+    int expected = 1;
+    for (int k = 0; k < 200; k++) {
+        ox_parallel(env, N, count, NULL);
+        ox_parallel_awake(env, N, count, NULL);
+        if (k % 10 == 0)
+            usleep(1000); /* they fall asleep */
+        ox_parallel_awake(env, N, count, NULL);
+        expected += 3;
+    }
+    check_counts(expected);
+    ox_parallel_awake(NULL, N, count, NULL);
+    check_counts(expected + 1);
+}
+END_TEST
+
+static void count_in_slot(void *arg, size_t i, size_t slot)
+{
+    _Atomic int *users = arg;
+    ck_assert_uint_lt(slot, ox_slots(env));
+    ck_assert_int_eq(atomic_fetch_add(&users[slot], 1), 0);
+    counts[i]++;
+    atomic_fetch_sub(&users[slot], 1);
+}
+
+START_TEST(shares_of_all_slots_are_done_once_and_a_slot_by_one_thread)
+{
+    static const double works[] = {0, 2e6, 1e9};
+    static _Atomic int users[8];
+    ox_env_set_threads(env, 5);
+    for (int n = 0; n < 40; n++) {
+        for (size_t k = 0; k < 3; k++)
+            ox_spread(env, (size_t)n, works[k], count_in_slot, users);
+        for (int i = 0; i < N; i++)
+            ck_assert_int_eq(counts[i], i < n ? 3 * (n - i) : 0);
+    }
 }
 END_TEST
 
@@ -130,6 +175,8 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, each_task_runs_once_for_any_number_of_threads);
     tcase_add_test(tests, many_small_jobs_follow_each_other);
+    tcase_add_test(tests, short_jobs_are_done_whether_threads_are_awake_or_asleep);
+    tcase_add_test(tests, shares_of_all_slots_are_done_once_and_a_slot_by_one_thread);
     tcase_add_test(tests, nested_calls_run_where_they_are);
     tcase_add_test(tests, cores_are_at_least_one);
     tcase_add_test(tests, limits_have_names);
