@@ -580,8 +580,9 @@ static enum ox_status from_input(struct ox_run *r, const struct ox_rnn *rnn, siz
                               sum, out, room);
         return OX_OK;
     }
-    const float *packed = kept_of(r)->w;
-    const struct ox_tensor *w = ox_fast_in(r, 1);
+    const struct ox_tensor *w = ox_fast_in(r, W);
+    const bool in_place = w && ox_dense_wants_unpacked(t, rnn->steps * rnn->batch, g, k, 1, k);
+    const float *packed = in_place ? NULL : kept_of(r)->w;
     struct ox_dense d = {.m = rnn->steps * rnn->batch,
                          .n = g,
                          .k = k,
