@@ -143,6 +143,7 @@ checkkernels: tests
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit bytes
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit words
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit few_bits
+	$(Q)BUILD=$(BUILD) scripts/run-tests --unit fixed24
 	$(Q)$(BUILD)/lib/tests/test_dense --bench $(LEVEL) $(KIND)
 
 ## golden: run the command-line cases alone (T=command for one)

@@ -1,11 +1,12 @@
 /* LSTM, GRU and RNN in float32. The products with the input run for all steps at once; those with the state read the recurrent
  * weights a block of rows at a time, there and back on alternate steps, so that what is still in the cache is used before it goes:
- * for one sequence where they are, which is as fast, for several packed, which is faster by half. */
+ * for one sequence in 24 bits or where they are, for several packed, which is faster by half. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "kernels/dense.h"
+#include "kernels/fixed24.h"
 #include "ops/fast.h"
 #include "ops/rnn.h"
 #include "ops/rnn_bytes.h"
@@ -13,9 +14,11 @@
 static const size_t n_gates[] = {1, 3, 4};
 
 enum {
-    BLOCK = 64, /* rows of recurrent weights */
-    ROWS = 4,   /* of the batch at once: what `dots` takes */
-    WAITS = 4   /* a product with few rows waits for memory this much longer than for arithmetic */
+    BLOCK = OX_FIXED24_PANEL, /* rows of recurrent weights */
+    ROWS = 4,                 /* of the batch at once: what `dots` takes */
+    WAITS = 4, /* a product with few rows waits for memory this much longer than for arithmetic */
+    FIXED_MOST = 2,       /* sequences whose products wait for weights of 24 bits */
+    FIXED_LEAST = 1 << 15 /* weights beyond L1 */
 };
 
 /* An activation as a row function. */
@@ -54,6 +57,7 @@ struct direction {
     struct function f[3];
     const float *recurrence, *bias, *peephole; /* bias, peephole: NULL for none */
     const float *packed[2];                    /* the recurrence, a part of the gates each; NULL */
+    const struct ox_fixed24 *fixed;            /* the same in 24 bits; NULL */
     const struct ox_rnn_bytes *bytes;          /* the recurrence of DynamicQuantizeLSTM; NULL */
     void *bytes_work;
     const float *from_input; /* [steps, batch, gates * hidden], biases in it */
@@ -77,9 +81,10 @@ static size_t part_rows(const struct ox_rnn *rnn, size_t which)
 struct product {
     const struct direction *d;
     const float *state;
-    const float *weights; /* rows of `hidden` */
-    const float *packed;  /* NULL: not */
-    size_t n;             /* rows of the weights */
+    const float *weights;           /* rows of `hidden` */
+    const float *packed;            /* NULL: not */
+    const struct ox_fixed24 *fixed; /* NULL: not */
+    size_t n;                       /* rows of the weights */
     float *out;
     size_t out_row;
     bool back;
@@ -116,6 +121,12 @@ static void product_task(void *arg, size_t i, size_t slot)
     (void)slot;
     size_t at = (p->back ? blocks - 1 - i : i) * BLOCK;
     size_t n = p->n - at < BLOCK ? p->n - at : BLOCK;
+    if (p->fixed) {
+        ox_fixed24_kernels(d->compute->level)
+            ->multiply(p->fixed, at, n, (unsigned)d->rnn->batch, p->state, hidden, p->out + at,
+                       p->out_row);
+        return;
+    }
     if (p->packed) {
         packed_block(p, at, n);
         return;
@@ -139,8 +150,9 @@ static void multiply(const struct direction *d, size_t step, const float *state,
     }
     struct product p = {.d = d,
                         .state = state,
-                        .weights = d->recurrence + first * d->rnn->hidden,
+                        .weights = d->recurrence ? d->recurrence + first * d->rnn->hidden : NULL,
                         .packed = d->packed[which],
+                        .fixed = d->fixed ? &d->fixed[which] : NULL,
                         .n = n,
                         .out = out,
                         .out_row = out_row,
@@ -329,6 +341,8 @@ static bool are_floats(const struct ox_run *r)
 struct kept {
     const float *w, *r;
     struct ox_rnn_bytes bytes[2][2]; /* of a direction W and R */
+    bool has_fixed;
+    struct ox_fixed24 fixed[2][2]; /* of a direction R, a part of the gates each */
 };
 
 static const struct kept *kept_of(const struct ox_run *r)
@@ -359,6 +373,35 @@ static void pack_recurrence(const struct ox_compute *t, struct ox_env *env,
 static bool wants_packed(const struct ox_rnn *rnn)
 {
     return rnn->batch > 1;
+}
+
+/* The states of a plain RNN may grow beyond what has room for such weights' units. */
+static bool wants_fixed(const struct ox_rnn *rnn)
+{
+    return rnn->kind != OX_RNN_PLAIN && rnn->batch <= FIXED_MOST &&
+           n_gates[rnn->kind] * rnn->hidden >= FIXED_LEAST / rnn->hidden &&
+           ox_fixed24_kernels(ox_cpu())->fast;
+}
+
+static size_t fixed_floats(const struct ox_rnn *rnn)
+{
+    const size_t a = ox_fixed24_room(part_rows(rnn, 0), rnn->hidden);
+    const size_t b = ox_fixed24_room(part_rows(rnn, 1), rnn->hidden);
+    return a > SIZE_MAX - b ? SIZE_MAX : a + b;
+}
+
+/* to: of fixed_floats() a direction. False: the weights are too uneven. */
+static bool fix_recurrence(struct ox_env *env, const struct ox_rnn *rnn, const float *from,
+                           float *to, struct ox_fixed24 out[2][2])
+{
+    for (size_t i = 0; i < 2 * rnn->directions; i++) {
+        const size_t n = part_rows(rnn, i % 2), k = rnn->hidden;
+        if (!ox_fixed24_pack(ox_fixed24_kernels(ox_cpu()), env, n, k, from, to, &out[i / 2][i % 2]))
+            return false;
+        from += n * k;
+        to += ox_fixed24_room(n, k);
+    }
+    return true;
 }
 
 static enum ox_rnn_kind kind_of(const struct ox_run *r)
@@ -394,7 +437,7 @@ static struct kept *pack_bytes(const struct ox_run *r, size_t directions, char *
     struct kept *kept = (struct kept *)(void *)block;
     const size_t sizes[2] = {ox_rnn_bytes_size(ox_run_in(r, W)),
                              ox_rnn_bytes_size(ox_run_in(r, R))};
-    *kept = (struct kept){NULL, NULL, {{{0}}}};
+    *kept = (struct kept){.w = NULL};
     block += HEAD;
     for (size_t i = 0; i < 2 * directions; i++) {
         const bool recurrent = i % 2 != 0;
@@ -432,6 +475,34 @@ static bool find_functions(const struct ox_rnn *rnn, struct direction d[2])
     return true;
 }
 
+/* What is kept of R, in a block where it comes last. */
+static void keep_recurrence(struct ox_run *r, const struct ox_rnn *rnn, float *to,
+                            struct kept *kept)
+{
+    const struct ox_compute *t = ox_compute(ox_cpu());
+    const float *from = ox_fast_in(r, R)->data;
+    if (wants_fixed(rnn) && fix_recurrence(r->env, rnn, from, to, kept->fixed)) {
+        kept->has_fixed = true;
+        if (ox_run_int(r, "hidden_size", 0) > 0)
+            ox_run_absorb(r, R);
+        return;
+    }
+    if (!wants_packed(rnn))
+        return;
+    kept->r = to;
+    for (size_t i = 0; i < rnn->directions; i++)
+        pack_recurrence(t, r->env, rnn, from + i * n_gates[rnn->kind] * rnn->hidden * rnn->hidden,
+                        to + i * recurrence_floats(t, rnn));
+}
+
+/* Floats of a direction's R. */
+static size_t kept_floats(const struct ox_compute *t, const struct ox_rnn *rnn)
+{
+    const size_t fixed = wants_fixed(rnn) ? fixed_floats(rnn) : 0;
+    const size_t packed = wants_packed(rnn) ? recurrence_floats(t, rnn) : 0;
+    return fixed > packed ? fixed : packed;
+}
+
 enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err)
 {
     if (has_bytes(r))
@@ -439,19 +510,18 @@ enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err)
     const struct ox_compute *t = ox_compute(ox_cpu());
     struct direction unused[2];
     struct ox_rnn rnn;
-    if (r->once || !is_fixed(r, 1) || ox_run_int(r, "layout", 0) != 0 ||
+    if (r->once || !is_fixed(r, W) || ox_run_int(r, "layout", 0) != 0 ||
         ox_rnn_read(r, kind_of(r), &rnn, NULL) != OX_OK || rnn.hidden == 0 ||
         !find_functions(&rnn, unused))
         return OX_OK;
-    const bool both = wants_packed(&rnn) && is_fixed(r, 2);
+    const size_t recurrent = is_fixed(r, R) ? kept_floats(t, &rnn) : 0;
     const size_t n = n_gates[rnn.kind] * rnn.hidden, k = rnn.input;
     const bool few = ox_dense_wants_unpacked(t, rnn.steps * rnn.batch, n, k, 1, k);
-    if (few && !both) {
+    if (few && recurrent == 0) {
         r->prepared->again = true; /* there may be more rows next time */
         return OX_OK;
     }
     const size_t floats = ox_dense_packed(t, k, n);
-    const size_t recurrent = both ? recurrence_floats(t, &rnn) : 0;
     size_t bytes;
     if (OX_ADD_OVERFLOWS(floats, recurrent, &bytes) ||
         OX_MUL_OVERFLOWS(bytes, rnn.directions * sizeof(float), &bytes) ||
@@ -460,18 +530,16 @@ enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err)
     char *block = ox_run_keep(r, bytes, err);
     if (!block)
         return err->status;
-    float *w = (float *)(void *)(block + HEAD), *to = w + rnn.directions * floats;
-    *(struct kept *)(void *)block = (struct kept){w, both ? to : NULL, {{{0}}}};
-    for (size_t i = 0; i < rnn.directions; i++) {
-        ox_dense_pack(t, r->env, k, n, (const float *)ox_fast_in(r, 1)->data + i * n * k,
+    float *w = (float *)(void *)(block + HEAD);
+    struct kept *kept = (struct kept *)(void *)block;
+    *kept = (struct kept){.w = w};
+    for (size_t i = 0; i < rnn.directions; i++)
+        ox_dense_pack(t, r->env, k, n, (const float *)ox_fast_in(r, W)->data + i * n * k,
                       OX_WEIGHT_F32, 1, k, w + i * floats);
-        if (both)
-            pack_recurrence(t, r->env, &rnn,
-                            (const float *)ox_fast_in(r, 2)->data + i * n * rnn.hidden,
-                            to + i * recurrent);
-    }
     if (!few)
         ox_run_absorb(r, W);
+    if (recurrent > 0)
+        keep_recurrence(r, &rnn, w + rnn.directions * floats, kept);
     return OX_OK;
 }
 
@@ -512,8 +580,9 @@ static enum ox_status from_input(struct ox_run *r, const struct ox_rnn *rnn, siz
                               sum, out, room);
         return OX_OK;
     }
-    const float *packed = kept_of(r)->w;
-    const struct ox_tensor *w = ox_fast_in(r, 1);
+    const struct ox_tensor *w = ox_fast_in(r, W);
+    const bool in_place = w && ox_dense_wants_unpacked(t, rnn->steps * rnn->batch, g, k, 1, k);
+    const float *packed = in_place ? NULL : kept_of(r)->w;
     struct ox_dense d = {.m = rnn->steps * rnn->batch,
                          .n = g,
                          .k = k,
@@ -549,6 +618,10 @@ static enum ox_status pack_direction(struct ox_run *r, struct direction *d, stru
     const struct ox_rnn *rnn = d->rnn;
     const size_t floats = recurrence_floats(d->compute, rnn);
     const float *packed = kept_of(r)->r;
+    if (kept_of(r)->has_fixed) {
+        d->fixed = kept_of(r)->fixed[d->which];
+        return OX_OK;
+    }
     if (!wants_packed(rnn))
         return OX_OK;
     if (packed) {

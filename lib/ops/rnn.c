@@ -169,15 +169,17 @@ enum ox_status ox_rnn_read(struct ox_run *r, enum ox_rnn_kind kind, struct ox_rn
         rnn->reverse = true;
     else if (direction && strcmp(direction, "forward") != 0 && strcmp(direction, "foward") != 0)
         return ox_run_fail(r, err, OX_INPUT, "direction '%.40s' is unknown", direction);
-    if (x->rank != 3 || recurrence->rank != 3)
+    if (x->rank != 3 || (recurrence && recurrence->rank != 3))
         return ox_run_fail(r, err, OX_INPUT, "X or R is of rank %u or %u, not 3", x->rank,
-                           recurrence->rank);
+                           recurrence ? recurrence->rank : 3);
     rnn->layout = ox_run_int(r, "layout", 0) != 0;
     rnn->steps = (size_t)x->dims[rnn->layout ? 1 : 0];
     rnn->batch = (size_t)x->dims[rnn->layout ? 0 : 1];
     rnn->input = (size_t)x->dims[2];
-    rnn->turned = recurrence->dtype == OX_INT8 || recurrence->dtype == OX_UINT8;
-    const int64_t has = recurrence->dims[rnn->turned ? 1 : 2];
+    rnn->turned = recurrence && (recurrence->dtype == OX_INT8 || recurrence->dtype == OX_UINT8);
+    /* Of an R that is absorbed the attribute is left. */
+    const int64_t has =
+        recurrence ? recurrence->dims[rnn->turned ? 1 : 2] : ox_run_int(r, "hidden_size", 0);
     const int64_t hidden = ox_run_int(r, "hidden_size", has);
     if (hidden != has)
         return ox_run_fail(r, err, OX_INPUT, "hidden_size is %lld, R has %lld", (long long)hidden,
