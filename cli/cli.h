@@ -98,6 +98,8 @@ enum ox_status cli_save_model(struct cli *cli, struct ox_model *model, const cha
 enum ox_status cli_flush(struct cli *cli);
 /* The most bytes of memory that this process had resident so far; 0 where the system does not tell. */
 uint64_t cli_peak_resident(void);
+/* From now on large blocks come from the system and go back to it when they are freed, not to a heap that they leave full of holes. */
+void cli_give_back_large(void);
 /* Text as it stands inside single quotes of a POSIX shell. */
 void cli_put_quoted(struct ox_strbuf *out, const char *text);
 /* The worse of two: the one with the larger exit code. */

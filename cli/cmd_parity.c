@@ -280,14 +280,14 @@ static enum ox_status check_args(struct cli *cli, const struct parity_args *args
     return OX_OK;
 }
 
-/* Walkers are threads that move in turns, and weights come and go. From one heap, and large blocks from the system, memory is what
- * is live; else each thread's heap would stay as large as it ever was. */
+/* Walkers are threads that move in turns, and weights come and go. From one heap memory is what is live; else each thread's would
+ * stay as large as it ever was. */
 static void share_heap(void)
 {
 #ifdef M_ARENA_MAX
     mallopt(M_ARENA_MAX, 1);
-    mallopt(M_MMAP_THRESHOLD, 1 << 20);
 #endif
+    cli_give_back_large();
 }
 
 static enum ox_status run(struct cli *cli, void *args_, const char *const *operands,

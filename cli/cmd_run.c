@@ -312,6 +312,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
         return cli_fail(cli, OX_USAGE,
                         "run: --save-test-data saves the graph's own outputs; it excludes "
                         "--test-data, --outputs and --all");
+    cli_give_back_large();
     enum ox_status status = cli_one_model(cli, operands, n_operands);
     return status == OX_OK ? run_model(cli, args_, operands[0]) : status;
 }

@@ -1,5 +1,6 @@
 /* What the process itself holds, beside what the library counts. */
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -21,4 +22,11 @@ uint64_t cli_peak_resident(void)
     /* Where there is no such file. It counts what the starting program held before exec, too. */
     struct rusage usage;
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
+}
+
+void cli_give_back_large(void)
+{
+#ifdef M_MMAP_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
 }

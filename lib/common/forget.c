@@ -5,13 +5,17 @@
 
 #include "common/file.h"
 
-enum { PAGE = 4096 };
+/* A fault maps the pages around it too, so many bytes from a multiple of them on. */
+enum { PAGE = 4096, AROUND = 1 << 16 };
 
 void ox_mapping_forget(const void *bytes, size_t n)
 {
-    uintptr_t first = ((uintptr_t)bytes + PAGE - 1) / PAGE * PAGE;
-    uintptr_t end = ((uintptr_t)bytes + n) / PAGE * PAGE;
-    if (end > first && ox_mapping_at((const void *)first))
+    const uintptr_t end = ((uintptr_t)bytes + n) / PAGE * PAGE;
+    uintptr_t first = (uintptr_t)bytes / AROUND * AROUND;
+    const char *file = n ? ox_mapping_at(bytes) : NULL;
+    while (file && ox_mapping_at((const void *)first) != file)
+        first += PAGE;
+    if (file && end > first)
         madvise((void *)first, end - first, MADV_DONTNEED);
 }
 

@@ -44,9 +44,10 @@ static double late_cost(double each, double tiles)
     return 9 * LOAD + each * (1 + tiles / OX_CONV_LATE_TILES);
 }
 
-/* Winograd's weights take 16 or 36 floats where 9 were. From so many pairs of channels on, where they would not stay in L2, they are
- * transformed as they are used, if the transformed input, which then is in memory whole, has no more than so many floats. */
-enum { LATE_PAIRS = 8192, LATE_FLOATS = 1 << 21 };
+/* Winograd's weights take 16 or 36 floats where 9 were. From so many pairs of channels on, where they would not stay in L2 until the
+ * next run, they are transformed as they are used, if the transformed input, which then is in memory whole, has no more than so many
+ * floats. Of fewer pairs that pays where no panel is transformed twice, or where there is no next run. */
+enum { LATE_PAIRS = 8192, LATE_PAIRS_AT_ONCE = 4096, LATE_FLOATS = 1 << 21 };
 
 struct winograd_way {
     enum ox_conv_way way;
@@ -61,8 +62,10 @@ static struct winograd_way winograd_by(const struct ox_conv *c, size_t tile, uns
     const double points = (double)((tile + 2) * (tile + 2)), spots = (double)(down * across);
     const double tiles = (double)c->batch * spots, more = four ? 14 : 16;
     const double late = late_cost(four ? LATE_4 : LATE_2, tiles);
-    const double before = points * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
-    if ((double)c->in_channels * (double)c->out_channels >= LATE_PAIRS &&
+    const bool once = may & OX_CONV_PACKED_FOR_ONE_RUN;
+    const double before = points * (LOAD + (once ? TRANSFORM : 0));
+    const double least = once ? 0 : tiles <= OX_CONV_LATE_TILES ? LATE_PAIRS_AT_ONCE : LATE_PAIRS;
+    if ((double)c->in_channels * (double)c->out_channels >= least &&
         points * tiles * (double)c->in_channels <= LATE_FLOATS)
         return (struct winograd_way){four ? OX_CONV_WINOGRAD4_LATE : OX_CONV_WINOGRAD2_LATE,
                                      way_cost(c, points, spots, more, late)};
@@ -78,11 +81,13 @@ static enum ox_conv_way winograd_strided(const struct ox_compute *t, const struc
     enum { PAIRS_MOST = 1 << 16, TILES_LEAST = 24, MORE = 12 };
     const double spots = (double)(((c->out[0] + 3) / 4) * ((c->out[1] + 3) / 4));
     const double tiles = (double)c->batch * spots;
-    const bool late = c->in_channels * c->out_channels > PAIRS_MOST;
+    const bool fits = 81 * tiles * (double)c->in_channels <= LATE_FLOATS;
+    const bool many = c->in_channels * c->out_channels > PAIRS_MOST;
+    const bool late = many || (fits && may & OX_CONV_PACKED_FOR_ONE_RUN);
     const double weights = late ? late_cost(LATE_4, tiles)
                                 : 36 * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
     if (!t->winograd_strided || !(may & OX_CONV_MAY_WINOGRAD4) || !winograd(c, 2) ||
-        tiles < TILES_LEAST || (late && 81 * tiles * (double)c->in_channels > LATE_FLOATS) ||
+        tiles < TILES_LEAST || (late && !fits) ||
         way_cost(c, 81, spots, MORE, weights) >=
             way_cost(c, 9, (double)(c->out[0] * c->out[1]), 0, 9 * LOAD) * 0.9)
         return OX_CONV_INDIRECT;

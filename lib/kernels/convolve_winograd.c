@@ -196,7 +196,10 @@ static void plan_late(const struct ox_compute *t, const struct ox_conv *c, unsig
     j->group = ox_even_part(j->tiles, OX_CONV_LATE_TILES, 1);
     /* Two panels past few tiles: the input is often too large for L2. */
     j->cols = j->tiles <= OX_CONV_LATE_TILES / 2 && c->out_channels > t->nr ? 2 * t->nr : t->nr;
-    j->depth = ox_even_part(c->in_channels, OX_CONV_LATE_DEPTH * t->nr / j->cols, 1);
+    /* Of one panel a part is brought nearer while another is used. */
+    const size_t depth =
+        c->out_channels > t->nr ? OX_CONV_LATE_DEPTH * t->nr / j->cols : OX_CONV_LATE_DEPTH / 2;
+    j->depth = ox_even_part(c->in_channels, depth, 1);
     j->piece = j->depth * j->cols + 16;
     j->in_plane = (j->tiles * j->depth + 15) / 16 * 16 + 16;
     j->out_plane = j->group * j->cols + 16;

@@ -103,7 +103,7 @@ static void pack_task(void *arg, size_t i, size_t slot)
 void ox_dense_pack(const struct ox_compute *t, struct ox_env *env, size_t k, size_t n,
                    const void *b, enum ox_weight_type type, size_t b_row, size_t b_col, float *out)
 {
-    enum { LARGE = 1 << 19 };
+    enum { LARGE = 1 << 17 };
     const size_t panels = (n + t->nr - 1) / t->nr, row = b_row * weight_bytes(type);
     const bool parts = n > 0 && k > LARGE / n, by_rows = parts && b_col == 1;
     struct packing p = {t, k, n, b, type, b_row, b_col, out, k * t->nr, parts && b_row == 1};

@@ -389,7 +389,10 @@ WINOGRAD(winograd_out, 2, 4)
 WINOGRAD(winograd_out, 4, 6)
 #undef WINOGRAD
 
-/* G of F(2,3) and of F(4,3), common parts taken out. */
+/* G of F(2,3) and of F(4,3), common parts taken out; what the latter's rows are divided by is left to the end, for both ways at once:
+ * a weight is rounded less often. */
+static const double scale_4[6] = {1, 1.0 / 3, 1.0 / 3, -4.0 / 15, 1.0 / 15, 1};
+
 INLINE void weights_2(const VF w[3], VF v[6])
 {
     const VF half = v_set1(0.5f), ends = v_mul(half, v_add(w[0], w[2]));
@@ -401,12 +404,12 @@ INLINE void weights_2(const VF w[3], VF v[6])
 
 INLINE void weights_4(const VF w[3], VF v[6])
 {
-    const VF third = v_set1(1.0f / 3), ends = v_add(w[0], w[2]), twice = v_add(w[1], w[1]);
+    const VF ends = v_add(w[0], w[2]), twice = v_add(w[1], w[1]);
     v[0] = w[0];
-    v[1] = v_mul(third, v_add(w[1], ends));
-    v[2] = v_mul(third, v_sub(w[1], ends));
-    v[3] = v_mul(v_set1(-4.0f / 15), v_fma(v_set1(4), w[0], v_add(twice, w[2])));
-    v[4] = v_mul(v_set1(1.0f / 15), v_fma(v_set1(4), w[2], v_sub(w[0], twice)));
+    v[1] = v_add(w[1], ends);
+    v[2] = v_sub(w[1], ends);
+    v[3] = v_fma(v_set1(4), w[0], v_add(twice, w[2]));
+    v[4] = v_fma(v_set1(4), w[2], v_sub(w[0], twice));
     v[5] = w[2];
 }
 
@@ -453,8 +456,11 @@ INLINE void weights_part(const struct ox_winograd_weights *w, const enum weights
     for (unsigned i = 0; i < alpha; i++) {
         weights_line(form, half[i], v);
 #pragma GCC unroll 6
-        for (unsigned p = 0; p < alpha; p++, out += w->plane)
+        for (unsigned p = 0; p < alpha; p++, out += w->plane) {
+            if (form == WEIGHTS_4)
+                v[p] = v_mul(v_set1((float)(scale_4[i] * scale_4[p])), v[p]);
             v_store(out, v[p]);
+        }
     }
 }
 

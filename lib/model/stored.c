@@ -170,7 +170,7 @@ bool ox_packed_is_plain(enum ox_dtype dtype, const uint8_t *bytes, size_t n)
 /* Of a large tensor in a mapped file what is copied is given back while the rest is, so that not all of it is in memory twice. */
 static void unpack(enum ox_dtype dtype, const struct located *at, void *out)
 {
-    enum { PIECE = 1 << 18 };
+    enum { PIECE = 1 << 16 };
     const unsigned bits = ox_dtype_bits(dtype);
     for (size_t i = 0; i < at->n; i += PIECE) {
         const size_t n = at->n - i < PIECE ? at->n - i : PIECE;

@@ -39,10 +39,12 @@ cleanup:
 }
 
 /* What had to be copied (bytes that are not aligned for their type) or was packed is not needed in the map any more: its pages are
- * given back, so that weights are in memory once. They come back from the file if somebody looks again. */
-static void drop_source(struct ox_model *model, const struct ox_stored *stored)
+ * given back, so that weights are in memory once. They come back from the file if somebody looks again. Of fewer bytes than `least` it
+ * is not worth the call: where the copy stays it is sooner than where that goes, too. */
+enum { LEAST_KEPT = 1 << 12 };
+
+static void drop_source(struct ox_model *model, const struct ox_stored *stored, size_t least)
 {
-    enum { LEAST = 1 << 16 };
     if (stored->place == OX_STORED_WIDE)
         stored = stored->narrow;
     const uint8_t *bytes = stored->raw;
@@ -50,10 +52,10 @@ static void drop_source(struct ox_model *model, const struct ox_stored *stored)
     size_t count;
     if (stored->place == OX_STORED_EXTERNAL) {
         if (!ox_dims_count(stored->rank, stored->dims, &count) ||
-            !ox_dtype_packed_bytes(stored->dtype, count, &n) || n < LEAST ||
+            !ox_dtype_packed_bytes(stored->dtype, count, &n) || n < least ||
             ox_external_find(model, stored, n, &bytes, NULL) != OX_OK)
             return;
-    } else if (!model->map.mapped || stored->place != OX_STORED_RAW || n < LEAST ||
+    } else if (!model->map.mapped || stored->place != OX_STORED_RAW || n < least ||
                bytes < model->map.data || bytes >= model->map.data + model->map.bytes) {
         return;
     }
@@ -70,7 +72,7 @@ static enum ox_status load_constant(struct ox_frame *frame, const struct ox_valu
         struct ox_tensor *tensor;
         OX_TRY(ox_stored_load(model, value->init, &tensor, err));
         if (tensor->data != value->init->raw)
-            drop_source(model, value->init);
+            drop_source(model, value->init, LEAST_KEPT);
         enum ox_status status = ox_datum_of_tensor(&datum, tensor, err);
         ox_tensor_release(tensor);
         OX_TRY(status);
@@ -157,7 +159,7 @@ enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *valu
         OX_TRY_CLEANUP(ox_pool_tensor(frame->session->pool, stored->dtype, stored->rank,
                                       stored->dims, &tensor, err));
         OX_TRY_CLEANUP(ox_stored_fill(model, stored, tensor, err));
-        drop_source(model, stored);
+        drop_source(model, stored, LEAST_KEPT);
     }
     status = ox_datum_of_tensor(out, tensor, err);
 cleanup:
@@ -165,11 +167,48 @@ cleanup:
     return status;
 }
 
-void ox_frame_forget(const struct ox_value *value)
+void ox_frame_forget(const struct ox_value *value, size_t least)
 {
     const struct ox_value *origin = ox_value_origin(value);
     if (origin->init)
-        drop_source(origin->graph->model, origin->init);
+        drop_source(origin->graph->model, origin->init, least);
+}
+
+static bool takes(const struct ox_node *node, const struct ox_value *value)
+{
+    for (size_t i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i] == value)
+            return true;
+    return false;
+}
+
+/* A constant that rewriting made lies nowhere else: where no other node takes it, it is given back. Graphs within nodes may. */
+static void drop_made(struct ox_frame *frame, const struct ox_node *node, struct ox_value *value)
+{
+    enum { LEAST = 1 << 16 };
+    const struct ox_session *session = frame->session;
+    struct ox_graph *graph = node->graph;
+    if (session->planned == session->model || session->planned->n_graphs > 1 || value->is_output ||
+        value->is_input || value->init->place != OX_STORED_TENSOR)
+        return;
+    struct ox_datum **kept = &frame->plan->constants[value->id];
+    const uint64_t bytes = *kept ? ox_datum_bytes(*kept) : 0;
+    if (bytes < LEAST)
+        return;
+    for (size_t i = 0; i < graph->n_nodes; i++)
+        if (graph->nodes[i] != node && takes(graph->nodes[i], value))
+            return;
+    ox_datum_release(*kept);
+    *kept = NULL;
+    frame->session->weights_bytes -= bytes;
+    ox_graph_drop_init(graph, value);
+}
+
+void ox_frame_absorbed(struct ox_frame *frame, const struct ox_node *node, size_t i)
+{
+    ox_frame_forget(node->inputs[i], LEAST_KEPT);
+    if (node->inputs[i]->init && !node->inputs[i]->outer)
+        drop_made(frame, node, node->inputs[i]);
 }
 
 void ox_frame_drop_constants(struct ox_frame *frame, const struct ox_node *node)
@@ -190,7 +229,7 @@ void ox_frame_drop_constants(struct ox_frame *frame, const struct ox_node *node)
         ox_datum_release(plan->wide[value->id]);
         plan->wide[value->id] = NULL;
         frame->session->weights_bytes -= bytes;
-        drop_source(value->graph->model, value->init);
+        drop_source(value->graph->model, value->init, LEAST_KEPT);
     }
 }
 

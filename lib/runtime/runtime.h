@@ -142,8 +142,10 @@ enum ox_lend {
  * frame has it. A new reference. */
 enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *value, unsigned how,
                              struct ox_datum **out, struct ox_error *err);
-/* What was packed is not needed in the map of the file any more. */
-void ox_frame_forget(const struct ox_value *value);
+/* What was packed is not needed in the map of the file any more; of fewer bytes than `least` it may stay. */
+void ox_frame_forget(const struct ox_value *value, size_t least);
+/* The same of an input that a node will not ask for again; one that was made in memory for this node alone is no more then. */
+void ox_frame_absorbed(struct ox_frame *frame, const struct ox_node *node, size_t i);
 /* Gives back the large constants that a node takes. Runs side by side would else hold every weight as often as there are
  * runs. */
 void ox_frame_drop_constants(struct ox_frame *frame, const struct ox_node *node);

@@ -172,7 +172,10 @@ static enum ox_status new_session(struct ox_session **out, struct ox_model *mode
         status = ox_fail(err, OX_INPUT, "the model has no graph");
         goto cleanup;
     }
-    OX_TRY_CLEANUP(ox_pool_new(&session->pool, ox_env_budget(model->env), options->lean, err));
+    const enum ox_pool_pages pages = options->lean   ? OX_POOL_EXACT
+                                     : options->once ? OX_POOL_SOON
+                                                     : OX_POOL_CLOSE;
+    OX_TRY_CLEANUP(ox_pool_new(&session->pool, ox_env_budget(model->env), pages, err));
     OX_TRY_CLEANUP(keep_watched(session, err));
     OX_TRY_CLEANUP(ox_ports_make(session, options, err));
     OX_TRY_CLEANUP(rewrite(session, options, err));

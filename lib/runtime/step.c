@@ -254,7 +254,7 @@ static enum ox_status prepare(struct activation *a, struct ox_error *err)
             ox_datum_release(a->given[i]);
         ox_datum_release(a->owned[i]);
         a->in[i] = a->owned[i] = a->given[i] = NULL;
-        ox_frame_forget(a->step->node->inputs[i]);
+        ox_frame_absorbed(a->frame, a->step->node, i);
     }
     return OX_OK;
 }
@@ -367,10 +367,11 @@ static void locate(struct activation *a, enum ox_status status, struct ox_error 
  * read where it lies need not stay in memory. */
 static void let_go(struct activation *a, size_t i)
 {
+    enum { LEAST_LEAN = 1 << 16, LEAST_ONCE = 1 << 18 };
     const struct ox_run_options *options = &a->frame->session->options;
     const bool done = a->will_prepare || (options->lean && !a->frame->up);
     if (a->owned[i] && done && (options->once || options->lean))
-        ox_frame_forget(a->step->node->inputs[i]);
+        ox_frame_forget(a->step->node->inputs[i], options->lean ? LEAST_LEAN : LEAST_ONCE);
     ox_datum_release(a->owned[i]);
     a->owned[i] = NULL;
 }

@@ -24,7 +24,8 @@ enum {
     ALIGN = 64,
     SMALLEST = 1 << 16,    /* below, memory is from malloc, and kept for the next of its size */
     LEAST_SPLIT = 1 << 12, /* no smaller remainder is cut off */
-    HUGE_FROM = 1 << 20,   /* of tensors: huge pages where one costs little beside them */
+    HUGE_PAGE = 2 << 20,
+    HUGE_FROM = 1 << 20, /* of one: where as much is used it may be a huge page */
     LEAST_RANGE = 64 << 20,
     FINE = ALIGN, /* sizes of small ones are multiples of this up to FINE_MOST, then of COARSE */
     FINE_MOST = 1 << 12,
@@ -41,7 +42,9 @@ struct ox_pool {
     uint8_t *base; /* NULL: not reserved yet */
     size_t reserved;
     size_t open; /* so far it may be touched; what lies behind counts for nobody's limit */
-    size_t top;  /* end of the last block; counted in the budget */
+    size_t huge; /* so far pages are huge where enough was used at once */
+    size_t touched;
+    size_t top; /* end of the last block; counted in the budget */
     struct block *last;
     struct block *free_list;
     size_t n_used;   /* tensors, small ones too */
@@ -49,12 +52,11 @@ struct ox_pool {
     size_t small_bytes, peak;
     struct small *idle[N_SIZES]; /* by size_class() */
     size_t idle_bytes;           /* of no budget: nobody holds them */
-    bool exact;
+    enum ox_pool_pages pages;
     bool no_range; /* the system gives none: everything is from malloc */
-    bool huge;     /* pages are, from here on */
 };
 
-enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, bool exact,
+enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, enum ox_pool_pages pages,
                            struct ox_error *err)
 {
     struct ox_pool *pool = calloc(1, sizeof *pool);
@@ -63,7 +65,7 @@ enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, bool 
     pthread_mutex_init(&pool->lock, NULL);
     pool->budget = budget;
     pool->n_owners = 1;
-    pool->exact = exact;
+    pool->pages = pages;
 #ifdef OX_SANITIZE
     pool->no_range = true; /* so that each tensor has its own red zones */
 #endif
@@ -85,7 +87,7 @@ static size_t round_small(size_t bytes)
 /* Whether small ones of so many bytes are kept when a tensor gives them back. */
 static bool keeps(const struct ox_pool *pool, size_t bytes)
 {
-    return bytes <= SMALLEST && !pool->exact && !pool->no_range;
+    return bytes <= SMALLEST && pool->pages != OX_POOL_EXACT && !pool->no_range;
 }
 
 static void free_idle(struct ox_pool *pool)
@@ -170,12 +172,33 @@ static bool reserve(struct ox_pool *pool)
             mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (base == MAP_FAILED)
             continue;
-        pool->base = base;
-        pool->reserved = bytes;
+        const size_t before = (HUGE_PAGE - (uintptr_t)base % HUGE_PAGE) % HUGE_PAGE;
+        if (before)
+            munmap(base, before);
+        pool->base = (uint8_t *)base + before;
+        pool->reserved = bytes - before;
         return true;
     }
     pool->no_range = true;
     return false;
+}
+
+/* Pages up to `to` are about to be used: huge ones where half of one is, others all at once. */
+static void choose_pages(struct ox_pool *pool, size_t to)
+{
+    enum { PAGE = 4096, POPULATE_WRITE = 23 };
+    if (pool->pages == OX_POOL_EXACT || to <= pool->touched)
+        return;
+    size_t from = (pool->touched + PAGE - 1) / PAGE * PAGE;
+    const bool soon = pool->pages == OX_POOL_SOON;
+    for (; pool->huge + (soon && pool->huge ? 1 : HUGE_FROM) <= to; pool->huge += HUGE_PAGE) {
+        const size_t left = pool->reserved - pool->huge;
+        madvise(pool->base + pool->huge, left < HUGE_PAGE ? left : HUGE_PAGE, MADV_HUGEPAGE);
+    }
+    from = from > pool->huge ? from : pool->huge;
+    if (from < to && !soon) /* kernels before 5.14 have none */
+        (void)madvise(pool->base + from, to - from, POPULATE_WRITE);
+    pool->touched = to;
 }
 
 /* Opens the range up to `to` and some more. Several sessions would else pass the process's limit on data by what they
@@ -183,17 +206,14 @@ static bool reserve(struct ox_pool *pool)
 static bool open_up(struct ox_pool *pool, size_t to)
 {
     enum { STEP = 1 << 24 };
-    if (to >= HUGE_FROM && !pool->huge && !pool->exact) {
-        madvise(pool->base, pool->reserved, MADV_HUGEPAGE);
-        pool->huge = true;
+    if (to > pool->open) {
+        size_t end = to / STEP * STEP;
+        end = pool->reserved - end > STEP ? end + STEP : pool->reserved;
+        if (mprotect(pool->base + pool->open, end - pool->open, PROT_READ | PROT_WRITE) != 0)
+            return false;
+        pool->open = end;
     }
-    if (to <= pool->open)
-        return true;
-    size_t end = to / STEP * STEP;
-    end = pool->reserved - end > STEP ? end + STEP : pool->reserved;
-    if (mprotect(pool->base + pool->open, end - pool->open, PROT_READ | PROT_WRITE) != 0)
-        return false;
-    pool->open = end;
+    choose_pages(pool, to);
     return true;
 }
 

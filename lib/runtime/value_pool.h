@@ -10,8 +10,11 @@
  * another thread. */
 struct ox_pool;
 
-/* exact: no more memory than is touched, where else larger pages make it faster. */
-enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, bool exact,
+/* How much may lie in pages beside what is used: nothing; less than half a huge page, which then is none; or a huge page, as the system
+ * gives them soonest. */
+enum ox_pool_pages { OX_POOL_EXACT, OX_POOL_CLOSE, OX_POOL_SOON };
+
+enum ox_status ox_pool_new(struct ox_pool **out, struct ox_budget *budget, enum ox_pool_pages pages,
                            struct ox_error *err);
 /* The same pool once more, to be released once more. */
 struct ox_pool *ox_pool_ref(struct ox_pool *pool);
