@@ -1682,8 +1682,8 @@ enum ox_status ox_quantize_dynamic(struct ox_model *model, const struct ox_quant
                                    struct ox_quant_report **report, struct ox_error *err);
 
 /* Changes the model: constant matrices of products become integers with a scale for each block of rows of a column, behind
- * DequantizeLinear, or with options->contrib in MatMulNBits of com.microsoft. samples, as for ox_calibration_run(), are for the method
- * gptq alone. */
+ * DequantizeLinear, or with options->contrib in MatMulNBits of com.microsoft; tables that Gather reads become int8. samples, as for
+ * ox_calibration_run(), are for the method gptq alone. */
 enum ox_status ox_quantize_weights(struct ox_model *model, const char *const *samples,
                                    size_t n_samples, const struct ox_quant_options *options,
                                    struct ox_quant_report **report, struct ox_error *err);

@@ -42,7 +42,7 @@ struct fitting {
     double cost; /* of the best */
 };
 
-static float as_real(float scale, enum ox_dtype real)
+float ox_block_scale(float scale, enum ox_dtype real)
 {
     uint16_t half;
     if (real != OX_FLOAT16)
@@ -70,7 +70,7 @@ static double cost_of(const struct fitting *f, struct ox_block_fit fit)
 /* false: it gains nothing. */
 static bool offer(struct fitting *f, float scale, int zero)
 {
-    struct ox_block_fit fit = {as_real(scale, f->real), zero};
+    struct ox_block_fit fit = {ox_block_scale(scale, f->real), zero};
     if (fit.scale == 0 || !isfinite(1 / fit.scale))
         return false;
     double cost = cost_of(f, fit);

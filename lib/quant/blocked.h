@@ -44,6 +44,8 @@ struct ox_block_fit {
 /* importance: of each value's squared error; NULL: 1 each. */
 struct ox_block_fit ox_block_fit(const struct ox_blocking *blocking, const float *values,
                                  const float *importance, size_t m);
+/* As it is stored. */
+float ox_block_scale(float scale, enum ox_dtype real);
 int ox_block_round(float value, struct ox_block_fit fit, int least, int most);
 
 /* GPTQ (Frantar et al., arXiv 2210.17323): rounds row by row and moves each row's error to the rows that follow, as far as the

@@ -274,10 +274,13 @@ static enum ox_status walk_conv(struct ox_walk *walk, struct ox_node *node, cons
     struct ox_walked *w, x;
     /* Not every runtime has ConvInteger for int8 weights: around 128 they say the same. Runtimes want one zero point for all
      * channels, but scales come after the convolution: a scale a channel costs nothing, asked for or not, and batch norm that was
-     * folded in makes channels of very different sizes. */
+     * folded in makes channels of very different sizes. That is worth more than zero points off the middle. */
     struct ox_weight_wish wish = weights_of(walk, node, -1);
-    wish.as_unsigned = !options->compat_ort;
-    wish.axis = !options->compat_ort && wish.symmetric ? 0 : -1;
+    if (!options->compat_ort) {
+        wish.type = OX_INT8;
+        wish.symmetric = wish.as_unsigned = true;
+        wish.axis = 0;
+    }
     OX_TRY(ox_walk_weight(walk, node->inputs[1], &wish, &w, reason, err));
     if (!w)
         return OX_OK;

@@ -109,6 +109,7 @@ static enum ox_status add_params(struct ox_place *place, const struct ox_value *
                                &mark->zero, err);
 }
 
+/* zero NULL: it is 0. */
 static struct ox_node *add_node(struct ox_place *place, const char *op_type, const char *of,
                                 struct ox_value *in, struct ox_value *scale, struct ox_value *zero,
                                 struct ox_value *out)
@@ -116,7 +117,8 @@ static struct ox_node *add_node(struct ox_place *place, const char *op_type, con
     struct ox_value *inputs[] = {in, scale, zero};
     const char *suffix = op_type[0] == 'Q' ? "_QuantizeLinear" : "_DequantizeLinear";
     const char *name = ox_quant_name(place->q, of, suffix);
-    return name ? ox_graph_add_node(place->graph, op_type, "", name, inputs, 3, &out, 1) : NULL;
+    const size_t n = zero ? 3 : 2;
+    return name ? ox_graph_add_node(place->graph, op_type, "", name, inputs, n, &out, 1) : NULL;
 }
 
 /* All nodes that the value feeds are fed by another one. */
@@ -325,6 +327,26 @@ static enum ox_status make_row(struct ox_quant *q, struct ox_tensor **bias, size
     return OX_OK;
 }
 
+/* Zero points of biases are 0, as without them: they would be a quarter of what is stored of biases with a scale a channel. Of weights
+ * they stay, onnxruntime fuses none without. */
+static enum ox_status add_bias_params(struct ox_place *place, const struct ox_value *bias,
+                                      const struct ox_qparams *params, struct ox_value **scale,
+                                      struct ox_value **zero, struct ox_error *err)
+{
+    struct ox_quant *q = place->q;
+    const char *scale_name = ox_quant_name(q, bias->name, "_quantized_scale");
+    const char *zero_name = ox_quant_name(q, bias->name, "_quantized_zero_point");
+    struct ox_tensor *scales, *zeros;
+    *zero = NULL;
+    if (q->options->compat_ort)
+        return ox_quant_add_params(q, place->graph, params, scale_name, zero_name, scale, zero,
+                                   err);
+    OX_TRY(ox_qparams_tensors(params, ox_env_budget(q->model->env), &scales, &zeros, err));
+    ox_tensor_release(zeros);
+    *scale = ox_quant_add_init(place->graph, scale_name, scales);
+    return *scale ? OX_OK : ox_no_memory(err);
+}
+
 static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bias *bias,
                                  struct ox_error *err)
 {
@@ -357,14 +379,11 @@ static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bi
                                  bias->bias->name);
     ox_quant_report_add_constant(q->report, bias->bias->name, "bias", values, quantized, &params);
     const char *name = ox_quant_name(q, bias->bias->name, "_quantized");
-    const char *scale_name = ox_quant_name(q, bias->bias->name, "_quantized_scale");
-    const char *zero_name = ox_quant_name(q, bias->bias->name, "_quantized_zero_point");
     struct ox_value *stored = ox_quant_add_init(place->graph, name, ox_tensor_ref(quantized));
     struct ox_value *out = ox_graph_add_value(
         place->graph, ox_quant_name(q, bias->bias->name, "_DequantizeLinear_Output"));
     struct ox_value *scale, *zero;
-    OX_TRY_CLEANUP(
-        ox_quant_add_params(q, place->graph, &params, scale_name, zero_name, &scale, &zero, err));
+    OX_TRY_CLEANUP(add_bias_params(place, bias->bias, &params, &scale, &zero, err));
     struct ox_node *node = stored && out ? add_node(place, "DequantizeLinear", bias->bias->name,
                                                     stored, scale, zero, out)
                                          : NULL;

@@ -4,12 +4,17 @@
 
 #include "quant/place.h"
 
-/* The DequantizeLinear that makes a value; NULL. */
-static struct ox_node *dequantizer(const struct ox_value *value)
+/* The DequantizeLinear of so many inputs that makes a value; NULL. */
+static struct ox_node *dequantizer_of(const struct ox_value *value, size_t n_inputs)
 {
     struct ox_node *node = value ? value->producer : NULL;
-    return node && strcmp(node->op_type, "DequantizeLinear") == 0 && node->n_inputs == 3 ? node
-                                                                                         : NULL;
+    bool is = node && strcmp(node->op_type, "DequantizeLinear") == 0 && node->n_inputs == n_inputs;
+    return is ? node : NULL;
+}
+
+static struct ox_node *dequantizer(const struct ox_value *value)
+{
+    return dequantizer_of(value, 3);
 }
 
 /* The only user of a value, if it is QuantizeLinear; NULL. */
@@ -48,7 +53,8 @@ static enum ox_status product(struct rewriting *r, struct ox_node *node, struct 
     struct ox_node *x = dequantizer(node->inputs[0]), *w = dequantizer(node->inputs[1]);
     struct ox_node *y = quantizer(&r->uses, node->outputs[0]);
     bool has_bias = node->n_inputs > 2 && node->inputs[2];
-    struct ox_node *b = has_bias ? dequantizer(node->inputs[2]) : NULL;
+    struct ox_node *b =
+        has_bias ? dequantizer_of(node->inputs[2], 2) : NULL; /* without zero point */
     if (!x || !w || !y || (has_bias && (!conv || !b)))
         return OX_OK;
     struct ox_value *inputs[9] = {x->inputs[0], x->inputs[1], x->inputs[2],

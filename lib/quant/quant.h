@@ -58,6 +58,10 @@ enum ox_status ox_quant_add_params(struct ox_quant *q, struct ox_graph *graph,
                                    const struct ox_qparams *params, const char *scale_name,
                                    const char *zero_name, struct ox_value **scale,
                                    struct ox_value **zero, struct ox_error *err);
+/* Scales of blocks, name + "_scale", behind Cast where they are narrower than `real`, which the values were: runtimes fold it when
+ * they load. */
+struct ox_value *ox_quant_add_scales(struct ox_quant *q, struct ox_graph *graph, const char *name,
+                                     const struct ox_tensor *scales, enum ox_dtype real);
 /* prefix + suffix, in the job's arena. */
 const char *ox_quant_name(struct ox_quant *q, const char *prefix, const char *suffix);
 /* All attributes of a node on another one, but those in `but` (ends in NULL; may be NULL). */

@@ -8,6 +8,7 @@
 #include "quant/blocked.h"
 #include "quant/cancel.h"
 #include "quant/estimate.h"
+#include "quant/gathered.h"
 #include "quant/hessians.h"
 #include "quant/quant.h"
 
@@ -222,24 +223,21 @@ static enum ox_status round_some(struct job *job, size_t *at, const char *const 
 
 /* ---- Into the graph ----------------------------------------------------------------------------------------------- */
 
-static struct ox_value *add_part(struct job *job, struct ox_graph *graph, const char *name,
+static struct ox_value *add_part(struct ox_quant *q, struct ox_graph *graph, const char *name,
                                  const char *suffix, const struct ox_tensor *tensor)
 {
-    const char *full = ox_quant_name(&job->q, name, suffix);
+    const char *full = ox_quant_name(q, name, suffix);
     return full ? ox_quant_add_init(graph, full, ox_tensor_ref(tensor)) : NULL;
 }
 
-/* Scales, behind Cast where they are narrower than the activations: runtimes fold it when they load. NULL: out of memory. */
-static struct ox_value *add_scales(struct job *job, const struct target *target,
-                                   const struct ox_tensor *scales, enum ox_dtype real)
+struct ox_value *ox_quant_add_scales(struct ox_quant *q, struct ox_graph *graph, const char *name,
+                                     const struct ox_tensor *scales, enum ox_dtype real)
 {
-    struct ox_graph *graph = target->node->graph;
-    const char *name = target->node->inputs[1]->name;
-    struct ox_value *stored = add_part(job, graph, name, "_scale", scales);
+    struct ox_value *stored = add_part(q, graph, name, "_scale", scales);
     if (!stored || scales->dtype == real)
         return stored;
-    const char *cast_name = ox_quant_name(&job->q, name, "_scale_Cast");
-    struct ox_value *out = ox_graph_add_value(graph, ox_quant_name(&job->q, name, "_scale_Cast"));
+    const char *cast_name = ox_quant_name(q, name, "_scale_Cast");
+    struct ox_value *out = ox_graph_add_value(graph, ox_quant_name(q, name, "_scale_Cast"));
     struct ox_node *cast =
         out && cast_name ? ox_graph_add_node(graph, "Cast", "", cast_name, &stored, 1, &out, 1)
                          : NULL;
@@ -254,10 +252,10 @@ static enum ox_status add_dequantized(struct job *job, struct target *target,
     struct ox_quant *q = &job->q;
     struct ox_graph *graph = target->node->graph;
     const char *name = target->node->inputs[1]->name;
-    struct ox_value *inputs[3] = {add_part(job, graph, name, "_quantized", made->integers),
-                                  add_scales(job, target, made->scales, real)};
+    struct ox_value *inputs[3] = {add_part(q, graph, name, "_quantized", made->integers),
+                                  ox_quant_add_scales(q, graph, name, made->scales, real)};
     if (made->zeros)
-        inputs[2] = add_part(job, graph, name, "_zero_point", made->zeros);
+        inputs[2] = add_part(q, graph, name, "_zero_point", made->zeros);
     target->output = ox_graph_add_value(graph, ox_quant_name(q, name, "_DequantizeLinear_Output"));
     if (!inputs[0] || !inputs[1] || (made->zeros && !inputs[2]) || !target->output)
         return ox_no_memory(err);
@@ -283,9 +281,10 @@ static enum ox_status add_packed(struct job *job, struct target *target,
                                              .block = job->q.options->block_size};
     enum ox_status status = ox_pack_blocks(packed, ox_env_budget(job->q.model->env), &weights, err);
     if (status == OX_OK) {
-        target->parts[0] = add_part(job, graph, name, "_packed", packed[0]);
-        target->parts[1] = add_scales(job, target, packed[1], real);
-        target->parts[2] = packed[2] ? add_part(job, graph, name, "_zero_point", packed[2]) : NULL;
+        target->parts[0] = add_part(&job->q, graph, name, "_packed", packed[0]);
+        target->parts[1] = ox_quant_add_scales(&job->q, graph, name, packed[1], real);
+        target->parts[2] =
+            packed[2] ? add_part(&job->q, graph, name, "_zero_point", packed[2]) : NULL;
         if (!target->parts[0] || !target->parts[1] || (packed[2] && !target->parts[2]))
             status = ox_no_memory(err);
     }
@@ -397,7 +396,7 @@ static enum ox_status clean(struct job *job, struct ox_error *err)
         }
         ox_graph_remove_nodes(graph, gone);
     }
-    return ox_quant_finish(&job->q, err);
+    return OX_OK;
 }
 
 /* ---- All of it ---------------------------------------------------------------------------------------------------- */
@@ -446,6 +445,25 @@ static void note_sizes(struct job *job)
             "its session option session.qdq_matmulnbits_accuracy_level is 0");
 }
 
+static enum ox_status shrink_tables(struct job *job, struct ox_error *err)
+{
+    struct ox_model *model = job->q.model;
+    struct ox_quant_summary before, after;
+    ox_quant_report_summary(job->q.report, &before);
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        if (!model->graphs[g]->function)
+            OX_TRY(ox_quant_shrink_tables(&job->q, model->graphs[g], err));
+    }
+    ox_quant_report_summary(job->q.report, &after);
+    if (after.constants_after > before.constants_after)
+        ox_quant_report_add_note(
+            job->q.report, "tables that Gather reads in int8, in blocks of %zu: %.1f %% smaller",
+            job->q.options->block_size,
+            100 * (1 - (double)(after.constants_after - before.constants_after) /
+                           (double)(after.constants_before - before.constants_before)));
+    return OX_OK;
+}
+
 static enum ox_status quantize(struct job *job, const char *const *samples, size_t n_samples,
                                struct ox_error *err)
 {
@@ -476,8 +494,10 @@ static enum ox_status quantize(struct job *job, const char *const *samples, size
             OX_TRY(ox_graph_sort(model->graphs[g], err));
     }
     OX_TRY(clean(job, err));
-    ox_estimate_end(&estimate, &job->q, false);
     note_sizes(job);
+    OX_TRY(shrink_tables(job, err));
+    OX_TRY(ox_quant_finish(&job->q, err));
+    ox_estimate_end(&estimate, &job->q, false);
     return job->q.report->failed ? ox_no_memory(err) : OX_OK;
 }
 
