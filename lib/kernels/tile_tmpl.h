@@ -4,6 +4,11 @@
 #ifndef INLINE /* the emulation in tests/ builds no form of its own for each number of rows */
 #define INLINE static inline __attribute__((always_inline))
 #endif
+#ifdef v_accumulate_half
+enum { HALVES = 1 };
+#else
+enum { HALVES = 0 };
+#endif
 enum { NR = 2 * VW, LINE = 16, FAR = 128, PACK_AHEAD = 12, UNROLL = 4 };
 
 /* A whole vector, or its first m lanes. */
@@ -107,27 +112,62 @@ INLINE void advance(struct pairs *a, const unsigned rows, size_t by)
     }
 }
 
+/* Columns of a panel: whole vectors, and whether of the last one only the first half is wanted. */
+struct across {
+    unsigned vecs;
+    bool half;
+};
+
+INLINE struct across across_of(size_t cols)
+{
+    const unsigned vecs = cols > VW ? 2 : 1;
+    return (struct across){vecs, HALVES && cols <= vecs * VW - VW / 2};
+}
+
+INLINE void add_product(const bool half, VF *sum, VF x, VF b)
+{
+#ifdef v_accumulate_half
+    if (half) {
+        v_accumulate_half(sum, x, b);
+        return;
+    }
+#endif
+    (void)half;
+    v_accumulate(sum, x, b);
+}
+
+#ifdef v_accumulate_at
+INLINE void add_product_at(const bool half, VF *sum, const float *x, VF b)
+{
+    if (half)
+        v_accumulate_half_at(sum, x, b);
+    else
+        v_accumulate_at(sum, x, b);
+}
+#endif
+
 /* The same as step(). */
-INLINE void even_step(const unsigned rows, const unsigned vecs, const struct pairs *a,
+INLINE void even_step(const unsigned rows, const struct across to, const struct pairs *a,
                       const size_t p, const float *b, VF (*sum)[2])
 {
+    const bool two = to.vecs > 1, half = to.half;
     const VF b0 = v_load(b);
-    const VF b1 = vecs > 1 ? v_load(b + VW) : b0;
+    const VF b1 = two ? v_load(b + VW) : b0;
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
         const float *at = a->at[i / 2] + p + (i % 2 ? a->apart : 0);
 #ifdef v_accumulate_at
         if (i % 2 == 0) {
-            v_accumulate_at(&sum[i][0], at, b0);
-            if (vecs > 1)
-                v_accumulate_at(&sum[i][1], at, b1);
+            add_product_at(half && !two, &sum[i][0], at, b0);
+            if (two)
+                add_product_at(half, &sum[i][1], at, b1);
             continue;
         }
 #endif
         const VF x = v_set1(*at);
-        v_accumulate(&sum[i][0], x, b0);
-        if (vecs > 1)
-            v_accumulate(&sum[i][1], x, b1);
+        add_product(half && !two, &sum[i][0], x, b0);
+        if (two)
+            add_product(half, &sum[i][1], x, b1);
     }
 }
 
@@ -328,7 +368,7 @@ INLINE void even_panel(const struct ox_tile *t, const unsigned rows, const unsig
         near(b + AHEAD, vecs);
         __builtin_prefetch(next, 0, 2);
         next += next_step;
-        even_step(rows, vecs, &a, 0, b, sum);
+        even_step(rows, (struct across){vecs, false}, &a, 0, b, sum);
         advance(&a, rows, 1);
     }
     leave_panel(t, rows, vecs, first, common, sum);
@@ -361,13 +401,13 @@ INLINE void tile_rows(const struct ox_tile *t, const unsigned rows)
 /* Outputs [x, x + rows) of a line, one panel. Two pointers serve six rows: the others are at equal steps. `next` are weights that
  * are read later, `next_step` bytes for each step of a run. */
 INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const unsigned rows,
-                       const unsigned vecs, size_t x, size_t first, const float *b, bool common,
+                       const struct across to, size_t x, size_t first, const float *b, bool common,
                        const char *next, size_t next_step)
 {
     VF sum[MR][2];
-    clear(rows, vecs, sum);
+    clear(rows, to.vecs, sum);
     const size_t run = l->run, step = l->step;
-    expect(out, rows, vecs, first);
+    expect(out, rows, to.vecs, first);
     for (unsigned r = 0; r < l->rows; r++) {
         struct pairs a = pairs_of(l->row[r] + x * step, step, rows);
         size_t p = run;
@@ -376,15 +416,15 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
             next += UNROLL * next_step;
 #pragma GCC unroll 4
             for (unsigned u = 0; u < UNROLL; u++)
-                even_step(rows, vecs, &a, u, b + u * NR, sum);
+                even_step(rows, to, &a, u, b + u * NR, sum);
             advance(&a, rows, UNROLL);
         }
         for (; p > 0; p--, b += NR) {
-            even_step(rows, vecs, &a, 0, b, sum);
+            even_step(rows, to, &a, 0, b, sum);
             advance(&a, rows, 1);
         }
     }
-    leave_panel(out, rows, vecs, first, common, sum);
+    leave_panel(out, rows, to.vecs, first, common, sum);
 }
 
 /* Tiles of a line that are equally high, one after another: `n` of them from output x on, of `all`. */
@@ -392,7 +432,7 @@ struct line_part {
     size_t x, n, before, all; /* `before`: tiles that came first */
 };
 
-INLINE void line_tiles(const struct ox_line *l, const unsigned rows, const unsigned vecs,
+INLINE void line_tiles(const struct ox_line *l, const unsigned rows, const struct across to,
                        const struct line_part *part, size_t first, const float *b)
 {
     const bool common = is_common(l->end);
@@ -409,7 +449,7 @@ INLINE void line_tiles(const struct ox_line *l, const unsigned rows, const unsig
     const size_t next_step = (NR * sizeof *b + part->all - 1) / part->all;
     const char *next = (const char *)(b + l->panel) + part->before * next_step * l->rows * l->run;
     for (size_t i = 0, x = part->x; i < part->n; i++, x += rows) {
-        line_panel(l, &out, rows, vecs, x, first, b, common, next, next_step);
+        line_panel(l, &out, rows, to, x, first, b, common, next, next_step);
         next += next_step * l->rows * l->run;
         out.c += rows * l->ldc;
         if (l->end) {
@@ -422,10 +462,15 @@ INLINE void line_tiles(const struct ox_line *l, const unsigned rows, const unsig
 INLINE void line_rows(const struct ox_line *l, const unsigned rows, const struct line_part *part,
                       size_t first, const float *b)
 {
-    if (l->cols - first > VW)
-        line_tiles(l, rows, 2, part, first, b);
+    const struct across to = across_of(l->cols - first);
+    if (to.vecs > 1 && to.half)
+        line_tiles(l, rows, (struct across){2, true}, part, first, b);
+    else if (to.vecs > 1)
+        line_tiles(l, rows, (struct across){2, false}, part, first, b);
+    else if (to.half)
+        line_tiles(l, rows, (struct across){1, true}, part, first, b);
     else
-        line_tiles(l, rows, 1, part, first, b);
+        line_tiles(l, rows, (struct across){1, false}, part, first, b);
 }
 
 /* A function for each number of rows. */

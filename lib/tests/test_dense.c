@@ -358,7 +358,7 @@ int main(int argc, char **argv)
     TCase *tc = tcase_create("dense");
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, products_of_any_shape_are_near_the_sums_in_double, 0, 600);
-    tcase_add_loop_test(tc, lines_of_any_size_are_near_the_sums_in_double, 0, 160);
+    tcase_add_loop_test(tc, lines_of_any_size_are_near_the_sums_in_double, 0, 400);
     tcase_add_loop_test(tc, the_bits_are_the_same_for_any_number_of_threads, 0, 16);
     tcase_add_loop_test(tc, weights_of_two_bytes_give_what_they_are_worth, 0, 24);
     tcase_add_test(tc, every_half_and_bfloat_widens_to_the_same_bits);
