@@ -118,12 +118,6 @@ struct across {
     bool half;
 };
 
-INLINE struct across across_of(size_t cols)
-{
-    const unsigned vecs = cols > VW ? 2 : 1;
-    return (struct across){vecs, HALVES && cols <= vecs * VW - VW / 2};
-}
-
 INLINE void add_product(const bool half, VF *sum, VF x, VF b)
 {
 #ifdef v_accumulate_half
@@ -459,18 +453,13 @@ INLINE void line_tiles(const struct ox_line *l, const unsigned rows, const struc
     }
 }
 
-INLINE void line_rows(const struct ox_line *l, const unsigned rows, const struct line_part *part,
-                      size_t first, const float *b)
+INLINE void line_rows(const struct ox_line *l, const unsigned rows, const bool half,
+                      const struct line_part *part, size_t first, const float *b)
 {
-    const struct across to = across_of(l->cols - first);
-    if (to.vecs > 1 && to.half)
-        line_tiles(l, rows, (struct across){2, true}, part, first, b);
-    else if (to.vecs > 1)
-        line_tiles(l, rows, (struct across){2, false}, part, first, b);
-    else if (to.half)
-        line_tiles(l, rows, (struct across){1, true}, part, first, b);
+    if (l->cols - first > VW)
+        line_tiles(l, rows, (struct across){2, half}, part, first, b);
     else
-        line_tiles(l, rows, (struct across){1, false}, part, first, b);
+        line_tiles(l, rows, (struct across){1, half}, part, first, b);
 }
 
 /* A function for each number of rows. */
@@ -482,7 +471,12 @@ INLINE void line_rows(const struct ox_line *l, const unsigned rows, const struct
     static void line_##n(const struct ox_line *l, const struct line_part *part, size_t first,      \
                          const float *b)                                                           \
     {                                                                                              \
-        line_rows(l, n, part, first, b);                                                           \
+        line_rows(l, n, false, part, first, b);                                                    \
+    }                                                                                              \
+    static void line_half_##n(const struct ox_line *l, const struct line_part *part, size_t first, \
+                              const float *b)                                                      \
+    {                                                                                              \
+        line_rows(l, n, HALVES, part, first, b);                                                   \
     }
 ROWS(1)
 ROWS(2)
@@ -511,8 +505,8 @@ ROWS(12)
 #undef ROWS
 
 static void (*const tiles[MR])(const struct ox_tile *t) = LIST(tile_);
-static void (*const lines[MR])(const struct ox_line *l, const struct line_part *part, size_t first,
-                               const float *b) = LIST(line_);
+static void (*const lines[2][MR])(const struct ox_line *l, const struct line_part *part,
+                                  size_t first, const float *b) = {LIST(line_), LIST(line_half_)};
 #undef LIST
 
 static void tile(const struct ox_tile *t)
@@ -531,9 +525,11 @@ static void line(const struct ox_line *l)
     const struct line_part high = {.x = low.n * rows, .n = higher, .before = low.n, .all = parts};
     const float *b = l->b;
     for (size_t j = 0; j < l->cols; j += NR, b += l->panel) {
-        lines[rows - 1](l, &low, j, b);
+        const size_t left = l->cols - j;
+        const bool half = HALVES && left < NR && (left - 1) % VW < VW / 2;
+        lines[half][rows - 1](l, &low, j, b);
         if (higher)
-            lines[rows](l, &high, j, b);
+            lines[half][rows](l, &high, j, b);
     }
 }
 
