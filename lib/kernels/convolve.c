@@ -2,11 +2,7 @@
 
 #include "common/compiler.h"
 #include "kernels/convolve_impl.h"
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
+#include "kernels/sizes.h"
 
 static bool pointwise(const struct ox_conv *c)
 {
@@ -231,7 +227,7 @@ static struct ox_conv some_channels(const struct ox_compute *t, const struct ox_
     const size_t panels = t->block_floats / (each * t->nr + 1);
     struct ox_conv part = *c;
     part.stored = NULL;
-    part.out_channels = min_size((panels ? panels : 1) * t->nr, c->out_channels);
+    part.out_channels = ox_least((panels ? panels : 1) * t->nr, c->out_channels);
     return part;
 }
 
@@ -240,9 +236,9 @@ static void run_by_channels(const struct ox_compute *t, struct ox_env *env, cons
 {
     const size_t each = c->kernel[0] * c->kernel[1] * c->in_channels;
     struct ox_conv part = some_channels(t, c);
-    float *packed = work + (ox_conv_indirect_work(c) + 15) / 16 * 16;
+    float *packed = work + ox_round_up(ox_conv_indirect_work(c), 16);
     for (size_t at = 0; at < c->out_channels; at += part.out_channels) {
-        part.out_channels = min_size(part.out_channels, c->out_channels - at);
+        part.out_channels = ox_least(part.out_channels, c->out_channels - at);
         const struct ox_epilogue own = ox_end_at(end, 0, at);
         ox_conv_indirect_pack(t, env, &part, c->stored + at * each, OX_WEIGHT_F32, packed);
         ox_conv_indirect(t, env, &part, packed, in, out + at, &own, work);
@@ -278,7 +274,7 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
     if (!c->stored)
         return ox_conv_indirect_work(c);
     const struct ox_conv part = some_channels(t, c);
-    return (ox_conv_indirect_work(c) + 15) / 16 * 16 + ox_conv_indirect_packed(t, &part);
+    return ox_round_up(ox_conv_indirect_work(c), 16) + ox_conv_indirect_packed(t, &part);
 }
 
 void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_way way,

@@ -7,6 +7,7 @@
 #include "common/compiler.h"
 #include "kernels/convolve_chain.h"
 #include "kernels/convolve_impl.h"
+#include "kernels/sizes.h"
 
 /* Floats of lines that stay in L1 beside a panel of weights; pixels that make a product efficient. */
 enum { NEAR_FLOATS = 4096, PIXELS = 24 };
@@ -33,11 +34,6 @@ struct job {
     size_t dense;           /* floats of a strip between the last two stages */
     size_t slot;
 };
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 static size_t max_size(size_t a, size_t b)
 {
@@ -79,11 +75,6 @@ static struct ox_conv strip_of(const struct ox_conv *d, size_t rows, size_t line
     return s;
 }
 
-static size_t round_up(size_t n)
-{
-    return (n + 15) / 16 * 16;
-}
-
 /* Rows at a time, and how wide a panel is. */
 static void plan_panels(struct job *j)
 {
@@ -102,12 +93,12 @@ static void plan_panels(struct job *j)
     j->panel = ox_even_part(d->in_channels, j->panel, nr);
     j->n_panels = (d->in_channels + j->panel - 1) / j->panel;
     j->line = j->across * j->panel;
-    j->lines = round_up(j->ring * j->line);
+    j->lines = ox_round_up(j->ring * j->line, 16);
     if (j->strip < j->part_rows && lines_of(d, 1) > d->stride[0])
-        j->kept = round_up((lines_of(d, 1) - d->stride[0]) * j->line);
+        j->kept = ox_round_up((lines_of(d, 1) - d->stride[0]) * j->line, 16);
     const size_t batch = d->in[1] < PIXELS ? j->ring : 1;
-    j->made = round_up(max_size(batch * d->in[1], d->out[1]) * j->panel);
-    j->slot = round_up(j->line) + j->lines + j->made + j->n_panels * j->kept + j->dense;
+    j->made = ox_round_up(max_size(batch * d->in[1], d->out[1]) * j->panel, 16);
+    j->slot = ox_round_up(j->line, 16) + j->lines + j->made + j->n_panels * j->kept + j->dense;
 }
 
 static void plan(const struct ox_compute *t, const struct ox_env *env, const struct ox_chain *c,
@@ -120,7 +111,7 @@ static void plan(const struct ox_compute *t, const struct ox_env *env, const str
     j->t = t;
     j->c = c;
     /* Rows do not know of each other: parts may go by the number of threads. */
-    j->parts = min_size(ox_slots(env), (d->out[0] + 3) / 4);
+    j->parts = ox_least(ox_slots(env), (d->out[0] + 3) / 4);
     j->parts = j->parts && d->batch < 2 * ox_slots(env) ? j->parts : 1;
     /* Lines that two parts need are made twice: of small maps that costs more than it gains. Panels share nothing. */
     const size_t twice = lines_of(d, 1) > d->stride[0] ? lines_of(d, 1) - d->stride[0] : 0;
@@ -133,7 +124,7 @@ static void plan(const struct ox_compute *t, const struct ox_env *env, const str
            line * lines_of(d, j->strip + 1) + out_line * (j->strip + 1) <= t->block_floats)
         j->strip++;
     j->strip = ox_even_part(j->part_rows, j->strip, 1);
-    j->dense = c->out_channels ? round_up(j->strip * out_line) : 0;
+    j->dense = c->out_channels ? ox_round_up(j->strip * out_line, 16) : 0;
     if (c->in_channels) {
         plan_panels(j);
         j->parts = j->by_panels ? j->n_panels : j->parts;
@@ -141,7 +132,7 @@ static void plan(const struct ox_compute *t, const struct ox_env *env, const str
     }
     const size_t rows = j->strip ? j->strip : 1;
     const struct ox_conv s = strip_of(d, rows, lines_of(d, rows), d->pad[0]);
-    j->slot = j->dense + round_up(ox_conv_depthwise_work(&s, NULL));
+    j->slot = j->dense + ox_round_up(ox_conv_depthwise_work(&s, NULL), 16);
 }
 
 size_t ox_chain_work(const struct ox_compute *t, const struct ox_env *env, const struct ox_chain *c)
@@ -158,8 +149,8 @@ size_t ox_chain_work(const struct ox_compute *t, const struct ox_env *env, const
 static void lines_for(const struct ox_conv *d, size_t y0, size_t y1, size_t *first, size_t *last)
 {
     const size_t top = y0 * d->stride[0], reach = top + lines_of(d, y1 - y0);
-    *first = min_size(top > d->pad[0] ? top - d->pad[0] : 0, d->in[0]);
-    *last = min_size(reach > d->pad[0] ? reach - d->pad[0] : 0, d->in[0]);
+    *first = ox_least(top > d->pad[0] ? top - d->pad[0] : 0, d->in[0]);
+    *last = ox_least(reach > d->pad[0] ? reach - d->pad[0] : 0, d->in[0]);
     *last = max_size(*last, *first);
 }
 
@@ -308,7 +299,7 @@ static void one_panel(const struct job *j, const struct panel *p, size_t y0, siz
         keep(j, p, first, have, true);
     }
     for (size_t y = y0; y < y1; y += j->band) {
-        const size_t end = min_size(y + j->band, y1);
+        const size_t end = ox_least(y + j->band, y1);
         lines_for(d, y, end, &first, &last);
         make_lines(j, p, max_size(first, have), last);
         have = max_size(last, have);
@@ -326,18 +317,18 @@ static void panels_task(const struct job *j, size_t image, size_t y0, size_t y1,
                         size_t to, float *work)
 {
     const struct ox_conv *d = &j->c->depthwise;
-    float *ring = work + round_up(j->line), *made = ring + j->lines, *kept = made + j->made;
+    float *ring = work + ox_round_up(j->line, 16), *made = ring + j->lines, *kept = made + j->made;
     size_t framed = 0; /* channels of the panel that the ring was framed for */
     memset(work, 0, j->line * sizeof *work);
     for (size_t y = y0; y < y1; y += j->strip) {
-        const size_t end = min_size(y + j->strip, y1);
+        const size_t end = ox_least(y + j->strip, y1);
         const size_t row = (image * d->out[0] + y) * d->out[1];
         float *out = j->dense ? kept + j->n_panels * j->kept : j->out + row * d->out_channels;
         for (size_t i = from; i < to; i++) {
             const size_t first = i * j->panel;
             const struct panel p = {.image = image,
                                     .first = first,
-                                    .channels = min_size(j->panel, d->in_channels - first),
+                                    .channels = ox_least(j->panel, d->in_channels - first),
                                     .zeros = work,
                                     .ring = ring,
                                     .made = made,
@@ -379,7 +370,7 @@ static void run_task(void *arg, size_t i, size_t slot)
     const struct job *j = arg;
     const size_t image = i / j->parts, part = i % j->parts;
     const size_t y0 = j->by_panels ? 0 : part * j->part_rows;
-    const size_t y1 = min_size(y0 + j->part_rows, j->c->depthwise.out[0]);
+    const size_t y1 = ox_least(y0 + j->part_rows, j->c->depthwise.out[0]);
     float *work = j->work + slot * j->slot;
     if (y0 >= y1)
         return;
@@ -389,7 +380,7 @@ static void run_task(void *arg, size_t i, size_t slot)
         return;
     }
     for (size_t y = y0; y < y1; y += j->strip)
-        one_strip(j, image, y, min_size(y + j->strip, y1), work);
+        one_strip(j, image, y, ox_least(y + j->strip, y1), work);
 }
 
 void ox_chain_run(const struct ox_compute *t, struct ox_env *env, const struct ox_chain *c,

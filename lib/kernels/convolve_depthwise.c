@@ -6,11 +6,7 @@
 #include <string.h>
 
 #include "kernels/convolve_impl.h"
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
+#include "kernels/sizes.h"
 
 void ox_conv_depthwise_pack(const struct ox_compute *t, const struct ox_conv *c,
                             const void *weights, enum ox_weight_type type, float *out)
@@ -77,11 +73,11 @@ static void plan(const struct ox_conv *c, struct job *j)
     size_t first = (c->pad[1] + c->stride[1] - 1) / c->stride[1];
     size_t end =
         c->in[1] + c->pad[1] > reach ? (c->in[1] + c->pad[1] - reach - 1) / c->stride[1] + 1 : 0;
-    end = min_size(end, c->out[1]);
-    first = min_size(first, c->out[1]);
+    end = ox_least(end, c->out[1]);
+    first = ox_least(first, c->out[1]);
     j->inner[0] = first;
     j->inner[1] = end > first ? end : first;
-    j->edge = c->out[1] ? min_size(EDGE, c->out[1]) : 1;
+    j->edge = c->out[1] ? ox_least(EDGE, c->out[1]) : 1;
     j->patch = span(c, j->edge);
     const size_t all = c->batch * c->out[0];
     j->rows = (all + TASKS - 1) / TASKS;
@@ -198,7 +194,7 @@ static void wide_row(const struct job *j, struct ox_depthwise *d, float *out, st
         d->out = out + x * c->out_pixel;
         if (x < j->inner[0] || x >= j->inner[1]) {
             const size_t stop = x < j->inner[0] ? j->inner[0] : c->out[1];
-            from_patch(j, d, row->lines, x, min_size(j->edge, stop - x), row->room, row->at);
+            from_patch(j, d, row->lines, x, ox_least(j->edge, stop - x), row->room, row->at);
             continue;
         }
         for (size_t r = 0; r < c->kernel[0]; r++)
@@ -229,7 +225,7 @@ void ox_conv_copy_pixels(size_t n, size_t channels, const float *from, size_t fr
 static void copy_line(const struct ox_conv *c, size_t channels, const float *from, float *to)
 {
     const size_t across = span(c, c->out[1]);
-    const size_t left = min_size(c->pad[1], across), width = min_size(c->in[1], across - left);
+    const size_t left = ox_least(c->pad[1], across), width = ox_least(c->in[1], across - left);
     memset(to, 0, left * channels * sizeof *to);
     memset(to + (left + width) * channels, 0, (across - left - width) * channels * sizeof *to);
     to += left * channels;
@@ -270,7 +266,7 @@ static void one_row(const struct job *j, size_t image, size_t y, size_t first, s
     const size_t pixel = (image * c->out[0] + y) * c->out[1];
     float *out = j->out + image * j->out_batch + y * c->out[1] * c->out_pixel + first;
     const bool done = ox_conv_depthwise_begin(&d, j->end, first), aside = !done && j->blocks > 1;
-    d.channels = min_size(j->block, c->in_channels - first);
+    d.channels = ox_least(j->block, c->in_channels - first);
     d.weights += first;
     d.out = aside ? row->room + j->ring * span(c, c->out[1]) * j->block : out;
     d.out_pixel = aside ? d.channels : c->out_pixel;

@@ -3,13 +3,9 @@
 #include <string.h>
 
 #include "kernels/convolve_impl.h"
+#include "kernels/sizes.h"
 
 enum { SEGMENTS = 64, RUN_MOST = 768, GROUP = 8 };
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 static size_t common_divisor(size_t a, size_t b)
 {
@@ -97,7 +93,7 @@ static void pack_taps(const struct packing *p, const float *from, unsigned cols,
     const size_t some = FLOATS / (taps * t->nr);
     float turned[FLOATS];
     for (size_t u0 = 0; u0 < k; u0 += some) {
-        const size_t n = min_size(some, k - u0);
+        const size_t n = ox_least(some, k - u0);
         t->pack(n * taps, cols, from + u0 * taps, 1, k * taps, turned);
         for (size_t tap = 0; tap < taps; tap++)
             for (size_t u = 0; u < n; u++)
@@ -116,7 +112,7 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     const size_t n = c->out_channels / c->groups, k = c->in_channels / c->groups;
     const size_t taps = c->kernel[0] * c->kernel[1], panels = (n + t->nr - 1) / t->nr;
     const size_t group = i / panels, first = i % panels * t->nr;
-    const unsigned cols = (unsigned)min_size(t->nr, n - first);
+    const unsigned cols = (unsigned)ox_least(t->nr, n - first);
     const size_t col = c->transposed ? taps : k * taps, row = c->transposed ? n * taps : taps;
     const size_t from = (c->transposed ? group * k * n : (group * n + first) * k) * taps +
                         (c->transposed ? first * taps : 0);
@@ -317,7 +313,7 @@ static size_t find_tiles(const struct job *j, const struct block *b, size_t m, s
     const struct ox_conv *c = j->c;
     const struct ox_conv_phase *p = &j->phase;
     const size_t area = p->count[0] * p->count[1], image_area = c->out[0] * c->out[1];
-    const size_t col = b->group * j->n + b->col0, most = min_size(GROUP, 2 * SEGMENTS / b->taps);
+    const size_t col = b->group * j->n + b->col0, most = ox_least(GROUP, 2 * SEGMENTS / b->taps);
     struct cursor cursor = {m / area, m % area / p->count[1], m % p->count[1]};
     struct tile_rows at;
     const float **pointers = out->pointers;
@@ -326,7 +322,7 @@ static size_t find_tiles(const struct job *j, const struct block *b, size_t m, s
         const size_t pixel = (p->first_out[0] + cursor.ty * p->out_step[0]) * c->out[1] +
                              p->first_out[1] + cursor.tx * p->out_step[1];
         *t = (struct ox_tile){.a = pointers, .panel = b->panel, .ldc = j->ldc, .add = b->add};
-        t->rows = (unsigned)min_size(min_size(step, m1 - m), j->line - m % j->line);
+        t->rows = (unsigned)ox_least(ox_least(step, m1 - m), j->line - m % j->line);
         find_rows(j, cursor, t->rows, b->group, &at);
         t->segments = find_segments(j, &at, t->rows, b->tap0, b->taps, b->channel0, pointers);
         t->depth = b->depth * (b->taps / t->segments);
@@ -356,7 +352,7 @@ static void run_tiles(const struct job *j, const struct block *b, const struct g
             struct ox_tile t = g->tile[i];
             t.b = b->packed + col / nr * b->panel + g->skip[i] * nr;
             t.c += col;
-            t.cols = min_size(nr, b->cols - col);
+            t.cols = ox_least(nr, b->cols - col);
             t.end = b->last ? &end : NULL;
             t.follow = col == 0 && i + 1 < g->n && g->tile[i + 1].rows >= t.rows;
             if (fresh) {
@@ -374,7 +370,7 @@ static void block_of_k(const struct job *j, const struct block *b, size_t m0, si
 {
     struct group g;
     /* Tiles of equal height: a last one of a row or two would be slow. */
-    const size_t step = ox_even_part(min_size(m1 - m0, j->line), j->t->mr, 1);
+    const size_t step = ox_even_part(ox_least(m1 - m0, j->line), j->t->mr, 1);
     for (size_t m = m0; m < m1;) {
         const bool fresh = m == m0;
         m = find_tiles(j, b, m, m1, step, &g);
@@ -387,17 +383,17 @@ static void run_task(void *arg, size_t i, size_t slot)
     const struct job *j = arg;
     const size_t blocks = j->by.n_rows * j->by.n_cols;
     const size_t group = i / blocks, col0 = i % blocks / j->by.n_rows * j->by.cols;
-    const size_t m0 = i % j->by.n_rows * j->by.rows, m1 = min_size(m0 + j->by.rows, j->m);
+    const size_t m0 = i % j->by.n_rows * j->by.rows, m1 = ox_least(m0 + j->by.rows, j->m);
     (void)slot;
     const size_t k = j->taps * j->channels, nr = j->t->nr;
-    struct block b = {.group = group, .col0 = col0, .cols = min_size(j->by.cols, j->n - col0)};
+    struct block b = {.group = group, .col0 = col0, .cols = ox_least(j->by.cols, j->n - col0)};
     const float *packed = j->packed + (group * ((j->n + nr - 1) / nr * nr) + col0) * k;
     b.panel = k * nr;
     for (b.tap0 = 0; b.tap0 < j->taps; b.tap0 += j->block_taps) {
-        b.taps = min_size(j->block_taps, j->taps - b.tap0);
+        b.taps = ox_least(j->block_taps, j->taps - b.tap0);
         for (b.channel0 = 0; b.channel0 < j->channels; b.channel0 += j->by.depth) {
             const size_t k0 = b.tap0 * j->channels + b.channel0;
-            b.depth = min_size(j->by.depth, j->channels - b.channel0);
+            b.depth = ox_least(j->by.depth, j->channels - b.channel0);
             b.packed = packed + k0 * nr;
             b.add = k0 > 0;
             b.last = k0 + b.taps * b.depth == k;
@@ -435,10 +431,10 @@ static void plan(struct job *j)
               run <= RUN_MOST && p->taps[1] <= SEGMENTS;
     size_t depth = j->channels;
     if (j->runs) {
-        const size_t rows = min_size(most > run ? most / run : 1, SEGMENTS / p->taps[1]);
+        const size_t rows = ox_least(most > run ? most / run : 1, SEGMENTS / p->taps[1]);
         j->block_taps = ox_even_part(p->taps[0], rows, 1) * p->taps[1];
     } else if (j->channels <= most) {
-        j->block_taps = ox_even_part(j->taps, min_size(most / j->channels, SEGMENTS), 1);
+        j->block_taps = ox_even_part(j->taps, ox_least(most / j->channels, SEGMENTS), 1);
     } else {
         j->block_taps = 1;
         depth = ox_even_part(j->channels, most, 1);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/convolve_impl.h"
+#include "kernels/sizes.h"
 
 enum { TAP_ROWS = 16, BAND_FLOATS = 8192 };
 
@@ -23,11 +24,6 @@ struct job {
     size_t in_batch, out_batch;
 };
 
-static size_t round_up(size_t n)
-{
-    return (n + 15) / 16 * 16;
-}
-
 static struct job job_of(const struct ox_compute *t, const struct ox_conv *c)
 {
     struct job j = {.t = t, .c = c, .cols = c->out_channels * c->stride[0] * c->stride[1]};
@@ -42,7 +38,7 @@ static struct job job_of(const struct ox_compute *t, const struct ox_conv *c)
     j.band = ox_even_part(j.count[1], most > t->mr ? most : t->mr, 1);
     j.bands = j.band ? (j.count[1] + j.band - 1) / j.band : 0;
     j.line = (j.band + j.taps[1] - 1) * c->in_channels;
-    j.room = round_up(j.taps[0] * j.line + j.band * j.cols);
+    j.room = ox_round_up(j.taps[0] * j.line + j.band * j.cols, 16);
     return j;
 }
 
@@ -92,7 +88,7 @@ size_t ox_conv_joined_work(const struct ox_compute *t, const struct ox_env *env,
                            const struct ox_conv *c)
 {
     const struct job j = job_of(t, c);
-    return round_up(j.cols) + round_up(j.line) + ox_slots(env) * j.room;
+    return ox_round_up(j.cols, 16) + ox_round_up(j.line, 16) + ox_slots(env) * j.room;
 }
 
 /* The input that outputs from `x` on read, of one line; pixels that are none are zeros. */
@@ -217,10 +213,10 @@ void ox_conv_joined(const struct ox_compute *t, struct ox_env *env, const struct
     for (size_t i = 0; end->col_bias && i < j.cols; i += channels)
         memcpy(work + i, end->col_bias, channels * sizeof *work);
     j.sums.col_bias = end->col_bias ? work : NULL;
-    work += round_up(j.cols);
+    work += ox_round_up(j.cols, 16);
     memset(work, 0, j.line * sizeof *work);
     j.zeros = work;
-    j.rooms = work + round_up(j.line);
+    j.rooms = work + ox_round_up(j.line, 16);
     ox_spread(env, tasks,
               2.0 * (double)(c->batch * j.count[0] * j.count[1] * j.cols) *
                   (double)(j.taps[0] * j.taps[1] * c->in_channels),

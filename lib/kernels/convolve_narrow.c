@@ -5,6 +5,7 @@
 
 #include "common/compiler.h"
 #include "kernels/convolve_impl.h"
+#include "kernels/sizes.h"
 
 enum { TASKS = 16 };
 
@@ -20,11 +21,6 @@ struct job {
     size_t rows;   /* of the output, in a task */
     size_t slot;   /* floats of a ring */
 };
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 static size_t height(const struct ox_conv *c)
 {
@@ -68,7 +64,7 @@ static void copy_line(const struct job *j, const float *image, size_t y, float *
 {
     const struct ox_conv *c = j->c;
     const size_t channels = c->in_channels, across = j->across / channels;
-    const size_t left = min_size(c->pad[1], across), width = min_size(c->in[1], across - left);
+    const size_t left = ox_least(c->pad[1], across), width = ox_least(c->in[1], across - left);
     memset(to, 0, left * channels * sizeof *to);
     memset(to + (left + width) * channels, 0, (across - left - width) * channels * sizeof *to);
     to += left * channels;

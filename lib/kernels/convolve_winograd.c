@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kernels/convolve_impl.h"
+#include "kernels/sizes.h"
 
 enum { POINTS_MOST = 81, LATE_INPUTS = 8 };
 
@@ -23,11 +24,6 @@ static const double g4[6][3] = {{1, 0, 0},
 /* Of stride 2: F(4,2) of the outer taps, and the middle one. */
 static const double g_strided[6][3] = {
     {2, 0, 0}, {1, 0, 1}, {-1.0 / 3, 0, 1.0 / 3}, {-8.0 / 3, 0, -4.0 / 3}, {0, 0, 1}, {0, 1, 0}};
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 static bool strided(const struct ox_conv *c)
 {
@@ -67,7 +63,7 @@ static size_t pieces(unsigned tile)
 static size_t weights_of(const struct ox_conv *c, unsigned tile, size_t p)
 {
     const size_t n = reach(c, tile), most = weight_reach(tile);
-    return min_size(p / n, most - 1) * most + min_size(p % n, most - 1);
+    return ox_least(p / n, most - 1) * most + ox_least(p % n, most - 1);
 }
 
 size_t ox_conv_winograd_packed(const struct ox_compute *t, const struct ox_conv *c, unsigned tile)
@@ -264,7 +260,7 @@ static void inputs(const struct job *j, size_t first, size_t n, float *v)
         }
         w.out = v + i * j->depth;
         for (size_t k0 = 0; k0 < c->in_channels; k0 += w.channels) {
-            w.channels = min_size(j->depth, c->in_channels - k0);
+            w.channels = ox_least(j->depth, c->in_channels - k0);
             j->t->winograd_in[form(c, j->tile)](&w);
             w.out += points(c, j->tile) * j->in_plane;
             for (unsigned p = 0; p < alpha * alpha; p++)
@@ -285,10 +281,10 @@ static void products(const struct job *j, size_t n, const float *v, float *m)
     for (size_t p = 0; p < points(j->c, j->tile); p++) {
         const float *b = j->packed + weights_of(j->c, j->tile, p) * plane;
         for (size_t col = 0; col < cols; col += t->nr) {
-            l.cols = min_size(t->nr, cols - col);
+            l.cols = ox_least(t->nr, cols - col);
             l.c = m + p * j->out_plane + col;
             for (size_t k0 = 0; k0 < k; k0 += l.run) {
-                l.run = min_size(depth, k - k0);
+                l.run = ox_least(depth, k - k0);
                 l.panel = l.run * t->nr;
                 l.add = k0 > 0;
                 l.b = b;
@@ -358,8 +354,8 @@ static void outputs(const struct job *j, size_t first, size_t n, size_t col, siz
         float *out = j->out + image * j->out_batch + pixel * c->out_pixel + col;
         w.in = m + i * ld;
         w.out = out;
-        w.rows = (unsigned)min_size(j->tile, c->out[0] - y);
-        w.cols = (unsigned)min_size(j->tile, c->out[1] - x);
+        w.rows = (unsigned)ox_least(j->tile, c->out[0] - y);
+        w.cols = (unsigned)ox_least(j->tile, c->out[1] - x);
         w.residual =
             plain && end->residual
                 ? end->residual + (image * c->out[0] * c->out[1] + pixel) * end->residual_ld + col
@@ -377,7 +373,7 @@ static void outputs(const struct job *j, size_t first, size_t n, size_t col, siz
 static void run_task(void *arg, size_t i, size_t slot)
 {
     const struct job *j = arg;
-    const size_t first = i * j->group, n = min_size(j->group, j->tiles - first);
+    const size_t first = i * j->group, n = ox_least(j->group, j->tiles - first);
     float *v = j->work + slot * j->slot;
     float *m = v + points(j->c, j->tile) * j->in_plane;
     inputs(j, first, n, v);
@@ -388,7 +384,7 @@ static void run_task(void *arg, size_t i, size_t slot)
 static void inputs_task(void *arg, size_t i, size_t slot)
 {
     const struct job *j = arg;
-    const size_t first = i * LATE_INPUTS, n = min_size(LATE_INPUTS, j->tiles - first);
+    const size_t first = i * LATE_INPUTS, n = ox_least(LATE_INPUTS, j->tiles - first);
     (void)slot;
     inputs(j, first, n, j->work + first * j->depth);
 }
@@ -399,7 +395,7 @@ static const float *late_weights(const struct job *j, size_t col, size_t k0, siz
 {
     const size_t nr = j->t->nr, all = j->c->in_channels * 9;
     if (j->c->stored) {
-        j->t->pack(run * 9, (unsigned)min_size(nr, j->c->out_channels - col),
+        j->t->pack(run * 9, (unsigned)ox_least(nr, j->c->out_channels - col),
                    j->c->stored + col * all + k0 * 9, 1, all, part);
         return part;
     }
@@ -417,15 +413,15 @@ static void bring_nearer(const struct job *j, size_t col, size_t k0, size_t p)
         k0 = 0;
         col += j->cols;
     }
-    const size_t run = min_size(j->depth, k - k0) * 9;
+    const size_t run = ox_least(j->depth, k - k0) * 9;
     if (j->c->stored) {
-        const size_t cols = min_size(col + j->cols, n) - min_size(col, n);
+        const size_t cols = ox_least(col + j->cols, n) - ox_least(col, n);
         for (size_t i = p * cols / all; i < (p + 1) * cols / all; i++)
             for (size_t q = 0; q < run; q += LINE)
                 __builtin_prefetch(j->c->stored + ((col + i) * k + k0) * 9 + q, 0, 2);
         return;
     }
-    const size_t end = min_size(col + j->cols, (n + j->t->nr - 1) / j->t->nr * j->t->nr);
+    const size_t end = ox_least(col + j->cols, (n + j->t->nr - 1) / j->t->nr * j->t->nr);
     const size_t part = (run * j->t->nr + all - 1) / all;
     for (; col < end; col += j->t->nr) {
         const float *from = late_weights(j, col, k0, run / 9, NULL) + p * part;
@@ -447,9 +443,9 @@ static void late_products(const struct job *j, size_t first, size_t n, size_t co
                         .step = j->depth,
                         .count = n,
                         .ldc = j->cols,
-                        .cols = min_size(j->cols, j->c->out_channels - col)};
+                        .cols = ox_least(j->cols, j->c->out_channels - col)};
     for (size_t k0 = 0; k0 < k; k0 += j->depth) {
-        l.run = min_size(j->depth, k - k0);
+        l.run = ox_least(j->depth, k - k0);
         l.panel = l.run * t->nr;
         l.add = k0 > 0;
         for (size_t i = 0; i < l.cols; i += t->nr) {
@@ -477,14 +473,14 @@ static void late_task(void *arg, size_t i, size_t slot)
 {
     const struct job *j = arg;
     const size_t groups = (j->tiles + j->group - 1) / j->group;
-    const size_t first = i % groups * j->group, n = min_size(j->group, j->tiles - first);
+    const size_t first = i % groups * j->group, n = ox_least(j->group, j->tiles - first);
     const size_t nr = j->t->nr, col = i / groups * j->cols;
-    const size_t end = min_size(col + j->cols, j->c->out_channels);
+    const size_t end = ox_least(col + j->cols, j->c->out_channels);
     float *weights = j->work + late_floats(j) + slot * j->slot;
     float *m = weights + pieces(j->tile) * j->piece;
     late_products(j, first, n, col, weights, m);
     for (size_t at = col; at < end; at += nr)
-        outputs(j, first, n, at, min_size(nr, end - at), m + at - col, j->cols);
+        outputs(j, first, n, at, ox_least(nr, end - at), m + at - col, j->cols);
 }
 
 static void begin(struct job *j, const float *packed, const float *in, float *out,

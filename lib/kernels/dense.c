@@ -5,18 +5,9 @@
 #include "common/compiler.h"
 #include "common/forget.h"
 #include "kernels/dense_impl.h"
+#include "kernels/sizes.h"
 
 enum { WIDEN = 64 };
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t round_up(size_t x, size_t to)
-{
-    return (x + to - 1) / to * to;
-}
 
 static size_t times(size_t a, size_t b)
 {
@@ -26,7 +17,7 @@ static size_t times(size_t a, size_t b)
 
 size_t ox_dense_packed(const struct ox_compute *t, size_t k, size_t n)
 {
-    return n > SIZE_MAX - t->nr ? SIZE_MAX : times(round_up(n, t->nr), k);
+    return n > SIZE_MAX - t->nr ? SIZE_MAX : times(ox_round_up(n, t->nr), k);
 }
 
 struct packing {
@@ -46,7 +37,7 @@ static void pack_narrow(const struct packing *p, const uint16_t *b, unsigned col
     const struct ox_compute *t = p->t;
     float piece[OX_TILE_COLS_MAX][WIDEN];
     for (size_t at = 0; at < p->k; at += WIDEN) {
-        const size_t depth = min_size(WIDEN, p->k - at);
+        const size_t depth = ox_least(WIDEN, p->k - at);
         for (unsigned j = 0; j < cols; j++) {
             const uint16_t *from = b + at * p->row + j * p->col;
             if (p->row == 1) {
@@ -65,7 +56,7 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     const struct packing *p = arg;
     const struct ox_compute *t = p->t;
     const size_t first = i * t->nr;
-    const unsigned cols = (unsigned)min_size(t->nr, p->n - first);
+    const unsigned cols = (unsigned)ox_least(t->nr, p->n - first);
     float *out = p->out + i * p->panel;
     (void)slot;
     if (p->type == OX_WEIGHT_F32) {
@@ -96,7 +87,7 @@ static void pack_task(void *arg, size_t i, size_t slot)
     const size_t first = i * p->t->nr, column = p->col * weight_bytes(p->type);
     pack_panel(arg, i, slot);
     if (p->forget)
-        ox_mapping_forget(p->b + first * column, min_size(p->t->nr, p->n - first) * column);
+        ox_mapping_forget(p->b + first * column, ox_least(p->t->nr, p->n - first) * column);
 }
 
 /* Of a large matrix in a mapped file what is packed is given back while the rest is, so that not all of it is in memory twice. */
@@ -108,7 +99,7 @@ void ox_dense_pack(const struct ox_compute *t, struct ox_env *env, size_t k, siz
     const bool parts = n > 0 && k > LARGE / n, by_rows = parts && b_col == 1;
     struct packing p = {t, k, n, b, type, b_row, b_col, out, k * t->nr, parts && b_row == 1};
     for (size_t k0 = 0; k0 < k; k0 += p.k) {
-        p.k = by_rows ? min_size(LARGE / 4 / n + 1, k - k0) : k;
+        p.k = by_rows ? ox_least(LARGE / 4 / n + 1, k - k0) : k;
         p.b = (const char *)b + k0 * row;
         p.out = out + k0 * t->nr;
         ox_spread(env, panels, (double)p.k * (double)n * 40, pack_task, &p);
@@ -154,22 +145,22 @@ void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, 
     wanted = (wanted + others - 1) / others;
     if (wanted > 1 && m > 0 && n > 0) {
         const size_t rows_least = pack ? ROWS_PACKING : (size_t)4 * t->mr;
-        const size_t cols_least = round_up(COLS_LEAST, t->nr);
-        size_t row_parts = min_size(
+        const size_t cols_least = ox_round_up(COLS_LEAST, t->nr);
+        size_t row_parts = ox_least(
             wanted, pack && m > rows_least ? m / rows_least : (m + rows_least - 1) / rows_least);
         size_t col_parts =
-            min_size((wanted + row_parts - 1) / row_parts, (n + COLS_PACKING - 1) / COLS_PACKING);
+            ox_least((wanted + row_parts - 1) / row_parts, (n + COLS_PACKING - 1) / COLS_PACKING);
         if (!pack) {
-            col_parts = min_size(wanted, (n + cols_least - 1) / cols_least);
+            col_parts = ox_least(wanted, (n + cols_least - 1) / cols_least);
             row_parts =
-                min_size((wanted + col_parts - 1) / col_parts, (m + rows_least - 1) / rows_least);
+                ox_least((wanted + col_parts - 1) / col_parts, (m + rows_least - 1) / rows_least);
         }
         if (row_parts > 1)
             rows_most = (m + row_parts - 1) / row_parts;
-        most = min_size(most, round_up((n + col_parts - 1) / col_parts, t->nr));
+        most = ox_least(most, ox_round_up((n + col_parts - 1) / col_parts, t->nr));
     }
     out->cols = ox_even_part(n, most, t->nr);
-    out->rows = rows_most >= m ? round_up(m, t->mr) : ox_even_part(m, rows_most, t->mr);
+    out->rows = rows_most >= m ? ox_round_up(m, t->mr) : ox_even_part(m, rows_most, t->mr);
     out->n_rows = m ? (m + out->rows - 1) / out->rows : 0;
     out->n_cols = n ? (n + out->cols - 1) / out->cols : 0;
 }
@@ -197,7 +188,7 @@ static void plan(const struct ox_compute *t, const struct ox_dense *d, struct jo
     ox_blocking_plan(t, d->m, d->n, d->k, ox_even_part(d->k, t->depth_most, 1),
                      j->batch ? j->batch : 1, !d->packed, &j->by);
     j->right = d->packed ? 0 : j->by.depth * j->by.cols;
-    j->left = d->a_col == 1 ? 0 : round_up(j->by.rows * j->by.depth, 16);
+    j->left = d->a_col == 1 ? 0 : ox_round_up(j->by.rows * j->by.depth, 16);
 }
 
 size_t ox_dense_work(const struct ox_compute *t, const struct ox_env *env, const struct ox_dense *d)
@@ -208,7 +199,7 @@ size_t ox_dense_work(const struct ox_compute *t, const struct ox_env *env, const
     plan(t, d, &j);
     if (j.left && j.by.rows > SIZE_MAX / 8 / (j.by.depth + 1))
         return SIZE_MAX;
-    return times(ox_slots(env), round_up(j.right + j.left, 16));
+    return times(ox_slots(env), ox_round_up(j.right + j.left, 16));
 }
 
 /* rows x depth of a left side that does not lie row by row, into `out` with rows of `depth`. */
@@ -244,7 +235,7 @@ static const float *right_side(const struct job *j, size_t offset, size_t k0, si
     /* Some rows at a time past all panels, so that what is read of each lies together. */
     p.k = d->b_col == 1 ? ROWS : depth;
     for (size_t at = 0; at < depth; at += p.k) {
-        p.k = min_size(p.k, depth - at);
+        p.k = ox_least(p.k, depth - at);
         for (size_t i = 0; i * j->t->nr < cols; i++)
             pack_panel(&p, i, 0);
         p.b += p.k * d->b_row * size;
@@ -265,15 +256,15 @@ static void past_panels(const struct job *j, const float *a, float *c, size_t ro
     l.count = ox_even_part(rows, 2 * j->t->block_floats / (d->k + cols) + 1, j->t->mr);
     for (size_t r = 0; r < rows; r += l.count) {
         struct ox_epilogue end;
-        l.count = min_size(l.count, rows - r);
+        l.count = ox_least(l.count, rows - r);
         l.b = d->packed + col0 * d->k;
         for (size_t col = 0; col < cols; col += nr) {
             end = ox_end_at(&d->end, row0 + r, col0 + col);
             l.c = c + r * d->c_row + col;
-            l.cols = min_size(nr, cols - col);
+            l.cols = ox_least(nr, cols - col);
             for (size_t k0 = 0; k0 < d->k; k0 += l.run) {
                 row = a + r * d->a_row + k0;
-                l.run = min_size(j->by.depth, d->k - k0);
+                l.run = ox_least(j->by.depth, d->k - k0);
                 l.panel = l.run * nr;
                 l.add = k0 > 0;
                 l.end = k0 + l.run == d->k ? &end : NULL;
@@ -296,22 +287,22 @@ static void block(void *arg, size_t i, size_t slot)
     const size_t g = i / blocks, g0 = g / batch_of(d, 1), g1 = g % batch_of(d, 1);
     const size_t row0 = i % blocks % j->by.n_rows * j->by.rows;
     const size_t col0 = i % blocks / j->by.n_rows * j->by.cols;
-    const size_t rows = min_size(j->by.rows, d->m - row0);
-    const size_t cols = min_size(j->by.cols, d->n - col0);
+    const size_t rows = ox_least(j->by.rows, d->m - row0);
+    const size_t cols = ox_least(j->by.cols, d->n - col0);
     const float *a = d->a + g0 * d->a_batch[0] + g1 * d->a_batch[1] + row0 * d->a_row;
     float *c = d->c + g0 * d->c_batch[0] + g1 * d->c_batch[1] + row0 * d->c_row + col0;
     if (d->packed && d->a_col == 1) {
         past_panels(j, a, c, row0, col0, rows, cols);
         return;
     }
-    float *work = j->work + slot * round_up(j->right + j->left, 16);
+    float *work = j->work + slot * ox_round_up(j->right + j->left, 16);
     float *left = work + j->right;
     const float *pointers[OX_TILE_ROWS_MAX] = {NULL};
     struct ox_block b = {.t = t, .a = pointers, .segments = 1, .ldc = d->c_row, .cols = cols};
     const size_t tiles = (rows + t->mr - 1) / t->mr;
     b.ahead_step = d->packed ? ox_block_ahead_step(&b, tiles) : 0;
     for (size_t k0 = 0; k0 < d->k; k0 += j->by.depth) {
-        b.depth = min_size(j->by.depth, d->k - k0);
+        b.depth = ox_least(j->by.depth, d->k - k0);
         b.add = k0 > 0;
         const float *from = a + k0 * d->a_col;
         size_t from_row = d->a_row;

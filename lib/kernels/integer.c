@@ -6,6 +6,7 @@
 #include "common/compiler.h"
 #include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
+#include "kernels/sizes.h"
 
 /* Whether joining segments saves more than it costs, in products of a vector by four bytes: of copying sixteen bytes, and of tiles
  * that then read what has hardly been written. */
@@ -192,13 +193,12 @@ void ox_integer_dense_sums(const struct ox_integer *t, size_t k, size_t n, const
     const struct ox_conv c = as_conv(1, n, k, k);
     struct ox_integer_core core;
     describe(t, &c, 1, k, &core);
-    struct ox_integer_tile tile = {
-        .a = &row, .segments = 1, .depth = ox_integer_round_up(k, 4), .rows = 1};
+    struct ox_integer_tile tile = {.a = &row, .segments = 1, .depth = ox_round_up(k, 4), .rows = 1};
     memset(ones, 1, tile.depth);
     for (size_t j = 0; j < n; j += t->nr) {
         tile.b = (const char *)packed + j / t->nr * core.panel;
         tile.c = sums + j;
-        tile.cols = (unsigned)ox_integer_least(t->nr, n - j);
+        tile.cols = (unsigned)ox_least(t->nr, n - j);
         t->tile(&tile);
     }
 }
@@ -306,7 +306,7 @@ void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const 
 /* With what may be read past its end. */
 static size_t frame_bytes(size_t bytes)
 {
-    return bytes ? ox_integer_round_up(bytes + OX_INTEGER_OVER, 64) : 0;
+    return bytes ? ox_round_up(bytes + OX_INTEGER_OVER, 64) : 0;
 }
 
 size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env,
@@ -339,8 +339,8 @@ static void frame_row(void *arg, size_t row, size_t slot)
     const struct framing *f = arg;
     const struct ox_conv *c = f->c;
     const size_t channels = c->in_channels, y = row - c->pad[0];
-    const size_t left = ox_integer_least(c->pad[1], f->across),
-                 width = ox_integer_least(c->in[1], f->across - left);
+    const size_t left = ox_least(c->pad[1], f->across),
+                 width = ox_least(c->in[1], f->across - left);
     uint8_t *out = f->out + row * f->across * channels;
     const uint8_t zero = f->zero ^ f->flip;
     (void)slot;

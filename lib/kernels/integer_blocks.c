@@ -4,6 +4,7 @@
 #include "kernels/compute.h"
 #include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
+#include "kernels/sizes.h"
 
 enum {
     BLOCK_BYTES = 1 << 18,
@@ -19,7 +20,7 @@ _Static_assert(JOINED_ROWS >= (int)OX_TILE_ROWS_MAX, "a tile of joined rows has 
 /* Room for a tile's rows as words, in sums. */
 static size_t copied_words(const struct ox_integer_core *k)
 {
-    return ox_integer_round_up(k->t->mr * k->wide / 2 + OX_INTEGER_OVER, 16);
+    return ox_round_up(k->t->mr * k->wide / 2 + OX_INTEGER_OVER, 16);
 }
 
 void ox_integer_blocks_plan(struct ox_integer_core *k)
@@ -37,15 +38,15 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
     const size_t wanted = work < (double)tasks * 4e6 ? (size_t)(work / 4e6) + 1 : tasks;
     size_t cols = (mixed ? ROWS_BLOCK_BYTES : BLOCK_BYTES) / (k->panel / nr + 1) / nr * nr;
     cols = cols < nr ? nr : cols;
-    const size_t least = 4 * mr, by_rows = ox_integer_least(wanted, (m + least - 1) / least);
+    const size_t least = 4 * mr, by_rows = ox_least(wanted, (m + least - 1) / least);
     const size_t by_cols = by_rows ? (wanted + by_rows * k->groups - 1) / (by_rows * k->groups) : 1;
     if (by_cols > 1)
-        cols = ox_integer_least(cols, ox_integer_round_up((k->n + by_cols - 1) / by_cols, nr));
+        cols = ox_least(cols, ox_round_up((k->n + by_cols - 1) / by_cols, nr));
     k->block_cols = ox_even_part(k->n, cols, nr);
     k->block_rows = ox_even_part(m, by_rows ? (m + by_rows - 1) / by_rows : 1, mr);
     k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
     k->n_rows = m ? (m + k->block_rows - 1) / k->block_rows : 0;
-    k->slot = ox_integer_round_up(k->depthwise ? k->groups : k->t->mr * k->block_cols, 16);
+    k->slot = ox_round_up(k->depthwise ? k->groups : k->t->mr * k->block_cols, 16);
     k->wide = k->t->layout != OX_INTEGER_QUADS && !k->depthwise ? 4 * ox_integer_fours(k) : 0;
     k->slot += copied_words(k);
     if (k->joined) {
@@ -60,8 +61,8 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
  * may be read it is what comes next, up to whole vectors. */
 static void widen_row(const struct ox_integer_core *k, const uint8_t *const *segment, uint16_t *to)
 {
-    const size_t per_segment = ox_integer_round_up(k->depth, 4);
-    const size_t n = k->slack ? ox_integer_round_up(k->depth, OX_INTEGER_OVER) : k->depth;
+    const size_t per_segment = ox_round_up(k->depth, 4);
+    const size_t n = k->slack ? ox_round_up(k->depth, OX_INTEGER_OVER) : k->depth;
     for (size_t s = 0; s < k->segments; s++, to += per_segment) {
         k->t->widen(n, segment[s * k->t->mr], k->flip, to);
         for (size_t p = n; p < per_segment; p++)
@@ -91,8 +92,8 @@ struct ox_integer_block ox_integer_block_of(const struct ox_integer_core *k, siz
     return (struct ox_integer_block){
         .group = group,
         .m0 = m0,
-        .m1 = ox_integer_least(m0 + k->block_rows, k->rows * k->cols),
-        .cols = ox_integer_least(k->block_cols, k->n - col0),
+        .m1 = ox_least(m0 + k->block_rows, k->rows * k->cols),
+        .cols = ox_least(k->block_cols, k->n - col0),
         .col = col,
         .packed = k->packed + (group * ((k->n + nr - 1) / nr) + col0 / nr) * k->panel,
         .end = ox_integer_end_at(k->end, col)};
@@ -127,7 +128,7 @@ static void run_shallow(void *arg, size_t task, size_t slot)
     const size_t line = k->line == k->cols * k->pixel ? k->rows * k->cols : k->cols;
     uint8_t *joined = k->joined ? joined_of(k, slot) : NULL;
     for (size_t m = b.m0, n; m < b.m1; m += n) {
-        n = ox_integer_least(joined ? JOINED_ROWS : line - m % line, b.m1 - m);
+        n = ox_least(joined ? JOINED_ROWS : line - m % line, b.m1 - m);
         const uint8_t *first =
             k->in + m / k->cols * k->line + m % k->cols * k->pixel + b.group * k->channels;
         if (joined)
@@ -154,7 +155,7 @@ static void find_rows(const struct ox_integer_core *k, size_t group, size_t m, u
     const uint8_t *line = k->in + m / k->cols * k->line + group * k->channels;
     for (size_t i = 0, x = m % k->cols, n; i < rows; i += n, x = 0, line += k->line) {
         const uint8_t *first[OX_INTEGER_SEGMENTS];
-        n = ox_integer_least(rows - i, k->cols - x);
+        n = ox_least(rows - i, k->cols - x);
         ox_integer_find_segments(k, line + x * pixel, 1, first);
         for (size_t s = 0; s < k->segments; s++) {
             for (size_t l = 0; l < n; l++)
@@ -171,7 +172,7 @@ static void find_tile(const struct ox_integer_core *k, const struct ox_integer_b
     if (!k->joined) {
         find_rows(k, b->group, m, tile->rows, pointers);
         tile->segments = k->segments;
-        tile->depth = k->slack ? ox_integer_round_up(k->depth, 4) : k->depth;
+        tile->depth = k->slack ? ox_round_up(k->depth, 4) : k->depth;
         return;
     }
     ox_integer_copy_rows(k, b, m, tile->rows, joined);
@@ -204,14 +205,14 @@ static void run_block(void *arg, size_t task, size_t slot)
         .ldc = k->block_cols, .end = ends ? &b.end : NULL, .out_row = k->out_pixel};
     const size_t step = ox_even_part(b.m1 - b.m0, t->mr, 1);
     for (size_t m = b.m0; m < b.m1; m += tile.rows) {
-        tile.rows = (unsigned)ox_integer_least(step, b.m1 - m);
+        tile.rows = (unsigned)ox_least(step, b.m1 - m);
         find_tile(k, &b, m, joined, pointers, &tile);
         if (k->wide)
             widen_rows(k, &tile, copy, rows);
         for (size_t j = 0; j < b.cols; j += t->nr) {
             tile.b = b.packed + j / t->nr * k->panel;
             tile.c = sums + j;
-            tile.cols = (unsigned)ox_integer_least(t->nr, b.cols - j);
+            tile.cols = (unsigned)ox_least(t->nr, b.cols - j);
             tile.col = j;
             tile.out = (uint8_t *)k->out + m * k->out_pixel + b.col + j;
             t->tile(&tile);

@@ -49,20 +49,10 @@ struct ox_integer_block {
 };
 struct ox_integer_block ox_integer_block_of(const struct ox_integer_core *k, size_t task);
 
-static inline size_t ox_integer_least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* A byte in two's complement. */
 static inline int16_t ox_integer_signed(uint8_t byte)
 {
     return (int16_t)((byte ^ 0x80) - 0x80);
-}
-
-static inline size_t ox_integer_round_up(size_t x, size_t to)
-{
-    return (x + to - 1) / to * to;
 }
 
 /* How outputs are divided into tasks (an image's), and all of them. */

@@ -6,11 +6,12 @@
 
 #include "common/compiler.h"
 #include "kernels/integer_impl.h"
+#include "kernels/sizes.h"
 
 size_t ox_integer_segment(const struct ox_integer_core *k)
 {
     const bool joins = k->joined || k->t->layout == OX_INTEGER_MIXED;
-    return joins ? k->depth : ox_integer_round_up(k->depth, 4);
+    return joins ? k->depth : ox_round_up(k->depth, 4);
 }
 
 size_t ox_integer_fours(const struct ox_integer_core *k)
@@ -31,8 +32,7 @@ size_t ox_integer_packed_bytes(const struct ox_integer_core *k)
 {
     size_t all;
     if (k->depthwise)
-        return OX_MUL_OVERFLOWS(k->groups * 2, ox_integer_round_up(k->taps[0] * k->taps[1], 2),
-                                &all)
+        return OX_MUL_OVERFLOWS(k->groups * 2, ox_round_up(k->taps[0] * k->taps[1], 2), &all)
                    ? SIZE_MAX
                    : all;
     if (ox_integer_fours(k) > UINT32_MAX / 8 ||
@@ -90,7 +90,7 @@ static void pack_fours(const struct ox_integer_packing *p, const uint8_t *from, 
     const size_t nr = k->t->nr, taps = k->segments * k->depth / k->channels, step = p->channel;
     const uint32_t flip = p->flip * 0x01010101U;
     for (size_t j0 = 0; j0 < cols; j0 += FEW) {
-        const size_t n = ox_integer_least(FEW, cols - j0);
+        const size_t n = ox_least(FEW, cols - j0);
         uint32_t *to = (uint32_t *)(void *)out + j0;
         for (size_t tap = 0; tap < taps; tap++) {
             const uint8_t *x = from + j0 * p->col + tap * p->tap;
@@ -114,7 +114,7 @@ static void fill_panel(const struct ox_integer_packing *p, size_t i, char *out)
     const struct ox_integer_core *k = p->k;
     const size_t nr = k->t->nr, panels = (k->n + nr - 1) / nr;
     const size_t group = i / panels, first = i % panels * nr;
-    const size_t per_segment = ox_integer_segment(k), cols = ox_integer_least(nr, k->n - first);
+    const size_t per_segment = ox_integer_segment(k), cols = ox_least(nr, k->n - first);
     const size_t fours = ox_integer_fours(k);
     const bool pairs = k->t->layout == OX_INTEGER_PAIRS;
     const uint8_t *from = p->weights + (group * k->n + first) * p->col;
@@ -200,7 +200,7 @@ static uint32_t most_of(const int8_t *fours, size_t n, size_t nr)
     uint32_t sums[OX_TILE_COLS_MAX] = {0};
     uint64_t most = 0;
     for (size_t q = 0; q < n;) {
-        const size_t end = q + ox_integer_least(AT_ONCE, n - q);
+        const size_t end = q + ox_least(AT_ONCE, n - q);
         uint16_t some[4 * OX_INTEGER_MIXED_COLS] = {0};
         for (; q < end; q++) {
             for (size_t i = 0; i < 4 * OX_INTEGER_MIXED_COLS; i++)
@@ -270,7 +270,7 @@ static void put_four(struct couples *c, const uint32_t *four)
 
 static void put_couple(struct couples *c, const uint32_t *four, const uint32_t *other)
 {
-    const size_t moved = ox_integer_least(c->n - c->coupled, 2);
+    const size_t moved = ox_least(c->n - c->coupled, 2);
     c->n += 2;
     for (size_t i = 0; i < moved; i++)
         memcpy(c->at[c->n - moved + i], c->at[c->coupled + i], sizeof *c->at);
@@ -303,7 +303,7 @@ static size_t couple_fours(const int8_t *fours, size_t n, uint32_t (*at)[2])
         uint32_t own[NEXT][2];
         struct reach reach[NEXT];
         bool used[NEXT];
-        some = ox_integer_least(NEXT, n - first);
+        some = ox_least(NEXT, n - first);
         memcpy(own, at + first, some * sizeof *own);
         for (size_t i = 0; i < some; i++) {
             reach[i] = reach_of(fours + own[i][0] * OX_INTEGER_MIXED_COLS, own[i][1]);
@@ -315,7 +315,7 @@ static size_t couple_fours(const int8_t *fours, size_t n, uint32_t (*at)[2])
             bool turned;
             if (used[i])
                 continue;
-            const size_t most = ox_integer_least(i + TRIED, some);
+            const size_t most = ox_least(i + TRIED, some);
             const size_t other = find_other(reach, used, i, most, &turned);
             if (other == most) {
                 put_four(&c, own[i]);

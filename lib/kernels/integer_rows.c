@@ -5,6 +5,7 @@
 
 #include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
+#include "kernels/sizes.h"
 
 enum {
     ROWS = 128,
@@ -16,14 +17,14 @@ enum {
 /* A row that is laid out; what is laid behind a segment is the next one's, or room. */
 static size_t row_bytes(const struct ox_integer_core *k)
 {
-    return ox_integer_round_up(k->wide + OX_INTEGER_OVER, 64) |
+    return ox_round_up(k->wide + OX_INTEGER_OVER, 64) |
            64; /* an odd number of lines, or rows would share few of a cache's sets */
 }
 
 static size_t strip_rows(const struct ox_integer_core *k)
 {
     const size_t near = NEAR / row_bytes(k) / OX_INTEGER_MIXED_ROWS * OX_INTEGER_MIXED_ROWS;
-    return near < LEAST_ROWS ? LEAST_ROWS : ox_integer_least(near, ROWS);
+    return near < LEAST_ROWS ? LEAST_ROWS : ox_least(near, ROWS);
 }
 
 static size_t sums_of(const struct ox_integer_core *k)
@@ -33,7 +34,7 @@ static size_t sums_of(const struct ox_integer_core *k)
 
 size_t ox_integer_rows_slot(const struct ox_integer_core *k)
 {
-    return ox_integer_round_up(sums_of(k) + strip_rows(k) * row_bytes(k) / 4, 16);
+    return ox_round_up(sums_of(k) + strip_rows(k) * row_bytes(k) / 4, 16);
 }
 
 /* What a task has. */
@@ -101,7 +102,7 @@ static const uint8_t *find_rows(const struct strip *s, size_t m, size_t rows, si
     for (size_t i = 0, n; i < rows && (!in_place || s->b.end.weight_zero); i += n) {
         const size_t y = (m + i) / k->cols, x = (m + i) % k->cols;
         const uint8_t *first = in + y * k->line + x * k->pixel;
-        n = even ? rows - i : ox_integer_least(rows - i, k->cols - x);
+        n = even ? rows - i : ox_least(rows - i, k->cols - x);
         if (!in_place)
             lay_rows(s, first, i, n);
         for (size_t r = 0; s->b.end.weight_zero && r < n; r++) {
@@ -124,7 +125,7 @@ void ox_integer_rows_run(void *core, size_t task, size_t slot)
     const size_t chunk = s.bytes ? b->cols : PANELS * t->nr;
     int32_t terms[ROWS];
     for (size_t m = b->m0, rows; m < b->m1; m += rows) {
-        rows = ox_integer_least(most, b->m1 - m);
+        rows = ox_least(most, b->m1 - m);
         struct ox_integer_mixed mixed = {.rows = rows,
                                          .depth = k->wide,
                                          .panel = k->panel,
@@ -136,7 +137,7 @@ void ox_integer_rows_run(void *core, size_t task, size_t slot)
         mixed.a = find_rows(&s, m, rows, &mixed.a_row, terms);
         for (size_t j = 0; j < b->cols; j += chunk) {
             mixed.b = b->packed + j / t->nr * k->panel;
-            mixed.n = ox_integer_least(chunk, b->cols - j);
+            mixed.n = ox_least(chunk, b->cols - j);
             t->mixed(&mixed);
             if (s.bytes)
                 continue;

@@ -4,6 +4,7 @@
 
 #include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
+#include "kernels/sizes.h"
 
 enum {
     LEAST_ROWS = 5,
@@ -31,15 +32,15 @@ bool ox_integer_strips_pay(const struct ox_integer_core *k)
 void ox_integer_strips_plan(struct ox_integer_core *k)
 {
     const size_t m = k->rows * k->cols, nr = k->t->nr;
-    const size_t wide = k->segments * ox_integer_round_up(k->depth, 4);
+    const size_t wide = k->segments * ox_round_up(k->depth, 4);
     const double work = 2.0 * (double)m * (double)(k->n * k->groups) * (double)wide;
     const size_t wanted = work < TASKS * 4e6 ? (size_t)(work / 4e6) + 1 : TASKS;
     size_t cols = BLOCK_BYTES / (k->panel / nr + 1) / nr * nr;
     cols = cols < nr ? nr : cols;
-    const size_t by_rows = ox_integer_least(wanted, (m + OX_INTEGER_STRIP - 1) / OX_INTEGER_STRIP);
+    const size_t by_rows = ox_least(wanted, (m + OX_INTEGER_STRIP - 1) / OX_INTEGER_STRIP);
     const size_t by_cols = (wanted + by_rows * k->groups - 1) / (by_rows * k->groups);
     if (by_cols > 1)
-        cols = ox_integer_least(cols, ox_integer_round_up((k->n + by_cols - 1) / by_cols, nr));
+        cols = ox_least(cols, ox_round_up((k->n + by_cols - 1) / by_cols, nr));
     k->strips = true;
     k->block_cols = ox_even_part(k->n, cols, nr);
     k->block_rows = ox_even_part(m, (m + by_rows - 1) / by_rows, OX_INTEGER_STRIP);
@@ -48,7 +49,7 @@ void ox_integer_strips_plan(struct ox_integer_core *k)
     k->copy_row = ox_integer_copy_row(k);
     k->slot = OX_INTEGER_STRIP * CHUNK;
     if (!reads_in_place(k) || k->segments > 1 || k->line != k->cols * k->pixel)
-        k->slot += ox_integer_round_up(OX_INTEGER_STRIP * k->copy_row + OX_INTEGER_OVER, 64) / 4;
+        k->slot += ox_round_up(OX_INTEGER_STRIP * k->copy_row + OX_INTEGER_OVER, 64) / 4;
 }
 
 static const uint8_t *pixel_of(const struct ox_integer_core *k, const struct ox_integer_block *b,
@@ -63,7 +64,7 @@ static void copy_segment(const struct ox_integer_core *k, const uint8_t *from, s
                          uint8_t *to)
 {
     const size_t full = ox_integer_segment(k), row = k->copy_row, pixel = k->pixel;
-    const size_t reach = (n - 1) * pixel + ox_integer_round_up(k->depth, OX_INTEGER_OVER);
+    const size_t reach = (n - 1) * pixel + ox_round_up(k->depth, OX_INTEGER_OVER);
     if (k->depth < SHORT && reach <= (size_t)(k->end_of_in - from)) {
         for (size_t p = 0; p < k->depth; p += OX_INTEGER_OVER)
             for (size_t i = 0; i < n; i++)
@@ -78,7 +79,7 @@ static void copy_segment(const struct ox_integer_core *k, const uint8_t *from, s
 
 size_t ox_integer_copy_row(const struct ox_integer_core *k)
 {
-    return ox_integer_round_up(4 * ox_integer_fours(k) + OX_INTEGER_OVER, 64) |
+    return ox_round_up(4 * ox_integer_fours(k) + OX_INTEGER_OVER, 64) |
            64; /* an odd number of lines, or rows would share few of a cache's sets */
 }
 
@@ -88,7 +89,7 @@ void ox_integer_copy_rows(const struct ox_integer_core *k, const struct ox_integ
     const size_t full = ox_integer_segment(k);
     for (size_t i = 0, n; i < rows; i += n) {
         const uint8_t *a[OX_INTEGER_SEGMENTS];
-        n = ox_integer_least(rows - i, k->cols - (m + i) % k->cols);
+        n = ox_least(rows - i, k->cols - (m + i) % k->cols);
         ox_integer_find_segments(k, pixel_of(k, b, m + i), 1, a);
         for (size_t s = 0; s < k->segments; s++)
             copy_segment(k, a[s], n, to + i * k->copy_row + s * full);
@@ -115,7 +116,7 @@ static void run_strip(const struct ox_integer_core *k, const struct ox_integer_b
         a[0] = copy;
         s.a_row = k->copy_row;
         s.segments = 1;
-        s.depth = k->segments * ox_integer_round_up(k->depth, 4);
+        s.depth = k->segments * ox_round_up(k->depth, 4);
     }
     for (unsigned i = 0; b->end.weight_zero && i < rows; i++) {
         const uint8_t *segments[OX_INTEGER_SEGMENTS];
@@ -123,7 +124,7 @@ static void run_strip(const struct ox_integer_core *k, const struct ox_integer_b
         terms[i] = ox_integer_row_sum(k, segments, 1);
     }
     for (size_t j = 0; j < b->cols; j += CHUNK) {
-        const size_t cols = ox_integer_least(CHUNK, b->cols - j);
+        const size_t cols = ox_least(CHUNK, b->cols - j);
         const struct ox_integer_end end = ox_integer_end_at(&b->end, j);
         s.b = b->packed + j / nr * k->panel;
         s.panels = (cols + nr - 1) / nr;
@@ -144,9 +145,9 @@ void ox_integer_strips_run(void *core, size_t task, size_t slot)
 {
     const struct ox_integer_core *k = core;
     const struct ox_integer_block b = ox_integer_block_of(k, task);
-    const size_t depth = k->segments * ox_integer_round_up(k->depth, 4);
+    const size_t depth = k->segments * ox_round_up(k->depth, 4);
     for (size_t m = b.m0; m < b.m1; m += OX_INTEGER_STRIP) {
-        const unsigned rows = (unsigned)ox_integer_least(OX_INTEGER_STRIP, b.m1 - m);
+        const unsigned rows = (unsigned)ox_least(OX_INTEGER_STRIP, b.m1 - m);
         if (k->t->strips_start && (m == b.m0 || rows < OX_INTEGER_STRIP / 2))
             k->t->strips_start(rows, depth);
         run_strip(k, &b, m, rows, k->sums + slot * k->slot);

@@ -7,6 +7,7 @@
 #include "common/compiler.h"
 #include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
+#include "kernels/sizes.h"
 
 enum { SIDE = 4, ALPHA = 6, POINTS = ALPHA * ALPHA, OUTPUTS = SIDE * SIDE, LINE = 64 };
 enum {
@@ -52,14 +53,14 @@ bool ox_integer_winograd_pays(const struct ox_integer *t, const struct ox_conv *
 /* Words of a point's weights: panels as OX_INTEGER_PAIRS has them. */
 static size_t plane_words(const struct ox_integer *t, const struct ox_conv *c)
 {
-    return ox_integer_round_up(c->out_channels, t->nr) * ox_integer_round_up(c->in_channels, 2);
+    return ox_round_up(c->out_channels, t->nr) * ox_round_up(c->in_channels, 2);
 }
 
 size_t ox_integer_winograd_packed(const struct ox_integer *t, const struct ox_conv *c)
 {
     size_t all;
-    if (OX_MUL_OVERFLOWS(ox_integer_round_up(c->out_channels, t->nr),
-                         ox_integer_round_up(c->in_channels, 2), &all) ||
+    if (OX_MUL_OVERFLOWS(ox_round_up(c->out_channels, t->nr), ox_round_up(c->in_channels, 2),
+                         &all) ||
         OX_MUL_OVERFLOWS(all, POINTS * sizeof(int16_t), &all))
         return SIZE_MAX;
     return all;
@@ -103,7 +104,7 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     const struct packing *p = arg;
     const size_t nr = p->t->nr, k = p->c->in_channels, n = p->c->out_channels;
     const size_t plane = plane_words(p->t, p->c), first = i * nr;
-    int16_t *to = p->out + first * ox_integer_round_up(k, 2);
+    int16_t *to = p->out + first * ox_round_up(k, 2);
     (void)slot;
     for (size_t u = 0; u < k; u += 2, to += 2 * nr) {
         int16_t g[9][LANES] = {{0}}, half[3 * ALPHA][LANES], all[ALPHA][LANES];
@@ -173,7 +174,7 @@ struct job {
 /* Lines of different points must not share their cache sets. */
 static size_t apart(size_t elements)
 {
-    return ox_integer_round_up(elements, LINE) + LINE / 2;
+    return ox_round_up(elements, LINE) + LINE / 2;
 }
 
 static void plan(const struct ox_integer *t, const struct ox_conv *c, struct job *j)
@@ -184,13 +185,13 @@ static void plan(const struct ox_integer *t, const struct ox_conv *c, struct job
     j->down = (c->out[0] + SIDE - 1) / SIDE;
     j->across = (c->out[1] + SIDE - 1) / SIDE;
     j->tiles = count_tiles(c);
-    j->width = ox_integer_round_up(c->in_channels, LINE / 2);
+    j->width = ox_round_up(c->in_channels, LINE / 2);
     const size_t least = (size_t)4 * t->mr, group = GROUP_BYTES / (POINTS * 2 * j->width);
     j->group = ox_even_part(j->tiles, group < least ? least : group / t->mr * t->mr, t->mr);
     j->plane = apart(j->group * j->width);
-    j->cols = ox_even_part(c->out_channels, ox_integer_round_up(COLS, t->nr), t->nr);
+    j->cols = ox_even_part(c->out_channels, ox_round_up(COLS, t->nr), t->nr);
     const size_t rows = BLOCK_BYTES / (POINTS * sizeof(int32_t) * j->cols);
-    j->rows = ox_even_part(j->group, ox_integer_round_up(rows, t->mr), t->mr);
+    j->rows = ox_even_part(j->group, ox_round_up(rows, t->mr), t->mr);
     j->n_cols = (c->out_channels + j->cols - 1) / j->cols;
     j->sums_plane = apart(j->rows * j->cols);
     j->slot = POINTS * j->sums_plane + OUTPUTS * j->cols;
@@ -198,7 +199,7 @@ static void plan(const struct ox_integer *t, const struct ox_conv *c, struct job
 
 static size_t zero_bytes(const struct ox_conv *c)
 {
-    return ox_integer_round_up(c->in_channels, LINE);
+    return ox_round_up(c->in_channels, LINE);
 }
 
 size_t ox_integer_winograd_work(const struct ox_integer *t, const struct ox_env *env,
@@ -245,7 +246,7 @@ static void multiply(const struct job *j, size_t first, size_t n, size_t col, si
                      int32_t *sums)
 {
     const struct ox_integer *t = j->t;
-    const size_t depth = ox_integer_round_up(j->c->in_channels, 2), plane = plane_words(t, j->c);
+    const size_t depth = ox_round_up(j->c->in_channels, 2), plane = plane_words(t, j->c);
     const size_t step = ox_even_part(n, t->mr, 1);
     const uint8_t *rows[OX_TILE_ROWS_MAX];
     struct ox_integer_tile tile = {
@@ -254,9 +255,9 @@ static void multiply(const struct job *j, size_t first, size_t n, size_t col, si
         const int16_t *a = j->points + p * j->plane + first * j->width;
         for (size_t k = 0; k < cols; k += t->nr) {
             tile.b = j->packed + p * plane + (col + k) * depth;
-            tile.cols = (unsigned)ox_integer_least(t->nr, cols - k);
+            tile.cols = (unsigned)ox_least(t->nr, cols - k);
             for (size_t m = 0; m < n; m += step) {
-                tile.rows = (unsigned)ox_integer_least(step, n - m);
+                tile.rows = (unsigned)ox_least(step, n - m);
                 tile.c = sums + p * j->sums_plane + m * j->cols + k;
                 for (size_t i = 0; i < tile.rows; i++)
                     rows[i] = (const uint8_t *)(a + (m + i) * j->width);
@@ -274,7 +275,7 @@ static void leave(const struct job *j, size_t tile, size_t col, size_t cols, con
     tile_at(j, tile, &image, &y, &x);
     char *out = j->out + (image * j->out_batch + col) * j->out_size;
     for (size_t i = 0; i < SIDE && y + i < c->out[0]; i++) {
-        const struct ox_integer_sums line = {.rows = ox_integer_least(SIDE, c->out[1] - x),
+        const struct ox_integer_sums line = {.rows = ox_least(SIDE, c->out[1] - x),
                                              .n = cols,
                                              .sums = sums + i * SIDE * j->cols,
                                              .ld = j->cols,
@@ -288,9 +289,9 @@ static void leave(const struct job *j, size_t tile, size_t col, size_t cols, con
 static void output(void *arg, size_t task, size_t slot)
 {
     const struct job *j = arg;
-    const size_t first = task % j->n_rows * j->rows, n = ox_integer_least(j->rows, j->n - first);
+    const size_t first = task % j->n_rows * j->rows, n = ox_least(j->rows, j->n - first);
     const size_t col = task / j->n_rows * j->cols;
-    const size_t cols = ox_integer_least(j->cols, j->c->out_channels - col);
+    const size_t cols = ox_least(j->cols, j->c->out_channels - col);
     int32_t *sums = j->sums + slot * j->slot, *all = sums + POINTS * j->sums_plane;
     multiply(j, first, n, col, cols, sums);
     for (size_t i = 0; i < n; i++) {
@@ -321,7 +322,7 @@ void ox_integer_winograd_run(const struct ox_integer *t, struct ox_env *env,
     j.sums = (int32_t *)(void *)(j.points + POINTS * j.plane);
     memset(work, (uint8_t)in_zero, zero_bytes(c));
     for (; j.first < j.tiles; j.first += j.n) {
-        j.n = ox_integer_least(j.group, j.tiles - j.first);
+        j.n = ox_least(j.group, j.tiles - j.first);
         j.n_rows = (j.n + j.rows - 1) / j.rows;
         ox_spread(env, j.n, (double)j.n * (double)c->in_channels * 100, input, &j);
         ox_spread(env, j.n_rows * j.n_cols,

@@ -4,11 +4,7 @@
 #include <string.h>
 
 #include "kernels/dense_impl.h"
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
+#include "kernels/sizes.h"
 
 struct moving {
     const struct ox_compute *t;
@@ -27,10 +23,10 @@ static void move_part(void *arg, size_t i, size_t slot)
     float *y = m->y + image * m->y_batch;
     (void)slot;
     if (m->by_rows)
-        m->t->transpose(min_size(m->part, m->rows - first), m->cols, x + first * m->ldx, m->ldx,
+        m->t->transpose(ox_least(m->part, m->rows - first), m->cols, x + first * m->ldx, m->ldx,
                         y + first, m->ldy);
     else
-        m->t->transpose(m->rows, min_size(m->part, m->cols - first), x + first, m->ldx,
+        m->t->transpose(m->rows, ox_least(m->part, m->cols - first), x + first, m->ldx,
                         y + first * m->ldy, m->ldy);
 }
 
@@ -109,8 +105,8 @@ static size_t padded_taps(const struct ox_pooling *p, unsigned axis, size_t at)
 static void inner_columns(const struct ox_pooling *p, size_t *from, size_t *to)
 {
     const size_t reach = (p->kernel[1] - 1) * p->dilation[1], end = p->in[1] + p->pad[1];
-    *from = min_size((p->pad[1] + p->stride[1] - 1) / p->stride[1], p->out[1]);
-    *to = end > reach ? min_size((end - reach - 1) / p->stride[1] + 1, p->out[1]) : 0;
+    *from = ox_least((p->pad[1] + p->stride[1] - 1) / p->stride[1], p->out[1]);
+    *to = end > reach ? ox_least((end - reach - 1) / p->stride[1] + 1, p->out[1]) : 0;
     *to = *to > *from ? *to : *from;
 }
 
@@ -230,11 +226,11 @@ static void pool_chunk(void *arg, size_t i, size_t slot)
     const size_t image = i / a->parts, first = i % a->parts * CHUNK;
     const float *list[WINDOW + 1];
     const float *in = a->in + image * a->pixels * a->in_pixel + first;
-    struct ox_pool k = {.channels = min_size(CHUNK, a->channels - first), .in = list};
+    struct ox_pool k = {.channels = ox_least(CHUNK, a->channels - first), .in = list};
     k.out = a->out + image * a->out_pixel + first;
     (void)slot;
     for (size_t at = 0; at < a->pixels; at += WINDOW) {
-        k.n = min_size(WINDOW, a->pixels - at);
+        k.n = ox_least(WINDOW, a->pixels - at);
         for (size_t u = 0; u < k.n; u++)
             list[u] = in + (at + u) * a->in_pixel;
         k.divisor = at + k.n == a->pixels ? (float)a->pixels : 1;

@@ -128,8 +128,8 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct 
     OX_TRY(check_vector(r, IN_SCALE, (int64_t)job->c.out_channels, "scale", err));
     struct ox_conv c = job->c;
     c.planar = is_planar(job);
-    const unsigned may = OX_CONV_MAY_WINOGRAD2 | OX_CONV_MAY_WINOGRAD4 |
-                         (r->once || !keep ? OX_CONV_PACKED_FOR_ONE_RUN : 0);
+    const unsigned may =
+        OX_CONV_MAY_WINOGRAD2 | OX_CONV_MAY_WINOGRAD4 | (keep ? 0 : OX_CONV_PACKED_FOR_ONE_RUN);
     enum ox_conv_way way = ox_conv_choose(job->table, &c, may);
     const bool in_place = !keep && ox_conv_reads_stored(job->table, way, &c);
     size_t n = in_place ? 0 : ox_conv_packed(job->table, way, &c);

@@ -2,7 +2,6 @@
  * reads a byte an element; integers of 4 bits it could not gather. */
 #include "quant/gathered.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "quant/blocked.h"
@@ -131,11 +130,10 @@ static enum ox_status shrink(struct tables *t, const struct ox_value *value,
                                    .real = OX_FLOAT16,
                                    .method = OX_WEIGHT_RTN};
     enum ox_status status = OX_OK;
-    const float *v = values->data;
-    for (size_t i = 0; i < values->n && !*reason; i++)
-        *reason = isfinite(v[i]) ? NULL : "its table holds a NaN or an infinity";
-    if (*reason)
+    if (!ox_quant_is_finite(values)) {
+        *reason = "its table holds a NaN or an infinity";
         goto cleanup;
+    }
     if (q->options->wide_scales || !ox_blocked_fits_half(&blocking))
         blocking.real = real;
     OX_TRY_CLEANUP(ox_blocked_quantize(&made, env, &blocking, err));

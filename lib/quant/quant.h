@@ -58,6 +58,8 @@ enum ox_status ox_quant_add_params(struct ox_quant *q, struct ox_graph *graph,
                                    const struct ox_qparams *params, const char *scale_name,
                                    const char *zero_name, struct ox_value **scale,
                                    struct ox_value **zero, struct ox_error *err);
+/* Of floats: none is a NaN or an infinity. */
+bool ox_quant_is_finite(const struct ox_tensor *values);
 /* Scales of blocks, name + "_scale", behind Cast where they are narrower than `real`, which the values were: runtimes fold it when
  * they load. */
 struct ox_value *ox_quant_add_scales(struct ox_quant *q, struct ox_graph *graph, const char *name,

@@ -64,7 +64,7 @@ static const char *not_a_product(const struct ox_quant *q, const struct ox_node 
     return NULL;
 }
 
-static bool is_finite(const struct ox_tensor *values)
+bool ox_quant_is_finite(const struct ox_tensor *values)
 {
     const float *v = values->data;
     for (size_t i = 0; i < values->n; i++) {
@@ -96,7 +96,7 @@ static enum ox_status consider(struct job *job, struct ox_node *node, struct ox_
     if (!reason) {
         struct ox_tensor *values;
         OX_TRY(ox_quant_values(q, node->inputs[1], &values, &target.real, err));
-        if (!is_finite(values))
+        if (!ox_quant_is_finite(values))
             reason = "its weight holds a NaN or an infinity";
         ox_tensor_release(values);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/integer_impl.h"
+#include "kernels/sizes.h"
 #include "kernels/x86/integer_end_avx2.h"
 
 enum { CHANNELS = 16, PARTS = 2, OUTPUTS = 4, SPAN = 128, VECTOR = 32, PIXEL = PARTS * VECTOR };
@@ -261,7 +262,7 @@ static void lines(const struct ox_integer_lines *l, size_t y0, size_t y1)
         start_block(&b, l, at);
         for (size_t x = 0; x < c->out[1]; x += most) {
             const size_t n = c->out[1] - x < most ? c->out[1] - x : most;
-            b.columns = (ox_integer_round_up(n, OUTPUTS) - 1) * stride + reach;
+            b.columns = (ox_round_up(n, OUTPUTS) - 1) * stride + reach;
             b.next = 0;
             for (size_t y = y0; y < y1; y++) {
                 char *out = (char *)l->out + ((y * c->out[1] + x) * c->out_pixel + at) * size;

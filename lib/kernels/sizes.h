@@ -1,0 +1,18 @@
+/* Arithmetic of sizes that kernels and their plans share. */
+#ifndef OX_KERNELS_SIZES_H
+#define OX_KERNELS_SIZES_H
+
+#include <stddef.h>
+
+static inline size_t ox_least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* To a multiple; x is far from overflowing. */
+static inline size_t ox_round_up(size_t x, size_t to)
+{
+    return (x + to - 1) / to * to;
+}
+
+#endif
