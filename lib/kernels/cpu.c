@@ -9,8 +9,8 @@
 static const char *const names[OX_CPU_LEVELS] = {"c",   "avx2", "avx512", "vnni",
                                                  "amx", "neon", "dotprod"};
 
-/* One more than the level in use; 0 until it is asked for. */
-static _Atomic unsigned in_use;
+/* One more than the level in use, and than the highest one; 0 until they are asked for. */
+static _Atomic unsigned in_use, highest;
 
 const char *ox_cpu_name(enum ox_cpu level)
 {
@@ -48,11 +48,21 @@ const char *ox_cpu_most(void)
 }
 
 #if !defined(__x86_64__) && !defined(__aarch64__)
-enum ox_cpu ox_cpu_probe(void)
+enum ox_cpu ox_cpu_detect(void)
 {
     return OX_CPU_C;
 }
 #endif
+
+enum ox_cpu ox_cpu_probe(void)
+{
+    unsigned known = atomic_load_explicit(&highest, memory_order_relaxed);
+    if (!known) {
+        known = 1u + (unsigned)ox_cpu_detect();
+        atomic_store_explicit(&highest, known, memory_order_relaxed);
+    }
+    return (enum ox_cpu)(known - 1);
+}
 
 enum ox_cpu ox_cpu_common(void)
 {

@@ -24,6 +24,8 @@ bool ox_cpu_find(const char *name, enum ox_cpu *level);
 /* The highest level that processor and system have. What fills a table of kernels is itself compiled for their instruction set, so
  * that no table is filled beyond this level. */
 enum ox_cpu ox_cpu_probe(void);
+/* What ox_cpu_probe() remembers, asked anew: a virtual machine may take a millisecond's twentieth to answer. */
+enum ox_cpu ox_cpu_detect(void);
 /* Whether the processor has AVX512_VBMI: all with AMX, and most with VNNI. x86 alone. */
 bool ox_cpu_has_vbmi(void);
 /* Whether it follows many streams far ahead by itself, so that prefetches of our own take the places of its misses: AMD's. x86 alone. */

@@ -53,7 +53,7 @@ bool ox_cpu_follows_streams(void)
            zero.d == signature_AMD_edx;
 }
 
-enum ox_cpu ox_cpu_probe(void)
+enum ox_cpu ox_cpu_detect(void)
 {
     enum {
         FMA = 1 << 12,
