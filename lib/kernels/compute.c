@@ -404,6 +404,7 @@ static const struct ox_compute plain = {
     .level = OX_CPU_C,
     .mr = MR,
     .nr = NR,
+    .wide = NR,
     .width = 1,
     .depth_most = 512,
     .block_floats = 1 << 16,

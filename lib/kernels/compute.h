@@ -141,6 +141,7 @@ struct ox_pool {
 struct ox_compute {
     enum ox_cpu level;
     unsigned mr, nr;       /* of a tile */
+    unsigned wide;         /* columns summed at once: nr, or two panels' */
     unsigned width;        /* floats of a vector */
     size_t depth_most;     /* of a block of k: left tile in L1 */
     size_t block_floats;   /* of a packed block of the right side: in L2 */

@@ -342,21 +342,21 @@ static size_t find_tiles(const struct job *j, const struct block *b, size_t m, s
     return m;
 }
 
-/* `fresh`: the weights come from afar, so each tile brings its part of the next panel nearer. */
+/* `fresh`: the weights come from afar, so each tile brings its part of the next panels nearer. */
 static void run_tiles(const struct job *j, const struct block *b, const struct group *g, bool fresh)
 {
-    const size_t nr = j->t->nr, part = b->taps * b->depth * nr;
-    for (size_t col = 0; col < b->cols; col += nr) {
+    const size_t nr = j->t->nr, wide = j->t->wide, part = b->taps * b->depth * nr;
+    for (size_t col = 0; col < b->cols; col += wide) {
         for (size_t i = 0; i < g->n; i++) {
             const struct ox_epilogue end = ox_end_at(&g->end[i], 0, col);
             struct ox_tile t = g->tile[i];
             t.b = b->packed + col / nr * b->panel + g->skip[i] * nr;
             t.c += col;
-            t.cols = ox_least(nr, b->cols - col);
+            t.cols = ox_least(wide, b->cols - col);
             t.end = b->last ? &end : NULL;
             t.follow = col == 0 && i + 1 < g->n && g->tile[i + 1].rows >= t.rows;
             if (fresh) {
-                t.ahead = (b->panel + i * (part / g->n)) * sizeof(float);
+                t.ahead = (wide / nr * b->panel + i * (part / g->n)) * sizeof(float);
                 t.ahead_step = (nr * sizeof(float) + g->n - 1) / g->n;
             }
             j->t->tile(&t);

@@ -269,7 +269,7 @@ static void inputs(const struct job *j, size_t first, size_t n, float *v)
     }
 }
 
-/* A panel of weights at a time past all tiles, whose values stay in L2. */
+/* As many panels of weights as are summed at once past all tiles, whose values stay in L2. */
 static void products(const struct job *j, size_t n, const float *v, float *m)
 {
     const struct ox_compute *t = j->t;
@@ -277,20 +277,19 @@ static void products(const struct job *j, size_t n, const float *v, float *m)
     const size_t depth = ox_even_part(k, t->depth_most, 1);
     const size_t plane = ox_dense_packed(t, k, cols);
     const float *row;
-    struct ox_line l = {.row = &row, .rows = 1, .step = k, .count = n, .ldc = cols};
+    struct ox_line l = {
+        .row = &row, .rows = 1, .step = k, .count = n, .ldc = cols, .panel = k * t->nr};
     for (size_t p = 0; p < points(j->c, j->tile); p++) {
         const float *b = j->packed + weights_of(j->c, j->tile, p) * plane;
-        for (size_t col = 0; col < cols; col += t->nr) {
-            l.cols = ox_least(t->nr, cols - col);
+        for (size_t col = 0; col < cols; col += t->wide) {
+            l.cols = ox_least(t->wide, cols - col);
             l.c = m + p * j->out_plane + col;
             for (size_t k0 = 0; k0 < k; k0 += l.run) {
                 l.run = ox_least(depth, k - k0);
-                l.panel = l.run * t->nr;
                 l.add = k0 > 0;
-                l.b = b;
+                l.b = b + col * k + k0 * t->nr;
                 row = v + p * j->in_plane + k0;
                 t->line(&l);
-                b += l.panel;
             }
         }
     }

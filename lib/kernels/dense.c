@@ -244,32 +244,31 @@ static const float *right_side(const struct job *j, size_t offset, size_t k0, si
     return out;
 }
 
-/* Rows by columns of a block that were both made before: a panel at a time goes past a part of the rows, which stays in L2 with its
- * sums. */
+/* Rows by columns of a block that were both made before: as many panels as are summed at once go past a part of the rows, which
+ * stays in L2 with its sums. */
 static void past_panels(const struct job *j, const float *a, float *c, size_t row0, size_t col0,
                         size_t rows, size_t cols)
 {
     const struct ox_dense *d = j->d;
-    const size_t nr = j->t->nr;
+    const size_t nr = j->t->nr, wide = j->t->wide;
     const float *row;
-    struct ox_line l = {.row = &row, .rows = 1, .step = d->a_row, .ldc = d->c_row};
+    struct ox_line l = {
+        .row = &row, .rows = 1, .step = d->a_row, .ldc = d->c_row, .panel = d->k * nr};
     l.count = ox_even_part(rows, 2 * j->t->block_floats / (d->k + cols) + 1, j->t->mr);
     for (size_t r = 0; r < rows; r += l.count) {
         struct ox_epilogue end;
         l.count = ox_least(l.count, rows - r);
-        l.b = d->packed + col0 * d->k;
-        for (size_t col = 0; col < cols; col += nr) {
+        for (size_t col = 0; col < cols; col += wide) {
             end = ox_end_at(&d->end, row0 + r, col0 + col);
             l.c = c + r * d->c_row + col;
-            l.cols = ox_least(nr, cols - col);
+            l.cols = ox_least(wide, cols - col);
             for (size_t k0 = 0; k0 < d->k; k0 += l.run) {
+                l.b = d->packed + (col0 + col) * d->k + k0 * nr;
                 row = a + r * d->a_row + k0;
                 l.run = ox_least(j->by.depth, d->k - k0);
-                l.panel = l.run * nr;
                 l.add = k0 > 0;
                 l.end = k0 + l.run == d->k ? &end : NULL;
                 j->t->line(&l);
-                l.b += l.panel;
             }
         }
         end = ox_end_at(&d->end, row0 + r, col0);

@@ -575,6 +575,7 @@ static void fill_table(struct ox_compute *t)
 {
     t->mr = MR;
     t->nr = NR;
+    t->wide = PANELS * NR;
     t->width = VW;
     t->tile = tile;
     t->line = line;

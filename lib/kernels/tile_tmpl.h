@@ -1,15 +1,13 @@
 /* Register tiles, products of few rows, and what ends a row: stamped for each
- * vector width. The includer has included vec_<isa>.h and defines MR; NR is two
- * vectors. */
+ * vector width. The includer has included vec_<isa>.h and defines MR, PANELS (that are summed at once where there are more than
+ * one) and POINTERS (rows whose addresses all fit into registers); NR is two vectors. */
 #ifndef INLINE /* the emulation in tests/ builds no form of its own for each number of rows */
 #define INLINE static inline __attribute__((always_inline))
 #endif
-#ifdef v_accumulate_half
-enum { HALVES = 1 };
-#else
-enum { HALVES = 0 };
-#endif
 enum { NR = 2 * VW, LINE = 16, FAR = 128, PACK_AHEAD = 12, UNROLL = 4 };
+/* Two panels at once take half as many rows, and fewer loads for as many products: where a core does two products a cycle but loads
+ * one vector, it is the loads that count. */
+enum { VECS = 2 * PANELS, WIDE_ROWS = MR / PANELS };
 
 /* A whole vector, or its first m lanes. */
 INLINE VF load_part(const float *p, bool some, size_t m)
@@ -49,11 +47,12 @@ INLINE VF ending(const struct ox_epilogue *end, VF x, size_t i, size_t j, bool s
     return x;
 }
 
-/* The sums of a panel on their way to c; columns from `first` on. */
-static void leave(const struct ox_tile *t, const unsigned rows, size_t first, const VF (*sums)[2])
+/* The sums of `vecs` vectors on their way to c; columns from `first` on. */
+static void leave(const struct ox_tile *t, const unsigned rows, const unsigned vecs, size_t first,
+                  const VF (*sums)[VECS])
 {
     for (unsigned i = 0; i < rows; i++) {
-        for (unsigned v = 0; v < 2 && first + v * VW < t->cols; v++) {
+        for (unsigned v = 0; v < vecs && first + v * VW < t->cols; v++) {
             const size_t j = first + v * VW, left = t->cols - j;
             const bool some = left < VW;
             const size_t m = some ? left : VW;
@@ -68,18 +67,26 @@ static void leave(const struct ox_tile *t, const unsigned rows, size_t first, co
     }
 }
 
+/* Vectors of a row of b, in panels `panel` floats apart. */
+INLINE void load_row(const unsigned vecs, const float *b, size_t panel, VF *row)
+{
+#pragma GCC unroll 4
+    for (unsigned v = 0; v < vecs; v++)
+        row[v] = v_load(b + v / 2 * panel + v % 2 * VW);
+}
+
 /* sum += a[i][p] * b, one p. */
 INLINE void step(const unsigned rows, const unsigned vecs, const float *const *a, size_t p,
-                 const float *b, VF (*sum)[2])
+                 const float *b, size_t panel, VF (*sum)[VECS])
 {
-    const VF b0 = v_load(b);
-    const VF b1 = vecs > 1 ? v_load(b + VW) : b0;
+    VF row[VECS];
+    load_row(vecs, b, panel, row);
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
         const VF x = v_set1(a[i][p]);
-        v_accumulate(&sum[i][0], x, b0);
-        if (vecs > 1)
-            v_accumulate(&sum[i][1], x, b1);
+#pragma GCC unroll 4
+        for (unsigned v = 0; v < vecs; v++)
+            v_accumulate(&sum[i][v], x, row[v]);
     }
 }
 
@@ -112,65 +119,47 @@ INLINE void advance(struct pairs *a, const unsigned rows, size_t by)
     }
 }
 
-/* Columns of a panel: whole vectors, and whether of the last one only the first half is wanted. */
+/* Columns: whole vectors, and whether of the last one only the first half is wanted. */
 struct across {
     unsigned vecs;
     bool half;
 };
 
-INLINE void add_product(const bool half, VF *sum, VF x, VF b)
-{
-#ifdef v_accumulate_half
-    if (half) {
-        v_accumulate_half(sum, x, b);
-        return;
-    }
-#endif
-    (void)half;
-    v_accumulate(sum, x, b);
-}
-
-#ifdef v_accumulate_at
-INLINE void add_product_at(const bool half, VF *sum, const float *x, VF b)
-{
-    if (half)
-        v_accumulate_half_at(sum, x, b);
-    else
-        v_accumulate_at(sum, x, b);
-}
-#endif
-
 /* The same as step(). */
 INLINE void even_step(const unsigned rows, const struct across to, const struct pairs *a,
-                      const size_t p, const float *b, VF (*sum)[2])
+                      const size_t p, const float *b, size_t panel, VF (*sum)[VECS])
 {
-    const bool two = to.vecs > 1, half = to.half;
-    const VF b0 = v_load(b);
-    const VF b1 = two ? v_load(b + VW) : b0;
+    VF row[VECS];
+    load_row(to.vecs, b, panel, row);
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
         const float *at = a->at[i / 2] + p + (i % 2 ? a->apart : 0);
-#ifdef v_accumulate_at
-        if (i % 2 == 0) {
-            add_product_at(half && !two, &sum[i][0], at, b0);
-            if (two)
-                add_product_at(half, &sum[i][1], at, b1);
+#ifdef v_accumulate_half
+        if (to.half && to.vecs == 1) {
+            v_accumulate_half_at(&sum[i][0], at, row[0]);
             continue;
         }
 #endif
         const VF x = v_set1(*at);
-        add_product(half && !two, &sum[i][0], x, b0);
-        if (two)
-            add_product(half, &sum[i][1], x, b1);
+#pragma GCC unroll 4
+        for (unsigned v = 0; v < to.vecs; v++) {
+#ifdef v_accumulate_half
+            if (to.half && v + 1 == to.vecs) {
+                v_accumulate_half(&sum[i][v], x, row[v]);
+                continue;
+            }
+#endif
+            v_accumulate(&sum[i][v], x, row[v]);
+        }
     }
 }
 
 /* The weights of a step that comes soon. */
-INLINE void near(const float *b, const unsigned vecs)
+INLINE void near(const unsigned vecs, const float *b, size_t panel)
 {
-    __builtin_prefetch(b, 0, 3);
-    if (VW > 8 && vecs > 1)
-        __builtin_prefetch(b + VW, 0, 3);
+#pragma GCC unroll 4
+    for (unsigned v = 0; v < vecs; v += VW < 16 ? 2 : 1)
+        __builtin_prefetch(b + v / 2 * panel + v % 2 * VW, 0, 3);
 }
 
 /* What UNROLL steps bring towards L2, `step` bytes each. */
@@ -184,9 +173,9 @@ INLINE void come_nearer(const char *next, size_t step)
     }
 }
 
-/* The common ends of a panel, in registers: bias, residual, limits or LeakyRelu. Of its last vector the first m lanes. */
+/* The common ends of `vecs` vectors, in registers: bias, residual, limits or LeakyRelu. Of its last vector the first m lanes. */
 INLINE void leave_common(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
-                         size_t first, const bool some, const size_t m, VF (*sum)[2])
+                         size_t first, const bool some, const size_t m, VF (*sum)[VECS])
 {
     const unsigned last = some ? vecs - 1 : vecs;
     const struct ox_epilogue *end = t->end;
@@ -196,13 +185,13 @@ INLINE void leave_common(const struct ox_tile *t, const unsigned rows, const uns
     if (t->add) {
 #pragma GCC unroll 16
         for (unsigned i = 0; i < rows; i++) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
             for (unsigned v = 0; v < vecs; v++)
                 sum[i][v] = v_add(sum[i][v], load_part(c + i * t->ldc + v * VW, v == last, m));
         }
     }
     if (end && end->col_bias) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (unsigned v = 0; v < vecs; v++) {
             const VF bias = load_part(end->col_bias + first + v * VW, v == last, m);
 #pragma GCC unroll 16
@@ -213,7 +202,7 @@ INLINE void leave_common(const struct ox_tile *t, const unsigned rows, const uns
     if (r) {
 #pragma GCC unroll 16
         for (unsigned i = 0; i < rows; i++, r += end->residual_ld) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
             for (unsigned v = 0; v < vecs; v++)
                 sum[i][v] = v_add(sum[i][v], load_part(r + v * VW, v == last, m));
         }
@@ -222,14 +211,14 @@ INLINE void leave_common(const struct ox_tile *t, const unsigned rows, const uns
         const VF lo = v_set1(end->lo), hi = v_set1(end->hi);
 #pragma GCC unroll 16
         for (unsigned i = 0; i < rows; i++) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
             for (unsigned v = 0; v < vecs; v++)
                 sum[i][v] = v_max(lo, sum[i][v]);
         }
         if (end->hi != INFINITY) {
 #pragma GCC unroll 16
             for (unsigned i = 0; i < rows; i++) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
                 for (unsigned v = 0; v < vecs; v++)
                     sum[i][v] = v_min(hi, sum[i][v]);
             }
@@ -238,22 +227,22 @@ INLINE void leave_common(const struct ox_tile *t, const unsigned rows, const uns
         const VF alpha = v_set1(end->alpha);
 #pragma GCC unroll 16
         for (unsigned i = 0; i < rows; i++) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
             for (unsigned v = 0; v < vecs; v++)
                 sum[i][v] = leaky(sum[i][v], alpha);
         }
     }
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++, c += t->ldc) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (unsigned v = 0; v < vecs; v++)
             store_part(c + v * VW, v == last, m, sum[i][v]);
     }
 }
 
-/* Of a panel that needs nothing rare the sums never leave their registers. */
+/* Of columns that need nothing rare the sums never leave their registers. */
 INLINE void leave_panel(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
-                        size_t first, bool common, VF (*sum)[2])
+                        size_t first, bool common, VF (*sum)[VECS])
 {
     const size_t left = t->cols - first;
     if (common && left >= vecs * VW) {
@@ -264,13 +253,14 @@ INLINE void leave_panel(const struct ox_tile *t, const unsigned rows, const unsi
         leave_common(t, rows, vecs, first, true, left - (vecs - 1) * VW, sum);
         return;
     }
-    VF sums[MR][2];
+    VF sums[MR][VECS];
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
-        sums[i][0] = sum[i][0];
-        sums[i][1] = vecs > 1 ? sum[i][1] : v_zero();
+#pragma GCC unroll 4
+        for (unsigned v = 0; v < vecs; v++)
+            sums[i][v] = sum[i][v];
     }
-    leave(t, rows, first, (const VF(*)[2])sums);
+    leave(t, rows, vecs, first, (const VF(*)[VECS])sums);
 }
 
 INLINE bool is_common(const struct ox_epilogue *end)
@@ -278,11 +268,11 @@ INLINE bool is_common(const struct ox_epilogue *end)
     return !end || (end->scale == 0 && !end->row_bias);
 }
 
-INLINE void clear(const unsigned rows, const unsigned vecs, VF (*sum)[2])
+INLINE void clear(const unsigned rows, const unsigned vecs, VF (*sum)[VECS])
 {
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (unsigned v = 0; v < vecs; v++)
             sum[i][v] = v_zero();
     }
@@ -294,38 +284,41 @@ INLINE void expect(const struct ox_tile *t, const unsigned rows, const unsigned 
     const float *c = t->c + first;
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++, c += t->ldc) {
-        __builtin_prefetch(c, 1);
-        if (VW > 8 && vecs > 1)
-            __builtin_prefetch(c + VW, 1);
+#pragma GCC unroll 4
+        for (unsigned v = 0; v < vecs; v += VW < 16 ? 2 : 1)
+            __builtin_prefetch(c + v * VW, 1);
     }
     if (t->end && t->end->residual) {
         const float *r = t->end->residual + first;
 #pragma GCC unroll 16
         for (unsigned i = 0; i < rows; i++, r += t->end->residual_ld) {
-            __builtin_prefetch(r);
-            if (VW > 8 && vecs > 1)
-                __builtin_prefetch(r + VW);
+#pragma GCC unroll 4
+            for (unsigned v = 0; v < vecs; v += VW < 16 ? 2 : 1)
+                __builtin_prefetch(r + v * VW);
         }
     }
 }
 
+/* Columns of as many panels as the vectors fill. */
 INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
                        size_t first, const float *b, bool common)
 {
-    VF sum[MR][2];
+    VF sum[MR][VECS];
     clear(rows, vecs, sum);
     const float *const *pointers = t->a;
-    const size_t depth = t->depth, next_step = t->ahead_step;
+    const size_t depth = t->depth, panel = t->panel, next_step = t->ahead_step;
     const char *next = (const char *)b + t->ahead;
     expect(t, rows, vecs, first);
     for (size_t s = t->segments; s > 0; s--, pointers += MR) {
-        const float *a[MR];
+        const float *a[POINTERS];
 #pragma GCC unroll 16
         for (unsigned i = 0; i < rows; i++)
             a[i] = pointers[i];
         size_t p = 0;
         for (; p + UNROLL <= depth; p += UNROLL, b += UNROLL * NR) {
             come_nearer(next, next_step);
+            if (vecs > 2)
+                come_nearer(next + panel * sizeof *b, next_step);
             next += UNROLL * next_step;
             if (ROWS_AHEAD && t->follow && p % LINE == 0) {
 #pragma GCC unroll 16
@@ -335,86 +328,106 @@ INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsig
 #pragma GCC unroll 4
             for (unsigned u = 0; u < UNROLL; u++) {
                 if (AHEAD)
-                    near(b + u * NR + AHEAD, vecs);
-                step(rows, vecs, a, p + u, b + u * NR, sum);
+                    near(vecs, b + u * NR + AHEAD, panel);
+                step(rows, vecs, a, p + u, b + u * NR, panel, sum);
             }
         }
         for (; p < depth; p++, b += NR) {
             __builtin_prefetch(next, 0, 2);
             next += next_step;
-            step(rows, vecs, a, p, b, sum);
+            step(rows, vecs, a, p, b, panel, sum);
         }
     }
     leave_panel(t, rows, vecs, first, common, sum);
 }
 
-/* More rows than there are registers for their addresses: rows at equal steps do without. */
+/* Of one panel, more rows than there are registers for their addresses: rows at equal steps do without. */
 INLINE void even_panel(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
                        size_t first, const float *b, bool common)
 {
-    VF sum[MR][2];
+    VF sum[MR][VECS];
     clear(rows, vecs, sum);
     struct pairs a = pairs_of(t->a[0], (size_t)(t->a[1] - t->a[0]), rows);
     const size_t next_step = t->ahead_step;
     const char *next = (const char *)b + t->ahead;
     expect(t, rows, vecs, first);
     for (size_t p = t->depth; p > 0; p--, b += NR) {
-        near(b + AHEAD, vecs);
+        near(vecs, b + AHEAD, 0);
         __builtin_prefetch(next, 0, 2);
         next += next_step;
-        even_step(rows, (struct across){vecs, false}, &a, 0, b, sum);
+        even_step(rows, (struct across){vecs, false}, &a, 0, b, 0, sum);
         advance(&a, rows, 1);
     }
     leave_panel(t, rows, vecs, first, common, sum);
 }
 
-INLINE bool is_even(const struct ox_tile *t, const unsigned rows)
+INLINE bool is_even(const struct ox_tile *t)
 {
-    if (rows <= 6 || t->segments != 1)
+    if (t->segments != 1)
         return false;
-    for (unsigned i = 2; i < rows; i++)
+    for (unsigned i = 2; i < t->rows; i++)
         if ((uintptr_t)t->a[i] - (uintptr_t)t->a[i - 1] != (uintptr_t)t->a[1] - (uintptr_t)t->a[0])
             return false;
     return true;
 }
 
+/* Rows whose addresses are in registers. */
 INLINE void tile_rows(const struct ox_tile *t, const unsigned rows)
 {
-    const bool common = is_common(t->end), even = is_even(t, rows);
+    const bool common = is_common(t->end), wide = PANELS > 1 && rows <= WIDE_ROWS;
     const float *b = t->b;
-    for (size_t j = 0; j < t->cols; j += NR, b += t->panel) {
-        if (even && t->cols - j > VW)
-            even_panel(t, rows, 2, j, b, common);
-        else if (t->cols - j > VW)
+    unsigned panels;
+    for (size_t j = 0; j < t->cols; j += panels * NR, b += panels * t->panel) {
+        const size_t left = t->cols - j;
+        panels = wide && left > NR ? 2 : 1;
+        if (wide && left > 3 * VW)
+            tile_panel(t, rows, VECS, j, b, common);
+        else if (wide && left > NR)
+            tile_panel(t, rows, VECS - 1, j, b, common);
+        else if (left > VW)
             tile_panel(t, rows, 2, j, b, common);
         else
             tile_panel(t, rows, 1, j, b, common);
     }
 }
 
-/* Outputs [x, x + rows) of a line, one panel. Two pointers serve six rows: the others are at equal steps. `next` are weights that
- * are read later, `next_step` bytes for each step of a run. */
+INLINE void even_rows(const struct ox_tile *t, const unsigned rows)
+{
+    const bool common = is_common(t->end);
+    const float *b = t->b;
+    for (size_t j = 0; j < t->cols; j += NR, b += t->panel) {
+        if (t->cols - j > VW)
+            even_panel(t, rows, 2, j, b, common);
+        else
+            even_panel(t, rows, 1, j, b, common);
+    }
+}
+
+/* Outputs [x, x + rows) of a line. Two pointers serve six rows: the others are at equal steps. `next` are weights that are read
+ * later, `next_step` bytes for each step of a run, and as many a panel behind them. */
 INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const unsigned rows,
                        const struct across to, size_t x, size_t first, const float *b, bool common,
                        const char *next, size_t next_step)
 {
-    VF sum[MR][2];
+    VF sum[MR][VECS];
     clear(rows, to.vecs, sum);
-    const size_t run = l->run, step = l->step;
+    const size_t run = l->run, step = l->step, panel = l->panel;
     expect(out, rows, to.vecs, first);
     for (unsigned r = 0; r < l->rows; r++) {
         struct pairs a = pairs_of(l->row[r] + x * step, step, rows);
         size_t p = run;
         for (; p >= UNROLL; p -= UNROLL, b += UNROLL * NR) {
             come_nearer(next, next_step);
+            if (to.vecs > 2)
+                come_nearer(next + panel * sizeof *b, next_step);
             next += UNROLL * next_step;
 #pragma GCC unroll 4
             for (unsigned u = 0; u < UNROLL; u++)
-                even_step(rows, to, &a, u, b + u * NR, sum);
+                even_step(rows, to, &a, u, b + u * NR, panel, sum);
             advance(&a, rows, UNROLL);
         }
         for (; p > 0; p--, b += NR) {
-            even_step(rows, to, &a, 0, b, sum);
+            even_step(rows, to, &a, 0, b, panel, sum);
             advance(&a, rows, 1);
         }
     }
@@ -439,9 +452,11 @@ INLINE void line_tiles(const struct ox_line *l, const unsigned rows, const struc
         end.residual = end.residual ? end.residual + part->x * end.residual_ld : NULL;
         out.end = &end;
     }
-    /* Each tile brings its part of the panel behind this one nearer. */
+    /* Each tile brings its part of what comes behind nearer: the panels' next steps, or the next panels. */
     const size_t next_step = (NR * sizeof *b + part->all - 1) / part->all;
-    const char *next = (const char *)(b + l->panel) + part->before * next_step * l->rows * l->run;
+    const size_t all = l->rows * l->run * NR, panels = to.vecs > 2 ? 2 : 1;
+    const float *behind = b + (all < l->panel ? all : panels * l->panel);
+    const char *next = (const char *)behind + part->before * next_step * l->rows * l->run;
     for (size_t i = 0, x = part->x; i < part->n; i++, x += rows) {
         line_panel(l, &out, rows, to, x, first, b, common, next, next_step);
         next += next_step * l->rows * l->run;
@@ -453,83 +468,159 @@ INLINE void line_tiles(const struct ox_line *l, const unsigned rows, const struc
     }
 }
 
-INLINE void line_rows(const struct ox_line *l, const unsigned rows, const bool half,
+/* Columns that are summed at once: of one panel, of one whose last vector needs its first half alone, of two panels. */
+enum width { ONE_PANEL, HALF_VECTOR, TWO_PANELS, WIDTHS };
+
+INLINE void line_rows(const struct ox_line *l, const unsigned rows, const enum width width,
                       const struct line_part *part, size_t first, const float *b)
 {
-    if (l->cols - first > VW)
+    const size_t left = l->cols - first;
+    const bool half = width == HALF_VECTOR;
+    if (width == TWO_PANELS && left > 3 * VW)
+        line_tiles(l, rows, (struct across){VECS, false}, part, first, b);
+    else if (width == TWO_PANELS)
+        line_tiles(l, rows, (struct across){VECS - 1, false}, part, first, b);
+    else if (left > VW)
         line_tiles(l, rows, (struct across){2, half}, part, first, b);
     else
         line_tiles(l, rows, (struct across){1, half}, part, first, b);
 }
 
 /* A function for each number of rows. */
-#define ROWS(n)                                                                                    \
+#define TILE(n)                                                                                    \
     static void tile_##n(const struct ox_tile *t)                                                  \
     {                                                                                              \
         tile_rows(t, n);                                                                           \
-    }                                                                                              \
-    static void line_##n(const struct ox_line *l, const struct line_part *part, size_t first,      \
-                         const float *b)                                                           \
-    {                                                                                              \
-        line_rows(l, n, false, part, first, b);                                                    \
-    }                                                                                              \
-    static void line_half_##n(const struct ox_line *l, const struct line_part *part, size_t first, \
-                              const float *b)                                                      \
-    {                                                                                              \
-        line_rows(l, n, HALVES, part, first, b);                                                   \
     }
-ROWS(1)
-ROWS(2)
-ROWS(3)
-ROWS(4)
-ROWS(5)
-ROWS(6)
+#define EVEN(n)                                                                                    \
+    static void even_##n(const struct ox_tile *t)                                                  \
+    {                                                                                              \
+        even_rows(t, n);                                                                           \
+    }
+#define LINES(name, n, width)                                                                      \
+    static void name##_##n(const struct ox_line *l, const struct line_part *part, size_t first,    \
+                           const float *b)                                                         \
+    {                                                                                              \
+        line_rows(l, n, width, part, first, b);                                                    \
+    }
+#define ONE(n) LINES(one, n, ONE_PANEL)
+#define HALF(n) LINES(half, n, HALF_VECTOR)
+#define TWO(n) LINES(two, n, TWO_PANELS)
+#define LOW(m) m(1) m(2) m(3) m(4) m(5) m(6)
+#define HIGH(m) m(7) m(8) m(9) m(10) m(11) m(12)
+#define LOWS(name) name##_1, name##_2, name##_3, name##_4, name##_5, name##_6
+#define HIGHS(name) name##_7, name##_8, name##_9, name##_10, name##_11, name##_12
+
+typedef void tile_of_rows(const struct ox_tile *t);
+typedef void line_of_rows(const struct ox_line *l, const struct line_part *part, size_t first,
+                          const float *b);
+LOW(TILE)
+LOW(ONE)
 #if MR > 6
-ROWS(7)
-ROWS(8)
-ROWS(9)
-ROWS(10)
-ROWS(11)
-ROWS(12)
-#define LIST(name)                                                                                 \
-    {                                                                                              \
-        name##1, name##2, name##3, name##4, name##5, name##6, name##7, name##8, name##9, name##10, \
-            name##11, name##12                                                                     \
-    }
+HIGH(EVEN)
+HIGH(ONE)
+static line_of_rows *const one_panel[MR] = {LOWS(one), HIGHS(one)};
+static tile_of_rows *const evens[] = {HIGHS(even)};
 #else
-#define LIST(name)                                                                                 \
-    {                                                                                              \
-        name##1, name##2, name##3, name##4, name##5, name##6                                       \
-    }
+static line_of_rows *const one_panel[MR] = {LOWS(one)};
 #endif
-#undef ROWS
+#if POINTERS > 6
+HIGH(TILE)
+static tile_of_rows *const tiles[] = {LOWS(tile), HIGHS(tile)};
+#else
+static tile_of_rows *const tiles[] = {LOWS(tile)};
+#endif
+#if PANELS > 1
+LOW(TWO)
+LOW(HALF)
+HIGH(HALF)
+static line_of_rows *const two_panels[] = {LOWS(two)};
+static line_of_rows *const half_vector[MR] = {LOWS(half), HIGHS(half)};
+#endif
+#undef TILE
+#undef EVEN
+#undef LINES
+#undef ONE
+#undef HALF
+#undef TWO
+#undef LOW
+#undef HIGH
+#undef LOWS
+#undef HIGHS
 
-static void (*const tiles[MR])(const struct ox_tile *t) = LIST(tile_);
-static void (*const lines[2][MR])(const struct ox_line *l, const struct line_part *part,
-                                  size_t first, const float *b) = {LIST(line_), LIST(line_half_)};
-#undef LIST
+#if MR > 6
+/* Two tiles of half the rows; the first brings nearer what is read later. */
+static void tile_in_two(const struct ox_tile *t)
+{
+    struct ox_tile part = *t;
+    struct ox_epilogue end;
+    part.rows = t->rows - t->rows / 2;
+    tiles[part.rows - 1](&part);
+    if (t->end) {
+        end = ox_end_at(t->end, part.rows, 0);
+        part.end = &end;
+    }
+    part.a += part.rows;
+    part.c += part.rows * t->ldc;
+    part.rows = t->rows / 2;
+    part.ahead_step = 0;
+    tiles[part.rows - 1](&part);
+}
 
+static void tile(const struct ox_tile *t)
+{
+    if (t->rows <= WIDE_ROWS)
+        tiles[t->rows - 1](t);
+    else if (PANELS > 1 && t->cols > NR)
+        tile_in_two(t);
+    else if (t->rows > 6 && is_even(t))
+        evens[t->rows - 7](t);
+    else if (t->rows > POINTERS)
+        tile_in_two(t);
+    else
+        tiles[t->rows - 1](t);
+}
+#else
 static void tile(const struct ox_tile *t)
 {
     tiles[t->rows - 1](t);
 }
+#endif
 
-/* Weights of a panel stay in L1 while the line goes by. Tiles are of equal height: a last one of a row or two would be slow. */
-static void line(const struct ox_line *l)
+/* Outputs of a line past some of its panels. Tiles are of equal height: a last one of a row or two would be slow. */
+static void line_past(const struct ox_line *l, line_of_rows *const *of, size_t most, size_t first,
+                      const float *b)
 {
-    const size_t parts = (l->count + MR - 1) / MR;
-    if (parts == 0)
-        return;
+    const size_t parts = (l->count + most - 1) / most;
     const size_t rows = l->count / parts, higher = l->count % parts;
     const struct line_part low = {.n = parts - higher, .all = parts};
     const struct line_part high = {.x = low.n * rows, .n = higher, .before = low.n, .all = parts};
+    of[rows - 1](l, &low, first, b);
+    if (higher)
+        of[rows](l, &high, first, b);
+}
+
+/* Weights of a panel, or of two, stay near while the line goes by. */
+static void line(const struct ox_line *l)
+{
+    if (l->count == 0)
+        return;
     const float *b = l->b;
     for (size_t j = 0; j < l->cols; j += NR, b += l->panel) {
+#if PANELS > 1
         const size_t left = l->cols - j;
-        const bool half = HALVES && left < NR && (left - 1) % VW < VW / 2;
-        lines[half][rows - 1](l, &low, j, b);
-        if (higher)
-            lines[half][rows](l, &high, j, b);
+        if (left > NR) {
+            line_past(l, two_panels, WIDE_ROWS, j, b);
+            j += NR;
+            b += l->panel;
+            continue;
+        }
+        if ((left - 1) % VW < VW / 2) {
+            line_past(l, half_vector, MR, j, b);
+            continue;
+        }
+#endif
+        line_past(l, one_panel, MR, j, b);
     }
 }
 

@@ -3,10 +3,13 @@
 #include "kernels/arm/turn_neon.h"
 #include "kernels/arm/vec_neon.h"
 #include "kernels/compute.h"
+#include "kernels/dense_impl.h"
 
 #include "kernels/transpose_tmpl.h"
 
 #define MR 12
+#define PANELS 1
+#define POINTERS 12
 #define AHEAD 96
 #define ROWS_AHEAD 0
 #include "kernels/tile_tmpl.h"

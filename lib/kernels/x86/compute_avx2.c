@@ -2,12 +2,15 @@
 
 #include "kernels/bfloat.h"
 #include "kernels/compute.h"
+#include "kernels/dense_impl.h"
 #include "kernels/x86/turn_avx.h"
 #include "kernels/x86/vec_avx2.h"
 
 #include "kernels/transpose_tmpl.h"
 
 #define MR 6
+#define PANELS 1
+#define POINTERS 6
 #define AHEAD 192
 #define ROWS_AHEAD 1
 #include "kernels/tile_tmpl.h"

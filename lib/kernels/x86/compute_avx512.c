@@ -1,12 +1,15 @@
 #include <math.h>
 
 #include "kernels/compute.h"
+#include "kernels/dense_impl.h"
 #include "kernels/x86/turn_avx.h"
 #include "kernels/x86/vec_avx512.h"
 
 #include "kernels/transpose_tmpl.h"
 
 #define MR 12
+#define PANELS 2
+#define POINTERS 6
 #define AHEAD 384
 #define ROWS_AHEAD 0
 #include "kernels/tile_tmpl.h"

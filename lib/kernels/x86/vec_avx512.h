@@ -32,12 +32,6 @@ static inline void v_accumulate(__m512 *sum, __m512 a, __m512 b)
 {
     __asm__("vfmadd231ps %2, %1, %0" : "+v"(*sum) : "v"(a), "v"(b));
 }
-/* The same of a float in memory: one instruction where the address has no index. */
-static inline void v_accumulate_at(__m512 *sum, const float *a, __m512 b)
-{
-    __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(*sum) : "v"(b), "m"(*a));
-}
-#define v_accumulate_at v_accumulate_at
 /* The same of the first half of the lanes, the others are cleared: half the work where a vector is two passes. */
 static inline void v_accumulate_half(__m512 *sum, __m512 a, __m512 b)
 {
