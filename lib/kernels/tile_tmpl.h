@@ -67,20 +67,43 @@ static void leave(const struct ox_tile *t, const unsigned rows, const unsigned v
     }
 }
 
-/* Vectors of a row of b, in panels `panel` floats apart. */
-INLINE void load_row(const unsigned vecs, const float *b, size_t panel, VF *row)
+/* Where the panels are read that fill some vectors: a pointer each. */
+struct panels {
+    const float *at[PANELS];
+};
+
+INLINE struct panels panels_of(const float *b, size_t panel)
+{
+    struct panels x;
+    for (unsigned i = 0; i < PANELS; i++)
+        x.at[i] = b + i * panel;
+    return x;
+}
+
+/* The compiler is kept from making one pointer and many offsets of them. */
+INLINE void go_on(struct panels *b, const unsigned vecs, size_t by)
+{
+#pragma GCC unroll 2
+    for (unsigned i = 0; 2 * i < vecs; i++) {
+        b->at[i] += by;
+        __asm__("" : "+r"(b->at[i]));
+    }
+}
+
+/* Vectors of row p of the panels. */
+INLINE void load_row(const unsigned vecs, const struct panels *b, size_t p, VF *row)
 {
 #pragma GCC unroll 4
     for (unsigned v = 0; v < vecs; v++)
-        row[v] = v_load(b + v / 2 * panel + v % 2 * VW);
+        row[v] = v_load(b->at[v / 2] + p * NR + v % 2 * VW);
 }
 
-/* sum += a[i][p] * b, one p. */
+/* sum += a[i][p] * row u of b. */
 INLINE void step(const unsigned rows, const unsigned vecs, const float *const *a, size_t p,
-                 const float *b, size_t panel, VF (*sum)[VECS])
+                 const struct panels *b, size_t u, VF (*sum)[VECS])
 {
     VF row[VECS];
-    load_row(vecs, b, panel, row);
+    load_row(vecs, b, u, row);
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
         const VF x = v_set1(a[i][p]);
@@ -109,7 +132,6 @@ INLINE struct pairs pairs_of(const float *a, size_t apart, const unsigned rows)
     return x;
 }
 
-/* The compiler is kept from making one pointer and many offsets of them. */
 INLINE void advance(struct pairs *a, const unsigned rows, size_t by)
 {
 #pragma GCC unroll 8
@@ -125,12 +147,12 @@ struct across {
     bool half;
 };
 
-/* The same as step(). */
+/* The same as step(), of p of both. */
 INLINE void even_step(const unsigned rows, const struct across to, const struct pairs *a,
-                      const size_t p, const float *b, size_t panel, VF (*sum)[VECS])
+                      const size_t p, const struct panels *b, VF (*sum)[VECS])
 {
     VF row[VECS];
-    load_row(to.vecs, b, panel, row);
+    load_row(to.vecs, b, p, row);
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
         const float *at = a->at[i / 2] + p + (i % 2 ? a->apart : 0);
@@ -155,21 +177,30 @@ INLINE void even_step(const unsigned rows, const struct across to, const struct 
 }
 
 /* The weights of a step that comes soon. */
-INLINE void near(const unsigned vecs, const float *b, size_t panel)
+INLINE void near(const unsigned vecs, const struct panels *b, size_t p)
 {
 #pragma GCC unroll 4
     for (unsigned v = 0; v < vecs; v += VW < 16 ? 2 : 1)
-        __builtin_prefetch(b + v / 2 * panel + v % 2 * VW, 0, 3);
+        __builtin_prefetch(b->at[v / 2] + p * NR + AHEAD + v % 2 * VW, 0, 3);
 }
 
-/* What UNROLL steps bring towards L2, `step` bytes each. */
-INLINE void come_nearer(const char *next, size_t step)
+/* The lines of so many bytes, at most eight, towards L2. */
+INLINE void come_nearer(const char *next, size_t bytes)
 {
+    enum { BYTES = LINE * sizeof(float) };
     __builtin_prefetch(next, 0, 2);
-    if (step > LINE * sizeof(float) / UNROLL) {
-#pragma GCC unroll 4
-        for (unsigned u = 1; u < UNROLL; u++)
-            __builtin_prefetch(next + u * step, 0, 2);
+    if (bytes > BYTES) {
+        __builtin_prefetch(next + BYTES, 0, 2);
+        if (bytes > 2 * BYTES) {
+#pragma GCC unroll 8
+            for (unsigned i = 2; i < 4; i++)
+                __builtin_prefetch(next + i * BYTES, 0, 2);
+            if (bytes > 4 * BYTES) {
+#pragma GCC unroll 8
+                for (unsigned i = 4; i < 8; i++)
+                    __builtin_prefetch(next + i * BYTES, 0, 2);
+            }
+        }
     }
 }
 
@@ -301,13 +332,15 @@ INLINE void expect(const struct ox_tile *t, const unsigned rows, const unsigned 
 
 /* Columns of as many panels as the vectors fill. */
 INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
-                       size_t first, const float *b, bool common)
+                       size_t first, const float *weights, bool common)
 {
     VF sum[MR][VECS];
     clear(rows, vecs, sum);
     const float *const *pointers = t->a;
-    const size_t depth = t->depth, panel = t->panel, next_step = t->ahead_step;
-    const char *next = (const char *)b + t->ahead;
+    const size_t depth = t->depth, bytes = UNROLL * t->ahead_step;
+    const size_t panel = t->panel * sizeof *weights;
+    struct panels b = panels_of(weights, t->panel);
+    const char *next = (const char *)weights + t->ahead;
     expect(t, rows, vecs, first);
     for (size_t s = t->segments; s > 0; s--, pointers += MR) {
         const float *a[POINTERS];
@@ -315,11 +348,11 @@ INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsig
         for (unsigned i = 0; i < rows; i++)
             a[i] = pointers[i];
         size_t p = 0;
-        for (; p + UNROLL <= depth; p += UNROLL, b += UNROLL * NR) {
-            come_nearer(next, next_step);
+        for (; p + UNROLL <= depth; p += UNROLL, go_on(&b, vecs, UNROLL * NR)) {
+            come_nearer(next, bytes);
             if (vecs > 2)
-                come_nearer(next + panel * sizeof *b, next_step);
-            next += UNROLL * next_step;
+                come_nearer(next + panel, bytes);
+            next += bytes;
             if (ROWS_AHEAD && t->follow && p % LINE == 0) {
 #pragma GCC unroll 16
                 for (unsigned i = 0; i < rows; i++)
@@ -327,15 +360,14 @@ INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsig
             }
 #pragma GCC unroll 4
             for (unsigned u = 0; u < UNROLL; u++) {
-                if (AHEAD)
-                    near(vecs, b + u * NR + AHEAD, panel);
-                step(rows, vecs, a, p + u, b + u * NR, panel, sum);
+                near(vecs, &b, u);
+                step(rows, vecs, a, p + u, &b, u, sum);
             }
         }
-        for (; p < depth; p++, b += NR) {
+        for (; p < depth; p++, go_on(&b, vecs, NR)) {
             __builtin_prefetch(next, 0, 2);
-            next += next_step;
-            step(rows, vecs, a, p, b, panel, sum);
+            next += bytes / UNROLL;
+            step(rows, vecs, a, p, &b, 0, sum);
         }
     }
     leave_panel(t, rows, vecs, first, common, sum);
@@ -343,19 +375,20 @@ INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsig
 
 /* Of one panel, more rows than there are registers for their addresses: rows at equal steps do without. */
 INLINE void even_panel(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
-                       size_t first, const float *b, bool common)
+                       size_t first, const float *weights, bool common)
 {
     VF sum[MR][VECS];
     clear(rows, vecs, sum);
     struct pairs a = pairs_of(t->a[0], (size_t)(t->a[1] - t->a[0]), rows);
+    struct panels b = panels_of(weights, 0);
     const size_t next_step = t->ahead_step;
-    const char *next = (const char *)b + t->ahead;
+    const char *next = (const char *)weights + t->ahead;
     expect(t, rows, vecs, first);
-    for (size_t p = t->depth; p > 0; p--, b += NR) {
-        near(vecs, b + AHEAD, 0);
+    for (size_t p = t->depth; p > 0; p--, go_on(&b, vecs, NR)) {
+        near(vecs, &b, 0);
         __builtin_prefetch(next, 0, 2);
         next += next_step;
-        even_step(rows, (struct across){vecs, false}, &a, 0, b, 0, sum);
+        even_step(rows, (struct across){vecs, false}, &a, 0, &b, sum);
         advance(&a, rows, 1);
     }
     leave_panel(t, rows, vecs, first, common, sum);
@@ -404,30 +437,31 @@ INLINE void even_rows(const struct ox_tile *t, const unsigned rows)
 }
 
 /* Outputs [x, x + rows) of a line. Two pointers serve six rows: the others are at equal steps. `next` are weights that are read
- * later, `next_step` bytes for each step of a run, and as many a panel behind them. */
+ * later, `bytes` of them for UNROLL steps of a run, and as many a panel behind them. */
 INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const unsigned rows,
-                       const struct across to, size_t x, size_t first, const float *b, bool common,
-                       const char *next, size_t next_step)
+                       const struct across to, size_t x, size_t first, const float *weights,
+                       bool common, const char *next, size_t bytes)
 {
     VF sum[MR][VECS];
     clear(rows, to.vecs, sum);
-    const size_t run = l->run, step = l->step, panel = l->panel;
+    const size_t run = l->run, step = l->step, panel = l->panel * sizeof *weights;
+    struct panels b = panels_of(weights, l->panel);
     expect(out, rows, to.vecs, first);
     for (unsigned r = 0; r < l->rows; r++) {
         struct pairs a = pairs_of(l->row[r] + x * step, step, rows);
         size_t p = run;
-        for (; p >= UNROLL; p -= UNROLL, b += UNROLL * NR) {
-            come_nearer(next, next_step);
+        for (; p >= UNROLL; p -= UNROLL, go_on(&b, to.vecs, UNROLL * NR)) {
+            come_nearer(next, bytes);
             if (to.vecs > 2)
-                come_nearer(next + panel * sizeof *b, next_step);
-            next += UNROLL * next_step;
+                come_nearer(next + panel, bytes);
+            next += bytes;
 #pragma GCC unroll 4
             for (unsigned u = 0; u < UNROLL; u++)
-                even_step(rows, to, &a, u, b + u * NR, panel, sum);
+                even_step(rows, to, &a, u, &b, sum);
             advance(&a, rows, UNROLL);
         }
-        for (; p > 0; p--, b += NR) {
-            even_step(rows, to, &a, 0, b, panel, sum);
+        for (; p > 0; p--, go_on(&b, to.vecs, NR)) {
+            even_step(rows, to, &a, 0, &b, sum);
             advance(&a, rows, 1);
         }
     }
@@ -458,7 +492,7 @@ INLINE void line_tiles(const struct ox_line *l, const unsigned rows, const struc
     const float *behind = b + (all < l->panel ? all : panels * l->panel);
     const char *next = (const char *)behind + part->before * next_step * l->rows * l->run;
     for (size_t i = 0, x = part->x; i < part->n; i++, x += rows) {
-        line_panel(l, &out, rows, to, x, first, b, common, next, next_step);
+        line_panel(l, &out, rows, to, x, first, b, common, next, UNROLL * next_step);
         next += next_step * l->rows * l->run;
         out.c += rows * l->ldc;
         if (l->end) {
