@@ -360,7 +360,8 @@ INLINE void tile_panel(const struct ox_tile *t, const unsigned rows, const unsig
             }
 #pragma GCC unroll 4
             for (unsigned u = 0; u < UNROLL; u++) {
-                near(vecs, &b, u);
+                if (vecs <= 2)
+                    near(vecs, &b, u);
                 step(rows, vecs, a, p + u, &b, u, sum);
             }
         }
