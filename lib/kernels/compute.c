@@ -405,6 +405,7 @@ static const struct ox_compute plain = {
     .mr = MR,
     .nr = NR,
     .wide = NR,
+    .late_weights = {40, 100},
     .width = 1,
     .depth_most = 512,
     .block_floats = 1 << 16,

@@ -150,6 +150,10 @@ struct ox_compute {
     bool
         taps_together; /* Winograd's late weights are packed tap by tap within a channel: one stream instead of nine */
 
+    /* What weights of F(2x2,3x3) and F(4x4,3x3) for a pair of channels cost that are transformed as they are used: in the
+     * multiplications that are done meanwhile. */
+    double late_weights[2];
+
     void (*tile)(const struct ox_tile *t);
     void (*line)(const struct ox_line *l);
     void (*stream)(const struct ox_stream *s);

@@ -31,8 +31,8 @@ static double way_cost(const struct ox_conv *c, double points, double spots, dou
 }
 
 /* Weights come from memory once: as many multiplications are done in the time that a float takes; and in that which it takes to make
- * one of Winograd's beforehand, or those of a pair of channels as they are used. */
-enum { LOAD = 10, TRANSFORM = 120, LATE_2 = 40, LATE_4 = 100 };
+ * one of Winograd's beforehand. */
+enum { LOAD = 10, TRANSFORM = 120 };
 
 /* Weights of a pair of channels that are transformed as they are used, `each` time that OX_CONV_LATE_TILES go by. */
 static double late_cost(double each, double tiles)
@@ -51,13 +51,14 @@ struct winograd_way {
 };
 
 /* Of tiles of 2 or 4; partial ones at the edges are counted whole. */
-static struct winograd_way winograd_by(const struct ox_conv *c, size_t tile, unsigned may)
+static struct winograd_way winograd_by(const struct ox_compute *t, const struct ox_conv *c,
+                                       size_t tile, unsigned may)
 {
     const size_t down = (c->out[0] + tile - 1) / tile, across = (c->out[1] + tile - 1) / tile;
     const bool four = tile == 4;
     const double points = (double)((tile + 2) * (tile + 2)), spots = (double)(down * across);
     const double tiles = (double)c->batch * spots, more = four ? 14 : 16;
-    const double late = late_cost(four ? LATE_4 : LATE_2, tiles);
+    const double late = late_cost(t->late_weights[four], tiles);
     const bool once = may & OX_CONV_PACKED_FOR_ONE_RUN;
     const double before = points * (LOAD + (once ? TRANSFORM : 0));
     const double least = once ? 0 : tiles <= OX_CONV_LATE_TILES ? LATE_PAIRS_AT_ONCE : LATE_PAIRS;
@@ -80,7 +81,7 @@ static enum ox_conv_way winograd_strided(const struct ox_compute *t, const struc
     const bool fits = 81 * tiles * (double)c->in_channels <= LATE_FLOATS;
     const bool many = c->in_channels * c->out_channels > PAIRS_MOST;
     const bool late = many || (fits && may & OX_CONV_PACKED_FOR_ONE_RUN);
-    const double weights = late ? late_cost(LATE_4, tiles)
+    const double weights = late ? late_cost(t->late_weights[1], tiles)
                                 : 36 * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
     if (!t->winograd_strided || !(may & OX_CONV_MAY_WINOGRAD4) || !winograd(c, 2) ||
         tiles < TILES_LEAST || (late && !fits) ||
@@ -105,7 +106,7 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
         double least = way_cost(c, 9, (double)(c->out[0] * c->out[1]), 0, 9 * LOAD) * 0.9;
         enum ox_conv_way way = OX_CONV_INDIRECT;
         for (unsigned tile = 2; tile <= 4; tile += 2) {
-            const struct winograd_way by = winograd_by(c, tile, may);
+            const struct winograd_way by = winograd_by(t, c, tile, may);
             if ((may & (tile == 2 ? OX_CONV_MAY_WINOGRAD2 : OX_CONV_MAY_WINOGRAD4)) &&
                 by.cost < least) {
                 least = by.cost;

@@ -28,8 +28,9 @@ enum ox_cpu ox_cpu_probe(void);
 enum ox_cpu ox_cpu_detect(void);
 /* Whether the processor has AVX512_VBMI: all with AMX, and most with VNNI. x86 alone. */
 bool ox_cpu_has_vbmi(void);
-/* Whether it follows many streams far ahead by itself, so that prefetches of our own take the places of its misses: AMD's. x86 alone. */
-bool ox_cpu_follows_streams(void);
+/* Whether it is one of AMD's: they follow many streams far ahead by themselves, and multiply one vector of 16 floats a cycle where
+ * Intel's with AVX-512 multiply two. x86 alone. */
+bool ox_cpu_is_amd(void);
 /* The level that nearly every processor of this architecture has: what should give the same bits on all of them runs at it. */
 enum ox_cpu ox_cpu_common(void);
 /* The level in use: ox_cpu_probe(), or less where the environment's ONNXTOOL_CPU or ox_cpu_limit() says so. A word that

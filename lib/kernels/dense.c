@@ -152,8 +152,7 @@ void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, 
             ox_least((wanted + row_parts - 1) / row_parts, (n + COLS_PACKING - 1) / COLS_PACKING);
         if (!pack) {
             col_parts = ox_least(wanted, (n + cols_least - 1) / cols_least);
-            row_parts =
-                ox_least((wanted + col_parts - 1) / col_parts, (m + rows_least - 1) / rows_least);
+            row_parts = ox_least((wanted + col_parts - 1) / col_parts, m / rows_least);
         }
         if (row_parts > 1)
             rows_most = (m + row_parts - 1) / row_parts;

@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "kernels/compute.h"
+#include "kernels/cpu.h"
 #include "kernels/dense_impl.h"
 #include "kernels/x86/turn_avx.h"
 #include "kernels/x86/vec_avx512.h"
@@ -23,6 +24,10 @@ void ox_compute_avx512(struct ox_compute *t)
     t->depth_most = 512;
     t->block_floats = 1 << 17;
     t->taps_together = true;
+    if (!ox_cpu_is_amd()) { /* products are quicker, the rest is not */
+        t->late_weights[0] = 270;
+        t->late_weights[1] = 400;
+    }
     t->winograd_in[2] = winograd_in_strided;
     t->winograd_out[2] = winograd_out_strided;
 }

@@ -46,7 +46,7 @@ bool ox_cpu_has_vbmi(void)
     return has(ask(7, 0).c, AVX512VBMI);
 }
 
-bool ox_cpu_follows_streams(void)
+bool ox_cpu_is_amd(void)
 {
     const struct leaf zero = ask(0, 0);
     return zero.b == signature_AMD_ebx && zero.c == signature_AMD_ecx &&
