@@ -201,18 +201,21 @@ static void run_block(void *arg, size_t task, size_t slot)
     const uint8_t *rows[OX_TILE_ROWS_MAX];
     int32_t terms[OX_TILE_ROWS_MAX];
     const bool ends = t->ends && leaves_bytes(k);
-    struct ox_integer_tile tile = {
-        .ldc = k->block_cols, .end = ends ? &b.end : NULL, .out_row = k->out_pixel};
+    const size_t most = (size_t)t->panels * t->nr;
+    struct ox_integer_tile tile = {.panel = k->panel,
+                                   .ldc = k->block_cols,
+                                   .end = ends ? &b.end : NULL,
+                                   .out_row = k->out_pixel};
     const size_t step = ox_even_part(b.m1 - b.m0, t->mr, 1);
     for (size_t m = b.m0; m < b.m1; m += tile.rows) {
         tile.rows = (unsigned)ox_least(step, b.m1 - m);
         find_tile(k, &b, m, joined, pointers, &tile);
         if (k->wide)
             widen_rows(k, &tile, copy, rows);
-        for (size_t j = 0; j < b.cols; j += t->nr) {
+        for (size_t j = 0; j < b.cols; j += most) {
             tile.b = b.packed + j / t->nr * k->panel;
             tile.c = sums + j;
-            tile.cols = (unsigned)ox_least(t->nr, b.cols - j);
+            tile.cols = (unsigned)ox_least(most, b.cols - j);
             tile.col = j;
             tile.out = (uint8_t *)k->out + m * k->out_pixel + b.col + j;
             t->tile(&tile);

@@ -247,15 +247,18 @@ static void multiply(const struct job *j, size_t first, size_t n, size_t col, si
 {
     const struct ox_integer *t = j->t;
     const size_t depth = ox_round_up(j->c->in_channels, 2), plane = plane_words(t, j->c);
-    const size_t step = ox_even_part(n, t->mr, 1);
+    const size_t step = ox_even_part(n, t->mr, 1), most = (size_t)t->panels * t->nr;
     const uint8_t *rows[OX_TILE_ROWS_MAX];
-    struct ox_integer_tile tile = {
-        .a = rows, .segments = 1, .depth = depth * sizeof(int16_t), .ldc = j->cols};
+    struct ox_integer_tile tile = {.a = rows,
+                                   .segments = 1,
+                                   .depth = depth * sizeof(int16_t),
+                                   .panel = t->nr * depth * sizeof(int16_t),
+                                   .ldc = j->cols};
     for (size_t p = 0; p < POINTS; p++) {
         const int16_t *a = j->points + p * j->plane + first * j->width;
-        for (size_t k = 0; k < cols; k += t->nr) {
+        for (size_t k = 0; k < cols; k += most) {
             tile.b = j->packed + p * plane + (col + k) * depth;
-            tile.cols = (unsigned)ox_least(t->nr, cols - k);
+            tile.cols = (unsigned)ox_least(most, cols - k);
             for (size_t m = 0; m < n; m += step) {
                 tile.rows = (unsigned)ox_least(step, n - m);
                 tile.c = sums + p * j->sums_plane + m * j->cols + k;

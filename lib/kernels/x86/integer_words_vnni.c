@@ -6,6 +6,7 @@
 
 #define IV __m512i
 #define IR 12
+#define IP 4
 enum { IW = 16 };
 #define iv_zero() _mm512_setzero_si512()
 #define iv_set(x) _mm512_set1_epi32(x)
