@@ -166,6 +166,8 @@ struct ox_integer {
     enum ox_integer_layout layout;
     bool ends;       /* tile() takes an end */
     bool fast_bytes; /* it forms twice as many products in a time as words() does */
+    double
+        transforms; /* what Winograd's filtering then takes beside products, as a multiple of that where a cycle has a vector of them */
     void (*tile)(
         const struct ox_integer_tile *t); /* not of MIXED, which has lay() and mixed() alone */
     void (*strip)(const struct ox_integer_strip *s); /* QUADS alone; NULL: tiles do it */

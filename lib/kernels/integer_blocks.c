@@ -25,7 +25,7 @@ static size_t copied_words(const struct ox_integer_core *k)
 
 void ox_integer_blocks_plan(struct ox_integer_core *k)
 {
-    const size_t m = k->rows * k->cols, nr = k->t->nr;
+    const size_t m = k->rows * k->cols, nr = k->t->nr, wide = k->t->panels * nr;
     const bool mixed = k->t->layout == OX_INTEGER_MIXED;
     const size_t mr = mixed ? OX_INTEGER_MIXED_ROWS : k->t->mr;
     if (ox_integer_strips_pay(k)) {
@@ -36,13 +36,13 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
         2.0 * (double)m * (double)(k->n * k->groups) * (double)(k->segments * k->depth);
     const size_t tasks = mixed ? ROWS_TASKS : TASKS;
     const size_t wanted = work < (double)tasks * 4e6 ? (size_t)(work / 4e6) + 1 : tasks;
-    size_t cols = (mixed ? ROWS_BLOCK_BYTES : BLOCK_BYTES) / (k->panel / nr + 1) / nr * nr;
-    cols = cols < nr ? nr : cols;
+    size_t cols = (mixed ? ROWS_BLOCK_BYTES : BLOCK_BYTES) / (k->panel / nr + 1) / wide * wide;
+    cols = cols < wide ? wide : cols;
     const size_t least = 4 * mr, by_rows = ox_least(wanted, (m + least - 1) / least);
     const size_t by_cols = by_rows ? (wanted + by_rows * k->groups - 1) / (by_rows * k->groups) : 1;
     if (by_cols > 1)
-        cols = ox_least(cols, ox_round_up((k->n + by_cols - 1) / by_cols, nr));
-    k->block_cols = ox_even_part(k->n, cols, nr);
+        cols = ox_least(cols, ox_round_up((k->n + by_cols - 1) / by_cols, wide));
+    k->block_cols = ox_even_part(k->n, cols, wide);
     k->block_rows = ox_even_part(m, by_rows ? (m + by_rows - 1) / by_rows : 1, mr);
     k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
     k->n_rows = m ? (m + k->block_rows - 1) / k->block_rows : 0;

@@ -32,13 +32,14 @@ static size_t count_tiles(const struct ox_conv *c)
 }
 
 /* Where bytes are multiplied twice as fast as words, filtering halves the time of the products, and that pays for the transforms only
- * with many channels, and for reading eight times the weights only with many tiles. Times are cycles of AVX-512 for a pair of channels,
- * by measurement; what is less than a tenth is not worth the memory. */
-static bool beats_bytes(const struct ox_conv *c, size_t tiles)
+ * with many channels, and for reading eight times the weights only with many tiles. Times are those of a vector of products, for a pair
+ * of channels, by measurement; what is less than a tenth is not worth the memory. */
+static bool beats_bytes(const struct ox_integer *t, const struct ox_conv *c, size_t tiles)
 {
     const double direct = (double)(c->batch * c->out[0] * c->out[1]) * 9 / 64;
     const double back = 22 / (double)c->in_channels, forth = 10 / (double)c->out_channels;
-    const double filtered = (double)tiles * (POINTS / 32.0 + back + forth) + 16;
+    const double around = t->transforms * ((double)tiles * (back + forth) + 16);
+    const double filtered = (double)tiles * POINTS / 32 + around;
     return filtered < 0.9 * direct;
 }
 
@@ -47,7 +48,7 @@ bool ox_integer_winograd_pays(const struct ox_integer *t, const struct ox_conv *
     const size_t tiles = count_tiles(c), outputs = c->batch * c->out[0] * c->out[1];
     return ox_integer_winograd_can(t, c) && tiles >= LEAST_TILES &&
            c->in_channels >= LEAST_CHANNELS && c->out_channels >= LEAST_CHANNELS &&
-           outputs >= tiles * OUTPUTS / 2 && (!t->fast_bytes || beats_bytes(c, tiles));
+           outputs >= tiles * OUTPUTS / 2 && (!t->fast_bytes || beats_bytes(t, c, tiles));
 }
 
 /* Words of a point's weights: panels as OX_INTEGER_PAIRS has them. */
