@@ -81,9 +81,28 @@ INLINE void int_put(const struct ox_integer_tile *t, const unsigned rows, const 
             iv_store(t->c + i * t->ldc + k * IW, sum[i][k]);
 }
 
+/* What comes into the cache beside a step: with few rows, which are multiplied sooner than weights arrive, these far ahead; else a
+ * line of what is multiplied later. */
+INLINE void int_fetch(const unsigned rows, const unsigned parts, const char *b, size_t panel,
+                      const char *later)
+{
+    enum { FEW = 2, AHEAD = 2048 };
+    if (parts <= 2)
+        return;
+    if (rows > FEW) {
+        __builtin_prefetch(later, 0, 2);
+        return;
+    }
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < parts; k++)
+        __builtin_prefetch(b + AHEAD + k / 2 * panel + k % 2 * sizeof(IV), 0, 3);
+}
+
 INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows, const unsigned parts)
 {
     enum { QUAD = 2 * sizeof(IV) };
+    const char *later = t->later ? t->later : t->b;
+    const size_t line = t->later ? OX_INTEGER_LINE : 0;
     IV sum[IR + 1][IP]; /* the last: what the others lack */
 #pragma GCC unroll 4
     for (unsigned k = 0; k < parts; k++) {
@@ -101,8 +120,10 @@ INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows, con
         for (unsigned i = 0; i < rows; i++)
             a[i] = pointers[i];
         size_t p = 0;
-        for (; p + 4 <= t->depth; p += 4, b += QUAD)
+        for (; p + 4 <= t->depth; p += 4, b += QUAD, later += line) {
+            int_fetch(rows, parts, b, t->panel, later);
             int_step(rows, parts, a, p, 4, b, t->panel, sum);
+        }
         if (p < t->depth) {
             const size_t left = t->depth - p;
             if (left == 1)
@@ -184,6 +205,7 @@ static void int_wide(const struct ox_integer_tile *t)
     half.a += half.rows;
     half.c += half.rows * t->ldc;
     half.out += half.rows * t->out_row;
+    half.later = t->later ? t->later + t->segments * (t->depth / 4) * OX_INTEGER_LINE : NULL;
     half.rows = t->rows - half.rows;
     by_rows[half.rows - 1](&half);
 }
