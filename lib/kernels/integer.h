@@ -32,7 +32,8 @@ struct ox_integer_tile {
     size_t col;
     uint8_t *out;
     size_t out_row;
-    const char *later; /* NULL; or weights that are wanted later: of more columns than a panel's, each four of a segment and six rows
+    const char *
+        later; /* NULL; or weights that are wanted later: of more columns than a panel's, each four of a segment and six rows
                           fetch a line of them */
 };
 enum { OX_INTEGER_LINE = 64 };

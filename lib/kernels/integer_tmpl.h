@@ -3,8 +3,8 @@
  * iv_zero(), iv_load(p), iv_store(p, v), iv_set(x) and iv_dot(sum, x, b), which
  * adds to each lane the products of its four bytes, or two words, of x and b.
  * Where those want the left side less IV_LESS, iv_less(sum, b) adds b times -IV_LESS
- * and iv_sub(a, b) subtracts. Where tiles take an end, iv_start(t, k) is what part k of a tile's rows begins with and iv_end(t, rows,
- * parts, sum) lets them leave. Parts are vectors of columns: two, or the first alone for no more columns than a vector has. Where
+ * and iv_sub(a, b) subtracts. Where tiles take an end, iv_start(t, k) is what part k of a tile's rows begins with and iv_end(t,
+ * first, rows, parts, sum) lets those from `first` on leave. Parts are vectors of columns: two, or the first alone for no more columns than a vector has. Where
  * there are registers for it, the includer defines IP, 4, and two panels are multiplied at a time by half of the rows: that loads
  * least for its products, and some processors load one vector in the time of two products.
  */
@@ -43,10 +43,11 @@ INLINE void int_step(const unsigned rows, const unsigned parts, const uint8_t *c
 }
 
 /* A tile that is cut at the right. */
-static void int_leave(const struct ox_integer_tile *t, const IV (*sum)[IP])
+static void int_leave(const struct ox_integer_tile *t, int32_t *c, unsigned rows,
+                      const IV (*sum)[IP])
 {
-    for (unsigned i = 0; i < t->rows; i++)
-        memcpy(t->c + i * t->ldc, sum[i], t->cols * sizeof *t->c);
+    for (unsigned i = 0; i < rows; i++)
+        memcpy(c + i * t->ldc, sum[i], t->cols * sizeof *t->c);
 }
 
 #ifndef iv_start
@@ -54,12 +55,13 @@ static void int_leave(const struct ox_integer_tile *t, const IV (*sum)[IP])
 #endif
 
 /* The sums of whole rows to where they belong. */
-INLINE void int_put(const struct ox_integer_tile *t, const unsigned rows, const unsigned parts,
-                    IV (*sum)[IP])
+INLINE void int_put(const struct ox_integer_tile *t, const unsigned first, const unsigned rows,
+                    const unsigned parts, IV (*sum)[IP])
 {
+    int32_t *c = t->c + first * t->ldc;
 #ifdef iv_end
     if (t->end) {
-        iv_end(t, rows, parts, sum);
+        iv_end(t, first, rows, parts, sum);
         return;
     }
 #endif
@@ -71,14 +73,14 @@ INLINE void int_put(const struct ox_integer_tile *t, const unsigned rows, const 
 #pragma GCC unroll 4
             for (unsigned k = 0; k < parts; k++)
                 all[i][k] = sum[i][k];
-        int_leave(t, (const IV(*)[IP])all);
+        int_leave(t, c, rows, (const IV(*)[IP])all);
         return;
     }
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++)
 #pragma GCC unroll 4
         for (unsigned k = 0; k < parts; k++)
-            iv_store(t->c + i * t->ldc + k * IW, sum[i][k]);
+            iv_store(c + i * t->ldc + k * IW, sum[i][k]);
 }
 
 /* What comes into the cache beside a step: with few rows, which are multiplied sooner than weights arrive, these far ahead; else a
@@ -98,10 +100,14 @@ INLINE void int_fetch(const unsigned rows, const unsigned parts, const char *b, 
         __builtin_prefetch(b + AHEAD + k / 2 * panel + k % 2 * sizeof(IV), 0, 3);
 }
 
-INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows, const unsigned parts)
+/* Rows `first` and on. */
+INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned first, const unsigned rows,
+                       const unsigned parts)
 {
     enum { QUAD = 2 * sizeof(IV) };
     const char *later = t->later ? t->later : t->b;
+    if (parts > 2 && t->later && first)
+        later += t->segments * (t->depth / 4) * OX_INTEGER_LINE;
     const size_t line = t->later ? OX_INTEGER_LINE : 0;
     IV sum[IR + 1][IP]; /* the last: what the others lack */
 #pragma GCC unroll 4
@@ -113,7 +119,7 @@ INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows, con
         sum[IR][k] = iv_zero();
     }
     const char *b = t->b;
-    const uint8_t *const *pointers = t->a;
+    const uint8_t *const *pointers = t->a + first;
     for (size_t s = t->segments; s > 0; s--, pointers += IR) {
         const uint8_t *a[IR];
 #pragma GCC unroll 16
@@ -142,17 +148,17 @@ INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows, con
         for (unsigned k = 0; k < parts; k++)
             sum[i][k] = iv_sub(sum[i][k], sum[IR][k]);
 #endif
-    int_put(t, rows, parts, sum);
+    int_put(t, first, rows, parts, sum);
 }
 
 #define ROWS(n)                                                                                    \
     static void int_rows_##n(const struct ox_integer_tile *t)                                      \
     {                                                                                              \
-        int_sum_up(t, n, 2);                                                                       \
+        int_sum_up(t, 0, n, 2);                                                                    \
     }                                                                                              \
     static void int_narrow_##n(const struct ox_integer_tile *t)                                    \
     {                                                                                              \
-        int_sum_up(t, n, 1);                                                                       \
+        int_sum_up(t, 0, n, 1);                                                                    \
     }
 ROWS(1)
 ROWS(2)
@@ -177,9 +183,9 @@ static void (*const int_narrow_by_rows[IR])(const struct ox_integer_tile *t) = {
 
 #if IP == 4
 #define WIDE(n)                                                                                    \
-    static void int_wide_##n(const struct ox_integer_tile *t)                                      \
+    static void int_wide_##n(const struct ox_integer_tile *t, unsigned first)                      \
     {                                                                                              \
-        int_sum_up(t, n, IP);                                                                      \
+        int_sum_up(t, first, n, IP);                                                               \
     }
 WIDE(1)
 WIDE(2)
@@ -193,21 +199,12 @@ WIDE(6)
 static void int_wide(const struct ox_integer_tile *t)
 {
     enum { MOST = IR / 2 };
-    static void (*const by_rows[MOST])(const struct ox_integer_tile *t) = {
+    static void (*const by_rows[MOST])(const struct ox_integer_tile *t, unsigned first) = {
         int_wide_1, int_wide_2, int_wide_3, int_wide_4, int_wide_5, int_wide_6};
-    if (t->rows <= MOST) {
-        by_rows[t->rows - 1](t);
-        return;
-    }
-    struct ox_integer_tile half = *t;
-    half.rows = (t->rows + 1) / 2;
-    by_rows[half.rows - 1](&half);
-    half.a += half.rows;
-    half.c += half.rows * t->ldc;
-    half.out += half.rows * t->out_row;
-    half.later = t->later ? t->later + t->segments * (t->depth / 4) * OX_INTEGER_LINE : NULL;
-    half.rows = t->rows - half.rows;
-    by_rows[half.rows - 1](&half);
+    const unsigned half = t->rows <= MOST ? t->rows : (t->rows + 1) / 2;
+    by_rows[half - 1](t, 0);
+    if (half < t->rows)
+        by_rows[t->rows - half - 1](t, half);
 }
 #endif
 

@@ -27,17 +27,17 @@ static inline __m512i start_of(const struct ox_integer_tile *t, unsigned k)
 }
 
 /* Sums that may have more bits than a float, or become more than 16 bits. */
-static __attribute__((noinline)) void leave_far(const struct ox_integer_tile *t,
-                                                __m512i (*sums)[IP])
+static __attribute__((noinline)) void leave_far(const struct ox_integer_tile *t, unsigned first,
+                                                unsigned rows, __m512i (*sums)[IP])
 {
     struct ox_integer_end end = *t->end;
     end.offset = NULL; /* it is in the sums */
     end.scale += t->col;
-    const struct ox_integer_sums s = {.rows = t->rows,
+    const struct ox_integer_sums s = {.rows = rows,
                                       .n = t->cols,
                                       .sums = (const int32_t *)(const void *)sums,
                                       .ld = IP * IW,
-                                      .out = t->out,
+                                      .out = t->out + first * t->out_row,
                                       .out_row = t->out_row};
     ox_integer_leave(ox_integer(ox_cpu_probe()), &s, &end);
 }
@@ -67,6 +67,7 @@ are_near(const struct ox_integer_tile *t, const unsigned rows, const unsigned pa
 
 /* As many rows at a time become bytes as fill a vector. */
 static inline __attribute__((always_inline)) void end_rows(const struct ox_integer_tile *t,
+                                                           const unsigned first,
                                                            const unsigned rows,
                                                            const unsigned parts, __m512i (*sum)[IP])
 {
@@ -85,12 +86,12 @@ static inline __attribute__((always_inline)) void end_rows(const struct ox_integ
 #pragma GCC unroll 4
             for (unsigned k = 0; k < parts; k++)
                 all[i][k] = sum[i][k];
-        leave_far(t, all);
+        leave_far(t, first, rows, all);
         return;
     }
     const size_t row = t->out_row;
     const unsigned together = IP / parts;
-    uint8_t *out = t->out;
+    uint8_t *out = t->out + first * row;
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i += together, out += together * row) {
         __m512i whole[IP];
@@ -110,15 +111,15 @@ static inline __attribute__((always_inline)) void end_rows(const struct ox_integ
         for (unsigned r = 0; r < together; r++) {
             if (i + r >= rows)
                 break;
-            const unsigned first = r * parts * IW, at = first % (2 * IW);
+            const unsigned lane = r * parts * IW, at = lane % (2 * IW);
             _mm256_mask_storeu_epi8(out + r * row - at, (__mmask32)mask << at,
-                                    first < 2 * IW ? low_bytes : high_bytes);
+                                    lane < 2 * IW ? low_bytes : high_bytes);
         }
     }
 }
 
 #define iv_start(t, k) start_of((t), (k))
-#define iv_end(t, rows, parts, sum) end_rows((t), (rows), (parts), (sum))
+#define iv_end(t, first, rows, parts, sum) end_rows((t), (first), (rows), (parts), (sum))
 
 #include "kernels/integer_tmpl.h"
 
