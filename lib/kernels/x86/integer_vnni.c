@@ -13,10 +13,15 @@ enum { IW = 16 };
 #define iv_store(p, v) _mm512_storeu_si512((p), (v))
 #define iv_dot(sum, x, b) _mm512_dpbusd_epi32((sum), (x), (b))
 
+/* A tile's columns. */
+static inline __mmask64 columns_of(const struct ox_integer_tile *t)
+{
+    return ~(__mmask64)0 >> (IP * IW - t->cols);
+}
+
 static inline __mmask16 lanes_of(const struct ox_integer_tile *t, unsigned k)
 {
-    const unsigned n = t->cols < k * IW ? 0 : t->cols - k * IW;
-    return n < IW ? (__mmask16)((1U << n) - 1) : (__mmask16)0xffff;
+    return (__mmask16)(columns_of(t) >> k * IW);
 }
 
 static inline __m512i start_of(const struct ox_integer_tile *t, unsigned k)
@@ -72,7 +77,7 @@ static inline __attribute__((always_inline)) void end_rows(const struct ox_integ
                                                            const unsigned parts, __m512i (*sum)[IP])
 {
     const struct ends e = ends_of(t->end);
-    const __mmask64 mask = t->cols < IP * IW ? ((__mmask64)1 << t->cols) - 1 : ~(__mmask64)0;
+    const __mmask64 mask = columns_of(t);
     __m512 scale[IP];
 #pragma GCC unroll 4
     for (unsigned k = 0; k < parts; k++)
