@@ -16,13 +16,15 @@
 struct ox_integer_end;
 
 /* One register tile: c[i][j] = sum over segments s, p < depth of (a[s * mr +
- * i][p] * w; packed panels have depth rounded up to 4 a segment. PAIRS:
+ * i][p] * w; packed panels have depth rounded up to 4 a segment. Columns may be those of as many panels as the table says, each
+ * `panel` bytes behind the one before. PAIRS:
  * one segment of words, their number even, depth in bytes. With an end, which tables that have `ends` take, of bytes and without
  * weight_zero: not to c, but to bytes at out + i * out_row, by the end's columns from `col` on. */
 struct ox_integer_tile {
     const uint8_t *const *a;
     size_t segments, depth;
     const void *b;
+    size_t panel;
     int32_t *c;
     size_t ldc;
     unsigned rows, cols;
@@ -30,7 +32,11 @@ struct ox_integer_tile {
     size_t col;
     uint8_t *out;
     size_t out_row;
+    const char *
+        later; /* NULL; or weights that are wanted later: of more columns than a panel's, each four of a segment and six rows
+                          fetch a line of them */
 };
+enum { OX_INTEGER_LINE = 64 };
 
 enum ox_integer_out { OX_INTEGER_U8, OX_INTEGER_S8, OX_INTEGER_F32, OX_INTEGER_I32 };
 
@@ -160,9 +166,12 @@ enum { OX_INTEGER_LINES_ROWS = 8, OX_INTEGER_LINES_COLUMNS = 8 };
 struct ox_integer {
     enum ox_cpu level;
     unsigned mr, nr;
+    unsigned panels; /* that tile() and words() take at a time */
     enum ox_integer_layout layout;
     bool ends;       /* tile() takes an end */
     bool fast_bytes; /* it forms twice as many products in a time as words() does */
+    double
+        transforms; /* what Winograd's filtering then takes beside products, as a multiple of that where a cycle has a vector of them */
     void (*tile)(
         const struct ox_integer_tile *t); /* not of MIXED, which has lay() and mixed() alone */
     void (*strip)(const struct ox_integer_strip *s); /* QUADS alone; NULL: tiles do it */

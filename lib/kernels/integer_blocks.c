@@ -25,7 +25,7 @@ static size_t copied_words(const struct ox_integer_core *k)
 
 void ox_integer_blocks_plan(struct ox_integer_core *k)
 {
-    const size_t m = k->rows * k->cols, nr = k->t->nr;
+    const size_t m = k->rows * k->cols, nr = k->t->nr, wide = k->t->panels * nr;
     const bool mixed = k->t->layout == OX_INTEGER_MIXED;
     const size_t mr = mixed ? OX_INTEGER_MIXED_ROWS : k->t->mr;
     if (ox_integer_strips_pay(k)) {
@@ -36,13 +36,13 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
         2.0 * (double)m * (double)(k->n * k->groups) * (double)(k->segments * k->depth);
     const size_t tasks = mixed ? ROWS_TASKS : TASKS;
     const size_t wanted = work < (double)tasks * 4e6 ? (size_t)(work / 4e6) + 1 : tasks;
-    size_t cols = (mixed ? ROWS_BLOCK_BYTES : BLOCK_BYTES) / (k->panel / nr + 1) / nr * nr;
-    cols = cols < nr ? nr : cols;
+    size_t cols = (mixed ? ROWS_BLOCK_BYTES : BLOCK_BYTES) / (k->panel / nr + 1) / wide * wide;
+    cols = cols < wide ? wide : cols;
     const size_t least = 4 * mr, by_rows = ox_least(wanted, (m + least - 1) / least);
     const size_t by_cols = by_rows ? (wanted + by_rows * k->groups - 1) / (by_rows * k->groups) : 1;
     if (by_cols > 1)
-        cols = ox_least(cols, ox_round_up((k->n + by_cols - 1) / by_cols, nr));
-    k->block_cols = ox_even_part(k->n, cols, nr);
+        cols = ox_least(cols, ox_round_up((k->n + by_cols - 1) / by_cols, wide));
+    k->block_cols = ox_even_part(k->n, cols, wide);
     k->block_rows = ox_even_part(m, by_rows ? (m + by_rows - 1) / by_rows : 1, mr);
     k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
     k->n_rows = m ? (m + k->block_rows - 1) / k->block_rows : 0;
@@ -189,6 +189,33 @@ static int32_t term_of(const struct ox_integer_core *k, const uint8_t *const *po
                      : ox_integer_row_sum(k, pointers, k->t->mr);
 }
 
+/* The next columns' weights, of which each block of rows brings its part near while it is multiplied by others: from afar they come
+ * too slowly for few rows. */
+struct later {
+    const char *at, *end;
+};
+
+static struct later later_of(const struct ox_integer_core *k, const struct ox_integer_block *b,
+                             size_t task)
+{
+    const size_t nr = k->t->nr, done = b->col - b->group * k->n + b->cols;
+    const size_t cols = ox_least(k->block_cols, k->n - done), row = task % k->n_rows;
+    const size_t bytes = (cols + nr - 1) / nr * k->panel, part = bytes / k->n_rows;
+    const char *from = b->packed + (b->cols + nr - 1) / nr * k->panel + row * part;
+    return (struct later){from, from + part};
+}
+
+/* What a tile of them fetches. */
+static const char *next_later(struct later *l, const struct ox_integer_tile *tile, unsigned mr)
+{
+    const char *at = l->at;
+    if (at >= l->end)
+        return NULL;
+    const size_t passes = 2 * tile->rows > mr ? 2 : 1;
+    l->at += passes * tile->segments * (tile->depth / 4) * OX_INTEGER_LINE;
+    return at;
+}
+
 static void run_block(void *arg, size_t task, size_t slot)
 {
     const struct ox_integer_core *k = arg;
@@ -201,19 +228,24 @@ static void run_block(void *arg, size_t task, size_t slot)
     const uint8_t *rows[OX_TILE_ROWS_MAX];
     int32_t terms[OX_TILE_ROWS_MAX];
     const bool ends = t->ends && leaves_bytes(k);
-    struct ox_integer_tile tile = {
-        .ldc = k->block_cols, .end = ends ? &b.end : NULL, .out_row = k->out_pixel};
+    const size_t most = (size_t)t->panels * t->nr;
+    struct ox_integer_tile tile = {.panel = k->panel,
+                                   .ldc = k->block_cols,
+                                   .end = ends ? &b.end : NULL,
+                                   .out_row = k->out_pixel};
     const size_t step = ox_even_part(b.m1 - b.m0, t->mr, 1);
+    struct later later = later_of(k, &b, task);
     for (size_t m = b.m0; m < b.m1; m += tile.rows) {
         tile.rows = (unsigned)ox_least(step, b.m1 - m);
         find_tile(k, &b, m, joined, pointers, &tile);
         if (k->wide)
             widen_rows(k, &tile, copy, rows);
-        for (size_t j = 0; j < b.cols; j += t->nr) {
+        for (size_t j = 0; j < b.cols; j += most) {
             tile.b = b.packed + j / t->nr * k->panel;
             tile.c = sums + j;
-            tile.cols = (unsigned)ox_least(t->nr, b.cols - j);
+            tile.cols = (unsigned)ox_least(most, b.cols - j);
             tile.col = j;
+            tile.later = next_later(&later, &tile, t->mr);
             tile.out = (uint8_t *)k->out + m * k->out_pixel + b.col + j;
             t->tile(&tile);
         }

@@ -3,11 +3,16 @@
  * iv_zero(), iv_load(p), iv_store(p, v), iv_set(x) and iv_dot(sum, x, b), which
  * adds to each lane the products of its four bytes, or two words, of x and b.
  * Where those want the left side less IV_LESS, iv_less(sum, b) adds b times -IV_LESS
- * and iv_sub(a, b) subtracts. Where tiles take an end, iv_start(t, k) is what half k of a tile's rows begins with and iv_end(t, rows,
- * halves, sum) lets them leave. A tile of no more columns than a vector has forms the first half alone.
+ * and iv_sub(a, b) subtracts. Where tiles take an end, iv_start(t, k) is what part k of a tile's rows begins with and iv_end(t,
+ * first, rows, parts, sum) lets those from `first` on leave. Parts are vectors of columns: two, or the first alone for no more columns than a vector has. Where
+ * there are registers for it, the includer defines IP, 4, and two panels are multiplied at a time by half of the rows: that loads
+ * least for its products, and some processors load one vector in the time of two products.
  */
 #define INLINE static inline __attribute__((always_inline))
-enum { INR = 2 * IW };
+#ifndef IP
+#define IP 2
+#endif
+enum { INR = 2 * IW, IPANELS = IP / 2 };
 
 /* Up to four bytes; those past the end are not read. */
 INLINE int32_t four_bytes(const uint8_t *p, size_t n)
@@ -17,29 +22,32 @@ INLINE int32_t four_bytes(const uint8_t *p, size_t n)
     return x;
 }
 
-INLINE void int_step(const unsigned rows, const unsigned halves, const uint8_t *const *a, size_t p,
-                     const size_t bytes, const char *b, IV (*sum)[2])
+INLINE void int_step(const unsigned rows, const unsigned parts, const uint8_t *const *a, size_t p,
+                     const size_t bytes, const char *b, size_t panel, IV (*sum)[IP])
 {
-    const IV b0 = iv_load(b), b1 = halves > 1 ? iv_load(b + sizeof(IV)) : b0;
+    IV w[IP];
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < parts; k++) {
+        w[k] = iv_load(b + k / 2 * panel + k % 2 * sizeof(IV));
 #ifdef IV_LESS
-    sum[IR][0] = iv_less(sum[IR][0], b0);
-    if (halves > 1)
-        sum[IR][1] = iv_less(sum[IR][1], b1);
+        sum[IR][k] = iv_less(sum[IR][k], w[k]);
 #endif
+    }
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
         const IV x = iv_set(four_bytes(a[i] + p, bytes));
-        sum[i][0] = iv_dot(sum[i][0], x, b0);
-        if (halves > 1)
-            sum[i][1] = iv_dot(sum[i][1], x, b1);
+#pragma GCC unroll 4
+        for (unsigned k = 0; k < parts; k++)
+            sum[i][k] = iv_dot(sum[i][k], x, w[k]);
     }
 }
 
 /* A tile that is cut at the right. */
-static void int_leave(const struct ox_integer_tile *t, const IV (*sum)[2])
+static void int_leave(const struct ox_integer_tile *t, int32_t *c, unsigned rows,
+                      const IV (*sum)[IP])
 {
-    for (unsigned i = 0; i < t->rows; i++)
-        memcpy(t->c + i * t->ldc, sum[i], t->cols * sizeof *t->c);
+    for (unsigned i = 0; i < rows; i++)
+        memcpy(c + i * t->ldc, sum[i], t->cols * sizeof *t->c);
 }
 
 #ifndef iv_start
@@ -47,84 +55,110 @@ static void int_leave(const struct ox_integer_tile *t, const IV (*sum)[2])
 #endif
 
 /* The sums of whole rows to where they belong. */
-INLINE void int_put(const struct ox_integer_tile *t, const unsigned rows, const unsigned halves,
-                    IV (*sum)[2])
+INLINE void int_put(const struct ox_integer_tile *t, const unsigned first, const unsigned rows,
+                    const unsigned parts, IV (*sum)[IP])
 {
-    (void)halves;
+    int32_t *c = t->c + first * t->ldc;
 #ifdef iv_end
     if (t->end) {
-        iv_end(t, rows, halves, sum);
+        iv_end(t, first, rows, parts, sum);
         return;
     }
 #endif
-    if (t->cols < INR) {
-        IV all[IR][2]; /* the sums' own address stays here, or they would live in
+    if (t->cols < parts * IW) {
+        IV all[IR][IP]; /* the sums' own address stays here, or they would live in
                       memory */
 #pragma GCC unroll 16
-        for (unsigned i = 0; i < rows; i++) {
-            all[i][0] = sum[i][0];
-            all[i][1] = sum[i][1];
-        }
-        int_leave(t, (const IV(*)[2])all);
+        for (unsigned i = 0; i < rows; i++)
+#pragma GCC unroll 4
+            for (unsigned k = 0; k < parts; k++)
+                all[i][k] = sum[i][k];
+        int_leave(t, c, rows, (const IV(*)[IP])all);
         return;
     }
 #pragma GCC unroll 16
-    for (unsigned i = 0; i < rows; i++) {
-        iv_store(t->c + i * t->ldc, sum[i][0]);
-        iv_store(t->c + i * t->ldc + IW, sum[i][1]);
-    }
+    for (unsigned i = 0; i < rows; i++)
+#pragma GCC unroll 4
+        for (unsigned k = 0; k < parts; k++)
+            iv_store(c + i * t->ldc + k * IW, sum[i][k]);
 }
 
-INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned rows, const unsigned halves)
+/* What comes into the cache beside a step: with few rows, which are multiplied sooner than weights arrive, these far ahead; else a
+ * line of what is multiplied later. */
+INLINE void int_fetch(const unsigned rows, const unsigned parts, const char *b, size_t panel,
+                      const char *later)
+{
+    enum { FEW = 2, AHEAD = 2048 };
+    if (parts <= 2)
+        return;
+    if (rows > FEW) {
+        __builtin_prefetch(later, 0, 2);
+        return;
+    }
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < parts; k++)
+        __builtin_prefetch(b + AHEAD + k / 2 * panel + k % 2 * sizeof(IV), 0, 3);
+}
+
+/* Rows `first` and on. */
+INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned first, const unsigned rows,
+                       const unsigned parts)
 {
     enum { QUAD = 2 * sizeof(IV) };
-    IV sum[IR + 1][2]; /* the last: what the others lack */
-    const IV start[2] = {iv_start(t, 0), iv_start(t, 1)};
+    const char *later = t->later ? t->later : t->b;
+    if (parts > 2 && t->later && first)
+        later += t->segments * (t->depth / 4) * OX_INTEGER_LINE;
+    const size_t line = t->later ? OX_INTEGER_LINE : 0;
+    IV sum[IR + 1][IP]; /* the last: what the others lack */
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < parts; k++) {
+        const IV start = iv_start(t, k);
 #pragma GCC unroll 16
-    for (unsigned i = 0; i < rows; i++) {
-        sum[i][0] = start[0];
-        sum[i][1] = start[1];
+        for (unsigned i = 0; i < rows; i++)
+            sum[i][k] = start;
+        sum[IR][k] = iv_zero();
     }
-    sum[IR][0] = sum[IR][1] = iv_zero();
     const char *b = t->b;
-    const uint8_t *const *pointers = t->a;
+    const uint8_t *const *pointers = t->a + first;
     for (size_t s = t->segments; s > 0; s--, pointers += IR) {
         const uint8_t *a[IR];
 #pragma GCC unroll 16
         for (unsigned i = 0; i < rows; i++)
             a[i] = pointers[i];
         size_t p = 0;
-        for (; p + 4 <= t->depth; p += 4, b += QUAD)
-            int_step(rows, halves, a, p, 4, b, sum);
+        for (; p + 4 <= t->depth; p += 4, b += QUAD, later += line) {
+            int_fetch(rows, parts, b, t->panel, later);
+            int_step(rows, parts, a, p, 4, b, t->panel, sum);
+        }
         if (p < t->depth) {
             const size_t left = t->depth - p;
             if (left == 1)
-                int_step(rows, halves, a, p, 1, b, sum);
+                int_step(rows, parts, a, p, 1, b, t->panel, sum);
             else if (left == 2)
-                int_step(rows, halves, a, p, 2, b, sum);
+                int_step(rows, parts, a, p, 2, b, t->panel, sum);
             else
-                int_step(rows, halves, a, p, 3, b, sum);
+                int_step(rows, parts, a, p, 3, b, t->panel, sum);
             b += QUAD;
         }
     }
 #ifdef IV_LESS
 #pragma GCC unroll 16
-    for (unsigned i = 0; i < rows; i++) {
-        sum[i][0] = iv_sub(sum[i][0], sum[IR][0]);
-        sum[i][1] = iv_sub(sum[i][1], sum[IR][1]);
-    }
+    for (unsigned i = 0; i < rows; i++)
+#pragma GCC unroll 4
+        for (unsigned k = 0; k < parts; k++)
+            sum[i][k] = iv_sub(sum[i][k], sum[IR][k]);
 #endif
-    int_put(t, rows, halves, sum);
+    int_put(t, first, rows, parts, sum);
 }
 
 #define ROWS(n)                                                                                    \
     static void int_rows_##n(const struct ox_integer_tile *t)                                      \
     {                                                                                              \
-        int_sum_up(t, n, 2);                                                                       \
+        int_sum_up(t, 0, n, 2);                                                                    \
     }                                                                                              \
     static void int_narrow_##n(const struct ox_integer_tile *t)                                    \
     {                                                                                              \
-        int_sum_up(t, n, 1);                                                                       \
+        int_sum_up(t, 0, n, 1);                                                                    \
     }
 ROWS(1)
 ROWS(2)
@@ -147,8 +181,41 @@ static void (*const int_narrow_by_rows[IR])(const struct ox_integer_tile *t) = {
     int_narrow_1, int_narrow_2, int_narrow_3, int_narrow_4,  int_narrow_5,  int_narrow_6,
     int_narrow_7, int_narrow_8, int_narrow_9, int_narrow_10, int_narrow_11, int_narrow_12};
 
+#if IP == 4
+#define WIDE(n)                                                                                    \
+    static void int_wide_##n(const struct ox_integer_tile *t, unsigned first)                      \
+    {                                                                                              \
+        int_sum_up(t, first, n, IP);                                                               \
+    }
+WIDE(1)
+WIDE(2)
+WIDE(3)
+WIDE(4)
+WIDE(5)
+WIDE(6)
+#undef WIDE
+
+/* Of two panels; rows go by halves where they are more than there are registers for. */
+static void int_wide(const struct ox_integer_tile *t)
+{
+    enum { MOST = IR / 2 };
+    static void (*const by_rows[MOST])(const struct ox_integer_tile *t, unsigned first) = {
+        int_wide_1, int_wide_2, int_wide_3, int_wide_4, int_wide_5, int_wide_6};
+    const unsigned half = t->rows <= MOST ? t->rows : (t->rows + 1) / 2;
+    by_rows[half - 1](t, 0);
+    if (half < t->rows)
+        by_rows[t->rows - half - 1](t, half);
+}
+#endif
+
 static void int_tile(const struct ox_integer_tile *t)
 {
+#if IP == 4
+    if (t->cols > INR) {
+        int_wide(t);
+        return;
+    }
+#endif
     if (t->cols <= IW)
         int_narrow_by_rows[t->rows - 1](t);
     else

@@ -32,13 +32,14 @@ static size_t count_tiles(const struct ox_conv *c)
 }
 
 /* Where bytes are multiplied twice as fast as words, filtering halves the time of the products, and that pays for the transforms only
- * with many channels, and for reading eight times the weights only with many tiles. Times are cycles of AVX-512 for a pair of channels,
- * by measurement; what is less than a tenth is not worth the memory. */
-static bool beats_bytes(const struct ox_conv *c, size_t tiles)
+ * with many channels, and for reading eight times the weights only with many tiles. Times are those of a vector of products, for a pair
+ * of channels, by measurement; what is less than a tenth is not worth the memory. */
+static bool beats_bytes(const struct ox_integer *t, const struct ox_conv *c, size_t tiles)
 {
     const double direct = (double)(c->batch * c->out[0] * c->out[1]) * 9 / 64;
     const double back = 22 / (double)c->in_channels, forth = 10 / (double)c->out_channels;
-    const double filtered = (double)tiles * (POINTS / 32.0 + back + forth) + 16;
+    const double around = t->transforms * ((double)tiles * (back + forth) + 16);
+    const double filtered = (double)tiles * POINTS / 32 + around;
     return filtered < 0.9 * direct;
 }
 
@@ -47,7 +48,7 @@ bool ox_integer_winograd_pays(const struct ox_integer *t, const struct ox_conv *
     const size_t tiles = count_tiles(c), outputs = c->batch * c->out[0] * c->out[1];
     return ox_integer_winograd_can(t, c) && tiles >= LEAST_TILES &&
            c->in_channels >= LEAST_CHANNELS && c->out_channels >= LEAST_CHANNELS &&
-           outputs >= tiles * OUTPUTS / 2 && (!t->fast_bytes || beats_bytes(c, tiles));
+           outputs >= tiles * OUTPUTS / 2 && (!t->fast_bytes || beats_bytes(t, c, tiles));
 }
 
 /* Words of a point's weights: panels as OX_INTEGER_PAIRS has them. */
@@ -247,15 +248,18 @@ static void multiply(const struct job *j, size_t first, size_t n, size_t col, si
 {
     const struct ox_integer *t = j->t;
     const size_t depth = ox_round_up(j->c->in_channels, 2), plane = plane_words(t, j->c);
-    const size_t step = ox_even_part(n, t->mr, 1);
+    const size_t step = ox_even_part(n, t->mr, 1), most = (size_t)t->panels * t->nr;
     const uint8_t *rows[OX_TILE_ROWS_MAX];
-    struct ox_integer_tile tile = {
-        .a = rows, .segments = 1, .depth = depth * sizeof(int16_t), .ldc = j->cols};
+    struct ox_integer_tile tile = {.a = rows,
+                                   .segments = 1,
+                                   .depth = depth * sizeof(int16_t),
+                                   .panel = t->nr * depth * sizeof(int16_t),
+                                   .ldc = j->cols};
     for (size_t p = 0; p < POINTS; p++) {
         const int16_t *a = j->points + p * j->plane + first * j->width;
-        for (size_t k = 0; k < cols; k += t->nr) {
+        for (size_t k = 0; k < cols; k += most) {
             tile.b = j->packed + p * plane + (col + k) * depth;
-            tile.cols = (unsigned)ox_least(t->nr, cols - k);
+            tile.cols = (unsigned)ox_least(most, cols - k);
             for (size_t m = 0; m < n; m += step) {
                 tile.rows = (unsigned)ox_least(step, n - m);
                 tile.c = sums + p * j->sums_plane + m * j->cols + k;

@@ -66,6 +66,7 @@ EMULATE_2(sub_epi32, __m512i, i, half_i, _mm256_sub_epi32)
 EMULATE_2(and_si512, __m512i, i, half_i, _mm256_and_si256)
 EMULATE_2(or_si512, __m512i, i, half_i, _mm256_or_si256)
 EMULATE_1(abs_epi32, __m512i, i, half_i, _mm256_abs_epi32)
+EMULATE_2(max_epu32, __m512i, i, half_i, _mm256_max_epu32)
 EMULATE_2(packs_epi32, __m512i, i, half_i, _mm256_packs_epi32)
 EMULATE_2(packs_epi16, __m512i, i, half_i, _mm256_packs_epi16)
 EMULATE_2(packus_epi16, __m512i, i, half_i, _mm256_packus_epi16)
@@ -139,6 +140,15 @@ EMULATED __m512i emulated_permutexvar_epi32(__m512i from, __m512i a)
     for (unsigned i = 0; i < 16; i++)
         y.word[i] = x.word[at.word[i] & 15];
     return y.i;
+}
+
+EMULATED void emulated_mask_storeu_64_epi8(void *p, __mmask64 m, __m512i a)
+{
+    const union emulated x = {.i = a};
+    for (unsigned i = 0; i < 64; i++) {
+        if (m >> i & 1)
+            ((uint8_t *)p)[i] = x.byte[i];
+    }
 }
 
 EMULATED __mmask16 emulated_cmpgt_epu32_mask(__m512i a, __m512i b)
@@ -319,6 +329,7 @@ static __attribute__((noinline, unused)) __m512i emulated_dpbusd_epi32(__m512i a
 #define _mm512_and_si512 emulated_and_si512
 #define _mm512_or_si512 emulated_or_si512
 #define _mm512_abs_epi32 emulated_abs_epi32
+#define _mm512_max_epu32 emulated_max_epu32
 #define _mm512_packs_epi32 emulated_packs_epi32
 #define _mm512_packs_epi16 emulated_packs_epi16
 #define _mm512_packus_epi16 emulated_packus_epi16
@@ -329,6 +340,7 @@ static __attribute__((noinline, unused)) __m512i emulated_dpbusd_epi32(__m512i a
 #define _mm512_set1_epi8 emulated_set1_epi8
 #define _mm512_maskz_loadu_epi32 emulated_maskz_loadu_epi32
 #define _mm256_mask_storeu_epi8 emulated_mask_storeu_epi8
+#define _mm512_mask_storeu_epi8 emulated_mask_storeu_64_epi8
 #define _mm512_permutexvar_epi32 emulated_permutexvar_epi32
 #undef _mm512_cmpgt_epu32_mask
 #define _mm512_cmpgt_epu32_mask emulated_cmpgt_epu32_mask

@@ -1,4 +1,5 @@
 #include <cpuid.h>
+#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -48,9 +49,15 @@ bool ox_cpu_has_vbmi(void)
 
 bool ox_cpu_is_amd(void)
 {
-    const struct leaf zero = ask(0, 0);
-    return zero.b == signature_AMD_ebx && zero.c == signature_AMD_ecx &&
-           zero.d == signature_AMD_edx;
+    enum { NO = 1, YES };
+    static atomic_int known; /* asking takes long in a virtual machine, and every table asks */
+    if (!atomic_load(&known)) {
+        const struct leaf zero = ask(0, 0);
+        const bool amd = zero.b == signature_AMD_ebx && zero.c == signature_AMD_ecx &&
+                         zero.d == signature_AMD_edx;
+        atomic_store(&known, amd ? YES : NO);
+    }
+    return atomic_load(&known) == YES;
 }
 
 enum ox_cpu ox_cpu_detect(void)

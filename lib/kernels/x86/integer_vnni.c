@@ -5,6 +5,7 @@
 
 #define IV __m512i
 #define IR 12
+#define IP 4
 enum { IW = 16 };
 #define iv_zero() _mm512_setzero_si512()
 #define iv_set(x) _mm512_set1_epi32(x)
@@ -12,104 +13,118 @@ enum { IW = 16 };
 #define iv_store(p, v) _mm512_storeu_si512((p), (v))
 #define iv_dot(sum, x, b) _mm512_dpbusd_epi32((sum), (x), (b))
 
-static inline __mmask16 half_of(const struct ox_integer_tile *t, unsigned k)
+/* A tile's columns. */
+static inline __mmask64 columns_of(const struct ox_integer_tile *t)
 {
-    const unsigned n = t->cols < k * IW ? 0 : t->cols - k * IW;
-    return n < IW ? (__mmask16)((1U << n) - 1) : (__mmask16)0xffff;
+    return ~(__mmask64)0 >> (IP * IW - t->cols);
+}
+
+static inline __mmask16 lanes_of(const struct ox_integer_tile *t, unsigned k)
+{
+    return (__mmask16)(columns_of(t) >> k * IW);
 }
 
 static inline __m512i start_of(const struct ox_integer_tile *t, unsigned k)
 {
     return t->end && t->end->offset
-               ? _mm512_maskz_loadu_epi32(half_of(t, k), t->end->offset + t->col + k * IW)
+               ? _mm512_maskz_loadu_epi32(lanes_of(t, k), t->end->offset + t->col + k * IW)
                : _mm512_setzero_si512();
 }
 
 /* Sums that may have more bits than a float, or become more than 16 bits. */
-static __attribute__((noinline)) void leave_far(const struct ox_integer_tile *t, __m512i (*sums)[2])
+static __attribute__((noinline)) void leave_far(const struct ox_integer_tile *t, unsigned first,
+                                                unsigned rows, __m512i (*sums)[IP])
 {
     struct ox_integer_end end = *t->end;
     end.offset = NULL; /* it is in the sums */
     end.scale += t->col;
-    const struct ox_integer_sums s = {.rows = t->rows,
+    const struct ox_integer_sums s = {.rows = rows,
                                       .n = t->cols,
                                       .sums = (const int32_t *)(const void *)sums,
-                                      .ld = 2 * IW,
-                                      .out = t->out,
+                                      .ld = IP * IW,
+                                      .out = t->out + first * t->out_row,
                                       .out_row = t->out_row};
     ox_integer_leave(ox_integer(ox_cpu_probe()), &s, &end);
 }
 
 /* Whether all sums have the bits of a float, and times their scales, which are no more than a quarter, those of 22. */
 static inline __attribute__((always_inline)) bool
-are_near(const struct ox_integer_tile *t, const unsigned rows, const unsigned halves,
-         const __m512i (*sum)[2], const __m512 *scale)
+are_near(const struct ox_integer_tile *t, const unsigned rows, const unsigned parts,
+         const __m512i (*sum)[IP], const __m512 *scale)
 {
     const __m512i quarter = _mm512_castps_si512(_mm512_set1_ps(0.25F)); /* -x and NaN have more */
-    __m512i beyond =
-        _mm512_or_si512(_mm512_abs_epi32(start_of(t, 0)), _mm512_abs_epi32(start_of(t, 1)));
-    if (_mm512_cmpgt_epu32_mask(_mm512_castps_si512(scale[0]), quarter) |
-        _mm512_cmpgt_epu32_mask(_mm512_castps_si512(scale[1]), quarter))
+    __m512i beyond = _mm512_setzero_si512(), scales = beyond;
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < parts; k++) {
+        scales = _mm512_max_epu32(scales, _mm512_castps_si512(scale[k]));
+        beyond = _mm512_or_si512(beyond, _mm512_abs_epi32(start_of(t, k)));
+    }
+    if (_mm512_cmpgt_epu32_mask(scales, quarter))
         return false;
     if (t->segments * t->depth <= 256) /* 255 * 128 times it are no more than 2^23 */
         return !_mm512_cmpgt_epu32_mask(beyond, _mm512_set1_epi32((1 << 23) - 1));
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++)
-        for (unsigned k = 0; k < halves; k++)
+        for (unsigned k = 0; k < parts; k++)
             beyond = _mm512_or_si512(beyond, _mm512_abs_epi32(sum[i][k]));
     return !_mm512_cmpgt_epu32_mask(beyond, _mm512_set1_epi32((1 << 24) - 1));
 }
 
-/* Two rows at a time become bytes, or four of one half. */
+/* As many rows at a time become bytes as fill a vector. */
 static inline __attribute__((always_inline)) void end_rows(const struct ox_integer_tile *t,
+                                                           const unsigned first,
                                                            const unsigned rows,
-                                                           const unsigned halves, __m512i (*sum)[2])
+                                                           const unsigned parts, __m512i (*sum)[IP])
 {
-    enum { PARTS = 4 };
     const struct ends e = ends_of(t->end);
-    const __mmask16 low = half_of(t, 0), high = half_of(t, 1);
-    const __mmask32 mask = (__mmask32)(low | (uint32_t)high << IW);
-    const __m512 scale[2] = {_mm512_maskz_loadu_ps(low, t->end->scale + t->col),
-                             _mm512_maskz_loadu_ps(high, t->end->scale + t->col + IW)};
+    const __mmask64 mask = columns_of(t);
+    __m512 scale[IP];
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < parts; k++)
+        scale[k] = _mm512_maskz_loadu_ps(lanes_of(t, k), t->end->scale + t->col + k * IW);
     static const int32_t places[] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
     const __m512i order = _mm512_loadu_si512(places);
-    if (__builtin_expect(!are_near(t, rows, halves, (const __m512i(*)[2])sum, scale), 0)) {
-        __m512i all[IR][2];
+    if (__builtin_expect(!are_near(t, rows, parts, (const __m512i(*)[IP])sum, scale), 0)) {
+        __m512i all[IR][IP];
 #pragma GCC unroll 16
-        for (unsigned i = 0; i < rows; i++) {
-            all[i][0] = sum[i][0];
-            all[i][1] = sum[i][1];
-        }
-        leave_far(t, all);
+        for (unsigned i = 0; i < rows; i++)
+#pragma GCC unroll 4
+            for (unsigned k = 0; k < parts; k++)
+                all[i][k] = sum[i][k];
+        leave_far(t, first, rows, all);
         return;
     }
     const size_t row = t->out_row;
-    const unsigned together = PARTS / halves;
-    uint8_t *out = t->out;
+    const unsigned together = IP / parts;
+    uint8_t *out = t->out + first * row;
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i += together, out += together * row) {
-        __m512i whole[PARTS];
+        __m512i whole[IP];
 #pragma GCC unroll 4
-        for (unsigned k = 0; k < PARTS; k++) {
-            const unsigned at = i + k / halves < rows ? i + k / halves : i;
-            whole[k] = near_of(&e, sum[at][k % halves], scale[k % halves]);
+        for (unsigned k = 0; k < IP; k++) {
+            const unsigned at = i + k / parts < rows ? i + k / parts : i;
+            whole[k] = near_of(&e, sum[at][k % parts], scale[k % parts]);
         }
         const __m512i bytes = _mm512_permutexvar_epi32(order, bytes_of(&e, whole));
+        if (parts == IP) {
+            _mm512_mask_storeu_epi8(out, mask, bytes);
+            continue;
+        }
         const __m256i low_bytes = _mm512_castsi512_si256(bytes),
                       high_bytes = _mm512_extracti64x4_epi64(bytes, 1);
 #pragma GCC unroll 4
         for (unsigned r = 0; r < together; r++) {
             if (i + r >= rows)
                 break;
-            const unsigned first = r * halves * IW, at = first % (2 * IW);
-            _mm256_mask_storeu_epi8(out + r * row - at, mask << at,
-                                    first < 2 * IW ? low_bytes : high_bytes);
+            const unsigned lane = r * parts * IW, at = lane % (2 * IW);
+            _mm256_mask_storeu_epi8(out + r * row - at, (__mmask32)mask << at,
+                                    lane < 2 * IW ? low_bytes : high_bytes);
         }
     }
 }
 
 #define iv_start(t, k) start_of((t), (k))
-#define iv_end(t, rows, halves, sum) end_rows((t), (rows), (halves), (sum))
+#define iv_end(t, first, rows, parts, sum) end_rows((t), (first), (rows), (parts), (sum))
 
 #include "kernels/integer_tmpl.h"
 
@@ -117,6 +132,7 @@ void ox_integer_vnni(struct ox_integer *t)
 {
     t->mr = IR;
     t->nr = INR;
+    t->panels = IPANELS;
     t->layout = OX_INTEGER_QUADS;
     t->ends = true;
     t->tile = int_tile;
