@@ -28,5 +28,6 @@ void cli_give_back_large(void)
 {
 #ifdef M_MMAP_THRESHOLD
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 20); /* what every run takes anew is not given back by each */
 #endif
 }
