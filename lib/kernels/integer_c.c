@@ -186,7 +186,7 @@ static void fours(size_t n, const uint8_t *const *rows, uint8_t flip, void *out)
 static const struct ox_integer plain = {.level = OX_CPU_C,
                                         .mr = MR,
                                         .nr = NR,
-                                             .panels = 1,
+                                        .panels = 1,
                                         .layout = OX_INTEGER_QUADS,
                                         .tile = tile,
                                         .taps = taps,

@@ -212,7 +212,7 @@ static void multiply(size_t n, const uint8_t *a, const uint8_t *b, const struct 
 
 struct sum {
     __m512i high, low, start, fraction, unsure, turn;
-    __m128i shift;
+    __m512i shift;
     struct codes codes;
 };
 
@@ -233,7 +233,7 @@ static struct sum sum_of(const struct ox_bytes_pair *pair)
                         .fraction = _mm512_set1_epi32((1 << pair->bits) - 1),
                         .unsure = _mm512_set1_epi32(2 * OX_BYTES_UNSURE),
                         .turn = _mm512_set1_epi8((char)pair->flip),
-                        .shift = _mm_cvtsi32_si128((int32_t)pair->bits),
+                        .shift = _mm512_set1_epi32((int32_t)pair->bits),
                         .codes = codes_of(pair->zero + pair->middle, pair->lo, pair->hi)};
 }
 
@@ -293,8 +293,8 @@ static inline __attribute__((always_inline)) void add_64(const uint8_t *a, const
                                           _mm512_min_epu32(_mm512_and_si512(all.c, s->fraction),
                                                            _mm512_and_si512(all.d, s->fraction)));
     __m512i bytes = codes_in_order(
-        &s->codes, _mm512_sra_epi32(all.a, s->shift), _mm512_sra_epi32(all.b, s->shift),
-        _mm512_sra_epi32(all.c, s->shift), _mm512_sra_epi32(all.d, s->shift));
+        &s->codes, _mm512_srav_epi32(all.a, s->shift), _mm512_srav_epi32(all.b, s->shift),
+        _mm512_srav_epi32(all.c, s->shift), _mm512_srav_epi32(all.d, s->shift));
     if (__builtin_expect(_mm512_cmple_epu32_mask(rest, s->unsure), 0))
         bytes = add_unsure(a, b, s, mask, pair, bytes);
     _mm512_mask_storeu_epi8(y, mask, bytes);
