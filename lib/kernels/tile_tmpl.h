@@ -532,9 +532,10 @@ INLINE void line_rows(const struct ox_line *l, const unsigned rows, const enum w
     {                                                                                              \
         even_rows(t, n);                                                                           \
     }
+#define LINE_OF_ROWS                                                                               \
+    (const struct ox_line *l, const struct line_part *part, size_t first, const float *b)
 #define LINES(name, n, width)                                                                      \
-    static void name##_##n(const struct ox_line *l, const struct line_part *part, size_t first,    \
-                           const float *b)                                                         \
+    static void name##_##n LINE_OF_ROWS                                                            \
     {                                                                                              \
         line_rows(l, n, width, part, first, b);                                                    \
     }
@@ -546,31 +547,28 @@ INLINE void line_rows(const struct ox_line *l, const unsigned rows, const enum w
 #define LOWS(name) name##_1, name##_2, name##_3, name##_4, name##_5, name##_6
 #define HIGHS(name) name##_7, name##_8, name##_9, name##_10, name##_11, name##_12
 
-typedef void tile_of_rows(const struct ox_tile *t);
-typedef void line_of_rows(const struct ox_line *l, const struct line_part *part, size_t first,
-                          const float *b);
 LOW(TILE)
 LOW(ONE)
 #if MR > 6
 HIGH(EVEN)
 HIGH(ONE)
-static line_of_rows *const one_panel[MR] = {LOWS(one), HIGHS(one)};
-static tile_of_rows *const evens[] = {HIGHS(even)};
+static void(*const one_panel[MR]) LINE_OF_ROWS = {LOWS(one), HIGHS(one)};
+static void (*const evens[])(const struct ox_tile *t) = {HIGHS(even)};
 #else
-static line_of_rows *const one_panel[MR] = {LOWS(one)};
+static void(*const one_panel[MR]) LINE_OF_ROWS = {LOWS(one)};
 #endif
 #if POINTERS > 6
 HIGH(TILE)
-static tile_of_rows *const tiles[] = {LOWS(tile), HIGHS(tile)};
+static void (*const tiles[])(const struct ox_tile *t) = {LOWS(tile), HIGHS(tile)};
 #else
-static tile_of_rows *const tiles[] = {LOWS(tile)};
+static void (*const tiles[])(const struct ox_tile *t) = {LOWS(tile)};
 #endif
 #if PANELS > 1
 LOW(TWO)
 LOW(HALF)
 HIGH(HALF)
-static line_of_rows *const two_panels[] = {LOWS(two)};
-static line_of_rows *const half_vector[MR] = {LOWS(half), HIGHS(half)};
+static void(*const two_panels[]) LINE_OF_ROWS = {LOWS(two)};
+static void(*const half_vector[MR]) LINE_OF_ROWS = {LOWS(half), HIGHS(half)};
 #endif
 #undef TILE
 #undef EVEN
@@ -623,8 +621,8 @@ static void tile(const struct ox_tile *t)
 #endif
 
 /* Outputs of a line past some of its panels. Tiles are of equal height: a last one of a row or two would be slow. */
-static void line_past(const struct ox_line *l, line_of_rows *const *of, size_t most, size_t first,
-                      const float *b)
+static void line_past(const struct ox_line *l, void(*const *of) LINE_OF_ROWS, size_t most,
+                      size_t first, const float *b)
 {
     const size_t parts = (l->count + most - 1) / most;
     const size_t rows = l->count / parts, higher = l->count % parts;

@@ -20,6 +20,5 @@ void ox_integer_words_vnni(struct ox_integer *t)
 {
     t->words = int_tile;
     t->fast_bytes = true;
-    t->transforms =
-        ox_cpu_is_amd() ? 1 : 2.5; /* AMD's form a vector a cycle, Intel's two */
+    t->transforms = ox_cpu_is_amd() ? 1 : 2.5; /* AMD's form a vector a cycle, Intel's two */
 }
