@@ -2,6 +2,11 @@
  * calculation for softmax, 2018). Queries lie along the lanes, so that keys and values are read where they are, an element
  * at a time, and softmax goes down the lanes. */
 
+#ifndef V_QUERIES
+#define V_QUERIES 2
+#endif
+
+#define ACROSS 2
 #define NAMED(x) x##_wide
 #define ROWS V_ROWS
 #include "kernels/attend_tile_vec_tmpl.h"
@@ -11,8 +16,66 @@
 #define NAMED(x) x##_1
 #define ROWS 1
 #include "kernels/attend_tile_vec_tmpl.h"
+#undef ACROSS
 
-enum { LANES = 2 * VW };
+#if V_QUERIES > 2
+#define ACROSS V_QUERIES
+#define NAMED(x) x##_many_wide
+#define ROWS (2 * V_ROWS / V_QUERIES)
+#include "kernels/attend_tile_vec_tmpl.h"
+#define NAMED(x) x##_many_4
+#define ROWS 4
+#include "kernels/attend_tile_vec_tmpl.h"
+#define NAMED(x) x##_many_1
+#define ROWS 1
+#include "kernels/attend_tile_vec_tmpl.h"
+#undef ACROSS
+#endif
+
+struct attend_tiles {
+    size_t across, rows; /* vectors of queries; keys, or columns of values, of the widest tile */
+    void (*scores_wide)(size_t depth, const float *q, const float *k, size_t step, float *s);
+    void (*scores_4)(size_t depth, const float *q, const float *k, size_t step, float *s);
+    void (*scores_1)(size_t depth, const float *q, const float *k, size_t step, float *s);
+    void (*values_wide)(size_t keys, const float *p, const float *v, size_t step, const float *f,
+                        float *y);
+    void (*values_4)(size_t keys, const float *p, const float *v, size_t step, const float *f,
+                     float *y);
+    void (*values_1)(size_t keys, const float *p, const float *v, size_t step, const float *f,
+                     float *y);
+};
+
+static const struct attend_tiles few_queries = {.across = 2,
+                                                .rows = V_ROWS,
+                                                .scores_wide = scores_wide,
+                                                .scores_4 = scores_4,
+                                                .scores_1 = scores_1,
+                                                .values_wide = values_wide,
+                                                .values_4 = values_4,
+                                                .values_1 = values_1};
+#if V_QUERIES > 2
+static const struct attend_tiles many_queries = {.across = V_QUERIES,
+                                                 .rows = 2 * V_ROWS / V_QUERIES,
+                                                 .scores_wide = scores_many_wide,
+                                                 .scores_4 = scores_many_4,
+                                                 .scores_1 = scores_many_1,
+                                                 .values_wide = values_many_wide,
+                                                 .values_4 = values_many_4,
+                                                 .values_1 = values_many_1};
+#endif
+
+/* For n queries. */
+static const struct attend_tiles *tiles_for(size_t n)
+{
+#if V_QUERIES > 2
+    if (n > 2 * VW)
+        return &many_queries;
+#endif
+    (void)n;
+    return &few_queries;
+}
+
+enum { LANES_MOST = V_QUERIES * VW };
 
 /* y[j][i] = x[i][j] */
 static void turn(size_t rows, size_t cols, const float *x, size_t ldx, float *y, size_t ldy)
@@ -33,53 +96,55 @@ static void turn(size_t rows, size_t cols, const float *x, size_t ldx, float *y,
     }
 }
 
-static void block_scores(const struct ox_attend_head *h, const float *q, size_t at, size_t keys,
-                         float *s)
+static void block_scores(const struct ox_attend_head *h, const struct attend_tiles *t,
+                         const float *q, size_t at, size_t keys, float *s)
 {
-    const float *k = h->k + at * h->k_step;
+    const size_t lanes = t->across * VW, step = h->k_step;
+    const float *k = h->k + at * step;
     size_t j = 0;
-    for (; j + V_ROWS <= keys; j += V_ROWS)
-        scores_wide(h->depth, q, k + j * h->k_step, h->k_step, s + j * LANES);
+    for (; j + t->rows <= keys; j += t->rows)
+        t->scores_wide(h->depth, q, k + j * step, step, s + j * lanes);
     for (; j + 4 <= keys; j += 4)
-        scores_4(h->depth, q, k + j * h->k_step, h->k_step, s + j * LANES);
+        t->scores_4(h->depth, q, k + j * step, step, s + j * lanes);
     for (; j < keys; j++)
-        scores_1(h->depth, q, k + j * h->k_step, h->k_step, s + j * LANES);
+        t->scores_1(h->depth, q, k + j * step, step, s + j * lanes);
 }
 
-static void block_values(const struct ox_attend_head *h, size_t at, size_t keys, const float *p,
-                         const float *factor, float *y)
+static void block_values(const struct ox_attend_head *h, const struct attend_tiles *t, size_t at,
+                         size_t keys, const float *p, const float *factor, float *y)
 {
+    const size_t lanes = t->across * VW;
     const float *v = h->v + at * h->v_step;
     size_t d = 0;
-    for (; d + V_ROWS <= h->v_depth; d += V_ROWS)
-        values_wide(keys, p, v + d, h->v_step, factor, y + d * LANES);
+    for (; d + t->rows <= h->v_depth; d += t->rows)
+        t->values_wide(keys, p, v + d, h->v_step, factor, y + d * lanes);
     for (; d + 4 <= h->v_depth; d += 4)
-        values_4(keys, p, v + d, h->v_step, factor, y + d * LANES);
+        t->values_4(keys, p, v + d, h->v_step, factor, y + d * lanes);
     for (; d < h->v_depth; d++)
-        values_1(keys, p, v + d, h->v_step, factor, y + d * LANES);
+        t->values_1(keys, p, v + d, h->v_step, factor, y + d * lanes);
 }
 
 /* Caps and masks the scores of a block: queries [from, from + n), keys [at, at + keys). */
-static void block_mask(const struct ox_attend_head *h, size_t from, size_t n, size_t at,
-                       size_t keys, float *s, float *turned)
+static void block_mask(const struct ox_attend_head *h, size_t lanes, size_t from, size_t n,
+                       size_t at, size_t keys, float *s, float *turned)
 {
     if (h->cap != 0) {
-        unary_affine(keys * LANES, s, s, 1 / h->cap, 0);
-        unary_tanh(keys * LANES, s, s, 0, 0);
-        unary_affine(keys * LANES, s, s, h->cap, 0);
+        unary_affine(keys * lanes, s, s, 1 / h->cap, 0);
+        unary_tanh(keys * lanes, s, s, 0, 0);
+        unary_affine(keys * lanes, s, s, h->cap, 0);
     }
     if (h->mask && h->mask_step == 0) {
         for (size_t j = 0; j < keys; j++)
-            binary_add_right_one(LANES, s + j * LANES, h->mask + (at + j) * h->mask_key_step,
-                                 s + j * LANES);
+            binary_add_right_one(lanes, s + j * lanes, h->mask + (at + j) * h->mask_key_step,
+                                 s + j * lanes);
     } else if (h->mask && h->mask_key_step == 1) {
-        turn(n, keys, h->mask + from * h->mask_step + at, h->mask_step, turned, LANES);
+        turn(n, keys, h->mask + from * h->mask_step + at, h->mask_step, turned, lanes);
         for (size_t j = 0; j < keys; j++)
-            binary_add_both(n, s + j * LANES, turned + j * LANES, s + j * LANES);
+            binary_add_both(n, s + j * lanes, turned + j * lanes, s + j * lanes);
     } else if (h->mask) {
         for (size_t i = 0; i < n; i++) {
             for (size_t j = 0; j < keys; j++)
-                s[j * LANES + i] +=
+                s[j * lanes + i] +=
                     h->mask[(from + i) * h->mask_step + (at + j) * h->mask_key_step];
         }
     }
@@ -88,35 +153,38 @@ static void block_mask(const struct ox_attend_head *h, size_t from, size_t n, si
     for (size_t i = 0; i < n; i++) {
         ptrdiff_t seen = (ptrdiff_t)(from + i) + h->first + 1 - (ptrdiff_t)at;
         for (size_t j = seen < 0 ? 0 : (size_t)seen; j < keys; j++)
-            s[j * LANES + i] = -INFINITY;
+            s[j * lanes + i] = -INFINITY;
     }
 }
 
 /* s = e^(s - most) with `most` and `sum` kept up to date over blocks; factor: what the sums so far must be scaled by. */
-static void block_softmax(size_t keys, float *s, float *most, float *sum, float *factor)
+static void block_softmax(size_t lanes, size_t keys, float *s, float *most, float *sum,
+                          float *factor)
 {
-    VF m0 = v_load(most), m1 = v_load(most + VW);
-    const VF old0 = m0, old1 = m1;
-    for (size_t j = 0; j < keys; j++) {
-        m0 = v_max(v_load(s + j * LANES), m0);
-        m1 = v_max(v_load(s + j * LANES + VW), m1);
+    for (size_t i = 0; i < lanes; i += 2 * VW, s += 2 * VW) {
+        VF m0 = v_load(most + i), m1 = v_load(most + i + VW);
+        const VF old0 = m0, old1 = m1;
+        for (size_t j = 0; j < keys; j++) {
+            m0 = v_max(v_load(s + j * lanes), m0);
+            m1 = v_max(v_load(s + j * lanes + VW), m1);
+        }
+        VF f0 = vm_exp_low(v_sub(old0, m0)), f1 = vm_exp_low(v_sub(old1, m1));
+        VF r0 = v_mul(v_load(sum + i), f0), r1 = v_mul(v_load(sum + i + VW), f1);
+        for (size_t j = 0; j < keys; j++) {
+            VF e0 = vm_exp_low(v_sub(v_load(s + j * lanes), m0));
+            VF e1 = vm_exp_low(v_sub(v_load(s + j * lanes + VW), m1));
+            v_store(s + j * lanes, e0);
+            v_store(s + j * lanes + VW, e1);
+            r0 = v_add(r0, e0);
+            r1 = v_add(r1, e1);
+        }
+        v_store(most + i, m0);
+        v_store(most + i + VW, m1);
+        v_store(sum + i, r0);
+        v_store(sum + i + VW, r1);
+        v_store(factor + i, f0);
+        v_store(factor + i + VW, f1);
     }
-    VF f0 = vm_exp_low(v_sub(old0, m0)), f1 = vm_exp_low(v_sub(old1, m1));
-    VF r0 = v_mul(v_load(sum), f0), r1 = v_mul(v_load(sum + VW), f1);
-    for (size_t j = 0; j < keys; j++) {
-        VF e0 = vm_exp_low(v_sub(v_load(s + j * LANES), m0));
-        VF e1 = vm_exp_low(v_sub(v_load(s + j * LANES + VW), m1));
-        v_store(s + j * LANES, e0);
-        v_store(s + j * LANES + VW, e1);
-        r0 = v_add(r0, e0);
-        r1 = v_add(r1, e1);
-    }
-    v_store(most, m0);
-    v_store(most + VW, m1);
-    v_store(sum, r0);
-    v_store(sum + VW, r1);
-    v_store(factor, f0);
-    v_store(factor + VW, f1);
 }
 
 static size_t keys_seen(const struct ox_attend_head *h, size_t query)
@@ -129,31 +197,33 @@ static size_t keys_seen(const struct ox_attend_head *h, size_t query)
 
 static void attend(const struct ox_attend_head *h, size_t from, size_t n, float *work)
 {
-    float *q = work, *y = q + h->depth * LANES, *s = y + h->v_depth * LANES;
-    float *turned = s + (size_t)OX_ATTEND_KEYS * LANES;
-    float most[LANES], sum[LANES], factor[LANES];
-    if (n < LANES)
-        memset(q, 0, h->depth * LANES * sizeof *q);
-    turn(n, h->depth, h->q + from * h->q_step, h->q_step, q, LANES);
-    unary_affine(h->depth * LANES, q, q, h->scale, 0);
-    memset(y, 0, h->v_depth * LANES * sizeof *y);
-    for (size_t i = 0; i < LANES; i++) {
+    const struct attend_tiles *tiles = tiles_for(n);
+    const size_t lanes = tiles->across * VW;
+    float *q = work, *y = q + h->depth * lanes, *s = y + h->v_depth * lanes;
+    float *turned = s + OX_ATTEND_KEYS * lanes;
+    float most[LANES_MOST], sum[LANES_MOST], factor[LANES_MOST];
+    if (n < lanes)
+        memset(q, 0, h->depth * lanes * sizeof *q);
+    turn(n, h->depth, h->q + from * h->q_step, h->q_step, q, lanes);
+    unary_affine(h->depth * lanes, q, q, h->scale, 0);
+    memset(y, 0, h->v_depth * lanes * sizeof *y);
+    for (size_t i = 0; i < lanes; i++) {
         most[i] = -FLT_MAX; /* not infinity: a block that is masked whole must leave 0, not NaN */
         sum[i] = 0;
     }
     size_t seen = keys_seen(h, from + n - 1);
     for (size_t at = 0; at < seen; at += OX_ATTEND_KEYS) {
         size_t keys = seen - at < OX_ATTEND_KEYS ? seen - at : OX_ATTEND_KEYS;
-        block_scores(h, q, at, keys, s);
-        block_mask(h, from, n, at, keys, s, turned);
-        block_softmax(keys, s, most, sum, factor);
-        block_values(h, at, keys, s, factor, y);
+        block_scores(h, tiles, q, at, keys, s);
+        block_mask(h, lanes, from, n, at, keys, s, turned);
+        block_softmax(lanes, keys, s, most, sum, factor);
+        block_values(h, tiles, at, keys, s, factor, y);
     }
-    for (size_t i = 0; i < LANES; i++)
+    for (size_t i = 0; i < lanes; i++)
         factor[i] = sum[i] == 0 && h->none_is_0 ? 0 : 1 / sum[i];
     for (size_t d = 0; d < h->v_depth; d++)
-        binary_mul_both(LANES, y + d * LANES, factor, y + d * LANES);
-    turn(h->v_depth, n, y, LANES, h->y + from * h->y_step, h->y_step);
+        binary_mul_both(lanes, y + d * lanes, factor, y + d * lanes);
+    turn(h->v_depth, n, y, lanes, h->y + from * h->y_step, h->y_step);
 }
 
 /* s[j] = scale q k[j] for keys in order, four streams at a time. */

@@ -441,7 +441,7 @@ static void norm(size_t n, struct ox_norm_row *row)
 /* ---- The table -------------------------------------------------------------------------------------------------- */
 
 #define ROWS_TABLE stamped
-#define ROWS_LANES (2 * VW)
+#define ROWS_LANES (V_QUERIES * VW)
 #include "kernels/rows_table_tmpl.h"
 
 void VISA(ox_rows)(struct ox_rows *t)

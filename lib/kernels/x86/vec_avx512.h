@@ -13,6 +13,8 @@
 #define VM __mmask16
 /* Floats of a vector; rows of the widest register tile that is two vectors wide. */
 enum { VW = 16, V_ROWS = 12 };
+/* Vectors of queries that attention works on side by side: fewer loads for as many products than of two. */
+#define V_QUERIES 4
 
 #define v_load(p) _mm512_loadu_ps(p)
 #define v_store(p, v) _mm512_storeu_ps((p), (v))
