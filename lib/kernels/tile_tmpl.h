@@ -602,11 +602,11 @@ static void tile_in_two(const struct ox_tile *t)
 
 static void tile(const struct ox_tile *t)
 {
-    if (t->rows <= WIDE_ROWS)
+    if (t->rows <= 6)
         tiles[t->rows - 1](t);
     else if (PANELS > 1 && t->cols > NR)
         tile_in_two(t);
-    else if (t->rows > 6 && is_even(t))
+    else if (is_even(t))
         evens[t->rows - 7](t);
     else if (t->rows > POINTERS)
         tile_in_two(t);
