@@ -8,9 +8,9 @@
 
 #include "common/env.h"
 
-/* Threads look for work IDLE_SPINS times before they sleep, for waking one costs as much as a small operator; a caller looks SPINS times
- * for the end of a job, for whom it waits for may need its core. */
-enum { SPINS = 2000, IDLE_SPINS = 2 * SPINS, MOST_THREADS = 1024 };
+/* Threads look for work IDLE_SPINS times before they sleep, for waking one costs as much as a small operator. A caller looks
+ * END_SPINS times for the end of a job, SPINS times where whom it waits for may need its core. */
+enum { SPINS = 2000, IDLE_SPINS = 8 * SPINS, END_SPINS = 20 * SPINS, MOST_THREADS = 1024 };
 
 /* Of ox_threads.job: a worker may join, which adds JOINED. */
 enum { OPEN = 1, JOINED = 2 };
@@ -24,6 +24,7 @@ struct ox_threads {
     _Atomic bool stop;
     _Atomic size_t n_asleep; /* changed under the lock */
     _Atomic int caller_core; /* of the last job */
+    _Atomic bool crowded;    /* a worker shares that core */
     _Atomic size_t job;      /* OPEN, and JOINED a worker that has not finished it */
     void (*task)(void *arg, size_t i);
     void *arg;
@@ -87,6 +88,8 @@ static void *work(void *arg)
         seen = atomic_load(&pool->generation);
         if (!join(pool))
             continue;
+        if (sched_getcpu() == atomic_load(&pool->caller_core))
+            atomic_store(&pool->crowded, true);
         take_tasks(pool);
         if (atomic_fetch_sub(&pool->job, JOINED) == JOINED) {
             pthread_mutex_lock(&pool->lock);
@@ -170,6 +173,7 @@ static void run_job(struct ox_threads *pool, bool wakes, size_t n,
     pool->n = n;
     atomic_store(&pool->next, 0);
     atomic_store(&pool->caller_core, sched_getcpu());
+    atomic_store(&pool->crowded, false);
     atomic_store(&pool->job, OPEN);
     atomic_fetch_add(&pool->generation, 1);
     if (wakes && atomic_load(&pool->n_asleep) > 0) {
@@ -179,7 +183,8 @@ static void run_job(struct ox_threads *pool, bool wakes, size_t n,
     }
     take_tasks(pool);
     atomic_fetch_and(&pool->job, ~(size_t)OPEN);
-    for (unsigned spin = 0; pool->spins && spin < SPINS && atomic_load(&pool->job) > 0; spin++)
+    const unsigned spins = !pool->spins ? 0 : atomic_load(&pool->crowded) ? SPINS : END_SPINS;
+    for (unsigned spin = 0; spin < spins && atomic_load(&pool->job) > 0; spin++)
         OX_RELAX();
     if (atomic_load(&pool->job) == 0)
         return;

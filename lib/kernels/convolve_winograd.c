@@ -146,7 +146,7 @@ struct job {
     const struct ox_epilogue *end;
     size_t in_batch, out_batch;
     size_t down, across, tiles; /* tiles of an image each way, of all images */
-    size_t group;               /* tiles of a task */
+    size_t groups, group, step; /* tasks, tiles of the largest, and where they may begin */
     size_t in_plane,
         out_plane; /* floats from point to point: lines of different points must not share their cache sets */
     size_t slot; /* floats of work */
@@ -157,7 +157,29 @@ struct job {
     size_t packed_part; /* floats of a panel that is packed as it is used */
 };
 
-static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned tile, struct job *j)
+/* Threads get as many groups each, and enough of them that one that is late can leave some to others. */
+static void share_tiles(const struct ox_compute *t, size_t slots, struct job *j)
+{
+    enum { EACH = 4, LEAST = 1 };
+    j->groups = j->tiles ? (j->tiles + j->group - 1) / j->group : 1;
+    j->step = slots > 1 ? 1 : t->mr;
+    if (slots > 1 && j->groups < EACH * slots) {
+        const size_t most = j->tiles / ((size_t)LEAST * t->mr);
+        const size_t wanted = ox_least(EACH * slots, most);
+        j->groups = ox_round_up(j->groups > wanted ? j->groups : wanted, slots);
+    }
+    j->group = ox_round_up((j->tiles + j->groups - 1) / j->groups, j->step);
+}
+
+/* Where group i begins. */
+static size_t group_at(const struct job *j, size_t i)
+{
+    const size_t at = (i * j->tiles + j->groups - 1) / j->groups;
+    return ox_least(j->tiles, ox_round_up(at, j->step));
+}
+
+static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned tile, size_t slots,
+                 struct job *j)
 {
     enum { TASKS = 8, LEAST = 4 };
     /* Both sides of a group: transformed input and products. */
@@ -178,6 +200,7 @@ static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned t
         group = share < (size_t)LEAST * t->mr ? (size_t)LEAST * t->mr : share;
     group = (group + t->mr - 1) / t->mr * t->mr;
     j->group = ox_even_part(j->tiles, group, t->mr);
+    share_tiles(t, slots, j);
     j->depth = c->in_channels;
     j->in_plane = (j->group * c->in_channels + 15) / 16 * 16 + 16;
     j->out_plane = (j->group * c->out_channels + 15) / 16 * 16 + 16;
@@ -188,8 +211,9 @@ static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned t
 static void plan_late(const struct ox_compute *t, const struct ox_conv *c, unsigned tile,
                       struct job *j)
 {
-    plan(t, c, tile, j);
+    plan(t, c, tile, 1, j);
     j->group = ox_even_part(j->tiles, OX_CONV_LATE_TILES, 1);
+    j->groups = (j->tiles + j->group - 1) / j->group;
     /* Two panels past few tiles: the input is often too large for L2. */
     j->cols = j->tiles <= OX_CONV_LATE_TILES / 2 && c->out_channels > t->nr ? 2 * t->nr : t->nr;
     /* Of one panel a part is brought nearer while another is used. */
@@ -226,7 +250,7 @@ size_t ox_conv_winograd_work(const struct ox_compute *t, const struct ox_env *en
                              const struct ox_conv *c, unsigned tile)
 {
     struct job j;
-    plan(t, c, tile, &j);
+    plan(t, c, tile, ox_slots(env), &j);
     return zero_floats(c) + ox_slots(env) * j.slot;
 }
 
@@ -372,7 +396,7 @@ static void outputs(const struct job *j, size_t first, size_t n, size_t col, siz
 static void run_task(void *arg, size_t i, size_t slot)
 {
     const struct job *j = arg;
-    const size_t first = i * j->group, n = ox_least(j->group, j->tiles - first);
+    const size_t first = group_at(j, i), n = group_at(j, i + 1) - first;
     float *v = j->work + slot * j->slot;
     float *m = v + points(j->c, j->tile) * j->in_plane;
     inputs(j, first, n, v);
@@ -471,9 +495,8 @@ static void late_products(const struct job *j, size_t first, size_t n, size_t co
 static void late_task(void *arg, size_t i, size_t slot)
 {
     const struct job *j = arg;
-    const size_t groups = (j->tiles + j->group - 1) / j->group;
-    const size_t first = i % groups * j->group, n = ox_least(j->group, j->tiles - first);
-    const size_t nr = j->t->nr, col = i / groups * j->cols;
+    const size_t first = i % j->groups * j->group, n = ox_least(j->group, j->tiles - first);
+    const size_t nr = j->t->nr, col = i / j->groups * j->cols;
     const size_t end = ox_least(col + j->cols, j->c->out_channels);
     float *weights = j->work + late_floats(j) + slot * j->slot;
     float *m = weights + pieces(j->tile) * j->piece;
@@ -509,9 +532,9 @@ void ox_conv_winograd(const struct ox_compute *t, struct ox_env *env, const stru
 {
     struct job j;
     memset(&j, 0, sizeof j);
-    plan(t, c, tile, &j);
+    plan(t, c, tile, ox_slots(env), &j);
     begin(&j, packed, in, out, end, work);
-    ox_spread(env, (j.tiles + j.group - 1) / j.group, flops(&j), run_task, &j);
+    ox_spread(env, j.groups, flops(&j), run_task, &j);
 }
 
 void ox_conv_winograd_late(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
@@ -525,5 +548,5 @@ void ox_conv_winograd_late(const struct ox_compute *t, struct ox_env *env, const
     const size_t strips = (c->out_channels + j.cols - 1) / j.cols;
     ox_spread(env, (j.tiles + LATE_INPUTS - 1) / LATE_INPUTS,
               10.0 * (double)(j.tiles * points(c, tile) * c->in_channels), inputs_task, &j);
-    ox_spread(env, strips * ((j.tiles + j.group - 1) / j.group), flops(&j), late_task, &j);
+    ox_spread(env, strips * j.groups, flops(&j), late_task, &j);
 }

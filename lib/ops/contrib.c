@@ -202,6 +202,6 @@ enum ox_status ox_permuted(struct ox_run *r, const struct ox_tensor *in, const u
     for (unsigned i = 0; i < in->rank; i++)
         ox_move_axis(&move, dims[i], to[i], from[perm[i]]);
     if (in->n)
-        ox_move_run(&move, ox_dtype_size(in->dtype), (*out)->data, in->data);
+        ox_move_spread(r->env, &move, ox_dtype_size(in->dtype), (*out)->data, in->data);
     return OX_OK;
 }

@@ -95,8 +95,7 @@ void ox_move_axis(struct ox_move *m, int64_t dim, int64_t to, int64_t from)
     m->rank++;
 }
 
-/* Drops axes of one element and merges those that are one run on both sides; strides become bytes. False: nothing to move. */
-static bool move_merge(struct ox_move *m, int64_t size)
+bool ox_move_merge(struct ox_move *m)
 {
     unsigned n = 0;
 
@@ -107,7 +106,7 @@ static bool move_merge(struct ox_move *m, int64_t size)
     for (unsigned i = 0; i < m->rank; i++) {
         if (m->dims[i] == 1)
             continue;
-        int64_t dim = m->dims[i], to = m->to[i] * size, from = m->from[i] * size;
+        int64_t dim = m->dims[i], to = m->to[i], from = m->from[i];
 
         if (n > 0 && m->to[n - 1] == to * dim && m->from[n - 1] == from * dim) {
             m->dims[n - 1] *= dim;
@@ -164,8 +163,12 @@ void ox_move_run(struct ox_move *m, size_t size, void *dst_start, const void *sr
     const char *src = src_start;
     bool plane = false;
 
-    if (!move_merge(m, bytes))
+    if (!ox_move_merge(m))
         return;
+    for (unsigned i = 0; i < m->rank; i++) {
+        m->to[i] *= bytes;
+        m->from[i] *= bytes;
+    }
     if (m->rank == 0) {
         memcpy(dst, src, size);
         return;

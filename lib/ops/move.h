@@ -17,8 +17,12 @@ struct ox_move {
 
 /* Appends an axis. */
 void ox_move_axis(struct ox_move *m, int64_t dim, int64_t to, int64_t from);
-/* size: bytes of an element (1, 2, 4, 8 or 16). Changes *m: axes that lie together are merged. */
+/* Drops axes of one element and merges those that are one run on both sides. False: nothing to move. */
+bool ox_move_merge(struct ox_move *m);
+/* size: bytes of an element (1, 2, 4, 8 or 16). Changes *m. */
 void ox_move_run(struct ox_move *m, size_t size, void *dst, const void *src);
+/* The same, on the environment's threads where that pays. No two elements go to the same place. */
+void ox_move_spread(struct ox_env *env, struct ox_move *m, size_t size, void *dst, const void *src);
 /* Row-major strides in elements. */
 void ox_move_strides(unsigned rank, const int64_t *dims, int64_t *strides);
 /* Places of the elements of `index` (shape dims, non-negative, at least one) in data of shape data_dims, the index standing in

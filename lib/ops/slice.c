@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "ops/carry.h"
-#include "ops/fast.h"
+#include "ops/parts.h"
 
 /* ---- Concat -------------------------------------------------------------------------------------------------------- */
 
@@ -72,50 +72,6 @@ static void infer_concat(struct ox_infer *c)
         infer_concat_values(c);
 }
 
-enum { JOIN_BYTES = 1 << 15 }; /* that a task writes before it goes on to other rows */
-
-struct joined {
-    const char *data;
-    size_t bytes; /* of a row */
-};
-
-struct joining {
-    struct joined *part;
-    size_t n, row; /* parts; bytes of a row of the result */
-    char *out;
-};
-
-/* Short rows in line: a call a row costs more than they do. */
-static void copy_rows(size_t rows, const char *from, size_t bytes, char *to, size_t step)
-{
-    const bool inline_copy = bytes % 16 == 0 && bytes <= 512;
-    if (bytes == 4) {
-        for (size_t k = 0; k < rows; k++)
-            memcpy(to + k * step, from + k * 4, 4);
-        return;
-    }
-    for (size_t k = 0; k < rows; k++, from += bytes, to += step) {
-        for (size_t i = 0; inline_copy && i < bytes; i += 16)
-            memcpy(to + i, from + i, 16);
-        if (!inline_copy)
-            memcpy(to, from, bytes);
-    }
-}
-
-static void join_rows(void *arg, size_t from, size_t to)
-{
-    const struct joining *join = arg;
-    char *out = join->out + from * join->row;
-
-    for (size_t i = 0; i < join->n; i++) {
-        const struct joined *part = &join->part[i];
-
-        if (part->bytes)
-            copy_rows(to - from, part->data + from * part->bytes, part->bytes, out, join->row);
-        out += part->bytes;
-    }
-}
-
 static enum ox_status run_concat(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *first = ox_run_in(r, 0);
@@ -148,18 +104,15 @@ static enum ox_status run_concat(struct ox_run *r, struct ox_error *err)
 
     for (unsigned k = 0; k < axis; k++)
         outer *= (size_t)dims[k];
-    struct joining join = {.n = r->n_in, .out = out->data, .row = out->n / outer * size};
-
-    join.part = ox_run_scratch(r, r->n_in, sizeof(*join.part), err);
-    if (!join.part)
+    struct ox_part *parts = ox_run_scratch(r, r->n_in, sizeof(*parts), err);
+    if (!parts)
         return OX_NO_MEMORY;
     for (size_t i = 0; i < r->n_in; i++) {
         const struct ox_tensor *in = ox_run_in(r, i);
 
-        join.part[i] = (struct joined){in->data, in->n / outer * size};
+        parts[i] = (struct ox_part){in->data, in->n / outer * size};
     }
-    ox_fast_spread(r->env, outer, JOIN_BYTES / join.row + 1, 0.1 * (double)join.row, join_rows,
-                   &join);
+    ox_parts_join(r->env, outer, r->n_in, parts, out->data);
     return ox_move_own(out, err);
 }
 
@@ -337,10 +290,12 @@ static enum ox_status run_split(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0);
     int64_t dims[OX_MOVE_RANK], *lengths = ox_run_scratch(r, r->n_out, sizeof(*lengths), err);
-    size_t outer = 1, size = ox_dtype_size(in->dtype), at = 0;
+    size_t outer = 1, size = ox_dtype_size(in->dtype);
+    struct ox_part *parts = ox_run_scratch(r, r->n_out, sizeof(*parts), err);
+    struct ox_tensor **outs = ox_run_scratch(r, r->n_out, sizeof(*outs), err);
     unsigned axis;
 
-    if (!lengths)
+    if (!lengths || !parts || !outs)
         return OX_NO_MEMORY;
     OX_TRY(ox_move_rank(r, in->rank, err));
     OX_TRY(ox_run_axis(r, ox_run_int(r, "axis", 0), in->rank, &axis, err));
@@ -348,20 +303,14 @@ static enum ox_status run_split(struct ox_run *r, struct ox_error *err)
     memcpy(dims, in->dims, in->rank * sizeof(dims[0]));
     for (unsigned k = 0; k < axis; k++)
         outer *= (size_t)dims[k];
-    size_t row = outer > 0 ? in->n / outer * size : 0;
-
     for (size_t i = 0; i < r->n_out; i++) {
-        struct ox_tensor *out;
-
         dims[axis] = lengths[i];
-        OX_TRY(ox_run_out(r, i, in->dtype, in->rank, dims, &out, err));
-        size_t part = outer > 0 ? out->n / outer * size : 0;
-
-        for (size_t k = 0; k < outer && part > 0; k++)
-            memcpy((char *)out->data + k * part, (const char *)in->data + k * row + at, part);
-        at += part;
-        OX_TRY(ox_move_own(out, err));
+        OX_TRY(ox_run_out(r, i, in->dtype, in->rank, dims, &outs[i], err));
+        parts[i] = (struct ox_part){outs[i]->data, outer > 0 ? outs[i]->n / outer * size : 0};
     }
+    ox_parts_split(r->env, outer, r->n_out, parts, in->data);
+    for (size_t i = 0; i < r->n_out; i++)
+        OX_TRY(ox_move_own(outs[i], err));
     return OX_OK;
 }
 
@@ -664,7 +613,7 @@ static enum ox_status run_slice_by(struct ox_run *r, const int64_t *starts, cons
     size_t size = ox_dtype_size(in->dtype);
 
     if (out->n > 0)
-        ox_move_run(&m, size, out->data, (const char *)in->data + (size_t)offset * size);
+        ox_move_spread(r->env, &m, size, out->data, (const char *)in->data + (size_t)offset * size);
     return ox_move_own(out, err);
 }
 

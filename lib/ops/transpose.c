@@ -13,7 +13,7 @@ static enum ox_status run_move(struct ox_run *r, const struct ox_tensor *in, uns
 
     OX_TRY(ox_run_out(r, 0, in->dtype, rank, dims, &out, err));
     if (out->n > 0)
-        ox_move_run(m, ox_dtype_size(in->dtype), out->data, in->data);
+        ox_move_spread(r->env, m, ox_dtype_size(in->dtype), out->data, in->data);
     return ox_move_own(out, err);
 }
 
