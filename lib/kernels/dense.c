@@ -132,7 +132,7 @@ void ox_block_panels(const struct ox_block *b)
 void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t depth,
                       size_t others, bool pack, struct ox_blocking *out)
 {
-    enum { TASKS = 16, COLS_LEAST = 64, ROWS_PACKING = 192, COLS_PACKING = 192 };
+    enum { TASKS = 32, COLS_LEAST = 64, ROWS_PACKING = 192, COLS_PACKING = 192 };
     const double work = 2.0 * (double)m * (double)n * (double)k * (double)others;
     out->depth = depth;
     size_t most = t->block_floats / (out->depth ? out->depth : 1) / t->nr * t->nr;
@@ -141,7 +141,7 @@ void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, 
     /* Enough pieces for every thread there may be, none so small that a thread is not worth its call. Columns are parted
      * first: packed ones stay in L2 while all rows go by. Those who pack part rows first, so as to pack once, and columns no finer
      * than pays for reading the rows again. */
-    size_t wanted = work < TASKS * 2e6 ? (size_t)(work / 2e6) : TASKS;
+    size_t wanted = work < TASKS * 1e6 ? (size_t)(work / 1e6) : TASKS;
     wanted = (wanted + others - 1) / others;
     if (wanted > 1 && m > 0 && n > 0) {
         const size_t rows_least = pack ? ROWS_PACKING : (size_t)4 * t->mr;
