@@ -234,8 +234,11 @@ enum ox_status ox_saturation_widen(const struct ox_saturation *sums, size_t n_su
     for (size_t i = 0; i < n_sums; i++)
         visit_pairs(&sums[i], widen_pair, &r);
     OX_TRY(refine(&r, before, arena, err));
-    for (size_t i = 0; i < params->n; i++)
-        *factor = fmax(*factor, (double)params->pairs[i].scale / (double)before[i].scale);
+    for (size_t i = 0; i < params->n; i++) {
+        const double ratio = (double)params->pairs[i].scale / (double)before[i].scale;
+        if (ratio > *factor)
+            *factor = ratio;
+    }
     return OX_OK;
 }
 
