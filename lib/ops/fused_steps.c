@@ -8,7 +8,10 @@
 #include "ops/int8.h"
 #include "ops/rules.h"
 
-enum { STRETCH = 2048 };
+enum {
+    STRETCH = 2048,
+    ROWS_STRETCH = 4096 /* of rows that are joined: their parts are read in long runs */
+};
 
 /* The operand of element i is data[i / inner % count]. */
 struct step {
@@ -48,6 +51,7 @@ struct job {
     uint8_t *y_codes;
     struct part *part; /* NULL: x is there */
     size_t n_parts, row;
+    size_t stretch; /* elements; whole rows where they are joined and fit */
     size_t n, n_steps;
     struct step step[OX_MOST_STEPS];
 };
@@ -120,15 +124,29 @@ static void gather(const struct job *job, size_t from, size_t n, float *to)
     }
 }
 
+/* Whole rows, a part after the other. */
+static void gather_rows(const struct job *job, size_t row, size_t rows, float *to)
+{
+    for (size_t i = 0; i < job->n_parts; to += job->part[i].n, i++) {
+        const size_t n = job->part[i].n;
+        const float *from = job->part[i].data + row * n;
+        for (size_t k = 0; k < rows; k++)
+            copy(n, from + k * n, to + k * job->row);
+    }
+}
+
 static void run_stretches(void *arg, size_t first, size_t last)
 {
     const struct job *job = arg;
-    float work[STRETCH];
+    float work[ROWS_STRETCH];
     for (size_t i = first; i < last; i++) {
-        const size_t from = i * STRETCH, n = job->n - from < STRETCH ? job->n - from : STRETCH;
+        const size_t from = i * job->stretch, left = job->n - from;
+        const size_t n = left < job->stretch ? left : job->stretch;
         const bool is_code = job->from.is || job->table;
         const float *x = job->part || is_code ? work : job->x + from;
-        if (job->part)
+        if (job->part && job->stretch % job->row == 0)
+            gather_rows(job, from / job->row, n / job->row, work);
+        else if (job->part)
             gather(job, from, n, work);
         if (job->table)
             ox_bytes_look_up_floats(n, job->x_codes + from, job->table, work);
@@ -294,9 +312,10 @@ static enum ox_status run_steps(struct ox_run *r, struct ox_error *err)
         OX_TRY(ox_run_out_reuse(r, 0, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
     job.y = y->data;
     job.y_codes = y->data;
+    job.stretch = job.part && job.row <= ROWS_STRETCH ? ROWS_STRETCH / job.row * job.row : STRETCH;
     if (job.n)
-        ox_fast_spread(r->env, (job.n - 1) / STRETCH + 1, 4, STRETCH * 0.3 * (double)job.n_steps,
-                       run_stretches, &job);
+        ox_fast_spread(r->env, (job.n - 1) / job.stretch + 1, job.stretch > STRETCH ? 1 : 4,
+                       0.3 * (double)(job.stretch * job.n_steps), run_stretches, &job);
     return ox_env_poll(r->env, err);
 }
 
