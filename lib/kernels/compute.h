@@ -67,6 +67,7 @@ struct ox_line {
     float *c;
     size_t ldc, cols;
     bool add; /* to c */
+    bool far; /* weights come from memory, and few outputs wait for them alone */
     const struct ox_epilogue *end;
 };
 

@@ -248,11 +248,16 @@ static const float *right_side(const struct job *j, size_t offset, size_t k0, si
 static void past_panels(const struct job *j, const float *a, float *c, size_t row0, size_t col0,
                         size_t rows, size_t cols)
 {
+    enum { FAR = 1 << 17 }; /* floats that are more than a core keeps */
     const struct ox_dense *d = j->d;
     const size_t nr = j->t->nr, wide = j->t->wide;
     const float *row;
-    struct ox_line l = {
-        .row = &row, .rows = 1, .step = d->a_row, .ldc = d->c_row, .panel = d->k * nr};
+    struct ox_line l = {.row = &row,
+                        .rows = 1,
+                        .step = d->a_row,
+                        .ldc = d->c_row,
+                        .panel = d->k * nr,
+                        .far = d->m <= j->t->mr && d->k >= FAR / d->n};
     l.count = ox_even_part(rows, 2 * j->t->block_floats / (d->k + cols) + 1, j->t->mr);
     for (size_t r = 0; r < rows; r += l.count) {
         struct ox_epilogue end;

@@ -469,6 +469,46 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
     leave_panel(out, rows, to.vecs, first, common, sum);
 }
 
+/* The same of one run and one panel for few rows, which wait for the weights alone: a core reads more of them from far away when it
+ * follows several parts of a run at once, and when the sums of all rows are made as they come. */
+INLINE void few_panel(const struct ox_line *l, const struct ox_tile *out, const unsigned rows,
+                      const struct across to, size_t first, const float *weights, bool common)
+{
+    enum { PARTS = 4, SOON = 256 };
+    VF sum[MR][VECS];
+    clear(rows, to.vecs, sum);
+    const size_t part = l->run / PARTS;
+    struct panels b = panels_of(weights, 0);
+    struct pairs a = pairs_of(l->row[0], l->step, rows);
+    expect(out, rows, to.vecs, first);
+    for (size_t p = part, n; p > 0; p -= n) {
+        n = p < UNROLL ? 1 : UNROLL;
+        for (unsigned i = 0; i < PARTS; i++) {
+            if (n == UNROLL) {
+#pragma GCC unroll 16
+                for (unsigned j = SOON; j < SOON + UNROLL * NR; j += LINE)
+                    __builtin_prefetch(b.at[0] + j, 0, 3);
+#pragma GCC unroll 4
+                for (unsigned u = 0; u < UNROLL; u++)
+                    even_step(rows, to, &a, u, &b, sum);
+            } else {
+                even_step(rows, to, &a, 0, &b, sum);
+            }
+            go_on(&b, to.vecs, part * NR);
+            advance(&a, rows, part);
+        }
+        go_on(&b, to.vecs, (n - PARTS * part) * NR);
+        advance(&a, rows, n - PARTS * part);
+    }
+    go_on(&b, to.vecs, (PARTS - 1) * part * NR);
+    advance(&a, rows, (PARTS - 1) * part);
+    for (size_t p = PARTS * part; p < l->run; p++, go_on(&b, to.vecs, NR)) {
+        even_step(rows, to, &a, 0, &b, sum);
+        advance(&a, rows, 1);
+    }
+    leave_panel(out, rows, to.vecs, first, common, sum);
+}
+
 /* Tiles of a line that are equally high, one after another: `n` of them from output x on, of `all`. */
 struct line_part {
     size_t x, n, before, all; /* `before`: tiles that came first */
@@ -521,6 +561,18 @@ INLINE void line_rows(const struct ox_line *l, const unsigned rows, const enum w
         line_tiles(l, rows, (struct across){1, half}, part, first, b);
 }
 
+/* A panel past a line of few rows. */
+INLINE void few_rows(const struct ox_line *l, const unsigned rows, size_t first, const float *b)
+{
+    const struct ox_tile out = {
+        .c = l->c, .ldc = l->ldc, .cols = l->cols, .rows = rows, .add = l->add, .end = l->end};
+    const bool common = is_common(l->end);
+    if (l->cols - first > VW)
+        few_panel(l, &out, rows, (struct across){2, false}, first, b, common);
+    else
+        few_panel(l, &out, rows, (struct across){1, false}, first, b, common);
+}
+
 /* A function for each number of rows. */
 #define TILE(n)                                                                                    \
     static void tile_##n(const struct ox_tile *t)                                                  \
@@ -542,6 +594,11 @@ INLINE void line_rows(const struct ox_line *l, const unsigned rows, const enum w
 #define ONE(n) LINES(one, n, ONE_PANEL)
 #define HALF(n) LINES(half, n, HALF_VECTOR)
 #define TWO(n) LINES(two, n, TWO_PANELS)
+#define FEW(n)                                                                                     \
+    static void few_##n(const struct ox_line *l, size_t first, const float *b)                     \
+    {                                                                                              \
+        few_rows(l, n, first, b);                                                                  \
+    }
 #define LOW(m) m(1) m(2) m(3) m(4) m(5) m(6)
 #define HIGH(m) m(7) m(8) m(9) m(10) m(11) m(12)
 #define LOWS(name) name##_1, name##_2, name##_3, name##_4, name##_5, name##_6
@@ -549,13 +606,18 @@ INLINE void line_rows(const struct ox_line *l, const unsigned rows, const enum w
 
 LOW(TILE)
 LOW(ONE)
+LOW(FEW)
 #if MR > 6
 HIGH(EVEN)
 HIGH(ONE)
+HIGH(FEW)
 static void(*const one_panel[MR]) LINE_OF_ROWS = {LOWS(one), HIGHS(one)};
+static void (*const few[MR])(const struct ox_line *l, size_t first, const float *b) = {LOWS(few),
+                                                                                       HIGHS(few)};
 static void (*const evens[])(const struct ox_tile *t) = {HIGHS(even)};
 #else
 static void(*const one_panel[MR]) LINE_OF_ROWS = {LOWS(one)};
+static void (*const few[MR])(const struct ox_line *l, size_t first, const float *b) = {LOWS(few)};
 #endif
 #if POINTERS > 6
 HIGH(TILE)
@@ -576,6 +638,7 @@ static void(*const half_vector[MR]) LINE_OF_ROWS = {LOWS(half), HIGHS(half)};
 #undef ONE
 #undef HALF
 #undef TWO
+#undef FEW
 #undef LOW
 #undef HIGH
 #undef LOWS
@@ -639,7 +702,12 @@ static void line(const struct ox_line *l)
     if (l->count == 0)
         return;
     const float *b = l->b;
+    const bool is_few = l->far && l->count <= MR && l->rows == 1;
     for (size_t j = 0; j < l->cols; j += NR, b += l->panel) {
+        if (is_few) {
+            few[l->count - 1](l, j, b);
+            continue;
+        }
 #if PANELS > 1
         const size_t left = l->cols - j;
         if (left > NR) {

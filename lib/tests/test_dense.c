@@ -166,6 +166,7 @@ static void random_line(struct dice *d, const struct ox_compute *t, struct line 
                             .ldc = ldc,
                             .cols = cols,
                             .add = dice_between(d, 0, 1),
+                            .far = dice_between(d, 0, 1),
                             .end = dice_between(d, 0, 1) ? &x->end : NULL};
 }
 
