@@ -639,21 +639,18 @@ static void line(const struct ox_line *l)
     if (l->count == 0)
         return;
     const float *b = l->b;
-    for (size_t j = 0; j < l->cols; j += NR, b += l->panel) {
-#if PANELS > 1
+    unsigned panels;
+    for (size_t j = 0; j < l->cols; j += panels * NR, b += panels * l->panel) {
         const size_t left = l->cols - j;
-        if (left > NR) {
+        panels = PANELS > 1 && left > NR ? 2 : 1;
+#if PANELS > 1
+        if (left > NR)
             line_past(l, two_panels, WIDE_ROWS, j, b);
-            j += NR;
-            b += l->panel;
-            continue;
-        }
-        if ((left - 1) % VW < VW / 2) {
+        else if ((left - 1) % VW < VW / 2)
             line_past(l, half_vector, MR, j, b);
-            continue;
-        }
+        else
 #endif
-        line_past(l, one_panel, MR, j, b);
+            line_past(l, one_panel, MR, j, b);
     }
 }
 
