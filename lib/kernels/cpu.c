@@ -1,5 +1,6 @@
 #include "kernels/cpu.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,11 @@
 static const char *const names[OX_CPU_LEVELS] = {"c",   "avx2", "avx512", "vnni",
                                                  "amx", "neon", "dotprod"};
 
-/* One more than the level in use, and than the highest one; 0 until they are asked for. */
-static _Atomic unsigned in_use, highest;
+/* One more than the level in use; 0 until it is asked for. */
+static _Atomic unsigned in_use;
+
+static struct ox_cpu_facts facts;
+static pthread_once_t asked = PTHREAD_ONCE_INIT;
 
 const char *ox_cpu_name(enum ox_cpu level)
 {
@@ -48,20 +52,36 @@ const char *ox_cpu_most(void)
 }
 
 #if !defined(__x86_64__) && !defined(__aarch64__)
-enum ox_cpu ox_cpu_detect(void)
+struct ox_cpu_facts ox_cpu_ask(void)
 {
-    return OX_CPU_C;
+    return (struct ox_cpu_facts){.level = OX_CPU_C};
 }
 #endif
 
+static void ask(void)
+{
+    facts = ox_cpu_ask();
+}
+
+static const struct ox_cpu_facts *known_facts(void)
+{
+    pthread_once(&asked, ask);
+    return &facts;
+}
+
 enum ox_cpu ox_cpu_probe(void)
 {
-    unsigned known = atomic_load_explicit(&highest, memory_order_relaxed);
-    if (!known) {
-        known = 1u + (unsigned)ox_cpu_detect();
-        atomic_store_explicit(&highest, known, memory_order_relaxed);
-    }
-    return (enum ox_cpu)(known - 1);
+    return known_facts()->level;
+}
+
+bool ox_cpu_has_vbmi(void)
+{
+    return known_facts()->vbmi;
+}
+
+bool ox_cpu_is_amd(void)
+{
+    return known_facts()->amd;
 }
 
 enum ox_cpu ox_cpu_common(void)

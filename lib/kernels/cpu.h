@@ -16,6 +16,15 @@ enum ox_cpu {
     OX_CPU_LEVELS
 };
 
+/* What processor and system say of themselves. */
+struct ox_cpu_facts {
+    enum ox_cpu level; /* the highest */
+    bool vbmi, amd;
+};
+
+/* Asks them; for cpu.c, which remembers: a virtual machine may take a millisecond's twentieth to answer. */
+struct ox_cpu_facts ox_cpu_ask(void);
+
 /* "c", "avx2", "avx512", "vnni", "amx", "neon", "dotprod": the words of ONNXTOOL_CPU. */
 const char *ox_cpu_name(enum ox_cpu level);
 /* False when there is no such word; *level is then left as it was. */
@@ -24,12 +33,10 @@ bool ox_cpu_find(const char *name, enum ox_cpu *level);
 /* The highest level that processor and system have. What fills a table of kernels is itself compiled for their instruction set, so
  * that no table is filled beyond this level. */
 enum ox_cpu ox_cpu_probe(void);
-/* What ox_cpu_probe() remembers, asked anew: a virtual machine may take a millisecond's twentieth to answer. */
-enum ox_cpu ox_cpu_detect(void);
-/* Whether the processor has AVX512_VBMI: all with AMX, and most with VNNI. x86 alone. */
+/* Whether the processor has AVX512_VBMI: all with AMX, and most with VNNI. */
 bool ox_cpu_has_vbmi(void);
 /* Whether it is one of AMD's: they follow many streams far ahead by themselves, and multiply one vector of 16 floats a cycle where
- * Intel's with AVX-512 multiply two. x86 alone. */
+ * Intel's with AVX-512 multiply two. */
 bool ox_cpu_is_amd(void);
 /* The level that nearly every processor of this architecture has: what should give the same bits on all of them runs at it. */
 enum ox_cpu ox_cpu_common(void);

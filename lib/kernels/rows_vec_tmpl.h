@@ -140,7 +140,10 @@ static inline VF hard_sigmoid(VF x, VF a, VF b)
 #define FN unary_square
 #define OP(x) v_mul((x), (x))
 #include "kernels/unary_vec_tmpl.h"
-#define FN unary_swish
+#define FN swish_of_1
+#define OP(x) vm_gated((x), (x))
+#include "kernels/unary_vec_tmpl.h"
+#define FN swish_of_any
 #define OP(x) vm_swish((x), a)
 #include "kernels/unary_vec_tmpl.h"
 #define FN unary_tanh
@@ -149,6 +152,11 @@ static inline VF hard_sigmoid(VF x, VF a, VF b)
 #define FN unary_threshold
 #define OP(x) v_keep(v_gt((x), a), (x))
 #include "kernels/unary_vec_tmpl.h"
+
+static void unary_swish(size_t n, const float *x, float *y, float a, float b)
+{
+    (a == 1 ? swish_of_1 : swish_of_any)(n, x, y, a, b);
+}
 
 /* A stretch at a time, that y may be x; numbers so large that their phase needs more digits go to the C library. */
 static void wave(size_t n, const float *x, float *y, int shift)

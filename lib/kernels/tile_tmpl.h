@@ -703,25 +703,20 @@ static void line(const struct ox_line *l)
         return;
     const float *b = l->b;
     const bool is_few = l->far && l->count <= MR && l->rows == 1;
-    for (size_t j = 0; j < l->cols; j += NR, b += l->panel) {
-        if (is_few) {
-            few[l->count - 1](l, j, b);
-            continue;
-        }
-#if PANELS > 1
+    unsigned panels;
+    for (size_t j = 0; j < l->cols; j += panels * NR, b += panels * l->panel) {
         const size_t left = l->cols - j;
-        if (left > NR) {
+        panels = PANELS > 1 && left > NR && !is_few ? 2 : 1;
+        if (is_few)
+            few[l->count - 1](l, j, b);
+#if PANELS > 1
+        else if (left > NR)
             line_past(l, two_panels, WIDE_ROWS, j, b);
-            j += NR;
-            b += l->panel;
-            continue;
-        }
-        if ((left - 1) % VW < VW / 2) {
+        else if ((left - 1) % VW < VW / 2)
             line_past(l, half_vector, MR, j, b);
-            continue;
-        }
 #endif
-        line_past(l, one_panel, MR, j, b);
+        else
+            line_past(l, one_panel, MR, j, b);
     }
 }
 

@@ -205,6 +205,16 @@ EMULATED __m512 emulated_maskz_mov_ps(__mmask16 m, __m512 a)
         round_x.f;                                                                                 \
     })
 
+/* The lesser magnitude, with the sign of a: _mm512_range_ps with 2, of numbers. */
+EMULATED __m512 emulated_range_ps(__m512 a, __m512 b)
+{
+    union emulated x = {.f = a};
+    const union emulated y = {.f = b};
+    for (unsigned i = 0; i < 16; i++)
+        x.lane[i] = copysignf(fminf(fabsf(x.lane[i]), fabsf(y.lane[i])), x.lane[i]);
+    return x.f;
+}
+
 EMULATED __m512i emulated_slli_epi32(__m512i a, unsigned n)
 {
     union emulated x = {.i = a};
@@ -360,6 +370,8 @@ static __attribute__((noinline, unused)) __m512i emulated_dpbusd_epi32(__m512i a
 #define _mm512_cmp_ps_mask EMULATED_CMP
 #undef _mm512_roundscale_ps
 #define _mm512_roundscale_ps EMULATED_ROUND
+#undef _mm512_range_ps
+#define _mm512_range_ps(a, b, how) emulated_range_ps((a), (b))
 #undef _mm512_slli_epi32
 #define _mm512_slli_epi32 emulated_slli_epi32
 #undef _mm512_srai_epi32

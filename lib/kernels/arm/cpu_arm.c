@@ -2,8 +2,9 @@
 
 #include "kernels/cpu.h"
 
-enum ox_cpu ox_cpu_detect(void)
+struct ox_cpu_facts ox_cpu_ask(void)
 {
     enum { DOT_PRODUCT = 1 << 20 }; /* HWCAP_ASIMDDP; Advanced SIMD itself every 64-bit ARM has */
-    return getauxval(AT_HWCAP) & DOT_PRODUCT ? OX_CPU_DOTPROD : OX_CPU_NEON;
+    const bool dot_product = getauxval(AT_HWCAP) & DOT_PRODUCT;
+    return (struct ox_cpu_facts){.level = dot_product ? OX_CPU_DOTPROD : OX_CPU_NEON};
 }

@@ -1,5 +1,4 @@
 #include <cpuid.h>
-#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,11 +8,10 @@ struct leaf {
     unsigned a, b, c, d;
 };
 
-static struct leaf ask(unsigned leaf, unsigned sub)
+static struct leaf ask(unsigned leaf)
 {
-    struct leaf out = {0, 0, 0, 0};
-    if (__get_cpuid_max(leaf & 0x80000000u, NULL) >= leaf)
-        __cpuid_count(leaf, sub, out.a, out.b, out.c, out.d);
+    struct leaf out;
+    __cpuid_count(leaf, 0, out.a, out.b, out.c, out.d);
     return out;
 }
 
@@ -41,26 +39,9 @@ static bool has(unsigned word, unsigned bits)
     return (word & bits) == bits;
 }
 
-bool ox_cpu_has_vbmi(void)
-{
-    enum { AVX512VBMI = 1 << 1 };
-    return has(ask(7, 0).c, AVX512VBMI);
-}
+enum { AVX512VBMI = 1 << 1 }; /* of leaf 7, c */
 
-bool ox_cpu_is_amd(void)
-{
-    enum { NO = 1, YES };
-    static atomic_int known; /* asking takes long in a virtual machine, and every table asks */
-    if (!atomic_load(&known)) {
-        const struct leaf zero = ask(0, 0);
-        const bool amd = zero.b == signature_AMD_ebx && zero.c == signature_AMD_ecx &&
-                         zero.d == signature_AMD_edx;
-        atomic_store(&known, amd ? YES : NO);
-    }
-    return atomic_load(&known) == YES;
-}
-
-enum ox_cpu ox_cpu_detect(void)
+static enum ox_cpu highest(struct leaf one, struct leaf seven)
 {
     enum {
         FMA = 1 << 12,
@@ -80,16 +61,25 @@ enum ox_cpu ox_cpu_detect(void)
         TILES = 0x60000
     };
     const unsigned avx512vl = 1u << 31;
-    struct leaf one = ask(1, 0);
-    struct leaf seven = ask(7, 0);
     if (!has(one.c, FMA | OSXSAVE | AVX | F16C) || !has(seven.b, AVX2) || !has(saved_states(), YMM))
         return OX_CPU_C;
     if (!has(seven.b, AVX512F | AVX512DQ | AVX512BW | avx512vl) || !has(saved_states(), ZMM))
         return OX_CPU_AVX2;
     if (!has(seven.c, AVX512VNNI))
         return OX_CPU_AVX512;
-    if (!ox_cpu_has_vbmi() || !has(seven.d, AMX_BF16 | AMX_TILE | AMX_INT8) ||
+    if (!has(seven.c, AVX512VBMI) || !has(seven.d, AMX_BF16 | AMX_TILE | AMX_INT8) ||
         !has(saved_states(), TILES) || !tiles_allowed())
         return OX_CPU_VNNI;
     return OX_CPU_AMX;
+}
+
+struct ox_cpu_facts ox_cpu_ask(void)
+{
+    unsigned maker; /* the first word of its name */
+    const unsigned last = __get_cpuid_max(0, &maker);
+    const struct leaf none = {0, 0, 0, 0};
+    const struct leaf seven = last >= 7 ? ask(7) : none;
+    return (struct ox_cpu_facts){.level = highest(last >= 1 ? ask(1) : none, seven),
+                                 .vbmi = has(seven.c, AVX512VBMI),
+                                 .amd = maker == signature_AMD_ebx};
 }
