@@ -1,6 +1,6 @@
 /* FusedConv: Conv over one or two axes with what follows it, in either layout. Inputs: data, weights (OIHW), bias (O), scale (O,
- * multiplies the sum before the bias), residual (of the output's shape and layout, added before the activation). With the attribute
- * `transposed` it is ConvTranspose (weights IOHW). With `join_channels` the output has so many of them, its own from `join_at` on, and
+ * multiplies the sum before the bias), residual (of the output's shape and layout, added before the activation, with the attribute
+ * `residual_last` behind it). With the attribute `transposed` it is ConvTranspose (weights IOHW). With `join_channels` the output has so many of them, its own from `join_at` on, and
  * the others of a sixth input, in whose memory it is made (without one they are not set): a Concat that is no copy. */
 #include <string.h>
 
@@ -202,6 +202,7 @@ static enum ox_status residual_of(struct ox_run *r, struct job *job, const struc
         return ox_run_fail(r, err, OX_INPUT, "the residual has not the output's shape");
     end->residual = residual->data;
     end->residual_ld = job->c.out_channels;
+    end->residual_last = ox_run_int(r, "residual_last", 0) != 0;
     if (job->out_last)
         return OX_OK;
     float *turned = ox_run_work(r, residual->n, sizeof(float), err);
