@@ -412,7 +412,17 @@ START_TEST(convolutions_write_into_what_joins_them)
                "j = Concat <axis = 1> (g, c, d) y = Conv (j, w5) }",
                LIST("16,3,3,3", "16", "7,16,1,1", "16,3,1,1", "16,16,3,3", "4,29,1,1"),
                DIMS(2, 3, 9, 8), WANT({"FusedConv", 5}, {"Concat", 0}, {"Transpose", 1}));
-    /* What others need too is copied. */
+    /* What others need too is copied, by itself or with all others. */
+    check_same("g (float[2,3,9,8] x) => (float[A,B,C,D] y) { a = Conv (x, w0) "
+               "m = MaxPool <kernel_shape = [2,2], strides = [2,2]> (a) b = Conv (m, w1) "
+               "c = ConvTranspose <strides = [2,2], output_padding = [1,0]> (b, w2) "
+               "d = Conv (a, w3) j = Concat <axis = 1> (c, a, d, a) e = Conv (j, w4) "
+               "f = MaxPool <kernel_shape = [1,1]> (j) k = Concat <axis = 1> (f, e) "
+               "n = BatchNormalization (k, w5, w6, w7, w8) h = Relu(n) y = Conv (h, w9) }",
+               LIST("5,3,1,1", "6,5,1,1", "6,7,2,2", "3,5,1,1", "2,20,1,1", "22", "22", "22", "+22",
+                    "3,22,1,1"),
+               DIMS(2, 3, 9, 8),
+               WANT({"JoinMaps", 1}, {"Elementwise", 1}, {"FusedConv", 6}, {"Transpose", 1}));
     check_same("g (float[1,3,9] x) => (float[A,B,C] y) { a = Conv (x, w0) b = Conv (x, w1) "
                "c = Conv (b, w2) j = Concat <axis = 1> (a, b, c) y = Conv (j, w3) }",
                LIST("4,3,1", "5,3,1", "6,5,1", "2,15,1"), DIMS(1, 3, 9),
