@@ -1,26 +1,36 @@
-/* Concat of the channels of maps that convolutions make, and nobody else needs: each writes its slice of the whole instead, the first
- * in new memory, the others in that of the one before (ops/fused_conv.c). Other maps are copied into what those made
+/* Concat of the channels of maps that convolutions or Resize make, and nobody else needs: each writes its slice of the whole instead, the
+ * first in new memory, the others in that of the one before (ops/fused_conv.c). Other maps are copied into what those made
  * (ops/fused_join.c). Maps have their channels last here. */
 #include "graph/match.h"
 #include "ops/fused.h"
 
-enum { IN_WEIGHTS = 1, IN_JOINED = 5, N_IN, MOST = 16 };
+enum { IN_WEIGHTS = 1, MOST_IN = 6, MOST = 16 };
 
-/* The convolution that makes a map for `concat` alone; NULL. */
+/* The input that a slice is written into; 0: the node writes none. */
+static size_t joined_input(const struct ox_node *node)
+{
+    if (ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv"))
+        return ox_attr_int(node, "layout", 0) & OX_OUT_LAST ? 5 : 0;
+    return ox_is_domain_op(node, OX_OWN_DOMAIN, "Resize") ? 4 : 0;
+}
+
+/* What makes a map for `concat` alone, and can write a slice; NULL. */
 static struct ox_node *maker_of(struct ox_rewrite *rw, const struct ox_node *concat,
                                 const struct ox_value *map)
 {
     struct ox_node *node = map ? map->producer : NULL;
-    if (!node || node->graph != concat->graph || node->n_outputs != 1 ||
-        !ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv") || ox_rw_only_user(rw, map) != concat ||
-        !(ox_attr_int(node, "layout", 0) & OX_OUT_LAST) || ox_attr_int(node, "join_channels", 0))
+    if (!node || node->graph != concat->graph || node->n_outputs != 1 || !joined_input(node) ||
+        ox_rw_only_user(rw, map) != concat || ox_attr_int(node, "join_channels", 0))
         return NULL;
     return node;
 }
 
-/* Of what a convolution makes; 0: not known. */
-static int64_t channels_of(struct ox_rewrite *rw, const struct ox_node *node)
+/* Of a map, and of what makes it for the Concat (NULL: something else); less than 1: not known. */
+static int64_t channels_of(struct ox_rewrite *rw, const struct ox_value *map,
+                           const struct ox_node *node, int rank)
 {
+    if (!node || !ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv"))
+        return ox_dim_of(rw, map, rank - 1);
     const struct ox_stored *w = ox_rw_stored(rw, node->inputs[IN_WEIGHTS]);
     if (!w || w->rank < 3)
         return 0;
@@ -64,8 +74,7 @@ static bool find_slices(struct ox_rewrite *rw, const struct ox_node *concat, int
         const struct slice one = {maker_of(rw, concat, map), map, out->all};
         if (!map || ox_dtype_of_value(rw, map) != OX_FLOAT32 || ox_rank_of(rw, map) != rank)
             return false;
-        const int64_t channels =
-            one.node ? channels_of(rw, one.node) : ox_dim_of(rw, map, rank - 1);
+        const int64_t channels = channels_of(rw, map, one.node, rank);
         if (channels < 1 || OX_ADD_OVERFLOWS(out->all, channels, &out->all))
             return false;
         if (one.node)
@@ -134,17 +143,19 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *concat)
         ox_rw_remove(rw, concat);
     for (size_t i = 0; i < s.n_made; i++) {
         struct ox_node *node = s.made[i].node;
-        struct ox_value *in[N_IN] = {NULL}, *made = whole;
-        for (size_t k = 0; k < IN_JOINED; k++)
+        struct ox_value *in[MOST_IN] = {NULL}, *made = whole;
+        const size_t joined = joined_input(node);
+        for (size_t k = 0; k < joined; k++)
             in[k] = ox_input(node, k);
-        in[IN_JOINED] = before;
+        in[joined] = before;
         if (i + 1 < s.n_made || s.n_copied)
             made = ox_rw_value(rw, node->outputs[0]->name, ox_rw_type(rw, whole));
         rw->failed |= !made || !ox_node_set_int(node, "join_channels", s.all) ||
                       !ox_node_set_int(node, "join_at", s.made[i].at);
         if (rw->failed)
             return;
-        ox_rw_become(rw, node, "FusedConv", OX_OWN_DOMAIN, in, before ? N_IN : node->n_inputs);
+        ox_rw_become(rw, node, node->op_type, OX_OWN_DOMAIN, in,
+                     before ? joined + 1 : node->n_inputs);
         ox_rw_set_output(rw, node, 0, made);
         before = made;
     }

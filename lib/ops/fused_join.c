@@ -1,4 +1,4 @@
-/* JoinMaps: input 0 with the other inputs, maps whose channels are last, in some of its channels, those from `at` on for each; in its
+/* Maps that are slices of larger ones, and JoinMaps: input 0 with the other inputs, maps whose channels are last, in some of its channels, those from `at` on for each; in its
  * memory where nobody else needs it. What convolutions leave to be copied where they write into what joins them (fused_conv.c). */
 #include <string.h>
 
@@ -7,6 +7,32 @@
 #include "ops/infer.h"
 
 enum { MOST = 16 };
+
+enum ox_status ox_fused_slice(const struct ox_run *r, int64_t own, int64_t *all, int64_t *at,
+                              struct ox_error *err)
+{
+    const int64_t given = ox_run_int(r, "join_channels", 0);
+    *all = given ? given : own;
+    *at = ox_run_int(r, "join_at", 0);
+    if (*at < 0 || own > *all || *at > *all - own)
+        return ox_run_fail(r, err, OX_INPUT, "its channels are no slice of %lld", (long long)*all);
+    return OX_OK;
+}
+
+enum ox_status ox_fused_whole(struct ox_run *r, size_t joined, unsigned rank, const int64_t *dims,
+                              struct ox_tensor **y, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, joined);
+    if (!in)
+        return ox_run_out(r, 0, OX_FLOAT32, rank, dims, y, err);
+    if (in->dtype != OX_FLOAT32 || in->rank != rank ||
+        memcmp(in->dims, dims, rank * sizeof *dims) != 0)
+        return ox_run_fail(r, err, OX_INPUT, "the map to write into has not the output's shape");
+    OX_TRY(ox_run_out_reuse(r, 0, joined, OX_FLOAT32, rank, dims, y, err));
+    if ((*y)->data != in->data)
+        memcpy((*y)->data, in->data, in->n * sizeof(float));
+    return OX_OK;
+}
 
 struct piece {
     const float *from;
@@ -57,11 +83,9 @@ static enum ox_status run_join(struct ox_run *r, struct ox_error *err)
     if (!whole || whole->dtype != OX_FLOAT32 || whole->rank == 0)
         return ox_run_fail(r, err, OX_INPUT, "the data are no float32 with channels");
     OX_TRY(read_pieces(r, whole, &job, err));
-    OX_TRY(ox_run_out_reuse(r, 0, 0, OX_FLOAT32, whole->rank, whole->dims, &y, err));
+    OX_TRY(ox_fused_whole(r, 0, whole->rank, whole->dims, &y, err));
     if (!y->n)
         return OX_OK;
-    if (y->data != whole->data)
-        memcpy(y->data, whole->data, y->n * sizeof(float));
     job.whole = y->data;
     job.channels = (size_t)y->dims[y->rank - 1];
     ox_fast_spread(r->env, y->n / job.channels, 4096 / job.channels + 1, 0.2 * (double)job.channels,

@@ -423,6 +423,16 @@ START_TEST(convolutions_write_into_what_joins_them)
                     "3,22,1,1"),
                DIMS(2, 3, 9, 8),
                WANT({"JoinMaps", 1}, {"Elementwise", 1}, {"FusedConv", 6}, {"Transpose", 1}));
+    /* Resize makes slices too. */
+    check_same(
+        "g (float[2,3,5,4] x) => (float[A,B,C,D] y) { a = Conv (x, w0) "
+        "s = Constant <value_ints = [2,8,10,8]> () "
+        "b = Resize <mode = \"nearest\"> (a, , , s) c = Conv (b, w1) "
+        "d = Resize <mode = \"linear\"> (a, , , s) e = Concat <axis = 1> (c, d, b) "
+        "f = Conv (e, w2) k = Constant <value_ints = [1]> () l = Constant <value_ints = [4]> () "
+        "h = Constant <value_ints = [0]> () y = Slice(f, h, l, k) }",
+        LIST("8,3,1,1", "5,8,1,1", "6,21,3,3"), DIMS(2, 3, 5, 4),
+        WANT({"JoinMaps", 1}, {"Resize", 2}, {"Concat", 0}, {"FusedConv", 3}));
     check_same("g (float[1,3,9] x) => (float[A,B,C] y) { a = Conv (x, w0) b = Conv (x, w1) "
                "c = Conv (b, w2) j = Concat <axis = 1> (a, b, c) y = Conv (j, w3) }",
                LIST("4,3,1", "5,3,1", "6,5,1", "2,15,1"), DIMS(1, 3, 9),
