@@ -108,8 +108,10 @@ static void join(struct ox_rewrite *rw, struct ox_node *const stage[STAGES])
     }
     in[N_IN - 1] = ox_input(last, IN_RESIDUAL);
     if (last != stage[DEPTHWISE]) {
+        const bool residual_last = ox_attr_int(last, "residual_last", 0) != 0;
         ox_rw_clear_attrs(rw, last);
         copy_window(rw, last, stage[DEPTHWISE]);
+        rw->failed |= residual_last && !ox_node_set_int(last, "residual_last", 1);
     }
     for (unsigned s = 0; s < STAGES; s++)
         set_activation(rw, last, s, &act[s]);

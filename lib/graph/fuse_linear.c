@@ -1,6 +1,6 @@
 /* Convolutions and matrix products by constant weights take in what follows them: batch norm, arithmetic with a constant a channel, an
- * addition of equal shape, an activation; and zero padding before a convolution. They become FusedConv and FusedMatMul of our own domain
- * (ops/fused_conv.c, ops/fused_product.c), whose inputs are data, weights, bias, scale, residual. */
+ * addition of equal shape, an activation, of maps an addition behind it; and zero padding before a convolution. They become FusedConv
+ * and FusedMatMul of our own domain (ops/fused_conv.c, ops/fused_product.c), whose inputs are data, weights, bias, scale, residual. */
 #include <string.h>
 
 #include "graph/channels.h"
@@ -221,18 +221,26 @@ static bool take_arithmetic(struct ox_rewrite *rw, struct ox_node *fused, struct
            take_affine(rw, fused, next, mul || div ? values : NULL, add || sub ? values : NULL);
 }
 
+/* Of what has its channels last the addition behind an activation is free; other residuals would have to be turned. */
+static bool may_add_last(struct ox_rewrite *rw, const struct ox_node *fused)
+{
+    return is_conv(fused) && ox_rw_stored(rw, fused->inputs[IN_WEIGHTS])->rank == 4;
+}
+
 static bool take_residual(struct ox_rewrite *rw, struct ox_node *fused, struct ox_node *next)
 {
+    const bool last = ox_attr_string(fused, "activation", NULL) != NULL;
     bool sum = ox_is_op(next, "Sum") && next->n_inputs == 2;
     struct ox_value *y = fused->outputs[0], *other = ox_other_input(next, y);
     if (!(sum || ox_is_op(next, "Add")) || !other || other == y || fused->inputs[IN_RESIDUAL] ||
         ox_dtype_of_value(rw, other) != OX_FLOAT32 || !ox_same_shape(rw, y, other) ||
-        ox_rw_stored(rw, other))
+        ox_rw_stored(rw, other) || (last && !may_add_last(rw, fused)))
         return false;
     struct ox_value *in[N_IN];
     memcpy(in, fused->inputs, sizeof in);
     in[IN_RESIDUAL] = other;
     take_over(rw, fused, next, in);
+    rw->failed |= last && !ox_node_set_int(next, "residual_last", 1);
     return true;
 }
 
@@ -277,8 +285,7 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
         bool taken =
             next &&
             ((linear && (take_batch_norm(rw, node, next) || take_arithmetic(rw, node, next))) ||
-             (!ox_attr_string(node, "activation", NULL) && take_residual(rw, node, next)) ||
-             take_activation(rw, node, next));
+             take_residual(rw, node, next) || take_activation(rw, node, next));
         if (!taken)
             return;
         node = next;

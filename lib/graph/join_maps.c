@@ -1,25 +1,36 @@
-/* Concat of the channels of maps that convolutions make, and nobody else needs: each writes its slice of the whole instead, the first
- * in new memory, the others in that of the one before (ops/fused_conv.c). Maps have their channels last here. */
+/* Concat of the channels of maps that convolutions or Resize make, and nobody else needs: each writes its slice of the whole instead, the
+ * first in new memory, the others in that of the one before (ops/fused_conv.c). Other maps are copied into what those made
+ * (ops/fused_join.c). Maps have their channels last here. */
 #include "graph/match.h"
 #include "ops/fused.h"
 
-enum { IN_WEIGHTS = 1, IN_JOINED = 5, N_IN, MOST = 16 };
+enum { IN_WEIGHTS = 1, MOST_IN = 6, MOST = 16 };
 
-/* The convolution that makes a map for `concat` alone; NULL. */
+/* The input that a slice is written into; 0: the node writes none. */
+static size_t joined_input(const struct ox_node *node)
+{
+    if (ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv"))
+        return ox_attr_int(node, "layout", 0) & OX_OUT_LAST ? 5 : 0;
+    return ox_is_domain_op(node, OX_OWN_DOMAIN, "Resize") ? 4 : 0;
+}
+
+/* What makes a map for `concat` alone, and can write a slice; NULL. */
 static struct ox_node *maker_of(struct ox_rewrite *rw, const struct ox_node *concat,
                                 const struct ox_value *map)
 {
     struct ox_node *node = map ? map->producer : NULL;
-    if (!node || node->graph != concat->graph || node->n_outputs != 1 ||
-        !ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv") || ox_rw_only_user(rw, map) != concat ||
-        !(ox_attr_int(node, "layout", 0) & OX_OUT_LAST) || ox_attr_int(node, "join_channels", 0))
+    if (!node || node->graph != concat->graph || node->n_outputs != 1 || !joined_input(node) ||
+        ox_rw_only_user(rw, map) != concat || ox_attr_int(node, "join_channels", 0))
         return NULL;
     return node;
 }
 
-/* Of what a convolution makes; 0: not known. */
-static int64_t channels_of(struct ox_rewrite *rw, const struct ox_node *node)
+/* Of a map, and of what makes it for the Concat (NULL: something else); less than 1: not known. */
+static int64_t channels_of(struct ox_rewrite *rw, const struct ox_value *map,
+                           const struct ox_node *node, int rank)
 {
+    if (!node || !ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv"))
+        return ox_dim_of(rw, map, rank - 1);
     const struct ox_stored *w = ox_rw_stored(rw, node->inputs[IN_WEIGHTS]);
     if (!w || w->rank < 3)
         return 0;
@@ -29,9 +40,17 @@ static int64_t channels_of(struct ox_rewrite *rw, const struct ox_node *node)
     return groups > 0 && !OX_MUL_OVERFLOWS(w->dims[1], groups, &all) ? all : 0;
 }
 
+/* A map and the channel of the whole where it begins; what does not make it for the Concat alone is copied. */
 struct slice {
-    struct ox_node *node;
+    struct ox_node *node; /* NULL: copied */
+    struct ox_value *map;
     int64_t at;
+};
+
+struct slices {
+    size_t n_made, n_copied;
+    struct slice made[MOST], copied[MOST];
+    int64_t all, own; /* channels; those of what is made */
 };
 
 /* In the order in which they run. */
@@ -46,40 +65,102 @@ static void sort(struct slice *slices, size_t n)
     }
 }
 
+static bool find_slices(struct ox_rewrite *rw, const struct ox_node *concat, int rank,
+                        struct slices *out)
+{
+    *out = (struct slices){0};
+    for (size_t i = 0; i < concat->n_inputs; i++) {
+        struct ox_value *map = concat->inputs[i];
+        const struct slice one = {maker_of(rw, concat, map), map, out->all};
+        if (!map || ox_dtype_of_value(rw, map) != OX_FLOAT32 || ox_rank_of(rw, map) != rank)
+            return false;
+        const int64_t channels = channels_of(rw, map, one.node, rank);
+        if (channels < 1 || OX_ADD_OVERFLOWS(out->all, channels, &out->all))
+            return false;
+        if (one.node)
+            out->made[out->n_made++] = one;
+        else
+            out->copied[out->n_copied++] = one;
+        out->own += one.node ? channels : 0;
+    }
+    sort(out->made, out->n_made);
+    return out->n_made > 0;
+}
+
+/* Elementwise operators read what is joined from where it lies (fuse_steps.c): others do not. */
+static bool is_read_by_maps(struct ox_rewrite *rw, const struct ox_value *whole)
+{
+    static const char *const readers[] = {"FusedConv", "ConvChain", "MaxPool", "AveragePool"};
+    size_t n = 0;
+    for (size_t i = 0; i < rw->graph->n_nodes; i++) {
+        const struct ox_node *node = rw->graph->nodes[i];
+        bool reads = false, good = false;
+        for (size_t k = 0; k < node->n_inputs && !ox_rw_gone(rw, node); k++)
+            reads |= node->inputs[k] == whole;
+        for (size_t k = 0; reads && k < OX_COUNT(readers); k++)
+            good |= ox_is_domain_op(node, OX_OWN_DOMAIN, readers[k]);
+        if (reads && !good)
+            return false;
+        n += reads;
+    }
+    return n > 0;
+}
+
+/* Copying a few channels less is not worth lines that are written in pieces. */
+static bool is_worth(struct ox_rewrite *rw, const struct slices *s, const struct ox_value *whole)
+{
+    enum { SHARE = 4 };
+    return s->n_copied == 0 || (s->own >= s->all / SHARE && is_read_by_maps(rw, whole));
+}
+
+/* The Concat copies what is left into `before`, which the others made. */
+static void copy_rest(struct ox_rewrite *rw, struct ox_node *concat, const struct slices *s,
+                      struct ox_value *before)
+{
+    struct ox_value *in[1 + MOST] = {before};
+    int64_t at[MOST];
+    for (size_t i = 0; i < s->n_copied; i++) {
+        in[1 + i] = s->copied[i].map;
+        at[i] = s->copied[i].at;
+    }
+    ox_rw_become(rw, concat, "JoinMaps", OX_OWN_DOMAIN, in, 1 + s->n_copied);
+    ox_rw_clear_attrs(rw, concat);
+    rw->failed |= !ox_node_set_ints(concat, "at", at, s->n_copied);
+}
+
 static void look_at(struct ox_rewrite *rw, struct ox_node *concat)
 {
-    struct slice slices[MOST];
+    struct slices s;
     struct ox_value *whole = concat->outputs[0], *before = NULL;
     const int64_t axis = ox_attr_int(concat, "axis", 0);
     const size_t n = concat->n_inputs;
     const int rank = (int)ox_rank_of(rw, whole);
-    int64_t all = 0;
-    if (concat->n_outputs != 1 || n < 2 || n > MOST || rank < 3 || (axis != rank - 1 && axis != -1))
+    if (concat->n_outputs != 1 || n < 2 || n > MOST || rank < 3 ||
+        (axis != rank - 1 && axis != -1) || !find_slices(rw, concat, rank, &s) ||
+        !is_worth(rw, &s, whole))
         return;
-    for (size_t i = 0; i < n; i++) {
-        slices[i] = (struct slice){maker_of(rw, concat, concat->inputs[i]), all};
-        const int64_t channels = slices[i].node ? channels_of(rw, slices[i].node) : 0;
-        if (channels < 1 || OX_ADD_OVERFLOWS(all, channels, &all))
-            return;
-    }
-    sort(slices, n);
-    ox_rw_remove(rw, concat);
-    for (size_t i = 0; i < n; i++) {
-        struct ox_node *node = slices[i].node;
-        struct ox_value *in[N_IN] = {NULL}, *made = whole;
-        for (size_t k = 0; k < IN_JOINED; k++)
+    if (s.n_copied == 0)
+        ox_rw_remove(rw, concat);
+    for (size_t i = 0; i < s.n_made; i++) {
+        struct ox_node *node = s.made[i].node;
+        struct ox_value *in[MOST_IN] = {NULL}, *made = whole;
+        const size_t joined = joined_input(node);
+        for (size_t k = 0; k < joined; k++)
             in[k] = ox_input(node, k);
-        in[IN_JOINED] = before;
-        if (i + 1 < n)
+        in[joined] = before;
+        if (i + 1 < s.n_made || s.n_copied)
             made = ox_rw_value(rw, node->outputs[0]->name, ox_rw_type(rw, whole));
-        rw->failed |= !made || !ox_node_set_int(node, "join_channels", all) ||
-                      !ox_node_set_int(node, "join_at", slices[i].at);
+        rw->failed |= !made || !ox_node_set_int(node, "join_channels", s.all) ||
+                      !ox_node_set_int(node, "join_at", s.made[i].at);
         if (rw->failed)
             return;
-        ox_rw_become(rw, node, "FusedConv", OX_OWN_DOMAIN, in, before ? N_IN : node->n_inputs);
+        ox_rw_become(rw, node, node->op_type, OX_OWN_DOMAIN, in,
+                     before ? joined + 1 : node->n_inputs);
         ox_rw_set_output(rw, node, 0, made);
         before = made;
     }
+    if (s.n_copied)
+        copy_rest(rw, concat, &s, before);
 }
 
 enum ox_status ox_pass_join_maps(struct ox_rewrite *rw, struct ox_graph *graph,

@@ -141,7 +141,7 @@ static void from_patch(const struct job *j, struct ox_depthwise *d, const float 
 /* The bias is where sums begin. */
 static bool is_bare(const struct ox_epilogue *end)
 {
-    return !end->residual && end->scale == 0;
+    return (!end->residual || end->residual_last) && end->scale == 0;
 }
 
 bool ox_conv_depthwise_begin(struct ox_depthwise *d, const struct ox_epilogue *end, size_t first)
@@ -150,21 +150,20 @@ bool ox_conv_depthwise_begin(struct ox_depthwise *d, const struct ox_epilogue *e
     d->bias = bare && end->col_bias ? end->col_bias + first : NULL;
     d->lo = clip ? end->lo : -INFINITY;
     d->hi = clip ? end->hi : INFINITY;
-    return clip || (bare && end->act == OX_ACT_NONE);
+    return !end->residual && (clip || (bare && end->act == OX_ACT_NONE));
 }
 
 void ox_conv_depthwise_end(const struct ox_compute *t, const struct ox_depthwise *d,
                            const struct ox_epilogue *end, size_t row, size_t first, size_t n,
                            float *out)
 {
-    const bool bare = is_bare(end);
-    if (bare && end->act == OX_ACT_ROW && d->out_pixel == d->channels) {
-        end->row(end->row_arg, n * d->channels, out);
-        return;
-    }
     struct ox_epilogue own = ox_end_at(end, row, first);
     own.row_bias = NULL;
-    own.col_bias = bare ? NULL : own.col_bias;
+    if (is_bare(end) && end->act != OX_ACT_LEAKY) {
+        ox_end_rows(t, n, d->channels, out, d->out_pixel, &own);
+        return;
+    }
+    own.col_bias = is_bare(end) ? NULL : own.col_bias;
     ox_end_all(t, n, d->channels, out, d->out_pixel, &own);
 }
 

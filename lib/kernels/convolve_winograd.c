@@ -332,22 +332,66 @@ static void end_tile(const struct job *j, size_t image, size_t pixel, size_t col
     }
 }
 
-/* What is done to few floats at a time takes long: the pixels of a tile go through their activation together and are copied then. */
-static void act_aside(const struct job *j, struct ox_winograd_out *w, float *out)
+static void add_pixel(size_t n, const float *restrict a, const float *restrict b,
+                      float *restrict to)
 {
+    enum { PIECE = 16 };
+    size_t i = 0;
+    for (; i + PIECE <= n; i += PIECE)
+        for (size_t k = i; k < i + PIECE; k++)
+            to[k] = a[k] + b[k];
+    for (; i < n; i++)
+        to[i] = a[i] + b[i];
+}
+
+/* Whether tiles are ended beside the output. */
+static bool ends_aside(const struct ox_epilogue *end)
+{
+    return end->scale == 0 && (end->act == OX_ACT_ROW || end->act == OX_ACT_LEAKY ||
+                               (end->residual && end->residual_last));
+}
+
+/* The pixels of a tile are in lines far apart: they come nearer while others are worked out. */
+static void fetch_tile(const struct ox_winograd_out *w, const float *at, size_t row, size_t pixel)
+{
+    enum { LINE = 16 };
+    for (size_t y = 0; y < w->rows; y++)
+        for (size_t x = 0; x < w->cols; x++)
+            for (size_t i = 0; i < w->channels; i += LINE)
+                __builtin_prefetch(at + y * row + x * pixel + i, 0, 3);
+}
+
+/* What is done to few floats at a time takes long: the pixels of a tile go through their activation together, and are copied then. A
+ * residual behind it is added meanwhile. */
+static void end_aside(const struct job *j, struct ox_winograd_out *w, float *out)
+{
+    const struct ox_epilogue *end = j->end;
+    const float *residual = end->residual_last ? w->residual : NULL;
     float tile[16 * OX_TILE_COLS_MAX];
     w->out = tile;
     w->pixel = w->channels;
     w->row = w->cols * w->channels;
+    if (residual) {
+        fetch_tile(w, residual, w->residual_row, w->residual_pixel);
+        w->residual = NULL;
+    }
+    fetch_tile(w, out, j->c->out[1] * j->c->out_pixel, j->c->out_pixel);
     j->t->winograd_out[form(j->c, j->tile)](w);
-    const struct ox_epilogue leaky = {.act = j->end->act, .alpha = j->end->alpha};
-    if (j->end->act == OX_ACT_ROW)
-        j->end->row(j->end->row_arg, w->rows * w->row, tile);
-    else
+    const struct ox_epilogue leaky = {.act = OX_ACT_LEAKY, .alpha = end->alpha};
+    if (end->act == OX_ACT_ROW)
+        end->row(end->row_arg, w->rows * w->row, tile);
+    else if (end->act == OX_ACT_LEAKY)
         j->t->finish(w->rows * w->row, &leaky, tile);
-    for (size_t y = 0; y < w->rows; y++)
-        ox_conv_copy_pixels(w->cols, w->channels, tile + y * w->row, w->channels,
-                            out + y * j->c->out[1] * j->c->out_pixel, j->c->out_pixel);
+    for (size_t y = 0; y < w->rows; y++) {
+        const float *from = tile + y * w->row;
+        float *to = out + y * j->c->out[1] * j->c->out_pixel;
+        if (!residual)
+            ox_conv_copy_pixels(w->cols, w->channels, from, w->channels, to, j->c->out_pixel);
+        for (size_t x = 0; residual && x < w->cols; x++)
+            add_pixel(w->channels, from + x * w->channels,
+                      residual + y * w->residual_row + x * w->residual_pixel,
+                      to + x * j->c->out_pixel);
+    }
 }
 
 /* Channels [col, col + cols) of tiles whose products are `ld` apart. */
@@ -356,11 +400,10 @@ static void outputs(const struct job *j, size_t first, size_t n, size_t col, siz
 {
     const struct ox_conv *c = j->c;
     const struct ox_epilogue *end = j->end;
-    const bool linear = (!end->residual || !end->residual_last) && end->scale == 0;
-    const bool aside =
-        linear && (end->act == OX_ACT_ROW || end->act == OX_ACT_LEAKY) && cols <= OX_TILE_COLS_MAX;
-    const bool clip = linear && end->act == OX_ACT_CLIP;
-    const bool plain = aside || clip || (linear && end->act == OX_ACT_NONE);
+    const bool aside = ends_aside(end);
+    const bool plain =
+        aside || (end->scale == 0 && (end->act == OX_ACT_CLIP || end->act == OX_ACT_NONE));
+    const bool clip = plain && end->act == OX_ACT_CLIP;
     struct ox_winograd_out w = {.channels = cols,
                                 .plane = j->out_plane,
                                 .row = c->out[1] * c->out_pixel,
@@ -376,7 +419,6 @@ static void outputs(const struct job *j, size_t first, size_t n, size_t col, siz
         const size_t pixel = y * c->out[1] + x;
         float *out = j->out + image * j->out_batch + pixel * c->out_pixel + col;
         w.in = m + i * ld;
-        w.out = out;
         w.rows = (unsigned)ox_least(j->tile, c->out[0] - y);
         w.cols = (unsigned)ox_least(j->tile, c->out[1] - x);
         w.residual =
@@ -384,9 +426,10 @@ static void outputs(const struct job *j, size_t first, size_t n, size_t col, siz
                 ? end->residual + (image * c->out[0] * c->out[1] + pixel) * end->residual_ld + col
                 : NULL;
         if (aside) {
-            act_aside(j, &w, out);
+            end_aside(j, &w, out);
             continue;
         }
+        w.out = out;
         j->t->winograd_out[form(j->c, j->tile)](&w);
         if (!plain)
             end_tile(j, image, pixel, col, &w);
@@ -401,7 +444,9 @@ static void run_task(void *arg, size_t i, size_t slot)
     float *m = v + points(j->c, j->tile) * j->in_plane;
     inputs(j, first, n, v);
     products(j, n, v, m);
-    outputs(j, first, n, 0, j->c->out_channels, m, j->c->out_channels);
+    const size_t all = j->c->out_channels, some = ends_aside(j->end) ? OX_TILE_COLS_MAX : all;
+    for (size_t col = 0; col < all; col += some)
+        outputs(j, first, n, col, ox_least(some, all - col), m + col, all);
 }
 
 static void inputs_task(void *arg, size_t i, size_t slot)

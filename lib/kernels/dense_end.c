@@ -4,12 +4,18 @@
 void ox_end_rows(const struct ox_compute *t, size_t rows, size_t cols, float *c, size_t ldc,
                  const struct ox_epilogue *end)
 {
-    if (end->act != OX_ACT_ROW && !(end->residual && end->residual_last))
+    const bool acts = end->act == OX_ACT_ROW, adds = end->residual && end->residual_last;
+    if (!acts && !adds)
         return;
+    /* What is done to few floats at a time takes long. */
+    if (ldc == cols && (!adds || end->residual_ld == cols)) {
+        cols *= rows;
+        rows = rows > 0;
+    }
     for (size_t i = 0; i < rows; i++) {
-        if (end->act == OX_ACT_ROW)
+        if (acts)
             end->row(end->row_arg, cols, c + i * ldc);
-        if (end->residual && end->residual_last) {
+        if (adds) {
             const struct ox_epilogue add = {.residual = end->residual + i * end->residual_ld};
             t->finish(cols, &add, c + i * ldc);
         }

@@ -33,6 +33,14 @@ enum ox_status ox_fused_activation_by(const struct ox_run *r, const char *by, co
 const float *ox_fused_scaled(struct ox_run *r, const struct ox_tensor *weights,
                              const struct ox_tensor *scale, size_t groups, struct ox_error *err);
 
+/* Where the `own` channels of an output, whose channels are last, are a slice of a larger map's: the channels of that (`own` where they
+ * are all), and where the slice begins. By the attributes join_channels and join_at. */
+enum ox_status ox_fused_slice(const struct ox_run *r, int64_t own, int64_t *all, int64_t *at,
+                              struct ox_error *err);
+/* The output that the slice is of: in the memory of input `joined`, whose other channels it has, or new without one. */
+enum ox_status ox_fused_whole(struct ox_run *r, size_t joined, unsigned rank, const int64_t *dims,
+                              struct ox_tensor **y, struct ox_error *err);
+
 /* MaxPool of our own domain: float32 or 8-bit integers of rank 4, channels last. */
 enum ox_status ox_fused_max_pool(struct ox_run *r, struct ox_error *err);
 

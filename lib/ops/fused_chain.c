@@ -1,6 +1,6 @@
 /* ConvChain: a pointwise FusedConv, a depthwise one and another pointwise one, each of the outer two optional, as one node on maps with
  * their channels last. Inputs: data, then weights, bias and scale of each of three stages, then a residual for the last. Attributes of
- * the depthwise stage are those of Conv; activation_0, alpha_0, beta_0 and so on are those of the stages. */
+ * the depthwise stage are those of Conv; activation_0, alpha_0, beta_0 and so on are those of the stages; residual_last as in FusedConv. */
 #include <string.h>
 
 #include "kernels/convolve_chain.h"
@@ -190,6 +190,7 @@ static enum ox_status read_ends(struct ox_run *r, struct job *job, struct ox_fus
         return ox_run_fail(r, err, OX_INPUT, "the residual has not the output's shape");
     struct ox_epilogue *last = &job->c.end[job->c.out_channels ? 2 : DEPTHWISE];
     last->residual = residual->data;
+    last->residual_last = ox_run_int(r, "residual_last", 0) != 0;
     last->residual_ld = (size_t)y->dims[3];
     return OX_OK;
 }

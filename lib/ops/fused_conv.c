@@ -1,6 +1,6 @@
 /* FusedConv: Conv over one or two axes with what follows it, in either layout. Inputs: data, weights (OIHW), bias (O), scale (O,
- * multiplies the sum before the bias), residual (of the output's shape and layout, added before the activation). With the attribute
- * `transposed` it is ConvTranspose (weights IOHW). With `join_channels` the output has so many of them, its own from `join_at` on, and
+ * multiplies the sum before the bias), residual (of the output's shape and layout, added before the activation, with the attribute
+ * `residual_last` behind it). With the attribute `transposed` it is ConvTranspose (weights IOHW). With `join_channels` the output has so many of them, its own from `join_at` on, and
  * the others of a sixth input, in whose memory it is made (without one they are not set): a Concat that is no copy. */
 #include <string.h>
 
@@ -34,12 +34,12 @@ struct job {
 /* Where the output is a slice of a larger one. */
 static enum ox_status read_slice(struct ox_run *r, struct job *job, struct ox_error *err)
 {
-    const int64_t all = ox_run_int(r, "join_channels", 0), at = ox_run_int(r, "join_at", 0);
-    const int64_t own = (int64_t)job->c.out_channels;
-    if (all == 0)
+    int64_t all, at;
+    OX_TRY(ox_fused_slice(r, (int64_t)job->c.out_channels, &all, &at, err));
+    if (all == (int64_t)job->c.out_channels)
         return OX_OK;
-    if (!job->out_last || at < 0 || own > all || at > all - own)
-        return ox_run_fail(r, err, OX_INPUT, "its channels are no slice of %lld", (long long)all);
+    if (!job->out_last)
+        return ox_run_fail(r, err, OX_INPUT, "its channels are not last");
     job->at = (size_t)at;
     job->c.out_pixel = (size_t)all;
     job->dims[job->rank - 1] = all;
@@ -202,6 +202,7 @@ static enum ox_status residual_of(struct ox_run *r, struct job *job, const struc
         return ox_run_fail(r, err, OX_INPUT, "the residual has not the output's shape");
     end->residual = residual->data;
     end->residual_ld = job->c.out_channels;
+    end->residual_last = ox_run_int(r, "residual_last", 0) != 0;
     if (job->out_last)
         return OX_OK;
     float *turned = ox_run_work(r, residual->n, sizeof(float), err);
@@ -210,21 +211,6 @@ static enum ox_status residual_of(struct ox_run *r, struct job *job, const struc
     ox_maps_to_nhwc(job->table, r->env, job->c.batch, job->c.out_channels,
                     job->c.out[0] * job->c.out[1], residual->data, turned, job->c.out_channels);
     end->residual = turned;
-    return OX_OK;
-}
-
-static enum ox_status make_output(struct ox_run *r, const struct job *job, struct ox_tensor **y,
-                                  struct ox_error *err)
-{
-    const struct ox_tensor *joined = ox_run_in(r, IN_JOINED);
-    if (!joined)
-        return ox_run_out(r, 0, OX_FLOAT32, job->rank, job->dims, y, err);
-    if (joined->dtype != OX_FLOAT32 || joined->rank != job->rank ||
-        memcmp(joined->dims, job->dims, job->rank * sizeof *job->dims) != 0)
-        return ox_run_fail(r, err, OX_INPUT, "the map to write into has not the output's shape");
-    OX_TRY(ox_run_out_reuse(r, 0, IN_JOINED, OX_FLOAT32, job->rank, job->dims, y, err));
-    if ((*y)->data != joined->data)
-        memcpy((*y)->data, joined->data, joined->n * sizeof(float));
     return OX_OK;
 }
 
@@ -238,7 +224,7 @@ static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
     struct ox_tensor *y;
     struct ox_fused_row row;
     struct ox_epilogue end = {.col_bias = job.packed->bias};
-    OX_TRY(make_output(r, &job, &y, err));
+    OX_TRY(ox_fused_whole(r, IN_JOINED, job.rank, job.dims, &y, err));
     if (!y->n)
         return OX_OK;
     OX_TRY(ox_fused_activation(r, &end, &row, err));

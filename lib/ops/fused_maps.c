@@ -116,23 +116,28 @@ static void copy_pixels(const struct ox_tensor *x, const size_t *row, const size
     }
 }
 
+/* Of floats the output may be a slice of a larger one, as in fused_conv.c. */
 static enum ox_status run_resize(struct ox_run *r, struct ox_error *err)
 {
+    enum { IN_JOINED = 4 };
     const struct ox_tensor *x = ox_run_in(r, 0);
     struct ox_tensor *shape, *y;
     struct ox_resize z;
+    int64_t all, at;
     if (!x || x->rank != 4 || !is_narrow(x))
         OX_TRY(check_maps(r, x, err));
     OX_TRY(ox_fused_first(r, x, true, &shape, err));
     OX_TRY(ox_resize_plan(r, shape, &z, err));
-    const int64_t dims[4] = {x->dims[0], z.axes[2].out, z.axes[3].out, x->dims[3]};
+    OX_TRY(ox_fused_slice(r, x->dims[3], &all, &at, err));
+    const int64_t dims[4] = {x->dims[0], z.axes[2].out, z.axes[3].out, all};
     if (z.axes[0].out != x->dims[0] || z.axes[1].out != x->dims[3] ||
         z.how.mode == OX_RESAMPLE_CUBIC || z.how.coordinates == OX_COORD_CROP || z.how.antialias)
         return ox_run_fail(r, err, OX_INTERNAL, "it resizes more than rows and columns");
     bool nearest = z.how.mode == OX_RESAMPLE_NEAREST;
     if (is_narrow(x) && !nearest)
         return ox_run_fail(r, err, OX_INTERNAL, "codes are not resized but to the nearest");
-    OX_TRY(ox_run_out(r, 0, x->dtype, 4, dims, &y, err));
+    OX_TRY(is_narrow(x) ? ox_run_out(r, 0, x->dtype, 4, dims, &y, err)
+                        : ox_fused_whole(r, IN_JOINED, 4, dims, &y, err));
     if (!y->n)
         return OX_OK;
     if (!x->n)
@@ -149,16 +154,16 @@ static enum ox_status run_resize(struct ox_run *r, struct ox_error *err)
         return ox_env_poll(r->env, err);
     }
     const struct ox_resizing how = {.batch = (size_t)dims[0],
-                                    .channels = (size_t)dims[3],
+                                    .channels = (size_t)x->dims[3],
                                     .in = {(size_t)x->dims[1], (size_t)x->dims[2]},
                                     .out = {rows, cols},
-                                    .in_pixel = (size_t)dims[3],
-                                    .out_pixel = (size_t)dims[3],
+                                    .in_pixel = (size_t)x->dims[3],
+                                    .out_pixel = (size_t)all,
                                     .row = row,
                                     .col = row + 2 * rows,
                                     .row_weight = nearest ? NULL : weights,
                                     .col_weight = nearest ? NULL : weights + rows};
-    ox_maps_resize(ox_compute(ox_cpu()), r->env, &how, x->data, y->data);
+    ox_maps_resize(ox_compute(ox_cpu()), r->env, &how, x->data, (float *)y->data + at);
     return ox_env_poll(r->env, err);
 }
 

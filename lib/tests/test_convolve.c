@@ -365,6 +365,7 @@ START_TEST(a_chain_gives_the_bits_of_its_stages)
     struct guarded work = guarded_new(&d, ox_chain_work(&t, env, &c), false);
     c.end[c.out_channels ? 2 : 1].residual = residual.at;
     c.end[c.out_channels ? 2 : 1].residual_ld = channels;
+    c.end[c.out_channels ? 2 : 1].residual_last = dice_between(&d, 0, 1);
     ox_chain_run(&t, env, &c, in.at, out.at, work.at);
     if (n)
         run_stages(&d, &t, &c, in.at, want.at);

@@ -140,6 +140,29 @@ START_TEST(convolution_takes_a_residual_and_channels_stay_last)
 }
 END_TEST
 
+/* Bottlenecks as YOLO and its like have them, the last of them where channels are joined; what broadcasts is left alone. */
+START_TEST(convolution_takes_a_residual_behind_its_activation)
+{
+    check_same("g (float[2,3,9,8] x) => (float[A,B,C,D] y) { "
+               "a = Conv <pads = [1,1,1,1]> (x, w0, w1) s = Sigmoid(a) b = Mul(a, s) "
+               "c = Conv <pads = [1,1,1,1]> (b, w2) t = Sigmoid(c) d = Mul(c, t) e = Add(b, d) "
+               "f = Conv (e, w3) h = Relu(f) i = Add(h, e) "
+               "k = Conv <pads = [1,1,1,1], group = 16> (i, w4) l = LeakyRelu(k) m = Sum(l, i) "
+               "n = Conv (x, w5) o = Relu(n) q = Concat <axis = 1> (m, o) y = Conv (q, w6) }",
+               LIST("16,3,3,3", "16", "16,16,3,3", "16,16,1,1", "16,1,3,3", "5,3,1,1", "4,21,1,1"),
+               DIMS(2, 3, 9, 8),
+               WANT({"FusedConv", 6}, {"Add", 0}, {"Sum", 0}, {"Concat", 0}, {"Transpose", 1}));
+    check_same("g (float[1,4,9,8] x) => (float[A,B,C,D] y) { "
+               "p = GlobalAveragePool(x) a = Conv (x, w0) b = Relu(a) c = Add(b, p) "
+               "d = Conv (c, w1) e = Relu(d) f = Add(e, c) g = Relu(f) y = Mul(e, g) }",
+               LIST("4,4,1,1", "4,4,1,1"), DIMS(1, 4, 9, 8),
+               WANT({"FusedConv", 2}, {"Add", 1}, {"Elementwise", 1}));
+    check_same("g (float[2,4,19] x) => (float[A,B,C] y) { "
+               "a = Conv <pads = [1,1]> (x, w0, w1) b = Relu(a) y = Add(b, x) }",
+               LIST("4,4,3", "4"), DIMS(2, 4, 19), WANT({"FusedConv", 1}, {"Add", 1}));
+}
+END_TEST
+
 START_TEST(groups_depthwise_and_padding_before)
 {
     check_same("g (float[1,8,7,7] x) => (float[A,B,C,D] y) { "
@@ -389,7 +412,27 @@ START_TEST(convolutions_write_into_what_joins_them)
                "j = Concat <axis = 1> (g, c, d) y = Conv (j, w5) }",
                LIST("16,3,3,3", "16", "7,16,1,1", "16,3,1,1", "16,16,3,3", "4,29,1,1"),
                DIMS(2, 3, 9, 8), WANT({"FusedConv", 5}, {"Concat", 0}, {"Transpose", 1}));
-    /* What others need too is copied. */
+    /* What others need too is copied, by itself or with all others. */
+    check_same("g (float[2,3,9,8] x) => (float[A,B,C,D] y) { a = Conv (x, w0) "
+               "m = MaxPool <kernel_shape = [2,2], strides = [2,2]> (a) b = Conv (m, w1) "
+               "c = ConvTranspose <strides = [2,2], output_padding = [1,0]> (b, w2) "
+               "d = Conv (a, w3) j = Concat <axis = 1> (c, a, d, a) e = Conv (j, w4) "
+               "f = MaxPool <kernel_shape = [1,1]> (j) k = Concat <axis = 1> (f, e) "
+               "n = BatchNormalization (k, w5, w6, w7, w8) h = Relu(n) y = Conv (h, w9) }",
+               LIST("5,3,1,1", "6,5,1,1", "6,7,2,2", "3,5,1,1", "2,20,1,1", "22", "22", "22", "+22",
+                    "3,22,1,1"),
+               DIMS(2, 3, 9, 8),
+               WANT({"JoinMaps", 1}, {"Elementwise", 1}, {"FusedConv", 6}, {"Transpose", 1}));
+    /* Resize makes slices too. */
+    check_same(
+        "g (float[2,3,5,4] x) => (float[A,B,C,D] y) { a = Conv (x, w0) "
+        "s = Constant <value_ints = [2,8,10,8]> () "
+        "b = Resize <mode = \"nearest\"> (a, , , s) c = Conv (b, w1) "
+        "d = Resize <mode = \"linear\"> (a, , , s) e = Concat <axis = 1> (c, d, b) "
+        "f = Conv (e, w2) k = Constant <value_ints = [1]> () l = Constant <value_ints = [4]> () "
+        "h = Constant <value_ints = [0]> () y = Slice(f, h, l, k) }",
+        LIST("8,3,1,1", "5,8,1,1", "6,21,3,3"), DIMS(2, 3, 5, 4),
+        WANT({"JoinMaps", 1}, {"Resize", 2}, {"Concat", 0}, {"FusedConv", 3}));
     check_same("g (float[1,3,9] x) => (float[A,B,C] y) { a = Conv (x, w0) b = Conv (x, w1) "
                "c = Conv (b, w2) j = Concat <axis = 1> (a, b, c) y = Conv (j, w3) }",
                LIST("4,3,1", "5,3,1", "6,5,1", "2,15,1"), DIMS(1, 3, 9),
@@ -421,6 +464,11 @@ START_TEST(large_blocks_around_depthwise_run_in_strips)
                "r = Conv <strides = [2,2]> (x, w6) e = Conv (d, w7) f = Add(e, r) y = Relu(f) }",
                LIST("160,5,1,1", "160", "1", "+1", "160,1,3,3", "160", "6,5,1,1", "6,160,1,1"),
                DIMS(1, 5, 60, 60), WANT({"ConvChain", 1}, {"FusedConv", 1}, {"Add", 0}));
+    check_same("g (float[1,6,40,40] x) => (float[A,B,C,D] y) { a = Conv (x, w0, w1) b = Relu(a) "
+               "c = Conv <group = 24, pads = [1,1,1,1]> (b, w2, w3) d = Relu(c) e = Conv (d, w4) "
+               "s = Sigmoid(e) f = Mul(e, s) g = Add(f, x) y = Conv (g, w5) }",
+               LIST("24,6,1,1", "24", "24,1,3,3", "24", "6,24,1,1", "2,6,1,1"), DIMS(1, 6, 40, 40),
+               WANT({"ConvChain", 1}, {"FusedConv", 1}, {"Add", 0}));
 }
 END_TEST
 
@@ -483,6 +531,7 @@ int main(void)
 {
     const TTest *const tests[] = {convolution_takes_batch_norm_and_relu,
                                   convolution_takes_a_residual_and_channels_stay_last,
+                                  convolution_takes_a_residual_behind_its_activation,
                                   groups_depthwise_and_padding_before,
                                   one_axis_and_swish,
                                   maps_between_convolutions,
