@@ -3,10 +3,9 @@
 #include <stdbool.h>
 
 #include "kernels/few_bits.h"
+#include "kernels/inline.h"
 
 enum { COLS = 2 };
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* A column's place in a block. */
 struct column_at {

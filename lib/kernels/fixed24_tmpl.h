@@ -1,8 +1,7 @@
 /* Products by weights of 24 bits for one width of vectors. The includer defines FIXED24_KERNELS, what is made here, LOAD_WORDS(p) and
  * FOURTH(x, y, z), the numbers that the low bytes of three vectors make, with zeros below. */
 #include "kernels/fixed24.h"
-
-#define INLINE static inline __attribute__((always_inline))
+#include "kernels/inline.h"
 
 /* Sums that there are registers for; rows at once. */
 enum { SUMS = VW > 8 ? 4 : 2, PANEL = 4 * VW };

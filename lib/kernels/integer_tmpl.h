@@ -8,7 +8,8 @@
  * there are registers for it, the includer defines IP, 4, and two panels are multiplied at a time by half of the rows: that loads
  * least for its products, and some processors load one vector in the time of two products.
  */
-#define INLINE static inline __attribute__((always_inline))
+#include "kernels/inline.h"
+
 #ifndef IP
 #define IP 2
 #endif

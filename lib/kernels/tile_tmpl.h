@@ -1,9 +1,8 @@
 /* Register tiles, products of few rows, and what ends a row: stamped for each
  * vector width. The includer has included vec_<isa>.h and defines MR, PANELS (that are summed at once where there are more than
  * one) and POINTERS (rows whose addresses all fit into registers); NR is two vectors. */
-#ifndef INLINE /* the emulation in tests/ builds no form of its own for each number of rows */
-#define INLINE static inline __attribute__((always_inline))
-#endif
+#include "kernels/inline.h"
+
 enum { NR = 2 * VW, LINE = 16, FAR = 128, PACK_AHEAD = 12, UNROLL = 4 };
 /* Two panels at once take half as many rows, and fewer loads for as many products: where a core does two products a cycle but loads
  * one vector, it is the loads that count. */

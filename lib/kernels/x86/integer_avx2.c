@@ -2,10 +2,10 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "kernels/inline.h"
 #include "kernels/integer.h"
 
 enum { ROWS = 6, LANES = 8, COLS = 2 * LANES, QUAD = 4 * COLS };
-#define INLINE static inline __attribute__((always_inline))
 
 INLINE __m256i load(const void *p)
 {

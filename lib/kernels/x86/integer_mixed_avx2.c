@@ -1,6 +1,7 @@
 /* Rows of bytes by panels of MIXED, for AVX2: four rows by sixteen columns, whose sums stay in registers until they are bytes. */
 #include <string.h>
 
+#include "kernels/inline.h"
 #include "kernels/x86/integer_end_avx2.h"
 
 enum {
@@ -11,7 +12,6 @@ enum {
     VECTOR = 32,
     QUAD = PARTS * VECTOR
 };
-#define INLINE static inline __attribute__((always_inline))
 
 INLINE __m256i load(const void *p)
 {
