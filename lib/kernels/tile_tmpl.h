@@ -470,9 +470,8 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
 
 /* The same of one run and one panel for few rows, which wait for the weights alone: a core reads more of them from far away when it
  * follows several parts of a run at once, and when the sums of all rows are made as they come. */
-RARELY_INLINE void few_panel(const struct ox_line *l, const struct ox_tile *out,
-                             const unsigned rows, const struct across to, size_t first,
-                             const float *weights, bool common)
+INLINE void few_panel(const struct ox_line *l, const struct ox_tile *out, const unsigned rows,
+                      const struct across to, size_t first, const float *weights, bool common)
 {
     enum { PARTS = 4, SOON = 256 };
     VF sum[MR][VECS];
