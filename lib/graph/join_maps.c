@@ -4,14 +4,14 @@
 #include "graph/match.h"
 #include "ops/fused.h"
 
-enum { IN_WEIGHTS = 1, MOST_IN = 6, MOST = 16 };
+enum { IN_WEIGHTS = 1, CONV_JOINED = 5, RESIZE_JOINED = 4, MOST_IN = 6, MOST = 16 };
 
 /* The input that a slice is written into; 0: the node writes none. */
 static size_t joined_input(const struct ox_node *node)
 {
     if (ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv"))
-        return ox_attr_int(node, "layout", 0) & OX_OUT_LAST ? 5 : 0;
-    return ox_is_domain_op(node, OX_OWN_DOMAIN, "Resize") ? 4 : 0;
+        return ox_attr_int(node, "layout", 0) & OX_OUT_LAST ? CONV_JOINED : 0;
+    return ox_is_domain_op(node, OX_OWN_DOMAIN, "Resize") ? RESIZE_JOINED : 0;
 }
 
 /* What makes a map for `concat` alone, and can write a slice; NULL. */
@@ -91,19 +91,15 @@ static bool find_slices(struct ox_rewrite *rw, const struct ox_node *concat, int
 static bool is_read_by_maps(struct ox_rewrite *rw, const struct ox_value *whole)
 {
     static const char *const readers[] = {"FusedConv", "ConvChain", "MaxPool", "AveragePool"};
-    size_t n = 0;
-    for (size_t i = 0; i < rw->graph->n_nodes; i++) {
-        const struct ox_node *node = rw->graph->nodes[i];
-        bool reads = false, good = false;
-        for (size_t k = 0; k < node->n_inputs && !ox_rw_gone(rw, node); k++)
-            reads |= node->inputs[k] == whole;
-        for (size_t k = 0; reads && k < OX_COUNT(readers); k++)
-            good |= ox_is_domain_op(node, OX_OWN_DOMAIN, readers[k]);
-        if (reads && !good)
+    const struct ox_use *uses = ox_rw_uses(rw, whole);
+    for (const struct ox_use *use = uses; use; use = use->next) {
+        bool good = false;
+        for (size_t k = 0; k < OX_COUNT(readers); k++)
+            good |= ox_is_domain_op(use->node, OX_OWN_DOMAIN, readers[k]);
+        if (!good)
             return false;
-        n += reads;
     }
-    return n > 0;
+    return uses != NULL;
 }
 
 /* Copying a few channels less is not worth lines that are written in pieces. */

@@ -160,12 +160,11 @@ struct job {
 /* Threads get as many groups each, and enough of them that one that is late can leave some to others. */
 static void share_tiles(const struct ox_compute *t, size_t slots, struct job *j)
 {
-    enum { EACH = 4, LEAST = 1 };
+    enum { EACH = 4 };
     j->groups = j->tiles ? (j->tiles + j->group - 1) / j->group : 1;
     j->step = slots > 1 ? 1 : t->mr;
     if (slots > 1 && j->groups < EACH * slots) {
-        const size_t most = j->tiles / ((size_t)LEAST * t->mr);
-        const size_t wanted = ox_least(EACH * slots, most);
+        const size_t wanted = ox_least(EACH * slots, j->tiles / t->mr);
         j->groups = ox_round_up(j->groups > wanted ? j->groups : wanted, slots);
     }
     j->group = ox_round_up((j->tiles + j->groups - 1) / j->groups, j->step);

@@ -1,7 +1,8 @@
 /* FusedConv: Conv over one or two axes with what follows it, in either layout. Inputs: data, weights (OIHW), bias (O), scale (O,
  * multiplies the sum before the bias), residual (of the output's shape and layout, added before the activation, with the attribute
- * `residual_last` behind it). With the attribute `transposed` it is ConvTranspose (weights IOHW). With `join_channels` the output has so many of them, its own from `join_at` on, and
- * the others of a sixth input, in whose memory it is made (without one they are not set): a Concat that is no copy. */
+ * `residual_last` behind it). With the attribute `transposed` it is ConvTranspose (weights IOHW). With `join_channels` the output has
+ * so many of them, its own from `join_at` on, and the others of a sixth input, in whose memory it is made (without one they are not
+ * set): a Concat that is no copy. */
 #include <string.h>
 
 #include "kernels/convolve.h"

@@ -1,10 +1,11 @@
-/* Maps that are slices of larger ones, and JoinMaps: input 0 with the other inputs, maps whose channels are last, in some of its channels, those from `at` on for each; in its
- * memory where nobody else needs it. What convolutions leave to be copied where they write into what joins them (fused_conv.c). */
+/* Maps that are slices of larger ones, and JoinMaps: input 0 with the other inputs, maps whose channels are last, in some of its
+ * channels, those from `at` on for each; in its memory where nobody else needs it. What convolutions leave to be copied where they write into what joins them (fused_conv.c). */
 #include <string.h>
 
 #include "ops/fast.h"
 #include "ops/fused.h"
 #include "ops/infer.h"
+#include "ops/parts.h"
 
 enum { MOST = 16 };
 
@@ -50,9 +51,11 @@ static void join_pixels(void *arg, size_t from, size_t to)
     const struct job *job = arg;
     for (size_t i = 0; i < job->n; i++) {
         const struct piece *p = &job->piece[i];
-        for (size_t k = from; k < to; k++)
-            memcpy(job->whole + k * job->channels + p->at, p->from + k * p->channels,
-                   p->channels * sizeof(float));
+        if (p->channels)
+            ox_parts_copy_rows(to - from, (const char *)(p->from + from * p->channels),
+                               p->channels * sizeof(float),
+                               (char *)(job->whole + from * job->channels + p->at),
+                               job->channels * sizeof(float), p->channels * sizeof(float));
     }
 }
 

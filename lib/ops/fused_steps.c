@@ -6,6 +6,7 @@
 
 #include "ops/fast.h"
 #include "ops/int8.h"
+#include "ops/parts.h"
 #include "ops/rules.h"
 
 enum {
@@ -128,10 +129,10 @@ static void gather(const struct job *job, size_t from, size_t n, float *to)
 static void gather_rows(const struct job *job, size_t row, size_t rows, float *to)
 {
     for (size_t i = 0; i < job->n_parts; to += job->part[i].n, i++) {
-        const size_t n = job->part[i].n;
-        const float *from = job->part[i].data + row * n;
-        for (size_t k = 0; k < rows; k++)
-            copy(n, from + k * n, to + k * job->row);
+        const size_t n = job->part[i].n, bytes = n * sizeof *to;
+        if (n)
+            ox_parts_copy_rows(rows, (const char *)(job->part[i].data + row * n), bytes, (char *)to,
+                               job->row * sizeof *to, bytes);
     }
 }
 

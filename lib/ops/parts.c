@@ -18,8 +18,8 @@ struct copying {
 };
 
 /* Short rows in line: a call a row costs more than they do. */
-static void copy_rows(size_t rows, const char *from, size_t from_step, char *to, size_t to_step,
-                      size_t bytes)
+void ox_parts_copy_rows(size_t rows, const char *from, size_t from_step, char *to, size_t to_step,
+                        size_t bytes)
 {
     enum { BLOCK = 16, SHORT = 512 };
     if (bytes == 4 || bytes == 8) {
@@ -50,9 +50,9 @@ static void copy_whole_rows(void *arg, size_t from, size_t to)
         const size_t bytes = c->part[i].bytes;
         char *part = c->part[i].data + from * bytes;
         if (c->split && bytes)
-            copy_rows(to - from, whole, c->row, part, bytes, bytes);
+            ox_parts_copy_rows(to - from, whole, c->row, part, bytes, bytes);
         else if (bytes)
-            copy_rows(to - from, part, bytes, whole, c->row, bytes);
+            ox_parts_copy_rows(to - from, part, bytes, whole, c->row, bytes);
         whole += bytes;
     }
 }
