@@ -141,19 +141,20 @@ struct ox_pool {
 
 struct ox_compute {
     enum ox_cpu level;
-    unsigned mr, nr;       /* of a tile */
-    unsigned wide;         /* columns summed at once: nr, or two panels' */
-    unsigned width;        /* floats of a vector */
-    size_t depth_most;     /* of a block of k: left tile in L1 */
-    size_t block_floats;   /* of a packed block of the right side: in L2 */
-    size_t stream_ahead;   /* of struct ox_stream */
-    bool winograd_strided; /* is faster than the sum itself */
+    unsigned mr, nr;     /* of a tile */
+    unsigned wide;       /* columns summed at once: nr, or two panels' */
+    unsigned width;      /* floats of a vector */
+    size_t depth_most;   /* of a block of k: left tile in L1 */
+    size_t block_floats; /* of a packed block of the right side: in L2 */
+    size_t stream_ahead; /* of struct ox_stream */
     bool
         taps_together; /* Winograd's late weights are packed tap by tap within a channel: one stream instead of nine */
 
     /* What weights of F(2x2,3x3) and F(4x4,3x3) for a pair of channels cost that are transformed as they are used: in the
      * multiplications that are done meanwhile. */
     double late_weights[2];
+    /* The transforms of F(4x4,3x3) at stride 2, in channels whose products take as long; 0: it does not pay. */
+    double strided_transforms;
 
     void (*tile)(const struct ox_tile *t);
     void (*line)(const struct ox_line *l);

@@ -75,7 +75,7 @@ static struct winograd_way winograd_by(const struct ox_compute *t, const struct 
 static enum ox_conv_way winograd_strided(const struct ox_compute *t, const struct ox_conv *c,
                                          unsigned may)
 {
-    enum { PAIRS_MOST = 1 << 16, TILES_LEAST = 24, MORE = 12 };
+    enum { PAIRS_MOST = 1 << 16, TILES_LEAST = 24 };
     const double spots = (double)(((c->out[0] + 3) / 4) * ((c->out[1] + 3) / 4));
     const double tiles = (double)c->batch * spots;
     const bool fits = 81 * tiles * (double)c->in_channels <= LATE_FLOATS;
@@ -83,9 +83,9 @@ static enum ox_conv_way winograd_strided(const struct ox_compute *t, const struc
     const bool late = many || (fits && may & OX_CONV_PACKED_FOR_ONE_RUN);
     const double weights = late ? late_cost(t->late_weights[1], tiles)
                                 : 36 * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
-    if (!t->winograd_strided || !(may & OX_CONV_MAY_WINOGRAD4) || !winograd(c, 2) ||
+    if (t->strided_transforms == 0 || !(may & OX_CONV_MAY_WINOGRAD4) || !winograd(c, 2) ||
         tiles < TILES_LEAST || (late && !fits) ||
-        way_cost(c, 81, spots, MORE, weights) >=
+        way_cost(c, 81, spots, t->strided_transforms, weights) >=
             way_cost(c, 9, (double)(c->out[0] * c->out[1]), 0, 9 * LOAD) * 0.9)
         return OX_CONV_INDIRECT;
     return late ? OX_CONV_WINOGRAD_STRIDED_LATE : OX_CONV_WINOGRAD_STRIDED;
@@ -116,7 +116,7 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
         if (way != OX_CONV_INDIRECT)
             return way;
     }
-    if (ox_conv_narrow_fits(c))
+    if (ox_conv_narrow_fits(t, c))
         return OX_CONV_PADDED;
     return winograd_strided(t, c, may);
 }

@@ -26,10 +26,9 @@ void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const stru
                       const float *packed, const float *in, float *out,
                       const struct ox_epilogue *end, float *work);
 
-/* What OX_CONV_PADDED takes: the most channels, rows of a kernel, and lines that these span; of a group the most channels and taps. */
-enum { OX_CONV_NARROW_CHANNELS = 12, OX_CONV_NARROW_ROWS = 16, OX_CONV_NARROW_LINES = 64 };
-enum { OX_CONV_NARROW_GROUP = 32, OX_CONV_NARROW_TAPS = 64 };
-bool ox_conv_narrow_fits(const struct ox_conv *c);
+/* What OX_CONV_PADDED takes: the most rows of a kernel, lines that these span, and taps that are no run. */
+enum { OX_CONV_NARROW_ROWS = 16, OX_CONV_NARROW_LINES = 64, OX_CONV_NARROW_TAPS = 64 };
+bool ox_conv_narrow_fits(const struct ox_compute *t, const struct ox_conv *c);
 size_t ox_conv_narrow_work(const struct ox_conv *c, const struct ox_env *env);
 void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
                     const float *packed, const float *in, float *out, const struct ox_epilogue *end,

@@ -18,8 +18,9 @@ struct job {
     size_t in_batch, out_batch;
     size_t across; /* floats of a framed line */
     size_t lines;  /* of the ring */
-    size_t rows;   /* of the output, in a task */
-    size_t slot;   /* floats of a ring */
+    size_t all;    /* rows of the output */
+    size_t tasks;
+    size_t slot; /* floats of a ring */
 };
 
 static size_t height(const struct ox_conv *c)
@@ -40,14 +41,23 @@ static bool is_run(const struct ox_conv *c)
     return c->groups == 1 && c->dilation[1] == 1;
 }
 
-bool ox_conv_narrow_fits(const struct ox_conv *c)
+/* Of more channels the copy pays where several taps read it, tiles of a line are high, and the weights, which every line goes past, and
+ * the lines stay near. */
+bool ox_conv_narrow_fits(const struct ox_compute *t, const struct ox_conv *c)
 {
+    enum { FEW = 12, GROUP = 32, CHANNELS = 64, DEPTH = 1024, LINES = 1 << 17, COUNT = 24 };
+    const size_t taps = c->kernel[0] * c->kernel[1], depth = c->in_channels / c->groups * taps;
     if (c->kernel[0] > OX_CONV_NARROW_ROWS || height(c) > OX_CONV_NARROW_LINES)
         return false;
-    if (is_run(c))
-        return c->in_channels <= OX_CONV_NARROW_CHANNELS;
-    return c->groups > 1 && c->kernel[0] * c->kernel[1] <= OX_CONV_NARROW_TAPS &&
-           c->in_channels / c->groups <= OX_CONV_NARROW_GROUP;
+    if (is_run(c) && c->in_channels <= FEW)
+        return true;
+    if (!is_run(c) && taps > OX_CONV_NARROW_TAPS)
+        return false;
+    if (c->groups > 1)
+        return c->in_channels / c->groups <= GROUP;
+    return taps > 1 && c->in_channels <= CHANNELS && depth <= DEPTH &&
+           (c->out_channels <= t->nr || c->out[1] >= COUNT) &&
+           depth * c->out_channels <= t->block_floats && framed(c) * height(c) <= LINES;
 }
 
 size_t ox_conv_narrow_work(const struct ox_conv *c, const struct ox_env *env)
@@ -149,9 +159,15 @@ static void run_task(void *arg, size_t i, size_t slot)
     const struct ox_conv *c = j->c;
     struct ring ring = {.zeros = j->work,
                         .room = j->work + (j->across + 15) / 16 * 16 + slot * j->slot};
-    const size_t all = c->batch * c->out[0];
-    for (size_t y = i * j->rows; y < all && y < (i + 1) * j->rows; y++)
+    for (size_t y = i * j->all / j->tasks; y < (i + 1) * j->all / j->tasks; y++)
         one_row(j, y / c->out[0], y % c->out[0], &ring);
+}
+
+/* Neighbouring tasks copy the lines that they share: not too many, but as many for each thread. */
+static size_t count_tasks(const struct job *j, size_t slots)
+{
+    const size_t tasks = ox_least(j->all / (2 * j->lines) + 1, TASKS);
+    return ox_least(ox_round_up(tasks, slots), j->all);
 }
 
 void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
@@ -172,12 +188,11 @@ void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct
                     .out_batch = ox_conv_out_batch(c),
                     .across = framed(c),
                     .lines = height(c),
-                    .rows = (all + TASKS - 1) / TASKS};
+                    .all = all};
     j.slot = (j.across * j.lines + 15) / 16 * 16;
     memset(work, 0, j.across * sizeof *work);
-    /* Neighbouring tasks copy the lines that they share: not too many tasks. */
-    j.rows = j.rows < 2 * j.lines ? 2 * j.lines : j.rows;
+    j.tasks = count_tasks(&j, ox_slots(env));
     const double flops = 2.0 * (double)(all * c->out[1]) * (double)c->out_channels *
                          (double)(c->kernel[0] * c->kernel[1] * c->in_channels / c->groups);
-    ox_spread(env, (all + j.rows - 1) / j.rows, flops, run_task, &j);
+    ox_spread(env, j.tasks, flops, run_task, &j);
 }

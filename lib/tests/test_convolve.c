@@ -178,7 +178,7 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
             c.groups = dice_between(d, 2, 4);
             c.in_channels = c.groups * dice_between(d, 1, 9);
             c.out_channels = c.groups * dice_between(d, 1, 20);
-        } else {
+        } else if (c.planar || dice_between(d, 0, 1)) {
             c.dilation[1] = 1;
         }
     }
@@ -600,13 +600,14 @@ START_TEST(stride_2_goes_by_winograd_where_tiles_are_many)
                             .in_pixel = 128,
                             .out_pixel = 128};
         const enum ox_conv_way wanted =
-            t->winograd_strided ? OX_CONV_WINOGRAD_STRIDED : OX_CONV_INDIRECT;
+            t->strided_transforms > 0 ? OX_CONV_WINOGRAD_STRIDED : OX_CONV_INDIRECT;
         ck_assert_int_eq(ox_conv_choose(t, &c, may), wanted);
         ck_assert_int_eq(ox_conv_choose(t, &c, 0), OX_CONV_INDIRECT);
         struct ox_conv other = c;
         other.in_channels = other.out_channels = 512;
-        ck_assert_int_eq(ox_conv_choose(t, &other, may),
-                         t->winograd_strided ? OX_CONV_WINOGRAD_STRIDED_LATE : OX_CONV_INDIRECT);
+        ck_assert_int_eq(ox_conv_choose(t, &other, may), t->strided_transforms > 0
+                                                             ? OX_CONV_WINOGRAD_STRIDED_LATE
+                                                             : OX_CONV_INDIRECT);
         other.batch = 2; /* too much to hold */
         ck_assert_int_eq(ox_conv_choose(t, &other, may), OX_CONV_INDIRECT);
         other = c;
@@ -617,6 +618,49 @@ START_TEST(stride_2_goes_by_winograd_where_tiles_are_many)
         other.stride[1] = 1;
         other.out[1] = 56;
         ck_assert_int_eq(ox_conv_choose(t, &other, may), OX_CONV_INDIRECT);
+    }
+}
+END_TEST
+
+START_TEST(lines_are_copied_where_several_taps_read_them_and_they_stay_near)
+{
+    for (unsigned level = 0; level < n_tables(); level++) {
+        const struct ox_compute *t = table_at(level);
+        struct ox_conv c = {.batch = 1,
+                            .groups = 1,
+                            .in_channels = 16,
+                            .out_channels = 16,
+                            .kernel = {3, 3},
+                            .stride = {2, 2},
+                            .dilation = {1, 1},
+                            .pad = {1, 1},
+                            .in = {64, 64},
+                            .out = {32, 32},
+                            .in_pixel = 16,
+                            .out_pixel = 16};
+        ck_assert_int_eq(ox_conv_choose(t, &c, 0), OX_CONV_PADDED);
+        struct ox_conv other = c;
+        other.dilation[0] = other.dilation[1] = other.pad[0] = other.pad[1] = 2;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_PADDED);
+        other = c; /* one tap */
+        other.kernel[0] = other.kernel[1] = 1;
+        other.pad[0] = other.pad[1] = 0;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
+        other = c; /* sums too long */
+        other.in_channels = other.in_pixel = 128;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
+        other = c; /* weights too many */
+        other.in_channels = other.in_pixel = 64;
+        other.out_channels = other.out_pixel = 1024;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
+        other = c; /* lines too long */
+        other.in[1] = 1 << 14;
+        other.out[1] = 1 << 13;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
+        other = c; /* several panels past few outputs */
+        other.out_channels = other.out_pixel = 4 * t->nr;
+        other.out[1] = 16;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
     }
 }
 END_TEST
@@ -633,6 +677,7 @@ int main(void)
     tcase_add_test(tc, winograd_keeps_the_error_that_is_documented);
     tcase_add_loop_test(tc, the_bits_are_the_same_for_any_number_of_threads, 0, N_WAYS);
     tcase_add_test(tc, phases_are_joined_where_they_are_narrow_and_alike);
+    tcase_add_test(tc, lines_are_copied_where_several_taps_read_them_and_they_stay_near);
     tcase_add_test(tc, stride_2_goes_by_winograd_where_tiles_are_many);
     suite_add_tcase(s, tc);
     return run_suite(s);

@@ -27,6 +27,7 @@ void ox_compute_avx512(struct ox_compute *t)
     if (!ox_cpu_is_amd()) { /* products are quicker, the rest is not */
         t->late_weights[0] = 270;
         t->late_weights[1] = 400;
+        t->strided_transforms = 55;
     }
     t->winograd_in[2] = winograd_in_strided;
     t->winograd_out[2] = winograd_out_strided;
