@@ -27,7 +27,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wpointer-arith -Wcast-qual -Wstri
 WERROR ?= -Werror
 FLAGS_release := -O3 -g1 -DNDEBUG -ffunction-sections -fdata-sections
 FLAGS_debug := -O0 -g3
-FLAGS_sanitize := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DOX_SANITIZE
+FLAGS_sanitize := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DOX_SANITIZE
 FLAGS_coverage := -O0 -g --coverage
 # Fixed addresses: the tables hold 30,000 pointers, and relocating them is half of what a small command takes.
 LINK_release := -no-pie
