@@ -34,8 +34,8 @@ struct ox_dense {
     size_t m, n, k;
     const float *a; /* element (i, p) at i * a_row + p * a_col; a_col of 1 is the fast way */
     size_t a_row, a_col;
-    const struct ox_made
-        *made; /* instead of a, where ox_dense_makes_rows(): by packed, batch 1; NULL: it is there */
+    const struct ox_made *
+        made; /* instead of a, where ox_dense_makes_rows(): by packed, batch 1; NULL: it is there */
     const float *packed; /* right side by ox_dense_pack(), one for all g; or NULL, and then: */
     const void *b; /* (p, j) at p * b_row + j * b_col; read in place when there are few rows */
     enum ox_weight_type b_type;

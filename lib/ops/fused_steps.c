@@ -52,10 +52,10 @@ struct ox_steps {
     const float *table; /* NULL: codes have a scale */
     const uint8_t *x_codes;
     uint8_t *y_codes;
-    struct part *part; /* NULL: x is there */
+    struct part *part;   /* NULL: x is there */
     size_t n_parts, row; /* elements of the last axis */
-    size_t stretch; /* elements; whole rows where they are joined and fit */
-    bool affine; /* the steps are what kernels/affine.h does at once */
+    size_t stretch;      /* elements; whole rows where they are joined and fit */
+    bool affine;         /* the steps are what kernels/affine.h does at once */
     size_t n, n_steps;
     struct step step[OX_MOST_STEPS];
 };

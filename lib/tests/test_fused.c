@@ -483,7 +483,7 @@ START_TEST(spelled_activations_are_seen)
 END_TEST
 
 /* DenseNet's and ResNet's second form: a batch norm and Relu in front of a convolution, of maps that others read too. */
-START_TEST(preactivations_are_worked_out_as_a_pointwise_convolution_reads_them)
+START_TEST(preactivations_are_worked_out_where_they_are_read)
 {
     static const char block[] =
         "{ a = Conv (x, w0) b = BatchNormalization (a, w1, w2, w3, w4) c = Relu(b) "
@@ -585,7 +585,7 @@ int main(void)
                                   linear_resize_slice_pad_and_reduce,
                                   branches_over_one_input_become_one_convolution,
                                   a_depthwise_sum_takes_its_input_in,
-                                  preactivations_are_worked_out_as_a_pointwise_convolution_reads_them,
+                                  preactivations_are_worked_out_where_they_are_read,
                                   preactivations_that_others_read_or_that_spread_stay,
                                   branches_with_groups_steps_and_one_axis_are_merged,
                                   branches_that_do_not_fit_stay,
