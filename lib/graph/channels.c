@@ -89,3 +89,27 @@ struct ox_value *ox_rounded_constant(struct ox_rewrite *rw, const char *name, en
     ox_tensor_release(tensor);
     return out;
 }
+
+static bool all_are(const struct ox_node *node, const char *name, int64_t want)
+{
+    size_t n;
+    const int64_t *list = ox_attr_ints(node, name, &n);
+    for (size_t i = 0; list && i < n; i++)
+        if (list[i] != want)
+            return false;
+    return true;
+}
+
+bool ox_conv_is_pointwise(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    enum { IN_WEIGHTS = 1 };
+    const struct ox_stored *w;
+    if (!ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv") || ox_attr_int(node, "transposed", 0) ||
+        ox_attr_int(node, "group", 1) != 1 || !(w = ox_rw_stored(rw, node->inputs[IN_WEIGHTS])) ||
+        w->rank < 3)
+        return false;
+    for (unsigned d = 2; d < w->rank; d++)
+        if (w->dims[d] != 1)
+            return false;
+    return all_are(node, "strides", 1) && all_are(node, "pads", 0);
+}

@@ -2,6 +2,7 @@
  * the map between them does not leave a core's cache. */
 #include <string.h>
 
+#include "graph/channels.h"
 #include "graph/match.h"
 #include "ops/fused.h"
 
@@ -21,23 +22,9 @@ static bool is_map_conv(struct ox_rewrite *rw, const struct ox_node *node)
     return w && w->rank == 4 && w->dims[0] > 0;
 }
 
-static bool all_are(const struct ox_node *node, const char *name, int64_t want)
-{
-    size_t n;
-    const int64_t *list = ox_attr_ints(node, name, &n);
-    for (size_t i = 0; list && i < n; i++)
-        if (list[i] != want)
-            return false;
-    return true;
-}
-
 static bool is_pointwise(struct ox_rewrite *rw, const struct ox_node *node)
 {
-    if (!is_map_conv(rw, node) || ox_attr_int(node, "group", 1) != 1)
-        return false;
-    const struct ox_stored *w = ox_rw_stored(rw, node->inputs[IN_WEIGHTS]);
-    return w->dims[2] == 1 && w->dims[3] == 1 && all_are(node, "strides", 1) &&
-           all_are(node, "pads", 0);
+    return is_map_conv(rw, node) && ox_conv_is_pointwise(rw, node);
 }
 
 static bool is_depthwise(struct ox_rewrite *rw, const struct ox_node *node)

@@ -10,7 +10,9 @@ enum { IN_WEIGHTS = 1, CONV_JOINED = 5, RESIZE_JOINED = 4, MOST_IN = 6, MOST = 1
 static size_t joined_input(const struct ox_node *node)
 {
     if (ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv"))
-        return ox_attr_int(node, "layout", 0) & OX_OUT_LAST ? CONV_JOINED : 0;
+        return ox_attr_int(node, "layout", 0) & OX_OUT_LAST && !ox_node_attr(node, "steps")
+                   ? CONV_JOINED
+                   : 0;
     return ox_is_domain_op(node, OX_OWN_DOMAIN, "Resize") ? RESIZE_JOINED : 0;
 }
 

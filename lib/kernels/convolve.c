@@ -192,6 +192,7 @@ static struct ox_dense as_product(const struct ox_conv *c)
                              .b_col = c->in_channels,
                              .a_row = c->in_pixel,
                              .a_col = 1,
+                             .made = c->made,
                              .c_row = c->out_pixel};
 }
 
@@ -219,6 +220,12 @@ bool ox_conv_reads_stored(const struct ox_compute *t, enum ox_conv_way way, cons
         return !c->transposed && c->groups == 1 && c->batch * c->out[0] * c->out[1] <= ROWS_MOST;
     }
     return false;
+}
+
+bool ox_conv_makes_rows(const struct ox_compute *t, enum ox_conv_way way, const struct ox_conv *c)
+{
+    return way == OX_CONV_POINTWISE && !c->stored &&
+           ox_dense_makes_rows(t, c->batch * c->out[0] * c->out[1], c->in_channels);
 }
 
 /* Of weights that are read where they lie so many output channels are packed at a time: they stay in L2. */
@@ -252,7 +259,7 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
     const struct ox_dense d = as_product(c);
     switch (way) {
     case OX_CONV_POINTWISE:
-        return c->stored ? ox_dense_work(t, env, &d) : 0;
+        return c->stored || c->made ? ox_dense_work(t, env, &d) : 0;
     case OX_CONV_DEPTHWISE:
         return ox_conv_depthwise_work(c, env);
     case OX_CONV_JOINED:

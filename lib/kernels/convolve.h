@@ -32,6 +32,7 @@ struct ox_conv {
         out_batch; /* floats from image to image; 0: in[0] * in[1] * in_pixel, and out so */
     const float *
         stored; /* what ox_conv_reads_stored() takes: the weights as ox_conv_pack() would; NULL: packed */
+    const struct ox_made *made; /* pixels instead of the input, where ox_conv_makes_rows(); NULL */
     bool planar; /* the input is NCHW (OX_CONV_PADDED only); in_pixel is then ignored */
     bool
         transposed; /* ConvTranspose: out = (in - 1) * stride + dilation * (kernel - 1) + 1 - pads; OX_CONV_INDIRECT, OX_CONV_JOINED */
@@ -64,6 +65,8 @@ void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_w
  * of which ox_conv_work() must know. The same bits. */
 bool ox_conv_reads_stored(const struct ox_compute *t, enum ox_conv_way way,
                           const struct ox_conv *c);
+/* Whether c->made may be set: pixels are made as they are read, each once. */
+bool ox_conv_makes_rows(const struct ox_compute *t, enum ox_conv_way way, const struct ox_conv *c);
 /* Floats of work that ox_conv_run() needs; SIZE_MAX when that overflows. */
 size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum ox_conv_way way,
                     const struct ox_conv *c);

@@ -193,6 +193,8 @@ static void plan(const struct ox_compute *t, const struct ox_dense *d, struct jo
 size_t ox_dense_work(const struct ox_compute *t, const struct ox_env *env, const struct ox_dense *d)
 {
     struct job j;
+    if (d->made)
+        return ox_made_work(t, env, d);
     if (ox_few(d))
         return ox_few_work(t, env, d);
     plan(t, d, &j);
@@ -243,22 +245,21 @@ static const float *right_side(const struct job *j, size_t offset, size_t k0, si
     return out;
 }
 
-/* Rows by columns of a block that were both made before: as many panels as are summed at once go past a part of the rows, which
- * stays in L2 with its sums. */
-static void past_panels(const struct job *j, const float *a, float *c, size_t row0, size_t col0,
-                        size_t rows, size_t cols)
+/* As many panels as are summed at once go past a part of the rows, which stays in L2 with its sums. */
+void ox_dense_past_panels(const struct ox_compute *t, const struct ox_dense *d, size_t depth,
+                          const float *a, size_t a_row, size_t row0, size_t rows, size_t col0,
+                          size_t cols, float *c)
 {
     enum { FAR = 1 << 17 }; /* floats that are more than a core keeps */
-    const struct ox_dense *d = j->d;
-    const size_t nr = j->t->nr, wide = j->t->wide;
+    const size_t nr = t->nr, wide = t->wide;
     const float *row;
     struct ox_line l = {.row = &row,
                         .rows = 1,
-                        .step = d->a_row,
+                        .step = a_row,
                         .ldc = d->c_row,
                         .panel = d->k * nr,
-                        .far = d->m <= j->t->mr && d->k >= FAR / d->n};
-    l.count = ox_even_part(rows, 2 * j->t->block_floats / (d->k + cols) + 1, j->t->mr);
+                        .far = d->m <= t->mr && d->k >= FAR / d->n};
+    l.count = ox_even_part(rows, 2 * t->block_floats / (d->k + cols) + 1, t->mr);
     for (size_t r = 0; r < rows; r += l.count) {
         struct ox_epilogue end;
         l.count = ox_least(l.count, rows - r);
@@ -268,15 +269,15 @@ static void past_panels(const struct job *j, const float *a, float *c, size_t ro
             l.cols = ox_least(wide, cols - col);
             for (size_t k0 = 0; k0 < d->k; k0 += l.run) {
                 l.b = d->packed + (col0 + col) * d->k + k0 * nr;
-                row = a + r * d->a_row + k0;
-                l.run = ox_least(j->by.depth, d->k - k0);
+                row = a + r * a_row + k0;
+                l.run = ox_least(depth, d->k - k0);
                 l.add = k0 > 0;
                 l.end = k0 + l.run == d->k ? &end : NULL;
-                j->t->line(&l);
+                t->line(&l);
             }
         }
         end = ox_end_at(&d->end, row0 + r, col0);
-        ox_end_rows(j->t, l.count, cols, c + r * d->c_row, d->c_row, &end);
+        ox_end_rows(t, l.count, cols, c + r * d->c_row, d->c_row, &end);
     }
 }
 
@@ -295,7 +296,7 @@ static void block(void *arg, size_t i, size_t slot)
     const float *a = d->a + g0 * d->a_batch[0] + g1 * d->a_batch[1] + row0 * d->a_row;
     float *c = d->c + g0 * d->c_batch[0] + g1 * d->c_batch[1] + row0 * d->c_row + col0;
     if (d->packed && d->a_col == 1) {
-        past_panels(j, a, c, row0, col0, rows, cols);
+        ox_dense_past_panels(t, d, j->by.depth, a, d->a_row, row0, rows, col0, cols, c);
         return;
     }
     float *work = j->work + slot * ox_round_up(j->right + j->left, 16);
@@ -355,6 +356,10 @@ void ox_dense_run(const struct ox_compute *t, struct ox_env *env, const struct o
     struct job j;
     if (d->m == 0 || d->n == 0)
         return;
+    if (d->made) {
+        ox_made_run(t, env, d, work);
+        return;
+    }
     if (d->k && ox_few(d)) {
         ox_few_run(t, env, d, work);
         return;

@@ -22,11 +22,20 @@ size_t ox_dense_packed(const struct ox_compute *t, size_t k, size_t n);
 void ox_dense_pack(const struct ox_compute *t, struct ox_env *env, size_t k, size_t n,
                    const void *b, enum ox_weight_type type, size_t b_row, size_t b_col, float *out);
 
+/* A left side that is made as it is read. */
+struct ox_made {
+    /* Rows [first, first + n), each of adjacent floats, one behind the other at `to`; on any thread. */
+    void (*rows)(const void *arg, size_t first, size_t n, float *to);
+    const void *arg;
+};
+
 /* c[g][m x n] = end(a[g][m x k] b[g][k x n]) for all g = (g0, g1) < (batch[0], batch[1]). */
 struct ox_dense {
     size_t m, n, k;
     const float *a; /* element (i, p) at i * a_row + p * a_col; a_col of 1 is the fast way */
     size_t a_row, a_col;
+    const struct ox_made *
+        made; /* instead of a, where ox_dense_makes_rows(): by packed, batch 1; NULL: it is there */
     const float *packed; /* right side by ox_dense_pack(), one for all g; or NULL, and then: */
     const void *b; /* (p, j) at p * b_row + j * b_col; read in place when there are few rows */
     enum ox_weight_type b_type;
@@ -41,6 +50,8 @@ struct ox_dense {
 /* Whether rows are so few that an unpacked right side is the better one, even when weights are constant. */
 bool ox_dense_wants_unpacked(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t b_row,
                              size_t b_col);
+/* Whether each of m rows of k would be made once, in parts that stay near; few are better made before, as what all columns read. */
+bool ox_dense_makes_rows(const struct ox_compute *t, size_t m, size_t k);
 /* Floats of work that ox_dense_run() needs; SIZE_MAX when that overflows. */
 size_t ox_dense_work(const struct ox_compute *t, const struct ox_env *env,
                      const struct ox_dense *d);

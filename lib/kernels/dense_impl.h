@@ -51,6 +51,17 @@ static inline size_t ox_block_ahead_step(const struct ox_block *b, size_t tiles)
     return (b->t->nr * sizeof(float) + tiles - 1) / tiles;
 }
 
+/* Rows by columns of a block that were both made before, columns packed: rows of `a` from row0 on, at steps of a_row. `depth` is that
+ * of a piece of k. */
+void ox_dense_past_panels(const struct ox_compute *t, const struct ox_dense *d, size_t depth,
+                          const float *a, size_t a_row, size_t row0, size_t rows, size_t col0,
+                          size_t cols, float *c);
+
+/* As ox_dense_work() and ox_dense_run() where the left side is made. */
+size_t ox_made_work(const struct ox_compute *t, const struct ox_env *env, const struct ox_dense *d);
+void ox_made_run(const struct ox_compute *t, struct ox_env *env, const struct ox_dense *d,
+                 float *work);
+
 /* Products of few rows by a right side that is not packed: they wait for memory. */
 bool ox_few(const struct ox_dense *d);
 /* As ox_dense_work() and ox_dense_run(), k not 0. */

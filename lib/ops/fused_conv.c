@@ -2,12 +2,15 @@
  * multiplies the sum before the bias), residual (of the output's shape and layout, added before the activation, with the attribute
  * `residual_last` behind it). With the attribute `transposed` it is ConvTranspose (weights IOHW). With `join_channels` the output has
  * so many of them, its own from `join_at` on, and the others of a sixth input, in whose memory it is made (without one they are not
- * set): a Concat that is no copy. */
+ * set): a Concat that is no copy. With the attribute `steps` the data are what an Elementwise would make of input 0 with `steps` and
+ * `joined` (fused_steps.h), whose operands are behind the sixth input: pixels are made as they are read. */
 #include <string.h>
 
 #include "kernels/convolve.h"
 #include "kernels/maps.h"
+#include "ops/fast.h"
 #include "ops/fused.h"
+#include "ops/fused_steps.h"
 #include "ops/infer.h"
 #include "ops/window.h"
 
@@ -30,6 +33,9 @@ struct job {
     size_t at;       /* channel of the output where its own begin */
     int64_t dims[4]; /* of the output, in its layout */
     struct packed_conv *packed;
+    struct ox_steps *steps; /* NULL: none */
+    struct ox_made made;
+    float *whole; /* what that made, where it is made before */
 };
 
 /* Where the output is a slice of a larger one. */
@@ -47,6 +53,21 @@ static enum ox_status read_slice(struct ox_run *r, struct job *job, struct ox_er
     return OX_OK;
 }
 
+/* What makes the data that is convolved, and how many channels it has. */
+static enum ox_status read_made(struct ox_run *r, struct job *job, int64_t *channels,
+                                struct ox_error *err)
+{
+    size_t row;
+    if (!ox_node_attr(r->node, "steps"))
+        return OX_OK;
+    if (!job->in_last)
+        return ox_run_fail(r, err, OX_INPUT, "its channels are not last");
+    OX_TRY(ox_steps_read(r, &job->steps, &row, err));
+    job->made = (struct ox_made){ox_steps_rows, job->steps};
+    *channels = (int64_t)row;
+    return OX_OK;
+}
+
 static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsigned rank,
                                  struct job *job, struct ox_error *err)
 {
@@ -61,6 +82,7 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
     if (!x || x->dtype != OX_FLOAT32 || x->rank != rank || rank < 3 || rank > 4)
         return ox_run_fail(r, err, OX_INPUT, "the data is no float32 of rank %u", rank);
     OX_TRY(ox_fused_first(r, x, job->in_last, &shape, err));
+    OX_TRY(read_made(r, job, &shape->dims[1], err));
     bool transposed = ox_run_int(r, "transposed", 0) != 0;
     int64_t in = shape->dims[1], out = transposed ? weights[1] : weights[0];
     bool fits = groups >= 1 && in % groups == 0 &&
@@ -176,10 +198,33 @@ static enum ox_status prepare_conv(struct ox_run *r, struct ox_error *err)
     return OX_OK;
 }
 
+static void make_some(void *arg, size_t from, size_t to)
+{
+    const struct job *job = arg;
+    job->made.rows(job->made.arg, from, to - from, job->whole + from * job->c.in_channels);
+}
+
+/* All that is convolved, before. */
+static const float *make_all(struct ox_run *r, struct job *job, struct ox_error *err)
+{
+    enum { GRAIN = 1 << 13 };
+    const size_t pixels = job->c.batch * job->c.in[0] * job->c.in[1], n = job->c.in_channels;
+    job->whole = ox_run_work(r, pixels * n, sizeof(float), err);
+    if (job->whole && n)
+        ox_fast_spread(r->env, pixels, GRAIN / n + 1, (double)n, make_some, job);
+    return job->whole;
+}
+
 /* Data in the layout that the kernel reads. */
 static const float *input_of(struct ox_run *r, struct job *job, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, IN_X);
+    if (job->steps && ox_conv_makes_rows(job->table, job->packed->way, &job->c)) {
+        job->c.made = &job->made;
+        return x->data;
+    }
+    if (job->steps)
+        return make_all(r, job, err);
     if (job->in_last || job->c.planar)
         return x->data;
     float *turned = ox_run_work(r, x->n, sizeof(float), err);

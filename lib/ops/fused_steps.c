@@ -2,8 +2,10 @@
  * operators run one by one. */
 #include "ops/fused_steps.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "kernels/affine.h"
 #include "ops/fast.h"
 #include "ops/int8.h"
 #include "ops/parts.h"
@@ -42,7 +44,7 @@ struct codes {
     struct ox_bytes_code code;
 };
 
-struct job {
+struct ox_steps {
     const float *x;
     float *y;
     const struct ox_bytes *bytes;
@@ -50,9 +52,10 @@ struct job {
     const float *table; /* NULL: codes have a scale */
     const uint8_t *x_codes;
     uint8_t *y_codes;
-    struct part *part; /* NULL: x is there */
-    size_t n_parts, row;
-    size_t stretch; /* elements; whole rows where they are joined and fit */
+    struct part *part;   /* NULL: x is there */
+    size_t n_parts, row; /* elements of the last axis */
+    size_t stretch;      /* elements; whole rows where they are joined and fit */
+    bool affine;         /* the steps are what kernels/affine.h does at once */
     size_t n, n_steps;
     struct step step[OX_MOST_STEPS];
 };
@@ -106,7 +109,7 @@ static void copy(size_t n, const float *from, float *to)
 }
 
 /* Elements [from, from + n) of the parts joined. */
-static void gather(const struct job *job, size_t from, size_t n, float *to)
+static void gather(const struct ox_steps *job, size_t from, size_t n, float *to)
 {
     size_t row = from / job->row, at = from % job->row, i = 0;
     for (; at >= job->part[i].n; i++)
@@ -126,7 +129,7 @@ static void gather(const struct job *job, size_t from, size_t n, float *to)
 }
 
 /* Whole rows, a part after the other. */
-static void gather_rows(const struct job *job, size_t row, size_t rows, float *to)
+static void gather_rows(const struct ox_steps *job, size_t row, size_t rows, float *to)
 {
     for (size_t i = 0; i < job->n_parts; to += job->part[i].n, i++) {
         const size_t n = job->part[i].n, bytes = n * sizeof *to;
@@ -136,9 +139,24 @@ static void gather_rows(const struct job *job, size_t row, size_t rows, float *t
     }
 }
 
+/* Elements [from, from + n) from x on, which may be `work`; `last` gets the result. */
+static void take_steps(const struct ox_steps *job, size_t from, size_t n, const float *x,
+                       float *work, float *last)
+{
+    for (size_t k = 0; k < job->n_steps; k++) {
+        const struct step *s = &job->step[k];
+        float *y = k + 1 == job->n_steps ? last : work;
+        if (s->unary)
+            s->unary(n, x, y, s->a, s->b);
+        else
+            apply_pair(s, from, n, x, y);
+        x = work;
+    }
+}
+
 static void run_stretches(void *arg, size_t first, size_t last)
 {
-    const struct job *job = arg;
+    const struct ox_steps *job = arg;
     float work[ROWS_STRETCH];
     for (size_t i = first; i < last; i++) {
         const size_t from = i * job->stretch, left = job->n - from;
@@ -154,16 +172,8 @@ static void run_stretches(void *arg, size_t first, size_t last)
         if (job->from.is)
             job->bytes->dequantize(n, job->x_codes + from, job->from.flip, job->from.code.zero,
                                    job->from.code.scale, work);
-        for (size_t k = 0; k < job->n_steps; k++) {
-            const struct step *s = &job->step[k];
-            /* The result may lie where input 0 does: it is written last. */
-            float *y = k + 1 == job->n_steps && !job->to.is ? job->y + from : work;
-            if (s->unary)
-                s->unary(n, x, y, s->a, s->b);
-            else
-                apply_pair(s, from, n, x, y);
-            x = work;
-        }
+        /* The result may lie where input 0 does: it is written last. */
+        take_steps(job, from, n, x, work, job->to.is ? work : job->y + from);
         if (job->to.is)
             job->bytes->quantize(n, work, &job->to.code, job->y_codes + from);
     }
@@ -217,7 +227,7 @@ static enum ox_status read_step(struct ox_run *r, const int64_t *field, const st
 }
 
 /* What input 0 and those joined to it make: its shape (without data) in *shape. */
-static enum ox_status read_parts(struct ox_run *r, const struct ox_tensor *x, struct job *job,
+static enum ox_status read_parts(struct ox_run *r, const struct ox_tensor *x, struct ox_steps *job,
                                  struct shape *shape, struct ox_error *err)
 {
     const int64_t joined = ox_run_int(r, "joined", 0);
@@ -226,6 +236,7 @@ static enum ox_status read_parts(struct ox_run *r, const struct ox_tensor *x, st
         return OX_NO_MEMORY;
     *shape = (struct shape){x->rank, x->n, dims};
     memcpy(dims, x->dims, x->rank * sizeof *dims);
+    job->row = x->rank ? (size_t)dims[x->rank - 1] : 1;
     if (!joined)
         return OX_OK;
     if (joined < 1 || (size_t)joined >= r->n_in || x->rank < 1)
@@ -270,7 +281,7 @@ static enum ox_status read_codes(struct ox_run *r, const char *name, enum ox_dty
     return OX_OK;
 }
 
-static enum ox_status read_ends(struct ox_run *r, const struct ox_tensor *x, struct job *job,
+static enum ox_status read_ends(struct ox_run *r, const struct ox_tensor *x, struct ox_steps *job,
                                 enum ox_dtype *dtype, struct ox_error *err)
 {
     const struct ox_tensor *zero = ox_run_in(r, (size_t)ox_run_int(r, "to", 0) + 1);
@@ -290,23 +301,108 @@ static enum ox_status read_ends(struct ox_run *r, const struct ox_tensor *x, str
     return OX_OK;
 }
 
+static enum ox_status read_steps(struct ox_run *r, const struct shape *shape, struct ox_steps *job,
+                                 struct ox_error *err)
+{
+    const struct ox_attr *steps = ox_node_attr(r->node, "steps");
+    if (!steps || steps->type != OX_ATTR_INTS || !steps->n || steps->n % OX_STEP_FIELDS ||
+        steps->n > OX_MOST_STEPS * OX_STEP_FIELDS)
+        return ox_run_fail(r, err, OX_INPUT, "there are no steps");
+    job->n_steps = steps->n / OX_STEP_FIELDS;
+    job->n = shape->n;
+    for (size_t k = 0; job->n && k < job->n_steps; k++)
+        OX_TRY(read_step(r, steps->ints + k * OX_STEP_FIELDS, shape, &job->step[k], err));
+    return OX_OK;
+}
+
+/* Whether the step's operand is an element for each of a row. */
+static bool is_by_column(const struct ox_steps *job, const struct step *s, enum ox_binary pair)
+{
+    return !s->unary && s->pair == ox_fast_rows()->binary[pair] && s->inner == 1 &&
+           s->count == job->row && s->count > 1;
+}
+
+/* Whether the chain is a batch norm, with or without limits. */
+static bool is_affine(const struct ox_steps *job)
+{
+    const struct step *s = job->step;
+    return job->n && (job->n_steps == 2 || job->n_steps == 3) &&
+           is_by_column(job, &s[0], OX_BINARY_MUL) && is_by_column(job, &s[1], OX_BINARY_ADD) &&
+           (job->n_steps == 2 || s[2].unary == ox_fast_rows()->unary[OX_UNARY_CLIP]);
+}
+
+enum ox_status ox_steps_read(struct ox_run *r, struct ox_steps **steps, size_t *row,
+                             struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_fast_in(r, 0);
+    struct ox_steps *job = ox_run_scratch(r, 1, sizeof *job, err);
+    struct shape shape;
+    if (!job)
+        return OX_NO_MEMORY;
+    if (!x)
+        return ox_run_fail(r, err, OX_INPUT, "the data is no float32");
+    *job = (struct ox_steps){.x = x->data};
+    OX_TRY(read_parts(r, x, job, &shape, err));
+    OX_TRY(read_steps(r, &shape, job, err));
+    job->affine = is_affine(job);
+    *steps = job;
+    *row = job->row;
+    return OX_OK;
+}
+
+static void affine_rows(const struct ox_steps *job, size_t first, size_t n, float *to)
+{
+    const struct step *s = job->step;
+    const struct part whole = {job->x, job->row}, *part = job->part ? job->part : &whole;
+    const bool limited = job->n_steps == 3;
+    struct ox_affine a = {.rows = n,
+                          .scale = s[0].data,
+                          .shift = s[1].data,
+                          .lo = limited ? s[2].a : -INFINITY,
+                          .hi = limited ? s[2].b : INFINITY,
+                          .y = to,
+                          .y_step = job->row};
+    for (size_t i = 0; i < (job->part ? job->n_parts : 1); i++) {
+        a.n = a.x_step = part[i].n;
+        a.x = part[i].data + first * a.n;
+        ox_affine(ox_fast_rows()->level, &a);
+        a.scale += a.n;
+        a.shift += a.n;
+        a.y += a.n;
+    }
+}
+
+void ox_steps_rows(const void *steps, size_t first, size_t n, float *to)
+{
+    const struct ox_steps *job = steps;
+    if (job->affine) {
+        affine_rows(job, first, n, to);
+        return;
+    }
+    const size_t near = job->row < STRETCH ? STRETCH / job->row : 1;
+    for (size_t i = 0; i < n; i += near) {
+        const size_t rows = near < n - i ? near : n - i;
+        const size_t from = (first + i) * job->row;
+        float *y = to + i * job->row;
+        if (job->part)
+            gather_rows(job, first + i, rows, y);
+        take_steps(job, from, rows * job->row, job->part ? y : job->x + from, y, y);
+    }
+}
+
 static enum ox_status run_steps(struct ox_run *r, struct ox_error *err)
 {
     const bool from = ox_run_int(r, "from", 0) != 0 || ox_run_int(r, "table", 0) != 0;
     const struct ox_tensor *x = from ? ox_run_in(r, 0) : ox_fast_in(r, 0);
     enum ox_dtype dtype = OX_FLOAT32;
-    const struct ox_attr *steps = ox_node_attr(r->node, "steps");
     struct ox_tensor *y;
-    if (!x || !steps || steps->type != OX_ATTR_INTS || !steps->n || steps->n % OX_STEP_FIELDS ||
-        steps->n > OX_MOST_STEPS * OX_STEP_FIELDS)
-        return ox_run_fail(r, err, OX_INPUT, "the data is no float32, or there are no steps");
+    if (!x)
+        return ox_run_fail(r, err, OX_INPUT, "the data is no float32");
     struct shape shape;
-    struct job job = {.x = x->data, .n_steps = steps->n / OX_STEP_FIELDS};
+    struct ox_steps job = {.x = x->data};
     OX_TRY(read_ends(r, x, &job, &dtype, err));
     OX_TRY(read_parts(r, x, &job, &shape, err));
-    job.n = shape.n;
-    for (size_t k = 0; job.n && k < job.n_steps; k++)
-        OX_TRY(read_step(r, steps->ints + k * OX_STEP_FIELDS, &shape, &job.step[k], err));
+    OX_TRY(read_steps(r, &shape, &job, err));
     if (job.part || from || job.to.is)
         OX_TRY(ox_run_out(r, 0, dtype, x->rank, shape.dims, &y, err));
     else

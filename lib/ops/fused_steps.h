@@ -6,6 +6,8 @@
 #ifndef OX_OPS_FUSED_STEPS_H
 #define OX_OPS_FUSED_STEPS_H
 
+#include "ops/op.h"
+
 enum ox_step_field {
     OX_STEP_KIND,     /* enum ox_step_kind */
     OX_STEP_FUNCTION, /* enum ox_unary, enum ox_binary */
@@ -19,5 +21,13 @@ enum ox_step_kind {
     OX_STEP_RIGHT
 }; /* where the chain's value stands */
 enum { OX_MOST_STEPS = 24 };
+
+/* Of another operator of our own domain with the attributes `steps` and `joined`: what they make of its input 0 and others, floats, until the
+ * kernel returns. *row: elements of the last axis. */
+struct ox_steps;
+enum ox_status ox_steps_read(struct ox_run *r, struct ox_steps **steps, size_t *row,
+                             struct ox_error *err);
+/* Rows [first, first + n) of the last axis, one behind the other; as struct ox_made has it. */
+void ox_steps_rows(const void *steps, size_t first, size_t n, float *to);
 
 #endif

@@ -241,6 +241,63 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
 }
 END_TEST
 
+/* A left side that lies somewhere, given row by row. */
+struct lying {
+    const float *from;
+    size_t k;
+};
+
+static void give_rows(const void *arg, size_t first, size_t n, float *to)
+{
+    const struct lying *l = arg;
+    memcpy(to, l->from + first * l->k, n * l->k * sizeof *to);
+}
+
+START_TEST(rows_that_are_made_as_they_are_read_give_the_same_bits)
+{
+    struct dice d = {(uint64_t)_i};
+    const struct ox_compute *t = table_at((unsigned)_i % n_tables());
+    const size_t n = dice_between(&d, 1, 150), k = dice_between(&d, 1, _i & 8 ? 1100 : 70);
+    const size_t m = dice_between(&d, 16 * t->mr, 400);
+    struct guarded a = guarded_new(&d, m * k, true), b = guarded_new(&d, k * n, true);
+    struct guarded want = guarded_new(&d, m * n, true), got = guarded_new(&d, m * n, true);
+    struct guarded bias = guarded_new(&d, n, true), residual = guarded_new(&d, m * n, true);
+    struct guarded packed = guarded_new(&d, ox_dense_packed(t, k, n), false);
+    const struct lying lying = {a.at, k};
+    const struct ox_made made = {give_rows, &lying};
+    ox_dense_pack(t, NULL, k, n, b.at, OX_WEIGHT_F32, n, 1, packed.at);
+    struct ox_dense p = {.m = m,
+                         .n = n,
+                         .k = k,
+                         .a = a.at,
+                         .a_row = k,
+                         .a_col = 1,
+                         .packed = packed.at,
+                         .c = want.at,
+                         .c_row = n,
+                         .end = {.col_bias = bias.at,
+                                 .residual = residual.at,
+                                 .residual_ld = n,
+                                 .residual_last = _i & 1,
+                                 .act = OX_ACT_CLIP,
+                                 .hi = INFINITY}};
+    ck_assert(ox_dense_makes_rows(t, m, k));
+    ox_dense_run(t, NULL, &p, NULL);
+    p.a = NULL;
+    p.made = &made;
+    p.c = got.at;
+    struct ox_env *env = ox_env_new();
+    ox_env_set_threads(env, 1 + (unsigned)_i % 3);
+    struct guarded work = guarded_new(&d, ox_dense_work(t, env, &p), false);
+    ox_dense_run(t, env, &p, work.at);
+    ck_assert(memcmp(want.at, got.at, m * n * sizeof(float)) == 0);
+    ox_env_release(env);
+    struct guarded *const all[] = {&a, &b, &want, &got, &bias, &residual, &packed, &work};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        guarded_free(all[i]);
+}
+END_TEST
+
 START_TEST(weights_of_two_bytes_give_what_they_are_worth)
 {
     struct dice d = {(uint64_t)_i + 99};
@@ -361,6 +418,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(tc, products_of_any_shape_are_near_the_sums_in_double, 0, 600);
     tcase_add_loop_test(tc, lines_of_any_size_are_near_the_sums_in_double, 0, 400);
     tcase_add_loop_test(tc, the_bits_are_the_same_for_any_number_of_threads, 0, 16);
+    tcase_add_loop_test(tc, rows_that_are_made_as_they_are_read_give_the_same_bits, 0, 48);
     tcase_add_loop_test(tc, weights_of_two_bytes_give_what_they_are_worth, 0, 24);
     tcase_add_test(tc, every_half_and_bfloat_widens_to_the_same_bits);
     tcase_add_test(tc, infinities_and_nans_pass_through_relu_as_numpy_has_it);

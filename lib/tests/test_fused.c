@@ -422,7 +422,7 @@ START_TEST(convolutions_write_into_what_joins_them)
                LIST("5,3,1,1", "6,5,1,1", "6,7,2,2", "3,5,1,1", "2,20,1,1", "22", "22", "22", "+22",
                     "3,22,1,1"),
                DIMS(2, 3, 9, 8),
-               WANT({"JoinMaps", 1}, {"Elementwise", 1}, {"FusedConv", 6}, {"Transpose", 1}));
+               WANT({"JoinMaps", 1}, {"Elementwise", 0}, {"FusedConv", 6}, {"Transpose", 1}));
     /* Resize makes slices too. */
     check_same(
         "g (float[2,3,5,4] x) => (float[A,B,C,D] y) { a = Conv (x, w0) "
@@ -482,6 +482,53 @@ START_TEST(spelled_activations_are_seen)
 }
 END_TEST
 
+/* DenseNet's and ResNet's second form: a batch norm and Relu in front of a convolution, of maps that others read too. */
+START_TEST(preactivations_are_worked_out_where_they_are_read)
+{
+    static const char block[] =
+        "{ a = Conv (x, w0) b = BatchNormalization (a, w1, w2, w3, w4) c = Relu(b) "
+        "d = Conv (c, w5, w6) e = Relu(d) f = Conv <pads = [1,1,1,1]> (e, w7) "
+        "j = Concat <axis = 1> (a, f, a) k = BatchNormalization (j, w8, w9, w10, w11) l = Relu(k) "
+        "m = Conv (l, w12) n = AveragePool <kernel_shape = [2,2], strides = [2,2]> (m) "
+        "y = Conv (n, w13) }";
+    static const char *const heads[] = {"g (float[2,3,15,13] x) => (float[A,B,C,D] y) ",
+                                        "g (float[1,3,5,7] x) => (float[A,B,C,D] y) "};
+    for (unsigned i = 0; i < 2; i++) { /* many pixels, and few: those are made before */
+        char graph[1024];
+        snprintf(graph, sizeof graph, "%s%s", heads[i], block);
+        const int64_t dims[2][4] = {{2, 3, 15, 13}, {1, 3, 5, 7}};
+        check_same(graph,
+                   LIST("37,3,1,1", "37", "37", "37", "+37", "24,37,1,1", "24", "20,24,3,3", "94",
+                        "94", "94", "+94", "33,94,1,1", "2,33,1,1"),
+                   4, dims[i],
+                   WANT({"Elementwise", 0}, {"Concat", 0}, {"FusedConv", 5}, {"Transpose", 1}));
+    }
+    /* Whatever the chain is. */
+    check_same("g (float[2,3,15,13] x) => (float[A,B,C,D] y) { a = Conv (x, w0) "
+               "b = Neg(a) c = Sub(w1, b) d = Sigmoid(c) e = Mul(d, a) y = Conv (e, w2) }",
+               LIST("5,3,3,3", "5,1,1", "2,5,1,1"), DIMS(2, 3, 15, 13),
+               WANT({"Elementwise", 0}, {"FusedConv", 2}));
+}
+END_TEST
+
+START_TEST(preactivations_that_others_read_or_that_spread_stay)
+{
+    check_same("g (float[2,3,15,13] x) => (float[A,B,C,D] y) { a = Conv (x, w0) "
+               "m = MaxPool <kernel_shape = [1,1]> (a) "
+               "b = BatchNormalization (m, w1, w2, w3, w4) c = Relu(b) "
+               "d = Conv (c, w5) e = MaxPool <kernel_shape = [3,3], pads = [1,1,1,1]> (c) "
+               "f = Conv (e, w6) y = Mul(d, f) }",
+               LIST("16,3,1,1", "16", "16", "16", "+16", "9,16,1,1", "9,16,1,1"),
+               DIMS(2, 3, 15, 13), WANT({"Elementwise", 1}, {"FusedConv", 3}));
+    check_same("g (float[2,3,15,13] x) => (float[A,B,C,D] y) { a = Conv (x, w0) "
+               "m = MaxPool <kernel_shape = [1,1]> (a) "
+               "b = BatchNormalization (m, w1, w2, w3, w4) c = Relu(b) "
+               "d = Conv <strides = [2,1]> (c, w5) y = Conv (d, w6) }",
+               LIST("6,3,1,1", "6", "6", "6", "+6", "9,6,1,1", "5,9,3,3"), DIMS(2, 3, 15, 13),
+               WANT({"Elementwise", 1}, {"FusedConv", 3}));
+}
+END_TEST
+
 /* Runs of elementwise operators: as one node, the same bits as one by one. */
 static const char *const chains[] = {
     "b = Mul(x, w0) c = Add(b, w1) d = Relu(c) y = Sub(w2, d)",
@@ -538,6 +585,8 @@ int main(void)
                                   linear_resize_slice_pad_and_reduce,
                                   branches_over_one_input_become_one_convolution,
                                   a_depthwise_sum_takes_its_input_in,
+                                  preactivations_are_worked_out_where_they_are_read,
+                                  preactivations_that_others_read_or_that_spread_stay,
                                   branches_with_groups_steps_and_one_axis_are_merged,
                                   branches_that_do_not_fit_stay,
                                   one_run_merges_branches_only_where_it_pays,

@@ -1,0 +1,8 @@
+#include "kernels/affine.h"
+
+#include "kernels/affine_tmpl.h"
+
+void ox_affine_avx2(const struct ox_affine *a)
+{
+    affine(a);
+}
