@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "quant/quant.h"
+#include "quant/one_sign.h"
 
 int ox_cancel_axis(const struct ox_node *node, unsigned rank)
 {
@@ -25,32 +25,15 @@ int ox_cancel_axis(const struct ox_node *node, unsigned rank)
     return rank == 2 && strcmp(node->op_type, "MatMul") == 0 ? 1 : -1;
 }
 
-static bool is_among(const char *op_type, const char *const *names, size_t n)
+static enum ox_status pays(struct ox_quant *q, const struct ox_node *node, bool *answer,
+                           struct ox_error *err)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(op_type, names[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-bool ox_cancel_pays(const struct ox_node *node)
-{
-    static const char *const one_sign[] = {"Relu",     "Sigmoid", "Softmax", "HardSigmoid",
-                                           "Softplus", "Abs",     "Exp",     "Sqrt"};
-    static const char *const keep_sign[] = {
-        "Reshape", "Flatten",     "Transpose",         "Squeeze", "Unsqueeze",
-        "MaxPool", "AveragePool", "GlobalAveragePool", "Dropout", "Identity",
-        "Slice",   "Split",       "GlobalMaxPool",     "Resize",  "ReduceMean"};
     /* What comes from without may have been centred, or be noise. */
-    if (strcmp(node->op_type, "Conv") == 0)
-        return node->inputs[0]->producer != NULL;
-    const struct ox_value *value = node->inputs[0];
-    while (value && value->producer && !*value->producer->domain && value->producer->n_inputs &&
-           is_among(value->producer->op_type, keep_sign, OX_COUNT(keep_sign)))
-        value = value->producer->inputs[0];
-    return value && value->producer && !*value->producer->domain &&
-           is_among(value->producer->op_type, one_sign, OX_COUNT(one_sign));
+    if (strcmp(node->op_type, "Conv") == 0) {
+        *answer = node->inputs[0]->producer != NULL;
+        return OX_OK;
+    }
+    return ox_quant_one_sign(q, node->inputs[0], answer, err);
 }
 
 /* The product of a matrix that gives the value, the bias after it, if there is one, in *bias; NULL: none does. */
@@ -96,20 +79,20 @@ static enum ox_status add_columns(struct ox_quant *q, const struct ox_value *val
     return OX_OK;
 }
 
-enum ox_status ox_cancel_find_live(struct ox_quant *q, const struct ox_node *node,
-                                   const bool **live, struct ox_error *err)
+/* Of a product whose outputs lie along that axis of its weight. *live stays NULL where all features may be other than 0. */
+static enum ox_status find_live(struct ox_quant *q, const struct ox_node *node, int outputs,
+                                const bool **live, struct ox_error *err)
 {
-    *live = NULL;
-    const bool two = node->n_inputs > 1 && node->inputs[0] && node->inputs[1];
-    const struct ox_stored *weight = two ? ox_value_stored(node->inputs[1]) : NULL;
-    const struct ox_node *relu = weight ? node->inputs[0]->producer : NULL;
-    const int outputs = weight ? ox_cancel_axis(node, weight->rank) : -1;
-    if (outputs < 0 || weight->rank != 2 || !relu || *relu->domain ||
-        strcmp(relu->op_type, "Relu") != 0)
+    const struct ox_stored *weight = ox_value_stored(node->inputs[1]);
+    const struct ox_node *relu = node->inputs[0]->producer;
+    if (weight->rank != 2 || !relu || *relu->domain || strcmp(relu->op_type, "Relu") != 0)
         return OX_OK;
     const struct ox_value *bias;
     const struct ox_node *before = product_of(relu->inputs[0], &bias);
-    if (!before || !ox_cancel_pays(before))
+    bool before_pays = false;
+    if (before)
+        OX_TRY(pays(q, before, &before_pays, err));
+    if (!before_pays)
         return OX_OK;
     const size_t n = (size_t)weight->dims[1 - outputs];
     const bool turned = ox_quant_int_attr(before, "transB", 0) != 0;
@@ -126,6 +109,19 @@ enum ox_status ox_cancel_find_live(struct ox_quant *q, const struct ox_node *nod
     }
     *live = fits && any ? found : NULL;
     return OX_OK;
+}
+
+enum ox_status ox_cancel_plan(struct ox_quant *q, const struct ox_node *node,
+                              struct ox_cancel_plan *plan, struct ox_error *err)
+{
+    *plan = (struct ox_cancel_plan){0};
+    const bool two = node->n_inputs > 1 && node->inputs[0] && node->inputs[1];
+    const struct ox_stored *weight = two ? ox_value_stored(node->inputs[1]) : NULL;
+    const int outputs = weight ? ox_cancel_axis(node, weight->rank) : -1;
+    if (outputs < 0)
+        return OX_OK;
+    OX_TRY(pays(q, node, &plan->pays, err));
+    return find_live(q, node, outputs, &plan->live, err);
 }
 
 static int by_cost(const void *a, const void *b)

@@ -10,13 +10,16 @@ struct ox_quant;
 /* The axis of a constant weight (input 1 of the node) along which outputs lie; -1: none that cancelling serves, as of depthwise
  * convolutions. */
 int ox_cancel_axis(const struct ox_node *node, unsigned rank);
-/* Whether cancelling is likely to serve the node: it is a convolution of what another node makes, or what
- * it takes is of one sign (of Relu, say). */
-bool ox_cancel_pays(const struct ox_node *node);
-/* Which of the n features that the product `node` adds up are likely to be other than 0; *live in q->arena, NULL: all may be.
- * A Relu of a product of what is of one sign gives nothing but 0 where the product's weights, with its bias, add up to less. */
-enum ox_status ox_cancel_find_live(struct ox_quant *q, const struct ox_node *node,
-                                   const bool **live, struct ox_error *err);
+/* What is known of a product or convolution without samples. */
+struct ox_cancel_plan {
+    bool
+        pays; /* cancelling is likely to serve: what it takes is of one sign, or another node of a convolution made it */
+    /* Which of the features that it adds up are likely to be other than 0, in q->arena; NULL: all may be. A Relu of a product of what is of
+     * one sign gives nothing but 0 where the product's weights, with its bias, add up to less. */
+    const bool *live;
+};
+enum ox_status ox_cancel_plan(struct ox_quant *q, const struct ox_node *node,
+                              struct ox_cancel_plan *plan, struct ox_error *err);
 
 /* As ox_quantize_tensor(), but of the weights of each output, and of each kernel of a convolution, some that were nearly halfway
  * are rounded the other way, so that the errors add up to half a step at most. What is rounded is still next to its value.

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "model/name.h"
-#include "quant/cancel.h"
 #include "quant/equalize.h"
 #include "quant/estimate.h"
 #include "quant/quant.h"
@@ -41,15 +40,15 @@ static struct ox_weight_wish weights_of(const struct ox_walk *walk, const struct
     const struct ox_quant *q = walk->q;
     const unsigned rank = ox_value_stored(node->inputs[1])->rank;
     const struct ox_quant_options *options = q->options;
-    bool plain =
-        options->compat_ort || options->accuracy == OX_QUANT_PLAIN || !ox_cancel_pays(node);
+    const struct ox_cancel_plan *plan = &walk->plans[node->index];
+    bool plain = options->compat_ort || options->accuracy == OX_QUANT_PLAIN || !plan->pays;
     return (struct ox_weight_wish){.type = options->weight_type,
                                    .symmetric = ox_dtype_is_signed(options->weight_type) ||
                                                 options->symmetric_weights,
                                    .reduce = options->reduce_range,
                                    .axis = axis,
                                    .outputs = plain ? -1 : ox_cancel_axis(node, rank),
-                                   .live = walk->live[node->index]};
+                                   .live = plan->live};
 }
 
 /* ---- From integers back to float ---------------------------------------------------------------------------------- */
@@ -517,7 +516,7 @@ static enum ox_status walk_graph(struct ox_quant *q, struct ox_graph *graph, str
     OX_TRY(ox_graph_sort(graph, err));
     OX_TRY(ox_walk_begin(&walk, q, graph, err));
     for (size_t i = 0; i < walk.n_nodes && !q->options->compat_ort; i++)
-        OX_TRY(ox_cancel_find_live(q, graph->nodes[i], &walk.live[i], err));
+        OX_TRY(ox_cancel_plan(q, graph->nodes[i], &walk.plans[i], err));
     for (size_t i = 0; i < walk.n_nodes; i++)
         OX_TRY(walk_node(&walk, graph->nodes[i], err));
     return ox_walk_end(&walk, err);

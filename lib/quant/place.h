@@ -18,6 +18,7 @@ struct ox_mark {
     /* Filled when the parameters are made: */
     struct ox_qparams params;
     struct ox_value *scale, *zero;
+    bool parted; /* products that read it have a pair of Q and DQ each */
     bool done;
     bool has_range;
     struct ox_qrange range;

@@ -5,6 +5,7 @@
 
 #include "quant/cancel.h"
 #include "quant/place.h"
+#include "quant/unfused.h"
 
 /* ---- Parameters --------------------------------------------------------------------------------------------------- */
 
@@ -182,6 +183,64 @@ static enum ox_status weave_constant(struct ox_place *place, struct ox_value *va
     return OX_OK;
 }
 
+/* Of int8 activations onnxruntime on x86 has products where nothing else reads the same integers, for it makes uint8 of them then. A pair of
+ * Q and DQ for each product, with constants of its own, or they were merged, costs little where what makes the value is in float anyway:
+ * an operator on integers must write one value. */
+static bool is_parted(struct ox_place *place, const struct ox_value *value)
+{
+    const struct ox_quant_options *options = place->q->options;
+    const struct ox_node *maker = value->producer;
+    while (maker && maker->inputs[0] &&
+           (strcmp(maker->op_type, "Relu") == 0 || strcmp(maker->op_type, "Clip") == 0))
+        maker = maker->inputs[0]->producer; /* integers clip by themselves */
+    if (options->compat_ort || options->format != OX_QUANT_QDQ || value->is_output ||
+        ox_place_mark(place, value)->params.type != OX_INT8)
+        return false;
+    for (size_t i = 0; maker && ox_quant_has_integers(maker) && i < maker->n_inputs; i++) {
+        if (maker->inputs[i] && ox_place_mark(place, maker->inputs[i])->kind)
+            return false;
+    }
+    return true;
+}
+
+static bool is_product(const struct ox_node *node)
+{
+    return !*node->domain &&
+           (strcmp(node->op_type, "Conv") == 0 || strcmp(node->op_type, "Gemm") == 0 ||
+            strcmp(node->op_type, "MatMul") == 0);
+}
+
+/* Gives products that read the value Q and DQ of their own, but for one of them if nothing else reads it. */
+static enum ox_status part_products(struct ox_place *place, struct ox_value *value,
+                                    struct ox_error *err)
+{
+    struct ox_quant *q = place->q;
+    const struct ox_quant_uses *uses = &place->uses;
+    size_t left = ox_quant_n_uses(uses, value);
+    for (uint32_t i = uses->first[value->id]; i < uses->first[value->id + 1] && left > 1; i++) {
+        struct ox_quant_use use = uses->uses[i];
+        if (!is_product(use.node) || use.node->inputs[use.index] != value)
+            continue;
+        struct ox_value *scale, *zero;
+        struct ox_value *integers = ox_graph_add_value(
+            place->graph, ox_quant_name(q, value->name, "_QuantizeLinear_Output"));
+        struct ox_value *to = ox_graph_add_value(
+            place->graph, ox_quant_name(q, value->name, "_DequantizeLinear_Output"));
+        if (!integers || !to)
+            return ox_no_memory(err);
+        OX_TRY(ox_quant_add_params(q, place->graph, &ox_place_mark(place, value)->params,
+                                   ox_quant_name(q, value->name, "_scale"),
+                                   ox_quant_name(q, value->name, "_zero_point"), &scale, &zero,
+                                   err));
+        if (!add_node(place, "QuantizeLinear", value->name, value, scale, zero, integers) ||
+            !add_node(place, "DequantizeLinear", value->name, integers, scale, zero, to))
+            return ox_no_memory(err);
+        use.node->inputs[use.index] = to;
+        left--;
+    }
+    return OX_OK;
+}
+
 /* value -> Q -> DQ -> users; of an output of the graph the producer gets another name to write. */
 static enum ox_status weave_activation(struct ox_place *place, struct ox_value *value,
                                        struct ox_error *err)
@@ -190,6 +249,8 @@ static enum ox_status weave_activation(struct ox_place *place, struct ox_value *
     struct ox_graph *graph = place->graph;
     struct ox_mark *mark = ox_place_mark(place, value);
     struct ox_value *from = value, *to;
+    if (mark->parted)
+        OX_TRY(part_products(place, value, err));
     struct ox_value *integers =
         ox_graph_add_value(graph, ox_quant_name(q, value->name, "_QuantizeLinear_Output"));
     if (!integers)
@@ -434,6 +495,9 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
         else
             OX_TRY(activation_params(place, graph->values[i], err));
     }
+    for (size_t i = 0; i < place->n_marks; i++)
+        place->marks[i].parted =
+            place->marks[i].kind == OX_MARK_ACTIVATION && is_parted(place, graph->values[i]);
     OX_TRY(repair_weights(place, err));
     OX_TRY(ox_place_correct(place, err));
     for (size_t i = 0; i < place->n_marks; i++) {

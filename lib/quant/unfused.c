@@ -24,6 +24,20 @@ static bool is_op(const struct ox_node *node, const char *op_type)
     return node && !*node->domain && strcmp(node->op_type, op_type) == 0;
 }
 
+static const struct rule *rule_of(const struct ox_node *node)
+{
+    for (size_t i = 0; i < OX_COUNT(rules); i++) {
+        if (is_op(node, rules[i].op_type))
+            return &rules[i];
+    }
+    return NULL;
+}
+
+bool ox_quant_has_integers(const struct ox_node *node)
+{
+    return rule_of(node) != NULL;
+}
+
 static bool becomes_integers(const struct ox_quant_uses *uses, const struct ox_value *value)
 {
     if (!value || value->is_output || uses->captured[value->id] ||
@@ -64,10 +78,8 @@ static const struct ox_value *feeds_several(const struct ox_quant_uses *uses,
 static bool why_float(struct ox_quant *q, const struct ox_quant_uses *uses,
                       const struct ox_node *node, enum ox_dtype type, const char **reason)
 {
-    const struct rule *rule = NULL;
+    const struct rule *rule = rule_of(node);
     *reason = NULL;
-    for (size_t i = 0; i < OX_COUNT(rules) && !rule; i++)
-        rule = is_op(node, rules[i].op_type) ? &rules[i] : NULL;
     if (is_op(node, "QuantizeLinear"))
         return true;
     if (!rule) {

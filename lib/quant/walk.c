@@ -1,7 +1,5 @@
 #include "quant/walk.h"
 
-#include "quant/cancel.h"
-
 #include <string.h>
 
 enum ox_status ox_walk_begin(struct ox_walk *walk, struct ox_quant *q, struct ox_graph *graph,
@@ -9,8 +7,8 @@ enum ox_status ox_walk_begin(struct ox_walk *walk, struct ox_quant *q, struct ox
 {
     *walk = (struct ox_walk){.q = q, .graph = graph, .n_nodes = graph->n_nodes};
     walk->gone = ox_arena_array(&q->arena, graph->n_nodes + 1, sizeof *walk->gone);
-    walk->live = ox_arena_array(&q->arena, graph->n_nodes + 1, sizeof *walk->live);
-    if (!walk->gone || !walk->live)
+    walk->plans = ox_arena_array(&q->arena, graph->n_nodes + 1, sizeof *walk->plans);
+    if (!walk->gone || !walk->plans)
         return ox_no_memory(err);
     for (size_t i = 0; i < graph->n_values; i++) {
         struct ox_walked *value = ox_walk_value(walk, graph->values[i]);

@@ -2,6 +2,7 @@
 #ifndef OX_QUANT_WALK_H
 #define OX_QUANT_WALK_H
 
+#include "quant/cancel.h"
 #include "quant/saturation.h"
 
 /* What a value is as integers; NULL: it is not. */
@@ -19,8 +20,8 @@ struct ox_walk {
     size_t n_values;
     bool *gone; /* by index: nodes to be taken out */
     size_t n_gone;
-    const bool **live; /* by index: ox_cancel_find_live() of the node before anything changed */
-    size_t n_nodes;    /* of the graph when the walk began */
+    struct ox_cancel_plan *plans; /* by index: of the node before anything changed */
+    size_t n_nodes;               /* of the graph when the walk began */
 };
 
 /* q->arena holds it all. */

@@ -141,8 +141,8 @@ static enum ox_status round_target(struct job *job, struct target *target, doubl
     const struct ox_quant_options *options = job->q.options;
     struct ox_env *env = job->q.model->env;
     struct ox_tensor *values, *back = NULL;
-    const bool *live;
-    OX_TRY(ox_cancel_find_live(&job->q, target->node, &live, err));
+    struct ox_cancel_plan plan;
+    OX_TRY(ox_cancel_plan(&job->q, target->node, &plan, err));
     OX_TRY(values_of(job, target, &values, &target->real, err));
     struct ox_blocking blocking = {.values = values->data,
                                    .k = target->k,
@@ -151,9 +151,8 @@ static enum ox_status round_target(struct job *job, struct target *target, doubl
                                    .type = options->weight_type,
                                    .real = OX_FLOAT16,
                                    .method = options->weight_method,
-                                   .cancelling = options->accuracy != OX_QUANT_PLAIN &&
-                                                 ox_cancel_pays(target->node),
-                                   .live = live,
+                                   .cancelling = options->accuracy != OX_QUANT_PLAIN && plan.pays,
+                                   .live = plan.live,
                                    .hessian = hessian};
     if (options->wide_scales || !ox_blocked_fits_half(&blocking))
         blocking.real = target->real;

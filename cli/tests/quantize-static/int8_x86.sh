@@ -18,3 +18,22 @@ onnxtool run samples.onnxtxt --random 1 --shape a=60x2x4x4 -o all.npz >/dev/null
 for type in qint8 quint8; do
     onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --accuracy plain --activation-type $type -v | grep unfused
 done
+echo "--- products of what is made in float have Q and DQ of their own there, one apart from what else reads it"
+cat >p.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[batch,4] x) => (float[batch,4] y, float[batch,4] z)
+<float[4,4] a = {1, 0.3, 0, 0, 0, 1, 0.1, 0, 0, 0.7, 1, 0, 0.2, 0, 0, 1}>
+{
+    ["tanh"] t = Tanh (x)
+    ["first"] f = MatMul (t, a)
+    ["second"] s = MatMul (t, a)
+    ["sum"] y = Add (f, t)
+    ["turned"] z = Tanh (s)
+}
+MODEL
+printf '<ir_version: 8, opset_import: ["" : 17]> g (float[batch,4] a) => (float[batch,4] x) { x = Identity (a) }\n' >samples.onnxtxt
+onnxtool run samples.onnxtxt --random 1 --shape a=60x4 -o all.npz >/dev/null
+for type in qint8 quint8; do
+    onnxtool quantize-static p.onnxtxt -o q.onnx --calibration all.npz --accuracy plain --activation-type $type -v | grep unfused
+    onnxtool dump q.onnx -f text | grep -cE ' QuantizeLinear '
+done
