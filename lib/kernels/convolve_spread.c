@@ -30,8 +30,8 @@ void ox_conv_spread_pack(const struct ox_compute *t, const struct ox_conv *c, co
     for (size_t i = 0; i < c->stride[0] * stride; i++) {
         for (size_t r = n_taps(c, 0, i / stride); r-- > 0;) {
             for (size_t q = n_taps(c, 1, i % stride); q-- > 0;) {
-                const size_t tap = (i / stride + r * c->stride[0]) * c->kernel[1] + i % stride +
-                                   q * stride;
+                const size_t tap =
+                    (i / stride + r * c->stride[0]) * c->kernel[1] + i % stride + q * stride;
                 for (size_t j = 0; j < c->out_channels; j++)
                     *out++ = ox_conv_weight(t, weights, type, j * all + tap);
             }
@@ -77,7 +77,7 @@ size_t ox_conv_spread_work(const struct ox_conv *c, const struct ox_env *env)
 }
 
 struct held {
-    float *room;                         /* of lines, and then of one that is all zeros */
+    float *room;                          /* of lines, and then of one that is all zeros */
     size_t known[OX_CONV_DEPTHWISE_ROWS]; /* the input line + 1 in each place */
 };
 
@@ -124,8 +124,7 @@ static void one_row(const struct job *j, struct held *held, size_t image, size_t
         if (x >= c->out[1])
             continue;
         for (size_t r = 0; r < d.rows; r++)
-            from[r] = lines[r] +
-                      ((x + c->pad[1]) / stride + j->left - (d.cols - 1)) * channels;
+            from[r] = lines[r] + ((x + c->pad[1]) / stride + j->left - (d.cols - 1)) * channels;
         d.count = (c->out[1] - x - 1) / stride + 1;
         d.out = out + x * c->out_pixel;
         j->t->depthwise(&d);
@@ -147,8 +146,8 @@ static void run_task(void *arg, size_t i, size_t slot)
 }
 
 void ox_conv_spread(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
-                    const float *packed, const float *in, float *out,
-                    const struct ox_epilogue *end, float *work)
+                    const float *packed, const float *in, float *out, const struct ox_epilogue *end,
+                    float *work)
 {
     struct job j;
     if (c->out[1] == 0)
@@ -163,8 +162,8 @@ void ox_conv_spread(const struct ox_compute *t, struct ox_env *env, const struct
     j.out_batch = ox_conv_out_batch(c);
     j.work = work;
     const size_t all = c->batch * c->out[0];
-    const double taps = (double)(c->kernel[0] * c->kernel[1]) /
-                        (double)(c->stride[0] * c->stride[1]);
+    const double taps =
+        (double)(c->kernel[0] * c->kernel[1]) / (double)(c->stride[0] * c->stride[1]);
     ox_spread(env, (all + j.rows - 1) / j.rows,
               6 * taps * (double)all * (double)c->out[1] * (double)c->out_channels, run_task, &j);
 }
