@@ -144,13 +144,14 @@ static enum ox_status open_target(struct ox_outfile *out, const char *path, stru
 {
     struct stat st;
     bool exists = lstat(path, &st) == 0;
-    if (exists && S_ISLNK(st.st_mode) && is_device_path(path))
+    bool device = exists && S_ISLNK(st.st_mode) && is_device_path(path);
+    if (device)
         exists = stat(path, &st) == 0;
     if (strcmp(path, "-") == 0) {
         out->direct = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     } else if (exists && S_ISDIR(st.st_mode)) {
         return ox_fail(err, OX_IO, "%s: is a folder", path);
-    } else if (exists && ((!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) || is_device_path(path))) {
+    } else if (exists && ((!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) || device)) {
         out->direct = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     } else {
         char *folder = ox_path_dir(path);

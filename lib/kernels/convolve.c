@@ -94,7 +94,9 @@ static enum ox_conv_way winograd_strided(const struct ox_compute *t, const struc
 enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv *c, unsigned may)
 {
     if (c->transposed)
-        return ox_conv_joined_fits(t, c) ? OX_CONV_JOINED : OX_CONV_INDIRECT;
+        return ox_conv_joined_fits(t, c) ? OX_CONV_JOINED
+               : ox_conv_spread_fits(c)  ? OX_CONV_SPREAD
+                                         : OX_CONV_INDIRECT;
     if (c->planar)
         return OX_CONV_PADDED;
     if (pointwise(c))
@@ -130,6 +132,7 @@ size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const st
     case OX_CONV_POINTWISE:
         return ox_dense_packed(t, c->in_channels, c->out_channels);
     case OX_CONV_DEPTHWISE:
+    case OX_CONV_SPREAD:
         return OX_MUL_OVERFLOWS(taps, c->out_channels, &all) ? SIZE_MAX : all;
     case OX_CONV_JOINED:
         return ox_conv_joined_packed(t, c);
@@ -162,6 +165,9 @@ void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_w
         break;
     case OX_CONV_JOINED:
         ox_conv_joined_pack(t, c, weights, type, out);
+        break;
+    case OX_CONV_SPREAD:
+        ox_conv_spread_pack(t, c, weights, type, out);
         break;
     case OX_CONV_WINOGRAD2:
         ox_conv_winograd_pack(t, env, c, 2, weights, type, out);
@@ -211,6 +217,7 @@ bool ox_conv_reads_stored(const struct ox_compute *t, enum ox_conv_way way, cons
         return ox_conv_winograd_late_reads_stored(t, c, 4);
     case OX_CONV_DEPTHWISE:
     case OX_CONV_JOINED:
+    case OX_CONV_SPREAD:
     case OX_CONV_WINOGRAD2:
     case OX_CONV_WINOGRAD4:
     case OX_CONV_WINOGRAD_STRIDED:
@@ -264,6 +271,8 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
         return ox_conv_depthwise_work(c, env);
     case OX_CONV_JOINED:
         return ox_conv_joined_work(t, env, c);
+    case OX_CONV_SPREAD:
+        return ox_conv_spread_work(c, env);
     case OX_CONV_WINOGRAD2:
         return ox_conv_winograd_work(t, env, c, 2);
     case OX_CONV_WINOGRAD4:
@@ -304,6 +313,9 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
         break;
     case OX_CONV_JOINED:
         ox_conv_joined(t, env, c, packed, in, out, end, work);
+        break;
+    case OX_CONV_SPREAD:
+        ox_conv_spread(t, env, c, packed, in, out, end, work);
         break;
     case OX_CONV_WINOGRAD2:
         ox_conv_winograd(t, env, c, 2, packed, in, out, end, work);

@@ -25,11 +25,17 @@ static void FOLD_RUN(void *to, const void *from, size_t n, const void *shifts)
     for (; i + OX_FOLD_PARTS <= n; i += OX_FOLD_PARTS)
         for (size_t k = 0; k < OX_FOLD_PARTS; k++)
             part[k] = (ACC)(STEP(part[k], in[i + k], shift));
-    for (size_t k = 0; i < n; i++, k++)
-        part[k] = (ACC)(STEP(part[k], in[i], shift));
-    for (; half; half /= 2)
-        for (size_t k = 0; k < half; k++)
-            part[k] = (ACC)(JOIN(part[k], part[k + half]));
+    /* What is left, and the joining, in steps of known length: they are vectors then. */
+    size_t at = 0;
+    for (; i + OX_FOLD_PARTS / 4 <= n; i += OX_FOLD_PARTS / 4, at += OX_FOLD_PARTS / 4)
+        for (size_t k = 0; k < OX_FOLD_PARTS / 4; k++)
+            part[at + k] = (ACC)(STEP(part[at + k], in[i + k], shift));
+    for (; i < n; i++, at++)
+        part[at] = (ACC)(STEP(part[at], in[i], shift));
+#pragma GCC unroll 5
+    for (size_t step = OX_FOLD_PARTS / 2; step; step /= 2)
+        for (size_t k = 0; step <= half && k < step; k++)
+            part[k] = (ACC)(JOIN(part[k], part[k + step]));
     acc[0] = (ACC)(JOIN(acc[0], part[0]));
 }
 

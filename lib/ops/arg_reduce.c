@@ -1,12 +1,13 @@
 /* ArgMax ArgMin. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "kernels/folds.h"
 #include "ops/broadcast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 
-enum { LANES = 128 };
+enum { LANES = 1024 };
 
 #define STAMP "ops/arg_reduce_tmpl.h"
 #include "ops/stamp_integers.h"
@@ -18,7 +19,7 @@ struct arg_job {
                   bool last, int64_t *out);
     const char *in;
     int64_t *out;
-    size_t bytes, count, inner;
+    size_t bytes, count, inner, blocks; /* blocks: of lanes, of inner */
     bool least, last;
     const struct ox_fold *fold; /* of rows of floats; NULL */
 };
@@ -47,13 +48,12 @@ static void fold_task(void *arg, size_t from, size_t to)
 static void arg_task(void *arg, size_t from, size_t to)
 {
     const struct arg_job *job = arg;
-    for (size_t outer = from; outer < to; outer++) {
-        const char *in = job->in + outer * job->count * job->inner * job->bytes;
-        for (size_t lane = 0; lane < job->inner; lane += LANES) {
-            size_t lanes = job->inner - lane < LANES ? job->inner - lane : LANES;
-            job->lanes(in + lane * job->bytes, job->count, job->inner, lanes, job->least, job->last,
-                       job->out + outer * job->inner + lane);
-        }
+    for (size_t i = from; i < to; i++) {
+        const size_t outer = i / job->blocks, lane = i % job->blocks * LANES;
+        const size_t lanes = job->inner - lane < LANES ? job->inner - lane : LANES;
+        const char *in = job->in + (outer * job->count * job->inner + lane) * job->bytes;
+        job->lanes(in, job->count, job->inner, lanes, job->least, job->last,
+                   job->out + outer * job->inner + lane);
     }
 }
 
@@ -88,17 +88,20 @@ static enum ox_status arg_reduce(struct ox_run *r, bool least, struct ox_error *
     OX_TRY(ox_run_out(r, 0, OX_INT64, rank, dims, &out, err));
     if (out->n == 0)
         return OX_OK;
+    if (job.count > INT32_MAX)
+        return ox_run_fail(r, err, OX_LIMIT, "axis %" PRId64 " is too long", given);
     if (job.count == 0)
         return ox_run_fail(r, err, OX_INPUT, "axis %" PRId64 " has no elements to choose from",
                            given);
     job.out = out->data;
     job.least = least;
     job.last = ox_run_int(r, "select_last_index", 0) != 0;
-    size_t work = job.count * job.inner;
+    job.blocks = (job.inner + LANES - 1) / LANES;
+    size_t work = job.count * (job.inner < LANES ? job.inner : LANES);
     const struct ox_folds *folds = ox_folds(ox_cpu());
     if (folds && in->dtype == OX_FLOAT32 && job.inner == 1)
         job.fold = least ? &folds->least : &folds->greatest;
-    ox_ranges_run(r->env, outer, work >= OX_GRAIN ? 1 : OX_GRAIN / work,
+    ox_ranges_run(r->env, outer * job.blocks, work >= OX_GRAIN ? 1 : OX_GRAIN / work,
                   job.fold ? fold_task : arg_task, &job);
     return OX_OK;
 }

@@ -137,11 +137,11 @@ static void plan_loops(struct reduction *p, const struct ox_tensor *in, const bo
 static size_t loop_offset(const struct loops *loops, size_t i)
 {
     size_t offset = 0;
-    for (unsigned level = loops->depth; level-- > 0;) {
+    for (unsigned level = loops->depth; level-- > 1;) {
         offset += i % loops->counts[level] * loops->strides[level];
         i /= loops->counts[level];
     }
-    return offset;
+    return loops->depth ? offset + i * loops->strides[0] : 0;
 }
 
 static size_t step_loops(const struct loops *loops, size_t *at, size_t offset)
@@ -160,7 +160,8 @@ static size_t step_loops(const struct loops *loops, size_t *at, size_t offset)
 static void take_in(const struct reduction *p, const struct reducer *reducer, size_t base,
                     size_t lanes, void *acc, const void *shifts)
 {
-    size_t at[OX_BROADCAST_RANK] = {0}, offset = base;
+    size_t at[OX_BROADCAST_RANK], offset = base;
+    memset(at, 0, p->reduced.depth * sizeof *at);
     reducer->start(acc, lanes);
     for (size_t i = 0; i < p->reduced.total; i++) {
         if (p->lanes == 1)

@@ -60,11 +60,13 @@ static enum ox_status resolve_new(struct planner *p, const struct ox_node *node,
         return to->missing ? OX_OK : no_memory(err);
     }
     to->schema = ox_schema_lookup_any(p->session->env, node->domain, node->op_type, opset);
-    if (to->schema && to->schema->deprecated) {
+    to->op = ox_op_lookup(p->session->env, node->domain, node->op_type, opset);
+    /* GroupNormalization 18 was deprecated after its release, not by it, and has a row of its own. */
+    if (to->schema && to->schema->deprecated && !(to->op && to->op->since == to->schema->since)) {
+        to->op = NULL;
         to->missing = ox_arena_printf(arena, "deprecated since opset %d", to->schema->since);
         return to->missing ? OX_OK : no_memory(err);
     }
-    to->op = ox_op_lookup(p->session->env, node->domain, node->op_type, opset);
     if (to->op && to->op->run)
         return OX_OK;
     to->op = NULL;

@@ -149,8 +149,9 @@ struct layer {
 
 static void bench_way(const struct ox_compute *t, enum ox_conv_way way, const struct layer *l)
 {
-    static const char *const words[] = {"1x1",    "indirect", "padded",      "depthwise",  "joined",
-                                        "F(2,3)", "F(4,3)",   "F(2,3) late", "F(4,3) late"};
+    static const char *const words[] = {"1x1",         "indirect",   "padded", "depthwise",
+                                        "joined",      "spread",     "F(2,3)", "F(4,3)",
+                                        "F(2,3) late", "F(4,3) late"};
     const size_t groups = l->depthwise ? l->in : l->groups ? l->groups : 1;
     const size_t out = l->transposed ? l->side * l->stride : (l->side + l->stride - 1) / l->stride;
     const size_t pad = l->transposed ? (l->kernel - l->stride) / 2 : l->kernel / 2;

@@ -148,10 +148,11 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
     struct ox_conv c = {.batch = dice_between(d, 1, 2), .groups = 1};
     c.in_channels = dice_between(d, 1, 40);
     c.out_channels = dice_between(d, 1, 40);
-    c.transposed = way == OX_CONV_JOINED || (way == OX_CONV_INDIRECT && dice_between(d, 0, 1));
+    c.transposed = way == OX_CONV_JOINED || way == OX_CONV_SPREAD ||
+                   (way == OX_CONV_INDIRECT && dice_between(d, 0, 1));
     random_axis(d, &c, 0);
     random_axis(d, &c, 1);
-    if (way == OX_CONV_JOINED)
+    if (way == OX_CONV_JOINED || way == OX_CONV_SPREAD)
         make_joined(d, &c);
     if (way == OX_CONV_INDIRECT && dice_between(d, 0, 1)) {
         c.groups = dice_between(d, 2, 4);
@@ -162,6 +163,10 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
         const size_t side = 1 + 2 * dice_between(d, 0, 3); /* 1: as it is; 7: blocks of channels */
         if (side > 1)
             c.kernel[0] = c.kernel[1] = side, c.stride[1] = c.dilation[1] = 1;
+    } else if (way == OX_CONV_SPREAD) {
+        c.groups = c.in_channels = c.out_channels = dice_between(d, 1, 90);
+        for (unsigned axis = 0; axis < 2; axis++)
+            c.kernel[axis] += dice_between(d, 0, 2);
     } else if (way >= OX_CONV_WINOGRAD2) {
         if (way >= OX_CONV_WINOGRAD2_LATE && dice_between(d, 0, 3) == 0)
             c.in_channels += 256; /* not all are transformed at a time */
@@ -497,7 +502,7 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
     const enum ox_conv_way way = (enum ox_conv_way)_i;
     struct dice d = {3};
     const struct ox_compute *t = ox_compute(ox_cpu_probe());
-    const size_t groups = way == OX_CONV_DEPTHWISE ? 64 : 1,
+    const size_t groups = way == OX_CONV_DEPTHWISE || way == OX_CONV_SPREAD ? 64 : 1,
                  side = way == OX_CONV_POINTWISE ? 1 : 3;
     struct ox_conv c = {.batch = 2,
                         .groups = groups,
@@ -511,7 +516,7 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
                         .out = {40, 41},
                         .in_pixel = 64,
                         .out_pixel = 64};
-    if (way == OX_CONV_JOINED) {
+    if (way == OX_CONV_JOINED || way == OX_CONV_SPREAD) {
         c.transposed = true;
         for (unsigned axis = 0; axis < 2; axis++)
             c.kernel[axis] = 4, c.stride[axis] = 2, c.in[axis] = 20;
@@ -572,6 +577,8 @@ START_TEST(phases_are_joined_where_they_are_narrow_and_alike)
         other = c;
         other.groups = 2;
         ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
+        other.groups = other.out_channels = 16;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_SPREAD);
         other = c;
         other.in_channels = other.in_pixel = 1000; /* a sum that had better be cut */
         ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);

@@ -292,6 +292,20 @@ START_TEST(devices_are_written_not_replaced)
 }
 END_TEST
 
+START_TEST(files_among_devices_are_replaced_whole)
+{
+    char name[] = "/dev/shm/onnxtool-test-XXXXXX";
+    int fd = mkstemp(name);
+    if (fd < 0)
+        return;
+    close(fd);
+    put(name, "longer than what follows");
+    put(name, "short");
+    check_content(name, "short");
+    ck_assert_int_eq(unlink(name), 0);
+}
+END_TEST
+
 START_TEST(standard_output_is_written_when_committed)
 {
     int saved = dup(STDOUT_FILENO);
@@ -449,6 +463,7 @@ int main(void)
     tcase_add_test(tests, the_mode_of_the_old_file_is_kept);
     tcase_add_test(tests, a_link_is_replaced_not_followed);
     tcase_add_test(tests, devices_are_written_not_replaced);
+    tcase_add_test(tests, files_among_devices_are_replaced_whole);
     tcase_add_test(tests, standard_output_is_written_when_committed);
     tcase_add_test(tests, output_that_cannot_be_opened_is_named);
     tcase_add_test(tests, external_data_beneath_the_folder_is_opened);

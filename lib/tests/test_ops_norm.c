@@ -3,6 +3,7 @@
 
 #include "tests/expect_op.h"
 #include "tests/run_suite.h"
+#include "tests/run_text.h"
 
 /* X [2,2,1]: channel 0 holds 1 and 3, channel 1 holds 10 and 30. */
 static struct one_op *batch_norm(int64_t opset)
@@ -119,6 +120,24 @@ START_TEST(group_norm_18_scales_groups_and_21_channels)
 }
 END_TEST
 
+START_TEST(models_run_the_deprecated_group_norm)
+{
+    struct text_run f;
+    text_must_plan(&f,
+                   "<ir_version: 9, opset_import: [\"\" : 20]> g (float[n,4] x) => (float[n,4] y)"
+                   " <float[2] scale = {1.0, 10.0}, float[2] shift = {0.0, 100.0}>"
+                   " { y = GroupNormalization <num_groups = 2, epsilon = 0.0> (x, scale, shift) }",
+                   &(struct ox_run_options){.level = 2 * _i});
+    text_give(&f, OX_FLOAT32, 2, (const int64_t[]){1, 4}, (const float[]){1, 3, 10, 30});
+    text_must_run(&f);
+    const float *y = ox_datum_get_tensor(f.out[0])->data;
+    const float expected[] = {-1, 1, 90, 110};
+    for (int i = 0; i < 4; i++)
+        ck_assert_float_eq_tol(y[i], expected[i], 1e-4f);
+    text_close(&f);
+}
+END_TEST
+
 START_TEST(layer_norm_broadcasts_scale_over_x)
 {
     struct one_op *op = one_op_new("", "LayerNormalization", 17);
@@ -225,6 +244,7 @@ int main(void)
     tcase_add_test(tc, batch_norm_7_without_spatial_has_statistics_a_position);
     tcase_add_test(tc, batch_norm_checks_parameters);
     tcase_add_test(tc, group_norm_18_scales_groups_and_21_channels);
+    tcase_add_loop_test(tc, models_run_the_deprecated_group_norm, 0, 2);
     tcase_add_test(tc, layer_norm_broadcasts_scale_over_x);
     tcase_add_test(tc, layer_norm_over_all_axes_and_over_nothing);
     tcase_add_test(tc, rms_norm_takes_the_type_of_its_scale);

@@ -271,6 +271,27 @@ START_TEST(arg_max_finds_nan)
 }
 END_TEST
 
+/* More lanes than a task takes, the last of them few. */
+START_TEST(arg_max_of_many_lanes)
+{
+    enum { N = 2500 };
+    static double x[3 * N], places[N];
+    for (size_t i = 0; i < 3 * N; i++)
+        x[i] = (double)(i * 7919 % 101);
+    for (size_t i = 0; i < N; i++) {
+        places[i] = x[N + i] > x[i];
+        if (x[2 * N + i] > (places[i] > 0 ? x[N + i] : x[i]))
+            places[i] = 2;
+    }
+    struct one_op *op = one_op_new("", "ArgMax", 13);
+    one_op_in(op, OX_FLOAT32, "3x2500", x, 3 * N);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    for (size_t i = 0; i < N; i++)
+        ck_assert_double_eq(ox_tensor_get_double(one_op_out(op, 0), i), places[i]);
+    one_op_free(op);
+}
+END_TEST
+
 START_TEST(arg_max_of_nothing_is_an_error)
 {
     struct one_op *op = one_op_new("", "ArgMax", 13);
@@ -397,6 +418,7 @@ int main(void)
     tcase_add_test(tcase, scalars_reduce_to_themselves);
     tcase_add_test(tcase, arg_max_and_min_take_the_first_or_the_last);
     tcase_add_test(tcase, arg_max_finds_nan);
+    tcase_add_test(tcase, arg_max_of_many_lanes);
     tcase_add_test(tcase, arg_max_of_nothing_is_an_error);
     tcase_add_test(tcase, softmax_took_all_following_axes_before_13);
     tcase_add_loop_test(tcase, softmax_of_halves_rounds_each_step, 0, 16);
