@@ -38,7 +38,8 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
     const size_t wanted = work < (double)tasks * 4e6 ? (size_t)(work / 4e6) + 1 : tasks;
     size_t cols = (mixed ? ROWS_BLOCK_BYTES : BLOCK_BYTES) / (k->panel / nr + 1) / wide * wide;
     cols = cols < wide ? wide : cols;
-    const size_t least = 4 * mr, by_rows = ox_least(wanted, (m + least - 1) / least);
+    const size_t least = 4 * mr,
+                 by_rows = ox_least(wanted, (m + least / 2) / least + (m < least / 2));
     const size_t by_cols = by_rows ? (wanted + by_rows * k->groups - 1) / (by_rows * k->groups) : 1;
     if (by_cols > 1)
         cols = ox_least(cols, ox_round_up((k->n + by_cols - 1) / by_cols, wide));
@@ -204,12 +205,13 @@ static size_t fours_of(const struct ox_integer_core *k, size_t rows)
 }
 
 static struct later later_of(const struct ox_integer_core *k, const struct ox_integer_block *b,
-                             size_t task, size_t step)
+                             size_t step)
 {
+    const size_t m = k->rows * k->cols;
     const size_t nr = k->t->nr, wide = k->t->panels * nr, done = b->col - b->group * k->n + b->cols;
-    const size_t cols = ox_least(k->block_cols, k->n - done), row = task % k->n_rows;
-    const size_t bytes = (cols + nr - 1) / nr * k->panel, part = bytes / k->n_rows;
-    const char *from = b->packed + (b->cols + nr - 1) / nr * k->panel + row * part;
+    const size_t cols = ox_least(k->block_cols, k->n - done);
+    const size_t bytes = (cols + nr - 1) / nr * k->panel, part = bytes / m * (b->m1 - b->m0);
+    const char *from = b->packed + (b->cols + nr - 1) / nr * k->panel + bytes / m * b->m0;
     const size_t tiles = (b->m1 - b->m0) / step * (b->cols / wide);
     const size_t each = part / (tiles * fours_of(k, step) + 1) + 1;
     return (struct later){from, from + part, ox_least(each, OX_INTEGER_LINE)};
@@ -243,7 +245,7 @@ static void run_block(void *arg, size_t task, size_t slot)
                                    .end = ends ? &b.end : NULL,
                                    .out_row = k->out_pixel};
     const size_t step = ox_even_part(b.m1 - b.m0, t->mr, 1);
-    struct later later = later_of(k, &b, task, step);
+    struct later later = later_of(k, &b, step);
     tile.later_step = later.step;
     for (size_t m = b.m0; m < b.m1; m += tile.rows) {
         tile.rows = (unsigned)ox_least(step, b.m1 - m);

@@ -308,8 +308,8 @@ START_TEST(rows_are_normalized_between_codes)
                "l = LayerNormalization(k, row, bias) m = QuantizeLinear(l, t, z) "
                "y = DequantizeLinear(m, t, z) }",
                CONSTANTS({"float[80] bias", -64, 64}, {"float[80] row", 1, 64},
-                         {"float[1] half", 32, 32}, {"float[1] fine", 1, 1}, {"uint8[1] none", 0, 0},
-                         SCALES),
+                         {"float[1] half", 32, 32}, {"float[1] fine", 1, 1},
+                         {"uint8[1] none", 0, 0}, SCALES),
                (struct shape){2, {30, 80}}, 2 / 64.0f,
                WANT({"Elementwise", 2}, {"QuantizeLinear", 2}, {"DequantizeLinear", 1},
                     {"Softmax", 0}, {"LayerNormalization", 0}, {"Lookup", 0}));
