@@ -152,11 +152,11 @@ static bool is_norm(struct ox_rewrite *rw, const struct ox_node *node)
     return true;
 }
 
-/* Functions of rows, behind codes: what would pass through memory in between is four times as much. */
+/* Functions of rows. */
 static bool take_rows(struct ox_rewrite *rw, struct run *run, const struct ox_node *node)
 {
     const int64_t row = ox_dim_of(rw, node->inputs[0], -1);
-    if (!run->from || row < LEAST_ROW || row > OX_STEPS_ROW)
+    if (row < LEAST_ROW || row > OX_STEPS_ROW)
         return false;
     if (ox_is_op(node, "Softmax") && is_along_rows(rw, node)) {
         add_step(run, OX_STEP_SOFTMAX, 0, 0, 0);
