@@ -219,7 +219,7 @@ static bool is_straight(const struct ox_tensor *table, enum ox_dtype dtype, floa
     return isnormal(*scale);
 }
 
-/* Then DequantizeLinear does it. */
+/* Then DequantizeLinear, which opset 10 brought, does it. */
 static bool straighten(struct curves *c, struct ox_node *node, const struct curve *curve)
 {
     const enum ox_dtype dtype = ox_dtype_of_value(c->rw, curve->source);
@@ -228,7 +228,8 @@ static bool straighten(struct curves *c, struct ox_node *node, const struct curv
     struct ox_error err;
     float scale;
     int zero;
-    if (curve->table->dtype != OX_FLOAT32 || !is_straight(curve->table, dtype, &scale, &zero))
+    if (curve->table->dtype != OX_FLOAT32 || ox_node_opset(node) < 10 ||
+        !is_straight(curve->table, dtype, &scale, &zero))
         return false;
     if (ox_tensor_new(&tensor, ox_env_budget(c->rw->env), dtype, 0, NULL, &err) != OX_OK) {
         c->rw->failed = true;
