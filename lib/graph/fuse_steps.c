@@ -139,15 +139,17 @@ static bool is_along_rows(struct ox_rewrite *rw, const struct ox_node *node)
     return axis == -1 || axis == ox_rank_of(rw, node->inputs[0]) - 1;
 }
 
-/* Layer or RMS normalization of nothing but x, of float32. */
-static bool is_norm(struct ox_rewrite *rw, const struct ox_node *node)
+/* Layer or RMS normalization of nothing but x, of float32, with a scale and a shift for each element of a row. */
+static bool is_norm(struct ox_rewrite *rw, const struct ox_node *node, int64_t row)
 {
     const bool own = ox_is_domain_op(node, OX_OWN_DOMAIN, "Norm");
     if (!(own && !ox_input(node, 3) && !ox_input(node, 4)) &&
         !(ox_is_op(node, "LayerNormalization") && is_along_rows(rw, node)))
         return false;
     for (size_t i = 1; i <= 2; i++)
-        if (ox_input(node, i) && !is_float(rw, node->inputs[i]))
+        if (ox_input(node, i) &&
+            (!is_float(rw, node->inputs[i]) || ox_rank_of(rw, node->inputs[i]) != 1 ||
+             ox_dim_of(rw, node->inputs[i], 0) != row))
             return false;
     return true;
 }
@@ -162,7 +164,7 @@ static bool take_rows(struct ox_rewrite *rw, struct run *run, const struct ox_no
         add_step(run, OX_STEP_SOFTMAX, 0, 0, 0);
         return true;
     }
-    if (!is_norm(rw, node))
+    if (!is_norm(rw, node, row))
         return false;
     add_step(run, OX_STEP_NORM, ox_attr_int(node, "centred", 1), (int64_t)run->n_inputs,
              bits_of(ox_attr_float(node, "epsilon", 0)));

@@ -313,6 +313,13 @@ START_TEST(rows_are_normalized_between_codes)
                (struct shape){2, {30, 80}}, 2 / 64.0f,
                WANT({"Elementwise", 2}, {"QuantizeLinear", 2}, {"DequantizeLinear", 1},
                     {"Softmax", 0}, {"LayerNormalization", 0}, {"Lookup", 0}));
+    check_same("g (float[30,80] x) => (float[A,B] y) { "
+               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) c = Add(b, bias) "
+               "d = LayerNormalization(c, half) e = QuantizeLinear(d, t, z) "
+               "y = DequantizeLinear(e, t, z) }",
+               CONSTANTS({"float[80] bias", -64, 64}, {"float[1] half", 32, 32}, SCALES),
+               (struct shape){2, {30, 80}}, 2 / 64.0f,
+               WANT({"Elementwise", 1}, {"LayerNormalization", 1}, {"QuantizeLinear", 2}));
 }
 END_TEST
 
