@@ -1,5 +1,6 @@
 /* A value that is a function of one 8-bit code, element by element, is looked up in a table of 256, whatever stands between: the
  * table is made by running those operators over all codes. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,11 +201,58 @@ static bool is_needed(const struct curves *c, const struct ox_value *value)
     return is_asked(c, value);
 }
 
+/* Whether a table of floats is what codes of one scale stand for, as those divided by a power of two are; which. */
+static bool is_straight(const struct ox_tensor *table, enum ox_dtype dtype, float *scale, int *zero)
+{
+    enum { CODES = 256 };
+    const float *y = table->data;
+    const int least = dtype == OX_INT8 ? -CODES / 2 : 0;
+    for (*zero = least; y[(uint8_t)*zero] != 0; ++*zero)
+        if (*zero == least + CODES - 1)
+            return false;
+    *scale = *zero == least ? y[(uint8_t)(*zero + 1)] : -y[(uint8_t)(*zero - 1)];
+    for (int i = least; i < least + CODES; i++) {
+        const float at = (float)(i - *zero) * *scale;
+        if (memcmp(&at, &y[(uint8_t)i], sizeof at) != 0)
+            return false;
+    }
+    return isnormal(*scale);
+}
+
+/* Then DequantizeLinear, which opset 10 brought, does it. */
+static bool straighten(struct curves *c, struct ox_node *node, const struct curve *curve)
+{
+    const enum ox_dtype dtype = ox_dtype_of_value(c->rw, curve->source);
+    const char *name = node->outputs[0]->name;
+    struct ox_tensor *tensor;
+    struct ox_error err;
+    float scale;
+    int zero;
+    if (curve->table->dtype != OX_FLOAT32 || ox_node_opset(node) < 10 ||
+        !is_straight(curve->table, dtype, &scale, &zero))
+        return false;
+    if (ox_tensor_new(&tensor, ox_env_budget(c->rw->env), dtype, 0, NULL, &err) != OX_OK) {
+        c->rw->failed = true;
+        return true;
+    }
+    *(uint8_t *)tensor->data = (uint8_t)zero;
+    struct ox_value *in[3] = {curve->source, ox_rw_floats(c->rw, name, 0, NULL, &scale),
+                              ox_rw_constant(c->rw, name, tensor)};
+    ox_tensor_release(tensor);
+    if (!in[1] || !in[2])
+        return true;
+    ox_rw_clear_attrs(c->rw, node);
+    ox_rw_become(c->rw, node, "DequantizeLinear", "", in, 3);
+    return true;
+}
+
 static void tabulate(struct curves *c, struct ox_node *node)
 {
     struct ox_value *out = node->n_outputs == 1 ? node->outputs[0] : NULL;
     const struct curve *curve = curve_of(c, out);
     if (!is_drawn(c, out) || !curve->deep || !is_needed(c, out) || ox_is_dequantize(node))
+        return;
+    if (straighten(c, node, curve))
         return;
     const int64_t n = 256;
     struct ox_tensor *flat;

@@ -25,7 +25,7 @@ static bool move_steps(const struct ox_node *chain, struct ox_node *node, int64_
     const int64_t *steps = ox_attr_ints(chain, "steps", &n);
     memcpy(field, steps, n * sizeof *field);
     for (size_t i = 0; i < n; i += OX_STEP_FIELDS)
-        if (field[i + OX_STEP_KIND] != OX_STEP_UNARY)
+        if (field[i + OX_STEP_KIND] != OX_STEP_UNARY && field[i + OX_STEP_KIND] != OX_STEP_SOFTMAX)
             field[i + OX_STEP_A] += by;
     return ox_node_set_ints(node, "steps", field, n) &&
            (!joined || ox_node_set_int(node, "joined", joined + by));

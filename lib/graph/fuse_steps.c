@@ -8,14 +8,17 @@
 #include "ops/fast.h"
 #include "ops/fused_steps.h"
 
-enum { MOST_JOINED = 100 };
+enum {
+    MOST_JOINED = 100,
+    LEAST_ROW = 64 /* shorter ones are normalized side by side where they stand alone */
+};
 
 struct run {
     int64_t field[OX_MOST_STEPS * OX_STEP_FIELDS];
     size_t n_steps;
-    struct ox_value *input[2 * OX_MOST_STEPS + 5 + MOST_JOINED];
+    struct ox_value *input[3 * OX_MOST_STEPS + 5 + MOST_JOINED];
     size_t n_inputs;
-    struct ox_node *node[OX_MOST_STEPS + 2];
+    struct ox_node *node[2 * OX_MOST_STEPS + 2];
     size_t n_nodes;
     size_t from, to,
         table; /* inputs: scales of codes at either end, what codes stand for; 0: floats */
@@ -36,13 +39,6 @@ static void add_step(struct run *run, enum ox_step_kind kind, int64_t function, 
     field[OX_STEP_FUNCTION] = function;
     field[OX_STEP_A] = a;
     field[OX_STEP_B] = b;
-}
-
-static void add_pair(struct run *run, enum ox_step_kind kind, enum ox_binary function,
-                     struct ox_value *other)
-{
-    add_step(run, kind, (int64_t)function, (int64_t)run->n_inputs, 0);
-    run->input[run->n_inputs++] = other;
 }
 
 static bool is_float(struct ox_rewrite *rw, const struct ox_value *value)
@@ -106,6 +102,77 @@ static bool by_constants(struct ox_rewrite *rw, const struct ox_node *node, cons
     return !isnan(least) && !isnan(most);
 }
 
+static size_t add_codes(struct run *run, struct ox_node *node, const struct ox_codes *codes)
+{
+    const size_t at = run->n_inputs;
+    run->node[run->n_nodes++] = node;
+    run->input[run->n_inputs++] = codes->scale;
+    run->input[run->n_inputs++] = codes->zero;
+    return at;
+}
+
+static void add_pair(struct run *run, enum ox_step_kind kind, enum ox_binary function,
+                     struct ox_value *other)
+{
+    add_step(run, kind, (int64_t)function, (int64_t)run->n_inputs, 0);
+    run->input[run->n_inputs++] = other;
+}
+
+/* An operand of x's shape that is dequantized for this alone is read as codes. */
+static void add_operand(struct ox_rewrite *rw, struct run *run, enum ox_step_kind kind,
+                        enum ox_binary function, struct ox_value *other, const struct ox_value *x)
+{
+    struct ox_codes codes;
+    if (!ox_rw_only_user(rw, other) || !ox_same_shape(rw, other, x) ||
+        !ox_codes_of_one(rw, other, &codes)) {
+        add_pair(run, kind, function, other);
+        return;
+    }
+    add_pair(run, kind, function, codes.codes);
+    add_codes(run, other->producer, &codes);
+}
+
+/* Whether the node's axis is the last one of x. */
+static bool is_along_rows(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    const int64_t axis = ox_attr_int(node, "axis", -1);
+    return axis == -1 || axis == ox_rank_of(rw, node->inputs[0]) - 1;
+}
+
+/* Layer or RMS normalization of nothing but x, of float32, with a scale and a shift for each element of a row. */
+static bool is_norm(struct ox_rewrite *rw, const struct ox_node *node, int64_t row)
+{
+    const bool own = ox_is_domain_op(node, OX_OWN_DOMAIN, "Norm");
+    if (!(own && !ox_input(node, 3) && !ox_input(node, 4)) &&
+        !(ox_is_op(node, "LayerNormalization") && is_along_rows(rw, node)))
+        return false;
+    for (size_t i = 1; i <= 2; i++)
+        if (ox_input(node, i) &&
+            (!is_float(rw, node->inputs[i]) || ox_rank_of(rw, node->inputs[i]) != 1 ||
+             ox_dim_of(rw, node->inputs[i], 0) != row))
+            return false;
+    return true;
+}
+
+/* Functions of rows. */
+static bool take_rows(struct ox_rewrite *rw, struct run *run, const struct ox_node *node)
+{
+    const int64_t row = ox_dim_of(rw, node->inputs[0], -1);
+    if (row < LEAST_ROW || row > OX_STEPS_ROW)
+        return false;
+    if (ox_is_op(node, "Softmax") && is_along_rows(rw, node)) {
+        add_step(run, OX_STEP_SOFTMAX, 0, 0, 0);
+        return true;
+    }
+    if (!is_norm(rw, node, row))
+        return false;
+    add_step(run, OX_STEP_NORM, ox_attr_int(node, "centred", 1), (int64_t)run->n_inputs,
+             bits_of(ox_attr_float(node, "epsilon", 0)));
+    run->input[run->n_inputs++] = ox_input(node, 1);
+    run->input[run->n_inputs++] = ox_input(node, 2);
+    return true;
+}
+
 /* Takes the node into the run as what follows `value` (NULL: the run begins; gives what it begins with). */
 static bool take(struct ox_rewrite *rw, struct run *run, struct ox_node *node,
                  struct ox_value *value)
@@ -134,10 +201,10 @@ static bool take(struct ox_rewrite *rw, struct run *run, struct ox_node *node,
         other = ox_other_input(node, x);
         if (!other || !ox_same_shape(rw, x, node->outputs[0]) || !repeats_in(rw, other, x))
             return false;
-        add_pair(run, node->inputs[0] == x ? OX_STEP_LEFT : OX_STEP_RIGHT, pair, other);
+        add_operand(rw, run, node->inputs[0] == x ? OX_STEP_LEFT : OX_STEP_RIGHT, pair, other, x);
     } else if (node->inputs[0] == x && by_constants(rw, node, op, &function, &a, &b)) {
         add_step(run, OX_STEP_UNARY, (int64_t)function, bits_of(a), bits_of(b));
-    } else {
+    } else if (!value || node->inputs[0] != x || !take_rows(rw, run, node)) {
         return false;
     }
     run->input[0] = x;
@@ -194,15 +261,6 @@ static size_t take_concat(struct ox_rewrite *rw, struct run *run)
     return n > 1 ? first : 0;
 }
 
-static size_t add_codes(struct run *run, struct ox_node *node, const struct ox_codes *codes)
-{
-    const size_t at = run->n_inputs;
-    run->node[run->n_nodes++] = node;
-    run->input[run->n_inputs++] = codes->scale;
-    run->input[run->n_inputs++] = codes->zero;
-    return at;
-}
-
 /* The value that the run begins with; NULL: the node does not begin one. */
 static struct ox_value *begin(struct ox_rewrite *rw, struct run *run, struct ox_node *node)
 {
@@ -223,11 +281,42 @@ static struct ox_value *begin(struct ox_rewrite *rw, struct run *run, struct ox_
     return take(rw, run, node, NULL) ? run->input[0] : NULL;
 }
 
+/* Whether the value ends a run that begins with codes and whose operands so far are constants. */
+static bool follows_codes(struct ox_rewrite *rw, const struct ox_value *value)
+{
+    for (int i = 0; i < OX_MOST_STEPS; i++) {
+        const struct ox_node *node = value->producer;
+        struct ox_codes codes;
+        enum ox_binary pair;
+        if (!node || node->n_inputs != 2 || node->domain[0] || !ox_fast_pair(node->op_type, &pair))
+            return i > 0 && ox_codes_of_one(rw, value, &codes);
+        const int fixed = ox_rw_stored(rw, node->inputs[1]) != NULL;
+        if (!ox_rw_stored(rw, node->inputs[fixed]) || !ox_rw_only_user(rw, value) ||
+            !ox_same_shape(rw, node->inputs[!fixed], value))
+            return false;
+        value = node->inputs[!fixed];
+    }
+    return false;
+}
+
+/* Whether codes that the node dequantizes are better read as the operand of another run. */
+static bool is_operand(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    const struct ox_value *out = node->outputs[0];
+    const struct ox_node *next = ox_rw_only_user(rw, out);
+    enum ox_binary pair;
+    if (!next || !ox_is_dequantize(node) || next->n_inputs != 2 || next->domain[0] ||
+        !ox_fast_pair(next->op_type, &pair))
+        return false;
+    const struct ox_value *other = ox_other_input(next, out);
+    return other && ox_same_shape(rw, other, out) && follows_codes(rw, other);
+}
+
 static void look_at(struct ox_rewrite *rw, struct ox_node *node, struct run *run)
 {
     struct ox_value *first = begin(rw, run, node);
     struct ox_codes codes;
-    if (!first)
+    if (!first || is_operand(rw, node))
         return;
     for (struct ox_node *last = node, *next; (next = ox_rw_only_user(rw, last->outputs[0]));
          last = next) {

@@ -34,7 +34,8 @@ struct ox_integer_tile {
     size_t out_row;
     const char *
         later; /* NULL; or weights that are wanted later: of more columns than a panel's, each four of a segment and six rows
-                          fetch a line of them */
+                          fetch the line that so many bytes further is */
+    size_t later_step;
 };
 enum { OX_INTEGER_LINE = 64 };
 

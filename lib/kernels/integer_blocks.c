@@ -38,7 +38,8 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
     const size_t wanted = work < (double)tasks * 4e6 ? (size_t)(work / 4e6) + 1 : tasks;
     size_t cols = (mixed ? ROWS_BLOCK_BYTES : BLOCK_BYTES) / (k->panel / nr + 1) / wide * wide;
     cols = cols < wide ? wide : cols;
-    const size_t least = 4 * mr, by_rows = ox_least(wanted, (m + least - 1) / least);
+    const size_t least = 4 * mr,
+                 by_rows = ox_least(wanted, (m + least / 2) / least + (m < least / 2));
     const size_t by_cols = by_rows ? (wanted + by_rows * k->groups - 1) / (by_rows * k->groups) : 1;
     if (by_cols > 1)
         cols = ox_least(cols, ox_round_up((k->n + by_cols - 1) / by_cols, wide));
@@ -190,29 +191,39 @@ static int32_t term_of(const struct ox_integer_core *k, const uint8_t *const *po
 }
 
 /* The next columns' weights, of which each block of rows brings its part near while it is multiplied by others: from afar they come
- * too slowly for few rows. */
+ * too slowly for few rows. They come evenly, for what is on its way holds buffers that the weights at hand pass through too. */
 struct later {
     const char *at, *end;
+    size_t step; /* bytes for each four of a segment */
 };
 
-static struct later later_of(const struct ox_integer_core *k, const struct ox_integer_block *b,
-                             size_t task)
+/* Fours of segments that a tile goes through. */
+static size_t fours_of(const struct ox_integer_core *k, size_t rows)
 {
-    const size_t nr = k->t->nr, done = b->col - b->group * k->n + b->cols;
-    const size_t cols = ox_least(k->block_cols, k->n - done), row = task % k->n_rows;
-    const size_t bytes = (cols + nr - 1) / nr * k->panel, part = bytes / k->n_rows;
-    const char *from = b->packed + (b->cols + nr - 1) / nr * k->panel + row * part;
-    return (struct later){from, from + part};
+    const size_t fours = k->joined ? ox_integer_fours(k) : k->segments * ((k->depth + 3) / 4);
+    return (2 * rows > k->t->mr ? 2 : 1) * fours;
+}
+
+static struct later later_of(const struct ox_integer_core *k, const struct ox_integer_block *b,
+                             size_t step)
+{
+    const size_t m = k->rows * k->cols;
+    const size_t nr = k->t->nr, wide = k->t->panels * nr, done = b->col - b->group * k->n + b->cols;
+    const size_t cols = ox_least(k->block_cols, k->n - done);
+    const size_t bytes = (cols + nr - 1) / nr * k->panel, part = bytes / m * (b->m1 - b->m0);
+    const char *from = b->packed + (b->cols + nr - 1) / nr * k->panel + bytes / m * b->m0;
+    const size_t tiles = (b->m1 - b->m0) / step * (b->cols / wide);
+    const size_t each = part / (tiles * fours_of(k, step) + 1) + 1;
+    return (struct later){from, from + part, ox_least(each, OX_INTEGER_LINE)};
 }
 
 /* What a tile of them fetches. */
-static const char *next_later(struct later *l, const struct ox_integer_tile *tile, unsigned mr)
+static const char *next_later(struct later *l, const struct ox_integer_core *k, size_t rows)
 {
     const char *at = l->at;
     if (at >= l->end)
         return NULL;
-    const size_t passes = 2 * tile->rows > mr ? 2 : 1;
-    l->at += passes * tile->segments * (tile->depth / 4) * OX_INTEGER_LINE;
+    l->at += fours_of(k, rows) * l->step;
     return at;
 }
 
@@ -234,7 +245,8 @@ static void run_block(void *arg, size_t task, size_t slot)
                                    .end = ends ? &b.end : NULL,
                                    .out_row = k->out_pixel};
     const size_t step = ox_even_part(b.m1 - b.m0, t->mr, 1);
-    struct later later = later_of(k, &b, task);
+    struct later later = later_of(k, &b, step);
+    tile.later_step = later.step;
     for (size_t m = b.m0; m < b.m1; m += tile.rows) {
         tile.rows = (unsigned)ox_least(step, b.m1 - m);
         find_tile(k, &b, m, joined, pointers, &tile);
@@ -245,7 +257,7 @@ static void run_block(void *arg, size_t task, size_t slot)
             tile.c = sums + j;
             tile.cols = (unsigned)ox_least(most, b.cols - j);
             tile.col = j;
-            tile.later = next_later(&later, &tile, t->mr);
+            tile.later = next_later(&later, k, tile.rows);
             tile.out = (uint8_t *)k->out + m * k->out_pixel + b.col + j;
             t->tile(&tile);
         }

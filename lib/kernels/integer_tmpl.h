@@ -108,8 +108,8 @@ INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned first, co
     enum { QUAD = 2 * sizeof(IV) };
     const char *later = t->later ? t->later : t->b;
     if (parts > 2 && t->later && first)
-        later += t->segments * (t->depth / 4) * OX_INTEGER_LINE;
-    const size_t line = t->later ? OX_INTEGER_LINE : 0;
+        later += t->segments * (t->depth / 4) * t->later_step;
+    const size_t further = t->later ? t->later_step : 0;
     IV sum[IR + 1][IP]; /* the last: what the others lack */
 #pragma GCC unroll 4
     for (unsigned k = 0; k < parts; k++) {
@@ -127,7 +127,7 @@ INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned first, co
         for (unsigned i = 0; i < rows; i++)
             a[i] = pointers[i];
         size_t p = 0;
-        for (; p + 4 <= t->depth; p += 4, b += QUAD, later += line) {
+        for (; p + 4 <= t->depth; p += 4, b += QUAD, later += further) {
             int_fetch(rows, parts, b, t->panel, later);
             int_step(rows, parts, a, p, 4, b, t->panel, sum);
         }

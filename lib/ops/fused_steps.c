@@ -13,17 +13,28 @@
 
 enum {
     STRETCH = 2048,
-    ROWS_STRETCH = 4096 /* of rows that are joined: their parts are read in long runs */
+    ROWS_STRETCH = OX_STEPS_ROW /* of rows that are joined: their parts are read in long runs */
 };
 
-/* The operand of element i is data[i / inner % count]. */
+/* Codes at an end, or of an operand. */
+struct codes {
+    bool is; /* else floats are there */
+    uint8_t flip;
+    struct ox_bytes_code code;
+};
+
+/* The operand of element i is data[i / inner % count], or what codes[i] stands for. */
 struct step {
+    enum ox_step_kind kind;
     void (*unary)(size_t n, const float *x, float *y, float a, float b);
     void (*const *pair)(size_t n, const float *a, const float *b, float *y);
     float a, b;
     const float *data;
     size_t inner, count;
     bool reversed; /* the chain's value is the right one */
+    const uint8_t *codes;
+    struct codes from;
+    struct ox_norm_row norm;
 };
 
 struct shape {
@@ -37,25 +48,20 @@ struct part {
     size_t n; /* of a row */
 };
 
-/* Codes at an end. */
-struct codes {
-    bool is; /* else floats are there */
-    uint8_t flip;
-    struct ox_bytes_code code;
-};
-
 struct ox_steps {
     const float *x;
     float *y;
     const struct ox_bytes *bytes;
+    const struct ox_rows *rows;
     struct codes from, to;
     const float *table; /* NULL: codes have a scale */
     const uint8_t *x_codes;
     uint8_t *y_codes;
     struct part *part;   /* NULL: x is there */
     size_t n_parts, row; /* elements of the last axis */
-    size_t stretch;      /* elements; whole rows where they are joined and fit */
+    bool by_rows;        /* a step is of whole rows */
     bool affine;         /* the steps are what kernels/affine.h does at once */
+    size_t stretch;      /* elements; whole rows where they are joined and fit */
     size_t n, n_steps;
     struct step step[OX_MOST_STEPS];
 };
@@ -94,6 +100,37 @@ static void apply_pair(const struct step *s, size_t from, size_t n, const float 
         done += some;
         at = 0;
         unit = s->inner == 1 || unit + 1 == s->count ? 0 : unit + 1;
+    }
+}
+
+static void dequantize(const struct ox_steps *job, const struct codes *codes, const uint8_t *x,
+                       size_t n, float *y)
+{
+    job->bytes->dequantize(n, x, codes->flip, codes->code.zero, codes->code.scale, y);
+}
+
+/* Elements [from, from + n) of a step. */
+static void apply(const struct ox_steps *job, const struct step *s, size_t from, size_t n,
+                  const float *x, float *y)
+{
+    float other[ROWS_STRETCH];
+    if (s->kind == OX_STEP_UNARY) {
+        s->unary(n, x, y, s->a, s->b);
+    } else if (s->kind == OX_STEP_SOFTMAX) {
+        for (size_t i = 0; i < n; i += job->row)
+            job->rows->softmax(job->row, x + i, NULL, 1, y + i);
+    } else if (s->kind == OX_STEP_NORM) {
+        struct ox_norm_row row = s->norm;
+        for (size_t i = 0; i < n; i += job->row) {
+            row.x = x + i;
+            row.y = y + i;
+            job->rows->norm(job->row, &row);
+        }
+    } else if (s->codes) {
+        dequantize(job, &s->from, s->codes + from, n, other);
+        apply_row(s, n, x, other, y);
+    } else {
+        apply_pair(s, from, n, x, y);
     }
 }
 
@@ -139,43 +176,34 @@ static void gather_rows(const struct ox_steps *job, size_t row, size_t rows, flo
     }
 }
 
-/* Elements [from, from + n) from x on, which may be `work`; `last` gets the result. */
-static void take_steps(const struct ox_steps *job, size_t from, size_t n, const float *x,
-                       float *work, float *last)
+/* Elements [from, from + n): the result in `last`, which may lie where input 0 does, as it is written last; NULL: in the codes. */
+static void run_stretch(const struct ox_steps *job, size_t from, size_t n, float *last)
 {
+    float work[ROWS_STRETCH];
+    const float *x = job->part || job->from.is || job->table ? work : job->x + from;
+    if (job->part && job->stretch % job->row == 0)
+        gather_rows(job, from / job->row, n / job->row, work);
+    else if (job->part)
+        gather(job, from, n, work);
+    if (job->table)
+        ox_bytes_look_up_floats(n, job->x_codes + from, job->table, work);
+    if (job->from.is)
+        dequantize(job, &job->from, job->x_codes + from, n, work);
     for (size_t k = 0; k < job->n_steps; k++) {
-        const struct step *s = &job->step[k];
-        float *y = k + 1 == job->n_steps ? last : work;
-        if (s->unary)
-            s->unary(n, x, y, s->a, s->b);
-        else
-            apply_pair(s, from, n, x, y);
+        apply(job, &job->step[k], from, n, x, k + 1 == job->n_steps && last ? last : work);
         x = work;
     }
+    if (!last)
+        job->bytes->quantize(n, work, &job->to.code, job->y_codes + from);
 }
 
 static void run_stretches(void *arg, size_t first, size_t last)
 {
     const struct ox_steps *job = arg;
-    float work[ROWS_STRETCH];
     for (size_t i = first; i < last; i++) {
         const size_t from = i * job->stretch, left = job->n - from;
-        const size_t n = left < job->stretch ? left : job->stretch;
-        const bool is_code = job->from.is || job->table;
-        const float *x = job->part || is_code ? work : job->x + from;
-        if (job->part && job->stretch % job->row == 0)
-            gather_rows(job, from / job->row, n / job->row, work);
-        else if (job->part)
-            gather(job, from, n, work);
-        if (job->table)
-            ox_bytes_look_up_floats(n, job->x_codes + from, job->table, work);
-        if (job->from.is)
-            job->bytes->dequantize(n, job->x_codes + from, job->from.flip, job->from.code.zero,
-                                   job->from.code.scale, work);
-        /* The result may lie where input 0 does: it is written last. */
-        take_steps(job, from, n, x, work, job->to.is ? work : job->y + from);
-        if (job->to.is)
-            job->bytes->quantize(n, work, &job->to.code, job->y_codes + from);
+        run_stretch(job, from, left < job->stretch ? left : job->stretch,
+                    job->to.is ? NULL : job->y + from);
     }
 }
 
@@ -205,25 +233,87 @@ static float float_of(int64_t bits)
     return value;
 }
 
-static enum ox_status read_step(struct ox_run *r, const int64_t *field, const struct shape *x,
+/* The codes of which input `at` is the scale (0: floats). */
+static enum ox_status read_codes(struct ox_run *r, size_t at, enum ox_dtype dtype,
+                                 struct codes *codes, struct ox_error *err)
+{
+    const struct ox_tensor *scale = at ? ox_fast_in(r, at) : NULL;
+    const struct ox_tensor *zero = ox_run_in(r, at + 1);
+    codes->is = at != 0;
+    if (!at)
+        return OX_OK;
+    if (!scale || scale->n != 1 || (dtype != OX_UINT8 && dtype != OX_INT8) ||
+        (zero && (zero->n != 1 || zero->dtype != dtype)))
+        return ox_run_fail(r, err, OX_INPUT, "codes without one scale and zero point");
+    codes->flip = dtype == OX_INT8 ? 0x80 : 0;
+    codes->code = (struct ox_bytes_code){.scale = *(const float *)scale->data,
+                                         .zero = ox_int8_zero(zero),
+                                         .lo = dtype == OX_INT8 ? -128 : 0,
+                                         .hi = dtype == OX_INT8 ? 127 : 255};
+    return OX_OK;
+}
+
+/* A row of as many elements as rows have, or nothing. */
+static bool read_row(struct ox_run *r, size_t at, size_t n, const float **row)
+{
+    const struct ox_tensor *in = ox_run_has(r, at) ? ox_fast_in(r, at) : NULL;
+    *row = in ? in->data : NULL;
+    return in ? in->n == n : !ox_run_has(r, at);
+}
+
+static enum ox_status read_norm(struct ox_run *r, const int64_t *field, size_t row, struct step *s,
+                                struct ox_error *err)
+{
+    const size_t at = (size_t)field[OX_STEP_A];
+    s->norm = (struct ox_norm_row){.epsilon = float_of(field[OX_STEP_B]),
+                                   .centred = field[OX_STEP_FUNCTION] != 0};
+    if (!read_row(r, at, row, &s->norm.scale) || !read_row(r, at + 1, row, &s->norm.shift))
+        return ox_run_fail(r, err, OX_INPUT, "scale or shift has not %zu elements", row);
+    return OX_OK;
+}
+
+static enum ox_status read_pair(struct ox_run *r, const int64_t *field, const struct shape *x,
                                 struct step *s, struct ox_error *err)
 {
-    const struct ox_rows *t = ox_fast_rows();
     const int64_t function = field[OX_STEP_FUNCTION];
-    *s = (struct step){.reversed = field[OX_STEP_KIND] == OX_STEP_RIGHT};
-    if (field[OX_STEP_KIND] == OX_STEP_UNARY && function >= 0 && function < OX_UNARIES) {
-        s->unary = t->unary[function];
+    const size_t at = (size_t)field[OX_STEP_A];
+    const struct ox_tensor *other = at ? ox_run_in(r, at) : NULL;
+    const bool codes = other && (other->dtype == OX_UINT8 || other->dtype == OX_INT8);
+    if (other && !codes)
+        other = ox_fast_in(r, at);
+    if (!other || function < 0 || function >= OX_BINARIES || !find_repeats(x, other, s) ||
+        (codes && other->n != x->n))
+        return ox_run_fail(r, err, OX_INPUT, "the operands do not fit each other");
+    s->reversed = field[OX_STEP_KIND] == OX_STEP_RIGHT;
+    s->pair = ox_fast_rows()->binary[function];
+    if (!codes)
+        return OX_OK;
+    s->codes = other->data;
+    OX_TRY(read_codes(r, at + 1, other->dtype, &s->from, err));
+    s->from.code.zero += s->from.flip;
+    return OX_OK;
+}
+
+static enum ox_status read_step(struct ox_run *r, const int64_t *field, const struct shape *x,
+                                size_t row, struct step *s, struct ox_error *err)
+{
+    const int64_t function = field[OX_STEP_FUNCTION];
+    *s = (struct step){.kind = (enum ox_step_kind)field[OX_STEP_KIND]};
+    switch (s->kind) {
+    case OX_STEP_UNARY:
+        if (function < 0 || function >= OX_UNARIES)
+            return ox_run_fail(r, err, OX_INPUT, "there is no such function");
+        s->unary = ox_fast_rows()->unary[function];
         s->a = float_of(field[OX_STEP_A]);
         s->b = float_of(field[OX_STEP_B]);
         return OX_OK;
+    case OX_STEP_SOFTMAX:
+        return OX_OK;
+    case OX_STEP_NORM:
+        return read_norm(r, field, row, s, err);
+    default:
+        return read_pair(r, field, x, s, err);
     }
-    const struct ox_tensor *other = field[OX_STEP_A] > 0 && field[OX_STEP_A] < (int64_t)r->n_in
-                                        ? ox_fast_in(r, (size_t)field[OX_STEP_A])
-                                        : NULL;
-    if (!other || function < 0 || function >= OX_BINARIES || !find_repeats(x, other, s))
-        return ox_run_fail(r, err, OX_INPUT, "the operands do not fit each other");
-    s->pair = t->binary[function];
-    return OX_OK;
 }
 
 /* What input 0 and those joined to it make: its shape (without data) in *shape. */
@@ -260,27 +350,6 @@ static enum ox_status read_parts(struct ox_run *r, const struct ox_tensor *x, st
     return OX_OK;
 }
 
-/* The codes of which the input that the attribute names is the scale. */
-static enum ox_status read_codes(struct ox_run *r, const char *name, enum ox_dtype dtype,
-                                 struct codes *codes, struct ox_error *err)
-{
-    const int64_t at = ox_run_int(r, name, 0);
-    const struct ox_tensor *scale = at > 0 ? ox_fast_in(r, (size_t)at) : NULL;
-    const struct ox_tensor *zero = ox_run_in(r, (size_t)at + 1);
-    codes->is = at != 0;
-    if (!at)
-        return OX_OK;
-    if (!scale || scale->n != 1 || (dtype != OX_UINT8 && dtype != OX_INT8) ||
-        (zero && (zero->n != 1 || zero->dtype != dtype)))
-        return ox_run_fail(r, err, OX_INPUT, "codes without one scale and zero point");
-    codes->flip = dtype == OX_INT8 ? 0x80 : 0;
-    codes->code = (struct ox_bytes_code){.scale = *(const float *)scale->data,
-                                         .zero = ox_int8_zero(zero),
-                                         .lo = dtype == OX_INT8 ? -128 : 0,
-                                         .hi = dtype == OX_INT8 ? 127 : 255};
-    return OX_OK;
-}
-
 static enum ox_status read_ends(struct ox_run *r, const struct ox_tensor *x, struct ox_steps *job,
                                 enum ox_dtype *dtype, struct ox_error *err)
 {
@@ -290,9 +359,9 @@ static enum ox_status read_ends(struct ox_run *r, const struct ox_tensor *x, str
     if (at && (!table || table->n != 256 || (x->dtype != OX_UINT8 && x->dtype != OX_INT8)))
         return ox_run_fail(r, err, OX_INPUT, "the table has not 256 floats, or there are no codes");
     job->table = table ? table->data : NULL;
-    OX_TRY(read_codes(r, "from", x->dtype, &job->from, err));
+    OX_TRY(read_codes(r, (size_t)ox_run_int(r, "from", 0), x->dtype, &job->from, err));
     *dtype = zero ? zero->dtype : OX_UINT8;
-    OX_TRY(read_codes(r, "to", *dtype, &job->to, err));
+    OX_TRY(read_codes(r, (size_t)ox_run_int(r, "to", 0), *dtype, &job->to, err));
     if (!job->to.is)
         *dtype = OX_FLOAT32;
     job->from.code.zero += job->from.flip;
@@ -301,6 +370,7 @@ static enum ox_status read_ends(struct ox_run *r, const struct ox_tensor *x, str
     return OX_OK;
 }
 
+/* Steps of rows need whole ones in a stretch. */
 static enum ox_status read_steps(struct ox_run *r, const struct shape *shape, struct ox_steps *job,
                                  struct ox_error *err)
 {
@@ -310,15 +380,25 @@ static enum ox_status read_steps(struct ox_run *r, const struct shape *shape, st
         return ox_run_fail(r, err, OX_INPUT, "there are no steps");
     job->n_steps = steps->n / OX_STEP_FIELDS;
     job->n = shape->n;
-    for (size_t k = 0; job->n && k < job->n_steps; k++)
-        OX_TRY(read_step(r, steps->ints + k * OX_STEP_FIELDS, shape, &job->step[k], err));
+    if (!job->n)
+        return OX_OK;
+    for (size_t k = 0; k < job->n_steps; k++) {
+        const int64_t *field = steps->ints + k * OX_STEP_FIELDS;
+        OX_TRY(read_step(r, field, shape, job->row, &job->step[k], err));
+        job->by_rows |= job->step[k].kind >= OX_STEP_SOFTMAX;
+    }
+    if (job->by_rows && job->row > OX_STEPS_ROW)
+        return ox_run_fail(r, err, OX_LIMIT, "rows have more than %d elements", OX_STEPS_ROW);
+    const size_t most = job->part || job->row > STRETCH ? ROWS_STRETCH : STRETCH;
+    const bool whole = (job->part && job->row <= ROWS_STRETCH) || job->by_rows;
+    job->stretch = whole ? most / job->row * job->row : STRETCH;
     return OX_OK;
 }
 
 /* Whether the step's operand is an element for each of a row. */
 static bool is_by_column(const struct ox_steps *job, const struct step *s, enum ox_binary pair)
 {
-    return !s->unary && s->pair == ox_fast_rows()->binary[pair] && s->inner == 1 &&
+    return s->pair == job->rows->binary[pair] && !s->codes && s->inner == 1 &&
            s->count == job->row && s->count > 1;
 }
 
@@ -328,7 +408,7 @@ static bool is_affine(const struct ox_steps *job)
     const struct step *s = job->step;
     return job->n && (job->n_steps == 2 || job->n_steps == 3) &&
            is_by_column(job, &s[0], OX_BINARY_MUL) && is_by_column(job, &s[1], OX_BINARY_ADD) &&
-           (job->n_steps == 2 || s[2].unary == ox_fast_rows()->unary[OX_UNARY_CLIP]);
+           (job->n_steps == 2 || s[2].unary == job->rows->unary[OX_UNARY_CLIP]);
 }
 
 enum ox_status ox_steps_read(struct ox_run *r, struct ox_steps **steps, size_t *row,
@@ -341,7 +421,7 @@ enum ox_status ox_steps_read(struct ox_run *r, struct ox_steps **steps, size_t *
         return OX_NO_MEMORY;
     if (!x)
         return ox_run_fail(r, err, OX_INPUT, "the data is no float32");
-    *job = (struct ox_steps){.x = x->data};
+    *job = (struct ox_steps){.x = x->data, .rows = ox_fast_rows(), .bytes = ox_bytes(ox_cpu())};
     OX_TRY(read_parts(r, x, job, &shape, err));
     OX_TRY(read_steps(r, &shape, job, err));
     job->affine = is_affine(job);
@@ -365,7 +445,7 @@ static void affine_rows(const struct ox_steps *job, size_t first, size_t n, floa
     for (size_t i = 0; i < (job->part ? job->n_parts : 1); i++) {
         a.n = a.x_step = part[i].n;
         a.x = part[i].data + first * a.n;
-        ox_affine(ox_fast_rows()->level, &a);
+        ox_affine(job->rows->level, &a);
         a.scale += a.n;
         a.shift += a.n;
         a.y += a.n;
@@ -379,14 +459,11 @@ void ox_steps_rows(const void *steps, size_t first, size_t n, float *to)
         affine_rows(job, first, n, to);
         return;
     }
-    const size_t near = job->row < STRETCH ? STRETCH / job->row : 1;
-    for (size_t i = 0; i < n; i += near) {
-        const size_t rows = near < n - i ? near : n - i;
-        const size_t from = (first + i) * job->row;
-        float *y = to + i * job->row;
-        if (job->part)
-            gather_rows(job, first + i, rows, y);
-        take_steps(job, from, rows * job->row, job->part ? y : job->x + from, y, y);
+    const size_t end = (first + n) * job->row;
+    size_t some;
+    for (size_t from = first * job->row; from < end; from += some, to += some) {
+        some = job->stretch < end - from ? job->stretch : end - from;
+        run_stretch(job, from, some, to);
     }
 }
 
@@ -399,7 +476,7 @@ static enum ox_status run_steps(struct ox_run *r, struct ox_error *err)
     if (!x)
         return ox_run_fail(r, err, OX_INPUT, "the data is no float32");
     struct shape shape;
-    struct ox_steps job = {.x = x->data};
+    struct ox_steps job = {.x = x->data, .rows = ox_fast_rows()};
     OX_TRY(read_ends(r, x, &job, &dtype, err));
     OX_TRY(read_parts(r, x, &job, &shape, err));
     OX_TRY(read_steps(r, &shape, &job, err));
@@ -409,7 +486,6 @@ static enum ox_status run_steps(struct ox_run *r, struct ox_error *err)
         OX_TRY(ox_run_out_reuse(r, 0, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
     job.y = y->data;
     job.y_codes = y->data;
-    job.stretch = job.part && job.row <= ROWS_STRETCH ? ROWS_STRETCH / job.row * job.row : STRETCH;
     if (job.n)
         ox_fast_spread(r->env, (job.n - 1) / job.stretch + 1, job.stretch > STRETCH ? 1 : 4,
                        0.3 * (double)(job.stretch * job.n_steps), run_stretches, &job);

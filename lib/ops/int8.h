@@ -80,7 +80,7 @@ enum ox_status ox_int8_quantize(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_int8_dequantize(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_int8_dynamic_quantize(struct ox_run *r, struct ox_error *err);
 /* How DynamicQuantizeLinear codes these floats; false where one is infinite (code->zero is not set then). */
-bool ox_int8_code_of(size_t n, const float *x, struct ox_bytes_code *code);
+bool ox_int8_code_of(struct ox_env *env, size_t n, const float *x, struct ox_bytes_code *code);
 /* QLinearAdd, QLinearMul. */
 enum ox_status ox_int8_add(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_int8_multiply(struct ox_run *r, struct ox_error *err);

@@ -5,6 +5,7 @@
 
 #include "kernels/words.h"
 #include "ops/broadcast.h"
+#include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/int8.h"
 #include "ops/qlinear.h"
@@ -111,11 +112,39 @@ enum ox_status ox_int8_dequantize(struct ox_run *r, struct ox_error *err)
     return OX_OK;
 }
 
-/* Step by step in float32, as the reference does it. */
-bool ox_int8_code_of(size_t n, const float *x, struct ox_bytes_code *code)
+enum {
+    RANGES = 32,
+    RANGE = 8192
+}; /* elements at least, of which each range's extremes are found apart */
+
+struct extremes {
+    const float *x;
+    size_t n, range;
+    float low[RANGES], high[RANGES];
+};
+
+static void find_extremes(void *arg, size_t from, size_t to)
 {
+    struct extremes *e = arg;
+    const struct ox_bytes *table = ox_bytes(ox_cpu());
+    for (size_t i = from; i < to; i++) {
+        const size_t at = i * e->range, left = e->n - at;
+        table->range(left < e->range ? left : e->range, e->x + at, &e->low[i], &e->high[i]);
+    }
+}
+
+/* Step by step in float32, as the reference does it. */
+bool ox_int8_code_of(struct ox_env *env, size_t n, const float *x, struct ox_bytes_code *code)
+{
+    const size_t part = n / RANGES + 1;
+    struct extremes e = {.x = x, .n = n, .range = part < RANGE ? RANGE : part};
+    const size_t ranges = n ? (n - 1) / e.range + 1 : 0;
     float low = 0, high = 0;
-    ox_bytes(ox_cpu())->range(n, x, &low, &high);
+    ox_fast_spread(env, ranges, 1, 0.1 * (double)e.range, find_extremes, &e);
+    for (size_t i = 0; i < ranges; i++) {
+        low = e.low[i] < low ? e.low[i] : low;
+        high = e.high[i] > high ? e.high[i] : high;
+    }
     *code = (struct ox_bytes_code){.scale = high == low ? 1 : (high - low) / 255, .hi = 255};
     float at = -low / code->scale;
     at = rintf(at < 0 ? 0 : at > 255 ? 255 : at);
@@ -130,7 +159,7 @@ enum ox_status ox_int8_dynamic_quantize(struct ox_run *r, struct ox_error *err)
     const struct ox_tensor *x = ox_run_in(r, 0);
     struct rows w = {.table = ox_bytes(ox_cpu()), .x = x->data};
     struct ox_tensor *y, *scale, *zero;
-    if (x->dtype != OX_FLOAT32 || !ox_int8_code_of(x->n, x->data, &w.code))
+    if (x->dtype != OX_FLOAT32 || !ox_int8_code_of(r->env, x->n, x->data, &w.code))
         return OX_UNSUPPORTED;
     OX_TRY(ox_run_out(r, 0, OX_UINT8, x->rank, x->dims, &y, err));
     OX_TRY(ox_run_out(r, 1, OX_FLOAT32, 0, NULL, &scale, err));
@@ -138,7 +167,7 @@ enum ox_status ox_int8_dynamic_quantize(struct ox_run *r, struct ox_error *err)
     memcpy(scale->data, &w.code.scale, sizeof w.code.scale);
     *(uint8_t *)zero->data = (uint8_t)w.code.zero;
     w.y = y->data;
-    ox_ranges_run(r->env, x->n, OX_GRAIN, quantize_rows, &w);
+    ox_fast_spread(r->env, x->n, RANGE, 0.15, quantize_rows, &w);
     return OX_OK;
 }
 

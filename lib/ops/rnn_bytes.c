@@ -101,7 +101,7 @@ void ox_rnn_bytes_multiply(const struct ox_rnn_bytes *w, struct ox_env *env, siz
     int32_t *offset = (int32_t *)(void *)((char *)scale + part);
     struct ox_integer_dense d = dense_of(w, rows);
     struct ox_bytes_code code;
-    if (!ox_int8_code_of(rows * w->k, x, &code))
+    if (!ox_int8_code_of(NULL, rows * w->k, x, &code))
         code.zero = 0; /* codes of no meaning, as the operator's definition leaves them */
     ox_bytes(ox_cpu())->quantize(rows * w->k, x, &code, codes);
     ox_fast_rows()->binary[OX_BINARY_MUL][OX_ROW_RIGHT_ONE](w->n, w->scale, &code.scale, scale);

@@ -297,6 +297,32 @@ START_TEST(runs_of_functions_end_in_codes)
 }
 END_TEST
 
+/* Rows are normalized before they become codes again; of two chains that meet in a sum the codes of the shorter are an operand. */
+START_TEST(rows_are_normalized_between_codes)
+{
+    check_same("g (float[30,80] x) => (float[A,B] y) { "
+               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) c = Div(b, half) "
+               "d = Add(c, bias) e = Softmax(d) f = QuantizeLinear(e, fine, none) "
+               "i = QuantizeLinear(x, t, o) j = DequantizeLinear(i, t, o) "
+               "g = DequantizeLinear(f, fine, none) h = Add(g, bias) k = Sub(j, h) "
+               "l = LayerNormalization(k, row, bias) m = QuantizeLinear(l, t, z) "
+               "y = DequantizeLinear(m, t, z) }",
+               CONSTANTS({"float[80] bias", -64, 64}, {"float[80] row", 1, 64},
+                         {"float[1] half", 32, 32}, {"float[1] fine", 1, 1},
+                         {"uint8[1] none", 0, 0}, SCALES),
+               (struct shape){2, {30, 80}}, 2 / 64.0f,
+               WANT({"Elementwise", 2}, {"QuantizeLinear", 2}, {"DequantizeLinear", 1},
+                    {"Softmax", 0}, {"LayerNormalization", 0}, {"Lookup", 0}));
+    check_same("g (float[30,80] x) => (float[A,B] y) { "
+               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) c = Add(b, bias) "
+               "d = LayerNormalization(c, half) e = QuantizeLinear(d, t, z) "
+               "y = DequantizeLinear(e, t, z) }",
+               CONSTANTS({"float[80] bias", -64, 64}, {"float[1] half", 32, 32}, SCALES),
+               (struct shape){2, {30, 80}}, 2 / 64.0f,
+               WANT({"Elementwise", 1}, {"LayerNormalization", 1}, {"QuantizeLinear", 2}));
+}
+END_TEST
+
 START_TEST(dynamic_products_are_one_node)
 {
     check_same(
@@ -408,6 +434,7 @@ int main(void)
     tcase_add_test(tests, functions_of_a_code_are_one_table);
     tcase_add_test(tests, codes_move_and_meet);
     tcase_add_test(tests, runs_of_functions_end_in_codes);
+    tcase_add_test(tests, rows_are_normalized_between_codes);
     tcase_add_test(tests, dynamic_products_are_one_node);
     tcase_add_test(tests, dynamic_convolutions_take_their_bias_and_stay_last);
     tcase_add_test(tests, integer_operators_give_the_same_bits);
