@@ -190,7 +190,7 @@ static bool is_parted(struct ox_place *place, const struct ox_value *value)
 {
     const struct ox_quant_options *options = place->q->options;
     const struct ox_node *maker = value->producer;
-    while (maker && maker->inputs[0] &&
+    while (maker && maker->n_inputs && maker->inputs[0] &&
            (strcmp(maker->op_type, "Relu") == 0 || strcmp(maker->op_type, "Clip") == 0))
         maker = maker->inputs[0]->producer; /* integers clip by themselves */
     if (options->compat_ort || options->format != OX_QUANT_QDQ || value->is_output ||
