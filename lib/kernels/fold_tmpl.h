@@ -1,6 +1,8 @@
 /* How a reduction takes in elements of type T. FOLD_RUN and FOLD_LANES are the names (undefined at the end), ACC the accumulator's type, START() the
  * value that changes nothing, STEP(a, x, s) one element (s: the shift of its lane, where there is one), JOIN(a, b) two
- * accumulators. FOLD_ROWS and FOLD_SHORT, where they are defined, name rows of at most OX_FOLD_PARTS / 2 elements, and what they use. */
+ * accumulators. FOLD_ROWS and FOLD_SHORT, where they are defined, name rows one after another, and what short ones use.
+ * FOLD_RUN_MADE: FOLD_RUN is there already. */
+#ifndef FOLD_RUN_MADE
 static void FOLD_RUN(void *to, const void *from, size_t n, const void *shifts)
 {
     ACC *acc = to;
@@ -38,6 +40,7 @@ static void FOLD_RUN(void *to, const void *from, size_t n, const void *shifts)
             part[k] = (ACC)(JOIN(part[k], part[k + step]));
     acc[0] = (ACC)(JOIN(acc[0], part[0]));
 }
+#endif
 
 static void FOLD_LANES(void *to, const void *from, size_t lanes, const void *shifts)
 {
@@ -70,6 +73,11 @@ static void FOLD_ROWS(void *to, const void *from, size_t rows, size_t n)
 {
     ACC *acc = to;
     const T *in = from;
+    if (n > OX_FOLD_PARTS / 2) {
+        for (size_t i = 0; i < rows; i++)
+            FOLD_RUN(acc + i, in + i * n, n, NULL);
+        return;
+    }
     for (size_t i = 0; i < rows; i += 4) {
         const size_t some = rows - i < 4 ? rows - i : 4;
         if (n > OX_FOLD_PARTS / 8)

@@ -16,8 +16,8 @@ enum { OX_FOLD_PARTS = 32 };
 #define OX_FOLD_LESS(a, x) ((((x) < (a)) | ((x) != (x))) ? (x) : (a))
 
 /* run: one accumulator takes in n elements of a row; lanes: n accumulators take in an element each. `shifts` is not looked at. The
- * accumulators are double, those of least and greatest float. rows: an accumulator each takes in a row of n <= OX_FOLD_PARTS / 2
- * elements; rows lie one after another. */
+ * accumulators are double, those of least and greatest float. rows: an accumulator each takes in a row of n elements;
+ * rows lie one after another. */
 struct ox_fold {
     void (*run)(void *acc, const void *x, size_t n, const void *shifts);
     void (*lanes)(void *acc, const void *x, size_t n, const void *shifts);

@@ -17,7 +17,7 @@ struct reducer {
     void (*lanes)(void *acc, const void *in, size_t lanes, const void *shifts);
     void (*end)(const void *acc, void *out, size_t lanes, size_t n, const void *shifts);
     const struct reducer *shift; /* run before: its accumulators are the shifts; NULL */
-    /* rows of at most OX_FOLD_PARTS / 2 elements, an accumulator each; NULL */
+    /* rows one after another, an accumulator each; NULL */
     void (*rows)(void *acc, const void *in, size_t rows, size_t n);
 };
 
@@ -172,12 +172,11 @@ static void take_in(const struct reduction *p, const struct reducer *reducer, si
     }
 }
 
-/* Outputs that take in a short row each, one after another. */
-static bool has_short_rows(const struct reduction *p)
+/* Outputs that take in a row each, one after another. */
+static bool has_rows(const struct reduction *p)
 {
-    return p->reducer->rows && !p->reducer->shift && p->run > 1 && p->run <= OX_FOLD_PARTS / 2 &&
-           p->lanes == 1 && p->reduced.depth == 0 && p->kept.depth == 1 &&
-           p->kept.strides[0] == p->run;
+    return p->reducer->rows && !p->reducer->shift && p->run > 1 && p->lanes == 1 &&
+           p->reduced.depth == 0 && p->kept.depth == 1 && p->kept.strides[0] == p->run;
 }
 
 static void reduce_rows(const struct reduction *p, size_t from, size_t to)
@@ -195,7 +194,7 @@ static void reduce_task(void *arg, size_t from, size_t to)
 {
     const struct reduction *p = arg;
     union accumulators sums, shifts;
-    if (has_short_rows(p)) {
+    if (has_rows(p)) {
         reduce_rows(p, from, to);
         return;
     }

@@ -216,6 +216,26 @@ START_TEST(short_rows_reduce_as_each_alone)
 }
 END_TEST
 
+/* A NaN at each place of a row of 56, which is a step of all parts and some left over: it is both greatest and least. */
+START_TEST(nan_is_found_at_each_place_of_a_row)
+{
+    static const char *const names[] = {"ReduceMax", "ReduceMin", "ReduceSum"};
+    enum { N = 56 };
+    double x[N * N];
+    for (size_t i = 0; i < N * N; i++)
+        x[i] = i % (N + 1) == 0 ? (double)NAN : (double)(i % 7);
+    for (size_t k = 0; k < OX_COUNT(names); k++) {
+        struct one_op *op = one_op_new("", names[k], 18);
+        one_op_in(op, OX_FLOAT32, "56x56", x, N * N);
+        ONE_OP_IN(op, OX_INT64, "1", 1);
+        ck_assert_msg(one_op_run(op, 1) == OX_OK, "%s", one_op_error(op));
+        for (size_t row = 0; row < N; row++)
+            ck_assert_double_nan(ox_tensor_get_double(one_op_out(op, 0), row));
+        one_op_free(op);
+    }
+}
+END_TEST
+
 START_TEST(an_axis_out_of_range_is_named)
 {
     struct one_op *op = one_op_new("", "ReduceMean", 18);
@@ -414,6 +434,7 @@ int main(void)
     tcase_add_test(tcase, log_sum_exp_neither_overflows_nor_loses_infinities);
     tcase_add_test(tcase, float_sums_keep_what_single_precision_loses);
     tcase_add_loop_test(tcase, short_rows_reduce_as_each_alone, 0, 40);
+    tcase_add_test(tcase, nan_is_found_at_each_place_of_a_row);
     tcase_add_test(tcase, an_axis_out_of_range_is_named);
     tcase_add_test(tcase, scalars_reduce_to_themselves);
     tcase_add_test(tcase, arg_max_and_min_take_the_first_or_the_last);
