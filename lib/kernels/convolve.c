@@ -91,6 +91,9 @@ static enum ox_conv_way winograd_strided(const struct ox_compute *t, const struc
     return late ? OX_CONV_WINOGRAD_STRIDED_LATE : OX_CONV_WINOGRAD_STRIDED;
 }
 
+/* Output channels for each input channel of a depthwise convolution, at most: it copies its input as often. */
+enum { REPEATED_MOST = 4 };
+
 enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv *c, unsigned may)
 {
     if (c->transposed)
@@ -101,8 +104,8 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
         return OX_CONV_PADDED;
     if (pointwise(c))
         return OX_CONV_POINTWISE;
-    if (c->groups > 1 && c->groups == c->in_channels && c->groups == c->out_channels &&
-        c->kernel[0] <= OX_CONV_DEPTHWISE_ROWS)
+    if (c->groups > 1 && c->groups == c->in_channels && c->out_channels % c->groups == 0 &&
+        c->out_channels <= REPEATED_MOST * c->in_channels && c->kernel[0] <= OX_CONV_DEPTHWISE_ROWS)
         return OX_CONV_DEPTHWISE;
     if (winograd(c, 1) && c->batch * c->out[0] * c->out[1] >= 16) {
         double least = way_cost(c, 9, (double)(c->out[0] * c->out[1]), 0, 9 * LOAD) * 0.9;

@@ -108,9 +108,27 @@ static size_t zero_floats(const struct ox_conv *c)
     return ((line > framed ? line : framed) + 15) / 16 * 16;
 }
 
+/* The same of input whose channels are there once for each output channel. */
+static struct ox_conv repeated(const struct ox_conv *c)
+{
+    struct ox_conv wide = *c;
+    wide.in_channels = wide.groups = wide.in_pixel = c->out_channels;
+    wide.in_batch = 0;
+    return wide;
+}
+
+static size_t repeated_floats(const struct ox_conv *c)
+{
+    return ox_round_up(c->batch * c->in[0] * c->in[1] * c->out_channels, 16);
+}
+
 size_t ox_conv_depthwise_work(const struct ox_conv *c, const struct ox_env *env)
 {
     struct job j;
+    if (c->out_channels > c->in_channels) {
+        const struct ox_conv wide = repeated(c);
+        return repeated_floats(c) + ox_conv_depthwise_work(&wide, env);
+    }
     plan(c, &j);
     return zero_floats(c) + ox_slots(env) * j.slot;
 }
@@ -294,6 +312,32 @@ static void run_task(void *arg, size_t i, size_t slot)
         one_row(j, y / c->out[0], y % c->out[0], i % j->blocks * j->block, &row);
 }
 
+struct repeating {
+    const struct ox_conv *c;
+    const float *in;
+    float *out;
+};
+
+static void repeat_line(void *arg, size_t i, size_t slot)
+{
+    const struct repeating *r = arg;
+    const struct ox_conv *c = r->c;
+    const size_t times = c->out_channels / c->in_channels, n = c->in_channels;
+    const float *in =
+        r->in + i / c->in[0] * ox_conv_in_batch(c) + i % c->in[0] * c->in[1] * c->in_pixel;
+    float *out = r->out + i * c->in[1] * c->out_channels;
+    (void)slot;
+    for (size_t x = 0; x < c->in[1]; x++, in += c->in_pixel, out += c->out_channels) {
+        if (times == 2) {
+            for (size_t j = 0; j < n; j++)
+                out[2 * j] = out[2 * j + 1] = in[j];
+            continue;
+        }
+        for (size_t j = 0; j < n * times; j++)
+            out[j] = in[j / times];
+    }
+}
+
 void ox_conv_depthwise(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
                        const float *packed, const float *in, float *out,
                        const struct ox_epilogue *end, float *work)
@@ -301,6 +345,14 @@ void ox_conv_depthwise(const struct ox_compute *t, struct ox_env *env, const str
     struct job j;
     if (c->out_channels == 0 || c->out[1] == 0)
         return;
+    if (c->out_channels > c->in_channels) {
+        const struct ox_conv wide = repeated(c);
+        struct repeating r = {.c = c, .in = in, .out = work};
+        const size_t lines = c->batch * c->in[0];
+        ox_spread(env, lines, 2.0 * (double)repeated_floats(c), repeat_line, &r);
+        ox_conv_depthwise(t, env, &wide, packed, r.out, out, end, work + repeated_floats(c));
+        return;
+    }
     plan(c, &j);
     j.t = t;
     j.weights = packed;

@@ -159,7 +159,8 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
         c.in_channels = c.groups * dice_between(d, 1, 9);
         c.out_channels = c.groups * dice_between(d, 1, 20);
     } else if (way == OX_CONV_DEPTHWISE) {
-        c.groups = c.in_channels = c.out_channels = dice_between(d, 1, 90);
+        c.groups = c.in_channels = dice_between(d, 1, 90);
+        c.out_channels = c.in_channels * dice_between(d, 1, 3);
         const size_t side = 1 + 2 * dice_between(d, 0, 3); /* 1: as it is; 7: blocks of channels */
         if (side > 1)
             c.kernel[0] = c.kernel[1] = side, c.stride[1] = c.dilation[1] = 1;
@@ -339,7 +340,7 @@ START_TEST(a_chain_gives_the_bits_of_its_stages)
     struct ox_chain c = {.depthwise = random_conv(&d, OX_CONV_DEPTHWISE)};
     struct ox_conv *dw = &c.depthwise;
     struct guarded weights, packed[3] = {{0}}, bias;
-    dw->in_pixel = dw->out_pixel = dw->in_channels;
+    dw->in_pixel = dw->out_pixel = dw->out_channels = dw->in_channels;
     c.in_channels = dice_between(&d, 0, 2) ? dice_between(&d, 1, 20) : 0;
     c.out_channels = !c.in_channels || dice_between(&d, 0, 1) ? dice_between(&d, 1, 20) : 0;
     t.block_floats = dice_between(&d, 1, 4000); /* strips of a row or more */
