@@ -61,6 +61,19 @@ static struct ox_value *flipped(struct ox_rewrite *rw, const struct ox_value *we
     return ox_rw_floats(rw, weights->name, tensor->rank, dims, data);
 }
 
+/* Whether images are known to be smaller than the kernel: each phase of a transposed convolution leaves the taps out that meet none
+ * of a row's pixels, where the tiles of a convolution go past several rows. */
+static bool is_small(struct ox_rewrite *rw, const struct ox_value *x, const int64_t *kernel,
+                     size_t axes)
+{
+    for (size_t i = 0; i < axes; i++) {
+        const int64_t size = ox_dim_of(rw, x, 2 + (int)i);
+        if (size >= 0 && size < kernel[i])
+            return true;
+    }
+    return false;
+}
+
 void ox_flip_transposed(struct ox_rewrite *rw, struct ox_node *node)
 {
     struct ox_value *const value = ox_input(node, 1);
@@ -70,6 +83,7 @@ void ox_flip_transposed(struct ox_rewrite *rw, struct ox_node *node)
     if (!weights || weights->dtype != OX_FLOAT32 || weights->rank < 3 || weights->rank > 2 + AXES ||
         groups < 1 || weights->dims[0] % groups != 0 || !ox_input(node, 0) ||
         !all_are(node, "strides", 1) || !all_are(node, "output_padding", 0) ||
+        is_small(rw, node->inputs[0], weights->dims + 2, weights->rank - 2) ||
         !pads_of(node, weights->dims + 2, weights->rank - 2, pads))
         return;
     struct ox_value *in[] = {node->inputs[0], flipped(rw, value, (size_t)groups),
