@@ -27,6 +27,9 @@ struct ox_value *ox_rounded_constant(struct ox_rewrite *rw, const char *name, en
  * arithmetic by a constant a channel; the node makes what that made. false: it is something else, nothing was done. */
 bool ox_fold_next(struct ox_rewrite *rw, struct ox_node *node);
 
+/* ConvTranspose of stride 1 by constant weights becomes Conv where it can; its attributes say its sizes (no auto_pad, output_shape). */
+void ox_flip_transposed(struct ox_rewrite *rw, struct ox_node *node);
+
 /* Whether a FusedConv by constant weights makes each pixel of the pixel at its place. */
 bool ox_conv_is_pointwise(struct ox_rewrite *rw, const struct ox_node *node);
 

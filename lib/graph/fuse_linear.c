@@ -54,8 +54,10 @@ static void begin_transposed(struct ox_rewrite *rw, struct ox_node *node)
         strcmp(ox_attr_string(node, "auto_pad", "NOTSET"), "NOTSET") != 0 ||
         ox_node_attr(node, "transposed") || !is_float_const(rw, ox_input(node, 1)))
         return;
+    ox_flip_transposed(rw, node);
+    const bool flipped = ox_is_op(node, "Conv");
     begin_conv(rw, node);
-    if (is_conv(node))
+    if (is_conv(node) && !flipped)
         rw->failed |= !ox_node_set_int(node, "transposed", 1);
 }
 

@@ -455,6 +455,22 @@ START_TEST(transposed_convolutions_take_in_what_follows)
 }
 END_TEST
 
+START_TEST(transposed_convolutions_of_stride_1_are_convolutions)
+{
+    check_same("g (float[2,4,5,6] x) => (float[A,B,C,D] y) { "
+               "a = ConvTranspose <group = 2, pads = [1,0,0,2], dilations = [1,2]> (x, w0, w1) "
+               "b = Relu(a) c = ConvTranspose <group = 6> (b, w2) "
+               "d = ConvTranspose <pads = [2,2,1,2]> (c, w3) "
+               "y = ConvTranspose <pads = [1,1,1,1], kernel_shape = [2,2]> (d, w4) }",
+               LIST("4,3,3,2", "6", "6,1,2,3", "6,2,3,3", "2,3,2,2"), DIMS(2, 4, 5, 6),
+               WANT({"FusedConv", 4}, {"ConvTranspose", 0}, {"Relu", 0}));
+    check_same("g (float[1,3,9] x) => (float[A,B,C] y) { "
+               "a = ConvTranspose <pads = [1,0]> (x, w0) "
+               "y = ConvTranspose <pads = [3,2], output_padding = [0]> (a, w1) }",
+               LIST("3,4,3", "4,2,3"), DIMS(1, 3, 9), WANT({"FusedConv", 2}));
+}
+END_TEST
+
 /* The residual comes from between the stages. */
 START_TEST(large_blocks_around_depthwise_run_in_strips)
 {
@@ -601,6 +617,7 @@ int main(void)
                                   convolutions_write_into_what_joins_them,
                                   large_blocks_around_depthwise_run_in_strips,
                                   transposed_convolutions_take_in_what_follows,
+                                  transposed_convolutions_of_stride_1_are_convolutions,
                                   spelled_activations_are_seen};
     Suite *suite = suite_create("fused");
     TCase *tcase = tcase_create("fused");
