@@ -90,12 +90,12 @@ struct ox_value *ox_rounded_constant(struct ox_rewrite *rw, const char *name, en
     return out;
 }
 
-static bool all_are(const struct ox_node *node, const char *name, int64_t want)
+bool ox_attr_all_are(const struct ox_node *node, const char *name, int64_t wanted)
 {
     size_t n;
     const int64_t *list = ox_attr_ints(node, name, &n);
     for (size_t i = 0; list && i < n; i++)
-        if (list[i] != want)
+        if (list[i] != wanted)
             return false;
     return true;
 }
@@ -111,5 +111,5 @@ bool ox_conv_is_pointwise(struct ox_rewrite *rw, const struct ox_node *node)
     for (unsigned d = 2; d < w->rank; d++)
         if (w->dims[d] != 1)
             return false;
-    return all_are(node, "strides", 1) && all_are(node, "pads", 0);
+    return ox_attr_all_are(node, "strides", 1) && ox_attr_all_are(node, "pads", 0);
 }

@@ -30,6 +30,9 @@ bool ox_fold_next(struct ox_rewrite *rw, struct ox_node *node);
 /* ConvTranspose of stride 1 by constant weights becomes Conv where it can; its attributes say its sizes (no auto_pad, output_shape). */
 void ox_flip_transposed(struct ox_rewrite *rw, struct ox_node *node);
 
+/* Whether each number of a list attribute is that; so it is of none. */
+bool ox_attr_all_are(const struct ox_node *node, const char *name, int64_t wanted);
+
 /* Whether a FusedConv by constant weights makes each pixel of the pixel at its place. */
 bool ox_conv_is_pointwise(struct ox_rewrite *rw, const struct ox_node *node);
 

@@ -6,16 +6,6 @@
 
 enum { AXES = 2 };
 
-static bool all_are(const struct ox_node *node, const char *name, int64_t wanted)
-{
-    size_t n;
-    const int64_t *values = ox_attr_ints(node, name, &n);
-    for (size_t i = 0; i < n; i++)
-        if (values[i] != wanted)
-            return false;
-    return true;
-}
-
 /* The padding of the convolution: before each axis, and then after. false: it would cut. */
 static bool pads_of(const struct ox_node *node, const int64_t *kernel, size_t axes, int64_t *out)
 {
@@ -82,7 +72,7 @@ void ox_flip_transposed(struct ox_rewrite *rw, struct ox_node *node)
     int64_t pads[2 * AXES];
     if (!weights || weights->dtype != OX_FLOAT32 || weights->rank < 3 || weights->rank > 2 + AXES ||
         groups < 1 || weights->dims[0] % groups != 0 || !ox_input(node, 0) ||
-        !all_are(node, "strides", 1) || !all_are(node, "output_padding", 0) ||
+        !ox_attr_all_are(node, "strides", 1) || !ox_attr_all_are(node, "output_padding", 0) ||
         is_small(rw, node->inputs[0], weights->dims + 2, weights->rank - 2) ||
         !pads_of(node, weights->dims + 2, weights->rank - 2, pads))
         return;
