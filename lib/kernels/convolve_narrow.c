@@ -1,6 +1,7 @@
-/* Convolution of few channels (first layers, groups): lines are copied once between their zeros, planar ones turned on the way, into
- * a ring of as many as the kernel is high. There outputs lie at equal steps, so the kernel needs no pointers to pixels, and the
- * taps of an output in one line are a run of memory; those of a group of channels are a run each. */
+/* Convolution of few channels (first layers, groups), or of some more where Winograd does not serve: lines are copied once between
+ * their zeros, planar ones turned on the way, into a ring of as many as the kernel is high. There outputs lie at equal steps, so the
+ * kernel needs no pointers to pixels, and the taps of an output in one line are a run of memory; those of a group of channels are a
+ * run each. */
 #include <string.h>
 
 #include "common/compiler.h"
