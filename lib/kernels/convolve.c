@@ -121,6 +121,8 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
         if (way != OX_CONV_INDIRECT)
             return way;
     }
+    if (may & OX_CONV_MAY_WINOGRAD2 && ox_conv_abreast_fits(t, c))
+        return OX_CONV_ABREAST;
     if (ox_conv_narrow_fits(t, c))
         return OX_CONV_PADDED;
     return winograd_strided(t, c, may);
@@ -137,6 +139,8 @@ size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const st
     case OX_CONV_DEPTHWISE:
     case OX_CONV_SPREAD:
         return OX_MUL_OVERFLOWS(taps, c->out_channels, &all) ? SIZE_MAX : all;
+    case OX_CONV_ABREAST:
+        return ox_conv_abreast_packed(t, c);
     case OX_CONV_JOINED:
         return ox_conv_joined_packed(t, c);
     case OX_CONV_WINOGRAD2:
@@ -165,6 +169,9 @@ void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_w
         break;
     case OX_CONV_DEPTHWISE:
         ox_conv_depthwise_pack(t, c, weights, type, out);
+        break;
+    case OX_CONV_ABREAST:
+        ox_conv_abreast_pack(t, c, weights, type, out);
         break;
     case OX_CONV_JOINED:
         ox_conv_joined_pack(t, c, weights, type, out);
@@ -219,6 +226,7 @@ bool ox_conv_reads_stored(const struct ox_compute *t, enum ox_conv_way way, cons
     case OX_CONV_WINOGRAD_STRIDED_LATE:
         return ox_conv_winograd_late_reads_stored(t, c, 4);
     case OX_CONV_DEPTHWISE:
+    case OX_CONV_ABREAST:
     case OX_CONV_JOINED:
     case OX_CONV_SPREAD:
     case OX_CONV_WINOGRAD2:
@@ -286,8 +294,10 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
     case OX_CONV_WINOGRAD4_LATE:
     case OX_CONV_WINOGRAD_STRIDED_LATE:
         return ox_conv_winograd_late_work(t, env, c, 4);
+    case OX_CONV_ABREAST:
+        return ox_conv_narrow_work(c, ox_conv_abreast(t, c), env);
     case OX_CONV_PADDED:
-        return ox_conv_narrow_work(c, env);
+        return ox_conv_narrow_work(c, 1, env);
     case OX_CONV_INDIRECT:
         break;
     }
@@ -334,8 +344,11 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
     case OX_CONV_WINOGRAD_STRIDED_LATE:
         ox_conv_winograd_late(t, env, c, 4, packed, in, out, end, work);
         break;
+    case OX_CONV_ABREAST:
+        ox_conv_narrow(t, env, c, ox_conv_abreast(t, c), packed, in, out, end, work);
+        break;
     case OX_CONV_PADDED:
-        ox_conv_narrow(t, env, c, packed, in, out, end, work);
+        ox_conv_narrow(t, env, c, 1, packed, in, out, end, work);
         break;
     case OX_CONV_INDIRECT:
         if (c->stored)

@@ -29,10 +29,23 @@ void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const stru
 /* What OX_CONV_PADDED takes: the most rows of a kernel, lines that these span, and taps that are no run. */
 enum { OX_CONV_NARROW_ROWS = 16, OX_CONV_NARROW_LINES = 64, OX_CONV_NARROW_TAPS = 64 };
 bool ox_conv_narrow_fits(const struct ox_compute *t, const struct ox_conv *c);
-size_t ox_conv_narrow_work(const struct ox_conv *c, const struct ox_env *env);
+/* abreast: neighbouring outputs that are columns of one product (ox_conv_abreast()); 1: each is for itself. */
+size_t ox_conv_narrow_work(const struct ox_conv *c, size_t abreast, const struct ox_env *env);
 void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
-                    const float *packed, const float *in, float *out, const struct ox_epilogue *end,
-                    float *work);
+                    size_t abreast, const float *packed, const float *in, float *out,
+                    const struct ox_epilogue *end, float *work);
+
+/* How many outputs should be columns of one product; 1: none. Depends on what stays when images have other sizes. */
+size_t ox_conv_abreast(const struct ox_compute *t, const struct ox_conv *c);
+bool ox_conv_abreast_fits(const struct ox_compute *t, const struct ox_conv *c);
+/* Taps of a kernel's row that such a product has. */
+static inline size_t ox_conv_abreast_taps(const struct ox_conv *c, size_t abreast)
+{
+    return c->kernel[1] + (abreast - 1) * c->stride[1];
+}
+size_t ox_conv_abreast_packed(const struct ox_compute *t, const struct ox_conv *c);
+void ox_conv_abreast_pack(const struct ox_compute *t, const struct ox_conv *c, const void *weights,
+                          enum ox_weight_type type, float *out);
 
 bool ox_conv_joined_fits(const struct ox_compute *t, const struct ox_conv *c);
 size_t ox_conv_joined_packed(const struct ox_compute *t, const struct ox_conv *c);

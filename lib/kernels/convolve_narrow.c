@@ -17,6 +17,7 @@ struct job {
     float *out, *work;
     const struct ox_epilogue *end;
     size_t in_batch, out_batch;
+    size_t abreast;
     size_t across; /* floats of a framed line */
     size_t lines;  /* of the ring */
     size_t all;    /* rows of the output */
@@ -30,10 +31,11 @@ static size_t height(const struct ox_conv *c)
 }
 
 /* Floats of a line with its zeros, as far as outputs read it. */
-static size_t framed(const struct ox_conv *c)
+static size_t framed(const struct ox_conv *c, size_t abreast)
 {
     const size_t reach = (c->kernel[1] - 1) * c->dilation[1] + 1;
-    return c->out[1] ? ((c->out[1] - 1) * c->stride[1] + reach) * c->in_channels : 0;
+    const size_t out = ox_round_up(c->out[1], abreast);
+    return out ? ((out - 1) * c->stride[1] + reach) * c->in_channels : 0;
 }
 
 /* Whether the taps of a kernel's row are one run. */
@@ -58,12 +60,12 @@ bool ox_conv_narrow_fits(const struct ox_compute *t, const struct ox_conv *c)
         return c->in_channels / c->groups <= GROUP;
     return taps > 1 && c->in_channels <= CHANNELS && depth <= DEPTH &&
            (c->out_channels <= t->nr || c->out[1] >= COUNT) &&
-           depth * c->out_channels <= t->block_floats && framed(c) * height(c) <= LINES;
+           depth * c->out_channels <= t->block_floats && framed(c, 1) * height(c) <= LINES;
 }
 
-size_t ox_conv_narrow_work(const struct ox_conv *c, const struct ox_env *env)
+size_t ox_conv_narrow_work(const struct ox_conv *c, size_t abreast, const struct ox_env *env)
 {
-    const size_t across = framed(c);
+    const size_t across = framed(c, abreast);
     size_t all;
     if (across > SIZE_MAX / 8 / (height(c) + 1) ||
         OX_MUL_OVERFLOWS((across * height(c) + 15) / 16 * 16, ox_slots(env), &all))
@@ -130,6 +132,60 @@ static void one_group(const struct job *j, size_t group, const float *const *row
     j->t->line(&line);
 }
 
+/* Outputs of a line, as many abreast as are columns of a product, and what is left of the line. Few rows at a time: longer chains of
+ * sums would lose digits. */
+static void abreast(const struct job *j, const float *const *row, float *out,
+                    const struct ox_epilogue *end)
+{
+    enum { DEPTH = 1024 };
+    const struct ox_conv *c = j->c;
+    const size_t n = c->out_channels, count = c->out[1] / j->abreast, left = c->out[1] % j->abreast;
+    const size_t run = ox_conv_abreast_taps(c, j->abreast) * c->in_channels;
+    const size_t rows = run < DEPTH ? DEPTH / run : 1;
+    float bias[OX_TILE_COLS_MAX];
+    struct ox_epilogue own = *end;
+    /* What is added must lie as outputs do. */
+    const bool apart = end->residual && end->residual_ld != n;
+    own.residual_ld *= j->abreast;
+    for (size_t i = 0; end->col_bias && i < j->abreast * n; i++)
+        bias[i] = end->col_bias[i % n];
+    own.col_bias = end->col_bias ? bias : NULL;
+    struct ox_line line = {.run = run,
+                           .step = j->abreast * c->stride[1] * c->in_channels,
+                           .panel = c->kernel[0] * run,
+                           .ldc = j->abreast * n};
+    line.panel *= j->t->nr;
+    for (size_t r = 0; r < c->kernel[0]; r += line.rows) {
+        const float *rest[OX_CONV_NARROW_ROWS];
+        line.row = row + r;
+        line.rows = (unsigned)ox_least(rows, c->kernel[0] - r);
+        line.b = j->packed + r * run * j->t->nr;
+        line.add = r > 0;
+        line.count = count;
+        line.c = out;
+        line.cols = line.ldc;
+        const bool last = !apart && r + line.rows == c->kernel[0];
+        line.end = last ? &own : NULL;
+        if (count)
+            j->t->line(&line);
+        if (!left)
+            continue;
+        const struct ox_epilogue behind = ox_end_at(&own, count, 0);
+        for (unsigned i = 0; i < line.rows; i++)
+            rest[i] = line.row[i] + count * line.step;
+        line.row = rest;
+        line.count = 1;
+        line.c = out + count * line.ldc;
+        line.cols = left * n;
+        line.end = last ? &behind : NULL;
+        j->t->line(&line);
+    }
+    if (apart)
+        ox_end_all(j->t, c->out[1], n, out, n, end);
+    else
+        ox_end_rows(j->t, c->out[1], n, out, n, end);
+}
+
 static void one_row(const struct job *j, size_t image, size_t y, struct ring *ring)
 {
     const struct ox_conv *c = j->c;
@@ -149,9 +205,12 @@ static void one_row(const struct job *j, size_t image, size_t y, struct ring *ri
     float *out = j->out + image * j->out_batch + y * c->out[1] * c->out_pixel;
     struct ox_epilogue end = ox_end_at(j->end, (image * c->out[0] + y) * c->out[1], 0);
     end.row_bias = NULL;
-    for (size_t group = 0; group < c->groups; group++)
+    for (size_t group = 0; group < c->groups && j->abreast == 1; group++)
         one_group(j, group, row, out, &end);
-    ox_end_rows(j->t, c->out[1], c->out_channels, out, c->out_pixel, &end);
+    if (j->abreast > 1)
+        abreast(j, row, out, &end);
+    else
+        ox_end_rows(j->t, c->out[1], c->out_channels, out, c->out_pixel, &end);
 }
 
 static void run_task(void *arg, size_t i, size_t slot)
@@ -172,8 +231,8 @@ static size_t count_tasks(const struct job *j, size_t slots)
 }
 
 void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
-                    const float *packed, const float *in, float *out, const struct ox_epilogue *end,
-                    float *work)
+                    size_t abreast, const float *packed, const float *in, float *out,
+                    const struct ox_epilogue *end, float *work)
 {
     const size_t all = c->batch * c->out[0], pixel = c->planar ? c->in_channels : c->in_pixel;
     if (all == 0 || c->out[1] == 0 || c->out_channels == 0)
@@ -187,7 +246,8 @@ void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct
                     .end = end,
                     .in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * pixel,
                     .out_batch = ox_conv_out_batch(c),
-                    .across = framed(c),
+                    .abreast = abreast,
+                    .across = framed(c, abreast),
                     .lines = height(c),
                     .all = all};
     j.slot = (j.across * j.lines + 15) / 16 * 16;

@@ -178,6 +178,9 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
             c.pad[axis] = 0;
             c.out[axis] = c.in[axis];
         }
+    } else if (way == OX_CONV_ABREAST) {
+        c.dilation[1] = 1;
+        c.out_channels = dice_between(d, 1, 6);
     } else if (way == OX_CONV_PADDED) {
         c.planar = dice_between(d, 0, 1);
         if (!c.planar && dice_between(d, 0, 1)) {
@@ -189,7 +192,7 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
         }
     }
     c.in_pixel = c.in_channels + (dice_between(d, 0, 1) ? dice_between(d, 0, 5) : 0);
-    c.out_pixel = c.out_channels + dice_between(d, 0, 5);
+    c.out_pixel = c.out_channels + (way == OX_CONV_ABREAST ? 0 : dice_between(d, 0, 5));
     return c;
 }
 
@@ -526,6 +529,8 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
         for (unsigned axis = 0; axis < 2; axis++)
             c.stride[axis] = 2, c.out[axis] = 20;
     }
+    if (way == OX_CONV_ABREAST)
+        c.out_channels = c.out_pixel = 3;
     const size_t all = 2 * 40 * 41 * 64;
     struct guarded in = guarded_new(&d, all, true), one = guarded_new(&d, all, true);
     struct guarded three = guarded_new(&d, all, true), w = guarded_new(&d, 64 * 64 * 16, true);
@@ -541,7 +546,7 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
         guarded_free(&work);
         ox_env_release(env);
     }
-    ck_assert(memcmp(one.at, three.at, 2 * c.out[0] * c.out[1] * 64 * sizeof(float)) == 0);
+    ck_assert(memcmp(one.at, three.at, 2 * c.out[0] * c.out[1] * c.out_pixel * sizeof(float)) == 0);
     guarded_free(&in);
     guarded_free(&one);
     guarded_free(&three);
@@ -630,6 +635,38 @@ START_TEST(stride_2_goes_by_winograd_where_tiles_are_many)
 }
 END_TEST
 
+START_TEST(few_output_channels_go_abreast)
+{
+    for (unsigned level = 0; level < n_tables(); level++) {
+        const struct ox_compute *t = table_at(level);
+        struct ox_conv c = {.batch = 1,
+                            .groups = 1,
+                            .in_channels = 32,
+                            .out_channels = 1,
+                            .kernel = {9, 9},
+                            .stride = {1, 1},
+                            .dilation = {1, 1},
+                            .pad = {4, 4},
+                            .in = {64, 64},
+                            .out = {64, 64},
+                            .in_pixel = 32,
+                            .out_pixel = 1};
+        ck_assert_int_eq(ox_conv_choose(t, &c, OX_CONV_MAY_WINOGRAD2), OX_CONV_ABREAST);
+        /* What an output does not read is multiplied by 0 all the same, so infinity spreads, as it does with Winograd. */
+        ck_assert_int_ne(ox_conv_choose(t, &c, 0), OX_CONV_ABREAST);
+        struct ox_conv other = c; /* a slice of more channels */
+        other.out_pixel = 2;
+        ck_assert_int_ne(ox_conv_choose(t, &other, OX_CONV_MAY_WINOGRAD2), OX_CONV_ABREAST);
+        other = c; /* a line of few outputs */
+        other.in[1] = other.out[1] = 4;
+        ck_assert_int_ne(ox_conv_choose(t, &other, OX_CONV_MAY_WINOGRAD2), OX_CONV_ABREAST);
+        other = c; /* a panel full of channels */
+        other.out_channels = other.out_pixel = t->nr;
+        ck_assert_int_ne(ox_conv_choose(t, &other, OX_CONV_MAY_WINOGRAD2), OX_CONV_ABREAST);
+    }
+}
+END_TEST
+
 START_TEST(lines_are_copied_where_several_taps_read_them_and_they_stay_near)
 {
     for (unsigned level = 0; level < n_tables(); level++) {
@@ -685,6 +722,7 @@ int main(void)
     tcase_add_test(tc, winograd_keeps_the_error_that_is_documented);
     tcase_add_loop_test(tc, the_bits_are_the_same_for_any_number_of_threads, 0, N_WAYS);
     tcase_add_test(tc, phases_are_joined_where_they_are_narrow_and_alike);
+    tcase_add_test(tc, few_output_channels_go_abreast);
     tcase_add_test(tc, lines_are_copied_where_several_taps_read_them_and_they_stay_near);
     tcase_add_test(tc, stride_2_goes_by_winograd_where_tiles_are_many);
     suite_add_tcase(s, tc);
