@@ -212,8 +212,8 @@ static bool is_straight(const struct ox_tensor *table, enum ox_dtype dtype, floa
             return false;
     *scale = *zero == least ? y[(uint8_t)(*zero + 1)] : -y[(uint8_t)(*zero - 1)];
     for (int i = least; i < least + CODES; i++) {
-        const float at = (float)(i - *zero) * *scale;
-        if (memcmp(&at, &y[(uint8_t)i], sizeof at) != 0)
+        const float at = (float)(i - *zero) * *scale, stored = y[(uint8_t)i];
+        if (at != stored || signbit(at) != signbit(stored))
             return false;
     }
     return isnormal(*scale);
