@@ -722,7 +722,8 @@ int main(void)
     Suite *s = suite_create("convolve");
     TCase *tc = tcase_create("convolve");
     tcase_set_timeout(tc, 60);
-    tcase_add_loop_test(tc, convolutions_of_any_shape_are_near_the_sums_in_double, 0, SHAPES * N_WAYS);
+    tcase_add_loop_test(tc, convolutions_of_any_shape_are_near_the_sums_in_double, 0,
+                        SHAPES * N_WAYS);
     tcase_add_loop_test(tc, stored_weights_of_many_channels_are_read_in_parts, 0, 10);
     tcase_add_loop_test(tc, a_chain_gives_the_bits_of_its_stages, 0, 120);
     tcase_add_loop_test(tc, deep_sums_are_cut_and_put_together, 0, 2);
