@@ -29,8 +29,7 @@ bool ox_conv_abreast_fits(const struct ox_compute *t, const struct ox_conv *c)
     const double gain = 0.8;
     const size_t reach = (c->kernel[0] - 1) * c->dilation[0] + 1;
     if (c->transposed || c->planar || c->groups != 1 || c->dilation[1] != 1 ||
-        c->out_channels == 0 || c->out_pixel != c->out_channels ||
-        c->kernel[0] > OX_CONV_NARROW_ROWS || reach > OX_CONV_NARROW_LINES)
+        c->out_channels == 0 || c->out_pixel != c->out_channels || !ox_conv_lines_fit(c))
         return false;
     const size_t abreast = ox_conv_abreast(t, c);
     return abreast > 1 && cost(t, c, abreast) < gain * cost(t, c, 1) && c->out[1] >= 2 * abreast &&

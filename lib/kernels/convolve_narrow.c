@@ -38,6 +38,11 @@ static size_t framed(const struct ox_conv *c, size_t abreast)
     return out ? ((out - 1) * c->stride[1] + reach) * c->in_channels : 0;
 }
 
+bool ox_conv_lines_fit(const struct ox_conv *c)
+{
+    return c->kernel[0] <= OX_CONV_NARROW_ROWS && height(c) <= OX_CONV_NARROW_LINES;
+}
+
 /* Whether the taps of a kernel's row are one run. */
 static bool is_run(const struct ox_conv *c)
 {
@@ -50,7 +55,7 @@ bool ox_conv_narrow_fits(const struct ox_compute *t, const struct ox_conv *c)
 {
     enum { FEW = 12, GROUP = 32, CHANNELS = 64, DEPTH = 1024, LINES = 1 << 17, COUNT = 24 };
     const size_t taps = c->kernel[0] * c->kernel[1], depth = c->in_channels / c->groups * taps;
-    if (c->kernel[0] > OX_CONV_NARROW_ROWS || height(c) > OX_CONV_NARROW_LINES)
+    if (!ox_conv_lines_fit(c))
         return false;
     if (is_run(c) && c->in_channels <= FEW)
         return true;
@@ -68,9 +73,9 @@ size_t ox_conv_narrow_work(const struct ox_conv *c, size_t abreast, const struct
     const size_t across = framed(c, abreast);
     size_t all;
     if (across > SIZE_MAX / 8 / (height(c) + 1) ||
-        OX_MUL_OVERFLOWS((across * height(c) + 15) / 16 * 16, ox_slots(env), &all))
+        OX_MUL_OVERFLOWS(ox_round_up(across * height(c), 16), ox_slots(env), &all))
         return SIZE_MAX;
-    return all + (across + 15) / 16 * 16;
+    return all + ox_round_up(across, 16);
 }
 
 static void copy_line(const struct job *j, const float *image, size_t y, float *to)
@@ -132,16 +137,41 @@ static void one_group(const struct job *j, size_t group, const float *const *row
     j->t->line(&line);
 }
 
-/* Outputs of a line, as many abreast as are columns of a product, and what is left of the line. Few rows at a time: longer chains of
+/* Groups [first, first + count) of outputs abreast, of each the first `cols` columns. Few rows of the kernel at a time: longer chains of
  * sums would lose digits. */
-static void abreast(const struct job *j, const float *const *row, float *out,
-                    const struct ox_epilogue *end)
+static void some_abreast(const struct job *j, const float *const *row, size_t first, size_t count,
+                         size_t cols, float *out, const struct ox_epilogue *end)
 {
     enum { DEPTH = 1024 };
     const struct ox_conv *c = j->c;
-    const size_t n = c->out_channels, count = c->out[1] / j->abreast, left = c->out[1] % j->abreast;
     const size_t run = ox_conv_abreast_taps(c, j->abreast) * c->in_channels;
-    const size_t rows = run < DEPTH ? DEPTH / run : 1;
+    const size_t rows = run < DEPTH ? DEPTH / run : 1, ldc = j->abreast * c->out_channels;
+    const float *from[OX_CONV_NARROW_ROWS];
+    struct ox_line line = {.row = from,
+                           .run = run,
+                           .step = j->abreast * c->stride[1] * c->in_channels,
+                           .count = count,
+                           .panel = c->kernel[0] * run * j->t->nr,
+                           .c = out + first * ldc,
+                           .ldc = ldc,
+                           .cols = cols};
+    for (size_t r = 0; r < c->kernel[0]; r += line.rows) {
+        line.rows = (unsigned)ox_least(rows, c->kernel[0] - r);
+        for (unsigned i = 0; i < line.rows; i++)
+            from[i] = row[r + i] + first * line.step;
+        line.b = j->packed + r * run * j->t->nr;
+        line.add = r > 0;
+        line.end = r + line.rows == c->kernel[0] ? end : NULL;
+        j->t->line(&line);
+    }
+}
+
+/* Outputs of a line: whole groups abreast, and what is left. */
+static void abreast(const struct job *j, const float *const *row, float *out,
+                    const struct ox_epilogue *end)
+{
+    const size_t n = j->c->out_channels, all = j->c->out[1];
+    const size_t count = all / j->abreast, left = all % j->abreast;
     float bias[OX_TILE_COLS_MAX];
     struct ox_epilogue own = *end;
     /* What is added must lie as outputs do. */
@@ -150,40 +180,15 @@ static void abreast(const struct job *j, const float *const *row, float *out,
     for (size_t i = 0; end->col_bias && i < j->abreast * n; i++)
         bias[i] = end->col_bias[i % n];
     own.col_bias = end->col_bias ? bias : NULL;
-    struct ox_line line = {.run = run,
-                           .step = j->abreast * c->stride[1] * c->in_channels,
-                           .panel = c->kernel[0] * run,
-                           .ldc = j->abreast * n};
-    line.panel *= j->t->nr;
-    for (size_t r = 0; r < c->kernel[0]; r += line.rows) {
-        const float *rest[OX_CONV_NARROW_ROWS];
-        line.row = row + r;
-        line.rows = (unsigned)ox_least(rows, c->kernel[0] - r);
-        line.b = j->packed + r * run * j->t->nr;
-        line.add = r > 0;
-        line.count = count;
-        line.c = out;
-        line.cols = line.ldc;
-        const bool last = !apart && r + line.rows == c->kernel[0];
-        line.end = last ? &own : NULL;
-        if (count)
-            j->t->line(&line);
-        if (!left)
-            continue;
-        const struct ox_epilogue behind = ox_end_at(&own, count, 0);
-        for (unsigned i = 0; i < line.rows; i++)
-            rest[i] = line.row[i] + count * line.step;
-        line.row = rest;
-        line.count = 1;
-        line.c = out + count * line.ldc;
-        line.cols = left * n;
-        line.end = last ? &behind : NULL;
-        j->t->line(&line);
-    }
+    const struct ox_epilogue behind = ox_end_at(&own, count, 0);
+    if (count)
+        some_abreast(j, row, 0, count, j->abreast * n, out, apart ? NULL : &own);
+    if (left)
+        some_abreast(j, row, count, 1, left * n, out, apart ? NULL : &behind);
     if (apart)
-        ox_end_all(j->t, c->out[1], n, out, n, end);
+        ox_end_all(j->t, all, n, out, n, end);
     else
-        ox_end_rows(j->t, c->out[1], n, out, n, end);
+        ox_end_rows(j->t, all, n, out, n, end);
 }
 
 static void one_row(const struct job *j, size_t image, size_t y, struct ring *ring)
@@ -205,12 +210,13 @@ static void one_row(const struct job *j, size_t image, size_t y, struct ring *ri
     float *out = j->out + image * j->out_batch + y * c->out[1] * c->out_pixel;
     struct ox_epilogue end = ox_end_at(j->end, (image * c->out[0] + y) * c->out[1], 0);
     end.row_bias = NULL;
-    for (size_t group = 0; group < c->groups && j->abreast == 1; group++)
-        one_group(j, group, row, out, &end);
-    if (j->abreast > 1)
+    if (j->abreast > 1) {
         abreast(j, row, out, &end);
-    else
-        ox_end_rows(j->t, c->out[1], c->out_channels, out, c->out_pixel, &end);
+        return;
+    }
+    for (size_t group = 0; group < c->groups; group++)
+        one_group(j, group, row, out, &end);
+    ox_end_rows(j->t, c->out[1], c->out_channels, out, c->out_pixel, &end);
 }
 
 static void run_task(void *arg, size_t i, size_t slot)
@@ -218,7 +224,7 @@ static void run_task(void *arg, size_t i, size_t slot)
     const struct job *j = arg;
     const struct ox_conv *c = j->c;
     struct ring ring = {.zeros = j->work,
-                        .room = j->work + (j->across + 15) / 16 * 16 + slot * j->slot};
+                        .room = j->work + ox_round_up(j->across, 16) + slot * j->slot};
     for (size_t y = i * j->all / j->tasks; y < (i + 1) * j->all / j->tasks; y++)
         one_row(j, y / c->out[0], y % c->out[0], &ring);
 }
@@ -250,7 +256,7 @@ void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct
                     .across = framed(c, abreast),
                     .lines = height(c),
                     .all = all};
-    j.slot = (j.across * j.lines + 15) / 16 * 16;
+    j.slot = ox_round_up(j.across * j.lines, 16);
     memset(work, 0, j.across * sizeof *work);
     j.tasks = count_tasks(&j, ox_slots(env));
     const double flops = 2.0 * (double)(all * c->out[1]) * (double)c->out_channels *

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/folds.h"
+#include "kernels/inline.h"
 #include "ops/broadcast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"

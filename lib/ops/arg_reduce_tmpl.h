@@ -8,8 +8,8 @@
 #endif
 
 /* Without branches: vectors. */
-static inline __attribute__((always_inline)) void
-N(arg_row)(const T *row, int32_t i, size_t lanes, const bool least, T *best, int32_t *place)
+INLINE void N(arg_row)(const T *row, int32_t i, size_t lanes, const bool least, T *best,
+                       int32_t *place)
 {
     for (size_t lane = 0; lane < lanes; lane++) {
         const T x = row[lane], old = best[lane];

@@ -149,9 +149,19 @@ struct layer {
 
 static void bench_way(const struct ox_compute *t, enum ox_conv_way way, const struct layer *l)
 {
-    static const char *const words[] = {"1x1",         "indirect",   "padded", "depthwise",
-                                        "joined",      "spread",     "F(2,3)", "F(4,3)",
-                                        "F(2,3) late", "F(4,3) late"};
+    static const char *const words[] = {[OX_CONV_POINTWISE] = "1x1",
+                                        [OX_CONV_INDIRECT] = "indirect",
+                                        [OX_CONV_PADDED] = "padded",
+                                        [OX_CONV_DEPTHWISE] = "depthwise",
+                                        [OX_CONV_ABREAST] = "abreast",
+                                        [OX_CONV_JOINED] = "joined",
+                                        [OX_CONV_SPREAD] = "spread",
+                                        [OX_CONV_WINOGRAD2] = "F(2,3)",
+                                        [OX_CONV_WINOGRAD4] = "F(4,3)",
+                                        [OX_CONV_WINOGRAD2_LATE] = "F(2,3) late",
+                                        [OX_CONV_WINOGRAD4_LATE] = "F(4,3) late",
+                                        [OX_CONV_WINOGRAD_STRIDED] = "F(4,3) s2",
+                                        [OX_CONV_WINOGRAD_STRIDED_LATE] = "F(4,3) s2 late"};
     const size_t groups = l->depthwise ? l->in : l->groups ? l->groups : 1;
     const size_t out = l->transposed ? l->side * l->stride : (l->side + l->stride - 1) / l->stride;
     const size_t pad = l->transposed ? (l->kernel - l->stride) / 2 : l->kernel / 2;
