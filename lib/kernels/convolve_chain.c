@@ -195,6 +195,7 @@ static void expand(const struct job *j, const struct panel *p, size_t at, size_t
                                   .c = to,
                                   .ldc = p->channels,
                                   .cols = p->channels,
+                                  .near = true,
                                   .end = &end};
         j->t->line(&l);
         if (end.act == OX_ACT_ROW)

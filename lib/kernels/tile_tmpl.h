@@ -436,21 +436,57 @@ INLINE void even_rows(const struct ox_tile *t, const unsigned rows)
     }
 }
 
-/* Outputs [x, x + rows) of a line. Two pointers serve six rows: the others are at equal steps. `next` are weights that are read
- * later, `bytes` of them for UNROLL steps of a run, and as many a panel behind them. */
-INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const unsigned rows,
-                       const struct across to, size_t x, size_t first, const float *weights,
-                       bool common, const char *next, size_t bytes)
+/* Where the sums of the next tile will go and what is added to them. Its lines come nearer a row at a time while this tile is summed:
+ * asked for all at once they would keep weights waiting, and so late that the stores wait for them. */
+struct soon {
+    const float *c, *residual; /* NULL: none */
+    size_t ldc, residual_ld;
+    size_t every, left; /* steps of UNROLL from row to row, and until the next one */
+};
+
+INLINE struct soon soon_of(const struct ox_tile *t, const unsigned rows, size_t first, size_t every)
 {
-    VF sum[MR][VECS];
-    clear(rows, to.vecs, sum);
+    const struct ox_epilogue *end = t->end;
+    struct soon x = {.c = t->c + first + rows * t->ldc, .ldc = t->ldc, .every = every};
+    if (end && end->residual) {
+        x.residual = end->residual + first + rows * end->residual_ld;
+        x.residual_ld = end->residual_ld;
+    }
+    return x;
+}
+
+INLINE void soon_row(struct soon *x, const unsigned vecs)
+{
+    __asm__("" : "+m"(*x)); /* registers are for tiles */
+    if (x->left-- > 0)
+        return;
+    x->left = x->every - 1;
+#pragma GCC unroll 4
+    for (unsigned v = 0; v < vecs; v += VW < 16 ? 2 : 1)
+        __builtin_prefetch(x->c + v * VW, 1);
+    x->c += x->ldc;
+    if (x->residual) {
+#pragma GCC unroll 4
+        for (unsigned v = 0; v < vecs; v += VW < 16 ? 2 : 1)
+            __builtin_prefetch(x->residual + v * VW, 0, 2);
+        x->residual += x->residual_ld;
+    }
+}
+
+/* Runs of a line for outputs [x, x + rows). Two pointers serve six rows: the others are at equal steps. `next` are weights that are
+ * read later, `bytes` of them for UNROLL steps of a run, and as many a panel behind them. */
+INLINE void line_sums(const struct ox_line *l, const unsigned rows, const struct across to,
+                      size_t x, const float *weights, const char *next, size_t bytes,
+                      struct soon *soon, VF (*sum)[VECS])
+{
     const size_t run = l->run, step = l->step, panel = l->panel * sizeof *weights;
     struct panels b = panels_of(weights, l->panel);
-    expect(out, rows, to.vecs, first);
     for (unsigned r = 0; r < l->rows; r++) {
         struct pairs a = pairs_of(l->row[r] + x * step, step, rows);
         size_t p = run;
         for (; p >= UNROLL; p -= UNROLL, go_on(&b, to.vecs, UNROLL * NR)) {
+            if (soon)
+                soon_row(soon, to.vecs);
             come_nearer(next, bytes);
             if (to.vecs > 2)
                 come_nearer(next + panel, bytes);
@@ -464,6 +500,22 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
             even_step(rows, to, &a, 0, &b, sum);
             advance(&a, rows, 1);
         }
+    }
+}
+
+/* `every`: steps until the next tile's rows come nearer, one by one; 0: this one's do, all at once. */
+INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const unsigned rows,
+                       const struct across to, size_t x, size_t first, const float *weights,
+                       bool common, const char *next, size_t bytes, size_t every)
+{
+    VF sum[MR][VECS];
+    clear(rows, to.vecs, sum);
+    if (!every) {
+        expect(out, rows, to.vecs, first);
+        line_sums(l, rows, to, x, weights, next, bytes, NULL, sum);
+    } else {
+        struct soon soon = soon_of(out, rows, first, every);
+        line_sums(l, rows, to, x, weights, next, bytes, &soon, sum);
     }
     leave_panel(out, rows, to.vecs, first, common, sum);
 }
@@ -513,6 +565,9 @@ struct line_part {
     size_t x, n, before, all; /* `before`: tiles that came first */
 };
 
+/* Tiles from which on the next one's sums are looked after. */
+enum { FOLLOWING = 4 };
+
 INLINE void line_tiles(const struct ox_line *l, const unsigned rows, const struct across to,
                        const struct line_part *part, size_t first, const float *b)
 {
@@ -531,8 +586,11 @@ INLINE void line_tiles(const struct ox_line *l, const unsigned rows, const struc
     const size_t all = l->rows * l->run * NR, panels = to.vecs > 2 ? 2 : 1;
     const float *behind = b + (all < l->panel ? all : panels * l->panel);
     const char *next = (const char *)behind + part->before * next_step * l->rows * l->run;
+    const size_t every = l->near || part->all < FOLLOWING ? 0 : l->rows * l->run / UNROLL / rows;
+    if (part->before == 0 && every)
+        expect(&out, rows, to.vecs, first);
     for (size_t i = 0, x = part->x; i < part->n; i++, x += rows) {
-        line_panel(l, &out, rows, to, x, first, b, common, next, UNROLL * next_step);
+        line_panel(l, &out, rows, to, x, first, b, common, next, UNROLL * next_step, every);
         next += next_step * l->rows * l->run;
         out.c += rows * l->ldc;
         if (l->end) {
