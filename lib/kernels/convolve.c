@@ -246,6 +246,12 @@ bool ox_conv_makes_rows(const struct ox_compute *t, enum ox_conv_way way, const 
            ox_dense_makes_rows(t, c->batch * c->out[0] * c->out[1], c->in_channels);
 }
 
+bool ox_conv_adds_in_place(const struct ox_compute *t, enum ox_conv_way way,
+                           const struct ox_conv *c)
+{
+    return way == OX_CONV_POINTWISE && c->in_channels <= t->depth_most;
+}
+
 /* Of weights that are read where they lie so many output channels are packed at a time: they stay in L2. */
 static struct ox_conv some_channels(const struct ox_compute *t, const struct ox_conv *c)
 {

@@ -69,6 +69,10 @@ bool ox_conv_reads_stored(const struct ox_compute *t, enum ox_conv_way way,
                           const struct ox_conv *c);
 /* Whether c->made may be set: pixels are made as they are read, each once. */
 bool ox_conv_makes_rows(const struct ox_compute *t, enum ox_conv_way way, const struct ox_conv *c);
+/* Whether the output may be made where a residual lies that is added before the activation: each element of it is read once, before
+ * its sum goes there. */
+bool ox_conv_adds_in_place(const struct ox_compute *t, enum ox_conv_way way,
+                           const struct ox_conv *c);
 /* Floats of work that ox_conv_run() needs; SIZE_MAX when that overflows. */
 size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum ox_conv_way way,
                     const struct ox_conv *c);

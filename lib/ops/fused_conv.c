@@ -260,6 +260,19 @@ static enum ox_status residual_of(struct ox_run *r, struct job *job, const struc
     return OX_OK;
 }
 
+/* The output: in the residual's memory where nobody needs that any more, which is less to bring near. */
+static enum ox_status output_of(struct ox_run *r, const struct job *job, struct ox_tensor **y,
+                                struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, IN_X), *residual = ox_run_in(r, IN_RESIDUAL);
+    if (x && residual && residual->data != x->data && residual->rank == job->rank &&
+        memcmp(residual->dims, job->dims, job->rank * sizeof *job->dims) == 0 && job->out_last &&
+        !ox_run_in(r, IN_JOINED) && !ox_run_int(r, "residual_last", 0) &&
+        ox_conv_adds_in_place(job->table, job->packed->way, &job->c))
+        return ox_run_out_reuse(r, 0, IN_RESIDUAL, OX_FLOAT32, job->rank, job->dims, y, err);
+    return ox_fused_whole(r, IN_JOINED, job->rank, job->dims, y, err);
+}
+
 static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
 {
     struct job job = {.table = ox_compute(ox_cpu()), .packed = ox_run_state(r)};
@@ -270,7 +283,7 @@ static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
     struct ox_tensor *y;
     struct ox_fused_row row;
     struct ox_epilogue end = {.col_bias = job.packed->bias};
-    OX_TRY(ox_fused_whole(r, IN_JOINED, job.rank, job.dims, &y, err));
+    OX_TRY(output_of(r, &job, &y, err));
     if (!y->n)
         return OX_OK;
     OX_TRY(ox_fused_activation(r, &end, &row, err));
