@@ -71,18 +71,19 @@ static struct winograd_way winograd_by(const struct ox_compute *t, const struct 
 }
 
 /* Stride 2: 36 different weights at 81 points. They take much memory, so that those of many channels are transformed as they are used;
- * few tiles do not pay for reading them. OX_CONV_INDIRECT where none of it pays. */
+ * few tiles do not pay for reading them, from further away than those of stride 1. OX_CONV_INDIRECT where none of it pays. */
 static enum ox_conv_way winograd_strided(const struct ox_compute *t, const struct ox_conv *c,
                                          unsigned may)
 {
-    enum { PAIRS_MOST = 1 << 16, TILES_LEAST = 24 };
+    enum { PAIRS_MOST = 1 << 16, TILES_LEAST = 24, LOAD_FAR = 28 };
     const double spots = (double)(((c->out[0] + 3) / 4) * ((c->out[1] + 3) / 4));
     const double tiles = (double)c->batch * spots;
     const bool fits = 81 * tiles * (double)c->in_channels <= LATE_FLOATS;
     const bool many = c->in_channels * c->out_channels > PAIRS_MOST;
     const bool late = many || (fits && may & OX_CONV_PACKED_FOR_ONE_RUN);
-    const double weights = late ? late_cost(t->late_weights[1], tiles)
-                                : 36 * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
+    const double weights =
+        late ? late_cost(t->late_weights[1], tiles)
+             : 36 * (LOAD_FAR + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
     if (t->strided_transforms == 0 || !(may & OX_CONV_MAY_WINOGRAD4) || !winograd(c, 2) ||
         tiles < TILES_LEAST || (late && !fits) ||
         way_cost(c, 81, spots, t->strided_transforms, weights) >=
