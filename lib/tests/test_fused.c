@@ -140,6 +140,20 @@ START_TEST(convolution_takes_a_residual_and_channels_stay_last)
 }
 END_TEST
 
+/* A sum is made where its residual was: of one that goes on, of one that others read afterwards, of the convolution's own input, of one
+ * that is added behind the activation, and of a product so deep that it is made in parts. */
+START_TEST(a_residual_gives_its_memory_where_nobody_needs_it)
+{
+    check_same("g (float[2,16,6,7] x) => (float[A,B,C,D] y) { "
+               "a = Conv (x, w0) b = Relu(a) c = Conv (b, w1) d = Add(c, a) e = Relu(d) "
+               "f = Conv (e, w2) h = Add(f, e) i = Relu(h) j = Conv (i, w0) k = Add(j, i) "
+               "l = Conv (k, w1) m = Add(l, h) n = Conv (m, w2) o = Relu(n) p = Add(o, m) "
+               "q = Conv (p, w3) r = Relu(q) s = Conv (r, w4) t = Add(s, p) y = Conv (t, w5) }",
+               LIST("16,16,1,1", "16,16,1,1", "16,16,1,1", "520,16,1,1", "16,520,1,1", "5,16,1,1"),
+               DIMS(2, 16, 6, 7), WANT({"Transpose", 2}));
+}
+END_TEST
+
 /* Bottlenecks as YOLO and its like have them, the last of them where channels are joined; what broadcasts is left alone. */
 START_TEST(convolution_takes_a_residual_behind_its_activation)
 {
@@ -594,6 +608,7 @@ int main(void)
 {
     const TTest *const tests[] = {convolution_takes_batch_norm_and_relu,
                                   convolution_takes_a_residual_and_channels_stay_last,
+                                  a_residual_gives_its_memory_where_nobody_needs_it,
                                   convolution_takes_a_residual_behind_its_activation,
                                   groups_depthwise_and_padding_before,
                                   one_axis_and_swish,
