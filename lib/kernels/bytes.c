@@ -120,6 +120,8 @@ static void fill(void)
             ox_bytes_avx2(&tables[i]);
         if (level >= OX_CPU_AVX512)
             ox_bytes_avx512(&tables[i]);
+        if (level >= OX_CPU_VNNI)
+            ox_bytes_vnni(&tables[i]);
         if (level >= OX_CPU_VNNI && ox_cpu_has_vbmi())
             ox_bytes_vbmi(&tables[i]);
 #endif

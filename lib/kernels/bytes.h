@@ -46,6 +46,9 @@ struct ox_bytes {
     void (*look_up)(size_t n, const uint8_t *x, const uint8_t table[256], uint8_t *y);
     void (*add)(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
                 uint8_t *y);
+    /* The same of rows that lie `step` apart in all three; NULL: row by row. */
+    void (*add_rows)(size_t rows, size_t n, size_t step, const uint8_t *a, const uint8_t *b,
+                     const struct ox_bytes_pair *pair, uint8_t *y);
     void (*multiply)(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
                      uint8_t *y);
     /* y = max(y, x[0], x[1] ... x[rows - 1]) of codes whose order is that of x ^ flip as unsigned numbers. */
@@ -64,7 +67,8 @@ void ox_bytes_look_up_floats(size_t n, const uint8_t *x, const float *table, flo
 /* Fills in what the instruction set does better; for bytes.c. */
 void ox_bytes_avx2(struct ox_bytes *t);
 void ox_bytes_avx512(struct ox_bytes *t);
-void ox_bytes_vbmi(struct ox_bytes *t);
+void ox_bytes_vnni(struct ox_bytes *t); /* sums alone */
+void ox_bytes_vbmi(struct ox_bytes *t); /* look_up() alone */
 
 /* At the end of filling a pair for sums. A side whose scale is 0 is zeros at every run, whatever its table says. */
 void ox_bytes_pair_plan(struct ox_bytes_pair *pair);

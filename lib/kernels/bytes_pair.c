@@ -37,7 +37,9 @@ void ox_bytes_pair_plan(struct ox_bytes_pair *pair)
         bits--;
     if (bits < LEAST_BITS)
         return;
-    const double middle = rint(base + 255 * (a + b) / 2);
+    const double centre = base + 255 * (a + b) / 2;
+    const bool direct = fabs(centre + pair->zero) + reach < ldexp(1, 31 - bits);
+    const double middle = direct ? -pair->zero : rint(centre);
     pair->by_a = (int32_t)rint(ldexp(a, bits));
     pair->by_b = (int32_t)rint(ldexp(b, bits));
     pair->start = (int32_t)(rint(ldexp(base - middle + 0.5, bits)) + OX_BYTES_UNSURE);

@@ -10,6 +10,7 @@
 #ifndef OX_KERNELS_INTEGER_H
 #define OX_KERNELS_INTEGER_H
 
+#include "kernels/bytes.h"
 #include "kernels/convolve.h"
 #include "kernels/integer_pack.h"
 
@@ -39,6 +40,13 @@ struct ox_integer_tile {
 };
 enum { OX_INTEGER_LINE = 64 };
 
+/* A tensor of codes that a convolution's results, which are bytes, are added to while they are near: it lies as they do. */
+struct ox_integer_residual {
+    const uint8_t *codes;
+    const struct ox_bytes_pair *pair; /* the results first */
+    const struct ox_bytes *kernels;
+};
+
 enum ox_integer_out { OX_INTEGER_U8, OX_INTEGER_S8, OX_INTEGER_F32, OX_INTEGER_I32 };
 
 /* A row of sums on its way out: t = sums[j] + offset[j] - row_term *
@@ -53,6 +61,7 @@ struct ox_integer_end {
     const float *bias;          /* floats only; NULL: 0 */
     int32_t zero, lo, hi;       /* of the result's type; lo = zero for a Relu */
     float lo_f, hi_f;
+    const struct ox_integer_residual *residual; /* of ox_integer_conv_run() alone; NULL */
 };
 
 /* Rows of n sums, row i at sums + i * ld, which leave to out + i * out_row (elements of end.type). terms: a row_term each, where the

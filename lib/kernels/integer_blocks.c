@@ -227,6 +227,23 @@ static const char *next_later(struct later *l, const struct ox_integer_core *k, 
     return at;
 }
 
+/* The sums of a tile's rows, of all columns, go where they belong. */
+static void leave_rows(const struct ox_integer_core *k, const struct ox_integer_block *b,
+                       const uint8_t *const *pointers, const struct ox_integer_tile *tile, size_t m)
+{
+    int32_t terms[OX_TILE_ROWS_MAX];
+    for (unsigned i = 0; b->end.weight_zero && i < tile->rows; i++)
+        terms[i] = term_of(k, pointers + i);
+    const struct ox_integer_sums all = {.rows = tile->rows,
+                                        .n = b->cols,
+                                        .sums = tile->c - tile->col,
+                                        .ld = k->block_cols,
+                                        .terms = terms,
+                                        .out = k->out + (m * k->out_pixel + b->col) * k->out_size,
+                                        .out_row = k->out_pixel};
+    ox_integer_leave(k->t, &all, &b->end);
+}
+
 static void run_block(void *arg, size_t task, size_t slot)
 {
     const struct ox_integer_core *k = arg;
@@ -237,7 +254,6 @@ static void run_block(void *arg, size_t task, size_t slot)
     int32_t *sums = k->sums + slot * k->slot + copied_words(k);
     uint8_t *joined = k->joined ? joined_of(k, slot) : NULL;
     const uint8_t *rows[OX_TILE_ROWS_MAX];
-    int32_t terms[OX_TILE_ROWS_MAX];
     const bool ends = t->ends && leaves_bytes(k);
     const size_t most = (size_t)t->panels * t->nr;
     struct ox_integer_tile tile = {.panel = k->panel,
@@ -261,19 +277,10 @@ static void run_block(void *arg, size_t task, size_t slot)
             tile.out = (uint8_t *)k->out + m * k->out_pixel + b.col + j;
             t->tile(&tile);
         }
-        if (ends)
-            continue;
-        for (unsigned i = 0; b.end.weight_zero && i < tile.rows; i++)
-            terms[i] = term_of(k, pointers + i);
-        const struct ox_integer_sums all = {.rows = tile.rows,
-                                            .n = b.cols,
-                                            .sums = sums,
-                                            .ld = k->block_cols,
-                                            .terms = terms,
-                                            .out =
-                                                k->out + (m * k->out_pixel + b.col) * k->out_size,
-                                            .out_row = k->out_pixel};
-        ox_integer_leave(t, &all, &b.end);
+        if (!ends)
+            leave_rows(k, &b, pointers, &tile, m);
+        if (k->residual)
+            ox_integer_residual_add(k, m, tile.rows, b.col, b.cols);
     }
 }
 
@@ -301,6 +308,25 @@ static void run_taps(void *arg, size_t y, size_t slot)
     }
 }
 
+/* A task by the way that suits the outputs. */
+static void run_task(void *arg, size_t task, size_t slot)
+{
+    const struct ox_integer_core *k = arg;
+    if (is_shallow(k))
+        run_shallow(arg, task, slot);
+    else if (k->strips)
+        ox_integer_strips_run(arg, task, slot);
+    else if (k->t->layout == OX_INTEGER_MIXED)
+        ox_integer_rows_run(arg, task, slot);
+    else {
+        run_block(arg, task, slot);
+        return;
+    }
+    const struct ox_integer_block b = ox_integer_block_of(k, task);
+    if (k->residual)
+        ox_integer_residual_add(k, b.m0, b.m1 - b.m0, b.col, b.cols);
+}
+
 void ox_integer_blocks_run(const struct ox_integer_core *k, struct ox_env *env)
 {
     struct ox_integer_core copy = *k;
@@ -309,10 +335,5 @@ void ox_integer_blocks_run(const struct ox_integer_core *k, struct ox_env *env)
     if (k->depthwise)
         ox_spread(env, k->rows, work * 4, run_taps, &copy);
     else
-        ox_spread(env, k->groups * k->n_rows * k->n_cols, work,
-                  is_shallow(k)                      ? run_shallow
-                  : k->strips                        ? ox_integer_strips_run
-                  : k->t->layout == OX_INTEGER_MIXED ? ox_integer_rows_run
-                                                     : run_block,
-                  &copy);
+        ox_spread(env, k->groups * k->n_rows * k->n_cols, work, run_task, &copy);
 }

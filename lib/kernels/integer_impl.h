@@ -29,6 +29,7 @@ struct ox_integer_core {
     char *out;
     size_t out_size, out_pixel; /* bytes of an element; elements */
     const struct ox_integer_end *end;
+    const uint8_t *residual; /* the image's part; NULL */
     size_t block_rows, block_cols, n_rows, n_cols;
     bool slack; /* bytes may be read past a segment's end: the weights there are 0 */
     bool
@@ -74,6 +75,12 @@ void ox_integer_strips_run(void *core, size_t task, size_t slot);
 size_t ox_integer_copy_row(const struct ox_integer_core *k);
 void ox_integer_copy_rows(const struct ox_integer_core *k, const struct ox_integer_block *b,
                           size_t m, size_t rows, uint8_t *to);
+
+/* The residual is added to rows m to m + rows - 1 of these columns of the outputs, or to all of an image's. */
+void ox_integer_residual_add(const struct ox_integer_core *k, size_t m, size_t rows, size_t col,
+                             size_t cols);
+void ox_integer_residual_image(struct ox_env *env, const struct ox_conv *c,
+                               const struct ox_integer_residual *residual, size_t at, void *out);
 
 /* Tables of MIXED: a slot's size in sums, and a task. */
 size_t ox_integer_rows_slot(const struct ox_integer_core *k);

@@ -32,6 +32,7 @@ struct ox_int8_weights {
     bool has_end, x_signed;
     int32_t in_zero;
     struct ox_integer_end end;
+    struct ox_bytes_pair *pair; /* that prepare() made for the residual; NULL */
 };
 
 /* An 8-bit tensor of more than no elements; else NULL. */
@@ -62,6 +63,12 @@ enum ox_status ox_int8_end(struct ox_run *r, const struct ox_int8_ports *p,
 void ox_int8_keep_end(const struct ox_run *r, const struct ox_int8_ports *p,
                       struct ox_int8_weights *w);
 enum ox_dtype ox_int8_out_dtype(const struct ox_run *r, const struct ox_int8_ports *p);
+
+/* Inputs of IntegerConv whose result (of the scale and zero point before them) is added to a tensor; attributes `sum_lo` and `sum_hi`
+ * clamp the sum. */
+enum { OX_RESIDUAL = 9, OX_RESIDUAL_SCALE, OX_RESIDUAL_Y_SCALE = 12 };
+enum ox_status ox_int8_residual_pair(struct ox_run *r, enum ox_dtype dtype,
+                                     struct ox_bytes_pair *pair, struct ox_error *err);
 
 /* QLinearConv and ConvInteger. */
 enum ox_status ox_int8_qlinear_conv(struct ox_run *r, struct ox_error *err);

@@ -252,19 +252,26 @@ static void run_repeated(struct ox_env *env, const struct pair_job *job,
     ox_ranges_run(env, (y->n - 1) / t.stretch + 1, OX_GRAIN / CHUNK, run_tiles, &t);
 }
 
+/* Inputs that are scales, each followed by its zero point, and attributes that clamp the result. */
+struct pair_ports {
+    size_t a, b, y;
+    const char *lo, *hi;
+};
+static const struct pair_ports own_ports = {1, 4, 6, "lo", "hi"};
+
 /* All but the plan of sums. */
-static enum ox_status fill_pair(struct ox_run *r, enum ox_dtype dtype, bool product,
-                                struct ox_bytes_pair *pair, struct ox_error *err)
+static enum ox_status fill_pair(struct ox_run *r, const struct pair_ports *p, enum ox_dtype dtype,
+                                bool product, struct ox_bytes_pair *pair, struct ox_error *err)
 {
     struct ox_qparam a, b, c;
-    OX_TRY(ox_qparam_in(r, 1, 2, &a, err));
-    OX_TRY(ox_qparam_in(r, 4, 5, &b, err));
-    OX_TRY(ox_qparam_in(r, 6, 7, &c, err));
+    OX_TRY(ox_qparam_in(r, p->a, p->a + 1, &a, err));
+    OX_TRY(ox_qparam_in(r, p->b, p->b + 1, &b, err));
+    OX_TRY(ox_qparam_in(r, p->y, p->y + 1, &c, err));
     *pair =
         (struct ox_bytes_pair){.flip = dtype == OX_INT8 ? 0x80 : 0,
                                .zero = (int32_t)c.zero,
-                               .lo = (int32_t)ox_run_int(r, "lo", dtype == OX_INT8 ? -128 : 0),
-                               .hi = (int32_t)ox_run_int(r, "hi", dtype == OX_INT8 ? 127 : 255)};
+                               .lo = (int32_t)ox_run_int(r, p->lo, dtype == OX_INT8 ? -128 : 0),
+                               .hi = (int32_t)ox_run_int(r, p->hi, dtype == OX_INT8 ? 127 : 255)};
     pair->zero_a = (int32_t)a.zero + pair->flip;
     pair->zero_b = (int32_t)b.zero + pair->flip;
     ox_qtable(dtype, &a, pair->a);
@@ -275,6 +282,16 @@ static enum ox_status fill_pair(struct ox_run *r, enum ox_dtype dtype, bool prod
     }
     pair->scale_a = (float)(a.scale / c.scale * (product ? b.scale : 1));
     pair->scale_b = product ? 0 : (float)(b.scale / c.scale);
+    return OX_OK;
+}
+
+enum ox_status ox_int8_residual_pair(struct ox_run *r, enum ox_dtype dtype,
+                                     struct ox_bytes_pair *pair, struct ox_error *err)
+{
+    static const struct pair_ports ports = {6, OX_RESIDUAL_SCALE, OX_RESIDUAL_Y_SCALE, "sum_lo",
+                                            "sum_hi"};
+    OX_TRY(fill_pair(r, &ports, dtype, false, pair, err));
+    ox_bytes_pair_plan(pair);
     return OX_OK;
 }
 
@@ -310,7 +327,7 @@ static enum ox_status prepare_pair(struct ox_run *r, bool product, struct ox_err
     struct pair_job *job = ox_run_keep(r, sizeof *job, err);
     if (!job)
         return OX_NO_MEMORY;
-    OX_TRY(fill_pair(r, dtype, product, &job->pair, err));
+    OX_TRY(fill_pair(r, &own_ports, dtype, product, &job->pair, err));
     /* The scale of zeros may be anything, and one far from the other's would leave no sum for certain. */
     if (!product && is_nothing(r, 0, job->pair.zero_a))
         job->pair.scale_a = 0;
@@ -335,7 +352,7 @@ static enum ox_status run_pair(struct ox_run *r, bool product, struct ox_error *
         job = ox_run_scratch(r, 1, sizeof *job, err);
         if (!job)
             return OX_NO_MEMORY;
-        OX_TRY(fill_pair(r, dtype, product, &job->pair, err));
+        OX_TRY(fill_pair(r, &own_ports, dtype, product, &job->pair, err));
         if (!product)
             ox_bytes_pair_plan(&job->pair);
     }

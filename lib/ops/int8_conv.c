@@ -1,8 +1,10 @@
 /* Convolutions of 8-bit tensors over one or two axes: QLinearConv (also com.microsoft's) and ConvInteger, and IntegerConv of our own domain, which has
- * QLinearConv's inputs, a bias that may be float32, no y_scale and y_zero_point for a float32 result, and `layout`. */
+ * QLinearConv's inputs, a bias that may be float32, no y_scale and y_zero_point for a float32 result, `layout`, and a residual that is
+ * added (ops/int8.h). */
 #include <string.h>
 
 #include "kernels/bytes.h"
+#include "kernels/sizes.h"
 #include "ops/fused.h"
 #include "ops/infer.h"
 #include "ops/int8.h"
@@ -88,6 +90,15 @@ static bool has_zeros(const struct ox_run *r, const struct ox_int8_ports *ports)
     return !zero && !is_signed;
 }
 
+/* For all runs, or for this one where weights are packed for it alone. */
+static enum ox_status make_pair(struct ox_run *r, struct ox_bytes_pair *room,
+                                struct ox_int8_weights *packed, struct ox_error *err)
+{
+    const enum ox_dtype dtype = ox_int8_out_dtype(r, &ox_int8_ports_qlinear);
+    packed->pair = room;
+    return ox_int8_residual_pair(r, dtype, room, err);
+}
+
 /* The weights as the kernels want them, kept by the node or until the kernel returns. */
 static enum ox_status pack(struct ox_run *r, struct job *job, bool keep,
                            struct ox_int8_weights **out, struct ox_error *err)
@@ -107,10 +118,14 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep,
         ox_int8_weights_bytes(n, ox_integer_conv_packed(job->table, &job->c, form));
     if (bytes == SIZE_MAX)
         return OX_UNSUPPORTED;
-    void *block = keep ? ox_run_keep(r, bytes, err) : ox_run_work(r, bytes, 1, err);
+    const size_t pair_at = ox_round_up(bytes, 64);
+    const size_t all = ox_run_has(r, OX_RESIDUAL) ? pair_at + sizeof(struct ox_bytes_pair) : bytes;
+    char *block = keep ? ox_run_keep(r, all, err) : ox_run_work(r, all, 1, err);
     if (!block)
         return OX_NO_MEMORY;
     struct ox_int8_weights *packed = *out = ox_int8_weights_at(block, n, count, w);
+    if (all > bytes)
+        OX_TRY(make_pair(r, (struct ox_bytes_pair *)(void *)(block + pair_at), packed, err));
     const bool zeros = ox_int8_weight_zeros(r, job->ports, n, packed->zero);
     const bool depthwise = is_depthwise(&job->c);
     /* Sums first: they read the weights as they lie, and bring them near. */
@@ -174,8 +189,24 @@ static void turn_back(const struct job *job, size_t size, const char *from, char
     }
 }
 
+/* A tensor of the result's shape, its channels last. */
+static enum ox_status read_residual(const struct ox_run *r, const struct job *job,
+                                    const struct ox_int8_weights *packed, enum ox_dtype dtype,
+                                    struct ox_integer_residual *out)
+{
+    const struct ox_tensor *x = ox_run_in(r, OX_RESIDUAL);
+    if (!packed->pair || !job->out_last || x->dtype != dtype || x->rank != job->rank)
+        return OX_UNSUPPORTED;
+    for (unsigned d = 0; d < job->rank; d++)
+        if (x->dims[d] != job->dims[d])
+            return OX_UNSUPPORTED;
+    *out = (struct ox_integer_residual){x->data, packed->pair, ox_bytes(ox_cpu())};
+    return OX_OK;
+}
+
 static enum ox_status run(struct ox_run *r, const struct ox_int8_ports *ports, struct ox_error *err)
 {
+    struct ox_integer_residual residual;
     struct ox_int8_weights *packed = ox_run_state(r);
     struct job job = {.ports = ports};
     struct ox_integer_end end;
@@ -191,6 +222,10 @@ static enum ox_status run(struct ox_run *r, const struct ox_int8_ports *ports, s
         return OX_UNSUPPORTED;
     OX_TRY(ox_int8_end(r, ports, packed, &end, &in_zero, err));
     const enum ox_dtype dtype = ox_int8_out_dtype(r, ports);
+    if (ox_run_has(r, OX_RESIDUAL)) {
+        OX_TRY(read_residual(r, &job, packed, dtype, &residual));
+        end.residual = &residual;
+    }
     OX_TRY(ox_run_out(r, 0, dtype, job.rank, job.dims, &y, err));
     if (!y->n)
         return OX_OK;

@@ -230,6 +230,50 @@ static int32_t conv_sum(const struct ox_conv *c, const struct numbers *x, const 
     return sum;
 }
 
+static struct ox_bytes_pair random_pair(struct dice *d, const struct ox_integer_end *end)
+{
+    const bool is_signed = end->type == OX_INTEGER_S8;
+    const int32_t turned = is_signed ? 0x80 : 0;
+    struct ox_bytes_pair pair = {.flip = (uint8_t)turned,
+                                 .zero_a = end->zero + turned,
+                                 .zero_b = 5 + turned,
+                                 .scale_a = 0.1f + fabsf(dice_float(d)),
+                                 .scale_b = 0.1f + fabsf(dice_float(d)),
+                                 .zero = end->zero,
+                                 .lo = end->lo,
+                                 .hi = end->hi};
+    for (int i = 0; i < 256; i++) {
+        const int code = is_signed && i > 127 ? i - 256 : i;
+        pair.a[i] = (code - end->zero) * (double)pair.scale_a;
+        pair.b[i] = (code - 5) * (double)pair.scale_b;
+    }
+    ox_bytes_pair_plan(&pair);
+    return pair;
+}
+
+/* `end` with a residual gives what adding it to `bare` gives. */
+static void check_residual(struct dice *d, const struct ox_conv *c, const uint8_t *bare,
+                           const struct ox_integer_end *end, const struct ox_integer *t,
+                           const struct numbers *x, const void *packed, const void *in, void *work)
+{
+    const size_t pixels = c->batch * c->out[0] * c->out[1];
+    struct bytes with = bytes_new(d, (pixels - 1) * c->out_pixel + c->out_channels);
+    struct guarded out = guarded_new(d, pixels * c->out_pixel, true);
+    const struct ox_bytes_pair pair = random_pair(d, end);
+    const struct ox_integer_residual residual = {with.at, &pair, ox_bytes(t->level)};
+    struct ox_integer_end own = *end;
+    own.residual = &residual;
+    ox_integer_conv_run(t, NULL, c, packed, in, x->a_signed, x->za - (x->a_signed ? 128 : 0),
+                        out.at, &own, work);
+    for (size_t p = 0; p < pixels; p++) {
+        for (size_t i = p * c->out_pixel; i < p * c->out_pixel + c->out_channels; i++)
+            ck_assert_uint_eq(((const uint8_t *)out.at)[i],
+                              ox_bytes_add_one(bare[i], with.at[i], &pair));
+    }
+    guarded_free(&with.room);
+    guarded_free(&out);
+}
+
 static void check_convolution(const struct ox_integer *t, struct dice *d, struct ox_conv c)
 {
     const bool zeros = dice_between(d, 0, 1);
@@ -261,6 +305,8 @@ static void check_convolution(const struct ox_integer *t, struct dice *d, struct
             check_one(&end, sum, o, out.at, p * c.out_pixel + o);
         }
     }
+    if (end.type == OX_INTEGER_U8 || end.type == OX_INTEGER_S8)
+        check_residual(d, &c, (const uint8_t *)out.at, &end, t, &x, packed.at, in.at, work.at);
     numbers_free(&x);
     guarded_free(&in.room);
     guarded_free(&w.room);

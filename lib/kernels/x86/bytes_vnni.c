@@ -1,7 +1,10 @@
-/* Rows of 8-bit codes with VBMI, which nearly every processor with VNNI has. */
+/* Rows of 8-bit codes with VNNI, and with VBMI, which nearly every processor with VNNI has. */
 #include <immintrin.h>
 
 #include "kernels/bytes.h"
+
+#define dot_words(sum, x, f) _mm512_dpwssd_epi32((sum), (x), (f))
+#include "kernels/x86/bytes_sum_avx512.h"
 
 #define VBMI __attribute__((target("avx512vbmi")))
 
@@ -29,4 +32,10 @@ VBMI static void look_up(size_t n, const uint8_t *x, const uint8_t table[256], u
 void ox_bytes_vbmi(struct ox_bytes *t)
 {
     t->look_up = look_up;
+}
+
+void ox_bytes_vnni(struct ox_bytes *t)
+{
+    t->add = add;
+    t->add_rows = add_rows;
 }
