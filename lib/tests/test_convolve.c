@@ -143,6 +143,21 @@ static void make_joined(struct dice *d, struct ox_conv *c)
     }
 }
 
+/* Also kernels that do not reach all outputs, dilated ones, and groups of several channels. */
+static void make_spread(struct dice *d, struct ox_conv *c)
+{
+    const size_t k = dice_between(d, 0, 1) ? 1 : dice_between(d, 1, 4);
+    c->groups = dice_between(d, 2, 90 / k);
+    c->in_channels = c->groups * k;
+    c->out_channels = c->groups * (k == 1 ? 1 : dice_between(d, 1, 9));
+    for (unsigned axis = 0; axis < 2; axis++) {
+        c->kernel[axis] = dice_between(d, 0, 1) ? dice_between(d, 1, 3) : c->kernel[axis];
+        c->dilation[axis] = dice_between(d, 0, 2) ? 1 : dice_between(d, 2, 3);
+    }
+    if (k > 1) /* 16 rows at most, one for each tap and channel */
+        c->kernel[0] = dice_between(d, 1, 16 / k);
+}
+
 static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
 {
     struct ox_conv c = {.batch = dice_between(d, 1, 2), .groups = 1};
@@ -165,9 +180,7 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
         if (side > 1)
             c.kernel[0] = c.kernel[1] = side, c.stride[1] = c.dilation[1] = 1;
     } else if (way == OX_CONV_SPREAD) {
-        c.groups = c.in_channels = c.out_channels = dice_between(d, 1, 90);
-        for (unsigned axis = 0; axis < 2; axis++)
-            c.kernel[axis] += dice_between(d, 0, 2);
+        make_spread(d, &c);
     } else if (way >= OX_CONV_WINOGRAD2) {
         if (way >= OX_CONV_WINOGRAD2_LATE && dice_between(d, 0, 3) == 0)
             c.in_channels += 256; /* not all are transformed at a time */
@@ -582,8 +595,12 @@ START_TEST(phases_are_joined_where_they_are_narrow_and_alike)
         ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
         other = c;
         other.groups = 2;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_SPREAD);
+        other.in_channels = other.in_pixel = 32; /* many channels of a group */
         ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
-        other.groups = other.out_channels = 16;
+        other.groups = other.out_channels = 32;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_SPREAD);
+        other.kernel[1] = 3; /* shorter than the stride */
         ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_SPREAD);
         other = c;
         other.in_channels = other.in_pixel = 1000; /* a sum that had better be cut */
