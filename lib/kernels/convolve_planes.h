@@ -14,6 +14,7 @@ struct ox_plane_conv {
         plane; /* floats from channel to channel of x; OX_PLANE_SLACK may be read behind the last */
     const float *x;              /* batch by groups, `channels` planes each */
     const float *weights, *bias; /* of all groups; bias: NULL for none */
+    const struct ox_epilogue *end; /* its activation follows; NULL: none */
     float *y;
     size_t batch, groups;
 };
