@@ -125,14 +125,32 @@ struct held {
     size_t known[LINES]; /* the input line + 1 in each place */
 };
 
-/* Pixels as every output channel finds them that reads channel number `at` of its group. */
-static void copy_channel(const struct ox_conv *c, size_t at, const float *from, float *to)
+/* Pixels as every output channel finds them that reads channel number `at` of its group, of k for n. */
+static inline void copy_channel(const struct ox_conv *c, size_t at, size_t k, size_t n,
+                                const float *from, float *to)
+{
+    for (size_t x = 0; x < c->in[1]; x++, from += c->in_pixel)
+        for (size_t u = at; u < c->in_channels; u += k, to += n)
+            for (size_t i = 0; i < n; i++)
+                to[i] = from[u];
+}
+
+static void copy_grouped(const struct ox_conv *c, size_t at, const float *from, float *to)
 {
     const size_t k = c->in_channels / c->groups, n = c->out_channels / c->groups;
-    for (size_t x = 0; x < c->in[1]; x++, from += c->in_pixel)
-        for (size_t u = at; u < c->in_channels; u += k)
-            for (size_t i = 0; i < n; i++)
-                *to++ = from[u];
+    switch (n) {
+    case 2:
+        copy_channel(c, at, k, 2, from, to);
+        break;
+    case 4:
+        copy_channel(c, at, k, 4, from, to);
+        break;
+    case 8:
+        copy_channel(c, at, k, 8, from, to);
+        break;
+    default:
+        copy_channel(c, at, k, n, from, to);
+    }
 }
 
 /* Line `at` of all images' between its zeros, which are there from the beginning, once for each channel of a group. */
@@ -147,7 +165,7 @@ static const float *framed_lines(const struct job *j, struct held *held, size_t 
             ox_conv_copy_pixels(c->in[1], channels, from, c->in_pixel, to, channels);
         else
             for (size_t i = 0; i < j->inner; i++)
-                copy_channel(c, i, from, to + i * floats);
+                copy_grouped(c, i, from, to + i * floats);
     }
     held->known[place] = image * c->in[0] + at + 1;
     return to;

@@ -109,6 +109,11 @@ static bool is_strided(enum ox_conv_way way)
     return way >= OX_CONV_WINOGRAD_STRIDED;
 }
 
+static bool is_joined(enum ox_conv_way way)
+{
+    return way == OX_CONV_JOINED || way == OX_CONV_JOINED_ABREAST;
+}
+
 static void make_3x3(struct ox_conv *c, size_t stride)
 {
     for (unsigned axis = 0; axis < 2; axis++) {
@@ -163,11 +168,11 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
     struct ox_conv c = {.batch = dice_between(d, 1, 2), .groups = 1};
     c.in_channels = dice_between(d, 1, 40);
     c.out_channels = dice_between(d, 1, 40);
-    c.transposed = way == OX_CONV_JOINED || way == OX_CONV_SPREAD ||
+    c.transposed = is_joined(way) || way == OX_CONV_SPREAD ||
                    (way == OX_CONV_INDIRECT && dice_between(d, 0, 1));
     random_axis(d, &c, 0);
     random_axis(d, &c, 1);
-    if (way == OX_CONV_JOINED || way == OX_CONV_SPREAD)
+    if (is_joined(way) || way == OX_CONV_SPREAD)
         make_joined(d, &c);
     if (way == OX_CONV_INDIRECT && dice_between(d, 0, 1)) {
         c.groups = dice_between(d, 2, 4);
@@ -191,6 +196,8 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
             c.pad[axis] = 0;
             c.out[axis] = c.in[axis];
         }
+    } else if (way == OX_CONV_JOINED_ABREAST) {
+        c.out_channels = dice_between(d, 1, 4);
     } else if (way == OX_CONV_ABREAST) {
         c.dilation[1] = 1;
         c.out_channels = dice_between(d, 1, 6);
@@ -533,7 +540,7 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
                         .out = {40, 41},
                         .in_pixel = 64,
                         .out_pixel = 64};
-    if (way == OX_CONV_JOINED || way == OX_CONV_SPREAD) {
+    if (is_joined(way) || way == OX_CONV_SPREAD) {
         c.transposed = true;
         for (unsigned axis = 0; axis < 2; axis++)
             c.kernel[axis] = 4, c.stride[axis] = 2, c.in[axis] = 20;
@@ -542,7 +549,7 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
         for (unsigned axis = 0; axis < 2; axis++)
             c.stride[axis] = 2, c.out[axis] = 20;
     }
-    if (way == OX_CONV_ABREAST)
+    if (way == OX_CONV_ABREAST || way == OX_CONV_JOINED_ABREAST)
         c.out_channels = c.out_pixel = 3;
     const size_t all = 2 * 40 * 41 * 64;
     struct guarded in = guarded_new(&d, all, true), one = guarded_new(&d, all, true);
@@ -590,6 +597,10 @@ START_TEST(phases_are_joined_where_they_are_narrow_and_alike)
         struct ox_conv other = c;
         other.kernel[1] = 7;
         ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
+        other = c;
+        other.out_channels = other.out_pixel = 1;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_JOINED);
+        ck_assert_int_eq(ox_conv_choose(t, &other, OX_CONV_MAY_WINOGRAD2), OX_CONV_JOINED_ABREAST);
         other = c;
         other.dilation[1] = 2;
         ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
