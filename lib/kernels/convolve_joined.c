@@ -44,10 +44,8 @@ static size_t best_abreast(const struct job *j)
 
 static struct job job_of(const struct ox_compute *t, const struct ox_conv *c, bool abreast)
 {
-    struct job j = {.t = t,
-                    .c = c,
-                    .abreast = 1,
-                    .cols = c->out_channels * c->stride[0] * c->stride[1]};
+    struct job j = {
+        .t = t, .c = c, .abreast = 1, .cols = c->out_channels * c->stride[0] * c->stride[1]};
     for (unsigned axis = 0; axis < 2; axis++) {
         j.taps[axis] = c->kernel[axis] / c->stride[axis];
         j.first[axis] = c->pad[axis] / c->stride[axis];
@@ -239,8 +237,8 @@ static void run_band(void *arg, size_t i, size_t slot)
 }
 
 void ox_conv_joined(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
-                    bool abreast, const float *packed, const float *in, float *out, const struct ox_epilogue *end,
-                    float *work)
+                    bool abreast, const float *packed, const float *in, float *out,
+                    const struct ox_epilogue *end, float *work)
 {
     struct job j = job_of(t, c, abreast);
     const size_t tasks = c->batch * j.count[0] * j.bands, channels = c->out_channels;

@@ -54,8 +54,8 @@ void ox_conv_spread_pack(const struct ox_compute *t, const struct ox_conv *c, co
                 const size_t tap = (p.first_tap[0] + row / k * p.tap_step[0]) * c->kernel[1] +
                                    p.first_tap[1] + q * p.tap_step[1];
                 for (size_t j = 0; j < c->out_channels; j++)
-                    *out++ = ox_conv_weight(
-                        t, weights, type, ((j / n * k + row % k) * n + j % n) * all + tap);
+                    *out++ = ox_conv_weight(t, weights, type,
+                                            ((j / n * k + row % k) * n + j % n) * all + tap);
             }
         }
     }
@@ -91,10 +91,8 @@ static void plan(const struct ox_conv *c, struct job *j)
 {
     enum { TASKS = 16 };
     const size_t all = c->batch * c->out[0];
-    *j = (struct job){.c = c,
-                      .inner = c->in_channels / c->groups,
-                      .lines = reach(c, 0) + 1,
-                      .left = reach(c, 1)};
+    *j = (struct job){
+        .c = c, .inner = c->in_channels / c->groups, .lines = reach(c, 0) + 1, .left = reach(c, 1)};
     /* The last output reads (out - 1 + pad) / stride at most. */
     const size_t last = (c->out[1] + c->pad[1]) / c->stride[1] + 1;
     j->line = j->left + (last > c->in[1] ? last : c->in[1]);
@@ -217,8 +215,8 @@ static void one_row(const struct job *j, struct held *held, size_t image, size_t
         weights += rows * p->taps * channels;
         from[0] = zeros;
         for (size_t r = 0; any && r < rows; r++)
-            from[r] = lines[r] + (p->offset - (ptrdiff_t)((p->taps - 1) * p->spacing)) *
-                                     (ptrdiff_t)channels;
+            from[r] = lines[r] +
+                      (p->offset - (ptrdiff_t)((p->taps - 1) * p->spacing)) * (ptrdiff_t)channels;
         d.count = p->count;
         d.out = out + p->first * c->out_pixel;
         if (p->count)
@@ -257,8 +255,8 @@ void ox_conv_spread(const struct ox_compute *t, struct ox_env *env, const struct
     j.out_batch = ox_conv_out_batch(c);
     j.work = work;
     const size_t all = c->batch * c->out[0];
-    const double taps = (double)(c->kernel[0] * c->kernel[1] * j.inner) /
-                        (double)(c->stride[0] * c->stride[1]);
+    const double taps =
+        (double)(c->kernel[0] * c->kernel[1] * j.inner) / (double)(c->stride[0] * c->stride[1]);
     ox_spread(env, (all + j.rows - 1) / j.rows,
               6 * taps * (double)all * (double)c->out[1] * (double)c->out_channels, run_task, &j);
 }

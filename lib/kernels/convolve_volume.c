@@ -147,7 +147,7 @@ void ox_volume_conv_run(const struct ox_compute *t, struct ox_env *env,
     j.t = t;
     j.weights = work;
     j.work = work + weight_floats(c);
-    const double outputs = (double)(c->batch * c->channels) * (double)(c->out[0] * c->out[1]) *
-                           (double)c->out[2];
+    const double outputs =
+        (double)(c->batch * c->channels) * (double)(c->out[0] * c->out[1]) * (double)c->out[2];
     ox_spread(env, c->batch * j.blocks * j.parts, 6 * outputs * (double)taps, run_task, &j);
 }

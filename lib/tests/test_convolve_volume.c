@@ -77,8 +77,7 @@ START_TEST(depthwise_over_three_axes_is_its_definition_for_any_number_of_threads
     struct ox_volume_conv c = random_volume(&d, (unsigned)_i / n_tables());
     const size_t planes = c.batch * c.channels, n_out = c.out[0] * c.out[1] * c.out[2];
     struct guarded x = guarded_new(&d, planes * c.in[0] * c.in[1] * c.in[2], true);
-    struct guarded w =
-        guarded_new(&d, c.channels * c.kernel[0] * c.kernel[1] * c.kernel[2], true);
+    struct guarded w = guarded_new(&d, c.channels * c.kernel[0] * c.kernel[1] * c.kernel[2], true);
     struct guarded bias = guarded_new(&d, c.channels, true);
     struct guarded y[2];
     c.x = x.at;
@@ -134,8 +133,8 @@ int main(void)
 {
     Suite *s = suite_create("convolve_volume");
     TCase *tc = tcase_create("convolve_volume");
-    tcase_add_loop_test(tc, depthwise_over_three_axes_is_its_definition_for_any_number_of_threads, 0,
-                        200);
+    tcase_add_loop_test(tc, depthwise_over_three_axes_is_its_definition_for_any_number_of_threads,
+                        0, 200);
     tcase_add_test(tc, what_has_too_many_lines_or_is_too_large_does_not_fit);
     suite_add_tcase(s, tc);
     return run_suite(s);
