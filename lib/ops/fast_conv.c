@@ -65,7 +65,7 @@ static void copy_plane(const struct padded *p, const float *x, float *y)
     const size_t whole = (size_t)w->in[last], room = width > before ? width - before : 0;
     const size_t n = whole < room ? whole : room;
     memset(y, 0, p->plane * sizeof *y);
-    for (size_t line = 0; line < w->n_in / whole; line++) {
+    for (size_t line = 0; whole && line < w->n_in / whole; line++) {
         size_t rest = line, at = 0, step = width;
         bool inside = true;
         for (unsigned d = last; d-- > 0;) {

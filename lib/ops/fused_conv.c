@@ -140,7 +140,7 @@ static bool goes_by_planes(const struct ox_run *r, const struct job *job)
 {
     const struct ox_conv *c = &job->c;
     return !job->in_last && !job->out_last && !c->transposed && c->groups == 1 &&
-           !ox_run_has(r, IN_RESIDUAL) && !ox_run_has(r, IN_JOINED) &&
+           c->in_channels > 0 && !ox_run_has(r, IN_RESIDUAL) && !ox_run_has(r, IN_JOINED) &&
            c->in_channels * c->kernel[0] * c->kernel[1] <= c->out_channels;
 }
 

@@ -191,6 +191,8 @@ START_TEST(one_axis_of_few_taps)
     check_same("g (float[2,2,90] x) => (float[A,B,C] y) { "
                "a = Conv <dilations = [4], strides = [2]> (x, w0) s = Sigmoid(a) y = Mul(a, s) }",
                LIST("20,2,3"), DIMS(2, 2, 90), WANT({"FusedConv", 1}, {"Mul", 0}));
+    check_same("g (float[2,2,0] x) => (float[A,B,C] y) { y = Conv <pads = [3,3]> (x, w0, w1) }",
+               LIST("20,2,3", "20"), DIMS(2, 2, 0), WANT({"FusedConv", 1}));
     check_same("g (float[1,3,41] x) => (float[A,B,C] y) { "
                "a = Conv (x, w0) b = BatchNormalization (a, w1, w2, w3, w4) y = Relu(b) }",
                LIST("16,3,1", "16", "16", "16", "+16"), DIMS(1, 3, 41),
