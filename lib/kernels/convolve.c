@@ -98,9 +98,11 @@ enum { REPEATED_MOST = 4 };
 enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv *c, unsigned may)
 {
     if (c->transposed)
-        return ox_conv_joined_fits(t, c) ? OX_CONV_JOINED
-               : ox_conv_spread_fits(c)  ? OX_CONV_SPREAD
-                                         : OX_CONV_INDIRECT;
+        return may & OX_CONV_MAY_WINOGRAD2 && ox_conv_joined_abreast_fits(t, c)
+                   ? OX_CONV_JOINED_ABREAST
+               : ox_conv_joined_fits(t, c) ? OX_CONV_JOINED
+               : ox_conv_spread_fits(c)    ? OX_CONV_SPREAD
+                                           : OX_CONV_INDIRECT;
     if (c->planar)
         return OX_CONV_PADDED;
     if (pointwise(c))
@@ -137,13 +139,17 @@ size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const st
     switch (way) {
     case OX_CONV_POINTWISE:
         return ox_dense_packed(t, c->in_channels, c->out_channels);
-    case OX_CONV_DEPTHWISE:
     case OX_CONV_SPREAD:
+        if (OX_MUL_OVERFLOWS(taps, c->in_channels / c->groups, &taps))
+            return SIZE_MAX;
+        return OX_MUL_OVERFLOWS(taps, c->out_channels, &all) ? SIZE_MAX : all;
+    case OX_CONV_DEPTHWISE:
         return OX_MUL_OVERFLOWS(taps, c->out_channels, &all) ? SIZE_MAX : all;
     case OX_CONV_ABREAST:
         return ox_conv_abreast_packed(t, c);
     case OX_CONV_JOINED:
-        return ox_conv_joined_packed(t, c);
+    case OX_CONV_JOINED_ABREAST:
+        return ox_conv_joined_packed(t, c, way == OX_CONV_JOINED_ABREAST);
     case OX_CONV_WINOGRAD2:
         return ox_conv_winograd_packed(t, c, 2);
     case OX_CONV_WINOGRAD4:
@@ -175,7 +181,8 @@ void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_w
         ox_conv_abreast_pack(t, c, weights, type, out);
         break;
     case OX_CONV_JOINED:
-        ox_conv_joined_pack(t, c, weights, type, out);
+    case OX_CONV_JOINED_ABREAST:
+        ox_conv_joined_pack(t, c, way == OX_CONV_JOINED_ABREAST, weights, type, out);
         break;
     case OX_CONV_SPREAD:
         ox_conv_spread_pack(t, c, weights, type, out);
@@ -229,6 +236,7 @@ bool ox_conv_reads_stored(const struct ox_compute *t, enum ox_conv_way way, cons
     case OX_CONV_DEPTHWISE:
     case OX_CONV_ABREAST:
     case OX_CONV_JOINED:
+    case OX_CONV_JOINED_ABREAST:
     case OX_CONV_SPREAD:
     case OX_CONV_WINOGRAD2:
     case OX_CONV_WINOGRAD4:
@@ -288,7 +296,8 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
     case OX_CONV_DEPTHWISE:
         return ox_conv_depthwise_work(c, env);
     case OX_CONV_JOINED:
-        return ox_conv_joined_work(t, env, c);
+    case OX_CONV_JOINED_ABREAST:
+        return ox_conv_joined_work(t, env, c, way == OX_CONV_JOINED_ABREAST);
     case OX_CONV_SPREAD:
         return ox_conv_spread_work(c, env);
     case OX_CONV_WINOGRAD2:
@@ -332,7 +341,8 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
         ox_conv_depthwise(t, env, c, packed, in, out, end, work);
         break;
     case OX_CONV_JOINED:
-        ox_conv_joined(t, env, c, packed, in, out, end, work);
+    case OX_CONV_JOINED_ABREAST:
+        ox_conv_joined(t, env, c, way == OX_CONV_JOINED_ABREAST, packed, in, out, end, work);
         break;
     case OX_CONV_SPREAD:
         ox_conv_spread(t, env, c, packed, in, out, end, work);

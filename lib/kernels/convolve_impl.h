@@ -50,14 +50,16 @@ void ox_conv_abreast_pack(const struct ox_compute *t, const struct ox_conv *c, c
                           enum ox_weight_type type, float *out);
 
 bool ox_conv_joined_fits(const struct ox_compute *t, const struct ox_conv *c);
-size_t ox_conv_joined_packed(const struct ox_compute *t, const struct ox_conv *c);
-void ox_conv_joined_pack(const struct ox_compute *t, const struct ox_conv *c, const void *weights,
-                         enum ox_weight_type type, float *out);
+/* Whether it pays that neighbouring pixels are columns too: the others' taps are zeros for each. */
+bool ox_conv_joined_abreast_fits(const struct ox_compute *t, const struct ox_conv *c);
+size_t ox_conv_joined_packed(const struct ox_compute *t, const struct ox_conv *c, bool abreast);
+void ox_conv_joined_pack(const struct ox_compute *t, const struct ox_conv *c, bool abreast,
+                         const void *weights, enum ox_weight_type type, float *out);
 size_t ox_conv_joined_work(const struct ox_compute *t, const struct ox_env *env,
-                           const struct ox_conv *c);
+                           const struct ox_conv *c, bool abreast);
 void ox_conv_joined(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
-                    const float *packed, const float *in, float *out, const struct ox_epilogue *end,
-                    float *work);
+                    bool abreast, const float *packed, const float *in, float *out,
+                    const struct ox_epilogue *end, float *work);
 
 enum { OX_CONV_DEPTHWISE_ROWS = 16 }; /* of a kernel, at most */
 void ox_conv_depthwise_pack(const struct ox_compute *t, const struct ox_conv *c,

@@ -366,11 +366,21 @@ static void run_tiles(const struct job *j, const struct block *b, const struct g
         ox_end_rows(j->t, g->tile[i].rows, b->cols, g->tile[i].c, j->ldc, &g->end[i]);
 }
 
+/* Tiles of equal height: a last one of a row or two would be slow. Those of two panels are cut in two: so low at once where that makes
+ * fewer. */
+static size_t tile_height(const struct job *j, const struct block *b, size_t rows)
+{
+    const size_t wide = j->t->mr / (j->t->wide / j->t->nr);
+    const size_t step = ox_even_part(rows, j->t->mr, 1);
+    const size_t passes = (rows + step - 1) / step * ((step + wide - 1) / wide);
+    return b->cols > j->t->nr && passes > (rows + wide - 1) / wide ? ox_even_part(rows, wide, 1)
+                                                                   : step;
+}
+
 static void block_of_k(const struct job *j, const struct block *b, size_t m0, size_t m1)
 {
     struct group g;
-    /* Tiles of equal height: a last one of a row or two would be slow. */
-    const size_t step = ox_even_part(ox_least(m1 - m0, j->line), j->t->mr, 1);
+    const size_t step = tile_height(j, b, ox_least(m1 - m0, j->line));
     for (size_t m = m0; m < m1;) {
         const bool fresh = m == m0;
         m = find_tiles(j, b, m, m1, step, &g);
@@ -442,6 +452,11 @@ static void plan(struct job *j)
     ox_blocking_plan(j->t, j->m, j->n, j->taps * j->channels, j->block_taps * depth, c->groups,
                      false, &j->by);
     j->by.depth = depth;
+    /* Tiles end with a line: whole ones, or what is left of it would be low ones. */
+    if (j->line < j->m && j->line <= 2 * j->by.rows) {
+        j->by.rows = ox_round_up(j->by.rows, j->line);
+        j->by.n_rows = (j->m + j->by.rows - 1) / j->by.rows;
+    }
 }
 
 /* There may be no outputs of a phase. */

@@ -1,12 +1,13 @@
 /* ConvTranspose of few channels whose kernel is a whole number of strides: all phases read the same input pixels, so that their
  * channels are the columns of one convolution of stride 1, whose sums go where they belong in pieces of a line. A product for each
- * phase would leave most of a vector empty. */
+ * phase would leave most of a vector empty. Where that would be empty still, neighbouring pixels' sums are columns too, as in
+ * convolve_abreast.c. */
 #include <string.h>
 
 #include "kernels/convolve_impl.h"
 #include "kernels/sizes.h"
 
-enum { TAP_ROWS = 16, BAND_FLOATS = 8192 };
+enum { TAP_ROWS = 16, BAND_FLOATS = 8192, BAND_READ = 16384 };
 
 struct job {
     const struct ox_compute *t;
@@ -16,6 +17,7 @@ struct job {
     struct ox_epilogue
         sums; /* what is done to the sums of all phases while they are in registers */
     float *out, *rooms;
+    size_t abreast; /* inner outputs of a product's row */
     size_t taps[2], cols;
     size_t first[2],
         count[2]; /* inner outputs; number i of an axis is at output (first + i) * stride - pad */
@@ -24,9 +26,26 @@ struct job {
     size_t in_batch, out_batch;
 };
 
-static struct job job_of(const struct ox_compute *t, const struct ox_conv *c)
+/* As ox_conv_abreast() for as many columns and taps. */
+static double cost(const struct ox_compute *t, size_t cols, size_t taps, size_t abreast)
 {
-    struct job j = {.t = t, .c = c, .cols = c->out_channels * c->stride[0] * c->stride[1]};
+    const double vectors = abreast * cols > t->width ? 1.15 : 1;
+    return vectors * (double)(taps + abreast - 1) / (double)abreast;
+}
+
+static size_t best_abreast(const struct job *j)
+{
+    size_t best = 1;
+    for (size_t s = 2; s * j->cols <= j->t->nr; s++)
+        if (cost(j->t, j->cols, j->taps[1], s) < cost(j->t, j->cols, j->taps[1], best))
+            best = s;
+    return best;
+}
+
+static struct job job_of(const struct ox_compute *t, const struct ox_conv *c, bool abreast)
+{
+    struct job j = {
+        .t = t, .c = c, .abreast = 1, .cols = c->out_channels * c->stride[0] * c->stride[1]};
     for (unsigned axis = 0; axis < 2; axis++) {
         j.taps[axis] = c->kernel[axis] / c->stride[axis];
         j.first[axis] = c->pad[axis] / c->stride[axis];
@@ -34,12 +53,26 @@ static struct job job_of(const struct ox_compute *t, const struct ox_conv *c)
             c->out[axis] ? (c->out[axis] - 1 + c->pad[axis]) / c->stride[axis] + 1 - j.first[axis]
                          : 0;
     }
-    const size_t most = BAND_FLOATS / j.cols;
-    j.band = ox_even_part(j.count[1], most > t->mr ? most : t->mr, 1);
+    if (abreast)
+        j.abreast = best_abreast(&j);
+    const size_t most = ox_least(BAND_FLOATS / j.cols, BAND_READ / c->in_channels);
+    const size_t least = t->mr * j.abreast;
+    j.band = ox_even_part(j.count[1], most > least ? most : least, j.abreast);
     j.bands = j.band ? (j.count[1] + j.band - 1) / j.band : 0;
     j.line = (j.band + j.taps[1] - 1) * c->in_channels;
     j.room = ox_round_up(j.taps[0] * j.line + j.band * j.cols, 16);
     return j;
+}
+
+bool ox_conv_joined_abreast_fits(const struct ox_compute *t, const struct ox_conv *c)
+{
+    const double gain = 0.9;
+    if (!ox_conv_joined_fits(t, c))
+        return false;
+    const struct job j = job_of(t, c, true);
+    return cost(t, j.cols, j.taps[1], j.abreast) < gain * cost(t, j.cols, j.taps[1], 1) &&
+           j.count[1] >= 2 * j.abreast &&
+           j.taps[0] * (j.taps[1] + j.abreast - 1) * c->in_channels <= t->depth_most;
 }
 
 bool ox_conv_joined_fits(const struct ox_compute *t, const struct ox_conv *c)
@@ -50,55 +83,66 @@ bool ox_conv_joined_fits(const struct ox_compute *t, const struct ox_conv *c)
     for (unsigned axis = 0; axis < 2; axis++)
         if (c->dilation[axis] != 1 || c->kernel[axis] % c->stride[axis] != 0)
             return false;
-    const struct job j = job_of(t, c);
+    const struct job j = job_of(t, c, false);
     return j.taps[0] <= TAP_ROWS && j.taps[0] * j.taps[1] * c->in_channels <= t->depth_most;
 }
 
-size_t ox_conv_joined_packed(const struct ox_compute *t, const struct ox_conv *c)
+/* Taps of a product's row. */
+static size_t all_taps(const struct job *j)
 {
-    const struct job j = job_of(t, c);
-    return ox_dense_packed(t, j.taps[0] * j.taps[1] * c->in_channels, j.cols);
+    return j->taps[0] * (j->taps[1] + j->abreast - 1);
 }
 
-/* Columns are phases, then channels; depth is taps in the order of the pixels that they read, then channels. */
-void ox_conv_joined_pack(const struct ox_compute *t, const struct ox_conv *c, const void *weights,
-                         enum ox_weight_type type, float *out)
+size_t ox_conv_joined_packed(const struct ox_compute *t, const struct ox_conv *c, bool abreast)
 {
-    const struct job j = job_of(t, c);
-    const size_t n = c->out_channels;
-    for (size_t first = 0; first < j.cols; first += t->nr) {
-        for (size_t tap = 0; tap < j.taps[0] * j.taps[1]; tap++) {
-            const size_t row = (j.taps[0] - 1 - tap / j.taps[1]) * c->stride[0];
-            const size_t across = (j.taps[1] - 1 - tap % j.taps[1]) * c->stride[1];
-            for (size_t u = 0; u < c->in_channels; u++) {
-                for (size_t col = first; col < first + t->nr; col++) {
-                    const size_t phase = col / n, plane = u * n + col % n;
-                    const size_t r = row + phase / c->stride[1], q = across + phase % c->stride[1];
-                    *out++ = col < j.cols
-                                 ? ox_conv_weight(t, weights, type,
-                                                  (plane * c->kernel[0] + r) * c->kernel[1] + q)
-                                 : 0;
-                }
-            }
-        }
-    }
+    const struct job j = job_of(t, c, abreast);
+    return ox_dense_packed(t, all_taps(&j) * c->in_channels, j.abreast * j.cols);
+}
+
+/* What input channel `u` of a tap adds to a column; 0 where the output does not reach the tap. */
+static float weight_at(const struct job *j, size_t tap, size_t u, size_t col, const void *weights,
+                       enum ox_weight_type type)
+{
+    const struct ox_conv *c = j->c;
+    const size_t wide = j->taps[1] + j->abreast - 1, n = c->out_channels;
+    const size_t phase = col % j->cols / n, plane = u * n + col % n;
+    const size_t across = tap % wide - col / j->cols; /* wraps before the first */
+    if (col >= j->abreast * j->cols || across >= j->taps[1])
+        return 0;
+    const size_t r = (j->taps[0] - 1 - tap / wide) * c->stride[0] + phase / c->stride[1];
+    const size_t q = (j->taps[1] - 1 - across) * c->stride[1] + phase % c->stride[1];
+    return ox_conv_weight(j->t, weights, type, (plane * c->kernel[0] + r) * c->kernel[1] + q);
+}
+
+/* Columns are pixels abreast, then phases, then channels; depth is taps in the order of the pixels that they read, then channels. */
+void ox_conv_joined_pack(const struct ox_compute *t, const struct ox_conv *c, bool abreast,
+                         const void *weights, enum ox_weight_type type, float *out)
+{
+    const struct job j = job_of(t, c, abreast);
+    for (size_t first = 0; first < j.abreast * j.cols; first += t->nr)
+        for (size_t tap = 0; tap < all_taps(&j); tap++)
+            for (size_t u = 0; u < c->in_channels; u++)
+                for (size_t col = first; col < first + t->nr; col++)
+                    *out++ = weight_at(&j, tap, u, col, weights, type);
 }
 
 size_t ox_conv_joined_work(const struct ox_compute *t, const struct ox_env *env,
-                           const struct ox_conv *c)
+                           const struct ox_conv *c, bool abreast)
 {
-    const struct job j = job_of(t, c);
-    return ox_round_up(j.cols, 16) + ox_round_up(j.line, 16) + ox_slots(env) * j.room;
+    const struct job j = job_of(t, c, abreast);
+    return ox_round_up(j.abreast * j.cols, 16) + ox_round_up(j.line, 16) + ox_slots(env) * j.room;
 }
 
-/* The input that outputs from `x` on read, of one line; pixels that are none are zeros. */
-static void copy_piece(const struct job *j, const float *line, size_t x, float *to)
+/* The input that outputs from `x` on read, of one line: where it lies, or copied; pixels that are none are zeros. */
+static const float *find_piece(const struct job *j, const float *line, size_t x, float *to)
 {
     const struct ox_conv *c = j->c;
     const size_t channels = c->in_channels, all = j->line / channels;
     const size_t at = j->first[1] + x, before = j->taps[1] - 1;
     const size_t left = at < before ? (before - at < all ? before - at : all) : 0;
     const size_t from = at + left - before;
+    if (c->in_pixel == channels && left == 0 && from + all <= c->in[1])
+        return line + from * channels;
     const size_t rest = from < c->in[1] ? c->in[1] - from : 0;
     const size_t width = rest < all - left ? rest : all - left;
     memset(to, 0, left * channels * sizeof *to);
@@ -108,6 +152,7 @@ static void copy_piece(const struct job *j, const float *line, size_t x, float *
     else if (width)
         ox_conv_copy_pixels(width, channels, line + from * c->in_pixel, c->in_pixel,
                             to + left * channels, channels);
+    return to;
 }
 
 /* n pixels of a line of the output, the first of which is number `pixel` of all images. */
@@ -164,22 +209,23 @@ static void run_band(void *arg, size_t i, size_t slot)
     float *room = j->rooms + slot * j->room, *sums = room + j->taps[0] * j->line;
     for (size_t r = 0; r < j->taps[0]; r++) {
         const size_t y = j->first[0] + down + r - (j->taps[0] - 1); /* wraps above */
-        row[r] = y < c->in[0] ? room + r * j->line : j->zeros;
-        if (y < c->in[0])
-            copy_piece(j, j->in + image * j->in_batch + y * c->in[1] * c->in_pixel, x,
-                       room + r * j->line);
+        row[r] = y < c->in[0]
+                     ? find_piece(j, j->in + image * j->in_batch + y * c->in[1] * c->in_pixel, x,
+                                  room + r * j->line)
+                     : j->zeros;
     }
-    const size_t run = j->taps[1] * c->in_channels;
+    const size_t run = (j->taps[1] + j->abreast - 1) * c->in_channels;
+    const size_t cols = j->abreast * j->cols, rows = (n + j->abreast - 1) / j->abreast;
     const struct ox_line line = {.row = row,
                                  .rows = (unsigned)j->taps[0],
                                  .run = run,
-                                 .step = c->in_channels,
-                                 .count = n,
+                                 .step = j->abreast * c->in_channels,
+                                 .count = rows,
                                  .b = j->packed,
                                  .panel = j->taps[0] * run * j->t->nr,
                                  .c = sums,
-                                 .ldc = j->cols,
-                                 .cols = j->cols,
+                                 .ldc = cols,
+                                 .cols = cols,
                                  .end = &j->sums};
     j->t->line(&line);
     ox_end_rows(j->t, 1, n * j->cols, sums, 0, &j->sums);
@@ -191,10 +237,10 @@ static void run_band(void *arg, size_t i, size_t slot)
 }
 
 void ox_conv_joined(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
-                    const float *packed, const float *in, float *out, const struct ox_epilogue *end,
-                    float *work)
+                    bool abreast, const float *packed, const float *in, float *out,
+                    const struct ox_epilogue *end, float *work)
 {
-    struct job j = job_of(t, c);
+    struct job j = job_of(t, c, abreast);
     const size_t tasks = c->batch * j.count[0] * j.bands, channels = c->out_channels;
     if (tasks == 0)
         return;
@@ -210,10 +256,10 @@ void ox_conv_joined(const struct ox_compute *t, struct ox_env *env, const struct
         j.sums.residual = NULL;
         j.sums.act = OX_ACT_NONE;
     }
-    for (size_t i = 0; end->col_bias && i < j.cols; i += channels)
+    for (size_t i = 0; end->col_bias && i < j.abreast * j.cols; i += channels)
         memcpy(work + i, end->col_bias, channels * sizeof *work);
     j.sums.col_bias = end->col_bias ? work : NULL;
-    work += ox_round_up(j.cols, 16);
+    work += ox_round_up(j.abreast * j.cols, 16);
     memset(work, 0, j.line * sizeof *work);
     j.zeros = work;
     j.rooms = work + ox_round_up(j.line, 16);

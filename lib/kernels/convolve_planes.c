@@ -98,8 +98,10 @@ static void multiply(const struct job *job, const float *weights, const float *b
     const struct ox_plane_conv *c = job->c;
     const size_t depth = c->channels * c->taps, pixels = c->lines * c->width;
     const float *a[OX_TILE_ROWS_MAX];
+    struct ox_epilogue end = c->end ? *c->end : (struct ox_epilogue){.act = OX_ACT_NONE};
+    end.col_bias = end.residual = NULL;
     for (size_t i = 0; i < c->rows; i += job->t->mr) {
-        const struct ox_epilogue end = {.row_bias = bias ? bias + i : NULL};
+        end.row_bias = bias ? bias + i : NULL;
         struct ox_block b = {.t = job->t,
                              .a = a,
                              .segments = 1,

@@ -27,4 +27,10 @@ enum ox_status ox_plain_conv_plan(struct ox_run *r, const struct ox_tensor *x,
 enum ox_status ox_plain_conv_run(struct ox_run *r, struct ox_plain_conv *conv,
                                  struct ox_error *err);
 
+struct ox_epilogue;
+/* In float32, with the data pointers set, of outputs that are none empty; the activation is that of `end` (NULL: none). OX_UNSUPPORTED:
+ * padded data would be too large. */
+enum ox_status ox_conv_planes(struct ox_run *r, const struct ox_plain_conv *cv,
+                              const struct ox_epilogue *end, struct ox_error *err);
+
 #endif

@@ -1,10 +1,12 @@
-/* Conv in float32 where it was not made a FusedConv: more than two spatial axes and the like. The input is copied into planes with
+/* Conv in float32 from planes to planes: where it was not made a FusedConv (more than two spatial axes and the like), and for one of
+ * few taps whose output is wanted in planes. The input is copied into planes with
  * their padding, so that no tap lies outside; of a line every stride-th element lies together, so that what neighbouring outputs
  * read at a tap is adjacent. */
 #include <stdint.h>
 #include <string.h>
 
 #include "kernels/convolve_planes.h"
+#include "kernels/convolve_volume.h"
 #include "ops/conv.h"
 #include "ops/fast.h"
 
@@ -63,7 +65,7 @@ static void copy_plane(const struct padded *p, const float *x, float *y)
     const size_t whole = (size_t)w->in[last], room = width > before ? width - before : 0;
     const size_t n = whole < room ? whole : room;
     memset(y, 0, p->plane * sizeof *y);
-    for (size_t line = 0; line < w->n_in / whole; line++) {
+    for (size_t line = 0; whole && line < w->n_in / whole; line++) {
         size_t rest = line, at = 0, step = width;
         bool inside = true;
         for (unsigned d = last; d-- > 0;) {
@@ -105,7 +107,7 @@ static void grid_offsets(const struct padded *p, unsigned axes, const int64_t *s
 }
 
 static enum ox_status convolve(struct ox_run *r, const struct ox_plain_conv *cv, struct padded *p,
-                               struct ox_error *err)
+                               const struct ox_epilogue *end, struct ox_error *err)
 {
     const struct ox_window *w = &cv->w;
     const struct ox_compute *t = ox_compute(ox_cpu());
@@ -116,6 +118,7 @@ static enum ox_status convolve(struct ox_run *r, const struct ox_plain_conv *cv,
                               .plane = p->plane,
                               .weights = cv->weights,
                               .bias = cv->bias,
+                              .end = end,
                               .y = cv->y,
                               .batch = cv->images,
                               .groups = cv->groups};
@@ -137,6 +140,50 @@ static enum ox_status convolve(struct ox_run *r, const struct ox_plain_conv *cv,
     return ox_env_poll(r->env, err);
 }
 
+enum ox_status ox_conv_planes(struct ox_run *r, const struct ox_plain_conv *cv,
+                              const struct ox_epilogue *end, struct ox_error *err)
+{
+    struct padded p;
+    if (!find_padded(cv, &p))
+        return OX_UNSUPPORTED;
+    p.x = cv->x;
+    return convolve(r, cv, &p, end, err);
+}
+
+/* Depthwise over three axes, all but the pointers; false: it is something else. */
+static bool find_volume(const struct ox_plain_conv *cv, struct ox_volume_conv *c)
+{
+    const struct ox_window *w = &cv->w;
+    if (w->n != 3 || cv->in_group != 1 || cv->out_group != 1)
+        return false;
+    *c = (struct ox_volume_conv){.batch = cv->images, .channels = cv->groups};
+    for (unsigned d = 0; d < 3; d++) {
+        if (w->before[d] < 0)
+            return false;
+        c->kernel[d] = (size_t)w->kernel[d];
+        c->stride[d] = (size_t)w->stride[d];
+        c->dilation[d] = (size_t)w->dilation[d];
+        c->pad[d] = (size_t)w->before[d];
+        c->in[d] = (size_t)w->in[d];
+        c->out[d] = (size_t)w->out[d];
+    }
+    return ox_volume_conv_fits(c);
+}
+
+static enum ox_status run_volume(struct ox_run *r, const struct ox_plain_conv *cv,
+                                 struct ox_volume_conv *c, struct ox_error *err)
+{
+    float *work = ox_run_work(r, ox_volume_conv_work(r->env, c), sizeof *work, err);
+    if (!work)
+        return OX_NO_MEMORY;
+    c->x = cv->x;
+    c->weights = cv->weights;
+    c->bias = cv->bias;
+    c->y = cv->y;
+    ox_volume_conv_run(ox_compute(ox_cpu()), r->env, c, work);
+    return ox_env_poll(r->env, err);
+}
+
 enum ox_status ox_fast_conv(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_fast_in(r, 0), *w = ox_fast_in(r, 1), *b = ox_run_in(r, 2);
@@ -150,13 +197,19 @@ enum ox_status ox_fast_conv(struct ox_run *r, struct ox_error *err)
     if (ox_plain_conv_plan(r, x, w, b, cv, dims, err) != OX_OK)
         return OX_UNSUPPORTED;
     /* Few rows waste most of a tile; the plain form goes tap by tap then. */
-    if (!x->n || !w->n || !cv->w.n_out || cv->out_group < 4 || !find_padded(cv, &p))
+    struct ox_volume_conv volume;
+    if (!x->n || !w->n || !cv->w.n_out)
+        return OX_UNSUPPORTED;
+    const bool is_volume = find_volume(cv, &volume);
+    if (!is_volume && (cv->out_group < 4 || !find_padded(cv, &p)))
         return OX_UNSUPPORTED;
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
-    p.x = x->data;
+    p.x = cv->x = x->data;
     cv->weights = w->data;
     cv->bias = b ? b->data : NULL;
     cv->y = y->data;
-    return convolve(r, cv, &p, err);
+    if (is_volume)
+        return run_volume(r, cv, &volume, err);
+    return convolve(r, cv, &p, NULL, err);
 }

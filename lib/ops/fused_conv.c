@@ -8,6 +8,7 @@
 
 #include "kernels/convolve.h"
 #include "kernels/maps.h"
+#include "ops/conv.h"
 #include "ops/fast.h"
 #include "ops/fused.h"
 #include "ops/fused_steps.h"
@@ -19,6 +20,7 @@ enum { IN_X, IN_WEIGHTS, IN_BIAS, IN_SCALE, IN_RESIDUAL, IN_JOINED };
 /* What stays with the node: how, the weights' shape, and the packed weights and the bias behind it. */
 struct packed_conv {
     enum ox_conv_way way;
+    bool planes; /* the weights are as they were: planes become planes (ox_conv_planes()) */
     unsigned rank;
     int64_t dims[4]; /* of the weights */
     float *weights;
@@ -28,6 +30,7 @@ struct packed_conv {
 struct job {
     struct ox_conv c;
     const struct ox_compute *table;
+    const struct ox_window *window;
     unsigned rank;
     bool in_last, out_last;
     size_t at;       /* channel of the output where its own begin */
@@ -116,6 +119,7 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
         c->in[k] = is ? (size_t)w->in[d] : 1;
         c->out[k] = is ? (size_t)w->out[d] : 1;
     }
+    job->window = w;
     job->rank = rank;
     job->dims[0] = shape->dims[0];
     job->dims[job->out_last ? rank - 1 : 1] = out;
@@ -129,6 +133,15 @@ static bool is_planar(const struct job *job)
 {
     return !job->in_last && !job->c.transposed && job->c.groups == 1 && job->c.in_channels <= 4 &&
            job->c.dilation[0] == 1 && job->c.dilation[1] == 1;
+}
+
+/* Where an output has fewer taps than channels it is more work to turn the output than to gather what it reads. */
+static bool goes_by_planes(const struct ox_run *r, const struct job *job)
+{
+    const struct ox_conv *c = &job->c;
+    return !job->in_last && !job->out_last && !c->transposed && c->groups == 1 &&
+           c->in_channels > 0 && !ox_run_has(r, IN_RESIDUAL) && !ox_run_has(r, IN_JOINED) &&
+           c->in_channels * c->kernel[0] * c->kernel[1] <= c->out_channels;
 }
 
 static enum ox_status check_vector(struct ox_run *r, size_t i, int64_t n, const char *what,
@@ -154,8 +167,9 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct 
     const unsigned may =
         OX_CONV_MAY_WINOGRAD2 | OX_CONV_MAY_WINOGRAD4 | (keep ? 0 : OX_CONV_PACKED_FOR_ONE_RUN);
     enum ox_conv_way way = ox_conv_choose(job->table, &c, may);
-    const bool in_place = !keep && ox_conv_reads_stored(job->table, way, &c);
-    size_t n = in_place ? 0 : ox_conv_packed(job->table, way, &c);
+    const bool planes = goes_by_planes(r, job);
+    const bool in_place = !planes && !keep && ox_conv_reads_stored(job->table, way, &c);
+    size_t n = in_place ? 0 : planes ? weights->n : ox_conv_packed(job->table, way, &c);
     size_t head = (sizeof(struct packed_conv) + 63) / 64 * 64, n_bias = bias ? bias->n : 0;
     size_t floats;
     if (OX_ADD_OVERFLOWS(n, n_bias + 16, &floats) || floats > SIZE_MAX / 8)
@@ -169,7 +183,7 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct 
     if (!from)
         return OX_NO_MEMORY;
     struct packed_conv *packed = job->packed = block;
-    *packed = (struct packed_conv){.way = way, .rank = weights->rank};
+    *packed = (struct packed_conv){.way = way, .planes = planes, .rank = weights->rank};
     memcpy(packed->dims, weights->dims, weights->rank * sizeof *packed->dims);
     packed->weights = (float *)(void *)((char *)block + head);
     if (bias) {
@@ -178,6 +192,8 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct 
     }
     if (in_place)
         job->c.stored = from;
+    else if (planes)
+        memcpy(packed->weights, from, n * sizeof *from);
     else
         ox_conv_pack(job->table, r->env, way, &c, from, OX_WEIGHT_F32, packed->weights);
     return OX_OK;
@@ -273,6 +289,27 @@ static enum ox_status output_of(struct ox_run *r, const struct job *job, struct 
     return ox_fused_whole(r, IN_JOINED, job->rank, job->dims, y, err);
 }
 
+static enum ox_status run_planes(struct ox_run *r, const struct job *job,
+                                 const struct ox_epilogue *end, float *y, struct ox_error *err)
+{
+    const struct ox_conv *c = &job->c;
+    struct ox_plain_conv *cv = ox_run_scratch(r, 1, sizeof *cv, err);
+    if (!cv)
+        return OX_NO_MEMORY;
+    *cv = (struct ox_plain_conv){.w = *job->window,
+                                 .images = c->batch,
+                                 .groups = 1,
+                                 .in_group = c->in_channels,
+                                 .out_group = c->out_channels,
+                                 .x = ox_run_in(r, IN_X)->data,
+                                 .weights = job->packed->weights,
+                                 .bias = job->packed->bias,
+                                 .y = y};
+    const enum ox_status status = ox_conv_planes(r, cv, end, err);
+    return status == OX_UNSUPPORTED ? ox_run_fail(r, err, OX_LIMIT, "the data is too large")
+                                    : status;
+}
+
 static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
 {
     struct job job = {.table = ox_compute(ox_cpu()), .packed = ox_run_state(r)};
@@ -287,6 +324,8 @@ static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
     if (!y->n)
         return OX_OK;
     OX_TRY(ox_fused_activation(r, &end, &row, err));
+    if (job.packed->planes)
+        return run_planes(r, &job, &end, y->data, err);
     OX_TRY(residual_of(r, &job, y, &end, err));
     job.c.planar = is_planar(&job);
     const float *x = input_of(r, &job, err);

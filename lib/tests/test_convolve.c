@@ -109,6 +109,11 @@ static bool is_strided(enum ox_conv_way way)
     return way >= OX_CONV_WINOGRAD_STRIDED;
 }
 
+static bool is_joined(enum ox_conv_way way)
+{
+    return way == OX_CONV_JOINED || way == OX_CONV_JOINED_ABREAST;
+}
+
 static void make_3x3(struct ox_conv *c, size_t stride)
 {
     for (unsigned axis = 0; axis < 2; axis++) {
@@ -143,16 +148,31 @@ static void make_joined(struct dice *d, struct ox_conv *c)
     }
 }
 
+/* Also kernels that do not reach all outputs, dilated ones, and groups of several channels. */
+static void make_spread(struct dice *d, struct ox_conv *c)
+{
+    const size_t k = dice_between(d, 0, 1) ? 1 : dice_between(d, 1, 4);
+    c->groups = dice_between(d, 2, 90 / k);
+    c->in_channels = c->groups * k;
+    c->out_channels = c->groups * (k == 1 ? 1 : dice_between(d, 1, 9));
+    for (unsigned axis = 0; axis < 2; axis++) {
+        c->kernel[axis] = dice_between(d, 0, 1) ? dice_between(d, 1, 3) : c->kernel[axis];
+        c->dilation[axis] = dice_between(d, 0, 2) ? 1 : dice_between(d, 2, 3);
+    }
+    if (k > 1) /* 16 rows at most, one for each tap and channel */
+        c->kernel[0] = dice_between(d, 1, 16 / k);
+}
+
 static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
 {
     struct ox_conv c = {.batch = dice_between(d, 1, 2), .groups = 1};
     c.in_channels = dice_between(d, 1, 40);
     c.out_channels = dice_between(d, 1, 40);
-    c.transposed = way == OX_CONV_JOINED || way == OX_CONV_SPREAD ||
+    c.transposed = is_joined(way) || way == OX_CONV_SPREAD ||
                    (way == OX_CONV_INDIRECT && dice_between(d, 0, 1));
     random_axis(d, &c, 0);
     random_axis(d, &c, 1);
-    if (way == OX_CONV_JOINED || way == OX_CONV_SPREAD)
+    if (is_joined(way) || way == OX_CONV_SPREAD)
         make_joined(d, &c);
     if (way == OX_CONV_INDIRECT && dice_between(d, 0, 1)) {
         c.groups = dice_between(d, 2, 4);
@@ -165,9 +185,7 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
         if (side > 1)
             c.kernel[0] = c.kernel[1] = side, c.stride[1] = c.dilation[1] = 1;
     } else if (way == OX_CONV_SPREAD) {
-        c.groups = c.in_channels = c.out_channels = dice_between(d, 1, 90);
-        for (unsigned axis = 0; axis < 2; axis++)
-            c.kernel[axis] += dice_between(d, 0, 2);
+        make_spread(d, &c);
     } else if (way >= OX_CONV_WINOGRAD2) {
         if (way >= OX_CONV_WINOGRAD2_LATE && dice_between(d, 0, 3) == 0)
             c.in_channels += 256; /* not all are transformed at a time */
@@ -178,6 +196,8 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
             c.pad[axis] = 0;
             c.out[axis] = c.in[axis];
         }
+    } else if (way == OX_CONV_JOINED_ABREAST) {
+        c.out_channels = dice_between(d, 1, 4);
     } else if (way == OX_CONV_ABREAST) {
         c.dilation[1] = 1;
         c.out_channels = dice_between(d, 1, 6);
@@ -520,7 +540,7 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
                         .out = {40, 41},
                         .in_pixel = 64,
                         .out_pixel = 64};
-    if (way == OX_CONV_JOINED || way == OX_CONV_SPREAD) {
+    if (is_joined(way) || way == OX_CONV_SPREAD) {
         c.transposed = true;
         for (unsigned axis = 0; axis < 2; axis++)
             c.kernel[axis] = 4, c.stride[axis] = 2, c.in[axis] = 20;
@@ -529,7 +549,7 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
         for (unsigned axis = 0; axis < 2; axis++)
             c.stride[axis] = 2, c.out[axis] = 20;
     }
-    if (way == OX_CONV_ABREAST)
+    if (way == OX_CONV_ABREAST || way == OX_CONV_JOINED_ABREAST)
         c.out_channels = c.out_pixel = 3;
     const size_t all = 2 * 40 * 41 * 64;
     struct guarded in = guarded_new(&d, all, true), one = guarded_new(&d, all, true);
@@ -578,12 +598,20 @@ START_TEST(phases_are_joined_where_they_are_narrow_and_alike)
         other.kernel[1] = 7;
         ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
         other = c;
+        other.out_channels = other.out_pixel = 1;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_JOINED);
+        ck_assert_int_eq(ox_conv_choose(t, &other, OX_CONV_MAY_WINOGRAD2), OX_CONV_JOINED_ABREAST);
+        other = c;
         other.dilation[1] = 2;
         ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
         other = c;
         other.groups = 2;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_SPREAD);
+        other.in_channels = other.in_pixel = 32; /* many channels of a group */
         ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
-        other.groups = other.out_channels = 16;
+        other.groups = other.out_channels = 32;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_SPREAD);
+        other.kernel[1] = 3; /* shorter than the stride */
         ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_SPREAD);
         other = c;
         other.in_channels = other.in_pixel = 1000; /* a sum that had better be cut */

@@ -196,6 +196,24 @@ START_TEST(one_axis_and_swish)
 }
 END_TEST
 
+/* Few taps and many channels: planes of channels are made at once. */
+START_TEST(one_axis_of_few_taps)
+{
+    check_same("g (float[2,1,333] x) => (float[A,B,C] y) { "
+               "a = Conv <strides = [5], pads = [3,2]> (x, w0, w1) y = LeakyRelu(a) }",
+               LIST("33,1,10", "33"), DIMS(2, 1, 333), WANT({"FusedConv", 1}, {"LeakyRelu", 0}));
+    check_same("g (float[2,2,90] x) => (float[A,B,C] y) { "
+               "a = Conv <dilations = [4], strides = [2]> (x, w0) s = Sigmoid(a) y = Mul(a, s) }",
+               LIST("20,2,3"), DIMS(2, 2, 90), WANT({"FusedConv", 1}, {"Mul", 0}));
+    check_same("g (float[2,2,0] x) => (float[A,B,C] y) { y = Conv <pads = [3,3]> (x, w0, w1) }",
+               LIST("20,2,3", "20"), DIMS(2, 2, 0), WANT({"FusedConv", 1}));
+    check_same("g (float[1,3,41] x) => (float[A,B,C] y) { "
+               "a = Conv (x, w0) b = BatchNormalization (a, w1, w2, w3, w4) y = Relu(b) }",
+               LIST("16,3,1", "16", "16", "16", "+16"), DIMS(1, 3, 41),
+               WANT({"FusedConv", 1}, {"Relu", 0}));
+}
+END_TEST
+
 START_TEST(maps_between_convolutions)
 {
     check_same("g (float[1,4,12,12] x) => (float[A,B,C,D] y) { "
@@ -612,6 +630,7 @@ int main(void)
                                   convolution_takes_a_residual_behind_its_activation,
                                   groups_depthwise_and_padding_before,
                                   one_axis_and_swish,
+                                  one_axis_of_few_taps,
                                   maps_between_convolutions,
                                   linear_resize_slice_pad_and_reduce,
                                   branches_over_one_input_become_one_convolution,
