@@ -19,6 +19,8 @@ enum ox_status ox_upsample_plan(struct ox_run *r, struct ox_resize *plan, struct
  * weights[i] that of the first. */
 enum ox_status ox_resize_pairs(struct ox_run *r, const struct ox_resize *plan, unsigned axis,
                                size_t *table, float *weights, struct ox_error *err);
+/* Of float32 whose last two axes alone change, by any filter. */
+enum ox_status ox_fast_resample(struct ox_run *r, const struct ox_resize *z, struct ox_error *err);
 /* Linear Resize of 8-bit integers whose last two axes alone change, to `dims`: codes as the reference kernel has them. x is the
  * node's first input, of `planes` planes. */
 enum ox_status ox_fast_resize_bytes(struct ox_run *r, const struct ox_resize *z, size_t planes,

@@ -329,6 +329,26 @@ START_TEST(transformer_nodes)
 }
 END_TEST
 
+/* Filters of more than two points: the same sums in the same order. */
+START_TEST(planes_by_filters)
+{
+    struct dice d = {(uint64_t)_i * 71 + 13};
+    char text[512];
+    struct given in[INPUTS] = {{OX_FLOAT32, 4, {1, 3, 0, 0}, NULL}};
+    in[0].dims[2] = (int64_t)dice_between(&d, 1, 30);
+    in[0].dims[3] = (int64_t)dice_between(&d, 1, 30);
+    in[0].data = floats(&d, (size_t)(3 * in[0].dims[2] * in[0].dims[3]), _i & 8);
+    snprintf(
+        text, sizeof text,
+        HEAD
+        "g (float[A,B,C,D] x) => (y) <float[4] s = {1, 1, %g, %g}> { y = Resize <mode = \"%s\", "
+        "antialias = %d, exclude_outside = %d> (x, , s) }",
+        (double)dice_between(&d, 1, 8) / 4, (double)dice_between(&d, 1, 8) / 4,
+        _i & 1 ? "linear" : "cubic", _i & 3 ? 1 : 0, _i & 4 ? 1 : 0);
+    same_floats(text, in, _i & 1 ? 1e-6f : 0);
+}
+END_TEST
+
 /* Upsample of opset 9 and Resize of opset 10. */
 START_TEST(planes_by_scales)
 {
@@ -361,6 +381,7 @@ int main(void)
     tcase_add_loop_test(all, bools_are_inverted_and_halves_added, 0, 8);
     tcase_add_loop_test(all, transformer_nodes, 0, 110);
     tcase_add_loop_test(all, planes_by_scales, 0, 80);
+    tcase_add_loop_test(all, planes_by_filters, 0, 96);
     suite_add_tcase(suite, all);
     return run_suite(suite);
 }
