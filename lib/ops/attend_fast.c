@@ -74,6 +74,21 @@ enum ox_status ox_heads_run(struct ox_run *r, const struct ox_heads *h, struct o
     return OX_OK;
 }
 
+enum ox_status ox_heads_out(struct ox_run *r, struct ox_heads *h, unsigned rank,
+                            const int64_t *dims, struct ox_error *err)
+{
+    struct ox_tensor *y;
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, rank, dims, &y, err));
+    h->y = y->data;
+    OX_TRY(ox_heads_run(r, h, err));
+    if (ox_fast_finite(y->n, y->data))
+        return OX_OK;
+    /* Infinities of the input, or of a score that double can hold: the reference tells what comes of them. */
+    ox_datum_release(r->out[0]);
+    r->out[0] = NULL;
+    return OX_UNSUPPORTED;
+}
+
 bool ox_heads_mask(struct ox_heads *h, const struct ox_tensor *mask)
 {
     const size_t want[4] = {h->batch, h->heads, h->queries, h->keys};

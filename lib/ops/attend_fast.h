@@ -28,6 +28,10 @@ struct ox_heads {
 /* Scratch of the node serves as work space. */
 enum ox_status ox_heads_run(struct ox_run *r, const struct ox_heads *h, struct ox_error *err);
 
+/* The same into output 0, made here. OX_UNSUPPORTED, and no output, where something in it is not finite. */
+enum ox_status ox_heads_out(struct ox_run *r, struct ox_heads *h, unsigned rank,
+                            const int64_t *dims, struct ox_error *err);
+
 /* The mask's steps, broadcast to [batch, heads, queries, keys]; false: it does not fit. */
 bool ox_heads_mask(struct ox_heads *h, const struct ox_tensor *mask);
 

@@ -4,6 +4,7 @@
 
 #include "ops/attend.h"
 #include "ops/contrib_mask.h"
+#include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/quantized.h"
@@ -364,7 +365,8 @@ static void infer_packed_attention(struct ox_infer *c)
 #define MS "com.microsoft"
 
 const struct ox_op ox_ops_contrib_attention[] = {
-    {MS, "Attention", 1, .infer = infer_contrib_attention, .run = run_contrib_attention},
+    {MS, "Attention", 1, .infer = infer_contrib_attention, .run = run_contrib_attention,
+     .fast = ox_fast_projected_heads},
     {MS, "PackedAttention", 1, .infer = infer_packed_attention, .run = run_packed_attention},
     {MS, "QAttention", 1, .infer = infer_qattention, .run = run_qattention},
     {0}};

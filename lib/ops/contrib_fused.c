@@ -459,9 +459,9 @@ static void infer_fused_matmul(struct ox_infer *c)
 const struct ox_op ox_ops_contrib_fused[] = {
     {MS, "BiasAdd", 1, .infer = ox_rule_same, .run = run_bias_add},
     {MS, "BiasDropout", 1, OX_OP_RANDOM, .infer = infer_bias_dropout, .run = run_bias_dropout},
-    {MS, "BiasGelu", 1, .infer = ox_rule_same, .run = run_gelu},
+    {MS, "BiasGelu", 1, .infer = ox_rule_same, .run = run_gelu, .fast = ox_fast_bias_gelu},
     {MS, "BiasSoftmax", 1, .infer = ox_rule_same, .run = run_bias_softmax},
-    {MS, "FastGelu", 1, .infer = ox_rule_same, .run = run_fast_gelu},
+    {MS, "FastGelu", 1, .infer = ox_rule_same, .run = run_fast_gelu, .fast = ox_fast_bias_gelu},
     {MS, "FusedConv", 1, .infer = infer_fused_conv, .run = run_fused_conv},
     {MS, "FusedGemm", 1, .infer = infer_fused_gemm, .run = run_fused_gemm},
     {MS, "FusedMatMul", 1, .infer = infer_fused_matmul, .run = run_fused_matmul},

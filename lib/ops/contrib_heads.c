@@ -4,6 +4,7 @@
 
 #include "ops/attend.h"
 #include "ops/contrib_mask.h"
+#include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 
@@ -399,5 +400,6 @@ static void infer_decoder(struct ox_infer *c)
 
 const struct ox_op ox_ops_contrib_heads[] = {
     {MS, "DecoderMaskedMultiHeadAttention", 1, .infer = infer_decoder, .run = run_decoder},
-    {MS, "MultiHeadAttention", 1, .infer = infer_multi_head, .run = run_multi_head},
+    {MS, "MultiHeadAttention", 1, .infer = infer_multi_head, .run = run_multi_head,
+     .fast = ox_fast_multi_head},
     {0}};

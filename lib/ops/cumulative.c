@@ -5,7 +5,7 @@
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 
-enum { LANES = 64 };
+enum { LANES = 512 };
 
 #define STAMP "ops/cumulative_tmpl.h"
 #include "ops/stamp_integers.h"
@@ -25,7 +25,7 @@ struct cumulative_job {
                    void *to);
     const char *in;
     char *out;
-    size_t bytes, count, inner;
+    size_t bytes, count, inner, blocks; /* blocks: of lanes, of inner */
     bool exclusive, reverse;
 };
 
@@ -33,13 +33,12 @@ static void cumulative_task(void *arg, size_t from, size_t to)
 {
     const struct cumulative_job *job = arg;
     ptrdiff_t stride = job->reverse ? -(ptrdiff_t)job->inner : (ptrdiff_t)job->inner;
-    for (size_t outer = from; outer < to; outer++) {
-        size_t first = outer * job->count + (job->reverse ? job->count - 1 : 0);
-        for (size_t lane = 0; lane < job->inner; lane += LANES) {
-            size_t lanes = job->inner - lane < LANES ? job->inner - lane : LANES;
-            size_t at = (first * job->inner + lane) * job->bytes;
-            job->kernel(job->in + at, job->count, stride, lanes, job->exclusive, job->out + at);
-        }
+    for (size_t i = from; i < to; i++) {
+        const size_t outer = i / job->blocks, lane = i % job->blocks * LANES;
+        const size_t first = outer * job->count + (job->reverse ? job->count - 1 : 0);
+        const size_t lanes = job->inner - lane < LANES ? job->inner - lane : LANES;
+        const size_t at = (first * job->inner + lane) * job->bytes;
+        job->kernel(job->in + at, job->count, stride, lanes, job->exclusive, job->out + at);
     }
 }
 
@@ -69,8 +68,10 @@ static enum ox_status run_cumulative(struct ox_run *r, const struct cumulative_k
     size_t outer = 1;
     for (unsigned i = 0; i < in->rank; i++)
         *(i < axis ? &outer : i == axis ? &job.count : &job.inner) *= (size_t)in->dims[i];
-    size_t work = job.count * job.inner;
-    ox_ranges_run(r->env, outer, work >= OX_GRAIN ? 1 : OX_GRAIN / work, cumulative_task, &job);
+    job.blocks = (job.inner + LANES - 1) / LANES;
+    size_t work = job.count * (job.inner < LANES ? job.inner : LANES);
+    ox_ranges_run(r->env, outer * job.blocks, work >= OX_GRAIN ? 1 : OX_GRAIN / work,
+                  cumulative_task, &job);
     return OX_OK;
 }
 

@@ -11,7 +11,18 @@ static void N(cum_sum)(const void *from, size_t count, ptrdiff_t stride, size_t 
 {
     const T *in = from;
     T *out = to;
-    ACC acc[LANES] = {0};
+    ACC acc[LANES];
+    if (lanes == 1) { /* in a register */
+        ACC sum = 0;
+        for (size_t i = 0; i < count; i++, in += stride, out += stride) {
+            const ACC before = sum;
+            sum = before + (ACC)*in;
+            *out = (T)(exclusive ? before : sum);
+        }
+        return;
+    }
+    for (size_t lane = 0; lane < lanes; lane++)
+        acc[lane] = 0;
     for (size_t i = 0; i < count; i++, in += stride, out += stride)
         for (size_t lane = 0; lane < lanes; lane++) {
             ACC before = acc[lane];

@@ -11,6 +11,8 @@ enum ox_status ox_fast_unary(struct ox_run *r, struct ox_error *err);
 /* MatMul, and Gemm (7). */
 enum ox_status ox_fast_matmul(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_gemm(struct ox_run *r, struct ox_error *err);
+/* BiasGelu and FastGelu. */
+enum ox_status ox_fast_bias_gelu(struct ox_run *r, struct ox_error *err);
 /* Clip with bounds as inputs. */
 enum ox_status ox_fast_clip(struct ox_run *r, struct ox_error *err);
 /* Add, Sub, Mul, Div, PRelu, Max, Min and Sum of two inputs, broadcast. */
@@ -31,7 +33,7 @@ enum ox_status ox_fast_average_pool(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_global_average(struct ox_run *r, struct ox_error *err);
 /* Conv of any number of axes. */
 enum ox_status ox_fast_conv(struct ox_run *r, struct ox_error *err);
-/* Resize (11) of the last two axes, neither cubic nor cropped. */
+/* Resize (10) and Upsample (9) of the last axes. */
 enum ox_status ox_fast_resize(struct ox_run *r, struct ox_error *err);
 /* LSTM, GRU and RNN, batch after time; the weights of the input are packed by prepare(). */
 enum ox_status ox_fast_rnn(struct ox_run *r, struct ox_error *err);
@@ -40,6 +42,9 @@ enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_stft(struct ox_run *r, struct ox_error *err);
 /* Attention (23). */
 enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err);
+/* MultiHeadAttention and Attention of com.microsoft. */
+enum ox_status ox_fast_multi_head(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_projected_heads(struct ox_run *r, struct ox_error *err);
 
 /* Norm of our own domain; see fused_norm.c. */
 enum ox_status ox_run_own_norm(struct ox_run *r, struct ox_error *err);

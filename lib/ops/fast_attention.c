@@ -78,20 +78,11 @@ enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err)
     if (h.queries > 1 && (h.mask || h.causal) &&
         (!ox_fast_finite(k->n, k->data) || !ox_fast_finite(v->n, v->data)))
         return OX_UNSUPPORTED;
-    struct ox_tensor *y;
-    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, q->rank, dims, &y, err));
-    h.y = y->data;
     h.q = q->data;
     h.k = k->data;
     h.v = v->data;
     h.y_at.row = flat ? h.heads * h.v_depth : h.v_depth;
     h.y_at.head = flat ? h.v_depth : h.queries * h.v_depth;
     h.y_at.batch = h.heads * h.queries * h.v_depth;
-    OX_TRY(ox_heads_run(r, &h, err));
-    if (ox_fast_finite(y->n, y->data))
-        return OX_OK;
-    /* Infinities of the input, or of a score that double can hold: the reference tells what comes of them. */
-    ox_datum_release(r->out[0]);
-    r->out[0] = NULL;
-    return OX_UNSUPPORTED;
+    return ox_heads_out(r, &h, q->rank, dims, err);
 }

@@ -113,6 +113,42 @@ enum ox_status ox_fast_unary(struct ox_run *r, struct ox_error *err)
     return run_unary(r, function, a, b, err);
 }
 
+struct biased {
+    const struct unary_job *unary;
+    const float *bias;
+    size_t row; /* elements, as many as biases */
+};
+
+static void biased_rows(void *arg, size_t from, size_t to)
+{
+    const struct biased *b = arg;
+    for (size_t i = from; i < to; i++) {
+        float *y = b->unary->y + i * b->row;
+        ox_fast_rows()->binary[OX_BINARY_ADD][OX_ROW_BOTH](b->row, b->unary->x + i * b->row,
+                                                           b->bias, y);
+        b->unary->function(b->row, y, y, 0, 0);
+    }
+}
+
+enum ox_status ox_fast_bias_gelu(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_fast_in(r, 0), *bias = ox_run_in(r, 1);
+    const enum ox_unary function =
+        strcmp(r->node->op_type, "FastGelu") == 0 ? OX_UNARY_GELU_TANH : OX_UNARY_GELU;
+    struct ox_tensor *y;
+    if (!x || (bias && (!x->rank || !bias->n || bias->dtype != OX_FLOAT32 || bias->rank != 1 ||
+                        bias->dims[0] != x->dims[x->rank - 1])))
+        return OX_UNSUPPORTED;
+    if (!bias)
+        return run_unary(r, function, 0, 0, err);
+    OX_TRY(ox_run_out_reuse(r, 0, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
+    struct unary_job unary = {ox_fast_rows()->unary[function], x->data, y->data, 0, 0};
+    struct biased job = {&unary, bias->data, bias->n};
+    ox_fast_spread(r->env, x->n / bias->n, 16384 / bias->n + 1, 0.5 * (double)bias->n, biased_rows,
+                   &job);
+    return OX_OK;
+}
+
 enum ox_status ox_fast_clip(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *lo = ox_run_in(r, 1), *hi = ox_run_in(r, 2);

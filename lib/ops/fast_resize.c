@@ -145,6 +145,13 @@ static enum ox_status make_tables(struct ox_run *r, const struct ox_resize *z, u
     return OX_OK;
 }
 
+static enum ox_status plan(struct ox_run *r, const struct ox_tensor *x, struct ox_resize *z,
+                           struct ox_error *err)
+{
+    const bool by_scales = r->opset < 11 || strcmp(r->node->op_type, "Upsample") == 0;
+    return by_scales ? ox_upsample_plan(r, z, err) : ox_resize_plan(r, x, z, err);
+}
+
 enum ox_status ox_fast_resize(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0);
@@ -152,9 +159,10 @@ enum ox_status ox_fast_resize(struct ox_run *r, struct ox_error *err)
     struct ox_resize z;
     struct ox_tensor *y;
     int64_t dims[5];
-    if (!x || (!bytes && !ox_fast_in(r, 0)) || x->rank < 3 || x->rank > 5 || !x->n ||
-        ox_resize_plan(r, x, &z, err) != OX_OK || !is_simple(&z, x))
+    if (!x || (!bytes && !ox_fast_in(r, 0)) || !x->n || plan(r, x, &z, err) != OX_OK)
         return OX_UNSUPPORTED;
+    if (x->rank < 3 || x->rank > 5 || !is_simple(&z, x))
+        return ox_fast_resample(r, &z, err);
     size_t planes = 1;
     for (unsigned d = 0; d < x->rank; d++) {
         dims[d] = z.axes[d].out;

@@ -5,6 +5,7 @@
 
 #include "ops/infer.h"
 #include "ops/kernel_tables.h"
+#include "ops/keys.h"
 #include "ops/real.h"
 
 #define STAMP "ops/nms_tmpl.h"
@@ -51,44 +52,6 @@ static uint64_t key_of(float score, size_t box)
     return (uint64_t)(isnan(score) ? UINT32_MAX : bits) << 32 | (uint32_t)box;
 }
 
-/* Merges sorted [0, middle) and [middle, n). */
-static void merge(const uint64_t *from, size_t middle, size_t n, uint64_t *to)
-{
-    size_t a = 0, b = middle;
-    for (size_t i = 0; i < n; i++) {
-        const bool first = b == n || (a < middle && from[a] < from[b]);
-        to[i] = from[first ? a : b];
-        a += first;
-        b += !first;
-    }
-}
-
-/* In ascending order; the result is in one of both, which is returned. */
-static uint64_t *sort_keys(uint64_t *keys, size_t n, uint64_t *work)
-{
-    enum { RUN = 8 };
-    for (size_t from = 0; from < n; from += RUN) {
-        const size_t to = n - from < RUN ? n : from + RUN;
-        for (size_t i = from + 1; i < to; i++) {
-            const uint64_t key = keys[i];
-            size_t at = i;
-            for (; at > from && keys[at - 1] > key; at--)
-                keys[at] = keys[at - 1];
-            keys[at] = key;
-        }
-    }
-    for (size_t run = RUN; run < n; run *= 2) {
-        for (size_t from = 0; from < n; from += 2 * run) {
-            const size_t some = n - from < 2 * run ? n - from : 2 * run;
-            merge(keys + from, some < run ? some : run, some, work + from);
-        }
-        uint64_t *sorted = work;
-        work = keys;
-        keys = sorted;
-    }
-    return keys;
-}
-
 struct nms {
     const struct ox_tensor *boxes, *scores;
     size_t n_boxes, most;
@@ -109,7 +72,7 @@ static size_t order_boxes(const struct nms *s, size_t plane)
         for (size_t i = 0; i < s->n_boxes; i++)
             if (!s->has_score || (double)scores[i] > s->score)
                 keys[n++] = key_of(scores[i], i);
-        keys = sort_keys(keys, n, keys + s->n_boxes);
+        keys = ox_keys_sort(keys, n, keys + s->n_boxes);
         for (size_t i = 0; i < n; i++)
             s->kept[i] = (uint32_t)keys[i];
         return n;

@@ -1,12 +1,12 @@
 /* LRN and LpNormalization: each element by a norm over its neighbours on one axis. */
 #include <math.h>
 
-#include "common/threads.h"
+#include "ops/broadcast.h"
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"
 
-/* x as [outer, n, inner]; a task is one outer index and a stretch of inner. */
+/* x as [outer, n, inner]; a piece of work is one outer index and a stretch of inner. */
 struct axis_job {
     const struct ox_tensor *x;
     struct ox_tensor *y;
@@ -26,13 +26,13 @@ static void lrn_stretch(const struct axis_job *j, const double *in, double *out,
         size_t lo = (int64_t)c > j->before ? c - (size_t)j->before : 0;
         size_t hi = (int64_t)(j->n - 1 - c) > j->after ? c + (size_t)j->after + 1 : j->n;
         for (size_t k = 0; k < m; k++)
-            out[c * STRETCH + k] = 0;
+            out[c * m + k] = 0;
         for (size_t o = lo; o < hi; o++)
             for (size_t k = 0; k < m; k++)
-                out[c * STRETCH + k] += in[o * STRETCH + k] * in[o * STRETCH + k];
+                out[c * m + k] += in[o * m + k] * in[o * m + k];
         for (size_t k = 0; k < m; k++) {
-            double base = j->bias + j->alpha * out[c * STRETCH + k];
-            out[c * STRETCH + k] = in[c * STRETCH + k] / pow(base, j->beta);
+            double base = j->bias + j->alpha * out[c * m + k];
+            out[c * m + k] = in[c * m + k] / pow(base, j->beta);
         }
     }
 }
@@ -42,30 +42,38 @@ static void lp_stretch(const struct axis_job *j, const double *in, double *out, 
     for (size_t k = 0; k < m; k++) {
         double norm = 0;
         for (size_t c = 0; c < j->n; c++) {
-            double v = in[c * STRETCH + k];
+            double v = in[c * m + k];
             norm += j->p == 1 ? fabs(v) : v * v;
         }
         norm = j->p == 1 ? norm : sqrt(norm);
         for (size_t c = 0; c < j->n; c++)
-            out[c * STRETCH + k] = norm == 0 ? 0 : in[c * STRETCH + k] / norm;
+            out[c * m + k] = norm == 0 ? 0 : in[c * m + k] / norm;
     }
 }
 
-static void axis_task(void *arg, size_t i)
+static void do_stretch(const struct axis_job *j, size_t i, double *in)
+{
+    const size_t first = i % j->stretches * STRETCH;
+    const size_t base = i / j->stretches * j->n * j->inner + first;
+    const size_t m = j->inner - first < STRETCH ? j->inner - first : STRETCH;
+    /* One that is all of inner lies in one piece. */
+    const size_t pieces = m == j->inner ? 1 : j->n, piece = m == j->inner ? j->n * m : m;
+    double *out = in + j->n * m;
+    for (size_t c = 0; c < pieces; c++)
+        ox_real_load(j->x, base + c * j->inner, piece, in + c * piece);
+    (j->lrn ? lrn_stretch : lp_stretch)(j, in, out, m);
+    for (size_t c = 0; c < pieces; c++)
+        ox_real_store(j->y, base + c * j->inner, piece, out + c * piece);
+}
+
+static void axis_task(void *arg, size_t from, size_t to)
 {
     struct axis_job *j = arg;
-    size_t first = i % j->stretches * STRETCH, base = i / j->stretches * j->n * j->inner + first;
-    size_t m = j->inner - first < STRETCH ? j->inner - first : STRETCH;
-    double *in = ox_task_alloc(&j->state, j->n, 2 * STRETCH * sizeof *in);
-    if (!in)
-        return;
-    double *out = in + j->n * STRETCH;
-    for (size_t c = 0; c < j->n; c++)
-        ox_real_load(j->x, base + c * j->inner, m, in + c * STRETCH);
-    (j->lrn ? lrn_stretch : lp_stretch)(j, in, out, m);
-    for (size_t c = 0; c < j->n; c++)
-        ox_real_store(j->y, base + c * j->inner, m, out + c * STRETCH);
-    ox_task_free(&j->state, in, j->n, 2 * STRETCH * sizeof *in);
+    const size_t wide = j->inner < STRETCH ? j->inner : STRETCH;
+    double *in = ox_task_alloc(&j->state, j->n, 2 * wide * sizeof *in);
+    for (size_t i = from; in && i < to; i++)
+        do_stretch(j, i, in);
+    ox_task_free(&j->state, in, j->n, 2 * wide * sizeof *in);
 }
 
 static enum ox_status over_axis(struct ox_run *r, struct axis_job *j, unsigned axis,
@@ -81,7 +89,9 @@ static enum ox_status over_axis(struct ox_run *r, struct axis_job *j, unsigned a
     j->n = (size_t)x->dims[axis];
     j->stretches = (j->inner + STRETCH - 1) / STRETCH;
     j->state.budget = ox_env_budget(r->env);
-    ox_parallel(r->env, x->n / j->n / j->inner * j->stretches, axis_task, j);
+    const size_t cost = j->n * (j->inner < STRETCH ? j->inner : STRETCH);
+    ox_ranges_run(r->env, x->n / j->n / j->inner * j->stretches,
+                  cost < OX_GRAIN ? OX_GRAIN / cost : 1, axis_task, j);
     OX_TRY(ox_env_poll(r->env, err));
     return j->state.no_memory ? ox_run_fail(r, err, OX_NO_MEMORY, "out of memory") : OX_OK;
 }

@@ -17,18 +17,34 @@ struct copying {
     size_t pieces, piece; /* of a row, and bytes of one */
 };
 
+/* Inlined for each size, so that a copy is a load and a store. */
+static inline void copy_elements(size_t rows, const char *from, size_t from_step, char *to,
+                                 size_t to_step, size_t bytes)
+{
+    for (size_t k = 0; k < rows; k++, from += from_step, to += to_step)
+        memcpy(to, from, bytes);
+}
+
 /* Short rows in line: a call a row costs more than they do. */
 void ox_parts_copy_rows(size_t rows, const char *from, size_t from_step, char *to, size_t to_step,
                         size_t bytes)
 {
     enum { BLOCK = 16, SHORT = 512 };
-    if (bytes == 4 || bytes == 8) {
-        for (size_t k = 0; k < rows; k++, from += from_step, to += to_step) {
-            memcpy(to, from, 4);
-            if (bytes == 8)
-                memcpy(to + 4, from + 4, 4);
-        }
+    switch (bytes) {
+    case 1:
+        copy_elements(rows, from, from_step, to, to_step, 1);
         return;
+    case 2:
+        copy_elements(rows, from, from_step, to, to_step, 2);
+        return;
+    case 4:
+        copy_elements(rows, from, from_step, to, to_step, 4);
+        return;
+    case 8:
+        copy_elements(rows, from, from_step, to, to_step, 8);
+        return;
+    default:
+        break;
     }
     const bool in_line = bytes >= BLOCK && bytes <= SHORT;
     for (size_t k = 0; k < rows; k++, from += from_step, to += to_step) {

@@ -147,11 +147,27 @@ void ox_resample_table(const struct ox_resample *how, const struct ox_resample_a
     }
 }
 
+/* Where the axis is the last one: a row. */
+static void apply_along(const struct ox_resample_axis *a, size_t taps, const int64_t *index,
+                        const double *weight, double extrapolation, const double *src, double *dst)
+{
+    for (size_t i = 0; i < (size_t)a->out; i++, index += taps, weight += taps) {
+        const bool outside = index[0] < 0;
+        double sum = outside ? extrapolation : 0;
+        for (size_t k = 0; k < taps && !outside; k++)
+            sum = weight[k] != 0 ? sum + weight[k] * src[index[k]] : sum;
+        dst[i] = sum;
+    }
+}
+
 void ox_resample_apply(const struct ox_resample_axis *a, size_t outer, size_t inner, size_t taps,
                        const int64_t *index, const double *weight, double extrapolation,
                        const double *src, double *dst)
 {
-    for (size_t o = 0; o < outer; o++, src += (size_t)a->in * inner) {
+    for (size_t o = 0; o < outer && inner == 1; o++)
+        apply_along(a, taps, index, weight, extrapolation, src + o * (size_t)a->in,
+                    dst + o * (size_t)a->out);
+    for (size_t o = 0; o < outer && inner != 1; o++, src += (size_t)a->in * inner) {
         for (size_t i = 0; i < (size_t)a->out; i++, dst += inner) {
             bool outside = index[i * taps] < 0;
 

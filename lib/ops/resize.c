@@ -338,18 +338,24 @@ static enum ox_status run_resize(struct ox_run *r, struct ox_error *err)
 
 /* ---- Upsample and Resize 10 --------------------------------------------------------------------------------------------- */
 
-static enum ox_status run_upsample_by(struct ox_run *r, const double *scales, bool simple,
-                                      struct ox_error *err)
+static enum ox_status plan_by(struct ox_run *r, const double *scales, bool simple,
+                              struct ox_resize *z, struct ox_error *err)
 {
-    const struct ox_tensor *in = ox_run_in(r, 0);
-    struct ox_resize z = {.how = {.coordinates = OX_COORD_ASYMMETRIC,
-                                  .nearest = simple ? OX_NEAREST_SIMPLE : OX_NEAREST_FLOOR}};
     unsigned which[OX_MOVE_RANK];
     size_t n = 0;
 
-    OX_TRY(resize_mode(r, &z.how, err));
-    OX_TRY(resize_axes(r, in, &z, which, &n, err));
-    OX_TRY(axes_by_scales(r, &z, which, n, scales, err));
+    *z = (struct ox_resize){.how = {.coordinates = OX_COORD_ASYMMETRIC,
+                                    .nearest = simple ? OX_NEAREST_SIMPLE : OX_NEAREST_FLOOR}};
+    OX_TRY(resize_mode(r, &z->how, err));
+    OX_TRY(resize_axes(r, ox_run_in(r, 0), z, which, &n, err));
+    return axes_by_scales(r, z, which, n, scales, err);
+}
+
+static enum ox_status run_upsample_by(struct ox_run *r, const double *scales, struct ox_error *err)
+{
+    struct ox_resize z;
+
+    OX_TRY(plan_by(r, scales, false, &z, err));
     return resize_run(r, &z, err);
 }
 
@@ -360,7 +366,7 @@ static enum ox_status run_upsample_image(struct ox_run *r, struct ox_error *err)
 
     if (ox_run_in(r, 0)->rank != 4)
         return ox_run_fail(r, err, OX_INPUT, "the input has rank %u, not 4", ox_run_in(r, 0)->rank);
-    return run_upsample_by(r, scales, false, err);
+    return run_upsample_by(r, scales, err);
 }
 
 static enum ox_status run_upsample_attr(struct ox_run *r, struct ox_error *err)
@@ -375,27 +381,25 @@ static enum ox_status run_upsample_attr(struct ox_run *r, struct ox_error *err)
         return ox_run_fail(r, err, OX_INPUT, "%zu scales for %u axes", n, in->rank);
     for (size_t i = 0; i < n; i++)
         scales[i] = list[i];
-    return run_upsample_by(r, scales, false, err);
+    return run_upsample_by(r, scales, err);
 }
 
-static enum ox_status run_scales(struct ox_run *r, bool simple, struct ox_error *err)
+enum ox_status ox_upsample_plan(struct ox_run *r, struct ox_resize *plan, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0);
     double scales[OX_MOVE_RANK];
 
     OX_TRY(ox_move_rank(r, in->rank, err));
     OX_TRY(scales_of(r, ox_run_in(r, 1), in->rank, scales, err));
-    return run_upsample_by(r, scales, simple, err);
+    return plan_by(r, scales, strcmp(r->node->op_type, "Resize") == 0, plan, err);
 }
 
 static enum ox_status run_upsample(struct ox_run *r, struct ox_error *err)
 {
-    return run_scales(r, false, err);
-}
+    struct ox_resize z;
 
-static enum ox_status run_resize_10(struct ox_run *r, struct ox_error *err)
-{
-    return run_scales(r, true, err);
+    OX_TRY(ox_upsample_plan(r, &z, err));
+    return resize_run(r, &z, err);
 }
 
 /* ---- Shape rules -------------------------------------------------------------------------------------------------------- */
@@ -631,7 +635,7 @@ static void infer_upsample(struct ox_infer *c)
 const struct ox_op ox_ops_resize[] = {
     {"", "Upsample", 1, 0, .infer = infer_upsample, .run = run_upsample_image},
     {"", "Upsample", 7, 0, .infer = infer_upsample, .run = run_upsample_attr},
-    {"", "Upsample", 9, 0, .infer = infer_upsample, .run = run_upsample},
-    {"", "Resize", 10, 0, .infer = infer_upsample, .run = run_resize_10},
+    {"", "Upsample", 9, 0, .infer = infer_upsample, .run = run_upsample, .fast = ox_fast_resize},
+    {"", "Resize", 10, 0, .infer = infer_upsample, .run = run_upsample, .fast = ox_fast_resize},
     {"", "Resize", 11, 0, .infer = infer_resize, .run = run_resize, .fast = ox_fast_resize},
     {0}};

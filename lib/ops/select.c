@@ -2,8 +2,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kernels/dense.h"
 #include "ops/carry.h"
 #include "ops/kernel_tables.h"
+#include "ops/keys.h"
 
 #define STAMP "ops/select_tmpl.h"
 #include "ops/stamp_floats.h"
@@ -160,50 +162,143 @@ static void infer_topk(struct ox_infer *c)
 struct topk {
     size_t outer, n, inner, k;
     bool largest;
+    const struct ox_tensor *in;
+    struct ox_tensor *values, *places;
+    void (*row)(const void *row, size_t n, size_t k, bool largest, int64_t *heap);
+    char *work; /* of each slot: a row that does not lie in one piece, then a heap or keys */
+    size_t copy, slot;
 };
 
-static enum ox_status topk_rows(struct ox_run *r, const struct topk *t, const struct ox_tensor *in,
-                                struct ox_tensor *values, struct ox_tensor *places,
-                                struct ox_error *err)
+enum { FEW = 24 }; /* so many that they are quicker inserted than sorted */
+
+/* Keys whose order is that of topk_before(). */
+static uint64_t topk_key(float value, size_t i, bool largest)
+{
+    uint32_t bits;
+    value += 0.0f; /* of -0 it makes 0 */
+    memcpy(&bits, &value, sizeof bits);
+    bits = value != value ? UINT32_MAX : bits >> 31 ? ~bits : bits | 0x80000000u;
+    return (uint64_t)(largest ? ~bits : bits) << 32 | i;
+}
+
+/* Puts a key where it belongs in n sorted ones, the last of which gives way to it. */
+static void topk_insert(uint64_t *keys, size_t n, uint64_t key)
+{
+    size_t at = n - 1;
+    for (; at > 0 && keys[at - 1] > key; at--)
+        keys[at] = keys[at - 1];
+    keys[at] = key;
+}
+
+/* Keys of the first k of a row, in order: a sorted list. */
+static const uint64_t *topk_few(const float *row, const struct topk *t, uint64_t *keys)
+{
+    for (size_t i = 0; i < t->k; i++)
+        keys[i] = UINT64_MAX; /* after all others, which have an index */
+    const uint64_t *last = &keys[t->k - 1];
+    for (size_t i = 0, looked = t->k; i < t->n; i++) {
+        while (i >= looked && t->n - i > 16 &&
+               !topk_any_f32(row + i, row[(uint32_t)*last], t->largest))
+            i += 16;
+        looked = i < looked ? looked : i + 16;
+        const uint64_t key = topk_key(row[i], i, t->largest);
+        if (key < *last)
+            topk_insert(keys, t->k, key);
+    }
+    return keys;
+}
+
+/* The same where k is not small. Those that may be among them gather behind the best k of all before; when there is
+ * no room for more, the best k of both are kept. `keys` has room for topk_room() twice. */
+static size_t topk_room(const struct topk *t)
+{
+    return t->k < t->n - t->k ? 2 * t->k : t->n;
+}
+
+static const uint64_t *topk_keys(const float *row, const struct topk *t, uint64_t *keys)
+{
+    const size_t room = topk_room(t);
+    uint64_t *work = keys + room;
+    size_t n = 0;
+    for (; n < room; n++)
+        keys[n] = topk_key(row[n], n, t->largest);
+    for (size_t i = n, looked = n;;) {
+        uint64_t *sorted = ox_keys_sort(keys, n, work);
+        work = sorted == keys ? work : keys;
+        keys = sorted;
+        n = t->k;
+        const uint64_t last = keys[n - 1];
+        const float value = row[(uint32_t)last];
+        for (; i < t->n && n < room; i++) {
+            while (i >= looked && t->n - i > 16 && !topk_any_f32(row + i, value, t->largest))
+                i += 16;
+            looked = i < looked ? looked : i + 16;
+            keys[n] = topk_key(row[i], i, t->largest);
+            n += keys[n] < last;
+        }
+        if (n == t->k)
+            return keys;
+    }
+}
+
+static bool topk_by_keys(const struct topk *t)
+{
+    return t->in->dtype == OX_FLOAT32 && t->n <= UINT32_MAX;
+}
+
+static void topk_task(void *arg, size_t which, size_t slot)
+{
+    const struct topk *t = arg;
+    const size_t size = ox_dtype_size(t->in->dtype), o = which / t->inner, i = which % t->inner;
+    const char *from = (const char *)t->in->data + (o * t->n * t->inner + i) * size, *row = from;
+    char *copy = t->work + slot * t->slot, *to = t->values->data;
+    int64_t *places = (int64_t *)t->places->data + o * t->k * t->inner + i;
+    int64_t *order = (int64_t *)(void *)(copy + t->copy);
+    to += (o * t->k * t->inner + i) * size;
+    if (t->inner > 1) {
+        struct ox_move m = {.rank = 0};
+        ox_move_axis(&m, (int64_t)t->n, 1, (int64_t)t->inner);
+        ox_move_run(&m, size, copy, from);
+        row = copy;
+    }
+    if (topk_by_keys(t)) {
+        const float *x = (const float *)(const void *)row;
+        const uint64_t *keys = (t->k <= FEW ? topk_few : topk_keys)(x, t, (uint64_t *)order);
+        for (size_t j = 0; j < t->k; j++)
+            order[j] = (uint32_t)keys[j];
+    } else {
+        t->row(row, t->n, t->k, t->largest, order);
+    }
+    for (size_t j = 0; j < t->k; j++) {
+        places[j * t->inner] = order[j];
+        memcpy(to + j * t->inner * size, row + (size_t)order[j] * size, size);
+    }
+}
+
+static enum ox_status topk_rows(struct ox_run *r, struct topk *t, struct ox_error *err)
 {
     static void (*const kernels[OX_N_DTYPES])(const void *, size_t, size_t, bool,
                                               int64_t *) = {OX_KERNELS_NUMBER(topk_row)};
-    size_t size = ox_dtype_size(in->dtype);
-    char *copy = ox_run_scratch(r, t->inner > 1 ? t->n + 1 : 1, size, err);
-    int64_t *heap = ox_run_scratch(r, t->k + 1, sizeof(*heap), err), *place = places->data;
-
-    if (!copy || !heap)
+    const double flops_an_element = 100; /* in which ox_spread() counts */
+    t->row = kernels[t->in->dtype];
+    if (!t->row)
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "element type %s", ox_dtype_name(t->in->dtype));
+    const size_t line = 64, list = topk_by_keys(t) ? 2 * topk_room(t) : t->k;
+    t->copy = t->inner > 1 ? (t->n * ox_dtype_size(t->in->dtype) + line - 1) / line * line : 0;
+    t->slot = t->copy + (list * sizeof(int64_t) + line - 1) / line * line;
+    t->work = ox_run_work(r, ox_slots(r->env), t->slot, err);
+    if (!t->work)
         return OX_NO_MEMORY;
-    if (!kernels[in->dtype])
-        return ox_run_fail(r, err, OX_UNSUPPORTED, "element type %s", ox_dtype_name(in->dtype));
-    for (size_t o = 0; o < t->outer; o++) {
-        for (size_t i = 0; i < t->inner; i++) {
-            const char *from = (const char *)in->data + (o * t->n * t->inner + i) * size;
-            size_t to = o * t->k * t->inner + i;
-            const char *row = t->inner > 1 ? copy : from;
-
-            if (t->inner > 1) {
-                struct ox_move m = {.rank = 0};
-                ox_move_axis(&m, (int64_t)t->n, 1, (int64_t)t->inner);
-                ox_move_run(&m, size, copy, from);
-            }
-            kernels[in->dtype](row, t->n, t->k, t->largest, heap);
-            for (size_t j = 0; j < t->k; j++) {
-                place[to + j * t->inner] = heap[j];
-                memcpy((char *)values->data + (to + j * t->inner) * size,
-                       row + (size_t)heap[j] * size, size);
-            }
-        }
-    }
-    return OX_OK;
+    const size_t rows = t->outer * t->inner;
+    ox_spread(r->env, rows, (double)rows * (double)t->n * flops_an_element, topk_task, t);
+    return ox_env_poll(r->env, err);
 }
 
 static enum ox_status run_topk(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0);
     int64_t dims[OX_MOVE_RANK], k = ox_run_int(r, "k", 0);
-    struct ox_tensor *values, *places;
-    struct topk t = {1, 0, 1, 0, ox_run_int(r, "largest", 1) != 0};
+    struct topk t = {.outer = 1, .inner = 1, .largest = ox_run_int(r, "largest", 1) != 0, .in = in};
     unsigned axis;
 
     OX_TRY(ox_move_rank(r, in->rank, err));
@@ -215,9 +310,9 @@ static enum ox_status run_topk(struct ox_run *r, struct ox_error *err)
                            in->dims[axis]);
     memcpy(dims, in->dims, in->rank * sizeof(dims[0]));
     dims[axis] = k;
-    OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, dims, &values, err));
-    OX_TRY(ox_run_out(r, 1, OX_INT64, in->rank, dims, &places, err));
-    if (values->n == 0)
+    OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, dims, &t.values, err));
+    OX_TRY(ox_run_out(r, 1, OX_INT64, in->rank, dims, &t.places, err));
+    if (t.values->n == 0)
         return OX_OK;
     for (unsigned i = 0; i < in->rank; i++) {
         t.outer *= i < axis ? (size_t)in->dims[i] : 1;
@@ -225,7 +320,7 @@ static enum ox_status run_topk(struct ox_run *r, struct ox_error *err)
     }
     t.n = (size_t)in->dims[axis];
     t.k = (size_t)k;
-    return topk_rows(r, &t, in, values, places, err);
+    return topk_rows(r, &t, err);
 }
 
 /* ---- Unique ---------------------------------------------------------------------------------------------------------- */

@@ -6,9 +6,34 @@ struct wide {
     uint64_t half[2];
 };
 
-#define FN where_1
-#define T uint8_t
-#include "ops/where_tmpl.h"
+/* Masks of conditions, so that the compiler makes no branches. */
+static inline uint8_t pick(uint8_t condition, uint8_t yes, uint8_t no)
+{
+    const uint8_t mask = condition ? 255 : 0;
+    return (uint8_t)((yes & mask) | (no & (uint8_t)~mask));
+}
+
+static void where_1(const struct ox_row *row, const void *arg)
+{
+    const uint8_t *restrict condition = row->in[0], *restrict x = row->in[1],
+                            *restrict y = row->in[2];
+    uint8_t *restrict out = row->out;
+    const size_t n = row->n, by_x = row->step[1], by_y = row->step[2];
+    (void)arg;
+    if (row->step[0] && by_x && by_y)
+        for (size_t i = 0; i < n; i++)
+            out[i] = pick(condition[i], x[i], y[i]);
+    else if (row->step[0] && by_x)
+        for (size_t i = 0; i < n; i++)
+            out[i] = pick(condition[i], x[i], *y);
+    else if (row->step[0] && by_y)
+        for (size_t i = 0; i < n; i++)
+            out[i] = pick(condition[i], *x, y[i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            out[i] = pick(condition[i * row->step[0]], x[i * by_x], y[i * by_y]);
+}
+
 #define FN where_2
 #define T uint16_t
 #include "ops/where_tmpl.h"

@@ -4,7 +4,7 @@ static void FN(const struct ox_row *row, const void *arg)
 {
     const uint8_t *condition = row->in[0];
     const T *x = row->in[1], *y = row->in[2];
-    T *out = row->out;
+    T *restrict out = row->out;
     (void)arg;
     if (!row->step[0]) {
         const T *from = condition[0] ? x : y;

@@ -282,6 +282,93 @@ START_TEST(bools_are_inverted_and_halves_added)
 }
 END_TEST
 
+#define CONTRIB                                                                                    \
+    "<ir_version: 10, opset_import: [\"\" : 18, \"com.microsoft\" : 1]> "                          \
+    "g (float[B,S,W] x, float[B,T,W] z) => (y) <int64[1] a0 = {0}, int64[2] a01 = {0,1}, "         \
+    "int64[1] a1 = {1}, int64[1] a2 = {2}, float nought = {0}, float little = {0.015625}> { "
+
+/* Heads of com.microsoft with all that they may have but a past, and what adds a bias before Gelu. */
+START_TEST(transformer_nodes)
+{
+    static const char *const texts[] = {
+        "y = com.microsoft.MultiHeadAttention <num_heads = 4> (x, z, z) }",
+        "y = com.microsoft.MultiHeadAttention <num_heads = 2, scale = 0.25> (x, z, z) }",
+        "y = com.microsoft.MultiHeadAttention <num_heads = 2, unidirectional = 1> (x, z, z) }",
+        "s = ReduceMax <keepdims = 0> (z, a01) b = Concat <axis = 0> (s, s, s) "
+        "y = com.microsoft.MultiHeadAttention <num_heads = 4> (x, z, z, b) }",
+        "m = ReduceMax <keepdims = 0> (z, a2) t = Greater (m, nought) k = Cast <to = 6> (t) "
+        "y = com.microsoft.MultiHeadAttention <num_heads = 4> (x, z, z, , k) }",
+        "t = Transpose <perm = [0, 2, 1]> (z) m = MatMul (x, t) b = Unsqueeze (m, a1) "
+        "y = com.microsoft.MultiHeadAttention <num_heads = 4> (x, z, z, , , b) }",
+        "t = Transpose <perm = [0, 2, 1]> (z) p = MatMul (t, z) q = ReduceMean <keepdims = 0> (p, "
+        "a0) "
+        "e = Mul (q, little) w = Concat <axis = 1> (e, e, e) s = ReduceMax <keepdims = 0> (z, a01) "
+        "b = Concat <axis = 0> (s, s, s) m = ReduceMax <keepdims = 0> (x, a2) "
+        "g = Greater (m, nought) k = Cast <to = 6> (g) "
+        "y = com.microsoft.Attention <num_heads = 2> (x, w, b, k) }",
+        "t = Transpose <perm = [0, 2, 1]> (z) p = MatMul (t, z) q = ReduceMean <keepdims = 0> (p, "
+        "a0) "
+        "e = Mul (q, little) w = Concat <axis = 1> (e, e, e) s = ReduceMax <keepdims = 0> (z, a01) "
+        "b = Concat <axis = 0> (s, s, s) "
+        "y = com.microsoft.Attention <num_heads = 4, unidirectional = 1> (x, w, b) }",
+        "s = ReduceMax <keepdims = 0> (z, a01) y = com.microsoft.FastGelu (x, s) }",
+        "y = com.microsoft.FastGelu (x) }",
+        "s = ReduceMax <keepdims = 0> (z, a01) y = com.microsoft.BiasGelu (x, s) }"};
+    struct dice d = {(uint64_t)_i * 61 + 9};
+    char text[1024];
+    const int64_t batch = (int64_t)dice_between(&d, 1, 3),
+                  width = 4 * (int64_t)dice_between(&d, 1, 9);
+    struct given in[INPUTS] = {{OX_FLOAT32, 3, {batch, 0, width}, NULL},
+                               {OX_FLOAT32, 3, {batch, 0, width}, NULL}};
+    for (unsigned k = 0; k < INPUTS; k++) {
+        in[k].dims[1] = (int64_t)dice_between(&d, 1, 40);
+        in[k].data = floats(&d, (size_t)(batch * in[k].dims[1] * width), false);
+    }
+    snprintf(text, sizeof text, CONTRIB "%s", texts[(size_t)_i % OX_COUNT(texts)]);
+    same_floats(text, in, 1e-4f);
+}
+END_TEST
+
+/* Filters of more than two points: the same sums in the same order. */
+START_TEST(planes_by_filters)
+{
+    struct dice d = {(uint64_t)_i * 71 + 13};
+    char text[512];
+    struct given in[INPUTS] = {{OX_FLOAT32, 4, {1, 3, 0, 0}, NULL}};
+    in[0].dims[2] = (int64_t)dice_between(&d, 1, 30);
+    in[0].dims[3] = (int64_t)dice_between(&d, 1, 30);
+    in[0].data = floats(&d, (size_t)(3 * in[0].dims[2] * in[0].dims[3]), _i & 8);
+    snprintf(
+        text, sizeof text,
+        HEAD
+        "g (float[A,B,C,D] x) => (y) <float[4] s = {1, 1, %g, %g}> { y = Resize <mode = \"%s\", "
+        "antialias = %d, exclude_outside = %d> (x, , s) }",
+        (double)dice_between(&d, 1, 8) / 4, (double)dice_between(&d, 1, 8) / 4,
+        _i & 1 ? "linear" : "cubic", _i & 3 ? 1 : 0, _i & 4 ? 1 : 0);
+    same_floats(text, in, _i & 1 ? 1e-6f : 0);
+}
+END_TEST
+
+/* Upsample of opset 9 and Resize of opset 10. */
+START_TEST(planes_by_scales)
+{
+    struct dice d = {(uint64_t)_i * 67 + 1};
+    char text[512];
+    struct given in[INPUTS] = {{OX_FLOAT32, 4, {1, 2, 0, 0}, NULL}};
+    in[0].dims[2] = (int64_t)dice_between(&d, 1, 20);
+    in[0].dims[3] = (int64_t)dice_between(&d, 1, 20);
+    in[0].data = floats(&d, (size_t)(2 * in[0].dims[2] * in[0].dims[3]), false);
+    const bool nearest = _i & 1, resize = _i & 2;
+    snprintf(text, sizeof text,
+             "<ir_version: 5, opset_import: [\"\" : %d]> g (float[A,B,C,D] x) => (y) "
+             "<float[4] s = {1, 1, %g, %g}> { y = %s <mode = \"%s\"> (x, s) }",
+             resize ? 10 : 9, 1 + (double)dice_between(&d, 0, 12) / 4,
+             (double)dice_between(&d, resize ? 2 : 4, 12) / 4, resize ? "Resize" : "Upsample",
+             nearest ? "nearest" : "linear");
+    same_floats(text, in, nearest ? 0 : 1e-6f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("every level");
@@ -292,6 +379,9 @@ int main(void)
     tcase_add_loop_test(all, elements_picked_along_an_axis, 0, 60);
     tcase_add_loop_test(all, products_that_an_equation_names, 0, 88);
     tcase_add_loop_test(all, bools_are_inverted_and_halves_added, 0, 8);
+    tcase_add_loop_test(all, transformer_nodes, 0, 110);
+    tcase_add_loop_test(all, planes_by_scales, 0, 80);
+    tcase_add_loop_test(all, planes_by_filters, 0, 96);
     suite_add_tcase(suite, all);
     return run_suite(suite);
 }

@@ -262,6 +262,53 @@ START_TEST(topk_orders_ties_and_nan)
 }
 END_TEST
 
+/* Each is what the plain rule selects: by value, NaN greatest, of equals (0 and -0 are) the lower index. */
+static void check_order(const double *x, size_t n, size_t k, bool largest,
+                        const struct ox_tensor *places)
+{
+    for (size_t j = 0; j < k; j++) {
+        const size_t at = (size_t)ox_tensor_get_double(places, j);
+        size_t before = 0;
+        ck_assert_uint_lt(at, n);
+        for (size_t i = 0; i < n; i++) {
+            const bool less = x[i] < x[at] || (isnan(x[at]) && !isnan(x[i]));
+            const bool more = x[i] > x[at] || (isnan(x[i]) && !isnan(x[at]));
+            before += largest ? more : less;
+            before += !less && !more && i < at;
+        }
+        ck_assert_uint_eq(before, j);
+    }
+}
+
+START_TEST(topk_of_any_size)
+{
+    static const size_t sizes[] = {1, 15, 40, 130, 700}, counts[] = {1, 2, 5, 24, 25, 39, 300, 700};
+    static const double special[] = {NAN, INFINITY, -INFINITY, 0, -0.0, (double)1e-45f};
+    static double x[700];
+    const enum ox_dtype dtype = _i % 2 ? OX_FLOAT32 : OX_FLOAT64;
+    const bool largest = _i / 2 % 2;
+    const int rising = _i / 4; /* each goes before those before it */
+    for (size_t s = 0; s < OX_COUNT(sizes); s++) {
+        const size_t n = sizes[s];
+        for (size_t i = 0; i < n; i++)
+            x[i] = rising       ? (largest ? (double)i : -(double)i)
+                   : i % 7 == 6 ? special[i / 7 % OX_COUNT(special)]
+                                : (double)(i * 37 % 101) - 50;
+        for (size_t c = 0; c < OX_COUNT(counts) && counts[c] <= n; c++) {
+            char shape[32];
+            struct one_op *op = one_op_new("", "TopK", 11);
+            snprintf(shape, sizeof shape, "%zu", n);
+            one_op_in(op, dtype, shape, x, n);
+            ONE_OP_IN(op, OX_INT64, "1", (double)counts[c]);
+            one_op_int(op, "largest", largest);
+            ck_assert_int_eq(one_op_run(op, 2), OX_OK);
+            check_order(x, n, counts[c], largest, one_op_out(op, 1));
+            one_op_free(op);
+        }
+    }
+}
+END_TEST
+
 START_TEST(unique_by_element_and_by_slice)
 {
     struct one_op *op = one_op_new("", "Unique", 11);
@@ -410,6 +457,7 @@ int main(void)
     tcase_add_test(tests, compress_and_its_condition);
     tcase_add_test(tests, reverse_sequence_checks_lengths);
     tcase_add_test(tests, topk_orders_ties_and_nan);
+    tcase_add_loop_test(tests, topk_of_any_size, 0, 8);
     tcase_add_test(tests, unique_by_element_and_by_slice);
     tcase_add_test(tests, nonzero_of_any_rank);
     tcase_add_test(tests, range_counts_without_overflow);

@@ -409,6 +409,34 @@ START_TEST(cum_sum_in_all_four_ways)
 }
 END_TEST
 
+/* More neighbours than a task takes, forwards and backwards. */
+START_TEST(cum_sum_of_many_lanes)
+{
+    enum { OUTER = 2, STEPS = 3, LANES = 1100 };
+    static double x[OUTER * STEPS * LANES], y[OUTER * STEPS * LANES];
+    const bool reverse = _i & 1, exclusive = _i & 2;
+    for (size_t i = 0; i < OX_COUNT(x); i++)
+        x[i] = (double)(i * 37 % 101) - 50;
+    for (size_t i = 0; i < OX_COUNT(x); i++) {
+        const size_t first = i / (STEPS * LANES) * STEPS * LANES + i % LANES;
+        const size_t step = i / LANES % STEPS;
+        y[i] = 0;
+        for (size_t k = 0; k < STEPS; k++)
+            if ((reverse ? k > step : k < step) || (k == step && !exclusive))
+                y[i] += x[first + k * LANES];
+    }
+    struct one_op *op = one_op_new("", "CumSum", 14);
+    one_op_in(op, OX_FLOAT32, "2x3x1100", x, OX_COUNT(x));
+    ONE_OP_IN(op, OX_INT64, "", 1);
+    one_op_int(op, "reverse", reverse);
+    one_op_int(op, "exclusive", exclusive);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    for (size_t i = 0; i < OX_COUNT(x); i++)
+        ck_assert_double_eq(ox_tensor_get_double(one_op_out(op, 0), i), y[i]);
+    one_op_free(op);
+}
+END_TEST
+
 START_TEST(cum_prod_multiplies)
 {
     struct one_op *op = one_op_new("", "CumProd", 26);
@@ -444,6 +472,7 @@ int main(void)
     tcase_add_test(tcase, softmax_took_all_following_axes_before_13);
     tcase_add_loop_test(tcase, softmax_of_halves_rounds_each_step, 0, 16);
     tcase_add_test(tcase, cum_sum_in_all_four_ways);
+    tcase_add_loop_test(tcase, cum_sum_of_many_lanes, 0, 4);
     tcase_add_test(tcase, cum_prod_multiplies);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

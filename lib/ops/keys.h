@@ -1,0 +1,12 @@
+/* Values in order by 64-bit keys: what decides is in the upper half, the index of the value in the lower. */
+#ifndef OX_OPS_KEYS_H
+#define OX_OPS_KEYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* In ascending order, with `work` as large as the keys; the result is in one of both, which is returned. Those whose upper halves
+ * are the same must stand in the order of their lower ones. */
+uint64_t *ox_keys_sort(uint64_t *keys, size_t n, uint64_t *work);
+
+#endif
