@@ -10,7 +10,7 @@
 enum { MOST = 13000 };
 
 struct random_model {
-    char text[600];
+    char text[800];
     unsigned rank, other_rank; /* 0: no second input */
     int64_t dims[5], other[5];
     bool exact;
@@ -101,22 +101,30 @@ static void draw_resize(struct dice *d, struct random_model *p)
     char sizes[80];
     size_t at = (size_t)snprintf(sizes, sizeof sizes, "%d,%d", (int)p->dims[0],
                                  (int)(dice_between(d, 0, 3) ? p->dims[1] : 1 + p->dims[0]));
+    const bool colours_last = dice_between(d, 0, 2) == 0;
     for (unsigned a = 0; a < axes; a++)
         at += (size_t)snprintf(sizes + at, sizeof sizes - at, ",%zu",
-                               dice_between(d, 1, axes > 2 ? 11 : 25));
-    /* Of 8-bit integers the same codes come. */
+                               colours_last && a == axes - 1
+                                   ? (size_t)p->dims[p->rank - 1]
+                                   : dice_between(d, 1, axes > 2 ? 11 : 25));
+    /* Integers come out the same. */
     static const struct {
         const char *before, *name, *after;
     } types[] = {{"", "x", "y = Identity(r)"},
                  {"step = Constant <value_float = 0.01> () q = QuantizeLinear(x, step, u)", "q",
                   "y = Cast <to = 1> (r)"},
                  {"step = Constant <value_float = 0.01> () q = QuantizeLinear(x, step, i)", "q",
-                  "y = Cast <to = 1> (r)"}};
-    const size_t type = dice_between(d, 0, 2);
+                  "y = Cast <to = 1> (r)"},
+                 {"m = Mul(x, k) q = Cast <to = 4> (m)", "q", "y = Cast <to = 1> (r)"},
+                 {"m = Mul(x, k) q = Cast <to = 5> (m)", "q", "y = Cast <to = 1> (r)"},
+                 {"m = Mul(x, k) q = Cast <to = 6> (m)", "q", "y = Cast <to = 1> (r)"},
+                 {"m = Mul(x, k) q = Cast <to = 11> (m)", "q", "y = Cast <to = 1> (r)"}};
+    const size_t type = dice_between(d, 0, OX_COUNT(types) - 1);
     p->exact |= type > 0;
     snprintf(p->text, sizeof p->text,
              "<ir_version: 10, opset_import: [\"\" : 19]> g (float[%s] x) => (float[%s] y) "
-             "<uint8 u = {100}, int8 i = {9}> { s = Constant <value_ints = [%s]> () %s "
+             "<uint8 u = {100}, int8 i = {9}, float k = {30000}> { s = Constant <value_ints = "
+             "[%s]> () %s "
              "r = Resize <mode = \"%s\", nearest_mode = \"%s\", "
              "coordinate_transformation_mode = \"%s\"> (%s, , , s) %s }",
              shapes[axes - 1][0], shapes[axes - 1][1], sizes, types[type].before, modes[mode],
@@ -265,7 +273,7 @@ int main(void)
     Suite *suite = suite_create("fast_planes");
     TCase *tcase = tcase_create("fast_planes");
     tcase_add_loop_test(tcase, windows_of_all_forms, 0, 300);
-    tcase_add_loop_test(tcase, planes_of_other_sizes, 0, 300);
+    tcase_add_loop_test(tcase, planes_of_other_sizes, 0, 500);
     tcase_add_loop_test(tcase, means_of_whole_planes, 0, 60);
     tcase_add_loop_test(tcase, places_of_a_grid, 0, 200);
     tcase_add_loop_test(tcase, convolutions_over_any_axes, 0, 300);
