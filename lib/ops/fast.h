@@ -33,6 +33,9 @@ enum ox_status ox_fast_average_pool(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_global_average(struct ox_run *r, struct ox_error *err);
 /* Conv of any number of axes. */
 enum ox_status ox_fast_conv(struct ox_run *r, struct ox_error *err);
+/* QuantizeLinear and DequantizeLinear of integers of up to 32 bits. */
+enum ox_status ox_fast_quantize(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_dequantize(struct ox_run *r, struct ox_error *err);
 /* Resize (10) and Upsample (9) of the last axes. */
 enum ox_status ox_fast_resize(struct ox_run *r, struct ox_error *err);
 /* LSTM, GRU and RNN, batch after time; the weights of the input are packed by prepare(). */
