@@ -27,8 +27,11 @@ enum ox_status ox_fast_softmax(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_layer_norm(struct ox_run *r, struct ox_error *err);
 /* InstanceNormalization and GroupNormalization. */
 enum ox_status ox_fast_group_norm(struct ox_run *r, struct ox_error *err);
-/* MaxPool without indices and AveragePool, of one or two axes. */
+/* MaxPool and AveragePool, of one to three axes; MaxPool with indices and of 8-bit integers of one or two. */
 enum ox_status ox_fast_max_pool(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_max_pool_bytes(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_max_pool_places(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_global_max(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_average_pool(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_global_average(struct ox_run *r, struct ox_error *err);
 /* Conv of any number of axes. */
