@@ -2,7 +2,7 @@
  * reference kernels make. */
 #include <string.h>
 
-#include "kernels/codes.h"
+#include "kernels/code_rows.h"
 #include "ops/broadcast.h"
 #include "ops/fast.h"
 #include "ops/int8.h"

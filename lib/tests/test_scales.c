@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/codes.h"
+#include "kernels/code_rows.h"
 #include "tests/guarded.h"
 #include "tests/run_suite.h"
 #include "tests/run_text.h"

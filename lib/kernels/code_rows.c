@@ -1,6 +1,6 @@
-#include "kernels/codes.h"
+#include "kernels/code_rows.h"
 
-#include "kernels/codes_tmpl.h"
+#include "kernels/code_rows_tmpl.h"
 
 const struct ox_codes *ox_codes(enum ox_cpu level, enum ox_dtype dtype)
 {

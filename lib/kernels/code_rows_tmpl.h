@@ -1,5 +1,5 @@
-/* The rows of codes.h for compilers to make vectors of, and codes_find() to find them; stamped once an instruction set. */
-#include "kernels/codes.h"
+/* The rows of code_rows.h for compilers to make vectors of, and codes_find() to find them; stamped once an instruction set. */
+#include "kernels/code_rows.h"
 
 /* Rounded by way of a number so great that its last bit is 1: q is less than 2^22. */
 static inline int32_t nearest_code(float x, float scale, int32_t zero, int32_t low, int32_t high)
@@ -16,22 +16,22 @@ static inline int32_t nearest_code(float x, float scale, int32_t zero, int32_t l
 #define T uint8_t
 #define LOW 0
 #define HIGH UINT8_MAX
-#include "kernels/codes_row_tmpl.h"
+#include "kernels/code_row_tmpl.h"
 #define FN(name) name##_i8
 #define T int8_t
 #define LOW INT8_MIN
 #define HIGH INT8_MAX
-#include "kernels/codes_row_tmpl.h"
+#include "kernels/code_row_tmpl.h"
 #define FN(name) name##_u16
 #define T uint16_t
 #define LOW 0
 #define HIGH UINT16_MAX
-#include "kernels/codes_row_tmpl.h"
+#include "kernels/code_row_tmpl.h"
 #define FN(name) name##_i16
 #define T int16_t
 #define LOW INT16_MIN
 #define HIGH INT16_MAX
-#include "kernels/codes_row_tmpl.h"
+#include "kernels/code_row_tmpl.h"
 
 /* In double: differences have more bits than a float, and products are rounded once. */
 static void dequantize_i32(size_t n, const void *from, size_t step, const float *scale,

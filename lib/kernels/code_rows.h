@@ -1,7 +1,7 @@
 /* Rows of 8-, 16- and 32-bit codes to and from floats, where each element has a scale and a zero point of its own, or all have
  * one. */
-#ifndef OX_KERNELS_CODES_H
-#define OX_KERNELS_CODES_H
+#ifndef OX_KERNELS_CODE_ROWS_H
+#define OX_KERNELS_CODE_ROWS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ struct ox_codes {
 /* Of uint8, int8, uint16, int16, int32; NULL of another type. */
 const struct ox_codes *ox_codes(enum ox_cpu level, enum ox_dtype dtype);
 
-/* By an instruction set; for codes.c. */
+/* By an instruction set; for code_rows.c. */
 const struct ox_codes *ox_codes_avx2(enum ox_dtype dtype);
 
 #endif
