@@ -1,4 +1,6 @@
 /* The casts that compilers make vectors of, and casts_find() to find them; stamped once an instruction set. */
+#include <string.h>
+
 #include "kernels/bfloat.h"
 
 #define FN f32_bool
@@ -86,6 +88,52 @@
 #define TY uint8_t
 #define OP(x) (x) != 0
 #include "kernels/cast_row_tmpl.h"
+#define FN i8_f32
+#define TX int8_t
+#define TY float
+#define OP(x) x
+#include "kernels/cast_row_tmpl.h"
+#define FN i8_f64
+#define TX int8_t
+#define TY double
+#define OP(x) x
+#include "kernels/cast_row_tmpl.h"
+#define FN i8_i32
+#define TX int8_t
+#define TY int32_t
+#define OP(x) x
+#include "kernels/cast_row_tmpl.h"
+#define FN i8_i64
+#define TX int8_t
+#define TY int64_t
+#define OP(x) x
+#include "kernels/cast_row_tmpl.h"
+#define FN u8_f64
+#define TX uint8_t
+#define TY double
+#define OP(x) x
+#include "kernels/cast_row_tmpl.h"
+#define FN i32_f64
+#define TX int32_t
+#define TY double
+#define OP(x) x
+#include "kernels/cast_row_tmpl.h"
+#define FN i64_f64
+#define TX int64_t
+#define TY double
+#define OP(x) x
+#include "kernels/cast_row_tmpl.h"
+#define FN f64_bool
+#define TX double
+#define TY uint8_t
+#define OP(x) (x) != 0
+#include "kernels/cast_row_tmpl.h"
+
+/* Signed or not: the bits stay. */
+static void same_byte(size_t n, const void *x, void *y)
+{
+    memcpy(y, x, n);
+}
 
 static const struct ox_cast casts[] = {
     {OX_FLOAT32, OX_BOOL, f32_bool},     {OX_FLOAT32, OX_FLOAT64, f32_f64},
@@ -97,7 +145,15 @@ static const struct ox_cast casts[] = {
     {OX_INT64, OX_BOOL, i64_bool},       {OX_UINT8, OX_FLOAT32, u8_f32},
     {OX_UINT8, OX_INT32, u8_i32},        {OX_UINT8, OX_INT64, u8_i64},
     {OX_UINT8, OX_BOOL, u8_bool},        {OX_BOOL, OX_FLOAT32, u8_f32},
-    {OX_BOOL, OX_INT32, u8_i32},         {OX_BOOL, OX_INT64, u8_i64}};
+    {OX_BOOL, OX_INT32, u8_i32},         {OX_BOOL, OX_INT64, u8_i64},
+    {OX_INT8, OX_FLOAT32, i8_f32},       {OX_INT8, OX_FLOAT64, i8_f64},
+    {OX_INT8, OX_INT32, i8_i32},         {OX_INT8, OX_INT64, i8_i64},
+    {OX_INT8, OX_BOOL, u8_bool},         {OX_INT8, OX_UINT8, same_byte},
+    {OX_UINT8, OX_INT8, same_byte},      {OX_BOOL, OX_UINT8, same_byte},
+    {OX_BOOL, OX_INT8, same_byte},       {OX_INT32, OX_INT8, i32_u8},
+    {OX_INT64, OX_INT8, i64_u8},         {OX_UINT8, OX_FLOAT64, u8_f64},
+    {OX_BOOL, OX_FLOAT64, u8_f64},       {OX_INT32, OX_FLOAT64, i32_f64},
+    {OX_INT64, OX_FLOAT64, i64_f64},     {OX_FLOAT64, OX_BOOL, f64_bool}};
 
 static const struct ox_cast *casts_find(enum ox_dtype from, enum ox_dtype to)
 {

@@ -1,6 +1,6 @@
 /* Elements of a byte to float32 without the way through double: differences of bytes are exact, so there is one rounding
  * either way. FN its name, T the type. */
-static void FN(const struct quantize_job *job, struct stretch s)
+static void FN(const struct quantize_job *job, struct ox_stretch s)
 {
     const T *in = (const T *)job->x->data + s.at;
     float *out = (float *)job->y->data + s.at;

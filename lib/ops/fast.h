@@ -27,12 +27,18 @@ enum ox_status ox_fast_softmax(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_layer_norm(struct ox_run *r, struct ox_error *err);
 /* InstanceNormalization and GroupNormalization. */
 enum ox_status ox_fast_group_norm(struct ox_run *r, struct ox_error *err);
-/* MaxPool without indices and AveragePool, of one or two axes. */
+/* MaxPool and AveragePool, of one to three axes; MaxPool with indices and of 8-bit integers of one or two. */
 enum ox_status ox_fast_max_pool(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_max_pool_bytes(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_max_pool_places(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_global_max(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_average_pool(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_global_average(struct ox_run *r, struct ox_error *err);
 /* Conv of any number of axes. */
 enum ox_status ox_fast_conv(struct ox_run *r, struct ox_error *err);
+/* QuantizeLinear and DequantizeLinear of integers of up to 32 bits. */
+enum ox_status ox_fast_quantize(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_dequantize(struct ox_run *r, struct ox_error *err);
 /* Resize (10) and Upsample (9) of the last axes. */
 enum ox_status ox_fast_resize(struct ox_run *r, struct ox_error *err);
 /* LSTM, GRU and RNN, batch after time; the weights of the input are packed by prepare(). */

@@ -152,17 +152,53 @@ static enum ox_status plan(struct ox_run *r, const struct ox_tensor *x, struct o
     return by_scales ? ox_upsample_plan(r, z, err) : ox_resize_plan(r, x, z, err);
 }
 
+bool ox_resize_as_planes(const struct ox_resize *z, const struct ox_tensor *x,
+                         struct ox_resize_planes *p)
+{
+    unsigned last = 1;
+    *p = (struct ox_resize_planes){.planes = 1, .inner = 1};
+    if (x->rank < 2 || z->how.coordinates == OX_COORD_CROP || z->how.antialias)
+        return false;
+    for (unsigned d = 0; d < x->rank; d++) {
+        p->dims[d] = z->axes[d].out;
+        if (ox_resample_is_identity(&z->how, &z->axes[d]))
+            continue;
+        if (z->how.mode != OX_RESAMPLE_NEAREST && ox_resample_taps(&z->how, &z->axes[d]) != 2)
+            return false;
+        last = d ? d : 1;
+    }
+    p->axis = last - 1;
+    for (unsigned d = 0; d < x->rank; d++) {
+        if (d < p->axis && !ox_resample_is_identity(&z->how, &z->axes[d]))
+            return false;
+        if (d == p->axis || d == last) {
+            p->in[d - p->axis] = (size_t)x->dims[d];
+            p->out[d - p->axis] = (size_t)p->dims[d];
+        } else {
+            *(d < last ? &p->planes : &p->inner) *= (size_t)x->dims[d];
+        }
+    }
+    return true;
+}
+
+static enum ox_status resize_other(struct ox_run *r, const struct ox_resize *z,
+                                   struct ox_error *err)
+{
+    if (z->how.mode == OX_RESAMPLE_NEAREST)
+        return ox_fast_resize_nearest(r, z, err);
+    return ox_fast_in(r, 0) ? ox_fast_resample(r, z, err) : ox_fast_resize_whole(r, z, err);
+}
+
 enum ox_status ox_fast_resize(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0);
-    const bool bytes = x && (x->dtype == OX_UINT8 || x->dtype == OX_INT8);
     struct ox_resize z;
     struct ox_tensor *y;
     int64_t dims[5];
-    if (!x || (!bytes && !ox_fast_in(r, 0)) || !x->n || plan(r, x, &z, err) != OX_OK)
+    if (!x || !x->n || plan(r, x, &z, err) != OX_OK)
         return OX_UNSUPPORTED;
-    if (x->rank < 3 || x->rank > 5 || !is_simple(&z, x))
-        return ox_fast_resample(r, &z, err);
+    if (!ox_fast_in(r, 0) || x->rank < 3 || x->rank > 5 || !is_simple(&z, x))
+        return resize_other(r, &z, err);
     size_t planes = 1;
     for (unsigned d = 0; d < x->rank; d++) {
         dims[d] = z.axes[d].out;
@@ -170,10 +206,6 @@ enum ox_status ox_fast_resize(struct ox_run *r, struct ox_error *err)
     }
     const unsigned l = x->rank - 3, h = x->rank - 2, w = x->rank - 1;
     const bool level = ox_resample_is_identity(&z.how, &z.axes[l]);
-    if (bytes)
-        return level && z.how.mode != OX_RESAMPLE_NEAREST
-                   ? ox_fast_resize_bytes(r, &z, planes, dims, err)
-                   : OX_UNSUPPORTED;
     struct planes p = {.x = x->data,
                        .in = {(size_t)x->dims[h], (size_t)x->dims[w]},
                        .out = {(size_t)dims[h], (size_t)dims[w]},

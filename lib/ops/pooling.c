@@ -388,6 +388,18 @@ static enum ox_status unpool_target(struct ox_run *r, const struct ox_tensor *x,
     return OX_OK;
 }
 
+/* Where an index of the smaller tensor lies in the larger one. */
+static size_t place_in(size_t index, unsigned rank, const int64_t *from, const int64_t *dims)
+{
+    size_t at = 0, pitch = 1;
+    for (unsigned d = rank; d-- > 0;) {
+        at += index % (size_t)from[d] * pitch;
+        index /= (size_t)from[d];
+        pitch *= (size_t)dims[d];
+    }
+    return at;
+}
+
 static enum ox_status run_unpool(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0), *indices = ox_run_in(r, 1);
@@ -406,17 +418,17 @@ static enum ox_status run_unpool(struct ox_run *r, struct ox_error *err)
     if (y->n)
         memset(y->data, 0, y->n * size);
     const int64_t *index = indices->data;
+    const bool same = memcmp(from, dims, x->rank * sizeof *dims) == 0;
     for (size_t i = 0; i < x->n; i++) {
         if (index[i] < 0 || (size_t)index[i] >= n_from)
             return ox_run_fail(r, err, OX_INPUT, "I[%zu] is %lld, outside of [0, %zu)", i,
                                (long long)index[i], n_from);
-        size_t rest = (size_t)index[i], at = 0, pitch = 1;
-        for (unsigned d = x->rank; d-- > 0;) {
-            at += rest % (size_t)from[d] * pitch;
-            rest /= (size_t)from[d];
-            pitch *= (size_t)dims[d];
-        }
-        memcpy((char *)y->data + at * size, (const char *)x->data + i * size, size);
+        const size_t at = same ? (size_t)index[i] : place_in((size_t)index[i], x->rank, from, dims);
+        if (size == sizeof(float))
+            memcpy((char *)y->data + at * sizeof(float), (const char *)x->data + i * sizeof(float),
+                   sizeof(float));
+        else
+            memcpy((char *)y->data + at * size, (const char *)x->data + i * size, size);
     }
     return OX_OK;
 }
@@ -450,8 +462,8 @@ const struct ox_op ox_ops_pooling[] = {
     POOL("LpPool", 22, run_lp_pool, NULL),
     GLOBAL("GlobalAveragePool", 1, run_global_average, ox_fast_global_average),
     GLOBAL("GlobalAveragePool", 22, run_global_average, ox_fast_global_average),
-    GLOBAL("GlobalMaxPool", 1, run_global_max, NULL),
-    GLOBAL("GlobalMaxPool", 22, run_global_max, NULL),
+    GLOBAL("GlobalMaxPool", 1, run_global_max, ox_fast_global_max),
+    GLOBAL("GlobalMaxPool", 22, run_global_max, ox_fast_global_max),
     GLOBAL("GlobalLpPool", 1, run_global_lp, NULL),
     GLOBAL("GlobalLpPool", 2, run_global_lp, NULL),
     GLOBAL("GlobalLpPool", 22, run_global_lp, NULL),

@@ -3,82 +3,16 @@
 #include <math.h>
 
 #include "ops/broadcast.h"
+#include "ops/fast.h"
 #include "ops/int8.h"
 #include "ops/real.h"
 #include "ops/rules.h"
+#include "ops/scale_spread.h"
 #include "tensor/half.h"
-
-/* How scales spread over a tensor of outer x axis x inner elements: element (o, i, j) has the scale
- * o * per_outer + i / block * per_block + j * per_inner. */
-struct spread {
-    size_t outer, axis, inner;
-    size_t block, per_outer, per_block, per_inner;
-};
-
-/* The axis attribute; a list of scales for a list of numbers needs none, so there its default may be out of range. */
-static enum ox_status scale_axis(struct ox_run *r, const struct ox_tensor *x, unsigned *axis,
-                                 struct ox_error *err)
-{
-    *axis = 0;
-    if (x->rank == 1)
-        return OX_OK;
-    return ox_run_axis(r, ox_run_int(r, "axis", 1), x->rank, axis, err);
-}
-
-static enum ox_status spread_blocks(struct ox_run *r, const struct ox_tensor *x,
-                                    const struct ox_tensor *scale, int64_t block, struct spread *s,
-                                    struct ox_error *err)
-{
-    unsigned axis;
-    OX_TRY(scale_axis(r, x, &axis, err));
-    if (block < 0)
-        return ox_run_fail(r, err, OX_INPUT, "attribute block_size is %" PRId64, block);
-    bool fits = scale->rank == x->rank;
-    for (unsigned i = 0; fits && i < x->rank; i++)
-        fits = scale->dims[i] == (i == axis ? (x->dims[i] + block - 1) / block : x->dims[i]);
-    if (!fits)
-        return ox_run_fail(r, err, OX_INPUT,
-                           "the scale does not have the shape of x in blocks of %" PRId64
-                           " along axis %u",
-                           block, axis);
-    for (unsigned i = 0; i < x->rank; i++)
-        *(i < axis ? &s->outer : i == axis ? &s->axis : &s->inner) *= (size_t)x->dims[i];
-    s->block = (size_t)block;
-    s->per_inner = s->inner > 1;
-    s->per_block = s->inner;
-    s->per_outer = (size_t)scale->dims[axis] * s->inner;
-    return OX_OK;
-}
-
-static enum ox_status spread_scale(struct ox_run *r, const struct ox_tensor *x,
-                                   const struct ox_tensor *scale, struct spread *s,
-                                   struct ox_error *err)
-{
-    *s = (struct spread){.outer = 1, .axis = 1, .inner = 1, .block = 1};
-    int64_t block = ox_run_int(r, "block_size", 0);
-    if (scale->n == 1 && !(block && scale->rank == x->rank && x->rank)) {
-        s->inner = x->n;
-        return OX_OK;
-    }
-    if (block)
-        return spread_blocks(r, x, scale, block, s, err);
-    unsigned axis;
-    if (scale->rank != 1 || x->rank == 0)
-        return ox_run_fail(r, err, OX_INPUT, "the scale has rank %u: neither a scalar nor a list",
-                           scale->rank);
-    OX_TRY(scale_axis(r, x, &axis, err));
-    if (scale->dims[0] != x->dims[axis])
-        return ox_run_fail(r, err, OX_INPUT, "%" PRId64 " scales for an axis of %" PRId64,
-                           scale->dims[0], x->dims[axis]);
-    for (unsigned i = 0; i < x->rank; i++)
-        *(i < axis ? &s->outer : i == axis ? &s->axis : &s->inner) *= (size_t)x->dims[i];
-    s->per_block = 1;
-    return OX_OK;
-}
 
 /* Everything in double: exact for what the formats hold, so that the one rounding there has to be is explicit. */
 struct quantize_job {
-    struct spread spread;
+    struct ox_scale_spread spread;
     const struct ox_tensor *x;
     const double *scale, *zero; /* zero may be NULL */
     enum ox_dtype precision;    /* that the quotient is rounded to; OX_FLOAT64: not at all */
@@ -96,11 +30,6 @@ static void load_elements(const struct ox_tensor *t, size_t at, size_t n, double
     ox_elements_convert(OX_FLOAT64, out, t->dtype,
                         (const char *)t->data + at * ox_dtype_size(t->dtype), n, true);
 }
-
-/* A stretch of neighbours: with scales that move by `step`. */
-struct stretch {
-    size_t at, n, scale, step;
-};
 
 /* Rounded to even by way of a number so great that its last bit is 1: no call of rint(), and vectors of it. */
 static void store_whole(const struct quantize_job *job, size_t at, double *q, size_t n,
@@ -133,7 +62,7 @@ static void store_real(const struct quantize_job *job, size_t at, double *q, siz
     ox_elements_convert(job->y->dtype, out, OX_FLOAT64, q, n, job->saturate);
 }
 
-static void quantize_stretch(const struct quantize_job *job, struct stretch s)
+static void quantize_stretch(const struct quantize_job *job, struct ox_stretch s)
 {
     double q[CHUNK];
     bool whole = job->low <= job->high;
@@ -161,7 +90,7 @@ static void quantize_stretch(const struct quantize_job *job, struct stretch s)
 #define T int8_t
 #include "ops/dequantize_tmpl.h"
 
-static void dequantize_stretch(const struct quantize_job *job, struct stretch s)
+static void dequantize_stretch(const struct quantize_job *job, struct ox_stretch s)
 {
     bool narrow = ox_dtype_is_integer(job->x->dtype) && ox_dtype_size(job->x->dtype) == 1;
     if (narrow && job->y->dtype == OX_FLOAT32) {
@@ -187,27 +116,11 @@ static void dequantize_stretch(const struct quantize_job *job, struct stretch s)
     }
 }
 
-/* All stretches of [from, to), an index over outer x axis. */
 static void each_stretch(const struct quantize_job *job, size_t from, size_t to,
-                         void (*of)(const struct quantize_job *job, struct stretch s))
+                         void (*of)(const struct quantize_job *job, struct ox_stretch s))
 {
-    const struct spread *p = &job->spread;
-    while (from < to) {
-        size_t outer = from / p->axis, i = from % p->axis;
-        size_t rows = p->axis - i < to - from ? p->axis - i : to - from; /* along the axis */
-        size_t scale = outer * p->per_outer + i / p->block * p->per_block;
-        struct stretch s = {
-            .at = from * p->inner, .n = p->inner, .scale = scale, .step = p->per_inner};
-        if (p->inner == 1 && p->block == 1) {
-            s.n = rows;
-            s.step = p->per_block;
-        } else if (p->inner == 1) {
-            size_t left = p->block - i % p->block;
-            s.n = rows < left ? rows : left;
-        }
-        of(job, s);
-        from += p->inner == 1 ? s.n : 1;
-    }
+    while (from < to)
+        of(job, ox_spread_next(&job->spread, &from, to));
 }
 
 static void quantize_task(void *arg, size_t from, size_t to)
@@ -220,19 +133,13 @@ static void dequantize_task(void *arg, size_t from, size_t to)
     each_stretch(arg, from, to, dequantize_stretch);
 }
 
-/* A whole tensor with one scale is cut too: as rows of one element. */
 static void run_job(struct ox_run *r, struct quantize_job *job,
                     void (*task)(void *arg, size_t from, size_t to))
 {
-    struct spread *s = &job->spread;
     if (job->x->n == 0)
         return;
-    if (s->outer == 1 && s->axis == 1 && !s->per_inner) {
-        s->axis = s->inner;
-        s->inner = 1;
-        s->per_block = 0;
-        s->block = 1;
-    }
+    ox_spread_cut(&job->spread);
+    const struct ox_scale_spread *s = &job->spread;
     ox_ranges_run(r->env, s->outer * s->axis, s->inner >= OX_GRAIN ? 1 : OX_GRAIN / s->inner, task,
                   job);
 }
@@ -318,7 +225,7 @@ static enum ox_status run_quantize(struct ox_run *r, struct ox_error *err)
     const struct ox_tensor *scale = ox_run_in(r, 1);
     struct quantize_job job = {.x = ox_run_in(r, 0)};
     enum ox_dtype dtype = OX_UINT8;
-    OX_TRY(spread_scale(r, job.x, scale, &job.spread, err));
+    OX_TRY(ox_spread_scale(r, job.x, scale, &job.spread, err));
     OX_TRY(quantized_type(r, &dtype, err));
     job.precision = division_type(r, scale);
     job.rounds_x = is_wider(job.x->dtype, job.precision);
@@ -356,7 +263,7 @@ static enum ox_status run_dequantize(struct ox_run *r, struct ox_error *err)
     enum ox_dtype dtype = wanted > 0 && wanted < OX_N_DTYPES ? (enum ox_dtype)wanted : scale->dtype;
     if (dtype == OX_FLOAT8E8M0)
         dtype = OX_FLOAT32; /* not an output type: what is left unsaid is float */
-    OX_TRY(spread_scale(r, job.x, scale, &job.spread, err));
+    OX_TRY(ox_spread_scale(r, job.x, scale, &job.spread, err));
     OX_TRY(ox_real_in(r, 1, &job.scale, err));
     OX_TRY(zero_points(r, scale, &job.zero, err));
     OX_TRY(list_codes(r, &job, err));
@@ -395,7 +302,7 @@ static enum ox_status run_dynamic_quantize(struct ox_run *r, struct ox_error *er
     OX_TRY(ox_run_out(r, 2, OX_UINT8, 0, NULL, &zero_out, err));
     ox_elements_convert(scale_out->dtype, scale_out->data, OX_FLOAT64, &scale, 1, true);
     *(uint8_t *)zero_out->data = (uint8_t)zero;
-    job.spread = (struct spread){.outer = 1, .axis = 1, .inner = x->n, .block = 1};
+    job.spread = (struct ox_scale_spread){.outer = 1, .axis = 1, .inner = x->n, .block = 1};
     job.scale = &scale;
     job.zero = &zero;
     run_job(r, &job, quantize_task);
@@ -444,9 +351,9 @@ static void infer_dynamic_quantize(struct ox_infer *c)
 
 const struct ox_op ox_ops_quantize[] = {
     {"", "DequantizeLinear", 10, .flags = OX_OP_HALF | OX_OP_ROUNDED, .infer = infer_dequantize,
-     .run = run_dequantize, .fast = ox_int8_dequantize},
+     .run = run_dequantize, .fast = ox_fast_dequantize},
     {"", "DynamicQuantizeLinear", 11, .infer = infer_dynamic_quantize, .run = run_dynamic_quantize,
      .fast = ox_int8_dynamic_quantize},
     {"", "QuantizeLinear", 10, .flags = OX_OP_HALF | OX_OP_ROUNDED, .infer = infer_quantize,
-     .run = run_quantize, .fast = ox_int8_quantize},
+     .run = run_quantize, .fast = ox_fast_quantize},
     {0}};

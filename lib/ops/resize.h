@@ -21,9 +21,22 @@ enum ox_status ox_resize_pairs(struct ox_run *r, const struct ox_resize *plan, u
                                size_t *table, float *weights, struct ox_error *err);
 /* Of float32 whose last two axes alone change, by any filter. */
 enum ox_status ox_fast_resample(struct ox_run *r, const struct ox_resize *z, struct ox_error *err);
-/* Linear Resize of 8-bit integers whose last two axes alone change, to `dims`: codes as the reference kernel has them. x is the
- * node's first input, of `planes` planes. */
-enum ox_status ox_fast_resize_bytes(struct ox_run *r, const struct ox_resize *z, size_t planes,
-                                    const int64_t *dims, struct ox_error *err);
+/* A tensor of which two neighbouring axes alone change, `axis` and the next: [planes, in, in, inner] to [planes, out, out,
+ * inner]. */
+struct ox_resize_planes {
+    unsigned axis;
+    size_t planes, in[2], out[2], inner;
+    int64_t dims[OX_MOVE_RANK];
+};
+
+/* False: other axes change too, to points of more than two elements, or to none that the tensor has. */
+bool ox_resize_as_planes(const struct ox_resize *z, const struct ox_tensor *x,
+                         struct ox_resize_planes *planes);
+/* Linear Resize of integers, and Resize of any elements to the nearest, of two neighbouring axes of the node's first input:
+ * elements as the reference kernel has them. */
+enum ox_status ox_fast_resize_whole(struct ox_run *r, const struct ox_resize *z,
+                                    struct ox_error *err);
+enum ox_status ox_fast_resize_nearest(struct ox_run *r, const struct ox_resize *z,
+                                      struct ox_error *err);
 
 #endif

@@ -10,8 +10,8 @@
 
 enum { MOST = 2500 };
 
-static const enum ox_dtype types[] = {OX_FLOAT32, OX_FLOAT64, OX_FLOAT16, OX_BFLOAT16,
-                                      OX_INT32,   OX_INT64,   OX_UINT8,   OX_BOOL};
+static const enum ox_dtype types[] = {OX_FLOAT32, OX_FLOAT64, OX_FLOAT16, OX_BFLOAT16, OX_INT32,
+                                      OX_INT64,   OX_UINT8,   OX_INT8,    OX_BOOL};
 
 /* Limits of the integer types, halfway cases of the 16-bit floats, subnormals, infinities and NaN of both kinds. */
 static float hard_float(struct dice *d)

@@ -1,4 +1,4 @@
-/* MaxPool, AveragePool, GlobalAveragePool, Resize, GridSample and Conv of planes: the quick forms against the reference. */
+/* MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool, Resize, GridSample and Conv of planes: the quick forms against the reference. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 enum { MOST = 13000 };
 
 struct random_model {
-    char text[600];
+    char text[1000];
     unsigned rank, other_rank; /* 0: no second input */
     int64_t dims[5], other[5];
     bool exact;
@@ -45,13 +45,25 @@ static void draw_pool(struct dice *d, struct random_model *p)
             at += (size_t)snprintf(lists[i] + at, sizeof lists[i] - at, "%s%zu", a ? "," : "",
                                    list[i][a]);
     }
+    /* The largest of codes too, and where it lies. */
+    static const struct {
+        const char *before, *in, *out, *after;
+    } forms[] = {{"", "x", "y", ""},
+                 {"", "x", "v, i", "j = Cast <to = 1> (i) k = CastLike(j, v) y = Add(v, k)"},
+                 {"", "x", "v, i", "y = Cast <to = 1> (i)"},
+                 {"c = QuantizeLinear(x, step, uz)", "c", "v", "y = Cast <to = 1> (v)"},
+                 {"c = QuantizeLinear(x, step, sz)", "c", "v", "y = Cast <to = 1> (v)"}};
+    const size_t form = p->exact ? dice_between(d, 0, OX_COUNT(forms) - 1) : 0;
     snprintf(p->text, sizeof p->text,
-             "<ir_version: 10, opset_import: [\"\" : 22]> g (float[%s] x) => (float[%s] y) { "
-             "y = %s <kernel_shape = [%s], strides = [%s], dilations = [%s], pads = [%s], "
-             "ceil_mode = %d%s> (x) }",
-             shapes[axes - 1][0], shapes[axes - 1][1], p->exact ? "MaxPool" : "AveragePool",
-             lists[0], lists[1], lists[2], lists[3], (int)dice_between(d, 0, 1),
-             !p->exact && dice_between(d, 0, 1) ? ", count_include_pad = 1" : "");
+             "<ir_version: 10, opset_import: [\"\" : 22]> g (float[%s] x) => (float[%s] y) "
+             "<float step = {0.01}, uint8 uz = {100}, int8 sz = {9}> { %s "
+             "%s = %s <kernel_shape = [%s], strides = [%s], dilations = [%s], pads = [%s], "
+             "ceil_mode = %d%s> (%s) %s }",
+             shapes[axes - 1][0], shapes[axes - 1][1], forms[form].before, forms[form].out,
+             p->exact ? "MaxPool" : "AveragePool", lists[0], lists[1], lists[2], lists[3],
+             (int)dice_between(d, 0, 1),
+             !p->exact && dice_between(d, 0, 1) ? ", count_include_pad = 1" : "", forms[form].in,
+             forms[form].after);
 }
 
 static size_t elements(unsigned rank, const int64_t *dims)
@@ -101,22 +113,30 @@ static void draw_resize(struct dice *d, struct random_model *p)
     char sizes[80];
     size_t at = (size_t)snprintf(sizes, sizeof sizes, "%d,%d", (int)p->dims[0],
                                  (int)(dice_between(d, 0, 3) ? p->dims[1] : 1 + p->dims[0]));
+    const bool colours_last = dice_between(d, 0, 2) == 0;
     for (unsigned a = 0; a < axes; a++)
         at += (size_t)snprintf(sizes + at, sizeof sizes - at, ",%zu",
-                               dice_between(d, 1, axes > 2 ? 11 : 25));
-    /* Of 8-bit integers the same codes come. */
+                               colours_last && a == axes - 1
+                                   ? (size_t)p->dims[p->rank - 1]
+                                   : dice_between(d, 1, axes > 2 ? 11 : 25));
+    /* Integers come out the same. */
     static const struct {
         const char *before, *name, *after;
     } types[] = {{"", "x", "y = Identity(r)"},
                  {"step = Constant <value_float = 0.01> () q = QuantizeLinear(x, step, u)", "q",
                   "y = Cast <to = 1> (r)"},
                  {"step = Constant <value_float = 0.01> () q = QuantizeLinear(x, step, i)", "q",
-                  "y = Cast <to = 1> (r)"}};
-    const size_t type = dice_between(d, 0, 2);
+                  "y = Cast <to = 1> (r)"},
+                 {"m = Mul(x, k) q = Cast <to = 4> (m)", "q", "y = Cast <to = 1> (r)"},
+                 {"m = Mul(x, k) q = Cast <to = 5> (m)", "q", "y = Cast <to = 1> (r)"},
+                 {"m = Mul(x, k) q = Cast <to = 6> (m)", "q", "y = Cast <to = 1> (r)"},
+                 {"m = Mul(x, k) q = Cast <to = 11> (m)", "q", "y = Cast <to = 1> (r)"}};
+    const size_t type = dice_between(d, 0, OX_COUNT(types) - 1);
     p->exact |= type > 0;
     snprintf(p->text, sizeof p->text,
              "<ir_version: 10, opset_import: [\"\" : 19]> g (float[%s] x) => (float[%s] y) "
-             "<uint8 u = {100}, int8 i = {9}> { s = Constant <value_ints = [%s]> () %s "
+             "<uint8 u = {100}, int8 i = {9}, float k = {30000}> { s = Constant <value_ints = "
+             "[%s]> () %s "
              "r = Resize <mode = \"%s\", nearest_mode = \"%s\", "
              "coordinate_transformation_mode = \"%s\"> (%s, , , s) %s }",
              shapes[axes - 1][0], shapes[axes - 1][1], sizes, types[type].before, modes[mode],
@@ -129,15 +149,17 @@ static void draw_global(struct dice *d, struct random_model *p)
     const unsigned axes = (unsigned)dice_between(d, 1, 3);
     static const char *const in[] = {"N,C,W", "N,C,H,W", "N,C,D,H,W"};
     p->rank = axes + 2;
+    p->exact = dice_between(d, 0, 1);
     for (unsigned a = 0; a < p->rank; a++)
-        p->dims[a] = (int64_t)dice_between(d, 1, a < 2 ? 4 : 14);
+        p->dims[a] = (int64_t)dice_between(d, 1, a < 2 ? 4 : axes > 2 ? 9 : 14);
     snprintf(p->text, sizeof p->text,
              "<ir_version: 10, opset_import: [\"\" : 22]> g (float[%s] x) => (float[%s] y) { "
-             "y = GlobalAveragePool (x) }",
+             "y = Global%sPool (x) }",
              in[axes - 1],
              axes == 1   ? "N,C,1"
              : axes == 2 ? "N,C,1,1"
-                         : "N,C,1,1,1");
+                         : "N,C,1,1,1",
+             p->exact ? "Max" : "Average");
 }
 
 static void draw_grid(struct dice *d, struct random_model *p)
@@ -264,8 +286,8 @@ int main(void)
 {
     Suite *suite = suite_create("fast_planes");
     TCase *tcase = tcase_create("fast_planes");
-    tcase_add_loop_test(tcase, windows_of_all_forms, 0, 300);
-    tcase_add_loop_test(tcase, planes_of_other_sizes, 0, 300);
+    tcase_add_loop_test(tcase, windows_of_all_forms, 0, 900);
+    tcase_add_loop_test(tcase, planes_of_other_sizes, 0, 500);
     tcase_add_loop_test(tcase, means_of_whole_planes, 0, 60);
     tcase_add_loop_test(tcase, places_of_a_grid, 0, 200);
     tcase_add_loop_test(tcase, convolutions_over_any_axes, 0, 300);

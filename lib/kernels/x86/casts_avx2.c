@@ -138,7 +138,8 @@ static void row_i64_f32(size_t n, const void *x, void *y)
 static const struct ox_cast own[] = {
     {OX_FLOAT32, OX_FLOAT16, row_f32_f16}, {OX_FLOAT16, OX_FLOAT32, row_f16_f32},
     {OX_FLOAT32, OX_INT32, row_f32_i32},   {OX_FLOAT32, OX_UINT8, row_f32_u8},
-    {OX_FLOAT32, OX_INT64, row_f32_i64},   {OX_INT64, OX_FLOAT32, row_i64_f32}};
+    {OX_FLOAT32, OX_INT8, row_f32_u8},     {OX_FLOAT32, OX_INT64, row_f32_i64},
+    {OX_INT64, OX_FLOAT32, row_i64_f32}};
 
 const struct ox_cast *ox_casts_avx2(enum ox_dtype from, enum ox_dtype to)
 {
