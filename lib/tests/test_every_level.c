@@ -130,6 +130,47 @@ START_TEST(places_of_the_greatest)
 }
 END_TEST
 
+/* Along the last axis, and of the same numbers along the first. */
+START_TEST(places_of_the_greatest_in_every_type)
+{
+    static const enum ox_dtype types[] = {OX_FLOAT64, OX_INT8,  OX_INT16,  OX_INT32,
+                                          OX_INT64,   OX_UINT8, OX_FLOAT32};
+    struct dice d = {(uint64_t)_i * 29 + 1};
+    const enum ox_dtype type = types[(size_t)_i % OX_COUNT(types)];
+    const bool real = type == OX_FLOAT64 || type == OX_FLOAT32;
+    const char *name = _i & 1 ? "ArgMin" : "ArgMax";
+    const int last = (_i >> 1) & 1;
+    char text[512];
+    struct given in[INPUTS] = {{OX_FLOAT32, 2, {0}, NULL}};
+    in[0].dims[0] = (int64_t)dice_between(&d, 2, 9);
+    in[0].dims[1] = (int64_t)dice_between(&d, 1, 300);
+    in[0].data = floats(&d, (size_t)(in[0].dims[0] * in[0].dims[1]), real);
+    snprintf(text, sizeof text,
+             HEAD
+             "g (float[A,B] x) => (y) { p = %s (x) c = Cast <to = %d> (p) "
+             "l = %s <axis = 1, select_last_index = %d> (c) t = Transpose (c) "
+             "f = %s <axis = 0, select_last_index = %d> (t) u = Transpose (f) y = Sub (l, u) }",
+             type == OX_UINT8 ? "Abs" : "Identity", (int)type, name, last, name, last);
+    const size_t bytes = run_at(ox_cpu_probe(), 2, text, in, fast);
+    for (size_t i = 0; i < bytes; i++)
+        ck_assert_msg(!fast[i], "byte %zu: %s", i, text);
+}
+END_TEST
+
+START_TEST(softmax_along_any_axis)
+{
+    struct dice d = {(uint64_t)_i * 41 + 5};
+    char text[256];
+    struct given in[INPUTS] = {{OX_FLOAT32, 3, {0}, NULL}};
+    for (size_t i = 0; i < 3; i++)
+        in[0].dims[i] = (int64_t)dice_between(&d, 1, _i % 3 == (int)i ? 300 : 12);
+    in[0].data = floats(&d, (size_t)(in[0].dims[0] * in[0].dims[1] * in[0].dims[2]), _i & 1);
+    snprintf(text, sizeof text, HEAD "g (float[A,B,C] x) => (y) { y = %s <axis = %d> (x) }",
+             _i & 2 ? "Softmax" : "LogSoftmax", (_i >> 2) % 3);
+    same_floats(text, in, 2e-6f);
+}
+END_TEST
+
 START_TEST(axes_turned_around)
 {
     static const struct {
@@ -375,6 +416,8 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_add_loop_test(all, reductions_of_any_axes, 0, 240);
     tcase_add_loop_test(all, places_of_the_greatest, 0, 48);
+    tcase_add_loop_test(all, places_of_the_greatest_in_every_type, 0, 56);
+    tcase_add_loop_test(all, softmax_along_any_axis, 0, 72);
     tcase_add_loop_test(all, axes_turned_around, 0, 60);
     tcase_add_loop_test(all, elements_picked_along_an_axis, 0, 60);
     tcase_add_loop_test(all, products_that_an_equation_names, 0, 88);
