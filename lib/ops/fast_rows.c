@@ -113,6 +113,28 @@ static void softmax_short_task(void *arg, size_t from, size_t to)
     }
 }
 
+static void spread_softmax(struct ox_run *r, size_t outer, struct softmax_job *job)
+{
+    const size_t count = job->count, inner = job->inner;
+    job->rows = ox_fast_rows();
+    if (inner == 1 && count <= SHORT)
+        ox_fast_spread(r->env, outer, 1024, 1.5 * (double)count, softmax_short_task, job);
+    else if (inner == 1)
+        ox_fast_spread(r->env, outer, count >= 8192 ? 1 : 8192 / count, 0.7 * (double)count,
+                       softmax_task, job);
+    else
+        ox_fast_spread(r->env, outer * ((inner - 1) / LANES + 1), 1, 1.5 * LANES * (double)count,
+                       softmax_lanes_task, job);
+}
+
+void ox_fast_log_softmax(struct ox_run *r, const struct ox_tensor *x, unsigned axis, float *y)
+{
+    struct softmax_job job = {.x = x->data, .y = y, .log = true};
+    size_t outer;
+    split_dims(x, axis, &outer, &job.count, &job.inner);
+    spread_softmax(r, outer, &job);
+}
+
 enum ox_status ox_fast_softmax(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_fast_in(r, 0);
@@ -131,15 +153,8 @@ enum ox_status ox_fast_softmax(struct ox_run *r, struct ox_error *err)
     struct ox_tensor *y;
     OX_TRY(inner == 1 ? ox_run_out_reuse(r, 0, 0, OX_FLOAT32, x->rank, x->dims, &y, err)
                       : ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
-    struct softmax_job job = {ox_fast_rows(), x->data, y->data, count, inner, log};
-    if (inner == 1 && count <= SHORT)
-        ox_fast_spread(r->env, outer, 1024, 1.5 * (double)count, softmax_short_task, &job);
-    else if (inner == 1)
-        ox_fast_spread(r->env, outer, count >= 8192 ? 1 : 8192 / count, 0.7 * (double)count,
-                       softmax_task, &job);
-    else
-        ox_fast_spread(r->env, outer * ((inner - 1) / LANES + 1), 1, 1.5 * LANES * (double)count,
-                       softmax_lanes_task, &job);
+    struct softmax_job job = {NULL, x->data, y->data, count, inner, log};
+    spread_softmax(r, outer, &job);
     return OX_OK;
 }
 

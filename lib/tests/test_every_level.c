@@ -171,6 +171,52 @@ START_TEST(softmax_along_any_axis)
 }
 END_TEST
 
+/* Channels as the second axis, and of the same numbers as the last one. */
+START_TEST(channels_by_their_mean_and_variance)
+{
+    struct dice d = {(uint64_t)_i * 17 + 7};
+    struct given in[INPUTS] = {{OX_FLOAT32, 4, {0}, NULL}};
+    size_t n = 1;
+    for (size_t i = 0; i < 4; i++) {
+        in[0].dims[i] = (int64_t)dice_between(&d, 1, i < 2 ? 4 : 30);
+        n *= (size_t)in[0].dims[i];
+    }
+    in[0].data = floats(&d, n, false);
+    run_at(ox_cpu_probe(), 2,
+           HEAD "g (float[A,B,C,D] x) => (y) { m = MeanVarianceNormalization (x) "
+                "t = Transpose <perm = [0, 2, 3, 1]> (x) "
+                "l = MeanVarianceNormalization <axes = [0, 1, 2]> (t) "
+                "u = Transpose <perm = [0, 3, 1, 2]> (l) y = Sub (m, u) }",
+           in, fast);
+    for (size_t i = 0; i < n; i++) {
+        float y;
+        memcpy(&y, fast + i * sizeof y, sizeof y);
+        ck_assert_float_lt(fabsf(y), 2e-6f);
+    }
+}
+END_TEST
+
+START_TEST(losses_of_classes)
+{
+    static const char *const reductions[] = {"none", "sum", "mean"};
+    struct dice d = {(uint64_t)_i * 31 + 11};
+    char text[256];
+    int64_t targets[4 * 600];
+    struct given in[INPUTS] = {{OX_FLOAT32, 3, {0}, NULL}, {OX_INT64, 2, {0}, targets}};
+    in[0].dims[0] = in[1].dims[0] = (int64_t)dice_between(&d, 1, 4);
+    in[0].dims[1] = (int64_t)dice_between(&d, 1, 20);
+    in[0].dims[2] = in[1].dims[1] = (int64_t)dice_between(&d, 1, _i & 1 ? 1 : 600);
+    for (int64_t i = 0; i < in[1].dims[0] * in[1].dims[1]; i++)
+        targets[i] = (int64_t)dice_between(&d, 0, (uint64_t)in[0].dims[1] - 1);
+    in[0].data = floats(&d, (size_t)(in[0].dims[0] * in[0].dims[1] * in[0].dims[2]), false);
+    snprintf(text, sizeof text,
+             HEAD "g (float[A,B,C] x, int64[A,C] t) => (y) { y = %s <reduction = \"%s\", "
+                  "ignore_index = 3> (x, t) }",
+             _i & 2 ? "SoftmaxCrossEntropyLoss" : "NegativeLogLikelihoodLoss", reductions[_i % 3]);
+    same_floats(text, in, 2e-6f);
+}
+END_TEST
+
 START_TEST(axes_turned_around)
 {
     static const struct {
@@ -418,6 +464,8 @@ int main(void)
     tcase_add_loop_test(all, places_of_the_greatest, 0, 48);
     tcase_add_loop_test(all, places_of_the_greatest_in_every_type, 0, 56);
     tcase_add_loop_test(all, softmax_along_any_axis, 0, 72);
+    tcase_add_loop_test(all, channels_by_their_mean_and_variance, 0, 24);
+    tcase_add_loop_test(all, losses_of_classes, 0, 48);
     tcase_add_loop_test(all, axes_turned_around, 0, 60);
     tcase_add_loop_test(all, elements_picked_along_an_axis, 0, 60);
     tcase_add_loop_test(all, products_that_an_equation_names, 0, 88);
