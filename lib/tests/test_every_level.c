@@ -217,6 +217,32 @@ START_TEST(losses_of_classes)
 }
 END_TEST
 
+/* Against int64, whose quotient of the least number by -1 the cast wraps. */
+START_TEST(quotients_of_int32)
+{
+    enum { ROWS = 40, COLUMNS = 50 };
+    static const int32_t odd[] = {
+        0, 1, -1, 2, -2, 3, INT32_MIN, INT32_MAX, INT32_MIN + 1, INT32_MAX - 1, 46341};
+    struct dice d = {(uint64_t)_i * 7 + 1};
+    int32_t x[ROWS * COLUMNS], y[ROWS * COLUMNS];
+    for (size_t i = 0; i < ROWS * COLUMNS; i++) {
+        x[i] = i % 3 ? (int32_t)((int64_t)dice_between(&d, 0, UINT32_MAX) + INT32_MIN)
+                     : odd[dice_between(&d, 0, OX_COUNT(odd) - 1)];
+        y[i] = i % 4 ? (x[i] >> dice_between(&d, 1, 31)) + (int32_t)(i % 4) - 2
+                     : odd[dice_between(&d, 0, OX_COUNT(odd) - 1)];
+    }
+    const int64_t right = _i == 0 ? ROWS : 1;
+    const struct given in[INPUTS] = {{OX_INT32, 2, {ROWS, COLUMNS}, x},
+                                     {OX_INT32, 2, {right, _i < 2 ? COLUMNS : 1}, y + _i}};
+    run_at(ox_cpu_probe(), 2,
+           HEAD "g (int32[A,B] x, int32[C,D] y) => (z) { q = Div (x, y) a = Cast <to = 7> (x) "
+                "b = Cast <to = 7> (y) w = Div (a, b) c = Cast <to = 6> (w) z = Sub (q, c) }",
+           in, fast);
+    for (size_t i = 0; i < sizeof x; i++)
+        ck_assert(!fast[i]);
+}
+END_TEST
+
 START_TEST(axes_turned_around)
 {
     static const struct {
@@ -466,6 +492,7 @@ int main(void)
     tcase_add_loop_test(all, softmax_along_any_axis, 0, 72);
     tcase_add_loop_test(all, channels_by_their_mean_and_variance, 0, 24);
     tcase_add_loop_test(all, losses_of_classes, 0, 48);
+    tcase_add_loop_test(all, quotients_of_int32, 0, 12);
     tcase_add_loop_test(all, axes_turned_around, 0, 60);
     tcase_add_loop_test(all, elements_picked_along_an_axis, 0, 60);
     tcase_add_loop_test(all, products_that_an_equation_names, 0, 88);
