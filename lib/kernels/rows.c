@@ -59,8 +59,17 @@ static float mish(float x)
 #define FN unary_abs
 #define OP(x) fabsf(x)
 #include "kernels/unary_row_tmpl.h"
+#define FN unary_acos
+#define OP(x) acosf(x)
+#include "kernels/unary_row_tmpl.h"
 #define FN unary_affine
 #define OP(x) ((float)((double)a * (x) + b))
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_asin
+#define OP(x) asinf(x)
+#include "kernels/unary_row_tmpl.h"
+#define FN unary_atan
+#define OP(x) atanf(x)
 #include "kernels/unary_row_tmpl.h"
 #define FN unary_ceil
 #define OP(x) ceilf(x)

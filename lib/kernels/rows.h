@@ -12,7 +12,10 @@
 /* y = f(x), with the parameters a and b where they are named. */
 enum ox_unary {
     OX_UNARY_ABS,
+    OX_UNARY_ACOS,
     OX_UNARY_AFFINE, /* a x + b */
+    OX_UNARY_ASIN,
+    OX_UNARY_ATAN,
     OX_UNARY_CEIL,
     OX_UNARY_CELU, /* max(0, x) + min(0, a (e^(x / a) - 1)) */
     OX_UNARY_CLIP, /* min(max(x, a), b): also Relu */

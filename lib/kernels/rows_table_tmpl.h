@@ -7,7 +7,10 @@
 
 static const struct ox_rows ROWS_TABLE = {.attend_lanes = ROWS_LANES,
                                           .unary = {[OX_UNARY_ABS] = unary_abs,
+                                                    [OX_UNARY_ACOS] = unary_acos,
                                                     [OX_UNARY_AFFINE] = unary_affine,
+                                                    [OX_UNARY_ASIN] = unary_asin,
+                                                    [OX_UNARY_ATAN] = unary_atan,
                                                     [OX_UNARY_CEIL] = unary_ceil,
                                                     [OX_UNARY_CELU] = unary_celu,
                                                     [OX_UNARY_CLIP] = unary_clip,

@@ -65,8 +65,17 @@ static inline VF hard_sigmoid(VF x, VF a, VF b)
 #define FN unary_abs
 #define OP(x) vm_abs(x)
 #include "kernels/unary_vec_tmpl.h"
+#define FN unary_acos
+#define OP(x) vm_acos(x)
+#include "kernels/unary_vec_tmpl.h"
 #define FN unary_affine
 #define OP(x) v_fma(a, (x), b)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_asin
+#define OP(x) vm_asin(x)
+#include "kernels/unary_vec_tmpl.h"
+#define FN unary_atan
+#define OP(x) vm_atan(x)
 #include "kernels/unary_vec_tmpl.h"
 #define FN unary_ceil
 #define OP(x) v_ceil(x)

@@ -216,6 +216,64 @@ static inline VF vm_wave(VF x, int shift)
     return v_xor(v_select(odd, c, s), sign);
 }
 
+/* 2 ulp: of 1 / |x| from 1 on. */
+static inline VF vm_atan(VF x)
+{
+    const VF a = vm_abs(x);
+    const VM far = v_gt(a, v_set1(1));
+    const VF t = v_select(far, v_div(v_set1(1), a), a), z = v_mul(t, t);
+    VF p = v_set1(0.002920689f);
+    p = v_fma(p, z, v_set1(-0.016367916f));
+    p = v_fma(p, z, v_set1(0.043211844f));
+    p = v_fma(p, z, v_set1(-0.075522125f));
+    p = v_fma(p, z, v_set1(0.10666004f));
+    p = v_fma(p, z, v_set1(-0.14211056f));
+    p = v_fma(p, z, v_set1(0.19993773f));
+    p = v_fma(p, z, v_set1(-0.33333153f));
+    p = v_fma(v_mul(t, z), p, t);
+    return v_or(v_select(far, v_sub(v_set1(1.57079633f), p), p), v_and(x, v_set1(-0.0f)));
+}
+
+/* asin(s) of s >= 0 with z = s^2 <= 1 / 4. */
+static inline VF vm_asin_near(VF s, VF z)
+{
+    VF p = v_set1(0.04221859f);
+    p = v_fma(p, z, v_set1(0.02414759f));
+    p = v_fma(p, z, v_set1(0.0454771f));
+    p = v_fma(p, z, v_set1(0.074952416f));
+    p = v_fma(p, z, v_set1(0.16666754f));
+    return v_fma(v_mul(s, z), p, s);
+}
+
+/* asin |x|, or from 1 / 2 on (*far) what it and twice the result make pi / 2 of; NaN beyond 1. */
+static inline VF vm_asin_part(VF x, VM *far)
+{
+    const VF a = vm_abs(x);
+    *far = v_gt(a, v_set1(0.5f));
+    const VF z = v_select(*far, v_fnma(a, v_set1(0.5f), v_set1(0.5f)), v_mul(a, a));
+    return vm_asin_near(v_select(*far, v_sqrt(z), a), z);
+}
+
+/* 3 ulp. */
+static inline VF vm_asin(VF x)
+{
+    VM far;
+    const VF p = vm_asin_part(x, &far);
+    const VF y = v_select(far, v_fnma(p, v_set1(2), v_set1(1.57079633f)), p);
+    return v_or(y, v_and(x, v_set1(-0.0f)));
+}
+
+/* 3 ulp. */
+static inline VF vm_acos(VF x)
+{
+    VM far;
+    const VF p = vm_asin_part(x, &far), twice = v_add(p, p);
+    const VF below = v_sub(v_set1(3.14159265f), twice);
+    const VF sign = v_and(x, v_set1(-0.0f));
+    return v_select(far, v_select(v_lt(x, v_zero()), below, twice),
+                    v_sub(v_set1(1.57079633f), v_or(p, sign)));
+}
+
 /* log(1 + e^x): 3 ulp. */
 static inline VF vm_softplus(VF x)
 {

@@ -18,6 +18,7 @@ enum { LANES = 1024 };
 struct arg_job {
     void (*lanes)(const void *from, size_t count, size_t stride, size_t lanes, bool least,
                   bool last, int64_t *out);
+    int64_t (*line)(const void *from, size_t count, bool least, bool last);
     const char *in;
     int64_t *out;
     size_t bytes, count, inner, blocks; /* blocks: of lanes, of inner */
@@ -46,6 +47,14 @@ static void fold_task(void *arg, size_t from, size_t to)
         job->out[row] = find_folded(job, (const float *)(const void *)job->in + row * job->count);
 }
 
+static void line_task(void *arg, size_t from, size_t to)
+{
+    const struct arg_job *job = arg;
+    const char *in = job->in + from * job->count * job->bytes;
+    for (size_t row = from; row < to; row++, in += job->count * job->bytes)
+        job->out[row] = job->line(in, job->count, job->least, job->last);
+}
+
 static void arg_task(void *arg, size_t from, size_t to)
 {
     const struct arg_job *job = arg;
@@ -62,6 +71,8 @@ static enum ox_status arg_reduce(struct ox_run *r, bool least, struct ox_error *
 {
     static void (*const kernels[OX_N_DTYPES])(const void *, size_t, size_t, size_t, bool, bool,
                                               int64_t *) = {OX_KERNELS_NUMBER(arg_lanes)};
+    static int64_t (*const lines[OX_N_DTYPES])(const void *, size_t, bool,
+                                               bool) = {OX_KERNELS_NUMBER(arg_line)};
     const struct ox_tensor *in = ox_run_in(r, 0);
     int64_t dims[OX_BROADCAST_RANK];
     unsigned axis = 0, rank = 0;
@@ -74,8 +85,10 @@ static enum ox_status arg_reduce(struct ox_run *r, bool least, struct ox_error *
     if (in->rank || (given != 0 && given != -1))
         OX_TRY(ox_run_axis(r, given, in->rank, &axis, err));
     bool keep = ox_run_int(r, "keepdims", 1) == 1;
-    struct arg_job job = {
-        .lanes = kernels[in->dtype], .in = in->data, .bytes = ox_dtype_size(in->dtype)};
+    struct arg_job job = {.lanes = kernels[in->dtype],
+                          .line = lines[in->dtype],
+                          .in = in->data,
+                          .bytes = ox_dtype_size(in->dtype)};
     size_t outer = 1;
     job.count = job.inner = 1;
     for (unsigned i = 0; i < in->rank; i++) {
@@ -103,7 +116,10 @@ static enum ox_status arg_reduce(struct ox_run *r, bool least, struct ox_error *
     if (folds && in->dtype == OX_FLOAT32 && job.inner == 1)
         job.fold = least ? &folds->least : &folds->greatest;
     ox_ranges_run(r->env, outer * job.blocks, work >= OX_GRAIN ? 1 : OX_GRAIN / work,
-                  job.fold ? fold_task : arg_task, &job);
+                  job.fold         ? fold_task
+                  : job.inner == 1 ? line_task
+                                   : arg_task,
+                  &job);
     return OX_OK;
 }
 

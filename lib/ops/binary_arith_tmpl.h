@@ -42,6 +42,14 @@ static T N(floor_mod_of)(T x, T y)
 #include "ops/binary_loop_tmpl.h"
 
 /* By zero: 0, as in numpy. The least number by -1 wraps. */
+#if T_BITS == 32 && T_SIGNED
+/* In double, where the quotient's distance to a whole number is never rounded away: vectors. */
+static T N(divide_of)(T x, T y)
+{
+    const double quotient = (double)x / (y == 0 ? (double)INFINITY : (double)y);
+    return (T)(quotient > T_MAX ? (double)T_MIN : quotient);
+}
+#else
 static T N(divide_of)(T x, T y)
 {
     if (y == 0)
@@ -52,6 +60,7 @@ static T N(divide_of)(T x, T y)
 #endif
     return (T)(x / y);
 }
+#endif
 
 static T N(trunc_mod_of)(T x, T y)
 {

@@ -46,9 +46,8 @@ static T N(shift_right_of)(T x, T count)
 static T N(power_of)(T x, uint64_t exponent)
 {
     W power = 1, square = (W)x;
-    for (; exponent; exponent >>= 1) {
-        if (exponent & 1)
-            power *= square;
+    for (; exponent; exponent >>= 1) { /* no branch on a bit */
+        power *= exponent & 1 ? square : 1;
         square *= square;
     }
     return (T)power;

@@ -275,11 +275,11 @@ static void infer_sqrt(struct ox_infer *c)
 
 const struct ox_op ox_ops_elementwise_unary[] = {
     {"", "Abs", 1, .infer = infer_abs, .run = run_abs, .fast = ox_fast_unary},
-    {"", "Acos", 7, .infer = ox_rule_same, .run = run_acos},
+    {"", "Acos", 7, .infer = ox_rule_same, .run = run_acos, .fast = ox_fast_unary},
     {"", "Acosh", 9, .infer = ox_rule_same, .run = run_acosh},
-    {"", "Asin", 7, .infer = ox_rule_same, .run = run_asin},
+    {"", "Asin", 7, .infer = ox_rule_same, .run = run_asin, .fast = ox_fast_unary},
     {"", "Asinh", 9, .infer = ox_rule_same, .run = run_asinh},
-    {"", "Atan", 7, .infer = ox_rule_same, .run = run_atan},
+    {"", "Atan", 7, .infer = ox_rule_same, .run = run_atan, .fast = ox_fast_unary},
     {"", "Atanh", 9, .infer = ox_rule_same, .run = run_atanh},
     {"", "Ceil", 1, .infer = infer_ceil, .run = run_ceil, .fast = ox_fast_unary},
     {"", "Cos", 7, .infer = ox_rule_same, .run = run_cos, .fast = ox_fast_unary},

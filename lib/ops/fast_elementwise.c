@@ -14,6 +14,9 @@ static const struct function {
     const char *a_name, *b_name;
     float a, b;
 } functions[] = {{"Abs", OX_UNARY_ABS, NULL, NULL, 0, 0},
+                 {"Acos", OX_UNARY_ACOS, NULL, NULL, 0, 0},
+                 {"Asin", OX_UNARY_ASIN, NULL, NULL, 0, 0},
+                 {"Atan", OX_UNARY_ATAN, NULL, NULL, 0, 0},
                  {"Ceil", OX_UNARY_CEIL, NULL, NULL, 0, 0},
                  {"Celu", OX_UNARY_CELU, "alpha", NULL, 1, 0},
                  {"Cos", OX_UNARY_COS, NULL, NULL, 0, 0},

@@ -45,14 +45,35 @@ static void softmax_task(void *arg, size_t from, size_t to)
 /* The largest stretch of lanes that are worked on side by side; rows that are so short are turned first. */
 enum { LANES = 256, SHORT = 32, TURNED = 64 };
 
+static void lane_maxima(const struct ox_rows *t, size_t count, size_t n, const float *x,
+                        size_t step, float *most)
+{
+    memcpy(most, x, n * sizeof *most);
+    for (size_t i = 1; i < count; i++)
+        t->binary[OX_BINARY_MAX][OX_ROW_BOTH](n, most, x + i * step, most);
+}
+
+static void log_softmax_lanes(const struct ox_rows *t, size_t count, size_t n, const float *x,
+                              float *y, size_t step)
+{
+    float most[LANES], power[LANES], sum[LANES] = {0};
+    lane_maxima(t, count, n, x, step, most);
+    for (size_t i = 0; i < count; i++) {
+        t->binary[OX_BINARY_SUB][OX_ROW_BOTH](n, x + i * step, most, y + i * step);
+        t->unary[OX_UNARY_EXP](n, y + i * step, power, 0, 0);
+        t->binary[OX_BINARY_ADD][OX_ROW_BOTH](n, sum, power, sum);
+    }
+    t->unary[OX_UNARY_LOG](n, sum, sum, 0, 0);
+    for (size_t i = 0; i < count; i++)
+        t->binary[OX_BINARY_SUB][OX_ROW_BOTH](n, y + i * step, sum, y + i * step);
+}
+
 /* n <= LANES softmaxes over `count` elements each, `step` apart; y may be x. */
 static void softmax_lanes(const struct ox_rows *t, size_t count, size_t n, const float *x, float *y,
                           size_t step)
 {
     float most[LANES], sum[LANES] = {0};
-    memcpy(most, x, n * sizeof *most);
-    for (size_t i = 1; i < count; i++)
-        t->binary[OX_BINARY_MAX][OX_ROW_BOTH](n, most, x + i * step, most);
+    lane_maxima(t, count, n, x, step, most);
     for (size_t i = 0; i < count; i++) {
         float *row = y + i * step;
         t->binary[OX_BINARY_SUB][OX_ROW_BOTH](n, x + i * step, most, row);
@@ -72,7 +93,8 @@ static void softmax_lanes_task(void *arg, size_t from, size_t to)
         size_t lane = unit % stretches * LANES;
         size_t n = job->inner - lane < LANES ? job->inner - lane : LANES;
         size_t at = unit / stretches * job->count * job->inner + lane;
-        softmax_lanes(job->rows, job->count, n, job->x + at, job->y + at, job->inner);
+        (job->log ? log_softmax_lanes : softmax_lanes)(job->rows, job->count, n, job->x + at,
+                                                       job->y + at, job->inner);
     }
 }
 
@@ -85,9 +107,32 @@ static void softmax_short_task(void *arg, size_t from, size_t to)
     for (size_t row = from; row < to; row += TURNED) {
         size_t n = to - row < TURNED ? to - row : TURNED, at = row * job->count;
         t->transpose(n, job->count, job->x + at, job->count, turned, TURNED);
-        softmax_lanes(job->rows, job->count, n, turned, turned, TURNED);
+        (job->log ? log_softmax_lanes : softmax_lanes)(job->rows, job->count, n, turned, turned,
+                                                       TURNED);
         t->transpose(job->count, n, turned, TURNED, job->y + at, job->count);
     }
+}
+
+static void spread_softmax(struct ox_run *r, size_t outer, struct softmax_job *job)
+{
+    const size_t count = job->count, inner = job->inner;
+    job->rows = ox_fast_rows();
+    if (inner == 1 && count <= SHORT)
+        ox_fast_spread(r->env, outer, 1024, 1.5 * (double)count, softmax_short_task, job);
+    else if (inner == 1)
+        ox_fast_spread(r->env, outer, count >= 8192 ? 1 : 8192 / count, 0.7 * (double)count,
+                       softmax_task, job);
+    else
+        ox_fast_spread(r->env, outer * ((inner - 1) / LANES + 1), 1, 1.5 * LANES * (double)count,
+                       softmax_lanes_task, job);
+}
+
+void ox_fast_log_softmax(struct ox_run *r, const struct ox_tensor *x, unsigned axis, float *y)
+{
+    struct softmax_job job = {.x = x->data, .y = y, .log = true};
+    size_t outer;
+    split_dims(x, axis, &outer, &job.count, &job.inner);
+    spread_softmax(r, outer, &job);
 }
 
 enum ox_status ox_fast_softmax(struct ox_run *r, struct ox_error *err)
@@ -105,20 +150,11 @@ enum ox_status ox_fast_softmax(struct ox_run *r, struct ox_error *err)
         count *= inner;
         inner = 1;
     }
-    if (log && inner > 1)
-        return OX_UNSUPPORTED;
     struct ox_tensor *y;
     OX_TRY(inner == 1 ? ox_run_out_reuse(r, 0, 0, OX_FLOAT32, x->rank, x->dims, &y, err)
                       : ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
-    struct softmax_job job = {ox_fast_rows(), x->data, y->data, count, inner, log};
-    if (inner == 1 && count <= SHORT && !log)
-        ox_fast_spread(r->env, outer, 1024, 1.5 * (double)count, softmax_short_task, &job);
-    else if (inner == 1)
-        ox_fast_spread(r->env, outer, count >= 8192 ? 1 : 8192 / count, 0.7 * (double)count,
-                       softmax_task, &job);
-    else
-        ox_fast_spread(r->env, outer * ((inner - 1) / LANES + 1), 1, 1.5 * LANES * (double)count,
-                       softmax_lanes_task, &job);
+    struct softmax_job job = {NULL, x->data, y->data, count, inner, log};
+    spread_softmax(r, outer, &job);
     return OX_OK;
 }
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 #include "ops/rules.h"
@@ -39,6 +40,7 @@ static void infer_loss(struct ox_infer *c)
 struct loss {
     const struct ox_tensor *x, *target, *weight;
     const double *scores, *weights;
+    const float *singles; /* the scores where `scores` is NULL */
     size_t n, classes, d;
     bool ignores;
     int64_t ignored;
@@ -69,9 +71,19 @@ static enum ox_status read_loss(struct ox_run *r, struct loss *l, struct ox_erro
         return ox_run_fail(r, err, OX_INPUT, "reduction '%.40s' is unknown", reduction);
     l->ignores = ox_run_attr(r, "ignore_index") != NULL;
     l->ignored = ox_run_int(r, "ignore_index", 0);
-    OX_TRY(ox_real_in(r, 2, &l->weights, err));
-    l->scores = ox_real_all(r, x, err);
-    return l->scores || !x->n ? OX_OK : OX_NO_MEMORY;
+    return ox_real_in(r, 2, &l->weights, err);
+}
+
+static enum ox_status read_scores(struct ox_run *r, struct loss *l, struct ox_error *err)
+{
+    l->scores = ox_real_all(r, l->x, err);
+    return l->scores || !l->x->n ? OX_OK : OX_NO_MEMORY;
+}
+
+static int64_t target_at(const struct loss *l, size_t i)
+{
+    return l->target->dtype == OX_INT64 ? ((const int64_t *)l->target->data)[i]
+                                        : ox_tensor_get_int(l->target, i);
 }
 
 /* -log_prob of each target, by its class's weight; reduced as asked. */
@@ -81,16 +93,20 @@ static enum ox_status give_loss(struct ox_run *r, const struct loss *l, struct o
     double *out = ox_real_scratch(r, count, err), sum = 0, total = 0;
     if (!out)
         return OX_NO_MEMORY;
-    for (size_t i = 0; i < count; i++) {
-        int64_t t = ox_tensor_get_int(l->target, i);
+    for (size_t i = 0, image = 0, place = 0; i < count; i++, place++) {
+        const int64_t t = target_at(l, i);
+        if (place == l->d) {
+            place = 0;
+            image++;
+        }
         if (l->ignores && t == l->ignored)
             continue;
         if (t < 0 || (size_t)t >= l->classes)
             return ox_run_fail(r, err, OX_INPUT, "target %zu is %lld, outside of [0, %zu)", i,
                                (long long)t, l->classes);
         double weight = l->weights ? l->weights[t] : 1;
-        size_t at = (i / l->d * l->classes + (size_t)t) * l->d + i % l->d;
-        out[i] = -l->scores[at] * weight;
+        const size_t at = (image * l->classes + (size_t)t) * l->d + place;
+        out[i] = -(l->scores ? l->scores[at] : (double)l->singles[at]) * weight;
         sum += out[i];
         total += weight;
     }
@@ -102,15 +118,20 @@ static enum ox_status give_loss(struct ox_run *r, const struct loss *l, struct o
 
 static enum ox_status run_nll(struct ox_run *r, struct ox_error *err)
 {
-    struct loss l;
+    struct loss l = {0};
     OX_TRY(read_loss(r, &l, err));
+    if (l.x->dtype == OX_FLOAT32)
+        l.singles = l.x->data;
+    else
+        OX_TRY(read_scores(r, &l, err));
     return give_loss(r, &l, err);
 }
 
 static enum ox_status run_cross_entropy(struct ox_run *r, struct ox_error *err)
 {
-    struct loss l;
+    struct loss l = {0};
     OX_TRY(read_loss(r, &l, err));
+    OX_TRY(read_scores(r, &l, err));
     double *log_prob = ox_real_scratch(r, l.x->n, err);
     if (!log_prob)
         return OX_NO_MEMORY;
@@ -132,14 +153,33 @@ static enum ox_status run_cross_entropy(struct ox_run *r, struct ox_error *err)
     return give_loss(r, &l, err);
 }
 
-#define LOSS(name, since, kernel)                                                                  \
+static enum ox_status fast_cross_entropy(struct ox_run *r, struct ox_error *err)
+{
+    struct loss l = {0};
+    const struct ox_tensor *x = ox_fast_in(r, 0);
+    if (!x || !x->n)
+        return OX_UNSUPPORTED;
+    OX_TRY(read_loss(r, &l, err));
+    struct ox_tensor *y = NULL;
+    if (ox_run_wants(r, 1))
+        OX_TRY(ox_run_out(r, 1, OX_FLOAT32, x->rank, x->dims, &y, err));
+    float *log_prob = y ? y->data : ox_run_scratch(r, x->n, sizeof *log_prob, err);
+    if (!log_prob)
+        return OX_NO_MEMORY;
+    ox_fast_log_softmax(r, x, 1, log_prob);
+    l.singles = log_prob;
+    return give_loss(r, &l, err);
+}
+
+#define LOSS(name, since, kernel, quick)                                                           \
     {                                                                                              \
-        "", name, since, .infer = infer_loss, .run = kernel                                        \
+        "", name, since, .infer = infer_loss, .run = kernel, .fast = quick                         \
     }
 
-const struct ox_op ox_ops_loss[] = {LOSS("NegativeLogLikelihoodLoss", 12, run_nll),
-                                    LOSS("NegativeLogLikelihoodLoss", 13, run_nll),
-                                    LOSS("NegativeLogLikelihoodLoss", 22, run_nll),
-                                    LOSS("SoftmaxCrossEntropyLoss", 12, run_cross_entropy),
-                                    LOSS("SoftmaxCrossEntropyLoss", 13, run_cross_entropy),
-                                    {0}};
+const struct ox_op ox_ops_loss[] = {
+    LOSS("NegativeLogLikelihoodLoss", 12, run_nll, NULL),
+    LOSS("NegativeLogLikelihoodLoss", 13, run_nll, NULL),
+    LOSS("NegativeLogLikelihoodLoss", 22, run_nll, NULL),
+    LOSS("SoftmaxCrossEntropyLoss", 12, run_cross_entropy, fast_cross_entropy),
+    LOSS("SoftmaxCrossEntropyLoss", 13, run_cross_entropy, fast_cross_entropy),
+    {0}};

@@ -3,8 +3,9 @@
 #define TO T
 
 #if T_SIGNED
+/* No branch: signs are hard to foresee. */
 #define FN N(absolute)
-#define OP(x) ((x) < 0 ? 0 - (W)(x) : (W)(x))
+#define OP(x) ((W)(x) ^ (0 - (W)((x) < 0))) + (W)((x) < 0)
 #include "ops/unary_loop_tmpl.h"
 #define FN N(negate)
 #define OP(x) 0 - (W)(x)

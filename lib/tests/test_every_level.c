@@ -130,6 +130,119 @@ START_TEST(places_of_the_greatest)
 }
 END_TEST
 
+/* Along the last axis, and of the same numbers along the first. */
+START_TEST(places_of_the_greatest_in_every_type)
+{
+    static const enum ox_dtype types[] = {OX_FLOAT64, OX_INT8,  OX_INT16,  OX_INT32,
+                                          OX_INT64,   OX_UINT8, OX_FLOAT32};
+    struct dice d = {(uint64_t)_i * 29 + 1};
+    const enum ox_dtype type = types[(size_t)_i % OX_COUNT(types)];
+    const bool real = type == OX_FLOAT64 || type == OX_FLOAT32;
+    const char *name = _i & 1 ? "ArgMin" : "ArgMax";
+    const int last = (_i >> 1) & 1;
+    char text[512];
+    struct given in[INPUTS] = {{OX_FLOAT32, 2, {0}, NULL}};
+    in[0].dims[0] = (int64_t)dice_between(&d, 2, 9);
+    in[0].dims[1] = (int64_t)dice_between(&d, 1, 300);
+    in[0].data = floats(&d, (size_t)(in[0].dims[0] * in[0].dims[1]), real);
+    snprintf(text, sizeof text,
+             HEAD
+             "g (float[A,B] x) => (y) { p = %s (x) c = Cast <to = %d> (p) "
+             "l = %s <axis = 1, select_last_index = %d> (c) t = Transpose (c) "
+             "f = %s <axis = 0, select_last_index = %d> (t) u = Transpose (f) y = Sub (l, u) }",
+             type == OX_UINT8 ? "Abs" : "Identity", (int)type, name, last, name, last);
+    const size_t bytes = run_at(ox_cpu_probe(), 2, text, in, fast);
+    for (size_t i = 0; i < bytes; i++)
+        ck_assert_msg(!fast[i], "byte %zu: %s", i, text);
+}
+END_TEST
+
+START_TEST(softmax_along_any_axis)
+{
+    struct dice d = {(uint64_t)_i * 41 + 5};
+    char text[256];
+    struct given in[INPUTS] = {{OX_FLOAT32, 3, {0}, NULL}};
+    for (size_t i = 0; i < 3; i++)
+        in[0].dims[i] = (int64_t)dice_between(&d, 1, _i % 3 == (int)i ? 300 : 12);
+    in[0].data = floats(&d, (size_t)(in[0].dims[0] * in[0].dims[1] * in[0].dims[2]), _i & 1);
+    snprintf(text, sizeof text, HEAD "g (float[A,B,C] x) => (y) { y = %s <axis = %d> (x) }",
+             _i & 2 ? "Softmax" : "LogSoftmax", (_i >> 2) % 3);
+    same_floats(text, in, 2e-6f);
+}
+END_TEST
+
+/* Channels as the second axis, and of the same numbers as the last one. */
+START_TEST(channels_by_their_mean_and_variance)
+{
+    struct dice d = {(uint64_t)_i * 17 + 7};
+    struct given in[INPUTS] = {{OX_FLOAT32, 4, {0}, NULL}};
+    size_t n = 1;
+    for (size_t i = 0; i < 4; i++) {
+        in[0].dims[i] = (int64_t)dice_between(&d, 1, i < 2 ? 4 : 30);
+        n *= (size_t)in[0].dims[i];
+    }
+    in[0].data = floats(&d, n, false);
+    run_at(ox_cpu_probe(), 2,
+           HEAD "g (float[A,B,C,D] x) => (y) { m = MeanVarianceNormalization (x) "
+                "t = Transpose <perm = [0, 2, 3, 1]> (x) "
+                "l = MeanVarianceNormalization <axes = [0, 1, 2]> (t) "
+                "u = Transpose <perm = [0, 3, 1, 2]> (l) y = Sub (m, u) }",
+           in, fast);
+    for (size_t i = 0; i < n; i++) {
+        float y;
+        memcpy(&y, fast + i * sizeof y, sizeof y);
+        ck_assert_float_lt(fabsf(y), 2e-6f);
+    }
+}
+END_TEST
+
+START_TEST(losses_of_classes)
+{
+    static const char *const reductions[] = {"none", "sum", "mean"};
+    struct dice d = {(uint64_t)_i * 31 + 11};
+    char text[256];
+    int64_t targets[4 * 600];
+    struct given in[INPUTS] = {{OX_FLOAT32, 3, {0}, NULL}, {OX_INT64, 2, {0}, targets}};
+    in[0].dims[0] = in[1].dims[0] = (int64_t)dice_between(&d, 1, 4);
+    in[0].dims[1] = (int64_t)dice_between(&d, 1, 20);
+    in[0].dims[2] = in[1].dims[1] = (int64_t)dice_between(&d, 1, _i & 1 ? 1 : 600);
+    for (int64_t i = 0; i < in[1].dims[0] * in[1].dims[1]; i++)
+        targets[i] = (int64_t)dice_between(&d, 0, (uint64_t)in[0].dims[1] - 1);
+    in[0].data = floats(&d, (size_t)(in[0].dims[0] * in[0].dims[1] * in[0].dims[2]), false);
+    snprintf(text, sizeof text,
+             HEAD "g (float[A,B,C] x, int64[A,C] t) => (y) { y = %s <reduction = \"%s\", "
+                  "ignore_index = 3> (x, t) }",
+             _i & 2 ? "SoftmaxCrossEntropyLoss" : "NegativeLogLikelihoodLoss", reductions[_i % 3]);
+    same_floats(text, in, 2e-6f);
+}
+END_TEST
+
+/* Against int64, whose quotient of the least number by -1 the cast wraps. */
+START_TEST(quotients_of_int32)
+{
+    enum { ROWS = 40, COLUMNS = 50 };
+    static const int32_t odd[] = {
+        0, 1, -1, 2, -2, 3, INT32_MIN, INT32_MAX, INT32_MIN + 1, INT32_MAX - 1, 46341};
+    struct dice d = {(uint64_t)_i * 7 + 1};
+    int32_t x[ROWS * COLUMNS], y[ROWS * COLUMNS];
+    for (size_t i = 0; i < ROWS * COLUMNS; i++) {
+        x[i] = i % 3 ? (int32_t)((int64_t)dice_between(&d, 0, UINT32_MAX) + INT32_MIN)
+                     : odd[dice_between(&d, 0, OX_COUNT(odd) - 1)];
+        y[i] = i % 4 ? (x[i] >> dice_between(&d, 1, 31)) + (int32_t)(i % 4) - 2
+                     : odd[dice_between(&d, 0, OX_COUNT(odd) - 1)];
+    }
+    const int64_t right = _i == 0 ? ROWS : 1;
+    const struct given in[INPUTS] = {{OX_INT32, 2, {ROWS, COLUMNS}, x},
+                                     {OX_INT32, 2, {right, _i < 2 ? COLUMNS : 1}, y + _i}};
+    run_at(ox_cpu_probe(), 2,
+           HEAD "g (int32[A,B] x, int32[C,D] y) => (z) { q = Div (x, y) a = Cast <to = 7> (x) "
+                "b = Cast <to = 7> (y) w = Div (a, b) c = Cast <to = 6> (w) z = Sub (q, c) }",
+           in, fast);
+    for (size_t i = 0; i < sizeof x; i++)
+        ck_assert(!fast[i]);
+}
+END_TEST
+
 START_TEST(axes_turned_around)
 {
     static const struct {
@@ -375,6 +488,11 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_add_loop_test(all, reductions_of_any_axes, 0, 240);
     tcase_add_loop_test(all, places_of_the_greatest, 0, 48);
+    tcase_add_loop_test(all, places_of_the_greatest_in_every_type, 0, 56);
+    tcase_add_loop_test(all, softmax_along_any_axis, 0, 72);
+    tcase_add_loop_test(all, channels_by_their_mean_and_variance, 0, 24);
+    tcase_add_loop_test(all, losses_of_classes, 0, 48);
+    tcase_add_loop_test(all, quotients_of_int32, 0, 12);
     tcase_add_loop_test(all, axes_turned_around, 0, 60);
     tcase_add_loop_test(all, elements_picked_along_an_axis, 0, 60);
     tcase_add_loop_test(all, products_that_an_equation_names, 0, 88);

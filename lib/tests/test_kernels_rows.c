@@ -52,7 +52,10 @@ static double t_sigmoid(double x)
         return value;                                                                              \
     }
 TRUTH(abs, fabs(x))
+TRUTH(acos, acos(x))
 TRUTH(affine, a *x + b)
+TRUTH(asin, asin(x))
+TRUTH(atan, atan(x))
 TRUTH(ceil, ceil(x))
 TRUTH(celu, isnan(x) ? x : t_celu(x, a))
 TRUTH(clip, t_clip(x, a, b))
@@ -92,7 +95,10 @@ static const struct curve {
     float a, b;
 } curves[] = {
     {"abs", OX_UNARY_ABS, truth_abs, 0, 0, 0, 0, 0, 0},
+    {"acos", OX_UNARY_ACOS, truth_acos, 3, 0, 0, 0, 0, 0},
     {"affine", OX_UNARY_AFFINE, truth_affine, 0.5001, 0, 0, 0, 1.5f, -0.25f},
+    {"asin", OX_UNARY_ASIN, truth_asin, 3, 0, 0, 0, 0, 0},
+    {"atan", OX_UNARY_ATAN, truth_atan, 2, 0, 0, 0, 0, 0},
     {"ceil", OX_UNARY_CEIL, truth_ceil, 0, 0, 0, 0, 0, 0},
     {"celu", OX_UNARY_CELU, truth_celu, 3, 0, 0, 0, 1.25f, 0},
     {"clip", OX_UNARY_CLIP, truth_clip, 0, 0, 0, 0, -1, 6},
