@@ -597,12 +597,10 @@ static enum ox_status from_input(struct ox_run *r, const struct ox_rnn *rnn, siz
                          .c_row = g,
                          .end = {.scale = 1, .col_bias = sum}};
     size_t floats = ox_dense_work(t, r->env, &d);
-    char *work =
-        floats < SIZE_MAX / 8 ? ox_run_scratch(r, floats * sizeof(float) + 64, 1, err) : NULL;
+    float *work = ox_run_work(r, floats, sizeof *work, err);
     if (!work)
-        return ox_run_fail(r, err, OX_NO_MEMORY, "out of memory");
-    work += (64 - (uintptr_t)work % 64) % 64;
-    ox_dense_run(t, r->env, &d, (float *)(void *)work);
+        return err->status;
+    ox_dense_run(t, r->env, &d, work);
     return OX_OK;
 }
 
@@ -627,11 +625,9 @@ static enum ox_status pack_direction(struct ox_run *r, struct direction *d, stru
     if (packed) {
         packed += d->which * floats;
     } else {
-        float *fresh =
-            floats < SIZE_MAX / 8 ? ox_run_scratch(r, floats + 16, sizeof *fresh, err) : NULL;
+        float *fresh = ox_run_work(r, floats, sizeof *fresh, err);
         if (!fresh)
-            return ox_run_fail(r, err, OX_NO_MEMORY, "out of memory");
-        fresh += (64 - (uintptr_t)fresh % 64) % 64 / sizeof *fresh;
+            return err->status;
         pack_recurrence(d->compute, r->env, rnn, d->recurrence, fresh);
         packed = fresh;
     }
@@ -660,13 +656,14 @@ static enum ox_status set_direction(struct ox_run *r, const struct ox_rnn *rnn, 
     if (OX_MUL_OVERFLOWS(rnn->steps, rnn->batch, &rows) || OX_MUL_OVERFLOWS(rows, g, &floats) ||
         OX_ADD_OVERFLOWS(floats, 4 * cells + n + rnn->batch * g, &floats))
         return ox_run_fail(r, err, OX_LIMIT, "the sequence is too long");
-    float *input = ox_run_scratch(r, floats, sizeof *input, err);
+    float *input = ox_run_work(r, floats, sizeof *input, err);
     if (!input)
-        return OX_NO_MEMORY;
+        return err->status;
     d->from_input = input;
     d->h = input + rows * g;
     d->c = d->h + cells;
     d->reset = d->c + cells;
+    memset(d->h, 0, 3 * cells * sizeof *d->h);
     d->candidate = d->reset + cells;
     d->spare = d->candidate + cells;
     d->gates = d->spare + n;
