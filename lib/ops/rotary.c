@@ -6,6 +6,8 @@
 #include "ops/product.h"
 #include "ops/real.h"
 
+enum { TOKENS = 32 }; /* of a task */
+
 struct rotary {
     const struct ox_tensor *x, *cosine, *sine, *positions;
     struct ox_tensor *y;
@@ -26,6 +28,74 @@ static void infer_rotary(struct ox_infer *c)
         ox_infer_conflict(c, "the input's rank is 3, and num_heads is not given");
 }
 
+/* First element of a token's head. */
+static size_t head_at(const struct rotary *j, size_t token, size_t head)
+{
+    return (j->by_head
+                ? (token / j->length * j->heads + head) * j->length + token % j->length
+                : token * j->heads + head) *
+           j->size;
+}
+
+static size_t place_of(const struct rotary *j, size_t token)
+{
+    return j->positions ? (size_t)ox_tensor_get_int(j->positions, token) : token;
+}
+
+/* Pairs of float32, each half of which lies in a row; products are exact in double. */
+static void turn_halves(size_t n, const float *restrict c, const float *restrict s,
+                        const float *restrict a, const float *restrict b, float *restrict re,
+                        float *restrict im)
+{
+    for (size_t k = 0; k < n; k++) {
+        const double cosine = c[k], sine = s[k], x = a[k], y = b[k];
+        re[k] = (float)(cosine * x - sine * y);
+        im[k] = (float)(sine * x + cosine * y);
+    }
+}
+
+static void turn_neighbours(size_t n, const float *restrict c, const float *restrict s,
+                            const float *restrict x, float *restrict y)
+{
+    for (size_t k = 0; k < n; k++, x += 2, y += 2) {
+        const double cosine = c[k], sine = s[k], a = x[0], b = x[1];
+        y[0] = (float)(cosine * a - sine * b);
+        y[1] = (float)(sine * a + cosine * b);
+    }
+}
+
+static void turn_head(const struct rotary *j, size_t token, size_t head)
+{
+    const size_t half = j->half, at = head_at(j, token, head), place = place_of(j, token) * half;
+    const float *c = (const float *)j->cosine->data + place;
+    const float *s = (const float *)j->sine->data + place;
+    const float *x = (const float *)j->x->data + at;
+    float *y = (float *)j->y->data + at;
+    if (j->interleaved)
+        turn_neighbours(half, c, s, x, y);
+    else
+        turn_halves(half, c, s, x, x + half, y, y + half);
+    if (j->size > 2 * half)
+        memcpy(y + 2 * half, x + 2 * half, (j->size - 2 * half) * sizeof *y);
+}
+
+/* All heads of some tokens, all of it float32: of a head those rows that lie together. */
+static void tokens_f32_task(void *arg, size_t i)
+{
+    const struct rotary *j = arg;
+    const size_t first = i * TOKENS, all = j->batch * j->length;
+    const size_t end = all - first < TOKENS ? all : first + TOKENS;
+    if (!j->by_head) {
+        for (size_t token = first; token < end; token++)
+            for (size_t head = 0; head < j->heads; head++)
+                turn_head(j, token, head);
+        return;
+    }
+    for (size_t head = 0; head < j->heads; head++)
+        for (size_t token = first; token < end; token++)
+            turn_head(j, token, head);
+}
+
 /* All heads of one token. */
 static void token_task(void *arg, size_t token)
 {
@@ -35,14 +105,11 @@ static void token_task(void *arg, size_t token)
     if (!row)
         return;
     double *c = row + j->size, *s = c + j->half;
-    size_t place = j->positions ? (size_t)ox_tensor_get_int(j->positions, token) : token;
+    size_t place = place_of(j, token);
     ox_real_load(j->cosine, place * j->half, j->half, c);
     ox_real_load(j->sine, place * j->half, j->half, s);
     for (size_t head = 0; head < j->heads; head++) {
-        size_t at =
-            j->by_head
-                ? ((token / j->length * j->heads + head) * j->length + token % j->length) * j->size
-                : (token * j->heads + head) * j->size;
+        size_t at = head_at(j, token, head);
         ox_real_load(j->x, at, j->size, row);
         for (size_t k = 0; k < j->half; k++) {
             double *a = row + (j->interleaved ? 2 * k : k);
@@ -122,7 +189,12 @@ static enum ox_status run_rotary(struct ox_run *r, struct ox_error *err)
     if (!j.x->n)
         return OX_OK;
     j.state.budget = ox_env_budget(r->env);
-    ox_parallel(r->env, tokens, token_task, &j);
+    const bool floats = j.x->dtype == OX_FLOAT32 && j.cosine->dtype == OX_FLOAT32 &&
+                        j.sine->dtype == OX_FLOAT32;
+    if (floats)
+        ox_parallel(r->env, (tokens - 1) / TOKENS + 1, tokens_f32_task, &j);
+    else
+        ox_parallel(r->env, tokens, token_task, &j);
     OX_TRY(ox_env_poll(r->env, err));
     return j.state.no_memory ? ox_run_fail(r, err, OX_NO_MEMORY, "out of memory") : OX_OK;
 }
