@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "common/threads.h"
+#include "kernels/turns.h"
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"
@@ -13,6 +14,7 @@ struct rotary {
     struct ox_tensor *y;
     size_t batch, length, heads, size, half; /* half: pairs that turn */
     bool interleaved, by_head;               /* by_head: x is [batch, heads, length, size] */
+    const struct ox_turns *turns;
     struct ox_task_state state;
 };
 
@@ -42,28 +44,6 @@ static size_t place_of(const struct rotary *j, size_t token)
     return j->positions ? (size_t)ox_tensor_get_int(j->positions, token) : token;
 }
 
-/* Pairs of float32, each half of which lies in a row; products are exact in double. */
-static void turn_halves(size_t n, const float *restrict c, const float *restrict s,
-                        const float *restrict a, const float *restrict b, float *restrict re,
-                        float *restrict im)
-{
-    for (size_t k = 0; k < n; k++) {
-        const double cosine = c[k], sine = s[k], x = a[k], y = b[k];
-        re[k] = (float)(cosine * x - sine * y);
-        im[k] = (float)(sine * x + cosine * y);
-    }
-}
-
-static void turn_neighbours(size_t n, const float *restrict c, const float *restrict s,
-                            const float *restrict x, float *restrict y)
-{
-    for (size_t k = 0; k < n; k++, x += 2, y += 2) {
-        const double cosine = c[k], sine = s[k], a = x[0], b = x[1];
-        y[0] = (float)(cosine * a - sine * b);
-        y[1] = (float)(sine * a + cosine * b);
-    }
-}
-
 static void turn_head(const struct rotary *j, size_t token, size_t head)
 {
     const size_t half = j->half, at = head_at(j, token, head), place = place_of(j, token) * half;
@@ -72,9 +52,9 @@ static void turn_head(const struct rotary *j, size_t token, size_t head)
     const float *x = (const float *)j->x->data + at;
     float *y = (float *)j->y->data + at;
     if (j->interleaved)
-        turn_neighbours(half, c, s, x, y);
+        j->turns->neighbours(half, c, s, x, y);
     else
-        turn_halves(half, c, s, x, x + half, y, y + half);
+        j->turns->halves(half, c, s, x, x + half, y, y + half);
     if (j->size > 2 * half)
         memcpy(y + 2 * half, x + 2 * half, (j->size - 2 * half) * sizeof *y);
 }
@@ -167,6 +147,7 @@ static enum ox_status run_rotary(struct ox_run *r, struct ox_error *err)
                        .cosine = ox_run_in(r, 1),
                        .sine = ox_run_in(r, 2),
                        .positions = ox_run_in(r, 3),
+                       .turns = ox_turns(),
                        .interleaved = ox_run_int(r, "interleaved", 0) != 0};
     OX_TRY(read_shape(r, &j, err));
     OX_TRY(check_cache(r, &j, j.cosine, "cos_cache", err));
