@@ -293,8 +293,7 @@ static void end_gru(void *arg, size_t b)
             add(d, n, gate + both, d->bias + g + both);
         times(d, n, gate + n, gate + both, next);
     }
-    add(d, n, next,
-        d->from_input + (time_of(d, length, rest->step) * rnn->batch + b) * g + both);
+    add(d, n, next, d->from_input + (time_of(d, length, rest->step) * rnn->batch + b) * g + both);
     activate(d, 1, next, n);
     for (size_t k = 0; k < n; k++)
         h[k] = (1 - gate[k]) * next[k] + gate[k] * h[k];

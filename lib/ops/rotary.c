@@ -33,9 +33,8 @@ static void infer_rotary(struct ox_infer *c)
 /* First element of a token's head. */
 static size_t head_at(const struct rotary *j, size_t token, size_t head)
 {
-    return (j->by_head
-                ? (token / j->length * j->heads + head) * j->length + token % j->length
-                : token * j->heads + head) *
+    return (j->by_head ? (token / j->length * j->heads + head) * j->length + token % j->length
+                       : token * j->heads + head) *
            j->size;
 }
 
@@ -170,8 +169,8 @@ static enum ox_status run_rotary(struct ox_run *r, struct ox_error *err)
     if (!j.x->n)
         return OX_OK;
     j.state.budget = ox_env_budget(r->env);
-    const bool floats = j.x->dtype == OX_FLOAT32 && j.cosine->dtype == OX_FLOAT32 &&
-                        j.sine->dtype == OX_FLOAT32;
+    const bool floats =
+        j.x->dtype == OX_FLOAT32 && j.cosine->dtype == OX_FLOAT32 && j.sine->dtype == OX_FLOAT32;
     if (floats)
         ox_parallel(r->env, (tokens - 1) / TOKENS + 1, tokens_f32_task, &j);
     else
