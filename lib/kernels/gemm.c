@@ -49,6 +49,8 @@ const struct ox_gemm_f32 *ox_gemm_f32(void)
 const struct ox_gemm_f64 *ox_gemm_f64(void)
 {
 #if defined(__x86_64__)
+    if (ox_cpu() >= OX_CPU_AVX512)
+        return &ox_gemm_f64_avx512;
     if (ox_cpu() >= OX_CPU_AVX2)
         return &ox_gemm_f64_avx2;
 #endif

@@ -42,6 +42,7 @@ extern const struct ox_gemm_f64 ox_gemm_f64_c;
 /* The same compiled for an instruction set, with wider tiles; for gemm.c. */
 extern const struct ox_gemm_f32 ox_gemm_f32_avx2;
 extern const struct ox_gemm_f64 ox_gemm_f64_avx2;
+extern const struct ox_gemm_f64 ox_gemm_f64_avx512;
 
 /* Elements that a left (right) block of that many rows (columns) takes when packed. */
 size_t ox_gemm_panels(size_t rows, size_t k, unsigned width);

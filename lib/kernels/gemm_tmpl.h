@@ -27,6 +27,8 @@ void NAME(ox_gemm_pack_right)(unsigned nr, size_t k, size_t cols, const REAL *b,
             if (col == 1 && n == nr) {
                 if (nr == 2 * NR)
                     memcpy(out, from, 2 * NR * sizeof *out); /* in line */
+                else if (nr == 4 * NR)
+                    memcpy(out, from, 4 * NR * sizeof *out);
                 else
                     memcpy(out, from, nr * sizeof *out);
                 continue;

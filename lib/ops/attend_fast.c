@@ -63,9 +63,9 @@ enum ox_status ox_heads_run(struct ox_run *r, const struct ox_heads *h, struct o
     size_t slots = ox_slots(r->env), floats;
     if (OX_MUL_OVERFLOWS(job.work_floats, slots, &floats))
         return ox_run_fail(r, err, OX_LIMIT, "the heads are too large");
-    job.work = ox_run_scratch(r, floats, sizeof *job.work, err);
+    job.work = ox_run_work(r, floats, sizeof *job.work, err);
     if (!job.work)
-        return OX_NO_MEMORY;
+        return err->status;
     double flops = 2.0 * (double)(h->depth + h->v_depth) * (double)h->queries * (double)h->keys;
     if (job.singly)
         flops *= 4; /* it waits for memory */

@@ -13,6 +13,51 @@ struct blocks {
     size_t n_block, n_count, n_image;
 };
 
+/* Of a line of blocks one element each: those from `from` on that fall into the image, the first of them at `to`. */
+struct span {
+    size_t n, from;
+    int64_t to;
+};
+
+static struct span block_span(const struct blocks *b, int64_t within)
+{
+    const unsigned last = b->rank - 1;
+    const int64_t stride = b->stride[last], image = b->image[last];
+    const int64_t x = within * b->dilation[last] - b->before[last];
+    const int64_t first = x < 0 ? (-x - 1) / stride + 1 : 0;
+    int64_t end = x < image ? (image - 1 - x) / stride + 1 : 0;
+
+    end = end < b->count[last] ? end : b->count[last];
+    return (struct span){end > first ? (size_t)(end - first) : 0, (size_t)first,
+                         x + first * stride};
+}
+
+/* Whether a line of blocks falls into the image by its other axes, and where its line of the image starts. */
+static bool block_line(const struct blocks *b, const int64_t *within, const int64_t *at,
+                       int64_t *place)
+{
+    const unsigned last = b->rank - 1;
+
+    *place = 0;
+    for (unsigned i = 0; i < last; i++) {
+        int64_t x = at[i] * b->stride[i] - b->before[i] + within[i] * b->dilation[i];
+
+        if (x < 0 || x >= b->image[i])
+            return false;
+        *place = (*place + x) * b->image[i + 1];
+    }
+    return true;
+}
+
+static void block_next(unsigned n, const int64_t *sizes, int64_t *at)
+{
+    for (unsigned i = n; i-- > 0;) {
+        if (++at[i] < sizes[i])
+            break;
+        at[i] = 0;
+    }
+}
+
 #define STAMP "ops/col2im_tmpl.h"
 #include "ops/rules.h"
 #include "ops/stamp_floats.h"

@@ -1,42 +1,41 @@
 /* Adds the blocks of one channel to its image, stamped a type: in is [block elements, blocks]. */
 
+/* n elements, into places that lie `step` apart. */
+static void N(col2im_row)(size_t n, const T *from, size_t step, T *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        T *at = to + i * step;
+#if defined(T_BOOL)
+        *at |= from[i];
+#elif defined(T_FLOAT)
+        *at += from[i];
+#else
+        *at = (T)((W)*at + (W)from[i]);
+#endif
+    }
+}
+
 static void N(col2im)(const struct blocks *b, const void *in, void *out)
 {
-    int64_t strides[OX_MOVE_RANK], within[OX_MOVE_RANK] = {0}, at[OX_MOVE_RANK] = {0};
+    const unsigned last = b->rank - 1;
+    int64_t within[OX_MOVE_RANK] = {0}, at[OX_MOVE_RANK] = {0}, place;
     const T *from = in;
 
-    ox_move_strides(b->rank, b->image, strides);
     for (size_t k = 0; k < b->n_block; k++) {
-        for (size_t n = 0; n < b->n_count; n++, from++) {
-            int64_t place = 0;
-            bool inside = true;
+        const struct span span = block_span(b, within[last]);
 
-            for (unsigned i = 0; i < b->rank; i++) {
-                int64_t x = at[i] * b->stride[i] - b->before[i] + within[i] * b->dilation[i];
+        for (size_t n = 0; n < b->n_count; n += (size_t)b->count[last]) {
+            if (span.n > 0 && block_line(b, within, at, &place)) {
+                T *to = (T *)out + place + span.to;
 
-                inside = inside && x >= 0 && x < b->image[i];
-                place += inside ? x * strides[i] : 0;
+                if (b->stride[last] == 1)
+                    N(col2im_row)(span.n, from + span.from, 1, to);
+                else
+                    N(col2im_row)(span.n, from + span.from, (size_t)b->stride[last], to);
             }
-            if (inside) {
-                T *to = (T *)out + place;
-#if defined(T_BOOL)
-                *to |= *from;
-#elif defined(T_FLOAT)
-                *to += *from;
-#else
-                *to = (T)((W)*to + (W)*from);
-#endif
-            }
-            for (unsigned i = b->rank; i-- > 0;) {
-                if (++at[i] < b->count[i])
-                    break;
-                at[i] = 0;
-            }
+            from += b->count[last];
+            block_next(last, b->count, at);
         }
-        for (unsigned i = b->rank; i-- > 0;) {
-            if (++within[i] < b->block[i])
-                break;
-            within[i] = 0;
-        }
+        block_next(b->rank, b->block, within);
     }
 }

@@ -30,10 +30,10 @@ static enum ox_status set_mask(struct ox_run *r, struct ox_heads *h, bool *fits,
         !mask || (ox_heads_mask(h, mask) && (mask->dtype == OX_FLOAT32 || mask->dtype == OX_BOOL));
     if (!mask || !*fits || mask->dtype == OX_FLOAT32)
         return OX_OK;
-    float *numbers = ox_run_scratch(r, mask->n, sizeof *numbers, err);
+    float *numbers = ox_run_work(r, mask->n, sizeof *numbers, err);
     const uint8_t *truths = mask->data;
     if (!numbers)
-        return OX_NO_MEMORY;
+        return err->status;
     for (size_t i = 0; i < mask->n; i++)
         numbers[i] = truths[i] ? 0 : -INFINITY;
     h->mask = numbers;

@@ -12,9 +12,9 @@ static enum ox_status number_mask(struct ox_run *r, size_t i, struct ox_heads *h
     if (ox_run_in(r, i)->rank > 3 || ox_attend_mask(r, i, &a, err) != OX_OK)
         return OX_UNSUPPORTED;
     const size_t n = h->batch * (a.mask_at.row ? h->queries : 1) * h->keys;
-    float *mask = ox_run_scratch(r, n, sizeof *mask, err);
+    float *mask = ox_run_work(r, n, sizeof *mask, err);
     if (!mask)
-        return OX_NO_MEMORY;
+        return err->status;
     for (size_t k = 0; k < n; k++)
         mask[k] = (float)a.mask[k];
     h->mask = mask;
@@ -82,10 +82,10 @@ static void bias_rows(void *arg, size_t from, size_t to)
 static enum ox_status add_bias(struct ox_run *r, const struct ox_tensor *x, const float *bias,
                                const float **out, struct ox_error *err)
 {
-    float *y = ox_run_scratch(r, x->n, sizeof *y, err);
+    float *y = ox_run_work(r, x->n, sizeof *y, err);
     struct biasing b = {x->data, bias, y, (size_t)x->dims[2]};
     if (!y)
-        return OX_NO_MEMORY;
+        return err->status;
     ox_fast_spread(r->env, x->n / b.n, 16, 0.2 * (double)b.n, bias_rows, &b);
     *out = y;
     return OX_OK;
@@ -154,9 +154,9 @@ enum ox_status ox_fast_projected_heads(struct ox_run *r, struct ox_error *err)
     size_t n;
     if (OX_MUL_OVERFLOWS(rows, all, &n))
         return OX_UNSUPPORTED;
-    float *projected = ox_run_scratch(r, n, sizeof *projected, err);
+    float *projected = ox_run_work(r, n, sizeof *projected, err);
     if (!projected)
-        return OX_NO_MEMORY;
+        return err->status;
     OX_TRY(set_masks(r, 3, 5, &h, err));
     struct ox_dense d = {.m = rows,
                          .n = all,

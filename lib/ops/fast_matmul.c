@@ -25,15 +25,10 @@ static bool read_right(const struct ox_tensor *in, bool transposed, struct right
 enum ox_status ox_fast_product(struct ox_run *r, const struct ox_dense *d, struct ox_error *err)
 {
     const struct ox_compute *t = ox_compute(ox_cpu());
-    const size_t line = 64;
-    size_t floats = ox_dense_work(t, r->env, d);
-    if (floats > SIZE_MAX / 8)
-        return ox_run_fail(r, err, OX_LIMIT, "the product is too large");
-    char *work = ox_run_scratch(r, floats * sizeof(float) + line, 1, err);
+    float *work = ox_run_work(r, ox_dense_work(t, r->env, d), sizeof *work, err);
     if (!work)
-        return OX_NO_MEMORY;
-    work += (line - (uintptr_t)work % line) % line;
-    ox_dense_run(t, r->env, d, (float *)(void *)work);
+        return err->status;
+    ox_dense_run(t, r->env, d, work);
     return OX_OK;
 }
 
@@ -157,25 +152,42 @@ enum ox_status ox_fast_matmul(struct ox_run *r, struct ox_error *err)
 
 /* ---- Gemm ------------------------------------------------------------------------------------------------------- */
 
-/* C as something an epilogue adds. */
-static bool read_c(const struct ox_tensor *c, size_t m, size_t n, struct ox_epilogue *end)
+/* C as something an epilogue adds: where its values belong there. NULL: it fits nowhere. */
+static const float **place_of_c(const struct ox_tensor *c, size_t m, size_t n,
+                                struct ox_epilogue *end)
 {
-    if (!c)
-        return true;
     if (c->dtype != OX_FLOAT32 || c->rank > 2)
-        return false;
+        return NULL;
     size_t rows = c->rank == 2 ? (size_t)c->dims[0] : 1;
     size_t cols = c->rank ? (size_t)c->dims[c->rank - 1] : 1;
-    if (rows == 1 && cols == n)
-        end->col_bias = c->data;
-    else if (rows == m && cols == 1)
-        end->row_bias = c->data;
-    else if (rows == m && cols == n)
-        end->residual = c->data;
-    else
-        return false;
     end->residual_ld = n;
-    return true;
+    if (rows == 1 && cols == n)
+        return &end->col_bias;
+    if (rows == m && cols == 1)
+        return &end->row_bias;
+    return rows == m && cols == n ? &end->residual : NULL;
+}
+
+/* beta C. */
+static enum ox_status read_c(struct ox_run *r, size_t m, size_t n, struct ox_epilogue *end,
+                             struct ox_error *err)
+{
+    const struct ox_tensor *c = ox_run_in(r, 2);
+    const float beta = ox_run_float(r, "beta", 1);
+    if (!c)
+        return OX_OK;
+    const float **place = place_of_c(c, m, n, end);
+    if (!place)
+        return OX_UNSUPPORTED;
+    *place = c->data;
+    if (beta == 1)
+        return OX_OK;
+    float *scaled = ox_run_work(r, c->n, sizeof *scaled, err);
+    if (!scaled)
+        return err->status;
+    ox_fast_rows()->unary[OX_UNARY_AFFINE](c->n, c->data, scaled, beta, 0);
+    *place = scaled;
+    return OX_OK;
 }
 
 enum ox_status ox_fast_gemm(struct ox_run *r, struct ox_error *err)
@@ -188,9 +200,7 @@ enum ox_status ox_fast_gemm(struct ox_run *r, struct ox_error *err)
         (size_t)a->dims[ta ? 0 : 1] != w.k || end.scale == 0)
         return OX_UNSUPPORTED;
     size_t m = (size_t)a->dims[ta ? 1 : 0];
-    const struct ox_tensor *c = ox_run_in(r, 2);
-    if ((c && ox_run_float(r, "beta", 1) != 1) || !read_c(c, m, w.n, &end))
-        return OX_UNSUPPORTED;
+    OX_TRY(read_c(r, m, w.n, &end, err));
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, 2, (const int64_t[]){(int64_t)m, (int64_t)w.n}, &y, err));
     struct ox_dense d = {.m = m,

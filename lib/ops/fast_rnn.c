@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/threads.h"
 #include "kernels/dense.h"
 #include "kernels/fixed24.h"
 #include "ops/fast.h"
@@ -192,22 +193,34 @@ static size_t time_of(const struct direction *d, size_t length, size_t s)
     return d->backward ? length - 1 - s : s;
 }
 
+/* What follows a product, of each sequence of the batch: threads that are awake take part. */
+struct rest {
+    const struct direction *d;
+    size_t step;
+};
+
+static void each_sequence(const struct direction *d, size_t step, void (*task)(void *, size_t))
+{
+    struct rest rest = {d, step};
+    ox_parallel_awake(d->env, d->rnn->batch, task, &rest);
+}
+
 /* a += peephole * c */
 static void peep(const struct direction *d, size_t n, float *a, const float *peephole,
-                 const float *c)
+                 const float *c, float *spare)
 {
-    times(d, n, peephole, c, d->spare);
-    add(d, n, a, d->spare);
+    times(d, n, peephole, c, spare);
+    add(d, n, a, spare);
 }
 
 /* gate: i, o, f, c */
-static void step_lstm(const struct direction *d, float *gate, float *h, float *c)
+static void step_lstm(const struct direction *d, float *gate, float *h, float *c, float *spare)
 {
     const size_t n = d->rnn->hidden;
     float *i = gate, *o = gate + n, *f = o + n, *g = f + n;
     if (d->peephole) {
-        peep(d, n, i, d->peephole, c);
-        peep(d, n, f, d->peephole + 2 * n, c);
+        peep(d, n, i, d->peephole, c, spare);
+        peep(d, n, f, d->peephole + 2 * n, c, spare);
     }
     activate(d, 0, i, n);
     activate(d, 1, g, n);
@@ -219,68 +232,83 @@ static void step_lstm(const struct direction *d, float *gate, float *h, float *c
     times(d, n, i, g, g);
     add(d, n, c, g);
     if (d->peephole)
-        peep(d, n, o, d->peephole + n, c);
+        peep(d, n, o, d->peephole + n, c, spare);
     activate(d, 0, o, n);
     memcpy(h, c, n * sizeof *h);
     activate(d, 2, h, n);
     times(d, n, h, o, h);
 }
 
-static void step_other(const struct direction *d, size_t s)
+static void end_other(void *arg, size_t b)
 {
+    const struct rest *rest = arg;
+    const struct direction *d = rest->d;
     const struct ox_rnn *rnn = d->rnn;
-    const size_t n = rnn->hidden, g = n_gates[rnn->kind] * n;
-    multiply(d, s, d->h, 0, d->gates, g);
-    for (size_t b = 0; b < rnn->batch; b++) {
-        size_t length = length_of(d, b);
-        if (s >= length)
-            continue;
-        float *gate = d->gates + b * g;
-        add(d, g, gate, d->from_input + (time_of(d, length, s) * rnn->batch + b) * g);
-        if (rnn->kind == OX_RNN_LSTM) {
-            step_lstm(d, gate, d->h + b * n, d->c + b * n);
-        } else {
-            activate(d, 0, gate, n);
-            memcpy(d->h + b * n, gate, n * sizeof *gate);
-        }
+    const size_t n = rnn->hidden, g = n_gates[rnn->kind] * n, length = length_of(d, b);
+    if (rest->step >= length)
+        return;
+    float *gate = d->gates + b * g;
+    add(d, g, gate, d->from_input + (time_of(d, length, rest->step) * rnn->batch + b) * g);
+    if (rnn->kind == OX_RNN_LSTM) {
+        step_lstm(d, gate, d->h + b * n, d->c + b * n, d->spare + b * n);
+    } else {
+        activate(d, 0, gate, n);
+        memcpy(d->h + b * n, gate, n * sizeof *gate);
     }
 }
 
+static void step_other(const struct direction *d, size_t s)
+{
+    multiply(d, s, d->h, 0, d->gates, n_gates[d->rnn->kind] * d->rnn->hidden);
+    each_sequence(d, s, end_other);
+}
+
 /* gate: z, r, h. The reset gate is applied before the hidden gate's product, or after it when linear_before_reset. */
+static void begin_gru(void *arg, size_t b)
+{
+    const struct rest *rest = arg;
+    const struct direction *d = rest->d;
+    const struct ox_rnn *rnn = d->rnn;
+    const size_t n = rnn->hidden, g = 3 * n, both = 2 * n, length = length_of(d, b);
+    if (rest->step >= length)
+        return;
+    float *gate = d->gates + b * g;
+    add(d, both, gate, d->from_input + (time_of(d, length, rest->step) * rnn->batch + b) * g);
+    activate(d, 0, gate, both);
+    if (!rnn->linear_before_reset)
+        times(d, n, gate + n, d->h + b * n, d->reset + b * n);
+}
+
+static void end_gru(void *arg, size_t b)
+{
+    const struct rest *rest = arg;
+    const struct direction *d = rest->d;
+    const struct ox_rnn *rnn = d->rnn;
+    const size_t n = rnn->hidden, g = 3 * n, both = 2 * n, length = length_of(d, b);
+    if (rest->step >= length)
+        return;
+    float *gate = d->gates + b * g, *next = d->candidate + b * n, *h = d->h + b * n;
+    if (rnn->linear_before_reset) {
+        if (d->bias)
+            add(d, n, gate + both, d->bias + g + both);
+        times(d, n, gate + n, gate + both, next);
+    }
+    add(d, n, next, d->from_input + (time_of(d, length, rest->step) * rnn->batch + b) * g + both);
+    activate(d, 1, next, n);
+    for (size_t k = 0; k < n; k++)
+        h[k] = (1 - gate[k]) * next[k] + gate[k] * h[k];
+}
+
 static void step_gru(const struct direction *d, size_t s)
 {
-    const struct ox_rnn *rnn = d->rnn;
-    const size_t n = rnn->hidden, g = 3 * n, both = 2 * n;
+    const size_t n = d->rnn->hidden, g = 3 * n;
     multiply(d, s, d->h, 0, d->gates, g);
-    if (rnn->linear_before_reset)
-        multiply(d, s, d->h, 1, d->gates + both, g);
-    for (size_t b = 0; b < rnn->batch; b++) {
-        size_t length = length_of(d, b);
-        if (s >= length)
-            continue;
-        float *gate = d->gates + b * g;
-        add(d, both, gate, d->from_input + (time_of(d, length, s) * rnn->batch + b) * g);
-        activate(d, 0, gate, both);
-        if (!rnn->linear_before_reset)
-            times(d, n, gate + n, d->h + b * n, d->reset + b * n);
-    }
-    if (!rnn->linear_before_reset)
+    if (d->rnn->linear_before_reset)
+        multiply(d, s, d->h, 1, d->gates + 2 * n, g);
+    each_sequence(d, s, begin_gru);
+    if (!d->rnn->linear_before_reset)
         multiply(d, s, d->reset, 1, d->candidate, n);
-    for (size_t b = 0; b < rnn->batch; b++) {
-        size_t length = length_of(d, b);
-        if (s >= length)
-            continue;
-        float *gate = d->gates + b * g, *next = d->candidate + b * n, *h = d->h + b * n;
-        if (rnn->linear_before_reset) {
-            if (d->bias)
-                add(d, n, gate + both, d->bias + g + both);
-            times(d, n, gate + n, gate + both, next);
-        }
-        add(d, n, next, d->from_input + (time_of(d, length, s) * rnn->batch + b) * g + both);
-        activate(d, 1, next, n);
-        for (size_t k = 0; k < n; k++)
-            h[k] = (1 - gate[k]) * next[k] + gate[k] * h[k];
-    }
+    each_sequence(d, s, end_gru);
 }
 
 static void run_direction(void *arg, size_t which, size_t slot)
@@ -597,12 +625,10 @@ static enum ox_status from_input(struct ox_run *r, const struct ox_rnn *rnn, siz
                          .c_row = g,
                          .end = {.scale = 1, .col_bias = sum}};
     size_t floats = ox_dense_work(t, r->env, &d);
-    char *work =
-        floats < SIZE_MAX / 8 ? ox_run_scratch(r, floats * sizeof(float) + 64, 1, err) : NULL;
+    float *work = ox_run_work(r, floats, sizeof *work, err);
     if (!work)
-        return ox_run_fail(r, err, OX_NO_MEMORY, "out of memory");
-    work += (64 - (uintptr_t)work % 64) % 64;
-    ox_dense_run(t, r->env, &d, (float *)(void *)work);
+        return err->status;
+    ox_dense_run(t, r->env, &d, work);
     return OX_OK;
 }
 
@@ -627,11 +653,9 @@ static enum ox_status pack_direction(struct ox_run *r, struct direction *d, stru
     if (packed) {
         packed += d->which * floats;
     } else {
-        float *fresh =
-            floats < SIZE_MAX / 8 ? ox_run_scratch(r, floats + 16, sizeof *fresh, err) : NULL;
+        float *fresh = ox_run_work(r, floats, sizeof *fresh, err);
         if (!fresh)
-            return ox_run_fail(r, err, OX_NO_MEMORY, "out of memory");
-        fresh += (64 - (uintptr_t)fresh % 64) % 64 / sizeof *fresh;
+            return err->status;
         pack_recurrence(d->compute, r->env, rnn, d->recurrence, fresh);
         packed = fresh;
     }
@@ -658,18 +682,19 @@ static enum ox_status set_direction(struct ox_run *r, const struct ox_rnn *rnn, 
     d->backward = rnn->reverse || which == 1;
     d->which = which;
     if (OX_MUL_OVERFLOWS(rnn->steps, rnn->batch, &rows) || OX_MUL_OVERFLOWS(rows, g, &floats) ||
-        OX_ADD_OVERFLOWS(floats, 4 * cells + n + rnn->batch * g, &floats))
+        OX_ADD_OVERFLOWS(floats, 5 * cells + rnn->batch * g, &floats))
         return ox_run_fail(r, err, OX_LIMIT, "the sequence is too long");
-    float *input = ox_run_scratch(r, floats, sizeof *input, err);
+    float *input = ox_run_work(r, floats, sizeof *input, err);
     if (!input)
-        return OX_NO_MEMORY;
+        return err->status;
     d->from_input = input;
     d->h = input + rows * g;
     d->c = d->h + cells;
     d->reset = d->c + cells;
+    memset(d->h, 0, 3 * cells * sizeof *d->h);
     d->candidate = d->reset + cells;
     d->spare = d->candidate + cells;
-    d->gates = d->spare + n;
+    d->gates = d->spare + cells;
     const float *h0 = part(r, 5, which, cells);
     const float *c0 = rnn->kind == OX_RNN_LSTM ? part(r, 6, which, cells) : NULL;
     if (h0)

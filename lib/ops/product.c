@@ -27,19 +27,24 @@ struct job {
     struct ox_task_state state;
 };
 
-void *ox_task_alloc(struct ox_task_state *state, size_t count, size_t size)
+static void *allocate(struct ox_task_state *state, size_t count, size_t size, bool zeroed)
 {
     size_t bytes;
     if (OX_MUL_OVERFLOWS(count, size, &bytes) || !ox_budget_take(state->budget, bytes)) {
         state->no_memory = true;
         return NULL;
     }
-    void *memory = calloc(bytes ? bytes : 1, 1);
+    void *memory = zeroed ? calloc(bytes ? bytes : 1, 1) : malloc(bytes ? bytes : 1);
     if (!memory) {
         ox_budget_give(state->budget, bytes);
         state->no_memory = true;
     }
     return memory;
+}
+
+void *ox_task_alloc(struct ox_task_state *state, size_t count, size_t size)
+{
+    return allocate(state, count, size, true);
 }
 
 void ox_task_free(struct ox_task_state *state, void *memory, size_t count, size_t size)
@@ -88,7 +93,7 @@ static void product_task(void *arg, size_t i)
     size_t blocks = job->row_blocks * job->col_blocks;
     size_t block = i % blocks, first = i / blocks * job->chunk;
     size_t end = job->p->batches - first < job->chunk ? job->p->batches : first + job->chunk;
-    void *work = ox_task_alloc(&job->state, job->work, job->elem);
+    void *work = allocate(&job->state, job->work, job->elem, false);
     if (!work)
         return;
     for (size_t batch = first; batch < end; batch++)
@@ -105,11 +110,12 @@ enum ox_status ox_product_run(struct ox_run *r, const struct ox_product *p, stru
     if (!real && p->dtype != OX_INT32 && p->dtype != OX_UINT32 && p->dtype != OX_INT64 &&
         p->dtype != OX_UINT64)
         return ox_run_fail(r, err, OX_UNSUPPORTED, "no product of %s", ox_dtype_name(p->dtype));
+    const size_t m = p->m < TASK_ROWS ? p->m : TASK_ROWS, n = p->n < TASK_COLS ? p->n : TASK_COLS;
     struct job job = {.p = p,
                       .row_blocks = (p->m + TASK_ROWS - 1) / TASK_ROWS,
                       .col_blocks = (p->n + TASK_COLS - 1) / TASK_COLS,
                       .chunk = 1,
-                      .work = real ? ox_gemm_work(p->m, p->n, p->k) : 0,
+                      .work = real ? ox_gemm_work(m, n, p->k) : 0,
                       .elem = ox_dtype_size(p->dtype),
                       .state = {.budget = ox_env_budget(r->env)}};
     if (job.row_blocks == 1 && job.col_blocks == 1) {

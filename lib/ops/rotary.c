@@ -2,15 +2,19 @@
 #include <string.h>
 
 #include "common/threads.h"
+#include "kernels/turns.h"
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"
+
+enum { TOKENS = 32 }; /* of a task */
 
 struct rotary {
     const struct ox_tensor *x, *cosine, *sine, *positions;
     struct ox_tensor *y;
     size_t batch, length, heads, size, half; /* half: pairs that turn */
     bool interleaved, by_head;               /* by_head: x is [batch, heads, length, size] */
+    const struct ox_turns *turns;
     struct ox_task_state state;
 };
 
@@ -26,6 +30,51 @@ static void infer_rotary(struct ox_infer *c)
         ox_infer_conflict(c, "the input's rank is 3, and num_heads is not given");
 }
 
+/* First element of a token's head. */
+static size_t head_at(const struct rotary *j, size_t token, size_t head)
+{
+    return (j->by_head ? (token / j->length * j->heads + head) * j->length + token % j->length
+                       : token * j->heads + head) *
+           j->size;
+}
+
+static size_t place_of(const struct rotary *j, size_t token)
+{
+    return j->positions ? (size_t)ox_tensor_get_int(j->positions, token) : token;
+}
+
+static void turn_head(const struct rotary *j, size_t token, size_t head)
+{
+    const size_t half = j->half, at = head_at(j, token, head), place = place_of(j, token) * half;
+    const float *c = (const float *)j->cosine->data + place;
+    const float *s = (const float *)j->sine->data + place;
+    const float *x = (const float *)j->x->data + at;
+    float *y = (float *)j->y->data + at;
+    if (j->interleaved)
+        j->turns->neighbours(half, c, s, x, y);
+    else
+        j->turns->halves(half, c, s, x, x + half, y, y + half);
+    if (j->size > 2 * half)
+        memcpy(y + 2 * half, x + 2 * half, (j->size - 2 * half) * sizeof *y);
+}
+
+/* All heads of some tokens, all of it float32: of a head those rows that lie together. */
+static void tokens_f32_task(void *arg, size_t i)
+{
+    const struct rotary *j = arg;
+    const size_t first = i * TOKENS, all = j->batch * j->length;
+    const size_t end = all - first < TOKENS ? all : first + TOKENS;
+    if (!j->by_head) {
+        for (size_t token = first; token < end; token++)
+            for (size_t head = 0; head < j->heads; head++)
+                turn_head(j, token, head);
+        return;
+    }
+    for (size_t head = 0; head < j->heads; head++)
+        for (size_t token = first; token < end; token++)
+            turn_head(j, token, head);
+}
+
 /* All heads of one token. */
 static void token_task(void *arg, size_t token)
 {
@@ -35,14 +84,11 @@ static void token_task(void *arg, size_t token)
     if (!row)
         return;
     double *c = row + j->size, *s = c + j->half;
-    size_t place = j->positions ? (size_t)ox_tensor_get_int(j->positions, token) : token;
+    size_t place = place_of(j, token);
     ox_real_load(j->cosine, place * j->half, j->half, c);
     ox_real_load(j->sine, place * j->half, j->half, s);
     for (size_t head = 0; head < j->heads; head++) {
-        size_t at =
-            j->by_head
-                ? ((token / j->length * j->heads + head) * j->length + token % j->length) * j->size
-                : (token * j->heads + head) * j->size;
+        size_t at = head_at(j, token, head);
         ox_real_load(j->x, at, j->size, row);
         for (size_t k = 0; k < j->half; k++) {
             double *a = row + (j->interleaved ? 2 * k : k);
@@ -100,6 +146,7 @@ static enum ox_status run_rotary(struct ox_run *r, struct ox_error *err)
                        .cosine = ox_run_in(r, 1),
                        .sine = ox_run_in(r, 2),
                        .positions = ox_run_in(r, 3),
+                       .turns = ox_turns(),
                        .interleaved = ox_run_int(r, "interleaved", 0) != 0};
     OX_TRY(read_shape(r, &j, err));
     OX_TRY(check_cache(r, &j, j.cosine, "cos_cache", err));
@@ -122,7 +169,12 @@ static enum ox_status run_rotary(struct ox_run *r, struct ox_error *err)
     if (!j.x->n)
         return OX_OK;
     j.state.budget = ox_env_budget(r->env);
-    ox_parallel(r->env, tokens, token_task, &j);
+    const bool floats =
+        j.x->dtype == OX_FLOAT32 && j.cosine->dtype == OX_FLOAT32 && j.sine->dtype == OX_FLOAT32;
+    if (floats)
+        ox_parallel(r->env, (tokens - 1) / TOKENS + 1, tokens_f32_task, &j);
+    else
+        ox_parallel(r->env, tokens, token_task, &j);
     OX_TRY(ox_env_poll(r->env, err));
     return j.state.no_memory ? ox_run_fail(r, err, OX_NO_MEMORY, "out of memory") : OX_OK;
 }

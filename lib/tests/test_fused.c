@@ -345,6 +345,17 @@ START_TEST(gemm_with_factors_and_products_of_any_rank)
 }
 END_TEST
 
+/* One a row, one a column, and one an element. */
+START_TEST(gemm_scales_a_third_operand_that_varies)
+{
+    check_same("g (float[3,5] x) => (float[A,B] y) { k = Constant <value_ints = [1]> () "
+               "c = ReduceMax (x, k) a = Gemm <alpha = 0.5, beta = 2.0, transB = 1> (x, x, c) "
+               "r = Transpose (c) b = Gemm <beta = -0.25, transA = 1> (a, a, r) "
+               "y = Gemm <alpha = 3.0, beta = 0.125> (b, b, a) }",
+               LIST("1"), DIMS(3, 5), WANT({"Gemm", 3}));
+}
+END_TEST
+
 /* As weights that are tied to an embedding are too large to be. */
 START_TEST(products_by_a_transpose_that_is_not_folded)
 {
@@ -643,6 +654,7 @@ int main(void)
                                   a_depthwise_stage_is_apart_from_a_product_by_large_weights,
                                   weights_that_vary,
                                   gemm_with_factors_and_products_of_any_rank,
+                                  gemm_scales_a_third_operand_that_varies,
                                   products_by_a_transpose_that_is_not_folded,
                                   float8_weights_are_widened_once_where_runs_repeat,
                                   what_would_change_the_meaning_is_left_alone,

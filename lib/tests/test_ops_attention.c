@@ -174,6 +174,47 @@ START_TEST(rotary_checks_positions)
 }
 END_TEST
 
+/* 40 tokens of three heads, of whose 42 numbers 38 turn. */
+static struct one_op *rotary_of(enum ox_dtype dtype, bool by_head, bool interleaved)
+{
+    enum { TOKENS = 40, HEADS = 3, SIZE = 42, HALF = 19, N = TOKENS * HEADS * SIZE };
+    static const char *const shapes[] = {"1x40x126", "1x3x40x42"};
+    static const unsigned steps[] = {37, 11, 23};
+    struct one_op *op = one_op_new("", "RotaryEmbedding", 23);
+    for (size_t i = 0; i < 3; i++) {
+        const size_t n = i ? TOKENS * HALF : N;
+        float *floats = calloc(n, sizeof *floats);
+        double *doubles = calloc(n, sizeof *doubles);
+        ck_assert(floats && doubles);
+        for (size_t k = 0; k < n; k++)
+            doubles[k] = floats[k] = (float)(k * steps[i] % 101) / 51 - 1;
+        one_op_in_data(op, dtype, i ? "1x40x19" : shapes[by_head],
+                       dtype == OX_FLOAT32 ? (const void *)floats : doubles,
+                       n * ox_dtype_size(dtype));
+        free(floats);
+        free(doubles);
+    }
+    one_op_int(op, "rotary_embedding_dim", 2 * HALF);
+    one_op_int(op, "interleaved", interleaved);
+    if (!by_head)
+        one_op_int(op, "num_heads", HEADS);
+    RUN_OK(op, 1);
+    return op;
+}
+
+START_TEST(rotary_of_floats_is_that_of_doubles_rounded)
+{
+    struct one_op *narrow = rotary_of(OX_FLOAT32, _i & 1, _i & 2);
+    struct one_op *wide = rotary_of(OX_FLOAT64, _i & 1, _i & 2);
+    const struct ox_tensor *y = one_op_out(narrow, 0), *z = one_op_out(wide, 0);
+    ck_assert_uint_eq(y->n, z->n);
+    for (size_t i = 0; i < y->n; i++)
+        ck_assert(((const float *)y->data)[i] == (float)((const double *)z->data)[i]);
+    one_op_free(narrow);
+    one_op_free(wide);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("attention");
@@ -187,6 +228,7 @@ int main(void)
     tcase_add_test(tc, attention_without_keys_is_zero);
     tcase_add_test(tc, linear_attention_demands_the_gates_of_its_rule);
     tcase_add_test(tc, rotary_checks_positions);
+    tcase_add_loop_test(tc, rotary_of_floats_is_that_of_doubles_rounded, 0, 4);
     suite_add_tcase(s, tc);
     return run_suite(s);
 }

@@ -1,0 +1,16 @@
+#include "kernels/gemm.h"
+
+#include <immintrin.h>
+
+#define REAL double
+#define NAME(x) x##_f64
+#define V __m512d
+#define LANES 8
+#define LOAD(p) _mm512_loadu_pd(p)
+#define STORE(p, v) _mm512_storeu_pd((p), (v))
+#define ONE(x) _mm512_set1_pd(x)
+#define ADD(x, y) _mm512_add_pd((x), (y))
+#define MUL(x, y) _mm512_mul_pd((x), (y))
+#include "kernels/x86/gemm_tile_avx_tmpl.h"
+
+const struct ox_gemm_f64 ox_gemm_f64_avx512 = {4, 16, tile_f64};
