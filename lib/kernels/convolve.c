@@ -311,9 +311,9 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
     case OX_CONV_WINOGRAD_STRIDED_LATE:
         return ox_conv_winograd_late_work(t, env, c, 4);
     case OX_CONV_ABREAST:
-        return ox_conv_narrow_work(c, ox_conv_abreast(t, c), env);
+        return ox_conv_narrow_work(t, c, ox_conv_abreast(t, c), env);
     case OX_CONV_PADDED:
-        return ox_conv_narrow_work(c, 1, env);
+        return ox_conv_narrow_work(t, c, 1, env);
     case OX_CONV_INDIRECT:
         break;
     }

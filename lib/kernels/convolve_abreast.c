@@ -25,7 +25,6 @@ size_t ox_conv_abreast(const struct ox_compute *t, const struct ox_conv *c)
 
 bool ox_conv_abreast_fits(const struct ox_compute *t, const struct ox_conv *c)
 {
-    enum { LINES = 1 << 17 };
     const double gain = 0.8;
     const size_t reach = (c->kernel[0] - 1) * c->dilation[0] + 1;
     if (c->transposed || c->planar || c->groups != 1 || c->dilation[1] != 1 ||
@@ -33,7 +32,7 @@ bool ox_conv_abreast_fits(const struct ox_compute *t, const struct ox_conv *c)
         return false;
     const size_t abreast = ox_conv_abreast(t, c);
     return abreast > 1 && cost(t, c, abreast) < gain * cost(t, c, 1) && c->out[1] >= 2 * abreast &&
-           (c->in[1] + 2 * c->pad[1]) * c->in_channels * reach <= LINES;
+           (c->in[1] + 2 * c->pad[1]) * c->in_channels * reach <= OX_CONV_NARROW_FLOATS;
 }
 
 size_t ox_conv_abreast_packed(const struct ox_compute *t, const struct ox_conv *c)

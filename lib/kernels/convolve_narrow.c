@@ -8,7 +8,7 @@
 #include "kernels/convolve_impl.h"
 #include "kernels/sizes.h"
 
-enum { TASKS = 16 };
+enum { TASKS = 16, AT_ONCE = 16 };
 
 struct job {
     const struct ox_compute *t;
@@ -18,11 +18,13 @@ struct job {
     const struct ox_epilogue *end;
     size_t in_batch, out_batch;
     size_t abreast;
-    size_t across; /* floats of a framed line */
-    size_t lines;  /* of the ring */
-    size_t all;    /* rows of the output */
+    size_t across;  /* floats of a framed line */
+    size_t at_once; /* lines of the output that go past a part of the weights */
+    size_t lines;   /* of the ring */
+    size_t all;     /* rows of the output */
     size_t tasks;
-    size_t slot; /* floats of a ring */
+    size_t ring, sums; /* floats of a ring, and of a line's sums */
+    size_t slot;       /* floats of a task's own */
 };
 
 static size_t height(const struct ox_conv *c)
@@ -68,14 +70,42 @@ bool ox_conv_narrow_fits(const struct ox_compute *t, const struct ox_conv *c)
            depth * c->out_channels <= t->block_floats && framed(c, 1) * height(c) <= LINES;
 }
 
-size_t ox_conv_narrow_work(const struct ox_conv *c, size_t abreast, const struct ox_env *env)
+/* Weights that would not stay near go past several lines of the output, which have as many lines of the input near. */
+static size_t lines_at_once(const struct ox_compute *t, const struct ox_conv *c, size_t abreast)
 {
-    const size_t across = framed(c, abreast);
+    const size_t high = height(c), across = framed(c, abreast);
+    if (abreast == 1 || across == 0 || ox_conv_abreast_packed(t, c) <= 2 * t->block_floats)
+        return 1;
+    const size_t lines = ox_least(OX_CONV_NARROW_FLOATS / across, OX_CONV_NARROW_LINES);
+    return lines <= high ? 1 : ox_least((lines - high) / c->stride[0] + 1, AT_ONCE);
+}
+
+/* What a task has for itself; false: too much. */
+static bool lay_out(struct job *j)
+{
+    const struct ox_conv *c = j->c;
+    const size_t abreast = j->abreast;
+    j->across = framed(c, abreast);
+    j->at_once = lines_at_once(j->t, c, abreast);
+    j->lines = height(c) + (j->at_once - 1) * c->stride[0];
+    if (j->across > SIZE_MAX / 16 / (j->lines + 1) ||
+        OX_MUL_OVERFLOWS(ox_round_up(c->out[1], abreast), c->out_channels, &j->sums) ||
+        j->sums > SIZE_MAX / 16 / (AT_ONCE + 1))
+        return false;
+    j->ring = ox_round_up(j->across * j->lines, 16);
+    j->sums = abreast > 1 ? ox_round_up(j->sums, 16) : 0;
+    j->slot = j->ring + (j->at_once + 1) * j->sums;
+    return true;
+}
+
+size_t ox_conv_narrow_work(const struct ox_compute *t, const struct ox_conv *c, size_t abreast,
+                           const struct ox_env *env)
+{
+    struct job j = {.t = t, .c = c, .abreast = abreast};
     size_t all;
-    if (across > SIZE_MAX / 8 / (height(c) + 1) ||
-        OX_MUL_OVERFLOWS(ox_round_up(across * height(c), 16), ox_slots(env), &all))
+    if (!lay_out(&j) || OX_MUL_OVERFLOWS(j.slot, ox_slots(env), &all) || all > SIZE_MAX / 2)
         return SIZE_MAX;
-    return all + ox_round_up(across, 16);
+    return all + ox_round_up(j.across, 16);
 }
 
 static void copy_line(const struct job *j, const float *image, size_t y, float *to)
@@ -102,8 +132,35 @@ static void copy_line(const struct job *j, const float *image, size_t y, float *
 struct ring {
     size_t held[OX_CONV_NARROW_LINES]; /* line + 1 of the batch that is in each place */
     const float *zeros;
-    float *room;
+    float *room, *sums;
 };
+
+/* The lines that a line of the output reads. */
+static void find_rows(const struct job *j, size_t image, size_t y, struct ring *ring,
+                      const float **row)
+{
+    const struct ox_conv *c = j->c;
+    for (size_t r = 0; r < c->kernel[0]; r++) {
+        const size_t at = y * c->stride[0] + r * c->dilation[0] - c->pad[0]; /* wraps above */
+        row[r] = ring->zeros;
+        if (at >= c->in[0])
+            continue;
+        const size_t place = at % j->lines, known = image * c->in[0] + at + 1;
+        float *to = ring->room + place * j->across;
+        if (ring->held[place] != known)
+            copy_line(j, j->in + image * j->in_batch, at, to);
+        ring->held[place] = known;
+        row[r] = to;
+    }
+}
+
+static struct ox_epilogue line_end(const struct job *j, size_t image, size_t y)
+{
+    const struct ox_conv *c = j->c;
+    struct ox_epilogue end = ox_end_at(j->end, (image * c->out[0] + y) * c->out[1], 0);
+    end.row_bias = NULL;
+    return end;
+}
 
 /* Outputs of a line, of one group; `row` are its lines. */
 static void one_group(const struct job *j, size_t group, const float *const *row, float *out,
@@ -137,83 +194,81 @@ static void one_group(const struct job *j, size_t group, const float *const *row
     j->t->line(&line);
 }
 
-/* Groups [first, first + count) of outputs abreast, of each the first `cols` columns. Few rows of the kernel at a time: longer chains of
- * sums would lose digits. */
-static void some_abreast(const struct job *j, const float *const *row, size_t first, size_t count,
-                         size_t cols, float *out, const struct ox_epilogue *end)
+/* The kernel's rows [r, r + rows) of a line of the output. */
+static void part_abreast(const struct job *j, const float *const *row, size_t r, size_t rows,
+                         float *to, const struct ox_epilogue *end)
+{
+    const struct ox_conv *c = j->c;
+    const size_t run = ox_conv_abreast_taps(c, j->abreast) * c->in_channels;
+    const size_t cols = j->abreast * c->out_channels;
+    const struct ox_line line = {.row = row + r,
+                                 .rows = (unsigned)rows,
+                                 .run = run,
+                                 .step = j->abreast * c->stride[1] * c->in_channels,
+                                 .count = (c->out[1] + j->abreast - 1) / j->abreast,
+                                 .b = j->packed + r * run * j->t->nr,
+                                 .panel = c->kernel[0] * run * j->t->nr,
+                                 .c = to,
+                                 .ldc = cols,
+                                 .cols = cols,
+                                 .add = r > 0,
+                                 .end = end};
+    j->t->line(&line);
+}
+
+/* What is added at the end of a line, as its sums lie. */
+static void end_abreast(const struct job *j, float *added, struct ox_epilogue *end)
+{
+    const size_t n = j->c->out_channels, all = j->c->out[1];
+    if (end->residual && !end->residual_last && (end->residual_ld != n || all % j->abreast)) {
+        ox_conv_copy_pixels(all, n, end->residual, end->residual_ld, added, n);
+        end->residual = added;
+    }
+    end->residual_ld = j->abreast * n;
+}
+
+/* Lines [y, y + count) of the output. The last group of outputs may reach beyond a line, and then does so where nothing is yet. Few rows
+ * of the kernel at a time: longer chains of sums would lose digits. */
+static void abreast(const struct job *j, size_t image, size_t y, size_t count, struct ring *ring)
 {
     enum { DEPTH = 1024 };
     const struct ox_conv *c = j->c;
+    const size_t n = c->out_channels, all = c->out[1], floats = all * n, high = c->kernel[0];
     const size_t run = ox_conv_abreast_taps(c, j->abreast) * c->in_channels;
-    const size_t rows = run < DEPTH ? DEPTH / run : 1, ldc = j->abreast * c->out_channels;
-    const float *from[OX_CONV_NARROW_ROWS];
-    struct ox_line line = {.row = from,
-                           .run = run,
-                           .step = j->abreast * c->stride[1] * c->in_channels,
-                           .count = count,
-                           .panel = c->kernel[0] * run * j->t->nr,
-                           .c = out + first * ldc,
-                           .ldc = ldc,
-                           .cols = cols};
-    for (size_t r = 0; r < c->kernel[0]; r += line.rows) {
-        line.rows = (unsigned)ox_least(rows, c->kernel[0] - r);
-        for (unsigned i = 0; i < line.rows; i++)
-            from[i] = row[r + i] + first * line.step;
-        line.b = j->packed + r * run * j->t->nr;
-        line.add = r > 0;
-        line.end = r + line.rows == c->kernel[0] ? end : NULL;
-        j->t->line(&line);
+    const bool beyond = all % j->abreast != 0;
+    const float *row[AT_ONCE][OX_CONV_NARROW_ROWS];
+    float bias[OX_TILE_COLS_MAX], *out = j->out + image * j->out_batch + y * floats;
+    float *const to = beyond ? ring->sums + j->sums : out;
+    const size_t apart = beyond ? j->sums : floats;
+    for (size_t i = 0; i < count; i++)
+        find_rows(j, image, y + i, ring, row[i]);
+    for (size_t i = 0; j->end->col_bias && i < j->abreast * n; i++)
+        bias[i] = j->end->col_bias[i % n];
+    for (size_t r = 0, rows; r < high; r += rows) {
+        rows = ox_least(run < DEPTH ? DEPTH / run : 1, high - r);
+        for (size_t i = 0; i < count; i++) {
+            struct ox_epilogue end = line_end(j, image, y + i);
+            end.col_bias = end.col_bias ? bias : NULL;
+            if (r + rows == high)
+                end_abreast(j, ring->sums, &end);
+            part_abreast(j, row[i], r, rows, to + i * apart, r + rows == high ? &end : NULL);
+        }
     }
-}
-
-/* Outputs of a line: whole groups abreast, and what is left. */
-static void abreast(const struct job *j, const float *const *row, float *out,
-                    const struct ox_epilogue *end)
-{
-    const size_t n = j->c->out_channels, all = j->c->out[1];
-    const size_t count = all / j->abreast, left = all % j->abreast;
-    float bias[OX_TILE_COLS_MAX];
-    struct ox_epilogue own = *end;
-    /* What is added must lie as outputs do. */
-    const bool apart = end->residual && end->residual_ld != n;
-    own.residual_ld *= j->abreast;
-    for (size_t i = 0; end->col_bias && i < j->abreast * n; i++)
-        bias[i] = end->col_bias[i % n];
-    own.col_bias = end->col_bias ? bias : NULL;
-    const struct ox_epilogue behind = ox_end_at(&own, count, 0);
-    if (count)
-        some_abreast(j, row, 0, count, j->abreast * n, out, apart ? NULL : &own);
-    if (left)
-        some_abreast(j, row, count, 1, left * n, out, apart ? NULL : &behind);
-    if (apart)
-        ox_end_all(j->t, all, n, out, n, end);
-    else
-        ox_end_rows(j->t, all, n, out, n, end);
+    for (size_t i = 0; i < count; i++, out += floats) {
+        const struct ox_epilogue end = line_end(j, image, y + i);
+        if (beyond)
+            memcpy(out, to + i * apart, floats * sizeof *out);
+        ox_end_rows(j->t, all, n, out, n, &end);
+    }
 }
 
 static void one_row(const struct job *j, size_t image, size_t y, struct ring *ring)
 {
     const struct ox_conv *c = j->c;
     const float *row[OX_CONV_NARROW_ROWS];
-    for (size_t r = 0; r < c->kernel[0]; r++) {
-        const size_t at = y * c->stride[0] + r * c->dilation[0] - c->pad[0]; /* wraps above */
-        row[r] = ring->zeros;
-        if (at >= c->in[0])
-            continue;
-        const size_t place = at % j->lines, known = image * c->in[0] + at + 1;
-        float *to = ring->room + place * j->across;
-        if (ring->held[place] != known)
-            copy_line(j, j->in + image * j->in_batch, at, to);
-        ring->held[place] = known;
-        row[r] = to;
-    }
+    find_rows(j, image, y, ring, row);
     float *out = j->out + image * j->out_batch + y * c->out[1] * c->out_pixel;
-    struct ox_epilogue end = ox_end_at(j->end, (image * c->out[0] + y) * c->out[1], 0);
-    end.row_bias = NULL;
-    if (j->abreast > 1) {
-        abreast(j, row, out, &end);
-        return;
-    }
+    const struct ox_epilogue end = line_end(j, image, y);
     for (size_t group = 0; group < c->groups; group++)
         one_group(j, group, row, out, &end);
     ox_end_rows(j->t, c->out[1], c->out_channels, out, c->out_pixel, &end);
@@ -223,16 +278,23 @@ static void run_task(void *arg, size_t i, size_t slot)
 {
     const struct job *j = arg;
     const struct ox_conv *c = j->c;
-    struct ring ring = {.zeros = j->work,
-                        .room = j->work + ox_round_up(j->across, 16) + slot * j->slot};
-    for (size_t y = i * j->all / j->tasks; y < (i + 1) * j->all / j->tasks; y++)
-        one_row(j, y / c->out[0], y % c->out[0], &ring);
+    const size_t end = (i + 1) * j->all / j->tasks;
+    float *own = j->work + ox_round_up(j->across, 16) + slot * j->slot;
+    struct ring ring = {.zeros = j->work, .room = own, .sums = own + j->ring};
+    for (size_t at = i * j->all / j->tasks, count; at < end; at += count) {
+        const size_t image = at / c->out[0], y = at % c->out[0];
+        count = ox_least(ox_least(j->at_once, end - at), c->out[0] - y);
+        if (j->abreast > 1)
+            abreast(j, image, y, count, &ring);
+        else
+            one_row(j, image, y, &ring);
+    }
 }
 
 /* Neighbouring tasks copy the lines that they share: not too many, but as many for each thread. */
 static size_t count_tasks(const struct job *j, size_t slots)
 {
-    const size_t tasks = ox_least(j->all / (2 * j->lines) + 1, TASKS);
+    const size_t tasks = ox_least(j->all / (2 * height(j->c)) + 1, TASKS);
     return ox_least(ox_round_up(tasks, slots), j->all);
 }
 
@@ -253,10 +315,9 @@ void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct
                     .in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * pixel,
                     .out_batch = ox_conv_out_batch(c),
                     .abreast = abreast,
-                    .across = framed(c, abreast),
-                    .lines = height(c),
                     .all = all};
-    j.slot = ox_round_up(j.across * j.lines, 16);
+    if (!lay_out(&j))
+        return;
     memset(work, 0, j.across * sizeof *work);
     j.tasks = count_tasks(&j, ox_slots(env));
     const double flops = 2.0 * (double)(all * c->out[1]) * (double)c->out_channels *
