@@ -318,6 +318,7 @@ enum ox_status one_op_run(struct one_op *op, size_t n_outputs)
                          .seed = op->seed,
                          .op = row};
     enum ox_status status = row->run(&run, &op->err);
+    ox_run_release_work(&run);
     ox_arena_release(&scratch);
     if (status == OX_OK && rounded != OX_UNDEFINED)
         narrow(op, n_outputs, rounded);
