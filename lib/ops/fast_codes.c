@@ -11,8 +11,8 @@
 struct code_job {
     const struct ox_codes *codes;
     struct ox_scale_spread spread;
-    const char *x;
-    char *y;
+    const void *x;
+    void *y;
     size_t x_size, y_size;
     const float *scale;
     const int32_t *zero;
@@ -24,7 +24,7 @@ static void quantize_task(void *arg, size_t from, size_t to)
     while (from < to) {
         const struct ox_stretch s = ox_spread_next(&job->spread, &from, to);
         job->codes->quantize(s.n, (const float *)job->x + s.at, s.step, job->scale + s.scale,
-                             job->zero + s.scale, job->y + s.at * job->y_size);
+                             job->zero + s.scale, (char *)job->y + s.at * job->y_size);
     }
 }
 
@@ -33,8 +33,8 @@ static void dequantize_task(void *arg, size_t from, size_t to)
     const struct code_job *job = arg;
     while (from < to) {
         const struct ox_stretch s = ox_spread_next(&job->spread, &from, to);
-        job->codes->dequantize(s.n, job->x + s.at * job->x_size, s.step, job->scale + s.scale,
-                               job->zero + s.scale, (float *)job->y + s.at);
+        job->codes->dequantize(s.n, (const char *)job->x + s.at * job->x_size, s.step,
+                               job->scale + s.scale, job->zero + s.scale, (float *)job->y + s.at);
     }
 }
 
