@@ -139,11 +139,10 @@ size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const st
     switch (way) {
     case OX_CONV_POINTWISE:
         return ox_dense_packed(t, c->in_channels, c->out_channels);
+    case OX_CONV_DEPTHWISE:
     case OX_CONV_SPREAD:
         if (OX_MUL_OVERFLOWS(taps, c->in_channels / c->groups, &taps))
             return SIZE_MAX;
-        return OX_MUL_OVERFLOWS(taps, c->out_channels, &all) ? SIZE_MAX : all;
-    case OX_CONV_DEPTHWISE:
         return OX_MUL_OVERFLOWS(taps, c->out_channels, &all) ? SIZE_MAX : all;
     case OX_CONV_ABREAST:
         return ox_conv_abreast_packed(t, c);

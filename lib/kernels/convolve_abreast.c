@@ -6,21 +6,30 @@
 #include "kernels/convolve_impl.h"
 #include "kernels/sizes.h"
 
-/* Time of a group's products for each output: a core that loads one vector a cycle does one product a cycle with one vector of columns,
- * almost two with two. */
-static double cost(const struct ox_compute *t, const struct ox_conv *c, size_t abreast)
+double ox_abreast_cost(const struct ox_compute *t, const struct ox_abreast *a, size_t abreast)
 {
-    const double vectors = abreast * c->out_channels > t->width ? 1.15 : 1;
-    return vectors * (double)ox_conv_abreast_taps(c, abreast) / (double)abreast;
+    const double vectors = abreast * a->cols > t->width ? 1.15 : 1;
+    return vectors * (double)(a->taps + (abreast - 1) * a->step) / (double)abreast;
+}
+
+size_t ox_abreast_best(const struct ox_compute *t, const struct ox_abreast *a)
+{
+    size_t best = 1;
+    for (size_t s = 2; s * a->cols <= t->nr; s++)
+        if (ox_abreast_cost(t, a, s) < ox_abreast_cost(t, a, best))
+            best = s;
+    return best;
+}
+
+static struct ox_abreast columns_of(const struct ox_conv *c)
+{
+    return (struct ox_abreast){c->out_channels, c->kernel[1], c->stride[1]};
 }
 
 size_t ox_conv_abreast(const struct ox_compute *t, const struct ox_conv *c)
 {
-    size_t best = 1;
-    for (size_t s = 2; s * c->out_channels <= t->nr; s++)
-        if (cost(t, c, s) < cost(t, c, best))
-            best = s;
-    return best;
+    const struct ox_abreast a = columns_of(c);
+    return ox_abreast_best(t, &a);
 }
 
 bool ox_conv_abreast_fits(const struct ox_compute *t, const struct ox_conv *c)
@@ -30,8 +39,10 @@ bool ox_conv_abreast_fits(const struct ox_compute *t, const struct ox_conv *c)
     if (c->transposed || c->planar || c->groups != 1 || c->dilation[1] != 1 ||
         c->out_channels == 0 || c->out_pixel != c->out_channels || !ox_conv_lines_fit(c))
         return false;
-    const size_t abreast = ox_conv_abreast(t, c);
-    return abreast > 1 && cost(t, c, abreast) < gain * cost(t, c, 1) && c->out[1] >= 2 * abreast &&
+    const struct ox_abreast a = columns_of(c);
+    const size_t abreast = ox_abreast_best(t, &a);
+    return abreast > 1 && ox_abreast_cost(t, &a, abreast) < gain * ox_abreast_cost(t, &a, 1) &&
+           c->out[1] >= 2 * abreast &&
            (c->in[1] + 2 * c->pad[1]) * c->in_channels * reach <= OX_CONV_NARROW_FLOATS;
 }
 

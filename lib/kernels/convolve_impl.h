@@ -40,6 +40,16 @@ void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct
                     size_t abreast, const float *packed, const float *in, float *out,
                     const struct ox_epilogue *end, float *work);
 
+/* Neighbouring outputs as columns of one product: columns and taps of a row that one has alone, and taps from one to the next. */
+struct ox_abreast {
+    size_t cols, taps, step;
+};
+/* Time of the products for each output: a core that loads one vector a cycle does one product a cycle with one vector of columns,
+ * almost two with two. */
+double ox_abreast_cost(const struct ox_compute *t, const struct ox_abreast *a, size_t abreast);
+/* How many cost the least. */
+size_t ox_abreast_best(const struct ox_compute *t, const struct ox_abreast *a);
+
 /* How many outputs should be columns of one product; 1: none. Depends on what stays when images have other sizes. */
 size_t ox_conv_abreast(const struct ox_compute *t, const struct ox_conv *c);
 bool ox_conv_abreast_fits(const struct ox_compute *t, const struct ox_conv *c);

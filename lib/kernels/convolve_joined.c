@@ -26,20 +26,9 @@ struct job {
     size_t in_batch, out_batch;
 };
 
-/* As ox_conv_abreast() for as many columns and taps. */
-static double cost(const struct ox_compute *t, size_t cols, size_t taps, size_t abreast)
+static struct ox_abreast columns_of(const struct job *j)
 {
-    const double vectors = abreast * cols > t->width ? 1.15 : 1;
-    return vectors * (double)(taps + abreast - 1) / (double)abreast;
-}
-
-static size_t best_abreast(const struct job *j)
-{
-    size_t best = 1;
-    for (size_t s = 2; s * j->cols <= j->t->nr; s++)
-        if (cost(j->t, j->cols, j->taps[1], s) < cost(j->t, j->cols, j->taps[1], best))
-            best = s;
-    return best;
+    return (struct ox_abreast){j->cols, j->taps[1], 1};
 }
 
 static struct job job_of(const struct ox_compute *t, const struct ox_conv *c, bool abreast)
@@ -53,8 +42,9 @@ static struct job job_of(const struct ox_compute *t, const struct ox_conv *c, bo
             c->out[axis] ? (c->out[axis] - 1 + c->pad[axis]) / c->stride[axis] + 1 - j.first[axis]
                          : 0;
     }
+    const struct ox_abreast columns = columns_of(&j);
     if (abreast)
-        j.abreast = best_abreast(&j);
+        j.abreast = ox_abreast_best(t, &columns);
     const size_t most = ox_least(BAND_FLOATS / j.cols, BAND_READ / c->in_channels);
     const size_t least = t->mr * j.abreast;
     j.band = ox_even_part(j.count[1], most > least ? most : least, j.abreast);
@@ -70,7 +60,8 @@ bool ox_conv_joined_abreast_fits(const struct ox_compute *t, const struct ox_con
     if (!ox_conv_joined_fits(t, c))
         return false;
     const struct job j = job_of(t, c, true);
-    return cost(t, j.cols, j.taps[1], j.abreast) < gain * cost(t, j.cols, j.taps[1], 1) &&
+    const struct ox_abreast columns = columns_of(&j);
+    return ox_abreast_cost(t, &columns, j.abreast) < gain * ox_abreast_cost(t, &columns, 1) &&
            j.count[1] >= 2 * j.abreast &&
            j.taps[0] * (j.taps[1] + j.abreast - 1) * c->in_channels <= t->depth_most;
 }

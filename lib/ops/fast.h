@@ -22,9 +22,9 @@ enum ox_status ox_fast_skip_norm(struct ox_run *r, struct ox_error *err);
 /* Pow of 2 and 3. */
 enum ox_status ox_fast_pow(struct ox_run *r, struct ox_error *err);
 /* Softmax and LogSoftmax, along one axis (13) or of all that follow (1). */
-/* y of x's shape; x is float32 and not empty. */
-void ox_fast_log_softmax(struct ox_run *r, const struct ox_tensor *x, unsigned axis, float *y);
 enum ox_status ox_fast_softmax(struct ox_run *r, struct ox_error *err);
+/* LogSoftmax along one axis into y of x's shape; x is float32 and not empty. */
+void ox_fast_log_softmax(struct ox_run *r, const struct ox_tensor *x, unsigned axis, float *y);
 /* LayerNormalization, RMSNormalization, SimplifiedLayerNormalization. */
 enum ox_status ox_fast_layer_norm(struct ox_run *r, struct ox_error *err);
 /* InstanceNormalization and GroupNormalization. */

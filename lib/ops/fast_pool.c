@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "kernels/dense.h"
-#include "kernels/folds.h"
 #include "ops/fast.h"
 #include "ops/window.h"
 
@@ -215,37 +214,4 @@ enum ox_status ox_fast_max_pool(struct ox_run *r, struct ox_error *err)
 enum ox_status ox_fast_average_pool(struct ox_run *r, struct ox_error *err)
 {
     return run_pools(r, false, err);
-}
-
-struct means {
-    const struct ox_fold *sum;
-    const float *in;
-    float *out;
-    size_t n; /* of a plane */
-};
-
-static void mean_task(void *arg, size_t from, size_t to)
-{
-    const struct means *m = arg;
-    for (size_t i = from; i < to; i++) {
-        double sum = 0;
-        m->sum->run(&sum, m->in + i * m->n, m->n, NULL);
-        m->out[i] = (float)(sum / (double)m->n);
-    }
-}
-
-enum ox_status ox_fast_global_average(struct ox_run *r, struct ox_error *err)
-{
-    const struct ox_folds *folds = ox_folds(ox_cpu());
-    const struct ox_tensor *x = ox_fast_in(r, 0);
-    if (!folds || !x || x->rank < 3 || !x->n)
-        return OX_UNSUPPORTED;
-    int64_t dims[OX_MOST_RANK];
-    for (unsigned d = 0; d < x->rank; d++)
-        dims[d] = d < 2 ? x->dims[d] : 1;
-    struct ox_tensor *y;
-    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
-    struct means m = {&folds->sum, x->data, y->data, x->n / y->n};
-    ox_fast_spread(r->env, y->n, m.n < 8192 ? 8192 / m.n : 1, 0.2 * (double)m.n, mean_task, &m);
-    return OX_OK;
 }

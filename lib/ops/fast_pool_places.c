@@ -1,9 +1,8 @@
-/* MaxPool with indices of float32 over one or two axes, and GlobalMaxPool: the first of the greatest, and NaN only where there is
- * nothing else, as the reference kernels have it. */
+/* MaxPool with indices of float32 over one or two axes: the first of the greatest, and NaN only where there is nothing else, as the
+ * reference kernel has it. */
 #include <math.h>
 #include <string.h>
 
-#include "kernels/bytes.h"
 #include "kernels/dense.h"
 #include "ops/fast.h"
 #include "ops/window.h"
@@ -121,49 +120,4 @@ enum ox_status ox_fast_max_pool_places(struct ox_run *r, struct ox_error *err)
     ox_spread(r->env, (size_t)(x->dims[0] * x->dims[1]), (double)y->n * (double)(w->taps + 4) * 40,
               pool_plane, &p);
     return ox_env_poll(r->env, err);
-}
-
-/* ---- GlobalMaxPool ---------------------------------------------------------------------------------------------- */
-
-struct maxima {
-    const struct ox_bytes *table;
-    const float *x;
-    float *y;
-    size_t n; /* of a plane */
-};
-
-/* Where the greatest is a zero the first of them is meant, whose sign may be another's; where it is an infinity all may have been
- * NaN. */
-static float first_greatest(const float *x, size_t n, float greatest)
-{
-    for (size_t i = 0; i < n; i++)
-        if (x[i] == greatest)
-            return x[i];
-    return x[n - 1];
-}
-
-static void find_maxima(void *arg, size_t from, size_t to)
-{
-    const struct maxima *m = arg;
-    for (size_t i = from; i < to; i++) {
-        const float *x = m->x + i * m->n;
-        float low = INFINITY, high = -INFINITY;
-        m->table->range(m->n, x, &low, &high);
-        m->y[i] = high == 0 || isinf(high) ? first_greatest(x, m->n, high) : high;
-    }
-}
-
-enum ox_status ox_fast_global_max(struct ox_run *r, struct ox_error *err)
-{
-    const struct ox_tensor *x = ox_fast_in(r, 0);
-    if (!x || x->rank < 3 || !x->n)
-        return OX_UNSUPPORTED;
-    int64_t dims[OX_MOST_RANK];
-    for (unsigned d = 0; d < x->rank; d++)
-        dims[d] = d < 2 ? x->dims[d] : 1;
-    struct ox_tensor *y;
-    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
-    struct maxima m = {ox_bytes(ox_cpu()), x->data, y->data, x->n / y->n};
-    ox_fast_spread(r->env, y->n, m.n < 8192 ? 8192 / m.n : 1, 0.2 * (double)m.n, find_maxima, &m);
-    return OX_OK;
 }

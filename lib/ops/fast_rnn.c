@@ -205,6 +205,18 @@ static void each_sequence(const struct direction *d, size_t step, void (*task)(v
     ox_parallel_awake(d->env, d->rnn->batch, task, &rest);
 }
 
+/* What the input adds to the gates of a sequence; NULL: it has ended. */
+static const float *input_of(const struct rest *rest, size_t b)
+{
+    const struct direction *d = rest->d;
+    const struct ox_rnn *rnn = d->rnn;
+    const size_t length = length_of(d, b);
+    if (rest->step >= length)
+        return NULL;
+    return d->from_input +
+           (time_of(d, length, rest->step) * rnn->batch + b) * n_gates[rnn->kind] * rnn->hidden;
+}
+
 /* a += peephole * c */
 static void peep(const struct direction *d, size_t n, float *a, const float *peephole,
                  const float *c, float *spare)
@@ -241,14 +253,14 @@ static void step_lstm(const struct direction *d, float *gate, float *h, float *c
 
 static void end_other(void *arg, size_t b)
 {
-    const struct rest *rest = arg;
-    const struct direction *d = rest->d;
+    const struct direction *d = ((const struct rest *)arg)->d;
     const struct ox_rnn *rnn = d->rnn;
-    const size_t n = rnn->hidden, g = n_gates[rnn->kind] * n, length = length_of(d, b);
-    if (rest->step >= length)
+    const float *input = input_of(arg, b);
+    const size_t n = rnn->hidden, g = n_gates[rnn->kind] * n;
+    if (!input)
         return;
     float *gate = d->gates + b * g;
-    add(d, g, gate, d->from_input + (time_of(d, length, rest->step) * rnn->batch + b) * g);
+    add(d, g, gate, input);
     if (rnn->kind == OX_RNN_LSTM) {
         step_lstm(d, gate, d->h + b * n, d->c + b * n, d->spare + b * n);
     } else {
@@ -266,14 +278,14 @@ static void step_other(const struct direction *d, size_t s)
 /* gate: z, r, h. The reset gate is applied before the hidden gate's product, or after it when linear_before_reset. */
 static void begin_gru(void *arg, size_t b)
 {
-    const struct rest *rest = arg;
-    const struct direction *d = rest->d;
+    const struct direction *d = ((const struct rest *)arg)->d;
     const struct ox_rnn *rnn = d->rnn;
-    const size_t n = rnn->hidden, g = 3 * n, both = 2 * n, length = length_of(d, b);
-    if (rest->step >= length)
+    const float *input = input_of(arg, b);
+    const size_t n = rnn->hidden, g = 3 * n, both = 2 * n;
+    if (!input)
         return;
     float *gate = d->gates + b * g;
-    add(d, both, gate, d->from_input + (time_of(d, length, rest->step) * rnn->batch + b) * g);
+    add(d, both, gate, input);
     activate(d, 0, gate, both);
     if (!rnn->linear_before_reset)
         times(d, n, gate + n, d->h + b * n, d->reset + b * n);
@@ -281,11 +293,11 @@ static void begin_gru(void *arg, size_t b)
 
 static void end_gru(void *arg, size_t b)
 {
-    const struct rest *rest = arg;
-    const struct direction *d = rest->d;
+    const struct direction *d = ((const struct rest *)arg)->d;
     const struct ox_rnn *rnn = d->rnn;
-    const size_t n = rnn->hidden, g = 3 * n, both = 2 * n, length = length_of(d, b);
-    if (rest->step >= length)
+    const float *input = input_of(arg, b);
+    const size_t n = rnn->hidden, g = 3 * n, both = 2 * n;
+    if (!input)
         return;
     float *gate = d->gates + b * g, *next = d->candidate + b * n, *h = d->h + b * n;
     if (rnn->linear_before_reset) {
@@ -293,7 +305,7 @@ static void end_gru(void *arg, size_t b)
             add(d, n, gate + both, d->bias + g + both);
         times(d, n, gate + n, gate + both, next);
     }
-    add(d, n, next, d->from_input + (time_of(d, length, rest->step) * rnn->batch + b) * g + both);
+    add(d, n, next, input + both);
     activate(d, 1, next, n);
     for (size_t k = 0; k < n; k++)
         h[k] = (1 - gate[k]) * next[k] + gate[k] * h[k];

@@ -4,6 +4,16 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+/* Numbers in the order of floats that are none of them NaN; zeros are one. */
+static inline uint32_t ox_key_order(float value)
+{
+    uint32_t bits;
+    value += 0.0f; /* of -0 it makes 0 */
+    memcpy(&bits, &value, sizeof bits);
+    return bits >> 31 ? ~bits : bits | 0x80000000u;
+}
 
 /* In ascending order, with `work` as large as the keys; the result is in one of both, which is returned. Those whose upper halves
  * are the same must stand in the order of their lower ones. */

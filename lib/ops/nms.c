@@ -42,14 +42,10 @@ static int by_score(const void *left, const void *right)
 
 /* ---- Order by keys of float32 scores ------------------------------------------------------------------------------ */
 
-/* Keys whose order is that of by_score(): the score's bits turned so that the best comes first, then the box. */
+/* Keys whose order is that of by_score(): the best comes first, then the box. */
 static uint64_t key_of(float score, size_t box)
 {
-    uint32_t bits;
-    score += 0.0f; /* of -0 it makes 0 */
-    memcpy(&bits, &score, sizeof bits);
-    bits = bits >> 31 ? bits : ~bits & 0x7FFFFFFFu;
-    return (uint64_t)(isnan(score) ? UINT32_MAX : bits) << 32 | (uint32_t)box;
+    return (uint64_t)(isnan(score) ? UINT32_MAX : ~ox_key_order(score)) << 32 | (uint32_t)box;
 }
 
 struct nms {

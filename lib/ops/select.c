@@ -174,11 +174,8 @@ enum { FEW = 24 }; /* so many that they are quicker inserted than sorted */
 /* Keys whose order is that of topk_before(). */
 static uint64_t topk_key(float value, size_t i, bool largest)
 {
-    uint32_t bits;
-    value += 0.0f; /* of -0 it makes 0 */
-    memcpy(&bits, &value, sizeof bits);
-    bits = value != value ? UINT32_MAX : bits >> 31 ? ~bits : bits | 0x80000000u;
-    return (uint64_t)(largest ? ~bits : bits) << 32 | i;
+    const uint32_t order = value != value ? UINT32_MAX : ox_key_order(value);
+    return (uint64_t)(largest ? ~order : order) << 32 | i;
 }
 
 /* Puts a key where it belongs in n sorted ones, the last of which gives way to it. */
