@@ -142,7 +142,7 @@ static int weight_axis(const struct ox_node *node, const struct ox_stored *weigh
     return weight->rank >= 2 ? (int)weight->rank - 1 : -1; /* the columns of the product */
 }
 
-/* Runtimes take scales a column of a matrix, not of a stack of matrices. */
+/* Runtimes take scales a column of a matrix, not of a stack of matrices. A single channel is the tensor. */
 static int axis_of(const struct ox_place *place, const struct ox_node *node,
                    const struct ox_value *weight)
 {
@@ -150,7 +150,8 @@ static int axis_of(const struct ox_place *place, const struct ox_node *node,
     if (!stored || (is_op(node, "MatMul") && stored->rank != 2))
         return -1;
     int axis = weight_axis(node, stored);
-    return axis < 0 ? -1 : ox_place_axis(place, weight, axis);
+    axis = axis < 0 ? -1 : ox_place_axis(place, weight, axis);
+    return axis >= 0 && stored->dims[axis] > 1 ? axis : -1;
 }
 
 /* Every use of the value is by one node, no output, no capture. */
