@@ -31,15 +31,16 @@ static bool add_attr(struct ox_strbuf *key, const struct ox_attr *attr)
     }
 }
 
-/* Small constants count by what is in them, where the model is written out: to run one its weights are read when needed. */
+/* Small constants count by what is in them; to run a model numbers alone, its weights are read when needed. */
 static void add_input(struct ox_rewrite *rw, struct ox_strbuf *key, const struct ox_value *value)
 {
     enum { SMALL = 64 };
-    const struct ox_stored *stored = value && !rw->to_run ? ox_rw_stored(rw, value) : NULL;
+    const struct ox_stored *stored = value ? ox_rw_stored(rw, value) : NULL;
+    const size_t most = rw->to_run ? 1 : SMALL;
     size_t n;
     const struct ox_tensor *tensor = stored && stored->dtype != OX_STRING &&
                                              ox_dims_count(stored->rank, stored->dims, &n) &&
-                                             n <= SMALL
+                                             n <= most
                                          ? ox_rw_const(rw, value)
                                          : NULL;
     ox_strbuf_putc(key, tensor ? 'c' : 'v');

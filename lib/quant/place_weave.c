@@ -184,8 +184,8 @@ static enum ox_status weave_constant(struct ox_place *place, struct ox_value *va
 }
 
 /* Of int8 activations onnxruntime on x86 has products where nothing else reads the same integers, for it makes uint8 of them then. A pair of
- * Q and DQ for each product, with constants of its own, or they were merged, costs little where what makes the value is in float anyway:
- * an operator on integers must write one value. */
+ * Q and DQ for each product, with constants of its own, or they were merged, costs little where what makes the value is in float anyway,
+ * for an operator on integers must write one value; and a sum in float costs less than the products behind it. */
 static bool is_parted(struct ox_place *place, const struct ox_value *value)
 {
     const struct ox_quant_options *options = place->q->options;
@@ -196,7 +196,9 @@ static bool is_parted(struct ox_place *place, const struct ox_value *value)
     if (options->compat_ort || options->format != OX_QUANT_QDQ || value->is_output ||
         ox_place_mark(place, value)->params.type != OX_INT8)
         return false;
-    for (size_t i = 0; maker && ox_quant_has_integers(maker) && i < maker->n_inputs; i++) {
+    if (!maker || !ox_quant_has_integers(maker) || strcmp(maker->op_type, "Add") == 0)
+        return true;
+    for (size_t i = 0; i < maker->n_inputs; i++) {
         if (maker->inputs[i] && ox_place_mark(place, maker->inputs[i])->kind)
             return false;
     }
