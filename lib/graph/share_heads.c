@@ -132,10 +132,9 @@ static bool find_origin(struct ox_rewrite *rw, const struct ox_value *value, boo
 static struct ox_value *in_blocks(struct ox_rewrite *rw, struct ox_node *attend,
                                   const struct origin *o)
 {
-    struct ox_value *shape =
-        ox_rw_ints(rw, attend->name, 4, (int64_t[]){0, 0, o->blocks, o->size});
-    struct ox_value *in[] = {o->x, shape}, *out = ox_rw_value(rw, attend->name, NULL);
-    if (!shape || !out || !ox_rw_insert(rw, attend, "Reshape", "", attend->name, in, 2, &out, 1))
+    struct ox_value *shape = ox_rw_ints(rw, o->x->name, 4, (int64_t[]){0, 0, o->blocks, o->size});
+    struct ox_value *in[] = {o->x, shape}, *out = ox_rw_value(rw, o->x->name, NULL);
+    if (!shape || !out || !ox_rw_insert(rw, attend, "Reshape", "", o->x->name, in, 2, &out, 1))
         return NULL;
     return out;
 }

@@ -44,8 +44,8 @@ static bool read_view(struct ox_run *r, size_t i, struct view *v)
     v->at.head = (size_t)every * step;
     v->at.batch = all * v->rows * v->size;
     v->from = (const float *)in->data + (size_t)first * step;
-    return heads == 0 || (heads > 0 && first >= 0 && every > 0 &&
-                          (uint64_t)(first + (heads - 1) * every) < all);
+    return heads == 0 ||
+           (heads > 0 && first >= 0 && every > 0 && (uint64_t)(first + (heads - 1) * every) < all);
 }
 
 /* Grows a dimension of 1, which then repeats. */
