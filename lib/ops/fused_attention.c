@@ -2,7 +2,8 @@
  *
  * q, k, v, y are [batch, heads, rows, size], or with q_rows_first, k_rows_first, v_rows_first, y_rows_first set [batch,
  * rows, heads, size]; `group` queries share a head of k and v; mask, if any, is broadcast against the scores, and the scores
- * against it, as Add does. */
+ * against it, as Add does. Where q_heads, k_heads or v_heads is set, the tensor has the heads of others too: those meant are that
+ * many from q_first on, each q_every-th. */
 #include "ops/attend_fast.h"
 #include "ops/fast.h"
 #include "ops/infer.h"
@@ -11,20 +12,40 @@
 struct view {
     size_t batch, heads, rows, size;
     struct ox_heads_step at;
+    const float *from;
 };
 
-static bool read_view(const struct ox_tensor *in, bool rows_first, struct view *v)
+/* The attributes of a factor. */
+struct names {
+    const char *rows_first, *heads, *first, *every;
+};
+
+static const struct names names_of[] = {{"q_rows_first", "q_heads", "q_first", "q_every"},
+                                        {"k_rows_first", "k_heads", "k_first", "k_every"},
+                                        {"v_rows_first", "v_heads", "v_first", "v_every"}};
+
+static bool read_view(struct ox_run *r, size_t i, struct view *v)
 {
+    const struct ox_tensor *in = ox_fast_in(r, i);
+    const struct names *names = &names_of[i];
+    const bool rows_first = ox_run_int(r, names->rows_first, 0) != 0;
     if (!in || in->rank != 4)
         return false;
+    const size_t all = (size_t)in->dims[rows_first ? 2 : 1];
+    const int64_t heads = ox_run_int(r, names->heads, 0);
+    const int64_t first = heads ? ox_run_int(r, names->first, 0) : 0;
+    const int64_t every = heads ? ox_run_int(r, names->every, 1) : 1;
     v->batch = (size_t)in->dims[0];
-    v->heads = (size_t)in->dims[rows_first ? 2 : 1];
+    v->heads = heads ? (size_t)heads : all;
     v->rows = (size_t)in->dims[rows_first ? 1 : 2];
     v->size = (size_t)in->dims[3];
-    v->at.row = rows_first ? v->heads * v->size : v->size;
-    v->at.head = rows_first ? v->size : v->rows * v->size;
-    v->at.batch = v->heads * v->rows * v->size;
-    return true;
+    v->at.row = rows_first ? all * v->size : v->size;
+    const size_t step = rows_first ? v->size : v->rows * v->size;
+    v->at.head = (size_t)every * step;
+    v->at.batch = all * v->rows * v->size;
+    v->from = (const float *)in->data + (size_t)first * step;
+    return heads == 0 ||
+           (heads > 0 && first >= 0 && every > 0 && (uint64_t)(first + (heads - 1) * every) < all);
 }
 
 /* Grows a dimension of 1, which then repeats. */
@@ -60,9 +81,7 @@ static enum ox_status run_attend(struct ox_run *r, struct ox_error *err)
     const struct ox_tensor *mask = ox_run_in(r, 3);
     struct view q, k, v;
     size_t group = (size_t)ox_run_int(r, "group", 1);
-    if (!read_view(ox_fast_in(r, 0), ox_run_int(r, "q_rows_first", 0), &q) ||
-        !read_view(ox_fast_in(r, 1), ox_run_int(r, "k_rows_first", 0), &k) ||
-        !read_view(ox_fast_in(r, 2), ox_run_int(r, "v_rows_first", 0), &v) || q.size != k.size ||
+    if (!read_view(r, 0, &q) || !read_view(r, 1, &k) || !read_view(r, 2, &v) || q.size != k.size ||
         k.rows != v.rows || k.heads != v.heads || k.heads * group != q.heads ||
         k.batch != q.batch || v.batch != q.batch)
         return ox_run_fail(r, err, OX_INPUT, "queries, keys and values do not fit each other");
@@ -73,9 +92,9 @@ static enum ox_status run_attend(struct ox_run *r, struct ox_error *err)
                          .keys = k.rows,
                          .depth = q.size,
                          .v_depth = v.size,
-                         .q = ox_fast_in(r, 0)->data,
-                         .k = ox_fast_in(r, 1)->data,
-                         .v = ox_fast_in(r, 2)->data,
+                         .q = q.from,
+                         .k = k.from,
+                         .v = v.from,
                          .q_at = q.at,
                          .k_at = k.at,
                          .v_at = v.at,
@@ -108,7 +127,10 @@ static void infer_attend(struct ox_infer *c)
         return;
     const bool from = ox_infer_int_attr(c, "q_rows_first", 0) != 0;
     const bool to = ox_infer_int_attr(c, "y_rows_first", 0) != 0;
-    const struct ox_expr *dims[4] = {q[0], q[from == to ? 1 : 2], q[from == to ? 2 : 1], v[3]};
+    const int64_t few = ox_infer_int_attr(c, "q_heads", 0);
+    const struct ox_expr *heads = few ? ox_infer_num(c, few) : q[from ? 2 : 1];
+    const struct ox_expr *rows = q[from ? 1 : 2];
+    const struct ox_expr *dims[4] = {q[0], to ? rows : heads, to ? heads : rows, v[3]};
     ox_infer_set_shape(c, 0, 4, dims);
 }
 

@@ -136,6 +136,72 @@ static const struct example examples[] = {
      {{4, {1, 2, 1, 4}}, {4, {1, 2, 5, 4}}, {4, {1, 2, 5, 4}}, {2, {6, 5}}},
      "Attend",
      "Softmax"},
+    {"heads of one product, part after part",
+     HEAD13 "g (float[B,5,24] x) => (float[B,5,2,4] y) "
+            "<int64[4] h = {0,5,2,4}, int64[3] parts = {8,8,8}, float c = {2}> {"
+            "q, k, v = Split<axis = 2>(x, parts) q4 = Reshape(q, h) k4 = Reshape(k, h) "
+            "v4 = Reshape(v, h) a = Transpose<perm = [0, 2, 1, 3]>(q4) "
+            "b = Transpose<perm = [0, 2, 3, 1]>(k4) w = Transpose<perm = [0, 2, 1, 3]>(v4) "
+            "s = MatMul(a, b) d = Div(s, c) p = Softmax<axis = -1>(d) o = MatMul(p, w) "
+            "y = Transpose<perm = [0, 2, 1, 3]>(o) }",
+     {{3, {2, 5, 24}}},
+     "Attend",
+     "Split"},
+    {"heads of one product, fewer of keys",
+     HEAD13 "g (float[B,5,32] x) => (float[B,4,5,4] y) <int64[4] hq = {0,5,4,4}, "
+            "int64[4] h = {0,5,2,4}, int64[3] parts = {16,8,8}, int64[1] two = {2}, "
+            "int64[5] many = {1,1,2,1,1}, int64[4] all = {0,4,5,4}> {"
+            "q, k, v = Split<axis = -1>(x, parts) q4 = Reshape(q, hq) k4 = Reshape(k, h) "
+            "v4 = Reshape(v, h) a = Transpose<perm = [0, 2, 1, 3]>(q4) "
+            "b = Transpose<perm = [0, 2, 1, 3]>(k4) w = Transpose<perm = [0, 2, 1, 3]>(v4) "
+            "b5 = Unsqueeze(b, two) bw = Expand(b5, many) br = Reshape(bw, all) "
+            "w5 = Unsqueeze(w, two) ww = Expand(w5, many) wr = Reshape(ww, all) "
+            "t = Transpose<perm = [0, 1, 3, 2]>(br) s = MatMul(a, t) "
+            "p = Softmax<axis = -1>(s) y = MatMul(p, wr) }",
+     {{3, {2, 5, 32}}},
+     "Attend",
+     "Split"},
+    {"heads of one product, a head's parts side by side",
+     HEAD13 "g (float[B,5,24] x) => (float[B,2,5,4] y) "
+            "<int64[4] h = {0,5,2,12}, int64[3] parts = {4,4,4}> {"
+            "x4 = Reshape(x, h) q, k, v = Split<axis = 3>(x4, parts) "
+            "a = Transpose<perm = [0, 2, 1, 3]>(q) b = Transpose<perm = [0, 2, 3, 1]>(k) "
+            "w = Transpose<perm = [0, 2, 1, 3]>(v) s = MatMul(a, b) "
+            "p = Softmax<axis = -1>(s) y = MatMul(p, w) }",
+     {{3, {2, 5, 24}}},
+     "Attend",
+     "Split"},
+    {"heads of one product, stacked and gathered",
+     HEAD13 "g (float[B,5,24] x) => (float[B,2,5,4] y) <int64[5] h = {0,5,3,2,4}, "
+            "int64 zero = {0}, int64 one = {1}, int64 last = {-1}> {"
+            "x5 = Reshape(x, h) t = Transpose<perm = [2, 0, 3, 1, 4]>(x5) "
+            "q = Gather(t, zero) k = Gather(t, one) v = Gather(t, last) "
+            "b = Transpose<perm = [0, 1, 3, 2]>(k) s = MatMul(q, b) "
+            "p = Softmax<axis = -1>(s) y = MatMul(p, v) }",
+     {{3, {2, 5, 24}}},
+     "Attend",
+     "Transpose"},
+    {"heads of one product, stacked and split",
+     HEAD13 "g (float[1,5,24] x) => (float[1,2,5,4] y) <int64[5] h = {1,5,3,2,4}, "
+            "int64[1] zero = {0}, int64[3] ones = {1,1,1}> {"
+            "x5 = Reshape(x, h) t = Transpose<perm = [2, 0, 3, 1, 4]>(x5) "
+            "q5, k5, v5 = Split<axis = 0>(t, ones) q = Squeeze(q5, zero) "
+            "k = Squeeze(k5, zero) v = Squeeze(v5, zero) "
+            "b = Transpose<perm = [0, 1, 3, 2]>(k) s = MatMul(q, b) "
+            "p = Softmax<axis = -1>(s) y = MatMul(p, v) }",
+     {{3, {1, 5, 24}}},
+     "Attend",
+     "Split"},
+    {"parts that begin within a head stay",
+     HEAD13 "g (float[B,5,26] x) => (float[B,2,5,4] y) <int64[4] h = {0,5,2,4}, "
+            "int64[4] parts = {8,2,8,8}> {"
+            "q, n, k, v = Split<axis = 2>(x, parts) q4 = Reshape(q, h) k4 = Reshape(k, h) "
+            "v4 = Reshape(v, h) a = Transpose<perm = [0, 2, 1, 3]>(q4) "
+            "b = Transpose<perm = [0, 2, 3, 1]>(k4) w = Transpose<perm = [0, 2, 1, 3]>(v4) "
+            "s = MatMul(a, b) p = Softmax<axis = -1>(s) y = MatMul(p, w) }",
+     {{3, {2, 5, 26}}},
+     NULL,
+     "Split"},
     {"probabilities that are an output stay",
      HEAD13 "g (float[1,2,3,4] q, float[1,2,5,4] k, float[1,2,5,4] v) "
             "=> (float[1,2,3,4] y, float[1,2,3,5] p) {"
