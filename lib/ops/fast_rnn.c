@@ -225,11 +225,12 @@ static void peep(const struct direction *d, size_t n, float *a, const float *pee
     add(d, n, a, spare);
 }
 
-/* gate: i, o, f, c */
+/* gate: i, o, f, c, in their order */
 static void step_lstm(const struct direction *d, float *gate, float *h, float *c, float *spare)
 {
-    const size_t n = d->rnn->hidden;
-    float *i = gate, *o = gate + n, *f = o + n, *g = f + n;
+    const size_t n = d->rnn->hidden, *at = d->rnn->gate_at;
+    float *i = gate + at[0] * n, *o = gate + at[1] * n, *f = gate + at[2] * n,
+          *g = gate + at[3] * n;
     if (d->peephole) {
         peep(d, n, i, d->peephole, c, spare);
         peep(d, n, f, d->peephole + 2 * n, c, spare);
@@ -275,7 +276,7 @@ static void step_other(const struct direction *d, size_t s)
     each_sequence(d, s, end_other);
 }
 
-/* gate: z, r, h. The reset gate is applied before the hidden gate's product, or after it when linear_before_reset. */
+/* gate: z and r in their order, h. The reset gate is applied before the hidden gate's product, or after it when linear_before_reset. */
 static void begin_gru(void *arg, size_t b)
 {
     const struct direction *d = ((const struct rest *)arg)->d;
@@ -288,7 +289,7 @@ static void begin_gru(void *arg, size_t b)
     add(d, both, gate, input);
     activate(d, 0, gate, both);
     if (!rnn->linear_before_reset)
-        times(d, n, gate + n, d->h + b * n, d->reset + b * n);
+        times(d, n, gate + rnn->gate_at[1] * n, d->h + b * n, d->reset + b * n);
 }
 
 static void end_gru(void *arg, size_t b)
@@ -300,15 +301,16 @@ static void end_gru(void *arg, size_t b)
     if (!input)
         return;
     float *gate = d->gates + b * g, *next = d->candidate + b * n, *h = d->h + b * n;
+    const float *z = gate + rnn->gate_at[0] * n, *reset = gate + rnn->gate_at[1] * n;
     if (rnn->linear_before_reset) {
         if (d->bias)
             add(d, n, gate + both, d->bias + g + both);
-        times(d, n, gate + n, gate + both, next);
+        times(d, n, reset, gate + both, next);
     }
     add(d, n, next, input + both);
     activate(d, 1, next, n);
     for (size_t k = 0; k < n; k++)
-        h[k] = (1 - gate[k]) * next[k] + gate[k] * h[k];
+        h[k] = (1 - z[k]) * next[k] + z[k] * h[k];
 }
 
 static void step_gru(const struct direction *d, size_t s)

@@ -113,7 +113,7 @@ static void dequantize(const struct ox_steps *job, const struct codes *codes, co
 static void apply(const struct ox_steps *job, const struct step *s, size_t from, size_t n,
                   const float *x, float *y)
 {
-    float other[ROWS_STRETCH];
+    _Alignas(64) float other[ROWS_STRETCH];
     if (s->kind == OX_STEP_UNARY) {
         s->unary(n, x, y, s->a, s->b);
     } else if (s->kind == OX_STEP_SOFTMAX) {
@@ -179,7 +179,7 @@ static void gather_rows(const struct ox_steps *job, size_t row, size_t rows, flo
 /* Elements [from, from + n): the result in `last`, which may lie where input 0 does, as it is written last; NULL: in the codes. */
 static void run_stretch(const struct ox_steps *job, size_t from, size_t n, float *last)
 {
-    float work[ROWS_STRETCH];
+    _Alignas(64) float work[ROWS_STRETCH]; /* vectors are not to lie in two lines */
     const float *x = job->part || job->from.is || job->table ? work : job->x + from;
     if (job->part && job->stretch % job->row == 0)
         gather_rows(job, from / job->row, n / job->row, work);

@@ -157,6 +157,16 @@ static enum ox_status check_parts(struct ox_run *r, const struct ox_rnn *rnn, st
     return OX_OK;
 }
 
+static void read_order(const struct ox_run *r, struct ox_rnn *rnn)
+{
+    const bool own = strcmp(r->node->domain, OX_OWN_DOMAIN) == 0;
+    const size_t gates = n_gates[rnn->kind];
+    size_t n = 0;
+    const int64_t *at = own ? ox_run_ints(r, OX_RNN_GATES, &n) : NULL;
+    for (size_t i = 0; i < gates; i++)
+        rnn->gate_at[i] = n == gates && at[i] >= 0 && at[i] < (int64_t)gates ? (size_t)at[i] : i;
+}
+
 enum ox_status ox_rnn_read(struct ox_run *r, enum ox_rnn_kind kind, struct ox_rnn *rnn,
                            struct ox_error *err)
 {
@@ -189,6 +199,7 @@ enum ox_status ox_rnn_read(struct ox_run *r, enum ox_rnn_kind kind, struct ox_rn
     rnn->input_forget = ox_run_int(r, "input_forget", 0) != 0;
     rnn->clip = (double)ox_run_float(r, "clip", 0);
     rnn->round_state = strcmp(r->node->op_type, "DynamicQuantizeLSTM") == 0;
+    read_order(r, rnn);
     OX_TRY(check_parts(r, rnn, err));
     return read_functions(r, rnn, err);
 }

@@ -35,8 +35,13 @@ struct ox_rnn {
     bool turned;      /* W and R are [directions, depth, gates * hidden], of 8 bits */
     bool round_state; /* the state, of all the batch, is quantized to 8 bits before its product */
     double clip;      /* 0: none */
+    size_t gate_at
+        [4]; /* where the standard's gates are in W, R and B: elsewhere in our own nodes (ops/ordered_rnn.c) */
     struct ox_activation functions[2][3];
 };
+
+/* The attribute that says where; of GRU the last gate is the last. */
+#define OX_RNN_GATES "gates"
 
 /* Inputs beyond those of LSTM that run_lstm() takes of DynamicQuantizeLSTM where products saturate (ox_run.saturating): codes of
  * X and their scale, W and R as that operator has them, [directions, depth, gates * hidden], with their scales. */

@@ -182,7 +182,8 @@ static bool takes(const struct ox_node *node, const struct ox_value *value)
     return false;
 }
 
-/* A constant that rewriting made lies nowhere else: where no other node takes it, it is given back. Graphs within nodes may. */
+/* A constant that rewriting made lies nowhere else, unless it is a view of a file: where no other node takes it, it is given back.
+ * Graphs within nodes may. */
 static void drop_made(struct ox_frame *frame, const struct ox_node *node, struct ox_value *value)
 {
     enum { LEAST = 1 << 16 };
@@ -198,6 +199,8 @@ static void drop_made(struct ox_frame *frame, const struct ox_node *node, struct
     for (size_t i = 0; i < graph->n_nodes; i++)
         if (graph->nodes[i] != node && takes(graph->nodes[i], value))
             return;
+    if ((*kept)->kind == OX_DATUM_TENSOR)
+        ox_mapping_forget((*kept)->tensor->data, bytes);
     ox_datum_release(*kept);
     *kept = NULL;
     frame->session->weights_bytes -= bytes;
