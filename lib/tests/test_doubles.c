@@ -11,7 +11,8 @@
 
 static double sigmoid(double x)
 {
-    return 1 / (1 + exp(-x));
+    const double e = exp(-fabs(x));
+    return (x < 0 ? e : 1) / (1 + e);
 }
 
 static long double long_sigmoid(long double x)
