@@ -2,12 +2,19 @@
 
 #include "kernels/code_rows_tmpl.h"
 
-const struct ox_codes *ox_codes(enum ox_cpu level, enum ox_dtype dtype)
+struct ox_codes ox_codes(enum ox_cpu level, enum ox_dtype dtype)
 {
+    const struct ox_codes *found = codes_find(dtype);
+    if (!found)
+        return (struct ox_codes){.dtype = dtype};
+    struct ox_codes c = *found;
 #if defined(__x86_64__)
     if (level >= OX_CPU_AVX2)
-        return ox_codes_avx2(dtype);
-#endif
+        c = *ox_codes_avx2(dtype);
+    if (level >= OX_CPU_AVX512 && c.quantize)
+        c.quantize = ox_quantize_row_avx512(dtype);
+#else
     (void)level;
-    return codes_find(dtype);
+#endif
+    return c;
 }

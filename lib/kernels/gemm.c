@@ -34,8 +34,8 @@ size_t ox_gemm_work(size_t m, size_t n, size_t k)
 #define NAME(x) x##_f64
 #include "kernels/gemm_tmpl.h"
 
-const struct ox_gemm_f32 ox_gemm_f32_c = {4, 8, tile_f32};
-const struct ox_gemm_f64 ox_gemm_f64_c = {4, 4, tile_f64};
+const struct ox_gemm_f32 ox_gemm_f32_c = {4, 8, OX_GEMM_KC, tile_f32};
+const struct ox_gemm_f64 ox_gemm_f64_c = {4, 4, OX_GEMM_KC, tile_f64};
 
 const struct ox_gemm_f32 *ox_gemm_f32(void)
 {
@@ -53,6 +53,17 @@ const struct ox_gemm_f64 *ox_gemm_f64(void)
         return &ox_gemm_f64_avx512;
     if (ox_cpu() >= OX_CPU_AVX2)
         return &ox_gemm_f64_avx2;
+#endif
+    return &ox_gemm_f64_c;
+}
+
+const struct ox_gemm_f64 *ox_gemm_f64_fused(void)
+{
+#if defined(__x86_64__)
+    if (ox_cpu() >= OX_CPU_AVX512)
+        return &ox_gemm_f64_fused_avx512;
+    if (ox_cpu() >= OX_CPU_AVX2)
+        return &ox_gemm_f64_fused_avx2;
 #endif
     return &ox_gemm_f64_c;
 }

@@ -4,7 +4,7 @@
  * right one in panels of `nr` columns. A tile is an mr x nr block of the result; the tile function is what an instruction set
  * replaces. The plain C table is always there and is what the others are tested against.
  *
- * Sums run over k in ascending order in blocks of OX_GEMM_KC, each block summed from zero and added to the result: one
+ * Sums run over k in ascending order in blocks of `depth`, each block summed from zero and added to the result: one
  * order, whatever the number of threads and wherever the result was split. */
 #ifndef OX_KERNELS_GEMM_H
 #define OX_KERNELS_GEMM_H
@@ -23,12 +23,13 @@ enum {
 /* tile: c[i * ldc + j] = (add ? c : 0) + sum over k of a[k * mr + i] * b[k * nr + j], for i < rows <= mr, j < cols <= nr. */
 struct ox_gemm_f32 {
     unsigned mr, nr;
+    unsigned depth; /* that is summed at once: at most OX_GEMM_KC */
     void (*tile)(size_t k, const float *a, const float *b, float *c, size_t ldc, unsigned rows,
                  unsigned cols, bool add);
 };
 
 struct ox_gemm_f64 {
-    unsigned mr, nr;
+    unsigned mr, nr, depth;
     void (*tile)(size_t k, const double *a, const double *b, double *c, size_t ldc, unsigned rows,
                  unsigned cols, bool add);
 };
@@ -36,6 +37,8 @@ struct ox_gemm_f64 {
 /* The kernels for this processor. */
 const struct ox_gemm_f32 *ox_gemm_f32(void);
 const struct ox_gemm_f64 *ox_gemm_f64(void);
+/* That rounds the sum with each product once, where the processor can: not the bits of plain C, and no less exact. */
+const struct ox_gemm_f64 *ox_gemm_f64_fused(void);
 /* Those in plain C. */
 extern const struct ox_gemm_f32 ox_gemm_f32_c;
 extern const struct ox_gemm_f64 ox_gemm_f64_c;
@@ -43,6 +46,8 @@ extern const struct ox_gemm_f64 ox_gemm_f64_c;
 extern const struct ox_gemm_f32 ox_gemm_f32_avx2;
 extern const struct ox_gemm_f64 ox_gemm_f64_avx2;
 extern const struct ox_gemm_f64 ox_gemm_f64_avx512;
+extern const struct ox_gemm_f64 ox_gemm_f64_fused_avx2;
+extern const struct ox_gemm_f64 ox_gemm_f64_fused_avx512;
 
 /* Elements that a left (right) block of that many rows (columns) takes when packed. */
 size_t ox_gemm_panels(size_t rows, size_t k, unsigned width);

@@ -134,8 +134,8 @@ void NAME(ox_gemm_run)(const struct GEMM *g, size_t m, size_t n, size_t k, const
         return;
     for (size_t nn = 0; nn < n; nn += OX_GEMM_NC) {
         size_t cols = n - nn < OX_GEMM_NC ? n - nn : OX_GEMM_NC;
-        for (size_t kk = 0; kk < k; kk += OX_GEMM_KC) {
-            size_t depth = k - kk < OX_GEMM_KC ? k - kk : OX_GEMM_KC;
+        for (size_t kk = 0; kk < k; kk += g->depth) {
+            size_t depth = k - kk < g->depth ? k - kk : g->depth;
             REAL *right = work;
             REAL *left = work + ox_gemm_panels(cols, depth, g->nr);
             NAME(ox_gemm_pack_right)

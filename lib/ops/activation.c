@@ -201,7 +201,7 @@ const struct ox_op ox_ops_activation[] = {
     {"", "Selu", 1, .infer = ox_rule_same, .run = run_selu_1},
     {"", "Selu", 6, .infer = ox_rule_same, .run = run_selu, .fast = ox_fast_unary},
     {"", "Shrink", 9, .infer = ox_rule_same, .run = run_shrink},
-    {"", "Sigmoid", 1, .infer = ox_rule_same, .run = run_sigmoid, .fast = ox_fast_unary},
+    {"", "Sigmoid", 1, OX_OP_DOUBLE, .infer = ox_rule_same, .run = run_sigmoid, .fast = ox_fast_unary},
     {"", "Softplus", 1, .infer = ox_rule_same, .run = run_softplus, .fast = ox_fast_unary},
     {"", "Softsign", 1, .infer = ox_rule_same, .run = run_softsign, .fast = ox_fast_unary},
     {"", "Swish", 24, .infer = ox_rule_same, .run = run_swish, .fast = ox_fast_unary},

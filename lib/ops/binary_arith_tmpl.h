@@ -43,11 +43,11 @@ static T N(floor_mod_of)(T x, T y)
 
 /* By zero: 0, as in numpy. The least number by -1 wraps. */
 #if T_BITS == 32 && T_SIGNED
-/* In double, where the quotient's distance to a whole number is never rounded away: vectors. */
-static T N(divide_of)(T x, T y)
+static void N(divide)(const struct ox_row *row, const void *arg)
 {
-    const double quotient = (double)x / (y == 0 ? (double)INFINITY : (double)y);
-    return (T)(quotient > T_MAX ? (double)T_MIN : quotient);
+    (void)arg;
+    ox_pairs(ox_cpu())->divide_i32(row->n, row->in[0], row->step[0], row->in[1], row->step[1],
+                                   row->out);
 }
 #else
 static T N(divide_of)(T x, T y)
@@ -60,6 +60,10 @@ static T N(divide_of)(T x, T y)
 #endif
     return (T)(x / y);
 }
+
+#define FN N(divide)
+#define OP(x, y) N(divide_of)((x), (y))
+#include "ops/binary_loop_tmpl.h"
 #endif
 
 static T N(trunc_mod_of)(T x, T y)
@@ -83,9 +87,6 @@ static T N(floor_mod_of)(T x, T y)
     return rest;
 }
 
-#define FN N(divide)
-#define OP(x, y) N(divide_of)((x), (y))
-#include "ops/binary_loop_tmpl.h"
 #define FN N(trunc_mod)
 #define OP(x, y) N(trunc_mod_of)((x), (y))
 #include "ops/binary_loop_tmpl.h"

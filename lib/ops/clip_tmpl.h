@@ -6,7 +6,7 @@
     const struct clip *bounds = arg;                                                               \
     const T low = bounds->min ? *(const T *)bounds->min : T_LOWEST;                                \
     const T high = bounds->max ? *(const T *)bounds->max : T_HIGHEST;
-#define OP(x) ((x) < low ? (low > high ? high : low) : (x) > high ? high : (x))
+#define OP(x) (((x) < low ? low : (x)) > high ? high : (x) < low ? low : (x))
 #include "ops/unary_loop_tmpl.h"
 #undef TI
 #undef TO

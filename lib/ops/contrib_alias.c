@@ -1,7 +1,7 @@
 /* Operators of com.microsoft that mean what one of the standard's means. */
 #include "ops/contrib.h"
+#include "ops/fast.h"
 #include "ops/infer.h"
-#include "ops/int8.h"
 #include "ops/rules.h"
 
 static enum ox_status run_dequantize_linear(struct ox_run *r, struct ox_error *err)
@@ -82,11 +82,11 @@ static void infer_pad(struct ox_infer *c)
 
 const struct ox_op ox_ops_contrib_alias[] = {
     {MS, "DequantizeLinear", 1, .infer = infer_dequantize_linear, .run = run_dequantize_linear,
-     .fast = ox_int8_dequantize},
+     .fast = ox_fast_dequantize},
     {MS, "GatherND", 1, OX_OP_HALF, .infer = infer_gather_nd, .run = run_gather_nd},
     {MS, "GridSample", 1, .infer = infer_grid_sample, .run = run_grid_sample},
     {MS, "Pad", 1, OX_OP_HALF, .infer = infer_pad, .run = run_pad},
     {MS, "QuantizeLinear", 1, .infer = infer_quantize_linear, .run = run_quantize_linear,
-     .fast = ox_int8_quantize},
+     .fast = ox_fast_quantize},
     {MS, "Trilu", 1, OX_OP_HALF, .infer = ox_rule_same, .run = run_trilu},
     {0}};

@@ -366,7 +366,7 @@ static void infer_packed_attention(struct ox_infer *c)
 
 const struct ox_op ox_ops_contrib_attention[] = {
     {MS, "Attention", 1, .infer = infer_contrib_attention, .run = run_contrib_attention,
-     .fast = ox_fast_projected_heads},
+     .fast = ox_fast_projected_heads, .prepare = ox_prepare_projected_heads},
     {MS, "PackedAttention", 1, .infer = infer_packed_attention, .run = run_packed_attention},
     {MS, "QAttention", 1, .infer = infer_qattention, .run = run_qattention},
     {0}};

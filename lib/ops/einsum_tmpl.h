@@ -7,14 +7,20 @@ static void NAME(gather)(const struct walk *outer, const struct walk *inner, con
     const T *from = data;
     T *out = result;
     size_t at[MOST_LABELS] = {0}, in[MOST_LABELS] = {0}, offset = 0;
-    for (size_t i = 0; i < outer->count; i++) {
-        T sum = 0;
+    struct walk blocks = *outer;
+    size_t lanes = 1; /* neighbours that are summed side by side, each in the same order as alone */
+    if (outer->n && outer->stride[outer->n - 1] == 1)
+        lanes = outer->size[--blocks.n];
+    for (size_t i = 0; i < outer->count; i += lanes) {
+        T *to = out + i;
         size_t place = offset;
+        for (size_t j = 0; j < lanes; j++)
+            to[j] = 0;
         for (size_t k = 0; k < inner->count; k++) {
-            sum += from[place];
+            for (size_t j = 0; j < lanes; j++)
+                to[j] += from[place + j];
             walk_next(inner, in, &place);
         }
-        out[i] = sum;
-        walk_next(outer, at, &offset);
+        walk_next(&blocks, at, &offset);
     }
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/pairs.h"
 #include "ops/broadcast.h"
 #include "ops/fast.h"
 #include "ops/kernel_tables.h"
@@ -216,14 +217,8 @@ enum pow_exponent { POW_SAME, POW_DOUBLE, POW_INT, POW_UINT };
 
 static void widen_exponent(const struct ox_tensor *y, enum pow_exponent kind, void *out)
 {
-    for (size_t i = 0; i < y->n; i++) {
-        if (kind == POW_DOUBLE)
-            ((double *)out)[i] = ox_tensor_get_double(y, i);
-        else if (y->dtype == OX_UINT64)
-            ((uint64_t *)out)[i] = ((const uint64_t *)y->data)[i];
-        else
-            ((int64_t *)out)[i] = ox_tensor_get_int(y, i);
-    }
+    const enum ox_dtype wide = kind == POW_DOUBLE ? OX_FLOAT64 : kind == POW_UINT ? OX_UINT64 : OX_INT64;
+    ox_elements_convert(wide, out, y->dtype, y->data, y->n, true);
 }
 
 static const struct ox_kernels pow_same_kernels = {{OX_KERNELS_FLOAT(pow_same)}};

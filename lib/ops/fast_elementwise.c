@@ -1,7 +1,9 @@
 /* Elementwise operators in float32 by the row kernels. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "kernels/doubles.h"
 #include "ops/broadcast.h"
 #include "ops/fast.h"
 
@@ -107,10 +109,38 @@ static enum ox_status run_unary(struct ox_run *r, enum ox_unary function, float 
     return OX_OK;
 }
 
+struct doubles_job {
+    ox_doubles *function;
+    const double *x;
+    double *y;
+};
+
+static void doubles_task(void *arg, size_t from, size_t to)
+{
+    const struct doubles_job *job = arg;
+    job->function(to - from, job->x + from, job->y + from);
+}
+
+static enum ox_status run_doubles(struct ox_run *r, const struct ox_tensor *x,
+                                  enum ox_unary function, struct ox_error *err)
+{
+    struct doubles_job job = {.function = ox_doubles_unary(ox_cpu(), function), .x = x->data};
+    struct ox_tensor *y;
+    if (!job.function)
+        return OX_UNSUPPORTED;
+    OX_TRY(ox_run_out_reuse(r, 0, 0, OX_FLOAT64, x->rank, x->dims, &y, err));
+    job.y = y->data;
+    ox_fast_spread(r->env, x->n, 8192, 2, doubles_task, &job);
+    return OX_OK;
+}
+
 enum ox_status ox_fast_unary(struct ox_run *r, struct ox_error *err)
 {
+    const struct ox_tensor *x = ox_run_in(r, 0);
     enum ox_unary function;
     float a, b;
+    if (x && x->dtype == OX_FLOAT64 && ox_fast_function(r->node, &function, &a, &b))
+        return run_doubles(r, x, function, err);
     if (!ox_fast_in(r, 0) || !ox_fast_function(r->node, &function, &a, &b))
         return OX_UNSUPPORTED;
     return run_unary(r, function, a, b, err);
@@ -254,16 +284,65 @@ static void cube(void *arg, size_t from, size_t to)
     }
 }
 
+/* e^(y log x) in double, for the positive; special values by the C library. */
+static void power_row(const struct ox_row *row, const void *arg)
+{
+    enum { BLOCK = 256 };
+    const float *x = row->in[0], *y = row->in[1];
+    float *out = row->out;
+    ox_doubles *const log_of = ox_doubles_unary(ox_cpu(), OX_UNARY_LOG);
+    ox_doubles *const exp_of = ox_doubles_unary(ox_cpu(), OX_UNARY_EXP);
+    double power[BLOCK];
+    (void)arg;
+    for (size_t at = 0; at < row->n; at += BLOCK) {
+        const size_t n = row->n - at < BLOCK ? row->n - at : BLOCK;
+        const float *base = x + at * row->step[0], *exponent = y + at * row->step[1];
+        unsigned special = 0;
+        for (size_t i = 0; i < n; i++)
+            power[i] = (double)base[i * row->step[0]];
+        log_of(n, power, power);
+        for (size_t i = 0; i < n; i++) {
+            const float b = base[i * row->step[0]], e = exponent[i * row->step[1]];
+            special |= !((b > 0) & (b <= FLT_MAX) & (e >= -FLT_MAX) & (e <= FLT_MAX));
+            power[i] *= (double)e;
+        }
+        exp_of(n, power, power);
+        for (size_t i = 0; i < n; i++)
+            out[at + i] = (float)power[i];
+        for (size_t i = 0; special && i < n; i++) {
+            const float b = base[i * row->step[0]], e = exponent[i * row->step[1]];
+            if (!(b > 0 && b <= FLT_MAX && e >= -FLT_MAX && e <= FLT_MAX))
+                out[at + i] = powf(b, e);
+        }
+    }
+}
+
+static enum ox_status run_powers(struct ox_run *r, const struct ox_tensor *const in[2],
+                                 struct ox_error *err)
+{
+    struct ox_broadcast b;
+    struct ox_tensor *out;
+    if (!ox_doubles_unary(ox_cpu(), OX_UNARY_LOG) || !ox_doubles_unary(ox_cpu(), OX_UNARY_EXP))
+        return OX_UNSUPPORTED;
+    OX_TRY(ox_broadcast_init(&b, r, 2, in, err));
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, b.rank, b.dims, &out, err));
+    const void *data[] = {in[0]->data, in[1]->data};
+    const size_t size[] = {sizeof(float), sizeof(float)};
+    ox_broadcast_run(&b, r->env, data, size, out->data, sizeof(float), power_row, NULL);
+    return OX_OK;
+}
+
 enum ox_status ox_fast_pow(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *power = ox_fast_in(r, 1), *x = ox_fast_in(r, 0);
-    if (!x || !power || power->n != 1 || power->rank > x->rank)
+    if (!x || !power)
         return OX_UNSUPPORTED;
-    float p = *(const float *)power->data;
-    if (p == 2)
+    const bool one = power->n == 1 && power->rank <= x->rank;
+    const float p = one ? *(const float *)power->data : 0;
+    if (one && p == 2)
         return run_unary(r, OX_UNARY_SQUARE, 0, 0, err);
-    if (p != 3)
-        return OX_UNSUPPORTED;
+    if (!one || p != 3)
+        return run_powers(r, (const struct ox_tensor *const[]){x, power}, err);
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
     struct cubing cubing = {x->data, y->data};

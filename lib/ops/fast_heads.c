@@ -134,6 +134,27 @@ enum ox_status ox_fast_multi_head(struct ox_run *r, struct ox_error *err)
 
 /* ---- Attention --------------------------------------------------------------------------------------------------- */
 
+/* Packs weights that are the same at every run. They stay as they were beside that: what the fast form declines reads them. */
+enum ox_status ox_prepare_projected_heads(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_compute *t = ox_compute(ox_cpu());
+    const struct ox_tensor *x = ox_fast_in(r, 0), *w = ox_fast_in(r, 1);
+    if (r->once || !r->fixed[1] || !x || !w || w->rank != 2 || !w->n)
+        return OX_OK;
+    const size_t k = (size_t)w->dims[0], n = (size_t)w->dims[1], floats = ox_dense_packed(t, k, n);
+    if (ox_dense_wants_unpacked(t, x->n / k, n, k, n, 1)) {
+        r->prepared->again = true; /* there may be more rows next time */
+        return OX_OK;
+    }
+    if (floats > SIZE_MAX / sizeof(float))
+        return OX_OK;
+    float *packed = ox_run_keep(r, floats * sizeof *packed, err);
+    if (!packed)
+        return err->status;
+    ox_dense_pack(t, r->env, k, n, w->data, OX_WEIGHT_F32, n, 1, packed);
+    return OX_OK;
+}
+
 enum ox_status ox_fast_projected_heads(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_fast_in(r, 0), *w = ox_fast_in(r, 1), *bias = ox_run_in(r, 2);
@@ -164,6 +185,7 @@ enum ox_status ox_fast_projected_heads(struct ox_run *r, struct ox_error *err)
                          .a = x->data,
                          .a_row = (size_t)x->dims[2],
                          .a_col = 1,
+                         .packed = ox_run_state(r),
                          .b = w->data,
                          .b_row = all,
                          .b_col = 1,

@@ -467,9 +467,9 @@ static enum ox_status run_compress(struct ox_run *r, struct ox_error *err)
 
     if (!index)
         return OX_NO_MEMORY;
-    for (size_t i = 0; i < condition->n; i++) {
-        if (keep[i])
-            index[kept++] = (int64_t)i;
+    for (size_t i = 0; i < condition->n; i++) { /* no branch on what cannot be foreseen */
+        index[kept] = (int64_t)i;
+        kept += keep[i] != 0;
     }
     dims[axis] = kept;
     OX_TRY(ox_run_out(r, 0, in->dtype, attr ? in->rank : 1, dims, &out, err));

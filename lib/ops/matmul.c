@@ -150,6 +150,7 @@ enum ox_status ox_matmul_run(struct ox_run *r, struct ox_matmul *mm, enum ox_dty
                            .m = mm->m,
                            .n = mm->n,
                            .k = mm->k,
+                           .fused = mm->fused,
                            .a = a,
                            .a_row = mm->k,
                            .a_col = 1,
@@ -165,14 +166,25 @@ enum ox_status ox_matmul_run(struct ox_run *r, struct ox_matmul *mm, enum ox_dty
     return ox_product_run(r, &p, err);
 }
 
-static enum ox_status run_matmul(struct ox_run *r, struct ox_error *err)
+static enum ox_status multiply(struct ox_run *r, bool fused, struct ox_error *err)
 {
     const struct ox_tensor *a = ox_run_in(r, 0), *b = ox_run_in(r, 1);
     struct ox_matmul mm;
     OX_TRY(ox_matmul_plan(r, a, b, &mm, err));
+    mm.fused = fused;
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, a->dtype, mm.rank, mm.dims, &y, err));
     return ox_matmul_run(r, &mm, y->dtype, a->data, b->data, y->data, err);
+}
+
+static enum ox_status run_matmul(struct ox_run *r, struct ox_error *err)
+{
+    return multiply(r, false, err);
+}
+
+static enum ox_status fast_matmul(struct ox_run *r, struct ox_error *err)
+{
+    return ox_run_in(r, 0)->dtype == OX_FLOAT64 ? multiply(r, true, err) : ox_fast_matmul(r, err);
 }
 
 /* ---- Gemm: alpha A' B' + beta C ---------------------------------------------------------------------------------- */
@@ -254,7 +266,7 @@ static int64_t scale_int(double sum)
 #define SIGNED int64_t
 #include "ops/matmul_tmpl.h"
 
-static enum ox_status run_gemm(struct ox_run *r, struct ox_error *err)
+static enum ox_status gemm(struct ox_run *r, bool fused, struct ox_error *err)
 {
     const struct ox_tensor *a = ox_run_in(r, 0), *b = ox_run_in(r, 1);
     if (a->rank != 2 || b->rank != 2)
@@ -283,6 +295,7 @@ static enum ox_status run_gemm(struct ox_run *r, struct ox_error *err)
                            .b_col = tb ? (size_t)k : 1,
                            .c = y->data,
                            .ldc = (size_t)n,
+                           .fused = fused,
                            .batches = 1};
     OX_TRY(ox_product_run(r, &p, err));
     float alpha = ox_run_float(r, "alpha", 1), beta = ox_run_float(r, "beta", 1);
@@ -304,14 +317,24 @@ static enum ox_status run_gemm(struct ox_run *r, struct ox_error *err)
     return OX_OK;
 }
 
+static enum ox_status run_gemm(struct ox_run *r, struct ox_error *err)
+{
+    return gemm(r, false, err);
+}
+
+static enum ox_status fast_gemm(struct ox_run *r, struct ox_error *err)
+{
+    return ox_run_in(r, 0)->dtype == OX_FLOAT64 ? gemm(r, true, err) : ox_fast_gemm(r, err);
+}
+
 const struct ox_op ox_ops_matmul[] = {
-    {"", "MatMul", 1, .infer = infer_matmul, .run = run_matmul, .fast = ox_fast_matmul},
-    {"", "MatMul", 9, .infer = infer_matmul, .run = run_matmul, .fast = ox_fast_matmul},
-    {"", "MatMul", 13, .infer = infer_matmul, .run = run_matmul, .fast = ox_fast_matmul},
+    {"", "MatMul", 1, OX_OP_DOUBLE, .infer = infer_matmul, .run = run_matmul, .fast = fast_matmul},
+    {"", "MatMul", 9, OX_OP_DOUBLE, .infer = infer_matmul, .run = run_matmul, .fast = fast_matmul},
+    {"", "MatMul", 13, OX_OP_DOUBLE, .infer = infer_matmul, .run = run_matmul, .fast = fast_matmul},
     {"", "Gemm", 1, .infer = infer_gemm, .run = run_gemm},
     {"", "Gemm", 6, .infer = infer_gemm, .run = run_gemm},
-    {"", "Gemm", 7, .infer = infer_gemm, .run = run_gemm, .fast = ox_fast_gemm},
-    {"", "Gemm", 9, .infer = infer_gemm, .run = run_gemm, .fast = ox_fast_gemm},
-    {"", "Gemm", 11, .infer = infer_gemm, .run = run_gemm, .fast = ox_fast_gemm},
-    {"", "Gemm", 13, .infer = infer_gemm, .run = run_gemm, .fast = ox_fast_gemm},
+    {"", "Gemm", 7, OX_OP_DOUBLE, .infer = infer_gemm, .run = run_gemm, .fast = fast_gemm},
+    {"", "Gemm", 9, OX_OP_DOUBLE, .infer = infer_gemm, .run = run_gemm, .fast = fast_gemm},
+    {"", "Gemm", 11, .infer = infer_gemm, .run = run_gemm, .fast = fast_gemm},
+    {"", "Gemm", 13, OX_OP_DOUBLE, .infer = infer_gemm, .run = run_gemm, .fast = fast_gemm},
     {0}};

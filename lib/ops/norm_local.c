@@ -1,7 +1,10 @@
 /* LRN and LpNormalization: each element by a norm over its neighbours on one axis. */
+#include <float.h>
 #include <math.h>
 
+#include "kernels/folds.h"
 #include "ops/broadcast.h"
+#include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"
@@ -128,9 +131,59 @@ static enum ox_status run_lp_norm(struct ox_run *r, struct ox_error *err)
     return over_axis(r, &j, axis, err);
 }
 
+/* ---- LpNormalization of float32 along the last axis ---------------------------------------------------------------- */
+
+struct row_job {
+    const struct ox_fold *fold;
+    const float *x;
+    float *y;
+    size_t n;
+    bool squares;
+};
+
+/* Sums in double, quotients in float. */
+static void norm_task(void *arg, size_t from, size_t to)
+{
+    const struct row_job *j = arg;
+    const struct ox_rows *rows = ox_fast_rows();
+    for (size_t row = from; row < to; row++) {
+        const float *x = j->x + row * j->n;
+        float *y = j->y + row * j->n;
+        double sum = 0;
+        j->fold->run(&sum, x, j->n, NULL);
+        const double norm = j->squares ? sqrt(sum) : sum;
+        const float by = (float)norm;
+        if (by >= FLT_MIN && by <= FLT_MAX)
+            rows->binary[OX_BINARY_DIV][OX_ROW_RIGHT_ONE](j->n, x, &by, y);
+        else
+            for (size_t i = 0; i < j->n; i++)
+                y[i] = norm == 0 ? 0 : (float)((double)x[i] / norm);
+    }
+}
+
+static enum ox_status fast_lp_norm(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_fast_in(r, 0);
+    const struct ox_folds *folds = ox_folds(ox_cpu());
+    const int64_t p = ox_run_int(r, "p", 2), axis = ox_run_int(r, "axis", -1);
+    if (!x || !x->n || !x->rank || !folds || (p != 1 && p != 2) ||
+        (axis != -1 && axis != (int64_t)x->rank - 1))
+        return OX_UNSUPPORTED;
+    struct ox_tensor *y;
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
+    struct row_job job = {.fold = p == 1 ? &folds->sum_of_abs : &folds->sum_of_squares,
+                          .x = x->data,
+                          .y = y->data,
+                          .n = (size_t)x->dims[x->rank - 1],
+                          .squares = p == 2};
+    ox_fast_spread(r->env, x->n / job.n, job.n >= 8192 ? 1 : 8192 / job.n, 0.4 * (double)job.n,
+                   norm_task, &job);
+    return OX_OK;
+}
+
 const struct ox_op ox_ops_norm_local[] = {
     {"", "LRN", 1, .infer = infer_same, .run = run_lrn},
     {"", "LRN", 13, .infer = infer_same, .run = run_lrn},
-    {"", "LpNormalization", 1, .infer = infer_same, .run = run_lp_norm},
-    {"", "LpNormalization", 22, .infer = infer_same, .run = run_lp_norm},
+    {"", "LpNormalization", 1, .infer = infer_same, .run = run_lp_norm, .fast = fast_lp_norm},
+    {"", "LpNormalization", 22, .infer = infer_same, .run = run_lp_norm, .fast = fast_lp_norm},
     {0}};

@@ -32,7 +32,9 @@ enum {
     /* Random without a seed attribute: never folded, never merged. */
     OX_OP_RANDOM = 8,
     /* What it makes depends on the very type of its inputs, or on how they are rounded: -O2 gives it 16-bit floats as such. */
-    OX_OP_ROUNDED = 32
+    OX_OP_ROUNDED = 32,
+    /* Its fast form has float64 too. */
+    OX_OP_DOUBLE = 64
 };
 
 struct ox_op {
@@ -42,7 +44,7 @@ struct ox_op {
     unsigned flags;
     void (*infer)(struct ox_infer *c);
     enum ox_status (*run)(struct ox_run *r, struct ox_error *err);
-    /* A faster form for -O2, used instead of `run` when every float among the inputs is float32 (16-bit floats of a row without
+    /* A faster form for -O2, used instead of `run` when every float among the inputs is float32 (or, with OX_OP_DOUBLE, float64; 16-bit floats of a row without
      * OX_OP_HALF were widened by then). It may decline a case by returning OX_UNSUPPORTED before it made an output: then
      * `run` serves. */
     enum ox_status (*fast)(struct ox_run *r, struct ox_error *err);

@@ -14,6 +14,7 @@ struct ox_product {
     void *c;
     size_t ldc;
     bool add;
+    bool fused; /* of float64: products need no rounding of their own (-O2) */
     size_t batches;
     const size_t *a_at, *b_at, *c_at; /* `batches` of them each; NULL: all 0 */
 };

@@ -67,6 +67,10 @@ enum ox_status ox_spread_scale(struct ox_run *r, const struct ox_tensor *x,
 
 void ox_spread_cut(struct ox_scale_spread *s)
 {
+    if (s->inner == 1 && s->block > 1 && s->axis % s->block == 0) { /* blocks one after another */
+        s->axis *= s->outer;
+        s->outer = 1;
+    }
     if (s->outer != 1 || s->axis != 1 || s->per_inner)
         return;
     s->axis = s->inner;
@@ -77,7 +81,7 @@ void ox_spread_cut(struct ox_scale_spread *s)
 
 struct ox_stretch ox_spread_next(const struct ox_scale_spread *p, size_t *from, size_t to)
 {
-    const size_t outer = *from / p->axis, i = *from % p->axis;
+    const size_t outer = p->outer == 1 ? 0 : *from / p->axis, i = *from - outer * p->axis;
     const size_t rows = p->axis - i < to - *from ? p->axis - i : to - *from; /* along the axis */
     const size_t scale = outer * p->per_outer + i / p->block * p->per_block;
     struct ox_stretch s = {

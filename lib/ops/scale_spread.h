@@ -20,7 +20,7 @@ struct ox_stretch {
 enum ox_status ox_spread_scale(struct ox_run *r, const struct ox_tensor *x,
                                const struct ox_tensor *scale, struct ox_scale_spread *spread,
                                struct ox_error *err);
-/* Makes rows of one element of a whole tensor with one scale, so that it can be cut too. */
+/* Makes rows of one element of a whole tensor with one scale, so that it can be cut too, and one row of rows of whole blocks. */
 void ox_spread_cut(struct ox_scale_spread *spread);
 /* The stretch that begins at *from, an index over outer x axis, which moves behind it, to `to` at most. */
 struct ox_stretch ox_spread_next(const struct ox_scale_spread *spread, size_t *from, size_t to);

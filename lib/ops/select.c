@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/dense.h"
+#include "kernels/folds.h"
 #include "ops/carry.h"
 #include "ops/kernel_tables.h"
 #include "ops/keys.h"
@@ -238,6 +239,23 @@ static const uint64_t *topk_keys(const float *row, const struct topk *t, uint64_
     }
 }
 
+/* The first alone; false: not found so. */
+static bool topk_one(const float *row, const struct topk *t, int64_t *place)
+{
+    const struct ox_folds *folds = t->k == 1 ? ox_folds(ox_cpu()) : NULL;
+    float best = row[0];
+    if (!folds)
+        return false;
+    (t->largest ? &folds->greatest : &folds->least)->run(&best, row, t->n, NULL);
+    if (best != best) /* there the last in order of smallest */
+        return false;
+    size_t i = 0;
+    while (row[i] != best)
+        i++;
+    *place = (int64_t)i;
+    return true;
+}
+
 static bool topk_by_keys(const struct topk *t)
 {
     return t->in->dtype == OX_FLOAT32 && t->n <= UINT32_MAX;
@@ -260,9 +278,11 @@ static void topk_task(void *arg, size_t which, size_t slot)
     }
     if (topk_by_keys(t)) {
         const float *x = (const float *)(const void *)row;
-        const uint64_t *keys = (t->k <= FEW ? topk_few : topk_keys)(x, t, (uint64_t *)order);
-        for (size_t j = 0; j < t->k; j++)
-            order[j] = (uint32_t)keys[j];
+        if (!topk_one(x, t, order)) {
+            const uint64_t *keys = (t->k <= FEW ? topk_few : topk_keys)(x, t, (uint64_t *)order);
+            for (size_t j = 0; j < t->k; j++)
+                order[j] = (uint32_t)keys[j];
+        }
     } else {
         t->row(row, t->n, t->k, t->largest, order);
     }

@@ -218,12 +218,14 @@ static bool is_last_use(const struct ox_run *r, size_t i)
 /* Whether every float that it was given is one that fast kernels know. */
 static bool fits_fast(const struct activation *a)
 {
+    const bool has_double = a->step->op->flags & OX_OP_DOUBLE;
     for (size_t i = 0; i < a->run.n_in; i++) {
         if (!a->in[i])
             continue;
         enum ox_dtype dtype = ox_datum_dtype(a->in[i]);
         if (a->in[i]->kind != OX_DATUM_TENSOR ||
-            (dtype != OX_FLOAT32 && (ox_dtype_is_float(dtype) || dtype == OX_COMPLEX64 ||
+            (dtype != OX_FLOAT32 && !(has_double && dtype == OX_FLOAT64) &&
+             (ox_dtype_is_float(dtype) || dtype == OX_COMPLEX64 ||
                                      dtype == OX_COMPLEX128 || dtype == OX_STRING)))
             return false;
     }

@@ -1,0 +1,58 @@
+/* The rows of pairs.h for compilers to make vectors of, and OX_PAIRS, which lists them; stamped once an instruction set. */
+#include <math.h>
+
+#define FN equal_f64
+#define T double
+#define TO uint8_t
+#define OP(x, y) ((x) == (y))
+#include "kernels/pair_row_tmpl.h"
+#define FN greater_f64
+#define T double
+#define TO uint8_t
+#define OP(x, y) ((x) > (y))
+#include "kernels/pair_row_tmpl.h"
+#define FN greater_equal_f64
+#define T double
+#define TO uint8_t
+#define OP(x, y) ((x) >= (y))
+#include "kernels/pair_row_tmpl.h"
+#define FN equal_i64
+#define T int64_t
+#define TO uint8_t
+#define OP(x, y) ((x) == (y))
+#include "kernels/pair_row_tmpl.h"
+#define FN greater_i64
+#define T int64_t
+#define TO uint8_t
+#define OP(x, y) ((x) > (y))
+#include "kernels/pair_row_tmpl.h"
+#define FN greater_equal_i64
+#define T int64_t
+#define TO uint8_t
+#define OP(x, y) ((x) >= (y))
+#include "kernels/pair_row_tmpl.h"
+
+/* In double, where the quotient's distance to a whole number is never rounded away. */
+static inline int32_t quotient(int32_t x, int32_t y)
+{
+    const double ratio = (double)x / (y == 0 ? (double)INFINITY : (double)y);
+    return (int32_t)(ratio > INT32_MAX ? (double)INT32_MIN : ratio);
+}
+
+#define FN divide_any
+#define T int32_t
+#define TO int32_t
+#define OP(x, y) quotient((x), (y))
+#include "kernels/pair_row_tmpl.h"
+
+static void divide_i32(size_t n, const int32_t *a, size_t a_step, const int32_t *b, size_t b_step,
+                       int32_t *y)
+{
+    divide_any(n, a, a_step, b, b_step, y);
+}
+
+#define OX_PAIRS                                                                                   \
+    {                                                                                              \
+        {equal_f64, greater_f64, greater_equal_f64}, {equal_i64, greater_i64, greater_equal_i64},  \
+            divide_i32                                                                             \
+    }

@@ -1,0 +1,200 @@
+/* Loops without branches, of which the compiler makes vectors; every fma() is one instruction. Coefficients: fits of our own through
+ * Chebyshev's nodes, made with 300 bits; none is further off than a tenth of the last place. */
+#include "kernels/doubles.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/inline.h"
+
+/* A double whose last bit is 1: what is added to it is rounded to an integer, which its last bits then hold. */
+#define WHOLE 0x1.8p52
+static const double log2_e = 0x1.71547652b82fep+0;
+static const double ln_2 = 0x1.62e42fee00000p-1, ln_2_rest = 0x1.a39ef35793c76p-33;
+
+INLINE int64_t bits_of(double x)
+{
+    int64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+INLINE double of_bits(int64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* The integer that `shifted`, a sum with WHOLE, holds. */
+INLINE int64_t whole_of(double shifted)
+{
+    return bits_of(shifted) - bits_of(WHOLE);
+}
+
+/* 2^n for n of [-1022, 1023]. */
+INLINE double power_of_2(int64_t n)
+{
+    return of_bits((int64_t)((uint64_t)(n + 1023) << 52));
+}
+
+INLINE double within(double x, double low, double high)
+{
+    x = x < low ? low : x;
+    return x > high ? high : x;
+}
+
+/* e^r - 1 for |r| <= ln 2 / 2. */
+INLINE double expm1_near_0(double r)
+{
+    double q = 0x1.1f93c3f571f8bp-29;
+    q = fma(q, r, 0x1.af4e92f218a2dp-26);
+    q = fma(q, r, 0x1.27e4c9a8b2254p-22);
+    q = fma(q, r, 0x1.71de01dfe8c72p-19);
+    q = fma(q, r, 0x1.a01a01ad7b50bp-16);
+    q = fma(q, r, 0x1.a01a01ac01d3bp-13);
+    q = fma(q, r, 0x1.6c16c16c152dfp-10);
+    q = fma(q, r, 0x1.11111111100acp-7);
+    q = fma(q, r, 0x1.5555555555557p-5);
+    q = fma(q, r, 0x1.5555555555557p-3);
+    q = fma(q, r, 0.5);
+    return fma(r * r, q, r);
+}
+
+/* 2^n in two steps, so that only the last of them leaves what a double holds. */
+INLINE double exp_of(double x)
+{
+    const double c = within(x, -746, 710);
+    const double shifted = fma(c, log2_e, WHOLE), n = shifted - WHOLE;
+    const double r = fma(-n, ln_2_rest, fma(-n, ln_2, c));
+    const int64_t whole = whole_of(shifted), half = whole_of(fma(n, 0.5, WHOLE));
+    return (1 + expm1_near_0(r)) * power_of_2(half) * power_of_2(whole - half);
+}
+
+/* e / (e + 2) with e = e^2|x| - 1; 1 to the last bit from 20 on. */
+INLINE double tanh_of(double x)
+{
+    const double c = 2 * fabs(within(x, -20, 20));
+    const double shifted = fma(c, log2_e, WHOLE), n = shifted - WHOLE;
+    const double r = fma(-n, ln_2_rest, fma(-n, ln_2, c)), power = power_of_2(whole_of(shifted));
+    const double e = fma(expm1_near_0(r), power, power - 1);
+    return copysign(e / (e + 2), x);
+}
+
+INLINE double sigmoid_of(double x)
+{
+    const double e = exp_of(-fabs(x));
+    return (x < 0 ? e : 1) / (1 + e);
+}
+
+/* x = 2^k m with m in [sqrt(1/2), sqrt(2)), and of f = m - 1 and s = f / (2 + f) log m = f - (f^2 / 2 - s (f^2 / 2 + R(s^2))). */
+INLINE double log_of(double x)
+{
+    const double least = 0x1p-1022, root_half = 0x1.6a09e667f3bcdp-1;
+    const double up = x < least ? x * 0x1p54 : x;
+    const uint64_t moved = (uint64_t)(bits_of(up) - bits_of(root_half) + bits_of(1));
+    const uint64_t exponent = moved >> 52;
+    const double above = of_bits((int64_t)(exponent | (uint64_t)bits_of(0x1p52)));
+    const double k = above - (0x1p52 + 1023) - (x < least ? 54 : 0);
+    const double f = of_bits(bits_of(up) - (int64_t)(exponent << 52) + bits_of(1)) - 1;
+    const double s = f / (2 + f), z = s * s, half = 0.5 * f * f;
+    double q = 0x1.2b584aae7ca60p-3;
+    q = fma(q, z, 0x1.39fe6065427bep-3);
+    q = fma(q, z, 0x1.7462b4ab2efa4p-3);
+    q = fma(q, z, 0x1.c71c62e5800a0p-3);
+    q = fma(q, z, 0x1.2492492df148dp-2);
+    q = fma(q, z, 0x1.99999999952e2p-2);
+    q = fma(q, z, 0x1.5555555555558p-1);
+    double y = fma(k, ln_2, f - (half - fma(s, fma(q, z, half), k * ln_2_rest)));
+    y = x == INFINITY ? x : y;
+    y = x == 0 ? -INFINITY : y;
+    return x >= 0 ? y : x < 0 ? NAN : x;
+}
+
+/* The sine (turn 0) or cosine (turn 1) for |x| <= 2^20: n quarter turns and |r| <= pi / 4. */
+INLINE double wave_of(double x, int64_t turn)
+{
+    const double shifted = fma(x, 0x1.45f306dc9c883p-1, WHOLE), n = shifted - WHOLE;
+    double r = fma(-n, 0x1.921fb54442d18p+0, x);
+    r = fma(-n, 0x1.1a62633145c06p-54, r);
+    r = fma(-n, 0x1.c1cd129024e08p-107, r);
+    const double z = r * r;
+    double s = -0x1.ab17d404de552p-41, c = 0x1.ab785b009f5f4p-45;
+    s = fma(s, z, 0x1.61217f0b800d4p-33);
+    c = fma(c, z, -0x1.9394ba0cd6c33p-37);
+    s = fma(s, z, -0x1.ae645412c560cp-26);
+    c = fma(c, z, 0x1.1eed8deb97a95p-29);
+    s = fma(s, z, 0x1.71de3a546095bp-19);
+    c = fma(c, z, -0x1.27e4fb7712d65p-22);
+    s = fma(s, z, -0x1.a01a01a019938p-13);
+    c = fma(c, z, 0x1.a01a01a019d0ap-16);
+    s = fma(s, z, 0x1.1111111111110p-7);
+    c = fma(c, z, -0x1.6c16c16c16c16p-10);
+    s = fma(s, z, -0x1.5555555555555p-3);
+    c = fma(c, z, 0x1.5555555555555p-5);
+    const double sine = z == 0 ? r : fma(r * z, s, r); /* -0 stays */
+    const double cosine = fma(z * z, c, fma(-0.5, z, 1));
+    const int64_t quarter = whole_of(shifted) + turn;
+    const double wave = (quarter & 1) ? cosine : sine;
+    return of_bits(bits_of(wave) ^ (int64_t)((uint64_t)(quarter & 2) << 62));
+}
+
+#define FN exps
+#define OP exp_of
+#include "kernels/double_row_tmpl.h"
+#define FN logs
+#define OP log_of
+#include "kernels/double_row_tmpl.h"
+#define FN tanhs
+#define OP tanh_of
+#include "kernels/double_row_tmpl.h"
+#define FN sigmoids
+#define OP sigmoid_of
+#include "kernels/double_row_tmpl.h"
+#define FN floors
+#define OP floor
+#include "kernels/double_row_tmpl.h"
+#define FN ceils
+#define OP ceil
+#include "kernels/double_row_tmpl.h"
+#define FN rounds
+#define OP rint
+#include "kernels/double_row_tmpl.h"
+
+/* Of |x| <= 2^20 by vectors, a block at a time; of the others, where there are any, by the C library. */
+INLINE void waves(size_t n, const double *x, double *y, int64_t turn, double (*far)(double))
+{
+    enum { BLOCK = 256 };
+    double block[BLOCK];
+    for (size_t at = 0; at < n; at += BLOCK) {
+        const size_t part = n - at < BLOCK ? n - at : BLOCK;
+        int64_t n_far = 0;
+        for (size_t i = 0; i < part; i++) {
+            block[i] = wave_of(x[at + i], turn);
+            n_far += !(fabs(x[at + i]) <= 0x1p20);
+        }
+        for (size_t i = 0; n_far && i < part; i++)
+            if (!(fabs(x[at + i]) <= 0x1p20))
+                block[i] = far(x[at + i]);
+        memcpy(y + at, block, part * sizeof *block);
+    }
+}
+
+static void sines(size_t n, const double *x, double *y)
+{
+    waves(n, x, y, 0, sin);
+}
+
+static void cosines(size_t n, const double *x, double *y)
+{
+    waves(n, x, y, 1, cos);
+}
+
+ox_doubles *ox_doubles_avx2(enum ox_unary function)
+{
+    static ox_doubles *const functions[OX_UNARIES] = {
+        [OX_UNARY_CEIL] = ceils,       [OX_UNARY_COS] = cosines, [OX_UNARY_EXP] = exps,
+        [OX_UNARY_FLOOR] = floors,     [OX_UNARY_LOG] = logs,    [OX_UNARY_ROUND] = rounds,
+        [OX_UNARY_SIGMOID] = sigmoids, [OX_UNARY_SIN] = sines,   [OX_UNARY_TANH] = tanhs};
+    return functions[function];
+}

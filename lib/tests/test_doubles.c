@@ -1,0 +1,169 @@
+/* Elementary functions of doubles against the C library's in more bits, pairs against plain C. */
+#include <check.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels/doubles.h"
+#include "kernels/pairs.h"
+#include "tests/guarded.h"
+#include "tests/run_suite.h"
+
+static double sigmoid(double x)
+{
+    const double e = exp(-fabs(x));
+    return (x < 0 ? e : 1) / (1 + e);
+}
+
+static long double long_sigmoid(long double x)
+{
+    return 1 / (1 + expl(-x));
+}
+
+static const struct {
+    enum ox_unary function;
+    double (*of)(double);
+    long double (*exact)(long double);
+    double from, to, ulps;
+} cases[] = {
+    {OX_UNARY_EXP, exp, expl, -750, 712, 2},
+    {OX_UNARY_EXP, exp, expl, -1, 1, 2},
+    {OX_UNARY_LOG, log, logl, 0, 4, 2},
+    {OX_UNARY_LOG, log, logl, 0.7, 1.42, 2},
+    {OX_UNARY_LOG, log, logl, 0, 1e-307, 2},
+    {OX_UNARY_LOG, log, logl, 0, DBL_MAX, 2},
+    {OX_UNARY_TANH, tanh, tanhl, -22, 22, 3},
+    {OX_UNARY_TANH, tanh, tanhl, -1e-3, 1e-3, 3},
+    {OX_UNARY_SIGMOID, sigmoid, long_sigmoid, -750, 40, 3},
+    {OX_UNARY_SIGMOID, sigmoid, long_sigmoid, -4, 4, 3},
+    {OX_UNARY_SIN, sin, sinl, -10, 10, 2},
+    {OX_UNARY_SIN, sin, sinl, -1.2e6, 1.2e6, 2},
+    {OX_UNARY_COS, cos, cosl, -10, 10, 2},
+    {OX_UNARY_COS, cos, cosl, -1.2e6, 1.2e6, 2},
+    {OX_UNARY_FLOOR, floor, floorl, -100, 100, 0},
+    {OX_UNARY_CEIL, ceil, ceill, -100, 100, 0},
+    {OX_UNARY_ROUND, rint, rintl, -100, 100, 0},
+};
+
+static double place_of(double x)
+{
+    int exponent;
+    frexp(x, &exponent);
+    return ldexp(1, exponent - 53 < -1074 ? -1074 : exponent - 53);
+}
+
+START_TEST(functions_are_within_their_bounds)
+{
+    enum { N = 5003 };
+    static double x[N], y[N];
+    struct dice d = {(uint64_t)_i + 1};
+    ox_doubles *const function = ox_doubles_unary(ox_cpu_probe(), cases[_i].function);
+    ck_assert(!ox_doubles_unary(OX_CPU_C, cases[_i].function));
+    if (!function)
+        return;
+    for (size_t i = 0; i < N; i++)
+        y[i] = x[i] = cases[_i].from + (cases[_i].to - cases[_i].from) *
+                                           ((double)(dice_next(&d) >> 11) * 0x1p-53);
+    function(N, y, y); /* in place */
+    for (size_t i = 0; i < N; i++) {
+        const long double exact = cases[_i].exact((long double)x[i]);
+        const double want = (double)exact;
+        if (isinf(want))
+            ck_assert_msg(y[i] == want, "%a: %a, not %a", x[i], y[i], want);
+        else
+            ck_assert_msg(fabsl((long double)y[i] - exact) <=
+                              (long double)(cases[_i].ulps * place_of(want)),
+                          "%a: %a, not %a", x[i], y[i], want);
+    }
+}
+END_TEST
+
+START_TEST(special_values_are_the_libraries)
+{
+    static const double x[] = {0,          -0.0,        INFINITY, -INFINITY, NAN,    5e-324, -5e-324,
+                               DBL_MIN,    -DBL_MIN,    1,        -1,        709.78, 709.79, -745.13,
+                               -745.2,     DBL_MAX,     -DBL_MAX, 0.5,       -0.5,   1.5,    1e22,
+                               1048576.25, -1048576.25, 2.5};
+    double y[sizeof x / sizeof *x];
+    ox_doubles *const function = ox_doubles_unary(ox_cpu_probe(), cases[_i].function);
+    if (!function)
+        return;
+    for (size_t n = 1; n <= sizeof x / sizeof *x; n++) { /* vectors, and what is left of them */
+        function(n, x, y);
+        for (size_t i = 0; i < n; i++) {
+            const double want = cases[_i].of(x[i]);
+            if (isnan(want))
+                ck_assert(isnan(y[i]));
+            else if (isinf(want) || want == 0)
+                ck_assert_msg(y[i] == want && !signbit(y[i]) == !signbit(want), "%a: %a, not %a",
+                              x[i], y[i], want);
+            else
+                ck_assert_msg(fabs(y[i] - want) <= 4 * place_of(want), "%a: %a, not %a", x[i], y[i],
+                              want);
+        }
+    }
+}
+END_TEST
+
+static int64_t drawn(struct dice *d)
+{
+    static const int64_t extremes[] = {INT64_MIN, INT64_MAX, INT32_MIN, INT32_MAX, -1, 0, 1};
+    return dice_between(d, 0, 1) ? extremes[dice_between(d, 0, 6)]
+                                 : (int64_t)dice_between(d, 0, 4) - 2;
+}
+
+START_TEST(pairs_are_those_of_plain_c)
+{
+    enum { N = 77 };
+    struct dice d = {(uint64_t)_i * 31 + 7};
+    const struct ox_pairs *plain = ox_pairs(OX_CPU_C), *best = ox_pairs(ox_cpu_probe());
+    const size_t n = dice_between(&d, 1, N), a_step = _i & 1, b_step = _i >> 1 & 1;
+    int64_t a[N], b[N];
+    double x[N], y[N];
+    int32_t p[N], q[N], quotients[2][N];
+    uint8_t flags[2][N];
+    for (size_t i = 0; i < n; i++) {
+        a[i] = drawn(&d);
+        b[i] = drawn(&d);
+        p[i] = (int32_t)a[i];
+        q[i] = (int32_t)b[i];
+        x[i] = a[i] == INT64_MIN ? NAN : a[i] == INT64_MAX ? INFINITY : (double)a[i] * -0.0 + (double)a[i];
+        y[i] = b[i] == INT64_MIN ? NAN : b[i] == INT64_MAX ? INFINITY : (double)b[i];
+    }
+    for (unsigned order = 0; order < OX_PAIR_ORDERS; order++) {
+        plain->compare_i64[order](n, a, a_step, b, b_step, flags[0]);
+        best->compare_i64[order](n, a, a_step, b, b_step, flags[1]);
+        ck_assert_mem_eq(flags[0], flags[1], n);
+        plain->compare_f64[order](n, x, a_step, y, b_step, flags[0]);
+        best->compare_f64[order](n, x, a_step, y, b_step, flags[1]);
+        ck_assert_mem_eq(flags[0], flags[1], n);
+        for (size_t i = 0; i < n; i++) {
+            const double left = x[i * a_step], right = y[i * b_step];
+            ck_assert_uint_eq(flags[1][i], order == OX_PAIR_EQUAL     ? left == right
+                                           : order == OX_PAIR_GREATER ? left > right
+                                                                      : left >= right);
+        }
+    }
+    plain->divide_i32(n, p, a_step, q, b_step, quotients[0]);
+    best->divide_i32(n, p, a_step, q, b_step, quotients[1]);
+    ck_assert_mem_eq(quotients[0], quotients[1], n * sizeof **quotients);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t left = p[i * a_step], right = q[i * b_step];
+        const int64_t want = right == 0 ? 0 : left / right;
+        ck_assert_int_eq(quotients[1][i], want > INT32_MAX ? INT32_MIN : want);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("doubles");
+    TCase *all = tcase_create("all");
+    tcase_add_loop_test(all, functions_are_within_their_bounds, 0,
+                        (int)(sizeof cases / sizeof *cases));
+    tcase_add_loop_test(all, special_values_are_the_libraries, 0,
+                        (int)(sizeof cases / sizeof *cases));
+    tcase_add_loop_test(all, pairs_are_those_of_plain_c, 0, 200);
+    suite_add_tcase(suite, all);
+    return run_suite(suite);
+}
