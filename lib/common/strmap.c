@@ -32,7 +32,7 @@ static void sip_round(uint64_t v[4])
 
 /* SipHash-1-3 (Aumasson and Bernstein): names come from files that may be made to collide, and simple multiplying hashes
  * have pairs of keys that collide under every seed. */
-static uint64_t hash_key(const char *key, size_t n, uint64_t seed)
+uint64_t ox_strmap_hash(const char *key, size_t n, uint64_t seed)
 {
     uint64_t second = rotate(seed, 32) * 0x9E3779B97F4A7C15u;
     uint64_t v[4] = {seed ^ 0x736F6D6570736575u, second ^ 0x646F72616E646F6Du,
@@ -130,7 +130,7 @@ uint32_t ox_strmap_find(const struct ox_strmap *map, const char *key, size_t n)
     if (!map->n)
         return OX_STRMAP_NONE;
     const struct ox_strmap_entry *entry =
-        &map->entries[slot_of(map, key, n, hash_key(key, n, map->seed))];
+        &map->entries[slot_of(map, key, n, ox_strmap_hash(key, n, map->seed))];
     return entry->key ? entry->value : OX_STRMAP_NONE;
 }
 
@@ -138,7 +138,7 @@ bool ox_strmap_add(struct ox_strmap *map, const char *key, size_t n, uint32_t *v
 {
     if (map->n >= most_at(map->capacity) && !grow(map, map->capacity ? map->capacity * 2 : 16))
         return false;
-    uint64_t hash = hash_key(key, n, map->seed);
+    uint64_t hash = ox_strmap_hash(key, n, map->seed);
     struct ox_strmap_entry *entry = &map->entries[slot_of(map, key, n, hash)];
     bool fresh = !entry->key;
     if (fresh) {
@@ -156,7 +156,7 @@ void ox_strmap_remove(struct ox_strmap *map, const char *key, size_t n)
     if (!map->n)
         return;
     size_t mask = map->capacity - 1;
-    size_t hole = slot_of(map, key, n, hash_key(key, n, map->seed));
+    size_t hole = slot_of(map, key, n, ox_strmap_hash(key, n, map->seed));
     if (!map->entries[hole].key)
         return;
     /* Knuth 6.4 R: close the hole with later entries of the same run instead of leaving a tombstone. */

@@ -18,6 +18,9 @@ struct ox_strmap {
 
 #define OX_STRMAP_NONE UINT32_MAX
 
+/* The hash itself: SipHash-1-3 of n bytes. */
+uint64_t ox_strmap_hash(const char *key, size_t n, uint64_t seed);
+
 void ox_strmap_init(struct ox_strmap *map);
 void ox_strmap_release(struct ox_strmap *map);
 /* Makes room for n keys in all, so that adding them moves nothing. false: out of memory. */

@@ -1,96 +1,13 @@
 /* LabelEncoder (1, 2, 4), CategoryMapper, OneHotEncoder: elements looked up in a list of keys. */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
-#include "common/strmap.h"
+#include "ops/categories.h"
+#include "ops/fast.h"
 #include "ops/ml_common.h"
 #include "ops/real.h"
 
-/* Keys of one kind: strings, integers, or numbers; the latter two by eight bytes each, floats as doubles with one zero and one
- * NaN. */
-struct keys {
-    struct ox_strmap
-        map; /* empty where few numbers are looked up: they are searched for in a row */
-    bool in_a_row, last;
-    size_t n;
-    const struct ox_str *strings; /* NULL: numbers */
-    uint64_t *bits;
-    bool floats;
-};
-
-static uint64_t bits_of(const struct ox_tensor *t, size_t i, bool floats)
-{
-    uint64_t bits;
-    if (floats) {
-        double x = ox_tensor_get_double(t, i);
-        x = isnan(x) ? (double)NAN : x == 0 ? 0 : x;
-        memcpy(&bits, &x, sizeof bits);
-    } else {
-        int64_t x = ox_tensor_get_int(t, i);
-        memcpy(&bits, &x, sizeof bits);
-    }
-    return bits;
-}
-
-/* Of a key that is listed twice the first place counts, or the last one: onnxruntime does the former where the standard pairs
- * keys and values, the latter elsewhere. The map is the caller's to release, also on failure. */
-static enum ox_status index_keys(struct ox_run *r, const struct ox_tensor *list, size_t n_searches,
-                                 bool last, struct keys *keys, struct ox_error *err)
-{
-    enum { FEW = 32 }; /* searches that take less time than making the map */
-    ox_strmap_init(&keys->map);
-    keys->last = last;
-    keys->n = list->n;
-    keys->strings = list->dtype == OX_STRING ? list->data : NULL;
-    keys->floats = ox_dtype_is_float(list->dtype);
-    if (keys->n >= OX_STRMAP_NONE)
-        return ox_run_fail(r, err, OX_LIMIT, "%zu keys are too many", keys->n);
-    if (!keys->strings && !(keys->bits = ox_run_scratch(r, keys->n, sizeof *keys->bits, err)))
-        return OX_NO_MEMORY;
-    keys->in_a_row = !keys->strings && n_searches <= FEW;
-    for (size_t i = 0; !keys->strings && i < keys->n; i++)
-        keys->bits[i] = bits_of(list, i, keys->floats);
-    if (!keys->in_a_row && !ox_strmap_reserve(&keys->map, keys->n))
-        return ox_no_memory(err);
-    for (size_t i = 0; !keys->in_a_row && i < keys->n; i++) {
-        uint32_t value = (uint32_t)i;
-        const char *key = keys->strings ? keys->strings[i].p : (const char *)&keys->bits[i];
-        size_t bytes = keys->strings ? keys->strings[i].n : sizeof keys->bits[i];
-        key = key ? key : "";
-        if (last)
-            ox_strmap_remove(&keys->map, key, bytes);
-        if (!ox_strmap_add(&keys->map, key, bytes, &value, NULL))
-            return ox_no_memory(err);
-    }
-    return OX_OK;
-}
-
-static uint32_t search(const struct keys *keys, uint64_t bits)
-{
-    uint32_t at = OX_STRMAP_NONE;
-    for (size_t i = 0; i < keys->n; i++) {
-        if (keys->bits[i] != bits)
-            continue;
-        at = (uint32_t)i;
-        if (!keys->last)
-            break;
-    }
-    return at;
-}
-
-/* The place of element i of x among the keys; OX_STRMAP_NONE. */
-static uint32_t look_up(const struct keys *keys, const struct ox_tensor *x, size_t i)
-{
-    if (keys->strings) {
-        const struct ox_str *s = (const struct ox_str *)x->data + i;
-        return ox_strmap_find(&keys->map, s->p ? s->p : "", s->n);
-    }
-    uint64_t bits = bits_of(x, i, keys->floats);
-    if (keys->in_a_row)
-        return search(keys, bits);
-    return ox_strmap_find(&keys->map, (const char *)&bits, sizeof bits);
-}
+enum { CHUNK = 256 }; /* elements looked up at a time */
 
 /* ---- Lists as tensors --------------------------------------------------------------------------------------------- */
 
@@ -156,38 +73,99 @@ static enum ox_status default_attr(struct ox_run *r, enum ox_dtype dtype, struct
     return status;
 }
 
+struct mapping {
+    struct ox_categories keys;
+    const struct ox_tensor *x;
+    struct ox_tensor *y;
+    const char *values; /* of y's type, the one for what is not found last */
+};
+
+static void map_chunk(const struct mapping *m, size_t at, size_t n, const uint32_t *places)
+{
+    const size_t size = ox_dtype_size(m->y->dtype), unknown = m->keys.n;
+    if (size == 4) {
+        const uint32_t *from = (const uint32_t *)(const void *)m->values;
+        uint32_t *to = (uint32_t *)m->y->data + at;
+        for (size_t i = 0; i < n; i++)
+            to[i] = from[places[i] == OX_NO_CATEGORY ? unknown : places[i]];
+    } else if (size == 8) {
+        const uint64_t *from = (const uint64_t *)(const void *)m->values;
+        uint64_t *to = (uint64_t *)m->y->data + at;
+        for (size_t i = 0; i < n; i++)
+            to[i] = from[places[i] == OX_NO_CATEGORY ? unknown : places[i]];
+    } else {
+        char *to = (char *)m->y->data + at * size;
+        for (size_t i = 0; i < n; i++, to += size)
+            memcpy(to, m->values + (places[i] == OX_NO_CATEGORY ? unknown : places[i]) * size,
+                   size);
+    }
+}
+
+static void map_elements(void *arg, size_t from, size_t to)
+{
+    const struct mapping *m = arg;
+    uint32_t places[CHUNK];
+    for (size_t at = from, n; at < to; at += n) {
+        n = to - at < CHUNK ? to - at : CHUNK;
+        ox_categories_find(&m->keys, m->x, at, n, places);
+        map_chunk(m, at, n, places);
+    }
+}
+
+/* Strings of y: the characters of each value are copied once, when it is first met. */
+static enum ox_status map_to_strings(struct ox_run *r, const struct mapping *m,
+                                     const struct ox_str *values, const struct ox_str *unknown,
+                                     struct ox_error *err)
+{
+    const size_t n_values = m->keys.n;
+    struct ox_str *to = m->y->data, *made = ox_run_scratch(r, n_values + 1, sizeof *made, err);
+    uint32_t places[CHUNK];
+    if (!made)
+        return OX_NO_MEMORY;
+    for (size_t at = 0, n; at < m->x->n; at += n) {
+        n = m->x->n - at < CHUNK ? m->x->n - at : CHUNK;
+        ox_categories_find(&m->keys, m->x, at, n, places);
+        for (size_t i = 0; i < n; i++) {
+            const bool known = places[i] != OX_NO_CATEGORY;
+            const size_t place = known ? places[i] : n_values;
+            if (!made[place].p) {
+                const struct ox_str *s = known ? &values[place] : unknown;
+                OX_TRY(ox_tensor_set_string(m->y, at + i, s->p, s->n, err));
+                made[place] = to[at + i];
+            }
+            to[at + i] = made[place];
+        }
+    }
+    return OX_OK;
+}
+
 /* Output 0: for each element of X the value at its key's place. */
-static enum ox_status map_elements(struct ox_run *r, const struct ox_tensor *list,
-                                   const struct ox_tensor *values, const struct ox_tensor *unknown,
-                                   bool last, struct ox_error *err)
+static enum ox_status map_all(struct ox_run *r, const struct ox_tensor *list,
+                              const struct ox_tensor *values, const struct ox_tensor *unknown,
+                              bool last, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0);
-    struct ox_tensor *y;
-    struct keys keys = {.n = 0};
+    struct mapping m = {.x = x};
     if (list->n != values->n)
         return ox_run_fail(r, err, OX_INPUT, "there are %zu keys and %zu values", list->n,
                            values->n);
     if ((list->dtype == OX_STRING) != (x->dtype == OX_STRING))
         return ox_run_fail(r, err, OX_INPUT, "keys are %s, but X is %s", ox_dtype_name(list->dtype),
                            ox_dtype_name(x->dtype));
-    OX_TRY(ox_run_out(r, 0, values->dtype, x->rank, x->dims, &y, err));
-    enum ox_status status = index_keys(r, list, x->n, last, &keys, err);
-    size_t from_size = ox_dtype_size(values->dtype), to_size = ox_dtype_size(y->dtype);
-    for (size_t i = 0; status == OX_OK && i < x->n; i++) {
-        uint32_t at = look_up(&keys, x, i);
-        const struct ox_tensor *from = at == OX_STRMAP_NONE ? unknown : values;
-        const char *element =
-            (const char *)from->data + (at == OX_STRMAP_NONE ? 0 : at) * from_size;
-        if (y->dtype == OX_STRING) {
-            const struct ox_str *s = (const void *)element;
-            status = ox_tensor_set_string(y, i, s->p, s->n, err);
-        } else {
-            ox_elements_convert(y->dtype, (char *)y->data + i * to_size, values->dtype, element, 1,
-                                true);
-        }
-    }
-    ox_strmap_release(&keys.map);
-    return status;
+    OX_TRY(ox_run_out(r, 0, values->dtype, x->rank, x->dims, &m.y, err));
+    OX_TRY(ox_categories(r, list, x->n, last, &m.keys, err));
+    if (m.y->dtype == OX_STRING)
+        return map_to_strings(r, &m, values->data, unknown->data, err);
+    const size_t size = ox_dtype_size(m.y->dtype);
+    char *converted = ox_run_scratch(r, values->n + 1, size, err);
+    if (!converted)
+        return OX_NO_MEMORY;
+    ox_elements_convert(m.y->dtype, converted, values->dtype, values->data, values->n, true);
+    ox_elements_convert(m.y->dtype, converted + values->n * size, unknown->dtype, unknown->data, 1,
+                        true);
+    m.values = converted;
+    ox_fast_spread(r->env, x->n, CHUNK, list->dtype == OX_STRING ? 10 : 2, map_elements, &m);
+    return OX_OK;
 }
 
 static enum ox_status run_label_encoder(struct ox_run *r, struct ox_error *err)
@@ -199,7 +177,7 @@ static enum ox_status run_label_encoder(struct ox_run *r, struct ox_error *err)
     if (status == OX_OK)
         status = default_attr(r, values->dtype, &unknown, err);
     if (status == OX_OK) {
-        status = map_elements(r, keys, values, unknown, false, err);
+        status = map_all(r, keys, values, unknown, false, err);
         ox_tensor_release(unknown);
     }
     ox_tensor_release(values);
@@ -221,7 +199,7 @@ static enum ox_status swap_elements(struct ox_run *r, size_t n, const struct ox_
     if (status == OX_OK)
         status = default_attr(r, from_strings ? OX_INT64 : OX_STRING, &unknown, err);
     if (status == OX_OK) {
-        status = map_elements(r, from_strings ? s : i, from_strings ? i : s, unknown, true, err);
+        status = map_all(r, from_strings ? s : i, from_strings ? i : s, unknown, true, err);
         ox_tensor_release(unknown);
     }
     ox_tensor_release(i);
@@ -256,19 +234,27 @@ static enum ox_status run_category_mapper(struct ox_run *r, struct ox_error *err
 /* ---- OneHotEncoder ------------------------------------------------------------------------------------------------ */
 
 static enum ox_status fill_one_hot(struct ox_run *r, const struct ox_tensor *x,
-                                   const struct keys *keys, struct ox_tensor *y,
+                                   const struct ox_categories *c, struct ox_tensor *y,
                                    struct ox_error *err)
 {
-    bool zeros = ox_run_int(r, "zeros", 1) != 0;
+    const bool zeros = ox_run_int(r, "zeros", 1) != 0;
+    const double one = 1;
+    uint32_t places[CHUNK];
     memset(y->data, 0, y->n * ox_dtype_size(y->dtype));
-    for (size_t i = 0; i < x->n; i++) {
-        uint32_t at = look_up(keys, x, i);
-        if (at == OX_STRMAP_NONE && !zeros)
-            return ox_run_fail(r, err, OX_INPUT, "X[%zu] is none of the categories", i);
-        if (at == OX_STRMAP_NONE)
-            continue;
-        const double one = 1;
-        ox_real_store(y, i * keys->n + at, 1, &one);
+    for (size_t at = 0, n; at < x->n; at += n) {
+        n = x->n - at < CHUNK ? x->n - at : CHUNK;
+        ox_categories_find(c, x, at, n, places);
+        for (size_t i = 0; i < n; i++) {
+            if (places[i] == OX_NO_CATEGORY && !zeros)
+                return ox_run_fail(r, err, OX_INPUT, "X[%zu] is none of the categories", at + i);
+            if (places[i] == OX_NO_CATEGORY)
+                continue;
+            const size_t to = (at + i) * c->n + places[i];
+            if (y->dtype == OX_FLOAT32)
+                ((float *)y->data)[to] = 1;
+            else
+                ox_real_store(y, to, 1, &one);
+        }
     }
     return OX_OK;
 }
@@ -293,11 +279,10 @@ static enum ox_status run_one_hot_encoder(struct ox_run *r, struct ox_error *err
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank + 1, dims, &y, err));
     OX_TRY(text ? borrow(OX_STRING, n_strings, strings, &list, err)
                 : borrow(OX_INT64, n_ints, ints, &list, err));
-    struct keys keys = {.n = 0};
-    enum ox_status status = index_keys(r, list, x->n, true, &keys, err);
+    struct ox_categories categories;
+    enum ox_status status = ox_categories(r, list, x->n, true, &categories, err);
     if (status == OX_OK)
-        status = fill_one_hot(r, x, &keys, y, err);
-    ox_strmap_release(&keys.map);
+        status = fill_one_hot(r, x, &categories, y, err);
     ox_tensor_release(list);
     return status;
 }

@@ -102,25 +102,41 @@ void ox_ml_labels(const struct ox_run *r, const char *ints, const char *strings,
     labels->ints = ox_run_ints(r, ints, &labels->n);
 }
 
+/* Labels that are strings: the characters of each are copied once. */
+static enum ox_status strings_out(struct ox_run *r, struct ox_tensor *out,
+                                  const struct ox_ml_labels *labels, const size_t *picked,
+                                  struct ox_error *err)
+{
+    struct ox_str *to = out->data, *made = ox_run_scratch(r, labels->n, sizeof *made, err);
+    if (!made)
+        return OX_NO_MEMORY;
+    for (size_t k = 0; k < out->n; k++) {
+        const size_t at = picked[k];
+        if (at >= labels->n) {
+            char digits[24];
+            int length = snprintf(digits, sizeof digits, "%zu", at);
+            OX_TRY(ox_tensor_set_string(out, k, digits, (size_t)length, err));
+        } else if (made[at].p) {
+            to[k] = made[at];
+        } else {
+            OX_TRY(ox_tensor_set_string(out, k, labels->strings[at].p, labels->strings[at].n, err));
+            made[at] = to[k];
+        }
+    }
+    return OX_OK;
+}
+
 enum ox_status ox_ml_labels_out(struct ox_run *r, size_t i, const struct ox_ml_labels *labels,
                                 size_t n, const size_t *picked, struct ox_error *err)
 {
     struct ox_tensor *out;
     int64_t rows = (int64_t)n;
     OX_TRY(ox_run_out(r, i, labels->strings ? OX_STRING : OX_INT64, 1, &rows, &out, err));
-    for (size_t k = 0; k < n; k++) {
-        size_t at = picked[k];
-        if (!labels->strings) {
-            ((int64_t *)out->data)[k] = at < labels->n ? labels->ints[at] : (int64_t)at;
-        } else if (at < labels->n) {
-            const struct ox_str *s = &labels->strings[at];
-            OX_TRY(ox_tensor_set_string(out, k, s->p, s->n, err));
-        } else {
-            char digits[24];
-            int length = snprintf(digits, sizeof digits, "%zu", at);
-            OX_TRY(ox_tensor_set_string(out, k, digits, (size_t)length, err));
-        }
-    }
+    if (labels->strings)
+        return strings_out(r, out, labels, picked, err);
+    int64_t *to = out->data;
+    for (size_t k = 0; k < n; k++)
+        to[k] = picked[k] < labels->n ? labels->ints[picked[k]] : (int64_t)picked[k];
     return OX_OK;
 }
 

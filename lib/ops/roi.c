@@ -106,9 +106,11 @@ static void max_roi_task(void *arg, size_t i)
                   &left, &right);
         bool empty = bottom <= top || right <= left;
         double best = empty ? 0 : -INFINITY;
-        for (int64_t y = top; y < bottom; y++)
+        for (int64_t y = top; y < bottom; y++) {
+            const double *row = plane + (size_t)y * j->width;
             for (int64_t x = left; x < right; x++)
-                best = fmax(best, plane[(size_t)y * j->width + (size_t)x]);
+                best = row[x] > best ? row[x] : best; /* never NaN */
+        }
         ox_real_store(j->y, i * j->out_height * j->out_width + o, 1, &best);
     }
 }
