@@ -15,7 +15,7 @@ typedef void ox_quantize_row(size_t n, const float *x, size_t step, const float 
                              const int32_t *zero, void *y);
 
 struct ox_codes {
-    enum ox_dtype dtype; /* of the codes */
+    enum ox_dtype dtype;       /* of the codes */
     ox_quantize_row *quantize; /* NULL: of int32 */
     /* (x - zero) * scale, rounded once. */
     void (*dequantize)(size_t n, const void *x, size_t step, const float *scale,

@@ -71,7 +71,7 @@ void ox_activation_run(const struct ox_activation *f, double clip, double *x, si
 
 /* ---- Attributes and shapes --------------------------------------------------------------------------------------- */
 
-static const size_t n_gates[] = {1, 3, 4}, n_functions[] = {1, 2, 3};
+static const size_t n_functions[] = {1, 2, 3};
 
 static enum ox_status read_functions(struct ox_run *r, struct ox_rnn *rnn, struct ox_error *err)
 {
@@ -131,7 +131,7 @@ static enum ox_status check_part(struct ox_run *r, const char *what, size_t i, u
 
 static enum ox_status check_parts(struct ox_run *r, const struct ox_rnn *rnn, struct ox_error *err)
 {
-    size_t d = rnn->directions, h = rnn->hidden, g = n_gates[rnn->kind] * h;
+    size_t d = rnn->directions, h = rnn->hidden, g = ox_rnn_gates(rnn->kind) * h;
     size_t first = rnn->layout ? rnn->batch : d, second = rnn->layout ? d : rnn->batch;
     if (rnn->turned) {
         OX_TRY(check_part(r, "W", 1, 3, (const size_t[]){d, rnn->input, g}, err));
@@ -160,7 +160,7 @@ static enum ox_status check_parts(struct ox_run *r, const struct ox_rnn *rnn, st
 static void read_order(const struct ox_run *r, struct ox_rnn *rnn)
 {
     const bool own = strcmp(r->node->domain, OX_OWN_DOMAIN) == 0;
-    const size_t gates = n_gates[rnn->kind];
+    const size_t gates = ox_rnn_gates(rnn->kind);
     size_t n = 0;
     const int64_t *at = own ? ox_run_ints(r, OX_RNN_GATES, &n) : NULL;
     for (size_t i = 0; i < gates; i++)
@@ -347,7 +347,7 @@ static enum ox_status step_other(struct ox_run *r, const struct direction *d, si
                                  struct ox_error *err)
 {
     const struct ox_rnn *rnn = d->rnn;
-    size_t n = rnn->hidden, g = n_gates[rnn->kind] * n;
+    size_t n = rnn->hidden, g = ox_rnn_gates(rnn->kind) * n;
     const double *state = d->h;
     double scale = 1;
     if (rnn->round_state && n) {
@@ -400,7 +400,7 @@ static enum ox_status from_input(struct ox_run *r, const struct ox_rnn *rnn,
                                  const struct sequences *q, size_t which, double *out,
                                  struct ox_error *err)
 {
-    size_t g = n_gates[rnn->kind] * rnn->hidden, rows = rnn->steps * rnn->batch;
+    size_t g = ox_rnn_gates(rnn->kind) * rnn->hidden, rows = rnn->steps * rnn->batch;
     /* Without rows the weights may be gone: the fast kernels had packed them. */
     const double *w = q->w ? q->w + which * g * rnn->input : NULL;
     OX_TRY(multiply(r, rows, g, rnn->input, q->x, w, out, g, err));
@@ -437,7 +437,7 @@ static void load_state(const struct ox_rnn *rnn, const double *all, size_t which
 static enum ox_status run_direction(struct ox_run *r, const struct ox_rnn *rnn,
                                     const struct sequences *q, size_t which, struct ox_error *err)
 {
-    size_t n = rnn->hidden, g = n_gates[rnn->kind] * n, cells = rnn->batch * n;
+    size_t n = rnn->hidden, g = ox_rnn_gates(rnn->kind) * n, cells = rnn->batch * n;
     struct direction d = {.rnn = rnn,
                           .f = rnn->functions[which],
                           .recurrence = q->recurrence + which * g * n,

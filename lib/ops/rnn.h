@@ -28,6 +28,11 @@ void ox_activation_run(const struct ox_activation *f, double clip, double *x, si
 
 enum ox_rnn_kind { OX_RNN_PLAIN, OX_RNN_GRU, OX_RNN_LSTM };
 
+static inline size_t ox_rnn_gates(enum ox_rnn_kind kind)
+{
+    return kind == OX_RNN_LSTM ? 4 : kind == OX_RNN_GRU ? 3 : 1;
+}
+
 struct ox_rnn {
     enum ox_rnn_kind kind;
     size_t directions, steps, batch, input, hidden;

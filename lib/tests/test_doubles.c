@@ -62,8 +62,8 @@ START_TEST(functions_are_within_their_bounds)
     if (!function)
         return;
     for (size_t i = 0; i < N; i++)
-        y[i] = x[i] = cases[_i].from + (cases[_i].to - cases[_i].from) *
-                                           ((double)(dice_next(&d) >> 11) * 0x1p-53);
+        y[i] = x[i] = cases[_i].from +
+                      (cases[_i].to - cases[_i].from) * ((double)(dice_next(&d) >> 11) * 0x1p-53);
     function(N, y, y); /* in place */
     for (size_t i = 0; i < N; i++) {
         const long double exact = cases[_i].exact((long double)x[i]);
@@ -80,10 +80,10 @@ END_TEST
 
 START_TEST(special_values_are_the_libraries)
 {
-    static const double x[] = {0,          -0.0,        INFINITY, -INFINITY, NAN,    5e-324, -5e-324,
-                               DBL_MIN,    -DBL_MIN,    1,        -1,        709.78, 709.79, -745.13,
-                               -745.2,     DBL_MAX,     -DBL_MAX, 0.5,       -0.5,   1.5,    1e22,
-                               1048576.25, -1048576.25, 2.5};
+    static const double x[] = {0,       -0.0,    INFINITY, -INFINITY,  NAN,         5e-324,
+                               -5e-324, DBL_MIN, -DBL_MIN, 1,          -1,          709.78,
+                               709.79,  -745.13, -745.2,   DBL_MAX,    -DBL_MAX,    0.5,
+                               -0.5,    1.5,     1e22,     1048576.25, -1048576.25, 2.5};
     double y[sizeof x / sizeof *x];
     ox_doubles *const function = ox_doubles_unary(ox_cpu_probe(), cases[_i].function);
     if (!function)
@@ -127,7 +127,9 @@ START_TEST(pairs_are_those_of_plain_c)
         b[i] = drawn(&d);
         p[i] = (int32_t)a[i];
         q[i] = (int32_t)b[i];
-        x[i] = a[i] == INT64_MIN ? NAN : a[i] == INT64_MAX ? INFINITY : (double)a[i] * -0.0 + (double)a[i];
+        x[i] = a[i] == INT64_MIN   ? NAN
+               : a[i] == INT64_MAX ? INFINITY
+                                   : (double)a[i] * -0.0 + (double)a[i];
         y[i] = b[i] == INT64_MIN ? NAN : b[i] == INT64_MAX ? INFINITY : (double)b[i];
     }
     for (unsigned order = 0; order < OX_PAIR_ORDERS; order++) {
