@@ -142,7 +142,7 @@ static void N(pow_int)(const struct ox_row *row, const void *arg)
             out[i] = N(inverse_power_of)(x[i * row->step[0]], exponent);
         if (exponent >= 0)
             N(power_same)
-            (row->n, x, row->step[0], N(short_exponent)((uint64_t)exponent), out);
+        (row->n, x, row->step[0], N(short_exponent)((uint64_t)exponent), out);
         return;
     }
     for (size_t at = 0; at < row->n; at += N(POWERS)) {

@@ -6,7 +6,8 @@
 /* What the kernels for pairs do better; `turned`: the right operand first. */
 static bool N(by_pairs)(const struct ox_row *row, enum ox_pair_order kind, bool turned)
 {
-    ox_compare_row *compare = NULL;
+    void (*compare)(size_t n, const void *a, size_t a_step, const void *b, size_t b_step,
+                    uint8_t *y) = NULL;
     (void)kind;
 #ifdef T_FLOAT
     if (sizeof(T) == sizeof(double))
@@ -22,31 +23,31 @@ static bool N(by_pairs)(const struct ox_row *row, enum ox_pair_order kind, bool 
 
 #define FN N(equal)
 #define SETUP                                                                                      \
-    if (N(by_pairs)(row, OX_PAIR_EQUAL, false))\
+    if (N(by_pairs)(row, OX_PAIR_EQUAL, false))                                                    \
         return;
 #define OP(x, y) (x) == (y)
 #include "ops/binary_loop_tmpl.h"
 #define FN N(greater)
 #define SETUP                                                                                      \
-    if (N(by_pairs)(row, OX_PAIR_GREATER, false))\
+    if (N(by_pairs)(row, OX_PAIR_GREATER, false))                                                  \
         return;
 #define OP(x, y) (x) > (y)
 #include "ops/binary_loop_tmpl.h"
 #define FN N(greater_equal)
 #define SETUP                                                                                      \
-    if (N(by_pairs)(row, OX_PAIR_GREATER_EQUAL, false))\
+    if (N(by_pairs)(row, OX_PAIR_GREATER_EQUAL, false))                                            \
         return;
 #define OP(x, y) (x) >= (y)
 #include "ops/binary_loop_tmpl.h"
 #define FN N(less)
 #define SETUP                                                                                      \
-    if (N(by_pairs)(row, OX_PAIR_GREATER, true))\
+    if (N(by_pairs)(row, OX_PAIR_GREATER, true))                                                   \
         return;
 #define OP(x, y) (x) < (y)
 #include "ops/binary_loop_tmpl.h"
 #define FN N(less_equal)
 #define SETUP                                                                                      \
-    if (N(by_pairs)(row, OX_PAIR_GREATER_EQUAL, true))\
+    if (N(by_pairs)(row, OX_PAIR_GREATER_EQUAL, true))                                             \
         return;
 #define OP(x, y) (x) <= (y)
 #include "ops/binary_loop_tmpl.h"

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/pairs.h"
+#include "kernels/pair_rows.h"
 #include "ops/broadcast.h"
 #include "ops/fast.h"
 #include "ops/kernel_tables.h"
@@ -217,7 +217,9 @@ enum pow_exponent { POW_SAME, POW_DOUBLE, POW_INT, POW_UINT };
 
 static void widen_exponent(const struct ox_tensor *y, enum pow_exponent kind, void *out)
 {
-    const enum ox_dtype wide = kind == POW_DOUBLE ? OX_FLOAT64 : kind == POW_UINT ? OX_UINT64 : OX_INT64;
+    const enum ox_dtype wide = kind == POW_DOUBLE ? OX_FLOAT64
+                               : kind == POW_UINT ? OX_UINT64
+                                                  : OX_INT64;
     ox_elements_convert(wide, out, y->dtype, y->data, y->n, true);
 }
 

@@ -24,7 +24,7 @@ static void quantize_task(void *arg, size_t from, size_t to)
     while (from < to) {
         const struct ox_stretch s = ox_spread_next(&job->spread, &from, to);
         job->codes.quantize(s.n, (const float *)job->x + s.at, s.step, job->scale + s.scale,
-                             job->zero + s.scale, (char *)job->y + s.at * job->y_size);
+                            job->zero + s.scale, (char *)job->y + s.at * job->y_size);
     }
 }
 
@@ -34,7 +34,7 @@ static void dequantize_task(void *arg, size_t from, size_t to)
     while (from < to) {
         const struct ox_stretch s = ox_spread_next(&job->spread, &from, to);
         job->codes.dequantize(s.n, (const char *)job->x + s.at * job->x_size, s.step,
-                               job->scale + s.scale, job->zero + s.scale, (float *)job->y + s.at);
+                              job->scale + s.scale, job->zero + s.scale, (float *)job->y + s.at);
     }
 }
 
@@ -91,9 +91,8 @@ enum ox_status ox_fast_quantize(struct ox_run *r, struct ox_error *err)
                   precision = ox_run_int(r, "precision", 0);
     const enum ox_dtype dtype = zero ? zero->dtype : wanted ? (enum ox_dtype)wanted : OX_UINT8;
     struct code_job job = {.codes = ox_codes(ox_cpu(), dtype)};
-    if (x->dtype != OX_FLOAT32 || !job.codes.quantize ||
-        (wanted && wanted != (int64_t)dtype) || (precision && precision != OX_FLOAT32) ||
-        !scales_fit(r, dtype, &job.spread))
+    if (x->dtype != OX_FLOAT32 || !job.codes.quantize || (wanted && wanted != (int64_t)dtype) ||
+        (precision && precision != OX_FLOAT32) || !scales_fit(r, dtype, &job.spread))
         return OX_UNSUPPORTED;
     return run_codes(r, &job, dtype, quantize_task, err);
 }
@@ -106,7 +105,8 @@ enum ox_status ox_fast_dequantize(struct ox_run *r, struct ox_error *err)
     const struct ox_tensor *x = ox_run_in(r, 0);
     const int64_t wanted = ox_run_int(r, "output_dtype", 0);
     struct code_job job = {.codes = ox_codes(ox_cpu(), x->dtype)};
-    if (!job.codes.dequantize || (wanted && wanted != OX_FLOAT32) || !scales_fit(r, x->dtype, &job.spread))
+    if (!job.codes.dequantize || (wanted && wanted != OX_FLOAT32) ||
+        !scales_fit(r, x->dtype, &job.spread))
         return OX_UNSUPPORTED;
     return run_codes(r, &job, OX_FLOAT32, dequantize_task, err);
 }

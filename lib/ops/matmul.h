@@ -12,7 +12,7 @@ struct ox_matmul {
     int64_t *dims; /* of the result */
     unsigned n_batch;
     size_t *a_at, *b_at, *c_at; /* element offsets a batch */
-    bool fused; /* of ox_product */
+    bool fused;                 /* of ox_product */
 };
 
 /* Shape of output 0 from those of inputs ia and ib. */

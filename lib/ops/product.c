@@ -69,7 +69,8 @@ static void one_block(const struct job *job, size_t batch, size_t row, size_t co
                         p->ldc, p->add, work);
         break;
     case OX_FLOAT64:
-        ox_gemm_run_f64(p->fused ? ox_gemm_f64_fused() : ox_gemm_f64(), m, n, p->k, (const double *)p->a + a_at, p->a_row, p->a_col,
+        ox_gemm_run_f64(p->fused ? ox_gemm_f64_fused() : ox_gemm_f64(), m, n, p->k,
+                        (const double *)p->a + a_at, p->a_row, p->a_col,
                         (const double *)p->b + b_at, p->b_row, p->b_col, (double *)p->c + c_at,
                         p->ldc, p->add, work);
         break;

@@ -225,8 +225,8 @@ static bool fits_fast(const struct activation *a)
         enum ox_dtype dtype = ox_datum_dtype(a->in[i]);
         if (a->in[i]->kind != OX_DATUM_TENSOR ||
             (dtype != OX_FLOAT32 && !(has_double && dtype == OX_FLOAT64) &&
-             (ox_dtype_is_float(dtype) || dtype == OX_COMPLEX64 ||
-                                     dtype == OX_COMPLEX128 || dtype == OX_STRING)))
+             (ox_dtype_is_float(dtype) || dtype == OX_COMPLEX64 || dtype == OX_COMPLEX128 ||
+              dtype == OX_STRING)))
             return false;
     }
     return true;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/doubles.h"
-#include "kernels/pairs.h"
+#include "kernels/pair_rows.h"
 #include "tests/guarded.h"
 #include "tests/run_suite.h"
 
@@ -57,13 +57,14 @@ START_TEST(functions_are_within_their_bounds)
     enum { N = 5003 };
     static double x[N], y[N];
     struct dice d = {(uint64_t)_i + 1};
-    ox_doubles *const function = ox_doubles_unary(ox_cpu_probe(), cases[_i].function);
-    ck_assert(!ox_doubles_unary(OX_CPU_C, cases[_i].function));
+    void (*function)(size_t n, const double *x, double *y) =
+        ox_doubles(ox_cpu_probe())->unary[cases[_i].function];
+    ck_assert(!ox_doubles(OX_CPU_C)->unary[cases[_i].function]);
     if (!function)
         return;
     for (size_t i = 0; i < N; i++)
-        y[i] = x[i] = cases[_i].from + (cases[_i].to - cases[_i].from) *
-                                           ((double)(dice_next(&d) >> 11) * 0x1p-53);
+        y[i] = x[i] = cases[_i].from +
+                      (cases[_i].to - cases[_i].from) * ((double)(dice_next(&d) >> 11) * 0x1p-53);
     function(N, y, y); /* in place */
     for (size_t i = 0; i < N; i++) {
         const long double exact = cases[_i].exact((long double)x[i]);
@@ -80,12 +81,13 @@ END_TEST
 
 START_TEST(special_values_are_the_libraries)
 {
-    static const double x[] = {0,          -0.0,        INFINITY, -INFINITY, NAN,    5e-324, -5e-324,
-                               DBL_MIN,    -DBL_MIN,    1,        -1,        709.78, 709.79, -745.13,
-                               -745.2,     DBL_MAX,     -DBL_MAX, 0.5,       -0.5,   1.5,    1e22,
-                               1048576.25, -1048576.25, 2.5};
+    static const double x[] = {0,       -0.0,    INFINITY, -INFINITY,  NAN,         5e-324,
+                               -5e-324, DBL_MIN, -DBL_MIN, 1,          -1,          709.78,
+                               709.79,  -745.13, -745.2,   DBL_MAX,    -DBL_MAX,    0.5,
+                               -0.5,    1.5,     1e22,     1048576.25, -1048576.25, 2.5};
     double y[sizeof x / sizeof *x];
-    ox_doubles *const function = ox_doubles_unary(ox_cpu_probe(), cases[_i].function);
+    void (*function)(size_t n, const double *x, double *y) =
+        ox_doubles(ox_cpu_probe())->unary[cases[_i].function];
     if (!function)
         return;
     for (size_t n = 1; n <= sizeof x / sizeof *x; n++) { /* vectors, and what is left of them */
@@ -127,7 +129,9 @@ START_TEST(pairs_are_those_of_plain_c)
         b[i] = drawn(&d);
         p[i] = (int32_t)a[i];
         q[i] = (int32_t)b[i];
-        x[i] = a[i] == INT64_MIN ? NAN : a[i] == INT64_MAX ? INFINITY : (double)a[i] * -0.0 + (double)a[i];
+        x[i] = a[i] == INT64_MIN   ? NAN
+               : a[i] == INT64_MAX ? INFINITY
+                                   : (double)a[i] * -0.0 + (double)a[i];
         y[i] = b[i] == INT64_MIN ? NAN : b[i] == INT64_MAX ? INFINITY : (double)b[i];
     }
     for (unsigned order = 0; order < OX_PAIR_ORDERS; order++) {

@@ -19,7 +19,8 @@ static const size_t sizes[][3] = {{1, 1, 1},      {4, 8, 3},      {5, 9, 257},  
                                   {17, 520, 300}, {131, 33, 260}, {1, 600, 512}, {6, 6, 0}};
 
 /* trans: how each side lies in memory. */
-static void check_double(const struct ox_gemm_f64 *g, size_t m, size_t n, size_t k, bool ta, bool tb, bool add)
+static void check_double(const struct ox_gemm_f64 *g, size_t m, size_t n, size_t k, bool ta,
+                         bool tb, bool add)
 {
     double *a = calloc(m * k + 1, sizeof *a), *b = calloc(k * n + 1, sizeof *b);
     double *c = calloc(m * n, sizeof *c), *before = calloc(m * n, sizeof *before);
@@ -31,8 +32,8 @@ static void check_double(const struct ox_gemm_f64 *g, size_t m, size_t n, size_t
         b[i] = next_number();
     for (size_t i = 0; i < m * n; i++)
         before[i] = c[i] = next_number();
-    ox_gemm_run_f64(g, m, n, k, a, ta ? 1 : k, ta ? m : 1, b, tb ? 1 : n, tb ? k : 1, c,
-                    n, add, work);
+    ox_gemm_run_f64(g, m, n, k, a, ta ? 1 : k, ta ? m : 1, b, tb ? 1 : n, tb ? k : 1, c, n, add,
+                    work);
     for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < n; j++) {
             double sum = add ? before[i * n + j] : 0, bound = 1e-15;

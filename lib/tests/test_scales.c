@@ -117,7 +117,8 @@ START_TEST(every_level_gives_the_same_codes)
 {
     struct dice d = {(uint64_t)_i * 223 + 1};
     const size_t type = (size_t)_i % OX_COUNT(types), n = dice_between(&d, 1, 70), step = _i & 1;
-    const enum ox_cpu most = ox_cpu_probe(), level = _i & 2 && most > OX_CPU_AVX2 ? OX_CPU_AVX2 : most;
+    const enum ox_cpu most = ox_cpu_probe(),
+                      level = _i & 2 && most > OX_CPU_AVX2 ? OX_CPU_AVX2 : most;
     const struct ox_codes plain = ox_codes(OX_CPU_C, types[type].dtype);
     const struct ox_codes best = ox_codes(level, types[type].dtype);
     float x[70], scale[70], want[70], got[70];
