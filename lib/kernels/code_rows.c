@@ -11,8 +11,8 @@ struct ox_codes ox_codes(enum ox_cpu level, enum ox_dtype dtype)
 #if defined(__x86_64__)
     if (level >= OX_CPU_AVX2)
         c = *ox_codes_avx2(dtype);
-    if (level >= OX_CPU_AVX512 && c.quantize)
-        c.quantize = ox_quantize_row_avx512(dtype);
+    if (level >= OX_CPU_AVX512)
+        ox_codes_avx512(&c);
 #else
     (void)level;
 #endif

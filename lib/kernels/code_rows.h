@@ -9,14 +9,12 @@
 #include "common/error.h"
 #include "kernels/cpu.h"
 
-/* The nearest integer (half to even) of x / scale, plus zero, within what the type has; NaN gives the least. step: 1, or 0
- * where the first scale and zero point serve all. */
-typedef void ox_quantize_row(size_t n, const float *x, size_t step, const float *scale,
-                             const int32_t *zero, void *y);
-
 struct ox_codes {
-    enum ox_dtype dtype;       /* of the codes */
-    ox_quantize_row *quantize; /* NULL: of int32 */
+    enum ox_dtype dtype; /* of the codes */
+    /* The nearest integer (half to even) of x / scale, plus zero, within what the type has; NaN gives the least. step: 1, or 0
+     * where the first scale and zero point serve all. NULL: of int32. */
+    void (*quantize)(size_t n, const float *x, size_t step, const float *scale, const int32_t *zero,
+                     void *y);
     /* (x - zero) * scale, rounded once. */
     void (*dequantize)(size_t n, const void *x, size_t step, const float *scale,
                        const int32_t *zero, float *y);
@@ -25,8 +23,8 @@ struct ox_codes {
 /* Of uint8, int8, uint16, int16, int32; of another type no functions. */
 struct ox_codes ox_codes(enum ox_cpu level, enum ox_dtype dtype);
 
-/* By an instruction set; for code_rows.c. */
+/* By an instruction set, and what another does better; for code_rows.c. */
 const struct ox_codes *ox_codes_avx2(enum ox_dtype dtype);
-ox_quantize_row *ox_quantize_row_avx512(enum ox_dtype dtype); /* NULL: of another type */
+void ox_codes_avx512(struct ox_codes *c);
 
 #endif

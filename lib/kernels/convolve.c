@@ -95,14 +95,33 @@ static enum ox_conv_way winograd_strided(const struct ox_compute *t, const struc
 /* Output channels for each input channel of a depthwise convolution, at most: it copies its input as often. */
 enum { REPEATED_MOST = 4 };
 
+/* Cycles for each output of a convolution to few channels, as ox_abreast_cost() counts. */
+static double few_cost(const struct ox_compute *t, const struct ox_conv *c)
+{
+    const struct ox_abreast a = {c->out_channels, c->kernel[1], c->stride[1]};
+    const size_t abreast = ox_conv_abreast_fits(t, c) ? ox_conv_abreast(t, c) : 1;
+    return ox_abreast_cost(t, &a, abreast) * (double)(c->kernel[0] * c->in_channels);
+}
+
+static enum ox_conv_way choose_transposed(const struct ox_compute *t, const struct ox_conv *c,
+                                          unsigned may)
+{
+    const bool reorders = may & OX_CONV_MAY_WINOGRAD2;
+    const bool abreast = reorders && ox_conv_joined_abreast_fits(t, c);
+    const bool joined = abreast || ox_conv_joined_fits(t, c);
+    const double cycles = joined ? ox_conv_joined_cost(t, c, abreast)
+                                 : (double)(c->kernel[0] * c->kernel[1] * c->in_channels);
+    return reorders && ox_conv_columns_fits(t, c, cycles) ? OX_CONV_COLUMNS
+           : abreast                                      ? OX_CONV_JOINED_ABREAST
+           : joined                                       ? OX_CONV_JOINED
+           : ox_conv_spread_fits(c)                       ? OX_CONV_SPREAD
+                                                          : OX_CONV_INDIRECT;
+}
+
 enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv *c, unsigned may)
 {
     if (c->transposed)
-        return may & OX_CONV_MAY_WINOGRAD2 && ox_conv_joined_abreast_fits(t, c)
-                   ? OX_CONV_JOINED_ABREAST
-               : ox_conv_joined_fits(t, c) ? OX_CONV_JOINED
-               : ox_conv_spread_fits(c)    ? OX_CONV_SPREAD
-                                           : OX_CONV_INDIRECT;
+        return choose_transposed(t, c, may);
     if (c->planar)
         return OX_CONV_PADDED;
     if (pointwise(c))
@@ -110,6 +129,8 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
     if (c->groups > 1 && c->groups == c->in_channels && c->out_channels % c->groups == 0 &&
         c->out_channels <= REPEATED_MOST * c->in_channels && c->kernel[0] <= OX_CONV_DEPTHWISE_ROWS)
         return OX_CONV_DEPTHWISE;
+    if (may & OX_CONV_MAY_WINOGRAD2 && ox_conv_columns_fits(t, c, few_cost(t, c)))
+        return OX_CONV_COLUMNS;
     if (winograd(c, 1) && c->batch * c->out[0] * c->out[1] >= 16) {
         double least = way_cost(c, 9, (double)(c->out[0] * c->out[1]), 0, 9 * LOAD) * 0.9;
         enum ox_conv_way way = OX_CONV_INDIRECT;
@@ -149,6 +170,8 @@ size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const st
     case OX_CONV_JOINED:
     case OX_CONV_JOINED_ABREAST:
         return ox_conv_joined_packed(t, c, way == OX_CONV_JOINED_ABREAST);
+    case OX_CONV_COLUMNS:
+        return ox_conv_columns_packed(t, c);
     case OX_CONV_WINOGRAD2:
         return ox_conv_winograd_packed(t, c, 2);
     case OX_CONV_WINOGRAD4:
@@ -185,6 +208,9 @@ void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_w
         break;
     case OX_CONV_SPREAD:
         ox_conv_spread_pack(t, c, weights, type, out);
+        break;
+    case OX_CONV_COLUMNS:
+        ox_conv_columns_pack(t, c, weights, type, out);
         break;
     case OX_CONV_WINOGRAD2:
         ox_conv_winograd_pack(t, env, c, 2, weights, type, out);
@@ -237,6 +263,7 @@ bool ox_conv_reads_stored(const struct ox_compute *t, enum ox_conv_way way, cons
     case OX_CONV_JOINED:
     case OX_CONV_JOINED_ABREAST:
     case OX_CONV_SPREAD:
+    case OX_CONV_COLUMNS:
     case OX_CONV_WINOGRAD2:
     case OX_CONV_WINOGRAD4:
     case OX_CONV_WINOGRAD_STRIDED:
@@ -299,6 +326,8 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
         return ox_conv_joined_work(t, env, c, way == OX_CONV_JOINED_ABREAST);
     case OX_CONV_SPREAD:
         return ox_conv_spread_work(c, env);
+    case OX_CONV_COLUMNS:
+        return ox_conv_columns_work(c);
     case OX_CONV_WINOGRAD2:
         return ox_conv_winograd_work(t, env, c, 2);
     case OX_CONV_WINOGRAD4:
@@ -345,6 +374,9 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
         break;
     case OX_CONV_SPREAD:
         ox_conv_spread(t, env, c, packed, in, out, end, work);
+        break;
+    case OX_CONV_COLUMNS:
+        ox_conv_columns(t, env, c, packed, in, out, end, work);
         break;
     case OX_CONV_WINOGRAD2:
         ox_conv_winograd(t, env, c, 2, packed, in, out, end, work);

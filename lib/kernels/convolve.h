@@ -11,8 +11,9 @@ enum ox_conv_way {
     OX_CONV_DEPTHWISE, /* groups == in_channels, of which out_channels is a multiple */
     OX_CONV_ABREAST,   /* few output channels: neighbouring outputs are columns of one product */
     OX_CONV_JOINED, /* transposed, few channels, kernel a multiple of the stride, dilation 1: all phases at once */
-    OX_CONV_JOINED_ABREAST,   /* and neighbouring pixels too */
-    OX_CONV_SPREAD,           /* transposed, depthwise or groups of few channels */
+    OX_CONV_JOINED_ABREAST, /* and neighbouring pixels too */
+    OX_CONV_SPREAD,         /* transposed, depthwise or groups of few channels */
+    OX_CONV_COLUMNS, /* transposed or of stride 1, few output channels: all taps of a pixel at once */
     OX_CONV_WINOGRAD2,        /* F(2x2,3x3): 3x3, stride 1, dilation 1, one group */
     OX_CONV_WINOGRAD4,        /* F(4x4,3x3) */
     OX_CONV_WINOGRAD2_LATE,   /* the same with weights that are transformed as they are used: */
@@ -38,7 +39,7 @@ struct ox_conv {
     const struct ox_made *made; /* pixels instead of the input, where ox_conv_makes_rows(); NULL */
     bool planar; /* the input is NCHW (OX_CONV_PADDED only); in_pixel is then ignored */
     bool
-        transposed; /* ConvTranspose: out = (in - 1) * stride + dilation * (kernel - 1) + 1 - pads; OX_CONV_INDIRECT, OX_CONV_JOINED..., OX_CONV_SPREAD */
+        transposed; /* ConvTranspose: out = (in - 1) * stride + dilation * (kernel - 1) + 1 - pads; OX_CONV_INDIRECT, OX_CONV_JOINED..., OX_CONV_SPREAD, OX_CONV_COLUMNS */
 };
 
 /* Floats (bytes, where elements are such) from image to image. */

@@ -65,6 +65,8 @@ void ox_conv_abreast_pack(const struct ox_compute *t, const struct ox_conv *c, c
 bool ox_conv_joined_fits(const struct ox_compute *t, const struct ox_conv *c);
 /* Whether it pays that neighbouring pixels are columns too: the others' taps are zeros for each. */
 bool ox_conv_joined_abreast_fits(const struct ox_compute *t, const struct ox_conv *c);
+/* Cycles for each pixel of the input, as ox_abreast_cost() counts. */
+double ox_conv_joined_cost(const struct ox_compute *t, const struct ox_conv *c, bool abreast);
 size_t ox_conv_joined_packed(const struct ox_compute *t, const struct ox_conv *c, bool abreast);
 void ox_conv_joined_pack(const struct ox_compute *t, const struct ox_conv *c, bool abreast,
                          const void *weights, enum ox_weight_type type, float *out);
@@ -98,6 +100,16 @@ size_t ox_conv_spread_work(const struct ox_conv *c, const struct ox_env *env);
 void ox_conv_spread(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
                     const float *packed, const float *in, float *out, const struct ox_epilogue *end,
                     float *work);
+
+/* Whether that is quicker than what takes `other` cycles for each pixel of the input. */
+bool ox_conv_columns_fits(const struct ox_compute *t, const struct ox_conv *c, double other);
+size_t ox_conv_columns_packed(const struct ox_compute *t, const struct ox_conv *c);
+void ox_conv_columns_pack(const struct ox_compute *t, const struct ox_conv *c, const void *weights,
+                          enum ox_weight_type type, float *out);
+size_t ox_conv_columns_work(const struct ox_conv *c);
+void ox_conv_columns(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                     const float *packed, const float *in, float *out,
+                     const struct ox_epilogue *end, float *work);
 
 /* tile: 2 or 4. */
 size_t ox_conv_winograd_packed(const struct ox_compute *t, const struct ox_conv *c, unsigned tile);

@@ -78,6 +78,13 @@ bool ox_conv_joined_fits(const struct ox_compute *t, const struct ox_conv *c)
     return j.taps[0] <= TAP_ROWS && j.taps[0] * j.taps[1] * c->in_channels <= t->depth_most;
 }
 
+double ox_conv_joined_cost(const struct ox_compute *t, const struct ox_conv *c, bool abreast)
+{
+    const struct job j = job_of(t, c, abreast);
+    const struct ox_abreast columns = columns_of(&j);
+    return ox_abreast_cost(t, &columns, j.abreast) * (double)(j.taps[0] * c->in_channels);
+}
+
 /* Taps of a product's row. */
 static size_t all_taps(const struct job *j)
 {

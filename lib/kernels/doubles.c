@@ -1,12 +1,12 @@
 #include "kernels/doubles.h"
 
-ox_doubles *ox_doubles_unary(enum ox_cpu level, enum ox_unary function)
+const struct ox_doubles *ox_doubles(enum ox_cpu level)
 {
+    static const struct ox_doubles none = {{NULL}};
 #if defined(__x86_64__)
     if (level >= OX_CPU_AVX2)
-        return ox_doubles_avx2(function);
+        return &ox_doubles_avx2;
 #endif
     (void)level;
-    (void)function;
-    return NULL;
+    return &none;
 }

@@ -4,13 +4,16 @@
 
 #include "kernels/rows.h"
 
-typedef void ox_doubles(size_t n, const double *x, double *y);
+struct ox_doubles {
+    /* y = f(x), y may be x: within 2 units in the last place (Sigmoid and Tanh: 3), special values as the C library has them. NULL:
+     * nothing better than the C library. */
+    void (*unary[OX_UNARIES])(size_t n, const double *x, double *y);
+};
 
-/* y = f(x), y may be x: within 2 units in the last place (Sigmoid and Tanh: 3), special values as the C library has them. NULL: nothing
- * better than the C library. */
-ox_doubles *ox_doubles_unary(enum ox_cpu level, enum ox_unary function);
+/* Constant. */
+const struct ox_doubles *ox_doubles(enum ox_cpu level);
 
 /* By an instruction set; for doubles.c. */
-ox_doubles *ox_doubles_avx2(enum ox_unary function);
+extern const struct ox_doubles ox_doubles_avx2;
 
 #endif

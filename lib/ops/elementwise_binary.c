@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/pairs.h"
+#include "kernels/pair_rows.h"
 #include "ops/broadcast.h"
 #include "ops/fast.h"
 #include "ops/kernel_tables.h"

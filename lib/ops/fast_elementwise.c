@@ -110,7 +110,7 @@ static enum ox_status run_unary(struct ox_run *r, enum ox_unary function, float 
 }
 
 struct doubles_job {
-    ox_doubles *function;
+    void (*function)(size_t n, const double *x, double *y);
     const double *x;
     double *y;
 };
@@ -124,7 +124,7 @@ static void doubles_task(void *arg, size_t from, size_t to)
 static enum ox_status run_doubles(struct ox_run *r, const struct ox_tensor *x,
                                   enum ox_unary function, struct ox_error *err)
 {
-    struct doubles_job job = {.function = ox_doubles_unary(ox_cpu(), function), .x = x->data};
+    struct doubles_job job = {.function = ox_doubles(ox_cpu())->unary[function], .x = x->data};
     struct ox_tensor *y;
     if (!job.function)
         return OX_UNSUPPORTED;
@@ -290,23 +290,21 @@ static void power_row(const struct ox_row *row, const void *arg)
     enum { BLOCK = 256 };
     const float *x = row->in[0], *y = row->in[1];
     float *out = row->out;
-    ox_doubles *const log_of = ox_doubles_unary(ox_cpu(), OX_UNARY_LOG);
-    ox_doubles *const exp_of = ox_doubles_unary(ox_cpu(), OX_UNARY_EXP);
+    const struct ox_doubles *t = arg;
     double power[BLOCK];
-    (void)arg;
     for (size_t at = 0; at < row->n; at += BLOCK) {
         const size_t n = row->n - at < BLOCK ? row->n - at : BLOCK;
         const float *base = x + at * row->step[0], *exponent = y + at * row->step[1];
         unsigned special = 0;
         for (size_t i = 0; i < n; i++)
             power[i] = (double)base[i * row->step[0]];
-        log_of(n, power, power);
+        t->unary[OX_UNARY_LOG](n, power, power);
         for (size_t i = 0; i < n; i++) {
             const float b = base[i * row->step[0]], e = exponent[i * row->step[1]];
             special |= !((b > 0) & (b <= FLT_MAX) & (e >= -FLT_MAX) & (e <= FLT_MAX));
             power[i] *= (double)e;
         }
-        exp_of(n, power, power);
+        t->unary[OX_UNARY_EXP](n, power, power);
         for (size_t i = 0; i < n; i++)
             out[at + i] = (float)power[i];
         for (size_t i = 0; special && i < n; i++) {
@@ -322,13 +320,14 @@ static enum ox_status run_powers(struct ox_run *r, const struct ox_tensor *const
 {
     struct ox_broadcast b;
     struct ox_tensor *out;
-    if (!ox_doubles_unary(ox_cpu(), OX_UNARY_LOG) || !ox_doubles_unary(ox_cpu(), OX_UNARY_EXP))
+    const struct ox_doubles *t = ox_doubles(ox_cpu());
+    if (!t->unary[OX_UNARY_LOG] || !t->unary[OX_UNARY_EXP])
         return OX_UNSUPPORTED;
     OX_TRY(ox_broadcast_init(&b, r, 2, in, err));
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, b.rank, b.dims, &out, err));
     const void *data[] = {in[0]->data, in[1]->data};
     const size_t size[] = {sizeof(float), sizeof(float)};
-    ox_broadcast_run(&b, r->env, data, size, out->data, sizeof(float), power_row, NULL);
+    ox_broadcast_run(&b, r->env, data, size, out->data, sizeof(float), power_row, t);
     return OX_OK;
 }
 

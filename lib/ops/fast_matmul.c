@@ -22,9 +22,32 @@ static bool read_right(const struct ox_tensor *in, bool transposed, struct right
     return true;
 }
 
+/* Many rows by one column are one row, that column, by the transposed: products of whole vectors. False: it is not so. */
+static bool turn_column(const struct ox_dense *d, struct ox_dense *turned)
+{
+    const struct ox_epilogue *end = &d->end;
+    if (d->n != 1 || d->m < 2 || d->c_row != 1 || d->a_col != 1 || d->b_row != 1 ||
+        d->batch[0] > 1 || d->batch[1] > 1 || d->packed || d->made || d->b_type != OX_WEIGHT_F32 ||
+        end->col_bias || end->row_bias || end->residual || end->act != OX_ACT_NONE)
+        return false;
+    *turned = *d;
+    turned->m = 1;
+    turned->n = turned->c_row = d->m;
+    turned->a = d->b;
+    turned->a_row = d->k;
+    turned->a_col = d->b_row;
+    turned->b = d->a;
+    turned->b_row = 1;
+    turned->b_col = d->a_row;
+    return true;
+}
+
 enum ox_status ox_fast_product(struct ox_run *r, const struct ox_dense *d, struct ox_error *err)
 {
     const struct ox_compute *t = ox_compute(ox_cpu());
+    struct ox_dense turned;
+    if (turn_column(d, &turned))
+        d = &turned;
     float *work = ox_run_work(r, ox_dense_work(t, r->env, d), sizeof *work, err);
     if (!work)
         return err->status;

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/dense.h"
+#include "kernels/turns.h"
 #include "ops/attend.h"
 #include "ops/contrib_mask.h"
 #include "ops/group_cache.h"
@@ -17,8 +19,7 @@ struct angles {
     size_t positions, half;
 };
 
-static enum ox_status read_angles(struct ox_run *r, size_t i, struct angles *t,
-                                  struct ox_error *err)
+static enum ox_status read_sizes(struct ox_run *r, size_t i, struct angles *t, struct ox_error *err)
 {
     const struct ox_tensor *c = ox_run_in(r, i), *s = ox_run_in(r, i + 1);
     if (!c || !s || c->rank != 2 || s->rank != 2 || c->dims[0] != s->dims[0] ||
@@ -26,6 +27,13 @@ static enum ox_status read_angles(struct ox_run *r, size_t i, struct angles *t,
         return ox_run_fail(r, err, OX_INPUT, "cos_cache and sin_cache are no two equal matrices");
     t->positions = (size_t)c->dims[0];
     t->half = (size_t)c->dims[1];
+    return OX_OK;
+}
+
+static enum ox_status read_angles(struct ox_run *r, size_t i, struct angles *t,
+                                  struct ox_error *err)
+{
+    OX_TRY(read_sizes(r, i, t, err));
     OX_TRY(ox_real_in(r, i, &t->cosines, err));
     return ox_real_in(r, i + 1, &t->sines, err);
 }
@@ -71,33 +79,100 @@ static enum ox_status rotary_shape(struct ox_run *r, const struct ox_tensor *x,
     return OX_OK;
 }
 
+/* Rotation of float32, each head of each token in place in the result. */
+struct turning {
+    const struct ox_attend *a;
+    const struct ox_turns *turns;
+    const float *x, *cosines, *sines;
+    float *y;
+    const size_t *place; /* of each token in the tables, in floats */
+    size_t half;
+    bool interleaved;
+};
+
+static void turn_token(void *arg, size_t token, size_t slot)
+{
+    const struct turning *j = arg;
+    const struct ox_attend *a = j->a;
+    const float *c = j->cosines + j->place[token], *s = j->sines + j->place[token];
+    (void)slot;
+    for (size_t h = 0; h < a->heads; h++) {
+        const size_t at =
+            token / a->rows * a->q_at.batch + h * a->q_at.head + token % a->rows * a->q_at.row;
+        const float *x = j->x + at;
+        float *y = j->y + at;
+        if (j->interleaved)
+            j->turns->neighbours(j->half, c, s, x, y);
+        else
+            j->turns->halves(j->half, c, s, x, x + j->half, y, y + j->half);
+        memcpy(y + 2 * j->half, x + 2 * j->half, (a->size - 2 * j->half) * sizeof *y);
+    }
+}
+
+/* Where the tables have a token's angles. */
+static enum ox_status find_places(struct ox_run *r, const struct ox_tensor *ids,
+                                  const struct ox_attend *a, const struct angles *t, size_t *place,
+                                  struct ox_error *err)
+{
+    const bool offset = ids->rank == 1 && ids->n == 1;
+    for (size_t token = 0; token < a->batch * a->rows; token++) {
+        int64_t at = ox_tensor_get_int(ids, offset ? 0 : token);
+        if (offset && OX_ADD_OVERFLOWS(at, (int64_t)(token % a->rows), &at))
+            at = -1;
+        OX_TRY(check_position(r, t, at, err));
+        place[token] = (size_t)at * t->half;
+    }
+    return OX_OK;
+}
+
+static enum ox_status turn_floats(struct ox_run *r, const struct ox_attend *a,
+                                  const struct angles *t, const size_t *place, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0);
+    struct ox_tensor *y;
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
+    struct turning j = {.a = a,
+                        .turns = ox_turns(),
+                        .x = x->data,
+                        .cosines = ox_run_in(r, 2)->data,
+                        .sines = ox_run_in(r, 3)->data,
+                        .y = y->data,
+                        .place = place,
+                        .half = t->half,
+                        .interleaved = ox_run_int(r, "interleaved", 0) != 0};
+    const double flops_an_element = 20; /* in which ox_spread() counts */
+    ox_spread(r->env, a->batch * a->rows, flops_an_element * (double)x->n, turn_token, &j);
+    return ox_env_poll(r->env, err);
+}
+
 static enum ox_status run_contrib_rotary(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0), *ids = ox_run_in(r, 1);
+    const struct ox_tensor *cosines = ox_run_in(r, 2), *sines = ox_run_in(r, 3);
     bool interleaved = ox_run_int(r, "interleaved", 0) != 0;
     struct ox_attend a = {0};
     struct angles t;
-    OX_TRY(read_angles(r, 2, &t, err));
+    OX_TRY(read_sizes(r, 2, &t, err));
     OX_TRY(rotary_shape(r, x, &t, &a, err));
-    if (ids->n != 1 && ids->n != a.batch * a.rows)
+    if (ids->n != a.batch * a.rows && (ids->n != 1 || ids->rank != 1))
         return ox_run_fail(r, err, OX_INPUT, "position_ids has %zu elements for %zu x %zu tokens",
                            ids->n, a.batch, a.rows);
+    size_t *place = ox_run_scratch(r, a.batch * a.rows + 1, sizeof *place, err);
+    if (!place)
+        return OX_NO_MEMORY;
+    OX_TRY(find_places(r, ids, &a, &t, place, err));
+    if (x->dtype == OX_FLOAT32 && cosines->dtype == OX_FLOAT32 && sines->dtype == OX_FLOAT32)
+        return turn_floats(r, &a, &t, place, err);
     double *y = ox_real_scratch(r, x->n, err);
     if (!y)
         return OX_NO_MEMORY;
+    OX_TRY(read_angles(r, 2, &t, err));
     ox_real_load(x, 0, x->n, y);
-    bool offset = ids->rank == 1 && ids->n == 1;
-    for (size_t b = 0; b < a.batch; b++)
-        for (size_t row = 0; row < a.rows; row++) {
-            int64_t at = ox_tensor_get_int(ids, offset ? 0 : b * a.rows + row);
-            if (offset && OX_ADD_OVERFLOWS(at, (int64_t)row, &at))
-                at = -1;
-            OX_TRY(check_position(r, &t, at, err));
-            size_t place = (size_t)at * t.half;
-            for (size_t h = 0; h < a.heads; h++)
-                ox_attend_rotate(y + b * a.q_at.batch + h * a.q_at.head + row * a.q_at.row, t.half,
-                                 interleaved, t.cosines + place, t.sines + place);
-        }
+    for (size_t token = 0; token < a.batch * a.rows; token++)
+        for (size_t h = 0; h < a.heads; h++)
+            ox_attend_rotate(y + token / a.rows * a.q_at.batch + h * a.q_at.head +
+                                 token % a.rows * a.q_at.row,
+                             t.half, interleaved, t.cosines + place[token], t.sines + place[token]);
     return ox_real_out(r, 0, x->dtype, x->rank, x->dims, y, err);
 }
 

@@ -157,6 +157,7 @@ static void bench_way(const struct ox_compute *t, enum ox_conv_way way, const st
                                         [OX_CONV_JOINED] = "joined",
                                         [OX_CONV_JOINED_ABREAST] = "joined abreast",
                                         [OX_CONV_SPREAD] = "spread",
+                                        [OX_CONV_COLUMNS] = "columns",
                                         [OX_CONV_WINOGRAD2] = "F(2,3)",
                                         [OX_CONV_WINOGRAD4] = "F(4,3)",
                                         [OX_CONV_WINOGRAD2_LATE] = "F(2,3) late",

@@ -169,6 +169,7 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
     c.in_channels = dice_between(d, 1, 40);
     c.out_channels = dice_between(d, 1, 40);
     c.transposed = is_joined(way) || way == OX_CONV_SPREAD ||
+                   (way == OX_CONV_COLUMNS && dice_between(d, 0, 1)) ||
                    (way == OX_CONV_INDIRECT && dice_between(d, 0, 1));
     random_axis(d, &c, 0);
     random_axis(d, &c, 1);
@@ -186,6 +187,16 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
             c.kernel[0] = c.kernel[1] = side, c.stride[1] = c.dilation[1] = 1;
     } else if (way == OX_CONV_SPREAD) {
         make_spread(d, &c);
+    } else if (way == OX_CONV_COLUMNS) {
+        c.dilation[1] = 1;
+        c.out_channels = dice_between(d, 1, 4);
+        for (unsigned axis = 0; axis < 2 && !c.transposed; axis++) {
+            const size_t reach = (c.kernel[axis] - 1) * c.dilation[axis];
+            c.stride[axis] = 1;
+            c.pad[axis] = reach ? dice_between(d, 0, reach) : 0;
+            c.in[axis] += reach;
+            c.out[axis] = c.in[axis] + 2 * c.pad[axis] - reach;
+        }
     } else if (way >= OX_CONV_WINOGRAD2) {
         if (way >= OX_CONV_WINOGRAD2_LATE && dice_between(d, 0, 3) == 0)
             c.in_channels += 256; /* not all are transformed at a time */
@@ -212,7 +223,8 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
         }
     }
     c.in_pixel = c.in_channels + (dice_between(d, 0, 1) ? dice_between(d, 0, 5) : 0);
-    c.out_pixel = c.out_channels + (way == OX_CONV_ABREAST ? 0 : dice_between(d, 0, 5));
+    c.out_pixel = c.out_channels +
+                  (way == OX_CONV_ABREAST || way == OX_CONV_COLUMNS ? 0 : dice_between(d, 0, 5));
     return c;
 }
 
@@ -543,7 +555,7 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
                         .out = {40, 41},
                         .in_pixel = 64,
                         .out_pixel = 64};
-    if (is_joined(way) || way == OX_CONV_SPREAD) {
+    if (is_joined(way) || way == OX_CONV_SPREAD || way == OX_CONV_COLUMNS) {
         c.transposed = true;
         for (unsigned axis = 0; axis < 2; axis++)
             c.kernel[axis] = 4, c.stride[axis] = 2, c.in[axis] = 20;
@@ -552,7 +564,7 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
         for (unsigned axis = 0; axis < 2; axis++)
             c.stride[axis] = 2, c.out[axis] = 20;
     }
-    if (way == OX_CONV_ABREAST || way == OX_CONV_JOINED_ABREAST)
+    if (way == OX_CONV_ABREAST || way == OX_CONV_JOINED_ABREAST || way == OX_CONV_COLUMNS)
         c.out_channels = c.out_pixel = 3;
     const size_t all = 2 * 40 * 41 * 64;
     struct guarded in = guarded_new(&d, all, true), one = guarded_new(&d, all, true);
@@ -680,11 +692,11 @@ START_TEST(few_output_channels_go_abreast)
                             .in_channels = 32,
                             .out_channels = 1,
                             .kernel = {9, 9},
-                            .stride = {1, 1},
+                            .stride = {2, 2},
                             .dilation = {1, 1},
                             .pad = {4, 4},
                             .in = {64, 64},
-                            .out = {64, 64},
+                            .out = {32, 32},
                             .in_pixel = 32,
                             .out_pixel = 1};
         ck_assert_int_eq(ox_conv_choose(t, &c, OX_CONV_MAY_WINOGRAD2), OX_CONV_ABREAST);
@@ -694,8 +706,15 @@ START_TEST(few_output_channels_go_abreast)
         other.out_pixel = 2;
         ck_assert_int_ne(ox_conv_choose(t, &other, OX_CONV_MAY_WINOGRAD2), OX_CONV_ABREAST);
         other = c; /* a line of few outputs */
-        other.in[1] = other.out[1] = 4;
+        other.in[1] = 8;
+        other.out[1] = 4;
         ck_assert_int_ne(ox_conv_choose(t, &other, OX_CONV_MAY_WINOGRAD2), OX_CONV_ABREAST);
+        other = c; /* no outputs between those of the transposed */
+        other.stride[0] = other.stride[1] = 1;
+        other.out[0] = other.out[1] = 64;
+        if (t->width >= 8) /* else vectors are not so empty */
+            ck_assert_int_eq(ox_conv_choose(t, &other, OX_CONV_MAY_WINOGRAD2), OX_CONV_COLUMNS);
+        ck_assert_int_ne(ox_conv_choose(t, &other, 0), OX_CONV_COLUMNS);
         other = c; /* a panel full of channels */
         other.out_channels = other.out_pixel = t->nr;
         ck_assert_int_ne(ox_conv_choose(t, &other, OX_CONV_MAY_WINOGRAD2), OX_CONV_ABREAST);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/doubles.h"
-#include "kernels/pairs.h"
+#include "kernels/pair_rows.h"
 #include "tests/guarded.h"
 #include "tests/run_suite.h"
 
@@ -57,8 +57,9 @@ START_TEST(functions_are_within_their_bounds)
     enum { N = 5003 };
     static double x[N], y[N];
     struct dice d = {(uint64_t)_i + 1};
-    ox_doubles *const function = ox_doubles_unary(ox_cpu_probe(), cases[_i].function);
-    ck_assert(!ox_doubles_unary(OX_CPU_C, cases[_i].function));
+    void (*function)(size_t n, const double *x, double *y) =
+        ox_doubles(ox_cpu_probe())->unary[cases[_i].function];
+    ck_assert(!ox_doubles(OX_CPU_C)->unary[cases[_i].function]);
     if (!function)
         return;
     for (size_t i = 0; i < N; i++)
@@ -85,7 +86,8 @@ START_TEST(special_values_are_the_libraries)
                                709.79,  -745.13, -745.2,   DBL_MAX,    -DBL_MAX,    0.5,
                                -0.5,    1.5,     1e22,     1048576.25, -1048576.25, 2.5};
     double y[sizeof x / sizeof *x];
-    ox_doubles *const function = ox_doubles_unary(ox_cpu_probe(), cases[_i].function);
+    void (*function)(size_t n, const double *x, double *y) =
+        ox_doubles(ox_cpu_probe())->unary[cases[_i].function];
     if (!function)
         return;
     for (size_t n = 1; n <= sizeof x / sizeof *x; n++) { /* vectors, and what is left of them */

@@ -358,6 +358,32 @@ START_TEST(integer_powers_wrap_and_truncate)
 }
 END_TEST
 
+/* More than are worked on side by side, each with an exponent of its own or all with one. */
+START_TEST(rows_of_integer_powers_are_repeated_products)
+{
+    enum { N = 150 };
+    double x[N], y[N], expected[N];
+    for (int one = 0; one < 2; one++) {
+        struct one_op *op = one_op_new("", "Pow", 15);
+        for (size_t i = 0; i < N; i++) {
+            x[i] = (double)(i % 7) - 3;
+            y[i] = one ? _i : (double)((i + (size_t)_i) % 16) - 2;
+            double power = y[i] < 0 ? 0 : 1;
+            for (int k = 0; k < y[i]; k++)
+                power *= x[i];
+            if (y[i] < 0 && fabs(x[i]) == 1)
+                power = (int)y[i] % 2 ? x[i] : 1;
+            expected[i] = y[i] < 0 && x[i] == 0 ? INT32_MAX : power;
+        }
+        one_op_in(op, OX_INT32, "150", x, N);
+        one_op_in(op, OX_INT64, one ? "" : "150", y, one ? 1 : N);
+        ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+        one_op_expect(op, 0, OX_INT32, "150", 0, expected, N);
+        one_op_free(op);
+    }
+}
+END_TEST
+
 START_TEST(shifts_by_the_width_or_more_leave_the_fill)
 {
     static const struct {
@@ -447,6 +473,7 @@ int main(void)
     tcase_add_test(tcase, integer_powers_wrap_and_truncate);
     tcase_add_test(tcase, shifts_by_the_width_or_more_leave_the_fill);
     tcase_add_test(tcase, prelu_slopes_by_channel_before_version_7);
+    tcase_add_loop_test(tcase, rows_of_integer_powers_are_repeated_products, -3, 14);
     tcase_add_test(tcase, prelu_slope_must_fit_into_x);
     tcase_add_test(tcase, swiglu_gates);
     suite_add_tcase(suite, tcase);

@@ -355,6 +355,14 @@ START_TEST(tile_repeats)
     ck_assert_int_eq(one_op_run(op, 1), OX_OK);
     ONE_OP_OUT(op, 0, OX_INT32, "2x4", 0, 1, 2, 1, 2, 1, 2, 1, 2);
     one_op_free(op);
+    op = one_op_new("", "Tile", 6); /* of several axes, three times the last */
+    ONE_OP_IN(op, OX_INT32, "1x2x1x2", 1, 2, 3, 4);
+    ONE_OP_IN(op, OX_INT64, "4", 2, 1, 2, 3);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "2x2x2x6", 0, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 3, 4, 3, 4, 3, 4,
+               3, 4, 3, 4, 3, 4, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 3, 4, 3, 4, 3, 4, 3, 4, 3, 4,
+               3, 4);
+    one_op_free(op);
     op = one_op_new("", "Tile", 1);
     ONE_OP_IN(op, OX_FLOAT32, "2x1", 1, 2);
     ONE_OP_IN(op, OX_FLOAT32, "", 2);

@@ -61,18 +61,14 @@ static void quantize_i16(size_t n, const float *x, size_t step, const float *sca
     quantize_row(n, x, step, scale, zero, y, INT16_MIN, INT16_MAX, 2);
 }
 
-ox_quantize_row *ox_quantize_row_avx512(enum ox_dtype dtype)
+void ox_codes_avx512(struct ox_codes *c)
 {
-    switch (dtype) {
-    case OX_UINT8:
-        return quantize_u8;
-    case OX_INT8:
-        return quantize_i8;
-    case OX_UINT16:
-        return quantize_u16;
-    case OX_INT16:
-        return quantize_i16;
-    default:
-        return NULL;
-    }
+    if (c->dtype == OX_UINT8)
+        c->quantize = quantize_u8;
+    else if (c->dtype == OX_INT8)
+        c->quantize = quantize_i8;
+    else if (c->dtype == OX_UINT16)
+        c->quantize = quantize_u16;
+    else if (c->dtype == OX_INT16)
+        c->quantize = quantize_i16;
 }

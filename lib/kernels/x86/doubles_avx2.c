@@ -191,11 +191,12 @@ static void cosines(size_t n, const double *x, double *y)
     waves(n, x, y, 1, cos);
 }
 
-ox_doubles *ox_doubles_avx2(enum ox_unary function)
-{
-    static ox_doubles *const functions[OX_UNARIES] = {
-        [OX_UNARY_CEIL] = ceils,       [OX_UNARY_COS] = cosines, [OX_UNARY_EXP] = exps,
-        [OX_UNARY_FLOOR] = floors,     [OX_UNARY_LOG] = logs,    [OX_UNARY_ROUND] = rounds,
-        [OX_UNARY_SIGMOID] = sigmoids, [OX_UNARY_SIN] = sines,   [OX_UNARY_TANH] = tanhs};
-    return functions[function];
-}
+const struct ox_doubles ox_doubles_avx2 = {.unary = {[OX_UNARY_CEIL] = ceils,
+                                                     [OX_UNARY_COS] = cosines,
+                                                     [OX_UNARY_EXP] = exps,
+                                                     [OX_UNARY_FLOOR] = floors,
+                                                     [OX_UNARY_LOG] = logs,
+                                                     [OX_UNARY_ROUND] = rounds,
+                                                     [OX_UNARY_SIGMOID] = sigmoids,
+                                                     [OX_UNARY_SIN] = sines,
+                                                     [OX_UNARY_TANH] = tanhs}};

@@ -1,6 +1,6 @@
-#include "kernels/pairs.h"
+#include "kernels/pair_rows.h"
 
-#include "kernels/pairs_tmpl.h"
+#include "kernels/pair_rows_tmpl.h"
 
 const struct ox_pairs *ox_pairs(enum ox_cpu level)
 {

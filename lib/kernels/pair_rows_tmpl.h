@@ -1,4 +1,4 @@
-/* The rows of pairs.h for compilers to make vectors of, and OX_PAIRS, which lists them; stamped once an instruction set. */
+/* The rows of pair_rows.h for compilers to make vectors of, and OX_PAIRS, which lists them; stamped once an instruction set. */
 #include <math.h>
 
 #define FN equal_f64
