@@ -208,15 +208,13 @@ static void infer_cast_map(struct ox_infer *c)
 
 /* ---- ZipMap ------------------------------------------------------------------------------------------------------- */
 
+/* The values are a part of X, whose memory they keep. */
 static enum ox_status zip_row(const struct ox_tensor *keys, const struct ox_tensor *x, size_t row,
-                              struct ox_env *env, struct ox_datum **out, struct ox_error *err)
+                              struct ox_datum **out, struct ox_error *err)
 {
     struct ox_tensor *values = NULL;
     struct ox_datum *boxed = NULL;
-    size_t size = ox_dtype_size(x->dtype);
-    OX_TRY(ox_tensor_new(&values, ox_env_budget(env), x->dtype, 1, keys->dims, err));
-    if (keys->n)
-        memcpy(values->data, (const char *)x->data + row * keys->n * size, keys->n * size);
+    OX_TRY(ox_tensor_part(&values, x, row * keys->n, keys->n, err));
     enum ox_status status = ox_datum_of_tensor(&boxed, values, err);
     if (status == OX_OK) {
         status = ox_datum_map(out, keys, boxed, err);
@@ -235,7 +233,7 @@ static enum ox_status zip_rows(struct ox_run *r, const struct ox_ml_rows *rows,
         return OX_NO_MEMORY;
     enum ox_status status = OX_OK;
     for (size_t i = 0; status == OX_OK && i < rows->rows; i++)
-        status = zip_row(keys, rows->x, i, r->env, &items[i], err);
+        status = zip_row(keys, rows->x, i, &items[i], err);
     if (status == OX_OK)
         status = ox_datum_sequence(&sequence, OX_UNDEFINED, items, rows->rows, err);
     if (status == OX_OK) {
