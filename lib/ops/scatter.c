@@ -48,6 +48,24 @@ static enum ox_status scatter_reduction(const struct ox_run *r, enum reduction *
                        name);
 }
 
+/* Blocks of a size that recurs are moved without a call. */
+static void write_blocks(char *out, const char *from, const int64_t *place, size_t n, size_t bytes)
+{
+    if (bytes == 2) {
+        for (size_t i = 0; i < n; i++)
+            memcpy(out + (size_t)place[i] * 2, from + i * 2, 2);
+    } else if (bytes == 4) {
+        for (size_t i = 0; i < n; i++)
+            memcpy(out + (size_t)place[i] * 4, from + i * 4, 4);
+    } else if (bytes == 8) {
+        for (size_t i = 0; i < n; i++)
+            memcpy(out + (size_t)place[i] * 8, from + i * 8, 8);
+    } else {
+        for (size_t i = 0; i < n && bytes > 0; i++)
+            memcpy(out + (size_t)place[i] * bytes, from + i * bytes, bytes);
+    }
+}
+
 /* Floats that are merged in float32 and rounded once at the end. */
 static enum ox_status merge_wide(struct ox_run *r, const struct ox_tensor *in,
                                  const struct ox_tensor *updates, const int64_t *place, size_t n,
@@ -89,9 +107,7 @@ static enum ox_status scatter_out(struct ox_run *r, const struct ox_tensor *in,
         bool pairs = in->dtype == OX_COMPLEX64 || in->dtype == OX_COMPLEX128;
         merges[reduction][in->dtype](out->data, updates->data, place, n, block << pairs);
     } else {
-        for (size_t i = 0; i < n && block > 0; i++)
-            memcpy((char *)out->data + (size_t)place[i] * block * size,
-                   (const char *)updates->data + i * block * size, block * size);
+        write_blocks(out->data, updates->data, place, n, block * size);
     }
     return ox_move_own(out, err);
 }
