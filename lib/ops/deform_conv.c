@@ -5,6 +5,7 @@
 #include "common/threads.h"
 #include "kernels/gemm.h"
 #include "ops/conv.h"
+#include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 #include "ops/rules.h"
@@ -272,7 +273,9 @@ static enum ox_status run_causal_conv(struct ox_run *r, struct ox_error *err)
 }
 
 const struct ox_op ox_ops_deform_conv[] = {
-    {"", "DeformConv", 19, .infer = infer_deform_conv, .run = run_deform_conv},
-    {"", "DeformConv", 22, .infer = infer_deform_conv, .run = run_deform_conv},
+    {"", "DeformConv", 19, .infer = infer_deform_conv, .run = run_deform_conv,
+     .fast = ox_fast_deform_conv},
+    {"", "DeformConv", 22, .infer = infer_deform_conv, .run = run_deform_conv,
+     .fast = ox_fast_deform_conv},
     {"", "CausalConvWithState", 27, OX_OP_HALF, .infer = infer_causal_conv, .run = run_causal_conv},
     {0}};

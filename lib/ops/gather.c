@@ -130,7 +130,7 @@ static enum ox_status run_gather(struct ox_run *r, struct ox_error *err)
     for (size_t k = 0; k < outer; k++)
         gather_blocks((char *)out->data + k * n * block, (const char *)in->data + k * row, index, n,
                       block);
-    return ox_move_own(out, err);
+    return ox_move_own_of(out, in, err);
 }
 
 /* ---- GatherElements ------------------------------------------------------------------------------------------------ */

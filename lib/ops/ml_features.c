@@ -49,7 +49,7 @@ static enum ox_status run_array_feature_extractor(struct ox_run *r, struct ox_er
     for (size_t row = 0; row < rows; row++, from += (size_t)cols * size)
         for (size_t i = 0; i < index->n; i++, to += size)
             copy_element(to, from + (size_t)at[i] * size, size);
-    return ox_move_own(z, err);
+    return ox_move_own_of(z, x, err);
 }
 
 static void infer_array_feature_extractor(struct ox_infer *c)

@@ -208,15 +208,13 @@ static void infer_cast_map(struct ox_infer *c)
 
 /* ---- ZipMap ------------------------------------------------------------------------------------------------------- */
 
+/* The values are a part of X, whose memory they keep. */
 static enum ox_status zip_row(const struct ox_tensor *keys, const struct ox_tensor *x, size_t row,
-                              struct ox_env *env, struct ox_datum **out, struct ox_error *err)
+                              struct ox_datum **out, struct ox_error *err)
 {
     struct ox_tensor *values = NULL;
     struct ox_datum *boxed = NULL;
-    size_t size = ox_dtype_size(x->dtype);
-    OX_TRY(ox_tensor_new(&values, ox_env_budget(env), x->dtype, 1, keys->dims, err));
-    if (keys->n)
-        memcpy(values->data, (const char *)x->data + row * keys->n * size, keys->n * size);
+    OX_TRY(ox_tensor_part(&values, x, row * keys->n, keys->n, err));
     enum ox_status status = ox_datum_of_tensor(&boxed, values, err);
     if (status == OX_OK) {
         status = ox_datum_map(out, keys, boxed, err);
@@ -226,24 +224,21 @@ static enum ox_status zip_row(const struct ox_tensor *keys, const struct ox_tens
     return status;
 }
 
+/* The sequence is made of no items first: a row is then built in its place, without references that come and go. */
 static enum ox_status zip_rows(struct ox_run *r, const struct ox_ml_rows *rows,
                                const struct ox_tensor *keys, struct ox_error *err)
 {
     struct ox_datum *sequence = NULL;
-    struct ox_datum **items = ox_run_scratch(r, rows->rows, sizeof(struct ox_datum *), err);
-    if (!items)
+    struct ox_datum **none = ox_run_scratch(r, rows->rows, sizeof(struct ox_datum *), err);
+    if (!none)
         return OX_NO_MEMORY;
+    OX_TRY(ox_datum_sequence(&sequence, OX_UNDEFINED, none, rows->rows, err));
     enum ox_status status = OX_OK;
     for (size_t i = 0; status == OX_OK && i < rows->rows; i++)
-        status = zip_row(keys, rows->x, i, r->env, &items[i], err);
+        status = zip_row(keys, rows->x, i, &sequence->items[i], err);
     if (status == OX_OK)
-        status = ox_datum_sequence(&sequence, OX_UNDEFINED, items, rows->rows, err);
-    if (status == OX_OK) {
         status = ox_run_out_datum(r, 0, sequence, err);
-        ox_datum_release(sequence);
-    }
-    for (size_t i = 0; i < rows->rows; i++)
-        ox_datum_release(items[i]);
+    ox_datum_release(sequence);
     return status;
 }
 

@@ -301,6 +301,13 @@ enum ox_status ox_move_own(struct ox_tensor *tensor, struct ox_error *err)
     return OX_OK;
 }
 
+enum ox_status ox_move_own_of(struct ox_tensor *tensor, const struct ox_tensor *of,
+                              struct ox_error *err)
+{
+    const bool shared = tensor->dtype == OX_STRING && ox_tensor_borrow_strings(tensor, of);
+    return shared ? OX_OK : ox_move_own(tensor, err);
+}
+
 enum ox_status ox_move_ints(struct ox_run *r, size_t i, const int64_t **values, size_t *n,
                             struct ox_error *err)
 {

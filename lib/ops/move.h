@@ -42,6 +42,9 @@ enum ox_status ox_move_rank(const struct ox_run *r, uint64_t rank, struct ox_err
 /* A tensor of strings whose elements were moved as bytes gets its own copy of their characters. Nothing to do
  * for other types. */
 enum ox_status ox_move_own(struct ox_tensor *tensor, struct ox_error *err);
+/* The same where all of them are strings of `of`, which may share their characters. */
+enum ox_status ox_move_own_of(struct ox_tensor *tensor, const struct ox_tensor *of,
+                              struct ox_error *err);
 /* Input i, of int32 or int64, as int64; *values NULL and *n 0 when it is omitted. */
 enum ox_status ox_move_ints(struct ox_run *r, size_t i, const int64_t **values, size_t *n,
                             struct ox_error *err);

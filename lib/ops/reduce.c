@@ -5,6 +5,7 @@
 
 #include "kernels/folds.h"
 #include "ops/broadcast.h"
+#include "ops/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 #include "ops/whole.h"
@@ -267,6 +268,35 @@ static enum ox_status reduced_axes(struct ox_run *r, const struct ox_tensor *in,
     return OX_OK;
 }
 
+/* ReduceLogSumExp of rows in float32, by exponentials abreast. */
+static float log_sum_exp_row(const float *x, size_t n)
+{
+    enum { STRETCH = 256 };
+    const struct ox_rows *t = ox_fast_rows();
+    const float greatest = t->max(n, x);
+    float v[STRETCH];
+    double sum = 0;
+    if (!isfinite(greatest))
+        return greatest;
+    for (size_t at = 0, some; at < n; at += some) {
+        some = n - at < STRETCH ? n - at : STRETCH;
+        t->binary[OX_BINARY_SUB][OX_ROW_RIGHT_ONE](some, x + at, &greatest, v);
+        t->unary[OX_UNARY_EXP](some, v, v, 0, 0);
+        sum += (double)t->sum(some, v);
+    }
+    return (float)((double)greatest + log(sum));
+}
+
+static void log_sum_exp_task(void *arg, size_t from, size_t to)
+{
+    const struct reduction *p = arg;
+    for (size_t group = from; group < to; group++) {
+        const size_t base = loop_offset(&p->kept, group);
+        ((float *)(void *)p->out)[group] =
+            log_sum_exp_row((const float *)(const void *)p->in + base, p->run);
+    }
+}
+
 /* The reducer by the processor's own kernels, where it has such: *own then holds it. They give the same bits. */
 static const struct reducer *quickest(const struct reducer *reducer, struct reducer *own)
 {
@@ -293,8 +323,8 @@ static const struct reducer *quickest(const struct reducer *reducer, struct redu
     return own;
 }
 
-static enum ox_status reduce(struct ox_run *r, const struct reducer *const *reducers, bool by_input,
-                             struct ox_error *err)
+static enum ox_status reduce_by(struct ox_run *r, const struct reducer *const *reducers,
+                                bool by_input, bool quick, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0);
     bool reduces[OX_BROADCAST_RANK];
@@ -328,8 +358,17 @@ static enum ox_status reduce(struct ox_run *r, const struct reducer *const *redu
     plan_loops(&p, in, reduces);
     p.out = out->data;
     size_t work = p.n_reduced * p.lanes;
-    ox_ranges_run(r->env, p.kept.total, work >= OX_GRAIN ? 1 : OX_GRAIN / work, reduce_task, &p);
+    const bool quick_rows = quick && p.reducer == &log_sum_exp_f32 && p.lanes == 1 &&
+                            p.run == p.n_reduced && p.reduced.depth == 0;
+    ox_ranges_run(r->env, p.kept.total, work >= OX_GRAIN ? 1 : OX_GRAIN / work,
+                  quick_rows ? log_sum_exp_task : reduce_task, &p);
     return OX_OK;
+}
+
+static enum ox_status reduce(struct ox_run *r, const struct reducer *const *reducers, bool by_input,
+                             struct ox_error *err)
+{
+    return reduce_by(r, reducers, by_input, false, err);
 }
 
 /* ---- Operators ---------------------------------------------------------------------------------------------------- */
@@ -367,6 +406,16 @@ static enum ox_status run_log_sum(struct ox_run *r, struct ox_error *err)
 static enum ox_status run_log_sum_exp_attribute(struct ox_run *r, struct ox_error *err)
 {
     return reduce(r, log_sum_exp_reducers, false, err);
+}
+
+static enum ox_status fast_log_sum_exp_attribute(struct ox_run *r, struct ox_error *err)
+{
+    return reduce_by(r, log_sum_exp_reducers, false, true, err);
+}
+
+static enum ox_status fast_log_sum_exp(struct ox_run *r, struct ox_error *err)
+{
+    return reduce_by(r, log_sum_exp_reducers, true, true, err);
 }
 
 static enum ox_status run_log_sum_exp(struct ox_run *r, struct ox_error *err)
@@ -591,8 +640,10 @@ const struct ox_op ox_ops_reduce[] = {
     {"", "ReduceL2", 18, .infer = infer_input, .run = run_l2},
     {"", "ReduceLogSum", 1, .infer = infer_attribute, .run = run_log_sum_attribute},
     {"", "ReduceLogSum", 18, .infer = infer_input, .run = run_log_sum},
-    {"", "ReduceLogSumExp", 1, .infer = infer_attribute, .run = run_log_sum_exp_attribute},
-    {"", "ReduceLogSumExp", 18, .infer = infer_input, .run = run_log_sum_exp},
+    {"", "ReduceLogSumExp", 1, .infer = infer_attribute, .run = run_log_sum_exp_attribute,
+     .fast = fast_log_sum_exp_attribute},
+    {"", "ReduceLogSumExp", 18, .infer = infer_input, .run = run_log_sum_exp,
+     .fast = fast_log_sum_exp},
     {"", "ReduceMax", 1, .infer = infer_max_attribute, .run = run_max_attribute},
     {"", "ReduceMax", 18, .infer = infer_max, .run = run_max},
     {"", "ReduceMean", 1, .infer = infer_attribute, .run = run_mean_attribute},

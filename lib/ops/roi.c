@@ -89,8 +89,34 @@ static void bin_range(int64_t i, int64_t n, int64_t start, int64_t size, int64_t
     *hi = *hi < 0 ? 0 : *hi > limit ? limit : *hi;
 }
 
+struct bins {
+    int64_t start, size, n, limit;
+};
+
+/* Ranges of bins [from, from + count). */
+static void bin_ranges(const struct bins *b, size_t from, size_t count, int64_t lo[], int64_t hi[])
+{
+    for (size_t k = 0; k < count; k++)
+        bin_range((int64_t)(from + k), b->n, b->start, b->size, b->limit, &lo[k], &hi[k]);
+}
+
+static double greatest_in(const double *plane, size_t width, int64_t top, int64_t bottom,
+                          int64_t left, int64_t right)
+{
+    if (bottom <= top || right <= left)
+        return 0;
+    double best = -INFINITY;
+    for (int64_t y = top; y < bottom; y++) {
+        const double *row = plane + (size_t)y * width;
+        for (int64_t x = left; x < right; x++)
+            best = row[x] > best ? row[x] : best; /* never NaN */
+    }
+    return best;
+}
+
 static void max_roi_task(void *arg, size_t i)
 {
+    enum { STRETCH = 32 }; /* of bins of a row, whose ranges serve all rows */
     const struct roi_job *j = arg;
     const double *roi = j->rois + i / j->channels * 5;
     const double *plane =
@@ -98,20 +124,19 @@ static void max_roi_task(void *arg, size_t i)
     int64_t x0 = (int64_t)round(roi[1] * j->scale), y0 = (int64_t)round(roi[2] * j->scale);
     int64_t x1 = (int64_t)round(roi[3] * j->scale), y1 = (int64_t)round(roi[4] * j->scale);
     int64_t height = y1 - y0 + 1 > 1 ? y1 - y0 + 1 : 1, width = x1 - x0 + 1 > 1 ? x1 - x0 + 1 : 1;
-    for (size_t o = 0; o < j->out_height * j->out_width; o++) {
-        int64_t top, bottom, left, right;
-        bin_range((int64_t)(o / j->out_width), (int64_t)j->out_height, y0, height,
-                  (int64_t)j->height, &top, &bottom);
-        bin_range((int64_t)(o % j->out_width), (int64_t)j->out_width, x0, width, (int64_t)j->width,
-                  &left, &right);
-        bool empty = bottom <= top || right <= left;
-        double best = empty ? 0 : -INFINITY;
-        for (int64_t y = top; y < bottom; y++) {
-            const double *row = plane + (size_t)y * j->width;
-            for (int64_t x = left; x < right; x++)
-                best = row[x] > best ? row[x] : best; /* never NaN */
+    const struct bins down = {y0, height, (int64_t)j->out_height, (int64_t)j->height};
+    const struct bins across = {x0, width, (int64_t)j->out_width, (int64_t)j->width};
+    int64_t left[STRETCH], right[STRETCH], top, bottom;
+    double best[STRETCH];
+    for (size_t x = 0, n; x < j->out_width; x += n) {
+        n = j->out_width - x < STRETCH ? j->out_width - x : STRETCH;
+        bin_ranges(&across, x, n, left, right);
+        for (size_t y = 0; y < j->out_height; y++) {
+            bin_ranges(&down, y, 1, &top, &bottom);
+            for (size_t k = 0; k < n; k++)
+                best[k] = greatest_in(plane, j->width, top, bottom, left[k], right[k]);
+            ox_real_store(j->y, (i * j->out_height + y) * j->out_width + x, n, best);
         }
-        ox_real_store(j->y, i * j->out_height * j->out_width + o, 1, &best);
     }
 }
 

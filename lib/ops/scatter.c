@@ -48,6 +48,41 @@ static enum ox_status scatter_reduction(const struct ox_run *r, enum reduction *
                        name);
 }
 
+/* Blocks of a size that recurs are moved without a call. */
+static void write_blocks(char *out, const char *from, const int64_t *place, size_t n, size_t bytes)
+{
+    if (bytes == 2) {
+        for (size_t i = 0; i < n; i++)
+            memcpy(out + (size_t)place[i] * 2, from + i * 2, 2);
+    } else if (bytes == 4) {
+        for (size_t i = 0; i < n; i++)
+            memcpy(out + (size_t)place[i] * 4, from + i * 4, 4);
+    } else if (bytes == 8) {
+        for (size_t i = 0; i < n; i++)
+            memcpy(out + (size_t)place[i] * 8, from + i * 8, 8);
+    } else {
+        for (size_t i = 0; i < n && bytes > 0; i++)
+            memcpy(out + (size_t)place[i] * bytes, from + i * bytes, bytes);
+    }
+}
+
+/* Floats that are merged in float32 and rounded once at the end. */
+static enum ox_status merge_wide(struct ox_run *r, const struct ox_tensor *in,
+                                 const struct ox_tensor *updates, const int64_t *place, size_t n,
+                                 size_t block, enum reduction reduction, struct ox_tensor *out,
+                                 struct ox_error *err)
+{
+    float *there = ox_run_work(r, in->n + 1, sizeof *there, err);
+    float *new = ox_run_work(r, updates->n + 1, sizeof *new, err);
+    if (!there || !new)
+        return err->status;
+    ox_elements_convert(OX_FLOAT32, there, in->dtype, in->data, in->n, true);
+    ox_elements_convert(OX_FLOAT32, new, updates->dtype, updates->data, updates->n, true);
+    merges[reduction][OX_FLOAT32](there, new, place, n, block);
+    ox_elements_convert(out->dtype, out->data, OX_FLOAT32, there, in->n, true);
+    return OX_OK;
+}
+
 /* Output 0: a copy of `in` with the n blocks of `updates` written or merged at their places. Updates are applied in order, so
  * that the last one of a place stays. */
 static enum ox_status scatter_out(struct ox_run *r, const struct ox_tensor *in,
@@ -57,20 +92,22 @@ static enum ox_status scatter_out(struct ox_run *r, const struct ox_tensor *in,
     size_t size = ox_dtype_size(in->dtype);
     struct ox_tensor *out;
 
-    if (reduction != REDUCE_NONE && !merges[reduction][in->dtype])
+    const bool wide =
+        reduction != REDUCE_NONE && !merges[reduction][in->dtype] && ox_dtype_is_float(in->dtype);
+    if (reduction != REDUCE_NONE && !wide && !merges[reduction][in->dtype])
         return ox_run_fail(r, err, OX_INPUT, "%s has no reduction '%s'", ox_dtype_name(in->dtype),
                            reduction_names[reduction]);
     OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, in->dims, &out, err));
     if (out->n == 0)
         return OX_OK;
+    if (wide)
+        return merge_wide(r, in, updates, place, n, block, reduction, out, err);
     memcpy(out->data, in->data, in->n * size);
     if (reduction != REDUCE_NONE) {
         bool pairs = in->dtype == OX_COMPLEX64 || in->dtype == OX_COMPLEX128;
         merges[reduction][in->dtype](out->data, updates->data, place, n, block << pairs);
     } else {
-        for (size_t i = 0; i < n && block > 0; i++)
-            memcpy((char *)out->data + (size_t)place[i] * block * size,
-                   (const char *)updates->data + i * block * size, block * size);
+        write_blocks(out->data, updates->data, place, n, block * size);
     }
     return ox_move_own(out, err);
 }
@@ -336,8 +373,9 @@ const struct ox_op ox_ops_scatter[] = {
     {"", "Scatter", 9, OX_OP_HALF, .infer = infer_scatter_elements, .run = run_scatter_elements},
     {"", "ScatterElements", 11, OX_OP_HALF, .infer = infer_scatter_elements,
      .run = run_scatter_elements},
-    {"", "ScatterElements", 16, 0, .infer = infer_scatter_elements, .run = run_scatter_elements},
+    {"", "ScatterElements", 16, OX_OP_HALF, .infer = infer_scatter_elements,
+     .run = run_scatter_elements},
     {"", "ScatterND", 11, OX_OP_HALF, .infer = infer_scatter_nd, .run = run_scatter_nd},
-    {"", "ScatterND", 16, 0, .infer = infer_scatter_nd, .run = run_scatter_nd},
+    {"", "ScatterND", 16, OX_OP_HALF, .infer = infer_scatter_nd, .run = run_scatter_nd},
     {"", "TensorScatter", 24, OX_OP_HALF, .infer = infer_tensor_scatter, .run = run_tensor_scatter},
     {0}};

@@ -267,10 +267,30 @@ static bool is_ascii(const struct ox_str *strings, size_t n)
     return any < 0x80;
 }
 
+/* The beginning that is ASCII, whose letters are those of every language but the Turkic ones; its length. */
+static size_t add_ascii(const struct caser *k, struct ox_strbuf *out, struct ox_str s,
+                        enum case_action action)
+{
+    enum { MOST = 128 };
+    char bytes[MOST];
+    size_t n = 0;
+    if (k->turkic)
+        return 0;
+    for (; n < s.n && n < MOST && (unsigned char)s.p[n] < 0x80; n++) {
+        const char c = s.p[n];
+        const bool lower = c >= 'a' && c <= 'z', upper = c >= 'A' && c <= 'Z';
+        const bool turns = action == CASE_LOWER ? upper : action == CASE_UPPER && lower;
+        bytes[n] = (char)(turns ? c ^ ('a' ^ 'A') : c);
+    }
+    if (n)
+        ox_strbuf_add(out, bytes, n);
+    return n;
+}
+
 static void add_cased(const struct caser *k, struct ox_strbuf *out, struct ox_str s,
                       enum case_action action)
 {
-    for (size_t i = 0, length; i < s.n; i += length) {
+    for (size_t i = add_ascii(k, out, s, action), length; i < s.n; i += length) {
         uint32_t c = 0;
         char bytes[4];
 
@@ -323,6 +343,10 @@ static enum ox_status normalize(struct ox_run *r, const struct caser *k,
         return OX_NO_MEMORY;
     ox_strbuf_init(&text);
     for (size_t i = 0; i < in->n; i++) {
+        if (!stops->n) {
+            kept[n++] = i;
+            continue;
+        }
         ox_strbuf_clear(&text);
         add_cased(k, &text, strings[i], fold);
         if (ox_strmap_find(stops, ox_strbuf_text(&text, NULL), text.len) == OX_STRMAP_NONE)

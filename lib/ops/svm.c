@@ -120,13 +120,13 @@ static void quick_kernels(const struct svm *s, const double *x, size_t from, siz
         t->unary[OX_UNARY_TANH](n, sum, sum, 0, 0);
 }
 
-/* e^x of numbers of at most 0, by 2^k e^r with |r| <= ln 2 / 2 and the series of e^r as far as a double shows it. Without calls and
- * branches, where compilers work on several at once. */
+/* e^x of numbers of at most 0, by 2^k e^r with |r| <= ln 2 / 2 and the series of e^r to 2^-41: sums that cancel still leave a float's
+ * bits. Without calls and branches, where compilers work on several at once. */
 static void exponentials(size_t n, double *x)
 {
     static const double log2_e = 1.44269504088896340736, magic = 6755399441055744.0; /* 1.5 2^52 */
     static const double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
-    enum { SERIES = 13, BIAS = 1023, FRACTION = 52 };
+    enum { SERIES = 10, BIAS = 1023, FRACTION = 52 };
     static const double least = -708; /* what lies below is 0 */
     double inverse[SERIES + 1] = {1};
     for (unsigned k = 1; k <= SERIES; k++)
@@ -148,7 +148,8 @@ static void exponentials(size_t n, double *x)
 /* -gamma |x - v|^2 of vectors side by side. */
 static void distances(const struct svm *s, const double *x, size_t from, size_t n, double *out)
 {
-    double sum[STRETCH] = {0};
+    double sum[STRETCH];
+    memset(sum, 0, n * sizeof *sum);
     for (size_t c = 0; c < s->rows.cols; c++) {
         const double *v = s->turned_wide + c * s->n_vectors + from, at = x[c];
         for (size_t i = 0; i < n; i++)

@@ -4,29 +4,22 @@
 
 #include "common/strmap.h"
 #include "ops/carry.h"
+#include "ops/categories.h"
 #include "ops/real.h"
 
 enum tf_mode { TF_COUNT, TF_IDF, TF_BOTH };
 
 /* Items of the input and the pool are numbered: n-grams are strings of numbers. */
 struct pool {
-    struct ox_strmap items; /* an item's bytes -> its number */
-    struct ox_strmap grams; /* the numbers of an n-gram -> its place in the pool's list */
+    struct ox_categories items; /* an item's number is its first place in the pool */
+    struct ox_strmap grams;     /* the numbers of an n-gram -> its place in the pool's list */
+    uint32_t *singles;          /* n-grams of one item by its number; OX_STRMAP_NONE */
     size_t n_grams;
     const int64_t *indexes;
     const float *weights; /* NULL: ones */
     int64_t min, max, skips;
     enum tf_mode mode;
 };
-
-static enum ox_status pool_number(const struct ox_run *r, struct pool *p, const void *bytes,
-                                  size_t n, uint32_t *number, struct ox_error *err)
-{
-    *number = (uint32_t)p->items.n;
-    if (!ox_strmap_add(&p->items, bytes, n, number, NULL))
-        return ox_run_fail(r, err, OX_NO_MEMORY, "out of memory");
-    return OX_OK;
-}
 
 /* The n-grams of each length follow one another; ngram_counts says where each length begins. */
 static enum ox_status pool_grams(struct ox_run *r, struct pool *p, const uint32_t *numbers,
@@ -48,6 +41,8 @@ static enum ox_status pool_grams(struct ox_run *r, struct pool *p, const uint32_
             if (!ox_strmap_add(&p->grams, (const char *)(numbers + from), length * sizeof(*numbers),
                                &place, NULL))
                 return ox_run_fail(r, err, OX_NO_MEMORY, "out of memory");
+            if (length == 1)
+                p->singles[numbers[from]] = place;
         }
     }
     if (p->n_grams != n_indexes)
@@ -68,18 +63,23 @@ static enum ox_status pool_read(struct ox_run *r, struct pool *p, size_t n_index
     if ((text && !strings) || (!text && !ints))
         return ox_run_fail(r, err, OX_INPUT, "attribute '%s' is missing",
                            text ? "pool_strings" : "pool_int64s");
+    const void *data = text ? (const void *)strings : (const void *)ints;
     uint32_t *numbers = ox_run_scratch(r, n + 1, sizeof(*numbers), err);
+    struct ox_tensor *list;
+    int64_t dim = (int64_t)n;
 
-    if (!numbers)
+    p->singles = ox_run_scratch(r, n + 1, sizeof(*p->singles), err);
+    if (!numbers || !p->singles)
         return OX_NO_MEMORY;
-    if (!ox_strmap_reserve(&p->items, n) || !ox_strmap_reserve(&p->grams, n_indexes))
+    memset(p->singles, 0xff, n * sizeof(*p->singles));
+    if (!ox_strmap_reserve(&p->grams, n_indexes))
         return ox_run_fail(r, err, OX_NO_MEMORY, "out of memory");
-    for (size_t i = 0; i < n; i++) {
-        const void *bytes = !text ? (const void *)&ints[i] : strings[i].n > 0 ? strings[i].p : "";
-
-        OX_TRY(pool_number(r, p, bytes, text ? strings[i].n : sizeof(ints[i]), &numbers[i], err));
-    }
-    return pool_grams(r, p, numbers, n, n_indexes, err);
+    OX_TRY(ox_tensor_borrow(&list, text ? OX_STRING : OX_INT64, 1, &dim, data, NULL, NULL, err));
+    enum ox_status status = ox_categories(r, list, n + ox_run_in(r, 0)->n, false, &p->items, err);
+    if (status == OX_OK)
+        ox_categories_find(&p->items, list, 0, n, numbers);
+    ox_tensor_release(list);
+    return status == OX_OK ? pool_grams(r, p, numbers, n, n_indexes, err) : status;
 }
 
 static enum ox_status tf_attrs(struct ox_run *r, struct pool *p, size_t *n_indexes, int64_t *width,
@@ -139,8 +139,9 @@ static void count_row(const struct pool *p, const uint32_t *row, size_t n, uint3
                 gram[length - 1] = row[at];
                 if (length < first)
                     continue;
-                uint32_t place =
-                    ox_strmap_find(&p->grams, (const char *)gram, (size_t)length * sizeof(*gram));
+                uint32_t place = length == 1 ? p->singles[row[at]]
+                                             : ox_strmap_find(&p->grams, (const char *)gram,
+                                                              (size_t)length * sizeof(*gram));
 
                 if (place != OX_STRMAP_NONE)
                     counts[place]++;
@@ -155,20 +156,6 @@ static void add_weighted(const struct pool *p, const uint32_t *counts, double *o
         double count = p->mode == TF_IDF && counts[i] > 1 ? 1 : counts[i];
 
         out[p->indexes[i]] += p->mode == TF_COUNT || !p->weights ? count : count * p->weights[i];
-    }
-}
-
-static void item_number(const struct pool *p, const struct ox_tensor *in, size_t i,
-                        uint32_t *number)
-{
-    if (in->dtype == OX_STRING) {
-        const struct ox_str *s = (const struct ox_str *)in->data + i;
-
-        *number = ox_strmap_find(&p->items, s->n ? s->p : "", s->n);
-    } else {
-        int64_t value = ox_tensor_get_int(in, i);
-
-        *number = ox_strmap_find(&p->items, (const char *)&value, sizeof(value));
     }
 }
 
@@ -191,8 +178,7 @@ static enum ox_status count_all(struct ox_run *r, const struct pool *p, int64_t 
                       &out, err));
     for (size_t i = 0; i < rows; i++) {
         OX_TRY(ox_env_poll(r->env, err));
-        for (size_t k = 0; k < n; k++)
-            item_number(p, in, i * n + k, &row[k]);
+        ox_categories_find(&p->items, in, i * n, n, row);
         memset(counts, 0, p->n_grams * sizeof(*counts));
         memset(sums, 0, (size_t)width * sizeof(*sums));
         count_row(p, row, n, gram, counts);
@@ -212,14 +198,12 @@ static enum ox_status run_tfidf(struct ox_run *r, struct ox_error *err)
 
     if (in->rank > 2)
         return ox_run_fail(r, err, OX_INPUT, "the input has rank %u, neither 1 nor 2", in->rank);
-    ox_strmap_init(&p.items);
     ox_strmap_init(&p.grams);
     status = tf_attrs(r, &p, &n_indexes, &width, err);
     if (status == OX_OK)
         status = pool_read(r, &p, n_indexes, err);
     if (status == OX_OK)
         status = count_all(r, &p, width, err);
-    ox_strmap_release(&p.items);
     ox_strmap_release(&p.grams);
     return status;
 }

@@ -3,16 +3,20 @@
 
 #include "tensor/tensor.h"
 
+/* Its items lie behind it. malloc(), for calloc() of old glibc passes its cache by. */
 static enum ox_status new_datum(struct ox_datum **out, enum ox_datum_kind kind, size_t n_items,
                                 struct ox_error *err)
 {
-    struct ox_datum *datum = malloc(sizeof *datum); /* calloc of old glibc passes its cache by */
-    struct ox_datum **items = n_items ? calloc(n_items, sizeof *items) : NULL;
-    if (!datum || (n_items && !items)) {
-        free(items);
-        free(datum);
+    size_t bytes;
+    struct ox_datum *datum = NULL;
+    if (!OX_MUL_OVERFLOWS(n_items, sizeof(struct ox_datum *), &bytes) &&
+        !OX_ADD_OVERFLOWS(bytes, sizeof *datum, &bytes))
+        datum = malloc(bytes);
+    if (!datum)
         return ox_no_memory(err);
-    }
+    struct ox_datum **items = (struct ox_datum **)(void *)(datum + 1);
+    for (size_t i = 0; i < n_items; i++)
+        items[i] = NULL;
     *datum = (struct ox_datum){.refs = 1, .kind = kind, .items = items, .n_items = n_items};
     *out = datum;
     return OX_OK;
@@ -94,7 +98,6 @@ static void free_datum(struct ox_datum *datum)
 {
     ox_tensor_release(datum->tensor);
     ox_tensor_release(datum->indices);
-    free(datum->items);
     free(datum->dims);
     free(datum);
 }

@@ -62,15 +62,17 @@ static enum ox_status count_elements(enum ox_dtype dtype, unsigned rank, const i
 
 static void buffer_unref(struct ox_buffer *buffer)
 {
-    if (atomic_fetch_sub(&buffer->refs, 1) != 1)
-        return;
-    if (buffer->on_release)
-        buffer->on_release(buffer);
-    else
-        free(buffer->data);
-    ox_arena_release(&buffer->strings);
-    ox_budget_give(buffer->budget, buffer->bytes);
-    free(buffer);
+    while (buffer && atomic_fetch_sub(&buffer->refs, 1) == 1) {
+        struct ox_buffer *lender = buffer->lender;
+        if (buffer->on_release)
+            buffer->on_release(buffer);
+        else
+            free(buffer->data);
+        ox_arena_release(&buffer->strings);
+        ox_budget_give(buffer->budget, buffer->bytes);
+        free(buffer);
+        buffer = lender;
+    }
 }
 
 static struct ox_tensor *tensor_struct(enum ox_dtype dtype, unsigned rank, const int64_t *dims,
@@ -138,6 +140,20 @@ enum ox_status ox_tensor_view(struct ox_tensor **out, const struct ox_tensor *of
     return OX_OK;
 }
 
+enum ox_status ox_tensor_part(struct ox_tensor **out, const struct ox_tensor *of, size_t at,
+                              size_t n, struct ox_error *err)
+{
+    const int64_t dim = (int64_t)n;
+    struct ox_tensor *part = tensor_struct(of->dtype, 1, &dim, n);
+    if (!part)
+        return ox_no_memory(err);
+    part->data = (char *)of->data + at * ox_dtype_size(of->dtype);
+    part->buffer = of->buffer;
+    atomic_fetch_add(&of->buffer->refs, 1);
+    *out = part;
+    return OX_OK;
+}
+
 /* The release of what nobody gives back. */
 static void keep_data(struct ox_buffer *buffer)
 {
@@ -194,6 +210,16 @@ enum ox_status ox_tensor_set_string(struct ox_tensor *tensor, size_t i, const ch
         return ox_fail(err, OX_NO_MEMORY, "no memory for a string of %zu bytes", n);
     ((struct ox_str *)tensor->data)[i] = (struct ox_str){copy, n};
     return OX_OK;
+}
+
+bool ox_tensor_borrow_strings(struct ox_tensor *tensor, const struct ox_tensor *of)
+{
+    struct ox_buffer *from = of->buffer, *to = tensor->buffer;
+    if (from->on_release || to->on_release || to->lender || (from->lender && from->strings.blocks))
+        return false;
+    to->lender = from->lender ? from->lender : from; /* no chains, which would hold every link */
+    atomic_fetch_add(&to->lender->refs, 1);
+    return true;
 }
 
 enum ox_status ox_tensor_from_data(struct ox_tensor **out, struct ox_env *env, enum ox_dtype dtype,

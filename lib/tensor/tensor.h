@@ -20,6 +20,7 @@ struct ox_buffer {
     size_t bytes; /* counted in the budget */
     struct ox_budget *budget;
     struct ox_arena strings;                /* characters of a string tensor */
+    struct ox_buffer *lender;               /* holds characters of some of them; NULL */
     void (*on_release)(struct ox_buffer *); /* instead of free(data), for memory of somebody else */
     void *owner;
 };
@@ -50,6 +51,9 @@ enum ox_status ox_tensor_new(struct ox_tensor **out, struct ox_budget *budget, e
 /* Another shape of the same n elements, sharing the buffer. */
 enum ox_status ox_tensor_view(struct ox_tensor **out, const struct ox_tensor *of, unsigned rank,
                               const int64_t *dims, struct ox_error *err);
+/* Elements [at, at + n) as a list, sharing the buffer. */
+enum ox_status ox_tensor_part(struct ox_tensor **out, const struct ox_tensor *of, size_t at,
+                              size_t n, struct ox_error *err);
 /* Over memory of somebody else, which must outlive it, unless on_release gives it back (the buffer's owner and data are
  * for it; both may be NULL). Its bytes are in no budget. */
 enum ox_status ox_tensor_borrow(struct ox_tensor **out, enum ox_dtype dtype, unsigned rank,
@@ -60,6 +64,10 @@ struct ox_tensor *ox_tensor_ref(const struct ox_tensor *tensor);
 /* Copies characters into the tensor's own memory and sets element i. */
 enum ox_status ox_tensor_set_string(struct ox_tensor *tensor, size_t i, const char *p, size_t n,
                                     struct ox_error *err);
+
+/* Elements that were copied from strings of `of` stay as they are, for its characters live as long as the tensor from now on.
+ * False: they do not, so that each has to be set. */
+bool ox_tensor_borrow_strings(struct ox_tensor *tensor, const struct ox_tensor *of);
 
 /* Packed bytes as in raw_data (little-endian; 2-, 4- and 6-bit types as one stream of bits, low bits first) to memory and
  * back. n elements. Unpacking makes any nonzero bool 1. */

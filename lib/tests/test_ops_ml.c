@@ -164,6 +164,63 @@ START_TEST(labels_are_mapped_and_nan_is_a_key)
 }
 END_TEST
 
+/* Keys of every length from none on, which begin and end alike; many are looked up, so by a table. */
+START_TEST(strings_of_any_length_are_keys)
+{
+    enum { KEYS = 24, N = 4 * KEYS };
+    static char text[KEYS][KEYS + 1], other[KEYS][KEYS + 1];
+    const char *keys[KEYS], *x[N];
+    float values[KEYS];
+    struct one_op *op = ml("LabelEncoder", 2);
+    for (size_t i = 0; i < KEYS; i++) {
+        memset(text[i], 'a', i);
+        memset(other[i], 'a', i);
+        other[i][i / 2] = i ? 'b' : 0;
+        keys[i] = text[i];
+        values[i] = (float)i + 0.5f;
+    }
+    for (size_t i = 0; i < N; i++)
+        x[i] = i % 2 ? other[i / 2 % KEYS] : text[i / 2 % KEYS];
+    one_op_strings(op, "keys_strings", keys, KEYS);
+    one_op_floats(op, "values_floats", values, KEYS);
+    one_op_float(op, "default_float", -7);
+    one_op_in_strings(op, "96", x, N);
+    must_run(op, 1);
+    for (size_t i = 0; i < N; i++) {
+        const size_t key = i / 2 % KEYS;
+        const double want = i % 2 && key ? -7 : (double)values[key];
+        ck_assert_double_eq(ox_tensor_get_double(one_op_out(op, 0), i), want);
+    }
+    one_op_free(op);
+}
+END_TEST
+
+START_TEST(integers_far_from_each_other_are_keys)
+{
+    enum { N = 40 };
+    static const int64_t keys[] = {INT64_MIN, -1, 0, 1, INT64_MAX, (int64_t)1 << 62, -1};
+    static const int64_t values[] = {1, 2, 3, 4, 5, 6, 7};
+    int64_t x[N];
+    const int64_t dim = N;
+    struct text_run f;
+    const struct ox_run_options options = {.level = 2};
+    text_must_plan(&f,
+                   "<ir_version: 10, opset_import: [\"\" : 20, \"ai.onnx.ml\" : 2]> g (int64[N] x) "
+                   "=> (int64[N] y) { y = ai.onnx.ml.LabelEncoder <keys_int64s = "
+                   "[-9223372036854775808, -1, 0, 1, 9223372036854775807, 4611686018427387904, "
+                   "-1], values_int64s = [1, 2, 3, 4, 5, 6, 7], default_int64 = 99>(x) }",
+                   &options);
+    for (size_t i = 0; i < N; i++)
+        x[i] = i % 8 < 7 ? keys[i % 8] : 2;
+    text_give(&f, OX_INT64, 1, &dim, x);
+    text_must_run(&f);
+    const int64_t *y = ox_datum_get_tensor(f.out[0])->data;
+    for (size_t i = 0; i < N; i++)
+        ck_assert_int_eq(y[i], i % 8 == 7 ? 99 : i % 8 == 6 ? 2 : values[i % 8]);
+    text_close(&f);
+}
+END_TEST
+
 START_TEST(of_equal_categories_the_last_counts)
 {
     static const char *const names[] = {"a", "b", "c"};
@@ -449,6 +506,8 @@ int main(void)
     tcase_add_test(tcase, features_of_more_axes_are_those_of_their_row);
     tcase_add_test(tcase, strings_become_numbers_and_back);
     tcase_add_loop_test(tcase, labels_are_mapped_and_nan_is_a_key, 0, 4);
+    tcase_add_test(tcase, strings_of_any_length_are_keys);
+    tcase_add_test(tcase, integers_far_from_each_other_are_keys);
     tcase_add_loop_test(tcase, of_equal_categories_the_last_counts, 0, 2);
     tcase_add_test(tcase, keys_without_values_are_refused);
     tcase_add_test(tcase, categories_become_columns);

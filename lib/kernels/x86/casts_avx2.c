@@ -51,31 +51,95 @@ static inline void eight_f32_i32(const void *x, void *y)
     _mm256_storeu_si256(y, _mm256_cvttps_epi32(_mm256_loadu_ps(x)));
 }
 
-static inline void eight_f32_u8(const void *x, void *y)
+static inline void low_bytes(__m256i whole, void *y)
 {
     const __m256i low =
         _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 4, 8, 12,
                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
-    const __m256i bytes = _mm256_shuffle_epi8(_mm256_cvttps_epi32(_mm256_loadu_ps(x)), low);
+    const __m256i bytes = _mm256_shuffle_epi8(whole, low);
     _mm_storel_epi64(
         y, _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1)));
 }
 
+static inline void eight_f32_u8(const void *x, void *y)
+{
+    low_bytes(_mm256_cvttps_epi32(_mm256_loadu_ps(x)), y);
+}
+
+static inline __m256i whole_doubles(const double *x)
+{
+    return _mm256_set_m128i(_mm256_cvttpd_epi32(_mm256_loadu_pd(x + 4)),
+                            _mm256_cvttpd_epi32(_mm256_loadu_pd(x)));
+}
+
+static inline void eight_f64_i32(const void *x, void *y)
+{
+    _mm256_storeu_si256(y, whole_doubles(x));
+}
+
+static inline void eight_f64_u8(const void *x, void *y)
+{
+    low_bytes(whole_doubles(x), y);
+}
+
+/* Doubles to floats that round to what they would: what is lost is told by the last bit, which a further rounding to fewer bits
+ * sees (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008). */
+static inline __m128 round_to_odd(const double *from)
+{
+    const __m256d x = _mm256_loadu_pd(from), sign = _mm256_set1_pd(-0.0);
+    const __m128 near = _mm256_cvtpd_ps(x);
+    const __m256d back = _mm256_cvtps_pd(near);
+    const __m256d over =
+        _mm256_cmp_pd(_mm256_andnot_pd(sign, back), _mm256_andnot_pd(sign, x), _CMP_GT_OQ);
+    const __m256d lost = _mm256_cmp_pd(back, x, _CMP_NEQ_OQ);
+    const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 0, 0, 0, 0);
+    const __m128i minus =
+        _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(_mm256_castpd_si256(over), order));
+    const __m128i odd =
+        _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(_mm256_castpd_si256(lost), order));
+    const __m128i toward_0 = _mm_add_epi32(_mm_castps_si128(near), minus);
+    return _mm_castsi128_ps(_mm_or_si128(toward_0, _mm_and_si128(odd, _mm_set1_epi32(1))));
+}
+
+static inline void eight_f64_f16(const void *x, void *y)
+{
+    float rounded[8];
+    _mm_storeu_ps(rounded, round_to_odd(x));
+    _mm_storeu_ps(rounded + 4, round_to_odd((const double *)x + 4));
+    eight_f32_f16(rounded, y);
+}
+
 /* By way of int32 where all of them fit: INT32_MIN tells that one may not. */
+static inline bool as_int64(__m256i whole, int64_t *y)
+{
+    const __m256i doubtful = _mm256_cmpeq_epi32(whole, _mm256_set1_epi32(INT32_MIN));
+    if (!_mm256_testz_si256(doubtful, doubtful))
+        return false;
+    _mm256_storeu_si256((void *)y, _mm256_cvtepi32_epi64(_mm256_castsi256_si128(whole)));
+    _mm256_storeu_si256((void *)(y + 4), _mm256_cvtepi32_epi64(_mm256_extracti128_si256(whole, 1)));
+    return true;
+}
+
 static inline void eight_f32_i64(const void *from, void *y)
 {
     const float *x = from;
-    const __m256i whole = _mm256_cvttps_epi32(_mm256_loadu_ps(x));
-    const __m256i doubtful = _mm256_cmpeq_epi32(whole, _mm256_set1_epi32(INT32_MIN));
     int64_t *out = y;
-    if (_mm256_testz_si256(doubtful, doubtful)) {
-        _mm256_storeu_si256(y, _mm256_cvtepi32_epi64(_mm256_castsi256_si128(whole)));
-        _mm256_storeu_si256((void *)(out + 4),
-                            _mm256_cvtepi32_epi64(_mm256_extracti128_si256(whole, 1)));
+    if (as_int64(_mm256_cvttps_epi32(_mm256_loadu_ps(x)), out))
         return;
-    }
     for (unsigned k = 0; k < 8; k++) {
         const int64_t one = _mm_cvttss_si64(_mm_load_ss(x + k));
+        memcpy(out + k, &one, sizeof one);
+    }
+}
+
+static inline void eight_f64_i64(const void *from, void *y)
+{
+    const double *x = from;
+    int64_t *out = y;
+    if (as_int64(whole_doubles(x), out))
+        return;
+    for (unsigned k = 0; k < 8; k++) {
+        const int64_t one = _mm_cvttsd_si64(_mm_load_sd(x + k));
         memcpy(out + k, &one, sizeof one);
     }
 }
@@ -135,11 +199,33 @@ static void row_i64_f32(size_t n, const void *x, void *y)
     by_eights(n, x, y, 8, 4, eight_i64_f32);
 }
 
+static void row_f64_f16(size_t n, const void *x, void *y)
+{
+    by_eights(n, x, y, 8, 2, eight_f64_f16);
+}
+
+static void row_f64_i32(size_t n, const void *x, void *y)
+{
+    by_eights(n, x, y, 8, 4, eight_f64_i32);
+}
+
+static void row_f64_u8(size_t n, const void *x, void *y)
+{
+    by_eights(n, x, y, 8, 1, eight_f64_u8);
+}
+
+static void row_f64_i64(size_t n, const void *x, void *y)
+{
+    by_eights(n, x, y, 8, 8, eight_f64_i64);
+}
+
 static const struct ox_cast own[] = {
     {OX_FLOAT32, OX_FLOAT16, row_f32_f16}, {OX_FLOAT16, OX_FLOAT32, row_f16_f32},
     {OX_FLOAT32, OX_INT32, row_f32_i32},   {OX_FLOAT32, OX_UINT8, row_f32_u8},
     {OX_FLOAT32, OX_INT8, row_f32_u8},     {OX_FLOAT32, OX_INT64, row_f32_i64},
-    {OX_INT64, OX_FLOAT32, row_i64_f32}};
+    {OX_INT64, OX_FLOAT32, row_i64_f32},   {OX_FLOAT64, OX_FLOAT16, row_f64_f16},
+    {OX_FLOAT64, OX_INT32, row_f64_i32},   {OX_FLOAT64, OX_UINT8, row_f64_u8},
+    {OX_FLOAT64, OX_INT8, row_f64_u8},     {OX_FLOAT64, OX_INT64, row_f64_i64}};
 
 const struct ox_cast *ox_casts_avx2(enum ox_dtype from, enum ox_dtype to)
 {

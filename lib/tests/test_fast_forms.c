@@ -1,0 +1,123 @@
+/* Fast forms of single operators beside plain C: special values, and the same bits by two threads as by one. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/run_suite.h"
+#include "tests/run_text.h"
+
+enum { INPUTS = 4, ELEMENTS = 1 << 17 };
+
+struct fast_case {
+    const char *call; /* y = call, of inputs a, b, c, d as they are given */
+    unsigned
+        special; /* bit k: NaN, infinities and zeros of both signs are among input k's values */
+    struct {
+        unsigned rank; /* 0: none */
+        int64_t dims[4];
+    } in[INPUTS];
+};
+
+#define DEFORM(attributes) "DeformConv <kernel_shape = [3, 3]" attributes ">"
+
+static const struct fast_case cases[] = {
+    {"Hardmax <axis = -1>(a)", 1, {{2, {40, 3}}}},
+    {"Hardmax <axis = -1>(a)", 1, {{2, {40, 23}}}},
+    {"Hardmax <axis = -1>(a)", 1, {{2, {200, 61}}}},
+    {"Hardmax <axis = 1>(a)", 1, {{3, {20, 30, 5}}}},
+    {"ReduceLogSumExp <axes = [1], keepdims = 0>(a)", 1, {{2, {300, 9}}}},
+    {"ReduceLogSumExp <axes = [1, 2]>(a)", 1, {{3, {40, 30, 17}}}},
+    {"ReduceLogSumExp <axes = [0], keepdims = 0>(a)", 1, {{2, {30, 17}}}},
+    {"ReduceLogSumExp(a)", 0, {{3, {40, 30, 17}}}},
+    {DEFORM(", pads = [1, 1, 1, 1]") "(a, b, c)",
+     0,
+     {{4, {2, 6, 9, 11}}, {4, {5, 6, 3, 3}}, {4, {2, 18, 9, 11}}}},
+    {DEFORM(", pads = [1, 1, 1, 1], offset_group = 3") "(a, b, c, , d)",
+     1,
+     {{4, {1, 6, 9, 11}}, {4, {5, 6, 3, 3}}, {4, {1, 54, 9, 11}}, {4, {1, 27, 9, 11}}}},
+    {DEFORM(", strides = [2, 1], dilations = [1, 2], group = 2") "(a, b, c, d)",
+     4,
+     {{4, {2, 6, 9, 31}}, {4, {4, 3, 3, 3}}, {4, {2, 18, 4, 27}}, {1, {4}}}},
+    {DEFORM(", pads = [2, 0, 0, 2], group = 2, offset_group = 4") "(a, b, c)",
+     0,
+     {{4, {1, 8, 40, 37}}, {4, {6, 4, 3, 3}}, {4, {1, 72, 40, 37}}}},
+};
+
+static void fill(float *x, size_t n, bool special, size_t seed)
+{
+    static const float hard[] = {NAN, INFINITY, -INFINITY, 0.0f, -0.0f, 88.0f, -1.0f};
+    for (size_t i = 0; i < n; i++) {
+        x[i] = (float)((i + seed) * 7919 % 2011) / 1005 - 1;
+        if ((i + seed) % 7 == 0)
+            x[i] = rintf(2 * x[i]); /* ties, and places on pixels */
+        if (special && i % 53 == 0)
+            x[i] = hard[i / 53 % OX_COUNT(hard)];
+    }
+}
+
+static void open_case(struct text_run *f, const struct fast_case *c, int level, unsigned threads)
+{
+    static const char *const dims_of[] = {"", "A", "A, B", "A, B, C", "A, B, C, D"};
+    static float x[ELEMENTS];
+    const struct ox_run_options options = {.level = level};
+    char text[1024];
+    size_t at =
+        (size_t)snprintf(text, sizeof text, "<ir_version: 9, opset_import: [\"\" : %d]> g (",
+                         strncmp(c->call, "Reduce", 6) == 0 ? 13 : 19);
+    for (size_t k = 0; k < INPUTS && c->in[k].rank; k++) {
+        at += (size_t)snprintf(text + at, sizeof text - at, "%sfloat[", k ? ", " : "");
+        for (const char *p = dims_of[c->in[k].rank]; *p; p++)
+            at += (size_t)(*p >= 'A' ? snprintf(text + at, sizeof text - at, "%c%zu", *p, k)
+                                     : snprintf(text + at, sizeof text - at, "%c", *p));
+        at += (size_t)snprintf(text + at, sizeof text - at, "] %c", (char)('a' + (int)k));
+    }
+    snprintf(text + at, sizeof text - at, ") => (float y) { y = %s }", c->call);
+    text_open(f, text);
+    ox_env_set_threads(f->env, threads);
+    ck_assert_msg(text_plan(f, &options) == OX_OK, "%s", f->err.message);
+    for (size_t k = 0; k < INPUTS && c->in[k].rank; k++) {
+        size_t n = 1;
+        for (unsigned d = 0; d < c->in[k].rank; d++)
+            n *= (size_t)c->in[k].dims[d];
+        ck_assert_uint_le(n, ELEMENTS);
+        fill(x, n, c->special >> k & 1, 31 * k);
+        text_give(f, OX_FLOAT32, c->in[k].rank, c->in[k].dims, x);
+    }
+    text_must_run(f);
+}
+
+static bool near(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= 2e-6 * (1 + fabs(b));
+}
+
+START_TEST(as_plain_c)
+{
+    struct text_run slow, one, two;
+    open_case(&slow, &cases[_i], 0, 1);
+    open_case(&one, &cases[_i], 2, 1);
+    open_case(&two, &cases[_i], 2, 2);
+    const struct ox_tensor *a = ox_datum_get_tensor(slow.out[0]);
+    const struct ox_tensor *b = ox_datum_get_tensor(one.out[0]);
+    const struct ox_tensor *c = ox_datum_get_tensor(two.out[0]);
+    ck_assert_uint_eq(a->n, b->n);
+    ck_assert_uint_gt(a->n, 0);
+    for (size_t i = 0; i < a->n; i++) {
+        const double x = ox_tensor_get_double(b, i), want = ox_tensor_get_double(a, i);
+        ck_assert_msg(near(x, want), "[%zu] is %.9g, not %.9g", i, x, want);
+    }
+    ck_assert_mem_eq(b->data, c->data, b->n * sizeof(float));
+    text_close(&slow);
+    text_close(&one);
+    text_close(&two);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fast_forms");
+    TCase *tcase = tcase_create("fast_forms");
+    tcase_add_loop_test(tcase, as_plain_c, 0, (int)OX_COUNT(cases));
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
