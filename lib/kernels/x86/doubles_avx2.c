@@ -29,7 +29,7 @@ INLINE double of_bits(int64_t bits)
 /* The integer that `shifted`, a sum with WHOLE, holds. */
 INLINE int64_t whole_of(double shifted)
 {
-    return bits_of(shifted) - bits_of(WHOLE);
+    return (int64_t)((uint64_t)bits_of(shifted) - (uint64_t)bits_of(WHOLE));
 }
 
 /* 2^n for n of [-1022, 1023]. */
@@ -92,11 +92,12 @@ INLINE double log_of(double x)
 {
     const double least = 0x1p-1022, root_half = 0x1.6a09e667f3bcdp-1;
     const double up = x < least ? x * 0x1p54 : x;
-    const uint64_t moved = (uint64_t)(bits_of(up) - bits_of(root_half) + bits_of(1));
+    const uint64_t bits = (uint64_t)bits_of(up), one = (uint64_t)bits_of(1);
+    const uint64_t moved = bits - (uint64_t)bits_of(root_half) + one;
     const uint64_t exponent = moved >> 52;
     const double above = of_bits((int64_t)(exponent | (uint64_t)bits_of(0x1p52)));
     const double k = above - (0x1p52 + 1023) - (x < least ? 54 : 0);
-    const double f = of_bits(bits_of(up) - (int64_t)(exponent << 52) + bits_of(1)) - 1;
+    const double f = of_bits((int64_t)(bits - (exponent << 52) + one)) - 1;
     const double s = f / (2 + f), z = s * s, half = 0.5 * f * f;
     double q = 0x1.2b584aae7ca60p-3;
     q = fma(q, z, 0x1.39fe6065427bep-3);
