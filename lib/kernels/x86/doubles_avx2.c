@@ -29,7 +29,7 @@ INLINE double of_bits(int64_t bits)
 /* The integer that `shifted`, a sum with WHOLE, holds. */
 INLINE int64_t whole_of(double shifted)
 {
-    return bits_of(shifted) - bits_of(WHOLE);
+    return (int64_t)((uint64_t)bits_of(shifted) - (uint64_t)bits_of(WHOLE));
 }
 
 /* 2^n for n of [-1022, 1023]. */
