@@ -214,7 +214,8 @@ void ox_maps_pool(const struct ox_compute *t, struct ox_env *env, const struct o
 struct all_pixels {
     const struct ox_compute *t;
     bool max;
-    size_t channels, pixels, parts;
+    size_t channels, pixels;
+    size_t parts, part; /* tasks of an image, and their channels */
     const float *in;
     float *out;
     size_t in_pixel, out_pixel;
@@ -223,10 +224,10 @@ struct all_pixels {
 static void pool_chunk(void *arg, size_t i, size_t slot)
 {
     const struct all_pixels *a = arg;
-    const size_t image = i / a->parts, first = i % a->parts * CHUNK;
+    const size_t image = i / a->parts, first = i % a->parts * a->part;
     const float *list[WINDOW + 1];
     const float *in = a->in + image * a->pixels * a->in_pixel + first;
-    struct ox_pool k = {.channels = ox_least(CHUNK, a->channels - first), .in = list};
+    struct ox_pool k = {.channels = ox_least(a->part, a->channels - first), .in = list};
     k.out = a->out + image * a->out_pixel + first;
     (void)slot;
     for (size_t at = 0; at < a->pixels; at += WINDOW) {
@@ -251,11 +252,14 @@ void ox_maps_pool_global(const struct ox_compute *t, struct ox_env *env, bool ma
                            .max = max,
                            .channels = channels,
                            .pixels = pixels,
-                           .parts = (channels + CHUNK - 1) / CHUNK,
                            .in = in,
                            .out = out,
                            .in_pixel = in_pixel,
                            .out_pixel = out_pixel};
+    /* Whole pixels come from memory in the order in which they lie there. */
+    const size_t tasks = batch < ox_slots(env) ? ox_slots(env) : 1;
+    a.part = ox_round_up((channels + tasks - 1) / tasks, CHUNK);
+    a.parts = (channels + a.part - 1) / a.part;
     ox_spread(env, batch * a.parts, (double)(batch * channels) * (double)pixels * 10, pool_chunk,
               &a);
 }
@@ -267,16 +271,28 @@ struct resizing {
     float *out;
 };
 
+/* Stores would wait for the lines they go to. */
+static void expect_pixel(size_t channels, const float *out)
+{
+    enum { LINE = 16 };
+    for (size_t i = 0; i < channels; i += LINE)
+        __builtin_prefetch(out + i, 1, 3);
+}
+
 static void resize_row(void *arg, size_t i, size_t slot)
 {
+    enum { NEAR = 512 };
     const struct resizing *job = arg;
     const struct ox_resizing *r = job->r;
     const size_t image = i / r->out[0], y = i % r->out[0];
     const float *in = job->in + image * r->in[0] * r->in[1] * r->in_pixel;
     const size_t line = r->in[1] * r->in_pixel;
     float *out = job->out + i * r->out[1] * r->out_pixel;
+    const size_t ahead = NEAR / (r->channels + 1) + 1;
     (void)slot;
     for (size_t x = 0; x < r->out[1]; x++, out += r->out_pixel) {
+        if (x + ahead < r->out[1])
+            expect_pixel(r->channels, out + ahead * r->out_pixel);
         const float *top = in + r->row[2 * y] * line, *low = in + r->row[2 * y + 1] * line;
         const size_t left = r->col[2 * x] * r->in_pixel, right = r->col[2 * x + 1] * r->in_pixel;
         if (!r->row_weight) {

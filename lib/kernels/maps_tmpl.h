@@ -551,9 +551,35 @@ static void pool_max(const struct ox_pool *p)
     pool_rest(p, true, c);
 }
 
+/* Several vectors of channels: a sum alone waits for itself. */
+INLINE void pool_sums(const struct ox_pool *p, size_t c, const unsigned vecs)
+{
+    VF x[4];
+#pragma GCC unroll 4
+    for (unsigned v = 0; v < vecs; v++)
+        x[v] = v_load(p->in[0] + c + v * VW);
+    for (size_t i = 1; i < p->n; i++) {
+        const float *in = p->in[i] + c;
+#pragma GCC unroll 4
+        for (unsigned v = 0; v < vecs; v++)
+            x[v] = v_add(x[v], v_load(in + v * VW));
+    }
+#pragma GCC unroll 4
+    for (unsigned v = 0; v < vecs; v++) {
+        if (p->divisor != 1)
+            x[v] = v_div(x[v], v_set1(p->divisor));
+        v_store(p->out + c + v * VW, x[v]);
+    }
+}
+
 static void pool_sum(const struct ox_pool *p)
 {
-    pool_rest(p, false, 0);
+    size_t c = 0;
+    for (; c + 4 * VW <= p->channels; c += 4 * VW)
+        pool_sums(p, c, 4);
+    for (; c + 2 * VW <= p->channels; c += 2 * VW)
+        pool_sums(p, c, 2);
+    pool_rest(p, false, c);
 }
 
 static void blend(size_t n, const float w[4], const float *const in[4], float *y)

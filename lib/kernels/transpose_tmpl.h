@@ -1,4 +1,5 @@
-/* Transposing floats in blocks of 8 x 8: the includer has v_turn_tile() and v_turn_four(). */
+/* Transposing floats in blocks of 8 x 8: the includer has v_turn_tile() and v_turn_four(), and v_turn_three() where it is worth
+ * having. */
 #include <stddef.h>
 
 /* Up to four rows of x become columns of a y without gaps: each store of four is put right by the next. */
@@ -7,6 +8,13 @@ static inline size_t interleave(size_t rows, size_t cols, const float *x, size_t
     size_t j = 0;
     const float *row[4] = {x, x + (rows > 1 ? ldx : 0), x + (rows > 2 ? 2 * ldx : 0),
                            x + (rows > 3 ? 3 * ldx : 0)};
+#ifdef v_turn_three
+    for (; rows == 3 && j + 8 <= cols; j += 8, y += 24) {
+        v_turn_three(row, y);
+        for (unsigned i = 0; i < 3; i++)
+            row[i] += 8;
+    }
+#endif
     for (; j + 8 <= cols; j += 4, y += 4 * rows) {
         v_turn_four(row, y, rows);
         for (unsigned i = 0; i < 4; i++)

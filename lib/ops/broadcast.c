@@ -1,6 +1,7 @@
 #include "ops/broadcast.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "common/env.h"
 #include "common/machine.h"
@@ -209,6 +210,57 @@ static void next_row(const struct ox_broadcast *b, size_t *at, size_t *offset)
     }
 }
 
+/* Short rows in which an operand is the same as in the row before: it is laid down several times, and they are one. */
+struct repeated {
+    size_t rows; /* at most; 1: they are not short */
+    bool is[OX_BROADCAST_MAX];
+    const char *of[OX_BROADCAST_MAX]; /* what is laid down */
+    _Alignas(64) char row[OX_BROADCAST_MAX][4096];
+};
+
+static void begin_repeated(const struct broadcast_job *job, struct repeated *x)
+{
+    enum { LEAST = 4 };
+    const struct ox_broadcast *b = job->b;
+    size_t size = 1;
+    x->rows = 1;
+    if (!b->depth)
+        return;
+    for (unsigned k = 0; k < b->n_in; k++) {
+        const size_t stride = b->strides[k][b->depth - 1];
+        x->is[k] = b->step[k] && stride == 0;
+        x->of[k] = NULL;
+        if (!x->is[k] && stride != b->step[k] * b->inner)
+            return;
+        size = job->in_size[k] > size ? job->in_size[k] : size;
+    }
+    size_t rows = sizeof x->row[0] / size / b->inner;
+    rows = rows < b->counts[b->depth - 1] ? rows : b->counts[b->depth - 1];
+    x->rows = rows < LEAST ? 1 : rows;
+}
+
+/* Rows from the one at `offset` on of which all are in one run of the innermost loop and in `n` elements. */
+static size_t rows_together(const struct broadcast_job *job, const struct repeated *x,
+                            const size_t *at, size_t n)
+{
+    const struct ox_broadcast *b = job->b;
+    if (x->rows == 1)
+        return 1;
+    size_t rows = b->counts[b->depth - 1] - at[b->depth - 1];
+    rows = rows < x->rows ? rows : x->rows;
+    return n / b->inner < rows ? n / b->inner : rows;
+}
+
+static const char *lay_down(const struct broadcast_job *job, struct repeated *x, unsigned k,
+                            const char *from)
+{
+    const size_t bytes = job->b->inner * job->in_size[k];
+    for (size_t i = 0; x->of[k] != from && i < x->rows; i++)
+        memcpy(x->row[k] + i * bytes, from, bytes);
+    x->of[k] = from;
+    return x->row[k];
+}
+
 static void broadcast_task(void *arg, size_t from, size_t to)
 {
     const struct broadcast_job *job = arg;
@@ -217,13 +269,24 @@ static void broadcast_task(void *arg, size_t from, size_t to)
     size_t column = from % b->inner;
     seek_row(b, from / b->inner, at, offset);
     struct ox_row row;
+    struct repeated repeated;
+    begin_repeated(job, &repeated);
     for (unsigned k = 0; k < b->n_in; k++)
         row.step[k] = b->step[k];
     while (from < to) {
+        const size_t rows = column ? 1 : rows_together(job, &repeated, at, to - from);
         row.n = b->inner - column < to - from ? b->inner - column : to - from;
-        for (unsigned k = 0; k < b->n_in; k++)
-            row.in[k] = job->in[k] + (offset[k] + column * b->step[k]) * job->in_size[k];
+        for (unsigned k = 0; k < b->n_in; k++) {
+            const char *in = job->in[k] + (offset[k] + column * b->step[k]) * job->in_size[k];
+            row.in[k] = rows > 1 && repeated.is[k] ? lay_down(job, &repeated, k, in) : in;
+        }
         row.out = job->out + from * job->out_size;
+        if (rows > 1) {
+            row.n = rows * b->inner;
+            at[b->depth - 1] += rows - 1;
+            for (unsigned k = 0; k < b->n_in; k++)
+                offset[k] += (rows - 1) * b->strides[k][b->depth - 1];
+        }
         job->kernel(&row, job->arg);
         from += row.n;
         column = 0;

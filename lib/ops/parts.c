@@ -25,11 +25,22 @@ static inline void copy_elements(size_t rows, const char *from, size_t from_step
         memcpy(to, from, bytes);
 }
 
+enum { LINE = 64 };
+
+/* Rows at a step end before the processor sees where they lead, and stores wait for the lines they go to. */
+static void come_nearer(size_t bytes, const char *from, const char *to)
+{
+    for (size_t i = 0; i < bytes; i += LINE) {
+        __builtin_prefetch(to + i, 1, 3);
+        __builtin_prefetch(from + i, 0, 3);
+    }
+}
+
 /* Short rows in line: a call a row costs more than they do. */
 void ox_parts_copy_rows(size_t rows, const char *from, size_t from_step, char *to, size_t to_step,
                         size_t bytes)
 {
-    enum { BLOCK = 16, SHORT = 512 };
+    enum { BLOCK = 16, SHORT = 512, NEAR = 2048 };
     switch (bytes) {
     case 1:
         copy_elements(rows, from, from_step, to, to_step, 1);
@@ -47,7 +58,10 @@ void ox_parts_copy_rows(size_t rows, const char *from, size_t from_step, char *t
         break;
     }
     const bool in_line = bytes >= BLOCK && bytes <= SHORT;
+    const size_t ahead = bytes < LINE || bytes > NEAR ? rows : NEAR / bytes + 1;
     for (size_t k = 0; k < rows; k++, from += from_step, to += to_step) {
+        if (k + ahead < rows)
+            come_nearer(bytes, from + ahead * from_step, to + ahead * to_step);
         if (!in_line) {
             memcpy(to, from, bytes);
             continue;

@@ -372,6 +372,41 @@ START_TEST(many_inputs_broadcast_together)
 }
 END_TEST
 
+/* Rows so short that several go through a kernel at once, over more elements than one task takes. */
+START_TEST(short_rows_are_the_same_for_many_rows)
+{
+    enum { OUTER = 3, ROWS = 997, INNER = 7, N = OUTER * ROWS * INNER };
+    static const enum ox_dtype types[] = {OX_FLOAT32, OX_FLOAT64, OX_INT8, OX_INT16};
+    static double x[N], y[OUTER * INNER], sum[N];
+    for (size_t i = 0; i < OUTER * INNER; i++)
+        y[i] = (double)(i * 5 % 23);
+    for (size_t i = 0; i < N; i++) {
+        x[i] = (double)(i * 37 % 101);
+        sum[i] = x[i] + y[i / (ROWS * INNER) * INNER + i % INNER];
+    }
+    for (size_t i = 0; i < OX_COUNT(types); i++) {
+        for (int first = 0; first < 2; first++) {
+            struct one_op *op = one_op_new("", "Add", 14);
+            if (first)
+                one_op_in(op, types[i], "3x1x7", y, OUTER * INNER);
+            one_op_in(op, types[i], "3x997x7", x, N);
+            if (!first)
+                one_op_in(op, types[i], "3x1x7", y, OUTER * INNER);
+            ck_assert_msg(one_op_run(op, 1) == OX_OK, "%s", one_op_error(op));
+            one_op_expect(op, 0, types[i], "3x997x7", 0, sum, N);
+            one_op_free(op);
+        }
+    }
+    struct one_op *op = one_op_new("", "Sum", 13);
+    one_op_in(op, OX_FLOAT32, "3x997x7", x, N);
+    ONE_OP_IN(op, OX_FLOAT32, "", 0);
+    one_op_in(op, OX_FLOAT32, "3x1x7", y, OUTER * INNER);
+    ck_assert_msg(one_op_run(op, 1) == OX_OK, "%s", one_op_error(op));
+    one_op_expect(op, 0, OX_FLOAT32, "3x997x7", 0, sum, N);
+    one_op_free(op);
+}
+END_TEST
+
 START_TEST(nan_wins_in_max_and_min)
 {
     static const char *const names[] = {"Max", "Min"};
@@ -454,6 +489,7 @@ int main(void)
     tcase_add_test(tcase, where_moves_elements_of_every_size);
     tcase_add_test(tcase, where_copies_strings);
     tcase_add_test(tcase, many_inputs_broadcast_together);
+    tcase_add_test(tcase, short_rows_are_the_same_for_many_rows);
     tcase_add_test(tcase, nan_wins_in_max_and_min);
     tcase_add_test(tcase, small_powers_at_every_level);
     tcase_add_test(tcase, many_inputs_had_one_shape_before_version_8);

@@ -41,4 +41,22 @@ static inline void v_turn_four(const float *const x[4], float *y, size_t to)
     _mm_storeu_ps(y + 3 * to, d);
 }
 
+/* Eight of each of three rows as eight columns without gaps. */
+#define v_turn_three v_turn_three
+static inline void v_turn_three(const float *const x[3], float *y)
+{
+    const __m256 a = _mm256_loadu_ps(x[0]), b = _mm256_loadu_ps(x[1]), c = _mm256_loadu_ps(x[2]);
+    const __m256i low = _mm256_setr_epi32(0, 0, 0, 1, 1, 1, 2, 2);
+    const __m256i mid = _mm256_setr_epi32(2, 3, 3, 3, 4, 4, 4, 5);
+    const __m256i high = _mm256_setr_epi32(5, 5, 6, 6, 6, 7, 7, 7);
+#define THIRDS(at, is_b, is_c)                                                                     \
+    _mm256_blend_ps(                                                                               \
+        _mm256_blend_ps(_mm256_permutevar8x32_ps(a, at), _mm256_permutevar8x32_ps(b, at), is_b),   \
+        _mm256_permutevar8x32_ps(c, at), is_c)
+    _mm256_storeu_ps(y, THIRDS(low, 0x92, 0x24));
+    _mm256_storeu_ps(y + 8, THIRDS(mid, 0x24, 0x49));
+    _mm256_storeu_ps(y + 16, THIRDS(high, 0x49, 0x92));
+#undef THIRDS
+}
+
 #endif
