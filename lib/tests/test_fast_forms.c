@@ -1,4 +1,4 @@
-/* Fast forms of single operators beside plain C: special values, and the same bits by two threads as by one. */
+/* Fast forms of single operators beside plain C: special values, the same bits by two threads as by one, and weights that are kept. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -113,11 +113,48 @@ START_TEST(as_plain_c)
 }
 END_TEST
 
+/* Weights that an operator keeps packed from its second run on. */
+static const char packed_attention[] =
+    "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1]> "
+    "g (float[B, 20, 24] x) => (float[B, 20, 48] y) <int64 zero = {0}, int64 n = {3456}, "
+    "int64 one = {1}, int64[2] shape = {24, 144}, int64[1] some = {144}> {"
+    "places = Range(zero, n, one) angles = Cast <to = 1> (places) waves = Sin(angles) "
+    "w = Reshape(waves, shape) at0 = Constant <value_ints = [0]> () "
+    "b = Slice(waves, at0, some) y = com.microsoft.Attention <num_heads = 4> (x, w, b) }";
+
+START_TEST(packed_weights_serve_every_run)
+{
+    struct text_run slow, fast;
+    float x[20 * 24 * 3];
+    fill(x, OX_COUNT(x), false, 5);
+    text_must_plan(&slow, packed_attention, &(struct ox_run_options){.level = 0});
+    text_must_plan(&fast, packed_attention, &(struct ox_run_options){.level = 2});
+    for (int64_t run = 0, batch = 1; run < 4; run++, batch = run == 1 ? 3 : 1) {
+        struct text_run *const both[] = {&slow, &fast};
+        for (size_t i = 0; i < OX_COUNT(both); i++) {
+            if (both[i]->n_in)
+                ox_datum_release(both[i]->in[--both[i]->n_in]);
+            text_give(both[i], OX_FLOAT32, 3, (const int64_t[]){batch, 20, 24}, x);
+            text_must_run(both[i]);
+        }
+        const struct ox_tensor *a = ox_datum_get_tensor(slow.out[0]);
+        const struct ox_tensor *b = ox_datum_get_tensor(fast.out[0]);
+        ck_assert_uint_eq(a->n, (size_t)batch * 20 * 48);
+        ck_assert_uint_eq(a->n, b->n);
+        for (size_t i = 0; i < a->n; i++)
+            ck_assert_double_eq_tol(ox_tensor_get_double(b, i), ox_tensor_get_double(a, i), 1e-5);
+    }
+    text_close(&slow);
+    text_close(&fast);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fast_forms");
     TCase *tcase = tcase_create("fast_forms");
     tcase_add_loop_test(tcase, as_plain_c, 0, (int)OX_COUNT(cases));
+    tcase_add_test(tcase, packed_weights_serve_every_run);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
