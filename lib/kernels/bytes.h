@@ -3,6 +3,7 @@
 #ifndef OX_KERNELS_BYTES_H
 #define OX_KERNELS_BYTES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,8 @@ struct ox_bytes_pair {
     /* Sums in fixed point, by ox_bytes_pair_plan(): of codes u and v after the flip, start + u * a + v * b is a sum less `middle`, a
      * half and OX_BYTES_UNSURE units more, in 32 bits of which so many are a fraction; 0 bits: they do not fit. */
     unsigned bits;
+    /* Sums and the shares they are of lie on a grid of 1 / 1024, which floats and fixed point hold: none is near a half that is not one. */
+    bool exact;
     int32_t by_a, by_b, start, middle;
 };
 enum {

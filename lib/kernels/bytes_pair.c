@@ -19,6 +19,19 @@ uint8_t ox_bytes_multiply_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *
     return code_of(pair->a[a] * pair->b[b], pair);
 }
 
+enum { GRID_BITS = 10 };
+
+/* Whether a side's share is first + unit * code, all of it on the grid and far from where floats would round it. */
+static bool is_on_grid(const double share[256], uint8_t flip, double unit)
+{
+    const double most = 1 << 11, first = share[flip];
+    for (int c = 0; c < 256; c++)
+        if (!(fabs(share[c]) < most) || share[c ^ flip] != first + c * unit)
+            return false;
+    return ldexp(first, GRID_BITS) == rint(ldexp(first, GRID_BITS)) &&
+           ldexp(unit, GRID_BITS) == rint(ldexp(unit, GRID_BITS));
+}
+
 void ox_bytes_pair_plan(struct ox_bytes_pair *pair)
 {
     enum { MOST_BITS = 30, LEAST_BITS = 8, FACTOR = (1 << 22) - (1 << OX_BYTES_LOW_BITS) };
@@ -30,6 +43,7 @@ void ox_bytes_pair_plan(struct ox_bytes_pair *pair)
         (pair->scale_a != 0 ? pair->a[least] : 0) + (pair->scale_b != 0 ? pair->b[least] : 0);
     const double reach = 255 * (fabs(a) + fabs(b)) / 2 + 2;
     pair->bits = 0;
+    pair->exact = false;
     if (!(reach < range) || !(fabs(base) < range))
         return;
     int bits = MOST_BITS - ilogb(reach);
@@ -45,4 +59,6 @@ void ox_bytes_pair_plan(struct ox_bytes_pair *pair)
     pair->start = (int32_t)(rint(ldexp(base - middle + 0.5, bits)) + OX_BYTES_UNSURE);
     pair->middle = (int32_t)middle;
     pair->bits = (unsigned)bits;
+    pair->exact = bits > GRID_BITS && pair->scale_a != 0 && pair->scale_b != 0 &&
+                  is_on_grid(pair->a, pair->flip, a) && is_on_grid(pair->b, pair->flip, b);
 }

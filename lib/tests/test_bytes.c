@@ -128,6 +128,29 @@ static void fill_pair(struct dice *d, bool product, struct ox_bytes_pair *p)
         ox_bytes_pair_plan(p);
 }
 
+START_TEST(sums_on_a_grid_are_known_to_be_exact)
+{
+    static const struct {
+        double a, b;
+        bool exact;
+    } of[] = {
+        {0.5, 0.25, true},           {0x1p-10, -1, true}, {0x1p-11, 1, false},    {0.1, 0.5, false},
+        {0.5, 0.5 + 0x1p-30, false}, {16, 1, false},      {0.75, 0x1.8p-8, true}, {0, 0.5, false}};
+    struct ox_bytes_pair pair = {.hi = 255, .zero = 3, .flip = _i % 2 ? 0x80 : 0};
+    for (int32_t c = 0; c < 256; c++) {
+        pair.a[c] = ((c ^ pair.flip) - 128) * of[_i / 2].a;
+        pair.b[c] = ((c ^ pair.flip) - 120) * of[_i / 2].b;
+    }
+    pair.scale_a = (float)of[_i / 2].a;
+    pair.scale_b = (float)of[_i / 2].b;
+    ox_bytes_pair_plan(&pair);
+    ck_assert_int_eq(pair.exact, of[_i / 2].exact);
+    pair.a[77] += 0x1p-20;
+    ox_bytes_pair_plan(&pair);
+    ck_assert(!pair.exact);
+}
+END_TEST
+
 START_TEST(pairs_are_rounded_exactly)
 {
     struct dice d = {(uint64_t)_i * 13};
@@ -217,6 +240,7 @@ int main(void)
     TCase *tests = tcase_create("bytes");
     tcase_add_loop_test(tests, floats_become_codes_and_back, 0, 300);
     tcase_add_loop_test(tests, codes_are_looked_up_pooled_and_turned, 0, 300);
+    tcase_add_loop_test(tests, sums_on_a_grid_are_known_to_be_exact, 0, 16);
     tcase_add_loop_test(tests, pairs_are_rounded_exactly, 0, 600);
     tcase_add_loop_test(tests, few_planes_become_pixels, 0, 200);
     tcase_add_loop_test(tests, rows_of_every_length_are_those_of_plain_c, 0, 12);

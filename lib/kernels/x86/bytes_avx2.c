@@ -202,6 +202,7 @@ pairs(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *
     const float za = (float)pair->zero_a - turned, zb = (float)pair->zero_b - turned;
     const float sa = pair->scale_a, sb = pair->scale_b;
     const float span = product ? 65536 * fabsf(sa) : 256 * (fabsf(sa) + fabsf(sb));
+    const bool exact = !product && pair->bits && pair->exact; /* in floats too */
     const struct ox_integer_end end = {.type = is_signed ? OX_INTEGER_S8 : OX_INTEGER_U8,
                                        .zero = pair->zero,
                                        .lo = pair->lo,
@@ -209,7 +210,7 @@ pairs(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *
     const struct pair p = {.a = _mm256_set1_ps(product ? -za : sa),
                            .b = _mm256_set1_ps(product ? -zb : sb),
                            .c = _mm256_set1_ps(product ? sa : -(za * sa + zb * sb)),
-                           .margin = _mm256_set1_ps(0.5f - span * 0x1p-20f),
+                           .margin = _mm256_set1_ps(exact ? 1 : 0.5f - span * 0x1p-20f),
                            .ends = ends_of(&end)};
     size_t i = 0;
     for (; span < 0x1p16f && i + 32 <= n; i += 32) /* beyond it nothing is sure */
