@@ -8,8 +8,9 @@
 enum { INPUTS = 3, ELEMENTS = 1 << 17 };
 
 struct table_case {
-    const char *call; /* of codes a and b, conditions c, scales s and t, zero points z and w */
-    int near;         /* how far a code may be from plain C's */
+    const char
+        *call; /* of codes a and b, conditions c, scales s, t and u, zero points z, w and v */
+    int near;  /* how far a code may be from plain C's */
     struct {
         unsigned rank; /* 0: none */
         int64_t dims[4];
@@ -29,6 +30,11 @@ static const struct table_case cases[] = {
     {"QLinearWhere(c, a, s, z, b, t, w, t, w)", 0, {{2, {9, 9999}}, {2, {9, 9999}}, {1, {9999}}}},
     {"QLinearWhere(c, a, s, z, b, t, w, s, z)", 0, {{2, {900, 99}}, {1, {1}}, {2, {900, 99}}}},
     {"QLinearWhere(c, a, s, z, b, t, w, s, z)", 0, {{1, {99}}, {2, {900, 1}}, {2, {900, 1}}}},
+    {"QLinearSoftmax <opset = 13, axis = -1>(a, s, z, u, v)", 0, {{2, {300, 301}}}},
+    {"QLinearSoftmax <opset = 13>(a, s, z, u, v)", 0, {{3, {30, 20, 5}}}},
+    {"QLinearSoftmax <opset = 13, axis = 1>(a, u, z, s, w)", 0, {{3, {9, 21, 300}}}},
+    {"QLinearSoftmax <opset = 11, axis = 1>(a, u, z, u, v)", 0, {{4, {9, 21, 3, 7}}}},
+    {"QLinearSoftmax <opset = 12>(a, t, z, u, z)", 0, {{1, {5}}}},
     {"QLinearAdd(a, s, z, b, s, w, t, w)", 0, {{2, {300, 301}}, {2, {300, 301}}}},
     {"QLinearAdd(a, s, z, b, s, w, t, z)", 0, {{2, {300, 301}}, {1, {301}}}},
 };
@@ -59,9 +65,9 @@ static void open_case(struct text_run *f, const struct table_case *c, enum ox_dt
         at += (size_t)snprintf(text + at, sizeof text - at, "] %c", (char)('a' + (int)k));
     }
     snprintf(text + at, sizeof text - at,
-             ") => (%s y) <float s = {0.1}, float t = {0.2}, %s z = {3}, %s w = {9}> "
-             "{ y = com.microsoft.%s }",
-             type, type, type, c->call);
+             ") => (%s y) <float s = {0.1}, float t = {0.2}, float u = {0.00390625}, %s z = {3}, "
+             "%s w = {9}, %s v = {%d}> { y = com.microsoft.%s }",
+             type, type, type, type, dtype == OX_INT8 ? -128 : 0, c->call);
     text_open(f, text);
     ox_env_set_threads(f->env, threads);
     ck_assert_msg(text_plan(f, &options) == OX_OK, "%s", f->err.message);
