@@ -56,8 +56,11 @@ struct ox_bytes {
                      uint8_t *y);
     /* y = max(y, x[0], x[1] ... x[rows - 1]) of codes whose order is that of x ^ flip as unsigned numbers. */
     void (*greatest)(size_t n, size_t rows, const uint8_t *const *x, uint8_t flip, uint8_t *y);
-    /* y += x ^ flip */
-    void (*accumulate)(size_t n, const uint8_t *x, uint8_t flip, int32_t *y);
+    /* y += x ^ flip, of each of the rows, which lie `step` apart. */
+    void (*accumulate)(size_t n, size_t rows, size_t step, const uint8_t *x, uint8_t flip,
+                       int32_t *y);
+    /* The sum of x ^ flip, in 32 bits. */
+    int32_t (*sum)(size_t n, const uint8_t *x, uint8_t flip);
     /* y[j * ldy + i] = x[i * ldx + j] for i < rows, j < cols. */
     void (*transpose)(size_t rows, size_t cols, const uint8_t *x, size_t ldx, uint8_t *y,
                       size_t ldy);

@@ -35,6 +35,16 @@ static const struct table_case cases[] = {
     {"QLinearSoftmax <opset = 13, axis = 1>(a, u, z, s, w)", 0, {{3, {9, 21, 300}}}},
     {"QLinearSoftmax <opset = 11, axis = 1>(a, u, z, u, v)", 0, {{4, {9, 21, 3, 7}}}},
     {"QLinearSoftmax <opset = 12>(a, t, z, u, z)", 0, {{1, {5}}}},
+    {"QLinearGlobalAveragePool(a, s, z, t, w)", 0, {{4, {2, 30, 17, 19}}}},
+    {"QLinearGlobalAveragePool(a, s, z, u, w)", 0, {{4, {2, 30, 7, 9}}}},
+    {"QLinearGlobalAveragePool <channels_last = 1>(a, s, z, t, w)", 0, {{4, {2, 17, 19, 71}}}},
+    {"QLinearAveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(a, s, z, t, w)",
+     1,
+     {{4, {1, 41, 13, 9}}}},
+    {"QLinearAveragePool <kernel_shape = [2, 3], strides = [2, 1], count_include_pad = 1, "
+     "pads = [1, 1, 1, 1], channels_last = 1>(a, s, z, t, w)",
+     1,
+     {{4, {2, 13, 9, 33}}}},
     {"QLinearAdd(a, s, z, b, s, w, t, w)", 0, {{2, {300, 301}}, {2, {300, 301}}}},
     {"QLinearAdd(a, s, z, b, s, w, t, z)", 0, {{2, {300, 301}}, {1, {301}}}},
 };
