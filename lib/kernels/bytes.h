@@ -3,6 +3,7 @@
 #ifndef OX_KERNELS_BYTES_H
 #define OX_KERNELS_BYTES_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -79,7 +80,20 @@ void ox_bytes_vbmi(struct ox_bytes *t); /* look_up() alone */
 /* At the end of filling a pair for sums. A side whose scale is 0 is zeros at every run, whatever its table says. */
 void ox_bytes_pair_plan(struct ox_bytes_pair *pair);
 /* One element by the exact rule: what the vectors fall back on where they are not sure. */
-uint8_t ox_bytes_add_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair);
-uint8_t ox_bytes_multiply_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair);
+static inline uint8_t ox_bytes_pair_code(double value, const struct ox_bytes_pair *pair)
+{
+    const double q = rint(value) + pair->zero;
+    return (uint8_t)(int32_t)(q > pair->lo ? q < pair->hi ? q : pair->hi : pair->lo);
+}
+
+static inline uint8_t ox_bytes_add_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair)
+{
+    return ox_bytes_pair_code(pair->a[a] + pair->b[b], pair);
+}
+
+static inline uint8_t ox_bytes_multiply_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair)
+{
+    return ox_bytes_pair_code(pair->a[a] * pair->b[b], pair);
+}
 
 #endif

@@ -108,14 +108,16 @@ static __attribute__((noinline)) __m512i add_unsure(const uint8_t *a, const uint
     const __m512i sums[PARTS] = {all.a, all.b, all.c, all.d};
     uint8_t codes[ALL];
     _mm512_storeu_si512(codes, bytes);
-    for (unsigned k = 0; k < PARTS; k++) {
-        unsigned left = _mm512_cmple_epu32_mask(_mm512_and_si512(sums[k], s->fraction), s->unsure);
-        for (; left; left &= left - 1) {
-            const unsigned lane = (unsigned)__builtin_ctz(left),
-                           i = lane / 4 * 16 + 4 * k + lane % 4;
-            if (mask >> i & 1)
-                codes[i] = ox_bytes_add_one(a[i], b[i], pair);
-        }
+    uint64_t left = 0;
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < PARTS; k++)
+        left |= (uint64_t)_mm512_cmple_epu32_mask(_mm512_and_si512(sums[k], s->fraction), s->unsure)
+                << (k * LANES);
+    for (; left; left &= left - 1) {
+        const unsigned at = (unsigned)__builtin_ctzll(left), k = at / LANES, lane = at % LANES,
+                       i = lane / 4 * 16 + 4 * k + lane % 4;
+        if (mask >> i & 1)
+            codes[i] = ox_bytes_add_one(a[i], b[i], pair);
     }
     return _mm512_loadu_si512(codes);
 }
