@@ -60,10 +60,20 @@ static void greatest(size_t n, size_t rows, const uint8_t *const *x, uint8_t fli
             y[i] = (x[k][i] ^ flip) > (y[i] ^ flip) ? x[k][i] : y[i];
 }
 
-static void accumulate(size_t n, const uint8_t *x, uint8_t flip, int32_t *y)
+static void accumulate(size_t n, size_t rows, size_t step, const uint8_t *x, uint8_t flip,
+                       int32_t *y)
 {
+    for (size_t k = 0; k < rows; k++, x += step)
+        for (size_t i = 0; i < n; i++)
+            y[i] += x[i] ^ flip;
+}
+
+static int32_t sum(size_t n, const uint8_t *x, uint8_t flip)
+{
+    uint32_t all = 0;
     for (size_t i = 0; i < n; i++)
-        y[i] += x[i] ^ flip;
+        all += x[i] ^ flip;
+    return (int32_t)all;
 }
 
 /* In squares that stay in the first cache. */
@@ -104,6 +114,7 @@ static const struct ox_bytes plain = {.level = OX_CPU_C,
                                       .multiply = multiply,
                                       .greatest = greatest,
                                       .accumulate = accumulate,
+                                      .sum = sum,
                                       .transpose = transpose};
 
 static struct ox_bytes tables[OX_CPU_LEVELS];

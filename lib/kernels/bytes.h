@@ -3,6 +3,8 @@
 #ifndef OX_KERNELS_BYTES_H
 #define OX_KERNELS_BYTES_H
 
+#include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +30,8 @@ struct ox_bytes_pair {
     /* Sums in fixed point, by ox_bytes_pair_plan(): of codes u and v after the flip, start + u * a + v * b is a sum less `middle`, a
      * half and OX_BYTES_UNSURE units more, in 32 bits of which so many are a fraction; 0 bits: they do not fit. */
     unsigned bits;
+    /* Sums and the shares they are of lie on a grid of 1 / 1024, which floats and fixed point hold: none is near a half that is not one. */
+    bool exact;
     int32_t by_a, by_b, start, middle;
 };
 enum {
@@ -53,8 +57,11 @@ struct ox_bytes {
                      uint8_t *y);
     /* y = max(y, x[0], x[1] ... x[rows - 1]) of codes whose order is that of x ^ flip as unsigned numbers. */
     void (*greatest)(size_t n, size_t rows, const uint8_t *const *x, uint8_t flip, uint8_t *y);
-    /* y += x ^ flip */
-    void (*accumulate)(size_t n, const uint8_t *x, uint8_t flip, int32_t *y);
+    /* y += x ^ flip, of each of the rows, which lie `step` apart. */
+    void (*accumulate)(size_t n, size_t rows, size_t step, const uint8_t *x, uint8_t flip,
+                       int32_t *y);
+    /* The sum of x ^ flip, in 32 bits. */
+    int32_t (*sum)(size_t n, const uint8_t *x, uint8_t flip);
     /* y[j * ldy + i] = x[i * ldx + j] for i < rows, j < cols. */
     void (*transpose)(size_t rows, size_t cols, const uint8_t *x, size_t ldx, uint8_t *y,
                       size_t ldy);
@@ -73,7 +80,20 @@ void ox_bytes_vbmi(struct ox_bytes *t); /* look_up() alone */
 /* At the end of filling a pair for sums. A side whose scale is 0 is zeros at every run, whatever its table says. */
 void ox_bytes_pair_plan(struct ox_bytes_pair *pair);
 /* One element by the exact rule: what the vectors fall back on where they are not sure. */
-uint8_t ox_bytes_add_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair);
-uint8_t ox_bytes_multiply_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair);
+static inline uint8_t ox_bytes_pair_code(double value, const struct ox_bytes_pair *pair)
+{
+    const double q = rint(value) + pair->zero;
+    return (uint8_t)(int32_t)(q > pair->lo ? q < pair->hi ? q : pair->hi : pair->lo);
+}
+
+static inline uint8_t ox_bytes_add_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair)
+{
+    return ox_bytes_pair_code(pair->a[a] + pair->b[b], pair);
+}
+
+static inline uint8_t ox_bytes_multiply_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair)
+{
+    return ox_bytes_pair_code(pair->a[a] * pair->b[b], pair);
+}
 
 #endif

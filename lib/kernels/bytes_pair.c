@@ -1,22 +1,19 @@
-/* Two codes made one: what tables and vectors must equal. */
+/* Two codes made one: how sums go in fixed point. */
 #include <math.h>
 
 #include "kernels/bytes.h"
 
-static uint8_t code_of(double value, const struct ox_bytes_pair *pair)
-{
-    const double q = rint(value) + pair->zero;
-    return (uint8_t)(int32_t)(q > pair->lo ? q < pair->hi ? q : pair->hi : pair->lo);
-}
+enum { GRID_BITS = 10 };
 
-uint8_t ox_bytes_add_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair)
+/* Whether a side's share is first + unit * code, all of it on the grid and far from where floats would round it. */
+static bool is_on_grid(const double share[256], uint8_t flip, double unit)
 {
-    return code_of(pair->a[a] + pair->b[b], pair);
-}
-
-uint8_t ox_bytes_multiply_one(uint8_t a, uint8_t b, const struct ox_bytes_pair *pair)
-{
-    return code_of(pair->a[a] * pair->b[b], pair);
+    const double most = 1 << 11, first = share[flip];
+    for (int c = 0; c < 256; c++)
+        if (!(fabs(share[c]) < most) || share[c ^ flip] != first + c * unit)
+            return false;
+    return ldexp(first, GRID_BITS) == rint(ldexp(first, GRID_BITS)) &&
+           ldexp(unit, GRID_BITS) == rint(ldexp(unit, GRID_BITS));
 }
 
 void ox_bytes_pair_plan(struct ox_bytes_pair *pair)
@@ -30,6 +27,7 @@ void ox_bytes_pair_plan(struct ox_bytes_pair *pair)
         (pair->scale_a != 0 ? pair->a[least] : 0) + (pair->scale_b != 0 ? pair->b[least] : 0);
     const double reach = 255 * (fabs(a) + fabs(b)) / 2 + 2;
     pair->bits = 0;
+    pair->exact = false;
     if (!(reach < range) || !(fabs(base) < range))
         return;
     int bits = MOST_BITS - ilogb(reach);
@@ -45,4 +43,6 @@ void ox_bytes_pair_plan(struct ox_bytes_pair *pair)
     pair->start = (int32_t)(rint(ldexp(base - middle + 0.5, bits)) + OX_BYTES_UNSURE);
     pair->middle = (int32_t)middle;
     pair->bits = (unsigned)bits;
+    pair->exact = bits > GRID_BITS && pair->scale_a != 0 && pair->scale_b != 0 &&
+                  is_on_grid(pair->a, pair->flip, a) && is_on_grid(pair->b, pair->flip, b);
 }

@@ -94,6 +94,13 @@ enum ox_status ox_int8_multiply(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_int8_prepare_add(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_int8_prepare_multiply(struct ox_run *r, struct ox_error *err);
 
+/* QLinearSoftmax, QLinearSigmoid, QLinearLeakyRelu, QLinearConcat, QLinearWhere. */
+enum ox_status ox_int8_softmax(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_int8_sigmoid(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_int8_leaky_relu(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_int8_concat(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_int8_where(struct ox_run *r, struct ox_error *err);
+
 /* QLinearAveragePool and QLinearGlobalAveragePool. */
 enum ox_status ox_int8_average_pool(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_int8_global_average(struct ox_run *r, struct ox_error *err);

@@ -2,6 +2,7 @@
 #ifndef OX_OPS_QLINEAR_H
 #define OX_OPS_QLINEAR_H
 
+#include "ops/contrib.h"
 #include "ops/op.h"
 
 struct ox_infer;
@@ -28,6 +29,15 @@ enum ox_status ox_dequantized(struct ox_run *r, const struct ox_tensor *x,
 enum ox_status ox_quantized_out(struct ox_run *r, const struct ox_tensor *values,
                                 enum ox_dtype dtype, const struct ox_qparam *param,
                                 struct ox_error *err);
+/* Codes of f(x) in the parameters of inputs 3 and 4, by codes of input 0 (of inputs 1 and 2). */
+enum ox_status ox_qlinear_function(struct ox_run *r, enum ox_fused kind, double alpha,
+                                   uint8_t codes[256], struct ox_error *err);
+/* Codes of input i (its scale and zero point behind it) in the target's. The same parameters keep every code. */
+enum ox_status ox_qlinear_recode(struct ox_run *r, size_t i, const struct ox_qparam *to,
+                                 enum ox_dtype dtype, uint8_t codes[256], struct ox_error *err);
+/* The shape of QLinearConcat's result; inputs are 2, 5, 8, ... */
+enum ox_status ox_qlinear_concat_dims(struct ox_run *r, unsigned *axis, int64_t *dims,
+                                      struct ox_error *err);
 /* Rule of QLinearAdd and QLinearMul: output 0 has input 0's type and the shape of inputs 0 and 3 broadcast. */
 void ox_infer_qlinear_pair(struct ox_infer *c);
 /* OX_UNSUPPORTED unless it is uint8 or int8. */

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "ops/broadcast.h"
-#include "ops/contrib.h"
 #include "ops/infer.h"
 #include "ops/int8.h"
 #include "ops/qlinear.h"
@@ -88,21 +87,29 @@ static void look_up(const struct ox_tensor *x, const uint8_t codes[256], uint8_t
         out[i] = codes[in[i]];
 }
 
-static enum ox_status run_function(struct ox_run *r, enum ox_fused kind, double alpha,
-                                   struct ox_error *err)
+enum ox_status ox_qlinear_function(struct ox_run *r, enum ox_fused kind, double alpha,
+                                   uint8_t codes[256], struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0);
     const double parameters[2] = {alpha, 0};
     struct ox_qparam from, to;
-    struct ox_tensor *y;
     double table[256];
-    uint8_t codes[256];
     OX_TRY(ox_q8_only(r, x, err));
     OX_TRY(ox_qparam_in(r, 1, 2, &from, err));
     OX_TRY(ox_qparam_in(r, 3, 4, &to, err));
     ox_qtable(x->dtype, &from, table);
     ox_fused_apply(kind, parameters, table, 256);
     ox_qrecode(table, x->dtype, &to, codes);
+    return OX_OK;
+}
+
+static enum ox_status run_function(struct ox_run *r, enum ox_fused kind, double alpha,
+                                   struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0);
+    struct ox_tensor *y;
+    uint8_t codes[256];
+    OX_TRY(ox_qlinear_function(r, kind, alpha, codes, err));
     OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, x->dims, &y, err));
     look_up(x, codes, y->data);
     return OX_OK;
@@ -118,9 +125,8 @@ static enum ox_status run_qlinear_sigmoid(struct ox_run *r, struct ox_error *err
     return run_function(r, OX_FUSED_SIGMOID, 0, err);
 }
 
-/* Codes of input i (its scale and zero point behind it) in the target's. The same parameters keep every code. */
-static enum ox_status recode(struct ox_run *r, size_t i, const struct ox_qparam *to,
-                             enum ox_dtype dtype, uint8_t codes[256], struct ox_error *err)
+enum ox_status ox_qlinear_recode(struct ox_run *r, size_t i, const struct ox_qparam *to,
+                                 enum ox_dtype dtype, uint8_t codes[256], struct ox_error *err)
 {
     struct ox_qparam from;
     double table[256];
@@ -156,8 +162,8 @@ static enum ox_status run_qlinear_where(struct ox_run *r, struct ox_error *err)
     struct ox_broadcast plan;
     struct ox_tensor *z;
     OX_TRY(ox_qparam_in(r, 7, 8, &to, err));
-    OX_TRY(recode(r, 1, &to, in[1]->dtype, job.x, err));
-    OX_TRY(recode(r, 4, &to, in[1]->dtype, job.y, err));
+    OX_TRY(ox_qlinear_recode(r, 1, &to, in[1]->dtype, job.x, err));
+    OX_TRY(ox_qlinear_recode(r, 4, &to, in[1]->dtype, job.y, err));
     OX_TRY(ox_broadcast_init(&plan, r, 3, in, err));
     OX_TRY(ox_run_out(r, 0, in[1]->dtype, plan.rank, plan.dims, &z, err));
     const void *data[3] = {in[0]->data, in[1]->data, in[2]->data};
@@ -168,9 +174,8 @@ static enum ox_status run_qlinear_where(struct ox_run *r, struct ox_error *err)
 
 /* ---- QLinearConcat ------------------------------------------------------------------------------------------------ */
 
-/* The result's shape; inputs are 2, 5, 8, ... */
-static enum ox_status concat_dims(struct ox_run *r, unsigned *axis, int64_t *dims,
-                                  struct ox_error *err)
+enum ox_status ox_qlinear_concat_dims(struct ox_run *r, unsigned *axis, int64_t *dims,
+                                      struct ox_error *err)
 {
     const struct ox_tensor *first = ox_run_in(r, 2);
     if (r->n_in < 5 || (r->n_in - 2) % 3 || !first || first->rank > OX_MOST_RANK)
@@ -198,7 +203,7 @@ static enum ox_status run_qlinear_concat(struct ox_run *r, struct ox_error *err)
     unsigned axis;
     int64_t dims[OX_MOST_RANK];
     OX_TRY(ox_qparam_in(r, 0, 1, &to, err));
-    OX_TRY(concat_dims(r, &axis, dims, err));
+    OX_TRY(ox_qlinear_concat_dims(r, &axis, dims, err));
     OX_TRY(ox_run_out(r, 0, zero->dtype, first->rank, dims, &y, err));
     if (y->n == 0)
         return OX_OK;
@@ -212,7 +217,7 @@ static enum ox_status run_qlinear_concat(struct ox_run *r, struct ox_error *err)
         const struct ox_tensor *x = ox_run_in(r, i);
         size_t part = (size_t)x->dims[axis] * inner;
         uint8_t codes[256];
-        OX_TRY(recode(r, i, &to, zero->dtype, codes, err));
+        OX_TRY(ox_qlinear_recode(r, i, &to, zero->dtype, codes, err));
         const uint8_t *from = x->data;
         for (size_t o = 0; o < outer; o++)
             for (size_t k = 0; k < part; k++)
@@ -294,10 +299,14 @@ static void infer_qlinear_concat(struct ox_infer *c)
 const struct ox_op ox_ops_qlinear_elementwise[] = {
     {MS, "QLinearAdd", 1, .infer = ox_infer_qlinear_pair, .run = run_qlinear_add,
      .fast = ox_int8_add, .prepare = ox_int8_prepare_add},
-    {MS, "QLinearConcat", 1, .infer = infer_qlinear_concat, .run = run_qlinear_concat},
-    {MS, "QLinearLeakyRelu", 1, .infer = ox_rule_same, .run = run_qlinear_leaky_relu},
+    {MS, "QLinearConcat", 1, .infer = infer_qlinear_concat, .run = run_qlinear_concat,
+     .fast = ox_int8_concat},
+    {MS, "QLinearLeakyRelu", 1, .infer = ox_rule_same, .run = run_qlinear_leaky_relu,
+     .fast = ox_int8_leaky_relu},
     {MS, "QLinearMul", 1, .infer = ox_infer_qlinear_pair, .run = run_qlinear_mul,
      .fast = ox_int8_multiply, .prepare = ox_int8_prepare_multiply},
-    {MS, "QLinearSigmoid", 1, .infer = ox_rule_same, .run = run_qlinear_sigmoid},
-    {MS, "QLinearWhere", 1, .infer = infer_qlinear_where, .run = run_qlinear_where},
+    {MS, "QLinearSigmoid", 1, .infer = ox_rule_same, .run = run_qlinear_sigmoid,
+     .fast = ox_int8_sigmoid},
+    {MS, "QLinearWhere", 1, .infer = infer_qlinear_where, .run = run_qlinear_where,
+     .fast = ox_int8_where},
     {0}};

@@ -218,5 +218,6 @@ const struct ox_op ox_ops_qlinear_pool[] = {
     {MS, "QLinearGlobalAveragePool", 1, .infer = infer_global_average_pool,
      .run = run_qlinear_global_average_pool, .fast = ox_int8_global_average},
     {MS, "QLinearReduceMean", 1, .infer = infer_reduce_mean, .run = run_qlinear_reduce_mean},
-    {MS, "QLinearSoftmax", 1, .infer = ox_rule_same, .run = run_qlinear_softmax},
+    {MS, "QLinearSoftmax", 1, .infer = ox_rule_same, .run = run_qlinear_softmax,
+     .fast = ox_int8_softmax},
     {0}};

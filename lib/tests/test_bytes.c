@@ -95,13 +95,46 @@ START_TEST(codes_are_looked_up_pooled_and_turned)
     ck_assert(memcmp(want, y.at, n) == 0);
     struct guarded sums = guarded_new(&d, n, true);
     memset(sums.at, 0, n * sizeof(int32_t));
-    t->accumulate(n, x.at, flip, (int32_t *)(void *)sums.at);
-    for (size_t i = 0; i < n; i++)
+    t->accumulate(n, 1, 0, x.at, flip, (int32_t *)(void *)sums.at);
+    int32_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
         ck_assert_int_eq(((const int32_t *)(const void *)sums.at)[i], x.at[i] ^ flip);
+        sum += x.at[i] ^ flip;
+    }
+    ck_assert_int_eq(t->sum(n, x.at, flip), sum);
     guarded_free(&x.room);
     guarded_free(&y.room);
     guarded_free(&z.room);
     guarded_free(&table.room);
+    guarded_free(&sums);
+}
+END_TEST
+
+START_TEST(rows_of_codes_are_added_up)
+{
+    enum { ROWS = 600, COLS = 90, ALL = ROWS * COLS };
+    static uint8_t x[ALL];
+    struct dice d = {(uint64_t)_i * 57};
+    const size_t rows = dice_between(&d, 0, ROWS), n = dice_between(&d, 0, COLS);
+    const size_t step = dice_between(&d, n, COLS);
+    const bool full = dice_between(&d, 0, 1);
+    const uint8_t flip = dice_between(&d, 0, 1) ? 0x80 : 0;
+    struct guarded sums = guarded_new(&d, n, true);
+    int32_t *got = (int32_t *)(void *)sums.at, want[COLS];
+    for (size_t i = 0; i < ALL; i++)
+        x[i] = full ? 255 ^ flip : (uint8_t)dice_next(&d);
+    for (size_t i = 0; i < n; i++) {
+        got[i] = want[i] = (int32_t)i - 7;
+        for (size_t k = 0; k < rows; k++)
+            want[i] += x[k * step + i] ^ flip;
+    }
+    bytes_at(_i)->accumulate(n, rows, step, x, flip, got);
+    ck_assert_mem_eq(got, want, n * sizeof *got);
+    const size_t many = rows * n;
+    int32_t sum = 0;
+    for (size_t i = 0; i < many; i++)
+        sum += x[i] ^ flip;
+    ck_assert_int_eq(bytes_at(_i)->sum(many, x, flip), sum);
     guarded_free(&sums);
 }
 END_TEST
@@ -127,6 +160,29 @@ static void fill_pair(struct dice *d, bool product, struct ox_bytes_pair *p)
     if (!product)
         ox_bytes_pair_plan(p);
 }
+
+START_TEST(sums_on_a_grid_are_known_to_be_exact)
+{
+    static const struct {
+        double a, b;
+        bool exact;
+    } of[] = {
+        {0.5, 0.25, true},           {0x1p-10, -1, true}, {0x1p-11, 1, false},    {0.1, 0.5, false},
+        {0.5, 0.5 + 0x1p-30, false}, {16, 1, false},      {0.75, 0x1.8p-8, true}, {0, 0.5, false}};
+    struct ox_bytes_pair pair = {.hi = 255, .zero = 3, .flip = _i % 2 ? 0x80 : 0};
+    for (int32_t c = 0; c < 256; c++) {
+        pair.a[c] = ((c ^ pair.flip) - 128) * of[_i / 2].a;
+        pair.b[c] = ((c ^ pair.flip) - 120) * of[_i / 2].b;
+    }
+    pair.scale_a = (float)of[_i / 2].a;
+    pair.scale_b = (float)of[_i / 2].b;
+    ox_bytes_pair_plan(&pair);
+    ck_assert_int_eq(pair.exact, of[_i / 2].exact);
+    pair.a[77] += 0x1p-20;
+    ox_bytes_pair_plan(&pair);
+    ck_assert(!pair.exact);
+}
+END_TEST
 
 START_TEST(pairs_are_rounded_exactly)
 {
@@ -217,6 +273,8 @@ int main(void)
     TCase *tests = tcase_create("bytes");
     tcase_add_loop_test(tests, floats_become_codes_and_back, 0, 300);
     tcase_add_loop_test(tests, codes_are_looked_up_pooled_and_turned, 0, 300);
+    tcase_add_loop_test(tests, rows_of_codes_are_added_up, 0, 200);
+    tcase_add_loop_test(tests, sums_on_a_grid_are_known_to_be_exact, 0, 16);
     tcase_add_loop_test(tests, pairs_are_rounded_exactly, 0, 600);
     tcase_add_loop_test(tests, few_planes_become_pixels, 0, 200);
     tcase_add_loop_test(tests, rows_of_every_length_are_those_of_plain_c, 0, 12);

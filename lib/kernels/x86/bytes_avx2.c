@@ -202,6 +202,7 @@ pairs(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *
     const float za = (float)pair->zero_a - turned, zb = (float)pair->zero_b - turned;
     const float sa = pair->scale_a, sb = pair->scale_b;
     const float span = product ? 65536 * fabsf(sa) : 256 * (fabsf(sa) + fabsf(sb));
+    const bool exact = !product && pair->bits && pair->exact; /* in floats too */
     const struct ox_integer_end end = {.type = is_signed ? OX_INTEGER_S8 : OX_INTEGER_U8,
                                        .zero = pair->zero,
                                        .lo = pair->lo,
@@ -209,7 +210,7 @@ pairs(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *
     const struct pair p = {.a = _mm256_set1_ps(product ? -za : sa),
                            .b = _mm256_set1_ps(product ? -zb : sb),
                            .c = _mm256_set1_ps(product ? sa : -(za * sa + zb * sb)),
-                           .margin = _mm256_set1_ps(0.5f - span * 0x1p-20f),
+                           .margin = _mm256_set1_ps(exact ? 1 : 0.5f - span * 0x1p-20f),
                            .ends = ends_of(&end)};
     size_t i = 0;
     for (; span < 0x1p16f && i + 32 <= n; i += 32) /* beyond it nothing is sure */
@@ -253,16 +254,79 @@ static void greatest(size_t n, size_t rows, const uint8_t *const *x, uint8_t fli
             y[i] = (x[k][i] ^ flip) > (y[i] ^ flip) ? x[k][i] : y[i];
 }
 
-static void accumulate(size_t n, const uint8_t *x, uint8_t flip, int32_t *y)
+static inline void add_wide(__m128i words, int32_t *y)
 {
-    const __m256i turn = _mm256_set1_epi32(flip);
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __m256i *at = (__m256i *)(void *)(y + i);
-        _mm256_storeu_si256(at, _mm256_add_epi32(_mm256_loadu_si256(at), eight_wide(x + i, turn)));
+    __m256i *at = (__m256i *)(void *)y;
+    _mm256_storeu_si256(at, _mm256_add_epi32(_mm256_loadu_si256(at), _mm256_cvtepu16_epi32(words)));
+}
+
+/* Of 32 columns, in words; rows <= WORD_ROWS. */
+enum { WORD_ROWS = 256 };
+
+static inline void accumulate_32(size_t rows, size_t step, const uint8_t *x, __m256i turn,
+                                 int32_t *y)
+{
+    const __m256i none = _mm256_setzero_si256();
+    __m256i low = none, high = none;
+    for (size_t k = 0; k < rows; k++, x += step) {
+        const __m256i u =
+            _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(const void *)x), turn);
+        low = _mm256_add_epi16(low, _mm256_unpacklo_epi8(u, none));
+        high = _mm256_add_epi16(high, _mm256_unpackhi_epi8(u, none));
     }
+    add_wide(_mm256_castsi256_si128(low), y);
+    add_wide(_mm256_castsi256_si128(high), y + 8);
+    add_wide(_mm256_extracti128_si256(low, 1), y + 16);
+    add_wide(_mm256_extracti128_si256(high, 1), y + 24);
+}
+
+static inline void accumulate_8(size_t rows, size_t step, const uint8_t *x, __m128i turn,
+                                int32_t *y)
+{
+    __m128i words = _mm_setzero_si128();
+    for (size_t k = 0; k < rows; k++, x += step) {
+        const __m128i u = _mm_xor_si128(_mm_loadl_epi64((const __m128i *)(const void *)x), turn);
+        words = _mm_add_epi16(words, _mm_cvtepu8_epi16(u));
+    }
+    add_wide(words, y);
+}
+
+static void accumulate(size_t n, size_t rows, size_t step, const uint8_t *x, uint8_t flip,
+                       int32_t *y)
+{
+    const __m256i turn = _mm256_set1_epi8((char)flip);
+    while (rows > 0) {
+        const size_t some = rows < WORD_ROWS ? rows : WORD_ROWS;
+        size_t i = 0;
+        for (; i + 32 <= n; i += 32)
+            accumulate_32(some, step, x + i, turn, y + i);
+        for (; i + 8 <= n; i += 8)
+            accumulate_8(some, step, x + i, _mm256_castsi256_si128(turn), y + i);
+        for (; i < n; i++)
+            for (size_t k = 0; k < some; k++)
+                y[i] += x[k * step + i] ^ flip;
+        rows -= some;
+        x += some * step;
+    }
+}
+
+static int32_t sum(size_t n, const uint8_t *x, uint8_t flip)
+{
+    const __m256i turn = _mm256_set1_epi8((char)flip), none = _mm256_setzero_si256();
+    __m256i sums[2] = {none, none};
+    size_t i = 0;
+    for (; i + 64 <= n; i += 64)
+        for (unsigned k = 0; k < 2; k++) {
+            const __m256i u = _mm256_loadu_si256((const __m256i *)(const void *)(x + i + 32 * k));
+            sums[k] = _mm256_add_epi64(sums[k], _mm256_sad_epu8(_mm256_xor_si256(u, turn), none));
+        }
+    const __m256i both = _mm256_add_epi64(sums[0], sums[1]);
+    const __m128i half =
+        _mm_add_epi64(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
+    uint32_t all = (uint32_t)(_mm_cvtsi128_si64(half) + _mm_extract_epi64(half, 1));
     for (; i < n; i++)
-        y[i] += x[i] ^ flip;
+        all += x[i] ^ flip;
+    return (int32_t)all;
 }
 
 /* Four steps of interleaving: each puts what was 8, 4, 2 and 1 rows apart side by side. */
@@ -337,5 +401,6 @@ void ox_bytes_avx2(struct ox_bytes *t)
     t->multiply = multiply;
     t->greatest = greatest;
     t->accumulate = accumulate;
+    t->sum = sum;
     t->transpose = transpose;
 }

@@ -135,15 +135,17 @@ multiply_64(const uint8_t *a, const uint8_t *b, const struct product *p, __mmask
         _mm512_mask_storeu_epi8(y, mask, bytes);
         return;
     }
-    uint8_t codes[ALL]; /* the result may lie where an operand does */
-    _mm512_storeu_si512(codes, bytes);
+    __mmask64 left = 0;
+#pragma GCC unroll 4
     for (unsigned k = 0; k < PARTS; k++) {
         const __m512 own = larger_rest(_mm512_setzero_ps(), value[k]);
-        unsigned left = _mm512_cmp_ps_mask(own, p->margin, _CMP_NLT_UQ) & part_of(mask, k);
-        for (; left; left &= left - 1) {
-            const unsigned i = k * LANES + (unsigned)__builtin_ctz(left);
-            codes[i] = ox_bytes_multiply_one(a[i], b[i], pair);
-        }
+        left |= (__mmask64)_mm512_cmp_ps_mask(own, p->margin, _CMP_NLT_UQ) << (k * LANES);
+    }
+    uint8_t codes[ALL]; /* the result may lie where an operand does */
+    _mm512_storeu_si512(codes, bytes);
+    for (left &= mask; left; left &= left - 1) {
+        const unsigned i = (unsigned)__builtin_ctzll(left);
+        codes[i] = ox_bytes_multiply_one(a[i], b[i], pair);
     }
     _mm512_mask_storeu_epi8(y, mask, _mm512_loadu_si512(codes));
 }

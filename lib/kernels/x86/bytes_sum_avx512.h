@@ -40,6 +40,7 @@ static inline __attribute__((always_inline)) __m512i codes_in_order(const struct
 struct sum {
     __m512i high, low, start, fraction, unsure, turn;
     __m512i shift;
+    __m512i odd, less_half; /* of exact sums, which start without the half */
     struct codes codes;
     bool plain; /* what is shifted are codes, but for those that saturate */
 };
@@ -53,17 +54,21 @@ static __m512i factors(int32_t a, int32_t b)
 static struct sum sum_of(const struct ox_bytes_pair *pair)
 {
     enum { LOW = 1 << OX_BYTES_LOW_BITS };
+    const int32_t half = 1 << (pair->bits - 1);
+    const int32_t start = pair->exact ? pair->start - OX_BYTES_UNSURE - half : pair->start;
     const bool whole = pair->lo < 0 ? pair->lo == INT8_MIN && pair->hi == INT8_MAX
                                     : !pair->lo && pair->hi == UINT8_MAX;
     const int32_t a = (pair->by_a + LOW / 2) >> OX_BYTES_LOW_BITS;
     const int32_t b = (pair->by_b + LOW / 2) >> OX_BYTES_LOW_BITS;
     return (struct sum){.high = factors(a, b),
                         .low = factors(pair->by_a - a * LOW, pair->by_b - b * LOW),
-                        .start = _mm512_set1_epi32(pair->start),
+                        .start = _mm512_set1_epi32(start),
                         .fraction = _mm512_set1_epi32((1 << pair->bits) - 1),
                         .unsure = _mm512_set1_epi32(2 * OX_BYTES_UNSURE),
                         .turn = _mm512_set1_epi8((char)pair->flip),
                         .shift = _mm512_set1_epi32((int32_t)pair->bits),
+                        .odd = _mm512_set1_epi32(pair->middle & 1),
+                        .less_half = _mm512_set1_epi32(half - 1),
                         .codes = codes_of(pair->zero + pair->middle, pair->lo, pair->hi),
                         .plain = whole && pair->zero + pair->middle == 0};
 }
@@ -103,14 +108,16 @@ static __attribute__((noinline)) __m512i add_unsure(const uint8_t *a, const uint
     const __m512i sums[PARTS] = {all.a, all.b, all.c, all.d};
     uint8_t codes[ALL];
     _mm512_storeu_si512(codes, bytes);
-    for (unsigned k = 0; k < PARTS; k++) {
-        unsigned left = _mm512_cmple_epu32_mask(_mm512_and_si512(sums[k], s->fraction), s->unsure);
-        for (; left; left &= left - 1) {
-            const unsigned lane = (unsigned)__builtin_ctz(left),
-                           i = lane / 4 * 16 + 4 * k + lane % 4;
-            if (mask >> i & 1)
-                codes[i] = ox_bytes_add_one(a[i], b[i], pair);
-        }
+    uint64_t left = 0;
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < PARTS; k++)
+        left |= (uint64_t)_mm512_cmple_epu32_mask(_mm512_and_si512(sums[k], s->fraction), s->unsure)
+                << (k * LANES);
+    for (; left; left &= left - 1) {
+        const unsigned at = (unsigned)__builtin_ctzll(left), k = at / LANES, lane = at % LANES,
+                       i = lane / 4 * 16 + 4 * k + lane % 4;
+        if (mask >> i & 1)
+            codes[i] = ox_bytes_add_one(a[i], b[i], pair);
     }
     return _mm512_loadu_si512(codes);
 }
@@ -145,6 +152,36 @@ add_64(const uint8_t *a, const uint8_t *b, const struct sum *s, __mmask64 mask, 
     _mm512_mask_storeu_epi8(y, mask, bytes);
 }
 
+/* Less the middle; halves to the even sum. */
+static inline __attribute__((always_inline)) __m512i nearest(const struct sum *s, __m512i sum)
+{
+    enum { LOWEST_NOT_ODD = 0x6a }; /* (a & b) ^ c */
+    const __m512i up = _mm512_ternarylogic_epi32(_mm512_srlv_epi32(sum, s->shift),
+                                                 _mm512_set1_epi32(1), s->odd, LOWEST_NOT_ODD);
+    return _mm512_srav_epi32(_mm512_add_epi32(_mm512_add_epi32(sum, s->less_half), up), s->shift);
+}
+
+static inline __attribute__((always_inline)) void
+add_exact(const uint8_t *a, const uint8_t *b, const struct sum *s, __mmask64 mask, uint8_t *y)
+{
+    const struct sums all = four_sums(a, b, s, mask, true);
+    const __m512i bytes = codes_in_order(&s->codes, nearest(s, all.a), nearest(s, all.b),
+                                         nearest(s, all.c), nearest(s, all.d));
+    _mm512_mask_storeu_epi8(y, mask, bytes);
+}
+
+static void add_all_exact(size_t rows, size_t n, size_t step, const uint8_t *a, const uint8_t *b,
+                          const struct sum *s, uint8_t *y)
+{
+    for (; rows > 0; rows--, a += step, b += step, y += step) {
+        size_t i = 0;
+        for (; i + ALL <= n; i += ALL)
+            add_exact(a + i, b + i, s, ~(__mmask64)0, y + i);
+        if (i < n)
+            add_exact(a + i, b + i, s, first(n - i), y + i);
+    }
+}
+
 static inline __attribute__((always_inline)) void
 add_all(size_t rows, size_t n, size_t step, const uint8_t *a, const uint8_t *b, const struct sum *s,
         const struct ox_bytes_pair *pair, uint8_t *y, const bool turns, const bool plain)
@@ -174,7 +211,9 @@ static void add_rows(size_t rows, size_t n, size_t step, const uint8_t *a, const
     if (!pair->bits)
         return;
     const struct sum s = sum_of(pair);
-    if (!s.plain)
+    if (pair->exact)
+        add_all_exact(rows, n, step, a, b, &s, y);
+    else if (!s.plain)
         add_all(rows, n, step, a, b, &s, pair, y, true, false);
     else if (pair->flip)
         add_all(rows, n, step, a, b, &s, pair, y, true, true);
