@@ -65,6 +65,9 @@ struct ox_bytes {
     /* y[j * ldy + i] = x[i * ldx + j] for i < rows, j < cols. */
     void (*transpose)(size_t rows, size_t cols, const uint8_t *x, size_t ldx, uint8_t *y,
                       size_t ldy);
+    /* The same of elements of two bytes; NULL: in plain C by the caller. */
+    void (*transpose_pairs)(size_t rows, size_t cols, const uint16_t *x, size_t ldx, uint16_t *y,
+                            size_t ldy);
 };
 
 /* The table of that level (of the highest below it that is built in); constant. */

@@ -15,7 +15,7 @@ size_t ox_gemm_work(size_t m, size_t n, size_t k)
     size_t rows = m < OX_GEMM_MC ? m : OX_GEMM_MC;
     size_t cols = n < OX_GEMM_NC ? n : OX_GEMM_NC;
     return ox_gemm_panels(rows, depth, OX_GEMM_MR_MAX) +
-           ox_gemm_panels(cols, depth, OX_GEMM_NR_MAX);
+           (cols + OX_GEMM_NR_MAX - 1) * depth; /* as much as panels of any width take */
 }
 
 #define REAL float

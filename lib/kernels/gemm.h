@@ -15,7 +15,7 @@
 enum {
     OX_GEMM_KC = 256, /* depth of a packed block */
     OX_GEMM_MC = 128, /* rows of a packed left block: a multiple of every mr */
-    OX_GEMM_NC = 512, /* columns of a packed right block: a multiple of every nr */
+    OX_GEMM_NC = 480, /* columns of a packed right block: a multiple of every nr */
     OX_GEMM_MR_MAX = 16,
     OX_GEMM_NR_MAX = 64
 };

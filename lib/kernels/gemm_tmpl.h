@@ -2,11 +2,31 @@
 
 #include "kernels/gemm_tile_tmpl.h"
 
+/* Rows of adjacent elements, read one after another. */
+static void NAME(pack_whole_rows)(unsigned mr, size_t k, const REAL *a, size_t row, REAL *out)
+{
+    for (unsigned r = 0; r < mr; r += 4) {
+        const REAL *from = a + r * row;
+        REAL *to = out + r;
+        for (size_t p = 0; p < k; p++, to += mr) {
+            to[0] = from[p];
+            to[1] = from[row + p];
+            to[2] = from[2 * row + p];
+            to[3] = from[3 * row + p];
+        }
+    }
+}
+
 void NAME(ox_gemm_pack_left)(unsigned mr, size_t rows, size_t k, const REAL *a, size_t row,
                              size_t col, REAL *out)
 {
     for (size_t i = 0; i < rows; i += mr) {
         unsigned n = rows - i < mr ? (unsigned)(rows - i) : mr;
+        if (col == 1 && n == mr && mr % 4 == 0) {
+            NAME(pack_whole_rows)(mr, k, a + i * row, row, out);
+            out += mr * k;
+            continue;
+        }
         for (size_t p = 0; p < k; p++, out += mr) {
             const REAL *from = a + i * row + p * col;
             for (unsigned r = 0; r < n; r++)
@@ -17,26 +37,48 @@ void NAME(ox_gemm_pack_left)(unsigned mr, size_t rows, size_t k, const REAL *a, 
     }
 }
 
+/* `nr` adjacent elements of each of k rows. */
+static void NAME(pack_whole_columns)(unsigned nr, size_t k, const REAL *from, size_t row, REAL *out)
+{
+    for (size_t p = 0; p < k; p++, out += nr, from += row) {
+        if (nr == 2 * NR)
+            memcpy(out, from, 2 * NR * sizeof *out); /* in line */
+        else if (nr == 4 * NR)
+            memcpy(out, from, 4 * NR * sizeof *out);
+        else if (nr == 6 * NR)
+            memcpy(out, from, 6 * NR * sizeof *out);
+        else
+            memcpy(out, from, nr * sizeof *out);
+    }
+}
+
+static void NAME(pack_some_columns)(unsigned nr, unsigned n, size_t k, const REAL *from, size_t row,
+                                    size_t col, REAL *out)
+{
+    for (size_t p = 0; p < k; p++, out += nr, from += row) {
+        for (unsigned r = 0; r < n; r++)
+            out[r] = from[r * col];
+        for (unsigned r = n; r < nr; r++)
+            out[r] = 0;
+    }
+}
+
+/* A few rows at a time through all panels: the next panel's elements stand beside those just read. */
 void NAME(ox_gemm_pack_right)(unsigned nr, size_t k, size_t cols, const REAL *b, size_t row,
                               size_t col, REAL *out)
 {
-    for (size_t j = 0; j < cols; j += nr) {
-        unsigned n = cols - j < nr ? (unsigned)(cols - j) : nr;
-        for (size_t p = 0; p < k; p++, out += nr) {
+    enum { ABREAST = 8 };
+    const size_t step = col == 1 ? ABREAST : k;
+    for (size_t p = 0; p < k; p += step) {
+        const size_t deep = k - p < step ? k - p : step;
+        for (size_t j = 0; j < cols; j += nr) {
             const REAL *from = b + p * row + j * col;
-            if (col == 1 && n == nr) {
-                if (nr == 2 * NR)
-                    memcpy(out, from, 2 * NR * sizeof *out); /* in line */
-                else if (nr == 4 * NR)
-                    memcpy(out, from, 4 * NR * sizeof *out);
-                else
-                    memcpy(out, from, nr * sizeof *out);
-                continue;
-            }
-            for (unsigned r = 0; r < n; r++)
-                out[r] = from[r * col];
-            for (unsigned r = n; r < nr; r++)
-                out[r] = 0;
+            REAL *to = out + j * k + p * nr;
+            if (col == 1 && cols - j >= nr)
+                NAME(pack_whole_columns)(nr, deep, from, row, to);
+            else
+                NAME(pack_some_columns)
+            (nr, cols - j < nr ? (unsigned)(cols - j) : nr, deep, from, row, col, to);
         }
     }
 }

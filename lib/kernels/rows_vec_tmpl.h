@@ -389,24 +389,28 @@ static void softmax(size_t n, const float *x, const float *mask, float scale, fl
 static float sum_of_exps(size_t n, const float *x, float most)
 {
     const VF m = v_set1(most);
-    VF r = v_zero();
+    VF r0 = v_zero(), r1 = v_zero();
     size_t i = 0;
-    for (; i + VW <= n; i += VW)
-        r = v_add(r, vm_exp_low(v_sub(v_load(x + i), m)));
-    if (i < n)
-        r = v_add(r, v_first(n - i, vm_exp_low(v_sub(get(x + i, n - i), m)), v_zero()));
-    return v_sum(r);
+    for (; i + 2 * VW <= n; i += 2 * VW) {
+        r0 = v_add(r0, vm_exp_low(v_sub(v_load(x + i), m)));
+        r1 = v_add(r1, vm_exp_low(v_sub(v_load(x + i + VW), m)));
+    }
+    for (; i < n; i += VW) {
+        size_t left = n - i < VW ? n - i : VW;
+        r0 = v_add(r0, v_first(left, vm_exp_low(v_sub(get(x + i, left), m)), v_zero()));
+    }
+    return v_sum(v_add(r0, r1));
 }
 
 static void log_softmax(size_t n, const float *x, float *y)
 {
-    float most = n ? max(n, x) : 0;
-    float all = logf(sum_of_exps(n, x, most));
-    const VF m = v_set1(most), l = v_set1(all);
-    for (size_t i = 0; i < n; i += VW) {
-        size_t left = n - i < VW ? n - i : VW;
-        put(y + i, v_sub(v_sub(get(x + i, left), m), l), left);
-    }
+    const float most = most_from(n, x, 0); /* NaN comes back by the sum */
+    const VF m = v_set1(most), l = vm_log(v_set1(sum_of_exps(n, x, most)));
+    size_t i = 0;
+    for (; i + VW <= n; i += VW)
+        v_store(y + i, v_sub(v_sub(v_load(x + i), m), l));
+    if (i < n)
+        put(y + i, v_sub(v_sub(get(x + i, n - i), m), l), n - i);
 }
 
 /* v = x + skip + bias into `to`; the sum of v, or of its squares. */

@@ -37,6 +37,7 @@ struct planes {
     float *y, *work;
     size_t in[2], out[2], deep[2]; /* deep: planes that lie along an axis, before and after */
     bool nearest, twice;           /* twice: nearest, each column two times */
+    bool same_columns;             /* channels last: rows are mixed in place */
     const size_t *row, *col, *level;
     const float *row_weight, *col_weight, *level_weight;
     size_t slot; /* floats of work: a line, and a plane where planes are mixed */
@@ -48,7 +49,8 @@ static bool as_before(const struct planes *p, size_t y)
            p->row_weight[y] == p->row_weight[y - 1];
 }
 
-static const float *between_rows(const struct planes *p, const float *plane, size_t y, float *work)
+static const float *between_rows(const struct planes *p, const float *plane, size_t y,
+                                 float *restrict work)
 {
     const float *a = plane + p->row[2 * y] * p->in[1], *b = plane + p->row[2 * y + 1] * p->in[1];
     const float f = p->row_weight[y], g = 1 - f;
@@ -71,6 +73,14 @@ static bool doubles_columns(const struct planes *p)
     for (size_t x = 0; twice && x < p->out[1]; x++)
         twice = p->col[2 * x] == x / 2;
     return twice;
+}
+
+static bool keeps_columns(const struct planes *p)
+{
+    bool same = p->out[1] == p->in[1];
+    for (size_t x = 0; same && x < p->out[1]; x++)
+        same = p->col[2 * x] == x && (p->col_weight[x] == 1 || p->col[2 * x + 1] == x);
+    return same;
 }
 
 /* The plane that output plane i is resized from. */
@@ -98,7 +108,12 @@ static void resize_plane(void *arg, size_t i, size_t slot)
             memcpy(out, out - p->out[1], p->out[1] * sizeof *out);
             continue;
         }
-        const float *line = between_rows(p, plane, y, work);
+        const float *line = between_rows(p, plane, y, p->same_columns ? out : work);
+        if (p->same_columns) {
+            if (line != out)
+                memcpy(out, line, p->out[1] * sizeof *out);
+            continue;
+        }
         const size_t *col = p->col;
         if (p->twice)
             double_row(line, p->in[1], out);
@@ -142,6 +157,7 @@ static enum ox_status make_tables(struct ox_run *r, const struct ox_resize *z, u
         *weight[k] = w;
     }
     p->twice = doubles_columns(p);
+    p->same_columns = keeps_columns(p);
     return OX_OK;
 }
 

@@ -45,6 +45,21 @@ static void plane_1(char *dst, int64_t to_i, const char *src, int64_t from_j, in
                                       (size_t)from_j, (uint8_t *)dst, (size_t)to_i);
 }
 
+static void plane_2(char *dst, int64_t to_i, const char *src, int64_t from_j, int64_t n_i,
+                    int64_t n_j)
+{
+    const struct ox_bytes *t = ox_bytes(ox_cpu());
+    const void *x = src;
+    void *y = dst;
+
+    if (from_j <= 0 || to_i <= 0 || n_i < 8 || n_j < 8 || !t->transpose_pairs ||
+        (uintptr_t)x % sizeof(uint16_t) || (uintptr_t)y % sizeof(uint16_t))
+        move_plane_2(dst, to_i, src, from_j, n_i, n_j);
+    else
+        t->transpose_pairs((size_t)n_j, (size_t)n_i, x, (size_t)from_j / sizeof(uint16_t), y,
+                           (size_t)to_i / sizeof(uint16_t));
+}
+
 static void plane_4(char *dst, int64_t to_i, const char *src, int64_t from_j, int64_t n_i,
                     int64_t n_j)
 {
@@ -68,7 +83,7 @@ struct movers {
 static const struct movers *movers_of(size_t size)
 {
     static const struct movers movers[] = {{move_row_1, plane_1},
-                                           {move_row_2, move_plane_2},
+                                           {move_row_2, plane_2},
                                            {move_row_4, plane_4},
                                            {move_row_8, move_plane_8},
                                            {move_row_16, move_plane_16}};

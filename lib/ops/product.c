@@ -15,15 +15,16 @@
 #define NAME(x) x##_u64
 #include "ops/product_tmpl.h"
 
-/* A task computes this much of the result; the split follows from the shape alone. */
-enum { TASK_ROWS = 128, TASK_COLS = 256 };
+/* A task computes this many columns of the result and a multiple of these rows. The split changes no bits. */
+enum { TASK_ROWS = 128, TASK_COLS = 480, UNIT = 24, LINE = 64 }; /* UNIT: of columns */
 static const size_t task_macs = (size_t)1 << 20;
 
 struct job {
     const struct ox_product *p;
-    size_t row_blocks, col_blocks, chunk; /* chunk: batches a task */
-    size_t work;                          /* elements */
-    size_t elem;                          /* bytes */
+    size_t rows, cols, chunk; /* of a task; chunk: batches */
+    size_t row_blocks, col_blocks;
+    size_t work; /* elements, and a line that panels begin on */
+    size_t elem; /* bytes */
     struct ox_task_state state;
 };
 
@@ -57,8 +58,8 @@ void ox_task_free(struct ox_task_state *state, void *memory, size_t count, size_
 static void one_block(const struct job *job, size_t batch, size_t row, size_t col, void *work)
 {
     const struct ox_product *p = job->p;
-    size_t m = p->m - row < TASK_ROWS ? p->m - row : TASK_ROWS;
-    size_t n = p->n - col < TASK_COLS ? p->n - col : TASK_COLS;
+    size_t m = p->m - row < job->rows ? p->m - row : job->rows;
+    size_t n = p->n - col < job->cols ? p->n - col : job->cols;
     size_t a_at = (p->a_at ? p->a_at[batch] : 0) + row * p->a_row;
     size_t b_at = (p->b_at ? p->b_at[batch] : 0) + col * p->b_col;
     size_t c_at = (p->c_at ? p->c_at[batch] : 0) + row * p->ldc + col;
@@ -94,13 +95,35 @@ static void product_task(void *arg, size_t i)
     size_t blocks = job->row_blocks * job->col_blocks;
     size_t block = i % blocks, first = i / blocks * job->chunk;
     size_t end = job->p->batches - first < job->chunk ? job->p->batches : first + job->chunk;
-    void *work = allocate(&job->state, job->work, job->elem, false);
-    if (!work)
+    char *memory = allocate(&job->state, job->work, job->elem, false);
+    if (!memory)
         return;
+    void *work = memory + (LINE - (uintptr_t)memory % LINE) % LINE;
     for (size_t batch = first; batch < end; batch++)
-        one_block(job, batch, block / job->col_blocks * TASK_ROWS,
-                  block % job->col_blocks * TASK_COLS, work);
-    ox_task_free(&job->state, work, job->work, job->elem);
+        one_block(job, batch, block / job->col_blocks * job->rows,
+                  block % job->col_blocks * job->cols, work);
+    ox_task_free(&job->state, memory, job->work, job->elem);
+}
+
+static size_t choose_cols(size_t n, bool real, unsigned threads)
+{
+    const size_t most = real && threads == 1 ? TASK_COLS : TASK_COLS / 2;
+    const size_t blocks = (n - 1) / most + 1, cols = (n - 1) / blocks + 1;
+    return blocks == 1 ? n : (cols + UNIT - 1) / UNIT * UNIT;
+}
+
+/* As many rows as leave each thread a choice of tasks: a task packs its columns once. */
+static void choose_blocks(struct job *job, bool real, unsigned threads)
+{
+    const struct ox_product *p = job->p;
+    const size_t least = threads > 1 ? 2 * (size_t)threads : 1;
+    job->cols = choose_cols(p->n, real, threads);
+    job->col_blocks = (p->n - 1) / job->cols + 1;
+    job->rows = TASK_ROWS;
+    while (real && job->rows < p->m &&
+           p->batches * job->col_blocks * ((p->m - 1) / (2 * job->rows) + 1) >= least)
+        job->rows *= 2;
+    job->row_blocks = (p->m - 1) / job->rows + 1;
 }
 
 enum ox_status ox_product_run(struct ox_run *r, const struct ox_product *p, struct ox_error *err)
@@ -111,14 +134,13 @@ enum ox_status ox_product_run(struct ox_run *r, const struct ox_product *p, stru
     if (!real && p->dtype != OX_INT32 && p->dtype != OX_UINT32 && p->dtype != OX_INT64 &&
         p->dtype != OX_UINT64)
         return ox_run_fail(r, err, OX_UNSUPPORTED, "no product of %s", ox_dtype_name(p->dtype));
-    const size_t m = p->m < TASK_ROWS ? p->m : TASK_ROWS, n = p->n < TASK_COLS ? p->n : TASK_COLS;
     struct job job = {.p = p,
-                      .row_blocks = (p->m + TASK_ROWS - 1) / TASK_ROWS,
-                      .col_blocks = (p->n + TASK_COLS - 1) / TASK_COLS,
                       .chunk = 1,
-                      .work = real ? ox_gemm_work(m, n, p->k) : 0,
                       .elem = ox_dtype_size(p->dtype),
                       .state = {.budget = ox_env_budget(r->env)}};
+    choose_blocks(&job, real, ox_env_threads(r->env));
+    if (real)
+        job.work = LINE + ox_gemm_work(p->m < job.rows ? p->m : job.rows, job.cols, p->k);
     if (job.row_blocks == 1 && job.col_blocks == 1) {
         size_t macs = p->m * p->n * (p->k ? p->k < task_macs ? p->k : task_macs : 1);
         job.chunk = macs >= task_macs ? 1 : task_macs / macs;

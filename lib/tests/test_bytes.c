@@ -267,6 +267,51 @@ START_TEST(few_planes_become_pixels)
 }
 END_TEST
 
+/* The way back, and elements of two bytes, of any shape. */
+START_TEST(pixels_become_planes)
+{
+    struct dice d = {(uint64_t)_i * 31};
+    const struct ox_bytes *t = bytes_at(_i);
+    const size_t rows = dice_between(&d, 0, 200), cols = dice_between(&d, 1, 5);
+    const size_t ldx = cols + dice_between(&d, 0, 2) / 2, ldy = rows + dice_between(&d, 0, 3);
+    struct codes x = codes_new(&d, rows * ldx), y = codes_new(&d, cols * ldy);
+    uint8_t want[1100];
+    memcpy(want, y.at, cols * ldy);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            want[j * ldy + i] = x.at[i * ldx + j];
+    t->transpose(rows, cols, x.at, ldx, y.at, ldy);
+    ck_assert_mem_eq(want, y.at, cols * ldy);
+    guarded_free(&x.room);
+    guarded_free(&y.room);
+}
+END_TEST
+
+START_TEST(elements_of_two_bytes_are_turned)
+{
+    struct dice d = {(uint64_t)_i * 41};
+    const struct ox_bytes *t = bytes_at(_i);
+    if (!t->transpose_pairs)
+        return;
+    const size_t rows = dice_between(&d, 0, 50), cols = dice_between(&d, 0, 50);
+    const size_t ldx = cols + dice_between(&d, 0, 3), ldy = rows + dice_between(&d, 0, 3);
+    struct guarded x = guarded_new(&d, rows * ldx, true), y = guarded_new(&d, cols * ldy, true);
+    uint16_t want[2 * 50 * 53], *to = (uint16_t *)(void *)y.at;
+    const uint16_t *from = (const uint16_t *)(const void *)x.at;
+    for (size_t i = 0; i < rows * ldx; i++)
+        ((uint16_t *)(void *)x.at)[i] = (uint16_t)dice_between(&d, 0, UINT16_MAX);
+    memset(to, 0, cols * ldy * sizeof *to);
+    memset(want, 0, sizeof want);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            want[j * ldy + i] = from[i * ldx + j];
+    t->transpose_pairs(rows, cols, from, ldx, to, ldy);
+    ck_assert_mem_eq(want, to, cols * ldy * sizeof *to);
+    guarded_free(&x);
+    guarded_free(&y);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("bytes");
@@ -277,6 +322,8 @@ int main(void)
     tcase_add_loop_test(tests, sums_on_a_grid_are_known_to_be_exact, 0, 16);
     tcase_add_loop_test(tests, pairs_are_rounded_exactly, 0, 600);
     tcase_add_loop_test(tests, few_planes_become_pixels, 0, 200);
+    tcase_add_loop_test(tests, pixels_become_planes, 0, 200);
+    tcase_add_loop_test(tests, elements_of_two_bytes_are_turned, 0, 200);
     tcase_add_loop_test(tests, rows_of_every_length_are_those_of_plain_c, 0, 12);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

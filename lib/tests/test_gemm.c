@@ -16,7 +16,8 @@ static double next_number(void)
 
 static const size_t sizes[][3] = {{1, 1, 1},      {4, 8, 3},      {5, 9, 257},   {3, 40, 300},
                                   {130, 7, 64},   {2, 1, 1000},   {64, 3, 512},  {129, 513, 17},
-                                  {17, 520, 300}, {131, 33, 260}, {1, 600, 512}, {6, 6, 0}};
+                                  {17, 520, 300}, {131, 33, 260}, {1, 600, 512}, {6, 6, 0},
+                                  {16, 49, 30},   {128, 480, 9},  {24, 481, 130}};
 
 /* trans: how each side lies in memory. */
 static void check_double(const struct ox_gemm_f64 *g, size_t m, size_t n, size_t k, bool ta,

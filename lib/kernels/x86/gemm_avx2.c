@@ -7,9 +7,11 @@
 #define V __m256
 #define LANES 8
 #define ROWS 4
+#define VECTORS 2
 #define LOAD(p) _mm256_loadu_ps(p)
 #define STORE(p, v) _mm256_storeu_ps((p), (v))
 #define ONE(x) _mm256_set1_ps(x)
+#define SUM(x, y) _mm256_add_ps((x), (y))
 #define ADD_PRODUCT(sum, x, y) _mm256_add_ps((sum), _mm256_mul_ps((x), (y))) /* as plain C */
 #include "kernels/x86/gemm_tile_avx_tmpl.h"
 
@@ -18,9 +20,11 @@
 #define V __m256d
 #define LANES 4
 #define ROWS 4
+#define VECTORS 2
 #define LOAD(p) _mm256_loadu_pd(p)
 #define STORE(p, v) _mm256_storeu_pd((p), (v))
 #define ONE(x) _mm256_set1_pd(x)
+#define SUM(x, y) _mm256_add_pd((x), (y))
 #define ADD_PRODUCT(sum, x, y) _mm256_add_pd((sum), _mm256_mul_pd((x), (y))) /* as plain C */
 #include "kernels/x86/gemm_tile_avx_tmpl.h"
 
@@ -29,9 +33,11 @@
 #define V __m256d
 #define LANES 4
 #define ROWS 4
+#define VECTORS 2
 #define LOAD(p) _mm256_loadu_pd(p)
 #define STORE(p, v) _mm256_storeu_pd((p), (v))
 #define ONE(x) _mm256_set1_pd(x)
+#define SUM(x, y) _mm256_add_pd((x), (y))
 #define ADD_PRODUCT(sum, x, y) _mm256_fmadd_pd((x), (y), (sum))
 #include "kernels/x86/gemm_tile_avx_tmpl.h"
 

@@ -7,9 +7,11 @@
 #define V __m512d
 #define LANES 8
 #define ROWS 4
+#define VECTORS 2
 #define LOAD(p) _mm512_loadu_pd(p)
 #define STORE(p, v) _mm512_storeu_pd((p), (v))
 #define ONE(x) _mm512_set1_pd(x)
+#define SUM(x, y) _mm512_add_pd((x), (y))
 #define ADD_PRODUCT(sum, x, y) _mm512_add_pd((sum), _mm512_mul_pd((x), (y))) /* as plain C */
 #include "kernels/x86/gemm_tile_avx_tmpl.h"
 
@@ -18,11 +20,13 @@
 #define V __m512d
 #define LANES 8
 #define ROWS 8
+#define VECTORS 3
 #define LOAD(p) _mm512_loadu_pd(p)
 #define STORE(p, v) _mm512_storeu_pd((p), (v))
 #define ONE(x) _mm512_set1_pd(x)
+#define SUM(x, y) _mm512_add_pd((x), (y))
 #define ADD_PRODUCT(sum, x, y) _mm512_fmadd_pd((x), (y), (sum))
 #include "kernels/x86/gemm_tile_avx_tmpl.h"
 
 const struct ox_gemm_f64 ox_gemm_f64_avx512 = {4, 16, OX_GEMM_KC, tile_f64};
-const struct ox_gemm_f64 ox_gemm_f64_fused_avx512 = {8, 16, OX_GEMM_KC / 2, tile_f64_fused};
+const struct ox_gemm_f64 ox_gemm_f64_fused_avx512 = {8, 24, OX_GEMM_KC / 2, tile_f64_fused};

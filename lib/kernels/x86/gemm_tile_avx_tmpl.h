@@ -1,37 +1,51 @@
-/* The tile of gemm.h with ROWS rows and two vectors of columns: REAL, NAME(x), and of the vectors V, LANES and the operations LOAD,
- * STORE, ONE, and ADD_PRODUCT(sum, x, y), which decides on the rounding, are the includer's. */
+/* The tile of gemm.h with ROWS rows and VECTORS vectors of columns: REAL, NAME(x), and of the vectors V, LANES and the operations LOAD,
+ * STORE, ONE, SUM and ADD_PRODUCT(sum, x, y), which decides on the rounding, are the includer's. */
 
 static void NAME(tile)(size_t k, const REAL *restrict a, const REAL *restrict b, REAL *restrict c,
                        size_t ldc, unsigned rows, unsigned cols, bool add)
 {
-    enum { NR = 2 * LANES };
-    V total[ROWS][2];
-    REAL sum[ROWS][NR];
+    enum { NR = VECTORS * LANES };
+    V total[ROWS][VECTORS];
 #pragma GCC unroll 8
     for (unsigned i = 0; i < ROWS; i++)
-        total[i][0] = total[i][1] = ONE(0);
+#pragma GCC unroll 8
+        for (unsigned v = 0; v < VECTORS; v++)
+            total[i][v] = ONE(0);
+    for (unsigned i = 0; add && i < rows; i++)
+        for (unsigned v = 0; v < cols; v += LANES)
+            _mm_prefetch((const char *)(c + i * ldc + v), _MM_HINT_T0);
     for (size_t p = 0; p < k; p++, a += ROWS, b += NR) {
-        const V u = LOAD(b), v = LOAD(b + LANES);
+        V y[VECTORS];
+#pragma GCC unroll 8
+        for (unsigned v = 0; v < VECTORS; v++)
+            y[v] = LOAD(b + v * LANES);
 #pragma GCC unroll 8
         for (unsigned i = 0; i < ROWS; i++) {
             const V x = ONE(a[i]);
-            total[i][0] = ADD_PRODUCT(total[i][0], x, u);
-            total[i][1] = ADD_PRODUCT(total[i][1], x, v);
+#pragma GCC unroll 8
+            for (unsigned v = 0; v < VECTORS; v++)
+                total[i][v] = ADD_PRODUCT(total[i][v], x, y[v]);
         }
+    }
+    REAL sum[ROWS][NR];
+    const bool whole = rows == ROWS && cols == NR;
+    const size_t step = whole ? ldc : NR;
+    REAL *to = whole ? c : sum[0];
+    if (whole && add) {
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < ROWS; i++)
+#pragma GCC unroll 8
+            for (unsigned v = 0; v < VECTORS; v++)
+                total[i][v] = SUM(LOAD(c + i * ldc + v * LANES), total[i][v]);
     }
 #pragma GCC unroll 8
-    for (unsigned i = 0; i < ROWS; i++) {
-        STORE(sum[i], total[i][0]);
-        STORE(sum[i] + LANES, total[i][1]);
-    }
-    for (unsigned i = 0; i < rows; i++, c += ldc) {
-        if (add) {
-            for (unsigned j = 0; j < cols; j++)
-                c[j] += sum[i][j];
-        } else {
-            for (unsigned j = 0; j < cols; j++)
-                c[j] = sum[i][j];
-        }
+    for (unsigned i = 0; i < ROWS; i++, to += step)
+#pragma GCC unroll 8
+        for (unsigned v = 0; v < VECTORS; v++)
+            STORE(to + v * LANES, total[i][v]);
+    for (unsigned i = 0; !whole && i < rows; i++, c += ldc) {
+        for (unsigned j = 0; j < cols; j++)
+            c[j] = add ? c[j] + sum[i][j] : sum[i][j];
     }
 }
 #undef REAL
@@ -39,7 +53,9 @@ static void NAME(tile)(size_t k, const REAL *restrict a, const REAL *restrict b,
 #undef V
 #undef LANES
 #undef ROWS
+#undef VECTORS
 #undef LOAD
 #undef STORE
 #undef ONE
+#undef SUM
 #undef ADD_PRODUCT
