@@ -191,6 +191,12 @@ static void reduce_rows(const struct reduction *p, size_t from, size_t to)
     }
 }
 
+static size_t lane_blocks(const struct reduction *p)
+{
+    return (p->lanes - 1) / LANES + 1;
+}
+
+/* Units are blocks of lanes of groups. */
 static void reduce_task(void *arg, size_t from, size_t to)
 {
     const struct reduction *p = arg;
@@ -199,16 +205,16 @@ static void reduce_task(void *arg, size_t from, size_t to)
         reduce_rows(p, from, to);
         return;
     }
-    for (size_t group = from; group < to; group++) {
-        size_t base = loop_offset(&p->kept, group);
-        for (size_t lane = 0; lane < p->lanes; lane += LANES) {
-            size_t lanes = p->lanes - lane < LANES ? p->lanes - lane : LANES;
-            if (p->reducer->shift)
-                take_in(p, p->reducer->shift, base + lane, lanes, &shifts, NULL);
-            take_in(p, p->reducer, base + lane, lanes, &sums, &shifts);
-            p->reducer->end(&sums, p->out + (group * p->lanes + lane) * p->bytes, lanes,
-                            p->n_reduced, &shifts);
-        }
+    const size_t blocks = lane_blocks(p);
+    for (size_t unit = from; unit < to; unit++) {
+        const size_t group = unit / blocks, lane = unit % blocks * LANES;
+        const size_t lanes = p->lanes - lane < LANES ? p->lanes - lane : LANES;
+        const size_t base = loop_offset(&p->kept, group) + lane;
+        if (p->reducer->shift)
+            take_in(p, p->reducer->shift, base, lanes, &shifts, NULL);
+        take_in(p, p->reducer, base, lanes, &sums, &shifts);
+        p->reducer->end(&sums, p->out + (group * p->lanes + lane) * p->bytes, lanes, p->n_reduced,
+                        &shifts);
     }
 }
 
@@ -297,6 +303,35 @@ static void log_sum_exp_task(void *arg, size_t from, size_t to)
     }
 }
 
+/* The same of neighbouring outputs, whose greatest elements are the shifts. */
+static void log_sum_exp_abreast(void *acc, const void *in, size_t lanes, const void *shifts)
+{
+    const float *x = in;
+    const double *shift = shifts;
+    double *sum = acc;
+    float v[LANES];
+    for (size_t i = 0; i < lanes; i++) {
+        const float s = (float)shift[i];
+        v[i] = x[i] == s ? 0 : x[i] - s; /* both may be infinite */
+    }
+    ox_fast_rows()->unary[OX_UNARY_EXP](lanes, v, v, 0, 0);
+    for (size_t i = 0; i < lanes; i++)
+        sum[i] += (double)v[i];
+}
+
+static void log_sum_exp_finish(const void *acc, void *out, size_t lanes, size_t n,
+                               const void *shifts)
+{
+    const double *sum = acc, *shift = shifts;
+    float v[LANES], *y = out;
+    (void)n;
+    for (size_t i = 0; i < lanes; i++)
+        v[i] = (float)sum[i];
+    ox_fast_rows()->unary[OX_UNARY_LOG](lanes, v, v, 0, 0);
+    for (size_t i = 0; i < lanes; i++)
+        y[i] = (float)(isinf(shift[i]) ? shift[i] : (double)v[i] + shift[i]);
+}
+
 /* The reducer by the processor's own kernels, where it has such: *own then holds it. They give the same bits. */
 static const struct reducer *quickest(const struct reducer *reducer, struct reducer *own)
 {
@@ -357,10 +392,16 @@ static enum ox_status reduce_by(struct ox_run *r, const struct reducer *const *r
     p.reducer = quickest(p.reducer, &own);
     plan_loops(&p, in, reduces);
     p.out = out->data;
-    size_t work = p.n_reduced * p.lanes;
-    const bool quick_rows = quick && p.reducer == &log_sum_exp_f32 && p.lanes == 1 &&
-                            p.run == p.n_reduced && p.reduced.depth == 0;
-    ox_ranges_run(r->env, p.kept.total, work >= OX_GRAIN ? 1 : OX_GRAIN / work,
+    size_t work = p.n_reduced * (p.lanes < LANES ? p.lanes : LANES);
+    const bool by_exps = quick && p.reducer == &log_sum_exp_f32;
+    if (by_exps && p.lanes > 1) {
+        own = *p.reducer;
+        own.lanes = log_sum_exp_abreast;
+        own.end = log_sum_exp_finish;
+        p.reducer = &own;
+    }
+    const bool quick_rows = by_exps && p.lanes == 1 && p.run == p.n_reduced && p.reduced.depth == 0;
+    ox_ranges_run(r->env, p.kept.total * lane_blocks(&p), work >= OX_GRAIN ? 1 : OX_GRAIN / work,
                   quick_rows ? log_sum_exp_task : reduce_task, &p);
     return OX_OK;
 }

@@ -28,6 +28,8 @@ static const struct fast_case cases[] = {
     {"ReduceLogSumExp <axes = [1], keepdims = 0>(a)", 1, {{2, {300, 9}}}},
     {"ReduceLogSumExp <axes = [1, 2]>(a)", 1, {{3, {40, 30, 17}}}},
     {"ReduceLogSumExp <axes = [0], keepdims = 0>(a)", 1, {{2, {30, 17}}}},
+    {"ReduceLogSumExp <axes = [0], keepdims = 0>(a)", 1, {{2, {9, 1300}}}},
+    {"ReduceLogSumExp <axes = [1], keepdims = 0>(a)", 1, {{3, {5, 6, 700}}}},
     {"ReduceLogSumExp(a)", 0, {{3, {40, 30, 17}}}},
     {DEFORM(", pads = [1, 1, 1, 1]") "(a, b, c)",
      0,
