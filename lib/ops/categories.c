@@ -53,7 +53,7 @@ static bool same_string(const struct ox_str *a, const struct ox_str *b)
 
 static void load_bits(const struct ox_tensor *t, size_t at, size_t n, bool floats, uint64_t *bits)
 {
-    if (!floats && t->dtype == OX_INT64) {
+    if (!floats && t->dtype == OX_INT64 && n) { /* of no elements there is no address */
         memcpy(bits, (const int64_t *)t->data + at, n * sizeof *bits);
         return;
     }
