@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "graph/match.h"
+#include "ops/fused.h"
 
 /* A factor of a product, looked at from the product back: axis i of what the product sees, [batch, heads, rows, size],
  * is axis axes[i] of `value`, times `scale`, each head standing for `group`. */
@@ -215,10 +216,10 @@ static void fuse(struct ox_rewrite *rw, const struct attention *a)
     struct ox_node *node = a->last;
     ox_rw_become(rw, node, "Attend", OX_OWN_DOMAIN, in, a->mask ? 4 : 3);
     ox_rw_clear_attrs(rw, node);
+    const struct side *const sides[] = {&a->q, &a->k, &a->v};
+    for (size_t i = 0; i < OX_COUNT(sides); i++)
+        rw->failed |= !ox_node_set_int(node, ox_attend_names[i].rows_first, !is_plain(sides[i]));
     rw->failed |= !ox_node_set_float(node, "scale", (float)(a->q.scale * a->k.scale)) ||
-                  !ox_node_set_int(node, "q_rows_first", !is_plain(&a->q)) ||
-                  !ox_node_set_int(node, "k_rows_first", !is_plain(&a->k)) ||
-                  !ox_node_set_int(node, "v_rows_first", !is_plain(&a->v)) ||
                   !ox_node_set_int(node, "y_rows_first", a->y_rows_first) ||
                   !ox_node_set_int(node, "group", a->k.group);
 }

@@ -6,6 +6,7 @@
  *     Split, Gather or Squeeze of Transpose(Reshape(x)) from [batch, rows, parts, heads, size]
  */
 #include "graph/match.h"
+#include "ops/fused.h"
 
 /* Head h of a factor is block first + h * every of the rows of x. */
 struct origin {
@@ -142,17 +143,16 @@ static struct ox_value *in_blocks(struct ox_rewrite *rw, struct ox_node *attend,
 /* One factor alone is copied as fast as it is read with gaps: only what is shared pays. */
 static void look_at(struct ox_rewrite *rw, struct ox_node *node)
 {
-    static const char *const rows_first[] = {"q_rows_first", "k_rows_first", "v_rows_first"};
-    static const char *const heads[] = {"q_heads", "k_heads", "v_heads"};
-    static const char *const first[] = {"q_first", "k_first", "v_first"};
-    static const char *const every[] = {"q_every", "k_every", "v_every"};
     struct origin o[3];
     struct ox_value *to[3] = {NULL};
-    if (!ox_is_domain_op(node, OX_OWN_DOMAIN, "Attend") || ox_attr_int(node, "q_heads", 0) != 0)
+    if (!ox_is_domain_op(node, OX_OWN_DOMAIN, "Attend"))
         return;
-    for (size_t i = 0; i < 3; i++)
-        if (!find_origin(rw, node->inputs[i], ox_attr_int(node, rows_first[i], 0) != 0, &o[i]))
+    for (size_t i = 0; i < 3; i++) {
+        const bool rows_first = ox_attr_int(node, ox_attend_names[i].rows_first, 0) != 0;
+        const bool is_shared = ox_attr_int(node, ox_attend_names[i].heads, 0) != 0;
+        if (is_shared || !find_origin(rw, node->inputs[i], rows_first, &o[i]))
             o[i].x = NULL;
+    }
     for (size_t i = 0; i < 3; i++) {
         for (size_t k = 0; k < 3; k++) {
             if (k == i || !o[i].x || o[k].x != o[i].x || o[k].size != o[i].size ||
@@ -165,11 +165,12 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
     for (size_t i = 0; i < 3 && !rw->failed; i++) {
         if (!to[i])
             continue;
+        const struct ox_attend_names *names = &ox_attend_names[i];
         ox_rw_set_input(rw, node, i, to[i]);
-        rw->failed |= !ox_node_set_int(node, rows_first[i], 1) ||
-                      !ox_node_set_int(node, heads[i], o[i].heads) ||
-                      !ox_node_set_int(node, first[i], o[i].first) ||
-                      !ox_node_set_int(node, every[i], o[i].every);
+        rw->failed |= !ox_node_set_int(node, names->rows_first, 1) ||
+                      !ox_node_set_int(node, names->heads, o[i].heads) ||
+                      !ox_node_set_int(node, names->first, o[i].first) ||
+                      !ox_node_set_int(node, names->every, o[i].every);
     }
 }
 

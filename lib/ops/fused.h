@@ -44,6 +44,12 @@ enum ox_status ox_fused_whole(struct ox_run *r, size_t joined, unsigned rank, co
 /* MaxPool of our own domain: float32 or 8-bit integers of rank 4, channels last. */
 enum ox_status ox_fused_max_pool(struct ox_run *r, struct ox_error *err);
 
+/* Attributes of Attend that say how q, k and v lie (fused_attention.c). */
+struct ox_attend_names {
+    const char *rows_first, *heads, *first, *every;
+};
+extern const struct ox_attend_names ox_attend_names[3];
+
 /* A tensor with x's shape as if its channels were second, without data: for reading sizes. */
 enum ox_status ox_fused_first(struct ox_run *r, const struct ox_tensor *x, bool last,
                               struct ox_tensor **out, struct ox_error *err);

@@ -6,6 +6,7 @@
  * many from q_first on, each q_every-th. */
 #include "ops/attend_fast.h"
 #include "ops/fast.h"
+#include "ops/fused.h"
 #include "ops/infer.h"
 
 /* A tensor as [batch, heads, rows, size]. */
@@ -15,19 +16,15 @@ struct view {
     const float *from;
 };
 
-/* The attributes of a factor. */
-struct names {
-    const char *rows_first, *heads, *first, *every;
-};
-
-static const struct names names_of[] = {{"q_rows_first", "q_heads", "q_first", "q_every"},
-                                        {"k_rows_first", "k_heads", "k_first", "k_every"},
-                                        {"v_rows_first", "v_heads", "v_first", "v_every"}};
+const struct ox_attend_names ox_attend_names[3] = {
+    {"q_rows_first", "q_heads", "q_first", "q_every"},
+    {"k_rows_first", "k_heads", "k_first", "k_every"},
+    {"v_rows_first", "v_heads", "v_first", "v_every"}};
 
 static bool read_view(struct ox_run *r, size_t i, struct view *v)
 {
     const struct ox_tensor *in = ox_fast_in(r, i);
-    const struct names *names = &names_of[i];
+    const struct ox_attend_names *names = &ox_attend_names[i];
     const bool rows_first = ox_run_int(r, names->rows_first, 0) != 0;
     if (!in || in->rank != 4)
         return false;

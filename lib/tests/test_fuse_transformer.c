@@ -192,6 +192,17 @@ static const struct example examples[] = {
      {{3, {1, 5, 24}}},
      "Attend",
      "Split"},
+    {"heads of a part of a product, parted once more",
+     HEAD13 "g (float[B,5,24] x) => (float[B,2,5,4] y) <int64[4] h = {0,5,2,4}, "
+            "int64[2] parts = {8,16}, int64[2] halves = {8,8}> {"
+            "q, kv = Split<axis = 2>(x, parts) k, v = Split<axis = 2>(kv, halves) "
+            "q4 = Reshape(q, h) k4 = Reshape(k, h) v4 = Reshape(v, h) "
+            "a = Transpose<perm = [0, 2, 1, 3]>(q4) b = Transpose<perm = [0, 2, 3, 1]>(k4) "
+            "w = Transpose<perm = [0, 2, 1, 3]>(v4) s = MatMul(a, b) "
+            "p = Softmax<axis = -1>(s) y = MatMul(p, w) }",
+     {{3, {2, 5, 24}}},
+     "Attend",
+     "Softmax"},
     {"parts that begin within a head stay",
      HEAD13 "g (float[B,5,26] x) => (float[B,2,5,4] y) <int64[4] h = {0,5,2,4}, "
             "int64[4] parts = {8,2,8,8}> {"
