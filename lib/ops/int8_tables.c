@@ -122,23 +122,19 @@ static void place_short(void *arg, size_t from, size_t to)
 
 enum ox_status ox_int8_concat(struct ox_run *r, struct ox_error *err)
 {
-    const struct ox_tensor *zero = ox_run_in(r, 1), *first = ox_run_in(r, 2);
     struct ox_qparam to;
     struct ox_tensor *y;
     unsigned axis;
-    int64_t dims[OX_MOST_RANK];
-    OX_TRY(ox_qparam_in(r, 0, 1, &to, err));
-    OX_TRY(ox_qlinear_concat_dims(r, &axis, dims, err));
-    OX_TRY(ox_run_out(r, 0, zero->dtype, first->rank, dims, &y, err));
+    OX_TRY(ox_qlinear_concat_out(r, &to, &axis, &y, err));
     struct map m = {.kernels = ox_bytes(ox_cpu()), .y = y->data, .pitch = 1};
-    for (unsigned d = axis; y->n && d < first->rank; d++)
-        m.pitch *= (size_t)dims[d];
+    for (unsigned d = axis; y->n && d < y->rank; d++)
+        m.pitch *= (size_t)y->dims[d];
     for (size_t i = 2; y->n && i < r->n_in; i += 3, m.y += m.part) {
         const struct ox_tensor *x = ox_run_in(r, i);
-        OX_TRY(ox_qlinear_recode(r, i, &to, zero->dtype, m.codes, err));
+        OX_TRY(ox_qlinear_recode(r, i, &to, y->dtype, m.codes, err));
         m.same = is_same(m.codes);
         m.x = x->data;
-        m.part = m.pitch / (size_t)dims[axis] * (size_t)x->dims[axis];
+        m.part = m.pitch / (size_t)y->dims[axis] * (size_t)x->dims[axis];
         if (m.part >= SHORT)
             ox_fast_spread(r->env, x->n, OX_GRAIN, NS, place_long, &m);
         else if (m.part)

@@ -35,9 +35,9 @@ enum ox_status ox_qlinear_function(struct ox_run *r, enum ox_fused kind, double 
 /* Codes of input i (its scale and zero point behind it) in the target's. The same parameters keep every code. */
 enum ox_status ox_qlinear_recode(struct ox_run *r, size_t i, const struct ox_qparam *to,
                                  enum ox_dtype dtype, uint8_t codes[256], struct ox_error *err);
-/* The shape of QLinearConcat's result; inputs are 2, 5, 8, ... */
-enum ox_status ox_qlinear_concat_dims(struct ox_run *r, unsigned *axis, int64_t *dims,
-                                      struct ox_error *err);
+/* QLinearConcat's output, whose parameters are *to; inputs are 2, 5, 8, ... */
+enum ox_status ox_qlinear_concat_out(struct ox_run *r, struct ox_qparam *to, unsigned *axis,
+                                     struct ox_tensor **out, struct ox_error *err);
 /* Rule of QLinearAdd and QLinearMul: output 0 has input 0's type and the shape of inputs 0 and 3 broadcast. */
 void ox_infer_qlinear_pair(struct ox_infer *c);
 /* OX_UNSUPPORTED unless it is uint8 or int8. */

@@ -174,10 +174,12 @@ static enum ox_status run_qlinear_where(struct ox_run *r, struct ox_error *err)
 
 /* ---- QLinearConcat ------------------------------------------------------------------------------------------------ */
 
-enum ox_status ox_qlinear_concat_dims(struct ox_run *r, unsigned *axis, int64_t *dims,
-                                      struct ox_error *err)
+enum ox_status ox_qlinear_concat_out(struct ox_run *r, struct ox_qparam *to, unsigned *axis,
+                                     struct ox_tensor **out, struct ox_error *err)
 {
     const struct ox_tensor *first = ox_run_in(r, 2);
+    int64_t dims[OX_MOST_RANK];
+    OX_TRY(ox_qparam_in(r, 0, 1, to, err));
     if (r->n_in < 5 || (r->n_in - 2) % 3 || !first || first->rank > OX_MOST_RANK)
         return ox_run_fail(r, err, OX_INPUT, "%zu inputs are no tensors with scale and zero point",
                            r->n_in);
@@ -192,32 +194,28 @@ enum ox_status ox_qlinear_concat_dims(struct ox_run *r, unsigned *axis, int64_t 
         if (!fits || OX_ADD_OVERFLOWS(dims[*axis], x->dims[*axis], &dims[*axis]))
             return ox_run_fail(r, err, OX_INPUT, "input %zu does not fit beside input 2", i);
     }
-    return OX_OK;
+    return ox_run_out(r, 0, ox_run_in(r, 1)->dtype, first->rank, dims, out, err);
 }
 
 static enum ox_status run_qlinear_concat(struct ox_run *r, struct ox_error *err)
 {
-    const struct ox_tensor *zero = ox_run_in(r, 1), *first = ox_run_in(r, 2);
     struct ox_qparam to;
     struct ox_tensor *y;
     unsigned axis;
-    int64_t dims[OX_MOST_RANK];
-    OX_TRY(ox_qparam_in(r, 0, 1, &to, err));
-    OX_TRY(ox_qlinear_concat_dims(r, &axis, dims, err));
-    OX_TRY(ox_run_out(r, 0, zero->dtype, first->rank, dims, &y, err));
+    OX_TRY(ox_qlinear_concat_out(r, &to, &axis, &y, err));
     if (y->n == 0)
         return OX_OK;
     size_t outer = 1, inner = 1, at = 0;
     for (unsigned d = 0; d < axis; d++)
-        outer *= (size_t)dims[d];
-    for (unsigned d = axis + 1; d < first->rank; d++)
-        inner *= (size_t)dims[d];
-    size_t pitch = (size_t)dims[axis] * inner;
+        outer *= (size_t)y->dims[d];
+    for (unsigned d = axis + 1; d < y->rank; d++)
+        inner *= (size_t)y->dims[d];
+    size_t pitch = (size_t)y->dims[axis] * inner;
     for (size_t i = 2; i < r->n_in; i += 3) {
         const struct ox_tensor *x = ox_run_in(r, i);
         size_t part = (size_t)x->dims[axis] * inner;
         uint8_t codes[256];
-        OX_TRY(ox_qlinear_recode(r, i, &to, zero->dtype, codes, err));
+        OX_TRY(ox_qlinear_recode(r, i, &to, y->dtype, codes, err));
         const uint8_t *from = x->data;
         for (size_t o = 0; o < outer; o++)
             for (size_t k = 0; k < part; k++)
