@@ -921,7 +921,7 @@ struct ox_node_event {
     unsigned depth;    /* 0: main graph; one more for each call and subgraph */
 };
 const struct ox_node_event *ox_session_events(const struct ox_session *session, size_t *n);
-/* Operations a second (a multiply-add is two) that one core reaches in registers alone in float32, tried in the next millisecond. */
+/* Operations a second (a multiply-add is two) that one core reaches in registers alone in float32, tried in the next ten milliseconds. */
 double ox_session_peak(void);
 
 /* ---- Costs ------------------------------------------------------------------------------------------------------ */
