@@ -89,6 +89,15 @@ static const struct ox_expr *whole(const struct ox_expr *e)
     return ox_expr_ratio_parts(e, &e, &under) && under == 1 ? e : NULL;
 }
 
+void ox_rule_pass_values(struct ox_infer *c)
+{
+    const struct ox_expr *const *values;
+    size_t n;
+
+    if (ox_infer_values(c, 0, &n, &values))
+        ox_infer_set_values(c, 0, n, values);
+}
+
 bool ox_rule_values(struct ox_infer *c, size_t i, size_t *n, const struct ox_expr *const **values)
 {
     if (!rule_values(c, i, false, n, values))

@@ -23,6 +23,9 @@ bool ox_rule_rank_least(struct ox_infer *c, size_t i, unsigned least);
 /* The values of an input, also of a float constant whose elements are all integers; NULL for ratios. As ox_infer_values(). */
 bool ox_rule_values(struct ox_infer *c, size_t i, size_t *n, const struct ox_expr *const **values);
 
+/* Hands the carried value of input 0 on to output 0, of as many elements, whose shape was set before. */
+void ox_rule_pass_values(struct ox_infer *c);
+
 /* Values of output 0, whose shape was set like that of input 0 (unary), or as the broadcast of the first n_in <= 3 inputs.
  * `of` gives one element of the result, NULL when it cannot be told; operands may be NULL. Nothing happens when
  * shapes or values are not known. */

@@ -1,0 +1,164 @@
+/* Products and distances of com.microsoft: CDist Inverse SparseToDenseMatMul. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "ops/infer.h"
+#include "ops/real.h"
+#include "ops/rules.h"
+
+/* ---- Inverse ----------------------------------------------------------------------------------------------------- */
+
+/* Gauss and Jordan with the greatest pivot of each column; what is singular becomes NaN or infinite as the divisions have it. */
+static void invert(double *a, double *inverse, size_t n)
+{
+    for (size_t i = 0; i < n * n; i++)
+        inverse[i] = i / n == i % n;
+    for (size_t c = 0; c < n; c++) {
+        size_t pivot = c;
+        for (size_t i = c + 1; i < n; i++)
+            if (fabs(a[i * n + c]) > fabs(a[pivot * n + c]))
+                pivot = i;
+        for (size_t k = 0; pivot != c && k < n; k++) {
+            double x = a[c * n + k], y = inverse[c * n + k];
+            a[c * n + k] = a[pivot * n + k];
+            inverse[c * n + k] = inverse[pivot * n + k];
+            a[pivot * n + k] = x;
+            inverse[pivot * n + k] = y;
+        }
+        double by = 1 / a[c * n + c];
+        for (size_t k = 0; k < n; k++) {
+            a[c * n + k] *= by;
+            inverse[c * n + k] *= by;
+        }
+        for (size_t i = 0; i < n; i++) {
+            double factor = a[i * n + c];
+            for (size_t k = 0; i != c && factor != 0 && k < n; k++) {
+                a[i * n + k] -= factor * a[c * n + k];
+                inverse[i * n + k] -= factor * inverse[c * n + k];
+            }
+        }
+    }
+}
+
+static enum ox_status run_inverse(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0);
+    if (x->rank < 2 || x->dims[x->rank - 1] != x->dims[x->rank - 2])
+        return ox_run_fail(r, err, OX_INPUT, "X (rank %u) is no square matrix", x->rank);
+    size_t n = (size_t)x->dims[x->rank - 1];
+    struct ox_tensor *y;
+    OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, x->dims, &y, err));
+    if (x->n == 0)
+        return OX_OK;
+    double *a = ox_real_scratch(r, n * n, err), *inverse = ox_real_scratch(r, n * n, err);
+    if (!a || !inverse)
+        return OX_NO_MEMORY;
+    for (size_t at = 0; at < x->n; at += n * n) {
+        ox_real_load(x, at, n * n, a);
+        invert(a, inverse, n);
+        ox_real_store(y, at, n * n, inverse);
+        OX_TRY(ox_env_poll(r->env, err));
+    }
+    return OX_OK;
+}
+
+/* ---- CDist ------------------------------------------------------------------------------------------------------- */
+
+static enum ox_status run_cdist(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *a = ox_run_in(r, 0), *b = ox_run_in(r, 1);
+    const char *metric = ox_run_string(r, "metric");
+    bool root = metric && strcmp(metric, "euclidean") == 0;
+    if (metric && !root && strcmp(metric, "sqeuclidean") != 0)
+        return ox_run_fail(r, err, OX_INPUT, "attribute metric is '%s'", metric);
+    if (a->rank != 2 || b->rank != 2 || a->dims[1] != b->dims[1])
+        return ox_run_fail(r, err, OX_INPUT, "A and B are no matrices of equal columns");
+    const double *x, *y;
+    OX_TRY(ox_real_in(r, 0, &x, err));
+    OX_TRY(ox_real_in(r, 1, &y, err));
+    size_t m = (size_t)a->dims[0], n = (size_t)b->dims[0], k = (size_t)a->dims[1], all;
+    if (OX_MUL_OVERFLOWS(m, n, &all))
+        return ox_run_fail(r, err, OX_LIMIT, "the result is too big");
+    double *out = ox_real_scratch(r, all, err);
+    if (!out)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; all && i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (size_t p = 0; p < k; p++)
+                sum += (x[i * k + p] - y[j * k + p]) * (x[i * k + p] - y[j * k + p]);
+            out[i * n + j] = root ? sqrt(sum) : sum;
+        }
+    return ox_real_out(r, 0, a->dtype, 2, (const int64_t[]){a->dims[0], b->dims[0]}, out, err);
+}
+
+static void infer_cdist(struct ox_infer *c)
+{
+    const struct ox_expr *dims[2] = {ox_infer_dim(c, 0, 0), ox_infer_dim(c, 1, 0)};
+    ox_infer_same_dtype(c, 0, 0);
+    ox_infer_set_shape(c, 0, 2, dims);
+}
+
+/* ---- SparseToDenseMatMul ----------------------------------------------------------------------------------------- */
+
+static enum ox_status run_sparse_matmul(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_datum *a = r->in[0];
+    const struct ox_tensor *b = r->in[1]->tensor, *places = a->indices, *values = a->tensor;
+    bool ta = ox_run_int(r, "transA", 0) != 0, tb = ox_run_int(r, "transB", 0) != 0;
+    double alpha = (double)ox_run_float(r, "alpha", 1);
+    if (a->kind != OX_DATUM_SPARSE || a->rank != 2 || !b || b->rank != 2)
+        return ox_run_fail(r, err, OX_INPUT, "A is no sparse matrix, or B no matrix");
+    int64_t rows = a->dims[ta ? 1 : 0], depth = a->dims[ta ? 0 : 1], width = b->dims[tb ? 0 : 1];
+    if (b->dims[tb ? 1 : 0] != depth)
+        return ox_run_fail(r, err, OX_INPUT, "A has %" PRId64 " columns, B %" PRId64 " rows", depth,
+                           b->dims[tb ? 1 : 0]);
+    const double *right = ox_real_all(r, b, err);
+    int64_t dims[2] = {rows, width};
+    size_t all, n = (size_t)width, k_rows = (size_t)b->dims[1];
+    if (!ox_dims_count(2, dims, &all))
+        return ox_run_fail(r, err, OX_LIMIT, "the result is too big");
+    double *y = ox_real_scratch(r, all, err);
+    if (!y || (!right && b->n))
+        return OX_NO_MEMORY;
+    for (size_t e = 0; e < values->n; e++) {
+        int64_t at[2] = {ox_tensor_get_int(places, places->rank == 2 ? 2 * e : e), 0};
+        if (places->rank == 2) {
+            at[1] = ox_tensor_get_int(places, 2 * e + 1);
+        } else if (a->dims[1]) {
+            at[1] = at[0] % a->dims[1];
+            at[0] /= a->dims[1];
+        }
+        if (at[0] < 0 || at[0] >= a->dims[0] || at[1] < 0 || at[1] >= a->dims[1])
+            return ox_run_fail(r, err, OX_INPUT, "element %zu of A lies outside of it", e);
+        size_t row = (size_t)at[ta ? 1 : 0], k = (size_t)at[ta ? 0 : 1];
+        double value = ox_tensor_get_double(values, e) * alpha;
+        for (size_t j = 0; j < n; j++)
+            y[row * n + j] += value * right[tb ? j * k_rows + k : k * n + j];
+    }
+    struct ox_tensor *out;
+    OX_TRY(ox_run_out(r, 0, b->dtype, 2, dims, &out, err));
+    ox_elements_convert(out->dtype, out->data, OX_FLOAT64, y, all, false);
+    return OX_OK;
+}
+
+static void infer_sparse_matmul(struct ox_infer *c)
+{
+    const struct ox_type *a = ox_infer_type(c, 0);
+    bool ta = ox_infer_int_attr(c, "transA", 0) != 0, tb = ox_infer_int_attr(c, "transB", 0) != 0;
+    ox_infer_same_dtype(c, 0, 1);
+    const struct ox_expr *dims[2] = {NULL, ox_infer_dim(c, 1, tb ? 0 : 1)};
+    if (a && a->has_rank && a->rank == 2)
+        dims[0] = a->dims[ta ? 1 : 0];
+    ox_infer_set_shape(c, 0, 2, dims);
+}
+
+#define MS "com.microsoft"
+
+const struct ox_op ox_ops_contrib_linalg[] = {
+    {MS, "CDist", 1, .infer = infer_cdist, .run = run_cdist},
+    {MS, "Inverse", 1, .infer = ox_rule_same, .run = run_inverse},
+    {MS, "SparseToDenseMatMul", 1, OX_OP_ANY_KIND, .infer = infer_sparse_matmul,
+     .run = run_sparse_matmul},
+    {0}};
