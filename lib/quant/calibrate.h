@@ -8,6 +8,9 @@
 #include "quant/stats.h"
 #include "tensor/tensor.h"
 
+/* What a calibration table (JSON) says that it is. */
+#define OX_CALIBRATION_SCHEMA "onnxtool.calibration/1"
+
 /* Samples that are kept, those with the least hashes: any division of the data keeps the same. */
 enum { OX_KEPT_SAMPLES = 64 };
 /* ... as long as they take no more bytes. */
