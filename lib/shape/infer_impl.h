@@ -148,6 +148,12 @@ struct ox_slot *ox_slot_of(const struct ox_shapes *s,
 void ox_shapes_graph(struct ox_shapes *s, const struct ox_graph *graph);
 /* Clears the slots of a graph and sets those of initializers and declared inputs. false: out of memory. */
 bool ox_shapes_enter(struct ox_shapes *s, const struct ox_graph *graph);
+/* A dimension that the file leaves open gets a name, so that what follows from it can be told. */
+const struct ox_type *ox_shapes_name_open(struct ox_shapes *s, const struct ox_value *value,
+                                          const struct ox_type *type);
+/* Nobody names the size of what is always empty: with a named size of 0 broadcasts and slices that are meant would be
+ * others. */
+void ox_shapes_not_empty(struct ox_shapes *s, const struct ox_type *type);
 /* id: OX_F_SHAPE_CONFLICT or OX_F_TYPE_CONFLICT, which are OX_F_SHAPE_SUSPECT unless strict. Said once of a node. */
 void ox_shapes_finding(struct ox_shapes *s, enum ox_finding_id id, const struct ox_place *place,
                        const char *message);
@@ -223,5 +229,13 @@ void ox_shapes_keep(struct ox_shapes *s, struct ox_slot *slot,
 /* ---- calls.c ---- */
 bool ox_shapes_call(
     struct ox_infer *c); /* a function of the model or of the standard; false: there is none */
+
+/* ---- given.c ---- */
+/* options->input_dims, in place of what the main graph's inputs declare. OX_USAGE: there is no such input, or they contradict. */
+enum ox_status ox_shapes_override(struct ox_shapes *s, const struct ox_shapes_options *options,
+                                  struct ox_error *err);
+/* options->symbols, as facts. OX_USAGE: no input has such a dimension or element, or it cannot be of that size. */
+enum ox_status ox_shapes_set_symbols(struct ox_shapes *s, const struct ox_shapes_options *options,
+                                     struct ox_error *err);
 
 #endif
