@@ -1,13 +1,11 @@
-#include <math.h>
+#include "optimize.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
 #include "extract_option.h"
 #include "input_dims.h"
 #include "optimize_half.h"
-#include "optimize_target.h"
-#include "prove.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
@@ -18,22 +16,7 @@ enum {
     BEYOND_EDGES = 16
 }; /* what inputs are drawn times to find all that overflows: more than a proof's 10 */
 
-struct args {
-    const char *out;
-    const char *passes;
-    bool list;
-    int64_t level;
-    uint64_t fold_limit;
-    bool inline_functions, dedup, fp16, bf16, half_io, empty;
-    struct opt_strings freeze, targets;
-    const char *extract;
-    bool no_verify;
-    int64_t samples;
-    double rtol, atol;
-    int format;
-};
-
-#define FIELD(name) offsetof(struct args, name)
+#define FIELD(name) offsetof(struct optimize_args, name)
 
 static const struct opt options[] = {
     {'o', "output", OPT_STRING, FIELD(out), "OUT", NULL, "write the optimized model"},
@@ -73,59 +56,30 @@ static const struct opt options[] = {
 
 static void defaults(void *args_)
 {
-    struct args *args = args_;
+    struct optimize_args *args = args_;
     args->level = 2;
     args->samples = 2;
     args->rtol = args->atol = -1;
 }
 
-/* One pass as asked for and how it went. */
-struct step {
-    char *name;
-    size_t changes;
-    bool rolled_back;
-    char reason[OX_ERROR_BYTES];
-};
-
-struct job {
-    struct cli *cli;
-    const struct args *args;
-    const char *path;
-    struct ox_model *original, *current;
-    struct ox_model
-        *expected; /* what the result is held against: the original, or it with dimensions fixed */
-    struct ox_model **kept; /* models that later ones are copies of */
-    size_t n_kept;
-    struct step *steps;
-    size_t n_steps;
-    size_t inlined, shared;
-    size_t nodes_before, nodes_after;
-    bool proven;
-    struct proof proof;
-    struct ox_half_report half;
-    size_t n_wide;
-    bool narrowed; /* inputs and outputs */
-    struct for_targets targets;
-};
-
-static enum ox_status no_memory(struct job *job)
+static enum ox_status no_memory(struct optimize_job *job)
 {
     return cli_fail(job->cli, OX_NO_MEMORY, "%s: out of memory", job->path);
 }
 
 /* ---- Which passes ------------------------------------------------------------------------------------------------- */
 
-static enum ox_status add_step(struct job *job, const char *name, size_t n)
+static enum ox_status add_step(struct optimize_job *job, const char *name, size_t n)
 {
-    struct step *steps = realloc(job->steps, (job->n_steps + 1) * sizeof *steps);
+    struct optimize_step *steps = realloc(job->steps, (job->n_steps + 1) * sizeof *steps);
     if (!steps)
         return no_memory(job);
     job->steps = steps;
-    steps[job->n_steps] = (struct step){.name = strndup(name, n)};
+    steps[job->n_steps] = (struct optimize_step){.name = strndup(name, n)};
     return steps[job->n_steps++].name ? OX_OK : no_memory(job);
 }
 
-static enum ox_status choose_passes(struct job *job)
+static enum ox_status choose_passes(struct optimize_job *job)
 {
     size_t n;
     const struct ox_pass_info *all = ox_passes(&n);
@@ -165,7 +119,7 @@ static void list_passes(struct cli *cli)
 
 /* ---- Rewriting ---------------------------------------------------------------------------------------------------- */
 
-static enum ox_status prove(struct job *job, struct ox_model *model, struct proof *proof)
+static enum ox_status prove(struct optimize_job *job, struct ox_model *model, struct proof *proof)
 {
     struct ox_error err;
     struct proof_options how = {.samples = (unsigned)job->args->samples,
@@ -175,7 +129,7 @@ static enum ox_status prove(struct job *job, struct ox_model *model, struct proo
                                 .edges = true,
                                 .empty = job->args->empty,
                                 .tolerance = {.nan_agrees = true}};
-    const struct args *args = job->args;
+    const struct optimize_args *args = job->args;
     const bool half = job->half.n_half || job->half.n_weights;
     how.tolerance.rtol = args->rtol >= 0 ? args->rtol : half ? 2e-2 : 1e-3;
     how.tolerance.atol = args->atol >= 0 ? args->atol : half ? 2e-2 : 1e-5;
@@ -190,8 +144,8 @@ static enum ox_status prove(struct job *job, struct ox_model *model, struct proo
 }
 
 /* The steps that are not rolled back, on a copy of the model as it is. *counts get the changes of each. */
-static enum ox_status run_passes(struct job *job, struct ox_model *from, const struct step *only,
-                                 struct ox_model **out)
+static enum ox_status run_passes(struct optimize_job *job, struct ox_model *from,
+                                 const struct optimize_step *only, struct ox_model **out)
 {
     const char **names = calloc(job->n_steps + 1, sizeof(*names));
     struct ox_optimize_report report = {0};
@@ -228,7 +182,7 @@ static enum ox_status run_passes(struct job *job, struct ox_model *from, const s
 }
 
 /* The model becomes that one; what it is a copy of stays until the end. */
-static enum ox_status accept(struct job *job, struct ox_model *model)
+static enum ox_status accept(struct optimize_job *job, struct ox_model *model)
 {
     struct ox_model **kept = realloc(job->kept, (job->n_kept + 1) * sizeof(*kept));
     if (!kept) {
@@ -242,7 +196,7 @@ static enum ox_status accept(struct job *job, struct ox_model *model)
 }
 
 /* Together they are not equal: one by one, leaving out those after which the model is another. */
-static enum ox_status one_by_one(struct job *job)
+static enum ox_status one_by_one(struct optimize_job *job)
 {
     struct ox_model *base = job->current;
     for (size_t i = 0; i < job->n_steps; i++)
@@ -250,7 +204,7 @@ static enum ox_status one_by_one(struct job *job)
     for (size_t i = 0; i < job->n_steps; i++) {
         struct ox_model *next = NULL;
         struct proof proof = {.agree = true};
-        struct step *step = &job->steps[i];
+        struct optimize_step *step = &job->steps[i];
         size_t after = job->nodes_after;
         enum ox_status status = run_passes(job, base, step, &next);
         if (status == OX_OK && step->changes)
@@ -277,7 +231,7 @@ static enum ox_status one_by_one(struct job *job)
     return prove(job, job->current, &job->proof);
 }
 
-static enum ox_status freeze_inputs(struct job *job)
+static enum ox_status freeze_inputs(struct optimize_job *job)
 {
     struct input_dims inputs;
     struct ox_shapes *shapes = NULL;
@@ -297,7 +251,7 @@ static enum ox_status freeze_inputs(struct job *job)
     return status;
 }
 
-static enum ox_status extract(struct job *job)
+static enum ox_status extract(struct optimize_job *job)
 {
     struct ox_shapes *shapes = NULL;
     struct ox_error err;
@@ -308,7 +262,7 @@ static enum ox_status extract(struct job *job)
     return status == OX_OK ? OX_OK : cli_error(job->cli, &err);
 }
 
-static enum ox_status go_on_with_copy(struct job *job)
+static enum ox_status go_on_with_copy(struct optimize_job *job)
 {
     struct ox_model *next = NULL;
     struct ox_error err;
@@ -317,7 +271,7 @@ static enum ox_status go_on_with_copy(struct job *job)
 }
 
 /* The model as it is meant: what the result is held against. */
-static enum ox_status begin(struct job *job)
+static enum ox_status begin(struct optimize_job *job)
 {
     struct ox_error err;
     enum ox_status status = cli_open_sorted(job->cli, &job->original, job->path, &err);
@@ -336,7 +290,7 @@ static enum ox_status begin(struct job *job)
     return status;
 }
 
-static enum ox_status optimize(struct job *job)
+static enum ox_status optimize(struct optimize_job *job)
 {
     struct ox_model *next = NULL;
     struct ox_error err;
@@ -370,7 +324,7 @@ static enum ox_status optimize(struct job *job)
 }
 
 /* The proof comes before: it gives both models the same inputs. */
-static enum ox_status narrow_ends(struct job *job, struct ox_model *model)
+static enum ox_status narrow_ends(struct optimize_job *job, struct ox_model *model)
 {
     struct ox_error err;
     struct ox_optimize_report report;
@@ -382,7 +336,7 @@ static enum ox_status narrow_ends(struct job *job, struct ox_model *model)
     return status == OX_OK ? OX_OK : cli_error(job->cli, &err);
 }
 
-static enum ox_status try_half(struct job *job, float factor, struct ox_model **next)
+static enum ox_status try_half(struct optimize_job *job, float factor, struct ox_model **next)
 {
     struct ox_error err;
     enum ox_status status = ox_model_copy(next, job->current, &err);
@@ -397,7 +351,7 @@ static enum ox_status try_half(struct job *job, float factor, struct ox_model **
 
 /* After the passes, so that these see one type. What overflows on large inputs alone may stay in halves where the proof does not
  * find it. */
-static enum ox_status to_half(struct job *job)
+static enum ox_status to_half(struct optimize_job *job)
 {
     struct ox_model *next = NULL;
     enum ox_status status = try_half(job, 1, &next);
@@ -414,112 +368,9 @@ static enum ox_status to_half(struct job *job)
     return status;
 }
 
-/* ---- The report --------------------------------------------------------------------------------------------------- */
-
-static const char *plural(size_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
-static void print_half(struct ox_strbuf *out, const struct ox_half_report *half, const char *type,
-                       size_t n_wide)
-{
-    ox_strbuf_printf(out,
-                     "%zu of %zu nodes in %s, %zu cast%s, %zu weight%s narrowed, %zu value%s too "
-                     "large",
-                     half->n_half, half->n_nodes, type, half->n_casts, plural(half->n_casts),
-                     half->n_weights, plural(half->n_weights), n_wide, plural(n_wide));
-    if (half->n_refused)
-        ox_strbuf_printf(out, ", %zu node%s without kernels in that type", half->n_refused,
-                         plural(half->n_refused));
-    ox_strbuf_putc(out, '\n');
-}
-
-static void print_text(const struct job *job)
-{
-    struct ox_strbuf *out = &job->cli->out;
-    if (job->inlined)
-        ox_strbuf_printf(out, "%zu call%s inlined\n", job->inlined, plural(job->inlined));
-    if (job->shared)
-        ox_strbuf_printf(out, "%zu equal weight%s shared\n", job->shared, plural(job->shared));
-    for (size_t i = 0; i < job->n_steps; i++) {
-        const struct step *step = &job->steps[i];
-        if (step->changes || step->rolled_back)
-            ox_strbuf_printf(out, "%-24s %zu change%s%s\n", step->name, step->changes,
-                             plural(step->changes), step->rolled_back ? ", rolled back" : "");
-    }
-    if (job->half.n_nodes)
-        print_half(out, &job->half, job->args->fp16 ? "float16" : "bfloat16", job->n_wide);
-    if (job->narrowed)
-        ox_strbuf_puts(out, "inputs and outputs narrowed\n");
-    ox_strbuf_printf(out, "%zu node%s, before %zu\n", job->nodes_after, plural(job->nodes_after),
-                     job->nodes_before);
-    if (!job->proven || !job->proof.samples)
-        return;
-    ox_strbuf_printf(out, "verified on %u inputs: largest difference %.3g, relative %.3g",
-                     job->proof.samples, job->proof.max_abs, job->proof.max_rel);
-    if (isfinite(job->proof.least_db))
-        ox_strbuf_printf(out, ", SQNR %.1f dB", job->proof.least_db);
-    ox_strbuf_putc(out, '\n');
-}
-
-static void print_json(const struct job *job)
-{
-    struct ox_json json;
-    ox_json_init(&json, &job->cli->out, true);
-    ox_json_object(&json);
-    cli_json_string(&json, "schema", "onnxtool.optimize/1");
-    cli_json_string(&json, "model", job->path);
-    cli_json_uint(&json, "nodes_before", job->nodes_before);
-    cli_json_uint(&json, "nodes_after", job->nodes_after);
-    cli_json_uint(&json, "inlined", job->inlined);
-    cli_json_uint(&json, "shared", job->shared);
-    ox_json_key(&json, "passes");
-    ox_json_array(&json);
-    for (size_t i = 0; i < job->n_steps; i++) {
-        const struct step *step = &job->steps[i];
-        ox_json_object(&json);
-        cli_json_string(&json, "name", step->name);
-        cli_json_uint(&json, "changes", step->changes);
-        cli_json_bool(&json, "rolled_back", step->rolled_back);
-        cli_json_string(&json, "reason", step->rolled_back ? step->reason : NULL);
-        ox_json_end_object(&json);
-    }
-    ox_json_end_array(&json);
-    ox_json_key(&json, "half");
-    if (job->half.n_nodes) {
-        ox_json_object(&json);
-        cli_json_string(&json, "type", job->args->fp16 ? "float16" : "bfloat16");
-        cli_json_uint(&json, "nodes", job->half.n_half);
-        cli_json_uint(&json, "of", job->half.n_nodes);
-        cli_json_uint(&json, "casts", job->half.n_casts);
-        cli_json_uint(&json, "weights", job->half.n_weights);
-        cli_json_uint(&json, "too_large", job->n_wide);
-        cli_json_uint(&json, "without_kernels", job->half.n_refused);
-        ox_json_end_object(&json);
-    } else {
-        ox_json_null(&json);
-    }
-    ox_json_key(&json, "verified");
-    if (job->proven) {
-        ox_json_object(&json);
-        cli_json_uint(&json, "samples", job->proof.samples);
-        cli_json_bool(&json, "agree", job->proof.agree);
-        cli_json_double(&json, "max_abs", job->proof.max_abs);
-        cli_json_double(&json, "max_rel", job->proof.max_rel);
-        if (isfinite(job->proof.least_db))
-            cli_json_double(&json, "sqnr_db", job->proof.least_db);
-        ox_json_end_object(&json);
-    } else {
-        ox_json_null(&json);
-    }
-    ox_json_end_object(&json);
-    ox_strbuf_putc(&job->cli->out, '\n');
-}
-
 /* ---- The command -------------------------------------------------------------------------------------------------- */
 
-static enum ox_status finish(struct job *job)
+static enum ox_status finish(struct optimize_job *job)
 {
     bool taken = true;
     if (job->args->targets.n && !job->proven) {
@@ -539,13 +390,13 @@ static enum ox_status finish(struct job *job)
         cli_warn(job->cli, "%s: warning: the result was not verified: %s", job->path,
                  job->proof.reason);
     if (job->args->format == FORMAT_JSON)
-        print_json(job);
+        optimize_print_json(job);
     else if (!job->cli->common.quiet)
-        print_text(job);
+        optimize_print_text(job);
     return job->args->out ? cli_save_model(job->cli, job->current, job->args->out, NULL) : OX_OK;
 }
 
-static void release(struct job *job)
+static void release(struct optimize_job *job)
 {
     while (job->n_kept)
         ox_model_release(job->kept[--job->n_kept]);
@@ -560,7 +411,7 @@ static void release(struct job *job)
 static enum ox_status run(struct cli *cli, void *args_, const char *const *operands,
                           size_t n_operands)
 {
-    const struct args *args = args_;
+    const struct optimize_args *args = args_;
     if (args->list) {
         list_passes(cli);
         return OX_OK;
@@ -579,7 +430,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (status != OX_OK)
         return status;
     cli_start_timer(cli, operands[0]);
-    struct job job = {.cli = cli, .args = args, .path = operands[0]};
+    struct optimize_job job = {.cli = cli, .args = args, .path = operands[0]};
     status = choose_passes(&job);
     if (status == OX_OK)
         status = optimize(&job);
@@ -608,7 +459,7 @@ const struct command command_optimize = {
                 "-o edge.onnx\n"
                 "  onnxtool optimize --list\n",
     .options = options,
-    .args_bytes = sizeof(struct args),
+    .args_bytes = sizeof(struct optimize_args),
     .defaults = defaults,
     .run = run,
 };

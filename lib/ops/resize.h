@@ -2,6 +2,7 @@
 #ifndef OX_OPS_RESIZE_H
 #define OX_OPS_RESIZE_H
 
+#include "ops/infer.h"
 #include "ops/resample.h"
 
 struct ox_resize {
@@ -38,5 +39,12 @@ enum ox_status ox_fast_resize_whole(struct ox_run *r, const struct ox_resize *z,
                                     struct ox_error *err);
 enum ox_status ox_fast_resize_nearest(struct ox_run *r, const struct ox_resize *z,
                                       struct ox_error *err);
+
+/* floor(dim * extent * scale) in float32, as the standard's own shape inference has it: a scale of 0.7 makes 7 of 10. */
+bool ox_resize_scaled(int64_t dim, double extent, double scale, int64_t *out);
+
+/* Shape rules: of Resize from opset 11 on, and of Upsample and Resize 10 (resize_rules.c). */
+void ox_infer_resize(struct ox_infer *c);
+void ox_infer_upsample(struct ox_infer *c);
 
 #endif
