@@ -7,6 +7,7 @@
 #include "ops/contrib.h"
 #include "ops/fast.h"
 #include "ops/infer.h"
+#include "ops/matmul.h"
 #include "ops/product.h"
 #include "ops/random_source.h"
 #include "ops/real.h"
@@ -433,25 +434,8 @@ static void infer_fused_matmul(struct ox_infer *c)
                                            ox_infer_int_attr(c, "transBatchA", 0) != 0, &ra);
     const struct ox_expr **b = factor_dims(c, 1, ox_infer_int_attr(c, "transB", 0) != 0,
                                            ox_infer_int_attr(c, "transBatchB", 0) != 0, &rb);
-    if (!a || !b)
-        return;
-    ox_infer_equal(c, a[ra - 1], b[rb == 1 ? 0 : rb - 2], "the inner dimension");
-    unsigned batch_a = ra > 2 ? ra - 2 : 0, batch_b = rb > 2 ? rb - 2 : 0;
-    unsigned rank = batch_a > batch_b ? batch_a : batch_b;
-    const struct ox_expr **dims = ox_infer_dims(c, rank + 2);
-    if (!dims)
-        return;
-    for (unsigned d = 0; d < rank; d++) {
-        bool in_a = d + batch_a >= rank, in_b = d + batch_b >= rank;
-        const struct ox_expr *x = in_a ? a[d + batch_a - rank] : NULL;
-        const struct ox_expr *y = in_b ? b[d + batch_b - rank] : NULL;
-        dims[d] = in_a && in_b ? ox_infer_broadcast_dim(c, x, y) : in_a ? x : y;
-    }
-    if (ra > 1)
-        dims[rank++] = a[ra - 2];
-    if (rb > 1)
-        dims[rank++] = b[rb - 1];
-    ox_infer_set_shape(c, 0, rank, dims);
+    if (a && b)
+        ox_infer_product(c, ra, a, rb, b);
 }
 
 #define MS "com.microsoft"

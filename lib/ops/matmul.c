@@ -10,19 +10,9 @@
 
 /* ---- MatMul: numpy's rule ---------------------------------------------------------------------------------------- */
 
-void ox_infer_matmul(struct ox_infer *c, size_t ia, size_t ib)
+void ox_infer_product(struct ox_infer *c, unsigned ra, const struct ox_expr *const *a, unsigned rb,
+                      const struct ox_expr *const *b)
 {
-    unsigned ra, rb;
-    const struct ox_expr *const *a;
-    const struct ox_expr *const *b;
-    if (!ox_infer_shape(c, ia, &ra, &a) || !ox_infer_shape(c, ib, &rb, &b)) {
-        ox_infer_unknown(c, 0, "the rank of a factor is not known");
-        return;
-    }
-    if (ra == 0 || rb == 0) {
-        ox_infer_conflict(c, "a factor is a scalar");
-        return;
-    }
     ox_infer_equal(c, a[ra - 1], b[rb == 1 ? 0 : rb - 2], "the inner dimension");
     unsigned batch_a = ra > 2 ? ra - 2 : 0, batch_b = rb > 2 ? rb - 2 : 0;
     unsigned batch = batch_a > batch_b ? batch_a : batch_b;
@@ -41,6 +31,22 @@ void ox_infer_matmul(struct ox_infer *c, size_t ia, size_t ib)
     if (rb > 1)
         dims[rank++] = b[rb - 1];
     ox_infer_set_shape(c, 0, rank, dims);
+}
+
+void ox_infer_matmul(struct ox_infer *c, size_t ia, size_t ib)
+{
+    unsigned ra, rb;
+    const struct ox_expr *const *a;
+    const struct ox_expr *const *b;
+    if (!ox_infer_shape(c, ia, &ra, &a) || !ox_infer_shape(c, ib, &rb, &b)) {
+        ox_infer_unknown(c, 0, "the rank of a factor is not known");
+        return;
+    }
+    if (ra == 0 || rb == 0) {
+        ox_infer_conflict(c, "a factor is a scalar");
+        return;
+    }
+    ox_infer_product(c, ra, a, rb, b);
 }
 
 static void infer_matmul(struct ox_infer *c)

@@ -5,6 +5,7 @@
 #include "ops/op.h"
 
 struct ox_infer;
+struct ox_expr;
 
 struct ox_matmul {
     size_t m, n, k, batches;
@@ -15,7 +16,10 @@ struct ox_matmul {
     bool fused;                 /* of ox_product */
 };
 
-/* Shape of output 0 from those of inputs ia and ib. */
+/* Shape of output 0, the product of factors of those shapes, none of which is a scalar. */
+void ox_infer_product(struct ox_infer *c, unsigned ra, const struct ox_expr *const *a, unsigned rb,
+                      const struct ox_expr *const *b);
+/* ... from those of inputs ia and ib. */
 void ox_infer_matmul(struct ox_infer *c, size_t ia, size_t ib);
 /* OX_INPUT when the shapes do not fit. Memory is the run's scratch. */
 enum ox_status ox_matmul_plan(struct ox_run *r, const struct ox_tensor *a,
