@@ -267,6 +267,7 @@ void ox_dense_past_panels(const struct ox_compute *t, const struct ox_dense *d, 
             end = ox_end_at(&d->end, row0 + r, col0 + col);
             l.c = c + r * d->c_row + col;
             l.cols = ox_least(wide, cols - col);
+            l.fetch = col == 0 && d->m * a_row > FAR;
             for (size_t k0 = 0; k0 < d->k; k0 += l.run) {
                 l.b = d->packed + (col0 + col) * d->k + k0 * nr;
                 row = a + r * a_row + k0;

@@ -436,18 +436,25 @@ INLINE void even_rows(const struct ox_tile *t, const unsigned rows)
     }
 }
 
-/* Where the sums of the next tile will go and what is added to them. Its lines come nearer a row at a time while this tile is summed:
- * asked for all at once they would keep weights waiting, and so late that the stores wait for them. */
+/* What the next tile reads, where its sums will go and what is added to them. Its lines come nearer a row at a time while this tile is
+ * summed: asked for all at once they would keep weights waiting, and so late that the stores wait for them. */
 struct soon {
     const float *c, *residual; /* NULL: none */
     size_t ldc, residual_ld;
-    size_t every, left; /* steps of UNROLL from row to row, and until the next one */
+    size_t every, left;   /* steps of UNROLL from row to row, and until the next one */
+    const float *a, *row; /* the rest of a row, and the row behind it; NULL: they are near */
+    size_t step;
 };
 
-INLINE struct soon soon_of(const struct ox_tile *t, const unsigned rows, size_t first, size_t every)
+INLINE struct soon soon_of(const struct ox_line *l, const struct ox_tile *t, const unsigned rows,
+                           size_t x0, size_t first, size_t every)
 {
     const struct ox_epilogue *end = t->end;
     struct soon x = {.c = t->c + first + rows * t->ldc, .ldc = t->ldc, .every = every};
+    if (l->fetch && first == 0) {
+        x.row = l->row[0] + (x0 + rows) * l->step;
+        x.step = l->step;
+    }
     if (end && end->residual) {
         x.residual = end->residual + first + rows * end->residual_ld;
         x.residual_ld = end->residual_ld;
@@ -455,11 +462,21 @@ INLINE struct soon soon_of(const struct ox_tile *t, const unsigned rows, size_t 
     return x;
 }
 
-INLINE void soon_row(struct soon *x, const unsigned vecs)
+INLINE void soon_row(struct soon *x, const unsigned rows, const unsigned vecs)
 {
     __asm__("" : "+m"(*x)); /* registers are for tiles */
+    if (x->a) {
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < rows * UNROLL; i += LINE)
+            __builtin_prefetch(x->a + i, 0, 2);
+        x->a += rows * UNROLL;
+    }
     if (x->left-- > 0)
         return;
+    if (x->row) {
+        x->a = x->row;
+        x->row += x->step;
+    }
     x->left = x->every - 1;
 #pragma GCC unroll 4
     for (unsigned v = 0; v < vecs; v += VW < 16 ? 2 : 1)
@@ -486,7 +503,7 @@ INLINE void line_sums(const struct ox_line *l, const unsigned rows, const struct
         size_t p = run;
         for (; p >= UNROLL; p -= UNROLL, go_on(&b, to.vecs, UNROLL * NR)) {
             if (soon)
-                soon_row(soon, to.vecs);
+                soon_row(soon, rows, to.vecs);
             come_nearer(next, bytes);
             if (to.vecs > 2)
                 come_nearer(next + panel, bytes);
@@ -514,7 +531,7 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
         expect(out, rows, to.vecs, first);
         line_sums(l, rows, to, x, weights, next, bytes, NULL, sum);
     } else {
-        struct soon soon = soon_of(out, rows, first, every);
+        struct soon soon = soon_of(l, out, rows, x, first, every);
         line_sums(l, rows, to, x, weights, next, bytes, &soon, sum);
     }
     leave_panel(out, rows, to.vecs, first, common, sum);
