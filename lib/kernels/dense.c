@@ -162,6 +162,8 @@ void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, 
     out->rows = rows_most >= m ? ox_round_up(m, t->mr) : ox_even_part(m, rows_most, t->mr);
     out->n_rows = m ? (m + out->rows - 1) / out->rows : 0;
     out->n_cols = n ? (n + out->cols - 1) / out->cols : 0;
+    /* Weights that a core keeps are best read by all: it finds the rows that it made itself in the job before. */
+    out->by_rows = !pack && m > n && n > 0 && k <= t->block_floats / n;
 }
 
 struct job {
@@ -289,8 +291,8 @@ static void block(void *arg, size_t i, size_t slot)
     const struct ox_compute *t = j->t;
     const size_t blocks = j->by.n_rows * j->by.n_cols;
     const size_t g = i / blocks, g0 = g / batch_of(d, 1), g1 = g % batch_of(d, 1);
-    const size_t row0 = i % blocks % j->by.n_rows * j->by.rows;
-    const size_t col0 = i % blocks / j->by.n_rows * j->by.cols;
+    size_t row0, col0;
+    ox_blocking_at(&j->by, i % blocks, &row0, &col0);
     const size_t rows = ox_least(j->by.rows, d->m - row0);
     const size_t cols = ox_least(j->by.cols, d->n - col0);
     const float *a = d->a + g0 * d->a_batch[0] + g1 * d->a_batch[1] + row0 * d->a_row;
