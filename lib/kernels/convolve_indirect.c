@@ -392,8 +392,10 @@ static void run_task(void *arg, size_t i, size_t slot)
 {
     const struct job *j = arg;
     const size_t blocks = j->by.n_rows * j->by.n_cols;
-    const size_t group = i / blocks, col0 = i % blocks / j->by.n_rows * j->by.cols;
-    const size_t m0 = i % j->by.n_rows * j->by.rows, m1 = ox_least(m0 + j->by.rows, j->m);
+    const size_t group = i / blocks;
+    size_t m0, col0;
+    ox_blocking_at(&j->by, i % blocks, &m0, &col0);
+    const size_t m1 = ox_least(m0 + j->by.rows, j->m);
     (void)slot;
     const size_t k = j->taps * j->channels, nr = j->t->nr;
     struct block b = {.group = group, .col0 = col0, .cols = ox_least(j->by.cols, j->n - col0)};

@@ -210,11 +210,15 @@ static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned t
 static void plan_late(const struct ox_compute *t, const struct ox_conv *c, unsigned tile,
                       struct job *j)
 {
+    enum { FEW = 8 };
     plan(t, c, tile, 1, j);
     j->group = ox_even_part(j->tiles, OX_CONV_LATE_TILES, 1);
     j->groups = (j->tiles + j->group - 1) / j->group;
     /* Two panels past few tiles: the input is often too large for L2. */
     j->cols = j->tiles <= OX_CONV_LATE_TILES / 2 && c->out_channels > t->nr ? 2 * t->nr : t->nr;
+    const size_t pairs = (c->out_channels + j->cols - 1) / j->cols * j->groups;
+    if (pairs < FEW && pairs % 2) /* the last of few tasks leaves one of two threads idle */
+        j->cols = t->nr;
     /* Of one panel a part is brought nearer while another is used. */
     const size_t depth =
         c->out_channels > t->nr ? OX_CONV_LATE_DEPTH * t->nr / j->cols : OX_CONV_LATE_DEPTH / 2;
@@ -591,6 +595,6 @@ void ox_conv_winograd_late(const struct ox_compute *t, struct ox_env *env, const
     begin(&j, packed, in, out, end, work);
     const size_t strips = (c->out_channels + j.cols - 1) / j.cols;
     ox_spread(env, (j.tiles + LATE_INPUTS - 1) / LATE_INPUTS,
-              10.0 * (double)(j.tiles * points(c, tile) * c->in_channels), inputs_task, &j);
+              32.0 * (double)(j.tiles * points(c, tile) * c->in_channels), inputs_task, &j);
     ox_spread(env, strips * j.groups, flops(&j), late_task, &j);
 }

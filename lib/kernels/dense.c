@@ -129,6 +129,23 @@ void ox_block_panels(const struct ox_block *b)
         ox_end_rows(t, b->rows, b->cols, b->c, b->ldc, b->end);
 }
 
+/* Of few tasks in an odd number the last leaves one of two threads idle: one part more of the rows, or half as wide columns, where
+ * tasks stay as large as is wanted; else one part less. */
+static void make_even(const struct ox_compute *t, size_t m, size_t n, size_t wanted,
+                      size_t *row_parts, size_t *col_parts)
+{
+    enum { FEW = 12 };
+    const size_t parts = *row_parts * *col_parts;
+    if (parts % 2 == 0 || parts == 1 || parts >= FEW)
+        return;
+    if (parts + *col_parts <= wanted && m / (*row_parts + 1) >= (size_t)3 * t->mr)
+        ++*row_parts;
+    else if (2 * parts <= wanted && (n + t->nr - 1) / t->nr >= 2 * *col_parts)
+        *col_parts *= 2;
+    else
+        --*(*col_parts > 1 ? col_parts : row_parts);
+}
+
 void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t depth,
                       size_t others, bool pack, struct ox_blocking *out)
 {
@@ -153,6 +170,8 @@ void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, 
         if (!pack) {
             col_parts = ox_least(wanted, (n + cols_least - 1) / cols_least);
             row_parts = ox_least((wanted + col_parts - 1) / col_parts, m / rows_least);
+            row_parts = row_parts ? row_parts : 1;
+            make_even(t, m, n, wanted, &row_parts, &col_parts);
         }
         if (row_parts > 1)
             rows_most = (m + row_parts - 1) / row_parts;
@@ -162,6 +181,8 @@ void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, 
     out->rows = rows_most >= m ? ox_round_up(m, t->mr) : ox_even_part(m, rows_most, t->mr);
     out->n_rows = m ? (m + out->rows - 1) / out->rows : 0;
     out->n_cols = n ? (n + out->cols - 1) / out->cols : 0;
+    /* Weights that a core keeps are best read by all: it finds the rows that it made itself in the job before. */
+    out->by_rows = !pack && m > n && n > 0 && k <= t->block_floats / n;
 }
 
 struct job {
@@ -290,8 +311,8 @@ static void block(void *arg, size_t i, size_t slot)
     const struct ox_compute *t = j->t;
     const size_t blocks = j->by.n_rows * j->by.n_cols;
     const size_t g = i / blocks, g0 = g / batch_of(d, 1), g1 = g % batch_of(d, 1);
-    const size_t row0 = i % blocks % j->by.n_rows * j->by.rows;
-    const size_t col0 = i % blocks / j->by.n_rows * j->by.cols;
+    size_t row0, col0;
+    ox_blocking_at(&j->by, i % blocks, &row0, &col0);
     const size_t rows = ox_least(j->by.rows, d->m - row0);
     const size_t cols = ox_least(j->by.cols, d->n - col0);
     const float *a = d->a + g0 * d->a_batch[0] + g1 * d->a_batch[1] + row0 * d->a_row;

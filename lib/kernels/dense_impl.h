@@ -8,10 +8,18 @@
 struct ox_blocking {
     size_t rows, cols, depth;
     size_t n_rows, n_cols; /* tasks each way */
+    bool by_rows;          /* tasks that follow each other share their rows, not their columns */
 };
 /* depth: of a block of k, chosen by the caller; others: products of this shape that are run together; pack: each task packs its right side itself. */
 void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t depth,
                       size_t others, bool pack, struct ox_blocking *out);
+
+/* Where task number i < n_rows * n_cols begins. */
+static inline void ox_blocking_at(const struct ox_blocking *by, size_t i, size_t *row, size_t *col)
+{
+    *row = (by->by_rows ? i / by->n_cols : i % by->n_rows) * by->rows;
+    *col = (by->by_rows ? i % by->n_cols : i / by->n_rows) * by->cols;
+}
 
 /* The size of parts of at most `most` that are as equal as steps of `step` allow. */
 static inline size_t ox_even_part(size_t x, size_t most, size_t step)

@@ -72,7 +72,7 @@ void ox_maps_to_nchw(const struct ox_compute *t, struct ox_env *env, size_t batc
     move_all(env, &m, batch);
 }
 
-enum { WINDOW = 64, CHUNK = 64 };
+enum { WINDOW = 64, LINE = 16 };
 
 struct pooling {
     const struct ox_compute *t;
@@ -256,9 +256,9 @@ void ox_maps_pool_global(const struct ox_compute *t, struct ox_env *env, bool ma
                            .out = out,
                            .in_pixel = in_pixel,
                            .out_pixel = out_pixel};
-    /* Whole pixels come from memory in the order in which they lie there. */
+    /* Whole pixels come from memory in the order in which they lie there, or at least whole lines of the cache. */
     const size_t tasks = batch < ox_slots(env) ? ox_slots(env) : 1;
-    a.part = ox_round_up((channels + tasks - 1) / tasks, CHUNK);
+    a.part = ox_round_up((channels + tasks - 1) / tasks, LINE);
     a.parts = (channels + a.part - 1) / a.part;
     ox_spread(env, batch * a.parts, (double)(batch * channels) * (double)pixels * 10, pool_chunk,
               &a);
@@ -274,7 +274,6 @@ struct resizing {
 /* Stores would wait for the lines they go to. */
 static void expect_pixel(size_t channels, const float *out)
 {
-    enum { LINE = 16 };
     for (size_t i = 0; i < channels; i += LINE)
         __builtin_prefetch(out + i, 1, 3);
 }

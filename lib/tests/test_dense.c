@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/compiler.h"
+#include "kernels/dense_impl.h"
 #include "onnxtool.h"
 #include "tests/bench_kernels.h"
 #include "tests/ending.h"
@@ -242,6 +244,46 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
 }
 END_TEST
 
+START_TEST(tasks_cover_a_product_once)
+{
+    enum { ROWS = 300, COLS = 500 };
+    static unsigned char seen[ROWS * COLS];
+    struct dice d = {(uint64_t)_i * 31};
+    const struct ox_compute *t = table_at((unsigned)_i % n_tables());
+    const size_t m = dice_between(&d, 1, ROWS), n = dice_between(&d, 1, COLS);
+    const size_t k = dice_between(&d, 1, 600);
+    struct ox_blocking by;
+    ox_blocking_plan(t, m, n, k, k, 1, false, &by);
+    const size_t tasks = by.n_rows * by.n_cols;
+    memset(seen, 0, sizeof seen);
+    for (size_t i = 0; i < tasks; i++) {
+        size_t row, col;
+        ox_blocking_at(&by, i, &row, &col);
+        for (size_t r = row; r < m && r < row + by.rows; r++)
+            for (size_t c = col; c < n && c < col + by.cols; c++)
+                seen[r * n + c]++;
+    }
+    size_t once = 0;
+    for (size_t i = 0; i < m * n; i++)
+        once += seen[i] == 1;
+    ck_assert_uint_eq(once, m * n);
+}
+END_TEST
+
+START_TEST(two_threads_get_as_many_of_few_tasks)
+{
+    static const size_t shapes[][3] = {{49, 192, 1152}, {49, 320, 1152}, {169, 48, 384}};
+    for (unsigned level = 0; level < n_tables(); level++) {
+        for (size_t i = 0; i < OX_COUNT(shapes); i++) {
+            const size_t *s = shapes[i];
+            struct ox_blocking by;
+            ox_blocking_plan(table_at(level), s[0], s[1], s[2], s[2], 1, false, &by);
+            ck_assert_uint_eq(by.n_rows * by.n_cols % 2, 0);
+        }
+    }
+}
+END_TEST
+
 /* A left side that lies somewhere, given row by row. */
 struct lying {
     const float *from;
@@ -419,6 +461,8 @@ int main(int argc, char **argv)
     tcase_add_loop_test(tc, products_of_any_shape_are_near_the_sums_in_double, 0, 600);
     tcase_add_loop_test(tc, lines_of_any_size_are_near_the_sums_in_double, 0, 400);
     tcase_add_loop_test(tc, the_bits_are_the_same_for_any_number_of_threads, 0, 16);
+    tcase_add_loop_test(tc, tasks_cover_a_product_once, 0, 400);
+    tcase_add_test(tc, two_threads_get_as_many_of_few_tasks);
     tcase_add_loop_test(tc, rows_that_are_made_as_they_are_read_give_the_same_bits, 0, 48);
     tcase_add_loop_test(tc, weights_of_two_bytes_give_what_they_are_worth, 0, 24);
     tcase_add_test(tc, every_half_and_bfloat_widens_to_the_same_bits);
