@@ -9,8 +9,9 @@
 #include "kernels/convolve_impl.h"
 #include "kernels/sizes.h"
 
-/* Floats of lines that stay in L1 beside a panel of weights; pixels that make a product efficient. */
-enum { NEAR_FLOATS = 4096, PIXELS = 24 };
+/* Floats of lines that stay in L1 beside a panel of weights, beside as many as are summed at once; pixels that make a product
+ * efficient. */
+enum { NEAR_FLOATS = 4096, NEAR_WIDE = 8192, PIXELS = 24 };
 
 /* Parts of the image's lines of which one may be made twice. */
 enum { TWICE_SHARE = 10 };
@@ -79,16 +80,18 @@ static struct ox_conv strip_of(const struct ox_conv *d, size_t rows, size_t line
 static void plan_panels(struct job *j)
 {
     const struct ox_conv *d = &j->c->depthwise;
-    const size_t nr = j->t->nr, rows = j->strip ? j->strip : 1;
+    const size_t rows = j->strip ? j->strip : 1;
     j->across = max_size((d->out[1] - 1) * d->stride[1] + (d->kernel[1] - 1) * d->dilation[1] + 1,
                          d->in[1] + d->pad[1]);
+    const bool wide = j->t->wide > j->t->nr && lines_of(d, 1) * j->across * j->t->wide <= NEAR_WIDE;
+    const size_t nr = wide ? j->t->wide : j->t->nr, near = wide ? NEAR_WIDE : NEAR_FLOATS;
     j->band = 1;
-    while (j->band < rows && lines_of(d, j->band + 1) * j->across * nr <= NEAR_FLOATS)
+    while (j->band < rows && lines_of(d, j->band + 1) * j->across * nr <= near)
         j->band++;
     j->band = ox_even_part(rows, j->band, 1);
     j->ring = lines_of(d, j->band);
     j->panel = nr;
-    while (j->panel < d->in_channels && j->ring * j->across * (j->panel + nr) <= NEAR_FLOATS)
+    while (j->panel < d->in_channels && j->ring * j->across * (j->panel + nr) <= near)
         j->panel += nr;
     j->panel = ox_even_part(d->in_channels, j->panel, nr);
     j->n_panels = (d->in_channels + j->panel - 1) / j->panel;

@@ -1,45 +1,76 @@
 /* Depthwise convolution, Winograd's transforms, pooling and blending: stamped for each vector width after tile_tmpl.h. */
 
+#ifndef v_in_register
+#define v_in_register(x) ((void)(x))
+#endif
+
 INLINE VF clipped(VF x, VF lo, VF hi)
 {
     return v_min(hi, v_max(lo, x));
 }
 
-/* 3x3, step 1: each input column is read once and goes into three outputs. Nine weights stay in registers. */
+/* Nine weights of a vector of channels, what its sums begin with, and their limits: all stay in registers. */
+struct nine {
+    VF w[9], bias, lo, hi;
+};
+
+INLINE struct nine nine_of(const struct ox_depthwise *d, size_t c, bool some, size_t m)
+{
+    struct nine k = {.bias = d->bias ? load_part(d->bias + c, some, m) : v_zero(),
+                     .lo = v_set1(d->lo),
+                     .hi = v_set1(d->hi)};
+#pragma GCC unroll 9
+    for (unsigned i = 0; i < 9; i++)
+        k.w[i] = load_part(d->weights + i * d->weights_ld + c, some, m);
+    return k;
+}
+
+/* Pixels of a column, each read once. */
+struct column {
+    VF x[3];
+};
+
+INLINE struct column column_at(const float *const *row, size_t at, bool some, size_t m)
+{
+    struct column c;
+#pragma GCC unroll 3
+    for (unsigned r = 0; r < 3; r++) {
+        c.x[r] = load_part(row[r] + at, some, m);
+        v_in_register(&c.x[r]);
+    }
+    return c;
+}
+
+/* sum += column by column q of the weights. */
+INLINE VF add_column(VF sum, const struct column *c, const struct nine *k, const unsigned q)
+{
+#pragma GCC unroll 3
+    for (unsigned r = 0; r < 3; r++)
+        sum = v_fma(c->x[r], k->w[3 * r + q], sum);
+    return sum;
+}
+
+/* 3x3, step 1: each input column is read once and goes into three outputs. */
 INLINE void depthwise_3x3(const struct ox_depthwise *d, size_t c, size_t x0, size_t n, bool some,
                           size_t m)
 {
-    VF w[9];
-#pragma GCC unroll 9
-    for (unsigned i = 0; i < 9; i++)
-        w[i] = load_part(d->weights + i * d->weights_ld + c, some, m);
-    const VF lo = v_set1(d->lo), hi = v_set1(d->hi);
-    const float *r0 = d->row[0] + x0 * d->pixel + c, *r1 = d->row[1] + x0 * d->pixel + c;
-    const float *r2 = d->row[2] + x0 * d->pixel + c;
-    const VF bias = d->bias ? load_part(d->bias + c, some, m) : v_zero();
-    VF a = bias, b = bias, next;
-    float *out = d->out + x0 * d->out_pixel + c;
-    for (size_t q = 0; q < n + 2; q++) {
-        const VF u = load_part(r0, some, m), v = load_part(r1, some, m);
-        const VF t = load_part(r2, some, m);
-        next = v_fma(u, w[0], bias);
-        b = v_fma(u, w[1], b);
-        a = v_fma(u, w[2], a);
-        next = v_fma(v, w[3], next);
-        b = v_fma(v, w[4], b);
-        a = v_fma(v, w[5], a);
-        next = v_fma(t, w[6], next);
-        b = v_fma(t, w[7], b);
-        a = v_fma(t, w[8], a);
-        if (q >= 2) {
-            store_part(out, some, m, clipped(a, lo, hi));
-            out += d->out_pixel;
-        }
-        a = b;
-        b = next;
-        r0 += d->pixel;
-        r1 += d->pixel;
-        r2 += d->pixel;
+    const struct nine k = nine_of(d, c, some, m);
+    const size_t pixel = d->pixel, out_pixel = d->out_pixel;
+    const float *const row[3] = {d->row[0] + c, d->row[1] + c, d->row[2] + c};
+    float *out = d->out + x0 * out_pixel + c;
+    size_t at = x0 * pixel;
+    struct column x = column_at(row, at, some, m);
+    VF a = add_column(k.bias, &x, &k, 0), b;
+    x = column_at(row, at += pixel, some, m);
+    a = add_column(a, &x, &k, 1);
+    b = add_column(k.bias, &x, &k, 0);
+#pragma GCC unroll 3
+    for (; n > 0; n--, out += out_pixel) {
+        x = column_at(row, at += pixel, some, m);
+        a = add_column(a, &x, &k, 2);
+        store_part(out, some, m, clipped(a, k.lo, k.hi));
+        a = add_column(b, &x, &k, 1);
+        b = add_column(k.bias, &x, &k, 0);
     }
 }
 
@@ -47,43 +78,27 @@ INLINE void depthwise_3x3(const struct ox_depthwise *d, size_t c, size_t x0, siz
 INLINE void depthwise_3x3_2(const struct ox_depthwise *d, size_t c, size_t x0, size_t n, bool some,
                             size_t m)
 {
-    VF w[9];
-#pragma GCC unroll 9
-    for (unsigned i = 0; i < 9; i++)
-        w[i] = load_part(d->weights + i * d->weights_ld + c, some, m);
-    const VF lo = v_set1(d->lo), hi = v_set1(d->hi);
-    const size_t pixel = d->pixel;
-    const float *r0 = d->row[0] + 2 * x0 * pixel + c, *r1 = d->row[1] + 2 * x0 * pixel + c;
-    const float *r2 = d->row[2] + 2 * x0 * pixel + c;
-    const VF bias = d->bias ? load_part(d->bias + c, some, m) : v_zero();
-    float *out = d->out + x0 * d->out_pixel + c;
-    VF a = v_fma(load_part(r0, some, m), w[0], bias);
-    a = v_fma(load_part(r1, some, m), w[3], a);
-    a = v_fma(load_part(r2, some, m), w[6], a);
-    for (size_t q = 0; q < n; q++) {
-        a = v_fma(load_part(r0 + pixel, some, m), w[1], a);
-        a = v_fma(load_part(r1 + pixel, some, m), w[4], a);
-        a = v_fma(load_part(r2 + pixel, some, m), w[7], a);
-        r0 += 2 * pixel;
-        r1 += 2 * pixel;
-        r2 += 2 * pixel;
-        const VF u = load_part(r0, some, m), v = load_part(r1, some, m);
-        const VF t = load_part(r2, some, m);
-        VF next = v_fma(u, w[0], bias);
-        a = v_fma(u, w[2], a);
-        next = v_fma(v, w[3], next);
-        a = v_fma(v, w[5], a);
-        next = v_fma(t, w[6], next);
-        a = v_fma(t, w[8], a);
-        store_part(out, some, m, clipped(a, lo, hi));
-        out += d->out_pixel;
-        a = next;
+    const struct nine k = nine_of(d, c, some, m);
+    const size_t pixel = d->pixel, out_pixel = d->out_pixel;
+    const float *const row[3] = {d->row[0] + c, d->row[1] + c, d->row[2] + c};
+    float *out = d->out + x0 * out_pixel + c;
+    size_t at = 2 * x0 * pixel;
+    struct column x = column_at(row, at, some, m);
+    VF a = add_column(k.bias, &x, &k, 0);
+#pragma GCC unroll 2
+    for (; n > 0; n--, out += out_pixel) {
+        x = column_at(row, at += pixel, some, m);
+        a = add_column(a, &x, &k, 1);
+        x = column_at(row, at += pixel, some, m);
+        a = add_column(a, &x, &k, 2);
+        store_part(out, some, m, clipped(a, k.lo, k.hi));
+        a = add_column(k.bias, &x, &k, 0);
     }
 }
 
-/* Any kernel: `n` outputs share each weight. cols is the kernel's width where that is known beforehand. */
+/* Any kernel: `n` outputs share each weight. */
 INLINE void depthwise_some(const struct ox_depthwise *d, size_t c, size_t x0, const unsigned n,
-                           const unsigned cols, bool some, size_t m)
+                           bool some, size_t m)
 {
     const VF bias = d->bias ? load_part(d->bias + c, some, m) : v_zero();
     const VF lo = v_set1(d->lo), hi = v_set1(d->hi);
@@ -95,8 +110,7 @@ INLINE void depthwise_some(const struct ox_depthwise *d, size_t c, size_t x0, co
     const float *w = d->weights + c;
     for (unsigned r = 0; r < d->rows; r++) {
         const float *in = d->row[r] + x0 * step + c;
-#pragma GCC unroll 8
-        for (unsigned q = 0; q < cols; q++) {
+        for (unsigned q = 0; q < d->cols; q++) {
             const VF weight = load_part(w, some, m);
             const float *at = in;
 #pragma GCC unroll 8
@@ -111,9 +125,9 @@ INLINE void depthwise_some(const struct ox_depthwise *d, size_t c, size_t x0, co
         store_part(d->out + (x0 + i) * d->out_pixel + c, some, m, clipped(sum[i], lo, hi));
 }
 
-/* The same at step 1 without dilation: what is read once goes into as many outputs as the kernel is wide. */
+/* The same without dilation, at a step that is known beforehand: what is read once goes into as many outputs as need it. */
 INLINE void depthwise_run(const struct ox_depthwise *d, size_t c, size_t x0, const unsigned n,
-                          const unsigned cols, bool some, size_t m)
+                          const unsigned cols, const unsigned step, bool some, size_t m)
 {
     const VF bias = d->bias ? load_part(d->bias + c, some, m) : v_zero();
     const VF lo = v_set1(d->lo), hi = v_set1(d->hi);
@@ -124,17 +138,18 @@ INLINE void depthwise_run(const struct ox_depthwise *d, size_t c, size_t x0, con
         sum[i] = bias;
     const float *weights = d->weights + c;
     for (unsigned r = 0; r < d->rows; r++) {
-        const float *in = d->row[r] + x0 * pixel + c;
+        const float *in = d->row[r] + x0 * step * pixel + c;
 #pragma GCC unroll 7
         for (unsigned q = 0; q < cols; q++, weights += ld)
             w[q] = load_part(weights, some, m);
-#pragma GCC unroll 14
-        for (unsigned x = 0; x < n + cols - 1; x++, in += pixel) {
-            const VF v = load_part(in, some, m);
-#pragma GCC unroll 7
-            for (unsigned q = 0; q < cols; q++) {
-                if (x >= q && x - q < n)
-                    sum[x - q] = v_fma(v, w[q], sum[x - q]);
+#pragma GCC unroll 21
+        for (unsigned x = 0; x < (n - 1) * step + cols; x++, in += pixel) {
+            VF v = load_part(in, some, m);
+            v_in_register(&v);
+#pragma GCC unroll 8
+            for (unsigned i = 0; i < n; i++) {
+                if (x >= i * step && x - i * step < cols)
+                    sum[i] = v_fma(v, w[x - i * step], sum[i]);
             }
         }
     }
@@ -143,21 +158,21 @@ INLINE void depthwise_run(const struct ox_depthwise *d, size_t c, size_t x0, con
         store_part(d->out + (x0 + i) * d->out_pixel + c, some, m, clipped(sum[i], lo, hi));
 }
 
-enum form { FORM_3X3, FORM_3X3_2, FORM_RUN_5, FORM_RUN_7, FORM_COLS_5, FORM_COLS_7, FORM_ANY };
+enum form { FORM_3X3, FORM_3X3_2, FORM_RUN_5, FORM_RUN_7, FORM_RUN_5_2, FORM_RUN_7_2, FORM_ANY };
 
 INLINE void depthwise_outputs(const struct ox_depthwise *d, const enum form form, size_t c,
                               size_t x, const unsigned n, bool some, size_t m)
 {
     if (form == FORM_RUN_5)
-        depthwise_run(d, c, x, n, 5, some, m);
+        depthwise_run(d, c, x, n, 5, 1, some, m);
     else if (form == FORM_RUN_7)
-        depthwise_run(d, c, x, n, 7, some, m);
-    else if (form == FORM_COLS_5)
-        depthwise_some(d, c, x, n, 5, some, m);
-    else if (form == FORM_COLS_7)
-        depthwise_some(d, c, x, n, 7, some, m);
+        depthwise_run(d, c, x, n, 7, 1, some, m);
+    else if (form == FORM_RUN_5_2)
+        depthwise_run(d, c, x, n, 5, 2, some, m);
+    else if (form == FORM_RUN_7_2)
+        depthwise_run(d, c, x, n, 7, 2, some, m);
     else
-        depthwise_some(d, c, x, n, d->cols, some, m);
+        depthwise_some(d, c, x, n, some, m);
 }
 
 /* Outputs [x, x + n) of a vector of channels. */
@@ -200,21 +215,26 @@ INLINE void depthwise_part(const struct ox_depthwise *d, enum form form, size_t 
         depthwise_strip(d, c, x, n, FORM_RUN_5, false, VW);
     else if (form == FORM_RUN_7)
         depthwise_strip(d, c, x, n, FORM_RUN_7, false, VW);
-    else if (form == FORM_COLS_5)
-        depthwise_strip(d, c, x, n, FORM_COLS_5, false, VW);
-    else if (form == FORM_COLS_7)
-        depthwise_strip(d, c, x, n, FORM_COLS_7, false, VW);
+    else if (form == FORM_RUN_5_2)
+        depthwise_strip(d, c, x, n, FORM_RUN_5_2, false, VW);
+    else if (form == FORM_RUN_7_2)
+        depthwise_strip(d, c, x, n, FORM_RUN_7_2, false, VW);
     else
         depthwise_slow(d, c, x, n, false, VW);
 }
 
 static enum form depthwise_form(const struct ox_depthwise *d)
 {
-    if (d->rows == 3 && d->cols == 3 && d->dilation == 1 && d->step <= 2)
-        return d->step == 1 ? FORM_3X3 : FORM_3X3_2;
-    if (d->dilation == 1 && d->step == 1)
-        return d->cols == 5 ? FORM_RUN_5 : d->cols == 7 ? FORM_RUN_7 : FORM_ANY;
-    return d->cols == 5 ? FORM_COLS_5 : d->cols == 7 ? FORM_COLS_7 : FORM_ANY;
+    if (d->dilation != 1 || d->step > 2)
+        return FORM_ANY;
+    const bool one = d->step == 1;
+    if (d->rows == 3 && d->cols == 3)
+        return one ? FORM_3X3 : FORM_3X3_2;
+    if (d->cols == 5)
+        return one ? FORM_RUN_5 : FORM_RUN_5_2;
+    if (d->cols == 7)
+        return one ? FORM_RUN_7 : FORM_RUN_7_2;
+    return FORM_ANY;
 }
 
 /* The last channels, less than a vector. The order of the sum is that of the others. */

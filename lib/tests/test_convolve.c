@@ -183,8 +183,11 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
         c.groups = c.in_channels = dice_between(d, 1, 90);
         c.out_channels = c.in_channels * dice_between(d, 1, 3);
         const size_t side = 1 + 2 * dice_between(d, 0, 3); /* 1: as it is; 7: blocks of channels */
-        if (side > 1)
-            c.kernel[0] = c.kernel[1] = side, c.stride[1] = c.dilation[1] = 1;
+        if (side > 1) {
+            c.kernel[0] = c.kernel[1] = side;
+            c.stride[1] = dice_between(d, 1, 2);
+            c.dilation[1] = 1;
+        }
     } else if (way == OX_CONV_SPREAD) {
         make_spread(d, &c);
     } else if (way == OX_CONV_COLUMNS) {

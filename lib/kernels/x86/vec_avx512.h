@@ -44,6 +44,8 @@ static inline void v_accumulate_half_at(__m512 *sum, const float *a, __m512 b)
     __asm__("vfmadd231ps %2%{1to8%}, %t1, %t0" : "+v"(*sum) : "v"(b), "m"(*a));
 }
 #define v_accumulate_half v_accumulate_half
+/* Read once: compilers make a memory operand of each use, where a core loads one vector a cycle. */
+#define v_in_register(x) __asm__("" : "+v"(*(x)))
 #else /* the emulation in tests/ */
 #define v_accumulate(sum, a, b) (*(sum) = _mm512_fmadd_ps((a), (b), *(sum)))
 #endif
