@@ -175,6 +175,31 @@ INLINE void even_step(const unsigned rows, const struct across to, const struct 
     }
 }
 
+#ifdef v_load_quarters
+/* UNROLL steps of even_step() for one vector, which has a float to load for each of its products: of five rows in twelve four floats
+ * are loaded at once and spread by the unit that has time to, so that loads and products take equally long. */
+INLINE void even_steps(const unsigned rows, const struct pairs *a, const struct panels *b,
+                       VF (*sum)[VECS])
+{
+    VF quarters[MR];
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < rows; i++) {
+        if (i * 5 % 12 < 5)
+            quarters[i] = v_load_quarters(a->at[i / 2] + (i % 2 ? a->apart : 0));
+    }
+#pragma GCC unroll 4
+    for (unsigned u = 0; u < UNROLL; u++) {
+        const VF row = v_load(b->at[0] + u * NR);
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < rows; i++) {
+            const VF x = i * 5 % 12 < 5 ? v_spread_quarters(quarters[i], u)
+                                        : v_set1(a->at[i / 2][u + (i % 2 ? a->apart : 0)]);
+            v_accumulate(&sum[i][0], x, row);
+        }
+    }
+}
+#endif
+
 /* The weights of a step that comes soon. */
 INLINE void near(const unsigned vecs, const struct panels *b, size_t p)
 {
@@ -490,6 +515,20 @@ INLINE void soon_row(struct soon *x, const unsigned rows, const unsigned vecs)
     }
 }
 
+INLINE void line_steps(const unsigned rows, const struct across to, const struct pairs *a,
+                       const struct panels *b, VF (*sum)[VECS])
+{
+#ifdef v_load_quarters
+    if (to.vecs == 1 && !to.half) {
+        even_steps(rows, a, b, sum);
+        return;
+    }
+#endif
+#pragma GCC unroll 4
+    for (unsigned u = 0; u < UNROLL; u++)
+        even_step(rows, to, a, u, b, sum);
+}
+
 /* Runs of a line for outputs [x, x + rows). Two pointers serve six rows: the others are at equal steps. `next` are weights that are
  * read later, `bytes` of them for UNROLL steps of a run, and as many a panel behind them. */
 INLINE void line_sums(const struct ox_line *l, const unsigned rows, const struct across to,
@@ -508,9 +547,7 @@ INLINE void line_sums(const struct ox_line *l, const unsigned rows, const struct
             if (to.vecs > 2)
                 come_nearer(next + panel, bytes);
             next += bytes;
-#pragma GCC unroll 4
-            for (unsigned u = 0; u < UNROLL; u++)
-                even_step(rows, to, &a, u, &b, sum);
+            line_steps(rows, to, &a, &b, sum);
             advance(&a, rows, UNROLL);
         }
         for (; p > 0; p--, go_on(&b, to.vecs, NR)) {
