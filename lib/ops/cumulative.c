@@ -8,9 +8,9 @@
 enum { LANES = 512 };
 
 #define STAMP "ops/cumulative_tmpl.h"
-#include "ops/stamp_integers.h"
+#include "common/stamp_integers.h"
 #define STAMP "ops/cumulative_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 
 struct cumulative_kernels {
     void (*of[OX_N_DTYPES])(const void *from, size_t count, ptrdiff_t stride, size_t lanes,

@@ -164,18 +164,19 @@ static void norm_task(void *arg, size_t from, size_t to)
 static enum ox_status fast_lp_norm(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_fast_in(r, 0);
-    const struct ox_folds *folds = ox_folds(ox_cpu());
     const int64_t p = ox_run_int(r, "p", 2), axis = ox_run_int(r, "axis", -1);
-    if (!x || !x->n || !x->rank || !folds || (p != 1 && p != 2) ||
+    if (!x || !x->n || !x->rank || (p != 1 && p != 2) ||
         (axis != -1 && axis != (int64_t)x->rank - 1))
         return OX_UNSUPPORTED;
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
-    struct row_job job = {.fold = p == 1 ? &folds->sum_of_abs : &folds->sum_of_squares,
-                          .x = x->data,
-                          .y = y->data,
-                          .n = (size_t)x->dims[x->rank - 1],
-                          .squares = p == 2};
+    struct row_job job = {
+        .fold = ox_folds(ox_cpu())
+                    ->of[p == 1 ? OX_FOLD_SUM_OF_ABS : OX_FOLD_SUM_OF_SQUARES][OX_FLOAT32],
+        .x = x->data,
+        .y = y->data,
+        .n = (size_t)x->dims[x->rank - 1],
+        .squares = p == 2};
     ox_fast_spread(r->env, x->n / job.n, job.n >= 8192 ? 1 : 8192 / job.n, 0.4 * (double)job.n,
                    norm_task, &job);
     return OX_OK;

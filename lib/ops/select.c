@@ -9,9 +9,9 @@
 #include "ops/keys.h"
 
 #define STAMP "ops/select_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 #define STAMP "ops/select_tmpl.h"
-#include "ops/stamp_integers.h"
+#include "common/stamp_integers.h"
 
 /* ---- NonZero --------------------------------------------------------------------------------------------------------- */
 
@@ -242,17 +242,15 @@ static const uint64_t *topk_keys(const float *row, const struct topk *t, uint64_
 /* The first alone; false: not found so. */
 static bool topk_one(const float *row, const struct topk *t, int64_t *place)
 {
-    const struct ox_folds *folds = t->k == 1 ? ox_folds(ox_cpu()) : NULL;
+    const struct ox_folds *folds = ox_folds(ox_cpu());
     float best = row[0];
-    if (!folds)
+    if (t->k != 1)
         return false;
-    (t->largest ? &folds->greatest : &folds->least)->run(&best, row, t->n, NULL);
+    folds->of[t->largest ? OX_FOLD_GREATEST : OX_FOLD_LEAST][OX_FLOAT32]->run(&best, row, t->n,
+                                                                              NULL);
     if (best != best) /* there the last in order of smallest */
         return false;
-    size_t i = 0;
-    while (row[i] != best)
-        i++;
-    *place = (int64_t)i;
+    *place = (int64_t)folds->place[OX_FLOAT32](row, t->n, &best, false);
     return true;
 }
 

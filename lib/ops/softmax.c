@@ -11,7 +11,7 @@
 enum { LANES = 64, PARTS = 32 };
 
 #define STAMP "ops/softmax_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 
 enum { CHUNK = 256 };
 

@@ -1,27 +1,29 @@
-/* FOLD_RUN of fold_tmpl.h for floats, its OX_FOLD_PARTS parts held in registers. VA a vector of accumulators, LOAD(x) the
+/* The run of fold_tmpl.h, its OX_FOLD_PARTS parts held in registers: N(FN). VA a vector of accumulators, ACC one, LOAD(x) the
  * elements for one from memory, LOAD_SOME(x, m) those that the 32-bit mask m tells, and in the others what changes nothing;
- * VSTART() VSTEP(a, x) VJOIN(a, b) as in fold_tmpl.h, FINISH(a) joins the accumulators of a vector by halves. */
+ * VSTART VSTEP(a, x) VJOIN(a, b) and JOIN(a, b) as there, FINISH(a) joins the accumulators of a vector by halves. */
 #define WIDTH (sizeof(VA) / sizeof(ACC))
 #define VECTORS (OX_FOLD_PARTS / WIDTH)
-static inline void FOLD_RUN(void *to, const void *from, size_t n, const void *shifts)
+static inline void N(FN)(void *to, const void *from, size_t n, const void *shifts)
 {
     ACC *acc = to;
-    const float *in = from;
+    const T *in = from;
     VA part[VECTORS];
     size_t i = 0;
     (void)shifts;
 #pragma GCC unroll 8
     for (size_t k = 0; k < VECTORS; k++)
-        part[k] = VSTART();
+        part[k] = VSTART;
     for (; i + OX_FOLD_PARTS <= n; i += OX_FOLD_PARTS) {
 #pragma GCC unroll 8
         for (size_t k = 0; k < VECTORS; k++)
             part[k] = VSTEP(part[k], LOAD(in + i + k * WIDTH));
     }
-    if (i < n) {
-        const int32_t *mask = some_of_parts + OX_FOLD_PARTS - (n - i);
+    const int32_t *mask = some_of_parts + OX_FOLD_PARTS - (n - i);
 #pragma GCC unroll 8
-        for (size_t k = 0; k < VECTORS; k++)
+    for (size_t k = 0; k < VECTORS; k++) {
+        if (n - i >= (k + 1) * WIDTH)
+            part[k] = VSTEP(part[k], LOAD(in + i + k * WIDTH));
+        else if (n - i > k * WIDTH)
             part[k] = VSTEP(part[k], LOAD_SOME(in + i + k * WIDTH, mask + k * WIDTH));
     }
 #pragma GCC unroll 4
@@ -30,8 +32,10 @@ static inline void FOLD_RUN(void *to, const void *from, size_t n, const void *sh
         for (size_t k = 0; k < half; k++)
             part[k] = VJOIN(part[k], part[k + half]);
     }
-    const ACC sum = FINISH(part[0]);
-    acc[0] = JOIN(acc[0], sum);
+    const ACC all = FINISH(part[0]);
+    acc[0] = JOIN(acc[0], all);
 }
 #undef WIDTH
 #undef VECTORS
+#undef FN
+#undef VSTEP
