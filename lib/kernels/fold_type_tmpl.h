@@ -1,5 +1,5 @@
 /* The folds of a type that common/stamp_*.h names. Sums of floats are kept in double; sums and products of integers wrap in the type.
- * FOLD_RUNS_MADE: those of floats have their runs already, except the products. */
+ * FOLD_RUNS_MADE: those of floats have their runs already, except the products; and there are the hits of elements of 32 and 64 bits. */
 #ifdef T_FLOAT
 #define SUM_TYPE double
 #define LEAST -(T)INFINITY
@@ -48,6 +48,7 @@
 #include "kernels/fold_tmpl.h"
 
 /* A bit for each of n <= 64 elements that is the value. */
+#if !defined(FOLD_RUNS_MADE) || !(defined(T_FLOAT) || T_BITS >= 32)
 INLINE uint64_t N(hits)(const T *x, size_t n, T value)
 {
     uint64_t hits = 0;
@@ -55,6 +56,7 @@ INLINE uint64_t N(hits)(const T *x, size_t n, T value)
         hits |= (uint64_t)SAME(x[i], value) << i;
     return hits;
 }
+#endif
 
 static size_t N(place)(const void *from, size_t n, const void *value, bool last)
 {

@@ -48,6 +48,9 @@ struct ox_folds {
     const struct ox_fold *of[OX_FOLDS][OX_N_DTYPES];
     /* Where `value` stands first, or last, in n elements of the types of greatest and least; any NaN, if it is one. n: nowhere. */
     size_t (*place[OX_N_DTYPES])(const void *x, size_t n, const void *value, bool last);
+    /* The sums of n neighbours over `rows` rows, `stride` elements apart: y gets them before or, unless exclusive, after each. */
+    void (*running_sums)(double *acc, const float *x, size_t n, size_t rows, ptrdiff_t stride,
+                         bool exclusive, float *y);
 };
 
 /* Constant. */

@@ -8,7 +8,7 @@
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 
-enum { LANES = 1024 };
+enum { LANES = 1024, ROWS = 64 };
 
 #define STAMP "ops/arg_reduce_tmpl.h"
 #include "common/stamp_integers.h"
@@ -30,11 +30,15 @@ static void line_task(void *arg, size_t from, size_t to)
 {
     const struct arg_job *job = arg;
     const char *in = job->in + from * job->count * job->bytes;
-    for (size_t row = from; row < to; row++, in += job->count * job->bytes) {
-        uint64_t best;
-        memcpy(&best, in, job->bytes);
-        job->fold->run(&best, in, job->count, NULL);
-        job->out[row] = (int64_t)job->place(in, job->count, &best, job->last);
+    uint64_t best[ROWS];
+    for (size_t row = from, n; row < to; row += n) {
+        n = to - row < ROWS ? to - row : ROWS;
+        job->fold->start(best, n);
+        job->fold->rows(best, in, n, job->count);
+        for (size_t i = 0; i < n; i++, in += job->count * job->bytes) {
+            const char *value = (const char *)best + i * job->bytes;
+            job->out[row + i] = (int64_t)job->place(in, job->count, value, job->last);
+        }
     }
 }
 

@@ -28,6 +28,8 @@ static inline void N(FN)(void *to, const void *from, size_t n, const void *shift
     }
 #pragma GCC unroll 4
     for (size_t half = VECTORS / 2; half; half /= 2) {
+        if (n <= half * WIDTH)
+            continue; /* those would change nothing */
 #pragma GCC unroll 4
         for (size_t k = 0; k < half; k++)
             part[k] = VJOIN(part[k], part[k + half]);

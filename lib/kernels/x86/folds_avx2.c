@@ -129,6 +129,77 @@ static inline double least_of_four(__m256d a)
 #define LEAST_OF least_of_four
 #include "kernels/x86/fold_runs_avx2_tmpl.h"
 
+/* Equal, or both no number. */
+static inline int same_ps(__m256 x, __m256 v)
+{
+    const __m256 odd =
+        _mm256_and_ps(_mm256_cmp_ps(x, x, _CMP_UNORD_Q), _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    return _mm256_movemask_ps(_mm256_or_ps(_mm256_cmp_ps(x, v, _CMP_EQ_OQ), odd));
+}
+
+static inline int same_pd(__m256d x, __m256d v)
+{
+    const __m256d odd =
+        _mm256_and_pd(_mm256_cmp_pd(x, x, _CMP_UNORD_Q), _mm256_cmp_pd(v, v, _CMP_UNORD_Q));
+    return _mm256_movemask_pd(_mm256_or_pd(_mm256_cmp_pd(x, v, _CMP_EQ_OQ), odd));
+}
+
+static inline int same_epi32(__m256i x, __m256i v)
+{
+    return _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(x, v)));
+}
+
+static inline int same_epi64(__m256i x, __m256i v)
+{
+    return _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(x, v)));
+}
+
+#define T float
+#define N(x) OX_STAMP(x, _f32)
+#define VT __m256
+#define ALL _mm256_set1_ps
+#define LOAD _mm256_loadu_ps
+#define LOAD_SOME(x, m) _mm256_maskload_ps(x, _mm256_loadu_si256((const __m256i *)(m)))
+#define SAME same_ps
+#include "kernels/x86/fold_hits_avx2_tmpl.h"
+
+#define T double
+#define N(x) OX_STAMP(x, _f64)
+#define VT __m256d
+#define ALL _mm256_set1_pd
+#define LOAD _mm256_loadu_pd
+#define LOAD_SOME load_some_doubles
+#define SAME same_pd
+#include "kernels/x86/fold_hits_avx2_tmpl.h"
+
+#define T int32_t
+#define N(x) OX_STAMP(x, _i32)
+#define VT __m256i
+#define ALL _mm256_set1_epi32
+#define LOAD(x) _mm256_loadu_si256((const __m256i *)(x))
+#define LOAD_SOME(x, m) _mm256_maskload_epi32(x, _mm256_loadu_si256((const __m256i *)(m)))
+#define SAME same_epi32
+#include "kernels/x86/fold_hits_avx2_tmpl.h"
+
+#define T int64_t
+#define N(x) OX_STAMP(x, _i64)
+#define VT __m256i
+#define ALL _mm256_set1_epi64x
+#define LOAD(x) _mm256_loadu_si256((const __m256i *)(x))
+#define LOAD_SOME(x, m) _mm256_maskload_epi64((const long long *)(x), mask_of_four(m))
+#define SAME same_epi64
+#include "kernels/x86/fold_hits_avx2_tmpl.h"
+
+static inline uint64_t hits_u32(const uint32_t *x, size_t n, uint32_t value)
+{
+    return hits_i32((const int32_t *)x, n, (int32_t)value);
+}
+
+static inline uint64_t hits_u64(const uint64_t *x, size_t n, uint64_t value)
+{
+    return hits_i64((const int64_t *)x, n, (int64_t)value);
+}
+
 #define FOLD_RUNS_MADE
 #include "kernels/folds_tmpl.h"
 
