@@ -1,6 +1,6 @@
 /* How a reduction takes in elements of type T: N(FOLD), a struct ox_fold, and its functions. ACC the accumulator's type, START() the value
  * that changes nothing, STEP(a, x, s) one element (s: the shift of its lane, where there is one), JOIN(a, b) two accumulators.
- * FOLD_RUN_MADE: N(FOLD_run) is there already, and quick with short rows. All but T and N are undefined at the end. */
+ * FOLD_RUN_MADE: N(FOLD_run) and N(FOLD_rows) are there already. All but T and N are undefined at the end. */
 #define FOLD_NAME(part) N(OX_STAMP(FOLD, part))
 #define FOLD_RUN FOLD_NAME(_run)
 
@@ -110,14 +110,6 @@ static void FOLD_NAME(_rows)(void *to, const void *from, size_t rows, size_t n)
         else
             FOLD_NAME(_short)(acc + i, in + i * n, n, some, OX_FOLD_PARTS / 8);
     }
-}
-#else
-static void FOLD_NAME(_rows)(void *to, const void *from, size_t rows, size_t n)
-{
-    ACC *acc = to;
-    const T *in = from;
-    for (size_t i = 0; i < rows; i++)
-        FOLD_RUN(acc + i, in + i * n, n, NULL);
 }
 #endif
 

@@ -58,18 +58,25 @@ INLINE uint64_t N(hits)(const T *x, size_t n, T value)
 }
 #endif
 
-static size_t N(place)(const void *from, size_t n, const void *value, bool last)
+INLINE size_t N(place)(const T *x, size_t n, T value, bool last)
 {
     enum { BLOCK = 64 };
-    const T *x = from, v = *(const T *)value;
     for (size_t passed = 0, some; passed < n; passed += some) {
         some = n - passed < BLOCK ? n - passed : BLOCK;
         const size_t at = last ? n - passed - some : passed;
-        const uint64_t hits = some == BLOCK ? N(hits)(x + at, BLOCK, v) : N(hits)(x + at, some, v);
+        const uint64_t hits = N(hits)(x + at, some, value);
         if (hits)
             return at + (size_t)(last ? 63 - __builtin_clzll(hits) : __builtin_ctzll(hits));
     }
     return n;
+}
+
+static void N(places)(const void *from, size_t rows, size_t n, const void *values, bool last,
+                      int64_t *to)
+{
+    const T *x = from, *value = values;
+    for (size_t row = 0; row < rows; row++, x += n)
+        to[row] = (int64_t)(n == 1 ? 0 : N(place)(x, n, value[row], last));
 }
 
 #if defined(T_FLOAT) || T_BITS >= 32

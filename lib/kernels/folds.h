@@ -46,8 +46,10 @@ struct ox_fold {
 struct ox_folds {
     /* NULL: none; there are those of numbers of 32 and 64 bits, and of all integers for greatest and least. */
     const struct ox_fold *of[OX_FOLDS][OX_N_DTYPES];
-    /* Where `value` stands first, or last, in n elements of the types of greatest and least; any NaN, if it is one. n: nowhere. */
-    size_t (*place[OX_N_DTYPES])(const void *x, size_t n, const void *value, bool last);
+    /* Where a row's value, which it has, stands first or last in it; any NaN, if it is one. Rows of n elements of the types of
+     * greatest and least, one after another. */
+    void (*places[OX_N_DTYPES])(const void *x, size_t rows, size_t n, const void *values, bool last,
+                                int64_t *place);
     /* The sums of n neighbours over `rows` rows, `stride` elements apart: y gets them before or, unless exclusive, after each. */
     void (*running_sums)(double *acc, const float *x, size_t n, size_t rows, ptrdiff_t stride,
                          bool exclusive, float *y);

@@ -23,7 +23,8 @@ struct arg_job {
     size_t bytes, count, inner, blocks; /* blocks: of lanes, of inner */
     bool least, last;
     const struct ox_fold *fold; /* of lines: greatest or least; and where that stands */
-    size_t (*place)(const void *x, size_t n, const void *value, bool last);
+    void (*places)(const void *x, size_t rows, size_t n, const void *values, bool last,
+                   int64_t *place);
 };
 
 static void line_task(void *arg, size_t from, size_t to)
@@ -35,10 +36,8 @@ static void line_task(void *arg, size_t from, size_t to)
         n = to - row < ROWS ? to - row : ROWS;
         job->fold->start(best, n);
         job->fold->rows(best, in, n, job->count);
-        for (size_t i = 0; i < n; i++, in += job->count * job->bytes) {
-            const char *value = (const char *)best + i * job->bytes;
-            job->out[row + i] = (int64_t)job->place(in, job->count, value, job->last);
-        }
+        job->places(in, n, job->count, best, job->last, job->out + row);
+        in += n * job->count * job->bytes;
     }
 }
 
@@ -73,7 +72,7 @@ static enum ox_status arg_reduce(struct ox_run *r, bool least, struct ox_error *
     bool keep = ox_run_int(r, "keepdims", 1) == 1;
     struct arg_job job = {.lanes = kernels[in->dtype],
                           .fold = folds->of[least ? OX_FOLD_LEAST : OX_FOLD_GREATEST][in->dtype],
-                          .place = folds->place[in->dtype],
+                          .places = folds->places[in->dtype],
                           .in = in->data,
                           .bytes = ox_dtype_size(in->dtype)};
     size_t outer = 1;

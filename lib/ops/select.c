@@ -250,7 +250,7 @@ static bool topk_one(const float *row, const struct topk *t, int64_t *place)
                                                                               NULL);
     if (best != best) /* there the last in order of smallest */
         return false;
-    *place = (int64_t)folds->place[OX_FLOAT32](row, t->n, &best, false);
+    folds->places[OX_FLOAT32](row, 1, t->n, &best, false, place);
     return true;
 }
 

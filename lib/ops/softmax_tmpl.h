@@ -107,12 +107,15 @@ static void N(hardmax_rows)(const void *from, size_t count, size_t rows, void *t
     const struct ox_fold *greatest = folds->of[OX_FOLD_GREATEST][type];
     const T *x = from;
     T *y = to, most[LANES];
+    int64_t place[LANES];
     memset(y, 0, rows * count * sizeof *y);
     for (size_t row = 0, some; row < rows; row += some) {
         some = rows - row < LANES ? rows - row : LANES;
         greatest->start(most, some);
         greatest->rows(most, x, some, count);
-        for (size_t i = 0; i < some; i++, x += count, y += count)
-            y[folds->place[type](x, count, most + i, false)] = 1;
+        folds->places[type](x, some, count, most, false, place);
+        for (size_t i = 0; i < some; i++, y += count)
+            y[place[i]] = 1;
+        x += some * count;
     }
 }

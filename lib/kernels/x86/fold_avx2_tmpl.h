@@ -1,9 +1,9 @@
-/* The run of fold_tmpl.h, its OX_FOLD_PARTS parts held in registers: N(FN). VA a vector of accumulators, ACC one, LOAD(x) the
+/* The run and the rows of fold_tmpl.h, their OX_FOLD_PARTS parts held in registers: N(FOLD_run), N(FOLD_rows). VA a vector of accumulators, ACC one, LOAD(x) the
  * elements for one from memory, LOAD_SOME(x, m) those that the 32-bit mask m tells, and in the others what changes nothing;
  * VSTART VSTEP(a, x) VJOIN(a, b) and JOIN(a, b) as there, FINISH(a) joins the accumulators of a vector by halves. */
 #define WIDTH (sizeof(VA) / sizeof(ACC))
 #define VECTORS (OX_FOLD_PARTS / WIDTH)
-static inline void N(FN)(void *to, const void *from, size_t n, const void *shifts)
+static inline void N(OX_STAMP(FOLD, _run))(void *to, const void *from, size_t n, const void *shifts)
 {
     ACC *acc = to;
     const T *in = from;
@@ -37,7 +37,27 @@ static inline void N(FN)(void *to, const void *from, size_t n, const void *shift
     const ACC all = FINISH(part[0]);
     acc[0] = JOIN(acc[0], all);
 }
+
+/* Of no more elements than a vector or two have; the others' parts would change nothing. */
+static void N(OX_STAMP(FOLD, _rows))(void *to, const void *from, size_t rows, size_t n)
+{
+    ACC *acc = to;
+    const T *in = from;
+    const int32_t *mask = some_of_parts + OX_FOLD_PARTS - (n <= WIDTH ? n : n - WIDTH);
+    for (size_t i = 0; i < rows; i++, in += n) {
+        if (n <= WIDTH) {
+            const ACC all = FINISH(VSTEP(VSTART, LOAD_SOME(in, mask)));
+            acc[i] = JOIN(acc[i], all);
+        } else if (n <= 2 * WIDTH) {
+            const VA first = VSTEP(VSTART, LOAD(in));
+            const ACC all = FINISH(VJOIN(first, VSTEP(VSTART, LOAD_SOME(in + WIDTH, mask))));
+            acc[i] = JOIN(acc[i], all);
+        } else {
+            N(OX_STAMP(FOLD, _run))(acc + i, in, n, NULL);
+        }
+    }
+}
 #undef WIDTH
 #undef VECTORS
-#undef FN
+#undef FOLD
 #undef VSTEP

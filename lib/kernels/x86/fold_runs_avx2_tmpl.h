@@ -1,4 +1,4 @@
-/* The runs of the folds of a type of floats T that sum, and that find the greatest and the least. LOAD_DOUBLES(x) four elements as doubles,
+/* The runs and rows of the folds of a type of floats T that sum, and that find the greatest and the least. LOAD_DOUBLES(x) four elements as doubles,
  * LOAD_SOME_DOUBLES(x, m) those that the mask m tells and zeros; VT a vector of elements, LOAD_ELEMENTS(x) and
  * LOAD_SOME_ELEMENTS(x, m, other) one, ALL(x) x in all lanes, GREATER_OF LESS_OF two vectors, GREATEST_OF LEAST_OF the lanes of one. */
 #define ACC double
@@ -10,15 +10,15 @@
 #define JOIN(a, b) (a) + (b)
 #define FINISH sum_of_four
 
-#define FN sum_run
+#define FOLD sum
 #define VSTEP _mm256_add_pd
 #include "kernels/x86/fold_avx2_tmpl.h"
 
-#define FN sum_of_abs_run
+#define FOLD sum_of_abs
 #define VSTEP(a, x) _mm256_add_pd(a, _mm256_andnot_pd(_mm256_set1_pd(-0.0), x))
 #include "kernels/x86/fold_avx2_tmpl.h"
 
-#define FN sum_of_squares_run
+#define FOLD sum_of_squares
 #define VSTEP add_square
 #include "kernels/x86/fold_avx2_tmpl.h"
 
@@ -35,7 +35,7 @@
 #define LOAD LOAD_ELEMENTS
 #define LOAD_SOME(x, m) LOAD_SOME_ELEMENTS(x, m, VSTART)
 
-#define FN greatest_run
+#define FOLD greatest
 #define VSTART ALL(-(T)INFINITY)
 #define VSTEP GREATER_OF
 #define VJOIN GREATER_OF
@@ -47,7 +47,7 @@
 #undef JOIN
 #undef FINISH
 
-#define FN least_run
+#define FOLD least
 #define VSTART ALL((T)INFINITY)
 #define VSTEP LESS_OF
 #define VJOIN LESS_OF
