@@ -21,7 +21,7 @@ struct axis_job {
     struct ox_task_state state;
 };
 
-enum { STRETCH = 256 };
+enum { STRETCH = 256, TOGETHER = 64, SHORT = 8 };
 
 static void lrn_stretch(const struct axis_job *j, const double *in, double *out, size_t m)
 {
@@ -156,18 +156,25 @@ static void norm_task(void *arg, size_t from, size_t to)
 {
     const struct lp_job *j = arg;
     const struct ox_rows *rows = ox_fast_rows();
-    for (size_t row = from; row < to; row++) {
-        const float *x = j->x + row * j->n;
-        float *y = j->y + row * j->n;
-        double sum = 0;
-        j->fold->run(&sum, x, j->n, NULL);
-        const double norm = j->squares ? sqrt(sum) : sum;
+    const float *x = j->x + from * j->n;
+    float *y = j->y + from * j->n;
+    double sum[TOGETHER];
+    for (size_t row = from; row < to; row++, x += j->n, y += j->n) {
+        const size_t which = (row - from) % TOGETHER, left = to - row;
+        if (which == 0) {
+            j->fold->start(sum, left < TOGETHER ? left : TOGETHER);
+            j->fold->rows(sum, x, left < TOGETHER ? left : TOGETHER, j->n);
+        }
+        const double norm = j->squares ? sqrt(sum[which]) : sum[which];
         const float by = (float)norm;
-        if (in_range(by))
-            rows->binary[OX_BINARY_DIV][OX_ROW_RIGHT_ONE](j->n, x, &by, y);
-        else
+        if (!in_range(by))
             for (size_t i = 0; i < j->n; i++)
                 y[i] = quotient(x[i], norm);
+        else if (j->n < SHORT)
+            for (size_t i = 0; i < j->n; i++)
+                y[i] = x[i] / by;
+        else
+            rows->binary[OX_BINARY_DIV][OX_ROW_RIGHT_ONE](j->n, x, &by, y);
     }
 }
 

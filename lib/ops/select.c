@@ -4,6 +4,7 @@
 
 #include "kernels/dense.h"
 #include "kernels/folds.h"
+#include "ops/broadcast.h"
 #include "ops/carry.h"
 #include "ops/kernel_tables.h"
 #include "ops/keys.h"
@@ -221,18 +222,49 @@ static const uint64_t *topk_keys(const float *row, const struct topk *t, uint64_
     }
 }
 
-/* The first alone; false: not found so. */
-static bool topk_one(const void *row, const struct topk *t, int64_t *place)
+enum { TOGETHER = 64 };
+
+static bool is_nan(enum ox_dtype type, const void *value)
 {
-    float best;
-    if (t->in->dtype != OX_FLOAT32 || t->k != 1)
+    float single;
+    double twofold;
+    memcpy(&single, value, sizeof single);
+    if (type == OX_FLOAT32)
+        return single != single;
+    if (type != OX_FLOAT64)
         return false;
-    memcpy(&best, row, sizeof best);
-    best_of(OX_FLOAT32, t->largest)->run(&best, row, t->n, NULL);
-    if (best != best) /* there the last in order of smallest */
-        return false;
-    ox_folds(ox_cpu())->places[OX_FLOAT32](row, 1, t->n, &best, false, place);
-    return true;
+    memcpy(&twofold, value, sizeof twofold);
+    return twofold != twofold;
+}
+
+/* The first alone, of n <= TOGETHER rows one after another. */
+static void topk_first(const struct topk *t, const char *rows, size_t n, int64_t *order)
+{
+    const enum ox_dtype type = t->in->dtype;
+    const size_t size = ox_dtype_size(type);
+    const struct ox_fold *fold = best_of(type, t->largest);
+    uint64_t best[TOGETHER + 1];
+    fold->start(best, n);
+    fold->rows(best, rows, n, t->n);
+    ox_folds(ox_cpu())->places[type](rows, n, t->n, best, false, order);
+    for (size_t i = 0; i < n && !t->largest; i++)
+        if (is_nan(type, (const char *)best + i * size)) /* there the last in order */
+            t->row(rows + i * t->n * size, t->n, 1, false, fold, order + i);
+}
+
+static void topk_first_task(void *arg, size_t from, size_t to)
+{
+    const struct topk *t = arg;
+    const size_t size = ox_dtype_size(t->in->dtype);
+    for (size_t row = from, n; row < to; row += n) {
+        const char *rows = (const char *)t->in->data + row * t->n * size;
+        int64_t *order = (int64_t *)t->places->data + row;
+        n = to - row < TOGETHER ? to - row : TOGETHER;
+        topk_first(t, rows, n, order);
+        for (size_t i = 0; i < n; i++)
+            memcpy((char *)t->values->data + (row + i) * size,
+                   rows + (i * t->n + (size_t)order[i]) * size, size);
+    }
 }
 
 static bool topk_by_keys(const struct topk *t)
@@ -259,7 +291,9 @@ static void topk_task(void *arg, size_t which, size_t slot)
         const uint64_t *keys = topk_keys((const float *)(const void *)row, t, (uint64_t *)order);
         for (size_t j = 0; j < t->k; j++)
             order[j] = (uint32_t)keys[j];
-    } else if (!topk_one(row, t, order)) {
+    } else if (t->k == 1) {
+        topk_first(t, row, 1, order);
+    } else {
         t->row(row, t->n, t->k, t->largest, best_of(t->in->dtype, t->largest), order);
     }
     for (size_t j = 0; j < t->k; j++) {
@@ -277,6 +311,10 @@ static enum ox_status topk_rows(struct ox_run *r, struct topk *t, struct ox_erro
     t->row = kernels[t->in->dtype];
     if (!t->row)
         return ox_run_fail(r, err, OX_UNSUPPORTED, "element type %s", ox_dtype_name(t->in->dtype));
+    if (t->k == 1 && t->inner == 1) {
+        ox_ranges_run(r->env, t->outer, t->n >= OX_GRAIN ? 1 : OX_GRAIN / t->n, topk_first_task, t);
+        return ox_env_poll(r->env, err);
+    }
     const size_t line = 64, list = topk_by_keys(t) ? 2 * topk_room(t) : t->k;
     t->copy = t->inner > 1 ? (t->n * ox_dtype_size(t->in->dtype) + line - 1) / line * line : 0;
     t->slot = t->copy + (list * sizeof(int64_t) + line - 1) / line * line;
