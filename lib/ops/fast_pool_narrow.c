@@ -75,15 +75,35 @@ static void slide(const struct ox_pools *p, size_t kernel, size_t step, size_t n
     ox_pool_reduce(p, n, kernel, list, y);
 }
 
+static bool all_are(const float *x, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (x[i] != x[0])
+            return false;
+    return true;
+}
+
+/* Sums to averages, n planes of them. */
+static void divide(const struct ox_pools *p, size_t n, float *y)
+{
+    const float *columns = p->counts + p->z.out + p->y.out, *lines = p->counts + p->z.out;
+    const size_t size = p->y.out * p->x.out;
+    if (all_are(lines, p->y.out) && all_are(columns, p->x.out)) {
+        const float by = p->counts[0] * lines[0] * columns[0];
+        ox_fast_rows()->binary[OX_BINARY_DIV][OX_ROW_RIGHT_ONE](n * size, y, &by, y);
+        return;
+    }
+    for (size_t line = 0; line < n * p->y.out; line++, y += p->x.out)
+        for (size_t ox = 0; ox < p->x.out; ox++)
+            y[ox] /= p->counts[0] * lines[line % p->y.out] * columns[ox];
+}
+
 static void pick(const struct ox_pools *p, const struct plane *plane, const float *x, float *y)
 {
-    const float *counts_y = p->max ? NULL : p->counts + p->z.out;
     for (size_t oy = 0; oy < p->y.out; oy++, y += p->x.out) {
         const float *row = x + oy * p->y.stride * plane->width;
         for (size_t ox = 0; ox < p->x.out; ox++)
             y[ox] = row[ox * p->x.stride];
-        for (size_t ox = 0; !p->max && ox < p->x.out; ox++)
-            y[ox] /= p->counts[0] * counts_y[oy] * counts_y[p->y.out + ox];
     }
 }
 
@@ -91,11 +111,14 @@ void ox_pool_narrow(const struct ox_pools *p, size_t from, size_t n, float *work
 {
     const struct plane plane = plane_of(p);
     float *laid = work, *lines = work + BLOCK, *windows = lines + BLOCK;
-    const size_t places = n * plane.floats - plane.reach;
+    const size_t places = n * plane.floats - plane.reach, size = p->y.out * p->x.out;
     const size_t across = (p->x.kernel - 1) * p->x.dilation;
+    float *out = p->out + from * size;
     lay_out(p, &plane, from, n, laid);
     slide(p, p->y.kernel, p->y.dilation * plane.width, places + across, laid, lines);
     slide(p, p->x.kernel, p->x.dilation, places, lines, windows);
     for (size_t i = 0; i < n; i++)
-        pick(p, &plane, windows + i * plane.floats, p->out + (from + i) * p->y.out * p->x.out);
+        pick(p, &plane, windows + i * plane.floats, out + i * size);
+    if (!p->max)
+        divide(p, n, out);
 }
