@@ -32,7 +32,7 @@ bool ox_pool_is_narrow(const struct ox_pools *p)
     if (p->z.in != 1 || p->z.out != 1 || p->z.kernel != 1 || p->x.in > WIDE || p->y.in > WIDE)
         return false;
     const struct plane plane = plane_of(p);
-    return plane.width <= WIDE && plane.floats <= BLOCK / 4 &&
+    return plane.width <= WIDE && plane.height <= WIDE &&
            p->x.stride * p->y.stride <= 4; /* so many places are worked out for one */
 }
 
@@ -86,16 +86,19 @@ static bool all_are(const float *x, size_t n)
 /* Sums to averages, n planes of them. */
 static void divide(const struct ox_pools *p, size_t n, float *y)
 {
-    const float *columns = p->counts + p->z.out + p->y.out, *lines = p->counts + p->z.out;
+    const float *lines = p->counts + p->z.out, *columns = lines + p->y.out;
     const size_t size = p->y.out * p->x.out;
+    float by[WIDE * WIDE];
     if (all_are(lines, p->y.out) && all_are(columns, p->x.out)) {
-        const float by = p->counts[0] * lines[0] * columns[0];
-        ox_fast_rows()->binary[OX_BINARY_DIV][OX_ROW_RIGHT_ONE](n * size, y, &by, y);
+        by[0] = p->counts[0] * lines[0] * columns[0];
+        ox_fast_rows()->binary[OX_BINARY_DIV][OX_ROW_RIGHT_ONE](n * size, y, by, y);
         return;
     }
-    for (size_t line = 0; line < n * p->y.out; line++, y += p->x.out)
+    for (size_t oy = 0; oy < p->y.out; oy++)
         for (size_t ox = 0; ox < p->x.out; ox++)
-            y[ox] /= p->counts[0] * lines[line % p->y.out] * columns[ox];
+            by[oy * p->x.out + ox] = p->counts[0] * lines[oy] * columns[ox];
+    for (size_t i = 0; i < n; i++, y += size)
+        ox_fast_rows()->binary[OX_BINARY_DIV][OX_ROW_BOTH](size, y, by, y);
 }
 
 static void pick(const struct ox_pools *p, const struct plane *plane, const float *x, float *y)
