@@ -1,6 +1,7 @@
 /* How a reduction takes in elements of type T: N(FOLD), a struct ox_fold, and its functions. ACC the accumulator's type, START() the value
  * that changes nothing, STEP(a, x, s) one element (s: the shift of its lane, where there is one), JOIN(a, b) two accumulators.
- * FOLD_RUN_MADE: N(FOLD_run) and N(FOLD_rows) are there already. All but T and N are undefined at the end. */
+ * FOLD_RUN_MADE: N(FOLD_run) and N(FOLD_rows) are there already. FOLD_PLAIN_ROWS: short rows are not worth
+ * code of their own. All but T and N are undefined at the end. */
 #define FOLD_NAME(part) N(OX_STAMP(FOLD, part))
 #define FOLD_RUN FOLD_NAME(_run)
 
@@ -75,7 +76,17 @@ static void FOLD_NAME(_lanes)(void *to, const void *from, size_t lanes, size_t r
             acc[i] = (ACC)(STEP(acc[i], in[i], shift[i]));
 }
 
-#ifndef FOLD_RUN_MADE
+#if defined(FOLD_RUN_MADE)
+/* Its rows are there, too. */
+#elif defined(FOLD_PLAIN_ROWS)
+static void FOLD_NAME(_rows)(void *to, const void *from, size_t rows, size_t n)
+{
+    ACC *acc = to;
+    const T *in = from;
+    for (size_t i = 0; i < rows; i++)
+        FOLD_RUN(acc + i, in + i * n, n, NULL);
+}
+#else
 /* Four short rows side by side, a part each element: joined in FOLD_RUN's order. */
 static inline __attribute__((always_inline)) void FOLD_NAME(_short)(ACC *acc, const T *in, size_t n,
                                                                     size_t rows, const size_t most)

@@ -27,6 +27,10 @@
 #define HAS_RUNS 0
 #endif
 
+#if !defined(T_FLOAT) && (!defined(FOLD_RUNS_MADE) || T_BITS < 32)
+#define FOLD_PLAIN_ROWS
+#endif
+
 #if HAS_RUNS
 #define FOLD_RUN_MADE
 #endif
@@ -140,6 +144,9 @@ static void N(places)(const void *from, size_t rows, size_t n, const void *value
 #define JOIN(a, b) (a) + (b)
 #include "kernels/fold_tmpl.h"
 
+#ifndef FOLD_PLAIN_ROWS
+#define FOLD_PLAIN_ROWS
+#endif
 #define FOLD greatest_in_double
 #define ACC double
 #define START() -(double)INFINITY
@@ -158,3 +165,4 @@ static void N(places)(const void *from, size_t rows, size_t n, const void *value
 #undef SAME
 #undef SQUARE
 #undef HAS_RUNS
+#undef FOLD_PLAIN_ROWS
