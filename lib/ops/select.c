@@ -203,7 +203,7 @@ static const uint64_t *topk_keys(const float *row, const struct topk *t, uint64_
     size_t n = 0;
     for (; n < room; n++)
         keys[n] = topk_key(row[n], n, t->largest);
-    for (size_t i = n;;) {
+    for (size_t i = n, looked = 0;;) {
         uint64_t *sorted = ox_keys_sort(keys, n, work);
         work = sorted == keys ? work : keys;
         keys = sorted;
@@ -211,7 +211,7 @@ static const uint64_t *topk_keys(const float *row, const struct topk *t, uint64_
         const uint64_t last = keys[n - 1];
         const float value = row[(uint32_t)last];
         for (; n < room; i++) {
-            i = topk_next_f32(row, i, t->n, value, t->largest, best);
+            i = topk_next_f32(row, i, t->n, value, t->largest, best, &looked);
             if (i == t->n)
                 break;
             keys[n] = topk_key(row[i], i, t->largest);

@@ -62,20 +62,27 @@ static void N(topk_sink)(const T *row, int64_t *heap, size_t n, size_t at, bool 
     heap[at] = moving;
 }
 
-/* From i on, the first element that may be among the best, the worst of which is `last`: blocks without such are passed over. */
+/* From i on, the first element that goes before `last`, the worst of the best so far; n: none. Blocks without such are passed over; the one
+ * that ends at *looked (0 at first) has been found to have one. */
 static size_t N(topk_next)(const T *row, size_t i, size_t n, T last, bool largest,
-                           const struct ox_fold *best)
+                           const struct ox_fold *best, size_t *looked)
 {
     enum { BLOCK = OX_FOLD_PARTS };
-    for (; i < n && n - i > BLOCK; i += BLOCK) {
-        T most = row[i];
-        best->run(&most, row + i, BLOCK, NULL);
-        if (SELECT_NAN(most) || SELECT_FIRST(most, last))
-            break;
+    for (;;) {
+        while (i < *looked && !SELECT_FIRST(row[i], last))
+            i++;
+        if (i < *looked || i == n)
+            return i;
+        *looked = n;
+        for (; n - i > BLOCK; i += BLOCK) {
+            T most = row[i];
+            best->run(&most, row + i, BLOCK, NULL);
+            if (SELECT_NAN(most) || SELECT_FIRST(most, last)) {
+                *looked = i + BLOCK;
+                break;
+            }
+        }
     }
-    while (i < n && !SELECT_FIRST(row[i], last))
-        i++;
-    return i;
 }
 
 /* topk_row() of few: a sorted list. */
@@ -83,10 +90,10 @@ static void N(topk_list)(const T *row, size_t n, size_t k, bool largest, const s
                          int64_t *order)
 {
     T values[FEW];
-    size_t kept = 0;
+    size_t kept = 0, looked = 0;
     for (size_t i = 0; i < n; i++) {
         if (kept == k)
-            i = N(topk_next)(row, i, n, values[k - 1], largest, best);
+            i = N(topk_next)(row, i, n, values[k - 1], largest, best, &looked);
         if (i == n)
             break;
         const T x = row[i];
@@ -114,7 +121,10 @@ static void N(topk_row)(const void *data, size_t n, size_t k, bool largest,
         heap[i] = (int64_t)i;
     for (size_t i = k / 2; i-- > 0;)
         N(topk_sink)(row, heap, k, i, largest);
-    for (size_t i = k; (i = N(topk_next)(row, i, n, row[heap[0]], largest, best)) < n; i++) {
+    for (size_t i = k, looked = 0; i < n; i++) {
+        i = N(topk_next)(row, i, n, row[heap[0]], largest, best, &looked);
+        if (i == n)
+            break;
         heap[0] = (int64_t)i;
         N(topk_sink)(row, heap, k, 0, largest);
     }
