@@ -1,7 +1,17 @@
-/* How a reduction takes in elements of type T. FOLD_RUN and FOLD_LANES are the names (undefined at the end), ACC the accumulator's type, START() the
- * value that changes nothing, STEP(a, x, s) one element (s: the shift of its lane, where there is one), JOIN(a, b) two
- * accumulators. FOLD_ROWS and FOLD_SHORT, where they are defined, name rows one after another, and what short ones use.
- * FOLD_RUN_MADE: FOLD_RUN is there already. */
+/* How a reduction takes in elements of type T: N(FOLD), a struct ox_fold, and its functions. ACC the accumulator's type, START() the value
+ * that changes nothing, STEP(a, x, s) one element (s: the shift of its lane, where there is one), JOIN(a, b) two accumulators.
+ * FOLD_RUN_MADE: N(FOLD_run) and N(FOLD_rows) are there already. FOLD_PLAIN_ROWS: short rows are not worth
+ * code of their own. All but T and N are undefined at the end. */
+#define FOLD_NAME(part) N(OX_STAMP(FOLD, part))
+#define FOLD_RUN FOLD_NAME(_run)
+
+static void FOLD_NAME(_start)(void *to, size_t lanes)
+{
+    ACC *acc = to;
+    for (size_t i = 0; i < lanes; i++)
+        acc[i] = START();
+}
+
 #ifndef FOLD_RUN_MADE
 static void FOLD_RUN(void *to, const void *from, size_t n, const void *shifts)
 {
@@ -42,20 +52,44 @@ static void FOLD_RUN(void *to, const void *from, size_t n, const void *shifts)
 }
 #endif
 
-static void FOLD_LANES(void *to, const void *from, size_t lanes, const void *shifts)
+/* Four rows at a time: the accumulators are loaded and stored once for them. */
+static void FOLD_NAME(_lanes)(void *to, const void *from, size_t lanes, size_t rows, size_t stride,
+                              const void *shifts)
+{
+    ACC *restrict acc = to;
+    const T *in = from;
+    const ACC *shift = shifts;
+    size_t row = 0;
+    (void)shift;
+    for (; row + 4 <= rows; row += 4, in += 4 * stride) {
+        const T *second = in + stride, *third = second + stride, *fourth = third + stride;
+        for (size_t i = 0; i < lanes; i++) {
+            ACC a = acc[i];
+            a = (ACC)(STEP(a, in[i], shift[i]));
+            a = (ACC)(STEP(a, second[i], shift[i]));
+            a = (ACC)(STEP(a, third[i], shift[i]));
+            acc[i] = (ACC)(STEP(a, fourth[i], shift[i]));
+        }
+    }
+    for (; row < rows; row++, in += stride)
+        for (size_t i = 0; i < lanes; i++)
+            acc[i] = (ACC)(STEP(acc[i], in[i], shift[i]));
+}
+
+#if defined(FOLD_RUN_MADE)
+/* Its rows are there, too. */
+#elif defined(FOLD_PLAIN_ROWS)
+static void FOLD_NAME(_rows)(void *to, const void *from, size_t rows, size_t n)
 {
     ACC *acc = to;
     const T *in = from;
-    const ACC *shift = shifts;
-    (void)shift;
-    for (size_t i = 0; i < lanes; i++)
-        acc[i] = (ACC)(STEP(acc[i], in[i], shift[i]));
+    for (size_t i = 0; i < rows; i++)
+        FOLD_RUN(acc + i, in + i * n, n, NULL);
 }
-
-#ifdef FOLD_ROWS
+#else
 /* Four short rows side by side, a part each element: joined in FOLD_RUN's order. */
-static inline __attribute__((always_inline)) void FOLD_SHORT(ACC *acc, const T *in, size_t n,
-                                                             size_t rows, const size_t most)
+static inline __attribute__((always_inline)) void FOLD_NAME(_short)(ACC *acc, const T *in, size_t n,
+                                                                    size_t rows, const size_t most)
 {
     ACC part[OX_FOLD_PARTS / 2][4];
     for (size_t k = 0; k < n; k++)
@@ -69,7 +103,7 @@ static inline __attribute__((always_inline)) void FOLD_SHORT(ACC *acc, const T *
         acc[b] = (ACC)(JOIN(acc[b], part[0][b]));
 }
 
-static void FOLD_ROWS(void *to, const void *from, size_t rows, size_t n)
+static void FOLD_NAME(_rows)(void *to, const void *from, size_t rows, size_t n)
 {
     ACC *acc = to;
     const T *in = from;
@@ -81,15 +115,23 @@ static void FOLD_ROWS(void *to, const void *from, size_t rows, size_t n)
     for (size_t i = 0; i < rows; i += 4) {
         const size_t some = rows - i < 4 ? rows - i : 4;
         if (n > OX_FOLD_PARTS / 8)
-            FOLD_SHORT(acc + i, in + i * n, n, some, OX_FOLD_PARTS / 2);
+            FOLD_NAME(_short)(acc + i, in + i * n, n, some, OX_FOLD_PARTS / 2);
         else if (some == 4)
-            FOLD_SHORT(acc + i, in + i * n, n, 4, OX_FOLD_PARTS / 8);
+            FOLD_NAME(_short)(acc + i, in + i * n, n, 4, OX_FOLD_PARTS / 8);
         else
-            FOLD_SHORT(acc + i, in + i * n, n, some, OX_FOLD_PARTS / 8);
+            FOLD_NAME(_short)(acc + i, in + i * n, n, some, OX_FOLD_PARTS / 8);
     }
 }
-#undef FOLD_ROWS
-#undef FOLD_SHORT
 #endif
+
+static const struct ox_fold N(FOLD) = {FOLD_NAME(_start), FOLD_RUN, FOLD_NAME(_lanes),
+                                       FOLD_NAME(_rows)};
+
+#undef FOLD
+#undef FOLD_NAME
 #undef FOLD_RUN
-#undef FOLD_LANES
+#undef FOLD_RUN_MADE
+#undef ACC
+#undef START
+#undef STEP
+#undef JOIN

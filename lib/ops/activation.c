@@ -15,9 +15,9 @@ struct activation {
 };
 
 #define STAMP "ops/activation_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 #define STAMP "ops/activation_int_tmpl.h"
-#include "ops/stamp_integers.h"
+#include "common/stamp_integers.h"
 
 static enum ox_status run_with(struct ox_run *r, const struct ox_kernels *kernels,
                                const char *alpha, float alpha_default, const char *beta,

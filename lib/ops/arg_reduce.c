@@ -8,51 +8,37 @@
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 
-enum { LANES = 1024 };
+enum { LANES = 1024, ROWS = 64 };
 
 #define STAMP "ops/arg_reduce_tmpl.h"
-#include "ops/stamp_integers.h"
+#include "common/stamp_integers.h"
 #define STAMP "ops/arg_reduce_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 
 struct arg_job {
     void (*lanes)(const void *from, size_t count, size_t stride, size_t lanes, bool least,
                   bool last, int64_t *out);
-    int64_t (*line)(const void *from, size_t count, bool least, bool last);
     const char *in;
     int64_t *out;
     size_t bytes, count, inner, blocks; /* blocks: of lanes, of inner */
     bool least, last;
-    const struct ox_fold *fold; /* of rows of floats; NULL */
+    const struct ox_fold *fold; /* of lines: greatest or least; and where that stands */
+    void (*places)(const void *x, size_t rows, size_t n, const void *values, bool last,
+                   int64_t *place);
 };
-
-/* The place of the value that the fold of a row found; NaN was the first or last of them. */
-static int64_t find_folded(const struct arg_job *job, const float *x)
-{
-    float best = x[0];
-    job->fold->run(&best, x, job->count, NULL);
-    const bool none = best != best;
-    for (size_t i = 0; i < job->count; i++) {
-        const size_t at = job->last ? job->count - 1 - i : i;
-        if (none ? x[at] != x[at] : x[at] == best)
-            return (int64_t)at;
-    }
-    return 0;
-}
-
-static void fold_task(void *arg, size_t from, size_t to)
-{
-    const struct arg_job *job = arg;
-    for (size_t row = from; row < to; row++)
-        job->out[row] = find_folded(job, (const float *)(const void *)job->in + row * job->count);
-}
 
 static void line_task(void *arg, size_t from, size_t to)
 {
     const struct arg_job *job = arg;
     const char *in = job->in + from * job->count * job->bytes;
-    for (size_t row = from; row < to; row++, in += job->count * job->bytes)
-        job->out[row] = job->line(in, job->count, job->least, job->last);
+    uint64_t best[ROWS];
+    for (size_t row = from, n; row < to; row += n) {
+        n = to - row < ROWS ? to - row : ROWS;
+        job->fold->start(best, n);
+        job->fold->rows(best, in, n, job->count);
+        job->places(in, n, job->count, best, job->last, job->out + row);
+        in += n * job->count * job->bytes;
+    }
 }
 
 static void arg_task(void *arg, size_t from, size_t to)
@@ -71,8 +57,7 @@ static enum ox_status arg_reduce(struct ox_run *r, bool least, struct ox_error *
 {
     static void (*const kernels[OX_N_DTYPES])(const void *, size_t, size_t, size_t, bool, bool,
                                               int64_t *) = {OX_KERNELS_NUMBER(arg_lanes)};
-    static int64_t (*const lines[OX_N_DTYPES])(const void *, size_t, bool,
-                                               bool) = {OX_KERNELS_NUMBER(arg_line)};
+    const struct ox_folds *folds = ox_folds(ox_cpu());
     const struct ox_tensor *in = ox_run_in(r, 0);
     int64_t dims[OX_BROADCAST_RANK];
     unsigned axis = 0, rank = 0;
@@ -86,7 +71,8 @@ static enum ox_status arg_reduce(struct ox_run *r, bool least, struct ox_error *
         OX_TRY(ox_run_axis(r, given, in->rank, &axis, err));
     bool keep = ox_run_int(r, "keepdims", 1) == 1;
     struct arg_job job = {.lanes = kernels[in->dtype],
-                          .line = lines[in->dtype],
+                          .fold = folds->of[least ? OX_FOLD_LEAST : OX_FOLD_GREATEST][in->dtype],
+                          .places = folds->places[in->dtype],
                           .in = in->data,
                           .bytes = ox_dtype_size(in->dtype)};
     size_t outer = 1;
@@ -112,14 +98,8 @@ static enum ox_status arg_reduce(struct ox_run *r, bool least, struct ox_error *
     job.last = ox_run_int(r, "select_last_index", 0) != 0;
     job.blocks = (job.inner + LANES - 1) / LANES;
     size_t work = job.count * (job.inner < LANES ? job.inner : LANES);
-    const struct ox_folds *folds = ox_folds(ox_cpu());
-    if (folds && in->dtype == OX_FLOAT32 && job.inner == 1)
-        job.fold = least ? &folds->least : &folds->greatest;
     ox_ranges_run(r->env, outer * job.blocks, work >= OX_GRAIN ? 1 : OX_GRAIN / work,
-                  job.fold         ? fold_task
-                  : job.inner == 1 ? line_task
-                                   : arg_task,
-                  &job);
+                  job.inner == 1 ? line_task : arg_task, &job);
     return OX_OK;
 }
 

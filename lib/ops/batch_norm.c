@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "common/threads.h"
+#include "kernels/affine.h"
+#include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 #include "ops/rules.h"
@@ -154,30 +156,109 @@ static enum ox_status give_statistics(struct ox_run *r, const struct batch_norm 
     return OX_OK;
 }
 
-static enum ox_status run_batch_norm(struct ox_run *r, struct ox_error *err)
+/* The dimensions and the parameters. */
+static enum ox_status begin(struct ox_run *r, struct batch_norm *bn, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0);
     if (x->rank < 1)
         return ox_run_fail(r, err, OX_INPUT, "the input is a scalar");
     bool spatial = ox_run_int(r, "spatial", 1) != 0;
-    struct batch_norm bn = {.x = x, .images = (size_t)x->dims[0], .groups = 1, .inner = 1};
+    *bn = (struct batch_norm){.x = x, .images = (size_t)x->dims[0], .groups = 1, .inner = 1};
     for (unsigned d = 1; d < x->rank; d++) {
         if (spatial && d > 1)
-            bn.inner *= (size_t)x->dims[d];
+            bn->inner *= (size_t)x->dims[d];
         else
-            bn.groups *= (size_t)x->dims[d];
+            bn->groups *= (size_t)x->dims[d];
     }
-    OX_TRY(check_parameters(r, bn.groups, err));
-    const double *mean, *variance;
-    OX_TRY(ox_real_in(r, 1, &bn.scale, err));
-    OX_TRY(ox_real_in(r, 2, &bn.shift, err));
-    OX_TRY(ox_real_in(r, 3, &mean, err));
-    OX_TRY(ox_real_in(r, 4, &variance, err));
-    bn.epsilon = (double)ox_run_float(r, "epsilon", 1e-5f);
-    bn.mean = mean;
-    bn.variance = variance;
-    bool training = is_training(r);
-    if (training) {
+    OX_TRY(check_parameters(r, bn->groups, err));
+    OX_TRY(ox_real_in(r, 1, &bn->scale, err));
+    OX_TRY(ox_real_in(r, 2, &bn->shift, err));
+    OX_TRY(ox_real_in(r, 3, &bn->mean, err));
+    OX_TRY(ox_real_in(r, 4, &bn->variance, err));
+    bn->epsilon = (double)ox_run_float(r, "epsilon", 1e-5f);
+    return OX_OK;
+}
+
+static double factor_of(const struct batch_norm *bn, size_t g)
+{
+    return bn->scale[g] / sqrt(bn->variance[g] + bn->epsilon);
+}
+
+/* A factor and an addend a channel, in float32: of planes. */
+static void plane_task(void *arg, size_t from, size_t to)
+{
+    const struct batch_norm *bn = arg;
+    for (size_t plane = from; plane < to; plane++) {
+        const size_t g = plane % bn->groups, base = plane * bn->inner;
+        const double factor = factor_of(bn, g);
+        ox_fast_rows()->unary[OX_UNARY_AFFINE](bn->inner, (const float *)bn->x->data + base,
+                                               (float *)bn->y->data + base, (float)factor,
+                                               (float)(bn->shift[g] - bn->mean[g] * factor));
+    }
+}
+
+/* Of rows of channels. */
+static void row_task(void *arg, size_t from, size_t to)
+{
+    const struct ox_affine *all = arg;
+    struct ox_affine a = *all;
+    a.rows = to - from;
+    a.x += from * a.x_step;
+    a.y += from * a.y_step;
+    ox_affine(ox_cpu(), &a);
+}
+
+static enum ox_status normalize_rows(struct ox_run *r, const struct batch_norm *bn,
+                                     struct ox_error *err)
+{
+    float *scale = ox_run_scratch(r, 2 * bn->groups, sizeof *scale, err);
+    if (!scale)
+        return OX_NO_MEMORY;
+    float *shift = scale + bn->groups;
+    for (size_t g = 0; g < bn->groups; g++) {
+        const double factor = factor_of(bn, g);
+        scale[g] = (float)factor;
+        shift[g] = (float)(bn->shift[g] - bn->mean[g] * factor);
+    }
+    struct ox_affine a = {.n = bn->groups,
+                          .x = bn->x->data,
+                          .scale = scale,
+                          .shift = shift,
+                          .lo = -INFINITY,
+                          .hi = INFINITY,
+                          .y = bn->y->data,
+                          .x_step = bn->groups,
+                          .y_step = bn->groups};
+    ox_fast_spread(r->env, bn->images, a.n >= 8192 ? 1 : 8192 / a.n, 0.2 * (double)a.n, row_task,
+                   &a);
+    return OX_OK;
+}
+
+/* Inference. */
+static enum ox_status fast_batch_norm(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_fast_in(r, 0);
+    struct batch_norm bn;
+    if (!x || !x->n || r->n_out > 1 || is_training(r))
+        return OX_UNSUPPORTED;
+    OX_TRY(begin(r, &bn, err));
+    if (bn.inner == 1) {
+        OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &bn.y, err));
+        return normalize_rows(r, &bn, err);
+    }
+    OX_TRY(ox_run_out_reuse(r, 0, 0, OX_FLOAT32, x->rank, x->dims, &bn.y, err));
+    ox_fast_spread(r->env, bn.images * bn.groups, bn.inner >= 8192 ? 1 : 8192 / bn.inner,
+                   0.2 * (double)bn.inner, plane_task, &bn);
+    return OX_OK;
+}
+
+static enum ox_status run_batch_norm(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0);
+    struct batch_norm bn;
+    OX_TRY(begin(r, &bn, err));
+    const double *mean = bn.mean, *variance = bn.variance;
+    if (is_training(r)) {
         bn.mean = bn.saved_mean = ox_real_scratch(r, bn.groups, err);
         bn.variance = bn.saved_variance = ox_real_scratch(r, bn.groups, err);
         if (!bn.mean || !bn.variance)
@@ -197,7 +278,8 @@ static enum ox_status run_batch_norm(struct ox_run *r, struct ox_error *err)
 
 #define BATCH_NORM(since)                                                                          \
     {                                                                                              \
-        "", "BatchNormalization", since, .infer = infer_batch_norm, .run = run_batch_norm          \
+        "", "BatchNormalization", since, .infer = infer_batch_norm, .run = run_batch_norm,         \
+                                         .fast = fast_batch_norm                                   \
     }
 
 const struct ox_op ox_ops_batch_norm[] = {BATCH_NORM(1),

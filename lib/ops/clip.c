@@ -14,13 +14,13 @@ struct clip {
 #define T_LOWEST T_MIN
 #define T_HIGHEST T_MAX
 #define STAMP "ops/clip_tmpl.h"
-#include "ops/stamp_integers.h"
+#include "common/stamp_integers.h"
 #undef T_LOWEST
 #undef T_HIGHEST
 #define T_LOWEST (sizeof(T) == sizeof(float) ? -(T)FLT_MAX : -(T)DBL_MAX)
 #define T_HIGHEST (sizeof(T) == sizeof(float) ? (T)FLT_MAX : (T)DBL_MAX)
 #define STAMP "ops/clip_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 
 /* The narrow types by way of float, with their own greatest number where a bound is missing. */
 static void clip_narrow(const struct ox_row *row, const struct clip *bounds, enum ox_dtype dtype,

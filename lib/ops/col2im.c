@@ -59,10 +59,10 @@ static void block_next(unsigned n, const int64_t *sizes, int64_t *at)
 }
 
 #define STAMP "ops/col2im_tmpl.h"
+#include "common/stamp_floats.h"
 #include "ops/rules.h"
-#include "ops/stamp_floats.h"
 #define STAMP "ops/col2im_tmpl.h"
-#include "ops/stamp_integers.h"
+#include "common/stamp_integers.h"
 
 #define T float _Complex
 #define N(x) OX_STAMP(x, _c64)

@@ -9,9 +9,9 @@
 #include "tensor/half.h"
 
 #define STAMP "ops/comparison_tmpl.h"
-#include "ops/stamp_integers.h"
+#include "common/stamp_integers.h"
 #define STAMP "ops/comparison_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 
 static void equal_strings(const struct ox_row *row, const void *arg)
 {

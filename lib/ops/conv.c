@@ -57,7 +57,7 @@ static bool adjacent(const ptrdiff_t *at, unsigned n)
 }
 
 #define STAMP "ops/conv_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 
 static void conv_task(void *arg, size_t i)
 {

@@ -21,7 +21,7 @@ struct transpose {
 };
 
 #define STAMP "ops/conv_transpose_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 
 static void transpose_task(void *arg, size_t i)
 {

@@ -1,23 +1,38 @@
 /* CumSum CumProd. */
 #include <inttypes.h>
+#include <string.h>
 
+#include "kernels/folds.h"
 #include "ops/broadcast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 
-enum { LANES = 512 };
+enum { LANES = 1024 };
 
 #define STAMP "ops/cumulative_tmpl.h"
-#include "ops/stamp_integers.h"
+#include "common/stamp_integers.h"
 #define STAMP "ops/cumulative_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 
 struct cumulative_kernels {
     void (*of[OX_N_DTYPES])(const void *from, size_t count, ptrdiff_t stride, size_t lanes,
                             bool exclusive, void *to);
 };
 
-static const struct cumulative_kernels cum_sum_kernels = {{OX_KERNELS_NUMBER(cum_sum)}};
+static void running_sums(const void *from, size_t count, ptrdiff_t stride, size_t lanes,
+                         bool exclusive, void *to)
+{
+    double acc[LANES];
+    if (lanes == 1) {
+        cum_sum_f32(from, count, stride, lanes, exclusive, to);
+        return;
+    }
+    memset(acc, 0, lanes * sizeof *acc);
+    ox_folds(ox_cpu())->running_sums(acc, from, lanes, count, stride, exclusive, to);
+}
+
+static const struct cumulative_kernels cum_sum_kernels = {
+    {[OX_FLOAT32] = running_sums, [OX_FLOAT64] = cum_sum_f64, OX_KERNELS_INTEGER(cum_sum)}};
 static const struct cumulative_kernels cum_prod_kernels = {{OX_KERNELS_NUMBER(cum_prod)}};
 
 struct cumulative_job {

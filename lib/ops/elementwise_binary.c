@@ -10,13 +10,13 @@
 #include "ops/whole.h"
 
 #define STAMP "ops/binary_arith_tmpl.h"
-#include "ops/stamp_integers.h"
+#include "common/stamp_integers.h"
 #define STAMP "ops/binary_arith_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 #define STAMP "ops/binary_more_tmpl.h"
-#include "ops/stamp_integers.h"
+#include "common/stamp_integers.h"
 #define STAMP "ops/binary_more_float_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 
 static const struct ox_kernels add_kernels = {{OX_KERNELS_NUMBER(add)}};
 static const struct ox_kernels sub_kernels = {{OX_KERNELS_NUMBER(sub)}};

@@ -22,9 +22,9 @@ static double tanh_of_f64(double x)
 }
 
 #define STAMP "ops/unary_float_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 #define STAMP "ops/unary_int_tmpl.h"
-#include "ops/stamp_integers.h"
+#include "common/stamp_integers.h"
 
 static const struct ox_kernels absolute_kernels = {{OX_KERNELS_NUMBER(absolute)}};
 static const struct ox_kernels negate_kernels = {

@@ -23,6 +23,9 @@ enum ox_status ox_fast_skip_norm(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_pow(struct ox_run *r, struct ox_error *err);
 /* Softmax and LogSoftmax, along one axis (13) or of all that follow (1). */
 enum ox_status ox_fast_softmax(struct ox_run *r, struct ox_error *err);
+/* The same of doubles: x, which is not empty, as [outer, count, inner] along the middle. */
+enum ox_status ox_fast_softmax_doubles(struct ox_run *r, size_t outer, size_t count, size_t inner,
+                                       bool log, struct ox_error *err);
 /* LogSoftmax along one axis into y of x's shape; x is float32 and not empty. */
 void ox_fast_log_softmax(struct ox_run *r, const struct ox_tensor *x, unsigned axis, float *y);
 /* LayerNormalization, RMSNormalization, SimplifiedLayerNormalization. */

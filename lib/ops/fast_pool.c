@@ -5,46 +5,30 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels/dense.h"
-#include "ops/fast.h"
+#include "ops/fast_pool.h"
 #include "ops/window.h"
 
-enum { TAPS = 64, LINE = 16 }; /* of a window along one axis; floats of a cache line */
+enum { LINE = 16 }; /* floats of a cache line */
 
-struct axis {
-    size_t in, out, kernel, stride, dilation, before, after;
-};
-
-struct pools {
-    const struct ox_compute *t;
-    struct axis z, y, x;
-    bool max;
-    const float *in,
-        *counts; /* counts: taps of a window along each axis, z, y, then x; NULL: max */
-    float *out, *work;
-    size_t row,
-        slot; /* floats of a row with its padding; of a task: that row, and that row dealt out */
-};
-
-static struct axis axis_of(const struct ox_window *w, unsigned d)
+static struct ox_pool_axis axis_of(const struct ox_window *w, unsigned d)
 {
-    return (struct axis){.in = (size_t)w->in[d],
-                         .out = (size_t)w->out[d],
-                         .kernel = (size_t)w->kernel[d],
-                         .stride = (size_t)w->stride[d],
-                         .dilation = (size_t)w->dilation[d],
-                         .before = (size_t)w->before[d],
-                         .after = (size_t)w->after[d]};
+    return (struct ox_pool_axis){.in = (size_t)w->in[d],
+                                 .out = (size_t)w->out[d],
+                                 .kernel = (size_t)w->kernel[d],
+                                 .stride = (size_t)w->stride[d],
+                                 .dilation = (size_t)w->dilation[d],
+                                 .before = (size_t)w->before[d],
+                                 .after = (size_t)w->after[d]};
 }
 
 /* Elements that the windows reach over, the padding before them too. */
-static size_t span(const struct axis *a)
+static size_t span(const struct ox_pool_axis *a)
 {
     return (a->out - 1) * a->stride + (a->kernel - 1) * a->dilation + 1;
 }
 
 /* Taps at output o that lie in the `length` elements from `from` on, padding before counted. */
-static size_t taps_in(const struct axis *a, size_t o, size_t from, size_t length)
+static size_t taps_in(const struct ox_pool_axis *a, size_t o, size_t from, size_t length)
 {
     size_t n = 0;
     for (size_t q = 0; q < a->kernel; q++) {
@@ -55,9 +39,9 @@ static size_t taps_in(const struct axis *a, size_t o, size_t from, size_t length
 }
 
 /* Windows in padding alone, and large ones, are left to the reference. */
-static bool fits(const struct axis *a)
+static bool fits(const struct ox_pool_axis *a)
 {
-    if (a->kernel > TAPS || a->in > SIZE_MAX / 64 || a->before > SIZE_MAX / 64)
+    if (a->kernel > OX_POOL_TAPS || a->in > SIZE_MAX / 64 || a->before > SIZE_MAX / 64)
         return false;
     for (size_t o = 0; o < a->out; o++)
         if (!taps_in(a, o, a->before, a->in))
@@ -65,7 +49,8 @@ static bool fits(const struct axis *a)
     return true;
 }
 
-static void reduce(const struct pools *p, size_t n, size_t rows, const float *const *in, float *out)
+void ox_pool_reduce(const struct ox_pools *p, size_t n, size_t rows, const float *const *in,
+                    float *out)
 {
     const struct ox_pool pool = {.channels = n, .n = rows, .in = in, .divisor = 1, .out = out};
     if (p->max)
@@ -97,10 +82,10 @@ static void deal(const float *row, size_t n, size_t stride, size_t pitch, float 
 }
 
 /* The rows that the windows of a line of outputs have taps in. */
-static size_t list_rows(const struct pools *p, const float *volume, size_t oz, size_t oy,
+static size_t list_rows(const struct ox_pools *p, const float *volume, size_t oz, size_t oy,
                         const float **list)
 {
-    const struct axis *z = &p->z, *y = &p->y;
+    const struct ox_pool_axis *z = &p->z, *y = &p->y;
     size_t n = 0;
     for (size_t d = 0; d < z->kernel; d++) {
         const size_t plane = oz * z->stride + d * z->dilation - z->before; /* wraps before it */
@@ -113,13 +98,13 @@ static size_t list_rows(const struct pools *p, const float *volume, size_t oz, s
     return n;
 }
 
-static void pool_line(const struct pools *p, const float *volume, size_t oz, size_t oy, float *row,
-                      float *out)
+static void pool_line(const struct ox_pools *p, const float *volume, size_t oz, size_t oy,
+                      float *row, float *out)
 {
-    const struct axis *x = &p->x;
-    const float *list[TAPS];
+    const struct ox_pool_axis *x = &p->x;
+    const float *list[OX_POOL_TAPS];
     const size_t pitch = (span(x) + x->stride - 1) / x->stride;
-    reduce(p, x->in, list_rows(p, volume, oz, oy, list), list, row + x->before);
+    ox_pool_reduce(p, x->in, list_rows(p, volume, oz, oy, list), list, row + x->before);
     const float *dealt = row;
     if (x->stride > 1) {
         deal(row, span(x), x->stride, pitch, row + p->row);
@@ -129,7 +114,7 @@ static void pool_line(const struct pools *p, const float *volume, size_t oz, siz
         const size_t at = q * x->dilation;
         list[q] = dealt + at % x->stride * pitch + at / x->stride;
     }
-    reduce(p, x->out, x->kernel, list, out);
+    ox_pool_reduce(p, x->out, x->kernel, list, out);
     if (p->max)
         return;
     const float *counts_y = p->counts + p->z.out, *columns = counts_y + p->y.out;
@@ -140,8 +125,8 @@ static void pool_line(const struct pools *p, const float *volume, size_t oz, siz
 
 static void pool_volume(void *arg, size_t i, size_t slot)
 {
-    const struct pools *p = arg;
-    const struct axis *x = &p->x;
+    const struct ox_pools *p = arg;
+    const struct ox_pool_axis *x = &p->x;
     float *row = p->work + slot * p->slot;
     const float pad = p->max ? NAN : 0; /* the largest passes over what is no number */
     for (size_t k = 0; k < p->row; k++)
@@ -153,13 +138,28 @@ static void pool_volume(void *arg, size_t i, size_t slot)
             pool_line(p, in, oz, oy, row, out);
 }
 
-static float *count_taps(struct ox_run *r, const struct pools *p, bool padded, struct ox_error *err)
+/* Units are blocks of narrow planes; slot's floats are its own. */
+struct narrow {
+    const struct ox_pools *p;
+    size_t planes, together;
+};
+
+static void pool_narrow(void *arg, size_t i, size_t slot)
 {
-    const struct axis *axes[3] = {&p->z, &p->y, &p->x};
+    const struct narrow *job = arg;
+    const size_t from = i * job->together, left = job->planes - from;
+    ox_pool_narrow(job->p, from, left < job->together ? left : job->together,
+                   job->p->work + slot * job->p->slot);
+}
+
+static float *count_taps(struct ox_run *r, const struct ox_pools *p, bool padded,
+                         struct ox_error *err)
+{
+    const struct ox_pool_axis *axes[3] = {&p->z, &p->y, &p->x};
     const size_t n = p->z.out + p->y.out + p->x.out;
     float *counts = ox_run_scratch(r, n, sizeof *counts, err), *to = counts;
     for (unsigned d = 0; counts && d < 3; d++) {
-        const struct axis *a = axes[d];
+        const struct ox_pool_axis *a = axes[d];
         for (size_t o = 0; o < a->out; o++)
             *to++ = (float)(padded ? taps_in(a, o, 0, a->before + a->in + a->after)
                                    : taps_in(a, o, a->before, a->in));
@@ -177,16 +177,20 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
         return OX_NO_MEMORY;
     if (ox_window_init(r, x, NULL, ox_run_int(r, "ceil_mode", 0) != 0, w, err) != OX_OK)
         return OX_UNSUPPORTED;
-    struct pools p = {.t = ox_compute(ox_cpu()), .max = max, .in = x->data};
-    const struct axis none = {.in = 1, .out = 1, .kernel = 1, .stride = 1};
+    struct ox_pools p = {.t = ox_compute(ox_cpu()), .max = max, .in = x->data};
+    const struct ox_pool_axis none = {.in = 1, .out = 1, .kernel = 1, .stride = 1};
     p.z = w->n > 2 ? axis_of(w, 0) : none;
     p.y = w->n > 1 ? axis_of(w, w->n - 2) : none;
     p.x = axis_of(w, w->n - 1);
-    if (!w->n_out || !fits(&p.z) || !fits(&p.y) || !fits(&p.x) || p.z.kernel * p.y.kernel > TAPS)
+    if (!w->n_out || !fits(&p.z) || !fits(&p.y) || !fits(&p.x) ||
+        p.z.kernel * p.y.kernel > OX_POOL_TAPS)
         return OX_UNSUPPORTED;
     const size_t reach = p.x.before + p.x.in;
     p.row = ((span(&p.x) > reach ? span(&p.x) : reach) + LINE - 1) / LINE * LINE;
     p.slot = p.x.stride > 1 ? 2 * p.row + p.x.stride * LINE : p.row;
+    const bool narrow = ox_pool_is_narrow(&p);
+    if (narrow)
+        p.slot = ox_pool_narrow_work(&p);
     if (!max && !(p.counts = count_taps(r, &p, ox_run_int(r, "count_include_pad", 0) != 0, err)))
         return OX_NO_MEMORY;
     p.work = ox_run_work(r, ox_slots(r->env) * p.slot, sizeof *p.work, err);
@@ -198,9 +202,14 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
     p.out = y->data;
     const size_t volumes = (size_t)(x->dims[0] * x->dims[1]);
-    ox_spread(r->env, volumes,
-              (double)(x->n + y->n) * (double)(p.x.kernel + p.y.kernel * p.z.kernel) * 4,
-              pool_volume, &p);
+    const double work = (double)(x->n + y->n) * (double)(p.x.kernel + p.y.kernel * p.z.kernel) * 4;
+    struct narrow blocks = {.p = &p, .planes = volumes};
+    if (narrow) {
+        blocks.together = ox_pool_narrow_planes(&p);
+        ox_spread(r->env, (volumes - 1) / blocks.together + 1, work, pool_narrow, &blocks);
+    } else {
+        ox_spread(r->env, volumes, work, pool_volume, &p);
+    }
     return ox_env_poll(r->env, err);
 }
 

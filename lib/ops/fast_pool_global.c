@@ -66,10 +66,7 @@ static enum ox_status run_planes(struct ox_run *r, struct planes *p,
 
 enum ox_status ox_fast_global_average(struct ox_run *r, struct ox_error *err)
 {
-    const struct ox_folds *folds = ox_folds(ox_cpu());
-    if (!folds)
-        return OX_UNSUPPORTED;
-    struct planes p = {.sum = &folds->sum};
+    struct planes p = {.sum = ox_folds(ox_cpu())->of[OX_FOLD_SUM][OX_FLOAT32]};
     return run_planes(r, &p, find_means, err);
 }
 

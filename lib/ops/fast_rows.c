@@ -137,11 +137,12 @@ void ox_fast_log_softmax(struct ox_run *r, const struct ox_tensor *x, unsigned a
 
 enum ox_status ox_fast_softmax(struct ox_run *r, struct ox_error *err)
 {
-    const struct ox_tensor *x = ox_fast_in(r, 0);
+    const struct ox_tensor *x = ox_run_in(r, 0);
     const bool coerced = r->opset < 13, log = is_named(r, "LogSoftmax");
     unsigned axis;
     int64_t given = ox_run_int(r, "axis", coerced ? 1 : -1);
-    if (!x || x->n == 0 || x->rank == 0 || given >= (int64_t)x->rank || given < -(int64_t)x->rank)
+    if ((x->dtype != OX_FLOAT32 && x->dtype != OX_FLOAT64) || x->n == 0 || x->rank == 0 ||
+        given >= (int64_t)x->rank || given < -(int64_t)x->rank)
         return OX_UNSUPPORTED;
     OX_TRY(ox_run_axis(r, given, x->rank, &axis, err));
     size_t outer, count, inner;
@@ -150,6 +151,8 @@ enum ox_status ox_fast_softmax(struct ox_run *r, struct ox_error *err)
         count *= inner;
         inner = 1;
     }
+    if (x->dtype == OX_FLOAT64)
+        return ox_fast_softmax_doubles(r, outer, count, inner, log, err);
     struct ox_tensor *y;
     OX_TRY(inner == 1 ? ox_run_out_reuse(r, 0, 0, OX_FLOAT32, x->rank, x->dims, &y, err)
                       : ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));

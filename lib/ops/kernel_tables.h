@@ -1,9 +1,8 @@
-/* Names of what the stamps make, and rows of struct ox_kernels for it. */
+/* Rows of struct ox_kernels for what the stamps make. */
 #ifndef OX_OPS_KERNEL_TABLES_H
 #define OX_OPS_KERNEL_TABLES_H
 
-#define OX_STAMP_JOINED(a, b) a##b
-#define OX_STAMP(a, b) OX_STAMP_JOINED(a, b)
+#include "common/stamp.h"
 
 #define OX_KERNELS_FLOAT(name) [OX_FLOAT32] = name##_f32, [OX_FLOAT64] = name##_f64
 #define OX_KERNELS_SIGNED(name)                                                                    \

@@ -4,7 +4,7 @@
 #include "ops/rules.h"
 
 #define STAMP "ops/logic_int_tmpl.h"
-#include "ops/stamp_integers.h"
+#include "common/stamp_integers.h"
 
 static void invert(const struct ox_row *row, const void *arg)
 {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/folds.h"
 #include "kernels/inline.h"
 #include "ops/fast.h"
 #include "ops/ml_common.h"
@@ -363,15 +364,36 @@ INLINE void normalize_columns(enum norm norm, size_t rows, size_t n, const float
 enum { LONG_ROW = 8 };
 
 /* Long rows by what a float holds; false: their sum is beyond that. */
-static bool normalize_long(enum norm norm, size_t n, const float *x, float *y)
+static bool normalize_long(size_t n, const float *x, float *y)
 {
     const struct ox_rows *t = ox_fast_rows();
-    float by = norm == NORM_L1 ? t->sum_of_abs(n, x) : (float)(1 / inverse_norm(NORM_MAX, x, n));
+    float by = t->sum_of_abs(n, x);
     if (isinf(by))
         return false;
     by = by == 0 ? 1 : by;
     t->binary[OX_BINARY_DIV][OX_ROW_RIGHT_ONE](n, x, &by, y);
     return true;
+}
+
+/* By the greatest elements of rows together. NaN is not one here, other than in the fold. */
+static void normalize_by_greatest(size_t rows, size_t n, const float *x, float *y)
+{
+    enum { TOGETHER = 64 };
+    const struct ox_fold *greatest = ox_folds(ox_cpu())->of[OX_FOLD_GREATEST][OX_FLOAT32];
+    const struct ox_rows *t = ox_fast_rows();
+    float by[TOGETHER];
+    for (size_t row = 0; row < rows; row++, x += n, y += n) {
+        const size_t which = row % TOGETHER, left = rows - row;
+        if (which == 0) {
+            greatest->start(by, left < TOGETHER ? left : TOGETHER);
+            greatest->rows(by, x, left < TOGETHER ? left : TOGETHER, n);
+        }
+        by[which] = by[which] == 0 ? 1 : by[which];
+        if (isnan(by[which]))
+            normalize_rows(NORM_MAX, 1, n, x, y);
+        else
+            t->binary[OX_BINARY_DIV][OX_ROW_RIGHT_ONE](n, x, by + which, y);
+    }
 }
 
 static void normalize_floats(void *arg, size_t from, size_t to)
@@ -386,10 +408,12 @@ static void normalize_floats(void *arg, size_t from, size_t to)
         normalize_columns(NORM_L1, to - from, n, x, y);
     } else if (n < LONG_ROW) {
         normalize_columns(NORM_MAX, to - from, n, x, y);
+    } else if (s->norm == NORM_MAX) {
+        normalize_by_greatest(to - from, n, x, y);
     } else {
         for (size_t row = from; row < to; row++, x += n, y += n)
-            if (!normalize_long(s->norm, n, x, y))
-                normalize_rows(s->norm, 1, n, x, y);
+            if (!normalize_long(n, x, y))
+                normalize_rows(NORM_L1, 1, n, x, y);
     }
 }
 

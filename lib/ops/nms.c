@@ -9,7 +9,7 @@
 #include "ops/real.h"
 
 #define STAMP "ops/nms_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 
 static void infer_nms(struct ox_infer *c)
 {

@@ -21,7 +21,7 @@ struct axis_job {
     struct ox_task_state state;
 };
 
-enum { STRETCH = 256 };
+enum { STRETCH = 256, TOGETHER = 64, SHORT = 8 };
 
 static void lrn_stretch(const struct axis_job *j, const double *in, double *out, size_t m)
 {
@@ -131,53 +131,110 @@ static enum ox_status run_lp_norm(struct ox_run *r, struct ox_error *err)
     return over_axis(r, &j, axis, err);
 }
 
-/* ---- LpNormalization of float32 along the last axis ---------------------------------------------------------------- */
+/* ---- LpNormalization of float32 ------------------------------------------------------------------------------------ */
 
-struct row_job {
+struct lp_job {
     const struct ox_fold *fold;
     const float *x;
     float *y;
-    size_t n;
+    size_t n, inner, stretches;
     bool squares;
 };
 
-/* Sums in double, quotients in float. */
+/* Sums in double, quotients in float: of norms that are 0 or beyond a float's range in double. */
+static float quotient(float x, double norm)
+{
+    return norm == 0 ? 0 : (float)((double)x / norm);
+}
+
+static bool in_range(float norm)
+{
+    return norm >= FLT_MIN && norm <= FLT_MAX;
+}
+
 static void norm_task(void *arg, size_t from, size_t to)
 {
-    const struct row_job *j = arg;
+    const struct lp_job *j = arg;
     const struct ox_rows *rows = ox_fast_rows();
-    for (size_t row = from; row < to; row++) {
-        const float *x = j->x + row * j->n;
-        float *y = j->y + row * j->n;
-        double sum = 0;
-        j->fold->run(&sum, x, j->n, NULL);
-        const double norm = j->squares ? sqrt(sum) : sum;
+    const float *x = j->x + from * j->n;
+    float *y = j->y + from * j->n;
+    double sum[TOGETHER];
+    for (size_t row = from; row < to; row++, x += j->n, y += j->n) {
+        const size_t which = (row - from) % TOGETHER, left = to - row;
+        if (which == 0) {
+            j->fold->start(sum, left < TOGETHER ? left : TOGETHER);
+            j->fold->rows(sum, x, left < TOGETHER ? left : TOGETHER, j->n);
+        }
+        const double norm = j->squares ? sqrt(sum[which]) : sum[which];
         const float by = (float)norm;
-        if (by >= FLT_MIN && by <= FLT_MAX)
-            rows->binary[OX_BINARY_DIV][OX_ROW_RIGHT_ONE](j->n, x, &by, y);
-        else
+        if (!in_range(by))
             for (size_t i = 0; i < j->n; i++)
-                y[i] = norm == 0 ? 0 : (float)((double)x[i] / norm);
+                y[i] = quotient(x[i], norm);
+        else if (j->n < SHORT)
+            for (size_t i = 0; i < j->n; i++)
+                y[i] = x[i] / by;
+        else
+            rows->binary[OX_BINARY_DIV][OX_ROW_RIGHT_ONE](j->n, x, &by, y);
+    }
+}
+
+/* m neighbours, whose elements lie `inner` apart. */
+static void norm_lanes(const struct lp_job *j, size_t m, const float *x, float *y)
+{
+    const struct ox_rows *rows = ox_fast_rows();
+    double norm[STRETCH];
+    float by[STRETCH];
+    bool plain = true;
+    j->fold->start(norm, m);
+    j->fold->lanes(norm, x, m, j->n, j->inner, NULL);
+    for (size_t k = 0; k < m; k++) {
+        norm[k] = j->squares ? sqrt(norm[k]) : norm[k];
+        by[k] = (float)norm[k];
+        plain &= in_range(by[k]);
+    }
+    for (size_t c = 0; c < j->n; c++, x += j->inner, y += j->inner) {
+        if (plain)
+            rows->binary[OX_BINARY_DIV][OX_ROW_BOTH](m, x, by, y);
+        else
+            for (size_t k = 0; k < m; k++)
+                y[k] = in_range(by[k]) ? x[k] / by[k] : quotient(x[k], norm[k]);
+    }
+}
+
+static void norm_lanes_task(void *arg, size_t from, size_t to)
+{
+    const struct lp_job *j = arg;
+    for (size_t i = from; i < to; i++) {
+        const size_t lane = i % j->stretches * STRETCH;
+        const size_t m = j->inner - lane < STRETCH ? j->inner - lane : STRETCH;
+        const size_t at = i / j->stretches * j->n * j->inner + lane;
+        norm_lanes(j, m, j->x + at, j->y + at);
     }
 }
 
 static enum ox_status fast_lp_norm(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_fast_in(r, 0);
-    const struct ox_folds *folds = ox_folds(ox_cpu());
-    const int64_t p = ox_run_int(r, "p", 2), axis = ox_run_int(r, "axis", -1);
-    if (!x || !x->n || !x->rank || !folds || (p != 1 && p != 2) ||
-        (axis != -1 && axis != (int64_t)x->rank - 1))
+    const int64_t p = ox_run_int(r, "p", 2), given = ox_run_int(r, "axis", -1);
+    if (!x || !x->n || !x->rank || (p != 1 && p != 2))
         return OX_UNSUPPORTED;
+    unsigned axis;
+    OX_TRY(ox_run_axis(r, given, x->rank, &axis, err));
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
-    struct row_job job = {.fold = p == 1 ? &folds->sum_of_abs : &folds->sum_of_squares,
-                          .x = x->data,
-                          .y = y->data,
-                          .n = (size_t)x->dims[x->rank - 1],
-                          .squares = p == 2};
-    ox_fast_spread(r->env, x->n / job.n, job.n >= 8192 ? 1 : 8192 / job.n, 0.4 * (double)job.n,
-                   norm_task, &job);
+    const enum ox_fold_kind kind = p == 1 ? OX_FOLD_SUM_OF_ABS : OX_FOLD_SUM_OF_SQUARES;
+    struct lp_job job = {.fold = ox_folds(ox_cpu())->of[kind][OX_FLOAT32],
+                         .x = x->data,
+                         .y = y->data,
+                         .n = (size_t)x->dims[axis],
+                         .inner = 1,
+                         .squares = p == 2};
+    for (unsigned d = axis + 1; d < x->rank; d++)
+        job.inner *= (size_t)x->dims[d];
+    job.stretches = (job.inner - 1) / STRETCH + 1;
+    const size_t n = job.n * (job.inner < STRETCH ? job.inner : STRETCH);
+    ox_fast_spread(r->env, x->n / job.n / job.inner * job.stretches, n >= 8192 ? 1 : 8192 / n,
+                   0.4 * (double)n, job.inner == 1 ? norm_task : norm_lanes_task, &job);
     return OX_OK;
 }
 

@@ -12,14 +12,13 @@
 
 enum { LANES = 512 };
 
+/* An operator: how elements are taken in, and what becomes of the accumulators. */
 struct reducer {
-    void (*start)(void *acc, size_t lanes);
-    void (*run)(void *acc, const void *in, size_t n, const void *shifts);
-    void (*lanes)(void *acc, const void *in, size_t lanes, const void *shifts);
-    void (*end)(const void *acc, void *out, size_t lanes, size_t n, const void *shifts);
-    const struct reducer *shift; /* run before: its accumulators are the shifts; NULL */
-    /* rows one after another, an accumulator each; NULL */
-    void (*rows)(void *acc, const void *in, size_t rows, size_t n);
+    enum ox_fold_kind fold;
+    const struct ox_fold *const
+        *shifted; /* instead, by type: the greatest elements are the shifts; NULL */
+    void (*end[OX_N_DTYPES])(const void *acc, void *out, size_t lanes, size_t n,
+                             const void *shifts);
 };
 
 union accumulators {
@@ -43,29 +42,33 @@ static double shifted_log(double sum, double shift)
 }
 
 #define STAMP "ops/reduce_tmpl.h"
-#include "ops/stamp_integers.h"
+#include "common/stamp_integers.h"
 #define STAMP "ops/reduce_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 
-#define REDUCERS(name)                                                                             \
-    [OX_FLOAT32] = &name##_f32, [OX_FLOAT64] = &name##_f64, [OX_INT32] = &name##_i32,              \
-    [OX_INT64] = &name##_i64, [OX_UINT32] = &name##_u32, [OX_UINT64] = &name##_u64
-#define NARROW_REDUCERS(name)                                                                      \
-    [OX_INT8] = &name##_i8, [OX_INT16] = &name##_i16, [OX_UINT8] = &name##_u8,                     \
-    [OX_UINT16] = &name##_u16, [OX_BOOL] = &name##_u8
+#define WIDE(name)                                                                                 \
+    [OX_FLOAT32] = name##_f32, [OX_FLOAT64] = name##_f64, [OX_INT32] = name##_i32,                 \
+    [OX_INT64] = name##_i64, [OX_UINT32] = name##_u32, [OX_UINT64] = name##_u64
+#define NARROW(name)                                                                               \
+    [OX_INT8] = name##_i8, [OX_INT16] = name##_i16, [OX_UINT8] = name##_u8,                        \
+    [OX_UINT16] = name##_u16, [OX_BOOL] = name##_u8
 
-static const struct reducer *const sum_reducers[OX_N_DTYPES] = {REDUCERS(sum)};
-static const struct reducer *const prod_reducers[OX_N_DTYPES] = {REDUCERS(prod)};
-static const struct reducer *const mean_reducers[OX_N_DTYPES] = {REDUCERS(mean)};
-static const struct reducer *const max_reducers[OX_N_DTYPES] = {REDUCERS(max),
-                                                                NARROW_REDUCERS(max)};
-static const struct reducer *const min_reducers[OX_N_DTYPES] = {REDUCERS(min),
-                                                                NARROW_REDUCERS(min)};
-static const struct reducer *const l1_reducers[OX_N_DTYPES] = {REDUCERS(l1)};
-static const struct reducer *const l2_reducers[OX_N_DTYPES] = {REDUCERS(l2)};
-static const struct reducer *const sum_square_reducers[OX_N_DTYPES] = {REDUCERS(sum_square)};
-static const struct reducer *const log_sum_reducers[OX_N_DTYPES] = {REDUCERS(log_sum)};
-static const struct reducer *const log_sum_exp_reducers[OX_N_DTYPES] = {REDUCERS(log_sum_exp)};
+static const struct ox_fold *const sums_of_exps[OX_N_DTYPES] = {WIDE(&sum_of_exps)};
+
+static const struct reducer sum = {OX_FOLD_SUM, NULL, {WIDE(sum_end)}},
+                            prod = {OX_FOLD_PRODUCT, NULL, {WIDE(sum_end)}},
+                            mean = {OX_FOLD_SUM_IN_DOUBLE, NULL, {WIDE(mean_end)}},
+                            max = {OX_FOLD_GREATEST,
+                                   NULL,
+                                   {WIDE(element_end), NARROW(element_end)}},
+                            min = {OX_FOLD_LEAST, NULL, {WIDE(element_end), NARROW(element_end)}},
+                            l1 = {OX_FOLD_SUM_OF_ABS, NULL, {WIDE(sum_end)}},
+                            l2 = {OX_FOLD_SQUARES_IN_DOUBLE, NULL, {WIDE(root_end)}},
+                            sum_square = {OX_FOLD_SUM_OF_SQUARES, NULL, {WIDE(sum_end)}},
+                            log_sum = {OX_FOLD_SUM_IN_DOUBLE, NULL, {WIDE(logarithm_end)}},
+                            log_sum_exp = {OX_FOLD_GREATEST_IN_DOUBLE,
+                                           sums_of_exps,
+                                           {WIDE(shifted_logarithm_end)}};
 
 /* ---- The loops ---------------------------------------------------------------------------------------------------- */
 
@@ -77,10 +80,13 @@ struct loops {
 };
 
 struct reduction {
-    const struct reducer *reducer;
+    const struct ox_fold *fold,
+        *shift; /* shift: run before, its accumulators are the shifts; NULL */
+    void (*end)(const void *acc, void *out, size_t lanes, size_t n, const void *shifts);
     struct loops kept, reduced;
-    size_t run, lanes; /* one of them is 1 */
-    size_t n_reduced;  /* elements that an output takes in */
+    size_t run, lanes;       /* one of them is 1 */
+    size_t rows, row_stride; /* of lanes, the innermost that are reduced */
+    size_t n_reduced;        /* elements that an output takes in */
     size_t groups_a_task;
     const char *in;
     char *out;
@@ -132,6 +138,13 @@ static void plan_loops(struct reduction *p, const struct ox_tensor *in, const bo
     reverse_loops(&p->kept);
     reverse_loops(&p->reduced);
     p->n_reduced = p->reduced.total * p->run;
+    p->rows = 1;
+    if (p->lanes > 1 && p->reduced.depth) {
+        const unsigned innermost = --p->reduced.depth;
+        p->rows = p->reduced.counts[innermost];
+        p->row_stride = p->reduced.strides[innermost];
+        p->reduced.total /= p->rows;
+    }
 }
 
 /* The offset of iteration i: outermost loop first. */
@@ -158,17 +171,18 @@ static size_t step_loops(const struct loops *loops, size_t *at, size_t offset)
 }
 
 /* Takes all reduced elements of `lanes` neighbouring outputs into acc. */
-static void take_in(const struct reduction *p, const struct reducer *reducer, size_t base,
+static void take_in(const struct reduction *p, const struct ox_fold *fold, size_t base,
                     size_t lanes, void *acc, const void *shifts)
 {
     size_t at[OX_BROADCAST_RANK], offset = base;
     memset(at, 0, p->reduced.depth * sizeof *at);
-    reducer->start(acc, lanes);
+    fold->start(acc, lanes);
     for (size_t i = 0; i < p->reduced.total; i++) {
+        const char *in = p->in + offset * p->bytes;
         if (p->lanes == 1)
-            reducer->run(acc, p->in + offset * p->bytes, p->run, shifts);
+            fold->run(acc, in, p->run, shifts);
         else
-            reducer->lanes(acc, p->in + offset * p->bytes, lanes, shifts);
+            fold->lanes(acc, in, lanes, p->rows, p->row_stride, shifts);
         offset = step_loops(&p->reduced, at, offset);
     }
 }
@@ -176,8 +190,8 @@ static void take_in(const struct reduction *p, const struct reducer *reducer, si
 /* Outputs that take in a row each, one after another. */
 static bool has_rows(const struct reduction *p)
 {
-    return p->reducer->rows && !p->reducer->shift && p->run > 1 && p->lanes == 1 &&
-           p->reduced.depth == 0 && p->kept.depth == 1 && p->kept.strides[0] == p->run;
+    return !p->shift && p->run > 1 && p->lanes == 1 && p->reduced.depth == 0 &&
+           p->kept.depth == 1 && p->kept.strides[0] == p->run;
 }
 
 static void reduce_rows(const struct reduction *p, size_t from, size_t to)
@@ -185,9 +199,9 @@ static void reduce_rows(const struct reduction *p, size_t from, size_t to)
     union accumulators sums;
     for (size_t n; from < to; from += n) {
         n = to - from < LANES ? to - from : LANES;
-        p->reducer->start(&sums, n);
-        p->reducer->rows(&sums, p->in + from * p->run * p->bytes, n, p->run);
-        p->reducer->end(&sums, p->out + from * p->bytes, n, p->n_reduced, NULL);
+        p->fold->start(&sums, n);
+        p->fold->rows(&sums, p->in + from * p->run * p->bytes, n, p->run);
+        p->end(&sums, p->out + from * p->bytes, n, p->n_reduced, NULL);
     }
 }
 
@@ -210,24 +224,22 @@ static void reduce_task(void *arg, size_t from, size_t to)
         const size_t group = unit / blocks, lane = unit % blocks * LANES;
         const size_t lanes = p->lanes - lane < LANES ? p->lanes - lane : LANES;
         const size_t base = loop_offset(&p->kept, group) + lane;
-        if (p->reducer->shift)
-            take_in(p, p->reducer->shift, base, lanes, &shifts, NULL);
-        take_in(p, p->reducer, base, lanes, &sums, &shifts);
-        p->reducer->end(&sums, p->out + (group * p->lanes + lane) * p->bytes, lanes, p->n_reduced,
-                        &shifts);
+        if (p->shift)
+            take_in(p, p->shift, base, lanes, &shifts, NULL);
+        take_in(p, p->fold, base, lanes, &sums, &shifts);
+        p->end(&sums, p->out + (group * p->lanes + lane) * p->bytes, lanes, p->n_reduced, &shifts);
     }
 }
 
 /* Nothing to reduce: every output is what the reduction starts with. */
-static void reduce_nothing(const struct reducer *reducer, struct ox_tensor *out, bool is_min)
+static void reduce_nothing(const struct reduction *p, struct ox_tensor *out, bool is_min)
 {
     union accumulators sums, shifts;
-    size_t bytes = ox_dtype_size(out->dtype);
-    if (reducer->shift)
-        reducer->shift->start(&shifts, 1);
+    if (p->shift)
+        p->shift->start(&shifts, 1);
     for (size_t i = 0; i < out->n; i++) {
-        reducer->start(&sums, 1);
-        reducer->end(&sums, (char *)out->data + i * bytes, 1, 0, &shifts);
+        p->fold->start(&sums, 1);
+        p->end(&sums, (char *)out->data + i * p->bytes, 1, 0, &shifts);
         if (out->dtype == OX_BOOL)
             ((uint8_t *)out->data)[i] = is_min;
     }
@@ -281,16 +293,16 @@ static float log_sum_exp_row(const float *x, size_t n)
     const struct ox_rows *t = ox_fast_rows();
     const float greatest = t->max(n, x);
     float v[STRETCH];
-    double sum = 0;
+    double total = 0;
     if (!isfinite(greatest))
         return greatest;
     for (size_t at = 0, some; at < n; at += some) {
         some = n - at < STRETCH ? n - at : STRETCH;
         t->binary[OX_BINARY_SUB][OX_ROW_RIGHT_ONE](some, x + at, &greatest, v);
         t->unary[OX_UNARY_EXP](some, v, v, 0, 0);
-        sum += (double)t->sum(some, v);
+        total += (double)t->sum(some, v);
     }
-    return (float)((double)greatest + log(sum));
+    return (float)((double)greatest + log(total));
 }
 
 static void log_sum_exp_task(void *arg, size_t from, size_t to)
@@ -304,75 +316,56 @@ static void log_sum_exp_task(void *arg, size_t from, size_t to)
 }
 
 /* The same of neighbouring outputs, whose greatest elements are the shifts. */
-static void log_sum_exp_abreast(void *acc, const void *in, size_t lanes, const void *shifts)
+static void log_sum_exp_abreast(void *acc, const void *in, size_t lanes, size_t rows, size_t stride,
+                                const void *shifts)
 {
     const float *x = in;
     const double *shift = shifts;
-    double *sum = acc;
+    double *total = acc;
     float v[LANES];
-    for (size_t i = 0; i < lanes; i++) {
-        const float s = (float)shift[i];
-        v[i] = x[i] == s ? 0 : x[i] - s; /* both may be infinite */
+    for (size_t row = 0; row < rows; row++, x += stride) {
+        for (size_t i = 0; i < lanes; i++) {
+            const float s = (float)shift[i];
+            v[i] = x[i] == s ? 0 : x[i] - s; /* both may be infinite */
+        }
+        ox_fast_rows()->unary[OX_UNARY_EXP](lanes, v, v, 0, 0);
+        for (size_t i = 0; i < lanes; i++)
+            total[i] += (double)v[i];
     }
-    ox_fast_rows()->unary[OX_UNARY_EXP](lanes, v, v, 0, 0);
-    for (size_t i = 0; i < lanes; i++)
-        sum[i] += (double)v[i];
 }
 
 static void log_sum_exp_finish(const void *acc, void *out, size_t lanes, size_t n,
                                const void *shifts)
 {
-    const double *sum = acc, *shift = shifts;
+    const double *total = acc, *shift = shifts;
     float v[LANES], *y = out;
     (void)n;
     for (size_t i = 0; i < lanes; i++)
-        v[i] = (float)sum[i];
+        v[i] = (float)total[i];
     ox_fast_rows()->unary[OX_UNARY_LOG](lanes, v, v, 0, 0);
     for (size_t i = 0; i < lanes; i++)
         y[i] = (float)(isinf(shift[i]) ? shift[i] : (double)v[i] + shift[i]);
 }
 
-/* The reducer by the processor's own kernels, where it has such: *own then holds it. They give the same bits. */
-static const struct reducer *quickest(const struct reducer *reducer, struct reducer *own)
+/* By exponentials abreast, where they serve. */
+static void reduce_quickly(struct reduction *p, struct ox_fold *own,
+                           void (**task)(void *arg, size_t from, size_t to))
 {
-    const struct ox_folds *folds = ox_folds(ox_cpu());
-    const struct ox_fold *fold = NULL;
-    if (!folds)
-        return reducer;
-    if (reducer == &sum_f32 || reducer == &mean_f32)
-        fold = &folds->sum;
-    else if (reducer == &l1_f32)
-        fold = &folds->sum_of_abs;
-    else if (reducer == &sum_square_f32)
-        fold = &folds->sum_of_squares;
-    else if (reducer == &max_f32)
-        fold = &folds->greatest;
-    else if (reducer == &min_f32)
-        fold = &folds->least;
-    if (!fold)
-        return reducer;
-    *own = *reducer;
-    own->run = fold->run;
-    own->lanes = fold->lanes;
-    own->rows = fold->rows;
-    return own;
+    if (p->lanes > 1) {
+        *own = *p->fold;
+        own->lanes = log_sum_exp_abreast;
+        p->fold = own;
+        p->end = log_sum_exp_finish;
+    } else if (p->run == p->n_reduced && p->reduced.depth == 0) {
+        *task = log_sum_exp_task;
+    }
 }
 
-static enum ox_status reduce_by(struct ox_run *r, const struct reducer *const *reducers,
-                                bool by_input, bool quick, struct ox_error *err)
+static enum ox_status made_output(struct ox_run *r, const struct ox_tensor *in, const bool *reduces,
+                                  struct ox_tensor **out, struct ox_error *err)
 {
-    const struct ox_tensor *in = ox_run_in(r, 0);
-    bool reduces[OX_BROADCAST_RANK];
     int64_t dims[OX_BROADCAST_RANK];
-    struct reduction p = {
-        .reducer = reducers[in->dtype], .in = in->data, .bytes = ox_dtype_size(in->dtype)};
-    if (!p.reducer)
-        return ox_run_fail(r, err, OX_UNSUPPORTED, "no kernel for %s", ox_dtype_name(in->dtype));
-    if (in->rank > OX_BROADCAST_RANK)
-        return ox_run_fail(r, err, OX_LIMIT, "the input has rank %u, more than %d", in->rank,
-                           OX_BROADCAST_RANK);
-    OX_TRY(reduced_axes(r, in, by_input, reduces, err));
-    bool keep = ox_run_int(r, "keepdims", 1) == 1;
+    const bool keep = ox_run_int(r, "keepdims", 1) == 1;
     unsigned rank = 0;
     for (unsigned i = 0; i < in->rank; i++) {
         if (!reduces[i])
@@ -380,148 +373,163 @@ static enum ox_status reduce_by(struct ox_run *r, const struct reducer *const *r
         else if (keep)
             dims[rank++] = 1;
     }
+    return ox_run_out(r, 0, in->dtype, rank, dims, out, err);
+}
+
+static enum ox_status reduce_by(struct ox_run *r, const struct reducer *reducer, bool by_input,
+                                bool quick, struct ox_error *err)
+{
+    const struct ox_tensor *in = ox_run_in(r, 0);
+    bool reduces[OX_BROADCAST_RANK];
+    struct reduction p = {
+        .end = reducer->end[in->dtype], .in = in->data, .bytes = ox_dtype_size(in->dtype)};
+    if (!p.end)
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "no kernel for %s", ox_dtype_name(in->dtype));
+    if (in->rank > OX_BROADCAST_RANK)
+        return ox_run_fail(r, err, OX_LIMIT, "the input has rank %u, more than %d", in->rank,
+                           OX_BROADCAST_RANK);
+    OX_TRY(reduced_axes(r, in, by_input, reduces, err));
     struct ox_tensor *out;
-    OX_TRY(ox_run_out(r, 0, in->dtype, rank, dims, &out, err));
+    OX_TRY(made_output(r, in, reduces, &out, err));
     if (out->n == 0)
         return OX_OK;
+    p.fold = ox_folds(ox_cpu())->of[reducer->fold][in->dtype];
+    if (reducer->shifted) {
+        p.shift = p.fold;
+        p.fold = reducer->shifted[in->dtype];
+    }
     if (in->n == 0) {
-        reduce_nothing(p.reducer, out, reducers == min_reducers);
+        reduce_nothing(&p, out, reducer == &min);
         return OX_OK;
     }
-    struct reducer own;
-    p.reducer = quickest(p.reducer, &own);
     plan_loops(&p, in, reduces);
     p.out = out->data;
-    size_t work = p.n_reduced * (p.lanes < LANES ? p.lanes : LANES);
-    const bool by_exps = quick && p.reducer == &log_sum_exp_f32;
-    if (by_exps && p.lanes > 1) {
-        own = *p.reducer;
-        own.lanes = log_sum_exp_abreast;
-        own.end = log_sum_exp_finish;
-        p.reducer = &own;
-    }
-    const bool quick_rows = by_exps && p.lanes == 1 && p.run == p.n_reduced && p.reduced.depth == 0;
+    struct ox_fold own;
+    void (*task)(void *arg, size_t from, size_t to) = reduce_task;
+    if (quick && in->dtype == OX_FLOAT32)
+        reduce_quickly(&p, &own, &task);
+    const size_t work = p.n_reduced * (p.lanes < LANES ? p.lanes : LANES);
     ox_ranges_run(r->env, p.kept.total * lane_blocks(&p), work >= OX_GRAIN ? 1 : OX_GRAIN / work,
-                  quick_rows ? log_sum_exp_task : reduce_task, &p);
+                  task, &p);
     return OX_OK;
 }
 
-static enum ox_status reduce(struct ox_run *r, const struct reducer *const *reducers, bool by_input,
+static enum ox_status reduce(struct ox_run *r, const struct reducer *reducer, bool by_input,
                              struct ox_error *err)
 {
-    return reduce_by(r, reducers, by_input, false, err);
+    return reduce_by(r, reducer, by_input, false, err);
 }
 
 /* ---- Operators ---------------------------------------------------------------------------------------------------- */
 
 static enum ox_status run_l1_attribute(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, l1_reducers, false, err);
+    return reduce(r, &l1, false, err);
 }
 
 static enum ox_status run_l1(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, l1_reducers, true, err);
+    return reduce(r, &l1, true, err);
 }
 
 static enum ox_status run_l2_attribute(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, l2_reducers, false, err);
+    return reduce(r, &l2, false, err);
 }
 
 static enum ox_status run_l2(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, l2_reducers, true, err);
+    return reduce(r, &l2, true, err);
 }
 
 static enum ox_status run_log_sum_attribute(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, log_sum_reducers, false, err);
+    return reduce(r, &log_sum, false, err);
 }
 
 static enum ox_status run_log_sum(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, log_sum_reducers, true, err);
+    return reduce(r, &log_sum, true, err);
 }
 
 static enum ox_status run_log_sum_exp_attribute(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, log_sum_exp_reducers, false, err);
+    return reduce(r, &log_sum_exp, false, err);
 }
 
 static enum ox_status fast_log_sum_exp_attribute(struct ox_run *r, struct ox_error *err)
 {
-    return reduce_by(r, log_sum_exp_reducers, false, true, err);
+    return reduce_by(r, &log_sum_exp, false, true, err);
 }
 
 static enum ox_status fast_log_sum_exp(struct ox_run *r, struct ox_error *err)
 {
-    return reduce_by(r, log_sum_exp_reducers, true, true, err);
+    return reduce_by(r, &log_sum_exp, true, true, err);
 }
 
 static enum ox_status run_log_sum_exp(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, log_sum_exp_reducers, true, err);
+    return reduce(r, &log_sum_exp, true, err);
 }
 
 static enum ox_status run_max_attribute(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, max_reducers, false, err);
+    return reduce(r, &max, false, err);
 }
 
 static enum ox_status run_max(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, max_reducers, true, err);
+    return reduce(r, &max, true, err);
 }
 
 static enum ox_status run_mean_attribute(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, mean_reducers, false, err);
+    return reduce(r, &mean, false, err);
 }
 
 static enum ox_status run_mean(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, mean_reducers, true, err);
+    return reduce(r, &mean, true, err);
 }
 
 static enum ox_status run_min_attribute(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, min_reducers, false, err);
+    return reduce(r, &min, false, err);
 }
 
 static enum ox_status run_min(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, min_reducers, true, err);
+    return reduce(r, &min, true, err);
 }
 
 static enum ox_status run_prod_attribute(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, prod_reducers, false, err);
+    return reduce(r, &prod, false, err);
 }
 
 static enum ox_status run_prod(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, prod_reducers, true, err);
+    return reduce(r, &prod, true, err);
 }
 
 static enum ox_status run_sum_attribute(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, sum_reducers, false, err);
+    return reduce(r, &sum, false, err);
 }
 
 static enum ox_status run_sum(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, sum_reducers, true, err);
+    return reduce(r, &sum, true, err);
 }
 
 static enum ox_status run_sum_square_attribute(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, sum_square_reducers, false, err);
+    return reduce(r, &sum_square, false, err);
 }
 
 static enum ox_status run_sum_square(struct ox_run *r, struct ox_error *err)
 {
-    return reduce(r, sum_square_reducers, true, err);
+    return reduce(r, &sum_square, true, err);
 }
 
 /* How many axes the second input lists, where they themselves are not known; -1: not known. */

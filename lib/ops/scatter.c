@@ -7,9 +7,9 @@
 #include "ops/rules.h"
 
 #define STAMP "ops/scatter_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 #define STAMP "ops/scatter_tmpl.h"
-#include "ops/stamp_integers.h"
+#include "common/stamp_integers.h"
 
 enum reduction { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN, N_REDUCTIONS };
 

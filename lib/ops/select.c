@@ -4,14 +4,17 @@
 
 #include "kernels/dense.h"
 #include "kernels/folds.h"
+#include "ops/broadcast.h"
 #include "ops/carry.h"
 #include "ops/kernel_tables.h"
 #include "ops/keys.h"
 
+enum { FEW = 24 }; /* so many that they are quicker inserted than sorted */
+
 #define STAMP "ops/select_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 #define STAMP "ops/select_tmpl.h"
-#include "ops/stamp_integers.h"
+#include "common/stamp_integers.h"
 
 /* ---- NonZero --------------------------------------------------------------------------------------------------------- */
 
@@ -103,6 +106,11 @@ static enum ox_status run_nonzero(struct ox_run *r, struct ox_error *err)
 
 /* ---- TopK ------------------------------------------------------------------------------------------------------------ */
 
+static const struct ox_fold *best_of(enum ox_dtype type, bool largest)
+{
+    return ox_folds(ox_cpu())->of[largest ? OX_FOLD_GREATEST : OX_FOLD_LEAST][type];
+}
+
 static void infer_topk_values(struct ox_infer *c, int64_t k)
 {
     const struct ox_expr *values[OX_CARRY_VALUES], *places[OX_CARRY_VALUES];
@@ -111,11 +119,13 @@ static void infer_topk_values(struct ox_infer *c, int64_t k)
     struct ox_carry_value value;
     size_t n;
 
+    const bool largest = ox_infer_int_attr(c, "largest", 1) != 0;
+
     if (!ox_carry_value(c, 0, &value) || value.rank != 1 || !ox_infer_ints(c, 0, &n, &numbers) ||
         k < 0 || k > (int64_t)n)
         return;
     if (k > 0)
-        topk_row_i64(numbers, n, (size_t)k, ox_infer_int_attr(c, "largest", 1) != 0, heap);
+        topk_row_i64(numbers, n, (size_t)k, largest, best_of(OX_INT64, largest), heap);
     for (int64_t i = 0; i < k; i++) {
         values[i] = value.values[heap[i]];
         places[i] = ox_infer_num(c, heap[i]);
@@ -165,12 +175,11 @@ struct topk {
     bool largest;
     const struct ox_tensor *in;
     struct ox_tensor *values, *places;
-    void (*row)(const void *row, size_t n, size_t k, bool largest, int64_t *heap);
+    void (*row)(const void *row, size_t n, size_t k, bool largest, const struct ox_fold *best,
+                int64_t *order);
     char *work; /* of each slot: a row that does not lie in one piece, then a heap or keys */
     size_t copy, slot;
 };
-
-enum { FEW = 24 }; /* so many that they are quicker inserted than sorted */
 
 /* Keys whose order is that of topk_before(). */
 static uint64_t topk_key(float value, size_t i, bool largest)
@@ -179,35 +188,8 @@ static uint64_t topk_key(float value, size_t i, bool largest)
     return (uint64_t)(largest ? ~order : order) << 32 | i;
 }
 
-/* Puts a key where it belongs in n sorted ones, the last of which gives way to it. */
-static void topk_insert(uint64_t *keys, size_t n, uint64_t key)
-{
-    size_t at = n - 1;
-    for (; at > 0 && keys[at - 1] > key; at--)
-        keys[at] = keys[at - 1];
-    keys[at] = key;
-}
-
-/* Keys of the first k of a row, in order: a sorted list. */
-static const uint64_t *topk_few(const float *row, const struct topk *t, uint64_t *keys)
-{
-    for (size_t i = 0; i < t->k; i++)
-        keys[i] = UINT64_MAX; /* after all others, which have an index */
-    const uint64_t *last = &keys[t->k - 1];
-    for (size_t i = 0, looked = t->k; i < t->n; i++) {
-        while (i >= looked && t->n - i > 16 &&
-               !topk_any_f32(row + i, row[(uint32_t)*last], t->largest))
-            i += 16;
-        looked = i < looked ? looked : i + 16;
-        const uint64_t key = topk_key(row[i], i, t->largest);
-        if (key < *last)
-            topk_insert(keys, t->k, key);
-    }
-    return keys;
-}
-
-/* The same where k is not small. Those that may be among them gather behind the best k of all before; when there is
- * no room for more, the best k of both are kept. `keys` has room for topk_room() twice. */
+/* Keys of the first k of a row, in order, where k is not small. Those that may be among them gather behind the best k of all before;
+ * when there is no room for more, the best k of both are kept. `keys` has room for topk_room() twice. */
 static size_t topk_room(const struct topk *t)
 {
     return t->k < t->n - t->k ? 2 * t->k : t->n;
@@ -216,21 +198,22 @@ static size_t topk_room(const struct topk *t)
 static const uint64_t *topk_keys(const float *row, const struct topk *t, uint64_t *keys)
 {
     const size_t room = topk_room(t);
+    const struct ox_fold *best = best_of(OX_FLOAT32, t->largest);
     uint64_t *work = keys + room;
     size_t n = 0;
     for (; n < room; n++)
         keys[n] = topk_key(row[n], n, t->largest);
-    for (size_t i = n, looked = n;;) {
+    for (size_t i = n, looked = 0;;) {
         uint64_t *sorted = ox_keys_sort(keys, n, work);
         work = sorted == keys ? work : keys;
         keys = sorted;
         n = t->k;
         const uint64_t last = keys[n - 1];
         const float value = row[(uint32_t)last];
-        for (; i < t->n && n < room; i++) {
-            while (i >= looked && t->n - i > 16 && !topk_any_f32(row + i, value, t->largest))
-                i += 16;
-            looked = i < looked ? looked : i + 16;
+        for (; n < room; i++) {
+            i = topk_next_f32(row, i, t->n, value, t->largest, best, &looked);
+            if (i == t->n)
+                break;
             keys[n] = topk_key(row[i], i, t->largest);
             n += keys[n] < last;
         }
@@ -239,26 +222,54 @@ static const uint64_t *topk_keys(const float *row, const struct topk *t, uint64_
     }
 }
 
-/* The first alone; false: not found so. */
-static bool topk_one(const float *row, const struct topk *t, int64_t *place)
+enum { TOGETHER = 64 };
+
+static bool is_nan(enum ox_dtype type, const void *value)
 {
-    const struct ox_folds *folds = t->k == 1 ? ox_folds(ox_cpu()) : NULL;
-    float best = row[0];
-    if (!folds)
+    float single;
+    double twofold;
+    memcpy(&single, value, sizeof single);
+    if (type == OX_FLOAT32)
+        return single != single;
+    if (type != OX_FLOAT64)
         return false;
-    (t->largest ? &folds->greatest : &folds->least)->run(&best, row, t->n, NULL);
-    if (best != best) /* there the last in order of smallest */
-        return false;
-    size_t i = 0;
-    while (row[i] != best)
-        i++;
-    *place = (int64_t)i;
-    return true;
+    memcpy(&twofold, value, sizeof twofold);
+    return twofold != twofold;
+}
+
+/* The first alone, of n <= TOGETHER rows one after another. */
+static void topk_first(const struct topk *t, const char *rows, size_t n, int64_t *order)
+{
+    const enum ox_dtype type = t->in->dtype;
+    const size_t size = ox_dtype_size(type);
+    const struct ox_fold *fold = best_of(type, t->largest);
+    uint64_t best[TOGETHER + 1];
+    fold->start(best, n);
+    fold->rows(best, rows, n, t->n);
+    ox_folds(ox_cpu())->places[type](rows, n, t->n, best, false, order);
+    for (size_t i = 0; i < n && !t->largest; i++)
+        if (is_nan(type, (const char *)best + i * size)) /* there the last in order */
+            t->row(rows + i * t->n * size, t->n, 1, false, fold, order + i);
+}
+
+static void topk_first_task(void *arg, size_t from, size_t to)
+{
+    const struct topk *t = arg;
+    const size_t size = ox_dtype_size(t->in->dtype);
+    for (size_t row = from, n; row < to; row += n) {
+        const char *rows = (const char *)t->in->data + row * t->n * size;
+        int64_t *order = (int64_t *)t->places->data + row;
+        n = to - row < TOGETHER ? to - row : TOGETHER;
+        topk_first(t, rows, n, order);
+        for (size_t i = 0; i < n; i++)
+            memcpy((char *)t->values->data + (row + i) * size,
+                   rows + (i * t->n + (size_t)order[i]) * size, size);
+    }
 }
 
 static bool topk_by_keys(const struct topk *t)
 {
-    return t->in->dtype == OX_FLOAT32 && t->n <= UINT32_MAX;
+    return t->in->dtype == OX_FLOAT32 && t->k > FEW && t->n <= UINT32_MAX;
 }
 
 static void topk_task(void *arg, size_t which, size_t slot)
@@ -277,14 +288,13 @@ static void topk_task(void *arg, size_t which, size_t slot)
         row = copy;
     }
     if (topk_by_keys(t)) {
-        const float *x = (const float *)(const void *)row;
-        if (!topk_one(x, t, order)) {
-            const uint64_t *keys = (t->k <= FEW ? topk_few : topk_keys)(x, t, (uint64_t *)order);
-            for (size_t j = 0; j < t->k; j++)
-                order[j] = (uint32_t)keys[j];
-        }
+        const uint64_t *keys = topk_keys((const float *)(const void *)row, t, (uint64_t *)order);
+        for (size_t j = 0; j < t->k; j++)
+            order[j] = (uint32_t)keys[j];
+    } else if (t->k == 1) {
+        topk_first(t, row, 1, order);
     } else {
-        t->row(row, t->n, t->k, t->largest, order);
+        t->row(row, t->n, t->k, t->largest, best_of(t->in->dtype, t->largest), order);
     }
     for (size_t j = 0; j < t->k; j++) {
         places[j * t->inner] = order[j];
@@ -295,11 +305,16 @@ static void topk_task(void *arg, size_t which, size_t slot)
 static enum ox_status topk_rows(struct ox_run *r, struct topk *t, struct ox_error *err)
 {
     static void (*const kernels[OX_N_DTYPES])(const void *, size_t, size_t, bool,
+                                              const struct ox_fold *,
                                               int64_t *) = {OX_KERNELS_NUMBER(topk_row)};
     const double flops_an_element = 100; /* in which ox_spread() counts */
     t->row = kernels[t->in->dtype];
     if (!t->row)
         return ox_run_fail(r, err, OX_UNSUPPORTED, "element type %s", ox_dtype_name(t->in->dtype));
+    if (t->k == 1 && t->inner == 1) {
+        ox_ranges_run(r->env, t->outer, t->n >= OX_GRAIN ? 1 : OX_GRAIN / t->n, topk_first_task, t);
+        return ox_env_poll(r->env, err);
+    }
     const size_t line = 64, list = topk_by_keys(t) ? 2 * topk_room(t) : t->k;
     t->copy = t->inner > 1 ? (t->n * ox_dtype_size(t->in->dtype) + line - 1) / line * line : 0;
     t->slot = t->copy + (list * sizeof(int64_t) + line - 1) / line * line;
@@ -342,44 +357,44 @@ static enum ox_status run_topk(struct ox_run *r, struct ox_error *err)
 
 /* ---- Unique ---------------------------------------------------------------------------------------------------------- */
 
-static int compare_c64(const void *data, size_t a, size_t b)
+/* Complex numbers by their real, then their imaginary parts. */
+static int compare_c64(const void *data, size_t a, size_t b, size_t n)
 {
-    int real = compare_f32(data, 2 * a, 2 * b);
-
-    return real ? real : compare_f32(data, 2 * a + 1, 2 * b + 1);
+    return compare_f32(data, 2 * a, 2 * b, 2 * n);
 }
 
-static int compare_c128(const void *data, size_t a, size_t b)
+static int compare_c128(const void *data, size_t a, size_t b, size_t n)
 {
-    int real = compare_f64(data, 2 * a, 2 * b);
-
-    return real ? real : compare_f64(data, 2 * a + 1, 2 * b + 1);
+    return compare_f64(data, 2 * a, 2 * b, 2 * n);
 }
 
-static int compare_string(const void *data, size_t a, size_t b)
+static int compare_string(const void *data, size_t a, size_t b, size_t n)
 {
-    const struct ox_str *strings = data, *x = &strings[a], *y = &strings[b];
-    size_t n = x->n < y->n ? x->n : y->n;
-    int order = n > 0 ? memcmp(x->p, y->p, n) : 0;
+    const struct ox_str *strings = data;
+    int order = 0;
 
-    return order ? order : x->n < y->n ? -1 : x->n > y->n;
+    for (size_t i = 0; i < n && order == 0; i++) {
+        const struct ox_str *x = &strings[a + i], *y = &strings[b + i];
+        const size_t both = x->n < y->n ? x->n : y->n;
+
+        order = both > 0 ? memcmp(x->p, y->p, both) : 0;
+        order = order ? order : x->n < y->n ? -1 : x->n > y->n;
+    }
+    return order;
 }
 
 /* Items of `block` elements each, compared element by element. */
 struct items {
     const void *data;
     size_t n, block;
-    int (*compare)(const void *data, size_t a, size_t b);
+    int (*compare)(const void *data, size_t a, size_t b, size_t n);
 };
 
 static int compare_items(const struct items *items, int64_t a, int64_t b)
 {
-    int order = 0;
+    const size_t block = items->block;
 
-    for (size_t k = 0; k < items->block && order == 0; k++)
-        order =
-            items->compare(items->data, (size_t)a * items->block + k, (size_t)b * items->block + k);
-    return order;
+    return items->compare(items->data, (size_t)a * block, (size_t)b * block, block);
 }
 
 /* Stable: bottom-up merging between two lists. Returns the one that holds the result. */
@@ -564,7 +579,7 @@ static enum ox_status unique_out(struct ox_run *r, const struct ox_tensor *in,
 
 static enum ox_status run_unique(struct ox_run *r, struct ox_error *err)
 {
-    static int (*const compare[OX_N_DTYPES])(const void *, size_t, size_t) = {
+    static int (*const compare[OX_N_DTYPES])(const void *, size_t, size_t, size_t) = {
         OX_KERNELS_NUMBER(compare), [OX_BOOL] = compare_u8, [OX_COMPLEX64] = compare_c64,
         [OX_COMPLEX128] = compare_c128, [OX_STRING] = compare_string};
     const struct ox_tensor *in = ox_run_in(r, 0);

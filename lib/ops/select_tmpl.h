@@ -3,15 +3,25 @@
 #ifdef T_FLOAT
 /* NaN is greater than all others and equal to itself. */
 #define SELECT_LESS(a, b) ((a) < (b) || ((b) != (b) && (a) == (a)))
+#define SELECT_NAN(a) ((a) != (a))
 #else
 #define SELECT_LESS(a, b) ((a) < (b))
+#define SELECT_NAN(a) false
 #endif
+#define SELECT_FIRST(a, b) (largest ? SELECT_LESS(b, a) : SELECT_LESS(a, b))
 
-static int N(compare)(const void *data, size_t a, size_t b)
+/* n elements from a and from b on, the first that differ deciding. */
+static int N(compare)(const void *data, size_t a, size_t b, size_t n)
 {
-    const T *values = data;
+    const T *x = (const T *)data + a, *y = (const T *)data + b;
 
-    return SELECT_LESS(values[a], values[b]) ? -1 : SELECT_LESS(values[b], values[a]) ? 1 : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (SELECT_LESS(x[i], y[i]))
+            return -1;
+        if (SELECT_LESS(y[i], x[i]))
+            return 1;
+    }
+    return 0;
 }
 
 static void N(not_zero)(const void *data, size_t n, uint8_t *flags)
@@ -52,37 +62,71 @@ static void N(topk_sink)(const T *row, int64_t *heap, size_t n, size_t at, bool 
     heap[at] = moving;
 }
 
-/* Whether one of the 16 from x on may go before `root` by its value. Where one of the two is no number it may. */
-static bool N(topk_any)(const T *x, T root, bool largest)
+/* From i on, the first element that goes before `last`, the worst of the best so far; n: none. Blocks without such are passed over; the one
+ * that ends at *looked (0 at first) has been found to have one. */
+static size_t N(topk_next)(const T *row, size_t i, size_t n, T last, bool largest,
+                           const struct ox_fold *best, size_t *looked)
 {
-    unsigned any = 0;
-    if (largest) {
-        for (unsigned j = 0; j < 16; j++)
-            any |= (unsigned)!(x[j] <= root);
-    } else {
-        for (unsigned j = 0; j < 16; j++)
-            any |= (unsigned)!(x[j] >= root);
+    enum { BLOCK = OX_FOLD_PARTS };
+    for (;;) {
+        while (i < *looked && !SELECT_FIRST(row[i], last))
+            i++;
+        if (i < *looked || i == n)
+            return i;
+        *looked = n;
+        for (; n - i > BLOCK; i += BLOCK) {
+            T most = row[i];
+            best->run(&most, row + i, BLOCK, NULL);
+            if (SELECT_NAN(most) || SELECT_FIRST(most, last)) {
+                *looked = i + BLOCK;
+                break;
+            }
+        }
     }
-    return any != 0;
+}
+
+/* topk_row() of few: a sorted list. */
+static void N(topk_list)(const T *row, size_t n, size_t k, bool largest, const struct ox_fold *best,
+                         int64_t *order)
+{
+    T values[FEW];
+    size_t kept = 0, looked = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (kept == k)
+            i = N(topk_next)(row, i, n, values[k - 1], largest, best, &looked);
+        if (i == n)
+            break;
+        const T x = row[i];
+        size_t at = kept < k ? kept++ : k - 1;
+        for (; at > 0 && SELECT_FIRST(x, values[at - 1]); at--) {
+            values[at] = values[at - 1];
+            order[at] = order[at - 1];
+        }
+        values[at] = x;
+        order[at] = (int64_t)i;
+    }
 }
 
 /* Indices of the first k >= 1 of the n elements of a row, in order. */
-static void N(topk_row)(const void *data, size_t n, size_t k, bool largest, int64_t *heap)
+static void N(topk_row)(const void *data, size_t n, size_t k, bool largest,
+                        const struct ox_fold *best, int64_t *heap)
 {
     const T *row = data;
 
+    if (k <= FEW) {
+        N(topk_list)(row, n, k, largest, best, heap);
+        return;
+    }
     for (size_t i = 0; i < k; i++)
         heap[i] = (int64_t)i;
     for (size_t i = k / 2; i-- > 0;)
         N(topk_sink)(row, heap, k, i, largest);
-    for (size_t i = k, looked = k; i < n; i++) {
-        while (i >= looked && n - i > 16 && !N(topk_any)(row + i, row[heap[0]], largest))
-            i += 16;
-        looked = i < looked ? looked : i + 16;
-        if (N(topk_before)(row, (int64_t)i, heap[0], largest)) {
-            heap[0] = (int64_t)i;
-            N(topk_sink)(row, heap, k, 0, largest);
-        }
+    for (size_t i = k, looked = 0; i < n; i++) {
+        i = N(topk_next)(row, i, n, row[heap[0]], largest, best, &looked);
+        if (i == n)
+            break;
+        heap[0] = (int64_t)i;
+        N(topk_sink)(row, heap, k, 0, largest);
     }
     for (size_t left = k; left > 1; left--) {
         int64_t last = heap[0];
@@ -94,3 +138,5 @@ static void N(topk_row)(const void *data, size_t n, size_t k, bool largest, int6
 }
 
 #undef SELECT_LESS
+#undef SELECT_NAN
+#undef SELECT_FIRST

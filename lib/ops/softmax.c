@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/casts.h"
+#include "kernels/folds.h"
 #include "ops/broadcast.h"
 #include "ops/fast.h"
 #include "ops/kernel_tables.h"
@@ -11,7 +12,7 @@
 enum { LANES = 64, PARTS = 32 };
 
 #define STAMP "ops/softmax_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 
 enum { CHUNK = 256 };
 
@@ -160,53 +161,8 @@ static const struct softmax_kernels softmax_kernels = {
 static const struct softmax_kernels log_softmax_kernels = {{OX_KERNELS_FLOAT(log_softmax_lanes)},
                                                            {NULL}};
 
-/* The greatest of a short row; NaN wins. */
-static float greatest_of_few(size_t n, const float *x)
-{
-    float greatest = x[0], sum = x[0];
-    for (size_t i = 1; i < n; i++) {
-        greatest = x[i] > greatest ? x[i] : greatest;
-        sum += x[i] - x[i]; /* NaN of NaN and of infinities */
-    }
-    for (size_t i = 0; isnan(sum) && i < n; i++)
-        if (isnan(x[i]))
-            return x[i];
-    return greatest;
-}
-
-/* The first place of the greatest element, a NaN being greater than all. */
-static size_t first_greatest(const float *x, size_t n)
-{
-    enum { ABREAST = 8, LONG = 24 };
-    const float greatest = n < LONG ? greatest_of_few(n, x) : ox_fast_rows()->max(n, x);
-    size_t at = 0;
-    if (isnan(greatest)) {
-        while (!isnan(x[at]))
-            at++;
-        return at;
-    }
-    for (unsigned found = 0; at + ABREAST <= n; at += ABREAST) {
-        for (size_t k = 0; k < ABREAST; k++)
-            found |= (unsigned)(x[at + k] == greatest);
-        if (found)
-            break;
-    }
-    while (x[at] != greatest)
-        at++;
-    return at;
-}
-
-static void hardmax_rows_f32(const void *from, size_t count, size_t rows, void *to)
-{
-    const float *x = from;
-    float *y = to;
-    memset(y, 0, rows * count * sizeof *y);
-    for (size_t row = 0; row < rows; row++)
-        y[row * count + first_greatest(x + row * count, count)] = 1;
-}
-
 static const struct softmax_kernels hardmax_kernels = {{OX_KERNELS_FLOAT(hardmax_lanes)},
-                                                       {[OX_FLOAT32] = hardmax_rows_f32}};
+                                                       {OX_KERNELS_FLOAT(hardmax_rows)}};
 
 struct softmax_job {
     void (*lanes)(const void *from, size_t count, size_t inner, size_t lanes, void *to);
@@ -308,11 +264,12 @@ static void infer_softmax(struct ox_infer *c)
 const struct ox_op ox_ops_softmax[] = {
     {"", "Hardmax", 1, .infer = infer_softmax, .run = run_hardmax_coerced},
     {"", "Hardmax", 13, .infer = infer_softmax, .run = run_hardmax},
-    {"", "LogSoftmax", 1, .infer = infer_softmax, .run = run_log_softmax_coerced,
+    {"", "LogSoftmax", 1, OX_OP_DOUBLE, .infer = infer_softmax, .run = run_log_softmax_coerced,
      .fast = ox_fast_softmax},
-    {"", "LogSoftmax", 13, .infer = infer_softmax, .run = run_log_softmax, .fast = ox_fast_softmax},
-    {"", "Softmax", 1, OX_OP_HALF, .infer = infer_softmax, .run = run_softmax_coerced,
+    {"", "LogSoftmax", 13, OX_OP_DOUBLE, .infer = infer_softmax, .run = run_log_softmax,
      .fast = ox_fast_softmax},
-    {"", "Softmax", 13, OX_OP_HALF, .infer = infer_softmax, .run = run_softmax,
+    {"", "Softmax", 1, OX_OP_HALF | OX_OP_DOUBLE, .infer = infer_softmax,
+     .run = run_softmax_coerced, .fast = ox_fast_softmax},
+    {"", "Softmax", 13, OX_OP_HALF | OX_OP_DOUBLE, .infer = infer_softmax, .run = run_softmax,
      .fast = ox_fast_softmax},
     {0}};

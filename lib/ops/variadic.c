@@ -7,9 +7,9 @@
 #include "ops/rules.h"
 
 #define STAMP "ops/variadic_tmpl.h"
-#include "ops/stamp_integers.h"
+#include "common/stamp_integers.h"
 #define STAMP "ops/variadic_tmpl.h"
-#include "ops/stamp_floats.h"
+#include "common/stamp_floats.h"
 
 static const struct ox_kernels max_kernels = {{OX_KERNELS_NUMBER(max)}};
 static const struct ox_kernels min_kernels = {{OX_KERNELS_NUMBER(min)}};

@@ -115,6 +115,33 @@ START_TEST(reductions_of_any_axes)
 }
 END_TEST
 
+/* The same in other types, which narrow ones are only for the greatest and least. */
+START_TEST(reductions_of_other_types)
+{
+    static const char *const ops[] = {"ReduceMax",  "ReduceMin",       "ReduceSum",
+                                      "ReduceMean", "ReduceL1",        "ReduceL2",
+                                      "ReduceProd", "ReduceSumSquare", "ReduceLogSum"};
+    static const enum ox_dtype types[] = {OX_FLOAT64, OX_INT32, OX_INT64, OX_UINT32,
+                                          OX_UINT64,  OX_INT8,  OX_UINT8};
+    static const char *const axes[] = {"0", "1", "2", "0,1", "1,2", "0,2", "0,1,2"};
+    struct dice d = {(uint64_t)_i * 37 + 5};
+    char text[256];
+    struct given in[INPUTS] = {{OX_FLOAT32, 3, {0}, NULL}};
+    const size_t which = (size_t)_i % OX_COUNT(types);
+    const char *over = axes[dice_between(&d, 0, OX_COUNT(axes) - 1)];
+    for (unsigned k = 0; k < 3; k++)
+        in[0].dims[k] = (int64_t)dice_between(&d, 1, k == (size_t)_i / 7 % 3 ? 200 : 12);
+    in[0].data = floats(&d, (size_t)(in[0].dims[0] * in[0].dims[1] * in[0].dims[2]), which == 0);
+    snprintf(text, sizeof text,
+             HEAD "g (float[A,B,C] x) => (y) <int64[%zu] a = {%s}> { p = %s (x) "
+                  "c = Cast <to = %d> (p) s = %s (c, a) y = Cast <to = 1> (s) }",
+             (strlen(over) + 1) / 2, over,
+             which == 0 || types[which] == OX_INT8 ? "Identity" : "Abs", (int)types[which],
+             ops[dice_between(&d, 0, which < 5 ? OX_COUNT(ops) - 1 : 1)]);
+    same_floats(text, in, 0);
+}
+END_TEST
+
 START_TEST(places_of_the_greatest)
 {
     struct dice d = {(uint64_t)_i * 53 + 3};
@@ -487,6 +514,7 @@ int main(void)
     Suite *suite = suite_create("every level");
     TCase *all = tcase_create("all");
     tcase_add_loop_test(all, reductions_of_any_axes, 0, 240);
+    tcase_add_loop_test(all, reductions_of_other_types, 0, 360);
     tcase_add_loop_test(all, places_of_the_greatest, 0, 48);
     tcase_add_loop_test(all, places_of_the_greatest_in_every_type, 0, 56);
     tcase_add_loop_test(all, softmax_along_any_axis, 0, 72);

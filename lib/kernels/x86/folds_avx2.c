@@ -2,24 +2,32 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "common/stamp.h"
 #include "kernels/folds.h"
-
-#define T float
-#define FOLD_RUN_MADE
 
 /* From OX_FOLD_PARTS - n on: the mask of the first n parts. */
 static const int32_t some_of_parts[2 * OX_FOLD_PARTS] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 
-static inline __m256d load_doubles(const float *x)
+static inline __m256d load_widened(const float *x)
 {
     return _mm256_cvtps_pd(_mm_loadu_ps(x));
 }
 
-static inline __m256d load_some_doubles(const float *x, const int32_t *mask)
+static inline __m256d load_some_widened(const float *x, const int32_t *mask)
 {
     return _mm256_cvtps_pd(_mm_maskload_ps(x, _mm_loadu_si128((const __m128i *)mask)));
+}
+
+static inline __m256i mask_of_four(const int32_t *mask)
+{
+    return _mm256_cvtepi32_epi64(_mm_loadu_si128((const __m128i *)mask));
+}
+
+static inline __m256d load_some_doubles(const double *x, const int32_t *mask)
+{
+    return _mm256_maskload_pd(x, mask_of_four(mask));
 }
 
 static inline __m256d add_square(__m256d a, __m256d x)
@@ -34,138 +42,165 @@ static inline double sum_of_four(__m256d a)
 }
 
 /* The lanes of `a` that the mask leaves out are those of `other`. */
-static inline __m256 load_some_floats(const float *x, const int32_t *mask, __m256 other)
+static inline __m256 load_some_ps(const float *x, const int32_t *mask, __m256 other)
 {
     const __m256i m = _mm256_loadu_si256((const __m256i *)mask);
     return _mm256_blendv_ps(other, _mm256_maskload_ps(x, m), _mm256_castsi256_ps(m));
 }
 
+static inline __m256d load_some_pd(const double *x, const int32_t *mask, __m256d other)
+{
+    const __m256i m = mask_of_four(mask);
+    return _mm256_blendv_pd(other, _mm256_maskload_pd(x, m), _mm256_castsi256_pd(m));
+}
+
 /* Of two equal ones the accumulator is kept, and NaN stays: as OX_FOLD_GREATER and OX_FOLD_LESS. */
-static inline __m256 greater_of(__m256 a, __m256 x)
+static inline __m256 greater_ps(__m256 a, __m256 x)
 {
     return _mm256_blendv_ps(_mm256_max_ps(x, a), x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
 }
 
-static inline __m256 less_of(__m256 a, __m256 x)
+static inline __m256 less_ps(__m256 a, __m256 x)
 {
     return _mm256_blendv_ps(_mm256_min_ps(x, a), x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
 }
 
+static inline __m256d greater_pd(__m256d a, __m256d x)
+{
+    return _mm256_blendv_pd(_mm256_max_pd(x, a), x, _mm256_cmp_pd(x, x, _CMP_UNORD_Q));
+}
+
+static inline __m256d less_pd(__m256d a, __m256d x)
+{
+    return _mm256_blendv_pd(_mm256_min_pd(x, a), x, _mm256_cmp_pd(x, x, _CMP_UNORD_Q));
+}
+
 static inline float greatest_of_eight(__m256 a)
 {
-    a = greater_of(a, _mm256_permute2f128_ps(a, a, 1));
-    a = greater_of(a, _mm256_permute_ps(a, 0x4e));
-    return _mm256_cvtss_f32(greater_of(a, _mm256_permute_ps(a, 0xb1)));
+    a = greater_ps(a, _mm256_permute2f128_ps(a, a, 1));
+    a = greater_ps(a, _mm256_permute_ps(a, 0x4e));
+    return _mm256_cvtss_f32(greater_ps(a, _mm256_permute_ps(a, 0xb1)));
 }
 
 static inline float least_of_eight(__m256 a)
 {
-    a = less_of(a, _mm256_permute2f128_ps(a, a, 1));
-    a = less_of(a, _mm256_permute_ps(a, 0x4e));
-    return _mm256_cvtss_f32(less_of(a, _mm256_permute_ps(a, 0xb1)));
+    a = less_ps(a, _mm256_permute2f128_ps(a, a, 1));
+    a = less_ps(a, _mm256_permute_ps(a, 0x4e));
+    return _mm256_cvtss_f32(less_ps(a, _mm256_permute_ps(a, 0xb1)));
 }
 
-#define ACC double
-#define VA __m256d
-#define START() 0
-#define JOIN(a, b) (a) + (b)
-#define LOAD(x) load_doubles(x)
-#define LOAD_SOME(x, m) load_some_doubles(x, m)
-#define VSTART() _mm256_setzero_pd()
-#define VJOIN(a, b) _mm256_add_pd(a, b)
-#define FINISH(a) sum_of_four(a)
+static inline double greatest_of_four(__m256d a)
+{
+    a = greater_pd(a, _mm256_permute2f128_pd(a, a, 1));
+    return _mm256_cvtsd_f64(greater_pd(a, _mm256_permute_pd(a, 5)));
+}
 
-#define FOLD_RUN sum_run
-#define FOLD_LANES sum_lanes
-#define FOLD_ROWS sum_rows
-#define FOLD_SHORT sum_short
-#define STEP(a, x, s) (a) + (double)(x)
-#define VSTEP(a, x) _mm256_add_pd(a, x)
-#include "kernels/x86/fold_avx2_tmpl.h"
+static inline double least_of_four(__m256d a)
+{
+    a = less_pd(a, _mm256_permute2f128_pd(a, a, 1));
+    return _mm256_cvtsd_f64(less_pd(a, _mm256_permute_pd(a, 5)));
+}
 
-#include "kernels/fold_tmpl.h"
-#undef STEP
-#undef VSTEP
+#define T float
+#define N(x) OX_STAMP(x, _f32)
+#define VT __m256
+#define LOAD_DOUBLES load_widened
+#define LOAD_SOME_DOUBLES load_some_widened
+#define LOAD_ELEMENTS _mm256_loadu_ps
+#define LOAD_SOME_ELEMENTS load_some_ps
+#define ALL _mm256_set1_ps
+#define GREATER_OF greater_ps
+#define LESS_OF less_ps
+#define GREATEST_OF greatest_of_eight
+#define LEAST_OF least_of_eight
+#include "kernels/x86/fold_runs_avx2_tmpl.h"
 
-#define FOLD_RUN sum_of_abs_run
-#define FOLD_LANES sum_of_abs_lanes
-#define FOLD_ROWS sum_of_abs_rows
-#define FOLD_SHORT sum_of_abs_short
-#define STEP(a, x, s) (a) + fabs((double)(x))
-#define VSTEP(a, x) _mm256_add_pd(a, _mm256_andnot_pd(_mm256_set1_pd(-0.0), x))
-#include "kernels/x86/fold_avx2_tmpl.h"
+#define T double
+#define N(x) OX_STAMP(x, _f64)
+#define VT __m256d
+#define LOAD_DOUBLES _mm256_loadu_pd
+#define LOAD_SOME_DOUBLES load_some_doubles
+#define LOAD_ELEMENTS _mm256_loadu_pd
+#define LOAD_SOME_ELEMENTS load_some_pd
+#define ALL _mm256_set1_pd
+#define GREATER_OF greater_pd
+#define LESS_OF less_pd
+#define GREATEST_OF greatest_of_four
+#define LEAST_OF least_of_four
+#include "kernels/x86/fold_runs_avx2_tmpl.h"
 
-#include "kernels/fold_tmpl.h"
-#undef STEP
-#undef VSTEP
+/* Equal, or both no number. */
+static inline int same_ps(__m256 x, __m256 v)
+{
+    const __m256 odd =
+        _mm256_and_ps(_mm256_cmp_ps(x, x, _CMP_UNORD_Q), _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    return _mm256_movemask_ps(_mm256_or_ps(_mm256_cmp_ps(x, v, _CMP_EQ_OQ), odd));
+}
 
-#define FOLD_RUN sum_of_squares_run
-#define FOLD_LANES sum_of_squares_lanes
-#define FOLD_ROWS sum_of_squares_rows
-#define FOLD_SHORT sum_of_squares_short
-#define STEP(a, x, s) (a) + (double)(x) * (double)(x)
-#define VSTEP(a, x) add_square(a, x)
-#include "kernels/x86/fold_avx2_tmpl.h"
+static inline int same_pd(__m256d x, __m256d v)
+{
+    const __m256d odd =
+        _mm256_and_pd(_mm256_cmp_pd(x, x, _CMP_UNORD_Q), _mm256_cmp_pd(v, v, _CMP_UNORD_Q));
+    return _mm256_movemask_pd(_mm256_or_pd(_mm256_cmp_pd(x, v, _CMP_EQ_OQ), odd));
+}
 
-#include "kernels/fold_tmpl.h"
-#undef STEP
-#undef VSTEP
+static inline int same_epi32(__m256i x, __m256i v)
+{
+    return _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(x, v)));
+}
 
-#undef ACC
-#undef VA
-#undef START
-#undef JOIN
-#undef LOAD
-#undef VSTART
-#undef VJOIN
-#undef FINISH
-#undef LOAD_SOME
-#define ACC float
-#define VA __m256
-#define LOAD(x) _mm256_loadu_ps(x)
-#define LOAD_SOME(x, m) load_some_floats(x, m, VSTART())
+static inline int same_epi64(__m256i x, __m256i v)
+{
+    return _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(x, v)));
+}
 
-#define START() -INFINITY
-#define JOIN(a, b) OX_FOLD_GREATER(a, b)
-#define VSTART() _mm256_set1_ps(-INFINITY)
-#define VJOIN(a, b) greater_of(a, b)
-#define VSTEP(a, x) greater_of(a, x)
-#define FINISH(a) greatest_of_eight(a)
-#define FOLD_RUN greatest_run
-#define FOLD_LANES greatest_lanes
-#define FOLD_ROWS greatest_rows
-#define FOLD_SHORT greatest_short
-#define STEP(a, x, s) OX_FOLD_GREATER(a, x)
-#include "kernels/x86/fold_avx2_tmpl.h"
+#define T float
+#define N(x) OX_STAMP(x, _f32)
+#define VT __m256
+#define ALL _mm256_set1_ps
+#define LOAD _mm256_loadu_ps
+#define LOAD_SOME(x, m) _mm256_maskload_ps(x, _mm256_loadu_si256((const __m256i *)(m)))
+#define SAME same_ps
+#include "kernels/x86/fold_hits_avx2_tmpl.h"
 
-#include "kernels/fold_tmpl.h"
-#undef STEP
-#undef START
-#undef JOIN
-#undef VSTART
-#undef VJOIN
-#undef VSTEP
-#undef FINISH
+#define T double
+#define N(x) OX_STAMP(x, _f64)
+#define VT __m256d
+#define ALL _mm256_set1_pd
+#define LOAD _mm256_loadu_pd
+#define LOAD_SOME load_some_doubles
+#define SAME same_pd
+#include "kernels/x86/fold_hits_avx2_tmpl.h"
 
-#define START() INFINITY
-#define JOIN(a, b) OX_FOLD_LESS(a, b)
-#define VSTART() _mm256_set1_ps(INFINITY)
-#define VJOIN(a, b) less_of(a, b)
-#define VSTEP(a, x) less_of(a, x)
-#define FINISH(a) least_of_eight(a)
-#define FOLD_RUN least_run
-#define FOLD_LANES least_lanes
-#define FOLD_ROWS least_rows
-#define FOLD_SHORT least_short
-#define STEP(a, x, s) OX_FOLD_LESS(a, x)
-#include "kernels/x86/fold_avx2_tmpl.h"
+#define T int32_t
+#define N(x) OX_STAMP(x, _i32)
+#define VT __m256i
+#define ALL _mm256_set1_epi32
+#define LOAD(x) _mm256_loadu_si256((const __m256i *)(x))
+#define LOAD_SOME(x, m) _mm256_maskload_epi32(x, _mm256_loadu_si256((const __m256i *)(m)))
+#define SAME same_epi32
+#include "kernels/x86/fold_hits_avx2_tmpl.h"
 
-#include "kernels/fold_tmpl.h"
-#undef STEP
+#define T int64_t
+#define N(x) OX_STAMP(x, _i64)
+#define VT __m256i
+#define ALL _mm256_set1_epi64x
+#define LOAD(x) _mm256_loadu_si256((const __m256i *)(x))
+#define LOAD_SOME(x, m) _mm256_maskload_epi64((const long long *)(x), mask_of_four(m))
+#define SAME same_epi64
+#include "kernels/x86/fold_hits_avx2_tmpl.h"
 
-const struct ox_folds ox_folds_avx2 = {
-    .sum = {sum_run, sum_lanes, sum_rows},
-    .sum_of_abs = {sum_of_abs_run, sum_of_abs_lanes, sum_of_abs_rows},
-    .sum_of_squares = {sum_of_squares_run, sum_of_squares_lanes, sum_of_squares_rows},
-    .greatest = {greatest_run, greatest_lanes, greatest_rows},
-    .least = {least_run, least_lanes, least_rows}};
+static inline uint64_t hits_u32(const uint32_t *x, size_t n, uint32_t value)
+{
+    return hits_i32((const int32_t *)x, n, (int32_t)value);
+}
+
+static inline uint64_t hits_u64(const uint64_t *x, size_t n, uint64_t value)
+{
+    return hits_i64((const int64_t *)x, n, (int64_t)value);
+}
+
+#define FOLD_RUNS_MADE
+#include "kernels/folds_tmpl.h"
+
+const struct ox_folds ox_folds_avx2 = OX_FOLD_TABLE;

@@ -5,13 +5,13 @@
 #define M(x) x##f
 #define T_FLOAT 1
 #include STAMP
-#include "ops/stamp_end.h"
+#include "common/stamp_end.h"
 
 #define T double
 #define N(x) OX_STAMP(x, _f64)
 #define M(x) x
 #define T_FLOAT 1
 #include STAMP
-#include "ops/stamp_end.h"
+#include "common/stamp_end.h"
 
 #undef STAMP

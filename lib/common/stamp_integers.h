@@ -8,7 +8,7 @@
 #define T_MIN INT8_MIN
 #define T_MAX INT8_MAX
 #include STAMP
-#include "ops/stamp_end.h"
+#include "common/stamp_end.h"
 
 #define T int16_t
 #define W uint32_t
@@ -18,7 +18,7 @@
 #define T_MIN INT16_MIN
 #define T_MAX INT16_MAX
 #include STAMP
-#include "ops/stamp_end.h"
+#include "common/stamp_end.h"
 
 #define T int32_t
 #define W uint32_t
@@ -28,7 +28,7 @@
 #define T_MIN INT32_MIN
 #define T_MAX INT32_MAX
 #include STAMP
-#include "ops/stamp_end.h"
+#include "common/stamp_end.h"
 
 #define T int64_t
 #define W uint64_t
@@ -38,7 +38,7 @@
 #define T_MIN INT64_MIN
 #define T_MAX INT64_MAX
 #include STAMP
-#include "ops/stamp_end.h"
+#include "common/stamp_end.h"
 
 #define T uint8_t
 #define W uint32_t
@@ -48,7 +48,7 @@
 #define T_MIN 0
 #define T_MAX UINT8_MAX
 #include STAMP
-#include "ops/stamp_end.h"
+#include "common/stamp_end.h"
 
 #define T uint16_t
 #define W uint32_t
@@ -58,7 +58,7 @@
 #define T_MIN 0
 #define T_MAX UINT16_MAX
 #include STAMP
-#include "ops/stamp_end.h"
+#include "common/stamp_end.h"
 
 #define T uint32_t
 #define W uint32_t
@@ -68,7 +68,7 @@
 #define T_MIN 0
 #define T_MAX UINT32_MAX
 #include STAMP
-#include "ops/stamp_end.h"
+#include "common/stamp_end.h"
 
 #define T uint64_t
 #define W uint64_t
@@ -78,6 +78,6 @@
 #define T_MIN 0
 #define T_MAX UINT64_MAX
 #include STAMP
-#include "ops/stamp_end.h"
+#include "common/stamp_end.h"
 
 #undef STAMP
