@@ -116,8 +116,8 @@ static bool is_given_wide(const struct widener *w, const struct ox_node *node)
     return any && all;
 }
 
-/* Operators that take float32 as well, and make halves of halves alone. Those that have kernels for halves gain by it only where they
- * are given float32; a cast of what was cast or given rounds, as the model says. */
+/* Operators that take float32 as well, and make halves of halves alone. Those that have kernels for halves but no fast form in float32
+ * gain by it only where they are given float32; a cast of what was cast or given rounds, as the model says. */
 static bool can_widen(const struct widener *w, struct ox_node *node)
 {
     enum { NOT = OX_OP_ANY_KIND | OX_OP_ROUNDED };
@@ -127,7 +127,7 @@ static bool can_widen(const struct widener *w, struct ox_node *node)
         ox_schema_find(node->domain, node->op_type, ox_node_opset(node));
     bool any = false;
     if (!op || op->flags & NOT || !schema || ox_node_has_graphs(node) ||
-        (op->flags & OX_OP_HALF && !is_given_wide(w, node)) ||
+        (op->flags & OX_OP_HALF && !op->fast && !is_given_wide(w, node)) ||
         (ox_is_op(node, "Cast") && !w->wide[node->inputs[0]->id]))
         return false;
     for (size_t i = 0; i < node->n_inputs; i++) {
