@@ -1,5 +1,6 @@
 /* MatMul and Gemm in float32 where both sides vary; constant weights are packed by FusedMatMul (fused_product.c). */
 #include <stdint.h>
+#include <string.h>
 
 #include "kernels/dense.h"
 #include "ops/fast.h"
@@ -27,7 +28,7 @@ static bool turn_column(const struct ox_dense *d, struct ox_dense *turned)
 {
     const struct ox_epilogue *end = &d->end;
     if (d->n != 1 || d->m < 2 || d->c_row != 1 || d->a_col != 1 || d->b_row != 1 ||
-        d->batch[0] > 1 || d->batch[1] > 1 || d->packed || d->made || d->b_type != OX_WEIGHT_F32 ||
+        d->packed || d->made || d->b_type != OX_WEIGHT_F32 ||
         end->col_bias || end->row_bias || end->residual || end->act != OX_ACT_NONE)
         return false;
     *turned = *d;
@@ -39,6 +40,8 @@ static bool turn_column(const struct ox_dense *d, struct ox_dense *turned)
     turned->b = d->a;
     turned->b_row = 1;
     turned->b_col = d->a_row;
+    memcpy(turned->a_batch, d->b_batch, sizeof d->b_batch);
+    memcpy(turned->b_batch, d->a_batch, sizeof d->a_batch);
     return true;
 }
 
