@@ -1004,9 +1004,12 @@ static void pack(size_t k, unsigned cols, const float *b, size_t row, size_t col
         __builtin_prefetch(from + PACK_AHEAD * row, 0, 3);
         if (VW > 8)
             __builtin_prefetch(from + PACK_AHEAD * row + LINE, 0, 3);
-        if (col == 1 && cols == NR) {
-            v_store(out, v_load(from));
-            v_store(out + VW, v_load(from + VW));
+        if (col == 1) {
+            v_store(out, cols < VW ? v_load_n(from, cols) : v_load(from));
+            if (cols < NR)
+                v_store(out + VW, cols > VW ? v_load_n(from + VW, cols - VW) : v_zero());
+            else
+                v_store(out + VW, v_load(from + VW));
             continue;
         }
         for (unsigned j = 0; j < cols; j++)
