@@ -27,9 +27,9 @@ static bool read_right(const struct ox_tensor *in, bool transposed, struct right
 static bool turn_column(const struct ox_dense *d, struct ox_dense *turned)
 {
     const struct ox_epilogue *end = &d->end;
-    if (d->n != 1 || d->m < 2 || d->c_row != 1 || d->a_col != 1 || d->b_row != 1 ||
-        d->packed || d->made || d->b_type != OX_WEIGHT_F32 ||
-        end->col_bias || end->row_bias || end->residual || end->act != OX_ACT_NONE)
+    if (d->n != 1 || d->m < 2 || d->c_row != 1 || d->a_col != 1 || d->b_row != 1 || d->packed ||
+        d->made || d->b_type != OX_WEIGHT_F32 || end->col_bias || end->row_bias || end->residual ||
+        end->act != OX_ACT_NONE)
         return false;
     *turned = *d;
     turned->m = 1;
