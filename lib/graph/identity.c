@@ -1,5 +1,5 @@
 /* Nodes that pass their input on: Identity, Dropout when it infers, Cast to the same type, Transpose, Reshape, Concat, Slice, Pad and
- * arithmetic that change nothing; and pairs of which the second undoes the first. */
+ * arithmetic that change nothing; pairs of which the second undoes the first; and Expand before what broadcasts. */
 #include <string.h>
 
 #include "graph/match.h"
@@ -172,6 +172,36 @@ static bool undo_cast(struct ox_rewrite *rw, struct ox_node *node)
            ox_rw_bypass(rw, node, first->inputs[0]);
 }
 
+static bool broadcasts(const struct ox_node *node)
+{
+    static const char *const names[] = {
+        "Add",  "And",         "Div", "Equal", "Greater", "GreaterOrEqual",
+        "Less", "LessOrEqual", "Max", "Mean",  "Min",     "Mul",
+        "Or",   "Pow",         "Sub", "Sum",   "Where",   "Xor"};
+    return is_one_of(node, names, OX_COUNT(names)) &&
+           ox_node_opset(node) >= 8; /* some took equal shapes alone before */
+}
+
+static bool has_shape_of_output(struct ox_rewrite *rw, const struct ox_node *node, size_t except)
+{
+    for (size_t i = 0; i < node->n_inputs; i++)
+        if (i != except && ox_input(node, i) &&
+            ox_same_shape(rw, node->inputs[i], node->outputs[0]))
+            return true;
+    return false;
+}
+
+/* An input that another one is as large as need not be expanded: gates of channels, masks, scales. */
+static void skip_expand(struct ox_rewrite *rw, struct ox_node *node)
+{
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        const struct ox_node *first = ox_made_by(rw, ox_input(node, i), "Expand", false);
+        const struct ox_value *x = first ? ox_input(first, 0) : NULL;
+        if (x && x->graph == rw->graph && has_shape_of_output(rw, node, i))
+            ox_rw_set_input(rw, node, i, first->inputs[0]);
+    }
+}
+
 static void look_at(struct ox_rewrite *rw, struct ox_node *node)
 {
     struct ox_value *same = node->outputs[0] ? passed_on(rw, node) : NULL;
@@ -183,6 +213,8 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
         merge_reshapes(rw, node);
     else if (ox_is_op(node, "Cast"))
         undo_cast(rw, node);
+    else if (broadcasts(node))
+        skip_expand(rw, node);
 }
 
 enum ox_status ox_pass_identity(struct ox_rewrite *rw, struct ox_graph *graph, struct ox_error *err)

@@ -53,6 +53,9 @@ static inline size_t ox_conv_out_batch(const struct ox_conv *c)
     return c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
 }
 
+/* Whether a kernel has few enough rows for OX_CONV_PADDED and OX_CONV_ABREAST, and they span few enough lines: input may be planar. */
+bool ox_conv_lines_fit(const struct ox_conv *c);
+
 enum { OX_CONV_MAY_WINOGRAD2 = 1, OX_CONV_MAY_WINOGRAD4 = 2, OX_CONV_PACKED_FOR_ONE_RUN = 4 };
 
 /* The fastest way for this shape; Winograd only when `may` allows: F(2,3)'s mean error is that of the direct sum, F(4,3)'s

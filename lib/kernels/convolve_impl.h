@@ -30,8 +30,6 @@ void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const stru
 enum { OX_CONV_NARROW_ROWS = 16, OX_CONV_NARROW_LINES = 64, OX_CONV_NARROW_TAPS = 64 };
 /* Floats of lines that stay in L2 beside a part of the weights. */
 enum { OX_CONV_NARROW_FLOATS = 3 << 16 };
-/* Whether a kernel has no more rows, and they span no more lines. */
-bool ox_conv_lines_fit(const struct ox_conv *c);
 bool ox_conv_narrow_fits(const struct ox_compute *t, const struct ox_conv *c);
 /* abreast: neighbouring outputs that are columns of one product (ox_conv_abreast()); 1: each is for itself. */
 size_t ox_conv_narrow_work(const struct ox_compute *t, const struct ox_conv *c, size_t abreast,

@@ -132,7 +132,7 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
 static bool is_planar(const struct job *job)
 {
     return !job->in_last && !job->c.transposed && job->c.groups == 1 && job->c.in_channels <= 4 &&
-           job->c.dilation[0] == 1 && job->c.dilation[1] == 1;
+           job->c.dilation[0] == 1 && job->c.dilation[1] == 1 && ox_conv_lines_fit(&job->c);
 }
 
 /* Where an output has fewer taps than channels it is more work to turn the output than to gather what it reads. */

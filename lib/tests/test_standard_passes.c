@@ -375,6 +375,25 @@ START_TEST(a_reduction_of_one_element_is_nothing)
 }
 END_TEST
 
+START_TEST(what_broadcasts_takes_what_is_expanded_to_its_other_input)
+{
+    becomes(HEAD "g (float[N,3,2,2] x) => (float[A,B,C,D] y) <int64[2] axes = {2, 3}> "
+                 "{ m = ReduceMean(x, axes) s = Shape(x) e = Expand(m, s) y = Mul(x, e) }",
+            "ReduceMean Mul", 4, SHAPE(2, 3, 2, 2));
+    becomes(HEAD "g (float[N,4] x) => (float[A,B] y) <float[4] c = {1, -2, 3, 0}> "
+                 "{ b = Greater(x, c) s = Shape(x) e = Expand(c, s) y = Where(b, e, x) }",
+            "Greater Where", 2, SHAPE(3, 4));
+}
+END_TEST
+
+START_TEST(what_widens_both_inputs_keeps_the_expanded_one)
+{
+    becomes(HEAD "g (float[3,1] x) => (float[A,B,C] y) <int64[3] s = {2, 1, 4}> "
+                 "{ n = Neg(x) e = Expand(n, s) y = Add(x, e) }",
+            "Neg Expand Add", 2, SHAPE(3, 1));
+}
+END_TEST
+
 START_TEST(quantizing_what_was_dequantized_is_nothing)
 {
     becomes(HEAD
@@ -497,6 +516,8 @@ int main(void)
         slices_of_the_same_axis_stay,
         axes_that_are_put_back_are_kept,
         a_reduction_of_one_element_is_nothing,
+        what_broadcasts_takes_what_is_expanded_to_its_other_input,
+        what_widens_both_inputs_keeps_the_expanded_one,
         quantizing_what_was_dequantized_is_nothing,
         products_that_share_their_left_side_become_gemm_of_rows,
         products_stay_where_more_nodes_would_be_left_or_axes_are_copied,
