@@ -117,8 +117,7 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
     struct ox_node *behind = ox_rw_only_user(rw, node->outputs[0]);
     struct ox_node *stage[STAGES] = {NULL, node, NULL};
     if (is_pointwise(rw, before) && before->graph == node->graph &&
-        ox_rw_only_user(rw, x) == node && !ox_input(before, IN_RESIDUAL) &&
-        stays_near(rw, before))
+        ox_rw_only_user(rw, x) == node && !ox_input(before, IN_RESIDUAL) && stays_near(rw, before))
         stage[0] = before;
     if (is_pointwise(rw, behind) && behind->inputs[IN_X] == node->outputs[0] &&
         !ox_input(node, IN_RESIDUAL) && stays_near(rw, behind))

@@ -328,6 +328,22 @@ START_TEST(a_depthwise_stage_is_apart_from_a_product_by_large_weights)
                "a = Conv <group = 640, pads = [1,1,1,1]> (x, w0) y = Conv (a, w1) }",
                LIST("640,1,3,3", "640,640,1,1"), DIMS(1, 640, 2, 3),
                WANT({"FusedConv", 2}, {"ConvChain", 0}));
+    check_same("g (float[1,640,2,3] x) => (float[A,B,C,D] y) { "
+               "a = Conv (x, w0) y = Conv <group = 640, pads = [1,1,1,1]> (a, w1) }",
+               LIST("640,640,1,1", "640,1,3,3"), DIMS(1, 640, 2, 3),
+               WANT({"FusedConv", 2}, {"ConvChain", 0}));
+}
+END_TEST
+
+/* More rows than the kernels for few channels have pointers for. */
+START_TEST(patches_of_many_rows_are_taken_from_planes)
+{
+    check_same("g (float[1,3,36,54] x) => (float[A,B,C,D] y) { "
+               "y = Conv <strides = [18,18]> (x, w0, w1) }",
+               LIST("6,3,18,18", "6"), DIMS(1, 3, 36, 54), WANT({"FusedConv", 1}));
+    check_same("g (float[1,1,40,9] x) => (float[A,B,C,D] y) { "
+               "y = Conv <pads = [3,1,3,1]> (x, w0) }",
+               LIST("5,1,17,3"), DIMS(1, 1, 40, 9), WANT({"FusedConv", 1}));
 }
 END_TEST
 
@@ -662,6 +678,7 @@ int main(void)
                                   branches_that_do_not_fit_stay,
                                   one_run_merges_branches_only_where_it_pays,
                                   a_depthwise_stage_is_apart_from_a_product_by_large_weights,
+                                  patches_of_many_rows_are_taken_from_planes,
                                   weights_that_vary,
                                   gemm_with_factors_and_products_of_any_rank,
                                   gemm_scales_a_third_operand_that_varies,

@@ -48,6 +48,22 @@ START_TEST(nothing_is_rounded_between_inputs_and_outputs)
 }
 END_TEST
 
+START_TEST(an_operator_with_a_quick_form_rounds_once_where_it_stands_alone)
+{
+    static const double first_of_two[] = {[0] = 0.468505859375, [2] = 0.46875};
+    for (int level = 0; level <= 2; level += 2) {
+        struct text_run f;
+        const struct ox_run_options options = {.level = level};
+        text_must_plan(&f, HEAD "g (float16[2] x) => (float16[2] y) { y = Softmax(x) }", &options);
+        text_give(&f, OX_FLOAT16, 1, (const int64_t[]){2}, (const uint16_t[]){0xb000, 0});
+        text_must_run(&f);
+        const struct ox_tensor *y = ox_datum_get_tensor(f.out[0]);
+        ck_assert_double_eq(ox_tensor_get_double(y, 0), first_of_two[level]);
+        text_close(&f);
+    }
+}
+END_TEST
+
 START_TEST(casts_and_outputs_round)
 {
     /* to a half and back, as the model says */
@@ -123,6 +139,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         nothing_is_rounded_between_inputs_and_outputs,
+        an_operator_with_a_quick_form_rounds_once_where_it_stands_alone,
         casts_and_outputs_round,
         values_that_others_need_are_halves,
         a_table_stays_as_small_as_it_is,
