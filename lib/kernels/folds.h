@@ -58,6 +58,11 @@ struct ox_folds {
 /* Constant. */
 const struct ox_folds *ox_folds(enum ox_cpu level);
 
+/* Where the greatest (OX_FOLD_GREATEST) or least element of each row of n stands, first or last in it; any NaN, if it has one. Rows
+ * one after another, n >= 1, of a type of `places`. */
+void ox_folds_find(enum ox_cpu level, enum ox_fold_kind kind, enum ox_dtype type, const void *x,
+                   size_t rows, size_t n, bool last, int64_t *place);
+
 /* The same compiled for an instruction set; for folds.c. */
 extern const struct ox_folds ox_folds_avx2;
 

@@ -8,7 +8,7 @@
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 
-enum { LANES = 1024, ROWS = 64 };
+enum { LANES = 1024 };
 
 #define STAMP "ops/arg_reduce_tmpl.h"
 #include "common/stamp_integers.h"
@@ -22,23 +22,15 @@ struct arg_job {
     int64_t *out;
     size_t bytes, count, inner, blocks; /* blocks: of lanes, of inner */
     bool least, last;
-    const struct ox_fold *fold; /* of lines: greatest or least; and where that stands */
-    void (*places)(const void *x, size_t rows, size_t n, const void *values, bool last,
-                   int64_t *place);
+    enum ox_dtype type;
 };
 
 static void line_task(void *arg, size_t from, size_t to)
 {
     const struct arg_job *job = arg;
-    const char *in = job->in + from * job->count * job->bytes;
-    uint64_t best[ROWS];
-    for (size_t row = from, n; row < to; row += n) {
-        n = to - row < ROWS ? to - row : ROWS;
-        job->fold->start(best, n);
-        job->fold->rows(best, in, n, job->count);
-        job->places(in, n, job->count, best, job->last, job->out + row);
-        in += n * job->count * job->bytes;
-    }
+    ox_folds_find(ox_cpu(), job->least ? OX_FOLD_LEAST : OX_FOLD_GREATEST, job->type,
+                  job->in + from * job->count * job->bytes, to - from, job->count, job->last,
+                  job->out + from);
 }
 
 static void arg_task(void *arg, size_t from, size_t to)
@@ -57,7 +49,6 @@ static enum ox_status arg_reduce(struct ox_run *r, bool least, struct ox_error *
 {
     static void (*const kernels[OX_N_DTYPES])(const void *, size_t, size_t, size_t, bool, bool,
                                               int64_t *) = {OX_KERNELS_NUMBER(arg_lanes)};
-    const struct ox_folds *folds = ox_folds(ox_cpu());
     const struct ox_tensor *in = ox_run_in(r, 0);
     int64_t dims[OX_BROADCAST_RANK];
     unsigned axis = 0, rank = 0;
@@ -71,8 +62,7 @@ static enum ox_status arg_reduce(struct ox_run *r, bool least, struct ox_error *
         OX_TRY(ox_run_axis(r, given, in->rank, &axis, err));
     bool keep = ox_run_int(r, "keepdims", 1) == 1;
     struct arg_job job = {.lanes = kernels[in->dtype],
-                          .fold = folds->of[least ? OX_FOLD_LEAST : OX_FOLD_GREATEST][in->dtype],
-                          .places = folds->places[in->dtype],
+                          .type = in->dtype,
                           .in = in->data,
                           .bytes = ox_dtype_size(in->dtype)};
     size_t outer = 1;

@@ -179,21 +179,24 @@ static enum ox_status begin(struct ox_run *r, struct batch_norm *bn, struct ox_e
     return OX_OK;
 }
 
-static double factor_of(const struct batch_norm *bn, size_t g)
+/* A channel's factor and addend in float32. */
+static void affine_of(const struct batch_norm *bn, size_t g, float *scale, float *shift)
 {
-    return bn->scale[g] / sqrt(bn->variance[g] + bn->epsilon);
+    const double factor = bn->scale[g] / sqrt(bn->variance[g] + bn->epsilon);
+    *scale = (float)factor;
+    *shift = (float)(bn->shift[g] - bn->mean[g] * factor);
 }
 
-/* A factor and an addend a channel, in float32: of planes. */
+/* Of planes. */
 static void plane_task(void *arg, size_t from, size_t to)
 {
     const struct batch_norm *bn = arg;
     for (size_t plane = from; plane < to; plane++) {
         const size_t g = plane % bn->groups, base = plane * bn->inner;
-        const double factor = factor_of(bn, g);
+        float scale, shift;
+        affine_of(bn, g, &scale, &shift);
         ox_fast_rows()->unary[OX_UNARY_AFFINE](bn->inner, (const float *)bn->x->data + base,
-                                               (float *)bn->y->data + base, (float)factor,
-                                               (float)(bn->shift[g] - bn->mean[g] * factor));
+                                               (float *)bn->y->data + base, scale, shift);
     }
 }
 
@@ -215,11 +218,8 @@ static enum ox_status normalize_rows(struct ox_run *r, const struct batch_norm *
     if (!scale)
         return OX_NO_MEMORY;
     float *shift = scale + bn->groups;
-    for (size_t g = 0; g < bn->groups; g++) {
-        const double factor = factor_of(bn, g);
-        scale[g] = (float)factor;
-        shift[g] = (float)(bn->shift[g] - bn->mean[g] * factor);
-    }
+    for (size_t g = 0; g < bn->groups; g++)
+        affine_of(bn, g, scale + g, shift + g);
     struct ox_affine a = {.n = bn->groups,
                           .x = bn->x->data,
                           .scale = scale,

@@ -21,12 +21,6 @@ static struct ox_pool_axis axis_of(const struct ox_window *w, unsigned d)
                                  .after = (size_t)w->after[d]};
 }
 
-/* Elements that the windows reach over, the padding before them too. */
-static size_t span(const struct ox_pool_axis *a)
-{
-    return (a->out - 1) * a->stride + (a->kernel - 1) * a->dilation + 1;
-}
-
 /* Taps at output o that lie in the `length` elements from `from` on, padding before counted. */
 static size_t taps_in(const struct ox_pool_axis *a, size_t o, size_t from, size_t length)
 {
@@ -103,11 +97,11 @@ static void pool_line(const struct ox_pools *p, const float *volume, size_t oz, 
 {
     const struct ox_pool_axis *x = &p->x;
     const float *list[OX_POOL_TAPS];
-    const size_t pitch = (span(x) + x->stride - 1) / x->stride;
+    const size_t pitch = (ox_pool_span(x) + x->stride - 1) / x->stride;
     ox_pool_reduce(p, x->in, list_rows(p, volume, oz, oy, list), list, row + x->before);
     const float *dealt = row;
     if (x->stride > 1) {
-        deal(row, span(x), x->stride, pitch, row + p->row);
+        deal(row, ox_pool_span(x), x->stride, pitch, row + p->row);
         dealt = row + p->row;
     }
     for (size_t q = 0; q < x->kernel; q++) {
@@ -186,11 +180,11 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
         p.z.kernel * p.y.kernel > OX_POOL_TAPS)
         return OX_UNSUPPORTED;
     const size_t reach = p.x.before + p.x.in;
-    p.row = ((span(&p.x) > reach ? span(&p.x) : reach) + LINE - 1) / LINE * LINE;
+    p.row = ((ox_pool_span(&p.x) > reach ? ox_pool_span(&p.x) : reach) + LINE - 1) / LINE * LINE;
     p.slot = p.x.stride > 1 ? 2 * p.row + p.x.stride * LINE : p.row;
     const bool narrow = ox_pool_is_narrow(&p);
     if (narrow)
-        p.slot = ox_pool_narrow_work(&p);
+        p.slot = OX_POOL_NARROW_WORK;
     if (!max && !(p.counts = count_taps(r, &p, ox_run_int(r, "count_include_pad", 0) != 0, err)))
         return OX_NO_MEMORY;
     p.work = ox_run_work(r, ox_slots(r->env) * p.slot, sizeof *p.work, err);

@@ -5,11 +5,21 @@
 #include "kernels/dense.h"
 #include "ops/fast.h"
 
-enum { OX_POOL_TAPS = 64 }; /* the most of a window along one axis */
+enum {
+    OX_POOL_TAPS = 64,                      /* the most of a window along one axis */
+    OX_POOL_BLOCK = 4096,                   /* floats of narrow planes that are pooled together */
+    OX_POOL_NARROW_WORK = 3 * OX_POOL_BLOCK /* floats of work for a block of them */
+};
 
 struct ox_pool_axis {
     size_t in, out, kernel, stride, dilation, before, after;
 };
+
+/* Elements that the windows reach over, the padding before them too. */
+static inline size_t ox_pool_span(const struct ox_pool_axis *a)
+{
+    return (a->out - 1) * a->stride + (a->kernel - 1) * a->dilation + 1;
+}
 
 struct ox_pools {
     const struct ox_compute *t;
@@ -26,10 +36,9 @@ struct ox_pools {
 void ox_pool_reduce(const struct ox_pools *p, size_t n, size_t rows, const float *const *in,
                     float *out);
 
-/* Narrow planes: so many of them at a time, with so many floats of work; all of p but work, row and slot is given. */
+/* Narrow planes: so many of them at a time, with OX_POOL_NARROW_WORK floats; all of p but work, row and slot is given. */
 bool ox_pool_is_narrow(const struct ox_pools *p);
 size_t ox_pool_narrow_planes(const struct ox_pools *p);
-size_t ox_pool_narrow_work(const struct ox_pools *p);
 void ox_pool_narrow(const struct ox_pools *p, size_t from, size_t n, float *work);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "ops/fast_pool.h"
 
-/* The greatest width of a plane with its padding, and floats of a block. */
-enum { WIDE = 24, BLOCK = 4096 };
+/* The greatest width of a plane with its padding. */
+enum { WIDE = 24 };
 
 struct plane {
     size_t width, height, floats; /* with padding */
@@ -18,10 +18,9 @@ static struct plane plane_of(const struct ox_pools *p)
     const struct ox_pool_axis *y = &p->y, *x = &p->x;
     struct plane plane = {.width = x->before + x->in + x->after,
                           .height = y->before + y->in + y->after};
-    const size_t last_x = (x->out - 1) * x->stride + (x->kernel - 1) * x->dilation + 1;
-    const size_t last_y = (y->out - 1) * y->stride + (y->kernel - 1) * y->dilation + 1;
-    plane.width = plane.width < last_x ? last_x : plane.width;
-    plane.height = plane.height < last_y ? last_y : plane.height;
+    const size_t span_x = ox_pool_span(x), span_y = ox_pool_span(y);
+    plane.width = plane.width < span_x ? span_x : plane.width;
+    plane.height = plane.height < span_y ? span_y : plane.height;
     plane.floats = plane.width * plane.height;
     plane.reach = (y->kernel - 1) * y->dilation * plane.width + (x->kernel - 1) * x->dilation;
     return plane;
@@ -36,15 +35,9 @@ bool ox_pool_is_narrow(const struct ox_pools *p)
            p->x.stride * p->y.stride <= 4; /* so many places are worked out for one */
 }
 
-size_t ox_pool_narrow_work(const struct ox_pools *p)
-{
-    (void)p;
-    return 3 * BLOCK;
-}
-
 size_t ox_pool_narrow_planes(const struct ox_pools *p)
 {
-    return BLOCK / plane_of(p).floats;
+    return OX_POOL_BLOCK / plane_of(p).floats;
 }
 
 static void lay_out(const struct ox_pools *p, const struct plane *plane, size_t from, size_t n,
@@ -113,7 +106,7 @@ static void pick(const struct ox_pools *p, const struct plane *plane, const floa
 void ox_pool_narrow(const struct ox_pools *p, size_t from, size_t n, float *work)
 {
     const struct plane plane = plane_of(p);
-    float *laid = work, *lines = work + BLOCK, *windows = lines + BLOCK;
+    float *laid = work, *lines = work + OX_POOL_BLOCK, *windows = lines + OX_POOL_BLOCK;
     const size_t places = n * plane.floats - plane.reach, size = p->y.out * p->x.out;
     const size_t across = (p->x.kernel - 1) * p->x.dilation;
     float *out = p->out + from * size;

@@ -1,5 +1,6 @@
 /* Operators whose result depends on the order or truth of values: NonZero, TopK, Unique. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "kernels/dense.h"
@@ -222,49 +223,35 @@ static const uint64_t *topk_keys(const float *row, const struct topk *t, uint64_
     }
 }
 
-enum { TOGETHER = 64 };
-
 static bool is_nan(enum ox_dtype type, const void *value)
 {
-    float single;
-    double twofold;
-    memcpy(&single, value, sizeof single);
     if (type == OX_FLOAT32)
-        return single != single;
-    if (type != OX_FLOAT64)
-        return false;
-    memcpy(&twofold, value, sizeof twofold);
-    return twofold != twofold;
+        return isnan(*(const float *)value);
+    return type == OX_FLOAT64 && isnan(*(const double *)value);
 }
 
-/* The first alone, of n <= TOGETHER rows one after another. */
+/* The first alone, of n rows one after another. */
 static void topk_first(const struct topk *t, const char *rows, size_t n, int64_t *order)
 {
     const enum ox_dtype type = t->in->dtype;
-    const size_t size = ox_dtype_size(type);
-    const struct ox_fold *fold = best_of(type, t->largest);
-    uint64_t best[TOGETHER + 1];
-    fold->start(best, n);
-    fold->rows(best, rows, n, t->n);
-    ox_folds(ox_cpu())->places[type](rows, n, t->n, best, false, order);
-    for (size_t i = 0; i < n && !t->largest; i++)
-        if (is_nan(type, (const char *)best + i * size)) /* there the last in order */
-            t->row(rows + i * t->n * size, t->n, 1, false, fold, order + i);
+    const size_t size = ox_dtype_size(type), row_bytes = t->n * size;
+    ox_folds_find(ox_cpu(), t->largest ? OX_FOLD_GREATEST : OX_FOLD_LEAST, type, rows, n, t->n,
+                  false, order);
+    for (size_t i = 0; i < n && !t->largest; i++, rows += row_bytes)
+        if (is_nan(type, rows + (size_t)order[i] * size)) /* there the last in order */
+            t->row(rows, t->n, 1, false, best_of(type, false), order + i);
 }
 
 static void topk_first_task(void *arg, size_t from, size_t to)
 {
     const struct topk *t = arg;
     const size_t size = ox_dtype_size(t->in->dtype);
-    for (size_t row = from, n; row < to; row += n) {
-        const char *rows = (const char *)t->in->data + row * t->n * size;
-        int64_t *order = (int64_t *)t->places->data + row;
-        n = to - row < TOGETHER ? to - row : TOGETHER;
-        topk_first(t, rows, n, order);
-        for (size_t i = 0; i < n; i++)
-            memcpy((char *)t->values->data + (row + i) * size,
-                   rows + (i * t->n + (size_t)order[i]) * size, size);
-    }
+    const char *rows = (const char *)t->in->data + from * t->n * size;
+    int64_t *order = (int64_t *)t->places->data + from;
+    topk_first(t, rows, to - from, order);
+    for (size_t i = 0; i < to - from; i++)
+        memcpy((char *)t->values->data + (from + i) * size,
+               rows + (i * t->n + (size_t)order[i]) * size, size);
 }
 
 static bool topk_by_keys(const struct topk *t)

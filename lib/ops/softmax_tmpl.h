@@ -102,18 +102,14 @@ static void N(hardmax_lanes)(const void *from, size_t count, size_t inner, size_
 
 static void N(hardmax_rows)(const void *from, size_t count, size_t rows, void *to)
 {
-    const struct ox_folds *folds = ox_folds(ox_cpu());
     const enum ox_dtype type = sizeof(T) == sizeof(float) ? OX_FLOAT32 : OX_FLOAT64;
-    const struct ox_fold *greatest = folds->of[OX_FOLD_GREATEST][type];
     const T *x = from;
-    T *y = to, most[LANES];
+    T *y = to;
     int64_t place[LANES];
     memset(y, 0, rows * count * sizeof *y);
     for (size_t row = 0, some; row < rows; row += some) {
         some = rows - row < LANES ? rows - row : LANES;
-        greatest->start(most, some);
-        greatest->rows(most, x, some, count);
-        folds->places[type](x, some, count, most, false, place);
+        ox_folds_find(ox_cpu(), OX_FOLD_GREATEST, type, x, some, count, false, place);
         for (size_t i = 0; i < some; i++, y += count)
             y[place[i]] = 1;
         x += some * count;
