@@ -1,4 +1,4 @@
-/* Winograd's transforms at stride 2: stamped for a vector width after maps_tmpl.h; the matrices are in compute.c. */
+/* Winograd's transforms at stride 2: stamped for a vector width after compute_tmpl.h; the matrices are in compute.c. */
 
 INLINE void in_strided(const VF d[9], VF v[9])
 {

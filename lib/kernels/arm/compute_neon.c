@@ -12,9 +12,7 @@
 #define POINTERS 12
 #define AHEAD 96
 #define ROWS_AHEAD 0
-#include "kernels/tile_tmpl.h"
-
-#include "kernels/maps_tmpl.h"
+#include "kernels/compute_tmpl.h"
 
 static void widen_f16(size_t n, const uint16_t *x, float *y)
 {

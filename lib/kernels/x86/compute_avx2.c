@@ -13,9 +13,8 @@
 #define POINTERS 6
 #define AHEAD 192
 #define ROWS_AHEAD 1
-#include "kernels/tile_tmpl.h"
+#include "kernels/compute_tmpl.h"
 
-#include "kernels/maps_tmpl.h"
 #include "kernels/winograd_strided_tmpl.h"
 
 static void widen_f16(size_t n, const uint16_t *x, float *y)

@@ -13,9 +13,8 @@
 #define POINTERS 6
 #define AHEAD 384
 #define ROWS_AHEAD 0
-#include "kernels/tile_tmpl.h"
+#include "kernels/compute_tmpl.h"
 
-#include "kernels/maps_tmpl.h"
 #include "kernels/winograd_strided_tmpl.h"
 
 void ox_compute_avx512(struct ox_compute *t)

@@ -1,0 +1,285 @@
+/* Depthwise convolution. Stamped for each vector width. */
+
+#ifndef v_in_register
+#define v_in_register(x) ((void)(x))
+#endif
+
+/* Nine weights of a vector of channels, what its sums begin with, and their limits: all stay in registers. */
+struct nine {
+    VF w[9], bias, lo, hi;
+};
+
+INLINE struct nine nine_of(const struct ox_depthwise *d, size_t c, bool some, size_t m)
+{
+    struct nine k = {.bias = d->bias ? load_part(d->bias + c, some, m) : v_zero(),
+                     .lo = v_set1(d->lo),
+                     .hi = v_set1(d->hi)};
+#pragma GCC unroll 9
+    for (unsigned i = 0; i < 9; i++)
+        k.w[i] = load_part(d->weights + i * d->weights_ld + c, some, m);
+    return k;
+}
+
+/* Pixels of a column, each read once. */
+struct column {
+    VF x[3];
+};
+
+INLINE struct column column_at(const float *const *row, size_t at, bool some, size_t m)
+{
+    struct column c;
+#pragma GCC unroll 3
+    for (unsigned r = 0; r < 3; r++) {
+        c.x[r] = load_part(row[r] + at, some, m);
+        v_in_register(&c.x[r]);
+    }
+    return c;
+}
+
+/* sum += column by column q of the weights. */
+INLINE VF add_column(VF sum, const struct column *c, const struct nine *k, const unsigned q)
+{
+#pragma GCC unroll 3
+    for (unsigned r = 0; r < 3; r++)
+        sum = v_fma(c->x[r], k->w[3 * r + q], sum);
+    return sum;
+}
+
+/* 3x3, step 1: each input column is read once and goes into three outputs. */
+INLINE void depthwise_3x3(const struct ox_depthwise *d, size_t c, size_t x0, size_t n, bool some,
+                          size_t m)
+{
+    const struct nine k = nine_of(d, c, some, m);
+    const size_t pixel = d->pixel, out_pixel = d->out_pixel;
+    const float *const row[3] = {d->row[0] + c, d->row[1] + c, d->row[2] + c};
+    float *out = d->out + x0 * out_pixel + c;
+    size_t at = x0 * pixel;
+    struct column x = column_at(row, at, some, m);
+    VF a = add_column(k.bias, &x, &k, 0), b;
+    x = column_at(row, at += pixel, some, m);
+    a = add_column(a, &x, &k, 1);
+    b = add_column(k.bias, &x, &k, 0);
+#pragma GCC unroll 3
+    for (; n > 0; n--, out += out_pixel) {
+        x = column_at(row, at += pixel, some, m);
+        a = add_column(a, &x, &k, 2);
+        store_part(out, some, m, clipped(a, k.lo, k.hi));
+        a = add_column(b, &x, &k, 1);
+        b = add_column(k.bias, &x, &k, 0);
+    }
+}
+
+/* 3x3, step 2: of the columns of an output the last is the first of the next. */
+INLINE void depthwise_3x3_2(const struct ox_depthwise *d, size_t c, size_t x0, size_t n, bool some,
+                            size_t m)
+{
+    const struct nine k = nine_of(d, c, some, m);
+    const size_t pixel = d->pixel, out_pixel = d->out_pixel;
+    const float *const row[3] = {d->row[0] + c, d->row[1] + c, d->row[2] + c};
+    float *out = d->out + x0 * out_pixel + c;
+    size_t at = 2 * x0 * pixel;
+    struct column x = column_at(row, at, some, m);
+    VF a = add_column(k.bias, &x, &k, 0);
+#pragma GCC unroll 2
+    for (; n > 0; n--, out += out_pixel) {
+        x = column_at(row, at += pixel, some, m);
+        a = add_column(a, &x, &k, 1);
+        x = column_at(row, at += pixel, some, m);
+        a = add_column(a, &x, &k, 2);
+        store_part(out, some, m, clipped(a, k.lo, k.hi));
+        a = add_column(k.bias, &x, &k, 0);
+    }
+}
+
+/* Any kernel: `n` outputs share each weight. */
+INLINE void depthwise_some(const struct ox_depthwise *d, size_t c, size_t x0, const unsigned n,
+                           bool some, size_t m)
+{
+    const VF bias = d->bias ? load_part(d->bias + c, some, m) : v_zero();
+    const VF lo = v_set1(d->lo), hi = v_set1(d->hi);
+    const size_t step = d->step * d->pixel, next = d->dilation * d->pixel, ld = d->weights_ld;
+    VF sum[8];
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < 8; i++)
+        sum[i] = bias;
+    const float *w = d->weights + c;
+    for (unsigned r = 0; r < d->rows; r++) {
+        const float *in = d->row[r] + x0 * step + c;
+        for (unsigned q = 0; q < d->cols; q++) {
+            const VF weight = load_part(w, some, m);
+            const float *at = in;
+#pragma GCC unroll 8
+            for (unsigned i = 0; i < n; i++, at += step)
+                sum[i] = v_fma(load_part(at, some, m), weight, sum[i]);
+            w += ld;
+            in += next;
+        }
+    }
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < n; i++)
+        store_part(d->out + (x0 + i) * d->out_pixel + c, some, m, clipped(sum[i], lo, hi));
+}
+
+/* The same without dilation, at a step that is known beforehand: what is read once goes into as many outputs as need it. */
+INLINE void depthwise_run(const struct ox_depthwise *d, size_t c, size_t x0, const unsigned n,
+                          const unsigned cols, const unsigned step, bool some, size_t m)
+{
+    const VF bias = d->bias ? load_part(d->bias + c, some, m) : v_zero();
+    const VF lo = v_set1(d->lo), hi = v_set1(d->hi);
+    const size_t pixel = d->pixel, ld = d->weights_ld;
+    VF sum[8], w[7];
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < 8; i++)
+        sum[i] = bias;
+    const float *weights = d->weights + c;
+    for (unsigned r = 0; r < d->rows; r++) {
+        const float *in = d->row[r] + x0 * step * pixel + c;
+#pragma GCC unroll 7
+        for (unsigned q = 0; q < cols; q++, weights += ld)
+            w[q] = load_part(weights, some, m);
+#pragma GCC unroll 21
+        for (unsigned x = 0; x < (n - 1) * step + cols; x++, in += pixel) {
+            VF v = load_part(in, some, m);
+            v_in_register(&v);
+#pragma GCC unroll 8
+            for (unsigned i = 0; i < n; i++) {
+                if (x >= i * step && x - i * step < cols)
+                    sum[i] = v_fma(v, w[x - i * step], sum[i]);
+            }
+        }
+    }
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < n; i++)
+        store_part(d->out + (x0 + i) * d->out_pixel + c, some, m, clipped(sum[i], lo, hi));
+}
+
+enum form { FORM_3X3, FORM_3X3_2, FORM_RUN_5, FORM_RUN_7, FORM_RUN_5_2, FORM_RUN_7_2, FORM_ANY };
+
+INLINE void depthwise_outputs(const struct ox_depthwise *d, const enum form form, size_t c,
+                              size_t x, const unsigned n, bool some, size_t m)
+{
+    if (form == FORM_RUN_5)
+        depthwise_run(d, c, x, n, 5, 1, some, m);
+    else if (form == FORM_RUN_7)
+        depthwise_run(d, c, x, n, 7, 1, some, m);
+    else if (form == FORM_RUN_5_2)
+        depthwise_run(d, c, x, n, 5, 2, some, m);
+    else if (form == FORM_RUN_7_2)
+        depthwise_run(d, c, x, n, 7, 2, some, m);
+    else
+        depthwise_some(d, c, x, n, some, m);
+}
+
+/* Outputs [x, x + n) of a vector of channels. */
+INLINE void depthwise_strip(const struct ox_depthwise *d, size_t c, size_t x, size_t n,
+                            const enum form form, bool some, size_t m)
+{
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        depthwise_outputs(d, form, c, x + i, 8, some, m);
+    if (n < 4) {
+        for (; i < n; i++)
+            depthwise_outputs(d, form, c, x + i, 1, some, m);
+        return;
+    }
+    /* The last eight or four overlap those before: that is faster than one at a time. */
+    if (n - i > 4 && n >= 8) {
+        depthwise_outputs(d, form, c, x + n - 8, 8, some, m);
+        return;
+    }
+    if (n - i > 4)
+        depthwise_outputs(d, form, c, x, 4, some, m);
+    if (i < n)
+        depthwise_outputs(d, form, c, x + n - 4, 4, some, m);
+}
+
+static void depthwise_slow(const struct ox_depthwise *d, size_t c, size_t x, size_t n, bool some,
+                           size_t m)
+{
+    depthwise_strip(d, c, x, n, FORM_ANY, some, m);
+}
+
+INLINE void depthwise_part(const struct ox_depthwise *d, enum form form, size_t c, size_t x,
+                           size_t n)
+{
+    if (form == FORM_3X3)
+        depthwise_3x3(d, c, x, n, false, VW);
+    else if (form == FORM_3X3_2)
+        depthwise_3x3_2(d, c, x, n, false, VW);
+    else if (form == FORM_RUN_5)
+        depthwise_strip(d, c, x, n, FORM_RUN_5, false, VW);
+    else if (form == FORM_RUN_7)
+        depthwise_strip(d, c, x, n, FORM_RUN_7, false, VW);
+    else if (form == FORM_RUN_5_2)
+        depthwise_strip(d, c, x, n, FORM_RUN_5_2, false, VW);
+    else if (form == FORM_RUN_7_2)
+        depthwise_strip(d, c, x, n, FORM_RUN_7_2, false, VW);
+    else
+        depthwise_slow(d, c, x, n, false, VW);
+}
+
+static enum form depthwise_form(const struct ox_depthwise *d)
+{
+    if (d->dilation != 1 || d->step > 2)
+        return FORM_ANY;
+    const bool one = d->step == 1;
+    if (d->rows == 3 && d->cols == 3)
+        return one ? FORM_3X3 : FORM_3X3_2;
+    if (d->cols == 5)
+        return one ? FORM_RUN_5 : FORM_RUN_5_2;
+    if (d->cols == 7)
+        return one ? FORM_RUN_7 : FORM_RUN_7_2;
+    return FORM_ANY;
+}
+
+/* The last channels, less than a vector. The order of the sum is that of the others. */
+static void depthwise_tail(const struct ox_depthwise *d, enum form form, size_t c, size_t x,
+                           size_t n)
+{
+    const size_t m = d->channels - c;
+    if (form == FORM_3X3)
+        depthwise_3x3(d, c, x, n, true, m);
+    else if (form == FORM_3X3_2)
+        depthwise_3x3_2(d, c, x, n, true, m);
+    else
+        depthwise_slow(d, c, x, n, true, m);
+}
+
+/* The lines that the row of outputs below will need come while these are summed: outputs [x, x + n), all channels of a
+ * block. */
+static void depthwise_ahead(const struct ox_depthwise *d, size_t c0, size_t c1, size_t x, size_t n)
+{
+    if (d->rows < 2)
+        return;
+    const ptrdiff_t down = d->row[d->rows - 1] - d->row[d->rows - 2];
+    for (size_t s = 1; s <= d->step; s++) {
+        const uintptr_t from = (uintptr_t)(d->row[d->rows - 1] + x * d->step * d->pixel + c0) +
+                               (uintptr_t)(down * (ptrdiff_t)s) * sizeof(float);
+        for (size_t q = 0; q < n * d->step; q++) {
+            for (size_t c = 0; c < c1 - c0; c += LINE)
+                __builtin_prefetch((const void *)(from + (q * d->pixel + c) * sizeof(float)), 0, 2);
+        }
+    }
+}
+
+static void depthwise(const struct ox_depthwise *d)
+{
+    /* A block of channels by a block of outputs whose lines stay in L1 from one vector to the next. */
+    enum { FLOATS = 6144, OUTPUTS = 32 };
+    const enum form form = depthwise_form(d);
+    const size_t each = FLOATS / ((OUTPUTS * d->step + d->cols) * d->rows) / LINE * LINE;
+    const size_t channels = each ? each : LINE;
+    for (size_t c0 = 0; c0 < d->channels; c0 += channels) {
+        const size_t c1 = d->channels - c0 < channels ? d->channels : c0 + channels;
+        for (size_t x = 0; x < d->count; x += OUTPUTS) {
+            const size_t n = d->count - x < OUTPUTS ? d->count - x : OUTPUTS;
+            size_t c = c0;
+            if (d->ahead)
+                depthwise_ahead(d, c0, c1, x, n);
+            for (; c + VW <= c1; c += VW)
+                depthwise_part(d, form, c, x, n);
+            if (c < c1)
+                depthwise_tail(d, form, c, x, n);
+        }
+    }
+}
