@@ -116,4 +116,12 @@ const struct ox_adapter_row *ox_adapter_rows(size_t *n);
 /* NULL: no row. */
 const struct ox_adapter_row *ox_adapter_find(const char *domain, const char *op_type, int since);
 
+/* ---- What is left to do for a whole model --------------------------------------------------------------------------- */
+
+/* Constants that were inputs and are attributes now (`freed`: addresses of values) go, if nothing else uses them. false: out of memory. */
+bool ox_convert_drop_unused(struct ox_model *model, const struct ox_strmap *freed);
+
+/* The least IR version that what is in the model needs. Initializers that are no inputs need 4. */
+int64_t ox_convert_needed_ir(const struct ox_model *model);
+
 #endif

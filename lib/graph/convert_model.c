@@ -421,129 +421,6 @@ static enum ox_status convert_unit(struct job *job, const struct ox_function *fu
     return OX_OK;
 }
 
-/* ---- Loose ends --------------------------------------------------------------------------------------------------- */
-
-static void mark_used(const struct ox_model *model, bool **used)
-{
-    for (size_t g = 0; g < model->n_graphs; g++) {
-        const struct ox_graph *graph = model->graphs[g];
-        for (size_t i = 0; i < graph->n_nodes; i++) {
-            const struct ox_node *node = graph->nodes[i];
-            for (size_t k = 0; k < node->n_inputs; k++) {
-                if (node->inputs[k])
-                    used[g][node->inputs[k]->id] = true;
-            }
-        }
-        for (size_t i = 0; i < graph->n_outputs; i++)
-            used[g][graph->outputs[i]->id] = true;
-        for (size_t i = 0; i < graph->n_values; i++) {
-            const struct ox_value *outer = graph->values[i]->outer;
-            if (outer)
-                used[outer->graph->id][outer->id] = true;
-        }
-    }
-}
-
-static void drop_in_graph(struct job *job, struct ox_graph *graph, const bool *used, bool *nodes,
-                          bool *inits)
-{
-    for (size_t i = 0; i < graph->n_values; i++) {
-        const struct ox_value *value = graph->values[i];
-        const struct ox_node *node = value->producer;
-        if (used[i] ||
-            ox_strmap_find(&job->freed, (const char *)&value, sizeof(value)) == OX_STRMAP_NONE)
-            continue;
-        if (node && node->graph == graph && node->n_outputs == 1 && node->n_inputs == 0)
-            nodes[node->index] = true;
-        for (size_t k = 0; k < graph->n_inits && value->init && !value->is_input; k++)
-            inits[k] |= graph->inits[k] == value->init;
-    }
-    ox_graph_remove_nodes(graph, nodes);
-    ox_graph_remove_inits(graph, inits);
-}
-
-/* Constants that were inputs and are attributes now go, if nothing else uses them. */
-static enum ox_status drop_unused(struct job *job)
-{
-    struct ox_model *model = job->model;
-    bool **used = calloc(model->n_graphs + 1, sizeof(*used));
-    enum ox_status status = used ? OX_OK : no_room(job);
-    for (size_t g = 0; g < model->n_graphs && status == OX_OK; g++) {
-        used[g] = calloc(model->graphs[g]->n_values + 1, sizeof(**used));
-        status = used[g] ? OX_OK : no_room(job);
-    }
-    if (status == OX_OK)
-        mark_used(model, used);
-    for (size_t g = 0; g < model->n_graphs && status == OX_OK; g++) {
-        struct ox_graph *graph = model->graphs[g];
-        bool *nodes = calloc(graph->n_nodes + 1, sizeof *nodes);
-        bool *inits = calloc(graph->n_inits + 1, sizeof *inits);
-        if (nodes && inits)
-            drop_in_graph(job, graph, used[g], nodes, inits);
-        else
-            status = no_room(job);
-        free(nodes);
-        free(inits);
-    }
-    for (size_t g = 0; used && g < model->n_graphs; g++)
-        free(used[g]);
-    free(used);
-    return status;
-}
-
-/* ---- The IR version ----------------------------------------------------------------------------------------------- */
-
-static int64_t ir_of_dtype(enum ox_dtype dtype)
-{
-    static const struct {
-        enum ox_dtype dtype;
-        int64_t ir;
-    } rows[] = {{OX_FLOAT8E4M3FN, 9},   {OX_FLOAT8E4M3FNUZ, 9}, {OX_FLOAT8E5M2, 9},
-                {OX_FLOAT8E5M2FNUZ, 9}, {OX_UINT4, 10},         {OX_INT4, 10},
-                {OX_FLOAT4E2M1, 11},    {OX_FLOAT8E8M0, 12},    {OX_UINT2, 13},
-                {OX_INT2, 13},          {OX_FLOAT6E2M3, 14},    {OX_FLOAT6E3M2, 14}};
-    for (size_t i = 0; i < OX_COUNT(rows); i++) {
-        if (rows[i].dtype == dtype)
-            return rows[i].ir;
-    }
-    return 1;
-}
-
-/* The least that what is in the model needs. Initializers that are no inputs need 4. */
-static int64_t needed_ir(const struct ox_model *model)
-{
-    int64_t ir = model->ir_version < 4 ? model->ir_version : 4;
-    for (size_t i = 0; model->graph && i < model->graph->n_inits; i++) {
-        const struct ox_value *value = ox_graph_value(model->graph, model->graph->inits[i]->name);
-        ir = value && !value->is_input ? 4 : ir;
-    }
-    if (model->n_functions)
-        ir = 8;
-    for (size_t i = 0; i < model->n_functions; i++)
-        ir = *model->functions[i].overload ? 10 : ir;
-    for (size_t g = 0; g < model->n_graphs; g++) {
-        const struct ox_graph *graph = model->graphs[g];
-        for (size_t i = 0; i < graph->n_inits; i++) {
-            int64_t needs = ir_of_dtype(graph->inits[i]->dtype);
-            ir = needs > ir ? needs : ir;
-        }
-    }
-    for (size_t i = 0; i < model->n_opsets; i++) {
-        int64_t needs = ox_schema_ir_for_opset(model->opsets[i].domain, model->opsets[i].version);
-        ir = needs > ir ? needs : ir;
-    }
-    return ir;
-}
-
-static void set_ir(struct ox_conversion *result, struct ox_model *model, bool up)
-{
-    int64_t needs = needed_ir(model);
-    result->ir_before = model->ir_version;
-    if (needs > model->ir_version || (!up && needs < model->ir_version))
-        model->ir_version = needs;
-    result->ir_after = model->ir_version;
-}
-
 /* ---- A domain, a model -------------------------------------------------------------------------------------------- */
 
 static enum ox_status check_goal(const struct ox_model *model, const struct ox_opset_goal *goal,
@@ -593,6 +470,15 @@ static enum ox_status convert_domain(struct job *job, int64_t to)
     return OX_OK;
 }
 
+static void set_ir(struct ox_conversion *result, struct ox_model *model, bool up)
+{
+    int64_t needs = ox_convert_needed_ir(model);
+    result->ir_before = model->ir_version;
+    if (needs > model->ir_version || (!up && needs < model->ir_version))
+        model->ir_version = needs;
+    result->ir_after = model->ir_version;
+}
+
 static enum ox_status convert(struct job *job, const struct ox_opset_goal *goals, size_t n_goals)
 {
     bool up = false;
@@ -604,7 +490,8 @@ static enum ox_status convert(struct job *job, const struct ox_opset_goal *goals
         up |= job->model->graph && ox_graph_opset(job->model->graph, domain) < goals[i].version;
         OX_TRY(convert_domain(job, goals[i].version));
     }
-    OX_TRY(drop_unused(job));
+    if (!ox_convert_drop_unused(job->model, &job->freed))
+        return no_room(job);
     set_ir(job->result, job->model, up);
     return ox_model_part_names(job->model) ? OX_OK : no_room(job);
 }
