@@ -96,18 +96,9 @@ static enum ox_status inline_graph(struct ox_graph *graph, size_t *n_calls, stru
 /* The functions leave the model with all graphs in them. */
 static void drop_functions(struct ox_model *model)
 {
-    size_t kept = 0;
-    for (size_t g = 0; g < model->n_graphs; g++) {
-        struct ox_graph *graph = model->graphs[g];
-        graph->dropped = graph->function != NULL;
-        if (graph->dropped) {
-            ox_strmap_release(&graph->names);
-            continue;
-        }
-        graph->id = (uint32_t)kept;
-        model->graphs[kept++] = graph;
-    }
-    model->n_graphs = kept;
+    for (size_t g = 0; g < model->n_graphs; g++)
+        model->graphs[g]->dropped = model->graphs[g]->function != NULL;
+    ox_model_drop_graphs(model);
     model->n_functions = 0;
 }
 

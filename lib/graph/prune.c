@@ -60,21 +60,15 @@ static void find_used(struct pruner *p)
 static void drop_graphs(struct pruner *p)
 {
     struct ox_model *model = p->model;
-    size_t kept = 0;
     for (size_t g = 0; g < model->n_graphs; g++) {
         struct ox_graph *graph = model->graphs[g];
         const struct ox_graph *top = graph;
         while (top->parent)
             top = top->parent->graph;
-        if (graph->function ? p->used[graph->function - model->functions] : top == model->graph) {
-            graph->id = (uint32_t)kept;
-            model->graphs[kept++] = graph;
-        } else {
-            graph->dropped = true;
-            ox_strmap_release(&graph->names);
-        }
+        graph->dropped =
+            graph->function ? !p->used[graph->function - model->functions] : top != model->graph;
     }
-    model->n_graphs = kept;
+    ox_model_drop_graphs(model);
 }
 
 /* Functions move together: what points to them follows. */

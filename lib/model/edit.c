@@ -125,15 +125,11 @@ struct ox_node *ox_graph_add_node(struct ox_graph *graph, const char *op_type, c
     return node;
 }
 
-/* Graphs in the attributes of nodes that are gone, and what they enclose, leave the model's list. */
-static void drop_graphs(struct ox_model *model)
+void ox_model_drop_graphs(struct ox_model *model)
 {
     size_t kept = 0;
     for (size_t i = 0; i < model->n_graphs; i++) {
         struct ox_graph *graph = model->graphs[i];
-        /* A scope stands before what it encloses, so its own mark is set by now. */
-        graph->dropped =
-            graph->parent && (graph->parent->index == UINT32_MAX || graph->parent->graph->dropped);
         if (graph->dropped) {
             ox_strmap_release(&graph->names);
             continue;
@@ -142,6 +138,18 @@ static void drop_graphs(struct ox_model *model)
         model->graphs[kept++] = graph;
     }
     model->n_graphs = kept;
+}
+
+/* Graphs in the attributes of nodes that are gone, and what they enclose, leave the model's list. */
+static void drop_enclosed(struct ox_model *model)
+{
+    for (size_t i = 0; i < model->n_graphs; i++) {
+        struct ox_graph *graph = model->graphs[i];
+        /* A scope stands before what it encloses, so its own mark is set by now. */
+        graph->dropped =
+            graph->parent && (graph->parent->index == UINT32_MAX || graph->parent->graph->dropped);
+    }
+    ox_model_drop_graphs(model);
 }
 
 void ox_graph_remove_nodes(struct ox_graph *graph, const bool *remove)
@@ -167,7 +175,7 @@ void ox_graph_remove_nodes(struct ox_graph *graph, const bool *remove)
     }
     graph->n_nodes = kept;
     if (had_graphs)
-        drop_graphs(graph->model);
+        drop_enclosed(graph->model);
 }
 
 /* ---- Initializers ------------------------------------------------------------------------------------------------- */

@@ -329,6 +329,8 @@ void ox_graph_drop_init(struct ox_graph *graph, struct ox_value *value);
 void ox_graph_remove_inits(struct ox_graph *graph, const bool *remove); /* by index in inits */
 /* Initializers stop being inputs, which IR versions before 4 made of them though they are constants; the version becomes 4. */
 void ox_model_free_inits(struct ox_model *model);
+/* Graphs that are marked as dropped leave the model's list, and those behind them get other numbers. */
+void ox_model_drop_graphs(struct ox_model *model);
 /* Dimensions that are declared by names, or by formulas of them, become open. false: out of memory. */
 bool ox_model_drop_symbols(struct ox_model *model);
 /* By index in nodes. What they produced becomes undefined, unless another node produces it by now; graphs in their attributes

@@ -3,21 +3,6 @@
 
 #include "tensor/io/tensor_file.h"
 
-static enum ox_status load_raw(struct ox_tensor **out, struct ox_tensor_file *file,
-                               const struct ox_tensor_member *member, struct ox_error *err)
-{
-    const uint8_t *bytes = file->data + member->at;
-    bool whole = ox_dtype_bits(member->dtype) >= 8 && member->dtype != OX_BOOL && !OX_BIG_ENDIAN;
-    if (whole && file->bytes > member->at && (uintptr_t)bytes % 16 == 0)
-        return ox_tensor_file_borrow(out, file, member, member->at, err);
-    struct ox_tensor *tensor;
-    OX_TRY(ox_tensor_new(&tensor, ox_env_budget(file->env), member->dtype, member->rank,
-                         member->dims, err));
-    ox_tensor_unpack(tensor->dtype, bytes, tensor->n, tensor->data);
-    *out = tensor;
-    return OX_OK;
-}
-
 /* The dimension that is -1 becomes what the file's bytes make it. */
 static enum ox_status fit(struct ox_tensor_file *file, enum ox_dtype dtype, unsigned rank,
                           int64_t *dims, struct ox_error *err)
@@ -68,6 +53,6 @@ enum ox_status ox_raw_open(struct ox_tensor_file *file, const struct ox_tensor_o
                        file->bytes, count, ox_dtype_name(options->dtype), (unsigned long long)need);
     OX_TRY(ox_tensor_file_add(file, "", 0, &member, err));
     OX_TRY(ox_tensor_file_set_shape(file, member, options->dtype, options->rank, dims, err));
-    file->load = load_raw;
+    file->load = ox_tensor_file_packed;
     return OX_OK;
 }

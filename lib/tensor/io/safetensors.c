@@ -165,21 +165,6 @@ static enum ox_status add_entry(struct ox_tensor_file *file, const struct entry 
     return OX_OK;
 }
 
-static enum ox_status load_safetensor(struct ox_tensor **out, struct ox_tensor_file *file,
-                                      const struct ox_tensor_member *member, struct ox_error *err)
-{
-    const uint8_t *bytes = file->data + member->at;
-    bool whole = ox_dtype_bits(member->dtype) >= 8 && member->dtype != OX_BOOL && !OX_BIG_ENDIAN;
-    if (whole && (uintptr_t)bytes % 16 == 0 && member->at < file->bytes)
-        return ox_tensor_file_borrow(out, file, member, member->at, err);
-    struct ox_tensor *tensor;
-    OX_TRY(ox_tensor_new(&tensor, ox_env_budget(file->env), member->dtype, member->rank,
-                         member->dims, err));
-    ox_tensor_unpack(tensor->dtype, bytes, tensor->n, tensor->data);
-    *out = tensor;
-    return OX_OK;
-}
-
 static enum ox_status read_entries(struct ox_tensor_file *file, struct ox_json_reader *json,
                                    uint64_t data_at, struct ox_error *err)
 {
@@ -236,6 +221,6 @@ enum ox_status ox_safetensors_open(struct ox_tensor_file *file,
         status = ox_fail(err, OX_LIMIT, "%s: its header goes over the memory limit", file->path);
     ox_json_read_release(&json);
     ox_arena_release(&scratch);
-    file->load = load_safetensor;
+    file->load = ox_tensor_file_packed;
     return status;
 }

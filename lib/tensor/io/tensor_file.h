@@ -89,6 +89,9 @@ enum ox_status ox_tensor_file_set_shape(struct ox_tensor_file *file,
 enum ox_status ox_tensor_file_borrow(struct ox_tensor **out, struct ox_tensor_file *file,
                                      const struct ox_tensor_member *member, uint64_t at,
                                      struct ox_error *err);
+/* A tensor of elements packed as in raw_data from member->at on: over the file's own bytes where they can be used as they are. */
+enum ox_status ox_tensor_file_packed(struct ox_tensor **out, struct ox_tensor_file *file,
+                                     const struct ox_tensor_member *member, struct ox_error *err);
 enum ox_status ox_tensor_file_no_memory(const struct ox_tensor_file *file, struct ox_error *err);
 /* OX_INPUT: path, "at byte N", and the text. */
 enum ox_status ox_tensor_file_fault(const struct ox_tensor_file *file, uint64_t at,

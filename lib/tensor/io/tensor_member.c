@@ -31,6 +31,21 @@ enum ox_status ox_tensor_file_borrow(struct ox_tensor **out, struct ox_tensor_fi
     return OX_OK;
 }
 
+enum ox_status ox_tensor_file_packed(struct ox_tensor **out, struct ox_tensor_file *file,
+                                     const struct ox_tensor_member *member, struct ox_error *err)
+{
+    const uint8_t *bytes = file->data + member->at;
+    bool whole = ox_dtype_bits(member->dtype) >= 8 && member->dtype != OX_BOOL && !OX_BIG_ENDIAN;
+    if (whole && file->bytes > member->at && (uintptr_t)bytes % 16 == 0)
+        return ox_tensor_file_borrow(out, file, member, member->at, err);
+    struct ox_tensor *tensor;
+    OX_TRY(ox_tensor_new(&tensor, ox_env_budget(file->env), member->dtype, member->rank,
+                         member->dims, err));
+    ox_tensor_unpack(tensor->dtype, bytes, tensor->n, tensor->data);
+    *out = tensor;
+    return OX_OK;
+}
+
 enum ox_status ox_tensor_file_no_memory(const struct ox_tensor_file *file, struct ox_error *err)
 {
     return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", file->path);
