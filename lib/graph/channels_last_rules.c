@@ -397,6 +397,32 @@ static bool convert_resize(struct ox_twins *l, struct ox_node *node)
     return move_through(l, node);
 }
 
+/* ---- Sizes -------------------------------------------------------------------------------------------------------- */
+
+/* The sizes of a twin, picked in the order of the value's axes. */
+static bool convert_shape(struct ox_twins *l, struct ox_node *node)
+{
+    if (!ox_twins_is_last(l, node->inputs[0]) || !is_any_map(l, node->inputs[0]))
+        return false;
+    int64_t at[2] = {ox_attr_int(node, "start", 0), ox_attr_int(node, "end", 4)}, places[4];
+    for (unsigned i = 0; i < 2; i++) {
+        at[i] += at[i] < 0 ? 4 : 0;
+        at[i] = at[i] < 0 ? 0 : at[i] > 4 ? 4 : at[i];
+    }
+    size_t n = 0;
+    for (int64_t axis = at[0]; axis < at[1]; axis++)
+        places[n++] = ox_twins_place[axis];
+    struct ox_value *twin = ox_twins_last(l, node->inputs[0], node);
+    struct ox_value *sizes = ox_rw_value(l->rw, node->outputs[0]->name, NULL);
+    struct ox_value *picks = ox_rw_ints(l->rw, node->outputs[0]->name, n, places);
+    if (!twin || !sizes || !picks)
+        return false;
+    ox_rw_insert(l->rw, node, "Shape", "", node->name, &twin, 1, &sizes, 1);
+    ox_rw_clear_attrs(l->rw, node);
+    ox_rw_become(l->rw, node, "Gather", "", (struct ox_value *[]){sizes, picks}, 2);
+    return true;
+}
+
 /* ---- Codes -------------------------------------------------------------------------------------------------------- */
 
 static bool convert_integer_conv(struct ox_twins *l, struct ox_node *node)
@@ -481,6 +507,7 @@ static const struct rule rules[] = {
     {"Relu", convert_unary},
     {"Reshape", convert_shuffle},
     {"Resize", convert_resize},
+    {"Shape", convert_shape},
     {"Sigmoid", convert_unary},
     {"Slice", convert_slice},
     {"Softmax", convert_softmax},

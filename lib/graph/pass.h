@@ -148,6 +148,8 @@ bool ox_rw_replace(struct ox_rewrite *rw, struct ox_value *old, struct ox_value 
 /* Takes out a node whose output equals `same`: its users get that, or, where the output must stay under its name, the producer of
  * `same` makes the output itself. false: neither can be, nothing was done. */
 bool ox_rw_bypass(struct ox_rewrite *rw, struct ox_node *node, struct ox_value *same);
+/* A value of a subgraph of the graph at hand stands for `value` from here on, as ox_value_capture() says. */
+bool ox_rw_capture(struct ox_rewrite *rw, struct ox_value *inner, struct ox_value *value);
 /* The node is not needed: it leaves. */
 void ox_rw_remove(struct ox_rewrite *rw, struct ox_node *node);
 /* The initializer stands for what the node made. */

@@ -564,6 +564,15 @@ bool ox_rw_bypass(struct ox_rewrite *rw, struct ox_node *node, struct ox_value *
     return ox_rw_replace(rw, same, output);
 }
 
+bool ox_rw_capture(struct ox_rewrite *rw, struct ox_value *inner, struct ox_value *value)
+{
+    if (!ox_value_capture(inner, value))
+        return false;
+    rw->pinned[value->id] = true;
+    rw->n_changes++;
+    return true;
+}
+
 void ox_rw_remove(struct ox_rewrite *rw, struct ox_node *node)
 {
     if (rw->gone[node->index])

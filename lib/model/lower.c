@@ -62,7 +62,8 @@ static void emit_value_info(struct ox_emit *e, const struct ox_lower *lower, uin
     }
     for (size_t i = 0; i < n_entries; i++) {
         const struct ox_value *value = ox_graph_value(graph, ox_text(entries[i]->name));
-        if (value && value->removed && (value->is_input || !ox_value_defined(value)))
+        if (value && value->removed &&
+            (value->is_input || value->outer || !ox_value_defined(value)))
             continue;
         if (value && !value->is_input && !value->is_output && !listed[value->id]) {
             listed[value->id] = true;

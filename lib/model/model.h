@@ -333,6 +333,10 @@ void ox_model_free_inits(struct ox_model *model);
 void ox_model_drop_graphs(struct ox_model *model);
 /* Dimensions that are declared by names, or by formulas of them, become open. false: out of memory. */
 bool ox_model_drop_symbols(struct ox_model *model);
+/* A value of a subgraph, input (take it from `inputs` yourself) or made by a node (that must leave), stands for `outer`, of the graph
+ * around it, from here on, and takes its name, which captures of it take as well. false: it is an output, the name means something else
+ * there, or out of memory; nothing was done but in the last case. */
+bool ox_value_capture(struct ox_value *value, struct ox_value *outer);
 /* By index in nodes. What they produced becomes undefined, unless another node produces it by now; graphs in their attributes
  * leave the model, so that indices in model->graphs change. */
 void ox_graph_remove_nodes(struct ox_graph *graph, const bool *remove);

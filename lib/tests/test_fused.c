@@ -255,6 +255,20 @@ START_TEST(linear_resize_slice_pad_and_reduce)
 }
 END_TEST
 
+/* As detectors resize a map to another's size, which is open: nobody needs the map itself. */
+START_TEST(sizes_of_maps_with_their_channels_last)
+{
+    check_same("g (float[N,4,H,W] x) => (float[A,B,C,D] y) { a = Conv <pads = [1,1,1,1]> (x, w0) "
+               "m = MaxPool <kernel_shape = [2,2], strides = [2,2]> (a) b = Conv (m, w1) "
+               "n = Shape <end = -2> (b) s = Shape <start = -2> (a) k = Concat <axis = 0> (n, s) "
+               "z = Resize <mode = \"nearest\"> (b, , , k) e = Add(z, a) c = Conv (e, w2) "
+               "none = Shape <start = 3, end = 1> (c) f = ReduceSum <keepdims = 0> (none) "
+               "g = Cast <to = 1> (f) y = Sub(c, g) }",
+               LIST("8,4,3,3", "8,8,1,1", "3,8,1,1"), DIMS(1, 4, 7, 9),
+               WANT({"FusedConv", 3}, {"Transpose", 1}));
+}
+END_TEST
+
 /* As RepVGG and MobileOne have them: another window, one of a single element with batch norm behind it, batch norm of the input. */
 START_TEST(branches_over_one_input_become_one_convolution)
 {
@@ -670,6 +684,7 @@ int main(void)
                                   one_axis_of_few_taps,
                                   maps_between_convolutions,
                                   linear_resize_slice_pad_and_reduce,
+                                  sizes_of_maps_with_their_channels_last,
                                   branches_over_one_input_become_one_convolution,
                                   a_depthwise_sum_takes_its_input_in,
                                   preactivations_are_worked_out_where_they_are_read,

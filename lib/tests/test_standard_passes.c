@@ -44,8 +44,9 @@ static void run_plain(struct text_run *f, unsigned rank, const int64_t *dims, st
         out->y[i] = (float)ox_tensor_get_double(tensor, i);
 }
 
-/* The model optimized has these operators, and makes of a ramp what it made before. */
-static void becomes(const char *text, const char *operators, unsigned rank, const int64_t *dims)
+/* The model optimized has these operators, those of subgraphs behind slashes, and makes of a ramp what it made before. */
+static void becomes_with(bool subgraphs, const char *text, const char *operators, unsigned rank,
+                         const int64_t *dims)
 {
     struct text_run before, after;
     struct result expected, got;
@@ -57,8 +58,12 @@ static void becomes(const char *text, const char *operators, unsigned rank, cons
     ck_assert_msg(ox_optimize(after.model, NULL, NULL, &after.err) == OX_OK, "%s",
                   after.err.message);
     ox_strbuf_init(&list);
-    for (size_t i = 0; i < after.model->graph->n_nodes; i++)
-        ox_strbuf_printf(&list, "%s%s", i ? " " : "", after.model->graph->nodes[i]->op_type);
+    for (size_t g = 0; g < (subgraphs ? after.model->n_graphs : 1); g++) {
+        const struct ox_graph *graph = after.model->graphs[g];
+        ox_strbuf_puts(&list, g ? " /" : "");
+        for (size_t i = 0; i < graph->n_nodes; i++)
+            ox_strbuf_printf(&list, "%s%s", i || g ? " " : "", graph->nodes[i]->op_type);
+    }
     ck_assert_str_eq(ox_strbuf_text(&list, NULL), operators);
     ox_strbuf_release(&list);
     run_plain(&after, rank, dims, &got);
@@ -66,6 +71,11 @@ static void becomes(const char *text, const char *operators, unsigned rank, cons
     for (size_t i = 0; i < got.n; i++)
         ck_assert_float_eq_tol(got.y[i], expected.y[i], 1e-4f);
     text_close(&after);
+}
+
+static void becomes(const char *text, const char *operators, unsigned rank, const int64_t *dims)
+{
+    becomes_with(false, text, operators, rank, dims);
 }
 
 #define NORM                                                                                       \
@@ -485,9 +495,87 @@ START_TEST(zero_states_are_left_out)
 }
 END_TEST
 
+#define LOOP "<int64 n = {3}, int64 none = {0}, bool go = {1}, float[2,2] w = {1, 2, -3, 0.5}>"
+
+START_TEST(what_a_loop_hands_on_unchanged_is_captured)
+{
+    becomes_with(true,
+                 HEAD "g (float[2,2] x) => (float[2,2] y) " LOOP
+                      "{ y, z = Loop(n, go, x, w) <body = b (int64 i, bool c, float[2,2] v, "
+                      "float[2,2] w) => (bool c, float[2,2] vo, float[2,2] w) "
+                      "{ t = Transpose(w) p = MatMul(v, t) vo = Tanh(p) }> }",
+                 "Loop / MatMul Tanh", 2, SHAPE(2, 2));
+    /* Under another name, with an output that is needed, and captured by a branch. */
+    becomes_with(true,
+                 HEAD "g (float[2,2] x) => (float[2,2] y) " LOOP
+                      "{ a = Abs(x) r, z = Loop(n, go, x, a) <body = b (int64 i, bool c, "
+                      "float[2,2] v, float[2,2] u) => (bool c, float[2,2] vo, float[2,2] u) "
+                      "{ k = ReduceSum <keepdims = 0> (v) l = Cast <to = 9> (k) vo = If(l) "
+                      "<then_branch = t () => (float[2,2] o) { o = Mul(v, u) }, "
+                      "else_branch = e () => (float[2,2] q) { q = Sub(u, v) }> }> "
+                      "y = Add(r, z) }",
+                 "Abs Loop Add / ReduceSum Cast If / Mul / Sub", 2, SHAPE(2, 2));
+}
+END_TEST
+
+START_TEST(what_every_turn_of_a_loop_computes_is_computed_before_it)
+{
+    becomes_with(true,
+                 HEAD "g (float[2,2] x) => (float[2,2] y) " LOOP
+                      "{ y = Loop(n, go, x) <body = b (int64 i, bool c, float[2,2] v) => "
+                      "(bool c, float[2,2] vo) "
+                      "{ s = MatMul(x, x) t = Tanh(s) u = Add(v, t) f = Cast <to = 1> (i) "
+                      "vo = Sub(u, f) }> }",
+                 "MatMul Tanh Loop / Add Cast Sub", 2, SHAPE(2, 2));
+    becomes_with(true,
+                 HEAD "g (float[2,2] x) => (float[2,2] y) " LOOP
+                      "{ y = Loop(none, go, x) <body = b (int64 i, bool c, float[2,2] v) => "
+                      "(bool c, float[2,2] vo) { s = MatMul(x, x) vo = Add(v, s) }> }",
+                 "MatMul Loop / Add", 2, SHAPE(2, 2));
+    becomes_with(true,
+                 HEAD "g (float[2,2] x) => (float[2,2] y) " LOOP
+                      "{ first = Constant <value_ints = [0]> () "
+                      "start = ReduceSum <keepdims = 0> (w, first) "
+                      "z, y = Scan <num_scan_inputs = 1, body = b (float[2] h, float[2] v) => "
+                      "(float[2] ho, float[2] vo) { s = Sin(x) "
+                      "r = ReduceSum <keepdims = 0> (s) vo = Mul(v, r) ho = Add(h, v) }> "
+                      "(start, x) }",
+                 "Sin Scan / ReduceSum Mul Add", 2, SHAPE(2, 2));
+}
+END_TEST
+
+START_TEST(what_changes_from_turn_to_turn_stays_in_the_loop)
+{
+    /* Two values that take turns. */
+    becomes_with(true,
+                 HEAD "g (float[2,2] x) => (float[2,2] y) " LOOP
+                      "{ y, z = Loop(n, go, x, w) <body = b (int64 i, bool c, float[2,2] v, "
+                      "float[2,2] u) => (bool c, float[2,2] u, float[2,2] vo) "
+                      "{ vo = Tanh(v) }> }",
+                 "Loop / Tanh", 2, SHAPE(2, 2));
+    /* The body means something else by the name. */
+    becomes_with(true,
+                 HEAD "g (float[2,2] x) => (float[2,2] y) " LOOP
+                      "{ a = Abs(x) y, z = Loop(n, go, x, a) <body = b (int64 i, bool c, "
+                      "float[2,2] v, float[2,2] u) => (bool c, float[2,2] vo, float[2,2] u) "
+                      "{ a = Neg(v) vo = Mul(a, u) }> }",
+                 "Abs Loop / Neg Mul", 2, SHAPE(2, 2));
+    /* It may fail, and a loop may make no turn. */
+    becomes_with(true,
+                 HEAD "g (float[2,2] x) => (float[2,2] y) " LOOP
+                      "{ y = Loop(none, go, x) <body = b (int64 i, bool c, float[2,2] v) => "
+                      "(bool c, float[2,2] vo) { k = Cast <to = 7> (x) s = Gather(w, k) "
+                      "r = ReduceSum <keepdims = 0> (s) vo = Add(v, r) }> }",
+                 "Cast Loop / Gather ReduceSum Add", 2, SHAPE(2, 2));
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
+        what_a_loop_hands_on_unchanged_is_captured,
+        what_every_turn_of_a_loop_computes_is_computed_before_it,
+        what_changes_from_turn_to_turn_stays_in_the_loop,
         batch_norm_goes_into_a_convolution,
         batch_norm_goes_into_a_grouped_transposed_convolution,
         an_if_that_is_always_true_gives_way_to_its_branch,
