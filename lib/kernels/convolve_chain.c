@@ -413,5 +413,5 @@ void ox_chain_run(const struct ox_compute *t, struct ox_env *env, const struct o
     const double flops = 2.0 * (double)(d->batch * d->in_channels) *
                          ((double)(d->in[0] * d->in[1]) * (double)c->in_channels +
                           (double)(d->out[0] * d->out[1]) * (3 * taps + (double)c->out_channels));
-    ox_spread(env, d->batch * j.parts, flops, run_task, &j);
+    ox_spread_sums(env, d->batch * j.parts, flops, run_task, &j);
 }

@@ -202,7 +202,7 @@ static void run_image(struct job *j, struct ox_env *env, const float *packed, co
         j->to = last ? c->out[0] : to > j->done ? to : j->done;
         j->to = j->to > j->fresh ? j->to : j->fresh;
         const size_t rows = j->to - j->from;
-        ox_spread(env, (rows + CHUNK - 1) / CHUNK, 4.0 * (double)(d.m * d.n), add_chunk, j);
+        ox_spread_sums(env, (rows + CHUNK - 1) / CHUNK, 4.0 * (double)(d.m * d.n), add_chunk, j);
         j->fresh = j->to;
         j->from = j->done;
     }

@@ -349,7 +349,7 @@ void ox_conv_depthwise(const struct ox_compute *t, struct ox_env *env, const str
         const struct ox_conv wide = repeated(c);
         struct repeating r = {.c = c, .in = in, .out = work};
         const size_t lines = c->batch * c->in[0];
-        ox_spread(env, lines, 2.0 * (double)repeated_floats(c), repeat_line, &r);
+        ox_spread_sums(env, lines, 2.0 * (double)repeated_floats(c), repeat_line, &r);
         ox_conv_depthwise(t, env, &wide, packed, r.out, out, end, work + repeated_floats(c));
         return;
     }
@@ -367,5 +367,5 @@ void ox_conv_depthwise(const struct ox_compute *t, struct ox_env *env, const str
     const size_t all = c->batch * c->out[0];
     const double flops = 2.0 * (double)all * (double)c->out[1] * (double)c->out_channels *
                          (double)(c->kernel[0] * c->kernel[1]);
-    ox_spread(env, (all + j.rows - 1) / j.rows * j.blocks, flops * 3, run_task, &j);
+    ox_spread_sums(env, (all + j.rows - 1) / j.rows * j.blocks, flops * 3, run_task, &j);
 }

@@ -148,9 +148,9 @@ void ox_conv_indirect_pack(const struct ox_compute *t, struct ox_env *env, const
     struct packing p = {.t = t, .c = c, .weights = weights, .type = type, .out = out};
     for (size_t i = 0; ox_conv_phase(c, i, &p.phase); i++) {
         const size_t taps = p.phase.taps[0] * p.phase.taps[1];
-        ox_spread(env, (n + t->nr - 1) / t->nr * c->groups,
-                  (double)(c->in_channels * c->out_channels / c->groups * taps) * 40, pack_panel,
-                  &p);
+        ox_spread_sums(env, (n + t->nr - 1) / t->nr * c->groups,
+                       (double)(c->in_channels * c->out_channels / c->groups * taps) * 40,
+                       pack_panel, &p);
         p.out += ox_dense_packed(t, k, n) * c->groups * taps;
     }
 }
@@ -480,7 +480,7 @@ static void run_phase(struct job *j, struct ox_env *env)
     }
     const double flops =
         2.0 * (double)j->m * (double)c->out_channels * (double)j->taps * (double)j->channels;
-    ox_spread(env, c->groups * j->by.n_rows * j->by.n_cols, flops, run_task, j);
+    ox_spread_sums(env, c->groups * j->by.n_rows * j->by.n_cols, flops, run_task, j);
 }
 
 void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,

@@ -261,8 +261,8 @@ void ox_conv_joined(const struct ox_compute *t, struct ox_env *env, const struct
     memset(work, 0, j.line * sizeof *work);
     j.zeros = work;
     j.rooms = work + ox_round_up(j.line, 16);
-    ox_spread(env, tasks,
-              2.0 * (double)(c->batch * j.count[0] * j.count[1] * j.cols) *
-                  (double)(j.taps[0] * j.taps[1] * c->in_channels),
-              run_band, &j);
+    ox_spread_sums(env, tasks,
+                   2.0 * (double)(c->batch * j.count[0] * j.count[1] * j.cols) *
+                       (double)(j.taps[0] * j.taps[1] * c->in_channels),
+                   run_band, &j);
 }

@@ -322,5 +322,5 @@ void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct
     j.tasks = count_tasks(&j, ox_slots(env));
     const double flops = 2.0 * (double)(all * c->out[1]) * (double)c->out_channels *
                          (double)(c->kernel[0] * c->kernel[1] * c->in_channels / c->groups);
-    ox_spread(env, j.tasks, flops, run_task, &j);
+    ox_spread_sums(env, j.tasks, flops, run_task, &j);
 }

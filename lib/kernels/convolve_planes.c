@@ -153,5 +153,5 @@ void ox_plane_conv_run(const struct ox_compute *t, struct ox_env *env,
     job.work = work;
     const double macs = (double)(c->batch * c->groups * c->rows) * (double)(c->lines * c->width) *
                         (double)(c->channels * c->taps);
-    ox_spread(env, c->batch * c->groups * job.blocks, 2 * macs, convolve_block, &job);
+    ox_spread_sums(env, c->batch * c->groups * job.blocks, 2 * macs, convolve_block, &job);
 }

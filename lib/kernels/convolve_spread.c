@@ -257,6 +257,7 @@ void ox_conv_spread(const struct ox_compute *t, struct ox_env *env, const struct
     const size_t all = c->batch * c->out[0];
     const double taps =
         (double)(c->kernel[0] * c->kernel[1] * j.inner) / (double)(c->stride[0] * c->stride[1]);
-    ox_spread(env, (all + j.rows - 1) / j.rows,
-              6 * taps * (double)all * (double)c->out[1] * (double)c->out_channels, run_task, &j);
+    ox_spread_sums(env, (all + j.rows - 1) / j.rows,
+                   6 * taps * (double)all * (double)c->out[1] * (double)c->out_channels, run_task,
+                   &j);
 }

@@ -149,5 +149,5 @@ void ox_volume_conv_run(const struct ox_compute *t, struct ox_env *env,
     j.work = work + weight_floats(c);
     const double outputs =
         (double)(c->batch * c->channels) * (double)(c->out[0] * c->out[1]) * (double)c->out[2];
-    ox_spread(env, c->batch * j.blocks * j.parts, 6 * outputs * (double)taps, run_task, &j);
+    ox_spread_sums(env, c->batch * j.blocks * j.parts, 6 * outputs * (double)taps, run_task, &j);
 }

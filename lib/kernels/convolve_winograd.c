@@ -122,8 +122,8 @@ void ox_conv_winograd_pack(const struct ox_compute *t, struct ox_env *env, const
                            unsigned tile, const void *weights, enum ox_weight_type type, float *out)
 {
     struct packing p = {t, c, tile, weights, type, out};
-    ox_spread(env, (c->out_channels + t->nr - 1) / t->nr,
-              (double)(c->in_channels * c->out_channels) * 1000, pack_panel, &p);
+    ox_spread_sums(env, (c->out_channels + t->nr - 1) / t->nr,
+                   (double)(c->in_channels * c->out_channels) * 1000, pack_panel, &p);
 }
 
 void ox_conv_winograd_late_pack(const struct ox_compute *t, struct ox_env *env,
@@ -582,7 +582,7 @@ void ox_conv_winograd(const struct ox_compute *t, struct ox_env *env, const stru
     memset(&j, 0, sizeof j);
     plan(t, c, tile, ox_slots(env), &j);
     begin(&j, packed, in, out, end, work);
-    ox_spread(env, j.groups, flops(&j), run_task, &j);
+    ox_spread_sums(env, j.groups, flops(&j), run_task, &j);
 }
 
 void ox_conv_winograd_late(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
@@ -594,7 +594,7 @@ void ox_conv_winograd_late(const struct ox_compute *t, struct ox_env *env, const
     plan_late(t, c, tile, &j);
     begin(&j, packed, in, out, end, work);
     const size_t strips = (c->out_channels + j.cols - 1) / j.cols;
-    ox_spread(env, (j.tiles + LATE_INPUTS - 1) / LATE_INPUTS,
-              32.0 * (double)(j.tiles * points(c, tile) * c->in_channels), inputs_task, &j);
-    ox_spread(env, strips * j.groups, flops(&j), late_task, &j);
+    ox_spread_sums(env, (j.tiles + LATE_INPUTS - 1) / LATE_INPUTS,
+                   32.0 * (double)(j.tiles * points(c, tile) * c->in_channels), inputs_task, &j);
+    ox_spread_sums(env, strips * j.groups, flops(&j), late_task, &j);
 }

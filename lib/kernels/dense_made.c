@@ -52,6 +52,6 @@ void ox_made_run(const struct ox_compute *t, struct ox_env *env, const struct ox
 {
     struct job j = job_of(t, env, d);
     j.work = work;
-    ox_spread(env, (d->m + j.rows - 1) / j.rows, 2.0 * (double)d->m * (double)d->n * (double)d->k,
-              make_and_multiply, &j);
+    ox_spread_sums(env, (d->m + j.rows - 1) / j.rows,
+                   2.0 * (double)d->m * (double)d->n * (double)d->k, make_and_multiply, &j);
 }

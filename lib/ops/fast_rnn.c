@@ -198,6 +198,6 @@ enum ox_status ox_fast_rnn(struct ox_run *r, struct ox_error *err)
     }
     double flops = 2.0 * OX_RNN_WAITS * (double)(rnn.steps * rnn.hidden) * (double)rnn.hidden *
                    (double)ox_rnn_gates(rnn.kind) * (double)rnn.batch;
-    ox_spread(r->env, rnn.directions, rnn.directions > 1 ? flops : 0, ox_rnn_run_direction, d);
+    ox_spread_sums(r->env, rnn.directions, rnn.directions > 1 ? flops : 0, ox_rnn_run_direction, d);
     return OX_OK;
 }

@@ -132,8 +132,8 @@ static void multiply(const struct ox_rnn_direction *d, size_t step, const float 
                         .out_row = out_row,
                         .back = step % 2 != 0};
     double flops = 2.0 * (double)n * (double)d->rnn->hidden * (double)d->rnn->batch;
-    ox_spread(d->env, (n - 1) / BLOCK + 1, flops * (d->rnn->batch < ROWS ? OX_RNN_WAITS : 1),
-              product_task, &p);
+    ox_spread_sums(d->env, (n - 1) / BLOCK + 1, flops * (d->rnn->batch < ROWS ? OX_RNN_WAITS : 1),
+                   product_task, &p);
 }
 
 /* ---- Steps ------------------------------------------------------------------------------------------------------- */
