@@ -56,8 +56,8 @@ static const struct opt options[] = {
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Engine"},
     {'O', "optimize", OPT_INT, FIELD(level), "LEVEL", NULL,
      "0: each node by its reference kernel; 1: constants folded, what is not needed left out; "
-     "2 (default): fused operators and fast kernels, whose sums of products take what is below "
-     "2^-126 for zeros"},
+     "2 (default): fused operators and fast kernels, whose products by constant weights take "
+     "what is below 2^-126 for zeros"},
     {0, "oracle", OPT_FLAG, FIELD(oracle), NULL, NULL, "compute everything in double precision"},
     {0, "simulate", OPT_CHOICE, FIELD(simulate), "WHAT", "nothing|avx2-saturating",
      "give what other processors give: sums of uint8 by int8 that saturate in pairs at 16 bits, "

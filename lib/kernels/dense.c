@@ -102,7 +102,7 @@ void ox_dense_pack(const struct ox_compute *t, struct ox_env *env, size_t k, siz
         p.k = by_rows ? ox_least(LARGE / 4 / n + 1, k - k0) : k;
         p.b = (const char *)b + k0 * row;
         p.out = out + k0 * t->nr;
-        ox_spread_sums(env, panels, (double)p.k * (double)n * 40, pack_task, &p);
+        ox_spread(env, panels, (double)p.k * (double)n * 40, pack_task, &p);
         if (by_rows)
             ox_mapping_forget(p.b, p.k * row);
     }
@@ -393,5 +393,6 @@ void ox_dense_run(const struct ox_compute *t, struct ox_env *env, const struct o
         return;
     }
     const double flops = 2.0 * (double)d->m * (double)d->n * (double)d->k * (double)j.batch;
-    ox_spread_sums(env, j.batch * j.by.n_rows * j.by.n_cols, flops, block, &j);
+    (d->packed ? ox_spread_sums : ox_spread)(env, j.batch * j.by.n_rows * j.by.n_cols, flops, block,
+                                             &j);
 }

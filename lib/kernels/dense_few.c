@@ -197,7 +197,7 @@ void ox_few_run(const struct ox_compute *t, struct ox_env *env, const struct ox_
     const size_t batch = batch_of(d, 0) * batch_of(d, 1);
     /* A byte costs as much as eight operations. */
     const double flops = 32.0 * (double)d->m * (double)d->n * (double)d->k * (double)batch;
-    ox_spread_sums(env, batch * f.slices * f.n_cols, flops, task, &f);
+    (d->packed ? ox_spread_sums : ox_spread)(env, batch * f.slices * f.n_cols, flops, task, &f);
     if (f.slices > 1)
         join(&f);
 }

@@ -6,6 +6,11 @@
 #include "kernels/rows.h"
 #include "kernels/vec_math.h"
 
+#ifndef ROWS_GELU
+#define ROWS_GELU vm_gelu
+#define ROWS_GELU_TANH vm_gelu_tanh
+#endif
+
 #define OX_JOIN_2(a, b) a##_##b
 #define OX_JOIN(a, b) OX_JOIN_2(a, b)
 
@@ -99,10 +104,10 @@ static inline VF hard_sigmoid(VF x, VF a, VF b)
 #define OP(x) v_floor(x)
 #include "kernels/unary_vec_tmpl.h"
 #define FN unary_gelu
-#define OP(x) vm_gelu(x)
+#define OP(x) ROWS_GELU(x)
 #include "kernels/unary_vec_tmpl.h"
 #define FN unary_gelu_tanh
-#define OP(x) vm_gelu_tanh(x)
+#define OP(x) ROWS_GELU_TANH(x)
 #include "kernels/unary_vec_tmpl.h"
 #define FN unary_hard_sigmoid
 #define OP(x) hard_sigmoid((x), a, b)

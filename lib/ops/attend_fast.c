@@ -69,8 +69,8 @@ enum ox_status ox_heads_run(struct ox_run *r, const struct ox_heads *h, struct o
     double flops = 2.0 * (double)(h->depth + h->v_depth) * (double)h->queries * (double)h->keys;
     if (job.singly)
         flops *= 4; /* it waits for memory */
-    ox_spread_sums(r->env, h->batch * h->heads * job.blocks, flops * (double)(h->batch * h->heads),
-                   attend_task, &job);
+    ox_spread(r->env, h->batch * h->heads * job.blocks, flops * (double)(h->batch * h->heads),
+              attend_task, &job);
     return OX_OK;
 }
 

@@ -140,8 +140,8 @@ static enum ox_status turn_floats(struct ox_run *r, const struct ox_attend *a,
                         .place = place,
                         .half = t->half,
                         .interleaved = ox_run_int(r, "interleaved", 0) != 0};
-    const double flops_an_element = 20; /* in which ox_spread_sums() counts */
-    ox_spread_sums(r->env, a->batch * a->rows, flops_an_element * (double)x->n, turn_token, &j);
+    const double flops_an_element = 20; /* in which ox_spread() counts */
+    ox_spread(r->env, a->batch * a->rows, flops_an_element * (double)x->n, turn_token, &j);
     return ox_env_poll(r->env, err);
 }
 

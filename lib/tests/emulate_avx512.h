@@ -133,6 +133,15 @@ EMULATED void emulated_mask_storeu_epi8(void *p, __mmask32 m, __m256i a)
     }
 }
 
+EMULATED __m512 emulated_permutex2var_ps(__m512 low, __m512i piece, __m512 high)
+{
+    const union emulated x = {.f = low}, y = {.f = high}, at = {.i = piece};
+    union emulated z;
+    for (unsigned i = 0; i < 16; i++)
+        z.word[i] = (at.word[i] & 16 ? y : x).word[at.word[i] & 15];
+    return z.f;
+}
+
 EMULATED __m512i emulated_permutexvar_epi32(__m512i from, __m512i a)
 {
     const union emulated x = {.i = a}, at = {.i = from};
@@ -352,6 +361,7 @@ static __attribute__((noinline, unused)) __m512i emulated_dpbusd_epi32(__m512i a
 #define _mm256_mask_storeu_epi8 emulated_mask_storeu_epi8
 #define _mm512_mask_storeu_epi8 emulated_mask_storeu_64_epi8
 #define _mm512_permutexvar_epi32 emulated_permutexvar_epi32
+#define _mm512_permutex2var_ps emulated_permutex2var_ps
 #undef _mm512_cmpgt_epu32_mask
 #define _mm512_cmpgt_epu32_mask emulated_cmpgt_epu32_mask
 #undef _mm512_extracti64x4_epi64

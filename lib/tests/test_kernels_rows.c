@@ -107,7 +107,7 @@ static const struct curve {
     {"erf", OX_UNARY_ERF, truth_erf, 5, 0, 0, 0, 0, 0},
     {"exp", OX_UNARY_EXP, truth_exp, 1, 0, 0, 0, 0, 0},
     {"floor", OX_UNARY_FLOOR, truth_floor, 0, 0, 0, 0, 0, 0},
-    {"gelu", OX_UNARY_GELU, truth_gelu, 8, 0, 0, 2e-37, 0, 0},
+    {"gelu", OX_UNARY_GELU, truth_gelu, 8, 0, 0x1p-27, 2e-37, 0, 0},
     {"gelu_tanh", OX_UNARY_GELU_TANH, truth_gelu_tanh, 4, 0, 0x1p-22, 0, 0, 0},
     {"hard_sigmoid", OX_UNARY_HARD_SIGMOID, truth_hard_sigmoid, 1, 0, 0, 0x1p-24, 0.2f, 0.5f},
     {"hard_swish", OX_UNARY_HARD_SWISH, truth_hard_swish, 2, 0, 0x1p-24, 0, 0, 0},
