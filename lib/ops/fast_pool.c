@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernels/sizes.h"
 #include "ops/fast_pool.h"
 #include "ops/window.h"
 
@@ -183,8 +184,7 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
     p.row = ((ox_pool_span(&p.x) > reach ? ox_pool_span(&p.x) : reach) + LINE - 1) / LINE * LINE;
     p.slot = p.x.stride > 1 ? 2 * p.row + p.x.stride * LINE : p.row;
     const bool narrow = ox_pool_is_narrow(&p);
-    if (narrow)
-        p.slot = OX_POOL_NARROW_WORK;
+    p.slot = narrow ? OX_POOL_NARROW_WORK : ox_round_up(p.slot, OX_SLOT_APART / sizeof *p.work);
     if (!max && !(p.counts = count_taps(r, &p, ox_run_int(r, "count_include_pad", 0) != 0, err)))
         return OX_NO_MEMORY;
     p.work = ox_run_work(r, ox_slots(r->env) * p.slot, sizeof *p.work, err);
