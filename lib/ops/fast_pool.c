@@ -64,8 +64,7 @@ static void deal_two(const float *row, size_t n, float *restrict even, float *re
         even[n / 2] = row[n - 1];
 }
 
-/* Every `stride`-th element of the row, from each of the first on; the rows that they become are `pitch` floats apart. */
-static void deal(const float *row, size_t n, size_t stride, size_t pitch, float *out)
+void ox_pool_deal(const float *row, size_t n, size_t stride, size_t pitch, float *out)
 {
     if (stride == 2) {
         deal_two(row, n, out, out + pitch);
@@ -102,7 +101,7 @@ static void pool_line(const struct ox_pools *p, const float *volume, size_t oz, 
     ox_pool_reduce(p, x->in, list_rows(p, volume, oz, oy, list), list, row + x->before);
     const float *dealt = row;
     if (x->stride > 1) {
-        deal(row, ox_pool_span(x), x->stride, pitch, row + p->row);
+        ox_pool_deal(row, ox_pool_span(x), x->stride, pitch, row + p->row);
         dealt = row + p->row;
     }
     for (size_t q = 0; q < x->kernel; q++) {
