@@ -23,6 +23,9 @@ bool ox_move_merge(struct ox_move *m);
 void ox_move_run(struct ox_move *m, size_t size, void *dst, const void *src);
 /* The same, on the environment's threads where that pays. No two elements go to the same place. */
 void ox_move_spread(struct ox_env *env, struct ox_move *m, size_t size, void *dst, const void *src);
+/* Output 0 of that shape, which the move fills on the environment's threads; the strings in it become its own. */
+enum ox_status ox_move_out(struct ox_run *r, const struct ox_tensor *in, unsigned rank,
+                           const int64_t *dims, struct ox_move *m, struct ox_error *err);
 /* Row-major strides in elements. */
 void ox_move_strides(unsigned rank, const int64_t *dims, int64_t *strides);
 /* Places of the elements of `index` (shape dims, non-negative, at least one) in data of shape data_dims, the index standing in
