@@ -7,11 +7,16 @@
 #include "ops/broadcast.h"
 #include "ops/fast.h"
 #include "ops/kernel_tables.h"
+#include "ops/move.h"
 #include "ops/reduce_rules.h"
 #include "ops/rules.h"
 #include "ops/whole.h"
 
-enum { LANES = 512 };
+enum {
+    LANES = 512,
+    SHORT = 32,    /* elements of a row that may become a lane, twice as many bytes */
+    TURNED = 16384 /* bytes of such rows at a time */
+};
 
 /* An operator: how elements are taken in, and what becomes of the accumulators. */
 struct reducer {
@@ -92,6 +97,7 @@ struct reduction {
     const char *in;
     char *out;
     size_t bytes; /* an element */
+    bool turns;   /* rows, first */
 };
 
 static void add_loop(struct loops *loops, size_t count, size_t stride)
@@ -195,13 +201,31 @@ static bool has_rows(const struct reduction *p)
            p->kept.depth == 1 && p->kept.strides[0] == p->run;
 }
 
+/* Short rows of what does not mind the order: they become lanes first. */
+static bool may_turn(enum ox_fold_kind fold, enum ox_dtype type, size_t run)
+{
+    const bool is_float = type == OX_FLOAT32 || type == OX_FLOAT64;
+    const size_t most = ox_dtype_size(type) == 1 ? 2 * SHORT : SHORT;
+    return run <= most && (!is_float || fold == OX_FOLD_GREATEST || fold == OX_FOLD_LEAST);
+}
+
 static void reduce_rows(const struct reduction *p, size_t from, size_t to)
 {
     union accumulators sums;
+    _Alignas(64) char turned[TURNED];
+    const size_t row_bytes = p->run * p->bytes;
     for (size_t n; from < to; from += n) {
+        const char *in = p->in + from * row_bytes;
         n = to - from < LANES ? to - from : LANES;
+        if (p->turns && n * row_bytes > TURNED)
+            n = TURNED / row_bytes / 16 * 16;
         p->fold->start(&sums, n);
-        p->fold->rows(&sums, p->in + from * p->run * p->bytes, n, p->run);
+        if (p->turns) {
+            ox_move_turn(p->bytes, n, p->run, in, turned);
+            p->fold->lanes(&sums, turned, n, p->run, n, NULL);
+        } else {
+            p->fold->rows(&sums, in, n, p->run);
+        }
         p->end(&sums, p->out + from * p->bytes, n, p->n_reduced, NULL);
     }
 }
@@ -404,6 +428,7 @@ static enum ox_status reduce_by(struct ox_run *r, const struct reducer *reducer,
         return OX_OK;
     }
     plan_loops(&p, in, reduces);
+    p.turns = may_turn(reducer->fold, in->dtype, p.run);
     p.out = out->data;
     struct ox_fold own;
     void (*task)(void *arg, size_t from, size_t to) = reduce_task;
