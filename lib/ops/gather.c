@@ -1,8 +1,10 @@
 /* Operators that pick elements: Gather, GatherElements, GatherND, Compress, ReverseSequence. */
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "ops/carry.h"
+#include "ops/fast.h"
 #include "ops/rules.h"
 
 /* n blocks of `size` bytes, block i from place index[i]. */
@@ -98,6 +100,35 @@ static void infer_gather(struct ox_infer *c)
     infer_gather_values(c);
 }
 
+/* Units are blocks of the output. */
+struct gathering {
+    const char *in;
+    char *out;
+    const int64_t *index;
+    size_t n, block,
+        row; /* blocks that are picked of a row of the input; bytes of one, and of that row */
+};
+
+static void gather_task(void *arg, size_t from, size_t to)
+{
+    const struct gathering *g = arg;
+    for (size_t some; from < to; from += some) {
+        const size_t k = from % g->n, left = g->n - k;
+        some = left < to - from ? left : to - from;
+        gather_blocks(g->out + from * g->block, g->in + from / g->n * g->row, g->index + k, some,
+                      g->block);
+    }
+}
+
+/* Tasks of so many blocks that are copied. */
+static void spread_blocks(struct ox_env *env, size_t n, size_t block,
+                          void (*task)(void *arg, size_t from, size_t to), void *arg)
+{
+    const size_t task_bytes = 1 << 15;
+    const double ns = 1.5, ns_a_byte = 0.15;
+    ox_fast_spread(env, n, task_bytes / (block + 1) + 1, ns + ns_a_byte * (double)block, task, arg);
+}
+
 static enum ox_status run_gather(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0), *indices = ox_run_in(r, 1);
@@ -125,11 +156,14 @@ static enum ox_status run_gather(struct ox_run *r, struct ox_error *err)
         outer *= i < axis ? (size_t)in->dims[i] : 1;
         inner *= i > axis ? (size_t)in->dims[i] : 1;
     }
-    size_t block = inner * ox_dtype_size(in->dtype), row = (size_t)in->dims[axis] * block;
-
-    for (size_t k = 0; k < outer; k++)
-        gather_blocks((char *)out->data + k * n * block, (const char *)in->data + k * row, index, n,
-                      block);
+    const size_t block = inner * ox_dtype_size(in->dtype);
+    struct gathering g = {.in = in->data,
+                          .out = out->data,
+                          .index = index,
+                          .n = n,
+                          .block = block,
+                          .row = (size_t)in->dims[axis] * block};
+    spread_blocks(r->env, outer * n, block, gather_task, &g);
     return ox_move_own_of(out, in, err);
 }
 
@@ -217,37 +251,81 @@ static size_t pick_row(const struct pick *p, char *dst, const char *src, const i
     return n;
 }
 
+/* Rows of the output along its last axis. */
+struct picking {
+    struct pick pick;
+    unsigned rank, axis;
+    int64_t strides[OX_MOVE_RANK]; /* bytes of the data */
+    const int64_t *dims, *index;   /* of the output */
+    const char *src;
+    char *dst;
+    _Atomic size_t wrong; /* the first index that is outside; SIZE_MAX */
+};
+
+/* Where the data's row for a row of the output begins, which is at those places of the axes before. */
+static const char *seek_picked(const struct picking *p, size_t row, int64_t *at)
+{
+    const char *src = p->src;
+    for (unsigned k = p->rank - 1; k-- > 0;) {
+        at[k] = (int64_t)(row % (size_t)p->dims[k]);
+        row /= (size_t)p->dims[k];
+        src += k == p->axis ? 0 : at[k] * p->strides[k];
+    }
+    return src;
+}
+
+static void pick_task(void *arg, size_t from, size_t to)
+{
+    struct picking *p = arg;
+    const size_t last = p->rank - 1, row = (size_t)p->dims[last];
+    int64_t at[OX_MOVE_RANK];
+    const char *src = seek_picked(p, from, at);
+
+    for (size_t i = from * row; i < to * row; i += row) {
+        const size_t done = pick_row(&p->pick, p->dst + i * p->pick.size, src, p->index + i, row);
+        if (done < row) {
+            size_t first = atomic_load(&p->wrong);
+            while (i + done < first && !atomic_compare_exchange_weak(&p->wrong, &first, i + done))
+                continue;
+            return;
+        }
+        for (size_t k = last; k-- > 0;) {
+            src += k == p->axis ? 0 : p->strides[k];
+            if (++at[k] < p->dims[k])
+                break;
+            src -= k == p->axis ? 0 : p->strides[k] * p->dims[k];
+            at[k] = 0;
+        }
+    }
+}
+
 static enum ox_status pick_rows(struct ox_run *r, const struct ox_tensor *in, unsigned axis,
                                 const struct ox_tensor *out, const int64_t *index,
                                 struct ox_error *err)
 {
     const size_t size = ox_dtype_size(in->dtype), last = in->rank - 1;
-    const size_t row = (size_t)out->dims[last];
-    int64_t strides[OX_MOVE_RANK], at[OX_MOVE_RANK] = {0}, unused;
-    const char *src = in->data;
+    struct picking p = {.rank = in->rank,
+                        .axis = axis,
+                        .dims = out->dims,
+                        .index = index,
+                        .src = in->data,
+                        .dst = out->data};
+    int64_t unused;
 
-    ox_move_strides(in->rank, in->dims, strides);
+    ox_move_strides(in->rank, in->dims, p.strides);
     for (size_t k = 0; k < in->rank; k++)
-        strides[k] *= (int64_t)size;
-    const struct pick p = {.size = size,
+        p.strides[k] *= (int64_t)size;
+    p.pick = (struct pick){.size = size,
                            .extent = in->dims[axis],
-                           .step = axis == last ? 0 : strides[last],
-                           .pitch = strides[axis]};
-
-    for (size_t i = 0; i < out->n; i += row) {
-        size_t done = pick_row(&p, (char *)out->data + i * size, src, index + i, row);
-
-        if (done < row)
-            return ox_move_index(r, "indices", i + done, index[i + done], p.extent, &unused, err);
-        for (size_t k = last; k-- > 0;) {
-            src += k == axis ? 0 : strides[k];
-            if (++at[k] < out->dims[k])
-                break;
-            src -= k == axis ? 0 : strides[k] * out->dims[k];
-            at[k] = 0;
-        }
-    }
-    return OX_OK;
+                           .step = axis == last ? 0 : p.strides[last],
+                           .pitch = p.strides[axis]};
+    atomic_init(&p.wrong, SIZE_MAX);
+    const size_t row = (size_t)out->dims[last];
+    spread_blocks(r->env, out->n / row, row * (size + sizeof *index), pick_task, &p);
+    const size_t wrong = atomic_load(&p.wrong);
+    return wrong == SIZE_MAX
+               ? OX_OK
+               : ox_move_index(r, "indices", wrong, index[wrong], p.pick.extent, &unused, err);
 }
 
 static enum ox_status run_gather_elements(struct ox_run *r, struct ox_error *err)
