@@ -12,6 +12,9 @@
  * END_SPINS times for the end of a job, SPINS times where whom it waits for may need its core. */
 enum { SPINS = 2000, IDLE_SPINS = 8 * SPINS, END_SPINS = 20 * SPINS, MOST_THREADS = 1024 };
 
+/* A worker that finds itself on its caller's core leaves it, then again after so many more such jobs. */
+enum { STAYS = 16 };
+
 /* Of ox_threads.job: a worker may join, which adds JOINED. */
 enum { OPEN = 1, JOINED = 2 };
 
@@ -77,18 +80,45 @@ static void wait_for_news(struct ox_threads *pool, unsigned seen)
     pthread_mutex_unlock(&pool->lock);
 }
 
+/* A kernel that sees half of two cores busy looks for no idle one when it wakes a thread, and balances only threads that wait for
+ * long: a worker once beside its caller would stay there for seconds. */
+static void leave_core(int core)
+{
+    cpu_set_t all, others;
+    if (pthread_getaffinity_np(pthread_self(), sizeof all, &all) != 0)
+        return;
+    others = all;
+    CPU_CLR((size_t)core, &others);
+    if (CPU_COUNT(&others) > 0 &&
+        pthread_setaffinity_np(pthread_self(), sizeof others, &others) == 0)
+        pthread_setaffinity_np(pthread_self(), sizeof all, &all);
+}
+
+/* True: this thread shares its core with the caller of the job. */
+static bool crowds(const struct ox_threads *pool, unsigned *stays)
+{
+    const int core = atomic_load(&pool->caller_core);
+    if (sched_getcpu() != core)
+        return false;
+    if (!pool->spins || core < 0 || (*stays)++ % STAYS != 0)
+        return true;
+    leave_core(core);
+    return sched_getcpu() == core;
+}
+
 static void *work(void *arg)
 {
     struct ox_threads *pool = arg;
-    unsigned seen = 0;
+    unsigned seen = 0, stays = 0;
     for (;;) {
         wait_for_news(pool, seen);
         if (atomic_load(&pool->stop))
             return NULL;
         seen = atomic_load(&pool->generation);
+        const bool crowded = crowds(pool, &stays);
         if (!join(pool))
             continue;
-        if (sched_getcpu() == atomic_load(&pool->caller_core))
+        if (crowded)
             atomic_store(&pool->crowded, true);
         take_tasks(pool);
         if (atomic_fetch_sub(&pool->job, JOINED) == JOINED) {

@@ -65,8 +65,10 @@ struct ox_bytes {
     /* y[j * ldy + i] = x[i * ldx + j] for i < rows, j < cols. */
     void (*transpose)(size_t rows, size_t cols, const uint8_t *x, size_t ldx, uint8_t *y,
                       size_t ldy);
-    /* The same of elements of two bytes; NULL: in plain C by the caller. */
+    /* The same of elements of two bytes, and of eight; NULL: in plain C by the caller. */
     void (*transpose_pairs)(size_t rows, size_t cols, const uint16_t *x, size_t ldx, uint16_t *y,
+                            size_t ldy);
+    void (*transpose_quads)(size_t rows, size_t cols, const uint64_t *x, size_t ldx, uint64_t *y,
                             size_t ldy);
 };
 
@@ -76,6 +78,7 @@ const struct ox_bytes *ox_bytes(enum ox_cpu level);
 void ox_bytes_look_up_floats(size_t n, const uint8_t *x, const float *table, float *y);
 /* Fills in what the instruction set does better; for bytes.c. */
 void ox_bytes_avx2(struct ox_bytes *t);
+void ox_bytes_turn_avx2(struct ox_bytes *t); /* what transposes alone */
 void ox_bytes_avx512(struct ox_bytes *t);
 void ox_bytes_vnni(struct ox_bytes *t); /* sums alone */
 void ox_bytes_vbmi(struct ox_bytes *t); /* look_up() alone */

@@ -5,7 +5,8 @@
 #include "kernels/dense.h"
 #include "onnxtool.h"
 
-enum { MOST_SLOTS = 64 };
+/* Cores fetch cache lines in pairs: what one of them writes is kept so many bytes from what others use. */
+enum { MOST_SLOTS = 64, APART = 128 };
 
 /* What takes some 50 microseconds on one core: waking a second one does not gain below. One that is awake is worth its part
  * of 12, for it comes within one. */
@@ -15,7 +16,9 @@ struct spread {
     size_t n, slots;
     void (*task)(void *arg, size_t i, size_t slot);
     void *arg;
-    _Atomic size_t next[MOST_SLOTS]; /* of each slot's share */
+    struct {
+        _Alignas(APART) _Atomic size_t next;
+    } shares[MOST_SLOTS]; /* a slot's each */
 };
 
 /* Where the share of a slot begins; that of the next slot is where it ends. */
@@ -39,7 +42,8 @@ static void take(void *arg, size_t slot)
     for (size_t k = 0; k < s->slots; k++) {
         const size_t from = (slot + k) % s->slots, end = share(s, from + 1);
         size_t i;
-        while ((i = atomic_fetch_add_explicit(&s->next[from], 1, memory_order_relaxed)) < end)
+        while ((i = atomic_fetch_add_explicit(&s->shares[from].next, 1, memory_order_relaxed)) <
+               end)
             s->task(s->arg, i, slot);
     }
 }
@@ -59,6 +63,6 @@ void ox_spread(struct ox_env *env, size_t n, double work,
         return;
     }
     for (size_t slot = 0; slot < s.slots; slot++)
-        atomic_init(&s.next[slot], share(&s, slot));
+        atomic_init(&s.shares[slot].next, share(&s, slot));
     (work < to_wake ? ox_parallel_awake : ox_parallel)(env, s.slots, take, &s);
 }

@@ -1,5 +1,5 @@
-/* Transposing floats in blocks of 8 x 8: the includer has v_turn_tile() and v_turn_four(), and v_turn_three() where it is worth
- * having. */
+/* Transposing floats in blocks of 8 x 8: the includer has v_turn_tile() and v_turn_four(), and v_turn_three(),
+ * v_turn_columns() and v_turn_thirds() where they are worth having. */
 #include <stddef.h>
 
 /* Up to four rows of x become columns of a y without gaps: each store of four is put right by the next. */
@@ -32,6 +32,23 @@ static inline void transpose_few(size_t rows, size_t cols, const float *x, size_
     }
 }
 
+/* Up to four columns, of which `there` rows are: what is read past the last lies in a row after. */
+static inline void turn_columns(size_t rows, size_t there, size_t cols, const float *x, size_t ldx,
+                                float *y, size_t ldy)
+{
+    size_t i = 0;
+    (void)there;
+#ifdef v_turn_thirds
+    for (; cols == 3 && ldx == 3 && i + 8 <= rows; i += 8)
+        v_turn_thirds(x + i * ldx, y + i, ldy);
+#endif
+#ifdef v_turn_columns
+    for (; i + 4 <= rows && i + 7 <= there; i += 4)
+        v_turn_columns(x + i * ldx, ldx, cols, y + i, ldy);
+#endif
+    transpose_few(rows - i, cols, x + i * ldx, ldx, y + i, ldy);
+}
+
 static void transpose_floats(size_t rows, size_t cols, const float *x, size_t ldx, float *y,
                              size_t ldy)
 {
@@ -51,7 +68,6 @@ static void transpose_floats(size_t rows, size_t cols, const float *x, size_t ld
     }
     if (whole_rows < rows)
         transpose_few(rows - whole_rows, cols, x + whole_rows * ldx, ldx, y + whole_rows, ldy);
-    if (whole_cols < cols)
-        transpose_few(whole_rows, cols - whole_cols, x + whole_cols, ldx, y + whole_cols * ldy,
-                      ldy);
+    for (size_t j = whole_cols; j < cols; j += 4)
+        turn_columns(whole_rows, rows, cols - j < 4 ? cols - j : 4, x + j, ldx, y + j * ldy, ldy);
 }

@@ -6,9 +6,14 @@
 #include "kernels/inline.h"
 #include "ops/broadcast.h"
 #include "ops/kernel_tables.h"
+#include "ops/move.h"
 #include "ops/rules.h"
 
-enum { LANES = 1024 };
+enum {
+    LANES = 1024,
+    SHORT = 16,       /* elements of a row that becomes a lane */
+    TURNED_BYTES = 16 /* of LANES such rows at a time */
+};
 
 #define STAMP "ops/arg_reduce_tmpl.h"
 #include "common/stamp_integers.h"
@@ -31,6 +36,26 @@ static void line_task(void *arg, size_t from, size_t to)
     ox_folds_find(ox_cpu(), job->least ? OX_FOLD_LEAST : OX_FOLD_GREATEST, job->type,
                   job->in + from * job->count * job->bytes, to - from, job->count, job->last,
                   job->out + from);
+}
+
+/* Of types whose lanes are compared by vectors on every processor. */
+static bool are_short(const struct arg_job *job)
+{
+    return job->count <= SHORT && (job->bytes == 4 || job->type == OX_FLOAT64);
+}
+
+/* Short rows become lanes first. */
+static void short_line_task(void *arg, size_t from, size_t to)
+{
+    const struct arg_job *job = arg;
+    _Alignas(64) char turned[LANES * TURNED_BYTES];
+    const size_t row_bytes = job->count * job->bytes;
+    for (size_t some; from < to; from += some) {
+        some = to - from < LANES ? to - from : LANES;
+        some = some * row_bytes > sizeof turned ? sizeof turned / row_bytes / 16 * 16 : some;
+        ox_move_turn(job->bytes, some, job->count, job->in + from * row_bytes, turned);
+        job->lanes(turned, job->count, some, some, job->least, job->last, job->out + from);
+    }
 }
 
 static void arg_task(void *arg, size_t from, size_t to)
@@ -87,9 +112,16 @@ static enum ox_status arg_reduce(struct ox_run *r, bool least, struct ox_error *
     job.least = least;
     job.last = ox_run_int(r, "select_last_index", 0) != 0;
     job.blocks = (job.inner + LANES - 1) / LANES;
+    if (job.count == 1) {
+        memset(job.out, 0, out->n * sizeof *job.out);
+        return OX_OK;
+    }
     size_t work = job.count * (job.inner < LANES ? job.inner : LANES);
     ox_ranges_run(r->env, outer * job.blocks, work >= OX_GRAIN ? 1 : OX_GRAIN / work,
-                  job.inner == 1 ? line_task : arg_task, &job);
+                  job.inner > 1     ? arg_task
+                  : are_short(&job) ? short_line_task
+                                    : line_task,
+                  &job);
     return OX_OK;
 }
 

@@ -128,3 +128,17 @@ void ox_carry_check_parts(struct ox_infer *c, size_t n, const int64_t *lengths,
     if (ox_infer_is_num(axis, &dim) && sum != dim)
         ox_infer_conflict(c, "the parts have %" PRId64 " elements, the axis %" PRId64, sum, dim);
 }
+
+bool ox_carry_index_list(struct ox_infer *c, size_t input, int64_t size, int64_t *out, size_t *n)
+{
+    const int64_t *index;
+
+    if (!ox_infer_ints(c, input, n, &index) || *n > OX_CARRY_VALUES)
+        return false;
+    for (size_t i = 0; i < *n; i++) {
+        out[i] = index[i] < 0 ? index[i] + size : index[i];
+        if (out[i] < 0 || out[i] >= size)
+            return false;
+    }
+    return true;
+}

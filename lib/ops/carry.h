@@ -43,4 +43,8 @@ bool ox_carry_not_negative(const struct ox_expr *e);
 /* An attribute that is there, as an integer. */
 bool ox_carry_has_attr(const struct ox_infer *c, const char *name);
 
+/* That input as indices into an axis of that size, made non-negative; false where they are not known, are more than OX_CARRY_VALUES or
+ * are outside of it. */
+bool ox_carry_index_list(struct ox_infer *c, size_t input, int64_t size, int64_t *out, size_t *n);
+
 #endif

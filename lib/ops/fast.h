@@ -6,6 +6,9 @@
 #include "kernels/rows.h"
 #include "ops/op.h"
 
+/* Work memory of a thread is a multiple of so many bytes: cores fetch lines in pairs, and ahead. */
+enum { OX_SLOT_APART = 256 };
+
 /* Elementwise functions of one input, by the operator's name. */
 enum ox_status ox_fast_unary(struct ox_run *r, struct ox_error *err);
 /* MatMul, and Gemm (7). */

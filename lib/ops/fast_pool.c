@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernels/sizes.h"
 #include "ops/fast_pool.h"
 #include "ops/window.h"
 
@@ -63,8 +64,7 @@ static void deal_two(const float *row, size_t n, float *restrict even, float *re
         even[n / 2] = row[n - 1];
 }
 
-/* Every `stride`-th element of the row, from each of the first on; the rows that they become are `pitch` floats apart. */
-static void deal(const float *row, size_t n, size_t stride, size_t pitch, float *out)
+void ox_pool_deal(const float *row, size_t n, size_t stride, size_t pitch, float *out)
 {
     if (stride == 2) {
         deal_two(row, n, out, out + pitch);
@@ -101,7 +101,7 @@ static void pool_line(const struct ox_pools *p, const float *volume, size_t oz, 
     ox_pool_reduce(p, x->in, list_rows(p, volume, oz, oy, list), list, row + x->before);
     const float *dealt = row;
     if (x->stride > 1) {
-        deal(row, ox_pool_span(x), x->stride, pitch, row + p->row);
+        ox_pool_deal(row, ox_pool_span(x), x->stride, pitch, row + p->row);
         dealt = row + p->row;
     }
     for (size_t q = 0; q < x->kernel; q++) {
@@ -183,8 +183,7 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
     p.row = ((ox_pool_span(&p.x) > reach ? ox_pool_span(&p.x) : reach) + LINE - 1) / LINE * LINE;
     p.slot = p.x.stride > 1 ? 2 * p.row + p.x.stride * LINE : p.row;
     const bool narrow = ox_pool_is_narrow(&p);
-    if (narrow)
-        p.slot = OX_POOL_NARROW_WORK;
+    p.slot = narrow ? OX_POOL_NARROW_WORK : ox_round_up(p.slot, OX_SLOT_APART / sizeof *p.work);
     if (!max && !(p.counts = count_taps(r, &p, ox_run_int(r, "count_include_pad", 0) != 0, err)))
         return OX_NO_MEMORY;
     p.work = ox_run_work(r, ox_slots(r->env) * p.slot, sizeof *p.work, err);

@@ -7,7 +7,7 @@
 
 enum {
     OX_POOL_TAPS = 64,                      /* the most of a window along one axis */
-    OX_POOL_BLOCK = 4096,                   /* floats of narrow planes that are pooled together */
+    OX_POOL_BLOCK = 2048,                   /* floats of narrow planes that are pooled together */
     OX_POOL_NARROW_WORK = 3 * OX_POOL_BLOCK /* floats of work for a block of them */
 };
 
@@ -35,6 +35,9 @@ struct ox_pools {
 /* out = the largest, or the sum, of n floats of each of the rows. */
 void ox_pool_reduce(const struct ox_pools *p, size_t n, size_t rows, const float *const *in,
                     float *out);
+
+/* Every `stride`-th of n floats, from each of the first on; the rows that they become are `pitch` floats apart. */
+void ox_pool_deal(const float *row, size_t n, size_t stride, size_t pitch, float *out);
 
 /* Narrow planes: so many of them at a time, with OX_POOL_NARROW_WORK floats; all of p but work, row and slot is given. */
 bool ox_pool_is_narrow(const struct ox_pools *p);

@@ -4,6 +4,7 @@
 
 #include "kernels/bytes.h"
 #include "kernels/dense.h"
+#include "kernels/sizes.h"
 #include "ops/fast.h"
 #include "ops/window.h"
 
@@ -17,6 +18,7 @@ struct byte_pools {
     uint8_t *y, *work;
     uint8_t flip;      /* also the least code */
     size_t row, dealt; /* bytes of a row with its padding, and of one that it is dealt into */
+    size_t slot;       /* bytes of a slot's work */
 };
 
 static size_t list_rows(const struct byte_pools *p, const uint8_t *plane, size_t oy,
@@ -67,7 +69,7 @@ static void pool_line(const struct byte_pools *p, const uint8_t *plane, size_t o
 static void pool_plane(void *arg, size_t i, size_t slot)
 {
     const struct byte_pools *p = arg;
-    uint8_t *row = p->work + slot * (p->row + (size_t)p->w->stride[p->w->n - 1] * p->dealt);
+    uint8_t *row = p->work + slot * p->slot;
     const uint8_t *plane = p->x + i * p->w->n_in;
     uint8_t *out = p->y + i * p->w->n_out;
     memset(row, p->flip, p->row);
@@ -108,7 +110,8 @@ enum ox_status ox_fast_max_pool_bytes(struct ox_run *r, struct ox_error *err)
         (p.out[1] - 1) * stride + (size_t)((w->kernel[d] - 1) * w->dilation[d]) + 1;
     p.dealt = ((reach > inside ? reach : inside) + stride - 1) / stride;
     p.row = p.dealt * stride;
-    p.work = ox_run_work(r, ox_slots(r->env) * 2, p.row, err);
+    p.slot = ox_round_up(2 * p.row, OX_SLOT_APART);
+    p.work = ox_run_work(r, ox_slots(r->env), p.slot, err);
     if (!p.work)
         return OX_NO_MEMORY;
     struct ox_tensor *y;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/dense.h"
+#include "kernels/sizes.h"
 #include "ops/fast.h"
 #include "ops/window.h"
 
@@ -14,6 +15,7 @@ struct place_pools {
     int64_t *places;
     size_t n_in, n_out, out[2];
     int32_t *work; /* of each slot a row of places */
+    size_t slot;   /* elements of it */
 };
 
 /* One tap of a row of windows, whose elements lie `stride` apart from place `at` on. */
@@ -71,7 +73,7 @@ static void pool_plane(void *arg, size_t i, size_t slot)
     const size_t n = p->out[1];
     float *y = p->y + i * p->n_out;
     int64_t *places = p->places + i * p->n_out;
-    int32_t *where = p->work + slot * n;
+    int32_t *where = p->work + slot * p->slot;
     for (size_t row = 0; row < p->out[0]; row++, y += n, places += n) {
         int64_t lo = 0, hi = 1, first = 0, step = 0;
         if (w->n == 2) {
@@ -107,7 +109,8 @@ enum ox_status ox_fast_max_pool_places(struct ox_run *r, struct ox_error *err)
                             .n_in = w->n_in,
                             .n_out = w->n_out,
                             .out = {d ? (size_t)w->out[0] : 1, (size_t)w->out[d]}};
-    p.work = ox_run_work(r, ox_slots(r->env) * p.out[1], sizeof *p.work, err);
+    p.slot = ox_round_up(p.out[1], OX_SLOT_APART / sizeof *p.work);
+    p.work = ox_run_work(r, ox_slots(r->env) * p.slot, sizeof *p.work, err);
     if (!p.work)
         return OX_NO_MEMORY;
     struct ox_tensor *y, *places;

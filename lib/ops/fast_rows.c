@@ -321,6 +321,8 @@ enum ox_status ox_run_own_norm(struct ox_run *r, struct ox_error *err)
 
 /* ---- Group and instance normalization ---------------------------------------------------------------------------- */
 
+enum { TOGETHER = 8192 }; /* elements of a task */
+
 struct group_job {
     const struct ox_rows *rows;
     const float *x, *scale, *shift;
@@ -371,7 +373,7 @@ enum ox_status ox_fast_group_norm(struct ox_run *r, struct ox_error *err)
     for (unsigned d = 2; d < x->rank; d++)
         job.inner *= (size_t)x->dims[d];
     job.epsilon = ox_run_float(r, "epsilon", 1e-5f);
-    size_t rows = (size_t)x->dims[0] * (size_t)groups;
-    ox_fast_spread(r->env, rows, 1, 0.4 * (double)(x->n / rows), group_task, &job);
+    const size_t rows = (size_t)x->dims[0] * (size_t)groups, n = x->n / rows;
+    ox_fast_spread(r->env, rows, (TOGETHER - 1) / n + 1, 20 + 0.4 * (double)n, group_task, &job);
     return OX_OK;
 }

@@ -1,8 +1,9 @@
-/* Operators that pick elements: Gather, GatherElements, GatherND, Compress, ReverseSequence. */
+/* Operators that pick elements: Gather, GatherND, Compress, ReverseSequence. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "ops/carry.h"
+#include "ops/fast.h"
 #include "ops/rules.h"
 
 /* n blocks of `size` bytes, block i from place index[i]. */
@@ -98,6 +99,28 @@ static void infer_gather(struct ox_infer *c)
     infer_gather_values(c);
 }
 
+enum { TASK_BYTES = 1 << 15 }; /* that a task copies */
+
+/* Units are blocks of the output. */
+struct gathering {
+    const char *in;
+    char *out;
+    const int64_t *index;
+    size_t n, block,
+        row; /* blocks that are picked of a row of the input; bytes of one, and of that row */
+};
+
+static void gather_task(void *arg, size_t from, size_t to)
+{
+    const struct gathering *g = arg;
+    for (size_t some; from < to; from += some) {
+        const size_t k = from % g->n, left = g->n - k;
+        some = left < to - from ? left : to - from;
+        gather_blocks(g->out + from * g->block, g->in + from / g->n * g->row, g->index + k, some,
+                      g->block);
+    }
+}
+
 static enum ox_status run_gather(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0), *indices = ox_run_in(r, 1);
@@ -125,156 +148,16 @@ static enum ox_status run_gather(struct ox_run *r, struct ox_error *err)
         outer *= i < axis ? (size_t)in->dims[i] : 1;
         inner *= i > axis ? (size_t)in->dims[i] : 1;
     }
-    size_t block = inner * ox_dtype_size(in->dtype), row = (size_t)in->dims[axis] * block;
-
-    for (size_t k = 0; k < outer; k++)
-        gather_blocks((char *)out->data + k * n * block, (const char *)in->data + k * row, index, n,
-                      block);
+    const size_t block = inner * ox_dtype_size(in->dtype);
+    struct gathering g = {.in = in->data,
+                          .out = out->data,
+                          .index = index,
+                          .n = n,
+                          .block = block,
+                          .row = (size_t)in->dims[axis] * block};
+    ox_fast_spread(r->env, outer * n, TASK_BYTES / (block + 1) + 1, 1.5 + 0.15 * (double)block,
+                   gather_task, &g);
     return ox_move_own_of(out, in, err);
-}
-
-/* ---- GatherElements ------------------------------------------------------------------------------------------------ */
-
-static bool infer_index_list(struct ox_infer *c, size_t input, int64_t size, int64_t *out,
-                             size_t *n)
-{
-    const int64_t *index;
-
-    if (!ox_infer_ints(c, input, n, &index) || *n > OX_CARRY_VALUES)
-        return false;
-    for (size_t i = 0; i < *n; i++) {
-        out[i] = index[i] < 0 ? index[i] + size : index[i];
-        if (out[i] < 0 || out[i] >= size)
-            return false;
-    }
-    return true;
-}
-
-static void infer_gather_elements(struct ox_infer *c)
-{
-    const struct ox_expr *const *index_dims, *values[OX_CARRY_VALUES];
-    int64_t dims[OX_CARRY_RANK], index[OX_CARRY_VALUES], place[OX_CARRY_VALUES];
-    struct ox_carry_value value;
-    unsigned rank, index_rank, axis;
-    size_t n;
-
-    ox_infer_same_dtype(c, 0, 0);
-    if (ox_infer_shape(c, 0, &rank, NULL) &&
-        !ox_infer_axis(c, ox_infer_int_attr(c, "axis", 0), rank, &axis))
-        return;
-    ox_infer_same_shape(c, 0, 1);
-    if (!ox_carry_value(c, 0, &value) || !ox_infer_shape(c, 1, &index_rank, &index_dims) ||
-        index_rank != value.rank || !ox_carry_static(index_rank, index_dims, dims) ||
-        value.rank == 0 || !ox_infer_axis(c, ox_infer_int_attr(c, "axis", 0), value.rank, &axis) ||
-        !infer_index_list(c, 1, value.dims[axis], index, &n) || n == 0)
-        return;
-    for (unsigned i = 0; i < index_rank; i++) {
-        if (i != axis && dims[i] > value.dims[i])
-            return;
-    }
-    ox_move_places(value.rank, dims, value.dims, axis, index, place);
-    for (size_t i = 0; i < n; i++)
-        values[i] = value.values[place[i]];
-    ox_infer_set_values(c, 0, n, values);
-}
-
-/* Element k from place index[k] of the axis, whose elements lie `pitch` bytes apart; that of the next k begins `step` further. */
-struct pick {
-    size_t size;
-    int64_t extent, step, pitch;
-};
-
-#define PICK(size)                                                                                 \
-    for (size_t k = 0; k < n; k++) {                                                               \
-        int64_t at = index[k] + (index[k] < 0 ? extent : 0);                                       \
-        if ((uint64_t)at >= (uint64_t)extent)                                                      \
-            return k;                                                                              \
-        memcpy(dst + k * (size), src + (int64_t)k * step + at * pitch, size);                      \
-    }
-
-/* How far it came: n, or the first index that is outside. */
-static size_t pick_row(const struct pick *p, char *dst, const char *src, const int64_t *index,
-                       size_t n)
-{
-    const int64_t extent = p->extent, step = p->step, pitch = p->pitch;
-
-    switch (p->size) {
-    case 1:
-        PICK(1);
-        break;
-    case 2:
-        PICK(2);
-        break;
-    case 4:
-        PICK(4);
-        break;
-    case 8:
-        PICK(8);
-        break;
-    default:
-        PICK(16);
-    }
-    return n;
-}
-
-static enum ox_status pick_rows(struct ox_run *r, const struct ox_tensor *in, unsigned axis,
-                                const struct ox_tensor *out, const int64_t *index,
-                                struct ox_error *err)
-{
-    const size_t size = ox_dtype_size(in->dtype), last = in->rank - 1;
-    const size_t row = (size_t)out->dims[last];
-    int64_t strides[OX_MOVE_RANK], at[OX_MOVE_RANK] = {0}, unused;
-    const char *src = in->data;
-
-    ox_move_strides(in->rank, in->dims, strides);
-    for (size_t k = 0; k < in->rank; k++)
-        strides[k] *= (int64_t)size;
-    const struct pick p = {.size = size,
-                           .extent = in->dims[axis],
-                           .step = axis == last ? 0 : strides[last],
-                           .pitch = strides[axis]};
-
-    for (size_t i = 0; i < out->n; i += row) {
-        size_t done = pick_row(&p, (char *)out->data + i * size, src, index + i, row);
-
-        if (done < row)
-            return ox_move_index(r, "indices", i + done, index[i + done], p.extent, &unused, err);
-        for (size_t k = last; k-- > 0;) {
-            src += k == axis ? 0 : strides[k];
-            if (++at[k] < out->dims[k])
-                break;
-            src -= k == axis ? 0 : strides[k] * out->dims[k];
-            at[k] = 0;
-        }
-    }
-    return OX_OK;
-}
-
-static enum ox_status run_gather_elements(struct ox_run *r, struct ox_error *err)
-{
-    const struct ox_tensor *in = ox_run_in(r, 0), *indices = ox_run_in(r, 1);
-    const int64_t *index;
-    struct ox_tensor *out;
-    unsigned axis;
-    size_t n;
-
-    OX_TRY(ox_move_rank(r, in->rank, err));
-    OX_TRY(ox_run_axis(r, ox_run_int(r, "axis", 0), in->rank, &axis, err));
-    if (indices->rank != in->rank)
-        return ox_run_fail(r, err, OX_INPUT, "indices has rank %u, data has %u", indices->rank,
-                           in->rank);
-    for (unsigned i = 0; i < in->rank; i++) {
-        if (i != axis && indices->dims[i] > in->dims[i])
-            return ox_run_fail(r, err, OX_INPUT,
-                               "dimension %u of indices is %" PRId64 ", of data %" PRId64, i,
-                               indices->dims[i], in->dims[i]);
-    }
-    OX_TRY(ox_move_ints(r, 1, &index, &n, err));
-    OX_TRY(ox_run_out(r, 0, in->dtype, indices->rank, indices->dims, &out, err));
-    if (n == 0)
-        return OX_OK;
-    OX_TRY(pick_rows(r, in, axis, out, index, err));
-    return ox_move_own(out, err);
 }
 
 /* ---- GatherND ------------------------------------------------------------------------------------------------------ */
@@ -314,7 +197,7 @@ static void infer_gather_nd(struct ox_infer *c)
         out[i] = ox_infer_equal(c, in[i], index[i], "batch dimensions");
     ox_infer_set_shape(c, 0, out_rank, out);
     if (ox_carry_value(c, 0, &value) && value.rank == 1 &&
-        infer_index_list(c, 1, value.dims[0], list, &n)) {
+        ox_carry_index_list(c, 1, value.dims[0], list, &n)) {
         for (size_t i = 0; i < n; i++)
             values[i] = value.values[list[i]];
         ox_infer_set_values(c, 0, n, values);
@@ -537,8 +420,6 @@ static enum ox_status run_reverse_sequence(struct ox_run *r, struct ox_error *er
 
 const struct ox_op ox_ops_gather[] = {
     {"", "Gather", 1, OX_OP_HALF | OX_OP_ANY_ADDRESS, .infer = infer_gather, .run = run_gather},
-    {"", "GatherElements", 11, OX_OP_HALF, .infer = infer_gather_elements,
-     .run = run_gather_elements},
     {"", "GatherND", 11, OX_OP_HALF, .infer = infer_gather_nd, .run = run_gather_nd},
     {"", "Compress", 9, OX_OP_HALF, .infer = infer_compress, .run = run_compress},
     {"", "ReverseSequence", 10, OX_OP_HALF, .infer = infer_reverse_sequence,

@@ -5,6 +5,7 @@
 
 #include "kernels/bytes.h"
 #include "kernels/compute.h"
+#include "ops/parts.h"
 
 struct move_16 {
     uint64_t part[2];
@@ -74,6 +75,21 @@ static void plane_4(char *dst, int64_t to_i, const char *src, int64_t from_j, in
                                         y, (size_t)to_i / sizeof(float));
 }
 
+static void plane_8(char *dst, int64_t to_i, const char *src, int64_t from_j, int64_t n_i,
+                    int64_t n_j)
+{
+    const struct ox_bytes *t = ox_bytes(ox_cpu());
+    const void *x = src;
+    void *y = dst;
+
+    if (from_j <= 0 || to_i <= 0 || n_i < 4 || n_j < 8 || !t->transpose_quads ||
+        (uintptr_t)x % sizeof(uint64_t) || (uintptr_t)y % sizeof(uint64_t))
+        move_plane_8(dst, to_i, src, from_j, n_i, n_j);
+    else
+        t->transpose_quads((size_t)n_j, (size_t)n_i, x, (size_t)from_j / sizeof(uint64_t), y,
+                           (size_t)to_i / sizeof(uint64_t));
+}
+
 struct movers {
     void (*row)(char *dst, int64_t to, const char *src, int64_t from, int64_t n);
     void (*plane)(char *dst, int64_t to_i, const char *src, int64_t from_j, int64_t n_i,
@@ -85,7 +101,7 @@ static const struct movers *movers_of(size_t size)
     static const struct movers movers[] = {{move_row_1, plane_1},
                                            {move_row_2, plane_2},
                                            {move_row_4, plane_4},
-                                           {move_row_8, move_plane_8},
+                                           {move_row_8, plane_8},
                                            {move_row_16, move_plane_16}};
 
     switch (size) {
@@ -199,18 +215,30 @@ void ox_move_run(struct ox_move *m, size_t size, void *dst_start, const void *sr
             }
         }
     }
-    unsigned outer = plane ? last - 1 : last;
+    const bool runs = m->to[last] == bytes && m->from[last] == bytes;
+    const bool rows = runs && last > 0 && m->to[last - 1] >= 0 && m->from[last - 1] >= 0;
+    const unsigned outer = plane || rows ? last - 1 : last;
+    const size_t run = (size_t)(m->dims[last] * bytes);
 
     memset(at, 0, outer * sizeof(at[0]));
     do {
-        if (plane)
+        if (rows)
+            ox_parts_copy_rows((size_t)m->dims[last - 1], src, (size_t)m->from[last - 1], dst,
+                               (size_t)m->to[last - 1], run);
+        else if (plane)
             movers->plane(dst, m->to[last - 1], src, m->from[last], m->dims[last - 1],
                           m->dims[last]);
-        else if (m->to[last] == bytes && m->from[last] == bytes)
-            memcpy(dst, src, (size_t)m->dims[last] * size);
+        else if (runs)
+            memcpy(dst, src, run);
         else
             movers->row(dst, m->to[last], src, m->from[last], m->dims[last]);
     } while (move_step(m, outer, at, &dst, &src));
+}
+
+void ox_move_turn(size_t size, size_t rows, size_t cols, const void *x, void *y)
+{
+    movers_of(size)->plane(y, (int64_t)(rows * size), x, (int64_t)(cols * size), (int64_t)cols,
+                           (int64_t)rows);
 }
 
 void ox_move_strides(unsigned rank, const int64_t *dims, int64_t *strides)

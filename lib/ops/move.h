@@ -21,8 +21,13 @@ void ox_move_axis(struct ox_move *m, int64_t dim, int64_t to, int64_t from);
 bool ox_move_merge(struct ox_move *m);
 /* size: bytes of an element (1, 2, 4, 8 or 16). Changes *m. */
 void ox_move_run(struct ox_move *m, size_t size, void *dst, const void *src);
-/* The same, on the environment's threads where that pays. No two elements go to the same place. */
+/* y[j * rows + i] = x[i * cols + j] for i < rows, j < cols, of elements of that many bytes. */
+void ox_move_turn(size_t size, size_t rows, size_t cols, const void *x, void *y);
+/* ox_move_run() on the environment's threads where that pays. No two elements go to the same place. */
 void ox_move_spread(struct ox_env *env, struct ox_move *m, size_t size, void *dst, const void *src);
+/* Output 0 of that shape, which the move fills on the environment's threads; the strings in it become its own. */
+enum ox_status ox_move_out(struct ox_run *r, const struct ox_tensor *in, unsigned rank,
+                           const int64_t *dims, struct ox_move *m, struct ox_error *err);
 /* Row-major strides in elements. */
 void ox_move_strides(unsigned rank, const int64_t *dims, int64_t *strides);
 /* Places of the elements of `index` (shape dims, non-negative, at least one) in data of shape data_dims, the index standing in

@@ -33,19 +33,39 @@ static unsigned longest_axis(const struct ox_move *m)
     return best;
 }
 
+/* Nanoseconds that each element along the axis that is cut costs. */
+static double cost_of(const struct ox_move *m, size_t size, size_t n)
+{
+    const double a_byte = 0.2, a_run = 0.7;
+    const unsigned last = m->rank - 1;
+    const bool runs = m->to[last] == 1 && m->from[last] == 1;
+    double elements = 1;
+    for (unsigned i = 0; i < m->rank; i++)
+        elements *= (double)m->dims[i];
+    const double stretches = runs ? elements / (double)m->dims[last] : elements;
+    return (a_byte * elements * (double)size + a_run * stretches) / (double)n;
+}
+
 void ox_move_spread(struct ox_env *env, struct ox_move *m, size_t size, void *dst, const void *src)
 {
-    enum { EACH = 4 };     /* tasks for each thread: short runs are slow */
-    const double ns = 0.2; /* a byte */
+    enum { EACH = 4 }; /* tasks for each thread: short runs are slow */
     const size_t slots = ox_slots(env);
-    size_t bytes = size;
     if (slots == 1 || !ox_move_merge(m) || m->rank == 0) {
         ox_move_run(m, size, dst, src);
         return;
     }
-    for (unsigned i = 0; i < m->rank; i++)
-        bytes *= (size_t)m->dims[i];
     struct spreading s = {.move = m, .size = size, .dst = dst, .src = src, .axis = longest_axis(m)};
     const size_t n = (size_t)m->dims[s.axis];
-    ox_fast_spread(env, n, (n - 1) / (EACH * slots) + 1, ns * (double)(bytes / n), move_part, &s);
+    ox_fast_spread(env, n, (n - 1) / (EACH * slots) + 1, cost_of(m, size, n), move_part, &s);
+}
+
+enum ox_status ox_move_out(struct ox_run *r, const struct ox_tensor *in, unsigned rank,
+                           const int64_t *dims, struct ox_move *m, struct ox_error *err)
+{
+    struct ox_tensor *out;
+
+    OX_TRY(ox_run_out(r, 0, in->dtype, rank, dims, &out, err));
+    if (out->n > 0)
+        ox_move_spread(r->env, m, ox_dtype_size(in->dtype), out->data, in->data);
+    return ox_move_own(out, err);
 }

@@ -3,17 +3,13 @@
 #include <string.h>
 
 #include "ops/carry.h"
+#include "ops/pad.h"
 
 enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP };
 
-/* Margins of an axis; negative ones remove. */
-struct margin {
-    int64_t before, after;
-};
-
 /* Output 0 of the dims that the margins give. */
 static enum ox_status padded_out(struct ox_run *r, const struct ox_tensor *in,
-                                 const struct margin *margins, struct ox_tensor **out,
+                                 const struct ox_margin *margins, struct ox_tensor **out,
                                  struct ox_error *err)
 {
     int64_t dims[OX_MOVE_RANK];
@@ -28,37 +24,6 @@ static enum ox_status padded_out(struct ox_run *r, const struct ox_tensor *in,
                                margins[i].before, margins[i].after, i, in->dims[i]);
     }
     return ox_run_out(r, 0, in->dtype, in->rank, dims, out, err);
-}
-
-/* ---- A constant around ---------------------------------------------------------------------------------------------- */
-
-static void pad_constant(const struct ox_tensor *in, const struct margin *margins,
-                         const void *value, struct ox_tensor *out)
-{
-    int64_t from[OX_MOVE_RANK], to[OX_MOVE_RANK], offset_in = 0, offset_out = 0;
-    size_t size = ox_dtype_size(in->dtype);
-    struct ox_move m = {.rank = 0};
-
-    ox_move_fill(out->data, out->n, size, value);
-    if (in->n == 0)
-        return;
-    ox_move_strides(in->rank, in->dims, from);
-    ox_move_strides(in->rank, out->dims, to);
-    for (unsigned i = 0; i < in->rank; i++) {
-        /* Of the output, what lies over the input. */
-        int64_t first = margins[i].before > 0 ? margins[i].before : 0;
-        int64_t end = in->dims[i] + margins[i].before < out->dims[i]
-                          ? in->dims[i] + margins[i].before
-                          : out->dims[i];
-
-        if (end <= first)
-            return;
-        offset_out += first * to[i];
-        offset_in += (first - margins[i].before) * from[i];
-        ox_move_axis(&m, end - first, to[i], from[i]);
-    }
-    ox_move_run(&m, size, (char *)out->data + (size_t)offset_out * size,
-                (const char *)in->data + (size_t)offset_in * size);
 }
 
 /* ---- The data itself around ------------------------------------------------------------------------------------------ */
@@ -80,7 +45,7 @@ static int64_t pad_source(enum pad_mode mode, int64_t i, int64_t dim)
 
 /* Sources of each place of each axis, one list after the other; negative pads crop before the others are added. */
 static enum ox_status pad_sources(struct ox_run *r, enum pad_mode mode, const struct ox_tensor *in,
-                                  const struct margin *margins, const struct ox_tensor *out,
+                                  const struct ox_margin *margins, const struct ox_tensor *out,
                                   int64_t **lists, struct ox_error *err)
 {
     for (unsigned i = 0; i < in->rank; i++) {
@@ -101,7 +66,7 @@ static enum ox_status pad_sources(struct ox_run *r, enum pad_mode mode, const st
 
 /* Rows along the last axis: the stretch that lies over the input in one piece, the margins by element. */
 static void pad_row(char *dst, const char *row, const int64_t *list, int64_t n,
-                    struct margin margin, int64_t dim, size_t size)
+                    struct ox_margin margin, int64_t dim, size_t size)
 {
     int64_t first = margin.before > 0 ? margin.before : 0;
     int64_t end = dim + margin.before < n ? dim + margin.before : n;
@@ -118,7 +83,7 @@ static void pad_row(char *dst, const char *row, const int64_t *list, int64_t n,
 }
 
 static enum ox_status pad_with_data(struct ox_run *r, enum pad_mode mode,
-                                    const struct ox_tensor *in, const struct margin *margins,
+                                    const struct ox_tensor *in, const struct ox_margin *margins,
                                     struct ox_tensor *out, struct ox_error *err)
 {
     int64_t *lists[OX_MOVE_RANK], from[OX_MOVE_RANK], at[OX_MOVE_RANK] = {0};
@@ -153,7 +118,7 @@ static enum ox_status pad_with_data(struct ox_run *r, enum pad_mode mode,
 
 /* Pads and axes from attributes (before opset 11) or inputs. */
 static enum ox_status pad_margins(struct ox_run *r, const struct ox_tensor *in,
-                                  struct margin *margins, struct ox_error *err)
+                                  struct ox_margin *margins, struct ox_error *err)
 {
     const int64_t *pads, *axes = NULL;
     size_t n, n_axes = in->rank;
@@ -172,7 +137,7 @@ static enum ox_status pad_margins(struct ox_run *r, const struct ox_tensor *in,
         OX_TRY(ox_move_axes(r, axes, n_axes, in->rank, which, err));
     memset(margins, 0, in->rank * sizeof(margins[0]));
     for (size_t i = 0; i < n_axes; i++)
-        margins[axes ? which[i] : i] = (struct margin){pads[i], pads[n_axes + i]};
+        margins[axes ? which[i] : i] = (struct ox_margin){pads[i], pads[n_axes + i]};
     return OX_OK;
 }
 
@@ -198,7 +163,7 @@ static enum ox_status pad_mode_of(const struct ox_run *r, enum pad_mode *mode, s
 static enum ox_status run_pad(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0), *value = r->opset >= 11 ? ox_run_in(r, 2) : NULL;
-    struct margin margins[OX_MOVE_RANK];
+    struct ox_margin margins[OX_MOVE_RANK];
     struct ox_tensor *out, *made = NULL;
     enum pad_mode mode;
     static const char zeros[16];
@@ -217,7 +182,7 @@ static enum ox_status run_pad(struct ox_run *r, struct ox_error *err)
     }
     if (r->opset < 11)
         OX_TRY(ox_move_scalar(r, in->dtype, ox_run_float(r, "value", 0), &made, err));
-    pad_constant(in, margins, made ? made->data : value ? value->data : zeros, out);
+    ox_pad_constant(r->env, in, margins, made ? made->data : value ? value->data : zeros, out);
     ox_tensor_release(made);
     return ox_move_own(out, err);
 }
@@ -370,7 +335,7 @@ static int64_t center_before(int64_t dim, int64_t target)
 static enum ox_status run_center_crop_pad(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0);
-    struct margin margins[OX_MOVE_RANK] = {{0, 0}};
+    struct ox_margin margins[OX_MOVE_RANK] = {{0, 0}};
     unsigned which[OX_MOVE_RANK];
     const int64_t *shape;
     struct ox_tensor *out;
@@ -396,7 +361,7 @@ static enum ox_status run_center_crop_pad(struct ox_run *r, struct ox_error *err
     }
     OX_TRY(padded_out(r, in, margins, &out, err));
     if (out->n > 0)
-        pad_constant(in, margins, zeros, out);
+        ox_pad_constant(r->env, in, margins, zeros, out);
     return ox_move_own(out, err);
 }
 

@@ -25,6 +25,42 @@ static inline void copy_elements(size_t rows, const char *from, size_t from_step
         memcpy(to, from, bytes);
 }
 
+/* Of two that meet or overlap; inlined for each size of a half. */
+static inline void copy_halves(size_t rows, const char *from, size_t from_step, char *to,
+                               size_t to_step, size_t bytes, size_t half)
+{
+    const size_t second = bytes - half;
+    for (size_t k = 0; k < rows; k++, from += from_step, to += to_step) {
+        memcpy(to, from, half);
+        memcpy(to + second, from + second, half);
+    }
+}
+
+/* False: a row has other sizes. */
+static bool copy_tiny_rows(size_t rows, const char *from, size_t from_step, char *to,
+                           size_t to_step, size_t bytes)
+{
+    if (bytes == 1)
+        copy_elements(rows, from, from_step, to, to_step, 1);
+    else if (bytes == 2)
+        copy_elements(rows, from, from_step, to, to_step, 2);
+    else if (bytes == 4)
+        copy_elements(rows, from, from_step, to, to_step, 4);
+    else if (bytes == 8)
+        copy_elements(rows, from, from_step, to, to_step, 8);
+    else if (bytes == 3)
+        copy_halves(rows, from, from_step, to, to_step, bytes, 2);
+    else if (bytes < 8)
+        copy_halves(rows, from, from_step, to, to_step, bytes, 4);
+    else if (bytes <= 16)
+        copy_halves(rows, from, from_step, to, to_step, bytes, 8);
+    else if (bytes <= 32)
+        copy_halves(rows, from, from_step, to, to_step, bytes, 16);
+    else
+        return false;
+    return true;
+}
+
 enum { LINE = 64 };
 
 /* Rows at a step end before the processor sees where they lead, and stores wait for the lines they go to. */
@@ -41,23 +77,9 @@ void ox_parts_copy_rows(size_t rows, const char *from, size_t from_step, char *t
                         size_t bytes)
 {
     enum { BLOCK = 16, SHORT = 512, NEAR = 2048 };
-    switch (bytes) {
-    case 1:
-        copy_elements(rows, from, from_step, to, to_step, 1);
+    if (copy_tiny_rows(rows, from, from_step, to, to_step, bytes))
         return;
-    case 2:
-        copy_elements(rows, from, from_step, to, to_step, 2);
-        return;
-    case 4:
-        copy_elements(rows, from, from_step, to, to_step, 4);
-        return;
-    case 8:
-        copy_elements(rows, from, from_step, to, to_step, 8);
-        return;
-    default:
-        break;
-    }
-    const bool in_line = bytes >= BLOCK && bytes <= SHORT;
+    const bool in_line = bytes <= SHORT;
     const size_t ahead = bytes < LINE || bytes > NEAR ? rows : NEAR / bytes + 1;
     for (size_t k = 0; k < rows; k++, from += from_step, to += to_step) {
         if (k + ahead < rows)

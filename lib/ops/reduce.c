@@ -7,10 +7,16 @@
 #include "ops/broadcast.h"
 #include "ops/fast.h"
 #include "ops/kernel_tables.h"
+#include "ops/move.h"
+#include "ops/reduce_rules.h"
 #include "ops/rules.h"
 #include "ops/whole.h"
 
-enum { LANES = 512 };
+enum {
+    LANES = 512,
+    SHORT = 32,    /* elements of a row that may become a lane, twice as many bytes */
+    TURNED = 16384 /* bytes of such rows at a time */
+};
 
 /* An operator: how elements are taken in, and what becomes of the accumulators. */
 struct reducer {
@@ -91,6 +97,7 @@ struct reduction {
     const char *in;
     char *out;
     size_t bytes; /* an element */
+    bool turns;   /* rows, first */
 };
 
 static void add_loop(struct loops *loops, size_t count, size_t stride)
@@ -194,13 +201,31 @@ static bool has_rows(const struct reduction *p)
            p->kept.depth == 1 && p->kept.strides[0] == p->run;
 }
 
+/* Short rows of what does not mind the order: they become lanes first. */
+static bool may_turn(enum ox_fold_kind fold, enum ox_dtype type, size_t run)
+{
+    const bool is_float = type == OX_FLOAT32 || type == OX_FLOAT64;
+    const size_t most = ox_dtype_size(type) == 1 ? 2 * SHORT : SHORT;
+    return run <= most && (!is_float || fold == OX_FOLD_GREATEST || fold == OX_FOLD_LEAST);
+}
+
 static void reduce_rows(const struct reduction *p, size_t from, size_t to)
 {
     union accumulators sums;
+    _Alignas(64) char turned[TURNED];
+    const size_t row_bytes = p->run * p->bytes;
     for (size_t n; from < to; from += n) {
+        const char *in = p->in + from * row_bytes;
         n = to - from < LANES ? to - from : LANES;
+        if (p->turns && n * row_bytes > TURNED)
+            n = TURNED / row_bytes / 16 * 16;
         p->fold->start(&sums, n);
-        p->fold->rows(&sums, p->in + from * p->run * p->bytes, n, p->run);
+        if (p->turns) {
+            ox_move_turn(p->bytes, n, p->run, in, turned);
+            p->fold->lanes(&sums, turned, n, p->run, n, NULL);
+        } else {
+            p->fold->rows(&sums, in, n, p->run);
+        }
         p->end(&sums, p->out + from * p->bytes, n, p->n_reduced, NULL);
     }
 }
@@ -403,6 +428,7 @@ static enum ox_status reduce_by(struct ox_run *r, const struct reducer *reducer,
         return OX_OK;
     }
     plan_loops(&p, in, reduces);
+    p.turns = may_turn(reducer->fold, in->dtype, p.run);
     p.out = out->data;
     struct ox_fold own;
     void (*task)(void *arg, size_t from, size_t to) = reduce_task;
@@ -532,177 +558,27 @@ static enum ox_status run_sum_square(struct ox_run *r, struct ox_error *err)
     return reduce(r, &sum_square, true, err);
 }
 
-/* How many axes the second input lists, where they themselves are not known; -1: not known. */
-static int64_t count_axes(struct ox_infer *c)
-{
-    unsigned rank;
-    const struct ox_expr *const *dims;
-    int64_t n;
-    return ox_infer_shape(c, 1, &rank, &dims) && rank == 1 && ox_infer_is_num(dims[0], &n) ? n : -1;
-}
-
-/* Axes as far as they are known; false when they are not. */
-static bool infer_axes(struct ox_infer *c, bool by_input, unsigned rank, bool *reduces)
-{
-    size_t n = 0;
-    const int64_t *axes = NULL;
-    if (!by_input)
-        axes = ox_infer_ints_attr(c, "axes", &n);
-    else if (ox_infer_has(c, 1) && !ox_infer_ints(c, 1, &n, &axes)) {
-        int64_t count = count_axes(c);
-        if (count != 0 && (count < 0 || (uint64_t)count != rank))
-            return false;
-        for (unsigned i = 0; count && i < rank; i++)
-            reduces[i] = true; /* as many as there are */
-        if (count)
-            return true;
-    }
-    bool all = n == 0 && !(by_input && ox_infer_int_attr(c, "noop_with_empty_axes", 0));
-    for (unsigned i = 0; i < rank; i++)
-        reduces[i] = all;
-    for (size_t i = 0; i < n; i++) {
-        unsigned axis;
-        if (rank == 0 && (axes[i] == 0 || axes[i] == -1))
-            continue;
-        if (!ox_infer_axis(c, axes[i], rank, &axis))
-            return false;
-        reduces[axis] = true;
-    }
-    return true;
-}
-
-/* With keepdims the rank stays, even when the axes are not known; without, it follows from their number. */
-static void infer_unknown_axes(struct ox_infer *c, unsigned rank)
-{
-    const struct ox_expr **dims = ox_infer_dims(c, rank);
-    int64_t n = count_axes(c);
-    ox_infer_unknown(c, 0, "the axes to reduce are known only at run time");
-    if (dims && ox_infer_int_attr(c, "keepdims", 1) == 1)
-        ox_infer_set_shape(c, 0, rank, dims);
-    else if (dims && n >= 0 && n <= (int64_t)rank)
-        ox_infer_set_shape(c, 0, rank - (unsigned)n, dims);
-}
-
-static bool infer_shape(struct ox_infer *c, bool by_input, bool *reduces, unsigned *rank)
-{
-    const struct ox_expr *const *in;
-    ox_infer_same_dtype(c, 0, 0);
-    if (!ox_infer_shape(c, 0, rank, &in) || *rank > OX_BROADCAST_RANK)
-        return false;
-    if (!infer_axes(c, by_input, *rank, reduces)) {
-        infer_unknown_axes(c, *rank);
-        return false;
-    }
-    const struct ox_expr **dims = ox_infer_dims(c, *rank);
-    bool keep = ox_infer_int_attr(c, "keepdims", 1) == 1;
-    unsigned out_rank = 0;
-    for (unsigned i = 0; dims && i < *rank; i++) {
-        if (!reduces[i])
-            dims[out_rank++] = in[i];
-        else if (keep)
-            dims[out_rank++] = ox_infer_num(c, 1);
-    }
-    if (dims)
-        ox_infer_set_shape(c, 0, out_rank, dims);
-    return dims != NULL;
-}
-
-/* A list reduced whole has a value where its elements have; a scalar, and what is not reduced, keeps it. */
-static void infer_values(struct ox_infer *c, bool by_input,
-                         const struct ox_expr *(*join)(struct ox_infer *c, const struct ox_expr *a,
-                                                       const struct ox_expr *b),
-                         int64_t start)
-{
-    bool reduces[OX_BROADCAST_RANK];
-    unsigned rank;
-    size_t n;
-    const struct ox_expr *const *values;
-    if (!infer_shape(c, by_input, reduces, &rank) || !join || rank > 1)
-        return;
-    if (!ox_rule_values(c, 0, &n, &values))
-        return;
-    if (rank == 0 || !reduces[0]) {
-        ox_infer_set_values(c, 0, n, values);
-        return;
-    }
-    const struct ox_expr *value = n ? values[0] : ox_infer_num(c, start);
-    for (size_t i = 1; i < n; i++)
-        value = join(c, value, values[i]);
-    if (n || start != INT64_MIN)
-        ox_infer_set_values(c, 0, 1, &value);
-}
-
-static void infer_attribute(struct ox_infer *c)
-{
-    infer_values(c, false, NULL, 0);
-}
-
-static void infer_input(struct ox_infer *c)
-{
-    infer_values(c, true, NULL, 0);
-}
-
-static void infer_sum_attribute(struct ox_infer *c)
-{
-    infer_values(c, false, ox_infer_add, 0);
-}
-
-static void infer_sum(struct ox_infer *c)
-{
-    infer_values(c, true, ox_infer_add, 0);
-}
-
-static void infer_prod_attribute(struct ox_infer *c)
-{
-    infer_values(c, false, ox_infer_mul, 1);
-}
-
-static void infer_prod(struct ox_infer *c)
-{
-    infer_values(c, true, ox_infer_mul, 1);
-}
-
-static void infer_max_attribute(struct ox_infer *c)
-{
-    infer_values(c, false, ox_infer_max, INT64_MIN);
-}
-
-static void infer_max(struct ox_infer *c)
-{
-    infer_values(c, true, ox_infer_max, INT64_MIN);
-}
-
-static void infer_min_attribute(struct ox_infer *c)
-{
-    infer_values(c, false, ox_infer_min, INT64_MIN);
-}
-
-static void infer_min(struct ox_infer *c)
-{
-    infer_values(c, true, ox_infer_min, INT64_MIN);
-}
-
 const struct ox_op ox_ops_reduce[] = {
-    {"", "ReduceL1", 1, .infer = infer_attribute, .run = run_l1_attribute},
-    {"", "ReduceL1", 18, .infer = infer_input, .run = run_l1},
-    {"", "ReduceL2", 1, .infer = infer_attribute, .run = run_l2_attribute},
-    {"", "ReduceL2", 18, .infer = infer_input, .run = run_l2},
-    {"", "ReduceLogSum", 1, .infer = infer_attribute, .run = run_log_sum_attribute},
-    {"", "ReduceLogSum", 18, .infer = infer_input, .run = run_log_sum},
-    {"", "ReduceLogSumExp", 1, .infer = infer_attribute, .run = run_log_sum_exp_attribute,
+    {"", "ReduceL1", 1, .infer = ox_infer_reduce_attribute, .run = run_l1_attribute},
+    {"", "ReduceL1", 18, .infer = ox_infer_reduce_input, .run = run_l1},
+    {"", "ReduceL2", 1, .infer = ox_infer_reduce_attribute, .run = run_l2_attribute},
+    {"", "ReduceL2", 18, .infer = ox_infer_reduce_input, .run = run_l2},
+    {"", "ReduceLogSum", 1, .infer = ox_infer_reduce_attribute, .run = run_log_sum_attribute},
+    {"", "ReduceLogSum", 18, .infer = ox_infer_reduce_input, .run = run_log_sum},
+    {"", "ReduceLogSumExp", 1, .infer = ox_infer_reduce_attribute, .run = run_log_sum_exp_attribute,
      .fast = fast_log_sum_exp_attribute},
-    {"", "ReduceLogSumExp", 18, .infer = infer_input, .run = run_log_sum_exp,
+    {"", "ReduceLogSumExp", 18, .infer = ox_infer_reduce_input, .run = run_log_sum_exp,
      .fast = fast_log_sum_exp},
-    {"", "ReduceMax", 1, .infer = infer_max_attribute, .run = run_max_attribute},
-    {"", "ReduceMax", 18, .infer = infer_max, .run = run_max},
-    {"", "ReduceMean", 1, .infer = infer_attribute, .run = run_mean_attribute},
-    {"", "ReduceMean", 18, .infer = infer_input, .run = run_mean},
-    {"", "ReduceMin", 1, .infer = infer_min_attribute, .run = run_min_attribute},
-    {"", "ReduceMin", 18, .infer = infer_min, .run = run_min},
-    {"", "ReduceProd", 1, .infer = infer_prod_attribute, .run = run_prod_attribute},
-    {"", "ReduceProd", 18, .infer = infer_prod, .run = run_prod},
-    {"", "ReduceSum", 1, .infer = infer_sum_attribute, .run = run_sum_attribute},
-    {"", "ReduceSum", 13, .infer = infer_sum, .run = run_sum},
-    {"", "ReduceSumSquare", 1, .infer = infer_attribute, .run = run_sum_square_attribute},
-    {"", "ReduceSumSquare", 18, .infer = infer_input, .run = run_sum_square},
+    {"", "ReduceMax", 1, .infer = ox_infer_reduce_max_attribute, .run = run_max_attribute},
+    {"", "ReduceMax", 18, .infer = ox_infer_reduce_max, .run = run_max},
+    {"", "ReduceMean", 1, .infer = ox_infer_reduce_attribute, .run = run_mean_attribute},
+    {"", "ReduceMean", 18, .infer = ox_infer_reduce_input, .run = run_mean},
+    {"", "ReduceMin", 1, .infer = ox_infer_reduce_min_attribute, .run = run_min_attribute},
+    {"", "ReduceMin", 18, .infer = ox_infer_reduce_min, .run = run_min},
+    {"", "ReduceProd", 1, .infer = ox_infer_reduce_prod_attribute, .run = run_prod_attribute},
+    {"", "ReduceProd", 18, .infer = ox_infer_reduce_prod, .run = run_prod},
+    {"", "ReduceSum", 1, .infer = ox_infer_reduce_sum_attribute, .run = run_sum_attribute},
+    {"", "ReduceSum", 13, .infer = ox_infer_reduce_sum, .run = run_sum},
+    {"", "ReduceSumSquare", 1, .infer = ox_infer_reduce_attribute, .run = run_sum_square_attribute},
+    {"", "ReduceSumSquare", 18, .infer = ox_infer_reduce_input, .run = run_sum_square},
     {0}};

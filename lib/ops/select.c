@@ -5,8 +5,10 @@
 
 #include "kernels/dense.h"
 #include "kernels/folds.h"
+#include "kernels/sizes.h"
 #include "ops/broadcast.h"
 #include "ops/carry.h"
+#include "ops/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/keys.h"
 
@@ -107,11 +109,6 @@ static enum ox_status run_nonzero(struct ox_run *r, struct ox_error *err)
 
 /* ---- TopK ------------------------------------------------------------------------------------------------------------ */
 
-static const struct ox_fold *best_of(enum ox_dtype type, bool largest)
-{
-    return ox_folds(ox_cpu())->of[largest ? OX_FOLD_GREATEST : OX_FOLD_LEAST][type];
-}
-
 static void infer_topk_values(struct ox_infer *c, int64_t k)
 {
     const struct ox_expr *values[OX_CARRY_VALUES], *places[OX_CARRY_VALUES];
@@ -126,7 +123,7 @@ static void infer_topk_values(struct ox_infer *c, int64_t k)
         k < 0 || k > (int64_t)n)
         return;
     if (k > 0)
-        topk_row_i64(numbers, n, (size_t)k, largest, best_of(OX_INT64, largest), heap);
+        topk_row_i64(numbers, n, (size_t)k, largest, heap);
     for (int64_t i = 0; i < k; i++) {
         values[i] = value.values[heap[i]];
         places[i] = ox_infer_num(c, heap[i]);
@@ -173,11 +170,11 @@ static void infer_topk(struct ox_infer *c)
 
 struct topk {
     size_t outer, n, inner, k;
+    size_t together; /* rows of a task */
     bool largest;
     const struct ox_tensor *in;
     struct ox_tensor *values, *places;
-    void (*row)(const void *row, size_t n, size_t k, bool largest, const struct ox_fold *best,
-                int64_t *order);
+    void (*row)(const void *row, size_t n, size_t k, bool largest, int64_t *order);
     char *work; /* of each slot: a row that does not lie in one piece, then a heap or keys */
     size_t copy, slot;
 };
@@ -199,7 +196,6 @@ static size_t topk_room(const struct topk *t)
 static const uint64_t *topk_keys(const float *row, const struct topk *t, uint64_t *keys)
 {
     const size_t room = topk_room(t);
-    const struct ox_fold *best = best_of(OX_FLOAT32, t->largest);
     uint64_t *work = keys + room;
     size_t n = 0;
     for (; n < room; n++)
@@ -212,7 +208,7 @@ static const uint64_t *topk_keys(const float *row, const struct topk *t, uint64_
         const uint64_t last = keys[n - 1];
         const float value = row[(uint32_t)last];
         for (; n < room; i++) {
-            i = topk_next_f32(row, i, t->n, value, t->largest, best, &looked);
+            i = topk_next_f32(row, i, t->n, value, t->largest, &looked);
             if (i == t->n)
                 break;
             keys[n] = topk_key(row[i], i, t->largest);
@@ -239,7 +235,7 @@ static void topk_first(const struct topk *t, const char *rows, size_t n, int64_t
                   false, order);
     for (size_t i = 0; i < n && !t->largest; i++, rows += row_bytes)
         if (is_nan(type, rows + (size_t)order[i] * size)) /* there the last in order */
-            t->row(rows, t->n, 1, false, best_of(type, false), order + i);
+            t->row(rows, t->n, 1, false, order + i);
 }
 
 static void topk_first_task(void *arg, size_t from, size_t to)
@@ -259,9 +255,8 @@ static bool topk_by_keys(const struct topk *t)
     return t->in->dtype == OX_FLOAT32 && t->k > FEW && t->n <= UINT32_MAX;
 }
 
-static void topk_task(void *arg, size_t which, size_t slot)
+static void topk_one(const struct topk *t, size_t which, size_t slot)
 {
-    const struct topk *t = arg;
     const size_t size = ox_dtype_size(t->in->dtype), o = which / t->inner, i = which % t->inner;
     const char *from = (const char *)t->in->data + (o * t->n * t->inner + i) * size, *row = from;
     char *copy = t->work + slot * t->slot, *to = t->values->data;
@@ -281,7 +276,7 @@ static void topk_task(void *arg, size_t which, size_t slot)
     } else if (t->k == 1) {
         topk_first(t, row, 1, order);
     } else {
-        t->row(row, t->n, t->k, t->largest, best_of(t->in->dtype, t->largest), order);
+        t->row(row, t->n, t->k, t->largest, order);
     }
     for (size_t j = 0; j < t->k; j++) {
         places[j * t->inner] = order[j];
@@ -289,11 +284,19 @@ static void topk_task(void *arg, size_t which, size_t slot)
     }
 }
 
+static void topk_task(void *arg, size_t i, size_t slot)
+{
+    const struct topk *t = arg;
+    const size_t rows = t->outer * t->inner, from = i * t->together;
+    for (size_t row = from; row < rows && row < from + t->together; row++)
+        topk_one(t, row, slot);
+}
+
 static enum ox_status topk_rows(struct ox_run *r, struct topk *t, struct ox_error *err)
 {
     static void (*const kernels[OX_N_DTYPES])(const void *, size_t, size_t, bool,
-                                              const struct ox_fold *,
                                               int64_t *) = {OX_KERNELS_NUMBER(topk_row)};
+    enum { A_ROW = 10 };                 /* elements that a row costs besides its own */
     const double flops_an_element = 100; /* in which ox_spread() counts */
     t->row = kernels[t->in->dtype];
     if (!t->row)
@@ -304,12 +307,14 @@ static enum ox_status topk_rows(struct ox_run *r, struct topk *t, struct ox_erro
     }
     const size_t line = 64, list = topk_by_keys(t) ? 2 * topk_room(t) : t->k;
     t->copy = t->inner > 1 ? (t->n * ox_dtype_size(t->in->dtype) + line - 1) / line * line : 0;
-    t->slot = t->copy + (list * sizeof(int64_t) + line - 1) / line * line;
+    t->slot = ox_round_up(t->copy + list * sizeof(int64_t), OX_SLOT_APART);
     t->work = ox_run_work(r, ox_slots(r->env), t->slot, err);
     if (!t->work)
         return OX_NO_MEMORY;
     const size_t rows = t->outer * t->inner;
-    ox_spread(r->env, rows, (double)rows * (double)t->n * flops_an_element, topk_task, t);
+    t->together = OX_GRAIN / 4 / t->n + 1;
+    ox_spread(r->env, (rows - 1) / t->together + 1,
+              (double)rows * (double)(t->n + A_ROW) * flops_an_element, topk_task, t);
     return ox_env_poll(r->env, err);
 }
 

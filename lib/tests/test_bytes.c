@@ -312,6 +312,32 @@ START_TEST(elements_of_two_bytes_are_turned)
 }
 END_TEST
 
+START_TEST(elements_of_eight_bytes_are_turned)
+{
+    struct dice d = {(uint64_t)_i * 41};
+    const struct ox_bytes *t = bytes_at(_i);
+    if (!t->transpose_quads)
+        return;
+    const size_t rows = dice_between(&d, 0, 50), cols = dice_between(&d, 0, 50);
+    const size_t ldx = cols + dice_between(&d, 0, 3), ldy = rows + dice_between(&d, 0, 3);
+    struct guarded x = guarded_new(&d, 2 * rows * ldx, true),
+                   y = guarded_new(&d, 2 * cols * ldy, true);
+    uint64_t want[50 * 53], *to = (uint64_t *)(void *)y.at;
+    const uint64_t *from = (const uint64_t *)(const void *)x.at;
+    for (size_t i = 0; i < rows * ldx; i++)
+        ((uint64_t *)(void *)x.at)[i] = (uint64_t)dice_between(&d, 0, UINT16_MAX);
+    memset(to, 0, cols * ldy * sizeof *to);
+    memset(want, 0, sizeof want);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            want[j * ldy + i] = from[i * ldx + j];
+    t->transpose_quads(rows, cols, from, ldx, to, ldy);
+    ck_assert_mem_eq(want, to, cols * ldy * sizeof *to);
+    guarded_free(&x);
+    guarded_free(&y);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("bytes");
@@ -324,6 +350,7 @@ int main(void)
     tcase_add_loop_test(tests, few_planes_become_pixels, 0, 200);
     tcase_add_loop_test(tests, pixels_become_planes, 0, 200);
     tcase_add_loop_test(tests, elements_of_two_bytes_are_turned, 0, 200);
+    tcase_add_loop_test(tests, elements_of_eight_bytes_are_turned, 0, 200);
     tcase_add_loop_test(tests, rows_of_every_length_are_those_of_plain_c, 0, 12);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -1,3 +1,5 @@
+#include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -46,6 +48,27 @@ START_TEST(each_task_runs_once_for_any_number_of_threads)
     }
     ox_parallel(NULL, N, count, NULL);
     check_counts(6);
+}
+END_TEST
+
+static void compare_cores(void *arg, size_t i)
+{
+    cpu_set_t own;
+    ck_assert_int_eq(pthread_getaffinity_np(pthread_self(), sizeof own, &own), 0);
+    counts[i] += CPU_EQUAL(&own, (const cpu_set_t *)arg) != 0;
+    usleep(100); /* so that every thread takes part, on whichever core it woke */
+}
+
+START_TEST(threads_that_leave_the_core_of_their_caller_keep_all_cores)
+{
+    cpu_set_t all;
+    if (pthread_getaffinity_np(pthread_self(), sizeof all, &all) != 0)
+        return;
+    ox_env_set_threads(env, 2);
+    for (int k = 0; k < 50; k++)
+        ox_parallel(env, 8, compare_cores, &all);
+    for (size_t i = 0; i < 8; i++)
+        ck_assert_int_eq(counts[i], 50);
 }
 END_TEST
 
@@ -174,6 +197,7 @@ int main(void)
     TCase *tests = tcase_create("threads");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, each_task_runs_once_for_any_number_of_threads);
+    tcase_add_test(tests, threads_that_leave_the_core_of_their_caller_keep_all_cores);
     tcase_add_test(tests, many_small_jobs_follow_each_other);
     tcase_add_test(tests, short_jobs_are_done_whether_threads_are_awake_or_asleep);
     tcase_add_test(tests, shares_of_all_slots_are_done_once_and_a_slot_by_one_thread);

@@ -59,4 +59,35 @@ static inline void v_turn_three(const float *const x[3], float *y)
 #undef THIRDS
 }
 
+/* Four rows, `from` floats apart, of n <= 4 columns, which lie `to` apart then; four floats of each row are read. */
+#define v_turn_columns v_turn_columns
+static inline void v_turn_columns(const float *x, size_t from, size_t n, float *y, size_t to)
+{
+    __m128 a = _mm_loadu_ps(x), b = _mm_loadu_ps(x + from);
+    __m128 c = _mm_loadu_ps(x + 2 * from), d = _mm_loadu_ps(x + 3 * from);
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(y, a);
+    if (n > 1)
+        _mm_storeu_ps(y + to, b);
+    if (n > 2)
+        _mm_storeu_ps(y + 2 * to, c);
+    if (n > 3)
+        _mm_storeu_ps(y + 3 * to, d);
+}
+
+/* Eight rows of three without gaps as three columns: each element lies in a lane of its own already. */
+#define v_turn_thirds v_turn_thirds
+static inline void v_turn_thirds(const float *x, float *y, size_t to)
+{
+    const __m256 a = _mm256_loadu_ps(x), b = _mm256_loadu_ps(x + 8), c = _mm256_loadu_ps(x + 16);
+    const __m256i first = _mm256_setr_epi32(0, 3, 6, 1, 4, 7, 2, 5);
+    const __m256i second = _mm256_setr_epi32(1, 4, 7, 2, 5, 0, 3, 6);
+    const __m256i third = _mm256_setr_epi32(2, 5, 0, 3, 6, 1, 4, 7);
+#define LANES_OF(is_b, is_c) _mm256_blend_ps(_mm256_blend_ps(a, b, is_b), c, is_c)
+    _mm256_storeu_ps(y, _mm256_permutevar8x32_ps(LANES_OF(0x92, 0x24), first));
+    _mm256_storeu_ps(y + to, _mm256_permutevar8x32_ps(LANES_OF(0x24, 0x49), second));
+    _mm256_storeu_ps(y + 2 * to, _mm256_permutevar8x32_ps(LANES_OF(0x49, 0x92), third));
+#undef LANES_OF
+}
+
 #endif

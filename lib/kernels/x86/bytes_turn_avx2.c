@@ -1,0 +1,206 @@
+/* Transposing elements of one, two and eight bytes. */
+#include <immintrin.h>
+#include <string.h>
+
+#include "kernels/bytes.h"
+
+/* Four steps of interleaving: each puts what was 8, 4, 2 and 1 rows apart side by side. */
+static void sixteen_square(const uint8_t *x, size_t ldx, uint8_t *y, size_t ldy)
+{
+    __m128i v[16], w[16];
+    for (unsigned i = 0; i < 16; i++)
+        v[i] = _mm_loadu_si128((const __m128i *)(const void *)(x + i * ldx));
+    for (unsigned step = 0; step < 4; step++) {
+        for (unsigned i = 0; i < 8; i++) {
+            w[2 * i] = _mm_unpacklo_epi8(v[i], v[i + 8]);
+            w[2 * i + 1] = _mm_unpackhi_epi8(v[i], v[i + 8]);
+        }
+        memcpy(v, w, sizeof v);
+    }
+    for (unsigned i = 0; i < 16; i++)
+        _mm_storeu_si128((__m128i *)(void *)(y + i * ldy), v[i]);
+}
+
+/* The same of pairs: what was 4, 2 and 1 rows apart. */
+static void eight_square(const uint16_t *x, size_t ldx, uint16_t *y, size_t ldy)
+{
+    __m128i v[8], w[8];
+    for (unsigned i = 0; i < 8; i++)
+        v[i] = _mm_loadu_si128((const __m128i *)(const void *)(x + i * ldx));
+    for (unsigned step = 0; step < 3; step++) {
+        for (unsigned i = 0; i < 4; i++) {
+            w[2 * i] = _mm_unpacklo_epi16(v[i], v[i + 4]);
+            w[2 * i + 1] = _mm_unpackhi_epi16(v[i], v[i + 4]);
+        }
+        memcpy(v, w, sizeof v);
+    }
+    for (unsigned i = 0; i < 8; i++)
+        _mm_storeu_si128((__m128i *)(void *)(y + i * ldy), v[i]);
+}
+
+static void transpose_pairs(size_t rows, size_t cols, const uint16_t *x, size_t ldx, uint16_t *y,
+                            size_t ldy)
+{
+    const size_t by_rows = rows / 8 * 8, by_cols = cols / 8 * 8;
+    /* Squares down a column of squares fill lines of y before the next are touched. */
+    enum { ABREAST = 32 };
+    for (size_t i0 = 0; i0 < by_rows; i0 += ABREAST)
+        for (size_t j = 0; j < by_cols; j += 8)
+            for (size_t i = i0; i < by_rows && i < i0 + ABREAST; i += 8)
+                eight_square(x + i * ldx + j, ldx, y + j * ldy + i, ldy);
+    for (size_t j = 0; j < cols; j++)
+        for (size_t i = j < by_cols ? by_rows : 0; i < rows; i++)
+            y[j * ldy + i] = x[i * ldx + j];
+}
+
+/* Two or four planes to pixels: each is put between those half as many planes away. */
+static size_t even_planes(size_t rows, size_t cols, const uint8_t *x, size_t ldx, uint8_t *y)
+{
+    size_t j = 0;
+    for (; j + 16 <= cols; j += 16, y += 16 * rows) {
+        __m128i v[4], w[4];
+        for (unsigned i = 0; i < 4; i++)
+            v[i] = _mm_loadu_si128((const __m128i *)(const void *)(x + i % rows * ldx + j));
+        if (rows == 4) {
+            for (unsigned i = 0; i < 2; i++) {
+                w[2 * i] = _mm_unpacklo_epi8(v[i], v[i + 2]);
+                w[2 * i + 1] = _mm_unpackhi_epi8(v[i], v[i + 2]);
+            }
+            v[0] = _mm_unpacklo_epi8(w[0], w[2]);
+            v[1] = _mm_unpackhi_epi8(w[0], w[2]);
+            v[2] = _mm_unpacklo_epi8(w[1], w[3]);
+            v[3] = _mm_unpackhi_epi8(w[1], w[3]);
+        } else {
+            w[0] = _mm_unpacklo_epi8(v[0], v[1]);
+            v[1] = _mm_unpackhi_epi8(v[0], v[1]);
+            v[0] = w[0];
+        }
+        for (size_t i = 0; i < rows; i++)
+            _mm_storeu_si128((__m128i *)(void *)(y + 16 * i), v[i]);
+    }
+    return j;
+}
+
+/* Up to FEW planes to pixels without gaps: a vector of pixels has of each plane what a shuffle puts there. Returns how many columns
+ * are done. */
+enum { FEW = 4 };
+
+static size_t few_planes(size_t rows, size_t cols, const uint8_t *x, size_t ldx, uint8_t *y)
+{
+    __m128i from[FEW][FEW];
+    for (size_t i = 0; i < rows * rows; i++) {
+        const size_t plane = i / rows, vector = i % rows;
+        char at[16];
+        for (size_t k = 0; k < 16; k++) {
+            const size_t place = 16 * vector + k;
+            at[k] = (char)(place % rows == plane ? place / rows : 0x80);
+        }
+        from[plane][vector] = _mm_loadu_si128((const __m128i *)(const void *)at);
+    }
+    size_t j = 0;
+    for (; j + 16 <= cols; j += 16) {
+        for (size_t v = 0; v < rows; v++, y += 16) {
+            __m128i all = _mm_setzero_si128();
+            for (size_t i = 0; i < rows; i++) {
+                const __m128i plane =
+                    _mm_loadu_si128((const __m128i *)(const void *)(x + i * ldx + j));
+                all = _mm_or_si128(all, _mm_shuffle_epi8(plane, from[i][v]));
+            }
+            _mm_storeu_si128((__m128i *)(void *)y, all);
+        }
+    }
+    return j;
+}
+
+/* The way back: pixels of up to FEW bytes without gaps to planes. Returns how many pixels are done. */
+static size_t few_pixels(size_t rows, size_t cols, const uint8_t *x, uint8_t *y, size_t ldy)
+{
+    __m128i from[FEW][FEW];
+    for (size_t i = 0; i < cols * cols; i++) {
+        const size_t plane = i / cols, vector = i % cols;
+        char at[16];
+        for (size_t k = 0; k < 16; k++) {
+            const size_t place = cols * k + plane;
+            at[k] = (char)(place / 16 == vector ? place % 16 : 0x80);
+        }
+        from[plane][vector] = _mm_loadu_si128((const __m128i *)(const void *)at);
+    }
+    size_t i = 0;
+    for (; i + 16 <= rows; i += 16, x += 16 * cols) {
+        for (size_t j = 0; j < cols; j++) {
+            __m128i all = _mm_setzero_si128();
+            for (size_t v = 0; v < cols; v++) {
+                const __m128i part = _mm_loadu_si128((const __m128i *)(const void *)(x + 16 * v));
+                all = _mm_or_si128(all, _mm_shuffle_epi8(part, from[j][v]));
+            }
+            _mm_storeu_si128((__m128i *)(void *)(y + j * ldy + i), all);
+        }
+    }
+    return i;
+}
+
+static void transpose(size_t rows, size_t cols, const uint8_t *x, size_t ldx, uint8_t *y,
+                      size_t ldy)
+{
+    if (cols > 1 && cols <= FEW && ldx == cols && rows >= 64) {
+        const size_t done = few_pixels(rows, cols, x, y, ldy);
+        rows -= done;
+        x += done * ldx;
+        y += done;
+    }
+    const bool few = rows > 1 && rows <= FEW && ldy == rows;
+    const size_t by_rows = few ? rows : rows / 16 * 16;
+    const size_t by_cols = few && rows == 3 ? few_planes(rows, cols, x, ldx, y)
+                           : few            ? even_planes(rows, cols, x, ldx, y)
+                                            : cols / 16 * 16;
+    for (size_t i = 0; !few && i < by_rows; i += 16)
+        for (size_t j = 0; j < by_cols; j += 16)
+            sixteen_square(x + i * ldx + j, ldx, y + j * ldy + i, ldy);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = i < by_rows ? by_cols : 0; j < cols; j++)
+            y[j * ldy + i] = x[i * ldx + j];
+}
+
+/* Four rows and columns of elements of eight bytes. */
+static inline void four_square(const uint64_t *x, size_t ldx, uint64_t *y, size_t ldy)
+{
+    __m256i v[4], w[4];
+    for (unsigned i = 0; i < 4; i++)
+        v[i] = _mm256_loadu_si256((const __m256i *)(const void *)(x + i * ldx));
+    for (unsigned i = 0; i < 4; i += 2) {
+        w[i] = _mm256_unpacklo_epi64(v[i], v[i + 1]);
+        w[i + 1] = _mm256_unpackhi_epi64(v[i], v[i + 1]);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        v[i] = _mm256_permute2x128_si256(w[i], w[i + 2], 0x20);
+        v[i + 2] = _mm256_permute2x128_si256(w[i], w[i + 2], 0x31);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        _mm256_storeu_si256((__m256i *)(void *)(y + i * ldy), v[i]);
+}
+
+static void transpose_quads(size_t rows, size_t cols, const uint64_t *x, size_t ldx, uint64_t *y,
+                            size_t ldy)
+{
+    /* Two squares fill a line of y. */
+    const size_t by_rows = rows / 8 * 8, by_cols = cols / 4 * 4;
+    for (size_t i = 0; i < by_rows; i += 8) {
+        for (size_t j = 0; j < by_cols; j += 4) {
+            four_square(x + i * ldx + j, ldx, y + j * ldy + i, ldy);
+            four_square(x + (i + 4) * ldx + j, ldx, y + j * ldy + i + 4, ldy);
+        }
+        for (size_t j = by_cols; j < cols; j++)
+            for (size_t k = i; k < i + 8; k++)
+                y[j * ldy + k] = x[k * ldx + j];
+    }
+    for (size_t j = 0; j < cols; j++)
+        for (size_t i = by_rows; i < rows; i++)
+            y[j * ldy + i] = x[i * ldx + j];
+}
+
+void ox_bytes_turn_avx2(struct ox_bytes *t)
+{
+    t->transpose = transpose;
+    t->transpose_pairs = transpose_pairs;
+    t->transpose_quads = transpose_quads;
+}
