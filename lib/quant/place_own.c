@@ -203,6 +203,17 @@ static bool bias_fits(struct ox_place *place, const struct ox_value *weight,
            (n == (uint64_t)w->dims[mark->axis] && b->dims[b->rank - 1] == w->dims[mark->axis]);
 }
 
+/* What several nodes use along different axes has one scale: runtimes take scales for the columns of each. */
+static void mark_weight(struct ox_place *place, const struct ox_node *node, struct ox_value *weight)
+{
+    struct ox_mark *mark = ox_place_mark(place, weight);
+    int axis = axis_of(place, node, weight);
+    if (mark->kind == OX_MARK_WEIGHT && mark->axis != axis)
+        mark->axis = -1;
+    else
+        ox_place_weight(place, weight, axis);
+}
+
 static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, struct ox_error *err)
 {
     struct ox_value *w = node->inputs[1];
@@ -210,12 +221,12 @@ static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, s
     /* There is no such operator on integers: its weight is stored small, and rounds nothing else. */
     if (is_op(node, "ConvTranspose") && place->q->options->format == OX_QUANT_QOPERATOR &&
         constant(place, w)) {
-        ox_place_weight(place, w, axis_of(place, node, w));
+        mark_weight(place, node, w);
         return OX_OK;
     }
     ox_place_activation(place, node->inputs[0]);
     if (constant(place, w))
-        ox_place_weight(place, w, axis_of(place, node, w));
+        mark_weight(place, node, w);
     else
         ox_place_activation(place, w);
     if (conv)
@@ -229,9 +240,7 @@ static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, s
     if (!is_op(node, "Gemm") || node->n_inputs < 3 || !constant(place, node->inputs[2]) ||
         !bias_fits(place, w, node->inputs[2]))
         return OX_OK;
-    float beta = ox_quant_float_attr(node, "beta", 1);
-    OX_TRY(ox_place_bias(place, node, 2, beta, err));
-    return beta == 1 || ox_node_set_float(node, "beta", 1) ? OX_OK : ox_no_memory(err);
+    return ox_place_bias(place, node, 2, 1, err);
 }
 
 /* Weights of zeros, as the last ones of residual blocks before training: what they make is 0 whatever comes, and any range is right. */
@@ -301,8 +310,8 @@ static enum ox_status place_table(struct ox_place *place, struct ox_node *node,
     enum ox_dtype real;
     struct ox_error why = {OX_OK, ""};
     OX_TRY(ox_quant_values(q, table, &values, &real, err));
-    enum ox_status status =
-        ox_qparams_of_tensor(&params, &q->arena, values, -1, OX_UINT8, real, false, false, &why);
+    enum ox_status status = ox_qparams_of_tensor(&params, &q->arena, values, -1, OX_UINT8, real,
+                                                 false, false, false, &why);
     if (status == OX_INPUT)
         reason = "its table holds what is no number";
     if (status == OX_OK && !reason)
