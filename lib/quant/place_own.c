@@ -49,6 +49,14 @@ static bool adds_to_product(const struct ox_value *value)
     return adds;
 }
 
+static bool sums_wanted(const struct ox_node *node, const bool *wanted)
+{
+    if (!is_op(node, "Add") || node->n_inputs != 2 || !node->n_outputs)
+        return false;
+    return node->inputs[0] && node->inputs[1] && wanted[node->inputs[0]->id] &&
+           wanted[node->inputs[1]->id];
+}
+
 /* Backwards from products and convolutions, through what may run on integers with them. */
 void ox_place_wants(const struct ox_graph *graph, bool *wanted)
 {
@@ -78,6 +86,8 @@ void ox_place_wants(const struct ox_graph *graph, bool *wanted)
             want(wanted, node->outputs[0]);
         if (is_any(node, joined) && node->n_inputs && adds_to_product(node->inputs[0]))
             want(wanted, node->inputs[0]);
+        if (sums_wanted(node, wanted))
+            want(wanted, node->outputs[0]);
     }
 }
 
@@ -377,12 +387,20 @@ static bool push_up(struct ox_place *place, struct ox_node *node)
 }
 
 /* What integers are without rounding: one of several parts of them, or their positive ones. */
-static bool from_marked(struct ox_place *place, const struct ox_value *value)
+static bool part_of_marked(struct ox_place *place, const struct ox_value *value)
 {
     const struct ox_node *node = value->producer;
     if (!node || !node->inputs[0] || !marked(place, node->inputs[0]))
         return false;
     return is_op(node, "Split") || (is_any(node, clippers) && only_feeds(place, node->inputs[0]));
+}
+
+/* The same, or the gate that such a part makes. */
+static bool from_marked(struct ox_place *place, const struct ox_value *value)
+{
+    const struct ox_node *node = value->producer;
+    return part_of_marked(place, value) || (node && is_op(node, "Sigmoid") && node->inputs[0] &&
+                                            part_of_marked(place, node->inputs[0]));
 }
 
 /* A sum, product or pool between integers runs on integers, if all of its inputs become such. */
@@ -427,6 +445,22 @@ static void bridge_mixers(struct ox_place *place, const struct ox_node *node)
         join_mixer(place, uses->uses[i].node);
 }
 
+/* A sum of what convolutions make for it alone: in float it would need all of them as floats, and in onnxruntime in another order. */
+static void join_sum(struct ox_place *place, const struct ox_node *node)
+{
+    struct ox_value *out = node->outputs[0];
+    if (!is_op(node, "Add") || node->n_inputs != 2 || marked(place, out) || out->is_output ||
+        !ox_place_can(place, out) || !has_range(place, out))
+        return;
+    for (size_t i = 0; i < 2; i++) {
+        const struct ox_value *in = node->inputs[i];
+        if (!marked(place, in) || constant(place, in) || !only_feeds(place, in) || !in->producer ||
+            !(is_op(in->producer, "Conv") || is_op(in->producer, "Add")))
+            return;
+    }
+    ox_place_activation(place, out);
+}
+
 /* Both ends of a mover are integers: they take the same scale, and it runs on integers. */
 static bool join_ends(struct ox_place *place, struct ox_node *node)
 {
@@ -445,12 +479,16 @@ static bool join_ends(struct ox_place *place, struct ox_node *node)
     return true;
 }
 
-/* Parts that become integers keep the scale of the whole: another one would round once more. */
+/* Parts that become integers keep the scale of the whole: another one would round once more. Runtimes split integers only if all of
+ * the parts are such, which rounds none of the others. */
 static void join_parts(struct ox_place *place, struct ox_node *split)
 {
-    for (size_t i = 0; i < split->n_outputs && marked(place, split->inputs[0]); i++) {
+    bool any = false;
+    for (size_t i = 0; i < split->n_outputs; i++)
+        any |= marked(place, split->outputs[i]);
+    for (size_t i = 0; any && i < split->n_outputs && marked(place, split->inputs[0]); i++) {
         struct ox_value *part = split->outputs[i];
-        if (marked(place, part) && !ox_place_mark(place, part)->share)
+        if (part && !part->is_output && !ox_place_mark(place, part)->share)
             ox_place_same(place, part, split->inputs[0]);
     }
 }
@@ -507,8 +545,11 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
     }
     for (size_t i = 0; i < place->n_nodes; i++) {
         struct ox_node *node = graph->nodes[i];
-        if (!node->n_inputs || !node->n_outputs || !node->inputs[0] || place->gone[i])
+        if (!node->n_inputs || !node->n_outputs || !node->inputs[0] || !node->outputs[0] ||
+            place->gone[i])
             continue;
+        if (!ox_quant_unwanted(place->q, node))
+            join_sum(place, node);
         if (is_any(node, clippers))
             absorb_clip(place, node);
         else if (is_op(node, "Split") && node->n_outputs > 1)
