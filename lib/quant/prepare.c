@@ -184,10 +184,23 @@ static int64_t needed_opset(const struct ox_quant_options *options)
     return options->per_channel ? 13 : 11;
 }
 
-static enum ox_status raise_opset(struct ox_model *model, const struct ox_quant_options *options,
-                                  struct ox_error *err)
+/* QuantizeLinear and DequantizeLinear take float16 since opset 19: a model of such weights alone needs it. */
+static int64_t opset_of_halves(const struct ox_model *model, const struct ox_quant_options *options)
 {
-    struct ox_opset_goal goal = {"", needed_opset(options)};
+    bool halves = false, floats = false;
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        for (size_t i = 0; i < model->graphs[g]->n_values; i++) {
+            const struct ox_stored *stored = ox_value_stored(model->graphs[g]->values[i]);
+            halves |= stored && stored->dtype == OX_FLOAT16 && stored->rank >= 2;
+            floats |= stored && stored->dtype == OX_FLOAT32 && stored->rank >= 2;
+        }
+    }
+    return halves && !floats && !options->weight_only && !options->compat_ort ? 19 : 1;
+}
+
+static enum ox_status raise_opset(struct ox_model *model, int64_t needed, struct ox_error *err)
+{
+    struct ox_opset_goal goal = {"", needed};
     int64_t opset = ox_graph_opset(model->graph, "");
     if (!opset || opset >= goal.version)
         return OX_OK;
@@ -219,7 +232,9 @@ enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant
     struct ox_quant q;
     enum ox_status status = ox_quant_init(&q, model, options, true, err);
     if (status == OX_OK && (!options->compat_ort || needed_opset(options) == 21))
-        status = raise_opset(model, options, err);
+        status = raise_opset(model, needed_opset(options), err);
+    if (status == OX_OK)
+        status = raise_opset(model, opset_of_halves(model, options), err);
     if (status == OX_OK && !options->compat_ort && model->n_functions) {
         size_t n_calls; /* what stands in a function can then be calibrated like all else */
         status = ox_inline_functions(model, &n_calls, err);
