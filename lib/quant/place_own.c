@@ -372,18 +372,28 @@ static bool from_integers(const struct ox_value *value)
     return node && (is_any(node, heavy) || is_any(node, mixers) || is_any(node, clippers));
 }
 
-/* The input of a mover whose output is integers may be integers before it moves: the same values, a quarter of the bytes. */
-static bool push_up(struct ox_place *place, struct ox_node *node)
+/* All outputs are integers, each with a scale of its own. */
+static bool makes_integers(struct ox_place *place, const struct ox_node *node)
 {
-    struct ox_value *in = node->inputs[0], *out = node->outputs[0];
-    if (!is_any(node, movers) || node->n_outputs != 1 || !in || !out || !marked(place, out) ||
-        ox_place_mark(place, out)->share || marked(place, in) || constant(place, in) ||
-        !ox_place_can(place, in) || !has_range(place, in) || !only_feeds(place, in) ||
-        !from_integers(in))
-        return false;
-    ox_place_activation(place, in);
-    ox_place_same(place, out, in);
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        const struct ox_value *out = node->outputs[i];
+        if (!marked(place, out) || ox_place_mark(place, out)->share)
+            return false;
+    }
     return true;
+}
+
+/* The input of a mover whose outputs are integers may be integers before it moves: the same values, a quarter of the bytes. */
+static void push_up(struct ox_place *place, struct ox_node *node)
+{
+    struct ox_value *in = node->inputs[0];
+    if (!is_any(node, movers) || !in || !makes_integers(place, node) || marked(place, in) ||
+        constant(place, in) || !ox_place_can(place, in) || !has_range(place, in) ||
+        !only_feeds(place, in) || !from_integers(in))
+        return;
+    ox_place_activation(place, in);
+    for (size_t i = 0; i < node->n_outputs; i++)
+        ox_place_same(place, node->outputs[i], in);
 }
 
 /* What integers are without rounding: one of several parts of them, or their positive ones. */
