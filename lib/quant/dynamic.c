@@ -5,6 +5,7 @@
 #include "quant/equalize.h"
 #include "quant/estimate.h"
 #include "quant/quant.h"
+#include "quant/row_table.h"
 #include "quant/walk.h"
 
 /* ---- Inputs ------------------------------------------------------------------------------------------------------- */
@@ -346,6 +347,13 @@ static enum ox_status walk_gather(struct ox_walk *walk, struct ox_node *node, co
     const struct ox_stored *stored = ox_value_stored(node->inputs[0]);
     if (!stored || !ox_quant_is_float(stored->dtype)) {
         *reason = "what it gathers from is no constant of float32";
+        return OX_OK;
+    }
+    if (!walk->q->options->compat_ort && ox_row_table_serves(node)) {
+        OX_TRY(ox_walk_keep(walk, node, err));
+        OX_TRY(ox_row_table_gather(walk->q, node, reason, err));
+        if (!*reason)
+            ox_walk_drop(walk, node);
         return OX_OK;
     }
     if (stored->dtype == OX_FLOAT16 && ox_graph_opset(walk->graph, "") < 19) {

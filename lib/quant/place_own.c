@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "quant/place.h"
+#include "quant/row_table.h"
 
 static bool is_op(const struct ox_node *node, const char *op_type)
 {
@@ -313,6 +314,13 @@ static enum ox_status place_table(struct ox_place *place, struct ox_node *node,
     const char *reason = ox_quant_unwanted(q, node);
     if (!stored || !ox_quant_is_float(stored->dtype) || stored->rank < 2 || !out)
         return OX_OK;
+    if (ox_row_table_serves(node)) {
+        if (!reason)
+            OX_TRY(ox_row_table_gather(q, node, &reason, err));
+        place->gone[node->index] = !reason;
+        ox_quant_report_add_node(q->report, node, NULL, reason);
+        return OX_OK;
+    }
     if (!reason && !ox_place_can(place, table))
         reason = "DequantizeLinear takes float16 since opset 19";
     struct ox_tensor *values, *integers;
