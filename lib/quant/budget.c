@@ -46,7 +46,7 @@ static enum ox_status collect(struct ox_arena *arena, const struct ox_quant_repo
         return ox_no_memory(err);
     for (size_t i = 0; i < rows; i++) {
         const struct ox_quant_node *node = ox_quant_report_node(report, i);
-        if (!node->quantized || *node->graph)
+        if (!node->quantized)
             continue;
         (*out)[*n].name = ox_arena_strdup(arena, node->name);
         if (!(*out)[(*n)++].name)

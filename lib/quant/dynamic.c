@@ -5,6 +5,7 @@
 #include "quant/equalize.h"
 #include "quant/estimate.h"
 #include "quant/quant.h"
+#include "quant/row_table.h"
 #include "quant/walk.h"
 
 /* ---- Inputs ------------------------------------------------------------------------------------------------------- */
@@ -94,6 +95,14 @@ static enum ox_status multiply(struct ox_walk *walk, const char *name, struct ox
     return rescale(walk, q_name, sums, &x, w, out, err);
 }
 
+static bool is_empty(const struct ox_stored *stored)
+{
+    bool empty = false;
+    for (unsigned i = 0; i < stored->rank; i++)
+        empty |= stored->dims[i] == 0;
+    return empty;
+}
+
 /* Whether weights can be had as integers for a product. */
 static const char *no_product(const struct ox_quant *q, const struct ox_node *node)
 {
@@ -105,6 +114,8 @@ static const char *no_product(const struct ox_quant *q, const struct ox_node *no
         return "its second input is not constant";
     if (!ox_quant_is_float(weight->dtype))
         return "its weight is not of float32";
+    if (!q->options->compat_ort && is_empty(weight))
+        return "its weight is empty";
     if (ox_value_stored(a))
         return "both of its inputs are constant";
     enum ox_dtype dtype = ox_quant_dtype(q, a);
@@ -338,6 +349,13 @@ static enum ox_status walk_gather(struct ox_walk *walk, struct ox_node *node, co
         *reason = "what it gathers from is no constant of float32";
         return OX_OK;
     }
+    if (!walk->q->options->compat_ort && ox_row_table_serves(node)) {
+        OX_TRY(ox_walk_keep(walk, node, err));
+        OX_TRY(ox_row_table_gather(walk->q, node, reason, err));
+        if (!*reason)
+            ox_walk_drop(walk, node);
+        return OX_OK;
+    }
     if (stored->dtype == OX_FLOAT16 && ox_graph_opset(walk->graph, "") < 19) {
         *reason = "DequantizeLinear takes float16 since opset 19";
         return OX_OK;
@@ -394,7 +412,7 @@ static enum ox_status lstm_weight(struct ox_walk *walk, const struct ox_value *v
     enum ox_status status;
     OX_TRY_CLEANUP(ox_tensor_view(&flat, in, 2, folded, err));
     status = ox_qparams_of_tensor(&params, &q->arena, flat, 0, OX_INT8, real, true,
-                                  q->options->reduce_range, &why);
+                                  q->options->reduce_range, q->options->compat_ort, &why);
     if (status == OX_INPUT) {
         *reason = ox_arena_printf(&q->arena, "its weight '%s' %s", value->name, why.message);
         status = *reason ? OX_OK : ox_no_memory(err);

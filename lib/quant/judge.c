@@ -151,6 +151,8 @@ static enum ox_status take_noise(void *arg, size_t sample, size_t output,
     double noise = 0;
     for (size_t i = 0; i < value->n; i++) {
         double r = (double)want[i], v = (double)have[i], d = r - v;
+        if (!isfinite(r))
+            continue; /* a mask's infinity, or what no rounding is to blame for */
         sum->signal += r * r;
         sum->product += r * v;
         sum->power += v * v;

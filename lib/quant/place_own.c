@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "quant/place.h"
+#include "quant/row_table.h"
 
 static bool is_op(const struct ox_node *node, const char *op_type)
 {
@@ -49,6 +50,14 @@ static bool adds_to_product(const struct ox_value *value)
     return adds;
 }
 
+static bool sums_wanted(const struct ox_node *node, const bool *wanted)
+{
+    if (!is_op(node, "Add") || node->n_inputs != 2 || !node->n_outputs)
+        return false;
+    return node->inputs[0] && node->inputs[1] && wanted[node->inputs[0]->id] &&
+           wanted[node->inputs[1]->id];
+}
+
 /* Backwards from products and convolutions, through what may run on integers with them. */
 void ox_place_wants(const struct ox_graph *graph, bool *wanted)
 {
@@ -78,6 +87,8 @@ void ox_place_wants(const struct ox_graph *graph, bool *wanted)
             want(wanted, node->outputs[0]);
         if (is_any(node, joined) && node->n_inputs && adds_to_product(node->inputs[0]))
             want(wanted, node->inputs[0]);
+        if (sums_wanted(node, wanted))
+            want(wanted, node->outputs[0]);
     }
 }
 
@@ -203,6 +214,17 @@ static bool bias_fits(struct ox_place *place, const struct ox_value *weight,
            (n == (uint64_t)w->dims[mark->axis] && b->dims[b->rank - 1] == w->dims[mark->axis]);
 }
 
+/* What several nodes use along different axes has one scale: runtimes take scales for the columns of each. */
+static void mark_weight(struct ox_place *place, const struct ox_node *node, struct ox_value *weight)
+{
+    struct ox_mark *mark = ox_place_mark(place, weight);
+    int axis = axis_of(place, node, weight);
+    if (mark->kind == OX_MARK_WEIGHT && mark->axis != axis)
+        mark->axis = -1;
+    else
+        ox_place_weight(place, weight, axis);
+}
+
 static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, struct ox_error *err)
 {
     struct ox_value *w = node->inputs[1];
@@ -210,12 +232,12 @@ static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, s
     /* There is no such operator on integers: its weight is stored small, and rounds nothing else. */
     if (is_op(node, "ConvTranspose") && place->q->options->format == OX_QUANT_QOPERATOR &&
         constant(place, w)) {
-        ox_place_weight(place, w, axis_of(place, node, w));
+        mark_weight(place, node, w);
         return OX_OK;
     }
     ox_place_activation(place, node->inputs[0]);
     if (constant(place, w))
-        ox_place_weight(place, w, axis_of(place, node, w));
+        mark_weight(place, node, w);
     else
         ox_place_activation(place, w);
     if (conv)
@@ -229,9 +251,7 @@ static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, s
     if (!is_op(node, "Gemm") || node->n_inputs < 3 || !constant(place, node->inputs[2]) ||
         !bias_fits(place, w, node->inputs[2]))
         return OX_OK;
-    float beta = ox_quant_float_attr(node, "beta", 1);
-    OX_TRY(ox_place_bias(place, node, 2, beta, err));
-    return beta == 1 || ox_node_set_float(node, "beta", 1) ? OX_OK : ox_no_memory(err);
+    return ox_place_bias(place, node, 2, 1, err);
 }
 
 /* Weights of zeros, as the last ones of residual blocks before training: what they make is 0 whatever comes, and any range is right. */
@@ -294,6 +314,13 @@ static enum ox_status place_table(struct ox_place *place, struct ox_node *node,
     const char *reason = ox_quant_unwanted(q, node);
     if (!stored || !ox_quant_is_float(stored->dtype) || stored->rank < 2 || !out)
         return OX_OK;
+    if (ox_row_table_serves(node)) {
+        if (!reason)
+            OX_TRY(ox_row_table_gather(q, node, &reason, err));
+        place->gone[node->index] = !reason;
+        ox_quant_report_add_node(q->report, node, NULL, reason);
+        return OX_OK;
+    }
     if (!reason && !ox_place_can(place, table))
         reason = "DequantizeLinear takes float16 since opset 19";
     struct ox_tensor *values, *integers;
@@ -301,8 +328,8 @@ static enum ox_status place_table(struct ox_place *place, struct ox_node *node,
     enum ox_dtype real;
     struct ox_error why = {OX_OK, ""};
     OX_TRY(ox_quant_values(q, table, &values, &real, err));
-    enum ox_status status =
-        ox_qparams_of_tensor(&params, &q->arena, values, -1, OX_UINT8, real, false, false, &why);
+    enum ox_status status = ox_qparams_of_tensor(&params, &q->arena, values, -1, OX_UINT8, real,
+                                                 false, false, false, &why);
     if (status == OX_INPUT)
         reason = "its table holds what is no number";
     if (status == OX_OK && !reason)
@@ -353,27 +380,45 @@ static bool from_integers(const struct ox_value *value)
     return node && (is_any(node, heavy) || is_any(node, mixers) || is_any(node, clippers));
 }
 
-/* The input of a mover whose output is integers may be integers before it moves: the same values, a quarter of the bytes. */
-static bool push_up(struct ox_place *place, struct ox_node *node)
+/* All outputs are integers, each with a scale of its own. */
+static bool makes_integers(struct ox_place *place, const struct ox_node *node)
 {
-    struct ox_value *in = node->inputs[0], *out = node->outputs[0];
-    if (!is_any(node, movers) || node->n_outputs != 1 || !in || !out || !marked(place, out) ||
-        ox_place_mark(place, out)->share || marked(place, in) || constant(place, in) ||
-        !ox_place_can(place, in) || !has_range(place, in) || !only_feeds(place, in) ||
-        !from_integers(in))
-        return false;
-    ox_place_activation(place, in);
-    ox_place_same(place, out, in);
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        const struct ox_value *out = node->outputs[i];
+        if (!marked(place, out) || ox_place_mark(place, out)->share)
+            return false;
+    }
     return true;
 }
 
+/* The input of a mover whose outputs are integers may be integers before it moves: the same values, a quarter of the bytes. */
+static void push_up(struct ox_place *place, struct ox_node *node)
+{
+    struct ox_value *in = node->inputs[0];
+    if (!is_any(node, movers) || !in || !makes_integers(place, node) || marked(place, in) ||
+        constant(place, in) || !ox_place_can(place, in) || !has_range(place, in) ||
+        !only_feeds(place, in) || !from_integers(in))
+        return;
+    ox_place_activation(place, in);
+    for (size_t i = 0; i < node->n_outputs; i++)
+        ox_place_same(place, node->outputs[i], in);
+}
+
 /* What integers are without rounding: one of several parts of them, or their positive ones. */
-static bool from_marked(struct ox_place *place, const struct ox_value *value)
+static bool part_of_marked(struct ox_place *place, const struct ox_value *value)
 {
     const struct ox_node *node = value->producer;
     if (!node || !node->inputs[0] || !marked(place, node->inputs[0]))
         return false;
     return is_op(node, "Split") || (is_any(node, clippers) && only_feeds(place, node->inputs[0]));
+}
+
+/* The same, or the gate that such a part makes. */
+static bool from_marked(struct ox_place *place, const struct ox_value *value)
+{
+    const struct ox_node *node = value->producer;
+    return part_of_marked(place, value) || (node && is_op(node, "Sigmoid") && node->inputs[0] &&
+                                            part_of_marked(place, node->inputs[0]));
 }
 
 /* A sum, product or pool between integers runs on integers, if all of its inputs become such. */
@@ -418,6 +463,22 @@ static void bridge_mixers(struct ox_place *place, const struct ox_node *node)
         join_mixer(place, uses->uses[i].node);
 }
 
+/* A sum of what convolutions make for it alone: in float it would need all of them as floats, and in onnxruntime in another order. */
+static void join_sum(struct ox_place *place, const struct ox_node *node)
+{
+    struct ox_value *out = node->outputs[0];
+    if (!is_op(node, "Add") || node->n_inputs != 2 || marked(place, out) || out->is_output ||
+        !ox_place_can(place, out) || !has_range(place, out))
+        return;
+    for (size_t i = 0; i < 2; i++) {
+        const struct ox_value *in = node->inputs[i];
+        if (!marked(place, in) || constant(place, in) || !only_feeds(place, in) || !in->producer ||
+            !(is_op(in->producer, "Conv") || is_op(in->producer, "Add")))
+            return;
+    }
+    ox_place_activation(place, out);
+}
+
 /* Both ends of a mover are integers: they take the same scale, and it runs on integers. */
 static bool join_ends(struct ox_place *place, struct ox_node *node)
 {
@@ -436,12 +497,16 @@ static bool join_ends(struct ox_place *place, struct ox_node *node)
     return true;
 }
 
-/* Parts that become integers keep the scale of the whole: another one would round once more. */
+/* Parts that become integers keep the scale of the whole: another one would round once more. Runtimes split integers only if all of
+ * the parts are such, which rounds none of the others. */
 static void join_parts(struct ox_place *place, struct ox_node *split)
 {
-    for (size_t i = 0; i < split->n_outputs && marked(place, split->inputs[0]); i++) {
+    bool any = false;
+    for (size_t i = 0; i < split->n_outputs; i++)
+        any |= marked(place, split->outputs[i]);
+    for (size_t i = 0; any && i < split->n_outputs && marked(place, split->inputs[0]); i++) {
         struct ox_value *part = split->outputs[i];
-        if (marked(place, part) && !ox_place_mark(place, part)->share)
+        if (part && !part->is_output && !ox_place_mark(place, part)->share)
             ox_place_same(place, part, split->inputs[0]);
     }
 }
@@ -498,8 +563,11 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
     }
     for (size_t i = 0; i < place->n_nodes; i++) {
         struct ox_node *node = graph->nodes[i];
-        if (!node->n_inputs || !node->n_outputs || !node->inputs[0] || place->gone[i])
+        if (!node->n_inputs || !node->n_outputs || !node->inputs[0] || !node->outputs[0] ||
+            place->gone[i])
             continue;
+        if (!ox_quant_unwanted(place->q, node))
+            join_sum(place, node);
         if (is_any(node, clippers))
             absorb_clip(place, node);
         else if (is_op(node, "Split") && node->n_outputs > 1)

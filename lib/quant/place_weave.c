@@ -24,9 +24,9 @@ static enum ox_status activation_params(struct ox_place *place, const struct ox_
     mark->params.pairs = ox_arena_array(&place->q->arena, 1, sizeof *mark->params.pairs);
     if (!mark->params.pairs)
         return ox_no_memory(err);
-    mark->params.pairs[0] =
-        ox_qparam_of_range(mark->range.least, mark->range.most, options->activation_type,
-                           mark->params.real, options->symmetric_activation, false);
+    mark->params.pairs[0] = ox_qparam_of_range(
+        mark->range.least, mark->range.most, options->activation_type, mark->params.real,
+        options->symmetric_activation, false, options->compat_ort);
     return OX_OK;
 }
 
@@ -49,7 +49,7 @@ static enum ox_status constant_params(struct ox_place *place, const struct ox_va
     enum ox_status status =
         ox_qparams_of_tensor(&mark->params, &place->q->arena, values, mark->axis,
                              weight ? options->weight_type : options->activation_type, real,
-                             symmetric, options->reduce_range, err);
+                             symmetric, options->reduce_range, options->compat_ort, err);
     if (status == OX_OK && mark->params.type == OX_INT8)
         status = ox_place_sums(place, value, values, err);
     if (status == OX_OK && mark->n_sums && options->processor == OX_QUANT_AVX2_SATURATING)
@@ -79,9 +79,10 @@ static enum ox_status repair_weights(struct ox_place *place, struct ox_error *er
             continue;
         const struct ox_quant_options *options = place->q->options;
         /* The range of the tensor itself, also where it shares another's parameters: as onnxruntime has it. */
-        struct ox_qparam pair = ox_qparam_of_range(
-            input->range.least, input->range.most, options->activation_type,
-            ox_quant_dtype(place->q, bias->input), options->symmetric_activation, false);
+        struct ox_qparam pair =
+            ox_qparam_of_range(input->range.least, input->range.most, options->activation_type,
+                               ox_quant_dtype(place->q, bias->input), options->symmetric_activation,
+                               false, options->compat_ort);
         struct ox_tensor *values;
         enum ox_dtype real;
         OX_TRY(ox_quant_values(place->q, bias->bias, &values, &real, err));
@@ -410,6 +411,15 @@ static enum ox_status add_bias_params(struct ox_place *place, const struct ox_va
     return *scale ? OX_OK : ox_no_memory(err);
 }
 
+/* In float16 the product of two scales is 0 soon. Nothing adds such a bias to integers, so any scale serves; left in float, it is
+ * quantized by onnxruntime, with a scale of 0. */
+static float bias_scale(const struct ox_quant *q, const struct ox_qparams *params, float product)
+{
+    if (params->real != OX_FLOAT16 || q->options->compat_ort)
+        return product;
+    return ox_qparam_scale(fmax((double)product, 0x1p-20), OX_FLOAT16);
+}
+
 static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bias *bias,
                                  struct ox_error *err)
 {
@@ -424,8 +434,8 @@ static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bi
     if (!params.pairs)
         return ox_no_memory(err);
     for (size_t i = 0; i < params.n; i++)
-        params.pairs[i].scale =
-            input->params.pairs[0].scale * weight->params.pairs[i].scale * bias->beta;
+        params.pairs[i].scale = bias_scale(
+            q, &params, input->params.pairs[0].scale * weight->params.pairs[i].scale * bias->beta);
     struct ox_tensor *values, *quantized = NULL;
     bool clipped;
     enum ox_status status;

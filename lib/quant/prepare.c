@@ -114,6 +114,65 @@ static enum ox_status fold_norms(struct ox_quant *q, struct ox_graph *graph, str
     return ox_graph_sort(graph, err);
 }
 
+/* ---- Gemm's factors into its constants ---------------------------------------------------------------------------- */
+
+/* The constant times the factor, of its own type. */
+static enum ox_status multiplied(struct ox_quant *q, const struct ox_value *value, float factor,
+                                 struct ox_tensor **out, struct ox_error *err)
+{
+    struct ox_budget *budget = ox_env_budget(q->model->env);
+    struct ox_tensor *values = NULL, *product = NULL, *half = NULL;
+    enum ox_dtype real;
+    enum ox_status status = OX_OK;
+    OX_TRY_CLEANUP(ox_quant_values(q, value, &values, &real, err));
+    OX_TRY_CLEANUP(ox_tensor_new(&product, budget, OX_FLOAT32, values->rank, values->dims, err));
+    for (size_t i = 0; i < values->n; i++)
+        ((float *)product->data)[i] = ((const float *)values->data)[i] * factor;
+    if (real == OX_FLOAT16) {
+        OX_TRY_CLEANUP(ox_tensor_new(&half, budget, real, values->rank, values->dims, err));
+        ox_elements_convert(real, half->data, OX_FLOAT32, product->data, values->n, false);
+    }
+    *out = ox_tensor_ref(half ? half : product);
+cleanup:
+    ox_tensor_release(values);
+    ox_tensor_release(product);
+    ox_tensor_release(half);
+    return status;
+}
+
+static enum ox_status fold_factor(struct ox_quant *q, struct ox_node *gemm, const char *name,
+                                  size_t index, struct ox_error *err)
+{
+    const float factor = ox_quant_float_attr(gemm, name, 1);
+    struct ox_value *value = index < gemm->n_inputs ? gemm->inputs[index] : NULL;
+    const struct ox_stored *stored = ox_value_stored(value);
+    if (factor == 1 || !isfinite(factor) ||
+        (value && (!stored || !ox_quant_is_float(stored->dtype))))
+        return OX_OK;
+    if (value) {
+        struct ox_tensor *product;
+        OX_TRY(multiplied(q, value, factor, &product, err));
+        gemm->inputs[index] = ox_quant_add_init(gemm->graph, value->name, product);
+        if (!gemm->inputs[index])
+            return ox_no_memory(err);
+    }
+    return ox_node_set_float(gemm, name, 1) ? OX_OK : ox_no_memory(err);
+}
+
+/* onnxruntime's integer Gemm takes no beta, and wants alpha in the scale of its bias. */
+static enum ox_status fold_factors(struct ox_quant *q, struct ox_graph *graph, struct ox_error *err)
+{
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        struct ox_node *node = graph->nodes[i];
+        if (*node->domain || strcmp(node->op_type, "Gemm") != 0 || node->n_inputs < 2 ||
+            !node->inputs[1])
+            continue;
+        OX_TRY(fold_factor(q, node, "alpha", 1, err));
+        OX_TRY(fold_factor(q, node, "beta", 2, err));
+    }
+    return OX_OK;
+}
+
 /* ---- The opset that the forms need -------------------------------------------------------------------------------- */
 
 static int64_t needed_opset(const struct ox_quant_options *options)
@@ -125,10 +184,23 @@ static int64_t needed_opset(const struct ox_quant_options *options)
     return options->per_channel ? 13 : 11;
 }
 
-static enum ox_status raise_opset(struct ox_model *model, const struct ox_quant_options *options,
-                                  struct ox_error *err)
+/* QuantizeLinear and DequantizeLinear take float16 since opset 19: a model of such weights alone needs it. */
+static int64_t opset_of_halves(const struct ox_model *model, const struct ox_quant_options *options)
 {
-    struct ox_opset_goal goal = {"", needed_opset(options)};
+    bool halves = false, floats = false;
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        for (size_t i = 0; i < model->graphs[g]->n_values; i++) {
+            const struct ox_stored *stored = ox_value_stored(model->graphs[g]->values[i]);
+            halves |= stored && stored->dtype == OX_FLOAT16 && stored->rank >= 2;
+            floats |= stored && stored->dtype == OX_FLOAT32 && stored->rank >= 2;
+        }
+    }
+    return halves && !floats && !options->weight_only && !options->compat_ort ? 19 : 1;
+}
+
+static enum ox_status raise_opset(struct ox_model *model, int64_t needed, struct ox_error *err)
+{
+    struct ox_opset_goal goal = {"", needed};
     int64_t opset = ox_graph_opset(model->graph, "");
     if (!opset || opset >= goal.version)
         return OX_OK;
@@ -160,7 +232,9 @@ enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant
     struct ox_quant q;
     enum ox_status status = ox_quant_init(&q, model, options, true, err);
     if (status == OX_OK && (!options->compat_ort || needed_opset(options) == 21))
-        status = raise_opset(model, options, err);
+        status = raise_opset(model, needed_opset(options), err);
+    if (status == OX_OK)
+        status = raise_opset(model, opset_of_halves(model, options), err);
     if (status == OX_OK && !options->compat_ort && model->n_functions) {
         size_t n_calls; /* what stands in a function can then be calibrated like all else */
         status = ox_inline_functions(model, &n_calls, err);
@@ -168,8 +242,11 @@ enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant
     if (status == OX_OK && !options->compat_ort) {
         status = ox_rewrite_model(model, &plan, NULL, err);
         for (size_t g = 0; g < model->n_graphs && status == OX_OK; g++) {
-            if (!model->graphs[g]->function)
-                status = fold_norms(&q, model->graphs[g], err);
+            if (model->graphs[g]->function)
+                continue;
+            status = fold_norms(&q, model->graphs[g], err);
+            if (status == OX_OK)
+                status = fold_factors(&q, model->graphs[g], err);
         }
         if (status == OX_OK)
             status = ox_quant_drop_inits(&q, err);

@@ -47,6 +47,13 @@ static enum ox_status replace(struct rewriting *r, struct ox_node *node, struct 
     return OX_OK;
 }
 
+/* QLinearConv has scales of float32 alone, QLinearMatMul since opset 21 of float16 too. */
+static bool takes_scales(const struct rewriting *r, bool conv, const struct ox_node *x)
+{
+    return ox_quant_dtype(r->q, x->inputs[1]) == OX_FLOAT32 ||
+           (!conv && ox_graph_opset(r->graph, "") >= 21);
+}
+
 static enum ox_status product(struct rewriting *r, struct ox_node *node, struct ox_error *err)
 {
     bool conv = strcmp(node->op_type, "Conv") == 0;
@@ -55,7 +62,7 @@ static enum ox_status product(struct rewriting *r, struct ox_node *node, struct 
     bool has_bias = node->n_inputs > 2 && node->inputs[2];
     struct ox_node *b =
         has_bias ? dequantizer_of(node->inputs[2], 2) : NULL; /* without zero point */
-    if (!x || !w || !y || (has_bias && (!conv || !b)))
+    if (!x || !w || !y || (has_bias && (!conv || !b)) || !takes_scales(r, conv, x))
         return OX_OK;
     struct ox_value *inputs[9] = {x->inputs[0], x->inputs[1], x->inputs[2],
                                   w->inputs[0], w->inputs[1], w->inputs[2],

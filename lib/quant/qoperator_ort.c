@@ -55,7 +55,7 @@ static enum ox_status params_of(struct qop *p, const struct ox_value *value,
     params.pairs[0] =
         given ? *given
               : ox_qparam_of_range(mark->range.least, mark->range.most, options->activation_type,
-                                   params.real, options->symmetric_activation, false);
+                                   params.real, options->symmetric_activation, false, true);
     OX_TRY(ox_quant_add_params(q, p->walk.graph, &params, scale, zero, &memo->scale, &memo->zero,
                                err));
     memo->params = params;

@@ -65,11 +65,18 @@ float ox_qparam_scale(double value, enum ox_dtype real)
     return (float)value;
 }
 
-struct ox_qparam ox_qparam_of_range(float rmin, float rmax, enum ox_dtype type, enum ox_dtype real,
-                                    bool symmetric, bool reduce)
+/* A scale that is no normal number: of float16 it is rounded up, or what is largest would be clipped. */
+static double tiny_scale(double scale, enum ox_dtype real)
 {
-    /* Smallest normal numbers of float16 and float32. */
-    const double tiny = real == OX_FLOAT16 ? 0x1p-14 : 0x1p-126;
+    if (real != OX_FLOAT16)
+        return 0x1p-126;
+    return fmax(ceil(scale * 0x1p24), 16) * 0x1p-24; /* one in 16 of them is wasted at most */
+}
+
+struct ox_qparam ox_qparam_of_range(float rmin, float rmax, enum ox_dtype type, enum ox_dtype real,
+                                    bool symmetric, bool reduce, bool like_ort)
+{
+    const double normal = real == OX_FLOAT16 ? 0x1p-14 : 0x1p-126; /* the smallest */
     int32_t qmin, qmax;
     ox_qtype_range(type, symmetric, reduce, &qmin, &qmax);
     rmin = rmin < 0 ? rmin : 0;
@@ -79,8 +86,11 @@ struct ox_qparam ox_qparam_of_range(float rmin, float rmax, enum ox_dtype type, 
         rmin = -rmax;
     }
     double scale = ((double)rmax - (double)rmin) / ((double)qmax - (double)qmin);
-    if (!(scale >= tiny))
-        return (struct ox_qparam){1, 0};
+    if (!(scale >= normal)) {
+        if (like_ort || !(scale > 0))
+            return (struct ox_qparam){1, 0};
+        scale = tiny_scale(scale, real);
+    }
     double zero = symmetric ? rint((qmin + qmax) / 2.0) : rint(qmin - (double)rmin / scale);
     return (struct ox_qparam){ox_qparam_scale(scale, real), (int32_t)zero};
 }
@@ -137,7 +147,7 @@ bool ox_qparams_extremes(const struct ox_tensor *tensor, int axis, float *rmin, 
 
 enum ox_status ox_qparams_of_tensor(struct ox_qparams *out, struct ox_arena *arena,
                                     const struct ox_tensor *tensor, int axis, enum ox_dtype type,
-                                    enum ox_dtype real, bool symmetric, bool reduce,
+                                    enum ox_dtype real, bool symmetric, bool reduce, bool like_ort,
                                     struct ox_error *err)
 {
     struct ox_qview view = ox_qview_of(tensor, axis);
@@ -152,7 +162,8 @@ enum ox_status ox_qparams_of_tensor(struct ox_qparams *out, struct ox_arena *are
     for (size_t c = 0; c < view.n; c++) {
         if (isinf(rmin[c]) || isinf(rmax[c]))
             return ox_fail(err, OX_INPUT, "holds an infinity");
-        params.pairs[c] = ox_qparam_of_range(rmin[c], rmax[c], type, real, symmetric, reduce);
+        params.pairs[c] =
+            ox_qparam_of_range(rmin[c], rmax[c], type, real, symmetric, reduce, like_ort);
     }
     *out = params;
     return OX_OK;

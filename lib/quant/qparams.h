@@ -20,10 +20,11 @@ struct ox_qparam {
 
 /* The scale nearest to a value in the type of the real tensor. */
 float ox_qparam_scale(double value, enum ox_dtype real);
-/* Of values from rmin to rmax (0 is always included) of element type `real`, float32 or float16. A range that is
- * too small for a scale gives scale 1, zero point 0. */
+/* Of values from rmin to rmax (0 is always included) of element type `real`, float32 or float16. No range gives scale 1, zero
+ * point 0; with like_ort so does a range that is too small for a scale that is a normal number, which of float16 is that of most
+ * weights below 0.008. Else the scale is a subnormal one, or the least. */
 struct ox_qparam ox_qparam_of_range(float rmin, float rmax, enum ox_dtype type, enum ox_dtype real,
-                                    bool symmetric, bool reduce);
+                                    bool symmetric, bool reduce, bool like_ort);
 
 /* The parameters of a tensor: one pair, or a pair for each index of `axis`. */
 struct ox_qparams {
@@ -48,7 +49,7 @@ bool ox_qparams_extremes(const struct ox_tensor *tensor, int axis, float *rmin, 
  * OX_INPUT: a NaN or an infinity. */
 enum ox_status ox_qparams_of_tensor(struct ox_qparams *out, struct ox_arena *arena,
                                     const struct ox_tensor *tensor, int axis, enum ox_dtype type,
-                                    enum ox_dtype real, bool symmetric, bool reduce,
+                                    enum ox_dtype real, bool symmetric, bool reduce, bool like_ort,
                                     struct ox_error *err);
 
 /* n elements by one pair: round half to even, clipped to the type. `out` is int8, uint8, int16 or uint16 (4-bit types: a byte

@@ -20,7 +20,7 @@ static enum ox_status shrink(struct ox_quant *q, struct ox_node *node, size_t in
     enum ox_status status;
     OX_TRY_CLEANUP(ox_tensor_view(&rows, in, 2, flat, err));
     OX_TRY_CLEANUP(
-        ox_qparams_of_tensor(&params, &q->arena, rows, 0, OX_INT8, real, true, false, err));
+        ox_qparams_of_tensor(&params, &q->arena, rows, 0, OX_INT8, real, true, false, false, err));
     OX_TRY_CLEANUP(ox_quantize_tensor(&integers, budget, rows, &params, err));
     ox_quant_report_add_constant(q->report, value->name, "weight", rows, integers, &params);
     OX_TRY_CLEANUP(ox_tensor_view(&shaped, integers, 3, in->dims, err));

@@ -184,7 +184,7 @@ enum ox_status ox_walk_weight(struct ox_walk *walk, struct ox_value *value,
     OX_TRY(ox_quant_values(walk->q, value, &values, &real, err));
     enum ox_status status =
         ox_qparams_of_tensor(&made.params, &walk->q->arena, values, wish->axis, wish->type, real,
-                             wish->symmetric, wish->reduce, &why);
+                             wish->symmetric, wish->reduce, walk->q->options->compat_ort, &why);
     if (status == OX_INPUT) {
         ox_tensor_release(values);
         *reason = ox_arena_printf(&walk->q->arena, "its weight '%s' %s", value->name, why.message);

@@ -62,8 +62,9 @@ static const struct {
 
 START_TEST(scale_and_zero_point)
 {
-    struct ox_qparam pair = ox_qparam_of_range(pairs[_i].rmin, pairs[_i].rmax, pairs[_i].type,
-                                               OX_FLOAT32, pairs[_i].symmetric, pairs[_i].reduce);
+    struct ox_qparam pair =
+        ox_qparam_of_range(pairs[_i].rmin, pairs[_i].rmax, pairs[_i].type, OX_FLOAT32,
+                           pairs[_i].symmetric, pairs[_i].reduce, true);
     ck_assert(pair.scale == (float)pairs[_i].scale);
     ck_assert_int_eq(pair.zero, pairs[_i].zero);
 }
@@ -71,10 +72,24 @@ END_TEST
 
 START_TEST(scales_of_float16_are_float16)
 {
-    struct ox_qparam pair = ox_qparam_of_range(-1, 1, OX_INT8, OX_FLOAT16, true, false);
+    struct ox_qparam pair = ox_qparam_of_range(-1, 1, OX_INT8, OX_FLOAT16, true, false, true);
     ck_assert(pair.scale == 0x1.020p-7f); /* 2/254 to 11 bits */
-    pair = ox_qparam_of_range(0, 0.0001f, OX_INT8, OX_FLOAT16, false, false);
+    pair = ox_qparam_of_range(0, 0.0001f, OX_INT8, OX_FLOAT16, false, false, true);
     ck_assert(pair.scale == 1 && pair.zero == 0);
+}
+END_TEST
+
+START_TEST(small_ranges_of_float16_have_subnormal_scales)
+{
+    struct ox_qparam pair =
+        ox_qparam_of_range(-0.002f, 0.002f, OX_INT8, OX_FLOAT16, true, false, false);
+    ck_assert(pair.scale == 265 * 0x1p-24f && pair.zero == 0); /* 264.2 */
+    pair = ox_qparam_of_range(-0.001f, 0.003f, OX_UINT16, OX_FLOAT16, false, false, false);
+    ck_assert(pair.scale == 16 * 0x1p-24f && pair.zero == 1049); /* the least */
+    pair = ox_qparam_of_range(0, 0, OX_INT8, OX_FLOAT16, true, false, false);
+    ck_assert(pair.scale == 1 && pair.zero == 0);
+    pair = ox_qparam_of_range(0, 1e-40f, OX_UINT8, OX_FLOAT32, false, false, false);
+    ck_assert(pair.scale == 0x1p-126f && pair.zero == 0);
 }
 END_TEST
 
@@ -106,7 +121,8 @@ START_TEST(a_scale_for_each_index_of_an_axis)
     struct ox_qparams params;
     ox_arena_init(&arena, NULL);
     ck_assert_int_eq(
-        ox_qparams_of_tensor(&params, &arena, w, 1, OX_INT8, OX_FLOAT32, true, false, NULL), OX_OK);
+        ox_qparams_of_tensor(&params, &arena, w, 1, OX_INT8, OX_FLOAT32, true, false, false, NULL),
+        OX_OK);
     ck_assert_uint_eq(params.n, 3);
     ck_assert(params.pairs[0].scale == (float)(8.0 / 254));
     ck_assert(params.pairs[1].scale == (float)(4.0 / 254));
@@ -146,9 +162,9 @@ START_TEST(errors_of_the_weights_of_an_output_cancel)
         struct ox_arena arena;
         struct ox_qparams params;
         ox_arena_init(&arena, NULL);
-        ck_assert_int_eq(
-            ox_qparams_of_tensor(&params, &arena, w, axis, OX_INT8, OX_FLOAT32, true, false, NULL),
-            OX_OK);
+        ck_assert_int_eq(ox_qparams_of_tensor(&params, &arena, w, axis, OX_INT8, OX_FLOAT32, true,
+                                              false, false, NULL),
+                         OX_OK);
         ck_assert_int_eq(ox_quantize_cancelling(&q, NULL, w, &params, axis, NULL, NULL), OX_OK);
         for (size_t o = 0; o < OUT; o++) {
             size_t at = axis ? o : o * IN * KERNEL;
@@ -201,9 +217,9 @@ START_TEST(what_is_no_number_is_refused)
     ox_arena_init(&arena, NULL);
     for (int i = 0; i < 2; i++) {
         struct ox_tensor *w = floats(1, dims, (const float[]){1, i ? NAN : INFINITY});
-        ck_assert_int_eq(
-            ox_qparams_of_tensor(&params, &arena, w, -1, OX_INT8, OX_FLOAT32, true, false, NULL),
-            OX_INPUT);
+        ck_assert_int_eq(ox_qparams_of_tensor(&params, &arena, w, -1, OX_INT8, OX_FLOAT32, true,
+                                              false, false, NULL),
+                         OX_INPUT);
         ox_tensor_release(w);
     }
     ox_arena_release(&arena);
@@ -246,6 +262,7 @@ int main(void)
     tcase_add_loop_test(tests, ranges_of_integer_types, 0, (int)(sizeof ranges / sizeof *ranges));
     tcase_add_loop_test(tests, scale_and_zero_point, 0, (int)(sizeof pairs / sizeof *pairs));
     tcase_add_test(tests, scales_of_float16_are_float16);
+    tcase_add_test(tests, small_ranges_of_float16_have_subnormal_scales);
     tcase_add_test(tests, rounds_half_to_even_and_clips_to_the_type);
     tcase_add_test(tests, a_scale_for_each_index_of_an_axis);
     tcase_add_test(tests, errors_of_the_weights_of_an_output_cancel);

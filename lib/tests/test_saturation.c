@@ -204,9 +204,9 @@ static void widen(const struct shape *s, int axis, enum ox_dtype real, size_t *n
     double factor, largest = 1;
     ck_assert(sums_of(s, &sums));
     ox_arena_init(&arena, NULL);
-    ck_assert_int_eq(
-        ox_qparams_of_tensor(&params, &arena, values, axis, OX_INT8, real, true, false, NULL),
-        OX_OK);
+    ck_assert_int_eq(ox_qparams_of_tensor(&params, &arena, values, axis, OX_INT8, real, true, false,
+                                          false, NULL),
+                     OX_OK);
     before = params;
     ck_assert_int_eq(ox_saturation_widen(&sums, 1, values, &params, &arena, &factor, NULL), OX_OK);
     ck_assert(!saturates_by(s, values, &params));
@@ -251,7 +251,7 @@ START_TEST(no_pair_of_several_sums_is_left_saturating_by_other_rounding)
         ck_assert(sums_of(&both[0], &sums[0]) && sums_of(&both[1], &sums[1]));
         ox_arena_init(&arena, NULL);
         ck_assert_int_eq(ox_qparams_of_tensor(&params, &arena, values, -1, OX_INT8, OX_FLOAT32,
-                                              true, false, NULL),
+                                              true, false, false, NULL),
                          OX_OK);
         ck_assert_int_eq(ox_saturation_widen(sums, 2, values, &params, &arena, &factor, NULL),
                          OX_OK);
