@@ -86,7 +86,7 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
         return ox_run_fail(r, err, OX_INPUT, "the data is no float32 of rank %u", rank);
     OX_TRY(ox_fused_first(r, x, job->in_last, &shape, err));
     OX_TRY(read_made(r, job, &shape->dims[1], err));
-    bool transposed = ox_run_int(r, "transposed", 0) != 0;
+    bool transposed = ox_run_int(r, "transposed", 0) || !strcmp(r->node->op_type, "ConvTranspose");
     int64_t in = shape->dims[1], out = transposed ? weights[1] : weights[0];
     bool fits = groups >= 1 && in % groups == 0 &&
                 (transposed ? weights[0] == in && !OX_MUL_OVERFLOWS(out, groups, &out)
@@ -341,6 +341,18 @@ static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
         ox_maps_to_nchw(job.table, r->env, job.c.batch, job.c.out_channels,
                         job.c.out[0] * job.c.out[1], out, job.c.out_channels, y->data);
     return ox_env_poll(r->env, err);
+}
+
+/* Between the steps of what is transposed lies 0 times a weight, which must be nothing then. */
+enum ox_status ox_fast_conv_transpose(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, IN_X), *weights = ox_run_in(r, IN_WEIGHTS);
+    const char *pad = ox_run_string(r, "auto_pad");
+    if (x->dtype != OX_FLOAT32 || x->rank < 3 || x->rank > 4 || weights->rank != x->rank ||
+        weights->n == 0 || ox_node_attr(r->node, "output_shape") ||
+        (pad && strcmp(pad, "NOTSET") != 0) || !ox_fast_finite(weights->n, weights->data))
+        return OX_UNSUPPORTED;
+    return run_conv(r, err);
 }
 
 static void infer_fused_conv(struct ox_infer *c)
