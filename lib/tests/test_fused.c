@@ -369,6 +369,21 @@ START_TEST(weights_that_vary)
 }
 END_TEST
 
+START_TEST(pointwise_convolutions_of_planes)
+{
+    check_same("g (float[2,8,7,11] x) => (float[A,B,C,D] y) { c = Conv (x, w0, w1) y = Relu(c) }",
+               LIST("20,8,1,1", "20"), DIMS(2, 8, 7, 11),
+               WANT({"FusedConv", 1}, {"Relu", 0}, {"Transpose", 0}));
+    check_same("g (float[2,8,77] x) => (float[A,B,C] y) { y = Conv (x, w0, w1) }",
+               LIST("20,8,1", "20"), DIMS(2, 8, 77), WANT({"FusedConv", 1}));
+    check_same("g (float[1,5,3,4,6] x) => (float[A,B,C,D,E] y) { y = Conv <group = 5> (x, w0) }",
+               LIST("20,1,1,1,1"), DIMS(1, 5, 3, 4, 6), WANT({"Conv", 1}));
+    check_same("g (float[1,4,6,6] x) => (float[A,B,C,D] y) { c = Conv (x, w0) y = Conv (c, w1) }",
+               LIST("6,4,1,1", "7,6,1,1"), DIMS(1, 4, 6, 6),
+               WANT({"FusedConv", 2}, {"Transpose", 1}));
+}
+END_TEST
+
 START_TEST(gemm_with_factors_and_products_of_any_rank)
 {
     check_same("g (float[3,5] x) => (float[A,B] y) { "
@@ -690,6 +705,7 @@ int main(void)
                                   a_depthwise_stage_is_apart_from_a_product_by_large_weights,
                                   patches_of_many_rows_are_taken_from_planes,
                                   weights_that_vary,
+                                  pointwise_convolutions_of_planes,
                                   gemm_with_factors_and_products_of_any_rank,
                                   gemm_scales_a_third_operand_that_varies,
                                   products_by_a_transpose_that_is_not_folded,
