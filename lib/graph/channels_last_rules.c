@@ -46,8 +46,7 @@ static bool move_through(struct ox_twins *l, struct ox_node *node)
 
 /* ---- Convolution ------------------------------------------------------------------------------------------------ */
 
-/* Whether a pointwise convolution stands alone between planes and has as many outputs as inputs or more: it is quicker so, for to turn
- * the output is more than the product saves. */
+/* Whether a pointwise convolution stands alone between planes: how it goes is decided by how many pixels there are then. */
 static bool stays_in_planes(struct ox_twins *l, const struct ox_node *node,
                             const struct ox_stored *weights)
 {
