@@ -46,7 +46,8 @@ static bool move_through(struct ox_twins *l, struct ox_node *node)
 
 /* ---- Convolution ------------------------------------------------------------------------------------------------ */
 
-/* Whether a pointwise convolution stands alone between planes: how it goes is decided by how many pixels there are then. */
+/* Whether a pointwise convolution stands alone between planes and has as many outputs as inputs or more: how it goes is decided by how
+ * many pixels there are then. */
 static bool stays_in_planes(struct ox_twins *l, const struct ox_node *node,
                             const struct ox_stored *weights)
 {
@@ -59,7 +60,7 @@ static bool stays_in_planes(struct ox_twins *l, const struct ox_node *node,
         plain = plain && strides[i] == 1;
     for (size_t i = 0; pads && i < n_pads; i++)
         plain = plain && pads[i] == 0;
-    return plain && !ox_twins_is_last(l, node->inputs[0]) &&
+    return plain && weights->dims[1] <= weights->dims[0] && !ox_twins_is_last(l, node->inputs[0]) &&
            ox_rw_n_uses(l->rw, node->outputs[0]) == 0;
 }
 
