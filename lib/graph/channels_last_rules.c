@@ -46,13 +46,31 @@ static bool move_through(struct ox_twins *l, struct ox_node *node)
 
 /* ---- Convolution ------------------------------------------------------------------------------------------------ */
 
+/* Whether a pointwise convolution stands alone between planes and has as many outputs as inputs or more: how it goes is decided by how
+ * many pixels there are then. */
+static bool stays_in_planes(struct ox_twins *l, const struct ox_node *node,
+                            const struct ox_stored *weights)
+{
+    size_t n_strides, n_pads;
+    const int64_t *strides = ox_attr_ints(node, "strides", &n_strides);
+    const int64_t *pads = ox_attr_ints(node, "pads", &n_pads);
+    bool plain = !ox_attr_int(node, "transposed", 0) && ox_attr_int(node, "group", 1) == 1 &&
+                 weights->dims[2] == 1 && weights->dims[3] == 1;
+    for (size_t i = 0; strides && i < n_strides; i++)
+        plain = plain && strides[i] == 1;
+    for (size_t i = 0; pads && i < n_pads; i++)
+        plain = plain && pads[i] == 0;
+    return plain && weights->dims[1] <= weights->dims[0] && !ox_twins_is_last(l, node->inputs[0]) &&
+           ox_rw_n_uses(l->rw, node->outputs[0]) == 0;
+}
+
 static bool convert_conv(struct ox_twins *l, struct ox_node *node)
 {
     enum { IN_X, IN_WEIGHTS, IN_RESIDUAL = 4, FEW = 4 };
     const struct ox_stored *weights = ox_rw_stored(l->rw, node->inputs[IN_WEIGHTS]);
     struct ox_value *residual = ox_input(node, IN_RESIDUAL);
     if (!is_map(l, node->inputs[IN_X]) || !weights || weights->rank != 4 ||
-        ox_attr_int(node, "layout", 0))
+        ox_attr_int(node, "layout", 0) || (!residual && stays_in_planes(l, node, weights)))
         return false;
     /* First layers read planes of few channels as they are. */
     size_t n;

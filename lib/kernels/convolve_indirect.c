@@ -75,6 +75,8 @@ size_t ox_conv_indirect_packed(const struct ox_compute *t, const struct ox_conv 
     return one * c->groups * taps;
 }
 
+enum { TAPS_MOST = 64 }; /* that are turned together */
+
 struct packing {
     const struct ox_compute *t;
     const struct ox_conv *c;
@@ -117,7 +119,6 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     const size_t from = (c->transposed ? group * k * n : (group * n + first) * k) * taps +
                         (c->transposed ? first * taps : 0);
     float *out = p->out + i * t->nr * k * ph->taps[0] * ph->taps[1];
-    enum { TAPS_MOST = 64 };
     (void)slot;
     if (p->type == OX_WEIGHT_F32 && !c->transposed && taps > 1 && taps <= TAPS_MOST) {
         pack_taps(p, (const float *)p->weights + from, cols, out);
@@ -141,16 +142,59 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     }
 }
 
+/* Where in a panel's place each tap of what is transposed goes, of which each is some phase's. */
+static void place_taps(const struct packing *p, size_t panel, size_t *place)
+{
+    const struct ox_conv *c = p->c;
+    const size_t n = c->out_channels / c->groups, k = c->in_channels / c->groups;
+    const size_t all = c->groups * ox_dense_packed(p->t, k, n);
+    struct ox_conv_phase ph;
+    size_t base = 0;
+    for (size_t i = 0; ox_conv_phase(c, i, &ph); i++) {
+        const size_t taps = ph.taps[0] * ph.taps[1];
+        for (size_t tap = 0; tap < taps; tap++) {
+            const size_t y = ph.first_tap[0] + tap / ph.taps[1] * ph.tap_step[0];
+            const size_t x = ph.first_tap[1] + tap % ph.taps[1] * ph.tap_step[1];
+            place[y * c->kernel[1] + x] = base + (panel * taps + tap) * k * p->t->nr;
+        }
+        base += all * taps;
+    }
+}
+
+/* One panel of one group in all phases: a channel's taps are turned as they lie. */
+static void pack_phases(void *arg, size_t i, size_t slot)
+{
+    const struct packing *p = arg;
+    const struct ox_conv *c = p->c;
+    const size_t n = c->out_channels / c->groups, k = c->in_channels / c->groups;
+    const size_t taps = c->kernel[0] * c->kernel[1], nr = p->t->nr, panels = (n + nr - 1) / nr;
+    const size_t first = i % panels * nr;
+    const float *from = (const float *)p->weights + (i / panels * k * n + first) * taps;
+    float turned[TAPS_MOST * OX_TILE_COLS_MAX];
+    size_t place[TAPS_MOST];
+    (void)slot;
+    place_taps(p, i, place);
+    for (size_t u = 0; u < k; u++, from += n * taps) {
+        p->t->pack(taps, (unsigned)ox_least(nr, n - first), from, 1, taps, turned);
+        for (size_t tap = 0; tap < taps; tap++)
+            memcpy(p->out + place[tap] + u * nr, turned + tap * nr, nr * sizeof *turned);
+    }
+}
+
 void ox_conv_indirect_pack(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
                            const void *weights, enum ox_weight_type type, float *out)
 {
     const size_t n = c->out_channels / c->groups, k = c->in_channels / c->groups;
     struct packing p = {.t = t, .c = c, .weights = weights, .type = type, .out = out};
+    const size_t panels = (n + t->nr - 1) / t->nr * c->groups, all = c->kernel[0] * c->kernel[1];
+    const double cost = (double)(c->in_channels * c->out_channels / c->groups) * 40;
+    if (c->transposed && type == OX_WEIGHT_F32 && all <= TAPS_MOST) {
+        ox_spread(env, panels, cost * (double)all, pack_phases, &p);
+        return;
+    }
     for (size_t i = 0; ox_conv_phase(c, i, &p.phase); i++) {
         const size_t taps = p.phase.taps[0] * p.phase.taps[1];
-        ox_spread_sums(env, (n + t->nr - 1) / t->nr * c->groups,
-                       (double)(c->in_channels * c->out_channels / c->groups * taps) * 40,
-                       pack_panel, &p);
+        ox_spread(env, panels, cost * (double)taps, pack_panel, &p);
         p.out += ox_dense_packed(t, k, n) * c->groups * taps;
     }
 }

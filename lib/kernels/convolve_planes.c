@@ -40,16 +40,17 @@ size_t ox_plane_conv_work(const struct ox_compute *t, const struct ox_env *env,
 /* Where the pixels of a panel start, and up to two runs of adjacent ones. */
 struct panel {
     unsigned n, first; /* pixels; those of the first run */
-    bool runs;         /* at most two */
+    bool runs;         /* at most two, and what is read behind them is there */
     size_t at[OX_TILE_COLS_MAX];
 };
 
-static void find_pixels(const struct ox_plane_conv *c, size_t from, unsigned n, struct panel *p)
+static void find_pixels(const struct ox_plane_conv *c, size_t from, unsigned n, unsigned nr,
+                        struct panel *p)
 {
     size_t line = from / c->width, column = from % c->width;
     p->n = n;
     p->first = c->width - column < n ? (unsigned)(c->width - column) : n;
-    p->runs = p->first == n || c->width >= n - p->first;
+    p->runs = c->ends ? n == nr : p->first == n || c->width >= n - p->first;
     for (unsigned q = 0; q < n; q++) {
         p->at[q] = c->line[line] + column;
         if (++column == c->width) {
@@ -61,7 +62,9 @@ static void find_pixels(const struct ox_plane_conv *c, size_t from, unsigned n, 
 
 static inline void copy_row(float *to, const float *from, unsigned nr)
 {
-    if (nr == 16)
+    if (nr == 32) /* known sizes need no call */
+        memcpy(to, from, 32 * sizeof *to);
+    else if (nr == 16)
         memcpy(to, from, 16 * sizeof *to);
     else
         memcpy(to, from, nr * sizeof *to);
@@ -138,7 +141,7 @@ static void convolve_block(void *arg, size_t i, size_t slot)
     for (size_t kk = 0; kk < depth; kk += job->depth) {
         const size_t k = depth - kk < job->depth ? depth - kk : job->depth;
         for (size_t j = 0; j < cols; j += nr) {
-            find_pixels(c, from + j, cols - j < nr ? (unsigned)(cols - j) : nr, &panel);
+            find_pixels(c, from + j, cols - j < nr ? (unsigned)(cols - j) : nr, nr, &panel);
             pack_panel(c, x, &panel, nr, kk, k, right + j * k);
         }
         multiply(job, weights, bias, kk, k, cols, right, y);

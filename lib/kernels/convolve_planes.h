@@ -12,6 +12,7 @@ struct ox_plane_conv {
     const size_t *tap, *line;
     size_t
         plane; /* floats from channel to channel of x; OX_PLANE_SLACK may be read behind the last */
+    bool ends; /* or not: nothing is behind it, and there is one line */
     const float *x;                /* batch by groups, `channels` planes each */
     const float *weights, *bias;   /* of all groups; bias: NULL for none */
     const struct ox_epilogue *end; /* its activation follows; NULL: none */

@@ -4,6 +4,7 @@
 
 #include "common/threads.h"
 #include "kernels/gemm.h"
+#include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/kernel_tables.h"
 #include "ops/product.h"
@@ -265,7 +266,10 @@ void ox_infer_conv_transpose(struct ox_infer *c)
 }
 
 const struct ox_op ox_ops_conv_transpose[] = {
-    {"", "ConvTranspose", 1, .infer = ox_infer_conv_transpose, .run = run_conv_transpose},
-    {"", "ConvTranspose", 11, .infer = ox_infer_conv_transpose, .run = run_conv_transpose},
-    {"", "ConvTranspose", 22, .infer = ox_infer_conv_transpose, .run = run_conv_transpose},
+    {"", "ConvTranspose", 1, .infer = ox_infer_conv_transpose, .run = run_conv_transpose,
+     .fast = ox_fast_conv_transpose},
+    {"", "ConvTranspose", 11, .infer = ox_infer_conv_transpose, .run = run_conv_transpose,
+     .fast = ox_fast_conv_transpose},
+    {"", "ConvTranspose", 22, .infer = ox_infer_conv_transpose, .run = run_conv_transpose,
+     .fast = ox_fast_conv_transpose},
     {0}};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/dense.h"
+#include "ops/einsum_axes.h"
 #include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/move.h"
@@ -244,7 +245,7 @@ static enum ox_status gather(struct ox_run *r, const struct einsum *e, const str
         return OX_OK;
     }
     if (!out)
-        out = ox_run_scratch(r, outer.count, ox_dtype_size(e->work), err);
+        out = ox_run_work(r, outer.count + 1, ox_dtype_size(e->work), err);
     if (!out)
         return OX_NO_MEMORY;
     if (moves)
@@ -299,11 +300,35 @@ struct contraction {
     void *c;
 };
 
-static void sort_labels(const struct einsum *e, const struct operand *a, const struct operand *b,
-                        unsigned next, struct contraction *c)
+/* All labels, those of the output as it has them, the others as they lie in `a`: so there is least to move. */
+static void order_labels(const struct operand *a, const struct term *out,
+                         unsigned char order[MOST_LABELS])
 {
-    c->batch = c->rows = c->cols = c->inner = (struct label_list){.count = 1};
+    bool placed[MOST_LABELS] = {false};
+    unsigned n = out->n;
+
+    memcpy(order, out->label, out->n);
+    for (unsigned i = 0; i < out->n; i++)
+        placed[out->label[i]] = true;
     for (unsigned label = 0; label < MOST_LABELS; label++) {
+        if (placed[label])
+            continue;
+        unsigned at = n++;
+        for (; at > out->n && a->stride[order[at - 1]] < a->stride[label]; at--)
+            order[at] = order[at - 1];
+        order[at] = (unsigned char)label;
+    }
+}
+
+static void sort_labels(const struct einsum *e, const struct operand *a, const struct operand *b,
+                        const struct term *out, unsigned next, struct contraction *c)
+{
+    unsigned char order[MOST_LABELS];
+
+    order_labels(a, out, order);
+    c->batch = c->rows = c->cols = c->inner = (struct label_list){.count = 1};
+    for (unsigned i = 0; i < MOST_LABELS; i++) {
+        const unsigned label = order[i];
         bool keep = e->wanted[label] || e->last[label] > next;
         if (a->present[label] && b->present[label])
             list_add(e, keep ? &c->batch : &c->inner, label);
@@ -387,17 +412,46 @@ static enum ox_status multiply_fast(struct ox_run *r, const struct contraction *
     return n && rows && cols ? ox_fast_product(r, &d, err) : OX_OK;
 }
 
+/* The last product, in float32, of both sides as they lie into the output as it is to be. False: not done. */
+static bool place_product(const struct einsum *e, const struct operand *a, const struct operand *b,
+                          const struct term *out, float *into, struct ox_dense *d)
+{
+    struct ox_einsum_axis axes[OX_EINSUM_AXES];
+    size_t pitch[MOST_LABELS] = {0}, step = 1;
+    unsigned n = 0;
+
+    for (unsigned i = out->n; i-- > 0; step *= e->size[out->label[i]])
+        pitch[out->label[i]] = step;
+    for (unsigned label = 0; label < MOST_LABELS; label++) {
+        if (e->size[label] == 1 || (!a->present[label] && !b->present[label]))
+            continue;
+        if (n == OX_EINSUM_AXES || e->size[label] == 0)
+            return false;
+        axes[n++] = (struct ox_einsum_axis){.size = e->size[label],
+                                            .a = a->stride[label],
+                                            .b = b->stride[label],
+                                            .c = pitch[label]};
+    }
+    *d = (struct ox_dense){.a = a->data, .b = b->data, .c = into};
+    return ox_einsum_product(axes, n, d);
+}
+
 /* a becomes the product of a and b, over the labels that the output or a term from `next` on needs; in `into` where that is the
  * last one and its labels stand as `out` has them. */
 static enum ox_status contract(struct ox_run *r, const struct einsum *e, struct operand *a,
                                const struct operand *b, unsigned next, const struct term *out,
                                void *into, struct ox_error *err)
 {
+    const bool fast = e->fast && e->work == OX_FLOAT32;
+    struct ox_dense direct;
+    if (fast && into && next == r->n_in && place_product(e, a, b, out, into, &direct)) {
+        a->data = into;
+        return ox_fast_product(r, &direct, err);
+    }
     struct contraction *c = ox_run_scratch(r, 1, sizeof *c, err);
     if (!c)
         return OX_NO_MEMORY;
-    sort_labels(e, a, b, next, c);
-    const bool fast = e->fast && e->work == OX_FLOAT32;
+    sort_labels(e, a, b, out, next, c);
     bool turned = false;
     for (unsigned i = 0; fast && i < c->inner.n; i++)
         turned = turned || b->stride[c->inner.label[i]] == 1;
@@ -410,7 +464,12 @@ static enum ox_status contract(struct ox_run *r, const struct einsum *e, struct 
         OX_MUL_OVERFLOWS(c->batch.count, m, &all))
         return ox_run_fail(r, err, OX_LIMIT, "an intermediate product is too large");
     const bool straight = into && next == r->n_in && same_order(e, &c->result, out);
-    c->c = straight ? into : ox_run_scratch(r, all, ox_dtype_size(e->work), err);
+    const size_t size = ox_dtype_size(e->work);
+    if (straight)
+        c->c = into;
+    else /* the last one is moved on at once */
+        c->c = fast && next == r->n_in ? ox_run_work(r, all + 1, size, err)
+                                       : ox_run_scratch(r, all, size, err);
     if (!c->c)
         return OX_NO_MEMORY;
     OX_TRY(fast ? multiply_fast(r, c, turned, err) : multiply(r, e, c, err));
@@ -531,6 +590,7 @@ static enum ox_status einsum(struct ox_run *r, bool fast, struct ox_error *err)
     OX_TRY(load(r, e, 0, &terms[0], &ops[0], err));
     for (size_t i = 1; i < r->n_in; i++) {
         OX_TRY(load(r, e, i, &terms[i], &ops[1], err));
+        ox_run_release_work(r); /* that of the product before */
         OX_TRY(contract(r, e, &ops[0], &ops[1], (unsigned)i + 1, &out, real ? y->data : NULL, err));
     }
     const void *result = y->data;

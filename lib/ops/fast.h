@@ -44,6 +44,8 @@ enum ox_status ox_fast_average_pool(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_global_average(struct ox_run *r, struct ox_error *err);
 /* Conv of any number of axes. */
 enum ox_status ox_fast_conv(struct ox_run *r, struct ox_error *err);
+/* By finite weights that vary. */
+enum ox_status ox_fast_conv_transpose(struct ox_run *r, struct ox_error *err);
 /* DeformConv of two axes. */
 enum ox_status ox_fast_deform_conv(struct ox_run *r, struct ox_error *err);
 /* QuantizeLinear and DequantizeLinear of integers of up to 32 bits. */

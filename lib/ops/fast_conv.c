@@ -106,6 +106,15 @@ static void grid_offsets(const struct padded *p, unsigned axes, const int64_t *s
     }
 }
 
+/* Whether each output reads the pixel in its own place, so that all of a plane are as good as one line. */
+static bool reads_in_place(const struct ox_window *w)
+{
+    for (unsigned d = 0; d < w->n; d++)
+        if (w->kernel[d] != 1 || w->stride[d] != 1 || w->before[d] || w->out[d] != w->in[d])
+            return false;
+    return true;
+}
+
 static enum ox_status convolve(struct ox_run *r, const struct ox_plain_conv *cv, struct padded *p,
                                const struct ox_epilogue *end, struct ox_error *err)
 {
@@ -122,20 +131,31 @@ static enum ox_status convolve(struct ox_run *r, const struct ox_plain_conv *cv,
                               .y = cv->y,
                               .batch = cv->images,
                               .groups = cv->groups};
+    const bool in_place = reads_in_place(w);
+    if (in_place)
+        c.width = w->n_out;
     c.lines = w->n_out / c.width;
     size_t *taps = ox_run_scratch(r, c.taps, sizeof *taps, err);
     size_t *lines = ox_run_scratch(r, c.lines, sizeof *lines, err);
-    p->y = ox_run_work(r, p->planes * p->plane + OX_PLANE_SLACK, sizeof *p->y, err);
     float *work = ox_run_work(r, ox_plane_conv_work(t, r->env, &c), sizeof *work, err);
-    if (!taps || !lines || !p->y || !work)
+    if (!taps || !lines || !work)
         return OX_NO_MEMORY;
-    memset(p->y + p->planes * p->plane, 0, OX_PLANE_SLACK * sizeof *p->y);
-    ox_fast_spread(r->env, p->planes, 1, 0.3 * (double)p->plane, copy_task, p);
-    grid_offsets(p, w->n, w->kernel, w->dilation, c.taps, taps);
-    grid_offsets(p, w->n - 1, w->out, w->stride, c.lines, lines);
     c.tap = taps;
     c.line = lines;
-    c.x = p->y;
+    if (in_place) {
+        taps[0] = lines[0] = 0;
+        c.x = p->x;
+        c.ends = true;
+    } else {
+        p->y = ox_run_work(r, p->planes * p->plane + OX_PLANE_SLACK, sizeof *p->y, err);
+        if (!p->y)
+            return OX_NO_MEMORY;
+        memset(p->y + p->planes * p->plane, 0, OX_PLANE_SLACK * sizeof *p->y);
+        ox_fast_spread(r->env, p->planes, 1, 0.3 * (double)p->plane, copy_task, p);
+        grid_offsets(p, w->n, w->kernel, w->dilation, c.taps, taps);
+        grid_offsets(p, w->n - 1, w->out, w->stride, c.lines, lines);
+        c.x = p->y;
+    }
     ox_plane_conv_run(t, r->env, &c, work);
     return ox_env_poll(r->env, err);
 }

@@ -86,7 +86,7 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
         return ox_run_fail(r, err, OX_INPUT, "the data is no float32 of rank %u", rank);
     OX_TRY(ox_fused_first(r, x, job->in_last, &shape, err));
     OX_TRY(read_made(r, job, &shape->dims[1], err));
-    bool transposed = ox_run_int(r, "transposed", 0) != 0;
+    bool transposed = ox_run_int(r, "transposed", 0) || !strcmp(r->node->op_type, "ConvTranspose");
     int64_t in = shape->dims[1], out = transposed ? weights[1] : weights[0];
     bool fits = groups >= 1 && in % groups == 0 &&
                 (transposed ? weights[0] == in && !OX_MUL_OVERFLOWS(out, groups, &out)
@@ -135,13 +135,25 @@ static bool is_planar(const struct job *job)
            job->c.dilation[0] == 1 && job->c.dilation[1] == 1 && ox_conv_lines_fit(&job->c);
 }
 
-/* Where an output has fewer taps than channels it is more work to turn the output than to gather what it reads. */
-static bool goes_by_planes(const struct ox_run *r, const struct job *job)
+static bool reads_in_place(const struct ox_conv *c)
 {
+    for (unsigned k = 0; k < 2; k++)
+        if (c->kernel[k] != 1 || c->stride[k] != 1 || c->pad[k] || c->in[k] != c->out[k])
+            return false;
+    return true;
+}
+
+/* Many pixels are more work to turn than to gather: all that each reads, where it has fewer taps than channels, or none. Few would
+ * leave tiles of planes half empty; weights that vary are read as they are, though, where they would have to be packed. */
+static bool goes_by_planes(const struct ox_run *r, const struct job *job, bool constant)
+{
+    enum { MANY = 512 };
     const struct ox_conv *c = &job->c;
+    const bool many = c->out[0] * c->out[1] >= MANY;
+    const bool few_taps = c->in_channels * c->kernel[0] * c->kernel[1] <= c->out_channels;
     return !job->in_last && !job->out_last && !c->transposed && c->groups == 1 &&
            c->in_channels > 0 && !ox_run_has(r, IN_RESIDUAL) && !ox_run_has(r, IN_JOINED) &&
-           c->in_channels * c->kernel[0] * c->kernel[1] <= c->out_channels;
+           ((many && reads_in_place(c)) || (few_taps && (many || !constant)));
 }
 
 static enum ox_status check_vector(struct ox_run *r, size_t i, int64_t n, const char *what,
@@ -167,7 +179,7 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct 
     const unsigned may =
         OX_CONV_MAY_WINOGRAD2 | OX_CONV_MAY_WINOGRAD4 | (keep ? 0 : OX_CONV_PACKED_FOR_ONE_RUN);
     enum ox_conv_way way = ox_conv_choose(job->table, &c, may);
-    const bool planes = goes_by_planes(r, job);
+    const bool planes = goes_by_planes(r, job, keep);
     const bool in_place = !planes && !keep && ox_conv_reads_stored(job->table, way, &c);
     size_t n = in_place ? 0 : planes ? weights->n : ox_conv_packed(job->table, way, &c);
     size_t head = (sizeof(struct packed_conv) + 63) / 64 * 64, n_bias = bias ? bias->n : 0;
@@ -341,6 +353,18 @@ static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
         ox_maps_to_nchw(job.table, r->env, job.c.batch, job.c.out_channels,
                         job.c.out[0] * job.c.out[1], out, job.c.out_channels, y->data);
     return ox_env_poll(r->env, err);
+}
+
+/* Between the steps of what is transposed lies 0 times a weight, which must be nothing then. */
+enum ox_status ox_fast_conv_transpose(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, IN_X), *weights = ox_run_in(r, IN_WEIGHTS);
+    const char *pad = ox_run_string(r, "auto_pad");
+    if (x->dtype != OX_FLOAT32 || x->rank < 3 || x->rank > 4 || weights->rank != x->rank ||
+        weights->n == 0 || ox_node_attr(r->node, "output_shape") ||
+        (pad && strcmp(pad, "NOTSET") != 0) || !ox_fast_finite(weights->n, weights->data))
+        return OX_UNSUPPORTED;
+    return run_conv(r, err);
 }
 
 static void infer_fused_conv(struct ox_infer *c)

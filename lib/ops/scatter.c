@@ -172,13 +172,31 @@ static enum ox_status element_shapes(const struct ox_run *r, const struct ox_ten
     return OX_OK;
 }
 
+/* How many elements, those past the axis, move as one block: all where each of their rows has one index, as where Expand made them
+ * (sums over the edges of a graph are exported so), or 1. */
+static size_t element_block(const struct ox_tensor *in, const struct ox_tensor *indices,
+                            unsigned axis, const int64_t *index, size_t n)
+{
+    size_t block = 1;
+
+    for (unsigned i = axis + 1; i < in->rank; i++) {
+        if (indices->dims[i] != in->dims[i])
+            return 1;
+        block *= (size_t)in->dims[i];
+    }
+    for (size_t i = 0; block > 1 && i < n; i += block)
+        if (memcmp(index + i, index + i + 1, (block - 1) * sizeof(*index)) != 0)
+            return 1;
+    return block;
+}
+
 static enum ox_status run_scatter_elements(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0), *indices = ox_run_in(r, 1),
                            *updates = ox_run_in(r, 2);
     enum reduction reduction;
     const int64_t *index;
-    unsigned axis;
+    unsigned axis, rank = in->rank;
     size_t n;
 
     OX_TRY(scatter_reduction(r, &reduction, err));
@@ -186,15 +204,22 @@ static enum ox_status run_scatter_elements(struct ox_run *r, struct ox_error *er
     OX_TRY(ox_run_axis(r, ox_run_int(r, "axis", 0), in->rank, &axis, err));
     OX_TRY(element_shapes(r, in, indices, updates, axis, err));
     OX_TRY(ox_move_ints(r, 1, &index, &n, err));
+    const size_t block = element_block(in, indices, axis, index, n);
+
+    if (block > 1) {
+        rank = axis + 1;
+        n /= block;
+    }
     int64_t *place = ox_run_scratch(r, n + 1, sizeof(*place), err);
 
     if (!place)
         return OX_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
-        OX_TRY(ox_move_index(r, "indices", i, index[i], in->dims[axis], &place[i], err));
+        OX_TRY(ox_move_index(r, "indices", i * block, index[i * block], in->dims[axis], &place[i],
+                             err));
     if (n > 0)
-        ox_move_places(in->rank, indices->dims, in->dims, axis, place, place);
-    return scatter_out(r, in, updates, place, n, 1, reduction, err);
+        ox_move_places(rank, indices->dims, in->dims, axis, place, place);
+    return scatter_out(r, in, updates, place, n, block, reduction, err);
 }
 
 /* ---- ScatterND ------------------------------------------------------------------------------------------------------ */

@@ -368,6 +368,13 @@ START_TEST(products_that_an_equation_names)
                  {"ij,jk", {2, 2}, "0112"},
                  {"bqhd,bkhd->bhqk", {4, 4}, "01230423"},
                  {"bhqk,bkhd->bqhd", {4, 4}, "02140423"},
+                 {"bhqd,khd->bhqk", {4, 3}, "0123413"},
+                 {"bhwc,wkc->bhwk", {4, 3}, "0123243"},
+                 {"bhwc,hkc->bhwk", {4, 3}, "0123143"},
+                 {"ncv,vw->ncw", {3, 2}, "01223"},
+                 {"nkcv,kvw->ncw", {4, 3}, "0123134"},
+                 {"bqd,bkd->kbq", {3, 3}, "012032"},
+                 {"bde,ce->bcd", {3, 2}, "01232"},
                  {"ij,kl->ijkl", {2, 2}, "0123"},
                  {"ij,ij->i", {2, 2}, "0101"},
                  {"ij,ij->", {2, 2}, "0101"},
@@ -379,7 +386,8 @@ START_TEST(products_that_an_equation_names)
     int64_t sizes[5];
     char text[256];
     for (unsigned k = 0; k < 5; k++)
-        sizes[k] = (int64_t)dice_between(&d, dice_between(&d, 0, 20) ? 1 : 0, 7);
+        sizes[k] = (int64_t)dice_between(&d, dice_between(&d, 0, 20) ? 1 : 0,
+                                         dice_between(&d, 0, 2) ? 7 : 20);
     const char *label = cases[c].labels;
     for (unsigned i = 0; i < 2; i++) {
         size_t n = 1;
@@ -396,6 +404,19 @@ START_TEST(products_that_an_equation_names)
              HEAD "g (float[%s] x, float[%s] z) => (y) { y = Einsum <equation = \"%s\"> (x, z) }",
              left[in[0].rank], right[in[1].rank], cases[c].equation);
     same_floats(text, in, 1e-5f);
+}
+END_TEST
+
+START_TEST(products_of_many_in_a_row)
+{
+    static float x[9];
+    struct given in[INPUTS] = {{OX_FLOAT32, 2, {3, 3}, x}};
+    for (size_t i = 0; i < OX_COUNT(x); i++)
+        x[i] = (float)i / 16;
+    same_floats(HEAD "g (float[A,A] x) => (y) { y = Einsum <equation = "
+                     "\"ab,bc,cd,de,ef,fg,gh,hi,ij,jk,kl,lm->ma\"> "
+                     "(x, x, x, x, x, x, x, x, x, x, x, x) }",
+                in, 1e-5f);
 }
 END_TEST
 
@@ -552,7 +573,8 @@ int main(void)
     tcase_add_loop_test(all, quotients_of_int32, 0, 12);
     tcase_add_loop_test(all, axes_turned_around, 0, 60);
     tcase_add_loop_test(all, elements_picked_along_an_axis, 0, 60);
-    tcase_add_loop_test(all, products_that_an_equation_names, 0, 88);
+    tcase_add_loop_test(all, products_that_an_equation_names, 0, 180);
+    tcase_add_test(all, products_of_many_in_a_row);
     tcase_add_loop_test(all, bools_are_inverted_and_halves_added, 0, 8);
     tcase_add_loop_test(all, transformer_nodes, 0, 110);
     tcase_add_loop_test(all, planes_by_scales, 0, 80);

@@ -150,6 +150,45 @@ START_TEST(scatter_reduces_by_type)
 }
 END_TEST
 
+static struct one_op *add_along_rows(double last)
+{
+    struct one_op *op = one_op_new("", "ScatterElements", 18);
+
+    ONE_OP_IN(op, OX_INT32, "2x3x2", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
+    ONE_OP_IN(op, OX_INT64, "2x2x2", 2, 2, 2, 2, -3, -3, 1, last);
+    ONE_OP_IN(op, OX_INT32, "2x2x2", 10, 20, 30, 40, 50, 60, 70, 80);
+    one_op_int(op, "axis", 1);
+    one_op_string(op, "reduction", "add");
+    return op;
+}
+
+START_TEST(scatter_adds_rows_of_one_index)
+{
+    struct one_op *op = add_along_rows(1);
+
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "2x3x2", 0, 0, 1, 2, 3, 44, 65, 56, 67, 78, 89, 10, 11);
+    one_op_free(op);
+    op = add_along_rows(2);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "2x3x2", 0, 0, 1, 2, 3, 44, 65, 56, 67, 78, 9, 10, 91);
+    one_op_free(op);
+    RUN_FAILS_AS(add_along_rows(3), 1, OX_INPUT, "indices[7] is 3");
+    op = one_op_new("", "ScatterElements", 18);
+    ONE_OP_IN(op, OX_INT32, "2x3", 0, 1, 2, 3, 4, 5);
+    ONE_OP_IN(op, OX_INT64, "2x2", 1, 1, 0, 0); /* narrower than the data */
+    ONE_OP_IN(op, OX_INT32, "2x2", 10, 20, 30, 40);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT32, "2x3", 0, 30, 40, 2, 10, 20, 5);
+    one_op_free(op);
+    op = one_op_new("", "ScatterElements", 18);
+    ONE_OP_IN(op, OX_INT32, "2x2", 0, 1, 2, 3);
+    ONE_OP_IN(op, OX_INT64, "2x2", 1, 1, -3, -3);
+    ONE_OP_IN(op, OX_INT32, "2x2", 10, 20, 30, 40);
+    RUN_FAILS_AS(op, 1, OX_INPUT, "indices[2] is -3");
+}
+END_TEST
+
 START_TEST(tensor_scatter_writes_a_cache)
 {
     struct one_op *op = one_op_new("", "TensorScatter", 24);
@@ -452,6 +491,7 @@ int main(void)
     tcase_add_test(tests, gather_nd_takes_batches);
     tcase_add_test(tests, scatters_check_each_index);
     tcase_add_test(tests, scatter_reduces_by_type);
+    tcase_add_test(tests, scatter_adds_rows_of_one_index);
     tcase_add_test(tests, tensor_scatter_writes_a_cache);
     tcase_add_test(tests, one_hot_wraps_since_opset_11);
     tcase_add_test(tests, compress_and_its_condition);
