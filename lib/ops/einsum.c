@@ -4,110 +4,25 @@
 
 #include "kernels/dense.h"
 #include "ops/einsum_axes.h"
+#include "ops/einsum_equation.h"
 #include "ops/fast.h"
 #include "ops/infer.h"
 #include "ops/move.h"
 #include "ops/product.h"
-
-enum { LETTERS = 52, MOST_RANK = 64, MOST_LABELS = LETTERS + MOST_RANK };
-
-/* ---- The equation ------------------------------------------------------------------------------------------------ */
-
-struct term {
-    unsigned n;
-    unsigned char label
-        [MOST_RANK]; /* letters, then, of what the ellipsis stands for, from the right: LETTERS, LETTERS + 1, ... */
-    int ellipsis; /* its place among the letters; -1: none */
-};
-
-/* Reads one term and leaves *at on what ends it: ',', '-' or the end. NULL, or what is wrong. */
-static const char *read_term(const char **at, struct term *t)
-{
-    t->n = 0;
-    t->ellipsis = -1;
-    for (; **at && **at != ',' && **at != '-'; ++*at) {
-        char c = **at;
-        if (c == ' ')
-            continue;
-        if (c == '.') {
-            if (strncmp(*at, "...", 3) != 0)
-                return "dots other than an ellipsis";
-            if (t->ellipsis >= 0)
-                return "a term with two ellipses";
-            t->ellipsis = (int)t->n;
-            *at += 2;
-            continue;
-        }
-        bool upper = c >= 'A' && c <= 'Z';
-        if (!upper && !(c >= 'a' && c <= 'z'))
-            return "a character that is no letter";
-        if (t->n == MOST_RANK)
-            return "a term of more than 64 labels";
-        t->label[t->n++] = (unsigned char)(upper ? c - 'A' : c - 'a' + 26);
-    }
-    return NULL;
-}
-
-/* Puts labels in the place of the ellipsis, so that the term has `rank` of them. */
-static bool expand(struct term *t, unsigned rank)
-{
-    if (rank > MOST_RANK || rank < t->n || (t->ellipsis < 0 && rank != t->n))
-        return false;
-    unsigned more = rank - t->n, place = t->ellipsis < 0 ? t->n : (unsigned)t->ellipsis;
-    memmove(t->label + place + more, t->label + place, t->n - place);
-    for (unsigned i = 0; i < more; i++)
-        t->label[place + i] = (unsigned char)(LETTERS + more - 1 - i);
-    t->n = rank;
-    return true;
-}
-
-/* The output term: what stands after the arrow, else the ellipsis and each letter that occurs once. uses: of each label in the
- * inputs; most: the longest ellipsis there. */
-static const char *read_output(const char *at, const unsigned *uses, unsigned most,
-                               struct term *out)
-{
-    if (*at == '-') {
-        if (at[1] != '>')
-            return "a '-' without '>'";
-        at += 2;
-        const char *wrong = read_term(&at, out);
-        if (wrong || *at)
-            return wrong ? wrong : "more after the output";
-        if (!expand(out, out->n + (out->ellipsis < 0 ? 0 : most)))
-            return "too many labels in the output";
-    } else {
-        out->n = 0;
-        out->ellipsis = 0;
-        for (unsigned label = 0; label < LETTERS; label++)
-            if (uses[label] == 1)
-                out->label[out->n++] = (unsigned char)label;
-        if (!expand(out, out->n + most))
-            return "too many labels in the output";
-    }
-    bool seen[MOST_LABELS] = {false};
-    for (unsigned i = 0; i < out->n; i++) {
-        if (seen[out->label[i]])
-            return "a label twice in the output";
-        if (!uses[out->label[i]])
-            return "a label in the output that no input has";
-        seen[out->label[i]] = true;
-    }
-    return NULL;
-}
 
 /* ---- Shape rule -------------------------------------------------------------------------------------------------- */
 
 static void infer_einsum(struct ox_infer *c)
 {
     const char *at = ox_infer_string_attr(c, "equation"), *wrong = at ? NULL : "none";
-    const struct ox_expr *size[MOST_LABELS] = {NULL};
-    unsigned uses[MOST_LABELS] = {0}, most = 0;
+    const struct ox_expr *size[OX_EINSUM_LABELS] = {NULL};
+    unsigned uses[OX_EINSUM_LABELS] = {0}, most = 0;
     bool known = true;
-    struct term t;
+    struct ox_einsum_term t;
     for (size_t i = 0; !wrong && i < ox_infer_n_in(c); i++) {
         unsigned rank;
         const struct ox_expr *const *dims;
-        wrong = read_term(&at, &t);
+        wrong = ox_einsum_read(&at, &t);
         if (wrong || (i + 1 < ox_infer_n_in(c) ? *at++ != ',' : *at == ',')) {
             wrong = wrong ? wrong : "not as many terms as inputs";
             break;
@@ -118,19 +33,19 @@ static void infer_einsum(struct ox_infer *c)
                 uses[t.label[d]]++;
             continue;
         }
-        if (!expand(&t, rank)) {
+        if (!ox_einsum_expand(&t, rank)) {
             wrong = "a term that does not fit its input's rank";
             break;
         }
         for (unsigned d = 0; d < rank; d++) {
             const struct ox_expr **s = &size[t.label[d]];
             *s = uses[t.label[d]]++ ? ox_infer_broadcast_dim(c, *s, dims[d]) : dims[d];
-            if (t.label[d] >= LETTERS && t.label[d] - LETTERS + 1U > most)
-                most = t.label[d] - LETTERS + 1U;
+            if (t.label[d] >= OX_EINSUM_LETTERS && t.label[d] - OX_EINSUM_LETTERS + 1U > most)
+                most = t.label[d] - OX_EINSUM_LETTERS + 1U;
         }
     }
     if (!wrong)
-        wrong = read_output(at, uses, most, &t);
+        wrong = ox_einsum_read_output(at, uses, most, &t);
     if (wrong) {
         ox_infer_conflict(c, "the equation has %s", wrong);
         return;
@@ -149,21 +64,21 @@ static void infer_einsum(struct ox_infer *c)
 /* An operand: sizes and strides of the labels that it has; those that it lacks have stride 0 and present false. */
 struct operand {
     const void *data;
-    bool present[MOST_LABELS];
-    size_t stride[MOST_LABELS];
+    bool present[OX_EINSUM_LABELS];
+    size_t stride[OX_EINSUM_LABELS];
 };
 
 struct einsum {
-    size_t size[MOST_LABELS];
-    unsigned last[MOST_LABELS]; /* one more than the last term that has the label */
-    bool wanted[MOST_LABELS];   /* in the output */
-    enum ox_dtype work;         /* float32, float64 or uint64 */
-    bool fast;                  /* products by the faster kernels */
+    size_t size[OX_EINSUM_LABELS];
+    unsigned last[OX_EINSUM_LABELS]; /* one more than the last term that has the label */
+    bool wanted[OX_EINSUM_LABELS];   /* in the output */
+    enum ox_dtype work;              /* float32, float64 or uint64 */
+    bool fast;                       /* products by the faster kernels */
 };
 
 struct walk {
     unsigned n;
-    size_t size[MOST_LABELS], stride[MOST_LABELS], count;
+    size_t size[OX_EINSUM_LABELS], stride[OX_EINSUM_LABELS], count;
 };
 
 static inline void walk_next(const struct walk *w, size_t *at, size_t *offset)
@@ -228,12 +143,12 @@ static enum ox_status gather(struct ox_run *r, const struct einsum *e, const str
                              const void **result, struct ox_error *err)
 {
     struct walk outer = {.count = 1}, inner = {.count = 1};
-    bool ordered[MOST_LABELS] = {false}, fits = true;
+    bool ordered[OX_EINSUM_LABELS] = {false}, fits = true;
     for (unsigned i = 0; i < n; i++) {
         ordered[labels[i]] = true;
         fits = fits && walk_add(&outer, e, op, labels[i]);
     }
-    for (unsigned label = 0; label < MOST_LABELS; label++)
+    for (unsigned label = 0; label < OX_EINSUM_LABELS; label++)
         if (op->present[label] && !ordered[label])
             fits = fits && walk_add(&inner, e, op, label);
     size_t bytes;
@@ -277,7 +192,7 @@ static size_t set_strides(const struct einsum *e, struct operand *op, const unsi
 struct label_list {
     unsigned n;
     size_t count;
-    unsigned char label[MOST_LABELS];
+    unsigned char label[OX_EINSUM_LABELS];
 };
 
 static void list_add(const struct einsum *e, struct label_list *list, unsigned label)
@@ -301,16 +216,16 @@ struct contraction {
 };
 
 /* All labels, those of the output as it has them, the others as they lie in `a`: so there is least to move. */
-static void order_labels(const struct operand *a, const struct term *out,
-                         unsigned char order[MOST_LABELS])
+static void order_labels(const struct operand *a, const struct ox_einsum_term *out,
+                         unsigned char order[OX_EINSUM_LABELS])
 {
-    bool placed[MOST_LABELS] = {false};
+    bool placed[OX_EINSUM_LABELS] = {false};
     unsigned n = out->n;
 
     memcpy(order, out->label, out->n);
     for (unsigned i = 0; i < out->n; i++)
         placed[out->label[i]] = true;
-    for (unsigned label = 0; label < MOST_LABELS; label++) {
+    for (unsigned label = 0; label < OX_EINSUM_LABELS; label++) {
         if (placed[label])
             continue;
         unsigned at = n++;
@@ -321,13 +236,13 @@ static void order_labels(const struct operand *a, const struct term *out,
 }
 
 static void sort_labels(const struct einsum *e, const struct operand *a, const struct operand *b,
-                        const struct term *out, unsigned next, struct contraction *c)
+                        const struct ox_einsum_term *out, unsigned next, struct contraction *c)
 {
-    unsigned char order[MOST_LABELS];
+    unsigned char order[OX_EINSUM_LABELS];
 
     order_labels(a, out, order);
     c->batch = c->rows = c->cols = c->inner = (struct label_list){.count = 1};
-    for (unsigned i = 0; i < MOST_LABELS; i++) {
+    for (unsigned i = 0; i < OX_EINSUM_LABELS; i++) {
         const unsigned label = order[i];
         bool keep = e->wanted[label] || e->last[label] > next;
         if (a->present[label] && b->present[label])
@@ -344,7 +259,7 @@ static void sort_labels(const struct einsum *e, const struct operand *a, const s
 
 /* Whether `order` but for labels of size 1 is how `list` goes. */
 static bool same_order(const struct einsum *e, const struct label_list *list,
-                       const struct term *order)
+                       const struct ox_einsum_term *order)
 {
     unsigned at = 0;
     for (unsigned i = 0; i < order->n; i++) {
@@ -414,15 +329,15 @@ static enum ox_status multiply_fast(struct ox_run *r, const struct contraction *
 
 /* The last product, in float32, of both sides as they lie into the output as it is to be. False: not done. */
 static bool place_product(const struct einsum *e, const struct operand *a, const struct operand *b,
-                          const struct term *out, float *into, struct ox_dense *d)
+                          const struct ox_einsum_term *out, float *into, struct ox_dense *d)
 {
     struct ox_einsum_axis axes[OX_EINSUM_AXES];
-    size_t pitch[MOST_LABELS] = {0}, step = 1;
+    size_t pitch[OX_EINSUM_LABELS] = {0}, step = 1;
     unsigned n = 0;
 
     for (unsigned i = out->n; i-- > 0; step *= e->size[out->label[i]])
         pitch[out->label[i]] = step;
-    for (unsigned label = 0; label < MOST_LABELS; label++) {
+    for (unsigned label = 0; label < OX_EINSUM_LABELS; label++) {
         if (e->size[label] == 1 || (!a->present[label] && !b->present[label]))
             continue;
         if (n == OX_EINSUM_AXES || e->size[label] == 0)
@@ -439,8 +354,8 @@ static bool place_product(const struct einsum *e, const struct operand *a, const
 /* a becomes the product of a and b, over the labels that the output or a term from `next` on needs; in `into` where that is the
  * last one and its labels stand as `out` has them. */
 static enum ox_status contract(struct ox_run *r, const struct einsum *e, struct operand *a,
-                               const struct operand *b, unsigned next, const struct term *out,
-                               void *into, struct ox_error *err)
+                               const struct operand *b, unsigned next,
+                               const struct ox_einsum_term *out, void *into, struct ox_error *err)
 {
     const bool fast = e->fast && e->work == OX_FLOAT32;
     struct ox_dense direct;
@@ -480,21 +395,22 @@ static enum ox_status contract(struct ox_run *r, const struct einsum *e, struct 
 
 /* Sizes of all labels, from all inputs; those of size 1 give way. */
 static enum ox_status measure(struct ox_run *r, const char *equation, struct einsum *e,
-                              struct term *terms, struct term *out, struct ox_error *err)
+                              struct ox_einsum_term *terms, struct ox_einsum_term *out,
+                              struct ox_error *err)
 {
-    unsigned uses[MOST_LABELS] = {0}, most = 0;
+    unsigned uses[OX_EINSUM_LABELS] = {0}, most = 0;
     const char *at = equation, *wrong = NULL;
-    for (unsigned label = 0; label < MOST_LABELS; label++)
+    for (unsigned label = 0; label < OX_EINSUM_LABELS; label++)
         e->size[label] = 1;
     for (size_t i = 0; i < r->n_in; i++) {
         const struct ox_tensor *x = ox_run_in(r, i);
-        struct term *t = &terms[i];
+        struct ox_einsum_term *t = &terms[i];
         if (!x)
             return ox_run_fail(r, err, OX_INPUT, "input %zu is missing", i);
-        wrong = read_term(&at, t);
+        wrong = ox_einsum_read(&at, t);
         if (!wrong && (i + 1 < r->n_in ? *at++ != ',' : *at == ','))
             wrong = "not as many terms as inputs";
-        if (!wrong && !expand(t, x->rank))
+        if (!wrong && !ox_einsum_expand(t, x->rank))
             wrong = "a term that does not fit its input's rank";
         if (wrong)
             return ox_run_fail(r, err, OX_INPUT, "equation '%.200s', input %zu: %s", equation, i,
@@ -509,11 +425,11 @@ static enum ox_status measure(struct ox_run *r, const char *equation, struct ein
                                    equation, d, i, own, have);
             e->size[label] = own == 1 ? have : own;
             e->last[label] = (unsigned)i + 1;
-            if (label >= LETTERS && label - LETTERS + 1 > most)
-                most = label - LETTERS + 1;
+            if (label >= OX_EINSUM_LETTERS && label - OX_EINSUM_LETTERS + 1 > most)
+                most = label - OX_EINSUM_LETTERS + 1;
         }
     }
-    wrong = read_output(at, uses, most, out);
+    wrong = ox_einsum_read_output(at, uses, most, out);
     if (wrong)
         return ox_run_fail(r, err, OX_INPUT, "equation '%.200s' has %s", equation, wrong);
     for (unsigned i = 0; i < out->n; i++)
@@ -522,8 +438,8 @@ static enum ox_status measure(struct ox_run *r, const char *equation, struct ein
 }
 
 /* Input i as an operand: labels that stand twice take the diagonal, axes of size 1 fall away. */
-static enum ox_status load(struct ox_run *r, const struct einsum *e, size_t i, const struct term *t,
-                           struct operand *op, struct ox_error *err)
+static enum ox_status load(struct ox_run *r, const struct einsum *e, size_t i,
+                           const struct ox_einsum_term *t, struct operand *op, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, i);
     *op = (struct operand){.data = x->data};
@@ -571,7 +487,7 @@ static void narrow(const uint64_t *from, struct ox_tensor *y)
 static enum ox_status einsum(struct ox_run *r, bool fast, struct ox_error *err)
 {
     const char *equation = ox_run_string(r, "equation");
-    struct term *terms = ox_run_scratch(r, r->n_in, sizeof *terms, err), out;
+    struct ox_einsum_term *terms = ox_run_scratch(r, r->n_in, sizeof *terms, err), out;
     struct operand *ops = ox_run_scratch(r, 2, sizeof *ops, err);
     struct einsum *e = ox_run_scratch(r, 1, sizeof *e, err);
     if (!terms || !ops || !e)
@@ -579,7 +495,7 @@ static enum ox_status einsum(struct ox_run *r, bool fast, struct ox_error *err)
     if (!equation)
         return ox_run_fail(r, err, OX_INPUT, "equation is missing");
     OX_TRY(measure(r, equation, e, terms, &out, err));
-    int64_t dims[MOST_RANK];
+    int64_t dims[OX_EINSUM_RANK];
     for (unsigned i = 0; i < out.n; i++)
         dims[i] = (int64_t)e->size[out.label[i]];
     struct ox_tensor *y;

@@ -6,7 +6,7 @@ static void NAME(gather)(const struct walk *outer, const struct walk *inner, con
 {
     const T *from = data;
     T *out = result;
-    size_t at[MOST_LABELS] = {0}, in[MOST_LABELS] = {0}, offset = 0;
+    size_t at[OX_EINSUM_LABELS] = {0}, in[OX_EINSUM_LABELS] = {0}, offset = 0;
     struct walk blocks = *outer;
     size_t lanes = 1; /* neighbours that are summed side by side, each in the same order as alone */
     if (outer->n && outer->stride[outer->n - 1] == 1)

@@ -1,36 +1,7 @@
-/* Comparing and selecting, stamped a type. */
+/* The first of a row, stamped a type. */
 
-#ifdef T_FLOAT
-/* NaN is greater than all others and equal to itself. */
-#define SELECT_LESS(a, b) ((a) < (b) || ((b) != (b) && (a) == (a)))
-#define SELECT_NAN(a) ((a) != (a))
-#else
-#define SELECT_LESS(a, b) ((a) < (b))
-#define SELECT_NAN(a) false
-#endif
+#include "ops/value_less.h"
 #define SELECT_FIRST(a, b) (largest ? SELECT_LESS(b, a) : SELECT_LESS(a, b))
-
-/* n elements from a and from b on, the first that differ deciding. */
-static int N(compare)(const void *data, size_t a, size_t b, size_t n)
-{
-    const T *x = (const T *)data + a, *y = (const T *)data + b;
-
-    for (size_t i = 0; i < n; i++) {
-        if (SELECT_LESS(x[i], y[i]))
-            return -1;
-        if (SELECT_LESS(y[i], x[i]))
-            return 1;
-    }
-    return 0;
-}
-
-static void N(not_zero)(const void *data, size_t n, uint8_t *flags)
-{
-    const T *values = data;
-
-    for (size_t i = 0; i < n; i++)
-        flags[i] = values[i] != 0;
-}
 
 /* Whether element a goes before b: by value, then the lower index first. */
 static bool N(topk_before)(const T *row, int64_t a, int64_t b, bool largest)
