@@ -355,14 +355,15 @@ static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
     return ox_env_poll(r->env, err);
 }
 
-/* Between the steps of what is transposed lies 0 times a weight, which must be nothing then. */
+/* Between the steps of what is transposed lies 0 times a weight, and the least weights count as 0 times a pixel: both must be nothing. */
 enum ox_status ox_fast_conv_transpose(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, IN_X), *weights = ox_run_in(r, IN_WEIGHTS);
     const char *pad = ox_run_string(r, "auto_pad");
     if (x->dtype != OX_FLOAT32 || x->rank < 3 || x->rank > 4 || weights->rank != x->rank ||
         weights->n == 0 || ox_node_attr(r->node, "output_shape") ||
-        (pad && strcmp(pad, "NOTSET") != 0) || !ox_fast_finite(weights->n, weights->data))
+        (pad && strcmp(pad, "NOTSET") != 0) || !ox_fast_finite(weights->n, weights->data) ||
+        !ox_fast_finite(x->n, x->data))
         return OX_UNSUPPORTED;
     return run_conv(r, err);
 }
