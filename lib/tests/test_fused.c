@@ -262,9 +262,10 @@ START_TEST(maps_of_one_axis_keep_their_channels_last)
                "m = MaxPool <kernel_shape = [3], strides = [2], pads = [1,0]> (a) "
                "v = AveragePool <kernel_shape = [2], strides = [2], pads = [0,0]> (a) "
                "c = Concat <axis = 1> (m, v) g = GlobalAveragePool(c) h = Mul(c, g) "
-               "o = GlobalMaxPool(h) z = Add(h, o) k = Constant <value_floats = [1.0,1.0,2.0]> () "
-               "r = Resize <mode = \"linear\"> (z, , k) b = Conv (r, w1) "
-               "u = Resize <mode = \"nearest\"> (b, , k) d = Conv <pads = [1,1]> (u, w2) "
+               "o = GlobalMaxPool(h) z = Add(h, o) k = Constant <value_ints = [1,16,24]> () "
+               "r = Resize <mode = \"linear\"> (z, , , k) b = Conv (r, w1) "
+               "l = Constant <value_ints = [1,9,31]> () "
+               "u = Resize <mode = \"nearest\"> (b, , , l) d = Conv <pads = [1,1]> (u, w2) "
                "f = Softmax <axis = 1> (d) q = Constant <value_ints = [2]> () "
                "y = ReduceMax <keepdims = 0> (f, q) }",
                LIST("8,6,3", "9,16,1", "5,9,3"), DIMS(1, 6, 24),
