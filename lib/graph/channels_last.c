@@ -5,11 +5,10 @@
 
 #include <string.h>
 
-/* Axis d of `to` is this one of `from`. */
-typedef unsigned axis_of(unsigned rank, unsigned d);
-
+/* axis: which of from's an axis d of `to` is. */
 static struct ox_node *turn(struct ox_twins *l, struct ox_value *from, struct ox_value *to,
-                            unsigned rank, axis_of *axis, struct ox_node *before)
+                            unsigned rank, unsigned (*axis)(unsigned rank, unsigned d),
+                            struct ox_node *before)
 {
     int64_t perm[OX_TWINS_RANK_MAX];
     for (unsigned d = 0; d < rank; d++)

@@ -244,20 +244,20 @@ END_TEST
 /* As models of sound have them: dilated blocks with skips, gates, strides up and down. */
 START_TEST(maps_of_one_axis_keep_their_channels_last)
 {
-    check_same("g (float[2,8,41] x) => (float[A,B,C] y) { "
-               "p = Constant <value_ints = [0,0,4,0,0,0]> () q = Pad(x, p) "
-               "a = Conv <dilations = [2]> (q, w0, w1) b = PRelu(a, w2) "
-               "n = BatchNormalization (b, w3, w4, w5, w6) c = Relu(n) "
-               "l, h = Split <axis = 1, num_outputs = 2> (c) t = Tanh(l) s = Sigmoid(h) "
-               "m = Mul(t, s) d = Conv (m, w7) r = Add(d, x) "
-               "e = Conv <group = 8, pads = [2,2]> (r, w8) "
-               "f = ConvTranspose <strides = [2]> (e, w9) "
-               "b0 = Constant <value_ints = [1]> () e0 = Constant <value_ints = [80]> () "
-               "i0 = Constant <value_ints = [-1]> () i = Slice(f, b0, e0, i0) "
-               "j = Elu(i) y = Conv <strides = [2]> (j, w10) }",
-               LIST("16,8,3", "16", "16,1", "16", "16", "16", "+16", "8,8,1", "8,1,5", "8,4,2",
-                    "5,4,7"),
-               DIMS(2, 8, 41), WANT({"FusedConv", 5}, {"Transpose", 2}));
+    check_same(
+        "g (float[2,8,41] x) => (float[A,B,C] y) { "
+        "p = Constant <value_ints = [0,0,4,0,0,0]> () q = Pad(x, p) "
+        "a = Conv <dilations = [2]> (q, w0, w1) b = PRelu(a, w2) "
+        "n = BatchNormalization (b, w3, w4, w5, w6) c = Relu(n) "
+        "l, h = Split <axis = 1, num_outputs = 2> (c) t = Tanh(l) s = Sigmoid(h) "
+        "m = Mul(t, s) d = Conv (m, w7) r = Add(d, x) "
+        "e = Conv <group = 8, pads = [2,2]> (r, w8) "
+        "f = ConvTranspose <strides = [2]> (e, w9) "
+        "b0 = Constant <value_ints = [1]> () e0 = Constant <value_ints = [80]> () "
+        "i0 = Constant <value_ints = [-1]> () i = Slice(f, b0, e0, i0) "
+        "j = Elu(i) y = Conv <strides = [2]> (j, w10) }",
+        LIST("16,8,3", "16", "16,1", "16", "16", "16", "+16", "8,8,1", "8,1,5", "8,4,2", "5,4,7"),
+        DIMS(2, 8, 41), WANT({"FusedConv", 5}, {"Transpose", 2}));
     check_same("g (float[1,6,24] x) => (float[A,B] y) { a = Conv <pads = [1,1]> (x, w0) "
                "m = MaxPool <kernel_shape = [3], strides = [2], pads = [1,0]> (a) "
                "v = AveragePool <kernel_shape = [2], strides = [2], pads = [0,0]> (a) "
