@@ -275,7 +275,8 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
         begin_gemm(rw, node);
     while (is_fused(node) && is_float_const(rw, node->inputs[IN_WEIGHTS]) && !rw->failed) {
         if (is_conv(node) && !ox_attr_int(node, "transposed", 0) &&
-            ox_take_padding(rw, node, ox_rw_stored(rw, node->inputs[IN_WEIGHTS])->rank - 2))
+            (ox_take_padding(rw, node, ox_rw_stored(rw, node->inputs[IN_WEIGHTS])->rank - 2) ||
+             (!node->inputs[IN_RESIDUAL] && ox_take_cut(rw, node))))
             continue;
         struct ox_node *next = ox_rw_only_user(rw, node->outputs[0]);
         bool linear = !ox_attr_string(node, "activation", NULL) && !node->inputs[IN_RESIDUAL];

@@ -199,6 +199,35 @@ START_TEST(groups_depthwise_and_padding_before)
 }
 END_TEST
 
+/* Causal ones, padded on both sides and cut; strides; of two axes; one of open size; not where more is cut than was padded, nor where
+ * others read the whole. */
+START_TEST(what_is_cut_off_a_convolution_is_not_padded)
+{
+    check_same("g (float[2,4,19] x) => (float[A,B,C] y) { "
+               "p = Constant <value_ints = [0]> () q = Constant <value_ints = [-4]> () "
+               "i = Constant <value_ints = [2]> () k = Constant <value_ints = [1]> () "
+               "a = Conv <pads = [4,4], dilations = [2]> (x, w0, w1) b = Slice(a, p, q, i, k) "
+               "c = Relu(b) d = Conv <pads = [5,4], strides = [2]> (c, w2) "
+               "r = Constant <value_ints = [-11]> () s = Constant <value_ints = [11]> () "
+               "y = Slice(d, r, s, i) }",
+               LIST("6,4,3", "6", "5,6,3"), DIMS(2, 4, 19),
+               WANT({"FusedConv", 2}, {"Slice", 0}, {"Relu", 0}));
+    check_same(
+        "g (float[1,4,9,H] x) => (float[A,B,C,D] y) { "
+        "p = Constant <value_ints = [0,1]> () q = Constant <value_ints = [-2,2147483647]> () "
+        "i = Constant <value_ints = [-1,2]> () "
+        "a = Conv <pads = [2,2,2,2]> (x, w0) y = Slice(a, p, q, i) }",
+        LIST("6,4,3,3"), DIMS(1, 4, 9, 7), WANT({"FusedConv", 1}, {"Slice", 0}));
+    check_same("g (float[1,4,9] x) => (float[A,B,C] y) { "
+               "p = Constant <value_ints = [0]> () q = Constant <value_ints = [-2]> () "
+               "i = Constant <value_ints = [2]> () o = Constant <value_ints = [1]> () "
+               "a = Conv <pads = [1,1]> (x, w0) b = Slice(a, p, q, i) "
+               "c = Conv <pads = [2,2]> (b, w1) d = Slice(c, p, q, i) e = Slice(c, o, q, o) "
+               "h = Slice(d, o, q, o) y = Concat <axis = 2> (e, h) }",
+               LIST("6,4,3", "6,6,3"), DIMS(1, 4, 9), WANT({"FusedConv", 2}, {"Slice", 4}));
+}
+END_TEST
+
 START_TEST(one_axis_and_swish)
 {
     check_same("g (float[2,4,19] x) => (float[A,B,C] y) { "
@@ -745,6 +774,7 @@ int main(void)
                                   a_residual_gives_its_memory_where_nobody_needs_it,
                                   convolution_takes_a_residual_behind_its_activation,
                                   groups_depthwise_and_padding_before,
+                                  what_is_cut_off_a_convolution_is_not_padded,
                                   one_axis_and_swish,
                                   one_axis_of_few_taps,
                                   maps_between_convolutions,
