@@ -133,7 +133,7 @@ static bool read_slice(struct ox_rewrite *rw, const struct ox_node *slice, const
     return true;
 }
 
-bool ox_take_cut(struct ox_rewrite *rw, struct ox_node *conv)
+struct ox_node *ox_take_cut(struct ox_rewrite *rw, struct ox_node *conv)
 {
     struct ox_node *slice = ox_used_by(rw, conv->outputs[0], "Slice");
     const int64_t *starts, *ends, *axes;
@@ -145,7 +145,7 @@ bool ox_take_cut(struct ox_rewrite *rw, struct ox_node *conv)
         slice->inputs[0] != conv->outputs[0] ||
         strcmp(ox_attr_string(conv, "auto_pad", "NOTSET"), "NOTSET") != 0 ||
         ox_node_opset(slice) < 10 || !read_slice(rw, slice, &starts, &ends, &axes, &n))
-        return false;
+        return NULL;
     memcpy(pads, own, n_pads * sizeof *pads);
     for (size_t i = 0; i < n; i++) {
         const int64_t axis = axes ? axes[i] + (axes[i] < 0 ? rank : 0) : (int64_t)i;
@@ -154,13 +154,16 @@ bool ox_take_cut(struct ox_rewrite *rw, struct ox_node *conv)
         if (d < 0 || axis >= rank || !cut_of(starts[i], ends[i], dim, cut) ||
             !cut_pads(rw, conv, (unsigned)rank - 2, (unsigned)d, dim, cut, &pads[d],
                       &pads[d + rank - 2]))
-            return false;
+            return NULL;
     }
-    struct ox_value *y = slice->outputs[0];
-    ox_rw_remove(rw, slice);
-    ox_rw_set_output(rw, conv, 0, y);
-    rw->failed |= !ox_node_set_ints(conv, "pads", pads, n_pads);
-    return !rw->failed;
+    ox_rw_become(rw, slice, conv->op_type, conv->domain, conv->inputs, conv->n_inputs);
+    slice->attrs = conv->attrs;
+    slice->n_attrs = conv->n_attrs;
+    slice->name = conv->name;
+    slice->place = conv->place;
+    ox_rw_remove(rw, conv);
+    rw->failed |= !ox_node_set_ints(slice, "pads", pads, n_pads);
+    return slice;
 }
 
 static void look_at(struct ox_rewrite *rw, struct ox_node *node)

@@ -274,10 +274,15 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
     else if (ox_is_op(node, "Gemm"))
         begin_gemm(rw, node);
     while (is_fused(node) && is_float_const(rw, node->inputs[IN_WEIGHTS]) && !rw->failed) {
-        if (is_conv(node) && !ox_attr_int(node, "transposed", 0) &&
-            (ox_take_padding(rw, node, ox_rw_stored(rw, node->inputs[IN_WEIGHTS])->rank - 2) ||
-             (!node->inputs[IN_RESIDUAL] && ox_take_cut(rw, node))))
+        const bool straight = is_conv(node) && !ox_attr_int(node, "transposed", 0);
+        if (straight &&
+            ox_take_padding(rw, node, ox_rw_stored(rw, node->inputs[IN_WEIGHTS])->rank - 2))
             continue;
+        struct ox_node *cut = straight && !node->inputs[IN_RESIDUAL] ? ox_take_cut(rw, node) : NULL;
+        if (cut) {
+            node = cut;
+            continue;
+        }
         struct ox_node *next = ox_rw_only_user(rw, node->outputs[0]);
         bool linear = !ox_attr_string(node, "activation", NULL) && !node->inputs[IN_RESIDUAL];
         bool taken =
