@@ -4,6 +4,9 @@
 
 #include "graph/match.h"
 
+/* Maps have one axis of pixels or two. */
+enum { OX_TWINS_RANK_MIN = 3, OX_TWINS_RANK_MAX = 4 };
+
 struct ox_twins {
     struct ox_rewrite *rw;
     size_t n;               /* values that the graph had at first; those below are by id */
@@ -12,16 +15,23 @@ struct ox_twins {
     bool *made_first;
 };
 
-/* Axis d of a twin is this one of the value, and the other way round. */
-static const unsigned ox_twins_first[4] = {0, 2, 3, 1};
-static const unsigned ox_twins_place[4] = {0, 3, 1, 2};
+/* Axis d of a twin is this one of the value, and the other way round: both of that rank. */
+static inline unsigned ox_twins_first(unsigned rank, unsigned d)
+{
+    return d == 0 ? 0 : d + 1 < rank ? d + 1 : 1;
+}
+
+static inline unsigned ox_twins_place(unsigned rank, unsigned d)
+{
+    return d == 0 ? 0 : d == 1 ? rank - 1 : d - 1;
+}
 
 /* Whether the value is made with its channels last. */
 bool ox_twins_is_last(const struct ox_twins *l, const struct ox_value *value);
-/* The twin of a value of rank 4, made before that node where there is none. NULL: out of memory. */
+/* The twin of a map, made before that node where there is none. NULL: out of memory. */
 struct ox_value *ox_twins_last(struct ox_twins *l, struct ox_value *value, struct ox_node *before);
-/* The node makes the twin of its output from here on. */
-void ox_twins_makes(struct ox_twins *l, struct ox_node *node, size_t output);
+/* The node makes the twin of its output, which has that rank, from here on. */
+void ox_twins_makes(struct ox_twins *l, struct ox_node *node, size_t output, unsigned rank);
 
 /* Lets the node work on twins, where there is a rule and it gains; false: it stays as it is. */
 bool ox_twins_convert(struct ox_twins *l, struct ox_node *node);

@@ -10,24 +10,31 @@ struct rule {
     bool (*convert)(struct ox_twins *l, struct ox_node *node);
 };
 
-static bool is_map(struct ox_twins *l, const struct ox_value *value)
+/* Of what may be a map; 0: it is none. Where the value is one with its channels last, it is never 0. */
+static unsigned rank_of(struct ox_twins *l, const struct ox_value *value)
 {
-    return value && ox_rank_of(l->rw, value) == 4 && ox_dtype_of_value(l->rw, value) == OX_FLOAT32;
+    const struct ox_value *known = ox_twins_is_last(l, value) ? l->twin[value->id] : value;
+    const int rank = value ? ox_rank_of(l->rw, known) : 0;
+    return rank >= OX_TWINS_RANK_MIN && rank <= OX_TWINS_RANK_MAX ? (unsigned)rank : 0;
 }
 
-/* Or of 8-bit codes. */
+static bool is_map(struct ox_twins *l, const struct ox_value *value)
+{
+    return rank_of(l, value) && ox_dtype_of_value(l->rw, value) == OX_FLOAT32;
+}
+
+/* Or of 8-bit codes, which have kernels for two axes of pixels alone. */
 static bool is_any_map(struct ox_twins *l, const struct ox_value *value)
 {
     const enum ox_dtype dtype = value ? ox_dtype_of_value(l->rw, value) : OX_UNDEFINED;
-    return is_map(l, value) ||
-           (value && ox_rank_of(l->rw, value) == 4 && (dtype == OX_UINT8 || dtype == OX_INT8));
+    return is_map(l, value) || (rank_of(l, value) == 4 && (dtype == OX_UINT8 || dtype == OX_INT8));
 }
 
 /* The place of an axis among the twin's; -1: it is none. */
-static int64_t place_of(int64_t axis)
+static int64_t place_of(unsigned rank, int64_t axis)
 {
-    axis += axis < 0 ? 4 : 0;
-    return axis >= 0 && axis < 4 ? (int64_t)ox_twins_place[axis] : -1;
+    axis += axis < 0 ? rank : 0;
+    return axis >= 0 && axis < rank ? (int64_t)ox_twins_place(rank, (unsigned)axis) : -1;
 }
 
 static bool set_int(struct ox_twins *l, struct ox_node *node, const char *name, int64_t value)
@@ -39,8 +46,9 @@ static bool set_int(struct ox_twins *l, struct ox_node *node, const char *name, 
 /* Input 0 and the only output become twins. */
 static bool move_through(struct ox_twins *l, struct ox_node *node)
 {
+    const unsigned rank = rank_of(l, node->inputs[0]);
     ox_rw_set_input(l->rw, node, 0, ox_twins_last(l, node->inputs[0], node));
-    ox_twins_makes(l, node, 0);
+    ox_twins_makes(l, node, 0, rank);
     return true;
 }
 
@@ -54,8 +62,9 @@ static bool stays_in_planes(struct ox_twins *l, const struct ox_node *node,
     size_t n_strides, n_pads;
     const int64_t *strides = ox_attr_ints(node, "strides", &n_strides);
     const int64_t *pads = ox_attr_ints(node, "pads", &n_pads);
-    bool plain = !ox_attr_int(node, "transposed", 0) && ox_attr_int(node, "group", 1) == 1 &&
-                 weights->dims[2] == 1 && weights->dims[3] == 1;
+    bool plain = !ox_attr_int(node, "transposed", 0) && ox_attr_int(node, "group", 1) == 1;
+    for (unsigned d = 2; d < weights->rank; d++)
+        plain = plain && weights->dims[d] == 1;
     for (size_t i = 0; strides && i < n_strides; i++)
         plain = plain && strides[i] == 1;
     for (size_t i = 0; pads && i < n_pads; i++)
@@ -69,7 +78,8 @@ static bool convert_conv(struct ox_twins *l, struct ox_node *node)
     enum { IN_X, IN_WEIGHTS, IN_RESIDUAL = 4, FEW = 4 };
     const struct ox_stored *weights = ox_rw_stored(l->rw, node->inputs[IN_WEIGHTS]);
     struct ox_value *residual = ox_input(node, IN_RESIDUAL);
-    if (!is_map(l, node->inputs[IN_X]) || !weights || weights->rank != 4 ||
+    const unsigned rank = rank_of(l, node->inputs[IN_X]);
+    if (!is_map(l, node->inputs[IN_X]) || !weights || weights->rank != rank ||
         ox_attr_int(node, "layout", 0) || (!residual && stays_in_planes(l, node, weights)))
         return false;
     /* First layers read planes of few channels as they are. */
@@ -85,7 +95,7 @@ static bool convert_conv(struct ox_twins *l, struct ox_node *node)
     if (residual)
         ox_rw_set_input(l->rw, node, IN_RESIDUAL, ox_twins_last(l, residual, node));
     set_int(l, node, "layout", planes ? OX_OUT_LAST : OX_IN_LAST | OX_OUT_LAST);
-    ox_twins_makes(l, node, 0);
+    ox_twins_makes(l, node, 0, rank);
     return true;
 }
 
@@ -119,61 +129,72 @@ static bool convert_unary(struct ox_twins *l, struct ox_node *node)
     return move_through(l, node);
 }
 
-/* A constant that broadcasts against a map, as it must be against the twin; NULL: it cannot be. */
-static struct ox_value *turn_constant(struct ox_twins *l, struct ox_value *value)
+/* A constant that broadcasts against a map of that rank, as it must be against the twin; NULL: it cannot be. */
+static struct ox_value *turn_constant(struct ox_twins *l, struct ox_value *value, unsigned rank)
 {
     const struct ox_stored *stored = ox_rw_stored(l->rw, value);
     size_t n;
-    if (!stored || stored->dtype != OX_FLOAT32 || stored->rank > 4 ||
+    if (!stored || stored->dtype != OX_FLOAT32 || stored->rank > rank ||
         !ox_dims_count(stored->rank, stored->dims, &n) || n == 0)
         return NULL;
     if (n == 1)
         return value;
-    int64_t dims[4] = {1, 1, 1, 1}, turned[4];
+    int64_t dims[OX_TWINS_RANK_MAX] = {1, 1, 1, 1}, turned[OX_TWINS_RANK_MAX];
     for (unsigned d = 0; d < stored->rank; d++)
-        dims[4 - stored->rank + d] = stored->dims[d];
-    for (unsigned d = 0; d < 4; d++)
-        turned[d] = dims[ox_twins_first[d]];
+        dims[rank - stored->rank + d] = stored->dims[d];
+    for (unsigned d = 0; d < rank; d++)
+        turned[d] = dims[ox_twins_first(rank, d)];
     const struct ox_tensor *tensor = ox_rw_const(l->rw, value);
     float *out = tensor ? ox_rw_scratch(l->rw, n, sizeof *out) : NULL;
     if (!out)
         return NULL;
     const float *in = tensor->data;
-    size_t channels = (size_t)dims[1], pixels = (size_t)(dims[2] * dims[3]);
-    for (size_t b = 0; b < (size_t)dims[0]; b++)
+    const size_t batch = (size_t)dims[0], channels = (size_t)dims[1];
+    const size_t pixels = n / batch / channels;
+    for (size_t b = 0; b < batch; b++)
         for (size_t c = 0; c < channels; c++)
             for (size_t p = 0; p < pixels; p++)
                 out[(b * pixels + p) * channels + c] = in[(b * channels + c) * pixels + p];
-    return ox_rw_floats(l->rw, value->name, 4, turned, out);
+    return ox_rw_floats(l->rw, value->name, rank, turned, out);
+}
+
+/* The rank of those of a node's inputs that have their channels last; 0: none has, or they have several. */
+static unsigned common_rank(struct ox_twins *l, const struct ox_node *node)
+{
+    unsigned rank = 0;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        const unsigned own = ox_twins_is_last(l, node->inputs[i]) ? rank_of(l, node->inputs[i]) : 0;
+        if (own && rank && own != rank)
+            return 0;
+        rank = own ? own : rank;
+    }
+    return rank;
 }
 
 static bool convert_broadcast(struct ox_twins *l, struct ox_node *node)
 {
     enum { MOST = 16 };
     struct ox_value *in[MOST] = {NULL};
-    bool any = false;
-    if (node->n_inputs > MOST || node->n_outputs != 1 || ox_attr_int(node, "broadcast", 0))
+    const unsigned rank = common_rank(l, node);
+    if (!rank || node->n_inputs > MOST || node->n_outputs != 1 || ox_attr_int(node, "broadcast", 0))
         return false;
     for (size_t i = 0; i < node->n_inputs; i++) {
         struct ox_value *value = node->inputs[i];
         if (!value || ox_dtype_of_value(l->rw, value) != OX_FLOAT32)
             return false;
-        any |= ox_twins_is_last(l, value);
         bool constant = ox_rw_stored(l->rw, value) != NULL;
-        if (constant && !(in[i] = turn_constant(l, value)))
+        if (constant && !(in[i] = turn_constant(l, value, rank)))
             return false;
-        if (!constant && !is_map(l, value) && ox_rank_of(l->rw, value) != 0)
+        if (!constant && rank_of(l, value) != rank && ox_rank_of(l->rw, value) != 0)
             return false;
     }
-    if (!any)
-        return false;
     for (size_t i = 0; i < node->n_inputs; i++) {
         struct ox_value *value = node->inputs[i];
         if (!in[i])
-            in[i] = is_map(l, value) ? ox_twins_last(l, value, node) : value;
+            in[i] = rank_of(l, value) ? ox_twins_last(l, value, node) : value;
         ox_rw_set_input(l->rw, node, i, in[i]);
     }
-    ox_twins_makes(l, node, 0);
+    ox_twins_makes(l, node, 0, rank);
     return true;
 }
 
@@ -181,10 +202,11 @@ static bool convert_broadcast(struct ox_twins *l, struct ox_node *node)
 
 static bool convert_concat(struct ox_twins *l, struct ox_node *node)
 {
-    int64_t axis = place_of(ox_attr_int(node, "axis", 1));
+    const unsigned rank = common_rank(l, node);
+    int64_t axis = place_of(rank, ox_attr_int(node, "axis", 1));
     size_t last = 0;
     for (size_t i = 0; i < node->n_inputs; i++) {
-        if (!is_any_map(l, node->inputs[i]))
+        if (!is_any_map(l, node->inputs[i]) || rank_of(l, node->inputs[i]) != rank)
             return false;
         last += ox_twins_is_last(l, node->inputs[i]);
     }
@@ -193,25 +215,26 @@ static bool convert_concat(struct ox_twins *l, struct ox_node *node)
     for (size_t i = 0; i < node->n_inputs; i++)
         ox_rw_set_input(l->rw, node, i, ox_twins_last(l, node->inputs[i], node));
     set_int(l, node, "axis", axis);
-    ox_twins_makes(l, node, 0);
+    ox_twins_makes(l, node, 0, rank);
     return true;
 }
 
 static bool convert_split(struct ox_twins *l, struct ox_node *node)
 {
-    int64_t axis = place_of(ox_attr_int(node, "axis", 0));
+    const unsigned rank = rank_of(l, node->inputs[0]);
+    int64_t axis = place_of(rank, ox_attr_int(node, "axis", 0));
     if (!ox_twins_is_last(l, node->inputs[0]) || axis < 0 || node->n_outputs > 4)
         return false;
     ox_rw_set_input(l->rw, node, 0, ox_twins_last(l, node->inputs[0], node));
     set_int(l, node, "axis", axis);
     for (size_t i = 0; i < node->n_outputs; i++)
-        ox_twins_makes(l, node, i);
+        ox_twins_makes(l, node, i, rank);
     return true;
 }
 
 static bool convert_softmax(struct ox_twins *l, struct ox_node *node)
 {
-    int64_t axis = place_of(ox_attr_int(node, "axis", -1));
+    int64_t axis = place_of(rank_of(l, node->inputs[0]), ox_attr_int(node, "axis", -1));
     if (!ox_twins_is_last(l, node->inputs[0]) || axis < 0 || ox_node_opset(node) < 13)
         return false;
     set_int(l, node, "axis", axis);
@@ -219,10 +242,10 @@ static bool convert_softmax(struct ox_twins *l, struct ox_node *node)
 }
 
 /* Axes as places of the twin, in a list of their own; false: one is none. */
-static bool places(const int64_t *axes, size_t n, int64_t *out)
+static bool places(unsigned rank, const int64_t *axes, size_t n, int64_t *out)
 {
     for (size_t i = 0; i < n; i++)
-        if ((out[i] = place_of(axes[i])) < 0)
+        if ((out[i] = place_of(rank, axes[i])) < 0)
             return false;
     return true;
 }
@@ -230,16 +253,17 @@ static bool places(const int64_t *axes, size_t n, int64_t *out)
 static bool convert_slice(struct ox_twins *l, struct ox_node *node)
 {
     size_t n, n_starts;
-    int64_t at[4];
+    int64_t at[OX_TWINS_RANK_MAX];
+    const unsigned rank = rank_of(l, node->inputs[0]);
     if (!ox_twins_is_last(l, node->inputs[0]) || ox_node_opset(node) < 10 || !ox_input(node, 1) ||
-        !ox_const_ints(l->rw, node->inputs[1], &n_starts) || n_starts > 4)
+        !ox_const_ints(l->rw, node->inputs[1], &n_starts) || n_starts > rank)
         return false;
-    static const int64_t all[4] = {0, 1, 2, 3};
+    static const int64_t all[OX_TWINS_RANK_MAX] = {0, 1, 2, 3};
     const int64_t *axes = all;
     n = n_starts;
     if (ox_input(node, 3))
         axes = ox_const_ints(l->rw, node->inputs[3], &n);
-    if (!axes || n != n_starts || !places(axes, n, at))
+    if (!axes || n != n_starts || !places(rank, axes, n, at))
         return false;
     struct ox_value *list = ox_rw_ints(l->rw, node->outputs[0]->name, n, at);
     struct ox_value *in[5] = {node->inputs[0], node->inputs[1], ox_input(node, 2), list,
@@ -253,39 +277,42 @@ static bool convert_slice(struct ox_twins *l, struct ox_node *node)
 static bool convert_pad(struct ox_twins *l, struct ox_node *node)
 {
     size_t n;
-    int64_t turned[8];
+    int64_t turned[2 * OX_TWINS_RANK_MAX];
+    const unsigned rank = rank_of(l, node->inputs[0]);
     if (!ox_twins_is_last(l, node->inputs[0]) || ox_input(node, 3) || ox_node_opset(node) < 11 ||
         !ox_input(node, 1))
         return false;
     const int64_t *pads = ox_const_ints(l->rw, node->inputs[1], &n);
-    if (!pads || n != 8)
+    if (!pads || n != 2 * (size_t)rank)
         return false;
-    for (unsigned d = 0; d < 4; d++) {
-        turned[d] = pads[ox_twins_first[d]];
-        turned[4 + d] = pads[4 + ox_twins_first[d]];
+    for (unsigned d = 0; d < rank; d++) {
+        turned[d] = pads[ox_twins_first(rank, d)];
+        turned[rank + d] = pads[rank + ox_twins_first(rank, d)];
     }
-    ox_rw_set_input(l->rw, node, 1, ox_rw_ints(l->rw, node->outputs[0]->name, 8, turned));
+    ox_rw_set_input(l->rw, node, 1, ox_rw_ints(l->rw, node->outputs[0]->name, n, turned));
     return move_through(l, node);
 }
 
 static bool convert_reduce(struct ox_twins *l, struct ox_node *node)
 {
     size_t n;
-    int64_t at[4];
+    int64_t at[OX_TWINS_RANK_MAX];
+    const unsigned rank = rank_of(l, node->inputs[0]);
     bool by_input = ox_input(node, 1) != NULL;
     const int64_t *axes =
         by_input ? ox_const_ints(l->rw, node->inputs[1], &n) : ox_attr_ints(node, "axes", &n);
     bool keep = ox_attr_int(node, "keepdims", 1) == 1;
-    if (!ox_twins_is_last(l, node->inputs[0]) || !axes || n == 0 || n > 4 || !places(axes, n, at))
+    if (!ox_twins_is_last(l, node->inputs[0]) || !axes || n == 0 || n > rank ||
+        !places(rank, axes, n, at))
         return false;
-    bool channels = false, rows = false, cols = false;
+    bool channels = false;
+    size_t pixels = 0;
     for (size_t i = 0; i < n; i++) {
-        channels |= at[i] == 3;
-        rows |= at[i] == 1;
-        cols |= at[i] == 2;
+        channels |= at[i] == rank - 1;
+        pixels += at[i] > 0 && at[i] < rank - 1;
     }
     /* Without the axes the rest must come in the old order. */
-    if (!keep && !(rows && cols) && !channels)
+    if (!keep && pixels < rank - 2 && !channels)
         return false;
     if (by_input)
         ox_rw_set_input(l->rw, node, 1, ox_rw_ints(l->rw, node->outputs[0]->name, n, at));
@@ -301,12 +328,14 @@ static bool convert_reduce(struct ox_twins *l, struct ox_node *node)
 static bool convert_transpose(struct ox_twins *l, struct ox_node *node)
 {
     size_t n;
-    int64_t turned[4];
+    int64_t turned[OX_TWINS_RANK_MAX];
+    const unsigned rank = rank_of(l, node->inputs[0]);
     const int64_t *perm = ox_attr_ints(node, "perm", &n);
-    if (!ox_twins_is_last(l, node->inputs[0]) || !perm || n != 4 || !places(perm, 4, turned))
+    if (!ox_twins_is_last(l, node->inputs[0]) || !perm || n != rank ||
+        !places(rank, perm, rank, turned))
         return false;
     ox_rw_set_input(l->rw, node, 0, ox_twins_last(l, node->inputs[0], node));
-    l->rw->failed |= !ox_node_set_ints(node, "perm", turned, 4);
+    l->rw->failed |= !ox_node_set_ints(node, "perm", turned, n);
     return true;
 }
 
@@ -320,8 +349,9 @@ static bool convert_shuffle(struct ox_twins *l, struct ox_node *node)
     struct ox_node *join = turn ? ox_used_by(rw, turn->outputs[0], "Reshape") : NULL;
     size_t n;
     const int64_t *perm = turn ? ox_attr_ints(turn, "perm", &n) : NULL;
-    if (!ox_twins_is_last(l, x) || !join || join->inputs[0] != turn->outputs[0] || !perm ||
-        n != 5 || memcmp(perm, exchange, sizeof exchange) != 0 || ox_rank_of(rw, split) != 5 ||
+    if (!ox_twins_is_last(l, x) || rank_of(l, x) != 4 || !join ||
+        join->inputs[0] != turn->outputs[0] || !perm || n != 5 ||
+        memcmp(perm, exchange, sizeof exchange) != 0 || ox_rank_of(rw, split) != 5 ||
         ox_node_opset(node) < 5 || !ox_same_shape(rw, x, join->outputs[0]) ||
         ox_rw_is_pinned(rw, join->outputs[0]))
         return false;
@@ -346,7 +376,7 @@ static bool convert_shuffle(struct ox_twins *l, struct ox_node *node)
     rw->failed |= !ox_node_set_ints(turn, "perm", turned, 5);
     ox_rw_set_output(rw, turn, 0, exchanged);
     ox_rw_become(rw, join, "Reshape", "", (struct ox_value *[]){exchanged, whole}, 2);
-    ox_twins_makes(l, join, 0);
+    ox_twins_makes(l, join, 0, 4);
     return true;
 }
 
@@ -422,17 +452,19 @@ static bool convert_shape(struct ox_twins *l, struct ox_node *node)
 {
     if (!ox_twins_is_last(l, node->inputs[0]) || !is_any_map(l, node->inputs[0]))
         return false;
-    int64_t at[2] = {ox_attr_int(node, "start", 0), ox_attr_int(node, "end", 4)}, places[4];
+    const unsigned rank = rank_of(l, node->inputs[0]);
+    int64_t at[2] = {ox_attr_int(node, "start", 0), ox_attr_int(node, "end", rank)};
+    int64_t picked[OX_TWINS_RANK_MAX];
     for (unsigned i = 0; i < 2; i++) {
-        at[i] += at[i] < 0 ? 4 : 0;
-        at[i] = at[i] < 0 ? 0 : at[i] > 4 ? 4 : at[i];
+        at[i] += at[i] < 0 ? rank : 0;
+        at[i] = at[i] < 0 ? 0 : at[i] > rank ? rank : at[i];
     }
     size_t n = 0;
     for (int64_t axis = at[0]; axis < at[1]; axis++)
-        places[n++] = ox_twins_place[axis];
+        picked[n++] = place_of(rank, axis);
     struct ox_value *twin = ox_twins_last(l, node->inputs[0], node);
     struct ox_value *sizes = ox_rw_value(l->rw, node->outputs[0]->name, NULL);
-    struct ox_value *picks = ox_rw_ints(l->rw, node->outputs[0]->name, n, places);
+    struct ox_value *picks = ox_rw_ints(l->rw, node->outputs[0]->name, n, picked);
     if (!twin || !sizes || !picks)
         return false;
     ox_rw_insert(l->rw, node, "Shape", "", node->name, &twin, 1, &sizes, 1);
@@ -454,7 +486,7 @@ static bool convert_integer_conv(struct ox_twins *l, struct ox_node *node)
 
 static bool convert_integer_pool(struct ox_twins *l, struct ox_node *node)
 {
-    if (!ox_twins_is_last(l, node->inputs[0]))
+    if (!ox_twins_is_last(l, node->inputs[0]) || !is_any_map(l, node->inputs[0]))
         return false;
     set_int(l, node, "layout", OX_IN_LAST | OX_OUT_LAST);
     return move_through(l, node);
@@ -464,12 +496,13 @@ static bool convert_integer_pair(struct ox_twins *l, struct ox_node *node)
 {
     enum { A = 0, B = 3 };
     struct ox_value *a = node->inputs[A], *b = node->inputs[B];
-    if (!is_any_map(l, a) || !is_any_map(l, b) ||
+    const unsigned rank = rank_of(l, a);
+    if (!is_any_map(l, a) || !is_any_map(l, b) || rank_of(l, b) != rank ||
         (!ox_twins_is_last(l, a) && !ox_twins_is_last(l, b)))
         return false;
     ox_rw_set_input(l->rw, node, A, ox_twins_last(l, a, node));
     ox_rw_set_input(l->rw, node, B, ox_twins_last(l, b, node));
-    ox_twins_makes(l, node, 0);
+    ox_twins_makes(l, node, 0, rank);
     return true;
 }
 

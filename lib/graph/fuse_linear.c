@@ -223,12 +223,7 @@ static bool take_arithmetic(struct ox_rewrite *rw, struct ox_node *fused, struct
            take_affine(rw, fused, next, mul || div ? values : NULL, add || sub ? values : NULL);
 }
 
-/* Of what has its channels last the addition behind an activation is free; other residuals would have to be turned. */
-static bool may_add_last(struct ox_rewrite *rw, const struct ox_node *fused)
-{
-    return is_conv(fused) && ox_rw_stored(rw, fused->inputs[IN_WEIGHTS])->rank == 4;
-}
-
+/* Behind an activation where that is free: in convolutions. */
 static bool take_residual(struct ox_rewrite *rw, struct ox_node *fused, struct ox_node *next)
 {
     const bool last = ox_attr_string(fused, "activation", NULL) != NULL;
@@ -236,7 +231,7 @@ static bool take_residual(struct ox_rewrite *rw, struct ox_node *fused, struct o
     struct ox_value *y = fused->outputs[0], *other = ox_other_input(next, y);
     if (!(sum || ox_is_op(next, "Add")) || !other || other == y || fused->inputs[IN_RESIDUAL] ||
         ox_dtype_of_value(rw, other) != OX_FLOAT32 || !ox_same_shape(rw, y, other) ||
-        ox_rw_stored(rw, other) || (last && !may_add_last(rw, fused)))
+        ox_rw_stored(rw, other) || (last && !is_conv(fused)))
         return false;
     struct ox_value *in[N_IN];
     memcpy(in, fused->inputs, sizeof in);
@@ -279,9 +274,15 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
     else if (ox_is_op(node, "Gemm"))
         begin_gemm(rw, node);
     while (is_fused(node) && is_float_const(rw, node->inputs[IN_WEIGHTS]) && !rw->failed) {
-        if (is_conv(node) && !ox_attr_int(node, "transposed", 0) &&
+        const bool straight = is_conv(node) && !ox_attr_int(node, "transposed", 0);
+        if (straight &&
             ox_take_padding(rw, node, ox_rw_stored(rw, node->inputs[IN_WEIGHTS])->rank - 2))
             continue;
+        struct ox_node *cut = straight && !node->inputs[IN_RESIDUAL] ? ox_take_cut(rw, node) : NULL;
+        if (cut) {
+            node = cut;
+            continue;
+        }
         struct ox_node *next = ox_rw_only_user(rw, node->outputs[0]);
         bool linear = !ox_attr_string(node, "activation", NULL) && !node->inputs[IN_RESIDUAL];
         bool taken =

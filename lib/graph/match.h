@@ -45,6 +45,9 @@ bool ox_activation_of(struct ox_rewrite *rw, const struct ox_node *node, const c
 bool ox_cast_is_exact(enum ox_dtype from, enum ox_dtype to);
 /* A Pad of zeros before a convolution with that many spatial axes, used by it alone, becomes its attribute. */
 bool ox_take_padding(struct ox_rewrite *rw, struct ox_node *node, unsigned spatial);
+/* A Slice that alone reads a convolution's result, and cuts off no more than the pads made, becomes the convolution; NULL: there is
+ * none. */
+struct ox_node *ox_take_cut(struct ox_rewrite *rw, struct ox_node *conv);
 
 /* Of types that are tensors of known rank; -1. */
 int ox_rank_of(struct ox_rewrite *rw, const struct ox_value *value);

@@ -15,11 +15,21 @@ static bool is_narrow(const struct ox_tensor *x)
     return x->dtype == OX_UINT8 || x->dtype == OX_INT8;
 }
 
+static bool is_map(const struct ox_tensor *x)
+{
+    return x && (x->rank == 3 || x->rank == 4);
+}
+
 static enum ox_status check_maps(struct ox_run *r, const struct ox_tensor *x, struct ox_error *err)
 {
-    if (!x || x->dtype != OX_FLOAT32 || x->rank != 4)
-        return ox_run_fail(r, err, OX_INPUT, "the data is no float32 of rank 4");
+    if (!is_map(x) || x->dtype != OX_FLOAT32)
+        return ox_run_fail(r, err, OX_INPUT, "the data is no float32 of rank 3 or 4");
     return OX_OK;
+}
+
+static size_t channels_of(const struct ox_tensor *x)
+{
+    return (size_t)x->dims[x->rank - 1];
 }
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------ */
@@ -35,8 +45,10 @@ static enum ox_status run_pool(struct ox_run *r, enum ox_pool_kind kind, struct 
         OX_TRY(check_maps(r, x, err));
     OX_TRY(ox_fused_first(r, x, true, &shape, err));
     OX_TRY(ox_window_init(r, shape, NULL, ox_run_int(r, "ceil_mode", 0) != 0, w, err));
-    const int64_t dims[4] = {x->dims[0], w->out[0], w->out[1], x->dims[3]};
-    OX_TRY(ox_run_out(r, 0, x->dtype, 4, dims, &y, err));
+    int64_t dims[4] = {x->dims[0]};
+    memcpy(dims + 1, w->out, w->n * sizeof *dims);
+    dims[x->rank - 1] = x->dims[x->rank - 1];
+    OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, dims, &y, err));
     if (!y->n)
         return OX_OK;
     if (is_narrow(x)) {
@@ -45,17 +57,22 @@ static enum ox_status run_pool(struct ox_run *r, enum ox_pool_kind kind, struct 
     }
     struct ox_pooling p = {.kind = kind,
                            .batch = (size_t)x->dims[0],
-                           .channels = (size_t)x->dims[3],
-                           .in_pixel = (size_t)x->dims[3],
-                           .out_pixel = (size_t)x->dims[3]};
-    for (unsigned d = 0; d < 2; d++) {
-        p.kernel[d] = (size_t)w->kernel[d];
-        p.stride[d] = (size_t)w->stride[d];
-        p.dilation[d] = (size_t)w->dilation[d];
-        p.pad[d] = (size_t)w->before[d];
-        p.pad_end[d] = (size_t)w->after[d];
-        p.in[d] = (size_t)w->in[d];
-        p.out[d] = (size_t)w->out[d];
+                           .channels = channels_of(x),
+                           .in_pixel = channels_of(x),
+                           .out_pixel = channels_of(x),
+                           .kernel = {1, 1},
+                           .stride = {1, 1},
+                           .dilation = {1, 1},
+                           .in = {1, 1},
+                           .out = {1, 1}};
+    for (unsigned d = 0, k = 2 - w->n; d < w->n; d++, k++) { /* 1-D has height 1 */
+        p.kernel[k] = (size_t)w->kernel[d];
+        p.stride[k] = (size_t)w->stride[d];
+        p.dilation[k] = (size_t)w->dilation[d];
+        p.pad[k] = (size_t)w->before[d];
+        p.pad_end[k] = (size_t)w->after[d];
+        p.in[k] = (size_t)w->in[d];
+        p.out[k] = (size_t)w->out[d];
     }
     ox_maps_pool(ox_compute(ox_cpu()), r->env, &p, x->data, y->data);
     return ox_env_poll(r->env, err);
@@ -77,11 +94,12 @@ static enum ox_status run_global(struct ox_run *r, bool max, struct ox_error *er
     const struct ox_tensor *x = ox_run_in(r, 0);
     struct ox_tensor *y;
     OX_TRY(check_maps(r, x, err));
-    OX_TRY(
-        ox_run_out(r, 0, OX_FLOAT32, 4, (const int64_t[]){x->dims[0], 1, 1, x->dims[3]}, &y, err));
-    size_t channels = (size_t)x->dims[3], pixels = (size_t)(x->dims[1] * x->dims[2]);
+    int64_t dims[4] = {x->dims[0], 1, 1, 1};
+    dims[x->rank - 1] = x->dims[x->rank - 1];
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
     if (!y->n)
         return OX_OK;
+    const size_t channels = channels_of(x), pixels = x->n / y->n;
     if (!pixels)
         return ox_run_fail(r, err, OX_INPUT, "there are no pixels to pool");
     ox_maps_pool_global(ox_compute(ox_cpu()), r->env, max, (size_t)x->dims[0], channels, pixels,
@@ -116,6 +134,36 @@ static void copy_pixels(const struct ox_tensor *x, const size_t *row, const size
     }
 }
 
+/* Of a map of `shape` as if its channels were second: all but out_pixel. */
+static enum ox_status plan_resizing(struct ox_run *r, const struct ox_resize *z,
+                                    const struct ox_tensor *shape, bool nearest,
+                                    struct ox_resizing *how, struct ox_error *err)
+{
+    const unsigned rank = shape->rank;
+    const bool one = rank == 3; /* 1-D has one row */
+    const size_t rows = one ? 1 : (size_t)z->axes[2].out, cols = (size_t)z->axes[rank - 1].out;
+    size_t *row = ox_run_scratch(r, 2 * (rows + cols), sizeof *row, err);
+    float *weights = ox_run_scratch(r, rows + cols, sizeof *weights, err);
+    if (!row || !weights)
+        return OX_NO_MEMORY;
+    row[0] = row[1] = 0;
+    weights[0] = 1;
+    if (!one)
+        OX_TRY(ox_resize_pairs(r, z, 2, row, weights, err));
+    OX_TRY(ox_resize_pairs(r, z, rank - 1, row + 2 * rows, weights + rows, err));
+    *how = (struct ox_resizing){
+        .batch = (size_t)shape->dims[0],
+        .channels = (size_t)shape->dims[1],
+        .in = {one ? 1 : (size_t)shape->dims[2], (size_t)shape->dims[rank - 1]},
+        .out = {rows, cols},
+        .in_pixel = (size_t)shape->dims[1],
+        .row = row,
+        .col = row + 2 * rows,
+        .row_weight = nearest ? NULL : weights,
+        .col_weight = nearest ? NULL : weights + rows};
+    return OX_OK;
+}
+
 /* Of floats the output may be a slice of a larger one, as in fused_conv.c. */
 static enum ox_status run_resize(struct ox_run *r, struct ox_error *err)
 {
@@ -126,43 +174,33 @@ static enum ox_status run_resize(struct ox_run *r, struct ox_error *err)
     int64_t all, at;
     if (!x || x->rank != 4 || !is_narrow(x))
         OX_TRY(check_maps(r, x, err));
+    const unsigned rank = x->rank, last = rank - 1;
     OX_TRY(ox_fused_first(r, x, true, &shape, err));
     OX_TRY(ox_resize_plan(r, shape, &z, err));
-    OX_TRY(ox_fused_slice(r, x->dims[3], &all, &at, err));
-    const int64_t dims[4] = {x->dims[0], z.axes[2].out, z.axes[3].out, all};
-    if (z.axes[0].out != x->dims[0] || z.axes[1].out != x->dims[3] ||
+    OX_TRY(ox_fused_slice(r, x->dims[last], &all, &at, err));
+    int64_t dims[4] = {x->dims[0]};
+    for (unsigned d = 2; d < rank; d++)
+        dims[d - 1] = z.axes[d].out;
+    dims[last] = all;
+    if (z.axes[0].out != x->dims[0] || z.axes[1].out != x->dims[last] ||
         z.how.mode == OX_RESAMPLE_CUBIC || z.how.coordinates == OX_COORD_CROP || z.how.antialias)
         return ox_run_fail(r, err, OX_INTERNAL, "it resizes more than rows and columns");
     bool nearest = z.how.mode == OX_RESAMPLE_NEAREST;
     if (is_narrow(x) && !nearest)
         return ox_run_fail(r, err, OX_INTERNAL, "codes are not resized but to the nearest");
-    OX_TRY(is_narrow(x) ? ox_run_out(r, 0, x->dtype, 4, dims, &y, err)
-                        : ox_fused_whole(r, IN_JOINED, 4, dims, &y, err));
+    OX_TRY(is_narrow(x) ? ox_run_out(r, 0, x->dtype, rank, dims, &y, err)
+                        : ox_fused_whole(r, IN_JOINED, rank, dims, &y, err));
     if (!y->n)
         return OX_OK;
     if (!x->n)
         return ox_run_fail(r, err, OX_INPUT, "there are no elements to resize");
-    size_t rows = (size_t)dims[1], cols = (size_t)dims[2];
-    size_t *row = ox_run_scratch(r, 2 * (rows + cols), sizeof *row, err);
-    float *weights = ox_run_scratch(r, rows + cols, sizeof *weights, err);
-    if (!row || !weights)
-        return OX_NO_MEMORY;
-    OX_TRY(ox_resize_pairs(r, &z, 2, row, weights, err));
-    OX_TRY(ox_resize_pairs(r, &z, 3, row + 2 * rows, weights + rows, err));
+    struct ox_resizing how;
+    OX_TRY(plan_resizing(r, &z, shape, nearest, &how, err));
     if (is_narrow(x)) {
-        copy_pixels(x, row, row + 2 * rows, y);
+        copy_pixels(x, how.row, how.col, y);
         return ox_env_poll(r->env, err);
     }
-    const struct ox_resizing how = {.batch = (size_t)dims[0],
-                                    .channels = (size_t)x->dims[3],
-                                    .in = {(size_t)x->dims[1], (size_t)x->dims[2]},
-                                    .out = {rows, cols},
-                                    .in_pixel = (size_t)x->dims[3],
-                                    .out_pixel = (size_t)all,
-                                    .row = row,
-                                    .col = row + 2 * rows,
-                                    .row_weight = nearest ? NULL : weights,
-                                    .col_weight = nearest ? NULL : weights + rows};
+    how.out_pixel = (size_t)all;
     ox_maps_resize(ox_compute(ox_cpu()), r->env, &how, x->data, (float *)y->data + at);
     return ox_env_poll(r->env, err);
 }
@@ -205,10 +243,10 @@ static enum ox_status run_affine(struct ox_run *r, struct ox_error *err)
     struct ox_tensor *y;
     OX_TRY(check_maps(r, x, err));
     if (!scale || !bias || scale->dtype != OX_FLOAT32 || bias->dtype != OX_FLOAT32 ||
-        scale->n != (size_t)x->dims[3] || bias->n != scale->n)
+        scale->n != channels_of(x) || bias->n != scale->n)
         return ox_run_fail(r, err, OX_INPUT, "scale and bias are not one float32 for each channel");
     OX_TRY(ox_fused_activation(r, &end, &row, err));
-    OX_TRY(ox_run_out_reuse(r, 0, 0, OX_FLOAT32, 4, x->dims, &y, err));
+    OX_TRY(ox_run_out_reuse(r, 0, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
     if (!y->n)
         return OX_OK;
     enum { CHUNK = 8192 };
