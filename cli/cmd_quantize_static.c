@@ -180,6 +180,36 @@ static void compare_methods(struct cli *cli, const struct ox_calibration *calibr
     }
 }
 
+/* Outputs that are mostly noise are not for use: says so, and which node adds most by itself. */
+static void warn_of_noise(struct cli *cli, const struct args *args, const char *path,
+                          const struct ox_quant_report *report)
+{
+    enum { FEW_SAMPLES = 4 };
+    const double poor = 10; /* dB */
+    struct ox_quant_summary summary;
+    struct quantize_errors errors = {0};
+    struct ox_error unused;
+    const struct quantize_error *worst = NULL;
+    ox_quant_report_summary(report, &summary);
+    if (!(summary.held_out_db < poor) || cli->common.quiet)
+        return;
+    if (args->calibration.n && !args->common.dry_run && strcmp(args->common.out, "-") != 0 &&
+        quantize_errors_find(&errors, cli, args->common.out, path, &args->calibration, FEW_SAMPLES,
+                             &unused) == OX_OK)
+        worst = quantize_errors_worst(&errors);
+    if (worst)
+        cli_warn(cli,
+                 "%s: warning: outputs come to %.1f dB of signal to noise only; %s '%s' adds most "
+                 "by itself (%.1f dB): see --exclude-nodes, --max-drop",
+                 path, summary.held_out_db, worst->op_type, worst->node, worst->own_db);
+    else
+        cli_warn(cli,
+                 "%s: warning: outputs come to %.1f dB of signal to noise only: see "
+                 "--exclude-nodes, --max-drop",
+                 path, summary.held_out_db);
+    quantize_errors_release(&errors);
+}
+
 /* ---- The command -------------------------------------------------------------------------------------------------- */
 
 static enum ox_status quantize(struct cli *cli, const struct args *args, const char *path,
@@ -209,6 +239,8 @@ static enum ox_status quantize(struct cli *cli, const struct args *args, const c
             status = quantize_save(cli, &args->common, model);
         if (status == OX_OK)
             status = quantize_report(cli, &args->common, path, &args->calibration, report);
+        if (status == OX_OK)
+            warn_of_noise(cli, args, path, report);
     }
     ox_quant_report_release(report);
     ox_calibration_release(calibration);

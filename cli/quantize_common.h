@@ -58,6 +58,8 @@ enum ox_status quantize_errors_find(struct quantize_errors *errors, struct cli *
                                     const struct opt_strings *samples, uint64_t most,
                                     struct ox_error *err);
 void quantize_errors_release(struct quantize_errors *errors);
+/* The node with the largest error of its own; NULL. */
+const struct quantize_error *quantize_errors_worst(const struct quantize_errors *errors);
 /* graph: path. NULL: not measured. */
 const struct quantize_error *quantize_error_of(const struct quantize_errors *errors,
                                                const char *graph, const char *node);

@@ -117,6 +117,16 @@ enum ox_status quantize_errors_find(struct quantize_errors *errors, struct cli *
     return status == OX_OK ? collect(errors, err) : status;
 }
 
+const struct quantize_error *quantize_errors_worst(const struct quantize_errors *errors)
+{
+    const struct quantize_error *worst = NULL;
+    for (size_t i = 0; i < errors->n; i++) {
+        if (isfinite(errors->rows[i].own_db) && (!worst || errors->rows[i].own_db < worst->own_db))
+            worst = &errors->rows[i];
+    }
+    return worst;
+}
+
 const struct quantize_error *quantize_error_of(const struct quantize_errors *errors,
                                                const char *graph, const char *node)
 {

@@ -1656,6 +1656,7 @@ struct ox_quant_summary {
     size_t n_saturating;  /* weights whose products may saturate on x86 processors without VNNI */
     size_t n_widened;     /* ... and those that have larger scales so that they cannot ... */
     double most_widened;  /* ... at most by that factor; 0: there are none */
+    double held_out_db;   /* signal to noise of the outputs on samples held out; NaN: not judged */
 };
 
 struct ox_quant_report;

@@ -191,19 +191,33 @@ enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *mod
     return OX_OK;
 }
 
+/* The mean in its standard errors. */
+static double surely_over_zero(const double *values, size_t n)
+{
+    const double count = (double)n;
+    double mean = 0, spread = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += values[i] / count;
+    for (size_t i = 0; i < n; i++)
+        spread += (values[i] - mean) * (values[i] - mean);
+    if (!isfinite(mean) || !isfinite(spread) || n < 2)
+        return INFINITY;
+    return spread > 0 ? mean / sqrt(spread / (count - 1) / count) : mean > 0 ? INFINITY : 0;
+}
+
 double ox_judged_gain(const struct ox_judged *a, const struct ox_judged *b)
 {
-    const double n = (double)b->n_samples;
-    double mean = 0, spread = 0;
-    for (size_t i = 0; i < b->n_samples; i++)
-        mean += (a->noise[i] - b->noise[i]) / n;
-    for (size_t i = 0; i < b->n_samples; i++) {
-        double d = a->noise[i] - b->noise[i] - mean;
-        spread += d * d;
+    const double stricter = 1; /* ratios do not see what a few samples lose */
+    const size_t n = b->n_samples;
+    double differences[OX_KEPT_SAMPLES], ratios[OX_KEPT_SAMPLES], least = 0;
+    for (size_t i = 0; i < n; i++)
+        least += 1e-6 * (a->noise[i] + b->noise[i]) / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        differences[i] = a->noise[i] - b->noise[i];
+        ratios[i] = least > 0 ? log(fmax(a->noise[i], least)) - log(fmax(b->noise[i], least)) : 0;
     }
-    if (!isfinite(mean) || !isfinite(spread) || b->n_samples < 2)
-        return INFINITY;
-    return spread > 0 ? mean / sqrt(spread / (n - 1) / n) : mean > 0 ? INFINITY : 0;
+    double sure = surely_over_zero(differences, n);
+    return isinf(sure) ? sure : fmax(sure, surely_over_zero(ratios, n) - stricter);
 }
 
 /* ---- Means -------------------------------------------------------------------------------------------------------- */

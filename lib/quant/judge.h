@@ -24,8 +24,8 @@ struct ox_judged {
     size_t n_samples;
     double noise[OX_KEPT_SAMPLES]; /* of each sample: the sum of squared errors */
 };
-/* How sure it is that `a` is noisier than `b` on samples like these: the mean of the differences in its standard errors. Infinite
- * when either is no number. */
+/* How sure it is that `a` is noisier than `b` on samples like these, in standard errors: of the mean difference, or, less one, of the
+ * mean logarithm of the ratio, as a few samples far noisier than the others hide what all gain. Infinite when either is no number. */
 double ox_judged_gain(const struct ox_judged *a, const struct ox_judged *b);
 enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *model,
                               struct ox_judged *judged, struct ox_error *err);

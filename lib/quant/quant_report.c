@@ -13,6 +13,7 @@ struct ox_quant_report *ox_quant_report_new(struct ox_budget *budget)
     if (report) {
         ox_arena_init(&report->arena, budget);
         report->summary.integer_share = report->summary.speedup = NAN;
+        report->summary.held_out_db = NAN;
     }
     return report;
 }
@@ -362,6 +363,7 @@ static void json_summary(struct ox_json *json, const struct ox_quant_report *rep
     json_count(json, "constant_bytes_after", summary.constants_after);
     json_count(json, "model_bytes_before", summary.model_before);
     json_count(json, "model_bytes_after", summary.model_after);
+    ox_json_finite(json, "held_out_db", summary.held_out_db);
     ox_json_finite(json, "integer_share", summary.integer_share);
     ox_json_finite(json, "estimated_speedup", summary.speedup);
     json_count(json, "saturating_weights", summary.n_saturating);

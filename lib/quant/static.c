@@ -395,6 +395,8 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
     if (status == OX_OK)
         status = quantize_model(model, calibration, &s.chosen, &s.best,
                                 needs_means ? &s.means : NULL, report, err);
+    if (status == OX_OK && judged && report && !options->has_budget)
+        (*report)->summary.held_out_db = s.best_judged.sqnr_db;
     if (status == OX_OK && judged && report)
         ox_quant_report_add_note(
             *report, "on samples held out: %.1f dB%s%s%s%s%s, ranges by %s", s.best_judged.sqnr_db,

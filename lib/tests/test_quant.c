@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "quant/cancel.h"
+#include "quant/judge.h"
 #include "quant/qparams.h"
 #include "tests/run_suite.h"
 
@@ -256,6 +257,38 @@ START_TEST(weights_scales_grow_where_a_bias_would_not_fit)
 }
 END_TEST
 
+/* 16 samples: the first `heavy` with 100 times the noise of the others; b has `all` times a's, but for the first sample, which has `first`. */
+static double gain_of(size_t heavy, double all, double first)
+{
+    struct ox_judged a = {.n_samples = 16}, b = {.n_samples = 16};
+    for (size_t i = 0; i < a.n_samples; i++) {
+        a.noise[i] = (i < heavy ? 100 : 1) + 0.01 * (double)i;
+        b.noise[i] = a.noise[i] * (i == 0 ? first : all + 0.01 * (double)(i % 3));
+    }
+    return ox_judged_gain(&a, &b);
+}
+
+START_TEST(gains_of_nearly_all_samples_count_beside_a_few_that_are_far_noisier)
+{
+    ck_assert(gain_of(0, 0.8, 0.8) > 3);
+    ck_assert(gain_of(2, 0.8, 0.8) > 3);   /* 1.4 by differences */
+    ck_assert(gain_of(2, 1, 0.5) < 2);     /* one sample alone */
+    ck_assert(gain_of(0, 1.25, 1.25) < 0); /* worse */
+    ck_assert(gain_of(0, 1, 1) < 2);
+}
+END_TEST
+
+START_TEST(no_noise_at_all_is_a_gain_and_no_number_sure)
+{
+    struct ox_judged a = {.n_samples = 4, .noise = {1, 2, 1, 2}}, none = {.n_samples = 4};
+    ck_assert(ox_judged_gain(&a, &none) > 3);
+    ck_assert(ox_judged_gain(&none, &a) < 0);
+    ck_assert_double_eq(ox_judged_gain(&none, &none), 0);
+    a.noise[1] = INFINITY;
+    ck_assert(isinf(ox_judged_gain(&a, &none)));
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("quant");
@@ -270,6 +303,8 @@ int main(void)
     tcase_add_test(tests, what_is_no_number_is_refused);
     tcase_add_test(tests, a_bias_is_clipped_to_int32_and_says_so);
     tcase_add_test(tests, weights_scales_grow_where_a_bias_would_not_fit);
+    tcase_add_test(tests, gains_of_nearly_all_samples_count_beside_a_few_that_are_far_noisier);
+    tcase_add_test(tests, no_noise_at_all_is_a_gain_and_no_number_sure);
     Suite *suite = suite_create("quant");
     suite_add_tcase(suite, tests);
     return run_suite(suite);
