@@ -4,6 +4,7 @@
 #include "graph/channels.h"
 #include "graph/channels_last.h"
 #include "ops/fused.h"
+#include "ops/rules.h"
 
 struct rule {
     const char *op_type;
@@ -453,18 +454,15 @@ static bool convert_shape(struct ox_twins *l, struct ox_node *node)
     if (!ox_twins_is_last(l, node->inputs[0]) || !is_any_map(l, node->inputs[0]))
         return false;
     const unsigned rank = rank_of(l, node->inputs[0]);
-    int64_t at[2] = {ox_attr_int(node, "start", 0), ox_attr_int(node, "end", rank)};
     int64_t picked[OX_TWINS_RANK_MAX];
-    for (unsigned i = 0; i < 2; i++) {
-        at[i] += at[i] < 0 ? rank : 0;
-        at[i] = at[i] < 0 ? 0 : at[i] > rank ? rank : at[i];
-    }
-    size_t n = 0;
-    for (int64_t axis = at[0]; axis < at[1]; axis++)
-        picked[n++] = place_of(rank, axis);
+    unsigned from, to;
+    ox_rule_shape_range(ox_attr_int(node, "start", 0), ox_attr_int(node, "end", rank), rank, &from,
+                        &to);
+    for (unsigned axis = from; axis < to; axis++)
+        picked[axis - from] = ox_twins_place(rank, axis);
     struct ox_value *twin = ox_twins_last(l, node->inputs[0], node);
     struct ox_value *sizes = ox_rw_value(l->rw, node->outputs[0]->name, NULL);
-    struct ox_value *picks = ox_rw_ints(l->rw, node->outputs[0]->name, n, picked);
+    struct ox_value *picks = ox_rw_ints(l->rw, node->outputs[0]->name, to - from, picked);
     if (!twin || !sizes || !picks)
         return false;
     ox_rw_insert(l->rw, node, "Shape", "", node->name, &twin, 1, &sizes, 1);

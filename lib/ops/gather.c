@@ -290,7 +290,7 @@ static enum ox_status run_gather_nd(struct ox_run *r, struct ox_error *err)
 
 static void infer_compress(struct ox_infer *c)
 {
-    const struct ox_expr *const *in, **out, *count, *values[OX_CARRY_VALUES];
+    const struct ox_expr *const *in, *count, *values[OX_CARRY_VALUES];
     const struct ox_attr *attr = ox_infer_attr(c, "axis");
     struct ox_carry_value value;
     const int64_t *condition;
@@ -306,12 +306,7 @@ static void infer_compress(struct ox_infer *c)
     if (!attr) {
         ox_infer_set_shape(c, 0, 1, &count);
     } else if (ox_infer_shape(c, 0, &rank, &in) && ox_infer_axis(c, attr->i, rank, &axis)) {
-        out = ox_infer_dims(c, rank);
-        if (!out)
-            return;
-        memcpy(out, in, rank * sizeof(out[0]));
-        out[axis] = count;
-        ox_infer_set_shape(c, 0, rank, out);
+        ox_rule_other_axis(c, 0, rank, in, axis, count);
     }
     if (known && ox_carry_value(c, 0, &value) && (!attr || value.rank == 1) && n <= value.n) {
         kept = 0;

@@ -1,6 +1,7 @@
 #include "ops/rules.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MAP_INPUTS = 3, MAP_RANK = 8 };
 
@@ -38,6 +39,28 @@ bool ox_rule_rank_least(struct ox_infer *c, size_t i, unsigned least)
     if (!fits)
         ox_infer_conflict(c, "input %zu has rank %u, not at least %u", i, own, least);
     return fits;
+}
+
+void ox_rule_other_axis(struct ox_infer *c, size_t output, unsigned rank,
+                        const struct ox_expr *const *in, unsigned axis, const struct ox_expr *dim)
+{
+    const struct ox_expr **out = ox_infer_dims(c, rank);
+    if (!out)
+        return;
+    memcpy(out, in, rank * sizeof(out[0]));
+    out[axis] = dim;
+    ox_infer_set_shape(c, output, rank, out);
+}
+
+void ox_rule_shape_range(int64_t start, int64_t end, unsigned rank, unsigned *from, unsigned *to)
+{
+    const int64_t r = rank;
+    start = start < 0 ? start + r : start;
+    end = end < 0 ? end + r : end;
+    *from = (unsigned)(start < 0 ? 0 : start > r ? r : start);
+    *to = (unsigned)(end < 0 ? 0 : end > r ? r : end);
+    if (*to < *from)
+        *to = *from;
 }
 
 enum ox_dtype ox_rule_dtype_attr(struct ox_infer *c, const char *name)

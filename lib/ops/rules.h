@@ -20,6 +20,13 @@ bool ox_rule_rank(struct ox_infer *c, size_t i, unsigned rank);
 /* The same where it is known and less. */
 bool ox_rule_rank_least(struct ox_infer *c, size_t i, unsigned least);
 
+/* An output has the shape `in` of that rank, but for one axis, which has this dimension (NULL: not known). */
+void ox_rule_other_axis(struct ox_infer *c, size_t output, unsigned rank,
+                        const struct ox_expr *const *in, unsigned axis, const struct ox_expr *dim);
+
+/* Shape's `start` and `end`, which count from the end where they are negative, as a range of axes. */
+void ox_rule_shape_range(int64_t start, int64_t end, unsigned rank, unsigned *from, unsigned *to);
+
 /* The values of an input, also of a float constant whose elements are all integers; NULL for ratios. As ox_infer_values(). */
 bool ox_rule_values(struct ox_infer *c, size_t i, size_t *n, const struct ox_expr *const **values);
 

@@ -2,19 +2,7 @@
 #include <string.h>
 
 #include "ops/carry.h"
-
-/* Shape's `start` and `end` (opset 15) as a range of axes. */
-static void shape_range(int64_t start, int64_t end, unsigned rank, unsigned *from, unsigned *to)
-{
-    int64_t r = rank;
-
-    start = start < 0 ? start + r : start;
-    end = end < 0 ? end + r : end;
-    *from = (unsigned)(start < 0 ? 0 : start > r ? r : start);
-    *to = (unsigned)(end < 0 ? 0 : end > r ? r : end);
-    if (*to < *from)
-        *to = *from;
-}
+#include "ops/rules.h"
 
 static void infer_shape(struct ox_infer *c)
 {
@@ -30,8 +18,8 @@ static void infer_shape(struct ox_infer *c)
         ox_infer_unknown(c, 0, "the rank of the input is not known");
         return;
     }
-    shape_range(ox_infer_int_attr(c, "start", 0), ox_infer_int_attr(c, "end", rank), rank, &from,
-                &to);
+    ox_rule_shape_range(ox_infer_int_attr(c, "start", 0), ox_infer_int_attr(c, "end", rank), rank,
+                        &from, &to);
     out[0] = ox_infer_num(c, to - from);
     ox_infer_set_shape(c, 0, 1, out);
     ox_infer_set_values(c, 0, to - from, dims + from);
@@ -43,7 +31,8 @@ static enum ox_status run_shape(struct ox_run *r, struct ox_error *err)
     struct ox_tensor *out;
     unsigned from, to;
 
-    shape_range(ox_run_int(r, "start", 0), ox_run_int(r, "end", in->rank), in->rank, &from, &to);
+    ox_rule_shape_range(ox_run_int(r, "start", 0), ox_run_int(r, "end", in->rank), in->rank, &from,
+                        &to);
     int64_t n = to - from;
 
     OX_TRY(ox_run_out(r, 0, OX_INT64, 1, &n, &out, err));

@@ -4,6 +4,7 @@
 
 #include "ops/carry.h"
 #include "ops/parts.h"
+#include "ops/rules.h"
 
 /* Lengths as given: attribute (2, 11), input (13, 18), either (1); NULL: equal parts. */
 static enum ox_status split_given(struct ox_run *r, const int64_t **lengths, size_t *n,
@@ -142,7 +143,7 @@ static void check_parts(struct ox_infer *c, const struct ox_expr *axis)
 
 static void infer_split(struct ox_infer *c)
 {
-    const struct ox_expr *const *in, **out;
+    const struct ox_expr *const *in;
     size_t n_out = ox_infer_n_out(c);
     unsigned rank, axis;
 
@@ -161,14 +162,10 @@ static void infer_split(struct ox_infer *c)
     if (ox_infer_opset(c) < 13 && ox_infer_ints_attr(c, "split", &n_lengths) && n_lengths != n_out)
         ox_infer_conflict(c, "split has %zu lengths, the node %zu outputs", n_lengths, n_out);
     for (size_t i = 0; i < n_out; i++) {
-        out = ox_infer_dims(c, rank);
-        if (!out)
-            return;
-        memcpy(out, in, rank * sizeof(out[0]));
-        out[axis] = infer_split_length(c, in[axis], i);
-        if (!out[axis])
+        const struct ox_expr *length = infer_split_length(c, in[axis], i);
+        if (!length)
             ox_infer_unknown(c, i, "the lengths of the parts are not known");
-        ox_infer_set_shape(c, i, rank, out);
+        ox_rule_other_axis(c, i, rank, in, axis, length);
     }
     infer_split_values(c);
 }

@@ -3,6 +3,7 @@
 
 #include "ops/carry.h"
 #include "ops/kernel_tables.h"
+#include "ops/rules.h"
 
 #define STAMP "ops/unique_tmpl.h"
 #include "common/stamp_floats.h"
@@ -126,7 +127,7 @@ static enum ox_status find_groups(struct ox_run *r, const struct items *items, b
 
 static void infer_unique(struct ox_infer *c)
 {
-    const struct ox_expr *const *in, **out, *count, *inverse = NULL;
+    const struct ox_expr *const *in, *count, *inverse = NULL;
     const struct ox_attr *attr = ox_infer_attr(c, "axis");
     const int64_t *numbers;
     unsigned rank, axis = 0;
@@ -157,12 +158,7 @@ static void infer_unique(struct ox_infer *c)
     if (!attr) {
         ox_infer_set_shape(c, 0, 1, &count);
     } else if (whole) {
-        out = ox_infer_dims(c, rank);
-        if (!out)
-            return;
-        memcpy(out, in, rank * sizeof(out[0]));
-        out[axis] = count;
-        ox_infer_set_shape(c, 0, rank, out);
+        ox_rule_other_axis(c, 0, rank, in, axis, count);
     }
     for (size_t i = 1; i < n_out; i++)
         ox_infer_set_shape(c, i, 1, i == 2 ? &inverse : &count);
