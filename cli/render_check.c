@@ -37,13 +37,6 @@ static void counted(struct ox_strbuf *out, size_t n, const char *what, const cha
     ox_strbuf_printf(out, "%s%zu %s%s", separator, n, what, n == 1 ? "" : "s");
 }
 
-bool check_fails(const struct check_report *report, const struct ox_finding *finding)
-{
-    /* Invalid without an error is what --werror makes of warnings. */
-    return finding->severity == OX_ERROR ||
-           (finding->severity == OX_WARNING && !report->valid && !report->n_errors);
-}
-
 static void text(struct cli *cli, const struct check_report *report)
 {
     struct ox_strbuf *out = &cli->out;

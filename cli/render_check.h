@@ -26,7 +26,12 @@ void render_check_begin(struct cli *cli, enum check_format format);
 void render_check_end(struct cli *cli, enum check_format format);
 
 /* Whether the finding is of those that make the model invalid. */
-bool check_fails(const struct check_report *report, const struct ox_finding *finding);
+static inline bool check_fails(const struct check_report *report, const struct ox_finding *finding)
+{
+    /* Invalid without an error is what --werror makes of warnings. */
+    return finding->severity == OX_ERROR ||
+           (finding->severity == OX_WARNING && !report->valid && !report->n_errors);
+}
 
 /* ---- render_check_ci.c ---- */
 void render_check_sarif(struct cli *cli, const struct check_report *report);

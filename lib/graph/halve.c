@@ -11,11 +11,6 @@ enum {
     CAST_TAKES_NUMBER = 6   /* before, `to` is a name */
 };
 
-enum ox_status ox_halver_no_room(const struct ox_halver *h)
-{
-    return ox_fail(h->err, OX_NO_MEMORY, "%s: out of memory", h->model->path);
-}
-
 /* ---- Casts and weights -------------------------------------------------------------------------------------------- */
 
 static struct ox_value *new_half(struct ox_halver *h, const struct ox_value *value)

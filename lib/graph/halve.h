@@ -27,7 +27,10 @@ enum ox_status ox_halver_choose(struct ox_halver *h);
 bool ox_halver_is_float(const struct ox_halver *h, const struct ox_value *value);
 /* Whether a parameter takes the 16-bit type. */
 bool ox_halver_takes(const struct ox_halver *h, const struct ox_schema_param *param);
-/* OX_NO_MEMORY. */
-enum ox_status ox_halver_no_room(const struct ox_halver *h);
+
+static inline enum ox_status ox_halver_no_room(const struct ox_halver *h)
+{
+    return ox_fail(h->err, OX_NO_MEMORY, "%s: out of memory", h->model->path);
+}
 
 #endif

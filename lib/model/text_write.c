@@ -13,49 +13,12 @@ static void indent(struct ox_model_writer *w)
     ox_strbuf_printf(w->out, "%*s", (int)(INDENT * (w->depth + 1)), "");
 }
 
-void ox_text_write_quoted(struct ox_model_writer *w, const void *text, size_t n)
-{
-    ox_strbuf_putc(w->out, '"');
-    for (const char *p = text, *end = p + n; p < end; p++) {
-        if (*p == '\\' || *p == '"')
-            ox_strbuf_putc(w->out, '\\');
-        ox_strbuf_add(w->out, p, 1);
-    }
-    ox_strbuf_putc(w->out, '"');
-}
-
-static void quoted(struct ox_model_writer *w, const char *text)
-{
-    ox_text_write_quoted(w, text ? text : "", text ? strlen(text) : 0);
-}
-
-void ox_text_write_name(struct ox_model_writer *w, const char *name)
-{
-    if (name && ox_text_is_identifier(name))
-        ox_strbuf_puts(w->out, name);
-    else
-        quoted(w, name);
-}
-
 static void names(struct ox_model_writer *w, char *const *list, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         ox_strbuf_puts(w->out, i ? ", " : "");
         ox_text_write_name(w, list[i]);
     }
-}
-
-void ox_text_write_pairs(struct ox_model_writer *w, Onnx__StringStringEntryProto *const *list,
-                         size_t n)
-{
-    ox_strbuf_putc(w->out, '[');
-    for (size_t i = 0; i < n; i++) {
-        ox_strbuf_puts(w->out, i ? ", " : "");
-        quoted(w, list[i]->key);
-        ox_strbuf_puts(w->out, ": ");
-        quoted(w, list[i]->value);
-    }
-    ox_strbuf_putc(w->out, ']');
 }
 
 /* A float that reads back as one: "1" alone would be an integer. */
@@ -298,7 +261,7 @@ static void imports(struct ox_model_writer *w, Onnx__OperatorSetIdProto *const *
     ox_strbuf_putc(w->out, '[');
     for (size_t i = 0; i < n; i++) {
         ox_strbuf_puts(w->out, i ? ", " : "");
-        quoted(w, list[i]->domain);
+        ox_text_write_string(w, list[i]->domain);
         ox_strbuf_printf(w->out, " : %lld", (long long)list[i]->version);
     }
     ox_strbuf_putc(w->out, ']');
@@ -309,7 +272,7 @@ static void text_field(struct ox_model_writer *w, const char *key, const char *t
     if (!text)
         return;
     ox_strbuf_printf(w->out, ",\n   %s: ", key);
-    quoted(w, text);
+    ox_text_write_string(w, text);
 }
 
 static void function_attributes(struct ox_model_writer *w, const Onnx__FunctionProto *function)
@@ -328,7 +291,7 @@ static void function_attributes(struct ox_model_writer *w, const Onnx__FunctionP
 static void function(struct ox_model_writer *w, const Onnx__FunctionProto *f)
 {
     ox_strbuf_puts(w->out, "\n<\n   domain: ");
-    quoted(w, f->domain);
+    ox_text_write_string(w, f->domain);
     if (f->overload && *f->overload)
         text_field(w, "overload", f->overload);
     ox_strbuf_puts(w->out, ",\n   opset_import: ");

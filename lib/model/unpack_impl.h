@@ -52,6 +52,8 @@ struct ox_unpacker {
     struct ox_error *err;
 };
 
+/* ---- unpack_errors.c -------------------------------------------------------------------------------------------- */
+
 /* Errors, all with the file's name: a failed allocation of so many bytes; OX_INPUT at a byte of a field (NULL: of the message itself); a file
  * that is not what it was on the first walk. */
 enum ox_status ox_unpack_no_room(const struct ox_unpacker *u, size_t bytes);

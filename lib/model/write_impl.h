@@ -31,6 +31,7 @@ void ox_text_write_name(struct ox_model_writer *w, const char *name);
 void ox_text_write_pairs(struct ox_model_writer *w, Onnx__StringStringEntryProto *const *list,
                          size_t n);
 void ox_text_write_quoted(struct ox_model_writer *w, const void *text, size_t n);
+void ox_text_write_string(struct ox_model_writer *w, const char *text); /* NULL: "" */
 void ox_text_write_elem(struct ox_model_writer *w, int32_t data_type);
 void ox_text_write_type(struct ox_model_writer *w, const Onnx__TypeProto *type);
 void ox_json_write_message(struct ox_model_writer *w, struct ox_json *json,

@@ -50,6 +50,9 @@ struct ox_verdict {
     bool changed; /* outputs are other than the model's own */
 };
 
+/* A session of that model, on the engine as the options say. */
+enum ox_status ox_expecting_open(const struct ox_expecting *e, struct ox_model *model,
+                                 struct ox_session **session, struct ox_error *err);
 /* Whether as many were run as may be. */
 bool ox_expecting_is_full(const struct ox_expecting *e);
 /* Runs the model on other inputs, or another model on the same, and keeps what came nearer. A run that fails is none, unless

@@ -76,7 +76,7 @@ enum ox_status ox_liveness_find(struct ox_liveness *l, struct ox_session *sessio
                                   ox_arena_array(arena, graph->n_values + 1, sizeof *l->captured),
                               .live = ox_arena_array(arena, graph->n_nodes + 1, sizeof *l->live)};
     if (!l->last || !l->first || !l->captured || !l->live)
-        return ox_plan_no_memory(err);
+        return ox_no_memory(err);
     memset(l->last, 0xFF, graph->n_values * sizeof *l->last);
     memset(l->first, 0xFF, graph->n_values * sizeof *l->first);
     memset(l->captured, 0xFF, graph->n_values * sizeof *l->captured);

@@ -4,12 +4,6 @@
 #include "runtime/liveness.h"
 #include "runtime/servers.h"
 
-enum ox_status ox_plan_no_memory(struct ox_error *err)
-{
-    ox_fail(err, OX_NO_MEMORY, "out of memory while planning");
-    return OX_NO_MEMORY;
-}
-
 struct ox_plan *ox_plan_find(const struct ox_session *session, const struct ox_graph *graph)
 {
     uint32_t index = ox_strmap_find(&session->plan_of, (const char *)&graph, sizeof(void *));
@@ -78,9 +72,9 @@ static enum ox_status plan_node(struct ox_servers *servers, struct ox_plan *plan
     step->keep = step->op && ox_node_is_constant(node);
     step->checked = ox_arena_array(&session->arena, node->n_inputs + 1, sizeof *step->checked);
     if (!step->checked)
-        return ox_plan_no_memory(err);
+        return ox_no_memory(err);
     if (session->options.profile && !(step->label = ox_session_label(session, node)))
-        return ox_plan_no_memory(err);
+        return ox_no_memory(err);
     plan->expanded++;
     if (step->schema && !server->missing)
         OX_TRY(ox_node_check(session, node, step->schema, step->opset, err));
@@ -120,12 +114,12 @@ static enum ox_status plan_steps(struct ox_servers *servers, struct ox_plan *pla
     uint32_t *order = ox_arena_array(&session->scratch, graph->n_nodes + 1, sizeof *order);
     plan->steps = ox_arena_array(&session->arena, l.n_live + 1, sizeof *plan->steps);
     if (!order || !plan->steps || !ox_liveness_order(session, &l, order))
-        return ox_plan_no_memory(err);
+        return ox_no_memory(err);
     for (size_t i = 0; i < l.n_live; i++) {
         OX_TRY(ox_env_poll(session->env, err));
         OX_TRY(plan_node(servers, plan, graph->nodes[order[i]], depth, err));
     }
-    return ox_liveness_releases(session, plan, &l) ? OX_OK : ox_plan_no_memory(err);
+    return ox_liveness_releases(session, plan, &l) ? OX_OK : ox_no_memory(err);
 }
 
 static enum ox_status plan_graph(struct ox_servers *servers, const struct ox_graph *graph,
@@ -150,12 +144,12 @@ static enum ox_status plan_graph(struct ox_servers *servers, const struct ox_gra
     }
     plan = add_plan(session, graph);
     if (!plan)
-        return ox_plan_no_memory(err);
+        return ox_no_memory(err);
     plan->open = true;
     plan->depth = 1;
     bool named = session->options.profile || session->options.on_body_value;
     if (named && !(plan->path = ox_session_path(session, graph)))
-        return ox_plan_no_memory(err);
+        return ox_no_memory(err);
     bool is_main = graph == session->planned->graph;
     struct ox_arena_mark mark = ox_arena_mark(&session->scratch);
     enum ox_status status = plan_steps(servers, plan, is_main ? session->made : graph->outputs,

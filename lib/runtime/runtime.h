@@ -116,8 +116,6 @@ enum ox_status ox_ports_check(const struct ox_session *session, struct ox_datum 
 enum ox_status ox_plan_make(struct ox_session *session, struct ox_error *err);
 struct ox_plan *ox_plan_find(const struct ox_session *session,
                              const struct ox_graph *graph); /* NULL: none */
-/* OX_NO_MEMORY, with its message. */
-enum ox_status ox_plan_no_memory(struct ox_error *err);
 /* Drops constants and parsed bodies. */
 void ox_plan_release(struct ox_session *session);
 

@@ -41,7 +41,7 @@ static enum ox_status resolve_new(struct ox_servers *servers, const struct ox_no
     if (newest && opset > newest) {
         to->missing = ox_arena_printf(arena, "opset %lld is newer than %d, the newest known",
                                       (long long)opset, newest);
-        return to->missing ? OX_OK : ox_plan_no_memory(err);
+        return to->missing ? OX_OK : ox_no_memory(err);
     }
     to->schema = ox_schema_lookup_any(servers->session->env, node->domain, node->op_type, opset);
     to->op = ox_op_lookup(servers->session->env, node->domain, node->op_type, opset);
@@ -49,7 +49,7 @@ static enum ox_status resolve_new(struct ox_servers *servers, const struct ox_no
     if (to->schema && to->schema->deprecated && !(to->op && to->op->since == to->schema->since)) {
         to->op = NULL;
         to->missing = ox_arena_printf(arena, "deprecated since opset %d", to->schema->since);
-        return to->missing ? OX_OK : ox_plan_no_memory(err);
+        return to->missing ? OX_OK : ox_no_memory(err);
     }
     if (to->op && to->op->run)
         return OX_OK;
@@ -74,7 +74,7 @@ enum ox_status ox_servers_find(struct ox_servers *servers, const struct ox_node 
                      node->graph->model == servers->session->planned ? "" : "s");
     enum ox_status status = OX_OK;
     if (key.failed) {
-        status = ox_plan_no_memory(err);
+        status = ox_no_memory(err);
         goto cleanup;
     }
     uint32_t index = ox_strmap_find(&servers->of, key.data, key.len);
@@ -86,7 +86,7 @@ enum ox_status ox_servers_find(struct ox_servers *servers, const struct ox_node 
         size_t cap = servers->cap ? servers->cap * 2 : 64;
         struct ox_server **more = realloc(servers->list, cap * sizeof(void *));
         if (!more) {
-            status = ox_plan_no_memory(err);
+            status = ox_no_memory(err);
             goto cleanup;
         }
         servers->list = more;
@@ -96,7 +96,7 @@ enum ox_status ox_servers_find(struct ox_servers *servers, const struct ox_node 
     const char *kept = ox_arena_copy(&servers->session->arena, key.data, key.len);
     index = (uint32_t)servers->n;
     if (!made || !kept || !ox_strmap_add(&servers->of, kept, key.len, &index, NULL)) {
-        status = ox_plan_no_memory(err);
+        status = ox_no_memory(err);
         goto cleanup;
     }
     servers->list[servers->n++] = made;
@@ -121,7 +121,7 @@ enum ox_status ox_servers_miss(struct ox_servers *servers, const struct ox_node 
                                      .n_nodes = 1};
     report->graph = ox_session_path(servers->session, node->graph);
     report->node = ox_session_label(servers->session, node);
-    return report->graph && report->node ? OX_OK : ox_plan_no_memory(err);
+    return report->graph && report->node ? OX_OK : ox_no_memory(err);
 }
 
 /* One line that names all of them, as far as an error holds it. */

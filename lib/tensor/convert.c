@@ -380,6 +380,11 @@ double ox_tensor_get_double(const struct ox_tensor *tensor, size_t i)
     return value;
 }
 
+double ox_tensor_element(const struct ox_tensor *tensor, size_t i)
+{
+    return ox_tensor_get_double(tensor, i);
+}
+
 int64_t ox_tensor_get_int(const struct ox_tensor *tensor, size_t i)
 {
     if (tensor->dtype == OX_INT64)

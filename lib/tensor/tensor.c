@@ -271,11 +271,6 @@ const int64_t *ox_tensor_dims(const struct ox_tensor *tensor)
     return tensor->dims;
 }
 
-double ox_tensor_element(const struct ox_tensor *tensor, size_t i)
-{
-    return ox_tensor_get_double(tensor, i);
-}
-
 size_t ox_tensor_count(const struct ox_tensor *tensor)
 {
     return tensor->n;
