@@ -80,6 +80,15 @@ void ox_post_transform_pair(enum ox_post_transform transform, double first, doub
 
 /* ---- Rows and labels ---------------------------------------------------------------------------------------------- */
 
+enum ox_status ox_ml_columns(struct ox_run *r, const struct ox_tensor *x, size_t *cols,
+                             struct ox_error *err)
+{
+    if (x->rank == 0)
+        return ox_run_fail(r, err, OX_INPUT, "X is a scalar");
+    *cols = (size_t)x->dims[x->rank == 1 ? 0 : 1];
+    return OX_OK;
+}
+
 enum ox_status ox_ml_rows(struct ox_run *r, struct ox_ml_rows *rows, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0);

@@ -35,6 +35,9 @@ struct ox_ml_rows {
     size_t rows, cols;
 };
 enum ox_status ox_ml_rows(struct ox_run *r, struct ox_ml_rows *rows, struct ox_error *err);
+/* Features of a row: the second axis, the only one of a list. OX_INPUT for scalars. */
+enum ox_status ox_ml_columns(struct ox_run *r, const struct ox_tensor *x, size_t *cols,
+                             struct ox_error *err);
 
 /* Class labels: of one of two attributes. */
 struct ox_ml_labels {
