@@ -70,12 +70,15 @@ static const struct kind {
              {"ConvInteger", KIND_CONV, 1},
              {"ConvTranspose", KIND_TRANSPOSED, 1},
              {"FusedConv", KIND_CONV, 1},
+             {"FusedGemm", KIND_PRODUCT, 0},
              {"FusedMatMul", KIND_PRODUCT, 0},
+             {"FusedMatMulActivation", KIND_PRODUCT, 0},
              {"Gemm", KIND_PRODUCT, 0},
              {"MatMul", KIND_PRODUCT, 0},
              {"MatMulInteger", KIND_PRODUCT, 0},
              {"QLinearConv", KIND_CONV, 3},
-             {"QLinearMatMul", KIND_PRODUCT, 0}};
+             {"QLinearMatMul", KIND_PRODUCT, 0},
+             {"TransposeMatMul", KIND_PRODUCT, 0}};
 
 static uint64_t macs_of(const struct ox_run *run)
 {

@@ -1,0 +1,235 @@
+/* What onnxruntime has merged in a model that it saved, taken apart into operators of the standard: the passes behind this one then
+ * merge them as they do in other models, which goes further. Operators of com.microsoft, as its documentation of contrib operators has
+ * them (ContribOperators.md, 1.31). */
+#include "graph/part_merged.h"
+
+#include <string.h>
+
+#include "ops/fused.h"
+
+enum { OPSET = 11 /* of ai.onnx: what the parts are means the same from there on */ };
+
+struct ox_node *ox_part(const struct ox_parts *p, const char *op_type, const char *domain,
+                        struct ox_value *const *in, size_t n_in, const struct ox_type *type)
+{
+    struct ox_value *out = ox_rw_value(p->rw, p->node->outputs[0]->name, type);
+    return out ? ox_rw_insert(p->rw, p->node, op_type, domain, p->node->name, in, n_in, &out, 1)
+               : NULL;
+}
+
+struct ox_value *ox_part_value(const struct ox_parts *p, const char *op_type,
+                               struct ox_value *const *in, size_t n_in, const struct ox_type *type)
+{
+    const struct ox_node *node = ox_part(p, op_type, "", in, n_in, type);
+    return node ? node->outputs[0] : NULL;
+}
+
+struct ox_value *ox_part_pair(const struct ox_parts *p, const char *op_type, struct ox_value *a,
+                              struct ox_value *b)
+{
+    struct ox_value *in[] = {a, b};
+    return a && b ? ox_part_value(p, op_type, in, 2, p->type) : NULL;
+}
+
+void ox_part_end(const struct ox_parts *p, struct ox_value *made)
+{
+    if (!made)
+        return;
+    struct ox_node *last = made->producer;
+    ox_rw_remove(p->rw, p->node);
+    ox_rw_set_output(p->rw, last, 0, p->node->outputs[0]);
+}
+
+bool ox_part_is_row(struct ox_rewrite *rw, const struct ox_value *row, const struct ox_value *x)
+{
+    const struct ox_expr *dim = ox_dim_expr(rw, x, -1);
+    return dim && ox_rank_of(rw, row) == 1 && ox_dim_expr(rw, row, 0) == dim;
+}
+
+/* ---- Activations --------------------------------------------------------------------------------------------------- */
+
+struct activation {
+    const char *name; /* as ops/fused.h has it; "": none */
+    float a, b;
+};
+
+static struct ox_value *activated(const struct ox_parts *p, const struct activation *act,
+                                  struct ox_value *x)
+{
+    if (!x || !*act->name)
+        return x;
+    struct ox_node *node = ox_part(p, "Activation", OX_OWN_DOMAIN, &x, 1, p->type);
+    if (!node)
+        return NULL;
+    p->rw->failed |= !ox_node_set_string(node, "activation", act->name) ||
+                     !ox_node_set_float(node, "alpha", act->a) ||
+                     !ox_node_set_float(node, "beta", act->b);
+    return node->outputs[0];
+}
+
+static void on_activation(const struct ox_parts *p, const char *name, float alpha)
+{
+    struct ox_value *x = p->node->inputs[0], *bias = ox_input(p->node, 1);
+    const struct activation act = {.name = name, .a = alpha};
+    if (!bias || ox_part_is_row(p->rw, bias, x))
+        ox_part_end(p, activated(p, &act, bias ? ox_part_pair(p, "Add", x, bias) : x));
+}
+
+static void on_gelu(const struct ox_parts *p)
+{
+    on_activation(p, "Gelu", 0);
+}
+
+static void on_fast_gelu(const struct ox_parts *p)
+{
+    on_activation(p, "GeluTanh", 0);
+}
+
+static void on_quick_gelu(const struct ox_parts *p)
+{
+    on_activation(p, "Swish", ox_attr_float(p->node, "alpha", 1.702f));
+}
+
+/* By activation_alpha and activation_beta, with the defaults that onnxruntime has for each. false: it is none that is known here. */
+static bool named_activation(const struct ox_node *node, struct activation *act)
+{
+    act->name = ox_attr_string(node, "activation", "");
+    const bool leaky = strcmp(act->name, "LeakyRelu") == 0,
+               hard = strcmp(act->name, "HardSigmoid") == 0;
+    act->a = ox_attr_float(node, "activation_alpha", leaky ? 0.01f : hard ? 0.2f : 0);
+    act->b = ox_attr_float(node, "activation_beta", hard ? 0.5f : 0);
+    return !*act->name || ox_fused_has(act->name);
+}
+
+/* By activation_params. */
+static bool listed_activation(const struct ox_node *node, struct activation *act)
+{
+    const struct ox_attr *list = ox_node_attr(node, "activation_params");
+    const size_t n = list && list->type == OX_ATTR_FLOATS ? list->n : 0;
+    act->name = ox_attr_string(node, "activation", "");
+    act->a = n > 0 ? list->floats[0] : 0;
+    act->b = n > 1 ? list->floats[1] : 0;
+    const bool two = strcmp(act->name, "Clip") == 0 || strcmp(act->name, "HardSigmoid") == 0;
+    const size_t needs = two ? 2 : strcmp(act->name, "LeakyRelu") == 0;
+    return !*act->name || (ox_fused_has(act->name) && n >= needs);
+}
+
+/* ---- Products and convolutions ------------------------------------------------------------------------------------- */
+
+/* An operator that has the node's attributes but for the activation's. */
+static struct ox_value *with_attributes(const struct ox_parts *p, const char *op_type,
+                                        struct ox_value *const *in, size_t n_in)
+{
+    static const char *const others[] = {"activation", "activation_params", "activation_alpha",
+                                         "activation_beta", "activation_gamma"};
+    struct ox_node *node = ox_part(p, op_type, "", in, n_in, p->type);
+    if (!node)
+        return NULL;
+    node->attrs = p->node->attrs;
+    node->n_attrs = p->node->n_attrs;
+    for (size_t i = 0; i < OX_COUNT(others); i++)
+        ox_node_drop_attr(node, others[i]);
+    return node->outputs[0];
+}
+
+static void on_conv(const struct ox_parts *p)
+{
+    const struct ox_node *node = p->node;
+    struct ox_value *in[] = {node->inputs[0], ox_input(node, 1), ox_input(node, 2)},
+                    *z = ox_input(node, 3);
+    struct activation act;
+    if (!listed_activation(node, &act) || (z && !ox_same_shape(p->rw, z, node->outputs[0])))
+        return;
+    struct ox_value *y = with_attributes(p, "Conv", in, in[2] ? 3 : 2);
+    ox_part_end(p, activated(p, &act, z ? ox_part_pair(p, "Add", y, z) : y));
+}
+
+static void on_gemm(const struct ox_parts *p)
+{
+    struct ox_value *in[] = {p->node->inputs[0], ox_input(p->node, 1), ox_input(p->node, 2)};
+    struct activation act;
+    if (named_activation(p->node, &act))
+        ox_part_end(p, activated(p, &act, with_attributes(p, "Gemm", in, in[2] ? 3 : 2)));
+}
+
+/* The value with its last two axes exchanged. */
+static struct ox_value *turned(const struct ox_parts *p, struct ox_value *x, unsigned rank)
+{
+    int64_t *perm = ox_rw_scratch(p->rw, rank, sizeof *perm);
+    const struct ox_expr **dims = ox_rw_scratch(p->rw, rank, sizeof *dims);
+    if (!perm || !dims)
+        return NULL;
+    for (unsigned i = 0; i < rank; i++) {
+        perm[i] = i + 2 < rank ? i : 2 * rank - 3 - i;
+        dims[i] = ox_dim_expr(p->rw, x, (int)perm[i]);
+    }
+    struct ox_node *turn =
+        ox_part(p, "Transpose", "", &x, 1, ox_rw_tensor_type(p->rw, OX_FLOAT32, rank, dims));
+    if (!turn)
+        return NULL;
+    p->rw->failed |= !ox_node_set_ints(turn, "perm", perm, rank);
+    return turn->outputs[0];
+}
+
+static void on_matmul(const struct ox_parts *p)
+{
+    static const char *const trans[] = {"transA", "transB"};
+    struct ox_rewrite *rw = p->rw;
+    const struct ox_node *node = p->node;
+    struct ox_value *in[] = {node->inputs[0], ox_input(node, 1)};
+    const int ranks[] = {ox_rank_of(rw, in[0]), in[1] ? ox_rank_of(rw, in[1]) : -1};
+    const float alpha = ox_attr_float(node, "alpha", 1);
+    struct activation act;
+    if (ox_attr_int(node, "transBatchA", 0) || ox_attr_int(node, "transBatchB", 0) ||
+        !named_activation(node, &act) || ranks[0] < 1 || ranks[1] < 1)
+        return;
+    for (size_t i = 0; i < 2; i++)
+        if (ox_attr_int(node, trans[i], 0) && ranks[i] > 1)
+            in[i] = turned(p, in[i], (unsigned)ranks[i]);
+    struct ox_value *y = ox_part_pair(p, "MatMul", in[0], in[1]);
+    if (alpha != 1)
+        y = ox_part_pair(p, "Mul", y, ox_rw_floats(rw, "alpha", 0, NULL, &alpha));
+    ox_part_end(p, activated(p, &act, y));
+}
+
+/* ---- The pass ------------------------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *op_type;
+    void (*apart)(const struct ox_parts *p);
+} rules[] = {
+    {"BiasGelu", on_gelu},
+    {"DynamicQuantizeMatMul", ox_part_dynamic_product},
+    {"EmbedLayerNormalization", ox_part_embedding},
+    {"FastGelu", on_fast_gelu},
+    {"FusedConv", on_conv},
+    {"FusedGemm", on_gemm},
+    {"FusedMatMul", on_matmul},
+    {"FusedMatMulActivation", on_matmul},
+    {"Gelu", on_gelu},
+    {"MatMulIntegerToFloat", ox_part_integer_product},
+    {"QAttention", ox_part_integer_attention},
+    {"QuickGelu", on_quick_gelu},
+    {"SkipLayerNormalization", ox_part_skip_norm},
+    {"SkipSimplifiedLayerNormalization", ox_part_skip_rms},
+    {"TransposeMatMul", on_matmul},
+};
+
+static void look_at(struct ox_rewrite *rw, struct ox_node *node)
+{
+    if (strcmp(node->domain, "com.microsoft") != 0 || !ox_input(node, 0) || !node->outputs[0] ||
+        ox_dtype_of_value(rw, node->outputs[0]) != OX_FLOAT32)
+        return;
+    const struct ox_parts parts = {rw, node, ox_rw_type(rw, node->outputs[0])};
+    for (size_t i = 0; i < OX_COUNT(rules); i++)
+        if (strcmp(rules[i].op_type, node->op_type) == 0) {
+            rules[i].apart(&parts);
+            return;
+        }
+}
+
+enum ox_status ox_pass_part_merged(struct ox_rewrite *rw, struct ox_graph *graph,
+                                   struct ox_error *err)
+{
+    return ox_graph_opset(graph, "") < OPSET ? OX_OK : ox_rw_each(rw, graph, NULL, look_at, err);
+}

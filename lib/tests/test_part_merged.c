@@ -1,0 +1,167 @@
+/* Models that onnxruntime has optimized and saved: what it merged gives the same once it is taken apart and merged anew. */
+#include "tests/check_fused.h"
+#include "tests/run_suite.h"
+
+#define MS "com.microsoft."
+
+START_TEST(convolutions_with_what_follows)
+{
+    check_same("g (float[2,4,7,6] x) => (float[A,B,C,D] y) { "
+               "a = " MS "FusedConv <pads = [1,1,1,1], activation = \"Relu\"> (x, w0, w1) "
+               "b = " MS "FusedConv <activation = \"LeakyRelu\", activation_params = [0.3]> "
+               "(a, w2, , a) "
+               "c = " MS "FusedConv <activation = \"Clip\", activation_params = [-0.1, 0.4]> "
+               "(b, w2, w1) "
+               "d = " MS "FusedConv <activation = \"HardSigmoid\", activation_params = [0.3, 0.4]> "
+               "(c, w2) "
+               "e = " MS "FusedConv <activation = \"Tanh\", group = 8, dilations = [2,2]> (d, w3) "
+               "y = " MS "FusedConv (e, w2, w1, e) }",
+               LIST("8,4,3,3", "8", "8,8,1,1", "8,1,2,2"), DIMS(2, 4, 7, 6),
+               WANT({"Activation", 0}, {"Transpose", 1}));
+}
+END_TEST
+
+/* What is no activation, and what is added in another shape, are left to the kernel, which says so. */
+START_TEST(convolutions_that_are_not_understood_stay)
+{
+    struct text_run f;
+    text_open(&f, HEAD "g (float[1,1,2,2] x) => (float[A,B,C,D] y) "
+                       "<float[1,1,1,1] w = {2}, float[1] z = {1}> { a = Neg(x) "
+                       "b = com.microsoft.FusedConv <activation = \"Relu\"> (a, w, , z) "
+                       "y = com.microsoft.FusedConv <activation = \"Rely\"> (b, w) }");
+    const struct ox_rewrite_plan plan = {.level = 2, .to_run = true};
+    ck_assert_int_eq(ox_rewrite_model(f.model, &plan, NULL, &f.err), OX_OK);
+    ck_assert_uint_eq(count_own(f.model, "FusedConv"), 2);
+    ck_assert_uint_eq(count_own(f.model, "Activation"), 0);
+    text_close(&f);
+}
+END_TEST
+
+START_TEST(products_with_what_follows)
+{
+    check_same("g (float[2,5,6] x) => (float[A,B,C] y) { "
+               "a = " MS "FusedMatMul <alpha = 0.5, transB = 1> (x, w0) "
+               "b = " MS "FusedMatMul <transA = 1> (x, a) "
+               "c = " MS "FusedMatMulActivation <activation = \"LeakyRelu\", alpha = 2.0> (b, w1) "
+               "d = " MS "TransposeMatMul <transA = 1, transB = 1> (c, w2) "
+               "y = " MS "FusedMatMul (d, w3) }",
+               LIST("7,6", "7,4", "3,6", "3,2"), DIMS(2, 5, 6),
+               WANT({"TransposeMatMul", 0}, {"FusedMatMulActivation", 0}, {"Mul", 0}));
+    check_same("g (float[5,6] x) => (float[A,B] y) { "
+               "a = " MS "FusedGemm <transB = 1, activation = \"Relu\", beta = 0.5> (x, w0, w1) "
+               "y = " MS "FusedGemm <activation = \"LeakyRelu\"> (a, w2) }",
+               LIST("7,6", "7", "7,4"), DIMS(5, 6), WANT({"FusedGemm", 0}, {"LeakyRelu", 0}));
+    /* What takes the batch for rows is the kernel's. */
+    check_same("g (float[2,5,6] x) => (float[A,B,C] y) { "
+               "y = " MS "FusedMatMul <transBatchA = 1, transA = 0> (x, w0) }",
+               LIST("5,6,3"), DIMS(2, 5, 6), WANT({"FusedMatMul", 1}));
+}
+END_TEST
+
+START_TEST(activations_with_a_bias)
+{
+    check_same("g (float[2,5,6] x) => (float[A,B,C] y) { "
+               "a = MatMul(x, w0) b = " MS "BiasGelu(a, w1) c = MatMul(b, w2) "
+               "d = " MS "FastGelu(c, w3) e = " MS "FastGelu(d) f = MatMul(e, w0) "
+               "h = " MS "QuickGelu <alpha = 1.5> (f) i = MatMul(h, w2) y = " MS "Gelu(i) }",
+               LIST("6,8", "8", "8,6", "6"), DIMS(2, 5, 6),
+               WANT({"BiasGelu", 0}, {"FastGelu", 0}, {"QuickGelu", 0}, {"Add", 0}));
+}
+END_TEST
+
+START_TEST(sums_that_are_normalized)
+{
+    check_same(
+        "g (float[2,5,6] x) => (float[A,B,C] y) { "
+        "a = MatMul(x, w0) "
+        "b, m, i, s = " MS "SkipLayerNormalization <epsilon = 0.01> (a, x, w1, w2, w3) "
+        "c = MatMul(b, w0) "
+        "d, n, j, t = " MS "SkipSimplifiedLayerNormalization <epsilon = 0.02> "
+        "(c, s, w1, w2) "
+        "e = " MS "SkipLayerNormalization(d, t, w1) y = Add(e, t) }",
+        LIST("6,6", "6", "6", "6"), DIMS(2, 5, 6),
+        WANT({"SkipLayerNormalization", 0}, {"SkipSimplifiedLayerNormalization", 0}, {"Norm", 3}));
+    /* Of these the mean is asked for. */
+    check_same("g (float[2,5,6] x) => (float[A,B,C] y) { "
+               "b, m = " MS "SkipLayerNormalization(x, x, w0) y = Add(b, m) }",
+               LIST("6"), DIMS(2, 5, 6), WANT({"SkipLayerNormalization", 1}));
+}
+END_TEST
+
+#define IDS "f = Abs(x) h = Constant <value_float = 4.9> () i = Mul(f, h) ids = Cast <to = 6> (i) "
+
+START_TEST(embeddings)
+{
+    check_same("g (float[2,4] x) => (float[A,B,C] y) { " IDS "a, m, s = " MS
+               "EmbedLayerNormalization <epsilon = 0.01> "
+               "(ids, ids, w0, w1, w2, w3, w4) y = Add(a, s) }",
+               LIST("5,6", "7,6", "5,6", "6", "6"), DIMS(2, 4),
+               WANT({"EmbedLayerNormalization", 0}, {"Norm", 1}));
+    check_same("g (float[N,S] x) => (float[A,B,C] y) { " IDS "y, m = " MS
+               "EmbedLayerNormalization (ids, , w0, w1, , w2, w3, , ids) }",
+               LIST("5,6", "7,6", "6", "6"), DIMS(3, 2),
+               WANT({"EmbedLayerNormalization", 0}, {"Norm", 1}, {"Slice", 0}));
+    /* Of these the lengths are asked for. */
+    check_same("g (float[2,4] x) => (float[A,B,C] y) { " IDS "a, m = " MS
+               "EmbedLayerNormalization (ids, , w0, w1, , w2, w3, ids) "
+               "k = Cast <to = 1> (m) r = Constant <value_ints = [2, 1, 1]> () n = Reshape(k, r) "
+               "y = Add(a, n) }",
+               LIST("5,6", "7,6", "6", "6"), DIMS(2, 4), WANT({"EmbedLayerNormalization", 1}));
+}
+END_TEST
+
+/* Constants of 8 bits, from those of float. */
+#define WEIGHTS(name, of)                                                                          \
+    name "_f = Constant <value_float = 90.0> () " name "_w = Mul(" of ", " name "_f) " name        \
+         " = Cast <to = 3> (" name "_w) "
+
+START_TEST(integer_products)
+{
+    check_same(
+        "g (float[2,5,6] x) => (float[A,B,C] y) { " WEIGHTS("p", "w0") WEIGHTS(
+            "q", "w2") "a = " MS "DynamicQuantizeMatMul(x, p, w1, , w4) b = Relu(a) "
+                       "c, s, z = DynamicQuantizeLinear(b) k = Constant <value_float = 0.02> () "
+                       "d = " MS "MatMulIntegerToFloat(c, r, s, k, z) "
+                       "e = " MS "MatMulIntegerToFloat(c, q, s, w3, z, , w5) y = Sub(e, d) }",
+        LIST("6,8", "+8", "8,4", "+4", "8", "4", "8,4"), DIMS(2, 5, 6),
+        WANT({"DynamicQuantizeMatMul", 0}, {"MatMulIntegerToFloat", 0}, {"IntegerMatMul", 3}));
+    /* Weights that vary. */
+    check_same("g (float[6,6] x) => (float[A,B] y) { " WEIGHTS(
+                   "p", "x") "k = Constant <value_float = 0.02> () "
+                             "y = " MS "DynamicQuantizeMatMul(x, p, k) }",
+               NULL, 0, DIMS(6, 6), WANT({"DynamicQuantizeMatMul", 1}));
+}
+END_TEST
+
+START_TEST(attention_with_integer_projections)
+{
+    check_same(
+        "g (float[2,4,6] x) => (float[A,B,C] y) { " WEIGHTS(
+            "p",
+            "w0") "c, s, z = DynamicQuantizeLinear(x) k = Constant <value_float = 0.02> () "
+                  "m = Constant <value = int32[2,4] {1,1,1,0, 1,1,0,0}> () o = Cast <to = 3> (m) "
+                  "h = Constant <value = int8 {0}> () "
+                  "a = " MS "QAttention <num_heads = 2, unidirectional = 1> "
+                  "(c, p, w1, s, k, , z, h) "
+                  "b = " MS "QAttention <num_heads = 3> (c, p, w1, s, w2, m, z) y = Add(a, b) }",
+        LIST("6,18", "18", "+18"), DIMS(2, 4, 6), WANT({"QAttention", 0}, {"IntegerMatMul", 2}));
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {convolutions_with_what_follows,
+                                  convolutions_that_are_not_understood_stay,
+                                  products_with_what_follows,
+                                  activations_with_a_bias,
+                                  sums_that_are_normalized,
+                                  embeddings,
+                                  integer_products,
+                                  attention_with_integer_projections};
+    Suite *suite = suite_create("part_merged");
+    TCase *tcase = tcase_create("part_merged");
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
