@@ -146,11 +146,21 @@ static void make_even(const struct ox_compute *t, size_t m, size_t n, size_t wan
         --*(*col_parts > 1 ? col_parts : row_parts);
 }
 
+/* In floating-point operations: by few rows a core could do so many as for ROWS while their weights come from where the next core's
+ * come from too. */
+static double product_work(const struct ox_compute *t, size_t m, size_t n, size_t k, bool pack)
+{
+    enum { ROWS = 16 };
+    const double rows = !pack && m <= t->mr && m < ROWS ? ROWS : (double)m;
+    return 2.0 * rows * (double)n * (double)k;
+}
+
 void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t depth,
                       size_t others, bool pack, struct ox_blocking *out)
 {
     enum { TASKS = 32, COLS_LEAST = 64, ROWS_PACKING = 192, COLS_PACKING = 192 };
-    const double work = 2.0 * (double)m * (double)n * (double)k * (double)others;
+    const bool few = !pack && m <= t->mr;
+    const double work = product_work(t, m, n, k, pack) * (double)others;
     out->depth = depth;
     size_t most = t->block_floats / (out->depth ? out->depth : 1) / t->nr * t->nr;
     most = most < t->nr ? t->nr : most;
@@ -158,11 +168,11 @@ void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, 
     /* Enough pieces for every thread there may be, none so small that a thread is not worth its call. Columns are parted
      * first: packed ones stay in L2 while all rows go by. Those who pack part rows first, so as to pack once, and columns no finer
      * than pays for reading the rows again. */
-    size_t wanted = work < TASKS * 1e6 ? (size_t)(work / 1e6) : TASKS;
+    size_t wanted = work < TASKS * 1e6 ? (size_t)(work / 1e6 + few) : TASKS;
     wanted = (wanted + others - 1) / others;
     if (wanted > 1 && m > 0 && n > 0) {
         const size_t rows_least = pack ? ROWS_PACKING : (size_t)4 * t->mr;
-        const size_t cols_least = ox_round_up(COLS_LEAST, t->nr);
+        const size_t cols_least = few ? t->nr : ox_round_up(COLS_LEAST, t->nr);
         size_t row_parts = ox_least(
             wanted, pack && m > rows_least ? m / rows_least : (m + rows_least - 1) / rows_least);
         size_t col_parts =
@@ -392,7 +402,7 @@ void ox_dense_run(const struct ox_compute *t, struct ox_env *env, const struct o
         empty_sums(&j);
         return;
     }
-    const double flops = 2.0 * (double)d->m * (double)d->n * (double)d->k * (double)j.batch;
-    (d->packed ? ox_spread_sums : ox_spread)(env, j.batch * j.by.n_rows * j.by.n_cols, flops, block,
-                                             &j);
+    const double operations = product_work(t, d->m, d->n, d->k, !d->packed) * (double)j.batch;
+    (d->packed ? ox_spread_sums : ox_spread)(env, j.batch * j.by.n_rows * j.by.n_cols, operations,
+                                             block, &j);
 }

@@ -4,7 +4,12 @@
 #include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
 
-enum { TASKS = 4 /* a thread */, MOST_REACH = 32, MOST_STRIDE = 4 };
+enum {
+    TASKS = 4 /* a thread */,
+    WORK = 3 /* of a tap: a vector of them takes longer than in a tile */,
+    MOST_REACH = 32,
+    MOST_STRIDE = 4
+};
 
 bool ox_integer_is_depthwise(const struct ox_conv *c)
 {
@@ -54,6 +59,6 @@ void ox_integer_lines_run(const struct ox_integer *t, struct ox_env *env, const 
         j.lines.in = (const uint8_t *)in + n * in_batch;
         j.lines.out = (char *)out + n * out_batch * ox_integer_out_size(end->type);
         ox_spread(env, (c->out[0] + j.each - 1) / j.each,
-                  each * (double)(c->kernel[0] * c->kernel[1]), run_lines, &j);
+                  each * (double)(c->kernel[0] * c->kernel[1]) * WORK, run_lines, &j);
     }
 }

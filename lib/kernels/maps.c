@@ -211,6 +211,10 @@ void ox_maps_pool(const struct ox_compute *t, struct ox_env *env, const struct o
     ox_spread(env, rows, work * 6, pool_row, &job);
 }
 
+/* Of a large map a part of the pixels is a task: a core finds those that it made itself in the job before. There are as many for any
+ * number of threads, so that sums are the same bits. */
+enum { PIXEL_PARTS = 4, PARTED_PIXELS = 2048, PARTED_CHANNELS = 512 };
+
 struct all_pixels {
     const struct ox_compute *t;
     bool max;
@@ -221,20 +225,17 @@ struct all_pixels {
     size_t in_pixel, out_pixel;
 };
 
-static void pool_chunk(void *arg, size_t i, size_t slot)
+/* `n` pixels to one, of `channels`. */
+static void pool_pixels(const struct all_pixels *a, size_t channels, size_t n, const float *in,
+                        size_t in_pixel, size_t divisor, float *out)
 {
-    const struct all_pixels *a = arg;
-    const size_t image = i / a->parts, first = i % a->parts * a->part;
     const float *list[WINDOW + 1];
-    const float *in = a->in + image * a->pixels * a->in_pixel + first;
-    struct ox_pool k = {.channels = ox_least(a->part, a->channels - first), .in = list};
-    k.out = a->out + image * a->out_pixel + first;
-    (void)slot;
-    for (size_t at = 0; at < a->pixels; at += WINDOW) {
-        k.n = ox_least(WINDOW, a->pixels - at);
+    struct ox_pool k = {.channels = channels, .in = list, .out = out};
+    for (size_t at = 0; at < n; at += WINDOW) {
+        k.n = ox_least(WINDOW, n - at);
         for (size_t u = 0; u < k.n; u++)
-            list[u] = in + (at + u) * a->in_pixel;
-        k.divisor = at + k.n == a->pixels ? (float)a->pixels : 1;
+            list[u] = in + (at + u) * in_pixel;
+        k.divisor = at + k.n == n ? (float)divisor : 1;
         if (at)
             list[k.n++] = k.out;
         if (a->max)
@@ -242,6 +243,35 @@ static void pool_chunk(void *arg, size_t i, size_t slot)
         else
             a->t->pool_sum(&k);
     }
+}
+
+static void pool_chunk(void *arg, size_t i, size_t slot)
+{
+    const struct all_pixels *a = arg;
+    const size_t image = i / a->parts, first = i % a->parts * a->part;
+    (void)slot;
+    pool_pixels(a, ox_least(a->part, a->channels - first), a->pixels,
+                a->in + image * a->pixels * a->in_pixel + first, a->in_pixel, a->pixels,
+                a->out + image * a->out_pixel + first);
+}
+
+static void pool_part_of_pixels(void *arg, size_t i, size_t slot)
+{
+    const struct all_pixels *a = arg;
+    const size_t first = i * a->pixels / PIXEL_PARTS, end = (i + 1) * a->pixels / PIXEL_PARTS;
+    (void)slot;
+    pool_pixels(a, a->channels, end - first, a->in + first * a->in_pixel, a->in_pixel, 1,
+                a->out + i * a->out_pixel);
+}
+
+static void pool_parts(const struct all_pixels *a, struct ox_env *env, double work)
+{
+    _Alignas(2 * LINE * sizeof(float)) float sums[PIXEL_PARTS * PARTED_CHANNELS];
+    struct all_pixels parts = *a;
+    parts.out = sums;
+    parts.out_pixel = PARTED_CHANNELS;
+    ox_spread(env, PIXEL_PARTS, work, pool_part_of_pixels, &parts);
+    pool_pixels(a, a->channels, PIXEL_PARTS, sums, PARTED_CHANNELS, a->pixels, a->out);
 }
 
 void ox_maps_pool_global(const struct ox_compute *t, struct ox_env *env, bool max, size_t batch,
@@ -256,12 +286,16 @@ void ox_maps_pool_global(const struct ox_compute *t, struct ox_env *env, bool ma
                            .out = out,
                            .in_pixel = in_pixel,
                            .out_pixel = out_pixel};
+    const double work = (double)(batch * channels) * (double)pixels * 10;
+    if (batch == 1 && pixels >= PARTED_PIXELS && channels <= PARTED_CHANNELS) {
+        pool_parts(&a, env, work);
+        return;
+    }
     /* Whole pixels come from memory in the order in which they lie there, or at least whole lines of the cache. */
     const size_t tasks = batch < ox_slots(env) ? ox_slots(env) : 1;
     a.part = ox_round_up((channels + tasks - 1) / tasks, LINE);
     a.parts = (channels + a.part - 1) / a.part;
-    ox_spread(env, batch * a.parts, (double)(batch * channels) * (double)pixels * 10, pool_chunk,
-              &a);
+    ox_spread(env, batch * a.parts, work, pool_chunk, &a);
 }
 
 struct resizing {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/maps.h"
+#include "onnxtool.h"
 #include "tests/guarded.h"
 #include "tests/run_suite.h"
 #include "tests/tables.h"
@@ -113,15 +114,20 @@ START_TEST(pooling_does_what_its_definition_says)
 }
 END_TEST
 
-START_TEST(pooling_over_all_pixels)
+static void pool_all(struct dice *d, int i, size_t batch, size_t channels, size_t pixels)
 {
-    struct dice d = {(uint64_t)_i * 37};
-    const size_t channels = dice_between(&d, 1, 150), pixels = dice_between(&d, 1, 200);
-    struct guarded in = guarded_new(&d, 2 * pixels * channels, true);
-    struct guarded out = guarded_new(&d, 2 * channels, true);
-    ox_maps_pool_global(table(_i), NULL, _i & 4, 2, channels, pixels, in.at, channels, out.at,
+    struct guarded in = guarded_new(d, batch * pixels * channels, true);
+    struct guarded out = guarded_new(d, batch * channels, true);
+    struct guarded again = guarded_new(d, batch * channels, true);
+    struct ox_env *env = ox_env_new();
+    ck_assert_ptr_nonnull(env);
+    ox_env_set_threads(env, 2);
+    ox_maps_pool_global(table(i), NULL, i & 4, batch, channels, pixels, in.at, channels, out.at,
                         channels);
-    for (size_t n = 0; n < 2; n++) {
+    ox_maps_pool_global(table(i), env, i & 4, batch, channels, pixels, in.at, channels, again.at,
+                        channels);
+    ck_assert(memcmp(out.at, again.at, batch * channels * sizeof(float)) == 0);
+    for (size_t n = 0; n < batch; n++) {
         for (size_t c = 0; c < channels; c++) {
             double sum = 0, most = -2;
             for (size_t x = 0; x < pixels; x++) {
@@ -129,12 +135,29 @@ START_TEST(pooling_over_all_pixels)
                 sum += value;
                 most = value > most ? value : most;
             }
-            const double want = _i & 4 ? most : sum / (double)pixels;
+            const double want = i & 4 ? most : sum / (double)pixels;
             ck_assert(fabs(want - out.at[n * channels + c]) < 1e-5);
         }
     }
+    ox_env_release(env);
+    guarded_free(&again);
     guarded_free(&in);
     guarded_free(&out);
+}
+
+START_TEST(pooling_over_all_pixels)
+{
+    struct dice d = {(uint64_t)_i * 37};
+    const size_t channels = dice_between(&d, 1, 150);
+    pool_all(&d, _i, 2, channels, dice_between(&d, 1, 200));
+}
+END_TEST
+
+START_TEST(pooling_over_all_pixels_of_a_large_map)
+{
+    struct dice d = {(uint64_t)_i * 43};
+    const size_t channels = _i % 2 ? dice_between(&d, 500, 520) : dice_between(&d, 1, 70);
+    pool_all(&d, _i, 1, channels, dice_between(&d, 2040, 2300));
 }
 END_TEST
 
@@ -192,6 +215,7 @@ int main(void)
     tcase_add_loop_test(tc, layouts_are_turned_and_turned_back, 0, 40);
     tcase_add_loop_test(tc, pooling_does_what_its_definition_says, 0, 200);
     tcase_add_loop_test(tc, pooling_over_all_pixels, 0, 40);
+    tcase_add_loop_test(tc, pooling_over_all_pixels_of_a_large_map, 0, 16);
     tcase_add_loop_test(tc, resizing_blends_the_four_neighbours, 0, 20);
     suite_add_tcase(s, tc);
     return run_suite(s);
