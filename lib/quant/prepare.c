@@ -232,9 +232,9 @@ static enum ox_status raise_opset(struct ox_model *model, int64_t needed, struct
 enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant_options *options,
                                    struct ox_error *err)
 {
-    /* No runtime pads integers between Q and DQ: convolutions do. */
-    static const char *const passes[] = {"fold-constants", "drop-identities", "fold-padding",
-                                         "drop-dead"};
+    /* No runtime pads integers between Q and DQ: convolutions do. Nor does one fold factors and sums into weights behind DQ. */
+    static const char *const passes[] = {"fold-constants", "drop-identities", "fold-batch-norm",
+                                         "fold-padding", "drop-dead"};
     struct ox_rewrite_plan plan = {.level = 2, .passes = passes, .n_passes = OX_COUNT(passes)};
     struct ox_quant q;
     enum ox_status status = ox_quant_init(&q, model, options, true, err);
