@@ -2,6 +2,7 @@
 #ifndef OX_QUANT_PLACE_H
 #define OX_QUANT_PLACE_H
 
+#include "quant/before.h"
 #include "quant/calibrate.h"
 #include "quant/equalize.h"
 #include "quant/quant.h"
@@ -51,9 +52,9 @@ struct ox_place {
     bool *gone; /* nodes to be removed, by index */
     size_t n_nodes;
     const struct ox_equalized *equalized;
-    const struct ox_means *means; /* NULL: biases are not corrected */
-    bool cancelling;              /* weights are rounded so that errors cancel */
-    const bool *before_cubic;     /* values, by id, that become a cubic Resize's; NULL: none */
+    const struct ox_means *means;             /* NULL: biases are not corrected */
+    bool cancelling;                          /* weights are rounded so that errors cancel */
+    const uint8_t *before_cubic, *before_log; /* before.h */
 };
 
 enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q, struct ox_graph *graph,
@@ -109,8 +110,6 @@ enum ox_status ox_qoperator_standard(struct ox_quant *q, struct ox_graph *graph,
                                      struct ox_error *err);
 /* Sets, by value id, of which values ox_place_own() may ask for the range. Nodes are in order. */
 void ox_place_wants(const struct ox_graph *graph, bool *wanted);
-/* Sets before_cubic. */
-enum ox_status ox_place_before_cubic(struct ox_place *place, struct ox_error *err);
 /* Marks what pays. */
 enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err);
 
