@@ -191,7 +191,9 @@ enum ox_status quantize_save(struct cli *cli, const struct quantize_args *args,
 {
     struct ox_error err = {0};
     cli->model_out |= strcmp(args->out, "-") == 0;
-    enum ox_status status = ox_model_save(model, args->out, NULL, &err);
+    /* What stays float comes along: a file that was read holds all the weights that nobody reads any more, too. */
+    const struct ox_save_options whole = {.inline_external = true};
+    enum ox_status status = ox_model_save(model, args->out, &whole, &err);
     if (status == OX_LIMIT) { /* over what one message can hold */
         const char *name = strrchr(args->out, '/');
         struct ox_strbuf location = {0};

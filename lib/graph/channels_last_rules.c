@@ -408,8 +408,10 @@ static bool is_spatial_resize(struct ox_twins *l, const struct ox_node *node,
                               const struct ox_value *by)
 {
     const struct ox_value *y = node->outputs[0];
+    const char *mode = ox_attr_string(node, "mode", "nearest");
     if (ox_attr_int(node, "antialias", 0) || ox_node_attr(node, "axes") || !by ||
-        strcmp(ox_attr_string(node, "mode", "nearest"), "cubic") == 0 ||
+        strcmp(mode, "cubic") == 0 ||
+        (strcmp(mode, "nearest") != 0 && !is_map(l, node->inputs[0])) ||
         strcmp(ox_attr_string(node, "coordinate_transformation_mode", ""), "tf_crop_and_resize") ==
             0)
         return false;

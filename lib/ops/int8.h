@@ -22,7 +22,7 @@ extern const struct ox_int8_ports ox_int8_ports_qgemm;
 struct ox_int8_weights {
     size_t n, count; /* columns, and weights in each */
     unsigned rank;
-    int64_t dims[4]; /* of the tensor */
+    int64_t dims[5]; /* of the tensor */
     bool is_signed;
     int32_t *sums, *zero; /* a column each, of weights as packed; zero NULL: all are 0 */
     int32_t *offset;      /* a column each, for `end` */

@@ -1,4 +1,4 @@
-/* Convolutions of 8-bit tensors over one or two axes: QLinearConv (also com.microsoft's) and ConvInteger, and IntegerConv of our own domain, which has
+/* Convolutions of 8-bit tensors over one to three axes: QLinearConv (also com.microsoft's) and ConvInteger, and IntegerConv of our own domain, which has
  * QLinearConv's inputs, a bias that may be float32, no y_scale and y_zero_point for a float32 result, `layout`, and a residual that is
  * added (ops/int8.h). */
 #include <string.h>
@@ -10,14 +10,40 @@
 #include "ops/int8.h"
 #include "ops/window.h"
 
+/* The first of three axes. A layer of outputs is made of as many layers of inputs as the kernel has: as a map of two axes that has the
+ * channels of all of them, so that the rest is a convolution over two. */
+struct layers {
+    size_t kernel, stride, dilation, pad, in, out;
+    size_t channels; /* of one layer */
+};
+
 struct job {
     const struct ox_int8_ports *ports;
     const struct ox_integer *table;
     struct ox_conv c;
+    struct layers layers;
     bool in_last, out_last, x_signed;
     unsigned rank;
-    int64_t dims[4]; /* of the output, in its layout */
+    int64_t dims[5]; /* of the output, in its layout */
 };
+
+static void read_layers(struct job *job, const struct ox_window *w)
+{
+    struct ox_conv *c = &job->c;
+    job->layers = (struct layers){1, 1, 1, 0, 1, 1, c->in_channels};
+    if (w->n < 3)
+        return;
+    job->layers = (struct layers){.kernel = (size_t)w->kernel[0],
+                                  .stride = (size_t)w->stride[0],
+                                  .dilation = (size_t)w->dilation[0],
+                                  .pad = (size_t)w->before[0],
+                                  .in = (size_t)w->in[0],
+                                  .out = (size_t)w->out[0],
+                                  .channels = c->in_channels};
+    c->batch *= job->layers.out;
+    c->in_channels *= job->layers.kernel;
+    c->in_pixel = c->in_channels;
+}
 
 static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsigned rank,
                                  struct job *job, struct ox_error *err)
@@ -30,7 +56,7 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
     struct ox_tensor *shape;
     if (!w)
         return OX_NO_MEMORY;
-    if (!x || x->rank != rank || rank < 3 || rank > 4)
+    if (!x || x->rank != rank || rank < 3 || rank > (layout ? 4 : 5))
         return OX_UNSUPPORTED;
     job->in_last = layout & OX_IN_LAST;
     job->out_last = layout & OX_OUT_LAST;
@@ -48,8 +74,8 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
                               .in_pixel = (size_t)in,
                               .out_pixel = (size_t)out};
     for (unsigned k = 0; k < 2; k++) { /* 1-D has height 1 */
-        const unsigned missing = 4 - rank, d = k < missing ? 0 : k - missing;
-        const bool is = k >= missing;
+        const bool is = k + rank >= 4;
+        const unsigned d = is ? k + rank - 4 : 0;
         job->c.kernel[k] = is ? (size_t)w->kernel[d] : 1;
         job->c.stride[k] = is ? (size_t)w->stride[d] : 1;
         job->c.dilation[k] = is ? (size_t)w->dilation[d] : 1;
@@ -57,6 +83,7 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
         job->c.in[k] = is ? (size_t)w->in[d] : 1;
         job->c.out[k] = is ? (size_t)w->out[d] : 1;
     }
+    read_layers(job, w);
     job->dims[0] = shape->dims[0];
     job->dims[job->out_last ? rank - 1 : 1] = out;
     for (unsigned d = 0; d < w->n; d++)
@@ -99,14 +126,34 @@ static enum ox_status make_pair(struct ox_run *r, struct ox_bytes_pair *room,
     return ox_int8_residual_pair(r, dtype, room, err);
 }
 
+/* With the layers of the kernel before the channels of a group, as a map of them has them. */
+static const void *weights_of(struct ox_run *r, const struct job *job, const struct ox_tensor *w,
+                              struct ox_error *err)
+{
+    const size_t layers = job->layers.kernel, area = job->c.kernel[0] * job->c.kernel[1];
+    if (layers == 1)
+        return w->data;
+    const size_t channels = job->layers.channels / job->c.groups, one = channels * layers * area;
+    char *turned = ox_run_work(r, w->n, 1, err);
+    for (size_t i = 0; turned && i < w->n / area; i++) {
+        const size_t m = i / (channels * layers), c = i / layers % channels, z = i % layers;
+        memcpy(turned + m * one + (z * channels + c) * area, (const char *)w->data + i * area,
+               area);
+    }
+    return turned;
+}
+
 /* The weights as the kernels want them, kept by the node or until the kernel returns. */
 static enum ox_status pack(struct ox_run *r, struct job *job, bool keep,
                            struct ox_int8_weights **out, struct ox_error *err)
 {
     const struct ox_tensor *w = ox_int8_in(r, job->ports->w);
-    if (!w || w->rank < 3 || w->rank > 4)
+    if (!w || w->rank < 3 || w->rank > 5)
         return OX_UNSUPPORTED;
     OX_TRY(read_sizes(r, w->dims, w->rank, job, err));
+    const void *weights = weights_of(r, job, w, err);
+    if (!weights)
+        return OX_NO_MEMORY;
     job->table = kernels(r, &job->c, w->dtype == OX_INT8);
     const size_t n = job->c.out_channels, count = n ? w->n / n : 0;
     if (!ox_int8_fits(r, job->ports, n))
@@ -129,8 +176,8 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep,
     const bool zeros = ox_int8_weight_zeros(r, job->ports, n, packed->zero);
     const bool depthwise = is_depthwise(&job->c);
     /* Sums first: they read the weights as they lie, and bring them near. */
-    ox_integer_sums(n, count, w->data, packed->is_signed, 1, count, packed->sums);
-    ox_integer_conv_pack(job->table, r->env, &job->c, form, w->data, packed->is_signed,
+    ox_integer_sums(n, count, weights, packed->is_signed, 1, count, packed->sums);
+    ox_integer_conv_pack(job->table, r->env, &job->c, form, weights, packed->is_signed,
                          zeros && depthwise ? packed->zero : NULL, packed->packed);
     for (size_t j = 0; depthwise && j < n; j++)
         packed->sums[j] -= (int32_t)count * packed->zero[j];
@@ -157,18 +204,37 @@ static enum ox_status prepare(struct ox_run *r, const struct ox_int8_ports *port
     return OX_OK;
 }
 
+/* One map's channels last, of the layers that the output's layer `o` reaches; what lies outside is the zero point. */
+static void turn_layers(const struct job *job, const uint8_t *x, size_t o, uint8_t in_zero,
+                        uint8_t *out)
+{
+    const struct layers *l = &job->layers;
+    const size_t groups = l->kernel == 1 ? 1 : job->c.groups;
+    const size_t pixels = job->c.in[0] * job->c.in[1], channels = l->channels / groups;
+    for (size_t i = 0; i < groups * l->kernel; i++, out += channels) {
+        const size_t z = o * l->stride + i % l->kernel * l->dilation - l->pad; /* wraps below 0 */
+        const uint8_t *from = x + (i / l->kernel * channels * l->in + z) * pixels;
+        if (z < l->in)
+            ox_bytes(ox_cpu())->transpose(channels, pixels, from, l->in * pixels, out,
+                                          job->c.in_pixel);
+        for (size_t p = 0; z >= l->in && p < pixels; p++)
+            memset(out + p * job->c.in_pixel, in_zero, channels);
+    }
+}
+
 /* Data with its channels last. */
-static const uint8_t *input_of(struct ox_run *r, const struct job *job, struct ox_error *err)
+static const uint8_t *input_of(struct ox_run *r, const struct job *job, int32_t in_zero,
+                               struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, job->ports->x);
-    const size_t channels = job->c.in_channels, pixels = job->c.in[0] * job->c.in[1];
-    if (job->in_last || channels == 1 || pixels == 1)
+    const size_t pixels = job->c.in[0] * job->c.in[1], map = job->c.in_pixel * pixels;
+    const size_t image = job->layers.channels * job->layers.in * pixels;
+    if (job->in_last || (job->rank < 5 && (job->c.in_channels == 1 || pixels == 1)))
         return x->data;
-    uint8_t *turned = ox_run_work(r, x->n, 1, err);
-    for (size_t n = 0; turned && n < job->c.batch; n++)
-        ox_bytes(ox_cpu())->transpose(channels, pixels,
-                                      (const uint8_t *)x->data + n * channels * pixels, pixels,
-                                      turned + n * channels * pixels, channels);
+    uint8_t *turned = ox_run_work(r, job->c.batch, map, err);
+    for (size_t i = 0; turned && i < job->c.batch; i++)
+        turn_layers(job, (const uint8_t *)x->data + i / job->layers.out * image,
+                    i % job->layers.out, (uint8_t)in_zero, turned + i * map);
     return turned;
 }
 
@@ -176,16 +242,17 @@ static const uint8_t *input_of(struct ox_run *r, const struct job *job, struct o
 static void turn_back(const struct job *job, size_t size, const char *from, char *to)
 {
     const size_t channels = job->c.out_channels, pixels = job->c.out[0] * job->c.out[1];
+    const size_t layers = job->layers.out, apart = layers * pixels;
     const struct ox_bytes *bytes = ox_bytes(ox_cpu());
     const struct ox_compute *wide = ox_compute(ox_cpu());
-    for (size_t n = 0; n < job->c.batch; n++) {
-        const char *x = from + n * channels * pixels * size;
-        char *y = to + n * channels * pixels * size;
+    for (size_t i = 0; i < job->c.batch; i++) {
+        const char *x = from + i * channels * pixels * size;
+        char *y = to + (i / layers * channels * apart + i % layers * pixels) * size;
         if (size == 1)
-            bytes->transpose(pixels, channels, (const uint8_t *)x, channels, (uint8_t *)y, pixels);
+            bytes->transpose(pixels, channels, (const uint8_t *)x, channels, (uint8_t *)y, apart);
         else
             wide->transpose(pixels, channels, (const float *)(const void *)x, channels,
-                            (float *)(void *)y, pixels);
+                            (float *)(void *)y, apart);
     }
 }
 
@@ -229,9 +296,9 @@ static enum ox_status run(struct ox_run *r, const struct ox_int8_ports *ports, s
     OX_TRY(ox_run_out(r, 0, dtype, job.rank, job.dims, &y, err));
     if (!y->n)
         return OX_OK;
-    const bool straight =
-        job.out_last || job.c.out_channels == 1 || job.c.out[0] * job.c.out[1] == 1;
-    const uint8_t *x = input_of(r, &job, err);
+    const bool straight = job.out_last || job.c.out_channels == 1 ||
+                          job.layers.out * job.c.out[0] * job.c.out[1] == 1;
+    const uint8_t *x = input_of(r, &job, in_zero, err);
     char *out = straight ? y->data : ox_run_work(r, y->n, ox_dtype_size(dtype), err);
     const size_t bytes = ox_integer_conv_work(job.table, r->env, &job.c, job.x_signed);
     void *work = ox_run_work(r, bytes, 1, err);

@@ -522,6 +522,9 @@ static enum ox_status walk_node(struct ox_walk *walk, struct ox_node *node, stru
     if (!handler || (handler->own && walk->q->options->compat_ort))
         return ox_walk_keep(walk, node, err);
     const char *reason = ox_quant_unwanted(walk->q, node);
+    if (!reason && ox_quant_is_before(walk->before_log, node->outputs[0]) &&
+        handler->walk != walk_gather && handler->walk != walk_transpose)
+        reason = "a logarithm follows, which makes much of small values";
     if (!reason)
         OX_TRY(handler->walk(walk, node, &reason, err));
     ox_quant_report_add_node(walk->q->report, node, NULL, reason);
@@ -533,6 +536,8 @@ static enum ox_status walk_graph(struct ox_quant *q, struct ox_graph *graph, str
     struct ox_walk walk;
     OX_TRY(ox_graph_sort(graph, err));
     OX_TRY(ox_walk_begin(&walk, q, graph, err));
+    if (!q->options->compat_ort)
+        OX_TRY(ox_quant_before_log(q, graph, &walk.before_log, err));
     for (size_t i = 0; i < walk.n_nodes && !q->options->compat_ort; i++)
         OX_TRY(ox_cancel_plan(q, graph->nodes[i], &walk.plans[i], err));
     for (size_t i = 0; i < walk.n_nodes; i++)

@@ -2,6 +2,7 @@
 #ifndef OX_QUANT_PLACE_H
 #define OX_QUANT_PLACE_H
 
+#include "quant/before.h"
 #include "quant/calibrate.h"
 #include "quant/equalize.h"
 #include "quant/quant.h"
@@ -51,8 +52,9 @@ struct ox_place {
     bool *gone; /* nodes to be removed, by index */
     size_t n_nodes;
     const struct ox_equalized *equalized;
-    const struct ox_means *means; /* NULL: biases are not corrected */
-    bool cancelling;              /* weights are rounded so that errors cancel */
+    const struct ox_means *means;             /* NULL: biases are not corrected */
+    bool cancelling;                          /* weights are rounded so that errors cancel */
+    const uint8_t *before_cubic, *before_log; /* before.h */
 };
 
 enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q, struct ox_graph *graph,

@@ -123,6 +123,10 @@ static const char *not_heavy(struct ox_place *place, const struct ox_node *node)
         return "the calibration saw nothing of its second input, or zeros alone";
     if (!product && !has_range(place, node->outputs[0]))
         return "the calibration saw nothing of its output, or zeros alone";
+    if (!product && ox_quant_is_before(place->before_cubic, node->outputs[0]))
+        return "onnxruntime refuses a cubic Resize behind a convolution on integers";
+    if (ox_quant_is_before(place->before_log, node->outputs[0]))
+        return "a logarithm follows, which makes much of small values";
     return NULL;
 }
 
@@ -542,6 +546,9 @@ static void part_from_activation(struct ox_place *place, const struct ox_node *g
 enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
 {
     struct ox_graph *graph = place->graph;
+    OX_TRY(ox_quant_before_cubic(place->q, graph, &place->before_cubic, err));
+    if (ox_dtype_bits(place->q->options->activation_type) == 8)
+        OX_TRY(ox_quant_before_log(place->q, graph, &place->before_log, err));
     for (size_t i = 0; i < place->n_nodes; i++) {
         if (is_any(graph->nodes[i], heavy))
             OX_TRY(place_heavy(place, graph->nodes[i], err));

@@ -184,6 +184,13 @@ static int64_t needed_opset(const struct ox_quant_options *options)
     return options->per_channel ? 13 : 11;
 }
 
+/* onnxruntime raises a model of 16-bit types, and one from before there was QuantizeLinear. */
+static int64_t opset_of_ort(const struct ox_model *model, const struct ox_quant_options *options)
+{
+    const int64_t needed = needed_opset(options);
+    return needed == 21 ? needed : ox_graph_opset(model->graph, "") < 10 ? 11 : 1;
+}
+
 /* QuantizeLinear and DequantizeLinear take float16 since opset 19: a model of such weights alone needs it. */
 static int64_t opset_of_halves(const struct ox_model *model, const struct ox_quant_options *options)
 {
@@ -225,14 +232,15 @@ static enum ox_status raise_opset(struct ox_model *model, int64_t needed, struct
 enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant_options *options,
                                    struct ox_error *err)
 {
-    /* No runtime pads integers between Q and DQ: convolutions do. */
-    static const char *const passes[] = {"fold-constants", "drop-identities", "fold-padding",
-                                         "drop-dead"};
+    /* No runtime pads integers between Q and DQ: convolutions do. Nor does one fold factors and sums into weights behind DQ. */
+    static const char *const passes[] = {"fold-constants", "drop-identities", "fold-batch-norm",
+                                         "fold-padding", "drop-dead"};
     struct ox_rewrite_plan plan = {.level = 2, .passes = passes, .n_passes = OX_COUNT(passes)};
     struct ox_quant q;
     enum ox_status status = ox_quant_init(&q, model, options, true, err);
-    if (status == OX_OK && (!options->compat_ort || needed_opset(options) == 21))
-        status = raise_opset(model, needed_opset(options), err);
+    if (status == OX_OK)
+        status = raise_opset(
+            model, options->compat_ort ? opset_of_ort(model, options) : needed_opset(options), err);
     if (status == OX_OK)
         status = raise_opset(model, opset_of_halves(model, options), err);
     if (status == OX_OK && !options->compat_ort && model->n_functions) {

@@ -44,7 +44,10 @@ static enum ox_status check_options(const struct ox_model *model,
     bool wide = ox_dtype_bits(a) == 16 || ox_dtype_bits(w) != 8;
     if (wide && options->format == OX_QUANT_QOPERATOR)
         return ox_fail(err, OX_USAGE, "4 and 16 bits are for the format qdq");
-    int64_t least = wide ? 21 : options->per_channel ? 13 : 10;
+    /* An axis of DequantizeLinear, which onnxruntime's own operators on integers do without. */
+    const bool axes =
+        options->per_channel && !(options->compat_ort && options->format == OX_QUANT_QOPERATOR);
+    int64_t least = wide ? 21 : axes ? 13 : 10;
     if (opset && opset < least)
         return ox_fail(err, OX_UNSUPPORTED, "this form needs opset %lld, the model is of %lld",
                        (long long)least, (long long)opset);

@@ -2,6 +2,7 @@
 #ifndef OX_QUANT_WALK_H
 #define OX_QUANT_WALK_H
 
+#include "quant/before.h"
 #include "quant/cancel.h"
 #include "quant/saturation.h"
 
@@ -22,6 +23,7 @@ struct ox_walk {
     size_t n_gone;
     struct ox_cancel_plan *plans; /* by index: of the node before anything changed */
     size_t n_nodes;               /* of the graph when the walk began */
+    const uint8_t *before_log;    /* before.h */
 };
 
 /* q->arena holds it all. */

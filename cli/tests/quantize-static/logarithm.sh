@@ -1,0 +1,29 @@
+# Spectra whose logarithm is taken stay in float, with what they are made of; Exp before the logarithm, as in Softplus, is no spectrum.
+cat >m.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[1,2,4,4] x) => (float[1,2,4,4] y)
+<float[2,2,1,1] w = {1, -2, 0.5, 3}, float[4,4] f = {1, 0, 0, 0, 0.5, 1, 0.5, 0, 0, 0.5, 1, 0.5, 0, 0, 0, 1}, float[2,2,1,1] v = {0.5, 0.25, -1, 2},
+ float[2,2,1,1] u = {0.5, 0.25, -1, 2}, float a = {0.001}, float one = {1}>
+{
+    ["waves"] c = Conv (x, w)
+    s = Mul (c, c)
+    ["filters"] m = MatMul (s, f)
+    t = Max (m, a)
+    l = Log (t)
+    ["first"] k = Conv (l, v)
+    e = Exp (k)
+    d = Add (e, one)
+    p = Log (d)
+    ["last"] y = Conv (p, u)
+}
+MODEL
+for i in 1 2 3; do
+    mkdir -p data/test_data_set_$i
+    onnxtool run m.onnxtxt --random $i -o data/test_data_set_$i/ --outputs x >/dev/null 2>&1
+    mv data/test_data_set_$i/output_0.pb data/test_data_set_$i/input_0.pb
+done
+onnxtool quantize-static m.onnxtxt --dry-run --accuracy plain --calibration data | grep 'quantized  \|float  '
+echo 16 bits
+onnxtool quantize-static m.onnxtxt --dry-run --accuracy plain --activation-type quint16 --calibration data | grep 'quantized  \|float  '
+echo dynamic
+onnxtool quantize-dynamic m.onnxtxt --dry-run | grep 'quantized  \|float  '

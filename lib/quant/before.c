@@ -1,0 +1,115 @@
+/* Backwards from operators that bear no integers before them.
+ *
+ * onnxruntime 1.31 puts channels last between convolutions on integers and takes a cubic Resize along, for which it then has no kernel:
+ * it refuses the model.
+ *
+ * A logarithm makes as much of small values as of large ones, and steps of 8 bits leave nothing of the small ones. Models of sound
+ * compute spectra (convolutions by waves, squares, products with filters) and take their logarithm. Exp, Softmax and what else a network
+ * has between its layers end the way back. */
+#include <string.h>
+
+#include "graph/match.h"
+#include "quant/before.h"
+
+enum reach {
+    NOT,
+    NEAR, /* no product or convolution lies between */
+    FAR
+};
+
+struct way {
+    bool (*starts)(const struct ox_node *node);
+    enum reach (*through)(const struct ox_node *node, enum reach after);
+};
+
+static bool is_any(const struct ox_node *node, const char *const *op_types)
+{
+    for (; *op_types && !*node->domain; op_types++) {
+        if (strcmp(node->op_type, *op_types) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_product(const struct ox_node *node)
+{
+    static const char *const products[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", NULL};
+    return is_any(node, products);
+}
+
+static enum reach after(const struct ox_node *node, const uint8_t *marks)
+{
+    enum reach least = NOT;
+    for (size_t i = 0; marks && i < node->n_outputs; i++) {
+        const enum reach mark = node->outputs[i] ? marks[node->outputs[i]->id] : NOT;
+        least = least == NEAR || mark == NOT ? least : mark;
+    }
+    return least;
+}
+
+static enum ox_status go_back(struct ox_quant *q, const struct ox_graph *graph,
+                              const struct way *way, const uint8_t **before, struct ox_error *err)
+{
+    uint8_t *marks = NULL;
+    for (size_t i = graph->n_nodes; i-- > 0;) {
+        const struct ox_node *node = graph->nodes[i];
+        enum reach reach = after(node, marks);
+        reach = way->starts(node) ? NEAR : reach == NOT ? NOT : way->through(node, reach);
+        if (reach != NOT && !marks)
+            marks = ox_arena_array(&q->arena, graph->n_values, sizeof *marks);
+        if (reach != NOT && !marks)
+            return ox_no_memory(err);
+        for (size_t k = 0; reach != NOT && k < node->n_inputs; k++) {
+            const struct ox_value *in = node->inputs[k];
+            if (in && marks[in->id] != NEAR)
+                marks[in->id] = (uint8_t)reach;
+        }
+    }
+    *before = marks;
+    return OX_OK;
+}
+
+static bool is_cubic(const struct ox_node *node)
+{
+    return ox_is_op(node, "Resize") && strcmp(ox_attr_string(node, "mode", ""), "cubic") == 0;
+}
+
+static enum reach until_product(const struct ox_node *node, enum reach reach)
+{
+    return is_product(node) ? NOT : reach;
+}
+
+enum ox_status ox_quant_before_cubic(struct ox_quant *q, const struct ox_graph *graph,
+                                     const uint8_t **before, struct ox_error *err)
+{
+    static const struct way way = {is_cubic, until_product};
+    return go_back(q, graph, &way, before, err);
+}
+
+static bool is_log(const struct ox_node *node)
+{
+    return ox_is_op(node, "Log");
+}
+
+static enum reach through_spectra(const struct ox_node *node, enum reach reach)
+{
+    static const char *const computing[] = {
+        "Abs",       "Add",       "Cast",       "Concat",
+        "Div",       "Expand",    "Flatten",    "Gather",
+        "Identity",  "Mul",       "Pad",        "Pow",
+        "ReduceL2",  "ReduceSum", "ReduceMean", "ReduceSumSquare",
+        "Reshape",   "Slice",     "Split",      "Sqrt",
+        "Squeeze",   "Sub",       "Sum",        "Transpose",
+        "Unsqueeze", NULL};
+    static const char *const limiting[] = {"Clip", "Max", "Min", NULL};
+    if (is_product(node))
+        return FAR;
+    return is_any(node, computing) || (is_any(node, limiting) && reach == NEAR) ? reach : NOT;
+}
+
+enum ox_status ox_quant_before_log(struct ox_quant *q, const struct ox_graph *graph,
+                                   const uint8_t **before, struct ox_error *err)
+{
+    static const struct way way = {is_log, through_spectra};
+    return go_back(q, graph, &way, before, err);
+}
