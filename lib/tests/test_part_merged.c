@@ -115,20 +115,24 @@ END_TEST
     name "_f = Constant <value_float = 90.0> () " name "_w = Mul(" of ", " name "_f) " name        \
          " = Cast <to = 3> (" name "_w) "
 
+#define P WEIGHTS("p", "w0")
+#define X WEIGHTS("p", "x")
+#define Q WEIGHTS("q", "w2")
+#define R WEIGHTS("r", "w6")
+
 START_TEST(integer_products)
 {
     check_same(
-        "g (float[2,5,6] x) => (float[A,B,C] y) { " WEIGHTS("p", "w0") WEIGHTS(
-            "q", "w2") "a = " MS "DynamicQuantizeMatMul(x, p, w1, , w4) b = Relu(a) "
-                       "c, s, z = DynamicQuantizeLinear(b) k = Constant <value_float = 0.02> () "
-                       "d = " MS "MatMulIntegerToFloat(c, r, s, k, z) "
-                       "e = " MS "MatMulIntegerToFloat(c, q, s, w3, z, , w5) y = Sub(e, d) }",
+        "g (float[2,5,6] x) => (float[A,B,C] y) { " P "k = Constant <value_float = 0.02> () " Q R
+        "a = " MS
+        "DynamicQuantizeMatMul(x, p, w1, , w4) b = Relu(a) c, s, z = DynamicQuantizeLinear(b) "
+        "d = " MS "MatMulIntegerToFloat(c, r, s, k, z) "
+        "e = " MS "MatMulIntegerToFloat(c, q, s, w3, z, , w5) y = Sub(e, d) }",
         LIST("6,8", "+8", "8,4", "+4", "8", "4", "8,4"), DIMS(2, 5, 6),
         WANT({"DynamicQuantizeMatMul", 0}, {"MatMulIntegerToFloat", 0}, {"IntegerMatMul", 3}));
     /* Weights that vary. */
-    check_same("g (float[6,6] x) => (float[A,B] y) { " WEIGHTS(
-                   "p", "x") "k = Constant <value_float = 0.02> () "
-                             "y = " MS "DynamicQuantizeMatMul(x, p, k) }",
+    check_same("g (float[6,6] x) => (float[A,B] y) { " X "k = Constant <value_float = 0.02> () "
+               "y = " MS "DynamicQuantizeMatMul(x, p, k) }",
                NULL, 0, DIMS(6, 6), WANT({"DynamicQuantizeMatMul", 1}));
 }
 END_TEST
