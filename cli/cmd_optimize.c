@@ -9,9 +9,6 @@
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
-/* dB between an output and its noise: roundings of many layers leave that much, what overflows or cancels does not. */
-enum { ENOUGH_FOR_HALF = 25, ENOUGH_FOR_BRAIN = 20 };
-
 enum {
     BEYOND_EDGES = 16
 }; /* what inputs are drawn times to find all that overflows: more than a proof's 10 */
@@ -48,7 +45,8 @@ static const struct opt options[] = {
      "do not hold the result against the model"},
     {0, "samples", OPT_INT, FIELD(samples), "N", NULL, "random inputs to draw for that (2)"},
     {0, "rtol", OPT_DOUBLE, FIELD(rtol), "R", NULL,
-     "relative tolerance of outputs (1e-3; of halves 2e-2, or an SQNR of 25 dB, of bfloat16 20)"},
+     "relative tolerance of outputs (1e-3; of halves made here 2e-2; where weights are halves, "
+     "or an SQNR of 25 dB, of bfloat16 20)"},
     {0, "atol", OPT_DOUBLE, FIELD(atol), "A", NULL,
      "absolute tolerance of outputs (1e-5; of halves 2e-2)"},
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", "text|json", "form of the report"},
@@ -133,9 +131,15 @@ static enum ox_status prove(struct optimize_job *job, struct ox_model *model, st
     const bool half = job->half.n_half || job->half.n_weights;
     how.tolerance.rtol = args->rtol >= 0 ? args->rtol : half ? 2e-2 : 1e-3;
     how.tolerance.atol = args->atol >= 0 ? args->atol : half ? 2e-2 : 1e-5;
-    if (half && args->rtol < 0 && args->atol < 0)
-        how.enough_db = args->fp16 ? ENOUGH_FOR_HALF : ENOUGH_FOR_BRAIN;
-    enum ox_status status = prove_equal(proof, job->expected, model, &how, &err);
+    enum ox_status status = OX_OK;
+    if (args->rtol < 0 && args->atol < 0) {
+        if (half)
+            how.enough_db = args->fp16 ? ENOUGH_FOR_HALF : ENOUGH_FOR_BRAIN;
+        else
+            status = half_of_weights(job->expected, &how.enough_db, &err);
+    }
+    if (status == OX_OK)
+        status = prove_equal(proof, job->expected, model, &how, &err);
     if (status != OX_OK)
         return cli_error(job->cli, &err);
     if (!proof->agree || !args->targets.n)

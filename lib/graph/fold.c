@@ -148,6 +148,66 @@ static void forget_inputs(const struct ox_node *node, const struct ox_tensor *co
             ox_mapping_forget(in[i]->data, in[i]->n * ox_dtype_size(in[i]->dtype));
 }
 
+/* What a walk from node to node may still look at. */
+enum { WALK_MOST = 48 };
+
+static bool may_fold(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    if (strcmp(node->op_type, "DequantizeLinear") == 0 && !widens_weights(rw, node))
+        return false;
+    const struct ox_op *op = ox_rw_op(rw, node);
+    return op && !(op->flags & OX_OP_RANDOM);
+}
+
+/* Constant, or made of constants alone. */
+static bool comes_of_constants(struct ox_rewrite *rw, struct ox_value *value, unsigned *left)
+{
+    if (ox_rw_stored(rw, value))
+        return true;
+    const struct ox_node *node = value->outer ? NULL : value->producer;
+    if (!node || !*left || !node->n_inputs || !may_fold(rw, node))
+        return false;
+    --*left;
+    for (size_t i = 0; i < node->n_inputs; i++)
+        if (node->inputs[i] && !comes_of_constants(rw, node->inputs[i], left))
+            return false;
+    return true;
+}
+
+static bool moves_alone(const struct ox_node *node)
+{
+    return ox_is_op(node, "Unsqueeze") || ox_is_op(node, "Squeeze") || ox_is_op(node, "Reshape") ||
+           ox_is_op(node, "Transpose") || ox_is_op(node, "Identity");
+}
+
+/* Whether nodes that compute something else of it, of constants too, are all that needs the value. */
+static bool is_on_the_way(struct ox_rewrite *rw, struct ox_value *value, unsigned *left)
+{
+    const struct ox_use *use = value ? ox_rw_uses(rw, value) : NULL;
+    if (!use || ox_rw_is_pinned(rw, value))
+        return false;
+    for (; use; use = use->next) {
+        const struct ox_node *user = use->node;
+        if (!*left || user->n_outputs != 1 || is_left_alone(user) || !may_fold(rw, user))
+            return false;
+        --*left;
+        for (size_t i = 0; i < user->n_inputs; i++)
+            if (user->inputs[i] && user->inputs[i] != value &&
+                !comes_of_constants(rw, user->inputs[i], left))
+                return false;
+        if (moves_alone(user) && !is_on_the_way(rw, user->outputs[0], left))
+            return false;
+    }
+    return true;
+}
+
+static bool is_worth_its_memory(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    unsigned left = WALK_MOST;
+    return !is_left_alone(node) ||
+           (node->n_outputs == 1 && is_on_the_way(rw, node->outputs[0], &left));
+}
+
 /* Whether the size of what would be made is known and worth it. */
 static bool is_worth(struct ox_rewrite *rw, const struct ox_node *node, bool widens,
                      struct balance *balance)
@@ -169,7 +229,7 @@ static bool is_worth(struct ox_rewrite *rw, const struct ox_node *node, bool wid
         balance->made = 0;
         return balance->given <= left;
     }
-    return balance->made <= left && balance->made <= rw->fold_room && !is_left_alone(node);
+    return balance->made <= left && balance->made <= rw->fold_room && is_worth_its_memory(rw, node);
 }
 
 static void run_node(struct ox_rewrite *rw, struct ox_node *node, bool widens)
@@ -223,14 +283,6 @@ static void fold_known(struct ox_rewrite *rw, struct ox_node *node)
         if (tensor && tensor->dtype != OX_STRING)
             ox_rw_fold(rw, node, i, tensor);
     }
-}
-
-static bool may_fold(struct ox_rewrite *rw, const struct ox_node *node)
-{
-    if (strcmp(node->op_type, "DequantizeLinear") == 0 && !widens_weights(rw, node))
-        return false;
-    const struct ox_op *op = ox_rw_op(rw, node);
-    return op && !(op->flags & OX_OP_RANDOM);
 }
 
 static void look_at(struct ox_rewrite *rw, struct ox_node *node)

@@ -216,12 +216,13 @@ enum ox_status ox_fast_conv(struct ox_run *r, struct ox_error *err)
         return OX_NO_MEMORY;
     if (ox_plain_conv_plan(r, x, w, b, cv, dims, err) != OX_OK)
         return OX_UNSUPPORTED;
-    /* Few rows waste most of a tile; the plain form goes tap by tap then. */
     struct ox_volume_conv volume;
     if (!x->n || !w->n || !cv->w.n_out)
         return OX_UNSUPPORTED;
     const bool is_volume = find_volume(cv, &volume);
-    if (!is_volume && (cv->out_group < 4 || !find_padded(cv, &p)))
+    /* A pixel times one factor is no sum: the plain form scales. */
+    const bool scales = cv->out_group < 4 && cv->in_group * cv->w.taps == 1;
+    if (!is_volume && (scales || !find_padded(cv, &p)))
         return OX_UNSUPPORTED;
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));

@@ -325,6 +325,22 @@ static void folds_away(const char *nodes)
     folds_to(nodes, 1, 1);
 }
 
+START_TEST(what_makes_constants_large_is_folded_on_the_way)
+{
+    /* Into a sum with constants; what meets the input stays to be made as the model runs. */
+    folds_away(
+        "s = Concat <axis = 0> (h, n) e = Expand(o, s) i = Unsqueeze(e, o) c = Cast <to = 1> (i) "
+        "v = Slice(w, o, h, o) z = Mul(c, v) y = Add(z, x)");
+    folds_to("s = Concat <axis = 0> (h, n) m = ReduceMean <keepdims = 0> (w) e = Expand(m, s) "
+             "i = Unsqueeze(e, o) y = Add(i, x)",
+             3, 3);
+    folds_to("s = Concat <axis = 0> (h, n) m = ReduceMean <keepdims = 0> (w) e = Expand(m, s) "
+             "v = Slice(w, o, h, o) z = Mul(e, v) i = Unsqueeze(z, o) k = Unsqueeze(e, o) "
+             "t = Add(i, x) y = Mul(t, k)",
+             4, 4);
+}
+END_TEST
+
 START_TEST(folding_counts_the_constants_that_go)
 {
     /* The halves, the other way round: 256 KB at each step, but the weight and the steps before go. */
@@ -598,6 +614,7 @@ int main(void)
         a_target_with_two_new_sizes_stays,
         changes_of_shape_are_merged,
         a_transpose_of_axes_of_one_is_a_change_of_shape,
+        what_makes_constants_large_is_folded_on_the_way,
         folding_counts_the_constants_that_go,
         a_branch_leaves_constants_of_the_graph_around_it,
         concats_and_slices_are_merged,
