@@ -48,6 +48,17 @@ static void NAME(walk_sets)(const struct ox_forest *forest, const uint32_t *root
 #define N(x) NAME(x##_neq)
 #include "ops/tree_walk_tmpl.h"
 
+/* The two that exporters write, where values are missing. */
+#define TRACKS(at, x) (((x) != (x)) & (forest->kinds[at] / OX_TREE_MISSING))
+#define HOLDS(at, x, t) (((x) <= (t)) | TRACKS(at, x))
+#define N(x) NAME(x##_leq_missing)
+#include "ops/tree_walk_tmpl.h"
+
+#define HOLDS(at, x, t) (((x) < (t)) | TRACKS(at, x))
+#define N(x) NAME(x##_lt_missing)
+#include "ops/tree_walk_tmpl.h"
+#undef TRACKS
+
 #define HOLDS(at, x, t) NAME(holds)(forest->kinds[at], x, t)
 #define N(x) NAME(x##_varied)
 #include "ops/tree_walk_tmpl.h"
@@ -55,13 +66,14 @@ static void NAME(walk_sets)(const struct ox_forest *forest, const uint32_t *root
 static void NAME(walk)(const struct ox_forest *forest, const uint32_t *roots, size_t n_trees,
                        const struct ox_tree_rows *r, uint32_t *leaves)
 {
-    const bool sets = forest->mode == OX_TREE_MEMBER;
-    switch (r->missing && !sets ? OX_TREE_LEAF : forest->mode) {
+    const enum ox_tree_mode mode = forest->mode;
+    const bool sets = mode == OX_TREE_MEMBER, quick = mode == OX_TREE_LEQ || mode == OX_TREE_LT;
+    switch (r->missing && !sets && !quick ? OX_TREE_LEAF : mode) {
     case OX_TREE_LEQ:
-        NAME(walk_leq)(forest, roots, n_trees, r, leaves);
+        (r->missing ? NAME(walk_leq_missing) : NAME(walk_leq))(forest, roots, n_trees, r, leaves);
         break;
     case OX_TREE_LT:
-        NAME(walk_lt)(forest, roots, n_trees, r, leaves);
+        (r->missing ? NAME(walk_lt_missing) : NAME(walk_lt))(forest, roots, n_trees, r, leaves);
         break;
     case OX_TREE_GTE:
         NAME(walk_gte)(forest, roots, n_trees, r, leaves);
