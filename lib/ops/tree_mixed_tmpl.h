@@ -1,8 +1,8 @@
 /* Trees by one kind of comparison, by several, and with sets. T the type, NODE the node's, NAME(x). */
 static inline bool NAME(holds)(uint8_t kind, const T x, const T threshold)
 {
-    const unsigned found = (x < threshold ? FOUND_LESS : 0U) | (x == threshold ? FOUND_EQUAL : 0U) |
-                           (x > threshold ? FOUND_MORE : 0U) | (x != x ? FOUND_MISSING : 0U);
+    const unsigned found = (x <= threshold ? FOUND_NOT_MORE : 0U) |
+                           (x >= threshold ? FOUND_NOT_LESS : 0U) | (x != x ? FOUND_MISSING : 0U);
     return true_when[kind] >> found & 1;
 }
 

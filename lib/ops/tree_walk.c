@@ -4,17 +4,17 @@
 
 enum { LANES = OX_TREE_LANES };
 
-/* How a value stands to a threshold: nothing is found where that is NaN. */
-enum { FOUND_LESS = 1, FOUND_EQUAL = 2, FOUND_MORE = 4, FOUND_MISSING = 8 };
+/* How a value stands to a threshold: neither is found where that is NaN. */
+enum { FOUND_NOT_MORE = 1, FOUND_NOT_LESS = 2, FOUND_MISSING = 4 };
 
-#define LESS (1U << FOUND_LESS)
-#define EQUAL (1U << FOUND_EQUAL)
-#define MORE (1U << FOUND_MORE)
+#define LESS (1U << FOUND_NOT_MORE)
+#define EQUAL (1U << (FOUND_NOT_MORE | FOUND_NOT_LESS))
+#define MORE (1U << FOUND_NOT_LESS)
 #define MISSING (1U << FOUND_MISSING)
 #define NOTHING 1U
 
 /* By kind of node: what leads to its true side. */
-static const uint16_t true_when[2 * OX_TREE_MISSING] = {
+static const uint8_t true_when[2 * OX_TREE_MISSING] = {
     [OX_TREE_LEQ] = LESS | EQUAL,
     [OX_TREE_LT] = LESS,
     [OX_TREE_GTE] = MORE | EQUAL,
