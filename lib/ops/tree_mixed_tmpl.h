@@ -1,8 +1,9 @@
 /* Trees by one kind of comparison, by several, and with sets. T the type, NODE the node's, NAME(x). */
-static inline bool NAME(holds)(uint8_t kind, const T x, const T threshold)
+/* `missing`: x is, which matters only to nodes that track it. */
+static inline bool NAME(holds)(uint8_t kind, const T x, const T threshold, bool missing)
 {
     const unsigned found = (x <= threshold ? FOUND_NOT_MORE : 0U) |
-                           (x >= threshold ? FOUND_NOT_LESS : 0U) | (x != x ? FOUND_MISSING : 0U);
+                           (x >= threshold ? FOUND_NOT_LESS : 0U) | (missing ? FOUND_MISSING : 0U);
     return true_when[kind] >> found & 1;
 }
 
@@ -18,7 +19,7 @@ static void NAME(walk_sets)(const struct ox_forest *forest, const uint32_t *root
             const T x = row[nodes[at].feature], threshold = nodes[at].threshold;
             const bool set = (kind & ~OX_TREE_MISSING) == OX_TREE_MEMBER &&
                              is_member(forest, (size_t)threshold, (double)x);
-            at = nodes[at].child[set || NAME(holds)(kind, x, threshold)];
+            at = nodes[at].child[set || NAME(holds)(kind, x, threshold, x != x)];
         }
         leaves[i] = (uint32_t)nodes[at].leaf;
     }
@@ -59,8 +60,12 @@ static void NAME(walk_sets)(const struct ox_forest *forest, const uint32_t *root
 #include "ops/tree_walk_tmpl.h"
 #undef TRACKS
 
-#define HOLDS(at, x, t) NAME(holds)(forest->kinds[at], x, t)
+#define HOLDS(at, x, t) NAME(holds)(forest->kinds[at], x, t, false)
 #define N(x) NAME(x##_varied)
+#include "ops/tree_walk_tmpl.h"
+
+#define HOLDS(at, x, t) NAME(holds)(forest->kinds[at], x, t, (x) != (x))
+#define N(x) NAME(x##_varied_missing)
 #include "ops/tree_walk_tmpl.h"
 
 static void NAME(walk)(const struct ox_forest *forest, const uint32_t *roots, size_t n_trees,
@@ -91,7 +96,8 @@ static void NAME(walk)(const struct ox_forest *forest, const uint32_t *roots, si
         NAME(walk_sets)(forest, roots, n_trees, r, leaves);
         break;
     case OX_TREE_LEAF:
-        NAME(walk_varied)(forest, roots, n_trees, r, leaves);
+        (r->missing ? NAME(walk_varied_missing) : NAME(walk_varied))(forest, roots, n_trees, r,
+                                                                     leaves);
         break;
     }
 }
