@@ -92,8 +92,8 @@ enum { STUMPS = 12 };
 static struct one_op *stumps(int targets, const char *const *modes, const int64_t *tracks)
 {
     int64_t tree[3 * STUMPS], node[3 * STUMPS], feature[3 * STUMPS] = {0}, yes[3 * STUMPS] = {0},
-                                                          no[3 * STUMPS] = {0},
-                                                          missing[3 * STUMPS] = {0};
+                                                            no[3 * STUMPS] = {0},
+                                                            missing[3 * STUMPS] = {0};
     int64_t leaf_tree[2 * STUMPS], leaf[2 * STUMPS], target[2 * STUMPS];
     float value[3 * STUMPS] = {0}, weight[2 * STUMPS];
     const char *mode[3 * STUMPS];
@@ -160,8 +160,8 @@ END_TEST
 
 static bool holds(size_t mode, double x, double threshold)
 {
-    const bool all[] = {x <= threshold, x < threshold,  x >= threshold,
-                        x > threshold,  x == threshold, x != threshold};
+    const bool all[] = {x <= threshold, x<threshold, x >= threshold, x> threshold, x == threshold,
+                        x != threshold};
     return all[mode];
 }
 
@@ -185,7 +185,8 @@ START_TEST(ways_of_comparing_and_of_missing_values_mix)
         const bool missing = some_missing && i % 5 == 1;
         x[i] = missing ? (double)NAN : (double)(i * 7 % 29) / 2 - 1;
         for (int t = 0; t < STUMPS; t++) {
-            const bool side = (missing && tracks[t]) || holds(alike < 6 ? alike : (size_t)t % 6, x[i], t);
+            const bool side =
+                (missing && tracks[t]) || holds(alike < 6 ? alike : (size_t)t % 6, x[i], t);
             y[2 * i + (size_t)(t + !side) % 2] += 1 << t;
         }
     }
