@@ -68,8 +68,9 @@ struct ox_forest {
     size_t n_nodes;
     void *nodes;
     const uint8_t *kinds; /* by node */
-    enum ox_tree_mode
-        mode; /* of all inner nodes; OX_TREE_LEAF: they differ, or some track missing values */
+    /* Of all inner nodes, whatever becomes of missing values; OX_TREE_LEAF: they differ, OX_TREE_MEMBER: some are of sets. */
+    enum ox_tree_mode mode;
+    bool tracks_missing; /* some inner nodes do */
     size_t n_trees;
     uint32_t *roots;
     size_t n_leaves;
@@ -109,10 +110,20 @@ enum ox_status ox_tree_numbers(struct ox_run *r, const char *name, const double 
 enum ox_status ox_tree_tensor(struct ox_run *r, const char *name, const double **values, size_t *n,
                               bool *wide, struct ox_error *err);
 
-/* leaves[t * n + i]: what row i reaches in the tree of roots[t]; rows are `stride` elements apart. So many walks go side by side:
- * where rows are fewer, trees should be more. */
+/* Rows of the forest's type. */
+struct ox_tree_rows {
+    const void *data;
+    size_t stride; /* elements */
+    size_t n;
+    bool missing; /* some value is, and the forest cares */
+};
+struct ox_tree_rows ox_tree_rows(const struct ox_forest *forest, const void *data, size_t stride,
+                                 size_t n);
+
+/* leaves[t * rows->n + i]: what row i reaches in the tree of roots[t]. So many walks go side by side: where rows are fewer, trees
+ * should be more. */
 enum { OX_TREE_LANES = 8 };
 void ox_tree_walk(const struct ox_forest *forest, const uint32_t *roots, size_t n_trees,
-                  const void *rows, size_t stride, size_t n, uint32_t *leaves);
+                  const struct ox_tree_rows *rows, uint32_t *leaves);
 
 #endif

@@ -147,18 +147,20 @@ static enum ox_status place_weights(struct build *b, size_t targets, struct ox_e
 
 static void choose_mode(struct ox_forest *f, size_t n)
 {
-    f->mode = OX_TREE_LEAF;
+    unsigned modes = 0; /* a bit each */
     for (size_t i = 0; i < n; i++) {
-        if (f->kinds[i] == OX_TREE_LEAF)
-            continue;
-        if (f->kinds[i] >= OX_TREE_MEMBER || (f->mode != OX_TREE_LEAF && f->mode != f->kinds[i])) {
-            f->mode = OX_TREE_LEAF;
-            return;
-        }
-        f->mode = (enum ox_tree_mode)f->kinds[i];
+        modes |= 1U << (f->kinds[i] & ~OX_TREE_MISSING);
+        f->tracks_missing = f->tracks_missing || f->kinds[i] & OX_TREE_MISSING;
     }
-    if (f->mode == OX_TREE_LEAF)
-        f->mode = OX_TREE_LEQ; /* leaves alone, which any way of comparing walks */
+    modes &= ~(1U << OX_TREE_LEAF);
+    f->mode = OX_TREE_LEQ; /* leaves alone, which any way of comparing walks */
+    if (modes >> OX_TREE_MEMBER & 1)
+        f->mode = OX_TREE_MEMBER;
+    else if (modes & (modes - 1))
+        f->mode = OX_TREE_LEAF;
+    else
+        while (modes > 1U << f->mode)
+            f->mode++;
 }
 
 enum ox_status ox_forest_build(struct ox_run *r, const struct ox_tree_draft *draft, bool wide,

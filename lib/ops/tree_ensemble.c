@@ -139,9 +139,10 @@ static void block_task(void *arg, size_t from, size_t to)
             plain                 ? add_plain
             : e->aggregate <= SUM ? add_weights
                                   : keep_extremes;
+        const struct ox_tree_rows rows = ox_tree_rows(f, x, cols, b.n);
         for (size_t t = 0; t < f->n_trees; t += b.trees) {
             const size_t left = f->n_trees - t, trees = left < b.trees ? left : b.trees;
-            ox_tree_walk(f, f->roots + t, trees, x, cols, b.n, b.leaves);
+            ox_tree_walk(f, f->roots + t, trees, &rows, b.leaves);
             for (size_t k = 0; k < trees; k++)
                 aggregate(e, &b, b.leaves + k * b.n);
         }

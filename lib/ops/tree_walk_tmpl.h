@@ -1,9 +1,10 @@
-/* Trees whose inner nodes all compare by HOLDS(x, threshold): T the type, NODE the node's, N(name). */
+/* Many walks side by side: node `at` leads to its true side where HOLDS(at, x, threshold). T the type, NODE the node's, N(name). */
 static void N(walk)(const struct ox_forest *forest, const uint32_t *roots, size_t n_trees,
-                    const T *rows, size_t stride, size_t n, uint32_t *leaves)
+                    const struct ox_tree_rows *r, uint32_t *leaves)
 {
     const struct NODE *nodes = forest->nodes;
-    const size_t all = n_trees * n;
+    const T *rows = r->data;
+    const size_t stride = r->stride, n = r->n, all = n_trees * n;
     size_t tree = 0, row = 0;
     for (size_t first = 0; first < all; first += LANES) {
         uint32_t at[LANES], moved;
@@ -29,7 +30,7 @@ static void N(walk)(const struct ox_forest *forest, const uint32_t *roots, size_
             moved = 0;
             for (size_t k = 0; k < LANES; k++) {
                 const struct NODE *node = nodes + at[k];
-                uint32_t next = node->child[HOLDS(x[k][node->feature], node->threshold)];
+                uint32_t next = node->child[HOLDS(at[k], x[k][node->feature], node->threshold)];
                 moved |= next ^ at[k];
                 at[k] = next;
             }

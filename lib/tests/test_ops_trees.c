@@ -86,58 +86,111 @@ START_TEST(many_rows_walk_as_one_does)
 }
 END_TEST
 
-/* Eleven trees of one comparison each by three targets: fewer rows than go side by side share the walk among trees. */
-START_TEST(few_rows_go_through_several_trees_at_once)
+/* So many trees of one comparison each, with t; what takes the true side in tree t adds 2^t to target t of `targets`, else to the
+ * next one. Without modes all are BRANCH_LEQ. */
+enum { STUMPS = 12 };
+static struct one_op *stumps(int targets, const char *const *modes, const int64_t *tracks)
 {
-    enum { TREES = 11, TARGETS = 3, ROWS = 20 };
-    int64_t tree[3 * TREES], node[3 * TREES], feature[3 * TREES] = {0}, yes[3 * TREES] = {0},
-                                                          no[3 * TREES] = {0};
-    int64_t leaf_tree[2 * TREES], leaf[2 * TREES], target[2 * TREES];
-    float value[3 * TREES] = {0}, weight[2 * TREES];
-    double x[ROWS], y[ROWS * TARGETS] = {0};
-    const char *modes[3 * TREES];
-    const size_t rows = (size_t)_i + 1;
-    for (int t = 0; t < TREES; t++) {
+    int64_t tree[3 * STUMPS], node[3 * STUMPS], feature[3 * STUMPS] = {0}, yes[3 * STUMPS] = {0},
+                                                            no[3 * STUMPS] = {0},
+                                                            missing[3 * STUMPS] = {0};
+    int64_t leaf_tree[2 * STUMPS], leaf[2 * STUMPS], target[2 * STUMPS];
+    float value[3 * STUMPS] = {0}, weight[2 * STUMPS];
+    const char *mode[3 * STUMPS];
+    for (int t = 0; t < STUMPS; t++) {
         for (int k = 0; k < 3; k++) {
             tree[3 * t + k] = t;
             node[3 * t + k] = k;
-            modes[3 * t + k] = k ? "LEAF" : "BRANCH_LEQ";
+            mode[3 * t + k] = k ? "LEAF" : modes ? modes[t] : "BRANCH_LEQ";
         }
         yes[3 * t] = 1;
         no[3 * t] = 2;
         value[3 * t] = (float)t;
+        missing[3 * t] = tracks ? tracks[t] : 0;
         for (int k = 0; k < 2; k++) {
             leaf_tree[2 * t + k] = t;
             leaf[2 * t + k] = k + 1;
-            target[2 * t + k] = (t + k) % TARGETS;
+            target[2 * t + k] = (t + k) % targets;
             weight[2 * t + k] = (float)(1 << t);
         }
     }
-    for (size_t i = 0; i < rows; i++) {
-        x[i] = (double)(i * 7 % 13) - 0.5;
-        for (int t = 0; t < TREES; t++)
-            y[i * TARGETS + (size_t)((t + (x[i] > t)) % TARGETS)] += 1 << t;
-    }
     struct one_op *op = one_op_new("ai.onnx.ml", "TreeEnsembleRegressor", 3);
-    one_op_ints(op, "nodes_treeids", tree, 3 * TREES);
-    one_op_ints(op, "nodes_nodeids", node, 3 * TREES);
-    one_op_ints(op, "nodes_featureids", feature, 3 * TREES);
-    one_op_ints(op, "nodes_truenodeids", yes, 3 * TREES);
-    one_op_ints(op, "nodes_falsenodeids", no, 3 * TREES);
-    one_op_floats(op, "nodes_values", value, 3 * TREES);
-    one_op_strings(op, "nodes_modes", modes, 3 * TREES);
-    one_op_ints(op, "target_treeids", leaf_tree, 2 * TREES);
-    one_op_ints(op, "target_nodeids", leaf, 2 * TREES);
-    one_op_ints(op, "target_ids", target, 2 * TREES);
-    one_op_floats(op, "target_weights", weight, 2 * TREES);
-    one_op_int(op, "n_targets", TARGETS);
+    one_op_ints(op, "nodes_treeids", tree, 3 * STUMPS);
+    one_op_ints(op, "nodes_nodeids", node, 3 * STUMPS);
+    one_op_ints(op, "nodes_featureids", feature, 3 * STUMPS);
+    one_op_ints(op, "nodes_truenodeids", yes, 3 * STUMPS);
+    one_op_ints(op, "nodes_falsenodeids", no, 3 * STUMPS);
+    one_op_ints(op, "nodes_missing_value_tracks_true", missing, 3 * STUMPS);
+    one_op_floats(op, "nodes_values", value, 3 * STUMPS);
+    one_op_strings(op, "nodes_modes", mode, 3 * STUMPS);
+    one_op_ints(op, "target_treeids", leaf_tree, 2 * STUMPS);
+    one_op_ints(op, "target_nodeids", leaf, 2 * STUMPS);
+    one_op_ints(op, "target_ids", target, 2 * STUMPS);
+    one_op_floats(op, "target_weights", weight, 2 * STUMPS);
+    one_op_int(op, "n_targets", targets);
+    return op;
+}
+
+static void expect_stumps(struct one_op *op, enum ox_dtype dtype, size_t rows, const double *x,
+                          int targets, const double *y)
+{
     char shape[2][16];
     snprintf(shape[0], sizeof shape[0], "%zux1", rows);
-    snprintf(shape[1], sizeof shape[1], "%zux%d", rows, TARGETS);
-    one_op_in(op, OX_FLOAT32, shape[0], x, rows);
+    snprintf(shape[1], sizeof shape[1], "%zux%d", rows, targets);
+    one_op_in(op, dtype, shape[0], x, rows);
     must_run(op, 1);
-    one_op_expect(op, 0, OX_FLOAT32, shape[1], 0, y, rows * TARGETS);
+    one_op_expect(op, 0, OX_FLOAT32, shape[1], 0, y, rows * (size_t)targets);
     one_op_free(op);
+}
+
+/* By three targets: fewer rows than go side by side share the walk among trees. */
+START_TEST(few_rows_go_through_several_trees_at_once)
+{
+    enum { TARGETS = 3, ROWS = 20 };
+    double x[ROWS], y[ROWS * TARGETS] = {0};
+    const size_t rows = (size_t)_i + 1;
+    for (size_t i = 0; i < rows; i++) {
+        x[i] = (double)(i * 7 % 13) - 0.5;
+        for (int t = 0; t < STUMPS; t++)
+            y[i * TARGETS + (size_t)((t + (x[i] > t)) % TARGETS)] += 1 << t;
+    }
+    expect_stumps(stumps(TARGETS, NULL, NULL), OX_FLOAT32, rows, x, TARGETS, y);
+}
+END_TEST
+
+static bool holds(size_t mode, double x, double threshold)
+{
+    const bool all[] = {x <= threshold, x<threshold, x >= threshold, x> threshold, x == threshold,
+                        x != threshold};
+    return all[mode];
+}
+
+/* Trees that compare alike or each in its own way, some of which track missing values, on rows with and without such. */
+START_TEST(ways_of_comparing_and_of_missing_values_mix)
+{
+    static const char *const names[6] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
+                                         "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
+    enum { ROWS = 30 };
+    const bool some_missing = _i & 1;
+    const enum ox_dtype dtype = _i & 2 ? OX_FLOAT64 : OX_FLOAT32;
+    const size_t rows = _i & 4 ? 3 : ROWS, alike = (size_t)_i / 8; /* the mode of all, or 6 */
+    const char *modes[STUMPS];
+    int64_t tracks[STUMPS];
+    double x[ROWS], y[2 * ROWS] = {0};
+    for (int t = 0; t < STUMPS; t++) {
+        modes[t] = names[alike < 6 ? alike : (size_t)t % 6];
+        tracks[t] = t / 3 % 2;
+    }
+    for (size_t i = 0; i < rows; i++) {
+        const bool missing = some_missing && i % 5 == 1;
+        x[i] = missing ? (double)NAN : (double)(i * 7 % 29) / 2 - 1;
+        for (int t = 0; t < STUMPS; t++) {
+            const bool side =
+                (missing && tracks[t]) || holds(alike < 6 ? alike : (size_t)t % 6, x[i], t);
+            y[2 * i + (size_t)(t + !side) % 2] += 1 << t;
+        }
+    }
+    expect_stumps(stumps(2, modes, tracks), dtype, rows, x, 2, y);
 }
 END_TEST
 
@@ -396,6 +449,7 @@ int main(void)
     tcase_add_loop_test(tcase, rows_reach_their_leaves, 0, 3);
     tcase_add_test(tcase, many_rows_walk_as_one_does);
     tcase_add_loop_test(tcase, few_rows_go_through_several_trees_at_once, 0, 20);
+    tcase_add_loop_test(tcase, ways_of_comparing_and_of_missing_values_mix, 0, 7 * 8);
     tcase_add_loop_test(tcase, whole_numbers_are_compared_exactly, 0, 3);
     tcase_add_test(tcase, missing_values_go_to_the_false_side);
     tcase_add_test(tcase, missing_values_that_track_true_go_to_the_true_side);
