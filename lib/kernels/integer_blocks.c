@@ -85,21 +85,6 @@ static void widen_rows(const struct ox_integer_core *k, struct ox_integer_tile *
     tile->depth = row;
 }
 
-struct ox_integer_block ox_integer_block_of(const struct ox_integer_core *k, size_t task)
-{
-    const size_t nr = k->t->nr, blocks = k->n_rows * k->n_cols, group = task / blocks;
-    const size_t col0 = task % blocks / k->n_rows * k->block_cols;
-    const size_t m0 = task % k->n_rows * k->block_rows, col = group * k->n + col0;
-    return (struct ox_integer_block){
-        .group = group,
-        .m0 = m0,
-        .m1 = ox_least(m0 + k->block_rows, k->rows * k->cols),
-        .cols = ox_least(k->block_cols, k->n - col0),
-        .col = col,
-        .packed = k->packed + (group * ((k->n + nr - 1) / nr) + col0 / nr) * k->panel,
-        .end = ox_integer_end_at(k->end, col)};
-}
-
 /* Whether sums become bytes by what stands with their columns alone. */
 static bool leaves_bytes(const struct ox_integer_core *k)
 {

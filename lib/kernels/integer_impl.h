@@ -50,6 +50,12 @@ struct ox_integer_block {
 };
 struct ox_integer_block ox_integer_block_of(const struct ox_integer_core *k, size_t task);
 
+/* ---- integer.c ---- */
+
+/* Of a convolution whose image is `width` pixels across, `pixel` bytes apart. */
+void ox_integer_describe(const struct ox_integer *t, const struct ox_conv *c, size_t width,
+                         size_t pixel, struct ox_integer_core *k);
+
 /* A byte in two's complement. */
 static inline int16_t ox_integer_signed(uint8_t byte)
 {

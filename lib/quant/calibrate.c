@@ -1,3 +1,4 @@
+/* Calibrating: a model runs on samples, and what its values are like goes to the table. */
 #include "quant/calibrate.h"
 
 #include <stdlib.h>
@@ -5,225 +6,6 @@
 
 #include "quant/place.h"
 #include "quant/samples.h"
-#include "tensor/tensor_apart.h"
-
-enum ox_status ox_calibration_new(struct ox_calibration **out, struct ox_env *env,
-                                  struct ox_error *err)
-{
-    struct ox_calibration *c = calloc(1, sizeof *c);
-    if (!c)
-        return ox_no_memory(err);
-    c->env = env;
-    ox_strmap_init(&c->index);
-    *out = c;
-    return OX_OK;
-}
-
-void ox_kept_release(struct ox_kept *kept, size_t n_inputs)
-{
-    for (size_t i = 0; kept->inputs && i < n_inputs; i++)
-        ox_tensor_release(kept->inputs[i]);
-    free(kept->inputs);
-    kept->inputs = NULL;
-}
-
-/* All that was seen. */
-static void forget(struct ox_calibration *c)
-{
-    for (size_t i = 0; i < c->n_tensors; i++) {
-        ox_stats_release(&c->tensors[i].stats);
-        free(c->tensors[i].name);
-        free(c->tensors[i].abs);
-    }
-    for (size_t i = 0; i < c->n_kept; i++)
-        ox_kept_release(&c->kept[i], c->n_inputs);
-    free(c->tensors);
-    ox_strmap_release(&c->index);
-    c->tensors = NULL;
-    c->n_tensors = c->cap_tensors = c->n_kept = 0;
-}
-
-void ox_calibration_release(struct ox_calibration *c)
-{
-    if (!c)
-        return;
-    forget(c);
-    for (size_t i = 0; i < c->n_inputs; i++)
-        free(c->inputs[i]);
-    free(c->inputs);
-    free(c);
-}
-
-/* ---- Tensors ------------------------------------------------------------------------------------------------------ */
-
-struct ox_calibrated *ox_calibration_find(const struct ox_calibration *c, const char *name)
-{
-    uint32_t at = ox_strmap_find(&c->index, name, strlen(name));
-    return at == OX_STRMAP_NONE ? NULL : &c->tensors[at];
-}
-
-struct ox_calibrated *ox_calibration_tensor_of(struct ox_calibration *c, const char *name, size_t n)
-{
-    uint32_t at = ox_strmap_find(&c->index, name, n);
-    if (at != OX_STRMAP_NONE)
-        return &c->tensors[at];
-    if (c->n_tensors == c->cap_tensors) {
-        size_t cap = c->cap_tensors ? 2 * c->cap_tensors : 64;
-        struct ox_calibrated *grown = realloc(c->tensors, cap * sizeof *grown);
-        if (!grown)
-            return NULL;
-        c->tensors = grown;
-        c->cap_tensors = cap;
-    }
-    char *copy = strndup(name, n);
-    at = (uint32_t)c->n_tensors;
-    if (!copy || !ox_strmap_add(&c->index, copy, n, &at, NULL)) {
-        free(copy);
-        return NULL;
-    }
-    c->tensors[at] = (struct ox_calibrated){.name = copy};
-    return &c->tensors[c->n_tensors++];
-}
-
-const char *ox_calibration_guessed(const struct ox_calibration *c)
-{
-    return c->guessed ? c->inputs[c->guessed - 1] : NULL;
-}
-
-uint64_t ox_calibration_samples(const struct ox_calibration *c)
-{
-    return c->n_samples;
-}
-
-size_t ox_calibration_n_tensors(const struct ox_calibration *c)
-{
-    return c->n_tensors;
-}
-
-const char *ox_calibration_tensor(const struct ox_calibration *c, size_t i)
-{
-    return c->tensors[i].name;
-}
-
-struct ox_qrange ox_calibrated_range(struct ox_calibrated *seen, enum ox_quant_method method,
-                                     const struct ox_quant_options *options, unsigned n_levels)
-{
-    struct ox_chosen *memo = &seen->chosen[method];
-    const bool symmetric = options->symmetric_activation;
-    if (memo->known && memo->symmetric == symmetric && memo->bins == options->bins &&
-        memo->percentile == options->percentile && memo->n_levels == n_levels)
-        return memo->range;
-    struct ox_stats stats = seen->stats;
-    uint64_t bins[2 * OX_BINS];
-    memcpy(bins, seen->stats.bins, sizeof bins);
-    stats.bins = bins;
-    if (options->bins)
-        ox_stats_coarsen(&stats, options->bins);
-    *memo = (struct ox_chosen){
-        true,
-        symmetric,
-        options->percentile,
-        options->bins,
-        n_levels,
-        ox_range_choose(&stats, method, options->percentile, n_levels, symmetric)};
-    return memo->range;
-}
-
-bool ox_calibration_range(const struct ox_calibration *c, size_t i, enum ox_quant_method method,
-                          const struct ox_quant_options *options, double *least, double *most)
-{
-    struct ox_calibrated *tensor = &c->tensors[i];
-    if (!tensor->given && !tensor->stats.bins)
-        return false;
-    struct ox_qrange range = {tensor->rmin, tensor->rmax};
-    if (!tensor->given)
-        range = ox_calibrated_range(tensor, method, options, 256);
-    *least = (double)range.least;
-    *most = (double)range.most;
-    return true;
-}
-
-/* ---- Samples that are kept ---------------------------------------------------------------------------------------- */
-
-enum ox_status ox_calibration_keep(struct ox_calibration *c, struct ox_kept kept,
-                                   struct ox_error *err)
-{
-    size_t at = c->n_kept;
-    uint64_t bytes = kept.bytes;
-    for (size_t i = 0; i < c->n_kept; i++)
-        bytes += c->kept[i].bytes;
-    for (; at > 0 && kept.hash < c->kept[at - 1].hash; at--)
-        c->kept[at] = c->kept[at - 1];
-    c->kept[at] = kept;
-    c->n_kept++;
-    while (c->n_kept > OX_KEPT_SAMPLES || (c->n_kept > 2 && bytes > OX_KEPT_BYTES)) {
-        struct ox_kept *last = &c->kept[--c->n_kept];
-        bytes -= last->bytes;
-        ox_kept_release(last, c->n_inputs);
-    }
-    (void)err;
-    return OX_OK;
-}
-
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-    h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
-    return h ^ (h >> 29);
-}
-
-static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
-{
-    const unsigned char *bytes = data;
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        uint64_t v = 0;
-        for (int k = 7; k >= 0; k--)
-            v = v << 8 | bytes[i + (size_t)k];
-        h = mix(h, v);
-    }
-    for (; i < n; i++)
-        h = mix(h, bytes[i]);
-    return mix(h, n);
-}
-
-/* A feed is kept when its hash is among the least. label NULL: none is known. */
-static enum ox_status consider(struct ox_calibration *c, struct ox_datum *const *feed,
-                               const int64_t *label, struct ox_error *err)
-{
-    uint64_t hash = 1, bytes = 0;
-    for (size_t i = 0; i < c->n_inputs; i++) {
-        const struct ox_tensor *in = feed[i] ? ox_datum_get_tensor(feed[i]) : NULL;
-        if (!in && feed[i])
-            return OX_OK; /* sequences and the like are not kept */
-        if (!in)
-            continue;
-        if (in->dtype == OX_STRING)
-            return OX_OK;
-        hash = mix(hash, i);
-        hash = hash_bytes(hash, in->data, in->n * ox_dtype_size(in->dtype));
-        bytes += in->n * ox_dtype_size(in->dtype);
-    }
-    if (c->n_kept == OX_KEPT_SAMPLES && hash >= c->kept[c->n_kept - 1].hash)
-        return OX_OK;
-    struct ox_kept kept = {.hash = hash,
-                           .bytes = bytes,
-                           .has_label = label && *label >= 0,
-                           .label = label ? *label : 0,
-                           .inputs = calloc(c->n_inputs + 1, sizeof *kept.inputs)};
-    enum ox_status status = kept.inputs ? OX_OK : ox_no_memory(err);
-    for (size_t i = 0; i < c->n_inputs && status == OX_OK; i++) {
-        const struct ox_tensor *in = feed[i] ? ox_datum_get_tensor(feed[i]) : NULL;
-        if (in)
-            status = ox_tensor_copy_apart(&kept.inputs[i], ox_env_budget(c->env), in->dtype,
-                                          in->rank, in->dims, in->data, err);
-    }
-    if (status == OX_OK)
-        return ox_calibration_keep(c, kept, err);
-    ox_kept_release(&kept, c->n_inputs);
-    return status;
-}
-
-/* ---- Running ------------------------------------------------------------------------------------------------------ */
 
 /* What is done with each value. */
 enum pass { PASS_STATS, PASS_STATS_ABS, PASS_HISTOGRAM_ABS };
@@ -470,7 +252,7 @@ static enum ox_status run_feed(struct watch *watch, struct ox_session *session,
                        options->n_labels);
     watch->n_fed++;
     if (watch->pass != PASS_HISTOGRAM_ABS)
-        OX_TRY(consider(c, feed, label, err));
+        OX_TRY(ox_calibration_consider(c, feed, label, err));
     enum ox_status status = ox_session_run(session, feed, outputs, err);
     for (size_t i = 0; i < ox_session_n_outputs(session); i++) {
         ox_datum_release(outputs[i]);
@@ -536,7 +318,7 @@ static enum ox_status run_passes(void *arg, struct ox_samples_batch *batch, stru
     struct ox_calibration *c = watch->c;
     const bool anew = c->n_samples == 0;
     if (anew)
-        forget(c); /* what a batch left that did not run */
+        ox_calibration_forget(c); /* what a batch left that did not run */
     watch->pass = passes->two ? PASS_STATS_ABS : PASS_STATS;
     enum ox_status status = run_pass(passes, batch, err);
     if (!anew)

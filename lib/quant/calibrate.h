@@ -70,12 +70,18 @@ struct ox_calibrated *ox_calibration_tensor_of(struct ox_calibration *calibratio
 /* Takes the inputs over in any case. */
 enum ox_status ox_calibration_keep(struct ox_calibration *calibration, struct ox_kept kept,
                                    struct ox_error *err);
+/* A feed is kept when its hash is among the least. label NULL: none is known. */
+enum ox_status ox_calibration_consider(struct ox_calibration *calibration,
+                                       struct ox_datum *const *feed, const int64_t *label,
+                                       struct ox_error *err);
 /* onnxruntime's percentile, which needs two passes: in the first the least absolute value, in the second a histogram from there to the
  * greatest, out of which comes a given range. false: out of memory. */
 void ox_abs_range_add(struct ox_calibrated *tensor, const float *values, size_t n);
 bool ox_abs_histogram_add(struct ox_calibrated *tensor, const float *values, size_t n);
 void ox_abs_histogram_decide(struct ox_calibrated *tensor, double percentile);
 
+/* All that was seen is gone. */
+void ox_calibration_forget(struct ox_calibration *calibration);
 void ox_kept_release(struct ox_kept *kept, size_t n_inputs);
 
 #endif

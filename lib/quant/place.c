@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "quant/cancel.h"
+
 enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q, struct ox_graph *graph,
                               const struct ox_calibration *calibration, struct ox_error *err)
 {
@@ -208,4 +210,22 @@ void ox_place_ranges(struct ox_place *place)
             out->range = (struct ox_qrange){0, 1};
         }
     }
+}
+
+enum ox_status ox_place_integers(struct ox_place *place, const struct ox_value *value,
+                                 const struct ox_tensor *values, struct ox_tensor **out,
+                                 struct ox_error *err)
+{
+    const struct ox_mark *mark = ox_place_mark(place, value);
+    const struct ox_quant_uses *uses = &place->uses;
+    int outputs = -1;
+    if (place->cancelling && mark->kind == OX_MARK_WEIGHT && ox_quant_n_uses(uses, value)) {
+        struct ox_quant_use use = uses->uses[uses->first[value->id]];
+        outputs = use.index == 1 ? ox_cancel_axis(use.node, values->rank) : -1;
+    }
+    OX_TRY(ox_quantize_cancelling(out, ox_env_budget(place->q->model->env), values, &mark->params,
+                                  outputs, NULL, err));
+    if (place->q->options->processor == OX_QUANT_AVX2_SATURATING)
+        ox_saturation_settle(mark->sums, mark->n_sums, values, &mark->params, *out);
+    return OX_OK;
 }

@@ -61,6 +61,9 @@ enum ox_status ox_quant_add_params(struct ox_quant *q, struct ox_graph *graph,
                                    struct ox_value **zero, struct ox_error *err);
 /* Of floats: none is a NaN or an infinity. */
 bool ox_quant_is_finite(const struct ox_tensor *values);
+/* An initializer called name + suffix. NULL: out of memory. */
+struct ox_value *ox_quant_add_part(struct ox_quant *q, struct ox_graph *graph, const char *name,
+                                   const char *suffix, const struct ox_tensor *tensor);
 /* Scales of blocks, name + "_scale", behind Cast where they are narrower than `real`, which the values were: runtimes fold it when
  * they load. */
 struct ox_value *ox_quant_add_scales(struct ox_quant *q, struct ox_graph *graph, const char *name,

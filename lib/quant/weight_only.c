@@ -64,16 +64,6 @@ static const char *not_a_product(const struct ox_quant *q, const struct ox_node 
     return NULL;
 }
 
-bool ox_quant_is_finite(const struct ox_tensor *values)
-{
-    const float *v = values->data;
-    for (size_t i = 0; i < values->n; i++) {
-        if (!isfinite(v[i]))
-            return false;
-    }
-    return true;
-}
-
 static enum ox_status values_of(struct job *job, const struct target *target,
                                 struct ox_tensor **out, enum ox_dtype *real, struct ox_error *err)
 {
@@ -222,27 +212,6 @@ static enum ox_status round_some(struct job *job, size_t *at, const char *const 
 
 /* ---- Into the graph ----------------------------------------------------------------------------------------------- */
 
-static struct ox_value *add_part(struct ox_quant *q, struct ox_graph *graph, const char *name,
-                                 const char *suffix, const struct ox_tensor *tensor)
-{
-    const char *full = ox_quant_name(q, name, suffix);
-    return full ? ox_quant_add_init(graph, full, ox_tensor_ref(tensor)) : NULL;
-}
-
-struct ox_value *ox_quant_add_scales(struct ox_quant *q, struct ox_graph *graph, const char *name,
-                                     const struct ox_tensor *scales, enum ox_dtype real)
-{
-    struct ox_value *stored = add_part(q, graph, name, "_scale", scales);
-    if (!stored || scales->dtype == real)
-        return stored;
-    const char *cast_name = ox_quant_name(q, name, "_scale_Cast");
-    struct ox_value *out = ox_graph_add_value(graph, ox_quant_name(q, name, "_scale_Cast"));
-    struct ox_node *cast =
-        out && cast_name ? ox_graph_add_node(graph, "Cast", "", cast_name, &stored, 1, &out, 1)
-                         : NULL;
-    return cast && ox_node_set_int(cast, "to", real) ? out : NULL;
-}
-
 /* The matrix behind DequantizeLinear. */
 static enum ox_status add_dequantized(struct job *job, struct target *target,
                                       const struct ox_blocked *made, enum ox_dtype real,
@@ -251,10 +220,10 @@ static enum ox_status add_dequantized(struct job *job, struct target *target,
     struct ox_quant *q = &job->q;
     struct ox_graph *graph = target->node->graph;
     const char *name = target->node->inputs[1]->name;
-    struct ox_value *inputs[3] = {add_part(q, graph, name, "_quantized", made->integers),
+    struct ox_value *inputs[3] = {ox_quant_add_part(q, graph, name, "_quantized", made->integers),
                                   ox_quant_add_scales(q, graph, name, made->scales, real)};
     if (made->zeros)
-        inputs[2] = add_part(q, graph, name, "_zero_point", made->zeros);
+        inputs[2] = ox_quant_add_part(q, graph, name, "_zero_point", made->zeros);
     target->output = ox_graph_add_value(graph, ox_quant_name(q, name, "_DequantizeLinear_Output"));
     if (!inputs[0] || !inputs[1] || (made->zeros && !inputs[2]) || !target->output)
         return ox_no_memory(err);
@@ -280,10 +249,10 @@ static enum ox_status add_packed(struct job *job, struct target *target,
                                              .block = job->q.options->block_size};
     enum ox_status status = ox_pack_blocks(packed, ox_env_budget(job->q.model->env), &weights, err);
     if (status == OX_OK) {
-        target->parts[0] = add_part(&job->q, graph, name, "_packed", packed[0]);
+        target->parts[0] = ox_quant_add_part(&job->q, graph, name, "_packed", packed[0]);
         target->parts[1] = ox_quant_add_scales(&job->q, graph, name, packed[1], real);
         target->parts[2] =
-            packed[2] ? add_part(&job->q, graph, name, "_zero_point", packed[2]) : NULL;
+            packed[2] ? ox_quant_add_part(&job->q, graph, name, "_zero_point", packed[2]) : NULL;
         if (!target->parts[0] || !target->parts[1] || (packed[2] && !target->parts[2]))
             status = ox_no_memory(err);
     }
