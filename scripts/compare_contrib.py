@@ -284,6 +284,17 @@ def embed_norm(r):
     return inputs + [r.choice([None, prefix.astype(numpy.int32)]), r.choice([None, i(7, b, s)])], {"epsilon": 1e-3}, 2
 
 
+def embed_norm_codes(r):
+    b, s, h = r.sizes(3, 6)
+    t, segments = r.code(), r.flag()
+    i = lambda below, *shape: r.ints(below, *shape, dtype=numpy.int32)
+    each = lambda make: [make(k) if k != 2 or segments else None for k in range(5)]
+    shapes = [9, h], [7, h], [2, h], [h], [h]
+    inputs = [i(9, b, s), i(2, b, s) if segments else None, *each(lambda k: r.codes(t, *shapes[k]))]
+    prefix = numpy.tile(numpy.arange(s), (b, 1)) < r.ints(s + 1, b, 1)
+    return [*inputs, r.choice([None, prefix.astype(numpy.int32)]), *each(lambda k: r.scale()), *each(lambda k: r.codes(t))], {"epsilon": 1e-3}, 2
+
+
 def attention(r):
     b, s, n, d = r.size(3), r.size(5), r.choice([1, 2]), r.choice([2, 4])
     h = n * d
@@ -466,6 +477,7 @@ CASES = {
     "SimplifiedLayerNormalization": lambda r: ([r.real(2, 3, 8), r.real(8)], {"axis": -1, "epsilon": 1e-3}, 1),
     "SkipSimplifiedLayerNormalization": lambda r: skip_norm(r, simplified=True),
     "EmbedLayerNormalization": embed_norm,
+    "QEmbedLayerNormalization": embed_norm_codes,
     "Attention": attention,
     "MultiHeadAttention": multi_head,
     "DecoderMaskedMultiHeadAttention": decoder_masked,

@@ -250,6 +250,43 @@ START_TEST(an_id_that_is_not_there_is_named)
 }
 END_TEST
 
+/* A word of two codes, with steps of a half from 1; the place adds 2 and 0. */
+static struct one_op *embedded_codes(double id, const char *scale)
+{
+    struct one_op *op = ms("QEmbedLayerNormalization");
+    ONE_OP_IN(op, OX_INT32, "1x1", id);
+    one_op_in_none(op);
+    ONE_OP_IN(op, OX_UINT8, "1x2", 3, 11);
+    ONE_OP_IN(op, OX_UINT8, "1x2", 2, 0);
+    one_op_in_none(op);
+    ONE_OP_IN(op, OX_UINT8, "2", 3, 5);
+    ONE_OP_IN(op, OX_UINT8, "2", 0, 4);
+    ONE_OP_IN(op, OX_INT32, "1x1", 1);
+    one_op_in(op, OX_FLOAT32, scale, (const double[]){0.5, 0.5}, *scale ? 2 : 1);
+    ONE_OP_IN(op, OX_FLOAT32, "", 1);
+    one_op_in_none(op);
+    ONE_OP_IN(op, OX_FLOAT32, "", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "", 0.25);
+    ONE_OP_IN(op, OX_UINT8, "", 1);
+    ONE_OP_IN(op, OX_UINT8, "", 0);
+    one_op_in_none(op);
+    ONE_OP_IN(op, OX_UINT8, "", 2);
+    ONE_OP_IN(op, OX_UINT8, "", 0);
+    return op;
+}
+
+START_TEST(embeddings_of_codes)
+{
+    struct one_op *op = embedded_codes(0, "");
+    RUN_OK(op, 2);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x2", 1e-6, -1, 4);
+    ONE_OP_OUT(op, 1, OX_INT32, "1", 0, 1);
+    one_op_free(op);
+    RUN_FAILS(embedded_codes(-1, ""), 2, "id -1 at place 0");
+    RUN_FAILS(embedded_codes(0, "2"), 2, "word_embedding_quant has no scale");
+}
+END_TEST
+
 /* ---- Attention ---------------------------------------------------------------------------------------------------- */
 
 START_TEST(queries_see_the_past_and_themselves)
@@ -662,6 +699,7 @@ static Suite *contrib_suite(void)
     tcase_add_test(tcase, a_row_that_is_not_there_is_named);
     tcase_add_test(tcase, the_sum_is_normalized_and_given);
     tcase_add_test(tcase, an_id_that_is_not_there_is_named);
+    tcase_add_test(tcase, embeddings_of_codes);
     tcase_add_test(tcase, queries_see_the_past_and_themselves);
     tcase_add_test(tcase, a_past_with_a_length_is_a_buffer);
     tcase_add_test(tcase, heads_share_keys_and_windows_slide);
