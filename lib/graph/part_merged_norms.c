@@ -115,6 +115,43 @@ static struct ox_value *row_of(const struct ox_parts *p, const struct table *t)
     return t->rows ? to_numbers(p, t, t->rows, ox_rw_tensor_type(p->rw, OX_FLOAT32, 1, &n)) : NULL;
 }
 
+static struct ox_value *to_int32(const struct ox_parts *p, struct ox_value *x,
+                                 const struct ox_type *type)
+{
+    struct ox_node *cast = x ? ox_part(p, "Cast", "", &x, 1, type) : NULL;
+    if (!cast)
+        return NULL;
+    p->rw->failed |= !ox_node_set_int(cast, "to", OX_INT32);
+    return cast->outputs[0];
+}
+
+enum { AXES_ARE_INPUT = 13 /* of ReduceSum, from that opset on */ };
+
+/* How many places of each row the mask keeps. */
+static struct ox_node *mask_count(const struct ox_parts *p, struct ox_value *mask)
+{
+    static const int64_t one = 1;
+    struct ox_rewrite *rw = p->rw;
+    const struct ox_expr *dims[] = {ox_dim_expr(rw, mask, 0), ox_dim_expr(rw, mask, 1)};
+    struct ox_value *kept[] = {mask, to_int32(p, ox_rw_ints(rw, "kept", 1, &one), NULL)};
+    if (!kept[1])
+        return NULL;
+    struct ox_value *is_kept =
+        ox_part_value(p, "Equal", kept, 2, ox_rw_tensor_type(rw, OX_BOOL, 2, dims));
+    struct ox_value *in[] = {to_int32(p, is_kept, ox_rw_tensor_type(rw, OX_INT32, 2, dims)), NULL};
+    const bool is_input = ox_graph_opset(p->node->graph, "") >= AXES_ARE_INPUT;
+    if (is_input)
+        in[1] = ox_rw_ints(rw, "axis", 1, &one);
+    struct ox_node *sum = in[0] && (in[1] || !is_input)
+                              ? ox_part(p, "ReduceSum", "", in, is_input ? 2 : 1,
+                                        ox_rw_tensor_type(rw, OX_INT32, 1, dims))
+                              : NULL;
+    if (sum)
+        rw->failed |= !ox_node_set_int(sum, "keepdims", 0) ||
+                      (!is_input && !ox_node_set_ints(sum, "axes", &one, 1));
+    return sum;
+}
+
 struct embedding {
     struct table words, places, segments, scale, shift;
     struct ox_value *ids, *segment_ids, *place_ids;
@@ -122,11 +159,16 @@ struct embedding {
 
 static void part_embedding(const struct ox_parts *p, const struct embedding *e)
 {
-    enum { MASK_INDEX = 1, SUM };
+    enum { MASK_INDEX = 1, SUM, MASK = 7 };
     struct ox_rewrite *rw = p->rw;
-    struct ox_value *y = p->node->outputs[0];
-    if (!are_unused(p, MASK_INDEX, SUM) || ox_rank_of(rw, e->ids) != 2 || !e->words.rows ||
-        !e->places.rows || (e->segment_ids && !e->segments.rows) || !e->scale.rows ||
+    struct ox_value *y = p->node->outputs[0], *mask = ox_input(p->node, MASK), *index = NULL;
+    if (!are_unused(p, MASK_INDEX, SUM)) {
+        index = p->node->outputs[MASK_INDEX];
+        if (!mask || ox_rank_of(rw, mask) != 2 || ox_dtype_of_value(rw, mask) != OX_INT32)
+            return;
+    }
+    if (ox_rank_of(rw, e->ids) != 2 || !e->words.rows || !e->places.rows ||
+        (e->segment_ids && !e->segments.rows) || !e->scale.rows ||
         !ox_part_is_row(rw, e->scale.rows, y) ||
         (e->shift.rows && !ox_part_is_row(rw, e->shift.rows, y)))
         return;
@@ -136,7 +178,10 @@ static void part_embedding(const struct ox_parts *p, const struct embedding *e)
     struct ox_value *v = ox_part_pair(p, "Add", picked(p, &e->words, e->ids), at);
     if (e->segment_ids)
         v = ox_part_pair(p, "Add", v, picked(p, &e->segments, e->segment_ids));
+    struct ox_node *count = index ? mask_count(p, mask) : NULL;
     end_in_norm(p, true, v, row_of(p, &e->scale), row_of(p, &e->shift), SUM);
+    if (count)
+        ox_rw_set_output(rw, count, 0, index);
 }
 
 void ox_part_embedding(const struct ox_parts *p)
