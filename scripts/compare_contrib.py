@@ -378,6 +378,43 @@ def gated_bias(r):
     return [r.real(b, s, n * h), r.real(n * h), r.real(1, n, s, s), r.real(h, d), r.real(d), r.real(1, n, 1, 1)], {"num_heads": n}, 1
 
 
+def experts(r, shape, hidden, count):
+    """Input and scores, of which no two are near each other."""
+    scores = numpy.stack([r.rng.permutation(count) for _ in range(int(numpy.prod(shape)))]) * 0.4
+    return [r.real(*shape, hidden), scores.astype(numpy.float32)]
+
+
+def mixture(r):
+    count, hidden, inter, kind = r.size(5), r.size(9), r.size(9), r.choice(["relu", "gelu", "silu", "identity", "swiglu"])
+    wide = inter * (2 if kind == "swiglu" else 1)
+    inputs = experts(r, r.choice([[r.size(9)], [2, r.size(4)]]), hidden, count)
+    inputs += [r.real(count, wide, hidden), r.choice([None, r.real(count, wide)]), r.real(count, hidden, inter), r.choice([None, r.real(count, hidden)])]
+    attributes = {"k": r.size(count), "activation_type": kind, "normalize_routing_weights": r.flag()}
+    if kind == "swiglu":
+        attributes.update(swiglu_fusion=1, **r.choice([{}, {"activation_alpha": 1.7, "activation_beta": 1.0, "swiglu_limit": 0.8}]))
+    return inputs, attributes, 1
+
+
+def mixture_codes(r):
+    count, hidden, inter, kind = r.size(4), 32, r.choice([32, 64]), r.choice(["relu", "gelu", "silu", "identity", "swiglu"])
+    wide, block = inter * (2 if kind == "swiglu" else 1), r.choice([0, 0, 16, 32])
+    bits = 4 if block else r.choice([4, 8])
+
+    def layer(n_out, n_in):
+        per = [n_in // block] if block else []
+        zeros = [count, n_out, -(-per[0] * bits // 8)] if block else [count, -(-n_out * bits // 8)]
+        return r.codes(numpy.uint8, count, n_out, n_in * bits // 8), r.scale(count, n_out, *per) / 2**bits, r.choice([None, r.real(count, n_out)]), r.codes(numpy.uint8, *zeros)
+
+    (w1, s1, b1, z1), (w2, s2, b2, z2) = layer(wide, hidden), layer(hidden, inter)
+    shape, zeros = r.choice([[r.size(9)], [2, r.size(4)]]), r.flag()
+    inputs = [*experts(r, shape, hidden, count), w1, s1, b1, w2, s2, b2, None, None, None, *([z1, z2] if zeros else [None, None]), None]
+    inputs.append(r.choice([None, abs(r.real(int(numpy.prod(shape)), count)) + numpy.float32(0.01)]))
+    attributes = {"k": r.size(count), "activation_type": kind, "normalize_routing_weights": r.flag(), "expert_weight_bits": bits}
+    attributes.update({"block_size": block} if block else {})
+    attributes.update({"swiglu_fusion": 1, "activation_alpha": 1.7, "activation_beta": 1.0, "swiglu_limit": 7.0} if kind == "swiglu" else {})
+    return inputs, attributes, 1
+
+
 def nhwc_max_pool(r):
     return [r.codes(r.code(), 2, r.size(9, 6), r.size(9, 6), r.size(4))], {**window(r), "dilations": r.sizes(2, 2)}, 1
 
@@ -486,6 +523,8 @@ CASES = {
     "RotaryEmbedding": rotary,
     "RelativePositionBias": relative_bias,
     "GatedRelativePositionBias": gated_bias,
+    "MoE": mixture,
+    "QMoE": mixture_codes,
     "NhwcMaxPool": nhwc_max_pool,
     "NhwcConv": lambda r: fused_conv(r, last=True),
     "Inverse": lambda r: ([r.real(2, 4, 4) + 4 * numpy.eye(4, dtype=numpy.float32)], {}, 1),
