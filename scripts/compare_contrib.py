@@ -192,6 +192,12 @@ def matmul_nbits(r):
     return inputs, {"K": k, "N": n, "bits": bits, "block_size": block}, 1
 
 
+def matmul_bnb4(r):
+    k, n, block = r.choice([32, 33, 48]), r.size(9), r.choice([16, 32])
+    inputs = [r.real(*r.choice([[3], [2, 2]]), k), r.codes(numpy.uint8, -(-n * k // 2)), r.scale(-(-n * k // block))]
+    return inputs, {"K": k, "N": n, "block_size": block, "quant_type": r.flag()}, 1
+
+
 def gather_block(r):
     rows, block = r.size(6), 16
     width = block * r.choice([1, 2])
@@ -457,6 +463,13 @@ def tokenizer(r):
     return [texts], attributes, 1
 
 
+def murmur_hash(r):
+    shape = r.sizes(r.size(2))
+    texts = numpy.array([TEXTS[i] for i in r.ints(len(TEXTS), *shape).ravel()], dtype=object).reshape(shape)
+    x = r.choice([texts, r.real(*shape), r.real(*shape).astype("d"), *(r.ints(2**31, *shape, dtype=t) for t in (numpy.int32, numpy.uint32, numpy.int64, numpy.uint64))])
+    return [x], {"positive": r.flag(), "seed": r.choice([0, 42])}, 1
+
+
 def word_conv(r):
     width, size, embed = 3, r.size(4), r.size(4)
     return [r.ints(9, r.size(3), width + r.size(2, 0), dtype=numpy.int32) + 1, r.real(size, 1, width, embed), r.real(size), r.real(12, embed)], {"embedding_size": size, "conv_window_size": width, "char_embedding_size": embed}, 1
@@ -497,6 +510,7 @@ CASES = {
     "DynamicQuantizeLSTM": dynamic_lstm,
     "MatMulInteger16": lambda r: ([r.codes(numpy.int16, 3, 5), r.codes(numpy.int16, 5, r.size(9))], {}, 1),
     "MatMulNBits": matmul_nbits,
+    "MatMulBnb4": matmul_bnb4,
     "GatherBlockQuantized": gather_block,
     "FusedConv": fused_conv,
     "FusedGemm": fused_gemm,
@@ -537,6 +551,9 @@ CASES = {
     "GatherND": lambda r: ([r.real(3, 4, 5), r.ints(3, r.size(3), r.size(3))], {}, 1),
     "ExpandDims": lambda r: ([r.real(3, 4), numpy.array(r.size(4, 0) - 2, numpy.int32)], {}, 1),
     "Tokenizer": tokenizer,
+    "MurmurHash3": murmur_hash,
+    "NGramRepeatBlock": lambda r: ([r.ints(3, 2, r.size(12)), r.real(2, 3)], {"ngram_size": r.size(3)}, 1),
+    "DynamicTimeWarping": lambda r: ([abs(r.real(*r.choice([[], [1]]), *r.sizes(2, 9)))], {}, 1),
     "WordConvEmbedding": word_conv,
     "ComplexMul": lambda r: ([r.real(*r.choice([[3, 4, 2], [4, 2], [3, 1, 2]])), r.real(3, 4, 2)], {}, 1),
     "Rfft": lambda r: ([r.real(2, r.choice([4, 8, 6]), r.choice([4, 8, 10]))], {"signal_ndim": r.choice([1, 2]), "normalized": 0, "onesided": 1}, 1),
@@ -624,6 +641,10 @@ def departure(expected, actual, bound, loose):
         return "" if all(str(e) == str(a) for e, a in zip(expected.ravel(), actual.ravel())) else "other strings"
     if expected.dtype != actual.dtype:
         return f"{actual.dtype} instead of {expected.dtype}"
+    finite = numpy.isfinite(expected)
+    if not numpy.array_equal(expected[~finite], actual[~finite], equal_nan=True):
+        return "other infinities"
+    expected, actual = expected[finite], actual[finite]
     if not expected.size:
         return ""
     apart = numpy.abs(expected.astype("d") - actual.astype("d"))
