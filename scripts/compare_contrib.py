@@ -421,6 +421,28 @@ def mixture_codes(r):
     return inputs, attributes, 1
 
 
+def masked_pool(r):
+    # A mask of one plane: onnxruntime does not find the others.
+    n = r.size(3)
+    attributes = window(r, n)
+    spatial = [r.size(7, 4) for _ in range(n)]
+    return [r.real(2, 3, *spatial), r.ints(4, 1, 1, *spatial, dtype=numpy.int32)], attributes, 1
+
+
+def dynamic_pads(r):
+    groups, out, kernel = r.choice([1, 2]), r.size(3), r.sizes(2, 3)
+    attributes = {"strides": r.sizes(2, 3), "group": groups, "dilations": r.sizes(2, 2)}
+    inputs = [r.real(2, groups * 2, 5, 6), r.real(groups * 2, out, *kernel), numpy.array([r.size(k - 1, 0) for k in kernel * 2])]
+    return [*inputs, r.choice([None, r.real(groups * out)])], attributes, 1
+
+
+def unfold(r):
+    shape = r.sizes(r.size(3), 6)
+    axis = r.size(len(shape) - 1, 0)
+    dtype = r.choice([numpy.float32, numpy.float64, numpy.int32, numpy.int64])
+    return [r.ints(99, *shape).astype(dtype)], {"dim": axis - len(shape) * r.flag(), "size": r.size(shape[axis]), "step": r.size(3)}, 1
+
+
 def nhwc_max_pool(r):
     return [r.codes(r.code(), 2, r.size(9, 6), r.size(9, 6), r.size(4))], {**window(r), "dilations": r.sizes(2, 2)}, 1
 
@@ -539,6 +561,9 @@ CASES = {
     "GatedRelativePositionBias": gated_bias,
     "MoE": mixture,
     "QMoE": mixture_codes,
+    "MaxpoolWithMask": masked_pool,
+    "ConvTransposeWithDynamicPads": dynamic_pads,
+    "UnfoldTensor": unfold,
     "NhwcMaxPool": nhwc_max_pool,
     "NhwcConv": lambda r: fused_conv(r, last=True),
     "Inverse": lambda r: ([r.real(2, 4, 4) + 4 * numpy.eye(4, dtype=numpy.float32)], {}, 1),
