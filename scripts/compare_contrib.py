@@ -443,6 +443,21 @@ def unfold(r):
     return [r.ints(99, *shape).astype(dtype)], {"dim": axis - len(shape) * r.flag(), "size": r.size(shape[axis]), "step": r.size(3)}, 1
 
 
+def linear_attention(r):
+    b, t, kv, ratio, dk, dv, rule = r.size(2), r.size(5), r.size(2), r.size(2), r.size(4), r.size(4), r.choice(["linear", "gated", "delta", "gated_delta"])
+    state = r.choice([None, r.real(b, kv, dk, dv)])
+    decay = -abs(r.real(b, t, kv * r.choice([1, dk]))) if "gated" in rule else None
+    beta = abs(r.real(b, t, r.choice([1, kv]))) if "delta" in rule else None
+    inputs = [r.real(b, t, kv * ratio * dk), r.real(b, t, kv * dk) / 3, r.real(b, t, kv * dv), state, decay, beta]
+    return inputs, {"q_num_heads": kv * ratio, "kv_num_heads": kv, "update_rule": rule, "scale": float(r.choice([0.0, 0.3]))}, 2
+
+
+def causal_conv(r):
+    b, c, k = r.size(3), r.size(4), r.size(4)
+    inputs = [r.real(b, c, r.size(6)), r.real(c, 1, k), r.choice([None, r.real(c)]), r.choice([None, r.real(b, c, k - 1)]) if k > 1 else None]
+    return inputs, {"activation": r.choice(["silu", "swish", "none"])}, 2
+
+
 def nhwc_max_pool(r):
     return [r.codes(r.code(), 2, r.size(9, 6), r.size(9, 6), r.size(4))], {**window(r), "dilations": r.sizes(2, 2)}, 1
 
@@ -556,6 +571,8 @@ CASES = {
     "DecoderMaskedMultiHeadAttention": decoder_masked,
     "GroupQueryAttention": group_query,
     "PackedAttention": packed_attention,
+    "LinearAttention": linear_attention,
+    "CausalConvWithState": causal_conv,
     "RotaryEmbedding": rotary,
     "RelativePositionBias": relative_bias,
     "GatedRelativePositionBias": gated_bias,
