@@ -209,6 +209,7 @@ static const struct {
     {"Gelu", on_gelu},
     {"MatMulIntegerToFloat", ox_part_integer_product},
     {"QAttention", ox_part_integer_attention},
+    {"QEmbedLayerNormalization", ox_part_embedding_codes},
     {"QuickGelu", on_quick_gelu},
     {"SkipLayerNormalization", ox_part_skip_norm},
     {"SkipSimplifiedLayerNormalization", ox_part_skip_rms},

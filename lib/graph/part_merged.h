@@ -32,6 +32,7 @@ bool ox_part_is_row(struct ox_rewrite *rw, const struct ox_value *row, const str
 void ox_part_skip_norm(const struct ox_parts *p);
 void ox_part_skip_rms(const struct ox_parts *p);
 void ox_part_embedding(const struct ox_parts *p);
+void ox_part_embedding_codes(const struct ox_parts *p);
 void ox_part_integer_product(const struct ox_parts *p);
 void ox_part_dynamic_product(const struct ox_parts *p);
 void ox_part_integer_attention(const struct ox_parts *p);

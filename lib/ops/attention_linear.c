@@ -216,6 +216,26 @@ static enum ox_status run_linear(struct ox_run *r, struct ox_error *err)
     return ox_real_out(r, 1, past ? past->dtype : q->dtype, 4, state_dims, l.state, err);
 }
 
+/* Of com.microsoft: the same, with states of several tokens beside. */
+static enum ox_status run_contrib_linear(struct ox_run *r, struct ox_error *err)
+{
+    if (ox_run_int(r, "state_window", 0))
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "state_window is set");
+    return run_linear(r, err);
+}
+
+static void infer_contrib_linear(struct ox_infer *c)
+{
+    int64_t q = ox_infer_int_attr(c, "q_num_heads", 0),
+            kv = ox_infer_int_attr(c, "kv_num_heads", 0);
+    ox_infer_same_dtype(c, 0, 0);
+    if (!ox_infer_int_attr(c, "state_window", 0) && q > 0 && kv > 0 && q % kv == 0)
+        infer_linear(c);
+}
+
 /* Of its own in half types: without a past the state's type is the query's, which only the kernel can see. */
 const struct ox_op ox_ops_attention_linear[] = {
-    {"", "LinearAttention", 27, OX_OP_HALF, .infer = infer_linear, .run = run_linear}, {0}};
+    {"", "LinearAttention", 27, OX_OP_HALF, .infer = infer_linear, .run = run_linear},
+    {"com.microsoft", "LinearAttention", 1, OX_OP_HALF, .infer = infer_contrib_linear,
+     .run = run_contrib_linear},
+    {0}};

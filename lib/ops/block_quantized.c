@@ -18,12 +18,6 @@ struct nbits {
     double *weights;              /* [n, k] */
 };
 
-static unsigned code_at(const uint8_t *bytes, size_t i, size_t bits)
-{
-    size_t per_byte = 8 / bits;
-    return bytes[i / per_byte] >> (i % per_byte * bits) & ((1u << bits) - 1);
-}
-
 static void column_task(void *arg, size_t column)
 {
     const struct nbits *all = arg;
@@ -36,8 +30,8 @@ static void column_task(void *arg, size_t column)
         if (all->zeros)
             zero = all->zeros[column * w->blocks + block];
         else if (w->zeros)
-            zero = code_at(w->zeros + column * w->zero_bytes, block, w->bits);
-        unsigned code = code_at(codes + k / w->block * w->code_bytes, k % w->block, w->bits);
+            zero = ox_code_at(w->zeros + column * w->zero_bytes, block, w->bits);
+        unsigned code = ox_code_at(codes + k / w->block * w->code_bytes, k % w->block, w->bits);
         out[k] = (code - zero) * all->scales[column * w->blocks + block];
     }
 }
@@ -206,7 +200,7 @@ static double stored_code(const struct gather *g, const struct ox_tensor *t, siz
 {
     if (g->per_byte == 1)
         return ox_tensor_get_double(t, i);
-    return code_at(t->data, i, g->bits);
+    return ox_code_at(t->data, i, g->bits);
 }
 
 static enum ox_status read_gather(struct ox_run *r, struct gather *g, struct ox_error *err)
@@ -262,8 +256,8 @@ static double dequantized_code(const struct gather *g, const size_t *index)
     if (g->zeros && g->per_byte > 1) {
         size_t last = (size_t)g->scales->dims[g->rank - 1];
         size_t bytes = (last + g->per_byte - 1) / g->per_byte;
-        zero =
-            code_at((const uint8_t *)g->zeros->data + scale / last * bytes, scale % last, g->bits);
+        zero = ox_code_at((const uint8_t *)g->zeros->data + scale / last * bytes, scale % last,
+                          g->bits);
     } else if (g->zeros) {
         zero = ox_tensor_get_double(g->zeros, scale);
     }

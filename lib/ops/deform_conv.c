@@ -272,10 +272,33 @@ static enum ox_status run_causal_conv(struct ox_run *r, struct ox_error *err)
     return ox_env_poll(r->env, err);
 }
 
+/* Of com.microsoft: more axes, layouts and states beside. */
+static enum ox_status run_contrib_causal(struct ox_run *r, struct ox_error *err)
+{
+    if (ox_run_int(r, "ndim", 1) != 1 || ox_run_int(r, "dilation", 1) != 1 ||
+        ox_run_int(r, "channels_last", 0) || ox_run_int(r, "state_window", 0))
+        return ox_run_fail(r, err, OX_UNSUPPORTED,
+                           "it has more than one axis, dilation, channels last or a window of "
+                           "states");
+    return run_causal_conv(r, err);
+}
+
+static void infer_contrib_causal(struct ox_infer *c)
+{
+    ox_infer_same_dtype(c, 0, 0);
+    if (ox_infer_int_attr(c, "ndim", 1) == 1 && ox_infer_int_attr(c, "dilation", 1) == 1 &&
+        !ox_infer_int_attr(c, "channels_last", 0) && !ox_infer_int_attr(c, "state_window", 0))
+        infer_causal_conv(c);
+    else
+        ox_infer_same_shape(c, 0, 0);
+}
+
 const struct ox_op ox_ops_deform_conv[] = {
     {"", "DeformConv", 19, .infer = infer_deform_conv, .run = run_deform_conv,
      .fast = ox_fast_deform_conv},
     {"", "DeformConv", 22, .infer = infer_deform_conv, .run = run_deform_conv,
      .fast = ox_fast_deform_conv},
     {"", "CausalConvWithState", 27, OX_OP_HALF, .infer = infer_causal_conv, .run = run_causal_conv},
+    {"com.microsoft", "CausalConvWithState", 1, OX_OP_HALF, .infer = infer_contrib_causal,
+     .run = run_contrib_causal},
     {0}};

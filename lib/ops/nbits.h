@@ -1,8 +1,15 @@
-/* What MatMulNBits of com.microsoft is given. */
+/* Codes of few bits, and what MatMulNBits of com.microsoft is given. */
 #ifndef OX_OPS_NBITS_H
 #define OX_OPS_NBITS_H
 
 #include "ops/op.h"
+
+/* Code i of a row of 2, 4 or 8 bits each, low bits first. */
+static inline unsigned ox_code_at(const uint8_t *bytes, size_t i, size_t bits)
+{
+    size_t per_byte = 8 / bits;
+    return bytes[i / per_byte] >> (i % per_byte * bits) & ((1u << bits) - 1);
+}
 
 struct ox_nbits {
     size_t m, n, k, block, blocks; /* rows of A; blocks of a column */

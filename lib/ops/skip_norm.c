@@ -1,5 +1,5 @@
 /* Normalizations that onnxruntime's optimizer leaves in files: SkipLayerNormalization and its simplified form,
- * EmbedLayerNormalization, and the operators it adds to ai.onnx. Computed in double, rounded once. */
+ * EmbedLayerNormalization and its form of 8-bit codes, and the operators it adds to ai.onnx. Computed in double, rounded once. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -158,20 +158,71 @@ static enum ox_status run_layer_norm(struct ox_run *r, struct ox_error *err)
 
 /* ---- EmbedLayerNormalization -------------------------------------------------------------------------------------- */
 
-/* Rows of a table added to those of the result, by ids (NULL: counted along the sequence). */
-static enum ox_status add_rows(struct ox_run *r, const char *what, size_t i_ids, size_t i_table,
-                               size_t batch, size_t length, size_t width, double *sum,
-                               struct ox_error *err)
+enum { NO_INPUT = OX_MOST_RANK };
+
+/* A table and, where it holds codes, what makes numbers of them: inputs of the node. */
+struct table {
+    const char *what;
+    size_t ids, codes, scale, zero; /* NO_INPUT: none */
+};
+
+struct step {
+    double scale, zero;
+};
+
+static enum ox_status read_step(struct ox_run *r, const struct table *t, struct step *step,
+                                struct ox_error *err)
 {
-    const struct ox_tensor *ids = ox_run_in(r, i_ids), *table = ox_run_in(r, i_table);
+    const struct ox_tensor *scale = ox_run_in(r, t->scale), *zero = ox_run_in(r, t->zero);
+    *step = (struct step){.scale = 1};
+    if (t->scale == NO_INPUT)
+        return OX_OK;
+    if (!scale || !zero || scale->n != 1 || zero->n != 1)
+        return ox_run_fail(r, err, OX_INPUT, "%s has no scale and zero point of one element each",
+                           t->what);
+    *step = (struct step){ox_tensor_get_double(scale, 0), ox_tensor_get_double(zero, 0)};
+    return OX_OK;
+}
+
+static void to_numbers(const struct step *step, double *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        values[i] = (values[i] - step->zero) * step->scale;
+}
+
+/* A list of n elements. */
+static enum ox_status table_list(struct ox_run *r, const struct table *t, size_t n,
+                                 const double **out, struct ox_error *err)
+{
+    struct step step;
+    OX_TRY(read_step(r, t, &step, err));
+    OX_TRY(list_in(r, t->what, t->codes, n, out, err));
+    if (t->scale == NO_INPUT)
+        return OX_OK;
+    double *values = ox_real_scratch(r, n, err);
+    if (!values)
+        return OX_NO_MEMORY;
+    memcpy(values, *out, n * sizeof *values);
+    to_numbers(&step, values, n);
+    *out = values;
+    return OX_OK;
+}
+
+/* Rows of a table added to those of the result, by ids (omitted: counted along the sequence). */
+static enum ox_status add_rows(struct ox_run *r, const struct table *t, size_t batch, size_t length,
+                               size_t width, double *sum, struct ox_error *err)
+{
+    const struct ox_tensor *ids = ox_run_in(r, t->ids), *table = ox_run_in(r, t->codes);
+    struct step step;
     if (!table)
         return OX_OK;
     if (table->rank != 2 || (size_t)table->dims[1] != width)
         return ox_run_fail(r, err, OX_INPUT, "%s has rank %u and rows of %" PRId64 ", not %zu",
-                           what, table->rank, table->rank == 2 ? table->dims[1] : 0, width);
+                           t->what, table->rank, table->rank == 2 ? table->dims[1] : 0, width);
     if (ids && ids->n != batch * length && ids->n != length)
-        return ox_run_fail(r, err, OX_INPUT, "ids for %s: %zu of them, not %zu", what, ids->n,
+        return ox_run_fail(r, err, OX_INPUT, "ids for %s: %zu of them, not %zu", t->what, ids->n,
                            batch * length);
+    OX_TRY(read_step(r, t, &step, err));
     double *row = ox_real_scratch(r, width, err);
     if (!row)
         return OX_NO_MEMORY;
@@ -181,8 +232,9 @@ static enum ox_status add_rows(struct ox_run *r, const char *what, size_t i_ids,
             return ox_run_fail(r, err, OX_INPUT,
                                "id %" PRId64 " at place %zu is outside of the %" PRId64
                                " rows of %s",
-                               id, k, table->dims[0], what);
+                               id, k, table->dims[0], t->what);
         ox_real_load(table, (size_t)id * width, width, row);
+        to_numbers(&step, row, width);
         for (size_t i = 0; i < width; i++)
             sum[k * width + i] += row[i];
     }
@@ -211,7 +263,12 @@ static enum ox_status give_mask_index(struct ox_run *r, size_t batch, size_t len
     return OX_OK;
 }
 
-static enum ox_status run_embed_layer_norm(struct ox_run *r, struct ox_error *err)
+struct embedding {
+    struct table words, places, segments, gamma, beta;
+};
+
+static enum ox_status run_embedding(struct ox_run *r, const struct embedding *e,
+                                    enum ox_dtype dtype, struct ox_error *err)
 {
     const struct ox_tensor *ids = ox_run_in(r, 0), *words = ox_run_in(r, 2);
     if (ids->rank != 2 || words->rank != 2)
@@ -227,19 +284,41 @@ static enum ox_status run_embed_layer_norm(struct ox_run *r, struct ox_error *er
         return OX_NO_MEMORY;
     j.x = sum;
     j.epsilon = (double)ox_run_float(r, "epsilon", 1e-12f);
-    OX_TRY(add_rows(r, "word_embedding", 0, 2, batch, length, j.n, sum, err));
-    OX_TRY(add_rows(r, "position_embedding", 8, 3, batch, length, j.n, sum, err));
-    if (ox_run_has(r, 1))
-        OX_TRY(add_rows(r, "segment_embedding", 1, 4, batch, length, j.n, sum, err));
-    OX_TRY(list_in(r, "gamma", 5, j.n, &j.gamma, err));
-    OX_TRY(list_in(r, "beta", 6, j.n, &j.beta, err));
+    OX_TRY(add_rows(r, &e->words, batch, length, j.n, sum, err));
+    OX_TRY(add_rows(r, &e->places, batch, length, j.n, sum, err));
+    if (ox_run_has(r, e->segments.ids))
+        OX_TRY(add_rows(r, &e->segments, batch, length, j.n, sum, err));
+    OX_TRY(table_list(r, &e->gamma, j.n, &j.gamma, err));
+    OX_TRY(table_list(r, &e->beta, j.n, &j.beta, err));
     OX_TRY(alloc_norm(r, &j, err));
     if (all)
         ox_parallel(r->env, j.count, norm_task, &j);
     const int64_t dims[3] = {ids->dims[0], ids->dims[1], words->dims[1]};
-    OX_TRY(ox_real_out(r, 0, words->dtype, 3, dims, j.y, err));
+    OX_TRY(ox_real_out(r, 0, dtype, 3, dims, j.y, err));
     OX_TRY(give_mask_index(r, batch, length, err));
-    return ox_run_wants(r, 2) ? ox_real_out(r, 2, words->dtype, 3, dims, j.sum, err) : OX_OK;
+    return ox_run_wants(r, 2) ? ox_real_out(r, 2, dtype, 3, dims, j.sum, err) : OX_OK;
+}
+
+static enum ox_status run_embed_layer_norm(struct ox_run *r, struct ox_error *err)
+{
+    static const struct embedding embedding = {
+        .words = {"word_embedding", 0, 2, NO_INPUT, NO_INPUT},
+        .places = {"position_embedding", 8, 3, NO_INPUT, NO_INPUT},
+        .segments = {"segment_embedding", 1, 4, NO_INPUT, NO_INPUT},
+        .gamma = {"gamma", NO_INPUT, 5, NO_INPUT, NO_INPUT},
+        .beta = {"beta", NO_INPUT, 6, NO_INPUT, NO_INPUT}};
+    return run_embedding(r, &embedding, ox_run_in(r, 2)->dtype, err);
+}
+
+static enum ox_status run_embed_codes(struct ox_run *r, struct ox_error *err)
+{
+    static const struct embedding embedding = {
+        .words = {"word_embedding_quant", 0, 2, 8, 13},
+        .places = {"position_embedding_quant", NO_INPUT, 3, 9, 14},
+        .segments = {"segment_embedding", 1, 4, 10, 15},
+        .gamma = {"gamma_quant", NO_INPUT, 5, 11, 16},
+        .beta = {"beta_quant", NO_INPUT, 6, 12, 17}};
+    return run_embedding(r, &embedding, OX_FLOAT32, err);
 }
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------------- */
@@ -285,16 +364,16 @@ static void infer_layer_norm(struct ox_infer *c)
     ox_infer_standard(c, "LayerNormalization", 17);
 }
 
-static void infer_embed_layer_norm(struct ox_infer *c)
+static void infer_embedding(struct ox_infer *c, size_t like)
 {
     unsigned ri, rw;
     const struct ox_expr *const *ids;
     const struct ox_expr *const *words;
-    ox_infer_same_dtype(c, 0, 2);
+    ox_infer_same_dtype(c, 0, like);
     if (ox_infer_n_out(c) > 1)
         ox_infer_set_dtype(c, 1, OX_INT32);
     if (ox_infer_n_out(c) > 2)
-        ox_infer_same_dtype(c, 2, 2);
+        ox_infer_same_dtype(c, 2, like);
     if (!ox_infer_shape(c, 0, &ri, &ids) || !ox_infer_shape(c, 2, &rw, &words) || ri != 2 ||
         rw != 2)
         return;
@@ -306,6 +385,16 @@ static void infer_embed_layer_norm(struct ox_infer *c)
         ox_infer_set_shape(c, 2, 3, dims);
 }
 
+static void infer_embed_layer_norm(struct ox_infer *c)
+{
+    infer_embedding(c, 2);
+}
+
+static void infer_embed_codes(struct ox_infer *c)
+{
+    infer_embedding(c, 8);
+}
+
 #define MS "com.microsoft"
 
 const struct ox_op ox_ops_skip_norm[] = {
@@ -315,6 +404,7 @@ const struct ox_op ox_ops_skip_norm[] = {
      .fast = ox_fast_layer_norm},
     {MS, "EmbedLayerNormalization", 1, .infer = infer_embed_layer_norm,
      .run = run_embed_layer_norm},
+    {MS, "QEmbedLayerNormalization", 1, .infer = infer_embed_codes, .run = run_embed_codes},
     {MS, "SkipLayerNormalization", 1, .infer = infer_skip, .run = run_skip_layer_norm,
      .fast = ox_fast_skip_norm},
     {MS, "SkipSimplifiedLayerNormalization", 1, .infer = infer_skip, .run = run_skip_simplified,

@@ -250,6 +250,43 @@ START_TEST(an_id_that_is_not_there_is_named)
 }
 END_TEST
 
+/* A word of two codes, with steps of a half from 1; the place adds 2 and 0. */
+static struct one_op *embedded_codes(double id, const char *scale)
+{
+    struct one_op *op = ms("QEmbedLayerNormalization");
+    ONE_OP_IN(op, OX_INT32, "1x1", id);
+    one_op_in_none(op);
+    ONE_OP_IN(op, OX_UINT8, "1x2", 3, 11);
+    ONE_OP_IN(op, OX_UINT8, "1x2", 2, 0);
+    one_op_in_none(op);
+    ONE_OP_IN(op, OX_UINT8, "2", 3, 5);
+    ONE_OP_IN(op, OX_UINT8, "2", 0, 4);
+    ONE_OP_IN(op, OX_INT32, "1x1", 1);
+    one_op_in(op, OX_FLOAT32, scale, (const double[]){0.5, 0.5}, *scale ? 2 : 1);
+    ONE_OP_IN(op, OX_FLOAT32, "", 1);
+    one_op_in_none(op);
+    ONE_OP_IN(op, OX_FLOAT32, "", 1);
+    ONE_OP_IN(op, OX_FLOAT32, "", 0.25);
+    ONE_OP_IN(op, OX_UINT8, "", 1);
+    ONE_OP_IN(op, OX_UINT8, "", 0);
+    one_op_in_none(op);
+    ONE_OP_IN(op, OX_UINT8, "", 2);
+    ONE_OP_IN(op, OX_UINT8, "", 0);
+    return op;
+}
+
+START_TEST(embeddings_of_codes)
+{
+    struct one_op *op = embedded_codes(0, "");
+    RUN_OK(op, 2);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x2", 1e-6, -1, 4);
+    ONE_OP_OUT(op, 1, OX_INT32, "1", 0, 1);
+    one_op_free(op);
+    RUN_FAILS(embedded_codes(-1, ""), 2, "id -1 at place 0");
+    RUN_FAILS(embedded_codes(0, "2"), 2, "word_embedding_quant has no scale");
+}
+END_TEST
+
 /* ---- Attention ---------------------------------------------------------------------------------------------------- */
 
 START_TEST(queries_see_the_past_and_themselves)
@@ -630,6 +667,44 @@ START_TEST(a_token_beyond_the_bifurcation_is_taken)
 }
 END_TEST
 
+static struct one_op *linear_attention(int64_t window)
+{
+    struct one_op *op = ms("LinearAttention");
+    for (int i = 2; i < 5; i++)
+        ONE_OP_IN(op, OX_FLOAT32, "1x1x1", i);
+    one_op_int(op, "q_num_heads", 1);
+    one_op_int(op, "kv_num_heads", 1);
+    one_op_int(op, "state_window", window);
+    one_op_string(op, "update_rule", "linear");
+    return op;
+}
+
+static struct one_op *causal_conv(int64_t dilation)
+{
+    struct one_op *op = ms("CausalConvWithState");
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x3", 1, 2, 3);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x2", 10, 1);
+    one_op_int(op, "dilation", dilation);
+    return op;
+}
+
+START_TEST(states_are_handed_on)
+{
+    struct one_op *op = linear_attention(0);
+    RUN_OK(op, 2);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x1", 0, 24);
+    ONE_OP_OUT(op, 1, OX_FLOAT32, "1x1x1x1", 0, 12);
+    one_op_free(op);
+    RUN_FAILS_AS(linear_attention(1), 2, OX_UNSUPPORTED, "state_window");
+    op = causal_conv(1);
+    RUN_OK(op, 2);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x3", 0, 1, 12, 23);
+    ONE_OP_OUT(op, 1, OX_FLOAT32, "1x1x1", 0, 3);
+    one_op_free(op);
+    RUN_FAILS_AS(causal_conv(2), 2, OX_UNSUPPORTED, "dilation");
+}
+END_TEST
+
 START_TEST(an_image_that_is_not_there_is_named)
 {
     struct one_op *op = ms("CropAndResize");
@@ -662,6 +737,7 @@ static Suite *contrib_suite(void)
     tcase_add_test(tcase, a_row_that_is_not_there_is_named);
     tcase_add_test(tcase, the_sum_is_normalized_and_given);
     tcase_add_test(tcase, an_id_that_is_not_there_is_named);
+    tcase_add_test(tcase, embeddings_of_codes);
     tcase_add_test(tcase, queries_see_the_past_and_themselves);
     tcase_add_test(tcase, a_past_with_a_length_is_a_buffer);
     tcase_add_test(tcase, heads_share_keys_and_windows_slide);
@@ -684,6 +760,7 @@ static Suite *contrib_suite(void)
     tcase_add_loop_test(tcase, complex_pairs_multiply, 0, 2);
     tcase_add_test(tcase, near_positions_have_a_bucket_each);
     tcase_add_test(tcase, a_token_beyond_the_bifurcation_is_taken);
+    tcase_add_test(tcase, states_are_handed_on);
     tcase_add_test(tcase, an_image_that_is_not_there_is_named);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -90,6 +90,10 @@ END_TEST
 
 #define IDS "f = Abs(x) h = Constant <value_float = 4.9> () i = Mul(f, h) ids = Cast <to = 6> (i) "
 
+#define ADD_LENGTHS                                                                                \
+    "k = Cast <to = 1> (m) r = Constant <value_ints = [2, 1, 1]> () n = Reshape(k, r) "            \
+    "y = Add(a, n) }"
+
 START_TEST(embeddings)
 {
     check_same("g (float[2,4] x) => (float[A,B,C] y) { " IDS "a, m, s = " MS
@@ -101,11 +105,13 @@ START_TEST(embeddings)
                "EmbedLayerNormalization (ids, , w0, w1, , w2, w3, , ids) }",
                LIST("5,6", "7,6", "6", "6"), DIMS(3, 2),
                WANT({"EmbedLayerNormalization", 0}, {"Norm", 1}, {"Slice", 0}));
-    /* Of these the lengths are asked for. */
+    /* Of these the lengths are asked for, which without a mask are the kernel's to tell. */
     check_same("g (float[2,4] x) => (float[A,B,C] y) { " IDS "a, m = " MS
-               "EmbedLayerNormalization (ids, , w0, w1, , w2, w3, ids) "
-               "k = Cast <to = 1> (m) r = Constant <value_ints = [2, 1, 1]> () n = Reshape(k, r) "
-               "y = Add(a, n) }",
+               "EmbedLayerNormalization (ids, , w0, w1, , w2, w3, ids) " ADD_LENGTHS,
+               LIST("5,6", "7,6", "6", "6"), DIMS(2, 4),
+               WANT({"EmbedLayerNormalization", 0}, {"Norm", 1}));
+    check_same("g (float[2,4] x) => (float[A,B,C] y) { " IDS "a, m = " MS
+               "EmbedLayerNormalization (ids, , w0, w1, , w2, w3) " ADD_LENGTHS,
                LIST("5,6", "7,6", "6", "6"), DIMS(2, 4), WANT({"EmbedLayerNormalization", 1}));
 }
 END_TEST
@@ -116,9 +122,26 @@ END_TEST
          " = Cast <to = 3> (" name "_w) "
 
 #define P WEIGHTS("p", "w0")
+#define S "k = Constant <value_float = 0.02> () z = Constant <value = int8 {3}> () "
 #define X WEIGHTS("p", "x")
 #define Q WEIGHTS("q", "w2")
 #define R WEIGHTS("r", "w6")
+
+START_TEST(embeddings_of_codes)
+{
+    check_same("g (float[2,4] x) => (float[A,B,C] y) { " IDS S P Q R "a, m = " MS
+               "QEmbedLayerNormalization <epsilon = 0.01> "
+               "(ids, ids, p, q, p, r, r, , k, k, k, k, k, z, z, z, z, z) y = Relu(a) }",
+               LIST("5,6", "+1", "7,6", "+1", "+1", "+1", "6"), DIMS(2, 4),
+               WANT({"QEmbedLayerNormalization", 0}, {"Norm", 1}, {"DequantizeLinear", 3}));
+    /* A scale of one element is no scalar. */
+    check_same("g (float[N,S] x) => (float[A,B,C] y) { " IDS S P Q R
+               "j = Constant <value_floats = [0.02]> () y, m = " MS "QEmbedLayerNormalization "
+               "(ids, , p, q, , r, r, , j, k, , k, k, z, z, , z, z) }",
+               LIST("5,6", "+1", "7,6", "+1", "+1", "+1", "6"), DIMS(3, 2),
+               WANT({"QEmbedLayerNormalization", 1}));
+}
+END_TEST
 
 START_TEST(integer_products)
 {
@@ -160,6 +183,7 @@ int main(void)
                                   activations_with_a_bias,
                                   sums_that_are_normalized,
                                   embeddings,
+                                  embeddings_of_codes,
                                   integer_products,
                                   attention_with_integer_projections};
     Suite *suite = suite_create("part_merged");

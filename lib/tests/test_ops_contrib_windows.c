@@ -1,0 +1,121 @@
+/* UnfoldTensor, ConvTransposeWithDynamicPads and MaxpoolWithMask of com.microsoft, with onnxruntime's values. */
+#include <float.h>
+
+#include "tests/expect_op.h"
+#include "tests/run_op.h"
+#include "tests/run_suite.h"
+
+#define SIXTEEN 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+
+static struct one_op *ms(const char *name)
+{
+    return one_op_new("com.microsoft", name, 1);
+}
+
+static struct one_op *unfold(int64_t dim, int64_t size, int64_t step)
+{
+    struct one_op *op = ms("UnfoldTensor");
+    ONE_OP_IN(op, OX_INT16, "2x5", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9);
+    one_op_int(op, "dim", dim);
+    one_op_int(op, "size", size);
+    one_op_int(op, "step", step);
+    return op;
+}
+
+START_TEST(slices_stand_side_by_side)
+{
+    static const char *const texts[] = {"a", "b", "c"}, *const pairs[] = {"a", "b", "b", "c"};
+    struct one_op *op = unfold(-1, 2, 2);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_INT16, "2x2x2", 0, 0, 1, 2, 3, 5, 6, 7, 8);
+    one_op_free(op);
+    op = unfold(0, 2, INT64_MAX);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_INT16, "1x5x2", 0, 0, 5, 1, 6, 2, 7, 3, 8, 4, 9);
+    one_op_free(op);
+    op = ms("UnfoldTensor");
+    one_op_in_strings(op, "3", texts, 3);
+    one_op_int(op, "size", 2);
+    RUN_OK(op, 1);
+    one_op_expect_strings(op, 0, "2x2", pairs, 4);
+    one_op_free(op);
+    RUN_FAILS(unfold(0, 3, 1), 1, "no slices of 3 every 1 of 2 elements");
+    RUN_FAILS(unfold(0, 1, 0), 1, "every 0");
+    RUN_FAILS(unfold(0, -1, 1), 1, "no slices of -1");
+    op = ms("UnfoldTensor");
+    ONE_OP_IN(op, OX_FLOAT32, "", 1);
+    one_op_int(op, "size", 1);
+    ck_assert_int_eq(one_op_run(op, 1), OX_INPUT);
+    one_op_free(op);
+}
+END_TEST
+
+static struct one_op *transposed(const char *pads, size_t n)
+{
+    static const double values[] = {0, 1, 1, 0};
+    struct one_op *op = ms("ConvTransposeWithDynamicPads");
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x4x4", SIXTEEN);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x2x2", 1, 1, 1, 1);
+    if (pads)
+        one_op_in(op, OX_INT64, pads, values, n);
+    else
+        one_op_in_none(op);
+    ONE_OP_IN(op, OX_FLOAT32, "1", 1);
+    return op;
+}
+
+START_TEST(pads_are_an_input)
+{
+    struct one_op *op = transposed("4", 4);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x4x4", 0, 2, 4, 6, 4, 11, 15, 19, 11, 27, 31, 35, 19, 43, 47,
+               51, 27);
+    one_op_free(op);
+    RUN_FAILS(transposed("3", 3), 1, "Pads has not two values");
+    RUN_FAILS(transposed(NULL, 0), 1, "Pads has not two values");
+}
+END_TEST
+
+static struct one_op *masked(const char *mask, double at_0)
+{
+    struct one_op *op = ms("MaxpoolWithMask");
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x4x4", SIXTEEN);
+    ONE_OP_IN(op, OX_INT32, mask, at_0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1);
+    ONE_OP_INTS(op, "kernel_shape", 2, 2);
+    return op;
+}
+
+START_TEST(windows_end_at_the_mask)
+{
+    struct one_op *op = masked("1x1x4x4", 0);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x3x3", 0, 4, 2, 7, 9, 10, 10, 13, 14, 15);
+    one_op_free(op);
+    op = masked("1x1x4x4", 1);
+    ONE_OP_INTS(op, "strides", 2, 2);
+    ONE_OP_INTS(op, "pads", 1, 1, 0, 0);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x2x2", 0, 0, 2, 8, 10);
+    one_op_free(op);
+    op = ms("MaxpoolWithMask");
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x4", 3, 4, 5, 6);
+    ONE_OP_IN(op, OX_INT32, "1x1x4", 0, 0, 1, 0);
+    ONE_OP_INTS(op, "kernel_shape", 2);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x3", 0, -FLT_MAX, -FLT_MAX, 5);
+    one_op_free(op);
+    RUN_FAILS(masked("1x1x2x8", 1), 1, "the mask does not have the planes");
+    RUN_FAILS(masked("4x4", 1), 1, "the mask does not have the planes");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ops_contrib_windows");
+    TCase *tcase = tcase_create("windows");
+    tcase_add_test(tcase, slices_stand_side_by_side);
+    tcase_add_test(tcase, pads_are_an_input);
+    tcase_add_test(tcase, windows_end_at_the_mask);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
