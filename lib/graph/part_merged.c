@@ -210,6 +210,12 @@ static const struct {
     {"MatMulIntegerToFloat", ox_part_integer_product},
     {"QAttention", ox_part_integer_attention},
     {"QEmbedLayerNormalization", ox_part_embedding_codes},
+    {"QLinearAdd", ox_part_integer_sum},
+    {"QLinearAveragePool", ox_part_integer_average},
+    {"QLinearConcat", ox_part_integer_concat},
+    {"QLinearLeakyRelu", ox_part_integer_leaky_relu},
+    {"QLinearMul", ox_part_integer_factors},
+    {"QLinearSigmoid", ox_part_integer_sigmoid},
     {"QuickGelu", on_quick_gelu},
     {"SkipLayerNormalization", ox_part_skip_norm},
     {"SkipSimplifiedLayerNormalization", ox_part_skip_rms},
@@ -218,8 +224,10 @@ static const struct {
 
 static void look_at(struct ox_rewrite *rw, struct ox_node *node)
 {
-    if (strcmp(node->domain, "com.microsoft") != 0 || !ox_input(node, 0) || !node->outputs[0] ||
-        ox_dtype_of_value(rw, node->outputs[0]) != OX_FLOAT32)
+    if (strcmp(node->domain, "com.microsoft") != 0 || !ox_input(node, 0) || !node->outputs[0])
+        return;
+    const enum ox_dtype dtype = ox_dtype_of_value(rw, node->outputs[0]);
+    if (dtype != OX_FLOAT32 && dtype != OX_UINT8 && dtype != OX_INT8)
         return;
     const struct ox_parts parts = {rw, node, ox_rw_type(rw, node->outputs[0])};
     for (size_t i = 0; i < OX_COUNT(rules); i++)

@@ -36,5 +36,11 @@ void ox_part_embedding_codes(const struct ox_parts *p);
 void ox_part_integer_product(const struct ox_parts *p);
 void ox_part_dynamic_product(const struct ox_parts *p);
 void ox_part_integer_attention(const struct ox_parts *p);
+void ox_part_integer_average(const struct ox_parts *p);
+void ox_part_integer_concat(const struct ox_parts *p);
+void ox_part_integer_factors(const struct ox_parts *p);
+void ox_part_integer_leaky_relu(const struct ox_parts *p);
+void ox_part_integer_sigmoid(const struct ox_parts *p);
+void ox_part_integer_sum(const struct ox_parts *p);
 
 #endif

@@ -94,7 +94,8 @@ static void ask_of_use(struct walk *w, const struct ox_node *node, size_t input)
         ask_index(w, dim_of(data, int_attr(node, "axis", 0)));
     else if ((is_op(node, "GatherND") || is_op(node, "ScatterND")) && input == 1)
         ask_index(w, 1);
-    else if (is_op(node, "EmbedLayerNormalization") && input < 2 && node->n_inputs > 4)
+    else if ((is_op(node, "EmbedLayerNormalization") || is_op(node, "QEmbedLayerNormalization")) &&
+             input < 2 && node->n_inputs > 4)
         ask_index(w, dim_of(node->inputs[input ? 4 : 2], 0));
     else if ((is_op(node, "LSTM") || is_op(node, "GRU") || is_op(node, "RNN")) && input == 4)
         ask(w, 1, dim_of(data, int_attr(node, "layout", 0) ? 1 : 0) > 0 ? dim_of(data, 0) : 1);

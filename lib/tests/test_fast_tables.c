@@ -1,4 +1,5 @@
-/* QLinear operators that look codes up, beside plain C: the same codes, by one thread and by two. */
+/* QLinear operators that look codes up, beside plain C: the same codes, by one thread and by two. Scales are lists of one, which the
+ * pass part-merged leaves to the kernels. */
 #include <stdio.h>
 #include <string.h>
 
@@ -75,7 +76,8 @@ static void open_case(struct text_run *f, const struct table_case *c, enum ox_dt
         at += (size_t)snprintf(text + at, sizeof text - at, "] %c", (char)('a' + (int)k));
     }
     snprintf(text + at, sizeof text - at,
-             ") => (%s y) <float s = {0.1}, float t = {0.2}, float u = {0.00390625}, %s z = {3}, "
+             ") => (%s y) <float[1] s = {0.1}, float[1] t = {0.2}, float[1] u = {0.00390625}, %s z "
+             "= {3}, "
              "%s w = {9}, %s v = {%d}> { y = com.microsoft.%s }",
              type, type, type, type, dtype == OX_INT8 ? -128 : 0, c->call);
     text_open(f, text);

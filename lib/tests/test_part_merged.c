@@ -160,6 +160,43 @@ START_TEST(integer_products)
 }
 END_TEST
 
+#define PARAMETERS                                                                                 \
+    "k = Constant <value_float = 0.02> () l = Constant <value_float = 0.03> () "                   \
+    "z = Constant <value = uint8 {120}> () n = Constant <value = uint8 {7}> () "
+
+/* The codes are those of the kernels, which compute in double. */
+START_TEST(operators_between_codes)
+{
+    check_same("g (float[2,4,6,6] x) => (float[A,B,C,D] y) { " PARAMETERS
+               "a = QuantizeLinear(x, k, z) s = " MS "QLinearSigmoid(a, k, z, l, n) "
+               "m = " MS "QLinearMul(a, k, z, s, l, n, k, z) "
+               "r = " MS "QLinearLeakyRelu <alpha = 0.3> (m, k, z, l, z) "
+               "t = Transpose <perm = [0,1,3,2]> (x) b = QuantizeLinear(t, k, z) "
+               "e = " MS "QLinearAdd(r, l, z, b, k, z, l, z) "
+               "c = " MS "QLinearConcat <axis = 1> (l, z, e, l, z, m, k, z) "
+               "v = " MS "QLinearAveragePool <kernel_shape = [2,2], channels_last = 0> "
+               "(c, l, z, k, z) "
+               "y = DequantizeLinear(v, k, z) }",
+               NULL, 0, DIMS(2, 4, 6, 6),
+               WANT({"QLinearSigmoid", 0}, {"QLinearMul", 0}, {"QLinearLeakyRelu", 0},
+                    {"QLinearAdd", 0}, {"QLinearConcat", 0}, {"QLinearAveragePool", 0},
+                    {"Lookup", 3}, {"IntegerAdd", 1}, {"DequantizeLinear", 1}));
+}
+END_TEST
+
+/* A scale that varies, and channels that are last, are left to the kernels. */
+START_TEST(operators_between_codes_that_stay)
+{
+    check_same("g (float[2,4,6,6] x) => (float[A,B,C,D] y) { " PARAMETERS
+               "a = QuantizeLinear(x, k, z) v = ReduceMax <keepdims = 0> (x) w = Abs(v) "
+               "s = " MS "QLinearSigmoid(a, k, z, w, n) "
+               "v1 = " MS "QLinearAveragePool <kernel_shape = [2,2], channels_last = 1> "
+               "(s, l, n, k, n) "
+               "y = DequantizeLinear(v1, k, n) }",
+               NULL, 0, DIMS(2, 4, 6, 6), WANT({"QLinearSigmoid", 1}, {"QLinearAveragePool", 1}));
+}
+END_TEST
+
 START_TEST(attention_with_integer_projections)
 {
     check_same(
@@ -185,6 +222,8 @@ int main(void)
                                   embeddings,
                                   embeddings_of_codes,
                                   integer_products,
+                                  operators_between_codes,
+                                  operators_between_codes_that_stay,
                                   attention_with_integer_projections};
     Suite *suite = suite_create("part_merged");
     TCase *tcase = tcase_create("part_merged");
