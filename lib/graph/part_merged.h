@@ -27,6 +27,14 @@ void ox_part_end(const struct ox_parts *p, struct ox_value *made);
 /* Whether `row` is a list of as many elements as x has in its last axis. */
 bool ox_part_is_row(struct ox_rewrite *rw, const struct ox_value *row, const struct ox_value *x);
 
+/* ---- part_merged_norms.c ---- */
+
+/* The node's first output is `v` normalized, output i_sum `v` itself. */
+void ox_part_end_in_norm(const struct ox_parts *p, bool centred, struct ox_value *v,
+                         struct ox_value *scale, struct ox_value *shift, size_t i_sum);
+/* Whether nothing asks for outputs [from, to). */
+bool ox_part_are_unused(const struct ox_parts *p, size_t from, size_t to);
+
 /* ---- A function an operator. What they cannot take apart they leave. ---- */
 
 void ox_part_skip_norm(const struct ox_parts *p);
