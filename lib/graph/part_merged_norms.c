@@ -1,5 +1,4 @@
-/* Normalizations with the sum before them: SkipLayerNormalization, its form without a mean, EmbedLayerNormalization also of
- * 8-bit codes. */
+/* Normalizations with the sum before them: SkipLayerNormalization and its form without a mean. */
 #include "graph/part_merged.h"
 
 void ox_part_end_in_norm(const struct ox_parts *p, bool centred, struct ox_value *v,
