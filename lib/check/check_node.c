@@ -156,7 +156,11 @@ static void check_unknown(struct ox_checker *c, const struct ox_node *node, int6
     const struct ox_schema *later = ox_schema_find(node->domain, node->op_type, INT_MAX);
     const char *similar = ox_schema_similar(node->domain, node->op_type);
     const char *advice = NULL;
-    if (later && !later->deprecated) {
+    const struct ox_schema *foreign = ox_schema_find_foreign(node->domain, node->op_type, version);
+    if (foreign && !foreign->deprecated) {
+        advice = "onnxruntime's optimizer writes it when it saves a model, and onnxruntime alone "
+                 "has it there: ship the model as it was before";
+    } else if (later && !later->deprecated) {
         const struct ox_schema *first = later;
         size_t n;
         const struct ox_schema *rows = ox_schema_rows(&n);
