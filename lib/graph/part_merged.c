@@ -13,8 +13,13 @@ struct ox_node *ox_part(const struct ox_parts *p, const char *op_type, const cha
                         struct ox_value *const *in, size_t n_in, const struct ox_type *type)
 {
     struct ox_value *out = ox_rw_value(p->rw, p->node->outputs[0]->name, type);
-    return out ? ox_rw_insert(p->rw, p->node, op_type, domain, p->node->name, in, n_in, &out, 1)
-               : NULL;
+    if (!out)
+        return NULL;
+    /* In a model that is written names differ: the product keeps the node's. */
+    const bool is_product = strcmp(op_type, "Conv") == 0 || strcmp(op_type, "Gemm") == 0 ||
+                            strcmp(op_type, "MatMul") == 0;
+    const char *name = p->rw->to_run || is_product ? p->node->name : out->name;
+    return ox_rw_insert(p->rw, p->node, op_type, domain, name, in, n_in, &out, 1);
 }
 
 struct ox_value *ox_part_value(const struct ox_parts *p, const char *op_type,
@@ -53,11 +58,50 @@ struct activation {
     float a, b;
 };
 
+/* Those that the standard has under that name from OPSET on, with their attributes. */
+static const struct {
+    const char *name, *alpha, *beta;
+} standard[] = {{"Clip", NULL, NULL},         {"HardSigmoid", "alpha", "beta"},
+                {"LeakyRelu", "alpha", NULL}, {"Relu", NULL, NULL},
+                {"Sigmoid", NULL, NULL},      {"Softplus", NULL, NULL},
+                {"Tanh", NULL, NULL}};
+
+static size_t standard_of(const char *name)
+{
+    size_t i = 0;
+    while (i < OX_COUNT(standard) && strcmp(standard[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static bool is_known(const struct ox_parts *p, const char *name)
+{
+    return !*name || (p->rw->to_run ? ox_fused_has(name) : standard_of(name) < OX_COUNT(standard));
+}
+
+static struct ox_value *activated_by_standard(const struct ox_parts *p,
+                                              const struct activation *act, struct ox_value *x)
+{
+    const size_t i = standard_of(act->name);
+    const bool clips = strcmp(act->name, "Clip") == 0;
+    struct ox_value *in[] = {x, clips ? ox_rw_floats(p->rw, "min", 0, NULL, &act->a) : NULL,
+                             clips ? ox_rw_floats(p->rw, "max", 0, NULL, &act->b) : NULL};
+    struct ox_node *node =
+        clips && (!in[1] || !in[2]) ? NULL : ox_part(p, act->name, "", in, clips ? 3 : 1, p->type);
+    if (!node)
+        return NULL;
+    p->rw->failed |= (standard[i].alpha && !ox_node_set_float(node, standard[i].alpha, act->a)) ||
+                     (standard[i].beta && !ox_node_set_float(node, standard[i].beta, act->b));
+    return node->outputs[0];
+}
+
 static struct ox_value *activated(const struct ox_parts *p, const struct activation *act,
                                   struct ox_value *x)
 {
     if (!x || !*act->name)
         return x;
+    if (!p->rw->to_run)
+        return activated_by_standard(p, act, x);
     struct ox_node *node = ox_part(p, "Activation", OX_OWN_DOMAIN, &x, 1, p->type);
     if (!node)
         return NULL;
@@ -91,19 +135,21 @@ static void on_quick_gelu(const struct ox_parts *p)
 }
 
 /* By activation_alpha and activation_beta, with the defaults that onnxruntime has for each. false: it is none that is known here. */
-static bool named_activation(const struct ox_node *node, struct activation *act)
+static bool named_activation(const struct ox_parts *p, struct activation *act)
 {
+    const struct ox_node *node = p->node;
     act->name = ox_attr_string(node, "activation", "");
     const bool leaky = strcmp(act->name, "LeakyRelu") == 0,
                hard = strcmp(act->name, "HardSigmoid") == 0;
     act->a = ox_attr_float(node, "activation_alpha", leaky ? 0.01f : hard ? 0.2f : 0);
     act->b = ox_attr_float(node, "activation_beta", hard ? 0.5f : 0);
-    return !*act->name || ox_fused_has(act->name);
+    return is_known(p, act->name);
 }
 
 /* By activation_params. */
-static bool listed_activation(const struct ox_node *node, struct activation *act)
+static bool listed_activation(const struct ox_parts *p, struct activation *act)
 {
+    const struct ox_node *node = p->node;
     const struct ox_attr *list = ox_node_attr(node, "activation_params");
     const size_t n = list && list->type == OX_ATTR_FLOATS ? list->n : 0;
     act->name = ox_attr_string(node, "activation", "");
@@ -111,7 +157,7 @@ static bool listed_activation(const struct ox_node *node, struct activation *act
     act->b = n > 1 ? list->floats[1] : 0;
     const bool two = strcmp(act->name, "Clip") == 0 || strcmp(act->name, "HardSigmoid") == 0;
     const size_t needs = two ? 2 : strcmp(act->name, "LeakyRelu") == 0;
-    return !*act->name || (ox_fused_has(act->name) && n >= needs);
+    return is_known(p, act->name) && n >= needs;
 }
 
 /* ---- Products and convolutions ------------------------------------------------------------------------------------- */
@@ -138,7 +184,7 @@ static void on_conv(const struct ox_parts *p)
     struct ox_value *in[] = {node->inputs[0], ox_input(node, 1), ox_input(node, 2)},
                     *z = ox_input(node, 3);
     struct activation act;
-    if (!listed_activation(node, &act) || (z && !ox_same_shape(p->rw, z, node->outputs[0])))
+    if (!listed_activation(p, &act) || (z && !ox_same_shape(p->rw, z, node->outputs[0])))
         return;
     struct ox_value *y = with_attributes(p, "Conv", in, in[2] ? 3 : 2);
     ox_part_end(p, activated(p, &act, z ? ox_part_pair(p, "Add", y, z) : y));
@@ -148,7 +194,7 @@ static void on_gemm(const struct ox_parts *p)
 {
     struct ox_value *in[] = {p->node->inputs[0], ox_input(p->node, 1), ox_input(p->node, 2)};
     struct activation act;
-    if (named_activation(p->node, &act))
+    if (named_activation(p, &act))
         ox_part_end(p, activated(p, &act, with_attributes(p, "Gemm", in, in[2] ? 3 : 2)));
 }
 
@@ -181,7 +227,7 @@ static void on_matmul(const struct ox_parts *p)
     const float alpha = ox_attr_float(node, "alpha", 1);
     struct activation act;
     if (ox_attr_int(node, "transBatchA", 0) || ox_attr_int(node, "transBatchB", 0) ||
-        !named_activation(node, &act) || ranks[0] < 1 || ranks[1] < 1)
+        !named_activation(p, &act) || ranks[0] < 1 || ranks[1] < 1)
         return;
     for (size_t i = 0; i < 2; i++)
         if (ox_attr_int(node, trans[i], 0) && ranks[i] > 1)
@@ -222,6 +268,11 @@ static const struct {
     {"TransposeMatMul", on_matmul},
 };
 
+static bool is_product(void (*apart)(const struct ox_parts *p))
+{
+    return apart == on_conv || apart == on_gemm || apart == on_matmul;
+}
+
 static void look_at(struct ox_rewrite *rw, struct ox_node *node)
 {
     if (strcmp(node->domain, "com.microsoft") != 0 || !ox_input(node, 0) || !node->outputs[0])
@@ -232,7 +283,8 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
     const struct ox_parts parts = {rw, node, ox_rw_type(rw, node->outputs[0])};
     for (size_t i = 0; i < OX_COUNT(rules); i++)
         if (strcmp(rules[i].op_type, node->op_type) == 0) {
-            rules[i].apart(&parts);
+            if (rw->to_run || is_product(rules[i].apart))
+                rules[i].apart(&parts);
             return;
         }
 }
@@ -241,4 +293,11 @@ enum ox_status ox_pass_part_merged(struct ox_rewrite *rw, struct ox_graph *graph
                                    struct ox_error *err)
 {
     return ox_graph_opset(graph, "") < OPSET ? OX_OK : ox_rw_each(rw, graph, NULL, look_at, err);
+}
+
+/* Convolutions and products alone, as operators of the standard: quantizing looks for these. */
+enum ox_status ox_pass_part_products(struct ox_rewrite *rw, struct ox_graph *graph,
+                                     struct ox_error *err)
+{
+    return rw->to_run ? OX_OK : ox_pass_part_merged(rw, graph, err);
 }
