@@ -366,8 +366,8 @@ void *ox_rw_scratch(struct ox_rewrite *rw, size_t n, size_t size)
     return memory;
 }
 
-const struct ox_type *ox_rw_tensor_type(struct ox_rewrite *rw, enum ox_dtype elem, unsigned rank,
-                                        const struct ox_expr *const *dims)
+static struct ox_type *new_type(struct ox_rewrite *rw, enum ox_dtype elem, unsigned rank,
+                                const struct ox_expr *const *dims)
 {
     struct ox_type *type = ox_arena_alloc(&rw->model->arena, sizeof *type);
     const struct ox_expr **copy =
@@ -383,6 +383,24 @@ const struct ox_type *ox_rw_tensor_type(struct ox_rewrite *rw, enum ox_dtype ele
     return type;
 }
 
+const struct ox_type *ox_rw_tensor_type(struct ox_rewrite *rw, enum ox_dtype elem, unsigned rank,
+                                        const struct ox_expr *const *dims)
+{
+    return new_type(rw, elem, rank, dims);
+}
+
+/* What inference knows of a value is gone when it is made anew: a new value keeps a copy. NULL: it is no tensor's, or out of memory. */
+static const struct ox_type *kept_type(struct ox_rewrite *rw, const struct ox_type *type)
+{
+    if (!type || type->kind != OX_TYPE_TENSOR)
+        return NULL;
+    const unsigned rank = type->has_rank ? type->rank : 0;
+    struct ox_type *copy = new_type(rw, type->elem, rank, type->dims);
+    if (copy)
+        copy->has_rank = type->has_rank;
+    return copy;
+}
+
 struct ox_value *ox_rw_value(struct ox_rewrite *rw, const char *name, const struct ox_type *type)
 {
     struct ox_value *value = ox_graph_add_value(rw->graph, name);
@@ -390,7 +408,7 @@ struct ox_value *ox_rw_value(struct ox_rewrite *rw, const char *name, const stru
         rw->failed = true;
         return NULL;
     }
-    value->type = type;
+    value->type = kept_type(rw, type);
     return value;
 }
 
