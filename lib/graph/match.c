@@ -14,6 +14,15 @@ bool ox_is_op(const struct ox_node *node, const char *op_type)
     return ox_is_domain_op(node, "", op_type);
 }
 
+bool ox_is_any_op(const struct ox_node *node, const char *const *op_types)
+{
+    for (; *op_types; op_types++) {
+        if (ox_is_op(node, *op_types))
+            return true;
+    }
+    return false;
+}
+
 struct ox_node *ox_made_by(const struct ox_rewrite *rw, const struct ox_value *value,
                            const char *op_type, bool only)
 {

@@ -8,6 +8,8 @@
 bool ox_is_op(const struct ox_node *node, const char *op_type);
 /* ... in `domain`. */
 bool ox_is_domain_op(const struct ox_node *node, const char *domain, const char *op_type);
+/* ... of one of these operators; the list ends in NULL. */
+bool ox_is_any_op(const struct ox_node *node, const char *const *op_types);
 /* The node of ai.onnx of that operator that makes the value in the same graph; NULL. With `only` the value has no other use. */
 struct ox_node *ox_made_by(const struct ox_rewrite *rw, const struct ox_value *value,
                            const char *op_type, bool only);

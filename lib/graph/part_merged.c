@@ -45,6 +45,17 @@ void ox_part_end(const struct ox_parts *p, struct ox_value *made)
     ox_rw_set_output(p->rw, last, 0, p->node->outputs[0]);
 }
 
+struct ox_node *ox_part_alike(const struct ox_parts *p, const char *op_type, const char *domain,
+                              struct ox_value *const *in, size_t n_in, const struct ox_type *type)
+{
+    struct ox_node *node = ox_part(p, op_type, domain, in, n_in, type);
+    if (!node)
+        return NULL;
+    node->attrs = p->node->attrs;
+    node->n_attrs = p->node->n_attrs;
+    return node;
+}
+
 bool ox_part_is_row(struct ox_rewrite *rw, const struct ox_value *row, const struct ox_value *x)
 {
     const struct ox_expr *dim = ox_dim_expr(rw, x, -1);
@@ -168,14 +179,10 @@ static struct ox_value *with_attributes(const struct ox_parts *p, const char *op
 {
     static const char *const others[] = {"activation", "activation_params", "activation_alpha",
                                          "activation_beta", "activation_gamma"};
-    struct ox_node *node = ox_part(p, op_type, "", in, n_in, p->type);
-    if (!node)
-        return NULL;
-    node->attrs = p->node->attrs;
-    node->n_attrs = p->node->n_attrs;
-    for (size_t i = 0; i < OX_COUNT(others); i++)
+    struct ox_node *node = ox_part_alike(p, op_type, "", in, n_in, p->type);
+    for (size_t i = 0; node && i < OX_COUNT(others); i++)
         ox_node_drop_attr(node, others[i]);
-    return node->outputs[0];
+    return node ? node->outputs[0] : NULL;
 }
 
 static void on_conv(const struct ox_parts *p)
@@ -243,35 +250,31 @@ static void on_matmul(const struct ox_parts *p)
 static const struct {
     const char *op_type;
     void (*apart)(const struct ox_parts *p);
+    bool standard; /* in a model that is written, too: its parts are operators of the standard */
 } rules[] = {
-    {"BiasGelu", on_gelu},
-    {"DynamicQuantizeMatMul", ox_part_dynamic_product},
-    {"EmbedLayerNormalization", ox_part_embedding},
-    {"FastGelu", on_fast_gelu},
-    {"FusedConv", on_conv},
-    {"FusedGemm", on_gemm},
-    {"FusedMatMul", on_matmul},
-    {"FusedMatMulActivation", on_matmul},
-    {"Gelu", on_gelu},
-    {"MatMulIntegerToFloat", ox_part_integer_product},
-    {"QAttention", ox_part_integer_attention},
-    {"QEmbedLayerNormalization", ox_part_embedding_codes},
-    {"QLinearAdd", ox_part_integer_sum},
-    {"QLinearAveragePool", ox_part_integer_average},
-    {"QLinearConcat", ox_part_integer_concat},
-    {"QLinearLeakyRelu", ox_part_integer_leaky_relu},
-    {"QLinearMul", ox_part_integer_factors},
-    {"QLinearSigmoid", ox_part_integer_sigmoid},
-    {"QuickGelu", on_quick_gelu},
-    {"SkipLayerNormalization", ox_part_skip_norm},
-    {"SkipSimplifiedLayerNormalization", ox_part_skip_rms},
-    {"TransposeMatMul", on_matmul},
+    {"BiasGelu", on_gelu, false},
+    {"DynamicQuantizeMatMul", ox_part_dynamic_product, false},
+    {"EmbedLayerNormalization", ox_part_embedding, false},
+    {"FastGelu", on_fast_gelu, false},
+    {"FusedConv", on_conv, true},
+    {"FusedGemm", on_gemm, true},
+    {"FusedMatMul", on_matmul, true},
+    {"FusedMatMulActivation", on_matmul, true},
+    {"Gelu", on_gelu, false},
+    {"MatMulIntegerToFloat", ox_part_integer_product, false},
+    {"QAttention", ox_part_integer_attention, false},
+    {"QEmbedLayerNormalization", ox_part_embedding_codes, false},
+    {"QLinearAdd", ox_part_integer_sum, false},
+    {"QLinearAveragePool", ox_part_integer_average, false},
+    {"QLinearConcat", ox_part_integer_concat, false},
+    {"QLinearLeakyRelu", ox_part_integer_leaky_relu, false},
+    {"QLinearMul", ox_part_integer_factors, false},
+    {"QLinearSigmoid", ox_part_integer_sigmoid, false},
+    {"QuickGelu", on_quick_gelu, false},
+    {"SkipLayerNormalization", ox_part_skip_norm, false},
+    {"SkipSimplifiedLayerNormalization", ox_part_skip_rms, false},
+    {"TransposeMatMul", on_matmul, true},
 };
-
-static bool is_product(void (*apart)(const struct ox_parts *p))
-{
-    return apart == on_conv || apart == on_gemm || apart == on_matmul;
-}
 
 static void look_at(struct ox_rewrite *rw, struct ox_node *node)
 {
@@ -283,7 +286,7 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
     const struct ox_parts parts = {rw, node, ox_rw_type(rw, node->outputs[0])};
     for (size_t i = 0; i < OX_COUNT(rules); i++)
         if (strcmp(rules[i].op_type, node->op_type) == 0) {
-            if (rw->to_run || is_product(rules[i].apart))
+            if (rw->to_run || rules[i].standard)
                 rules[i].apart(&parts);
             return;
         }

@@ -16,7 +16,10 @@ struct ox_parts {
 /* An operator of one output, of that type (NULL: not known). */
 struct ox_node *ox_part(const struct ox_parts *p, const char *op_type, const char *domain,
                         struct ox_value *const *in, size_t n_in, const struct ox_type *type);
-/* The same of ai.onnx: what it makes. */
+/* The same with the attributes of the node. */
+struct ox_node *ox_part_alike(const struct ox_parts *p, const char *op_type, const char *domain,
+                              struct ox_value *const *in, size_t n_in, const struct ox_type *type);
+/* An operator of ai.onnx: what it makes. */
 struct ox_value *ox_part_value(const struct ox_parts *p, const char *op_type,
                                struct ox_value *const *in, size_t n_in, const struct ox_type *type);
 /* Of two inputs and the node's type. */

@@ -49,12 +49,7 @@ static struct ox_node *between(const struct ox_parts *p, const char *op_type)
     if (!is_decodable(p, 0) || !ox_input(node, Y_ZERO) || !has_one(p->rw, node, Y_SCALE))
         return NULL;
     struct ox_value *x = decoded(p, 0);
-    struct ox_node *of = x ? ox_part(p, op_type, "", &x, 1, float_type(p)) : NULL;
-    if (!of)
-        return NULL;
-    of->attrs = node->attrs;
-    of->n_attrs = node->n_attrs;
-    return of;
+    return x ? ox_part_alike(p, op_type, "", &x, 1, float_type(p)) : NULL;
 }
 
 static void end_between(const struct ox_parts *p, const struct ox_node *of)

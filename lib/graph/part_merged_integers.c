@@ -20,6 +20,12 @@ static bool has_weights(struct ox_rewrite *rw, const struct product *of)
            (!zero || ox_rw_stored(rw, zero)) && (!of->bias || ox_rank_of(rw, of->bias) == 1);
 }
 
+/* ... and the left side codes with one zero point and scale. */
+static bool is_served(struct ox_rewrite *rw, const struct product *of)
+{
+    return of->in[2] && of->scales[0] && ox_rank_of(rw, of->scales[0]) == 0 && has_weights(rw, of);
+}
+
 static struct ox_value *scaled(const struct ox_parts *p, const struct product *of,
                                const struct ox_type *type)
 {
@@ -43,7 +49,7 @@ void ox_part_integer_product(const struct ox_parts *p)
         .in = {node->inputs[A], ox_input(node, B), ox_input(node, A_ZERO), ox_input(node, B_ZERO)},
         .scales = {ox_input(node, A_SCALE), ox_input(node, B_SCALE)},
         .bias = ox_input(node, BIAS)};
-    if (of.in[2] && of.scales[0] && ox_rank_of(p->rw, of.scales[0]) == 0 && has_weights(p->rw, &of))
+    if (is_served(p->rw, &of))
         ox_part_end(p, scaled(p, &of, p->type));
 }
 
@@ -100,10 +106,9 @@ void ox_part_integer_attention(const struct ox_parts *p)
                                       ox_input(node, X_ZERO), ox_input(node, W_ZERO)},
                                .scales = {ox_input(node, X_SCALE), ox_input(node, W_SCALE)},
                                .bias = ox_input(node, BIAS)};
-    if (!of.in[2] || ox_input(node, PAST) || ox_attr_int(node, "do_rotary", 0) ||
+    if (ox_input(node, PAST) || ox_attr_int(node, "do_rotary", 0) ||
         (node->n_outputs > 1 && node->outputs[1]) || ox_rank_of(rw, of.in[0]) != 3 ||
-        !of.scales[0] || ox_rank_of(rw, of.scales[0]) != 0 || !has_weights(rw, &of) ||
-        ox_dim_of(rw, of.in[1], 1) % 3)
+        !is_served(rw, &of) || ox_dim_of(rw, of.in[1], 1) % 3)
         return;
     const struct ox_expr *dims[] = {ox_dim_expr(rw, of.in[0], 0), ox_dim_expr(rw, of.in[0], 1),
                                     ox_dim_expr(rw, of.in[1], 1)};
@@ -111,11 +116,7 @@ void ox_part_integer_attention(const struct ox_parts *p)
     if (!rows || !split(p, rows, thirds))
         return;
     struct ox_value *in[] = {thirds[0], thirds[1], thirds[2], NULL, ox_input(node, MASK)};
-    struct ox_node *heads =
-        ox_part(p, "MultiHeadAttention", "com.microsoft", in, in[4] ? 5 : 3, p->type);
-    if (!heads)
-        return;
-    heads->attrs = node->attrs;
-    heads->n_attrs = node->n_attrs;
-    ox_part_end(p, heads->outputs[0]);
+    const struct ox_node *heads =
+        ox_part_alike(p, "MultiHeadAttention", "com.microsoft", in, in[4] ? 5 : 3, p->type);
+    ox_part_end(p, heads ? heads->outputs[0] : NULL);
 }

@@ -167,7 +167,7 @@ static enum ox_status run_matmul_nbits(struct ox_run *r, struct ox_error *err)
     return ox_real_out(r, 0, a->dtype, a->rank, dims, y, err);
 }
 
-static void infer_matmul_nbits(struct ox_infer *c)
+void ox_nbits_infer(struct ox_infer *c, const char *inner, const char *outer)
 {
     unsigned rank;
     const struct ox_expr *const *a;
@@ -179,10 +179,15 @@ static void infer_matmul_nbits(struct ox_infer *c)
         return;
     for (unsigned d = 0; d + 1 < rank; d++)
         dims[d] = a[d];
-    ox_infer_equal(c, a[rank - 1], ox_infer_num(c, ox_infer_int_attr(c, "K", 0)),
+    ox_infer_equal(c, a[rank - 1], ox_infer_num(c, ox_infer_int_attr(c, inner, 0)),
                    "the inner dimension");
-    dims[rank - 1] = ox_infer_num(c, ox_infer_int_attr(c, "N", 0));
+    dims[rank - 1] = ox_infer_num(c, ox_infer_int_attr(c, outer, 0));
     ox_infer_set_shape(c, 0, rank, dims);
+}
+
+static void infer_matmul_nbits(struct ox_infer *c)
+{
+    ox_nbits_infer(c, "K", "N");
 }
 
 /* ---- GatherBlockQuantized ----------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/threads.h"
-#include "ops/infer.h"
+#include "ops/nbits.h"
 #include "ops/product.h"
 #include "ops/real.h"
 
@@ -104,21 +104,8 @@ static enum ox_status run_bnb4(struct ox_run *r, struct ox_error *err)
 
 static void infer_bnb4(struct ox_infer *c)
 {
-    unsigned rank;
-    const struct ox_expr *const *a;
     const bool transposed = ox_infer_int_attr(c, "transB", 1) != 0;
-    ox_infer_same_dtype(c, 0, 0);
-    if (!ox_infer_shape(c, 0, &rank, &a) || rank == 0)
-        return;
-    const struct ox_expr **dims = ox_infer_dims(c, rank);
-    if (!dims)
-        return;
-    for (unsigned d = 0; d + 1 < rank; d++)
-        dims[d] = a[d];
-    ox_infer_equal(c, a[rank - 1], ox_infer_num(c, ox_infer_int_attr(c, transposed ? "K" : "N", 0)),
-                   "the inner dimension");
-    dims[rank - 1] = ox_infer_num(c, ox_infer_int_attr(c, transposed ? "N" : "K", 0));
-    ox_infer_set_shape(c, 0, rank, dims);
+    ox_nbits_infer(c, transposed ? "K" : "N", transposed ? "N" : "K");
 }
 
 const struct ox_op ox_ops_contrib_bnb4[] = {

@@ -2,6 +2,7 @@
 #ifndef OX_OPS_NBITS_H
 #define OX_OPS_NBITS_H
 
+#include "ops/infer.h"
 #include "ops/op.h"
 
 /* Code i of a row of 2, 4 or 8 bits each, low bits first. */
@@ -28,6 +29,8 @@ struct ox_nbits {
 enum ox_status ox_nbits_read(struct ox_run *r, struct ox_nbits *w, struct ox_error *err);
 /* The output's, as many as A has. */
 void ox_nbits_dims(const struct ox_run *r, const struct ox_nbits *w, int64_t *dims);
+/* The shape rule of a product of A by weights whose sizes are attributes of these names. */
+void ox_nbits_infer(struct ox_infer *c, const char *inner, const char *outer);
 /* In float32, codes widened in registers (kernels/few_bits.h). */
 enum ox_status ox_fast_nbits(struct ox_run *r, struct ox_error *err);
 

@@ -22,19 +22,10 @@ struct way {
     enum reach (*through)(const struct ox_node *node, enum reach after);
 };
 
-static bool is_any(const struct ox_node *node, const char *const *op_types)
-{
-    for (; *op_types && !*node->domain; op_types++) {
-        if (strcmp(node->op_type, *op_types) == 0)
-            return true;
-    }
-    return false;
-}
-
 static bool is_product(const struct ox_node *node)
 {
     static const char *const products[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", NULL};
-    return is_any(node, products);
+    return ox_is_any_op(node, products);
 }
 
 static enum reach after(const struct ox_node *node, const uint8_t *marks)
@@ -104,7 +95,8 @@ static enum reach through_spectra(const struct ox_node *node, enum reach reach)
     static const char *const limiting[] = {"Clip", "Max", "Min", NULL};
     if (is_product(node))
         return FAR;
-    return is_any(node, computing) || (is_any(node, limiting) && reach == NEAR) ? reach : NOT;
+    return ox_is_any_op(node, computing) || (ox_is_any_op(node, limiting) && reach == NEAR) ? reach
+                                                                                            : NOT;
 }
 
 enum ox_status ox_quant_before_log(struct ox_quant *q, const struct ox_graph *graph,

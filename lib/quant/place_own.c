@@ -2,22 +2,9 @@
  * where that costs no accuracy. */
 #include <string.h>
 
+#include "graph/match.h"
 #include "quant/place.h"
 #include "quant/row_table.h"
-
-static bool is_op(const struct ox_node *node, const char *op_type)
-{
-    return !*node->domain && strcmp(node->op_type, op_type) == 0;
-}
-
-static bool is_any(const struct ox_node *node, const char *const *op_types)
-{
-    for (; *op_types; op_types++) {
-        if (is_op(node, *op_types))
-            return true;
-    }
-    return false;
-}
 
 static const char *const heavy[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", NULL};
 /* Their output holds elements of their input and nothing else. */
@@ -44,15 +31,15 @@ static bool adds_to_product(const struct ox_value *value)
 {
     const struct ox_node *add = value ? value->producer : NULL;
     bool adds = false;
-    for (size_t i = 0; add && is_op(add, "Add") && i < add->n_inputs; i++)
-        adds |=
-            add->inputs[i] && add->inputs[i]->producer && is_op(add->inputs[i]->producer, "MatMul");
+    for (size_t i = 0; add && ox_is_op(add, "Add") && i < add->n_inputs; i++)
+        adds |= add->inputs[i] && add->inputs[i]->producer &&
+                ox_is_op(add->inputs[i]->producer, "MatMul");
     return adds;
 }
 
 static bool sums_wanted(const struct ox_node *node, const bool *wanted)
 {
-    if (!is_op(node, "Add") || node->n_inputs != 2 || !node->n_outputs)
+    if (!ox_is_op(node, "Add") || node->n_inputs != 2 || !node->n_outputs)
         return false;
     return node->inputs[0] && node->inputs[1] && wanted[node->inputs[0]->id] &&
            wanted[node->inputs[1]->id];
@@ -68,24 +55,24 @@ void ox_place_wants(const struct ox_graph *graph, bool *wanted)
             leads |= node->outputs[k] && wanted[node->outputs[k]->id];
         if (!node->n_inputs || !node->n_outputs)
             continue;
-        if (is_any(node, heavy)) {
+        if (ox_is_any_op(node, heavy)) {
             want(wanted, node->inputs[0]);
             want(wanted, node->n_inputs > 1 ? node->inputs[1] : NULL);
             want(wanted, node->outputs[0]);
-        } else if (leads && (is_any(node, movers) || is_any(node, clippers))) {
+        } else if (leads && (ox_is_any_op(node, movers) || ox_is_any_op(node, clippers))) {
             want(wanted, node->inputs[0]);
-        } else if (leads && is_any(node, mixers)) {
-            for (size_t k = 0; k < (is_op(node, "Resize") ? 1 : node->n_inputs); k++)
+        } else if (leads && ox_is_any_op(node, mixers)) {
+            for (size_t k = 0; k < (ox_is_op(node, "Resize") ? 1 : node->n_inputs); k++)
                 want(wanted, node->inputs[k]);
         }
     }
     /* What clips the output of one of them takes its place. What follows a product and its Add may have to be kept apart. */
     for (size_t i = 0; i < graph->n_nodes; i++) {
         const struct ox_node *node = graph->nodes[i];
-        if (is_any(node, clippers) && node->n_inputs && node->inputs[0] && node->n_outputs &&
+        if (ox_is_any_op(node, clippers) && node->n_inputs && node->inputs[0] && node->n_outputs &&
             wanted[node->inputs[0]->id])
             want(wanted, node->outputs[0]);
-        if (is_any(node, joined) && node->n_inputs && adds_to_product(node->inputs[0]))
+        if (ox_is_any_op(node, joined) && node->n_inputs && adds_to_product(node->inputs[0]))
             want(wanted, node->inputs[0]);
         if (sums_wanted(node, wanted))
             want(wanted, node->outputs[0]);
@@ -108,7 +95,7 @@ static bool has_range(struct ox_place *place, const struct ox_value *value)
 static const char *not_heavy(struct ox_place *place, const struct ox_node *node)
 {
     const struct ox_value *x = node->inputs[0], *w = node->inputs[1];
-    bool product = is_op(node, "MatMul");
+    bool product = ox_is_op(node, "MatMul");
     if (!x || !w || !node->outputs[0])
         return "it lacks an input";
     if (!ox_place_can(place, x) || !ox_place_can(place, w))
@@ -148,11 +135,11 @@ static bool weights_finite(struct ox_place *place, const struct ox_value *value,
 
 static int weight_axis(const struct ox_node *node, const struct ox_stored *weight)
 {
-    if (is_op(node, "Conv"))
+    if (ox_is_op(node, "Conv"))
         return 0;
-    if (is_op(node, "ConvTranspose"))
+    if (ox_is_op(node, "ConvTranspose"))
         return ox_quant_int_attr(node, "group", 1) == 1 ? 1 : -1;
-    if (is_op(node, "Gemm"))
+    if (ox_is_op(node, "Gemm"))
         return ox_quant_int_attr(node, "transB", 0) ? 0 : 1;
     return weight->rank >= 2 ? (int)weight->rank - 1 : -1; /* the columns of the product */
 }
@@ -162,7 +149,7 @@ static int axis_of(const struct ox_place *place, const struct ox_node *node,
                    const struct ox_value *weight)
 {
     const struct ox_stored *stored = ox_value_stored(weight);
-    if (!stored || (is_op(node, "MatMul") && stored->rank != 2))
+    if (!stored || (ox_is_op(node, "MatMul") && stored->rank != 2))
         return -1;
     int axis = weight_axis(node, stored);
     axis = axis < 0 ? -1 : ox_place_axis(place, weight, axis);
@@ -190,7 +177,7 @@ static struct ox_node *add_of_gemm(const struct ox_place *place, const struct ox
     const struct ox_stored *weight = ox_value_stored(product->inputs[1]);
     struct ox_node *add = only_user(place, product->outputs[0]);
     int rank = ox_quant_rank(q, product->inputs[0]);
-    if (!add || !is_op(add, "Add") || add->n_inputs != 2 || !add->inputs[0] || !add->inputs[1] ||
+    if (!add || !ox_is_op(add, "Add") || add->n_inputs != 2 || !add->inputs[0] || !add->inputs[1] ||
         !weight || weight->rank != 2 || rank < 2)
         return NULL;
     for (int i = 0; rank > 2 && i < rank; i++) {
@@ -232,9 +219,9 @@ static void mark_weight(struct ox_place *place, const struct ox_node *node, stru
 static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, struct ox_error *err)
 {
     struct ox_value *w = node->inputs[1];
-    bool conv = is_op(node, "Conv") || is_op(node, "ConvTranspose");
+    bool conv = ox_is_op(node, "Conv") || ox_is_op(node, "ConvTranspose");
     /* There is no such operator on integers: its weight is stored small, and rounds nothing else. */
-    if (is_op(node, "ConvTranspose") && place->q->options->format == OX_QUANT_QOPERATOR &&
+    if (ox_is_op(node, "ConvTranspose") && place->q->options->format == OX_QUANT_QOPERATOR &&
         constant(place, w)) {
         mark_weight(place, node, w);
         return OX_OK;
@@ -249,10 +236,10 @@ static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, s
     if (conv)
         return ox_place_bias(place, node, 2, 1, err);
     size_t index;
-    struct ox_node *add = is_op(node, "MatMul") ? add_of_gemm(place, node, &index) : NULL;
+    struct ox_node *add = ox_is_op(node, "MatMul") ? add_of_gemm(place, node, &index) : NULL;
     if (add)
         return ox_place_bias_of(place, node, add, index, 1, err);
-    if (!is_op(node, "Gemm") || node->n_inputs < 3 || !constant(place, node->inputs[2]) ||
+    if (!ox_is_op(node, "Gemm") || node->n_inputs < 3 || !constant(place, node->inputs[2]) ||
         !bias_fits(place, w, node->inputs[2]))
         return OX_OK;
     return ox_place_bias(place, node, 2, 1, err);
@@ -379,9 +366,10 @@ static bool marked(struct ox_place *place, const struct ox_value *value)
 static bool from_integers(const struct ox_value *value)
 {
     const struct ox_node *node = value->producer;
-    while (node && is_any(node, movers) && node->inputs[0])
+    while (node && ox_is_any_op(node, movers) && node->inputs[0])
         node = node->inputs[0]->producer;
-    return node && (is_any(node, heavy) || is_any(node, mixers) || is_any(node, clippers));
+    return node && (ox_is_any_op(node, heavy) || ox_is_any_op(node, mixers) ||
+                    ox_is_any_op(node, clippers));
 }
 
 /* All outputs are integers, each with a scale of its own. */
@@ -399,7 +387,7 @@ static bool makes_integers(struct ox_place *place, const struct ox_node *node)
 static void push_up(struct ox_place *place, struct ox_node *node)
 {
     struct ox_value *in = node->inputs[0];
-    if (!is_any(node, movers) || !in || !makes_integers(place, node) || marked(place, in) ||
+    if (!ox_is_any_op(node, movers) || !in || !makes_integers(place, node) || marked(place, in) ||
         constant(place, in) || !ox_place_can(place, in) || !has_range(place, in) ||
         !only_feeds(place, in) || !from_integers(in))
         return;
@@ -414,14 +402,15 @@ static bool part_of_marked(struct ox_place *place, const struct ox_value *value)
     const struct ox_node *node = value->producer;
     if (!node || !node->inputs[0] || !marked(place, node->inputs[0]))
         return false;
-    return is_op(node, "Split") || (is_any(node, clippers) && only_feeds(place, node->inputs[0]));
+    return ox_is_op(node, "Split") ||
+           (ox_is_any_op(node, clippers) && only_feeds(place, node->inputs[0]));
 }
 
 /* The same, or the gate that such a part makes. */
 static bool from_marked(struct ox_place *place, const struct ox_value *value)
 {
     const struct ox_node *node = value->producer;
-    return part_of_marked(place, value) || (node && is_op(node, "Sigmoid") && node->inputs[0] &&
+    return part_of_marked(place, value) || (node && ox_is_op(node, "Sigmoid") && node->inputs[0] &&
                                             part_of_marked(place, node->inputs[0]));
 }
 
@@ -429,9 +418,9 @@ static bool from_marked(struct ox_place *place, const struct ox_value *value)
 static void join_mixer(struct ox_place *place, struct ox_node *node)
 {
     size_t n_marked = 0;
-    if (!is_any(node, mixers) || !marked(place, node->outputs[0]))
+    if (!ox_is_any_op(node, mixers) || !marked(place, node->outputs[0]))
         return;
-    size_t n = is_op(node, "Resize") ? 1 : node->n_inputs;
+    size_t n = ox_is_op(node, "Resize") ? 1 : node->n_inputs;
     for (size_t i = 0; i < n; i++) {
         const struct ox_value *in = node->inputs[i];
         if (!in || !ox_place_can(place, in) || constant(place, in) || !has_range(place, in))
@@ -448,7 +437,7 @@ static void bridge_mixers(struct ox_place *place, const struct ox_node *node)
     struct ox_value *out = node->outputs[0];
     const struct ox_quant_uses *uses = &place->uses;
     bool from_marked = false;
-    if (!is_any(node, mixers) || marked(place, out) || out->is_output ||
+    if (!ox_is_any_op(node, mixers) || marked(place, out) || out->is_output ||
         place->uses.captured[out->id] || !ox_place_can(place, out) || !has_range(place, out) ||
         ox_quant_n_uses(uses, out) < 2)
         return;
@@ -456,7 +445,7 @@ static void bridge_mixers(struct ox_place *place, const struct ox_node *node)
         from_marked |= marked(place, node->inputs[i]);
     for (uint32_t i = uses->first[out->id]; i < uses->first[out->id + 1]; i++) {
         const struct ox_node *user = uses->uses[i].node;
-        if (!is_any(user, mixers) || !marked(place, user->outputs[0]) ||
+        if (!ox_is_any_op(user, mixers) || !marked(place, user->outputs[0]) ||
             ox_quant_unwanted(place->q, user))
             return;
     }
@@ -471,13 +460,13 @@ static void bridge_mixers(struct ox_place *place, const struct ox_node *node)
 static void join_sum(struct ox_place *place, const struct ox_node *node)
 {
     struct ox_value *out = node->outputs[0];
-    if (!is_op(node, "Add") || node->n_inputs != 2 || marked(place, out) || out->is_output ||
+    if (!ox_is_op(node, "Add") || node->n_inputs != 2 || marked(place, out) || out->is_output ||
         !ox_place_can(place, out) || !has_range(place, out))
         return;
     for (size_t i = 0; i < 2; i++) {
         const struct ox_value *in = node->inputs[i];
         if (!marked(place, in) || constant(place, in) || !only_feeds(place, in) || !in->producer ||
-            !(is_op(in->producer, "Conv") || is_op(in->producer, "Add")))
+            !(ox_is_op(in->producer, "Conv") || ox_is_op(in->producer, "Add")))
             return;
     }
     ox_place_activation(place, out);
@@ -487,14 +476,14 @@ static void join_sum(struct ox_place *place, const struct ox_node *node)
 static bool join_ends(struct ox_place *place, struct ox_node *node)
 {
     struct ox_value *in = node->inputs[0], *out = node->outputs[0];
-    if (!is_any(node, movers) || node->n_outputs != 1 || !marked(place, in) ||
+    if (!ox_is_any_op(node, movers) || node->n_outputs != 1 || !marked(place, in) ||
         !marked(place, out) || ox_place_mark(place, out)->share ||
         ox_place_mark(place, in)->share == out)
         return false;
     /* A slice may have a much smaller range than the whole: then its own scale is worth more. */
     const struct ox_mark *a = ox_place_mark(place, in), *b = ox_place_mark(place, out);
     float whole = a->range.most - a->range.least, part = b->range.most - b->range.least;
-    if ((is_op(node, "Slice") || is_op(node, "Gather") || is_op(node, "Split")) &&
+    if ((ox_is_op(node, "Slice") || ox_is_op(node, "Gather") || ox_is_op(node, "Split")) &&
         part < whole * 0.75f)
         return false;
     ox_place_same(place, out, in);
@@ -519,14 +508,14 @@ static void join_parts(struct ox_place *place, struct ox_node *split)
 static void absorb_clip(struct ox_place *place, struct ox_node *node)
 {
     struct ox_value *in = node->inputs[0], *out = node->outputs[0];
-    bool heavy_before = in && in->producer && is_any(in->producer, heavy);
+    bool heavy_before = in && in->producer && ox_is_any_op(in->producer, heavy);
     if (!in || !out || !in->producer ||
         !(marked(place, in) || (heavy_before && marked(place, out))) ||
         place->q->options->symmetric_activation || ox_quant_unwanted(place->q, node))
         return;
     const struct ox_mark *made = ox_place_mark(place, out);
-    bool from_zero = is_op(node, "Clip") || (made->has_range && made->range.least >= 0);
-    if (!from_zero || !(is_any(in->producer, heavy) || is_any(in->producer, mixers)))
+    bool from_zero = ox_is_op(node, "Clip") || (made->has_range && made->range.least >= 0);
+    if (!from_zero || !(ox_is_any_op(in->producer, heavy) || ox_is_any_op(in->producer, mixers)))
         return;
     if (ox_place_absorb(place, node))
         ox_place_activation(place, out);
@@ -539,7 +528,7 @@ static void part_from_activation(struct ox_place *place, const struct ox_node *g
     if (!out || !marked(place, gemm->inputs[0]) || marked(place, out) || !has_range(place, out))
         return;
     const struct ox_node *user = only_user(place, out);
-    if (user && is_any(user, joined) && !place->gone[user->index])
+    if (user && ox_is_any_op(user, joined) && !place->gone[user->index])
         ox_place_activation(place, out);
 }
 
@@ -550,9 +539,9 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
     if (ox_dtype_bits(place->q->options->activation_type) == 8)
         OX_TRY(ox_quant_before_log(place->q, graph, &place->before_log, err));
     for (size_t i = 0; i < place->n_nodes; i++) {
-        if (is_any(graph->nodes[i], heavy))
+        if (ox_is_any_op(graph->nodes[i], heavy))
             OX_TRY(place_heavy(place, graph->nodes[i], err));
-        else if (is_op(graph->nodes[i], "Gather"))
+        else if (ox_is_op(graph->nodes[i], "Gather"))
             OX_TRY(place_table(place, graph->nodes[i], err));
         else if (ox_quant_is_recurrent(graph->nodes[i]))
             OX_TRY(place_recurrent(place, graph->nodes[i], err));
@@ -575,9 +564,9 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
             continue;
         if (!ox_quant_unwanted(place->q, node))
             join_sum(place, node);
-        if (is_any(node, clippers))
+        if (ox_is_any_op(node, clippers))
             absorb_clip(place, node);
-        else if (is_op(node, "Split") && node->n_outputs > 1)
+        else if (ox_is_op(node, "Split") && node->n_outputs > 1)
             join_parts(place, node);
         else
             join_ends(place, node);
@@ -585,9 +574,10 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
     for (size_t i = 0; i < place->n_nodes; i++) {
         struct ox_node *node = graph->nodes[i];
         size_t index;
-        if (is_op(node, "Gemm"))
+        if (ox_is_op(node, "Gemm"))
             part_from_activation(place, node, node->outputs[0]);
-        const struct ox_node *add = is_op(node, "MatMul") ? add_of_gemm(place, node, &index) : NULL;
+        const struct ox_node *add =
+            ox_is_op(node, "MatMul") ? add_of_gemm(place, node, &index) : NULL;
         if (add)
             part_from_activation(place, node, add->outputs[0]);
     }

@@ -10,13 +10,10 @@ g (float[1,2,4,4] x) => (float[1,2,8,8] y)
     ["last"] y = Conv (t, v)
 }
 MODEL
-for i in 1 2 3; do
-    mkdir -p data/test_data_set_$i
-    onnxtool run m.onnxtxt --random $i -o data/test_data_set_$i/ --outputs x >/dev/null 2>&1
-    mv data/test_data_set_$i/output_0.pb data/test_data_set_$i/input_0.pb
-done
+for mode in cubic linear; do sed "s/MODE/$mode/" m.onnxtxt >$mode.onnxtxt; done
+mkdir -p data
+for i in 1 2 3; do onnxtool run linear.onnxtxt --random $i -q --save-test-data data/test_data_set_$i >/dev/null; done
 for mode in cubic linear; do
-    sed "s/MODE/$mode/" m.onnxtxt >$mode.onnxtxt
     onnxtool quantize-static $mode.onnxtxt -q --accuracy plain --quant-format qoperator -o $mode.onnx --calibration data
     onnxtool dump $mode.onnx -f text | grep -o '\(Conv\|QLinearConv\|Resize\) .*(' | grep -o '^[A-Za-z]*' | paste -sd' '
 done

@@ -12,11 +12,8 @@ g (float[1,2,4,4] x) => (float[1,2,4,4] y)
     ["last"] y = Conv (h, v)
 }
 MODEL
-for i in 1 2 3; do
-    mkdir -p data/test_data_set_$i
-    onnxtool run m.onnxtxt --random $i -o data/test_data_set_$i/ --outputs x >/dev/null 2>&1
-    mv data/test_data_set_$i/output_0.pb data/test_data_set_$i/input_0.pb
-done
+mkdir -p data
+for i in 1 2 3; do onnxtool run m.onnxtxt --random $i -q --save-test-data data/test_data_set_$i >/dev/null; done
 for command in 'quantize-static --calibration data --quant-format qdq' 'quantize-static --calibration data --quant-format qoperator' quantize-dynamic; do
     onnxtool $command m.onnxtxt -q --accuracy plain -o q.onnx
     onnxtool dump q.onnx -f text | grep -o '= [A-Z][A-Za-z]* ' | grep -v 'QuantizeLinear\|DequantizeLinear' | tr -d '=\n'

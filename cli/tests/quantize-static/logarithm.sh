@@ -17,11 +17,8 @@ g (float[1,2,4,4] x) => (float[1,2,4,4] y)
     ["last"] y = Conv (p, u)
 }
 MODEL
-for i in 1 2 3; do
-    mkdir -p data/test_data_set_$i
-    onnxtool run m.onnxtxt --random $i -o data/test_data_set_$i/ --outputs x >/dev/null 2>&1
-    mv data/test_data_set_$i/output_0.pb data/test_data_set_$i/input_0.pb
-done
+mkdir -p data
+for i in 1 2 3; do onnxtool run m.onnxtxt --random $i -q --save-test-data data/test_data_set_$i >/dev/null; done
 onnxtool quantize-static m.onnxtxt --dry-run --accuracy plain --calibration data | grep 'quantized  \|float  '
 echo 16 bits
 onnxtool quantize-static m.onnxtxt --dry-run --accuracy plain --activation-type quint16 --calibration data | grep 'quantized  \|float  '

@@ -5,11 +5,8 @@ for opset in 9 11; do
 <ir_version: 8, opset_import: ["" : $opset]>
 g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {1, -2, 0.5, 3}> { y = Conv (x, w) }
 MODEL
-    for i in 1 2 3; do
-        mkdir -p data/test_data_set_$i
-        onnxtool run m.onnxtxt --random $i -o data/test_data_set_$i/ --outputs x >/dev/null 2>&1
-        mv data/test_data_set_$i/output_0.pb data/test_data_set_$i/input_0.pb
-    done
+    mkdir -p data
+    for i in 1 2 3; do onnxtool run m.onnxtxt --random $i -q --save-test-data data/test_data_set_$i >/dev/null; done
     for how in '--quant-format qdq' '--quant-format qoperator --per-channel' '--quant-format qdq --per-channel'; do
         rm -f q.onnx
         # shellcheck disable=SC2086

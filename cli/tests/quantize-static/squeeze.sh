@@ -14,11 +14,8 @@ g (float[1,1,4,4] x) => (float[1,1,4,4] y)
     ["last"] y = Conv (e, u)
 }
 MODEL
-for i in 1 2 3; do
-    mkdir -p data/test_data_set_$i
-    onnxtool run m.onnxtxt --random $i -o data/test_data_set_$i/ --outputs x >/dev/null 2>&1
-    mv data/test_data_set_$i/output_0.pb data/test_data_set_$i/input_0.pb
-done
+mkdir -p data
+for i in 1 2 3; do onnxtool run m.onnxtxt --random $i -q --save-test-data data/test_data_set_$i >/dev/null; done
 onnxtool quantize-static m.onnxtxt -q --accuracy plain --quant-format qdq -o q.onnx --calibration data
 onnxtool check --full -q q.onnx
 onnxtool dump q.onnx -f text | grep -o '\(Mul\|GlobalAveragePool\) (.*)$'
