@@ -135,6 +135,8 @@ START_TEST(packed_weights_serve_every_run)
     struct text_run slow, fast;
     float x[20 * 24 * 3];
     fill(x, OX_COUNT(x), false, 5);
+    for (size_t i = 0; i < OX_COUNT(x); i++)
+        x[i] /= 8; /* scores of some units: of hundreds, softmax would tell the order of sums apart */
     text_must_plan(&slow, packed_attention, &(struct ox_run_options){.level = 0});
     text_must_plan(&fast, packed_attention, &(struct ox_run_options){.level = 2});
     for (int64_t run = 0, batch = 1; run < 4; run++, batch = run == 1 ? 3 : 1) {
@@ -150,7 +152,7 @@ START_TEST(packed_weights_serve_every_run)
         ck_assert_uint_eq(a->n, (size_t)batch * 20 * 48);
         ck_assert_uint_eq(a->n, b->n);
         for (size_t i = 0; i < a->n; i++)
-            ck_assert_double_eq_tol(ox_tensor_get_double(b, i), ox_tensor_get_double(a, i), 1e-5);
+            ck_assert(near(ox_tensor_get_double(b, i), ox_tensor_get_double(a, i)));
     }
     text_close(&slow);
     text_close(&fast);
