@@ -25,8 +25,7 @@ static const struct opt options[] = {
     {0, "reduce-range", OPT_FLAG, FIELD(reduce_range), NULL, NULL,
      "weights of 7 bits; --processor narrows only those that need it"},
     {0, "processor", OPT_CHOICE, FIELD(processor), "HOW", QUANTIZE_PROCESSORS,
-     "it adds 8-bit products exactly (VNNI, ARM), or in pairs that saturate at 16 bits (x86 "
-     "without VNNI), which larger scales of int8 weights then keep from happening"},
+     QUANTIZE_PROCESSOR_HELP},
     {0, "symmetric-weights", OPT_FLAG, FIELD(symmetric_weights), NULL, NULL,
      "unsigned weights around 128; signed ones are symmetric anyway"},
     {0, "op-types", OPT_STRINGS, FIELD(op_types), "TYPE,...", NULL,
@@ -156,7 +155,9 @@ const struct command command_quantize_dynamic = {
         "fuse with the product, or in MatMulNBits with --contrib. Tables that Gather reads become "
         "int8 in blocks along their rows.\n\n"
         "Products of int8 weights saturate on x86 processors without VNNI, as quantize-static's "
-        "manual tells; --processor avx2-saturating avoids it. ConvInteger is exact.\n\n"
+        "manual tells. Scales of int8 weights become larger for it: as much as it takes by "
+        "activations that are likely after the operator that makes them, by any with --processor "
+        "avx2-saturating, not at all with --processor exact. ConvInteger is exact.\n\n"
         "A SELECTOR is the name of a node, a name with * ? [ ], re: and a regular expression, "
         "op:TYPE, after:NAME or before:NAME (the node and what depends on it, or what it depends "
         "on), graph:PATH. One that selects nothing is an error.",

@@ -58,8 +58,7 @@ static const struct opt options[] = {
     {0, "reduce-range", OPT_FLAG, COMMON(reduce_range), NULL, NULL,
      "weights of 7 bits; --processor narrows only those that need it"},
     {0, "processor", OPT_CHOICE, COMMON(processor), "HOW", QUANTIZE_PROCESSORS,
-     "it adds 8-bit products exactly (VNNI, ARM), or in pairs that saturate at 16 bits (x86 "
-     "without VNNI), which larger scales of int8 weights then keep from happening"},
+     QUANTIZE_PROCESSOR_HELP},
     {0, "symmetric-activation", OPT_FLAG, FIELD(symmetric_activation), NULL, NULL,
      "ranges of activations around 0"},
     {0, "symmetric-weights", OPT_FLAG, COMMON(symmetric_weights), NULL, NULL,
@@ -427,9 +426,11 @@ const struct command command_quantize_static = {
         "says "
         "time.\n\n"
         "On x86 processors without VNNI products of uint8 activations by int8 weights saturate in "
-        "onnxruntime, and a model may fall apart there; the report tells how many weights can do "
-        "that. With --processor avx2-saturating none can: such a model gives the same everywhere, "
-        "for less accuracy where scales had to grow. (Of a model that is there already "
+        "onnxruntime, and a model may fall apart there. So the scales of some int8 weights become "
+        "larger: as much as it takes by activations an eighth beyond what a channel of the "
+        "samples showed, which costs little accuracy anywhere; as much as it takes by any, with "
+        "--processor avx2-saturating or where the table has no samples; or not at all, with "
+        "--processor exact. The report tells how many. (Of a model that is there already "
         "onnxruntime's session option session.x64quantprecision=1 avoids it.)\n\n"
         "Selectors of nodes are those of quantize-dynamic.",
     .examples =

@@ -1549,6 +1549,9 @@ enum ox_quant_accuracy {
 
 /* How the processors that a model is for add products of uint8 by int8. */
 enum ox_quant_processor {
+    /* Either way: scales of int8 weights become larger where it takes that for no pair to saturate by activations such as the
+     * samples showed, or, where no samples show them, such as what makes them gives. */
+    OX_QUANT_ANY,
     OX_QUANT_EXACT, /* as they are: x86 with VNNI, ARM */
     /* In pairs of 16 bits that saturate, as x86 without VNNI: scales of int8 weights become as much larger as it takes that no
      * pair can. */

@@ -2,7 +2,7 @@
  * can take back. After "Data-free quantization" (Nagel et al., 2019). */
 #include <string.h>
 
-#include "quant/judge.h"
+#include "quant/channels.h"
 #include "quant/place.h"
 
 /* Error of output channel `o` from weight element `i` of input channel `c`. */
@@ -29,17 +29,8 @@ static bool layout_of(const struct ox_node *node, const struct ox_tensor *w, str
            ox_quant_float_attr(node, "alpha", 1) == 1;
 }
 
-/* How much smaller each channel of a value was made; NULL: as it was. */
-static const struct ox_equalized *evened_out(const struct ox_place *place, const char *name)
-{
-    const struct ox_equalized *row = place->equalized;
-    while (row && strcmp(row->name, name) != 0)
-        row = row->next;
-    return row;
-}
-
 static void shift_bias(const struct layout *l, const struct ox_tensor *w,
-                       const struct ox_tensor *rounded, const struct ox_mean_row *mean,
+                       const struct ox_tensor *rounded, const struct ox_channel_row *mean,
                        const float *factors, float beta, float *bias)
 {
     const float *a = w->data, *b = rounded->data;
@@ -61,12 +52,12 @@ static void shift_bias(const struct layout *l, const struct ox_tensor *w,
 }
 
 static enum ox_status correct(struct ox_place *place, struct ox_mark_bias *bias,
-                              const struct ox_means *means, struct ox_error *err)
+                              struct ox_error *err)
 {
     struct ox_quant *q = place->q;
     struct ox_budget *budget = ox_env_budget(q->model->env);
-    const struct ox_mean_row *mean = ox_means_of(means, bias->input->name);
-    const struct ox_equalized *evened = evened_out(place, bias->input->name);
+    const struct ox_channel_row *mean = ox_channels_of(place->channels, bias->input->name);
+    const struct ox_equalized *evened = ox_equalized_of(place->equalized, bias->input->name);
     const struct ox_mark *mark = ox_place_mark(place, bias->weight);
     struct ox_tensor *w = NULL, *integers = NULL, *rounded = NULL, *values = NULL, *moved = NULL;
     struct layout layout;
@@ -100,7 +91,7 @@ cleanup:
 
 enum ox_status ox_place_correct(struct ox_place *place, struct ox_error *err)
 {
-    for (size_t i = 0; place->means && i < place->n_biases; i++)
-        OX_TRY(correct(place, &place->biases[i], place->means, err));
+    for (size_t i = 0; place->correcting && i < place->n_biases; i++)
+        OX_TRY(correct(place, &place->biases[i], err));
     return OX_OK;
 }

@@ -124,6 +124,16 @@ static const char *no_product(const struct ox_quant *q, const struct ox_node *no
     return weight->dtype != OX_FLOAT32 ? "its weight is not of float32" : NULL;
 }
 
+/* By [..., terms, outputs]. */
+static struct ox_saturation sums_of(const struct ox_walk *walk, const struct ox_node *node,
+                                    const struct ox_stored *weight)
+{
+    struct ox_saturation sums = ox_saturation_of_columns(weight->rank, weight->dims);
+    if (walk->q->options->processor == OX_QUANT_ANY)
+        sums.largest = ox_saturation_likely(node->inputs[0]);
+    return sums;
+}
+
 static enum ox_status walk_matmul(struct ox_walk *walk, struct ox_node *node, const char **reason,
                                   struct ox_error *err)
 {
@@ -139,7 +149,7 @@ static enum ox_status walk_matmul(struct ox_walk *walk, struct ox_node *node, co
     if (!options->compat_ort && rank != 2)
         axis = -1;
     const struct ox_stored *stored = ox_value_stored(node->inputs[1]);
-    const struct ox_saturation sums = ox_saturation_of_columns(stored->rank, stored->dims);
+    const struct ox_saturation sums = sums_of(walk, node, stored);
     struct ox_weight_wish wish = weights_of(walk, node, axis);
     wish.sums = &sums;
     OX_TRY(ox_walk_weight(walk, node->inputs[1], &wish, &w, reason, err));
@@ -192,7 +202,7 @@ static enum ox_status walk_gemm(struct ox_walk *walk, struct ox_node *node, cons
     if (ox_quant_int_attr(node, "transB", 0))
         OX_TRY(transposed(walk, b, &b, err));
     const struct ox_stored *stored = ox_value_stored(b);
-    const struct ox_saturation sums = ox_saturation_of_columns(stored->rank, stored->dims);
+    const struct ox_saturation sums = sums_of(walk, node, stored);
     wish.sums = &sums;
     wish.outputs = wish.outputs < 0 ? -1 : 1; /* of the matrix as it is now */
     OX_TRY(ox_walk_weight(walk, b, &wish, &w, reason, err));
@@ -419,7 +429,7 @@ static enum ox_status lstm_weight(struct ox_walk *walk, const struct ox_value *v
         goto cleanup;
     }
     OX_TRY_CLEANUP(status);
-    if (q->options->processor == OX_QUANT_AVX2_SATURATING)
+    if (ox_saturation_avoided(q->options))
         OX_TRY_CLEANUP(ox_saturation_widen(&sums, 1, flat, &params, &q->arena, &widened, err));
     OX_TRY_CLEANUP(ox_quantize_tensor(&rows, budget, flat, &params, err));
     ox_quant_report_add_constant(q->report, value->name, "weight", flat, rows, &params);

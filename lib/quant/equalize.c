@@ -246,3 +246,10 @@ enum ox_status ox_quant_equalize(struct ox_quant *q, float least_ratio,
     }
     return OX_OK;
 }
+
+const struct ox_equalized *ox_equalized_of(const struct ox_equalized *rows, const char *name)
+{
+    while (rows && strcmp(rows->name, name) != 0)
+        rows = rows->next;
+    return rows;
+}

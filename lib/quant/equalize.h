@@ -13,6 +13,9 @@ struct ox_equalized {
     struct ox_equalized *next;
 };
 
+/* How a value's channels were changed; NULL: they are as they were. */
+const struct ox_equalized *ox_equalized_of(const struct ox_equalized *rows, const char *name);
+
 /* Scales output channels of convolutions and Gemm down and the next one's input channels up, where nothing but Relu, LeakyRelu and
  * pooling lies between: the model computes the same. least_ratio: pairs whose largest over smallest factor is less are left
  * alone. *changed lists the values between; it is of the job's arena. */

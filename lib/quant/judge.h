@@ -30,25 +30,4 @@ double ox_judged_gain(const struct ox_judged *a, const struct ox_judged *b);
 enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *model,
                               struct ox_judged *judged, struct ox_error *err);
 
-/* Means of channels of values that the float model makes, over the samples that are not held out. */
-struct ox_means {
-    struct ox_strmap index; /* name -> index in rows */
-    struct ox_mean_row {
-        const char *name;
-        size_t n; /* channels; 0: they differ */
-        double *sums;
-        double count; /* of values a channel */
-        bool second;  /* channels are the second dimension, not the last */
-    } * rows;
-    size_t n_rows, cap_rows;
-    struct ox_arena *arena;
-};
-
-/* Of the inputs of convolutions and products of the model. */
-enum ox_status ox_means_find(struct ox_means *means, struct ox_arena *arena, struct ox_model *model,
-                             const struct ox_calibration *calibration, struct ox_error *err);
-void ox_means_release(struct ox_means *means);
-/* The mean of a channel of a value; 0 when it is not known. */
-const struct ox_mean_row *ox_means_of(const struct ox_means *means, const char *name);
-
 #endif

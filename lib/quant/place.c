@@ -225,7 +225,15 @@ enum ox_status ox_place_integers(struct ox_place *place, const struct ox_value *
     }
     OX_TRY(ox_quantize_cancelling(out, ox_env_budget(place->q->model->env), values, &mark->params,
                                   outputs, NULL, err));
-    if (place->q->options->processor == OX_QUANT_AVX2_SATURATING)
+    if (ox_saturation_avoided(place->q->options))
         ox_saturation_settle(mark->sums, mark->n_sums, values, &mark->params, *out);
     return OX_OK;
+}
+
+const struct ox_mark *ox_place_sharing(struct ox_place *place, const struct ox_value *value)
+{
+    const struct ox_mark *mark = ox_place_mark(place, value);
+    for (size_t steps = 0; mark->share && steps < place->n_marks; steps++)
+        mark = ox_place_mark(place, mark->share);
+    return mark;
 }

@@ -38,7 +38,7 @@ struct ox_mark_bias {
     const struct ox_stored *moved; /* what it was corrected to; NULL */
 };
 
-struct ox_means;
+struct ox_channels;
 
 struct ox_place {
     struct ox_quant *q;
@@ -52,7 +52,8 @@ struct ox_place {
     bool *gone; /* nodes to be removed, by index */
     size_t n_nodes;
     const struct ox_equalized *equalized;
-    const struct ox_means *means;             /* NULL: biases are not corrected */
+    const struct ox_channels *channels;       /* NULL: they are not known */
+    bool correcting;                          /* biases, by the means of channels */
     bool cancelling;                          /* weights are rounded so that errors cancel */
     const uint8_t *before_cubic, *before_log; /* before.h */
 };
@@ -68,6 +69,8 @@ static inline struct ox_mark *ox_place_mark(struct ox_place *place, const struct
 {
     return &place->marks[value->id];
 }
+/* The mark whose parameters a value takes: its own or, over however many values, the one that it shares them with. */
+const struct ox_mark *ox_place_sharing(struct ox_place *place, const struct ox_value *value);
 /* A float tensor, constant or not, of the graph itself. */
 bool ox_place_can(const struct ox_place *place, const struct ox_value *value);
 /* With compat_ort an initializer of the graph itself; else a Constant node's value too. */

@@ -1,6 +1,8 @@
 /* Which sums by a constant can saturate on processors without VNNI: by what onnxruntime makes of its users between Q and DQ. */
+#include <math.h>
 #include <string.h>
 
+#include "quant/channels.h"
 #include "quant/place.h"
 
 static bool is_op(const struct ox_node *node, const char *op_type)
@@ -27,6 +29,47 @@ static bool adds_uint8(struct ox_place *place, const struct ox_node *node)
     return options->activation_type == OX_UINT8;
 }
 
+/* What samples show of an activation is exceeded by so much at times. */
+static const double margin = 0.125;
+
+/* The largest uint8 that a value of a channel becomes. */
+static uint8_t largest_code(double most, struct ox_qparam pair, bool is_signed)
+{
+    const double zero = is_signed ? pair.zero + 128 : pair.zero;
+    const double above = most > 0 ? ceil((1 + margin) * most / (double)pair.scale) : 0;
+    return (uint8_t)fmin(UINT8_MAX, zero + above);
+}
+
+/* Of each channel of the activation that the node reads, as far as samples showed; NULL: any may be 255. */
+static enum ox_status largest_codes(struct ox_place *place, const struct ox_node *node,
+                                    struct ox_saturation *sums, struct ox_error *err)
+{
+    const struct ox_quant_options *options = place->q->options;
+    const struct ox_value *input = node->inputs[0];
+    const struct ox_mark *mark = ox_place_sharing(place, input);
+    if (options->processor != OX_QUANT_ANY || !place->channels || !mark->has_range ||
+        ox_quant_int_attr(node, "transA", 0))
+        return OX_OK;
+    const struct ox_channel_row *row = ox_channels_of(place->channels, input->name);
+    if (!row || row->second != is_op(node, "Conv") || !row->n || row->n % sums->channels)
+        return OX_OK;
+    const struct ox_equalized *evened = ox_equalized_of(place->equalized, input->name);
+    if (evened && evened->n != row->n)
+        return OX_OK;
+    const struct ox_qparam pair = ox_qparam_of_range(
+        mark->range.least, mark->range.most, options->activation_type,
+        ox_quant_dtype(place->q, input), options->symmetric_activation, false, options->compat_ort);
+    uint8_t *most = ox_arena_alloc(&place->q->arena, row->n);
+    if (!most)
+        return ox_no_memory(err);
+    for (size_t c = 0; c < row->n; c++)
+        most[c] = largest_code((double)row->most[c] / (evened ? (double)evened->factors[c] : 1),
+                               pair, options->activation_type == OX_INT8);
+    sums->most = most;
+    sums->n_most = row->n;
+    return OX_OK;
+}
+
 enum ox_status ox_place_sums(struct ox_place *place, const struct ox_value *value,
                              const struct ox_tensor *shape, struct ox_error *err)
 {
@@ -39,9 +82,11 @@ enum ox_status ox_place_sums(struct ox_place *place, const struct ox_value *valu
     mark->sums = sums;
     for (size_t i = 0; i < most; i++) {
         const struct ox_quant_use use = uses->uses[uses->first[value->id] + i];
-        if (use.index == 1 && adds_uint8(place, use.node) &&
-            ox_saturation_of(&sums[mark->n_sums], use.node, shape->rank, shape->dims))
-            mark->n_sums++;
+        if (use.index != 1 || !adds_uint8(place, use.node) ||
+            !ox_saturation_of(&sums[mark->n_sums], use.node, shape->rank, shape->dims))
+            continue;
+        OX_TRY(largest_codes(place, use.node, &sums[mark->n_sums], err));
+        mark->n_sums++;
     }
     return OX_OK;
 }

@@ -51,7 +51,7 @@ static enum ox_status constant_params(struct ox_place *place, const struct ox_va
                              symmetric, options->reduce_range, options->compat_ort, err);
     if (status == OX_OK && mark->params.type == OX_INT8)
         status = ox_place_sums(place, value, values, err);
-    if (status == OX_OK && mark->n_sums && options->processor == OX_QUANT_AVX2_SATURATING)
+    if (status == OX_OK && mark->n_sums && ox_saturation_avoided(options))
         status = ox_saturation_widen(mark->sums, mark->n_sums, values, &mark->params,
                                      &place->q->arena, &mark->widened, err);
     ox_tensor_release(values);
@@ -333,9 +333,7 @@ static void report_activation(struct ox_place *place, const struct ox_value *val
 /* Parameters of a value, its own or those that it shares. */
 static const struct ox_mark *params_of(struct ox_place *place, const struct ox_value *value)
 {
-    const struct ox_mark *mark = ox_place_mark(place, value);
-    for (size_t steps = 0; mark->share && steps < place->n_marks; steps++)
-        mark = ox_place_mark(place, mark->share);
+    const struct ox_mark *mark = ox_place_sharing(place, value);
     return mark->params.n ? mark : NULL;
 }
 

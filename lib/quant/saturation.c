@@ -3,9 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/match.h"
+
 struct ox_saturation ox_saturation_of_columns(unsigned rank, const int64_t *dims)
 {
-    struct ox_saturation s = {.n_outputs = 1, .n_terms = 1, .columns = 1};
+    struct ox_saturation s = {.n_outputs = 1, .n_terms = 1, .columns = 1, .largest = UINT8_MAX};
     for (unsigned i = 0; i < rank; i++) {
         if (i + 2 == rank || rank == 1)
             s.n_terms = (size_t)dims[i];
@@ -20,8 +22,11 @@ struct ox_saturation ox_saturation_of_columns(unsigned rank, const int64_t *dims
 
 struct ox_saturation ox_saturation_of_rows(size_t n_outputs, size_t n_terms)
 {
-    return (struct ox_saturation){
-        .n_outputs = n_outputs, .n_terms = n_terms, .columns = 1, .channels = n_terms};
+    return (struct ox_saturation){.n_outputs = n_outputs,
+                                  .n_terms = n_terms,
+                                  .columns = 1,
+                                  .channels = n_terms,
+                                  .largest = UINT8_MAX};
 }
 
 bool ox_saturation_of(struct ox_saturation *out, const struct ox_node *node, unsigned rank,
@@ -46,31 +51,70 @@ bool ox_saturation_of(struct ox_saturation *out, const struct ox_node *node, uns
     return gemm || strcmp(node->op_type, "MatMul") == 0;
 }
 
+unsigned ox_saturation_likely(const struct ox_value *value)
+{
+    static const char *const moves[] = {"Reshape",  "Transpose", "Flatten", "Squeeze", "Unsqueeze",
+                                        "Identity", "Slice",     "Dropout", NULL};
+    static const char *const spread[] = {
+        "Add", "MatMul", "Gemm", "Mul", "Gelu", "LayerNormalization", "RMSNormalization", NULL};
+    static const char *const cut[] = {"Relu", "LeakyRelu", NULL};
+    /* Of a normal distribution, or its upper half, whose ends are four standard deviations away: 2.75 of them. */
+    enum { MOST_MOVES = 8, AROUND_MIDDLE = 216, FROM_ZERO = 176 };
+    const struct ox_node *node = value->producer;
+    for (unsigned i = 0; i < MOST_MOVES && node && ox_is_any_op(node, moves); i++)
+        node = node->inputs[0] ? node->inputs[0]->producer : NULL;
+    if (!node)
+        return UINT8_MAX;
+    return ox_is_any_op(node, spread) ? AROUND_MIDDLE
+           : ox_is_any_op(node, cut)  ? FROM_ZERO
+                                      : UINT8_MAX;
+}
+
 /* Where the next term lies, counted in weights of a sum: [channels, taps], of which the channels come first. */
 static size_t next_term(const struct ox_saturation *s, size_t taps, size_t at)
 {
     return at + taps < s->n_terms ? at + taps : at + taps - s->n_terms + 1;
 }
 
-static bool beyond(int a, int b)
+/* Two weights of a sum, as indices, and the largest activations that they meet. */
+struct pair {
+    size_t first, second;
+    int x, y;
+};
+
+static bool beyond(int a, int x, int b, int y)
 {
-    const int up = (a > 0 ? a : 0) + (b > 0 ? b : 0), down = (a < 0 ? a : 0) + (b < 0 ? b : 0);
-    return 255 * up > INT16_MAX || 255 * down < INT16_MIN;
+    const int up = (a > 0 ? a * x : 0) + (b > 0 ? b * y : 0);
+    const int down = (a < 0 ? a * x : 0) + (b < 0 ? b * y : 0);
+    return up > INT16_MAX || down < INT16_MIN;
+}
+
+/* The largest activation that a term of an output meets; terms are counted in the order of the sum. */
+static int largest(const struct ox_saturation *s, size_t output, size_t term)
+{
+    if (!s->most)
+        return (int)s->largest;
+    const size_t groups = s->n_most / s->channels;
+    return s->most[output / (s->n_outputs / groups) * s->channels + term % s->channels];
 }
 
 /* Calls visit() for each pair of weights, until it says true. */
 static bool visit_pairs(const struct ox_saturation *s,
-                        bool (*visit)(void *arg, size_t first, size_t second), void *arg)
+                        bool (*visit)(void *arg, const struct pair *pair), void *arg)
 {
     if (!s->n_outputs || !s->n_terms)
         return false;
     const size_t taps = s->n_terms / s->channels, n = s->n_outputs * s->n_terms;
     for (size_t base = 0; base < n; base += s->columns * s->n_terms) {
+        const size_t output = base / s->n_terms;
         size_t at = 0;
         for (size_t term = 0; term + 1 < s->n_terms; term += 2) {
             const size_t next = next_term(s, taps, at);
+            struct pair pair = {.x = largest(s, output, term), .y = largest(s, output, term + 1)};
             for (size_t j = 0; j < s->columns; j++) {
-                if (visit(arg, base + at * s->columns + j, base + next * s->columns + j))
+                pair.first = base + at * s->columns + j;
+                pair.second = base + next * s->columns + j;
+                if (visit(arg, &pair))
                     return true;
             }
             at = next_term(s, taps, next);
@@ -79,10 +123,10 @@ static bool visit_pairs(const struct ox_saturation *s,
     return false;
 }
 
-static bool pair_can(void *arg, size_t first, size_t second)
+static bool pair_can(void *arg, const struct pair *pair)
 {
     const int8_t *const *weights = arg;
-    return beyond((*weights)[first], (*weights)[second]);
+    return beyond((*weights)[pair->first], UINT8_MAX, (*weights)[pair->second], UINT8_MAX);
 }
 
 bool ox_saturation_can(const struct ox_saturation *sums, size_t n_sums, const int8_t *weights)
@@ -92,6 +136,11 @@ bool ox_saturation_can(const struct ox_saturation *sums, size_t n_sums, const in
             return true;
     }
     return false;
+}
+
+bool ox_saturation_avoided(const struct ox_quant_options *options)
+{
+    return options->processor != OX_QUANT_EXACT && !options->compat_ort;
 }
 
 /* ---- Scales by which none does ------------------------------------------------------------------------------------ */
@@ -116,38 +165,44 @@ static int8_t nearest(float value, struct ox_qparam pair)
     return q;
 }
 
-static bool beyond_by(float a, float b, float scale)
+/* Two values and the largest activations that they meet. */
+struct real_pair {
+    float a, b;
+    int x, y;
+};
+
+static bool beyond_by(const struct real_pair *p, float scale)
 {
     const struct ox_qparam pair = {scale, 0};
-    return beyond(nearest(a, pair), nearest(b, pair));
+    return beyond(nearest(p->a, pair), p->x, nearest(p->b, pair), p->y);
 }
 
 /* Integers get no larger as the scale grows, so that halving finds the least one. */
-static float least_scale(float a, float b, float low, enum ox_dtype real)
+static float least_scale(const struct real_pair *p, float low, enum ox_dtype real)
 {
     float high = 2 * low;
-    while (beyond_by(a, b, high))
+    while (beyond_by(p, high))
         high *= 2;
     for (;;) {
         const float middle = ox_qparam_scale(((double)low + (double)high) / 2, real);
         if (!(middle > low && middle < high))
             return high;
-        if (beyond_by(a, b, middle))
+        if (beyond_by(p, middle))
             low = middle;
         else
             high = middle;
     }
 }
 
-static bool widen_pair(void *arg, size_t first, size_t second)
+static bool widen_pair(void *arg, const struct pair *pair)
 {
     const struct rounding *r = arg;
-    const float a = r->values[first], b = r->values[second];
-    struct ox_qparam *pair = pair_of(r, first);
+    const struct real_pair p = {r->values[pair->first], r->values[pair->second], pair->x, pair->y};
+    struct ox_qparam *by = pair_of(r, pair->first);
     /* Most are far from it. Scales that differ along what is summed are for no operator on integers. */
-    if (fabsf(a + b) > 127 * pair->scale && pair == pair_of(r, second) &&
-        beyond_by(a, b, pair->scale))
-        pair->scale = least_scale(a, b, pair->scale, r->params->real);
+    if (fabsf(p.a + p.b) > 127 * by->scale && by == pair_of(r, pair->second) &&
+        beyond_by(&p, by->scale))
+        by->scale = least_scale(&p, by->scale, r->params->real);
     return false;
 }
 
@@ -242,14 +297,14 @@ enum ox_status ox_saturation_widen(const struct ox_saturation *sums, size_t n_su
     return OX_OK;
 }
 
-static bool settle_pair(void *arg, size_t first, size_t second)
+static bool settle_pair(void *arg, const struct pair *pair)
 {
     struct rounding *r = arg;
-    int8_t *a = &r->weights[first], *b = &r->weights[second];
-    if (!beyond(*a, *b))
+    int8_t *a = &r->weights[pair->first], *b = &r->weights[pair->second];
+    if (!beyond(*a, pair->x, *b, pair->y))
         return false;
-    const int8_t near_a = nearest(r->values[first], *pair_of(r, first));
-    const int8_t near_b = nearest(r->values[second], *pair_of(r, second));
+    const int8_t near_a = nearest(r->values[pair->first], *pair_of(r, pair->first));
+    const int8_t near_b = nearest(r->values[pair->second], *pair_of(r, pair->second));
     r->moved |= near_a != *a || near_b != *b;
     *a = near_a;
     *b = near_b;
@@ -278,17 +333,17 @@ void ox_saturation_settle(const struct ox_saturation *sums, size_t n_sums,
 void ox_saturation_note(struct ox_quant *q)
 {
     const struct ox_quant_summary *summary = &q->report->summary;
-    if (summary->n_saturating)
+    if (summary->n_saturating && !ox_saturation_avoided(q->options))
         ox_quant_report_add_note(
             q->report,
             "weights whose products can saturate on x86 processors without VNNI: %zu; "
             "%s or uint8 weights avoid it",
-            summary->n_saturating,
-            q->options->compat_ort ? "a reduced range" : "--processor avx2-saturating");
+            summary->n_saturating, q->options->compat_ort ? "a reduced range" : "--processor any");
     if (summary->n_widened)
         ox_quant_report_add_note(
             q->report,
-            "weights with larger scales, so that their products cannot saturate on x86 processors "
+            "weights with larger scales, so that their products %s saturate on x86 processors "
             "without VNNI: %zu; by %.2f at most",
-            summary->n_widened, summary->most_widened);
+            q->options->processor == OX_QUANT_ANY ? "do not" : "cannot", summary->n_widened,
+            summary->most_widened);
 }

@@ -13,6 +13,10 @@ struct ox_saturation {
     size_t columns;            /* sums whose weights lie side by side; 1: all weights of a sum do */
     size_t
         channels; /* terms that are added before those of the next tap of a kernel; n_terms: there are no taps */
+    unsigned largest; /* activation, as uint8 */
+    const uint8_t *
+        most; /* the largest activation of each channel, of all groups; NULL: all may be `largest` */
+    size_t n_most;
 };
 
 /* Of MatMul, Gemm or Conv by the constant at input 1, whose dimensions these are. Terms of products go along K. Those of
@@ -25,11 +29,18 @@ struct ox_saturation ox_saturation_of_columns(unsigned rank, const int64_t *dims
 /* Of a product by [outputs, terms]. */
 struct ox_saturation ox_saturation_of_rows(size_t n_outputs, size_t n_terms);
 
-/* Whether some activations make a pair of these weights saturate in one of n sums. */
+/* The largest uint8 that values are likely to be, with others at once, by what makes them: 255, or less where that spreads them around
+ * a middle, of which a range's ends are outliers. */
+unsigned ox_saturation_likely(const struct ox_value *value);
+
+/* Whether some activations, be they up to 255, make a pair of these weights saturate in one of n sums. */
 bool ox_saturation_can(const struct ox_saturation *sums, size_t n_sums, const int8_t *weights);
 
-/* Makes scales of int8 weights larger where pairs of `values` (float32), rounded to the nearest, could saturate in any of the sums: each
- * becomes the least by which none can, or up to 1.4 % more where that rounds better. params->pairs become other ones of the arena's; *factor is the largest by which one grew. */
+/* Whether options ask for weights whose sums do not saturate. */
+bool ox_saturation_avoided(const struct ox_quant_options *options);
+/* Makes scales of int8 weights larger where pairs of `values` (float32), rounded to the nearest, could saturate in any of the sums by
+ * activations as large as these say: each becomes the least by which none can, or up to 1.4 % more where that rounds better.
+ * params->pairs become other ones of the arena's; *factor is the largest by which one grew. */
 enum ox_status ox_saturation_widen(const struct ox_saturation *sums, size_t n_sums,
                                    const struct ox_tensor *values, struct ox_qparams *params,
                                    struct ox_arena *arena, double *factor, struct ox_error *err);

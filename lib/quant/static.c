@@ -3,6 +3,7 @@
 
 #include "model/name.h"
 #include "quant/budget.h"
+#include "quant/channels.h"
 #include "quant/estimate.h"
 #include "quant/judge.h"
 #include "quant/place.h"
@@ -21,7 +22,7 @@ struct search {
     const struct ox_calibration *calibration;
     const struct ox_quant_options *options;
     struct ox_judge judge;
-    struct ox_means means;
+    struct ox_channels channels;
     struct ox_arena arena;
     struct repairs best;
     struct ox_quant_options chosen; /* with what the budget leaves in float */
@@ -111,7 +112,7 @@ static enum ox_status quantize_bodies(struct ox_quant *q, const struct ox_calibr
 }
 
 static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *calibration,
-                               const struct repairs *repairs, const struct ox_means *means,
+                               const struct repairs *repairs, const struct ox_channels *channels,
                                struct ox_error *err)
 {
     const struct ox_quant_options *options = q->options;
@@ -132,7 +133,8 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
     OX_TRY(ox_place_begin(&place, q, q->model->graph, calibration, err));
     place.equalized = equalized;
     place.cancelling = repairs->cancel;
-    place.means = repairs->correct ? means : NULL;
+    place.channels = channels;
+    place.correcting = repairs->correct && channels;
     ox_place_ranges(&place);
     if (options->compat_ort && options->format == OX_QUANT_QOPERATOR) {
         OX_TRY(ox_qoperator_like_ort(&place, err));
@@ -157,7 +159,8 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
 static enum ox_status quantize_model(struct ox_model *model,
                                      const struct ox_calibration *calibration,
                                      const struct ox_quant_options *options,
-                                     const struct repairs *repairs, const struct ox_means *means,
+                                     const struct repairs *repairs,
+                                     const struct ox_channels *channels,
                                      struct ox_quant_report **report, struct ox_error *err)
 {
     struct ox_quant_options chosen = *options;
@@ -165,7 +168,7 @@ static enum ox_status quantize_model(struct ox_model *model,
     chosen.method = repairs->method;
     enum ox_status status = ox_quant_init(&q, model, &chosen, false, err);
     if (status == OX_OK)
-        status = quantize(&q, calibration, repairs, means, err);
+        status = quantize(&q, calibration, repairs, channels, err);
     if (status == OX_OK && report) {
         *report = q.report;
         q.report = NULL;
@@ -185,7 +188,7 @@ static enum ox_status judge_way(struct search *s, const struct ox_quant_options 
     OX_TRY(ox_env_poll(s->calibration->env, err));
     OX_TRY(ox_model_copy(&copy, s->model, err));
     enum ox_status status =
-        quantize_model(copy, s->calibration, options, way, &s->means, report, err);
+        quantize_model(copy, s->calibration, options, way, &s->channels, report, err);
     if (status == OX_OK)
         status = ox_judge_model(&s->judge, copy, judged, err);
     ox_model_release(copy);
@@ -390,14 +393,15 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
     if (status == OX_OK && options->has_budget && !judged)
         status = ox_fail(err, OX_USAGE, "a budget needs samples to judge by, at least %d of them",
                          LEAST_KEPT);
-    bool needs_means = judged || (s.best.correct && !options->compat_ort);
-    if (status == OX_OK && needs_means)
-        status = ox_means_find(&s.means, &s.arena, model, calibration, err);
+    bool needs_channels = calibration->n_kept && !options->compat_ort &&
+                          (judged || s.best.correct || options->processor == OX_QUANT_ANY);
+    if (status == OX_OK && needs_channels)
+        status = ox_channels_find(&s.channels, &s.arena, model, calibration, err);
     if (status == OX_OK && judged)
         status = search(&s, err);
     if (status == OX_OK)
         status = quantize_model(model, calibration, &s.chosen, &s.best,
-                                needs_means ? &s.means : NULL, report, err);
+                                needs_channels ? &s.channels : NULL, report, err);
     if (status == OX_OK && judged && report && !options->has_budget)
         (*report)->summary.held_out_db = s.best_judged.sqnr_db;
     if (status == OX_OK && judged && report)
@@ -409,7 +413,7 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
             s.best.smooth ? ", normalizations smoothed" : "",
             s.best.float_bodies ? ", bodies in float" : "", ox_quant_method_name(s.best.method));
     ox_judge_end(&s.judge);
-    ox_means_release(&s.means);
+    ox_channels_release(&s.channels);
     ox_arena_release(&s.arena);
     return status == OX_OK ? status : ox_fail_model(err, status, model);
 }

@@ -145,7 +145,7 @@ static enum ox_status store(struct ox_walk *walk, const struct ox_value *value,
     struct ox_tensor *quantized;
     double widened = 1;
     const bool adds = wish->sums && made->params.type == OX_INT8;
-    const bool avoid = adds && q->options->processor == OX_QUANT_AVX2_SATURATING;
+    const bool avoid = adds && ox_saturation_avoided(q->options);
     if (avoid)
         OX_TRY(ox_saturation_widen(wish->sums, 1, values, &made->params, &q->arena, &widened, err));
     OX_TRY(ox_quantize_cancelling(&quantized, ox_env_budget(q->model->env), values, &made->params,

@@ -136,7 +136,8 @@ START_TEST(packed_weights_serve_every_run)
     float x[20 * 24 * 3];
     fill(x, OX_COUNT(x), false, 5);
     for (size_t i = 0; i < OX_COUNT(x); i++)
-        x[i] /= 8; /* scores of some units: of hundreds, softmax would tell the order of sums apart */
+        x[i] /=
+            8; /* scores of some units: of hundreds, softmax would tell the order of sums apart */
     text_must_plan(&slow, packed_attention, &(struct ox_run_options){.level = 0});
     text_must_plan(&fast, packed_attention, &(struct ox_run_options){.level = 2});
     for (int64_t run = 0, batch = 1; run < 4; run++, batch = run == 1 ? 3 : 1) {

@@ -22,12 +22,14 @@ show() {
     grep -E '"(name|kind|saturates)"' report.json | paste - - - | grep 'weight.*true' | grep -o '"name": "[a-z_]*"'
     grep -oE '"(saturating|widened)_weights": [0-9]*|"most_widened": .*|weights (whose|with).*[^",]' report.json
 }
+show --processor exact
+show --processor exact --contrib
 show
 show --contrib
 show --compat ort
 show --reduce-range
 show --weight-type quint8
-onnxtool quantize-dynamic m.onnxtxt -o q.onnx --report r.html
+onnxtool quantize-dynamic m.onnxtxt -o q.onnx --processor exact --report r.html
 grep -o '<p>Products[^<]*' r.html
 show --processor avx2-saturating
 onnxtool dump q.onnx --tensor rows_transposed_quantized | tail -n 1

@@ -28,9 +28,16 @@ show() {
     onnxtool run q.onnx -i all.npz -O2 -o exact.npz -q && onnxtool run q.onnx -i all.npz -O2 --simulate avx2-saturating -o simulated.npz -q
     if cmp -s exact.npz simulated.npz; then echo "the same where pairs saturate"; fi
 }
+exact="--accuracy plain --processor exact"
+show $exact
+show $exact --activation-type qint8
+show $exact --activation-type qint8 --quant-format qoperator
+# What samples show does not saturate, what others might may.
 show --accuracy plain
+show --accuracy plain --per-channel
 show --accuracy plain --activation-type qint8
 show --accuracy plain --activation-type qint8 --quant-format qoperator
+show
 show --accuracy plain --reduce-range
 show --accuracy plain --weight-type quint8
 show --compat ort --quant-format qoperator
