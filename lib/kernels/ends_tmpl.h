@@ -163,16 +163,23 @@ INLINE void clear(const unsigned rows, const unsigned vecs, VF (*sum)[VECS])
     }
 }
 
+/* The lines of a row's sums; where a line is two vectors, these may begin in the middle of one. */
+INLINE void expect_sums(const unsigned vecs, const float *c)
+{
+#pragma GCC unroll 4
+    for (unsigned v = 0; v < vecs; v += VW < 16 ? 2 : 1)
+        __builtin_prefetch(c + v * VW, 1);
+    if (VW < 16)
+        __builtin_prefetch(c + vecs * VW - 1, 1);
+}
+
 /* Where the sums will go, and what is added to them, comes nearer while they are summed. */
 INLINE void expect(const struct ox_tile *t, const unsigned rows, const unsigned vecs, size_t first)
 {
     const float *c = t->c + first;
 #pragma GCC unroll 16
-    for (unsigned i = 0; i < rows; i++, c += t->ldc) {
-#pragma GCC unroll 4
-        for (unsigned v = 0; v < vecs; v += VW < 16 ? 2 : 1)
-            __builtin_prefetch(c + v * VW, 1);
-    }
+    for (unsigned i = 0; i < rows; i++, c += t->ldc)
+        expect_sums(vecs, c);
     if (t->end && t->end->residual) {
         const float *r = t->end->residual + first;
 #pragma GCC unroll 16

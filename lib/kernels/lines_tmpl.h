@@ -42,14 +42,14 @@ INLINE void soon_row(struct soon *x, const unsigned rows, const unsigned vecs)
         x->row += x->step;
     }
     x->left = x->every - 1;
-#pragma GCC unroll 4
-    for (unsigned v = 0; v < vecs; v += VW < 16 ? 2 : 1)
-        __builtin_prefetch(x->c + v * VW, 1);
+    expect_sums(vecs, x->c);
     x->c += x->ldc;
     if (x->residual) {
 #pragma GCC unroll 4
         for (unsigned v = 0; v < vecs; v += VW < 16 ? 2 : 1)
             __builtin_prefetch(x->residual + v * VW, 0, 2);
+        if (VW < 16)
+            __builtin_prefetch(x->residual + vecs * VW - 1, 0, 2);
         x->residual += x->residual_ld;
     }
 }
