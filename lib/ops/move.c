@@ -187,6 +187,7 @@ static bool move_step(const struct ox_move *m, unsigned outer, int64_t *at, char
 
 void ox_move_run(struct ox_move *m, size_t size, void *dst_start, const void *src_start)
 {
+    enum { REPEATS = 16 }; /* of one element, that are as fast as a transposition's lines */
     const struct movers *movers = movers_of(size);
     int64_t at[OX_MOVE_AXES];
     int64_t bytes = (int64_t)size;
@@ -206,7 +207,8 @@ void ox_move_run(struct ox_move *m, size_t size, void *dst_start, const void *sr
     }
     unsigned last = m->rank - 1;
 
-    if (m->to[last] == bytes && m->from[last] != bytes) {
+    const bool repeats = m->from[last] == 0 && m->dims[last] >= REPEATS;
+    if (m->to[last] == bytes && m->from[last] != bytes && !repeats) {
         for (unsigned i = 0; i < last; i++) {
             if (m->from[i] == bytes) {
                 move_last(m, i, last);

@@ -13,6 +13,12 @@ static inline uint8_t pick(uint8_t condition, uint8_t yes, uint8_t no)
     return (uint8_t)((yes & mask) | (no & (uint8_t)~mask));
 }
 
+static inline uint64_t pick_8(uint8_t condition, uint64_t yes, uint64_t no)
+{
+    const uint64_t mask = 0 - (uint64_t)(condition != 0);
+    return (yes & mask) | (no & ~mask);
+}
+
 static void where_1(const struct ox_row *row, const void *arg)
 {
     const uint8_t *restrict condition = row->in[0], *restrict x = row->in[1],
@@ -36,15 +42,19 @@ static void where_1(const struct ox_row *row, const void *arg)
 
 #define FN where_2
 #define T uint16_t
+#define PICK(c, x, y) ((c) ? (x) : (y))
 #include "ops/where_tmpl.h"
 #define FN where_4
 #define T uint32_t
+#define PICK(c, x, y) ((c) ? (x) : (y))
 #include "ops/where_tmpl.h"
 #define FN where_8
 #define T uint64_t
+#define PICK(c, x, y) pick_8((c), (x), (y))
 #include "ops/where_tmpl.h"
 #define FN where_16
 #define T struct wide
+#define PICK(c, x, y) ((c) ? (x) : (y))
 #include "ops/where_tmpl.h"
 
 /* Strings: the characters belong to their tensor, so first which element, then a copy. */

@@ -1,5 +1,4 @@
-/* Where for elements of one size: T any type of that size. Both operands are read before one is chosen, so that there is no
- * branch. */
+/* Where for elements of one size: T any type of that size, PICK() a choice of two that are both read, so that there is no branch. */
 static void FN(const struct ox_row *row, const void *arg)
 {
     const uint8_t *condition = row->in[0];
@@ -14,25 +13,26 @@ static void FN(const struct ox_row *row, const void *arg)
     } else if (row->step[1] && row->step[2]) {
         for (size_t i = 0; i < row->n; i++) {
             const T yes = x[i], no = y[i];
-            out[i] = condition[i] ? yes : no;
+            out[i] = PICK(condition[i], yes, no);
         }
     } else if (row->step[1]) {
         const T no = *y;
         for (size_t i = 0; i < row->n; i++) {
             const T yes = x[i];
-            out[i] = condition[i] ? yes : no;
+            out[i] = PICK(condition[i], yes, no);
         }
     } else if (row->step[2]) {
         const T yes = *x;
         for (size_t i = 0; i < row->n; i++) {
             const T no = y[i];
-            out[i] = condition[i] ? yes : no;
+            out[i] = PICK(condition[i], yes, no);
         }
     } else {
         const T yes = *x, no = *y;
         for (size_t i = 0; i < row->n; i++)
-            out[i] = condition[i] ? yes : no;
+            out[i] = PICK(condition[i], yes, no);
     }
 }
 #undef FN
 #undef T
+#undef PICK
