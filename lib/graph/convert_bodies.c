@@ -54,6 +54,7 @@ static enum ox_status expand(struct ox_convert_job *job, struct ox_node *node,
     ox_model_release(model);
     if (status == OX_OK && !ox_node_set_add(&job->removed, node))
         status = ox_convert_no_room(job);
+    job->result->n_changed += status == OX_OK;
     job->stale = job->untidy = true;
     return status;
 }
