@@ -8,8 +8,14 @@ g (int64[N,1] ids, int64[N,s64] mask, float[N,s2,4] kept) => (float[N,L,4] y) <i
     rows = Expand(row, shape)
     all = Concat <axis = 1> (kept, rows)
     masked = CastLike(mask, kept)
+    sizes = Shape(all)
+    second = Constant <value_int = 1> ()
+    first = Constant <value_int = 0> ()
+    length = Gather(sizes, second)
+    places = Range(first, length, second)
+    there = Gather <axis = 1> (masked, places)
     two = Constant <value_ints = [2]> ()
-    column = Unsqueeze(masked, two)
+    column = Unsqueeze(there, two)
     y = Mul(all, column)
 }
 M
