@@ -51,7 +51,10 @@ static enum ox_status largest_codes(struct ox_place *place, const struct ox_node
         ox_quant_int_attr(node, "transA", 0))
         return OX_OK;
     const struct ox_channel_row *row = ox_channels_of(place->channels, input->name);
-    if (!row || row->second != is_op(node, "Conv") || !row->n || row->n % sums->channels)
+    const bool conv = is_op(node, "Conv");
+    const size_t groups = conv ? (size_t)ox_quant_int_attr(node, "group", 1) : 1;
+    if (!row || row->second != conv || row->n != sums->channels * groups ||
+        sums->n_outputs < groups)
         return OX_OK;
     const struct ox_equalized *evened = ox_equalized_of(place->equalized, input->name);
     if (evened && evened->n != row->n)

@@ -42,13 +42,22 @@ static size_t at(const struct shape *s, size_t o, size_t t)
     return (o / last * s->terms + t) * last + o % last;
 }
 
-static bool leaves_16_bits(int a, int b)
+/* The largest activations, by channel; NULL: 255. */
+static const uint8_t *most;
+
+static int largest(const struct shape *s, size_t o, size_t t)
 {
-    for (int x = 0; x <= 255; x += 255) {
-        for (int y = 0; y <= 255; y += 255) {
-            if (x * a + y * b > 32767 || x * a + y * b < -32768)
-                return true;
-        }
+    const size_t channels = s->op_type[0] == 'C' ? (size_t)s->dims[1] : s->terms;
+    const size_t group = s->op_type[0] == 'C' ? o / (s->outputs / (size_t)s->group) : 0;
+    return most ? most[group * channels + t % channels] : 255;
+}
+
+static bool leaves_16_bits(int a, int x, int b, int y)
+{
+    for (int which = 0; which < 4; which++) {
+        const int sum = (which & 1 ? x * a : 0) + (which & 2 ? y * b : 0);
+        if (sum > 32767 || sum < -32768)
+            return true;
     }
     return false;
 }
@@ -57,7 +66,8 @@ static bool brute_force(const struct shape *s, const int8_t *weights)
 {
     for (size_t o = 0; o < s->outputs; o++) {
         for (size_t t = 0; t + 1 < s->terms; t += 2) {
-            if (leaves_16_bits(weights[at(s, o, t)], weights[at(s, o, t + 1)]))
+            if (leaves_16_bits(weights[at(s, o, t)], largest(s, o, t), weights[at(s, o, t + 1)],
+                               largest(s, o, t + 1)))
                 return true;
         }
     }
@@ -203,6 +213,8 @@ static void widen(const struct shape *s, int axis, enum ox_dtype real, size_t *n
     struct ox_qparams params, before;
     double factor, largest = 1;
     ck_assert(sums_of(s, &sums));
+    sums.most = most;
+    sums.n_most = sums.channels * (size_t)s->group;
     ox_arena_init(&arena, NULL);
     ck_assert_int_eq(ox_qparams_of_tensor(&params, &arena, values, axis, OX_INT8, real, true, false,
                                           false, NULL),
@@ -232,6 +244,23 @@ START_TEST(scales_grow_little_more_than_keeps_pairs_from_saturating)
               trial % 4 < 2 ? OX_FLOAT32 : OX_FLOAT16, &n_grown, &n_kept);
     ck_assert_uint_gt(n_grown, 5);
     ck_assert_uint_gt(n_kept, 0);
+}
+END_TEST
+
+START_TEST(what_channels_show_bounds_how_scales_grow)
+{
+    uint8_t shown[MOST];
+    size_t n_grown = 0, n_kept = 0;
+    state = (uint32_t)_i + 1000;
+    most = shown;
+    for (int trial = 0; trial < TRIALS / 4; trial++) {
+        for (size_t c = 0; c < MOST; c++)
+            shown[c] = (uint8_t)(random_below(2) ? 255 : random_below(256));
+        widen(&shapes[_i], trial % 2 ? axis_of(&shapes[_i]) : -1, OX_FLOAT32, &n_grown, &n_kept);
+    }
+    most = NULL;
+    ck_assert_uint_gt(n_grown, 5);
+    ck_assert_uint_gt(n_kept, 5);
 }
 END_TEST
 
@@ -297,6 +326,7 @@ int main(void)
     tcase_add_test(tests, what_is_computed_exactly_has_no_such_sums);
     tcase_add_loop_test(tests, scales_grow_little_more_than_keeps_pairs_from_saturating, 0,
                         (int)OX_COUNT(shapes));
+    tcase_add_loop_test(tests, what_channels_show_bounds_how_scales_grow, 0, (int)OX_COUNT(shapes));
     tcase_add_test(tests, no_pair_of_several_sums_is_left_saturating_by_other_rounding);
     tcase_add_test(tests, what_one_sum_wants_is_looked_at_in_the_others_again);
     Suite *suite = suite_create("saturation");
