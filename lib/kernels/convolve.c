@@ -248,10 +248,11 @@ static struct ox_dense as_product(const struct ox_conv *c)
 bool ox_conv_reads_stored(const struct ox_compute *t, enum ox_conv_way way, const struct ox_conv *c)
 {
     enum { ROWS_MOST = 256 }; /* more go by in parts, each of which packs for itself */
-    const size_t m = c->batch * c->out[0] * c->out[1];
+    const size_t m = c->batch * c->out[0] * c->out[1], k = c->in_channels;
     switch (way) {
     case OX_CONV_POINTWISE:
-        return m > OX_DENSE_FEW_ROWS && m <= ROWS_MOST;
+        /* Few would be summed in another order. */
+        return m <= ROWS_MOST && !ox_dense_wants_unpacked(t, m, c->out_channels, k, 1, k);
     case OX_CONV_WINOGRAD2_LATE:
         return ox_conv_winograd_late_reads_stored(t, c, 2);
     case OX_CONV_WINOGRAD4_LATE:

@@ -51,8 +51,6 @@ struct ox_dense {
     struct ox_epilogue end; /* residual and row_bias are not moved by g: batch 1 only */
 };
 
-/* So many rows or fewer are multiplied by an unpacked right side with sums in another order than by a packed one. */
-enum { OX_DENSE_FEW_ROWS = 4 };
 /* Whether rows are so few that an unpacked right side is the better one, even when weights are constant. */
 bool ox_dense_wants_unpacked(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t b_row,
                              size_t b_col);

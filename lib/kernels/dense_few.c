@@ -6,6 +6,7 @@
 #include "kernels/dense_impl.h"
 
 enum {
+    FEW_ROWS = 4,
     STREAMS = 8,
     TASKS = 8,
     COLS_MOST = 4096,     /* of a task: sums stay in L1 */
@@ -28,7 +29,7 @@ static size_t batch_of(const struct ox_dense *d, unsigned i)
 
 bool ox_few(const struct ox_dense *d)
 {
-    return d->m <= OX_DENSE_FEW_ROWS && d->b && d->a_col == 1 &&
+    return d->m <= FEW_ROWS && d->b && d->a_col == 1 &&
            (d->b_col == 1 || (d->b_row == 1 && d->b_type == OX_WEIGHT_F32));
 }
 
@@ -36,7 +37,7 @@ bool ox_dense_wants_unpacked(const struct ox_compute *t, size_t m, size_t n, siz
                              size_t b_col)
 {
     const bool near = n == 0 || k <= t->near_floats / n;
-    return m <= (near ? t->unpacked_rows : OX_DENSE_FEW_ROWS) && (b_col == 1 || b_row == 1);
+    return m <= (near ? t->unpacked_rows : FEW_ROWS) && (b_col == 1 || b_row == 1);
 }
 
 /* Long rows are parted, short ones are read whole and k is parted. By shape alone. */
@@ -83,7 +84,7 @@ static void dots(const struct few *f, const float *a, const float *b, size_t col
 {
     const struct ox_dense *d = f->d;
     const size_t step = cols / STREAMS, done = step * STREAMS;
-    float sum[OX_DENSE_FEW_ROWS][STREAMS];
+    float sum[FEW_ROWS][STREAMS];
     for (size_t j = 0; j < step; j++) {
         f->t->dots(STREAMS, d->k, (unsigned)d->m, a, d->a_row, b + j * d->b_col, step * d->b_col,
                    sum[0], STREAMS);
