@@ -409,7 +409,6 @@ static const struct ox_compute plain = {
     .width = 1,
     .depth_most = 512,
     .block_floats = 1 << 16,
-    .unpacked_rows = 4,
     .tile = tile,
     .line = line,
     .stream = stream,

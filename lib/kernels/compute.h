@@ -149,10 +149,6 @@ struct ox_compute {
     size_t depth_most;   /* of a block of k: left tile in L1 */
     size_t block_floats; /* of a packed block of the right side: in L2 */
     size_t stream_ahead; /* of struct ox_stream */
-    /* The most rows that read weights best as they lie. With few registers more take as long as their products, and packed
-     * weights need fewer loads a product; while `near_floats` stay in cache. */
-    unsigned unpacked_rows;
-    size_t near_floats;
     bool
         taps_together; /* Winograd's late weights are packed tap by tap within a channel: one stream instead of nine */
 

@@ -276,6 +276,14 @@ static const float *right_side(const struct job *j, size_t offset, size_t k0, si
     return out;
 }
 
+/* Whether few rows wait for weights that are more than a core keeps, which their sums then follow in an order of its own
+ * (few_panel() of lines_tmpl.h). */
+static bool waits(const struct ox_compute *t, const struct ox_dense *d)
+{
+    enum { FAR = 1 << 17 }; /* floats */
+    return d->m <= t->mr && d->k >= FAR / d->n;
+}
+
 /* As many panels as are summed at once go past a part of the rows, which stays in L2 with its sums. */
 void ox_dense_past_panels(const struct ox_compute *t, const struct ox_dense *d, size_t depth,
                           const float *a, size_t a_row, size_t row0, size_t rows, size_t col0,
@@ -289,7 +297,7 @@ void ox_dense_past_panels(const struct ox_compute *t, const struct ox_dense *d, 
                         .step = a_row,
                         .ldc = d->c_row,
                         .panel = d->k * nr,
-                        .far = d->m <= t->mr && d->k >= FAR / d->n};
+                        .far = waits(t, d)};
     l.count = ox_even_part(rows, 2 * t->block_floats / (d->k + cols) + 1, t->mr);
     for (size_t r = 0; r < rows; r += l.count) {
         struct ox_epilogue end;
@@ -311,6 +319,35 @@ void ox_dense_past_panels(const struct ox_compute *t, const struct ox_dense *d, 
         end = ox_end_at(&d->end, row0 + r, col0);
         ox_end_rows(t, l.count, cols, c + r * d->c_row, d->c_row, &end);
     }
+}
+
+/* Few rows by a part of k of columns that were packed just now, summed as ox_dense_past_panels() does. */
+static void few_by_block(const struct ox_dense *d, const struct ox_block *b, const float *a,
+                         size_t rows, float *c)
+{
+    const struct ox_compute *t = b->t;
+    for (size_t col = 0; col < b->cols; col += t->wide) {
+        struct ox_epilogue end;
+        struct ox_line l = {.row = &a,
+                            .rows = 1,
+                            .run = b->depth,
+                            .step = d->a_row,
+                            .count = rows,
+                            .b = b->packed + col * b->depth,
+                            .panel = b->depth * t->nr,
+                            .c = c + col,
+                            .ldc = d->c_row,
+                            .cols = ox_least(t->wide, b->cols - col),
+                            .add = b->add,
+                            .far = true};
+        if (b->end) {
+            end = ox_end_at(b->end, 0, col);
+            l.end = &end;
+        }
+        t->line(&l);
+    }
+    if (b->end)
+        ox_end_rows(t, rows, b->cols, c, d->c_row, b->end);
 }
 
 /* One block of rows by one block of columns, all of k. */
@@ -349,6 +386,12 @@ static void block(void *arg, size_t i, size_t slot)
             b.packed = right_side(j, g0 * d->b_batch[0] + g1 * d->b_batch[1], k0, b.depth, col0,
                                   cols, work);
             b.panel = b.depth;
+        }
+        if (!d->packed && d->a_col == 1 && waits(t, d)) {
+            const struct ox_epilogue end = ox_end_at(&d->end, row0, col0);
+            b.end = k0 + b.depth == d->k ? &end : NULL;
+            few_by_block(d, &b, from, rows, c);
+            continue;
         }
         if (j->left) {
             straighten(j, from, rows, b.depth, left);

@@ -36,8 +36,10 @@ bool ox_few(const struct ox_dense *d)
 bool ox_dense_wants_unpacked(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t b_row,
                              size_t b_col)
 {
-    const bool near = n == 0 || k <= t->near_floats / n;
-    return m <= (near ? t->unpacked_rows : FEW_ROWS) && (b_col == 1 || b_row == 1);
+    (void)t;
+    (void)n;
+    (void)k;
+    return m <= FEW_ROWS && (b_col == 1 || b_row == 1);
 }
 
 /* Long rows are parted, short ones are read whole and k is parted. By shape alone. */

@@ -341,6 +341,47 @@ START_TEST(rows_that_are_made_as_they_are_read_give_the_same_bits)
 }
 END_TEST
 
+/* A model's first run, which packs a block at a time, and its later ones, by weights that are packed. */
+START_TEST(weights_packed_before_or_as_they_are_read_give_the_same_bits)
+{
+    struct dice d = {(uint64_t)_i};
+    const struct ox_compute *t = table_at((unsigned)_i % n_tables());
+    const size_t m = dice_between(&d, 5, _i & 8 ? 40 : t->mr + 2);
+    const size_t n = dice_between(&d, 150, 400), k = dice_between(&d, 300, 1100);
+    struct guarded a = guarded_new(&d, m * k, true), b = guarded_new(&d, k * n, true);
+    struct guarded want = guarded_new(&d, m * n, true), got = guarded_new(&d, m * n, true);
+    struct guarded packed = guarded_new(&d, ox_dense_packed(t, k, n), false);
+    struct sides s = {0};
+    struct ox_dense p = {.m = m,
+                         .n = n,
+                         .k = k,
+                         .a = a.at,
+                         .a_row = k,
+                         .a_col = 1,
+                         .b = b.at,
+                         .b_row = n,
+                         .b_col = 1,
+                         .c = want.at,
+                         .c_row = n,
+                         .batch = {1, 1}};
+    random_end(&d, &p, &s);
+    struct ox_env *env = ox_env_new();
+    struct guarded work = guarded_new(&d, ox_dense_work(t, env, &p), false);
+    ox_dense_run(t, env, &p, work.at);
+    ox_dense_pack(t, NULL, k, n, b.at, OX_WEIGHT_F32, n, 1, packed.at);
+    p.packed = packed.at;
+    p.b = NULL;
+    p.c = got.at;
+    ox_dense_run(t, env, &p, NULL);
+    ck_assert(memcmp(want.at, got.at, m * n * sizeof(float)) == 0);
+    ox_env_release(env);
+    struct guarded *const all[] = {&a,    &b,      &want,   &got,       &packed,
+                                   &work, &s.bias, &s.rows, &s.residual};
+    for (size_t i = 0; i < OX_COUNT(all); i++)
+        guarded_free(all[i]);
+}
+END_TEST
+
 START_TEST(weights_of_two_bytes_give_what_they_are_worth)
 {
     struct dice d = {(uint64_t)_i + 99};
@@ -464,6 +505,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(tc, tasks_cover_a_product_once, 0, 400);
     tcase_add_test(tc, two_threads_get_as_many_of_few_tasks);
     tcase_add_loop_test(tc, rows_that_are_made_as_they_are_read_give_the_same_bits, 0, 48);
+    tcase_add_loop_test(tc, weights_packed_before_or_as_they_are_read_give_the_same_bits, 0, 96);
     tcase_add_loop_test(tc, weights_of_two_bytes_give_what_they_are_worth, 0, 24);
     tcase_add_test(tc, every_half_and_bfloat_widens_to_the_same_bits);
     tcase_add_test(tc, infinities_and_nans_pass_through_relu_as_numpy_has_it);
