@@ -62,7 +62,7 @@ unsigned ox_saturation_likely(const struct ox_value *value)
     enum { MOST_MOVES = 8, AROUND_MIDDLE = 216, FROM_ZERO = 176 };
     const struct ox_node *node = value->producer;
     for (unsigned i = 0; i < MOST_MOVES && node && ox_is_any_op(node, moves); i++)
-        node = node->inputs[0] ? node->inputs[0]->producer : NULL;
+        node = node->n_inputs && node->inputs[0] ? node->inputs[0]->producer : NULL;
     if (!node)
         return UINT8_MAX;
     return ox_is_any_op(node, spread) ? AROUND_MIDDLE
