@@ -55,19 +55,15 @@ unsigned ox_saturation_likely(const struct ox_value *value)
 {
     static const char *const moves[] = {"Reshape",  "Transpose", "Flatten", "Squeeze", "Unsqueeze",
                                         "Identity", "Slice",     "Dropout", NULL};
-    static const char *const spread[] = {
-        "Add", "MatMul", "Gemm", "Mul", "Gelu", "LayerNormalization", "RMSNormalization", NULL};
-    static const char *const cut[] = {"Relu", "LeakyRelu", NULL};
-    /* Of a normal distribution, or its upper half, whose ends are four standard deviations away: 2.75 of them. */
-    enum { MOST_MOVES = 8, AROUND_MIDDLE = 216, FROM_ZERO = 176 };
+    static const char *const spreads[] = {
+        "Add",       "MatMul",           "Gemm", "Mul", "Gelu", "LayerNormalization", "Relu",
+        "LeakyRelu", "RMSNormalization", NULL};
+    /* Of a normal distribution whose ends are four standard deviations away, 2.75 of them. */
+    enum { MOST_MOVES = 8, LIKELY = 216 };
     const struct ox_node *node = value->producer;
     for (unsigned i = 0; i < MOST_MOVES && node && ox_is_any_op(node, moves); i++)
         node = node->n_inputs && node->inputs[0] ? node->inputs[0]->producer : NULL;
-    if (!node)
-        return UINT8_MAX;
-    return ox_is_any_op(node, spread) ? AROUND_MIDDLE
-           : ox_is_any_op(node, cut)  ? FROM_ZERO
-                                      : UINT8_MAX;
+    return node && ox_is_any_op(node, spreads) ? LIKELY : UINT8_MAX;
 }
 
 /* Where the next term lies, counted in weights of a sum: [channels, taps], of which the channels come first. */
