@@ -2,7 +2,7 @@
  * can take back. After "Data-free quantization" (Nagel et al., 2019). */
 #include <string.h>
 
-#include "quant/channels.h"
+#include "quant/channel_stats.h"
 #include "quant/place.h"
 
 /* Error of output channel `o` from weight element `i` of input channel `c`. */

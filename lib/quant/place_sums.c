@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "quant/channels.h"
+#include "quant/channel_stats.h"
 #include "quant/place.h"
 
 static bool is_op(const struct ox_node *node, const char *op_type)

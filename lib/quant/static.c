@@ -3,7 +3,7 @@
 
 #include "model/name.h"
 #include "quant/budget.h"
-#include "quant/channels.h"
+#include "quant/channel_stats.h"
 #include "quant/estimate.h"
 #include "quant/judge.h"
 #include "quant/place.h"

@@ -1,4 +1,4 @@
-#include "quant/channels.h"
+#include "quant/channel_stats.h"
 
 #include <math.h>
 #include <stdlib.h>

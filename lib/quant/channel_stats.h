@@ -1,6 +1,6 @@
 /* What channels of values that the float model makes are, over the kept samples that are not held out. */
-#ifndef OX_QUANT_CHANNELS_H
-#define OX_QUANT_CHANNELS_H
+#ifndef OX_QUANT_CHANNEL_STATS_H
+#define OX_QUANT_CHANNEL_STATS_H
 
 #include "quant/calibrate.h"
 #include "quant/quant.h"
