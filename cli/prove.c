@@ -240,7 +240,6 @@ static enum ox_status run_longer(struct proof *proof, struct prove_side *expecte
                                  struct ox_error *err)
 {
     static const int64_t tried[][2] = {{2, 4}, {2, 3}, {1, 2}};
-    enum ox_status status = OX_OK;
     for (size_t t = 0; t < sizeof tried / sizeof *tried; t++) {
         for (size_t i = 0; i < expected->n_inputs; i++) {
             const struct ox_port *port = ox_session_input(expected->session, i);
@@ -250,13 +249,15 @@ static enum ox_status run_longer(struct proof *proof, struct prove_side *expecte
             if (!port->required || !counts || !port->rank || port->dims[last] >= 0 ||
                 !port->symbols || !port->symbols[last])
                 continue;
-            const struct sizes sizes = {tried[t][0], tried[t][1], port->symbols[last]};
-            if (status == OX_OK && !proof->samples)
-                status = run_sample(proof, expected, actual, options,
-                                    (struct drawing){.sizes = sizes, .factor = 1}, err);
+            const struct drawing drawing = {
+                .sizes = {tried[t][0], tried[t][1], port->symbols[last]}, .factor = 1};
+            const enum ox_status status =
+                run_sample(proof, expected, actual, options, drawing, err);
+            if (status != OX_OK || proof->samples)
+                return status;
         }
     }
-    return status;
+    return OX_OK;
 }
 
 static enum ox_status run_samples(struct proof *proof, struct prove_side *expected,

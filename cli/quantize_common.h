@@ -25,9 +25,8 @@ enum quantize_output { QUANTIZE_TEXT, QUANTIZE_JSON };
 #define QUANTIZE_PROCESSORS "any|exact|avx2-saturating"
 #define QUANTIZE_PROCESSOR_HELP                                                                    \
     "what adds 8-bit products: exactly (VNNI, ARM), in pairs that saturate at 16 bits (x86 "       \
-    "without "                                                                                     \
-    "VNNI), which larger scales of int8 weights then keep from happening, or either: by "          \
-    "activations such as the model has they do not (default any)"
+    "without VNNI), which larger scales of int8 weights then keep from happening, or either: "     \
+    "by activations such as the model has they do not (default any)"
 
 /* Strings cut at commas; one allocation for text and pointers, to be freed. */
 const char **quantize_split(const struct opt_strings *strings, size_t *n);

@@ -9,14 +9,12 @@
 static void add_values(struct ox_channel_row *row, size_t c, const float *values, size_t n)
 {
     double sum = 0;
-    float least = row->least[c], most = row->most[c];
+    float most = row->most[c];
     for (size_t i = 0; i < n; i++) {
         sum += (double)values[i];
-        least = values[i] < least ? values[i] : least;
         most = values[i] > most ? values[i] : most;
     }
     row->sums[c] += sum;
-    row->least[c] = least;
     row->most[c] = most;
 }
 
@@ -36,15 +34,12 @@ static enum ox_status take_channels(void *arg, const char *name, const struct ox
         inner *= (size_t)tensor->dims[i];
     if (!row->sums) {
         row->sums = ox_arena_array(channels->arena, n, sizeof *row->sums);
-        row->least = ox_arena_array(channels->arena, n, sizeof *row->least);
         row->most = ox_arena_array(channels->arena, n, sizeof *row->most);
-        if (!row->sums || !row->least || !row->most)
+        if (!row->sums || !row->most)
             return ox_no_memory(err);
         row->n = n;
-        for (size_t c = 0; c < n; c++) {
-            row->least[c] = INFINITY;
+        for (size_t c = 0; c < n; c++)
             row->most[c] = -INFINITY;
-        }
     }
     if (row->n != n)
         return OX_OK;

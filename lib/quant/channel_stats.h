@@ -11,9 +11,10 @@ struct ox_channels {
         const char *name;
         size_t n; /* channels; 0: none were seen */
         double *sums;
-        float *least, *most; /* of each channel, NaN apart; infinite where there was nothing else */
-        double count;        /* of values a channel */
-        bool second;         /* channels are the second dimension, not the last */
+        float *
+            most; /* the largest of each channel, NaN apart; -infinite where there was nothing else */
+        double count; /* of values a channel */
+        bool second;  /* channels are the second dimension, not the last */
     } * rows;
     size_t n_rows;
     struct ox_arena *arena;

@@ -237,3 +237,12 @@ const struct ox_mark *ox_place_sharing(struct ox_place *place, const struct ox_v
         mark = ox_place_mark(place, mark->share);
     return mark;
 }
+
+struct ox_qparam ox_place_pair(const struct ox_place *place, const struct ox_value *value,
+                               struct ox_qrange range)
+{
+    const struct ox_quant_options *options = place->q->options;
+    return ox_qparam_of_range(range.least, range.most, options->activation_type,
+                              ox_quant_dtype(place->q, value), options->symmetric_activation, false,
+                              options->compat_ort);
+}

@@ -71,6 +71,9 @@ static inline struct ox_mark *ox_place_mark(struct ox_place *place, const struct
 }
 /* The mark whose parameters a value takes: its own or, over however many values, the one that it shares them with. */
 const struct ox_mark *ox_place_sharing(struct ox_place *place, const struct ox_value *value);
+/* Scale and zero point of an activation of that range. */
+struct ox_qparam ox_place_pair(const struct ox_place *place, const struct ox_value *value,
+                               struct ox_qrange range);
 /* A float tensor, constant or not, of the graph itself. */
 bool ox_place_can(const struct ox_place *place, const struct ox_value *value);
 /* With compat_ort an initializer of the graph itself; else a Constant node's value too. */

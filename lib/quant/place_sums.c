@@ -1,14 +1,9 @@
 /* Which sums by a constant can saturate on processors without VNNI: by what onnxruntime makes of its users between Q and DQ. */
 #include <math.h>
-#include <string.h>
 
+#include "graph/match.h"
 #include "quant/channel_stats.h"
 #include "quant/place.h"
-
-static bool is_op(const struct ox_node *node, const char *op_type)
-{
-    return strcmp(node->op_type, op_type) == 0;
-}
 
 static bool marked(struct ox_place *place, const struct ox_value *value)
 {
@@ -22,10 +17,10 @@ static bool adds_uint8(struct ox_place *place, const struct ox_node *node)
     const struct ox_quant_options *options = place->q->options;
     const bool fed = marked(place, node->inputs[0]);
     const bool makes = node->n_outputs && marked(place, node->outputs[0]);
-    if (!fed || (is_op(node, "Conv") && !makes))
+    if (!fed || (ox_is_op(node, "Conv") && !makes))
         return false; /* it stays in float */
     if (options->activation_type == OX_INT8)
-        return options->format == OX_QUANT_QDQ || is_op(node, "Gemm") || !makes;
+        return options->format == OX_QUANT_QDQ || ox_is_op(node, "Gemm") || !makes;
     return options->activation_type == OX_UINT8;
 }
 
@@ -51,7 +46,7 @@ static enum ox_status largest_codes(struct ox_place *place, const struct ox_node
         ox_quant_int_attr(node, "transA", 0))
         return OX_OK;
     const struct ox_channel_row *row = ox_channels_of(place->channels, input->name);
-    const bool conv = is_op(node, "Conv");
+    const bool conv = ox_is_op(node, "Conv");
     const size_t groups = conv ? (size_t)ox_quant_int_attr(node, "group", 1) : 1;
     if (!row || row->second != conv || row->n != sums->channels * groups ||
         sums->n_outputs < groups)
@@ -59,9 +54,7 @@ static enum ox_status largest_codes(struct ox_place *place, const struct ox_node
     const struct ox_equalized *evened = ox_equalized_of(place->equalized, input->name);
     if (evened && evened->n != row->n)
         return OX_OK;
-    const struct ox_qparam pair = ox_qparam_of_range(
-        mark->range.least, mark->range.most, options->activation_type,
-        ox_quant_dtype(place->q, input), options->symmetric_activation, false, options->compat_ort);
+    const struct ox_qparam pair = ox_place_pair(place, input, mark->range);
     uint8_t *most = ox_arena_alloc(&place->q->arena, row->n);
     if (!most)
         return ox_no_memory(err);

@@ -23,9 +23,7 @@ static enum ox_status activation_params(struct ox_place *place, const struct ox_
     mark->params.pairs = ox_arena_array(&place->q->arena, 1, sizeof *mark->params.pairs);
     if (!mark->params.pairs)
         return ox_no_memory(err);
-    mark->params.pairs[0] = ox_qparam_of_range(
-        mark->range.least, mark->range.most, options->activation_type, mark->params.real,
-        options->symmetric_activation, false, options->compat_ort);
+    mark->params.pairs[0] = ox_place_pair(place, value, mark->range);
     return OX_OK;
 }
 
@@ -76,12 +74,8 @@ static enum ox_status repair_weights(struct ox_place *place, struct ox_error *er
             centred &= weight->params.pairs[c].zero == 0;
         if ((type != OX_INT8 && type != OX_INT16) || !centred)
             continue;
-        const struct ox_quant_options *options = place->q->options;
         /* The range of the tensor itself, also where it shares another's parameters: as onnxruntime has it. */
-        struct ox_qparam pair =
-            ox_qparam_of_range(input->range.least, input->range.most, options->activation_type,
-                               ox_quant_dtype(place->q, bias->input), options->symmetric_activation,
-                               false, options->compat_ort);
+        const struct ox_qparam pair = ox_place_pair(place, bias->input, input->range);
         struct ox_tensor *values;
         enum ox_dtype real;
         OX_TRY(ox_quant_values(place->q, bias->bias, &values, &real, err));

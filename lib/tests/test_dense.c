@@ -207,6 +207,24 @@ START_TEST(lines_of_any_size_are_near_the_sums_in_double)
 }
 END_TEST
 
+/* Of [m, k] by [k, n], side by side. */
+static struct ox_dense dense_product(size_t m, size_t n, size_t k, const float *a, const float *b,
+                                     float *c)
+{
+    return (struct ox_dense){.m = m,
+                             .n = n,
+                             .k = k,
+                             .a = a,
+                             .a_row = k,
+                             .a_col = 1,
+                             .b = b,
+                             .b_row = n,
+                             .b_col = 1,
+                             .c = c,
+                             .c_row = n,
+                             .batch = {1, 1}};
+}
+
 START_TEST(the_bits_are_the_same_for_any_number_of_threads)
 {
     struct dice d = {(uint64_t)_i};
@@ -218,17 +236,7 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
     for (unsigned threads = 1; threads <= 4; threads += 3) {
         struct ox_env *env = ox_env_new();
         ox_env_set_threads(env, threads);
-        struct ox_dense p = {.m = m,
-                             .n = n,
-                             .k = k,
-                             .a = a.at,
-                             .a_row = k,
-                             .a_col = 1,
-                             .b = b.at,
-                             .b_row = n,
-                             .b_col = 1,
-                             .c_row = n};
-        p.c = threads == 1 ? one.at : four.at;
+        struct ox_dense p = dense_product(m, n, k, a.at, b.at, threads == 1 ? one.at : four.at);
         struct guarded work = guarded_new(&d, ox_dense_work(t, env, &p), false);
         ox_dense_run(t, env, &p, work.at);
         struct sides s = {.b = b};
@@ -352,18 +360,7 @@ START_TEST(weights_packed_before_or_as_they_are_read_give_the_same_bits)
     struct guarded want = guarded_new(&d, m * n, true), got = guarded_new(&d, m * n, true);
     struct guarded packed = guarded_new(&d, ox_dense_packed(t, k, n), false);
     struct sides s = {0};
-    struct ox_dense p = {.m = m,
-                         .n = n,
-                         .k = k,
-                         .a = a.at,
-                         .a_row = k,
-                         .a_col = 1,
-                         .b = b.at,
-                         .b_row = n,
-                         .b_col = 1,
-                         .c = want.at,
-                         .c_row = n,
-                         .batch = {1, 1}};
+    struct ox_dense p = dense_product(m, n, k, a.at, b.at, want.at);
     random_end(&d, &p, &s);
     struct ox_env *env = ox_env_new();
     struct guarded work = guarded_new(&d, ox_dense_work(t, env, &p), false);
