@@ -22,10 +22,9 @@ size_t ox_integer_fours(const struct ox_integer_core *k)
 size_t ox_integer_panel_bytes(const struct ox_integer_core *k)
 {
     const size_t fours = ox_integer_fours(k), bytes = fours * 4 * k->t->nr;
-    if (k->t->layout == OX_INTEGER_QUADS)
-        return bytes;
-    const size_t before = ox_integer_head(fours) + k->t->nr * sizeof(int32_t);
-    return bytes * 2 + (k->t->layout == OX_INTEGER_MIXED ? before : 0);
+    if (k->t->layout == OX_INTEGER_MIXED)
+        return ox_integer_head(fours) + k->t->nr * sizeof(int32_t) + bytes;
+    return k->t->layout == OX_INTEGER_PAIRS ? 2 * bytes : bytes;
 }
 
 size_t ox_integer_packed_bytes(const struct ox_integer_core *k)
@@ -182,15 +181,11 @@ static void turn_four(int8_t *quad, size_t nr, uint32_t turn, int32_t *sums)
     }
 }
 
-static void four_by_sizes(const int8_t *quad, size_t nr, uint8_t *sizes, uint8_t *turns,
-                          int32_t *sums)
+/* What the sums of weights lack whose bytes become a - 128, or of a negative one 127 - a. */
+static void add_sized(const int8_t *quad, size_t nr, int32_t *sums)
 {
-    for (size_t i = 0; i < 4 * nr; i++) {
-        const int w = ox_integer_signed((uint8_t)quad[i]);
-        sizes[i] = (uint8_t)(w < 0 ? -w : w);
-        turns[i] = w < 0 ? 0x7f : 0x80;
-        sums[i / 4] += w < 0 ? 127 * w : 128 * w;
-    }
+    for (size_t i = 0; i < 4 * nr; i++)
+        sums[i / 4] += quad[i] < 0 ? 127 * quad[i] : 128 * quad[i];
 }
 
 /* The most that a panel's sums can be in size. */
@@ -329,37 +324,64 @@ static size_t couple_fours(const int8_t *fours, size_t n, uint32_t (*at)[2])
     return c.coupled < n / LEAST ? 0 : c.coupled;
 }
 
-/* Sorts a panel of MIXED, whose fours lie as bytes at the end of their place: none is written over before it is read. */
+/* Where the i-th four of a sorted panel came from, of which the first `tight` are tight. */
+static uint32_t *source_of(uint32_t *at, size_t tight, size_t i)
+{
+    return i < tight ? at + 2 * i : at + tight + i;
+}
+
+/* Puts n fours where the list wants them, cycle by cycle; positions are multiples of four, so that their lowest bit tells which are done. */
+static void arrange_fours(int8_t *fours, size_t quad, size_t n, uint32_t *at, size_t tight)
+{
+    int8_t first[4 * OX_INTEGER_MIXED_COLS];
+    for (size_t i = 0; i < n; i++) {
+        size_t to = i, from;
+        if (*source_of(at, tight, i) & 1)
+            continue;
+        memcpy(first, fours + i * quad, quad);
+        for (;; to = from) {
+            uint32_t *source = source_of(at, tight, to);
+            from = *source / 4;
+            *source |= 1;
+            if (from == i)
+                break;
+            memcpy(fours + to * quad, fours + from * quad, quad);
+        }
+        memcpy(fours + to * quad, first, quad);
+    }
+    for (size_t i = 0; i < n; i++)
+        *source_of(at, tight, i) &= ~(uint32_t)1;
+}
+
+/* Sorts a panel of MIXED, whose fours lie in their place as they come. */
 static void sort_panel(const struct ox_integer_core *k, bool once, char *out)
 {
     const size_t nr = k->t->nr, n = ox_integer_fours(k), quad = 4 * nr;
-    uint32_t *counts = (uint32_t *)(void *)out, *at = counts + OX_INTEGER_COUNTS;
+    uint32_t *counts = (uint32_t *)(void *)out, *const at = counts + OX_INTEGER_COUNTS;
     int32_t *sums = (int32_t *)(void *)(out + ox_integer_head(n));
-    int8_t *to = (int8_t *)(sums + nr), *const from = to + n * quad, four[4 * OX_TILE_COLS_MAX];
+    int8_t *fours = (int8_t *)(sums + nr);
     uint32_t(*tight)[2] = (uint32_t(*)[2])(void *)at;
     uint32_t *const end = at + 2 * n, *other = end; /* from the end on, for now */
+    size_t n_tight = 0;
     memset(sums, 0, nr * sizeof *sums);
     for (size_t q = 0; q < n; q++) {
         uint32_t turn;
-        if (!find_turn(from + q * quad, &turn)) {
-            *--other = (uint32_t)q;
+        if (!find_turn(fours + q * quad, &turn)) {
+            *--other = (uint32_t)(4 * q);
+            add_sized(fours + q * quad, nr, sums);
             continue;
         }
-        *at++ = (uint32_t)(4 * q);
-        *at++ = turn;
+        tight[n_tight][0] = (uint32_t)(4 * q);
+        tight[n_tight++][1] = turn;
     }
-    counts[0] = (uint32_t)((at - tight[0]) / 2);
-    counts[1] = once ? 0 : (uint32_t)couple_fours(from, counts[0], tight);
-    counts[2] = most_of(from, n, nr);
-    for (size_t i = 0; i < counts[0]; i++, to += quad) {
-        memcpy(to, from + tight[i][0] * nr, quad);
-        turn_four(to, nr, tight[i][1], sums);
-    }
-    for (const uint32_t *q = end; q > other; to += 2 * quad) {
-        memcpy(four, from + *--q * quad, quad);
-        *at++ = 4 * *q;
-        four_by_sizes(four, nr, (uint8_t *)to, (uint8_t *)to + quad, sums);
-    }
+    for (size_t i = 0; i < n - n_tight; i++)
+        at[2 * n_tight + i] = *(end - 1 - i);
+    counts[0] = (uint32_t)n_tight;
+    counts[1] = once ? 0 : (uint32_t)couple_fours(fours, n_tight, tight);
+    counts[2] = most_of(fours, n, nr);
+    for (size_t i = 0; i < n_tight; i++)
+        turn_four(fours + tight[i][0] * nr, nr, tight[i][1], sums);
+    arrange_fours(fours, quad, n, at, n_tight);
 }
 
 static void pack_panel(void *arg, size_t i, size_t slot)

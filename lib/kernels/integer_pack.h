@@ -15,9 +15,8 @@ struct ox_env;
  *
  * MIXED sorts the fours of k. First come those that are tight: the sum of each pair of neighbours' products by any bytes fits 16 bits
  * in all columns, for |w0 + w1| is at most 128, or |w0 - w1| is and w1 stands negated, to be multiplied by 255 less the byte, as
- * a w1 = 255 w1 + (255 - a) (-w1). Of these come first couples, of which the sums of both fit 16 bits together. They lie as in
- * QUADS. Of the others stand the sizes |w|, and behind these what turns the byte: to a - 128 in two's complement, where w is
- * negative to 127 - a; such pairs fit always. Before all that stand the columns' sums to begin with, which make up for what was
+ * a w1 = 255 w1 + (255 - a) (-w1). Of these come first couples, of which the sums of both fit 16 bits together. The others' sizes
+ * |w| are multiplied by a - 128, where w is negative by 127 - a; such pairs fit always. All lie as in QUADS. Before all that stand the columns' sums to begin with, which make up for what was
  * turned, and before these uint32_t in ox_integer_head(n) bytes for n fours: how many are tight, how many of these in couples, the
  * most that a sum can be in size, where in a row each tight four begins and what turns its bytes, and where each of the others does. */
 enum ox_integer_layout { OX_INTEGER_QUADS, OX_INTEGER_PAIRS, OX_INTEGER_MIXED };

@@ -41,13 +41,6 @@ INLINE __m256i pairs_at(__m256i x, const char *weights)
     return pairs;
 }
 
-INLINE __m256i turned_at(__m256i x, const char *turn)
-{
-    __m256i turned;
-    __asm__("vpxor %2, %1, %0" : "=x"(turned) : "x"(x), "m"(*(const __m256i *)(const void *)turn));
-    return turned;
-}
-
 /* A tight four: some of its bytes are taken from 255. */
 INLINE void tight_step(const unsigned rows, const uint8_t *a, size_t a_row, uint32_t turned,
                        const char *b, __m256i (*sum)[PARTS])
@@ -81,16 +74,27 @@ INLINE void coupled_step(const unsigned rows, const uint8_t *a, size_t a_row, co
     }
 }
 
+/* What turns bytes to a - 128, or for negative weights to 127 - a. */
+INLINE __m256i turn_of(__m256i weights)
+{
+    const __m256i negative = _mm256_cmpgt_epi8(_mm256_setzero_si256(), weights);
+    return _mm256_xor_si256(negative, _mm256_set1_epi8(INT8_MIN));
+}
+
 /* A four by its weights' sizes: of each product the byte has the sign. */
 INLINE void sized_step(const unsigned rows, const uint8_t *a, size_t a_row, const char *b,
                        __m256i (*sum)[PARTS])
 {
-    const __m256i u = load(b), v = load(b + VECTOR);
+    const __m256i w[PARTS] = {load(b), load(b + VECTOR)};
+    const __m256i turn[PARTS] = {turn_of(w[0]), turn_of(w[1])};
+    const __m256i size[PARTS] = {_mm256_abs_epi8(w[0]), _mm256_abs_epi8(w[1])};
 #pragma GCC unroll 4
     for (unsigned i = 0; i < rows; i++) {
         const __m256i x = four_of(a + i * a_row);
-        sum[i][0] = add_pairs(sum[i][0], _mm256_maddubs_epi16(u, turned_at(x, b + QUAD)));
-        sum[i][1] = add_pairs(sum[i][1], _mm256_maddubs_epi16(v, turned_at(x, b + QUAD + VECTOR)));
+#pragma GCC unroll 2
+        for (unsigned k = 0; k < PARTS; k++)
+            sum[i][k] =
+                add_pairs(sum[i][k], _mm256_maddubs_epi16(size[k], _mm256_xor_si256(x, turn[k])));
     }
 }
 
@@ -147,7 +151,7 @@ INLINE void sum_up(const struct panel *p, const unsigned rows, const uint8_t *a,
         coupled_step(rows, a, a_row, at, b, sum);
     for (; at < tight; at += 2, b += QUAD)
         tight_step(rows, a + at[0], a_row, at[1], b, sum);
-    for (; at < end; at++, b += 2 * QUAD)
+    for (; at < end; at++, b += QUAD)
         sized_step(rows, a + at[0], a_row, b, sum);
 }
 
