@@ -217,13 +217,14 @@ static void special_f64(const struct ox_row *row, const void *arg)
 {
     const int *signs = arg;
     uint8_t *out = row->out;
+    const size_t n = row->n; /* a byte that is written might be its own */
     if (signs && *signs) {
-        infinite_f64(row->n, row->in[0], *signs, out);
+        infinite_f64(n, row->in[0], *signs, out);
     } else if (signs) {
-        memset(out, 0, row->n);
+        memset(out, 0, n);
     } else {
-        ox_pairs(ox_cpu())->compare_f64[OX_PAIR_EQUAL](row->n, row->in[0], 1, row->in[0], 1, out);
-        for (size_t i = 0; i < row->n; i++)
+        ox_pairs(ox_cpu())->compare_f64[OX_PAIR_EQUAL](n, row->in[0], 1, row->in[0], 1, out);
+        for (size_t i = 0; i < n; i++)
             out[i] ^= 1;
     }
 }
