@@ -1,7 +1,8 @@
 /* FN: y = OP(a, b) over a row; T the operands, TO the result. */
 static void FN(size_t n, const void *left, size_t a_step, const void *right, size_t b_step,
-               TO *restrict y)
+               void *to)
 {
+    TO *restrict y = to;
     const T *a = left, *b = right;
     if (a_step && b_step) {
         for (size_t i = 0; i < n; i++)

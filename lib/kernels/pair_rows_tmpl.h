@@ -1,4 +1,4 @@
-/* The rows of pair_rows.h for compilers to make vectors of, and OX_PAIRS, which lists them; stamped once an instruction set. */
+/* The rows of pair_rows.h for compilers to make vectors of, and OX_PAIR_COMPARISONS, which lists most of them; stamped once an instruction set. */
 #include <math.h>
 
 #define FN equal_f64
@@ -39,20 +39,12 @@ static inline int32_t quotient(int32_t x, int32_t y)
     return (int32_t)(ratio > INT32_MAX ? (double)INT32_MIN : ratio);
 }
 
-#define FN divide_any
+#define FN divide_i32
 #define T int32_t
 #define TO int32_t
 #define OP(x, y) quotient((x), (y))
 #include "kernels/pair_row_tmpl.h"
 
-static void divide_i32(size_t n, const int32_t *a, size_t a_step, const int32_t *b, size_t b_step,
-                       int32_t *y)
-{
-    divide_any(n, a, a_step, b, b_step, y);
-}
-
-#define OX_PAIRS                                                                                   \
-    {                                                                                              \
-        {equal_f64, greater_f64, greater_equal_f64}, {equal_i64, greater_i64, greater_equal_i64},  \
-            divide_i32                                                                             \
-    }
+#define OX_PAIR_COMPARISONS                                                                        \
+    .compare_f64 = {equal_f64, greater_f64, greater_equal_f64},                                    \
+    .compare_i64 = {equal_i64, greater_i64, greater_equal_i64}

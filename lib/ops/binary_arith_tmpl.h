@@ -27,6 +27,9 @@ static T N(floor_mod_of)(T x, T y)
 }
 
 #define FN N(trunc_mod)
+#define SETUP                                                                                      \
+    if (ox_pair_row(row, OX_PAIR_REST, N(ox_pair_type)))                                           \
+        return;
 #define OP(x, y) M(fmod)((x), (y))
 #include "ops/binary_loop_tmpl.h"
 #else
@@ -38,18 +41,13 @@ static T N(floor_mod_of)(T x, T y)
 #define OP(x, y) (W)(x) - (W)(y)
 #include "ops/binary_loop_tmpl.h"
 #define FN N(mul)
+#define SETUP                                                                                      \
+    if (ox_pair_row(row, OX_PAIR_MUL, N(ox_pair_type)))                                            \
+        return;
 #define OP(x, y) (W)(x) * (W)(y)
 #include "ops/binary_loop_tmpl.h"
 
 /* By zero: 0, as in numpy. The least number by -1 wraps. */
-#if T_BITS == 32 && T_SIGNED
-static void N(divide)(const struct ox_row *row, const void *arg)
-{
-    (void)arg;
-    ox_pairs(ox_cpu())->divide_i32(row->n, row->in[0], row->step[0], row->in[1], row->step[1],
-                                   row->out);
-}
-#else
 static T N(divide_of)(T x, T y)
 {
     if (y == 0)
@@ -62,9 +60,11 @@ static T N(divide_of)(T x, T y)
 }
 
 #define FN N(divide)
+#define SETUP                                                                                      \
+    if (ox_pair_row(row, OX_PAIR_DIV, N(ox_pair_type)))                                            \
+        return;
 #define OP(x, y) N(divide_of)((x), (y))
 #include "ops/binary_loop_tmpl.h"
-#endif
 
 static T N(trunc_mod_of)(T x, T y)
 {

@@ -6,8 +6,8 @@
 /* What the kernels for pairs do better; `turned`: the right operand first. */
 static bool N(by_pairs)(const struct ox_row *row, enum ox_pair_order kind, bool turned)
 {
-    void (*compare)(size_t n, const void *a, size_t a_step, const void *b, size_t b_step,
-                    uint8_t *y) = NULL;
+    void (*compare)(size_t n, const void *a, size_t a_step, const void *b, size_t b_step, void *y) =
+        NULL;
     (void)kind;
 #ifdef T_FLOAT
     if (sizeof(T) == sizeof(double))

@@ -15,8 +15,10 @@ enum { LANES = 1024 };
 #include "common/stamp_floats.h"
 
 struct cumulative_kernels {
-    void (*of[OX_N_DTYPES])(const void *from, size_t count, ptrdiff_t stride, size_t lanes,
-                            bool exclusive, void *to);
+    void (*lanes[OX_N_DTYPES])(const void *from, size_t count, ptrdiff_t stride, size_t lanes,
+                               bool exclusive, void *to);
+    void (*rows[OX_N_DTYPES])(const void *from, size_t count, ptrdiff_t stride, size_t rows,
+                              bool exclusive, void *to);
 };
 
 static void running_sums(const void *from, size_t count, ptrdiff_t stride, size_t lanes,
@@ -32,19 +34,29 @@ static void running_sums(const void *from, size_t count, ptrdiff_t stride, size_
 }
 
 static const struct cumulative_kernels cum_sum_kernels = {
-    {[OX_FLOAT32] = running_sums, [OX_FLOAT64] = cum_sum_f64, OX_KERNELS_INTEGER(cum_sum)}};
-static const struct cumulative_kernels cum_prod_kernels = {{OX_KERNELS_NUMBER(cum_prod)}};
+    {[OX_FLOAT32] = running_sums, [OX_FLOAT64] = cum_sum_f64, OX_KERNELS_INTEGER(cum_sum)},
+    {OX_KERNELS_NUMBER(cum_sum_rows)}};
+static const struct cumulative_kernels cum_prod_kernels = {{OX_KERNELS_NUMBER(cum_prod)},
+                                                           {OX_KERNELS_NUMBER(cum_prod_rows)}};
 
 struct cumulative_job {
-    void (*kernel)(const void *from, size_t count, ptrdiff_t stride, size_t lanes, bool exclusive,
-                   void *to);
+    void (*kernel)(const void *from, size_t count, ptrdiff_t stride, size_t side_by_side,
+                   bool exclusive, void *to);
     const char *in;
     char *out;
     size_t bytes, count, inner, blocks; /* blocks: of lanes, of inner */
     bool exclusive, reverse;
 };
 
-static void cumulative_task(void *arg, size_t from, size_t to)
+static void rows_task(void *arg, size_t from, size_t to)
+{
+    const struct cumulative_job *job = arg;
+    const size_t at = (from * job->count + (job->reverse ? job->count - 1 : 0)) * job->bytes;
+    job->kernel(job->in + at, job->count, job->reverse ? -1 : 1, to - from, job->exclusive,
+                job->out + at);
+}
+
+static void lanes_task(void *arg, size_t from, size_t to)
 {
     const struct cumulative_job *job = arg;
     ptrdiff_t stride = job->reverse ? -(ptrdiff_t)job->inner : (ptrdiff_t)job->inner;
@@ -62,7 +74,7 @@ static enum ox_status run_cumulative(struct ox_run *r, const struct cumulative_k
 {
     const struct ox_tensor *in = ox_run_in(r, 0), *axis_tensor = ox_run_in(r, 1);
     unsigned axis = 0;
-    if (!kernels->of[in->dtype])
+    if (!kernels->rows[in->dtype])
         return ox_run_fail(r, err, OX_UNSUPPORTED, "no kernel for %s", ox_dtype_name(in->dtype));
     if (axis_tensor->n != 1)
         return ox_run_fail(r, err, OX_INPUT, "axis must be a scalar, but has %zu elements",
@@ -74,8 +86,7 @@ static enum ox_status run_cumulative(struct ox_run *r, const struct cumulative_k
     OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, in->dims, &out, err));
     if (in->n == 0)
         return OX_OK;
-    struct cumulative_job job = {
-        .kernel = kernels->of[in->dtype], .in = in->data, .out = out->data, .count = 1};
+    struct cumulative_job job = {.in = in->data, .out = out->data, .count = 1};
     job.bytes = ox_dtype_size(in->dtype);
     job.inner = 1;
     job.exclusive = ox_run_int(r, "exclusive", 0) != 0;
@@ -83,10 +94,11 @@ static enum ox_status run_cumulative(struct ox_run *r, const struct cumulative_k
     size_t outer = 1;
     for (unsigned i = 0; i < in->rank; i++)
         *(i < axis ? &outer : i == axis ? &job.count : &job.inner) *= (size_t)in->dims[i];
+    job.kernel = (job.inner == 1 ? kernels->rows : kernels->lanes)[in->dtype];
     job.blocks = (job.inner + LANES - 1) / LANES;
     size_t work = job.count * (job.inner < LANES ? job.inner : LANES);
     ox_ranges_run(r->env, outer * job.blocks, work >= OX_GRAIN ? 1 : OX_GRAIN / work,
-                  cumulative_task, &job);
+                  job.inner == 1 ? rows_task : lanes_task, &job);
     return OX_OK;
 }
 

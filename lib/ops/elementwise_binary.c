@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/pair_rows.h"
 #include "ops/broadcast.h"
 #include "ops/fast.h"
 #include "ops/kernel_tables.h"
+#include "ops/pairs.h"
 #include "ops/rules.h"
 #include "ops/whole.h"
 

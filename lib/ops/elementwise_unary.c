@@ -26,10 +26,36 @@ static double tanh_of_f64(double x)
 #define STAMP "ops/unary_int_tmpl.h"
 #include "common/stamp_integers.h"
 
+/* Of the 16-bit floats by their codes: those of infinity and of one. */
+static inline void sign_by_codes(const struct ox_row *row, uint16_t infinite, uint16_t one)
+{
+    const uint16_t *in = row->in[0];
+    uint16_t *out = row->out;
+    const size_t n = row->n;
+    for (size_t i = 0; i < n; i++) {
+        const uint16_t x = in[i], magnitude = x & 0x7fff;
+        const uint16_t number = magnitude ? (uint16_t)((x & 0x8000) | one) : 0;
+        out[i] = magnitude > infinite ? x : number;
+    }
+}
+
+static void sign_half(const struct ox_row *row, const void *arg)
+{
+    (void)arg;
+    sign_by_codes(row, 0x7c00, 0x3c00);
+}
+
+static void sign_bfloat(const struct ox_row *row, const void *arg)
+{
+    (void)arg;
+    sign_by_codes(row, 0x7f80, 0x3f80);
+}
+
 static const struct ox_kernels absolute_kernels = {{OX_KERNELS_NUMBER(absolute)}};
 static const struct ox_kernels negate_kernels = {
     {OX_KERNELS_FLOAT(negate), OX_KERNELS_SIGNED(negate)}};
-static const struct ox_kernels sign_kernels = {{OX_KERNELS_NUMBER(sign)}};
+static const struct ox_kernels sign_kernels = {
+    {OX_KERNELS_NUMBER(sign), [OX_FLOAT16] = sign_half, [OX_BFLOAT16] = sign_bfloat}};
 static const struct ox_kernels erf_kernels = {{OX_KERNELS_NUMBER(erf)}};
 
 static enum ox_status run_abs(struct ox_run *r, struct ox_error *err)
@@ -291,7 +317,7 @@ const struct ox_op ox_ops_elementwise_unary[] = {
     {"", "Neg", 1, .infer = infer_neg, .run = run_neg, .fast = ox_fast_unary},
     {"", "Reciprocal", 1, .infer = ox_rule_same, .run = run_reciprocal, .fast = ox_fast_unary},
     {"", "Round", 11, OX_OP_DOUBLE, .infer = infer_round, .run = run_round, .fast = ox_fast_unary},
-    {"", "Sign", 9, .infer = infer_sign, .run = run_sign},
+    {"", "Sign", 9, OX_OP_HALF, .infer = infer_sign, .run = run_sign},
     {"", "Sin", 7, OX_OP_DOUBLE, .infer = ox_rule_same, .run = run_sin, .fast = ox_fast_unary},
     {"", "Sinh", 9, .infer = ox_rule_same, .run = run_sinh},
     {"", "Sqrt", 1, .infer = infer_sqrt, .run = run_sqrt, .fast = ox_fast_unary},

@@ -8,9 +8,9 @@
 #define FN N(negate)
 #define OP(x) -(x)
 #include "ops/unary_loop_tmpl.h"
-/* NaN stays NaN. */
+/* NaN stays NaN; by masks. */
 #define FN N(sign)
-#define OP(x) ((x) > 0 ? 1 : (x) < 0 ? -1 : (x) == 0 ? 0 : (x))
+#define OP(x) ((x) != (x) ? (x) : ((x) > 0 ? (T)1 : (T)0) - ((x) < 0 ? (T)1 : (T)0))
 #include "ops/unary_loop_tmpl.h"
 
 #define FN N(acos)

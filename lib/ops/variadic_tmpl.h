@@ -5,9 +5,15 @@
 
 #ifdef T_FLOAT
 #define FN N(max)
+#define SETUP                                                                                      \
+    if (ox_pair_row(row, OX_PAIR_MAX, N(ox_pair_type)))                                            \
+        return;
 #define OP(x, y) ((((x) > (y)) | ((x) != (x))) ? (x) : (y))
 #include "ops/binary_loop_tmpl.h"
 #define FN N(min)
+#define SETUP                                                                                      \
+    if (ox_pair_row(row, OX_PAIR_MIN, N(ox_pair_type)))                                            \
+        return;
 #define OP(x, y) ((((x) < (y)) | ((x) != (x))) ? (x) : (y))
 #include "ops/binary_loop_tmpl.h"
 #define FN N(sum)
@@ -19,9 +25,15 @@
 #include "ops/binary_loop_tmpl.h"
 #else
 #define FN N(max)
+#define SETUP                                                                                      \
+    if (ox_pair_row(row, OX_PAIR_MAX, N(ox_pair_type)))                                            \
+        return;
 #define OP(x, y) ((x) > (y) ? (x) : (y))
 #include "ops/binary_loop_tmpl.h"
 #define FN N(min)
+#define SETUP                                                                                      \
+    if (ox_pair_row(row, OX_PAIR_MIN, N(ox_pair_type)))                                            \
+        return;
 #define OP(x, y) ((x) < (y) ? (x) : (y))
 #include "ops/binary_loop_tmpl.h"
 #endif

@@ -148,13 +148,103 @@ START_TEST(pairs_are_those_of_plain_c)
                                                                       : left >= right);
         }
     }
-    plain->divide_i32(n, p, a_step, q, b_step, quotients[0]);
-    best->divide_i32(n, p, a_step, q, b_step, quotients[1]);
+    plain->value[OX_PAIR_DIV][OX_INT32](n, p, a_step, q, b_step, quotients[0]);
+    best->value[OX_PAIR_DIV][OX_INT32](n, p, a_step, q, b_step, quotients[1]);
     ck_assert_mem_eq(quotients[0], quotients[1], n * sizeof **quotients);
     for (size_t i = 0; i < n; i++) {
         const int64_t left = p[i * a_step], right = q[i * b_step];
         const int64_t want = right == 0 ? 0 : left / right;
         ck_assert_int_eq(quotients[1][i], want > INT32_MAX ? INT32_MIN : want);
+    }
+}
+END_TEST
+
+/* Floats of all magnitudes, some near each other, so that quotients are small, huge and whole. */
+static double drawn_real(struct dice *d)
+{
+    static const double extremes[] = {0,   -0.0,     INFINITY, NAN,      DBL_MAX, 5e-324,
+                                      0.1, 0x1p-149, FLT_MAX,  -DBL_MIN, 1,       -INFINITY};
+    const uint64_t bits = dice_next(d);
+    double any;
+    switch (dice_between(d, 0, 7)) {
+    case 0:
+        return extremes[dice_between(d, 0, sizeof extremes / sizeof *extremes - 1)];
+    case 1:
+        memcpy(&any, &bits, sizeof any);
+        return any;
+    case 2:
+        return 0.1 * (double)dice_between(d, 0, 1000);
+    default:
+        return ldexp((double)(bits >> 11) * 0x1p-53 - 0.5, (int)dice_between(d, 0, 60));
+    }
+}
+
+static double expected_real(enum ox_pair_value value, double x, double y)
+{
+    if (value == OX_PAIR_REST)
+        return fmod(x, y);
+    if (value == OX_PAIR_MAX)
+        return x > y || isnan(x) ? x : y;
+    return x < y || isnan(x) ? x : y;
+}
+
+static int64_t expected_whole(enum ox_pair_value value, int64_t x, int64_t y)
+{
+    if (value == OX_PAIR_MUL)
+        return (int64_t)((uint64_t)x * (uint64_t)y);
+    return (value == OX_PAIR_MAX) == (x > y) ? x : y;
+}
+
+/* A NaN's sign is nobody's. */
+#define CK_SAME_REAL(T, got, want)                                                                 \
+    ck_assert(isnan(want) ? isnan(got) : (T)(want) == (got) && !signbit(want) == !signbit(got))
+
+START_TEST(values_of_pairs_are_exact)
+{
+    enum { N = 700 };
+    struct dice d = {(uint64_t)_i * 17 + 3};
+    const enum ox_cpu level = (enum ox_cpu)(_i % (int)(ox_cpu_probe() + 1));
+    const size_t n = dice_between(&d, 1, N), a_step = _i >> 1 & 1, b_step = _i >> 2 & 1;
+    static double x[2][N], reals[N];
+    static float f[2][N], floats[N];
+    static int64_t w[2][N], wholes[N];
+    static int32_t v[2][N], shorts[N];
+    for (size_t i = 0; i < n; i++) {
+        for (unsigned k = 0; k < 2; k++) {
+            x[k][i] = drawn_real(&d);
+            f[k][i] = (float)drawn_real(&d);
+            w[k][i] = dice_between(&d, 0, 1) ? drawn(&d) : (int64_t)dice_next(&d);
+            v[k][i] = (int32_t)w[k][i];
+        }
+    }
+    for (unsigned value = 0; value < OX_PAIR_VALUES; value++) {
+        void (*const *of)(size_t n, const void *a, size_t a_step, const void *b, size_t b_step,
+                          void *y) = ox_pairs(level)->value[value];
+        ck_assert(level == OX_CPU_C || ox_cpu_probe() > OX_CPU_AMX || value == OX_PAIR_DIV ||
+                  of[OX_FLOAT64] || of[OX_INT64]);
+        if (of[OX_FLOAT64])
+            of[OX_FLOAT64](n, x[0], a_step, x[1], b_step, reals);
+        if (of[OX_FLOAT32])
+            of[OX_FLOAT32](n, f[0], a_step, f[1], b_step, floats);
+        if (of[OX_INT64])
+            of[OX_INT64](n, w[0], a_step, w[1], b_step, wholes);
+        if (of[OX_INT32])
+            of[OX_INT32](n, v[0], a_step, v[1], b_step, shorts);
+        for (size_t i = 0; i < n; i++) {
+            const size_t p = i * a_step, q = i * b_step;
+            if (of[OX_FLOAT64]) {
+                const double want = expected_real(value, x[0][p], x[1][q]);
+                CK_SAME_REAL(double, reals[i], want);
+            }
+            if (of[OX_FLOAT32]) {
+                const double want = expected_real(value, (double)f[0][p], (double)f[1][q]);
+                CK_SAME_REAL(float, floats[i], want);
+            }
+            if (of[OX_INT64])
+                ck_assert_int_eq(wholes[i], expected_whole(value, w[0][p], w[1][q]));
+            if (of[OX_INT32] && value != OX_PAIR_DIV)
+                ck_assert_int_eq(shorts[i], (int32_t)expected_whole(value, v[0][p], v[1][q]));
+        }
     }
 }
 END_TEST
@@ -168,6 +258,7 @@ int main(void)
     tcase_add_loop_test(all, special_values_are_the_libraries, 0,
                         (int)(sizeof cases / sizeof *cases));
     tcase_add_loop_test(all, pairs_are_those_of_plain_c, 0, 200);
+    tcase_add_loop_test(all, values_of_pairs_are_exact, 0, 400);
     suite_add_tcase(suite, all);
     return run_suite(suite);
 }

@@ -169,6 +169,27 @@ static inline void eight_i64_f32(const void *from, void *y)
     memcpy(y, out, sizeof out);
 }
 
+/* The high 48 bits and the low 16 as doubles that hold them at fixed places, whose sum is rounded once. */
+static inline __m256d four_doubles(const int64_t *x)
+{
+    const __m256i four = _mm256_loadu_si256((const void *)x);
+    const __m256i high =
+        _mm256_blend_epi16(_mm256_srai_epi32(four, 16), _mm256_setzero_si256(), 0x33);
+    const __m256i above = _mm256_castpd_si256(_mm256_set1_pd(0x1.8p68));
+    const __m256i low = _mm256_blend_epi16(four, _mm256_castpd_si256(_mm256_set1_pd(0x1p52)), 0x88);
+    const __m256d upper = _mm256_sub_pd(_mm256_castsi256_pd(_mm256_add_epi64(high, above)),
+                                        _mm256_set1_pd(0x1.8p68 + 0x1p52));
+    return _mm256_add_pd(upper, _mm256_castsi256_pd(low));
+}
+
+static inline void eight_i64_f64(const void *from, void *to)
+{
+    const int64_t *x = from;
+    double *y = to;
+    _mm256_storeu_pd(y, four_doubles(x));
+    _mm256_storeu_pd(y + 4, four_doubles(x + 4));
+}
+
 static void row_f32_f16(size_t n, const void *x, void *y)
 {
     by_eights(n, x, y, 4, 2, eight_f32_f16);
@@ -199,6 +220,11 @@ static void row_i64_f32(size_t n, const void *x, void *y)
     by_eights(n, x, y, 8, 4, eight_i64_f32);
 }
 
+static void row_i64_f64(size_t n, const void *x, void *y)
+{
+    by_eights(n, x, y, 8, 8, eight_i64_f64);
+}
+
 static void row_f64_f16(size_t n, const void *x, void *y)
 {
     by_eights(n, x, y, 8, 2, eight_f64_f16);
@@ -224,8 +250,9 @@ static const struct ox_cast own[] = {
     {OX_FLOAT32, OX_INT32, row_f32_i32},   {OX_FLOAT32, OX_UINT8, row_f32_u8},
     {OX_FLOAT32, OX_INT8, row_f32_u8},     {OX_FLOAT32, OX_INT64, row_f32_i64},
     {OX_INT64, OX_FLOAT32, row_i64_f32},   {OX_FLOAT64, OX_FLOAT16, row_f64_f16},
-    {OX_FLOAT64, OX_INT32, row_f64_i32},   {OX_FLOAT64, OX_UINT8, row_f64_u8},
-    {OX_FLOAT64, OX_INT8, row_f64_u8},     {OX_FLOAT64, OX_INT64, row_f64_i64}};
+    {OX_INT64, OX_FLOAT64, row_i64_f64},   {OX_FLOAT64, OX_INT32, row_f64_i32},
+    {OX_FLOAT64, OX_UINT8, row_f64_u8},    {OX_FLOAT64, OX_INT8, row_f64_u8},
+    {OX_FLOAT64, OX_INT64, row_f64_i64}};
 
 const struct ox_cast *ox_casts_avx2(enum ox_dtype from, enum ox_dtype to)
 {
