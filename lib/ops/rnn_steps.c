@@ -63,14 +63,26 @@ struct product {
     bool back;
 };
 
+/* Rows of the next tile, of those that are left. Where one panel is summed at once a last tile of less than FEW rows would wait for
+ * its own sums: the others leave it some of theirs. */
+static size_t tile_rows(const struct ox_compute *t, size_t left)
+{
+    enum { FEW = 4 };
+    const size_t tiles = (left - 1) / t->mr + 1, last = left - (tiles - 1) * t->mr;
+    if (tiles > 1 && last < FEW && t->wide == t->nr)
+        return (left - 1) / tiles + 1;
+    return left < t->mr ? left : t->mr;
+}
+
 /* Columns [at, at + n) of the packed weights. */
 static void packed_block(const struct product *p, size_t at, size_t n)
 {
     const struct ox_compute *t = p->d->compute;
     const size_t hidden = p->d->rnn->hidden, batch = p->d->rnn->batch;
-    for (size_t b = 0; b < batch; b += t->mr) {
+    size_t rows;
+    for (size_t b = 0; b < batch; b += rows) {
         const float *state[OX_TILE_ROWS_MAX];
-        const size_t rows = batch - b < t->mr ? batch - b : t->mr;
+        rows = tile_rows(t, batch - b);
         for (size_t i = 0; i < rows; i++)
             state[i] = p->state + (b + i) * hidden;
         const struct ox_tile tile = {.a = state,
