@@ -5,7 +5,7 @@
 #include "ops/broadcast.h"
 #include "ops/fast.h"
 #include "ops/kernel_tables.h"
-#include "ops/pairs.h"
+#include "ops/pair_row.h"
 #include "ops/rules.h"
 #include "ops/whole.h"
 

@@ -4,7 +4,7 @@
 #include "ops/broadcast.h"
 #include "ops/fast.h"
 #include "ops/kernel_tables.h"
-#include "ops/pairs.h"
+#include "ops/pair_row.h"
 #include "ops/rules.h"
 
 #define STAMP "ops/variadic_tmpl.h"

@@ -1,6 +1,6 @@
 /* Rows of two operands by the kernels for pairs, where they are better than a plain loop. */
-#ifndef OX_OPS_PAIRS_H
-#define OX_OPS_PAIRS_H
+#ifndef OX_OPS_PAIR_ROW_H
+#define OX_OPS_PAIR_ROW_H
 
 #include "common/stamp.h"
 #include "kernels/pair_rows.h"
