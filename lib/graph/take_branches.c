@@ -47,11 +47,31 @@ static const struct ox_graph *branch_taken(struct ox_rewrite *rw, const struct o
     return attr->graphs[0];
 }
 
+/* An output of a subgraph may be declared without a type. onnxruntime has none then where a node of an operator that it expands
+ * makes it (SequenceMap's body), while an If tells that of its branches: so it gets one before the If leaves. */
+static void declare_outputs(struct ox_rewrite *rw, struct ox_node *node)
+{
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        struct ox_value *value = node->outputs[i];
+        enum ox_dtype dtype =
+            value && value->is_output && !value->type ? ox_dtype_of_value(rw, value) : OX_UNDEFINED;
+        if (dtype == OX_UNDEFINED)
+            continue;
+        struct ox_type *type = ox_arena_alloc(&rw->model->arena, sizeof *type);
+        if (type)
+            *type = (struct ox_type){.kind = OX_TYPE_TENSOR, .elem = dtype};
+        rw->failed = rw->failed || !type;
+        value->type = type;
+    }
+}
+
 static void look_at(struct ox_rewrite *rw, struct ox_node *node)
 {
     const struct ox_graph *branch = branch_taken(rw, node);
-    if (branch && can_move(rw, branch))
-        ox_rw_take_subgraph(rw, node, branch);
+    if (!branch || !can_move(rw, branch))
+        return;
+    declare_outputs(rw, node);
+    ox_rw_take_subgraph(rw, node, branch);
 }
 
 enum ox_status ox_pass_take_branches(struct ox_rewrite *rw, struct ox_graph *graph,
