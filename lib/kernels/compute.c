@@ -409,6 +409,7 @@ static const struct ox_compute plain = {
     .width = 1,
     .depth_most = 512,
     .block_floats = 1 << 16,
+    .packed_rows = 5,
     .tile = tile,
     .line = line,
     .stream = stream,

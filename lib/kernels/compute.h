@@ -149,6 +149,7 @@ struct ox_compute {
     size_t depth_most;   /* of a block of k: left tile in L1 */
     size_t block_floats; /* of a packed block of the right side: in L2 */
     size_t stream_ahead; /* of struct ox_stream */
+    size_t packed_rows;  /* of so many weights that lie row by row are better packed, though few */
     bool
         taps_together; /* Winograd's late weights are packed tap by tap within a channel: one stream instead of nine */
 

@@ -226,7 +226,7 @@ size_t ox_dense_work(const struct ox_compute *t, const struct ox_env *env, const
     struct job j;
     if (d->made)
         return ox_made_work(t, env, d);
-    if (ox_few(d))
+    if (ox_few(t, d))
         return ox_few_work(t, env, d);
     plan(t, d, &j);
     if (j.left && j.by.rows > SIZE_MAX / 8 / (j.by.depth + 1))
@@ -435,7 +435,7 @@ void ox_dense_run(const struct ox_compute *t, struct ox_env *env, const struct o
         ox_made_run(t, env, d, work);
         return;
     }
-    if (d->k && ox_few(d)) {
+    if (d->k && ox_few(t, d)) {
         ox_few_run(t, env, d, work);
         return;
     }

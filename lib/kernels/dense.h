@@ -43,6 +43,8 @@ struct ox_dense {
     const float *packed; /* right side by ox_dense_pack(), one for all g; or NULL, and then: */
     const void *b; /* (p, j) at p * b_row + j * b_col; read in place when there are few rows */
     enum ox_weight_type b_type;
+    bool
+        weights; /* b serves many calls: of few rows the bits are those that packed weights give, unless it is better left */
     size_t b_row, b_col;
     float *c; /* (i, j) at i * c_row + j; must not overlap a or b */
     size_t c_row;
@@ -53,6 +55,9 @@ struct ox_dense {
 
 /* Whether rows are so few that an unpacked right side is the better one, even when weights are constant. */
 bool ox_dense_wants_unpacked(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t b_row,
+                             size_t b_col);
+/* Whether weights that serve many calls are better left as they lie for so few rows. */
+bool ox_dense_leaves_weights(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t b_row,
                              size_t b_col);
 /* Whether each of m rows of k would be made once, in parts that stay near; few are better made before, as what all columns read. */
 bool ox_dense_makes_rows(const struct ox_compute *t, size_t m, size_t k);

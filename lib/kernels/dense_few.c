@@ -27,12 +27,6 @@ static size_t batch_of(const struct ox_dense *d, unsigned i)
     return d->batch[i] ? d->batch[i] : 1;
 }
 
-bool ox_few(const struct ox_dense *d)
-{
-    return d->m <= FEW_ROWS && d->b && d->a_col == 1 &&
-           (d->b_col == 1 || (d->b_row == 1 && d->b_type == OX_WEIGHT_F32));
-}
-
 bool ox_dense_wants_unpacked(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t b_row,
                              size_t b_col)
 {
@@ -40,6 +34,24 @@ bool ox_dense_wants_unpacked(const struct ox_compute *t, size_t m, size_t n, siz
     (void)n;
     (void)k;
     return m <= FEW_ROWS && (b_col == 1 || b_row == 1);
+}
+
+/* Packed weights lie in one stream, where rows as they lie often share the places of a cache; those that come from memory each time
+ * are read as fast by more streams. */
+bool ox_dense_leaves_weights(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t b_row,
+                             size_t b_col)
+{
+    enum { LARGE = 1 << 22 }; /* floats */
+    const size_t packing = t->packed_rows + (b_col != 1);
+    return ox_dense_wants_unpacked(t, m, n, k, b_row, b_col) &&
+           (m < packing || n == 0 || k >= LARGE / n);
+}
+
+bool ox_few(const struct ox_compute *t, const struct ox_dense *d)
+{
+    return d->m <= FEW_ROWS && d->b && d->a_col == 1 &&
+           (d->b_col == 1 || (d->b_row == 1 && d->b_type == OX_WEIGHT_F32)) &&
+           (!d->weights || ox_dense_leaves_weights(t, d->m, d->n, d->k, d->b_row, d->b_col));
 }
 
 /* Long rows are parted, short ones are read whole and k is parted. By shape alone. */

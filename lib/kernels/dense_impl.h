@@ -71,7 +71,7 @@ void ox_made_run(const struct ox_compute *t, struct ox_env *env, const struct ox
                  float *work);
 
 /* Products of few rows by a right side that is not packed: they wait for memory. */
-bool ox_few(const struct ox_dense *d);
+bool ox_few(const struct ox_compute *t, const struct ox_dense *d);
 /* As ox_dense_work() and ox_dense_run(), k not 0. */
 size_t ox_few_work(const struct ox_compute *t, const struct ox_env *env, const struct ox_dense *d);
 void ox_few_run(const struct ox_compute *t, struct ox_env *env, const struct ox_dense *d,

@@ -68,7 +68,7 @@ static enum ox_status prepare_product(struct ox_run *r, struct ox_error *err)
     size_t rows = x ? rows_of(x, k) : 0;
     if (!ox_run_has(r, IN_SCALE) &&
         ((r->once && rows <= ONCE_ROWS) ||
-         ox_dense_wants_unpacked(t, rows, n, k, turned ? 1 : n, turned ? k : 1))) {
+         ox_dense_leaves_weights(t, rows, n, k, turned ? 1 : n, turned ? k : 1))) {
         r->prepared->again = true;
         return OX_OK;
     }
@@ -106,6 +106,7 @@ static enum ox_status set_weights(struct ox_run *r, struct ox_dense *d, struct o
     d->b = scaled(r, d->k, d->n, turned, err);
     if (!d->b)
         return OX_NO_MEMORY;
+    d->weights = r->prepared && !r->prepared->done; /* constant, for prepare() asks again */
     d->b_row = turned ? 1 : d->n;
     d->b_col = turned ? d->k : 1;
     d->end.col_bias = ox_run_has(r, IN_BIAS) ? ox_run_in(r, IN_BIAS)->data : NULL;

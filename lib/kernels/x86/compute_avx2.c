@@ -38,6 +38,7 @@ void ox_compute_avx2(struct ox_compute *t)
     fill_table(t);
     t->depth_most = 384; /* longer chains of sums would lose digits that the peer keeps */
     t->block_floats = 1 << 16;
+    t->packed_rows = 3;
     t->stream_ahead = ox_cpu_is_amd() ? 32 : 128; /* it needs no prefetches */
     t->taps_together = true;
     t->winograd_in[2] = winograd_in_strided;

@@ -22,6 +22,7 @@ void ox_compute_avx512(struct ox_compute *t)
     fill_table(t);
     t->depth_most = 512;
     t->block_floats = 1 << 17;
+    t->packed_rows = 5;
     t->taps_together = true;
     if (!ox_cpu_is_amd()) { /* products are quicker, the rest is not */
         t->late_weights[0] = 270;
