@@ -48,6 +48,17 @@ static enum ox_status run_if(struct ox_run *r, struct ox_error *err)
     return r->subgraph(r, graph, NULL, 0, r->out, r->n_out, err);
 }
 
+/* A branch that is never taken may contradict itself: exporters leave there what would hold for another rank. */
+static bool infer_branch(struct ox_infer *c, const char *name, bool never,
+                         struct ox_infer_value *out, size_t n)
+{
+    const bool doubt = never || ox_infer_by_rules_alone(c);
+    ox_infer_doubt(c, doubt);
+    const bool has = ox_infer_subgraph_values(c, name, NULL, 0, out, n);
+    ox_infer_trust(c, doubt);
+    return has;
+}
+
 static void infer_if(struct ox_infer *c)
 {
     size_t n = ox_infer_n_out(c);
@@ -55,11 +66,11 @@ static void infer_if(struct ox_infer *c)
     if (!of_then)
         return;
     struct ox_infer_value *of_else = of_then + n;
-    bool has_then = ox_infer_subgraph_values(c, "then_branch", NULL, 0, of_then, n);
-    bool has_else = ox_infer_subgraph_values(c, "else_branch", NULL, 0, of_else, n);
     const struct ox_infer_value condition = ox_infer_value(c, 0);
     int64_t choice = 0;
     bool known = ox_control_number(&condition, &choice);
+    bool has_then = infer_branch(c, "then_branch", known && !choice, of_then, n);
+    bool has_else = infer_branch(c, "else_branch", known && choice, of_else, n);
     for (size_t i = 0; i < n; i++) {
         struct ox_infer_value value = {0};
         if (known)

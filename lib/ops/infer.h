@@ -149,6 +149,12 @@ bool ox_infer_axis(struct ox_infer *c, int64_t axis, unsigned rank, unsigned *ou
 /* ---- Findings ---- */
 /* The model is wrong here: the node cannot run with these shapes or attributes (an error in strict mode). */
 void ox_infer_conflict(struct ox_infer *c, const char *format, ...) OX_PRINTF(2, 3);
+/* Between the two, where `doubt`: subgraphs that may never run, in which a conflict is an error only if the standard's own rules
+ * alone find one. */
+void ox_infer_doubt(struct ox_infer *c, bool doubt);
+void ox_infer_trust(struct ox_infer *c, bool doubted);
+/* Whether only what these rules find is asked for. */
+bool ox_infer_by_rules_alone(const struct ox_infer *c);
 /* Why output i stays unknown, for --explain. */
 void ox_infer_unknown(struct ox_infer *c, size_t i, const char *format, ...) OX_PRINTF(3, 4);
 

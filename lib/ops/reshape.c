@@ -94,7 +94,8 @@ static void infer_reshape_to(struct ox_infer *c, unsigned rank, const struct ox_
         return;
     if (infer_target(c, has_in, in_rank, in, rank, target, out) && has_in &&
         ox_infer_is_num(ox_carry_product(c, in_rank, in), &before) &&
-        ox_infer_is_num(ox_carry_product(c, rank, out), &after) && before != after)
+        ox_infer_is_num(ox_carry_product(c, rank, out), &after) && before != after &&
+        !ox_infer_by_rules_alone(c)) /* it is no rule of the standard's inference */
         ox_infer_conflict(c, "%" PRId64 " elements do not fit a shape of %" PRId64, before, after);
     ox_infer_set_shape(c, 0, rank, out);
     ox_rule_pass_values(c);

@@ -366,8 +366,26 @@ void ox_infer_conflict(struct ox_infer *c, const char *format, ...)
         c->s->conflict_message = ox_arena_strdup(&c->s->arena, message);
         c->s->conflict = c->s->conflict_message ? c->node : NULL;
     }
-    ox_shapes_finding(c->s, OX_F_SHAPE_CONFLICT,
-                      &(struct ox_place){.graph = c->node->graph, .node = c->node}, message);
+    const struct ox_place place = {.graph = c->node->graph, .node = c->node};
+    if (c->s->doubts && c->s->defers_declared)
+        ox_shapes_defer(c->s, OX_F_SHAPE_CONFLICT, &place, message);
+    else
+        ox_shapes_finding(c->s, OX_F_SHAPE_CONFLICT, &place, message);
+}
+
+void ox_infer_doubt(struct ox_infer *c, bool doubt)
+{
+    c->s->doubts += doubt;
+}
+
+void ox_infer_trust(struct ox_infer *c, bool doubted)
+{
+    c->s->doubts -= doubted;
+}
+
+bool ox_infer_by_rules_alone(const struct ox_infer *c)
+{
+    return c->s->rules_alone;
 }
 
 void ox_infer_unknown(struct ox_infer *c, size_t i, const char *format, ...)

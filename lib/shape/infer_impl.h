@@ -84,6 +84,8 @@ struct ox_shapes {
     bool strict, ignore_value_info, keep_names, may_be_empty;
     bool rules_alone; /* constants are known, but no values are computed from them or from sizes */
     bool defers_declared; /* what contradicts stored types is kept for ox_shapes_check() to judge */
+    unsigned
+        doubts; /* subgraphs being passed that may never run: what contradicts itself there is kept as well */
     struct ox_deferred *deferred;
     size_t n_deferred;
     struct ox_findings *findings;
@@ -157,6 +159,9 @@ void ox_shapes_not_empty(struct ox_shapes *s, const struct ox_type *type);
 /* id: OX_F_SHAPE_CONFLICT or OX_F_TYPE_CONFLICT, which are OX_F_SHAPE_SUSPECT unless strict. Said once of a node. */
 void ox_shapes_finding(struct ox_shapes *s, enum ox_finding_id id, const struct ox_place *place,
                        const char *message);
+/* A finding that ox_shapes_check() judges at the end. */
+void ox_shapes_defer(struct ox_shapes *s, enum ox_finding_id id, const struct ox_place *place,
+                     const char *message);
 /* Infers the subgraphs of a node that its rule left alone, by what they declare. */
 void ox_shapes_other_subgraphs(struct ox_shapes *s, const struct ox_node *node);
 

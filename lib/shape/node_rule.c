@@ -86,8 +86,8 @@ static const char *default_reason(struct ox_infer *c)
     return ox_arena_printf(&s->arena, "it depends on data that %s takes", c->node->op_type);
 }
 
-static void defer(struct ox_shapes *s, enum ox_finding_id id, const struct ox_place *place,
-                  const char *message)
+void ox_shapes_defer(struct ox_shapes *s, enum ox_finding_id id, const struct ox_place *place,
+                     const char *message)
 {
     struct ox_deferred *deferred = ox_arena_alloc(&s->arena, sizeof *deferred);
     const char *kept = ox_arena_strdup(&s->arena, message);
@@ -186,7 +186,7 @@ void ox_shapes_report_declared(struct ox_infer *c, const struct ox_value *value,
             (value->type->kind == inferred->kind && value->type->elem == inferred->elem);
         enum ox_finding_id id = same_element ? OX_F_SHAPE_CONFLICT : OX_F_TYPE_CONFLICT;
         if (c->s->defers_declared)
-            defer(c->s, id, &place, message);
+            ox_shapes_defer(c->s, id, &place, message);
         else
             ox_shapes_finding(c->s, id, &place, message);
     }
