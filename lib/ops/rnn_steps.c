@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/threads.h"
+#include "kernels/sizes.h"
 #include "ops/fast.h"
 
 enum {
@@ -68,10 +69,8 @@ struct product {
 static size_t tile_rows(const struct ox_compute *t, size_t left)
 {
     enum { FEW = 4 };
-    const size_t tiles = (left - 1) / t->mr + 1, last = left - (tiles - 1) * t->mr;
-    if (tiles > 1 && last < FEW && t->wide == t->nr)
-        return (left - 1) / tiles + 1;
-    return left < t->mr ? left : t->mr;
+    const size_t last = (left - 1) % t->mr + 1;
+    return last < FEW && t->wide == t->nr ? ox_even_part(left, t->mr, 1) : ox_least(left, t->mr);
 }
 
 /* Columns [at, at + n) of the packed weights. */
