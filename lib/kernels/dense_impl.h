@@ -3,6 +3,7 @@
 #define OX_KERNELS_DENSE_IMPL_H
 
 #include "kernels/dense.h"
+#include "kernels/sizes.h"
 
 /* A product cut into blocks: `rows` and `cols` a task, sums cut into pieces of `depth`. Depends on the shape alone. */
 struct ox_blocking {
@@ -19,13 +20,6 @@ static inline void ox_blocking_at(const struct ox_blocking *by, size_t i, size_t
 {
     *row = (by->by_rows ? i / by->n_cols : i % by->n_rows) * by->rows;
     *col = (by->by_rows ? i % by->n_cols : i / by->n_rows) * by->cols;
-}
-
-/* The size of parts of at most `most` that are as equal as steps of `step` allow. */
-static inline size_t ox_even_part(size_t x, size_t most, size_t step)
-{
-    const size_t parts = x ? (x + most - 1) / most : 1, part = (x + parts - 1) / parts;
-    return (part + step - 1) / step * step;
 }
 
 /* A row of tiles: `rows` <= mr rows by `cols` columns of packed panels. */

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "kernels/compute.h"
-#include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
 #include "kernels/sizes.h"
 

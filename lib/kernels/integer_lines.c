@@ -1,8 +1,8 @@
 /* Depthwise convolution of 8-bit integers by lines. */
 #include <string.h>
 
-#include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
+#include "kernels/sizes.h"
 
 enum {
     TASKS = 4 /* a thread */,

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
 #include "kernels/sizes.h"
 

@@ -2,7 +2,6 @@
  * not, as those of an image's next line, are laid side by side first. */
 #include <string.h>
 
-#include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
 #include "kernels/sizes.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/compiler.h"
-#include "kernels/dense_impl.h"
 #include "kernels/integer_impl.h"
 #include "kernels/sizes.h"
 

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/dense_impl.h"
 #include "kernels/sizes.h"
 
 struct moving {

@@ -15,4 +15,11 @@ static inline size_t ox_round_up(size_t x, size_t to)
     return (x + to - 1) / to * to;
 }
 
+/* The size of parts of at most `most` that are as equal as steps of `step` allow. */
+static inline size_t ox_even_part(size_t x, size_t most, size_t step)
+{
+    const size_t parts = x ? (x + most - 1) / most : 1, part = (x + parts - 1) / parts;
+    return (part + step - 1) / step * step;
+}
+
 #endif

@@ -21,10 +21,37 @@ static void *bytes_room(struct ox_run *r, const struct ox_rnn_bytes *w, const st
     return room + (64 - (uintptr_t)room % 64) % 64;
 }
 
-/* Products of the inputs of all steps, with the biases that can be added in advance. bytes: W and R of 8 bits; NULL. */
-static enum ox_status from_input(struct ox_run *r, const struct ox_rnn *rnn, size_t which,
-                                 const struct ox_rnn_bytes *bytes, const float *bias, float *out,
+/* What the products with the input read. */
+struct input {
+    const float *x;
+    size_t rows;
+};
+
+/* All of the input, or those rows alone that count where these are fewer; but not so few that their sums would be taken otherwise. */
+static enum ox_status find_input(struct ox_run *r, const struct ox_rnn *rnn, bool bytes,
+                                 struct ox_rnn_order *order, struct input *out,
                                  struct ox_error *err)
+{
+    enum { LEAST = 2 * OX_TILE_ROWS_MAX };
+    const size_t rows = order->before[rnn->steps];
+    *out = (struct input){ox_fast_in(r, 0)->data, rnn->steps * rnn->batch};
+    if (bytes || rows == out->rows || rows < LEAST)
+        return OX_OK;
+    size_t floats;
+    float *x =
+        OX_MUL_OVERFLOWS(rows, rnn->input, &floats) ? NULL : ox_run_work(r, floats, sizeof *x, err);
+    if (!x)
+        return ox_run_fail(r, err, OX_NO_MEMORY, "out of memory");
+    ox_rnn_gather(rnn, order, out->x, x);
+    order->gathered = true;
+    *out = (struct input){x, rows};
+    return OX_OK;
+}
+
+/* Products of the inputs of all steps, with the biases that can be added in advance. bytes: W and R of 8 bits; NULL. */
+static enum ox_status from_input(struct ox_run *r, const struct ox_rnn *rnn, const struct input *x,
+                                 size_t which, const struct ox_rnn_bytes *bytes, const float *bias,
+                                 float *out, struct ox_error *err)
 {
     const struct ox_compute *t = ox_compute(ox_cpu());
     const size_t g = ox_rnn_gates(rnn->kind) * rnn->hidden, k = rnn->input;
@@ -38,20 +65,19 @@ static enum ox_status from_input(struct ox_run *r, const struct ox_rnn *rnn, siz
             sum[j] = bias[j] + (j < both ? bias[g + j] : 0);
     }
     if (bytes) {
-        void *room = bytes_room(r, &bytes[0], r->env, rnn->steps * rnn->batch, err);
+        void *room = bytes_room(r, &bytes[0], r->env, x->rows, err);
         if (!room)
             return err->status;
-        ox_rnn_bytes_multiply(&bytes[0], r->env, rnn->steps * rnn->batch, ox_fast_in(r, 0)->data,
-                              sum, out, room);
+        ox_rnn_bytes_multiply(&bytes[0], r->env, x->rows, x->x, sum, out, room);
         return OX_OK;
     }
     const struct ox_tensor *w = ox_fast_in(r, OX_RNN_IN_W);
-    const bool in_place = w && ox_dense_wants_unpacked(t, rnn->steps * rnn->batch, g, k, 1, k);
+    const bool in_place = w && ox_dense_wants_unpacked(t, x->rows, g, k, 1, k);
     const float *packed = in_place ? NULL : ox_rnn_kept_of(r)->w;
-    struct ox_dense d = {.m = rnn->steps * rnn->batch,
+    struct ox_dense d = {.m = x->rows,
                          .n = g,
                          .k = k,
-                         .a = ox_fast_in(r, 0)->data,
+                         .a = x->x,
                          .a_row = k,
                          .a_col = 1,
                          .packed = packed ? packed + which * ox_dense_packed(t, k, g) : NULL,
@@ -103,30 +129,31 @@ static enum ox_status pack_direction(struct ox_run *r, struct ox_rnn_direction *
 }
 
 /* kept: of 8-bit weights, or NULL. */
-static enum ox_status set_direction(struct ox_run *r, const struct ox_rnn *rnn, size_t which,
-                                    const struct ox_rnn_kept *kept, struct ox_rnn_direction *d,
-                                    struct ox_error *err)
+static enum ox_status set_direction(struct ox_run *r, const struct ox_rnn *rnn,
+                                    const struct ox_rnn_order *order, const struct input *x,
+                                    size_t which, const struct ox_rnn_kept *kept,
+                                    struct ox_rnn_direction *d, struct ox_error *err)
 {
     const size_t n = rnn->hidden, g = ox_rnn_gates(rnn->kind) * n, cells = rnn->batch * n;
-    size_t rows, floats;
+    size_t floats;
     d->rnn = rnn;
+    d->order = order;
     d->rows = ox_fast_rows();
     d->compute = ox_compute(ox_cpu());
     d->env = rnn->directions == 1 ? r->env : NULL;
     d->recurrence = part(r, 2, which, g * n);
     d->bias = part(r, 3, which, 2 * g);
     d->peephole = rnn->kind == OX_RNN_LSTM ? part(r, 7, which, 3 * n) : NULL;
-    d->lens = ox_run_in(r, 4);
     d->backward = rnn->reverse || which == 1;
     d->which = which;
-    if (OX_MUL_OVERFLOWS(rnn->steps, rnn->batch, &rows) || OX_MUL_OVERFLOWS(rows, g, &floats) ||
+    if (OX_MUL_OVERFLOWS(x->rows, g, &floats) ||
         OX_ADD_OVERFLOWS(floats, 5 * cells + rnn->batch * g, &floats))
         return ox_run_fail(r, err, OX_LIMIT, "the sequence is too long");
     float *input = ox_run_work(r, floats, sizeof *input, err);
     if (!input)
         return err->status;
     d->from_input = input;
-    d->h = input + rows * g;
+    d->h = input + x->rows * g;
     d->c = d->h + cells;
     d->reset = d->c + cells;
     memset(d->h, 0, 3 * cells * sizeof *d->h);
@@ -136,9 +163,9 @@ static enum ox_status set_direction(struct ox_run *r, const struct ox_rnn *rnn, 
     const float *h0 = part(r, 5, which, cells);
     const float *c0 = rnn->kind == OX_RNN_LSTM ? part(r, 6, which, cells) : NULL;
     if (h0)
-        memcpy(d->h, h0, cells * sizeof *h0);
+        ox_rnn_by_rank(rnn, order, n, h0, d->h);
     if (c0)
-        memcpy(d->c, c0, cells * sizeof *c0);
+        ox_rnn_by_rank(rnn, order, n, c0, d->c);
     if (kept) {
         d->bytes = &kept->bytes[which][1];
         d->bytes_work = bytes_room(r, d->bytes, d->env, rnn->batch, err);
@@ -147,7 +174,7 @@ static enum ox_status set_direction(struct ox_run *r, const struct ox_rnn *rnn, 
     } else {
         OX_TRY(pack_direction(r, d, err));
     }
-    return from_input(r, rnn, which, kept ? kept->bytes[which] : NULL, d->bias, input, err);
+    return from_input(r, rnn, x, which, kept ? kept->bytes[which] : NULL, d->bias, input, err);
 }
 
 /* Output i, made if it is wanted; sequences that end early leave zeros. */
@@ -183,6 +210,10 @@ enum ox_status ox_fast_rnn(struct ox_run *r, struct ox_error *err)
             return ox_run_fail(r, err, OX_NO_MEMORY, "out of memory");
         kept = kept ? kept : ox_rnn_pack_bytes(r, rnn.directions, block);
     }
+    struct ox_rnn_order order;
+    struct input x;
+    OX_TRY(ox_rnn_order_make(r, &rnn, ox_run_in(r, OX_RNN_IN_LENS), &order, err));
+    OX_TRY(find_input(r, &rnn, kept != NULL, &order, &x, err));
     const int64_t n = (int64_t)rnn.directions, batch = (int64_t)rnn.batch;
     const int64_t dims[] = {(int64_t)rnn.steps, n, batch, (int64_t)rnn.hidden};
     float *y = NULL, *y_h = NULL, *y_c = NULL;
@@ -191,7 +222,7 @@ enum ox_status ox_fast_rnn(struct ox_run *r, struct ox_error *err)
     if (rnn.kind == OX_RNN_LSTM)
         OX_TRY(make(r, 2, 3, dims + 1, &y_c, err));
     for (size_t which = 0; which < rnn.directions; which++) {
-        OX_TRY(set_direction(r, &rnn, which, kept, &d[which], err));
+        OX_TRY(set_direction(r, &rnn, &order, &x, which, kept, &d[which], err));
         d[which].y = y;
         d[which].y_h = y_h;
         d[which].y_c = y_c;

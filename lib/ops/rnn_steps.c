@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/threads.h"
+#include "kernels/sizes.h"
 #include "ops/fast.h"
 
 enum {
@@ -58,6 +59,7 @@ struct product {
     const float *packed;            /* NULL: not */
     const struct ox_fixed24 *fixed; /* NULL: not */
     size_t n;                       /* rows of the weights */
+    size_t batch;                   /* those of the state */
     float *out;
     size_t out_row;
     bool back;
@@ -68,21 +70,19 @@ struct product {
 static size_t tile_rows(const struct ox_compute *t, size_t left)
 {
     enum { FEW = 4 };
-    const size_t tiles = (left - 1) / t->mr + 1, last = left - (tiles - 1) * t->mr;
-    if (tiles > 1 && last < FEW && t->wide == t->nr)
-        return (left - 1) / tiles + 1;
-    return left < t->mr ? left : t->mr;
+    const size_t last = (left - 1) % t->mr + 1;
+    return last < FEW && t->wide == t->nr ? ox_even_part(left, t->mr, 1) : ox_least(left, t->mr);
 }
 
 /* Columns [at, at + n) of the packed weights. */
 static void packed_block(const struct product *p, size_t at, size_t n)
 {
     const struct ox_compute *t = p->d->compute;
-    const size_t hidden = p->d->rnn->hidden, batch = p->d->rnn->batch;
+    const size_t hidden = p->d->rnn->hidden;
     size_t rows;
-    for (size_t b = 0; b < batch; b += rows) {
+    for (size_t b = 0; b < p->batch; b += rows) {
         const float *state[OX_TILE_ROWS_MAX];
-        rows = tile_rows(t, batch - b);
+        rows = tile_rows(t, p->batch - b);
         for (size_t i = 0; i < rows; i++)
             state[i] = p->state + (b + i) * hidden;
         const struct ox_tile tile = {.a = state,
@@ -108,7 +108,7 @@ static void product_task(void *arg, size_t i, size_t slot)
     size_t n = p->n - at < BLOCK ? p->n - at : BLOCK;
     if (p->fixed) {
         ox_fixed24_kernels(d->compute->level)
-            ->multiply(p->fixed, at, n, (unsigned)d->rnn->batch, p->state, hidden, p->out + at,
+            ->multiply(p->fixed, at, n, (unsigned)p->batch, p->state, hidden, p->out + at,
                        p->out_row);
         return;
     }
@@ -116,20 +116,20 @@ static void product_task(void *arg, size_t i, size_t slot)
         packed_block(p, at, n);
         return;
     }
-    for (size_t b = 0; b < d->rnn->batch; b += ROWS) {
-        size_t rows = d->rnn->batch - b < ROWS ? d->rnn->batch - b : ROWS;
+    for (size_t b = 0; b < p->batch; b += ROWS) {
+        const size_t rows = ox_least(ROWS, p->batch - b);
         d->compute->dots(n, hidden, (unsigned)rows, p->state + b * hidden, hidden,
                          p->weights + at * hidden, hidden, p->out + b * p->out_row + at,
                          p->out_row);
     }
 }
 
-/* out[batch, n] = state[batch, hidden] times the n rows of that part of the weights. */
+/* out[going, n] = state[going, hidden] times the n rows of that part of the weights; of 8 bits all of the batch, which has one scale. */
 static void multiply(const struct ox_rnn_direction *d, size_t step, const float *state,
                      size_t which, float *out, size_t out_row)
 {
     const size_t first = which ? ox_rnn_part_rows(d->rnn, 0) : 0,
-                 n = ox_rnn_part_rows(d->rnn, which);
+                 n = ox_rnn_part_rows(d->rnn, which), going = ox_rnn_going(d->order, step);
     if (d->bytes) {
         ox_rnn_bytes_multiply(d->bytes, d->env, d->rnn->batch, state, NULL, out, d->bytes_work);
         return;
@@ -140,11 +140,12 @@ static void multiply(const struct ox_rnn_direction *d, size_t step, const float 
                         .packed = d->packed[which],
                         .fixed = d->fixed ? &d->fixed[which] : NULL,
                         .n = n,
+                        .batch = going,
                         .out = out,
                         .out_row = out_row,
                         .back = step % 2 != 0};
-    double flops = 2.0 * (double)n * (double)d->rnn->hidden * (double)d->rnn->batch;
-    ox_spread_sums(d->env, (n - 1) / BLOCK + 1, flops * (d->rnn->batch < ROWS ? OX_RNN_WAITS : 1),
+    double flops = 2.0 * (double)n * (double)d->rnn->hidden * (double)going;
+    ox_spread_sums(d->env, (n - 1) / BLOCK + 1, flops * (going < ROWS ? OX_RNN_WAITS : 1),
                    product_task, &p);
 }
 
@@ -169,17 +170,13 @@ static void times(const struct ox_rnn_direction *d, size_t n, const float *a, co
     d->rows->binary[OX_BINARY_MUL][OX_ROW_BOTH](n, a, b, y);
 }
 
-static size_t length_of(const struct ox_rnn_direction *d, size_t b)
+/* Of a sequence, by rank. */
+static size_t time_of(const struct ox_rnn_direction *d, size_t b, size_t s)
 {
-    return d->lens ? (size_t)ox_tensor_get_int(d->lens, b) : d->rnn->steps;
+    return d->backward ? d->order->length[b] - 1 - s : s;
 }
 
-static size_t time_of(const struct ox_rnn_direction *d, size_t length, size_t s)
-{
-    return d->backward ? length - 1 - s : s;
-}
-
-/* What follows a product, of each sequence of the batch: threads that are awake take part. */
+/* What follows a product, of each sequence that goes on: threads that are awake take part. */
 struct rest {
     const struct ox_rnn_direction *d;
     size_t step;
@@ -189,19 +186,18 @@ static void each_sequence(const struct ox_rnn_direction *d, size_t step,
                           void (*task)(void *, size_t))
 {
     struct rest rest = {d, step};
-    ox_parallel_awake(d->env, d->rnn->batch, task, &rest);
+    ox_parallel_awake(d->env, ox_rnn_going(d->order, step), task, &rest);
 }
 
-/* What the input adds to the gates of a sequence; NULL: it has ended. */
+/* What the input adds to the gates of a sequence. */
 static const float *input_of(const struct rest *rest, size_t b)
 {
     const struct ox_rnn_direction *d = rest->d;
     const struct ox_rnn *rnn = d->rnn;
-    const size_t length = length_of(d, b);
-    if (rest->step >= length)
-        return NULL;
-    return d->from_input + (time_of(d, length, rest->step) * rnn->batch + b) *
-                               ox_rnn_gates(rnn->kind) * rnn->hidden;
+    const size_t t = time_of(d, b, rest->step);
+    const size_t row =
+        d->order->gathered ? d->order->before[t] + b : t * rnn->batch + d->order->place[b];
+    return d->from_input + row * ox_rnn_gates(rnn->kind) * rnn->hidden;
 }
 
 /* a += peephole * c */
@@ -246,8 +242,6 @@ static void end_other(void *arg, size_t b)
     const struct ox_rnn *rnn = d->rnn;
     const float *input = input_of(arg, b);
     const size_t n = rnn->hidden, g = ox_rnn_gates(rnn->kind) * n;
-    if (!input)
-        return;
     float *gate = d->gates + b * g;
     add(d, g, gate, input);
     if (rnn->kind == OX_RNN_LSTM) {
@@ -271,8 +265,6 @@ static void begin_gru(void *arg, size_t b)
     const struct ox_rnn *rnn = d->rnn;
     const float *input = input_of(arg, b);
     const size_t n = rnn->hidden, g = 3 * n, both = 2 * n;
-    if (!input)
-        return;
     float *gate = d->gates + b * g;
     add(d, both, gate, input);
     activate(d, 0, gate, both);
@@ -286,8 +278,6 @@ static void end_gru(void *arg, size_t b)
     const struct ox_rnn *rnn = d->rnn;
     const float *input = input_of(arg, b);
     const size_t n = rnn->hidden, g = 3 * n, both = 2 * n;
-    if (!input)
-        return;
     float *gate = d->gates + b * g, *next = d->candidate + b * n, *h = d->h + b * n;
     const float *z = gate + rnn->gate_at[0] * n, *reset = gate + rnn->gate_at[1] * n;
     if (rnn->linear_before_reset) {
@@ -317,30 +307,21 @@ void ox_rnn_run_direction(void *directions, size_t which, size_t slot)
 {
     const struct ox_rnn_direction *d = (const struct ox_rnn_direction *)directions + which;
     const struct ox_rnn *rnn = d->rnn;
-    const size_t n = rnn->hidden;
-    size_t steps = 0; /* of the longest */
+    const size_t n = rnn->hidden, longest = d->order->length[0];
     (void)slot;
-    for (size_t b = 0; b < rnn->batch; b++) {
-        const size_t length = length_of(d, b);
-        steps = length > steps ? length : steps;
-    }
-    for (size_t s = 0; s < steps; s++) {
+    for (size_t s = 0; s < longest; s++) {
         if (rnn->kind == OX_RNN_GRU)
             step_gru(d, s);
         else
             step_other(d, s);
-        for (size_t b = 0; d->y && b < rnn->batch; b++) {
-            size_t length = length_of(d, b);
-            if (s >= length)
-                continue;
-            size_t t = time_of(d, length, s);
-            memcpy(d->y + ((t * rnn->directions + d->which) * rnn->batch + b) * n, d->h + b * n,
-                   n * sizeof *d->h);
+        for (size_t b = 0; d->y && b < ox_rnn_going(d->order, s); b++) {
+            const size_t row = (time_of(d, b, s) * rnn->directions + d->which) * rnn->batch;
+            memcpy(d->y + (row + d->order->place[b]) * n, d->h + b * n, n * sizeof *d->h);
         }
     }
     const size_t cells = rnn->batch * n;
     if (d->y_h)
-        memcpy(d->y_h + d->which * cells, d->h, cells * sizeof *d->h);
+        ox_rnn_by_place(rnn, d->order, n, d->h, d->y_h + d->which * cells);
     if (d->y_c)
-        memcpy(d->y_c + d->which * cells, d->c, cells * sizeof *d->c);
+        ox_rnn_by_place(rnn, d->order, n, d->c, d->y_c + d->which * cells);
 }

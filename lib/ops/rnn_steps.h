@@ -5,8 +5,8 @@
 #include "kernels/dense.h"
 #include "kernels/fixed24.h"
 #include "kernels/rows.h"
-#include "ops/rnn.h"
 #include "ops/rnn_bytes.h"
+#include "ops/rnn_order.h"
 
 enum {
     OX_RNN_WAITS = 4
@@ -20,6 +20,7 @@ struct ox_rnn_function {
 
 struct ox_rnn_direction {
     const struct ox_rnn *rnn;
+    const struct ox_rnn_order *order;
     const struct ox_rows *rows;
     const struct ox_compute *compute;
     struct ox_env *env; /* NULL: the directions have a thread each */
@@ -29,10 +30,9 @@ struct ox_rnn_direction {
     const struct ox_fixed24 *fixed;            /* the same in 24 bits; NULL */
     const struct ox_rnn_bytes *bytes;          /* the recurrence of DynamicQuantizeLSTM; NULL */
     void *bytes_work;
-    const float *from_input; /* [steps, batch, gates * hidden], biases in it */
-    float *h, *c, *gates, *reset, *candidate, *spare;
-    float *y, *y_h, *y_c; /* NULL: not wanted */
-    const struct ox_tensor *lens;
+    const float *from_input;                          /* rows of gates * hidden, biases in them */
+    float *h, *c, *gates, *reset, *candidate, *spare; /* by rank */
+    float *y, *y_h, *y_c;                             /* NULL: not wanted */
     bool backward;
     size_t which;
 };

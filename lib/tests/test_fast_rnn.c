@@ -26,17 +26,20 @@ static void write_net(const struct net *n, char *text, size_t room)
         "(float[%d,%d,%d,%d] y, float[%d,%d,%d] h) "
         "<float zero = {0}, float one = {1}, float nw = {%d}, float nr = {%d}, float nb = {%d}, "
         "float fw = {0.37}, float fr = {0.73}, float fb = {1.1}, float part = {0.4}, "
+        "float ns = {%d}, int64[3] ss = {%d, %d, %d}, "
         "int64[3] sw = {%d, %d, %d}, int64[3] sr = {%d, %d, %d}, int64[2] sb = {%d, %d}> "
         "{ iw = Range(zero, nw, one) aw = Mul(iw, fw) bw = Sin(aw) cw = Mul(bw, part) "
         "w = Reshape(cw, sw) ir = Range(zero, nr, one) ar = Mul(ir, fr) br = Sin(ar) "
         "cr = Mul(br, part) r = Reshape(cr, sr) ib = Range(zero, nb, one) ab = Mul(ib, fb) "
         "bb = Sin(ab) b = Reshape(bb, sb) "
-        "y, h = %s <hidden_size = %d, direction = \"%s\"%s> (x, w, r, b, lens) }",
+        "is = Range(zero, ns, one) as = Sin(is) s = Reshape(as, ss) "
+        "y, h = %s <hidden_size = %d, direction = \"%s\"%s> (x, w, r, b, lens, s%s) }",
         n->steps, n->batch, n->input, n->batch, n->steps, n->directions, n->batch, n->hidden,
         n->directions, n->batch, n->hidden, n->directions * rows * n->input,
-        n->directions * rows * n->hidden, n->directions * 2 * rows, n->directions, rows, n->input,
-        n->directions, rows, n->hidden, n->directions, 2 * rows, n->op, n->hidden,
-        n->directions == 2 ? "bidirectional" : "forward", linear);
+        n->directions * rows * n->hidden, n->directions * 2 * rows,
+        n->directions * n->batch * n->hidden, n->directions, n->batch, n->hidden, n->directions,
+        rows, n->input, n->directions, rows, n->hidden, n->directions, 2 * rows, n->op, n->hidden,
+        n->directions == 2 ? "bidirectional" : "forward", linear, n->gates == 4 ? ", s" : "");
 }
 
 static void give_all(struct text_run *f, const struct net *n, struct dice *d)
