@@ -319,8 +319,9 @@ static enum ox_status place_table(struct ox_place *place, struct ox_node *node,
     enum ox_dtype real;
     struct ox_error why = {OX_OK, ""};
     OX_TRY(ox_quant_values(q, table, &values, &real, err));
-    enum ox_status status = ox_qparams_of_tensor(&params, &q->arena, values, -1, OX_UINT8, real,
-                                                 false, false, false, &why);
+    const enum ox_dtype type = ox_quant_stored_type(q) == OX_INT16 ? OX_UINT16 : OX_UINT8;
+    enum ox_status status =
+        ox_qparams_of_tensor(&params, &q->arena, values, -1, type, real, false, false, false, &why);
     if (status == OX_INPUT)
         reason = "its table holds what is no number";
     if (status == OX_OK && !reason)
