@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/match.h"
 #include "quant/cancel.h"
 
 enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q, struct ox_graph *graph,
@@ -187,6 +188,16 @@ static void range_of_equalized(struct ox_place *place, const struct ox_equalized
     }
 }
 
+/* onnxruntime quantizes before what moves the values, and its QLinearSoftmax overflows at scales much under 1/256. */
+static bool moves_softmax(const struct ox_node *node)
+{
+    static const char *const moves[] = {"Reshape", "Squeeze", "Unsqueeze", "Transpose",
+                                        "Slice",   "MaxPool", NULL};
+    while (node && ox_is_any_op(node, moves) && node->inputs[0])
+        node = node->inputs[0]->producer;
+    return node && ox_is_op(node, "Softmax");
+}
+
 void ox_place_ranges(struct ox_place *place)
 {
     struct ox_graph *graph = place->graph;
@@ -205,7 +216,8 @@ void ox_place_ranges(struct ox_place *place)
         if (clips && ox_quant_n_uses(&place->uses, node->inputs[0]) == 1 && in->has_range &&
             out->has_range)
             in->range = out->range;
-        if (strcmp(node->op_type, "Softmax") == 0) {
+        if (strcmp(node->op_type, "Softmax") == 0 ||
+            (!place->q->options->compat_ort && moves_softmax(node))) {
             out->has_range = true;
             out->range = (struct ox_qrange){0, 1};
         }

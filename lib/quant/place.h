@@ -114,6 +114,12 @@ enum ox_status ox_qoperator_like_ort(struct ox_place *place, struct ox_error *er
 /* After weaving: products, convolutions and movers between DQ and Q become operators on integers. */
 enum ox_status ox_qoperator_standard(struct ox_quant *q, struct ox_graph *graph,
                                      struct ox_error *err);
+/* What onnxruntime refuses of int8 activations, see place_int8.c: whether an Add behind the product must be no Gemm, ... */
+bool ox_place_int8_parts(const struct ox_place *place, const struct ox_node *product);
+/* ... which it is not as Sum; */
+enum ox_status ox_place_int8_sum(struct ox_place *place, struct ox_node *add, struct ox_error *err);
+/* movers of integers get them behind as well. */
+void ox_place_int8_ends(struct ox_place *place);
 /* Sets, by value id, of which values ox_place_own() may ask for the range. Nodes are in order. */
 void ox_place_wants(const struct ox_graph *graph, bool *wanted);
 /* Marks what pays. */

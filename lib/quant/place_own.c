@@ -237,6 +237,8 @@ static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, s
         return ox_place_bias(place, node, 2, 1, err);
     size_t index;
     struct ox_node *add = ox_is_op(node, "MatMul") ? add_of_gemm(place, node, &index) : NULL;
+    if (add && ox_place_int8_parts(place, node))
+        return ox_place_int8_sum(place, add, err);
     if (add)
         return ox_place_bias_of(place, node, add, index, 1, err);
     if (!ox_is_op(node, "Gemm") || node->n_inputs < 3 || !constant(place, node->inputs[2]) ||
@@ -319,8 +321,9 @@ static enum ox_status place_table(struct ox_place *place, struct ox_node *node,
     enum ox_dtype real;
     struct ox_error why = {OX_OK, ""};
     OX_TRY(ox_quant_values(q, table, &values, &real, err));
-    enum ox_status status = ox_qparams_of_tensor(&params, &q->arena, values, -1, OX_UINT8, real,
-                                                 false, false, false, &why);
+    const enum ox_dtype type = ox_quant_stored_type(q) == OX_INT16 ? OX_UINT16 : OX_UINT8;
+    enum ox_status status =
+        ox_qparams_of_tensor(&params, &q->arena, values, -1, type, real, false, false, false, &why);
     if (status == OX_INPUT)
         reason = "its table holds what is no number";
     if (status == OX_OK && !reason)
@@ -571,6 +574,7 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
         else
             join_ends(place, node);
     }
+    ox_place_int8_ends(place);
     for (size_t i = 0; i < place->n_nodes; i++) {
         struct ox_node *node = graph->nodes[i];
         size_t index;

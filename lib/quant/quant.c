@@ -453,6 +453,11 @@ static void note_nothing(struct ox_quant *q)
                                             "recurrent layers with constant weights");
 }
 
+enum ox_dtype ox_quant_stored_type(const struct ox_quant *q)
+{
+    return ox_dtype_bits(q->options->weight_type) == 16 ? OX_INT16 : OX_INT8;
+}
+
 enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err)
 {
     struct ox_model *model = q->model;

@@ -92,6 +92,9 @@ enum ox_status ox_quant_find_uses(struct ox_quant *q, struct ox_graph *graph,
                                   struct ox_quant_uses *out, struct ox_error *err);
 size_t ox_quant_n_uses(const struct ox_quant_uses *uses, const struct ox_value *value);
 
+/* Tables and weights of recurrent layers have 8 bits, or the 16 that were asked for of weights. */
+enum ox_dtype ox_quant_stored_type(const struct ox_quant *q);
+
 /* Drops initializers that no node of any graph and no output uses; also from the graph's inputs. */
 enum ox_status ox_quant_drop_inits(struct ox_quant *q, struct ox_error *err);
 /* Raises the default domain's version or adds a domain. */

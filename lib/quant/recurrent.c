@@ -1,4 +1,4 @@
-/* Weights of recurrent layers as 8-bit integers. What runs is float: Cast and Mul make it of the integers, which runtimes fold when they
+/* Weights of recurrent layers as integers. What runs is float: Cast and Mul make it of the integers, which runtimes fold when they
  * load the model (they do not fold DequantizeLinear, and pack weights only that are constant). */
 #include <string.h>
 
@@ -19,8 +19,8 @@ static enum ox_status shrink(struct ox_quant *q, struct ox_node *node, size_t in
     const int64_t scales[] = {in->dims[0], in->dims[1], 1};
     enum ox_status status;
     OX_TRY_CLEANUP(ox_tensor_view(&rows, in, 2, flat, err));
-    OX_TRY_CLEANUP(
-        ox_qparams_of_tensor(&params, &q->arena, rows, 0, OX_INT8, real, true, false, false, err));
+    OX_TRY_CLEANUP(ox_qparams_of_tensor(&params, &q->arena, rows, 0, ox_quant_stored_type(q), real,
+                                        true, false, false, err));
     OX_TRY_CLEANUP(ox_quantize_tensor(&integers, budget, rows, &params, err));
     ox_quant_report_add_constant(q->report, value->name, "weight", rows, integers, &params);
     OX_TRY_CLEANUP(ox_tensor_view(&shaped, integers, 3, in->dims, err));

@@ -16,17 +16,18 @@ bool ox_row_table_serves(const struct ox_node *gather)
 }
 
 /* Scales are float16 where all are normal numbers of it. */
-static enum ox_status params_of(struct ox_qparams *params, struct ox_arena *arena,
+static enum ox_status params_of(struct ox_qparams *params, struct ox_quant *q,
                                 const struct ox_tensor *values, enum ox_dtype real,
                                 struct ox_error *err)
 {
-    OX_TRY(ox_qparams_of_tensor(params, arena, values, 0, OX_INT8, OX_FLOAT16, true, false, false,
+    const enum ox_dtype type = ox_quant_stored_type(q);
+    OX_TRY(ox_qparams_of_tensor(params, &q->arena, values, 0, type, OX_FLOAT16, true, false, false,
                                 err));
     for (size_t i = 0; i < params->n; i++) {
         float scale = params->pairs[i].scale;
         if (scale < 0x1p-14f || !isfinite(scale))
-            return ox_qparams_of_tensor(params, arena, values, 0, OX_INT8, real, true, false, false,
-                                        err);
+            return ox_qparams_of_tensor(params, &q->arena, values, 0, type, real, true, false,
+                                        false, err);
     }
     return OX_OK;
 }
@@ -42,7 +43,7 @@ static enum ox_status make(struct ox_quant *q, const struct ox_node *gather,
     enum ox_dtype real;
     OX_TRY(ox_quant_values(q, value, &values, &real, err));
     const int64_t dims[] = {values->dims[0], 1};
-    enum ox_status status = params_of(&params, &q->arena, values, real, &why);
+    enum ox_status status = params_of(&params, q, values, real, &why);
     if (status != OX_OK) {
         *reason = "its table holds what is no number";
         status = status == OX_INPUT ? OX_OK : ox_no_memory(err);
