@@ -9,7 +9,7 @@
 enum { LANES = 256 };
 
 struct job {
-    void (*exps)(size_t n, const double *x, double *y);
+    void (*exps)(size_t n, const double *x, double *y, double a, double b);
     const struct ox_fold *greatest;
     const double *x;
     double *y;
@@ -25,7 +25,7 @@ static double row_of_exps(const struct job *job, const double *x, double most, d
         n = job->count - at < LANES ? job->count - at : LANES;
         for (size_t i = 0; i < n; i++)
             power[i] = x[at + i] - most;
-        job->exps(n, power, power);
+        job->exps(n, power, power, 0, 0);
         for (size_t i = 0; i < n; i++)
             sum += power[i];
         if (!job->log)
@@ -59,7 +59,7 @@ static void lanes_of(const struct job *job, size_t n, const double *x, double *y
         double *to = job->log ? power : y + i * step;
         for (size_t k = 0; k < n; k++)
             power[k] = x[i * step + k] - most[k];
-        job->exps(n, power, to);
+        job->exps(n, power, to, 0, 0);
         for (size_t k = 0; k < n; k++)
             sum[k] += to[k];
     }
