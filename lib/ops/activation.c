@@ -187,7 +187,7 @@ static void infer_relu(struct ox_infer *c)
 
 const struct ox_op ox_ops_activation[] = {
     {"", "Affine", 1, .infer = ox_rule_same, .run = run_affine},
-    {"", "Celu", 12, OX_OP_DOUBLE, .infer = ox_rule_same, .run = run_celu, .fast = ox_fast_unary},
+    {"", "Celu", 12, .infer = ox_rule_same, .run = run_celu, .fast = ox_fast_unary},
     {"", "Elu", 1, OX_OP_DOUBLE, .infer = ox_rule_same, .run = run_elu, .fast = ox_fast_unary},
     {"", "Gelu", 20, .infer = ox_rule_same, .run = run_gelu, .fast = ox_fast_unary},
     {"", "HardSigmoid", 1, .infer = ox_rule_same, .run = run_hard_sigmoid, .fast = ox_fast_unary},

@@ -128,7 +128,7 @@ static enum ox_status run_doubles(struct ox_run *r, const struct ox_tensor *x,
     struct doubles_job job = {
         .function = ox_doubles(ox_cpu())->unary[function], .x = x->data, .a = a, .b = b};
     struct ox_tensor *y;
-    if (!job.function || (function == OX_UNARY_CELU && !(a > 0)))
+    if (!job.function)
         return OX_UNSUPPORTED;
     OX_TRY(ox_run_out_reuse(r, 0, 0, OX_FLOAT64, x->rank, x->dims, &y, err));
     job.y = y->data;

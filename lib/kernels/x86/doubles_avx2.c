@@ -93,9 +93,9 @@ INLINE double sigmoid_of(double x)
 }
 
 /* -1 to the last bit below -40. */
-INLINE double elu_of(double x, double from, double a)
+INLINE double elu_of(double x, double a)
 {
-    return x < 0 ? a * expm1_of(within(from, -40, 0)) : x;
+    return x < 0 ? a * expm1_of(within(x, -40, 0)) : x;
 }
 
 /* tanh log(1 + e) = n / (n + 2) with n = e (e + 2); 1 to the last bit from 20 on. */
@@ -185,13 +185,10 @@ INLINE double wave_of(double x, int64_t turn)
 #define OP mish_of
 #include "kernels/double_row_tmpl.h"
 #define FN elus
-#define OP(x) elu_of((x), (x), a)
-#include "kernels/double_row_tmpl.h"
-#define FN celus
-#define OP(x) elu_of((x), (x) / a, a)
+#define OP(x) elu_of((x), a)
 #include "kernels/double_row_tmpl.h"
 #define FN selus
-#define OP(x) b *elu_of((x), (x), a)
+#define OP(x) b *elu_of((x), a)
 #include "kernels/double_row_tmpl.h"
 #define FN floors
 #define OP floor
@@ -256,7 +253,6 @@ static void cosines(size_t n, const double *x, double *y, double a, double b)
 }
 
 const struct ox_doubles ox_doubles_avx2 = {.unary = {[OX_UNARY_CEIL] = ceils,
-                                                     [OX_UNARY_CELU] = celus,
                                                      [OX_UNARY_CLIP] = clips,
                                                      [OX_UNARY_COS] = cosines,
                                                      [OX_UNARY_ELU] = elus,
