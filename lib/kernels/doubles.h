@@ -5,9 +5,10 @@
 #include "kernels/rows.h"
 
 struct ox_doubles {
-    /* y = f(x), y may be x: within 2 units in the last place (Sigmoid and Tanh: 3), special values as the C library has them. NULL:
-     * nothing better than the C library. */
-    void (*unary[OX_UNARIES])(size_t n, const double *x, double *y);
+    /* y = f(x), with the parameters a and b where rows.h names them, y may be x: within 2 units in the last place
+     * (what is made of several such functions: 4), special values as the C library has them. NULL: nothing better
+     * than the C library. */
+    void (*unary[OX_UNARIES])(size_t n, const double *x, double *y, double a, double b);
 };
 
 /* Constant. */

@@ -452,6 +452,7 @@ const struct ox_op ox_ops_contrib_fused[] = {
     {MS, "FusedMatMulActivation", 1, .infer = infer_fused_matmul,
      .run = run_fused_matmul_activation},
     {MS, "Gelu", 1, .infer = ox_rule_same, .run = run_gelu, .fast = ox_fast_unary},
-    {MS, "QuickGelu", 1, .infer = ox_rule_same, .run = run_quick_gelu, .fast = ox_fast_unary},
+    {MS, "QuickGelu", 1, OX_OP_DOUBLE, .infer = ox_rule_same, .run = run_quick_gelu,
+     .fast = ox_fast_unary},
     {MS, "TransposeMatMul", 1, .infer = infer_fused_matmul, .run = run_fused_matmul},
     {0}};

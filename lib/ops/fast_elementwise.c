@@ -110,21 +110,23 @@ static enum ox_status run_unary(struct ox_run *r, enum ox_unary function, float 
 }
 
 struct doubles_job {
-    void (*function)(size_t n, const double *x, double *y);
+    void (*function)(size_t n, const double *x, double *y, double a, double b);
     const double *x;
     double *y;
+    double a, b;
 };
 
 static void doubles_task(void *arg, size_t from, size_t to)
 {
     const struct doubles_job *job = arg;
-    job->function(to - from, job->x + from, job->y + from);
+    job->function(to - from, job->x + from, job->y + from, job->a, job->b);
 }
 
 static enum ox_status run_doubles(struct ox_run *r, const struct ox_tensor *x,
-                                  enum ox_unary function, struct ox_error *err)
+                                  enum ox_unary function, double a, double b, struct ox_error *err)
 {
-    struct doubles_job job = {.function = ox_doubles(ox_cpu())->unary[function], .x = x->data};
+    struct doubles_job job = {
+        .function = ox_doubles(ox_cpu())->unary[function], .x = x->data, .a = a, .b = b};
     struct ox_tensor *y;
     if (!job.function)
         return OX_UNSUPPORTED;
@@ -140,7 +142,7 @@ enum ox_status ox_fast_unary(struct ox_run *r, struct ox_error *err)
     enum ox_unary function;
     float a, b;
     if (x && x->dtype == OX_FLOAT64 && ox_fast_function(r->node, &function, &a, &b))
-        return run_doubles(r, x, function, err);
+        return run_doubles(r, x, function, (double)a, (double)b, err);
     if (!ox_fast_in(r, 0) || !ox_fast_function(r->node, &function, &a, &b))
         return OX_UNSUPPORTED;
     return run_unary(r, function, a, b, err);
@@ -298,13 +300,13 @@ static void power_row(const struct ox_row *row, const void *arg)
         unsigned special = 0;
         for (size_t i = 0; i < n; i++)
             power[i] = (double)base[i * row->step[0]];
-        t->unary[OX_UNARY_LOG](n, power, power);
+        t->unary[OX_UNARY_LOG](n, power, power, 0, 0);
         for (size_t i = 0; i < n; i++) {
             const float b = base[i * row->step[0]], e = exponent[i * row->step[1]];
             special |= !((b > 0) & (b <= FLT_MAX) & (e >= -FLT_MAX) & (e <= FLT_MAX));
             power[i] *= (double)e;
         }
-        t->unary[OX_UNARY_EXP](n, power, power);
+        t->unary[OX_UNARY_EXP](n, power, power, 0, 0);
         for (size_t i = 0; i < n; i++)
             out[at + i] = (float)power[i];
         for (size_t i = 0; special && i < n; i++) {

@@ -9,7 +9,8 @@
 enum { LANES = 256 };
 
 struct job {
-    void (*exps)(size_t n, const double *x, double *y);
+    void (*exps)(size_t n, const double *x, double *y, double a, double b);
+    void (*logs)(size_t n, const double *x, double *y, double a, double b);
     const struct ox_fold *greatest;
     const double *x;
     double *y;
@@ -25,7 +26,7 @@ static double row_of_exps(const struct job *job, const double *x, double most, d
         n = job->count - at < LANES ? job->count - at : LANES;
         for (size_t i = 0; i < n; i++)
             power[i] = x[at + i] - most;
-        job->exps(n, power, power);
+        job->exps(n, power, power, 0, 0);
         for (size_t i = 0; i < n; i++)
             sum += power[i];
         if (!job->log)
@@ -34,9 +35,39 @@ static double row_of_exps(const struct job *job, const double *x, double most, d
     return sum;
 }
 
+/* Short rows one after another, LANES elements at most. */
+static void short_rows(const struct job *job, size_t rows, const double *x, double *y)
+{
+    double most[LANES], power[LANES], sum[LANES];
+    const size_t count = job->count;
+    job->greatest->start(most, rows);
+    job->greatest->rows(most, x, rows, count);
+    for (size_t row = 0; row < rows; row++)
+        for (size_t i = row * count; i < (row + 1) * count; i++)
+            power[i] = x[i] - most[row];
+    job->exps(rows * count, power, power, 0, 0);
+    for (size_t row = 0; row < rows; row++) {
+        sum[row] = 0;
+        for (size_t i = row * count; i < (row + 1) * count; i++)
+            sum[row] += power[i];
+    }
+    if (job->log)
+        job->logs(rows, sum, sum, 0, 0);
+    for (size_t row = 0; row < rows; row++) {
+        const double scale = 1 / sum[row];
+        for (size_t i = row * count; i < (row + 1) * count; i++)
+            y[i] = job->log ? x[i] - most[row] - sum[row] : power[i] * scale;
+    }
+}
+
 static void rows_task(void *arg, size_t from, size_t to)
 {
     const struct job *job = arg;
+    const size_t together = LANES / job->count;
+    for (size_t rows; together > 1 && from < to; from += rows) {
+        rows = to - from < together ? to - from : together;
+        short_rows(job, rows, job->x + from * job->count, job->y + from * job->count);
+    }
     for (size_t row = from; row < to; row++) {
         const double *x = job->x + row * job->count;
         double *y = job->y + row * job->count, most = x[0];
@@ -59,12 +90,14 @@ static void lanes_of(const struct job *job, size_t n, const double *x, double *y
         double *to = job->log ? power : y + i * step;
         for (size_t k = 0; k < n; k++)
             power[k] = x[i * step + k] - most[k];
-        job->exps(n, power, to);
+        job->exps(n, power, to, 0, 0);
         for (size_t k = 0; k < n; k++)
             sum[k] += to[k];
     }
-    for (size_t k = 0; k < n; k++)
-        sum[k] = job->log ? log(sum[k]) : 1 / sum[k];
+    if (job->log)
+        job->logs(n, sum, sum, 0, 0);
+    for (size_t k = 0; k < n && !job->log; k++)
+        sum[k] = 1 / sum[k];
     for (size_t i = 0; i < job->count * step; i += step)
         for (size_t k = 0; k < n; k++)
             y[i + k] = job->log ? x[i + k] - most[k] - sum[k] : y[i + k] * sum[k];
@@ -88,12 +121,13 @@ enum ox_status ox_fast_softmax_doubles(struct ox_run *r, size_t outer, size_t co
 {
     const struct ox_tensor *x = ox_run_in(r, 0);
     struct job job = {.exps = ox_doubles(ox_cpu())->unary[OX_UNARY_EXP],
+                      .logs = ox_doubles(ox_cpu())->unary[OX_UNARY_LOG],
                       .greatest = ox_folds(ox_cpu())->of[OX_FOLD_GREATEST][OX_FLOAT64],
                       .x = x->data,
                       .count = count,
                       .inner = inner,
                       .log = log};
-    if (!job.exps)
+    if (!job.exps || !job.logs)
         return OX_UNSUPPORTED;
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT64, x->rank, x->dims, &y, err));

@@ -4,46 +4,64 @@
 
 /* ---- Few: merging -------------------------------------------------------------------------------------------------- */
 
-/* Merges sorted [0, middle) and [middle, n). */
-static void merge(const uint64_t *from, size_t middle, size_t n, uint64_t *to)
+/* Merges sorted [0, half) and [half, n), of which the second has as many or one more: from both ends at once and without a branch, as
+ * neither end can pass the middle of `to`. */
+static void merge(const uint64_t *from, size_t half, size_t n, uint64_t *to)
 {
-    size_t a = 0, b = middle;
-    for (size_t i = 0; i < n; i++) {
-        const bool first = b == n || (a < middle && from[a] < from[b]);
-        to[i] = from[first ? a : b];
-        a += first;
-        b += !first;
+    const uint64_t *second = from + half;
+    size_t taken = 0, left = half; /* of the first, from the front and not from the back */
+    for (size_t i = 0, k = n - 1; i < half; i++, k--) {
+        const uint64_t x = from[taken], y = second[i - taken];
+        const uint64_t u = from[left - 1], v = second[k - left];
+        to[i] = x < y ? x : y;
+        taken += x < y;
+        to[k] = u > v ? u : v;
+        left -= u > v;
     }
+    if (n > 2 * half)
+        to[half] = taken < left ? from[taken] : second[half - taken];
 }
 
-static uint64_t *sort_by_merging(uint64_t *keys, size_t n, uint64_t *work)
+static void order_two(uint64_t *a, uint64_t *b)
 {
-    enum { RUN = 8 };
-    for (size_t from = 0; from < n; from += RUN) {
-        const size_t to = n - from < RUN ? n : from + RUN;
-        for (size_t i = from + 1; i < to; i++) {
-            const uint64_t key = keys[i];
-            size_t at = i;
-            for (; at > from && keys[at - 1] > key; at--)
-                keys[at] = keys[at - 1];
-            keys[at] = key;
-        }
+    const uint64_t x = *a, y = *b;
+    *a = x < y ? x : y;
+    *b = x < y ? y : x;
+}
+
+static void sort_four(uint64_t *keys, size_t n)
+{
+    if (n > 3) {
+        order_two(keys, keys + 3);
+        order_two(keys + 1, keys + 3);
+        order_two(keys + 2, keys + 3);
     }
-    for (size_t run = RUN; run < n; run *= 2) {
-        for (size_t from = 0; from < n; from += 2 * run) {
-            const size_t some = n - from < 2 * run ? n - from : 2 * run;
-            merge(keys + from, some < run ? some : run, some, work + from);
-        }
-        uint64_t *sorted = work;
-        work = keys;
-        keys = sorted;
+    if (n > 2) {
+        order_two(keys, keys + 2);
+        order_two(keys + 1, keys + 2);
     }
-    return keys;
+    if (n > 1)
+        order_two(keys, keys + 1);
+}
+
+/* The result is in `work` or stays in `keys`. */
+static void sort_by_merging(uint64_t *keys, size_t n, uint64_t *work, bool to_work)
+{
+    const size_t half = n / 2;
+    if (n <= 4) {
+        sort_four(keys, n);
+        if (to_work)
+            memcpy(work, keys, n * sizeof *keys);
+        return;
+    }
+    sort_by_merging(keys, half, work, !to_work);
+    sort_by_merging(keys + half, n - half, work + half, !to_work);
+    merge(to_work ? keys : work, half, n, to_work ? work : keys);
 }
 
 /* ---- Many: by digits of the upper half, the lowest first ---------------------------------------------------------- */
 
-enum { DIGIT = 11, DIGITS = 3, VALUES = 1 << DIGIT, FEW = 512 };
+enum { DIGIT = 11, DIGITS = 3, VALUES = 1 << DIGIT, FEW = 1024 };
 
 static size_t digit_of(uint64_t key, unsigned which)
 {
@@ -76,6 +94,8 @@ static uint64_t *sort_by_digits(uint64_t *keys, size_t n, uint64_t *work)
 
 uint64_t *ox_keys_sort(uint64_t *keys, size_t n, uint64_t *work)
 {
-    return n < FEW || n > UINT32_MAX ? sort_by_merging(keys, n, work)
-                                     : sort_by_digits(keys, n, work);
+    if (n >= FEW && n <= UINT32_MAX)
+        return sort_by_digits(keys, n, work);
+    sort_by_merging(keys, n, work, false);
+    return keys;
 }

@@ -237,10 +237,15 @@ void ox_move_run(struct ox_move *m, size_t size, void *dst_start, const void *sr
     } while (move_step(m, outer, at, &dst, &src));
 }
 
+void ox_move_turn_part(size_t size, size_t rows, size_t cols, const void *x, size_t step, void *y)
+{
+    movers_of(size)->plane(y, (int64_t)(rows * size), x, (int64_t)(step * size), (int64_t)cols,
+                           (int64_t)rows);
+}
+
 void ox_move_turn(size_t size, size_t rows, size_t cols, const void *x, void *y)
 {
-    movers_of(size)->plane(y, (int64_t)(rows * size), x, (int64_t)(cols * size), (int64_t)cols,
-                           (int64_t)rows);
+    ox_move_turn_part(size, rows, cols, x, cols, y);
 }
 
 void ox_move_strides(unsigned rank, const int64_t *dims, int64_t *strides)

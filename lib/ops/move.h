@@ -23,6 +23,8 @@ bool ox_move_merge(struct ox_move *m);
 void ox_move_run(struct ox_move *m, size_t size, void *dst, const void *src);
 /* y[j * rows + i] = x[i * cols + j] for i < rows, j < cols, of elements of that many bytes. */
 void ox_move_turn(size_t size, size_t rows, size_t cols, const void *x, void *y);
+/* The same of rows `step` elements apart. */
+void ox_move_turn_part(size_t size, size_t rows, size_t cols, const void *x, size_t step, void *y);
 /* ox_move_run() on the environment's threads where that pays. No two elements go to the same place. */
 void ox_move_spread(struct ox_env *env, struct ox_move *m, size_t size, void *dst, const void *src);
 /* Output 0 of that shape, which the move fills on the environment's threads; the strings in it become its own. */

@@ -16,12 +16,12 @@ struct taper {
 /* v = the window at n places from `at` on; quick: by cosines abreast, within 3 units in the last place of a double. */
 static void window(const struct taper *t, double turn, size_t at, size_t n, bool quick, double *v)
 {
-    void (*cosines)(size_t n, const double *x, double *y) =
+    void (*cosines)(size_t n, const double *x, double *y, double a, double b) =
         quick ? ox_doubles(ox_cpu())->unary[OX_UNARY_COS] : NULL;
     for (size_t i = 0; i < n; i++)
         v[i] = turn * (double)(at + i);
     if (cosines) {
-        cosines(n, v, v);
+        cosines(n, v, v, 0, 0);
         for (size_t i = 0; i < n; i++)
             v[i] = t->a - t->b * v[i] + t->c * (2 * v[i] * v[i] - 1);
         return;

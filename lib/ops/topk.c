@@ -12,11 +12,40 @@
 #include "ops/kernel_tables.h"
 #include "ops/keys.h"
 
-enum { FEW = 24 }; /* so many that they are quicker inserted than sorted */
+enum {
+    FEW = 24,                /* so many that they are quicker inserted than sorted */
+    ABREAST = 16,            /* rows that do not lie in one piece are copied together */
+    ABREAST_BYTES = 1 << 17, /* at most */
+};
 
 #define STAMP "ops/topk_tmpl.h"
 #include "common/stamp_floats.h"
 #define STAMP "ops/topk_tmpl.h"
+#include "common/stamp_integers.h"
+
+/* Keys that topk_keys() works on. */
+static size_t topk_room(size_t n, size_t k)
+{
+    return k < n - k ? 2 * k : n;
+}
+
+static uint32_t order_of_f32(float x)
+{
+    return ox_key_order(x);
+}
+
+/* The upper half. */
+static uint32_t order_of_f64(double x)
+{
+    uint64_t bits;
+    x += 0.0; /* of -0 it makes 0 */
+    memcpy(&bits, &x, sizeof bits);
+    return (uint32_t)((bits >> 63 ? ~bits : bits | UINT64_C(1) << 63) >> 32);
+}
+
+#define STAMP "ops/topk_keys_tmpl.h"
+#include "common/stamp_floats.h"
+#define STAMP "ops/topk_keys_tmpl.h"
 #include "common/stamp_integers.h"
 
 static void infer_topk_values(struct ox_infer *c, int64_t k)
@@ -80,54 +109,15 @@ static void infer_topk(struct ox_infer *c)
 
 struct topk {
     size_t outer, n, inner, k;
-    size_t together; /* rows of a task */
+    size_t together; /* rows of a task: of one outer index, where they do not lie in one piece */
     bool largest;
     const struct ox_tensor *in;
     struct ox_tensor *values, *places;
     void (*row)(const void *row, size_t n, size_t k, bool largest, int64_t *order);
-    char *work; /* of each slot: a row that does not lie in one piece, then a heap or keys */
+    const uint64_t *(*keys)(const void *row, size_t n, size_t k, bool largest, uint64_t *keys);
+    char *work; /* of each slot: rows that do not lie in one piece, then a heap or keys */
     size_t copy, slot;
 };
-
-/* Keys whose order is that of topk_before(). */
-static uint64_t topk_key(float value, size_t i, bool largest)
-{
-    const uint32_t order = value != value ? UINT32_MAX : ox_key_order(value);
-    return (uint64_t)(largest ? ~order : order) << 32 | i;
-}
-
-/* Keys of the first k of a row, in order, where k is not small. Those that may be among them gather behind the best k of all before;
- * when there is no room for more, the best k of both are kept. `keys` has room for topk_room() twice. */
-static size_t topk_room(const struct topk *t)
-{
-    return t->k < t->n - t->k ? 2 * t->k : t->n;
-}
-
-static const uint64_t *topk_keys(const float *row, const struct topk *t, uint64_t *keys)
-{
-    const size_t room = topk_room(t);
-    uint64_t *work = keys + room;
-    size_t n = 0;
-    for (; n < room; n++)
-        keys[n] = topk_key(row[n], n, t->largest);
-    for (size_t i = n, looked = 0;;) {
-        uint64_t *sorted = ox_keys_sort(keys, n, work);
-        work = sorted == keys ? work : keys;
-        keys = sorted;
-        n = t->k;
-        const uint64_t last = keys[n - 1];
-        const float value = row[(uint32_t)last];
-        for (; n < room; i++) {
-            i = topk_next_f32(row, i, t->n, value, t->largest, &looked);
-            if (i == t->n)
-                break;
-            keys[n] = topk_key(row[i], i, t->largest);
-            n += keys[n] < last;
-        }
-        if (n == t->k)
-            return keys;
-    }
-}
 
 static bool is_nan(enum ox_dtype type, const void *value)
 {
@@ -162,68 +152,94 @@ static void topk_first_task(void *arg, size_t from, size_t to)
 
 static bool topk_by_keys(const struct topk *t)
 {
-    return t->in->dtype == OX_FLOAT32 && t->k > FEW && t->n <= UINT32_MAX;
+    return t->k > FEW && t->n <= UINT32_MAX;
 }
 
-static void topk_one(const struct topk *t, size_t which, size_t slot)
+/* Of one row; `order` has room for what topk_by_keys() says. */
+static void topk_order(const struct topk *t, const char *row, int64_t *order)
 {
-    const size_t size = ox_dtype_size(t->in->dtype), o = which / t->inner, i = which % t->inner;
-    const char *from = (const char *)t->in->data + (o * t->n * t->inner + i) * size, *row = from;
-    char *copy = t->work + slot * t->slot, *to = t->values->data;
-    int64_t *places = (int64_t *)t->places->data + o * t->k * t->inner + i;
-    int64_t *order = (int64_t *)(void *)(copy + t->copy);
-    to += (o * t->k * t->inner + i) * size;
-    if (t->inner > 1) {
-        struct ox_move m = {.rank = 0};
-        ox_move_axis(&m, (int64_t)t->n, 1, (int64_t)t->inner);
-        ox_move_run(&m, size, copy, from);
-        row = copy;
-    }
-    if (topk_by_keys(t)) {
-        const uint64_t *keys = topk_keys((const float *)(const void *)row, t, (uint64_t *)order);
+    const uint64_t *keys = NULL;
+    if (topk_by_keys(t))
+        keys = t->keys(row, t->n, t->k, t->largest, (uint64_t *)order);
+    if (keys)
         for (size_t j = 0; j < t->k; j++)
             order[j] = (uint32_t)keys[j];
-    } else if (t->k == 1) {
+    else if (t->k == 1)
         topk_first(t, row, 1, order);
-    } else {
+    else
         t->row(row, t->n, t->k, t->largest, order);
+}
+
+/* Units are tasks of one outer index each where inner > 1, else of whole rows. */
+static void topk_task(void *arg, size_t unit, size_t slot)
+{
+    const struct topk *t = arg;
+    const size_t size = ox_dtype_size(t->in->dtype), rows = t->inner > 1 ? t->inner : t->outer;
+    const size_t tasks = (rows - 1) / t->together + 1, first = unit % tasks * t->together;
+    const size_t some = rows - first < t->together ? rows - first : t->together;
+    const size_t outer = unit / tasks, step = t->inner > 1 ? 1 : t->k;
+    const char *from = (const char *)t->in->data;
+    char *copy = t->work + slot * t->slot, *values = t->values->data;
+    int64_t *places = t->places->data, *order = (int64_t *)(void *)(copy + t->copy);
+    if (t->inner > 1) {
+        ox_move_turn_part(size, t->n, some, from + (outer * t->n * t->inner + first) * size,
+                          t->inner, copy);
+        from = copy;
+    } else {
+        from += first * t->n * size;
     }
-    for (size_t j = 0; j < t->k; j++) {
-        places[j * t->inner] = order[j];
-        memcpy(to + j * t->inner * size, row + (size_t)order[j] * size, size);
+    for (size_t row = 0; row < some; row++, from += t->n * size) {
+        const size_t to = outer * t->k * t->inner + (first + row) * step;
+        topk_order(t, from, order);
+        for (size_t j = 0; j < t->k; j++) {
+            places[to + j * t->inner] = order[j];
+            memcpy(values + (to + j * t->inner) * size, from + (size_t)order[j] * size, size);
+        }
     }
 }
 
-static void topk_task(void *arg, size_t i, size_t slot)
+/* How many rows of `size` bytes an element a task has, and what it needs for copies of them. */
+static void topk_divide(struct topk *t, size_t size)
 {
-    const struct topk *t = arg;
-    const size_t rows = t->outer * t->inner, from = i * t->together;
-    for (size_t row = from; row < rows && row < from + t->together; row++)
-        topk_one(t, row, slot);
+    const size_t line = 64, row = t->n * size;
+    t->together = OX_GRAIN / 4 / t->n + 1;
+    t->copy = 0;
+    if (t->inner > 1) {
+        t->together = row * ABREAST <= ABREAST_BYTES ? ABREAST : ABREAST_BYTES / row + 1;
+        t->together = t->together < t->inner ? t->together : t->inner;
+        t->copy = ox_round_up(t->together * row, line);
+    }
 }
 
 static enum ox_status topk_rows(struct ox_run *r, struct topk *t, struct ox_error *err)
 {
     static void (*const kernels[OX_N_DTYPES])(const void *, size_t, size_t, bool,
                                               int64_t *) = {OX_KERNELS_NUMBER(topk_row)};
+    static const uint64_t *(*const by_keys[OX_N_DTYPES])(
+        const void *, size_t, size_t, bool, uint64_t *) = {OX_KERNELS_NUMBER(topk_keys)};
     enum { A_ROW = 10 };                 /* elements that a row costs besides its own */
     const double flops_an_element = 100; /* in which ox_spread() counts */
     t->row = kernels[t->in->dtype];
+    t->keys = by_keys[t->in->dtype];
     if (!t->row)
         return ox_run_fail(r, err, OX_UNSUPPORTED, "element type %s", ox_dtype_name(t->in->dtype));
+    if (t->n == 1) {
+        memcpy(t->values->data, t->in->data, t->in->n * ox_dtype_size(t->in->dtype));
+        memset(t->places->data, 0, t->in->n * sizeof(int64_t));
+        return OX_OK;
+    }
     if (t->k == 1 && t->inner == 1) {
         ox_ranges_run(r->env, t->outer, t->n >= OX_GRAIN ? 1 : OX_GRAIN / t->n, topk_first_task, t);
         return ox_env_poll(r->env, err);
     }
-    const size_t line = 64, list = topk_by_keys(t) ? 2 * topk_room(t) : t->k;
-    t->copy = t->inner > 1 ? (t->n * ox_dtype_size(t->in->dtype) + line - 1) / line * line : 0;
+    const size_t list = topk_by_keys(t) ? 2 * topk_room(t->n, t->k) : t->k;
+    topk_divide(t, ox_dtype_size(t->in->dtype));
     t->slot = ox_round_up(t->copy + list * sizeof(int64_t), OX_SLOT_APART);
     t->work = ox_run_work(r, ox_slots(r->env), t->slot, err);
     if (!t->work)
         return OX_NO_MEMORY;
-    const size_t rows = t->outer * t->inner;
-    t->together = OX_GRAIN / 4 / t->n + 1;
-    ox_spread(r->env, (rows - 1) / t->together + 1,
+    const size_t rows = t->outer * t->inner, abreast = t->inner > 1 ? t->inner : t->outer;
+    ox_spread(r->env, rows / abreast * ((abreast - 1) / t->together + 1),
               (double)rows * (double)(t->n + A_ROW) * flops_an_element, topk_task, t);
     return ox_env_poll(r->env, err);
 }

@@ -20,6 +20,69 @@ static long double long_sigmoid(long double x)
     return 1 / (1 + expl(-x));
 }
 
+/* Of two parameters A and B, where there are any. */
+static const double A = 2, B = 3;
+
+static long double long_swish(long double x)
+{
+    return x * long_sigmoid((long double)A * x);
+}
+
+static double swish(double x)
+{
+    return x * sigmoid(A * x);
+}
+
+static long double long_elu(long double x)
+{
+    return x < 0 ? (long double)A * expm1l(x) : x;
+}
+
+static double elu(double x)
+{
+    return x < 0 ? A * expm1(x) : x;
+}
+
+static long double long_selu(long double x)
+{
+    return (long double)B * long_elu(x);
+}
+
+static double selu(double x)
+{
+    return B * elu(x);
+}
+
+static long double long_softplus(long double x)
+{
+    return log1pl(expl(-fabsl(x))) + (x < 0 ? 0 : x);
+}
+
+static double softplus(double x)
+{
+    return log1p(exp(-fabs(x))) + (x < 0 ? 0 : x);
+}
+
+static long double long_mish(long double x)
+{
+    return x * tanhl(long_softplus(x));
+}
+
+static double mish(double x)
+{
+    return x * tanh(softplus(x));
+}
+
+static long double long_clip(long double x)
+{
+    return x < (long double)A ? (long double)A : x > (long double)B ? (long double)B : x;
+}
+
+static double clip(double x)
+{
+    return x < A ? A : x > B ? B : x;
+}
+
 static const struct {
     enum ox_unary function;
     double (*of)(double);
@@ -36,6 +99,18 @@ static const struct {
     {OX_UNARY_TANH, tanh, tanhl, -1e-3, 1e-3, 3},
     {OX_UNARY_SIGMOID, sigmoid, long_sigmoid, -750, 40, 3},
     {OX_UNARY_SIGMOID, sigmoid, long_sigmoid, -4, 4, 3},
+    {OX_UNARY_SWISH, swish, long_swish, -350, 40, 4},
+    {OX_UNARY_SWISH, swish, long_swish, -4, 4, 4},
+    {OX_UNARY_ELU, elu, long_elu, -45, 5, 3},
+    {OX_UNARY_ELU, elu, long_elu, -1, 0, 3},
+    {OX_UNARY_ELU, elu, long_elu, -1e-300, 1e-300, 3},
+    {OX_UNARY_SELU, selu, long_selu, -45, 5, 3},
+    {OX_UNARY_SOFTPLUS, softplus, long_softplus, -750, 5, 3},
+    {OX_UNARY_SOFTPLUS, softplus, long_softplus, -2, 2, 3},
+    {OX_UNARY_SOFTPLUS, softplus, long_softplus, -1e300, 1e300, 3},
+    {OX_UNARY_MISH, mish, long_mish, -700, 50, 4},
+    {OX_UNARY_MISH, mish, long_mish, -3, 3, 4},
+    {OX_UNARY_CLIP, clip, long_clip, 1.5, 3.5, 0},
     {OX_UNARY_SIN, sin, sinl, -10, 10, 2},
     {OX_UNARY_SIN, sin, sinl, -1.2e6, 1.2e6, 2},
     {OX_UNARY_COS, cos, cosl, -10, 10, 2},
@@ -57,7 +132,7 @@ START_TEST(functions_are_within_their_bounds)
     enum { N = 5003 };
     static double x[N], y[N];
     struct dice d = {(uint64_t)_i + 1};
-    void (*function)(size_t n, const double *x, double *y) =
+    void (*function)(size_t n, const double *x, double *y, double a, double b) =
         ox_doubles(ox_cpu_probe())->unary[cases[_i].function];
     ck_assert(!ox_doubles(OX_CPU_C)->unary[cases[_i].function]);
     if (!function)
@@ -65,7 +140,7 @@ START_TEST(functions_are_within_their_bounds)
     for (size_t i = 0; i < N; i++)
         y[i] = x[i] = cases[_i].from +
                       (cases[_i].to - cases[_i].from) * ((double)(dice_next(&d) >> 11) * 0x1p-53);
-    function(N, y, y); /* in place */
+    function(N, y, y, A, B); /* in place */
     for (size_t i = 0; i < N; i++) {
         const long double exact = cases[_i].exact((long double)x[i]);
         const double want = (double)exact;
@@ -86,12 +161,12 @@ START_TEST(special_values_are_the_libraries)
                                709.79,  -745.13, -745.2,   DBL_MAX,    -DBL_MAX,    0.5,
                                -0.5,    1.5,     1e22,     1048576.25, -1048576.25, 2.5};
     double y[sizeof x / sizeof *x];
-    void (*function)(size_t n, const double *x, double *y) =
+    void (*function)(size_t n, const double *x, double *y, double a, double b) =
         ox_doubles(ox_cpu_probe())->unary[cases[_i].function];
     if (!function)
         return;
     for (size_t n = 1; n <= sizeof x / sizeof *x; n++) { /* vectors, and what is left of them */
-        function(n, x, y);
+        function(n, x, y, A, B);
         for (size_t i = 0; i < n; i++) {
             const double want = cases[_i].of(x[i]);
             if (isnan(want))

@@ -303,10 +303,10 @@ END_TEST
 
 /* Each is what the plain rule selects: by value, NaN greatest, of equals (0 and -0 are) the lower index. */
 static void check_order(const double *x, size_t n, size_t k, bool largest,
-                        const struct ox_tensor *places)
+                        const struct ox_tensor *places, size_t first, size_t step)
 {
     for (size_t j = 0; j < k; j++) {
-        const size_t at = (size_t)ox_tensor_get_double(places, j);
+        const size_t at = (size_t)ox_tensor_get_double(places, first + j * step);
         size_t before = 0;
         ck_assert_uint_lt(at, n);
         for (size_t i = 0; i < n; i++) {
@@ -318,6 +318,42 @@ static void check_order(const double *x, size_t n, size_t k, bool largest,
         ck_assert_uint_eq(before, j);
     }
 }
+
+/* Numbers that keys do not tell apart by their upper halves alone: of one binade, next to each other, far from each other. */
+START_TEST(topk_of_close_and_far_numbers)
+{
+    enum { N = 600, COLUMNS = 19 };
+    static const enum ox_dtype types[] = {OX_FLOAT64, OX_FLOAT32, OX_INT64,  OX_INT32,
+                                          OX_UINT32,  OX_INT8,    OX_UINT64, OX_INT16};
+    static const double steps[] = {1, 0x1p-40, 0x1p30, 0x1p-52};
+    static double x[N * COLUMNS], column[N];
+    const enum ox_dtype type = types[_i % 8];
+    const double step = steps[_i / 8 % 4];
+    const bool floats = type == OX_FLOAT32 || type == OX_FLOAT64, largest = _i / 32;
+    const size_t k = _i % 3 ? 60 : 9;
+    if (!floats && (step < 1 || (step > 1 && ox_dtype_size(type) < 8)))
+        return;
+    for (size_t i = 0; i < N * COLUMNS; i++) {
+        const double places = (double)(i * 7919 % 120);
+        x[i] = (type == OX_FLOAT32 ? 0 : 1) + places * step;
+    }
+    struct one_op *op = one_op_new("", "TopK", 11);
+    one_op_in(op, type, "600x19", x, N * COLUMNS);
+    ONE_OP_IN(op, OX_INT64, "1", (double)k);
+    one_op_int(op, "axis", 0);
+    one_op_int(op, "largest", largest);
+    ck_assert_int_eq(one_op_run(op, 2), OX_OK);
+    for (size_t c = 0; c < COLUMNS; c++) {
+        for (size_t i = 0; i < N; i++)
+            column[i] = x[i * COLUMNS + c];
+        check_order(column, N, k, largest, one_op_out(op, 1), c, COLUMNS);
+        for (size_t j = c; j < k * COLUMNS; j += COLUMNS)
+            ck_assert(ox_tensor_get_double(one_op_out(op, 0), j) ==
+                      column[(size_t)ox_tensor_get_double(one_op_out(op, 1), j)]);
+    }
+    one_op_free(op);
+}
+END_TEST
 
 START_TEST(topk_of_any_size)
 {
@@ -341,7 +377,7 @@ START_TEST(topk_of_any_size)
             ONE_OP_IN(op, OX_INT64, "1", (double)counts[c]);
             one_op_int(op, "largest", largest);
             ck_assert_int_eq(one_op_run(op, 2), OX_OK);
-            check_order(x, n, counts[c], largest, one_op_out(op, 1));
+            check_order(x, n, counts[c], largest, one_op_out(op, 1), 0, 1);
             one_op_free(op);
         }
     }
@@ -498,6 +534,7 @@ int main(void)
     tcase_add_test(tests, reverse_sequence_checks_lengths);
     tcase_add_test(tests, topk_orders_ties_and_nan);
     tcase_add_loop_test(tests, topk_of_any_size, 0, 8);
+    tcase_add_loop_test(tests, topk_of_close_and_far_numbers, 0, 64);
     tcase_add_test(tests, unique_by_element_and_by_slice);
     tcase_add_test(tests, nonzero_of_any_rank);
     tcase_add_test(tests, range_counts_without_overflow);

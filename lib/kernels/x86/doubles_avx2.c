@@ -71,13 +71,18 @@ INLINE double exp_of(double x)
     return (1 + expm1_near_0(r)) * power_of_2(half) * power_of_2(whole - half);
 }
 
+/* e^x - 1 for |x| <= 700. */
+INLINE double expm1_of(double x)
+{
+    const double shifted = fma(x, log2_e, WHOLE), n = shifted - WHOLE;
+    const double r = fma(-n, ln_2_rest, fma(-n, ln_2, x)), power = power_of_2(whole_of(shifted));
+    return fma(expm1_near_0(r), power, power - 1);
+}
+
 /* e / (e + 2) with e = e^2|x| - 1; 1 to the last bit from 20 on. */
 INLINE double tanh_of(double x)
 {
-    const double c = 2 * fabs(within(x, -20, 20));
-    const double shifted = fma(c, log2_e, WHOLE), n = shifted - WHOLE;
-    const double r = fma(-n, ln_2_rest, fma(-n, ln_2, c)), power = power_of_2(whole_of(shifted));
-    const double e = fma(expm1_near_0(r), power, power - 1);
+    const double e = expm1_of(2 * fabs(within(x, -20, 20)));
     return copysign(e / (e + 2), x);
 }
 
@@ -87,7 +92,33 @@ INLINE double sigmoid_of(double x)
     return (x < 0 ? e : 1) / (1 + e);
 }
 
-/* x = 2^k m with m in [sqrt(1/2), sqrt(2)), and of f = m - 1 and s = f / (2 + f) log m = f - (f^2 / 2 - s (f^2 / 2 + R(s^2))). */
+/* -1 to the last bit below -40. */
+INLINE double elu_of(double x, double a)
+{
+    return x < 0 ? a * expm1_of(within(x, -40, 0)) : x;
+}
+
+/* tanh log(1 + e) = n / (n + 2) with n = e (e + 2); 1 to the last bit from 20 on. */
+INLINE double mish_of(double x)
+{
+    const double e = exp_of(x > 20 ? 20 : x), n = e * (e + 2);
+    return x * (n / (n + 2));
+}
+
+/* log(2^k (1 + f)) with 1 + f in [sqrt(1/2), sqrt(2)], and of s = f / (2 + f) log(1 + f) = f - (f^2 / 2 - s (f^2 / 2 + R(s^2))). */
+INLINE double log_near_1(double f, double k)
+{
+    const double s = f / (2 + f), z = s * s, half = 0.5 * f * f;
+    double q = 0x1.2b584aae7ca60p-3;
+    q = fma(q, z, 0x1.39fe6065427bep-3);
+    q = fma(q, z, 0x1.7462b4ab2efa4p-3);
+    q = fma(q, z, 0x1.c71c62e5800a0p-3);
+    q = fma(q, z, 0x1.2492492df148dp-2);
+    q = fma(q, z, 0x1.99999999952e2p-2);
+    q = fma(q, z, 0x1.5555555555558p-1);
+    return fma(k, ln_2, f - (half - fma(s, fma(q, z, half), k * ln_2_rest)));
+}
+
 INLINE double log_of(double x)
 {
     const double least = 0x1p-1022, root_half = 0x1.6a09e667f3bcdp-1;
@@ -98,15 +129,7 @@ INLINE double log_of(double x)
     const double above = of_bits((int64_t)(exponent | (uint64_t)bits_of(0x1p52)));
     const double k = above - (0x1p52 + 1023) - (x < least ? 54 : 0);
     const double f = of_bits((int64_t)(bits - (exponent << 52) + one)) - 1;
-    const double s = f / (2 + f), z = s * s, half = 0.5 * f * f;
-    double q = 0x1.2b584aae7ca60p-3;
-    q = fma(q, z, 0x1.39fe6065427bep-3);
-    q = fma(q, z, 0x1.7462b4ab2efa4p-3);
-    q = fma(q, z, 0x1.c71c62e5800a0p-3);
-    q = fma(q, z, 0x1.2492492df148dp-2);
-    q = fma(q, z, 0x1.99999999952e2p-2);
-    q = fma(q, z, 0x1.5555555555558p-1);
-    double y = fma(k, ln_2, f - (half - fma(s, fma(q, z, half), k * ln_2_rest)));
+    double y = log_near_1(f, k);
     y = x == INFINITY ? x : y;
     y = x == 0 ? -INFINITY : y;
     return x >= 0 ? y : x < 0 ? NAN : x;
@@ -140,6 +163,9 @@ INLINE double wave_of(double x, int64_t turn)
     return of_bits(bits_of(wave) ^ (int64_t)((uint64_t)(quarter & 2) << 62));
 }
 
+#define FN clips
+#define OP(x) within((x), a, b)
+#include "kernels/double_row_tmpl.h"
 #define FN exps
 #define OP exp_of
 #include "kernels/double_row_tmpl.h"
@@ -151,6 +177,18 @@ INLINE double wave_of(double x, int64_t turn)
 #include "kernels/double_row_tmpl.h"
 #define FN sigmoids
 #define OP sigmoid_of
+#include "kernels/double_row_tmpl.h"
+#define FN swishes
+#define OP(x) (x) * sigmoid_of(a *(x))
+#include "kernels/double_row_tmpl.h"
+#define FN mishes
+#define OP mish_of
+#include "kernels/double_row_tmpl.h"
+#define FN elus
+#define OP(x) elu_of((x), a)
+#include "kernels/double_row_tmpl.h"
+#define FN selus
+#define OP(x) b *elu_of((x), a)
 #include "kernels/double_row_tmpl.h"
 #define FN floors
 #define OP floor
@@ -181,22 +219,51 @@ INLINE void waves(size_t n, const double *x, double *y, int64_t turn, double (*f
     }
 }
 
-static void sines(size_t n, const double *x, double *y)
+/* log(1 + e) + max(x, 0) with e = e^-|x|. Two loops a block: one is a chain too long to run beside the next element's. */
+static void softpluses(size_t n, const double *x, double *y, double a, double b)
 {
+    enum { BLOCK = 256 };
+    double power[BLOCK];
+    (void)a;
+    (void)b;
+    for (size_t at = 0; at < n; at += BLOCK) {
+        const size_t part = n - at < BLOCK ? n - at : BLOCK;
+        for (size_t i = 0; i < part; i++)
+            power[i] = exp_of(-fabs(x[at + i]));
+        for (size_t i = 0; i < part; i++) {
+            const double e = power[i], up = x[at + i] < 0 ? 0 : x[at + i];
+            const bool high = e > 0x1.a827999fcef32p-2; /* sqrt(2) - 1 */
+            y[at + i] = log_near_1(high ? 0.5 * (e - 1) : e, high ? 1 : 0) + up;
+        }
+    }
+}
+
+static void sines(size_t n, const double *x, double *y, double a, double b)
+{
+    (void)a;
+    (void)b;
     waves(n, x, y, 0, sin);
 }
 
-static void cosines(size_t n, const double *x, double *y)
+static void cosines(size_t n, const double *x, double *y, double a, double b)
 {
+    (void)a;
+    (void)b;
     waves(n, x, y, 1, cos);
 }
 
 const struct ox_doubles ox_doubles_avx2 = {.unary = {[OX_UNARY_CEIL] = ceils,
+                                                     [OX_UNARY_CLIP] = clips,
                                                      [OX_UNARY_COS] = cosines,
+                                                     [OX_UNARY_ELU] = elus,
                                                      [OX_UNARY_EXP] = exps,
                                                      [OX_UNARY_FLOOR] = floors,
                                                      [OX_UNARY_LOG] = logs,
+                                                     [OX_UNARY_MISH] = mishes,
                                                      [OX_UNARY_ROUND] = rounds,
+                                                     [OX_UNARY_SELU] = selus,
                                                      [OX_UNARY_SIGMOID] = sigmoids,
                                                      [OX_UNARY_SIN] = sines,
+                                                     [OX_UNARY_SOFTPLUS] = softpluses,
+                                                     [OX_UNARY_SWISH] = swishes,
                                                      [OX_UNARY_TANH] = tanhs}};
