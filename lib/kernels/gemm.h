@@ -20,18 +20,21 @@ enum {
     OX_GEMM_NR_MAX = 64
 };
 
-/* tile: c[i * ldc + j] = (add ? c : 0) + sum over k of a[k * mr + i] * b[k * nr + j], for i < rows <= mr, j < cols <= nr. */
+/* tile: c[i * ldc + j] = (add ? c : 0) + sum over k of a[k * mr + i] * b[k * nr + j], for i < rows <= mr, j < cols <= nr.
+ * dot: the sum of a[p] * b[p], with the bits of plain C. */
 struct ox_gemm_f32 {
     unsigned mr, nr;
     unsigned depth; /* that is summed at once: at most OX_GEMM_KC */
     void (*tile)(size_t k, const float *a, const float *b, float *c, size_t ldc, unsigned rows,
                  unsigned cols, bool add);
+    float (*dot)(size_t k, const float *a, const float *b);
 };
 
 struct ox_gemm_f64 {
     unsigned mr, nr, depth;
     void (*tile)(size_t k, const double *a, const double *b, double *c, size_t ldc, unsigned rows,
                  unsigned cols, bool add);
+    double (*dot)(size_t k, const double *a, const double *b);
 };
 
 /* The kernels for this processor. */
@@ -48,6 +51,9 @@ extern const struct ox_gemm_f64 ox_gemm_f64_avx2;
 extern const struct ox_gemm_f64 ox_gemm_f64_avx512;
 extern const struct ox_gemm_f64 ox_gemm_f64_fused_avx2;
 extern const struct ox_gemm_f64 ox_gemm_f64_fused_avx512;
+float ox_gemm_dot_f32(size_t k, const float *a, const float *b);
+double ox_gemm_dot_f64(size_t k, const double *a, const double *b);
+double ox_gemm_dot_f64_avx2(size_t k, const double *a, const double *b);
 
 /* Elements that a left (right) block of that many rows (columns) takes when packed. */
 size_t ox_gemm_panels(size_t rows, size_t k, unsigned width);

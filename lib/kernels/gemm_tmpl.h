@@ -96,7 +96,7 @@ void NAME(ox_gemm_block)(const struct GEMM *g, size_t rows, size_t cols, size_t 
 }
 
 /* Sixteen running sums over adjacent elements, added up at the end of each block of k. */
-static REAL NAME(dot)(size_t n, const REAL *restrict a, const REAL *restrict b)
+REAL NAME(ox_gemm_dot)(size_t n, const REAL *a, const REAL *b)
 {
     REAL total = 0;
     for (size_t at = 0; at < n; at += OX_GEMM_KC) {
@@ -144,8 +144,9 @@ static void NAME(row)(size_t n, size_t k, const REAL *restrict a, size_t a_col,
     }
 }
 
-static bool NAME(thin)(size_t m, size_t n, size_t k, const REAL *a, size_t a_row, size_t a_col,
-                       const REAL *b, size_t b_row, size_t b_col, REAL *c, size_t ldc, bool add)
+static bool NAME(thin)(const struct GEMM *g, size_t m, size_t n, size_t k, const REAL *a,
+                       size_t a_row, size_t a_col, const REAL *b, size_t b_row, size_t b_col,
+                       REAL *c, size_t ldc, bool add)
 {
     bool dots = a_col == 1 && b_row == 1 && (m < 4 || n < 4);
     if (!dots && !(m < 4 && b_col == 1))
@@ -156,7 +157,7 @@ static bool NAME(thin)(size_t m, size_t n, size_t k, const REAL *a, size_t a_row
             continue;
         }
         for (size_t j = 0; j < n; j++) {
-            REAL sum = NAME(dot)(k, a + i * a_row, b + j * b_col);
+            REAL sum = g->dot(k, a + i * a_row, b + j * b_col);
             c[i * ldc + j] = add ? c[i * ldc + j] + sum : sum;
         }
     }
@@ -172,7 +173,7 @@ void NAME(ox_gemm_run)(const struct GEMM *g, size_t m, size_t n, size_t k, const
             memset(c + i * ldc, 0, n * sizeof *c);
         return;
     }
-    if (NAME(thin)(m, n, k, a, a_row, a_col, b, b_row, b_col, c, ldc, add))
+    if (NAME(thin)(g, m, n, k, a, a_row, a_col, b, b_row, b_col, c, ldc, add))
         return;
     for (size_t nn = 0; nn < n; nn += OX_GEMM_NC) {
         size_t cols = n - nn < OX_GEMM_NC ? n - nn : OX_GEMM_NC;

@@ -1,6 +1,9 @@
 /* Transposing floats in blocks of 8 x 8: the includer has v_turn_tile() and v_turn_four(), and v_turn_three(),
  * v_turn_columns() and v_turn_thirds() where they are worth having. */
+#include <stdbool.h>
 #include <stddef.h>
+
+enum { LINE_FLOATS = 16 }; /* of a line of the cache */
 
 /* Up to four rows of x become columns of a y without gaps: each store of four is put right by the next. */
 static inline size_t interleave(size_t rows, size_t cols, const float *x, size_t ldx, float *y)
@@ -49,6 +52,20 @@ static inline void turn_columns(size_t rows, size_t there, size_t cols, const fl
     transpose_few(rows - i, cols, x + i * ldx, ldx, y + i, ldy);
 }
 
+/* Eight rows, or a line's sixteen (`high`), of eight or sixteen columns (`wide`). Each line of x is read at once and each of y filled before
+ * the next ones are touched; the rows that follow (`more`) are too far apart for the processor to foresee them. */
+static inline void turn_lines(bool high, bool wide, bool more, const float *x, size_t ldx, float *y,
+                              size_t ldy)
+{
+    for (size_t i = 0; more && i < LINE_FLOATS; i++)
+        __builtin_prefetch(x + (LINE_FLOATS + i) * ldx);
+    for (size_t i = 0; i <= (high ? 8 : 0); i += 8, x += 8 * ldx) {
+        v_turn_tile(x, ldx, y + i, ldy);
+        if (wide)
+            v_turn_tile(x + 8, ldx, y + 8 * ldy + i, ldy);
+    }
+}
+
 static void transpose_floats(size_t rows, size_t cols, const float *x, size_t ldx, float *y,
                              size_t ldy)
 {
@@ -58,13 +75,11 @@ static void transpose_floats(size_t rows, size_t cols, const float *x, size_t ld
         transpose_few(rows, cols - done, x + done, ldx, y + done * ldy, ldy);
         return;
     }
-    /* Two blocks side by side fill a line of y before the next line is touched. */
-    for (size_t i = 0; i < whole_rows; i += 16) {
-        for (size_t j = 0; j < whole_cols; j += 8) {
-            v_turn_tile(x + i * ldx + j, ldx, y + j * ldy + i, ldy);
-            if (i + 8 < whole_rows)
-                v_turn_tile(x + (i + 8) * ldx + j, ldx, y + j * ldy + i + 8, ldy);
-        }
+    for (size_t i = 0; i < whole_rows; i += LINE_FLOATS) {
+        const bool more = i + 2 * LINE_FLOATS <= whole_rows;
+        for (size_t j = 0; j < whole_cols; j += LINE_FLOATS)
+            turn_lines(i + 8 < whole_rows, j + 8 < whole_cols, more, x + i * ldx + j, ldx,
+                       y + j * ldy + i, ldy);
     }
     if (whole_rows < rows)
         transpose_few(rows - whole_rows, cols, x + whole_rows * ldx, ldx, y + whole_rows, ldy);

@@ -72,7 +72,7 @@ struct einsum {
     size_t size[OX_EINSUM_LABELS];
     unsigned last[OX_EINSUM_LABELS]; /* one more than the last term that has the label */
     bool wanted[OX_EINSUM_LABELS];   /* in the output */
-    enum ox_dtype work;              /* float32, float64 or uint64 */
+    enum ox_dtype work;              /* float32, float64, uint32 or uint64: integers wrap */
     bool fast;                       /* products by the faster kernels */
 };
 
@@ -99,6 +99,11 @@ static inline void walk_next(const struct walk *w, size_t *at, size_t *offset)
 #undef NAME
 #define T double
 #define NAME(x) x##_f64
+#include "ops/einsum_tmpl.h"
+#undef T
+#undef NAME
+#define T uint32_t
+#define NAME(x) x##_u32
 #include "ops/einsum_tmpl.h"
 #undef T
 #undef NAME
@@ -169,6 +174,8 @@ static enum ox_status gather(struct ox_run *r, const struct einsum *e, const str
         gather_f32(&outer, &inner, op->data, out);
     else if (e->work == OX_FLOAT64)
         gather_f64(&outer, &inner, op->data, out);
+    else if (e->work == OX_UINT32)
+        gather_u32(&outer, &inner, op->data, out);
     else
         gather_u64(&outer, &inner, op->data, out);
     *result = out;
@@ -451,37 +458,33 @@ static enum ox_status load(struct ox_run *r, const struct einsum *e, size_t i,
         }
         pitch *= (size_t)x->dims[d];
     }
-    if (e->work != OX_UINT64)
+    if (ox_dtype_size(x->dtype) == ox_dtype_size(e->work))
         return OX_OK;
-    uint64_t *wide = ox_run_scratch(r, x->n, sizeof *wide, err);
+    uint32_t *wide = ox_run_scratch(r, x->n, sizeof *wide, err);
     if (!wide)
         return OX_NO_MEMORY;
     for (size_t k = 0; k < x->n; k++)
-        wide[k] = (uint64_t)ox_tensor_get_int(x, k);
+        wide[k] = (uint32_t)ox_tensor_get_int(x, k);
     op->data = wide;
     return OX_OK;
 }
 
-static void narrow(const uint64_t *from, struct ox_tensor *y)
+static void narrow(const uint32_t *from, struct ox_tensor *y)
 {
-    switch (ox_dtype_size(y->dtype)) {
-    case 1:
+    if (ox_dtype_size(y->dtype) == 1)
         for (size_t i = 0; i < y->n; i++)
             ((uint8_t *)y->data)[i] = (uint8_t)from[i];
-        break;
-    case 2:
+    else
         for (size_t i = 0; i < y->n; i++)
             ((uint16_t *)y->data)[i] = (uint16_t)from[i];
-        break;
-    case 4:
-        for (size_t i = 0; i < y->n; i++)
-            ((uint32_t *)y->data)[i] = (uint32_t)from[i];
-        break;
-    default:
-        for (size_t i = 0; i < y->n; i++)
-            ((uint64_t *)y->data)[i] = from[i];
-        break;
-    }
+}
+
+/* What a type is multiplied in: small integers in wider ones. */
+static enum ox_dtype work_of(enum ox_dtype dtype)
+{
+    if (dtype == OX_FLOAT32 || dtype == OX_FLOAT64)
+        return dtype;
+    return ox_dtype_size(dtype) == sizeof(uint64_t) ? OX_UINT64 : OX_UINT32;
 }
 
 static enum ox_status einsum(struct ox_run *r, bool fast, struct ox_error *err)
@@ -500,19 +503,19 @@ static enum ox_status einsum(struct ox_run *r, bool fast, struct ox_error *err)
         dims[i] = (int64_t)e->size[out.label[i]];
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, ox_run_in(r, 0)->dtype, out.n, dims, &y, err));
-    bool real = y->dtype == OX_FLOAT32 || y->dtype == OX_FLOAT64;
-    e->work = real ? y->dtype : OX_UINT64;
+    e->work = work_of(y->dtype);
+    void *into = ox_dtype_size(e->work) == ox_dtype_size(y->dtype) ? y->data : NULL;
     e->fast = fast;
     OX_TRY(load(r, e, 0, &terms[0], &ops[0], err));
     for (size_t i = 1; i < r->n_in; i++) {
         OX_TRY(load(r, e, i, &terms[i], &ops[1], err));
         ox_run_release_work(r); /* that of the product before */
-        OX_TRY(contract(r, e, &ops[0], &ops[1], (unsigned)i + 1, &out, real ? y->data : NULL, err));
+        OX_TRY(contract(r, e, &ops[0], &ops[1], (unsigned)i + 1, &out, into, err));
     }
     const void *result = y->data;
     if (ops[0].data != y->data)
-        OX_TRY(gather(r, e, &ops[0], out.label, out.n, real ? y->data : NULL, &result, err));
-    if (!real)
+        OX_TRY(gather(r, e, &ops[0], out.label, out.n, into, &result, err));
+    if (!into)
         narrow(result, y);
     return ox_env_poll(r->env, err);
 }

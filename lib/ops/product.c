@@ -4,16 +4,7 @@
 
 #include "common/threads.h"
 #include "kernels/gemm.h"
-
-#define UINT uint32_t
-#define NAME(x) x##_u32
-#include "ops/product_tmpl.h"
-#undef UINT
-#undef NAME
-
-#define UINT uint64_t
-#define NAME(x) x##_u64
-#include "ops/product_tmpl.h"
+#include "kernels/whole_products.h"
 
 /* A task computes this many columns of the result and a multiple of these rows. The split changes no bits. */
 enum { TASK_ROWS = 128, TASK_COLS = 480, UNIT = 24, LINE = 64 }; /* UNIT: of columns */
@@ -77,14 +68,14 @@ static void one_block(const struct job *job, size_t batch, size_t row, size_t co
         break;
     case OX_INT32:
     case OX_UINT32:
-        product_u32(m, n, p->k, (const uint32_t *)p->a + a_at, p->a_row, p->a_col,
-                    (const uint32_t *)p->b + b_at, p->b_row, p->b_col, (uint32_t *)p->c + c_at,
-                    p->ldc, p->add);
+        ox_whole_products(ox_cpu())->u32(m, n, p->k, (const uint32_t *)p->a + a_at, p->a_row,
+                                         p->a_col, (const uint32_t *)p->b + b_at, p->b_row,
+                                         p->b_col, (uint32_t *)p->c + c_at, p->ldc, p->add);
         break;
     default:
-        product_u64(m, n, p->k, (const uint64_t *)p->a + a_at, p->a_row, p->a_col,
-                    (const uint64_t *)p->b + b_at, p->b_row, p->b_col, (uint64_t *)p->c + c_at,
-                    p->ldc, p->add);
+        ox_whole_products(ox_cpu())->u64(m, n, p->k, (const uint64_t *)p->a + a_at, p->a_row,
+                                         p->a_col, (const uint64_t *)p->b + b_at, p->b_row,
+                                         p->b_col, (uint64_t *)p->c + c_at, p->ldc, p->add);
         break;
     }
 }

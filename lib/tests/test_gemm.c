@@ -112,6 +112,21 @@ START_TEST(a_part_of_the_result_has_the_same_bits_as_the_whole)
 }
 END_TEST
 
+START_TEST(dots_have_the_bits_of_plain_c)
+{
+    enum { MOST = 600 };
+    static double a[MOST], b[MOST];
+    const size_t n = (size_t)_i * 37 % MOST;
+    for (size_t i = 0; i < n; i++) {
+        a[i] = next_number();
+        b[i] = next_number() * 1e3;
+    }
+    const double due = ox_gemm_dot_f64(n, a, b);
+    ck_assert(ox_gemm_f64()->dot(n, a, b) == due);
+    ck_assert(ox_gemm_f64_fused()->dot(n, a, b) == due);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("gemm");
@@ -120,6 +135,7 @@ int main(void)
     tcase_add_loop_test(tc, doubles_agree_with_the_plain_loop, 0,
                         (int)(8 * sizeof sizes / sizeof *sizes));
     tcase_add_loop_test(tc, floats_are_near_doubles, 0, (int)(sizeof sizes / sizeof *sizes));
+    tcase_add_loop_test(tc, dots_have_the_bits_of_plain_c, 0, 60);
     tcase_add_test(tc, a_part_of_the_result_has_the_same_bits_as_the_whole);
     suite_add_tcase(s, tc);
     return run_suite(s);

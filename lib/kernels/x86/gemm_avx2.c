@@ -41,6 +41,38 @@
 #define ADD_PRODUCT(sum, x, y) _mm256_fmadd_pd((x), (y), (sum))
 #include "kernels/x86/gemm_tile_avx_tmpl.h"
 
-const struct ox_gemm_f32 ox_gemm_f32_avx2 = {4, 16, OX_GEMM_KC, tile_f32};
-const struct ox_gemm_f64 ox_gemm_f64_avx2 = {4, 8, OX_GEMM_KC, tile_f64};
-const struct ox_gemm_f64 ox_gemm_f64_fused_avx2 = {4, 8, OX_GEMM_KC / 2, tile_f64_fused};
+/* The sixteen sums of plain C, in its order: compilers leave them in memory. */
+double ox_gemm_dot_f64_avx2(size_t n, const double *a, const double *b)
+{
+    enum { LANES = 4, VECTORS = 4, ALL = LANES * VECTORS };
+    double total = 0;
+    for (size_t at = 0, depth; at < n; at += depth, a += depth, b += depth) {
+        depth = n - at < OX_GEMM_KC ? n - at : OX_GEMM_KC;
+        __m256d sum[VECTORS];
+        double lane[ALL];
+#pragma GCC unroll 4
+        for (size_t v = 0; v < VECTORS; v++)
+            sum[v] = _mm256_setzero_pd();
+        size_t p = 0;
+        for (; p + ALL <= depth; p += ALL)
+#pragma GCC unroll 4
+            for (size_t v = 0; v < VECTORS; v++)
+                sum[v] = _mm256_add_pd(sum[v], _mm256_mul_pd(_mm256_loadu_pd(a + p + v * LANES),
+                                                             _mm256_loadu_pd(b + p + v * LANES)));
+#pragma GCC unroll 4
+        for (size_t v = 0; v < VECTORS; v++)
+            _mm256_storeu_pd(lane + v * LANES, sum[v]);
+        for (size_t l = 0; p < depth; p++, l++)
+            lane[l] += a[p] * b[p];
+        for (size_t half = ALL / 2; half; half /= 2)
+            for (size_t l = 0; l < half; l++)
+                lane[l] += lane[l + half];
+        total += lane[0];
+    }
+    return total;
+}
+
+const struct ox_gemm_f32 ox_gemm_f32_avx2 = {4, 16, OX_GEMM_KC, tile_f32, ox_gemm_dot_f32};
+const struct ox_gemm_f64 ox_gemm_f64_avx2 = {4, 8, OX_GEMM_KC, tile_f64, ox_gemm_dot_f64_avx2};
+const struct ox_gemm_f64 ox_gemm_f64_fused_avx2 = {4, 8, OX_GEMM_KC / 2, tile_f64_fused,
+                                                   ox_gemm_dot_f64_avx2};

@@ -28,5 +28,6 @@
 #define ADD_PRODUCT(sum, x, y) _mm512_fmadd_pd((x), (y), (sum))
 #include "kernels/x86/gemm_tile_avx_tmpl.h"
 
-const struct ox_gemm_f64 ox_gemm_f64_avx512 = {4, 16, OX_GEMM_KC, tile_f64};
-const struct ox_gemm_f64 ox_gemm_f64_fused_avx512 = {8, 24, OX_GEMM_KC / 2, tile_f64_fused};
+const struct ox_gemm_f64 ox_gemm_f64_avx512 = {4, 16, OX_GEMM_KC, tile_f64, ox_gemm_dot_f64_avx2};
+const struct ox_gemm_f64 ox_gemm_f64_fused_avx512 = {8, 24, OX_GEMM_KC / 2, tile_f64_fused,
+                                                     ox_gemm_dot_f64_avx2};

@@ -1,4 +1,4 @@
-/* Stamped by product.c for the unsigned integers: UINT and NAME(x) are the includer's. Signed products have the same bits. */
+/* Stamped by whole_products.c: UINT and NAME(x) are the includer's. */
 
 static void NAME(product)(size_t m, size_t n, size_t k, const UINT *a, size_t a_row, size_t a_col,
                           const UINT *b, size_t b_row, size_t b_col, UINT *c, size_t ldc, bool add)
