@@ -505,11 +505,27 @@ START_TEST(heads_with_a_past)
         "n = Shape <start = 1, end = 2> (x) m = Shape <start = 1, end = 2> (z) t = Add (n, m) "
         "e = Concat <axis = 0> (n, t) f = ConstantOfShape <value = bool[1] {1}> (e) "
         "o, k, v = Attention <q_num_heads = 4, kv_num_heads = 4> (x, x, x, f, p, p)",
-        "o, k, v = Attention <q_num_heads = 4, kv_num_heads = 4> (x, x, x)"};
+        "o, k, v = Attention <q_num_heads = 4, kv_num_heads = 4> (x, x, x)",
+        "o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 4> "
+        "(x, x, x, p, p, lens, total)",
+        "kx, vx = Split <axis = 2, num_outputs = 2> (x) kp, vp = Split <axis = 1, num_outputs = 2> "
+        "(p) o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, "
+        "do_rotary = 1, softcap = 2.0> (x, kx, vx, kp, vp, lens, total, cosines, sines)",
+        "kx, vx = Split <axis = 2, num_outputs = 2> (x) kp, vp = Split <axis = 1, num_outputs = 2> "
+        "(p) all = Concat <axis = 2> (x, kx, vx) kb = Concat <axis = 2> (kp, vp) "
+        "o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, "
+        "do_rotary = 1, rotary_interleaved = 1, scale = 0.3> "
+        "(all, , , kb, kb, lens, total, cosines, sines)",
+        "o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 4, do_rotary = "
+        "1> (x, x, x, p, p, first, fresh, cosines, sines)",
+        "o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 4, "
+        "local_window_size = 3> (x, x, x, p, p, lens, total)",
+        "o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 4> "
+        "(x, x, x, , , first, fresh)"};
     struct dice d = {(uint64_t)_i * 61 + 9};
-    char text[1536];
+    char text[2048];
     const int64_t batch = (int64_t)dice_between(&d, 1, 3),
-                  width = 4 * (int64_t)dice_between(&d, 1, 9);
+                  width = 4 * (int64_t)dice_between(&d, 2, 9);
     struct given in[INPUTS] = {{OX_FLOAT32, 3, {batch, 0, width}, NULL},
                                {OX_FLOAT32, 3, {batch, 0, width}, NULL}};
     for (unsigned k = 0; k < INPUTS; k++) {
@@ -519,7 +535,15 @@ START_TEST(heads_with_a_past)
     snprintf(text, sizeof text,
              "<ir_version: 10, opset_import: [\"\" : 23, \"com.microsoft\" : 1]> "
              "g (float[B,S,W] x, float[B,T,W] z) => (y) <int64[2] a01 = {0,1}, "
-             "int64[4] parted = {0, 0, 4, -1}, int64[1] flat = {-1}> { r = Reshape (z, parted) "
+             "int64[4] parted = {0, 0, 4, -1}, int64[1] flat = {-1}, int64[1] one = {1}, "
+             "int64[2] table = {100, 1}, float none = {0}, float most = {100}, float step = {1}> "
+             "{ r = Reshape (z, parted) angle = Range (none, most, step) angles = Reshape (angle, "
+             "table) cosines = Cos (angles) sines = Sin (angles) "
+             "rows = Shape <start = 1, end = 2> (x) before = Shape <start = 1, end = 2> (z) "
+             "batch = Shape <start = 0, end = 1> (x) both = Add (rows, before) "
+             "last = Sub (both, one) total = Cast <to = 6> (both) fresh = Cast <to = 6> (rows) "
+             "len = Cast <to = 6> (last) lens = Expand (len, batch) "
+             "to = Sub (rows, one) until = Cast <to = 6> (to) first = Expand (until, batch) "
              "p = Transpose <perm = [0, 2, 1, 3]> (r) %s "
              "a = Reshape (o, flat) b1 = Reshape (k, flat) c = Reshape (v, flat) "
              "y = Concat <axis = 0> (a, b1, c) }",
