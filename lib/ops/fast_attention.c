@@ -1,8 +1,9 @@
-/* Attention (23) in float32, where it has neither a past nor asks for scores. */
+/* Attention (23) in float32, where it does not ask for scores. */
 #include <math.h>
 
 #include "ops/attend_fast.h"
 #include "ops/fast.h"
+#include "ops/fast_cache.h"
 
 /* Heads, rows and steps of an input of rank 4, [batch, heads, rows, size], or 3, [batch, rows, heads * size]. */
 static bool read_heads(const struct ox_tensor *in, int64_t heads, size_t *n_heads, size_t *rows,
@@ -45,15 +46,11 @@ enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err)
     const struct ox_tensor *q = ox_fast_in(r, 0), *k = ox_fast_in(r, 1), *v = ox_fast_in(r, 2);
     struct ox_heads h = {.none_is_0 = true};
     size_t heads, keys, size;
-    for (size_t i = 4; i < r->n_in; i++) {
-        if (ox_run_has(r, i))
-            return OX_UNSUPPORTED;
-    }
     if (!q || !k || !v || (q->rank != 3 && q->rank != 4) || k->rank != q->rank ||
         v->rank != q->rank || k->dims[0] != q->dims[0] || v->dims[0] != q->dims[0] ||
-        ox_run_wants(r, 1) || ox_run_wants(r, 2) || ox_run_wants(r, 3) ||
-        ox_run_float(r, "softcap", 0) != 0 || ox_run_int(r, "left_window_size", -1) >= 0 ||
-        ox_run_int(r, "right_window_size", -1) >= 0 || ox_run_attr(r, "softmax_precision"))
+        ox_run_wants(r, 3) || ox_run_has(r, 6) || ox_run_float(r, "softcap", 0) != 0 ||
+        ox_run_int(r, "left_window_size", -1) >= 0 || ox_run_int(r, "right_window_size", -1) >= 0 ||
+        ox_run_attr(r, "softmax_precision"))
         return OX_UNSUPPORTED;
     int64_t kv = ox_run_int(r, "kv_num_heads", 0);
     if (!read_heads(q, ox_run_int(r, "q_num_heads", 0), &h.heads, &h.queries, &h.depth, &h.q_at) ||
@@ -63,11 +60,19 @@ enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err)
         return OX_UNSUPPORTED;
     bool fits;
     h.batch = (size_t)q->dims[0];
+    h.q = q->data;
+    h.k = k->data;
+    h.v = v->data;
+    const struct ox_fast_cache cache = {.key = 4, .value = 5, .held = SIZE_MAX};
+    const size_t fresh = h.keys;
+    if (ox_run_has(r, 4) || ox_run_has(r, 5) || ox_run_wants(r, 1) || ox_run_wants(r, 2))
+        OX_TRY(ox_fast_cache_join(r, &cache, &h, err));
+    h.first = (ptrdiff_t)(h.keys - fresh);
     h.scale = ox_run_float(r, "scale", 1 / sqrtf((float)h.depth));
     h.causal = ox_run_int(r, "is_causal", 0) != 0;
     OX_TRY(set_mask(r, &h, &fits, err));
     if (!fits)
-        return OX_UNSUPPORTED;
+        return ox_fast_cache_decline(r);
     const bool flat = q->rank == 3;
     int64_t dims[4] = {q->dims[0], q->dims[1], (int64_t)(h.heads * h.v_depth)};
     if (!flat) {
@@ -76,13 +81,11 @@ enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err)
     }
     /* What a query must not look at is left out here, but 0 times infinity is no number in the standard's function. */
     if (h.queries > 1 && (h.mask || h.causal) &&
-        (!ox_fast_finite(k->n, k->data) || !ox_fast_finite(v->n, v->data)))
-        return OX_UNSUPPORTED;
-    h.q = q->data;
-    h.k = k->data;
-    h.v = v->data;
+        (!ox_fast_finite(h.batch * h.k_at.batch, h.k) ||
+         !ox_fast_finite(h.batch * h.v_at.batch, h.v)))
+        return ox_fast_cache_decline(r);
     h.y_at.row = flat ? h.heads * h.v_depth : h.v_depth;
     h.y_at.head = flat ? h.v_depth : h.queries * h.v_depth;
     h.y_at.batch = h.heads * h.queries * h.v_depth;
-    return ox_heads_out(r, &h, q->rank, dims, err);
+    return ox_fast_cache_attend(r, &h, q->rank, dims, err);
 }

@@ -1,8 +1,10 @@
-/* MultiHeadAttention and Attention of com.microsoft in float32, where they have no past and give no more than their result. */
+/* MultiHeadAttention and Attention of com.microsoft in float32: the one with a past, where no buffer of it is shared, the other where it
+ * has none. */
 #include "kernels/dense.h"
 #include "ops/attend_fast.h"
 #include "ops/contrib_mask.h"
 #include "ops/fast.h"
+#include "ops/fast_cache.h"
 
 /* A mask of keys in the numbers that it adds to scores. */
 static enum ox_status number_mask(struct ox_run *r, size_t i, struct ox_heads *h,
@@ -45,7 +47,7 @@ static enum ox_status attend(struct ox_run *r, struct ox_heads *h, struct ox_err
     h->causal = ox_run_int(r, "unidirectional", 0) != 0;
     h->first = h->keys > h->queries ? (ptrdiff_t)(h->keys - h->queries) : 0;
     h->y_at = (struct ox_heads_step){h->queries * width, h->v_depth, width};
-    return ox_heads_out(r, h, 3, dims, err);
+    return ox_fast_cache_attend(r, h, 3, dims, err);
 }
 
 static bool has_any(const struct ox_run *r, size_t from, size_t to)
@@ -109,14 +111,14 @@ enum ox_status ox_fast_multi_head(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *q = ox_fast_in(r, 0), *k = ox_fast_in(r, 1), *v = ox_fast_in(r, 2);
     const int64_t heads = ox_run_int(r, "num_heads", 0);
-    if (!q || !k || !v || q->rank != 3 || k->rank != 3 || v->rank != 3 || has_any(r, 6, r->n_in) ||
-        ox_run_wants(r, 1) || ox_run_wants(r, 2) || ox_run_wants(r, 3) || heads < 1 || !q->n ||
-        !k->n || !v->n || q->dims[0] != k->dims[0] || k->dims[0] != v->dims[0] ||
-        q->dims[2] != k->dims[2] || k->dims[1] != v->dims[1] || q->dims[2] % heads ||
-        v->dims[2] % heads)
+    if (!q || !k || !v || q->rank != 3 || k->rank != 3 || v->rank != 3 || has_any(r, 8, r->n_in) ||
+        ox_run_wants(r, 3) || heads < 1 || !q->n || !k->n || !v->n || q->dims[0] != k->dims[0] ||
+        k->dims[0] != v->dims[0] || q->dims[2] != k->dims[2] || k->dims[1] != v->dims[1] ||
+        q->dims[2] % heads || v->dims[2] % heads)
         return OX_UNSUPPORTED;
     struct ox_heads h = {.batch = (size_t)q->dims[0],
                          .heads = (size_t)heads,
+                         .kv_heads = (size_t)heads,
                          .queries = (size_t)q->dims[1],
                          .keys = (size_t)k->dims[1],
                          .depth = (size_t)(q->dims[2] / heads),
@@ -127,9 +129,14 @@ enum ox_status ox_fast_multi_head(struct ox_run *r, struct ox_error *err)
     h.q_at = steps(h.queries, h.heads * h.depth, h.heads);
     h.k_at = steps(h.keys, h.heads * h.depth, h.heads);
     h.v_at = steps(h.keys, h.heads * h.v_depth, h.heads);
+    const struct ox_fast_cache cache = {.key = 6, .value = 7, .held = SIZE_MAX};
     OX_TRY(set_bias(r, &h, err));
-    OX_TRY(set_masks(r, 4, 5, &h, err));
-    return attend(r, &h, err);
+    if (has_any(r, 6, 8) || ox_run_wants(r, 1) || ox_run_wants(r, 2))
+        OX_TRY(ox_fast_cache_join(r, &cache, &h, err));
+    const enum ox_status status = set_masks(r, 4, 5, &h, err);
+    if (status == OX_UNSUPPORTED)
+        return ox_fast_cache_decline(r);
+    return status == OX_OK ? attend(r, &h, err) : status;
 }
 
 /* ---- Attention --------------------------------------------------------------------------------------------------- */

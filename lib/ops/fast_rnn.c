@@ -1,10 +1,12 @@
 /* LSTM, GRU and RNN in float32. The products with the input run for all steps at once; those with the state read the recurrent
  * weights a block of rows at a time, there and back on alternate steps, so that what is still in the cache is used before it goes:
- * for one sequence in 24 bits or where they are, for several packed, which is faster by half. */
+ * for one sequence in 24 bits or where they are, for several packed, which is faster by half. Several are parted where threads may
+ * have some each. */
 #include <stdint.h>
 #include <string.h>
 
 #include "common/threads.h"
+#include "kernels/sizes.h"
 #include "ops/fast.h"
 #include "ops/rnn_weights.h"
 
@@ -140,7 +142,7 @@ static enum ox_status set_direction(struct ox_run *r, const struct ox_rnn *rnn,
     d->order = order;
     d->rows = ox_fast_rows();
     d->compute = ox_compute(ox_cpu());
-    d->env = rnn->directions == 1 ? r->env : NULL;
+    d->env = rnn->directions == 1 && order->parts == 1 ? r->env : NULL;
     d->recurrence = part(r, 2, which, g * n);
     d->bias = part(r, 3, which, 2 * g);
     d->peephole = rnn->kind == OX_RNN_LSTM ? part(r, 7, which, 3 * n) : NULL;
@@ -163,9 +165,9 @@ static enum ox_status set_direction(struct ox_run *r, const struct ox_rnn *rnn,
     const float *h0 = part(r, 5, which, cells);
     const float *c0 = rnn->kind == OX_RNN_LSTM ? part(r, 6, which, cells) : NULL;
     if (h0)
-        ox_rnn_by_rank(rnn, order, n, h0, d->h);
+        ox_rnn_to_parts(order, n, h0, d->h);
     if (c0)
-        ox_rnn_by_rank(rnn, order, n, c0, d->c);
+        ox_rnn_to_parts(order, n, c0, d->c);
     if (kept) {
         d->bytes = &kept->bytes[which][1];
         d->bytes_work = bytes_room(r, d->bytes, d->env, rnn->batch, err);
@@ -187,6 +189,36 @@ static enum ox_status make(struct ox_run *r, size_t i, unsigned rank, const int6
     OX_TRY(ox_run_out(r, i, OX_FLOAT32, rank, dims, &out, err));
     *data = out->data;
     memset(out->data, 0, out->n * sizeof(float));
+    return OX_OK;
+}
+
+/* In how many parts the batch is run: on threads of their own these wait for nobody, but each reads all recurrent weights, which must
+ * be near. */
+static size_t parts_of(const struct ox_run *r, const struct ox_rnn *rnn, bool bytes)
+{
+    const struct ox_compute *t = ox_compute(ox_cpu());
+    const size_t threads = ox_slots(r->env) / rnn->directions, least = 2 * (size_t)t->mr / 3;
+    if (bytes || !ox_rnn_wants_packed(rnn) || ox_rnn_kept_of(r)->has_fixed ||
+        ox_rnn_recurrence_floats(t, rnn) > 4 * t->block_floats)
+        return 1;
+    const size_t parts = ox_least(threads, rnn->batch / least);
+    return parts > 1 ? parts : 1;
+}
+
+/* All steps: directions and parts of the batch have threads of their own. */
+static enum ox_status run_steps(struct ox_run *r, const struct ox_rnn *rnn,
+                                const struct ox_rnn_order *order,
+                                const struct ox_rnn_direction *directions, struct ox_error *err)
+{
+    const size_t n = rnn->directions * order->parts;
+    const double flops = 2.0 * OX_RNN_WAITS * (double)(rnn->steps * rnn->hidden) *
+                         (double)rnn->hidden * (double)ox_rnn_gates(rnn->kind) * (double)rnn->batch;
+    struct ox_rnn_direction *d = ox_run_scratch(r, n, sizeof *d, err);
+    if (!d)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        d[i] = ox_rnn_part_of(&directions[i / order->parts], i % order->parts);
+    ox_spread_sums(r->env, n, n > 1 ? flops : 0, ox_rnn_run_direction, d);
     return OX_OK;
 }
 
@@ -212,7 +244,8 @@ enum ox_status ox_fast_rnn(struct ox_run *r, struct ox_error *err)
     }
     struct ox_rnn_order order;
     struct input x;
-    OX_TRY(ox_rnn_order_make(r, &rnn, ox_run_in(r, OX_RNN_IN_LENS), &order, err));
+    OX_TRY(ox_rnn_order_make(r, &rnn, ox_run_in(r, OX_RNN_IN_LENS), parts_of(r, &rnn, kept != NULL),
+                             &order, err));
     OX_TRY(find_input(r, &rnn, kept != NULL, &order, &x, err));
     const int64_t n = (int64_t)rnn.directions, batch = (int64_t)rnn.batch;
     const int64_t dims[] = {(int64_t)rnn.steps, n, batch, (int64_t)rnn.hidden};
@@ -224,11 +257,14 @@ enum ox_status ox_fast_rnn(struct ox_run *r, struct ox_error *err)
     for (size_t which = 0; which < rnn.directions; which++) {
         OX_TRY(set_direction(r, &rnn, &order, &x, which, kept, &d[which], err));
         d[which].y = y;
-        d[which].y_h = y_h;
-        d[which].y_c = y_c;
     }
-    double flops = 2.0 * OX_RNN_WAITS * (double)(rnn.steps * rnn.hidden) * (double)rnn.hidden *
-                   (double)ox_rnn_gates(rnn.kind) * (double)rnn.batch;
-    ox_spread_sums(r->env, rnn.directions, rnn.directions > 1 ? flops : 0, ox_rnn_run_direction, d);
+    OX_TRY(run_steps(r, &rnn, &order, d, err));
+    for (size_t which = 0; which < rnn.directions; which++) {
+        const size_t cells = rnn.batch * rnn.hidden;
+        if (y_h)
+            ox_rnn_from_parts(&order, rnn.hidden, d[which].h, y_h + which * cells);
+        if (y_c)
+            ox_rnn_from_parts(&order, rnn.hidden, d[which].c, y_c + which * cells);
+    }
     return OX_OK;
 }

@@ -3,13 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/dense.h"
-#include "kernels/turns.h"
 #include "ops/attend.h"
 #include "ops/contrib_mask.h"
+#include "ops/fast.h"
 #include "ops/group_cache.h"
 #include "ops/infer.h"
 #include "ops/real.h"
+#include "ops/turn_heads.h"
 
 /* ---- RotaryEmbedding ---------------------------------------------------------------------------------------------- */
 
@@ -79,36 +79,6 @@ static enum ox_status rotary_shape(struct ox_run *r, const struct ox_tensor *x,
     return OX_OK;
 }
 
-/* Rotation of float32, each head of each token in place in the result. */
-struct turning {
-    const struct ox_attend *a;
-    const struct ox_turns *turns;
-    const float *x, *cosines, *sines;
-    float *y;
-    const size_t *place; /* of each token in the tables, in floats */
-    size_t half;
-    bool interleaved;
-};
-
-static void turn_token(void *arg, size_t token, size_t slot)
-{
-    const struct turning *j = arg;
-    const struct ox_attend *a = j->a;
-    const float *c = j->cosines + j->place[token], *s = j->sines + j->place[token];
-    (void)slot;
-    for (size_t h = 0; h < a->heads; h++) {
-        const size_t at =
-            token / a->rows * a->q_at.batch + h * a->q_at.head + token % a->rows * a->q_at.row;
-        const float *x = j->x + at;
-        float *y = j->y + at;
-        if (j->interleaved)
-            j->turns->neighbours(j->half, c, s, x, y);
-        else
-            j->turns->halves(j->half, c, s, x, x + j->half, y, y + j->half);
-        memcpy(y + 2 * j->half, x + 2 * j->half, (a->size - 2 * j->half) * sizeof *y);
-    }
-}
-
 /* Where the tables have a token's angles. */
 static enum ox_status find_places(struct ox_run *r, const struct ox_tensor *ids,
                                   const struct ox_attend *a, const struct angles *t, size_t *place,
@@ -131,17 +101,21 @@ static enum ox_status turn_floats(struct ox_run *r, const struct ox_attend *a,
     const struct ox_tensor *x = ox_run_in(r, 0);
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
-    struct turning j = {.a = a,
-                        .turns = ox_turns(),
-                        .x = x->data,
-                        .cosines = ox_run_in(r, 2)->data,
-                        .sines = ox_run_in(r, 3)->data,
-                        .y = y->data,
-                        .place = place,
-                        .half = t->half,
-                        .interleaved = ox_run_int(r, "interleaved", 0) != 0};
-    const double flops_an_element = 20; /* in which ox_spread() counts */
-    ox_spread(r->env, a->batch * a->rows, flops_an_element * (double)x->n, turn_token, &j);
+    const struct ox_heads_step at = {a->q_at.batch, a->q_at.head, a->q_at.row};
+    struct ox_turn_heads turn = {.batch = a->batch,
+                                 .heads = a->heads,
+                                 .rows = a->rows,
+                                 .size = a->size,
+                                 .x_at = at,
+                                 .y_at = at,
+                                 .x = x->data,
+                                 .cosines = ox_run_in(r, 2)->data,
+                                 .sines = ox_run_in(r, 3)->data,
+                                 .y = y->data,
+                                 .place = place,
+                                 .half = t->half,
+                                 .interleaved = ox_run_int(r, "interleaved", 0) != 0};
+    ox_turn_heads(r->env, &turn);
     return ox_env_poll(r->env, err);
 }
 
@@ -494,6 +468,7 @@ static void infer_group_query(struct ox_infer *c)
 #define MS "com.microsoft"
 
 const struct ox_op ox_ops_group_query[] = {
-    {MS, "GroupQueryAttention", 1, OX_OP_HALF, .infer = infer_group_query, .run = run_group_query},
+    {MS, "GroupQueryAttention", 1, OX_OP_HALF, .infer = infer_group_query, .run = run_group_query,
+     .fast = ox_fast_group_query},
     {MS, "RotaryEmbedding", 1, .infer = infer_contrib_rotary, .run = run_contrib_rotary},
     {0}};

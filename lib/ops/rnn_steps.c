@@ -129,7 +129,7 @@ static void multiply(const struct ox_rnn_direction *d, size_t step, const float 
                      size_t which, float *out, size_t out_row)
 {
     const size_t first = which ? ox_rnn_part_rows(d->rnn, 0) : 0,
-                 n = ox_rnn_part_rows(d->rnn, which), going = ox_rnn_going(d->order, step);
+                 n = ox_rnn_part_rows(d->rnn, which), going = ox_rnn_going(d->order, d->part, step);
     if (d->bytes) {
         ox_rnn_bytes_multiply(d->bytes, d->env, d->rnn->batch, state, NULL, out, d->bytes_work);
         return;
@@ -170,10 +170,10 @@ static void times(const struct ox_rnn_direction *d, size_t n, const float *a, co
     d->rows->binary[OX_BINARY_MUL][OX_ROW_BOTH](n, a, b, y);
 }
 
-/* Of a sequence, by rank. */
+/* Of a sequence of the part. */
 static size_t time_of(const struct ox_rnn_direction *d, size_t b, size_t s)
 {
-    return d->backward ? d->order->length[b] - 1 - s : s;
+    return d->backward ? d->order->length[d->first + b] - 1 - s : s;
 }
 
 /* What follows a product, of each sequence that goes on: threads that are awake take part. */
@@ -186,7 +186,7 @@ static void each_sequence(const struct ox_rnn_direction *d, size_t step,
                           void (*task)(void *, size_t))
 {
     struct rest rest = {d, step};
-    ox_parallel_awake(d->env, ox_rnn_going(d->order, step), task, &rest);
+    ox_parallel_awake(d->env, ox_rnn_going(d->order, d->part, step), task, &rest);
 }
 
 /* What the input adds to the gates of a sequence. */
@@ -194,9 +194,10 @@ static const float *input_of(const struct rest *rest, size_t b)
 {
     const struct ox_rnn_direction *d = rest->d;
     const struct ox_rnn *rnn = d->rnn;
+    const struct ox_rnn_order *order = d->order;
     const size_t t = time_of(d, b, rest->step);
-    const size_t row =
-        d->order->gathered ? d->order->before[t] + b : t * rnn->batch + d->order->place[b];
+    const size_t row = order->gathered ? order->before[t] + b * order->parts + d->part
+                                       : t * rnn->batch + order->place[d->first + b];
     return d->from_input + row * ox_rnn_gates(rnn->kind) * rnn->hidden;
 }
 
@@ -303,25 +304,36 @@ static void step_gru(const struct ox_rnn_direction *d, size_t s)
     each_sequence(d, s, end_gru);
 }
 
+struct ox_rnn_direction ox_rnn_part_of(const struct ox_rnn_direction *d, size_t part)
+{
+    struct ox_rnn_direction out = *d;
+    const size_t first = ox_rnn_part_first(d->order, part), cells = first * d->rnn->hidden;
+    out.part = part;
+    out.first = first;
+    out.h += cells;
+    out.c += cells;
+    out.reset += cells;
+    out.candidate += cells;
+    out.spare += cells;
+    out.gates += ox_rnn_gates(d->rnn->kind) * cells;
+    return out;
+}
+
 void ox_rnn_run_direction(void *directions, size_t which, size_t slot)
 {
     const struct ox_rnn_direction *d = (const struct ox_rnn_direction *)directions + which;
     const struct ox_rnn *rnn = d->rnn;
-    const size_t n = rnn->hidden, longest = d->order->length[0];
+    const size_t n = rnn->hidden, longest = d->order->length[d->first];
     (void)slot;
     for (size_t s = 0; s < longest; s++) {
         if (rnn->kind == OX_RNN_GRU)
             step_gru(d, s);
         else
             step_other(d, s);
-        for (size_t b = 0; d->y && b < ox_rnn_going(d->order, s); b++) {
+        for (size_t b = 0; d->y && b < ox_rnn_going(d->order, d->part, s); b++) {
             const size_t row = (time_of(d, b, s) * rnn->directions + d->which) * rnn->batch;
-            memcpy(d->y + (row + d->order->place[b]) * n, d->h + b * n, n * sizeof *d->h);
+            memcpy(d->y + (row + d->order->place[d->first + b]) * n, d->h + b * n,
+                   n * sizeof *d->h);
         }
     }
-    const size_t cells = rnn->batch * n;
-    if (d->y_h)
-        ox_rnn_by_place(rnn, d->order, n, d->h, d->y_h + d->which * cells);
-    if (d->y_c)
-        ox_rnn_by_place(rnn, d->order, n, d->c, d->y_c + d->which * cells);
 }

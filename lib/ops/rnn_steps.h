@@ -21,9 +21,10 @@ struct ox_rnn_function {
 struct ox_rnn_direction {
     const struct ox_rnn *rnn;
     const struct ox_rnn_order *order;
+    size_t part, first; /* of the batch; where it begins */
     const struct ox_rows *rows;
     const struct ox_compute *compute;
-    struct ox_env *env; /* NULL: the directions have a thread each */
+    struct ox_env *env; /* NULL: each has a thread to itself */
     struct ox_rnn_function f[3];
     const float *recurrence, *bias, *peephole; /* bias, peephole: NULL for none */
     const float *packed[2];                    /* the recurrence, a part of the gates each; NULL */
@@ -31,8 +32,8 @@ struct ox_rnn_direction {
     const struct ox_rnn_bytes *bytes;          /* the recurrence of DynamicQuantizeLSTM; NULL */
     void *bytes_work;
     const float *from_input;                          /* rows of gates * hidden, biases in them */
-    float *h, *c, *gates, *reset, *candidate, *spare; /* by rank */
-    float *y, *y_h, *y_c;                             /* NULL: not wanted */
+    float *h, *c, *gates, *reset, *candidate, *spare; /* of the part */
+    float *y;                                         /* NULL: not wanted */
     bool backward;
     size_t which;
 };
@@ -41,7 +42,9 @@ struct ox_rnn_direction {
 size_t ox_rnn_part_rows(const struct ox_rnn *rnn, size_t which);
 /* Activations of one direction or both; false: one of them is not known here. */
 bool ox_rnn_find_functions(const struct ox_rnn *rnn, struct ox_rnn_direction d[2]);
-/* All steps of directions[which]: a task of threads. */
+/* All of a direction as one of the parts of its batch. */
+struct ox_rnn_direction ox_rnn_part_of(const struct ox_rnn_direction *d, size_t part);
+/* All steps of directions[which], a part of one or all of it: a task of threads. */
 void ox_rnn_run_direction(void *directions, size_t which, size_t slot);
 
 #endif

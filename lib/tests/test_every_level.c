@@ -490,6 +490,68 @@ START_TEST(transformer_nodes)
 }
 END_TEST
 
+/* Attention over a past p, [batch, 4, rows, size], and new rows behind it: the result and what both make up. */
+START_TEST(heads_with_a_past)
+{
+    static const char *const texts[] = {
+        "o, k, v = com.microsoft.MultiHeadAttention <num_heads = 4> (x, x, x, , , , p, p)",
+        "o, k, v = com.microsoft.MultiHeadAttention <num_heads = 4, unidirectional = 1> "
+        "(x, x, x, , , , p, p)",
+        "s = ReduceMax <keepdims = 0> (z, a01) b = Concat <axis = 0> (s, s, s) "
+        "o, k, v = com.microsoft.MultiHeadAttention <num_heads = 4> (x, x, x, b, , , p, p)",
+        "o, k, v = com.microsoft.MultiHeadAttention <num_heads = 4> (x, x, x)",
+        "o, k, v = Attention <q_num_heads = 4, kv_num_heads = 4> (x, x, x, , p, p)",
+        "o, k, v = Attention <q_num_heads = 4, kv_num_heads = 4, is_causal = 1> (x, x, x, , p, p)",
+        "n = Shape <start = 1, end = 2> (x) m = Shape <start = 1, end = 2> (z) t = Add (n, m) "
+        "e = Concat <axis = 0> (n, t) f = ConstantOfShape <value = bool[1] {1}> (e) "
+        "o, k, v = Attention <q_num_heads = 4, kv_num_heads = 4> (x, x, x, f, p, p)",
+        "o, k, v = Attention <q_num_heads = 4, kv_num_heads = 4> (x, x, x)",
+        "o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 4> "
+        "(x, x, x, p, p, lens, total)",
+        "kx, vx = Split <axis = 2, num_outputs = 2> (x) kp, vp = Split <axis = 1, num_outputs = 2> "
+        "(p) o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, "
+        "do_rotary = 1, softcap = 2.0> (x, kx, vx, kp, vp, lens, total, cosines, sines)",
+        "kx, vx = Split <axis = 2, num_outputs = 2> (x) kp, vp = Split <axis = 1, num_outputs = 2> "
+        "(p) all = Concat <axis = 2> (x, kx, vx) kb = Concat <axis = 2> (kp, vp) "
+        "o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, "
+        "do_rotary = 1, rotary_interleaved = 1, scale = 0.3> "
+        "(all, , , kb, kb, lens, total, cosines, sines)",
+        "o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 4, do_rotary = "
+        "1> (x, x, x, p, p, first, fresh, cosines, sines)",
+        "o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 4, "
+        "local_window_size = 3> (x, x, x, p, p, lens, total)",
+        "o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 4> "
+        "(x, x, x, , , first, fresh)"};
+    struct dice d = {(uint64_t)_i * 61 + 9};
+    char text[2048];
+    const int64_t batch = (int64_t)dice_between(&d, 1, 3),
+                  width = 4 * (int64_t)dice_between(&d, 2, 9);
+    struct given in[INPUTS] = {{OX_FLOAT32, 3, {batch, 0, width}, NULL},
+                               {OX_FLOAT32, 3, {batch, 0, width}, NULL}};
+    for (unsigned k = 0; k < INPUTS; k++) {
+        in[k].dims[1] = (int64_t)dice_between(&d, 1, _i & 16 && k == 0 ? 2 : 40);
+        in[k].data = floats(&d, (size_t)(batch * in[k].dims[1] * width), false);
+    }
+    snprintf(text, sizeof text,
+             "<ir_version: 10, opset_import: [\"\" : 23, \"com.microsoft\" : 1]> "
+             "g (float[B,S,W] x, float[B,T,W] z) => (y) <int64[2] a01 = {0,1}, "
+             "int64[4] parted = {0, 0, 4, -1}, int64[1] flat = {-1}, int64[1] one = {1}, "
+             "int64[2] table = {100, 1}, float none = {0}, float most = {100}, float step = {1}> "
+             "{ r = Reshape (z, parted) angle = Range (none, most, step) angles = Reshape (angle, "
+             "table) cosines = Cos (angles) sines = Sin (angles) "
+             "rows = Shape <start = 1, end = 2> (x) before = Shape <start = 1, end = 2> (z) "
+             "batch = Shape <start = 0, end = 1> (x) both = Add (rows, before) "
+             "last = Sub (both, one) total = Cast <to = 6> (both) fresh = Cast <to = 6> (rows) "
+             "len = Cast <to = 6> (last) lens = Expand (len, batch) "
+             "to = Sub (rows, one) until = Cast <to = 6> (to) first = Expand (until, batch) "
+             "p = Transpose <perm = [0, 2, 1, 3]> (r) %s "
+             "a = Reshape (o, flat) b1 = Reshape (k, flat) c = Reshape (v, flat) "
+             "y = Concat <axis = 0> (a, b1, c) }",
+             texts[(size_t)_i % OX_COUNT(texts)]);
+    same_floats(text, in, 1e-4f);
+}
+END_TEST
+
 /* Filters of more than two points: the same sums in the same order. */
 START_TEST(planes_by_filters)
 {
@@ -577,6 +639,7 @@ int main(void)
     tcase_add_test(all, products_of_many_in_a_row);
     tcase_add_loop_test(all, bools_are_inverted_and_halves_added, 0, 8);
     tcase_add_loop_test(all, transformer_nodes, 0, 110);
+    tcase_add_loop_test(all, heads_with_a_past, 0, 96);
     tcase_add_loop_test(all, planes_by_scales, 0, 80);
     tcase_add_loop_test(all, planes_by_filters, 0, 96);
     tcase_add_test(all, products_of_tiny_numbers_alone_come_to_nothing);
