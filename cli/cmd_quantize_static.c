@@ -190,7 +190,7 @@ static void warn_of_noise(struct cli *cli, const struct args *args, const char *
     struct ox_error unused;
     const struct quantize_error *worst = NULL;
     ox_quant_report_summary(report, &summary);
-    if (!(summary.held_out_db < poor) || cli->common.quiet)
+    if (!(summary.held_out_db < poor) || args->max_drop || cli->common.quiet)
         return;
     if (args->calibration.n && !args->common.dry_run && strcmp(args->common.out, "-") != 0 &&
         quantize_errors_find(&errors, cli, args->common.out, path, &args->calibration, FEW_SAMPLES,

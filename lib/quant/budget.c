@@ -60,8 +60,8 @@ enum ox_status ox_budget_meet(struct ox_arena *arena, const struct ox_quant_opti
                               enum ox_status (*attempt)(void *arg, const char *const *exclude,
                                                         size_t n_exclude, struct ox_judged *judged,
                                                         struct ox_error *err),
-                              void *arg, const char ***excluded, size_t *n_excluded, bool *met,
-                              struct ox_error *err)
+                              void *arg, const char ***excluded, size_t *n_excluded,
+                              struct ox_judged *met_by, bool *met, struct ox_error *err)
 {
     struct candidate *candidates;
     size_t n, n_kept = options->n_exclude;
@@ -87,6 +87,7 @@ enum ox_status ox_budget_meet(struct ox_arena *arena, const struct ox_quant_opti
         OX_TRY(attempt(arg, names, n_kept + used, &judged, err));
         *met = ox_budget_loss(&judged, options->metric) <= most_loss(options);
     }
+    *met_by = judged;
     *excluded = names;
     *n_excluded = n_kept + used;
     return OX_OK;

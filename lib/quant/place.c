@@ -159,6 +159,9 @@ static void range_of(struct ox_place *place, const struct ox_value *value)
     const struct ox_quant_options *options = place->q->options;
     struct ox_calibrated *seen = ox_place_seen(place->q, place->calibration, value);
     struct ox_mark *mark = ox_place_mark(place, value);
+    /* Empty in all samples: onnxruntime's quantizer takes scale 1. */
+    if (seen && !seen->given && options->compat_ort && !seen->stats.n_values)
+        mark->has_range = true;
     if (!seen || (!seen->given && !seen->stats.bins))
         return;
     int32_t least, most;

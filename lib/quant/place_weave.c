@@ -505,6 +505,8 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
     if (!remove)
         return ox_no_memory(err);
     memcpy(remove, place->gone, place->n_nodes * sizeof *remove);
+    if (!place->q->options->compat_ort)
+        OX_TRY(ox_place_half_concats(place, remove, err));
     ox_graph_remove_nodes(graph, remove);
     return OX_OK;
 }

@@ -232,7 +232,7 @@ static enum ox_status meet_budget(struct search *s, struct ox_error *err)
     enum ox_status status = judge_way(s, s->options, &s->best, &judged, &report, err);
     if (status == OX_OK)
         status = ox_budget_meet(&s->arena, s->options, report, try_without, s, &excluded,
-                                &n_excluded, &met, err);
+                                &n_excluded, &s->best_judged, &met, err);
     ox_quant_report_release(report);
     if (status != OX_OK)
         return status;
@@ -402,7 +402,7 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
     if (status == OX_OK)
         status = quantize_model(model, calibration, &s.chosen, &s.best,
                                 needs_channels ? &s.channels : NULL, report, err);
-    if (status == OX_OK && judged && report && !options->has_budget)
+    if (status == OX_OK && judged && report)
         (*report)->summary.held_out_db = s.best_judged.sqnr_db;
     if (status == OX_OK && judged && report)
         ox_quant_report_add_note(
