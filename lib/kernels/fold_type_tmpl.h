@@ -1,5 +1,5 @@
 /* The folds of a type that common/stamp_*.h names. Sums of floats are kept in double; sums and products of integers wrap in the type.
- * FOLD_RUNS_MADE: those of floats have their runs already, except the products; and there are the hits of elements of 32 and 64 bits. */
+ * FOLD_RUNS_MADE: those of floats have their runs already; and there are the hits of elements of 32 and 64 bits. */
 #ifdef T_FLOAT
 #define SUM_TYPE double
 #define LEAST -(T)INFINITY
@@ -115,6 +115,9 @@ static void N(places)(const void *from, size_t rows, size_t n, const void *value
 #define JOIN(a, b) (a) + (b)
 #include "kernels/fold_tmpl.h"
 
+#if HAS_RUNS
+#define FOLD_RUN_MADE
+#endif
 #define FOLD product
 #define ACC SUM_TYPE
 #define START() 1
@@ -136,6 +139,9 @@ static void N(places)(const void *from, size_t rows, size_t n, const void *value
 #define SQUARE(x) (double)((x) * (x))
 #else
 #define SQUARE(x) (double)(x) * (double)(x)
+#endif
+#if HAS_RUNS
+#define FOLD_RUN_MADE
 #endif
 #define FOLD squares_in_double
 #define ACC double

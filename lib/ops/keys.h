@@ -15,6 +15,15 @@ static inline uint32_t ox_key_order(float value)
     return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 
+/* The upper half of the same of doubles. */
+static inline uint32_t ox_key_upper(double value)
+{
+    uint64_t bits;
+    value += 0.0;
+    memcpy(&bits, &value, sizeof bits);
+    return (uint32_t)((bits >> 63 ? ~bits : bits | UINT64_C(1) << 63) >> 32);
+}
+
 /* In ascending order, with `work` as large as the keys; the result is in one of both, which is returned. Those whose upper halves
  * are the same must stand in the order of their lower ones. */
 uint64_t *ox_keys_sort(uint64_t *keys, size_t n, uint64_t *work);

@@ -21,14 +21,25 @@ static void move_part(void *arg, size_t from, size_t to)
                 s->src + first * part.from[s->axis] * size);
 }
 
+/* So many neighbours along an axis stay together: whole lines, and whole blocks of a transposition. */
+static size_t together(const struct ox_move *m, unsigned axis, size_t size)
+{
+    enum { LINE = 64 };
+    return (m->to[axis] == 1 || m->from[axis] == 1) && size < LINE ? LINE / size : 1;
+}
+
 /* Longer axes are cut into finer parts; of equal ones the first leaves the longest runs. */
-static unsigned longest_axis(const struct ox_move *m)
+static unsigned longest_axis(const struct ox_move *m, size_t size)
 {
     enum { ENOUGH = 64 };
     unsigned best = 0;
-    for (unsigned i = 1; i < m->rank && m->dims[best] < ENOUGH; i++) {
-        if (m->dims[i] > m->dims[best])
+    size_t parts = 0;
+    for (unsigned i = 0; i < m->rank && parts < ENOUGH; i++) {
+        const size_t n = ((size_t)m->dims[i] - 1) / together(m, i, size) + 1;
+        if (n > parts) {
             best = i;
+            parts = n;
+        }
     }
     return best;
 }
@@ -54,9 +65,11 @@ void ox_move_spread(struct ox_env *env, struct ox_move *m, size_t size, void *ds
         ox_move_run(m, size, dst, src);
         return;
     }
-    struct spreading s = {.move = m, .size = size, .dst = dst, .src = src, .axis = longest_axis(m)};
-    const size_t n = (size_t)m->dims[s.axis];
-    ox_fast_spread(env, n, (n - 1) / (EACH * slots) + 1, cost_of(m, size, n), move_part, &s);
+    struct spreading s = {
+        .move = m, .size = size, .dst = dst, .src = src, .axis = longest_axis(m, size)};
+    const size_t n = (size_t)m->dims[s.axis], whole = together(m, s.axis, size);
+    const size_t part = (n - 1) / (EACH * slots) + 1;
+    ox_fast_spread(env, n, (part + whole - 1) / whole * whole, cost_of(m, size, n), move_part, &s);
 }
 
 enum ox_status ox_move_out(struct ox_run *r, const struct ox_tensor *in, unsigned rank,

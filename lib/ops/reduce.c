@@ -7,13 +7,14 @@
 #include "ops/broadcast.h"
 #include "ops/fast.h"
 #include "ops/kernel_tables.h"
+#include "ops/log_sum_exp.h"
 #include "ops/move.h"
 #include "ops/reduce_rules.h"
 #include "ops/rules.h"
 #include "ops/whole.h"
 
 enum {
-    LANES = 512,
+    LANES = OX_LOG_SUM_EXP_LANES,
     SHORT = 32,    /* elements of a row that may become a lane, twice as many bytes */
     TURNED = 16384 /* bytes of such rows at a time */
 };
@@ -52,9 +53,10 @@ static double shifted_log(double sum, double shift)
 #define STAMP "ops/reduce_tmpl.h"
 #include "common/stamp_floats.h"
 
-#define WIDE(name)                                                                                 \
-    [OX_FLOAT32] = name##_f32, [OX_FLOAT64] = name##_f64, [OX_INT32] = name##_i32,                 \
-    [OX_INT64] = name##_i64, [OX_UINT32] = name##_u32, [OX_UINT64] = name##_u64
+#define WIDE_INTEGERS(name)                                                                        \
+    [OX_INT32] = name##_i32, [OX_INT64] = name##_i64, [OX_UINT32] = name##_u32,                    \
+    [OX_UINT64] = name##_u64
+#define WIDE(name) [OX_FLOAT32] = name##_f32, [OX_FLOAT64] = name##_f64, WIDE_INTEGERS(name)
 #define NARROW(name)                                                                               \
     [OX_INT8] = name##_i8, [OX_INT16] = name##_i16, [OX_UINT8] = name##_u8,                        \
     [OX_UINT16] = name##_u16, [OX_BOOL] = name##_u8
@@ -311,65 +313,25 @@ static enum ox_status reduced_axes(struct ox_run *r, const struct ox_tensor *in,
     return OX_OK;
 }
 
-/* ReduceLogSumExp of rows in float32, by exponentials abreast. */
-static float log_sum_exp_row(const float *x, size_t n)
-{
-    enum { STRETCH = 256 };
-    const struct ox_rows *t = ox_fast_rows();
-    const float greatest = t->max(n, x);
-    float v[STRETCH];
-    double total = 0;
-    if (!isfinite(greatest))
-        return greatest;
-    for (size_t at = 0, some; at < n; at += some) {
-        some = n - at < STRETCH ? n - at : STRETCH;
-        t->binary[OX_BINARY_SUB][OX_ROW_RIGHT_ONE](some, x + at, &greatest, v);
-        t->unary[OX_UNARY_EXP](some, v, v, 0, 0);
-        total += (double)t->sum(some, v);
-    }
-    return (float)((double)greatest + log(total));
-}
-
+/* ReduceLogSumExp of rows in float32. */
 static void log_sum_exp_task(void *arg, size_t from, size_t to)
 {
     const struct reduction *p = arg;
     for (size_t group = from; group < to; group++) {
         const size_t base = loop_offset(&p->kept, group);
         ((float *)(void *)p->out)[group] =
-            log_sum_exp_row((const float *)(const void *)p->in + base, p->run);
+            ox_log_sum_exp_row((const float *)(const void *)p->in + base, p->run);
     }
 }
 
-/* The same of neighbouring outputs, whose greatest elements are the shifts. */
-static void log_sum_exp_abreast(void *acc, const void *in, size_t lanes, size_t rows, size_t stride,
-                                const void *shifts)
+static void log_sum_exp_short_task(void *arg, size_t from, size_t to)
 {
-    const float *x = in;
-    const double *shift = shifts;
-    double *total = acc;
-    float v[LANES];
-    for (size_t row = 0; row < rows; row++, x += stride) {
-        for (size_t i = 0; i < lanes; i++) {
-            const float s = (float)shift[i];
-            v[i] = x[i] == s ? 0 : x[i] - s; /* both may be infinite */
-        }
-        ox_fast_rows()->unary[OX_UNARY_EXP](lanes, v, v, 0, 0);
-        for (size_t i = 0; i < lanes; i++)
-            total[i] += (double)v[i];
+    const struct reduction *p = arg;
+    for (size_t rows; from < to; from += rows) {
+        rows = to - from < LANES / p->run ? to - from : LANES / p->run;
+        ox_log_sum_exp_rows((const float *)(const void *)p->in + from * p->run, rows, p->run,
+                            (float *)(void *)p->out + from);
     }
-}
-
-static void log_sum_exp_finish(const void *acc, void *out, size_t lanes, size_t n,
-                               const void *shifts)
-{
-    const double *total = acc, *shift = shifts;
-    float v[LANES], *y = out;
-    (void)n;
-    for (size_t i = 0; i < lanes; i++)
-        v[i] = (float)total[i];
-    ox_fast_rows()->unary[OX_UNARY_LOG](lanes, v, v, 0, 0);
-    for (size_t i = 0; i < lanes; i++)
-        y[i] = (float)(isinf(shift[i]) ? shift[i] : (double)v[i] + shift[i]);
 }
 
 /* By exponentials abreast, where they serve. */
@@ -378,11 +340,12 @@ static void reduce_quickly(struct reduction *p, struct ox_fold *own,
 {
     if (p->lanes > 1) {
         *own = *p->fold;
-        own->lanes = log_sum_exp_abreast;
+        own->lanes = ox_log_sum_exp_abreast;
         p->fold = own;
-        p->end = log_sum_exp_finish;
+        p->end = ox_log_sum_exp_finish;
     } else if (p->run == p->n_reduced && p->reduced.depth == 0) {
-        *task = log_sum_exp_task;
+        const bool adjacent = p->kept.depth == 1 && p->kept.strides[0] == p->run;
+        *task = adjacent && p->run <= LANES / 4 ? log_sum_exp_short_task : log_sum_exp_task;
     }
 }
 
@@ -434,6 +397,8 @@ static enum ox_status reduce_by(struct ox_run *r, const struct reducer *reducer,
     void (*task)(void *arg, size_t from, size_t to) = reduce_task;
     if (quick && in->dtype == OX_FLOAT32)
         reduce_quickly(&p, &own, &task);
+    else if (quick)
+        ox_log_sum_exp_of_integers(in->dtype, &p.shift, &p.fold, &p.end);
     const size_t work = p.n_reduced * (p.lanes < LANES ? p.lanes : LANES);
     ox_ranges_run(r->env, p.kept.total * lane_blocks(&p), work >= OX_GRAIN ? 1 : OX_GRAIN / work,
                   task, &p);

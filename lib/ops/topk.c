@@ -29,20 +29,6 @@ static size_t topk_room(size_t n, size_t k)
     return k < n - k ? 2 * k : n;
 }
 
-static uint32_t order_of_f32(float x)
-{
-    return ox_key_order(x);
-}
-
-/* The upper half. */
-static uint32_t order_of_f64(double x)
-{
-    uint64_t bits;
-    x += 0.0; /* of -0 it makes 0 */
-    memcpy(&bits, &x, sizeof bits);
-    return (uint32_t)((bits >> 63 ? ~bits : bits | UINT64_C(1) << 63) >> 32);
-}
-
 #define STAMP "ops/topk_keys_tmpl.h"
 #include "common/stamp_floats.h"
 #define STAMP "ops/topk_keys_tmpl.h"

@@ -1,15 +1,12 @@
 /* The first of a row by 64-bit keys, where they are not few; stamped a type, after topk_tmpl.h. */
+#include "ops/key_order_tmpl.h"
 
-#ifdef T_FLOAT
-#define TOPK_ORDER(x) ((x) != (x) ? UINT32_MAX : N(order_of)(x))
-#elif T_BITS == 64
-#define TOPK_ORDER(x) ((uint32_t)((W)(x) - (W)least))
-#else
-#define TOPK_ORDER(x) ((uint32_t)(x) - (uint32_t)T_MIN)
-#endif
 /* Keys whose order is that of topk_before(), but of doubles that have the upper half of their order in common. */
-#define TOPK_KEY(i)                                                                                \
-    ((uint64_t)(largest ? ~TOPK_ORDER(row[i]) : TOPK_ORDER(row[i])) << 32 | (uint64_t)(i))
+static inline uint64_t N(topk_key)(const T *row, size_t i, T least, bool largest)
+{
+    const uint32_t order = N(key_order)(row[i], least);
+    return (uint64_t)(largest ? ~order : order) << 32 | i;
+}
 
 /* Puts neighbours in order whose keys do not tell them apart. False: there are too many of them. */
 static bool N(topk_settle)(const T *row, uint64_t *keys, size_t n, bool largest)
@@ -31,20 +28,6 @@ static bool N(topk_settle)(const T *row, uint64_t *keys, size_t n, bool largest)
     return true;
 }
 
-#if !defined(T_FLOAT) && T_BITS == 64
-/* Whether all lie so close together that 32 bits tell them apart; then *least is the least of them. */
-static bool N(topk_close)(const T *row, size_t n, T *least)
-{
-    T most = row[0];
-    *least = row[0];
-    for (size_t i = 1; i < n; i++) {
-        *least = row[i] < *least ? row[i] : *least;
-        most = row[i] > most ? row[i] : most;
-    }
-    return (W)most - (W)*least <= UINT32_MAX;
-}
-#endif
-
 /* Keys of the first k of a row, in order; NULL: keys do not tell its elements apart. Those that may be among them gather behind the best k of
  * all before; when there is no room for more, the best k of both are kept. `keys` has room for topk_room() twice. */
 static const uint64_t *N(topk_keys)(const void *data, size_t n_row, size_t k, bool largest,
@@ -54,13 +37,11 @@ static const uint64_t *N(topk_keys)(const void *data, size_t n_row, size_t k, bo
     const size_t room = topk_room(n_row, k);
     uint64_t *work = keys + room;
     size_t n = 0;
-#if !defined(T_FLOAT) && T_BITS == 64
     T least;
-    if (!N(topk_close)(row, n_row, &least))
+    if (!N(key_least)(row, n_row, &least))
         return NULL;
-#endif
     for (; n < room; n++)
-        keys[n] = TOPK_KEY(n);
+        keys[n] = N(topk_key)(row, n, least, largest);
     for (size_t i = n, looked = 0;;) {
         uint64_t *sorted = ox_keys_sort(keys, n, work);
         work = sorted == keys ? work : keys;
@@ -73,12 +54,9 @@ static const uint64_t *N(topk_keys)(const void *data, size_t n_row, size_t k, bo
             i = N(topk_next)(row, i, n_row, last, largest, &looked);
             if (i == n_row)
                 break;
-            keys[n++] = TOPK_KEY(i);
+            keys[n++] = N(topk_key)(row, i, least, largest);
         }
         if (n == k)
             return keys;
     }
 }
-
-#undef TOPK_ORDER
-#undef TOPK_KEY

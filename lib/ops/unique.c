@@ -3,6 +3,7 @@
 
 #include "ops/carry.h"
 #include "ops/kernel_tables.h"
+#include "ops/keys.h"
 #include "ops/rules.h"
 
 #define STAMP "ops/unique_tmpl.h"
@@ -36,11 +37,12 @@ static int compare_string(const void *data, size_t a, size_t b, size_t n)
     return order;
 }
 
-/* Items of `block` elements each, compared element by element. */
+/* Items of `block` elements each, compared element by element; those of one element by keys, if they have any. */
 struct items {
     const void *data;
     size_t n, block;
     int (*compare)(const void *data, size_t a, size_t b, size_t n);
+    bool (*keys)(const void *data, size_t n, uint64_t *keys);
 };
 
 static int compare_items(const struct items *items, int64_t a, int64_t b)
@@ -48,6 +50,18 @@ static int compare_items(const struct items *items, int64_t a, int64_t b)
     const size_t block = items->block;
 
     return items->compare(items->data, (size_t)a * block, (size_t)b * block, block);
+}
+
+/* sort_items() by keys; NULL: there are none. */
+static int64_t *sort_by_keys(const struct items *items, int64_t *list, int64_t *other)
+{
+    if (items->block != 1 || !items->keys || items->n == 0 || items->n > UINT32_MAX ||
+        !items->keys(items->data, items->n, (uint64_t *)list))
+        return NULL;
+    uint64_t *sorted = ox_keys_sort((uint64_t *)list, items->n, (uint64_t *)other);
+    for (size_t i = 0; i < items->n; i++)
+        sorted[i] = (uint32_t)sorted[i];
+    return (int64_t *)sorted;
 }
 
 /* Stable: bottom-up merging between two lists. Returns the one that holds the result. */
@@ -93,7 +107,9 @@ static enum ox_status find_groups(struct ox_run *r, const struct items *items, b
     g->first = lists + 2 * n;
     g->count = lists + 3 * n;
     g->of = lists + 4 * n;
-    const int64_t *order = sort_items(items, lists, lists + n);
+    const int64_t *order = sort_by_keys(items, lists, lists + n);
+    if (!order)
+        order = sort_items(items, lists, lists + n);
 
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || compare_items(items, order[i - 1], order[i]) != 0) {
@@ -230,9 +246,12 @@ static enum ox_status run_unique(struct ox_run *r, struct ox_error *err)
     static int (*const compare[OX_N_DTYPES])(const void *, size_t, size_t, size_t) = {
         OX_KERNELS_NUMBER(compare), [OX_BOOL] = compare_u8, [OX_COMPLEX64] = compare_c64,
         [OX_COMPLEX128] = compare_c128, [OX_STRING] = compare_string};
+    static bool (*const keys[OX_N_DTYPES])(const void *, size_t, uint64_t *) = {
+        OX_KERNELS_INTEGER(keys), [OX_BOOL] = keys_u8, [OX_FLOAT32] = keys_f32};
     const struct ox_tensor *in = ox_run_in(r, 0);
     const struct ox_attr *attr = ox_run_attr(r, "axis");
-    struct items items = {.n = in->n, .block = 1, .compare = compare[in->dtype]};
+    struct items items = {
+        .n = in->n, .block = 1, .compare = compare[in->dtype], .keys = keys[in->dtype]};
     struct ox_move m = {.rank = 0};
     struct groups groups = {0};
     unsigned axis = 0;

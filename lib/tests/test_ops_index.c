@@ -384,6 +384,44 @@ START_TEST(topk_of_any_size)
 }
 END_TEST
 
+/* Groups in order, each with its first element, all of its elements and how many they are; NaN is one, as are zeros. */
+START_TEST(unique_of_many)
+{
+    enum { N = 1500 };
+    static const enum ox_dtype types[] = {OX_FLOAT32, OX_INT64, OX_INT64, OX_UINT8, OX_INT16};
+    static const double special[] = {NAN, INFINITY, -INFINITY, 0, -0.0};
+    static double x[N];
+    const enum ox_dtype type = types[_i];
+    for (size_t i = 0; i < N; i++) {
+        const double any = (double)(i * 7919 % 97);
+        x[i] = type == OX_FLOAT32 ? (i % 7 == 6 ? special[i / 7 % 5] : any / 4 - 9)
+               : type == OX_UINT8 ? any
+                                  : (any - 50) * (_i == 2 ? 0x1p40 : 1);
+    }
+    struct one_op *op = one_op_new("", "Unique", 11);
+    one_op_in(op, type, "1500", x, N);
+    ck_assert_int_eq(one_op_run(op, 4), OX_OK);
+    const struct ox_tensor *y = one_op_out(op, 0), *first = one_op_out(op, 1);
+    const struct ox_tensor *of = one_op_out(op, 2), *count = one_op_out(op, 3);
+    size_t counts[N] = {0};
+    for (size_t g = 1; g < y->n; g++) {
+        const double before = ox_tensor_get_double(y, g - 1), value = ox_tensor_get_double(y, g);
+        ck_assert(before < value || (isnan(value) && !isnan(before)));
+    }
+    for (size_t i = 0; i < N; i++) {
+        const size_t g = (size_t)ox_tensor_get_double(of, i);
+        ck_assert_uint_lt(g, y->n);
+        const double value = ox_tensor_get_double(y, g);
+        ck_assert(value == x[i] || (isnan(value) && isnan(x[i])));
+        if (counts[g]++ == 0)
+            ck_assert(ox_tensor_get_double(first, g) == (double)i);
+    }
+    for (size_t g = 0; g < y->n; g++)
+        ck_assert(ox_tensor_get_double(count, g) == (double)counts[g]);
+    one_op_free(op);
+}
+END_TEST
+
 START_TEST(unique_by_element_and_by_slice)
 {
     struct one_op *op = one_op_new("", "Unique", 11);
@@ -536,6 +574,7 @@ int main(void)
     tcase_add_loop_test(tests, topk_of_any_size, 0, 8);
     tcase_add_loop_test(tests, topk_of_close_and_far_numbers, 0, 64);
     tcase_add_test(tests, unique_by_element_and_by_slice);
+    tcase_add_loop_test(tests, unique_of_many, 0, 5);
     tcase_add_test(tests, nonzero_of_any_rank);
     tcase_add_test(tests, range_counts_without_overflow);
     tcase_add_test(tests, constant_of_shape_checks_sizes);

@@ -1,5 +1,6 @@
 /* The runs and rows of the folds of a type of floats T that sum, and that find the greatest and the least. LOAD_DOUBLES(x) four elements as doubles,
- * LOAD_SOME_DOUBLES(x, m) those that the mask m tells and zeros; VT a vector of elements, LOAD_ELEMENTS(x) and
+ * LOAD_SOME_DOUBLES(x, m) those that the mask m tells and zeros, LOAD_SQUARES
+ * LOAD_SOME_SQUARES the same of their squares; VT a vector of elements, LOAD_ELEMENTS(x) and
  * LOAD_SOME_ELEMENTS(x, m, other) one, ALL(x) x in all lanes, GREATER_OF LESS_OF two vectors, GREATEST_OF LEAST_OF the lanes of one. */
 #define ACC double
 #define VA __m256d
@@ -20,6 +21,30 @@
 
 #define FOLD sum_of_squares
 #define VSTEP add_square
+#include "kernels/x86/fold_avx2_tmpl.h"
+#undef LOAD
+#undef LOAD_SOME
+
+#define FOLD squares_in_double
+#define LOAD LOAD_SQUARES
+#define LOAD_SOME LOAD_SOME_SQUARES
+#define VSTEP _mm256_add_pd
+#include "kernels/x86/fold_avx2_tmpl.h"
+#undef LOAD
+#undef LOAD_SOME
+#undef VSTART
+#undef VJOIN
+#undef JOIN
+#undef FINISH
+
+#define FOLD product
+#define LOAD LOAD_DOUBLES
+#define LOAD_SOME(x, m) or_one(LOAD_SOME_DOUBLES(x, m), m)
+#define VSTART _mm256_set1_pd(1)
+#define VSTEP _mm256_mul_pd
+#define VJOIN _mm256_mul_pd
+#define JOIN(a, b) (a) * (b)
+#define FINISH product_of_four
 #include "kernels/x86/fold_avx2_tmpl.h"
 
 #undef ACC
@@ -68,6 +93,8 @@
 #undef VT
 #undef LOAD_DOUBLES
 #undef LOAD_SOME_DOUBLES
+#undef LOAD_SQUARES
+#undef LOAD_SOME_SQUARES
 #undef LOAD_ELEMENTS
 #undef LOAD_SOME_ELEMENTS
 #undef ALL

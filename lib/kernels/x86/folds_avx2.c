@@ -35,6 +35,43 @@ static inline __m256d add_square(__m256d a, __m256d x)
     return _mm256_add_pd(a, _mm256_mul_pd(x, x));
 }
 
+/* Squared in their type. */
+static inline __m256d load_squares_ps(const float *x)
+{
+    const __m128 v = _mm_loadu_ps(x);
+    return _mm256_cvtps_pd(_mm_mul_ps(v, v));
+}
+
+static inline __m256d load_some_squares_ps(const float *x, const int32_t *mask)
+{
+    const __m128 v = _mm_maskload_ps(x, _mm_loadu_si128((const __m128i *)mask));
+    return _mm256_cvtps_pd(_mm_mul_ps(v, v));
+}
+
+static inline __m256d load_squares_pd(const double *x)
+{
+    const __m256d v = _mm256_loadu_pd(x);
+    return _mm256_mul_pd(v, v);
+}
+
+static inline __m256d load_some_squares_pd(const double *x, const int32_t *mask)
+{
+    const __m256d v = load_some_doubles(x, mask);
+    return _mm256_mul_pd(v, v);
+}
+
+/* The lanes of `x` that the mask leaves out become 1. */
+static inline __m256d or_one(__m256d x, const int32_t *mask)
+{
+    return _mm256_blendv_pd(_mm256_set1_pd(1), x, _mm256_castsi256_pd(mask_of_four(mask)));
+}
+
+static inline double product_of_four(__m256d a)
+{
+    const __m128d two = _mm_mul_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+    return _mm_cvtsd_f64(_mm_mul_sd(two, _mm_unpackhi_pd(two, two)));
+}
+
 static inline double sum_of_four(__m256d a)
 {
     const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
@@ -106,6 +143,8 @@ static inline double least_of_four(__m256d a)
 #define VT __m256
 #define LOAD_DOUBLES load_widened
 #define LOAD_SOME_DOUBLES load_some_widened
+#define LOAD_SQUARES load_squares_ps
+#define LOAD_SOME_SQUARES load_some_squares_ps
 #define LOAD_ELEMENTS _mm256_loadu_ps
 #define LOAD_SOME_ELEMENTS load_some_ps
 #define ALL _mm256_set1_ps
@@ -120,6 +159,8 @@ static inline double least_of_four(__m256d a)
 #define VT __m256d
 #define LOAD_DOUBLES _mm256_loadu_pd
 #define LOAD_SOME_DOUBLES load_some_doubles
+#define LOAD_SQUARES load_squares_pd
+#define LOAD_SOME_SQUARES load_some_squares_pd
 #define LOAD_ELEMENTS _mm256_loadu_pd
 #define LOAD_SOME_ELEMENTS load_some_pd
 #define ALL _mm256_set1_pd

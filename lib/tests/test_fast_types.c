@@ -1,0 +1,106 @@
+/* Fast forms of operators on doubles and integers beside plain C: rows of many lengths, special values, the same bits by two threads as by one. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tensor/tensor.h"
+#include "tests/run_suite.h"
+#include "tests/run_text.h"
+
+enum { ELEMENTS = 1 << 17 };
+
+static const struct {
+    const char *call; /* y = call, of a */
+    bool special;     /* NaN, infinities and zeros of both signs are among the values */
+    int64_t rows, length;
+    enum ox_dtype type;
+} cases[] = {
+    {"Softmax(a)", false, 1, 1, OX_FLOAT64},
+    {"Softmax(a)", true, 300, 1, OX_FLOAT64},
+    {"Softmax(a)", true, 20000, 5, OX_FLOAT64},
+    {"Softmax(a)", true, 77, 128, OX_FLOAT64},
+    {"Softmax(a)", true, 50, 129, OX_FLOAT64},
+    {"Softmax(a)", true, 50, 257, OX_FLOAT64},
+    {"Softmax(a)", true, 3, 1000, OX_FLOAT64},
+    {"Softmax <axis = 0>(a)", true, 5, 300, OX_FLOAT64},
+    {"LogSoftmax(a)", false, 300, 1, OX_FLOAT64},
+    {"LogSoftmax(a)", true, 20000, 5, OX_FLOAT64},
+    {"LogSoftmax(a)", true, 77, 128, OX_FLOAT64},
+    {"LogSoftmax(a)", true, 50, 257, OX_FLOAT64},
+    {"LogSoftmax(a)", true, 3, 1000, OX_FLOAT64},
+    {"LogSoftmax <axis = 0>(a)", true, 5, 300, OX_FLOAT64},
+    {"Elu <alpha = 0.5>(a)", true, 300, 77, OX_FLOAT64},
+    {"Mish(a)", true, 300, 77, OX_FLOAT64},
+    {"Relu(a)", true, 300, 77, OX_FLOAT64},
+    {"Selu(a)", true, 300, 77, OX_FLOAT64},
+    {"Softplus(a)", true, 300, 77, OX_FLOAT64},
+    {"com.microsoft.QuickGelu <alpha = 2.0>(a)", true, 300, 77, OX_FLOAT64},
+    {"ReduceLogSumExp <axes = [1]>(a)", false, 300, 77, OX_INT32},
+    {"ReduceLogSumExp <axes = [1]>(a)", false, 77, 300, OX_INT64},
+    {"ReduceLogSumExp <axes = [1]>(a)", false, 77, 3, OX_UINT32},
+    {"ReduceLogSumExp <axes = [0]>(a)", false, 30, 777, OX_INT32},
+    {"ReduceLogSumExp <axes = [0]>(a)", false, 77, 5, OX_UINT64},
+    {"ReduceLogSumExp <axes = [0]>(a)", false, 7, 5, OX_INT64},
+    {"ReduceLogSumExp(a)", false, 30, 5, OX_INT64},
+};
+
+static void open_case(struct text_run *f, size_t which, int level, unsigned threads)
+{
+    static int64_t values[ELEMENTS];
+    static const double specials[] = {NAN, INFINITY, -INFINITY, 0, -0.0};
+    const int64_t dims[] = {cases[which].rows, cases[which].length};
+    const size_t n = (size_t)(dims[0] * dims[1]);
+    const enum ox_dtype type = cases[which].type;
+    const char *name = type == OX_FLOAT64 ? "double" : ox_dtype_name(type);
+    char model[256];
+    snprintf(model, sizeof model,
+             "<ir_version: 9, opset_import: [\"\" : %d, \"com.microsoft\" : 1]> "
+             "g (%s[N, M] a) => (%s[N, M] y) { y = %s }",
+             strncmp(cases[which].call, "Reduce", 6) == 0 ? 13 : 18, name, name, cases[which].call);
+    text_must_plan(f, model, &(struct ox_run_options){.level = level});
+    ox_env_set_threads(f->env, threads);
+    for (size_t i = 0; i < n; i++) {
+        const double x = cases[which].special && i % 97 == 96 ? specials[i / 97 % 5]
+                         : type == OX_FLOAT64                 ? (double)(i * 7919 % 4001) / 100 - 20
+                                              : (double)(i * 7919 % 211) * (i % 5 == 3 ? 1e7 : 1);
+        ox_elements_convert(type, (char *)values + i * ox_dtype_size(type), OX_FLOAT64, &x, 1,
+                            true);
+    }
+    text_give(f, type, 2, dims, values);
+    text_must_run(f);
+}
+
+static bool near(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= 4e-15 * fabs(b);
+}
+
+START_TEST(as_plain_c)
+{
+    struct text_run slow, one, two;
+    open_case(&slow, (size_t)_i, 0, 1);
+    open_case(&one, (size_t)_i, 2, 1);
+    open_case(&two, (size_t)_i, 2, 2);
+    const struct ox_tensor *a = ox_datum_get_tensor(slow.out[0]);
+    const struct ox_tensor *b = ox_datum_get_tensor(one.out[0]);
+    const struct ox_tensor *c = ox_datum_get_tensor(two.out[0]);
+    ck_assert_uint_eq(a->n, b->n);
+    for (size_t i = 0; i < a->n; i++) {
+        const double x = ox_tensor_get_double(b, i), want = ox_tensor_get_double(a, i);
+        ck_assert_msg(near(x, want), "[%zu] is %.17g, not %.17g", i, x, want);
+    }
+    ck_assert_mem_eq(b->data, c->data, b->n * ox_dtype_size(b->dtype));
+    text_close(&slow);
+    text_close(&one);
+    text_close(&two);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fast_types");
+    TCase *tcase = tcase_create("fast_types");
+    tcase_add_loop_test(tcase, as_plain_c, 0, (int)(sizeof cases / sizeof *cases));
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
