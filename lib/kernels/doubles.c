@@ -2,7 +2,7 @@
 
 const struct ox_doubles *ox_doubles(enum ox_cpu level)
 {
-    static const struct ox_doubles none = {{NULL}};
+    static const struct ox_doubles none = {{NULL}, NULL};
 #if defined(__x86_64__)
     if (level >= OX_CPU_AVX2)
         return &ox_doubles_avx2;

@@ -9,6 +9,7 @@ struct ox_doubles {
      * (what is made of several such functions: 4), special values as the C library has them. NULL: nothing better
      * than the C library. */
     void (*unary[OX_UNARIES])(size_t n, const double *x, double *y, double a, double b);
+    void (*sign)(size_t n, const double *x, double *y); /* exact; NULL likewise */
 };
 
 /* Constant. */

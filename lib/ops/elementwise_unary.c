@@ -2,6 +2,7 @@
  * Sinh Sqrt Tan Tanh. */
 #include <math.h>
 
+#include "kernels/doubles.h"
 #include "ops/broadcast.h"
 #include "ops/fast.h"
 #include "ops/kernel_tables.h"
@@ -68,8 +69,18 @@ static enum ox_status run_neg(struct ox_run *r, struct ox_error *err)
     return ox_run_elementwise(r, &negate_kernels, 1, OX_UNDEFINED, NULL, err);
 }
 
+static void sign_doubles(const struct ox_row *row, const void *arg)
+{
+    const struct ox_doubles *t = arg;
+    t->sign(row->n, row->in[0], row->out);
+}
+
 static enum ox_status run_sign(struct ox_run *r, struct ox_error *err)
 {
+    static const struct ox_kernels quick = {{[OX_FLOAT64] = sign_doubles}};
+    const struct ox_doubles *t = ox_doubles(ox_cpu());
+    if (t->sign && ox_run_in(r, 0)->dtype == OX_FLOAT64)
+        return ox_run_elementwise(r, &quick, 1, OX_UNDEFINED, t, err);
     return ox_run_elementwise(r, &sign_kernels, 1, OX_UNDEFINED, NULL, err);
 }
 

@@ -182,6 +182,22 @@ START_TEST(special_values_are_the_libraries)
 }
 END_TEST
 
+START_TEST(signs_of_doubles)
+{
+    static const double x[] = {0,       -0.0,    INFINITY, -INFINITY, NAN, 5e-324,
+                               -5e-324, DBL_MAX, -DBL_MAX, 1,         -3};
+    static const double want[] = {0, 0, 1, -1, NAN, 1, -1, 1, -1, 1, -1};
+    double y[(sizeof x / sizeof *x)];
+    if (!ox_doubles(ox_cpu_probe())->sign)
+        return;
+    for (size_t n = 1; n <= (sizeof x / sizeof *x); n++) {
+        ox_doubles(ox_cpu_probe())->sign(n, x, y);
+        for (size_t i = 0; i < n; i++)
+            ck_assert(isnan(want[i]) ? isnan(y[i]) : y[i] == want[i]);
+    }
+}
+END_TEST
+
 static int64_t drawn(struct dice *d)
 {
     static const int64_t extremes[] = {INT64_MIN, INT64_MAX, INT32_MIN, INT32_MAX, -1, 0, 1};
@@ -332,6 +348,7 @@ int main(void)
                         (int)(sizeof cases / sizeof *cases));
     tcase_add_loop_test(all, special_values_are_the_libraries, 0,
                         (int)(sizeof cases / sizeof *cases));
+    tcase_add_test(all, signs_of_doubles);
     tcase_add_loop_test(all, pairs_are_those_of_plain_c, 0, 200);
     tcase_add_loop_test(all, values_of_pairs_are_exact, 0, 400);
     suite_add_tcase(suite, all);

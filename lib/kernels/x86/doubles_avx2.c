@@ -252,6 +252,15 @@ static void cosines(size_t n, const double *x, double *y, double a, double b)
     waves(n, x, y, 1, cos);
 }
 
+/* NaN stays. */
+static void signs(size_t n, const double *x, double *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double one = (x[i] > 0 ? 1.0 : 0.0) - (x[i] < 0 ? 1.0 : 0.0);
+        y[i] = x[i] != x[i] ? x[i] : one;
+    }
+}
+
 const struct ox_doubles ox_doubles_avx2 = {.unary = {[OX_UNARY_CEIL] = ceils,
                                                      [OX_UNARY_CLIP] = clips,
                                                      [OX_UNARY_COS] = cosines,
@@ -266,4 +275,5 @@ const struct ox_doubles ox_doubles_avx2 = {.unary = {[OX_UNARY_CEIL] = ceils,
                                                      [OX_UNARY_SIN] = sines,
                                                      [OX_UNARY_SOFTPLUS] = softpluses,
                                                      [OX_UNARY_SWISH] = swishes,
-                                                     [OX_UNARY_TANH] = tanhs}};
+                                                     [OX_UNARY_TANH] = tanhs},
+                                           .sign = signs};
