@@ -52,9 +52,10 @@ struct ox_place {
     bool *gone; /* nodes to be removed, by index */
     size_t n_nodes;
     const struct ox_equalized *equalized;
-    const struct ox_channels *channels;       /* NULL: they are not known */
-    bool correcting;                          /* biases, by the means of channels */
-    bool cancelling;                          /* weights are rounded so that errors cancel */
+    const struct ox_channels *channels; /* NULL: they are not known */
+    bool correcting;                    /* biases, by the means of channels */
+    bool float_transposed;              /* transposed convolutions have integer weights alone */
+    bool cancelling;                    /* weights are rounded so that errors cancel */
     const uint8_t *before_cubic, *before_log; /* before.h */
 };
 

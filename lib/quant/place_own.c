@@ -221,8 +221,8 @@ static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, s
     struct ox_value *w = node->inputs[1];
     bool conv = ox_is_op(node, "Conv") || ox_is_op(node, "ConvTranspose");
     /* There is no such operator on integers: its weight is stored small, and rounds nothing else. */
-    if (ox_is_op(node, "ConvTranspose") && place->q->options->format == OX_QUANT_QOPERATOR &&
-        constant(place, w)) {
+    if (ox_is_op(node, "ConvTranspose") && constant(place, w) &&
+        (place->q->options->format == OX_QUANT_QOPERATOR || place->float_transposed)) {
         mark_weight(place, node, w);
         return OX_OK;
     }

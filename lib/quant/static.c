@@ -12,7 +12,8 @@
 /* What is done beside rounding. */
 struct repairs {
     bool correct, equalize, smooth, cancel;
-    bool float_bodies; /* nothing in bodies of If, Loop and Scan is quantized */
+    bool float_transposed; /* what transposed convolutions read and make */
+    bool float_bodies;     /* nothing in bodies of If, Loop and Scan is quantized */
     enum ox_quant_method method;
 };
 
@@ -102,6 +103,7 @@ static enum ox_status quantize_bodies(struct ox_quant *q, const struct ox_calibr
         struct ox_place place;
         OX_TRY(ox_place_begin(&place, q, body, calibration, err));
         place.cancelling = repairs->cancel;
+        place.float_transposed = repairs->float_transposed;
         ox_place_ranges(&place);
         OX_TRY(ox_place_own(&place, err));
         OX_TRY(ox_place_weave(&place, err));
@@ -133,6 +135,7 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
     OX_TRY(ox_place_begin(&place, q, q->model->graph, calibration, err));
     place.equalized = equalized;
     place.cancelling = repairs->cancel;
+    place.float_transposed = repairs->float_transposed;
     place.channels = channels;
     place.correcting = repairs->correct && channels;
     ox_place_ranges(&place);
@@ -243,10 +246,10 @@ static enum ox_status meet_budget(struct search *s, struct ox_error *err)
     return OX_OK;
 }
 
-static bool normalizes(const struct ox_model *model)
+static bool has_type(const struct ox_model *model, const char *op_type)
 {
     for (size_t i = 0; i < model->graph->n_nodes; i++) {
-        if (strcmp(model->graph->nodes[i]->op_type, "LayerNormalization") == 0)
+        if (strcmp(model->graph->nodes[i]->op_type, op_type) == 0)
             return true;
     }
     return false;
@@ -284,7 +287,14 @@ static enum ox_status try_repairs(struct search *s, struct ox_error *err)
         OX_TRY(try_way(s, way, sure_repair, err));
     way = s->best;
     way.smooth = true;
-    if (!s->best.smooth && normalizes(s->model))
+    if (!s->best.smooth && has_type(s->model, "LayerNormalization"))
+        OX_TRY(try_way(s, way, sure_repair, err));
+    /* onnxruntime runs them in float in any case, others may not. */
+    way = s->best;
+    way.float_transposed = true;
+    if ((s->options->accuracy == OX_QUANT_BEST || s->options->has_budget) &&
+        s->options->format == OX_QUANT_QDQ && !s->best.float_transposed &&
+        has_type(s->model, "ConvTranspose"))
         OX_TRY(try_way(s, way, sure_repair, err));
     return OX_OK;
 }
@@ -406,11 +416,12 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
         (*report)->summary.held_out_db = s.best_judged.sqnr_db;
     if (status == OX_OK && judged && report)
         ox_quant_report_add_note(
-            *report, "on samples held out: %.1f dB%s%s%s%s%s, ranges by %s", s.best_judged.sqnr_db,
-            s.best.cancel ? ", rounding evened out" : "",
+            *report, "on samples held out: %.1f dB%s%s%s%s%s%s, ranges by %s",
+            s.best_judged.sqnr_db, s.best.cancel ? ", rounding evened out" : "",
             s.best.correct ? ", biases corrected" : "",
             s.best.equalize ? ", channels evened out" : "",
             s.best.smooth ? ", normalizations smoothed" : "",
+            s.best.float_transposed ? ", weights alone of transposed convolutions" : "",
             s.best.float_bodies ? ", bodies in float" : "", ox_quant_method_name(s.best.method));
     ox_judge_end(&s.judge);
     ox_channels_release(&s.channels);
