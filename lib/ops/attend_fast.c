@@ -1,5 +1,7 @@
 #include "ops/attend_fast.h"
 
+#include <string.h>
+
 #include "kernels/dense.h"
 #include "ops/fast.h"
 
@@ -50,8 +52,47 @@ static void attend_task(void *arg, size_t i, size_t slot)
         job->rows->attend_one(&one, q, work);
 }
 
-enum ox_status ox_heads_run(struct ox_run *r, const struct ox_heads *h, struct ox_error *err)
+/* Keys or values to be put one behind the other. */
+struct gathering {
+    size_t heads, rows, size;
+    const float *from;
+    struct ox_heads_step at;
+    float *to;
+};
+
+static void gather_head(void *arg, size_t i, size_t slot)
 {
+    const struct gathering *g = arg;
+    const float *from = g->from + i / g->heads * g->at.batch + i % g->heads * g->at.head;
+    float *to = g->to + i * g->rows * g->size;
+    (void)slot;
+    for (size_t k = 0; k < g->rows; k++)
+        memcpy(to + k * g->size, from + k * g->at.row, g->size * sizeof *to);
+}
+
+/* Rows that lie apart share the places of a cache and take a page each: many blocks of queries read them sooner one behind the other. */
+static bool wants_gathered(const struct ox_heads *h, const struct ox_heads_step *at, size_t size,
+                           size_t lanes)
+{
+    enum { BLOCKS = 16 };
+    return h->queries * (h->heads / h->kv_heads) >= BLOCKS * lanes && at->row != size;
+}
+
+static float *gather(struct ox_run *r, const struct ox_heads *h, const float **from,
+                     struct ox_heads_step *at, size_t size, float *to)
+{
+    struct gathering g = {h->kv_heads, h->keys, size, *from, *at, to};
+    const size_t n = h->batch * h->kv_heads;
+    const double flops_a_float = 4; /* in which ox_spread() counts */
+    ox_spread(r->env, n, flops_a_float * (double)(n * h->keys * size), gather_head, &g);
+    *from = to;
+    *at = (struct ox_heads_step){h->kv_heads * h->keys * size, h->keys * size, size};
+    return to + n * h->keys * size;
+}
+
+enum ox_status ox_heads_run(struct ox_run *r, const struct ox_heads *given, struct ox_error *err)
+{
+    struct ox_heads own = *given, *h = &own;
     struct job job = {.h = h, .rows = ox_fast_rows()};
     const struct ox_attend_head sizes = {.keys = h->keys, .depth = h->depth, .v_depth = h->v_depth};
     if (h->batch * h->heads * h->queries == 0 || h->v_depth == 0)
@@ -60,12 +101,22 @@ enum ox_status ox_heads_run(struct ox_run *r, const struct ox_heads *h, struct o
     job.blocks = (h->queries - 1) / job.lanes + 1;
     job.singly = h->queries * 3 <= job.lanes;
     job.work_floats = ox_attend_work(job.rows, &sizes);
-    size_t slots = ox_slots(r->env), floats;
-    if (OX_MUL_OVERFLOWS(job.work_floats, slots, &floats))
+    const bool keys = wants_gathered(h, &h->k_at, h->depth, job.lanes);
+    const bool values = wants_gathered(h, &h->v_at, h->v_depth, job.lanes);
+    const size_t width = (keys ? h->depth : 0) + (values ? h->v_depth : 0);
+    size_t slots = ox_slots(r->env), floats, gathered;
+    if (OX_MUL_OVERFLOWS(job.work_floats, slots, &floats) ||
+        OX_MUL_OVERFLOWS(h->batch * h->kv_heads * h->keys, width, &gathered) ||
+        OX_ADD_OVERFLOWS(floats, gathered, &floats))
         return ox_run_fail(r, err, OX_LIMIT, "the heads are too large");
-    job.work = ox_run_work(r, floats, sizeof *job.work, err);
-    if (!job.work)
+    float *work = ox_run_work(r, floats, sizeof *work, err);
+    if (!work)
         return err->status;
+    job.work = work + gathered;
+    if (keys)
+        work = gather(r, h, &h->k, &h->k_at, h->depth, work);
+    if (values)
+        gather(r, h, &h->v, &h->v_at, h->v_depth, work);
     double flops = 2.0 * (double)(h->depth + h->v_depth) * (double)h->queries * (double)h->keys;
     if (job.singly)
         flops *= 4; /* it waits for memory */
