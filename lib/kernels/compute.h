@@ -152,6 +152,7 @@ struct ox_compute {
     size_t packed_rows;  /* of so many weights that lie row by row are better packed, though few */
     bool
         taps_together; /* Winograd's late weights are packed tap by tap within a channel: one stream instead of nine */
+    bool turns_groups; /* OX_CONV_TURNED is the faster way where it fits */
 
     /* What weights of F(2x2,3x3) and F(4x4,3x3) for a pair of channels cost that are transformed as they are used: in the
      * multiplications that are done meanwhile. */

@@ -129,6 +129,8 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
     if (c->groups > 1 && c->groups == c->in_channels && c->out_channels % c->groups == 0 &&
         c->out_channels <= REPEATED_MOST * c->in_channels && c->kernel[0] <= OX_CONV_DEPTHWISE_ROWS)
         return OX_CONV_DEPTHWISE;
+    if (may & OX_CONV_MAY_WINOGRAD2 && t->turns_groups && ox_conv_turned_fits(c))
+        return OX_CONV_TURNED;
     if (may & OX_CONV_MAY_WINOGRAD2 && ox_conv_columns_fits(t, c, few_cost(t, c)))
         return OX_CONV_COLUMNS;
     if (winograd(c, 1) && c->batch * c->out[0] * c->out[1] >= 16) {
@@ -161,6 +163,7 @@ size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const st
     case OX_CONV_POINTWISE:
         return ox_dense_packed(t, c->in_channels, c->out_channels);
     case OX_CONV_DEPTHWISE:
+    case OX_CONV_TURNED:
     case OX_CONV_SPREAD:
         if (OX_MUL_OVERFLOWS(taps, c->in_channels / c->groups, &taps))
             return SIZE_MAX;
@@ -198,6 +201,9 @@ void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_w
         break;
     case OX_CONV_DEPTHWISE:
         ox_conv_depthwise_pack(t, c, weights, type, out);
+        break;
+    case OX_CONV_TURNED:
+        ox_conv_turned_pack(t, c, weights, type, out);
         break;
     case OX_CONV_ABREAST:
         ox_conv_abreast_pack(t, c, weights, type, out);
@@ -259,6 +265,7 @@ bool ox_conv_reads_stored(const struct ox_compute *t, enum ox_conv_way way, cons
     case OX_CONV_WINOGRAD_STRIDED_LATE:
         return ox_conv_winograd_late_reads_stored(t, c, 4);
     case OX_CONV_DEPTHWISE:
+    case OX_CONV_TURNED:
     case OX_CONV_ABREAST:
     case OX_CONV_JOINED:
     case OX_CONV_JOINED_ABREAST:
@@ -321,6 +328,8 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
         return c->stored || c->made ? ox_dense_work(t, env, &d) : 0;
     case OX_CONV_DEPTHWISE:
         return ox_conv_depthwise_work(c, env);
+    case OX_CONV_TURNED:
+        return ox_conv_turned_work(c, env);
     case OX_CONV_JOINED:
     case OX_CONV_JOINED_ABREAST:
         return ox_conv_joined_work(t, env, c, way == OX_CONV_JOINED_ABREAST);
@@ -367,6 +376,9 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
         break;
     case OX_CONV_DEPTHWISE:
         ox_conv_depthwise(t, env, c, packed, in, out, end, work);
+        break;
+    case OX_CONV_TURNED:
+        ox_conv_turned(t, env, c, packed, in, out, end, work);
         break;
     case OX_CONV_JOINED:
     case OX_CONV_JOINED_ABREAST:

@@ -91,6 +91,14 @@ void ox_conv_depthwise_end(const struct ox_compute *t, const struct ox_depthwise
 void ox_conv_copy_pixels(size_t n, size_t channels, const float *from, size_t from_pixel, float *to,
                          size_t to_pixel);
 
+bool ox_conv_turned_fits(const struct ox_conv *c);
+void ox_conv_turned_pack(const struct ox_compute *t, const struct ox_conv *c, const void *weights,
+                         enum ox_weight_type type, float *out);
+size_t ox_conv_turned_work(const struct ox_conv *c, const struct ox_env *env);
+void ox_conv_turned(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                    const float *packed, const float *in, float *out, const struct ox_epilogue *end,
+                    float *work);
+
 bool ox_conv_spread_fits(const struct ox_conv *c);
 void ox_conv_spread_pack(const struct ox_compute *t, const struct ox_conv *c, const void *weights,
                          enum ox_weight_type type, float *out);

@@ -153,6 +153,7 @@ static void bench_way(const struct ox_compute *t, enum ox_conv_way way, const st
                                         [OX_CONV_INDIRECT] = "indirect",
                                         [OX_CONV_PADDED] = "padded",
                                         [OX_CONV_DEPTHWISE] = "depthwise",
+                                        [OX_CONV_TURNED] = "turned",
                                         [OX_CONV_ABREAST] = "abreast",
                                         [OX_CONV_JOINED] = "joined",
                                         [OX_CONV_JOINED_ABREAST] = "joined abreast",

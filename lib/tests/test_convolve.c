@@ -188,6 +188,9 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
             c.stride[1] = dice_between(d, 1, 2);
             c.dilation[1] = 1;
         }
+    } else if (way == OX_CONV_TURNED) {
+        c.groups = dice_between(d, 2, 9);
+        c.in_channels = c.out_channels = c.groups * ((size_t)2 << dice_between(d, 0, 1));
     } else if (way == OX_CONV_SPREAD) {
         make_spread(d, &c);
     } else if (way == OX_CONV_COLUMNS) {
@@ -558,6 +561,7 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
                         .out = {40, 41},
                         .in_pixel = 64,
                         .out_pixel = 64};
+    c.groups = way == OX_CONV_TURNED ? 16 : groups;
     if (is_joined(way) || way == OX_CONV_SPREAD || way == OX_CONV_COLUMNS) {
         c.transposed = true;
         for (unsigned axis = 0; axis < 2; axis++)

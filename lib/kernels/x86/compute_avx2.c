@@ -44,6 +44,7 @@ void ox_compute_avx2(struct ox_compute *t)
     t->winograd_in[2] = winograd_in_strided;
     t->winograd_out[2] = winograd_out_strided;
     t->strided_transforms = 36;
+    t->turns_groups = true;
     t->widen_f16 = widen_f16;
     t->widen_bf16 = widen_bf16;
     t->transpose = transpose_floats;
