@@ -60,14 +60,19 @@ struct gathering {
     float *to;
 };
 
+void ox_heads_copy(const float *from, const struct ox_heads_step *at, size_t heads, size_t i,
+                   size_t rows, size_t size, float *to)
+{
+    from += i / heads * at->batch + i % heads * at->head;
+    for (size_t k = 0; k < rows; k++, from += at->row, to += size)
+        memcpy(to, from, size * sizeof *to);
+}
+
 static void gather_head(void *arg, size_t i, size_t slot)
 {
     const struct gathering *g = arg;
-    const float *from = g->from + i / g->heads * g->at.batch + i % g->heads * g->at.head;
-    float *to = g->to + i * g->rows * g->size;
     (void)slot;
-    for (size_t k = 0; k < g->rows; k++)
-        memcpy(to + k * g->size, from + k * g->at.row, g->size * sizeof *to);
+    ox_heads_copy(g->from, &g->at, g->heads, i, g->rows, g->size, g->to + i * g->rows * g->size);
 }
 
 /* Rows that lie apart share the places of a cache and take a page each: many blocks of queries read them sooner one behind the other. */

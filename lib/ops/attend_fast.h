@@ -25,6 +25,10 @@ struct ox_heads {
     float *y;
 };
 
+/* Rows of head i of all batches, one behind the other. */
+void ox_heads_copy(const float *from, const struct ox_heads_step *at, size_t heads, size_t i,
+                   size_t rows, size_t size, float *to);
+
 /* Scratch of the node serves as work space. */
 enum ox_status ox_heads_run(struct ox_run *r, const struct ox_heads *h, struct ox_error *err);
 

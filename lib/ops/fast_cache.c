@@ -19,20 +19,23 @@ static void join_heads(void *arg, size_t from, size_t to)
     const size_t bytes = j->size * sizeof(float);
     for (size_t i = from; i < to; i++) {
         float *row = j->to + i * j->rows * j->size;
-        const float *fresh = j->fresh + i / j->heads * j->at.batch + i % j->heads * j->at.head;
         if (j->held)
             memcpy(row, j->past + i * j->past_rows * j->size, j->held * bytes);
         row += j->held * j->size;
-        for (size_t k = 0; k < j->added; k++, row += j->size)
-            memcpy(row, fresh + k * j->at.row, bytes);
-        memset(row, 0, (j->rows - j->held - j->added) * bytes);
+        ox_heads_copy(j->fresh, &j->at, j->heads, i, j->added, j->size, row);
+        memset(row + j->added * j->size, 0, (j->rows - j->held - j->added) * bytes);
     }
 }
 
-/* Output i, or work memory. */
+/* Output i, or work memory: heads of `size`, which *from and *at are then those of. */
 static enum ox_status join(struct ox_run *r, size_t i, size_t batch, struct joining *j,
-                           struct ox_error *err)
+                           const struct ox_tensor *past, size_t size, const float **from,
+                           struct ox_heads_step *at, struct ox_error *err)
 {
+    j->size = size;
+    j->past = past ? past->data : NULL;
+    j->fresh = *from;
+    j->at = *at;
     const int64_t dims[4] = {(int64_t)batch, (int64_t)j->heads, (int64_t)j->rows, (int64_t)j->size};
     size_t n;
     if (ox_run_wants(r, i)) {
@@ -48,6 +51,8 @@ static enum ox_status join(struct ox_run *r, size_t i, size_t batch, struct join
     }
     ox_fast_spread(r->env, batch * j->heads, 1, 0.5 * (double)j->rows * (double)j->size, join_heads,
                    j);
+    *from = j->to;
+    *at = (struct ox_heads_step){j->heads * j->rows * size, j->rows * size, size};
     return OX_OK;
 }
 
@@ -74,21 +79,8 @@ enum ox_status ox_fast_cache_join(struct ox_run *r, const struct ox_fast_cache *
                         .added = h->keys,
                         .rows = held + h->keys};
     j.rows = j.rows < c->rows ? c->rows : j.rows;
-    const size_t width = h->kv_heads * j.rows;
-    j.size = h->depth;
-    j.past = has ? keys->data : NULL;
-    j.fresh = h->k;
-    j.at = h->k_at;
-    OX_TRY(join(r, 1, h->batch, &j, err));
-    h->k = j.to;
-    h->k_at = (struct ox_heads_step){width * h->depth, j.rows * h->depth, h->depth};
-    j.size = h->v_depth;
-    j.past = has ? values->data : NULL;
-    j.fresh = h->v;
-    j.at = h->v_at;
-    OX_TRY(join(r, 2, h->batch, &j, err));
-    h->v = j.to;
-    h->v_at = (struct ox_heads_step){width * h->v_depth, j.rows * h->v_depth, h->v_depth};
+    OX_TRY(join(r, 1, h->batch, &j, keys, h->depth, &h->k, &h->k_at, err));
+    OX_TRY(join(r, 2, h->batch, &j, values, h->v_depth, &h->v, &h->v_at, err));
     h->keys += held;
     return OX_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "common/stamp.h"
 #include "ops/fast.h"
+#include "ops/kernel_tables.h"
 #include "ops/whole.h"
 
 float ox_log_sum_exp_row(const float *x, size_t n)
@@ -133,18 +134,14 @@ static double power_below(uint64_t below)
 #define STAMP "ops/reduce_powers_tmpl.h"
 #include "common/stamp_integers.h"
 
-#define WIDE_INTEGERS(name)                                                                        \
-    [OX_INT32] = name##_i32, [OX_INT64] = name##_i64, [OX_UINT32] = name##_u32,                    \
-    [OX_UINT64] = name##_u64
-
 void ox_log_sum_exp_of_integers(enum ox_dtype type, const struct ox_fold **shift,
                                 const struct ox_fold **fold,
                                 void (**end)(const void *acc, void *out, size_t lanes, size_t n,
                                              const void *shifts))
 {
-    static const struct ox_fold *const folds[OX_N_DTYPES] = {WIDE_INTEGERS(&powers)};
+    static const struct ox_fold *const folds[OX_N_DTYPES] = {OX_KERNELS_WIDE_INTEGER(&powers)};
     static void (*const ends[OX_N_DTYPES])(const void *, void *, size_t, size_t,
-                                           const void *) = {WIDE_INTEGERS(powers_end)};
+                                           const void *) = {OX_KERNELS_WIDE_INTEGER(powers_end)};
     if (!folds[type])
         return;
     *shift = ox_folds(ox_cpu())->of[OX_FOLD_GREATEST][type];

@@ -53,10 +53,7 @@ static double shifted_log(double sum, double shift)
 #define STAMP "ops/reduce_tmpl.h"
 #include "common/stamp_floats.h"
 
-#define WIDE_INTEGERS(name)                                                                        \
-    [OX_INT32] = name##_i32, [OX_INT64] = name##_i64, [OX_UINT32] = name##_u32,                    \
-    [OX_UINT64] = name##_u64
-#define WIDE(name) [OX_FLOAT32] = name##_f32, [OX_FLOAT64] = name##_f64, WIDE_INTEGERS(name)
+#define WIDE(name) OX_KERNELS_FLOAT(name), OX_KERNELS_WIDE_INTEGER(name)
 #define NARROW(name)                                                                               \
     [OX_INT8] = name##_i8, [OX_INT16] = name##_i16, [OX_UINT8] = name##_u8,                        \
     [OX_UINT16] = name##_u16, [OX_BOOL] = name##_u8

@@ -11,8 +11,7 @@ struct ox_rnn_order {
     size_t *place;  /* in the batch, of the sequences as they lie */
     size_t *length; /* of the same */
     size_t *before; /* sequences that go on, of all times before one; [steps + 1] */
-    bool
-        gathered; /* the products with the input have a row for each of those alone, by time and rank */
+    bool gathered;  /* the products with the input have rows of those alone, by time and rank */
 };
 
 /* lens: NULL when all sequences have all steps. */

@@ -191,12 +191,17 @@ static void range_of_equalized(struct ox_place *place, const struct ox_equalized
     }
 }
 
-/* onnxruntime quantizes before what moves the values, and its QLinearSoftmax overflows at scales much under 1/256. */
-static bool moves_softmax(const struct ox_node *node)
+bool ox_place_ort_moves(const struct ox_node *node)
 {
     static const char *const moves[] = {"Reshape", "Squeeze", "Unsqueeze", "Transpose",
                                         "Slice",   "MaxPool", NULL};
-    while (node && ox_is_any_op(node, moves) && node->inputs[0])
+    return ox_is_any_op(node, moves);
+}
+
+/* onnxruntime quantizes before what moves the values, and its QLinearSoftmax overflows at scales much under 1/256. */
+static bool moves_softmax(const struct ox_node *node)
+{
+    while (node && ox_place_ort_moves(node) && node->inputs[0])
         node = node->inputs[0]->producer;
     return node && ox_is_op(node, "Softmax");
 }

@@ -115,11 +115,11 @@ enum ox_status ox_qoperator_like_ort(struct ox_place *place, struct ox_error *er
 /* After weaving: products, convolutions and movers between DQ and Q become operators on integers. */
 enum ox_status ox_qoperator_standard(struct ox_quant *q, struct ox_graph *graph,
                                      struct ox_error *err);
-/* What onnxruntime refuses of int8 activations, see place_int8.c: whether an Add behind the product must be no Gemm, ... */
+/* Whether onnxruntime has Q and DQ of its own on the other side of a node. */
+bool ox_place_ort_moves(const struct ox_node *node);
+/* What onnxruntime refuses of int8 activations, see place_int8.c: whether an Add behind the product must make no Gemm of it; */
 bool ox_place_int8_parts(const struct ox_place *place, const struct ox_node *product);
-/* ... which it is not as Sum; */
-enum ox_status ox_place_int8_sum(struct ox_place *place, struct ox_node *add, struct ox_error *err);
-/* movers of integers get them behind as well. */
+/* movers of integers get Q and DQ behind as well. */
 void ox_place_int8_ends(struct ox_place *place);
 /* Once Q and DQ are there: what onnxruntime would make no valid operator of, see place_half.c. remove, by index: nodes that it leaves
  * unread are set. */

@@ -14,19 +14,13 @@ bool ox_place_int8_parts(const struct ox_place *place, const struct ox_node *pro
     return refuses(place) && ox_quant_rank(place->q, product->inputs[0]) > 2;
 }
 
-enum ox_status ox_place_int8_sum(struct ox_place *place, struct ox_node *add, struct ox_error *err)
-{
-    add->op_type = ox_arena_strdup(&place->q->model->arena, "Sum");
-    return add->op_type ? OX_OK : ox_no_memory(err);
-}
-
 void ox_place_int8_ends(struct ox_place *place)
 {
-    static const char *const moves[] = {"Reshape", "Squeeze", "Unsqueeze", "Transpose",
-                                        "Slice",   "MaxPool", NULL};
-    for (size_t i = 0; refuses(place) && i < place->n_nodes; i++) {
+    if (!refuses(place))
+        return;
+    for (size_t i = 0; i < place->n_nodes; i++) {
         const struct ox_node *node = place->graph->nodes[i];
-        if (place->gone[i] || !ox_is_any_op(node, moves) || !node->inputs[0] || !node->outputs[0])
+        if (place->gone[i] || !ox_place_ort_moves(node) || !node->inputs[0] || !node->outputs[0])
             continue;
         if (ox_place_mark(place, node->inputs[0])->kind == OX_MARK_ACTIVATION &&
             ox_place_mark(place, node->outputs[0])->kind == OX_MARK_NONE)

@@ -238,7 +238,7 @@ static enum ox_status mark_heavy(struct ox_place *place, struct ox_node *node, s
     size_t index;
     struct ox_node *add = ox_is_op(node, "MatMul") ? add_of_gemm(place, node, &index) : NULL;
     if (add && ox_place_int8_parts(place, node))
-        return ox_place_int8_sum(place, add, err);
+        return ox_quant_make_sum(place->q, add, err);
     if (add)
         return ox_place_bias_of(place, node, add, index, 1, err);
     if (!ox_is_op(node, "Gemm") || node->n_inputs < 3 || !constant(place, node->inputs[2]) ||

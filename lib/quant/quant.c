@@ -453,6 +453,12 @@ static void note_nothing(struct ox_quant *q)
                                             "recurrent layers with constant weights");
 }
 
+enum ox_status ox_quant_make_sum(struct ox_quant *q, struct ox_node *add, struct ox_error *err)
+{
+    add->op_type = ox_arena_strdup(&q->model->arena, "Sum");
+    return add->op_type ? OX_OK : ox_no_memory(err);
+}
+
 enum ox_dtype ox_quant_stored_type(const struct ox_quant *q)
 {
     return ox_dtype_bits(q->options->weight_type) == 16 ? OX_INT16 : OX_INT8;

@@ -92,6 +92,8 @@ enum ox_status ox_quant_find_uses(struct ox_quant *q, struct ox_graph *graph,
                                   struct ox_quant_uses *out, struct ox_error *err);
 size_t ox_quant_n_uses(const struct ox_quant_uses *uses, const struct ox_value *value);
 
+/* Makes a Sum of an Add, which runtimes make no Gemm of. */
+enum ox_status ox_quant_make_sum(struct ox_quant *q, struct ox_node *add, struct ox_error *err);
 /* Tables and weights of recurrent layers have 8 bits, or the 16 that were asked for of weights. */
 enum ox_dtype ox_quant_stored_type(const struct ox_quant *q);
 

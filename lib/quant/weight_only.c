@@ -315,8 +315,7 @@ static enum ox_status keep_apart(struct job *job, const struct target *target, s
     struct ox_node *add = uses->uses[uses->first[out->id]].node;
     if (*add->domain || strcmp(add->op_type, "Add") != 0 || !feeds_activation(job, add->outputs[0]))
         return OX_OK;
-    add->op_type = ox_arena_strdup(&job->q.model->arena, "Sum");
-    return add->op_type ? OX_OK : ox_no_memory(err);
+    return ox_quant_make_sum(&job->q, add, err);
 }
 
 static enum ox_status rewrite(struct job *job, struct target *target, struct ox_error *err)
