@@ -1,6 +1,6 @@
 /* How a reduction takes in elements of type T: N(FOLD), a struct ox_fold, and its functions. ACC the accumulator's type, START() the value
  * that changes nothing, STEP(a, x, s) one element (s: the shift of its lane, where there is one), JOIN(a, b) two accumulators.
- * FOLD_RUN_MADE: N(FOLD_run) and N(FOLD_rows) are there already. FOLD_PLAIN_ROWS: short rows are not worth
+ * FOLD_RUN_MADE: N(FOLD_run), N(FOLD_lanes) and N(FOLD_rows) are there already. FOLD_PLAIN_ROWS: short rows are not worth
  * code of their own. All but T and N are undefined at the end. */
 #define FOLD_NAME(part) N(OX_STAMP(FOLD, part))
 #define FOLD_RUN FOLD_NAME(_run)
@@ -50,7 +50,6 @@ static void FOLD_RUN(void *to, const void *from, size_t n, const void *shifts)
             part[k] = (ACC)(JOIN(part[k], part[k + step]));
     acc[0] = (ACC)(JOIN(acc[0], part[0]));
 }
-#endif
 
 /* Four rows at a time: the accumulators are loaded and stored once for them. */
 static void FOLD_NAME(_lanes)(void *to, const void *from, size_t lanes, size_t rows, size_t stride,
@@ -75,6 +74,7 @@ static void FOLD_NAME(_lanes)(void *to, const void *from, size_t lanes, size_t r
         for (size_t i = 0; i < lanes; i++)
             acc[i] = (ACC)(STEP(acc[i], in[i], shift[i]));
 }
+#endif
 
 #if defined(FOLD_RUN_MADE)
 /* Its rows are there, too. */

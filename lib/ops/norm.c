@@ -1,4 +1,4 @@
-/* Layer, RMS, group and instance normalization, MeanVarianceNormalization: computed in double, rounded once. */
+/* Layer, RMS, group and instance normalization: computed in double, rounded once. */
 #include <math.h>
 
 #include "common/threads.h"
@@ -286,156 +286,18 @@ static enum ox_status run_group_norm(struct ox_run *r, struct ox_error *err)
                       : run_groups(r, groups, r->opset < 21, err);
 }
 
-/* ---- MeanVarianceNormalization ----------------------------------------------------------------------------------- */
-
-/* Whether each axis is averaged over; false with *err set when the list is wrong. */
-static enum ox_status averaged(struct ox_run *r, unsigned rank, bool *reduce, struct ox_error *err)
-{
-    static const int64_t usual[] = {0, 2, 3};
-    size_t n;
-    const int64_t *axes = ox_run_ints(r, "axes", &n);
-    if (!axes) {
-        axes = usual;
-        n = OX_COUNT(usual);
-    }
-    for (size_t i = 0; i < n; i++) {
-        unsigned axis;
-        OX_TRY(ox_run_axis(r, axes[i], rank, &axis, err));
-        reduce[axis] = true;
-    }
-    return OX_OK;
-}
-
-/* Axes in three groups, of which the middle one is not averaged over: [outer, sets, inner]. */
-struct sets {
-    const struct ox_tensor *x;
-    struct ox_tensor *y;
-    size_t outer, count, inner;
-};
-
-static bool group_axes(const struct ox_tensor *x, const bool *reduce, struct sets *s)
-{
-    unsigned d = 0;
-    s->x = x;
-    s->outer = s->count = s->inner = 1;
-    for (; d < x->rank && reduce[d]; d++)
-        s->outer *= (size_t)x->dims[d];
-    for (; d < x->rank && !reduce[d]; d++)
-        s->count *= (size_t)x->dims[d];
-    for (; d < x->rank && reduce[d]; d++)
-        s->inner *= (size_t)x->dims[d];
-    return d == x->rank && s->inner >= 8;
-}
-
-/* Squares of the distances from *centre, or NULL: the sum of the numbers. */
-static double sum_of_set(const struct sets *s, size_t set, const double *centre)
-{
-    double part[STRETCH], sums[8] = {0};
-    for (size_t o = 0; o < s->outer; o++) {
-        const size_t base = (o * s->count + set) * s->inner;
-        for (size_t at = 0; at < s->inner; at += STRETCH) {
-            const size_t m = s->inner - at < STRETCH ? s->inner - at : STRETCH;
-            size_t k = 0;
-            ox_real_load(s->x, base + at, m, part);
-            for (size_t i = 0; centre && i < m; i++)
-                part[i] = (part[i] - *centre) * (part[i] - *centre);
-            for (; k + 8 <= m; k += 8)
-                for (size_t i = 0; i < 8; i++)
-                    sums[i] += part[k + i];
-            for (; k < m; k++)
-                sums[0] += part[k];
-        }
-    }
-    for (size_t i = 1; i < 8; i++)
-        sums[0] += sums[i];
-    return sums[0];
-}
-
-static void set_task(void *arg, size_t set)
-{
-    const struct sets *s = arg;
-    const double n = (double)(s->outer * s->inner), mean = sum_of_set(s, set, NULL) / n;
-    /* The small term is that of the operator's function body. */
-    const double deviation = sqrt(sum_of_set(s, set, &mean) / n) + 1e-9;
-    double part[STRETCH];
-    for (size_t o = 0; o < s->outer; o++) {
-        const size_t base = (o * s->count + set) * s->inner;
-        for (size_t at = 0; at < s->inner; at += STRETCH) {
-            const size_t m = s->inner - at < STRETCH ? s->inner - at : STRETCH;
-            ox_real_load(s->x, base + at, m, part);
-            for (size_t k = 0; k < m; k++)
-                part[k] = (part[k] - mean) / deviation;
-            ox_real_store(s->y, base + at, m, part);
-        }
-    }
-}
-
-static enum ox_status run_mvn(struct ox_run *r, struct ox_error *err)
-{
-    const struct ox_tensor *x = ox_run_in(r, 0);
-    unsigned rank = x->rank;
-    struct sets grouped;
-    bool *reduce = ox_run_scratch(r, rank, sizeof *reduce, err);
-    if (reduce && x->n) {
-        OX_TRY(averaged(r, rank, reduce, err));
-        if (group_axes(x, reduce, &grouped)) {
-            OX_TRY(ox_run_out(r, 0, x->dtype, rank, x->dims, &grouped.y, err));
-            ox_parallel(r->env, grouped.count, set_task, &grouped);
-            return ox_env_poll(r->env, err);
-        }
-    }
-    size_t *step = ox_run_scratch(r, rank, sizeof *step, err);
-    int64_t *at = ox_run_scratch(r, rank, sizeof *at, err);
-    size_t *set = ox_run_scratch(r, x->n, sizeof *set, err);
-    const double *in = ox_real_all(r, x, err);
-    double *out = ox_real_scratch(r, x->n, err);
-    if (!reduce || !step || !at || !set || !in || !out)
-        return x->n ? OX_NO_MEMORY : ox_real_out(r, 0, x->dtype, rank, x->dims, NULL, err);
-    OX_TRY(averaged(r, rank, reduce, err));
-    size_t sets = 1;
-    for (unsigned d = rank; d-- > 0;) {
-        step[d] = reduce[d] ? 0 : sets;
-        sets *= reduce[d] ? 1 : (size_t)x->dims[d];
-    }
-    double *mean = ox_real_scratch(r, sets, err), *square = ox_real_scratch(r, sets, err);
-    if (!mean || !square)
-        return OX_NO_MEMORY;
-    double n = sets ? (double)(x->n / sets) : 0;
-    size_t which = 0;
-    for (size_t i = 0; i < x->n; i++) {
-        set[i] = which;
-        mean[which] += in[i] / n;
-        for (unsigned d = rank; d-- > 0;) {
-            which += step[d];
-            if (++at[d] < x->dims[d])
-                break;
-            which -= step[d] * (size_t)at[d];
-            at[d] = 0;
-        }
-    }
-    for (size_t i = 0; i < x->n; i++)
-        square[set[i]] += (in[i] - mean[set[i]]) * (in[i] - mean[set[i]]) / n;
-    /* The small term is that of the operator's function body. */
-    for (size_t i = 0; i < x->n; i++)
-        out[i] = (in[i] - mean[set[i]]) / (sqrt(square[set[i]]) + 1e-9);
-    return ox_real_out(r, 0, x->dtype, rank, x->dims, out, err);
-}
-
-const struct ox_op ox_ops_norm[] = {
-    {"", "LayerNormalization", 17, .infer = infer_layer_norm, .run = run_layer_norm,
-     .fast = ox_fast_layer_norm},
-    {"", "RMSNormalization", 23, .infer = infer_rms_norm, .run = run_rms_norm,
-     .fast = ox_fast_layer_norm},
-    {"", "InstanceNormalization", 1, .infer = infer_same, .run = run_instance_norm,
-     .fast = ox_fast_group_norm},
-    {"", "InstanceNormalization", 6, .infer = infer_same, .run = run_instance_norm,
-     .fast = ox_fast_group_norm},
-    {"", "InstanceNormalization", 22, .infer = infer_same, .run = run_instance_norm,
-     .fast = ox_fast_group_norm},
-    {"", "GroupNormalization", 18, .infer = infer_same, .run = run_group_norm,
-     .fast = ox_fast_group_norm},
-    {"", "GroupNormalization", 21, .infer = infer_same, .run = run_group_norm,
-     .fast = ox_fast_group_norm},
-    {"", "MeanVarianceNormalization", 9, .infer = infer_same, .run = run_mvn},
-    {"", "MeanVarianceNormalization", 13, .infer = infer_same, .run = run_mvn},
-    {0}};
+const struct ox_op ox_ops_norm[] = {{"", "LayerNormalization", 17, .infer = infer_layer_norm,
+                                     .run = run_layer_norm, .fast = ox_fast_layer_norm},
+                                    {"", "RMSNormalization", 23, .infer = infer_rms_norm,
+                                     .run = run_rms_norm, .fast = ox_fast_layer_norm},
+                                    {"", "InstanceNormalization", 1, .infer = infer_same,
+                                     .run = run_instance_norm, .fast = ox_fast_group_norm},
+                                    {"", "InstanceNormalization", 6, .infer = infer_same,
+                                     .run = run_instance_norm, .fast = ox_fast_group_norm},
+                                    {"", "InstanceNormalization", 22, .infer = infer_same,
+                                     .run = run_instance_norm, .fast = ox_fast_group_norm},
+                                    {"", "GroupNormalization", 18, .infer = infer_same,
+                                     .run = run_group_norm, .fast = ox_fast_group_norm},
+                                    {"", "GroupNormalization", 21, .infer = infer_same,
+                                     .run = run_group_norm, .fast = ox_fast_group_norm},
+                                    {0}};

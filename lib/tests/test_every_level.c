@@ -223,6 +223,29 @@ START_TEST(channels_by_their_mean_and_variance)
 }
 END_TEST
 
+/* Over axes that lie apart, side by side, or all; of numbers far from 0, and all equal. */
+START_TEST(means_and_variances_over_any_axes)
+{
+    static const char *const axes[] = {"0",    "1",    "2",    "3",    "0, 1",
+                                       "1, 2", "2, 3", "0, 2", "1, 3", "0, 1, 2, 3"};
+    struct dice d = {(uint64_t)_i * 19 + 3};
+    char text[256];
+    struct given in[INPUTS] = {{OX_FLOAT32, 4, {0}, NULL}};
+    size_t n = 1;
+    for (size_t i = 0; i < 4; i++) {
+        in[0].dims[i] = (int64_t)dice_between(&d, 1, _i % 4 == (int)i ? 40 : 6);
+        n *= (size_t)in[0].dims[i];
+    }
+    in[0].data = floats(&d, n, _i % 4 == 3);
+    snprintf(text, sizeof text,
+             HEAD "g (float[A,B,C,D] x) => (y) <float f = {%d}, float o = {%d.3}> { a = Mul (x, f) "
+                  "b = Add (a, o) y = MeanVarianceNormalization <axes = [%s]> (b) }",
+             _i % 4 != 1, _i % 4 == 2 ? 1000 : 0, axes[_i % OX_COUNT(axes)]);
+    /* What rounding leaves of equal numbers is divided by 1e-9. */
+    same_floats(text, in, _i % 4 == 1 ? 1e-4f : 4e-6f);
+}
+END_TEST
+
 START_TEST(losses_of_classes)
 {
     static const char *const reductions[] = {"none", "sum", "mean"};
@@ -634,6 +657,7 @@ int main(void)
     tcase_add_loop_test(all, places_of_the_greatest_in_every_type, 0, 56);
     tcase_add_loop_test(all, softmax_along_any_axis, 0, 72);
     tcase_add_loop_test(all, channels_by_their_mean_and_variance, 0, 24);
+    tcase_add_loop_test(all, means_and_variances_over_any_axes, 0, 120);
     tcase_add_loop_test(all, losses_of_classes, 0, 48);
     tcase_add_loop_test(all, quotients_of_int32, 0, 12);
     tcase_add_loop_test(all, axes_turned_around, 0, 60);

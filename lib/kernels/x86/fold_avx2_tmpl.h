@@ -1,4 +1,4 @@
-/* The run and the rows of fold_tmpl.h, their OX_FOLD_PARTS parts held in registers: N(FOLD_run), N(FOLD_rows). VA a vector of accumulators, ACC one, LOAD(x) the
+/* The run, the rows and the lanes of fold_tmpl.h, their OX_FOLD_PARTS parts held in registers: N(FOLD_run), N(FOLD_rows), N(FOLD_lanes). VA a vector of accumulators, ACC one, LOAD(x) the
  * elements for one from memory, LOAD_SOME(x, m) those that the 32-bit mask m tells, and in the others what changes nothing;
  * VSTART VSTEP(a, x) VJOIN(a, b) and JOIN(a, b) as there, FINISH(a) joins the accumulators of a vector by halves. */
 #define WIDTH (sizeof(VA) / sizeof(ACC))
@@ -55,6 +55,68 @@ static void N(OX_STAMP(FOLD, _rows))(void *to, const void *from, size_t rows, si
         } else {
             N(OX_STAMP(FOLD, _run))(acc + i, in, n, NULL);
         }
+    }
+}
+
+/* `vectors` of them, in registers over all rows. */
+static inline __attribute__((always_inline)) void
+N(OX_STAMP(FOLD, _strip))(ACC *acc, const T *in, size_t rows, size_t stride, const size_t vectors)
+{
+    VA part[STRIP];
+#pragma GCC unroll 8
+    for (size_t k = 0; k < vectors; k++)
+        memcpy(&part[k], acc + k * WIDTH, sizeof part[k]);
+    for (size_t row = 0; row < rows; row++, in += stride) {
+#pragma GCC unroll 8
+        for (size_t k = 0; k < vectors; k++)
+            part[k] = VSTEP(part[k], LOAD(in + k * WIDTH));
+    }
+#pragma GCC unroll 8
+    for (size_t k = 0; k < vectors; k++)
+        memcpy(acc + k * WIDTH, &part[k], sizeof part[k]);
+}
+
+/* More lanes than whole vectors of them, none or one. */
+static inline __attribute__((always_inline)) void N(OX_STAMP(FOLD, _last))(ACC *acc, const T *in,
+                                                                           size_t n, size_t rows,
+                                                                           size_t stride,
+                                                                           const size_t vectors)
+{
+    const size_t whole = vectors * WIDTH;
+    const int32_t *mask = some_of_parts + OX_FOLD_PARTS - (n - whole);
+    VA first = VSTART, part = VSTART;
+    memcpy(&first, acc, whole * sizeof *acc);
+    memcpy(&part, acc + whole, (n - whole) * sizeof *acc);
+    for (size_t row = 0; row < rows; row++, in += stride) {
+        if (vectors)
+            first = VSTEP(first, LOAD(in));
+        part = VSTEP(part, LOAD_SOME(in + whole, mask));
+    }
+    memcpy(acc, &first, whole * sizeof *acc);
+    memcpy(acc + whole, &part, (n - whole) * sizeof *acc);
+}
+
+static void N(OX_STAMP(FOLD, _lanes))(void *to, const void *from, size_t n, size_t rows,
+                                      size_t stride, const void *shifts)
+{
+    (void)shifts;
+    for (size_t row = 0, some; row < rows; row += some) {
+        ACC *acc = to;
+        const T *in = (const T *)from + row * stride;
+        size_t i = 0;
+        some = rows - row < TOGETHER ? rows - row : TOGETHER;
+        for (; i + STRIP * WIDTH <= n; i += STRIP * WIDTH)
+            N(OX_STAMP(FOLD, _strip))(acc + i, in + i, some, stride, STRIP);
+        for (; i + 3 * WIDTH <= n; i += 3 * WIDTH)
+            N(OX_STAMP(FOLD, _strip))(acc + i, in + i, some, stride, 3);
+        if (i + 2 * WIDTH <= n) {
+            N(OX_STAMP(FOLD, _strip))(acc + i, in + i, some, stride, 2);
+            i += 2 * WIDTH;
+        }
+        if (i + WIDTH <= n)
+            N(OX_STAMP(FOLD, _last))(acc + i, in + i, n - i, some, stride, 1);
+        else if (i < n)
+            N(OX_STAMP(FOLD, _last))(acc + i, in + i, n - i, some, stride, 0);
     }
 }
 #undef WIDTH

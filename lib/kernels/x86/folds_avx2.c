@@ -1,6 +1,7 @@
 #include <immintrin.h>
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "common/stamp.h"
 #include "kernels/folds.h"
@@ -9,6 +10,9 @@
 static const int32_t some_of_parts[2 * OX_FOLD_PARTS] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+
+/* Of lanes: vectors that are taken in side by side, and rows before the next ones are, whose lines are then fetched in time. */
+enum { STRIP = 8, TOGETHER = 16 };
 
 static inline __m256d load_widened(const float *x)
 {
