@@ -1,7 +1,9 @@
 /* MatMulNBits in float32: for few rows codes become weights in registers; for many a slab of columns is widened and multiplied, so that
- * no more than that ever lies in memory as floats. */
+ * no more than that ever lies in memory as floats. Where a node asks for no more than 8 bits of the rows, they become bytes. */
+#include <stdatomic.h>
+
 #include "kernels/dense.h"
-#include "kernels/few_bits.h"
+#include "kernels/few_bits_bytes.h"
 #include "ops/fast.h"
 #include "ops/nbits.h"
 
@@ -9,18 +11,64 @@ enum {
     FEW = 8,   /* rows for which a slab costs more than it saves */
     COLS = 32, /* of a task of few rows */
     SLAB_COLS = 256,
-    CODE_COSTS = 8 /* as many operations, where rows are few */
+    CODE_COSTS = 8, /* as many operations, where rows are few */
+    BYTES = 4       /* the accuracy_level of 8 bits */
 };
 
 struct job {
     const struct ox_nbits *w;
     struct ox_few_bits side;
     const struct ox_few_bits_kernels *t;
-    const float *a; /* [m, k], arranged */
-    float *y;       /* [m, n] */
-    float *slab;    /* [columns, k] */
-    size_t first;   /* column of the slab */
+    const float *a;                           /* [m, k], arranged */
+    float *y;                                 /* [m, n] */
+    float *slab;                              /* [columns, k] */
+    size_t first;                             /* column of the slab */
+    const struct ox_few_bits_bytes *of_bytes; /* by which rows become bytes; NULL */
+    struct ox_byte_rows bytes;
+    atomic_bool wild; /* a row is not finite */
 };
+
+static void quantize_task(void *arg, size_t row, size_t slot)
+{
+    struct job *j = arg;
+    (void)slot;
+    if (!j->of_bytes->quantize(&j->bytes, j->w->bits == 4, j->a + row * j->w->k, row))
+        atomic_store_explicit(&j->wild, true, memory_order_relaxed);
+}
+
+static void bytes_task(void *arg, size_t i, size_t slot)
+{
+    const struct job *j = arg;
+    const struct ox_nbits *w = j->w;
+    const float *bias = w->bias ? w->bias->data : NULL;
+    const size_t first = i * COLS, n = w->n - first < COLS ? w->n - first : COLS;
+    (void)slot;
+    j->of_bytes->dots(&j->side, first, n, &j->bytes, j->y + first, w->n);
+    for (size_t q = 0; bias && q < w->m; q++)
+        for (size_t c = first; c < first + n; c++)
+            j->y[q * w->n + c] += bias[c];
+}
+
+/* False in *done: rows are not finite, and go as floats. */
+static enum ox_status run_bytes(struct ox_run *r, struct job *j, bool *done, struct ox_error *err)
+{
+    const struct ox_nbits *w = j->w;
+    struct ox_byte_rows *b = &j->bytes;
+    *b = (struct ox_byte_rows){.m = w->m, .k = w->k, .block = ox_byte_block(&j->side)};
+    b->blocks = w->k / b->block;
+    b->codes = ox_run_scratch(r, w->m * w->k, 1, err);
+    float *floats = b->codes ? ox_run_scratch(r, w->m * b->blocks * 2, sizeof *floats, err) : NULL;
+    if (!floats)
+        return OX_NO_MEMORY;
+    b->scales = floats;
+    b->sums = floats + w->m * b->blocks;
+    ox_spread(r->env, w->m, (double)(w->m * w->k), quantize_task, j);
+    *done = !atomic_load_explicit(&j->wild, memory_order_relaxed);
+    if (*done)
+        ox_spread(r->env, (w->n + COLS - 1) / COLS,
+                  (double)CODE_COSTS * (double)w->n * (double)w->k, bytes_task, j);
+    return OX_OK;
+}
 
 static void few_task(void *arg, size_t i, size_t slot)
 {
@@ -102,16 +150,25 @@ enum ox_status ox_fast_nbits(struct ox_run *r, struct ox_error *err)
                              .zero_bytes = w.zero_bytes,
                              .real_zeros = w.as_reals ? w.as_reals->data : NULL}};
     j.t = ox_few_bits_kernels(ox_cpu(), &j.side);
+    if (ox_run_int(r, "accuracy_level", 0) == BYTES)
+        j.of_bytes = ox_few_bits_bytes(ox_cpu(), &j.side);
     int64_t dims[OX_MOST_RANK];
     ox_nbits_dims(r, &w, dims);
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, a->rank, dims, &y, err));
+    j.a = a->data;
+    j.y = y->data;
+    if (j.of_bytes) {
+        bool done;
+        OX_TRY(run_bytes(r, &j, &done, err));
+        if (done)
+            return OX_OK;
+    }
     float *arranged = ox_run_scratch(r, a->n, sizeof *arranged, err);
     if (!arranged)
         return OX_NO_MEMORY;
     for (size_t i = 0; i < w.m; i++)
         ox_few_bits_arrange(j.t, &j.side, (const float *)a->data + i * w.k, arranged + i * w.k);
     j.a = arranged;
-    j.y = y->data;
     if (w.m > FEW)
         return run_slabs(r, &j, err);
     ox_spread(r->env, (w.n + COLS - 1) / COLS, (double)CODE_COSTS * (double)w.n * (double)w.k,

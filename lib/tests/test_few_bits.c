@@ -3,8 +3,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "kernels/few_bits.h"
+#include "kernels/few_bits_bytes.h"
 #include "tests/guarded.h"
 #include "tests/run_suite.h"
 #include "tests/run_text.h"
@@ -128,6 +129,142 @@ START_TEST(widened_weights_are_those_of_plain_c)
 }
 END_TEST
 
+static enum ox_cpu level_of_bytes(int i)
+{
+#if defined(__x86_64__)
+    if (i % 4 && ox_cpu_probe() >= OX_CPU_AVX2)
+        return OX_CPU_AVX2;
+#endif
+    (void)i;
+    return OX_CPU_C;
+}
+
+static struct ox_byte_rows byte_rows(const struct ox_few_bits *w, size_t m)
+{
+    const size_t block = ox_byte_block(w), blocks = w->k / block;
+    struct ox_byte_rows a = {.m = m, .k = w->k, .block = block, .blocks = blocks};
+    a.codes = malloc(m * w->k);
+    a.scales = malloc(m * blocks * sizeof *a.scales);
+    a.sums = malloc(m * blocks * sizeof *a.sums);
+    ck_assert(a.codes && a.scales && a.sums);
+    return a;
+}
+
+static void byte_rows_free(struct ox_byte_rows *a)
+{
+    free(a->codes);
+    free(a->scales);
+    free(a->sums);
+}
+
+/* Rows as bytes: each level the codes, scales and sums of plain C, near the numbers; the products those of C but for rounding, and the
+ * same bits when a row or a column is computed alone. */
+START_TEST(rows_of_bytes_give_what_plain_c_gives)
+{
+    struct dice d = {(uint64_t)_i * 103 + 5};
+    struct side s = random_side(&d);
+    struct ox_few_bits *w = &s.w;
+    w->real_zeros = NULL;
+    const struct ox_few_bits_bytes *t = ox_few_bits_bytes(level_of_bytes(_i), w),
+                                   *plain = ox_few_bits_bytes(OX_CPU_C, w);
+    const size_t m = dice_between(&d, 1, _i % 5 ? 9 : 150), ldc = s.n + 2;
+    if (w->bits == 2)
+        ck_assert_ptr_null(t);
+    if (w->bits == 2) {
+        side_free(&s);
+        return;
+    }
+    struct guarded x = guarded_new(&d, m * w->k, true), got = guarded_new(&d, m * ldc, true),
+                   want = guarded_new(&d, m * ldc, true), one = guarded_new(&d, 1, true);
+    struct ox_byte_rows a = byte_rows(w, m), b = byte_rows(w, m), alone = byte_rows(w, 1);
+    const float untouched = got.at[ldc - 1];
+    memset(x.at, 0, a.block * sizeof(float));
+    for (size_t i = 0; i < m; i++)
+        ck_assert(t->quantize(&a, w->bits == 4, x.at + i * w->k, i) &&
+                  plain->quantize(&b, w->bits == 4, x.at + i * w->k, i));
+    ck_assert(memcmp(a.codes, b.codes, m * w->k) == 0);
+    ck_assert(memcmp(a.scales, b.scales, m * a.blocks * sizeof(float)) == 0);
+    ck_assert(memcmp(a.sums, b.sums, m * a.blocks * sizeof(float)) == 0);
+    t->dots(w, 0, s.n, &a, got.at, ldc);
+    plain->dots(w, 0, s.n, &b, want.at, ldc);
+    for (size_t i = 0; i < m; i++) {
+        const float *row = x.at + i * w->k;
+        ck_assert(t->quantize(&alone, w->bits == 4, row, 0));
+        for (size_t j = 0; j < s.n; j++) {
+            const float y = got.at[i * ldc + j];
+            double sum = 0, size = 0, coarse = 0;
+            for (size_t p = 0; p < w->k; p++) {
+                const double of_w = fabs(weight(w, j, p));
+                sum += (double)row[p] * weight(w, j, p);
+                size += (double)fabsf(row[p]) * of_w;
+                coarse += (double)a.scales[p / a.block * m + i] * of_w;
+            }
+            ck_assert(fabs((double)y - sum) <= 0.51 * coarse + size * 20 * 0x1p-24);
+            ck_assert(fabs((double)y - (double)want.at[i * ldc + j]) <=
+                      (size + coarse) * 20 * 0x1p-24);
+            t->dots(w, j, 1, &alone, one.at, 1);
+            ck_assert(one.at[0] == y);
+        }
+    }
+    ck_assert(got.at[ldc - 1] == untouched);
+    x.at[dice_between(&d, 0, w->k - 1)] = _i % 2 ? NAN : -INFINITY;
+    ck_assert(!t->quantize(&a, w->bits == 4, x.at, 0));
+    byte_rows_free(&a);
+    byte_rows_free(&b);
+    byte_rows_free(&alone);
+    guarded_free(&x);
+    guarded_free(&got);
+    guarded_free(&want);
+    guarded_free(&one);
+    side_free(&s);
+}
+END_TEST
+
+/* Rows of bytes where the node allows them, whatever their number; of numbers that are not finite they are floats. */
+START_TEST(accuracy_of_bytes_is_that_of_every_row)
+{
+    struct dice d = {(uint64_t)_i * 107 + 6};
+    enum { K = 96, N = 21, MOST = 70 };
+    const int64_t m = (int64_t)dice_between(&d, 2, MOST), bits = _i % 2 ? 4 : 8;
+    struct guarded a = guarded_new(&d, (size_t)m * K, false), s = guarded_new(&d, 3 * N, false);
+    uint8_t *codes = random_bytes(&d, (size_t)(N * K * bits / 8));
+    struct text_run runs[3];
+    if (_i % 3 == 0)
+        a.at[5] = INFINITY;
+    ox_cpu_limit(level_of_bytes(_i));
+    for (int i = 0; i < 3; i++) {
+        const struct ox_run_options options = {.level = i < 2 ? 2 : 0};
+        const int64_t rows = i == 1 ? 1 : m, few = K * bits / 8 / 3;
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]> g "
+                 "(float[%d,96] a, uint8[21,3,%d] b, float[63] s) => (float[%d,21] y) { y = "
+                 "com.microsoft.MatMulNBits <K = 96, N = 21, bits = %d, block_size = 32, "
+                 "accuracy_level = 4> (a, b, s) }",
+                 (int)rows, (int)few, (int)rows, (int)bits);
+        text_must_plan(&runs[i], text, &options);
+        text_give(&runs[i], OX_FLOAT32, 2, (const int64_t[]){rows, K}, a.at + (i == 1 ? K : 0));
+        text_give(&runs[i], OX_UINT8, 3, (const int64_t[]){N, 3, few}, codes);
+        text_give(&runs[i], OX_FLOAT32, 1, (const int64_t[]){3 * N}, s.at);
+        text_must_run(&runs[i]);
+    }
+    const float *y = ox_datum_get_tensor(runs[0].out[0])->data,
+                *alone = ox_datum_get_tensor(runs[1].out[0])->data,
+                *want = ox_datum_get_tensor(runs[2].out[0])->data;
+    for (int64_t j = 0; j < N; j++)
+        ck_assert(y[N + j] == alone[j] || _i % 3 == 0);
+    for (int64_t i = 0; i < m * N; i++)
+        ck_assert((isnan(want[i]) && isnan(y[i])) || want[i] == y[i] ||
+                  fabsf(want[i] - y[i]) <= (bits == 8 ? 40.0f : 3.0f));
+    for (int i = 0; i < 3; i++)
+        text_close(&runs[i]);
+    ox_cpu_limit(ox_cpu_probe());
+    guarded_free(&a);
+    guarded_free(&s);
+    free(codes);
+}
+END_TEST
+
 /* MatMulNBits, codes and scales as inputs: rows about where it begins to widen slabs, depths that no block ends, several slabs. */
 START_TEST(the_fast_engine_gives_what_the_reference_gives)
 {
@@ -237,6 +374,8 @@ int main(void)
     TCase *tc = tcase_create("few_bits");
     tcase_add_loop_test(tc, sums_are_near_those_in_double, 0, 400);
     tcase_add_loop_test(tc, widened_weights_are_those_of_plain_c, 0, 120);
+    tcase_add_loop_test(tc, rows_of_bytes_give_what_plain_c_gives, 0, 200);
+    tcase_add_loop_test(tc, accuracy_of_bytes_is_that_of_every_row, 0, 24);
     tcase_add_loop_test(tc, the_fast_engine_gives_what_the_reference_gives, 0, 60);
     tcase_add_loop_test(tc, products_of_dequantized_blocks_are_fused, 0, 32);
     suite_add_tcase(s, tc);

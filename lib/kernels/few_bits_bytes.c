@@ -1,0 +1,76 @@
+#include "kernels/few_bits_bytes.h"
+
+#include <float.h>
+#include <math.h>
+
+enum { MOST_BLOCK = 128, MOST_CODE = 127 };
+
+static size_t place(size_t p, bool paired)
+{
+    return paired ? p / 8 * 8 + p % 2 * 4 + p % 8 / 2 : p;
+}
+
+static bool quantize(const struct ox_byte_rows *a, bool paired, const float *x, size_t row)
+{
+    int8_t *codes = a->codes + row * a->k;
+    for (size_t b = 0; b < a->blocks; b++, x += a->block, codes += a->block) {
+        float most = 0;
+        int sum = 0;
+        for (size_t p = 0; p < a->block; p++) {
+            if (!isfinite(x[p]))
+                return false;
+            most = fabsf(x[p]) > most ? fabsf(x[p]) : most;
+        }
+        const float scale = most / MOST_CODE, inverse = scale < FLT_MIN ? 0 : 1 / scale;
+        for (size_t p = 0; p < a->block; p++) {
+            const int code = (int)rintf(x[p] * inverse);
+            codes[place(p, paired)] = (int8_t)code;
+            sum += code;
+        }
+        a->scales[b * a->m + row] = scale;
+        a->sums[b * a->m + row] = (float)sum;
+    }
+    return true;
+}
+
+static float dot(const struct ox_few_bits *w, size_t column, const struct ox_byte_rows *a,
+                 size_t row)
+{
+    const uint8_t *weights = w->codes + column * (w->k * w->bits / 8);
+    const int8_t *codes = a->codes + row * a->k;
+    float all = 0;
+    for (size_t b = 0; b < a->blocks; b++) {
+        const size_t block = b * a->block / w->block, at = b * a->m + row;
+        int sum = 0;
+        for (size_t p = b * a->block; p < (b + 1) * a->block; p++)
+            sum += codes[place(p, w->bits == 4)] * (int)ox_few_bits_code(weights, p, w->bits);
+        all += ((float)sum - ox_few_bits_zero(w, column, block) * a->sums[at]) *
+               (w->scales[column * w->blocks + block] * a->scales[at]);
+    }
+    return all;
+}
+
+static void dots(const struct ox_few_bits *w, size_t first, size_t n, const struct ox_byte_rows *a,
+                 float *c, size_t ldc)
+{
+    for (size_t i = 0; i < a->m; i++)
+        for (size_t j = 0; j < n; j++)
+            c[i * ldc + j] = dot(w, first + j, a, i);
+}
+
+const struct ox_few_bits_bytes *ox_few_bits_bytes(enum ox_cpu level, const struct ox_few_bits *w)
+{
+    static const struct ox_few_bits_bytes plain = {.quantize = quantize, .dots = dots};
+    if ((w->bits != 4 && w->bits != 8) || w->real_zeros)
+        return NULL;
+#if defined(__x86_64__)
+    if (level == OX_CPU_AVX2)
+        return &ox_few_bits_bytes_avx2;
+#endif
+    return level == OX_CPU_C ? &plain : NULL;
+}
+
+size_t ox_byte_block(const struct ox_few_bits *w)
+{
+    return w->block < MOST_BLOCK ? w->block : MOST_BLOCK;
+}
