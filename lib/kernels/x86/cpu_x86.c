@@ -61,6 +61,9 @@ static enum ox_cpu highest(struct leaf one, struct leaf seven)
         TILES = 0x60000
     };
     const unsigned avx512vl = 1u << 31;
+#ifdef OX_EMULATE_AVX512 /* scripts/test-avx512 */
+    return OX_CPU_VNNI;
+#endif
     if (!has(one.c, FMA | OSXSAVE | AVX | F16C) || !has(seven.b, AVX2) || !has(saved_states(), YMM))
         return OX_CPU_C;
     if (!has(seven.b, AVX512F | AVX512DQ | AVX512BW | avx512vl) || !has(saved_states(), ZMM))
