@@ -266,8 +266,9 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
 
 enum ox_status ox_fast_max_pool(struct ox_run *r, struct ox_error *err)
 {
-    if (!ox_fast_in(r, 0))
-        return ox_fast_max_pool_bytes(r, err);
+    const enum ox_dtype type = ox_run_in(r, 0)->dtype;
+    if (type != OX_FLOAT32)
+        return (type == OX_FLOAT64 ? ox_fast_max_pool_doubles : ox_fast_max_pool_bytes)(r, err);
     return ox_run_wants(r, 1) ? ox_fast_max_pool_places(r, err) : run_pools(r, true, err);
 }
 
