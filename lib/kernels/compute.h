@@ -141,6 +141,20 @@ struct ox_pool {
     float *out;
 };
 
+/* Pooling of lines of windows of planes as they lie, along which neighbours are one or two floats apart. */
+enum {
+    OX_POOL_LINE = 8,
+    OX_POOL_LINE_TAPS = 3
+}; /* outputs at a time; taps along the line, at most, two at least */
+struct ox_pool_line {
+    size_t out;              /* outputs of the line */
+    size_t dilation, before; /* padding before the line */
+    /* All bits where a tap of the first and of the last OX_POOL_LINE outputs is none of the padding's. */
+    int32_t edges[2][OX_POOL_LINE_TAPS][OX_POOL_LINE];
+    int32_t some[OX_POOL_LINE]; /* all bits: it is an output */
+    const float *taps;          /* of each output along the line; NULL: the largest */
+};
+
 struct ox_compute {
     enum ox_cpu level;
     unsigned mr, nr;     /* of a tile */
@@ -181,6 +195,12 @@ struct ox_compute {
 
     void (*pool_max)(const struct ox_pool *p);
     void (*pool_sum)(const struct ox_pool *p);
+    /* By whether the largest or the average is wanted, taps along the line less two, and stride less one; NULL: none. The n >= 1 rows are
+     * those that the windows of the first line have taps in; those of the next one lie `step` floats behind. They are read from `before`
+     * floats before them to as many behind as outputs in whole OX_POOL_LINE would need, and one. Averages are
+     * over `taps` rows. False: of some window no number is larger than -infinity; it is not said what `out` then holds. */
+    bool (*pool_lines[2][2][2])(const struct ox_pool_line *p, const float *const *rows, size_t n,
+                                size_t lines, size_t step, float taps, float *out);
     /* y[j * ldy + i] = x[i * ldx + j] for i < rows, j < cols. */
     void (*transpose)(size_t rows, size_t cols, const float *x, size_t ldx, float *y, size_t ldy);
     /* y = w[0] a + w[1] b + w[2] c + w[3] d over n. */
@@ -195,6 +215,7 @@ const struct ox_compute *ox_compute(enum ox_cpu level);
 /* Fill in what an instruction set does better; for compute.c. */
 void ox_compute_neon(struct ox_compute *t);
 void ox_compute_avx2(struct ox_compute *t);
+void ox_pool_lines_avx2(struct ox_compute *t);
 void ox_compute_avx512(struct ox_compute *t);
 
 #endif

@@ -9,7 +9,10 @@
 #include "ops/fast_pool.h"
 #include "ops/window.h"
 
-enum { LINE = 16 }; /* floats of a cache line */
+enum {
+    LINE = 16,
+    BLOCK = 4096
+}; /* floats of a cache line; of planes that are pooled in one task, about */
 
 static struct ox_pool_axis axis_of(const struct ox_window *w, unsigned d)
 {
@@ -117,14 +120,19 @@ static void pool_line(const struct ox_pools *p, const float *volume, size_t oz, 
         out[i] /= rows * columns[i];
 }
 
+static void pad_row(const struct ox_pools *p, float *row)
+{
+    const float pad = p->max ? NAN : 0; /* the largest passes over what is no number */
+    for (size_t k = 0; k < p->row; k++)
+        row[k] = pad;
+}
+
 static void pool_volume(void *arg, size_t i, size_t slot)
 {
     const struct ox_pools *p = arg;
     const struct ox_pool_axis *x = &p->x;
     float *row = p->work + slot * p->slot;
-    const float pad = p->max ? NAN : 0; /* the largest passes over what is no number */
-    for (size_t k = 0; k < p->row; k++)
-        row[k] = pad;
+    pad_row(p, row);
     const float *in = p->in + i * p->z.in * p->y.in * x->in;
     float *out = p->out + i * p->z.out * p->y.out * x->out;
     for (size_t oz = 0; oz < p->z.out; oz++)
@@ -144,6 +152,51 @@ static void pool_narrow(void *arg, size_t i, size_t slot)
     const size_t from = i * job->together, left = job->planes - from;
     ox_pool_narrow(job->p, from, left < job->together ? left : job->together,
                    job->p->work + slot * job->p->slot);
+}
+
+/* Units are blocks of planes whose lines are made without copies, but for those at the ends of the tensor. */
+struct lined {
+    const struct ox_pools *p;
+    struct ox_pool_line line;
+    size_t volumes, together;
+};
+
+/* From output oy on: those whose windows have the same rows, each a step behind those of the one before. */
+static size_t lines_alike(const struct ox_pool_axis *y, size_t oy, size_t most)
+{
+    const size_t span = (y->kernel - 1) * y->dilation + 1;
+    size_t n = 0;
+    while (n < most && oy + n < y->out && (oy + n) * y->stride >= y->before &&
+           (oy + n) * y->stride + span <= y->before + y->in)
+        n++;
+    return n ? n : 1;
+}
+
+static void pool_lined(void *arg, size_t i, size_t slot)
+{
+    const struct lined *job = arg;
+    const struct ox_pools *p = job->p;
+    const size_t in = p->z.in * p->y.in * p->x.in, from = i * job->together;
+    const size_t left = job->volumes - from, step = p->y.stride * p->x.in;
+    const size_t to = from + (left < job->together ? left : job->together), most = BLOCK / step + 2;
+    float *row = p->work + slot * p->slot, *out = p->out + from * p->z.out * p->y.out * p->x.out;
+    const float *list[OX_POOL_TAPS];
+    pad_row(p, row);
+    for (size_t volume = from; volume < to; volume++) {
+        const float *x = p->in + volume * in;
+        for (size_t oz = 0; oz < p->z.out; oz++) {
+            for (size_t oy = 0, lines; oy < p->y.out; oy += lines, out += lines * p->x.out) {
+                const size_t n = list_rows(p, x, oz, oy, list);
+                const float taps = p->max ? 0 : p->counts[oz] * p->counts[p->z.out + oy];
+                lines = lines_alike(&p->y, oy, volume + 1 < job->volumes ? most : 1);
+                if (ox_pool_by_lines(p, &job->line, job->volumes * in, list, n, lines, step, taps,
+                                     out))
+                    continue;
+                for (size_t k = 0; k < lines; k++)
+                    pool_line(p, x, oz, oy + k, row, out + k * p->x.out);
+            }
+        }
+    }
 }
 
 static float *count_taps(struct ox_run *r, const struct ox_pools *p, bool padded,
@@ -182,10 +235,13 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
     const size_t reach = p.x.before + p.x.in;
     p.row = ((ox_pool_span(&p.x) > reach ? ox_pool_span(&p.x) : reach) + LINE - 1) / LINE * LINE;
     p.slot = p.x.stride > 1 ? 2 * p.row + p.x.stride * LINE : p.row;
-    const bool narrow = ox_pool_is_narrow(&p);
-    p.slot = narrow ? OX_POOL_NARROW_WORK : ox_round_up(p.slot, OX_SLOT_APART / sizeof *p.work);
     if (!max && !(p.counts = count_taps(r, &p, ox_run_int(r, "count_include_pad", 0) != 0, err)))
         return OX_NO_MEMORY;
+    const size_t volumes = (size_t)(x->dims[0] * x->dims[1]);
+    struct lined lined = {.p = &p, .volumes = volumes};
+    const bool by_lines = ox_pool_has_lines(&p, &lined.line);
+    const bool narrow = !by_lines && ox_pool_is_narrow(&p);
+    p.slot = narrow ? OX_POOL_NARROW_WORK : ox_round_up(p.slot, OX_SLOT_APART / sizeof *p.work);
     p.work = ox_run_work(r, ox_slots(r->env) * p.slot, sizeof *p.work, err);
     if (!p.work)
         return OX_NO_MEMORY;
@@ -194,10 +250,12 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
     memcpy(dims + 2, w->out, w->n * sizeof *dims);
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
     p.out = y->data;
-    const size_t volumes = (size_t)(x->dims[0] * x->dims[1]);
     const double work = (double)(x->n + y->n) * (double)(p.x.kernel + p.y.kernel * p.z.kernel) * 4;
     struct narrow blocks = {.p = &p, .planes = volumes};
-    if (narrow) {
+    if (by_lines) {
+        lined.together = BLOCK / (x->n / volumes) + 1;
+        ox_spread(r->env, (volumes - 1) / lined.together + 1, work, pool_lined, &lined);
+    } else if (narrow) {
         blocks.together = ox_pool_narrow_planes(&p);
         ox_spread(r->env, (volumes - 1) / blocks.together + 1, work, pool_narrow, &blocks);
     } else {
@@ -208,8 +266,9 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
 
 enum ox_status ox_fast_max_pool(struct ox_run *r, struct ox_error *err)
 {
-    if (!ox_fast_in(r, 0))
-        return ox_fast_max_pool_bytes(r, err);
+    const enum ox_dtype type = ox_run_in(r, 0)->dtype;
+    if (type != OX_FLOAT32)
+        return (type == OX_FLOAT64 ? ox_fast_max_pool_doubles : ox_fast_max_pool_bytes)(r, err);
     return ox_run_wants(r, 1) ? ox_fast_max_pool_places(r, err) : run_pools(r, true, err);
 }
 

@@ -44,4 +44,12 @@ bool ox_pool_is_narrow(const struct ox_pools *p);
 size_t ox_pool_narrow_planes(const struct ox_pools *p);
 void ox_pool_narrow(const struct ox_pools *p, size_t from, size_t n, float *work);
 
+/* Pools by lines of outputs that are made without copies, of short windows. False: there is none. */
+bool ox_pool_has_lines(const struct ox_pools *p, struct ox_pool_line *line);
+/* Whether so many lines were made, whose windows have the same n rows, each `step` floats behind those of the line before; the
+ * volumes of p->in have `total` floats. */
+bool ox_pool_by_lines(const struct ox_pools *p, const struct ox_pool_line *line, size_t total,
+                      const float *const *rows, size_t n, size_t lines, size_t step, float taps,
+                      float *out);
+
 #endif

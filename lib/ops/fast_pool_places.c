@@ -32,17 +32,6 @@ static inline __attribute__((always_inline)) void take_tap(size_t n, size_t stri
     }
 }
 
-/* The outputs [*from, *to) that a tap takes an element of the row for. */
-static void outputs_of(const struct ox_window *w, unsigned d, int64_t tap, int64_t *from,
-                       int64_t *to)
-{
-    const int64_t first = tap * w->dilation[d] - w->before[d], stride = w->stride[d];
-    const int64_t left = w->in[d] - first;
-    *from = first >= 0 ? 0 : (-first + stride - 1) / stride;
-    *to = left <= 0 ? 0 : (left + stride - 1) / stride;
-    *to = *to < w->out[d] ? *to : w->out[d];
-}
-
 static void take_row(const struct place_pools *p, const float *plane, int64_t row, float *best,
                      int32_t *where)
 {
@@ -51,7 +40,7 @@ static void take_row(const struct place_pools *p, const float *plane, int64_t ro
     const size_t stride = (size_t)w->stride[d];
     for (int64_t k = 0; k < w->kernel[d]; k++) {
         int64_t from, to;
-        outputs_of(w, d, k, &from, &to);
+        ox_window_outputs(w, d, k, &from, &to);
         if (from >= to)
             continue;
         const int64_t at = row * w->in[d] + from * w->stride[d] - w->before[d] + k * w->dilation[d];

@@ -437,6 +437,11 @@ static enum ox_status run_unpool(struct ox_run *r, struct ox_error *err)
     {                                                                                              \
         "", name, since, .infer = ox_infer_pool, .run = kernel, .fast = faster                     \
     }
+#define MAX_POOL(since)                                                                            \
+    {                                                                                              \
+        "", "MaxPool", since, .flags = OX_OP_DOUBLE, .infer = ox_infer_pool, .run = run_max_pool,  \
+                              .fast = ox_fast_max_pool                                             \
+    }
 #define GLOBAL(name, since, kernel, faster)                                                        \
     {                                                                                              \
         "", name, since, .infer = infer_global, .run = kernel, .fast = faster                      \
@@ -449,12 +454,12 @@ const struct ox_op ox_ops_pooling[] = {
     POOL("AveragePool", 11, run_average_pool, ox_fast_average_pool),
     POOL("AveragePool", 19, run_average_pool, ox_fast_average_pool),
     POOL("AveragePool", 22, run_average_pool, ox_fast_average_pool),
-    POOL("MaxPool", 1, run_max_pool, ox_fast_max_pool),
-    POOL("MaxPool", 8, run_max_pool, ox_fast_max_pool),
-    POOL("MaxPool", 10, run_max_pool, ox_fast_max_pool),
-    POOL("MaxPool", 11, run_max_pool, ox_fast_max_pool),
-    POOL("MaxPool", 12, run_max_pool, ox_fast_max_pool),
-    POOL("MaxPool", 22, run_max_pool, ox_fast_max_pool),
+    MAX_POOL(1),
+    MAX_POOL(8),
+    MAX_POOL(10),
+    MAX_POOL(11),
+    MAX_POOL(12),
+    MAX_POOL(22),
     POOL("LpPool", 1, run_lp_pool, NULL),
     POOL("LpPool", 2, run_lp_pool, NULL),
     POOL("LpPool", 11, run_lp_pool, NULL),

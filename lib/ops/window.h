@@ -54,6 +54,17 @@ static inline void ox_window_range(const struct ox_window *w, unsigned d, int64_
         *lo = *hi;
 }
 
+/* The outputs [*from, *to) of axis d that a tap reaches inside the input from. */
+static inline void ox_window_outputs(const struct ox_window *w, unsigned d, int64_t tap,
+                                     int64_t *from, int64_t *to)
+{
+    const int64_t first = tap * w->dilation[d] - w->before[d], stride = w->stride[d];
+    const int64_t left = w->in[d] - first;
+    *from = first >= 0 ? 0 : (-first + stride - 1) / stride;
+    *to = left <= 0 ? 0 : (left + stride - 1) / stride;
+    *to = *to < w->out[d] ? *to : w->out[d];
+}
+
 /* Shape rule: out[0..n) from in[0..n) and kernel[0..n) (NULL elements unknown) by the node's attributes; kernel NULL: by
  * kernel_shape. False after a conflict or when out of memory. */
 bool ox_infer_window(struct ox_infer *c, unsigned n, const struct ox_expr *const *in,

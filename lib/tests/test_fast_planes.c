@@ -51,6 +51,7 @@ static void draw_pool(struct dice *d, struct random_model *p)
     } forms[] = {{"", "x", "y", ""},
                  {"", "x", "v, i", "j = Cast <to = 1> (i) k = CastLike(j, v) y = Add(v, k)"},
                  {"", "x", "v, i", "y = Cast <to = 1> (i)"},
+                 {"c = Cast <to = 11> (x)", "c", "v", "y = Cast <to = 1> (v)"},
                  {"c = QuantizeLinear(x, step, uz)", "c", "v", "y = Cast <to = 1> (v)"},
                  {"c = QuantizeLinear(x, step, sz)", "c", "v", "y = Cast <to = 1> (v)"}};
     const size_t form = p->exact ? dice_between(d, 0, OX_COUNT(forms) - 1) : 0;

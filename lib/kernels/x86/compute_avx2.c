@@ -48,4 +48,5 @@ void ox_compute_avx2(struct ox_compute *t)
     t->widen_f16 = widen_f16;
     t->widen_bf16 = widen_bf16;
     t->transpose = transpose_floats;
+    ox_pool_lines_avx2(t);
 }
