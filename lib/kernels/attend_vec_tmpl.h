@@ -154,6 +154,9 @@ static void block_mask(const struct ox_attend_head *h, size_t lanes, size_t from
         ptrdiff_t seen = (ptrdiff_t)(from + i) + h->first + 1 - (ptrdiff_t)at;
         for (size_t j = seen < 0 ? 0 : (size_t)seen; j < keys; j++)
             s[j * lanes + i] = -INFINITY;
+        const ptrdiff_t gone = h->window ? seen - (ptrdiff_t)h->window : 0;
+        for (size_t j = 0; (ptrdiff_t)j < gone && j < keys; j++)
+            s[j * lanes + i] = -INFINITY;
     }
 }
 
@@ -195,6 +198,15 @@ static size_t keys_seen(const struct ox_attend_head *h, size_t query)
     return seen < 0 ? 0 : (size_t)seen < h->keys ? (size_t)seen : h->keys;
 }
 
+/* Those before a query's window. */
+static size_t keys_gone(const struct ox_attend_head *h, size_t query)
+{
+    const ptrdiff_t gone = (ptrdiff_t)query + h->first + 1 - (ptrdiff_t)h->window;
+    if (!h->window || gone < 0)
+        return 0;
+    return (size_t)gone < h->keys ? (size_t)gone : h->keys;
+}
+
 static void attend(const struct ox_attend_head *h, size_t from, size_t n, float *work)
 {
     const struct attend_tiles *tiles = tiles_for(n);
@@ -210,9 +222,13 @@ static void attend(const struct ox_attend_head *h, size_t from, size_t n, float 
     for (size_t i = 0; i < lanes; i++) {
         most[i] = -FLT_MAX; /* not infinity: a block that is masked whole must leave 0, not NaN */
         sum[i] = 0;
+        if (h->has_sink && h->sink != -INFINITY) {
+            most[i] = h->sink;
+            sum[i] = 1;
+        }
     }
     size_t seen = keys_seen(h, from + n - 1);
-    for (size_t at = 0; at < seen; at += OX_ATTEND_KEYS) {
+    for (size_t at = keys_gone(h, from); at < seen; at += OX_ATTEND_KEYS) {
         size_t keys = seen - at < OX_ATTEND_KEYS ? seen - at : OX_ATTEND_KEYS;
         block_scores(h, tiles, q, at, keys, s);
         block_mask(h, lanes, from, n, at, keys, s, turned);
@@ -220,19 +236,20 @@ static void attend(const struct ox_attend_head *h, size_t from, size_t n, float 
         block_values(h, tiles, at, keys, s, factor, y);
     }
     for (size_t i = 0; i < lanes; i++)
-        factor[i] = sum[i] == 0 && h->none_is_0 ? 0 : 1 / sum[i];
+        factor[i] = sum[i] == 0 && (h->none_is_0 || h->has_sink) ? 0 : 1 / sum[i];
     for (size_t d = 0; d < h->v_depth; d++)
         binary_mul_both(lanes, y + d * lanes, factor, y + d * lanes);
     turn(h->v_depth, n, y, lanes, h->y + from * h->y_step, h->y_step);
 }
 
 /* s[j] = scale q k[j] for keys in order, four streams at a time. */
-static void one_scores(const struct ox_attend_head *h, const float *q, size_t keys, float *s)
+static void one_scores(const struct ox_attend_head *h, const float *q, const float *first,
+                       size_t keys, float *s)
 {
     const size_t step = h->k_step, n = h->depth;
     size_t j = 0;
     for (; j + 4 <= keys; j += 4) {
-        const float *k = h->k + j * step;
+        const float *k = first + j * step;
         VF r[4] = {v_zero(), v_zero(), v_zero(), v_zero()};
         size_t d = 0;
         for (; d + VW <= n; d += VW) {
@@ -247,18 +264,19 @@ static void one_scores(const struct ox_attend_head *h, const float *q, size_t ke
         }
     }
     for (; j < keys; j++)
-        s[j] = h->scale * dot(n, q, h->k + j * step);
+        s[j] = h->scale * dot(n, q, first + j * step);
 }
 
 /* y = sum over keys of p[j] v[j], eight vectors of y at a time. */
-static void one_values(const struct ox_attend_head *h, size_t keys, const float *p, float *y)
+static void one_values(const struct ox_attend_head *h, const float *first, size_t keys,
+                       const float *p, float *y)
 {
     size_t d = 0;
     for (; d + 8 * VW <= h->v_depth; d += 8 * VW) {
         VF r[8];
         for (int i = 0; i < 8; i++)
             r[i] = v_zero();
-        const float *v = h->v + d;
+        const float *v = first + d;
         for (size_t j = 0; j < keys; j++, v += h->v_step) {
             const VF x = v_set1(p[j]);
             for (int i = 0; i < 8; i++)
@@ -271,21 +289,22 @@ static void one_values(const struct ox_attend_head *h, size_t keys, const float 
         size_t left = h->v_depth - d < VW ? h->v_depth - d : VW;
         VF r = v_zero();
         for (size_t j = 0; j < keys; j++)
-            r = v_fma(v_set1(p[j]), get(h->v + j * h->v_step + d, left), r);
+            r = v_fma(v_set1(p[j]), get(first + j * h->v_step + d, left), r);
         put(y + d, r, left);
     }
 }
 
 static void attend_one(const struct ox_attend_head *h, size_t query, float *s)
 {
-    size_t keys = keys_seen(h, query);
-    one_scores(h, h->q + query * h->q_step, keys, s);
+    const size_t gone = keys_gone(h, query), seen = keys_seen(h, query);
+    const size_t keys = seen < gone ? 0 : seen - gone;
+    one_scores(h, h->q + query * h->q_step, h->k + gone * h->k_step, keys, s);
     if (h->cap != 0) {
         unary_affine(keys, s, s, 1 / h->cap, 0);
         unary_tanh(keys, s, s, 0, 0);
         unary_affine(keys, s, s, h->cap, 0);
     }
-    const float *mask = h->mask ? h->mask + query * h->mask_step : NULL;
+    const float *mask = h->mask ? h->mask + query * h->mask_step + gone * h->mask_key_step : NULL;
     if (mask && h->mask_key_step != 1) {
         for (size_t j = 0; j < keys; j++)
             s[j] += mask[j * h->mask_key_step];
@@ -294,11 +313,14 @@ static void attend_one(const struct ox_attend_head *h, size_t query, float *s)
     if (mask)
         binary_add_both(keys, s, mask, s);
     float *y = h->y + query * h->y_step;
-    if (keys == 0 || (h->none_is_0 && max(keys, s) == -INFINITY)) {
+    const bool as_0 = h->none_is_0 || h->has_sink;
+    if (keys == 0 || (as_0 && max(keys, s) == -INFINITY)) {
         for (size_t d = 0; d < h->v_depth; d++)
-            y[d] = h->none_is_0 ? 0 : NAN;
+            y[d] = as_0 ? 0 : NAN;
         return;
     }
-    softmax(keys, s, NULL, 1, s);
-    one_values(h, keys, s, y);
+    if (h->has_sink)
+        s[keys] = h->sink;
+    softmax(keys + h->has_sink, s, NULL, 1, s);
+    one_values(h, h->v + gone * h->v_step, keys, s, y);
 }

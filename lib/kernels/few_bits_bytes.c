@@ -5,15 +5,10 @@
 
 enum { MOST_BLOCK = 128, MOST_CODE = 127 };
 
-static size_t place(size_t p, bool paired)
-{
-    return paired ? p / 8 * 8 + p % 2 * 4 + p % 8 / 2 : p;
-}
-
-static bool quantize(const struct ox_byte_rows *a, bool paired, const float *x, size_t row)
+static bool quantize(const struct ox_byte_rows *a, const float *x, size_t row)
 {
     int8_t *codes = a->codes + row * a->k;
-    for (size_t b = 0; b < a->blocks; b++, x += a->block, codes += a->block) {
+    for (size_t b = 0; b < a->blocks; b++, x += a->block) {
         float most = 0;
         int sum = 0;
         for (size_t p = 0; p < a->block; p++) {
@@ -24,7 +19,7 @@ static bool quantize(const struct ox_byte_rows *a, bool paired, const float *x, 
         const float scale = most / MOST_CODE, inverse = scale < FLT_MIN ? 0 : 1 / scale;
         for (size_t p = 0; p < a->block; p++) {
             const int code = (int)rintf(x[p] * inverse);
-            codes[place(p, paired)] = (int8_t)code;
+            codes[ox_byte_place(a, b * a->block + p)] = (int8_t)code;
             sum += code;
         }
         a->scales[b * a->m + row] = scale;
@@ -43,7 +38,7 @@ static float dot(const struct ox_few_bits *w, size_t column, const struct ox_byt
         const size_t block = b * a->block / w->block, at = b * a->m + row;
         int sum = 0;
         for (size_t p = b * a->block; p < (b + 1) * a->block; p++)
-            sum += codes[place(p, w->bits == 4)] * (int)ox_few_bits_code(weights, p, w->bits);
+            sum += codes[ox_byte_place(a, p)] * (int)ox_few_bits_code(weights, p, w->bits);
         all += ((float)sum - ox_few_bits_zero(w, column, block) * a->sums[at]) *
                (w->scales[column * w->blocks + block] * a->scales[at]);
     }
@@ -70,7 +65,11 @@ const struct ox_few_bits_bytes *ox_few_bits_bytes(enum ox_cpu level, const struc
     return level == OX_CPU_C ? &plain : NULL;
 }
 
-size_t ox_byte_block(const struct ox_few_bits *w)
+struct ox_byte_rows ox_byte_rows(const struct ox_few_bits *w, size_t m)
 {
-    return w->block < MOST_BLOCK ? w->block : MOST_BLOCK;
+    const size_t block = w->block < MOST_BLOCK ? w->block : MOST_BLOCK;
+    struct ox_byte_rows a = {.m = m, .k = w->k, .block = block, .blocks = w->k / block, .chunk = 1};
+    if (w->bits == 4)
+        a.chunk = ox_byte_rows_are_few(&a) ? 64 : 8;
+    return a;
 }

@@ -296,12 +296,16 @@ static void attend_one(const struct ox_attend_head *h, size_t query, float *s)
         s[j] = h->scale * dot(h->depth, q, h->k + j * h->k_step);
         s[j] = h->cap != 0 ? h->cap * tanhf(s[j] / h->cap) : s[j];
         s[j] += h->mask ? h->mask[query * h->mask_step + j * h->mask_key_step] : 0;
+        if (h->window && (ptrdiff_t)(j + h->window) < seen)
+            s[j] = -INFINITY;
     }
     bool none = keys == 0 || max(keys, s) == -INFINITY;
-    softmax(keys, s, NULL, 1, s);
+    if (h->has_sink)
+        s[keys] = h->sink;
+    softmax(keys + h->has_sink, s, NULL, 1, s);
     for (size_t d = 0; d < h->v_depth; d++) {
         double all = keys ? 0 : NAN;
-        if (none && h->none_is_0) {
+        if (none && (h->none_is_0 || h->has_sink)) {
             y[d] = 0;
             continue;
         }

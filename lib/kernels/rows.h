@@ -87,6 +87,9 @@ struct ox_attend_head {
     size_t mask_step, mask_key_step; /* from query to query and key to key; 0 repeats */
     bool causal;                     /* query i sees keys j <= i + first */
     ptrdiff_t first;
+    size_t window; /* of causal queries: the last so many of those keys alone; 0: all */
+    bool has_sink; /* a score besides, which no value goes with */
+    float sink;
     bool none_is_0; /* a query whose keys are all at -infinity gets 0 instead of NaN */
     float *y;
     size_t y_step;

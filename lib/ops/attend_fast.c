@@ -25,7 +25,7 @@ static void attend_task(void *arg, size_t i, size_t slot)
     float *work = job->work + slot * job->work_floats;
     const struct ox_attend_head one = {
         .queries = h->queries,
-        .keys = h->keys,
+        .keys = h->ends ? h->ends[batch] : h->keys,
         .depth = h->depth,
         .v_depth = h->v_depth,
         .q = h->q + batch * h->q_at.batch + head * h->q_at.head,
@@ -40,7 +40,10 @@ static void attend_task(void *arg, size_t i, size_t slot)
         .mask_step = h->mask_at.row,
         .mask_key_step = h->mask_key_step,
         .causal = h->causal,
-        .first = h->first,
+        .first = h->firsts ? (ptrdiff_t)h->firsts[batch] : h->first,
+        .window = h->window,
+        .has_sink = h->sinks != NULL,
+        .sink = h->sinks ? h->sinks[head] : 0,
         .none_is_0 = h->none_is_0,
         .y = h->y + batch * h->y_at.batch + head * h->y_at.head,
         .y_step = h->y_at.row};

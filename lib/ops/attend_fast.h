@@ -22,6 +22,10 @@ struct ox_heads {
     size_t mask_key_step;
     bool causal, none_is_0;
     ptrdiff_t first; /* query i sees keys up to first + i */
+    size_t window;   /* causal: of those the last so many alone; 0: all */
+    /* Of each batch, where they differ (NULL: not): keys, and what `first` is. */
+    const size_t *ends, *firsts;
+    const float *sinks; /* of each head a score that no value goes with; NULL */
     float *y;
 };
 

@@ -48,9 +48,8 @@ enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err)
     size_t heads, keys, size;
     if (!q || !k || !v || (q->rank != 3 && q->rank != 4) || k->rank != q->rank ||
         v->rank != q->rank || k->dims[0] != q->dims[0] || v->dims[0] != q->dims[0] ||
-        ox_run_wants(r, 3) || ox_run_has(r, 6) || ox_run_float(r, "softcap", 0) != 0 ||
-        ox_run_int(r, "left_window_size", -1) >= 0 || ox_run_int(r, "right_window_size", -1) >= 0 ||
-        ox_run_attr(r, "softmax_precision"))
+        ox_run_wants(r, 3) || ox_run_has(r, 6) || ox_run_int(r, "left_window_size", -1) >= 0 ||
+        ox_run_int(r, "right_window_size", -1) >= 0 || ox_run_attr(r, "softmax_precision"))
         return OX_UNSUPPORTED;
     int64_t kv = ox_run_int(r, "kv_num_heads", 0);
     if (!read_heads(q, ox_run_int(r, "q_num_heads", 0), &h.heads, &h.queries, &h.depth, &h.q_at) ||
@@ -69,6 +68,7 @@ enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err)
         OX_TRY(ox_fast_cache_join(r, &cache, &h, err));
     h.first = (ptrdiff_t)(h.keys - fresh);
     h.scale = ox_run_float(r, "scale", 1 / sqrtf((float)h.depth));
+    h.cap = fmaxf(ox_run_float(r, "softcap", 0), 0);
     h.causal = ox_run_int(r, "is_causal", 0) != 0;
     OX_TRY(set_mask(r, &h, &fits, err));
     if (!fits)

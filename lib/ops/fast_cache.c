@@ -9,6 +9,7 @@ struct joining {
     size_t heads, size;
     const float *past, *fresh;
     size_t past_rows, held, added, rows;
+    const size_t *helds;
     struct ox_heads_step at; /* of the new ones */
     float *to;
 };
@@ -18,12 +19,13 @@ static void join_heads(void *arg, size_t from, size_t to)
     const struct joining *j = arg;
     const size_t bytes = j->size * sizeof(float);
     for (size_t i = from; i < to; i++) {
+        const size_t held = j->helds ? j->helds[i / j->heads] : j->held;
         float *row = j->to + i * j->rows * j->size;
-        if (j->held)
-            memcpy(row, j->past + i * j->past_rows * j->size, j->held * bytes);
-        row += j->held * j->size;
+        if (held)
+            memcpy(row, j->past + i * j->past_rows * j->size, held * bytes);
+        row += held * j->size;
         ox_heads_copy(j->fresh, &j->at, j->heads, i, j->added, j->size, row);
-        memset(row + j->added * j->size, 0, (j->rows - j->held - j->added) * bytes);
+        memset(row + j->added * j->size, 0, (j->rows - held - j->added) * bytes);
     }
 }
 
@@ -76,6 +78,7 @@ enum ox_status ox_fast_cache_join(struct ox_run *r, const struct ox_fast_cache *
     struct joining j = {.heads = h->kv_heads,
                         .past_rows = past_rows,
                         .held = held,
+                        .helds = c->helds,
                         .added = h->keys,
                         .rows = held + h->keys};
     j.rows = j.rows < c->rows ? c->rows : j.rows;

@@ -5,9 +5,10 @@
 #include "ops/attend_fast.h"
 
 struct ox_fast_cache {
-    size_t key, value; /* inputs: [batch, kv_heads, rows, size]; may be left out, both */
-    size_t held;       /* of their rows; SIZE_MAX: all */
-    size_t rows;       /* of what goes out, the last ones 0; 0: no more than there are */
+    size_t key, value;   /* inputs: [batch, kv_heads, rows, size]; may be left out, both */
+    size_t held;         /* of their rows, in a batch at most; SIZE_MAX: all */
+    const size_t *helds; /* in each batch; NULL: as many in all */
+    size_t rows;         /* of what goes out, the last ones 0; 0: no more than there are */
 };
 
 /* Puts the rows of the past before h's keys and values. The whole is [batch, kv_heads, rows, size]: outputs 1 and 2, or work memory

@@ -32,7 +32,7 @@ static void quantize_task(void *arg, size_t row, size_t slot)
 {
     struct job *j = arg;
     (void)slot;
-    if (!j->of_bytes->quantize(&j->bytes, j->w->bits == 4, j->a + row * j->w->k, row))
+    if (!j->of_bytes->quantize(&j->bytes, j->a + row * j->w->k, row))
         atomic_store_explicit(&j->wild, true, memory_order_relaxed);
 }
 
@@ -54,8 +54,7 @@ static enum ox_status run_bytes(struct ox_run *r, struct job *j, bool *done, str
 {
     const struct ox_nbits *w = j->w;
     struct ox_byte_rows *b = &j->bytes;
-    *b = (struct ox_byte_rows){.m = w->m, .k = w->k, .block = ox_byte_block(&j->side)};
-    b->blocks = w->k / b->block;
+    *b = ox_byte_rows(&j->side, w->m);
     b->codes = ox_run_scratch(r, w->m * w->k, 1, err);
     float *floats = b->codes ? ox_run_scratch(r, w->m * b->blocks * 2, sizeof *floats, err) : NULL;
     if (!floats)

@@ -544,9 +544,26 @@ START_TEST(heads_with_a_past)
         "o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 4, "
         "local_window_size = 3> (x, x, x, p, p, lens, total)",
         "o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 4> "
-        "(x, x, x, , , first, fresh)"};
+        "(x, x, x, , , first, fresh)",
+        "o, k, v = Attention <q_num_heads = 4, kv_num_heads = 4, is_causal = 1, softcap = 2.0> "
+        "(x, x, x, , p, p)",
+        "low = Min (ramp, before) fewer = Sub (last, low) uneven = Cast <to = 6> (fewer) "
+        "o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 4, do_rotary = "
+        "1, local_window_size = 20> (x, x, x, p, p, uneven, total, cosines, sines)",
+        "low = Min (ramp, to) fewer = Sub (to, low) uneven = Cast <to = 6> (fewer) "
+        "o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 4, do_rotary = "
+        "1> (x, x, x, p, p, uneven, fresh, cosines, sines)",
+        "s = ReduceMax <keepdims = 0> (z, a01) sink = Slice (s, nil, four) "
+        "o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 4, "
+        "local_window_size = 7> (x, x, x, p, p, lens, total, , , , , sink)",
+        "low = Min (ramp, before) fewer = Sub (last, low) uneven = Cast <to = 6> (fewer) "
+        "m = ReduceMean <keepdims = 0> (x, two) q = Unsqueeze (m, ends) w = Slice (sines, nil, "
+        "both) t = Reshape (w, across) bias = Mul (q, t) shape = Concat <axis = 0> (batch, rows) "
+        "ids = Expand (four, shape) o, k, v = com.microsoft.GroupQueryAttention <num_heads = 4, "
+        "kv_num_heads = 4, do_rotary = 1, smooth_softmax = 1> "
+        "(x, x, x, p, p, uneven, total, cosines, sines, ids, bias)"};
     struct dice d = {(uint64_t)_i * 61 + 9};
-    char text[2048];
+    char text[3072];
     const bool many = _i % 32 >= 16; /* blocks of queries */
     const int64_t batch = (int64_t)dice_between(&d, 1, many ? 1 : 3),
                   width = 4 * (int64_t)dice_between(&d, 2, 9);
@@ -558,22 +575,26 @@ START_TEST(heads_with_a_past)
             in[k].dims[1] = 300 - in[k].dims[1];
         in[k].data = floats(&d, (size_t)(batch * in[k].dims[1] * width), false);
     }
-    snprintf(text, sizeof text,
-             "<ir_version: 10, opset_import: [\"\" : 23, \"com.microsoft\" : 1]> "
-             "g (float[B,S,W] x, float[B,T,W] z) => (y) <int64[2] a01 = {0,1}, "
-             "int64[4] parted = {0, 0, 4, -1}, int64[1] flat = {-1}, int64[1] one = {1}, "
-             "int64[2] table = {400, 1}, float none = {0}, float most = {400}, float step = {1}> "
-             "{ r = Reshape (z, parted) angle = Range (none, most, step) angles = Reshape (angle, "
-             "table) cosines = Cos (angles) sines = Sin (angles) "
-             "rows = Shape <start = 1, end = 2> (x) before = Shape <start = 1, end = 2> (z) "
-             "batch = Shape <start = 0, end = 1> (x) both = Add (rows, before) "
-             "last = Sub (both, one) total = Cast <to = 6> (both) fresh = Cast <to = 6> (rows) "
-             "len = Cast <to = 6> (last) lens = Expand (len, batch) "
-             "to = Sub (rows, one) until = Cast <to = 6> (to) first = Expand (until, batch) "
-             "p = Transpose <perm = [0, 2, 1, 3]> (r) %s "
-             "a = Reshape (o, flat) b1 = Reshape (k, flat) c = Reshape (v, flat) "
-             "y = Concat <axis = 0> (a, b1, c) }",
-             texts[(size_t)_i % OX_COUNT(texts)]);
+    snprintf(
+        text, sizeof text,
+        "<ir_version: 10, opset_import: [\"\" : 23, \"com.microsoft\" : 1]> "
+        "g (float[B,S,W] x, float[B,T,W] z) => (y) <int64[2] a01 = {0,1}, "
+        "int64[4] parted = {0, 0, 4, -1}, int64[1] flat = {-1}, int64[1] one = {1}, "
+        "int64[2] table = {400, 1}, float none = {0}, float most = {400}, float step = {1}, "
+        "int64[1] nil = {0}, int64[1] four = {4}, int64[4] across = {1, 1, 1, -1}, int64[1] two "
+        "= {2}, int64[2] ends = {1, 3}, int64 axis = {0}> "
+        "{ r = Reshape (z, parted) angle = Range (none, most, step) angles = Reshape (angle, "
+        "table) cosines = Cos (angles) sines = Sin (angles) "
+        "rows = Shape <start = 1, end = 2> (x) before = Shape <start = 1, end = 2> (z) "
+        "batch = Shape <start = 0, end = 1> (x) both = Add (rows, before) "
+        "last = Sub (both, one) total = Cast <to = 6> (both) fresh = Cast <to = 6> (rows) "
+        "len = Cast <to = 6> (last) lens = Expand (len, batch) "
+        "to = Sub (rows, one) until = Cast <to = 6> (to) first = Expand (until, batch) "
+        "ones = Expand (one, batch) ramp = CumSum (ones, axis) "
+        "p = Transpose <perm = [0, 2, 1, 3]> (r) %s "
+        "a = Reshape (o, flat) b1 = Reshape (k, flat) c = Reshape (v, flat) "
+        "y = Concat <axis = 0> (a, b1, c) }",
+        texts[(size_t)_i % OX_COUNT(texts)]);
     same_floats(text, in, 1e-4f);
 }
 END_TEST
@@ -666,7 +687,7 @@ int main(void)
     tcase_add_test(all, products_of_many_in_a_row);
     tcase_add_loop_test(all, bools_are_inverted_and_halves_added, 0, 8);
     tcase_add_loop_test(all, transformer_nodes, 0, 110);
-    tcase_add_loop_test(all, heads_with_a_past, 0, 96);
+    tcase_add_loop_test(all, heads_with_a_past, 0, 190);
     tcase_add_loop_test(all, planes_by_scales, 0, 80);
     tcase_add_loop_test(all, planes_by_filters, 0, 96);
     tcase_add_test(all, products_of_tiny_numbers_alone_come_to_nothing);

@@ -141,8 +141,8 @@ static enum ox_cpu level_of_bytes(int i)
 
 static struct ox_byte_rows byte_rows(const struct ox_few_bits *w, size_t m)
 {
-    const size_t block = ox_byte_block(w), blocks = w->k / block;
-    struct ox_byte_rows a = {.m = m, .k = w->k, .block = block, .blocks = blocks};
+    struct ox_byte_rows a = ox_byte_rows(w, m);
+    const size_t blocks = a.blocks;
     a.codes = malloc(m * w->k);
     a.scales = malloc(m * blocks * sizeof *a.scales);
     a.sums = malloc(m * blocks * sizeof *a.sums);
@@ -180,8 +180,7 @@ START_TEST(rows_of_bytes_give_what_plain_c_gives)
     const float untouched = got.at[ldc - 1];
     memset(x.at, 0, a.block * sizeof(float));
     for (size_t i = 0; i < m; i++)
-        ck_assert(t->quantize(&a, w->bits == 4, x.at + i * w->k, i) &&
-                  plain->quantize(&b, w->bits == 4, x.at + i * w->k, i));
+        ck_assert(t->quantize(&a, x.at + i * w->k, i) && plain->quantize(&b, x.at + i * w->k, i));
     ck_assert(memcmp(a.codes, b.codes, m * w->k) == 0);
     ck_assert(memcmp(a.scales, b.scales, m * a.blocks * sizeof(float)) == 0);
     ck_assert(memcmp(a.sums, b.sums, m * a.blocks * sizeof(float)) == 0);
@@ -189,7 +188,7 @@ START_TEST(rows_of_bytes_give_what_plain_c_gives)
     plain->dots(w, 0, s.n, &b, want.at, ldc);
     for (size_t i = 0; i < m; i++) {
         const float *row = x.at + i * w->k;
-        ck_assert(t->quantize(&alone, w->bits == 4, row, 0));
+        ck_assert(t->quantize(&alone, row, 0));
         for (size_t j = 0; j < s.n; j++) {
             const float y = got.at[i * ldc + j];
             double sum = 0, size = 0, coarse = 0;
@@ -208,7 +207,7 @@ START_TEST(rows_of_bytes_give_what_plain_c_gives)
     }
     ck_assert(got.at[ldc - 1] == untouched);
     x.at[dice_between(&d, 0, w->k - 1)] = _i % 2 ? NAN : -INFINITY;
-    ck_assert(!t->quantize(&a, w->bits == 4, x.at, 0));
+    ck_assert(!t->quantize(&a, x.at, 0));
     byte_rows_free(&a);
     byte_rows_free(&b);
     byte_rows_free(&alone);

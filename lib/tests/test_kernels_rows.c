@@ -388,7 +388,8 @@ static float *numbers(size_t n, float scale)
     return x;
 }
 
-static void check_head(const struct ox_rows *t, size_t s, int kind, bool causal, bool singly)
+static void check_head(const struct ox_rows *t, size_t s, int kind, bool causal, bool singly,
+                       bool more)
 {
     size_t n = heads[s].queries, m = heads[s].keys, d = heads[s].depth, e = heads[s].v_depth;
     struct ox_attend_head h = {.queries = n, .keys = m, .depth = d, .v_depth = e, .scale = 0.5f};
@@ -400,6 +401,9 @@ static void check_head(const struct ox_rows *t, size_t s, int kind, bool causal,
     h.first = (ptrdiff_t)m - (ptrdiff_t)n;
     h.cap = s == 2 ? 2 : 0;
     h.none_is_0 = s % 2;
+    h.window = more && causal ? 1 + m / 3 : 0;
+    h.has_sink = more;
+    h.sink = s == 3 ? -INFINITY : 0.25f;
     float *q = numbers(n * h.q_step, 2), *k = numbers(m * h.k_step, 2);
     float *v = numbers(m * h.v_step, 1), *mask = numbers(n * m, 3);
     float *y = numbers(n * h.y_step, 1), *want = numbers(n * h.y_step, 1);
@@ -429,8 +433,8 @@ static void check_head(const struct ox_rows *t, size_t s, int kind, bool causal,
 START_TEST(attention_agrees_with_plain_c)
 {
     const struct ox_rows *t = rows_table_at((unsigned)_i / MASKS);
-    for (size_t s = 0; s < OX_COUNT(heads) * 4; s++)
-        check_head(t, s / 4, _i % MASKS, s & 1, s & 2);
+    for (size_t s = 0; s < OX_COUNT(heads) * 8; s++)
+        check_head(t, s / 8, _i % MASKS, s & 1, s & 2, s & 4);
 }
 END_TEST
 

@@ -1,6 +1,6 @@
 /* Columns by sixteen: a stretch of their codes is turned, so that a vector holds four codes of each of eight columns, and serves all
  * rows from the first level of the cache. Codes of 8 bits are two of 4, so that eight products of pairs add up in 16 bits. */
-#include "kernels/few_bits_bytes.h"
+#include "kernels/x86/few_bits_row_avx2.h"
 
 #include <float.h>
 #include <immintrin.h>
@@ -253,6 +253,10 @@ static void dots(const struct ox_few_bits *w, size_t first, size_t n, const stru
                  float *c, size_t ldc)
 {
     const bool zeros = w->zeros;
+    if (ox_byte_rows_are_few(a)) {
+        ox_few_bits_row_avx2(w, first, n, a, c, ldc);
+        return;
+    }
     for (size_t j = 0; j < n; j += COLS) {
         for (size_t i = 0; i < a->m; i += ROWS) {
             const size_t cols = n - j < COLS ? n - j : COLS,
@@ -280,16 +284,25 @@ INLINE int32_t most_of(__m256i x)
     return _mm_cvtsi128_si32(_mm_max_epi32(y, _mm_shuffle_epi32(y, 0xb1)));
 }
 
-/* A block of codes; their sum. */
-INLINE int quantize_block(const float *x, size_t n, bool paired, float inverse, int8_t *codes)
+/* Codes of block b; their sum. Even places and odd ones of sixteen are next to each other in chunks of eight, or else apart. */
+INLINE int quantize_block(const struct ox_byte_rows *a, const float *x, size_t b, float inverse,
+                          int8_t *codes)
 {
-    const __m128i order = paired
-                              ? _mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15)
-                              : _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m128i apart = _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15);
+    const bool in_eights = a->chunk == 8, in_order = a->chunk == 1;
     __m128i sum = _mm_setzero_si128();
-    for (size_t p = 0; p < n; p += 16) {
+    for (size_t p = b * a->block; p < (b + 1) * a->block; p += 16) {
         const __m128i bytes = bytes_of(x + p, _mm256_set1_ps(inverse));
-        _mm_storeu_si128((void *)(codes + p), _mm_shuffle_epi8(bytes, order));
+        const __m128i halves = _mm_shuffle_epi8(bytes, apart);
+        if (in_order)
+            _mm_storeu_si128((void *)(codes + p), bytes);
+        else if (in_eights)
+            _mm_storeu_si128((void *)(codes + p), _mm_shuffle_epi32(halves, 0xd8));
+        if (!in_order && !in_eights) {
+            _mm_storel_epi64((void *)(codes + ox_byte_place(a, p)), halves);
+            _mm_storel_epi64((void *)(codes + ox_byte_place(a, p + 1)),
+                             _mm_unpackhi_epi64(halves, halves));
+        }
         const __m128i pairs = _mm_maddubs_epi16(_mm_set1_epi8(1), bytes);
         sum = _mm_add_epi32(sum, _mm_madd_epi16(pairs, _mm_set1_epi16(1)));
     }
@@ -297,13 +310,12 @@ INLINE int quantize_block(const float *x, size_t n, bool paired, float inverse, 
     return _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1)));
 }
 
-static bool quantize(const struct ox_byte_rows *a, bool paired, const float *x, size_t row)
+static bool quantize(const struct ox_byte_rows *a, const float *x, size_t row)
 {
     const __m256i no_sign = _mm256_set1_epi32(INT32_MAX);
-    int8_t *codes = a->codes + row * a->k;
-    for (size_t b = 0; b < a->blocks; b++, x += a->block, codes += a->block) {
+    for (size_t b = 0; b < a->blocks; b++) {
         __m256i bits = _mm256_setzero_si256();
-        for (size_t p = 0; p < a->block; p += 8)
+        for (size_t p = b * a->block; p < (b + 1) * a->block; p += 8)
             bits = _mm256_max_epi32(bits, _mm256_and_si256(load(x + p), no_sign));
         const int32_t most = most_of(bits);
         if (most >= 0x7f800000) /* infinite, or no number */
@@ -311,7 +323,7 @@ static bool quantize(const struct ox_byte_rows *a, bool paired, const float *x, 
         const float scale = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(most))) / 127,
                     inverse = scale < FLT_MIN ? 0 : 1 / scale;
         a->scales[b * a->m + row] = scale;
-        a->sums[b * a->m + row] = (float)quantize_block(x, a->block, paired, inverse, codes);
+        a->sums[b * a->m + row] = (float)quantize_block(a, x, b, inverse, a->codes + row * a->k);
     }
     return true;
 }
