@@ -66,17 +66,39 @@ enum ox_status prove_scale(struct ox_datum **datum, struct ox_env *env, float fa
     return status;
 }
 
-/* Sizes of open dimensions: those of that name, if any, and the rest. */
+/* Sizes of open dimensions: those of that name, if any; those that run in time or space, where that is not 0; and the rest. */
 struct sizes {
     int64_t open, named;
     const char *name;
+    int64_t along;
 };
 
-static int64_t size_of(const struct sizes *sizes, const struct ox_port *port, unsigned k)
+/* Of an image or volume what follows the channels, of signals and sequences what is last. */
+static bool runs_along(const struct ox_port *port, unsigned k)
+{
+    return k >= 2 || k + 1 == port->rank;
+}
+
+/* Whether the name is that of what does not run along, a batch, in any input. */
+static bool names_batch(const struct ox_session *session, const char *name)
+{
+    for (size_t i = 0; i < ox_session_n_inputs(session); i++) {
+        const struct ox_port *port = ox_session_input(session, i);
+        for (unsigned k = 0; k < port->rank && port->symbols; k++)
+            if (!runs_along(port, k) && port->symbols[k] && strcmp(port->symbols[k], name) == 0)
+                return true;
+    }
+    return false;
+}
+
+static int64_t size_of(const struct sizes *sizes, const struct ox_session *session,
+                       const struct ox_port *port, unsigned k)
 {
     if (port->dims[k] >= 0)
         return port->dims[k];
     const char *name = port->symbols ? port->symbols[k] : NULL;
+    if (sizes->along && runs_along(port, k) && !(name && names_batch(session, name)))
+        return sizes->along;
     return sizes->name && name && strcmp(name, sizes->name) == 0 ? sizes->named : sizes->open;
 }
 
@@ -91,7 +113,7 @@ static enum ox_status draw(struct ox_session *session, uint64_t seed, const stru
         if (!port->required)
             continue;
         for (unsigned k = 0; k < port->rank && k < MOST_RANK; k++)
-            dims[k] = size_of(sizes, port, k);
+            dims[k] = size_of(sizes, session, port, k);
         enum ox_status status = ox_session_random_input(
             session, i, seed + i, port->has_rank && port->rank <= MOST_RANK ? dims : NULL,
             &inputs[i], err);
@@ -107,8 +129,8 @@ enum ox_status prove_draw(struct ox_session *session, uint64_t seed, int64_t ope
     return draw(session, seed, &(struct sizes){.open = open}, inputs, err);
 }
 
-/* Whether inputs whose open dimensions are that large are still small. */
-static bool is_drawn_soon(const struct ox_session *session, int64_t open)
+/* Whether inputs of these sizes are still small. */
+static bool is_drawn_soon(const struct ox_session *session, const struct sizes *sizes)
 {
     enum { ELEMENTS_MOST = 1 << 26 };
     double elements = 0;
@@ -116,10 +138,59 @@ static bool is_drawn_soon(const struct ox_session *session, int64_t open)
         const struct ox_port *port = ox_session_input(session, i);
         double own = 1;
         for (unsigned k = 0; k < port->rank; k++)
-            own *= (double)(port->dims[k] < 0 ? open : port->dims[k]);
+            own *= (double)size_of(sizes, session, port, k);
         elements += own;
     }
     return elements <= ELEMENTS_MOST;
+}
+
+static enum ox_status filled(struct ox_datum **out, const struct ox_tensor *like, int64_t value,
+                             struct ox_env *env, struct ox_error *err)
+{
+    const size_t n = ox_tensor_count(like);
+    const bool wide = ox_tensor_dtype(like) == OX_INT64;
+    struct ox_tensor *made = NULL;
+    int64_t *values = malloc((n + 1) * sizeof *values);
+    if (!values)
+        return ox_no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        if (wide)
+            values[i] = value;
+        else
+            ((int32_t *)values)[i] = (int32_t)value;
+    }
+    enum ox_status status = ox_tensor_from_data(
+        &made, env, ox_tensor_dtype(like), ox_tensor_rank(like), ox_tensor_dims(like), values, err);
+    if (status == OX_OK)
+        status = ox_datum_of_tensor(out, made, err);
+    ox_tensor_release(made);
+    free(values);
+    return status;
+}
+
+/* What an integer for each row stands for may be its length, and the longest as long as the rows of the first floats are. */
+static enum ox_status draw_lengths(const struct prove_side *side, unsigned axis,
+                                   const struct proof_options *options, struct ox_error *err)
+{
+    int64_t length = -1;
+    for (size_t i = 0; i < side->n_inputs && length < 0; i++) {
+        const struct ox_tensor *t = ox_datum_get_tensor(side->inputs[i]);
+        if (t && ox_tensor_dtype(t) == OX_FLOAT32 && ox_tensor_rank(t) > axis)
+            length = ox_tensor_dims(t)[axis];
+    }
+    for (size_t i = 0; i < side->n_inputs && length > 0; i++) {
+        const struct ox_tensor *t = ox_datum_get_tensor(side->inputs[i]);
+        if (!t || ox_tensor_rank(t) > 1 ||
+            (ox_tensor_dtype(t) != OX_INT64 && ox_tensor_dtype(t) != OX_INT32))
+            continue;
+        struct ox_datum *made = NULL;
+        const enum ox_status status = filled(&made, t, length, options->env, err);
+        if (status != OX_OK)
+            return status;
+        ox_datum_release(side->inputs[i]);
+        side->inputs[i] = made;
+    }
+    return OX_OK;
 }
 
 /* Input of that name gets what the other side has; false: there is none. */
@@ -184,6 +255,7 @@ struct drawing {
     unsigned seed;
     struct sizes sizes;
     float factor;
+    unsigned lengths; /* axis whose size integers of rank 1 and 0 are; 0: as they are drawn */
 };
 
 /* One drawing; what the model that is believed cannot run says nothing. */
@@ -197,6 +269,8 @@ static enum ox_status sample(struct proof *proof, struct prove_side *expected,
         if (expected->inputs[i])
             status = prove_scale(&expected->inputs[i], options->env, drawing->factor, err);
     }
+    if (drawing->lengths && status == OX_OK)
+        status = draw_lengths(expected, drawing->lengths, options, err);
     if (status == OX_OK)
         status = ox_session_run(expected->session, expected->inputs, expected->outputs, err);
     if (status == OX_INPUT || status == OX_UNSUPPORTED || status == OX_LIMIT) {
@@ -260,13 +334,43 @@ static enum ox_status run_longer(struct proof *proof, struct prove_side *expecte
     return OX_OK;
 }
 
+/* What needs more than the small sizes of the first drawings: windows, strides and poolings, of long signals a batch of one; and
+ * lengths that are those of rows. */
+static enum ox_status run_larger(struct proof *proof, struct prove_side *expected,
+                                 struct prove_side *actual, const struct proof_options *options,
+                                 struct ox_error *err)
+{
+    static const struct drawing tried[] = {
+        {.sizes = {.open = 1, .along = 16}, .factor = 1},
+        {.sizes = {.open = 1, .along = 64}, .factor = 1},
+        {.sizes.open = 16, .factor = 1},
+        {.sizes.open = 64, .factor = 1},
+        {.sizes = {.open = 1, .along = 256}, .factor = 1},
+        {.sizes = {.open = 1, .along = 1024}, .factor = 1},
+        {.sizes = {.open = 2, .along = 16}, .factor = 1, .lengths = 1},
+        {.sizes = {.open = 2, .along = 16}, .factor = 1, .lengths = 2},
+    };
+    static const float again[] = {1, -1, 10};
+    enum ox_status status = OX_OK;
+    size_t k = 0;
+    for (; k < sizeof tried / sizeof *tried && status == OX_OK && !proof->samples; k++)
+        if (is_drawn_soon(expected->session, &tried[k].sizes))
+            status = run_sample(proof, expected, actual, options, tried[k], err);
+    for (size_t i = 0; i < sizeof again / sizeof *again && proof->samples && proof->agree; i++) {
+        struct drawing drawing = tried[k - 1];
+        drawing.factor = again[i];
+        drawing.seed = (unsigned)i + 1;
+        if (status == OX_OK && (drawing.factor == 1 || options->edges))
+            status = run_sample(proof, expected, actual, options, drawing, err);
+    }
+    return status;
+}
+
 static enum ox_status run_samples(struct proof *proof, struct prove_side *expected,
                                   struct prove_side *actual, const struct proof_options *options,
                                   struct ox_error *err)
 {
     static const float edges[] = {0, -1, 10};
-    /* Windows, strides and poolings may need more than the small sizes of the first drawings. */
-    static const int64_t larger[] = {16, 64};
     unsigned plain = options->samples, n_edges = options->edges ? sizeof edges / sizeof *edges : 0;
     unsigned n = plain + n_edges + options->empty;
     enum ox_status status = OX_OK;
@@ -278,11 +382,8 @@ static enum ox_status run_samples(struct proof *proof, struct prove_side *expect
             drawing = (struct drawing){.sizes.open = 1, .factor = edges[k - plain]};
         status = run_sample(proof, expected, actual, options, drawing, err);
     }
-    for (unsigned k = 0; k < sizeof larger / sizeof *larger && plain; k++) {
-        if (status == OX_OK && !proof->samples && is_drawn_soon(expected->session, larger[k]))
-            status = run_sample(proof, expected, actual, options,
-                                (struct drawing){.sizes.open = larger[k], .factor = 1}, err);
-    }
+    if (status == OX_OK && !proof->samples && plain)
+        status = run_larger(proof, expected, actual, options, err);
     if (status == OX_OK && !proof->samples && plain)
         status = run_longer(proof, expected, actual, options, err);
     return status;

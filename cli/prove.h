@@ -16,7 +16,7 @@ struct proof {
 
 struct proof_options {
     unsigned
-        samples; /* at most so many; the first with open dimensions of 1, then 2, 3; where none of these run, 16 or 64, or unequal ones */
+        samples; /* at most so many; the first with open dimensions of 1, then 2, 3; where none of these run, larger or unequal ones */
     uint64_t seed;
     struct ox_env *env;
     const char *path; /* of both models: reasons leave it out */

@@ -34,5 +34,6 @@ static inline const char *ox_text(const char *text)
     return text ? text : "";
 }
 enum ox_dtype ox_dtype_of(int32_t data_type);
+bool ox_dim_is_unnamed(const char *name);
 
 #endif

@@ -30,6 +30,12 @@ enum ox_dtype ox_dtype_of(int32_t data_type)
 
 /* ---- Types ------------------------------------------------------------------------------------------------------ */
 
+/* Paddle's exporter calls every open dimension "?", as the textual syntax does: equal they are not for that. */
+bool ox_dim_is_unnamed(const char *name)
+{
+    return !*name || strcmp(name, "?") == 0;
+}
+
 static enum ox_status lift_dims(struct ox_type *type, struct ox_model *model,
                                 const Onnx__TensorShapeProto *shape, struct ox_error *err)
 {
@@ -48,7 +54,7 @@ static enum ox_status lift_dims(struct ox_type *type, struct ox_model *model,
             if (known)
                 type->dims[i] = ox_expr_int(model->exprs, dim->dim_value);
         } else if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM) {
-            known = *ox_text(dim->dim_param) != '\0';
+            known = !ox_dim_is_unnamed(ox_text(dim->dim_param));
             if (known)
                 type->dims[i] = ox_expr_parse(model->exprs, dim->dim_param);
             if (known && !type->dims[i])

@@ -139,6 +139,8 @@ void ox_lower_sparse(struct ox_emit *e, struct ox_lower *lower, uint32_t field,
 
 static bool same_dim(const struct ox_lower *lower, const struct ox_expr *dim, const char *spelled)
 {
+    if (ox_dim_is_unnamed(spelled))
+        return !dim;
     const struct ox_expr *parsed = ox_expr_parse(lower->model->exprs, spelled);
     return dim && (parsed ? parsed == dim : ox_expr_symbol(lower->model->exprs, spelled) == dim);
 }
