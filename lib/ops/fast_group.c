@@ -187,10 +187,12 @@ enum ox_status ox_fast_group_query(struct ox_run *r, struct ox_error *err)
 {
     struct ox_heads h = {.none_is_0 = true};
     struct ox_fast_cache cache = {.key = PAST_KEY, .value = PAST_VALUE};
-    if (!read_heads(r, &h) || has_options(r) || !set_bias(r, &h))
+    if (!read_heads(r, &h) || has_options(r))
         return OX_UNSUPPORTED;
     OX_TRY(set_sinks(r, &h, err));
     OX_TRY(read_lengths(r, &h, &cache, err));
+    if (!set_bias(r, &h))
+        return OX_UNSUPPORTED;
     const int64_t window = ox_run_int(r, "local_window_size", -1);
     h.scale = (float)ox_attend_scale(r, h.depth);
     h.cap = ox_run_float(r, "softcap", 0);
