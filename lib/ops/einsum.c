@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/dense.h"
+#include "kernels/folds.h"
 #include "ops/einsum_axes.h"
 #include "ops/einsum_equation.h"
 #include "ops/fast.h"
@@ -119,16 +120,6 @@ static bool walk_add(struct walk *w, const struct einsum *e, const struct operan
     return !OX_MUL_OVERFLOWS(w->count, e->size[label], &w->count);
 }
 
-/* Whether the operand lies as a contiguous array over `outer` already. */
-static bool lies_so(const struct walk *outer)
-{
-    size_t pitch = 1;
-    for (unsigned d = outer->n; d-- > 0; pitch *= outer->size[d])
-        if (outer->size[d] != 1 && outer->stride[d] != pitch)
-            return false;
-    return true;
-}
-
 static void move(const struct einsum *e, const struct walk *outer, const void *data, void *out)
 {
     struct ox_move m = {.rank = 0};
@@ -139,6 +130,71 @@ static void move(const struct einsum *e, const struct walk *outer, const void *d
     }
     if (outer->count)
         ox_move_run(&m, ox_dtype_size(e->work), out, data);
+}
+
+/* Takes the labels out of `w` that together are one run of neighbours; how many elements it has. */
+static size_t take_run(struct walk *w)
+{
+    size_t run = 1;
+    for (unsigned d = 0; w->count && d < w->n;) {
+        if (w->stride[d] != run) {
+            d++;
+            continue;
+        }
+        run *= w->size[d];
+        w->count /= w->size[d];
+        w->n--;
+        memmove(w->size + d, w->size + d + 1, (w->n - d) * sizeof *w->size);
+        memmove(w->stride + d, w->stride + d + 1, (w->n - d) * sizeof *w->stride);
+        d = 0;
+    }
+    return run;
+}
+
+/* Whether the operand lies as a contiguous array of runs over `outer` already. */
+static bool lies_so(const struct walk *outer, size_t run)
+{
+    size_t pitch = run;
+    for (unsigned d = outer->n; d-- > 0; pitch *= outer->size[d])
+        if (outer->size[d] != 1 && outer->stride[d] != pitch)
+            return false;
+    return true;
+}
+
+/* Each element of `outer` is the sum of runs of neighbours, over which `inner` walks. */
+static void sum_runs(enum ox_dtype work, const struct walk *outer, const struct walk *inner,
+                     size_t run, const void *data, void *out)
+{
+    enum { TOGETHER = 64 };
+    const struct ox_fold *fold = ox_folds(ox_cpu())->of[OX_FOLD_SUM][work];
+    const size_t size = ox_dtype_size(work);
+    const bool rows = inner->count == 1 && lies_so(outer, run);
+    size_t at[OX_EINSUM_LABELS] = {0}, in[OX_EINSUM_LABELS] = {0}, offset = 0;
+    union {
+        double f64[TOGETHER];
+        uint32_t u32[TOGETHER];
+        uint64_t u64[TOGETHER];
+    } sums;
+    for (size_t i = 0, n; i < outer->count; i += n) {
+        const char *from = (const char *)data + offset * size;
+        n = !rows ? 1 : outer->count - i < TOGETHER ? outer->count - i : TOGETHER;
+        fold->start(&sums, n);
+        if (rows) {
+            fold->rows(&sums, from, n, run);
+            offset += n * run;
+        } else {
+            for (size_t k = 0, place = 0; k < inner->count; k++) {
+                fold->run(&sums, from + place * size, run, NULL);
+                walk_next(inner, in, &place);
+            }
+            walk_next(outer, at, &offset);
+        }
+        if (work == OX_FLOAT32)
+            for (size_t k = 0; k < n; k++)
+                ((float *)out)[i + k] = (float)sums.f64[k];
+        else
+            memcpy((char *)out + i * size, &sums, n * size);
+    }
 }
 
 /* The operand as a contiguous array over `labels`, summed over its others. *result is `out`, or without one its own data where
@@ -160,7 +216,7 @@ static enum ox_status gather(struct ox_run *r, const struct einsum *e, const str
     if (!fits || OX_MUL_OVERFLOWS(outer.count, sizeof(uint64_t), &bytes))
         return ox_run_fail(r, err, OX_LIMIT, "an intermediate product is too large");
     const bool moves = inner.n == 0;
-    if (!out && moves && lies_so(&outer)) {
+    if (!out && moves && lies_so(&outer, 1)) {
         *result = op->data;
         return OX_OK;
     }
@@ -168,8 +224,11 @@ static enum ox_status gather(struct ox_run *r, const struct einsum *e, const str
         out = ox_run_work(r, outer.count + 1, ox_dtype_size(e->work), err);
     if (!out)
         return OX_NO_MEMORY;
+    const size_t run = moves ? 1 : take_run(&inner);
     if (moves)
         move(e, &outer, op->data, out);
+    else if (run > 1)
+        sum_runs(e->work, &outer, &inner, run, op->data, out);
     else if (e->work == OX_FLOAT32)
         gather_f32(&outer, &inner, op->data, out);
     else if (e->work == OX_FLOAT64)

@@ -430,6 +430,35 @@ START_TEST(products_that_an_equation_names)
 }
 END_TEST
 
+/* One operand alone, which is what a reduction gives; of whole numbers, so that every order of summing is exact. */
+START_TEST(sums_of_one_operand)
+{
+    static const struct {
+        const char *equation, *axes;
+    } cases[] = {{"abc->ab", "2"},   {"abc->a", "1, 2"},   {"abc->ac", "1"}, {"abc->b", "0, 2"},
+                 {"abc->c", "0, 1"}, {"abc->", "0, 1, 2"}, {"abc->bc", "0"}};
+    static const enum ox_dtype types[] = {OX_FLOAT32, OX_FLOAT64, OX_INT32, OX_INT64};
+    struct dice d = {(uint64_t)_i * 29 + 13};
+    char text[512];
+    const size_t c = (size_t)_i % OX_COUNT(cases);
+    struct given in[INPUTS] = {{OX_FLOAT32, 3, {0}, NULL}};
+    for (unsigned k = 0; k < 3; k++)
+        in[0].dims[k] = (int64_t)dice_between(&d, 1, k == (size_t)_i / 7 % 3 ? 150 : 9);
+    in[0].data = floats(&d, (size_t)(in[0].dims[0] * in[0].dims[1] * in[0].dims[2]), false);
+    snprintf(text, sizeof text,
+             HEAD
+             "g (float[A,B,C] x) => (y) <float f = {64}, int64[%zu] axes = {%s}> { m = Mul (x, f) "
+             "v = Cast <to = %d> (m) e = Einsum <equation = \"%s\"> (v) "
+             "s = ReduceSum <keepdims = 0> (v, axes) d = Sub (e, s) y = Cast <to = 1> (d) }",
+             (strlen(cases[c].axes) + 2) / 3, cases[c].axes,
+             (int)types[dice_between(&d, 0, OX_COUNT(types) - 1)], cases[c].equation);
+    same_floats(text, in, 0);
+    const size_t bytes = run_at(ox_cpu_probe(), 2, text, in, fast);
+    for (size_t i = 0; i < bytes; i++)
+        ck_assert_int_eq(fast[i] & 0x7f, 0);
+}
+END_TEST
+
 START_TEST(products_of_many_in_a_row)
 {
     static float x[9];
@@ -684,6 +713,7 @@ int main(void)
     tcase_add_loop_test(all, axes_turned_around, 0, 60);
     tcase_add_loop_test(all, elements_picked_along_an_axis, 0, 60);
     tcase_add_loop_test(all, products_that_an_equation_names, 0, 180);
+    tcase_add_loop_test(all, sums_of_one_operand, 0, 84);
     tcase_add_test(all, products_of_many_in_a_row);
     tcase_add_loop_test(all, bools_are_inverted_and_halves_added, 0, 8);
     tcase_add_loop_test(all, transformer_nodes, 0, 110);
