@@ -25,7 +25,8 @@ struct ox_few_bits_bytes {
                  float *c, size_t ldc);
 };
 
-/* NULL where floats serve: bits that the kernels do not know, zeros that are no integers, levels whose vectors of floats are as fast. */
+/* NULL where floats serve: bits that the kernels do not know, blocks of fewer than 32, zeros that are no integers, levels whose vectors
+ * of floats are as fast. */
 const struct ox_few_bits_bytes *ox_few_bits_bytes(enum ox_cpu level, const struct ox_few_bits *w);
 /* Sizes of m rows, as kernels want them; nothing is allocated. */
 struct ox_byte_rows ox_byte_rows(const struct ox_few_bits *w, size_t m);
@@ -35,7 +36,7 @@ enum { OX_BYTE_ROWS_FEW = 3 };
 
 static inline bool ox_byte_rows_are_few(const struct ox_byte_rows *a)
 {
-    return a->m <= OX_BYTE_ROWS_FEW && a->block >= 32;
+    return a->m <= OX_BYTE_ROWS_FEW;
 }
 
 /* Where element p of a row lies. */

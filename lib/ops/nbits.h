@@ -2,6 +2,7 @@
 #ifndef OX_OPS_NBITS_H
 #define OX_OPS_NBITS_H
 
+#include "kernels/few_bits.h"
 #include "ops/infer.h"
 #include "ops/op.h"
 
@@ -33,5 +34,16 @@ void ox_nbits_dims(const struct ox_run *r, const struct ox_nbits *w, int64_t *di
 void ox_nbits_infer(struct ox_infer *c, const char *inner, const char *outer);
 /* In float32, codes widened in registers (kernels/few_bits.h). */
 enum ox_status ox_fast_nbits(struct ox_run *r, struct ox_error *err);
+
+/* y [m, n] = a [m, k] by the n columns of w, plus a bias a column. */
+struct ox_bits_product {
+    struct ox_few_bits w;
+    size_t m, n;
+    const float *a, *bias; /* bias: [n] or NULL */
+    float *y;
+    bool as_bytes; /* rows may become int8 a block */
+};
+enum ox_status ox_bits_multiply(struct ox_run *r, const struct ox_bits_product *p,
+                                struct ox_error *err);
 
 #endif

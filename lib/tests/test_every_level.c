@@ -542,6 +542,52 @@ START_TEST(transformer_nodes)
 }
 END_TEST
 
+/* Experts of com.microsoft, [4, 48, 32] and back: floats, and codes of which those of 4 bits have blocks of 16. */
+START_TEST(experts)
+{
+    static const char *const texts[] = {
+        "y = com.microsoft.MoE <k = 2, activation_type = \"relu\"> (x, p, z, b1, t, b2)",
+        "y = com.microsoft.MoE <k = 1, activation_type = \"silu\", normalize_routing_weights = 1> "
+        "(x, p, z, , t)",
+        "y = com.microsoft.MoE <k = 3, activation_type = \"gelu\"> (x, p, z, b1, t)",
+        "w = Concat <axis = 1> (z, z) y = com.microsoft.MoE <k = 2, activation_type = \"swiglu\", "
+        "swiglu_fusion = 1, activation_alpha = 1.702, activation_beta = 1.0, swiglu_limit = 0.5> "
+        "(x, p, w, , t, b2)",
+        "w = Concat <axis = 1> (z, z) y = com.microsoft.MoE <k = 2, activation_type = \"swiglu\", "
+        "swiglu_fusion = 2> (x, p, w, , t)",
+        "y = com.microsoft.QMoE <k = 2, activation_type = \"identity\", expert_weight_bits = 8> "
+        "(x, p, c, b1, , ct, b2)",
+        "ch = Slice (c, nil, n16, last) th = Slice (ct, nil, n24, last) s1 = Slice (a, nil, n2, "
+        "last) s2 = Slice (at, nil, n3, last) "
+        "y = com.microsoft.QMoE <k = 2, activation_type = \"relu\", expert_weight_bits = 4, "
+        "block_size = 16> (x, p, ch, s1, b1, th, s2)",
+        "ch = Slice (c, nil, n16, last) th = Slice (ct, nil, n24, last) s1 = Slice (a, nil, n2, "
+        "last) s2 = Slice (at, nil, n3, last) z1 = Slice (c, nil, n1, last) z2 = Slice (ct, nil, "
+        "n2, last) y = com.microsoft.QMoE <k = 1, activation_type = \"silu\", expert_weight_bits = "
+        "4, block_size = 16> (x, p, ch, s1, , th, s2, b2, , , , z1, z2)"};
+    struct dice d = {(uint64_t)_i * 59 + 7};
+    char text[2048];
+    struct given in[INPUTS] = {{OX_FLOAT32, 2, {(int64_t)dice_between(&d, 1, 40), 32}, NULL},
+                               {OX_FLOAT32, 3, {4, 48, 32}, NULL}};
+    in[0].data = floats(&d, (size_t)(in[0].dims[0] * 32), false);
+    in[1].data = floats(&d, 4 * 48 * 32, false);
+    snprintf(text, sizeof text,
+             "<ir_version: 10, opset_import: [\"\" : 18, \"com.microsoft\" : 1]> "
+             "g (float[N,32] x0, float[4,48,32] z0) => (y) <int64[1] nil = {0}, int64[1] n1 = {1}, "
+             "int64[1] n2 = {2}, int64[1] n3 = {3}, int64[1] n4 = {4}, int64[1] n16 = {16}, "
+             "int64[1] n24 = {24}, int64[1] last = {-1}, float much = {128}, float few = {0.125}, "
+             "float least = {0.0078125}> "
+             "{ x = Mul (x0, few) z = Mul (z0, few) p = Slice (x, nil, n4, last) t = Transpose "
+             "<perm = [0, 2, 1]> (z) "
+             "b1 = ReduceMax <keepdims = 0> (z, last) b2 = ReduceMax <keepdims = 0> (t, last) "
+             "m = Mul (z, much) e = Add (m, much) c = Cast <to = 2> (e) "
+             "ct = Transpose <perm = [0, 2, 1]> (c) n = Abs (z) a = Mul (n, least) at = Transpose "
+             "<perm = [0, 2, 1]> (a) %s }",
+             texts[(size_t)_i % OX_COUNT(texts)]);
+    same_floats(text, in, 1e-4f);
+}
+END_TEST
+
 /* Attention over a past p, [batch, 4, rows, size], and new rows behind it: the result and what both make up. */
 START_TEST(heads_with_a_past)
 {
@@ -718,6 +764,7 @@ int main(void)
     tcase_add_loop_test(all, bools_are_inverted_and_halves_added, 0, 8);
     tcase_add_loop_test(all, transformer_nodes, 0, 110);
     tcase_add_loop_test(all, heads_with_a_past, 0, 190);
+    tcase_add_loop_test(all, experts, 0, 48);
     tcase_add_loop_test(all, planes_by_scales, 0, 80);
     tcase_add_loop_test(all, planes_by_filters, 0, 96);
     tcase_add_test(all, products_of_tiny_numbers_alone_come_to_nothing);

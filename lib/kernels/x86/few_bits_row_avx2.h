@@ -1,4 +1,4 @@
-/* For few_bits_bytes_avx2.c: dots() of ox_few_bits_bytes where rows are few and blocks of 32 or more. */
+/* For few_bits_bytes_avx2.c: dots() of ox_few_bits_bytes where rows are few. */
 #ifndef OX_KERNELS_X86_FEW_BITS_ROW_AVX2_H
 #define OX_KERNELS_X86_FEW_BITS_ROW_AVX2_H
 
