@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,9 @@ static const struct opt options[] = {
     {0, "no-verify", OPT_FLAG, FIELD(no_verify), NULL, NULL,
      "do not run both models on inputs drawn at random"},
     {0, "samples", OPT_INT, FIELD(samples), "N", NULL, "inputs to draw for that (2)"},
-    {0, "rtol", OPT_DOUBLE, FIELD(rtol), "R", NULL, "relative tolerance of outputs (1e-3)"},
+    {0, "rtol", OPT_DOUBLE, FIELD(rtol), "R", NULL,
+     "relative tolerance of outputs (1e-3; where a model quantizes or has halves for weights,"
+     " or an SQNR of 40 dB, of 16 bits 60, of float16 25, of bfloat16 20)"},
     {0, "atol", OPT_DOUBLE, FIELD(atol), "A", NULL, "absolute tolerance of outputs (1e-5)"},
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", "text|json", "form of the report"},
     OPT_END};
@@ -43,8 +46,7 @@ static void defaults(void *args_)
 {
     struct args *args = args_;
     args->samples = 2;
-    args->rtol = 1e-3;
-    args->atol = 1e-5;
+    args->rtol = args->atol = -1;
 }
 
 /* ---- The goals ---------------------------------------------------------------------------------------------------- */
@@ -135,11 +137,14 @@ static void print_text(const struct job *job)
                          (long long)ir_after);
     size_t n_changed = ox_conversion_changed(job->conversion);
     ox_strbuf_printf(out, "%zu node%s rewritten\n", n_changed, n_changed == 1 ? "" : "s");
-    if (job->proven && job->proof.samples && job->proof.agree)
-        ox_strbuf_printf(out,
-                         "verified on %u random input%s: largest difference %.3g, relative %.3g\n",
-                         job->proof.samples, job->proof.samples == 1 ? "" : "s", job->proof.max_abs,
-                         job->proof.max_rel);
+    if (!job->proven || !job->proof.samples || !job->proof.agree)
+        return;
+    ox_strbuf_printf(out, "verified on %u random input%s: largest difference %.3g, relative %.3g",
+                     job->proof.samples, job->proof.samples == 1 ? "" : "s", job->proof.max_abs,
+                     job->proof.max_rel);
+    if (isfinite(job->proof.least_db))
+        ox_strbuf_printf(out, ", SQNR %.1f dB", job->proof.least_db);
+    ox_strbuf_putc(out, '\n');
 }
 
 static void json_blocked(struct ox_json *json, const struct ox_conversion *conversion)
@@ -185,6 +190,8 @@ static void json_proof(struct ox_json *json, const struct job *job)
     cli_json_bool(json, "agree", job->proof.agree && job->proof.samples);
     cli_json_double(json, "max_abs", job->proof.max_abs);
     cli_json_double(json, "max_rel", job->proof.max_rel);
+    if (isfinite(job->proof.least_db))
+        cli_json_double(json, "sqnr_db", job->proof.least_db);
     if (job->proof.reason[0]) {
         cli_json_string(json, "reason", job->proof.reason);
     }
@@ -244,14 +251,20 @@ static enum ox_status ask_targets(struct job *job)
 
 static enum ox_status verify(struct job *job)
 {
-    struct proof_options how = {
-        .samples = (unsigned)job->args->samples,
-        .seed = 1,
-        .env = job->cli->env,
-        .path = job->path,
-        .tolerance = {.rtol = job->args->rtol, .atol = job->args->atol, .nan_agrees = true}};
+    const struct args *args = job->args;
+    struct proof_options how = {.samples = (unsigned)args->samples,
+                                .seed = 1,
+                                .env = job->cli->env,
+                                .path = job->path,
+                                .tolerance = {.rtol = args->rtol >= 0 ? args->rtol : 1e-3,
+                                              .atol = args->atol >= 0 ? args->atol : 1e-5,
+                                              .nan_agrees = true}};
     struct ox_error err;
-    enum ox_status status = prove_equal(&job->proof, job->before, job->after, &how, &err);
+    enum ox_status status = OX_OK;
+    if (args->rtol < 0 && args->atol < 0)
+        status = prove_enough(job->before, &how.enough_db, &err);
+    if (status == OX_OK)
+        status = prove_equal(&job->proof, job->before, job->after, &how, &err);
     if (status != OX_OK)
         return cli_error(job->cli, &err);
     job->proven = true;
@@ -310,7 +323,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
         return cli_fail(cli, OX_USAGE, "convert-opset: --to says to which version");
     if (args->samples < 1 || args->samples > 1000)
         return cli_fail(cli, OX_USAGE, "convert-opset: --samples takes a number from 1 to 1000");
-    if (!(args->rtol >= 0) || !(args->atol >= 0))
+    if ((!(args->rtol >= 0) && args->rtol != -1) || (!(args->atol >= 0) && args->atol != -1))
         return cli_fail(cli, OX_USAGE, "convert-opset: tolerances are not negative");
     enum ox_status status = cli_one_model(cli, operands, n_operands);
     if (status != OX_OK)

@@ -46,7 +46,7 @@ static const struct opt options[] = {
     {0, "samples", OPT_INT, FIELD(samples), "N", NULL, "random inputs to draw for that (2)"},
     {0, "rtol", OPT_DOUBLE, FIELD(rtol), "R", NULL,
      "relative tolerance of outputs (1e-3; of halves made here 2e-2; where weights are halves, "
-     "or an SQNR of 25 dB, of bfloat16 20)"},
+     "or an SQNR of 25 dB, of bfloat16 20; where the model quantizes 40, to 16 bits 60)"},
     {0, "atol", OPT_DOUBLE, FIELD(atol), "A", NULL,
      "absolute tolerance of outputs (1e-5; of halves 2e-2)"},
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", "text|json", "form of the report"},
@@ -136,7 +136,7 @@ static enum ox_status prove(struct optimize_job *job, struct ox_model *model, st
         if (half)
             how.enough_db = args->fp16 ? ENOUGH_FOR_HALF : ENOUGH_FOR_BRAIN;
         else
-            status = half_of_weights(job->expected, &how.enough_db, &err);
+            status = prove_enough(job->expected, &how.enough_db, &err);
     }
     if (status == OX_OK)
         status = prove_equal(proof, job->expected, model, &how, &err);

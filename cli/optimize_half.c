@@ -143,21 +143,3 @@ enum ox_status half_model(struct cli *cli, const char *path, struct ox_model *mo
     free(wide.names);
     return status;
 }
-
-enum ox_status half_of_weights(struct ox_model *model, double *enough_db, struct ox_error *err)
-{
-    struct ox_weight_list *weights;
-    enum ox_status status = ox_weight_list_new(&weights, model, err);
-    *enough_db = 0;
-    if (status != OX_OK)
-        return status;
-    for (size_t i = 0; i < ox_weight_list_count(weights); i++) {
-        const enum ox_dtype type = ox_weight_list_at(weights, i)->dtype;
-        if (type == OX_BFLOAT16)
-            *enough_db = ENOUGH_FOR_BRAIN;
-        else if (type == OX_FLOAT16 && *enough_db == 0)
-            *enough_db = ENOUGH_FOR_HALF;
-    }
-    ox_weight_list_release(weights);
-    return OX_OK;
-}

@@ -11,10 +11,4 @@ enum ox_status half_model(struct cli *cli, const char *path, struct ox_model *mo
                           enum ox_dtype dtype, float factor, const struct ox_targets *targets,
                           struct ox_half_report *report, size_t *n_wide);
 
-/* dB between an output and its noise: roundings of many layers leave that much, what overflows or cancels does not. */
-enum { ENOUGH_FOR_HALF = 25, ENOUGH_FOR_BRAIN = 20 };
-
-/* What a model leaves whose weights are of 16 bits: of the least precise type of them; 0: none is. */
-enum ox_status half_of_weights(struct ox_model *model, double *enough_db, struct ox_error *err);
-
 #endif

@@ -39,6 +39,30 @@ enum ox_status prove_open(struct prove_side *side, struct ox_model *model, struc
     return ox_no_memory(err);
 }
 
+static void at_most(double *least, double db)
+{
+    *least = *least == 0 || db < *least ? db : *least;
+}
+
+enum ox_status prove_enough(struct ox_model *model, double *enough_db, struct ox_error *err)
+{
+    struct ox_weight_list *weights;
+    enum ox_status status = ox_weight_list_new(&weights, model, err);
+    const unsigned bits = ox_model_code_bits(model);
+    *enough_db = 0;
+    if (status != OX_OK)
+        return status;
+    for (size_t i = 0; i < ox_weight_list_count(weights); i++) {
+        const enum ox_dtype type = ox_weight_list_at(weights, i)->dtype;
+        if (type == OX_BFLOAT16 || type == OX_FLOAT16)
+            at_most(enough_db, type == OX_FLOAT16 ? ENOUGH_FOR_HALF : ENOUGH_FOR_BRAIN);
+    }
+    ox_weight_list_release(weights);
+    if (bits)
+        at_most(enough_db, bits == 8 ? ENOUGH_FOR_CODES : ENOUGH_FOR_WORDS);
+    return OX_OK;
+}
+
 enum ox_status prove_scale(struct ox_datum **datum, struct ox_env *env, float factor,
                            struct ox_error *err)
 {

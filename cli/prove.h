@@ -27,6 +27,13 @@ struct proof_options {
         enough_db; /* an output of floats agrees also with that SQNR, whatever its single elements; 0: elements alone decide */
 };
 
+/* dB between an output and its noise. Of halves: roundings of many layers leave that much, what overflows or cancels does not. Of
+ * 8 and 16 bits: a rounding elsewhere moves a few codes by a step. */
+enum { ENOUGH_FOR_HALF = 25, ENOUGH_FOR_BRAIN = 20, ENOUGH_FOR_CODES = 40, ENOUGH_FOR_WORDS = 60 };
+
+/* What the precision of weights, and of what is quantized as the model runs, leaves: of the least precise; 0: all is wider. */
+enum ox_status prove_enough(struct ox_model *model, double *enough_db, struct ox_error *err);
+
 /* One of the two. */
 struct prove_side {
     struct ox_session *session;

@@ -104,6 +104,14 @@ static bool is_folder(const char *path)
     return (n && path[n - 1] == '/') || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
 }
 
+/* Hummingbird's exports of support vectors list an output again. */
+static bool is_listed(const char *const *names, size_t n, const char *name)
+{
+    while (n && strcmp(names[n - 1], name) != 0)
+        n--;
+    return n > 0;
+}
+
 /* .npz, .json and .safetensors take any number of arrays; .npy, .csv and .bin the only output. */
 static enum ox_status write_file(struct run *run, const char *path)
 {
@@ -114,9 +122,10 @@ static enum ox_status write_file(struct run *run, const char *path)
         names && values ? OX_OK : cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", path);
     size_t n = 0;
     for (size_t i = 0; i < run->n_outputs && status == OX_OK; i++) {
-        if (!run->outputs[i])
+        const char *name = ox_session_output_name(run->session, i);
+        if (!run->outputs[i] || is_listed(names, n, name))
             continue;
-        names[n] = ox_session_output_name(run->session, i);
+        names[n] = name;
         values[n++] = run->outputs[i];
     }
     if (status == OX_OK && ox_values_write(path, n, names, values, &err) != OX_OK)

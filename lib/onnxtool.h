@@ -1010,6 +1010,9 @@ struct ox_weight_stats {
     double min, max, mean, std;
 };
 
+/* Bits of what the model quantizes as it runs, 8 (or fewer) or 16, where it is several the least; 0: it does not. */
+unsigned ox_model_code_bits(const struct ox_model *model);
+
 struct ox_weight_list;
 enum ox_status ox_weight_list_new(struct ox_weight_list **out, struct ox_model *model,
                                   struct ox_error *err);
