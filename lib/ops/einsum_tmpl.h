@@ -1,4 +1,4 @@
-/* Stamped by einsum.c: T is float, double, uint32_t or uint64_t. out, contiguous over `order`: the sum of an operand over the labels that
+/* Stamped by einsum_gather.c: T is float, double, uint32_t or uint64_t. out, contiguous over `order`: the sum of an operand over the labels that
  * are not in it. */
 
 static void NAME(gather)(const struct walk *outer, const struct walk *inner, const void *data,
