@@ -6,20 +6,15 @@
 #include "common/strmap.h"
 
 enum { CHUNK = 128 };
+#define MOST_KEYS (OX_NO_CATEGORY / 4)
+/* Slots that are worth it where a number is its own. */
+#define NEAR_SLOTS(n) (4 * (n) + 64)
 
 /* ---- Hashing ------------------------------------------------------------------------------------------------------- */
 
-/* Products of pairs of 32-bit halves with secret numbers added: no two keys collide under more seeds than chance has it, so that
- * a file cannot be built to collide (Thorup, "High speed hashing for integers and strings", 2020, 3.5). The upper bits are the
- * good ones. */
-static uint64_t mix(uint64_t word, uint64_t a, uint64_t b)
-{
-    return (a + (uint32_t)word) * (b + (word >> 32));
-}
-
 static uint64_t hash_bits(const struct ox_categories *c, uint64_t bits)
 {
-    return mix(bits, c->seed[0], c->seed[1]);
+    return ox_hash_word(bits, c->seed);
 }
 
 /* Up to 16 bytes as two words that overlap; they say all where the length is known too. */
@@ -40,7 +35,7 @@ static uint64_t hash_string(const struct ox_categories *c, const char *p, size_t
         first =
             (uint8_t)p[0] | (uint64_t)(uint8_t)p[n / 2] << 8 | (uint64_t)(uint8_t)p[n - 1] << 16;
     }
-    return mix(first, c->seed[0], c->seed[1]) + mix(last, c->seed[2], c->seed[3]) +
+    return ox_hash_word(first, c->seed) + ox_hash_word(last, c->seed + 2) +
            c->seed[4] * (uint64_t)n;
 }
 
@@ -103,18 +98,57 @@ static bool lie_near(struct ox_categories *c)
     span = (uint64_t)most - (uint64_t)least;
     c->least = least;
     c->n_slots = (size_t)span + 1;
-    return span < 4 * c->n + 64;
+    return span < NEAR_SLOTS(c->n);
+}
+
+void ox_hash_seeds(uint64_t *seeds, size_t n)
+{
+    struct ox_strmap map; /* for its secret */
+    ox_strmap_init(&map);
+    for (uint64_t i = 0; i < n; i++)
+        seeds[i] = ox_strmap_hash((const char *)&i, sizeof i, map.seed);
+}
+
+static unsigned bits_of_slots(size_t n)
+{
+    unsigned bits = 3;
+    while (((size_t)1 << bits) < 2 * n)
+        bits++;
+    return bits;
+}
+
+static void describe(struct ox_categories *c, const struct ox_tensor *list, bool last)
+{
+    *c = (struct ox_categories){.n = list->n,
+                                .last = last,
+                                .floats = ox_dtype_is_float(list->dtype),
+                                .strings = list->dtype == OX_STRING ? list->data : NULL};
+}
+
+/* How many slots there are to be, and how they are found. */
+static void choose_slots(struct ox_categories *c)
+{
+    c->direct = lie_near(c);
+    if (c->direct)
+        return;
+    const unsigned bits = bits_of_slots(c->n);
+    c->n_slots = (size_t)1 << bits;
+    c->shift = 64 - bits;
+    ox_hash_seeds(c->seed, OX_COUNT(c->seed));
+}
+
+static void fill_slots(struct ox_categories *c)
+{
+    for (uint32_t i = 0; i < c->n; i++)
+        enter(c, c->direct ? (size_t)(c->bits[i] - (uint64_t)c->least) : slot_of(c, i), i);
 }
 
 enum ox_status ox_categories(struct ox_run *r, const struct ox_tensor *list, size_t n_searches,
                              bool last, struct ox_categories *c, struct ox_error *err)
 {
     enum { FEW = 16 }; /* searches that take less time than making a table */
-    *c = (struct ox_categories){.n = list->n,
-                                .last = last,
-                                .floats = ox_dtype_is_float(list->dtype),
-                                .strings = list->dtype == OX_STRING ? list->data : NULL};
-    if (c->n >= OX_NO_CATEGORY / 4)
+    describe(c, list, last);
+    if (c->n >= MOST_KEYS)
         return ox_run_fail(r, err, OX_LIMIT, "%zu keys are too many", c->n);
     if (!c->strings) {
         if (!(c->bits = ox_run_scratch(r, c->n, sizeof *c->bits, err)))
@@ -124,23 +158,33 @@ enum ox_status ox_categories(struct ox_run *r, const struct ox_tensor *list, siz
     c->in_a_row = n_searches <= FEW;
     if (c->in_a_row)
         return OX_OK;
-    c->direct = lie_near(c);
-    if (!c->direct) {
-        struct ox_strmap map; /* for its secret */
-        unsigned bits = 3;
-        while (((size_t)1 << bits) < 2 * c->n)
-            bits++;
-        c->n_slots = (size_t)1 << bits;
-        c->shift = 64 - bits;
-        ox_strmap_init(&map);
-        for (uint64_t i = 0; i < OX_COUNT(c->seed); i++)
-            c->seed[i] = ox_strmap_hash((const char *)&i, sizeof i, map.seed);
-    }
+    choose_slots(c);
     if (!(c->slots = ox_run_scratch(r, c->n_slots, sizeof *c->slots, err)))
         return OX_NO_MEMORY;
-    for (uint32_t i = 0; i < c->n; i++)
-        enter(c, c->direct ? (size_t)(c->bits[i] - (uint64_t)c->least) : slot_of(c, i), i);
+    fill_slots(c);
     return OX_OK;
+}
+
+size_t ox_categories_bytes(const struct ox_tensor *list)
+{
+    const size_t n = list->n < MOST_KEYS ? list->n : 0, hashed = (size_t)1 << bits_of_slots(n),
+                 direct = NEAR_SLOTS(n);
+    return n * sizeof(uint64_t) + (hashed > direct ? hashed : direct) * sizeof(uint32_t);
+}
+
+bool ox_categories_in(void *block, const struct ox_tensor *list, bool last, struct ox_categories *c)
+{
+    describe(c, list, last);
+    if (c->n >= MOST_KEYS)
+        return false;
+    c->bits = block;
+    if (!c->strings)
+        load_bits(list, 0, c->n, c->floats, c->bits);
+    choose_slots(c);
+    c->slots = (uint32_t *)(c->bits + c->n);
+    memset(c->slots, 0, c->n_slots * sizeof *c->slots);
+    fill_slots(c);
+    return true;
 }
 
 /* ---- Looking up ---------------------------------------------------------------------------------------------------- */

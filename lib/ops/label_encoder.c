@@ -7,7 +7,10 @@
 #include "ops/ml_common.h"
 #include "ops/real.h"
 
-enum { CHUNK = 256 }; /* elements looked up at a time */
+enum {
+    CHUNK = 256,
+    LEAST_KEPT = 16
+}; /* elements looked up at a time; keys that a table pays for */
 
 /* ---- Lists as tensors --------------------------------------------------------------------------------------------- */
 
@@ -139,12 +142,33 @@ static enum ox_status map_to_strings(struct ox_run *r, const struct mapping *m,
     return OX_OK;
 }
 
-/* Output 0: for each element of X the value at its key's place. */
-static enum ox_status map_all(struct ox_run *r, const struct ox_tensor *list,
-                              const struct ox_tensor *values, const struct ox_tensor *unknown,
-                              bool last, struct ox_error *err)
+/* Values that are no strings, as m wants them. */
+static void convert_values(const struct ox_tensor *values, const struct ox_tensor *unknown,
+                           enum ox_dtype dtype, char *to)
 {
-    const struct ox_tensor *x = ox_run_in(r, 0);
+    ox_elements_convert(dtype, to, values->dtype, values->data, values->n, true);
+    ox_elements_convert(dtype, to + values->n * ox_dtype_size(dtype), unknown->dtype, unknown->data,
+                        1, true);
+}
+
+/* What each key becomes. Of keys that stand twice the first or the last counts. */
+struct lists {
+    const struct ox_tensor *keys, *values, *unknown;
+    bool last, stay; /* stay: as long as the session */
+};
+
+/* What prepare() leaves. */
+struct kept {
+    struct ox_categories keys;
+    char *values; /* NULL: strings */
+};
+
+/* Output 0: for each element of X the value at its key's place. */
+static enum ox_status map_all(struct ox_run *r, const struct lists *lists, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0), *list = lists->keys, *values = lists->values,
+                           *unknown = lists->unknown;
+    const struct kept *kept = ox_run_state(r);
     struct mapping m = {.x = x};
     if (list->n != values->n)
         return ox_run_fail(r, err, OX_INPUT, "there are %zu keys and %zu values", list->n,
@@ -153,31 +177,76 @@ static enum ox_status map_all(struct ox_run *r, const struct ox_tensor *list,
         return ox_run_fail(r, err, OX_INPUT, "keys are %s, but X is %s", ox_dtype_name(list->dtype),
                            ox_dtype_name(x->dtype));
     OX_TRY(ox_run_out(r, 0, values->dtype, x->rank, x->dims, &m.y, err));
-    OX_TRY(ox_categories(r, list, x->n, last, &m.keys, err));
+    if (kept)
+        m.keys = kept->keys;
+    else
+        OX_TRY(ox_categories(r, list, x->n, lists->last, &m.keys, err));
     if (m.y->dtype == OX_STRING)
         return map_to_strings(r, &m, values->data, unknown->data, err);
-    const size_t size = ox_dtype_size(m.y->dtype);
-    char *converted = ox_run_scratch(r, values->n + 1, size, err);
-    if (!converted)
-        return OX_NO_MEMORY;
-    ox_elements_convert(m.y->dtype, converted, values->dtype, values->data, values->n, true);
-    ox_elements_convert(m.y->dtype, converted + values->n * size, unknown->dtype, unknown->data, 1,
-                        true);
-    m.values = converted;
+    if (kept) {
+        m.values = kept->values;
+    } else {
+        char *made = ox_run_scratch(r, values->n + 1, ox_dtype_size(m.y->dtype), err);
+        if (!made)
+            return OX_NO_MEMORY;
+        convert_values(values, unknown, m.y->dtype, made);
+        m.values = made;
+    }
     ox_fast_spread(r->env, x->n, CHUNK, list->dtype == OX_STRING ? 10 : 2, map_elements, &m);
     return OX_OK;
 }
 
-static enum ox_status run_label_encoder(struct ox_run *r, struct ox_error *err)
+/* A table of keys, and room behind it, that stay; NULL in *out where it is not worth it. */
+static enum ox_status keep_keys(struct ox_run *r, const struct ox_tensor *keys, bool last,
+                                size_t bytes, struct kept **out, struct ox_error *err)
+{
+    const size_t table = (ox_categories_bytes(keys) + 7) / 8 * 8;
+    *out = NULL;
+    if (keys->n < LEAST_KEPT)
+        return OX_OK;
+    struct kept *kept = ox_run_keep(r, sizeof *kept + table + bytes, err);
+    if (!kept)
+        return OX_NO_MEMORY;
+    if (!ox_categories_in(kept + 1, keys, last, &kept->keys))
+        return ox_run_fail(r, err, OX_LIMIT, "%zu keys are too many", keys->n);
+    kept->values = bytes ? (char *)(kept + 1) + table : NULL;
+    *out = kept;
+    return OX_OK;
+}
+
+static enum ox_status keep_lists(struct ox_run *r, const struct lists *lists, struct ox_error *err)
+{
+    const struct ox_tensor *values = lists->values;
+    const size_t bytes =
+        values->dtype == OX_STRING ? 0 : (values->n + 1) * ox_dtype_size(values->dtype);
+    struct kept *kept;
+    if (!lists->stay || lists->keys->n != values->n)
+        return OX_OK;
+    OX_TRY(keep_keys(r, lists->keys, lists->last, bytes, &kept, err));
+    if (kept && kept->values)
+        convert_values(values, lists->unknown, values->dtype, kept->values);
+    return OX_OK;
+}
+
+/* Calls `use` with the node's lists. */
+static enum ox_status with_lists(struct ox_run *r,
+                                 enum ox_status (*use)(struct ox_run *r, const struct lists *lists,
+                                                       struct ox_error *err),
+                                 struct ox_error *err)
 {
     struct ox_tensor *keys = NULL, *values = NULL, *unknown = NULL;
+    size_t n;
     enum ox_status status = list_attr(r, "keys", &keys, err);
     if (status == OX_OK)
         status = list_attr(r, "values", &values, err);
     if (status == OX_OK)
         status = default_attr(r, values->dtype, &unknown, err);
     if (status == OX_OK) {
-        status = map_all(r, keys, values, unknown, false, err);
+        /* Strings of a tensor go with it. */
+        const bool stay =
+            keys->dtype != OX_STRING || keys->data == ox_run_strings(r, "keys_strings", &n);
+        const struct lists lists = {keys, values, unknown, .stay = stay};
+        status = use(r, &lists, err);
         ox_tensor_release(unknown);
     }
     ox_tensor_release(values);
@@ -185,11 +254,23 @@ static enum ox_status run_label_encoder(struct ox_run *r, struct ox_error *err)
     return status;
 }
 
+static enum ox_status run_label_encoder(struct ox_run *r, struct ox_error *err)
+{
+    return with_lists(r, map_all, err);
+}
+
+static enum ox_status prepare_label_encoder(struct ox_run *r, struct ox_error *err)
+{
+    return r->once ? OX_OK : with_lists(r, keep_lists, err);
+}
+
 /* ---- Strings and numbers that stand for each other ---------------------------------------------------------------- */
 
 /* Both ways: strings become their number, numbers their string. */
-static enum ox_status swap_elements(struct ox_run *r, size_t n, const struct ox_str *strings,
-                                    const int64_t *ints, struct ox_error *err)
+static enum ox_status
+with_pairs(struct ox_run *r, size_t n, const struct ox_str *strings, const int64_t *ints,
+           enum ox_status (*use)(struct ox_run *r, const struct lists *lists, struct ox_error *err),
+           struct ox_error *err)
 {
     struct ox_tensor *s = NULL, *i = NULL, *unknown = NULL;
     bool from_strings = ox_run_in(r, 0)->dtype == OX_STRING;
@@ -199,7 +280,9 @@ static enum ox_status swap_elements(struct ox_run *r, size_t n, const struct ox_
     if (status == OX_OK)
         status = default_attr(r, from_strings ? OX_INT64 : OX_STRING, &unknown, err);
     if (status == OX_OK) {
-        status = map_all(r, from_strings ? s : i, from_strings ? i : s, unknown, true, err);
+        const struct lists lists = {from_strings ? s : i, from_strings ? i : s, unknown,
+                                    .last = true, .stay = true};
+        status = use(r, &lists, err);
         ox_tensor_release(unknown);
     }
     ox_tensor_release(i);
@@ -217,10 +300,14 @@ static enum ox_status run_label_encoder_1(struct ox_run *r, struct ox_error *err
         return OX_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
         places[i] = (int64_t)i;
-    return swap_elements(r, n, classes, places, err);
+    return with_pairs(r, n, classes, places, map_all, err);
 }
 
-static enum ox_status run_category_mapper(struct ox_run *r, struct ox_error *err)
+static enum ox_status with_categories(struct ox_run *r,
+                                      enum ox_status (*use)(struct ox_run *r,
+                                                            const struct lists *lists,
+                                                            struct ox_error *err),
+                                      struct ox_error *err)
 {
     size_t n, n_ints;
     const struct ox_str *strings = ox_run_strings(r, "cats_strings", &n);
@@ -228,7 +315,17 @@ static enum ox_status run_category_mapper(struct ox_run *r, struct ox_error *err
     if (n != n_ints)
         return ox_run_fail(r, err, OX_INPUT, "there are %zu cats_strings and %zu cats_int64s", n,
                            n_ints);
-    return swap_elements(r, n, strings, ints, err);
+    return with_pairs(r, n, strings, ints, use, err);
+}
+
+static enum ox_status run_category_mapper(struct ox_run *r, struct ox_error *err)
+{
+    return with_categories(r, map_all, err);
+}
+
+static enum ox_status prepare_category_mapper(struct ox_run *r, struct ox_error *err)
+{
+    return r->once ? OX_OK : with_categories(r, keep_lists, err);
 }
 
 /* ---- OneHotEncoder ------------------------------------------------------------------------------------------------ */
@@ -259,30 +356,59 @@ static enum ox_status fill_one_hot(struct ox_run *r, const struct ox_tensor *x,
     return OX_OK;
 }
 
-static enum ox_status run_one_hot_encoder(struct ox_run *r, struct ox_error *err)
+/* The categories for X's type, which the caller releases. */
+static enum ox_status list_categories(struct ox_run *r, struct ox_tensor **out,
+                                      struct ox_error *err)
 {
-    const struct ox_tensor *x = ox_run_in(r, 0);
+    const enum ox_dtype dtype = ox_run_in(r, 0)->dtype;
+    const bool text = dtype == OX_STRING;
     size_t n_ints, n_strings;
     const int64_t *ints = ox_run_ints(r, "cats_int64s", &n_ints);
     const struct ox_str *strings = ox_run_strings(r, "cats_strings", &n_strings);
-    bool text = x->dtype == OX_STRING;
     if (text ? n_strings == 0 : n_ints == 0)
         return ox_run_fail(r, err, OX_INPUT, "there is no %s for X of %s",
-                           text ? "cats_strings" : "cats_int64s", ox_dtype_name(x->dtype));
+                           text ? "cats_strings" : "cats_int64s", ox_dtype_name(dtype));
+    return text ? borrow(OX_STRING, n_strings, strings, out, err)
+                : borrow(OX_INT64, n_ints, ints, out, err);
+}
+
+static enum ox_status one_hot(struct ox_run *r, const struct ox_tensor *list, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0);
+    const struct kept *kept = ox_run_state(r);
     if (x->rank >= OX_MOST_RANK)
         return ox_run_fail(r, err, OX_LIMIT, "X has rank %u", x->rank);
     int64_t dims[OX_MOST_RANK];
     if (x->rank)
         memcpy(dims, x->dims, x->rank * sizeof *dims);
-    dims[x->rank] = (int64_t)(text ? n_strings : n_ints);
-    struct ox_tensor *y, *list;
+    dims[x->rank] = (int64_t)list->n;
+    struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank + 1, dims, &y, err));
-    OX_TRY(text ? borrow(OX_STRING, n_strings, strings, &list, err)
-                : borrow(OX_INT64, n_ints, ints, &list, err));
     struct ox_categories categories;
-    enum ox_status status = ox_categories(r, list, x->n, true, &categories, err);
-    if (status == OX_OK)
-        status = fill_one_hot(r, x, &categories, y, err);
+    if (kept)
+        categories = kept->keys;
+    else
+        OX_TRY(ox_categories(r, list, x->n, true, &categories, err));
+    return fill_one_hot(r, x, &categories, y, err);
+}
+
+static enum ox_status run_one_hot_encoder(struct ox_run *r, struct ox_error *err)
+{
+    struct ox_tensor *list;
+    OX_TRY(list_categories(r, &list, err));
+    const enum ox_status status = one_hot(r, list, err);
+    ox_tensor_release(list);
+    return status;
+}
+
+static enum ox_status prepare_one_hot_encoder(struct ox_run *r, struct ox_error *err)
+{
+    struct ox_tensor *list;
+    struct kept *kept;
+    if (r->once)
+        return OX_OK;
+    OX_TRY(list_categories(r, &list, err));
+    const enum ox_status status = keep_keys(r, list, true, 0, &kept, err);
     ox_tensor_release(list);
     return status;
 }
@@ -354,9 +480,13 @@ static void infer_one_hot_encoder(struct ox_infer *c)
 }
 
 const struct ox_op ox_ops_label_encoder[] = {
-    {"ai.onnx.ml", "CategoryMapper", 1, .infer = infer_swap, .run = run_category_mapper},
+    {"ai.onnx.ml", "CategoryMapper", 1, OX_OP_TEXT, .infer = infer_swap, .run = run_category_mapper,
+     .prepare = prepare_category_mapper},
     {"ai.onnx.ml", "LabelEncoder", 1, .infer = infer_swap, .run = run_label_encoder_1},
-    {"ai.onnx.ml", "LabelEncoder", 2, .infer = infer_label_encoder, .run = run_label_encoder},
-    {"ai.onnx.ml", "LabelEncoder", 4, .infer = infer_label_encoder, .run = run_label_encoder},
-    {"ai.onnx.ml", "OneHotEncoder", 1, .infer = infer_one_hot_encoder, .run = run_one_hot_encoder},
+    {"ai.onnx.ml", "LabelEncoder", 2, OX_OP_TEXT | OX_OP_DOUBLE, .infer = infer_label_encoder,
+     .run = run_label_encoder, .prepare = prepare_label_encoder},
+    {"ai.onnx.ml", "LabelEncoder", 4, OX_OP_TEXT | OX_OP_DOUBLE, .infer = infer_label_encoder,
+     .run = run_label_encoder, .prepare = prepare_label_encoder},
+    {"ai.onnx.ml", "OneHotEncoder", 1, OX_OP_TEXT | OX_OP_DOUBLE, .infer = infer_one_hot_encoder,
+     .run = run_one_hot_encoder, .prepare = prepare_one_hot_encoder},
     {0}};

@@ -34,7 +34,9 @@ enum {
     /* What it makes depends on the very type of its inputs, or on how they are rounded: -O2 gives it 16-bit floats as such. */
     OX_OP_ROUNDED = 32,
     /* Its fast form has float64 too. */
-    OX_OP_DOUBLE = 64
+    OX_OP_DOUBLE = 64,
+    /* What prepare() leaves serves strings too. */
+    OX_OP_TEXT = 128
 };
 
 struct ox_op {

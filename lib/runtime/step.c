@@ -215,10 +215,11 @@ static bool is_last_use(const struct ox_run *r, size_t i)
     return false;
 }
 
-/* Whether every float that it was given is one that fast kernels know. */
+/* Whether all that it was given is of a type that fast kernels, or what was prepared, know. */
 static bool fits_fast(const struct activation *a)
 {
     const bool has_double = a->step->op->flags & OX_OP_DOUBLE;
+    const bool has_text = a->step->op->flags & OX_OP_TEXT;
     for (size_t i = 0; i < a->run.n_in; i++) {
         if (!a->in[i])
             continue;
@@ -226,7 +227,7 @@ static bool fits_fast(const struct activation *a)
         if (a->in[i]->kind != OX_DATUM_TENSOR ||
             (dtype != OX_FLOAT32 && !(has_double && dtype == OX_FLOAT64) &&
              (ox_dtype_is_float(dtype) || dtype == OX_COMPLEX64 || dtype == OX_COMPLEX128 ||
-              dtype == OX_STRING)))
+              (dtype == OX_STRING && !has_text))))
             return false;
     }
     return true;

@@ -132,11 +132,96 @@ START_TEST(as_plain_c)
 }
 END_TEST
 
+#define KEYS "[-5, -2, 1, 4, 7, 10, 13, 16, 19, 22, 25, 28, 31, 34, 37, 40, 43, 46, 49, 52]"
+#define WORDS                                                                                      \
+    "[\"-5\", \"-2\", \"1\", \"4\", \"7\", \"10\", \"13\", \"16\", \"19\", \"22\", \"25\", "       \
+    "\"28\", \"31\", \"34\", \"37\", \"40\", \"43\", \"46\", \"49\", \"52\"]"
+#define POOL                                                                                       \
+    "[-5, -2, 1, 4, 7, 10, 13, 16, 19, 22, 25, 28, 31, 34, 37, 40, 43, 46, 49, 52, -5, 16, 37, "   \
+    "-2, 19, 40, 1, 22, 43, 4, 25, 46]"
+#define WORD_POOL                                                                                  \
+    "[\"-5\", \"-2\", \"1\", \"4\", \"7\", \"10\", \"13\", \"16\", \"19\", \"22\", \"25\", "       \
+    "\"28\", \"31\", \"34\", \"37\", \"40\", \"43\", \"46\", \"49\", \"52\", \"-5\", \"16\", "     \
+    "\"37\", \"-2\", \"19\", \"40\", \"1\", \"22\", \"43\", \"4\", \"25\", \"46\"]"
+#define GRAMS(most, skips, indexes)                                                                \
+    "min_gram_length = 1, max_gram_length = " #most ", max_skip_count = " #skips                   \
+    ", ngram_counts = [0, 20], ngram_indexes = " indexes
+#define APART                                                                                      \
+    "[0, 5, 10, 15, 20, 25, 4, 9, 14, 19, 24, 3, 8, 13, 18, 23, 2, 7, 12, 17, 22, 1, 6, 11, 16, "  \
+    "21]"
+#define TOGETHER                                                                                   \
+    "[0, 5, 10, 2, 7, 12, 4, 9, 1, 6, 11, 3, 8, 0, 5, 10, 2, 7, 12, 4, 9, 1, 6, 11, 3, 8]"
+
+/* What is looked up in tables that are made once: of strings and numbers, in words whose indexes are their own or shared. */
+static const struct {
+    const char *type, *body;
+} tables[] = {
+    {"float",
+     "y = TfIdfVectorizer <mode = \"TF\", pool_int64s = " POOL ", " GRAMS(2, 0, APART) "> (x)"},
+    {"float",
+     "y = TfIdfVectorizer <mode = \"IDF\", pool_int64s = " POOL ", " GRAMS(2, 2, TOGETHER) "> (x)"},
+    {"float",
+     "s = Cast <to = 8> (x) y = TfIdfVectorizer <mode = \"TFIDF\", pool_strings = " WORD_POOL
+     ", weights = [-2.0, -1.7, -1.4, -1.1, -0.8, -0.5, -0.2, 0.1, 0.4, 0.7, 1.0, 1.3, 1.6, 1.9, "
+     "2.2, 2.5, 2.8, 3.1, 3.4, 3.7, 4.0, 4.3, 4.6, 4.9, 5.2, 5.5], " GRAMS(2, 1, APART) "> (s)"},
+    {"float", "y = ai.onnx.ml.LabelEncoder <keys_int64s = " KEYS
+              ", values_floats = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, "
+              "6.5, 7.0, 7.5, 8.0, 8.5, 9.0, 9.5], default_float = 7.5> (x)"},
+    {"int64", "s = Cast <to = 8> (x) y = ai.onnx.ml.LabelEncoder <keys_strings = " WORDS
+              ", values_int64s = " KEYS "> (s)"},
+    {"int64",
+     "s = ai.onnx.ml.LabelEncoder <keys_int64s = " KEYS ", values_strings = " WORDS "> (x) "
+     "y = ai.onnx.ml.CategoryMapper <cats_strings = " WORDS ", cats_int64s = " KEYS "> (s)"},
+    {"float", "y = ai.onnx.ml.OneHotEncoder <cats_int64s = " KEYS ", zeros = 1> (x)"},
+    {"float", "s = Cast <to = 8> (x) y = ai.onnx.ml.OneHotEncoder <cats_strings = " WORDS
+              ", zeros = 1> (s)"},
+};
+
+/* The second run, and a third of fewer rows, find the tables of the first. */
+START_TEST(tables_stay_with_the_session)
+{
+    enum { WORDS_MOST = 9 };
+    char text[4096];
+    struct text_run f[2];
+    snprintf(text, sizeof text,
+             "<ir_version: 10, opset_import: [\"\" : 20, \"ai.onnx.ml\" : 3]> g (int64[N, C] x) "
+             "=> (%s y) { %s }",
+             tables[_i].type, tables[_i].body);
+    for (size_t k = 0; k < 2; k++) {
+        const struct ox_run_options options = {.level = k ? 2 : 0};
+        text_open(&f[k], text);
+        ox_env_set_threads(f[k].env, 2);
+        ck_assert_msg(text_plan(&f[k], &options) == OX_OK, "%s", f[k].err.message);
+    }
+    for (int64_t run = 0; run < 3; run++) {
+        static int64_t x[ROWS * WORDS_MOST];
+        const int64_t dims[2] = {run < 2 ? ROWS : 1, WORDS_MOST - run};
+        for (size_t i = 0; i < OX_COUNT(x); i++)
+            x[i] = (int64_t)((i + 1) * 7919 % (64 + (size_t)run)) - 5;
+        for (size_t k = 0; k < 2; k++) {
+            if (run) {
+                ox_datum_release(f[k].in[0]);
+                f[k].n_in = 0;
+            }
+            text_give(&f[k], OX_INT64, 2, dims, x);
+            text_must_run(&f[k]);
+        }
+        const struct ox_tensor *slow = ox_datum_get_tensor(f[0].out[0]);
+        const struct ox_tensor *fast = ox_datum_get_tensor(f[1].out[0]);
+        ck_assert_uint_eq(fast->n, slow->n);
+        ck_assert_mem_eq(fast->data, slow->data, slow->n * ox_dtype_size(slow->dtype));
+    }
+    for (size_t k = 0; k < 2; k++)
+        text_close(&f[k]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fast_ml");
     TCase *tcase = tcase_create("fast_ml");
     tcase_add_loop_test(tcase, as_plain_c, 0, (int)OX_COUNT(cases));
+    tcase_add_loop_test(tcase, tables_stay_with_the_session, 0, (int)OX_COUNT(tables));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
