@@ -1,7 +1,5 @@
 /* Einsum: operands are multiplied from left to right, each time a batch of matrix products, and labels that nothing further needs are
  * summed over. Integers run in 64 bits, which is exact modulo their own size. */
-#include <string.h>
-
 #include "ops/einsum_operand.h"
 #include "ops/infer.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernels/dense.h"
-#include "ops/carry.h"
+#include "ops/infer.h"
 #include "ops/real.h"
 #include "ops/tfidf_pool.h"
 

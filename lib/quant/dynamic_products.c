@@ -1,6 +1,4 @@
 /* MatMul, Gemm and Conv on integers, whose sums become float again. */
-#include <string.h>
-
 #include "quant/dynamic.h"
 #include "quant/quant.h"
 

@@ -1,6 +1,4 @@
 /* Recurrent layers in dynamic quantization. */
-#include <string.h>
-
 #include "quant/dynamic.h"
 #include "quant/quant.h"
 
