@@ -2,7 +2,7 @@
 #ifndef OX_GRAPH_HALVE_H
 #define OX_GRAPH_HALVE_H
 
-#include "graph/target_survey.h"
+#include "graph/target/target_survey.h"
 #include "schema/param.h"
 
 struct ox_halver {

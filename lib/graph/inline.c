@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/diff.h"
+#include "graph/diff/diff.h"
 #include "graph/splice.h"
 #include "schema/schema.h"
 

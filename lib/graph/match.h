@@ -39,7 +39,7 @@ const int64_t *ox_const_ints(struct ox_rewrite *rw, const struct ox_value *value
 /* The constant in float32, loaded; NULL. */
 const struct ox_tensor *ox_const_floats(struct ox_rewrite *rw, const struct ox_value *value);
 
-/* Whether a node is an activation of one float32 input that fused nodes know (ops/fused.h): its name there and parameters. */
+/* Whether a node is an activation of one float32 input that fused nodes know (ops/fused/fused.h): its name there and parameters. */
 bool ox_activation_of(struct ox_rewrite *rw, const struct ox_node *node, const char **name,
                       float *a, float *b);
 

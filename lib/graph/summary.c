@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/cost.h"
+#include "graph/cost/cost.h"
 #include "model/external.h"
 #include "proto/onnx.pb-c.h"
 

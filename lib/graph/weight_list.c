@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/cost.h"
+#include "graph/cost/cost.h"
 #include "model/name.h"
 
 enum { CHUNK = 4096 }; /* elements that are looked at together */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ops/broadcast.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 #include "ops/whole.h"

@@ -4,7 +4,7 @@
 
 #include "common/threads.h"
 #include "kernels/gemm.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"

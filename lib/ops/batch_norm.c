@@ -12,7 +12,7 @@
 
 #include "common/threads.h"
 #include "kernels/affine.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 #include "ops/rules.h"

@@ -2,7 +2,7 @@
 #include <float.h>
 
 #include "ops/broadcast.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 

@@ -1,7 +1,7 @@
 /* ConvInteger and QLinearConv: products and sums of the integers, exact in double. */
 #include "ops/conv.h"
 #include "ops/infer.h"
-#include "ops/int8.h"
+#include "ops/int8/int8.h"
 #include "ops/quantized.h"
 #include "ops/real.h"
 

@@ -5,7 +5,7 @@
 #include "common/threads.h"
 #include "kernels/gemm.h"
 #include "ops/conv.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 #include "ops/rules.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "ops/broadcast.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/pair_row.h"
 #include "ops/rules.h"

@@ -4,7 +4,7 @@
 
 #include "kernels/doubles.h"
 #include "ops/broadcast.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/rules.h"
 

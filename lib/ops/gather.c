@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "ops/carry.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/rules.h"
 
 /* n blocks of `size` bytes, block i from place index[i]. */

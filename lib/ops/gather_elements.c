@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ops/carry.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/rules.h"
 
 static void infer_gather_elements(struct ox_infer *c)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ops/carry.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/real.h"
 #include "ops/resample.h"
 #include "ops/rules.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/stamp.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/whole.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/infer.h"
 #include "ops/matmul.h"
 #include "ops/op.h"

@@ -1,6 +1,6 @@
 /* MatMulInteger and QLinearMatMul: products and sums of the integers, exact in double. */
 #include "ops/infer.h"
-#include "ops/int8.h"
+#include "ops/int8/int8.h"
 #include "ops/matmul.h"
 #include "ops/quantized.h"
 #include "ops/real.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/threads.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 

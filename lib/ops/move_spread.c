@@ -1,6 +1,6 @@
 /* Strided copies shared among threads. */
 #include "kernels/dense.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/move.h"
 
 struct spreading {

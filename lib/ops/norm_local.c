@@ -4,7 +4,7 @@
 
 #include "kernels/folds.h"
 #include "ops/broadcast.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"

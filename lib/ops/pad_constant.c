@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/sizes.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/move.h"
 #include "ops/parts.h"
 

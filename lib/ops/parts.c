@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 
 enum {
     TASK_BYTES = 1 << 15, /* that a task copies before it goes on to other rows */

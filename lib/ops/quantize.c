@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "ops/broadcast.h"
-#include "ops/fast.h"
-#include "ops/int8.h"
+#include "ops/fast/fast.h"
+#include "ops/int8/int8.h"
 #include "ops/real.h"
 #include "ops/rules.h"
 #include "ops/scale_spread.h"

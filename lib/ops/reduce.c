@@ -5,7 +5,7 @@
 
 #include "kernels/folds.h"
 #include "ops/broadcast.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/log_sum_exp.h"
 #include "ops/move.h"

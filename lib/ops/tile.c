@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "ops/carry.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/parts.h"
 #include "ops/rules.h"
 

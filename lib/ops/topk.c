@@ -8,7 +8,7 @@
 #include "kernels/sizes.h"
 #include "ops/broadcast.h"
 #include "ops/carry.h"
-#include "ops/fast.h"
+#include "ops/fast/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/keys.h"
 

@@ -2,7 +2,7 @@
 #ifndef OX_OPS_TURN_HEADS_H
 #define OX_OPS_TURN_HEADS_H
 
-#include "ops/attend_fast.h"
+#include "ops/fast/attend_fast.h"
 
 /* Turns the first 2 * half elements of each head of each token; the others are copied. */
 struct ox_turn_heads {

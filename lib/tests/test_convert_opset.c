@@ -1,7 +1,7 @@
 /* Converting between opsets: the table, and the steps that need care. */
 #include <string.h>
 
-#include "graph/convert.h"
+#include "graph/convert/convert.h"
 #include "run_suite.h"
 #include "run_text.h"
 #include "schema/schema.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/cost.h"
+#include "graph/cost/cost.h"
 #include "tests/run_suite.h"
 
 static struct ox_env *env;

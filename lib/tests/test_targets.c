@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/target_survey.h"
+#include "graph/target/target_survey.h"
 #include "schema/target.h"
 #include "tests/run_suite.h"
 

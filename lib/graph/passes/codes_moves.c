@@ -1,0 +1,159 @@
+/* What only moves elements works on codes as well as on floats: DequantizeLinear goes behind it, QuantizeLinear before it, and where
+ * the two meet with the same parameters both go. */
+#include <string.h>
+
+#include "graph/passes/codes.h"
+
+struct move {
+    const char *op_type;
+    int64_t since;   /* takes any type from this opset on */
+    bool keeps_size; /* as many elements as before, so that codes may be made before it */
+};
+
+static const struct move moves[] = {
+    {"Concat", 4, false}, {"DepthToSpace", 1, false}, {"Expand", 8, false},   {"Flatten", 9, true},
+    {"Gather", 1, false}, {"MaxPool", 12, false},     {"Reshape", 5, true},   {"Resize", 10, false},
+    {"Slice", 1, false},  {"SpaceToDepth", 1, true},  {"Split", 2, false},    {"Squeeze", 1, true},
+    {"Tile", 6, false},   {"Transpose", 1, true},     {"Unsqueeze", 1, true},
+};
+
+static const struct move *find(const struct ox_node *node)
+{
+    for (size_t i = 0; i < OX_COUNT(moves); i++) {
+        if (!ox_is_op(node, moves[i].op_type))
+            continue;
+        const bool nearest = strcmp(node->op_type, "Resize") != 0 ||
+                             strcmp(ox_attr_string(node, "mode", "nearest"), "nearest") == 0;
+        const bool window = strcmp(node->op_type, "MaxPool") != 0 || node->n_outputs == 1;
+        return ox_node_opset(node) >= moves[i].since && nearest && window ? &moves[i] : NULL;
+    }
+    return NULL;
+}
+
+/* How many of the first inputs are data. */
+static size_t n_data(const struct ox_node *node)
+{
+    return ox_is_op(node, "Concat") ? node->n_inputs : 1;
+}
+
+/* All data are codes of the same parameters, of which the first's go on. */
+static bool moves_codes(struct ox_rewrite *rw, const struct ox_node *node, struct ox_codes *first)
+{
+    struct ox_codes other;
+    if (!node->n_inputs || !ox_codes_of_one(rw, ox_input(node, 0), first))
+        return false;
+    for (size_t i = 1; i < n_data(node); i++)
+        if (!ox_codes_of_one(rw, ox_input(node, i), &other) || !ox_codes_are_alike(first, &other))
+            return false;
+    return true;
+}
+
+static void insert_dequantize(struct ox_rewrite *rw, struct ox_node *before,
+                              const struct ox_codes *codes, struct ox_value *from,
+                              struct ox_value *to)
+{
+    struct ox_value *in[3] = {from, codes->scale, codes->zero};
+    ox_rw_insert(rw, before, "DequantizeLinear", "", to->name, in, codes->zero ? 3 : 2, &to, 1);
+}
+
+static bool dequantize_later(struct ox_rewrite *rw, struct ox_node *node, struct ox_node *next)
+{
+    struct ox_codes first, other;
+    if (!find(node) || !moves_codes(rw, node, &first) || ox_node_opset(node) < 10)
+        return false;
+    for (size_t i = 0, n = n_data(node); i < n; i++) {
+        ox_codes_of_one(rw, node->inputs[i], &other);
+        ox_rw_set_input(rw, node, i, other.codes);
+    }
+    for (size_t k = 0; k < node->n_outputs; k++) {
+        struct ox_value *out = node->outputs[k];
+        if (!out)
+            continue;
+        struct ox_value *codes = ox_rw_value(rw, out->name, ox_codes_type(rw, out, first.dtype));
+        if (!codes)
+            return true;
+        ox_rw_set_output(rw, node, k, codes);
+        insert_dequantize(rw, next, &first, codes, out);
+    }
+    return true;
+}
+
+/* Concat of codes with different parameters: each is brought to those of the result, a table each. */
+static bool concat_codes(struct ox_rewrite *rw, struct ox_node *node)
+{
+    struct ox_codes to, from;
+    struct ox_node *taken =
+        ox_is_op(node, "Concat") ? ox_codes_taken(rw, node->outputs[0], &to) : NULL;
+    if (!taken || ox_node_opset(node) < 10)
+        return false;
+    for (size_t i = 0; i < node->n_inputs; i++)
+        if (!ox_codes_of_one(rw, ox_input(node, i), &from))
+            return false;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        struct ox_value *x = node->inputs[i];
+        struct ox_value *codes = ox_rw_value(rw, x->name, ox_codes_type(rw, x, to.dtype));
+        struct ox_value *in[3] = {x, to.scale, to.zero};
+        if (!codes)
+            return true;
+        ox_rw_insert(rw, node, "QuantizeLinear", "", x->name, in, to.zero ? 3 : 2, &codes, 1);
+        ox_rw_set_input(rw, node, i, codes);
+    }
+    struct ox_value *out = taken->outputs[0];
+    ox_rw_remove(rw, taken);
+    ox_rw_set_output(rw, node, 0, out);
+    return true;
+}
+
+static bool quantize_earlier(struct ox_rewrite *rw, struct ox_node *node)
+{
+    struct ox_codes to, from;
+    const struct move *move = find(node);
+    struct ox_value *x = ox_input(node, 0);
+    struct ox_node *taken = move && move->keeps_size && node->n_outputs == 1
+                                ? ox_codes_taken(rw, node->outputs[0], &to)
+                                : NULL;
+    if (!taken || !x || ox_rw_stored(rw, x) || ox_codes_of(rw, x, &from))
+        return false;
+    struct ox_value *codes = ox_rw_value(rw, x->name, ox_codes_type(rw, x, to.dtype));
+    struct ox_value *in[3] = {x, to.scale, to.zero}, *out = taken->outputs[0];
+    if (!codes)
+        return true;
+    ox_rw_insert(rw, node, taken->op_type, taken->domain, taken->name, in, to.zero ? 3 : 2, &codes,
+                 1);
+    ox_rw_remove(rw, taken);
+    ox_rw_set_input(rw, node, 0, codes);
+    ox_rw_set_output(rw, node, 0, out);
+    return true;
+}
+
+static bool meet(struct ox_rewrite *rw, struct ox_node *node)
+{
+    struct ox_codes from, to;
+    return ox_codes_made(rw, node, &to) && ox_codes_of_one(rw, node->inputs[0], &from) &&
+           ox_codes_are_alike(&from, &to) && ox_rw_bypass(rw, node, from.codes);
+}
+
+/* Sizes are those of the codes. */
+static bool ask_codes(struct ox_rewrite *rw, struct ox_node *node)
+{
+    struct ox_codes codes;
+    if (!ox_is_op(node, "Shape") || !ox_codes_of(rw, ox_input(node, 0), &codes))
+        return false;
+    ox_rw_set_input(rw, node, 0, codes.codes);
+    return true;
+}
+
+enum ox_status ox_pass_codes_moves(struct ox_rewrite *rw, struct ox_graph *graph,
+                                   struct ox_error *err)
+{
+    for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
+        struct ox_node *node = graph->nodes[i];
+        OX_TRY(ox_env_poll(rw->env, err));
+        if (ox_rw_gone(rw, node) || meet(rw, node) || ask_codes(rw, node))
+            continue;
+        if (!dequantize_later(rw, node, i + 1 < n ? graph->nodes[i + 1] : NULL) &&
+            !concat_codes(rw, node))
+            quantize_earlier(rw, node);
+    }
+    return OX_OK;
+}

@@ -1,0 +1,149 @@
+/* Where a target runs nodes of one class. */
+#include <string.h>
+
+#include "graph/target/target_survey.h"
+#include "proto/onnx.pb-c.h"
+#include "schema/schema.h"
+
+bool ox_target_body_fits(const struct ox_target_table *table, uint32_t bit,
+                         const struct ox_schema *schema, int64_t opset)
+{
+    const struct ox_schema_body *body = schema ? ox_schema_body_at(schema, opset) : NULL;
+    if (!body && schema && schema->n_bodies > 0)
+        body = &schema->bodies[0];
+    if (!body) /* one that depends on the node cannot be looked at here */
+        return schema && schema->has_function;
+    Onnx__FunctionProto *function = onnx__function_proto__unpack(NULL, body->bytes, body->data);
+    bool fits = function != NULL;
+    for (size_t i = 0; fits && i < function->n_node; i++) {
+        const Onnx__NodeProto *node = function->node[i];
+        const char *domain = node->domain ? node->domain : "";
+        const struct ox_schema *of_node = ox_schema_find(domain, node->op_type, opset);
+        struct ox_target_answer answer = {0};
+        if (of_node)
+            ox_target_ask(&answer, table, bit, domain, node->op_type, of_node->since, NULL, 0);
+        fits = answer.via != OX_VIA_NONE || strcmp(node->op_type, "Constant") == 0;
+    }
+    onnx__function_proto__free_unpacked(function, NULL);
+    return fits;
+}
+
+static const char *print_reason(struct ox_arena *arena, const struct ox_target *target,
+                                const struct ox_target_class *class, int since,
+                                enum ox_target_cause cause, const struct ox_target_answer *answer)
+{
+    const char *who = target->provider;
+    if (cause == OX_CAUSE_DOMAIN && strcmp(class->domain, "com.microsoft.nchwc") == 0)
+        return ox_arena_printf(arena,
+                               "'%s' is the layout of the processor on which onnxruntime wrote the "
+                               "file: it loads on such a processor only",
+                               class->domain);
+    if (cause == OX_CAUSE_DOMAIN)
+        return ox_arena_printf(arena, "%s %s has no domain '%s'", target->runtime, target->version,
+                               class->domain);
+    if (cause == OX_CAUSE_OPERATOR)
+        return ox_arena_printf(arena, "%s %s's %s provider has no %s", target->runtime,
+                               target->version, who, class->op_type);
+    if (cause == OX_CAUSE_VERSION)
+        return ox_arena_printf(
+            arena, "%s %s's %s provider has no version %d of %s, which opset %lld means",
+            target->runtime, target->version, who, since, class->op_type, (long long)class->opset);
+    struct ox_strbuf found;
+    struct ox_strbuf allowed;
+    ox_strbuf_init(&found);
+    ox_strbuf_init(&allowed);
+    ox_target_types_print(&found, answer->found, ", ");
+    ox_target_types_print(&allowed, answer->allowed, ", ");
+    const char *text = NULL;
+    if (!found.failed && !allowed.failed)
+        text = ox_arena_printf(arena, "%s %s's %s provider has %s for %s of %s, not of %s",
+                               target->runtime, target->version, who, class->op_type, answer->bound,
+                               allowed.data ? allowed.data : "no type",
+                               found.data ? found.data : "this type");
+    ox_strbuf_release(&found);
+    ox_strbuf_release(&allowed);
+    return text;
+}
+
+static enum ox_target_cause cause_of(const struct ox_target *target,
+                                     const struct ox_target_class *class,
+                                     const struct ox_target_answer *answer)
+{
+    if (answer->has_version && answer->bound)
+        return OX_CAUSE_TYPE;
+    if (answer->has_op)
+        return OX_CAUSE_VERSION;
+    bool known = ox_target_has_domain(&target->own, class->domain) ||
+                 (target->rest.rows && ox_target_has_domain(&target->rest, class->domain));
+    return known ? OX_CAUSE_OPERATOR : OX_CAUSE_DOMAIN;
+}
+
+/* Of an opset that is too new that alone is told, and what would be missing at the newest one that is not. One that is not imported
+ * onnxruntime takes at its newest, unless nothing is. */
+const struct ox_schema *ox_target_schema(const struct ox_target *target,
+                                         const struct ox_target_class *class)
+{
+    const struct ox_target_limit *limit = ox_target_limit(target, class->domain);
+    int64_t newest = limit ? limit->newest : INT64_MAX;
+    return class->opset == 0 || class->opset > newest
+               ? ox_schema_find(class->domain, class->op_type, newest)
+               : NULL;
+}
+
+/* From this opset on Cast names its type by number, and runtimes that put casts around nodes know no other. */
+enum { FIRST_NUMBERED_CAST = 6 };
+
+void ox_target_rule(struct ox_target_ruling *ruling, const struct ox_target_survey *survey,
+                    const struct ox_target *target, const struct ox_target_class *class,
+                    const struct ox_schema *schema, struct ox_arena *arena)
+{
+    static const enum ox_target_fate fates[] = {
+        [OX_VIA_NONE] = OX_FATE_IMPOSSIBLE,
+        [OX_VIA_BODY] = OX_FATE_BODY,
+        [OX_VIA_CAST] = OX_FATE_CAST,
+        [OX_VIA_KERNEL] = OX_FATE_TAKEN,
+    };
+    *ruling = (struct ox_target_ruling){.fate = OX_FATE_CALL};
+    if (class->function && target->functions)
+        return;
+    struct ox_target_binding others[64];
+    const struct ox_target_binding *bindings = class->bindings;
+    size_t n = class->n_bindings;
+    if (schema) {
+        n = ox_target_bindings(others, sizeof others / sizeof *others, survey, class->node, schema);
+        bindings = others;
+    } else {
+        schema = class->schema;
+    }
+    int since = schema ? schema->since : (int)class->opset;
+    struct ox_target_answer own;
+    ox_target_ask(&own, &target->own, target->own_bit, class->domain, class->op_type, since,
+                  bindings, n);
+    if (own.via == OX_VIA_CAST && !*class->domain && class->opset < FIRST_NUMBERED_CAST)
+        own.via = OX_VIA_NONE;
+    ruling->fate = fates[own.via];
+    if (own.via != OX_VIA_NONE)
+        return;
+    struct ox_target_answer rest = {0};
+    if (target->rest.rows)
+        ox_target_ask(&rest, &target->rest, target->rest_bit, class->domain, class->op_type, since,
+                      bindings, n);
+    if (rest.via != OX_VIA_NONE)
+        ruling->fate = OX_FATE_FALLBACK;
+    if (rest.via == OX_VIA_BODY &&
+        ox_target_body_fits(&target->own, target->own_bit, schema, class->opset)) {
+        ruling->fate = OX_FATE_BODY;
+        return;
+    }
+    /* Where nobody has it the reason is the runtime's, else the provider's own. */
+    const struct ox_target_answer *answer =
+        target->rest.rows && rest.has_op && !own.has_op && ruling->fate == OX_FATE_IMPOSSIBLE
+            ? &rest
+            : &own;
+    ruling->cause = class->function ? OX_CAUSE_FUNCTION : cause_of(target, class, answer);
+    if (arena && class->function)
+        ruling->reason = ox_arena_printf(arena, "%s %s does not expand functions of models",
+                                         target->runtime, target->version);
+    else if (arena)
+        ruling->reason = print_reason(arena, target, class, since, ruling->cause, answer);
+}

@@ -1,0 +1,194 @@
+/* Windows of com.microsoft: UnfoldTensor ConvTransposeWithDynamicPads MaxpoolWithMask. */
+#include <float.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/contrib/contrib.h"
+#include "ops/infer.h"
+#include "ops/move.h"
+#include "ops/real.h"
+#include "ops/window.h"
+
+/* ---- UnfoldTensor ------------------------------------------------------------------------------------------------- */
+
+static enum ox_status run_unfold(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0);
+    int64_t size = ox_run_int(r, "size", 0), step = ox_run_int(r, "step", 1);
+    int64_t dims[OX_MOVE_RANK + 1], from[OX_MOVE_RANK], to[OX_MOVE_RANK + 1];
+    struct ox_move move = {0};
+    struct ox_tensor *y;
+    unsigned axis;
+    OX_TRY(ox_move_rank(r, (uint64_t)x->rank + 1, err));
+    OX_TRY(ox_run_axis(r, ox_run_int(r, "dim", -1), x->rank, &axis, err));
+    if (size < 1 || step < 1 || size > x->dims[axis])
+        return ox_run_fail(r, err, OX_INPUT,
+                           "no slices of %" PRId64 " every %" PRId64 " of %" PRId64 " elements",
+                           size, step, x->dims[axis]);
+    memcpy(dims, x->dims, x->rank * sizeof *dims);
+    dims[axis] = (x->dims[axis] - size) / step + 1;
+    dims[x->rank] = size;
+    OX_TRY(ox_run_out(r, 0, x->dtype, x->rank + 1, dims, &y, err));
+    ox_move_strides(x->rank, x->dims, from);
+    ox_move_strides(x->rank + 1, dims, to);
+    for (unsigned d = 0; d < x->rank; d++)
+        ox_move_axis(&move, dims[d], to[d], d == axis && dims[d] > 1 ? from[d] * step : from[d]);
+    ox_move_axis(&move, size, to[x->rank], from[axis]);
+    if (y->n)
+        ox_move_spread(r->env, &move, ox_dtype_size(x->dtype), y->data, x->data);
+    return ox_move_own_of(y, x, err);
+}
+
+static void infer_unfold(struct ox_infer *c)
+{
+    unsigned rank, axis;
+    const struct ox_expr *const *x;
+    int64_t size = ox_infer_int_attr(c, "size", 0), step = ox_infer_int_attr(c, "step", 1);
+    ox_infer_same_dtype(c, 0, 0);
+    if (size < 1 || step < 1) {
+        ox_infer_conflict(c, "slices of %" PRId64 " every %" PRId64, size, step);
+        return;
+    }
+    if (!ox_infer_shape(c, 0, &rank, &x) ||
+        !ox_infer_axis(c, ox_infer_int_attr(c, "dim", -1), rank, &axis))
+        return;
+    const struct ox_expr **dims = ox_infer_dims(c, rank + 1);
+    if (!dims)
+        return;
+    for (unsigned d = 0; d < rank; d++)
+        dims[d] = x[d];
+    dims[axis] = ox_infer_add(c,
+                              ox_infer_floordiv(c, ox_infer_sub(c, x[axis], ox_infer_num(c, size)),
+                                                ox_infer_num(c, step)),
+                              ox_infer_num(c, 1));
+    dims[rank] = ox_infer_num(c, size);
+    ox_infer_set_shape(c, 0, rank + 1, dims);
+}
+
+/* ---- ConvTransposeWithDynamicPads --------------------------------------------------------------------------------- */
+
+/* The node with the pads as its attribute. */
+static enum ox_status with_pads(struct ox_run *r, const struct ox_tensor *pads,
+                                struct ox_node *node, struct ox_error *err)
+{
+    struct ox_attr *attrs = ox_run_scratch(r, node->n_attrs + 1, sizeof *attrs, err);
+    int64_t *values = ox_run_scratch(r, pads->n, sizeof *values, err);
+    if (!attrs || !values)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < pads->n; i++)
+        values[i] = ox_tensor_get_int(pads, i);
+    attrs[0] = (struct ox_attr){.name = "pads", .type = OX_ATTR_INTS, .n = pads->n, .ints = values};
+    if (node->n_attrs)
+        memcpy(attrs + 1, node->attrs, node->n_attrs * sizeof *attrs);
+    node->attrs = attrs;
+    node->n_attrs++;
+    return OX_OK;
+}
+
+static enum ox_status run_dynamic_pads(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *in[] = {ox_run_in(r, 0), ox_run_in(r, 1), ox_run_in(r, 3)};
+    const struct ox_tensor *pads = ox_run_in(r, 2);
+    struct ox_node node = *r->node;
+    struct ox_run inner = *r;
+    if (!pads || in[0]->rank < 3 || pads->n != 2 * ((size_t)in[0]->rank - 2))
+        return ox_run_fail(r, err, OX_INPUT, "Pads has not two values for each spatial axis");
+    OX_TRY(with_pads(r, pads, &node, err));
+    inner.node = &node;
+    return ox_run_standard_on(&inner, "ConvTranspose", 11, in, 3, err);
+}
+
+static void infer_dynamic_pads(struct ox_infer *c)
+{
+    unsigned rank;
+    const struct ox_expr *const *x;
+    ox_infer_same_dtype(c, 0, 0);
+    if (!ox_infer_shape(c, 0, &rank, &x) || rank < 3)
+        return;
+    const struct ox_expr **dims = ox_infer_dims(c, rank);
+    if (!dims)
+        return;
+    dims[0] = x[0];
+    dims[1] =
+        ox_infer_mul(c, ox_infer_dim(c, 1, 1), ox_infer_num(c, ox_infer_int_attr(c, "group", 1)));
+    ox_infer_set_shape(c, 0, rank, dims);
+}
+
+/* ---- MaxpoolWithMask ---------------------------------------------------------------------------------------------- */
+
+/* A plane's maxima. Along the last axis a window ends at the first element that the mask leaves out, but for element 0 of planes of
+ * more than one axis; a window of none has the lowest float. */
+static void pool_plane(const struct ox_window *w, const double *x, const int32_t *mask, double *y)
+{
+    const unsigned last = w->n - 1;
+    int64_t at[OX_WINDOW_AXES], from[OX_WINDOW_AXES], to[OX_WINDOW_AXES];
+    for (size_t o = 0; o < w->n_out; o++) {
+        size_t rest = o;
+        bool any = true;
+        for (unsigned d = w->n; d-- > 0; rest /= (size_t)w->out[d]) {
+            int64_t start = (int64_t)(rest % (size_t)w->out[d]) * w->stride[d] - w->before[d];
+            from[d] = at[d] = start > 0 ? start : 0;
+            to[d] = start + w->kernel[d] < w->in[d] ? start + w->kernel[d] : w->in[d];
+            any &= from[d] < to[d];
+        }
+        y[o] = (double)-FLT_MAX;
+        for (bool more = any; more;) {
+            size_t row = 0;
+            for (unsigned d = 0; d < last; d++)
+                row = (row + (size_t)at[d]) * (size_t)w->in[d + 1];
+            for (int64_t i = from[last]; i < to[last]; i++) {
+                size_t k = row + (size_t)i;
+                if (!mask[k] && (k || w->n == 1))
+                    break;
+                y[o] = x[k] > y[o] ? x[k] : y[o];
+            }
+            more = false;
+            for (unsigned d = last; d-- > 0 && !more; at[d] = more ? at[d] : from[d])
+                more = ++at[d] < to[d];
+        }
+    }
+}
+
+static enum ox_status run_masked_pool(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0), *mask = ox_run_in(r, 1);
+    struct ox_window *w = ox_run_scratch(r, 1, sizeof *w, err);
+    if (!w)
+        return OX_NO_MEMORY;
+    bool fits = x->rank >= 3 && mask->rank == x->rank;
+    for (unsigned d = 2; fits && d < x->rank; d++)
+        fits = mask->dims[d] == x->dims[d];
+    if (!fits || (x->n && !mask->n))
+        return ox_run_fail(r, err, OX_INPUT, "the mask does not have the planes of X");
+    OX_TRY(ox_window_init(r, x, NULL, false, w, err));
+    int64_t dims[OX_WINDOW_AXES + 2] = {x->dims[0], x->dims[1]};
+    memcpy(dims + 2, w->out, w->n * sizeof *dims);
+    struct ox_tensor *y;
+    OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, dims, &y, err));
+    const double *values;
+    double *row = ox_real_scratch(r, w->n_out, err);
+    OX_TRY(ox_real_in(r, 0, &values, err));
+    if (!row)
+        return OX_NO_MEMORY;
+    for (size_t p = 0; x->n && y->n && p < x->n / w->n_in; p++) {
+        size_t plane = p % (mask->n / w->n_in);
+        pool_plane(w, values + p * w->n_in, (const int32_t *)mask->data + plane * w->n_in, row);
+        ox_real_store(y, p * w->n_out, w->n_out, row);
+        OX_TRY(ox_env_poll(r->env, err));
+    }
+    return OX_OK;
+}
+
+static void infer_masked_pool(struct ox_infer *c)
+{
+    ox_infer_same_dtype(c, 0, 0);
+    ox_infer_standard(c, "MaxPool", 1);
+}
+
+#define MS "com.microsoft"
+
+const struct ox_op ox_ops_contrib_windows[] = {
+    {MS, "ConvTransposeWithDynamicPads", 1, .infer = infer_dynamic_pads, .run = run_dynamic_pads},
+    {MS, "MaxpoolWithMask", 1, .infer = infer_masked_pool, .run = run_masked_pool},
+    {MS, "UnfoldTensor", 1, OX_OP_HALF, .infer = infer_unfold, .run = run_unfold},
+    {0}};

@@ -1,0 +1,236 @@
+/* Conv in float32 from planes to planes: where it was not made a FusedConv (more than two spatial axes and the like), and for one of
+ * few taps whose output is wanted in planes. The input is copied into planes with
+ * their padding, so that no tap lies outside; of a line every stride-th element lies together, so that what neighbouring outputs
+ * read at a tap is adjacent. */
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/convolve_planes.h"
+#include "kernels/convolve_volume.h"
+#include "ops/conv.h"
+#include "ops/fast/fast.h"
+
+enum { AXES = 6 };
+
+struct padded {
+    const struct ox_window *w;
+    size_t dims[AXES], planes, plane;
+    size_t stride, phase; /* along a line, which has `stride` phases of so many elements */
+    const float *x;
+    float *y;
+};
+
+/* False: too large. */
+static bool find_padded(const struct ox_plain_conv *cv, struct padded *p)
+{
+    const struct ox_window *w = &cv->w;
+    *p = (struct padded){.w = w, .plane = 1, .planes = cv->images * cv->groups * cv->in_group};
+    p->stride = (size_t)w->stride[w->n - 1];
+    for (unsigned d = 0; d < w->n; d++) {
+        int64_t reach = (w->out[d] - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
+        if (d == w->n - 1 && reach > 0) {
+            p->phase = ((size_t)reach + p->stride - 1) / p->stride;
+            reach = p->phase < (size_t)1 << 31 && p->stride < (size_t)1 << 31
+                        ? (int64_t)(p->phase * p->stride)
+                        : 0;
+        }
+        if (w->before[d] < 0 || reach < 1 || reach > (int64_t)1 << 31 ||
+            OX_MUL_OVERFLOWS(p->plane, (size_t)reach, &p->plane))
+            return false;
+        p->dims[d] = (size_t)reach;
+    }
+    return p->plane < SIZE_MAX / 64 / (p->planes + 1);
+}
+
+/* n elements of a line, the first at place `at` of the padded one. */
+static void copy_line(const struct padded *p, const float *x, size_t at, size_t n, float *y)
+{
+    if (p->stride == 1) {
+        memcpy(y + at, x, n * sizeof *y);
+        return;
+    }
+    for (size_t first = 0; first < p->stride && first < n; first++) {
+        float *to = y + (at + first) % p->stride * p->phase + (at + first) / p->stride;
+        for (size_t i = first; i < n; i += p->stride)
+            *to++ = x[i];
+    }
+}
+
+/* Copies what of a plane lies in the padded one; the rest is zero. */
+static void copy_plane(const struct padded *p, const float *x, float *y)
+{
+    const struct ox_window *w = p->w;
+    const unsigned last = w->n - 1;
+    const size_t before = (size_t)w->before[last], width = p->dims[last];
+    const size_t whole = (size_t)w->in[last], room = width > before ? width - before : 0;
+    const size_t n = whole < room ? whole : room;
+    memset(y, 0, p->plane * sizeof *y);
+    for (size_t line = 0; whole && line < w->n_in / whole; line++) {
+        size_t rest = line, at = 0, step = width;
+        bool inside = true;
+        for (unsigned d = last; d-- > 0;) {
+            const size_t place = rest % (size_t)w->in[d] + (size_t)w->before[d];
+            rest /= (size_t)w->in[d];
+            inside &= place < p->dims[d];
+            at += place * step;
+            step *= p->dims[d];
+        }
+        if (inside && n)
+            copy_line(p, x + line * whole, before, n, y + at);
+    }
+}
+
+static void copy_task(void *arg, size_t from, size_t to)
+{
+    const struct padded *p = arg;
+    for (size_t i = from; i < to; i++)
+        copy_plane(p, p->x + i * p->w->n_in, p->y + i * p->plane);
+}
+
+/* Offsets in a padded plane of the points of a grid of `n` sizes, `step` apart on each of the first axes. */
+static void grid_offsets(const struct padded *p, unsigned axes, const int64_t *sizes,
+                         const int64_t *step, size_t n, size_t *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t rest = i, scale = 1, at = 0;
+        for (unsigned d = p->w->n; d-- > 0;) {
+            if (d < axes) {
+                const size_t place = rest % (size_t)sizes[d] * (size_t)step[d];
+                rest /= (size_t)sizes[d];
+                at += d + 1 < p->w->n ? place * scale
+                                      : place % p->stride * p->phase + place / p->stride;
+            }
+            scale *= p->dims[d];
+        }
+        out[i] = at;
+    }
+}
+
+/* Whether each output reads the pixel in its own place, so that all of a plane are as good as one line. */
+static bool reads_in_place(const struct ox_window *w)
+{
+    for (unsigned d = 0; d < w->n; d++)
+        if (w->kernel[d] != 1 || w->stride[d] != 1 || w->before[d] || w->out[d] != w->in[d])
+            return false;
+    return true;
+}
+
+static enum ox_status convolve(struct ox_run *r, const struct ox_plain_conv *cv, struct padded *p,
+                               const struct ox_epilogue *end, struct ox_error *err)
+{
+    const struct ox_window *w = &cv->w;
+    const struct ox_compute *t = ox_compute(ox_cpu());
+    struct ox_plane_conv c = {.rows = cv->out_group,
+                              .channels = cv->in_group,
+                              .taps = w->taps,
+                              .width = (size_t)w->out[w->n - 1],
+                              .plane = p->plane,
+                              .weights = cv->weights,
+                              .bias = cv->bias,
+                              .end = end,
+                              .y = cv->y,
+                              .batch = cv->images,
+                              .groups = cv->groups};
+    const bool in_place = reads_in_place(w);
+    if (in_place)
+        c.width = w->n_out;
+    c.lines = w->n_out / c.width;
+    size_t *taps = ox_run_scratch(r, c.taps, sizeof *taps, err);
+    size_t *lines = ox_run_scratch(r, c.lines, sizeof *lines, err);
+    float *work = ox_run_work(r, ox_plane_conv_work(t, r->env, &c), sizeof *work, err);
+    if (!taps || !lines || !work)
+        return OX_NO_MEMORY;
+    c.tap = taps;
+    c.line = lines;
+    if (in_place) {
+        taps[0] = lines[0] = 0;
+        c.x = p->x;
+        c.ends = true;
+    } else {
+        p->y = ox_run_work(r, p->planes * p->plane + OX_PLANE_SLACK, sizeof *p->y, err);
+        if (!p->y)
+            return OX_NO_MEMORY;
+        memset(p->y + p->planes * p->plane, 0, OX_PLANE_SLACK * sizeof *p->y);
+        ox_fast_spread(r->env, p->planes, 1, 0.3 * (double)p->plane, copy_task, p);
+        grid_offsets(p, w->n, w->kernel, w->dilation, c.taps, taps);
+        grid_offsets(p, w->n - 1, w->out, w->stride, c.lines, lines);
+        c.x = p->y;
+    }
+    ox_plane_conv_run(t, r->env, &c, work);
+    return ox_env_poll(r->env, err);
+}
+
+enum ox_status ox_conv_planes(struct ox_run *r, const struct ox_plain_conv *cv,
+                              const struct ox_epilogue *end, struct ox_error *err)
+{
+    struct padded p;
+    if (!find_padded(cv, &p))
+        return OX_UNSUPPORTED;
+    p.x = cv->x;
+    return convolve(r, cv, &p, end, err);
+}
+
+/* Depthwise over three axes, all but the pointers; false: it is something else. */
+static bool find_volume(const struct ox_plain_conv *cv, struct ox_volume_conv *c)
+{
+    const struct ox_window *w = &cv->w;
+    if (w->n != 3 || cv->in_group != 1 || cv->out_group != 1)
+        return false;
+    *c = (struct ox_volume_conv){.batch = cv->images, .channels = cv->groups};
+    for (unsigned d = 0; d < 3; d++) {
+        if (w->before[d] < 0)
+            return false;
+        c->kernel[d] = (size_t)w->kernel[d];
+        c->stride[d] = (size_t)w->stride[d];
+        c->dilation[d] = (size_t)w->dilation[d];
+        c->pad[d] = (size_t)w->before[d];
+        c->in[d] = (size_t)w->in[d];
+        c->out[d] = (size_t)w->out[d];
+    }
+    return ox_volume_conv_fits(c);
+}
+
+static enum ox_status run_volume(struct ox_run *r, const struct ox_plain_conv *cv,
+                                 struct ox_volume_conv *c, struct ox_error *err)
+{
+    float *work = ox_run_work(r, ox_volume_conv_work(r->env, c), sizeof *work, err);
+    if (!work)
+        return OX_NO_MEMORY;
+    c->x = cv->x;
+    c->weights = cv->weights;
+    c->bias = cv->bias;
+    c->y = cv->y;
+    ox_volume_conv_run(ox_compute(ox_cpu()), r->env, c, work);
+    return ox_env_poll(r->env, err);
+}
+
+enum ox_status ox_fast_conv(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_fast_in(r, 0), *w = ox_fast_in(r, 1), *b = ox_run_in(r, 2);
+    int64_t dims[OX_WINDOW_AXES + 2];
+    struct padded p;
+    if (!x || !w || (b && b->dtype != OX_FLOAT32) || x->rank > AXES + 2)
+        return OX_UNSUPPORTED;
+    struct ox_plain_conv *cv = ox_run_scratch(r, 1, sizeof *cv, err);
+    if (!cv)
+        return OX_NO_MEMORY;
+    if (ox_plain_conv_plan(r, x, w, b, cv, dims, err) != OX_OK)
+        return OX_UNSUPPORTED;
+    struct ox_volume_conv volume;
+    if (!x->n || !w->n || !cv->w.n_out)
+        return OX_UNSUPPORTED;
+    const bool is_volume = find_volume(cv, &volume);
+    /* A pixel times one factor is no sum: the plain form scales. */
+    const bool scales = cv->out_group < 4 && cv->in_group * cv->w.taps == 1;
+    if (!is_volume && (scales || !find_padded(cv, &p)))
+        return OX_UNSUPPORTED;
+    struct ox_tensor *y;
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
+    p.x = cv->x = x->data;
+    cv->weights = w->data;
+    cv->bias = b ? b->data : NULL;
+    cv->y = y->data;
+    if (is_volume)
+        return run_volume(r, cv, &volume, err);
+    return convolve(r, cv, &p, NULL, err);
+}

@@ -1,0 +1,181 @@
+/* MatMulNBits in float32: for few rows codes become weights in registers; for many a slab of columns is widened and multiplied, so that
+ * no more than that ever lies in memory as floats. Where a node asks for no more than 8 bits of the rows, they become bytes. */
+#include <stdatomic.h>
+
+#include "kernels/dense.h"
+#include "kernels/few_bits_bytes.h"
+#include "ops/contrib/nbits.h"
+#include "ops/fast/fast.h"
+
+enum {
+    FEW = 8,   /* rows for which a slab costs more than it saves */
+    COLS = 32, /* of a task of few rows */
+    SLAB_COLS = 256,
+    CODE_COSTS = 8, /* as many operations, where rows are few */
+    BYTES = 4       /* the accuracy_level of 8 bits */
+};
+
+struct job {
+    const struct ox_bits_product *p;
+    const struct ox_few_bits *w;
+    const struct ox_few_bits_kernels *t;
+    const float *a;                           /* [m, k], arranged */
+    float *slab;                              /* [columns, k] */
+    size_t first;                             /* column of the slab */
+    const struct ox_few_bits_bytes *of_bytes; /* by which rows become bytes; NULL */
+    struct ox_byte_rows bytes;
+    atomic_bool wild; /* a row is not finite */
+};
+
+static void quantize_task(void *arg, size_t row, size_t slot)
+{
+    struct job *j = arg;
+    (void)slot;
+    if (!j->of_bytes->quantize(&j->bytes, j->a + row * j->w->k, row))
+        atomic_store_explicit(&j->wild, true, memory_order_relaxed);
+}
+
+static void bytes_task(void *arg, size_t i, size_t slot)
+{
+    const struct job *j = arg;
+    const struct ox_bits_product *p = j->p;
+    const size_t first = i * COLS, n = p->n - first < COLS ? p->n - first : COLS;
+    (void)slot;
+    j->of_bytes->dots(j->w, first, n, &j->bytes, p->y + first, p->n);
+    for (size_t q = 0; p->bias && q < p->m; q++)
+        for (size_t c = first; c < first + n; c++)
+            p->y[q * p->n + c] += p->bias[c];
+}
+
+/* False in *done: rows are not finite, and go as floats. */
+static enum ox_status run_bytes(struct ox_run *r, struct job *j, bool *done, struct ox_error *err)
+{
+    const struct ox_bits_product *p = j->p;
+    struct ox_byte_rows *b = &j->bytes;
+    *b = ox_byte_rows(j->w, p->m);
+    b->codes = ox_run_scratch(r, p->m * p->w.k, 1, err);
+    float *floats = b->codes ? ox_run_scratch(r, p->m * b->blocks * 2, sizeof *floats, err) : NULL;
+    if (!floats)
+        return OX_NO_MEMORY;
+    b->scales = floats;
+    b->sums = floats + p->m * b->blocks;
+    ox_spread(r->env, p->m, (double)(p->m * p->w.k), quantize_task, j);
+    *done = !atomic_load_explicit(&j->wild, memory_order_relaxed);
+    if (*done)
+        ox_spread(r->env, (p->n + COLS - 1) / COLS,
+                  (double)CODE_COSTS * (double)p->n * (double)p->w.k, bytes_task, j);
+    return OX_OK;
+}
+
+static void few_task(void *arg, size_t i, size_t slot)
+{
+    const struct job *j = arg;
+    const struct ox_bits_product *p = j->p;
+    const size_t first = i * COLS, n = p->n - first < COLS ? p->n - first : COLS;
+    (void)slot;
+    for (size_t row = 0; row < p->m; row += OX_FEW_BITS_ROWS) {
+        const size_t rows = p->m - row < OX_FEW_BITS_ROWS ? p->m - row : OX_FEW_BITS_ROWS;
+        float *y = p->y + row * p->n + first;
+        j->t->dots(j->w, first, n, (unsigned)rows, j->a + row * p->w.k, p->w.k, y, p->n);
+        for (size_t q = 0; p->bias && q < rows; q++)
+            for (size_t c = 0; c < n; c++)
+                y[q * p->n + c] += p->bias[first + c];
+    }
+}
+
+static void widen_task(void *arg, size_t i, size_t slot)
+{
+    const struct job *j = arg;
+    (void)slot;
+    j->t->widen(j->w, j->first + i, j->slab + i * j->w->k);
+}
+
+static enum ox_status run_slabs(struct ox_run *r, struct job *j, struct ox_error *err)
+{
+    const struct ox_bits_product *p = j->p;
+    const struct ox_compute *t = ox_compute(ox_cpu());
+    size_t floats, all;
+    const size_t cols = p->n < SLAB_COLS ? p->n : SLAB_COLS;
+    struct ox_dense d = {.m = p->m,
+                         .n = cols,
+                         .k = p->w.k,
+                         .a = j->a,
+                         .a_row = p->w.k,
+                         .a_col = 1,
+                         .b_row = 1,
+                         .b_col = p->w.k,
+                         .c_row = p->n,
+                         .end = {.scale = 1}};
+    const size_t work = (ox_dense_work(t, r->env, &d) + 15) / 16 * 16;
+    if (OX_MUL_OVERFLOWS(cols, p->w.k, &floats) || OX_ADD_OVERFLOWS(floats, work, &all))
+        return ox_run_fail(r, err, OX_LIMIT, "the product is too big");
+    float *room = ox_run_work(r, all, sizeof *room, err);
+    if (!room)
+        return OX_NO_MEMORY;
+    d.b = j->slab = room + work;
+    for (j->first = 0; j->first < p->n; j->first += cols) {
+        const size_t n = p->n - j->first < cols ? p->n - j->first : cols;
+        ox_spread(r->env, n, (double)(n * p->w.k), widen_task, j);
+        d.n = n;
+        d.c = p->y + j->first;
+        d.end.col_bias = p->bias ? p->bias + j->first : NULL;
+        ox_dense_run(t, r->env, &d, room);
+        OX_TRY(ox_env_poll(r->env, err));
+    }
+    return OX_OK;
+}
+
+enum ox_status ox_bits_multiply(struct ox_run *r, const struct ox_bits_product *p,
+                                struct ox_error *err)
+{
+    const size_t k = p->w.k;
+    struct job j = {.p = p, .w = &p->w, .t = ox_few_bits_kernels(ox_cpu(), &p->w), .a = p->a};
+    j.of_bytes = p->as_bytes ? ox_few_bits_bytes(ox_cpu(), &p->w) : NULL;
+    if (j.of_bytes) {
+        bool done;
+        OX_TRY(run_bytes(r, &j, &done, err));
+        if (done)
+            return OX_OK;
+    }
+    float *arranged = ox_run_scratch(r, p->m * k, sizeof *arranged, err);
+    if (!arranged)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < p->m; i++)
+        ox_few_bits_arrange(j.t, j.w, p->a + i * k, arranged + i * k);
+    j.a = arranged;
+    if (p->m > FEW)
+        return run_slabs(r, &j, err);
+    ox_spread(r->env, (p->n + COLS - 1) / COLS, (double)CODE_COSTS * (double)p->n * (double)k,
+              few_task, &j);
+    return OX_OK;
+}
+
+enum ox_status ox_fast_nbits(struct ox_run *r, struct ox_error *err)
+{
+    struct ox_nbits w;
+    const struct ox_tensor *a = ox_fast_in(r, 0);
+    struct ox_tensor *y;
+    OX_TRY(ox_nbits_read(r, &w, err));
+    if (!a || !ox_fast_in(r, 2) || w.group || w.k % w.block || w.m == 0 ||
+        (w.as_reals && !ox_fast_in(r, 3)) || (w.bias && !ox_fast_in(r, 5)))
+        return OX_UNSUPPORTED;
+    struct ox_bits_product p = {.w = {.k = w.k,
+                                      .block = w.block,
+                                      .blocks = w.blocks,
+                                      .bits = w.bits,
+                                      .codes = w.codes,
+                                      .scales = w.scales->data,
+                                      .zeros = w.zeros,
+                                      .zero_bytes = w.zero_bytes,
+                                      .real_zeros = w.as_reals ? w.as_reals->data : NULL},
+                                .m = w.m,
+                                .n = w.n,
+                                .a = a->data,
+                                .bias = w.bias ? w.bias->data : NULL,
+                                .as_bytes = ox_run_int(r, "accuracy_level", 0) == BYTES};
+    int64_t dims[OX_MOST_RANK];
+    ox_nbits_dims(r, &w, dims);
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, a->rank, dims, &y, err));
+    p.y = y->data;
+    return ox_bits_multiply(r, &p, err);
+}

@@ -1,0 +1,278 @@
+/* MaxPool and AveragePool in float32 over volumes as they lie. A window is its rows, then its columns: the rows of one line of outputs,
+ * of all planes that it reaches, become one row of the volume's width; its columns, dealt into as many rows as the stride is wide, become rows that lie beside each
+ * other, one a tap. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/sizes.h"
+#include "ops/fast/fast_pool.h"
+#include "ops/window.h"
+
+enum {
+    LINE = 16,
+    BLOCK = 4096
+}; /* floats of a cache line; of planes that are pooled in one task, about */
+
+static struct ox_pool_axis axis_of(const struct ox_window *w, unsigned d)
+{
+    return (struct ox_pool_axis){.in = (size_t)w->in[d],
+                                 .out = (size_t)w->out[d],
+                                 .kernel = (size_t)w->kernel[d],
+                                 .stride = (size_t)w->stride[d],
+                                 .dilation = (size_t)w->dilation[d],
+                                 .before = (size_t)w->before[d],
+                                 .after = (size_t)w->after[d]};
+}
+
+/* Taps at output o that lie in the `length` elements from `from` on, padding before counted. */
+static size_t taps_in(const struct ox_pool_axis *a, size_t o, size_t from, size_t length)
+{
+    size_t n = 0;
+    for (size_t q = 0; q < a->kernel; q++) {
+        const size_t at = o * a->stride + q * a->dilation;
+        n += at >= from && at - from < length;
+    }
+    return n;
+}
+
+/* Windows in padding alone, and large ones, are left to the reference. */
+static bool fits(const struct ox_pool_axis *a)
+{
+    if (a->kernel > OX_POOL_TAPS || a->in > SIZE_MAX / 64 || a->before > SIZE_MAX / 64)
+        return false;
+    for (size_t o = 0; o < a->out; o++)
+        if (!taps_in(a, o, a->before, a->in))
+            return false;
+    return true;
+}
+
+void ox_pool_reduce(const struct ox_pools *p, size_t n, size_t rows, const float *const *in,
+                    float *out)
+{
+    const struct ox_pool pool = {.channels = n, .n = rows, .in = in, .divisor = 1, .out = out};
+    if (p->max)
+        p->t->pool_max(&pool);
+    else
+        p->t->pool_sum(&pool);
+}
+
+static void deal_two(const float *row, size_t n, float *restrict even, float *restrict odd)
+{
+    for (size_t k = 0; k < n / 2; k++) {
+        even[k] = row[2 * k];
+        odd[k] = row[2 * k + 1];
+    }
+    if (n % 2)
+        even[n / 2] = row[n - 1];
+}
+
+void ox_pool_deal(const float *row, size_t n, size_t stride, size_t pitch, float *out)
+{
+    if (stride == 2) {
+        deal_two(row, n, out, out + pitch);
+        return;
+    }
+    for (size_t first = 0; first < stride; first++, out += pitch)
+        for (size_t i = first, k = 0; i < n; i += stride)
+            out[k++] = row[i];
+}
+
+/* The rows that the windows of a line of outputs have taps in. */
+static size_t list_rows(const struct ox_pools *p, const float *volume, size_t oz, size_t oy,
+                        const float **list)
+{
+    const struct ox_pool_axis *z = &p->z, *y = &p->y;
+    size_t n = 0;
+    for (size_t d = 0; d < z->kernel; d++) {
+        const size_t plane = oz * z->stride + d * z->dilation - z->before; /* wraps before it */
+        for (size_t q = 0; q < y->kernel && plane < z->in; q++) {
+            const size_t at = oy * y->stride + q * y->dilation - y->before;
+            if (at < y->in)
+                list[n++] = volume + (plane * y->in + at) * p->x.in;
+        }
+    }
+    return n;
+}
+
+static void pool_line(const struct ox_pools *p, const float *volume, size_t oz, size_t oy,
+                      float *row, float *out)
+{
+    const struct ox_pool_axis *x = &p->x;
+    const float *list[OX_POOL_TAPS];
+    const size_t pitch = (ox_pool_span(x) + x->stride - 1) / x->stride;
+    ox_pool_reduce(p, x->in, list_rows(p, volume, oz, oy, list), list, row + x->before);
+    const float *dealt = row;
+    if (x->stride > 1) {
+        ox_pool_deal(row, ox_pool_span(x), x->stride, pitch, row + p->row);
+        dealt = row + p->row;
+    }
+    for (size_t q = 0; q < x->kernel; q++) {
+        const size_t at = q * x->dilation;
+        list[q] = dealt + at % x->stride * pitch + at / x->stride;
+    }
+    ox_pool_reduce(p, x->out, x->kernel, list, out);
+    if (p->max)
+        return;
+    const float *counts_y = p->counts + p->z.out, *columns = counts_y + p->y.out;
+    const float rows = p->counts[oz] * counts_y[oy];
+    for (size_t i = 0; i < x->out; i++)
+        out[i] /= rows * columns[i];
+}
+
+static void pad_row(const struct ox_pools *p, float *row)
+{
+    const float pad = p->max ? NAN : 0; /* the largest passes over what is no number */
+    for (size_t k = 0; k < p->row; k++)
+        row[k] = pad;
+}
+
+static void pool_volume(void *arg, size_t i, size_t slot)
+{
+    const struct ox_pools *p = arg;
+    const struct ox_pool_axis *x = &p->x;
+    float *row = p->work + slot * p->slot;
+    pad_row(p, row);
+    const float *in = p->in + i * p->z.in * p->y.in * x->in;
+    float *out = p->out + i * p->z.out * p->y.out * x->out;
+    for (size_t oz = 0; oz < p->z.out; oz++)
+        for (size_t oy = 0; oy < p->y.out; oy++, out += x->out)
+            pool_line(p, in, oz, oy, row, out);
+}
+
+/* Units are blocks of narrow planes; slot's floats are its own. */
+struct narrow {
+    const struct ox_pools *p;
+    size_t planes, together;
+};
+
+static void pool_narrow(void *arg, size_t i, size_t slot)
+{
+    const struct narrow *job = arg;
+    const size_t from = i * job->together, left = job->planes - from;
+    ox_pool_narrow(job->p, from, left < job->together ? left : job->together,
+                   job->p->work + slot * job->p->slot);
+}
+
+/* Units are blocks of planes whose lines are made without copies, but for those at the ends of the tensor. */
+struct lined {
+    const struct ox_pools *p;
+    struct ox_pool_line line;
+    size_t volumes, together;
+};
+
+/* From output oy on: those whose windows have the same rows, each a step behind those of the one before. */
+static size_t lines_alike(const struct ox_pool_axis *y, size_t oy, size_t most)
+{
+    const size_t span = (y->kernel - 1) * y->dilation + 1;
+    size_t n = 0;
+    while (n < most && oy + n < y->out && (oy + n) * y->stride >= y->before &&
+           (oy + n) * y->stride + span <= y->before + y->in)
+        n++;
+    return n ? n : 1;
+}
+
+static void pool_lined(void *arg, size_t i, size_t slot)
+{
+    const struct lined *job = arg;
+    const struct ox_pools *p = job->p;
+    const size_t in = p->z.in * p->y.in * p->x.in, from = i * job->together;
+    const size_t left = job->volumes - from, step = p->y.stride * p->x.in;
+    const size_t to = from + (left < job->together ? left : job->together), most = BLOCK / step + 2;
+    float *row = p->work + slot * p->slot, *out = p->out + from * p->z.out * p->y.out * p->x.out;
+    const float *list[OX_POOL_TAPS];
+    pad_row(p, row);
+    for (size_t volume = from; volume < to; volume++) {
+        const float *x = p->in + volume * in;
+        for (size_t oz = 0; oz < p->z.out; oz++) {
+            for (size_t oy = 0, lines; oy < p->y.out; oy += lines, out += lines * p->x.out) {
+                const size_t n = list_rows(p, x, oz, oy, list);
+                const float taps = p->max ? 0 : p->counts[oz] * p->counts[p->z.out + oy];
+                lines = lines_alike(&p->y, oy, volume + 1 < job->volumes ? most : 1);
+                if (ox_pool_by_lines(p, &job->line, job->volumes * in, list, n, lines, step, taps,
+                                     out))
+                    continue;
+                for (size_t k = 0; k < lines; k++)
+                    pool_line(p, x, oz, oy + k, row, out + k * p->x.out);
+            }
+        }
+    }
+}
+
+static float *count_taps(struct ox_run *r, const struct ox_pools *p, bool padded,
+                         struct ox_error *err)
+{
+    const struct ox_pool_axis *axes[3] = {&p->z, &p->y, &p->x};
+    const size_t n = p->z.out + p->y.out + p->x.out;
+    float *counts = ox_run_scratch(r, n, sizeof *counts, err), *to = counts;
+    for (unsigned d = 0; counts && d < 3; d++) {
+        const struct ox_pool_axis *a = axes[d];
+        for (size_t o = 0; o < a->out; o++)
+            *to++ = (float)(padded ? taps_in(a, o, 0, a->before + a->in + a->after)
+                                   : taps_in(a, o, a->before, a->in));
+    }
+    return counts;
+}
+
+static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_fast_in(r, 0);
+    if (!x || x->rank < 3 || x->rank > 5 || !x->n || ox_run_wants(r, 1))
+        return OX_UNSUPPORTED;
+    struct ox_window *w = ox_run_scratch(r, 1, sizeof *w, err);
+    if (!w)
+        return OX_NO_MEMORY;
+    if (ox_window_init(r, x, NULL, ox_run_int(r, "ceil_mode", 0) != 0, w, err) != OX_OK)
+        return OX_UNSUPPORTED;
+    struct ox_pools p = {.t = ox_compute(ox_cpu()), .max = max, .in = x->data};
+    const struct ox_pool_axis none = {.in = 1, .out = 1, .kernel = 1, .stride = 1};
+    p.z = w->n > 2 ? axis_of(w, 0) : none;
+    p.y = w->n > 1 ? axis_of(w, w->n - 2) : none;
+    p.x = axis_of(w, w->n - 1);
+    if (!w->n_out || !fits(&p.z) || !fits(&p.y) || !fits(&p.x) ||
+        p.z.kernel * p.y.kernel > OX_POOL_TAPS)
+        return OX_UNSUPPORTED;
+    const size_t reach = p.x.before + p.x.in;
+    p.row = ((ox_pool_span(&p.x) > reach ? ox_pool_span(&p.x) : reach) + LINE - 1) / LINE * LINE;
+    p.slot = p.x.stride > 1 ? 2 * p.row + p.x.stride * LINE : p.row;
+    if (!max && !(p.counts = count_taps(r, &p, ox_run_int(r, "count_include_pad", 0) != 0, err)))
+        return OX_NO_MEMORY;
+    const size_t volumes = (size_t)(x->dims[0] * x->dims[1]);
+    struct lined lined = {.p = &p, .volumes = volumes};
+    const bool by_lines = ox_pool_has_lines(&p, &lined.line);
+    const bool narrow = !by_lines && ox_pool_is_narrow(&p);
+    p.slot = narrow ? OX_POOL_NARROW_WORK : ox_round_up(p.slot, OX_SLOT_APART / sizeof *p.work);
+    p.work = ox_run_work(r, ox_slots(r->env) * p.slot, sizeof *p.work, err);
+    if (!p.work)
+        return OX_NO_MEMORY;
+    struct ox_tensor *y;
+    int64_t dims[5] = {x->dims[0], x->dims[1]};
+    memcpy(dims + 2, w->out, w->n * sizeof *dims);
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
+    p.out = y->data;
+    const double work = (double)(x->n + y->n) * (double)(p.x.kernel + p.y.kernel * p.z.kernel) * 4;
+    struct narrow blocks = {.p = &p, .planes = volumes};
+    if (by_lines) {
+        lined.together = BLOCK / (x->n / volumes) + 1;
+        ox_spread(r->env, (volumes - 1) / lined.together + 1, work, pool_lined, &lined);
+    } else if (narrow) {
+        blocks.together = ox_pool_narrow_planes(&p);
+        ox_spread(r->env, (volumes - 1) / blocks.together + 1, work, pool_narrow, &blocks);
+    } else {
+        ox_spread(r->env, volumes, work, pool_volume, &p);
+    }
+    return ox_env_poll(r->env, err);
+}
+
+enum ox_status ox_fast_max_pool(struct ox_run *r, struct ox_error *err)
+{
+    const enum ox_dtype type = ox_run_in(r, 0)->dtype;
+    if (type != OX_FLOAT32)
+        return (type == OX_FLOAT64 ? ox_fast_max_pool_doubles : ox_fast_max_pool_bytes)(r, err);
+    return ox_run_wants(r, 1) ? ox_fast_max_pool_places(r, err) : run_pools(r, true, err);
+}
+
+enum ox_status ox_fast_average_pool(struct ox_run *r, struct ox_error *err)
+{
+    return run_pools(r, false, err);
+}

@@ -1,0 +1,55 @@
+/* Pools in float32, shared by their forms. */
+#ifndef OX_OPS_FAST_POOL_H
+#define OX_OPS_FAST_POOL_H
+
+#include "kernels/dense.h"
+#include "ops/fast/fast.h"
+
+enum {
+    OX_POOL_TAPS = 64,                      /* the most of a window along one axis */
+    OX_POOL_BLOCK = 2048,                   /* floats of narrow planes that are pooled together */
+    OX_POOL_NARROW_WORK = 3 * OX_POOL_BLOCK /* floats of work for a block of them */
+};
+
+struct ox_pool_axis {
+    size_t in, out, kernel, stride, dilation, before, after;
+};
+
+/* Elements that the windows reach over, the padding before them too. */
+static inline size_t ox_pool_span(const struct ox_pool_axis *a)
+{
+    return (a->out - 1) * a->stride + (a->kernel - 1) * a->dilation + 1;
+}
+
+struct ox_pools {
+    const struct ox_compute *t;
+    struct ox_pool_axis z, y, x;
+    bool max;
+    const float *in,
+        *counts; /* counts: taps of a window along each axis, z, y, then x; NULL: max */
+    float *out, *work;
+    size_t row,
+        slot; /* floats of a row with its padding; of a task: that row, and that row dealt out */
+};
+
+/* out = the largest, or the sum, of n floats of each of the rows. */
+void ox_pool_reduce(const struct ox_pools *p, size_t n, size_t rows, const float *const *in,
+                    float *out);
+
+/* Every `stride`-th of n floats, from each of the first on; the rows that they become are `pitch` floats apart. */
+void ox_pool_deal(const float *row, size_t n, size_t stride, size_t pitch, float *out);
+
+/* Narrow planes: so many of them at a time, with OX_POOL_NARROW_WORK floats; all of p but work, row and slot is given. */
+bool ox_pool_is_narrow(const struct ox_pools *p);
+size_t ox_pool_narrow_planes(const struct ox_pools *p);
+void ox_pool_narrow(const struct ox_pools *p, size_t from, size_t n, float *work);
+
+/* Pools by lines of outputs that are made without copies, of short windows. False: there is none. */
+bool ox_pool_has_lines(const struct ox_pools *p, struct ox_pool_line *line);
+/* Whether so many lines were made, whose windows have the same n rows, each `step` floats behind those of the line before; the
+ * volumes of p->in have `total` floats. */
+bool ox_pool_by_lines(const struct ox_pools *p, const struct ox_pool_line *line, size_t total,
+                      const float *const *rows, size_t n, size_t lines, size_t step, float taps,
+                      float *out);
+
+#endif

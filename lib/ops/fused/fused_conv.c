@@ -1,0 +1,383 @@
+/* FusedConv: Conv over one or two axes with what follows it, in either layout. Inputs: data, weights (OIHW), bias (O), scale (O,
+ * multiplies the sum before the bias), residual (of the output's shape and layout, added before the activation, with the attribute
+ * `residual_last` behind it). With the attribute `transposed` it is ConvTranspose (weights IOHW). With `join_channels` the output has
+ * so many of them, its own from `join_at` on, and the others of a sixth input, in whose memory it is made (without one they are not
+ * set): a Concat that is no copy. With the attribute `steps` the data are what an Elementwise would make of input 0 with `steps` and
+ * `joined` (fused_steps.h), whose operands are behind the sixth input: pixels are made as they are read. */
+#include <string.h>
+
+#include "kernels/convolve.h"
+#include "kernels/maps.h"
+#include "ops/conv.h"
+#include "ops/fast/fast.h"
+#include "ops/fused/fused.h"
+#include "ops/fused/fused_steps.h"
+#include "ops/infer.h"
+#include "ops/window.h"
+
+enum { IN_X, IN_WEIGHTS, IN_BIAS, IN_SCALE, IN_RESIDUAL, IN_JOINED };
+
+/* What stays with the node: how, the weights' shape, and the packed weights and the bias behind it. */
+struct packed_conv {
+    enum ox_conv_way way;
+    bool planes; /* the weights are as they were: planes become planes (ox_conv_planes()) */
+    unsigned rank;
+    int64_t dims[4]; /* of the weights */
+    float *weights;
+    float *bias; /* NULL: none */
+};
+
+struct job {
+    struct ox_conv c;
+    const struct ox_compute *table;
+    const struct ox_window *window;
+    unsigned rank;
+    bool in_last, out_last;
+    size_t at;       /* channel of the output where its own begin */
+    int64_t dims[4]; /* of the output, in its layout */
+    struct packed_conv *packed;
+    struct ox_steps *steps; /* NULL: none */
+    struct ox_made made;
+    float *whole; /* what that made, where it is made before */
+};
+
+/* Where the output is a slice of a larger one. */
+static enum ox_status read_slice(struct ox_run *r, struct job *job, struct ox_error *err)
+{
+    int64_t all, at;
+    OX_TRY(ox_fused_slice(r, (int64_t)job->c.out_channels, &all, &at, err));
+    if (all == (int64_t)job->c.out_channels)
+        return OX_OK;
+    if (!job->out_last)
+        return ox_run_fail(r, err, OX_INPUT, "its channels are not last");
+    job->at = (size_t)at;
+    job->c.out_pixel = (size_t)all;
+    job->dims[job->rank - 1] = all;
+    return OX_OK;
+}
+
+/* What makes the data that is convolved, and how many channels it has. */
+static enum ox_status read_made(struct ox_run *r, struct job *job, int64_t *channels,
+                                struct ox_error *err)
+{
+    size_t row;
+    if (!ox_node_attr(r->node, "steps"))
+        return OX_OK;
+    if (!job->in_last)
+        return ox_run_fail(r, err, OX_INPUT, "its channels are not last");
+    OX_TRY(ox_steps_read(r, &job->steps, &row, err));
+    job->made = (struct ox_made){ox_steps_rows, job->steps};
+    *channels = (int64_t)row;
+    return OX_OK;
+}
+
+static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsigned rank,
+                                 struct job *job, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, IN_X);
+    struct ox_tensor *shape;
+    struct ox_window *w = ox_run_scratch(r, 1, sizeof *w, err);
+    if (!w)
+        return OX_NO_MEMORY;
+    int64_t layout = ox_run_int(r, "layout", 0), groups = ox_run_int(r, "group", 1);
+    job->in_last = layout & OX_IN_LAST;
+    job->out_last = layout & OX_OUT_LAST;
+    if (!x || x->dtype != OX_FLOAT32 || x->rank != rank || rank < 3 || rank > 4)
+        return ox_run_fail(r, err, OX_INPUT, "the data is no float32 of rank %u", rank);
+    OX_TRY(ox_fused_first(r, x, job->in_last, &shape, err));
+    OX_TRY(read_made(r, job, &shape->dims[1], err));
+    bool transposed = ox_run_int(r, "transposed", 0) || !strcmp(r->node->op_type, "ConvTranspose");
+    int64_t in = shape->dims[1], out = transposed ? weights[1] : weights[0];
+    bool fits = groups >= 1 && in % groups == 0 &&
+                (transposed ? weights[0] == in && !OX_MUL_OVERFLOWS(out, groups, &out)
+                            : out % groups == 0 && weights[1] == in / groups);
+    if (!fits)
+        return ox_run_fail(
+            r, err, OX_INPUT,
+            "%lld groups do not fit %lld input channels and weights [%lld, %lld, ...]",
+            (long long)groups, (long long)in, (long long)weights[0], (long long)weights[1]);
+    if (transposed)
+        OX_TRY(ox_window_transposed(r, shape, weights + 2, w, err));
+    else
+        OX_TRY(ox_window_init(r, shape, weights + 2, false, w, err));
+    struct ox_conv *c = &job->c;
+    *c = (struct ox_conv){.batch = (size_t)shape->dims[0],
+                          .groups = (size_t)groups,
+                          .in_channels = (size_t)in,
+                          .out_channels = (size_t)out,
+                          .in_pixel = (size_t)in,
+                          .out_pixel = (size_t)out,
+                          .transposed = transposed};
+    for (unsigned k = 0; k < 2; k++) {
+        unsigned missing = 4 - rank; /* 1-D has height 1 */
+        bool is = k >= missing;
+        unsigned d = is ? k - missing : 0;
+        c->kernel[k] = is ? (size_t)w->kernel[d] : 1;
+        c->stride[k] = is ? (size_t)w->stride[d] : 1;
+        c->dilation[k] = is ? (size_t)w->dilation[d] : 1;
+        c->pad[k] = is ? (size_t)w->before[d] : 0;
+        c->in[k] = is ? (size_t)w->in[d] : 1;
+        c->out[k] = is ? (size_t)w->out[d] : 1;
+    }
+    job->window = w;
+    job->rank = rank;
+    job->dims[0] = shape->dims[0];
+    job->dims[job->out_last ? rank - 1 : 1] = out;
+    OX_TRY(read_slice(r, job, err));
+    for (unsigned d = 0; d < w->n; d++)
+        job->dims[d + (job->out_last ? 1 : 2)] = w->out[d];
+    return OX_OK;
+}
+
+static bool is_planar(const struct job *job)
+{
+    return !job->in_last && !job->c.transposed && job->c.groups == 1 && job->c.in_channels <= 4 &&
+           job->c.dilation[0] == 1 && job->c.dilation[1] == 1 && ox_conv_lines_fit(&job->c);
+}
+
+static bool reads_in_place(const struct ox_conv *c)
+{
+    for (unsigned k = 0; k < 2; k++)
+        if (c->kernel[k] != 1 || c->stride[k] != 1 || c->pad[k] || c->in[k] != c->out[k])
+            return false;
+    return true;
+}
+
+/* Many pixels are more work to turn than to gather: all that each reads, where it has fewer taps than channels, or none. Few would
+ * leave tiles of planes half empty; weights that vary are read as they are, though, where they would have to be packed. */
+static bool goes_by_planes(const struct ox_run *r, const struct job *job, bool constant)
+{
+    enum { MANY = 512 };
+    const struct ox_conv *c = &job->c;
+    const bool many = c->out[0] * c->out[1] >= MANY;
+    const bool few_taps = c->in_channels * c->kernel[0] * c->kernel[1] <= c->out_channels;
+    return !job->in_last && !job->out_last && !c->transposed && c->groups == 1 &&
+           c->in_channels > 0 && !ox_run_has(r, IN_RESIDUAL) && !ox_run_has(r, IN_JOINED) &&
+           ((many && reads_in_place(c)) || (few_taps && (many || !constant)));
+}
+
+static enum ox_status check_vector(struct ox_run *r, size_t i, int64_t n, const char *what,
+                                   struct ox_error *err)
+{
+    const struct ox_tensor *v = ox_run_in(r, i);
+    if (v && (v->dtype != OX_FLOAT32 || v->rank != 1 || v->dims[0] != n))
+        return ox_run_fail(r, err, OX_INPUT, "the %s has no %lld elements", what, (long long)n);
+    return OX_OK;
+}
+
+/* The sizes that the packed weights stand for, and the block that holds them: the node's, or until the kernel returns. */
+static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct ox_error *err)
+{
+    const struct ox_tensor *weights = ox_run_in(r, IN_WEIGHTS), *bias = ox_run_in(r, IN_BIAS);
+    if (!weights || weights->dtype != OX_FLOAT32 || weights->rank < 3 || weights->rank > 4)
+        return ox_run_fail(r, err, OX_INPUT, "the weights are no float32 of rank 3 or 4");
+    OX_TRY(read_sizes(r, weights->dims, weights->rank, job, err));
+    OX_TRY(check_vector(r, IN_BIAS, (int64_t)job->c.out_channels, "bias", err));
+    OX_TRY(check_vector(r, IN_SCALE, (int64_t)job->c.out_channels, "scale", err));
+    struct ox_conv c = job->c;
+    c.planar = is_planar(job);
+    const unsigned may =
+        OX_CONV_MAY_WINOGRAD2 | OX_CONV_MAY_WINOGRAD4 | (keep ? 0 : OX_CONV_PACKED_FOR_ONE_RUN);
+    enum ox_conv_way way = ox_conv_choose(job->table, &c, may);
+    const bool planes = goes_by_planes(r, job, keep);
+    const bool in_place = !planes && !keep && ox_conv_reads_stored(job->table, way, &c);
+    size_t n = in_place ? 0 : planes ? weights->n : ox_conv_packed(job->table, way, &c);
+    size_t head = (sizeof(struct packed_conv) + 63) / 64 * 64, n_bias = bias ? bias->n : 0;
+    size_t floats;
+    if (OX_ADD_OVERFLOWS(n, n_bias + 16, &floats) || floats > SIZE_MAX / 8)
+        return ox_run_fail(r, err, OX_LIMIT, "the weights are too large");
+    floats += head / sizeof(float);
+    void *block = keep ? ox_run_keep(r, floats * sizeof(float), err)
+                       : ox_run_work(r, floats, sizeof(float), err);
+    const float *from = block ? ox_fused_scaled(r, weights, ox_run_in(r, IN_SCALE),
+                                                c.transposed ? c.groups : 0, err)
+                              : NULL;
+    if (!from)
+        return OX_NO_MEMORY;
+    struct packed_conv *packed = job->packed = block;
+    *packed = (struct packed_conv){.way = way, .planes = planes, .rank = weights->rank};
+    memcpy(packed->dims, weights->dims, weights->rank * sizeof *packed->dims);
+    packed->weights = (float *)(void *)((char *)block + head);
+    if (bias) {
+        packed->bias = packed->weights + (n + 15) / 16 * 16;
+        memcpy(packed->bias, bias->data, n_bias * sizeof(float));
+    }
+    if (in_place)
+        job->c.stored = from;
+    else if (planes)
+        memcpy(packed->weights, from, n * sizeof *from);
+    else
+        ox_conv_pack(job->table, r->env, way, &c, from, OX_WEIGHT_F32, packed->weights);
+    return OX_OK;
+}
+
+static enum ox_status prepare_conv(struct ox_run *r, struct ox_error *err)
+{
+    struct job job = {.table = ox_compute(ox_cpu())};
+    if (r->once)
+        return OX_OK;
+    for (size_t i = IN_WEIGHTS; i <= IN_SCALE; i++)
+        if (ox_run_has(r, i) && !r->fixed[i])
+            return OX_OK;
+    OX_TRY(pack(r, &job, true, err));
+    for (size_t i = IN_WEIGHTS; i <= IN_SCALE; i++)
+        if (ox_run_has(r, i))
+            ox_run_absorb(r, i);
+    return OX_OK;
+}
+
+static void make_some(void *arg, size_t from, size_t to)
+{
+    const struct job *job = arg;
+    job->made.rows(job->made.arg, from, to - from, job->whole + from * job->c.in_channels);
+}
+
+/* All that is convolved, before. */
+static const float *make_all(struct ox_run *r, struct job *job, struct ox_error *err)
+{
+    enum { GRAIN = 1 << 13 };
+    const size_t pixels = job->c.batch * job->c.in[0] * job->c.in[1], n = job->c.in_channels;
+    job->whole = ox_run_work(r, pixels * n, sizeof(float), err);
+    if (job->whole && n)
+        ox_fast_spread(r->env, pixels, GRAIN / n + 1, (double)n, make_some, job);
+    return job->whole;
+}
+
+/* Data in the layout that the kernel reads. */
+static const float *input_of(struct ox_run *r, struct job *job, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, IN_X);
+    if (job->steps && ox_conv_makes_rows(job->table, job->packed->way, &job->c)) {
+        job->c.made = &job->made;
+        return x->data;
+    }
+    if (job->steps)
+        return make_all(r, job, err);
+    if (job->in_last || job->c.planar)
+        return x->data;
+    float *turned = ox_run_work(r, x->n, sizeof(float), err);
+    if (turned)
+        ox_maps_to_nhwc(job->table, r->env, job->c.batch, job->c.in_channels,
+                        job->c.in[0] * job->c.in[1], x->data, turned, job->c.in_channels);
+    return turned;
+}
+
+static enum ox_status residual_of(struct ox_run *r, struct job *job, const struct ox_tensor *y,
+                                  struct ox_epilogue *end, struct ox_error *err)
+{
+    const struct ox_tensor *residual = ox_run_in(r, IN_RESIDUAL);
+    if (!residual)
+        return OX_OK;
+    bool fits = residual->dtype == OX_FLOAT32 && residual->rank == y->rank;
+    for (unsigned d = 0; fits && d < y->rank; d++)
+        fits = residual->dims[d] ==
+               (job->out_last && d == y->rank - 1 ? (int64_t)job->c.out_channels : y->dims[d]);
+    if (!fits)
+        return ox_run_fail(r, err, OX_INPUT, "the residual has not the output's shape");
+    end->residual = residual->data;
+    end->residual_ld = job->c.out_channels;
+    end->residual_last = ox_run_int(r, "residual_last", 0) != 0;
+    if (job->out_last)
+        return OX_OK;
+    float *turned = ox_run_work(r, residual->n, sizeof(float), err);
+    if (!turned)
+        return OX_NO_MEMORY;
+    ox_maps_to_nhwc(job->table, r->env, job->c.batch, job->c.out_channels,
+                    job->c.out[0] * job->c.out[1], residual->data, turned, job->c.out_channels);
+    end->residual = turned;
+    return OX_OK;
+}
+
+/* The output: in the residual's memory where nobody needs that any more, which is less to bring near. */
+static enum ox_status output_of(struct ox_run *r, const struct job *job, struct ox_tensor **y,
+                                struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, IN_X), *residual = ox_run_in(r, IN_RESIDUAL);
+    if (x && residual && residual->data != x->data && residual->rank == job->rank &&
+        memcmp(residual->dims, job->dims, job->rank * sizeof *job->dims) == 0 && job->out_last &&
+        !ox_run_in(r, IN_JOINED) && !ox_run_int(r, "residual_last", 0) &&
+        ox_conv_adds_in_place(job->table, job->packed->way, &job->c))
+        return ox_run_out_reuse(r, 0, IN_RESIDUAL, OX_FLOAT32, job->rank, job->dims, y, err);
+    return ox_fused_whole(r, IN_JOINED, job->rank, job->dims, y, err);
+}
+
+static enum ox_status run_planes(struct ox_run *r, const struct job *job,
+                                 const struct ox_epilogue *end, float *y, struct ox_error *err)
+{
+    const struct ox_conv *c = &job->c;
+    struct ox_plain_conv *cv = ox_run_scratch(r, 1, sizeof *cv, err);
+    if (!cv)
+        return OX_NO_MEMORY;
+    *cv = (struct ox_plain_conv){.w = *job->window,
+                                 .images = c->batch,
+                                 .groups = 1,
+                                 .in_group = c->in_channels,
+                                 .out_group = c->out_channels,
+                                 .x = ox_run_in(r, IN_X)->data,
+                                 .weights = job->packed->weights,
+                                 .bias = job->packed->bias,
+                                 .y = y};
+    const enum ox_status status = ox_conv_planes(r, cv, end, err);
+    return status == OX_UNSUPPORTED ? ox_run_fail(r, err, OX_LIMIT, "the data is too large")
+                                    : status;
+}
+
+static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
+{
+    struct job job = {.table = ox_compute(ox_cpu()), .packed = ox_run_state(r)};
+    if (job.packed)
+        OX_TRY(read_sizes(r, job.packed->dims, job.packed->rank, &job, err));
+    else
+        OX_TRY(pack(r, &job, false, err));
+    struct ox_tensor *y;
+    struct ox_fused_row row;
+    struct ox_epilogue end = {.col_bias = job.packed->bias};
+    OX_TRY(output_of(r, &job, &y, err));
+    if (!y->n)
+        return OX_OK;
+    OX_TRY(ox_fused_activation(r, &end, &row, err));
+    if (job.packed->planes)
+        return run_planes(r, &job, &end, y->data, err);
+    OX_TRY(residual_of(r, &job, y, &end, err));
+    job.c.planar = is_planar(&job);
+    const float *x = input_of(r, &job, err);
+    float *out =
+        job.out_last ? (float *)y->data + job.at : ox_run_work(r, y->n, sizeof(float), err);
+    size_t n_work = ox_conv_work(job.table, r->env, job.packed->way, &job.c);
+    float *work = ox_run_work(r, n_work, sizeof(float), err);
+    if (!x || !out || !work)
+        return OX_NO_MEMORY;
+    ox_conv_run(job.table, r->env, job.packed->way, &job.c, job.packed->weights, x, out, &end,
+                work);
+    if (!job.out_last)
+        ox_maps_to_nchw(job.table, r->env, job.c.batch, job.c.out_channels,
+                        job.c.out[0] * job.c.out[1], out, job.c.out_channels, y->data);
+    return ox_env_poll(r->env, err);
+}
+
+/* Between the steps of what is transposed lies 0 times a weight, and the least weights count as 0 times a pixel: both must be nothing. */
+enum ox_status ox_fast_conv_transpose(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, IN_X), *weights = ox_run_in(r, IN_WEIGHTS);
+    const char *pad = ox_run_string(r, "auto_pad");
+    if (x->dtype != OX_FLOAT32 || x->rank < 3 || x->rank > 4 || weights->rank != x->rank ||
+        weights->n == 0 || ox_node_attr(r->node, "output_shape") ||
+        (pad && strcmp(pad, "NOTSET") != 0) || !ox_fast_finite(weights->n, weights->data) ||
+        !ox_fast_finite(x->n, x->data))
+        return OX_UNSUPPORTED;
+    return run_conv(r, err);
+}
+
+static void infer_fused_conv(struct ox_infer *c)
+{
+    if (ox_infer_int_attr(c, "layout", 0) == 0 && ox_infer_int_attr(c, "transposed", 0))
+        ox_infer_conv_transpose(c);
+    else if (ox_infer_int_attr(c, "layout", 0) == 0)
+        ox_infer_conv(c, IN_X, IN_WEIGHTS);
+    ox_infer_same_dtype(c, 0, IN_X);
+}
+
+const struct ox_op ox_ops_fused_conv[] = {{OX_OWN_DOMAIN, "FusedConv", 1, OX_OP_ANY_ADDRESS,
+                                           .infer = infer_fused_conv, .run = run_conv,
+                                           .prepare = prepare_conv},
+                                          {0}};

@@ -1,0 +1,219 @@
+/* SVMRegressor, and what it shares with SVMClassifier. Without support vectors both are linear. */
+#include "ops/ml/svm.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/fast/fast.h"
+
+enum ox_status ox_svm_floats(struct ox_run *r, const char *name, const double **out, size_t *n,
+                             struct ox_error *err)
+{
+    const float *floats = ox_run_floats(r, name, n);
+    double *all = ox_real_scratch(r, *n, err);
+    *out = NULL;
+    if (!all)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < *n; i++)
+        all[i] = (double)floats[i];
+    if (*n)
+        *out = all;
+    return OX_OK;
+}
+
+static bool find_kernel(const struct ox_run *r, enum ox_svm_kernel *out)
+{
+    static const char *const names[] = {"LINEAR", "POLY", "RBF", "SIGMOID"};
+    const char *name = ox_run_string(r, "kernel_type");
+    size_t kernel = 0;
+    while (name && kernel < OX_COUNT(names) && strcmp(name, names[kernel]) != 0)
+        kernel++;
+    *out = (enum ox_svm_kernel)kernel;
+    return kernel < OX_COUNT(names);
+}
+
+enum ox_status ox_svm_read(struct ox_run *r, struct ox_svm *s, struct ox_error *err)
+{
+    size_t n_params, n_vectors;
+    if (!find_kernel(r, &s->kernel))
+        return ox_run_fail(r, err, OX_INPUT, "attribute kernel_type is '%s'",
+                           ox_run_string(r, "kernel_type"));
+    if (!s->n_vectors)
+        s->kernel = OX_SVM_LINEAR;
+    const float *params = ox_run_floats(r, "kernel_params", &n_params);
+    if (n_params && n_params != 3)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "attribute kernel_params has %zu elements, not gamma, coef0, degree",
+                           n_params);
+    s->gamma = n_params ? (double)params[0] : 0;
+    s->coef0 = n_params ? (double)params[1] : 0;
+    s->degree = n_params ? (double)params[2] : 0;
+    OX_TRY(ox_ml_rows(r, &s->rows, err));
+    OX_TRY(ox_post_transform(r, &s->transform, err));
+    OX_TRY(ox_svm_floats(r, "coefficients", &s->coefficients, &s->n_coefficients, err));
+    OX_TRY(ox_svm_floats(r, "rho", &s->rho, &s->n_rho, err));
+    s->given = ox_run_floats(r, "coefficients", &s->n_coefficients);
+    (void)ox_run_floats(r, "support_vectors", &n_vectors);
+    size_t need;
+    if (OX_MUL_OVERFLOWS(s->n_vectors, s->rows.cols, &need) || (s->n_vectors && n_vectors != need))
+        return ox_run_fail(r, err, OX_INPUT,
+                           "support_vectors has %zu elements for %zu vectors of %zu features",
+                           n_vectors, s->n_vectors, s->rows.cols);
+    if (s->n_rho == 0)
+        return ox_run_fail(r, err, OX_INPUT, "attribute rho has no elements");
+    s->x = ox_real_all(r, s->rows.x, err);
+    return s->x || !s->rows.x->n ? OX_OK : OX_NO_MEMORY;
+}
+
+/* Kernels of OX_SVM_RBF are all near each other and their sums cancel: they stay in double. */
+static void turn(enum ox_svm_kernel kernel, size_t n, size_t cols, const float *vectors, void *to)
+{
+    double *wide = to;
+    float *narrow = to;
+    for (size_t c = 0; c < cols; c++)
+        for (size_t v = 0; v < n; v++) {
+            if (kernel == OX_SVM_RBF)
+                wide[c * n + v] = (double)vectors[v * cols + c];
+            else
+                narrow[c * n + v] = vectors[v * cols + c];
+        }
+}
+
+/* What prepare() leaves: they are right for rows of so many columns. */
+struct turned {
+    size_t cols;
+    _Alignas(64) char vectors[];
+};
+
+enum ox_status ox_svm_take_vectors(struct ox_run *r, struct ox_svm *s, bool quick,
+                                   struct ox_error *err)
+{
+    const size_t n = s->n_vectors, cols = s->rows.cols;
+    size_t n_floats;
+    if (!quick || s->kernel == OX_SVM_LINEAR || !n)
+        return ox_svm_floats(r, "support_vectors", &s->vectors, &n_floats, err);
+    const struct turned *kept = ox_run_state(r);
+    const void *turned = kept && kept->cols == cols ? kept->vectors : NULL;
+    if (!turned) {
+        void *fresh = ox_run_scratch(r, n * cols + 1, sizeof(double), err);
+        if (!fresh)
+            return OX_NO_MEMORY;
+        turn(s->kernel, n, cols, ox_run_floats(r, "support_vectors", &n_floats), fresh);
+        turned = fresh;
+    }
+    if (s->kernel == OX_SVM_RBF)
+        s->turned_wide = turned;
+    else
+        s->turned = turned;
+    return OX_OK;
+}
+
+/* Turns the vectors once; what is wrong with them is told where they are used. */
+enum ox_status ox_svm_prepare(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0);
+    const size_t cols = x->rank ? (size_t)x->dims[x->rank - 1] : 0;
+    enum ox_svm_kernel kernel;
+    size_t n_floats;
+    const float *vectors = ox_run_floats(r, "support_vectors", &n_floats);
+    if (r->once || !find_kernel(r, &kernel) || kernel == OX_SVM_LINEAR || !cols || !n_floats ||
+        n_floats % cols)
+        return OX_OK;
+    struct turned *kept = ox_run_keep(r, sizeof *kept + n_floats * sizeof(double), err);
+    if (!kept)
+        return OX_NO_MEMORY;
+    kept->cols = cols;
+    turn(kernel, n_floats / cols, cols, vectors, kept->vectors);
+    return OX_OK;
+}
+
+enum ox_status ox_svm_check_coefficients(struct ox_run *r, const struct ox_svm *s, size_t rows,
+                                         size_t cols, struct ox_error *err)
+{
+    size_t need;
+    if (OX_MUL_OVERFLOWS(rows, cols, &need) || s->n_coefficients != need)
+        return ox_run_fail(r, err, OX_INPUT, "there are %zu coefficients, not %zu by %zu",
+                           s->n_coefficients, rows, cols);
+    return OX_OK;
+}
+
+void ox_svm_run_rows(struct ox_run *r, struct ox_svm *s,
+                     void (*task)(void *arg, size_t from, size_t to))
+{
+    const double a_number = ox_svm_is_quick(s) ? 0.1 : 1, a_vector = 10 * a_number; /* ns */
+    const double ns = (double)(s->n_vectors + 1) * (a_vector + a_number * (double)s->rows.cols);
+    ox_fast_spread(r->env, s->rows.rows, 1, ns, task, s);
+}
+
+/* ---- Regressor ---------------------------------------------------------------------------------------------------- */
+
+static void regress_row(const struct ox_svm *s, size_t row)
+{
+    const double *x = s->x + row * s->rows.cols;
+    double sum = 0;
+    if (s->n_vectors == 0)
+        sum = ox_svm_dot(s->rows.cols, x, s->coefficients);
+    for (size_t from = 0; from < s->n_vectors; from += OX_SVM_STRETCH) {
+        const size_t n =
+            s->n_vectors - from < OX_SVM_STRETCH ? s->n_vectors - from : OX_SVM_STRETCH;
+        double kernels[OX_SVM_STRETCH];
+        float quick[OX_SVM_STRETCH];
+        if (s->turned && s->kernel == OX_SVM_SIGMOID) {
+            ox_svm_quick_kernels(s, x, from, n, quick);
+            sum += (double)ox_fast_rows()->dot(n, s->given + from, quick);
+            continue;
+        }
+        ox_svm_kernels(s, x, from, n, kernels);
+        sum += (ox_svm_is_quick(s) ? ox_svm_quick_dot : ox_svm_dot)(n, s->coefficients + from,
+                                                                    kernels);
+    }
+    s->out[row] = sum + s->rho[0];
+}
+
+static void regress_rows(void *arg, size_t from, size_t to)
+{
+    for (size_t row = from; row < to; row++)
+        regress_row(arg, row);
+}
+
+static enum ox_status regress(struct ox_run *r, bool quick, struct ox_error *err)
+{
+    struct ox_svm s = {0};
+    int64_t n_supports = ox_run_int(r, "n_supports", 0);
+    bool one_class = ox_run_int(r, "one_class", 0) != 0;
+    if (n_supports < 0)
+        return ox_run_fail(r, err, OX_INPUT, "attribute n_supports is %" PRId64, n_supports);
+    s.n_vectors = (size_t)n_supports;
+    OX_TRY(ox_svm_read(r, &s, err));
+    OX_TRY(ox_svm_take_vectors(r, &s, quick, err));
+    OX_TRY(ox_svm_check_coefficients(r, &s, 1, s.n_vectors ? s.n_vectors : s.rows.cols, err));
+    s.out = ox_real_scratch(r, s.rows.rows, err);
+    if (!s.out)
+        return OX_NO_MEMORY;
+    ox_svm_run_rows(r, &s, regress_rows);
+    for (size_t i = 0; i < s.rows.rows; i++) {
+        if (one_class)
+            s.out[i] = s.out[i] > 0 ? 1 : -1;
+    }
+    return ox_real_out(r, 0, OX_FLOAT32, 2, (const int64_t[]){(int64_t)s.rows.rows, 1}, s.out, err);
+}
+
+static enum ox_status run_svm_regressor(struct ox_run *r, struct ox_error *err)
+{
+    return regress(r, false, err);
+}
+
+static enum ox_status fast_svm_regressor(struct ox_run *r, struct ox_error *err)
+{
+    return regress(r, true, err);
+}
+
+static void infer_svm_regressor(struct ox_infer *c)
+{
+    ox_ml_infer_scores(c, 0, 1);
+}
+
+const struct ox_op ox_ops_svm[] = {{"ai.onnx.ml", "SVMRegressor", 1, .infer = infer_svm_regressor,
+                                    .run = run_svm_regressor, .fast = fast_svm_regressor,
+                                    .prepare = ox_svm_prepare},
+                                   {0}};
